@@ -42,7 +42,7 @@ def statics_rows() -> list[Row]:
     load = pulls(solid, np.array([[-4.0, 0.0, -2.0]]))[0]
     cores = rf.threads()
     rf.set_threads(1)
-    # what it needs is seen the first time: freed memory stays with the process
+    # the first run shows its peak of memory: freed memory stays with the process
     _, _, memory = measured(lambda: solid.solve_static(1e-6 * load, adaptive=True))
     _, alone, _ = measured(lambda: solid.solve_static(load, adaptive=True))
     rf.set_threads(cores)

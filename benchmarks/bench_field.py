@@ -55,7 +55,7 @@ def plain_seconds(surface: rf.Surface, field: rf.DistanceField) -> float:
 def build_rows() -> list[Row]:
     """Fields of a closed surface in both modes, and of a soup, on all cores."""
     closed = bumpy_torus()
-    # what is left of it is open
+    # the rest of it is open
     soup = rf.Surface(closed.vertices, closed.triangles[:-2000])
     rows = []
     plain = 0.0

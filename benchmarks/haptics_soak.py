@@ -1,9 +1,9 @@
-"""A scene for many minutes, to and fro: cycles that miss their time, memory that grows.
+"""A scene played back and forth for many minutes: late cycles and growth of memory.
 
 The simulated hand of a scene makes its motion of ten seconds forwards and backwards until the
-time is over, in full size and recorded to a file, while once a second Python looks at the state
-and at the process. The exit status is 1 where a cycle computed longer than a period, a record
-found no room, the session failed, or the process has grown.
+time is over, in full size and recorded to a file, while once a second Python reads the state
+and the memory of the process. The exit status is 1 if a cycle computed longer than a period, a
+record found no room, the session failed, or the process has grown.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class Soak:
 
 @contextmanager
 def to_and_fro(seconds: float) -> Iterator[None]:
-    """Make hands of scenes go on, forwards and backwards, for at least some seconds."""
+    """Make hands of scenes move forwards and backwards for at least some seconds."""
     once = shapes.through
 
     def again(keys: ArrayLike, *options: Any) -> shapes.Trajectory:

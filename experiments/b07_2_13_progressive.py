@@ -20,9 +20,9 @@ no single spot as a force on few nodes does, the deflection is too small, and th
 W(u) - f.u too high, which the larger of two nested bases cannot worsen.
 
 From the thesis are the methods, r and k, the steps, and 129 of them in a period of the head. It
-gives curves (figures 2.19 and 2.21) and no numbers for errors; it finds r = 60 and r = 230 nearly
+gives curves (figures 2.19 and 2.21) and no table of errors; it finds r = 60 and r = 230 nearly
 alike and doing "reasonably well", r = 15 stiff under both loads, r = 30 under the sideways one.
-All numbers printed are ours. Its dragon, 27,314 voxels, is not to be had: in its place stands
+All numbers printed are ours. Its dragon, 27,314 voxels, is not available: in its place stands
 the surface of the tetrahedral asian dragon of Vega FEM (959 vertices), hollow voxels again. The
 sideways load of the thesis is on top of the back; the back of this dragon stands on four legs
 and hardly moves, its tail does. Loads act on all nodes within 12 % of the dragon's length instead
@@ -278,7 +278,7 @@ def simulate(
     shown: tuple[int, ...],
     see: Callable[[int, Array], None],
 ) -> tuple[Motion, dict[int, Array]]:
-    """Push and let go; tell `see` the displacements after each step.
+    """Push and release; call `see` with the displacements after each step.
 
     The stiffness-proportional damping is that of spoon_experiment.py; Newton's iterations end
     at a residual of 1e-4.
@@ -459,7 +459,7 @@ def run(
         steady = weight_of(load, scene, modes, STATIC_REACH * reach)
         unit = load.field(solid.mesh)
         force = momentum / (load.pushed * dt) * unit
-        # what the thesis shows of each load
+        # the sizes shown in the thesis for each load
         shown = (5, 10, 15, 20) if load.pushed == 10 else (20, 40, 60)
         reference = np.zeros((load.steps + 1, *unit.shape))
         whole = 0.0

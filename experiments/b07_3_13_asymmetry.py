@@ -2,13 +2,13 @@
 
 The force of the contact model depends on which of two objects is the pointshell and which the
 distance field: its limit is an integral of the gradient of the field's distance over the common
-volume (B07, equation 3.5), and the other way round of that of the other object. The thesis moves
+volume (B07, equation 3.5); with reversed roles, of that of the other object. The thesis moves
 a copy of a dragon (256,000 points, a field of 256 voxels a side) on a straight line into another
 one, 1,800 samples, and plots the raw force on the moving copy in both roles, with all points
 traversed, and the penetration in voxels below (figures 3.29 and 3.30): "the error is quite
 reasonable", for depths below a voxel, which is where simulations stay, "the difference is small".
-It gives no numbers; all that are printed here are ours, for a ball with bumps or the
-surface of --surface (a dragon is not to be had).
+It prints no values; all printed here are ours, for a ball with bumps or the
+surface of --surface (a dragon is not available).
 
 The last columns are of the limits of both forces by quadrature: what of the difference is the
 model's, and what is sampling. There is none where triangles do not reach the field: that of a

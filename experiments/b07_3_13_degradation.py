@@ -6,7 +6,7 @@ graceful degradation at a warm threshold of 600 nodes. It plots nodes visited, l
 forces; on the machine of its table 3.1 full cycles take up to 800 us. Levels were seen to change
 "at most 2 to 3 times per second".
 
-Dinosaur and trajectory are not to be had. Here a slab, bent a little, a field of 256 voxels a side,
+Dinosaur and trajectory are not available. Here a slab, bent a little, a field of 256 voxels a side,
 is led over the sample bridge by a hand: formulas for its places, least jerk between them, a tremor
 at 8 to 11 Hz. It is pressed flat on the deck, twice, and then on its edge. It hangs on the hand by
 a spring (static virtual coupling) and bends the bridge, whose motion is simulated with all levels;

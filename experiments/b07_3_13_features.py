@@ -4,7 +4,7 @@ The thesis slides the back of a rigid dinosaur, a field of 256 voxels a side, al
 shelf of a rigid bridge, a pointshell of five levels with 256,000 points, and plots the magnitude
 of the force over time under shells of growing depth: "six bumps total touch the bridge, one
 after another; the impact of each individual bump can be clearly seen". Dinosaur and bridge are
-not to be had; here a lizard with six bumps of 4 mm on its back is slid along a shelf that is
+not available; here a lizard with six bumps of 4 mm on its back is slid along a shelf that is
 bent a little, so that one bump touches at a time. The bumps enter by a part of a voxel to
 a few voxels.
 
@@ -152,7 +152,7 @@ def slide(lizard: scenes.Lizard, depth: float, frames: int) -> tuple[scenes.Moti
     x = np.stack([np.interp(at, index, back[:, axis]) for axis in range(3)], axis=1)
     slope = np.gradient(back, axis=0)
     along = np.stack([np.interp(at, index, slope[:, axis]) for axis in range(3)], axis=1)
-    # where on the shelf, as an angle about the axis that it is bent about
+    # position on the shelf, as an angle about the axis of its bend
     place = 0.3 * (2.0 * done - 1.0)
     down = np.stack([np.sin(place), np.zeros(frames), -np.cos(place)], axis=1)
     lowest = BEND + 0.5 * THICKNESS

@@ -5,7 +5,7 @@ contact configuration", a shell of five levels, and replays the recorded traject
 levels and with graceful degradation at a warm threshold of 2,000 nodes. In the configuration it
 shows 43 % of the points of its second level are traversed and 21 % touch.
 
-The dragon is not to be had. Here a lizard with bumps on its back lies on its back in a block. The
+The dragon is not available. Here a lizard with bumps on its back lies on its back in a block. The
 block is made from fields alone, on one grid: the hole is the
 lizard and all places above it, which it passes on its way out, made wider by a clearance, and
 

@@ -4,7 +4,7 @@ In a cycle of Barbic 2007 (chapter 4) the object that is held moves to its balan
 that stands still, and the shell then steps under the contact force of before that motion. The end
 of section 4.2 leaves for later to solve for both at once: 6 + r unknowns, with the derivatives of
 contact forces by the reduced coordinates. `HapticSession(..., coupled=True)` does that. The thesis
-has no numbers on it; all that are printed here are ours.
+prints no values on it; all printed here are ours.
 
 A ball is pressed on a beam of rubber, which one end holds, and the hand then stays where it is, at
 many stiffnesses of a contact point and rates. Printed is by how much the force on the hand still
@@ -54,7 +54,7 @@ RADIUS = 0.02  # m, of the ball
 PLACE = (0.18, 0.015)  # m, above which it goes down
 COUPLING = rf.VirtualCoupling(500.0, 1.0)
 PRESSED = 0.004  # m, by which the hand goes beyond the first touch
-SECONDS, LAST = 1.25, 0.25  # of a run, and of what is looked at
+SECONDS, LAST = 1.25, 0.25  # of a run, and of its evaluated end
 HOLDS = 0.05
 SOFT, FINE = 100.0, 16_000.0  # N/m and Hz, of what is compared over time
 RATES = (125.0, 250.0, 500.0, 1000.0, 2000.0, 4000.0)

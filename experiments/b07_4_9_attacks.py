@@ -1,11 +1,11 @@
-"""Attacks on the virtual coupling: how deep a hand gets that means to, over what is allowed.
+"""Attacks on the virtual coupling: penetration by hostile motions over the depth allowed.
 
 Section 4.9 of Barbic 2007 saturates the coupling's force at that of one point at the depth d that
-is allowed, names what that does not bound, levers and leaps, and has no numbers on it; all that
-are printed here are ours. A hand on rails, which feels nothing and never gives way, plays recorded
-motions: it presses at several speeds, levers, twists, pries in a slot, drives wedges, beats a peg
-on the rim of its hole and a rod through a plate, and walks at random in a box; each goes on far
-beyond what it meets, and then comes back.
+is allowed, names motions that this does not bound, levers and leaps, and prints no values; all
+values printed here are ours. A hand on rails, which feels nothing and never gives way, plays
+recorded motions: it presses at several speeds, levers, twists, pries in a slot, drives wedges,
+beats a peg on the rim of its hole and a rod through a plate, and walks at random in a box; each
+moves far beyond the first contact, and then comes back.
 
 Printed is the deepest penetration of any point over the depth D that is allowed (`max_depth`),
 which is 2 d, d half a spacing of the field's samples: for a static coupling that only

@@ -2,7 +2,7 @@
 
 The thesis gives one configuration each of four contacts: a knight and an axe, both rigid, the
 shell of 1.02 million points; a scene of hoses that deform and a metal part; a dragon that deforms
-and a Buddha; that dragon and a dinosaur that deforms too. Those models are not to be had. Here
+and a Buddha; that dragon and a dinosaur that deforms too. Those models are not available. Here
 the knight is a ball with bumps, the axe a bent plate, the scene the sample hose, the metal part
 and the Buddha are balls with bumps, and dragon and dinosaur two lizards with bumps on their
 backs. Numbers of points and levels, resolutions, r and proxies are those of the thesis.
@@ -124,7 +124,7 @@ class Case:
     turned
         Pose of the field at first: unit quaternion; it lies above the shell.
     wanted
-        Points that touch where all are looked at.
+        Touching points if all are tested.
     warm
         Threshold [nodes]; None: all levels.
     """
@@ -361,7 +361,7 @@ def measure(case: Case, frames: int) -> Row:
     deformed = isinstance(case.field, rf.DeformedField)
     out, us = replay(case, way, not deformed)
     every = out if deformed else replay(case, way, False)[0]
-    # what is skipped must not be missed
+    # skipped points must not touch
     if not np.array_equal(out.force, every.force):
         raise rf.ReducedFEMError(f"{case.name}: temporal coherence changes the force")
     contact = rf.PenaltyContact(case.tree, case.field, STIFFNESS, None, direction="normal")

@@ -185,7 +185,7 @@ class Pressed:
         matrix = penalty * w.T @ w
         matrix[:3, :3] += self.k * np.eye(3)
         matrix[3:, 3:] += self.model.stiffness(u)
-        # how directions turn, which softens
+        # rotation of directions, which softens
         for d, n, row in zip(depth, g, rows, strict=True):
             both = np.concatenate([-np.eye(3), row], axis=1)
             across = (np.eye(3) - np.outer(n, n)) / (RADIUS + d)
@@ -682,8 +682,8 @@ class Experiment:
         ]
         failed = [f.failure for f in self.alone if f.failure]
         if failed:
-            told = ", ".join(f"{failed.count(why)} {why}" for why in dict.fromkeys(failed))
-            lines.append(f"FAILED: {told}")
+            reported = ", ".join(f"{failed.count(why)} {why}" for why in dict.fromkeys(failed))
+            lines.append(f"FAILED: {reported}")
         if self.pairs:
             lines += ["", "both deform", f"{'body':>12} {'place':>7} {'E [Pa]':>8} {'felt [N]':>9} "
                       f"{'error [%]':>9} {'still [%]':>9}"]  # fmt: skip

@@ -5,7 +5,7 @@ short vertical impulse. The unreduced motion of the tip is compared with that in
 same size, r = 12:
 
 modal derivatives   made before any motion is known, from k = 6 linear modes
-sketch              static deformations under forces that somebody drew on the linear model:
+sketch              static deformations under forces drawn by hand on the linear model:
                     the tip pulled up, and sideways a bit; weaker than the impulse is
 full motion         mass-PCA of the unreduced motion itself ("re-simulation")
 linear modes        no derivatives: the bent spoon cannot but stretch, it locks
@@ -13,7 +13,7 @@ linear modes        no derivatives: the bent spoon cannot but stretch, it locks
 The thesis reports (figures 2.2 and 2.3, an unreduced spoon of 11,094 coordinates): amplitudes
 almost correct in the first two, frequencies 4.6 % and 10.1 % too low, the curve of the third
 nearly on the unreduced one, and steps 50,000 times faster. It speaks of linear modes in
-words only (2.13.2). Its spoon and its impulse are not to be had: all other numbers are of the
+words only (2.13.2). Its spoon and its impulse are not available: all other numbers are of the
 sample spoon here.
 
 Run it for the numbers and plots:  python experiments/spoon_experiment.py [--out FOLDER]
@@ -228,7 +228,7 @@ def simulate(
     steps: tuple[int, int],
     keep: list[Array] | None = None,
 ) -> Motion:
-    """Push with `force` for steps[0] steps, then let go for steps[1]; Newton to the end.
+    """Push with `force` for steps[0] steps, then release for steps[1]; Newton to the end.
 
     The trapezoidal rule itself can gain energy from stiff motions that a step does not
     resolve; a stiffness-proportional damping of 0.03 % at the lowest frequency, more at

@@ -26,13 +26,13 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.load_profile("house")
 
-# Haptic sessions go on where the machine has something else to do for a while.  What is tested
-# with a cycle that hangs sets a time of its own; programs of their own set this one.
+# A busy machine must not end haptic sessions.  Tests of a cycle that hangs set a limit of their
+# own; programs that tests start set this one themselves.
 rf.haptics.session._STALL = 5.0
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let Matplotlib look for fonts now: where that takes long, it says so, amid any output."""
+    """Let Matplotlib search for fonts now: a slow search prints a message amid any output."""
     if not hasattr(config, "workerinput"):
         with contextlib.suppress(ImportError):
             import matplotlib.font_manager  # noqa: F401

@@ -22,14 +22,13 @@ static rf_status check(int32_t n_domains, const int32_t *first, const rf_reduced
     return rf_fail(err, RF_ERR_ARG, "there may be 1 to %d proxies, got %d", RF_DEFORMED_MAX_PROXIES,
                    (int)n);
   if (!(n_domains >= 1 && first[0] == 0 && first[n_domains] == n))
-    return rf_fail(err, RF_ERR_ARG, "%d domains do not share %d proxies out", (int)n_domains,
-                   (int)n);
+    return rf_fail(err, RF_ERR_ARG, "%d domains do not divide %d proxies", (int)n_domains, (int)n);
   for (int32_t d = 0; d < n_domains; ++d)
     if (!(first[d] < first[d + 1]))
       return rf_fail(err, RF_ERR_ARG, "domain %d has no proxies; each needs one or more", (int)d);
   if (model->n_nodes != embedding->n_nodes || mesh->n_nodes != embedding->n_nodes)
     return rf_fail(err, RF_ERR_ARG,
-                   "the model lives on %d nodes, the mesh has %d, the embedding of the proxies is "
+                   "the model has %d nodes, the mesh has %d, the embedding of the proxies is "
                    "in one of %d",
                    (int)model->n_nodes, (int)mesh->n_nodes, (int)embedding->n_nodes);
   return RF_OK;
@@ -159,7 +158,7 @@ rf_status rf_deformed_field_evaluate(const rf_deformed_field *f, const rf_run *r
   rf_deformed_pose *pose = NULL;
   RF_TRY(rf_deformed_pose_create(f, &pose, err));
   if (!rf_deformed_pose_update_rt(f, q, pose)) {
-    st = rf_fail(err, RF_ERR_ARG, "q is so large that places of proxies are no usable numbers");
+    st = rf_fail(err, RF_ERR_ARG, "q is so large that positions of proxies overflow");
     goto done;
   }
   evaluation e = {f, pose, n, points, distance, gradient, nearest};

@@ -23,7 +23,7 @@ rf_status rf_force_dimension_read_rt(void *self, double time_s, rf_device_sample
   if (!d->turns) memset(w, 0, sizeof out->turn_rad_s);
   memcpy(rows, rotation, sizeof rows);
   if (!rf_frame_pose(rows, position, &out->pose))
-    return failed(d, "it told a pose that is no rotation and position");
+    return failed(d, "its pose is not a finite position and a rotation");
   out->buttons = f->buttons(d->id);
   // positive: the library did not read the device again so soon after the last read
   if (got == 0) ++d->count;

@@ -32,7 +32,7 @@ static void hand_close(void *self) {
 static void hand_halt(void *self) { atomic_store(&((rf_hand *)self)->halted, 1); }
 
 static const char *hand_why(void *self) {
-  return ((rf_hand *)self)->lost ? "its motion left the finite numbers" : "";
+  return ((rf_hand *)self)->lost ? "its motion is not finite" : "";
 }
 
 static void hand_free(void *self) {

@@ -51,7 +51,7 @@ static rf_status refuse(const rf_openhaptics *h, const char *what, unsigned int 
                         rf_error *err) {
   const char *text = code ? h->hd.error_text(code) : NULL;
   return rf_fail(err, RF_ERR_DEVICE, "OpenHaptics cannot %s: %.300s (error 0x%04x)", what,
-                 text ? text : "it does not say why", code);
+                 text ? text : "it gives no reason", code);
 }
 
 static void hd_close(void *self) {
@@ -92,7 +92,7 @@ static rf_status hd_connect(rf_openhaptics *h, rf_device_info *info, rf_error *e
   if (h->set.max_torque_nm > 0.0) h->hd.get_integers(RF_HD_ACTUATED, &actuated);
   code = rf_openhaptics_error_rt(&h->hd);
   if (code || !(isfinite(force) && force > 0.0)) {
-    const rf_status failure = refuse(h, "tell what the device can render", code, err);
+    const rf_status failure = refuse(h, "report the limits of the device", code, err);
     hd_close(h);
     return failure;
   }
@@ -191,7 +191,7 @@ static void hd_halt(void *self) {
 static const char *hd_why(void *self) {
   rf_openhaptics *h = self;
   const unsigned int code = atomic_load(&h->error);
-  if (atomic_load(&h->misplaced)) return "it told a pose that is no rotation and position";
+  if (atomic_load(&h->misplaced)) return "its pose is not a finite position and a rotation";
   if (code == 0) return "";
   const char *text = h->hd.error_text(code);
   (void)snprintf(h->text, sizeof h->text, "%.200s (error 0x%04x)", text ? text : "OpenHaptics",

@@ -60,7 +60,7 @@ static const char *mouse_why(void *self) {
   rf_spacemouse *m = self;
   switch (m->loss) {
     case RF_SPACEMOUSE_ENDED: return "the Spacenav daemon has closed the connection";
-    case RF_SPACEMOUSE_UNPLUGGED: return "it was unplugged, says the Spacenav daemon";
+    case RF_SPACEMOUSE_UNPLUGGED: return "the Spacenav daemon reports that it was unplugged";
     case RF_SPACEMOUSE_BROKEN:
       (void)snprintf(m->text, sizeof m->text, "the connection to the Spacenav daemon: %s",
                      strerror(m->error));

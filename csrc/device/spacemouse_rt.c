@@ -14,8 +14,8 @@ enum { MOTION, PRESS, RELEASE, DEVICES, REMOVED = 1 };
 static const uint32_t ANSWER = 0x7faa5500u, ANSWER_MASK = 0xffffff00u;
 
 // Returns the share of the velocity at the stops.
-static double share_of(const rf_spacemouse_settings *set, int32_t told) {
-  const double share = fmax(-1.0, fmin(told / set->full, 1.0));
+static double share_of(const rf_spacemouse_settings *set, int32_t reading) {
+  const double share = fmax(-1.0, fmin(reading / set->full, 1.0));
   const double above = fabs(share) - set->deadband;
   return above > 0.0 ? copysign(above / (1.0 - set->deadband), share) : 0.0;
 }

@@ -103,7 +103,7 @@ static rf_status wait_for_sample(rf_udp *u, rf_error *err) {
       here.port = (uint16_t)atomic_load(&u->port);
       const long long others = (long long)(atomic_load(&u->malformed) + atomic_load(&u->foreign));
       return rf_fail(err, RF_ERR_DEVICE,
-                     "no sample came to %s within %g s (%lld packets that are none, or from "
+                     "no sample came to %s within %g s (%lld packets malformed, or from "
                      "elsewhere): is the client running?",
                      name_of(here, where), u->set.wait_s, others);
     }
@@ -224,7 +224,8 @@ rf_status rf_udp_accept(const rf_device *device, rf_error *err) {
   if (device->table != &table) return rf_fail(err, RF_ERR_ARG, "the device is no bridge over UDP");
   rf_udp *u = device->self;
   if (u->set.client.port != 0)
-    return rf_fail(err, RF_ERR_ARG, "the client was given when the device was made: only that one");
+    return rf_fail(err, RF_ERR_ARG,
+                   "the client was given when the device was made: no other is accepted");
   if (atomic_load(&u->socket) < 0)
     return rf_fail(err, RF_ERR_ARG, "the device is not open: start its session first");
   atomic_store(&u->accepting, true);

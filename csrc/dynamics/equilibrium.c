@@ -95,7 +95,7 @@ rf_status rf_equilibrium_evaluate(rf_equilibrium *e, const double *x, bool tange
   e->magnitude = fabs(energy) + fabs(work);
   e->scale = fmax(rf_norm(s->n, e->load), rf_norm(s->n, e->force));
   for (int64_t i = 0; i < s->n; ++i) e->residual[i] = e->load[i] - e->force[i];
-  rf_system_hold_rt(s, e->residual);
+  rf_system_clear_fixed_rt(s, e->residual);
   return RF_OK;
 }
 
@@ -142,9 +142,9 @@ static rf_status search(rf_equilibrium *e, double *x, rf_error *err) {
   return rf_fail(err, RF_ERR_NO_CONVERGENCE, "no shorter step lowers the potential");
 }
 
-// Tells how much of the load is in equilibrium, of the present step the part that the residual
-// has come down of its way to what is enough, on a scale of powers.
-static rf_status tell(rf_equilibrium *e, const rf_newton *n) {
+// Reports the part of the load in equilibrium; of the present step, the part of the required
+// decrease of the residual, on a logarithmic scale.
+static rf_status report_progress(rf_equilibrium *e, const rf_newton *n) {
   const double enough = fmax(n->tolerance * n->scale, n->rounding);
   if (n->iterations == 0) e->first = n->size, e->share = 0.0;
   const double whole = log(e->first / enough), come = log(e->first / n->size);
@@ -154,7 +154,7 @@ static rf_status tell(rf_equilibrium *e, const rf_newton *n) {
                          e->parts * RF_STATIC_SHARES, e->system->err);
 }
 
-static rf_status look(void *equilibrium, rf_newton *n) {
+static rf_status evaluate(void *equilibrium, rf_newton *n) {
   rf_equilibrium *e = equilibrium;
   rf_status st = rf_run_poll(e->run, e->system->err);
   if (st >= 0) st = rf_equilibrium_evaluate(e, e->next, !n->kept);
@@ -162,7 +162,7 @@ static rf_status look(void *equilibrium, rf_newton *n) {
   n->size = residual_norm(e);
   n->scale = e->scale;
   n->rounding = e->system->operations->rounding(e->system, e->next);
-  return tell(e, n);
+  return report_progress(e, n);
 }
 
 static rf_status factorize(void *equilibrium) { return rf_equilibrium_factorize(equilibrium); }
@@ -187,7 +187,7 @@ static rf_status advance(void *equilibrium, rf_newton *n) {
 }
 
 static const rf_newton_operations STATIC = {
-    .look = look, .factorize = factorize, .advance = advance, .looks_last = true};
+    .evaluate = evaluate, .factorize = factorize, .advance = advance, .evaluates_last = true};
 
 // From e->next to equilibrium under the present load.
 static rf_status iterate(rf_equilibrium *e) {
@@ -195,10 +195,9 @@ static rf_status iterate(rf_equilibrium *e) {
   const rf_status st = rf_newton_solve_rt(&STATIC, e, &n);
   e->report->residual = n.residual;
   if (st == RF_ERR_DIVERGED)
-    return rf_fail(e->system->err, RF_ERR_NO_CONVERGENCE,
-                   "the displacements left the finite numbers");
+    return rf_fail(e->system->err, RF_ERR_NO_CONVERGENCE, "the displacements are not finite");
   if (st < 0 || n.converged) return st;
-  return rf_fail(e->system->err, RF_ERR_NO_CONVERGENCE, "the limit of %d iterations is met",
+  return rf_fail(e->system->err, RF_ERR_NO_CONVERGENCE, "the limit of %d iterations is reached",
                  n.iterations);
 }
 

@@ -134,17 +134,17 @@ void rf_free_body_nodes(const rf_free_body *b, double *positions) {
   }
 }
 
-typedef struct crowd {
+typedef struct group {
   int32_t count;
   rf_free_body *const *bodies;
   const int32_t *n_loads;
   const rf_load *const *loads;
   int64_t n;
-} crowd;
+} group;
 
 static rf_status step_some(void *context, int64_t task, int worker, rf_error *err) {
   (void)worker;
-  const crowd *c = context;
+  const group *c = context;
   const int32_t first = (int32_t)task * BODIES_PER_TASK;
   const int32_t end = c->count - first < BODIES_PER_TASK ? c->count : first + BODIES_PER_TASK;
   for (int32_t i = first; i < end; ++i) {
@@ -162,7 +162,7 @@ static rf_status step_some(void *context, int64_t task, int worker, rf_error *er
 rf_status rf_free_bodies_step(const rf_run *run, int32_t count, rf_free_body *const *bodies,
                               const int32_t *n_loads, const rf_load *const *loads, int64_t n,
                               rf_error *err) {
-  crowd c = {.count = count, .bodies = bodies, .n_loads = n_loads, .loads = loads, .n = n};
+  group c = {.count = count, .bodies = bodies, .n_loads = n_loads, .loads = loads, .n = n};
   const int32_t tasks = count / BODIES_PER_TASK + (count % BODIES_PER_TASK != 0);
   return rf_run_tasks(run, tasks, 0, step_some, &c, err);
 }

@@ -62,12 +62,13 @@ struct rf_motion {
   double *load;         // constant external force
   double *applied;      // external force, with the constant one
   double *force;        // R(x)
+  double energy;        // W(x), where the guard of newton.h needs it
   double *residual;     // of the stage at x
   double *increment;    // of x, by a solve
   double *product;      // scratch
-  double *way;          // x - q, where a stiffness is added
+  double *change;       // x - q, where a stiffness is added
   const double *added;  // A, symmetric, borrowed; NULL: none         (ld rows of ld)
-  double per_way[2];    // derivatives of velocity and acceleration by x in the stage
+  double per_x[2];      // derivatives of velocity and acceleration by x, in the stage
   bool prepared;        // force and what the system keeps are those of x = q
   rf_newton newton;     // the stage solved last
 };

@@ -7,7 +7,7 @@
 
 void rf_motion_apply_rt(rf_motion *m, const double *force) {
   for (int64_t i = 0; i < m->n; ++i) m->applied[i] = force ? m->load[i] + force[i] : m->load[i];
-  rf_system_hold_rt(m->system, m->applied);
+  rf_system_clear_fixed_rt(m->system, m->applied);
 }
 
 // Enters the solves of a finished step and the residuals before each, and after the last when that
@@ -46,7 +46,7 @@ rf_status rf_motion_keep_rt(rf_motion *m) {
 
 void rf_motion_clean_rt(rf_motion *m) {
   double *const vectors[] = {m->x,        m->xdot,      m->xddot,   m->force,
-                             m->residual, m->increment, m->product, m->way};
+                             m->residual, m->increment, m->product, m->change};
   for (size_t k = 0; k < sizeof vectors / sizeof *vectors; ++k)
     for (int64_t i = m->n; i < m->system->ld; ++i) vectors[k][i] = 0.0;
   m->prepared = false;

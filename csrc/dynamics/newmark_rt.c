@@ -19,8 +19,8 @@ static void begin_rt(rf_motion *m, const double *added) {
   p->now = &p->plain;
   for (int64_t i = 0; added && i < m->n; ++i)
     if (added[i * (m->system->ld + 1)] != 0.0) p->now = &p->added;
-  m->per_way[0] = p->now->a4;
-  m->per_way[1] = p->now->a1;
+  m->per_x[0] = p->now->a4;
+  m->per_x[1] = p->now->a1;
   memcpy(m->x, m->q, (size_t)m->n * sizeof *m->q);
 }
 

@@ -9,11 +9,14 @@
 // derivative of C(x) v by x is left out, as in B07.  Where the matrix is not positive definite, the
 // factor of M in it grows until it is.
 //
-// Each increment is guarded.  Along it the residual of a St.Venant-Kirchhoff solid is cubic, and so
-// is its product with dx, the slope of the energy of the step.  If the slope at the end is larger
-// than minus the slope at the beginning, the tangent at x says little about what is ahead (a light
-// body under a sudden force), and the increment ends at the zero of the cubic instead, found from
-// four values.
+// Each increment is guarded.  Along it the residual is cubic where the law is quadratic in Green's
+// strain, and so is its product with dx, the slope of the energy of the step.  If the slope at the
+// end is larger than minus the slope at the beginning, the tangent at x says little about what is
+// ahead (a light body under a sudden force), and the increment ends at the zero of the cubic
+// instead, found from four values.  For other laws the increment is shortened until the energy of
+// the step falls by a part of what the slope at the beginning promises (Armijo).  Its change is
+// that of W plus the work of all other forces, by the trapezoidal rule: exact for damping that is
+// constant.
 #ifndef RF_DYNAMICS_NEWTON_H
 #define RF_DYNAMICS_NEWTON_H
 
@@ -34,18 +37,18 @@ typedef struct rf_newton {
   double scale, rounding;
   int32_t iterations;  // made
   bool converged;
-  double residual;  // relative, of the last look
+  double residual;  // relative, of the last evaluation
   double history[RF_NEWTON_HISTORY];
 } rf_newton;
 
 typedef struct rf_newton_operations {
   // Sets size, scale and rounding, the error of the residual itself, at x.
-  rf_status (*look)(void *self, rf_newton *n);
+  rf_status (*evaluate)(void *self, rf_newton *n);
   // Factor of the tangent at x, shifted if necessary.
   rf_status (*factorize)(void *self);
   // Moves x along the solution and decides n->kept.  May set n->converged: x is the solution.
   rf_status (*advance)(void *self, rf_newton *n);
-  bool looks_last;  // at what the last iteration allowed leaves
+  bool evaluates_last;  // also after the last iteration allowed
 } rf_newton_operations;
 
 // RF_ERR_DIVERGED: the residual is not finite.  Inline: calls through a constant become direct.
@@ -53,11 +56,11 @@ RF_MUST_CHECK static inline rf_status rf_newton_solve_rt(const rf_newton_operati
                                                          rf_newton *n) {
   n->converged = false;
   for (n->iterations = 0;; ++n->iterations) {
-    rf_status st = op->look(self, n);
+    rf_status st = op->evaluate(self, n);
     if (st < 0) return st;
     if (!isfinite(n->size)) return RF_ERR_DIVERGED;
     const bool last = n->iterations == n->most;
-    if (last && !op->looks_last) return RF_OK;
+    if (last && !op->evaluates_last) return RF_OK;
     n->residual = n->scale > 0.0 ? n->size / n->scale : n->size;
     if (n->iterations < RF_NEWTON_HISTORY) n->history[n->iterations] = n->residual;
     n->converged = n->size <= n->tolerance * n->scale || n->size <= n->rounding;

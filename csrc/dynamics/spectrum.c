@@ -20,7 +20,7 @@ static rf_status eigenvalues(int32_t r_, const double *m, double *a, double *val
   int iwork = 0, info = 0;
   for (int32_t i = 0; i < r * r; ++i)
     if (!isfinite(a[i]))
-      return rf_fail(err, RF_ERR_ARG, "q is so large that the stiffness is no finite number");
+      return rf_fail(err, RF_ERR_ARG, "q is so large that the stiffness is not finite");
   RF_ALLOC(mass, r * r);
   RF_ALLOC(work, lwork);
   memcpy(mass, m, (size_t)r * (size_t)r * sizeof *mass);

@@ -10,6 +10,10 @@ static const double GROWTH = 4.0;      // of the factor of M, where the matrix i
 static const double SHIFTS = 0x1p62;   // growth of it that is never reached
 static const double ROUNDING = 1e-12;  // of forces, relative
 enum { BISECTIONS = 40 };              // of the part of an increment
+static const double ARMIJO = 1e-4;     // part of the predicted decrease that is asked for
+static const double NOISE = 2e-14;     // of energies, relative
+enum { SEARCHES = 24 };                // shortenings of an increment
+static const double SHRINK_MOST = 0.1, SHRINK_LEAST = 0.5;  // bounds of one
 
 static double norm(const rf_motion *m, const double *x) { return rf_norm_padded(m->system->ld, x); }
 
@@ -21,22 +25,28 @@ static double force_scale(const rf_motion *m) {
   return fmax(norm(m, m->force), norm(m, m->applied));
 }
 
+// Evaluates R, the tangent and, where the guard needs it, the energy at m->x.
+static rf_status evaluate(rf_motion *m) {
+  rf_system *s = m->system;
+  return s->operations->evaluate(s, m->x, true, s->cubic_force ? NULL : &m->energy, m->force);
+}
+
 // Evaluates rates, forces and the residual at m->x; size: its norm.
-static rf_status look_at(rf_motion *m, double *size) {
+static rf_status evaluate_residual(rf_motion *m, double *size) {
   rf_system *s = m->system;
   const double alpha = s->damping_mass;
   rf_status st = RF_OK;
   m->scheme->operations->rates(m);
-  if (!m->prepared) st = s->operations->evaluate(s, m->x, true, NULL, m->force);
+  if (!m->prepared) st = evaluate(m);
   m->prepared = false;
   if (st < 0) return st;
-  rf_system_hold_rt(s, m->force);
+  rf_system_clear_fixed_rt(s, m->force);
   for (int64_t i = 0; i < m->n; ++i) m->product[i] = m->xddot[i] + alpha * m->xdot[i];
   st = s->operations->balance(s, m->x, m->xdot, m->product, m->force, m->applied, m->residual);
   if (st < 0) return st;
   if (m->added) {
-    for (int64_t i = 0; i < m->n; ++i) m->way[i] = m->x[i] - m->q[i];
-    rf_dense_multiply_rt(s->simd, (int32_t)m->n, m->added, (int32_t)s->ld, m->way, m->product);
+    for (int64_t i = 0; i < m->n; ++i) m->change[i] = m->x[i] - m->q[i];
+    rf_dense_multiply_rt(s->simd, (int32_t)m->n, m->added, (int32_t)s->ld, m->change, m->product);
     for (int64_t i = 0; i < m->n; ++i) m->residual[i] += m->product[i];
   }
   *size = norm(m, m->residual);
@@ -44,13 +54,13 @@ static rf_status look_at(rf_motion *m, double *size) {
 }
 
 static double mass_factor(const rf_motion *m) {
-  return m->per_way[1] + m->per_way[0] * m->system->damping_mass;
+  return m->per_x[1] + m->per_x[0] * m->system->damping_mass;
 }
 
 static rf_status factor_rt(void *motion, double of_mass) {
   rf_motion *m = motion;
   rf_system *s = m->system;
-  const double velocity = m->per_way[0];
+  const double velocity = m->per_x[0];
   return s->operations->factorize(s, of_mass, 1.0 + velocity * s->damping_stiff, velocity,
                                   m->added);
 }
@@ -81,7 +91,7 @@ static double zero_of_cubic(const double value[4]) {
 // x moves by `part` of the increment.
 static rf_status move(rf_motion *m, double part, double *size) {
   for (int64_t i = 0; i < m->n; ++i) m->x[i] += part * m->increment[i];
-  return look_at(m, size);
+  return evaluate_residual(m, size);
 }
 
 // Adds the increment, shortened by the guard of the header, to x.
@@ -102,11 +112,52 @@ static rf_status move_guarded(rf_motion *m, double *size) {
   return move(m, zero_of_cubic(slope) - at, size);
 }
 
+// A place on the line of an increment.
+typedef struct place {
+  double energy;  // W
+  double slope;   // of the energy of the step
+  double others;  // its part without W
+} place;
+
+static place place_of(const rf_motion *m) {
+  const double slope = slope_of(m);
+  return (place){m->energy, slope, slope - rf_dot_padded(m->system->ld, m->increment, m->force)};
+}
+
+// Returns the part of the increment to try next after `part`; the same: it is good.
+static double next_part(const place *start, const place *end, double part) {
+  const double work = 0.5 * part * (start->others + end->others);
+  const double change = end->energy - start->energy + work, promised = part * start->slope;
+  const double noise = NOISE * (fabs(start->energy) + fabs(end->energy) + fabs(work));
+  if (change <= ARMIJO * promised + noise && isfinite(end->slope)) return part;
+  // the minimum of the parabola through both energies with that slope, within bounds
+  const double best = 0.5 * part * promised / (promised - change);
+  if (!isfinite(best)) return SHRINK_MOST * part;
+  return fmin(fmax(best, SHRINK_MOST * part), SHRINK_LEAST * part);
+}
+
+// Adds the increment to x, shortened until the energy of the step falls; none if it never does.
+static rf_status move_searched(rf_motion *m, double *size) {
+  const place start = place_of(m);
+  double at = 0.0, part = 1.0;
+  for (int k = 0; k < SEARCHES; ++k) {
+    const rf_status st = move(m, part - at, size);
+    if (st < 0) return st;
+    at = part;
+    if (!(start.slope < 0.0)) return RF_OK;
+    const place end = place_of(m);
+    part = next_part(&start, &end, at);
+    if (part == at) return RF_OK;
+    if (k == 0) ++m->report.shortened;
+  }
+  return move(m, -at, size);
+}
+
 // A linearized stage has its first residual, and later ones are those of the guard.
-static rf_status look_rt(void *motion, rf_newton *n) {
+static rf_status evaluate_newton_rt(void *motion, rf_newton *n) {
   rf_motion *m = motion;
   if (n->iterations > 0) return RF_OK;
-  const rf_status st = n->kept ? RF_OK : look_at(m, &n->size);
+  const rf_status st = n->kept ? RF_OK : evaluate_residual(m, &n->size);
   n->scale = fmax(n->size, force_scale(m));
   return st;
 }
@@ -128,11 +179,12 @@ static rf_status advance_rt(void *motion, rf_newton *n) {
   ++m->report.solves;
   n->kept = false;
   const rf_status st = solve(m, m->increment);
-  return st < 0 ? st : move_guarded(m, &n->size);
+  if (st < 0) return st;
+  return m->system->cubic_force ? move_guarded(m, &n->size) : move_searched(m, &n->size);
 }
 
 static const rf_newton_operations STAGE_rt = {
-    .look = look_rt, .factorize = factorize_rt, .advance = advance_rt};
+    .evaluate = evaluate_newton_rt, .factorize = factorize_rt, .advance = advance_rt};
 
 rf_status rf_motion_finish_stage_rt(rf_motion *m, bool linearized, double size) {
   rf_newton *n = &m->newton;
@@ -154,15 +206,14 @@ rf_status rf_motion_step_added_rt(rf_motion *m, const double *force, const doubl
 }
 
 void rf_motion_prepare_rt(rf_motion *m) {
-  rf_system *s = m->system;
   if (m->prepared) return;
   m->scheme->operations->begin(m, NULL);
-  m->prepared = s->operations->evaluate(s, m->x, true, NULL, m->force) >= 0;
+  m->prepared = evaluate(m) >= 0;
 }
 
 static rf_status linearize(rf_motion *m, double *increment) {
   double size;
-  rf_status st = look_at(m, &size);
+  rf_status st = evaluate_residual(m, &size);
   if (st >= 0) st = isfinite(size) ? factor_rt(m, mass_factor(m)) : RF_ERR_DIVERGED;
   if (st < 0) return st;
   return solve(m, increment);

@@ -23,8 +23,8 @@ typedef struct watch {
   int worker;
 } watch;
 
-// the outer callback, on the calling thread; who it stops are all
-static int tell(void *context, int64_t done, int64_t total) {
+// the outer callback, on the calling thread; it stops all workers
+static int report_progress(void *context, int64_t done, int64_t total) {
   batch *b = context;
   if (b->run->progress && b->run->progress(b->run->progress_context, done, total) != 0)
     atomic_store(&b->stopped, true);
@@ -34,7 +34,7 @@ static int tell(void *context, int64_t done, int64_t total) {
 static int poll(void *context, int64_t done, int64_t total) {
   (void)done, (void)total;
   const watch *w = context;
-  return w->worker == 0 ? tell(w->all, -1, -1) : atomic_load(&w->all->stopped);
+  return w->worker == 0 ? report_progress(w->all, -1, -1) : atomic_load(&w->all->stopped);
 }
 
 static rf_status solve_one(void *context, int64_t task, int worker, rf_error *err) {
@@ -69,7 +69,7 @@ rf_status rf_statics_solve_loads(const rf_solid *solid, const rf_run *run,
   RF_ALLOC(b.force, 3 * (size_t)solid->mesh->n_nodes * (size_t)workers);
   RF_ALLOC(b.solver, workers);
   for (int w = 0; w < workers; ++w) RF_TRY(rf_statics_create(solid, &b.solver[w], err));
-  const rf_run inner = {workers, tell, &b};
+  const rf_run inner = {workers, report_progress, &b};
   RF_TRY(rf_run_tasks(&inner, loads->count, 1, solve_one, &b, err));
 done:
   for (int w = 0; b.solver && w < workers; ++w) rf_statics_free(b.solver[w]);

@@ -72,6 +72,7 @@ struct rf_system {
   double damping_stiff;  // beta, s
   double length_m;       // diagonal of the body's box; INFINITY: not known
   bool explicit_steps;   // mass_solve is there
+  bool cubic_force;      // R is cubic along every line
   bool factor_is_dear;   // factors cost far more than evaluations and solves
   rf_simd simd;
   // of the call under way, set by the caller of systems that are not real-time
@@ -111,7 +112,7 @@ static inline bool rf_system_moves(const rf_system *s) {
 }
 
 // Sets the values of fixed nodes to zero.
-static inline void rf_system_hold_rt(const rf_system *s, double *x) {
+static inline void rf_system_clear_fixed_rt(const rf_system *s, double *x) {
   for (int32_t i = 0; i < s->n_fixed; ++i)
     for (int64_t c = 0; c < 3; ++c) x[3 * (int64_t)s->fixed[i] + c] = 0.0;
 }

@@ -164,6 +164,7 @@ rf_status rf_system_matrices(const rf_csc *mass, const rf_csc *stiffness, const 
                         .damping_mass = damping->mass,
                         .damping_stiff = damping->stiffness,
                         .length_m = INFINITY,
+                        .cubic_force = true,
                         .explicit_steps = explicit_steps};
   s->mass = mass;
   s->stiffness = stiffness;

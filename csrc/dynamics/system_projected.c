@@ -151,6 +151,7 @@ rf_status rf_system_projected(const rf_projected *model, const rf_system_damping
       .damping_mass = damping->mass,
       .damping_stiff = damping->stiffness,
       .length_m = rf_mesh_length(model->solid->mesh->n_nodes, model->solid->mesh->nodes),
+      .cubic_force = rf_solid_is_quadratic(model->solid),
       .explicit_steps = explicit_steps,
       .simd = model->solid->simd};
   s->model = model;

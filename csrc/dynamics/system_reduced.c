@@ -62,6 +62,7 @@ rf_status rf_system_reduced(const rf_reduced *model, const rf_system_damping *da
                         .damping_stiff = damping->stiffness,
                         .length_m = model->length_m,
                         .step_numbers = numbers,
+                        .cubic_force = true,
                         .explicit_steps = explicit_steps,
                         .simd = model->polynomial->simd};
   s->model = model;

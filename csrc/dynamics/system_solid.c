@@ -97,7 +97,7 @@ static rf_status balance(rf_system *base, const double *x, const double *v, cons
     RF_TRY(damp(s, x, v, out));
     for (int64_t d = 0; d < base->n; ++d) out[d] -= load[d];
   }
-  rf_system_hold_rt(base, out);
+  rf_system_clear_fixed_rt(base, out);
 done:
   return st;
 }
@@ -228,6 +228,7 @@ rf_status rf_system_solid(const rf_solid *solid, const rf_run *run,
                         .damping_mass = damping->mass,
                         .damping_stiff = damping->stiffness,
                         .length_m = rf_mesh_length(solid->mesh->n_nodes, solid->mesh->nodes),
+                        .cubic_force = rf_solid_is_quadratic(solid),
                         .explicit_steps = explicit_steps,
                         .factor_is_dear = true,
                         .simd = solid->simd};

@@ -31,23 +31,25 @@ static inline bool owns_all(const rf_solid *s, slab own) {
   return own.low == 0 && own.high == s->mesh->n_nodes;
 }
 
-// Elements processed together by the kernels; unused lanes repeat the last element.
+// Elements of one law processed together by the kernels; unused lanes repeat the last element.
 typedef struct batch {
   int32_t next;  // place after these elements
   int count;     // without unused lanes
+  int law;       // of all its elements
   int32_t place[RF_MAX_LANES];
 } batch;
 
 // Finds the next batch with an element that touches the slab; false if there is none.
 static bool next_batch(const rf_solid *s, slab own, batch *b) {
   const int lanes = rf_solid_lanes(s);
-  const int32_t n = s->mesh->n_elements;
   for (bool touches = false; !touches;) {
     const int32_t first = b->next;
-    // ranks ascend: no later element touches the slab
-    if (first >= n || s->rank_lo[first] >= own.high) return false;
-    b->count = n - first < lanes ? n - first : lanes;
-    b->next += b->count;
+    // ranks of first elements ascend: no later element touches the slab
+    if (first >= s->n_places || s->rank_lo[first] >= own.high) return false;
+    b->count = lanes;
+    while (s->visit[first + b->count - 1] < 0) --b->count;
+    b->next += lanes;
+    b->law = rf_law_index(s->material[s->element_material[s->visit[first]]].law);
     for (int l = 0; l < lanes; ++l) {
       b->place[l] = first + (l < b->count ? l : b->count - 1);
       touches = touches || s->rank_hi[b->place[l]] >= own.low;
@@ -100,7 +102,7 @@ static void keep_own(const rf_solid *s, slab own, const batch *b, rf_lane_target
 
 typedef struct evaluation {
   const rf_solid *solid;
-  rf_kernels kernels;
+  rf_kernels kernels[RF_LAW_COUNT];
   int slabs;
   const double *u;
   const double *v, *viscosity;  // NULL: elastic
@@ -161,17 +163,17 @@ static rf_status evaluate_slab(void *context, int64_t task, int worker, rf_error
     cleared = reach;
 
     if (targets) {
-      j->kernels.find(s, b.place[0], j->tangent, targets);
+      j->kernels[b.law].find(s, b.place[0], j->tangent, targets);
       keep_own(s, own, &b, targets);
     }
     if (j->viscosity)
-      j->kernels.viscous(s, j->viscosity, b.place, j->u, j->v, targets, &out);
+      j->kernels[b.law].viscous(s, j->viscosity, b.place, j->u, j->v, targets, &out);
     else
-      j->kernels.elastic(s, b.place, j->u, targets, &out);
+      j->kernels[b.law].elastic(s, b.place, j->u, targets, &out);
     for (int l = 0; l < b.count && j->energy; ++l)
       if (owns(own, s->rank_lo[b.place[l]])) j->energy[b.place[l]] = out.energy[l];
     if (j->force) add_forces(s, own, &b, out.force, j->force);
-    const int32_t left = b.next < s->mesh->n_elements ? s->rank_lo[b.next] : own.high;
+    const int32_t left = b.next < s->n_places ? s->rank_lo[b.next] : own.high;
     const int32_t complete = left < own.high ? left : own.high;
     if (whole && complete > mirrored) {
       mirror_rows(j, mirrored, complete);
@@ -186,16 +188,16 @@ static rf_status run_evaluation(evaluation *job, const rf_run *run, double *sum,
   const rf_solid *s = job->solid;
   rf_status st = RF_OK;
   double *rest = NULL;
-  job->kernels = rf_kernels_for(s);
+  rf_kernels_for(s, job->kernels);
   job->slabs = slab_count(s, run);
   if (!job->u || (job->viscosity && !job->v)) RF_ALLOC(rest, 3 * (int64_t)s->mesh->n_nodes);
   if (!job->u) job->u = rest;
   if (!job->v) job->v = rest;
-  if (sum) RF_ALLOC(job->energy, s->mesh->n_elements);
+  if (sum) RF_ALLOC(job->energy, s->n_places);
   RF_TRY(rf_run_tasks(run, job->slabs, 0, evaluate_slab, job, err));
   if (sum) {
     *sum = 0.0;
-    for (int32_t e = 0; e < s->mesh->n_elements; ++e) *sum += job->energy[e];
+    for (int32_t k = 0; k < s->n_places; ++k) *sum += job->energy[k];
   }
 done:
   rf_free(rest);
@@ -242,7 +244,7 @@ rf_status rf_solid_damping(const rf_solid *s, const rf_run *run, const double *v
 
 typedef struct products {
   const rf_solid *solid;
-  rf_kernels kernels;
+  rf_kernels kernels[RF_LAW_COUNT];
   int slabs;
   const double *const *a;
   const double *const *b;
@@ -260,7 +262,7 @@ static rf_status product_slab(void *context, int64_t task, int worker, rf_error 
     memset(j->out[p] + 3 * (int64_t)s->by_rank[k], 0, 3 * sizeof(double));
   batch b = {.next = 0};
   while (next_batch(s, own, &b)) {
-    j->kernels.hessian(s, b.place, j->a[p], j->b[p], lane);
+    j->kernels[b.law].hessian(s, b.place, j->a[p], j->b[p], lane);
     add_forces(s, own, &b, lane, j->out[p]);
   }
   return RF_OK;
@@ -272,12 +274,12 @@ rf_status rf_solid_hessian_product(const rf_solid *s, const rf_run *run, int32_t
   if (n_products < 0)
     return rf_fail(err, RF_ERR_ARG, "n_products must not be negative, got %d", n_products);
   products job = {.solid = s,
-                  .kernels = rf_kernels_for(s),
                   // many products are one task each; a few are cut into slabs
                   .slabs = n_products >= 2 * run->threads ? 1 : slab_count(s, run),
                   .a = a,
                   .b = b,
                   .out = out};
+  rf_kernels_for(s, job.kernels);
   return rf_run_tasks(run, (int64_t)n_products * job.slabs, n_products > 1, product_slab, &job,
                       err);
 }

@@ -1,8 +1,7 @@
-// A St.Venant-Kirchhoff solid on a mesh: mass, energy, internal force, tangent,
-// Hessian at rest, statics.
+// An elastic solid on a mesh: mass, energy, internal force, tangent, second derivative at rest.
 //
-//   F = I + grad u,  E = (F^T F - I)/2,  S = lambda tr(E) I + 2 mu E  or  S = C : E,  P = F S
-//   W = int E:S/2 dV,  R_a = int P grad(phi_a) dV = dW/du_a,  K = dR/du
+//   F = I + grad u,  P = dW/dF by the law of the material (material/law.h)
+//   R_a = int P grad(phi_a) dV = dU/du_a,  U = int W dV,  K = dR/du
 //
 // (B07 2.1).  Vectors over the mesh are (n_nodes, 3), DOF = 3 node + axis.
 // Matrices over pairs of adjacent nodes share one pattern, rf_solid.graph: the mass has one number
@@ -13,11 +12,13 @@
 // it in one fixed order (rf_solid.visit), so every sum has the same order and the result the same
 // bits for any number of threads.  The order follows a space-filling curve, so that the targets of
 // the sums stay in the cache; tables of element data use that order: element e has place[e], place
-// k is element visit[k]. Kernels for different instruction sets (rf_solid.simd) differ in rounding
-// only.
+// k is element visit[k]. Kernels process batches of places, one element per SIMD lane, and all
+// elements of a batch have one law: where laws mix, each element joins the open batch of its law,
+// and batches are ordered by their first element.  A batch that is not full has its unused places
+// at its end.  Kernels for different instruction sets (rf_solid.simd) differ in rounding only.
 //
-// Everything is a polynomial of u, so inverted elements are allowed.  Rejected are materials that
-// are not elliptic at rest and elements whose Jacobian is not positive at a quadrature point.
+// Laws are defined for inverted elements too, which are allowed.  Rejected are materials that are
+// not elliptic at rest and elements whose Jacobian is not positive at a quadrature point.
 #ifndef RF_FEM_FEM_H
 #define RF_FEM_FEM_H
 
@@ -28,11 +29,13 @@
 #include "linalg/cholesky.h"
 #include "linalg/csc.h"
 #include "linalg/simd.h"
+#include "material/law.h"
 #include "mesh/mesh.h"
 
 typedef struct rf_material {
-  double lambda, mu;  // Lame constants, Pa
-  double density;     // kg/m^3
+  const rf_law *law;
+  double parameter[RF_LAW_PARAMETERS];  // as law->facts->parameters says
+  double density;                       // kg/m^3
 } rf_material;
 
 enum { RF_BOX_FACES = 6 };
@@ -54,7 +57,6 @@ typedef struct rf_solid {
   double *gradient;           // shape function gradients, 1/m    (points, nodes, 3)
   double *volume;             // weight times Jacobian, m^3        (points)
   rf_material *material;      // (n_materials)
-  double *elasticity;         // C of each material; NULL: all isotropic   (n_materials, 6, 6)
   int32_t *element_material;  // index into material        (n_elements)
   int32_t n_materials;
   rf_graph graph;
@@ -67,7 +69,7 @@ typedef struct rf_solid {
   int32_t *diagonal;     // entry (i,i)                         (n_nodes)
   int32_t *mirror;       // entry (j,i) of each entry (i,j)      (graph.ptr[n])
   // Entry of graph.col for each pair a <= b of an element's nodes: that of (a, b) or, if (b, a) is
-  // above the diagonal, the complement ~ of that entry; unused lanes repeat the last element
+  // above the diagonal, the complement ~ of that entry; unused lanes repeat the element before
   int32_t *upper;       // (places / lanes, pairs, lanes)
   double *mass;         // consistent mass, kg                 (graph.ptr[n])
   double *lumped;       // lumped mass of the nodes, positive, kg (n_nodes)
@@ -78,7 +80,8 @@ typedef struct rf_solid {
   int32_t *free_of;  // index in `free`, -1 when fixed      (n_nodes)
   int32_t *rank;     // position of a node along the curve   (n_nodes)
   int32_t *by_rank;  // node at each position                (n_nodes)
-  int32_t *visit;    // elements by smallest rank, then index  (places)
+  int32_t n_places;  // a multiple of the lanes
+  int32_t *visit;    // element at each place, -1: unused      (places)
   int32_t *place;    // position of each element in `visit`  (n_elements)
   int32_t *corners;  // node indices of the elements           (places, nodes)
   int32_t *rank_lo;  // smallest rank of their nodes           (places)
@@ -89,9 +92,6 @@ typedef struct rf_solid {
 typedef struct rf_solid_settings {
   const rf_material *material;  // (n_materials)
   int32_t n_materials;
-  // nullable: C of each material (n_materials, 6, 6), used instead of lambda and mu; order
-  // xx yy zz yz zx xy, shear strains twice (Voigt)
-  const double *elasticity;
   const int32_t *element_material;  // (n_elements)
   const int32_t *fixed;             // distinct node indices in any order (n_fixed)
   int32_t n_fixed;
@@ -102,6 +102,12 @@ typedef struct rf_solid_settings {
 RF_MUST_CHECK rf_status rf_solid_create(const rf_mesh *mesh, const rf_solid_settings *set,
                                         const rf_run *run, rf_solid **out, rf_error *err);
 void rf_solid_free(rf_solid *solid);  // NULL is allowed
+
+// RF_ERR_ARG unless all laws are quadratic in Green's strain, which `needs` (the subject of the
+// message) relies on: then forces are cubic polynomials of u.
+RF_MUST_CHECK rf_status rf_solid_require_quadratic(const rf_solid *solid, const char *needs,
+                                                   rf_error *err);
+bool rf_solid_is_quadratic(const rf_solid *solid);
 
 // Returns the number of elements that the kernels process together: those at consecutive places
 // from a multiple of this number on.
@@ -159,7 +165,7 @@ RF_MUST_CHECK rf_status rf_solid_damping(const rf_solid *solid, const rf_run *ru
                                          rf_error *err);
 
 // Computes out_p = (H:a_p) b_p at rest for n_products pairs, each (n,3):
-// int [C:sym(ga^T gb) + ga (C:sym gb) + gb (C:sym ga)] grad(phi) dV.
+// int d2P/ds dt (1 + s grad a + t grad b) grad(phi) dV.
 RF_MUST_CHECK rf_status rf_solid_hessian_product(const rf_solid *solid, const rf_run *run,
                                                  int32_t n_products, const double *const *a,
                                                  const double *const *b, double *const *out,

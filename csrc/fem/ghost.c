@@ -90,8 +90,9 @@ static double mean_edge(const rf_solid *s) {
 
 double rf_solid_ghost_modulus(const rf_solid *s, int32_t material) {
   const rf_material *t = &s->material[material];
-  if (!s->elasticity || t->mu > 0.0) return RF_GHOST_MODULUS * t->mu;
-  const double *C = s->elasticity + 36 * (int64_t)material;
+  double C[36];
+  if (t->law->facts->lame) return RF_GHOST_MODULUS * t->parameter[1];
+  rf_law_rest(t->law, t->parameter, C);
   return RF_GHOST_MODULUS * (C[21] + C[28] + C[35]) / 3.0;
 }
 

@@ -188,7 +188,7 @@ static rf_status check(const rf_solid *s, const double *blocks, rf_error *err) {
     return rf_fail(err, RF_ERR_MESH, "all %d nodes are fixed: nothing can move", s->n_fixed);
   for (int64_t i = 0; i < 9 * (int64_t)s->graph.ptr[s->mesh->n_nodes]; ++i)
     if (!isfinite(blocks[i]))
-      return rf_fail(err, RF_ERR_ARG, "q is so large that the stiffness is no finite number");
+      return rf_fail(err, RF_ERR_ARG, "q is so large that the stiffness is not finite");
   return RF_OK;
 }
 

@@ -1,5 +1,8 @@
-// Element kernels: one call processes the elements at `lanes` places, one element per SIMD lane.
-// The result of a lane does not depend on its place or neighbours.
+// Element kernels: one call processes the elements at `lanes` places, one element per SIMD lane,
+// all of one law.  The result of a lane does not depend on its place or neighbours.
+//
+// St.Venant-Kirchhoff and general linear laws have kernels of their own; one more serves every law
+// by its body in material/.  All are compiled for each element type and instruction set.
 #ifndef RF_FEM_KERNELS_H
 #define RF_FEM_KERNELS_H
 
@@ -41,7 +44,10 @@ typedef struct rf_kernels {
                   rf_lane_results *out);
 } rf_kernels;
 
-// Selects the kernels for the variant, the element type and the material law of the solid.
-rf_kernels rf_kernels_for(const rf_solid *s);
+// Selects the kernels of each law of the list for the variant and the element type of the solid.
+void rf_kernels_for(const rf_solid *s, rf_kernels kernels[RF_LAW_COUNT]);
+
+// Sets the kernels that serve every law, all but `viscous`.
+void rf_kernels_set_general(const rf_solid *s, rf_kernels *kernels);
 
 #endif

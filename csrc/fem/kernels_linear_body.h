@@ -1,4 +1,4 @@
-// Template: included by kernels.c after kernels_body.h, whose macros and functions it uses.  No
+// Template: included by kernels.c after kernels_stvk_body.h, whose macros and functions it uses. No
 // include guard, on purpose.
 //
 // Kernels of the general linear law S = C E (B07 2.14), 21 constants, in Voigt's notation: order
@@ -6,15 +6,6 @@
 // B_a = de/du_a (6 x 3)
 //
 //   R_a = V B_a^T S,   K_ab = V [ B_a^T C B_b + (g_a.S g_b) I ].
-
-INLINE NAME(gather_elasticity)(const rf_solid *s, const int32_t *places, VEC *C) {
-  const double *p[LANES];
-  for (int l = 0; l < LANES; ++l) {
-    const int32_t k = s->n_materials == 1 ? 0 : s->element_material[s->visit[places[l]]];
-    p[l] = s->elasticity + 36 * (int64_t)k;
-  }
-  NAME(gather)(p, 36, C);
-}
 
 INLINE NAME(stress)(const VEC *C, const VEC *e, VEC *S) {
   for (int k = 0; k < 6; ++k) {
@@ -31,7 +22,7 @@ INLINE NAME(linear)(const int nodes, const int points, const rf_solid *s, const 
   VEC g[3 * RF_MAX_NODES], B[RF_MAX_NODES][18], CB[RF_MAX_NODES][18];
   VEC sum[RF_MAX_PAIRS][9];
   NAME(gather_differences)(s, places, nodes, u, d);
-  NAME(gather_elasticity)(s, places, C);
+  NAME(gather_parameters)(s, places, 36, C);
   for (int k = 0; k < 3 * nodes; ++k) force[k] = (VEC){0};
 
   for (int q = 0; q < n_gauss; ++q) {
@@ -130,7 +121,7 @@ INLINE NAME(hessian_linear)(const int nodes, const int points, const rf_solid *s
   VEC g[3 * RF_MAX_NODES], force[3 * RF_MAX_NODES];
   NAME(gather_differences)(s, places, nodes, a, da);
   NAME(gather_differences)(s, places, nodes, b, db);
-  NAME(gather_elasticity)(s, places, C);
+  NAME(gather_parameters)(s, places, 36, C);
   for (int k = 0; k < 3 * nodes; ++k) force[k] = (VEC){0};
   for (int q = 0; q < n_gauss; ++q) {
     VEC volume = {0}, A[9], B[9], AB[9], Sa[6], Sb[6], Sab[6];

@@ -1,5 +1,5 @@
-// Template: included by kernels.c last for each instruction set, after the kernels whose macros and
-// functions it uses; it undefines the macros.  No include guard, on purpose.
+// Template: included by kernels.c after kernels_common_body.h, whose macros and functions it uses.
+// No include guard, on purpose.
 //
 // Strain-rate damping (B07 2.34 to 2.38): S_D = phi tr(E') I + 2 psi E' with E' = sym(F^T grad v).
 // With f_a = F g_a
@@ -112,12 +112,3 @@ KERNEL NAME(viscous_hex20)(const rf_solid *s, const double *viscosity, const int
                            rf_lane_results *out) {
   NAME(viscous)(20, OF_BATCH, s, viscosity, places, u, v, matrix, out);
 }
-
-#undef VEC
-#undef CHUNK
-#undef KERNEL
-#undef INLINE
-#undef OF_SOLID
-#undef OF_BATCH
-#undef SYM_APPLY
-#undef LINEAR_STRESS

@@ -13,37 +13,6 @@
 #include "fem/tables.h"
 #include "linalg/curve.h"
 
-static const double ASYMMETRY = 1e-9;    // of an elasticity matrix, relative to its largest entry
-static const double INDEFINITE = 1e-14;  // smaller pivots of it count as rounding
-
-// Requires a symmetric positive definite matrix.
-static rf_status check_elasticity(const double *C, int32_t material, rf_error *err) {
-  double L[36] = {0}, largest = 0.0;
-  for (int k = 0; k < 36; ++k) largest = fmax(largest, fabs(C[k]));
-  for (int i = 0; i < 6; ++i) {
-    for (int j = 0; j <= i; ++j) {
-      if (!(isfinite(C[6 * i + j]) && fabs(C[6 * i + j] - C[6 * j + i]) <= ASYMMETRY * largest))
-        return rf_fail(err, RF_ERR_ARG,
-                       "material %d: stiffness[%d, %d] is %g and [%d, %d] is %g; the matrix must "
-                       "be finite and symmetric",
-                       material, i, j, C[6 * i + j], j, i, C[6 * j + i]);
-      double sum = C[6 * i + j];
-      for (int k = 0; k < j; ++k) sum -= L[6 * i + k] * L[6 * j + k];
-      if (i > j) {
-        L[6 * i + j] = sum / L[6 * j + j];
-      } else if (sum > INDEFINITE * largest) {
-        L[6 * i + i] = sqrt(sum);
-      } else {
-        return rf_fail(err, RF_ERR_ARG,
-                       "material %d: the stiffness matrix is not positive definite (seen at row "
-                       "%d), so some strain would set energy free",
-                       material, i);
-      }
-    }
-  }
-  return RF_OK;
-}
-
 static rf_status check_settings(const rf_mesh *mesh, const rf_solid_settings *set, rf_error *err) {
   if (mesh->type == RF_HEX20 && set->quadrature == 2)
     return rf_fail(err, RF_ERR_ARG,
@@ -63,17 +32,8 @@ static rf_status check_settings(const rf_mesh *mesh, const rf_solid_settings *se
   if (set->n_materials < 1) return rf_fail(err, RF_ERR_ARG, "a solid needs at least one material");
   for (int32_t m = 0; m < set->n_materials; ++m) {
     const rf_material *t = set->material + m;
-    if (set->elasticity) {
-      st = check_elasticity(set->elasticity + 36 * (int64_t)m, m, err);
-      if (st < 0) return st;
-    }
-    // mu > 0 and a positive bulk modulus: -1 < nu < 1/2
-    const bool elastic = set->elasticity || (isfinite(t->lambda) && isfinite(t->mu) &&
-                                             t->mu > 0.0 && 3.0 * t->lambda + 2.0 * t->mu > 0.0);
-    if (!elastic)
-      return rf_fail(err, RF_ERR_ARG,
-                     "material %d: lambda = %g, mu = %g; mu and 3 lambda + 2 mu must be positive",
-                     m, t->lambda, t->mu);
+    st = t->law->facts->check(t->parameter, m, err);
+    if (st < 0) return st;
     if (!(isfinite(t->density) && t->density > 0.0))
       return rf_fail(err, RF_ERR_ARG, "material %d: density must be finite and positive, got %g", m,
                      t->density);
@@ -164,9 +124,7 @@ static rf_status build_graph(rf_solid *s, rf_error *err) {
   RF_ALLOC(row, n);
   s->graph.n = n;
   RF_ALLOC(s->graph.ptr, (int64_t)n + 1);
-  const int lanes = rf_solid_lanes(s), pairs = nodes * (nodes + 1) / 2;
-  const int64_t places = ((int64_t)mesh->n_elements + lanes - 1) / lanes * lanes;
-  RF_ALLOC(s->upper, places * pairs);
+  RF_ALLOC(s->upper, s->n_places * (int64_t)(nodes * (nodes + 1) / 2));
 
   // lengths of the rows; place[j] = i + 1 marks j as adjacent to i
   int64_t entries = 0;
@@ -217,11 +175,10 @@ static rf_status build_graph(rf_solid *s, rf_error *err) {
         }
     }
   }
-  for (int64_t at = mesh->n_elements; at < places; ++at)
-    for (int a = 0; a < nodes; ++a)
+  for (int64_t at = 0; at < s->n_places; ++at)
+    for (int a = 0; a < nodes && s->visit[at] < 0; ++a)
       for (int b = a; b < nodes; ++b)
-        s->upper[rf_solid_upper_at(s, at, a, b)] =
-            s->upper[rf_solid_upper_at(s, mesh->n_elements - 1, a, b)];
+        s->upper[rf_solid_upper_at(s, at, a, b)] = s->upper[rf_solid_upper_at(s, at - 1, a, b)];
 done:
   rf_free(ptr);
   rf_free(list);
@@ -241,6 +198,34 @@ static int compare_keyed(const void *a, const void *b) {
   return (x->index > y->index) - (x->index < y->index);
 }
 
+static int law_of(const rf_solid *s, int32_t e) {
+  return rf_law_index(s->material[s->element_material[e]].law);
+}
+
+static void count_places(rf_solid *s) {
+  int64_t count[RF_LAW_COUNT] = {0}, places = 0;
+  const int lanes = rf_solid_lanes(s);
+  for (int32_t e = 0; e < s->mesh->n_elements; ++e) ++count[law_of(s, e)];
+  for (int k = 0; k < RF_LAW_COUNT; ++k) places += (count[k] + lanes - 1) / lanes * lanes;
+  s->n_places = (int32_t)places;
+}
+
+// Gives each element the next place in the open batch of its law.
+static void find_places(rf_solid *s, const keyed *sorted) {
+  int32_t next[RF_LAW_COUNT] = {0}, fresh = 0;
+  const int lanes = rf_solid_lanes(s);
+  for (int32_t k = 0; k < s->n_places; ++k) s->visit[k] = -1;
+  for (int32_t k = 0; k < s->mesh->n_elements; ++k) {
+    int32_t *at = &next[law_of(s, sorted[k].index)];
+    if (*at % lanes == 0) {
+      *at = fresh;
+      fresh += lanes;
+    }
+    s->visit[*at] = sorted[k].index;
+    s->place[sorted[k].index] = (*at)++;
+  }
+}
+
 // Sorts the nodes along the curve, and the elements by the ranks of their nodes.
 static rf_status build_ranks(rf_solid *s, rf_error *err) {
   rf_status st = RF_OK;
@@ -252,11 +237,12 @@ static rf_status build_ranks(rf_solid *s, rf_error *err) {
   RF_ALLOC(order, mesh->n_nodes);
   RF_ALLOC(s->rank, mesh->n_nodes);
   RF_ALLOC(s->by_rank, mesh->n_nodes);
-  RF_ALLOC(s->visit, mesh->n_elements);
+  count_places(s);
+  RF_ALLOC(s->visit, s->n_places);
   RF_ALLOC(s->place, mesh->n_elements);
-  RF_ALLOC(s->corners, (int64_t)mesh->n_elements * nodes);
-  RF_ALLOC(s->rank_lo, mesh->n_elements);
-  RF_ALLOC(s->rank_hi, mesh->n_elements);
+  RF_ALLOC(s->corners, (int64_t)s->n_places * nodes);
+  RF_ALLOC(s->rank_lo, s->n_places);
+  RF_ALLOC(s->rank_hi, s->n_places);
 
   RF_TRY(rf_curve_order(mesh->n_nodes, mesh->nodes, order, err));
   for (int32_t k = 0; k < mesh->n_nodes; ++k) {
@@ -273,10 +259,10 @@ static rf_status build_ranks(rf_solid *s, rf_error *err) {
     sorted[e] = (keyed){low, e};
   }
   qsort(sorted, (size_t)mesh->n_elements, sizeof *sorted, compare_keyed);
-  for (int32_t k = 0; k < mesh->n_elements; ++k) {
-    const int32_t e = sorted[k].index;
-    s->visit[k] = e;
-    s->place[e] = k;
+  find_places(s, sorted);
+  for (int32_t k = 0; k < s->n_places; ++k) {
+    const int32_t e = s->visit[k];
+    if (e < 0) continue;
     s->rank_lo[k] = INT32_MAX;
     s->rank_hi[k] = -1;
     for (int a = 0; a < nodes; ++a) {
@@ -305,10 +291,6 @@ rf_status rf_solid_create(const rf_mesh *mesh, const rf_solid_settings *set, con
   s->n_materials = set->n_materials;
   RF_ALLOC(s->material, set->n_materials);
   memcpy(s->material, set->material, (size_t)set->n_materials * sizeof *s->material);
-  if (set->elasticity) {
-    RF_ALLOC(s->elasticity, 36 * (int64_t)set->n_materials);
-    memcpy(s->elasticity, set->elasticity, 36 * (size_t)set->n_materials * sizeof *s->elasticity);
-  }
   RF_ALLOC(s->element_material, mesh->n_elements);
   memcpy(s->element_material, set->element_material,
          (size_t)mesh->n_elements * sizeof *s->element_material);
@@ -328,6 +310,29 @@ done:
   return st;
 }
 
+// Returns the region of a material; an element of it may not exist.
+static int32_t region_of(const rf_solid *s, int32_t material) {
+  int32_t e = 0;
+  while (e + 1 < s->mesh->n_elements && s->element_material[e] != material) ++e;
+  return s->mesh->regions[e];
+}
+
+bool rf_solid_is_quadratic(const rf_solid *s) {
+  for (int32_t m = 0; m < s->n_materials; ++m)
+    if (!s->material[m].law->facts->quadratic_in_e) return false;
+  return true;
+}
+
+rf_status rf_solid_require_quadratic(const rf_solid *s, const char *needs, rf_error *err) {
+  for (int32_t m = 0; m < s->n_materials; ++m)
+    if (!s->material[m].law->facts->quadratic_in_e)
+      return rf_fail(err, RF_ERR_ARG,
+                     "%s needs materials whose energy is quadratic in Green's strain, but region "
+                     "%d is a %s: use ProjectedSolid with the same basis, or the Solid itself",
+                     needs, region_of(s, m), s->material[m].law->name);
+  return RF_OK;
+}
+
 void rf_solid_free(rf_solid *s) {
   if (!s) return;
   rf_free(s->first_point);
@@ -339,7 +344,6 @@ void rf_solid_free(rf_solid *s) {
   rf_free(s->gradient);
   rf_free(s->volume);
   rf_free(s->material);
-  rf_free(s->elasticity);
   rf_free(s->element_material);
   rf_free(s->graph.ptr);
   rf_free(s->graph.col);

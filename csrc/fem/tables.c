@@ -73,7 +73,7 @@ done:
 // Tables are stored in the order of `place`; congruent whole elements share the first.
 static rf_status lay_out_points(rf_solid *s, const rf_standard_rule *standard, rf_error *err) {
   rf_status st = RF_OK;
-  const int32_t n = s->mesh->n_elements;
+  const int32_t n = s->n_places;
   if (!s->mesh->rule)
     return allocate_points(s, (int64_t)standard->count * (s->congruent ? 1 : n), err);
   int64_t next = s->congruent ? standard->count : 0;
@@ -81,6 +81,7 @@ static rf_status lay_out_points(rf_solid *s, const rf_standard_rule *standard, r
   RF_ALLOC(s->n_points, n);
   for (int32_t k = 0; k < n; ++k) {
     const int32_t e = s->visit[k];
+    if (e < 0) continue;
     const bool shares = s->congruent && own_points(s->mesh, e).count == 0;
     s->n_points[k] = points_of(s->mesh, e, standard).count;
     s->first_point[k] = shares ? 0 : next;

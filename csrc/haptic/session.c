@@ -38,8 +38,7 @@ rf_status rf_session_create(const rf_session_settings *set, double period_s, rf_
                  set->stall_s);
   else if (!(set->priority >= 0 && set->priority < sched_get_priority_max(SCHED_FIFO)))
     st = rf_fail(err, RF_ERR_ARG,
-                 "priority must be between 0 and %d, got %d: the thread that watches the loop, and "
-                 "halts the device when that hangs, runs one above it",
+                 "priority must be between 0 and %d, got %d: the watchdog runs one above it",
                  sched_get_priority_max(SCHED_FIFO) - 1, (int)set->priority);
   else if (!(isfinite(set->patience_s) && set->patience_s > 0.0))
     st = rf_fail(err, RF_ERR_ARG, "patience must be finite and positive, got %g", set->patience_s);

@@ -39,8 +39,8 @@ void rf_session_explain(rf_session *s, rf_status st, rf_error *why) {
                   text[0] ? ": " : "", text);
   else if (!explain_far(s, tick, why))
     (void)rf_fail(why, st,
-                  "cycle %lld: the simulation left the finite numbers; softer contact, more "
-                  "damping or shorter steps may help",
+                  "cycle %lld: the simulation diverged, its values are not finite; softer "
+                  "contact, more damping or shorter steps may help",
                   tick);
 }
 

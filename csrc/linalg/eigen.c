@@ -76,7 +76,7 @@ static void fill_start(uint64_t seed, size_t n, double *x) {
   }
 }
 
-static rf_status tell(const search *s, rf_error *err) {
+static rf_status report_progress(const search *s, rf_error *err) {
   const int64_t done = s->report->solves < s->expected ? s->report->solves : s->expected - 1;
   return rf_run_progress(s->run, done, s->expected, err);
 }
@@ -368,7 +368,7 @@ static rf_status search_all(search *s, rf_error *err) {
   for (;;) {
     RF_TRY(advance(s, &q, err));
     RF_TRY(ritz_pairs(&q, err));
-    RF_TRY(tell(s, err));
+    RF_TRY(report_progress(s, err));
     const int32_t count = verify > 0 && --verify > 0 ? 0 : answer(&q, k);
     if (count > 0) {
       // a random block reaches at most BLOCK vectors of one repeated eigenvalue: if there may be

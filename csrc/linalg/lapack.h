@@ -24,8 +24,9 @@ RF_MUST_CHECK static inline rf_status rf_lapack_size(const char *routine, const 
                    "too many %s: LAPACK %s would need a workspace of %lld numbers and can have %d",
                    things, routine, (long long)least, INT_MAX);
   if (info != 0 || !(best >= 1.0))
-    return rf_fail(err, RF_ERR_INTERNAL, "LAPACK %s did not tell its workspace (code %d, size %g)",
-                   routine, info, best);
+    return rf_fail(err, RF_ERR_INTERNAL,
+                   "LAPACK %s did not report its workspace (code %d, size %g)", routine, info,
+                   best);
   *size = best > (double)least ? (int)best : (int)least;
   return RF_OK;
 }

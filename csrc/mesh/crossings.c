@@ -294,16 +294,16 @@ bool rf_crossings_meet(const rf_closest *c, const double *x, int32_t a, int32_t 
   return pair_meets(c, x, a, b) != MEET_NOT;
 }
 
-typedef struct looking {
+typedef struct pair_test {
   searching *s;
   int32_t at;
   found *found;  // pairs of the task; NULL: none are kept
   rf_error *err;
-} looking;
+} pair_test;
 
 // Tests a triangle against a later one.
-static int look_at(void *context, int32_t other) {
-  const looking *l = context;
+static int test_pair(void *context, int32_t other) {
+  const pair_test *l = context;
   searching *s = l->s;
   if (other <= l->at || !(s->closest->triangle[other].one > 0.0)) return 0;
   const meeting how = pair_meets(s->closest, s->x, l->at, other);
@@ -332,8 +332,8 @@ static rf_status search_chunk(void *context, int64_t task, int worker, rf_error 
       low[k % 3] = fmin(low[k % 3], x);
       high[k % 3] = fmax(high[k % 3], x);
     }
-    looking l = {s, at, s->found ? &s->found[task] : NULL, err};
-    const int stop = rf_bvh_overlap(&all->bvh, low, high, look_at, &l);
+    pair_test l = {s, at, s->found ? &s->found[task] : NULL, err};
+    const int stop = rf_bvh_overlap(&all->bvh, low, high, test_pair, &l);
     if (stop < 0) return (rf_status)stop;
   }
   return RF_OK;
@@ -355,7 +355,7 @@ rf_status rf_crossings_corners(const rf_surface *s, const rf_closest *c, double 
   if (side > 0.0 && !(side > 1e-70 && side < 1e70))
     return rf_fail(err, RF_ERR_MESH,
                    "the surface is %.3g m long, so areas of its triangles are beyond the range of "
-                   "numbers: where it meets itself is not found",
+                   "numbers: its self-intersections cannot be found",
                    side);
   frexp(largest, &exponent);
   RF_ALLOC(scaled, 9 * (size_t)c->n_triangles);

@@ -324,9 +324,9 @@ static rf_status check_cubes(const rf_mesh *m, rf_error *err) {
         const double way = m->nodes[3 * (size_t)element[a] + (size_t)i] - low[i];
         const double expected = 0.5 * (1.0 + RF_HEX_CORNER[a][i]) * edge;
         if (!(edge > 0.0 && fabs(way - expected) <= UNEQUAL * edge))
-          return rf_fail(err, RF_ERR_MESH,
-                         "element %d is none of equal cubes along the axes, which can be cut",
-                         (int)e);
+          return rf_fail(
+              err, RF_ERR_MESH,
+              "element %d is not one of equal cubes along the axes: only those can be cut", (int)e);
       }
   }
   return RF_OK;

@@ -508,7 +508,7 @@ static rf_status lay_grid(const rf_surface *surface, const rf_voxel_settings *se
   if (!(g->h >= 1e-10 * farthest))
     return rf_fail(
         err, RF_ERR_MESH,
-        "voxels of %.3g m cannot be told apart at coordinates of %.3g m: move the surface "
+        "voxels of %.3g m cannot be distinguished at coordinates of %.3g m: move the surface "
         "nearer to the origin",
         g->h, farthest);
   if (!(g->h > 1e-90 && g->h < 1e90))

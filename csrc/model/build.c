@@ -33,6 +33,7 @@ rf_status rf_reduced_build(const rf_solid *solid, const rf_run *run, int32_t r, 
   *out = NULL;
   if (!(r >= 1 && r <= RF_POLYNOMIAL_MAX_R))
     return rf_fail(err, RF_ERR_ARG, "r must be between 1 and %d, got %d", RF_POLYNOMIAL_MAX_R, r);
+  RF_TRY(rf_solid_require_quadratic(solid, "a reduced model", err));
   RF_ALLOC(mass, r * r);
   RF_ALLOC(coefficient, rf_polynomial_count(r));
   RF_TRY(rf_reduced_mass(solid, run, r, basis, mass, err));

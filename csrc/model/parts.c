@@ -58,9 +58,8 @@ done:
   return st;
 }
 
-// Isotropic materials of any solid have lambda and mu.
 static bool is_general(const rf_solid *solid, int32_t material) {
-  return !(solid->material[material].mu > 0.0);
+  return !solid->material[material].law->facts->lame;
 }
 
 rf_status rf_reduced_parts_create(int32_t r, int32_t n_materials, const double *coefficient,
@@ -179,6 +178,7 @@ rf_status rf_reduced_parts_build(const rf_solid *solid, const rf_run *run, int32
   const int32_t steps = 2 * solid->n_materials;
   *out = NULL;
   *model = NULL;
+  RF_TRY(rf_solid_require_quadratic(solid, "an editable reduced model", err));
   RF_TRY(create(r, solid->n_materials, &p, err));
   RF_ALLOC(coefficient, rf_polynomial_count(r));
   RF_ALLOC(mass, r * r);
@@ -200,8 +200,9 @@ rf_status rf_reduced_parts_build(const rf_solid *solid, const rf_run *run, int32
     }
   }
   for (int32_t m = 0; m < solid->n_materials; ++m) {
-    weight[2 * m] = is_general(solid, m) ? 1.0 : solid->material[m].lambda;
-    weight[2 * m + 1] = solid->material[m].mu;
+    const double *p = solid->material[m].parameter;
+    weight[2 * m] = is_general(solid, m) ? 1.0 : p[0];
+    weight[2 * m + 1] = is_general(solid, m) ? 0.0 : p[1];
   }
   RF_TRY(rf_polynomial_combine(steps, p->energy, weight, &energy, err));
   RF_TRY(rf_reduced_create(r, solid->mesh->n_nodes, solid->mesh->nodes, basis, mass,

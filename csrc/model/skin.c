@@ -71,7 +71,7 @@ rf_status rf_skin_create(const rf_reduced *model, const rf_mesh *mesh,
   const int32_t n = embedding->n_points;
   *out = NULL;
   if (model->n_nodes != embedding->n_nodes)
-    return rf_fail(err, RF_ERR_ARG, "the model lives on %d nodes, the embedding on %d",
+    return rf_fail(err, RF_ERR_ARG, "the model has %d nodes, the embedding is in a mesh of %d",
                    model->n_nodes, embedding->n_nodes);
   RF_ALLOC(s, 1);
   s->n_points = n;

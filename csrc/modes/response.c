@@ -10,8 +10,8 @@ rf_status rf_modes_response(int32_t k, int32_t n_nodes, const double *eigenvalue
   for (int32_t j = 0; j < k; ++j)
     if (!(eigenvalues[j] > 0.0))
       return rf_fail(err, RF_ERR_ARG,
-                     "eigenvalue %d is %g; only modes with stiffness answer a static load", (int)j,
-                     eigenvalues[j]);
+                     "eigenvalue %d is %g; only modes with stiffness respond to a static load",
+                     (int)j, eigenvalues[j]);
   for (int32_t p = 0; p < count; ++p)
     if (!(node[p] >= 0 && node[p] < n_nodes))
       return rf_fail(err, RF_ERR_ARG, "nodes[%d] is %d; nodes are numbered 0 to %d", (int)p,

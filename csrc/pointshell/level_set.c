@@ -137,8 +137,8 @@ rf_status rf_level_set_triangulate(const rf_field *field, double value, int32_t 
       return rf_fail(err, RF_ERR_ARG, "level_set is %g, where the field has no surface", value);
     if (!isfinite(side))
       return rf_fail(err, RF_ERR_ARG,
-                     "the field has an object without end, as planes and complements have, so its "
-                     "level set %g is not closed: take what it has in common with a box",
+                     "the object of the field is unbounded, as planes and complements are, so its "
+                     "level set %g is not closed: take its intersection with a box",
                      value);
     if (rf_field_leaves_box(field, value)) return refuse_open(value, err);
     int32_t n[3];
@@ -155,7 +155,7 @@ rf_status rf_level_set_triangulate(const rf_field *field, double value, int32_t 
     while (at < count && !((double)values[at] < value)) ++at;
     if (at == count) {
       st = rf_fail(err, RF_ERR_ARG,
-                   "what the level set %g of the field encloses is too thin to be found by samples "
+                   "the inside of the level set %g of the field is too thin to be found by samples "
                    "%.3g m apart: take a surface of it, or a DistanceField that is finer",
                    value, spacing[0]);
       goto done;

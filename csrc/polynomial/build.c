@@ -8,6 +8,7 @@
 #include "fem/ghost.h"
 #include "linalg/blas.h"
 #include "linalg/vector.h"
+#include "material/law.h"
 #include "polynomial/damping.h"
 #include "polynomial/polynomial.h"
 #include "polynomial/strain.h"
@@ -41,17 +42,9 @@ typedef struct gram {
 static rf_status factor_material(const rf_solid *s, int32_t material, rf_strain_factor *f,
                                  rf_error *err) {
   const rf_material *mat = &s->material[material];
-  double C[36] = {0};
-  *f = (rf_strain_factor){.coupled = s->elasticity != NULL};
-  if (s->elasticity) {
-    memcpy(C, s->elasticity + 36 * (int64_t)material, sizeof C);
-  } else {
-    for (int i = 0; i < 3; ++i) {
-      for (int j = 0; j < 3; ++j) C[6 * i + j] = mat->lambda;
-      C[7 * i] += 2.0 * mat->mu;
-      C[7 * (i + 3)] = mat->mu;
-    }
-  }
+  double C[36];
+  *f = (rf_strain_factor){.coupled = !mat->law->facts->lame};
+  rf_law_rest(mat->law, mat->parameter, C);
   for (int i = 0; i < RF_STRAINS; ++i) {
     double pivot = C[7 * i];
     for (int c = 0; c < i; ++c) pivot -= f->l[c][i] * f->l[c][i];
@@ -288,6 +281,7 @@ rf_status rf_polynomial_build(const rf_solid *solid, const rf_run *run, int32_t 
   double *modulus = NULL;
   gram w = {.solid = solid, .r = r, .rows = RF_STRAINS, .n_elements = solid->mesh->n_elements};
   RF_TRY(check_arguments(r, simd, err));
+  RF_TRY(rf_solid_require_quadratic(solid, "the polynomial of a reduced model", err));
   RF_ALLOC(w.factor, solid->n_materials);
   RF_ALLOC(modulus, solid->n_materials);
   for (int32_t m = 0; m < solid->n_materials; ++m) {
@@ -322,6 +316,7 @@ rf_status rf_polynomial_build_part(const rf_solid *solid, const rf_run *run, int
   int32_t *element = NULL;
   double *modulus = NULL;
   RF_TRY(check_arguments(r, simd, err));
+  RF_TRY(rf_solid_require_quadratic(solid, "the polynomial of a reduced model", err));
   if (!(material >= 0 && material < solid->n_materials))
     return rf_fail(err, RF_ERR_ARG, "material must be between 0 and %d, got %d",
                    solid->n_materials - 1, material);

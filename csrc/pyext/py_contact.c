@@ -202,7 +202,7 @@ static rf_status one_cycle(rf_contact *contact, const rf_pose *pose, const doubl
   rf_status st = rf_contact_deform_field_rt(contact, field_q);
   // finite coordinates that pass the checks can still overflow the places of proxies
   if (st == RF_ERR_ARG)
-    return rf_fail(err, st, "field_q is so large that places of proxies are no usable numbers");
+    return rf_fail(err, st, "field_q is so large that positions of proxies overflow");
   if (st >= 0)
     st = rf_contact_evaluate_rt(contact, pose, q, all_of, found, reduced, field_reduced, blocks);
   if (st >= 0 && list) st = copy_touches(contact, found->touching, list, err);

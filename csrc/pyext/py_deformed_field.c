@@ -125,7 +125,7 @@ static PyObject *pose(PyObject *self, PyObject *q_obj) {
   rf_error err = {0};
   rf_status st = rf_deformed_pose_create(f, &p, &err);
   if (st == RF_OK && !rf_deformed_pose_update_rt(f, q.data, p))
-    st = rf_fail(&err, RF_ERR_ARG, "q is so large that places of proxies are no usable numbers");
+    st = rf_fail(&err, RF_ERR_ARG, "q is so large that positions of proxies overflow");
   if (st < 0) {
     py_raise(state, st, &err);
     goto done;

@@ -421,7 +421,7 @@ static PyMethodDef field_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-// ---- what it is ---------------------------------------------------------------------
+// ---- properties ----------------------------------------------------------------------
 
 static PyObject *get_values(PyObject *self, void *unused) {
   (void)unused;
@@ -475,8 +475,10 @@ static PyGetSetDef field_getset[] = {
      NULL},
     {"origin", get_origin, NULL, "Place of its first sample, read-only (3,), or None.", NULL},
     {"spacing", get_spacing, NULL, "Its spacing, read-only (3,), or None.", NULL},
-    {"boundary", get_boundary, NULL, "No place on the sides of its box is nearer, or None.", NULL},
-    {"error", get_error, NULL, "How far its samples may be from distances; infinity: any.", NULL},
+    {"boundary", get_boundary, NULL,
+     "Lower bound of the distance on the sides of its box, or None.", NULL},
+    {"error", get_error, NULL, "Error bound of its samples as distances [m]; infinity: none.",
+     NULL},
     {"parts", get_parts, NULL, "Number of grids and shapes.", NULL},
     {0},
 };

@@ -71,7 +71,7 @@ done:
 }
 
 // One or more bodies with their forces, as parallel arrays.
-typedef struct crowd {
+typedef struct group {
   npy_intp count;
   PyObject *list;       // strong: a tuple of bodies
   PyObject **sorted;    // borrowed from it, sorted by address, the locking order  (count)
@@ -79,9 +79,9 @@ typedef struct crowd {
   py_in *force;         // (count)
   rf_load **loads;      // (count)
   int32_t *n_loads;     // (count)
-} crowd;
+} group;
 
-static void free_crowd(crowd *c) {
+static void free_group(group *c) {
   for (npy_intp i = 0; i < c->count; ++i) {
     if (c->force) py_in_release(&c->force[i]);
     if (c->loads) rf_free(c->loads[i]);
@@ -101,7 +101,7 @@ static int by_address(const void *a, const void *b) {
 }
 
 // Converts bodies and forces (None, or one entry per body); 0, or -1 with an exception set.
-static int take_crowd(py_state *state, crowd *c, PyObject *bodies, PyObject *forces) {
+static int take_group(py_state *state, group *c, PyObject *bodies, PyObject *forces) {
   c->list = PySequence_Tuple(bodies);
   if (!c->list) return -1;
   c->count = PyTuple_GET_SIZE(c->list);
@@ -144,7 +144,7 @@ static int take_crowd(py_state *state, crowd *c, PyObject *bodies, PyObject *for
   return 0;
 }
 
-static rf_status step_crowd(crowd *c, const rf_run *run, int64_t n, rf_error *err) {
+static rf_status step_group(group *c, const rf_run *run, int64_t n, rf_error *err) {
   rf_status st = RF_OK;
   const rf_run quiet = {.threads = run->threads};
   for (npy_intp i = 0; i < c->count && st >= 0; ++i)
@@ -173,7 +173,7 @@ static PyObject *step_bodies(PyObject *module, PyObject *args) {
   PyObject *bodies, *forces, *progress, *result = NULL;
   long long n;
   int threads;
-  crowd c = {0};
+  group c = {0};
   py_run run;
   rf_error err = {0};
   if (!PyArg_ParseTuple(args, "OOLOi:step_free_bodies", &bodies, &forces, &n, &progress, &threads))
@@ -182,14 +182,14 @@ static PyObject *step_bodies(PyObject *module, PyObject *args) {
   if (py_run_init(state, &run, progress, threads) < 0) return NULL;
   if (forces != Py_None && !PyTuple_Check(forces))
     return py_fail(state, PY_INPUT_TYPE_ERROR, "forces must be a tuple or None");
-  if (take_crowd(state, &c, bodies, forces) < 0) goto done;
+  if (take_group(state, &c, bodies, forces) < 0) goto done;
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
-  st = step_crowd(&c, &run.run, n, &err);
+  st = step_group(&c, &run.run, n, &err);
   Py_END_ALLOW_THREADS
   result = st < 0 ? py_raise(state, st, &err) : Py_NewRef(Py_None);
 done:
-  free_crowd(&c);
+  free_group(&c);
   return result;
 }
 

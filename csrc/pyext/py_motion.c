@@ -286,7 +286,8 @@ static rf_status drive(const driven *d, rf_driven *work, int64_t from, int64_t e
         work, &pose, d->field_qs ? d->field_qs + d->s * k : NULL, d->force, d->found + k,
         d->reduced + d->r * k, d->field_reduced ? d->field_reduced + d->s * k : NULL);
     if (st == RF_ERR_ARG)
-      st = rf_fail(err, st, "step %lld: the pose or field_q is no usable number", (long long)k);
+      st = rf_fail(err, st, "step %lld: the pose or field_q is not finite or too large",
+                   (long long)k);
     else if (st < 0)
       st = rf_motion_explain(py_held(d->simulation), "the simulation", "softer contact", err);
   }

@@ -17,15 +17,15 @@ static int on_progress(void *context, int64_t done, int64_t total) {
   const double now = py_now_s();
   // a poll without a count checks signals only and must not delay the next report; the last count
   // is always reported, so that bars end full
-  const int tells = r->callable && r->callable != Py_None && total > 0 &&
+  const int calls = r->callable && r->callable != Py_None && total > 0 &&
                     (now >= r->next_call_s || done == total);
-  if (!tells && now < r->next_signals_s) return 0;
+  if (!calls && now < r->next_signals_s) return 0;
   r->next_signals_s = now + PROGRESS_PERIOD_S;
-  if (tells) r->next_call_s = now + PROGRESS_PERIOD_S;
+  if (calls) r->next_call_s = now + PROGRESS_PERIOD_S;
 
   const PyGILState_STATE gil = PyGILState_Ensure();
   int stop = PyErr_CheckSignals() != 0;
-  if (!stop && tells) {
+  if (!stop && calls) {
     PyObject *result = PyObject_CallFunction(r->callable, "LL", (long long)done, (long long)total);
     stop = result == NULL;
     Py_XDECREF(result);

@@ -161,7 +161,7 @@ static rf_modes_system system_for(call *c) {
   return system;
 }
 
-// k within what the system has: 0, or -1 with an exception set
+// Checks that the system has k modes: 0, or -1 with an exception set.
 static int check_k(PyObject *self, int k) {
   const int32_t n = system_of(self)->operators.n;
   if (k >= 1 && k < n) return 0;

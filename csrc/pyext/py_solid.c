@@ -7,6 +7,7 @@
 #include "fem/mass_solve.h"
 #include "fem/rigid.h"
 #include "pyext/py_convert.h"
+#include "pyext/py_law.h"
 #include "pyext/py_mesh.h"
 #include "pyext/py_object.h"
 #include "pyext/py_statics.h"
@@ -22,22 +23,23 @@ static void release(void *solid) { rf_solid_free(solid); }
 static PyObject *solid_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   py_state *state = (py_state *)PyType_GetModuleState(type);
   PyObject *mesh_obj, *materials_obj, *element_obj, *fixed_obj, *result = NULL;
-  PyObject *elasticity_obj = Py_None;
   int quadrature = 2, simd = RF_SIMD_BEST;
   if (py_refuse_keywords(type, kwargs) < 0) return NULL;
-  if (!PyArg_ParseTuple(args, "OOOO|iiO:Solid", &mesh_obj, &materials_obj, &element_obj, &fixed_obj,
-                        &quadrature, &simd, &elasticity_obj))
+  if (!PyArg_ParseTuple(args, "OOOO|ii:Solid", &mesh_obj, &materials_obj, &element_obj, &fixed_obj,
+                        &quadrature, &simd))
     return NULL;
   const rf_mesh *mesh = py_mesh_get(state, mesh_obj);
   if (!mesh) return NULL;
 
-  py_in materials = {0}, element = {0}, fixed = {0}, elasticity = {0};
+  py_in element = {0}, fixed = {0};
+  rf_material *materials = NULL;
+  int32_t n_materials = 0;
   py_run run;
   rf_solid *solid = NULL;
   rf_error err = {0};
   rf_status st = RF_OK;
   if (py_run_init(state, &run, NULL, 1) < 0) return NULL;
-  if (py_in_f64(&materials, materials_obj, "materials", 2, (npy_intp[]){PY_ANY, 3}) < 0 ||
+  if (py_materials_in(state, materials_obj, &materials, &n_materials) < 0 ||
       py_in_i32(&element, element_obj, "element_material", 1, (npy_intp[]){mesh->n_elements}, 0,
                 INT32_MAX) < 0 ||
       py_in_i32(&fixed, fixed_obj, "fixed", 1, (npy_intp[]){PY_ANY}, 0, mesh->n_nodes - 1) < 0)
@@ -47,13 +49,8 @@ static PyObject *solid_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
             mesh->n_nodes);
     goto done;
   }
-  if (elasticity_obj != Py_None && py_in_f64(&elasticity, elasticity_obj, "elasticity", 3,
-                                             (npy_intp[]){materials.shape[0], 6, 6}) < 0)
-    goto done;
-  // rf_material has three doubles in the order of the columns
-  const rf_solid_settings set = {.material = materials.data,
-                                 .n_materials = (int32_t)materials.shape[0],
-                                 .elasticity = elasticity.data,
+  const rf_solid_settings set = {.material = materials,
+                                 .n_materials = n_materials,
                                  .element_material = element.data,
                                  .fixed = fixed.data,
                                  .n_fixed = (int32_t)fixed.shape[0],
@@ -65,10 +62,9 @@ static PyObject *solid_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
   // the solid borrows the mesh
   result = st < 0 ? py_raise(state, st, &err) : py_object_new(type, solid, release, mesh_obj);
 done:
-  py_in_release(&materials);
+  rf_free(materials);
   py_in_release(&element);
   py_in_release(&fixed);
-  py_in_release(&elasticity);
   return result;
 }
 
@@ -453,11 +449,11 @@ static PyGetSetDef solid_getset[] = {
     {0},
 };
 
-PyDoc_STRVAR(solid_doc,
-             "Solid(mesh, materials, element_material, fixed, quadrature=2, simd=0, "
-             "elasticity=None, /)\n--\n\n"
-             "Immutable St.Venant-Kirchhoff solid; materials (m, 3) are lambda, mu, density.\n"
-             "The public face is reducedfem.Solid.");
+PyDoc_STRVAR(
+    solid_doc,
+    "Solid(mesh, materials, element_material, fixed, quadrature=2, simd=0, /)\n--\n\n"
+    "Immutable elastic solid; materials are tuples (law, parameters, density), see `laws`.\n"
+    "The public face is reducedfem.Solid.");
 
 static PyType_Slot solid_slots[] = {
     {Py_tp_new, solid_new},

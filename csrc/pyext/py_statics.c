@@ -23,8 +23,8 @@ static PyObject *outcome(py_state *state, rf_status st, const rf_error *err, PyO
 const char py_solid_static_doc[] =
     "solve_static($self, force, prescribed, u0, tol, steps, max_iterations, progress, threads, "
     "halvings=0, /)\n--\n\n"
-    "Static equilibrium (u, report, None); force, prescribed and u0 may be None: zero. Where none\n"
-    "is found, u is what was reached and the third says why.";
+    "Static equilibrium (u, report, None); force, prescribed and u0 may be None: zero. On\n"
+    "failure u is the state reached, and the third is the reason.";
 PyObject *py_solid_solve_static(PyObject *self, PyObject *args) {
   py_state *state = py_state_of_object(self);
   const rf_solid *s = py_solid_get(state, self);
@@ -103,8 +103,8 @@ done:
 const char py_reduced_static_doc[] =
     "solve_static($self, force, q0, tol, steps, max_iterations, progress, threads, halvings, /)\n"
     "--\n\n"
-    "Static equilibrium (q, report, None); force and q0 may be None: zero. Where none is found, q\n"
-    "is what was reached and the third says why.";
+    "Static equilibrium (q, report, None); force and q0 may be None: zero. On failure q is\n"
+    "the state reached, and the third is the reason.";
 PyObject *py_reduced_solve_static(PyObject *self, PyObject *args) {
   const rf_reduced *model = py_reduced_get(py_state_of_object(self), self);
   return model ? reduced_static(self, args, model->r, model, NULL) : NULL;
@@ -153,13 +153,13 @@ done:
 
 const char py_solid_loads_doc[] =
     "solve_loads($self, loads, tol, steps, max_iterations, halvings, progress, threads, /)\n--\n\n"
-    "Static equilibria from rest, each for itself: u (count, n, 3), and of each whether it was\n"
-    "found, the fraction of the load that was reached, iterations and shifted iterations. loads:\n"
+    "Static equilibria from rest, each for itself: u (count, n, 3), and for each the success, the\n"
+    "fraction of the load reached, iterations and shifted iterations. loads:\n"
     "(ptr, node, force, patterns, coordinates).";
 PyObject *py_solid_solve_loads(PyObject *self, PyObject *args) {
   py_state *state = py_state_of_object(self);
   const rf_solid *s = py_solid_get(state, self);
-  PyObject *loads_obj, *progress, *u = NULL, *told = NULL, *result = NULL;
+  PyObject *loads_obj, *progress, *u = NULL, *reports = NULL, *result = NULL;
   rf_static_settings set = {0};
   int threads;
   py_run run;
@@ -182,16 +182,16 @@ PyObject *py_solid_solve_loads(PyObject *self, PyObject *args) {
     py_raise(state, st, &err);
     goto done;
   }
-  told = columns(loads.view.count, &o);
-  if (told) {
-    result = PyTuple_Pack(5, u, PyTuple_GET_ITEM(told, 0), PyTuple_GET_ITEM(told, 1),
-                          PyTuple_GET_ITEM(told, 2), PyTuple_GET_ITEM(told, 3));
+  reports = columns(loads.view.count, &o);
+  if (reports) {
+    result = PyTuple_Pack(5, u, PyTuple_GET_ITEM(reports, 0), PyTuple_GET_ITEM(reports, 1),
+                          PyTuple_GET_ITEM(reports, 2), PyTuple_GET_ITEM(reports, 3));
   }
 done:
   rf_free(o.reports);
   rf_free(o.statuses);
   py_loads_release(&loads);
   Py_XDECREF(u);
-  Py_XDECREF(told);
+  Py_XDECREF(reports);
   return result;
 }

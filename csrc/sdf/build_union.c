@@ -186,7 +186,7 @@ typedef struct meeting {
   const piece *p;
 } meeting;
 
-static int look_at(void *context, int32_t at) {
+static int test_triangle(void *context, int32_t at) {
   const meeting *m = context;
   const rf_closest *all = m->c->closest;
   return at != m->of && all->triangle[at].one > 0.0 &&
@@ -203,7 +203,7 @@ static bool is_met(const cutting *c, int32_t of, const piece *p) {
     high[i] = fmax(fmax(p->x[0][i], p->x[1][i]), p->x[2][i]) + c->gap;
   }
   meeting m = {c, of, p};
-  return rf_bvh_overlap(&c->closest->bvh, low, high, look_at, &m) != 0;
+  return rf_bvh_overlap(&c->closest->bvh, low, high, test_triangle, &m) != 0;
 }
 
 // ---- pieces -----------------------------------------------------------------------------

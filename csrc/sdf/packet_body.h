@@ -28,7 +28,7 @@ RF_INLINE rf_v4 side_square(double wx, double wy, rf_v4 wz, double ex, double ey
   return dx * dx + dy * dy + dz * dz;
 }
 
-static void look_at_triangle(work *w, const rf_closest_triangle *t, int64_t at, unsigned active) {
+static void test_triangle(work *w, const rf_closest_triangle *t, int64_t at, unsigned active) {
   const double *ab = t->ab, *ac = t->ac, *n = t->normal, *u = t->u, *v = t->v;
   const double bc[3] = {ac[0] - ab[0], ac[1] - ab[1], ac[2] - ab[2]};
   const rf_v4 wz = w->z - rf_splat(t->a[2]), vz = wz - rf_splat(ab[2]);
@@ -93,7 +93,7 @@ void RF_NAME(rf_packet)(const rf_closest *c, rf_packet *p) {
     w.nearest[k] = (rf_m4){0};
   }
   for (int32_t s = 0; s < p->n_seeds; ++s)
-    look_at_triangle(&w, &c->triangle[p->seed[s]], p->seed[s], all);
+    test_triangle(&w, &c->triangle[p->seed[s]], p->seed[s], all);
 
   struct {
     int32_t node;
@@ -118,7 +118,7 @@ void RF_NAME(rf_packet)(const rf_closest *c, rf_packet *p) {
       continue;
     }
     for (int32_t at = b->first[node]; at < b->first[node] + b->count[node]; ++at)
-      look_at_triangle(&w, &c->triangle[at], at, active);
+      test_triangle(&w, &c->triangle[at], at, active);
   }
   for (int k = 0; k < COLUMNS; ++k) {
     rf_store4(p->square + 4 * k, w.best[k]);

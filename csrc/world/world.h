@@ -25,7 +25,7 @@ typedef struct rf_world_settings {
   int32_t most_bodies, most_pairs;
 } rf_world_settings;
 
-// Findings of a search, over all pairs.
+// Results of a search, over all pairs.
 typedef struct rf_world_found {
   double depth_m;             // deepest penetration
   double clearance_m;         // smallest travel of any point before one touches; no pair: INFINITY

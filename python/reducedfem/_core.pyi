@@ -217,6 +217,16 @@ class Embedding:
     def transfer(self, vectors: ArrayLike, threads: int, /) -> NDArray[np.float64]: ...
     def distribute(self, f: ArrayLike, /) -> NDArray[np.float64]: ...
 
+# csrc/pyext/py_law.c
+def laws() -> tuple[tuple[str, bool, dict[str, int]], ...]: ...
+def law_rest(law: str, parameters: ArrayLike, /) -> NDArray[np.float64]: ...
+def law_point(
+    law: str, parameters: ArrayLike, gradients: ArrayLike, simd: int = 0, /
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]: ...
+def law_second(
+    law: str, parameters: ArrayLike, a: ArrayLike, b: ArrayLike, simd: int = 0, /
+) -> NDArray[np.float64]: ...
+
 # csrc/pyext/py_solid.c
 def simd_available(simd: int, /) -> bool: ...
 @final
@@ -224,12 +234,11 @@ class Solid:
     def __new__(
         cls,
         mesh: Mesh,
-        materials: ArrayLike,
+        materials: Sequence[tuple[str, ArrayLike, float]],
         element_material: ArrayLike,
         fixed: ArrayLike,
         gauss_per_axis: int = 2,
         simd: int = 0,
-        elasticity: ArrayLike | None = None,
         /,
     ) -> Solid: ...
     @property

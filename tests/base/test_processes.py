@@ -134,7 +134,7 @@ assert _core.blas_description()["threads"] == usual
     assert done.returncode == 0, done.stderr
 
 
-def test_sub_interpreters_are_refused_in_words():
+def test_sub_interpreters_are_refused_with_a_message():
     code = """
 try:
     import _interpreters as interpreters

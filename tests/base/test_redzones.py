@@ -93,7 +93,7 @@ def written(program: Path, *words: object) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("bytes_", [1, 64, 71])
 @pytest.mark.parametrize("kind", ["block", "first", "second"])
-def test_only_what_was_asked_for_may_be_written(program, kind, bytes_):
+def test_writes_outside_of_allocated_memory_are_detected(program, kind, bytes_):
     size = 24 if kind == "second" else bytes_
     for place in (0, size - 1):
         assert written(program, kind, bytes_, place).stdout == "written\n"

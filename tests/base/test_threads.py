@@ -85,7 +85,7 @@ def test_models_are_shared_by_threads_all_at_once(world):
         for results in pool.map(work, range(4)):
             for name, result in results:
                 np.testing.assert_array_equal(result, expected[name], err_msg=name)
-    # who takes the BLAS to one thread gives it back
+    # the number of BLAS threads is restored after work on one thread
     assert _core.blas_description()["threads"] == blas_threads
 
 
@@ -124,7 +124,7 @@ def longest_silence(work: Callable[[], object]) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize("name", LONG)
-def test_python_goes_on_while_c_computes(name):
+def test_python_runs_while_c_computes(name):
     w = make_solid(24, 6)
     w.basis = rf.mass_pca(w.solid, w.solid.linear_modes(8).shapes, 8)
     w.reduced = rf.reduce(w.solid, w.basis)

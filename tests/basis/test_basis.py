@@ -135,7 +135,7 @@ def test_equal_singular_values_follow_the_axes(beam):
     np.testing.assert_allclose(parallel, 1.0, atol=1e-12)
 
 
-def test_rank_is_told(beam, rng):
+def test_rank_deficiency_is_reported(beam, rng):
     three = deformations(beam, 3, rng)
     vectors = np.concatenate([three, three[:1] + three[1:2], -2 * three])
     assert rf.mass_pca(beam, vectors, 3).r == 3
@@ -217,7 +217,7 @@ def test_derivatives_that_vanish_by_symmetry():
 
 
 def test_derivatives_of_modes_apart_vanish():
-    """Modes of parts that do not touch have no derivative but what rounding makes of zero."""
+    """Derivatives of modes of parts that do not touch are zero but for rounding."""
     first, elements = box_hexes(12, 4, 4, (0.30, 0.05, 0.03))
     second = first * [1.1, 1.0, 1.0] + [0.0, 1.0, 0.0]
     mesh = np.concatenate([first, second]), np.concatenate([elements, elements + len(first)])
@@ -235,7 +235,7 @@ def test_derivatives_of_modes_apart_vanish():
 
 
 @pytest.mark.parametrize("threads", [2, 5])
-def test_threads_do_not_show(beam, rng, threads):
+def test_results_do_not_depend_on_threads(beam, rng, threads):
     for a, b in zip(
         _core.modal_derivative_basis(beam._core, 8, 12, None, 1),
         _core.modal_derivative_basis(beam._core, 8, 12, None, threads),
@@ -251,7 +251,7 @@ def test_threads_do_not_show(beam, rng, threads):
         np.testing.assert_array_equal(a, b)
 
 
-def test_threads_do_not_show_in_a_large_solid():
+def test_a_large_solid_does_not_depend_on_threads():
     """Products with the mass are shared by threads from some size on, bit for bit the same."""
     solid = make(*box_hexes(12, 10, 8, (0.3, 0.07, 0.05)))
     one = _core.modal_derivative_basis(solid._core, 7, 9, None, 1)
@@ -293,14 +293,14 @@ def test_bad_numbers(beam, k, r, error, text):
 
 
 @pytest.mark.parametrize(("k", "r"), [(1, 2), (3, 9), (6, 27), (7, 30), (9, 30)])
-def test_default_size_is_what_the_modes_give(tet_beam, k, r):
+def test_default_size_is_that_of_the_modes(tet_beam, k, r):
     """30, or all k + k (k + 1) / 2 columns where they are fewer."""
     basis = rf.modal_derivative_basis(tet_beam, k)
     assert (basis.r, basis.provenance["r"]) == (r, r)
     np.testing.assert_array_equal(basis.vectors, rf.modal_derivative_basis(tet_beam, k, r).vectors)
 
 
-def test_default_size_is_the_rank_where_that_is_less(rng):
+def test_default_size_is_at_most_the_rank(rng):
     # 14 columns over 12 freedoms, of which symmetry leaves one out
     solid = make(*box_hexes(1, 1, 1))
     basis = rf.modal_derivative_basis(solid, k=4)
@@ -421,7 +421,7 @@ def test_a_cut_pair_does_not_depend_on_rounding(square_beam, rng, r):
 
 @pytest.mark.parametrize("r", [2, 3, 5, 9])
 def test_a_basis_is_the_beginning_of_a_longer_one(square_beam, r):
-    """Also where r cuts a pair: what is left out has no say in what is kept."""
+    """Vectors left out do not change those kept, even if r cuts a pair."""
     long = rf.modal_derivative_basis(square_beam, k=4, r=12)
     basis = rf.modal_derivative_basis(square_beam, k=4, r=r)
     np.testing.assert_allclose(
@@ -430,7 +430,7 @@ def test_a_basis_is_the_beginning_of_a_longer_one(square_beam, r):
 
 
 @pytest.mark.parametrize("threads", [2, 5])
-def test_threads_do_not_show_where_a_pair_is_cut(square_beam, threads):
+def test_a_cut_pair_does_not_depend_on_threads(square_beam, threads):
     one = _core.modal_derivative_basis(square_beam._core, 4, 3, None, 1)
     many = _core.modal_derivative_basis(square_beam._core, 4, 3, None, threads)
     for a, b in zip(one, many, strict=True):
@@ -469,14 +469,14 @@ def test_a_basis_of_another_mesh_with_as_many_nodes_is_refused(made, taker):
     message = r"^(basis|bases\[0\]) was made for a solid on another mesh, .* mass_pca\(solid, "
     with pytest.raises(rf.InputError, match=message):
         TAKERS[taker](of(0.31), basis)
-    # what the message says helps
+    # the advice of the message works
     TAKERS[taker](of(0.31), rf.mass_pca(of(0.31), basis.vectors))
     if taker != "merge_bases":
         TAKERS[taker](of(0.31), basis.vectors)
 
 
 @pytest.mark.parametrize("taker", ["reduce", "ProjectedSolid"])
-def test_a_basis_for_other_supports_or_materials_is_noticed(taker):
+def test_a_basis_for_other_supports_or_materials_gives_a_warning(taker):
     basis = rf.modal_derivative_basis(of(fixed=0.06), 3, 5)
     with pytest.warns(rf.PlausibilityWarning, match="a solid with other fixed nodes, whose") as one:
         TAKERS[taker](of(), basis)
@@ -487,7 +487,7 @@ def test_a_basis_for_other_supports_or_materials_is_noticed(taker):
 
 
 def test_a_basis_serves_materials_in_the_same_proportions(tmp_path):
-    """Modes do not feel a common factor, nor is one of rounding noticed."""
+    """A common factor of stiffness and density does not change modes; rounding of it is ignored."""
     basis = rf.modal_derivative_basis(of(), 3, 5)
     other = of(of={0: rf.StVK(6e6 * (1 + 1e-14), 0.3, 600.0), 1: rf.StVK(3e6, 0.3, 500.0)})
     rf.reduce(other, basis).save(tmp_path / "m.safetensors")

@@ -31,7 +31,7 @@ def test_resimulation_in_a_basis_of_the_motion_itself(beam):
     again = rf.record_snapshots(rf.ImplicitNewmark(reduced, dt, newton_max=10), 120, pull)
     error = np.linalg.norm(again[:, tip, 2] - full[:, tip, 2])
     assert np.abs(full[:, tip, 2]).max() > 0.3
-    # what 12 directions leave out of the motion is 1e-4 of it; its error grows with time
+    # 12 directions leave out 1e-4 of the motion; the error grows with time
     assert error < 0.02 * np.linalg.norm(full[:, tip, 2])
 
 
@@ -111,7 +111,7 @@ def test_dependent_directions_are_dropped_and_named(beam, rng):
     itself = rf.merge_bases(beam, [one, one, one])
     assert itself.r == 3
     assert len(itself.provenance["dropped"]) == 6
-    # what is new by less than the tolerance goes, by more stays
+    # directions that are new by less than the tolerance are dropped, by more kept
     tilted = modes[:1] + 1e-4 * modes[3:4]
     three = rf.Basis(tilted, np.ones(1), np.ones(1))
     assert rf.merge_bases(beam, [one, three], tolerance=1e-3).r == 3

@@ -25,13 +25,13 @@ def test_all_modes_give_the_linear_solution(rng):
     expected[free] = np.linalg.solve(K, force.ravel()[free])
     u = model.displacement(force)
     values = np.linalg.eigvals(np.linalg.solve(mass_of(solid)[np.ix_(free, free)], K)).real
-    # what is left out is below f / (lambda_max * least mass)
+    # the truncated part is below f / (lambda_max * least mass)
     missing = np.linalg.norm(force) / (values.max() * solid._core.lumped.min() / 8)
     assert np.abs(u.ravel() - expected).max() < missing
     assert np.abs(u.ravel() - expected).max() < 0.02 * np.abs(expected).max()
 
 
-def test_a_free_solid_answers_what_its_acceleration_leaves():
+def test_a_free_solid_responds_to_the_load_minus_its_acceleration():
     """All elastic modes: K u = f - M a, a the acceleration as a whole; nothing under gravity."""
     nodes, elements = box_hexes(2, 1, 1, (0.2, 0.1, 0.1))
     solid = rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e6, 0.3, 1000.0))
@@ -216,7 +216,7 @@ def test_thinning_of_a_sketch_is_that_of_its_fields(rng):
         ({"coordinates": np.zeros((2, 1))}, rf.InputError, r"coordinates must have shape \(2, 0"),
     ],
 )
-def test_a_sketch_checks_what_it_is_made_of(change, error, message):
+def test_a_sketch_checks_its_parts(change, error, message):
     good = {
         "n_nodes": 5,
         "times": [0.0, 1.0],
@@ -294,7 +294,7 @@ def test_default_distances_and_the_same_load_again(beam, model):
     assert np.abs(linear - exact).max() > 0.2 * np.abs(exact).max()
 
 
-def test_loads_that_are_too_large_are_told_and_left_out(beam, model):
+def test_too_large_loads_are_reported_and_left_out(beam, model):
     tip = tip_of(beam)
     recording = rf.record(model)
     # the last one crushes the beam: some 3 times what the law bears
@@ -325,7 +325,7 @@ def test_loads_that_are_too_large_are_told_and_left_out(beam, model):
         rf.sketch_basis(beam, sketch.select([2]))
 
 
-def test_threads_do_not_show_in_a_basis(beam, model):
+def test_a_basis_does_not_depend_on_threads(beam, model):
     sketch = pulls(model, 8.0, 5)
     before = rf.threads()
     try:

@@ -1,4 +1,4 @@
-"""Files of force sketches: what was saved comes back, whatever else is refused."""
+"""Files of force sketches: saved sketches load, all other contents are refused."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def same(a, b):
         np.testing.assert_array_equal(one, other)
 
 
-def test_a_file_gives_the_sketch_back(recorded, tmp_path):
+def test_a_saved_sketch_is_loaded_unchanged(recorded, tmp_path):
     path = tmp_path / "pull.safetensors"
     recorded.save(path)
     same(rf.ForceSketch.load(path), recorded)
@@ -108,7 +108,7 @@ def test_files_of_another_kind(recorded, beam, tmp_path):
 
 
 def test_hostile_contents_are_refused(recorded, tmp_path):
-    """A file with a right checksum, whose numbers no sketch has."""
+    """A file with a valid checksum and contents that are impossible for a sketch."""
     from reducedfem.io import sketch_files, tensors
 
     path = tmp_path / "hostile.safetensors"
@@ -128,8 +128,8 @@ def test_hostile_contents_are_refused(recorded, tmp_path):
         ({"counts": "{"}, "its entry 'counts' is not valid JSON"),
         ({"counts": '{"nodes":81,"samples":7}'}, "its counts are not"),
     ):
-        told = {"units": "SI", "counts": change.pop("counts", counts)}
-        path.write_bytes(tensors.write(sketch_files._LAYOUT, good | change, told))
+        reported = {"units": "SI", "counts": change.pop("counts", counts)}
+        path.write_bytes(tensors.write(sketch_files._LAYOUT, good | change, reported))
         with pytest.raises(rf.FileFormatError, match=message):
             rf.ForceSketch.load(path)
     path.write_bytes(tensors.write(sketch_files._LAYOUT, good, {"units": "SI", "counts": counts}))

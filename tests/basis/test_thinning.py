@@ -11,7 +11,7 @@ from shapes import box_hexes
 
 
 def brute_force(points, distance):
-    """The rule as it is told, with every density summed afresh."""
+    """Return the samples kept by the documented rule, with every density summed afresh."""
     apart = np.linalg.norm(points[:, None] - points[None], axis=2) / distance
     kernel = np.where(apart < 2.0, np.rint(2.0**31 * (1.0 - (apart / 2.0) ** 2) ** 2), 0.0)
     np.fill_diagonal(kernel, 0.0)
@@ -48,16 +48,16 @@ def test_against_brute_force(rng, count, dim):
 
 
 def test_the_densest_go_first():
-    """Three in a row, 0.6 apart: the middle one is close to both and goes."""
+    """Of three points in a row, 0.6 apart, the middle one is dropped: it is close to both."""
     assert rf.thin_samples([[0.0], [0.6], [1.2]], 1.0).tolist() == [0, 2]
     # of a pair the later one goes
     assert rf.thin_samples([[0.6], [0.0]], 1.0).tolist() == [0]
-    # a crowd goes down to its first
+    # a cluster is reduced to its first sample
     assert rf.thin_samples(np.zeros((50, 4)), 1e-3).tolist() == [0]
 
 
-def test_what_lost_its_neighbour_comes_back():
-    # 0.9 goes first (two near), then nobody is near 0.0 and 1.8
+def test_samples_that_lost_their_neighbour_are_kept():
+    # 0.9 is dropped first (two neighbours); then 0.0 and 1.8 have no neighbours
     points = np.array([[0.0], [0.9], [1.8], [1.75], [1.85]])
     kept = rf.thin_samples(points, 1.0)
     check_promises(points, 1.0, kept)
@@ -77,14 +77,14 @@ def test_distances_at_the_ends():
 
 
 @pytest.mark.parametrize("threads", [2, 3])
-def test_threads_do_not_show(rng, threads):
+def test_results_do_not_depend_on_threads(rng, threads):
     points = rng.standard_normal((150, 40))
     one = _core.thin(points, 7.5, None, 1)
     assert 10 < len(one) < 140
     np.testing.assert_array_equal(_core.thin(points, 7.5, None, threads), one)
 
 
-def test_a_stop_is_heard(rng):
+def test_a_stop_is_noticed(rng):
     def stop(done, total):
         raise KeyboardInterrupt
 

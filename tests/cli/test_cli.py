@@ -29,8 +29,8 @@ def test_help(capsys):
         assert f"usage: reducedfem {command}" in text
 
 
-def test_help_tells_every_default(capsys):
-    """Every option that takes a value says what it is without it, or is required."""
+def test_help_shows_every_default(capsys):
+    """Every option with a value shows its default in the help, or is required."""
     parser = cli._parser()
     (commands,) = (a for a in parser._actions if a.choices)
     for one in commands.choices.values():
@@ -42,7 +42,7 @@ def test_help_tells_every_default(capsys):
 
 
 def test_examples_in_the_help_are_accepted():
-    """Each example parses; what it names need not exist."""
+    """Each example parses; the files that it names need not exist."""
     import shlex
 
     parser = cli._parser()
@@ -160,7 +160,7 @@ def test_module_and_streams(model, tmp_path):
     assert "Traceback" not in done.stderr
 
 
-def test_closed_pipe_is_no_accident(model):
+def test_a_closed_pipe_ends_without_a_traceback(model):
     done = subprocess.run(
         f"{sys.executable} -m reducedfem info {model} {model} | head -n 1",
         shell=True, capture_output=True, text=True, check=False,
@@ -211,7 +211,7 @@ def test_no_file_is_both_read_and_written(tmp_path, capsys):
     assert surface.read_bytes() == before
 
 
-def test_a_model_may_be_called_as_a_sample(tmp_path, capsys, monkeypatch):
+def test_a_model_may_have_the_name_of_a_sample(tmp_path, capsys, monkeypatch):
     """The sample is no file; once there is a file of that name, it comes first."""
     monkeypatch.chdir(tmp_path)
     arguments = ("reduce", "hose", "-o", "hose", "--fix-fraction", "x-", 0.1, "--resolution", 12)
@@ -225,7 +225,7 @@ def test_a_model_may_be_called_as_a_sample(tmp_path, capsys, monkeypatch):
 
 @pytest.mark.parametrize("option", ["plot", "picture"])
 def test_a_picture_of_no_known_kind(capsys, model, tmp_path, option):
-    """Wrong use, as a trajectory's wrong suffix is, and told before any time is spent."""
+    """It is wrong use, like the wrong suffix of a trajectory, reported before any computation."""
     path = tmp_path / "x.foo"
     misused(
         capsys, "simulate", model, "--force", 0, 0, -1, f"--{option}", path,
@@ -280,14 +280,14 @@ class _Terminal:
         return self._watched
 
 
-def test_bars_move_where_someone_watches(monkeypatch):
+def test_bars_appear_on_terminals_only(monkeypatch):
     now = [0.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     terminal = _Terminal(True)
     with Console(stream=terminal).stage("work") as stage:
         for done in range(1, 11):
             now[0] += 0.2
-            stage.tell(done, 10)
+            stage.show(done, 10)
         stage.result = "done"
     assert terminal.text.count("\r") == 12  # at the start, ten times, at the end
     assert "[##########..........]    1.0 s" in terminal.text
@@ -295,7 +295,7 @@ def test_bars_move_where_someone_watches(monkeypatch):
     # into a file: one line, no carriage returns
     record = _Terminal(False)
     with Console(stream=record).stage("work") as stage:
-        stage.tell(1, 2)
+        stage.show(1, 2)
     assert record.text.count("\n") == 1
     assert "\r" not in record.text
 

@@ -210,7 +210,7 @@ def test_normals_are_smooth_on_a_cylinder_and_sharp_at_its_rim():
     np.testing.assert_allclose(normals[96:], np.broadcast_to([0, 0, 1.0], (48, 3, 3)), atol=1e-12)
 
 
-def test_odd_shapes_do_no_harm():
+def test_odd_shapes_are_drawn():
     with pytest.raises(rf.InputError, match="empty"):
         plot.render([], TWO)
     with pytest.raises(rf.InputError, match="too large"):
@@ -249,7 +249,7 @@ def test_figures_reach_files_whole_or_not_at_all(tmp_path):
 
 
 def test_texts_beside_shapes_have_room():
-    """They end before the scale and begin within the figure, on whichever side."""
+    """They end before the scale and begin within the figure, on either side."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     x, up = square(0.0), np.zeros((4, 3))
@@ -284,16 +284,16 @@ def test_shapes_that_cover_each_other_are_drawn_once():
     assert texts(0.0) == (["at 0"], "displacement [mm]")
 
 
-def test_of_shapes_that_lie_in_each_other_one_is_seen_through_the_one_at_rest():
+def test_a_shape_inside_the_one_at_rest_is_seen_through_it():
     vertices, quads = box_hexes(1, 1, 1, 1.0)
     body = rf.Mesh(vertices, quads).surface()
     x, view = body.vertices, (SMALL, -62.0, 20.0, 0.05, "z")
     for far, opacities, labels in ((0.4, [0.25, 1.0], ["far"]), (2.0, [1.0] * 3, ["far", "near"])):
         moved = [np.outer(x[:, 2], [0.5 * far, 0.0, 0.0]), np.outer(x[:, 2], [far, 0.0, 0.0])]
-        told = ["near", "far"]
-        _, poses, _ = drawn_shapes(x, body.triangles, moved, told, far, 1.0, view)
+        reported = ["near", "far"]
+        _, poses, _ = drawn_shapes(x, body.triangles, moved, reported, far, 1.0, view)
         assert sorted(pose.opacity for pose in poses) == opacities
-        figure = plot.shapes_figure(x, body.triangles, moved, told, size=SMALL)
+        figure = plot.shapes_figure(x, body.triangles, moved, reported, size=SMALL)
         assert sorted(text.get_text() for text in figure.axes[0].texts) == labels
 
 

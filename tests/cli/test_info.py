@@ -77,7 +77,7 @@ def test_info_of_fields_and_pointshells(capsys, tmp_path):
         "closed.safetensors: distance field", r"samples +9 x 9 x 9 \(2.92 kB\)",
         "made +distances from a surface of 12 triangles, fast",
         "surface +closed\n", "size +0.6 x 0.6 x 0.6 m", "spacing +0.075 x 0.075 x 0.075 m",
-        "11 triangles, exact", "surface +open: inside is where its winding number",
+        "11 triangles, exact", "surface +open: inside where its winding number",
         r"samples +2 x 3 x 4 ", "made +given samples", r"from +\(1, 2, 3\) to \(1.1, 2.4, 3.9\)",
         "inside +0 samples, 0 %", "distances +1 to 1 m",
     ):  # fmt: skip
@@ -100,8 +100,8 @@ def test_info_of_fields_and_pointshells(capsys, tmp_path):
         assert kind in out
 
 
-def test_what_is_no_model(capsys, tmp_path):
-    """Other things that the package saves are refused as what they are."""
+def test_files_of_other_kinds(capsys, tmp_path):
+    """Other files of the package are refused with the name of their kind."""
     rf.Pointshell(np.eye(3), np.eye(3)).save(tmp_path / "shell.safetensors")
     fails(
         capsys, "simulate", tmp_path / "shell.safetensors", "--force", 1, 0, 0, "--steps", 2,
@@ -142,7 +142,7 @@ def test_info_of_records_of_a_session(capsys, tmp_path):
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="there is no such file system")
-def test_where_no_file_can_be_made_is_told_before_the_work(capsys):
+def test_an_unwritable_place_is_reported_before_the_work(capsys):
     """The superuser, too, learns it at once, not when all is computed."""
     with pytest.raises(rf.FileFormatError, match=r"cannot write '/proc/a.png' \(--plot\): "):
         paths.check_writable(Path("/proc/a.png"), "--plot")
@@ -186,7 +186,7 @@ def test_info_failures(capsys, tmp_path, model):
         )  # fmt: skip
 
 
-def test_info_goes_on_behind_bad_files(capsys, tmp_path, model):
+def test_info_continues_after_bad_files(capsys, tmp_path, model):
     (tmp_path / "not.safetensors").write_text("?")
     status, out, err = run(
         capsys, "info", tmp_path / "none.safetensors", model, tmp_path / "not.safetensors", model

@@ -39,17 +39,17 @@ def test_reduce_a_surface(capsys, surface, tmp_path, fill):
     assert np.array_equal(model.fixed, np.flatnonzero(expected.nodes[:, 0] < 0.02))
 
 
-def test_open_surfaces_are_told_to_be_closed(capsys, tmp_path):
+def test_advice_for_open_surfaces_is_to_close_them(capsys, tmp_path):
     vertices, triangles = sphere(24, radius=0.05)
     rf.Surface(vertices, triangles[1:]).write(tmp_path / "ball.obj")
     args = ("reduce", tmp_path / "ball.obj", "-o", tmp_path / "m", "--fix", "x<-1")
-    for more, told in (((), True), (("--no-fill",), False)):
+    for more, reported in (((), True), (("--no-fill",), False)):
         out = run(capsys, *args, "--resolution", 8, *more)[1]
-        assert bool(re.search("open +1 hole: a lid over each is assumed", out)) == told
+        assert bool(re.search("open +1 hole: a lid over each is assumed", out)) == reported
 
 
-def test_stout_bodies_are_told_a_resolution_that_takes_less_time(capsys, tmp_path):
-    """Unless a resolution was asked for; --fix ends the command before the long part."""
+def test_stout_bodies_are_advised_a_faster_resolution(capsys, tmp_path):
+    """Advice is given unless a resolution is given; --fix ends the command before the long part."""
     cube = rf.Mesh(*box_hexes(1, 1, 1, 1.0)).surface()
     cube.write(tmp_path / "cube.obj")
     args = ("reduce", tmp_path / "cube.obj", "-o", tmp_path / "m", "--fix", "x<-1")
@@ -61,7 +61,7 @@ def test_stout_bodies_are_told_a_resolution_that_takes_less_time(capsys, tmp_pat
     ):
         status, out, _ = run(capsys, *args, *more)
         assert status == 1
-        assert ("unknowns                823,875; what" in out) == (fewer is not None)
+        assert ("unknowns                823,875; the reduction" in out) == (fewer is not None)
         assert fewer is None or fewer in out
         assert ("20 nodes" in out) == (more == ())
     for resolution, more in ((16, {}), (26, {"order": 1})):
@@ -88,7 +88,7 @@ def test_warnings_of_shapes_are_lines(capsys, tmp_path):
 
 @pytest.mark.parametrize("option", ["--strain-rate", "--viscosity"])
 def test_reduce_with_damping(capsys, tmp_path, option):
-    """Precomputed, kept, told, used."""
+    """The damping is precomputed, saved, reported and used."""
     nodes, elements = box_hexes(4, 1, 1, (0.4, 0.1, 0.1))
     mesh_file, path = tmp_path / "bar.veg", tmp_path / "m.safetensors"
     mesh_file.write_text(bar(nodes, elements))
@@ -107,16 +107,16 @@ def test_reduce_with_damping(capsys, tmp_path, option):
     model = rf.load(path)
     rate = model.strain_rate
     np.testing.assert_array_equal(rate.coefficients, damping.reduce(model).coefficients)
-    told = f"phi = {phi:.4g} Pa s, psi = {psi:.4g} Pa s"
-    assert told in out
+    reported = f"phi = {phi:.4g} Pa s, psi = {psi:.4g} Pa s"
+    assert reported in out
     _, out, _ = run(capsys, "info", path)
-    assert told in out
+    assert reported in out
     assert re.search("strain-rate damping +yes", out)
 
     simulate = ("simulate", path, "--force", 0, 0, -1, "--steps", 800, "--output")
     status, out, err = run(capsys, *simulate, tmp_path / "t.npz")
     assert (status, err) == (0, "")
-    assert told in out
+    assert reported in out
     with np.load(tmp_path / "t.npz") as data:
         sim = rf.ImplicitNewmark(model.with_strain_rate(None), 1e-3, strain_rate=rate)
         force = np.zeros_like(nodes)
@@ -312,8 +312,8 @@ def test_reduce_refuses_before_it_computes(capsys, surface, tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["bad.obj"]
 
 
-def test_reduce_takes_what_few_modes_give(capsys, surface, tmp_path):
-    """Neither -k nor -r was given: no more is asked for than there is."""
+def test_reduce_accepts_the_size_that_few_modes_give(capsys, surface, tmp_path):
+    """Without -k and -r the defaults do not exceed the numbers available."""
     path = tmp_path / "m"
     hold = ["--resolution", 4, "--fix-fraction", "x-", 0.1]
     for options, r in (([], 30), (["-k", 2], 5), (["-k", 2, "-r", 3], 3), (["-r", 7], 7)):

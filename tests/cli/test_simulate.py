@@ -103,14 +103,14 @@ def test_simulate_draws_large_triangles_bent(capsys, monkeypatch, tmp_path):
         assert np.abs(down - straight).max() > 0.1 * np.abs(down).max()
 
 
-def test_simulate_says_when_it_diverges(capsys, model, tmp_path):
+def test_simulate_reports_divergence(capsys, model, tmp_path):
     fails(
         capsys, "simulate", model, "--force", 0, 0, -1e200, "--steps", 50,
         "--output", tmp_path / "t.csv",
         match=r"^reducedfem: error: the simulation diverged in step \d+ of 50, at t = [\d.]+ s: "
         r"try a smaller --dt, more --damping, a --newton-max above 1 or a smaller --force$",
     )  # fmt: skip
-    # what there was is kept
+    # the old file is kept
     assert (tmp_path / "t.csv").read_text().startswith("time_s")
 
 
@@ -133,7 +133,7 @@ def test_simulate_notes_a_push_without_effect(capsys, model):
     assert "no effect" in out
 
 
-def test_simulate_doubts_absurd_motions(capsys, model):
+def test_simulate_warns_of_implausible_motions(capsys, model):
     status, out, _ = run(
         capsys, "simulate", model, "--force", 0, 0, -1e5, "--dt", 0.01, "--steps", 30
     )
@@ -152,7 +152,7 @@ def test_simulate_failures(capsys, model, tmp_path):
         fails(
             capsys, "simulate", tmp_path / name, *force,
             match=f"no reduced model; make one first: reducedfem reduce '?{tmp_path / name}'? "
-            f"--output '?{made}'?, with --fix where",
+            f"--output '?{made}'?, with --fix for",
         )  # fmt: skip
     fails(capsys, "simulate", "hose", *force, match="reduce hose --output hose.safetensors, with")
     (tmp_path / "some.txt").write_text("something")
@@ -168,12 +168,12 @@ def test_simulate_failures(capsys, model, tmp_path):
 
 
 def test_simulate_a_few_steps_without_a_duration(capsys, model):
-    """The usual push is longer than such a simulation; nobody asked for it."""
-    for steps, dt, told in ((1, 1e-3, "0.001 s"), (19, 1e-3, "0.019 s"), (40, 1e-3, "0.02 s")):
+    """The default push lasts longer than such a simulation, and is shortened with a note."""
+    for steps, dt, reported in ((1, 1e-3, "0.001 s"), (19, 1e-3, "0.019 s"), (40, 1e-3, "0.02 s")):
         status, out, err = run(
             capsys, "simulate", model, "--force", 0, 0, -1, "--steps", steps, "--dt", dt
         )
         assert (status, err) == (0, "")
-        assert f"N for {told} at node" in out
+        assert f"N for {reported} at node" in out
     # one step is longer than the usual push
     assert run(capsys, "simulate", model, "--force", 0, 0, -1, "--steps", 2, "--dt", 0.1)[0] == 0

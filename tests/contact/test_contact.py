@@ -30,7 +30,7 @@ from shells import sphere_shell
 
 @pytest.mark.parametrize("power", [-1000, -140, 140, 300])
 def test_shells_beyond_float32_miss_nothing(power):
-    """All spheres of a level are then the smallest or the largest that there is."""
+    """Make all spheres of a level the smallest or the largest of it."""
     shell = sphere_shell((10, 40, 160))
     tree = rf.PointTree(rf.Pointshell(np.ldexp(shell.points, power), shell.normals, shell.levels))
     field = rf.PlaneField((0.0, 0.0, np.ldexp(-0.9, power)), (0.0, 0.0, 1.0))
@@ -127,7 +127,7 @@ def test_deformable_against_numpy(soft, bar, rng):
 
 @settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1), st.sampled_from(sorted(FIELDS)))
-def test_the_tree_finds_what_is_there_rigid(rigid_contacts, seed, name):
+def test_the_tree_finds_all_rigid_contacts(rigid_contacts, seed, name):
     pose = random_pose(np.random.default_rng(seed), 1.9)
     contact = rigid_contacts[name]
     through_tree = contact.evaluate(*pose, contacts=True)
@@ -148,7 +148,7 @@ def rigid_contacts(rigid):
 
 @settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1), st.floats(-3, 1.3))
-def test_the_tree_finds_what_is_there_deformable(soft_contact, seed, magnitude):
+def test_the_tree_finds_all_deformable_contacts(soft_contact, seed, magnitude):
     rng = np.random.default_rng(seed)
     position, quaternion = random_pose(rng, 1.9)
     q = 10**magnitude * rng.normal(size=9)
@@ -210,7 +210,7 @@ def test_area_weights():
 @pytest.mark.parametrize("name", ["grid", "ball"])
 @pytest.mark.parametrize("deformed", [False, True])
 def test_gradient_against_differences(rigid, soft, name, deformed, direction):
-    """Of forces whose directions and lines of action stay, as the field object moves."""
+    """The gradient is that of forces with fixed directions and lines of action."""
     tree, field = (soft if deformed else rigid), FIELDS[name]
     grasp = np.array([0.2, 0.1, -0.3])
     contact = rf.PenaltyContact(
@@ -350,7 +350,7 @@ def test_frames(soft, bar, deformable):
 
 
 def test_units():
-    """All lengths in other units: forces stay; a power of two, so that no bit may change."""
+    """Forces do not depend on the unit of length; a power of two changes no bit."""
     unit = 1024.0
     axis = np.linspace(-1, 1, 17)
     x, y, z = np.meshgrid(axis, axis, axis, indexing="ij")

@@ -1,8 +1,8 @@
-"""Contact in a budget of time, by a clock of its own: what everything takes is given.
+"""Contact in a budget of time, by a clock of the test: the costs of all parts are given.
 
 The traversal is that of the library, the world around it is `contact_world.c`: points are heights
 over a plane, each node has as many children as the others, and only nodes, copies of nodes,
-touching points and looks at the clock take time.
+touching points and readings of the clock take time.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SOURCES = (
     "contact/contact_rt.c", "contact/points_rt.c", "contact/search.c", "contact/search_rt.c",
     "contact/travel_rt.c", "contact/wrench.c", "contact/wrench_rt.c", "linalg/pose.c",
 )  # fmt: skip
-LAP = 64  # nodes between two looks at the clock
+LAP = 64  # nodes between two readings of the clock
 NEAR = 1e-11  # m, a height in no contact, and clear of it by less than rounding
 DEEP = -1.0
 N, BROOD, LEVELS = 200, 3, 4
@@ -42,7 +42,7 @@ class Result(ctypes.Structure):
 
 @dataclass(frozen=True)
 class Costs:
-    """Of nodes, touching points, looks at the clock and what precedes the traversal [us]."""
+    """Costs of nodes, touching points, clock readings and the part before the traversal [us]."""
 
     node: float = 0.05
     contact: float = 0.03
@@ -51,7 +51,7 @@ class Costs:
 
     @property
     def copy(self) -> float:
-        """As the traversal takes it to be."""
+        """Return the cost of a node as estimated by the traversal."""
         return 0.25 * self.node
 
     def cycle(self, level: int, touching: int = 0) -> float:
@@ -157,8 +157,8 @@ def test_laws_are_found_by_name(world):
 
 
 @pytest.mark.parametrize("node", [0.004, 0.03, 0.1, 0.9])
-def test_costs_are_learned(world, node):
-    """Both estimates start at 0.1 us; what comes before the traversal is no cost of a node."""
+def test_costs_are_estimated(world, node):
+    """Both estimates start at 0.1 us; the time before the traversal is not attributed to nodes."""
     world.begin(mixed(), 1e9)
     world.costs = Costs(node=node, contact=3.0 * node, start=50.0 * node)
     world.cycles(150)
@@ -166,7 +166,7 @@ def test_costs_are_learned(world, node):
     assert world.contact_us == pytest.approx(3.0 * node, rel=1e-3)
 
 
-def test_what_comes_before_the_traversal_is_no_cost_of_a_node(world):
+def test_the_cost_of_a_node_excludes_time_before_the_traversal(world):
     found = []
     for start in (0.0, 20.0):
         world.begin(mixed(), 1e9, coherence=True)
@@ -176,7 +176,7 @@ def test_what_comes_before_the_traversal_is_no_cost_of_a_node(world):
     assert found[1] == pytest.approx(found[0], rel=1e-9)
 
 
-def test_costs_include_looks_at_the_clock(world):
+def test_costs_include_readings_of_the_clock(world):
     world.begin(mixed(), 1e9)
     world.costs = Costs(node=0.03, look=0.02)
     world.cycles(150)
@@ -187,7 +187,7 @@ def test_costs_include_looks_at_the_clock(world):
 @pytest.mark.parametrize("coherence", [False, True])
 @pytest.mark.parametrize("after", [10, 500, 2000, 3500])
 def test_a_pause_of_the_machine_changes_no_level(world, after, coherence):
-    """Wherever it comes: that cycle and the next render what they did, estimates hardly move."""
+    """A pause at any moment: that cycle and the next render the same, estimates hardly move."""
     world.begin(mixed(), 300.0, coherence=coherence)
     before = world.cycles(150)
     node, contact = world.node_us, world.contact_us
@@ -203,7 +203,7 @@ def test_a_pause_of_the_machine_changes_no_level(world, after, coherence):
         assert (out.level, out.touching) == (before.level, before.touching)
 
 
-def test_a_late_cycle_looks_at_no_new_level(world):
+def test_a_late_cycle_tests_no_new_level(world):
     """The next level waits for the next cycle, though time is left over."""
     least = Costs().cycle(2)
     world.begin(np.full(N, NEAR), least + 60.0, coherence=True)
@@ -249,7 +249,7 @@ def test_levels_follow_costs(world, coherence):
 
 @pytest.mark.parametrize("coherence", [False, True])
 def test_warm_and_cold_levels(world, coherence):
-    """A level that is new has less time than one that stays."""
+    """A new level gets a smaller share of time than one that was rendered before."""
     budget = Costs().cycle(2)
     world.begin(np.full(N, NEAR), budget, cold=0.8, coherence=coherence)
     for node, level in ((0.99, 1), (0.81, 1), (0.79, 2), (0.81, 2), (0.99, 2), (1.02, 1), (0.9, 1)):
@@ -258,7 +258,7 @@ def test_warm_and_cold_levels(world, coherence):
 
 
 def test_touching_points_have_their_share(world):
-    """Forces come after the traversal, and must fit as well."""
+    """Forces are computed after the traversal, and must fit into the budget as well."""
     for contact in (0.01, 0.1, 0.3):
         costs = Costs(contact=contact)
         for budget in (costs.cycle(2, 100) * 1.02, costs.cycle(2, 100) * 0.98):
@@ -274,7 +274,7 @@ def test_touching_points_have_their_share(world):
 @pytest.mark.parametrize("coherence", [False, True])
 @pytest.mark.parametrize("seed", range(12))
 def test_budgets_are_kept(world, seed, coherence):
-    """At steady costs no cycle is longer by more than what is between two looks at the clock."""
+    """At steady costs cycles exceed the budget by the time between two clock readings at most."""
     rng = np.random.default_rng(seed)
     costs = Costs(*10.0 ** rng.uniform(-2, 0, 2), look=0.02, start=0.5)
     heights = rng.choice([-0.3, 0.1, 0.4, 0.7, 1.5], N, p=rng.dirichlet(np.ones(5)))
@@ -286,7 +286,7 @@ def test_budgets_are_kept(world, seed, coherence):
     spent = np.array([out.microseconds for out in found])
     level = np.array([out.level for out in found])
     least = np.array([1.1 + costs.cycle(0, out.touching) for out in found])
-    # what level 0 takes is taken in any case
+    # level 0 is always traversed
     kept = (level > 0) | (least < budget)
     block = LAP * (costs.node + costs.look)
     assert kept[100:].any()
@@ -319,7 +319,7 @@ def test_all_points_deep_at_once(world, contact, coherence):
 
 
 @pytest.mark.parametrize("coherence", [False, True])
-def test_level_0_is_rendered_whatever_it_takes(world, coherence):
+def test_level_0_is_always_rendered(world, coherence):
     world.begin(mixed(), 1e-3, coherence=coherence)
     for _ in range(3):
         out = world.cycle()
@@ -327,7 +327,7 @@ def test_level_0_is_rendered_whatever_it_takes(world, coherence):
 
 
 def test_a_machine_that_slows_down_does_not_pause(world):
-    """All at once everything takes 20 times as long: of one lap that is excused, not of more."""
+    """If all costs rise by 20 at once, the budget is exceeded by one lap at most."""
     world.begin(np.full(N, NEAR), budget := Costs().cycle(3) + 10.0)
     assert world.cycles(100).level == 3
     world.costs = Costs(node=1.0)
@@ -338,8 +338,8 @@ def test_a_machine_that_slows_down_does_not_pause(world):
 
 
 @pytest.mark.parametrize("coherence", [False, True])
-def test_nobody_pays_for_a_clearance_that_nobody_asks_for(world, coherence):
-    """It is none that the nearest point has not, and all else is the same with and without it."""
+def test_clearance_costs_nothing_if_not_requested(world, coherence):
+    """The nearest point gets none, and all other results are the same with and without it."""
     radii = [0.6, 0.4, 0.2, 0.1]
     heights = 0.2 + np.random.default_rng(0).uniform(0.0, 2.0, N)
     path = np.repeat(0.25 * np.sin(np.linspace(0.0, 9.0, 300)), 2)
@@ -369,7 +369,7 @@ def test_nobody_pays_for_a_clearance_that_nobody_asks_for(world, coherence):
 
 
 def test_time_left_over_prepares_the_next_level(world):
-    """To look at all of level 1 is out of reach; most of it need not be looked at for long."""
+    """All nodes of level 1 exceed the budget, but most stay clear for many cycles: skipped."""
     heights = np.full(N, 0.3)  # clear of the spheres from level 1 on
     heights[:6] = NEAR
     heights[:3] = DEEP
@@ -391,7 +391,7 @@ def test_time_left_over_prepares_the_next_level(world):
     levels = climb()
     assert levels[0] == 0
     assert levels[-1] == LEVELS - 1
-    # a jump there and back: all is to be looked at again
+    # a jump there and back: all nodes must be tested again
     world.cycle(-50.0)
     again = climb()
     assert again[0] == 0
@@ -405,7 +405,7 @@ def test_time_left_over_prepares_the_next_level(world):
 
 
 def looks_again(world, way, errors):
-    """Return whether nodes that were clear are looked at after so many margins less than to touch.
+    """Return true if clear nodes are tested again after a motion `way` margins short of contact.
 
     `errors` are those of distances and radii in margins, in the first cycle; in the second one
     they are the opposite.
@@ -424,13 +424,13 @@ def looks_again(world, way, errors):
     return out.skipped == 0
 
 
-def test_what_is_skipped_is_clear_whatever_rounding_does(world):
-    """Places and radii are known to a margin: two of each, and two that spheres are tested with.
+def test_skipped_nodes_are_clear_in_spite_of_rounding(world):
+    """Positions and radii have margins: two of each, and two in the test of spheres.
 
-    A node that is clear by the least before and would not be by the most now is looked at.
+    A node that was clear by the least and would not be by the most now is tested again.
     """
     assert looks_again(world, 2.0, (1.0, -1.0))
     assert looks_again(world, -1.0, (0.0, 0.0))
-    # what moves by less is not
+    # after smaller motions it is not
     assert not looks_again(world, 10.0, (1.0, -1.0))
     assert not looks_again(world, 10.0, (0.0, 0.0))

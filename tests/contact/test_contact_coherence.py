@@ -44,7 +44,7 @@ def test_coherence_changes_no_bit(rigid, soft, warm, deformable, name):
     assert found[0].touching.max() > 10
 
 
-def test_coherence_saves_what_does_not_move(rigid):
+def test_coherence_skips_nodes_that_do_not_move(rigid):
     contact = rf.PenaltyContact(rigid, GRID, STIFFNESS, EVERYTHING)
     first = contact.evaluate((1.5, 0, 0), LEVEL)
     again = contact.evaluate((1.5, 0, 0), LEVEL)
@@ -58,7 +58,7 @@ def test_coherence_saves_what_does_not_move(rigid):
 
 
 def test_coherence_sees_the_shell_itself_move(soft):
-    """The pose stays; the shell bends into the field, slowly, then at once."""
+    """The pose is constant; the shell bends into the field, slowly, then at once."""
     contact = rf.PenaltyContact(soft, GRID, STIFFNESS, EVERYTHING)
     pose = (2.0, 1.4, 0.25), LEVEL
     push = np.zeros((soft.reduced.mesh.n_nodes, 3))
@@ -75,7 +75,7 @@ def test_coherence_sees_the_shell_itself_move(soft):
 
 
 @pytest.mark.parametrize("stretched", [False, True])
-def test_coherence_sees_the_ends_of_what_turns(stretched):
+def test_coherence_sees_the_ends_of_a_turning_shell(stretched):
     """A turn lowers one end by little more than it was clear, however the ends came out there."""
     at_rest = 0.1 if stretched else 1.0
     outwards = 1.0 - at_rest
@@ -139,7 +139,7 @@ def test_coherence_sees_spheres_grow(steps):
     assert counts[1] == counts[0]
 
 
-def test_treeless_leaves_no_trace(rigid):
+def test_treeless_changes_no_later_result(rigid):
     path = trajectory(30, np.random.default_rng(1))
     disturbed = rf.PenaltyContact(rigid, GRID, STIFFNESS, 300)
     alone = rf.PenaltyContact(rigid, GRID, STIFFNESS, 300)
@@ -151,7 +151,7 @@ def test_treeless_leaves_no_trace(rigid):
 
 
 def test_treeless_warms_no_level(rigid):
-    """Between the thresholds of cold and of warm levels what was rendered last matters."""
+    """Between the thresholds of cold and warm levels the last rendered level decides."""
     pose = (1.2, 0, 0), LEVEL
     contact = rf.PenaltyContact(rigid, GRID, STIFFNESS, 45, cold_ratio=0.8)
     for _ in range(3):

@@ -100,7 +100,7 @@ def test_time_budget(rigid):
 
 @pytest.mark.parametrize("deformable", [False, True])
 def test_forces_in_a_budget_depend_on_the_level_alone(rigid, soft, deformable):
-    """They have the bits of a contact that counts nodes and visits all of them."""
+    """Results have the bits of a contact that counts nodes and visits all of them."""
     tree = soft if deformable else rigid
     path = trajectory(300, np.random.default_rng(3), tree.r, jumps=(50, 51, 133))
     counting = [

@@ -47,7 +47,7 @@ def model():
 # --- what is refused -----------------------------------------------------------------------
 
 
-def test_points_that_are_none(field, model):
+def test_wrong_points_are_refused(field, model):
     """A ragged list, a text, an object: the argument is named everywhere."""
     deformed = rf.DeformedField(field, model, 8)
     voxels = rf.Voxmap.from_surface(cube(), 8)
@@ -79,7 +79,7 @@ def test_one_point_gives_one_answer(field, model):
     assert voxels.at(place) == 1
 
 
-def test_proxies_and_labels_that_are_none(field, model):
+def test_wrong_proxies_and_labels_are_refused(field, model):
     for proxies in (None, "40", cube(), 40.0):
         with pytest.raises(
             rf.InputTypeError, match=r"proxies must be a number of .*array of points"
@@ -120,7 +120,7 @@ def test_a_voxmap_that_does_not_fit(monkeypatch):
     assert rf.Voxmap.from_surface(cube(), 64).shape == (64, 64, 64)
     monkeypatch.setattr(voxmap, "available", lambda: 0.0)
     assert rf.Voxmap.from_surface(cube(), 64).shape == (64, 64, 64)
-    # what is out of range is said to be that
+    # values out of range are reported as such
     monkeypatch.setattr(voxmap, "available", lambda: 1.0)
     with pytest.raises(rf.InputError, match="at most 2048, got 2049"):
         rf.Voxmap.from_surface(cube(), 2049)
@@ -135,8 +135,8 @@ def test_files_of_others_name_their_readers(tmp_path):
             rf.load(tmp_path / ("no" + name))
 
 
-def test_what_a_file_must_hold(field, shell, model, tmp_path):
-    """The class that is asked for comes back, and no other."""
+def test_load_returns_the_requested_class(field, shell, model, tmp_path):
+    """The requested class is returned, and no other."""
     saved = {"model": model, "distance field": field, "pointshell": shell}
     for name, thing in saved.items():
         thing.save(tmp_path / name)
@@ -155,8 +155,8 @@ def test_what_a_file_must_hold(field, shell, model, tmp_path):
         rf.load(tmp_path / "a.obj", rf.ReducedSolid)
 
 
-def test_what_is_mistaken_for_something_else(field, shell, model):
-    """The message says how to make what is missing."""
+def test_arguments_of_a_similar_type_are_refused(field, shell, model):
+    """The message shows how to make the missing object."""
     tree, surface = rf.PointTree(shell), cube()
     bare = rf.PointTree(rf.Pointshell(shell.points, shell.normals))
     for work, message in (
@@ -186,7 +186,7 @@ def test_what_is_mistaken_for_something_else(field, shell, model):
 
 
 def test_rotations_of_scipy(field, shell, model):
-    """They are told apart as objects; their numbers are in another order."""
+    """SciPy's rotations are recognised by their type; their quaternions have another order."""
     turned = pytest.importorskip("scipy.spatial.transform").Rotation.from_rotvec([0.3, 0.2, -0.4])
     contact = rf.PenaltyContact(rf.PointTree(shell), field, 50.0)
     for ask in (
@@ -232,18 +232,18 @@ def test_numbers_in_any_form(field, shell):
     np.testing.assert_array_equal(contact.evaluate_many(positions, -quaternions).force, out.force)
 
 
-def test_contact_can_be_asked_for_while_it_is_at_work(field, shell):
+def test_properties_can_be_read_during_an_evaluation(field, shell):
     """No lock is held where Python is called."""
     contact = rf.PenaltyContact(rf.PointTree(shell), field, 50.0)
     alone = contact.evaluate((0.0, 0, 0), IDENTITY)
-    told = []
+    reported = []
 
     def ask(done: int, total: int) -> None:
-        told.append(contact.evaluate((0.0, 0, 0), IDENTITY).force)
+        reported.append(contact.evaluate((0.0, 0, 0), IDENTITY).force)
         contact.reset()
 
     contact.evaluate_many(np.zeros((200, 3)), np.tile(IDENTITY, (200, 1)), progress=ask)
-    np.testing.assert_array_equal(told[-1], alone.force)
+    np.testing.assert_array_equal(reported[-1], alone.force)
 
 
 def test_ctrl_c_stops_a_trajectory(field):
@@ -311,7 +311,7 @@ def test_copies(field, shell, model, clone):
 
 @pytest.mark.parametrize("clone", CLONES)
 def test_a_copied_contact_begins_anew(field, shell, clone):
-    """It has all options and nothing of the memory: what one does the other does not see."""
+    """A copy has all options and no memory of earlier cycles, and shares no state."""
     options = {
         "stiffness": 50.0, "warm_nodes": 200, "budget_us": None, "cold_ratio": 0.5,
         "max_points": 7, "area_weights": True, "temporal_coherence": True,
@@ -386,8 +386,8 @@ def test_one_of_each():
 
 
 @pytest.mark.filterwarnings("ignore:qs? is None")
-def test_a_contact_force_is_no_array(model, shell, field):
-    """The message says which of its arrays may be meant."""
+def test_a_contact_force_is_not_an_array(model, shell, field):
+    """The message names the arrays of the object that may be meant."""
     sim = rf.ImplicitNewmark(model, 1e-3)
     force = rf.PenaltyContact(rf.PointTree(shell, model), field, 2.0).evaluate((0, 0, 0), IDENTITY)
     with pytest.raises(rf.InputTypeError) as refused:

@@ -37,7 +37,7 @@ def test_trajectories_are_cycles_one_by_one(rigid, soft, deformable):
 
 @pytest.mark.parametrize("level", [None, 1])
 def test_a_trajectory_beside_the_one_without_tree(soft, level):
-    """One call each; the second knows of no earlier cycle and leaves nothing to later ones."""
+    """One call each; the second ignores earlier cycles and changes no later ones."""
     path = trajectory(40, np.random.default_rng(7), 9, jumps=(13,))
     contact = rf.PenaltyContact(soft, GRID, STIFFNESS, None)
     plain_ones = contact.evaluate_many(*path, contacts=True, treeless=True, level=level)
@@ -71,7 +71,7 @@ def test_no_cycle_at_all(soft):
     assert found.contacts == ()
 
 
-def test_what_is_known_goes_on_from_call_to_call(rigid):
+def test_coherence_persists_from_call_to_call(rigid):
     positions, quaternions = (a[:30] for a in trajectory(600, np.random.default_rng(8))[:2])
     whole = rf.PenaltyContact(rigid, GRID, STIFFNESS, 300).evaluate_many(positions, quaternions)
     contact = rf.PenaltyContact(rigid, GRID, STIFFNESS, 300)
@@ -147,7 +147,7 @@ def test_every_allocation_may_fail(rigid, soft):
     fail_each_allocation(lambda: contact.evaluate_many(*poses, contacts=True))
 
 
-def test_what_a_contact_needs_stays_alive():
+def test_a_contact_keeps_its_parts_alive():
     tree = rf.PointTree(sphere_shell())
     field = rf.SphereField((0, 0, 0), 0.5)
     contact = rf.PenaltyContact(tree, field, 1.0)._core
@@ -169,6 +169,6 @@ def test_long_trajectories_can_be_stopped(rigid):
     path = trajectory(500, np.random.default_rng(5))
     with pytest.raises(Stop):
         contact.evaluate_many(*path, progress=stop)
-    told = []
-    contact.evaluate_many(*path, progress=lambda done, total: told.append((done, total)))
-    assert told[-1] == (500, 500)
+    reported = []
+    contact.evaluate_many(*path, progress=lambda done, total: reported.append((done, total)))
+    assert reported[-1] == (500, 500)

@@ -55,7 +55,7 @@ def poses(rng, n):
     return position, turn, q[0], q[1]
 
 
-def test_a_plain_version_says_the_same(scene, rng):
+def test_results_equal_a_plain_version(scene, rng):
     model, field, tree = scene
     shell = tree.shell
     skin = rf.Embedding(model.mesh, shell.points)
@@ -123,7 +123,7 @@ def test_momentum_is_kept(scene, rng):
 
 
 def test_culling_loses_no_point(scene, rng):
-    """With the factor of safety; how many the bare distance loses is told."""
+    """With the factor of safety none is lost; the distance without it loses a counted number."""
     model, field, tree = scene
     bare = rf.DeformedField(field.field, model, field.proxies, safety=1.0)
     lost, all_of, visited = {1.0: 0, 1.5: 0}, 0, {1.0: 0, 1.5: 0}
@@ -146,7 +146,7 @@ def test_culling_loses_no_point(scene, rng):
 
 
 def plain_visits(tree, field, position, turn, q, field_q):
-    """Return how many nodes are looked at, and how many points touch, level by level."""
+    """Return the numbers of nodes tested and of points that touch, level by level."""
     body = (tree.positions(q) - position) @ rotation(turn)
     distance = field.distance(body, field_q)
     seen = np.zeros(len(body), bool)
@@ -199,7 +199,7 @@ def test_cycles_are_repeated_to_the_bit(scene, rng):
     at_rest = one_by_one.evaluate(position[0], turn[0], field_q=np.zeros(6))
     again = one_by_one.evaluate(position[0], turn[0])
     np.testing.assert_array_equal(at_rest.force, again.force)
-    # nothing has moved, and still every node is looked at
+    # nothing has moved, and still every node is tested
     assert (again.visited, again.skipped) == (at_rest.visited, 0)
     np.testing.assert_array_equal(at_rest.field_reduced_force, again.field_reduced_force)
 
@@ -266,7 +266,7 @@ def test_normals_in_place_of_gradients(scene, rng):
 
 
 @pytest.mark.filterwarnings("ignore:qs? is None")
-def test_what_is_refused(scene):
+def test_wrong_arguments_are_refused(scene):
     _, field, tree = scene
     contact = rf.PenaltyContact(tree, field, 1.0)
     rigid = rf.PenaltyContact(tree, field.field, 1.0)

@@ -63,7 +63,7 @@ def places_of_all_kinds(made, q, rng):
 
 
 def test_every_instruction_set_finds_the_same(held_bar, bar_field, bar_proxies, rng):
-    """To the bit, and so do blocks of any size, with any neighbours in them."""
+    """Results agree to the bit, also in blocks of any size, with any neighbours in them."""
     q = 0.003 * rng.normal(size=held_bar.r)
     # proxies in twos: some are equally near everywhere
     twins = np.repeat(bar_proxies[:20], 2, axis=0)
@@ -152,7 +152,7 @@ def test_places_at_proxies_in_threads_without_denormals(held_bar, bar_field, bar
 
 
 def test_places_far_beyond_any_scene_have_neighbours(held_bar, bar_field, bar_proxies):
-    """Rows of proxies are filled up with nothing, not with places that could be nearer."""
+    """Padding of rows of proxies is never found as the nearest proxy."""
     made = rf.DeformedField(bar_field, held_bar, proxies=bar_proxies[:5], k=2)
     q = np.zeros(held_bar.r)
     for far in (5.5e149, 6e149, 1e151):

@@ -21,7 +21,7 @@ from deformed_objects import (
 from reducedfem import _core
 
 
-def test_at_rest_domains_say_what_the_whole_says(fork, fork_field, fork_proxies, rng):
+def test_at_rest_domains_agree_with_the_whole(fork, fork_field, fork_proxies, rng):
     samples = fork_field.origin + 0.005 * np.argwhere(np.ones(fork_field.values.shape))
     whole = fork_field.distance(samples)
     for domains, overlap in ((2, None), (2, 0.02), (3, 0.015), (4, 0.0), (1, None)):
@@ -126,7 +126,7 @@ def test_domains_by_labels_of_the_mesh(fork, fork_field, fork_proxies):
     assert set(made.labels) == {0, 1, 2}
 
 
-def test_domains_that_are_given(fork, fork_field, fork_proxies, rng):
+def test_given_domains(fork, fork_field, fork_proxies, rng):
     points = rng.uniform((-0.05, -0.05, 0.0), (0.14, 0.08, 0.3), (500, 3))
     q = np.array([0.03, 0.01])
     made = rf.DeformedField(fork_field, fork, fork_proxies, domains=2)
@@ -154,7 +154,7 @@ def test_domains_that_are_given(fork, fork_field, fork_proxies, rng):
 
 @pytest.mark.parametrize("power", [-80, 70])
 def test_domains_at_any_scale(fork_field, fork_proxies, power):
-    """Squares of distances in metres are beyond float32 there."""
+    """The squares of distances in metres exceed the range of float32 there."""
     scaled = rf.DistanceField(
         np.ldexp(fork_field.values, power),
         np.ldexp(fork_field.origin, power),
@@ -279,7 +279,7 @@ def test_proxies_anywhere_belong_to_the_nearest_sample_inside(fork_field, rng):
         np.testing.assert_array_equal(part[1], other[1])
 
 
-def test_the_nearest_sample_may_be_beside_the_first_box_that_has_one():
+def test_the_nearest_sample_may_be_beside_the_first_box_with_samples():
     """A corner of a cube around a proxy, or what is less far beyond the middle of its face."""
     values = np.full((20, 20, 20), 5.0)
     values[12, 12, 12] = values[13, 10, 10] = -1.0

@@ -12,7 +12,7 @@ from deformed_objects import BAR, RUBBER, boxes_field, exact_distance, linear_q,
 from failures import fail_each_allocation
 
 
-def test_a_plain_version_says_the_same(held_bar, bar_field, bar_proxies, rng):
+def test_results_equal_a_plain_version(held_bar, bar_field, bar_proxies, rng):
     for k in (1, 3, 5, 16):
         made = rf.DeformedField(bar_field, held_bar, bar_proxies, k=k)
         for size in (0.0, 0.002, 0.01):
@@ -63,7 +63,7 @@ def test_at_rest_it_is_the_field_at_rest(held_bar, free_bar, bar_field, bar_prox
 
 
 def test_turns_are_exact(free_bar, bar_field, bar_proxies, rng):
-    """A turn of any angle, with a shift, moves the field and does nothing else."""
+    """A rotation by any angle with a translation moves the field rigidly."""
     made = rf.DeformedField(bar_field, free_bar, bar_proxies)
     points = rng.uniform((-0.05, -0.05, -0.05), (0.35, 0.11, 0.09), (1000, 3))
     for vector in ((0, 0, 0.5), (2.0, 1.0, -1.5), (0, np.pi, 0)):
@@ -85,7 +85,7 @@ def test_turns_are_exact(free_bar, bar_field, bar_proxies, rng):
 
 
 def test_uniform_strain_pulls_back_exactly(free_bar, bar_field, bar_proxies, rng):
-    """Every proxy says the same, so the value is that at rest at the place pulled back."""
+    """All proxies agree, so the value is that at rest at the place pulled back."""
     made = rf.DeformedField(bar_field, free_bar, bar_proxies)
     points = rng.uniform((-0.05, -0.05, -0.05), (0.35, 0.11, 0.09), (500, 3))
     f = turn((0.3, -0.2, 0.9)) @ (np.eye(3) + np.diag([0.2, -0.1, 0.05]))
@@ -97,7 +97,7 @@ def test_uniform_strain_pulls_back_exactly(free_bar, bar_field, bar_proxies, rng
 
 
 def test_limits_of_the_weights(free_bar, bar_field):
-    """At a proxy that proxy alone; between proxies equally far all alike."""
+    """At a proxy it has all the weight; equally far proxies have equal weights."""
     # proxies that disagree: a field of one linear mode with a gradient that varies
     nodes = free_bar.mesh.nodes
     basis = np.zeros((1, len(nodes), 3))
@@ -256,7 +256,7 @@ def test_errors_shrink_with_the_deformation(held_bar, bar_field, bar_proxies, rn
 # ---- arguments and memory ------------------------------------------------------------------------
 
 
-def test_embeddings_that_are_given(held_bar, bar_field, bar_proxies, rng):
+def test_given_embeddings(held_bar, bar_field, bar_proxies, rng):
     embedding = rf.Embedding(held_bar.mesh, bar_proxies)
     made = rf.DeformedField(bar_field, held_bar, bar_proxies, embedding=embedding)
     assert made.embedding is embedding
@@ -275,15 +275,15 @@ def test_embeddings_that_are_given(held_bar, bar_field, bar_proxies, rng):
 
 @pytest.mark.parametrize(("scale", "by"), [(1000.0, 0.0), (1.0, 0.5)])
 def test_fields_beside_their_mesh(held_bar, bar_field, bar_proxies, scale, by):
-    """Other units, another place: said once, where the field is made, and not by copies."""
+    """Other units or another place give one warning, when the field is made; copies give none."""
     field = rf.DistanceField(
         scale * bar_field.values, scale * bar_field.origin + by, scale * bar_field.spacing
     )
     said = r"of 40 proxies of the field lie .*: proxies\[\d+\] by .* The field reaches from"
-    with pytest.warns(rf.GeometryWarning, match=said) as told:
+    with pytest.warns(rf.GeometryWarning, match=said) as reported:
         made = rf.DeformedField(field, held_bar, scale * bar_proxies + by)
-    assert len(told) == 1
-    assert told[0].filename == __file__
+    assert len(reported) == 1
+    assert reported[0].filename == __file__
     again = pickle.loads(pickle.dumps(made))  # warnings are errors here
     np.testing.assert_array_equal(again.proxies, made.proxies)
 
@@ -300,7 +300,7 @@ def test_proxies_are_fitted(held_bar, bar_field):
     assert (np.ptp(made.proxies, axis=0) > 0.8 * np.subtract(*BAR[::-1])).all()
 
 
-def test_what_is_refused(held_bar, free_bar, bar_field, bar_proxies, fork):
+def test_wrong_arguments_are_refused(held_bar, free_bar, bar_field, bar_proxies, fork):
     def make(field=bar_field, reduced=held_bar, proxies=bar_proxies, **more):
         return rf.DeformedField(field, reduced, proxies, **more)
 

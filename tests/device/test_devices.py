@@ -30,7 +30,7 @@ from reducedfem import _core, cli
         (rf.OpenHaptics, (1, 0, 0), (0, 0, 1), (0, -1, 0)),
     ],
 )
-def test_devices_tell_how_their_axes_lie(device, x, y, z):
+def test_devices_report_their_axes(device, x, y, z):
     found = rotation_of(device().alignment)
     assert np.allclose(found, np.transpose([x, y, z]), rtol=0, atol=1e-15)
 
@@ -101,7 +101,7 @@ def test_samples_have_velocities_in_si_units(dhd, hd, raw, tmp_path):
 # ---- missing libraries ---------------------------------------------------------------------------
 
 
-def test_libraries_that_are_missing_or_others_are_told(ball, built, tmp_path, monkeypatch):
+def test_missing_and_wrong_libraries_are_reported(ball, built, tmp_path, monkeypatch):
     for kind, variable, name, macro, symbol in (
         (rf.ForceDimension, "REDUCEDFEM_DHD", "mock_dhd", "WITHOUT_ERROR_TEXT",
          "dhdErrorGetLastStr"),
@@ -141,7 +141,7 @@ def test_libraries_that_are_missing_or_others_are_told(ball, built, tmp_path, mo
 # ---- what is there -------------------------------------------------------------------------------
 
 
-def test_probes_say_what_was_looked_for_and_why_it_is_not_there(monkeypatch):
+def test_probes_report_searched_names_and_reasons(monkeypatch):
     monkeypatch.setenv("SPNAV_SOCKET", "/nowhere/spnav.sock")
     monkeypatch.delenv("REDUCEDFEM_DHD", raising=False)
     monkeypatch.setenv("REDUCEDFEM_HD", "/nowhere/libHD.so")
@@ -157,8 +157,8 @@ def test_probes_say_what_was_looked_for_and_why_it_is_not_there(monkeypatch):
     assert "socket has 300 bytes" in rf.probe_devices()[1].detail
 
 
-def test_names_that_are_no_text_are_looked_for(monkeypatch, tmp_path):
-    """Systems have such names; what was looked for can be printed."""
+def test_names_that_are_not_text_are_searched_for(monkeypatch, tmp_path):
+    """Systems have such names; the names that were searched for can be printed."""
     place = os.fsencode(tmp_path) + b"/\xff"
     for variable in ("SPNAV_SOCKET", "REDUCEDFEM_DHD", "REDUCEDFEM_HD"):
         monkeypatch.setenv(variable, os.fsdecode(place))
@@ -176,7 +176,7 @@ def test_names_that_are_no_text_are_looked_for(monkeypatch, tmp_path):
             rf.OpenHaptics(name)
 
 
-def test_probes_find_what_is_there_and_leave_it_alone(ball, dhd, hd, tmp_path, monkeypatch):
+def test_probes_find_devices_and_do_not_open_them(ball, dhd, hd, tmp_path, monkeypatch):
     monkeypatch.setenv("REDUCEDFEM_DHD", str(dhd.path))
     monkeypatch.setenv("REDUCEDFEM_HD", str(hd.path))
     monkeypatch.setenv("SPNAV_SOCKET", str(tmp_path / "spnav.sock"))
@@ -199,7 +199,7 @@ def test_probes_find_what_is_there_and_leave_it_alone(ball, dhd, hd, tmp_path, m
     for mock in (dhd, hd):
         assert not mock.int("was_enabled")
     assert let_go(dhd)
-    # a device of a session is not looked at
+    # a device in a session is not probed
     device = rf.ForceDimension()
     made = session(ball, device)
     with pytest.raises(rf.InputError, match="the device belongs to a session"):
@@ -215,7 +215,7 @@ def test_probes_find_what_is_there_and_leave_it_alone(ball, dhd, hd, tmp_path, m
         _core.udp_accept(device._core)
 
 
-def test_the_command_tells(capsys, monkeypatch):
+def test_the_command_lists_devices(capsys, monkeypatch):
     monkeypatch.setenv("SPNAV_SOCKET", "/nowhere/spnav.sock")
     assert cli.main(["haptics", "--probe"]) == 0
     out = capsys.readouterr().out

@@ -44,7 +44,7 @@ def test_matrices_that_are_no_rotations_stop_the_session(ball, dhd, matrix):
     made = session(ball, rf.ForceDimension(library=dhd.path))
     made.run(5)
     dhd.reals("rotation", 9)[:] = matrix.ravel()
-    with pytest.raises(rf.DeviceError, match="omega.7 failed: it told a pose that is no rotation"):
+    with pytest.raises(rf.DeviceError, match="omega.7 failed: its pose is not a finite position"):
         made.run(1)
     assert let_go(dhd)
     made.close()
@@ -62,7 +62,7 @@ def test_torque_goes_to_active_wrists_only(ball, dhd):
         made.close()
 
 
-def test_what_the_library_did_not_ask_again_is_not_new(ball, dhd):
+def test_repeated_samples_of_the_library_are_not_counted_as_new(ball, dhd):
     made = session(ball, rf.ForceDimension(library=dhd.path), silence=0.005)
     assert not made.run(10).flagged("silent").any()
     dhd.ints(guard=1)
@@ -73,7 +73,7 @@ def test_what_the_library_did_not_ask_again_is_not_new(ball, dhd):
 
 
 def test_a_device_of_a_session_is_not_opened_again(ball, dhd, monkeypatch):
-    """The library may give it to whoever asks: to close that would take it from the session."""
+    """The library may open it twice; closing the second would take it from the session."""
     first = session(ball, rf.ForceDimension(library=dhd.path))
     second = session(ball, rf.ForceDimension(library=dhd.path))
     first.run(1)
@@ -103,7 +103,7 @@ def test_a_device_of_a_session_is_not_opened_again(ball, dhd, monkeypatch):
         ("dhdEnableForce", "but cannot switch its forces on: the mock says no"),
     ],
 )
-def test_force_dimension_that_does_not_open_is_told(ball, dhd, failing, message):
+def test_force_dimension_that_does_not_open_is_reported(ball, dhd, failing, message):
     dhd.ints(failing=DHD_FUNCTIONS.index(failing))
     dhd.reals("wrench", 6)[:] = 0.0
     made = session(ball, rf.ForceDimension(library=dhd.path))
@@ -117,7 +117,7 @@ def test_force_dimension_that_does_not_open_is_told(ball, dhd, failing, message)
     assert let_go(dhd)
 
 
-def test_no_device_of_force_dimension_is_told(ball, dhd):
+def test_missing_force_dimension_is_reported(ball, dhd):
     dhd.ints(devices=0)
     made = session(ball, rf.ForceDimension(library=dhd.path))
     with pytest.raises(rf.DeviceError, match="DHD finds no device of Force Dimension"):
@@ -145,7 +145,7 @@ def test_force_dimension_that_fails_while_running_stops_the_session(ball, dhd, f
     if not failing:
         dhd.reals("rotation", 9)[:3] = [1.1, 0.0, 0.0]
     assert made.wait(LONG)
-    wanted = "the mock says no" if failing else "it told a pose that is no rotation and position"
+    wanted = "the mock says no" if failing else "its pose is not a finite position and a rotation"
     assert f"the device Force Dimension omega.7 failed: {wanted}" in made.report().failure
     assert made.records(drain=True).flagged("device_failed")[-1]
     assert let_go(dhd)
@@ -172,8 +172,8 @@ def test_force_dimension_that_hangs_is_halted(ball, dhd):
 
 
 @pytest.mark.usefixtures("_half_a_second")
-def test_a_cycle_that_never_ends_is_given_up(ball, dhd, tmp_path):
-    """The caller goes on; the device stays taken until the cycle ends after all."""
+def test_a_cycle_that_never_ends_is_abandoned(ball, dhd, tmp_path):
+    """The caller continues; the device stays in use until the cycle ends after all."""
     device = rf.ForceDimension(library=dhd.path)
     made = session(ball, device, record=tmp_path / "session.npy")
     made.start()
@@ -187,7 +187,7 @@ def test_a_cycle_that_never_ends_is_given_up(ball, dhd, tmp_path):
     made.close()
     with pytest.raises(rf.InputError, match="belongs to another session"):
         session(ball, device)
-    # what its threads write now goes nowhere else
+    # its threads write to no other file now
     other = (tmp_path / "other").open("wb")
     dhd.ints(hang=0)
     assert made.wait(LONG)
@@ -202,8 +202,8 @@ def test_a_cycle_that_never_ends_is_given_up(ball, dhd, tmp_path):
 
 
 @pytest.mark.usefixtures("_half_a_second")
-def test_force_dimension_may_take_its_time_to_close(ball, dhd):
-    """Longer than cycles may take: nothing is stuck."""
+def test_force_dimension_may_close_slowly(ball, dhd):
+    """Closing may take longer than cycles may: the session does not report a hang."""
     made = session(ball, rf.ForceDimension(library=dhd.path))
     dhd.ints(slow=1)
     made.start()
@@ -214,8 +214,8 @@ def test_force_dimension_may_take_its_time_to_close(ball, dhd):
     assert let_go(dhd)
 
 
-def test_a_device_that_does_not_close_is_given_up(ball, dhd, monkeypatch):
-    """The caller goes on; the device stays taken until it has closed after all."""
+def test_a_device_that_does_not_close_is_abandoned(ball, dhd, monkeypatch):
+    """The caller continues; the device stays in use until it has closed after all."""
     monkeypatch.setattr(rf.haptics.session, "_HANG", 0.2)
     monkeypatch.setattr(rf.haptics.session, "_STALL", 1.0)
     device = rf.ForceDimension(library=dhd.path)
@@ -240,7 +240,7 @@ def test_a_device_that_does_not_close_is_given_up(ball, dhd, monkeypatch):
     session(ball, device).close()
 
 
-def test_libraries_that_have_no_words_are_told_all_the_same(ball, dhd, hd, monkeypatch):
+def test_library_without_error_text_still_reports(ball, dhd, hd, monkeypatch):
     monkeypatch.setattr(rf.haptics.session, "_STALL", 5.0)
     dhd.ints(mute=1, failing=DHD_FUNCTIONS.index("dhdOpen"))
     made = session(ball, rf.ForceDimension(library=dhd.path))
@@ -258,7 +258,7 @@ def test_libraries_that_have_no_words_are_told_all_the_same(ball, dhd, hd, monke
     hd.ints(mute=1, init_error=0x0302)
     made = session(ball, rf.OpenHaptics(library=hd.path))
     with pytest.raises(
-        rf.DeviceError, match=r"^OpenHaptics cannot open .*: it does not say why \(e"
+        rf.DeviceError, match=r"^OpenHaptics cannot open .*: it gives no reason \(e"
     ):
         made.start()
     hd.ints(init_error=0)
@@ -272,8 +272,8 @@ def test_libraries_that_have_no_words_are_told_all_the_same(ball, dhd, hd, monke
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, 1e300])
 @pytest.mark.parametrize("of", ["position", "velocity"])
-def test_numbers_of_the_device_that_are_none_bring_no_force(ball, dhd, of, value):
-    """A pose that is none stops the session; the velocity is not what forces come from."""
+def test_poses_that_are_not_finite_give_no_force(ball, dhd, of, value):
+    """A pose that is not finite stops the session; the velocity does not enter the forces."""
     made = session(ball, rf.ForceDimension(library=dhd.path))
     made.run(20)
     dhd.reals(of, 6 if of == "velocity" else 3)[0] = value
@@ -282,7 +282,7 @@ def test_numbers_of_the_device_that_are_none_bring_no_force(ball, dhd, of, value
             found = made.run(20).array["force"]
             assert found[-1] == pytest.approx([0.0, 0.0, FORCE], rel=1e-3)
         else:
-            with pytest.raises(rf.DeviceError, match=r"omega\.7 failed: it told a pose that is no"):
+            with pytest.raises(rf.DeviceError, match=r"omega\.7 failed: its pose is not a"):
                 made.run(1)
             assert not made.records(drain=True).array["force"][-1].any()
             assert let_go(dhd)

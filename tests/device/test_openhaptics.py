@@ -58,7 +58,7 @@ def test_openhaptics_limits_forces_to_what_it_renders(ball, hd):
 @pytest.mark.parametrize(
     ("actuated", "unit", "most"), [(6, 1.0, 0.02), (6, 1e-3, 1e-3), (6, 1.0, 0.0), (3, 1.0, 0.02)]
 )
-def test_openhaptics_renders_torques_when_asked_for(ball, hd, actuated, unit, most):
+def test_openhaptics_renders_torques_on_request(ball, hd, actuated, unit, most):
     hd.ints(actuated=actuated)
     place(hd, (0.01, 0.0, LOW))
     grasped = rf.PenaltyContact(ball.tree, ball.field, 200.0, grasp=(0.01, 0.0, 0.0))
@@ -68,13 +68,13 @@ def test_openhaptics_renders_torques_when_asked_for(ball, hd, actuated, unit, mo
     with session(grasped, device, ramp=0.02) as made:
         wait_until(lambda: made.report().ticks >= 100)
         felt = hd.reals("torque", 3) * unit
-        told = made.snapshot().torque
+        reported = made.snapshot().torque
     if not renders:
         assert (hd.reals("torque", 3) == 9.0).all()
         assert not made.records(drain=True).array["torque"].any()
         return
     # the hand stands still: so does the object, but for what is too small to be felt
-    assert felt == pytest.approx(told, rel=1e-6)
+    assert felt == pytest.approx(reported, rel=1e-6)
     assert 1e-4 < np.linalg.norm(felt) <= most * (1.0 + 1e-12)
     assert not hd.reals("torque", 3).any()
 
@@ -96,11 +96,11 @@ def test_wrong_torques_of_openhaptics_are_refused(options, message):
     ("error", "message"),
     [
         ("init_error", r"OpenHaptics cannot open the device: Device fault: the cable \(error 0x03"),
-        ("info_error", "OpenHaptics cannot tell what the device can render: Device fault"),
+        ("info_error", "OpenHaptics cannot report the limits of the device: Device fault"),
         ("start_error", "OpenHaptics cannot start its scheduler: Device fault: the cable"),
     ],
 )
-def test_openhaptics_that_does_not_open_is_told(ball, hd, error, message):
+def test_openhaptics_that_does_not_open_is_reported(ball, hd, error, message):
     hd.ints(**{error: 0x0302})
     made = session(ball, rf.OpenHaptics(library=hd.path), duration=0.02)
     with pytest.raises(rf.DeviceError, match=message):
@@ -113,15 +113,15 @@ def test_openhaptics_that_does_not_open_is_told(ball, hd, error, message):
 
 
 @pytest.mark.parametrize("force", [0.0, -1.0, math.nan, math.inf, None])
-def test_openhaptics_that_tells_what_no_device_is_like_is_refused(ball, hd, force, monkeypatch):
+def test_openhaptics_with_implausible_properties_is_refused(ball, hd, force, monkeypatch):
     monkeypatch.setattr(rf.haptics.session, "_STALL", 5.0)
     if force is None:
         hd.ints(invalid=1)
     else:
         hd.reals("max_force")[0] = force
-    what = "open the device" if force is None else "tell what the device can render"
+    what = "open the device" if force is None else "report the limits of the device"
     made = session(ball, rf.OpenHaptics(library=hd.path), duration=0.02)
-    with pytest.raises(rf.DeviceError, match=f"^OpenHaptics cannot {what}: it does not say why"):
+    with pytest.raises(rf.DeviceError, match=f"^OpenHaptics cannot {what}: it gives no reason"):
         made.start()
     # as it should be, but for a stiffness that it does not tell
     hd.ints(invalid=0)
@@ -139,7 +139,7 @@ def test_openhaptics_that_tells_what_no_device_is_like_is_refused(ball, hd, forc
         ("schedule_error", "OpenHaptics cannot schedule cycles: Device fault: the cable"),
         ("read_error", r"cycle \d+: the device OpenHaptics default device failed: Device fault"),
         ("write_error", r"cycle \d+: the device OpenHaptics default device failed: Device fault"),
-        ("", r"failed: it told a pose that is no rotation and position"),
+        ("", r"failed: its pose is not a finite position and a rotation"),
     ],
 )
 def test_openhaptics_that_fails_while_running_stops_the_session(ball, hd, error, message):
@@ -163,7 +163,7 @@ def test_openhaptics_that_fails_while_running_stops_the_session(ball, hd, error,
 
 
 @pytest.mark.usefixtures("_half_a_second")
-def test_openhaptics_that_makes_no_more_cycles_is_left(ball, hd):
+def test_openhaptics_that_makes_no_more_cycles_is_abandoned(ball, hd):
     """As when the cable is pulled and the scheduler waits for ever."""
     made = session(ball, rf.OpenHaptics(library=hd.path))
     made.start()
@@ -206,7 +206,7 @@ def test_openhaptics_has_one_scheduler_and_its_own_rate(ball, hd):
         slow.start()
     slow.close()
     assert hd.int("was_enabled")
-    # what it tells is an average: a machine that was busy does not make it another rate
+    # the rate it reports is an average: a busy machine does not change the scheduler's rate
     hd.ints(rate=931)
     with session(ball, rf.OpenHaptics(library=hd.path), duration=0.02) as made:
         assert made.wait(LONG)

@@ -16,7 +16,7 @@ from spacemice import daemon, motion
 
 
 def test_a_spacemouse_is_integrated(ball, tmp_path):
-    """By hand: speed times share of the way, the deadband taken off, in the daemon's axes."""
+    """The oracle is speed times deflection beyond the deadband, in the daemon's axes."""
     with daemon(ball, tmp_path, speed=0.2, turn=2.0, deadband=0.1) as (made, connection):
         connection.sendall(struct.pack("=I", 0x7FAA5501) + motion(350, -175, 34, 0, 0, 0))
         made.run(1)
@@ -76,11 +76,14 @@ def test_packets_of_the_daemon_come_in_pieces(ball, tmp_path):
     ("event", "message"),
     [
         (None, "the Spacenav daemon has closed the connection"),
-        (struct.pack("=8i", 3, 1, 0, 0, 0, 0, 0, 0), "it was unplugged, says the Spacenav daemon"),
+        (
+            struct.pack("=8i", 3, 1, 0, 0, 0, 0, 0, 0),
+            "the Spacenav daemon reports that it was unplugged",
+        ),
     ],
     ids=["closed", "unplugged"],
 )
-def test_a_spacemouse_that_goes_stops_the_session(ball, tmp_path, event, message):
+def test_losing_the_spacemouse_stops_the_session(ball, tmp_path, event, message):
     with daemon(ball, tmp_path, threaded=True) as (made, connection):
         wait_until(lambda: made.report().ticks > 20)
         if event is None:
@@ -94,21 +97,21 @@ def test_a_spacemouse_that_goes_stops_the_session(ball, tmp_path, event, message
         assert made.records(drain=True).flagged("device_failed")[-1]
 
 
-def test_a_daemon_that_ends_before_it_has_read_has_ended(ball, tmp_path):
+def test_a_daemon_that_ends_before_reading_is_reported(ball, tmp_path):
     with daemon(ball, tmp_path, greeted=False) as (made, connection):
         connection.close()
         with pytest.raises(rf.DeviceError, match="daemon has closed the connection"):
             made.run(1)
 
 
-def test_a_daemon_that_is_not_there_is_told(ball, tmp_path, monkeypatch):
+def test_a_missing_daemon_is_reported(ball, tmp_path, monkeypatch):
     made = session(ball, rf.SpaceMouse(socket=tmp_path / "none"))
     with pytest.raises(rf.DeviceError, match=r"daemon at .*none: No such file .* spacenavd run"):
         made.start()
     made.close()
     with pytest.raises(rf.InputError, match="socket has 200 bytes, at most 107 are possible"):
         rf.SpaceMouse(socket="x" * 200)
-    # one that is there and takes nobody
+    # a daemon that accepts no connection
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as server:
         server.bind(str(tmp_path / "deaf"))
         monkeypatch.setenv("SPNAV_SOCKET", str(tmp_path / "deaf"))

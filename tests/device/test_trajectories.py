@@ -63,7 +63,7 @@ def test_tables_are_played(ball, tmp_path):
         ("time,x,y,z,qw,qx,qy,qz\n0,0,0,0,0,0,0,0\n", "line 2 of .* has a rotation of norm 0"),
     ],
 )  # fmt: skip
-def test_files_that_are_no_tables_are_refused(tmp_path, text, message):
+def test_files_without_a_table_are_refused(tmp_path, text, message):
     path = tmp_path / "way.csv"
     if text is not None:
         path.write_text(text)
@@ -71,7 +71,7 @@ def test_files_that_are_no_tables_are_refused(tmp_path, text, message):
         rf.ReplayDevice.from_csv(path)
 
 
-def test_tables_as_programs_write_them(ball, tmp_path):
+def test_tables_of_other_programs_are_read(ball, tmp_path):
     """Few digits, integers as reals, commas at the ends, lines of nothing but commas."""
     path = tmp_path / "way.csv"
     path.write_text(
@@ -170,8 +170,8 @@ def test_a_hand_that_hardly_weighs_anything_is_pushed_back(ball, mass):
     assert np.abs(back - slower).max() < 0.1 * back[-1]
 
 
-def test_a_hand_whose_motion_is_not_finite_says_so(ball):
+def test_a_hand_whose_motion_is_not_finite_is_reported(ball):
     made = session(ball, rf.SimulatedHand([0.0], [[0.0] * 3], stiffness=1e300, mass=1e-300))
-    with pytest.raises(rf.DeviceError, match="hand failed: its motion left the finite numbers"):
+    with pytest.raises(rf.DeviceError, match="hand failed: its motion is not finite"):
         made.run(10)
     made.close()

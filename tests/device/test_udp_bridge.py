@@ -23,7 +23,7 @@ from bridges import bridged, session
 from moments import LONG, free_port, interrupted, wait_until
 
 
-def test_a_bridge_without_client_or_address_is_told(ball, raw):
+def test_a_bridge_without_client_or_address_is_reported(ball, raw):
     made = session(ball, rf.UdpDevice(("127.0.0.1", 0), wait=0.02))
     with pytest.raises(rf.DeviceError, match=r"no sample came to 127\.0\.0\.1:\d+ within 0\.02 s"):
         made.run(1)
@@ -78,7 +78,7 @@ def test_a_cycle_that_takes_too_long_is_halted(raw, monkeypatch):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 def test_the_child_of_a_fork_does_not_keep_the_port(tmp_path):
-    """Nor the connection to the daemon; and it tells the client nothing."""
+    """The child has no connection to the daemon either, and sends nothing to the client."""
     program = f"""
         import os, socket, struct, threading
         import numpy as np

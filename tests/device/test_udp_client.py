@@ -46,7 +46,7 @@ def host(monkeypatch):
     made.socket.close()
 
 
-def test_the_client_sends_what_is_documented(host):
+def test_the_client_sends_the_documented_packets(host):
     with udp_client.UdpClient(host.socket.getsockname()) as client:
         client.exchange((1.0, 2.0, 3.0), (0.0, 1.0, 0.0, 0.0), (4.0, 5.0, 6.0), (7.0, 8.0, 9.0), 6)
         packet, _ = host.socket.recvfrom(1000)
@@ -80,7 +80,7 @@ def test_the_client_limits_forces_by_itself(host):
         assert force == pytest.approx([1.2, 0.0, 1.6], rel=1e-12)
         assert torque == pytest.approx([0.0, 0.3, 0.4], rel=1e-12)
         assert client.echoed == 12
-        # what is old, not finite or no wrench changes nothing
+        # packets that are old, not finite or of another kind change nothing
         for change in (
             {"number": 1},
             {"head": b"RFDS"},
@@ -99,8 +99,8 @@ def test_the_client_limits_forces_by_itself(host):
 
 
 @pytest.mark.parametrize("ramp", [0.0, 0.02, 0.08])
-def test_forces_fade_in_after_a_silence_whatever_the_ramp(host, ramp):
-    """At first they fade in as the ramp says, and then over 0.05 s at least."""
+def test_forces_fade_in_after_a_silence_for_any_ramp(host, ramp):
+    """At first forces fade in over the ramp, later over 0.05 s at least."""
     with udp_client.UdpClient(host.socket.getsockname(), ramp=ramp) as client:
         client.exchange((0.0, 0.0, 0.0))
         _, to = host.socket.recvfrom(1000)
@@ -140,8 +140,8 @@ def test_the_client_as_a_program_feels_the_session(ball):
     assert (program.returncode, err) == (0, "")
 
 
-def test_the_client_needs_nothing_but_python():
-    """It can be copied to the computer of the device."""
+def test_the_client_needs_only_python():
+    """The file alone can be copied to the computer of the device."""
     path = Path(udp_client.__file__)
     code = f"import runpy, sys; runpy.run_path({str(path)!r}); print('numpy' in sys.modules)"
     done = subprocess.run(
@@ -151,7 +151,7 @@ def test_the_client_needs_nothing_but_python():
 
 
 @pytest.mark.parametrize("arguments", [["--port", "99999999"], ["--host", "x" * 70]])
-def test_a_client_of_nowhere_says_so_in_one_line(capsys, arguments):
+def test_a_client_without_bridge_reports_in_one_line(capsys, arguments):
     with pytest.raises(SystemExit) as left:
         udp_client.main([*arguments, "--seconds", "0"])
     assert left.value.code == 2

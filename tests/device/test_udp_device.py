@@ -39,7 +39,7 @@ def test_samples_come_in_and_wrenches_go_out(ball, raw):
         assert counts.accepted == 2
         assert counts.sent == after[0]
         assert "UDP client 127.0.0.1" in made.report().device
-    # the last one is zero, whatever went before
+    # the last one is zero, after any other
     assert client.newest()[3] == (0.0, 0.0, 0.0)
     assert device.address == ("127.0.0.1", 0)
 
@@ -52,8 +52,8 @@ def test_samples_come_in_and_wrenches_go_out(ball, raw):
         ({"max_force": None, "max_torque": None}, 12.0, math.inf),
     ],
 )
-def test_no_more_is_sent_than_a_bridge_is_for(ball, raw, limits, most, torque):
-    """A program that renders whatever comes gets 5 N at most, unless it is told otherwise.
+def test_forces_of_a_bridge_are_limited(ball, raw, limits, most, torque):
+    """A program that renders every packet gets 5 N at most, or the limit set by the user.
 
     The hand presses by 30 mm: 500 N/m and 2000 N/m in series are 12 N.
     """
@@ -64,11 +64,11 @@ def test_no_more_is_sent_than_a_bridge_is_for(ball, raw, limits, most, torque):
         records = made.run(100)
         force = np.linalg.norm(records["force"], axis=1)
         assert force[-1] == pytest.approx(most, rel=1e-6)
-        # what is not limited is more on the way there, as the object lags
+        # without a limit the force is larger on the way there, as the object lags
         assert most == 12.0 or force.max() <= most * (1.0 + 1e-12)
         assert client.newest()[3] == tuple(records["force"][-1])
         assert records.flagged("clamped").any() == (most < 12.0)
-        # the ball turns freely, so that a torque is not to be had here
+        # the ball turns freely, so that there is no torque here
         assert made._core.device()[2] == torque
 
 
@@ -82,7 +82,7 @@ def test_the_newest_of_several_packets_counts(ball, raw):
         after = device.counts
         assert after.accepted - before.accepted == 2
         assert after.old - before.old == 2
-        # as many as come are looked at in the next cycles, not all in one
+        # the next cycles read all packets, one cycle not all of them
         for number in range(10, 110):
             client.send(client.packet(number, (0.0, 0.0, 1e-3 * number)))
         z = made.run(2).array["device_position"][:, 2]
@@ -107,7 +107,7 @@ def damaged(client):
             yield f"{value} at {offset}", bytes(packet)
 
 
-def test_packets_that_are_none_are_counted_and_passed_over(ball, raw):
+def test_malformed_packets_are_counted_and_skipped(ball, raw):
     client = raw()
     with bridged(ball, client, silence=0.004) as (made, device):
         for name, packet in damaged(client):
@@ -125,7 +125,7 @@ def test_packets_that_are_none_are_counted_and_passed_over(ball, raw):
 
 
 @pytest.mark.parametrize("ramp", [0.0, 0.02, 0.08])
-def test_silence_takes_the_force_and_its_end_fades_it_in(ball, raw, ramp):
+def test_silence_removes_the_force_and_its_end_fades_it_in(ball, raw, ramp):
     """In 0.05 s at least: the hand has moved meanwhile."""
     client = raw()
     with bridged(ball, client, silence=0.010, ramp=ramp) as (made, _):
@@ -176,7 +176,7 @@ def arrives(client):
 
 
 def test_packets_of_others_do_not_reach_the_bridge(ball, raw):
-    """The system drops them: it tells who sends them, and nothing is left to count or read."""
+    """The system drops packets of other senders; none is left to count or read."""
     first, second = raw(), raw()
     with bridged(ball, first) as (made, device):
         second.to = first.to
@@ -190,7 +190,7 @@ def test_packets_of_others_do_not_reach_the_bridge(ball, raw):
         assert not arrives(first)
 
 
-def test_what_comes_with_the_packets_of_a_new_client_is_skipped(ball, raw):
+def test_packets_beside_those_of_a_new_client_are_skipped(ball, raw):
     """Both may send in the same moment: who was first has the device."""
     first, second = raw(), raw()
     with bridged(ball, first, number=500, limits={"takeover": True}) as (made, device):
@@ -203,7 +203,7 @@ def test_what_comes_with_the_packets_of_a_new_client_is_skipped(ball, raw):
 
 
 @pytest.mark.parametrize("word", ["none", "accept", "takeover"])
-def test_another_client_follows_with_the_sessions_word_only(ball, raw, word):
+def test_another_client_needs_the_permission_of_the_session(ball, raw, word):
     first, second = raw(), raw()
     options = {"limits": {"takeover": True}} if word == "takeover" else {}
     with bridged(ball, first, number=500, **options) as (made, device):
@@ -236,7 +236,7 @@ def test_another_client_follows_with_the_sessions_word_only(ball, raw, word):
 
 
 def test_the_first_client_may_come_back_before_another(ball, raw):
-    """It has the device then, from any number on, and the word is used up."""
+    """The new client has the device then, from any number on; the permission is used up."""
     first, second = raw(), raw()
     with bridged(ball, first, number=500) as (made, device):
         second.to = first.to
@@ -254,7 +254,7 @@ def test_the_first_client_may_come_back_before_another(ball, raw):
 @pytest.mark.parametrize(
     ("enabled", "ramp"), [(True, 0.0), (True, 0.02), (True, 0.08), (False, 0.02)]
 )
-def test_another_hand_takes_the_object_up_where_it_is(ball, raw, enabled, ramp):
+def test_another_hand_continues_from_the_pose_of_the_object(ball, raw, enabled, ramp):
     """As after a clutch, however long the session puts up with silence; forces fade in."""
     first, second = raw(), raw()
     options = {"silence": 60.0, "ramp": ramp, "limits": {"takeover": True}}
@@ -280,7 +280,7 @@ def test_another_hand_takes_the_object_up_where_it_is(ball, raw, enabled, ramp):
         assert abs(records["energy_j"][-1] - last["energy_j"]) < 1e-3
 
 
-def test_a_client_that_is_named_stays_the_only_one(ball, raw):
+def test_a_given_client_stays_the_only_one(ball, raw):
     first, second = raw(), raw()
     with bridged(ball, first, only=first.socket.getsockname()) as (made, device):
         second.to = first.to
@@ -295,8 +295,8 @@ def test_a_client_that_is_named_stays_the_only_one(ball, raw):
         assert made.run(1).array[-1]["device_position"][2] == AWAY[2]
 
 
-def test_a_client_that_has_ended_is_noticed(ball, raw):
-    """The network refuses its packets; when it is back, nothing is lost, least of all the end."""
+def test_the_end_of_a_client_is_noticed(ball, raw):
+    """The network refuses packets; when it works again, the newest ones and the last are sent."""
     first = raw()
 
     def again():
@@ -316,7 +316,7 @@ def test_a_client_that_has_ended_is_noticed(ball, raw):
         first.send(first.packet(2, (0.0, 0.0, 0.015)))
         assert made.run(1).array[-1]["device_position"][2] == 0.015
         again()
-    # what the network has to say of the packet before does not cost the last one, which is zero
+    # an error of the network for the packet before does not cost the last one, which is zero
     assert first.newest()[0] == made.report().ticks + 1
 
 

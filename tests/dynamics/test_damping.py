@@ -125,7 +125,7 @@ def test_proportional_damping(kind):
     for sim in (one, other):
         sim.reset(q=start)
         sim.step(n=300)
-    # what is left of nonlinearity
+    # the rest is nonlinear
     assert deviation(one.state.q, other.state.q) < 1e-4
     decay = np.exp(-ratio * 2.0 * np.pi * modes.frequencies * 300 * dt)
     assert (np.abs(one.state.q) <= 1.01 * decay * np.abs(start)).all()
@@ -153,7 +153,7 @@ def test_proportional_damping_of_other_materials():
 
 @pytest.mark.parametrize("kind", ["hexes", "tets", "tet10s", "hex20s"])
 def test_rigid_motions_dissipate_nothing(kind):
-    """Of the solid at rest and of a solid deformed and turned by any angle."""
+    """Solids at rest, and deformed and turned by any angle."""
     solid, damping = viscous(kind, 3)
     x = solid.mesh.nodes
     turn = scipy.linalg.expm(np.array([[0.0, -1.0, 0.3], [1.0, 0.0, -0.7], [-0.3, 0.7, 0.0]]))
@@ -196,7 +196,7 @@ def test_kernels_agree(kind, simd):
     solid, damping = viscous(kind, 3)
     u, v = fields(solid)
     mesh = solid.mesh
-    table = [(*m.lame, m.density) for m in solid.materials.values()]
+    table = [("StVK", m.lame, m.density) for m in solid.materials.values()]
     regions = np.searchsorted(list(solid.materials), mesh.regions)
     core = _core.Solid(mesh._core, table, regions, solid.fixed, solid.quadrature, simd)
     power, force = _core.solid_damping(core, damping._viscosity, u, v, 1)
@@ -423,7 +423,7 @@ def test_full_basis_gives_the_unreduced_motion(explicit):
 
 @pytest.mark.parametrize("place", [0, 1], ids=["solid", "reduced"])
 def test_stable_step(place):
-    """Never above that of the dense matrices; explicit steps just below it stay bounded."""
+    """The step is never above that of the dense matrices; steps just below it stay bounded."""
     solid, _ = viscous()
     damping = rf.StrainRateDamping(solid, 300.0, 200.0)
     system = solid if place == 0 else rf.reduce(solid, full_basis(solid))

@@ -194,7 +194,7 @@ def test_energy_of_a_large_motion_is_bounded():
 
 @pytest.mark.parametrize("damping", [(0.0, 0.0), (5.0, 0.0), (0.0, 0.003), (5.0, 0.1)])
 def test_the_stable_step_is_the_limit(damping):
-    """Just below it linear motions stay bounded, just above they grow."""
+    """Linear motions stay bounded just below the stable step, and grow just above it."""
     rng = np.random.default_rng(5)
     mix = np.eye(5) + 0.2 * rng.standard_normal((5, 5))
     stiffness, mass = (mix.T * np.geomspace(10.0, 1e4, 5)) @ mix, mix.T @ mix
@@ -280,7 +280,7 @@ def step_singly(sim, force, n: int) -> None:
 @pytest.mark.parametrize("make", [rf.CentralDifferences, rf.ImplicitNewmark])
 @pytest.mark.parametrize("system", systems(), ids=["reduced", "solid"])
 def test_blow_up_keeps_the_state_before(system, make):
-    """Whatever the scheme: the state is that after the last whole step, and can be stepped on."""
+    """For any scheme the state is that after the last whole step, and further steps can follow."""
     dt = 3.0 * rf.stable_step(system) if make is rf.CentralDifferences else 0.01
     sim, alone = make(system, dt), make(system, dt)
     force = None
@@ -321,7 +321,7 @@ def test_spectrum_of_a_solid(kind, lumped):
 
 
 def test_spectrum_of_a_larger_solid():
-    """By SciPy's own iteration."""
+    """The reference is SciPy's iteration."""
     nodes, elements = box_hexes(12, 4, 4, (0.3, 0.1, 0.1))
     solid = rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e6, 0.35, 900.0), fixed=nodes[:, 0] == 0)
     free = (3 * solid.free[:, None] + np.arange(3)).ravel()

@@ -43,7 +43,7 @@ def angular_momentum(body):
     return turn @ body.rigid_body.inertia @ turn.T @ state.angular_velocity
 
 
-def test_at_rest_it_stays_where_the_mesh_is(model):
+def test_a_body_at_rest_stays_at_the_mesh(model):
     body = rf.FreeBody(model, 1e-3)
     body.step(n=5)
     np.testing.assert_allclose(body.positions, model.mesh.nodes, rtol=1e-14)
@@ -129,8 +129,8 @@ def test_loads_act_where_the_deformed_nodes_are(model, rng):
     np.testing.assert_allclose(angular_momentum(body), 1e-6 * torque, rtol=1e-9)
 
 
-def check_crowds(together, alone, forces, n):
-    """Two crowds alike: n steps on three threads, and body by body, bit for bit."""
+def check_groups(together, alone, forces, n):
+    """Two equal groups: n steps on three threads, and body by body, bit for bit."""
     before = rf.threads()
     try:
         rf.set_threads(3)
@@ -145,24 +145,24 @@ def check_crowds(together, alone, forces, n):
             np.testing.assert_array_equal(getattr(a.state, name), getattr(b.state, name))
 
 
-def test_many_bodies_are_each_by_itself(model, rng):
+def test_many_bodies_move_as_single_ones(model, rng):
     n = 13
     pushes = rng.standard_normal((n, model.mesh.n_nodes, 3))
     forces = [None if i % 3 == 0 else pushes[i] for i in range(n)]
 
-    def crowd():
+    def group():
         bodies = [rf.FreeBody(model, 1e-3, (0.1, 1e-4)) for _ in range(n)]
         for i, body in enumerate(bodies):
             body.reset(position=(i, 0, 0), angular_velocity=(0, i, 1), q=np.full(R, 1e-3 * i))
         return bodies
 
-    check_crowds(crowd(), crowd(), forces, 4)
+    check_groups(group(), group(), forces, 4)
     rf.step_free_bodies([], n=3)
     with pytest.raises(rf.InputTypeError, match="bodies must be a sequence .* its own step"):
-        rf.step_free_bodies(crowd()[0])
+        rf.step_free_bodies(group()[0])
 
 
-def test_two_crowds_that_share_bodies_do_not_wait_for_ever(model):
+def test_two_groups_that_share_bodies_do_not_deadlock(model):
     bodies = [rf.FreeBody(model, 1e-4) for _ in range(6)]
 
     def run(order):
@@ -313,7 +313,7 @@ def test_forces_are_as_many_as_bodies(model):
 
 
 @pytest.mark.parametrize("name", ["velocity", "angular_velocity"])
-def test_momenta_beyond_all_numbers_are_refused(name):
+def test_momenta_that_overflow_are_refused(name):
     nodes, elements = box_hexes(2, 2, 2, 10.0)  # inertia above 1 kg m^2
     solid = rf.Solid(rf.Mesh(nodes, elements), RUBBER)
     body = rf.FreeBody(rf.reduce(solid, rf.modal_derivative_basis(solid, k=1, r=1)), 1e-3)
@@ -324,7 +324,7 @@ def test_momenta_beyond_all_numbers_are_refused(name):
 
 
 @pytest.mark.parametrize("kind", ["model", "bodies"])
-def test_a_stop_is_heard_however_long_a_step_is(model, kind):
+def test_a_stop_interrupts_a_long_step(model, kind):
     """With a tolerance of zero a step takes all its 1000 solves, some tenths of a millisecond."""
     if kind == "model":
         sim = rf.ImplicitNewmark(model, 1e-3, newton_max=1000, tol=0.0, deformation_only=True)
@@ -341,7 +341,7 @@ def test_a_stop_is_heard_however_long_a_step_is(model, kind):
 
     with pytest.raises(KeyboardInterrupt):
         step(n=10**6, progress=stop)
-    # 50 ms after the start, and the steps until somebody looks: not a fixed number of them
+    # 50 ms after the start, and the steps until the next check: not a fixed number of them
     done = round(sim.state.time / 1e-3)
     assert 0 < done < 128 if kind == "bodies" else 0 < done < 256
 

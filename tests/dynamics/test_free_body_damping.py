@@ -13,7 +13,7 @@ import reducedfem as rf
 from plain_polynomial import deviation
 from reducedfem import _core
 from shapes import box_hexes
-from test_free_body import check_crowds
+from test_free_body import check_groups
 
 R = 8
 
@@ -184,7 +184,7 @@ def test_steps_are_those_of_the_plain_scheme(model, newton, rayleigh, rng):
     assert deviation(other.state.q, plain.q) > 0.01
 
 
-def test_the_damping_of_the_model_or_one_named(model, undamped):
+def test_the_damping_of_the_model_or_a_given_one_is_used(model, undamped):
     rate = model.strain_rate
     stronger = rate.truncate(R)
     q, qdot = deformation(1.0)
@@ -208,7 +208,7 @@ def test_the_damping_of_the_model_or_one_named(model, undamped):
 
 @pytest.mark.parametrize("spin", [(0.0, 0.0, 0.0), (4.0, -9.0, 6.0)])
 def test_energy_never_grows(model, undamped, spin):
-    """Large vibrations in flight, without loads; those of the undamped body go on."""
+    """Large vibrations in flight, without loads, decay; those of the undamped body do not."""
     dt, steps = 1e-4, 3000
     left = []
     for system in (model, undamped):
@@ -255,7 +255,7 @@ def test_energy_lost_is_the_power_dissipated(model):
 # --- rigid motion is not damped -----------------------------------------------------------
 
 
-def test_the_pose_does_not_know_of_the_damping(model, undamped):
+def test_the_pose_does_not_depend_on_the_damping(model, undamped):
     """Flight, turning and momenta bit for bit those of the undamped body."""
     q, qdot = deformation(1.0)
     gravity = (0.0, 0.0, -9.81)
@@ -278,7 +278,7 @@ def test_the_pose_does_not_know_of_the_damping(model, undamped):
 
 
 def test_an_unreduced_free_solid_flies_on(solid, damping):
-    """Its momenta stay, and a turning one turns on, where Rayleigh's damping would brake it."""
+    """Its momenta are constant, and it keeps turning, unlike with Rayleigh damping."""
     mass, x = solid.mass().to_scipy(), solid.mesh.nodes
     centre, spin, velocity = solid.rigid_body.centre, np.array([3.0, -2.0, 5.0]), [1.0, 2.0, 3.0]
     motion = np.array(velocity) + np.cross(spin, x - centre)
@@ -311,13 +311,13 @@ def test_many_bodies_share_one_damping(model):
     rng = np.random.default_rng(0)
     pushes = rng.standard_normal((9, model.mesh.n_nodes, 3))
 
-    def crowd():
+    def group():
         bodies = [rf.FreeBody(model, 1e-3, (0.1, 1e-4)) for _ in pushes]
         for i, body in enumerate(bodies):
             body.reset(angular_velocity=(0, i, 1), q=deformation(0.1 * i)[0])
         return bodies
 
-    check_crowds(crowd(), crowd(), list(pushes), 6)
+    check_groups(group(), group(), list(pushes), 6)
 
 
 def test_steps_allocate_nothing(model):

@@ -78,7 +78,7 @@ def kinds(solid, basis, reduced):
 
 @pytest.mark.parametrize("kind", ["reduced", "projected", "solid"])
 def test_implicit_steps_under_gravity_are_those_under_the_weight(kind, solid, basis, reduced):
-    """Also where the first acceleration is that of the weight, and beside other forces."""
+    """This includes the first acceleration, and other forces beside the weight."""
     system = kinds(solid, basis, reduced)[kind]
     options = dict(dt=1e-3, damping=(2.0, 1e-3), newton_max=4)
     sim = rf.ImplicitNewmark(system, gravity=FALL, **options)
@@ -123,7 +123,7 @@ def test_a_free_solid_falls(scheme):
     np.testing.assert_allclose(sim.displacement, expected, rtol=1e-6, atol=1e-12)
 
 
-def test_what_hangs_at_rest_stays(reduced):
+def test_a_hanging_solid_at_rest_stays(reduced):
     hanging = reduced.solve_static(reduced.gravity(FALL), tol=1e-12)
     sim = rf.ImplicitNewmark(reduced, 1e-3, newton_max=5, tol=1e-12, gravity=FALL)
     sim.reset(hanging)
@@ -228,7 +228,7 @@ def cut_bar() -> rf.Solid:
 
 
 @pytest.mark.parametrize("make", [bar, lambda: bar(box_tets), lambda: bar(box_hex20s), cut_bar])
-def test_simulate_tells_the_error_of_the_sag(make, capsys, tmp_path):
+def test_simulate_reports_the_error_of_the_sag(make, capsys, tmp_path):
     """The file has all that the unreduced solid needs; few coordinates sag less than that."""
     solid = make()
     whole = solid.solve_static(solid.gravity(FALL))
@@ -296,7 +296,7 @@ def test_simulate_needs_a_load(capsys, reduced, tmp_path):
     assert "--at and --duration are of a --force" in err
 
 
-def test_simulate_tells_of_energy_that_steps_add(capsys, reduced, tmp_path):
+def test_simulate_reports_energy_added_by_steps(capsys, reduced, tmp_path):
     """Coarse undamped steps of the trapezoidal rule, iterated: stable they are not."""
     path = tmp_path / "bar.safetensors"
     reduced.save(path)

@@ -342,7 +342,7 @@ def check_solid_steps(sim, solid, speed, forces, expected, tolerance):
     start[free] = speed
     sim.reset(qdot=start)
     for force, (q, v, a) in zip(forces, expected, strict=True):
-        load = np.full(3 * n, 1e3)  # what pulls at fixed nodes has no effect
+        load = np.full(3 * n, 1e3)  # forces on fixed nodes have no effect
         load[free] = force
         sim.step(load.reshape(n, 3))
         state = sim.state
@@ -511,7 +511,7 @@ def test_nonlinear_energy_is_bounded():
 
 
 def test_a_little_stiffness_damping_keeps_coarse_steps_stable():
-    """A slender beam bent by about its length and let go, 80 steps per period."""
+    """A slender beam bent by about its length and released, 80 steps per period."""
     nodes, elements = box_hexes(24, 1, 1, (0.4, 0.02, 0.02))
     solid = rf.Solid(rf.Mesh(nodes, elements), rf.StVK(2e8, 0.4, 930.0), nodes[:, 0] < 1e-9)
     basis = rf.modal_derivative_basis(solid, 12, 24)
@@ -531,7 +531,7 @@ def test_a_little_stiffness_damping_keeps_coarse_steps_stable():
             state = sim.state
             yield model.strain_energy(state.q) + 0.5 * state.qdot @ model.mass @ state.qdot
 
-    # what the documentation warns of: gains of many orders, found to be 1e6
+    # the documentation warns of this: gains of many orders, found to be 1e6
     free = []
     with contextlib.suppress(rf.DivergedError):
         for energy in energies((0.0, 0.0)):
@@ -645,7 +645,7 @@ def test_steps_that_fit_the_motion_are_not_shortened():
     assert np.abs(sim.state.q).max() > 0.0
 
 
-def test_rounding_at_rest_is_no_reason_to_shorten():
+def test_rounding_at_rest_does_not_shorten_steps():
     sim = rf.ImplicitNewmark(small_model(), 0.01, damping=(20.0, 1e-3), newton_max=5, tol=0.0)
     sim.step(np.linspace(1.0, 2.0, small_model().r), n=2000)
     assert sim.report.solves == 10_000
@@ -714,7 +714,7 @@ def some_state(system, seed: int = 0, scale: float = 0.01) -> np.ndarray:
 
 @pytest.mark.parametrize("system", systems(), ids=["reduced", "solid"])
 def test_report_of_the_last_step(system):
-    """Residuals fall quadratically; what is told agrees with the counts."""
+    """Residuals fall quadratically; the report agrees with the counts."""
     sim = rf.ImplicitNewmark(system, 0.02, newton_max=40, tol=1e-9)
     sim.reset(some_state(system))
     solves, most = 0, 0
@@ -739,7 +739,7 @@ def test_report_of_the_last_step(system):
 
 
 def test_report_keeps_the_first_residuals():
-    """No more than 32; the last one is told beside them."""
+    """The report keeps at most 32, and the last one beside them."""
     # Newton's method on 4 q^3 = 0 takes a third of q in each iteration; there is no inertia
     long = rf.ImplicitNewmark(
         polynomial_model(1, {(0, 0, 0, 0): 1.0}), 1e12, newton_max=50, tol=0.0
@@ -772,7 +772,7 @@ def test_reset(system):
     assert sim.report == rf.NewmarkReport(0, 0, 0, 0, 0.0)
     for given, copy in zip((q, v, a), kept, strict=True):
         np.testing.assert_array_equal(given, copy)
-    # what was read stays what it was
+    # states that were read do not change
     before = sim.state
     copies = before.q.copy(), before.qdot.copy()
     sim.step(n=2)
@@ -893,7 +893,7 @@ def test_divergence_keeps_the_last_state(system, size):
         assert states_equal(sim.state, before)
     assert np.isfinite(sim.state.q).all()
     assert np.isfinite(sim.state.qddot).all()
-    # and it goes on from there, or from the beginning
+    # and it continues from there, or from the beginning
     sim.reset(before.q, before.qdot, before.qddot)
     sim.step(n=2)
     fresh = rf.ImplicitNewmark(system, 0.01, newton_max=3)
@@ -929,7 +929,7 @@ def test_indefinite_tangent_reduced(r):
     report, state = sim.report, sim.state
     assert report.indefinite > 0
     assert report.unconverged == 0
-    # what was found solves the equations of the step
+    # the result solves the equations of the step
     dt, beta = 3.0, 0.25
     acc = (state.q - start) / (beta * dt**2) - (1 - 2 * beta) / (2 * beta) * a0
     np.testing.assert_allclose(acc, state.qddot, rtol=1e-12)
@@ -1150,7 +1150,7 @@ def test_a_simulation_keeps_its_model():
 
 @pytest.mark.parametrize("system", systems(), ids=["reduced", "solid"])
 def test_interruption_leaves_a_whole_number_of_steps(system):
-    """A progress callable that raises: the state is one of the sequence, work can go on."""
+    """A progress callable that raises: the state is one of the sequence, steps can continue."""
     # far more than can be done in the 50 ms before the first call
     reduced = isinstance(system, rf.ReducedSolid)
     n = 4_000_000 if reduced else 100_000
@@ -1173,7 +1173,7 @@ def test_interruption_leaves_a_whole_number_of_steps(system):
     assert states_equal(sim.state, alone.state)
 
 
-def test_progress_is_told():
+def test_progress_is_reported():
     sim = rf.ImplicitNewmark(small_model(), 1e-3)
     seen: list[tuple[int, int]] = []
     sim.step(n=2500, progress=lambda *x: seen.append(x))
@@ -1182,7 +1182,7 @@ def test_progress_is_told():
 
 
 @pytest.mark.parametrize("reduced", [True, False])
-def test_progress_callable_may_look_at_the_simulation(reduced):
+def test_progress_callable_may_read_the_simulation(reduced):
     nodes, elements = box_hexes(2, 1, 1, (0.2, 0.1, 0.1))
     solid = rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e5, 0.3, 1000.0), fixed=nodes[:, 0] == 0)
     system = rf.reduce(solid, rf.modal_derivative_basis(solid, 2, 3)) if reduced else solid

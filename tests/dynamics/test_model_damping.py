@@ -96,7 +96,7 @@ def test_simulations_are_damped_as_their_model_is(model):
     assert rf.stable_step(model) < rf.stable_step(plain)
 
 
-def test_a_damping_named_comes_in_place_of_that_of_the_model(case, model):
+def test_a_given_damping_replaces_that_of_the_model(case, model):
     solid, damping, basis = case
     more = rf.StrainRateDamping(solid, 100.0, 200.0).reduce(basis)
     for one, other in zip(
@@ -241,7 +241,7 @@ def test_wrong_arguments(case, model):
             call()
 
 
-def test_the_core_refuses_what_would_add_energy(model):
+def test_the_core_refuses_damping_that_adds_energy(model):
     good = model.strain_rate.coefficients.copy()
     assert _core.Damping(R, good).r == R
     pairs = np.arange(R + R * (R + 1) // 2)

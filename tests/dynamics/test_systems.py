@@ -55,7 +55,7 @@ def nodal(force: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("newton_max", [1, 8])
 @pytest.mark.parametrize("damping", [(0.0, 0.0), (0.2, 1e-3)])
 def test_newmark_of_three_codes(newton_max, damping):
-    """Guarded increments and shifted tangents are those of all three, and are used here."""
+    """Guarded increments and shifted tangents occur here, and agree in all three."""
     sims = [
         rf.ImplicitNewmark(system, 4e-3, damping=damping, newton_max=newton_max)
         for system in three()
@@ -74,7 +74,7 @@ def test_newmark_of_three_codes(newton_max, damping):
 
 @pytest.mark.parametrize("damping", [(0.0, 0.0), (0.2, 1e-4)])
 def test_central_differences_of_projected_and_reduced(damping):
-    """The solid has its lumped mass there, the other two the consistent one."""
+    """The solid uses its lumped mass there, the other two the consistent one."""
     _, projected, reduced = three()
     dt = 0.4 * rf.stable_step(reduced, damping=damping)
     assert rf.stable_step(projected, damping=damping) == pytest.approx(2.5 * dt, rel=1e-12)
@@ -93,7 +93,7 @@ def for_ever(sim, force: np.ndarray) -> None:
 
 @pytest.mark.parametrize("scheme", [rf.ImplicitNewmark, rf.CentralDifferences])
 @pytest.mark.parametrize("which", range(3), ids=["solid", "projected", "reduced"])
-def test_bodies_that_go_too_far_are_told(scheme, which):
+def test_displacements_beyond_the_bound_are_reported(scheme, which):
     system = three()[which]
     sim = scheme(system, 1e-5)
     with pytest.raises(rf.DivergedError, match=r"displaced by up to .* more than 30 times its"):
@@ -119,7 +119,7 @@ def test_solids_and_loose_parts_may_fall_as_far_as_they_like():
 
 
 def test_prescribed_moves_do_not_depend_on_numbers_of_nodes():
-    """The prediction multiplies by the whole tangent, of which factorizations need one half."""
+    """The prediction multiplies by the whole tangent; factorizations store one half of it."""
     nodes, elements = box_hexes(4, 2, 2)
     reports = []
     for first in (True, False):
@@ -222,7 +222,7 @@ def test_second_order_systems_by_central_differences(with_b):
     assert np.isnan(sim.report.stable_step) == with_b
 
 
-def test_second_order_systems_refuse_what_they_do_not_have():
+def test_second_order_systems_refuse_unsupported_arguments():
     mass, stiffness, b = chain()
     system = rf.SecondOrderSystem(mass, stiffness, damping_matrix=b)
     entries = system.damping_matrix

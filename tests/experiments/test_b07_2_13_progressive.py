@@ -155,7 +155,7 @@ def test_plots(experiment, tmp_path):
 
 
 def test_command_line_without_the_dragon(experiment, monkeypatch, capsys, tmp_path):
-    """The sample stands in, and that is said."""
+    """The sample replaces the dragon, and the output says so."""
     monkeypatch.setenv("REDUCEDFEM_SHARED", str(tmp_path / "nothing"))
     asked = []
 
@@ -195,7 +195,7 @@ def test_command_line_without_the_dragon(experiment, monkeypatch, capsys, tmp_pa
         (["taken"], 1, "file"),
     ],
 )
-def test_mistakes_are_told_without_a_traceback(
+def test_mistakes_are_reported_without_a_traceback(
     arguments, code, message, monkeypatch, capsys, tmp_path
 ):
     monkeypatch.setenv("REDUCEDFEM_SHARED", str(tmp_path))
@@ -204,7 +204,7 @@ def test_mistakes_are_told_without_a_traceback(
     folder = taken if "taken" in arguments else tmp_path / "out"
     rest = [one for one in arguments if one != "taken"]
     monkeypatch.setattr(sys, "argv", ["x", *rest, "--out", str(folder)])
-    if folder is taken:  # told before the long work
+    if folder is taken:  # refused before the long work
         monkeypatch.setattr(progressive, "run", lambda *args, **kwargs: pytest.fail("simulated"))
     try:
         found = progressive.main()

@@ -110,12 +110,12 @@ def test_forces_of_each_role_against_the_limits(reversal):
     assert (np.linalg.norm(e.forces[:, i] - expected, axis=1) < 0.1 * size).all()
 
 
-def test_copies_meet_wherever_they_come_from():
+def test_copies_meet_for_any_direction_of_approach():
     """Two balls touch two radii apart; a body beside its own origin need not overlap there."""
     unit = scenes.directions(4000)
     for centre, way in ((np.zeros(3), 0.2), (np.array([1.0, 0.0, 0.0]), 0.2)):
         shell = rf.Pointshell(0.1 * unit + centre, -unit)
-        # the other copy is at the same place, whatever the origin is
+        # the other copy is at the same place, for any origin
         field = rf.SphereField(centre, 0.1)
         found = asymmetry.approach(field, shell, np.array([1.0, 0, 0, 0]), np.array([0, 0, 1.0]))
         assert found == pytest.approx(way, rel=1e-3)
@@ -137,5 +137,5 @@ def test_plots_and_command_lines(cases, reversal, monkeypatch, capsys, tmp_path)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_mistakes_are_told_without_a_traceback(name, monkeypatch, capsys, tmp_path):
+def test_mistakes_are_reported_without_a_traceback(name, monkeypatch, capsys, tmp_path):
     experiments.check_mistakes(name, monkeypatch, capsys, tmp_path)

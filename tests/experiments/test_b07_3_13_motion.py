@@ -51,7 +51,7 @@ def test_bumps_are_felt_on_fine_levels(bumps):
     assert errors[-1] == 0.0
 
 
-def test_bumps_enter_by_the_depth_that_is_told():
+def test_bumps_enter_by_the_given_depth():
     """The motion alone: the least distance of the shelf while the bumps pass."""
     lizard = scenes.lizard()
     motion, at = features.slide(lizard, 0.0007, 200)
@@ -175,7 +175,7 @@ def test_conforming_contact_with_degradation(inserted):
     # half of all points touch: 49 % measured
     assert full.out.touching[i] > 0.3 * inserted.scene.tree.shell.n_points
     assert degraded.out.visited[i] < 0.15 * full.out.visited[i]
-    # what coarse points give is nearly the same: 2 % at worst contact, 2.4 % rms
+    # coarse points give nearly the same force: 2 % off at worst contact, 2.4 % rms
     assert degraded.error(full)[i] < 0.08
     assert np.sqrt(np.mean(degraded.error(full) ** 2)) < 0.08
     assert inserted.area(degraded)[i] == pytest.approx(inserted.area(full)[i], rel=0.05)
@@ -204,6 +204,6 @@ def test_plots_and_command_lines(bumps, replayed, inserted, monkeypatch, capsys,
 
 
 @pytest.mark.parametrize("name", OPTIONS)
-def test_mistakes_are_told_without_a_traceback(name, monkeypatch, capsys, tmp_path):
+def test_mistakes_are_reported_without_a_traceback(name, monkeypatch, capsys, tmp_path):
     options = ("--voxels", "16", "--r", "2") if name == "b07_3_13_degradation" else ()
     experiments.check_mistakes(name, monkeypatch, capsys, tmp_path, *options)

@@ -36,7 +36,7 @@ def test_shapes_are_closed():
         assert surface.is_manifold
         assert surface.volume > 0.0
         assert surface.n_degenerate == 0
-    # the lowest point of the shelf, and six bumps as high as told on the back
+    # the lowest point of the shelf, and six bumps of the given height on the back
     assert shelf.bounds[0, 2] == pytest.approx(0.0, abs=1e-4)
     tips = lizard.surface.vertices[: 318 * 32 : 32][lizard.tips]
     high = np.linalg.norm(tips - lizard.back[lizard.tips], axis=1)
@@ -136,7 +136,7 @@ def test_recording_keeps_the_object_outside():
     assert qs is None
     free = way.positions[:, 2] < -0.032
     lag = motion.positions[1:][free[:-1]] - way.positions[:-1][free[:-1]]
-    assert np.abs(lag).max() < 1e-12  # where it is free it is where the hand was
+    assert np.abs(lag).max() < 1e-12  # a free object follows the hand exactly
     end = contact.evaluate(motion.positions[-1], motion.quaternions[-1])
     pull = 200.0 * (way.positions[-1] - motion.positions[-1])
     assert 5.0 < pull[2] < 8.0

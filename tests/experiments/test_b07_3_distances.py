@@ -94,7 +94,7 @@ def test_plots_and_command_lines(jumps, monkeypatch, capsys, tmp_path):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_mistakes_are_told_without_a_traceback(name, monkeypatch, capsys, tmp_path):
+def test_mistakes_are_reported_without_a_traceback(name, monkeypatch, capsys, tmp_path):
     taken = tmp_path / "file"
     taken.write_text("")
     assert experiments.start(name, monkeypatch, "--out", taken) == 1

@@ -18,7 +18,7 @@ def pressed():
     return found
 
 
-def test_coupled_contacts_hold_where_split_ones_oscillate(pressed):
+def test_coupled_contacts_are_stable_beyond_the_limit_of_split_ones(pressed):
     split, together = pressed.limits()[:2]
     # 1 and 10 kN/m split, 100 and 10 kN/m coupled
     assert split[0] < split[1]
@@ -29,8 +29,8 @@ def test_coupled_contacts_hold_where_split_ones_oscillate(pressed):
     assert pressed.swing[1, 0, 2] < 0.005
 
 
-def test_dynamic_couplings_hold_less_than_coupled_solves(pressed):
-    """However many their steps."""
+def test_dynamic_couplings_are_stable_for_less_stiffness_than_coupled_solves(pressed):
+    """This holds for any number of steps of the dynamic coupling."""
     limits = pressed.limits()
     assert (limits[1] >= limits[2:]).all()
     assert (limits[1, 0] > limits[2:, 0]).all()
@@ -79,7 +79,7 @@ def test_plot_and_command_line(pressed, monkeypatch, capsys, tmp_path):
     experiments.check_plot(NAME, monkeypatch, capsys, tmp_path / "made")
 
 
-def test_mistakes_are_told_without_a_traceback(monkeypatch, capsys, tmp_path):
+def test_mistakes_are_reported_without_a_traceback(monkeypatch, capsys, tmp_path):
     taken = tmp_path / "file"
     taken.write_text("")
     assert experiments.start(NAME, monkeypatch, "--out", taken) == 1

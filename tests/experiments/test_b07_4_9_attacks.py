@@ -42,13 +42,13 @@ def test_no_attack_gets_deeper_than_is_allowed(name, scheme):
 
 
 @pytest.mark.parametrize("name", sorted(FAST.keys() - WALKS))
-def test_what_was_attacked_lets_go(name):
+def test_the_object_returns_to_the_hand_after_an_attack(name):
     """A second after it is back the hand has the object, which was as deep as is allowed."""
     assert played(name, "static").left < 1e-4
 
 
-def test_the_attacks_are_some():
-    """Without the limits they come several times as deep, or through."""
+def test_attacks_succeed_without_limits():
+    """Without the limits attacks penetrate several times as deep, or pass through."""
     deepest = {name: played(name, "saturated").deepest for name in FAST if name not in WALKS}
     assert sum(depth > BOUND for depth in deepest.values()) >= 3, deepest
     assert max(deepest.values()) > 2.0
@@ -137,8 +137,8 @@ def test_without_a_largest_depth_the_leap_succeeds():
     assert records["object_position"][-1, 2] < -RADIUS
 
 
-def test_nodes_that_are_not_looked_at_have_no_clearance():
-    """Of the first levels only: what the others are near to is not known."""
+def test_untested_nodes_have_no_clearance():
+    """Only nodes of the first levels are tested; the clearance of the others is unknown."""
     high = leap(high=RADIUS + 0.02)
     first = [
         int(np.flatnonzero(run(*high, damping=0.0, level=level)["touching"])[0])
@@ -150,7 +150,7 @@ def test_nodes_that_are_not_looked_at_have_no_clearance():
 
 
 @pytest.mark.parametrize("reach", [0.0, None, RADIUS + 0.1])
-def test_reach_bounds_what_a_turn_does(reach):
+def test_reach_bounds_the_motion_of_a_turn(reach):
     """A ball at the end of an arm of 0.1 m, which a hand swings down; None: sessions find it."""
     angle = np.concatenate([np.zeros(10), np.linspace(0.0, 1.2, 12), np.full(200, 1.2)])
     turns = np.stack([np.cos(angle / 2), 0 * angle, np.sin(angle / 2), 0 * angle], axis=1)
@@ -162,8 +162,8 @@ def test_reach_bounds_what_a_turn_does(reach):
     assert (records["touching"] > 0).any()
 
 
-def test_what_begins_too_deep_gets_out():
-    """It never gets deeper than it was, and is then held like everything else."""
+def test_an_object_that_begins_too_deep_gets_out():
+    """It never gets deeper than at the start, and the usual bound holds afterwards."""
     inside = [0.001, 0.002, RADIUS - 4.0 * ALLOWED]
     records = run([0.0, 0.3], [inside, inside])
     depth = records["depth_m"]
@@ -176,7 +176,7 @@ def test_what_begins_too_deep_gets_out():
 
 @pytest.mark.parametrize(("thick", "through"), [(0.9, True), (4.0, False)])
 def test_nothing_in_a_thin_object_is_deep(thick, through):
-    """It may be anywhere: what is bounded is depth, and that is half as much as it is thick."""
+    """Its position is not bounded, only its depth, which is at most half its thickness."""
     half = 0.5 * thick * ALLOWED
     held = rf.BoxField((-0.02, -0.02, -half), (0.02, 0.02, half))
     contact = rf.PenaltyContact(rf.PointTree(ground()), held, 200.0, None)
@@ -201,8 +201,8 @@ def test_nothing_in_a_thin_object_is_deep(thick, through):
         ),
     ],
 )
-def test_sessions_find_the_reach_of_what_is_held(field, grasp, farthest):
-    """As far as any point of it, or of a box that holds it, is from the grasp point."""
+def test_sessions_find_the_reach_of_the_held_object(field, grasp, farthest):
+    """The reach is the largest distance from the grasp point, of points or of a bounding box."""
     contact = rf.PenaltyContact(rf.PointTree(ground()), field, 200.0, grasp=grasp)
     loose = rf.VirtualCoupling(500.0, 1.0)
     session = rf.HapticSession(contact, rf.ReplayDevice(*leap()), coupling=loose)
@@ -210,8 +210,8 @@ def test_sessions_find_the_reach_of_what_is_held(field, grasp, farthest):
     for kind in (loose, rf.DynamicCoupling(500.0, 1.0, mass=0.1, inertia=1e-4)):
         session.coupling = dataclasses.replace(kind, max_depth=ALLOWED)
         assert session.coupling.reach == pytest.approx(farthest, rel=1e-7)
-        session.coupling = told = dataclasses.replace(kind, max_depth=ALLOWED, reach=7.0)
-        assert session.coupling is told
+        session.coupling = reported = dataclasses.replace(kind, max_depth=ALLOWED, reach=7.0)
+        assert session.coupling is reported
     session.close()
     # of samples, by a diagonal of their grid longer at most
     sampled = rf.DistanceField.from_field(field, 48, expand=1.2)
@@ -224,14 +224,14 @@ def test_sessions_find_the_reach_of_what_is_held(field, grasp, farthest):
     session.close()
 
 
-def test_what_has_no_end_has_no_reach():
+def test_unbounded_objects_have_no_reach():
     half = rf.PlaneField((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
     contact = rf.PenaltyContact(rf.PointTree(ground()), half, 200.0)
     coupling = rf.VirtualCoupling(500.0, 1.0, max_depth=ALLOWED)
-    with pytest.raises(rf.InputError, match="give the coupling a reach, 0 if"):
+    with pytest.raises(rf.InputError, match="give the coupling a reach, or 0 to"):
         rf.HapticSession(contact, rf.ReplayDevice(*leap()), coupling=coupling)
-    told = dataclasses.replace(coupling, reach=0.0)
-    rf.HapticSession(contact, rf.ReplayDevice(*leap()), coupling=told).close()
+    reported = dataclasses.replace(coupling, reach=0.0)
+    rf.HapticSession(contact, rf.ReplayDevice(*leap()), coupling=reported).close()
 
 
 @pytest.mark.parametrize(
@@ -242,15 +242,15 @@ def test_what_has_no_end_has_no_reach():
     ],
 )
 def test_a_step_without_reach_warns(coupling):
-    """It knows of no object."""
+    """A single step has no object to find the reach from."""
     still = ((0.0, 0.0, 0.0), UPRIGHT)
-    with pytest.warns(rf.PlausibilityWarning, match="give it a reach, 0 if that is meant"):
+    with pytest.warns(rf.PlausibilityWarning, match="give it a reach, or 0 if that is meant"):
         coupling.step(still, *still)
     dataclasses.replace(coupling, reach=0.0).step(still, *still)
 
 
-def test_reports_tell_whether_the_bound_held():
-    """Of each cycle by the coupling of that cycle."""
+def test_reports_show_violations_of_the_bound():
+    """The report uses the coupling of each cycle."""
     ball = rf.SphereField((0.0, 0.0, 0.0), RADIUS)
     contact = rf.PenaltyContact(rf.PointTree(ground()), ball, 200.0, None)
     place = [0.001, 0.002, RADIUS - 2.0 * ALLOWED]
@@ -283,7 +283,7 @@ def test_reports_tell_whether_the_bound_held():
 
 
 def test_ordinary_slides_feel_as_without_a_largest_depth():
-    """By a hand so far below that less than a thousandth of the coupling is left along it."""
+    """The hand is so far below that less than a thousandth of the coupling acts along the floor."""
     field, grasp = attacks.tool("block", DETAIL)
     stiff = rf.PenaltyContact(
         attacks.shell("plate", DETAIL), field, 2e5, None, grasp=grasp, direction="normal"
@@ -323,7 +323,7 @@ def jaws(gap):
 
 
 @pytest.mark.parametrize("deep", [0.9, 1.5, 3.0])
-def test_what_is_too_deep_is_not_stuck_between_points(deep):
+def test_an_object_too_deep_is_not_stuck_between_points(deep):
     """The way out leads over points, by which the depth goes up and down."""
     records = jaws(0.02 - 2.0 * deep * ALLOWED)
     depth = records["depth_m"]
@@ -333,7 +333,7 @@ def test_what_is_too_deep_is_not_stuck_between_points(deep):
 
 
 @pytest.mark.parametrize("cycles", [4, 5, 6])
-def test_who_has_come_to_the_hand_is_pushed_out_again(cycles):
+def test_an_object_at_the_hand_is_pushed_out_again(cycles):
     """After a thrust the hand rests 0.7 D deep: straight trials get there, contact leads on."""
     z = [RADIUS + 3e-4] * 20 + [RADIUS - 0.1] * cycles + [RADIUS - 0.7 * ALLOWED] * 60
     places = np.stack([np.full(len(z), 0.0012), np.full(len(z), 0.002), z], axis=1)
@@ -359,7 +359,7 @@ def test_a_session_that_begins_again_forgets_where_it_was_held():
     assert depth.max() <= 7 / 8 * ALLOWED
 
 
-def test_slides_and_shakes_are_told_apart():
+def test_slides_and_shakes_are_distinguished():
     """Of a hand that rests from cycle 30 to 330; what happens in the first 100 does not count."""
     records = np.zeros(400, [("hand_position", float, 3), ("hand_quaternion", float, 4),
                              ("object_position", float, 3)])  # fmt: skip
@@ -397,7 +397,7 @@ def test_the_command_line(monkeypatch, capsys):
         (["--seeds", "-1"], "--seeds must not be negative, got -1"),
     ],
 )
-def test_wrong_use_is_told(monkeypatch, capsys, arguments, message):
+def test_wrong_use_is_reported(monkeypatch, capsys, arguments, message):
     with pytest.raises(SystemExit):
         experiments.start(NAME, monkeypatch, *arguments)
     assert message in capsys.readouterr().err

@@ -41,7 +41,7 @@ def measured():
     return [(case, table.measure(case, SIZE.frames)) for case in table.cases(SIZE)]
 
 
-def test_rows_have_what_the_thesis_has(measured):
+def test_rows_have_the_columns_of_the_thesis(measured):
     assert [case.name for case, _ in measured] == list(table.PUBLISHED)
     for (case, row), published in zip(measured, table.PUBLISHED.values(), strict=True):
         text = table.line(case.name, row)

@@ -25,7 +25,7 @@ def body():
 @pytest.mark.parametrize(
     ("k", "rate", "density"), [(500.0, 1e3, 1e3), (2000.0, 500.0, 1e3), (500.0, 500.0, 30.0)]
 )
-def test_softness_is_felt_as_it_is(body, young, place, k, rate, density):
+def test_the_felt_stiffness_is_that_of_the_body(body, young, place, k, rate, density):
     found = felt.press(felt.Case(body, place, young, k, rate, density))
     assert found.true > 1e-3
     assert abs(found.error) < felt.RIGHT
@@ -71,7 +71,7 @@ def test_bodies_do_not_stick_to_a_hand_that_leaves(body, young, most):
 
 
 @pytest.mark.parametrize("young", [3e3, 3e5])
-def test_two_soft_bodies_are_felt_as_they_are(body, young):
+def test_the_felt_stiffness_is_that_of_two_soft_bodies(body, young):
     force, true, still = felt.both(body, "flat", young)
     assert true > 1e-3
     assert abs(force / true - 1.0) < 0.1
@@ -161,7 +161,7 @@ def test_reports_of_defaults_have_no_advice():
     assert "in contact" in str(report)
 
 
-def test_chatter_is_what_two_filters_leave():
+def test_chatter_is_the_difference_of_two_filters():
     report, records = press()
     part, fast = 1.0 - np.exp(-1e-3 / 0.02), records["force"].copy()
     for start in (fast[0], np.zeros(3)):
@@ -173,7 +173,7 @@ def test_chatter_is_what_two_filters_leave():
     assert report.chatter == pytest.approx(np.sqrt(np.mean(np.sum(fast[touched] ** 2, axis=1))))
 
 
-def test_reports_tell_of_couplings_that_saturate_and_of_contact_that_does_not_suit():
+def test_reports_mention_saturated_couplings_and_unsuitable_contact():
     report, records = press(max_force=1.0)
     assert report.saturated == (records.flagged("saturated") & (records["touching"] > 0)).sum() > 0
     assert any("saturates or is relieved: raise its max_force" in line for line in report.advice)

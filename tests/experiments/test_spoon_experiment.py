@@ -68,7 +68,7 @@ def test_linear_modes_lock(experiment):
 
 
 def test_reduced_steps_are_much_faster(experiment):
-    """Some thousand times on any machine; the table of benchmarks says more."""
+    """They are some thousand times faster; benchmarks give exact ratios."""
     motions = experiment.motions
     assert motions[DERIVATIVES].seconds < 0.02 * motions[UNREDUCED].seconds
 
@@ -100,13 +100,13 @@ def test_plot_and_command_line(experiment, tmp_path, monkeypatch, capsys):
     lines = {line[:20].strip(): line for line in text.splitlines()}
     for name in (DERIVATIVES, SKETCH, FULL_MOTION, LINEAR):
         assert f"{experiment.compare(name).path_error:.1%}" in lines[name]
-    # what the paper reports stands beside what is measured here
+    # values of the paper stand beside those measured here
     assert "-4.6 %" in lines[DERIVATIVES]
     assert "-10.1 %" in lines[SKETCH]
     assert "peak memory" in text
 
 
-def test_mistakes_are_told_without_a_traceback(monkeypatch, capsys, tmp_path):
+def test_mistakes_are_reported_without_a_traceback(monkeypatch, capsys, tmp_path):
     out = ["--out", str(tmp_path)]
     monkeypatch.setattr(sys, "argv", ["spoon_experiment.py", "--resolution", "0", *out])
     assert spoon_experiment.main() == 1

@@ -46,7 +46,7 @@ def test_confined_law_on_its_stable_branch(stretch):
 
 @pytest.mark.parametrize("times", [1.01, 3.0, 20.0])
 def test_beyond_the_peak_the_fraction_reached_is_that_of_the_peak(times):
-    """The law has no equilibrium beyond s = 1 / sqrt(3) but one inside out."""
+    """Beyond s = 1 / sqrt(3) the law has no equilibrium except an inverted one."""
     solid = spike()
     peak = apex_force(solid, 1.0 / np.sqrt(3.0))
     load = pressed(solid, times * peak)
@@ -60,7 +60,7 @@ def test_beyond_the_peak_the_fraction_reached_is_that_of_the_peak(times):
     assert 1.0 / times - 1.0 / 1024 <= found.report.fraction <= 1.0 / times
     assert f"{found.report.fraction:.6g}" in str(found)
     assert found.report.cuts > 0
-    # what was reached is an equilibrium of that part of the load, with s > 1 / sqrt(3)
+    # the state reached is an equilibrium of that part of the load, with s > 1 / sqrt(3)
     stretch = 1.0 + found.displacement[3, 2] / 0.3
     assert 1.0 / np.sqrt(3.0) < stretch < 1.0
     reached = found.report.fraction * load[3, 2]
@@ -117,7 +117,7 @@ def test_steps_that_fail_are_halved_and_grow_again():
     assert report.load_steps >= 2
     assert report.fraction == 1.0
     np.testing.assert_allclose(u, whole, atol=1e-10)
-    # where nothing fails there is nothing to cut, and the bits are those of the plain solution
+    # without failures no step is cut, and the bits are those of the plain solution
     same, report = solid.solve_static(load, tol=1e-12, adaptive=True, report=True)
     np.testing.assert_array_equal(same, whole)
     assert (report.cuts, report.load_steps) == (0, 1)
@@ -225,7 +225,7 @@ def test_the_core_refuses_malformed_loads(change, message):
         solid._core.solve_loads(tuple(loads), 1e-10, 1, 200, 10, None, 1)
 
 
-def test_progress_counts_loads_and_a_stop_is_heard():
+def test_progress_counts_loads_and_can_stop():
     solid = beam()
     loads = nodal_loads(np.array([end_load(solid, 1.0 + i) for i in range(6)]))
     calls = []

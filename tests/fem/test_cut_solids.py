@@ -216,7 +216,7 @@ def test_slivers_among_another_material_are_held_as_among_their_own(order):
 
 @pytest.mark.parametrize("order", [1, 2])
 def test_a_stiff_sliver_does_not_lock_the_soft_cells_around_it(order):
-    """The penalty between two materials is the softer's, whichever cell is the sliver."""
+    """The penalty between two materials is the softer's, whether or not its cell is the sliver."""
     mesh = checkered(rf.voxelize(BODIES["ellipsoid"], 8, order=order))
     size = np.ptp(mesh.nodes, axis=0).max()
     for soft in (0, 1):
@@ -235,7 +235,7 @@ def test_mass_has_the_symmetry_of_the_body(order):
     places = {tuple(x): i for i, x in enumerate(np.rint(mesh.nodes * 1e6).astype(int))}
     for image in (mesh.nodes * [-1.0, 1.0, 1.0], mesh.nodes[:, [1, 0, 2]]):
         i = [places[tuple(x)] for x in np.rint(image * 1e6).astype(int)]
-        # what the sub-cells of a cut cell leave out is not symmetric
+        # the error of the sub-cells of a cut cell is not symmetric
         assert abs(M[i][:, i] - M).max() < 1e-3 * abs(M).max()
 
 
@@ -342,7 +342,7 @@ BODIES = {
 
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("name", BODIES)
-def test_slivers_do_not_ring(name, order):
+def test_slivers_do_not_oscillate(name, order):
     """The highest frequency is about that of whole cubes; the mark is 1.3 times as much."""
     mesh = rf.voxelize(BODIES[name], 8, order=order)
     assert mesh.fractions.min() < 0.05
@@ -375,7 +375,7 @@ def test_slivers_have_no_modes_of_their_own_among_the_lowest():
 
 
 def test_materials_are_tied_within_themselves_only():
-    """The penalty of a cut body of two halves is that of each, and nothing between them."""
+    """The penalty of a cut body of two halves is that of each, without terms between them."""
     mesh, _ = ball(6, 1)
     left = mesh.nodes[mesh.elements].mean(axis=1)[:, 0] < 0
     both = mesh.with_regions(left.astype(np.int32))

@@ -74,9 +74,8 @@ def test_kernels_for_all_instruction_sets(name, kind, quadrature, rng):
     both = rf.Solid(
         rf.Mesh(nodes, elements, place), dict(enumerate(materials)), quadrature=quadrature
     )
-    matrices = [m.stiffness for m in materials]
-    table = [[0.0, 0.0, m.density] for m in materials]
-    core = _core.Solid(mesh._core, table, place, [], quadrature or 2, SIMD[name], matrices)
+    table = [("LinearElastic", m.stiffness.ravel(), m.density) for m in materials]
+    core = _core.Solid(mesh._core, table, place, [], quadrature or 2, SIMD[name])
     u = 0.1 * rng.standard_normal((mesh.n_nodes, 3))
     close(core.strain_energy(u, 1), both.strain_energy(u))
     close(core.internal_force(u, 1), both.internal_force(u))
@@ -270,4 +269,4 @@ def test_the_core_checks_for_itself():
         (np.diag([1.0, 1, 1, 1, 0, 1]), "not positive definite .seen at row 4"),
     ):
         with pytest.raises(rf.InputError, match=message):
-            _core.Solid(mesh._core, [[0.0, 0.0, 1.0]], [0], [], 2, 0, [matrix])
+            _core.Solid(mesh._core, [("LinearElastic", matrix.ravel(), 1.0)], [0], [])

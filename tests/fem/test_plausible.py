@@ -32,7 +32,7 @@ def said(mesh: rf.Mesh, material: rf.StVK, fixed: object = None) -> list[str]:
     return [str(one.message) for one in caught]
 
 
-def test_usual_parts_are_silent():
+def test_usual_parts_give_no_warning():
     steel, foam = rf.StVK(2.1e11, 0.3, 7850), rf.StVK(1e5, 0.2, 20)
     tissue = rf.StVK(500.0, 0.45, 1000)
     for material in (RUBBER, steel, foam, tissue):
@@ -50,7 +50,7 @@ def test_usual_parts_are_silent():
         (0.1, rf.StVK(2.1e11, 0.3, 7.85e-9), "7.85e-09 kg/m.*t/mm"),
     ],
 )
-def test_other_units_are_noticed(length, material, pattern):
+def test_other_units_give_a_warning(length, material, pattern):
     (only,) = said(block(length), material)
     assert re.search(pattern, only)
 
@@ -61,7 +61,7 @@ def test_general_materials_are_judged_by_their_stiffest_axis():
     assert said(block(0.1), rf.LinearElastic(stiff, 1000)) == []
 
 
-def test_solids_mostly_fixed_are_noticed():
+def test_solids_mostly_fixed_give_a_warning():
     mesh = block(0.1)
     x = mesh.nodes[:, 0]
     (only,) = said(mesh, RUBBER, x < 0.06)
@@ -75,7 +75,7 @@ def plate(thickness: float, expand: float | None = 1.0) -> rf.Mesh:
     return rf.voxelize(rf.Mesh(vertices, quads).surface(), 10, expand=expand)
 
 
-def test_supports_outside_of_the_body_are_noticed():
+def test_supports_outside_of_the_body_give_a_warning():
     """Cubes are centred about the body: a plate of 3.5 cells begins a quarter into one."""
     mesh = plate(0.035)
     z = mesh.nodes[:, 2]
@@ -96,7 +96,7 @@ def test_supports_outside_of_the_body_are_noticed():
         assert said(fine, RUBBER, fine.nodes[:, 2] < 1e-6) == []
 
 
-def test_nodes_of_the_body_are_told_from_those_around_it():
+def test_nodes_of_the_body_are_distinguished_from_those_around_it():
     """Corners of cells that a ball only grazes lie outside of it."""
     mesh = rf.voxelize(rf.Surface(*sphere(24, radius=0.05)), 7)
     away = np.linalg.norm(mesh.nodes, axis=1)
@@ -137,8 +137,8 @@ def film(thickness: float, tilt: float = 0.0) -> rf.Surface:
 
 @pytest.mark.parametrize("tilt", [0.0, 0.5])
 @pytest.mark.parametrize("thickness", [1e-3, 1e-4, 1e-6])
-def test_films_too_thin_to_be_cut_are_told_by_voxelize_and_by_the_solid(thickness, tilt):
-    """They become whole cells, or fall apart: their mass is far off either way."""
+def test_films_too_thin_to_cut_are_reported_by_voxelize_and_the_solid(thickness, tilt):
+    """They become whole cells or fall apart: their mass is far off in both cases."""
     surface = film(thickness, tilt)
     with pytest.warns(rf.PlausibilityWarning) as caught:
         mesh = rf.voxelize(surface, 24)
@@ -159,12 +159,12 @@ def test_films_too_thin_to_be_cut_are_told_by_voxelize_and_by_the_solid(thicknes
     assert f"{100 * ratio:.4g} % of what" in str(rf.Solid(mesh, RUBBER).summary)
 
 
-def test_films_that_cells_can_be_cut_by_are_silent():
+def test_films_thick_enough_to_cut_cells_give_no_warning():
     for tilt in (0.0, 0.5):
         rf.voxelize(film(0.01, tilt), 24)  # warnings are errors
 
 
-def test_skins_of_voxels_are_asked_about_not_told():
+def test_skins_of_voxels_give_a_hint_and_no_verdict():
     body = rf.Surface(*sphere(12, radius=0.05))
     (message,) = said(rf.voxelize(body, 24, fill=False), RUBBER)
     assert "unless a skin is meant, voxelize the surface with the defaults" in message
@@ -190,7 +190,7 @@ def test_thin_members_that_overlap_are_measured_as_they_are():
     assert solid.summary.enclosed == pytest.approx(true, rel=0.01)
 
 
-def test_studies_of_elements_are_left_alone():
+def test_studies_of_single_elements_give_no_warning():
     assert said(rf.Mesh(*box_hexes(1, 1, 1, 50.0)), rf.StVK(1.0, 0.3, 1.0), [0, 1, 2, 3]) == []
 
 
@@ -217,4 +217,4 @@ def test_an_open_surface_is_as_thin_as_with_its_hole_closed():
     across = [solid.summary.cells_across for solid in made]
     assert 1.0 < across[0] == pytest.approx(across[1], rel=1e-9)
     unknown = dataclasses.replace(made[0].summary, cells_across=np.inf)
-    assert "m; the surface is too open to tell how thin it is" in str(unknown)
+    assert "m; the surface is too open to measure its thickness" in str(unknown)

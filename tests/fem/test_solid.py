@@ -60,7 +60,7 @@ def test_kernels_for_all_instruction_sets(name, kind, quadrature, rng):
     if not _core.simd_available(SIMD[name]):
         pytest.skip(f"this processor has no {name}")
     solid = make_solid(kind, rng, quadrature)
-    table = [[LAMBDA, MU, RUBBER.density]]
+    table = [("StVK", [LAMBDA, MU], RUBBER.density)]
     place = np.zeros(solid.mesh.n_elements, dtype=int)
     core = _core.Solid(solid.mesh._core, table, place, [], quadrature or 2, SIMD[name])
     assert core.simd == SIMD[name]
@@ -439,13 +439,11 @@ def test_regions_and_materials_must_match():
         rf.Solid(mesh, {1: RUBBER})
     with pytest.raises(rf.InputError, match="entry for region 5, which no element is of"):
         rf.Solid(mesh, {1: RUBBER, 2: RUBBER, 5: RUBBER})
-    with pytest.raises(rf.InputTypeError, match=r"material\[2\] must be an StVK"):
+    with pytest.raises(rf.InputTypeError, match=r"material\[2\] must be a material .StVK or"):
         rf.Solid(mesh, {1: RUBBER, 2: 1e5})
     with pytest.raises(rf.InputTypeError, match="regions are integers"):
         rf.Solid(mesh, {1: RUBBER, "left": RUBBER})
-    with pytest.raises(
-        rf.InputTypeError, match="material must be an StVK, a LinearElastic or a dict"
-    ):
+    with pytest.raises(rf.InputTypeError, match=r"material must be a material .* or a dict"):
         rf.Solid(mesh, 1e5)
 
 
@@ -470,7 +468,7 @@ def test_fixed_nodes_as_mask_or_indices(box):
 
 @pytest.mark.parametrize("nothing", [[], np.zeros(12, dtype=bool), np.zeros(0)])
 def test_a_selection_of_no_node_is_refused(box, nothing):
-    """A threshold in millimetres, say, selects nothing, and the solid would fly."""
+    """A threshold in millimetres, for example, selects no node, and the solid would be free."""
     with pytest.raises(rf.InputError, match=r"fixed selects no node; .* <= x <= .*None"):
         rf.Solid(box, RUBBER, fixed=nothing)
 
@@ -530,17 +528,17 @@ def test_bad_hessian_arguments(box):
 
 def test_the_core_checks_for_itself(box):
     """C is the last gate: what Python lets through is refused there too."""
-    table, place = [[LAMBDA, MU, 1.0]], np.zeros(2, dtype=int)
+    table, place = [("StVK", [LAMBDA, MU], 1.0)], np.zeros(2, dtype=int)
     with pytest.raises(rf.InputError, match=r"element_material\[1\] is 1"):
         _core.Solid(box._core, table, [0, 1], [])
     with pytest.raises(rf.InputError, match="node 3 occurs twice"):
         _core.Solid(box._core, table, place, [3, 3])
     with pytest.raises(rf.InputError, match="at least one material"):
-        _core.Solid(box._core, np.zeros((0, 3)), place, [])
+        _core.Solid(box._core, [], place, [])
     with pytest.raises(rf.InputError, match="mu and 3 lambda"):
-        _core.Solid(box._core, [[1.0, -1.0, 1.0]], place, [])
+        _core.Solid(box._core, [("StVK", [1.0, -1.0], 1.0)], place, [])
     with pytest.raises(rf.InputError, match="density"):
-        _core.Solid(box._core, [[1.0, 1.0, 0.0]], place, [])
+        _core.Solid(box._core, [("StVK", [1.0, 1.0], 0.0)], place, [])
     with pytest.raises(rf.InputError, match="quadrature must be 2, 3 or 4 for"):
         _core.Solid(box._core, table, place, [], 5)
     with pytest.raises(rf.InputError, match="simd"):

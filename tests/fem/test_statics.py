@@ -121,7 +121,7 @@ def test_no_load_no_displacement():
 
 
 def test_prescribed_rigid_motion_carries_the_solid_along():
-    """All held nodes move as a rigid body by 40 degrees: so does everything."""
+    """All fixed nodes move as a rigid body by 40 degrees, and the solid follows."""
     solid = beam(box_tets)
     c, s = np.cos(0.7), np.sin(0.7)
     x = solid.mesh.nodes
@@ -172,7 +172,7 @@ def test_past_the_critical_load_the_tangent_is_shifted():
 # --- failure and interruption ------------------------------------------------------------------
 
 
-def test_failure_tells_and_leaves_the_solid_usable():
+def test_a_failure_is_reported_and_leaves_the_solid_usable():
     solid = beam()
     load = end_load(solid, [0, 0, -1.5])
     before = solid.solve_static(load)
@@ -184,7 +184,7 @@ def test_failure_tells_and_leaves_the_solid_usable():
     np.testing.assert_array_equal(solid.solve_static(load), before)
 
 
-def test_a_load_that_nothing_bears():
+def test_a_load_without_equilibrium():
     """Crushing beyond the law's peak: an answer or a clear failure, in finite time."""
     solid = beam(n=(2, 1, 1), size=(0.2, 0.1, 0.1))
     load = end_load(solid, [-1e6, 0, 0])
@@ -207,7 +207,7 @@ def test_progress_counts_load_steps():
     assert all(0 <= done <= total == 300 for done, total in calls)
 
 
-def test_progress_shows_how_far_a_single_load_step_is(monkeypatch):
+def test_progress_counts_iterations_of_a_single_load_step(monkeypatch):
     """Newton iterations within one load step advance the progress."""
     # iterations that take longer than the period in which callables are called
     solid = beam(n=(60, 12, 12), size=(4.0, 0.3, 0.3))
@@ -391,7 +391,7 @@ def test_a_long_chain_numbered_against_the_scan_is_settled_at_once():
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_held_agrees_with_the_rank_of_the_stiffness(seed):
+def test_the_test_of_supports_agrees_with_the_rank_of_the_stiffness(seed):
     """Random heaps of cubes: refused exactly when the free stiffness is singular."""
     rng = np.random.default_rng(seed)
     seen = set()
@@ -415,7 +415,7 @@ def test_held_agrees_with_the_rank_of_the_stiffness(seed):
 
 
 def test_solving_leaves_no_trace_on_the_solid():
-    """A solid may be shared by threads: what one solution took is no part of it."""
+    """A solid may be shared by threads: a solution does not change it."""
     solid = beam()
     before = pickle.dumps(solid)
     u, report = solid.solve_static(end_load(solid, [0, 0, -0.5]), report=True)

@@ -19,7 +19,7 @@ def ball():
     return ball_of(200.0, 61)
 
 
-def test_a_ball_rests_where_springs_are_in_balance(ball):
+def test_a_ball_rests_at_the_balance_of_springs(ball):
     """Coupling against the penalty of all points of the floor that are inside the ball."""
     with session(ball, rf.ReplayDevice(*held(0.014))) as running:
         running.stop()
@@ -132,7 +132,7 @@ def test_energy_is_counted_exactly(ball):
     made.close()
 
 
-def test_a_spring_that_is_too_stiff_for_its_rate_gives_energy_and_passivity_takes_it():
+def test_passivity_dissipates_the_energy_of_a_spring_too_stiff_for_its_rate():
     """A coupling far stiffer than mass and rate allow oscillates; the controller calms it."""
     ball = ball_of(5e4, 61)
     stiff = rf.VirtualCoupling(4e4, 1.0, damping=0.0)
@@ -226,7 +226,7 @@ def test_the_clutch_lets_the_device_move_alone(ball):
 # ---- deformation ---------------------------------------------------------------------------------
 
 
-def test_a_beam_bends_as_by_hand(beam):
+def test_a_beam_bends_as_by_separate_calls(beam):
     """A session's cycles are those of the classes that a script would call."""
     reduced, tree = beam
     field = rf.SphereField((0.0, 0.0, 0.0), 0.02)
@@ -314,7 +314,7 @@ def test_dynamic_coupling_runs_too(ball):
     static.close()
 
 
-def test_a_dynamic_coupling_feels_how_fast_the_hand_turns(ball):
+def test_a_dynamic_coupling_feels_the_angular_velocity_of_the_hand(ball):
     """Its dampers are those of the velocity and the turn from sample to sample."""
     times, turn = 1e-3 * np.arange(100), np.array([0.6, -0.2, 0.3])
     angle = 2.0 * np.sin(30.0 * times) * np.linalg.norm(turn)
@@ -336,7 +336,7 @@ def test_a_dynamic_coupling_feels_how_fast_the_hand_turns(ball):
     assert np.ptp(records["object_quaternion"][:, 1]) > 0.1
 
 
-def test_what_is_recentred_begins_anew(ball):
+def test_a_recentred_object_begins_anew(ball):
     """The object begins at rest, despite its last velocity, and with all of the coupling."""
     way = rf.ReplayDevice([0.0, 0.1, 9.0], [[0, 0, 0.03], [0.02, 0, 0.03], [0.02, 0, 0.03]])
     dynamic = rf.DynamicCoupling(500.0, 1.0, mass=0.02, inertia=1e-5, max_depth=1e-2, reach=0.02)
@@ -357,7 +357,7 @@ def test_what_is_recentred_begins_anew(ball):
 
 
 def test_a_coupling_that_becomes_dynamic_again_begins_at_rest(ball):
-    """The velocity of the last dynamic cycle, however long ago, flings nothing away."""
+    """The velocity of the last dynamic cycle is not used again, however old it is."""
     way = rf.ReplayDevice([0.0, 0.1, 9.0], [[0, 0, 0.03], [0.02, 0, 0.03], [0.02, 0, 0.03]])
     dynamic = rf.DynamicCoupling(500.0, 1.0, mass=0.02, inertia=1e-5)
     made = session(ball, way, coupling=dynamic)

@@ -53,7 +53,7 @@ def made(contact, **options):
 
 @pytest.fixture(scope="module")
 def bodies(block):
-    """Return contacts, and simulations of their model, of another one and of what is none."""
+    """Return contacts, simulations of their model and of another one, and an unrelated object."""
     model, field, tree = block
     solid = rf.Solid(model.mesh, rf.StVK(1e5, 0.3, 1000.0), fixed=model.mesh.nodes[:, 2] < 1e-6)
     other = rf.reduce(solid, rf.modal_derivative_basis(solid, k=3, r=5))
@@ -147,7 +147,7 @@ def test_run_writes_its_records_too(bodies, tmp_path):
     assert [place.name for place in tmp_path.iterdir()] == ["session.npy"]
 
 
-def test_run_keeps_what_was_made_before_it_failed(bodies, tmp_path):
+def test_run_keeps_records_before_a_failure(bodies, tmp_path):
     path = tmp_path / "session.npy"
 
     def enough(done, total):
@@ -166,11 +166,11 @@ def test_run_keeps_what_was_made_before_it_failed(bodies, tmp_path):
         assert session.report().ticks == 0
 
 
-def test_what_is_no_file_of_records_is_told_without_advice(tmp_path):
+def test_other_files_are_refused_without_advice(tmp_path):
     (tmp_path / "x.obj").write_text("v 0 0 0\n")
     np.save(tmp_path / "objects.npy", np.array([{}], dtype=object), allow_pickle=True)
     np.save(tmp_path / "two.npy", np.zeros((2, 2), rf.io.record_file.RECORD))
-    for name, told in (
+    for name, reported in (
         ("x.obj", "it is no file of NumPy's format, .npy"),
         ("objects.npy", "holds no records of a session"),
         ("two.npy", "holds no records of a session"),
@@ -179,14 +179,14 @@ def test_what_is_no_file_of_records_is_told_without_advice(tmp_path):
         with pytest.raises(rf.FileFormatError) as refused:
             rf.HapticRecords.load(tmp_path / name)
         text = str(refused.value)
-        assert text.endswith(told)
+        assert text.endswith(reported)
         assert text.count(name) == 1
         assert "pickle" not in text
     with pytest.raises(rf.FileFormatError, match="': No such file or directory$"):
         rf.ReplayDevice.from_csv(tmp_path / "none.csv")
 
 
-def test_no_limit_is_none(bodies):
+def test_none_means_no_limit(bodies):
     way = [0.0, 1.0], np.zeros((2, 3))
     endless = "must be finite, got inf: None is for no limit"
     for make, names in (
@@ -206,7 +206,7 @@ def test_no_limit_is_none(bodies):
                 made_without.thing.close()
 
 
-def test_names_that_are_no_text_are_told(bodies):
+def test_names_that_are_not_text_are_refused(bodies):
     for wrong in (["linear"], np.array([1.0, 2.0])):
         with pytest.raises(rf.InputError, match='^render must be "linear" or "saturated", got'):
             made(bodies["soft"], render=wrong)
@@ -226,7 +226,7 @@ def test_records_are_those_of_cycles():
         rf.HapticRecords(array[None])
 
 
-def test_reports_and_snapshots_are_to_be_read(bodies):
+def test_reports_and_snapshots_are_read_only(bodies):
     with made(bodies["soft"]) as session:
         assert "not opened yet" in str(session.report())
         session.run(1)
@@ -249,7 +249,7 @@ def test_reports_and_snapshots_are_to_be_read(bodies):
 
 
 def test_records_can_be_asked_for_again(bodies):
-    """The last ones stay, unless a call drains them."""
+    """The last records are kept unless a call drains them."""
     with made(bodies["soft"], keep_records=100, duration=0.2, ramp=0.0) as session:
         session.start()
         assert session.wait(600.0)
@@ -277,7 +277,7 @@ def hints(contact, **options) -> list[str]:
     return [str(one.message) for one in caught]
 
 
-def test_bodies_that_deform_without_a_simulation_are_noticed(bodies):
+def test_deformable_bodies_without_a_simulation_give_a_warning(bodies):
     (only,) = hints(bodies["soft"])
     assert re.search(
         r"shell of contact, which deforms \(r = 5\), stays at rest: pass simulat", only
@@ -292,7 +292,7 @@ def test_bodies_that_deform_without_a_simulation_are_noticed(bodies):
 
 
 @pytest.mark.parametrize("metres", [0.001, 0.2, 5.0])
-def test_usual_scenes_are_silent(metres):
+def test_usual_scenes_give_no_warning(metres):
     assert hints(*scene(metres, metres, metres)) == []
 
 
@@ -314,14 +314,14 @@ def scene(shell: float, field: float, path: float):
         ((0.1, 0.1, 60.0), "^the path of the device is 60 m long"),
     ],
 )
-def test_lengths_that_no_hand_has_are_noticed(lengths, pattern):
+def test_implausible_sizes_of_hands_give_a_warning(lengths, pattern):
     way = [[0.0, 0.0, 0.0], [0.0, lengths[2], 0.0]]
     for kind in (rf.ReplayDevice, rf.SimulatedHand):
         (only,) = hints(*scene(*lengths), hand=kind([0.0, 1.0], way))
         assert re.search(pattern, only)
 
 
-def test_a_workspace_makes_the_world_fit():
+def test_a_workspace_scales_lengths():
     small = rf.Workspace(scale=0.01)
     assert hints(*scene(100.0, 80.0, 0.1), workspace=small) == []
     assert len(hints(*scene(1.0, 1.0, 0.1), workspace=rf.Workspace(scale=20.0))) == 2

@@ -100,8 +100,8 @@ def test_no_force_is_left_when_a_body_flies_away(beam, ball):
 
 
 @pytest.mark.parametrize(("young", "k"), [(3e5, 500.0), (3e6, 2000.0)])
-def test_contact_that_is_stiff_for_the_mass_is_told(young, k):
-    """Explicit contact of a light body, which bounces for ever: the report says what to change."""
+def test_contact_too_stiff_for_the_mass_is_reported(young, k):
+    """A light body bounces on explicit contact for ever; the report gives advice."""
     model = bar(young, 30.0, r=6)
     contact = rf.PenaltyContact(top_of(model), rf.SphereField((0, 0, 0), 0.02), warm_nodes=None)
     hand = rf.ReplayDevice([0.0, 0.2, 9.0], [[0.18, 0.015, 0.055], PRESSED, PRESSED])
@@ -155,7 +155,7 @@ def test_a_held_body_that_flies_away_ends_the_session(beam):
     made.close()
 
 
-def test_states_that_are_too_far_are_refused(beam, ball):
+def test_displacements_beyond_the_bound_are_refused(beam, ball):
     reduced, tree = beam
     reach, length = bounds_of(reduced)
     contacts = [ball, rf.PenaltyContact(tree, ball.field, 300.0)]
@@ -232,7 +232,7 @@ def test_free_bodies_fly_far_but_do_not_deform_far(beam):
         body.step(force)
 
 
-def test_vectors_that_are_nearly_parallel_count_by_what_they_leave(beam):
+def test_nearly_parallel_vectors_count_by_their_difference(beam):
     """Large coordinates that cancel are no displacement."""
     reduced, tree = beam
     reach, length = bounds_of(reduced)

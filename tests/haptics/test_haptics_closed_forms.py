@@ -111,7 +111,7 @@ HELD = {
     "box in a square shaft": (box_in_a_shaft, 5),
     "box in a box": (box_in_a_box, 6),
 }
-# what is free goes to other points of the same lattice, and turns; what is not is pulled
+# free directions go to other points of the same lattice, and turn; held ones are pulled
 AWAY = np.array([0.012, 0.012, 0.012, 0.3, -0.2, 0.4])
 PULL = np.array([0.01, -0.02, -0.02, 0.02, 0.03, -0.02])
 
@@ -146,7 +146,7 @@ def scene(name):
     assert rank == 6 - len(free)
     first = np.zeros(3)
     if rank == 1 or "wedge" in name:
-        first[2] = -FIT  # what is open is pressed together, what is closed is tight
+        first[2] = -FIT  # open contacts are pressed together, closed ones are tight
     return field, shell, free, [i for i in range(6) if i not in free], first
 
 
@@ -161,8 +161,8 @@ def held_at(field, shell, position, quaternion, n):
 
 
 @pytest.mark.parametrize("name", HELD)
-def test_what_resists_is_held_and_what_does_not_follows(name):
-    """4.10 with a soft coupling: springs in series where points resist, nothing elsewhere."""
+def test_resisting_directions_are_held_and_free_ones_follow(name):
+    """Soft coupling (4.10): springs in series where points resist, free motion elsewhere."""
     field, shell, free, kept, first = scene(name)
     k, torsion = 1.0, 2.0 * LEVER**2
     coupling = rf.VirtualCoupling(k, torsion, damping=0.0)
@@ -209,8 +209,8 @@ def test_what_resists_is_held_and_what_does_not_follows(name):
 
 
 @pytest.mark.parametrize("name", HELD)
-def test_a_saturated_coupling_lets_go_of_what_is_free_only(name):
-    """4.9 and 4.10: a hand far away in all directions at once; what is free comes in a cycle."""
+def test_a_saturated_coupling_releases_free_directions_only(name):
+    """A hand far away in all directions (4.9, 4.10): free directions follow within a cycle."""
     field, shell, free, kept, first = scene(name)
     k, force = 500.0, 0.004
     torsion, torque = 2.0 * k * LEVER**2, force * LEVER
@@ -230,7 +230,7 @@ def test_a_saturated_coupling_lets_go_of_what_is_free_only(name):
                 for of in ("hand", "object"))  # fmt: skip
     e = np.concatenate([hand[0] - at[0], turn_between(at[1], hand[1])])
     assert np.abs(length * e)[free].max(initial=0.0) <= tilt
-    # what is held is pulled as hard as it may be, and no harder: so far does it move
+    # held directions are pulled with the saturated force, and move as far as that takes them
     wrench = coupling.wrench(hand, *at)
     acts = np.concatenate([wrench.force, wrench.torque])
     contact = np.concatenate([r["contact_force"], r["contact_torque"]])
@@ -326,7 +326,7 @@ def felt(rng, body, saturated, render, harder=1.0, size=1.0, n_steps=24, n_still
     left = np.linalg.norm(rest["force"] - before["force"], axis=1).max()
     assert rest["touching"].max() > 0
     left /= np.linalg.norm(rest["force"], axis=1).max()
-    # what follows where directions are dropped is no equilibrium
+    # with dropped directions the result is not an equilibrium
     assert left >= AT_REST or (rest["rank"] == 6).all()
     steps = [
         (
@@ -367,7 +367,7 @@ def test_no_stiffness_above_that_of_the_coupling_is_felt(n, saturated, harder):
 @pytest.mark.parametrize("saturated", [False, True])
 @pytest.mark.parametrize("harder", [1.0, 10.0, 100.0, 1e5])
 def test_stiff_contact_comes_to_rest_and_is_felt_no_stiffer(harder, saturated, near):
-    """As above: contact up to a million times as stiff as the coupling, wedges and slots.
+    """Contact up to a million times as stiff as the coupling, wedges and slots.
 
     As deep as the forces of a coupling lead, and with as small steps where that is next to
     nothing. Where contact is more than a thousand times as stiff, Newton's step, which knows the
@@ -391,7 +391,7 @@ def test_stiff_contact_comes_to_rest_and_is_felt_no_stiffer(harder, saturated, n
 @pytest.mark.parametrize("near", [False, True])
 @pytest.mark.parametrize("harder", [1.0, 100.0])
 def test_a_dynamic_coupling_comes_to_rest_and_is_felt_no_stiffer(harder, near):
-    """No direction resists nothing where there is a mass."""
+    """With a mass every direction resists."""
     for n in range(2, 7):
         rng = np.random.default_rng([n, near])
         body = many_planes(rng, n, FIT / harder, near, 0)
@@ -402,8 +402,8 @@ def test_a_dynamic_coupling_comes_to_rest_and_is_felt_no_stiffer(harder, near):
         assert (np.hypot(force, torque) <= np.hypot(dx, dw) * (1.0 + 1e-6)).all()
 
 
-def test_a_whole_spring_is_felt_stiffer_than_it_is_where_the_coupling_saturates():
-    """No theorem there: by up to a quarter, where contact is about as soft as the coupling."""
+def test_a_linear_display_is_stiffer_than_the_spring_in_saturation():
+    """No theorem holds there: up to a quarter more, for contact about as soft as the coupling."""
     most = 0.0
     for n, seed in itertools.product((2, 4, 6, 8), range(3)):
         rng = np.random.default_rng([n, seed])

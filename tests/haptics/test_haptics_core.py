@@ -85,7 +85,7 @@ def replaced(place, name, value):
         ("coupling", "reach", math.nan, "^reach must be finite and not negative, got nan"),
     ],
 )
-def test_what_no_session_can_be_made_of_is_refused(core_session, place, name, value, message):
+def test_unsuitable_parts_of_a_session_are_refused(core_session, place, name, value, message):
     before = live_blocks()
     with pytest.raises(rf.ReducedFEMError, match=message):
         core_session(replaced(place, name, value))
@@ -107,7 +107,7 @@ def test_what_no_session_can_be_made_of_is_refused(core_session, place, name, va
         ("substeps", 0, "^substeps must be between 1 and"),
     ],
 )
-def test_masses_that_cannot_be_are_refused(core_session, name, value, message):
+def test_impossible_masses_are_refused(core_session, name, value, message):
     change = replaced("dynamics", name, value)
     with pytest.raises(rf.InputError, match=message):
         core_session(change, coupling=DYNAMIC)
@@ -155,7 +155,7 @@ def test_settings_of_other_kinds_are_refused(core_session, name, value, wanted):
         core_session(replaced("settings", name, value))
 
 
-def test_the_core_of_a_session_checks_what_it_is_told(core_session):
+def test_the_core_of_a_session_checks_its_arguments(core_session):
     made = core_session(lambda rest: rest)
     core = made._core
     for method, *arguments in (
@@ -258,14 +258,14 @@ def stepped(force=(0.0,) * 3, gradient=None, coupling=DYNAMIC, velocity=(0.0,) *
 
 
 @pytest.mark.parametrize("coupling", [COUPLING, DYNAMIC], ids=["static", "dynamic"])
-def test_steps_of_couplings_that_are_not_finite_are_told(coupling):
+def test_coupling_steps_that_are_not_finite_are_reported(coupling):
     stepped(coupling=coupling)
     for load in ({"force": (1e308, 1e308, 0.0)}, {"gradient": np.full((6, 6), 1e308)}):
         with pytest.raises(rf.DivergedError, match="^the coupling has no finite step: forces or"):
             stepped(coupling=coupling, **load)
 
 
-def test_couplings_check_what_they_are_told():
+def test_couplings_check_their_arguments():
     settings, dynamics = DYNAMIC._core_settings(1e-3)
     wrong = {**settings, "stiffness": math.nan}
     load, still = ((0.0,) * 3, (0.0,) * 3, np.zeros((6, 6)), 0.0), (0.0,) * 6

@@ -96,7 +96,7 @@ def border(rate):
 
 
 @pytest.mark.parametrize("rate", [250.0, 500.0, 1000.0, 2000.0])
-def test_walls_shake_where_the_held_force_says(rate):
+def test_walls_shake_above_the_limit_of_held_forces(rate):
     """The hand presses on a wall: at rest below the border that the rate sets, never above it."""
     moves = []
     for share in (0.85, 1.15):
@@ -116,7 +116,7 @@ def test_walls_shake_where_the_held_force_says(rate):
 
 
 def test_the_border_is_that_of_damping_and_rate():
-    """A little damping b takes what is held: k T / 2 < b, as for any sampled spring."""
+    """A small damping b dissipates the energy of held forces if k T / 2 < b (sampled springs)."""
     for rate in (250.0, 500.0, 1000.0, 2000.0):
         assert border(rate) == pytest.approx(2.0 * HAND["damping"] * rate, rel=0.1)
 
@@ -124,8 +124,8 @@ def test_the_border_is_that_of_damping_and_rate():
 # ---- what is felt and what acts ------------------------------------------------------------------
 
 
-def test_what_is_felt_is_linear_or_what_acts():
-    """A spring that saturates: the hand feels k e all the same, or what the object feels."""
+def test_the_hand_feels_the_linear_or_the_acting_force():
+    """A saturated spring: the hand feels the linear force k e, or the force on the object."""
     coupling = rf.VirtualCoupling(500.0, 1.0, max_force=1.0)
     hand = rf.ReplayDevice([0.0, 1.0], [[0.0, 0.0, -0.01]] * 2)
     felt, acts = {}, {}
@@ -147,8 +147,8 @@ def test_what_is_felt_is_linear_or_what_acts():
         session(wall(1.0), hand, coupling, render="none")
 
 
-def test_what_acts_is_felt_after_relief_too():
-    """A lever: contact beside the grasp point, deeper than half of what is allowed."""
+def test_the_acting_force_is_felt_after_relief_too():
+    """A lever: contact beside the grasp point, deeper than half of the allowed depth."""
     coupling = rf.VirtualCoupling(500.0, 5.0, 2.0, 0.2, max_depth=2e-3, reach=0.1)
     hand = rf.ReplayDevice([0.0, 0.2, 1.0], [[0.03, 0, 0.001], *[[0.03, 0.01, -0.01]] * 2])
     made = session(wall(900.0), hand, coupling, render="saturated")
@@ -166,7 +166,7 @@ def test_what_acts_is_felt_after_relief_too():
 
 @pytest.mark.parametrize("deep", ["both", "one"])
 def test_the_nearest_and_the_deepest_of_several_contacts_count(deep):
-    """Whichever comes first: a hand that is thrown at one of two floors gets no deeper."""
+    """A hand that is thrown at one of two floors, in either order, gets no deeper."""
     most = 1e-3
     coupling = rf.VirtualCoupling(500.0, 1.0, max_depth=most, reach=0.05)
     half = rf.BoxField((-1.0, -1.0, 0.0), (1.0, 1.0, 2.0))
@@ -226,7 +226,7 @@ def stroke(beam, coupling, rate=1000.0, **options):
     return ran(made, int(1.4 * rate))
 
 
-def test_a_saturated_spring_that_is_felt_whole_gives_what_it_did_not_take(beam):
+def test_a_linear_display_of_a_saturated_spring_gives_energy(beam):
     """A rebound works on the object by f, on the hand by k e: at any rate, unlike a lag."""
     coupling = rf.VirtualCoupling(300.0, 1.0, max_force=0.05)
     most = {}
@@ -237,7 +237,7 @@ def test_a_saturated_spring_that_is_felt_whole_gives_what_it_did_not_take(beam):
             assert records["touching"].max() > 5
     assert most[1000.0, False] > 1e-3 < most[4000.0, False]
     assert most[1000.0, True] < 1e-6 > most[4000.0, True]
-    # where nothing saturates nothing is given
+    # without saturation no energy is given
     assert stroke(beam, rf.VirtualCoupling(300.0, 1.0))["energy_j"].max() < 1e-6
 
 
@@ -259,7 +259,7 @@ def test_the_controller_keeps_energy_within_its_allowance(beam, allowance):
 
 @pytest.mark.parametrize("slew", [1.0, 10.0])
 def test_the_controller_keeps_energy_within_its_allowance_behind_slew_rates(beam, slew):
-    """It lowers at once what a slew rate keeps up; what comes back is as slow as that."""
+    """The controller reduces delayed forces at once; recovery follows the slew rate."""
     coupling, allowance = rf.VirtualCoupling(300.0, 1.0, max_force=0.05), 1e-4
     assert stroke(beam, coupling, force_slew=slew)["energy_j"].max() > 10.0 * allowance
     for rate in (1000.0, 4000.0):
@@ -282,7 +282,7 @@ def knocking(slew):
 
 
 def test_without_a_slew_rate_forces_follow_at_once_and_a_slow_one_gives_energy():
-    """Why there is none unless one is asked for: what is late pushes a hand that is leaving."""
+    """Slew rates are off by default: a delayed force pushes a hand that is leaving."""
     free = knocking(None)
     fastest = 1e3 * np.abs(np.diff(free["force"][:, 2])).max()
     assert 100.0 < fastest < 2000.0  # N/s; of the order of the stiffness times the speed
@@ -295,8 +295,8 @@ def test_without_a_slew_rate_forces_follow_at_once_and_a_slow_one_gives_energy()
     assert slow["energy_j"].max() > 0.05
 
 
-def test_forces_that_have_faded_out_stay_out_whatever_the_controller_would_damp():
-    """Too much has been given, and the damper would take it back: not without forces."""
+def test_faded_forces_stay_zero_in_spite_of_the_controller():
+    """The energy exceeds the allowance, but the damper adds no force after the fade-out."""
     # at rest in the wall, then moved by a jerk, and slowly on
     way = [[0.0, 0.0, z] for z in (-0.01, -0.01, -0.007, -0.005)]
     hand = rf.ReplayDevice([0.0, 0.1, 0.101, 0.141], way)
@@ -305,14 +305,14 @@ def test_forces_that_have_faded_out_stay_out_whatever_the_controller_would_damp(
     made = session(wall(1e7), hand, coupling, **options)
     records = made.run(102)
     assert records["energy_j"][-1] > 2e-3
-    # against the motion, and within the limits all the same
+    # against the motion, and still within the limits
     assert records["force"][-1] == pytest.approx([0.0, 0.0, -1.0], rel=1e-9)
     made.enable(False)
     assert not ran(made, 20)["force"].any()
 
 
-def test_what_a_hand_does_while_the_device_is_closed_is_no_work():
-    """Nor motion to go on with: the controller leaves the forces that come then alone."""
+def test_motion_while_the_device_is_closed_is_no_work():
+    """It does not count for later cycles either: the controller does not change their forces."""
     found = {}
     for passivity in (True, False):
         # half a second at one place; while the device is closed the hand goes 5 mm outwards
@@ -330,7 +330,7 @@ def test_what_a_hand_does_while_the_device_is_closed_is_no_work():
     assert found[True]["force"][0, 2] > 0.1
 
 
-def test_the_controller_leaves_alone_what_is_passive(beam):
+def test_the_controller_does_not_change_passive_forces(beam):
     coupling = rf.VirtualCoupling(300.0, 1.0)
     plain = stroke(beam, coupling)
     assert plain["energy_j"].max() < 1e-6
@@ -373,7 +373,7 @@ def work_around(contact):
 
 @pytest.mark.parametrize("sampled", [False, True])
 def test_closed_loops_do_no_work(sampled):
-    """Over points with normals at random, none far from g: along that there is a potential."""
+    """Points have random normals close to the gradient g: forces along g have a potential."""
     body = rf.CapsuleField((-0.01, 0.0, 0.001), (0.01, 0.002, 0.0), 0.02)
     field = rf.DistanceField.from_field(body, 64, expand=1.5) if sampled else body
     x = np.linspace(-0.01, 0.01, 9)

@@ -81,7 +81,7 @@ def left():
     until(lambda: not sessions.threads_named("rf-haptic", "rf-watchdog", "rf-writer"))
     return sorted(os.listdir("/proc/self/fd")), _core.alloc_counters()["live_blocks"]
 
-def told(work):
+def reported(work):
     try:
         work()
     except (rf.ReducedFEMError, RuntimeError) as error:
@@ -126,7 +126,7 @@ def test_a_session_that_cannot_begin_leaves_nothing(refuse, tmp_path):
         ):
             before = left()
             with refused(name, outcome, after, times):
-                print(told(made.start))
+                print(reported(made.start))
             assert left() == before
             assert os.listdir() == [], os.listdir()
             assert made.report().phase in ("ready", "stopped")
@@ -152,7 +152,7 @@ def test_a_session_that_cannot_begin_leaves_nothing(refuse, tmp_path):
     ]
 
 
-def test_what_the_system_does_not_allow_is_said_and_the_rest_runs(refuse, tmp_path):
+def test_a_session_runs_without_privileges_and_reports_them(refuse, tmp_path):
     lines = run(
         refuse,
         """
@@ -222,8 +222,8 @@ def test_a_loop_waits_where_the_clock_of_the_schedule_cannot(refuse, tmp_path):
     )
 
 
-def test_a_cycle_that_does_not_end_is_halted_whatever_the_device(refuse, tmp_path):
-    """A simulated hand takes no force from then on; one that is played has nothing to halt."""
+def test_a_cycle_that_does_not_end_is_halted_for_every_device(refuse, tmp_path):
+    """A simulated hand receives no force afterwards; a replay has nothing to halt."""
     lines = run(
         refuse,
         """
@@ -253,7 +253,7 @@ def test_a_cycle_that_does_not_end_is_halted_whatever_the_device(refuse, tmp_pat
     ]
 
 
-def test_a_bridge_whose_socket_fails_is_told(refuse, tmp_path):
+def test_a_bridge_whose_socket_fails_is_reported(refuse, tmp_path):
     """After each failure the socket is closed; an interrupted call is not a failure."""
     lines = run(
         refuse,
@@ -269,7 +269,7 @@ def test_a_bridge_whose_socket_fails_is_told(refuse, tmp_path):
         ):
             for begin in (made.start, lambda: made.run(1)):
                 with refused(name, outcome):
-                    print(told(begin))
+                    print(reported(begin))
                 assert left() == before, name
         made.close()
 
@@ -281,7 +281,7 @@ def test_a_bridge_whose_socket_fails_is_told(refuse, tmp_path):
                     made.run(1)
             print(device.counts.accepted)
             with refused("recvfrom", errno.ENETDOWN):
-                print(told(lambda: made.run(1)))
+                print(reported(lambda: made.run(1)))
             records = made.records(drain=True)
             assert records.flagged("device_failed")[-1]
             assert not records.array["force"][-1].any()
@@ -291,20 +291,20 @@ def test_a_bridge_whose_socket_fails_is_told(refuse, tmp_path):
         """,
         tmp_path,
     )
-    told = (
+    reported = (
         "DeviceError: cannot listen at 127.0.0.1:0: Too many open files",
         "DeviceError: cannot listen at 127.0.0.1:0: Bad file descriptor",
         "DeviceError: cannot listen at 127.0.0.1:0: No buffer space available",
         "DeviceError: cannot receive packets: Network is down",
     )
-    assert lines[:8] == [line for line in told for _ in range(2)]
+    assert lines[:8] == [line for line in reported for _ in range(2)]
     # the first one, which began the session, and two more
     assert int(lines[8]) >= 3
     assert lines[9].startswith("DeviceError: cycle ")
     assert lines[9].endswith("failed: the socket: Network is down")
 
 
-def test_a_spacemouse_whose_socket_fails_is_told(refuse, tmp_path):
+def test_a_spacemouse_whose_socket_fails_is_reported(refuse, tmp_path):
     lines = run(
         refuse,
         """
@@ -322,7 +322,7 @@ def test_a_spacemouse_whose_socket_fails_is_told(refuse, tmp_path):
                 ("send", -1, 0),  # a byte of four
             ):
                 with refused(name, outcome, after):
-                    print(told(lambda: made.run(1)))
+                    print(reported(lambda: made.run(1)))
                 assert left() == before, name
             made.close()
         with spacemice.daemon(ball, pathlib.Path.cwd()) as (made, connection):
@@ -332,7 +332,7 @@ def test_a_spacemouse_whose_socket_fails_is_told(refuse, tmp_path):
             moved = made.run(10).array["device_position"][:, 0]
             assert (np.diff(moved) > 0.0).all()
             with refused("recv", errno.EIO):
-                print(told(lambda: made.run(1)))
+                print(reported(lambda: made.run(1)))
             assert made.records(drain=True).flagged("device_failed")[-1]
         """,
         tmp_path,
@@ -349,8 +349,8 @@ def test_a_spacemouse_whose_socket_fails_is_told(refuse, tmp_path):
     )
 
 
-def test_a_disk_that_fails_is_told_and_one_that_takes_little_is_not(refuse, tmp_path):
-    """Each record is whole in the file or still available from the session."""
+def test_failing_writes_are_reported_and_short_writes_are_not(refuse, tmp_path):
+    """Each record is complete in the file or still available from the session."""
     lines = run(
         refuse,
         """
@@ -361,7 +361,7 @@ def test_a_disk_that_fails_is_told_and_one_that_takes_little_is_not(refuse, tmp_
                 made.start()
                 until(lambda: library.refused() == times or made._core.status()["file_error"])
                 sessions.after(made, 20)
-                print(told(made.stop))
+                print(reported(made.stop))
             ticks = made.report().ticks
             rest = made.records(drain=True)["tick"]
             written = rf.HapticRecords.load(path)["tick"]
@@ -398,7 +398,7 @@ def test_a_disk_that_fails_is_told_and_one_that_takes_little_is_not(refuse, tmp_
 @LINUX
 @pytest.mark.parametrize("part", ["made", "made and run", "started and recorded"])
 def test_sessions_of_several_parts_run_out_of_memory(bodies, tmp_path, part):
-    """Two contacts, three simulations, a file: each allocation in turn, and nothing stays."""
+    """Two contacts, three simulations, a file: each allocation fails in turn without a leak."""
     model, field, shell = bodies
     contacts = [rf.PenaltyContact(rf.PointTree(shell, model), field, 10.0) for _ in range(2)]
     simulations = [rf.ImplicitNewmark(model, 5e-4) for _ in range(3)]
@@ -443,11 +443,11 @@ def test_devices_run_out_of_memory():
 # ---- forces beyond the numbers -------------------------------------------------------------------
 
 
-def test_forces_that_are_no_numbers_on_their_way_out_stop_the_session(ball):
-    """Scaled for the device they are infinite: none goes out, and nothing after that."""
+def test_output_forces_that_are_not_finite_stop_the_session(ball):
+    """Forces scaled for the device overflow: zero is sent, and nothing after that."""
     hand = rf.ReplayDevice(*held(0.014))
     made = session(ball_of(1e4), hand, workspace=rf.Workspace(force_scale=1.7e308))
-    with pytest.raises(rf.DivergedError, match=r"cycle \d+: the simulation left the finite"):
+    with pytest.raises(rf.DivergedError, match=r"cycle \d+: the simulation diverged"):
         made.run(50)
     records = made.records(drain=True)
     assert records.flagged("broken").nonzero()[0].tolist() == [len(records) - 1]

@@ -19,7 +19,7 @@ from moments import LONG, wait_until
 from places import ROOT
 
 
-def test_a_session_that_is_started_again_goes_on_in_its_file(ball, tmp_path):
+def test_a_restarted_session_continues_its_file(ball, tmp_path):
     path = tmp_path / "session.npy"
     made, last = session(ball, at_rest(), record=path), 0
     for _ in range(3):
@@ -40,7 +40,7 @@ def test_a_session_that_is_started_again_goes_on_in_its_file(ball, tmp_path):
     assert names(tmp_path) == ["session.npy"]
 
 
-def test_a_session_that_ended_by_itself_goes_on_in_its_file(ball, tmp_path):
+def test_a_session_that_ended_by_itself_continues_its_file(ball, tmp_path):
     path = tmp_path / "session.npy"
     made = session(ball, at_rest(), record=path, duration=0.02)
     for _ in range(2):
@@ -50,7 +50,7 @@ def test_a_session_that_ended_by_itself_goes_on_in_its_file(ball, tmp_path):
     assert np.array_equal(ticks_of(path), np.arange(made.report().ticks))
 
 
-def test_a_file_that_was_moved_stays_what_it_is(ball, tmp_path):
+def test_a_moved_file_is_not_overwritten(ball, tmp_path):
     path, moved = tmp_path / "session.npy", tmp_path / "first.npy"
     made = session(ball, at_rest(), record=path)
     made.start()
@@ -65,7 +65,9 @@ def test_a_file_that_was_moved_stays_what_it_is(ball, tmp_path):
     assert np.array_equal(ticks_of(path), np.arange(first, made.report().ticks))
     # another file in its place is neither continued nor replaced
     np.save(path, np.arange(3))
-    with pytest.raises(rf.FileFormatError, match="no longer what this session wrote there; move"):
+    with pytest.raises(
+        rf.FileFormatError, match="no longer the file that this session wrote; move"
+    ):
         made.start()
     assert np.array_equal(np.load(path), np.arange(3))
     assert made.report().phase == "stopped"
@@ -108,7 +110,7 @@ def test_sessions_with_one_path_do_not_write_into_each_other(ball, tmp_path):
 
 
 def test_a_session_that_is_dropped_is_closed(ball, tmp_path):
-    """Its file is whole, its device is free, no thread is left."""
+    """Its file is complete, its device is closed, no thread is left."""
     path, device = tmp_path / "session.npy", at_rest()
     made = session(ball, device, record=path)
     made.start()
@@ -218,7 +220,7 @@ def test_a_start_that_is_interrupted_leaves_nothing_running(ball, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["pwrite", "replace", "fstat", "close"])
-def test_a_stop_that_is_interrupted_is_made_up_for(ball, tmp_path, monkeypatch, name):
+def test_an_interrupted_stop_is_completed_later(ball, tmp_path, monkeypatch, name):
     path = tmp_path / "session.npy"
     made = session(ball, at_rest(), record=path)
     made.start()
@@ -237,7 +239,7 @@ def test_a_stop_that_is_interrupted_is_made_up_for(ball, tmp_path, monkeypatch, 
     assert names(tmp_path) == ["session.npy"]
 
 
-def test_a_close_that_is_interrupted_is_made_up_for_when_the_session_is_dropped(ball, tmp_path):
+def test_an_interrupted_close_is_completed_when_the_session_is_dropped(ball, tmp_path):
     path, device = tmp_path / "session.npy", at_rest()
     made = session(ball, device, record=path)
     made.start()
@@ -259,13 +261,13 @@ def test_a_close_that_is_interrupted_is_made_up_for_when_the_session_is_dropped(
 def test_several_threads_may_stop_a_session(ball, tmp_path):
     path = tmp_path / "session.npy"
     made = session(ball, at_rest(), record=path, ramp=0.005)
-    told = []
+    reported = []
 
     def stop():
         try:
             made.stop()
         except BaseException as error:
-            told.append(error)
+            reported.append(error)
 
     for _ in range(20):
         made.start()
@@ -275,7 +277,7 @@ def test_several_threads_may_stop_a_session(ball, tmp_path):
             thread.start()
         for thread in threads:
             thread.join()
-        assert not told
+        assert not reported
     made.close()
     assert np.array_equal(ticks_of(path), np.arange(made.report().ticks))
 
@@ -297,7 +299,7 @@ def drained(read):
     return thread, found
 
 
-def test_a_file_that_takes_nothing_keeps_no_device_from_being_halted(ball, tmp_path, monkeypatch):
+def test_a_blocked_file_does_not_delay_the_halt_of_a_device(ball, tmp_path, monkeypatch):
     """The watchdog works while the disk does not, and records wait for the disk."""
     monkeypatch.setattr(rf.haptics.session, "_STALL", 1.0)
     monkeypatch.setattr(rf.haptics.session, "_PATIENCE", 0.1)
@@ -335,8 +337,8 @@ def test_a_file_that_takes_nothing_keeps_no_device_from_being_halted(ball, tmp_p
     assert np.array_equal(ticks, np.arange(made.report().ticks))
 
 
-def test_a_file_that_takes_nothing_is_told(ball, tmp_path, monkeypatch):
-    """Stopping waits for it, but not for ever; records are where the message says."""
+def test_a_blocked_file_is_reported(ball, tmp_path, monkeypatch):
+    """Stopping waits for the file for a limited time; the message locates the records."""
     monkeypatch.setattr(rf.haptics.session, "_PATIENCE", 1.0)
     path, real = tmp_path / "session.npy", os.open
     read, write = os.pipe()
@@ -376,8 +378,8 @@ class Detour:
         self._real.start(self._write)
 
 
-def test_a_file_with_gaps_is_told(ball, tmp_path):
-    """Cycles that found no room, since the disk took none, are counted: no others are missing."""
+def test_a_file_with_gaps_is_reported(ball, tmp_path):
+    """Cycles without room, while the disk accepted no data, are counted; no others are missing."""
     path = tmp_path / "session.npy"
     made = session(ball, at_rest(), record=path, keep_records=64)
     read, write = os.pipe()
@@ -435,7 +437,7 @@ def test_records_are_drawn(ball, tmp_path):
     records[:1].plot()
 
 
-def test_pictures_without_matplotlib_are_told(ball, monkeypatch):
+def test_pictures_without_matplotlib_are_refused(ball, monkeypatch):
     made = session(ball, at_rest())
     records = made.run(3)
     made.close()

@@ -99,7 +99,7 @@ BEING_MADE = "^`run` makes cycles of the session, in another thread or around th
 IS_CLOSED = "^the session is closed: make another one$"
 NOT_STARTED = "^the session was not started: use it in a with block, or call start$"
 NO_CYCLE = "^no cycle has ended yet: start or run the session first$"
-HAS_FAILED = "^the session has failed: cycle 0: the simulation left the finite numbers"
+HAS_FAILED = "^the session has failed: cycle 0: the simulation diverged, its values are not finite"
 IN_A_FORK = "^the session belongs to the process that made it$"
 
 
@@ -155,7 +155,7 @@ def test_every_method_in_every_phase(ball, phase):
 
 
 def test_every_method_in_a_fork():
-    """A child can read the state at the fork; all else is refused at once."""
+    """A child can read the state at the fork; all other calls are refused at once."""
     methods = ", ".join(map(repr, METHODS))
     done = run_script(
         f"""
@@ -192,7 +192,7 @@ def test_the_table_has_every_public_method():
     assert public - set(METHODS) == {"contacts", "dt", "rate"}
 
 
-def test_couplings_that_are_refused_stay_what_they_were(ball):
+def test_refused_couplings_leave_the_old_one(ball):
     made = closed(ball)
     before = made.coupling
     with pytest.raises(rf.InputError, match="closed"):
@@ -217,7 +217,7 @@ def test_forces_may_fade_for_longer_than_a_cycle_may_hang(ball, monkeypatch):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at threads in /proc")
 def test_handlers_of_signals_run_elsewhere(ball, tmp_path):
-    """A profiler's timer, say, holds up no cycle; faults are reported as everywhere."""
+    """A profiler's timer, for example, delays no cycle; faults are reported as everywhere."""
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, [])
     made = session(ball, at_rest(), record=tmp_path / "session.npy")
     made.start()
@@ -237,7 +237,7 @@ def test_handlers_of_signals_run_elsewhere(ball, tmp_path):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at threads in /proc")
-def test_a_fork_while_another_thread_stops_the_session_waits_for_nobody():
+def test_a_fork_does_not_wait_for_a_thread_that_stops_the_session():
     """The thread that holds the session's lock does not exist in the child, to release it."""
     done = run_script(
         f"""
@@ -291,12 +291,12 @@ def test_cycles_are_counted_in_time_too(ball):
     made.close()
 
 
-def test_progress_is_told_and_may_end_it(ball):
+def test_progress_is_reported_and_may_end_it(ball):
     made = session(ball, at_rest())
-    told = []
-    made.run(1000, progress=lambda done, total: told.append((done, total)))
-    assert told[-1] == (1000, 1000)
-    assert told == sorted(set(told))
+    reported = []
+    made.run(1000, progress=lambda done, total: reported.append((done, total)))
+    assert reported[-1] == (1000, 1000)
+    assert reported == sorted(set(reported))
 
     def enough(done, total):
         raise StopIteration
@@ -334,7 +334,7 @@ def in_another_thread(function, *arguments):
     return found[0]
 
 
-def test_cycles_made_here_are_nobody_elses(ball, tmp_path):
+def test_calls_of_other_threads_during_run_are_answered_or_refused(ball, tmp_path):
     """Calls of another thread while `run` makes cycles are answered or refused."""
     made = running(ball)
     made.stop()
@@ -389,7 +389,7 @@ def test_another_thread_ends_a_run(ball, tmp_path, end, message):
 
 
 def test_one_thread_at_a_time_takes_records_out(ball):
-    """Between taking them from the ring and keeping them no other one may come."""
+    """No other thread may come between taking records from the ring and storing them."""
     made = running(ball)
     after(made, 100)
     made.stop()

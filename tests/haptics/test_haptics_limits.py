@@ -128,8 +128,8 @@ def test_limits_against_a_plain_version(library, rng, ramp, silence, slew):
     assert seen & wanted == wanted
 
 
-def test_silence_and_pauses_take_the_force_at_once_whatever_the_slew_rate(library):
-    """The device may have gone; what comes back is slewed again, from zero."""
+def test_silence_and_pauses_remove_the_force_at_once_at_any_slew_rate(library):
+    """The device may be gone; a returning force is slewed again, from zero."""
     limits = SafetySettings(math.inf, math.inf, 100.0, 1.0, 0.0, 0.01)
     for quiet, paused in ((0.02, False), (0.0, True)):
         state = SafetyState(wrench_of(np.ones(6)), 1.0, quiet, 0, True)
@@ -160,7 +160,7 @@ def test_silence_begins_when_it_is_longer_than_allowed(library, enabled):
     assert found == [(0, 1.0 if enabled else 0.875), (SILENT, 0.0)]
 
 
-def test_the_last_look_clamps(library):
+def test_the_last_check_clamps(library):
     """A damper of the passivity controller may have added to what was limited."""
     limits = SafetySettings(2.0, 0.5, 1.0, 1.0, 1.0, 1.0)
     for force, torque, clamped in (
@@ -177,8 +177,8 @@ def test_the_last_look_clamps(library):
         assert (state.enabled, state.ramp) == (True, 0.5)
 
 
-def test_a_damper_goes_out_no_larger_than_allowed():
-    """A hand that is thrown out of a wall, and then slower: the damper would give 2 N."""
+def test_a_damping_force_is_clamped_to_the_limit():
+    """A hand is thrown out of a wall, then slower: without the clamp the damper would give 2 N."""
     most = 0.5
     z = np.concatenate([np.full(100, 0.014), 0.024 + 1e-4 * np.arange(100)])
     places = np.stack([np.zeros(200), np.zeros(200), z], axis=-1)
@@ -197,8 +197,8 @@ def test_a_damper_goes_out_no_larger_than_allowed():
 
 
 @pytest.mark.parametrize("largest", [1.7e308])
-def test_forces_between_which_no_step_is_finite_are_none(library, largest):
-    """From one end of the numbers to the other: what is slewed would not be a number."""
+def test_forces_whose_difference_overflows_become_zero(library, largest):
+    """The difference of forces at both ends of the range overflows."""
     settings = SafetySettings(math.inf, math.inf, 100.0, 100.0, 0.0, 1.0)
     state = SafetyState(Wrench((-largest, 0.0, 0.0)), 1.0, 0.0, 0, True)
     wrench = Wrench((largest, 1.0, 0.0))
@@ -210,8 +210,8 @@ def test_forces_between_which_no_step_is_finite_are_none(library, largest):
 
 @pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan])
 @pytest.mark.parametrize("stage", ["first", "last"])
-def test_forces_that_are_no_numbers_are_none(library, stage, value):
-    """The coupling may give them or the passivity controller: no force, now and after it."""
+def test_forces_that_are_not_finite_become_zero(library, stage, value):
+    """NaN from the coupling or the passivity controller: zero force from this cycle on."""
     settings = endless(silence=1.0)
     for k in range(6):
         values = np.zeros(6)
@@ -291,7 +291,7 @@ class PlainPassivity:
 @pytest.mark.parametrize("allowance", [0.0, 2e-3, 1.0])
 @pytest.mark.parametrize("rates", [math.inf, 300.0])
 def test_passivity_against_a_plain_version(library, rng, allowance, rates):
-    """A hand that goes to and fro, and turns, while it is pushed about."""
+    """A hand that oscillates and turns while forces push it."""
     settings = Settings(True, allowance, 3.0, 0.01)
     slews = SafetySettings(math.inf, math.inf, rates, 0.02 * rates, 0.0, math.inf)
     state, plain = State(), PlainPassivity(settings, slews)
@@ -317,8 +317,8 @@ def test_passivity_against_a_plain_version(library, rng, allowance, rates):
 
 
 @pytest.mark.parametrize("turning", [False, True])
-def test_half_of_the_allowance_is_given_at_constant_speed(library, turning):
-    """The other half is for what a hand does instead: E = A / 2 (1 - (1 - dt / 20 ms)^n)."""
+def test_constant_speed_gains_half_of_the_allowance(library, turning):
+    """The other half is kept for changes of motion: E = A / 2 (1 - (1 - dt / 20 ms)^n)."""
     allowance, speed = 0.02, 0.5
     settings, state = Settings(True, allowance, 0.0, 0.0), State()
     k = 3 if turning else 0
@@ -334,8 +334,8 @@ def test_half_of_the_allowance_is_given_at_constant_speed(library, turning):
 
 @pytest.mark.parametrize("share", [1.0, 0.25])
 @pytest.mark.parametrize("strong", [False, True])
-def test_dampers_take_back_what_is_beyond_half_of_the_allowance(library, share, strong):
-    """By force, and what is left of it by torque, each up to its largest damping."""
+def test_dampers_dissipate_energy_beyond_half_of_the_allowance(library, share, strong):
+    """First by force, the rest by torque, each up to its largest damping."""
     velocity, spin, over = np.array([0.3, -0.1, 0.2]), np.array([2.0, 1.0, -3.0]), 1e-4
     settings = Settings(True, 0.02, *((1e3, 10.0) if strong else (0.1, 1e-4)))
     pose = Pose(tuple(DT * velocity), tuple(turned(DT * spin)))
@@ -355,8 +355,8 @@ def test_dampers_take_back_what_is_beyond_half_of_the_allowance(library, share, 
 
 
 @pytest.mark.parametrize("slew", [math.inf, 30.0])
-def test_what_was_left_out_comes_back_slowly(library, slew):
-    """Within 300 ms, or no faster than the slew rate: 10 N of which nothing goes out at first."""
+def test_omitted_forces_return_slowly(library, slew):
+    """Within 300 ms, or no faster than the slew rate: 10 N, of which none is sent at first."""
     rates = SafetySettings(math.inf, math.inf, slew, math.inf, 0.0, math.inf)
     settings = Settings(True, 1.0, 0.0, 0.0)
     place = Pose((0.0,) * 3, UPRIGHT)
@@ -379,7 +379,7 @@ def test_a_damper_of_the_passivity_controller_is_that_of_the_velocity(library, p
     state = State(True, Pose((0.0, 0.0, 0.0), UPRIGHT), Wrench((10.0, 0.0, 0.0)))
     now = Pose((velocity * periods * DT, 0.0, 0.0), UPRIGHT)
     found = stepped(library, settings, state, np.zeros(6), now, elapsed=periods * DT)
-    # what was given in between, by the force that was held: exactly
+    # the energy given in between, by the held force: exact
     assert state.energy == pytest.approx(10.0 * velocity * periods * DT, rel=1e-12)
     assert found[:3] == pytest.approx([-most * velocity, 0.0, 0.0], rel=1e-12)
     assert state.taken == pytest.approx(most * velocity**2 * DT, rel=1e-12)
@@ -392,7 +392,7 @@ def test_a_damper_of_the_passivity_controller_is_that_of_the_velocity(library, p
 def test_poses_of_the_device_in_the_world(library, rng, absolute):
     """A place x is at o + W (x - c) / s; a rotation Q is W Q W^-1 B; a clutch moves o, c and B.
 
-    Quaternions of a driver have few digits: those in the world are of length 1 all the same.
+    Quaternions of a driver have few digits; those in the world have length 1 nevertheless.
     """
     aligned = turned(np.array([0.3, -0.7, 0.5]))
     inverse = aligned * [1, -1, -1, -1]
@@ -406,7 +406,7 @@ def test_poses_of_the_device_in_the_world(library, rng, absolute):
     for cycle in range(40):
         place, rotation = rng.normal(size=3), turned(rng.normal(size=3))
         clutched = 10 <= cycle < 20
-        # released, it goes on from where it stayed
+        # released, it continues from where it stayed
         anew = 10 <= cycle <= 20 or (cycle == 0 and not absolute)
         whole = product(product(aligned, rotation), inverse)
         if anew:

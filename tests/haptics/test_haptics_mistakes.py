@@ -22,7 +22,7 @@ from haptic_sessions import held, session
         ({"force_slew": 0.0}, "force_slew must be positive"),
         ({"duration": 0.0}, "duration must be positive or None"),
         ({"priority": 1000}, "priority must be between 0 and 98"),
-        ({"priority": 99}, "got 99: the thread that watches .* halts .* runs one above it"),
+        ({"priority": 99}, "got 99: the watchdog runs one above it"),
         ({"keep_records": 0}, "keep_records must be between 1"),
         ({"workspace": 2.0}, "workspace must be a Workspace, got float"),
         ({"simulation": []}, "simulation is empty"),

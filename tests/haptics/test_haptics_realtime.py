@@ -233,8 +233,8 @@ for kind in KINDS:
 """
 
 
-def test_the_kernel_sees_no_system_call_in_a_cycle_but_sleep_clock_and_device(interpose):
-    """Of every kind of session, while it touches: the kernel itself would refuse another call."""
+def test_a_cycle_makes_system_calls_for_sleep_clock_and_device_only(interpose):
+    """Every kind of session, in contact: the kernel would refuse any other call."""
     done = subprocess.run(
         [sys.executable, "-c", EVERY_KIND, str(ROOT / "tests/support")],
         capture_output=True, text=True, check=False, env=os.environ | {"LD_PRELOAD": interpose},
@@ -267,7 +267,7 @@ made.close()
 """
 
 
-def test_threads_have_priorities_and_memory_is_locked_where_that_is_allowed(tmp_path):
+def test_threads_have_priorities_and_memory_is_locked_if_allowed(tmp_path):
     """The watchdog is above the loop: it halts one that never sleeps on the only core, too."""
     code = AS_THE_SYSTEM_SEES_IT + "for number in numbers:\n    print(int(number))\n"
     priority, locked, refused, kilobytes, loop, loop_at, watchdog, watchdog_at = run(code, tmp_path)
@@ -278,8 +278,8 @@ def test_threads_have_priorities_and_memory_is_locked_where_that_is_allowed(tmp_
     assert (locked, kilobytes) == (1, 1)
 
 
-def test_what_is_not_allowed_is_said(tmp_path):
-    """Without privileges a session runs all the same, and its report says what it lacks."""
+def test_report_names_missing_privileges(tmp_path):
+    """Without privileges a session still runs, and its report names those that are missing."""
     # none of the limits, and none of the capabilities of a superuser
     refuse = """
 import os, resource

@@ -85,7 +85,7 @@ def test_records_are_taken_by_name_cycle_slice_and_mask(ball):
         records[400]
 
 
-def test_a_session_tells_what_it_is(ball):
+def test_properties_of_a_session(ball):
     hand = rf.SimulatedHand(*descent())
     made = session([ball], hand, rate=500.0)
     assert made.device is hand
@@ -105,7 +105,7 @@ def test_a_session_tells_what_it_is(ball):
 
 
 def test_cycles_made_before_ctrl_c_are_kept(ball):
-    """A signal that comes while cycles are made ends them; what was made is not lost."""
+    """A signal during cycles ends them; completed cycles are not lost."""
     made = session(ball, rf.ReplayDevice(*held(0.014, 1e5)), keep_records=64)
     with interrupted(lambda: made.report().ticks > 64):
         made.run(50_000_000)
@@ -117,7 +117,7 @@ def test_cycles_made_before_ctrl_c_are_kept(ball):
     made.close()
 
 
-def test_a_full_disk_is_told(tmp_path):
+def test_a_full_disk_is_reported(tmp_path):
     """Records written before the disk was full are in the file; the device is free afterwards."""
     done = run_script(
         f"""
@@ -163,7 +163,7 @@ def test_a_full_disk_is_told(tmp_path):
     ]
 
 
-def test_files_that_are_no_records_are_refused(tmp_path):
+def test_files_of_other_kinds_are_refused(tmp_path):
     other = tmp_path / "other.npy"
     np.save(other, np.zeros(3))
     for path, message in (
@@ -174,7 +174,7 @@ def test_files_that_are_no_records_are_refused(tmp_path):
             rf.HapticRecords.load(path)
 
 
-def test_a_file_that_cannot_be_written_is_told_at_the_start(ball, tmp_path):
+def test_a_file_that_cannot_be_written_is_reported_at_the_start(ball, tmp_path):
     made = session(
         ball, rf.ReplayDevice(*held(0.03)), record=tmp_path / "no folder" / "session.npy"
     )
@@ -191,7 +191,7 @@ def test_a_file_that_cannot_be_written_is_told_at_the_start(ball, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_the_report_speaks(ball):
+def test_the_report_has_a_text(ball):
     made = session(ball, rf.SimulatedHand(*descent()))
     made.run(100)
     report = made.report()
@@ -213,11 +213,11 @@ def test_percentiles_are_those_of_the_records(ball):
     made = session(ball, rf.SimulatedHand(*descent()))
     records, report = made.run(2000), made.report()
     for name in ("compute_us", "processor_us", "late_us", "contact_us"):
-        us, told = records[name], getattr(report, name)
+        us, reported = records[name], getattr(report, name)
         for share_name, share in (("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999)):
             exact = np.quantile(us, share, method="inverted_cdf")
-            assert exact * 0.999 <= told[share_name] <= exact * 1.011 + 0.0101
-        assert told["max"] == us.max()
+            assert exact * 0.999 <= reported[share_name] <= exact * 1.011 + 0.0101
+        assert reported["max"] == us.max()
     assert (records["processor_us"] <= records["compute_us"]).all()
     made.close()
 

@@ -27,9 +27,9 @@ REAL, LONG, POINTER = ctypes.c_double, ctypes.c_int64, ctypes.c_void_p
 DT, VELOCITY = 1e-3, 0.1
 COUPLING = rf.DynamicCoupling(500.0, 1.0, mass=0.02, inertia=1e-5)
 SOURCES = (
-    "base/alloc.c", "base/exchange_rt.c", "base/status.c", "haptic/feel_rt.c",
-    "haptic/histogram_rt.c",
-    "haptic/passivity_rt.c", "haptic/safety.c", "haptic/safety_rt.c", "haptic/tick.c",
+    "base/alloc.c", "base/broadcast_rt.c", "base/ring_rt.c", "base/status.c", "haptic/feel_rt.c",
+    "haptic/histogram_rt.c", "haptic/passivity_rt.c", "haptic/safety.c", "haptic/safety_rt.c",
+    "haptic/snapshot.c", "haptic/snapshot_rt.c", "haptic/tick.c",
     "haptic/tick_contact_rt.c", "haptic/tick_input_rt.c", "haptic/tick_motion_rt.c",
     "haptic/tick_output_rt.c", "haptic/tick_rt.c", "linalg/pose.c", "linalg/solve6_rt.c",
     *WORLD, *RENDER,
@@ -40,7 +40,6 @@ SOURCES = (
 def library(tmp_path_factory):
     core = ROOT / "csrc"
     sources = [ROOT / "tests/support/loop_world.c", *(core / name for name in SOURCES)]
-    sources += sorted((core / "coupling").glob("*.c"))
     made = ckernels.build("loop", sources, tmp_path_factory.mktemp("loop"))
     made.world_begin.argtypes = [*[REAL] * 3, ctypes.c_int, REAL, REAL, ctypes.c_int32, REAL, REAL]
     for name in ("run", "called"):
@@ -102,8 +101,8 @@ def test_periods_without_a_cycle_are_counted(world):
     assert records["late_us"][21] == pytest.approx(999.0, abs=1e-6)
 
 
-def test_pauses_of_the_machine_are_told_from_computing(world):
-    """Cycles that take too long: one that works, one that is paused, two that are both."""
+def test_pauses_of_the_machine_are_distinguished_from_computing(world):
+    """Late cycles: one that computes, one that is paused, two that are both."""
     took = np.full((20, 2), 100.0)
     took[[3, 7, 11, 15]] = (1500.0, 1400.0), (1500.0, 200.0), (3000.0, 1001.0), (3000.0, 999.0)
     library = world()
@@ -116,7 +115,7 @@ def test_pauses_of_the_machine_are_told_from_computing(world):
 
 
 def test_a_pause_in_one_contact_takes_no_time_from_the_next(world):
-    """Nor do its forces jump then; what the first one computes does take time from it."""
+    """Their forces do not jump then; computing in the first reduces the time of the second."""
     took = np.full((20, 2, 2), 100.0)
     took[5, 0] = 1500.0, 100.0  # paused
     took[10, 0] = 300.0, 300.0
@@ -130,8 +129,8 @@ def test_a_pause_in_one_contact_takes_no_time_from_the_next(world):
     assert second[5] > 200.0
 
 
-def test_contact_leaves_time_for_what_follows_it(world):
-    """As much as that took lately: here the clock is read after it some times, for 10 us each."""
+def test_contact_leaves_time_for_the_rest_of_the_cycle(world):
+    """As much as the rest took lately: the clock is read after it several times, for 10 us each."""
     library = world(budget=500.0)
     library.world_look(10.0)
     records, _ = run(library, 50, [])
@@ -142,8 +141,8 @@ def test_contact_leaves_time_for_what_follows_it(world):
     assert given == pytest.approx([500.0 - rest[20]] * 30, abs=1e-6)
 
 
-def test_the_hands_velocity_is_that_of_the_time_that_went_by(world):
-    """A dynamic coupling, whose dampers feel it, after a pause: no blow."""
+def test_the_hands_velocity_uses_the_elapsed_time(world):
+    """A dynamic coupling, whose dampers use the velocity, gives no blow after a pause."""
     late = np.zeros(200)
     late[100] = 120e3
     records, skipped = run(world(), 200, late)
@@ -221,7 +220,7 @@ def test_forces_fade_in_from_zero_after_a_pause(world, where, at, length):
     elif where == "while writing":
         library.world_write(len(pauses), pauses.ctypes.data)
     records, skipped = run(library, 300, asleep)
-    # what is written while the machine sleeps cannot be taken back: the next one is zero
+    # a force written while the machine sleeps cannot be taken back: the next one is zero
     felt(records, [k + (where == "while writing") for k in at])
     assert library.world_paused() == len(at)
     assert skipped >= len(at) * (1e3 * length - 1.0)
@@ -230,7 +229,7 @@ def test_forces_fade_in_from_zero_after_a_pause(world, where, at, length):
 
 @pytest.mark.parametrize("ramp", [0.0, 0.01, 0.06])
 def test_forces_without_a_ramp_fade_in_after_a_pause(world, ramp):
-    """At the start they are there as soon as the ramp says."""
+    """At the start they reach their value as soon as the ramp ends."""
     library = world(ramp=ramp)
     library.world_push(PUSH, STALL)
     late = np.zeros(300)
@@ -249,7 +248,7 @@ def test_pauses_are_longer_than_the_stall_limit(world):
 
 
 def test_a_script_has_no_pauses(world):
-    """It makes cycles at any pace: time passes by the schedule, and nothing fades."""
+    """`run` makes cycles at any pace: time follows the schedule, and forces do not fade."""
     library = world(ramp=RAMP)
     library.world_push(PUSH, math.inf)
     late = np.zeros(300)
@@ -270,7 +269,7 @@ def test_forces_fade_in_after_a_pause_of_a_device_that_makes_the_cycles(world):
 
 
 def test_a_pause_ends_forces_that_fade_out(world):
-    """Then the session ends: nothing fades in to fade out again."""
+    """Then the session ends; forces do not fade in only to fade out again."""
     library = world(ramp=RAMP)
     library.world_push(PUSH, STALL)
     late = np.zeros(400)
@@ -301,7 +300,7 @@ def allowed(*command):
     return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
-def test_the_clock_goes_on_while_the_machine_is_suspended(tmp_path):
+def test_the_clock_counts_suspension_of_the_machine(tmp_path):
     """In a process for which the machine has been suspended for a day."""
     ckernels.build("clock", [ROOT / "csrc/base/clock_rt.c"], tmp_path)
     day = ["unshare", "--time", "--boottime", "86400", "--fork"]
@@ -314,8 +313,8 @@ def test_the_clock_goes_on_while_the_machine_is_suspended(tmp_path):
     assert (done.stdout, done.returncode) == ("True True\n", 0), done.stderr
 
 
-def test_the_passivity_controller_damps_by_the_time_that_went_by(world):
-    """In 600 periods without a cycle the force that is held gives more than is allowed."""
+def test_the_passivity_controller_damps_by_the_elapsed_time(world):
+    """In 600 periods without a cycle the held force gives more energy than allowed."""
     damping = 5.0
     library = world()
     library.world_push(PUSH, math.inf)
@@ -334,8 +333,8 @@ def test_the_passivity_controller_damps_by_the_time_that_went_by(world):
 
 
 @pytest.mark.parametrize("where", ["read", "pose", "write"])
-def test_after_a_failure_nothing_goes_out(world, where):
-    """A device whose thread goes on all the same is sent zero, at once and for good."""
+def test_a_failure_sends_zero_force_for_good(world, where):
+    """A device whose thread continues is sent zero, at once and for good."""
     library = world(ramp=RAMP)
     library.world_push(PUSH, STALL)
     library.world_break(*(151 * (where == one) for one in ("read", "pose", "write")))
@@ -355,7 +354,7 @@ def test_after_a_failure_nothing_goes_out(world, where):
 
 
 def test_a_device_that_is_opened_again_finds_the_object_at_rest(world):
-    """Its velocity is none, whatever it was, and so is the hand's until the second sample."""
+    """Its velocity is zero, and so is the hand's until the second sample."""
     library = world()
     intervals = np.full(50, 1000.0)
     out = np.zeros(100, rf.io.record_file.RECORD)
@@ -384,8 +383,8 @@ def test_devices_that_make_the_cycles_are_late_by_the_clock(world):
     assert library.world_skipped() == 3
 
 
-def test_openhaptics_tells_how_late_its_scheduler_is(tmp_path):
-    """One that naps between its calls takes longer than a period each time."""
+def test_openhaptics_reports_the_delay_of_its_scheduler(tmp_path):
+    """A scheduler that sleeps between its calls takes longer than a period each time."""
     library = ckernels.build("mock_hd", [ROOT / "tests/support/mock_hd.c"], tmp_path)
     (REAL * 16).in_dll(library, "mock_transform")[:] = np.eye(4).ravel().tolist()
     plane = rf.Pointshell([[0.0, 0.0, 0.0]], [[0.0, 0.0, -1.0]])

@@ -1,7 +1,7 @@
 """Memory that runs out: reported as MemoryError, nothing lost, objects usable after it.
 
-The C library allocates through one door (csrc/base/alloc.h), which can be told to
-let its k-th call and all later ones fail. Each operation below is run with k = 0,
+The C library allocates through one function (csrc/base/alloc.h), in which a test can
+make the k-th call and all later ones fail. Each operation below is run with k = 0,
 1, 2, ... until it succeeds; every failure must be a MemoryError and must leave as
 many live blocks as there were before.
 
@@ -384,7 +384,7 @@ def test_every_allocation_of_cholmod_may_fail(name, world, suitesparse_fail_from
     check_live_blocks(before)
 
 
-def test_too_large_factors_say_how_large_and_what_to_do(world, suitesparse_fail_from):
+def test_too_large_factors_report_their_size_and_advice(world, suitesparse_fail_from):
     operation = OPERATIONS["modes by iteration"]
     for k in range(1000):
         suitesparse_fail_from(k)
@@ -426,7 +426,7 @@ def test_factors_are_counted():
 
 
 @pytest.mark.parametrize("system", ["solid", "reduced"])
-def test_a_simulation_that_ran_out_of_memory_goes_on(system, world):
+def test_a_simulation_continues_after_running_out_of_memory(system, world):
     """A step that fails leaves the state of before; the steps after it are the same bits."""
     system = getattr(world, system)
     force = world.force if system is world.solid else world.reduced.project(world.force)
@@ -453,7 +453,7 @@ def test_a_simulation_that_ran_out_of_memory_goes_on(system, world):
     np.testing.assert_array_equal(disturbed.state.q, plain.state.q)
 
 
-def test_the_instrument_sees_what_is_kept(world):
+def test_the_instrument_detects_leaks(world):
     before = live_blocks()
     kept = rf.Mesh(world.nodes, world.elements)
     assert live_blocks() > before
@@ -471,7 +471,7 @@ def in_a_cycle(thing: object) -> list[object]:
     return cycle
 
 
-def test_garbage_of_before_is_no_loss(world):
+def test_earlier_garbage_is_not_counted_as_a_leak(world):
     """Collected in the middle: Python chooses when."""
     gc.disable()
     try:
@@ -490,7 +490,7 @@ def test_garbage_of_before_is_no_loss(world):
     assert live_blocks() < held
 
 
-def test_garbage_of_the_work_is_no_loss_but_what_is_kept(world):
+def test_garbage_of_the_work_is_not_counted_as_a_leak(world):
     kept: list[object] = []
 
     def mesh() -> rf.Mesh:
@@ -502,7 +502,7 @@ def test_garbage_of_the_work_is_no_loss_but_what_is_kept(world):
 
 
 def heap_bytes() -> int:
-    """Return the bytes the C heap of the process holds, whoever asked for them."""
+    """Return the bytes in use in the C heap of the process, by any library."""
     libc = ctypes.CDLL(None)
     try:
         mallinfo2 = libc.mallinfo2
@@ -526,13 +526,13 @@ def test_failures_leave_the_heap_as_it_was(name, world):
         before = heap_bytes()
         sweep(operation, world)
         growth.append(heap_bytes() - before)
-    # what is lost is lost in every sweep, and a factor or a work array is larger than
+    # a leak recurs in every sweep, and a factor or a work array is larger than
     # this; the heap's own short lists of free blocks count as in use, and vary
     assert min(growth) < 1024, f"the heap grows by {growth} bytes per sweep"
 
 
 @pytest.mark.skipif("RF_SANITIZED" in os.environ, reason="the sanitizer brings a heap of its own")
-def test_the_heap_is_seen_to_grow():
+def test_growth_of_the_heap_is_detected():
     libc = ctypes.CDLL(None)
     libc.malloc.restype = ctypes.c_void_p
     before = heap_bytes()
@@ -541,6 +541,6 @@ def test_the_heap_is_seen_to_grow():
     libc.free(block)
 
 
-def test_failing_ks_grow():
+def test_failing_allocation_indices_grow():
     ks = list(itertools.islice(failing_ks(), 200))
     assert ks == sorted(set(ks))

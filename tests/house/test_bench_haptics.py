@@ -34,7 +34,7 @@ def test_rows_of_a_scene(monkeypatch):
     assert rows[3].verdict == "ok"
 
 
-def test_directions_resist_nothing_where_that_is_timed():
+def test_free_directions_resist_nothing_in_their_benchmark():
     (row,) = bench.degenerate_rows(0.5)
     assert row.mark == 5.0
     assert row.value > 0.0

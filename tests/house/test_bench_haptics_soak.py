@@ -37,7 +37,7 @@ def test_all_cycles_are_recorded_and_watched(seen):
     assert seen.grown(seen.files) <= 0
 
 
-def test_the_numbers_are_told(seen):
+def test_the_numbers_are_printed(seen):
     text = "\n".join(seen.lines())
     assert f"{seen.report.ticks} cycles at 1000 Hz: {seen.report.over} longer" in text
     longest = f"{seen.records['compute_us'].max():.1f}"
@@ -56,7 +56,7 @@ def test_every_fault_is_found(seen):
     }  # fmt: skip
     right = dataclasses.replace(seen, report=report, **rest)
     assert right.faults() == []
-    # what comes while it gets warm is no drift
+    # long cycles of the warm-up are no drift
     early = [2_000_000 if at < 5.0 else 10_000_000 for at in t]
     assert dataclasses.replace(right, resident=early).faults() == []
     for change, fault in (
@@ -78,7 +78,7 @@ def test_every_fault_is_found(seen):
 
 
 @pytest.mark.parametrize("seconds", [4.0, 10.0, 35.0])
-def test_the_hand_goes_to_and_fro(seconds):
+def test_the_hand_moves_forwards_and_backwards(seconds):
     keys = [(0, 0, 0, 0, 0, 0), (0.1, 0, 0.2, 0.3, 0, 0), (0.1, 0.1, 0, 0, 0, 0)]
     t, position, quaternion = shapes.through(keys, 10.0)
     with soak.to_and_fro(seconds):

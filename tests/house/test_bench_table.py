@@ -46,7 +46,7 @@ def test_verdict(mark, ratio_mark, verdict):
     assert row.verdict == verdict
 
 
-def test_what_is_no_number_is_over():
+def test_values_that_are_not_finite_exceed_the_limit():
     assert Row("a step", float("nan"), "us", 1.0, ratio=1.0, over="dsymv").verdict == "OVER"
 
 
@@ -69,7 +69,7 @@ def test_show_is_one_table():
     assert lines[1].startswith("-- one ---")
     assert lines[2].split() == "short 1.5 us 2 0.5 dsymv ok 90 +30 a note".split()
     assert lines[4].split() == "a longer name 1234 ms 2 x 800 +750".split()
-    # memory of the same process is told once
+    # memory of the same process is shown once
     assert lines[5].split() == "the next 0.001 s 2 x".split()
     # columns begin, or end, at one place
     assert lines[2].index("dsymv") == lines[0].index("to  ")
@@ -83,7 +83,7 @@ def test_a_row_keeps_memory_of_its_own():
 
 
 def test_peak_of_some_work():
-    """An array that is filled and dropped shows in the peak, not in what was before."""
+    """An array that is filled and freed shows in the peak, not in the memory before."""
 
     def work() -> float:
         # pages of its own: the heap may still hold as many that were in use before
@@ -94,11 +94,11 @@ def test_peak_of_some_work():
             del array
         return total
 
-    gc.collect()  # what goes meanwhile would be missing in the peak
+    gc.collect()  # objects freed meanwhile would be missing in the peak
     result, seconds, memory = child.measured(work)
     assert result == 100 * MB / 8
     assert seconds > 0.0
-    # where the peak cannot be reset it is that of the process so far, which is not less
+    # without a reset the peak is that of the process so far, which is not less
     assert memory.peak - memory.before > 95 * MB
     assert child.peak() >= child.resident()
 
@@ -144,7 +144,7 @@ def test_every_benchmark_is_in_the_table():
         assert all(callable(entry) for entry in entries.values())
 
 
-def test_one_that_fails_does_not_take_the_others_along(tmp_path, monkeypatch, capfd):
+def test_a_failing_benchmark_does_not_stop_the_others(tmp_path, monkeypatch, capfd):
     (tmp_path / "bench_fake.py").write_text(FAKE)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(run, "NAMES", ("fake",))

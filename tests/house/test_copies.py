@@ -94,7 +94,7 @@ def test_states_are_checked(world, change, message):
 
 
 @pytest.mark.parametrize("way", [name for name in CLONES if name != "clone"])
-def test_everything_else_is_copied_or_refused(world, way):
+def test_all_other_types_are_copied_or_refused(world, way):
     skin = rf.Skin(world.reduced, world.surface)
     q = [0.01, 0.02, -0.01]
     again = CLONES[way](skin)
@@ -118,7 +118,7 @@ def test_everything_else_is_copied_or_refused(world, way):
     more = CLONES[way](recording)
     more.add([[0.0, 0, 1]], [4])
     assert (len(recording), len(more)) == (1, 2)
-    # whatever else is public
+    # all other public types
     named = [one for one in vars(world).values() if type(one).__module__.startswith("reducedfem.")]
     for one in [*named, material(world), skin.embedding, world.solid.mass(), rf.Workspace()]:
         if one not in (world.session, world.hand):

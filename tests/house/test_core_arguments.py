@@ -48,7 +48,7 @@ def solid() -> rf.Solid:
         (np.zeros(3, "datetime64[s]"), r"numpy\.ndarray of dtype datetime64\[s\]"),
     ],
 )
-def test_what_is_no_array_of_numbers_is_named(values, passed):
+def test_messages_name_arguments_that_are_not_arrays(values, passed):
     wanted = f"^nodes must be an array of real numbers, got {passed}$"
     with pytest.raises(rf.InputTypeError, match=wanted):
         _core.Mesh(values, ELEMENTS)
@@ -119,7 +119,7 @@ class Meanwhile:
         return self.array
 
 
-def test_what_was_checked_does_not_change_any_more():
+def test_checked_arguments_do_not_change_afterwards():
     for seal in (False, True):
         nodes = NODES.copy()
         passed = nodes[:]
@@ -308,7 +308,7 @@ def kept_by(thing: object) -> list[object]:
     return [x for one in kept for x in (one if isinstance(one, tuple) else (one,))]
 
 
-def test_objects_keep_what_they_borrow_and_let_it_go(solid):
+def test_objects_keep_borrowed_arrays_and_release_them(solid):
     up = np.tile([0.0, 0.0, 1.0], (4, 1))
     tree = _core.PointTree(VERTICES, up, np.zeros(4, int), None, None, None, 1)
     voxmap = _core.voxmap_build(VERTICES, TRIANGLES, 4, 1.2, None, 1)
@@ -355,7 +355,7 @@ def test_kernels_are_checked(solid, simd):
     for make in (
         lambda: _core.Field((BALL,), 0.0, simd),
         lambda: _core.PointTree(VERTICES, SHELL_UP, np.zeros(4, int), None, None, None, 1, simd),
-        lambda: _core.Solid(solid.mesh._core, [[1.0, 1, 1]], [0, 0], [], 2, simd),
+        lambda: _core.Solid(solid.mesh._core, [("StVK", [1.0, 1], 1.0)], [0, 0], [], 2, simd),
         lambda: _core.Damping(1, np.ones(3), simd),
     ):
         with pytest.raises(rf.InputError, match=f"^simd must be between 0 and 3, got {simd}$"):

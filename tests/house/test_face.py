@@ -55,7 +55,7 @@ def test_provenance_is_plain_data():
         rf.Basis(np.ones((1, 4, 3)), [1.0], [1.0], {"x": endless})
 
 
-def test_what_a_provenance_cannot_hold():
+def test_a_provenance_refuses_unsupported_values():
     def basis(**provenance):
         return rf.Basis(np.ones((1, 4, 3)), [1.0], [1.0], provenance)
 
@@ -65,7 +65,7 @@ def test_what_a_provenance_cannot_hold():
     for names in ({1: 2}, {"1": 2, 1: 3}, {(1, 2): 3}):
         with pytest.raises(rf.InputTypeError, match=r"names .* must be texts, found [1(]"):
             basis(x=names)
-    # Python has no number for it
+    # Python has no type for a long double
     with pytest.raises(rf.InputTypeError, match="numbers, .* found longdouble"):
         basis(x=np.longdouble(1))
     with pytest.raises(rf.InputTypeError, match=r"provenance\['method'\] must be a text, got int"):
@@ -103,7 +103,7 @@ def test_numbers_far_out_of_range(beam):
             work()
 
 
-def test_arrays_of_the_caller_stay_the_callers():
+def test_arrays_of_the_caller_are_copied():
     shapes, numbers = np.ones((2, 4, 3)), np.array([2.0, 1.0])
     basis, modes = rf.Basis(shapes, numbers, numbers), rf.Modes(numbers, numbers, shapes)
     assert shapes.flags.writeable
@@ -164,8 +164,8 @@ def test_copies_and_pickles(beam):
     assert pickle.loads(pickle.dumps(sim.report)) == sim.report
 
 
-def test_objects_are_no_arrays(beam):
-    """An object where an array belongs: the message says what of it is one."""
+def test_objects_are_not_arrays(beam):
+    """An object in place of an array: the message names its attribute that is an array."""
     n = beam.mesh.n_nodes
     modes, basis = beam.linear_modes(2), rf.modal_derivative_basis(beam, 2, 2)
     model = rf.reduce(beam, basis)
@@ -234,7 +234,7 @@ def test_messages_name_the_argument(beam):
 
 
 def test_progress_is_given_by_name(beam):
-    """By position it could be taken for something else."""
+    """A positional argument could be mistaken for another."""
     basis = rf.modal_derivative_basis(beam, 2, 2)
     for work in (
         lambda: beam.linear_modes(2, False),
@@ -295,7 +295,7 @@ def test_an_empty_path_is_not_the_present_folder(beam):
 
 @pytest.mark.parametrize("name", ["a\0b", "a\ud800b", "x" * 5000])
 @pytest.mark.parametrize("suffix", ["", ".obj", ".veg", ".vtk", ".safetensors"])
-def test_paths_that_no_file_can_have(beam, name, suffix):
+def test_impossible_paths_are_refused(beam, name, suffix):
     model = rf.reduce(beam, rf.modal_derivative_basis(beam, 1))
     for work in (
         rf.load,

@@ -39,7 +39,7 @@ def imported(code: str) -> set[str]:
     return found - set(sys.stdlib_module_names) - {"reducedfem"}
 
 
-def test_the_notebook_extra_has_what_notebooks_import():
+def test_the_notebook_extra_has_all_imports_of_notebooks():
     given = requirements("dependencies") | requirements("notebook")
     needed = set()
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
@@ -51,7 +51,7 @@ def test_the_notebook_extra_has_what_notebooks_import():
 
 
 @pytest.mark.slow
-def test_the_package_imports_what_it_depends_on():
+def test_the_package_imports_all_its_dependencies():
     """Modules imported inside of functions belong to an extra, or to a format of meshio."""
     given = requirements("dependencies") | requirements("plot") | {"scipy", "ipywidgets"}
     for path in (ROOT / "python" / "reducedfem").rglob("*.py"):

@@ -30,7 +30,7 @@ PICTURES = {
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 
-def test_there_are_notebooks():
+def test_the_list_of_notebooks_is_not_empty():
     assert {path.stem for path in NOTEBOOKS} == set(PICTURES)
 
 
@@ -55,7 +55,7 @@ def test_committed_without_outputs(path):
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_runs(path, tmp_path, monkeypatch):
     """Executed by this interpreter; warnings are errors where the package's code runs."""
-    # a kernel of this interpreter, whatever is installed for the user
+    # a kernel of this interpreter, instead of those installed for the user
     spec = tmp_path / "kernels" / "here"
     spec.mkdir(parents=True)
     (spec / "kernel.json").write_text(
@@ -73,7 +73,7 @@ def test_runs(path, tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(p for p in paths if p))
 
     notebook = nbformat.read(path, as_version=4)
-    # sessions go on where the machine has something else to do for a while
+    # a busy machine must not end sessions
     code = "import reducedfem\nreducedfem.haptics.session._STALL = 5.0"
     patient = nbformat.v4.new_code_cell(code)
     notebook.cells.insert(0, patient)

@@ -90,8 +90,8 @@ def sections(thing) -> set[str]:
 
 
 @pytest.mark.parametrize("name", rf.__all__)
-def test_public_callables_say_what_goes_in_and_out_and_wrong(name):
-    """Functions and methods: Parameters, Returns, Raises; classes: what they are made of."""
+def test_public_callables_document_parameters_results_and_errors(name):
+    """Functions and methods: Parameters, Returns, Raises; classes: their parameters."""
     thing = getattr(rf, name)
     things = [(name, thing)] if inspect.isfunction(thing) else []
     if inspect.isclass(thing):
@@ -243,7 +243,7 @@ def test_the_overview_names_the_modules_that_are_imported_by_themselves():
 
 
 @pytest.mark.parametrize("name", errors.__all__)
-def test_errors_fit_the_house_and_a_built_in(name):
+def test_errors_derive_from_the_package_error_and_a_built_in(name):
     error = getattr(errors, name)
     assert getattr(rf, name) is error
     if issubclass(error, Warning):
@@ -261,7 +261,7 @@ def test_errors_fit_the_house_and_a_built_in(name):
 
 
 @pytest.mark.slow
-def test_wheel_holds_what_it_must(tmp_path):
+def test_wheel_has_the_required_files(tmp_path):
     done = subprocess.run(
         [sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel", "--quiet",
          "--no-build-isolation", "--no-deps", "--no-index", "--wheel-dir", str(tmp_path), "."],
@@ -289,7 +289,7 @@ def test_wheel_holds_what_it_must(tmp_path):
     ("wrong", "right"),
     [("voxelise", "voxelize"), ("pointtree", "PointTree"), ("ImplictNewmark", "ImplicitNewmark")],
 )
-def test_a_misspelt_name_is_told_once(wrong, right):
+def test_a_misspelt_name_is_reported_once(wrong, right):
     with pytest.raises(AttributeError, match=f"no attribute '{wrong}'; did you mean '{right}'"):
         getattr(rf, wrong)
     done = fresh(f"import reducedfem as rf; rf.{wrong}")
@@ -299,8 +299,8 @@ def test_a_misspelt_name_is_told_once(wrong, right):
         rf.nothing_of_the_kind  # noqa: B018
 
 
-def test_a_misspelt_choice_is_told():
-    """Wherever texts are chosen from: by one function."""
+def test_a_misspelt_choice_is_reported():
+    """One function reports it for all arguments that choose from a list of texts."""
     mesh = rf.Mesh(*box_hexes(1, 1, 1))
     with pytest.raises(rf.InputError, match=r"by must be .*, got 'Nodes'; did you mean 'node'\?$"):
         mesh.n_components("Nodes")

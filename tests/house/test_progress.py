@@ -42,7 +42,7 @@ def test_a_bar_appears_after_two_seconds(monkeypatch, clock):
     assert "10/10" in terminal.getvalue()
 
 
-def test_work_that_is_done_by_then_shows_none(monkeypatch, clock):
+def test_short_work_shows_no_bar(monkeypatch, clock):
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     with callback(None, "short work") as tell:
@@ -85,7 +85,7 @@ def test_no_terminal_no_bar(monkeypatch):
 
 
 def test_public_functions_take_the_default():
-    """All but those that step, which are called more often than anything takes seconds."""
+    """All functions except those that step, which are called too often to show a bar."""
     steppers = ("step", "run", "record_snapshots", "step_free_bodies")
     found = []
     for name in rf.__all__:

@@ -66,7 +66,7 @@ def build_flags(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_clang_gets_the_instruction_sets_as_options(monkeypatch):
-    """It passes over the pragma that tells them to gcc."""
+    """Clang ignores the pragma that gives them to gcc."""
     if platform.machine() not in ("x86_64", "AMD64"):
         pytest.skip("the instruction sets are those of x86-64")
     monkeypatch.setattr("setuptools.setup", lambda **kwargs: None)
@@ -118,7 +118,7 @@ def test_real_time_code_calls_real_time_code_only(source, tmp_path, monkeypatch)
 
 
 def test_calls_of_sockets_do_not_wait():
-    """Each says so itself, whatever the socket is set to."""
+    """Each passes MSG_DONTWAIT itself, for any setting of the socket."""
     calls = []
     for name in ("device/udp_rt.c", "device/spacemouse_rt.c"):
         text = (ROOT / "csrc" / name).read_text()
@@ -143,7 +143,7 @@ def escaping(text: str) -> list[str]:
     return wrong
 
 
-def test_tables_of_real_time_functions_hold_no_others():
+def test_tables_of_real_time_functions_contain_no_others():
     """Calls through pointers do not show in the objects: names ending in _rt stand for the files.
 
     Functions with such a name in a table are defined in a source that is checked above.
@@ -158,7 +158,7 @@ def test_tables_of_real_time_functions_hold_no_others():
     assert set(tables) <= set(RT_SOURCES)
 
 
-def test_functions_that_escape_are_seen():
+def test_forbidden_calls_are_found():
     law = "const rf_law_rt rf_soft_law_rt = {.respond = %s, .suit = suit_rt};"
     assert escaping(law % "respond_rt") == []
     assert escaping(law % "NULL") == []
@@ -204,6 +204,6 @@ def test_the_check_lets_arithmetic_pass(tmp_path):
 def test_flags_are_those_of_the_build(monkeypatch):
     flags = build_flags(monkeypatch)
     assert "-std=c11" in flags
-    # what is shipped must run on every processor of the architecture
+    # the shipped library must run on every processor of the architecture
     assert not any(flag.startswith(("-march", "-mtune", "-mavx", "-mfma")) for flag in flags)
     assert "-ffast-math" not in flags  # would remove the checks for NaN

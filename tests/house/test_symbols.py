@@ -15,12 +15,13 @@ from places import ROOT
 CSRC = ROOT / "csrc"
 
 NOUNS = {
-    "base": "alloc arena clock disjoint exchange fail free processor redzone ring run",
+    "base": "alloc arena broadcast clock disjoint fail free processor redzone ring run",
     "linalg": "blas canonical cholesky cluster csc curve deflate dense eigen front fronts lapack "
     "mat3 orient orient2 orient3 pose process quat same simd solve6 tall vec3 "
     # vectors of the instruction sets, and sums over arrays
     "all4 any4 dot fold4 least least4 load load4 most4 norm pieces splat store store4 sum sums4 "
     "transpose4",
+    "material": "law",
     "device": "device force_dimension frame hand library openhaptics replay spacemouse trajectory "
     "udp",
     "mesh": "boundary box bvh closest crossings cube cut edge edges element embedding face hex "
@@ -40,7 +41,7 @@ NOUNS = {
     "render": "coupling depth_limit dynamic limit moved travel workspace",
     "body": "body",
     "world": "coupled driven pair solver world",
-    "haptic": "cycle feel histogram loop passivity safety session stage stillness tick",
+    "haptic": "cycle feel histogram loop passivity safety session snapshot stage stillness tick",
 }
 # a declaration at the beginning of a line, also of an inline function
 DECLARED = re.compile(

@@ -44,7 +44,7 @@ WRONG = {
     "datetime": np.datetime64("2020-01-01"),
     "structured": np.zeros(2, dtype=[("a", "f8")]),
 }
-# what else a message may name: an argument that does not fit this one, or that is made of it
+# other names allowed in a message: an argument that does not fit this one, or is made from it
 _ELASTIC = ("young", "poisson", "shear", "stiffness")
 OTHER_NAMES = {
     "CentralDifferences.gravity": ("acceleration",),
@@ -169,7 +169,7 @@ def test_wrong_arguments_are_refused_by_name(name, world, tmp_path, monkeypatch)
 
 
 def test_results_that_are_not_finite_are_refused(world):
-    """Numbers that overflow on the way do not come out as inf or nan without a word."""
+    """Arguments that overflow in between give an error, and never inf or nan."""
     huge = 1e200 * world.modes.shapes
     for work, what in (
         (lambda: world.solid.modal_derivatives(huge), "modes is so large"),
@@ -197,7 +197,7 @@ def test_norms_of_loads_do_not_overflow():
 
 
 def test_sketches_have_arrays_of_their_own():
-    """Also of an array that is a read-only view of one that is not."""
+    """This includes read-only views of writable arrays."""
     forces = np.ones((1, 3))
     view = forces[:]
     view.flags.writeable = False

@@ -23,13 +23,13 @@ def data(model) -> bytes:
 
 @pytest.fixture(scope="module")
 def editable_data() -> bytes:
-    """Of a model with parts."""
+    """Return the file of a model with parts."""
     return to_bytes(make_model("hex8", editable=True))
 
 
 @pytest.fixture(scope="module")
 def skinned() -> rf.ReducedSolid:
-    """Of a mesh that was made from a surface."""
+    """Return a model whose mesh was made from a surface."""
     part = rf.Mesh(*box_hexes(1, 1, 1, 0.1)).surface()
     mesh = rf.voxelize(part, 4, fill=True)
     solid = rf.Solid(mesh, rf.StVK(1e6, 0.3, 1000.0), mesh.nodes[:, 0] <= 0.0)

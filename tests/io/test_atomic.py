@@ -1,4 +1,4 @@
-"""Files are written whole or not at all, whatever happens to the process that writes them."""
+"""Files are written whole or not at all, even if the process that writes them is killed."""
 
 from __future__ import annotations
 

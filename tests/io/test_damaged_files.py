@@ -137,7 +137,7 @@ def test_own_readers_refuse_any_damage(tmp_path):
 @pytest.mark.parametrize(
     ("suffix", "part"), [(".dat", 0.7), (".bdf", 0.044)], ids=["Tecplot", "Nastran"]
 )
-def test_truncated_files_for_which_meshio_looks_for_ever(tmp_path, suffix, part):
+def test_truncated_files_on_which_meshio_never_ends(tmp_path, suffix, part):
     path = tmp_path / f"m{suffix}"
     rf.Mesh(*box_tets(1, 1, 1)).write(path)
     data = path.read_bytes()
@@ -146,7 +146,7 @@ def test_truncated_files_for_which_meshio_looks_for_ever(tmp_path, suffix, part)
         volume_files.read_apart(path, 1, wait=3600)  # for a second of a busy processor
 
 
-def test_lengths_that_take_all_memory(tmp_path):
+def test_lengths_beyond_all_memory_are_refused(tmp_path):
     path = tmp_path / "m.ele"
     rf.Mesh(*box_tets(1, 1, 1)).write(path)
     nodes = (tmp_path / "m.node").read_text()
@@ -176,7 +176,7 @@ def test_a_reader_that_breaks_down(tmp_path, monkeypatch):
         rf.read_mesh(path)
 
 
-def test_numbers_that_no_machine_has(tmp_path):
+def test_indices_beyond_all_integers_are_refused(tmp_path):
     (tmp_path / "m.obj").write_text(f"v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 {10**30}\n")
     with pytest.raises(rf.FileFormatError, match="is damaged"):
         rf.read_surface(tmp_path / "m.obj")
@@ -186,7 +186,7 @@ def test_numbers_that_no_machine_has(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["{'descr': (", "{'a'", "9" * 60, "(" * 60, "{'shape': (10**9,)}"])
-def test_headers_of_records_that_no_parser_likes(tmp_path, text):
+def test_malformed_headers_of_records_are_refused(tmp_path, text):
     rf.HapticRecords(np.zeros(2, RECORD)).save(tmp_path / "r.npy")
     data = bytearray((tmp_path / "r.npy").read_bytes())
     data[10 : 10 + len(text)] = text.encode("ascii")
@@ -195,7 +195,7 @@ def test_headers_of_records_that_no_parser_likes(tmp_path, text):
         rf.HapticRecords.load(tmp_path / "r.npy")
 
 
-def test_records_that_are_announced_and_not_there(tmp_path):
+def test_missing_records_are_reported(tmp_path):
     rf.HapticRecords(np.zeros(2, RECORD)).save(tmp_path / "r.npy")
     data = (tmp_path / "r.npy").read_bytes()
     (tmp_path / "r.npy").write_bytes(data.replace(b"(2,)", b"(99999999999,)", 1))
@@ -253,14 +253,14 @@ def test_memory_that_runs_out_while_a_file_is_read(tmp_path, monkeypatch, suffix
 @pytest.mark.parametrize(
     ("text", "line"), [("v 0 0 0\nv 1 0 {}\n", 2), ("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 {}\n", 4)]
 )
-def test_words_that_are_no_numbers(tmp_path, text, line):
+def test_text_in_place_of_numbers_is_refused(tmp_path, text, line):
     """An array of words takes as much for each as for the longest."""
     (tmp_path / "m.obj").write_text(text.format("0" * 999 + "3"))
     with pytest.raises(rf.FileFormatError, match=f"line {line}: a word of 1000 bytes, .* 64 at mo"):
         rf.read_surface(tmp_path / "m.obj")
 
 
-def test_no_file_gives_its_reader_more_than_a_day(tmp_path, monkeypatch):
+def test_the_time_limit_of_a_reader_is_at_most_a_day(tmp_path, monkeypatch):
     path = tmp_path / "m.vtu"
     given = []
 
@@ -303,7 +303,7 @@ def surface_texts(surface):
 
 @pytest.mark.parametrize("suffix", [".off", ".ply", ".stl", "binary.ply", "binary.stl"])
 def test_truncated_surfaces(tmp_path, suffix):
-    """However little is cut, apart from blanks at the end."""
+    """Any cut is noticed, except of blanks at the end."""
     surface = rf.Mesh(*box_tets(3, 3, 3)).surface()
     path = tmp_path / f"m{suffix}"
     if suffix.startswith("binary"):
@@ -338,7 +338,7 @@ def test_truncated_surfaces(tmp_path, suffix):
         (".stl", "endsolid a\nsolid a", "solid a", "2 solids begin and 1 end"),
     ],
 )
-def test_surfaces_that_announce_more_than_they_have(tmp_path, suffix, before, after, message):
+def test_surfaces_with_too_large_counts_are_refused(tmp_path, suffix, before, after, message):
     text = surface_texts(rf.Mesh(*box_tets(3, 3, 3)).surface())[suffix]
     assert before in text
     path = tmp_path / f"m{suffix}"

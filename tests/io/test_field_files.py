@@ -1,4 +1,4 @@
-"""Files of distance fields: what was saved comes back, whatever else is refused."""
+"""Files of distance fields: saved fields load, all other contents are refused."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_saved_and_loaded(field, tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["cube.safetensors"]
 
 
-def test_others_can_read_it(field, tmp_path):
+def test_other_programs_can_read_the_file(field, tmp_path):
     numpy = pytest.importorskip("safetensors.numpy")
     path = tmp_path / "f.safetensors"
     field.save(path)
@@ -97,7 +97,7 @@ def test_spoilt_files(field, tmp_path, spoil, message):
         rf.load(path)
 
 
-def test_samples_that_are_no_numbers(tmp_path):
+def test_samples_that_are_not_finite(tmp_path):
     data = file_of(rf.DistanceField(np.zeros((2, 2, 2)), [0, 0, 0], 1.0))
     path = tmp_path / "f.safetensors"
     path.write_bytes(changed(data[:-4] + np.float32(np.nan).tobytes()))

@@ -193,7 +193,7 @@ def test_a_replaced_file_keeps_its_permissions(model, tmp_path):
         assert path.stat().st_mode & 0o777 == mode
 
 
-def test_save_says_why_it_cannot(model, tmp_path):
+def test_a_failed_save_reports_its_reason(model, tmp_path):
     with pytest.raises(rf.FileFormatError, match="folder"):
         model.save(tmp_path)
     with pytest.raises(rf.FileFormatError, match="No such file"):
@@ -202,7 +202,7 @@ def test_save_says_why_it_cannot(model, tmp_path):
         model.save(7)
 
 
-def test_provenance_that_is_no_plain_data_is_refused(model, tmp_path):
+def test_provenance_other_than_plain_data_is_refused(model, tmp_path):
     def with_basis(**entries):
         basis = {**model.provenance["basis"], **entries}
         return rf.ReducedSolid(

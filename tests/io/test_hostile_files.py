@@ -17,7 +17,7 @@ from reducedfem.io import model_files as layout
 from reducedfem.reduction.reduced import from_bytes, to_bytes
 
 
-def test_what_is_no_file(tmp_path):
+def test_missing_and_irregular_files_are_refused(tmp_path):
     for path, match in (
         (tmp_path, "folder"),
         (tmp_path / "missing", "No such file"),
@@ -65,7 +65,7 @@ def test_other_contents(tmp_path, data):
         rf.load(tmp_path / "other")
 
 
-def test_lying_lengths_take_no_memory(data):
+def test_wrong_lengths_allocate_no_memory(data):
     """Claims of more than the file has are refused before anything is allocated."""
     import tracemalloc
 
@@ -120,10 +120,10 @@ def test_versions(data):
         refused(join(header, body), "format_version")
 
 
-def test_only_what_older_versions_do_not_know_is_of_newer_ones(
+def test_files_have_the_oldest_version_that_has_their_entries(
     data, editable_data, damped_data, skinned_data, cut_data
 ):
-    """An older package reads all that it can, and says of the rest that it is newer."""
+    """An older package reads all files that it can, and reports the others as newer."""
     quadratic = to_bytes(make_model("tet10"))
     serendipity = to_bytes(make_model("hex20"))
     for contents, version in (
@@ -208,6 +208,12 @@ def test_missing_metadata(key, data):
         ("materials", '{"0":{"young":1e999,"poisson":0.3,"density":1}}', "too large"),
         ("materials", '{"0":{"young":1%s,"poisson":0.3,"density":1}}' % ("0" * 400), "too large"),
         ("materials", '{"0":{"young":"1","poisson":0.3,"density":1}}', "number"),
+        ("materials", '{"0":{"law":"Neo","young":1,"poisson":0.3,"density":1}}', "a material has"),
+        (
+            "materials",
+            '{"0":{"law":"StableNeoHookean","young":1,"poisson":0.3,"density":1}}',
+            "StableNeoHookean, whose energy is no polynomial",
+        ),
         ("materials", '{"0":{"young":[],"poisson":0.3,"density":null}}', "number"),
         ("quadrature", "5", "quadrature"),
         ("quadrature", "true", "quadrature"),
@@ -233,7 +239,7 @@ def test_quadrature_is_that_of_the_elements(kind, order):
     refused(forged, "its quadrature is not that of its elements")
 
 
-def test_forging_itself_gives_sound_files(data, model):
+def test_the_forging_helper_writes_valid_files(data, model):
     assert_same(model, from_bytes(forge(data)))
     assert_same(model, from_bytes(memoryview(data)))
 
@@ -264,7 +270,7 @@ def test_regions_are_numbers(data, editable_data, damped_data):
         plain = json.loads(split(contents)[0]["__metadata__"]["materials"])
         for name in ("x", "", "1.0", "01", "-0", " 3", "3 ", "²", "9" * 5000):
             materials = json.dumps({**plain, name: plain["0"]})
-            refused(forge(contents, metadata={"materials": materials}), "no number")
+            refused(forge(contents, metadata={"materials": materials}), "not an integer")
 
 
 @pytest.mark.parametrize("name", layout.SCHEMA)
@@ -371,7 +377,7 @@ def test_every_truncation_is_noticed(data):
 
 @pytest.mark.parametrize("which", ["model", "damped"])
 def test_random_damage_is_always_noticed(which, request, rng):
-    """Whatever is changed, the model is refused or, if only blanks changed, the same."""
+    """After any change the model is refused or, if only blanks changed, the same."""
     model = request.getfixturevalue(which)
     data = to_bytes(model)
     loaded = 0
@@ -401,7 +407,7 @@ def test_random_damage_is_always_noticed(which, request, rng):
 
 @pytest.mark.parametrize("which", ["data", "damped_data"])
 def test_random_damage_under_a_valid_checksum(which, request, rng):
-    """A hostile writer can sign what he likes: a sound model or an error, nothing else."""
+    """A hostile writer can compute the checksum: the result is a valid model or an error."""
     data = request.getfixturevalue(which)
     header, body = split(data)
     text = json.dumps(header)

@@ -90,7 +90,7 @@ def folder(tmp_path):
     return inside
 
 
-def test_a_file_includes_what_is_in_its_folder(folder):
+def test_a_file_includes_files_of_its_folder(folder):
     (folder / "f.bou").write_text("1\n*INCLUDE lists/two.txt\n*INCLUDE lists/../three.txt\n")
     np.testing.assert_array_equal(rf.read_fixed(folder / "f.bou"), [0, 1, 2])
     # the folder itself may be reached through a link, and without its name

@@ -73,7 +73,7 @@ def test_veg_counted_from_zero_and_without_regions(veg):
     mesh = rf.read_mesh(veg)
     np.testing.assert_array_equal(mesh.elements, [[0, 1, 2, 3], [1, 2, 3, 4]])
     np.testing.assert_array_equal(mesh.regions, [0, 0])
-    # what no region names is of the first material
+    # elements without a region have the first material
     assert mesh.materials == {0: rf.StVK(young=2e5, poisson=0.35, density=1000)}
 
 
@@ -287,18 +287,18 @@ def test_unreadable_files(tmp_path, capfd, name, content, message):
         (tmp_path / name).write_bytes(content)
     with pytest.raises(rf.FileFormatError, match=message):
         rf.read_mesh(tmp_path / name)
-    # nobody prints on our behalf
+    # no reader prints
     assert capfd.readouterr() == ("", "")
 
 
-def test_what_the_package_saves_is_no_mesh(tmp_path):
+def test_files_of_the_package_are_not_read_as_meshes(tmp_path):
     saved = tmp_path / "shell.safetensors"
     saved.write_bytes(b"something")
-    with pytest.raises(rf.FileFormatError, match=r"shell.safetensors': .* no mesh .*; load\(\)"):
+    with pytest.raises(rf.FileFormatError, match=r"shell.safetensors': .* is not a mesh .*; load\(\)"):
         rf.read_mesh(saved)
 
 
-def test_refuses_to_write_what_cannot_be_read_again(tmp_path):
+def test_meshes_that_could_not_be_read_again_are_not_written(tmp_path):
     with pytest.raises(rf.FileFormatError, match=r"cannot write .* as \.ele; known are \.veg"):
         box(8).write(tmp_path / "m.ele")
     with pytest.raises(rf.FileFormatError, match="cannot write .* as .stl"):

@@ -49,7 +49,7 @@ def test_plain_import_gets_fitting_kernels():
     assert not blas["fallback"]
 
 
-# what another package does that loads the library first and lets it misjudge the processor
+# imitates another package that loads the library first, which then misjudges the processor
 LOADED_BEFORE = f"""
 import ctypes, os
 os.environ["OPENBLAS_CORETYPE"] = "Prescott"
@@ -125,7 +125,7 @@ def test_system_info_is_complete_and_plain():
     assert info["reducedfem"] == rf.__version__
     assert info["threads"] >= 1
     assert info["kernels"] in ("avx512", "avx2", "plain")
-    # where the flags are known, the variant follows from them
+    # known flags decide the variant
     if info["instruction_sets"]:
         assert (info["kernels"] != "plain") == ({"avx2", "fma"} <= set(info["instruction_sets"]))
     assert 1 <= info["processors"] <= (os.cpu_count() or 1)
@@ -145,7 +145,7 @@ def test_system_info_is_complete_and_plain():
         (("unknown", "", "SkylakeX", "AVX-512", False), "not OpenBLAS"),
     ],
 )
-def test_verdict_says_what_to_do(blas, words):
+def test_verdict_gives_advice(blas, words):
     keys = ("core", "core_vectors", "best", "best_vectors", "fallback")
     assert words in system._verdict(dict(zip(keys, blas, strict=True)))
 

@@ -66,7 +66,7 @@ def test_points_at_one_place_keep_their_order(driver):
     assert len(order_of(driver, np.empty((0, 3)))) == 0
 
 
-def test_what_is_not_finite_comes_last(driver, rng):
+def test_points_that_are_not_finite_come_last(driver, rng):
     points = rng.standard_normal((40, 3))
     points[5, 1], points[0, 2], points[17, 0] = np.nan, np.inf, -np.inf
     order = order_of(driver, points)

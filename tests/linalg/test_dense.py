@@ -82,7 +82,7 @@ def test_cholesky_solves(n, simd):
 
 @pytest.mark.parametrize("simd", SIMD, ids=SIMD.get)
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 33])
-def test_cholesky_refuses_what_is_not_definite(n, simd):
+def test_cholesky_refuses_indefinite_matrices(n, simd):
     require(simd)
     lib = library()
     for row in {0, n // 2, n - 1}:

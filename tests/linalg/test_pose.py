@@ -38,7 +38,7 @@ def test_against_matrices(rng):
         assert not found.position.any()
 
 
-def test_what_it_is(rng):
+def test_properties_of_a_pose(rng):
     a = some(rng)
     place, turn = a
     assert (place == a.position).all()
@@ -119,7 +119,7 @@ def test_the_identity_in_another_order_is_reported():
     contact.evaluate_many([[0, 0, 0.9]] * 2, [[1, 0, 0, 0], [0, 0, 0, 1]])
 
 
-def test_a_forgotten_q_is_reported():
+def test_a_missing_q_is_reported():
     mesh = rf.Mesh(*box_hexes(2, 2, 2))
     solid = rf.Solid(mesh, rf.StVK(1e5, 0.3, 1e3), fixed=mesh.nodes[:, 0] == 0)
     reduced = rf.reduce(solid, rf.modal_derivative_basis(solid, 2, 3))
@@ -134,7 +134,7 @@ def test_a_forgotten_q_is_reported():
     contact.evaluate(rf.Pose((1.9, 0.5, 0.5)), q=np.zeros(3))
 
 
-def test_what_lies_beside_its_body_is_reported():
+def test_a_shell_beside_its_body_is_reported():
     mesh = rf.Mesh(*box_hexes(2, 2, 2))
     solid = rf.Solid(mesh, rf.StVK(1e5, 0.3, 1e3), fixed=mesh.nodes[:, 0] == 0)
     reduced = rf.reduce(solid, rf.modal_derivative_basis(solid, 2, 3))

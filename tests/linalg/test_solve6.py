@@ -150,7 +150,7 @@ def test_sizes_from_the_smallest_to_the_largest(rng, size):
         assert np.abs(found - expected).max() <= 10.0 * rounding
 
 
-def test_rows_and_columns_of_nothing(rng):
+def test_rows_and_columns_of_zeros(rng):
     for nothing in range(6):
         for axis in (0, 1):
             matrix = rng.normal(size=(6, 6))
@@ -164,7 +164,7 @@ def test_rows_and_columns_of_nothing(rng):
 
 
 def test_rows_of_any_size(rng):
-    """Graded by rows, by columns, by both: what pivots are for."""
+    """Matrices graded by rows, by columns and by both, which need pivots."""
     for _ in range(50):
         left, right = 10.0 ** rng.uniform(-4.0, 0.0, (2, 6))
         matrix = rng.normal(size=(6, 6))
@@ -175,7 +175,7 @@ def test_rows_of_any_size(rng):
                 compare(rng, graded, degenerate)
 
 
-def test_what_resists_in_every_direction_is_solved_however_stiff(rng):
+def test_matrices_of_full_rank_are_solved_at_any_stiffness(rng):
     """A stiff contact beside a soft spring: no direction is dropped; where one pulls, by 4.10."""
     for stiff in 10.0 ** np.arange(0.0, 8.0):
         for rank in range(1, 6):
@@ -197,8 +197,8 @@ def test_what_resists_in_every_direction_is_solved_however_stiff(rng):
 
 
 @pytest.mark.parametrize("degenerate", [1e-100, 1e-165, 1e-300])
-def test_nothing_is_divided_by_nothing(rng, degenerate):
-    """However little counts as degenerate, what does not resist at all does."""
+def test_zero_matrices_do_not_divide_by_zero(rng, degenerate):
+    """A direction without any resistance is dropped even with the smallest threshold."""
     matrix = np.diag([1.0, 2.0, 3.0, 4.0, 5.0, 0.0])
     right, otherwise = rng.normal(size=(2, 6))
     found, rank = _core.solve6(matrix, right, degenerate, math.inf, otherwise)
@@ -225,7 +225,7 @@ def test_a_force_on_one_point_twists_less_than_the_springs_resist_up_to_a_limit(
             assert (coupling.step(still, *POSE, load).rank == 6) == kept
 
 
-def test_what_is_not_finite_is_refused(rng):
+def test_values_that_are_not_finite_are_refused(rng):
     good, b = rng.normal(size=(6, 6)), rng.normal(size=6)
     large = good.copy()
     large[2, 3] = 1e200  # its square is not finite

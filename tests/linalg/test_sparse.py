@@ -76,7 +76,7 @@ def test_broken_matrices_are_refused(change, error, message):
         rf.CSC(**parts | change) @ [1.0, 1.0, 1.0]
 
 
-def test_what_is_no_vector_is_refused(rng):
+def test_arguments_that_are_not_vectors_are_refused(rng):
     matrix, _ = some(rng)
     for wrong, message in (
         (np.zeros(50), r"other must have shape \(40,\)"),

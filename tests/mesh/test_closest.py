@@ -87,7 +87,7 @@ def test_bounds(rng):
 
 
 def test_many_points_are_answered_as_one_by_one(rng):
-    """The order of the search, and what it begins with, are of no account."""
+    """The order of the search and its first candidate do not matter."""
     vertices, triangles = cube()
     points = rng.uniform(-2, 3, (300, 3))
     points[::3] = np.round(points[::3])  # equally near to several triangles
@@ -100,7 +100,7 @@ def test_many_points_are_answered_as_one_by_one(rng):
 
 
 @pytest.mark.parametrize("scale", [1e-30, 1.0, 1e30])
-def test_the_least_of_all_triangles_in_whatever_order(rng, scale):
+def test_the_nearest_triangle_is_found_in_any_order(rng, scale):
     """Searches that leave out too much find other distances when the tree is another."""
     vertices = scale * rng.standard_normal((300, 3)) * [1.0, 1e-3, 1.0]
     triangles = rng.integers(0, 300, (900, 3)).astype(np.int32)
@@ -174,8 +174,8 @@ def test_signs_of_a_spiky_solid(rng):
     assert inside.any()
 
 
-def test_triangles_without_area_hand_normals_over():
-    """A seam closed by a triangle that is a line: signs near it stay right."""
+def test_triangles_without_area_take_normals_of_neighbours():
+    """A seam closed by a triangle that is a line: signs near it are right."""
     vertices, triangles = cube()
     middle = len(vertices)
     vertices = np.vstack([vertices, [0.5, 1, 1]])
@@ -224,7 +224,7 @@ def test_indices_are_checked():
 
 
 @pytest.mark.parametrize("use", ["closest", "sampler"])
-def test_signals_are_seen_while_large_surfaces_are_prepared(use):
+def test_signals_are_handled_while_large_surfaces_are_prepared(use):
     """Preparing the surface takes nearly all of these calls, for one place or sample."""
     at = np.full((1, 3), 0.5)
 
@@ -255,7 +255,7 @@ def test_signals_are_seen_while_large_surfaces_are_prepared(use):
             call()
             took = time.thread_time() - start
             signal.setitimer(signal.ITIMER_REAL, 0.0)
-        # unseen, they would be told once before and once afterwards
+        # without polling they would arrive once before and once afterwards
         assert len(ticks) >= 4
         live = live_blocks()
         ticks.clear()

@@ -59,7 +59,7 @@ def clipped(polygon, inside):
 
 
 def plain_common(s, t):
-    """Corners of what two triangles have in common: clip one by the other's plane and sides."""
+    """Return corners of two triangles' intersection: clip one by the other's plane and sides."""
     normal = cross(minus(t[1], t[0]), minus(t[2], t[0]))
     polygon = clipped(s, lambda p: dot(normal, minus(p, t[0])))
     polygon = clipped(polygon, lambda p: -dot(normal, minus(p, t[0])))
@@ -77,7 +77,7 @@ def is_inside(p, t):
 
 
 def plain_meeting(s, t):
-    """0: nothing but what is common to both; 1: more; 2: insides cross."""
+    """Return 0: nothing but common vertices; 1: more; 2: insides cross."""
     shared = [p for p in s if p in t]
     places = plain_common(s, t)
     more = any(p not in shared for p in places)
@@ -214,10 +214,10 @@ def test_surfaces_of_the_library():
     assert found.dtype == np.int32
     assert (found[:, 0] < found[:, 1]).all()
     np.testing.assert_array_equal(found, np.unique(found, axis=0))
-    told = []
-    again = surface.self_intersections(progress=lambda done, total: told.append((done, total)))
+    reported = []
+    again = surface.self_intersections(progress=lambda done, total: reported.append((done, total)))
     np.testing.assert_array_equal(found, again)
-    assert told[-1][0] == told[-1][1]
+    assert reported[-1][0] == reported[-1][1]
     for threads in (1, 3):
         np.testing.assert_array_equal(
             _core.surface_crossings(surface.vertices, surface.triangles, True, None, threads),
@@ -225,7 +225,7 @@ def test_surfaces_of_the_library():
         )
 
 
-def test_surfaces_whose_triangles_have_no_normals_in_numbers():
+def test_surfaces_whose_areas_overflow():
     """At 1e80 m squares of areas overflow: triangles side by side in a plane would seem to meet."""
     vertices = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0.75, 0.75, 0], [1, 0.75, 0], [0.75, 1, 0]]
     triangles = np.array([[0, 1, 2], [3, 4, 5]])
@@ -324,7 +324,7 @@ def bounds_solid(vertices, triangles):
     return _core.surface_bounds_solid(vertices, triangles, None, 2)
 
 
-def test_what_bounds_a_solid():
+def test_boundary_of_a_solid():
     vertices, triangles = sphere(6)
     assert bounds_solid(vertices, triangles)
     assert bounds_solid(vertices, triangles[:, ::-1])
@@ -355,7 +355,7 @@ def test_what_bounds_a_solid():
     assert not bounds_solid(*ring)
 
 
-def test_where_a_ring_closes_there_is_no_wall():
+def test_a_closed_ring_has_no_wall_at_its_seam():
     """Ends that touch, with no vertex in common: 0.5 m from the outside, none from the joint."""
     field = rf.DistanceField.from_surface(rf.Surface(*c_shape()), 48)
     assert field.provenance["crossing"]
@@ -371,14 +371,14 @@ def test_all_of_many_pairs_are_found():
     triangles = np.arange(6 * n).reshape(-1, 3)
     expected = np.arange(2 * n).reshape(-1, 2)
     np.testing.assert_array_equal(pairs(vertices, triangles), expected)
-    # the last of each task, too, whatever the order
+    # the last of each task, too, in any order
     for k in range(0, n, 97):
         few = np.concatenate([triangles[: 2 * k : 2], triangles[2 * k :]])
         assert len(pairs(vertices, few)) == n - k
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e-3, 3e5])
-def test_hardly_told_apart_in_floating_point(scale):
+def test_degenerate_triangles_are_decided_exactly(scale):
     """Needles folded on each other; sides on one line, the rest mirrored; the smallest numbers."""
     needles = np.array([[0, 0, 0], [1, 0, 0], [0.5, 1e-8, 0], [0.4, 1e-8, 0]]) * scale
     assert len(pairs(needles, [[0, 1, 2], [1, 0, 3]])) == 1

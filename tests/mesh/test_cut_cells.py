@@ -50,7 +50,7 @@ def test_boxes_along_sub_cells_are_integrated_exactly(order):
     for e, (points, weights) in rules.items():
         assert len(points) <= MOMENTS[order]
         assert (weights > 0).all()
-        # what is filled, in local coordinates
+        # the filled part, in local coordinates
         begin = np.clip(2.0 * (0.0 - low[e]) / edge - 1.0, -1.0, 1.0)
         end = np.clip(2.0 * (1.0 - low[e]) / edge - 1.0, -1.0, 1.0)
         for p in powers(order):
@@ -174,7 +174,7 @@ def test_touched_cells_without_inside_are_left_out():
 
 @pytest.mark.parametrize("resolution", [7, 8])
 @pytest.mark.parametrize("size", [(1.0, 0.55, 0.31), (0.26, 1.0, 0.02), (0.5, 0.5, 0.5)])
-def test_cells_end_where_the_body_does(size, resolution):
+def test_cells_end_at_the_surface_of_the_body(size, resolution):
     low = np.array([3.0, -2.0, 0.5])
     mesh = rf.voxelize(box(low, low + size), resolution)
     np.testing.assert_allclose(mesh.bounds, [low, low + size], rtol=0, atol=1e-9)
@@ -195,7 +195,7 @@ def test_films_and_given_grids_keep_their_cubes():
         assert (mesh.fractions < 1.0).any()
 
 
-def test_a_plate_sags_as_it_does_whatever_its_thickness():
+def test_the_sag_of_a_plate_is_right_for_any_thickness():
     """By its weight on its lowest plane, without lateral strain: rho g t^2 / (2 E)."""
     for thickness in (0.21, 0.25, 0.3):
         mesh = rf.voxelize(box([0, 0, 0], [1, 1, thickness]), 8)
@@ -279,7 +279,7 @@ def test_second_order_is_asked_of_voxelize():
         rf.voxelize(rf.Surface(*sphere(8)), 5, order=1).quadratic()
 
 
-def test_cut_cells_of_second_order_are_so_already(mesh):
+def test_quadratic_refuses_cut_cells_of_second_order(mesh):
     with pytest.raises(rf.InputError, match="without mid-edge nodes"):
         mesh.quadratic()
 
@@ -291,7 +291,7 @@ def test_two_cells_across_need_no_warning(recwarn):
     assert not [w for w in recwarn if issubclass(w.category, rf.PlausibilityWarning)]
 
 
-def test_files_hold_whole_cells_and_say_so(mesh, tmp_path):
+def test_files_hold_whole_cells_and_give_a_warning(mesh, tmp_path):
     meshio = pytest.importorskip("meshio")
     with pytest.warns(rf.GeometryWarning, match="whole cells"):
         mesh.write(tmp_path / "m.vtu")
@@ -321,8 +321,8 @@ def test_only_equal_cubes_are_cut(mesh):
     for other, message in (
         (tets, "not elements of 4"),
         (mesh, "not elements of 20"),
-        (bricks, "none of equal cubes"),
-        (turned, "none of equal cubes"),
+        (bricks, "is not one of equal cubes"),
+        (turned, "is not one of equal cubes"),
     ):
         with pytest.raises(rf.MeshError, match=message):
             _core.cut(other._core, surface.vertices, surface.triangles, 2, None, 1)

@@ -146,7 +146,7 @@ def on_a_flat_face(corners, place):
     ids=["hex8", "tet4", "tet10"],
 )
 def test_of_equally_near_elements_the_lowest_carries_a_point(rng, make, corners, face_corners):
-    """Beside edges and corners that several share, whatever their order."""
+    """Beside edges and corners that several share, in any order of the elements."""
     nodes, elements = make(2, 2, 2)
     # halves and quarters: distances of a tie are the same number
     steps = np.array([-0.5, 0.0, 0.25, 0.5, 0.75, 1.0, 1.5])
@@ -166,7 +166,7 @@ def test_of_equally_near_elements_the_lowest_carries_a_point(rng, make, corners,
         np.testing.assert_array_equal(rf.Embedding(mesh, points).elements, expected)
 
 
-def test_extrapolation_stays_sane_far_outside(rng):
+def test_extrapolation_stays_bounded_far_outside(rng):
     # trilinear functions would grow with the cube of the distance
     mesh = distorted_box(rng)
     direction = rng.normal(size=(100, 3))
@@ -348,7 +348,7 @@ def test_against_independent_embeddings(shared, veg, obj, interp):
 
 @pytest.mark.parametrize("make", [box_tets, box_hexes, box_tet10s, box_hex20s])
 @pytest.mark.parametrize("far", [1e200, 1e308])
-def test_points_too_far_for_numbers_are_refused(make, far):
-    """Squares of distances overflow; weights would be no numbers."""
+def test_points_whose_distance_overflows_are_refused(make, far):
+    """Squares of distances overflow; weights would be NaN."""
     with pytest.raises(rf.InputError, match="point 1 is at .*, too far from the mesh"):
         rf.Embedding(rf.Mesh(*make(2, 1, 1)), [[0.5, 0.5, 0.5], [far, -far, far]])

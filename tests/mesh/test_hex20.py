@@ -387,7 +387,7 @@ def test_bending_is_that_of_ten_node_tetrahedra(poisson):
     assert hexes == pytest.approx(tets, rel=0.01)
 
 
-def test_monomials_of_the_reference_are_what_they_say(rng):
+def test_monomials_of_the_reference_are_right(rng):
     """The oracle's own derivatives, by finite differences."""
     xi = rng.uniform(-1, 1, 3)
     for k in range(3):

@@ -24,13 +24,13 @@ def joined(*surfaces):
 
 
 def without(surface, axis, above):
-    """A surface without the triangles whose middles are above a height."""
+    """Return a surface without the triangles whose middles are above a height."""
     vertices, triangles = surface
     return vertices, triangles[vertices[triangles].mean(axis=1)[:, axis] <= above]
 
 
 def damaged(rng, missing=0.0, flipped=0.0, n=24):
-    """A unit ball some of whose triangles are missing or the wrong way round."""
+    """Return a unit ball with some triangles missing or reversed."""
     vertices, triangles = sphere(n)
     triangles = triangles[rng.random(len(triangles)) >= missing].copy()
     which = rng.random(len(triangles)) < flipped
@@ -57,7 +57,7 @@ def sub_volume(surface, resolution, parts=4):
 
 @pytest.mark.parametrize("kind", ["closed", "cut", "flipped", "missing", "inward", "crossing"])
 @OPEN
-def test_every_voxel_off_the_surface_is_decided_as_alone(rng, kind):
+def test_every_voxel_off_the_surface_is_decided_as_a_single_point(rng, kind):
     """Blocks of voxels are decided by few queries, and as one query for each would."""
     surface = {
         "closed": lambda: rf.Surface(*sphere(12)),
@@ -89,7 +89,7 @@ def test_every_voxel_off_the_surface_is_decided_as_alone(rng, kind):
 
 
 @pytest.mark.parametrize(("missing", "flipped"), [(0.0, 0.1), (0.2, 0.0), (0.1, 0.1)])
-def test_damaged_balls_weigh_what_whole_ones_do(rng, missing, flipped):
+def test_damaged_balls_weigh_as_much_as_whole_ones(rng, missing, flipped):
     surface = damaged(rng, missing, flipped)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", rf.GeometryWarning)
@@ -98,7 +98,7 @@ def test_damaged_balls_weigh_what_whole_ones_do(rng, missing, flipped):
     assert found == pytest.approx(4 / 3 * np.pi, rel=0.03 if missing else 0.015)
 
 
-def test_small_holes_are_no_reason_to_warn():
+def test_small_holes_give_no_warning():
     for above in (0.97, 0.9):
         rf.voxelize(rf.Surface(*without(sphere(24), 2, above)), 24, cut=False, order=1)
 
@@ -125,7 +125,7 @@ def test_surfaces_without_area_are_sheets():
         rf.voxelize(line, 8)
 
 
-def test_single_sheets_keep_their_voxels_and_say_so():
+def test_single_sheets_keep_their_voxels_and_give_a_warning():
     x = np.stack(np.meshgrid([0, 1.0], [0, 1.0], indexing="ij"), -1).reshape(-1, 2)
     sheet = rf.Surface(np.column_stack([x, 0.1 * x[:, 0]]), [[0, 1, 2], [1, 3, 2]])
     with pytest.warns(rf.GeometryWarning, match=r"100% of the surface's area is a single sheet"):
@@ -164,8 +164,8 @@ SHEETS = {
 
 
 @pytest.mark.parametrize("name", SHEETS)
-def test_sheets_are_told_that_their_body_is_a_guess(name):
-    """The solid says nothing of a volume that there is not, nor of resolutions that would help."""
+def test_bodies_of_sheets_are_reported_as_a_guess(name):
+    """The solid reports no volume that does not exist, and no resolutions without effect."""
     surface = SHEETS[name]
     with pytest.warns(rf.GeometryWarning) as caught:
         mesh = rf.voxelize(surface, 16)
@@ -203,7 +203,7 @@ def shape_of_cloth():
 
 @pytest.mark.parametrize("tilt", [0.0, 0.6])
 @pytest.mark.parametrize("name", ["long tube", "tube", "cup", "cloth"])
-def test_walls_without_thickness_are_told_that_a_massive_part_is_made(name, tilt):
+def test_walls_without_thickness_are_reported_as_massive(name, tilt):
     """However far apart the ends of a tube are."""
     side = patch(lambda u, v: (*around(u, 0.1), 2 * v), 32, closed=True)
     cup = patch(

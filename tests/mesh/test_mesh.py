@@ -19,7 +19,7 @@ HEX = [[0, 1, 2, 3, 4, 5, 6, 7]]
 
 
 @pytest.mark.parametrize(("nodes", "elements", "k"), [(TET_NODES, TET, 4), (HEX_NODES, HEX, 8)])
-def test_holds_what_it_was_given(nodes, elements, k):
+def test_a_mesh_keeps_its_arguments(nodes, elements, k):
     mesh = rf.Mesh(nodes, elements, [7])
     assert mesh.n_nodes == len(nodes)
     assert mesh.n_elements == 1
@@ -68,7 +68,7 @@ def test_arrays_are_read_only_copies_that_keep_their_memory_alive():
         (-HEX_NODES, HEX, None, rf.MeshError, "element 0 is inverted .* VTK order"),
     ],
 )
-def test_refuses(nodes, elements, regions, error, message):
+def test_wrong_arguments_are_refused(nodes, elements, regions, error, message):
     with pytest.raises(error, match=message):
         rf.Mesh(nodes, elements, regions)
 
@@ -140,7 +140,7 @@ def test_every_failing_allocation_is_reported_and_nothing_leaks():
     assert k == 5  # the mesh, its three arrays and the list of seen nodes
 
 
-# ---- what hangs together ------------------------------------------------------------
+# ---- connected parts ----------------------------------------------------------------
 
 
 def two_cubes(offset):
@@ -224,8 +224,8 @@ def test_regions_replaced():
 @pytest.mark.parametrize(
     ("elements", "error", "message"),
     [
-        ([], rf.MeshError, "chooses nothing"),
-        ([False, False], rf.MeshError, "chooses nothing"),
+        ([], rf.MeshError, "selects nothing"),
+        ([False, False], rf.MeshError, "selects nothing"),
         ([True], rf.InputError, r"must have shape \(2,\), got \(1,\)"),
         ([2], rf.InputError, "has 2; allowed are 0 to 1"),
         ([-1], rf.InputError, "has -1; allowed are 0 to 1"),

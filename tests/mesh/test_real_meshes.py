@@ -42,7 +42,7 @@ def lowest_nodes(mesh: rf.Mesh, part: float = 0.1) -> np.ndarray:
     return np.concatenate(fixed)
 
 
-def go_all_the_way(solid: rf.Solid, k: int = 4, r: int = 8) -> None:
+def run_all_steps(solid: rf.Solid, k: int = 4, r: int = 8) -> None:
     mesh = solid.mesh
     size = np.ptp(mesh.nodes, axis=0).max()
     modes = solid.linear_modes(k)
@@ -54,7 +54,7 @@ def go_all_the_way(solid: rf.Solid, k: int = 4, r: int = 8) -> None:
     model = rf.reduce(solid, basis)
     assert not model.basis[:, solid.fixed].any()
 
-    # pushed along the lowest mode so that it bends by about a fiftieth of its size, let go: far
+    # pushed along the lowest mode so that it bends by about a fiftieth of its size, released: far
     # enough to be nonlinear, not so far that it buckles, after which all depends on rounding
     period = 1.0 / modes.frequencies[0]
     q = basis.matrix.T @ (solid.mass().to_scipy() @ modes.shapes[0].ravel())
@@ -86,7 +86,7 @@ def go_all_the_way(solid: rf.Solid, k: int = 4, r: int = 8) -> None:
     assert np.abs(paths[0] - paths[1]).max() < 1e-3 * np.abs(paths[0]).max()
 
 
-def test_there_is_something_to_test():
+def test_the_list_of_meshes_is_not_empty():
     assert len(SURFACES) >= 15
     assert len(VOLUMES) >= 7
 
@@ -96,11 +96,11 @@ def test_surface(name):
     surface = rf.read_surface(FOLDER / name)
     for resolution, fill in ((28, True), (13, False)):
         mesh = rf.voxelize(surface, resolution, fill=fill, cut=False, order=1)
-        # voxels of a soup may hang together by an edge or not at all
+        # voxels of a soup may be connected by an edge or not at all
         held = mesh.largest_component("face")
         assert held.n_elements > 0.5 * mesh.n_elements, "most of the object has been lost"
         solid = rf.Solid(held, rf.StVK(1e6, 0.4, 1000.0), fixed=lowest_nodes(held))
-        go_all_the_way(solid)
+        run_all_steps(solid)
 
 
 @pytest.mark.parametrize("name", ["teapot.obj", "suzanne.obj", "stanford-bunny.obj"])
@@ -113,7 +113,7 @@ def test_embedding_follows(name):
     mesh = rf.voxelize(surface, 16, cut=False, order=1).largest_component("face")
     inside = rf.Embedding(mesh, surface.vertices)
     rotation = np.array([[0.1, -0.2, 0.3], [0.0, 0.4, 0.1], [-0.3, 0.2, 0.0]])
-    # an affine field is followed exactly, wherever the point is
+    # an affine field is interpolated exactly at any point
     found = inside.interpolate(mesh.nodes @ rotation.T + 1.0)
     expected = surface.vertices @ rotation.T + 1.0
     np.testing.assert_allclose(found, expected, atol=1e-9 * np.abs(expected).max())
@@ -136,11 +136,11 @@ def test_volume(name):
     fixed = fixed_nodes(FOLDER / name, mesh)
     assert mesh.materials, "the file names materials"
     # the materials of the file, region by region
-    go_all_the_way(rf.Solid(mesh, mesh.materials, fixed=fixed))
+    run_all_steps(rf.Solid(mesh, mesh.materials, fixed=fixed))
 
 
 @pytest.mark.parametrize("name", INCOMPLETE)
-def test_an_incomplete_mesh_says_what_is_missing(name):
+def test_an_incomplete_mesh_names_missing_files(name):
     if not (FOLDER / name).is_file():
         pytest.skip(f"no {name}")
     with pytest.raises(rf.FileFormatError, match=INCOMPLETE[name]):
@@ -166,7 +166,7 @@ def test_parts_that_float_are_named():
             rf.MeshError, match="connected to no other .* has 0 fixed nodes; fix at least three"
         ):
             call()
-    # what a user then does: hold both, or take one
-    go_all_the_way(rf.Solid(two, rf.StVK(1e6, 0.4, 1000.0), fixed=lowest_nodes(two)))
+    # the user then fixes both parts, or takes one
+    run_all_steps(rf.Solid(two, rf.StVK(1e6, 0.4, 1000.0), fixed=lowest_nodes(two)))
     one = two.largest_component()
-    go_all_the_way(rf.Solid(one, rf.StVK(1e6, 0.4, 1000.0), fixed=lowest_nodes(one)))
+    run_all_steps(rf.Solid(one, rf.StVK(1e6, 0.4, 1000.0), fixed=lowest_nodes(one)))

@@ -100,7 +100,7 @@ def test_materials(case):
 
 
 def test_strain_rate_damping(case, tmp_path):
-    """Reduced it is U^T D(U q) U, also from a file; it takes energy, and none from a turn."""
+    """Reduced it is U^T D(U q) U, also from a file; it dissipates energy, but not of rotations."""
     damping = rf.StrainRateDamping.proportional(case.solid, 1e-3)
     model = rf.reduce(case.solid, case.basis, strain_rate=damping)
     model.save(tmp_path / "model")
@@ -116,7 +116,7 @@ def test_strain_rate_damping(case, tmp_path):
 
 
 def test_bases_from_examples(case, tmp_path):
-    """A sketch, recorded and read, and a motion: each basis holds what it has seen."""
+    """A sketch and a motion: each basis contains the shapes that it was made from."""
     linear = rf.LinearModel(case.solid, 5)
     path = tmp_path / "sketch"
     with rf.record(linear, path=path) as recording:
@@ -166,7 +166,7 @@ def test_explicit_steps(case):
 
 
 def test_a_surface_to_touch(case):
-    """A skin moves as the embedding says; a force at a pick does the work of its point."""
+    """A skin moves as the embedding does; a force at a pick does the work of its point."""
     skin = rf.Skin(case.model, case.surface)
     u = case.model.displacement(case.q)
     expected = case.surface.vertices + skin.embedding.interpolate(u)
@@ -182,7 +182,7 @@ def test_a_surface_to_touch(case):
 
 
 def test_large_bases_and_second_order_elements(case):
-    """By way of the mesh the equations are those of the polynomials, with ten nodes as well."""
+    """The projected solid has the equations of the polynomials, with ten nodes as well."""
     solid, basis = case.solid, case.basis
     if case.mesh.nodes_per_element == 4:
         mesh = case.mesh.quadratic()

@@ -109,7 +109,7 @@ def test_bounds_ignore_vertices_that_no_triangle_uses():
     np.testing.assert_array_equal(s.bounds, [[0, 0, 0], [1, 1, 1]])
 
 
-def test_merged_makes_a_soup_whole_and_drops_the_unused():
+def test_merged_joins_a_soup_and_drops_unused_vertices():
     merged = soup(tetrahedron()).merged()
     assert merged.n_vertices == 4
     np.testing.assert_array_equal(merged.vertices[merged.triangles], TET_VERTICES[TET_TRIANGLES])
@@ -147,7 +147,7 @@ def test_arrays_are_read_only_copies():
         (None, TET_TRIANGLES, rf.InputTypeError, "vertices must be an array"),
     ],
 )
-def test_refuses(vertices, triangles, error, message):
+def test_wrong_arguments_are_refused(vertices, triangles, error, message):
     with pytest.raises(error, match=message):
         rf.Surface(vertices, triangles)
 
@@ -299,7 +299,7 @@ def test_paths_must_be_paths(tmp_path):
         rf.read_surface(tmp_path)
 
 
-def test_refuses_to_write_elsewhere(tmp_path):
+def test_wrong_paths_are_refused(tmp_path):
     with pytest.raises(rf.FileFormatError, match=r"\.obj, \.ply, \.stl"):
         tetrahedron().write(tmp_path / "x.doc")
     with pytest.raises(rf.FileFormatError, match="No such file"):
@@ -334,7 +334,7 @@ def test_every_shared_surface_reads(shared):
         assert s.n_triangles == sum(corners) - 2 * len(corners), file
 
 
-def test_shared_surfaces_are_what_their_readmes_say(shared):
+def test_shared_surfaces_agree_with_their_readmes(shared):
     assert not rf.read_surface(shared / "meshes/stanford-bunny.obj").is_closed
     assert not rf.read_surface(shared / "meshes/teapot.obj").is_closed
     assert not rf.read_surface(shared / "meshes/vega/turtle/turtle.obj").is_closed

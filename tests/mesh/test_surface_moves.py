@@ -61,7 +61,7 @@ def test_wrong_transformations(arguments, error, message):
         TET.transformed(**arguments)
 
 
-def test_rotations_of_scipy_are_refused_with_what_to_do():
+def test_rotations_of_scipy_are_refused_with_advice():
     rotation = pytest.importorskip("scipy.spatial.transform").Rotation.identity()
     with pytest.raises(rf.InputTypeError, match="order w, x, y, z"):
         TET.transformed(rotation=rotation)

@@ -79,7 +79,7 @@ def test_quadratic_puts_nodes_on_the_middles_of_edges(rng):
     np.testing.assert_array_equal(again.elements, fine.elements)
 
 
-def test_middles_that_rounding_leaves_nowhere_are_refused():
+def test_midpoints_lost_by_rounding_are_refused():
     """Numbers at 1e16 are 2 apart: elements of that size have no place for a middle."""
     nodes, elements = box_tets(1, 1, 1)
     mesh = rf.Mesh(2.0 * nodes + 1e16, elements)

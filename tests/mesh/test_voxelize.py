@@ -101,7 +101,7 @@ def reference_grid(surface, resolution, expand, widen=0.0):
 
 
 def enclosed(surface, resolution, expand, of):
-    """Those of some voxels whose centres the surface winds around."""
+    """Return those of some voxels whose centres are inside by the winding number."""
     origin, h = grid_of(surface, resolution, expand)
     z, y, x = np.nonzero(of)
     w = surface.winding(origin + h * (np.column_stack([x, y, z]) + 0.5))
@@ -292,10 +292,12 @@ def test_refuses_surfaces_without_size_or_place():
             rf.voxelize(cube(-size, size), fill=False)
 
 
-def test_progress_is_told_and_can_stop():
-    told = []
-    rf.voxelize(cube(0, 1), 40, progress=lambda done, total: told.append((done, total)), fill=False)
-    assert told[-1][0] == told[-1][1]
+def test_progress_is_reported_and_can_stop():
+    reported = []
+    rf.voxelize(
+        cube(0, 1), 40, progress=lambda done, total: reported.append((done, total)), fill=False
+    )
+    assert reported[-1][0] == reported[-1][1]
 
     class StopError(Exception):
         pass
@@ -341,7 +343,7 @@ def test_every_shared_surface_voxelizes(shared):
 
 
 def test_bodies_of_many_cells_are_of_first_order_unless_asked():
-    """60,000 nodes of a compact body are what a factorization bears."""
+    """A factorization of a compact body of 60,000 nodes is affordable."""
     part = rf.Mesh(*box_hexes(1, 1, 1, 1.0)).surface()
     assert rf.voxelize(part, 24, cut=False, expand=1.0).nodes_per_element == 20
     many = rf.voxelize(part, 25, cut=False, expand=1.0)  # warnings are errors: 25 bend well
@@ -349,14 +351,14 @@ def test_bodies_of_many_cells_are_of_first_order_unless_asked():
     assert rf.voxelize(part, 25, cut=False, expand=1.0, order=2).nodes_per_element == 20
 
 
-def test_cells_count_when_empty_ones_are_gone():
+def test_the_number_of_cells_excludes_empty_ones():
     """Of the four layers that a thin plate touches two are empty."""
     plate = rf.Mesh(*box_hexes(1, 1, 1, (0.2, 0.1, 0.0005))).surface()
     mesh = rf.voxelize(plate, 90)
     assert (mesh.n_elements, mesh.nodes_per_element) == (90 * 46 * 2, 20)
 
 
-def test_cells_of_first_order_that_nobody_asked_for_are_told_where_parts_are_thin():
+def test_default_first_order_of_thin_parts_is_reported():
     plate = rf.Mesh(*box_hexes(1, 1, 1, (0.2, 0.2, 0.003))).surface()
     with pytest.warns(rf.PlausibilityWarning) as caught:
         mesh = rf.voxelize(plate, 128)

@@ -171,7 +171,7 @@ def volume(vertices, triangles):
     return np.linalg.det(vertices[triangles] - vertices.mean(axis=0)).sum() / 6
 
 
-def test_what_faces_outward_stays(rng):
+def test_outward_triangles_are_kept(rng):
     for surface in (sphere(6), (CUBE, CUBE_TRIANGLES), (CUBE, CUBE_TRIANGLES[:-2])):
         assert len(reversed_triangles(*surface)) == 0
     soup = rng.normal(size=(300, 3)), np.arange(300).reshape(-1, 3)
@@ -217,7 +217,7 @@ def test_cavities_stay_cavities():
     points = [[0, 0.02, 0.01], [0.45, 0, 0], [0.8, 0, 0], [1.2, 0, 0]]
     for surface in (shell, inside_out(shell)):
         np.testing.assert_allclose(winding(*surface, points), [1, 0, 1, 0], atol=LAYERED)
-    # what faces as its surroundings is solid
+    # a part inside with the orientation of the outer one is solid
     core = joined(sphere(12), sphere(10, radius=0.6))
     for surface in (core, inside_out(core)):
         np.testing.assert_allclose(winding(*surface, points)[1:], [2, 1, 0], atol=LAYERED)
@@ -240,7 +240,7 @@ def test_open_parts_within_others_bound_no_cavity():
     assert volume(surface[0], turned) > volume(vertices, triangles)
 
 
-def test_one_sided_strips_are_no_trouble():
+def test_one_sided_strips_are_accepted():
     s = np.linspace(0, np.pi, 24, endpoint=False)[:, None]
     across = np.array([-0.2, 0.2])[None, :]
     radius = 1 + across * np.cos(s)

@@ -83,7 +83,7 @@ def test_edits_follow_each_other_without_a_trace(case):
     model = rf.reduce(solid, basis, editable=True)
     wandering = model.edit({2: HARD}).edit({10: SOFT, 100: HARD}).edit({2: AUXETIC})
     np.testing.assert_array_equal(wandering.edit(MATERIALS).coefficients, model.coefficients)
-    # what was edited, and models that share its basis, live on by themselves
+    # an edited model and models that share its basis do not depend on the original
     del model
     assert np.isfinite(wandering.displacement(np.ones(R))).all()
     assert wandering.truncate(2).basis.shape[0] == 2
@@ -150,7 +150,7 @@ def test_free_solids_keep_apart_from_their_rigid_motion():
         model.edit({2: rf.StVK(1e5, 0.3, 1500.0)})
 
 
-def test_threads_do_not_show():
+def test_results_do_not_depend_on_threads():
     solid = make_solid(MATERIALS)
     basis = basis_of(solid)
     before = rf.threads()

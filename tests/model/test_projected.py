@@ -184,7 +184,7 @@ def test_a_state_that_is_set(bent):
     assert np.abs(states[0] - states[1]).max() <= 1e-10 * np.abs(states[1]).max()
 
 
-def test_an_indefinite_tangent_is_solved_all_the_same(bent):
+def test_an_indefinite_tangent_is_solved(bent):
     """Squeezed far enough, the tangent has negative eigenvalues: more of the mass joins it."""
     projected, reduced, _ = bent
     q = np.zeros(9)
@@ -299,7 +299,7 @@ def test_a_static_failure_is_reported_and_loses_nothing(bent):
             projected.solve_static(**bad)
 
 
-def test_statics_tell_progress_and_stop(bent):
+def test_statics_report_progress_and_stop(bent):
     projected, _, force = bent
     seen = []
     projected.solve_static(force, steps=4, progress=lambda done, total: seen.append((done, total)))
@@ -387,7 +387,7 @@ def test_wrong_arguments(bent):
             getattr(projected, method)(np.zeros(8))
         with pytest.raises(rf.InputError, match=r"q\[3\] is nan"):
             getattr(projected, method)([0, 0, 0, np.nan, 0, 0, 0, 0, 0])
-    with pytest.raises(rf.InputError, match="so large that the internal force is no finite"):
+    with pytest.raises(rf.InputError, match="so large that the internal force is not finite"):
         projected.internal_force(np.full(9, 1e200))
     with pytest.raises(rf.InputError, match=r"force must have shape"):
         projected.project(force[:-1])

@@ -37,7 +37,7 @@ def case(request, shared):
     return data, basis, rf.reduce(solid, basis)
 
 
-def test_the_data_are_what_the_readme_says(case):
+def test_the_data_agree_with_their_readme(case):
     data, basis, _ = case
     assert basis.shape[0] == 6
     np.testing.assert_allclose(np.linalg.norm(data["U"], axis=0), 1.0, rtol=1e-12)
@@ -104,7 +104,7 @@ def test_newmark_trajectories(case, newton, simd):
     assert report["solves"] == 100 if newton == "it1" else 200 < report["solves"] <= 800
 
 
-def test_one_iteration_is_not_eight(case):
+def test_one_iteration_differs_from_eight(case):
     """The two trajectories differ by far more than the tolerance: neither test is idle."""
     data, _, _ = case
     assert deviation(data["newmark_it1_q"], data["newmark_it8_q"]) > 1e-5

@@ -162,7 +162,7 @@ def test_forces_on_the_surface_do_the_same_work(case, rng):
     assert reduced @ dq == pytest.approx(force @ moved, rel=1e-12)
 
 
-def test_threads_do_not_show(case, rng):
+def test_results_do_not_depend_on_threads(case, rng):
     model, surface, _ = case
     q = 0.05 * rng.standard_normal(R)
     many = rf.Surface(np.tile(surface.vertices, (40, 1)), surface.triangles)

@@ -60,7 +60,7 @@ def test_elastic_modes_are_those_of_a_dense_solver(case):
     for value, shape in zip(modes.eigenvalues, shapes, strict=True):
         space = vectors[:, np.abs(values - value) < GAP * value]
         assert np.linalg.norm(space.T @ mass @ shape) == pytest.approx(1.0, abs=1e-7)
-    # what the shape is there for
+    # the shape has repeated eigenvalues
     sizes = {int((np.abs(values - v) < GAP * v).sum()) for v in modes.eigenvalues}
     assert clusters <= sizes
 
@@ -134,7 +134,7 @@ def test_derivatives_solve_their_equation_and_are_orthogonal(case):
     assert asymmetric > 1e-3 * np.abs(found).max()  # kept inertia makes phi_ij differ from phi_ji
 
 
-def test_a_repeated_eigenvalue_that_k_cuts_is_known_whole():
+def test_a_repeated_eigenvalue_cut_by_k_is_found_whole():
     """The first eigenvalue of a cube is double: one mode alone gives the same derivative."""
     nodes, elements = box_hexes(4, 4, 4, 0.3)
     solid = rf.Solid(rf.Mesh(nodes, elements), RUBBER)
@@ -159,7 +159,7 @@ def test_derivatives_of_nearly_all_modes():
         solid.linear_modes(most + 1)
 
 
-def test_threads_do_not_show_in_the_bits():
+def test_bits_do_not_depend_on_threads():
     nodes, elements = box_hexes(7, 5, 4, (0.7, 0.45, 0.3))
     solid = rf.Solid(rf.Mesh(nodes, elements), RUBBER)
     found = []
@@ -203,7 +203,7 @@ def brick():
     return nodes, elements
 
 
-def test_what_is_not_in_one_piece_is_refused():
+def test_meshes_of_several_pieces_are_refused():
     nodes, elements = brick()
     two = rf.Mesh(np.vstack([nodes, nodes + 1.0]), np.vstack([elements, elements + len(nodes)]))
     with pytest.raises(rf.MeshError, match="one piece; this mesh has 2 .*elements 0 and 12"):
@@ -218,7 +218,7 @@ def test_what_is_not_in_one_piece_is_refused():
         rf.Solid(rf.Mesh(nodes, elements), RUBBER, fixed=[0]).linear_modes(2)
 
 
-def test_what_is_no_set_of_lowest_modes_is_refused(rng):
+def test_modes_other_than_the_lowest_are_refused(rng):
     solid = rf.Solid(rf.Mesh(*brick()), RUBBER)
     modes = solid.linear_modes(4, rigid=True)
     with pytest.raises(rf.InputError, match="mode 0 moves the solid rigidly"):
@@ -235,7 +235,7 @@ def test_what_is_no_set_of_lowest_modes_is_refused(rng):
         solid.modal_derivatives(noise)
 
 
-def test_statics_need_a_hold():
+def test_statics_need_supports():
     solid = rf.Solid(rf.Mesh(*brick()), RUBBER)
     with pytest.raises(rf.MeshError, match="no fixed nodes"):
         solid.solve_static(np.zeros((solid.mesh.n_nodes, 3)))

@@ -66,7 +66,7 @@ def test_modes_are_those_of_a_dense_solver(case):
     )
     assert np.all(np.diff(modes.frequencies) >= 0)
 
-    # where k does not cut a repeated eigenvalue the spaces agree: cosines of all angles are 1
+    # if k does not cut a repeated eigenvalue the spaces agree: cosines of all angles are 1
     shapes = flat(modes.shapes)[:, free_dofs(solid)]
     cosines = np.linalg.svd(shapes @ mass @ vectors[:, :k], compute_uv=False)
     np.testing.assert_allclose(cosines, 1.0, atol=1e-9)
@@ -113,7 +113,7 @@ def test_rod_has_the_frequencies_of_its_equation():
         assert modes.frequencies[j] / rod - 1 == pytest.approx(phase**2 / 24, rel=0.02)
 
 
-def test_slender_beam_bends_as_euler_and_bernoulli_say():
+def test_slender_beam_has_the_frequencies_of_euler_and_bernoulli():
     """First bending frequency of a clamped beam, 1.8751^2 sqrt(EI / (rho A L^4)) / (2 pi).
 
     A hexahedron of length h in a beam one element of thickness t deep is too stiff in
@@ -162,7 +162,7 @@ def test_repeated_modes_of_a_square_beam_follow_the_axes():
 
 @pytest.mark.parametrize("cells", [(6, 2, 1), (12, 3, 2)])  # dense solver, iteration
 def test_repeated_modes_of_identical_parts_stay_in_one_part(cells):
-    """The axes do not tell the parts apart, their places do: the first lies lower."""
+    """The axes do not distinguish the parts, their places do: the first lies lower."""
     first, elements = box_hexes(*cells, (0.3, 0.05, 0.03))
     second = first + np.array([0.0, 0.2, 0.0])
     solid = clamped(
@@ -174,7 +174,7 @@ def test_repeated_modes_of_identical_parts_stay_in_one_part(cells):
     assert (modes.eigenvalues[2::2] > 1.1 * modes.eigenvalues[:-2:2]).all()
     reach = np.abs(modes.shapes).max(axis=2)
     parts = np.array([reach[:, : len(first)].max(axis=1), reach[:, len(first) :].max(axis=1)])
-    # what rounding leaves of the other part
+    # the other part has rounding only
     assert parts.min(axis=0).max() < 1e-6 * parts.max()
     np.testing.assert_array_equal(parts.argmax(axis=0), [0, 1] * 3)
 
@@ -244,7 +244,7 @@ def test_many_identical_parts(k):
 
 @pytest.mark.parametrize("unit", [1e-24, 1.0, 1e24])
 def test_units_of_the_mass_do_not_matter(unit):
-    """A forty-fold eigenvalue takes several blocks, whatever the length of vectors."""
+    """A forty-fold eigenvalue takes several blocks, for any length of vectors."""
     spectrum = np.concatenate([np.ones(40), 2.0 + 0.1 * np.arange(360)])
     mass = scipy.sparse.diags_array(np.full(400, unit))
     values, vectors, _ = matrix_modes(mass * spectrum, mass, 36)
@@ -278,7 +278,7 @@ def test_more_close_eigenvalues_than_the_space_holds(gap, k, rng):
     values, vectors, (solves, _) = matrix_modes(stiffness, mass, k)
     np.testing.assert_allclose(values, np.sort(spectrum)[:k], rtol=1e-12)
     np.testing.assert_allclose(vectors @ vectors.T, np.eye(k), atol=1e-12)
-    # what lies closer than 1e-6 is one value, whose vectors are turned to a convention
+    # values closer than 1e-6 count as one, whose vectors are rotated by a convention
     residual = vectors * spectrum - values[:, None] * vectors
     width = np.ptp(band) if gap <= 1e-6 else 0.0
     assert np.linalg.norm(residual, axis=1).max() < 1e-9 * values[-1] + width
@@ -297,7 +297,7 @@ def test_close_eigenvalues_beyond_any_space_are_found_densely(rng):
 
 
 def test_factors_beyond_32_bits_are_refused_with_their_size(rng):
-    """A random graph fills as no solid does: its factor would take 23 GB."""
+    """A random graph has more fill than any solid: its factor would take 23 GB."""
     n = 100_000
     place = rng.integers(n, size=(2, 8 * n))
     graph = scipy.sparse.csc_array((np.ones(8 * n), place), shape=(n, n))
@@ -323,7 +323,7 @@ def test_half_the_spectrum_of_a_large_problem_is_refused():
         matrix_modes(line, scipy.sparse.eye_array(8001), 3903)
 
 
-def test_matrices_that_are_no_such_thing():
+def test_arguments_that_are_not_sparse_matrices_are_refused():
     stiffness = grid_laplacian(5, 5, 5)
     mass = scipy.sparse.eye_array(125)
     with pytest.raises(rf.SingularMatrixError):
@@ -421,7 +421,7 @@ def test_derivatives_are_bilinear(beam):
 
 
 @pytest.mark.parametrize("threads", [2, 3, 7])
-def test_threads_do_not_show(beam, threads):
+def test_results_do_not_depend_on_threads(beam, threads):
     """Bit for bit, with enough pairs for several blocks of right-hand sides."""
     values, frequencies, shapes = _core.linear_modes(beam._core, 12, False, None, 1)
     again = _core.linear_modes(beam._core, 12, False, None, threads)
@@ -454,7 +454,7 @@ def test_a_space_of_several_blocks(large_beam):
 
 
 @pytest.mark.parametrize("threads", [2, 5])
-def test_threads_do_not_show_in_several_blocks(large_beam, threads):
+def test_several_blocks_do_not_depend_on_threads(large_beam, threads):
     one = _core.linear_modes(large_beam._core, 6, False, None, 1)
     for a, b in zip(
         one, _core.linear_modes(large_beam._core, 6, False, None, threads), strict=True
@@ -567,7 +567,7 @@ def test_progress_ends_full(beam):
     assert sum(done == total for done, total in calls) >= 2
 
 
-def test_modes_are_a_value(beam):
+def test_modes_are_immutable(beam):
     modes = beam.linear_modes(3)
     assert repr(modes).startswith("<Modes: 3 from ")
     assert len(modes) == 3

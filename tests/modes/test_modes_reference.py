@@ -63,7 +63,7 @@ def test_vega_modes(shared, name):
     reference = data["mode_Phi"].T
     shapes = flat(modes.shapes)
     # signs: both make the largest entry positive, but among entries equal by symmetry the
-    # reference takes whichever rounding makes larger
+    # reference takes the one that rounding makes larger
     largest = np.sort(np.abs(reference), axis=1)
     alone = largest[:, -2] < largest[:, -1] * (1 - 1e-5)
     products = np.sum(shapes * reference, axis=1)
@@ -74,7 +74,7 @@ def test_vega_modes(shared, name):
 
 @pytest.mark.parametrize("name", TOLERANCES)
 def test_vega_modal_derivatives(shared, name):
-    """Of Vega's own modes, so that signs and errors of the modes do not enter."""
+    """Derivatives use Vega's own modes, so that signs and errors of the modes do not enter."""
     data = np.load(shared / "reference" / "vega" / f"{name}.npz")
     solid = vega_solid(data)
     directions = data["mode_Phi"].T.reshape(10, -1, 3)[:3]

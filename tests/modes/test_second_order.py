@@ -162,7 +162,7 @@ def test_the_basis_is_that_of_equation_2_52(chain):
     np.testing.assert_allclose(basis.provenance["frequencies_hz"], modes.frequencies, rtol=1e-14)
 
 
-def test_a_mass_that_is_no_diagonal(rng):
+def test_a_mass_matrix_with_off_diagonal_entries(rng):
     """Mass-PCA with a full mass matrix against the Cholesky factor of NumPy."""
     root = rng.standard_normal((12, 12))
     mass = root @ root.T + 12 * np.eye(12)
@@ -247,7 +247,7 @@ def test_the_reduced_chain_follows_the_full_one():
 # --- threads, errors -----------------------------------------------------------------------------
 
 
-def test_threads_do_not_show(chain):
+def test_results_do_not_depend_on_threads(chain):
     modes = chain.linear_modes(12)
     for threads in (2, 3):
         np.testing.assert_array_equal(
@@ -290,7 +290,7 @@ def test_errors_of_the_product_arrive():
     modes = system.linear_modes(4)
     with pytest.raises(Trouble, match="the sixth"):
         system.modal_derivatives(modes)
-    # nothing is lost: the system goes on
+    # the system is usable afterwards
     calls.clear()
     with pytest.raises(Trouble):
         rf.modal_derivative_basis(system, k=4, r=4)
@@ -397,7 +397,7 @@ def test_bad_arguments(chain):
         rf.SystemBasis(np.ones((2, 3, 3)), [1, 1], [1, 1])
     with pytest.raises(rf.InputError, match=r"shapes must have shape \(k, n\), k at least 1"):
         rf.SystemModes([1], [1], np.ones((1, 4, 3)))
-    # a basis of unknowns is none of a solid
+    # a basis of unknowns does not fit a solid
     nodes, elements = box_hexes(1, 1, 1)
     solid = rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e6, 0.3, 1.0), fixed=[0, 1, 2, 3])
     with pytest.raises(rf.InputError):
@@ -406,7 +406,7 @@ def test_bad_arguments(chain):
         rf.merge_bases(solid, [rf.mass_pca(bare, np.eye(4))])
 
 
-def test_a_stop_is_heard(chain):
+def test_a_stop_is_noticed(chain):
     def stop(done, total):
         raise KeyboardInterrupt
 

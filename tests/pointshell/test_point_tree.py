@@ -1,4 +1,4 @@
-"""Nested point-trees: who is whose child, and spheres that hold their points, whatever q."""
+"""Nested point-trees: parents, children, and spheres that contain their points for any q."""
 
 from __future__ import annotations
 
@@ -214,7 +214,7 @@ _MOVING = random_core(200, [5, 15, 50, 130], 7, seed=5)
 
 
 def test_bounds_loosen_under_large_deformation(bar, bar_shell):
-    """As in figure 3.12: at rest the bound is tight, and it grows faster than what it bounds."""
+    """As in figure 3.12: the bound is tight at rest, and grows faster than the radius."""
     tree = rf.PointTree(bar_shell, bar)
     tip = bar.mesh.nodes[:, 0].argmax()
     push = np.zeros((bar.mesh.n_nodes, 3))
@@ -298,11 +298,11 @@ def moved(shell: rf.Pointshell, scale=1.0, by=(0.0, 0.0, 0.0)) -> rf.Pointshell:
     ],
 )
 def test_shells_beside_their_mesh(bar, bar_shell, scale, by, said):
-    """Other units, another place: said once, where the tree is made, and not by copies."""
-    with pytest.warns(rf.GeometryWarning, match=said) as told:
+    """Other units or another place give one warning, when the tree is made; copies give none."""
+    with pytest.warns(rf.GeometryWarning, match=said) as reported:
         tree = rf.PointTree(moved(bar_shell, scale, by), bar)
-    assert len(told) == 1
-    assert told[0].filename == __file__
+    assert len(reported) == 1
+    assert reported[0].filename == __file__
     with pytest.warns(rf.GeometryWarning, match=said):
         rf.PointTree(tree.shell, bar, tree.embedding)
     again = pickle.loads(pickle.dumps(tree))  # warnings are errors here
@@ -402,6 +402,6 @@ def test_making_one_can_be_stopped():
     with pytest.raises(Stop):
         rf.PointTree(sphere_shell((20, 80, 320, 2000)), progress=stop)
     check_live_blocks(live)
-    told = []
-    rf.PointTree(sphere_shell(), progress=lambda done, total: told.append((done, total)))
-    assert told[-1] == (640, 640)
+    reported = []
+    rf.PointTree(sphere_shell(), progress=lambda done, total: reported.append((done, total)))
+    assert reported[-1] == (640, 640)

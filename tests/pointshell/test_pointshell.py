@@ -114,7 +114,7 @@ def test_levels_up_to_one():
         ((X, N, None, [1, 2, np.inf, 4]), rf.InputError, r"areas\[2\] is inf"),
     ],
 )  # fmt: skip
-def test_what_is_no_shell(arguments, error, message):
+def test_wrong_shells_are_refused(arguments, error, message):
     with pytest.raises(error, match=message):
         rf.Pointshell(*arguments)
 

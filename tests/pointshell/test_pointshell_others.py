@@ -45,7 +45,7 @@ def test_voxels_of_a_cube():
     np.testing.assert_array_equal(shell.level_counts, [8, 64, 512, 18])
 
 
-def test_normals_point_inwards_whichever_way_the_surface_faces():
+def test_normals_point_inwards_for_both_orientations_of_the_surface():
     surface = cube()
     turned = rf.Surface(surface.vertices, surface.triangles[:, ::-1])
     assert turned.volume < 0
@@ -97,7 +97,7 @@ def test_rays_enter_and_leave_closed_surfaces_equally_often(shift):
 
 @pytest.mark.parametrize("power", [-290, -200, 200, 290])
 def test_depth_cube_at_any_scale(power):
-    """Down to where squares of areas are no numbers; beyond that it is refused."""
+    """Down to scales at which squares of areas underflow; smaller surfaces are refused."""
     surface = ball(resolution=16)
     arrays = (np.ldexp(surface.vertices, power), surface.triangles)
     points, normals = _core.shell_from_depth_cube(*arrays, 9, None, 1)
@@ -153,7 +153,7 @@ def test_depth_cube_of_a_ball():
 
 
 def test_repulsion_is_more_even():
-    """As many points, three ways (B07 3.8.2)."""
+    """Three methods with equally many points (B07 3.8.2)."""
     axis = np.linspace(-1.25, 1.25, 41)
     squares = axis**2
     samples = np.sqrt(squares[:, None, None] + squares[:, None] + squares) - 1.0
@@ -244,9 +244,9 @@ def test_forces_with_areas_converge_to_the_integral(make, rng):
 def test_one_count_of_progress():
     for make in (rf.Pointshell.from_voxels, rf.Pointshell.from_depth_cube):
         for areas in (False, True):
-            told = []
-            make(cube(), 8, areas=areas, progress=lambda *a, told=told: told.append(a))
-            shares = [done / total for done, total in told]
+            reported = []
+            make(cube(), 8, areas=areas, progress=lambda *a, reported=reported: reported.append(a))
+            shares = [done / total for done, total in reported]
             assert shares == sorted(shares)
             assert shares[-1] == 1.0
 

@@ -52,7 +52,7 @@ FIELDS = {
 
 @pytest.mark.parametrize("name", FIELDS)
 def test_defaults_converge(name):
-    """Evenly: of each level, whatever the shape; nothing but the number of points is given."""
+    """Points of each level are even, for any shape; only the number of points is given."""
     field = FIELDS[name]()
     shell = rf.Pointshell.from_field(field, 4000, 4)
     size = np.ptp(shell.points, axis=0).max()
@@ -114,8 +114,8 @@ def test_uniformity_against_plain_search():
         assert measured.gap[level] == pytest.approx(gap, rel=0.05)
 
 
-def test_uniformity_tells_bad_from_good():
-    """Random points, a hole, and points at one place are seen."""
+def test_uniformity_distinguishes_bad_from_good():
+    """Random points, a hole and coincident points are distinguished from an even shell."""
     field = ball()
     good = rf.Pointshell.from_field(field, 2000, 1)
     rng = np.random.default_rng(1)
@@ -129,7 +129,7 @@ def test_uniformity_tells_bad_from_good():
     # a cap of half angle acos(0.95) less half a spacing
     expected = 2 * np.sin(np.arccos(0.95) / 2) / hole.uniformity(field).spacing[0]
     assert hole.uniformity(field).gap[0] == pytest.approx(expected, abs=0.8)
-    # which way a closed surface faces is all the same
+    # the orientation of a closed surface does not matter
     surface = rf.Surface(*balls([0, 0, 0]))
     turned = rf.Surface(surface.vertices, surface.triangles[:, ::-1])
     assert good.uniformity(turned).gap[0] == pytest.approx(good.uniformity(surface).gap[0], abs=0.1)
@@ -145,7 +145,7 @@ def test_uniformity_tells_bad_from_good():
     assert alone.gap[0] * alone.spacing[0] == pytest.approx(2.0, rel=1e-2)
 
 
-def test_sides_of_thin_parts_do_not_see_each_other():
+def test_sides_of_thin_parts_do_not_interact():
     plate = of_field(rf.BoxField([-0.6, -0.5, -0.04], [0.6, 0.5, 0.04]))
     # spacing larger than the thickness
     shell = rf.Pointshell.from_field(plate, 300, 1)
@@ -255,7 +255,7 @@ def test_a_sheet_without_thickness_has_normals_on_its_rim():
     assert abs((normals[:, 2] > 0).mean() - 0.5) < 0.1
 
 
-def test_levels_end_when_they_are_still():
+def test_levels_end_at_equilibrium():
     ball = rf.SphereField([0, 0, 0], 1.0)
     for still, most in ((0.05, 100), (0.0, 7), (1e-9, 3)):
         *_, rounds, motion, _ = _core.shell_create(
@@ -307,7 +307,7 @@ def test_any_number_of_threads_gives_the_same_bits():
             np.testing.assert_array_equal(getattr(other, name), getattr(made[0], name))
 
 
-def test_what_is_random_follows_rng():
+def test_random_choices_follow_rng():
     field = ball()
 
     def points(rng):
@@ -370,7 +370,7 @@ def test_progress_and_stop():
         assert (np.diff(done) >= 0).all()
         assert len(set(total)) == 1
         assert done[-1] == total[-1]
-        # calls are some time apart: the work goes on behind the share for a while
+        # calls are some time apart: the work continues beyond the share for a while
         live = live_blocks()
         for share in (0.0, 0.5, 1.0):
             with pytest.raises(Enough):
@@ -404,7 +404,7 @@ def test_progress_and_stop():
         ({"rng": -1}, rf.InputError, "rng must be between 0 and"),
         ({"rng": "x"}, rf.InputTypeError, "rng must be an int or a numpy.random.Generator"),
         ({"areas": 1}, rf.InputTypeError, "areas must be True or False"),
-        ({"field": rf.PlaneField([0, 0, 0], [0, 0, 1])}, rf.InputError, "object without end"),
+        ({"field": rf.PlaneField([0, 0, 0], [0, 0, 1])}, rf.InputError, "is unbounded"),
         ({"field": rf.SphereField([0, 0, 0], 1.0), "level_set": -2.0}, rf.InputError, "no surface"),
         ({"field": "x"}, rf.InputTypeError, "field must be a Field, got str"),
         (
@@ -431,7 +431,7 @@ def test_gaps_as_long_as_the_surface():
 
 
 def test_each_part_gets_its_share_of_the_points():
-    """Two ribbons side by side, nearer to each other than points: one has as many as the other."""
+    """Two ribbons closer to each other than points: each gets equally many."""
     x = np.linspace(0, 1, 201)
     rows = [np.stack([x, 0 * x + y, 0 * x], axis=1) for y in (0.0, 0.002, 0.004, 0.006)]
     k = np.arange(200)
@@ -444,7 +444,7 @@ def test_each_part_gets_its_share_of_the_points():
         assert abs(np.count_nonzero(shell[0][:, 1] < 0.003) - 200.5) <= 1.5
 
 
-def test_uniformity_wants_a_surface():
+def test_uniformity_requires_a_surface():
     shell = rf.Pointshell(np.eye(3), np.eye(3))
     with pytest.raises(rf.InputTypeError, match="surface must be a Surface or a Field, got list"):
         shell.uniformity([1, 2])
@@ -523,14 +523,14 @@ def test_farthest_points_of_many():
 
 
 @pytest.mark.parametrize("scale", [1e-100, 1e100, 1e200])
-def test_areas_beyond_the_range_of_numbers(scale):
+def test_areas_that_overflow(scale):
     vertices, triangles = balls([0, 0, 0])
     surface = (vertices * scale, triangles)
     with pytest.raises(rf.MeshError, match="m long, so areas of its triangles are beyond"):
         _core.shell_create(None, surface, 32, 30, 2, 0, 0.0, 5, 0.0, 0, None, 1)
 
 
-def test_farthest_points_of_what_is_no_list():
+def test_farthest_points_of_other_types_are_refused():
     order = rf.Pointshell.farthest_point_order
     for points, message in (
         (np.zeros((0, 3)), "points has no rows"),

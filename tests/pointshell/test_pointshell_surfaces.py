@@ -63,8 +63,8 @@ def test_closed_surfaces_are_met():
     np.testing.assert_allclose(same.normals, shell.normals, atol=1e-6)
 
 
-def test_no_field_is_made_where_none_is_needed(monkeypatch):
-    """The points are the same; and no memory is asked for that a field would need."""
+def test_closed_surfaces_need_no_field(monkeypatch):
+    """The points are the same, and the memory of a field is not allocated."""
     for faces in (slice(None), slice(None, None, -1)):
         surface = rf.Surface(cube().vertices, cube().triangles[:, faces])
         shell = rf.Pointshell.from_surface(surface, 500, 2, resolution=1 << 19, areas=True)
@@ -126,8 +126,8 @@ def on_what(surface, shell, resolution):
 
 
 @pytest.mark.parametrize("thickness", [0.3, 1e-2, 1e-6, 0.0])
-def test_parts_may_be_as_thin_as_they_like(thickness):
-    """A sheet of whatever part of a voxel: both sides have their points, and facing outwards."""
+def test_parts_may_be_of_any_thickness(thickness):
+    """A sheet thinner than a voxel: both sides have points, with normals outwards."""
     sheet = prism([0, 0, 0], [1, 0.7, thickness])
     shell = rf.Pointshell.from_surface(sheet, 1500, 3, resolution=16)
     assert shell.provenance["method"] == "repulsion on a surface" or thickness == 0.0
@@ -148,13 +148,13 @@ def test_parts_may_be_as_thin_as_they_like(thickness):
     area = 2 * (0.7 + 1.7 * thickness)
     # edges belong to no face
     assert abs(on_top.mean() - 0.7 / area) < 0.1
-    # those of a face are as far from each other as elsewhere, whatever is behind them
+    # points of a face are as far from each other as elsewhere, with or without others behind them
     face = cKDTree(shell.points[on_top])
     assert face.query(shell.points[on_top], k=2)[0][:, 1].min() > 0.3 * measured.spacing[-1]
 
 
 def test_crossing_parts():
-    """Of blocks that cross only what is outside has points, and normals of the triangles."""
+    """Of blocks that cross only the outside has points, with normals of the triangles."""
     a, b = prism([0, 0, 0], [1, 0.4, 0.4]), prism([0.3, -0.3, 0.1], [0.7, 0.7, 0.3])
     cross = together(a, b)
     shell = rf.Pointshell.from_surface(cross, 1000, 2, resolution=48)
@@ -181,7 +181,7 @@ def test_crossing_parts():
     # in concave corners, which the sampled level set rounds, both parts are further
     np.testing.assert_allclose(far, 1.4 * voxel, atol=0.5 * voxel)
     assert (shell.uniformity(on_what(sheet, shell, 48)).gap < 1.2).all()
-    # who gives an offset gets it
+    # a given offset is used
     shell = rf.Pointshell.from_surface(sheet, 100, 2, resolution=48, offset=0.05)
     assert shell.provenance["offset_m"] == 0.05
     assert not shell.provenance["thin"]
@@ -225,7 +225,7 @@ MESHES = [
 
 @pytest.mark.parametrize("name", [*samples.names(), *MESHES])
 def test_defaults_converge_on_every_mesh(name):
-    """Whatever the surface, nothing but numbers of points and voxels is given."""
+    """For any surface; only the numbers of points and voxels are given."""
     if name in MESHES:
         path = SHARED / f"{name}.obj"
         if not path.exists():

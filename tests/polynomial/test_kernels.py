@@ -104,7 +104,7 @@ def test_pairs_serve_more_coordinates_where_the_cache_is_large(r, simd):
 @pytest.mark.parametrize("simd", SIMD, ids=SIMD.get)
 @pytest.mark.parametrize("r", [1, 2, 3, 4, 7, 8, 9, 15, 20, 21, 24, 25, 30, 31, 32, 33, 47])
 def test_outputs_alone(r, simd):
-    """Each output alone and in pairs; what was not asked for stays untouched."""
+    """Each output alone and in pairs; other outputs are not written."""
     t, q, expected = problem(r)
     by_name = dict(zip("efk", expected, strict=True))
     with Model(simd, t, r) as model:

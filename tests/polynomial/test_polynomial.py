@@ -191,7 +191,7 @@ def test_stiffness_is_symmetric_bit_for_bit(r):
 
 
 def test_energy_is_never_negative():
-    """W is a sum of squares of strains; rounding alone may not show it at rest."""
+    """W is a sum of squares of strains; rounding must not make it negative near rest."""
     model = make_model("distorted hexes", 21)
     rng = np.random.default_rng(0)
     for scale in (1e-6, 1e-3, 1.0, 1e3):
@@ -272,7 +272,7 @@ def test_force_alone_equals_force_with_stiffness(r, simd):
 
 @pytest.mark.parametrize("r", [3, 20, 21, 40])
 def test_not_finite_never_hides(r):
-    """Coordinates beyond the largest number give no finite force."""
+    """Coordinates whose products overflow give no finite force."""
     model = _core.Reduced(make_basis(r), np.eye(r), np.ones(_count(r)))
     q = np.zeros(r)
     q[-1] = 1e150
@@ -440,7 +440,7 @@ def test_bases_that_move_fixed_nodes_are_refused():
     assert rf.reduce(solid, basis).r == 4
 
 
-def test_results_too_large_to_be_numbers_are_refused():
+def test_results_that_overflow_are_refused():
     solid = make_solid("voxels")
     model = rf.reduce(solid, held_basis(4))
     u = model.displacement(np.ones(4))
@@ -453,7 +453,7 @@ def test_results_too_large_to_be_numbers_are_refused():
                     with pytest.raises(rf.InputError, match=rf"{name} is so large that the"):
                         method(x)
     for system, x in ((model, np.full(4, 1e200)), (solid, u * 1e200)):
-        with pytest.raises(rf.InputError, match="so large that the stiffness is no finite number"):
+        with pytest.raises(rf.InputError, match="so large that the stiffness is not finite"):
             system.stiffness(x)
     with pytest.raises(rf.InputError, match="force is so large that the reduced force"):
         model.project(1.7e308 * np.sign(model.basis[0]))
@@ -506,7 +506,7 @@ def test_wrong_coordinates_are_refused():
         ("basis", np.ones((3, 0, 3)), rf.InputError, "node"),
     ],
 )
-def test_no_model_is_made_of_wrong_parts(part, value, error, message):
+def test_wrong_parts_of_a_model_are_refused(part, value, error, message):
     """Contents of files pass the same checks as all models."""
     parts = {"basis": make_basis(3), "mass": np.eye(3), "coefficients": np.ones(35)}
     assert _core.Reduced(*parts.values()).r == 3

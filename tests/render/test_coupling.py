@@ -168,7 +168,7 @@ def test_a_cycle_is_the_solution_of_the_thesis(rng, limits, points):
         assert min(ranks) < 6  # saturated: beside contact some directions resist no more
 
 
-def test_in_free_space_the_object_is_where_the_hand_is():
+def test_in_free_space_the_object_follows_the_hand():
     coupling = rf.VirtualCoupling(500.0, 0.3, damping=0.0)
     hand = (np.array([0.01, -0.02, 0.003]), turned([0.3, -0.2, 0.1]))
     at = REST
@@ -182,7 +182,7 @@ def test_in_free_space_the_object_is_where_the_hand_is():
 
 @pytest.mark.parametrize("speed", [0.1, 0.5, 1.0, 2.0, 5.0, 20.0])
 def test_a_saturated_coupling_follows_a_steady_hand_steadily(speed):
-    """Behind it by v damping / (1 - damping) a cycle, on whatever part of the profile that is."""
+    """It lags by v damping / (1 - damping) a cycle, on any part of the profile."""
     coupling = rf.VirtualCoupling(500.0, 0.3, max_force=0.05, max_torque=1e-3)
     linear = 0.5 * 0.05 / 500.0, 1e-3 / 0.3  # m, rad: where the profile begins to saturate
     step = speed * np.array([linear[0], 0.0, 0.0]), speed * linear[1]
@@ -198,7 +198,7 @@ def test_a_saturated_coupling_follows_a_steady_hand_steadily(speed):
     assert lags[:, 1] % (2 * np.pi) == pytest.approx(np.full(5, step[1]), rel=0.01)
 
 
-def test_static_damping_halves_the_way_each_cycle():
+def test_static_damping_halves_the_distance_each_cycle():
     coupling = rf.VirtualCoupling(500.0, 0.3)
     at, hand = REST, (np.array([0.01, 0.0, 0.0]), REST[1])
     for n in range(1, 8):
@@ -219,7 +219,7 @@ def test_speeds_are_limited_and_directions_kept(rng):
 
 @pytest.mark.parametrize("points", range(1, 9))
 def test_rendered_stiffness_is_that_of_the_theorem(rng, points):
-    """Theorem of 4.7: 1 / (1/|J| + 1/k), and never above k, whatever the planes."""
+    """Theorem of 4.7: 1 / (1/|J| + 1/k), and never above k, for any planes."""
     k = 700.0
     coupling = rf.VirtualCoupling(k, 1e6, damping=0.0, max_turn_rate=1e-12)
     for _ in range(20):
@@ -254,7 +254,7 @@ def box_in_a_shaft(k=1e4, a=0.05):
 
 
 def test_a_box_slides_along_its_shaft_when_the_coupling_is_saturated():
-    """4.10: one direction resists nothing, and follows the hand; the others do not."""
+    """Equation 4.10: one direction without resistance follows the hand; the others do not."""
     coupling = rf.VirtualCoupling(500.0, 5.0, max_force=0.1, max_torque=0.1, damping=0.0)
     way = np.array([0.0, 0.0, 0.5])
     step = coupling.step((way, REST[1]), *REST, load(gradient=box_in_a_shaft()))
@@ -371,7 +371,7 @@ def test_substeps_are_shorter_steps():
 
 
 @pytest.mark.parametrize("far", [5e-3, 0.05])
-def test_a_dynamic_coupling_that_saturates_comes_home(far):
+def test_a_saturated_dynamic_coupling_returns_to_the_hand(far):
     """Critically damped at any distance: the damper is that of the stiffness that is left."""
     k, mass, most = 600.0, 0.1, 0.1
     coupling = rf.DynamicCoupling(k, 1.0, mass, 1e-4, max_force=most)
@@ -388,8 +388,8 @@ def test_a_dynamic_coupling_that_saturates_comes_home(far):
     assert coupling.step(hand, *REST).wrench.force[0] == pytest.approx(most, rel=1e-6)
 
 
-def test_dynamic_coupling_stands_stiff_contact():
-    """Implicit: a stiffness of 1e6 N/m at 1 kHz is no trouble for 0.1 kg."""
+def test_dynamic_coupling_is_stable_in_stiff_contact():
+    """The implicit step is stable with a stiffness of 1e6 N/m at 1 kHz and 0.1 kg."""
     coupling = rf.DynamicCoupling(500.0, 5.0, 0.1, 1e-4)
     at, v, k = (np.array([0.0, 0.0, 0.001]), REST[1]), np.zeros(6), 1e6
     hand = (np.array([0.0, 0.0, -0.02]), REST[1])
@@ -452,13 +452,13 @@ def test_wrong_poses_and_contacts_are_refused():
         coupling.step(REST, [0.0, math.nan, 0.0], REST[1])
     dynamic = rf.DynamicCoupling(500.0, 1.0, 0.1, 1e-4)
     for function in (coupling.wrench, coupling.step, dynamic.step):
-        for hand, at, told in (
+        for hand, at, reported in (
             (REST, (np.zeros(2), REST[1]), r"^position of object must have shape \(3,\), got"),
             (REST, (REST[0], np.ones(3)), r"^quaternion of object must have shape \(4,\), got"),
             ((0.0, REST[1]), REST, r"^position of manipulandum must have shape \(3,\), got"),
             ((REST[0], np.ones(5)), REST, r"^quaternion of manipulandum must have shape \(4,\)"),
         ):
-            with pytest.raises(rf.InputError, match=told):
+            with pytest.raises(rf.InputError, match=reported):
                 function(hand, *at)
     with pytest.raises(rf.InputTypeError, match="manipulandum must be a Pose or a pair"):
         coupling.wrench(3, *REST)
@@ -477,7 +477,7 @@ def test_wrong_poses_and_contacts_are_refused():
         coupling.step(REST, *REST, dt=0.0)
 
 
-def test_what_is_too_large_moves_nothing():
+def test_too_large_gradients_are_refused():
     coupling = rf.VirtualCoupling(500.0, 1.0)
     with pytest.raises(rf.DivergedError, match="no finite step"):
         coupling.step(REST, *REST, load(gradient=np.full((6, 6), 1e300)))

@@ -1,7 +1,7 @@
 """The depth limiter behind the couplings, cycle by cycle, against its description.
 
-`render/depth_limit.h` says which trials follow which; a plain version does that in NumPy.  Poses,
-depths and clearances come at random, as no scene would give them.
+`render/depth_limit.h` gives the order of the trials; a plain version does that in NumPy.  Poses,
+depths and clearances are random.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ def test_trials_against_a_plain_version(library, rng, deep, dynamic):
         assert limiter.share == plain.share
         assert limiter.report.limited == changed
         if changed:
-            told(limiter.report, hand, object_, expected)
+            reported(limiter.report, hand, object_, expected)
         kinds.add(plain.kind)
         cut += changed
         object_ = expected
@@ -154,7 +154,7 @@ def test_trials_against_a_plain_version(library, rng, deep, dynamic):
     assert 50 < cut < 500
 
 
-def told(report, hand, before, after):
+def reported(report, hand, before, after):
     """Assert that the report is that of the pose that was taken."""
     np.testing.assert_allclose(report.move, between(before, after), rtol=0, atol=1e-11)
     way = between(after, hand)
@@ -166,7 +166,7 @@ def told(report, hand, before, after):
     )
 
 
-def test_a_motion_that_is_cut_is_as_much_slower(library):
+def test_a_shortened_motion_is_slower_by_the_same_factor(library):
     """At the surface half of the depth is left to go, and the clearance of free space."""
     limiter, velocity = Limiter(library), np.arange(1.0, 7.0)
     start = pose(np.zeros(3))
@@ -184,8 +184,8 @@ def test_a_motion_that_is_cut_is_as_much_slower(library):
     assert held == pytest.approx(velocity * 0.5 * MOST / (0.1 * REACH), rel=1e-12)
 
 
-def test_a_motion_that_is_taken_back_leaves_nothing_of_its_velocity(library):
-    """Nor do the trials after it, which go straight to the hand."""
+def test_a_rejected_motion_leaves_no_velocity(library):
+    """The trials after it, which go straight to the hand, do not either."""
     limiter, velocity = Limiter(library), np.arange(1.0, 7.0)
     start, away = pose((1e-3, 2e-3, 3e-3)), pose((1.2e-3, 2e-3, 3e-3))
     hand = pose((5e-3, 2e-3, 3e-3), (0.0, 0.0, 0.01))

@@ -95,7 +95,7 @@ def test_work_at_the_device_is_that_in_the_world_scaled(contact, scale, force_sc
 @pytest.mark.parametrize("start", [START, None])
 @pytest.mark.parametrize("scale", [1.0, 2.5])
 def test_a_clutch_keeps_the_manipulandum_while_the_device_moves_and_turns(contact, scale, start):
-    """Neither place nor rotation jump, pressed or released; then it goes on from there."""
+    """Neither position nor rotation jumps when the clutch is pressed or released."""
     n, pressed, released = 240, 80, 160
     times, positions, quaternions = wandering(n)
     if start is None:
@@ -133,7 +133,7 @@ def test_a_clutch_keeps_the_manipulandum_while_the_device_moves_and_turns(contac
 
 
 def test_a_force_stays_while_the_clutch_is_held(contact):
-    """The hand rests on the floor: moved by the clutch alone, it feels what it felt."""
+    """The hand rests on the floor: after a motion by the clutch alone the force is the same."""
     n = 200
     times, positions, quaternions = wandering(n)
     positions[:60], quaternions[:60] = positions[60], quaternions[60]

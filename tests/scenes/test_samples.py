@@ -130,7 +130,7 @@ def test_one_fan_around_each_vertex(name, surfaces):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_no_waste(name, surfaces):
+def test_no_unused_vertices(name, surfaces):
     """No unreferenced or doubled vertices, no doubled or tiny triangles."""
     vertices, triangles = surfaces[name]
     assert np.array_equal(np.unique(triangles), np.arange(len(vertices)))
@@ -248,7 +248,7 @@ def test_file_size(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_files_hold_what_make_returns(name, make, surfaces):
+def test_files_equal_the_result_of_make(name, make, surfaces):
     """Types, shapes and values of the functions agree with the files."""
     vertices, triangles = getattr(make, name)()
     assert vertices.dtype == np.float64

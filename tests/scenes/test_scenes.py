@@ -53,7 +53,7 @@ def ran(name):
 
 
 @pytest.mark.parametrize("name", scenes.STORIES)
-def test_scenes_meet_what_they_promise(name):
+def test_scenes_meet_their_descriptions(name):
     records, coupling, deformed = ran(name)
     assert len(records) == 10_000
     assert records["depth_m"].max() <= coupling.max_depth
@@ -98,7 +98,7 @@ def test_the_alpha_puzzle_is_solved():
 
 
 def test_the_way_out_of_the_alpha_puzzle_is_free():
-    """The screw in closed form: nothing touches, and the gap stays what it is."""
+    """The screw in closed form: no contact, and a constant gap."""
     tube = shapes.tube(shapes.helix(0.03, 0.026, 1.5), 0.004)
     shell = rf.Pointshell.from_surface(tube, 2000, resolution=64)
     contact = rf.PenaltyContact(rf.PointTree(shell), rf.DistanceField.from_surface(tube, 96), 1.0)
@@ -111,8 +111,8 @@ def test_the_way_out_of_the_alpha_puzzle_is_free():
     assert contact.evaluate_many(0.0 * position, quaternion).touching.max() > 0
 
 
-def test_the_alpha_puzzle_is_not_to_be_cheated():
-    """Tubes that never are a radius deep in each other, and move by less a cycle, stay linked."""
+def test_the_alpha_puzzle_has_no_shortcut():
+    """Tubes never a radius deep in each other, moved by less in a cycle, stay linked."""
     records, coupling, _ = ran("alpha-cheat")
     hand = np.linalg.norm(records["hand_position"], axis=1)
     held = np.linalg.norm(records["object_position"], axis=1)
@@ -147,15 +147,15 @@ def test_a_recorded_hand_solves_the_alpha_puzzle_or_is_held(name, tmp_path):
         assert end[0][:, 2].min() > end[1][:, 2].max() + 0.01
         assert records["touching"][-1] == 0
     else:
-        # pulled and levered far, held on the other one, and where it was when let go
+        # pulled and levered far, held on the other one, and where it was when released
         missed = np.linalg.norm(records["hand_position"] - records["object_position"], axis=1)
         assert missed.max() > 0.015
         assert np.linalg.norm(records["object_position"], axis=1).max() < 2 * 0.03
         np.testing.assert_allclose(end[0], begin[0], atol=1e-4)
 
 
-def test_without_limits_contact_holds_by_its_stiffness():
-    """The same hand against a spring that neither saturates nor is relieved: they stay linked."""
+def test_without_limits_the_stiffness_of_contact_stops_the_object():
+    """The same hand with a spring that neither saturates nor is relieved: the tubes stay linked."""
     session = scenes.session("alpha-cheat", budget_us=0.0, **SMALL["alpha-cheat"])
     limited = session.coupling
     session.coupling = rf.VirtualCoupling(limited.stiffness, limited.torsional_stiffness)
@@ -190,15 +190,15 @@ def test_scenes_are_short(name):
 
 
 @pytest.mark.parametrize("name", ["alpha", "dragon", "hoses", "peg", "soft", "statue"])
-def test_scenes_tell_all_their_options(name):
+def test_scenes_report_all_their_options(name):
     function = getattr(scenes, name).session
     parameters = inspect.signature(function).parameters.values()
     own = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
     assert own[-2:] == ["points", "resolution"] or own[-1] == "r"
-    told = inspect.getdoc(function)
-    assert told.startswith("Return a session of ")
+    reported = inspect.getdoc(function)
+    assert reported.startswith("Return a session of ")
     for option in ("device", *own, "**options"):
-        assert f"\n{option}\n    " in told
+        assert f"\n{option}\n    " in reported
 
 
 def test_tubes_are_closed_and_as_large_as_they_should_be():
@@ -306,17 +306,17 @@ def test_bodies_have_as_many_coordinates_as_their_modes_span():
         shapes.hand("hand", [[0.0] * 6] * 2, {})
 
 
-def test_pictures_say_why_the_hand_feels_more_than_contact():
+def test_pictures_explain_forces_above_those_of_contact():
     pytest.importorskip("matplotlib")
     records = np.zeros(20, rf.io.record_file.RECORD)
     records["time_s"] = 0.001 * np.arange(20)
-    for more, told in ((1.0, False), (4.0, True)):
+    for more, reported in ((1.0, False), (4.0, True)):
         records["contact_force"], records["force"] = [0.0, 0.0, 1.0], [0.0, 0.0, more]
         note = plot.session_figure(records).axes[0].get_title(loc="left")
-        assert ('render="linear"' in note) == told
+        assert ('render="linear"' in note) == reported
 
 
-def test_pictures_tell_forces_beyond_their_axes_and_show_the_way_from_the_start():
+def test_pictures_mark_forces_beyond_their_axes_and_show_the_path_from_the_start():
     pytest.importorskip("matplotlib")
     records = np.zeros(20, rf.io.record_file.RECORD)
     records["time_s"] = 0.001 * np.arange(20)
@@ -344,31 +344,31 @@ def test_a_picture_of_no_cycles_is_refused():
         kind = type(wrong).__name__
         with pytest.raises(rf.InputTypeError, match=f"HapticRecords or their array, got {kind}"):
             plot.session_figure(wrong)
-    for depth, told in ((-1.0, "positive or None, got -1"), ("1", "a number, got str")):
-        with pytest.raises(rf.ReducedFEMError, match=f"^max_depth must be {told}"):
+    for depth, reported in ((-1.0, "positive or None, got -1"), ("1", "a number, got str")):
+        with pytest.raises(rf.ReducedFEMError, match=f"^max_depth must be {reported}"):
             rf.HapticRecords(records[:9]).plot(max_depth=depth)
 
 
-def test_pictures_tell_what_their_red_lines_are():
+def test_pictures_explain_their_red_lines():
     pytest.importorskip("matplotlib")
     records = np.zeros(20, rf.io.record_file.RECORD)
     records["time_s"] = 0.002 * np.delete(np.arange(21), 7)
     figure = plot.session_figure(records, max_depth=1e-3)
-    told = {}
+    reported = {}
     for axes in figure.axes:
         legend = axes.get_legend()
         lines = [line for line in axes.get_lines() if len(set(line.get_ydata())) == 1]
-        told |= {line.get_label(): line.get_ydata()[0] for line in lines}
+        reported |= {line.get_label(): line.get_ydata()[0] for line in lines}
         red = [line for line in lines if line.get_label() in ("the period", "allowed")]
         names = [text.get_text() for text in legend.get_texts()] if legend else []
         assert all(line.get_label() in names for line in red)
     # of a session at 500 Hz that left a cycle out
-    assert told["the period"] == pytest.approx(2000.0)
-    assert told["allowed"] == pytest.approx(1.0)
+    assert reported["the period"] == pytest.approx(2000.0)
+    assert reported["allowed"] == pytest.approx(1.0)
     plot.session_figure(records[:1])
 
 
-def test_hands_begin_at_their_scene_and_go_up_where_the_device_does():
+def test_hands_begin_at_their_scene_with_the_axes_of_the_device():
     keys = [[0.1, 0.2, 0.3, 0.0, 0.0, 1.0], [0.0] * 6]
     chosen, options = shapes.hand(None, keys, {"ramp": 0.0})
     assert chosen.duration == 10.0
@@ -445,7 +445,7 @@ def test_ctrl_c_ends_a_scene_with_its_report(capsys, monkeypatch):
     assert "deepest level" not in capsys.readouterr().out
 
 
-def test_a_device_that_is_not_there_is_told_in_one_line(capsys, monkeypatch, tmp_path):
+def test_a_missing_device_is_reported_in_one_line(capsys, monkeypatch, tmp_path):
     monkeypatch.setenv("SPNAV_SOCKET", str(tmp_path / "none"))
 
     def build(*_, **__):
@@ -459,7 +459,7 @@ def test_a_device_that_is_not_there_is_told_in_one_line(capsys, monkeypatch, tmp
     assert str(tmp_path / "none") in lines[0]
 
 
-def test_a_device_that_goes_leaves_the_report_and_the_picture(capsys, monkeypatch, tmp_path):
+def test_losing_the_device_keeps_the_report_and_the_picture(capsys, monkeypatch, tmp_path):
     pytest.importorskip("matplotlib")
     record, picture = tmp_path / "run.npy", tmp_path / "run.png"
     monkeypatch.setenv("SPNAV_SOCKET", str(tmp_path / "spnav.sock"))
@@ -481,11 +481,11 @@ def test_a_device_that_goes_leaves_the_report_and_the_picture(capsys, monkeypatc
         command = ["haptics", "alpha", "--points", "2000", "--resolution", "48"]
         command += ["--device", "spacemouse", "--record", str(record), "--plot", str(picture)]
         assert main(command) == 1
-    told = capsys.readouterr()
-    assert len(told.err.strip().splitlines()) == 1
-    assert "the Spacenav daemon has closed the connection" in told.err
-    assert "the device SpaceMouse failed" in told.out
-    assert "deepest level" in told.out
+    reported = capsys.readouterr()
+    assert len(reported.err.strip().splitlines()) == 1
+    assert "the Spacenav daemon has closed the connection" in reported.err
+    assert "the device SpaceMouse failed" in reported.out
+    assert "deepest level" in reported.out
     assert len(rf.HapticRecords.load(record)) >= 10
     assert picture.stat().st_size > 20_000
 
@@ -498,17 +498,17 @@ def test_a_device_that_goes_leaves_the_report_and_the_picture(capsys, monkeypatc
         (["alpha", "--seconds", "0"], "--seconds: must be positive"),
         (["alpha", "--seconds", "1e9"], "must be 3600 or less"),
         (["alpha", "--points", "0"], "1 or more"),
-        (["alpha", "--device", "glove"], "'glove' is none of hand, replay, udp,"),
+        (["alpha", "--device", "glove"], "'glove' is not one of hand, replay, udp,"),
         (["alpha", "--device", "replay:"], "must be replay:FILE"),
         (["alpha", "--device", "hand:left"], "'hand:left' must be hand"),
         (["alpha", "--device", "udp:99999"], "must be udp or udp:PORT"),
-        (["alpha", "--probe"], "--probe and a scene do not go together"),
+        (["alpha", "--probe"], "--probe and a scene exclude each other"),
         (["alpha", "--record", "run.csv"], "records go to .npy, got 'run.csv'"),
         (["alpha", "--plot", "run.txt"], "a picture goes to"),
         (["alpha", "--plot", "a.npy", "--record", "a.npy"], "are the same file"),
     ],
 )
-def test_wrong_use_is_told_in_one_line(capsys, arguments, message):
+def test_wrong_use_is_reported_in_one_line(capsys, arguments, message):
     with pytest.raises(SystemExit) as left:
         main(["haptics", *arguments])
     assert left.value.code == 2
@@ -517,7 +517,7 @@ def test_wrong_use_is_told_in_one_line(capsys, arguments, message):
     assert message in error
 
 
-def test_what_cannot_be_read_or_written_is_told_in_one_line(capsys, tmp_path):
+def test_files_that_cannot_be_read_or_written_are_reported_in_one_line(capsys, tmp_path):
     (tmp_path / "text.npy").write_text("no records")
     np.save(tmp_path / "numbers.npy", np.arange(3))
     wrong = [

@@ -67,7 +67,7 @@ def test_one_by_one_the_bits_are_the_same(rng):
             np.testing.assert_array_equal(few, slopes[:n])
 
 
-def test_of_parts_equally_near_the_first_has_the_gradient():
+def test_the_first_of_equally_near_parts_has_the_gradient():
     """Alone and in blocks: between two balls, and between slopes that fall to both sides."""
     x = np.broadcast_to(np.array([-1.0, 0.0, 1.0])[:, None, None], (3, 3, 3))
     rise, fall = (rf.DistanceField(sign * x, [-1, -1, -1], 1) for sign in (1.0, -1.0))
@@ -202,7 +202,7 @@ def test_shapes_by_their_formulas(rng):
     assert nested._core.parts == 3
 
 
-def test_gradients_where_no_way_is_the_shortest():
+def test_gradients_at_points_without_a_unique_nearest_one():
     for field, point in (
         (rf.SphereField([1, 2, 3], 1), [1, 2, 3]),
         (rf.CapsuleField([0, 0, 0], [0, 0, 1], 1), [0, 0, 0.5]),
@@ -223,7 +223,7 @@ def test_one_point_gives_one_number():
     assert field.gradient(np.zeros((0, 3))).shape == (0, 3)
 
 
-def test_what_is_common_and_what_is_left(rng):
+def test_intersection_and_difference(rng):
     """Any nesting of unions, intersections, complements and offsets against the formula."""
     leaves = [
         rf.DistanceField(lipschitz_grid(rng), np.zeros(3), 0.1),
@@ -300,13 +300,13 @@ def test_samples_of_fields(rng):
     assert (made.distance(p)[out] <= (ball | box).distance(p)[out]).all()
     assert made.provenance["method"] == "samples of a field"
     assert "SphereField" in made.provenance["field"]
-    told = []
-    rf.DistanceField.from_field(ball, 9, progress=lambda a, b: told.append((a, b)))
-    assert told[-1] == (10, 10)
+    reported = []
+    rf.DistanceField.from_field(ball, 9, progress=lambda a, b: reported.append((a, b)))
+    assert reported[-1] == (10, 10)
 
 
-def test_complements_of_what_the_core_has_joined(rng):
-    """Of groups and offsets, which the public kinds take apart before."""
+def test_complements_of_unions_made_by_the_core(rng):
+    """Groups and offsets, which the public kinds simplify before."""
     grid = rf.DistanceField(lipschitz_grid(rng), np.zeros(3), 0.1)
     ball, box = rf.SphereField([0.1, 0.2, 0.3], 0.4), rf.BoxField([0, 0, 0], [0.5, 0.6, 0.7])
     p = rng.uniform(-0.5, 1, (500, 3))
@@ -328,7 +328,7 @@ def test_fields_of_others_keep_their_grids(rng):
     assert kept == (grid,)
 
 
-def test_boxes_around_what_is_below_a_value(rng):
+def test_boxes_around_samples_below_a_value(rng):
     """Of all kinds and what joins them: nothing inside is beside the box, which has no slack."""
     axis = np.linspace(-0.5, 0.5, 21)
     r = np.linalg.norm(np.stack(np.meshgrid(axis, axis, axis), axis=-1), axis=-1)
@@ -357,7 +357,7 @@ def test_boxes_around_what_is_below_a_value(rng):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((rf.PlaneField([0, 0, 0], [0, 0, 1]), 4), "object without end"),
+        ((rf.PlaneField([0, 0, 0], [0, 0, 1]), 4), "is unbounded"),
         ((rf.SphereField([0, 0, 0], 1).offset(-2), 4), "nowhere negative"),
         ((rf.SphereField([0, 0, 0], 1), 0), "resolution"),
         ((rf.SphereField([0, 0, 0], 1), 4, 0.5), "expand must be at least 1, got 0.5"),
@@ -383,7 +383,7 @@ def test_boxes_of_samples_are_checked():
         rf.DistanceField.from_field(3)
 
 
-def test_thousands_in_one_another():
+def test_thousands_of_nested_operations():
     ball = rf.SphereField([0, 0, 0], 1.0)
     field, union, mixed = ball, ball, ball
     for k in range(3000):
@@ -498,7 +498,7 @@ def test_copies(rng):
         assert repr(same) == repr(field)
 
 
-def test_what_others_use_stays(rng):
+def test_a_union_keeps_its_fields_alive(rng):
     """A union keeps the grids of its fields, which may go."""
     values = lipschitz_grid(rng)
     points = rng.uniform(0, 0.6, (50, 3))

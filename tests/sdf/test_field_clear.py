@@ -1,4 +1,4 @@
-"""How far balls near distance fields are clear, and for how long."""
+"""Balls near distance fields: their clearance, and the motion for which it lasts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def some_fields(rng):
     yield field.offset(0.1), True
     yield field.offset(-0.1), True
     yield rf.UnionField([field, rf.SphereField([0.7, 0.3, 0.3], 0.2)]), True
-    # what is outside of grids: whole, cut by their boxes, with all kinds of offsets
+    # outside of grids: whole fields, fields cut by their boxes, with all kinds of offsets
     ball = np.linalg.norm(np.stack([x, y, z], -1) - 0.3, axis=-1) - 0.2
     for core in (
         _core.field_from_values(ball, np.zeros(3), np.full(3, 0.1), 0.0, 1),
@@ -58,7 +58,7 @@ def some_fields(rng):
     yield rf.DistanceField(values, np.zeros(3), [0.05, 0.1, 0.2]), False
 
 
-def test_clear_balls_hold_nothing_inside(rng):
+def test_clear_balls_contain_no_inside_points(rng):
     """Brute force: of balls that are called clear no point may be inside."""
     clear = 0
     for field, _ in some_fields(rng):
@@ -74,8 +74,8 @@ def test_clear_balls_hold_nothing_inside(rng):
     assert clear > 300
 
 
-def test_slack_lasts_as_long_as_it_says(rng):
-    """After moving and growing by less, the same test says clear again."""
+def test_slack_is_valid_for_its_whole_motion(rng):
+    """After a smaller motion and growth the same test gives the same answer."""
     moved = 0
     for field, _ in some_fields(rng):
         centres, d, radii = balls(rng, field, -0.4, 1.2, 1500)
@@ -139,12 +139,12 @@ def test_distances_are_clear_sooner_than_any_samples(rng):
     most = np.sqrt(d * d - half * half) - 1e-6
     assert (known.slack(d, most) > 0).all()
     assert not (other.slack(d, most) > 0).all()
-    # what is not is found out
+    # samples that are no distances are detected
     values[3, 4, 5] += 0.3
     assert _core.field_from_values(values, np.zeros(3), np.full(3, 0.1), 0.0, 1).error == np.inf
 
 
-def test_places_that_are_no_numbers_are_never_clear():
+def test_places_that_are_not_finite_are_never_clear():
     field = rf.SphereField([0, 0, 0], 1)._core
     big = 1e308
     assert (field.slack([-1, 0, 0.5, big], [0.0, 0.0, 0.5, big]) <= 0).all()

@@ -114,8 +114,8 @@ def test_steep_cells_within_one_interval_of_values():
         assert slack(field, distance, 0.6 * at) > 0
 
 
-def test_outside_of_a_box_that_cuts_what_was_shrunk():
-    """Beside a side with contents as deep as 0.3 m a distance of 0.15 m is no promise."""
+def test_outside_of_a_box_that_cuts_a_shrunk_object():
+    """Beside a side with contents as deep as 0.3 m a distance of 0.15 m is no lower bound."""
     values = np.full((5, 5, 5), -0.3, dtype=np.float32)
     field = rf.DistanceField(values, (-0.5, -0.5, -0.5), (0.25, 0.25, 0.25)).offset(-0.05)
     assert field.distance(np.array([[0.4999, 0, 0]]))[0] < 0
@@ -129,12 +129,12 @@ def test_outside_of_a_box_that_cuts_what_was_shrunk():
 @pytest.mark.parametrize("mode", ["exact", "fast"])
 @pytest.mark.parametrize("expand", [1.05, 1.1, 1.2, 1.5])
 def test_places_outside_are_never_called_too_far(expand, mode):
-    """A corner that looks at the middle of a cell, between the samples of the side of the box."""
+    """A corner that points at the middle of a cell, between the samples of the side of the box."""
     surface = octahedron()
     for n in (9, 33):
         field = rf.DistanceField.from_surface(surface, n, expand, mode=mode)
         side = field.values[-1].min()
-        assert side > 0.5 * (expand - 1) + 1e-3  # what it is in the middle of the side
+        assert side > 0.5 * (expand - 1) + 1e-3  # the distance in the middle of the side
         away = np.array([1.0, 5.0, 100.0])
         distance = field.distance(np.stack([away, 0 * away, 0 * away], axis=1))
         assert (distance <= away - 0.5).all()
@@ -144,7 +144,7 @@ def test_places_outside_are_never_called_too_far(expand, mode):
 
 
 def test_far_balls_of_the_fast_mode():
-    """Samples that are interpolated are off by so much: large balls are clear for all that."""
+    """Interpolated samples have such errors, and large balls are still clear."""
     surface = octahedron()
     for mode in ("exact", "fast"):
         field = rf.DistanceField.from_surface(surface, 64, 6.0, mode=mode)
@@ -183,7 +183,7 @@ def test_places_that_leave_a_box_made_larger():
     assert lasted > 10
 
 
-def test_outside_of_what_a_box_cuts():
+def test_outside_of_a_box_that_cuts_an_object():
     """In the box 0.3 m from what it holds, which ends at its side: all beyond is inside."""
     values = np.full((5, 5, 5), -0.3, dtype=np.float32)
     field = ~rf.DistanceField(values, (-0.5, -0.5, -0.5), 0.25)
@@ -193,7 +193,7 @@ def test_outside_of_what_a_box_cuts():
     assert slack(field, within, 2e-4) <= 0
 
 
-def test_outside_of_a_box_made_so_small_that_it_has_some_of_it():
+def test_outside_of_a_box_smaller_than_its_object():
     """Out at a corner of the box by a hair, with what is outside of the ball just within."""
     axis = np.linspace(-0.5, 0.5, 21)
     r = np.linalg.norm(np.stack(np.meshgrid(axis, axis, axis), axis=-1), axis=-1)
@@ -213,11 +213,11 @@ def test_the_smallest_sample_of_all_sides():
 
 
 def test_sides_between_samples_that_are_interpolated():
-    """A corner that looks at the middle of a cell of the coarse samples of the fast mode."""
+    """A corner that points at the middle of a cell of the coarse samples of the fast mode."""
     box = np.full((2, 3), 1.75)
     box[0] -= 44 * 3.5 / 36
     field = rf.DistanceField.from_surface(octahedron(), 44, mode="fast", box=box)
-    assert field.values[-1].min() > 1.25 + 0.02  # what it is in the middle of the side
+    assert field.values[-1].min() > 1.25 + 0.02  # the distance in the middle of the side
     assert field.values[0].min() > 2
     assert 1.2 < field.boundary <= 1.25
 

@@ -19,7 +19,7 @@ CLOSED = ["cow", "fandisk", "rocker-arm", "spot"]
 
 
 def places(field):
-    """All samples' places (n, 3)."""
+    """Return the places of all samples (n, 3)."""
     index = np.argwhere(np.ones(field.values.shape, bool))
     return field.origin + index * field.spacing
 
@@ -142,7 +142,7 @@ def test_components_and_cavities():
 
 @pytest.mark.parametrize("outwards", [True, False])
 def test_surfaces_that_cross_themselves(rng, outwards):
-    """Two balls that overlap, and one of them inside out: inside is what is wound around."""
+    """Two balls that overlap, one of them inverted: the inside is that of the winding number."""
     vertices, triangles = ball(6)
     second = triangles if outwards else triangles[:, ::-1]
     surface = rf.Surface(
@@ -195,7 +195,7 @@ def test_depth_in_spheres_that_overlap(mode, turned):
     assert 0.28 < made["hidden_triangles"] / surface.n_triangles < 0.36
     p, d = places(field), field.values.ravel()
     depth = spheres_apart(p, 0.8)
-    facets = 0.004  # how far they are below the spheres
+    facets = 0.004  # their depth below the spheres
     clear = (d < 0) & (depth > 2 * facets)
     off = -d[clear] - depth[clear]
     # never deeper than it is, by more than what is interpolated in the fast mode
@@ -521,12 +521,12 @@ def test_threads_change_nothing():
 
 
 def test_progress_and_stop():
-    surface, told = bumpy_ball(), []
+    surface, reported = bumpy_ball(), []
     rf.DistanceField.from_surface(
-        surface, 30, mode="fast", progress=lambda done, total: told.append((done, total))
+        surface, 30, mode="fast", progress=lambda done, total: reported.append((done, total))
     )
-    assert told
-    assert all(0 <= done <= total for done, total in told)
+    assert reported
+    assert all(0 <= done <= total for done, total in reported)
 
     def stop(done, total):
         raise KeyboardInterrupt

@@ -117,7 +117,7 @@ def parts(vertices, triangles):
     [
         ((2.0, 2.0), (1.0, 1.0), 1),
         ((1.0, 1.0), (2.0, 2.0), 2),
-        ((8.0, 1.0), (2.0, 3.0), 1),  # 8 > 6, though the sums are the other way round
+        ((8.0, 1.0), (2.0, 3.0), 1),  # 8 > 6, though the sums have the reverse order
         ((5.0, 1.0), (2.0, 3.0), 2),
         ((3.0, 2.0), (2.0, 3.0), 2),  # the saddle has the value, which counts as above
     ],

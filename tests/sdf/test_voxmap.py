@@ -70,7 +70,7 @@ def test_values_are_those_of_a_plain_version(resolution):
         mesh = rf.voxelize(surface, resolution, fill=fill, expand=1.3, cut=False, order=1)
         low = mesh.nodes[mesh.elements].mean(axis=1)
         marks[tuple(np.floor((low - made.origin) / made.edge).astype(int).T)] = True
-    # what surrounds the shell is one piece that meets the border
+    # the surroundings of the shell are one piece that meets the border
     pieces, _ = ndimage.label(np.pad(~taken, 1, constant_values=True))
     outside = (pieces == pieces[0, 0, 0])[1:-1, 1:-1, 1:-1]
     near = ndimage.binary_dilation(taken, np.ones((3, 3, 3), bool))
@@ -106,8 +106,8 @@ def test_a_surface_with_a_hole_has_no_interior():
 
 
 @pytest.mark.parametrize("resolution", [10, 64, 70])
-def test_what_is_open_to_one_side_of_the_grid_has_no_interior(resolution):
-    """Walls lie on the sides of the grid: what is behind is reached through the border alone."""
+def test_a_surface_open_to_one_side_of_the_grid_has_no_interior(resolution):
+    """Walls lie on the sides of the grid: the region behind is reached through the border only."""
     whole = box_surface((1.0, 1.0, 1.0))
     values = rf.Voxmap.from_surface(whole, resolution, expand=1.0).values
     assert (values == 1).sum() == (resolution - 2) ** 3
@@ -189,7 +189,7 @@ HALF = np.array([0.5, 0.4, 0.3])
 
 
 def test_normals_need_be_no_longer_than_those_of_a_shell():
-    """Of length 1 to within 1e-6, whose square is not."""
+    """A normal has length 1 to within 1e-6, and its square does not."""
     made = rf.Voxmap.from_surface(box_surface([1.0, 1.0, 1.0]), 8)
     for length in (1 - 9e-7, 1 + 9e-7):
         shell = rf.Pointshell([[0.0, 0, 0]], [[0, 0, length]])
@@ -205,7 +205,7 @@ def box_distance(points):
 
 @pytest.mark.parametrize("way", ["slide", "approach"])
 def test_forces_jump_where_those_on_distances_do_not(way):
-    """Finer and finer steps along the same way: jumps stay, differences of the other vanish."""
+    """Ever finer steps along the same path: jumps remain, differences of the other force vanish."""
     made = rf.Voxmap.from_surface(box_surface(HALF, TURN), 32)
     shell = ball_shell(60, 0.1)
     stiffness = 10.0
@@ -260,7 +260,7 @@ def test_progress_can_stop():
         rf.Voxmap.from_surface(box_surface(HALF), 200, progress=stop)
 
 
-def test_what_is_refused():
+def test_wrong_arguments_are_refused():
     made = rf.Voxmap(np.zeros((2, 2, 2), int), (0, 0, 0), 1.0)
     box = box_surface(HALF)
     shell = ball_shell(10, 0.1)

@@ -87,7 +87,7 @@ def raw_clients() -> Iterator[Callable[[], RawClient]]:
 
 @contextlib.contextmanager
 def bridged(ball, client, number=1, **options):
-    """A session with a bridge whose first cycle was made of a client's first sample."""
+    """Return a session with a bridge whose first cycle used the first sample of a client."""
     only, limits = options.pop("only", None), options.pop("limits", {})
     at = ("127.0.0.1", free_port())
     device = options.pop("device", None) or rf.UdpDevice(at, client=only, wait=LONG, **limits)
@@ -108,7 +108,7 @@ def bridged(ball, client, number=1, **options):
     finally:
         opened.set()
         knocking.join()
-    # a cycle looks at so many packets: until the others of the first sample are seen, too
+    # a cycle reads a limited number of packets: wait until the others of the first sample are read
     seen = None
     while seen != (seen := device.counts.old):
         made.run(1)

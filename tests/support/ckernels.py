@@ -142,7 +142,7 @@ def require(simd: int) -> None:
 
 
 class Block:
-    """Numbers at a 64-byte boundary, between guards that nobody may touch."""
+    """Numbers at a 64-byte boundary, between guards that kernels must not touch."""
 
     GUARD = 16
 

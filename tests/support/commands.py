@@ -46,7 +46,7 @@ def run(capsys, *arguments: object) -> tuple[int, str, str]:
 
 
 def fails(capsys, *arguments: object, match: str) -> None:
-    """Status 1 and one line that says why."""
+    """Expect status 1 and one line with the reason."""
     status, _, err = run(capsys, *arguments)
     assert status == 1
     assert err.startswith("reducedfem: error: ")

@@ -216,7 +216,7 @@ void world_costs(double node_us, double copy_us, double contact_us, double look_
   world.cost = (costs){node_us, copy_us, contact_us, look_us, start_us};
 }
 
-// The machine pauses once, after so many nodes, contacts and looks at the clock.
+// The machine pauses once, after so many nodes, contacts and readings of the clock.
 void world_pause(int64_t after, double us) {
   world.pause_in = after;
   world.pause_us = us;

@@ -21,7 +21,7 @@ def start(name: str, monkeypatch: pytest.MonkeyPatch, *options: str | Path) -> i
 
 
 def light_plots(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave out of plots what takes most of the time."""
+    """Leave the slowest part out of plots."""
     # pictures of surfaces
     monkeypatch.setattr(scenes, "picture", lambda parts, *views, **named: np.ones((12, 16, 4)))
     # no search for a layout, and no ticks: curves only
@@ -43,7 +43,7 @@ def check_plot(
     folder: Path,
     *options: str | Path,
 ) -> None:
-    """A script prints a table, makes the folder and a plot of its name, and says where it is."""
+    """A script prints a table, makes the folder and a plot of its name, and prints the path."""
     assert start(name, monkeypatch, "--out", folder, *options) == 0
     path = folder / f"{name}.png"
     assert path.read_bytes().startswith(b"\x89PNG")
@@ -59,13 +59,13 @@ def check_mistakes(
     folder: Path,
     *options: str | Path,
 ) -> None:
-    """A file in place of the folder, and a shell that cannot be made: told without a traceback."""
+    """A file in place of the folder, a shell that cannot be made: errors without a traceback."""
     taken = folder / "file"
     taken.write_text("")
     assert start(name, monkeypatch, "--out", taken) == 1
     assert str(taken) in capsys.readouterr().err
     small = ("--levels", "2", "--points", "2", "--resolution", "16", "--out", folder)
     assert start(name, monkeypatch, *small, *options) == 1
-    told = capsys.readouterr().err.splitlines()[-1]
-    assert told.startswith(f"{name}.py: ")
-    assert "points are too few for 2 levels" in told
+    reported = capsys.readouterr().err.splitlines()[-1]
+    assert reported.startswith(f"{name}.py: ")
+    assert "points are too few for 2 levels" in reported

@@ -19,7 +19,7 @@ def live_blocks() -> int:
 
 
 def check_live_blocks(expected: int, when: str = "afterwards") -> None:
-    """Assert that as many blocks are in use as `live_blocks` told before.
+    """Assert that as many blocks are in use as `live_blocks` returned before.
 
     A cycle of Python objects is no loss. To collect takes long beside a small piece of work: it
     is done only where the count differs.

@@ -164,5 +164,5 @@ def at(thing):
 
 
 def endless(ramp=0.0, silence=math.inf):
-    """Return limits that are none."""
+    """Return settings without limits."""
     return SafetySettings(*[math.inf] * 4, ramp, silence)

@@ -62,7 +62,7 @@ def at_rest(**options):
 
 
 def after(made, ticks):
-    """Wait until a running session has made so many cycles more."""
+    """Wait until a running session has made a number of further cycles."""
     wanted, until = made.report().ticks + ticks, time.monotonic() + LONG
     while made.report().ticks < wanted:
         assert made.report().phase == "running", made.report().failure
@@ -91,7 +91,7 @@ def names(folder):
 
 
 def blocked(made):
-    """Wait until the file of a running session takes no more."""
+    """Wait until the file of a running session accepts no more data."""
     until = time.monotonic() + LONG
     while (status := made._core.status())["ticks"] < status["written"] + 600:
         assert status["phase"] == "running", status["failure"]

@@ -1,5 +1,5 @@
 // Loaded before all else: counts, thread by thread, calls that a real-time thread may not make, and
-// has the kernel count each system call of the haptic thread that is none of its own.
+// has the kernel count each system call of the haptic thread that is not on its list.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -73,7 +73,7 @@ WRAP(ssize_t, read, (int file, void *data, size_t n), (file, data, n))
 enum { CALLS = 1024, NOT_YET = 1 };
 
 static _Atomic long refused[CALLS];  // by number; the last one: any other
-static _Atomic int watch_device;     // 0: nobody is watched; 1: without sockets; 2: with them
+static _Atomic int watch_device;     // 0: not watched; 1: without sockets; 2: with them
 static _Atomic int watched = NOT_YET;
 
 // the call is not made; what it seems to return is anything
@@ -102,8 +102,8 @@ static int refuse_calls(bool sockets) {
   return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0 ? 0 : errno;
 }
 
-// The haptic thread is watched from its next sleep on, and never lets go: the process must end
-// while it runs.
+// The haptic thread is watched from its next sleep on, for good: the process must end while it
+// runs.
 void interposed_watch(int sockets) {
   struct sigaction action;
   memset(&action, 0, sizeof action);

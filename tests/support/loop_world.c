@@ -24,7 +24,7 @@ static struct {
   const double *overslept_us;  // each time
   int64_t n_overslept;
   int64_t searched;           // contact, times
-  const double (*search)[2];  // how long each time, and how long of that on a processor
+  const double (*search)[2];  // duration of each search, and of that on a processor
   int64_t n_searches;
   int64_t written;           // to the device, times
   const double *writing_us;  // each time
@@ -36,7 +36,7 @@ static struct {
   rf_loop loop;
   rf_tick_record ring[MOST];
   rf_command commands[RF_LOOP_COMMANDS];
-  char value[4096], newest[4 * 4096];
+  char value[1 << 15], newest[4 << 15];
 } world;
 
 double rf_clock_us_rt(void) { return world.now_us += world.look_us; }
@@ -116,9 +116,10 @@ int world_begin(double dt_s, double velocity, double silent_s, int fresh, double
   world.loop.device = &world.device;
   world.loop.period_us = 1e6 * dt_s;
   world.loop.value = world.value;
-  const size_t bytes = rf_tick_snapshot_bytes_rt(world.loop.tick);
-  if (rf_exchange_bytes_rt(bytes) > sizeof world.newest) return 0;
-  rf_exchange_begin_rt(&world.loop.newest, bytes, world.newest);
+  if (rf_snapshot_layout_create(world.loop.tick, &world.loop.layout, &err) < 0) return 0;
+  const size_t bytes = world.loop.layout.bytes;
+  if (bytes > sizeof world.value || rf_broadcast_bytes_rt(bytes) > sizeof world.newest) return 0;
+  rf_broadcast_begin_rt(&world.loop.newest, bytes, world.newest);
   rf_ring_begin_rt(&world.loop.records, sizeof(rf_tick_record), MOST, world.ring);
   rf_ring_begin_rt(&world.loop.commands, sizeof(rf_command), RF_LOOP_COMMANDS, world.commands);
   return 1;
@@ -136,7 +137,10 @@ void world_control(double allowance_j, double damping_n_s_per_m) {
       .control = true, .allowance_j = allowance_j, .max_damping_n_s_per_m = damping_n_s_per_m};
 }
 
-void world_end(void) { rf_tick_free(world.loop.tick); }
+void world_end(void) {
+  rf_snapshot_layout_free(&world.loop.layout);
+  rf_tick_free(world.loop.tick);
+}
 
 static int64_t records(rf_tick_record *out) {
   return (int64_t)rf_ring_read_rt(&world.loop.records, MOST, out);

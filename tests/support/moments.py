@@ -63,7 +63,7 @@ _PORTS = itertools.count(20_000 + 61 * os.getpid() % 10_000)
 
 
 def free_port() -> int:
-    """Return a port of 127.0.0.1 that nobody uses, and that no other process is given meanwhile."""
+    """Return an unused port of 127.0.0.1, which no other process of the tests gets meanwhile."""
     for port in _PORTS:
         with (
             socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one,

@@ -8,16 +8,16 @@
 #include "linalg/dense_rt.h"
 #include "world/world.h"
 
-// what is done with the time it is given
+// hook: receives the time given to the contact
 #ifndef WHEN_GIVEN_TIME
 #define WHEN_GIVEN_TIME(us) (void)(us)
 #endif
-// what happens meanwhile
+// hook: runs during the search
 #ifndef WHILE_CONTACT_IS_SEARCHED
 #define WHILE_CONTACT_IS_SEARCHED() (void)0
 #endif
 
-// what is found, in `out`
+// hook: sets the result `out`
 #ifndef WHAT_CONTACT_FINDS
 #define WHAT_CONTACT_FINDS(out) (void)0
 #endif
@@ -76,9 +76,9 @@ void rf_dense_multiply_rt(rf_simd simd, int32_t n, const double *a, int32_t ld, 
                           double *y) {
   (void)simd, (void)n, (void)a, (void)ld, (void)x, (void)y;
 }
-void rf_contact_touching(const rf_contact *p, int32_t *point, double *positions, double *distances,
-                         double *normals, double *forces) {
-  (void)p, (void)point, (void)positions, (void)distances, (void)normals, (void)forces;
+int32_t rf_contact_touches_rt(const rf_contact *p, int32_t first, rf_contact_touch *out) {
+  (void)p, (void)first, (void)out;
+  return 0;
 }
 const rf_solver_kind rf_solver_coupled = {.name = "coupled"};
 

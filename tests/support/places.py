@@ -1,4 +1,4 @@
-"""Where things lie."""
+"""Folders of the repository and of shared data."""
 
 from __future__ import annotations
 

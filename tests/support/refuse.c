@@ -61,7 +61,7 @@ static bool is_refused(const char *call, void *from) {
     if (REFUSED(call)) return atomic_load(&outcome); \
     return REAL(call) arguments;                     \
   }
-// how much is taken may be told
+// the number of bytes written may be limited
 #define TAKES(call, parameters, arguments)                              \
   ssize_t call parameters {                                             \
     const int result = REFUSED(call) ? atomic_load(&outcome) : HANG;    \

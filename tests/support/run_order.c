@@ -16,8 +16,7 @@ static int count_records(pthread_mutex_t *lock) {
 #include "base/run.c"
 
 enum { TASKS = 3 };
-static int
-    order[TASKS];  // how many failures are recorded before that of each task; -1: it succeeds
+static int order[TASKS];  // failures recorded before that of each task; -1: it succeeds
 static atomic_int begun;
 
 static rf_status task_of(void *context, int64_t task, int worker, rf_error *err) {

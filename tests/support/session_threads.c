@@ -44,7 +44,7 @@ static int create_or_fail(pthread_t *thread, const pthread_attr_t *attributes,
 
 // ---- the device -------------------------------------------------------------------------
 
-// whether numbers below the normal ones count, as results and as operands
+// True if subnormal numbers are kept, as results and as operands.
 static bool has_denormals(void) {
   volatile double least = 2.2250738585072014e-308, tiny = 4.9406564584124654e-324;
   least *= 0.25;
@@ -108,11 +108,17 @@ static rf_session_status status(void) {
 
 static void *look_on(void *context) {
   (void)context;
-  char *state = malloc(rf_tick_snapshot_bytes_rt(rf_session_loop(session)->tick));
+  size_t bytes = rf_session_loop(session)->layout.bytes;
+  char *state = malloc(bytes);
+  uint64_t seen = 0;
   while (!atomic_load(&looked_enough)) {
     rf_command command = {.kind = RF_COMMAND_ENABLE, .value = 1.0};
+    // snapshots are read while another thread uses the session
+    rf_session_follow(session);
+    const uint64_t number = rf_session_snapshot(session, state, &bytes);
+    if (number > 0 && number < seen) exit(2);
+    if (number > 0) seen = number;
     pthread_mutex_lock(&one_at_a_time);
-    (void)rf_session_snapshot(session, state);
     (void)rf_session_command(session, &command);
     pthread_mutex_unlock(&one_at_a_time);
     const rf_loop *loop = rf_session_loop(session);

@@ -134,7 +134,7 @@ def test_blocks_are_derivatives_of_forces_whose_directions_stay(rng, beam, most,
         measured = np.stack([forces(s) - forces(-s) for s in steps], axis=1) / (2.0 * h)
         # roundings of distances over the step; the motion is float32; curvature
         assert np.abs(whole - measured).max() < 1e-4 * size
-    # where nothing touches, nothing is left
+    # without contact all blocks are zero
     for block in contact.derivatives((0.18, 0.015, 0.2), UPRIGHT, q):
         assert not block.any()
 
@@ -300,7 +300,7 @@ def test_degenerate_directions_are_those_of_the_condensed_system(beam):
 @pytest.mark.parametrize("newton", [1, 4])
 @pytest.mark.parametrize("damper", [False, True])
 def test_without_contact_it_has_the_bits_of_the_split_cycle(beam, damped, newton, damper):
-    """Nothing is added to the step, which is made in its three parts all the same."""
+    """The contact adds nothing to the step, which still has its three parts."""
     reduced, ends = damped if damper else beam[0], []
     for coupled in (False, True):
         simulation = rf.ImplicitNewmark(reduced, 1e-3, (2.0, 1e-4), newton)
@@ -321,7 +321,7 @@ def test_without_contact_it_has_the_bits_of_the_split_cycle(beam, damped, newton
 
 
 @pytest.mark.parametrize("dynamic", [False, True])
-def test_it_ends_where_the_split_cycle_ends(beam, dynamic):
+def test_the_coupled_cycle_rests_at_the_same_state_as_the_split_one(beam, dynamic):
     """The balance of forces does not depend on how it is found."""
     reduced, tree = beam
     ends = []
@@ -339,7 +339,7 @@ def test_it_ends_where_the_split_cycle_ends(beam, dynamic):
     assert np.allclose(ends[0], ends[1], rtol=0, atol=1e-4 * np.linalg.norm(ends[0]))
 
 
-def test_it_holds_where_the_split_cycle_oscillates(beam):
+def test_the_coupled_cycle_is_stable_beyond_the_limit_of_the_split_one(beam):
     """A contact that is stiff for the mass that a slow cycle sees: 1.1 N, and 0.2 mN measured."""
     reduced, tree = beam
     swing = {}
@@ -354,7 +354,7 @@ def test_it_holds_where_the_split_cycle_oscillates(beam):
     assert swing[True] < 0.01
 
 
-def test_what_is_indefinite_is_split(beam):
+def test_indefinite_systems_are_split(beam):
     """A beam that is pressed together so far that its tangent outweighs inertia."""
     reduced, tree = beam
     h = 0.01

@@ -67,7 +67,7 @@ def cycle(contacts, models, held, field, coupling, hand, at, h, damping, damped,
         )
         ways = np.zeros((len(e), n))
         ways[:, :3], ways[:, 3:6] = e, np.cross(c.positions - x_s, e)
-        # what one point alone does to the field
+        # the force of one point alone on the field
         for i, (x, normal) in enumerate(zip(c.positions, c.normals, strict=True)):
             alone = rf.PenaltyContact(rf.PointTree(rf.Pointshell([x], [normal])), field, 1.0)
             pushed = alone.evaluate(position, quaternion, field_q=np.zeros(held.r))
@@ -136,7 +136,7 @@ def test_a_cycle_solves_for_all_bodies(bodies, steps):
 @pytest.mark.parametrize("rate", [500.0, 1000.0])
 @pytest.mark.parametrize("steps", [1, 2, 5])
 def test_steps_that_divide_the_period_come_to_the_same_rest(bodies, rate, steps):
-    """And none of them shakes, stiff as the contact is by itself."""
+    """None of them shakes, though the contact alone would be too stiff."""
     models, trees, held, field = bodies
     damping = (30.0, 1e-3)
     contacts = [rf.PenaltyContact(tree, field, grasp=GRASP) for tree in trees]

@@ -43,7 +43,7 @@ def test_stiffness_is_that_of_the_compliance(beam):
     assert contact.stiffness == "auto"
     c = compliance(model, tree)
     np.testing.assert_allclose(contact.stiffnesses, rule(c), rtol=1e-5)
-    # where it is clamped, no more than so much stiffer than where it may be pressed
+    # clamped regions are stiffer than pressed ones by a bounded factor
     assert c.min() < 1e-6 * c.max()
     assert contact.stiffnesses.max() < 1e4 * contact.stiffnesses.min()
     out = contact.evaluate((0.18, 0.015, 0.048), UPRIGHT, np.zeros(model.r), contacts=True)
@@ -136,7 +136,7 @@ def test_steps_are_those_of_the_formula(beam):
 @pytest.mark.filterwarnings("ignore:the density is 5:reducedfem.PlausibilityWarning")
 @pytest.mark.parametrize("density", [1000.0, 5.0])
 @pytest.mark.parametrize("young", [3e3, 3e6])
-def test_what_is_pressed_comes_to_rest(young, density):
+def test_a_pressed_body_comes_to_rest(young, density):
     """With the right depth: contact is 30 times as stiff as the body."""
     model = bar(young, density)
     contact = rf.PenaltyContact(top_of(model), BALL, warm_nodes=None)
@@ -228,7 +228,7 @@ def expected(contact, records):
 @pytest.mark.parametrize("direction", ["gradient", "normal"])
 @pytest.mark.parametrize("stiffness", ["auto", 300.0])
 def test_contact_is_the_same_in_a_session_as_elsewhere(beam, stiffness, direction):
-    """To the bit, cycle by cycle: a session with auto_stiffness="contact" changes no setting."""
+    """A session with auto_stiffness="contact" changes no setting: all cycles agree to the bit."""
     contact = rf.PenaltyContact(beam[1], BALL, stiffness, None, direction=direction)
     records = recorded(contact, auto_stiffness="contact")
     found = records["contact_force"][1:]

@@ -264,7 +264,7 @@ def fields(value: ArrayLike, name: str, n: int) -> NDArray[np.float64]:
 def finite_result(result: _Value, what: str, argument: str) -> _Value:
     """Return a result; refuse an argument so large that the result is not finite."""
     if not np.isfinite(result).all():  # type: ignore[call-overload]
-        raise InputError(f"{argument} is so large that the {what} is no finite number")
+        raise InputError(f"{argument} is so large that the {what} is not finite")
     return result
 
 

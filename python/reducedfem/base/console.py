@@ -64,7 +64,7 @@ class Stage:
         bar = "#" * filled + "." * (_BAR - filled)
         return f"  {self._label:<{_LABEL}}[{bar}] {self.elapsed:6.1f} s  "
 
-    def tell(self, done: int, total: int) -> None:
+    def show(self, done: int, total: int) -> None:
         """Show progress, at most a few times per second."""
         now = time.monotonic()
         if self._console.animated and now - self._shown >= 0.1:

@@ -22,7 +22,7 @@ def _verdict(blas: dict[str, Any]) -> str:
     """Return a sentence about how well the BLAS kernels fit the processor."""
     core, best = blas["core"], blas["best"]
     if core == "unknown":
-        return "This BLAS does not tell which kernels it runs; it is probably not OpenBLAS."
+        return "This BLAS does not report its kernels; it is probably not OpenBLAS."
     if blas["fallback"]:
         return (
             f"The BLAS runs its {core} kernels, made for processors with {blas['core_vectors']}; "

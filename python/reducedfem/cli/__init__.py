@@ -29,7 +29,7 @@ def _parser() -> Parser:
     parser = Parser(
         prog="reducedfem",
         description="Real-time simulation of large-deformation solids by model reduction.",
-        epilog="'reducedfem COMMAND --help' tells more and gives examples.",
+        epilog="'reducedfem COMMAND --help' gives details and examples.",
     )
     parser.add_argument("--version", action="version", version=f"reducedfem {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", parser_class=Parser)

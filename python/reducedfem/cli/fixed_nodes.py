@@ -61,7 +61,7 @@ def fixed_nodes(args: argparse.Namespace, mesh: Mesh) -> NDArray[np.bool_]:
         found = chosen(mesh.nodes, conditions)
         if not found.any():
             raise InputError(
-                f"--fix {text!r} holds for no node; the nodes lie in "
+                f"--fix {text!r} selects no node; the nodes lie in "
                 + ", ".join(f"{low[i]:.6g} <= {AXES[i]} <= {high[i]:.6g}" for i in range(3))
             )
         mask |= found
@@ -128,7 +128,7 @@ def add_fix_options(parser: argparse.ArgumentParser) -> None:
     fix.add_argument(
         "--free",
         action="store_true",
-        help="fix nothing: a body that flies and turns (see FreeBody in Python)",
+        help="no fixed nodes: a free body (see FreeBody in Python)",
     )
     fix.add_argument(
         "--fix-file", metavar="FILE", action="append", help="nodes listed in a .bou file, 1-based"

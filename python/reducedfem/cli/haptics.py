@@ -17,14 +17,14 @@ def add_to(commands: Commands) -> None:
     """Add the command and its options."""
     parser = commands.add_parser(
         "haptics",
-        help="run a scene for the hand at 1 kHz, list the scenes, tell which devices are there",
-        description="Run a scene for the hand at 1 kHz: contact, virtual coupling and deformation "
+        help="run a haptic scene at 1 kHz, list the scenes, list the devices found",
+        description="Run a haptic scene at 1 kHz: contact, virtual coupling and deformation "
         "in a thread.\nCtrl-C ends it. Without a scene, list them; they are modules of "
         "reducedfem.scenes, to be read\nand copied.\n\n"
-        "--probe tells which haptic devices are there: what was looked for, where, and why it "
-        "was not\nfound. Nothing is moved and no force is switched on. Variables of the "
-        "environment say where to\nlook: SPNAV_SOCKET (socket of spacenavd), REDUCEDFEM_DHD and "
-        "REDUCEDFEM_HD (libraries of Force\nDimension and of OpenHaptics).",
+        "--probe lists the haptic devices found and, for the others, the names tried and the "
+        "reason.\nNothing moves and no force is switched on. Environment variables give other "
+        "places: SPNAV_SOCKET\n(socket of spacenavd), REDUCEDFEM_DHD and REDUCEDFEM_HD "
+        "(libraries of Force Dimension and of\nOpenHaptics).",
         epilog="examples:\n"
         "  reducedfem haptics\n"
         "  reducedfem haptics --probe\n"
@@ -32,7 +32,7 @@ def add_to(commands: Commands) -> None:
         "  reducedfem haptics alpha-cheat --device replay:cheat.npy\n"
         "  reducedfem haptics statue --points 100000 --seconds 4",
     )
-    parser.add_argument("--probe", action="store_true", help="look for devices of every kind")
+    parser.add_argument("--probe", action="store_true", help="list devices of every kind")
     scene.add_options(parser)
     add_common(parser)
     parser.set_defaults(run=_run, parser=parser)
@@ -42,7 +42,7 @@ def _run(args: argparse.Namespace) -> int:
     console = Console(args.quiet)
     if args.scene is not None:
         if args.probe:
-            raise UsageError("--probe and a scene do not go together")
+            raise UsageError("--probe and a scene exclude each other")
         return scene.run(args, console)
     scene.refuse_options(args)
     if args.probe:

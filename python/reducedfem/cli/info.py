@@ -42,8 +42,8 @@ def add_to(commands: Commands) -> None:
     """Add the command and its options."""
     parser = commands.add_parser(
         "info",
-        help="tell what a file is, or what the package runs on",
-        description="Tell what a file is (a reduced model, distance field, pointshell, mesh,\n"
+        help="describe a file, or the system the package runs on",
+        description="Describe a file (a reduced model, distance field, pointshell, mesh,\n"
         "surface or the records of a haptic session), or what the package runs on.",
         epilog="examples:\n"
         "  reducedfem info spoon.safetensors\n"
@@ -89,7 +89,7 @@ def _info_file(name: str, console: Console) -> None:
     if path == Path(name) and is_surface(name):
         _info_surface(name, console)
         return
-    if path.suffix.lower() == ".safetensors" or _looks_saved(path):
+    if path.suffix.lower() == ".safetensors" or _seems_saved(path):
         _info_saved(path, console)
         return
     if path.suffix.lower() == ".npy":
@@ -113,7 +113,7 @@ def _info_file(name: str, console: Console) -> None:
         console.fact(f"region {region}", text)
 
 
-def _looks_saved(path: Path) -> bool:
+def _seems_saved(path: Path) -> bool:
     try:
         with regular_file(path) as (file, _):
             return file.read(9)[8:] == b"{"
@@ -172,9 +172,9 @@ def _info_field(field: DistanceField, path: Path, console: Console) -> None:
         notes = [
             "closed"
             if made["closed"]
-            else "open: what is within the offset is inside"
+            else "open: the inside is within the offset"
             if made["offset_m"] > 0.0
-            else "open: inside is where its winding number is above 1/2"
+            else "open: inside where its winding number is above 1/2"
         ]
         if made.get("turned") is True:
             notes.append("faced inwards")

@@ -96,5 +96,5 @@ def open_model(name: str) -> ReducedSolid:
         command = ["reducedfem", "reduce", name, "--output", f"{path.with_suffix('')}.safetensors"]
         raise FileFormatError(
             f"{name!r} is a surface or a mesh, and no reduced model; make one first: "
-            f"{shlex.join(command)}, with --fix where it is held"
+            f"{shlex.join(command)}, with --fix for its supports"
         ) from None

@@ -88,7 +88,7 @@ def add_to(commands: Commands) -> None:
     geometry.add_argument(
         "--fill",
         action=argparse.BooleanOptionalAction,
-        help="take what the surface encloses, the default; or only the voxels that it touches",
+        help="fill the inside of the surface (default), or take only the voxels that it touches",
     )
     geometry.add_argument(
         "--expand",
@@ -100,7 +100,7 @@ def add_to(commands: Commands) -> None:
     geometry.add_argument(
         "--cut",
         action=argparse.BooleanOptionalAction,
-        help="count cubes as far as the surface encloses them, the default with --fill; or whole",
+        help="cut cubes at the surface (default with --fill), or take them whole",
     )
     geometry.add_argument(
         "--order",
@@ -120,7 +120,7 @@ def add_to(commands: Commands) -> None:
         "which elements are too stiff in bending",
     )
     material = parser.add_argument_group(
-        "material of all regions (default: what the file says, where it does)"
+        "material of all regions (default: that of the file, if it has one)"
     )
     material.add_argument("--young", type=positive, metavar="E", help="[Pa] (default: 1e6)")
     material.add_argument("--poisson", type=_POISSON, metavar="NU", help="(default: 0.4)")
@@ -182,7 +182,7 @@ def _run(args: argparse.Namespace) -> int:
     if not (args.free or held):
         raise UsageError(
             "say which nodes are fixed, for example --fix-fraction z- 0.05 (lowest 5 % of the "
-            "height) or --fix 'x<0.01', or --free for a body that nothing holds"
+            "height) or --fix 'x<0.01', or --free for a free body"
         )
     _check_sizes(args)
     _check_damping(args)
@@ -205,7 +205,7 @@ def _run(args: argparse.Namespace) -> int:
     modes = _modes(args, solid)
     with console.stage("modes and derivatives") as stage:
         try:
-            basis = modal_derivative_basis(solid, modes, args.coordinates, progress=stage.tell)
+            basis = modal_derivative_basis(solid, modes, args.coordinates, progress=stage.show)
         except MeshError as error:
             hint = "; --keep-largest leaves out all parts but the largest" if parts > 1 else ""
             raise MeshError(f"{error}{hint}") from error
@@ -214,7 +214,7 @@ def _run(args: argparse.Namespace) -> int:
         f = basis.provenance["frequencies_hz"]
         stage.result = f"{count_text(len(f), 'mode')} from {f[0]:.3g} to {f[-1]:.3g} Hz"
     with console.stage("reduce") as stage:
-        model = reduce(solid, basis, progress=stage.tell)
+        model = reduce(solid, basis, progress=stage.show)
         stage.result = (
             f"{count_text(model.r, 'coordinate')}, "
             f"{count_text(len(model.coefficients), 'coefficient')}"
@@ -222,7 +222,7 @@ def _run(args: argparse.Namespace) -> int:
     damping = _damping(args, solid)
     if damping is not None:
         with console.stage("damping") as stage:
-            rate = damping.reduce(model, progress=stage.tell)
+            rate = damping.reduce(model, progress=stage.show)
             stage.result = viscosity_text(rate)
         model = model.with_strain_rate(rate)
     with replacing(output) as temporary:
@@ -294,7 +294,7 @@ def _mesh(args: argparse.Namespace, console: Console) -> Mesh:
                 args.expand,
                 cut=args.cut,
                 order=args.order,
-                progress=stage.tell,
+                progress=stage.show,
             )
             stage.result = mesh_text(mesh)
         if args.resolution is None and mesh.n_nodes > _MANY_NODES:
@@ -321,7 +321,7 @@ def _fewer_text(mesh: Mesh, order: int | None) -> str:
         why = ", in cells of 20 nodes, which bend better than cells of 8"
     resolution = int(_USUAL_RESOLUTION * few ** (1.0 / 3.0))
     return (
-        f"{3 * mesh.n_nodes:,}; what follows may take minutes and gigabytes. "
+        f"{3 * mesh.n_nodes:,}; the reduction may take minutes and gigabytes. "
         f"--resolution {resolution} leaves about {3 * _FEWER_NODES:,}{why}"
     )
 

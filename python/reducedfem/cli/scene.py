@@ -59,7 +59,7 @@ _DEVICES: dict[str, tuple[str, Callable[[str], Device | None]]] = {
 def _device(text: str) -> tuple[str, str]:
     kind, colon, where = text.partition(":")
     if kind not in _DEVICES:
-        raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(_DEVICES)}")
+        raise argparse.ArgumentTypeError(f"{text!r} is not one of {', '.join(_DEVICES)}")
     wanted = _DEVICES[kind][0]
     port = wanted == "[PORT]" and where.isdecimal() and 0 < int(where) < 65536
     if not (port or (wanted == "FILE" and where) or (wanted != "FILE" and not colon)):
@@ -88,8 +88,8 @@ def add_options(parser: Parser) -> None:
         "--device",
         type=_device,
         metavar="KIND",
-        help="hand: a simulated one, which does what the scene tells (default); replay:FILE: what "
-        "the hand did when FILE was recorded, or a table of poses, .csv; udp or udp:PORT: a "
+        help="hand: a simulated one with the motion of the scene (default); replay:FILE: the "
+        "recorded motion of FILE, or a table of poses, .csv; udp or udp:PORT: a "
         "program that sends poses to this machine; spacemouse; force-dimension; openhaptics",
     )
     parser.add_argument(
@@ -103,13 +103,13 @@ def add_options(parser: Parser) -> None:
         "--points",
         type=counted(10_000_000),
         metavar="N",
-        help="of the pointshell (default: as the scene tells)",
+        help="points of the pointshell (default: set by the scene)",
     )
     parser.add_argument(
         "--resolution",
         type=counted(1024),
         metavar="N",
-        help="voxels of the distance field along a side (default: as the scene tells)",
+        help="voxels of the distance field along a side (default: set by the scene)",
     )
     parser.add_argument(
         "--record", metavar="FILE", help="a record of each cycle, .npy (see HapticRecords)"
@@ -182,7 +182,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
         over = float(records["time_s"][-1]) + session.dt - args.seconds
         if over > 0.5 * session.dt:
             console.fact("fading out", f"{over:.3g} s more than the {args.seconds:g} s asked for")
-    _tell(records, console)
+    _report(records, console)
     if args.record is not None:
         console.fact("records", args.record)
     if args.plot is not None:
@@ -210,7 +210,7 @@ def _watched(session: HapticSession, console: Console) -> NDArray[np.void]:
     return np.concatenate(parts)
 
 
-def _tell(records: NDArray[np.void], console: Console) -> None:
+def _report(records: NDArray[np.void], console: Console) -> None:
     """Print contact and levels of detail, which the session's report does not contain."""
     if not len(records):  # ended before the first cycle
         return

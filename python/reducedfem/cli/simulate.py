@@ -59,9 +59,9 @@ def add_to(commands: Commands) -> None:
     """Add the command and its options."""
     parser = commands.add_parser(
         "simulate",
-        help="push a reduced model and let it swing",
-        description="Push a node of a reduced model for a while, then let it swing; with "
-        "--gravity under its weight,\nand tell how far it sags at rest, also without reduction.",
+        help="push a reduced model, release it and record its motion",
+        description="Push a node of a reduced model for a while, then release it; with "
+        "--gravity under its weight,\nwith its sag at rest, also without reduction.",
         epilog="examples:\n"
         "  reducedfem simulate spoon.safetensors --at 0.17 0 0 --force 0 0 -5 --duration 0.02\n"
         "  reducedfem simulate spoon.safetensors --force 0 0 -5 --steps 500 --newton-max 10 \\\n"
@@ -245,7 +245,7 @@ def _run(args: argparse.Namespace) -> int:
     times = args.dt * np.arange(len(motion.q))
     u = motion.displacements(model, watched)
     gain = _energy_gain(args, model, motion, nodal, pushed)
-    _tell(args, mesh, watched, motion, u, gain, console)
+    _report(args, mesh, watched, motion, u, gain, console)
     if args.output is not None:
         _write_trajectory(Path(args.output), times, watched, u, motion.q)
         console.fact("trajectory", args.output)
@@ -326,7 +326,7 @@ def _record(
                 q[done], qdot[done] = state.q, state.qdot
                 if poses is not None:
                     poses[done] = _pose(sim)
-                stage.tell(done, args.steps)
+                stage.show(done, args.steps)
         except DivergedError as error:
             failure = error
         report = None if isinstance(sim, FreeBody) else sim.report
@@ -396,7 +396,7 @@ def _compare_at_rest(
         warnings.simplefilter("ignore", PlausibilityWarning)
         solid = Solid(mesh, model.materials, model.fixed, quadrature)
         try:
-            whole = solid.solve_static(solid.gravity(gravity), u0=reduced, progress=stage.tell)
+            whole = solid.solve_static(solid.gravity(gravity), u0=reduced, progress=stage.show)
         except (StaticConvergenceError, np.linalg.LinAlgError):
             stage.result = "no equilibrium was found"
             return
@@ -416,7 +416,7 @@ def _calmer(args: argparse.Namespace) -> str:
     return "a smaller --dt" if args.damping[1] > 0.0 else f"--damping {damping} or a smaller --dt"
 
 
-def _tell(
+def _report(
     args: argparse.Namespace,
     mesh: Mesh,
     watched: Sequence[int],

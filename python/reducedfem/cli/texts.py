@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from reducedfem.base.console import count_text
 from reducedfem.geometry.mesh import Mesh
-from reducedfem.material.laws import LinearElastic, StVK
+from reducedfem.material.laws import Isotropic, Material
 from reducedfem.reduction.reduced_damping import ReducedStrainRateDamping
 
 __all__ = [
@@ -43,15 +43,15 @@ def quadrature_text(mesh: Mesh, order: int) -> str:
     return count_text(points, "quadrature point")
 
 
-def materials_text(materials: Collection[StVK | LinearElastic]) -> str:
+def materials_text(materials: Collection[Material]) -> str:
     """Return the constants if all materials are equal, otherwise the number of materials."""
     different = set(materials)
     if len(different) > 1:
         return f"{len(different)} materials"
     one = next(iter(different))
-    if isinstance(one, LinearElastic):
-        return f"a matrix of 21 constants, {one.density:g} kg/m^3"
-    return f"E = {one.young:.4g} Pa, nu = {one.poisson:g}, {one.density:g} kg/m^3"
+    if isinstance(one, Isotropic):
+        return f"E = {one.young:.4g} Pa, nu = {one.poisson:g}, {one.density:g} kg/m^3"
+    return f"a matrix of 21 constants, {one.density:g} kg/m^3"
 
 
 def viscosity_text(damping: ReducedStrainRateDamping, region: int | None = None) -> str:

@@ -254,7 +254,7 @@ class Field:
         return OffsetField(self, by)
 
 
-_SKIN = "pass an offset [m]: the object is then all that is within it of the surface"
+_SKIN = "pass an offset [m]: the object is then the region within that distance of the surface"
 _FARTHEST = 1e150  # squares stay finite; csrc/sdf/field.c
 
 
@@ -424,7 +424,7 @@ class DistanceField(Field, Saved):
         require(surface, Surface, "surface")
         choice(mode, "mode", ("exact", "fast"))
         voxels = _resolution(resolution)
-        with callback(progress, "distances") as told:
+        with callback(progress, "distances") as call:
             (
                 core,
                 closed,
@@ -450,7 +450,7 @@ class DistanceField(Field, Saved):
                 None if offset is None else number(offset, "offset"),
                 mode == "exact",
                 available(),
-                told,
+                call,
                 threads(),
             )
         if capped:
@@ -541,7 +541,7 @@ class DistanceField(Field, Saved):
                 raise InputError("field is nowhere negative, so there is no object; give a box")
             if not np.isfinite(corners).all():
                 raise InputError(
-                    "field has an object without end, as planes and complements have: give a box"
+                    "the object of field is unbounded, as planes and complements are: give a box"
                 )
             half = 0.5 * times * (corners[1] - corners[0]).max()
             corners = corners.mean(axis=0) + [[-half], [half]] * np.ones(3)
@@ -554,8 +554,8 @@ class DistanceField(Field, Saved):
                 f"{1e-9 * need:.1f} GB of memory, {1e-9 * there:.1f} GB are available; choose a "
                 "lower resolution"
             )
-        with callback(progress, "samples of a field") as told:
-            core = _core.field_from_field(field._core, voxels, corners, told, threads())
+        with callback(progress, "samples of a field") as call:
+            core = _core.field_from_field(field._core, voxels, corners, call, threads())
         return cls._made(core, {"method": "samples of a field", "field": repr(field)})
 
     @property

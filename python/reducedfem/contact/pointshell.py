@@ -704,12 +704,12 @@ def _share(
     """Return a progress callback that maps its range to `start` to `end` per cent of another."""
     if call is None:
         return False
-    told = call
+    outer = call
 
-    def tell(done: int, total: int) -> None:
-        told(1000 * start + 1000 * (end - start) * done // total, 100_000)
+    def report(done: int, total: int) -> None:
+        outer(1000 * start + 1000 * (end - start) * done // total, 100_000)
 
-    return tell
+    return report
 
 
 def _vectors(value: ArrayLike, name: str, n: int | None = None) -> NDArray[np.float64]:

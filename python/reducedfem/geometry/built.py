@@ -138,7 +138,7 @@ class SolidSummary:
             enclosed = "; its surface is a sheet, which encloses nothing"
         thin = "" if across is None else f", {across:.2g} across the thinnest part"
         if across == float("inf"):
-            thin = "; the surface is too open to tell how thin it is"
+            thin = "; the surface is too open to measure its thickness"
         return [
             ("mesh", self.mesh),
             ("cells", f"{self.cell:.3g} m{thin}"),

@@ -421,7 +421,7 @@ class Mesh:
                 )
             chosen = np.flatnonzero(chosen)
         if chosen.size == 0:
-            raise MeshError("elements chooses nothing: a mesh needs one element at least")
+            raise MeshError("elements selects nothing: a mesh needs one element at least")
         if chosen.ndim != 1 or chosen.dtype.kind not in "iu":
             raise InputTypeError(
                 "elements must be a mask or a list of indices, "
@@ -794,7 +794,7 @@ def voxelize(
     fill = flag(fill, "fill")
     cut = fill if cut is None else flag(cut, "cut")
     if cut and not fill:
-        raise InputError("cut=True needs fill=True: what a surface encloses can be cut, no skin")
+        raise InputError("cut=True needs fill=True: only a filled body can be cut")
     if order is not None and integer(order, "order") not in (1, 2):
         raise InputError(f"order must be 1 or 2, got {order}")
     resolution = integer(resolution, "resolution")

@@ -549,8 +549,8 @@ class SpaceMouse(Device):
         full: float = 350.0,
         socket: str | os.PathLike[str] | None = None,
     ) -> None:
-        told = os.environ.get("SPNAV_SOCKET")
-        path = str(as_path(socket, "socket")) if socket is not None else told or _SPNAV_SOCKET
+        given = os.environ.get("SPNAV_SOCKET")
+        path = str(as_path(socket, "socket")) if socket is not None else given or _SPNAV_SOCKET
         self._core = _core.spacemouse_device(
             path,
             number(speed, "speed"),
@@ -559,8 +559,8 @@ class SpaceMouse(Device):
             number(deadband, "deadband"),
         )
         self._duration = math.inf
-        told_by = _told_by("SPNAV_SOCKET", socket)
-        self._looked_for = (f"socket {_shown(path)} of spacenavd ({told_by})",)
+        source = _source("SPNAV_SOCKET", socket)
+        self._looked_for = (f"socket {_shown(path)} of spacenavd ({source})",)
         _with_sockets.add(self)
 
 
@@ -673,7 +673,7 @@ def _shown(path: str) -> str:
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
-def _told_by(variable: str, argument: object) -> str:
+def _source(variable: str, argument: object) -> str:
     if argument is not None:
         return "as asked for"
     return f"by {variable}" if os.environ.get(variable) else f"{variable} is not set"
@@ -682,11 +682,11 @@ def _told_by(variable: str, argument: object) -> str:
 def _libraries(
     library: str | os.PathLike[str] | None, variable: str, usual: tuple[str, ...]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    told = os.environ.get(variable)
-    names = usual if not told else (told,)
+    given = os.environ.get(variable)
+    names = usual if not given else (given,)
     if library is not None:
         names = (str(as_path(library, "library")),)
-    source = _told_by(variable, library)
+    source = _source(variable, library)
     return names, tuple(f"library {_shown(name)} ({source})" for name in names)
 
 

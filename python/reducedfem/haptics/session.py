@@ -368,7 +368,7 @@ class HapticSession:
             self._core.start(-1 if self._file is None else self._file.descriptor)
         except BaseException:
             # a signal handler may have raised after the thread began
-            if not _goes_on(before) and _goes_on(self._core.status()):
+            if not _is_active(before) and _is_active(self._core.status()):
                 self._restored = False
                 with contextlib.suppress(FileFormatError):
                     self.stop()
@@ -452,7 +452,7 @@ class HapticSession:
         made: list[bytes] = []
         whole = False
         try:
-            done, told = 0, time.monotonic()
+            done, reported = 0, time.monotonic()
             while done < total:
                 # the ring holds at least 64 records; signals are handled between batches
                 n = min(total - done, 64)
@@ -467,8 +467,8 @@ class HapticSession:
                         f"the session was stopped when {done} of {total} cycles were made"
                     )
                 now = time.monotonic()
-                if tell is not None and (now >= told + 0.05 or done == total):
-                    told = now
+                if tell is not None and (now >= reported + 0.05 or done == total):
+                    reported = now
                     tell(done, total)
             whole = True
         finally:
@@ -807,7 +807,7 @@ class HapticSession:
         n = status["written"] - self._written
         if not self._core.wait(0.0):
             # the thread is stuck in a cycle and may still write
-            self._file.tell(n)
+            self._file.announce(n)
             return
         if status["writing"]:
             raise FileFormatError(
@@ -833,7 +833,7 @@ class HapticSession:
             )
 
 
-def _goes_on(status: dict[str, Any]) -> bool:
+def _is_active(status: dict[str, Any]) -> bool:
     return status["phase"] == "running" or bool(status["writing"])
 
 

@@ -68,7 +68,7 @@ def read(stream: BinaryIO, size: int, name: str, make: Callable[..., _Field]) ->
     """Return ``make(values, origin, ...)`` of an open file after checks of all its contents."""
 
     def assemble(metadata: Mapping[str, str], arrays: Mapping[str, NDArray[Any]]) -> _Field:
-        error, provenance = _told(metadata)
+        error, provenance = _parsed(metadata)
         try:
             return make(arrays["values"], arrays["origin"], arrays["spacing"], error, provenance)
         except ReducedFEMError as why:
@@ -85,7 +85,7 @@ def _check_shapes(shapes: Mapping[str, tuple[int, ...]]) -> None:
         raise Refused(f"'values' has shape {shapes['values']}; it must be (nx, ny, nz)")
 
 
-def _told(metadata: Mapping[str, str]) -> tuple[float, dict[str, Any]]:
+def _parsed(metadata: Mapping[str, str]) -> tuple[float, dict[str, Any]]:
     """Return error and provenance from untrusted metadata."""
     error = tensors.parse(metadata["error_m"], "its entry 'error_m'")
     provenance = tensors.parse(metadata["provenance"], "its entry 'provenance'")

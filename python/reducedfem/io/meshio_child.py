@@ -59,7 +59,7 @@ def _mesh_of(path: Path) -> Any:
     suffixes = meshio.extension_to_filetypes
     if not any("".join(path.suffixes[-n:]).lower() in suffixes for n in (1, 2)):
         raise Refused(
-            f"cannot read {str(path)!r}: {path.suffix or 'a name without suffix'} tells no known "
+            f"cannot read {str(path)!r}: {path.suffix or 'a name without suffix'} is no known "
             f"format; known are .veg {' '.join(sorted(suffixes))}"
         )
     try:

@@ -151,10 +151,13 @@ def write(arrays: Mapping[str, NDArray[Any]], texts: Mapping[str, object]) -> by
 
     Structured texts are plain data, which is written as JSON.
     """
-    told: dict[str, object] = {**texts, "counts": _counts({k: a.shape for k, a in arrays.items()})}
+    entries: dict[str, object] = {
+        **texts,
+        "counts": _counts({k: a.shape for k, a in arrays.items()}),
+    }
     plain = {"units": UNITS} | {
         key: value if isinstance(value, str) else tensors.json_text(LAYOUT, value)
-        for key, value in told.items()
+        for key, value in entries.items()
     }
     return tensors.write(LAYOUT, arrays, plain, _version(arrays))
 
@@ -275,7 +278,7 @@ def _parsed(metadata: Mapping[str, str]) -> dict[str, Any]:
         raise Refused("its materials are malformed")
     for region in materials:
         if not (re.fullmatch("-?[0-9]{1,10}", region) and str(int(region)) == region):
-            raise Refused(f"its materials have a region {region[:20]!r}, which is no number")
+            raise Refused(f"its materials have a region {region[:20]!r}, which is not an integer")
     if type(parsed["quadrature"]) is not int or parsed["quadrature"] not in (1, 2, 3, 4):
         raise Refused("its quadrature is not 1, 2, 3 or 4")
     if isinstance(mass, bool) or not isinstance(mass, int | float) or not mass > 0:

@@ -80,7 +80,7 @@ class RecordFile:
         self._path = path
         self._owner = os.getpid()
         self.part: Path | None = None  # temporary name, until the file is at its path
-        self._told = 0
+        self._announced = 0
         self._place: tuple[int, int] | None = None  # device and inode of the file at its path
         self.descriptor = -1
 
@@ -98,7 +98,7 @@ class RecordFile:
             raise self._failed(error) from None
 
     def _create(self) -> None:
-        self._told, self._place = 0, None
+        self._announced, self._place = 0, None
         for k in itertools.count():
             # other processes may write to the same path, or have been killed meanwhile
             part = self._path.with_name(f".{self._path.name}.{self._owner}-{k}{self.PART}")
@@ -115,12 +115,12 @@ class RecordFile:
             self.descriptor = os.open(self._path, os.O_WRONLY)
         except FileNotFoundError:
             return False  # it was moved: begin a new file
-        found, end = os.fstat(self.descriptor), self.HEADER + self._told * RECORD.itemsize
+        found, end = os.fstat(self.descriptor), self.HEADER + self._announced * RECORD.itemsize
         if (found.st_dev, found.st_ino) != self._place or found.st_size < end:
             self.close()
             raise FileFormatError(
-                f"cannot go on in {str(self._path)!r}: it is no longer what this session wrote "
-                "there; move it elsewhere"
+                f"cannot continue {str(self._path)!r}: it is no longer the file that this session "
+                "wrote; move it elsewhere"
             )
         os.ftruncate(self.descriptor, end)  # drop an incomplete record, as of a full disk
         os.lseek(self.descriptor, end, os.SEEK_SET)
@@ -161,14 +161,14 @@ class RecordFile:
         start = b"\x93NUMPY\x01\x00" + struct.pack("<H", self.HEADER - 10)
         return start + text.ljust(self.HEADER - 11).encode("ascii") + b"\n"
 
-    def tell(self, n: int) -> None:
+    def announce(self, n: int) -> None:
         """Write the number of records since `begin` to the header; move the file to its path."""
         # a fork shares the file, which belongs to the process that made it
         if self.descriptor < 0 or os.getpid() != self._owner:
             return
         try:
             # pwrite keeps the position, at which a stuck thread may continue
-            os.pwrite(self.descriptor, self._header(self._told + n), 0)
+            os.pwrite(self.descriptor, self._header(self._announced + n), 0)
             if self.part is not None:
                 self._appear(self.part)
         except OSError as error:
@@ -193,12 +193,12 @@ class RecordFile:
         if self.descriptor < 0:
             return
         try:
-            self.tell(n)
+            self.announce(n)
         except FileFormatError:
             self.close()
             raise
         # signal handlers run at calls: none can run between these two
-        self._told += n
+        self._announced += n
         descriptor, self.descriptor = self.descriptor, -1
         os.close(descriptor)
 

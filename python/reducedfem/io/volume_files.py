@@ -388,9 +388,9 @@ def _quiet() -> Iterator[None]:
 def _read_meshio(path: Path) -> VolumeData:
     if path.suffix.lower() == ".safetensors":
         raise FileFormatError(
-            f"cannot read {str(path)!r}: a .safetensors file is what this package saved (a model, "
-            "field or pointshell), no mesh or surface; load() reads it, and `reducedfem info` "
-            "tells what it is"
+            f"cannot read {str(path)!r}: a .safetensors file of this package (a model, "
+            "field or pointshell) is not a mesh or surface; load() reads it, and `reducedfem info` "
+            "describes it"
         )
     if path.suffix.lower() in _WRITABLE_TETS:
         _check_tetgen_pair(path)
@@ -489,7 +489,7 @@ def _check_tetgen_pair(path: Path) -> None:
     if stamps[0] != stamps[1]:
         raise FileFormatError(
             f"{str(nodes)!r} and {str(elements)!r} are not of the same save: write the mesh again, "
-            f"or delete the line that begins with {_PAIR.decode()!r} to read them all the same"
+            f"or delete the line that begins with {_PAIR.decode()!r} to read them nevertheless"
         )
 
 

@@ -1,43 +1,66 @@
-"""Materials: linear laws between the second Piola-Kirchhoff stress and Green's strain."""
+"""Materials: constants of the elastic laws, which ``csrc/material`` evaluates."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from reducedfem import _core
 from reducedfem.base.check import number
 from reducedfem.base.frozen import frozen_array
-from reducedfem.errors import InputError
+from reducedfem.errors import InputError, InputTypeError
 
-__all__ = ["LinearElastic", "StVK"]
+__all__ = ["LinearElastic", "StVK", "StableNeoHookean"]
+
+# laws of the core, and True for those with an energy quadratic in Green's strain
+_LAWS = {name: quadratic for name, quadratic, _ in _core.laws()}
+
+
+class Material:
+    """A material: constants of the law of the core that has the name of the class."""
+
+    kinds: ClassVar[dict[str, Any]] = {}
+    law: ClassVar[str]
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if cls.__name__ in _LAWS:
+            cls.law = cls.__name__
+            cls.kinds[cls.law] = cls
+
+    if TYPE_CHECKING:  # fields of dataclasses below
+
+        @property
+        def density(self) -> float:
+            """Mass density [kg/m^3]."""
+
+        @property
+        def stiffness(self) -> NDArray[np.float64]:
+            """Stiffness matrix at rest in Voigt's notation [Pa], shape (6, 6)."""
+
+    @property
+    def quadratic(self) -> bool:
+        """True if the energy is quadratic in Green's strain, which `reduce` requires."""
+        return _LAWS[self.law]
+
+    @property
+    def parameters(self) -> list[float]:
+        """Parameters of the law in the order of the core [Pa]."""
+        raise NotImplementedError
+
+    @property
+    def constants(self) -> dict[str, Any]:
+        """Arguments of the class, as plain data."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
-class StVK:
-    """St.Venant-Kirchhoff material: S = lambda tr(E) I + 2 mu E.
-
-    S is the second Piola-Kirchhoff stress and E is Green's strain. The law is exact under any
-    rotation (Barbic 2007, section 2.1). Under uniaxial compression its stiffness becomes negative
-    below 1/sqrt(3) (58 %) of the rest length.
-
-    Parameters
-    ----------
-    young
-        Young's modulus [Pa], positive.
-    poisson
-        Poisson's ratio, above -1 and below 0.5.
-    density
-        Mass density [kg/m^3], positive.
-
-    Raises
-    ------
-    InputError, InputTypeError
-        A value is out of its range or not a number.
-    """
+class Isotropic(Material):
+    """A material with the constants of isotropic linear elasticity."""
 
     young: float
     poisson: float
@@ -61,17 +84,80 @@ class StVK:
 
     @property
     def lame(self) -> tuple[float, float]:
-        """Lame constants lambda and mu [Pa]."""
+        """Lame constants lambda and mu [Pa] of small strains."""
         e, nu = self.young, self.poisson
         return e * nu / ((1 + nu) * (1 - 2 * nu)), e / (2 * (1 + nu))
 
     @property
     def stiffness(self) -> NDArray[np.float64]:
-        """Stiffness matrix in Voigt's notation [Pa], shape (6, 6); see `LinearElastic`."""
-        lam, mu = self.lame
-        matrix = np.diag([2 * mu] * 3 + [mu] * 3)
-        matrix[:3, :3] += lam
-        return matrix
+        """Stiffness matrix at rest in Voigt's notation [Pa], shape (6, 6); see `LinearElastic`."""
+        return _core.law_rest(self.law, self.parameters)
+
+    @property
+    def parameters(self) -> list[float]:
+        """Lame constants lambda and mu [Pa]."""
+        return list(self.lame)
+
+    @property
+    def constants(self) -> dict[str, Any]:
+        """Arguments of the class, as plain data."""
+        return {"young": self.young, "poisson": self.poisson, "density": self.density}
+
+
+@dataclass(frozen=True)
+class StVK(Isotropic):
+    """St.Venant-Kirchhoff material: S = lambda tr(E) I + 2 mu E.
+
+    S is the second Piola-Kirchhoff stress and E is Green's strain. The law is exact under any
+    rotation (Barbic 2007, section 2.1). Under uniaxial compression its stiffness becomes negative
+    below 1/sqrt(3) (58 %) of the rest length.
+
+    Parameters
+    ----------
+    young
+        Young's modulus [Pa], positive.
+    poisson
+        Poisson's ratio, above -1 and below 0.5.
+    density
+        Mass density [kg/m^3], positive.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        A value is out of its range or not a number.
+    """
+
+
+@dataclass(frozen=True)
+class StableNeoHookean(Isotropic):
+    """Stable neo-Hookean material of Smith, De Goes and Kim (2018), for compression and inversion.
+
+    With F the deformation gradient, I = |F|^2 and J = det F the energy density is
+
+        W = mu/2 (I - 3) + lambda/2 ((J - a)^2 - (1 - a)^2) - mu/2 ln((I + 1)/4),
+
+    with mu = 4/3 mu_L, lambda = lambda_L + 5/6 mu_L and a = 1 + 3 mu / (4 lambda). At small strains
+    it is linear elasticity with Lame's constants lambda_L and mu_L of `young` and `poisson`. Energy
+    and forces are finite for any deformation, inverted elements included, and stiffness
+    grows under compression, where that of `StVK` becomes negative.
+
+    The energy is not a polynomial of the displacements: `Solid` and `ProjectedSolid` have this
+    material, while `reduce` refuses it.
+
+    Parameters
+    ----------
+    young
+        Young's modulus at small strains [Pa], positive.
+    poisson
+        Poisson's ratio at small strains, above -1 and below 0.5.
+    density
+        Mass density [kg/m^3], positive.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        A value is out of its range or not a number.
+    """
 
 
 # names of the two laws in files
@@ -103,7 +189,7 @@ def _frame(axes: ArrayLike) -> NDArray[np.float64]:
 
 
 @dataclass(frozen=True, eq=False)
-class LinearElastic:
+class LinearElastic(Material):
     """General linear material: S = C : E with 21 constants (Barbic 2007, equation 2.14).
 
     S is the second Piola-Kirchhoff stress and E is Green's strain, so the law is exact under any
@@ -203,7 +289,7 @@ class LinearElastic:
         for i, j, ratio in ((1, 2, nu[0]), (2, 0, nu[1]), (0, 1, nu[2])):
             compliance[i, j] = compliance[j, i] = -ratio / e[i]
         if not np.isfinite(compliance).all():
-            raise InputError("poisson over young is no finite number")
+            raise InputError("poisson over young is not finite")
         low = np.linalg.eigvalsh(compliance)[0]
         if not low > 0:
             raise InputError(
@@ -306,30 +392,50 @@ class LinearElastic:
                 turn[row, column] = product * (2.0 if i != j else 1.0)
         return LinearElastic(turn.T @ self.stiffness @ turn, self.density)
 
+    @property
+    def parameters(self) -> list[float]:
+        """Stiffness matrix [Pa], row by row."""
+        return list(self.stiffness.ravel())
+
+    @property
+    def constants(self) -> dict[str, Any]:
+        """Arguments of the class, as plain data."""
+        return {"stiffness": self.stiffness.tolist(), "density": self.density}
+
     def __repr__(self) -> str:
         low, high = np.linalg.eigvalsh(self.stiffness)[[0, -1]]
         return f"<LinearElastic: {low:.3g} to {high:.3g} Pa, {self.density:g} kg/m^3>"
 
 
-Material = StVK | LinearElastic
+# kinds that files describe by the names of their constants alone
+_BY_CONSTANTS: tuple[type[Material], ...] = (StVK, LinearElastic)
 
 
 def to_plain(material: Material) -> dict[str, Any]:
     """Return a material as plain data, for files."""
-    if isinstance(material, StVK):
-        return {
-            "young": material.young,
-            "poisson": material.poisson,
-            "density": material.density,
-        }
-    return {"stiffness": material.stiffness.tolist(), "density": material.density}
+    plain = material.constants
+    return plain if isinstance(material, _BY_CONSTANTS) else {"law": material.law, **plain}
 
 
 def from_plain(data: object) -> Material:
     """Return the material described by `to_plain`; refuse other data."""
     if isinstance(data, Mapping):
-        if set(data) == {"young", "poisson", "density"}:
-            return StVK(**data)
-        if set(data) == {"stiffness", "density"}:
-            return LinearElastic(**data)
-    raise InputError("a material has young and poisson, or stiffness, and density")
+        given = dict(data)
+        law = given.pop("law", None)
+        for kind in Material.kinds.values():
+            named = None if kind in _BY_CONSTANTS else kind.law
+            if named == law and set(given) == {one.name for one in fields(kind)}:
+                material: Material = kind(**given)
+                return material
+    raise InputError(
+        "a material has young and poisson, or stiffness, and density; if it is neither an StVK nor "
+        "a LinearElastic, it has a law too"
+    )
+
+
+def require_material(value: object, name: str) -> Material:
+    """Return the argument `name`, one material; refuse other types."""
+    if not isinstance(value, Material):
+        kinds = " or ".join(Material.kinds)
+        raise InputTypeError(f"{name} must be a material ({kinds}), got {type(value).__name__}")
+    return value

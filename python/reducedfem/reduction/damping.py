@@ -12,7 +12,7 @@ from reducedfem import _core
 from reducedfem.base.check import array_like, fields, finite_result, number
 from reducedfem.base.run import Progress, callback, threads
 from reducedfem.errors import InputError, InputTypeError
-from reducedfem.material.laws import StVK
+from reducedfem.material.laws import Isotropic
 from reducedfem.reduction.basis import Basis
 from reducedfem.reduction.projected import ProjectedSolid
 from reducedfem.reduction.reduced import ReducedSolid
@@ -94,7 +94,7 @@ class StrainRateDamping:
         Parameters
         ----------
         solid
-            The solid, of `StVK` materials.
+            The solid, of `StVK` or `StableNeoHookean` materials.
         beta
             Ratio of viscosity to elastic modulus [s], at least 0.
 
@@ -114,7 +114,7 @@ class StrainRateDamping:
             raise InputError(f"beta must be >= 0, got {factor:g}: it would add energy")
         phi, psi = {}, {}
         for region, material in solid.materials.items():
-            if not isinstance(material, StVK):
+            if not isinstance(material, Isotropic):
                 raise InputTypeError(
                     f"region {region} is of a {type(material).__name__}, which has no lambda and "
                     "mu to be proportional to: give phi and psi"

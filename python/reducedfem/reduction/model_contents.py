@@ -92,9 +92,11 @@ def _provenance(texts: dict[str, Any], regions: NDArray[np.int32]) -> dict[str, 
         raise Refused(f"its law is {texts['law'][:40]!r}; this version knows {LAWS}")
     for region, material in texts["materials"].items():
         try:
-            material_from_plain(material)
+            one = material_from_plain(material)
         except ReducedFEMError as error:
             raise Refused(f"the material of region {region!r}: {error}") from None
+        if not one.quadratic:
+            raise Refused(f"region {region!r} is a {one.law}, whose energy is no polynomial")
     for region in np.unique(regions):
         if str(region) not in texts["materials"]:
             raise Refused(f"region {region} has no material")

@@ -315,11 +315,11 @@ class ProjectedSolid:
             The attribute ``displacement`` contains the displacements [m] (n, 3) of the last load
             step that converged, and ``report`` its fraction of the load.
         """
-        told = flag(report, "report")
+        wanted = flag(report, "report")
         q, outcome = static_coordinates(
             self, deformation_only, force, tol, steps, q0, max_iterations, adaptive, progress
         )
-        return (q, outcome) if told else q
+        return (q, outcome) if wanted else q
 
     def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
         return ProjectedSolid, (self._solid, self._basis)

@@ -41,7 +41,7 @@ def reduce(
     Parameters
     ----------
     solid
-        The solid; its quadrature is that of the model.
+        The solid, of `StVK` or `LinearElastic` materials; its quadrature is that of the model.
     basis
         A `Basis`, or linearly independent deformations (r, n, 3), mass-orthonormal or not, zero
         at fixed nodes; r at most 256.
@@ -64,7 +64,8 @@ def reduce(
     InputError, InputTypeError
         The basis has a wrong shape, values that are not finite, more than 256 vectors, or
         moves a fixed node (the message names it); a `Basis` or `strain_rate` belongs to another
-        solid.
+        solid; the energy of a material is not quadratic in Green's strain (`StableNeoHookean`), and
+        so no polynomial: use `ProjectedSolid`.
     SingularMatrixError
         The vectors of the basis are linearly dependent.
 

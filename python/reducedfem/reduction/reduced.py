@@ -372,11 +372,11 @@ class ReducedSolid(Saved):
             The attribute ``displacement`` contains the displacements [m] (n, 3) of the last load
             step that converged, and ``report`` its fraction of the load.
         """
-        told = flag(report, "report")
+        wanted = flag(report, "report")
         q, outcome = static_coordinates(
             self, deformation_only, force, tol, steps, q0, max_iterations, adaptive, progress
         )
-        return (q, outcome) if told else q
+        return (q, outcome) if wanted else q
 
     @property
     def strain_rate(self) -> ReducedStrainRateDamping | None:

@@ -169,7 +169,7 @@ def sketch_basis(
         )
     if len(sketch) == 0:
         raise InputError("the sketch has no samples")
-    told, use_partial = flag(report, "report"), flag(partial, "partial")
+    wanted, use_partial = flag(report, "report"), flag(partial, "partial")
     tolerance = number(tol, "tol")
     most = count(max_iterations, "max_iterations")
     require_movable(solid)
@@ -228,7 +228,7 @@ def sketch_basis(
         **made_for(solid),
     }
     made = Basis(basis.vectors, basis.singular_values, basis.spectrum, provenance)
-    return (made, outcome) if told else made
+    return (made, outcome) if wanted else made
 
 
 def _lengths(solid: Solid, shapes: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -308,7 +308,7 @@ def _move(
         sim.step(force if i < pushed else None)
         spent += time.perf_counter() - start
         states.append(sim.state.q)
-        stage.tell(i + 1, steps)
+        stage.show(i + 1, steps)
     return states, spent
 
 
@@ -337,14 +337,14 @@ def _precompute(settings: DemoSettings, file: Path, console: Console) -> _Made:
             settings.resolution,
             cut=not settings.whole,
             order=1 if settings.whole else 2,
-            progress=stage.tell,
+            progress=stage.show,
         )
         stage.result = (
             f"{count_text(mesh.n_elements, 'hexahedron', 'hexahedra')}, "
             f"{count_text(mesh.n_nodes, 'node')}"
         )
     with console.stage("embed the surface") as stage:
-        embedding = Embedding(mesh, surface.vertices, progress=stage.tell)
+        embedding = Embedding(mesh, surface.vertices, progress=stage.show)
         stage.result = count_text(embedding.n_points, "vertex", "vertices")
     # at least a cell deep, because a support of cut cells alone would be soft
     low, high = surface.bounds[:, settings.fixed_axis]
@@ -358,14 +358,14 @@ def _precompute(settings: DemoSettings, file: Path, console: Console) -> _Made:
             warnings.filterwarnings("ignore", "the mesh has", PlausibilityWarning)
         solid = Solid(mesh, StVK(settings.young, settings.poisson, settings.density), fixed)
     with console.stage("modes and derivatives") as stage:
-        basis = modal_derivative_basis(solid, settings.k, settings.r, progress=stage.tell)
+        basis = modal_derivative_basis(solid, settings.k, settings.r, progress=stage.show)
         lowest = basis.provenance["frequencies_hz"]
         stage.result = (
             f"{settings.k} modes from {lowest[0]:.3g} Hz, "
             f"{settings.k * (settings.k + 1) // 2} derivatives -> {basis.r} coordinates"
         )
     with console.stage("reduce") as stage:
-        model = reduce(solid, basis, progress=stage.tell)
+        model = reduce(solid, basis, progress=stage.show)
         stage.result = (
             f"{count_text(len(model.coefficients), 'coefficient')} "
             f"({bytes_text(model.coefficients.nbytes)})"
@@ -433,7 +433,7 @@ def _simulate(settings: DemoSettings, made: _Made, console: Console) -> _Motion:
     )
 
 
-def _tell(made: _Made, motion: _Motion, result: Comparison, console: Console) -> None:
+def _report(made: _Made, motion: _Motion, result: Comparison, console: Console) -> None:
     console.say("\nreal time")
     for label, seconds in (
         ("one Newton iteration", motion.single),
@@ -544,7 +544,7 @@ def run(settings: DemoSettings, out: Path, console: Console) -> Comparison:
     made = _precompute(settings, file, console)
     motion = _simulate(settings, made, console)
     result = compare(motion.times, motion.reduced_path, motion.unreduced_path)
-    _tell(made, motion, result, console)
+    _report(made, motion, result, console)
     console.say("\npictures")
     with console.stage("draw") as stage:
         stage.result = _draw(settings, made, motion, result, out)

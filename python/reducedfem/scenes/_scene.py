@@ -79,10 +79,10 @@ def scene(make: Callable[..., HapticSession]) -> Callable[..., HapticSession]:
         _refuse(name, own, device, options)
         return make(device, **options)
 
-    told = "\n".join(f"    {option}\n        {_OPTIONS[option]}" for option in own)
+    described = "\n".join(f"    {option}\n        {_OPTIONS[option]}" for option in own)
     # python -OO removes docstrings
     if make.__doc__ is not None:
-        session.__doc__ = _DOC.format(summary=make.__doc__, own=told, made=", ".join(_MADE))
+        session.__doc__ = _DOC.format(summary=make.__doc__, own=described, made=", ".join(_MADE))
     return session
 
 

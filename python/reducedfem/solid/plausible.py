@@ -12,7 +12,7 @@ from reducedfem.errors import PlausibilityWarning
 from reducedfem.geometry.built import cell_size, cells_along, fit, in_body
 from reducedfem.geometry.inside import KEPT, MANY_TRIANGLES, VOLUME_OFF, finer, volume_text
 from reducedfem.geometry.mesh import Mesh
-from reducedfem.material.laws import Material, StVK
+from reducedfem.material.laws import Isotropic, Material
 
 __all__ = [
     "warn_of_fit",
@@ -36,7 +36,7 @@ _HELD = 0.2  # fraction of the fixed nodes inside the body above which a support
 
 def _young(material: Material) -> float:
     """Return Young's modulus, for general materials the largest along an axis."""
-    if isinstance(material, StVK):
+    if isinstance(material, Isotropic):
         return material.young
     return float(1.0 / np.diag(np.linalg.inv(material.stiffness))[:3].min())
 

@@ -27,7 +27,7 @@ from reducedfem.base.run import Progress, callback, threads
 from reducedfem.errors import InputError, InputTypeError, MeshError, StaticConvergenceError
 from reducedfem.geometry.built import SolidSummary, cell_size, fit
 from reducedfem.geometry.mesh import Mesh
-from reducedfem.material.laws import Material, StVK
+from reducedfem.material.laws import Material, require_material
 from reducedfem.solid.modes import Modes
 from reducedfem.solid.plausible import (
     warn_of_fit,
@@ -85,11 +85,7 @@ def _materials(
     elif isinstance(material, Mapping):
         materials = {}
         for region, one in material.items():
-            if not isinstance(one, Material):
-                raise InputTypeError(
-                    f"material[{region!r}] must be an StVK or a LinearElastic, got "
-                    f"{type(one).__name__}"
-                )
+            require_material(one, f"material[{region!r}]")
             try:
                 materials[operator.index(region)] = one
             except TypeError:
@@ -111,8 +107,8 @@ def _materials(
         materials = dict(sorted(materials.items()))
     else:
         raise InputTypeError(
-            f"material must be an StVK, a LinearElastic or a dict from region to these, got "
-            f"{type(material).__name__}"
+            f"material must be a material ({' or '.join(Material.kinds)}) or a dict from region to "
+            f"these, got {type(material).__name__}"
         )
     return materials, np.searchsorted(regions, mesh.regions)
 
@@ -137,13 +133,8 @@ def _core_solid(
     fixed: NDArray[np.int64],
     quadrature: int,
 ) -> _core.Solid:
-    every = materials.values()
-    # if one material is general, all are passed as matrices
-    isotropic = all(isinstance(one, StVK) for one in every)
-    lame = [one.lame if isinstance(one, StVK) else (0.0, 0.0) for one in every]
-    table = [(*pair, one.density) for pair, one in zip(lame, every, strict=True)]
-    elasticity = None if isotropic else [one.stiffness for one in every]
-    return _core.Solid(mesh._core, table, element_material, fixed, quadrature, 0, elasticity)
+    table = [(one.law, one.parameters, one.density) for one in materials.values()]
+    return _core.Solid(mesh._core, table, element_material, fixed, quadrature, 0)
 
 
 def unit_weights(
@@ -160,8 +151,9 @@ def unit_weights(
 class Solid:
     """An elastic solid on a mesh; immutable, may be shared by threads.
 
-    Stress is linear in Green's strain, St.Venant-Kirchhoff (`StVK`) or general
-    (`LinearElastic`), and the law is exact under large rotations (Barbic 2007, section 2.1.4).
+    Every law is exact under large rotations: those linear in Green's strain, St.Venant-Kirchhoff
+    (`StVK`) and general (`LinearElastic`; Barbic 2007, section 2.1.4), and stable neo-Hookean
+    (`StableNeoHookean`).
 
     Displacements and forces are arrays (n, 3); a flat (3n,) is accepted. Rows and columns of
     matrices are numbered 3 node + axis. Energies, forces and tangents are those of the whole
@@ -173,8 +165,8 @@ class Solid:
     mesh
         Tetrahedra or hexahedra.
     material
-        One material (`StVK` or `LinearElastic`), or a dict with one material per region of the
-        mesh.
+        One material (`StVK`, `LinearElastic` or `StableNeoHookean`), or a dict with one material
+        per region of the mesh; laws may differ.
     fixed
         Nodes that do not move: a mask of shape (n,) or node indices, at least one. None: a free
         solid (Barbic 2007, section 2.8.7).
@@ -553,7 +545,7 @@ class Solid:
             The attribute ``displacement`` is the equilibrium of the last load step that converged,
             and ``report`` contains its fraction of the load.
         """
-        told = flag(report, "report")
+        wanted = flag(report, "report")
         halvings = HALVINGS if flag(adaptive, "adaptive") else 0
         with callback(progress, "statics") as call:
             u, took, failure = self._core.solve_static(
@@ -570,7 +562,7 @@ class Solid:
         outcome = StaticReport(**took)  # type: ignore[arg-type]
         if failure is not None:
             raise StaticConvergenceError(failure, u, outcome)
-        return (u, outcome) if told else u
+        return (u, outcome) if wanted else u
 
     def linear_modes(self, k: int, *, rigid: bool = False, progress: Progress = None) -> Modes:
         """Return the k lowest vibration modes of the solid about rest.

@@ -30,7 +30,7 @@ _THROUGH = 0.25  # opacity of a transparent shape at rest
 _INDISTINGUISHABLE = 2.0  # pixels between shapes that are not drawn separately
 
 
-def _told_apart(
+def _distinct(
     frame: Frame, rest: Array, moved: Sequence[Array], labels: Sequence[str]
 ) -> tuple[bool, list[tuple[Array, str]]]:
     """Return True to draw the shape at rest, and the deformed shapes to draw.
@@ -76,9 +76,9 @@ def drawn_shapes(
     at_rest = Pose(x, SCALE[0], rest_opacity)
     every = [at_rest, *(Pose(x + u, place_on_scale(u, largest)) for u in moved)]
     frame = frame_of(every, faces, *view)
-    with_rest, told = _told_apart(frame, x, moved, labels)
-    poses = [Pose(x + u, place_on_scale(u, largest)) for u, _ in told]
-    return frame, [at_rest, *poses] if with_rest else poses, told
+    with_rest, distinct = _distinct(frame, x, moved, labels)
+    poses = [Pose(x + u, place_on_scale(u, largest)) for u, _ in distinct]
+    return frame, [at_rest, *poses] if with_rest else poses, distinct
 
 
 def shapes_figure(
@@ -138,12 +138,12 @@ def shapes_figure(
     moved = [np.asarray(u, dtype=np.float64) for u in displacements]
     largest = max((float(np.linalg.norm(u, axis=1).max()) for u in moved), default=0.0)
     view = (size, azimuth, elevation, 0.05, up)
-    frame, poses, told = drawn_shapes(x, faces, moved, labels, largest, rest_opacity, view)
+    frame, poses, distinct = drawn_shapes(x, faces, moved, labels, largest, rest_opacity, view)
     image = draw(frame, poses, faces, 2)
 
     width, height = frame.size
     # room for texts at both sides [inch]: a letter of 9 points is about 0.07 wide, the gap 0.17
-    longest = max((len(label) for _, label in told), default=0)
+    longest = max((len(label) for _, label in distinct), default=0)
     aside = 0.07 * longest + 0.17 if longest else 0.0
     figure = Figure(figsize=(width / 150 + 1.1 + 2 * aside, height / 150 + 0.55), facecolor=PAPER)
     total = figure.get_size_inches()
@@ -152,7 +152,7 @@ def shapes_figure(
     axes.imshow(image, interpolation="antialiased")
     axes.set_axis_off()
     # labels beside the part with the largest displacement, outside the shape
-    for u, label in told:
+    for u, label in distinct:
         seen = frame.pixels(x + u)[:, :2]
         tip = seen[np.linalg.norm(u, axis=1).argmax()]
         way = tip - (seen.min(axis=0) + seen.max(axis=0)) / 2

@@ -1,4 +1,4 @@
-"""Exchange between the haptic loop and Python: nothing torn, lost or out of order, no data race.
+"""Broadcast and ring between threads: nothing torn, lost or out of order, no data race.
 
 The loop's session too: its threads begin, end, write records and halt a device that hangs.
 """
@@ -52,12 +52,13 @@ def run_watched(program, *arguments):
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-EXCHANGE = ("base/exchange_rt.c",)
+SHARED = ("base/broadcast_rt.c", "base/ring_rt.c")
 SESSION = (
-    *EXCHANGE, "base/alloc.c", "base/clock_rt.c", "base/status.c", "haptic/feel_rt.c",
+    *SHARED, "base/alloc.c", "base/clock_rt.c", "base/status.c", "haptic/feel_rt.c",
     "haptic/histogram_rt.c", "haptic/loop_rt.c", "haptic/passivity_rt.c", "haptic/safety.c",
     "haptic/safety_rt.c", "haptic/session.c", "haptic/session_recorder.c",
-    "haptic/session_thread.c", "haptic/session_watchdog.c", "haptic/tick.c",
+    "haptic/session_thread.c", "haptic/session_watchdog.c", "haptic/snapshot.c",
+    "haptic/snapshot_rt.c", "haptic/tick.c",
     "haptic/tick_contact_rt.c", "haptic/tick_input_rt.c",
     "haptic/tick_motion_rt.c", "haptic/tick_output_rt.c", "haptic/tick_rt.c", "linalg/pose.c",
     "linalg/solve6_rt.c",
@@ -65,17 +66,17 @@ SESSION = (
 )  # fmt: skip
 
 
-def test_two_threads_exchange_values_and_items(tmp_path):
-    program = built(tmp_path, "exchange_threads", EXCHANGE)
+def test_readers_and_writer_share_values_and_items(tmp_path):
+    program = built(tmp_path, "broadcast_threads", SHARED)
     done = alone(program)
     assert (done.returncode, done.stdout) == (0, "")
 
 
 def test_the_thread_sanitizer_sees_no_race(tmp_path):
-    run_watched(built(tmp_path, "exchange_threads", EXCHANGE, "-fsanitize=thread"))
+    run_watched(built(tmp_path, "broadcast_threads", SHARED, "-fsanitize=thread"))
 
 
 def test_the_thread_sanitizer_sees_no_race_in_a_session(tmp_path):
-    """All threads of a session: whatever begins, fails to begin, ends, writes, looks or halts."""
+    """All threads of a session: one begins, fails to begin, ends, writes, reads or halts."""
     program = built(tmp_path, "session_threads", SESSION, "-fsanitize=thread")
     run_watched(program, str(tmp_path / "records"))

@@ -1,0 +1,54 @@
+// Template: included by list_body.h before the bodies of laws for each instruction set, with LANES,
+// TARGET and VARIANT defined.  Vector types and what several laws need.  No include guard, on
+// purpose.
+typedef double NAME(vec) __attribute__((vector_size(8 * LANES), may_alias));
+typedef int64_t NAME(mask) __attribute__((vector_size(8 * LANES), may_alias));
+#undef VEC
+#undef MASK
+#undef INLINE
+#undef LAW_POINT
+#undef LAW_SECOND
+#define VEC NAME(vec)
+#define MASK NAME(mask)
+#define INLINE static inline __attribute__((always_inline)) TARGET
+// Functions of a law, with the types of law.h.
+#define LAW_POINT(law)                                                                   \
+  static TARGET void NAME(law##_point)(const double *parameters, const double *gradient, \
+                                       double *energy, double *stress, double *tangent)
+#define LAW_SECOND(law)                                                                \
+  static TARGET void NAME(law##_second)(const double *parameters, const double *first, \
+                                        const double *second, double *out)
+
+INLINE VEC NAME(dot)(int n, const VEC *a, const VEC *b) {
+  VEC sum = a[0] * b[0];
+  for (int k = 1; k < n; ++k) sum += a[k] * b[k];
+  return sum;
+}
+
+// Computes the mixed cofactor of two matrices, symmetric in them: the second derivative of cof F
+// along a and b.  Half of it at a = b is cof a.
+INLINE void NAME(mixed_cofactor)(const VEC *a, const VEC *b, VEC *out) {
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 3; ++j) {
+      const int k = (i + 1) % 3, m = (i + 2) % 3, l = (j + 1) % 3, n = (j + 2) % 3;
+      out[3 * i + j] = a[3 * k + l] * b[3 * m + n] + b[3 * k + l] * a[3 * m + n] -
+                       a[3 * k + n] * b[3 * m + l] - b[3 * k + n] * a[3 * m + l];
+    }
+}
+
+// Returns log(1 + t) - t for t > -1 without cancellation at small t: with 1 + t = 2^k (1 + f),
+// sqrt(1/2) <= 1 + f < sqrt(2), and s = f / (2 + f),
+// log(1 + f) - f = s (f^2/2 + R) - f^2/2,  R = 2 s^2/3 + 2 s^4/5 + ...
+INLINE VEC NAME(log1p_less)(VEC t) {
+  const VEC whole = 1.0 + t;
+  const int64_t root_half = 0x3fe6a09e667f3bcc;  // bits of sqrt(1/2)
+  const MASK k = ((MASK)whole - root_half) >> 52;
+  const VEC near = (VEC)((MASK)whole - (k << 52)) - 1.0;
+  const MASK same = k == 0;
+  const VEC f = (VEC)(((MASK)t & same) | ((MASK)near & ~same));
+  const VEC s = f / (2.0 + f), z = s * s, half = 0.5 * f * f;
+  VEC series = (VEC){0} + 2.0 / 25.0;
+  for (int n = 23; n >= 3; n -= 2) series = series * z + 2.0 / n;
+  const VEC exponent = __builtin_convertvector(k, VEC);
+  return exponent * 0.693147180559945309417232 + (f - t) + (s * (half + z * series) - half);
+}

@@ -1,0 +1,54 @@
+"""The list of laws is the only one: a new law is a body, a row and a class."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+import pytest
+
+from places import ROOT
+from reducedfem import _core
+
+LIST = ROOT / "csrc" / "material" / "list_body.h"
+ROWS = dict(re.findall(r'ROW\((\w+), "(\w+)"\)', LIST.read_text()))
+# laws whose kernels are written for them; the others have those of any law
+OWN_KERNELS = {"stvk", "linear"}
+
+
+def code(text):
+    """Return C without comments."""
+    return re.sub(r"//.*|/\*.*?\*/", "", text)
+
+
+def mentions(path, name):
+    """Return True if the code of a Python file, without texts, has a name."""
+    return any(
+        name
+        in (getattr(node, "id", None), getattr(node, "attr", None), getattr(node, "name", None))
+        for node in ast.walk(ast.parse(path.read_text()))
+    )
+
+
+def test_rows_are_the_laws_of_the_core():
+    assert list(ROWS.values()) == [name for name, _, _ in _core.laws()]
+
+
+@pytest.mark.parametrize("law", sorted(set(ROWS) - OWN_KERNELS))
+def test_a_law_touches_three_sources(law):
+    """Its body, the list, and its class, which the package exports."""
+    words = re.compile(rf"\b\w*{law}\w*\b|\b{ROWS[law]}\b")
+    sources = [p for p in (ROOT / "csrc").rglob("*.[ch]") if words.search(code(p.read_text()))]
+    assert {p.name for p in sources} == {f"{law}_body.h", LIST.name}
+    package = [p for p in (ROOT / "python").rglob("*.py") if mentions(p, ROWS[law])]
+    assert {p.name for p in package} == {"laws.py", "__init__.py"}
+
+
+def test_only_the_solid_says_which_laws_have_polynomials():
+    """The flag of a law is read in one place of the C core, and exported by the binding."""
+    places = {
+        str(p.relative_to(ROOT / "csrc"))
+        for p in (ROOT / "csrc").rglob("*.c")
+        if "quadratic_in_e" in code(p.read_text())
+    }
+    assert places == {"fem/solid.c", "pyext/py_law.c"}

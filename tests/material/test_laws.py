@@ -1,0 +1,202 @@
+"""All laws of the list at a point: each function against differences of the one below it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from plain_solid import rotation
+from reducedfem import _core
+
+QUADRATIC = {name: quadratic for name, quadratic, _ in _core.laws()}
+COUNTS = {name: sum(counts.values()) for name, _, counts in _core.laws()}
+VARIANTS = [simd for simd in (1, 2, 3) if _core.simd_available(simd)]
+VOIGT = ((0, 0), (1, 1), (2, 2), (1, 2), (2, 0), (0, 1))
+
+
+def parameters(law, rng):
+    """Return parameters of order one: Lame's constants, or a stiffness without any symmetry."""
+    if COUNTS[law] == 36:
+        root = rng.standard_normal((6, 6))
+        return (np.eye(6) + 0.3 * root @ root.T).ravel()
+    assert COUNTS[law] == 2, "parameters of the new law, of order one"
+    return rng.uniform(0.5, 2.0, 2)
+
+
+@pytest.fixture(params=QUADRATIC)
+def law(request):
+    return request.param
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(5)
+
+
+def gradients(rng, n=30, size=0.4):
+    return size * rng.standard_normal((n, 9))
+
+
+def slopes(f, G, h):
+    """Return central differences of f along the nine components, last axis."""
+    steps = h * np.eye(9)
+    return np.stack([(f(G + step) - f(G - step)) / (2 * h) for step in steps], axis=-1)
+
+
+def close(a, b, tolerance):
+    assert np.abs(a - b).max() <= tolerance * np.abs(b).max()
+
+
+def test_stress_is_the_slope_of_the_energy(law, rng):
+    p, G = parameters(law, rng), gradients(rng)
+    close(
+        slopes(lambda x: _core.law_point(law, p, x)[0], G, 1e-5),
+        _core.law_point(law, p, G)[1],
+        1e-9,
+    )
+
+
+def test_tangent_is_the_slope_of_the_stress(law, rng):
+    p, G = parameters(law, rng), gradients(rng)
+    tangent = _core.law_point(law, p, G)[2]
+    close(slopes(lambda x: _core.law_point(law, p, x)[1], G, 1e-5), tangent, 1e-9)
+    close(tangent, tangent.transpose(0, 2, 1), 1e-14)
+
+
+def test_second_derivative_at_rest(law, rng):
+    p, h = parameters(law, rng), 1e-3
+    a, b = rng.standard_normal((2, 30, 9))
+
+    def mixed(h):
+        corner = [
+            s * t * _core.law_point(law, p, h * (s * a + t * b))[1]
+            for s in (1, -1)
+            for t in (1, -1)
+        ]
+        return sum(corner) / (4 * h * h)
+
+    close((4 * mixed(h) - mixed(2 * h)) / 3, _core.law_second(law, p, a, b), 1e-8)
+    np.testing.assert_allclose(
+        _core.law_second(law, p, a, b), _core.law_second(law, p, b, a), rtol=0, atol=1e-13
+    )
+
+
+def test_rest(law, rng):
+    """No stress at rest, and the tangent there is the stiffness of small strains."""
+    p = parameters(law, rng)
+    energy, stress, tangent = _core.law_point(law, p, np.zeros((1, 9)))
+    assert energy[0] == 0.0
+    np.testing.assert_array_equal(stress, 0.0)
+    C = _core.law_rest(law, p)
+    assert np.linalg.eigvalsh(C)[0] > 0
+    for row, (i, j) in enumerate(VOIGT):
+        for column, (k, m) in enumerate(VOIGT):
+            for entry in (3 * i + j, 3 * j + i):
+                for other in (3 * k + m, 3 * m + k):
+                    assert tangent[0, entry, other] == pytest.approx(C[row, column], abs=1e-14)
+    if COUNTS[law] == 2:
+        lam, mu = p
+        isotropic = np.diag([2 * mu] * 3 + [mu] * 3)
+        isotropic[:3, :3] += lam
+        np.testing.assert_allclose(C, isotropic, rtol=1e-14, atol=1e-14)
+    else:
+        np.testing.assert_allclose(C.ravel(), p)
+
+
+@pytest.mark.parametrize("size", [1e-3, 1e-6, 1e-9, 1e-12])
+def test_small_strains_lose_no_digits(law, size, rng):
+    """The energy is that of small strains up to terms of the third order, not up to eps."""
+    p, G = parameters(law, rng), gradients(rng, size=size)
+    H = G.reshape(-1, 3, 3)
+    strain = 0.5 * (H + H.transpose(0, 2, 1) + H.transpose(0, 2, 1) @ H)
+    e = np.stack([strain[:, i, j] * (1 if i == j else 2) for i, j in VOIGT], axis=1)
+    expected = 0.5 * np.einsum("ni,ij,nj->n", e, _core.law_rest(law, p), e)
+    np.testing.assert_allclose(
+        _core.law_point(law, p, G)[0], expected, rtol=1e-13 if QUADRATIC[law] else 1e-13 + 30 * size
+    )
+
+
+def test_frame_invariance(law, rng):
+    p, G = parameters(law, rng), gradients(rng)
+    R = rotation([1.0, -2.0, 0.5], 1.1)
+    F = G.reshape(-1, 3, 3) + np.eye(3)
+    energy, stress, _ = _core.law_point(law, p, G)
+    turned, turned_stress, _ = _core.law_point(law, p, (R @ F - np.eye(3)).reshape(-1, 9))
+    close(turned, energy, 1e-14)
+    close(turned_stress.reshape(-1, 3, 3), R @ stress.reshape(-1, 3, 3), 1e-13)
+    still, none, _ = _core.law_point(law, p, (R - np.eye(3)).reshape(1, 9))
+    assert abs(still[0]) < 1e-30
+    assert np.abs(none).max() < 1e-14
+
+
+def root(C):
+    """Return the positive square root of a matrix."""
+    values, vectors = np.linalg.eigh(C)
+    return (vectors * np.sqrt(values)) @ vectors.T
+
+
+def test_the_flag_is_true_exactly_for_laws_quadratic_in_strain(law, rng):
+    """Fourth differences of W along segments of Green's strain vanish for quadratic laws only."""
+    p, largest = parameters(law, rng), 0.0
+    for _ in range(20):
+        start, way = 0.1 * rng.standard_normal((2, 3, 3))
+        energies = []
+        for step in range(7):
+            E = start + start.T + step / 6 * (way + way.T)
+            stretch = root(
+                np.eye(3) + 2 * E - 2 * min(np.linalg.eigvalsh(start + start.T)[0], 0) * np.eye(3)
+            )
+            energies.append(_core.law_point(law, p, (stretch - np.eye(3)).reshape(1, 9))[0][0])
+        largest = max(largest, np.abs(np.diff(energies, 4)).max() / np.abs(energies).max())
+    assert (largest < 1e-13) == QUADRATIC[law]
+    assert largest < 1e-13 or largest > 1e-8
+
+
+def test_every_variant_has_the_values_of_the_reference(law, rng):
+    p, G = parameters(law, rng), gradients(rng, n=13)
+    G[::3] *= 1e-4
+    a, b = rng.standard_normal((2, 13, 9))
+    for simd in VARIANTS:
+        for one, reference in zip(
+            _core.law_point(law, p, G, simd), _core.law_point(law, p, G), strict=True
+        ):
+            np.testing.assert_allclose(one, reference, rtol=1e-12, atol=1e-13)
+        np.testing.assert_allclose(
+            _core.law_second(law, p, a, b, simd), _core.law_second(law, p, a, b), atol=1e-12
+        )
+
+
+def test_stable_neo_hookean_by_its_published_formula(rng):
+    lam, mu = 1.3, 0.7
+    m, la = 4 / 3 * mu, lam + 5 / 6 * mu
+    a = 1 + 3 * m / (4 * la)
+    G = gradients(rng, 200, 1.0)  # many of them inverted
+    F = G.reshape(-1, 3, 3) + np.eye(3)
+    square, J = (F**2).sum((1, 2)), np.linalg.det(F)
+    assert (J < 0).any()
+    assert square.max() > 10
+    W = m / 2 * (square - 3) + la / 2 * ((J - a) ** 2 - (1 - a) ** 2)
+    W -= m / 2 * np.log((square + 1) / 4)
+    np.testing.assert_allclose(
+        _core.law_point("StableNeoHookean", [lam, mu], G)[0], W, rtol=1e-13, atol=1e-13
+    )
+
+
+@pytest.mark.parametrize("size", [1e150, 1e4, 1.0, 0.999999, 1e-5])
+def test_stable_neo_hookean_is_finite_when_crushed(size):
+    """All points at one place, mirrored, and far away."""
+    for F in (0 * np.eye(3), -size * np.eye(3), np.diag([size, 0, 0])):
+        out = _core.law_point("StableNeoHookean", [1.0, 1.0], (F - np.eye(3)).reshape(1, 9))
+        if size < 1e100:
+            assert all(np.isfinite(one).all() for one in out)
+
+
+def test_wrong_arguments():
+    with pytest.raises(Exception, match='there is no law "Rubber"'):
+        _core.law_rest("Rubber", [1.0, 1.0])
+    with pytest.raises(Exception, match="mu and 3 lambda"):
+        _core.law_rest("StableNeoHookean", [1.0, -1.0])
+    with pytest.raises(Exception, match="parameters must have shape"):
+        _core.law_rest("StVK", [1.0])
+    with pytest.raises(Exception, match="simd"):
+        _core.law_point("StVK", [1.0, 1.0], np.zeros((1, 9)), 7)
