@@ -2,12 +2,12 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "render/dynamic_coupling.h"
-#include "render/virtual_coupling.h"
 #include "linalg/solve6_rt.h"
 #include "pyext/py_convert.h"
 #include "pyext/py_coupling.h"
 #include "pyext/py_settings.h"
+#include "render/dynamic_coupling.h"
+#include "render/virtual_coupling.h"
 
 #define NUMBER(struct, name, field) RF_SETTING(struct, name, field, DOUBLE, 0)
 static const rf_setting COUPLING[] = {

@@ -282,9 +282,9 @@ static rf_status drive(const driven *d, rf_driven *work, int64_t from, int64_t e
     rf_pose pose;
     memcpy(pose.position_m, d->positions + 3 * k, sizeof pose.position_m);
     memcpy(pose.quaternion, d->quaternions + 4 * k, sizeof pose.quaternion);
-    st = rf_driven_step_rt(
-        work, &pose, d->field_qs ? d->field_qs + d->s * k : NULL, d->force, d->found + k,
-        d->reduced + d->r * k, d->field_reduced ? d->field_reduced + d->s * k : NULL);
+    st = rf_driven_step_rt(work, &pose, d->field_qs ? d->field_qs + d->s * k : NULL, d->force,
+                           d->found + k, d->reduced + d->r * k,
+                           d->field_reduced ? d->field_reduced + d->s * k : NULL);
     if (st == RF_ERR_ARG)
       st = rf_fail(err, st, "step %lld: the pose or field_q is not finite or too large",
                    (long long)k);

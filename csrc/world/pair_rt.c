@@ -15,7 +15,7 @@ static rf_pose seen_from(const rf_pose *frame, const rf_pose *pose) {
   const double *q = frame->quaternion;
   const double back[4] = {q[0], -q[1], -q[2], -q[3]};
   double turned[4];
-  rf_pose out;
+  rf_pose out = *pose;
   rf_vec3_sub(pose->position_m, frame->position_m, out.position_m);
   rf_quat_rotate_back(q, out.position_m, out.position_m);
   rf_quat_multiply(back, pose->quaternion, turned);
