@@ -5,7 +5,12 @@
 #include "linalg/quat.h"
 
 void rf_body_reference_rt(const rf_body *body, double out[3]) {
-  rf_quat_rotate(body->pose.quaternion, body->reference_m, out);
+  const double *r = body->reference_m;
+  if (r[0] == 0.0 && r[1] == 0.0 && r[2] == 0.0) {
+    memcpy(out, body->pose.position_m, sizeof body->pose.position_m);
+    return;
+  }
+  rf_quat_rotate(body->pose.quaternion, r, out);
   for (int i = 0; i < 3; ++i) out[i] += body->pose.position_m[i];
 }
 

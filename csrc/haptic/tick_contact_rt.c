@@ -10,7 +10,6 @@ static rf_status touch(rf_tick *t, double processor_us, rf_coupling_load *load,
   const rf_world_budget budget = {t->set.budget_us - t->rest_us, processor_us};
   const rf_world_found *found = &t->world->found;
   const double *wrench = t->object->wrench;
-  rf_body_hold_rt(t->object, &t->coupling.coupling.object);
   const rf_status st = rf_world_search_rt(t->world, t->set.budget_us > 0.0 ? &budget : NULL);
   if (st < 0) return st;
   rf_world_load_rt(t->world);

@@ -35,6 +35,7 @@ rf_status rf_stage_hand_rt(rf_cycle *c) {
   // the first sample puts the object at the hand: no force
   if (first) {
     c->before = t->coupling.coupling.object = t->workspace.manipulandum;
+    rf_body_hold_rt(t->object, &t->workspace.manipulandum);
     t->limit.begun = false;
   }
   if (t->workspace.held) c->out->flags |= RF_TICK_CLUTCHED;

@@ -42,6 +42,7 @@ void rf_tick_recentre_rt(rf_tick *t) {
   rf_workspace_recentre_rt(start, &t->workspace);
   memset(&t->coupling, 0, sizeof t->coupling);
   t->coupling.coupling.object = *start;
+  rf_body_hold_rt(t->object, start);
   t->coupling.coupling.share = 1.0;
   memset(&t->limit, 0, sizeof t->limit);
   t->safety.ramp = 0.0;  // the object may be in contact there

@@ -68,9 +68,9 @@ RF_MUST_CHECK rf_status rf_world_solve_by(rf_world *world, const char *solver, r
 // budget: equal parts for the pairs of what is left; NULL: contacts keep their own budgets.
 RF_MUST_CHECK rf_status rf_world_search_rt(rf_world *world, const rf_world_budget *budget);
 void rf_world_load_rt(rf_world *world);
-// Sets world->joint.  Writes wrench (6) and gradient (6, 6) on the held body: with the responses of
-// all bodies if the step is joint, else those of contact.  again: solves the same step again,
-// without the damping of contact (world/coupled.h).  RF_ERR_SINGULAR: the step is not joint.
+// Sets world->joint.  In a joint step writes wrench (6) and gradient (6, 6) on the held body, with
+// the responses of all bodies; otherwise they are left.  again: solves the same step again, without
+// the damping of contact (world/coupled.h).  RF_ERR_SINGULAR: the step is not joint.
 RF_MUST_CHECK rf_status rf_world_condense_rt(rf_world *world, rf_body *held, bool again,
                                              double wrench[6], double gradient[36]);
 // Moves all bodies; move (6): motion of the held one in this step.  Prepares the next step.

@@ -38,11 +38,11 @@ void rf_world_load_rt(rf_world *w) {
 
 rf_status rf_world_condense_rt(rf_world *w, rf_body *held, bool again, double wrench[6],
                                double gradient[36]) {
+  w->joint = false;
+  if (!w->solver->condense_rt) return RF_OK;
   memcpy(wrench, held->wrench, sizeof held->wrench);
   memcpy(gradient, held->gradient, sizeof held->gradient);
-  w->joint = false;
-  return w->solver->condense_rt ? w->solver->condense_rt(w->solving, w, again, wrench, gradient)
-                                : RF_OK;
+  return w->solver->condense_rt(w->solving, w, again, wrench, gradient);
 }
 
 static rf_status step_each(rf_world *w) {

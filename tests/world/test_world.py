@@ -65,8 +65,7 @@ def test_without_a_joint_solve_loads_stay_as_they_are():
     wrench, gradient = np.full(6, np.nan), np.full((6, 6), np.nan)
     scene.call("condense", held, wrench.ctypes.data, gradient.ctypes.data)
     assert scene.lib.scene_joint() == 0
-    np.testing.assert_array_equal(wrench, scene.load(held)[0])
-    np.testing.assert_array_equal(gradient, scene.load(held)[1])
+    assert np.isnan([*wrench, *gradient.ravel()]).all()  # left as they were
     scene.lib.scene_end()
 
 
