@@ -245,7 +245,7 @@ def test_reports_and_snapshots_are_read_only(bodies):
                 setattr(newest, name, None)
     record = np.zeros(1, rf.io.record_file.RECORD)
     record["force"] = -0.0
-    assert "(0, 0, 0) N" in repr(rf.HapticSnapshot(True, record.tobytes(), (0, 0)))
+    assert "(0, 0, 0) N" in repr(rf.HapticSnapshot(1, record.tobytes(), session._layout, True))
 
 
 def test_records_can_be_asked_for_again(bodies):

@@ -86,6 +86,7 @@ METHODS = {
     "stop": lambda s: s.stop(),
     "close": lambda s: s.close(),
     "snapshot": lambda s: type(s.snapshot()) and None,
+    "reader": lambda s: s.reader(points=True) and None,
     "records": lambda s: type(s.records(drain=True)) and None,
     "enable": lambda s: s.enable(False),
     "recentre": lambda s: s.recentre(),

@@ -193,6 +193,11 @@ class HapticReader:
 
     Any number of readers, in any threads, follow a session at their own rates. None of them waits
     for the loop, for the session's methods, or for another reader.
+
+    Attributes
+    ----------
+    points
+        True if this reader asks for contact points.
     """
 
     __slots__ = ("_core", "_layout", "_points", "_seen")
@@ -202,6 +207,11 @@ class HapticReader:
 
     def __repr__(self) -> str:
         return f"<HapticReader: snapshot {self._seen}>"
+
+    @property
+    def points(self) -> bool:
+        """True if this reader asks for contact points."""
+        return self._points
 
     def read(self) -> HapticSnapshot | None:
         """Return the newest snapshot; None if this reader has returned it already.
