@@ -15,8 +15,10 @@ typedef struct rf_motion_settings rf_motion_settings;
 typedef struct rf_scheme_operations {
   // Acceleration and velocity that belong to the position x of the stage.  NULL: explicit.
   void (*rates)(rf_motion *m);
-  // Begins the one implicit stage of a step from m->q, with a force of stiffness `added`
-  // (nullable). NULL: the scheme has another number of stages.
+  // Begins the one implicit stage of a step, with a force of stiffness `added` (nullable): sets
+  // m->added, m->displaced_m = 0, m->per_x, and m->x = m->q exactly, whose force the end of the
+  // last step has left in m->force.  Needed for steps in contact and in sessions.  NULL: the scheme
+  // has another number of stages.
   void (*begin)(rf_motion *m, const double *added);
   // One step under m->applied, from the state to m->x, m->xdot, m->xddot, which it keeps by
   // rf_motion_keep_rt.
