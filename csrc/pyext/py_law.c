@@ -44,7 +44,8 @@ int py_materials_in(py_state *state, PyObject *object, rf_material **out, int32_
   rf_material *materials = n > INT32_MAX ? NULL : rf_alloc((size_t)n, sizeof *materials);
   if (!materials) {
     rf_error err = {0};
-    const rf_status st = rf_fail(&err, RF_ERR_MEMORY, "out of memory: %lld materials", (long long)n);
+    const rf_status st =
+        rf_fail(&err, RF_ERR_MEMORY, "out of memory: %lld materials", (long long)n);
     py_raise(state, st, &err);
   }
   for (Py_ssize_t k = 0; k < n && materials; ++k)

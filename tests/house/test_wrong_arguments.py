@@ -83,9 +83,8 @@ OTHER_NAMES = {
 RESULTS = {
     "BodySnapshot", "CentralReport", "ContactForce", "ContactPoints", "ContactTrajectory",
     "CouplingStep", "CouplingWrench", "DeviceProbe", "FreeBodyState", "HapticReport",
-    "HapticSnapshot", "NewmarkReport", "Pick", "RigidBody", "SketchReport", "SolidSummary", "Spectrum", "State",
-    "StaticReport",
-    "UdpCounts", "Uniformity", "VoxmapForce",
+    "HapticSnapshot", "NewmarkReport", "Pick", "RigidBody", "SketchReport", "SolidSummary",
+    "Spectrum", "State", "StaticReport", "UdpCounts", "Uniformity", "VoxmapForce",
 }  # fmt: skip
 # made by functions of the package alone, or abstract
 # a session has to run for it; the library for the other is optional
