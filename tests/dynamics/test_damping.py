@@ -10,10 +10,10 @@ import pytest
 import scipy.linalg
 
 import reducedfem as rf
+from integrated import full_basis, small_model, small_solid, some_state, states_equal
 from plain_polynomial import deviation
 from reducedfem import _core
 from shapes import box_hexes
-from test_integrator import full_basis, small_model, small_solid, some_state, states_equal
 
 PHI, PSI = {0: 30.0, 1: -5.0}, {0: 12.0, 1: 20.0}
 

@@ -8,10 +8,7 @@ import scipy.linalg
 import scipy.sparse.linalg
 
 import reducedfem as rf
-from plain_polynomial import deviation
-from reducedfem import _core
-from shapes import box_hexes
-from test_integrator import (
+from integrated import (
     SIMD,
     check_solid_steps,
     forces_and_start,
@@ -26,6 +23,9 @@ from test_integrator import (
     step_matrix,
     systems,
 )
+from plain_polynomial import deviation
+from reducedfem import _core
+from shapes import box_hexes
 
 
 def dense(solid: rf.Solid, lumped: bool, u=None) -> tuple[np.ndarray, np.ndarray]:

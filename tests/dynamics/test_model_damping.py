@@ -11,10 +11,10 @@ import pytest
 
 import reducedfem as rf
 from failures import fail_each_allocation
+from integrated import states_equal
 from plain_polynomial import deviation
 from reducedfem import _core
 from shapes import box_hex20s, box_hexes, box_tet10s, box_tets
-from test_integrator import states_equal
 
 SOFT, HARD = rf.StVK(5e4, 0.3, 1000.0), rf.StVK(8e5, 0.4, 1200.0)
 # one phi negative, as far as it goes in proportion

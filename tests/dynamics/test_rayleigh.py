@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
+from integrated import full_basis, small_solid, states_equal
 from plain_polynomial import deviation
 from shapes import box_hexes
-from test_integrator import full_basis, small_solid, states_equal
 
 ALPHA, BETA = 3.0, 0.02
 

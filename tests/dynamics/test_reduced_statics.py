@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
+from integrated import full_basis, linear_model, polynomial_model, small_model, small_solid
 from plain_polynomial import deviation
 from shapes import box_hexes
-from test_integrator import full_basis, linear_model, polynomial_model, small_model, small_solid
 
 
 def load(solid: rf.Solid, force=(1.0, 0.5, -2.0)) -> np.ndarray:
