@@ -84,6 +84,15 @@ static bool finite_state(const rf_rigid_state *s) {
   return isfinite(sum);
 }
 
+bool rf_free_body_move_rt(rf_free_body *b, const double wrench[6]) {
+  double total[3];
+  for (int i = 0; i < 3; ++i) total[i] = b->set.mass * b->set.gravity[i] + wrench[i];
+  const rf_rigid_state next = move(b, total, wrench + 3);
+  if (!finite_state(&next)) return false;
+  b->rigid = next;
+  return true;
+}
+
 rf_status rf_free_body_step_rt(rf_free_body *b, int32_t n_loads, const rf_load *loads, int64_t n) {
   for (int64_t i = 0; i < n; ++i) {
     double total[3], torque[3];

@@ -1,0 +1,253 @@
+#include "world/crowd_solve.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "linalg/dense_rt.h"
+#include "linalg/vec3.h"
+
+enum { CHUNK = 8 };  // bodies or touches of a task
+
+void rf_crowd_node_free(rf_crowd_node *n) {
+  double *const owned[] = {n->own,      n->added,     n->response,  n->rigid,
+                           n->base,     n->change,    n->residual,  n->corrected,
+                           n->direction, n->image,    n->product,   n->force};
+  for (size_t i = 0; i < sizeof owned / sizeof *owned; ++i) rf_free(owned[i]);
+  rf_motion_free(n->impact);
+}
+
+rf_status rf_crowd_node_reserve(rf_crowd_node *n, rf_error *err) {
+  rf_status st = RF_OK;
+  if (n->impact) return st;
+  const int32_t ld = (int32_t)n->body->deformation->system->ld;
+  double **const slots[] = {&n->base,      &n->change, &n->residual, &n->corrected,
+                            &n->direction, &n->image,  &n->product,  &n->force};
+  n->r = n->body->deformation->n;
+  n->size = RF_SLOT_RIGID + ld;
+  // again after a failure
+  const rf_crowd_node fresh = {.body = n->body, .r = n->r, .size = n->size};
+  rf_crowd_node_free(n);
+  rf_crowd_side *sides = n->sides;
+  const int32_t n_sides = n->n_sides;
+  *n = fresh;
+  n->sides = sides;
+  n->n_sides = n_sides;
+  for (size_t i = 0; i < sizeof slots / sizeof *slots; ++i) RF_ALLOC(*slots[i], n->size);
+  RF_ALLOC(n->own, n->size * n->size);
+  RF_ALLOC(n->added, ld * ld);
+  RF_ALLOC(n->response, 6 * ld);
+  RF_ALLOC(n->rigid, RF_SLOT_RIGID * RF_SLOT_RIGID);
+  rf_motion_settings set = n->body->deformation->set;
+  set.beta = 0.5;
+  set.gamma = 1.0;
+  RF_TRY(rf_motion_clone(n->body->deformation, &set, &n->impact, err));
+done:
+  return st;
+}
+
+// ---- stages over all bodies or all touches
+
+typedef void (*touch_fn)(const rf_crowd_solve *s, rf_touch *t);
+typedef rf_status (*node_fn)(const rf_crowd_solve *s, rf_crowd_node *n, rf_error *err);
+
+typedef struct stage {
+  rf_crowd_solve *solve;
+  touch_fn touch;
+  node_fn node;
+} stage;
+
+static rf_status run_some(void *context, int64_t task, int worker, rf_error *err) {
+  (void)worker;
+  const stage *g = context;
+  rf_crowd_solve *s = g->solve;
+  const int32_t count = g->touch ? s->n_touches : s->n_nodes, first = (int32_t)task * CHUNK;
+  const int32_t end = count - first < CHUNK ? count : first + CHUNK;
+  rf_status st = RF_OK;
+  for (int32_t i = first; i < end && st >= 0; ++i) {
+    if (g->touch)
+      g->touch(s, s->touches[i]);
+    else
+      st = g->node(s, s->nodes[i], err);
+  }
+  return st;
+}
+
+static rf_status for_touches(rf_crowd_solve *s, const rf_run *run, touch_fn f, rf_error *err) {
+  stage g = {.solve = s, .touch = f};
+  return rf_run_tasks(run, (s->n_touches + CHUNK - 1) / CHUNK, 0, run_some, &g, err);
+}
+
+static rf_status for_nodes(rf_crowd_solve *s, const rf_run *run, node_fn f, rf_error *err) {
+  stage g = {.solve = s, .node = f};
+  return rf_run_tasks(run, (s->n_nodes + CHUNK - 1) / CHUNK, 0, run_some, &g, err);
+}
+
+static double sum_dots(const rf_crowd_solve *s) {
+  double sum = 0.0;
+  for (int32_t i = 0; i < s->n_nodes; ++i) sum += s->nodes[i]->dot;
+  return sum;
+}
+
+static double dot(const rf_crowd_node *n, const double *x, const double *y) {
+  double sum = 0.0;
+  for (int32_t i = 0; i < n->size; ++i) sum += x[i] * y[i];
+  return sum;
+}
+
+static rf_crowd_node *node_of(const rf_crowd_solve *s, const rf_touch *t, int side) {
+  return t->side[side].body < 0 ? NULL : &s->all[t->side[side].body];
+}
+
+static rf_status fail(const rf_crowd_solve *s, const rf_crowd_node *n, rf_status st,
+                      rf_error *err) {
+  rf_error inner = {0};
+  if (st != RF_ERR_DIVERGED) return rf_fail(err, st, "the contact of a body failed");
+  (void)rf_motion_explain(n->body->deformation, "the deformation", "smaller velocities", &inner);
+  return rf_fail(err, st, "body %d: %.400s", (int)(n - s->all), inner.text);
+}
+
+// ---- the solve
+
+static rf_status begin_node(const rf_crowd_solve *s, rf_crowd_node *n, rf_error *err) {
+  rf_status st = rf_crowd_node_reserve(n, err);
+  if (st < 0) return st;
+  st = rf_crowd_node_begin_rt(n, s->touches, s->damped);
+  return st < 0 ? fail(s, n, st, err) : st;
+}
+
+static void apply_base(const rf_crowd_solve *s, rf_touch *t) {
+  const rf_crowd_node *field = node_of(s, t, 1);
+  rf_touch_apply_rt(t, s->damped, node_of(s, t, 0)->base, field ? field->base : NULL);
+}
+
+static rf_status begin_search(const rf_crowd_solve *s, rf_crowd_node *n, rf_error *err) {
+  (void)err;
+  const size_t bytes = (size_t)n->size * sizeof(double);
+  rf_crowd_node_gather_rt(n, s->touches, n->residual);
+  rf_crowd_node_correct_rt(n, n->residual, n->corrected);
+  memcpy(n->direction, n->corrected, bytes);
+  memcpy(n->image, n->residual, bytes);
+  n->dot = dot(n, n->residual, n->corrected);
+  return RF_OK;
+}
+
+static void couple(const rf_crowd_solve *s, rf_touch *t) {
+  const rf_crowd_node *field = node_of(s, t, 1);
+  rf_touch_couple_rt(t, s->damped, node_of(s, t, 0)->direction, field ? field->direction : NULL);
+}
+
+static rf_status multiply(const rf_crowd_solve *s, rf_crowd_node *n, rf_error *err) {
+  (void)err;
+  memcpy(n->product, n->image, (size_t)n->size * sizeof *n->product);
+  rf_crowd_node_gather_rt(n, s->touches, n->product);
+  n->dot = dot(n, n->direction, n->product);
+  return RF_OK;
+}
+
+static void advance(const rf_crowd_solve *s, double part) {
+  for (int32_t k = 0; k < s->n_nodes; ++k) {
+    rf_crowd_node *n = s->nodes[k];
+    for (int32_t i = 0; i < n->size; ++i) {
+      n->change[i] += part * n->direction[i];
+      n->residual[i] -= part * n->product[i];
+    }
+  }
+}
+
+static rf_status correct(const rf_crowd_solve *s, rf_crowd_node *n, rf_error *err) {
+  (void)s, (void)err;
+  rf_crowd_node_correct_rt(n, n->residual, n->corrected);
+  n->dot = dot(n, n->residual, n->corrected);
+  return RF_OK;
+}
+
+static void turn(const rf_crowd_solve *s, double part) {
+  for (int32_t k = 0; k < s->n_nodes; ++k) {
+    rf_crowd_node *n = s->nodes[k];
+    for (int32_t i = 0; i < n->size; ++i) {
+      n->direction[i] = n->corrected[i] + part * n->direction[i];
+      n->image[i] = n->residual[i] + part * n->image[i];
+    }
+  }
+}
+
+// Conjugate gradients; the image of a direction by the preconditioner follows from the residuals,
+// so that only the coupling of different bodies is multiplied.
+static rf_status search(rf_crowd_solve *s, const rf_run *run, rf_error *err) {
+  rf_status st = RF_OK;
+  const double first = sum_dots(s);
+  double now = first;
+  s->iterations = 0;
+  s->left = 0.0;
+  while (now > s->tolerance * s->tolerance * first && s->iterations < s->most_iterations) {
+    RF_TRY(for_touches(s, run, couple, err));
+    RF_TRY(for_nodes(s, run, multiply, err));
+    const double curvature = sum_dots(s);
+    if (!(isfinite(curvature) && curvature > 0.0)) break;
+    advance(s, now / curvature);
+    RF_TRY(for_nodes(s, run, correct, err));
+    const double next = sum_dots(s);
+    turn(s, next / now);
+    now = next;
+    ++s->iterations;
+  }
+  if (!isfinite(now))
+    return rf_fail(err, RF_ERR_DIVERGED, "the forces of contact are no longer finite; try a "
+                                         "smaller dt");
+  s->left = first > 0.0 ? sqrt(fmax(now, 0.0) / first) : 0.0;
+done:
+  return st;
+}
+
+// ---- the step
+
+static rf_status end_way(const rf_crowd_solve *s, rf_crowd_node *n, rf_error *err) {
+  (void)s, (void)err;
+  for (int32_t i = 0; i < n->size; ++i) n->base[i] += n->change[i];
+  memset(n->force, 0, (size_t)n->size * sizeof *n->force);
+  return RF_OK;
+}
+
+static void velocity(const rf_crowd_node *n, double out[3]) {
+  for (int i = 0; i < 3; ++i) out[i] = n->body->rigid.momentum[i] / n->body->set.mass;
+}
+
+// Takes the torques of a pair about one point for the whole step.  Centres move while a force acts:
+// by half a step of their velocity they are elsewhere on average.  Without this the two bodies
+// would gain the angular momentum h^2 / 2 (their relative velocity) x f.
+static void end_pair(const rf_crowd_solve *s, rf_touch *t) {
+  const rf_crowd_node *node[2] = {node_of(s, t, 0), node_of(s, t, 1)};
+  double v[2][3], mean[3], way[3], torque[3];
+  apply_base(s, t);
+  if (!node[1]) return;  // the ground takes any
+  const double h = node[0]->body->set.deformation.dt_s;
+  const double m[2] = {node[0]->body->set.mass, node[1]->body->set.mass};
+  for (int e = 0; e < 2; ++e) velocity(node[e], v[e]);
+  for (int i = 0; i < 3; ++i) mean[i] = (m[0] * v[0][i] + m[1] * v[1][i]) / (m[0] + m[1]);
+  for (int e = 0; e < 2; ++e) {
+    double *wrench = t->applied + (e ? t->side[0].size : 0);
+    rf_vec3_sub(v[e], mean, way);
+    rf_vec3_cross(way, wrench, torque);
+    for (int i = 0; i < 3; ++i) wrench[3 + i] -= 0.5 * h * torque[i];
+  }
+}
+
+static rf_status finish_node(const rf_crowd_solve *s, rf_crowd_node *n, rf_error *err) {
+  rf_crowd_node_gather_rt(n, s->touches, n->force);
+  const rf_status st = rf_crowd_node_finish_rt(n);
+  return st < 0 ? fail(s, n, st, err) : st;
+}
+
+rf_status rf_crowd_solve_step(rf_crowd_solve *s, const rf_run *run, rf_error *err) {
+  rf_status st = RF_OK;
+  RF_TRY(for_nodes(s, run, begin_node, err));
+  RF_TRY(for_touches(s, run, apply_base, err));
+  RF_TRY(for_nodes(s, run, begin_search, err));
+  RF_TRY(search(s, run, err));
+  RF_TRY(for_nodes(s, run, end_way, err));
+  RF_TRY(for_touches(s, run, end_pair, err));
+  RF_TRY(for_nodes(s, run, finish_node, err));
+done:
+  return st;
+}
