@@ -85,11 +85,20 @@ static bool finite_state(const rf_rigid_state *s) {
 }
 
 bool rf_free_body_move_rt(rf_free_body *b, const double wrench[6]) {
-  double total[3];
-  for (int i = 0; i < 3; ++i) total[i] = b->set.mass * b->set.gravity[i] + wrench[i];
-  const rf_rigid_state next = move(b, total, wrench + 3);
-  if (!finite_state(&next)) return false;
-  b->rigid = next;
+  const double h = b->set.deformation.dt_s;
+  rf_rigid_state s = b->rigid;
+  double middle[4], omega[3];
+  for (int i = 0; i < 3; ++i) {
+    s.momentum[i] += h * (b->set.mass * b->set.gravity[i] + wrench[i]);
+    s.angular_momentum[i] += h * wrench[3 + i];
+    s.position[i] += h / b->set.mass * s.momentum[i];
+  }
+  angular_velocity(b, b->rigid.quaternion, s.angular_momentum, omega);
+  turn(b->rigid.quaternion, 0.5 * h, omega, middle);
+  angular_velocity(b, middle, s.angular_momentum, omega);
+  turn(b->rigid.quaternion, h, omega, s.quaternion);
+  if (!finite_state(&s)) return false;
+  b->rigid = s;
   return true;
 }
 

@@ -8,15 +8,12 @@
 // Contact is implicit.  With x_0 the gaps as the search found them, the forces of a step are
 //     f = f_0 - c K h v,   f_0 = -K x_0,
 // v the velocities at its end and c the factor `damped`: for c = 1 the forces of the end of the
-// step (backward Euler), a larger one adds a damper of (c - 1) h k at each point.  No equilibrium
-// depends on c.  A body that meets a spring at speed u leaves it with u / c at most, a spring that
-// a step resolves keeps its own motion.
-//
-// The velocities follow from all forces of the step: M (v - v_free) = h f for the rigid motion, and
-// for the deformation one step of the trapezoidal path and the acceleration of its end (Newmark
-// with beta = 1/2, gamma = 1), linearized at its beginning.  Newmark's average acceleration would
-// carry the force of an impact into the next step and give it energy.  Both make
+// step, a larger one adds a damper of (c - 1) h k at each point.  No equilibrium depends on c.
+// Steps of bodies in contact are those of backward Euler, whose poses and coordinates follow v:
+// Newmark's average acceleration would carry the force of an impact into the next step and give it
+// energy.  With M the mass, linearized at the beginning of the step,
 //     (H + c K) e = f_0 - c K u,   e the change of h v by contact from its value u without,
+// H = M / h^2 for the rigid motion and Newton's matrix for the deformation:
 // one symmetric positive definite system of all bodies.  Solving each body by its own block alone
 // would not do: the forces of a pair would not be opposite, and two bodies that fly together would
 // brake each other.  Conjugate gradients solve it to a tolerance, with the own blocks of the bodies

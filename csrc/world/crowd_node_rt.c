@@ -26,7 +26,7 @@ static rf_status linearize(rf_crowd_node *n) {
   double shift = 0.0;
   for (int32_t i = 0; i < r; ++i)
     for (int32_t j = 0; j < ld; ++j)
-      n->added[i * ld + j] = 2.0 * n->own[(RIGID + i) * n->size + RIGID + j];
+      n->added[i * ld + j] = n->own[(RIGID + i) * n->size + RIGID + j];
   rf_status st = rf_motion_linearize_rt(m, NULL, n->added, n->corrected + RIGID);
   for (int k = 0; k < SHIFTS && st == RF_ERR_SINGULAR; ++k) {
     const double next = k == 0 ? m->per_way[1] : GROWTH * shift;
@@ -63,7 +63,6 @@ static bool eliminate(rf_crowd_node *n) {
     const double *coupled = n->own + j * n->size + RIGID;
     double *z = n->response + j * ld;
     if (rf_motion_solve_rt(n->impact, coupled, z) < 0) return false;
-    for (int32_t i = 0; i < ld; ++i) z[i] *= 2.0;
   }
   for (int32_t i = 0; i < 6; ++i)
     for (int32_t j = 0; j < 6; ++j) {
@@ -85,7 +84,7 @@ static void begin_ways(rf_crowd_node *n) {
     n->base[3 + i] = h * omega[i];
   }
   for (int32_t i = 0; i < n->r; ++i) {
-    n->base[RIGID + i] = -h * n->impact->qdot[i];
+    n->base[RIGID + i] = 0.0;
     n->residual[RIGID + i] = -n->impact->residual[i];
   }
 }
@@ -98,6 +97,8 @@ rf_status rf_crowd_node_begin_rt(rf_crowd_node *n, rf_touch *const *touches, dou
   for (int32_t k = 0; k < n->n_sides; ++k)
     add_own(n, touches[n->sides[k].touch], n->sides[k].side, damped);
   rf_motion_follow_rt(n->impact, from);
+  // with beta = gamma = 1 and no acceleration before, Newmark's step is backward Euler's
+  memset(n->impact->qddot, 0, (size_t)n->r * sizeof *n->impact->qddot);
   n->impact->report = from->report;
   n->impact->time_s = from->time_s;
   n->impact->displaced_m = 0.0;
@@ -121,7 +122,6 @@ void rf_crowd_node_correct_rt(rf_crowd_node *n, const double *r, double *z) {
   _Alignas(64) double way[RIGID] = {0.0};
   // of a reduced model, which cannot fail
   if (rf_motion_solve_rt(n->impact, r + RIGID, z + RIGID) < 0) return;
-  for (int32_t i = 0; i < ld; ++i) z[RIGID + i] *= 2.0;
   for (int32_t i = 0; i < 6; ++i) {
     const double *coupled = n->own + i * n->size + RIGID;
     way[i] = r[i];
@@ -146,7 +146,7 @@ static void multiply_own(const rf_crowd_node *n, const double *x, double *out) {
 static rf_status release(rf_crowd_node *n, const double *before, const double *more) {
   rf_motion *m = n->impact;
   double *force = n->corrected + RIGID, *way = n->product + RIGID;
-  for (int32_t i = 0; i < n->r; ++i) way[i] = 2.0 * (m->q[i] - before[i]);
+  for (int32_t i = 0; i < n->r; ++i) way[i] = m->q[i] - before[i];
   multiply_own(n, way, force);
   for (int32_t i = 0; i < n->r; ++i) force[i] = more[i] - force[i];
   rf_status st = m->system->operations->factorize(m->system, 1.0, 0.0, 0.0, NULL);

@@ -5,7 +5,6 @@
 
 #include "base/alloc.h"
 #include "linalg/dense_rt.h"
-#include "linalg/vec3.h"
 
 enum { CHUNK = 8 };  // bodies or touches of a task
 
@@ -39,8 +38,7 @@ rf_status rf_crowd_node_reserve(rf_crowd_node *n, rf_error *err) {
   RF_ALLOC(n->response, 6 * ld);
   RF_ALLOC(n->rigid, RF_SLOT_RIGID * RF_SLOT_RIGID);
   rf_motion_settings set = n->body->deformation->set;
-  set.beta = 0.5;
-  set.gamma = 1.0;
+  set.beta = set.gamma = 1.0;
   RF_TRY(rf_motion_clone(n->body->deformation, &set, &n->impact, err));
 done:
   return st;
@@ -209,30 +207,6 @@ static rf_status end_way(const rf_crowd_solve *s, rf_crowd_node *n, rf_error *er
   return RF_OK;
 }
 
-static void velocity(const rf_crowd_node *n, double out[3]) {
-  for (int i = 0; i < 3; ++i) out[i] = n->body->rigid.momentum[i] / n->body->set.mass;
-}
-
-// Takes the torques of a pair about one point for the whole step.  Centres move while a force acts:
-// by half a step of their velocity they are elsewhere on average.  Without this the two bodies
-// would gain the angular momentum h^2 / 2 (their relative velocity) x f.
-static void end_pair(const rf_crowd_solve *s, rf_touch *t) {
-  const rf_crowd_node *node[2] = {node_of(s, t, 0), node_of(s, t, 1)};
-  double v[2][3], mean[3], way[3], torque[3];
-  apply_base(s, t);
-  if (!node[1]) return;  // the ground takes any
-  const double h = node[0]->body->set.deformation.dt_s;
-  const double m[2] = {node[0]->body->set.mass, node[1]->body->set.mass};
-  for (int e = 0; e < 2; ++e) velocity(node[e], v[e]);
-  for (int i = 0; i < 3; ++i) mean[i] = (m[0] * v[0][i] + m[1] * v[1][i]) / (m[0] + m[1]);
-  for (int e = 0; e < 2; ++e) {
-    double *wrench = t->applied + (e ? t->side[0].size : 0);
-    rf_vec3_sub(v[e], mean, way);
-    rf_vec3_cross(way, wrench, torque);
-    for (int i = 0; i < 3; ++i) wrench[3 + i] -= 0.5 * h * torque[i];
-  }
-}
-
 static rf_status finish_node(const rf_crowd_solve *s, rf_crowd_node *n, rf_error *err) {
   rf_crowd_node_gather_rt(n, s->touches, n->force);
   const rf_status st = rf_crowd_node_finish_rt(n);
@@ -246,7 +220,7 @@ rf_status rf_crowd_solve_step(rf_crowd_solve *s, const rf_run *run, rf_error *er
   RF_TRY(for_nodes(s, run, begin_search, err));
   RF_TRY(search(s, run, err));
   RF_TRY(for_nodes(s, run, end_way, err));
-  RF_TRY(for_touches(s, run, end_pair, err));
+  RF_TRY(for_touches(s, run, apply_base, err));
   RF_TRY(for_nodes(s, run, finish_node, err));
 done:
   return st;

@@ -19,7 +19,7 @@ typedef struct rf_crowd_node {
   rf_crowd_side *sides;  // of this step, in the order of touches; borrowed  (n_sides)
   int32_t n_sides;
   double *own;       // c K of the body alone                                    (size, size)
-  double *added;     // A of the deformation: twice that of the reduced part     (ld, ld)
+  double *added;     // A of the deformation, its reduced part                   (ld, ld)
   double *response;  // of the reduced coordinates to motions of the body        (6, ld)
   double *rigid;     // factor of the rigid block without them                   (8, 8)
   // slots

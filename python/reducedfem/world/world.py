@@ -132,7 +132,7 @@ class World:
         gravity: ArrayLike = (0.0, 0.0, 0.0),
         ground: Field | None = None,
         *,
-        contact_damping: float = 3.0,
+        contact_damping: float = 2.0,
         tol: float = 1e-6,
         iterations: int = 200,
     ) -> None:
