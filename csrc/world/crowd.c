@@ -461,7 +461,9 @@ static rf_status evaluate(rf_crowd *c, worker *w, rf_touch *t, rf_error *err) {
   if (t->side[1].r)
     st = rf_contact_deform_field_rt(contact, c->nodes[t->side[1].body].body->deformation->q);
   // coherence is off: earlier cycles of the same contact leave no trace
-  if (st >= 0)
+  if (st >= 0) st = rf_contact_evaluate_rt(contact, &pose, q, -1, &found, NULL, NULL, NULL);
+  // most candidates have no points, and need no blocks
+  if (st >= 0 && found.touching > 0)
     st = rf_contact_evaluate_rt(contact, &pose, q, -1, &found, w->reduced, w->field_reduced,
                                 &blocks);
   if (st < 0)

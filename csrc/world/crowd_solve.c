@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "linalg/dense_rt.h"
 
-enum { CHUNK = 8 };  // bodies or touches of a task
+enum { CHUNK = 8, FEW = 64 };  // bodies or touches of a task, and of one thread
 
 void rf_crowd_node_free(rf_crowd_node *n) {
   double *const owned[] = {n->own,      n->added,     n->response,  n->rigid,
@@ -71,14 +71,20 @@ static rf_status run_some(void *context, int64_t task, int worker, rf_error *err
   return st;
 }
 
+// Threads cost more than they gain where there is little to do.
+static rf_status run_stage(const rf_run *run, int32_t count, stage *g, rf_error *err) {
+  const rf_run alone = {.threads = 1};
+  return rf_run_tasks(count < FEW ? &alone : run, (count + CHUNK - 1) / CHUNK, 0, run_some, g, err);
+}
+
 static rf_status for_touches(rf_crowd_solve *s, const rf_run *run, touch_fn f, rf_error *err) {
   stage g = {.solve = s, .touch = f};
-  return rf_run_tasks(run, (s->n_touches + CHUNK - 1) / CHUNK, 0, run_some, &g, err);
+  return run_stage(run, s->n_touches, &g, err);
 }
 
 static rf_status for_nodes(rf_crowd_solve *s, const rf_run *run, node_fn f, rf_error *err) {
   stage g = {.solve = s, .node = f};
-  return rf_run_tasks(run, (s->n_nodes + CHUNK - 1) / CHUNK, 0, run_some, &g, err);
+  return run_stage(run, s->n_nodes, &g, err);
 }
 
 static double sum_dots(const rf_crowd_solve *s) {
