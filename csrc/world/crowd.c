@@ -20,9 +20,6 @@ typedef struct shape {
 
 typedef struct worker {
   rf_contact **contacts;  // by tree and field: shapes, then the ground; made when needed
-  rf_touch_blocks blocks;
-  double *reduced, *field_reduced;
-  int32_t room;
 } worker;
 
 struct rf_crowd {
@@ -54,9 +51,6 @@ static void free_workers(rf_crowd *c) {
     for (int32_t k = 0; c->workers[w].contacts && k < n; ++k)
       rf_contact_free(c->workers[w].contacts[k]);
     rf_free(c->workers[w].contacts);
-    rf_touch_blocks_free(&c->workers[w].blocks);
-    rf_free(c->workers[w].reduced);
-    rf_free(c->workers[w].field_reduced);
   }
   rf_free(c->workers);
   c->workers = NULL;
@@ -426,21 +420,6 @@ static rf_status contact_of(rf_crowd *c, worker *w, const rf_touch *t, rf_contac
   return st;
 }
 
-static rf_status reserve_reduced(worker *w, const rf_touch *t, rf_error *err) {
-  rf_status st = RF_OK;
-  const int32_t most = t->side[0].r > t->side[1].r ? t->side[0].r : t->side[1].r;
-  if (w->room > most) return st;
-  rf_free(w->reduced);
-  rf_free(w->field_reduced);
-  w->reduced = w->field_reduced = NULL;
-  w->room = 0;
-  RF_ALLOC(w->reduced, most + 1);
-  RF_ALLOC(w->field_reduced, most + 1);
-  w->room = most + 1;
-done:
-  return st;
-}
-
 static rf_status evaluate(rf_crowd *c, worker *w, rf_touch *t, rf_error *err) {
   static const rf_touch_frame world = {.pose = {.quaternion = {1.0}}};
   const rf_touch_frame *tree = &c->frames[t->side[0].body];
@@ -451,28 +430,19 @@ static rf_status evaluate(rf_crowd *c, worker *w, rf_touch *t, rf_error *err) {
   rf_pose pose;
   rf_status st = RF_OK;
   RF_TRY(contact_of(c, w, t, &contact, err));
-  RF_TRY(rf_touch_blocks_reserve(&w->blocks, t, err));
-  RF_TRY(reserve_reduced(w, t, err));
-  const rf_contact_blocks blocks = {.object = w->blocks.object,
-                                    .mixed = t->side[0].r ? w->blocks.mixed : NULL,
-                                    .shell = t->side[0].r ? w->blocks.shell : NULL};
   t->points = 0;
   rf_touch_relative_rt(tree, field, &pose);
   if (t->side[1].r)
     st = rf_contact_deform_field_rt(contact, c->nodes[t->side[1].body].body->deformation->q);
   // coherence is off: earlier cycles of the same contact leave no trace
   if (st >= 0) st = rf_contact_evaluate_rt(contact, &pose, q, -1, &found, NULL, NULL, NULL);
-  // most candidates have no points, and need no blocks
-  if (st >= 0 && found.touching > 0)
-    st = rf_contact_evaluate_rt(contact, &pose, q, -1, &found, w->reduced, w->field_reduced,
-                                &blocks);
   if (st < 0)
     return rf_fail(err, RF_ERR_DIVERGED, "body %d is too far out, or deformed too much, for "
                                          "contact; try a smaller dt",
                    t->side[0].body);
   if (found.touching == 0) return RF_OK;
-  RF_TRY(rf_touch_reserve(t, err));
-  rf_touch_fill_rt(t, tree, field, &found, w->reduced, w->field_reduced, &blocks);
+  RF_TRY(rf_touch_reserve(t, found.touching, err));
+  rf_touch_fill_rt(t, tree, contact);
 done:
   return st;
 }

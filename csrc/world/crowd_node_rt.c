@@ -8,16 +8,6 @@
 enum { RIGID = RF_SLOT_RIGID, SHIFTS = 60 };
 static const double GROWTH = 4.0;  // of a shift of the tangent, where it is indefinite
 
-static void add_own(const rf_crowd_node *n, const rf_touch *t, int32_t side, double damped) {
-  const size_t from = side ? (size_t)t->side[0].size : 0, size = (size_t)t->size;
-  const int32_t own = t->side[side].size;
-  for (int32_t i = 0; i < own; ++i) {
-    const double *row = t->stiffness + (from + (size_t)i) * size + from;
-    double *to = n->own + i * n->size;
-    for (int32_t j = 0; j < own; ++j) to[j] += damped * row[j];
-  }
-}
-
 // Step of the deformation, linearized with the added stiffness; where the tangent is indefinite a
 // multiple of the unit matrix joins that, which acts on the change within the step.
 static rf_status linearize(rf_crowd_node *n) {
@@ -74,19 +64,17 @@ static bool eliminate(rf_crowd_node *n) {
   return rf_dense_cholesky_rt(n->impact->system->simd, 6, n->rigid, RIGID);
 }
 
-static void begin_ways(rf_crowd_node *n) {
+void rf_crowd_node_free_way_rt(rf_crowd_node *n) {
   const rf_free_body *b = n->body;
   const double h = b->set.deformation.dt_s;
   double omega[3];
+  memset(n->base, 0, (size_t)n->size * sizeof *n->base);
   rf_free_body_angular_velocity_rt(b, omega);
   for (int i = 0; i < 3; ++i) {
     n->base[i] = h * (b->rigid.momentum[i] / b->set.mass + h * b->set.gravity[i]);
     n->base[3 + i] = h * omega[i];
   }
-  for (int32_t i = 0; i < n->r; ++i) {
-    n->base[RIGID + i] = 0.0;
-    n->residual[RIGID + i] = -n->impact->residual[i];
-  }
+  for (int32_t i = 0; i < n->r; ++i) n->base[RIGID + i] = h * b->deformation->qdot[i];
 }
 
 rf_status rf_crowd_node_begin_rt(rf_crowd_node *n, rf_touch *const *touches, double damped) {
@@ -95,7 +83,7 @@ rf_status rf_crowd_node_begin_rt(rf_crowd_node *n, rf_touch *const *touches, dou
   memset(n->residual, 0, (size_t)n->size * sizeof *n->residual);
   memset(n->change, 0, (size_t)n->size * sizeof *n->change);
   for (int32_t k = 0; k < n->n_sides; ++k)
-    add_own(n, touches[n->sides[k].touch], n->sides[k].side, damped);
+    rf_touch_add_own_rt(touches[n->sides[k].touch], n->sides[k].side, damped, n->own, n->size);
   rf_motion_follow_rt(n->impact, from);
   // with beta = gamma = 1 and no acceleration before, Newmark's step is backward Euler's
   memset(n->impact->qddot, 0, (size_t)n->r * sizeof *n->impact->qddot);
@@ -104,15 +92,20 @@ rf_status rf_crowd_node_begin_rt(rf_crowd_node *n, rf_touch *const *touches, dou
   n->impact->displaced_m = 0.0;
   const rf_status st = linearize(n);
   if (st < 0) return st;
-  begin_ways(n);
+  // the residual of Newton's iteration counts from the present coordinates
+  for (int32_t i = 0; i < n->r; ++i) {
+    n->base[RIGID + i] = 0.0;
+    n->residual[RIGID + i] = -n->impact->residual[i];
+  }
   return eliminate(n) ? RF_OK : RF_ERR_DIVERGED;
 }
 
-void rf_crowd_node_gather_rt(const rf_crowd_node *n, rf_touch *const *touches, double *slot) {
+void rf_crowd_node_gather_rt(const rf_crowd_node *n, rf_touch *const *touches, bool change,
+                             double *slot) {
   for (int32_t k = 0; k < n->n_sides; ++k) {
     const rf_touch *t = touches[n->sides[k].touch];
     const int side = n->sides[k].side;
-    const double *from = t->applied + (side ? t->side[0].size : 0);
+    const double *from = (change ? t->change : t->applied) + (side ? t->side[0].size : 0);
     for (int32_t i = 0; i < t->side[side].size; ++i) slot[i] += from[i];
   }
 }
@@ -131,6 +124,16 @@ void rf_crowd_node_correct_rt(rf_crowd_node *n, const double *r, double *z) {
   memcpy(z, way, sizeof way);
   for (int32_t j = 0; j < 6; ++j)
     for (int32_t k = 0; k < n->r; ++k) z[RIGID + k] -= n->response[j * ld + k] * way[j];
+}
+
+void rf_crowd_node_multiply_rt(const rf_crowd_node *n, const double *x, double *product) {
+  for (int32_t i = 0; i < n->size; ++i) {
+    const double *row = n->own + i * n->size;
+    double sum[4] = {0.0};
+    for (int32_t j = 0; j < n->size; j += 4)
+      for (int k = 0; k < 4; ++k) sum[k] += row[j + k] * x[j + k];
+    product[i] -= (sum[0] + sum[1]) + (sum[2] + sum[3]);
+  }
 }
 
 // own (reduced part) times a vector

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "linalg/dense_rt.h"
+#include "contact/contact_state.h"
 #include "linalg/quat.h"
 
 enum { RIGID = RF_SLOT_RIGID };
@@ -34,121 +34,109 @@ static void map_wrench(const lever *l, const double w[6], double out[6]) {
   for (int i = 0; i < 6 && l->tree; ++i) out[i] = -out[i];
 }
 
-// Column j of six rows.
-static void take_column(const double *six, int32_t ld, int32_t j, double w[6]) {
-  for (int32_t i = 0; i < 6; ++i) w[i] = six[i * ld + j];
-}
-
-// Sets an entry of K = -block and its mirror image.
-static void put(rf_touch *t, int32_t row, int32_t column, double block) {
-  t->stiffness[(size_t)row * (size_t)t->size + (size_t)column] = -block;
-  t->stiffness[(size_t)column * (size_t)t->size + (size_t)row] = -block;
-}
-
-// Block of K of two mapped wrenches.
-static void put_rigid(rf_touch *t, const lever *rows, int32_t row, const lever *columns,
-                      int32_t column, const double *object, int32_t ld) {
-  double half[36], w[6], out[6];
-  for (int32_t j = 0; j < 6; ++j) {
-    take_column(object, ld, j, w);
-    map_wrench(rows, w, out);
-    for (int32_t i = 0; i < 6; ++i) half[6 * i + j] = out[i];
-  }
-  for (int32_t i = 0; i < 6; ++i) {
-    map_wrench(columns, half + 6 * i, out);
-    for (int32_t j = 0; j < 6; ++j) put(t, row + i, column + j, out[j]);
-  }
-}
-
-// Block of K of a mapped wrench and reduced coordinates; six: rows of the wrench.
-static void put_mixed(rf_touch *t, const lever *l, int32_t row, const double *six, int32_t ld,
-                      int32_t n, int32_t column) {
-  for (int32_t j = 0; j < n; ++j) {
-    double w[6], out[6];
-    take_column(six, ld, j, w);
-    map_wrench(l, w, out);
-    for (int32_t i = 0; i < 6; ++i) put(t, row + i, column + j, out[i]);
-  }
-}
-
-static void put_reduced(rf_touch *t, const double *block, int32_t ld, int32_t n, int32_t m,
-                        int32_t row, int32_t column) {
-  for (int32_t i = 0; i < n; ++i)
-    for (int32_t j = 0; j < m; ++j) put(t, row + i, column + j, block[i * ld + j]);
-}
-
-static void fill_stiffness(rf_touch *t, const lever *tree, const lever *field,
-                           const rf_contact_blocks *b) {
-  const int32_t r = t->side[0].r, rf = t->side[1].r, at = t->side[0].size;
-  const int32_t rows = rf_dense_ld(6 + rf), ld = rf_dense_ld(r);
-  const double *of_field = b->object + 6;
-  memset(t->stiffness, 0, (size_t)t->size * (size_t)t->size * sizeof *t->stiffness);
-  put_rigid(t, tree, 0, tree, 0, b->object, rows);
-  put_mixed(t, tree, 0, b->mixed, ld, r, RIGID);
-  put_reduced(t, b->shell, ld, r, r, RIGID, RIGID);
+// Writes W of the row that the sum of the contact has entered last.
+static void put_row(const rf_touch *t, const lever *tree, const lever *field,
+                    const rf_contact_wrench *entered, double *row) {
+  const double *object = entered->object, *shell = entered->shell;
+  memset(row, 0, (size_t)t->size * sizeof *row);
+  map_wrench(tree, object, row);
+  memcpy(row + RIGID, shell, (size_t)t->side[0].r * sizeof *row);
   if (t->side[1].size == 0) return;
-  put_rigid(t, tree, 0, field, at, b->object, rows);
-  put_rigid(t, field, at, field, at, b->object, rows);
-  put_mixed(t, field, at, b->mixed, ld, r, RIGID);
-  put_mixed(t, tree, 0, of_field, rows, rf, at + RIGID);
-  put_mixed(t, field, at, of_field, rows, rf, at + RIGID);
-  put_reduced(t, b->mixed + 6 * ld, ld, rf, r, at + RIGID, RIGID);
-  put_reduced(t, of_field + 6 * rows, rows, rf, rf, at + RIGID, at + RIGID);
+  row += t->side[0].size;
+  map_wrench(field, object, row);
+  memcpy(row + RIGID, object + 6, (size_t)t->side[1].r * sizeof *row);
 }
 
-void rf_touch_fill_rt(rf_touch *t, const rf_touch_frame *tree, const rf_touch_frame *field,
-                      const rf_contact_result *found, const double *reduced,
-                      const double *field_reduced, const rf_contact_blocks *blocks) {
+// Adds the rows of a block of points.
+static void add_rows(rf_touch *t, const lever *tree, const lever *field, rf_contact *contact,
+                     const rf_contact_points *points, const rf_contact_rows *rows) {
+  rf_contact_wrench *sum = &contact->wrench;
+  // the sum enters the coordinates of the field where a block asks for them
+  const rf_contact_blocks asked = {.object = sum->object};
+  for (int32_t i = 0; i < rows->n && t->n_rows < t->n_room; ++i) {
+    const int32_t k = rows->point[i];
+    double arm[3], rigid[6];
+    memcpy(rigid, rows->axis + 3 * i, 3 * sizeof *rigid);
+    rf_vec3_sub(points->position + 3 * k, contact->search.frame.grasp, arm);
+    rf_vec3_cross(arm, rigid, rigid + 3);
+    rf_contact_blocks_enter_rt(sum, 0, &contact->search.frame, points->place[k],
+                               &points->carriers[k], 0.0, rigid, &asked);
+    put_row(t, tree, field, sum, t->rows + (size_t)t->n_rows * (size_t)t->size);
+    t->begin[t->n_rows] = rows->force[i];
+    t->stiff[t->n_rows] = rows->stiffness[i];
+    t->pushes[t->n_rows++] = true;
+  }
+}
+
+void rf_touch_fill_rt(rf_touch *t, const rf_touch_frame *tree, rf_contact *contact) {
   lever on_tree = {.quaternion = tree->pose.quaternion, .tree = true};
   const lever on_field = {.quaternion = tree->pose.quaternion};
-  rf_pose relative;
-  double grasp[3], w[6];
-  rf_touch_relative_rt(tree, field, &relative);
-  rf_quat_rotate(relative.quaternion, field->centre, grasp);
-  for (int i = 0; i < 3; ++i)
-    on_tree.arm[i] = relative.position_m[i] + grasp[i] - tree->centre[i];
-  memcpy(w, found->force_n, 3 * sizeof *w);
-  memcpy(w + 3, found->torque_nm, 3 * sizeof *w);
-  t->points = found->touching;
-  t->depth_m = found->depth_m;
-  memset(t->force, 0, (size_t)t->size * sizeof *t->force);
-  map_wrench(&on_tree, w, t->force);
-  memcpy(t->force + RIGID, reduced, (size_t)t->side[0].r * sizeof *reduced);
-  if (t->side[1].size > 0) {
-    double *to = t->force + t->side[0].size;
-    map_wrench(&on_field, w, to);
-    memcpy(to + RIGID, field_reduced, (size_t)t->side[1].r * sizeof *to);
-  }
-  fill_stiffness(t, &on_tree, &on_field, blocks);
-}
-
-// y (m) += factor x^T A, of n rows of A
-static void add_rows(const double *a, int32_t stride, int32_t n, int32_t m, double factor,
-                     const double *x, double *y) {
-  for (int32_t i = 0; i < n; ++i) {
-    const double weight = factor * x[i];
-    const double *row = a + (size_t)i * (size_t)stride;
-    if (weight == 0.0) continue;
-    for (int32_t j = 0; j < m; ++j) y[j] += weight * row[j];
+  const rf_contact_search *s = &contact->search;
+  rf_contact_points points;
+  rf_contact_rows rows;
+  rf_vec3_sub(s->frame.grasp, tree->centre, on_tree.arm);
+  t->points = s->touching;
+  t->depth_m = contact->wrench.depth_m;
+  t->n_rows = 0;
+  for (int32_t first = 0; first < s->touching; first += RF_CONTACT_BLOCK) {
+    rf_contact_search_points_rt(s, first, &points);
+    contact->law.kind->rt->respond(contact->law.self, &points, &rows);
+    add_rows(t, &on_tree, &on_field, contact, &points, &rows);
   }
 }
 
-void rf_touch_apply_rt(rf_touch *t, double factor, const double *tree_way,
-                       const double *field_way) {
-  const int32_t first = t->side[0].size;
-  memcpy(t->applied, t->force, (size_t)t->size * sizeof *t->applied);
-  if (tree_way) add_rows(t->stiffness, t->size, first, t->size, -factor, tree_way, t->applied);
-  if (field_way)
-    add_rows(t->stiffness + (size_t)first * (size_t)t->size, t->size, t->side[1].size, t->size,
-             -factor, field_way, t->applied);
+static double dot(int32_t n, const double *x, const double *y) {
+  double even[4] = {0.0};
+  for (int32_t i = 0; i < n; i += 4)
+    for (int k = 0; k < 4; ++k) even[k] += x[i + k] * y[i + k];
+  return (even[0] + even[1]) + (even[2] + even[3]);
 }
 
-void rf_touch_couple_rt(rf_touch *t, double factor, const double *tree_way,
+static void add(int32_t n, double factor, const double *x, double *y) {
+  for (int32_t i = 0; i < n; ++i) y[i] += factor * x[i];
+}
+
+// W . ways of both sides
+static double way_of(const rf_touch *t, const double *row, const double *tree_way,
+                     const double *field_way) {
+  const double way = dot(t->side[0].size, row, tree_way);
+  return field_way ? way + dot(t->side[1].size, row + t->side[0].size, field_way) : way;
+}
+
+bool rf_touch_choose_rt(rf_touch *t, double factor, const double *tree_way,
                         const double *field_way) {
-  const int32_t first = t->side[0].size, second = t->side[1].size;
+  bool changed = false;
   memset(t->applied, 0, (size_t)t->size * sizeof *t->applied);
-  if (second == 0) return;
-  add_rows(t->stiffness + first, t->size, first, second, factor, tree_way, t->applied + first);
-  add_rows(t->stiffness + (size_t)first * (size_t)t->size, t->size, second, first, factor,
-           field_way, t->applied);
+  memset(t->change, 0, (size_t)t->size * sizeof *t->change);
+  for (int32_t i = 0; i < t->n_rows; ++i) {
+    const double *row = t->rows + (size_t)i * (size_t)t->size;
+    const double force = t->begin[i] - factor * t->stiff[i] * way_of(t, row, tree_way, field_way);
+    const bool pushes = force < 0.0;
+    if (pushes) add(t->size, force, row, t->applied);
+    if (pushes == t->pushes[i]) continue;
+    add(t->size, pushes ? force : -force, row, t->change);
+    t->pushes[i] = pushes;
+    changed = true;
+  }
+  return changed;
+}
+
+void rf_touch_multiply_rt(rf_touch *t, double factor, const double *tree_way,
+                          const double *field_way) {
+  memset(t->applied, 0, (size_t)t->size * sizeof *t->applied);
+  for (int32_t i = 0; i < t->n_rows; ++i) {
+    const double *row = t->rows + (size_t)i * (size_t)t->size;
+    if (!t->pushes[i]) continue;
+    add(t->size, factor * t->stiff[i] * way_of(t, row, tree_way, field_way), row, t->applied);
+  }
+}
+
+void rf_touch_add_own_rt(const rf_touch *t, int side, double factor, double *own, int32_t ld) {
+  const int32_t n = t->side[side].size, from = side ? t->side[0].size : 0;
+  for (int32_t i = 0; i < t->n_rows; ++i) {
+    const double *row = t->rows + (size_t)i * (size_t)t->size + from;
+    if (!t->pushes[i]) continue;
+    for (int32_t j = 0; j < n; ++j)
+      if (row[j] != 0.0) add(n, factor * t->stiff[i] * row[j], row, own + j * ld);
+  }
 }
