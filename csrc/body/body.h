@@ -39,7 +39,7 @@ typedef struct rf_body_kind {
   const char *name;
   bool anchored;  // the pose never changes
   // Completes a body made of checked settings: rejects what the kind cannot be, and makes
-  // body->self.  On failure the caller calls `release`.
+  // body->self.  On failure the caller calls `release`, also before this was called.
   rf_status (*create)(const rf_body_settings *set, rf_body *body, rf_error *err);
   void (*release)(rf_body *body);  // frees body->self; NULL: nothing to free
   // Makes body->steps steps of the motion under the load, and moves the pose.

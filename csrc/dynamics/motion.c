@@ -10,7 +10,7 @@
 static void layout(rf_motion *m, size_t ld, rf_arena *a) {
   double **const vectors[] = {&m->q,         &m->qdot,    &m->qddot,   &m->x,     &m->xdot,
                               &m->xddot,     &m->load,    &m->applied, &m->force, &m->residual,
-                              &m->increment, &m->product, &m->change};
+                              &m->increment, &m->product, &m->change,  &m->start};
   for (size_t i = 0; i < sizeof vectors / sizeof *vectors; ++i)
     *vectors[i] = rf_arena_take(a, ld, sizeof(double));
   m->plan = rf_arena_take(a, m->scheme->plan_bytes, 1);

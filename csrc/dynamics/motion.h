@@ -66,6 +66,7 @@ struct rf_motion {
   double *residual;     // of the stage at x
   double *increment;    // of x, by a solve
   double *product;      // scratch
+  double *start;        // x before an increment whose line is searched
   double *change;       // x - q, where a stiffness is added
   const double *added;  // A, symmetric, borrowed; NULL: none         (ld rows of ld)
   double per_x[2];      // derivatives of velocity and acceleration by x, in the stage

@@ -1,5 +1,6 @@
 // Steps of schemes with one implicit stage, whole or in parts.
 #include <math.h>
+#include <string.h>
 
 #include "dynamics/motion.h"
 #include "dynamics/newton.h"
@@ -127,8 +128,9 @@ static place place_of(const rf_motion *m) {
 // Returns the part of the increment to try next after `part`; the same: it is good.
 static double next_part(const place *start, const place *end, double part) {
   const double work = 0.5 * part * (start->others + end->others);
+  const double works = 0.5 * part * (fabs(start->others) + fabs(end->others));
   const double change = end->energy - start->energy + work, promised = part * start->slope;
-  const double noise = NOISE * (fabs(start->energy) + fabs(end->energy) + fabs(work));
+  const double noise = NOISE * (fabs(start->energy) + fabs(end->energy) + works);
   if (change <= ARMIJO * promised + noise && isfinite(end->slope)) return part;
   // the minimum of the parabola through both energies with that slope, within bounds
   const double best = 0.5 * part * promised / (promised - change);
@@ -136,12 +138,14 @@ static double next_part(const place *start, const place *end, double part) {
   return fmin(fmax(best, SHRINK_MOST * part), SHRINK_LEAST * part);
 }
 
-// Adds the increment to x, shortened until the energy of the step falls; none if it never does.
-static rf_status move_searched(rf_motion *m, double *size) {
+// Adds the increment to x, shortened until the energy of the step falls.  If it never does, x stays
+// where it is, and so it would in all further iterations, which are left out.
+static rf_status move_searched(rf_motion *m, rf_newton *n) {
   const place start = place_of(m);
   double at = 0.0, part = 1.0;
+  memcpy(m->start, m->x, (size_t)m->n * sizeof *m->x);
   for (int k = 0; k < SEARCHES; ++k) {
-    const rf_status st = move(m, part - at, size);
+    const rf_status st = move(m, part - at, &n->size);
     if (st < 0) return st;
     at = part;
     if (!(start.slope < 0.0)) return RF_OK;
@@ -150,7 +154,9 @@ static rf_status move_searched(rf_motion *m, double *size) {
     if (part == at) return RF_OK;
     if (k == 0) ++m->report.shortened;
   }
-  return move(m, -at, size);
+  memcpy(m->x, m->start, (size_t)m->n * sizeof *m->x);
+  n->most = n->iterations + 1;
+  return evaluate_residual(m, &n->size);
 }
 
 // A linearized stage has its first residual, and later ones are those of the guard.
@@ -180,7 +186,7 @@ static rf_status advance_rt(void *motion, rf_newton *n) {
   n->kept = false;
   const rf_status st = solve(m, m->increment);
   if (st < 0) return st;
-  return m->system->cubic_force ? move_guarded(m, &n->size) : move_searched(m, &n->size);
+  return m->system->cubic_force ? move_guarded(m, &n->size) : move_searched(m, n);
 }
 
 static const rf_newton_operations STAGE_rt = {

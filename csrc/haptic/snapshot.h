@@ -3,7 +3,8 @@
 // A snapshot is a block of bytes: the record of the cycle, then of each body its pose, its load and
 // its reduced coordinates, then touching points.  Its layout is a list of named fields, made once
 // for a session, so that readers need none of these structs.  Points are copied only while a reader
-// asks for them; if there are more than fit, blocks of neighbours are chosen evenly.
+// asks for them.  Each pair has an equal part of the room; of more points blocks of neighbours are
+// chosen evenly.
 #ifndef RF_HAPTIC_SNAPSHOT_H
 #define RF_HAPTIC_SNAPSHOT_H
 

@@ -52,9 +52,17 @@ void rf_world_free(rf_world *w) {
   rf_free(w);
 }
 
+// Rejects what a solver that was made for the bodies and pairs of a world would leave out.
+static rf_status complete(rf_error *err) {
+  return rf_fail(
+      err, RF_ERR_ARG,
+      "a solver was chosen for the bodies and pairs of this world: add them before that");
+}
+
 rf_status rf_world_add_body(rf_world *w, const rf_body_settings *set, rf_body **out,
                             rf_error *err) {
   *out = NULL;
+  if (w->solving) return complete(err);
   if (!(w->n_bodies < w->set.most_bodies))
     return rf_fail(err, RF_ERR_ARG, "the world has room for %d bodies", (int)w->set.most_bodies);
   const rf_status st = rf_body_create(set, w->set.dt_s, out, err);
@@ -71,17 +79,22 @@ static bool has(const rf_world *w, const rf_body *body) {
 rf_status rf_world_add_pair(rf_world *w, const rf_contact *contact, rf_body *tree, rf_body *field,
                             rf_pair **out, rf_error *err) {
   rf_contact *copy = NULL;
+  rf_pair *pair = NULL;
   *out = NULL;
+  if (w->solving) return complete(err);
   if (!(w->n_pairs < w->set.most_pairs))
     return rf_fail(err, RF_ERR_ARG, "the world has room for %d pairs", (int)w->set.most_pairs);
   if (!has(w, tree) || !has(w, field))
     return rf_fail(err, RF_ERR_ARG, "both bodies of a pair must be of the same world");
   rf_status st = rf_contact_copy(contact, &copy, err);
   if (st < 0) return st;
-  RF_TRY(rf_pair_create(copy, tree, field, out, err));
-  w->pair[w->n_pairs++] = *out;
+  RF_TRY(rf_pair_create(copy, tree, field, &pair, err));
+  RF_TRY(rf_pair_ask(pair, RF_PAIR_OWN, err));
+  w->pair[w->n_pairs++] = *out = pair;
+  pair = NULL;
   copy = NULL;
 done:
+  rf_pair_free(pair);
   rf_contact_free(copy);
   return st;
 }

@@ -60,7 +60,8 @@ RF_MUST_CHECK rf_status rf_world_add_body(rf_world *world, const rf_body_setting
 // Adds a pair with a copy of the contact; the bodies are those of this world.
 RF_MUST_CHECK rf_status rf_world_add_pair(rf_world *world, const rf_contact *contact, rf_body *tree,
                                           rf_body *field, rf_pair **out, rf_error *err);
-// Chooses the solver by its name; no bodies or pairs may be added after that.
+// Chooses the solver by its name, "split" at first.  Others than that are made for the bodies and
+// pairs there are: no more can be added.
 RF_MUST_CHECK rf_status rf_world_solve_by(rf_world *world, const char *solver, rf_error *err);
 
 // ---- stages
@@ -69,8 +70,9 @@ RF_MUST_CHECK rf_status rf_world_solve_by(rf_world *world, const char *solver, r
 RF_MUST_CHECK rf_status rf_world_search_rt(rf_world *world, const rf_world_budget *budget);
 void rf_world_load_rt(rf_world *world);
 // Sets world->joint.  In a joint step writes wrench (6) and gradient (6, 6) on the held body, with
-// the responses of all bodies; otherwise they are left.  again: solves the same step again, without
-// the damping of contact (world/coupled.h).  RF_ERR_SINGULAR: the step is not joint.
+// the responses of all bodies; else, if at all, those of contact alone.  again: solves the same
+// step again, without the damping of contact (world/coupled.h).  RF_ERR_SINGULAR: the step is not
+// joint.
 RF_MUST_CHECK rf_status rf_world_condense_rt(rf_world *world, rf_body *held, bool again,
                                              double wrench[6], double gradient[36]);
 // Moves all bodies; move (6): motion of the held one in this step.  Prepares the next step.

@@ -76,6 +76,7 @@ def test_pairs_share_the_time_that_is_left(left, each):
     """Equal parts of the rest, and never less than a microsecond."""
     scene = scene_of()
     _, held = fill(scene)
+    scene.solve("split")  # a world without a solver takes more
     scene.pair(scene.body("fixed"), held)
     given, begun = np.full(3, np.nan), 1000.0
     scene.call("search_within", left, begun, each, given.ctypes.data)
@@ -132,6 +133,37 @@ def test_a_body_in_no_pair_cannot_be_coupled():
     with pytest.raises(WorldError, match="body 2 is in no pair"):
         scene.solve("coupled")
     scene.lib.scene_end()
+
+
+def test_a_world_with_a_solver_is_complete():
+    scene = scene_of()
+    shells, held = fill(scene)
+    with pytest.raises(WorldError, match="a solver was chosen for the bodies and pairs"):
+        scene.body("fixed")
+    with pytest.raises(WorldError, match="add them before that"):
+        scene.pair(shells[0], held)
+    # a world without one takes more
+    scene.solve("split")
+    scene.pair(scene.body("fixed", HERE), held)
+    scene.lib.scene_end()
+
+
+def test_implicit_bodies_have_the_stiffness_of_contact_without_a_choice_of_solver():
+    """They move as in a world that was asked for "split", and not as explicit ones."""
+    moved = {}
+    for implicit, chosen in [(True, True), (True, False), (False, False)]:
+        scene = scene_of()
+        shell = scene.body("reduced", springs=SPRINGS, implicit=implicit)
+        scene.pair(shell, scene.body("held", BALL))
+        if chosen:
+            scene.solve("split")
+        scene.search()
+        scene.lib.scene_load()
+        assert scene.step() >= 0
+        moved[implicit, chosen] = scene.state(shell, 1)[0]
+        scene.lib.scene_end()
+    assert np.array_equal(moved[True, False], moved[True, True])
+    assert moved[True, False] != moved[False, False]
 
 
 def test_memory_that_runs_out():

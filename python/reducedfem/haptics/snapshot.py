@@ -83,8 +83,8 @@ class HapticSnapshot:
         held object.
     contacts
         Touching points of each contact, a `ContactPoints` each, with positions at the beginning
-        of the cycle. Of more than 256 points in all, blocks of neighbours are chosen evenly. None
-        without readers that ask for them: see `HapticSession.reader`.
+        of the cycle. Each contact has an equal part of 256; of more points, blocks of neighbours
+        are chosen evenly. None without readers that ask for them: see `HapticSession.reader`.
     q
         Reduced coordinates of each shell [kg^1/2 m]; None for shells without a simulation.
     field_q
