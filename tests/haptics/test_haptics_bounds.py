@@ -209,15 +209,15 @@ def test_steps_without_contact_diverge_at_the_same_bound(beam):
     simulation = swung(limp(reduced), 20.0)
     simulation.step()
     assert simulation.state.q.any()
-    # an absurd load that leaves all numbers finite, and small enough for the guard of the increment:
-    # beyond 1e11 N rounding decides how far the step goes
+    # an absurd load that leaves all numbers finite; beyond 1e11 N rounding decides how far a
+    # guarded increment leads
     simulation = rf.ImplicitNewmark(reduced, 0.1)
     force = np.zeros_like(reduced.mesh.nodes)
     force[-1, 2] = 1e10
     with pytest.raises(rf.DivergedError, match=expected):
         simulation.step(force)
     assert not simulation.state.q.any()
-    simulation.step(1e-15 * force, 3)
+    simulation.step(1e-7 * force, 3)
 
 
 def test_free_bodies_fly_far_but_do_not_deform_far(beam):
@@ -228,7 +228,7 @@ def test_free_bodies_fly_far_but_do_not_deform_far(beam):
     body.step(n=100)
     assert body.state.position[0] > 1e4
     force = np.zeros_like(free.mesh.nodes)
-    force[-1, 2] = 1e15
+    force[-1, 2] = 1e12
     with pytest.raises(rf.DivergedError, match="body 0: the deformation diverged at .*30 times"):
         body.step(force)
 
