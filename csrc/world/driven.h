@@ -14,7 +14,7 @@
 #include "dynamics/motion.h"
 #include "world/pair.h"
 
-// A pair of bodies of which contact and motion are borrowed.
+// A pair of bodies that borrow contact and motion.
 typedef struct rf_driven {
   rf_body shell, field;
   rf_pair *pair;

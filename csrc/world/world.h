@@ -6,7 +6,7 @@
 //     condense  (solvers that solve for several bodies at once) adds the responses of all bodies to
 //               force and gradient on the held one, which its holder then moves,
 //     step      moves the bodies.
-// What happens between load and step is the business of a global solver (world/solver.h).
+// A global solver (world/solver.h) acts between load and step.
 //
 // A world copies what it is given and owns its bodies and pairs.  Stages do not allocate.
 #ifndef RF_WORLD_WORLD_H
@@ -54,7 +54,7 @@ RF_MUST_CHECK rf_status rf_world_create(const rf_world_settings *set, rf_world *
                                         rf_error *err);
 void rf_world_free(rf_world *world);  // NULL is fine
 
-// Adds a body, of which the world keeps the settings' copies; `out` is borrowed.
+// Adds a body made from a copy of the settings; `out` is borrowed.
 RF_MUST_CHECK rf_status rf_world_add_body(rf_world *world, const rf_body_settings *set,
                                           rf_body **out, rf_error *err);
 // Adds a pair with a copy of the contact; the bodies are those of this world.

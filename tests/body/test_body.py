@@ -108,7 +108,7 @@ def test_mistakes(options, message):
 
 
 def test_a_kind_is_a_source_and_a_row():
-    """Nothing else in its room knows a kind, so that another one costs two sources."""
+    """No other source of the room names a kind: a new one costs two sources."""
     rows = re.findall(r"ROW\((\w+)\)", (BODY / "kinds.h").read_text())
     assert rows
     for kind in rows:

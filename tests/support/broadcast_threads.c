@@ -12,7 +12,7 @@ enum { VALUES = 40000, WORDS = 40, CAPACITY = 64, READERS = 3 };
 static rf_broadcast broadcast;
 static rf_ring ring;
 
-// The first word tells all others, and how many there are.
+// The first word determines the others and their number.
 static uint64_t words_of(uint64_t k) { return 1 + k % WORDS; }
 
 static void fill(uint64_t *value, uint64_t k) {

@@ -189,7 +189,7 @@ def test_memory_that_runs_out():
 
 
 def test_a_solver_is_a_source_and_a_row():
-    """Nothing else in its room knows a solver but the default, so that another costs two."""
+    """No other source names a solver, except the default: a new one costs two sources."""
     room = ROOT / "csrc/world"
     rows = re.findall(r"ROW\((\w+)\)", (room / "solver.h").read_text())
     assert "split" in rows
