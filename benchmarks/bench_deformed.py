@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import numpy as np
-from bench_bodies import voxels
+from reducedfem.scenes.shapes import voxels
 from table import Row
 
 import reducedfem as rf

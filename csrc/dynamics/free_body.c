@@ -134,6 +134,25 @@ void rf_free_body_nodes(const rf_free_body *b, double *positions) {
   }
 }
 
+rf_status rf_free_body_energy(rf_free_body *b, double *energy, rf_error *err) {
+  const rf_rigid_state *s = &b->rigid;
+  rf_motion *m = b->deformation;
+  double omega[3], stored = 0.0, moving = 0.0;
+  m->prepared = false;
+  rf_status st = m->system->operations->evaluate(m->system, m->q, true, &stored, m->force);
+  // the mass, as the balance of a system without velocity and force
+  double *zero = m->increment;
+  memset(zero, 0, (size_t)m->system->ld * sizeof *zero);
+  if (st >= 0)
+    st = m->system->operations->balance(m->system, m->q, zero, m->qdot, zero, zero, m->product);
+  if (st < 0) return rf_fail(err, st, "the energy of a body cannot be evaluated");
+  for (int32_t i = 0; i < m->n; ++i) moving += 0.5 * m->qdot[i] * m->product[i];
+  rf_free_body_angular_velocity_rt(b, omega);
+  *energy = stored + moving + 0.5 * rf_vec3_dot(s->momentum, s->momentum) / b->set.mass +
+            0.5 * rf_vec3_dot(s->angular_momentum, omega);
+  return RF_OK;
+}
+
 typedef struct group {
   int32_t count;
   rf_free_body *const *bodies;

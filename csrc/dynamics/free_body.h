@@ -14,6 +14,7 @@
 #ifndef RF_DYNAMICS_FREE_BODY_H
 #define RF_DYNAMICS_FREE_BODY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/status.h"
@@ -77,6 +78,15 @@ void rf_free_body_angular_velocity_rt(const rf_free_body *body, double omega[3])
 // before the failing step.
 RF_MUST_CHECK rf_status rf_free_body_step_rt(rf_free_body *body, int32_t n_loads,
                                              const rf_load *loads, int64_t n);
+
+// Moves pose and momenta by a step under gravity and a wrench: force, N, and torque about the
+// centre, N m, in the world.  The pose follows the velocities of the end of the step (backward
+// Euler), which suits forces that follow them.  Opposite forces at one point keep the angular
+// momentum of two bodies to rounding: centres move along the momenta of the end.  False, and the
+// state is as it was, where a number is not finite.
+bool rf_free_body_move_rt(rf_free_body *body, const double wrench[6]);
+// Kinetic energy of the rigid motion and of the deformation, and elastic energy, J.
+RF_MUST_CHECK rf_status rf_free_body_energy(rf_free_body *body, double *energy, rf_error *err);
 
 // Many bodies, n steps each, on all threads.  loads[b] (nullable: none) has n_loads[b] entries.
 // Bodies are distinct.  The first failure is returned; the other bodies may have moved or not.

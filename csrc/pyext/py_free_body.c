@@ -7,6 +7,7 @@
 #include "dynamics/free_body.h"
 #include "pyext/py_convert.h"
 #include "pyext/py_damping.h"
+#include "pyext/py_free_body.h"
 #include "pyext/py_motion.h"
 #include "pyext/py_object.h"
 #include "pyext/py_reduced.h"
@@ -193,12 +194,12 @@ done:
   return result;
 }
 
-PyDoc_STRVAR(state_doc,
-             "state($self, /)\n--\n\n"
-             "(position, quaternion, velocity, angular_velocity, q, qdot, qddot, time): copies.");
-static PyObject *read_state(PyObject *self, PyObject *unused) {
-  (void)unused;
-  const rf_free_body *b = py_held(self);
+rf_free_body *py_free_body_get(py_state *state, PyObject *object) {
+  return py_require_type(state, object, PY_FREE_BODY, "body", "FreeBody") < 0 ? NULL
+                                                                             : py_held(object);
+}
+
+PyObject *py_free_body_state(PyObject *owner, const rf_free_body *b) {
   const npy_intp r = b->model->r, length[7] = {3, 4, 3, 3, r, r, r};
   PyObject *out[7] = {NULL}, *result = NULL;
   for (int i = 0; i < 7; ++i) {
@@ -210,7 +211,7 @@ static PyObject *read_state(PyObject *self, PyObject *unused) {
   double *qddot = py_f64(out[6]), time_s;
   const size_t bytes = (size_t)r * sizeof(double);
   Py_BEGIN_ALLOW_THREADS
-  py_lock(self);
+  py_lock(owner);
   memcpy(position, b->rigid.position, sizeof b->rigid.position);
   memcpy(quaternion, b->rigid.quaternion, sizeof b->rigid.quaternion);
   for (int i = 0; i < 3; ++i) velocity[i] = b->rigid.momentum[i] / b->set.mass;
@@ -219,13 +220,21 @@ static PyObject *read_state(PyObject *self, PyObject *unused) {
   memcpy(qdot, b->deformation->qdot, bytes);
   memcpy(qddot, b->deformation->qddot, bytes);
   time_s = b->deformation->time_s;
-  py_unlock(self);
+  py_unlock(owner);
   Py_END_ALLOW_THREADS
   result =
       Py_BuildValue("(OOOOOOOd)", out[0], out[1], out[2], out[3], out[4], out[5], out[6], time_s);
 done:
   for (int i = 0; i < 7; ++i) Py_XDECREF(out[i]);
   return result;
+}
+
+PyDoc_STRVAR(state_doc,
+             "state($self, /)\n--\n\n"
+             "(position, quaternion, velocity, angular_velocity, q, qdot, qddot, time): copies.");
+static PyObject *read_state(PyObject *self, PyObject *unused) {
+  (void)unused;
+  return py_free_body_state(self, py_held(self));
 }
 
 PyDoc_STRVAR(reset_doc,

@@ -33,6 +33,8 @@ Contact
     `PenaltyContact` evaluates the contact of a tree with a field at a `Pose` of the field's
     object, in bounded time: `ContactForce` (with `ContactPoints`), `ContactTrajectory`.
     `Voxmap`, `VoxmapContact` (`VoxmapForce`): two-bit voxels, the method of 1999 for comparison.
+Worlds
+    `World`: many free bodies in contact, offline (`WorldContacts`, `WorldReport`).
 Haptics
     `VirtualCoupling`, `DynamicCoupling` (`CouplingStep`, `CouplingWrench`) connect object and
     hand. `HapticSession` (`HapticSnapshot`, `BodySnapshot`, `HapticReader`, `HapticReport`,
@@ -173,6 +175,7 @@ from reducedfem.solid.second_order import SecondOrderSystem  # noqa: E402
 from reducedfem.solid.solid import Solid, SolidSummary, StaticReport  # noqa: E402
 from reducedfem.solid.sparse import CSC  # noqa: E402
 from reducedfem.viewer import plot as plot  # noqa: E402
+from reducedfem.world.world import World, WorldContacts, WorldReport  # noqa: E402
 
 __all__ = [
     "Basis",
@@ -266,6 +269,9 @@ __all__ = [
     "VoxmapContact",
     "VoxmapForce",
     "Workspace",
+    "World",
+    "WorldContacts",
+    "WorldReport",
     "load",
     "mass_pca",
     "merge_bases",

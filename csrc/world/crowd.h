@@ -1,0 +1,98 @@
+// A world of many free bodies that touch each other and the ground, offline.
+//
+// A step: spheres and pairs of them (world/broad.h), contact of the pairs on all threads
+// (world/touch.h), the forces of all contacts together (world/crowd_solve.c), steps of the bodies
+// on all threads.  Bodies without contact make the steps of dynamics/free_body.h, bit for bit.
+// Results have the same bits for any number of threads.
+//
+// Contact is implicit.  With x_0 the gaps as the search found them, the forces of a step are
+//     f = f_0 - c K h v,   f_0 = -K x_0,
+// v the velocities at its end and c the factor `damped`: for c = 1 the forces of the end of the
+// step, a larger one adds a damper of (c - 1) h k at each point.  No equilibrium depends on c.
+// Steps of bodies in contact are those of backward Euler, whose poses and coordinates follow v:
+// Newmark's average acceleration would carry the force of an impact into the next step and give it
+// energy.  With M the mass, linearized at the beginning of the step,
+//     (H + c K) e = f_0 - c K u,   e the change of h v by contact from its value u without,
+// H = M / h^2 for the rigid motion and Newton's matrix for the deformation:
+// one symmetric positive definite system of all bodies.  Solving each body by its own block alone
+// would not do: the forces of a pair would not be opposite, and two bodies that fly together would
+// brake each other.  Conjugate gradients solve it to a tolerance, with the own blocks of the bodies
+// as the preconditioner: a body on the ground needs one iteration.  The forces are then those of
+// the pairs, equal and opposite whatever the tolerance.
+#ifndef RF_WORLD_CROWD_H
+#define RF_WORLD_CROWD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/run.h"
+#include "contact/contact.h"
+#include "dynamics/free_body.h"
+
+typedef struct rf_crowd_settings {
+  double dt_s;             // step, > 0
+  double gravity[3];       // m/s^2, of all bodies
+  const rf_field *ground;  // in the world, borrowed; NULL: none
+  double damped;           // c, >= 1
+  double tolerance;        // of the solve, relative, in (0, 1)
+  int32_t most_iterations;  // of conjugate gradients in a step, >= 1
+} rf_crowd_settings;
+
+// Contact of all bodies of one shape; everything is borrowed, `each` is copied.
+typedef struct rf_crowd_shape {
+  const rf_point_tree *tree;          // NULL: none
+  const rf_field *field;              // at rest
+  const rf_deformed_field *deformed;  // or one that deforms; both NULL: none
+  double stiffness;                   // of a point of the tree, N/m, > 0; unless
+  const double *each;                 // each has its own, in the order of the shell; nullable
+} rf_crowd_shape;
+
+typedef struct rf_crowd_report {
+  int64_t steps;
+  // of the last step
+  int32_t candidates;  // pairs whose spheres overlap
+  int32_t pairs;       // with points that touch
+  int64_t points;
+  double depth_m;      // of the deepest
+  int32_t iterations;  // of the solve
+  double residual;     // left, relative
+  // of all steps
+  int64_t unconverged;  // steps whose solve ended at most_iterations
+  double fastest;       // largest way of a pair of neighbours in a step, over the thickness of what
+                        // its points may cross; above 1 they may tunnel
+  int32_t fastest_body;  // with these points
+} rf_crowd_report;
+
+// A pair in contact in the last step.
+typedef struct rf_crowd_pair {
+  int32_t tree, field;  // bodies, by their points and their field; field -1: the ground
+  int32_t points;
+  double depth_m;
+  double wrench[6];  // of the step, on the tree's body: force and torque about its centre, world
+} rf_crowd_pair;
+
+typedef struct rf_crowd rf_crowd;
+
+RF_MUST_CHECK rf_status rf_crowd_create(const rf_crowd_settings *set, rf_crowd **out,
+                                        rf_error *err);
+void rf_crowd_free(rf_crowd *crowd);  // NULL is fine
+
+// Adds a shape; its number is the count of those before.
+RF_MUST_CHECK rf_status rf_crowd_add_shape(rf_crowd *crowd, const rf_crowd_shape *shape,
+                                           rf_error *err);
+// Adds a copy of a body; its step must be that of the crowd, and its model that of the shape's tree
+// and field where these deform.  shape: -1: it touches nothing.
+RF_MUST_CHECK rf_status rf_crowd_add(rf_crowd *crowd, const rf_free_body *body, int32_t shape,
+                                     rf_error *err);
+
+// Makes one step.  RF_ERR_DIVERGED: some bodies have made it, others have not.
+RF_MUST_CHECK rf_status rf_crowd_step(rf_crowd *crowd, const rf_run *run, rf_error *err);
+
+int32_t rf_crowd_count(const rf_crowd *crowd);
+rf_free_body *rf_crowd_body(const rf_crowd *crowd, int32_t index);
+const rf_crowd_report *rf_crowd_reported(const rf_crowd *crowd);
+// Pairs in contact in the last step: their number, and one of them.
+int32_t rf_crowd_pairs(const rf_crowd *crowd);
+rf_crowd_pair rf_crowd_pair_at(const rf_crowd *crowd, int32_t index);
+
+#endif

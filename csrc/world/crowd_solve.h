@@ -1,0 +1,66 @@
+// Forces of all contacts of a step together, and the steps of the bodies under them (crowd.h).
+#ifndef RF_WORLD_CROWD_SOLVE_H
+#define RF_WORLD_CROWD_SOLVE_H
+
+#include "base/run.h"
+#include "dynamics/free_body.h"
+#include "world/touch.h"
+
+// Side of a touch on a body.
+typedef struct rf_crowd_side {
+  int32_t touch, side;
+} rf_crowd_side;
+
+// A body in the solve.  Memory is made when the body first touches something.
+typedef struct rf_crowd_node {
+  rf_free_body *body;  // owned by the crowd
+  rf_motion *impact;   // its deformation in steps with contact; owned
+  int32_t r, size;     // of its slot
+  rf_crowd_side *sides;  // of this step, in the order of touches; borrowed  (n_sides)
+  int32_t n_sides;
+  double *own;       // c K of the body alone                                    (size, size)
+  double *added;     // A of the deformation, its reduced part                   (ld, ld)
+  double *response;  // of the reduced coordinates to motions of the body        (6, ld)
+  double *rigid;     // factor of the rigid block without them                   (8, 8)
+  // slots
+  double *base;       // u, from which e counts
+  double *change;     // e
+  double *residual;   // of the system
+  double *corrected;  // preconditioned
+  double *direction, *image;  // of the search, and its image by the preconditioner
+  double *product;            // image by the system
+  double *force;              // of the contacts
+  double dot;                 // of this body in a sum over all
+} rf_crowd_node;
+
+typedef struct rf_crowd_solve {
+  double damped, tolerance;
+  int32_t most_iterations;
+  int32_t n_nodes, n_touches;
+  rf_crowd_node **nodes;  // those with contact                                (n_nodes)
+  rf_touch **touches;     // those with points                                 (n_touches)
+  rf_crowd_node *all;     // by body
+  // results
+  int32_t iterations;
+  double left;  // norm of the residual over the first one, by the preconditioner
+} rf_crowd_solve;
+
+RF_MUST_CHECK rf_status rf_crowd_node_reserve(rf_crowd_node *node, rf_error *err);
+void rf_crowd_node_free(rf_crowd_node *node);  // its content, but for the body; zero is fine
+
+// Solves, and makes the step of all nodes.
+RF_MUST_CHECK rf_status rf_crowd_solve_step(rf_crowd_solve *s, const rf_run *run, rf_error *err);
+
+// ---- crowd_node_rt.c
+
+// Prepares a body: its own block, the step of its deformation, the first residual.
+RF_MUST_CHECK rf_status rf_crowd_node_begin_rt(rf_crowd_node *n, rf_touch *const *touches,
+                                               double damped);
+// Adds the generalised forces of its contacts to a slot.
+void rf_crowd_node_gather_rt(const rf_crowd_node *n, rf_touch *const *touches, double *slot);
+// z = P^-1 r
+void rf_crowd_node_correct_rt(rf_crowd_node *n, const double *r, double *z);
+// Makes the step under n->force.
+RF_MUST_CHECK rf_status rf_crowd_node_finish_rt(rf_crowd_node *n);
+
+#endif

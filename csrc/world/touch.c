@@ -1,0 +1,37 @@
+#include "world/touch.h"
+
+#include "base/alloc.h"
+
+void rf_touch_free(rf_touch *t) {
+  rf_free(t->rows);
+  rf_free(t->begin);
+  rf_free(t->stiff);
+  rf_free(t->pushes);
+  rf_free(t->applied);
+  rf_free(t->change);
+  t->rows = t->begin = t->stiff = t->applied = t->change = NULL;
+  t->pushes = NULL;
+  t->row_room = 0;
+  t->n_room = t->room = 0;
+}
+
+rf_status rf_touch_reserve(rf_touch *t, int32_t n, rf_error *err) {
+  rf_status st = RF_OK;
+  t->size = t->side[0].size + t->side[1].size;
+  const int64_t values = (int64_t)n * t->size;
+  if (values <= t->row_room && n <= t->n_room && t->size <= t->room) return st;
+  rf_touch_free(t);
+  // more points touch in the next steps
+  const int32_t most = n + n / 2;
+  RF_ALLOC(t->rows, (size_t)most * (size_t)t->size);
+  RF_ALLOC(t->begin, most);
+  RF_ALLOC(t->stiff, most);
+  RF_ALLOC(t->pushes, most);
+  RF_ALLOC(t->applied, t->size);
+  RF_ALLOC(t->change, t->size);
+  t->row_room = (int64_t)most * t->size;
+  t->n_room = most;
+  t->room = t->size;
+done:
+  return st;
+}
