@@ -430,7 +430,7 @@ static rf_status evaluate(rf_crowd *c, worker *w, rf_touch *t, rf_error *err) {
   rf_pose pose;
   rf_status st = RF_OK;
   RF_TRY(contact_of(c, w, t, &contact, err));
-  t->points = 0;
+  t->n_rows = 0;
   rf_touch_relative_rt(tree, field, &pose);
   if (t->side[1].r)
     st = rf_contact_deform_field_rt(contact, c->nodes[t->side[1].body].body->deformation->q);
@@ -468,9 +468,9 @@ static void list_active(rf_crowd *c, rf_crowd_solve *s) {
   for (int32_t i = 0; i < c->n_bodies; ++i) c->nodes[i].n_sides = 0;
   for (int32_t k = 0; k < c->n_touches; ++k) {
     rf_touch *t = &c->touches[k];
-    if (t->points == 0) continue;
+    if (t->n_rows == 0) continue;
     c->active[c->n_active++] = t;
-    report->points += t->points;
+    report->points += t->n_rows;
     report->depth_m = fmax(report->depth_m, t->depth_m);
     for (int e = 0; e < 2; ++e)
       if (t->side[e].body >= 0) ++c->nodes[t->side[e].body].n_sides;
@@ -526,6 +526,7 @@ rf_status rf_crowd_step(rf_crowd *c, const rf_run *run, rf_error *err) {
   RF_TRY(rf_run_tasks(run, (c->n_touches + CHUNK - 1) / CHUNK, 0, evaluate_some, c, err));
   list_active(c, &solve);
   RF_TRY(rf_crowd_solve_step(&solve, run, err));
+  c->report.solves = solve.solves;
   c->report.iterations = solve.iterations;
   c->report.residual = solve.left;
   c->report.unconverged += solve.left > c->set.tolerance;
@@ -546,7 +547,7 @@ rf_crowd_pair rf_crowd_pair_at(const rf_crowd *c, int32_t index) {
   const rf_touch *t = c->active[index];
   rf_crowd_pair p = {.tree = t->side[0].body,
                      .field = t->side[1].body,
-                     .points = t->points,
+                     .points = t->n_rows,
                      .depth_m = t->depth_m};
   memcpy(p.wrench, t->applied, sizeof p.wrench);
   return p;

@@ -3,6 +3,7 @@
 
 #include "linalg/dense_rt.h"
 #include "linalg/quat.h"
+#include "linalg/vector.h"
 #include "world/crowd_solve.h"
 
 enum { RIGID = RF_SLOT_RIGID, SHIFTS = 60 };
@@ -64,7 +65,8 @@ static bool eliminate(rf_crowd_node *n) {
   return rf_dense_cholesky_rt(n->impact->system->simd, 6, n->rigid, RIGID);
 }
 
-void rf_crowd_node_free_way_rt(rf_crowd_node *n) {
+// u: the way of a step without contact; the deformation counts from its present coordinates.
+static void put_free_way(rf_crowd_node *n) {
   const rf_free_body *b = n->body;
   const double h = b->set.deformation.dt_s;
   double omega[3];
@@ -74,14 +76,16 @@ void rf_crowd_node_free_way_rt(rf_crowd_node *n) {
     n->base[i] = h * (b->rigid.momentum[i] / b->set.mass + h * b->set.gravity[i]);
     n->base[3 + i] = h * omega[i];
   }
-  for (int32_t i = 0; i < n->r; ++i) n->base[RIGID + i] = h * b->deformation->qdot[i];
 }
 
 rf_status rf_crowd_node_begin_rt(rf_crowd_node *n, rf_touch *const *touches, double damped) {
   const rf_motion *from = n->body->deformation;
-  memset(n->own, 0, (size_t)n->size * (size_t)n->size * sizeof *n->own);
-  memset(n->residual, 0, (size_t)n->size * sizeof *n->residual);
-  memset(n->change, 0, (size_t)n->size * sizeof *n->change);
+  const size_t bytes = (size_t)n->size * sizeof(double);
+  memset(n->own, 0, (size_t)n->size * bytes);
+  memset(n->change, 0, bytes);
+  memset(n->inertia, 0, bytes);
+  memset(n->elastic, 0, bytes);
+  put_free_way(n);
   for (int32_t k = 0; k < n->n_sides; ++k)
     rf_touch_add_own_rt(touches[n->sides[k].touch], n->sides[k].side, damped, n->own, n->size);
   rf_motion_follow_rt(n->impact, from);
@@ -92,20 +96,15 @@ rf_status rf_crowd_node_begin_rt(rf_crowd_node *n, rf_touch *const *touches, dou
   n->impact->displaced_m = 0.0;
   const rf_status st = linearize(n);
   if (st < 0) return st;
-  // the residual of Newton's iteration counts from the present coordinates
-  for (int32_t i = 0; i < n->r; ++i) {
-    n->base[RIGID + i] = 0.0;
-    n->residual[RIGID + i] = -n->impact->residual[i];
-  }
+  for (int32_t i = 0; i < n->r; ++i) n->elastic[RIGID + i] = -n->impact->residual[i];
   return eliminate(n) ? RF_OK : RF_ERR_DIVERGED;
 }
 
-void rf_crowd_node_gather_rt(const rf_crowd_node *n, rf_touch *const *touches, bool change,
-                             double *slot) {
+void rf_crowd_node_gather_rt(const rf_crowd_node *n, rf_touch *const *touches, double *slot) {
   for (int32_t k = 0; k < n->n_sides; ++k) {
     const rf_touch *t = touches[n->sides[k].touch];
     const int side = n->sides[k].side;
-    const double *from = (change ? t->change : t->applied) + (side ? t->side[0].size : 0);
+    const double *from = t->applied + (side ? t->side[0].size : 0);
     for (int32_t i = 0; i < t->side[side].size; ++i) slot[i] += from[i];
   }
 }
@@ -126,14 +125,9 @@ void rf_crowd_node_correct_rt(rf_crowd_node *n, const double *r, double *z) {
     for (int32_t k = 0; k < n->r; ++k) z[RIGID + k] -= n->response[j * ld + k] * way[j];
 }
 
-void rf_crowd_node_multiply_rt(const rf_crowd_node *n, const double *x, double *product) {
-  for (int32_t i = 0; i < n->size; ++i) {
-    const double *row = n->own + i * n->size;
-    double sum[4] = {0.0};
-    for (int32_t j = 0; j < n->size; j += 4)
-      for (int k = 0; k < 4; ++k) sum[k] += row[j + k] * x[j + k];
-    product[i] -= (sum[0] + sum[1]) + (sum[2] + sum[3]);
-  }
+void rf_crowd_node_take_own_rt(const rf_crowd_node *n, const double *x, double *y) {
+  for (int32_t i = 0; i < n->size; ++i)
+    y[i] -= rf_dot_padded(n->size, n->own + (size_t)i * (size_t)n->size, x);
 }
 
 // own (reduced part) times a vector

@@ -5,14 +5,30 @@
 
 #include "base/alloc.h"
 #include "linalg/dense_rt.h"
+#include "linalg/vector.h"
 
 enum { CHUNK = 8, FEW = 64 };  // bodies or touches of a task, and of one thread
+enum { MOST_SOLVES = 60, MOST_PARTS = 40 };
+// Slope at the end of a line search, and residual after a solve (squared), relative to the begin.
+static const double FLAT = 0.1, FORCING = 1e-4;
+
+// Vectors of a node with the size of a slot.
+enum { SLOTS = 14 };
+static void list_slots(rf_crowd_node *n, double **out[SLOTS]) {
+  double **const all[SLOTS] = {&n->base,      &n->change,   &n->inertia, &n->elastic, &n->residual,
+                               &n->step,      &n->stepped,  &n->way,     &n->corrected,
+                               &n->direction, &n->image,    &n->moved,   &n->product, &n->force};
+  memcpy(out, all, sizeof all);
+}
 
 void rf_crowd_node_free(rf_crowd_node *n) {
-  double *const owned[] = {n->own,      n->added,     n->response,  n->rigid,
-                           n->base,     n->change,    n->residual,  n->corrected,
-                           n->direction, n->image,    n->product,   n->force};
-  for (size_t i = 0; i < sizeof owned / sizeof *owned; ++i) rf_free(owned[i]);
+  double **slots[SLOTS];
+  list_slots(n, slots);
+  for (int i = 0; i < SLOTS; ++i) rf_free(*slots[i]);
+  rf_free(n->own);
+  rf_free(n->added);
+  rf_free(n->response);
+  rf_free(n->rigid);
   rf_motion_free(n->impact);
 }
 
@@ -20,8 +36,7 @@ rf_status rf_crowd_node_reserve(rf_crowd_node *n, rf_error *err) {
   rf_status st = RF_OK;
   if (n->impact) return st;
   const int32_t ld = (int32_t)n->body->deformation->system->ld;
-  double **const slots[] = {&n->base,      &n->change, &n->residual, &n->corrected,
-                            &n->direction, &n->image,  &n->product,  &n->force};
+  double **slots[SLOTS];
   n->r = n->body->deformation->n;
   n->size = RF_SLOT_RIGID + ld;
   // again after a failure
@@ -32,7 +47,8 @@ rf_status rf_crowd_node_reserve(rf_crowd_node *n, rf_error *err) {
   *n = fresh;
   n->sides = sides;
   n->n_sides = n_sides;
-  for (size_t i = 0; i < sizeof slots / sizeof *slots; ++i) RF_ALLOC(*slots[i], n->size);
+  list_slots(n, slots);
+  for (int i = 0; i < SLOTS; ++i) RF_ALLOC(*slots[i], n->size);
   RF_ALLOC(n->own, n->size * n->size);
   RF_ALLOC(n->added, ld * ld);
   RF_ALLOC(n->response, 6 * ld);
@@ -94,9 +110,11 @@ static double sum_dots(const rf_crowd_solve *s) {
 }
 
 static double dot(const rf_crowd_node *n, const double *x, const double *y) {
-  double sum = 0.0;
-  for (int32_t i = 0; i < n->size; ++i) sum += x[i] * y[i];
-  return sum;
+  return rf_dot_padded(n->size, x, y);
+}
+
+static void add(const rf_crowd_node *n, double part, const double *x, double *y) {
+  for (int32_t i = 0; i < n->size; ++i) y[i] += part * x[i];
 }
 
 static rf_crowd_node *node_of(const rf_crowd_solve *s, const rf_touch *t, int side) {
@@ -111,52 +129,51 @@ static rf_status fail(const rf_crowd_solve *s, const rf_crowd_node *n, rf_status
   return rf_fail(err, st, "body %d: %.400s", (int)(n - s->all), inner.text);
 }
 
-// ---- the solve
+// ---- stages of one body, or one touch
 
 static rf_status begin_node(const rf_crowd_solve *s, rf_crowd_node *n, rf_error *err) {
   rf_status st = rf_crowd_node_reserve(n, err);
   if (st < 0) return st;
   st = rf_crowd_node_begin_rt(n, s->touches, s->damped);
+  if (st >= 0) memcpy(n->way, n->base, (size_t)n->size * sizeof *n->way);
   return st < 0 ? fail(s, n, st, err) : st;
 }
 
-static void apply_base(const rf_crowd_solve *s, rf_touch *t) {
+static void push(const rf_crowd_solve *s, rf_touch *t) {
   const rf_crowd_node *field = node_of(s, t, 1);
-  rf_touch_apply_rt(t, s->damped, node_of(s, t, 0)->base, field ? field->base : NULL);
+  rf_touch_push_rt(t, s->damped, node_of(s, t, 0)->way, field ? field->way : NULL);
 }
 
-static rf_status begin_search(const rf_crowd_solve *s, rf_crowd_node *n, rf_error *err) {
+// Residual at the ways, and the first direction.
+static rf_status balance(const rf_crowd_solve *s, rf_crowd_node *n, rf_error *err) {
   (void)err;
   const size_t bytes = (size_t)n->size * sizeof(double);
+  for (int32_t i = 0; i < n->size; ++i) n->residual[i] = n->elastic[i] - n->inertia[i];
   rf_crowd_node_gather_rt(n, s->touches, n->residual);
   rf_crowd_node_correct_rt(n, n->residual, n->corrected);
   memcpy(n->direction, n->corrected, bytes);
   memcpy(n->image, n->residual, bytes);
+  memset(n->step, 0, bytes);
+  memset(n->stepped, 0, bytes);
   n->dot = dot(n, n->residual, n->corrected);
   return RF_OK;
 }
 
-static void couple(const rf_crowd_solve *s, rf_touch *t) {
+static void stiffen(const rf_crowd_solve *s, rf_touch *t) {
   const rf_crowd_node *field = node_of(s, t, 1);
-  rf_touch_couple_rt(t, s->damped, node_of(s, t, 0)->direction, field ? field->direction : NULL);
+  rf_touch_multiply_rt(t, s->damped, node_of(s, t, 0)->direction, field ? field->direction : NULL);
 }
 
 static rf_status multiply(const rf_crowd_solve *s, rf_crowd_node *n, rf_error *err) {
   (void)err;
-  memcpy(n->product, n->image, (size_t)n->size * sizeof *n->product);
+  const size_t bytes = (size_t)n->size * sizeof(double);
+  memcpy(n->moved, n->image, bytes);
+  rf_crowd_node_take_own_rt(n, n->direction, n->moved);
+  memset(n->product, 0, bytes);
   rf_crowd_node_gather_rt(n, s->touches, n->product);
+  for (int32_t i = 0; i < n->size; ++i) n->product[i] = n->moved[i] - n->product[i];
   n->dot = dot(n, n->direction, n->product);
   return RF_OK;
-}
-
-static void advance(const rf_crowd_solve *s, double part) {
-  for (int32_t k = 0; k < s->n_nodes; ++k) {
-    rf_crowd_node *n = s->nodes[k];
-    for (int32_t i = 0; i < n->size; ++i) {
-      n->change[i] += part * n->direction[i];
-      n->residual[i] -= part * n->product[i];
-    }
-  }
 }
 
 static rf_status correct(const rf_crowd_solve *s, rf_crowd_node *n, rf_error *err) {
@@ -166,67 +183,132 @@ static rf_status correct(const rf_crowd_solve *s, rf_crowd_node *n, rf_error *er
   return RF_OK;
 }
 
-static void turn(const rf_crowd_solve *s, double part) {
-  for (int32_t k = 0; k < s->n_nodes; ++k) {
-    rf_crowd_node *n = s->nodes[k];
-    for (int32_t i = 0; i < n->size; ++i) {
-      n->direction[i] = n->corrected[i] + part * n->direction[i];
-      n->image[i] = n->residual[i] + part * n->image[i];
-    }
-  }
-}
-
-// Conjugate gradients; the image of a direction by the preconditioner follows from the residuals,
-// so that only the coupling of different bodies is multiplied.
-static rf_status search(rf_crowd_solve *s, const rf_run *run, rf_error *err) {
-  rf_status st = RF_OK;
-  const double first = sum_dots(s);
-  double now = first;
-  s->iterations = 0;
-  s->left = 0.0;
-  while (now > s->tolerance * s->tolerance * first && s->iterations < s->most_iterations) {
-    RF_TRY(for_touches(s, run, couple, err));
-    RF_TRY(for_nodes(s, run, multiply, err));
-    const double curvature = sum_dots(s);
-    if (!(isfinite(curvature) && curvature > 0.0)) break;
-    advance(s, now / curvature);
-    RF_TRY(for_nodes(s, run, correct, err));
-    const double next = sum_dots(s);
-    turn(s, next / now);
-    now = next;
-    ++s->iterations;
-  }
-  if (!isfinite(now))
-    return rf_fail(err, RF_ERR_DIVERGED, "the forces of contact are no longer finite; try a "
-                                         "smaller dt");
-  s->left = first > 0.0 ? sqrt(fmax(now, 0.0) / first) : 0.0;
-done:
-  return st;
-}
-
-// ---- the step
-
-static rf_status end_way(const rf_crowd_solve *s, rf_crowd_node *n, rf_error *err) {
-  (void)s, (void)err;
-  for (int32_t i = 0; i < n->size; ++i) n->base[i] += n->change[i];
-  memset(n->force, 0, (size_t)n->size * sizeof *n->force);
-  return RF_OK;
+static void aim(const rf_crowd_solve *s, rf_touch *t) {
+  const rf_crowd_node *field = node_of(s, t, 1);
+  rf_touch_aim_rt(t, s->damped, node_of(s, t, 0)->step, field ? field->step : NULL);
 }
 
 static rf_status finish_node(const rf_crowd_solve *s, rf_crowd_node *n, rf_error *err) {
+  memset(n->force, 0, (size_t)n->size * sizeof *n->force);
   rf_crowd_node_gather_rt(n, s->touches, n->force);
   const rf_status st = rf_crowd_node_finish_rt(n);
   return st < 0 ? fail(s, n, st, err) : st;
 }
 
+// ---- Newton's method
+
+// One step: conjugate gradients down to `enough`.  The image of a direction by the preconditioner
+// follows from the residuals; H is that without the own blocks.
+static rf_status solve_step(rf_crowd_solve *s, const rf_run *run, double now, double enough,
+                            rf_error *err) {
+  rf_status st = RF_OK;
+  while (now > enough && s->iterations < s->most_iterations) {
+    RF_TRY(for_touches(s, run, stiffen, err));
+    RF_TRY(for_nodes(s, run, multiply, err));
+    const double curvature = sum_dots(s);
+    if (!(isfinite(curvature) && curvature > 0.0)) break;
+    const double part = now / curvature;
+    for (int32_t k = 0; k < s->n_nodes; ++k) {
+      rf_crowd_node *n = s->nodes[k];
+      add(n, part, n->direction, n->step);
+      add(n, part, n->moved, n->stepped);
+      add(n, -part, n->product, n->residual);
+    }
+    RF_TRY(for_nodes(s, run, correct, err));
+    const double next = sum_dots(s), turned = next / now;
+    for (int32_t k = 0; k < s->n_nodes; ++k) {
+      rf_crowd_node *n = s->nodes[k];
+      for (int32_t i = 0; i < n->size; ++i) {
+        n->direction[i] = n->corrected[i] + turned * n->direction[i];
+        n->image[i] = n->residual[i] + turned * n->image[i];
+      }
+    }
+    now = next;
+    ++s->iterations;
+  }
+done:
+  return st;
+}
+
+// Derivative of the objective at `part` of the step: begin + part * bend - power of the contacts.
+static double slope_at(const rf_crowd_solve *s, double begin, double bend, double part) {
+  double sum = begin + part * bend;
+  for (int32_t k = 0; k < s->n_touches; ++k)
+    sum -= rf_touch_power_rt(s->touches[k], s->damped, part);
+  return sum;
+}
+
+// The part of the step at which the objective is least, roughly.  The objective is convex, its
+// derivative grows piecewise linearly.
+static rf_status search_line(rf_crowd_solve *s, const rf_run *run, double *part, rf_error *err) {
+  rf_status st = RF_OK;
+  double begin = 0.0, bend = 0.0, low = 0.0, high = 1.0;
+  RF_TRY(for_touches(s, run, aim, err));
+  for (int32_t k = 0; k < s->n_nodes; ++k) {
+    const rf_crowd_node *n = s->nodes[k];
+    begin += dot(n, n->step, n->inertia) - dot(n, n->step, n->elastic);
+    bend += dot(n, n->step, n->stepped);
+  }
+  const double first = slope_at(s, begin, bend, 0.0);
+  double at_low = first, at_high = slope_at(s, begin, bend, 1.0);
+  *part = 1.0;
+  for (int k = 0; k < MOST_PARTS && at_high > FLAT * fabs(first); ++k) {
+    // regula falsi; every other time the interval is halved
+    const double tried =
+        k % 2 ? 0.5 * (low + high) : low + (high - low) * at_low / (at_low - at_high);
+    const double slope = slope_at(s, begin, bend, tried);
+    *part = tried;
+    if (fabs(slope) <= FLAT * fabs(first)) break;
+    if (slope < 0.0) {
+      low = tried;
+      at_low = slope;
+    } else {
+      high = tried;
+      at_high = slope;
+    }
+  }
+done:
+  return st;
+}
+
+static void advance(rf_crowd_solve *s, double part) {
+  for (int32_t k = 0; k < s->n_nodes; ++k) {
+    rf_crowd_node *n = s->nodes[k];
+    add(n, part, n->step, n->change);
+    add(n, part, n->stepped, n->inertia);
+    for (int32_t i = 0; i < n->size; ++i) n->way[i] = n->base[i] + n->change[i];
+  }
+}
+
+static rf_status iterate(rf_crowd_solve *s, const rf_run *run, rf_error *err) {
+  rf_status st = RF_OK;
+  double first = 0.0, part;
+  s->solves = s->iterations = 0;
+  s->left = 0.0;
+  for (;; ++s->solves) {
+    RF_TRY(for_touches(s, run, push, err));
+    RF_TRY(for_nodes(s, run, balance, err));
+    const double now = sum_dots(s);
+    if (!isfinite(now))
+      return rf_fail(err, RF_ERR_DIVERGED, "the forces of contact are no longer finite; try a "
+                                           "smaller dt");
+    if (s->solves == 0) first = now;
+    const double enough = s->tolerance * s->tolerance * first;
+    s->left = first > 0.0 ? sqrt(fmax(now, 0.0) / first) : 0.0;
+    if (!(now > enough) || s->solves == MOST_SOLVES || s->iterations >= s->most_iterations)
+      return RF_OK;
+    RF_TRY(solve_step(s, run, now, fmax(enough, FORCING * now), err));
+    RF_TRY(search_line(s, run, &part, err));
+    advance(s, part);
+  }
+done:
+  return st;
+}
+
 rf_status rf_crowd_solve_step(rf_crowd_solve *s, const rf_run *run, rf_error *err) {
   rf_status st = RF_OK;
   RF_TRY(for_nodes(s, run, begin_node, err));
-  RF_TRY(for_touches(s, run, apply_base, err));
-  RF_TRY(for_nodes(s, run, begin_search, err));
-  RF_TRY(search(s, run, err));
-  RF_TRY(for_nodes(s, run, end_way, err));
-  RF_TRY(for_touches(s, run, apply_base, err));
+  RF_TRY(iterate(s, run, err));
   RF_TRY(for_nodes(s, run, finish_node, err));
 done:
   return st;

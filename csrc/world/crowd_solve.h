@@ -18,19 +18,25 @@ typedef struct rf_crowd_node {
   int32_t r, size;     // of its slot
   rf_crowd_side *sides;  // of this step, in the order of touches; borrowed  (n_sides)
   int32_t n_sides;
-  double *own;       // c K of the body alone                                    (size, size)
+  double *own;       // c K of the body alone, of all rows                       (size, size)
   double *added;     // A of the deformation, its reduced part                   (ld, ld)
   double *response;  // of the reduced coordinates to motions of the body        (6, ld)
   double *rigid;     // factor of the rigid block without them                   (8, 8)
   // slots
   double *base;       // u, from which e counts
   double *change;     // e
-  double *residual;   // of the system
-  double *corrected;  // preconditioned
-  double *direction, *image;  // of the search, and its image by the preconditioner
-  double *product;            // image by the system
-  double *force;              // of the contacts
-  double dot;                 // of this body in a sum over all
+  double *inertia;    // H e
+  double *elastic;    // force of the deformation at e = 0
+  double *residual;   // elastic - H e + forces of the contacts
+  double *step;       // of Newton's iteration
+  double *stepped;    // H step
+  double *way;        // u + e, or a step: what touches multiply
+  double *corrected;  // residual, preconditioned
+  double *direction, *image;   // of conjugate gradients, and its image by the preconditioner
+  double *moved;               // its image by H
+  double *product;             // its image by the system
+  double *force;               // of the contacts
+  double dot;                  // of this body in a sum over all
 } rf_crowd_node;
 
 typedef struct rf_crowd_solve {
@@ -41,7 +47,8 @@ typedef struct rf_crowd_solve {
   rf_touch **touches;     // those with points                                 (n_touches)
   rf_crowd_node *all;     // by body
   // results
-  int32_t iterations;
+  int32_t solves;      // of Newton's method
+  int32_t iterations;  // of conjugate gradients
   double left;  // norm of the residual over the first one, by the preconditioner
 } rf_crowd_solve;
 
@@ -53,11 +60,13 @@ RF_MUST_CHECK rf_status rf_crowd_solve_step(rf_crowd_solve *s, const rf_run *run
 
 // ---- crowd_node_rt.c
 
-// Prepares a body: its own block, the step of its deformation, the first residual.
+// Prepares a body: its own block, the step of its deformation, u and the elastic force.
 RF_MUST_CHECK rf_status rf_crowd_node_begin_rt(rf_crowd_node *n, rf_touch *const *touches,
                                                double damped);
 // Adds the generalised forces of its contacts to a slot.
 void rf_crowd_node_gather_rt(const rf_crowd_node *n, rf_touch *const *touches, double *slot);
+// y -= own x
+void rf_crowd_node_take_own_rt(const rf_crowd_node *n, const double *x, double *y);
 // z = P^-1 r
 void rf_crowd_node_correct_rt(rf_crowd_node *n, const double *r, double *z);
 // Makes the step under n->force.

@@ -6,11 +6,10 @@ void rf_touch_free(rf_touch *t) {
   rf_free(t->rows);
   rf_free(t->begin);
   rf_free(t->stiff);
-  rf_free(t->pushes);
+  rf_free(t->force);
+  rf_free(t->slope);
   rf_free(t->applied);
-  rf_free(t->change);
-  t->rows = t->begin = t->stiff = t->applied = t->change = NULL;
-  t->pushes = NULL;
+  t->rows = t->begin = t->stiff = t->force = t->slope = t->applied = NULL;
   t->row_room = 0;
   t->n_room = t->room = 0;
 }
@@ -26,9 +25,9 @@ rf_status rf_touch_reserve(rf_touch *t, int32_t n, rf_error *err) {
   RF_ALLOC(t->rows, (size_t)most * (size_t)t->size);
   RF_ALLOC(t->begin, most);
   RF_ALLOC(t->stiff, most);
-  RF_ALLOC(t->pushes, most);
+  RF_ALLOC(t->force, most);
+  RF_ALLOC(t->slope, most);
   RF_ALLOC(t->applied, t->size);
-  RF_ALLOC(t->change, t->size);
   t->row_room = (int64_t)most * t->size;
   t->n_room = most;
   t->room = t->size;

@@ -19,7 +19,6 @@
 #ifndef RF_WORLD_TOUCH_H
 #define RF_WORLD_TOUCH_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/status.h"
@@ -36,16 +35,15 @@ typedef struct rf_touch_side {
 typedef struct rf_touch {
   rf_touch_side side[2];  // the tree's, the field's
   // results of an evaluation
-  int32_t points;   // that touch
+  int32_t n_rows;   // of the points that touch, one each
   double depth_m;   // of the deepest
   int32_t size;     // of both slots
-  int32_t n_rows;   //
   double *rows;     // W                                                       (n_rows, size)
   double *begin;    // f_0                                                     (n_rows)
   double *stiff;    // c                                                       (n_rows)
-  bool *pushes;     // the row has a force, and the stiffness                  (n_rows)
+  double *force;    // f by the last choice                                    (n_rows)
+  double *slope;    // of f along a step                                       (n_rows)
   double *applied;  // generalised forces                                      (size)
-  double *change;   // of these by the last choice of the rows that push       (size)
   int64_t row_room;
   int32_t n_room, room;
 } rf_touch;
@@ -66,15 +64,16 @@ void rf_touch_relative_rt(const rf_touch_frame *tree, const rf_touch_frame *fiel
 // one row a point; there must be room for them.
 void rf_touch_fill_rt(rf_touch *t, const rf_touch_frame *tree, rf_contact *contact);
 
-// Chooses the rows that push at the ways u of both sides (of the field: nullable), and sets `applied`
-// to their forces.  Returns true if others pushed before; then `change` is that of the forces if
-// the rows before had all kept theirs.
-bool rf_touch_choose_rt(rf_touch *t, double factor, const double *tree_way,
-                        const double *field_way);
-// applied = factor sum c W (W . ways) of the rows that push.
+// Sets f at the ways u of both sides (of the field: nullable), and `applied` to sum f W.
+void rf_touch_push_rt(rf_touch *t, double factor, const double *tree_way, const double *field_way);
+// applied = -factor sum c W (W . ways) of the rows that push.
 void rf_touch_multiply_rt(rf_touch *t, double factor, const double *tree_way,
                           const double *field_way);
-// Adds factor sum c W W^T of the rows that push, of one side, to own (rows of ld).
+// Sets the slopes of f along ways, of all rows as if they pushed.
+void rf_touch_aim_rt(rf_touch *t, double factor, const double *tree_way, const double *field_way);
+// Power of the forces along these ways, from where f was set on:  sum f W . ways  at `part` of them.
+double rf_touch_power_rt(const rf_touch *t, double factor, double part);
+// Adds factor sum c W W^T of all rows, of one side, to own (rows of ld).
 void rf_touch_add_own_rt(const rf_touch *t, int side, double factor, double *own, int32_t ld);
 
 #endif

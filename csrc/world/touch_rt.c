@@ -4,6 +4,7 @@
 
 #include "contact/contact_state.h"
 #include "linalg/quat.h"
+#include "linalg/vector.h"
 
 enum { RIGID = RF_SLOT_RIGID };
 
@@ -63,8 +64,7 @@ static void add_rows(rf_touch *t, const lever *tree, const lever *field, rf_cont
                                &points->carriers[k], 0.0, rigid, &asked);
     put_row(t, tree, field, sum, t->rows + (size_t)t->n_rows * (size_t)t->size);
     t->begin[t->n_rows] = rows->force[i];
-    t->stiff[t->n_rows] = rows->stiffness[i];
-    t->pushes[t->n_rows++] = true;
+    t->stiff[t->n_rows++] = rows->stiffness[i];
   }
 }
 
@@ -75,7 +75,6 @@ void rf_touch_fill_rt(rf_touch *t, const rf_touch_frame *tree, rf_contact *conta
   rf_contact_points points;
   rf_contact_rows rows;
   rf_vec3_sub(s->frame.grasp, tree->centre, on_tree.arm);
-  t->points = s->touching;
   t->depth_m = contact->wrench.depth_m;
   t->n_rows = 0;
   for (int32_t first = 0; first < s->touching; first += RF_CONTACT_BLOCK) {
@@ -85,13 +84,6 @@ void rf_touch_fill_rt(rf_touch *t, const rf_touch_frame *tree, rf_contact *conta
   }
 }
 
-static double dot(int32_t n, const double *x, const double *y) {
-  double even[4] = {0.0};
-  for (int32_t i = 0; i < n; i += 4)
-    for (int k = 0; k < 4; ++k) even[k] += x[i + k] * y[i + k];
-  return (even[0] + even[1]) + (even[2] + even[3]);
-}
-
 static void add(int32_t n, double factor, const double *x, double *y) {
   for (int32_t i = 0; i < n; ++i) y[i] += factor * x[i];
 }
@@ -99,44 +91,53 @@ static void add(int32_t n, double factor, const double *x, double *y) {
 // W . ways of both sides
 static double way_of(const rf_touch *t, const double *row, const double *tree_way,
                      const double *field_way) {
-  const double way = dot(t->side[0].size, row, tree_way);
-  return field_way ? way + dot(t->side[1].size, row + t->side[0].size, field_way) : way;
+  const int32_t n = t->side[0].size;
+  const double way = rf_dot_padded(n, row, tree_way);
+  return field_way ? way + rf_dot_padded(t->side[1].size, row + n, field_way) : way;
 }
 
-bool rf_touch_choose_rt(rf_touch *t, double factor, const double *tree_way,
-                        const double *field_way) {
-  bool changed = false;
+static const double *row_of(const rf_touch *t, int32_t i) {
+  return t->rows + (size_t)i * (size_t)t->size;
+}
+
+void rf_touch_push_rt(rf_touch *t, double factor, const double *tree_way, const double *field_way) {
   memset(t->applied, 0, (size_t)t->size * sizeof *t->applied);
-  memset(t->change, 0, (size_t)t->size * sizeof *t->change);
   for (int32_t i = 0; i < t->n_rows; ++i) {
-    const double *row = t->rows + (size_t)i * (size_t)t->size;
-    const double force = t->begin[i] - factor * t->stiff[i] * way_of(t, row, tree_way, field_way);
-    const bool pushes = force < 0.0;
-    if (pushes) add(t->size, force, row, t->applied);
-    if (pushes == t->pushes[i]) continue;
-    add(t->size, pushes ? force : -force, row, t->change);
-    t->pushes[i] = pushes;
-    changed = true;
+    const double way = way_of(t, row_of(t, i), tree_way, field_way);
+    t->force[i] = t->begin[i] - factor * t->stiff[i] * way;
+    if (t->force[i] < 0.0) add(t->size, t->force[i], row_of(t, i), t->applied);
   }
-  return changed;
 }
 
 void rf_touch_multiply_rt(rf_touch *t, double factor, const double *tree_way,
                           const double *field_way) {
   memset(t->applied, 0, (size_t)t->size * sizeof *t->applied);
   for (int32_t i = 0; i < t->n_rows; ++i) {
-    const double *row = t->rows + (size_t)i * (size_t)t->size;
-    if (!t->pushes[i]) continue;
-    add(t->size, factor * t->stiff[i] * way_of(t, row, tree_way, field_way), row, t->applied);
+    if (!(t->force[i] < 0.0)) continue;
+    const double way = way_of(t, row_of(t, i), tree_way, field_way);
+    add(t->size, -factor * t->stiff[i] * way, row_of(t, i), t->applied);
   }
+}
+
+void rf_touch_aim_rt(rf_touch *t, double factor, const double *tree_way, const double *field_way) {
+  for (int32_t i = 0; i < t->n_rows; ++i)
+    t->slope[i] = -factor * t->stiff[i] * way_of(t, row_of(t, i), tree_way, field_way);
+}
+
+double rf_touch_power_rt(const rf_touch *t, double factor, double part) {
+  double sum = 0.0;
+  for (int32_t i = 0; i < t->n_rows; ++i) {
+    const double force = t->force[i] + part * t->slope[i];
+    if (force < 0.0) sum -= force * t->slope[i] / (factor * t->stiff[i]);
+  }
+  return sum;
 }
 
 void rf_touch_add_own_rt(const rf_touch *t, int side, double factor, double *own, int32_t ld) {
   const int32_t n = t->side[side].size, from = side ? t->side[0].size : 0;
   for (int32_t i = 0; i < t->n_rows; ++i) {
-    const double *row = t->rows + (size_t)i * (size_t)t->size + from;
-    if (!t->pushes[i]) continue;
+    const double *row = row_of(t, i) + from;
     for (int32_t j = 0; j < n; ++j)
-      if (row[j] != 0.0) add(n, factor * t->stiff[i] * row[j], row, own + j * ld);
+      if (row[j] != 0.0) add(n, factor * t->stiff[i] * row[j], row, own + (size_t)j * (size_t)ld);
   }
 }
