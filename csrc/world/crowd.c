@@ -398,7 +398,7 @@ static rf_status contact_of(rf_crowd *c, worker *w, const rf_touch *t, rf_contac
   rf_contact **slot = &w->contacts[(size_t)tree * ((size_t)c->n_shapes + 1) + (size_t)field];
   const shape *s = &c->shapes[tree];
   rf_contact_distance distance = {.field = c->set.ground};
-  rf_contact_settings set = {.cold_ratio = 1.0};
+  rf_contact_settings set = {.cold_ratio = 1.0, .conservative = true};
   if (field < c->n_shapes) {
     const shape *f = &c->shapes[field];
     distance = (rf_contact_distance){.field = f->is.field, .deformed = f->is.deformed};

@@ -109,6 +109,16 @@ void rf_crowd_node_gather_rt(const rf_crowd_node *n, rf_touch *const *touches, d
   }
 }
 
+double rf_crowd_node_weigh_rt(const rf_crowd_node *n, const double *r) {
+  const rf_free_body *b = n->body;
+  const double h = b->set.deformation.dt_s;
+  double turned[3], sum = rf_vec3_dot(r, r) / b->set.mass;
+  rf_quat_rotate_back(b->rigid.quaternion, r + 3, turned);
+  for (int i = 0; i < 3; ++i) sum += turned[i] * rf_vec3_dot(b->inverse_inertia + 3 * i, turned);
+  // the basis is mass-orthonormal, and damping and stiffness only add to the mass
+  return h * h * (sum + rf_dot_padded(n->size - RIGID, r + RIGID, r + RIGID));
+}
+
 void rf_crowd_node_correct_rt(rf_crowd_node *n, const double *r, double *z) {
   const int32_t ld = n->size - RIGID;
   _Alignas(64) double way[RIGID] = {0.0};

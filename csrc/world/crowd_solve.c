@@ -156,6 +156,8 @@ static rf_status balance(const rf_crowd_solve *s, rf_crowd_node *n, rf_error *er
   memset(n->step, 0, bytes);
   memset(n->stepped, 0, bytes);
   n->dot = dot(n, n->residual, n->corrected);
+  n->left = rf_crowd_node_weigh_rt(n, n->residual);
+  n->energy = dot(n, n->change, n->inertia);
   return RF_OK;
 }
 
@@ -280,24 +282,31 @@ static void advance(rf_crowd_solve *s, double part) {
   }
 }
 
+// Size of the change of the velocities that the residual would make, relative to that by contact.
+static double error_of(const rf_crowd_solve *s) {
+  double left = 0.0, energy = 0.0;
+  for (int32_t i = 0; i < s->n_nodes; ++i) {
+    left += s->nodes[i]->left;
+    energy += s->nodes[i]->energy;
+  }
+  return left > 0.0 ? sqrt(left / energy) : 0.0;
+}
+
 static rf_status iterate(rf_crowd_solve *s, const rf_run *run, rf_error *err) {
   rf_status st = RF_OK;
-  double first = 0.0, part;
   s->solves = s->iterations = 0;
-  s->left = 0.0;
   for (;; ++s->solves) {
+    double part;
     RF_TRY(for_touches(s, run, push, err));
     RF_TRY(for_nodes(s, run, balance, err));
     const double now = sum_dots(s);
     if (!isfinite(now))
       return rf_fail(err, RF_ERR_DIVERGED, "the forces of contact are no longer finite; try a "
                                            "smaller dt");
-    if (s->solves == 0) first = now;
-    const double enough = s->tolerance * s->tolerance * first;
-    s->left = first > 0.0 ? sqrt(fmax(now, 0.0) / first) : 0.0;
-    if (!(now > enough) || s->solves == MOST_SOLVES || s->iterations >= s->most_iterations)
+    s->left = error_of(s);
+    if (s->left <= s->tolerance || s->solves == MOST_SOLVES || s->iterations >= s->most_iterations)
       return RF_OK;
-    RF_TRY(solve_step(s, run, now, fmax(enough, FORCING * now), err));
+    RF_TRY(solve_step(s, run, now, FORCING * now, err));
     RF_TRY(search_line(s, run, &part, err));
     advance(s, part);
   }

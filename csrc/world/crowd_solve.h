@@ -36,7 +36,8 @@ typedef struct rf_crowd_node {
   double *moved;               // its image by H
   double *product;             // its image by the system
   double *force;               // of the contacts
-  double dot;                  // of this body in a sum over all
+  // of this body in sums over all
+  double dot, left, energy;
 } rf_crowd_node;
 
 typedef struct rf_crowd_solve {
@@ -49,7 +50,7 @@ typedef struct rf_crowd_solve {
   // results
   int32_t solves;      // of Newton's method
   int32_t iterations;  // of conjugate gradients
-  double left;  // norm of the residual over the first one, by the preconditioner
+  double left;  // residual: velocities that it would change, over the change by contact
 } rf_crowd_solve;
 
 RF_MUST_CHECK rf_status rf_crowd_node_reserve(rf_crowd_node *node, rf_error *err);
@@ -67,6 +68,8 @@ RF_MUST_CHECK rf_status rf_crowd_node_begin_rt(rf_crowd_node *n, rf_touch *const
 void rf_crowd_node_gather_rt(const rf_crowd_node *n, rf_touch *const *touches, double *slot);
 // y -= own x
 void rf_crowd_node_take_own_rt(const rf_crowd_node *n, const double *x, double *y);
+// Upper bound of r H^-1 r.
+double rf_crowd_node_weigh_rt(const rf_crowd_node *n, const double *r);
 // z = P^-1 r
 void rf_crowd_node_correct_rt(rf_crowd_node *n, const double *r, double *z);
 // Makes the step under n->force.

@@ -8,6 +8,10 @@
 
 enum { RIGID = RF_SLOT_RIGID };
 
+// a . N below which a point has passed the middle of a thin part: the field would push it out on
+// the other side.
+static const double PASSED = -0.3;
+
 void rf_touch_relative_rt(const rf_touch_frame *tree, const rf_touch_frame *field, rf_pose *out) {
   const double *q = tree->pose.quaternion, back[4] = {q[0], -q[1], -q[2], -q[3]};
   double way[3], turned[4];
@@ -57,6 +61,7 @@ static void add_rows(rf_touch *t, const lever *tree, const lever *field, rf_cont
   for (int32_t i = 0; i < rows->n && t->n_rows < t->n_room; ++i) {
     const int32_t k = rows->point[i];
     double arm[3], rigid[6];
+    if (rf_vec3_dot(rows->axis + 3 * i, points->normal + 3 * k) < PASSED) continue;
     memcpy(rigid, rows->axis + 3 * i, 3 * sizeof *rigid);
     rf_vec3_sub(points->position + 3 * k, contact->search.frame.grasp, arm);
     rf_vec3_cross(arm, rigid, rigid + 3);

@@ -125,7 +125,7 @@ class Plain:
         velocity = self.state.velocity + dt * np.asarray(gravity)
         way = np.concatenate([dt * velocity, dt * self.state.angular_velocity, np.zeros(self.r)])
         load = np.zeros(6 + self.r)
-        load[6:] = self.state.qdot / dt - self.body.reduced.force(self.state.q)
+        load[6:] = self.state.qdot / dt - self.body.reduced.internal_force(self.state.q)
         return way, load
 
 
@@ -148,8 +148,6 @@ def step_pair(one, other, field, k, dt, damping, gravity=(0.0, 0.0, 0.0), eps=1e
     slopes = np.stack(
         [(gaps(e) - gaps(-e))[touching] / (2 * eps) for e in eps * np.eye(n)], axis=1
     )
-    stiffness = k * slopes.T @ slopes
-    force = -k * slopes.T @ rest[touching]
     matrix, way, load = np.zeros((n, n)), np.zeros(n), np.zeros(n)
     for side, start, size in ((one, 0, sizes[0]), (other, sizes[0], sizes[1])):
         if side is None:
@@ -157,6 +155,21 @@ def step_pair(one, other, field, k, dt, damping, gravity=(0.0, 0.0, 0.0), eps=1e
         end = start + size
         matrix[start:end, start:end] = side.matrix(dt)
         way[start:end], load[start:end] = side.free(dt, gravity)
-    first = force - damping * stiffness @ way
-    change = np.linalg.solve(matrix + damping * stiffness, first + load)
-    return (first - damping * stiffness @ change)[:6], touching.sum()
+    # Newton's method on points that only push; the objective is convex, halving finds its minimum
+    change = np.zeros(n)
+
+    def forces(change):
+        return k * np.minimum(rest[touching] + damping * slopes @ (way + change), 0.0)
+
+    def residual(change):
+        return matrix @ change - load + slopes.T @ forces(change)
+
+    for _ in range(100):
+        left, pushed = residual(change), slopes[forces(change) < 0.0]
+        step = -np.linalg.solve(matrix + damping * k * pushed.T @ pushed, left)
+        while residual(change + step) @ step > 0.1 * abs(left @ step):
+            step *= 0.5
+        change += step
+    print(np.linalg.norm(residual(change)), np.linalg.norm(load))
+    assert np.linalg.norm(residual(change)) < 1e-10 * np.linalg.norm(load)
+    return -(slopes.T @ forces(change))[:6], touching.sum()

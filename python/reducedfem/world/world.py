@@ -21,7 +21,7 @@ from reducedfem.errors import InputError, PlausibilityWarning
 __all__ = ["World", "WorldContacts", "WorldReport"]
 
 # stiffness of a point of a rigid shell, in units of mass over time step squared
-_RIGID = 100.0
+_RIGID = 10.0
 # way in a step, over the thickness, above which a warning tells of tunnelling
 _FASTEST = 0.5
 
@@ -189,7 +189,7 @@ class World:
         stiffness
             Stiffness of the springs at the points of the tree [N/m], positive. "auto": 30 times
             that of the body at each point, by its compliance (see
-            `PenaltyContact.stiffnesses`); with a rigid tree 100 times mass / dt^2.
+            `PenaltyContact.stiffnesses`); at most 10 times mass / dt^2, which is that of a rigid tree.
 
         Returns
         -------
@@ -240,7 +240,8 @@ class World:
             elif tree is not None:
                 uniform = _RIGID * body.rigid_body.mass / self._dt**2
                 if tree.reduced is not None:
-                    each = _core.fit_stiffness(tree._core, tree.reduced._core, None, None)
+                    fit = _core.fit_stiffness(tree._core, tree.reduced._core, None, None)
+                    each = np.minimum(fit, uniform)
             self._core.add_shape(
                 None if tree is None else tree._core,
                 None if field is None else field._core,
