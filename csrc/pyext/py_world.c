@@ -11,11 +11,11 @@
 #include "pyext/py_point_tree.h"
 #include "pyext/py_settings.h"
 #include "world/broad.h"
-#include "world/crowd.h"
+#include "world/multibody.h"
 
-static void release(void *world) { rf_crowd_free(world); }
+static void release(void *world) { rf_multibody_free(world); }
 
-#define SETTING(name, field, kind, count) RF_SETTING(rf_crowd_settings, name, field, kind, count)
+#define SETTING(name, field, kind, count) RF_SETTING(rf_multibody_settings, name, field, kind, count)
 static const rf_setting SETTINGS[] = {SETTING("dt", dt_s, DOUBLE, 0),
                                       SETTING("gravity", gravity, DOUBLE, 3),
                                       SETTING("contact_damping", damped, DOUBLE, 0),
@@ -26,8 +26,8 @@ static const rf_setting SETTINGS[] = {SETTING("dt", dt_s, DOUBLE, 0),
 static PyObject *world_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   py_state *state = (py_state *)PyType_GetModuleState(type);
   PyObject *settings, *ground_obj;
-  rf_crowd_settings set = {0};
-  rf_crowd *world = NULL;
+  rf_multibody_settings set = {0};
+  rf_multibody *world = NULL;
   rf_error err = {0};
   if (py_refuse_keywords(type, kwargs) < 0) return NULL;
   if (!PyArg_ParseTuple(args, "OO:World", &settings, &ground_obj) ||
@@ -40,7 +40,7 @@ static PyObject *world_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     Py_XDECREF(kept);
     return NULL;
   }
-  const rf_status st = rf_crowd_create(&set, &world, &err);
+  const rf_status st = rf_multibody_create(&set, &world, &err);
   PyObject *self =
       st < 0 ? py_raise(state, st, &err) : py_object_new_locked(type, world, release, kept);
   Py_DECREF(kept);
@@ -58,7 +58,7 @@ PyDoc_STRVAR(add_shape_doc,
 static PyObject *add_shape(PyObject *self, PyObject *args) {
   py_state *state = py_state_of_object(self);
   PyObject *tree_obj, *field_obj, *each_obj, *result = NULL;
-  rf_crowd_shape shape = {0};
+  rf_multibody_shape shape = {0};
   py_in each = {0};
   rf_error err = {0};
   if (!PyArg_ParseTuple(args, "OOdO:add_shape", &tree_obj, &field_obj, &shape.stiffness, &each_obj))
@@ -78,7 +78,7 @@ static PyObject *add_shape(PyObject *self, PyObject *args) {
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
   py_lock(self);
-  st = rf_crowd_add_shape(py_held(self), &shape, &err);
+  st = rf_multibody_add_shape(py_held(self), &shape, &err);
   py_unlock(self);
   Py_END_ALLOW_THREADS
   result = st < 0 ? py_raise(state, st, &err) : Py_NewRef(Py_None);
@@ -102,7 +102,7 @@ static PyObject *add(PyObject *self, PyObject *args) {
   Py_BEGIN_ALLOW_THREADS
   py_lock(self);
   py_lock(object);
-  st = rf_crowd_add(py_held(self), body, shape, &err);
+  st = rf_multibody_add(py_held(self), body, shape, &err);
   py_unlock(object);
   py_unlock(self);
   Py_END_ALLOW_THREADS
@@ -125,7 +125,7 @@ static PyObject *step(PyObject *self, PyObject *args) {
   Py_BEGIN_ALLOW_THREADS
   for (long long i = 0; i < n && st >= 0; ++i) {
     py_lock(self);
-    st = rf_crowd_step(py_held(self), &quiet, &err);
+    st = rf_multibody_step(py_held(self), &quiet, &err);
     py_unlock(self);
     if (st >= 0) st = rf_run_progress(&run.run, i + 1, n, &err);
   }
@@ -153,15 +153,15 @@ PyDoc_STRVAR(motion_doc,
              "(positions, quaternions, velocities, angular_velocities) of all bodies: copies.");
 static PyObject *motion(PyObject *self, PyObject *unused) {
   (void)unused;
-  const rf_crowd *c = py_held(self);
-  const int32_t n = rf_crowd_count(c);
+  const rf_multibody *c = py_held(self);
+  const int32_t n = rf_multibody_count(c);
   double *to[4];
   PyObject *out = arrays(n, 4, (npy_intp[]){3, 4, 3, 3}, to);
   if (!out) return NULL;
   Py_BEGIN_ALLOW_THREADS
   py_lock(self);
   for (int32_t i = 0; i < n; ++i) {
-    const rf_free_body *b = rf_crowd_body(c, i);
+    const rf_free_body *b = rf_multibody_body(c, i);
     memcpy(to[0] + 3 * i, b->rigid.position, sizeof b->rigid.position);
     memcpy(to[1] + 4 * i, b->rigid.quaternion, sizeof b->rigid.quaternion);
     for (int k = 0; k < 3; ++k) to[2][3 * i + k] = b->rigid.momentum[k] / b->set.mass;
@@ -174,12 +174,12 @@ static PyObject *motion(PyObject *self, PyObject *unused) {
 
 // Returns a body of the world; NULL with an exception set.
 static rf_free_body *body_in(PyObject *self, PyObject *args) {
-  const rf_crowd *c = py_held(self);
+  const rf_multibody *c = py_held(self);
   int index;
   if (!PyArg_ParseTuple(args, "i", &index)) return NULL;
-  if (index >= 0 && index < rf_crowd_count(c)) return rf_crowd_body(c, index);
+  if (index >= 0 && index < rf_multibody_count(c)) return rf_multibody_body(c, index);
   py_fail(py_state_of_object(self), PY_INPUT_ERROR, "body must be between 0 and %d, got %d",
-          (int)rf_crowd_count(c) - 1, index);
+          (int)rf_multibody_count(c) - 1, index);
   return NULL;
 }
 
@@ -211,8 +211,8 @@ PyDoc_STRVAR(energy_doc,
              "Kinetic and elastic energy of each body [J], shape (n,).");
 static PyObject *energy(PyObject *self, PyObject *unused) {
   (void)unused;
-  const rf_crowd *c = py_held(self);
-  const int32_t n = rf_crowd_count(c);
+  const rf_multibody *c = py_held(self);
+  const int32_t n = rf_multibody_count(c);
   PyObject *out = py_new_f64(1, (npy_intp[]){n});
   if (!out) return NULL;
   double *to = py_f64(out);
@@ -221,7 +221,7 @@ static PyObject *energy(PyObject *self, PyObject *unused) {
   Py_BEGIN_ALLOW_THREADS
   py_lock(self);
   for (int32_t i = 0; i < n && st >= 0; ++i)
-    st = rf_free_body_energy(rf_crowd_body(c, i), to + i, &err);
+    st = rf_free_body_energy(rf_multibody_body(c, i), to + i, &err);
   py_unlock(self);
   Py_END_ALLOW_THREADS
   return py_result(py_state_of_object(self), st, &err, out);
@@ -233,10 +233,10 @@ PyDoc_STRVAR(report_doc,
              "fastest, fastest_body).");
 static PyObject *report(PyObject *self, PyObject *unused) {
   (void)unused;
-  rf_crowd_report r;
+  rf_multibody_report r;
   Py_BEGIN_ALLOW_THREADS
   py_lock(self);
-  r = *rf_crowd_reported(py_held(self));
+  r = *rf_multibody_reported(py_held(self));
   py_unlock(self);
   Py_END_ALLOW_THREADS
   return Py_BuildValue("(LiiLdidLdi)", (long long)r.steps, (int)r.candidates, (int)r.pairs,
@@ -249,15 +249,15 @@ PyDoc_STRVAR(contacts_doc,
              "(bodies, points, depths, forces, torques) of the pairs in contact in the last step.");
 static PyObject *contacts(PyObject *self, PyObject *unused) {
   (void)unused;
-  const rf_crowd *c = py_held(self);
+  const rf_multibody *c = py_held(self);
   PyObject *out = NULL;
-  rf_crowd_pair *pairs = NULL;
+  rf_multibody_pair *pairs = NULL;
   npy_intp n;
   Py_BEGIN_ALLOW_THREADS
   py_lock(self);
-  n = rf_crowd_pairs(c);
+  n = rf_multibody_pairs(c);
   pairs = rf_alloc((size_t)n, sizeof *pairs);
-  for (int32_t k = 0; pairs && k < n; ++k) pairs[k] = rf_crowd_pair_at(c, k);
+  for (int32_t k = 0; pairs && k < n; ++k) pairs[k] = rf_multibody_pair_at(c, k);
   py_unlock(self);
   Py_END_ALLOW_THREADS
   if (!pairs) return PyErr_NoMemory();

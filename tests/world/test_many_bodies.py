@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
-from crowds import BOX, EDGE, Plain, cube, feet, momenta, shell, soft, step_pair
+from free_boxes import BOX, EDGE, Plain, cube, feet, momenta, shell, soft, step_pair
 from failures import fail_each_allocation
 from reducedfem import _core
 
@@ -76,7 +76,7 @@ def test_a_step_of_two_bodies_is_that_of_plain_numpy(deforms):
     rng = np.random.default_rng(3)
     scale = 1e-4 * rng.normal(size=(2, cube().r)) if deforms else np.zeros((2, cube().r))
     bodies[0].reset((0, 0, 0.5), (1, 0.02, -0.01, 0.3), (0.1, 0, 0.2), (1, 2, 3), q=scale[0])
-    bodies[1].reset((0.05, 0.02, 0.695), (1, 0.05, 0.1, 0), (0, 0.3, -1), (2, -1, 0), q=scale[1])
+    bodies[1].reset((0.05, 0.02, 0.703), (1, 0.05, 0.1, 0), (0, 0.3, -1), (2, -1, 0), q=scale[1])
     world = rf.World(dt, DOWN, tol=1e-12)
     world.add(bodies[0], tree, None, k)
     world.add(bodies[1], None, BOX)
@@ -97,7 +97,6 @@ def test_a_step_on_the_ground_is_that_of_plain_numpy():
     world.step()
     wrench, touching = step_pair(Plain(body, soft()), None, GROUND, k, dt, 2.0, DOWN)
     assert touching == world.report.points > 10
-    assert world.report.iterations == 1  # its own block is the whole system
     found = np.concatenate([world.contacts.forces[0], world.contacts.torques[0]])
     np.testing.assert_allclose(found, wrench, atol=2e-6 * np.abs(wrench).max())
 
@@ -168,27 +167,22 @@ def test_a_pair_in_free_flight_is_not_braked():
     np.testing.assert_allclose(flying.velocities, rest.velocities + drift, atol=1e-9)
 
 
-def test_a_stack_stands_and_carries_its_weight():
-    world = rf.World(1 / 120, DOWN, GROUND)
-    weights = []
-    for k, density in enumerate((500.0, 1000.0)):
+def test_a_stack_carries_its_weight():
+    """Bodies stand on each other by rigid feet, which need no friction."""
+    world, weights = rf.World(1 / 120, DOWN, GROUND), []
+    for k, density in enumerate((500.0, 1000.0, 10.0)):
         body = rf.FreeBody(cube(density), 1 / 120, (0.0, 1e-3))
-        body.reset((0, 0, EDGE * (k + 0.5) + 1e-4 * k))
-        world.add(body, soft(density), BOX)
+        body.reset((0, 0, EDGE * (k + 0.5) - 1e-4 * (k + 1)))
+        world.add(body, feet(), BOX)
         weights.append(9.81 * body.rigid_body.mass)
     world.step(600)
-    forces = np.zeros(2)
-    for _ in range(40):
-        world.step()
-        for (tree, field), force in zip(
-            world.contacts.bodies, world.contacts.forces[:, 2], strict=True
-        ):
-            forces[tree] += force / 40
-            if field >= 0:
-                forces[field] -= force / 40
-    np.testing.assert_allclose(forces, weights, rtol=0.02)
-    assert np.abs(world.positions[:, 2] - [EDGE / 2, 1.5 * EDGE]).max() < 5e-3
-    assert world.energy.sum() < 1.0
+    found = {tuple(pair): force for pair, force in zip(
+        world.contacts.bodies.tolist(), world.contacts.forces[:, 2], strict=True)}
+    carried = {(0, -1): sum(weights), (1, 0): sum(weights[1:]), (2, 1): weights[2]}
+    assert found.keys() == carried.keys()
+    for pair, force in carried.items():
+        np.testing.assert_allclose(found[pair], force, rtol=1e-4)
+    assert world.energy.sum() < 1e-6 + world.energy.max()
 
 
 def heap(threads):
@@ -201,14 +195,14 @@ def heap(threads):
         for k in range(64):
             body = rf.FreeBody(cube(), 1 / 120, (0.0, 1e-3))
             body.reset(
-                (0.21 * (k % 4), 0.21 * (k // 4 % 4), 0.15 + 0.21 * (k // 16)),
+                (0.27 * (k % 4), 0.27 * (k // 4 % 4), 0.12 + 0.27 * (k // 16)),
                 quaternion=(4, *rng.normal(size=3)),
             )
             world.add(body, soft(1000.0, 400), BOX)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", rf.PlausibilityWarning)
             world.step(25)
-        assert world.report.pairs > 64
+        assert world.report.pairs > 20
         return world
     finally:
         rf.set_threads(old)

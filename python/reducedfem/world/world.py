@@ -134,7 +134,7 @@ class World:
         *,
         contact_damping: float = 2.0,
         tol: float = 1e-6,
-        iterations: int = 200,
+        iterations: int = 10000,
     ) -> None:
         if ground is not None:
             require(ground, Field, "ground", " or None")

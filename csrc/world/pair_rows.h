@@ -1,4 +1,4 @@
-// Contact of two free bodies, or of one with the ground, in a step of a crowd.
+// Contact of two free bodies, or of one with the ground, in a step of many (multibody.h).
 //
 // Side 0 carries the point tree, side 1 the field; the ground is a field without coordinates.  The
 // contact is evaluated with the tree at rest (contact/contact.h), at the pose of the field seen
@@ -16,8 +16,8 @@
 //
 // Vectors of a side are slots: six numbers of the rigid motion, two zeros, and the reduced
 // coordinates padded to rf_dense_ld.
-#ifndef RF_WORLD_TOUCH_H
-#define RF_WORLD_TOUCH_H
+#ifndef RF_WORLD_PAIR_ROWS_H
+#define RF_WORLD_PAIR_ROWS_H
 
 #include <stdint.h>
 
@@ -26,14 +26,14 @@
 
 enum { RF_SLOT_RIGID = 8 };  // numbers of a slot before the reduced coordinates
 
-typedef struct rf_touch_side {
+typedef struct rf_pair_rows_side {
   int32_t body;  // -1: the ground
   int32_t r;     // reduced coordinates that contact moves; 0: rigid
   int32_t size;  // of its slot; 0: the ground
-} rf_touch_side;
+} rf_pair_rows_side;
 
-typedef struct rf_touch {
-  rf_touch_side side[2];  // the tree's, the field's
+typedef struct rf_pair_rows {
+  rf_pair_rows_side side[2];  // the tree's, the field's
   // results of an evaluation
   int32_t n_rows;   // of the points that touch, one each
   double depth_m;   // of the deepest
@@ -46,34 +46,34 @@ typedef struct rf_touch {
   double *applied;  // generalised forces                                      (size)
   int64_t row_room;
   int32_t n_room, room;
-} rf_touch;
+} rf_pair_rows;
 
 // Frame of rest coordinates in the world, and the centre of mass in these coordinates.
-typedef struct rf_touch_frame {
+typedef struct rf_pair_rows_frame {
   rf_pose pose;
   double centre[3];
-} rf_touch_frame;
+} rf_pair_rows_frame;
 
 // Makes room for n rows.
-RF_MUST_CHECK rf_status rf_touch_reserve(rf_touch *t, int32_t n, rf_error *err);
-void rf_touch_free(rf_touch *t);  // its content; zero is fine
+RF_MUST_CHECK rf_status rf_pair_rows_reserve(rf_pair_rows *t, int32_t n, rf_error *err);
+void rf_pair_rows_free(rf_pair_rows *t);  // its content; zero is fine
 
 // Pose of the field's frame seen from the tree's.
-void rf_touch_relative_rt(const rf_touch_frame *tree, const rf_touch_frame *field, rf_pose *out);
+void rf_pair_rows_relative_rt(const rf_pair_rows_frame *tree, const rf_pair_rows_frame *field, rf_pose *out);
 // Fills the rows from the last evaluation of the contact of the two frames, whose law has at most
 // one row a point; there must be room for them.
-void rf_touch_fill_rt(rf_touch *t, const rf_touch_frame *tree, rf_contact *contact);
+void rf_pair_rows_fill_rt(rf_pair_rows *t, const rf_pair_rows_frame *tree, rf_contact *contact);
 
 // Sets f at the ways u of both sides (of the field: nullable), and `applied` to sum f W.
-void rf_touch_push_rt(rf_touch *t, double factor, const double *tree_way, const double *field_way);
+void rf_pair_rows_push_rt(rf_pair_rows *t, double factor, const double *tree_way, const double *field_way);
 // applied = -factor sum c W (W . ways) of the rows that push.
-void rf_touch_multiply_rt(rf_touch *t, double factor, const double *tree_way,
+void rf_pair_rows_multiply_rt(rf_pair_rows *t, double factor, const double *tree_way,
                           const double *field_way);
 // Sets the slopes of f along ways, of all rows as if they pushed.
-void rf_touch_aim_rt(rf_touch *t, double factor, const double *tree_way, const double *field_way);
+void rf_pair_rows_aim_rt(rf_pair_rows *t, double factor, const double *tree_way, const double *field_way);
 // Power of the forces along these ways, from where f was set on:  sum f W . ways  at `part` of them.
-double rf_touch_power_rt(const rf_touch *t, double factor, double part);
+double rf_pair_rows_power_rt(const rf_pair_rows *t, double factor, double part);
 // Adds factor sum c W W^T of all rows, of one side, to own (rows of ld).
-void rf_touch_add_own_rt(const rf_touch *t, int side, double factor, double *own, int32_t ld);
+void rf_pair_rows_add_own_rt(const rf_pair_rows *t, int side, double factor, double *own, int32_t ld);
 
 #endif

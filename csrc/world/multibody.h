@@ -1,7 +1,7 @@
 // A world of many free bodies that touch each other and the ground, offline.
 //
 // A step: spheres and pairs of them (world/broad.h), contact of the pairs on all threads
-// (world/touch.h), the forces of all contacts together (world/crowd_solve.c), steps of the bodies
+// (world/pair_rows.h), the forces of all contacts together (world/multibody_solve.c), steps of the bodies
 // on all threads.  Bodies without contact make the steps of dynamics/free_body.h, bit for bit.
 // Results have the same bits for any number of threads.
 //
@@ -19,8 +19,8 @@
 // brake each other.  Conjugate gradients solve it to a tolerance, with the own blocks of the bodies
 // as the preconditioner: a body on the ground needs one iteration.  The forces are then those of
 // the pairs, equal and opposite whatever the tolerance.
-#ifndef RF_WORLD_CROWD_H
-#define RF_WORLD_CROWD_H
+#ifndef RF_WORLD_MULTIBODY_H
+#define RF_WORLD_MULTIBODY_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,25 +29,25 @@
 #include "contact/contact.h"
 #include "dynamics/free_body.h"
 
-typedef struct rf_crowd_settings {
+typedef struct rf_multibody_settings {
   double dt_s;             // step, > 0
   double gravity[3];       // m/s^2, of all bodies
   const rf_field *ground;  // in the world, borrowed; NULL: none
   double damped;           // c, >= 1
   double tolerance;        // of the solve, relative, in (0, 1)
   int32_t most_iterations;  // of conjugate gradients in a step, >= 1
-} rf_crowd_settings;
+} rf_multibody_settings;
 
 // Contact of all bodies of one shape; everything is borrowed, `each` is copied.
-typedef struct rf_crowd_shape {
+typedef struct rf_multibody_shape {
   const rf_point_tree *tree;          // NULL: none
   const rf_field *field;              // at rest
   const rf_deformed_field *deformed;  // or one that deforms; both NULL: none
   double stiffness;                   // of a point of the tree, N/m, > 0; unless
   const double *each;                 // each has its own, in the order of the shell; nullable
-} rf_crowd_shape;
+} rf_multibody_shape;
 
-typedef struct rf_crowd_report {
+typedef struct rf_multibody_report {
   int64_t steps;
   // of the last step
   int32_t candidates;  // pairs whose spheres overlap
@@ -62,38 +62,38 @@ typedef struct rf_crowd_report {
   double fastest;       // largest way of a pair of neighbours in a step, over the thickness of what
                         // its points may cross; above 1 they may tunnel
   int32_t fastest_body;  // with these points
-} rf_crowd_report;
+} rf_multibody_report;
 
 // A pair in contact in the last step.
-typedef struct rf_crowd_pair {
+typedef struct rf_multibody_pair {
   int32_t tree, field;  // bodies, by their points and their field; field -1: the ground
   int32_t points;
   double depth_m;
   double wrench[6];  // of the step, on the tree's body: force and torque about its centre, world
-} rf_crowd_pair;
+} rf_multibody_pair;
 
-typedef struct rf_crowd rf_crowd;
+typedef struct rf_multibody rf_multibody;
 
-RF_MUST_CHECK rf_status rf_crowd_create(const rf_crowd_settings *set, rf_crowd **out,
+RF_MUST_CHECK rf_status rf_multibody_create(const rf_multibody_settings *set, rf_multibody **out,
                                         rf_error *err);
-void rf_crowd_free(rf_crowd *crowd);  // NULL is fine
+void rf_multibody_free(rf_multibody *bodies);  // NULL is fine
 
 // Adds a shape; its number is the count of those before.
-RF_MUST_CHECK rf_status rf_crowd_add_shape(rf_crowd *crowd, const rf_crowd_shape *shape,
+RF_MUST_CHECK rf_status rf_multibody_add_shape(rf_multibody *bodies, const rf_multibody_shape *shape,
                                            rf_error *err);
-// Adds a copy of a body; its step must be that of the crowd, and its model that of the shape's tree
+// Adds a copy of a body; its step must be that of all, and its model that of the shape's tree
 // and field where these deform.  shape: -1: it touches nothing.
-RF_MUST_CHECK rf_status rf_crowd_add(rf_crowd *crowd, const rf_free_body *body, int32_t shape,
+RF_MUST_CHECK rf_status rf_multibody_add(rf_multibody *bodies, const rf_free_body *body, int32_t shape,
                                      rf_error *err);
 
 // Makes one step.  RF_ERR_DIVERGED: some bodies have made it, others have not.
-RF_MUST_CHECK rf_status rf_crowd_step(rf_crowd *crowd, const rf_run *run, rf_error *err);
+RF_MUST_CHECK rf_status rf_multibody_step(rf_multibody *bodies, const rf_run *run, rf_error *err);
 
-int32_t rf_crowd_count(const rf_crowd *crowd);
-rf_free_body *rf_crowd_body(const rf_crowd *crowd, int32_t index);
-const rf_crowd_report *rf_crowd_reported(const rf_crowd *crowd);
+int32_t rf_multibody_count(const rf_multibody *bodies);
+rf_free_body *rf_multibody_body(const rf_multibody *bodies, int32_t index);
+const rf_multibody_report *rf_multibody_reported(const rf_multibody *bodies);
 // Pairs in contact in the last step: their number, and one of them.
-int32_t rf_crowd_pairs(const rf_crowd *crowd);
-rf_crowd_pair rf_crowd_pair_at(const rf_crowd *crowd, int32_t index);
+int32_t rf_multibody_pairs(const rf_multibody *bodies);
+rf_multibody_pair rf_multibody_pair_at(const rf_multibody *bodies, int32_t index);
 
 #endif

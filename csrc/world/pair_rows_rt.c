@@ -1,4 +1,4 @@
-#include "world/touch.h"
+#include "world/pair_rows.h"
 
 #include <string.h>
 
@@ -12,7 +12,7 @@ enum { RIGID = RF_SLOT_RIGID };
 // the other side.
 static const double PASSED = -0.3;
 
-void rf_touch_relative_rt(const rf_touch_frame *tree, const rf_touch_frame *field, rf_pose *out) {
+void rf_pair_rows_relative_rt(const rf_pair_rows_frame *tree, const rf_pair_rows_frame *field, rf_pose *out) {
   const double *q = tree->pose.quaternion, back[4] = {q[0], -q[1], -q[2], -q[3]};
   double way[3], turned[4];
   rf_vec3_sub(field->pose.position_m, tree->pose.position_m, way);
@@ -40,7 +40,7 @@ static void map_wrench(const lever *l, const double w[6], double out[6]) {
 }
 
 // Writes W of the row that the sum of the contact has entered last.
-static void put_row(const rf_touch *t, const lever *tree, const lever *field,
+static void put_row(const rf_pair_rows *t, const lever *tree, const lever *field,
                     const rf_contact_wrench *entered, double *row) {
   const double *object = entered->object, *shell = entered->shell;
   memset(row, 0, (size_t)t->size * sizeof *row);
@@ -53,7 +53,7 @@ static void put_row(const rf_touch *t, const lever *tree, const lever *field,
 }
 
 // Adds the rows of a block of points.
-static void add_rows(rf_touch *t, const lever *tree, const lever *field, rf_contact *contact,
+static void add_rows(rf_pair_rows *t, const lever *tree, const lever *field, rf_contact *contact,
                      const rf_contact_points *points, const rf_contact_rows *rows) {
   rf_contact_wrench *sum = &contact->wrench;
   // the sum enters the coordinates of the field where a block asks for them
@@ -73,7 +73,7 @@ static void add_rows(rf_touch *t, const lever *tree, const lever *field, rf_cont
   }
 }
 
-void rf_touch_fill_rt(rf_touch *t, const rf_touch_frame *tree, rf_contact *contact) {
+void rf_pair_rows_fill_rt(rf_pair_rows *t, const rf_pair_rows_frame *tree, rf_contact *contact) {
   lever on_tree = {.quaternion = tree->pose.quaternion, .tree = true};
   const lever on_field = {.quaternion = tree->pose.quaternion};
   const rf_contact_search *s = &contact->search;
@@ -94,18 +94,18 @@ static void add(int32_t n, double factor, const double *x, double *y) {
 }
 
 // W . ways of both sides
-static double way_of(const rf_touch *t, const double *row, const double *tree_way,
+static double way_of(const rf_pair_rows *t, const double *row, const double *tree_way,
                      const double *field_way) {
   const int32_t n = t->side[0].size;
   const double way = rf_dot_padded(n, row, tree_way);
   return field_way ? way + rf_dot_padded(t->side[1].size, row + n, field_way) : way;
 }
 
-static const double *row_of(const rf_touch *t, int32_t i) {
+static const double *row_of(const rf_pair_rows *t, int32_t i) {
   return t->rows + (size_t)i * (size_t)t->size;
 }
 
-void rf_touch_push_rt(rf_touch *t, double factor, const double *tree_way, const double *field_way) {
+void rf_pair_rows_push_rt(rf_pair_rows *t, double factor, const double *tree_way, const double *field_way) {
   memset(t->applied, 0, (size_t)t->size * sizeof *t->applied);
   for (int32_t i = 0; i < t->n_rows; ++i) {
     const double way = way_of(t, row_of(t, i), tree_way, field_way);
@@ -114,7 +114,7 @@ void rf_touch_push_rt(rf_touch *t, double factor, const double *tree_way, const 
   }
 }
 
-void rf_touch_multiply_rt(rf_touch *t, double factor, const double *tree_way,
+void rf_pair_rows_multiply_rt(rf_pair_rows *t, double factor, const double *tree_way,
                           const double *field_way) {
   memset(t->applied, 0, (size_t)t->size * sizeof *t->applied);
   for (int32_t i = 0; i < t->n_rows; ++i) {
@@ -124,12 +124,12 @@ void rf_touch_multiply_rt(rf_touch *t, double factor, const double *tree_way,
   }
 }
 
-void rf_touch_aim_rt(rf_touch *t, double factor, const double *tree_way, const double *field_way) {
+void rf_pair_rows_aim_rt(rf_pair_rows *t, double factor, const double *tree_way, const double *field_way) {
   for (int32_t i = 0; i < t->n_rows; ++i)
     t->slope[i] = -factor * t->stiff[i] * way_of(t, row_of(t, i), tree_way, field_way);
 }
 
-double rf_touch_power_rt(const rf_touch *t, double factor, double part) {
+double rf_pair_rows_power_rt(const rf_pair_rows *t, double factor, double part) {
   double sum = 0.0;
   for (int32_t i = 0; i < t->n_rows; ++i) {
     const double force = t->force[i] + part * t->slope[i];
@@ -138,7 +138,7 @@ double rf_touch_power_rt(const rf_touch *t, double factor, double part) {
   return sum;
 }
 
-void rf_touch_add_own_rt(const rf_touch *t, int side, double factor, double *own, int32_t ld) {
+void rf_pair_rows_add_own_rt(const rf_pair_rows *t, int side, double factor, double *own, int32_t ld) {
   const int32_t n = t->side[side].size, from = side ? t->side[0].size : 0;
   for (int32_t i = 0; i < t->n_rows; ++i) {
     const double *row = row_of(t, i) + from;

@@ -1,4 +1,4 @@
-#include "world/crowd_solve.h"
+#include "world/multibody_solve.h"
 
 #include <math.h>
 #include <string.h>
@@ -7,21 +7,21 @@
 #include "linalg/dense_rt.h"
 #include "linalg/vector.h"
 
-enum { CHUNK = 8, FEW = 64 };  // bodies or touches of a task, and of one thread
+enum { CHUNK = 8, FEW = 64 };  // bodies or pairs of a task, and of one thread
 enum { MOST_SOLVES = 60, MOST_PARTS = 40 };
 // Slope at the end of a line search, and residual after a solve (squared), relative to the begin.
 static const double FLAT = 0.1, FORCING = 1e-4;
 
 // Vectors of a node with the size of a slot.
 enum { SLOTS = 14 };
-static void list_slots(rf_crowd_node *n, double **out[SLOTS]) {
+static void list_slots(rf_multibody_node *n, double **out[SLOTS]) {
   double **const all[SLOTS] = {&n->base,      &n->change,   &n->inertia, &n->elastic, &n->residual,
                                &n->step,      &n->stepped,  &n->way,     &n->corrected,
                                &n->direction, &n->image,    &n->moved,   &n->product, &n->force};
   memcpy(out, all, sizeof all);
 }
 
-void rf_crowd_node_free(rf_crowd_node *n) {
+void rf_multibody_node_free(rf_multibody_node *n) {
   double **slots[SLOTS];
   list_slots(n, slots);
   for (int i = 0; i < SLOTS; ++i) rf_free(*slots[i]);
@@ -32,7 +32,7 @@ void rf_crowd_node_free(rf_crowd_node *n) {
   rf_motion_free(n->impact);
 }
 
-rf_status rf_crowd_node_reserve(rf_crowd_node *n, rf_error *err) {
+rf_status rf_multibody_node_reserve(rf_multibody_node *n, rf_error *err) {
   rf_status st = RF_OK;
   if (n->impact) return st;
   const int32_t ld = (int32_t)n->body->deformation->system->ld;
@@ -40,9 +40,9 @@ rf_status rf_crowd_node_reserve(rf_crowd_node *n, rf_error *err) {
   n->r = n->body->deformation->n;
   n->size = RF_SLOT_RIGID + ld;
   // again after a failure
-  const rf_crowd_node fresh = {.body = n->body, .r = n->r, .size = n->size};
-  rf_crowd_node_free(n);
-  rf_crowd_side *sides = n->sides;
+  const rf_multibody_node fresh = {.body = n->body, .r = n->r, .size = n->size};
+  rf_multibody_node_free(n);
+  rf_multibody_side *sides = n->sides;
   const int32_t n_sides = n->n_sides;
   *n = fresh;
   n->sides = sides;
@@ -60,27 +60,27 @@ done:
   return st;
 }
 
-// ---- stages over all bodies or all touches
+// ---- stages over all bodies or all pairs
 
-typedef void (*touch_fn)(const rf_crowd_solve *s, rf_touch *t);
-typedef rf_status (*node_fn)(const rf_crowd_solve *s, rf_crowd_node *n, rf_error *err);
+typedef void (*pair_fn)(const rf_multibody_solve *s, rf_pair_rows *t);
+typedef rf_status (*node_fn)(const rf_multibody_solve *s, rf_multibody_node *n, rf_error *err);
 
 typedef struct stage {
-  rf_crowd_solve *solve;
-  touch_fn touch;
+  rf_multibody_solve *solve;
+  pair_fn pair;
   node_fn node;
 } stage;
 
 static rf_status run_some(void *context, int64_t task, int worker, rf_error *err) {
   (void)worker;
   const stage *g = context;
-  rf_crowd_solve *s = g->solve;
-  const int32_t count = g->touch ? s->n_touches : s->n_nodes, first = (int32_t)task * CHUNK;
+  rf_multibody_solve *s = g->solve;
+  const int32_t count = g->pair ? s->n_pairs : s->n_nodes, first = (int32_t)task * CHUNK;
   const int32_t end = count - first < CHUNK ? count : first + CHUNK;
   rf_status st = RF_OK;
   for (int32_t i = first; i < end && st >= 0; ++i) {
-    if (g->touch)
-      g->touch(s, s->touches[i]);
+    if (g->pair)
+      g->pair(s, s->pairs[i]);
     else
       st = g->node(s, s->nodes[i], err);
   }
@@ -93,35 +93,35 @@ static rf_status run_stage(const rf_run *run, int32_t count, stage *g, rf_error 
   return rf_run_tasks(count < FEW ? &alone : run, (count + CHUNK - 1) / CHUNK, 0, run_some, g, err);
 }
 
-static rf_status for_touches(rf_crowd_solve *s, const rf_run *run, touch_fn f, rf_error *err) {
-  stage g = {.solve = s, .touch = f};
-  return run_stage(run, s->n_touches, &g, err);
+static rf_status for_pairs(rf_multibody_solve *s, const rf_run *run, pair_fn f, rf_error *err) {
+  stage g = {.solve = s, .pair = f};
+  return run_stage(run, s->n_pairs, &g, err);
 }
 
-static rf_status for_nodes(rf_crowd_solve *s, const rf_run *run, node_fn f, rf_error *err) {
+static rf_status for_nodes(rf_multibody_solve *s, const rf_run *run, node_fn f, rf_error *err) {
   stage g = {.solve = s, .node = f};
   return run_stage(run, s->n_nodes, &g, err);
 }
 
-static double sum_dots(const rf_crowd_solve *s) {
+static double sum_dots(const rf_multibody_solve *s) {
   double sum = 0.0;
   for (int32_t i = 0; i < s->n_nodes; ++i) sum += s->nodes[i]->dot;
   return sum;
 }
 
-static double dot(const rf_crowd_node *n, const double *x, const double *y) {
+static double dot(const rf_multibody_node *n, const double *x, const double *y) {
   return rf_dot_padded(n->size, x, y);
 }
 
-static void add(const rf_crowd_node *n, double part, const double *x, double *y) {
+static void add(const rf_multibody_node *n, double part, const double *x, double *y) {
   for (int32_t i = 0; i < n->size; ++i) y[i] += part * x[i];
 }
 
-static rf_crowd_node *node_of(const rf_crowd_solve *s, const rf_touch *t, int side) {
+static rf_multibody_node *node_of(const rf_multibody_solve *s, const rf_pair_rows *t, int side) {
   return t->side[side].body < 0 ? NULL : &s->all[t->side[side].body];
 }
 
-static rf_status fail(const rf_crowd_solve *s, const rf_crowd_node *n, rf_status st,
+static rf_status fail(const rf_multibody_solve *s, const rf_multibody_node *n, rf_status st,
                       rf_error *err) {
   rf_error inner = {0};
   if (st != RF_ERR_DIVERGED) return rf_fail(err, st, "the contact of a body failed");
@@ -129,71 +129,71 @@ static rf_status fail(const rf_crowd_solve *s, const rf_crowd_node *n, rf_status
   return rf_fail(err, st, "body %d: %.400s", (int)(n - s->all), inner.text);
 }
 
-// ---- stages of one body, or one touch
+// ---- stages of one body, or one pair
 
-static rf_status begin_node(const rf_crowd_solve *s, rf_crowd_node *n, rf_error *err) {
-  rf_status st = rf_crowd_node_reserve(n, err);
+static rf_status begin_node(const rf_multibody_solve *s, rf_multibody_node *n, rf_error *err) {
+  rf_status st = rf_multibody_node_reserve(n, err);
   if (st < 0) return st;
-  st = rf_crowd_node_begin_rt(n, s->touches, s->damped);
+  st = rf_multibody_node_begin_rt(n, s->pairs, s->damped);
   if (st >= 0) memcpy(n->way, n->base, (size_t)n->size * sizeof *n->way);
   return st < 0 ? fail(s, n, st, err) : st;
 }
 
-static void push(const rf_crowd_solve *s, rf_touch *t) {
-  const rf_crowd_node *field = node_of(s, t, 1);
-  rf_touch_push_rt(t, s->damped, node_of(s, t, 0)->way, field ? field->way : NULL);
+static void push(const rf_multibody_solve *s, rf_pair_rows *t) {
+  const rf_multibody_node *field = node_of(s, t, 1);
+  rf_pair_rows_push_rt(t, s->damped, node_of(s, t, 0)->way, field ? field->way : NULL);
 }
 
 // Residual at the ways, and the first direction.
-static rf_status balance(const rf_crowd_solve *s, rf_crowd_node *n, rf_error *err) {
+static rf_status balance(const rf_multibody_solve *s, rf_multibody_node *n, rf_error *err) {
   (void)err;
   const size_t bytes = (size_t)n->size * sizeof(double);
   for (int32_t i = 0; i < n->size; ++i) n->residual[i] = n->elastic[i] - n->inertia[i];
-  rf_crowd_node_gather_rt(n, s->touches, n->residual);
-  rf_crowd_node_correct_rt(n, n->residual, n->corrected);
+  rf_multibody_node_gather_rt(n, s->pairs, n->residual);
+  rf_multibody_node_correct_rt(n, n->residual, n->corrected);
   memcpy(n->direction, n->corrected, bytes);
   memcpy(n->image, n->residual, bytes);
   memset(n->step, 0, bytes);
   memset(n->stepped, 0, bytes);
   n->dot = dot(n, n->residual, n->corrected);
-  n->left = rf_crowd_node_weigh_rt(n, n->residual);
+  n->left = rf_multibody_node_weigh_rt(n, n->residual);
   n->energy = dot(n, n->change, n->inertia);
   return RF_OK;
 }
 
-static void stiffen(const rf_crowd_solve *s, rf_touch *t) {
-  const rf_crowd_node *field = node_of(s, t, 1);
-  rf_touch_multiply_rt(t, s->damped, node_of(s, t, 0)->direction, field ? field->direction : NULL);
+static void stiffen(const rf_multibody_solve *s, rf_pair_rows *t) {
+  const rf_multibody_node *field = node_of(s, t, 1);
+  rf_pair_rows_multiply_rt(t, s->damped, node_of(s, t, 0)->direction, field ? field->direction : NULL);
 }
 
-static rf_status multiply(const rf_crowd_solve *s, rf_crowd_node *n, rf_error *err) {
+static rf_status multiply(const rf_multibody_solve *s, rf_multibody_node *n, rf_error *err) {
   (void)err;
   const size_t bytes = (size_t)n->size * sizeof(double);
   memcpy(n->moved, n->image, bytes);
-  rf_crowd_node_take_own_rt(n, n->direction, n->moved);
+  rf_multibody_node_take_own_rt(n, n->direction, n->moved);
   memset(n->product, 0, bytes);
-  rf_crowd_node_gather_rt(n, s->touches, n->product);
+  rf_multibody_node_gather_rt(n, s->pairs, n->product);
   for (int32_t i = 0; i < n->size; ++i) n->product[i] = n->moved[i] - n->product[i];
   n->dot = dot(n, n->direction, n->product);
   return RF_OK;
 }
 
-static rf_status correct(const rf_crowd_solve *s, rf_crowd_node *n, rf_error *err) {
+static rf_status correct(const rf_multibody_solve *s, rf_multibody_node *n, rf_error *err) {
   (void)s, (void)err;
-  rf_crowd_node_correct_rt(n, n->residual, n->corrected);
+  rf_multibody_node_correct_rt(n, n->residual, n->corrected);
   n->dot = dot(n, n->residual, n->corrected);
   return RF_OK;
 }
 
-static void aim(const rf_crowd_solve *s, rf_touch *t) {
-  const rf_crowd_node *field = node_of(s, t, 1);
-  rf_touch_aim_rt(t, s->damped, node_of(s, t, 0)->step, field ? field->step : NULL);
+static void aim(const rf_multibody_solve *s, rf_pair_rows *t) {
+  const rf_multibody_node *field = node_of(s, t, 1);
+  rf_pair_rows_aim_rt(t, s->damped, node_of(s, t, 0)->step, field ? field->step : NULL);
 }
 
-static rf_status finish_node(const rf_crowd_solve *s, rf_crowd_node *n, rf_error *err) {
+static rf_status finish_node(const rf_multibody_solve *s, rf_multibody_node *n, rf_error *err) {
   memset(n->force, 0, (size_t)n->size * sizeof *n->force);
-  rf_crowd_node_gather_rt(n, s->touches, n->force);
-  const rf_status st = rf_crowd_node_finish_rt(n);
+  rf_multibody_node_gather_rt(n, s->pairs, n->force);
+  const rf_status st = rf_multibody_node_finish_rt(n);
   return st < 0 ? fail(s, n, st, err) : st;
 }
 
@@ -201,17 +201,17 @@ static rf_status finish_node(const rf_crowd_solve *s, rf_crowd_node *n, rf_error
 
 // One step: conjugate gradients down to `enough`.  The image of a direction by the preconditioner
 // follows from the residuals; H is that without the own blocks.
-static rf_status solve_step(rf_crowd_solve *s, const rf_run *run, double now, double enough,
+static rf_status solve_step(rf_multibody_solve *s, const rf_run *run, double now, double enough,
                             rf_error *err) {
   rf_status st = RF_OK;
   while (now > enough && s->iterations < s->most_iterations) {
-    RF_TRY(for_touches(s, run, stiffen, err));
+    RF_TRY(for_pairs(s, run, stiffen, err));
     RF_TRY(for_nodes(s, run, multiply, err));
     const double curvature = sum_dots(s);
     if (!(isfinite(curvature) && curvature > 0.0)) break;
     const double part = now / curvature;
     for (int32_t k = 0; k < s->n_nodes; ++k) {
-      rf_crowd_node *n = s->nodes[k];
+      rf_multibody_node *n = s->nodes[k];
       add(n, part, n->direction, n->step);
       add(n, part, n->moved, n->stepped);
       add(n, -part, n->product, n->residual);
@@ -219,7 +219,7 @@ static rf_status solve_step(rf_crowd_solve *s, const rf_run *run, double now, do
     RF_TRY(for_nodes(s, run, correct, err));
     const double next = sum_dots(s), turned = next / now;
     for (int32_t k = 0; k < s->n_nodes; ++k) {
-      rf_crowd_node *n = s->nodes[k];
+      rf_multibody_node *n = s->nodes[k];
       for (int32_t i = 0; i < n->size; ++i) {
         n->direction[i] = n->corrected[i] + turned * n->direction[i];
         n->image[i] = n->residual[i] + turned * n->image[i];
@@ -233,21 +233,21 @@ done:
 }
 
 // Derivative of the objective at `part` of the step: begin + part * bend - power of the contacts.
-static double slope_at(const rf_crowd_solve *s, double begin, double bend, double part) {
+static double slope_at(const rf_multibody_solve *s, double begin, double bend, double part) {
   double sum = begin + part * bend;
-  for (int32_t k = 0; k < s->n_touches; ++k)
-    sum -= rf_touch_power_rt(s->touches[k], s->damped, part);
+  for (int32_t k = 0; k < s->n_pairs; ++k)
+    sum -= rf_pair_rows_power_rt(s->pairs[k], s->damped, part);
   return sum;
 }
 
 // The part of the step at which the objective is least, roughly.  The objective is convex, its
 // derivative grows piecewise linearly.
-static rf_status search_line(rf_crowd_solve *s, const rf_run *run, double *part, rf_error *err) {
+static rf_status search_line(rf_multibody_solve *s, const rf_run *run, double *part, rf_error *err) {
   rf_status st = RF_OK;
   double begin = 0.0, bend = 0.0, low = 0.0, high = 1.0;
-  RF_TRY(for_touches(s, run, aim, err));
+  RF_TRY(for_pairs(s, run, aim, err));
   for (int32_t k = 0; k < s->n_nodes; ++k) {
-    const rf_crowd_node *n = s->nodes[k];
+    const rf_multibody_node *n = s->nodes[k];
     begin += dot(n, n->step, n->inertia) - dot(n, n->step, n->elastic);
     bend += dot(n, n->step, n->stepped);
   }
@@ -273,9 +273,9 @@ done:
   return st;
 }
 
-static void advance(rf_crowd_solve *s, double part) {
+static void advance(rf_multibody_solve *s, double part) {
   for (int32_t k = 0; k < s->n_nodes; ++k) {
-    rf_crowd_node *n = s->nodes[k];
+    rf_multibody_node *n = s->nodes[k];
     add(n, part, n->step, n->change);
     add(n, part, n->stepped, n->inertia);
     for (int32_t i = 0; i < n->size; ++i) n->way[i] = n->base[i] + n->change[i];
@@ -283,7 +283,7 @@ static void advance(rf_crowd_solve *s, double part) {
 }
 
 // Size of the change of the velocities that the residual would make, relative to that by contact.
-static double error_of(const rf_crowd_solve *s) {
+static double error_of(const rf_multibody_solve *s) {
   double left = 0.0, energy = 0.0;
   for (int32_t i = 0; i < s->n_nodes; ++i) {
     left += s->nodes[i]->left;
@@ -292,12 +292,12 @@ static double error_of(const rf_crowd_solve *s) {
   return left > 0.0 ? sqrt(left / energy) : 0.0;
 }
 
-static rf_status iterate(rf_crowd_solve *s, const rf_run *run, rf_error *err) {
+static rf_status iterate(rf_multibody_solve *s, const rf_run *run, rf_error *err) {
   rf_status st = RF_OK;
   s->solves = s->iterations = 0;
   for (;; ++s->solves) {
     double part;
-    RF_TRY(for_touches(s, run, push, err));
+    RF_TRY(for_pairs(s, run, push, err));
     RF_TRY(for_nodes(s, run, balance, err));
     const double now = sum_dots(s);
     if (!isfinite(now))
@@ -314,7 +314,7 @@ done:
   return st;
 }
 
-rf_status rf_crowd_solve_step(rf_crowd_solve *s, const rf_run *run, rf_error *err) {
+rf_status rf_multibody_solve_step(rf_multibody_solve *s, const rf_run *run, rf_error *err) {
   rf_status st = RF_OK;
   RF_TRY(for_nodes(s, run, begin_node, err));
   RF_TRY(iterate(s, run, err));

@@ -1,4 +1,4 @@
-#include "world/crowd.h"
+#include "world/multibody.h"
 
 #include <math.h>
 #include <string.h>
@@ -7,12 +7,12 @@
 #include "linalg/dense_rt.h"
 #include "linalg/quat.h"
 #include "world/broad.h"
-#include "world/crowd_solve.h"
+#include "world/multibody_solve.h"
 
 enum { CHUNK = 4 };  // pairs of a task
 
 typedef struct shape {
-  rf_crowd_shape is;
+  rf_multibody_shape is;
   double *each;           // copy of is.each
   rf_broad_sphere field;  // around the field at rest; a negative radius: there is none
   double thickness;       // of what the field holds, m
@@ -22,30 +22,30 @@ typedef struct worker {
   rf_contact **contacts;  // by tree and field: shapes, then the ground; made when needed
 } worker;
 
-struct rf_crowd {
-  rf_crowd_settings set;
+struct rf_multibody {
+  rf_multibody_settings set;
   int32_t n_shapes, n_bodies;
   shape *shapes;            // (n_shapes)
   int32_t *shape_of;        // -1: none                                       (n_bodies)
-  rf_crowd_node *nodes;     // (n_bodies)
-  rf_touch_frame *frames;   // (n_bodies)
+  rf_multibody_node *nodes;     // (n_bodies)
+  rf_pair_rows_frame *frames;   // (n_bodies)
   rf_broad_sphere *spheres; // (n_bodies)
   double *speeds;           // bounds of the speed of any point, m/s          (n_bodies)
   rf_broad broad;
   int32_t n_workers, worker_shapes;
   worker *workers;
   // candidates of a step, then those with points
-  int32_t n_touches, touch_room, n_active;
-  rf_touch *touches;
-  rf_touch **active;       // (n_active)
-  rf_crowd_node **moved;   // those with contact
-  rf_crowd_side *sides;    // two a touch
-  rf_crowd_report report;
+  int32_t n_pairs, pair_room, n_active;
+  rf_pair_rows *pairs;
+  rf_pair_rows **active;       // (n_active)
+  rf_multibody_node **moved;   // those with contact
+  rf_multibody_side *sides;    // two a pair
+  rf_multibody_report report;
 };
 
 // ---- create, add
 
-static void free_workers(rf_crowd *c) {
+static void free_workers(rf_multibody *c) {
   for (int32_t w = 0; w < c->n_workers; ++w) {
     const int32_t n = c->worker_shapes * (c->worker_shapes + 1);
     for (int32_t k = 0; c->workers[w].contacts && k < n; ++k)
@@ -57,23 +57,23 @@ static void free_workers(rf_crowd *c) {
   c->n_workers = 0;
 }
 
-void rf_crowd_free(rf_crowd *c) {
+void rf_multibody_free(rf_multibody *c) {
   if (!c) return;
   free_workers(c);
   for (int32_t i = 0; i < c->n_bodies; ++i) {
-    rf_crowd_node_free(&c->nodes[i]);
+    rf_multibody_node_free(&c->nodes[i]);
     rf_free_body_free(c->nodes[i].body);
   }
   for (int32_t i = 0; i < c->n_shapes; ++i) rf_free(c->shapes[i].each);
-  for (int32_t i = 0; i < c->touch_room; ++i) rf_touch_free(&c->touches[i]);
+  for (int32_t i = 0; i < c->pair_room; ++i) rf_pair_rows_free(&c->pairs[i]);
   rf_broad_free(&c->broad);
   void *const owned[] = {c->shapes, c->shape_of, c->nodes,  c->frames, c->spheres,
-                         c->speeds, c->touches,  c->active, c->moved,  c->sides};
+                         c->speeds, c->pairs,  c->active, c->moved,  c->sides};
   for (size_t i = 0; i < sizeof owned / sizeof *owned; ++i) rf_free(owned[i]);
   rf_free(c);
 }
 
-static rf_status check(const rf_crowd_settings *set, rf_error *err) {
+static rf_status check(const rf_multibody_settings *set, rf_error *err) {
   if (!(isfinite(set->dt_s) && set->dt_s > 0.0))
     return rf_fail(err, RF_ERR_ARG, "dt must be finite and positive, got %g", set->dt_s);
   for (int i = 0; i < 3; ++i)
@@ -89,8 +89,8 @@ static rf_status check(const rf_crowd_settings *set, rf_error *err) {
   return RF_OK;
 }
 
-rf_status rf_crowd_create(const rf_crowd_settings *set, rf_crowd **out, rf_error *err) {
-  rf_crowd *c = NULL;
+rf_status rf_multibody_create(const rf_multibody_settings *set, rf_multibody **out, rf_error *err) {
+  rf_multibody *c = NULL;
   *out = NULL;
   rf_status st = check(set, err);
   if (st < 0) return st;
@@ -166,7 +166,7 @@ static double thickness_of(const rf_field *field) {
   return least;
 }
 
-static rf_status check_shape(const rf_crowd_shape *s, rf_error *err) {
+static rf_status check_shape(const rf_multibody_shape *s, rf_error *err) {
   if (s->field && s->deformed)
     return rf_fail(err, RF_ERR_ARG, "a body has one field: at rest, or one that deforms");
   if (!s->tree) return RF_OK;
@@ -179,7 +179,7 @@ static rf_status check_shape(const rf_crowd_shape *s, rf_error *err) {
   return RF_OK;
 }
 
-rf_status rf_crowd_add_shape(rf_crowd *c, const rf_crowd_shape *given, rf_error *err) {
+rf_status rf_multibody_add_shape(rf_multibody *c, const rf_multibody_shape *given, rf_error *err) {
   rf_status st = RF_OK;
   shape s = {.is = *given, .field = {.radius = -1.0}, .thickness = INFINITY};
   const rf_field *const *fields =
@@ -206,7 +206,7 @@ done:
 static int32_t tree_r(const shape *s) { return s->is.tree ? s->is.tree->r : 0; }
 static int32_t field_r(const shape *s) { return s->is.deformed ? s->is.deformed->r : 0; }
 
-static rf_status check_body(const rf_crowd *c, const rf_free_body *body, int32_t index,
+static rf_status check_body(const rf_multibody *c, const rf_free_body *body, int32_t index,
                             rf_error *err) {
   const double dt_s = body->set.deformation.dt_s;
   if (!(fabs(dt_s - c->set.dt_s) <= 1e-12 * c->set.dt_s))
@@ -225,7 +225,7 @@ static rf_status check_body(const rf_crowd *c, const rf_free_body *body, int32_t
   return RF_OK;
 }
 
-static rf_status copy_body(const rf_crowd *c, const rf_free_body *from, rf_free_body **out,
+static rf_status copy_body(const rf_multibody *c, const rf_free_body *from, rf_free_body **out,
                            rf_error *err) {
   rf_free_body_settings set = from->set;
   const rf_motion *m = from->deformation;
@@ -241,7 +241,7 @@ static rf_status copy_body(const rf_crowd *c, const rf_free_body *from, rf_free_
   return st;
 }
 
-rf_status rf_crowd_add(rf_crowd *c, const rf_free_body *body, int32_t index, rf_error *err) {
+rf_status rf_multibody_add(rf_multibody *c, const rf_free_body *body, int32_t index, rf_error *err) {
   rf_status st = RF_OK;
   rf_free_body *mine = NULL;
   const int32_t n = c->n_bodies;
@@ -254,7 +254,7 @@ rf_status rf_crowd_add(rf_crowd *c, const rf_free_body *body, int32_t index, rf_
   GROW(c->moved, n);
   RF_TRY(copy_body(c, body, &mine, err));
   c->shape_of[n] = index;
-  c->nodes[n] = (rf_crowd_node){.body = mine};
+  c->nodes[n] = (rf_multibody_node){.body = mine};
   c->n_bodies = n + 1;
 done:
   return st;
@@ -263,10 +263,10 @@ done:
 // ---- search
 
 // Frame, and a sphere around all that can touch, by the bounds of the tree and of the model.
-static void place_body(rf_crowd *c, int32_t i) {
+static void place_body(rf_multibody *c, int32_t i) {
   const rf_free_body *b = c->nodes[i].body;
   const double *q = b->deformation->q;
-  rf_touch_frame *f = &c->frames[i];
+  rf_pair_rows_frame *f = &c->frames[i];
   rf_broad_sphere *s = &c->spheres[i];
   double arm[3], omega[3];
   memcpy(f->centre, b->set.centre, sizeof f->centre);
@@ -293,46 +293,46 @@ static void place_body(rf_crowd *c, int32_t i) {
   for (int k = 0; k < 3; ++k) s->centre[k] += f->pose.position_m[k];
 }
 
-static rf_status reserve_touches(rf_crowd *c, int32_t count, rf_error *err) {
+static rf_status reserve_pairs(rf_multibody *c, int32_t count, rf_error *err) {
   rf_status st = RF_OK;
-  rf_touch *touches = NULL;
-  rf_touch **active = NULL;
-  rf_crowd_side *sides = NULL;
-  if (count <= c->touch_room) return st;
+  rf_pair_rows *pairs = NULL;
+  rf_pair_rows **active = NULL;
+  rf_multibody_side *sides = NULL;
+  if (count <= c->pair_room) return st;
   const int32_t room = count + count / 2;
-  RF_ALLOC(touches, room);
+  RF_ALLOC(pairs, room);
   RF_ALLOC(active, room);
   RF_ALLOC(sides, 2 * (size_t)room);
-  if (c->touch_room) memcpy(touches, c->touches, (size_t)c->touch_room * sizeof *touches);
-  rf_free(c->touches);
+  if (c->pair_room) memcpy(pairs, c->pairs, (size_t)c->pair_room * sizeof *pairs);
+  rf_free(c->pairs);
   rf_free(c->active);
   rf_free(c->sides);
-  c->touches = touches;
+  c->pairs = pairs;
   c->active = active;
   c->sides = sides;
-  c->touch_room = room;
-  touches = NULL;
+  c->pair_room = room;
+  pairs = NULL;
   active = NULL;
   sides = NULL;
 done:
-  rf_free(touches);
+  rf_free(pairs);
   rf_free(active);
   rf_free(sides);
   return st;
 }
 
-static rf_touch_side side_of(int32_t body, int32_t r) {
-  return (rf_touch_side){body, r, RF_SLOT_RIGID + rf_dense_ld(r)};
+static rf_pair_rows_side side_of(int32_t body, int32_t r) {
+  return (rf_pair_rows_side){body, r, RF_SLOT_RIGID + rf_dense_ld(r)};
 }
 
 // Adds the contact of the points of one body with the field of another, if they have them.
-static void add_touch(rf_crowd *c, int32_t tree, int32_t field) {
+static void add_pair(rf_multibody *c, int32_t tree, int32_t field) {
   const shape *a = &c->shapes[c->shape_of[tree]];
   if (!a->is.tree) return;
-  rf_touch *t = &c->touches[c->n_touches];
+  rf_pair_rows *t = &c->pairs[c->n_pairs];
   t->side[0] = side_of(tree, a->is.tree->r);
   if (field < 0) {
-    t->side[1] = (rf_touch_side){-1, 0, 0};
+    t->side[1] = (rf_pair_rows_side){-1, 0, 0};
   } else {
     const shape *b = &c->shapes[c->shape_of[field]];
     if (b->field.radius < 0.0) return;
@@ -349,35 +349,35 @@ static void add_touch(rf_crowd *c, int32_t tree, int32_t field) {
       c->report.fastest_body = tree;
     }
   }
-  ++c->n_touches;
+  ++c->n_pairs;
 }
 
-static bool near_ground(const rf_crowd *c, int32_t i) {
+static bool near_ground(const rf_multibody *c, int32_t i) {
   const rf_broad_sphere *s = &c->spheres[i];
   if (!c->set.ground || s->radius < 0.0) return false;
   const double d = rf_field_distance_rt(c->set.ground, s->centre);
   return !(d > s->radius && rf_field_slack_rt(c->set.ground, d, s->radius) > 0.0);
 }
 
-static rf_status find_candidates(rf_crowd *c, rf_error *err) {
+static rf_status find_candidates(rf_multibody *c, rf_error *err) {
   rf_status st = RF_OK;
   for (int32_t i = 0; i < c->n_bodies; ++i) place_body(c, i);
   RF_TRY(rf_broad_search(&c->broad, c->n_bodies, c->spheres, err));
-  RF_TRY(reserve_touches(c, 2 * c->broad.n_pairs + c->n_bodies, err));
-  c->n_touches = 0;
+  RF_TRY(reserve_pairs(c, 2 * c->broad.n_pairs + c->n_bodies, err));
+  c->n_pairs = 0;
   for (int32_t i = 0; i < c->n_bodies; ++i)
-    if (near_ground(c, i)) add_touch(c, i, -1);
+    if (near_ground(c, i)) add_pair(c, i, -1);
   for (int32_t k = 0; k < c->broad.n_pairs; ++k) {
     const rf_broad_pair *p = &c->broad.pairs[k];
-    add_touch(c, p->first, p->second);
-    add_touch(c, p->second, p->first);
+    add_pair(c, p->first, p->second);
+    add_pair(c, p->second, p->first);
   }
-  c->report.candidates = c->n_touches;
+  c->report.candidates = c->n_pairs;
 done:
   return st;
 }
 
-static rf_status reserve_workers(rf_crowd *c, int threads, rf_error *err) {
+static rf_status reserve_workers(rf_multibody *c, int threads, rf_error *err) {
   rf_status st = RF_OK;
   if (c->n_workers >= threads && c->worker_shapes == c->n_shapes) return st;
   free_workers(c);
@@ -390,8 +390,8 @@ done:
   return st;
 }
 
-// The contact of a touch in the memory of a worker.
-static rf_status contact_of(rf_crowd *c, worker *w, const rf_touch *t, rf_contact **out,
+// The contact of a pair in the memory of a worker.
+static rf_status contact_of(rf_multibody *c, worker *w, const rf_pair_rows *t, rf_contact **out,
                             rf_error *err) {
   const int32_t tree = c->shape_of[t->side[0].body];
   const int32_t field = t->side[1].body < 0 ? c->n_shapes : c->shape_of[t->side[1].body];
@@ -420,10 +420,10 @@ static rf_status contact_of(rf_crowd *c, worker *w, const rf_touch *t, rf_contac
   return st;
 }
 
-static rf_status evaluate(rf_crowd *c, worker *w, rf_touch *t, rf_error *err) {
-  static const rf_touch_frame world = {.pose = {.quaternion = {1.0}}};
-  const rf_touch_frame *tree = &c->frames[t->side[0].body];
-  const rf_touch_frame *field = t->side[1].body < 0 ? &world : &c->frames[t->side[1].body];
+static rf_status evaluate(rf_multibody *c, worker *w, rf_pair_rows *t, rf_error *err) {
+  static const rf_pair_rows_frame world = {.pose = {.quaternion = {1.0}}};
+  const rf_pair_rows_frame *tree = &c->frames[t->side[0].body];
+  const rf_pair_rows_frame *field = t->side[1].body < 0 ? &world : &c->frames[t->side[1].body];
   const double *q = t->side[0].r ? c->nodes[t->side[0].body].body->deformation->q : NULL;
   rf_contact *contact;
   rf_contact_result found;
@@ -431,7 +431,7 @@ static rf_status evaluate(rf_crowd *c, worker *w, rf_touch *t, rf_error *err) {
   rf_status st = RF_OK;
   RF_TRY(contact_of(c, w, t, &contact, err));
   t->n_rows = 0;
-  rf_touch_relative_rt(tree, field, &pose);
+  rf_pair_rows_relative_rt(tree, field, &pose);
   if (t->side[1].r)
     st = rf_contact_deform_field_rt(contact, c->nodes[t->side[1].body].body->deformation->q);
   // coherence is off: earlier cycles of the same contact leave no trace
@@ -441,33 +441,33 @@ static rf_status evaluate(rf_crowd *c, worker *w, rf_touch *t, rf_error *err) {
                                          "contact; try a smaller dt",
                    t->side[0].body);
   if (found.touching == 0) return RF_OK;
-  RF_TRY(rf_touch_reserve(t, found.touching, err));
-  rf_touch_fill_rt(t, tree, contact);
+  RF_TRY(rf_pair_rows_reserve(t, found.touching, err));
+  rf_pair_rows_fill_rt(t, tree, contact);
 done:
   return st;
 }
 
 static rf_status evaluate_some(void *context, int64_t task, int w, rf_error *err) {
-  rf_crowd *c = context;
+  rf_multibody *c = context;
   const int32_t first = (int32_t)task * CHUNK;
-  const int32_t end = c->n_touches - first < CHUNK ? c->n_touches : first + CHUNK;
+  const int32_t end = c->n_pairs - first < CHUNK ? c->n_pairs : first + CHUNK;
   rf_status st = RF_OK;
   for (int32_t i = first; i < end && st >= 0; ++i)
-    st = evaluate(c, &c->workers[w], &c->touches[i], err);
+    st = evaluate(c, &c->workers[w], &c->pairs[i], err);
   return st;
 }
 
 // ---- step
 
-// Lists the touches with points, their bodies, and the sides of each body.
-static void list_active(rf_crowd *c, rf_crowd_solve *s) {
-  rf_crowd_report *report = &c->report;
+// Lists the pairs with points, their bodies, and the sides of each body.
+static void list_active(rf_multibody *c, rf_multibody_solve *s) {
+  rf_multibody_report *report = &c->report;
   c->n_active = 0;
   report->points = 0;
   report->depth_m = 0.0;
   for (int32_t i = 0; i < c->n_bodies; ++i) c->nodes[i].n_sides = 0;
-  for (int32_t k = 0; k < c->n_touches; ++k) {
-    rf_touch *t = &c->touches[k];
+  for (int32_t k = 0; k < c->n_pairs; ++k) {
+    rf_pair_rows *t = &c->pairs[k];
     if (t->n_rows == 0) continue;
     c->active[c->n_active++] = t;
     report->points += t->n_rows;
@@ -477,9 +477,9 @@ static void list_active(rf_crowd *c, rf_crowd_solve *s) {
   }
   report->pairs = c->n_active;
   s->n_nodes = 0;
-  rf_crowd_side *next = c->sides;
+  rf_multibody_side *next = c->sides;
   for (int32_t i = 0; i < c->n_bodies; ++i) {
-    rf_crowd_node *n = &c->nodes[i];
+    rf_multibody_node *n = &c->nodes[i];
     n->sides = next;
     next += n->n_sides;
     if (n->n_sides) c->moved[s->n_nodes++] = n;
@@ -488,18 +488,18 @@ static void list_active(rf_crowd *c, rf_crowd_solve *s) {
   for (int32_t k = 0; k < c->n_active; ++k)
     for (int e = 0; e < 2; ++e)
       if (c->active[k]->side[e].body >= 0) {
-        rf_crowd_node *n = &c->nodes[c->active[k]->side[e].body];
-        n->sides[n->n_sides++] = (rf_crowd_side){k, e};
+        rf_multibody_node *n = &c->nodes[c->active[k]->side[e].body];
+        n->sides[n->n_sides++] = (rf_multibody_side){k, e};
       }
   s->nodes = c->moved;
-  s->touches = c->active;
-  s->n_touches = c->n_active;
+  s->pairs = c->active;
+  s->n_pairs = c->n_active;
 }
 
 // Steps of the bodies without contact.
 static rf_status fly_some(void *context, int64_t task, int w, rf_error *err) {
   (void)w;
-  const rf_crowd *c = context;
+  const rf_multibody *c = context;
   const int32_t first = (int32_t)task * CHUNK;
   const int32_t end = c->n_bodies - first < CHUNK ? c->n_bodies : first + CHUNK;
   for (int32_t i = first; i < end; ++i) {
@@ -514,18 +514,18 @@ static rf_status fly_some(void *context, int64_t task, int w, rf_error *err) {
   return RF_OK;
 }
 
-rf_status rf_crowd_step(rf_crowd *c, const rf_run *run, rf_error *err) {
+rf_status rf_multibody_step(rf_multibody *c, const rf_run *run, rf_error *err) {
   rf_status st = RF_OK;
-  rf_crowd_solve solve = {.damped = c->set.damped,
+  rf_multibody_solve solve = {.damped = c->set.damped,
                           .tolerance = c->set.tolerance,
                           .most_iterations = c->set.most_iterations,
                           .all = c->nodes};
   c->n_active = 0;
   RF_TRY(find_candidates(c, err));
   RF_TRY(reserve_workers(c, run->threads, err));
-  RF_TRY(rf_run_tasks(run, (c->n_touches + CHUNK - 1) / CHUNK, 0, evaluate_some, c, err));
+  RF_TRY(rf_run_tasks(run, (c->n_pairs + CHUNK - 1) / CHUNK, 0, evaluate_some, c, err));
   list_active(c, &solve);
-  RF_TRY(rf_crowd_solve_step(&solve, run, err));
+  RF_TRY(rf_multibody_solve_step(&solve, run, err));
   c->report.solves = solve.solves;
   c->report.iterations = solve.iterations;
   c->report.residual = solve.left;
@@ -538,14 +538,14 @@ done:
 
 // ---- results
 
-int32_t rf_crowd_count(const rf_crowd *c) { return c->n_bodies; }
-rf_free_body *rf_crowd_body(const rf_crowd *c, int32_t index) { return c->nodes[index].body; }
-const rf_crowd_report *rf_crowd_reported(const rf_crowd *c) { return &c->report; }
-int32_t rf_crowd_pairs(const rf_crowd *c) { return c->n_active; }
+int32_t rf_multibody_count(const rf_multibody *c) { return c->n_bodies; }
+rf_free_body *rf_multibody_body(const rf_multibody *c, int32_t index) { return c->nodes[index].body; }
+const rf_multibody_report *rf_multibody_reported(const rf_multibody *c) { return &c->report; }
+int32_t rf_multibody_pairs(const rf_multibody *c) { return c->n_active; }
 
-rf_crowd_pair rf_crowd_pair_at(const rf_crowd *c, int32_t index) {
-  const rf_touch *t = c->active[index];
-  rf_crowd_pair p = {.tree = t->side[0].body,
+rf_multibody_pair rf_multibody_pair_at(const rf_multibody *c, int32_t index) {
+  const rf_pair_rows *t = c->active[index];
+  rf_multibody_pair p = {.tree = t->side[0].body,
                      .field = t->side[1].body,
                      .points = t->n_rows,
                      .depth_m = t->depth_m};

@@ -4,14 +4,14 @@
 #include "linalg/dense_rt.h"
 #include "linalg/quat.h"
 #include "linalg/vector.h"
-#include "world/crowd_solve.h"
+#include "world/multibody_solve.h"
 
 enum { RIGID = RF_SLOT_RIGID, SHIFTS = 60 };
 static const double GROWTH = 4.0;  // of a shift of the tangent, where it is indefinite
 
 // Step of the deformation, linearized with the added stiffness; where the tangent is indefinite a
 // multiple of the unit matrix joins that, which acts on the change within the step.
-static rf_status linearize(rf_crowd_node *n) {
+static rf_status linearize(rf_multibody_node *n) {
   const int32_t r = n->r, ld = n->size - RIGID;
   rf_motion *m = n->impact;
   double shift = 0.0;
@@ -47,7 +47,7 @@ static void rigid_mass(const rf_free_body *b, double out[RIGID * RIGID]) {
 }
 
 // Eliminates the reduced coordinates from the rigid block, and factors it.
-static bool eliminate(rf_crowd_node *n) {
+static bool eliminate(rf_multibody_node *n) {
   const int32_t ld = n->size - RIGID;
   rigid_mass(n->body, n->rigid);
   for (int32_t j = 0; j < 6; ++j) {
@@ -66,7 +66,7 @@ static bool eliminate(rf_crowd_node *n) {
 }
 
 // u: the way of a step without contact; the deformation counts from its present coordinates.
-static void put_free_way(rf_crowd_node *n) {
+static void put_free_way(rf_multibody_node *n) {
   const rf_free_body *b = n->body;
   const double h = b->set.deformation.dt_s;
   double omega[3];
@@ -78,7 +78,7 @@ static void put_free_way(rf_crowd_node *n) {
   }
 }
 
-rf_status rf_crowd_node_begin_rt(rf_crowd_node *n, rf_touch *const *touches, double damped) {
+rf_status rf_multibody_node_begin_rt(rf_multibody_node *n, rf_pair_rows *const *pairs, double damped) {
   const rf_motion *from = n->body->deformation;
   const size_t bytes = (size_t)n->size * sizeof(double);
   memset(n->own, 0, (size_t)n->size * bytes);
@@ -87,7 +87,7 @@ rf_status rf_crowd_node_begin_rt(rf_crowd_node *n, rf_touch *const *touches, dou
   memset(n->elastic, 0, bytes);
   put_free_way(n);
   for (int32_t k = 0; k < n->n_sides; ++k)
-    rf_touch_add_own_rt(touches[n->sides[k].touch], n->sides[k].side, damped, n->own, n->size);
+    rf_pair_rows_add_own_rt(pairs[n->sides[k].pair], n->sides[k].side, damped, n->own, n->size);
   rf_motion_follow_rt(n->impact, from);
   // with beta = gamma = 1 and no acceleration before, Newmark's step is backward Euler's
   memset(n->impact->qddot, 0, (size_t)n->r * sizeof *n->impact->qddot);
@@ -100,16 +100,16 @@ rf_status rf_crowd_node_begin_rt(rf_crowd_node *n, rf_touch *const *touches, dou
   return eliminate(n) ? RF_OK : RF_ERR_DIVERGED;
 }
 
-void rf_crowd_node_gather_rt(const rf_crowd_node *n, rf_touch *const *touches, double *slot) {
+void rf_multibody_node_gather_rt(const rf_multibody_node *n, rf_pair_rows *const *pairs, double *slot) {
   for (int32_t k = 0; k < n->n_sides; ++k) {
-    const rf_touch *t = touches[n->sides[k].touch];
+    const rf_pair_rows *t = pairs[n->sides[k].pair];
     const int side = n->sides[k].side;
     const double *from = t->applied + (side ? t->side[0].size : 0);
     for (int32_t i = 0; i < t->side[side].size; ++i) slot[i] += from[i];
   }
 }
 
-double rf_crowd_node_weigh_rt(const rf_crowd_node *n, const double *r) {
+double rf_multibody_node_weigh_rt(const rf_multibody_node *n, const double *r) {
   const rf_free_body *b = n->body;
   const double h = b->set.deformation.dt_s;
   double turned[3], sum = rf_vec3_dot(r, r) / b->set.mass;
@@ -119,7 +119,7 @@ double rf_crowd_node_weigh_rt(const rf_crowd_node *n, const double *r) {
   return h * h * (sum + rf_dot_padded(n->size - RIGID, r + RIGID, r + RIGID));
 }
 
-void rf_crowd_node_correct_rt(rf_crowd_node *n, const double *r, double *z) {
+void rf_multibody_node_correct_rt(rf_multibody_node *n, const double *r, double *z) {
   const int32_t ld = n->size - RIGID;
   _Alignas(64) double way[RIGID] = {0.0};
   // of a reduced model, which cannot fail
@@ -135,13 +135,13 @@ void rf_crowd_node_correct_rt(rf_crowd_node *n, const double *r, double *z) {
     for (int32_t k = 0; k < n->r; ++k) z[RIGID + k] -= n->response[j * ld + k] * way[j];
 }
 
-void rf_crowd_node_take_own_rt(const rf_crowd_node *n, const double *x, double *y) {
+void rf_multibody_node_take_own_rt(const rf_multibody_node *n, const double *x, double *y) {
   for (int32_t i = 0; i < n->size; ++i)
     y[i] -= rf_dot_padded(n->size, n->own + (size_t)i * (size_t)n->size, x);
 }
 
 // own (reduced part) times a vector
-static void multiply_own(const rf_crowd_node *n, const double *x, double *out) {
+static void multiply_own(const rf_multibody_node *n, const double *x, double *out) {
   for (int32_t i = 0; i < n->r; ++i) {
     const double *row = n->own + (RIGID + i) * n->size + RIGID;
     out[i] = 0.0;
@@ -150,7 +150,7 @@ static void multiply_own(const rf_crowd_node *n, const double *x, double *out) {
 }
 
 // Takes the acceleration by contact out of the state: the next step may have none.
-static rf_status release(rf_crowd_node *n, const double *before, const double *more) {
+static rf_status release(rf_multibody_node *n, const double *before, const double *more) {
   rf_motion *m = n->impact;
   double *force = n->corrected + RIGID, *way = n->product + RIGID;
   for (int32_t i = 0; i < n->r; ++i) way[i] = m->q[i] - before[i];
@@ -162,7 +162,7 @@ static rf_status release(rf_crowd_node *n, const double *before, const double *m
   return st;
 }
 
-rf_status rf_crowd_node_finish_rt(rf_crowd_node *n) {
+rf_status rf_multibody_node_finish_rt(rf_multibody_node *n) {
   rf_free_body *b = n->body;
   rf_motion *m = n->impact, *own = b->deformation;
   double *more = n->image + RIGID;

@@ -1,8 +1,8 @@
-#include "world/touch.h"
+#include "world/pair_rows.h"
 
 #include "base/alloc.h"
 
-void rf_touch_free(rf_touch *t) {
+void rf_pair_rows_free(rf_pair_rows *t) {
   rf_free(t->rows);
   rf_free(t->begin);
   rf_free(t->stiff);
@@ -14,12 +14,12 @@ void rf_touch_free(rf_touch *t) {
   t->n_room = t->room = 0;
 }
 
-rf_status rf_touch_reserve(rf_touch *t, int32_t n, rf_error *err) {
+rf_status rf_pair_rows_reserve(rf_pair_rows *t, int32_t n, rf_error *err) {
   rf_status st = RF_OK;
   t->size = t->side[0].size + t->side[1].size;
   const int64_t values = (int64_t)n * t->size;
   if (values <= t->row_room && n <= t->n_room && t->size <= t->room) return st;
-  rf_touch_free(t);
+  rf_pair_rows_free(t);
   // more points touch in the next steps
   const int32_t most = n + n / 2;
   RF_ALLOC(t->rows, (size_t)most * (size_t)t->size);
