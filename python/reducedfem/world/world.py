@@ -101,7 +101,8 @@ class World:
     of it where it is short. Method and limits: see ``docs/world.md``.
 
     Points are found when they are inside at the beginning of a step. Bodies should move by less
-    than half the thickness of each other in a step; a warning tells if they do not. Methods may be called from several threads, which alternate between steps.
+    than half the thickness of each other in a step; a warning tells if they do not. Methods may be
+    called from several threads, which alternate between steps.
 
     Parameters
     ----------
@@ -160,6 +161,16 @@ class World:
     def ground(self) -> Field | None:
         """Field of what never moves."""
         return self._ground
+
+    @property
+    def bodies(self) -> tuple[FreeBody, ...]:
+        """Bodies as they were given to `add`; those of the world are copies."""
+        return tuple(self._bodies)
+
+    @property
+    def masses(self) -> NDArray[np.float64]:
+        """Masses [kg], shape (n,)."""
+        return np.array([body.rigid_body.mass for body in self._bodies])
 
     def __len__(self) -> int:
         return len(self._bodies)
