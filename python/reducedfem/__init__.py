@@ -21,7 +21,7 @@ Reduced models
     `reduce` creates a `ReducedSolid` with exact cubic forces; ``save`` and `load`.
     `ProjectedSolid`: the same equations evaluated on the mesh, for large bases.
 Motion
-    `ImplicitNewmark` (`NewmarkReport`) and `CentralDifferences` (`CentralReport`,
+    `ImplicitNewmark` (`ImplicitReport`) and `CentralDifferences` (`CentralReport`,
     `stable_step`, `spectrum`, `Spectrum`) integrate all these systems in time; results: `State`.
     `FreeBody`, `FreeBodyState`, `step_free_bodies`: free bodies, with rigid motion.
 Contact
@@ -97,7 +97,8 @@ from reducedfem.dynamics.explicit import (  # noqa: E402
     stable_step,
 )
 from reducedfem.dynamics.free_body import FreeBody, FreeBodyState, step_free_bodies  # noqa: E402
-from reducedfem.dynamics.integrator import ImplicitNewmark, NewmarkReport, State  # noqa: E402
+from reducedfem.dynamics.integrator import ImplicitReport, State  # noqa: E402
+from reducedfem.dynamics.newmark import ImplicitNewmark  # noqa: E402
 from reducedfem.dynamics.snapshots import record_snapshots  # noqa: E402
 from reducedfem.errors import (  # noqa: E402
     ConvergenceError,
@@ -210,6 +211,7 @@ __all__ = [
     "HapticSession",
     "HapticSnapshot",
     "ImplicitNewmark",
+    "ImplicitReport",
     "InputError",
     "InputTypeError",
     "InternalError",
@@ -221,7 +223,6 @@ __all__ = [
     "MissingMatplotlibError",
     "MissingPackageError",
     "Modes",
-    "NewmarkReport",
     "OffsetField",
     "OpenHaptics",
     "PenaltyContact",

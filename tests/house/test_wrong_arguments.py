@@ -83,7 +83,7 @@ OTHER_NAMES = {
 RESULTS = {
     "BodySnapshot", "CentralReport", "ContactForce", "ContactPoints", "ContactTrajectory",
     "CouplingStep", "CouplingWrench", "DeviceProbe", "FreeBodyState", "HapticReport",
-    "HapticSnapshot", "NewmarkReport", "Pick", "RigidBody", "SketchReport", "SolidSummary",
+    "HapticSnapshot", "ImplicitReport", "Pick", "RigidBody", "SketchReport", "SolidSummary",
     "Spectrum", "State", "StaticReport", "UdpCounts", "Uniformity", "VoxmapForce",
 }  # fmt: skip
 # made by functions of the package alone, or abstract

@@ -21,7 +21,7 @@ from reducedfem.base.check import choice, count, flag, integer, limit, number
 from reducedfem.base.console import count_text
 from reducedfem.base.run import Progress, callback
 from reducedfem.contact.penalty import PenaltyContact
-from reducedfem.dynamics.integrator import ImplicitNewmark
+from reducedfem.dynamics.integrator import ImplicitSimulation
 from reducedfem.errors import DeviceError, FileFormatError, InputError, InputTypeError
 from reducedfem.haptics.coupling import DynamicCoupling, VirtualCoupling
 from reducedfem.haptics.devices import Device
@@ -155,8 +155,8 @@ class HapticSession:
         device: Device,
         *,
         coupling: VirtualCoupling | DynamicCoupling,
-        simulation: ImplicitNewmark | Sequence[ImplicitNewmark | None] | None = None,
-        field_simulation: ImplicitNewmark | None = None,
+        simulation: ImplicitSimulation | Sequence[ImplicitSimulation | None] | None = None,
+        field_simulation: ImplicitSimulation | None = None,
         workspace: Workspace | None = None,
         rate: float = 1000.0,
         budget_us: float | None = None,
@@ -181,15 +181,15 @@ class HapticSession:
         forgotten = simulation is None
         if simulation is None:
             simulation = [None] * len(contacts)
-        simulations = sequence(simulation, "simulation", ImplicitNewmark, none=True)
+        simulations = sequence(simulation, "simulation", ImplicitSimulation, none=True)
         if len(simulations) != len(contacts):
             raise InputError(
                 f"simulation has {len(simulations)} elements, contact has {len(contacts)}: one "
                 "each, None for a shell at rest"
             )
-        if field_simulation is not None and not isinstance(field_simulation, ImplicitNewmark):
+        if field_simulation is not None and not isinstance(field_simulation, ImplicitSimulation):
             raise InputTypeError(
-                "field_simulation must be an ImplicitNewmark, got "
+                "field_simulation must be an implicit integrator, got "
                 f"{type(field_simulation).__name__}"
             )
         if not isinstance(device, Device):

@@ -10,7 +10,7 @@ import numpy as np
 from reducedfem.contact.deformed_field import DeformedField
 from reducedfem.contact.field import DistanceField
 from reducedfem.contact.penalty import PenaltyContact
-from reducedfem.dynamics.integrator import ImplicitNewmark
+from reducedfem.dynamics.integrator import ImplicitSimulation
 from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
 from reducedfem.haptics.devices import Device
 from reducedfem.reduction.reduced import ReducedSolid, same_motion
@@ -19,6 +19,8 @@ __all__ = ["check_parts", "lengths", "sequence", "warn_of_rest"]
 
 
 def _a(kind: type) -> str:
+    if kind is ImplicitSimulation:
+        return "an implicit integrator"
     return f"{'an' if kind.__name__[0] in 'AEIOU' else 'a'} {kind.__name__}"
 
 
@@ -39,12 +41,12 @@ def sequence(value: Any, name: str, kind: type, none: bool) -> tuple[Any, ...]:
 
 
 def _check_simulation(
-    simulation: ImplicitNewmark, name: str, moved: ReducedSolid | None, what: str, dt: float
+    simulation: ImplicitSimulation, name: str, moved: ReducedSolid | None, what: str, dt: float
 ) -> None:
     model = simulation.system
     if not isinstance(model, ReducedSolid):
         raise InputTypeError(
-            f"{name} must be an ImplicitNewmark of a ReducedSolid, got one of {_a(type(model))}"
+            f"{name} must be an implicit integrator of a ReducedSolid, got one of {_a(type(model))}"
         )
     # rigid bodies and other numbers of coordinates are rejected in C, with better messages
     if moved is not None and moved.r == model.r and not same_motion(model, moved):
@@ -62,8 +64,8 @@ def _check_simulation(
 
 def check_parts(
     contacts: tuple[PenaltyContact, ...],
-    simulations: tuple[ImplicitNewmark | None, ...],
-    field_simulation: ImplicitNewmark | None,
+    simulations: tuple[ImplicitSimulation | None, ...],
+    field_simulation: ImplicitSimulation | None,
     dt: float,
 ) -> None:
     """Reject contacts and simulations that do not belong together."""
