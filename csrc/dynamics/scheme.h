@@ -37,9 +37,10 @@ typedef struct rf_scheme {
 } rf_scheme;
 
 // The registry: a row a scheme.
-#define RF_SCHEMES(ROW)               \
-  ROW(newmark) /* implicit Newmark */ \
-  ROW(central) /* explicit central differences */
+#define RF_SCHEMES(ROW)                                                                   \
+  ROW(newmark)        /* implicit Newmark: average acceleration and others (newmark.h) */ \
+  ROW(backward_euler) /* first order, damps */                                            \
+  ROW(central)        /* explicit central differences */
 
 #define RF_SCHEME_DECLARE(name) extern const rf_scheme rf_scheme_##name;
 RF_SCHEMES(RF_SCHEME_DECLARE)

@@ -11,10 +11,8 @@ static const double GROWTH = 4.0;      // of the factor of M, where the matrix i
 static const double SHIFTS = 0x1p62;   // growth of it that is never reached
 static const double ROUNDING = 1e-12;  // of forces, relative
 enum { BISECTIONS = 40 };              // of the part of an increment
-static const double ARMIJO = 1e-4;     // part of the predicted decrease that is asked for
 static const double NOISE = 2e-14;     // of energies, relative
 enum { SEARCHES = 24 };                // shortenings of an increment
-static const double SHRINK_MOST = 0.1, SHRINK_LEAST = 0.5;  // bounds of one
 
 static double norm(const rf_motion *m, const double *x) { return rf_norm_padded(m->system->ld, x); }
 
@@ -93,7 +91,7 @@ static rf_status solve(rf_motion *m, double *increment) {
 }
 
 // Returns the zero in (0, 1) of the cubic with these values at 0, 1/3, 2/3 and 1.  The first must
-// be negative, the last positive.
+// be negative, the last positive.  0: it is too close to 0 to be found.
 static double zero_of_cubic(const double value[4]) {
   // divided differences in units of a third
   const double first = value[1] - value[0];
@@ -131,7 +129,8 @@ static rf_status move_guarded(rf_motion *m, double *size) {
     if (!isfinite(slope[k])) return RF_ERR_DIVERGED;
   }
   ++m->report.shortened;
-  return move(m, zero_of_cubic(slope) - at, size);
+  const double part = zero_of_cubic(slope);
+  return part > 0.0 ? move(m, part - at, size) : RF_ERR_DIVERGED;
 }
 
 // A place on the line of an increment.
@@ -152,15 +151,13 @@ static double next_part(const place *start, const place *end, double part) {
   const double works = 0.5 * part * (fabs(start->others) + fabs(end->others));
   const double change = end->energy - start->energy + work, promised = part * start->slope;
   const double noise = NOISE * (fabs(start->energy) + fabs(end->energy) + works);
-  if (change <= ARMIJO * promised + noise && isfinite(end->slope)) return part;
-  // the minimum of the parabola through both energies with that slope, within bounds
-  const double best = 0.5 * part * promised / (promised - change);
-  if (!isfinite(best)) return SHRINK_MOST * part;
-  return fmin(fmax(best, SHRINK_MOST * part), SHRINK_LEAST * part);
+  if (change <= RF_NEWTON_ARMIJO * promised + noise && isfinite(end->slope)) return part;
+  return rf_newton_shorten_rt(part, promised, change);
 }
 
 // Adds the increment to x, shortened until the energy of the step falls.  If it never does, x stays
-// where it is, and so it would in all further iterations, which are left out.
+// where it is, and so it would in all further iterations, which are left out.  A step of which
+// nothing would be left fails.
 static rf_status move_searched(rf_motion *m, rf_newton *n) {
   const place start = place_of(m);
   double at = 0.0, part = 1.0;
@@ -175,6 +172,7 @@ static rf_status move_searched(rf_motion *m, rf_newton *n) {
     if (part == at) return RF_OK;
     if (k == 0) ++m->report.shortened;
   }
+  if (n->iterations == 0) return RF_ERR_DIVERGED;
   memcpy(m->x, m->start, (size_t)m->n * sizeof *m->x);
   n->most = n->iterations + 1;
   return evaluate_residual(m, &n->size);

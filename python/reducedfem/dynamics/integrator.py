@@ -177,6 +177,7 @@ class Simulation:
     for its end.
     """
 
+    _scheme: ClassVar[str]  # its name in the C core
     _core: _core.Motion
     _system: System
     _dt: float
@@ -310,8 +311,6 @@ class ImplicitSimulation(Simulation):
     A subclass states the name of its scheme in the C core and its docstring; one whose scheme has
     settings of its own also has a constructor, which passes them to `_create`.
     """
-
-    _scheme: ClassVar[str]
 
     def __init__(
         self,
