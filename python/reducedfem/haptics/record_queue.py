@@ -1,4 +1,4 @@
-"""Records that a session has made and nobody has taken, and cycles in the calling thread."""
+"""Queue of the records of a session, and cycles in the calling thread."""
 
 from __future__ import annotations
 
