@@ -28,7 +28,7 @@ hypothesis.settings.load_profile("house")
 
 # A busy machine must not end haptic sessions.  Tests of a cycle that hangs set a limit of their
 # own; programs that tests start set this one themselves.
-rf.haptics.session._STALL = 5.0
+rf.haptics.settings.timeouts.stall = 5.0
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -36,6 +36,37 @@ def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
         with contextlib.suppress(ImportError):
             import matplotlib.font_manager  # noqa: F401
+
+
+# Files and folders left out under the address sanitizer, beside tests with the marker no_asan.
+NO_ASAN = {
+    "tests/experiments/": "public functions only, which the tests of their rooms run",
+    "tests/cli/test_cli.py": "public functions only, which the tests of their rooms run",
+    "tests/cli/test_reduce.py": "public functions only, which the tests of their rooms run",
+    "tests/cli/test_simulate.py": "public functions only, which the tests of their rooms run",
+    "tests/house/test_bench_haptics.py": "timings",
+    "tests/house/test_bench_haptics_soak.py": "timings",
+    "tests/house/test_bench_table.py": "timings",
+    "tests/house/test_copies.py": "reads sources",
+    "tests/house/test_floors.py": "reads sources",
+    "tests/house/test_metadata.py": "reads sources",
+    "tests/house/test_package.py": "documentation, imports and the wheel: Python only",
+    "tests/house/test_prose.py": "reads sources",
+    "tests/house/test_readme.py": "public functions only, which the tests of their rooms run",
+    "tests/house/test_rt_symbols.py": "reads object files",
+    "tests/house/test_symbols.py": "reads object files",
+}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests of those files; refuse markers without a reason."""
+    for item in items:
+        place = item.path.relative_to(ROOT).as_posix()
+        for reason in (reason for start, reason in NO_ASAN.items() if place.startswith(start)):
+            item.add_marker(pytest.mark.no_asan(reason=reason))
+        if not all(mark.kwargs.get("reason") for mark in item.iter_markers("no_asan")):
+            raise pytest.UsageError(f"{item.nodeid}: no_asan needs a reason=")
 
 
 @pytest.fixture(scope="session")

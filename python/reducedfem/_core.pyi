@@ -533,6 +533,7 @@ def take_apart(
 class FreeBody:
     def __new__(
         cls,
+        scheme: str,
         model: Reduced,
         nodes: ArrayLike,
         damping: tuple[float, float],
@@ -1134,6 +1135,7 @@ class Session:
     def times(self, shares: ArrayLike, /) -> NDArray[np.float64]: ...
     def restore(self, k: int, simulation: Any, /) -> None: ...
 
+def session_check(settings: dict[str, Any], device: Device | None, /) -> None: ...
 def record_layout() -> tuple[list[str], list[str], list[int], int]: ...
 
 # csrc/pyext/py_world.c

@@ -173,7 +173,7 @@ def test_interrupt_leaves_one_line_and_no_file(tmp_path):
     """Ctrl-C in the middle of a long computation."""
     process = subprocess.Popen(
         [sys.executable, "-m", "reducedfem", "reduce", "bridge", "-o", str(tmp_path / "m"),
-         "--fill", "--fix", "z<0.01", "--resolution", "80", "-k", "20", "-r", "60"],
+         "--fill", "--fix", "z<0.01", "--resolution", "48", "-k", "20", "-r", "60"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         # shells start background jobs with the signal ignored, and children inherit that
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),

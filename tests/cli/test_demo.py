@@ -19,6 +19,7 @@ from shapes import box_hexes
 pytest.importorskip("matplotlib")
 
 
+@pytest.mark.no_asan(reason="public functions only, which the tests of their rooms run")
 @pytest.mark.parametrize("surface", ["spoon", "bridge", "hose"])
 def test_quick_demo(surface, capsys, tmp_path):
     out = tmp_path / "a" / "b"

@@ -125,6 +125,19 @@ def shape_functions(order, xi):
     return values(xi), gradient
 
 
+@functools.cache
+def slopes_at_face(order, axis, end):
+    """Return the weights of the rule on a face and the slopes across it: at it, above and below.
+
+    Points of the rule of the cube, projected onto the face: four coincide, their weights sum to 2.
+    """
+    xi, w = map(np.array, zip(*gauss(4), strict=True))
+    xi[:, axis] = end
+    step = np.eye(3)[axis]
+    slopes = [shape_functions(order, xi + k * step)[1][:, :, axis] for k in (0, 1, -1)]
+    return w, np.array(slopes)
+
+
 def energies_of_motion(mesh, v):
     """Twice the kinetic energies of a scalar field at density 1, by loops.
 
@@ -164,21 +177,17 @@ def energies_of_motion(mesh, v):
             if other is None or not (small[e] or small[other]):
                 continue
             candidates.append(other)
-            for xi, w in whole if side > 0 else ():
-                # points of the cube, projected onto the face: four coincide, their weights sum to 2
-                jump, bend = 0.0, 0.0
-                for f, end, sign in ((e, 1.0, 1.0), (other, -1.0, -1.0)):
-                    place = np.array(xi)
-                    place[axis] = end
-                    step = np.eye(3)[axis]
-                    field = v[mesh.elements[f]]
-                    slopes = shape_functions(order, place + np.array([0 * step, step, -step]))[1]
-                    at_face, above, below = slopes[:, :, axis] @ field * 2.0 / edge[axis]
-                    jump += sign * at_face
-                    bend += sign * (above - below) / edge[axis]
-                g, c_bend = ((5e-4, 0.0), (5e-5, 0.05))[order - 1]
-                area = edge.prod() / edge[axis]
-                penalty += g * h**3 * area * w / 8.0 * (jump**2 + c_bend * h**2 * bend**2)
+            if side < 0:
+                continue
+            jump, bend = 0.0, 0.0
+            for f, end, sign in ((e, 1.0, 1.0), (other, -1.0, -1.0)):
+                w, slopes = slopes_at_face(order, axis, end)
+                at_face, above, below = slopes @ v[mesh.elements[f]] * 2.0 / edge[axis]
+                jump = jump + sign * at_face
+                bend = bend + sign * (above - below) / edge[axis]
+            g, c_bend = ((5e-4, 0.0), (5e-5, 0.05))[order - 1]
+            area = edge.prod() / edge[axis]
+            penalty += g * h**3 * area * (w / 8.0 @ (jump**2 + c_bend * h**2 * bend**2))
         b = (1 / 5, 1 / 42)[order - 1]
         hosts = [k for k in candidates if fraction[k] >= fraction[candidates].max() - 1e-3]
         off = np.mean([((gradients[e] - means[k]) ** 2).sum(axis=1) for k in hosts], axis=0)

@@ -94,7 +94,7 @@ def test_the_list_of_meshes_is_not_empty():
 @pytest.mark.parametrize("name", SURFACES)
 def test_surface(name):
     surface = rf.read_surface(FOLDER / name)
-    for resolution, fill in ((28, True), (13, False)):
+    for resolution, fill in ((20, True), (13, False)):
         mesh = rf.voxelize(surface, resolution, fill=fill, cut=False, order=1)
         # voxels of a soup may be connected by an edge or not at all
         held = mesh.largest_component("face")

@@ -242,7 +242,7 @@ def test_same_bits_for_any_number_of_threads(rng):
         for count in (1, 2, 3, 8):
             set_threads(count)
             meshes.append(
-                [rf.voxelize(s, 70, fill=fill, cut=False, order=1) for fill in (False, True)]
+                [rf.voxelize(s, 40, fill=fill, cut=False, order=1) for fill in (False, True)]
             )
     finally:
         set_threads(before)

@@ -268,12 +268,12 @@ def test_scattered_spectrum(rng):
 @pytest.mark.parametrize("k", [20, 60])
 @pytest.mark.parametrize("gap", [1e-5, 1e-7, 1e-12])
 def test_more_close_eigenvalues_than_the_space_holds(gap, k, rng):
-    """Three hundred almost equal ones, above ten others: the space grows until it holds them."""
-    band = 30.0 * (1.0 + gap * np.arange(300))
+    """Two hundred almost equal ones, above ten others: the space grows until it holds them."""
+    band = 30.0 * (1.0 + gap * np.arange(200))
     spectrum = rng.permutation(
-        np.concatenate([np.arange(1.0, 11.0), band, np.linspace(36, 3e3, 2690)])
+        np.concatenate([np.arange(1.0, 11.0), band, np.linspace(36, 3e3, 1290)])
     )
-    mass = scipy.sparse.eye_array(3000)
+    mass = scipy.sparse.eye_array(1500)
     stiffness = scipy.sparse.diags_array(spectrum)
     values, vectors, (solves, _) = matrix_modes(stiffness, mass, k)
     np.testing.assert_allclose(values, np.sort(spectrum)[:k], rtol=1e-12)
@@ -282,7 +282,7 @@ def test_more_close_eigenvalues_than_the_space_holds(gap, k, rng):
     residual = vectors * spectrum - values[:, None] * vectors
     width = np.ptp(band) if gap <= 1e-6 else 0.0
     assert np.linalg.norm(residual, axis=1).max() < 1e-9 * values[-1] + width
-    assert solves < 2 * 3000
+    assert solves < 2 * 1500
 
 
 def test_close_eigenvalues_beyond_any_space_are_found_densely(rng):

@@ -223,6 +223,7 @@ MESHES = [
 ]  # fmt: skip
 
 
+@pytest.mark.no_asan(reason="the relaxation of test_pointshell_repulsion.py, on more surfaces")
 @pytest.mark.parametrize("name", [*samples.names(), *MESHES])
 def test_defaults_converge_on_every_mesh(name):
     """For any surface; only the numbers of points and voxels are given."""
