@@ -15,7 +15,8 @@
 
 static void release(void *world) { rf_multibody_free(world); }
 
-#define SETTING(name, field, kind, count) RF_SETTING(rf_multibody_settings, name, field, kind, count)
+#define SETTING(name, field, kind, count) \
+  RF_SETTING(rf_multibody_settings, name, field, kind, count)
 static const rf_setting SETTINGS[] = {SETTING("dt", dt_s, DOUBLE, 0),
                                       SETTING("gravity", gravity, DOUBLE, 3),
                                       SETTING("contact_damping", damped, DOUBLE, 0),

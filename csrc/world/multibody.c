@@ -25,21 +25,21 @@ typedef struct worker {
 struct rf_multibody {
   rf_multibody_settings set;
   int32_t n_shapes, n_bodies;
-  shape *shapes;            // (n_shapes)
-  int32_t *shape_of;        // -1: none                                       (n_bodies)
-  rf_multibody_node *nodes;     // (n_bodies)
-  rf_pair_rows_frame *frames;   // (n_bodies)
-  rf_broad_sphere *spheres; // (n_bodies)
-  double *speeds;           // bounds of the speed of any point, m/s          (n_bodies)
+  shape *shapes;               // (n_shapes)
+  int32_t *shape_of;           // -1: none                                       (n_bodies)
+  rf_multibody_node *nodes;    // (n_bodies)
+  rf_pair_rows_frame *frames;  // (n_bodies)
+  rf_broad_sphere *spheres;    // (n_bodies)
+  double *speeds;              // bounds of the speed of any point, m/s          (n_bodies)
   rf_broad broad;
   int32_t n_workers, worker_shapes;
   worker *workers;
   // candidates of a step, then those with points
   int32_t n_pairs, pair_room, n_active;
   rf_pair_rows *pairs;
-  rf_pair_rows **active;       // (n_active)
-  rf_multibody_node **moved;   // those with contact
-  rf_multibody_side *sides;    // two a pair
+  rf_pair_rows **active;      // (n_active)
+  rf_multibody_node **moved;  // those with contact
+  rf_multibody_side *sides;   // two a pair
   rf_multibody_report report;
 };
 
@@ -68,7 +68,7 @@ void rf_multibody_free(rf_multibody *c) {
   for (int32_t i = 0; i < c->pair_room; ++i) rf_pair_rows_free(&c->pairs[i]);
   rf_broad_free(&c->broad);
   void *const owned[] = {c->shapes, c->shape_of, c->nodes,  c->frames, c->spheres,
-                         c->speeds, c->pairs,  c->active, c->moved,  c->sides};
+                         c->speeds, c->pairs,    c->active, c->moved,  c->sides};
   for (size_t i = 0; i < sizeof owned / sizeof *owned; ++i) rf_free(owned[i]);
   rf_free(c);
 }
@@ -114,14 +114,14 @@ static void *grown(void *array, int32_t count, size_t size, rf_error *err) {
 }
 
 // Makes room for one more entry, or leaves through `done:`.
-#define GROW(array, count)                                       \
-  do {                                                           \
-    void *more = grown((array), (count), sizeof *(array), err);  \
-    if (!more) {                                                 \
-      st = RF_ERR_MEMORY;                                        \
-      goto done;                                                 \
-    }                                                            \
-    (array) = more;                                              \
+#define GROW(array, count)                                      \
+  do {                                                          \
+    void *more = grown((array), (count), sizeof *(array), err); \
+    if (!more) {                                                \
+      st = RF_ERR_MEMORY;                                       \
+      goto done;                                                \
+    }                                                           \
+    (array) = more;                                             \
   } while (0)
 
 // Sphere around some fields at rest.
@@ -241,7 +241,8 @@ static rf_status copy_body(const rf_multibody *c, const rf_free_body *from, rf_f
   return st;
 }
 
-rf_status rf_multibody_add(rf_multibody *c, const rf_free_body *body, int32_t index, rf_error *err) {
+rf_status rf_multibody_add(rf_multibody *c, const rf_free_body *body, int32_t index,
+                           rf_error *err) {
   rf_status st = RF_OK;
   rf_free_body *mine = NULL;
   const int32_t n = c->n_bodies;
@@ -437,8 +438,9 @@ static rf_status evaluate(rf_multibody *c, worker *w, rf_pair_rows *t, rf_error 
   // coherence is off: earlier cycles of the same contact leave no trace
   if (st >= 0) st = rf_contact_evaluate_rt(contact, &pose, q, -1, &found, NULL, NULL, NULL);
   if (st < 0)
-    return rf_fail(err, RF_ERR_DIVERGED, "body %d is too far out, or deformed too much, for "
-                                         "contact; try a smaller dt",
+    return rf_fail(err, RF_ERR_DIVERGED,
+                   "body %d is too far out, or deformed too much, for "
+                   "contact; try a smaller dt",
                    t->side[0].body);
   if (found.touching == 0) return RF_OK;
   RF_TRY(rf_pair_rows_reserve(t, found.touching, err));
@@ -517,9 +519,9 @@ static rf_status fly_some(void *context, int64_t task, int w, rf_error *err) {
 rf_status rf_multibody_step(rf_multibody *c, const rf_run *run, rf_error *err) {
   rf_status st = RF_OK;
   rf_multibody_solve solve = {.damped = c->set.damped,
-                          .tolerance = c->set.tolerance,
-                          .most_iterations = c->set.most_iterations,
-                          .all = c->nodes};
+                              .tolerance = c->set.tolerance,
+                              .most_iterations = c->set.most_iterations,
+                              .all = c->nodes};
   c->n_active = 0;
   RF_TRY(find_candidates(c, err));
   RF_TRY(reserve_workers(c, run->threads, err));
@@ -539,16 +541,18 @@ done:
 // ---- results
 
 int32_t rf_multibody_count(const rf_multibody *c) { return c->n_bodies; }
-rf_free_body *rf_multibody_body(const rf_multibody *c, int32_t index) { return c->nodes[index].body; }
+rf_free_body *rf_multibody_body(const rf_multibody *c, int32_t index) {
+  return c->nodes[index].body;
+}
 const rf_multibody_report *rf_multibody_reported(const rf_multibody *c) { return &c->report; }
 int32_t rf_multibody_pairs(const rf_multibody *c) { return c->n_active; }
 
 rf_multibody_pair rf_multibody_pair_at(const rf_multibody *c, int32_t index) {
   const rf_pair_rows *t = c->active[index];
   rf_multibody_pair p = {.tree = t->side[0].body,
-                     .field = t->side[1].body,
-                     .points = t->n_rows,
-                     .depth_m = t->depth_m};
+                         .field = t->side[1].body,
+                         .points = t->n_rows,
+                         .depth_m = t->depth_m};
   memcpy(p.wrench, t->applied, sizeof p.wrench);
   return p;
 }

@@ -1,24 +1,29 @@
-// A world of many free bodies that touch each other and the ground, offline.
+// Many free bodies that touch each other and the ground, offline.
 //
 // A step: spheres and pairs of them (world/broad.h), contact of the pairs on all threads
-// (world/pair_rows.h), the forces of all contacts together (world/multibody_solve.c), steps of the bodies
-// on all threads.  Bodies without contact make the steps of dynamics/free_body.h, bit for bit.
-// Results have the same bits for any number of threads.
+// (world/pair_rows.h), the forces of all contacts together (world/multibody_solve.c), steps of the
+// bodies on all threads.  Bodies without contact make the steps of dynamics/free_body.h, bit for
+// bit.  Results have the same bits for any number of threads.
 //
-// Contact is implicit.  With x_0 the gaps as the search found them, the forces of a step are
-//     f = f_0 - c K h v,   f_0 = -K x_0,
-// v the velocities at its end and c the factor `damped`: for c = 1 the forces of the end of the
-// step, a larger one adds a damper of (c - 1) h k at each point.  No equilibrium depends on c.
-// Steps of bodies in contact are those of backward Euler, whose poses and coordinates follow v:
-// Newmark's average acceleration would carry the force of an impact into the next step and give it
-// energy.  With M the mass, linearized at the beginning of the step,
-//     (H + c K) e = f_0 - c K u,   e the change of h v by contact from its value u without,
-// H = M / h^2 for the rigid motion and Newton's matrix for the deformation:
-// one symmetric positive definite system of all bodies.  Solving each body by its own block alone
-// would not do: the forces of a pair would not be opposite, and two bodies that fly together would
-// brake each other.  Conjugate gradients solve it to a tolerance, with the own blocks of the bodies
-// as the preconditioner: a body on the ground needs one iteration.  The forces are then those of
-// the pairs, equal and opposite whatever the tolerance.
+// Contact is implicit, and only pushes.  With g the gap of a point as the search found it, k its
+// stiffness, e its direction, W the derivative of -g by the coordinates of both bodies and v the
+// velocities at the end of the step, the force along e is
+//     f = min(0, k (g - c h W . v)),
+// c the factor `damped`: for c = 1 the force of the end of the step, a larger one adds a damper of
+// (c - 1) h k at each point.  No equilibrium depends on c.  Steps of bodies in contact are those of
+// backward Euler, whose poses and coordinates follow v: average acceleration would carry the force
+// of an impact into the next step and give it energy.  With H = M / h^2 for the rigid motion and
+// Newton's matrix for the deformation, linearized at the beginning of the step, u the value of h v
+// without contact and e the change by contact, the step is the minimum of
+//     1/2 e . H e - e . r + sum min(0, k (g - c W . (u + e)))^2 / (2 c k),
+// r the elastic force: strictly convex, so that a step is unique and the energy that springs can
+// give is that of their depths.  Newton's method with a line search finds it; each of its systems
+// is solved by conjugate gradients over all bodies, with their own blocks as the preconditioner.
+// Solving each body by its own block alone would not do: the forces of a pair would not be
+// opposite.  Here they are equal and opposite for any tolerance.
+//
+// Directions are the derivatives of the gaps (contact/contact.h, `conservative`).  Points that have
+// passed the middle of a thin part have no force: it would push them out on the other side.
 #ifndef RF_WORLD_MULTIBODY_H
 #define RF_WORLD_MULTIBODY_H
 
@@ -30,11 +35,11 @@
 #include "dynamics/free_body.h"
 
 typedef struct rf_multibody_settings {
-  double dt_s;             // step, > 0
-  double gravity[3];       // m/s^2, of all bodies
-  const rf_field *ground;  // in the world, borrowed; NULL: none
-  double damped;           // c, >= 1
-  double tolerance;        // of the solve, relative, in (0, 1)
+  double dt_s;              // step, > 0
+  double gravity[3];        // m/s^2, of all bodies
+  const rf_field *ground;   // in the world, borrowed; NULL: none
+  double damped;            // c, >= 1
+  double tolerance;         // of the solve, relative, in (0, 1)
   int32_t most_iterations;  // of conjugate gradients in a step, >= 1
 } rf_multibody_settings;
 
@@ -75,16 +80,16 @@ typedef struct rf_multibody_pair {
 typedef struct rf_multibody rf_multibody;
 
 RF_MUST_CHECK rf_status rf_multibody_create(const rf_multibody_settings *set, rf_multibody **out,
-                                        rf_error *err);
+                                            rf_error *err);
 void rf_multibody_free(rf_multibody *bodies);  // NULL is fine
 
 // Adds a shape; its number is the count of those before.
-RF_MUST_CHECK rf_status rf_multibody_add_shape(rf_multibody *bodies, const rf_multibody_shape *shape,
-                                           rf_error *err);
+RF_MUST_CHECK rf_status rf_multibody_add_shape(rf_multibody *bodies,
+                                               const rf_multibody_shape *shape, rf_error *err);
 // Adds a copy of a body; its step must be that of all, and its model that of the shape's tree
 // and field where these deform.  shape: -1: it touches nothing.
-RF_MUST_CHECK rf_status rf_multibody_add(rf_multibody *bodies, const rf_free_body *body, int32_t shape,
-                                     rf_error *err);
+RF_MUST_CHECK rf_status rf_multibody_add(rf_multibody *bodies, const rf_free_body *body,
+                                         int32_t shape, rf_error *err);
 
 // Makes one step.  RF_ERR_DIVERGED: some bodies have made it, others have not.
 RF_MUST_CHECK rf_status rf_multibody_step(rf_multibody *bodies, const rf_run *run, rf_error *err);

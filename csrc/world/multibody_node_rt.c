@@ -1,10 +1,11 @@
 // One body in the solve of all contacts.
+#include "world/multibody_node.h"
+
 #include <string.h>
 
 #include "linalg/dense_rt.h"
 #include "linalg/quat.h"
 #include "linalg/vector.h"
-#include "world/multibody_solve.h"
 
 enum { RIGID = RF_SLOT_RIGID, SHIFTS = 60 };
 static const double GROWTH = 4.0;  // of a shift of the tangent, where it is indefinite
@@ -20,7 +21,7 @@ static rf_status linearize(rf_multibody_node *n) {
       n->added[i * ld + j] = n->own[(RIGID + i) * n->size + RIGID + j];
   rf_status st = rf_motion_linearize_rt(m, NULL, n->added, n->corrected + RIGID);
   for (int k = 0; k < SHIFTS && st == RF_ERR_SINGULAR; ++k) {
-    const double next = k == 0 ? m->per_x[1] : GROWTH * shift;
+    const double next = k == 0 ? 1.0 / (m->set.dt_s * m->set.dt_s) : GROWTH * shift;
     for (int32_t i = 0; i < r; ++i) n->added[i * (ld + 1)] += next - shift;
     shift = next;
     ++m->report.indefinite;
@@ -78,7 +79,8 @@ static void put_free_way(rf_multibody_node *n) {
   }
 }
 
-rf_status rf_multibody_node_begin_rt(rf_multibody_node *n, rf_pair_rows *const *pairs, double damped) {
+rf_status rf_multibody_node_begin_rt(rf_multibody_node *n, rf_pair_rows *const *pairs,
+                                     double damped) {
   const rf_motion *from = n->body->deformation;
   const size_t bytes = (size_t)n->size * sizeof(double);
   memset(n->own, 0, (size_t)n->size * bytes);
@@ -89,8 +91,6 @@ rf_status rf_multibody_node_begin_rt(rf_multibody_node *n, rf_pair_rows *const *
   for (int32_t k = 0; k < n->n_sides; ++k)
     rf_pair_rows_add_own_rt(pairs[n->sides[k].pair], n->sides[k].side, damped, n->own, n->size);
   rf_motion_follow_rt(n->impact, from);
-  // with beta = gamma = 1 and no acceleration before, Newmark's step is backward Euler's
-  memset(n->impact->qddot, 0, (size_t)n->r * sizeof *n->impact->qddot);
   n->impact->report = from->report;
   n->impact->time_s = from->time_s;
   n->impact->displaced_m = 0.0;
@@ -100,7 +100,8 @@ rf_status rf_multibody_node_begin_rt(rf_multibody_node *n, rf_pair_rows *const *
   return eliminate(n) ? RF_OK : RF_ERR_DIVERGED;
 }
 
-void rf_multibody_node_gather_rt(const rf_multibody_node *n, rf_pair_rows *const *pairs, double *slot) {
+void rf_multibody_node_gather_rt(const rf_multibody_node *n, rf_pair_rows *const *pairs,
+                                 double *slot) {
   for (int32_t k = 0; k < n->n_sides; ++k) {
     const rf_pair_rows *t = pairs[n->sides[k].pair];
     const int side = n->sides[k].side;

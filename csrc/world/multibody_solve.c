@@ -12,54 +12,6 @@ enum { MOST_SOLVES = 60, MOST_PARTS = 40 };
 // Slope at the end of a line search, and residual after a solve (squared), relative to the begin.
 static const double FLAT = 0.1, FORCING = 1e-4;
 
-// Vectors of a node with the size of a slot.
-enum { SLOTS = 14 };
-static void list_slots(rf_multibody_node *n, double **out[SLOTS]) {
-  double **const all[SLOTS] = {&n->base,      &n->change,   &n->inertia, &n->elastic, &n->residual,
-                               &n->step,      &n->stepped,  &n->way,     &n->corrected,
-                               &n->direction, &n->image,    &n->moved,   &n->product, &n->force};
-  memcpy(out, all, sizeof all);
-}
-
-void rf_multibody_node_free(rf_multibody_node *n) {
-  double **slots[SLOTS];
-  list_slots(n, slots);
-  for (int i = 0; i < SLOTS; ++i) rf_free(*slots[i]);
-  rf_free(n->own);
-  rf_free(n->added);
-  rf_free(n->response);
-  rf_free(n->rigid);
-  rf_motion_free(n->impact);
-}
-
-rf_status rf_multibody_node_reserve(rf_multibody_node *n, rf_error *err) {
-  rf_status st = RF_OK;
-  if (n->impact) return st;
-  const int32_t ld = (int32_t)n->body->deformation->system->ld;
-  double **slots[SLOTS];
-  n->r = n->body->deformation->n;
-  n->size = RF_SLOT_RIGID + ld;
-  // again after a failure
-  const rf_multibody_node fresh = {.body = n->body, .r = n->r, .size = n->size};
-  rf_multibody_node_free(n);
-  rf_multibody_side *sides = n->sides;
-  const int32_t n_sides = n->n_sides;
-  *n = fresh;
-  n->sides = sides;
-  n->n_sides = n_sides;
-  list_slots(n, slots);
-  for (int i = 0; i < SLOTS; ++i) RF_ALLOC(*slots[i], n->size);
-  RF_ALLOC(n->own, n->size * n->size);
-  RF_ALLOC(n->added, ld * ld);
-  RF_ALLOC(n->response, 6 * ld);
-  RF_ALLOC(n->rigid, RF_SLOT_RIGID * RF_SLOT_RIGID);
-  rf_motion_settings set = n->body->deformation->set;
-  set.beta = set.gamma = 1.0;
-  RF_TRY(rf_motion_clone(n->body->deformation, &set, &n->impact, err));
-done:
-  return st;
-}
-
 // ---- stages over all bodies or all pairs
 
 typedef void (*pair_fn)(const rf_multibody_solve *s, rf_pair_rows *t);
@@ -163,7 +115,8 @@ static rf_status balance(const rf_multibody_solve *s, rf_multibody_node *n, rf_e
 
 static void stiffen(const rf_multibody_solve *s, rf_pair_rows *t) {
   const rf_multibody_node *field = node_of(s, t, 1);
-  rf_pair_rows_multiply_rt(t, s->damped, node_of(s, t, 0)->direction, field ? field->direction : NULL);
+  rf_pair_rows_multiply_rt(t, s->damped, node_of(s, t, 0)->direction,
+                           field ? field->direction : NULL);
 }
 
 static rf_status multiply(const rf_multibody_solve *s, rf_multibody_node *n, rf_error *err) {
@@ -242,7 +195,8 @@ static double slope_at(const rf_multibody_solve *s, double begin, double bend, d
 
 // The part of the step at which the objective is least, roughly.  The objective is convex, its
 // derivative grows piecewise linearly.
-static rf_status search_line(rf_multibody_solve *s, const rf_run *run, double *part, rf_error *err) {
+static rf_status search_line(rf_multibody_solve *s, const rf_run *run, double *part,
+                             rf_error *err) {
   rf_status st = RF_OK;
   double begin = 0.0, bend = 0.0, low = 0.0, high = 1.0;
   RF_TRY(for_pairs(s, run, aim, err));
@@ -301,8 +255,9 @@ static rf_status iterate(rf_multibody_solve *s, const rf_run *run, rf_error *err
     RF_TRY(for_nodes(s, run, balance, err));
     const double now = sum_dots(s);
     if (!isfinite(now))
-      return rf_fail(err, RF_ERR_DIVERGED, "the forces of contact are no longer finite; try a "
-                                           "smaller dt");
+      return rf_fail(err, RF_ERR_DIVERGED,
+                     "the forces of contact are no longer finite; try a "
+                     "smaller dt");
     s->left = error_of(s);
     if (s->left <= s->tolerance || s->solves == MOST_SOLVES || s->iterations >= s->most_iterations)
       return RF_OK;

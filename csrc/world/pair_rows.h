@@ -59,21 +59,26 @@ RF_MUST_CHECK rf_status rf_pair_rows_reserve(rf_pair_rows *t, int32_t n, rf_erro
 void rf_pair_rows_free(rf_pair_rows *t);  // its content; zero is fine
 
 // Pose of the field's frame seen from the tree's.
-void rf_pair_rows_relative_rt(const rf_pair_rows_frame *tree, const rf_pair_rows_frame *field, rf_pose *out);
+void rf_pair_rows_relative_rt(const rf_pair_rows_frame *tree, const rf_pair_rows_frame *field,
+                              rf_pose *out);
 // Fills the rows from the last evaluation of the contact of the two frames, whose law has at most
 // one row a point; there must be room for them.
 void rf_pair_rows_fill_rt(rf_pair_rows *t, const rf_pair_rows_frame *tree, rf_contact *contact);
 
 // Sets f at the ways u of both sides (of the field: nullable), and `applied` to sum f W.
-void rf_pair_rows_push_rt(rf_pair_rows *t, double factor, const double *tree_way, const double *field_way);
+void rf_pair_rows_push_rt(rf_pair_rows *t, double factor, const double *tree_way,
+                          const double *field_way);
 // applied = -factor sum c W (W . ways) of the rows that push.
 void rf_pair_rows_multiply_rt(rf_pair_rows *t, double factor, const double *tree_way,
-                          const double *field_way);
+                              const double *field_way);
 // Sets the slopes of f along ways, of all rows as if they pushed.
-void rf_pair_rows_aim_rt(rf_pair_rows *t, double factor, const double *tree_way, const double *field_way);
-// Power of the forces along these ways, from where f was set on:  sum f W . ways  at `part` of them.
+void rf_pair_rows_aim_rt(rf_pair_rows *t, double factor, const double *tree_way,
+                         const double *field_way);
+// Power of the forces along these ways, from where f was set on:  sum f W . ways  at `part` of
+// them.
 double rf_pair_rows_power_rt(const rf_pair_rows *t, double factor, double part);
 // Adds factor sum c W W^T of all rows, of one side, to own (rows of ld).
-void rf_pair_rows_add_own_rt(const rf_pair_rows *t, int side, double factor, double *own, int32_t ld);
+void rf_pair_rows_add_own_rt(const rf_pair_rows *t, int side, double factor, double *own,
+                             int32_t ld);
 
 #endif

@@ -12,7 +12,8 @@ enum { RIGID = RF_SLOT_RIGID };
 // the other side.
 static const double PASSED = -0.3;
 
-void rf_pair_rows_relative_rt(const rf_pair_rows_frame *tree, const rf_pair_rows_frame *field, rf_pose *out) {
+void rf_pair_rows_relative_rt(const rf_pair_rows_frame *tree, const rf_pair_rows_frame *field,
+                              rf_pose *out) {
   const double *q = tree->pose.quaternion, back[4] = {q[0], -q[1], -q[2], -q[3]};
   double way[3], turned[4];
   rf_vec3_sub(field->pose.position_m, tree->pose.position_m, way);
@@ -105,7 +106,8 @@ static const double *row_of(const rf_pair_rows *t, int32_t i) {
   return t->rows + (size_t)i * (size_t)t->size;
 }
 
-void rf_pair_rows_push_rt(rf_pair_rows *t, double factor, const double *tree_way, const double *field_way) {
+void rf_pair_rows_push_rt(rf_pair_rows *t, double factor, const double *tree_way,
+                          const double *field_way) {
   memset(t->applied, 0, (size_t)t->size * sizeof *t->applied);
   for (int32_t i = 0; i < t->n_rows; ++i) {
     const double way = way_of(t, row_of(t, i), tree_way, field_way);
@@ -115,7 +117,7 @@ void rf_pair_rows_push_rt(rf_pair_rows *t, double factor, const double *tree_way
 }
 
 void rf_pair_rows_multiply_rt(rf_pair_rows *t, double factor, const double *tree_way,
-                          const double *field_way) {
+                              const double *field_way) {
   memset(t->applied, 0, (size_t)t->size * sizeof *t->applied);
   for (int32_t i = 0; i < t->n_rows; ++i) {
     if (!(t->force[i] < 0.0)) continue;
@@ -124,7 +126,8 @@ void rf_pair_rows_multiply_rt(rf_pair_rows *t, double factor, const double *tree
   }
 }
 
-void rf_pair_rows_aim_rt(rf_pair_rows *t, double factor, const double *tree_way, const double *field_way) {
+void rf_pair_rows_aim_rt(rf_pair_rows *t, double factor, const double *tree_way,
+                         const double *field_way) {
   for (int32_t i = 0; i < t->n_rows; ++i)
     t->slope[i] = -factor * t->stiff[i] * way_of(t, row_of(t, i), tree_way, field_way);
 }
@@ -138,7 +141,8 @@ double rf_pair_rows_power_rt(const rf_pair_rows *t, double factor, double part) 
   return sum;
 }
 
-void rf_pair_rows_add_own_rt(const rf_pair_rows *t, int side, double factor, double *own, int32_t ld) {
+void rf_pair_rows_add_own_rt(const rf_pair_rows *t, int side, double factor, double *own,
+                             int32_t ld) {
   const int32_t n = t->side[side].size, from = side ? t->side[0].size : 0;
   for (int32_t i = 0; i < t->n_rows; ++i) {
     const double *row = row_of(t, i) + from;
