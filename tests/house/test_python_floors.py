@@ -25,11 +25,12 @@ ALLOWED = {
     "contact": {"base", "io", "geometry", "reduction"},
     "dynamics": {"base", "geometry", "solid", "reduction", "contact"},
     "haptics": {"base", "io", "viewer", "geometry", "solid", "reduction", "contact", "dynamics"},
+    "world": {"base", "contact", "dynamics"},
     "load": {"base", "io", "reduction", "contact"},
     # the package: public names of all folders above
     "top": {
         "base", "viewer", "geometry", "material", "solid", "reduction", "contact", "dynamics",
-        "haptics", "load",
+        "haptics", "world", "load",
     },
     # users of the package
     "scenes": {"base", "io", "haptics", "top"},

@@ -37,6 +37,8 @@ def make_world():
     w.sphere = rf.SphereField([0, 0, 0], 0.1)
     w.shell = rf.Pointshell(nodes, np.tile([0.0, 0.0, 1.0], (len(nodes), 1)))
     w.tree = rf.PointTree(w.shell, w.reduced)
+    w.world = rf.World(1e-3)
+    w.world.add(rf.FreeBody(w.free_reduced, 1e-3))
     w.deformed = rf.DeformedField(w.field, w.reduced, 4, 2)
     w.contact = rf.PenaltyContact(w.tree, w.field, 100.0)
     w.model = rf.LinearModel(w.solid, w.modes)
@@ -250,6 +252,11 @@ CALLS = {
     "VoxmapContact": (lambda w: rf.VoxmapContact, lambda w: dict(shell=w.shell, voxmap=w.voxmap, stiffness=100.0)),
     "VoxmapContact.evaluate": (lambda w: rf.VoxmapContact(w.shell, w.voxmap, 100.0).evaluate, lambda w: dict(position=w.position, quaternion=w.quaternion)),
     "Workspace": (lambda w: rf.Workspace, lambda w: dict(scale=1.0, force_scale=1.0, alignment=(1.0, 0, 0, 0), start=None, clutch=None)),
+    "World": (lambda w: rf.World, lambda w: dict(dt=1e-3, gravity=w.position, ground=w.sphere, contact_damping=2.0, tol=1e-6, iterations=10)),
+    "World.add": (lambda w: rf.World(1e-3).add, lambda w: dict(body=rf.FreeBody(w.free_reduced, 1e-3), tree=w.rigid_tree, field=w.field, stiffness=100.0)),
+    "World.nodes": (lambda w: w.world.nodes, lambda w: dict(body=0)),
+    "World.state": (lambda w: w.world.state, lambda w: dict(body=0)),
+    "World.step": (lambda w: w.world.step, lambda w: dict(n=1, progress=False)),
     "load": (lambda w: rf.load, lambda w: dict(path="r.safetensors", kind=None)),
     "mass_pca": (lambda w: rf.mass_pca, lambda w: dict(solid=w.solid, vectors=w.basis.vectors, r=2, weights=None, progress=False)),
     "merge_bases": (lambda w: rf.merge_bases, lambda w: dict(solid=w.solid, bases=[w.basis], r=None, tolerance=1e-6, progress=False)),

@@ -155,9 +155,7 @@ def step_pair(one, other, field, k, dt, damping, gravity=(0.0, 0.0, 0.0), eps=1e
         for e in eps * np.eye(3)
     ]
     touching = (rest < 0.0) & ((np.transpose(gradients) * one.normals()).sum(1) > -0.3)
-    slopes = np.stack(
-        [(gaps(e) - gaps(-e))[touching] / (2 * eps) for e in eps * np.eye(n)], axis=1
-    )
+    slopes = np.stack([(gaps(e) - gaps(-e))[touching] / (2 * eps) for e in eps * np.eye(n)], axis=1)
     matrix, way, load = np.zeros((n, n)), np.zeros(n), np.zeros(n)
     for side, start, size in ((one, 0, sizes[0]), (other, sizes[0], sizes[1])):
         if side is None:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
-from free_boxes import BOX, EDGE, Plain, cube, feet, momenta, shell, soft, step_pair
 from failures import fail_each_allocation
+from free_boxes import BOX, EDGE, Plain, cube, feet, momenta, shell, soft, step_pair
 from reducedfem import _core
 
 GROUND = rf.PlaneField((0, 0, 0), (0, 0, 1))
@@ -18,9 +18,7 @@ DOWN = (0.0, 0.0, -9.81)
 
 def test_without_contact_bodies_move_as_alone():
     body = rf.FreeBody(cube(), 1e-2, (0.1, 1e-4), gravity=DOWN)
-    body.reset(
-        (0, 0, 50), (1, 2, 3, 4), (1, -2, 0), (3, 4, 5), q=np.linspace(0.01, 0.02, cube().r)
-    )
+    body.reset((0, 0, 50), (1, 2, 3, 4), (1, -2, 0), (3, 4, 5), q=np.linspace(0.01, 0.02, cube().r))
     world = rf.World(1e-2, DOWN, GROUND)
     world.add(body, soft(), BOX)
     world.step(40)
@@ -176,8 +174,12 @@ def test_a_stack_carries_its_weight():
         world.add(body, feet(), BOX)
         weights.append(9.81 * body.rigid_body.mass)
     world.step(600)
-    found = {tuple(pair): force for pair, force in zip(
-        world.contacts.bodies.tolist(), world.contacts.forces[:, 2], strict=True)}
+    found = {
+        tuple(pair): force
+        for pair, force in zip(
+            world.contacts.bodies.tolist(), world.contacts.forces[:, 2], strict=True
+        )
+    }
     carried = {(0, -1): sum(weights), (1, 0): sum(weights[1:]), (2, 1): weights[2]}
     assert found.keys() == carried.keys()
     for pair, force in carried.items():
@@ -233,7 +235,7 @@ def test_the_broad_phase_finds_all_pairs(n):
     np.testing.assert_array_equal(found, np.reshape(expected, (-1, 2)))
 
 
-def test_bodies_too_fast_for_the_step_are_told_once():
+def test_bodies_too_fast_for_the_step_are_reported_once():
     world = rf.World(1 / 30)
     for x, speed in ((0.0, 0.0), (0.3, -8.0)):
         body = rf.FreeBody(cube(), 1 / 30)
@@ -290,7 +292,7 @@ def test_bodies_are_checked():
         world.step(-1)
 
 
-def test_memory_that_runs_out_is_told():
+def test_exhausted_memory_is_reported():
     field, tree = FIELDS["rigid"](None), soft()
 
     def work():

@@ -41,7 +41,7 @@ def world(
     points
         Number of points of the shell, at least 171.
     resolution
-        Voxels across a basket, at least 12.
+        Voxels across a basket, at least 16.
     dt
         Time step [s]. The walls are 15 mm thick: baskets that meet at 6 m/s need 1 ms.
     seed
@@ -60,8 +60,8 @@ def world(
     points, resolution = count(points, "points"), count(resolution, "resolution")
     if points < 171:
         raise InputError(f"points must be 171 or more, got {points}: the shell has 5 levels")
-    if resolution < 12:
-        raise InputError(f"resolution must be 12 or more, got {resolution}: walls have holes below")
+    if resolution < 16:
+        raise InputError(f"resolution must be 16 or more, got {resolution}: walls have holes below")
     dt = number(dt, "dt")
     made = rf.World(dt, (0.0, 0.0, -9.81), rf.PlaneField((0, 0, 0), (0, 0, 1)))
     mesh = shapes.basket(resolution)

@@ -200,7 +200,8 @@ class World:
         stiffness
             Stiffness of the springs at the points of the tree [N/m], positive. "auto": 30 times
             that of the body at each point, by its compliance (see
-            `PenaltyContact.stiffnesses`); at most 10 times mass / dt^2, which is that of a rigid tree.
+            `PenaltyContact.stiffnesses`), at most 10 times mass / dt^2, which is that of a rigid
+            tree.
 
         Returns
         -------
