@@ -5,8 +5,8 @@
 // c the centre at rest.  U is mass-orthogonal to the rigid motions, so that to first order the
 // centre and the frame do not move with q (mean axes), and uniform gravity deforms nothing.
 //
-// Both parts take the external loads and are integrated side by side: q by implicit Newmark,
-// the pose by a midpoint rule on the rotations that keeps momentum and angular momentum to
+// Both parts take the external loads and are integrated side by side: q by a scheme of
+// choice, the pose by a midpoint rule on the rotations that keeps momentum and angular momentum to
 // rounding.  What couples them at high speed (centrifugal, Coriolis and Euler forces on q, the
 // inertia of the deformed shape) is left out, as in B07.  It would enter at two places of
 // free_body_rt.c and nowhere else: as a reduced force in `deform`, and as the inertia in
@@ -21,7 +21,7 @@
 #include "model/reduced_model.h"
 
 typedef struct rf_free_body_settings {
-  rf_motion_settings deformation;  // by implicit Newmark; dt_s serves both parts
+  rf_motion_settings deformation;  // dt_s serves both parts; no constant load
   rf_system_damping damping;       // of the deformation
   double mass;                     // kg
   double centre[3];                // of mass at rest, m

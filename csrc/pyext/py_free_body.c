@@ -21,20 +21,22 @@ static const rf_setting RIGID_MOTION[] = {
 static PyObject *body_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   py_state *state = (py_state *)PyType_GetModuleState(type);
   PyObject *model_obj, *nodes_obj, *settings, *rigid, *damping_obj = Py_None;
+  const char *scheme;
   rf_free_body_settings set = {0};
-  py_in nodes;
+  py_in nodes = {0};
   rf_free_body *body = NULL;
   PyObject *kept = NULL, *self = NULL;
   rf_error err = {0};
   if (py_refuse_keywords(type, kwargs) < 0) return NULL;
-  if (!PyArg_ParseTuple(args, "OO(dd)OO|O:FreeBody", &model_obj, &nodes_obj, &set.damping.mass,
-                        &set.damping.stiffness, &settings, &rigid, &damping_obj) ||
-      py_settings_in(state, settings, "deformation", rf_newmark.settings, &set.deformation) < 0 ||
-      py_settings_in(state, rigid, "rigid motion", RIGID_MOTION, &set) < 0)
+  if (!PyArg_ParseTuple(args, "sOO(dd)OO|O:FreeBody", &scheme, &model_obj, &nodes_obj,
+                        &set.damping.mass, &set.damping.stiffness, &settings, &rigid, &damping_obj))
     return NULL;
+  if (py_motion_settings_in(state, scheme, settings, "deformation", &set.deformation) < 0 ||
+      py_settings_in(state, rigid, "rigid motion", RIGID_MOTION, &set) < 0)
+    goto done;
   const rf_reduced *model = py_reduced_get(state, model_obj);
-  if (!model || py_damping_in(state, damping_obj, &set.damping.strain_rate) < 0) return NULL;
-  if (py_in_f64(&nodes, nodes_obj, "nodes", 2, (npy_intp[]){model->n_nodes, 3}) < 0) return NULL;
+  if (!model || py_damping_in(state, damping_obj, &set.damping.strain_rate) < 0) goto done;
+  if (py_in_f64(&nodes, nodes_obj, "nodes", 2, (npy_intp[]){model->n_nodes, 3}) < 0) goto done;
   // the body borrows them
   kept = PyTuple_Pack(3, model_obj, damping_obj, (PyObject *)nodes.array);
   if (!kept) goto done;
@@ -45,6 +47,7 @@ static PyObject *body_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) 
   self = st < 0 ? py_raise(state, st, &err) : py_object_new_locked(type, body, release, kept);
 done:
   Py_XDECREF(kept);
+  rf_free(set.deformation.own);
   py_in_release(&nodes);
   return self;
 }
@@ -360,9 +363,9 @@ static PyMethodDef functions[] = {
 };
 
 PyDoc_STRVAR(body_doc,
-             "FreeBody(model, nodes, damping, settings, rigid, strain_rate=None, /)\n--\n\n"
+             "FreeBody(scheme, model, nodes, damping, settings, rigid, strain_rate=None, /)\n--\n\n"
              "A Reduced carried by a rigid body. damping: (alpha, beta); settings: a dict as of a\n"
-             "Motion by newmark; rigid: a dict of mass, centre, inertia (9 numbers) and gravity;\n"
+             "Motion; rigid: a dict of mass, centre, inertia (9 numbers) and gravity;\n"
              "strain_rate: a Damping.");
 
 static PyType_Slot slots[] = {

@@ -21,8 +21,9 @@ Reduced models
     `reduce` creates a `ReducedSolid` with exact cubic forces; ``save`` and `load`.
     `ProjectedSolid`: the same equations evaluated on the mesh, for large bases.
 Motion
-    `ImplicitNewmark` (`NewmarkReport`) and `CentralDifferences` (`CentralReport`,
-    `stable_step`, `spectrum`, `Spectrum`) integrate all these systems in time; results: `State`.
+    `ImplicitNewmark`, `BackwardEuler` (`ImplicitReport`) and `CentralDifferences`
+    (`CentralReport`, `stable_step`, `spectrum`, `Spectrum`) integrate all these systems in time;
+    results: `State`.
     `FreeBody`, `FreeBodyState`, `step_free_bodies`: free bodies, with rigid motion.
 Contact
     One object is a `Field` of signed distances, negative inside: a `DistanceField` of a surface,
@@ -89,6 +90,7 @@ from reducedfem.contact.penalty import (  # noqa: E402
 from reducedfem.contact.point_tree import PointTree  # noqa: E402
 from reducedfem.contact.pointshell import Pointshell, Uniformity  # noqa: E402
 from reducedfem.contact.voxmap import Voxmap, VoxmapContact, VoxmapForce  # noqa: E402
+from reducedfem.dynamics.backward_euler import BackwardEuler  # noqa: E402
 from reducedfem.dynamics.explicit import (  # noqa: E402
     CentralDifferences,
     CentralReport,
@@ -97,7 +99,8 @@ from reducedfem.dynamics.explicit import (  # noqa: E402
     stable_step,
 )
 from reducedfem.dynamics.free_body import FreeBody, FreeBodyState, step_free_bodies  # noqa: E402
-from reducedfem.dynamics.integrator import ImplicitNewmark, NewmarkReport, State  # noqa: E402
+from reducedfem.dynamics.integrator import ImplicitReport, State  # noqa: E402
+from reducedfem.dynamics.newmark import ImplicitNewmark  # noqa: E402
 from reducedfem.dynamics.snapshots import record_snapshots  # noqa: E402
 from reducedfem.errors import (  # noqa: E402
     ConvergenceError,
@@ -174,6 +177,7 @@ from reducedfem.solid.sparse import CSC  # noqa: E402
 from reducedfem.viewer import plot as plot  # noqa: E402
 
 __all__ = [
+    "BackwardEuler",
     "Basis",
     "BodySnapshot",
     "BoxField",
@@ -209,6 +213,7 @@ __all__ = [
     "HapticSession",
     "HapticSnapshot",
     "ImplicitNewmark",
+    "ImplicitReport",
     "InputError",
     "InputTypeError",
     "InternalError",
@@ -220,7 +225,6 @@ __all__ = [
     "MissingMatplotlibError",
     "MissingPackageError",
     "Modes",
-    "NewmarkReport",
     "OffsetField",
     "OpenHaptics",
     "PenaltyContact",

@@ -533,6 +533,7 @@ def take_apart(
 class FreeBody:
     def __new__(
         cls,
+        scheme: str,
         model: Reduced,
         nodes: ArrayLike,
         damping: tuple[float, float],

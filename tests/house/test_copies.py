@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
-from calls import make_world, material
+from calls import IMPLICIT, make_world, material
 
 CLONES = {
     "clone": lambda x: x.clone(),
@@ -25,9 +25,11 @@ def world():
 
 
 def simulations(w):
-    yield rf.ImplicitNewmark(w.reduced, 1e-3, (0.1, 1e-4), newton_max=3, strain_rate=None)
-    yield rf.ImplicitNewmark(w.projected, 1e-3, tol=1e-8)
-    yield rf.ImplicitNewmark(w.solid, 1e-3, (0.0, 1e-4), strain_rate=w.damping)
+    for kind in IMPLICIT.values():
+        yield kind(w.reduced, 1e-3, (0.1, 1e-4), newton_max=3, strain_rate=None)
+        yield kind(w.projected, 1e-3, tol=1e-8)
+        yield kind(w.solid, 1e-3, (0.0, 1e-4), strain_rate=w.damping)
+    yield rf.ImplicitNewmark(w.reduced, 1e-3, beta=0.4, gamma=0.7)
     yield rf.CentralDifferences(w.reduced, 1e-5)
     yield rf.CentralDifferences(w.solid, None, (0.1, 0.0))
 

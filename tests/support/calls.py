@@ -3,13 +3,17 @@
 # ruff: noqa: E501
 from __future__ import annotations
 
+import inspect
 from types import SimpleNamespace
 
 import numpy as np
 
 import reducedfem as rf
+from reducedfem.dynamics.integrator import ImplicitSimulation
 from reducedfem.io.record_file import RECORD
 from shapes import box_hexes, box_tets
+
+IMPLICIT = {kind.__name__: kind for kind in ImplicitSimulation.__subclasses__()}
 
 
 def make_world():
@@ -121,9 +125,6 @@ CALLS = {
     "HapticSession.reader": (lambda w: w.session.reader, lambda w: dict(points=False)),
     "HapticSession.records": (lambda w: w.session.records, lambda w: dict(drain=False)),
     "HapticSession.run": (lambda w: w.session.run, lambda w: dict(cycles=1, seconds=None, progress=False)),
-    "ImplicitNewmark": (lambda w: rf.ImplicitNewmark, lambda w: dict(system=w.reduced, dt=1e-3, damping=(0.0, 0.0), newton_max=1, tol=1e-6, beta=0.25, gamma=0.5, strain_rate=None, gravity=w.position)),
-    "ImplicitNewmark.reset": (lambda w: rf.ImplicitNewmark(w.reduced, 1e-3).reset, lambda w: dict(q=w.q, qdot=w.q, qddot=w.q)),
-    "ImplicitNewmark.step": (lambda w: rf.ImplicitNewmark(w.reduced, 1e-3).step, lambda w: dict(force=w.q, n=1, progress=False)),
     "IntersectionField": (lambda w: rf.IntersectionField, lambda w: dict(fields=[w.sphere])),
     "LinearElastic": (lambda w: rf.LinearElastic, lambda w: dict(stiffness=np.eye(6), density=1.0)),
     "LinearElastic.fibres": (lambda w: rf.LinearElastic.fibres, lambda w: dict(direction=[1, 0, 0], young_along=2e6, young_across=1e6, poisson_along=0.3, poisson_across=0.3, shear_along=4e5, density=1.0)),
@@ -269,3 +270,29 @@ CALLS = {
     "thin_shapes": (lambda w: rf.thin_shapes, lambda w: dict(solid=w.solid, shapes=w.basis.vectors, distance=1.0, progress=False)),
     "voxelize": (lambda w: rf.voxelize, lambda w: dict(surface=w.surface, resolution=4, fill=False, expand=1.2, progress=False)),
 }  # fmt: skip
+
+
+def _made(kind):
+    """Return arguments of an implicit integrator, those of its own with their defaults."""
+    own = inspect.signature(kind).parameters.values()
+    values = {p.name: p.default for p in own if isinstance(p.default, float)}
+    return lambda w: values | dict(
+        system=w.reduced,
+        dt=1e-3,
+        damping=(0.0, 0.0),
+        newton_max=1,
+        strain_rate=None,
+        gravity=w.position,
+    )
+
+
+for _name, _kind in IMPLICIT.items():
+    CALLS[_name] = (lambda w, kind=_kind: kind, _made(_kind))
+    CALLS[f"{_name}.reset"] = (
+        lambda w, kind=_kind: kind(w.reduced, 1e-3).reset,
+        lambda w: dict(q=w.q, qdot=w.q, qddot=w.q),
+    )
+    CALLS[f"{_name}.step"] = (
+        lambda w, kind=_kind: kind(w.reduced, 1e-3).step,
+        lambda w: dict(force=w.q, n=1, progress=False),
+    )

@@ -56,7 +56,7 @@ class HapticReport:
         Number of cycles with contact deeper than `max_depth` of the coupling at that time; see
         `VirtualCoupling` for cases without a bound.
     shortened
-        Number of cycles in which a Newton increment of a body was shortened (`NewmarkReport`):
+        Number of cycles in which a Newton increment of a body was shortened (`ImplicitReport`):
         the period was too long for its motion.
     paused
         Number of cycles after a pause, i.e. 0.05 s or ten periods without a force: the process or

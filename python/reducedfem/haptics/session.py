@@ -20,7 +20,7 @@ from reducedfem import _core
 from reducedfem.base.check import count, flag, number
 from reducedfem.base.run import Progress, callback
 from reducedfem.contact.penalty import PenaltyContact
-from reducedfem.dynamics.integrator import ImplicitNewmark
+from reducedfem.dynamics.integrator import ImplicitSimulation
 from reducedfem.errors import DeviceError, FileFormatError, InputError, InputTypeError
 from reducedfem.haptics import session_parts as parts
 from reducedfem.haptics.coupling import DynamicCoupling, VirtualCoupling
@@ -134,8 +134,8 @@ class HapticSession:
         device: Device,
         *,
         coupling: VirtualCoupling | DynamicCoupling,
-        simulation: ImplicitNewmark | Sequence[ImplicitNewmark | None] | None = None,
-        field_simulation: ImplicitNewmark | None = None,
+        simulation: ImplicitSimulation | Sequence[ImplicitSimulation | None] | None = None,
+        field_simulation: ImplicitSimulation | None = None,
         workspace: Workspace | None = HapticSettings.workspace,
         rate: float = HapticSettings.rate,
         budget_us: float | None = HapticSettings.budget_us,
