@@ -134,7 +134,6 @@ from reducedfem.haptics.coupling import (  # noqa: E402
 )
 from reducedfem.haptics.devices import (  # noqa: E402
     Device,
-    DeviceProbe,
     ForceDimension,
     OpenHaptics,
     ReplayDevice,
@@ -142,8 +141,8 @@ from reducedfem.haptics.devices import (  # noqa: E402
     SpaceMouse,
     UdpCounts,
     UdpDevice,
-    probe_devices,
 )
+from reducedfem.haptics.probes import DeviceProbe, probe_devices  # noqa: E402
 from reducedfem.haptics.records import HapticRecords  # noqa: E402
 from reducedfem.haptics.report import HapticReport  # noqa: E402
 from reducedfem.haptics.session import HapticSession  # noqa: E402

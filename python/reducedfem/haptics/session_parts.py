@@ -161,7 +161,7 @@ def warn_of_rest(contacts: tuple[PenaltyContact, ...], stacklevel: int) -> None:
     nothing = ", ".join(["None"] * len(contacts))
     warnings.warn(
         f"simulation is None, so that the shell of {which}, which deforms "
-        f"(r = {contacts[soft[0]].tree.r}), stays at rest: pass simulation=ImplicitNewmark("
+        f"(r = {contacts[soft[0]].tree.r}), stays at rest: pass simulation=ImplicitSimulation("
         f"reduced, dt) of the model under its PointTree, or [{nothing}] if that is meant",
         PlausibilityWarning,
         stacklevel=stacklevel + 1,
