@@ -5,7 +5,7 @@ from __future__ import annotations
 import b07_2_13_baskets as script
 import pytest
 
-from experiments import check_mistakes, check_plot
+from experiments import check_plot, start
 from reducedfem.scenes import baskets
 
 
@@ -26,6 +26,18 @@ def test_the_table_and_the_picture(monkeypatch, capsys, tmp_path):
     check_plot("b07_2_13_baskets", monkeypatch, capsys, tmp_path, *options)
 
 
-@pytest.mark.parametrize("options", [("--bodies", "0"), ("--seconds", "0"), ("--resolution", "5")])
-def test_mistakes_in_options(options, monkeypatch, capsys, tmp_path):
-    check_mistakes("b07_2_13_baskets", monkeypatch, capsys, tmp_path, *options)
+def test_mistakes_are_one_line(monkeypatch, capsys, tmp_path):
+    taken = tmp_path / "file"
+    taken.write_text("")
+    for options, message in (
+        (("--bodies", "0"), "bodies must be"),
+        (("--resolution", "5"), "resolution must be 16 or more, got 5"),
+        (("--out", taken), str(taken)),
+    ):
+        assert start("b07_2_13_baskets", monkeypatch, "--out", tmp_path, *options) == 1
+        reported = capsys.readouterr().err.splitlines()
+        assert len(reported) == 1
+        assert message in reported[0]
+    with pytest.raises(SystemExit):
+        start("b07_2_13_baskets", monkeypatch, "--seconds", "0")
+    assert "--seconds must be" in capsys.readouterr().err
