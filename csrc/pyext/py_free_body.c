@@ -199,7 +199,7 @@ done:
 
 rf_free_body *py_free_body_get(py_state *state, PyObject *object) {
   return py_require_type(state, object, PY_FREE_BODY, "body", "FreeBody") < 0 ? NULL
-                                                                             : py_held(object);
+                                                                              : py_held(object);
 }
 
 PyObject *py_free_body_state(PyObject *owner, const rf_free_body *b) {

@@ -253,7 +253,7 @@ class World:
                 uniform = _RIGID * body.rigid_body.mass / self._dt**2
                 if tree.reduced is not None:
                     fit = _core.fit_stiffness(tree._core, tree.reduced._core, None, None)
-                    each = np.minimum(fit, uniform)
+                    each = np.minimum(np.asarray(fit), uniform)
             self._core.add_shape(
                 None if tree is None else tree._core,
                 None if field is None else field._core,
