@@ -115,6 +115,8 @@ def test_all_other_types_are_copied_or_refused(world, way):
             CLONES[way](device)
     with pytest.raises(rf.InputTypeError, match="HapticSession .* make another"):
         CLONES[way](world.session)
+    with pytest.raises(rf.InputTypeError, match="World .* make another"):
+        CLONES[way](world.world)
     recording = rf.record(world.model)
     recording.add([[0.0, 0, 1]], [4])
     more = CLONES[way](recording)
@@ -123,5 +125,5 @@ def test_all_other_types_are_copied_or_refused(world, way):
     # all other public types
     named = [one for one in vars(world).values() if type(one).__module__.startswith("reducedfem.")]
     for one in [*named, material(world), skin.embedding, world.solid.mass(), rf.Workspace()]:
-        if one not in (world.session, world.hand):
+        if one not in (world.session, world.hand, world.world):
             assert type(CLONES[way](one)) is type(one)

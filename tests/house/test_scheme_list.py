@@ -31,10 +31,10 @@ def test_rows_and_classes_are_the_same():
 
 @pytest.mark.parametrize("scheme", ROWS)
 def test_a_scheme_is_a_source_and_a_class(scheme):
-    """No other source names it, but for Newmark's whole step of worlds and free bodies."""
+    """No other source names it, but for steps of worlds and free bodies."""
     table = re.compile(rf'"{scheme}"|\brf_scheme_{scheme}\b')
     sources = [p for p in (ROOT / "csrc").rglob("*.[ch]") if table.search(code(p.read_text()))]
-    used = {"coupled.c"} if scheme == "newmark" else set()
+    used = {"newmark": {"coupled.c"}, "backward_euler": {"multibody_node.c"}}.get(scheme, set())
     assert {p.name for p in sources} - used in ({f"{scheme}.c"}, {f"{scheme}_rt.c"})
     package = [
         p for p in (ROOT / "python" / "reducedfem").rglob("*.py") if f'"{scheme}"' in p.read_text()

@@ -253,7 +253,7 @@ CALLS = {
     "VoxmapContact.evaluate": (lambda w: rf.VoxmapContact(w.shell, w.voxmap, 100.0).evaluate, lambda w: dict(position=w.position, quaternion=w.quaternion)),
     "Workspace": (lambda w: rf.Workspace, lambda w: dict(scale=1.0, force_scale=1.0, alignment=(1.0, 0, 0, 0), start=None, clutch=None)),
     "World": (lambda w: rf.World, lambda w: dict(dt=1e-3, gravity=w.position, ground=w.sphere, contact_damping=2.0, tol=1e-6, iterations=10)),
-    "World.add": (lambda w: rf.World(1e-3).add, lambda w: dict(body=rf.FreeBody(w.free_reduced, 1e-3), tree=w.rigid_tree, field=w.field, stiffness=100.0)),
+    "World.add": (lambda w: rf.World(1e-3).add, lambda w: dict(body=rf.FreeBody(w.free_reduced, 1e-3), tree=rf.PointTree(w.shell), field=w.field, stiffness=100.0)),
     "World.nodes": (lambda w: w.world.nodes, lambda w: dict(body=0)),
     "World.state": (lambda w: w.world.state, lambda w: dict(body=0)),
     "World.step": (lambda w: w.world.step, lambda w: dict(n=1, progress=False)),

@@ -16,7 +16,7 @@ from reducedfem.contact.field import Field
 from reducedfem.contact.point_tree import PointTree
 from reducedfem.dynamics.free_body import FreeBody, FreeBodyState
 from reducedfem.dynamics.integrator import acceleration, step_count
-from reducedfem.errors import InputError, PlausibilityWarning
+from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
 
 __all__ = ["World", "WorldContacts", "WorldReport"]
 
@@ -236,9 +236,10 @@ class World:
         stiffness: float | str,
     ) -> int:
         """Return the number of a shape, -1 if it touches nothing; adds it if it is new."""
-        if stiffness != "auto":
-            if isinstance(stiffness, str):
+        if isinstance(stiffness, str):
+            if stiffness != "auto":
                 raise InputError(f"stiffness must be 'auto' or a number [N/m], got {stiffness!r}")
+        else:
             stiffness = number(stiffness, "stiffness")
             if not stiffness > 0.0:
                 raise InputError(f"stiffness must be positive, got {stiffness:g}")
@@ -378,6 +379,13 @@ class World:
             There is no such body.
         """
         return self._core.nodes(integer(body, "body"))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Reject copies and pickles."""
+        raise InputTypeError(
+            "a World can be neither copied nor pickled: make another and add bodies in the states "
+            "of its own, state(i)"
+        )
 
     def __repr__(self) -> str:
         report = self.report
