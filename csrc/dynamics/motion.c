@@ -49,7 +49,7 @@ static void set_up(rf_motion *m, const rf_motion_settings *set) {
   if (scheme->settings_bytes) memcpy(own, set->own, scheme->settings_bytes);
   if (set->load) memcpy(load, set->load, (size_t)m->n * sizeof *load);
   if (!scheme->rates) return;
-  scheme->rates(own, set->dt_s, false, &m->free);
+  scheme->rates(own, set->dt_s, false, &m->alone);
   scheme->rates(own, set->dt_s, true, &m->touching);
 }
 

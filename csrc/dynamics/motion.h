@@ -53,8 +53,8 @@ typedef struct rf_motion_report {
 struct rf_motion {
   rf_system *system;  // owned
   rf_motion_settings set;
-  rf_stage_rates free, touching;  // of a scheme with one implicit stage
-  int32_t n;                      // values of a vector; they have system->ld, zero beyond
+  rf_stage_rates alone, touching;  // of a scheme with one implicit stage
+  int32_t n;                       // values of a vector; they have system->ld, zero beyond
   double time_s;
   rf_motion_report report;
   bool bounded;              // steps that go farther than rf_motion_far_rt allows fail

@@ -35,7 +35,7 @@ static rf_status evaluate(rf_motion *m) {
 static void begin(rf_motion *m, const double *added) {
   m->added = added;
   m->displaced_m = 0.0;
-  m->rates = &m->free;
+  m->rates = &m->alone;
   for (int64_t i = 0; added && i < m->n; ++i)
     if (added[i * (m->system->ld + 1)] != 0.0) m->rates = &m->touching;
   memcpy(m->x, m->q, (size_t)m->n * sizeof *m->q);
@@ -155,9 +155,9 @@ static double next_part(const place *start, const place *end, double part) {
   return rf_newton_shorten_rt(part, promised, change);
 }
 
-// Adds the increment to x, shortened until the energy of the step falls.  If it never does, x stays
-// where it is, and so it would in all further iterations, which are left out.  A step of which
-// nothing would be left fails.
+// Adds the increment to x, shortened until the energy of the step falls.  If no length does that,
+// the iterations end at x as it was, since the next one would begin with the same increment; in the
+// first iteration the step fails.
 static rf_status move_searched(rf_motion *m, rf_newton *n) {
   const place start = place_of(m);
   double at = 0.0, part = 1.0;

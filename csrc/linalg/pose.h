@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "base/status.h"
+#include "linalg/quat.h"
 
 // Quaternions must be of unit length to within this, and are then normalised.
 #define RF_POSE_TOLERANCE 1e-6
@@ -26,6 +27,18 @@ static inline bool rf_pose_usable_rt(const rf_pose *pose) {
   bool usable = fabs(rf_pose_norm_rt(pose) - 1.0) <= RF_POSE_TOLERANCE;
   for (int i = 0; i < 3; ++i) usable = usable && fabs(pose->position_m[i]) < RF_POSE_FARTHEST;
   return usable;
+}
+
+// A pose seen from a frame.
+static inline rf_pose rf_pose_seen_from_rt(const rf_pose *frame, const rf_pose *pose) {
+  const double *q = frame->quaternion, back[4] = {q[0], -q[1], -q[2], -q[3]};
+  double way[3], turned[4];
+  rf_pose out;
+  rf_vec3_sub(pose->position_m, frame->position_m, way);
+  rf_quat_rotate_back(q, way, out.position_m);
+  rf_quat_multiply(back, pose->quaternion, turned);
+  rf_quat_normalize(turned, out.quaternion);
+  return out;
 }
 
 // Rejects unusable poses with an explanation.

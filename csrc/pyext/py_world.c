@@ -149,13 +149,23 @@ static PyObject *arrays(npy_intp rows, int count, const npy_intp *columns, doubl
   return out;
 }
 
+static int32_t count_of(PyObject *self) {
+  int32_t n;
+  Py_BEGIN_ALLOW_THREADS
+  py_lock(self);
+  n = rf_multibody_count(py_held(self));
+  py_unlock(self);
+  Py_END_ALLOW_THREADS
+  return n;
+}
+
 PyDoc_STRVAR(motion_doc,
              "motion($self, /)\n--\n\n"
              "(positions, quaternions, velocities, angular_velocities) of all bodies: copies.");
 static PyObject *motion(PyObject *self, PyObject *unused) {
   (void)unused;
   const rf_multibody *c = py_held(self);
-  const int32_t n = rf_multibody_count(c);
+  const int32_t n = count_of(self);
   double *to[4];
   PyObject *out = arrays(n, 4, (npy_intp[]){3, 4, 3, 3}, to);
   if (!out) return NULL;
@@ -173,15 +183,24 @@ static PyObject *motion(PyObject *self, PyObject *unused) {
   return out;
 }
 
-// Returns a body of the world; NULL with an exception set.
+// Returns a body of the world; NULL with an exception set.  Another thread that adds one may move
+// the list, but never a body.
 static rf_free_body *body_in(PyObject *self, PyObject *args) {
   const rf_multibody *c = py_held(self);
+  rf_free_body *body = NULL;
+  int32_t n;
   int index;
   if (!PyArg_ParseTuple(args, "i", &index)) return NULL;
-  if (index >= 0 && index < rf_multibody_count(c)) return rf_multibody_body(c, index);
-  py_fail(py_state_of_object(self), PY_INPUT_ERROR, "body must be between 0 and %d, got %d",
-          (int)rf_multibody_count(c) - 1, index);
-  return NULL;
+  Py_BEGIN_ALLOW_THREADS
+  py_lock(self);
+  n = rf_multibody_count(c);
+  if (index >= 0 && index < n) body = rf_multibody_body(c, index);
+  py_unlock(self);
+  Py_END_ALLOW_THREADS
+  if (!body)
+    py_fail(py_state_of_object(self), PY_INPUT_ERROR, "body must be between 0 and %d, got %d",
+            (int)n - 1, index);
+  return body;
 }
 
 PyDoc_STRVAR(state_doc, "state($self, body, /)\n--\n\nState of a body, as of a FreeBody.");
@@ -213,7 +232,7 @@ PyDoc_STRVAR(energy_doc,
 static PyObject *energy(PyObject *self, PyObject *unused) {
   (void)unused;
   const rf_multibody *c = py_held(self);
-  const int32_t n = rf_multibody_count(c);
+  const int32_t n = count_of(self);
   PyObject *out = py_new_f64(1, (npy_intp[]){n});
   if (!out) return NULL;
   double *to = py_f64(out);

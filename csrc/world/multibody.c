@@ -428,11 +428,10 @@ static rf_status evaluate(rf_multibody *c, worker *w, rf_pair_rows *t, rf_error 
   const double *q = t->side[0].r ? c->nodes[t->side[0].body].body->deformation->q : NULL;
   rf_contact *contact;
   rf_contact_result found;
-  rf_pose pose;
+  const rf_pose pose = rf_pose_seen_from_rt(&tree->pose, &field->pose);
   rf_status st = RF_OK;
   RF_TRY(contact_of(c, w, t, &contact, err));
   t->n_rows = 0;
-  rf_pair_rows_relative_rt(tree, field, &pose);
   if (t->side[1].r)
     st = rf_contact_deform_field_rt(contact, c->nodes[t->side[1].body].body->deformation->q);
   // coherence is off: earlier cycles of the same contact leave no trace
@@ -528,10 +527,9 @@ rf_status rf_multibody_step(rf_multibody *c, const rf_run *run, rf_error *err) {
   RF_TRY(rf_run_tasks(run, (c->n_pairs + CHUNK - 1) / CHUNK, 0, evaluate_some, c, err));
   list_active(c, &solve);
   RF_TRY(rf_multibody_solve_step(&solve, run, err));
-  c->report.solves = solve.solves;
   c->report.iterations = solve.iterations;
   c->report.residual = solve.left;
-  c->report.unconverged += solve.left > c->set.tolerance;
+  c->report.unconverged += !(solve.left <= c->set.tolerance);
   RF_TRY(rf_run_tasks(run, (c->n_bodies + CHUNK - 1) / CHUNK, 0, fly_some, c, err));
   ++c->report.steps;
 done:

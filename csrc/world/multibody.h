@@ -59,8 +59,7 @@ typedef struct rf_multibody_report {
   int32_t pairs;       // with points that touch
   int64_t points;
   double depth_m;      // of the deepest
-  int32_t solves;      // of Newton's method
-  int32_t iterations;  // of conjugate gradients in them
+  int32_t iterations;  // of conjugate gradients
   double residual;     // left, relative
   // of all steps
   int64_t unconverged;  // steps whose solve ended at most_iterations

@@ -58,9 +58,6 @@ typedef struct rf_pair_rows_frame {
 RF_MUST_CHECK rf_status rf_pair_rows_reserve(rf_pair_rows *t, int32_t n, rf_error *err);
 void rf_pair_rows_free(rf_pair_rows *t);  // its content; zero is fine
 
-// Pose of the field's frame seen from the tree's.
-void rf_pair_rows_relative_rt(const rf_pair_rows_frame *tree, const rf_pair_rows_frame *field,
-                              rf_pose *out);
 // Fills the rows from the last evaluation of the contact of the two frames, whose law has at most
 // one row a point; there must be room for them.
 void rf_pair_rows_fill_rt(rf_pair_rows *t, const rf_pair_rows_frame *tree, rf_contact *contact);

@@ -12,16 +12,6 @@ enum { RIGID = RF_SLOT_RIGID };
 // the other side.
 static const double PASSED = -0.3;
 
-void rf_pair_rows_relative_rt(const rf_pair_rows_frame *tree, const rf_pair_rows_frame *field,
-                              rf_pose *out) {
-  const double *q = tree->pose.quaternion, back[4] = {q[0], -q[1], -q[2], -q[3]};
-  double way[3], turned[4];
-  rf_vec3_sub(field->pose.position_m, tree->pose.position_m, way);
-  rf_quat_rotate_back(q, way, out->position_m);
-  rf_quat_multiply(back, field->pose.quaternion, turned);
-  rf_quat_normalize(turned, out->quaternion);
-}
-
 // Maps w, in the axes of the tree, to coordinates of a side in the world: R w, or -R T w.
 typedef struct lever {
   const double *quaternion;  // R

@@ -10,19 +10,6 @@ static bool is_world(const rf_pose *p) {
          q[3] == 0.0;
 }
 
-// Returns a pose seen from a frame.
-static rf_pose seen_from(const rf_pose *frame, const rf_pose *pose) {
-  const double *q = frame->quaternion;
-  const double back[4] = {q[0], -q[1], -q[2], -q[3]};
-  double turned[4];
-  rf_pose out = *frame;
-  rf_vec3_sub(pose->position_m, frame->position_m, out.position_m);
-  rf_quat_rotate_back(q, out.position_m, out.position_m);
-  rf_quat_multiply(back, pose->quaternion, turned);
-  rf_quat_normalize(turned, out.quaternion);
-  return out;
-}
-
 // ---- results to the world
 
 // Turns both triples of the first six rows of a matrix: of each of n columns.
@@ -87,7 +74,7 @@ rf_status rf_pair_search_rt(rf_pair *pair) {
   rf_status st = RF_OK;
   if (pair->deforms) st = rf_contact_deform_field_rt(pair->contact, rf_body_q_rt(field));
   if (st < 0) return st;
-  const rf_pose pose = moved ? seen_from(&tree->pose, &field->pose) : field->pose;
+  const rf_pose pose = moved ? rf_pose_seen_from_rt(&tree->pose, &field->pose) : field->pose;
   st = rf_contact_evaluate_rt(pair->contact, &pose, rf_body_q_rt(tree), -1, &pair->found,
                               pair->side[RF_PAIR_TREE].reduced, pair->side[RF_PAIR_FIELD].reduced,
                               pair->has_blocks ? &pair->blocks : NULL);

@@ -38,9 +38,7 @@ def test_at_rest_a_body_sinks_by_its_weight_over_the_stiffness(dt, density):
     body.reset((0, 0, EDGE / 2 - 0.9e-3))
     world = rf.World(dt, DOWN, GROUND)
     world.add(body, feet(), None, k)
-    while world.report.steps < 4000 and abs(world.energy[0]) + world.report.steps % 2 > 1e-26:
-        world.step()
-    world.step(2000)
+    world.step(6000)
     np.testing.assert_allclose(world.positions[0, 2], EDGE / 2 - 1e-3, rtol=0, atol=1e-12)
     np.testing.assert_allclose(world.contacts.forces, [[0, 0, weight]], atol=1e-9 * weight)
     np.testing.assert_array_equal(world.contacts.bodies, [[0, -1]])
@@ -184,7 +182,7 @@ def test_a_stack_carries_its_weight():
     assert found.keys() == carried.keys()
     for pair, force in carried.items():
         np.testing.assert_allclose(found[pair], force, rtol=1e-4)
-    assert world.energy.sum() < 1e-6 + world.energy.max()
+    assert world.energy.max() < 1e-9
 
 
 def heap(threads):

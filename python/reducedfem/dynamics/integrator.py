@@ -1,4 +1,4 @@
-"""Base classes of all integrators, of which the implicit ones differ in few lines.
+"""Base classes of time integrators.
 
 The systems are `ReducedSolid`, `ProjectedSolid`, `Solid` and `SecondOrderSystem`.
 """

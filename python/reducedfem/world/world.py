@@ -20,9 +20,9 @@ from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
 
 __all__ = ["World", "WorldContacts", "WorldReport"]
 
-# stiffness of a point of a rigid shell, in units of mass over time step squared
+# largest automatic stiffness of a point, in units of mass over time step squared
 _RIGID = 10.0
-# way in a step, over the thickness, above which a warning tells of tunnelling
+# way in a step, over the thickness of the other body, above which `step` warns
 _FASTEST = 0.5
 
 
@@ -93,16 +93,15 @@ class WorldReport:
 class World:
     """Free bodies that deform and touch each other and the ground, without friction.
 
-    The forces of all contacts are computed together in each step and are implicit: stiff contact
-    of light bodies is stable at any time step, pairs keep their momentum to rounding, and at rest
+    The forces of all contacts are computed together in each step and follow its end (implicit), so
+    that contact may be stiff and bodies light. Pairs keep their momentum to rounding; at rest,
     penetrations are those of the springs alone. Bodies without contact move as `FreeBody.step`
-    moves them. A body that meets another leaves it with at most the fraction
-    1 / `contact_damping` of its speed where the step is long for the contact, and with nearly all
-    of it where it is short. Method and limits: see ``docs/world.md``.
+    moves them. Two bodies separate with about 1 / `contact_damping` of the speed with which they
+    met, or less. Method and limits: see ``docs/world.md``.
 
-    Points are found when they are inside at the beginning of a step. Bodies should move by less
-    than half the thickness of each other in a step; a warning tells if they do not. Methods may be
-    called from several threads, which alternate between steps.
+    Contact is found at the beginning of a step. Bodies should move by less than half the thickness
+    of each other in a step; `step` warns otherwise. Methods may be called from several threads,
+    which alternate between steps.
 
     Parameters
     ----------
