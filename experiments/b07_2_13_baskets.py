@@ -95,9 +95,7 @@ def run(world: rf.World, steps: int, path: Path) -> None:
         ax.imshow(shot)
         ax.set_axis_off()
     pictures.save_figure(figure, path, dpi=110)
-    print(
-        f"\na step of the bodies as they are now, without contact: {1e3 * flight(world):.3g} ms"
-    )
+    print(f"\na step of the bodies as they are now, without contact: {1e3 * flight(world):.3g} ms")
     print(f"plot: {path}")
 
 
