@@ -47,14 +47,13 @@ NO_ASAN = {
     "tests/house/test_bench_haptics.py": "timings",
     "tests/house/test_bench_haptics_soak.py": "timings",
     "tests/house/test_bench_table.py": "timings",
-    "tests/house/test_copies.py": "reads sources",
     "tests/house/test_floors.py": "reads sources",
     "tests/house/test_metadata.py": "reads sources",
     "tests/house/test_package.py": "documentation, imports and the wheel: Python only",
     "tests/house/test_prose.py": "reads sources",
     "tests/house/test_readme.py": "public functions only, which the tests of their rooms run",
     "tests/house/test_rt_symbols.py": "reads object files",
-    "tests/house/test_symbols.py": "reads object files",
+    "tests/house/test_symbols.py": "reads sources",
 }
 
 
