@@ -33,7 +33,7 @@ static inline bool rf_pose_usable_rt(const rf_pose *pose) {
 static inline rf_pose rf_pose_seen_from_rt(const rf_pose *frame, const rf_pose *pose) {
   const double *q = frame->quaternion, back[4] = {q[0], -q[1], -q[2], -q[3]};
   double way[3], turned[4];
-  rf_pose out;
+  rf_pose out = *frame;
   rf_vec3_sub(pose->position_m, frame->position_m, way);
   rf_quat_rotate_back(q, way, out.position_m);
   rf_quat_multiply(back, pose->quaternion, turned);
