@@ -273,7 +273,7 @@ class HapticSession:
                 "hang": _HANG,
             },
         )
-        self._layout, self._seen = Layout(self._core), 0
+        self._layout, self._seen = Layout(self._core), threading.local()
         self._closed = False
         _live.add(self)
 
@@ -604,7 +604,8 @@ class HapticSession:
         newest = self._core.snapshot()
         if newest is None:
             raise InputError("no cycle has ended yet: start or run the session first")
-        fresh, self._seen = newest[0] != self._seen, newest[0]
+        fresh = newest[0] != getattr(self._seen, "number", 0)
+        self._seen.number = newest[0]
         return HapticSnapshot(*newest, self._layout, fresh)
 
     def reader(self, *, points: bool = False) -> HapticReader:
