@@ -12,33 +12,13 @@ from child import measured
 from table import Row, spread
 
 import reducedfem as rf
+from reducedfem.scenes import baskets
+from reducedfem.scenes.shapes import basket
 
 MODES = 20
 BODIES, SIZE = 512, 40
+WORLD = 64  # bodies in contact
 RUBBER = rf.StVK(1e6, 0.45, 1000.0)
-HEX = np.array(
-    [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1], [1, 0, 1], [1, 1, 1], [0, 1, 1]]
-)
-
-
-def voxels(inside: np.ndarray, edge: float) -> rf.Mesh:
-    """Return the hexahedra of a boolean grid."""
-    cells = np.argwhere(inside)
-    corners = (cells[:, None, :] + HEX).reshape(-1, 3)
-    nodes, place = np.unique(corners, axis=0, return_inverse=True)
-    return rf.Mesh(edge * nodes, place.reshape(-1, 8))
-
-
-def basket(n: int = 26) -> rf.Mesh:
-    """Return a bowl of 0.2 m with holes in its wall and a handle across."""
-    x, y, z = (np.indices((n, n, n)) + 0.5) * (2.0 / n) - 1.0
-    radius = np.sqrt(x * x + y * y + z * z)
-    wall = (radius < 0.95) & (radius > 0.8)
-    turn = np.arctan2(y, x)
-    holes = (np.sin(8 * turn) > 0.6) & (np.abs(np.sin(7 * z)) > 0.5) & (z > -0.7)
-    bowl = wall & (z < 0.0) & ~holes
-    handle = wall & (z >= 0.0) & (np.abs(x) < 0.16)
-    return voxels(bowl | handle, 0.2 / n)
 
 
 def derivative_rows() -> list[Row]:
@@ -119,6 +99,36 @@ def body_rows() -> list[Row]:
     ]
 
 
+def world_rows() -> list[Row]:
+    """Return the row of baskets in contact, over the same bodies in flight."""
+    world = baskets.world(WORLD)
+    bodies = world.bodies
+    rf.step_free_bodies(bodies)
+    # the lowest layer has met the ground, the next ones each other
+    world.step(200)
+    busy, flight = [], []
+    for _ in range(40):
+        start = time.perf_counter()
+        world.step()
+        busy.append(time.perf_counter() - start)
+        start = time.perf_counter()
+        rf.step_free_bodies(bodies)
+        flight.append(time.perf_counter() - start)
+    times, report = np.array(busy), world.report
+    return [
+        Row(
+            f"world of {WORLD} baskets in contact, r = {SIZE}, one step",
+            float(np.median(times)) * 1e3,
+            "ms",
+            100.0,
+            f"{spread(times, 1e3)}; {rf.threads()} cores; {report.candidates} candidates, "
+            f"{report.pairs} pairs with {report.points} points, {report.iterations} iterations",
+            ratio=float(np.median(times) / np.median(flight)),
+            over="steps of the same bodies without contact",
+        )
+    ]
+
+
 def edit_rows() -> list[Row]:
     """Change the materials of a model of three regions."""
     mesh = basket()
@@ -154,5 +164,6 @@ def edit_rows() -> list[Row]:
 ENTRIES = {
     "derivatives, held and free": derivative_rows,
     "512 bodies": body_rows,
+    "world of baskets": world_rows,
     "edit": edit_rows,
 }

@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 
 import numpy as np
-from bench_bodies import voxels
 from table import Row
 
 import reducedfem as rf
+from reducedfem.scenes.shapes import voxels
 
 R, PROXIES = 15, 40
 CYCLES, ROUND = 100_000, 5000  # the way is a closed one

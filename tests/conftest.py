@@ -28,7 +28,7 @@ hypothesis.settings.load_profile("house")
 
 # A busy machine must not end haptic sessions.  Tests of a cycle that hangs set a limit of their
 # own; programs that tests start set this one themselves.
-rf.haptics.session._STALL = 5.0
+rf.haptics.settings.timeouts.stall = 5.0
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -48,6 +48,7 @@ static rf_status make(const rf_point_tree *tree, const rf_contact_distance *dist
   p->set = *set;
   p->search.coherence = set->coherence;
   p->search.along_normal = set->along_normal;
+  p->search.conservative = set->conservative;
   RF_TRY(rf_contact_search_create(&p->search, tree, distance, weights, err));
   RF_TRY(rf_contact_wrench_create(&p->wrench, tree, distance->deformed, err));
   p->budget = (rf_contact_budget){.timed = set->budget_us > 0.0,

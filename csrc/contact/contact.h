@@ -30,6 +30,7 @@ typedef struct rf_contact_settings {
   int32_t max_points;  // L; 0: no scaling
   bool coherence;      // skip nodes that cannot have come into contact
   bool along_normal;   // e = N, as B07
+  bool conservative;   // e = g, the derivative of the gap: forces have a potential
   double grasp_m[3];   // in the frame of the field object
 } rf_contact_settings;
 

@@ -12,12 +12,12 @@ enum { BLOCK = RF_CONTACT_BLOCK };
 static const double AGREES = 0.3;
 
 // Turns a gradient into the direction at a point with a normal: of unit length, unless both are
-// zero.
-static void settle(const double *normal, double *e) {
+// zero.  turns: towards the normal where they disagree.
+static void settle(const double *normal, bool turns, double *e) {
   const double length = rf_vec3_length(e), inverse = 1.0 / length;
   for (int i = 0; i < 3; ++i) e[i] = length > 0.0 ? inverse * e[i] : normal[i];
   const double along = rf_vec3_dot(e, normal);
-  if (along >= AGREES || !(length > 0.0)) return;
+  if (!turns || along >= AGREES || !(length > 0.0)) return;
   const double part = fmax(0.5 * (along / AGREES + 1.0), 0.0);
   for (int i = 0; i < 3; ++i) e[i] = part * e[i] + (1.0 - part) * normal[i];
   const double left = rf_vec3_length(e);
@@ -35,7 +35,7 @@ static void find_directions(const rf_contact_search *s, const double *body, rf_c
   rf_contact_gradients_rt(&s->distance, c->n, body, slope, c->carriers);
   for (int32_t k = 0; k < c->n; ++k) {
     rf_contact_to_world(s->frame.rotation, slope + 3 * k, c->gradient + 3 * k);
-    settle(c->normal + 3 * k, c->gradient + 3 * k);
+    settle(c->normal + 3 * k, !s->conservative, c->gradient + 3 * k);
   }
 }
 

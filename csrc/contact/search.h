@@ -15,7 +15,8 @@
 // Direction e of a contact point: the unit vector g along grad d, in grids by differences over a
 // spacing (rf_field_slopes_rt), continuous from cell to cell.  Deep in thin parts g may point
 // through the surface on the other side: below g . N = 0.3, N the point's inward normal, e turns to
-// N, which it is at -0.3.  With `along_normal` e = N everywhere, as B07 (3.1).
+// N, which it is at -0.3.  With `along_normal` e = N everywhere, as B07 (3.1); with `conservative`
+// e = g, so that forces are the derivatives of an energy.
 #ifndef RF_CONTACT_SEARCH_H
 #define RF_CONTACT_SEARCH_H
 
@@ -41,6 +42,7 @@ typedef struct rf_contact_search {
   rf_contact_distance distance;
   bool coherence;          // skip nodes that cannot have come into contact
   bool along_normal;       // e = N
+  bool conservative;       // e = g
   bool asks_clearance;     // compute `clearance_m`; changes no other result
   double *weight;          // by place; NULL: 1                                          (n_points)
   rf_deformed_pose *pose;  // of a field that deforms, owned; else NULL

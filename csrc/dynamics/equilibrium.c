@@ -10,7 +10,6 @@
 #include "dynamics/newton.h"
 #include "linalg/vector.h"
 
-static const double ARMIJO = 1e-4;       // part of the predicted decrease that is asked for
 static const double SHORTEST = 1e-10;    // a shorter step means that the search failed
 static const double FIRST_SHIFT = 1e-6;  // of the ratio of stiffness to mass
 static const double SHIFT_GROWTH = 8.0;
@@ -19,8 +18,6 @@ static const double NOISE = 100.0;     // roundings that two potentials may be a
 static const double STALLED = 1e3;     // floors of rounding at which no progress is an end
 // a factor is kept while it brings the residual down so far; one that is fresh must do better
 static const double KEEP_FRESH = 0.03, KEEP_KEPT = 0.15;
-// bounds of the next step length in terms of the last: parabolas through noise mean little
-static const double SHRINK_MOST = 0.1, SHRINK_LEAST = 0.5;
 
 rf_status rf_statics_check(const rf_static_settings *set, rf_error *err) {
   if (!(isfinite(set->tolerance) && set->tolerance > 0.0))
@@ -125,19 +122,16 @@ static rf_status search(rf_equilibrium *e, double *x, rf_error *err) {
     for (int64_t i = 0; i < e->system->n; ++i) e->trial[i] = x[i] + length * e->direction[i];
     const rf_status st = rf_equilibrium_evaluate(e, e->trial, false);
     if (st < 0) return st;
-    const double decrease = -length * slope;
+    const double promised = length * slope;
     const double after = residual_norm(e);
-    const bool tiny = decrease < noise;
-    const bool good = tiny ? after < size : e->potential <= before - ARMIJO * decrease + noise;
+    const bool tiny = -promised < noise;
+    const bool good =
+        tiny ? after < size : e->potential <= before + RF_NEWTON_ARMIJO * promised + noise;
     if (good && isfinite(e->potential) && isfinite(after)) {
       memcpy(x, e->trial, (size_t)e->system->n * sizeof *x);
       return RF_OK;
     }
-    // the minimum of the parabola through the two potentials and the slope, within bounds
-    const double rise = e->potential - before + decrease;
-    const double best = 0.5 * length * decrease / rise;
-    const double shortest = SHRINK_MOST * length, longest = SHRINK_LEAST * length;
-    length = isfinite(best) ? fmin(fmax(best, shortest), longest) : shortest;
+    length = rf_newton_shorten_rt(length, promised, e->potential - before);
   }
   return rf_fail(err, RF_ERR_NO_CONVERGENCE, "no shorter step lowers the potential");
 }

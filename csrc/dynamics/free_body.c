@@ -56,8 +56,10 @@ rf_status rf_free_body_create(const rf_reduced *model, const double *nodes,
     goto done;
   }
   RF_ALLOC(b->force, model->r);
-  RF_TRY(rf_system_reduced(model, &set->damping, false, &system, err));
-  RF_TRY(rf_motion_create(&rf_newmark, system, &set->deformation, NULL, &b->deformation, err));
+  const rf_motion_settings *motion = &set->deformation;
+  RF_TRY(rf_system_reduced(model, &set->damping, motion->scheme->mass_only, &system, err));
+  RF_TRY(rf_motion_create(system, motion, NULL, &b->deformation, err));
+  b->set.deformation = b->deformation->set;
   memcpy(b->rigid.position, set->centre, sizeof b->rigid.position);
   b->rigid.quaternion[0] = 1.0;
   *out = b;
@@ -132,6 +134,25 @@ void rf_free_body_nodes(const rf_free_body *b, double *positions) {
     rf_quat_rotate(b->rigid.quaternion, x, x);
     for (int i = 0; i < 3; ++i) x[i] += b->rigid.position[i];
   }
+}
+
+rf_status rf_free_body_energy(rf_free_body *b, double *energy, rf_error *err) {
+  const rf_rigid_state *s = &b->rigid;
+  rf_motion *m = b->deformation;
+  double omega[3], stored = 0.0, moving = 0.0;
+  m->prepared = false;
+  rf_status st = m->system->operations->evaluate(m->system, m->q, true, &stored, m->force);
+  // the mass, as the balance of a system without velocity and force
+  double *zero = m->increment;
+  memset(zero, 0, (size_t)m->system->ld * sizeof *zero);
+  if (st >= 0)
+    st = m->system->operations->balance(m->system, m->q, zero, m->qdot, zero, zero, m->product);
+  if (st < 0) return rf_fail(err, st, "the energy of a body cannot be evaluated");
+  for (int32_t i = 0; i < m->n; ++i) moving += 0.5 * m->qdot[i] * m->product[i];
+  rf_free_body_angular_velocity_rt(b, omega);
+  *energy = stored + moving + 0.5 * rf_vec3_dot(s->momentum, s->momentum) / b->set.mass +
+            0.5 * rf_vec3_dot(s->angular_momentum, omega);
+  return RF_OK;
 }
 
 typedef struct group {

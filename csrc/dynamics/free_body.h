@@ -5,8 +5,8 @@
 // c the centre at rest.  U is mass-orthogonal to the rigid motions, so that to first order the
 // centre and the frame do not move with q (mean axes), and uniform gravity deforms nothing.
 //
-// Both parts take the external loads and are integrated side by side: q by implicit Newmark,
-// the pose by a midpoint rule on the rotations that keeps momentum and angular momentum to
+// Both parts take the external loads and are integrated side by side: q by a scheme of
+// choice, the pose by a midpoint rule on the rotations that keeps momentum and angular momentum to
 // rounding.  What couples them at high speed (centrifugal, Coriolis and Euler forces on q, the
 // inertia of the deformed shape) is left out, as in B07.  It would enter at two places of
 // free_body_rt.c and nowhere else: as a reduced force in `deform`, and as the inertia in
@@ -14,6 +14,7 @@
 #ifndef RF_DYNAMICS_FREE_BODY_H
 #define RF_DYNAMICS_FREE_BODY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/status.h"
@@ -21,7 +22,7 @@
 #include "model/reduced_model.h"
 
 typedef struct rf_free_body_settings {
-  rf_motion_settings deformation;  // by implicit Newmark; dt_s serves both parts
+  rf_motion_settings deformation;  // dt_s serves both parts; no constant load
   rf_system_damping damping;       // of the deformation
   double mass;                     // kg
   double centre[3];                // of mass at rest, m
@@ -77,6 +78,15 @@ void rf_free_body_angular_velocity_rt(const rf_free_body *body, double omega[3])
 // before the failing step.
 RF_MUST_CHECK rf_status rf_free_body_step_rt(rf_free_body *body, int32_t n_loads,
                                              const rf_load *loads, int64_t n);
+
+// Moves pose and momenta by a step under gravity and a wrench: force, N, and torque about the
+// centre, N m, in the world.  The pose follows the velocities of the end of the step (backward
+// Euler), which suits forces that follow them.  Opposite forces at one point keep the angular
+// momentum of two bodies to rounding: centres move along the momenta of the end.  False, and the
+// state is as it was, where a number is not finite.
+bool rf_free_body_move_rt(rf_free_body *body, const double wrench[6]);
+// Kinetic energy of the rigid motion and of the deformation, and elastic energy, J.
+RF_MUST_CHECK rf_status rf_free_body_energy(rf_free_body *body, double *energy, rf_error *err);
 
 // Many bodies, n steps each, on all threads.  loads[b] (nullable: none) has n_loads[b] entries.
 // Bodies are distinct.  The first failure is returned; the other bodies may have moved or not.

@@ -84,6 +84,24 @@ static bool finite_state(const rf_rigid_state *s) {
   return isfinite(sum);
 }
 
+bool rf_free_body_move_rt(rf_free_body *b, const double wrench[6]) {
+  const double h = b->set.deformation.dt_s;
+  rf_rigid_state s = b->rigid;
+  double middle[4], omega[3];
+  for (int i = 0; i < 3; ++i) {
+    s.momentum[i] += h * (b->set.mass * b->set.gravity[i] + wrench[i]);
+    s.angular_momentum[i] += h * wrench[3 + i];
+    s.position[i] += h / b->set.mass * s.momentum[i];
+  }
+  angular_velocity(b, b->rigid.quaternion, s.angular_momentum, omega);
+  turn(b->rigid.quaternion, 0.5 * h, omega, middle);
+  angular_velocity(b, middle, s.angular_momentum, omega);
+  turn(b->rigid.quaternion, h, omega, s.quaternion);
+  if (!finite_state(&s)) return false;
+  b->rigid = s;
+  return true;
+}
+
 rf_status rf_free_body_step_rt(rf_free_body *b, int32_t n_loads, const rf_load *loads, int64_t n) {
   for (int64_t i = 0; i < n; ++i) {
     double total[3], torque[3];

@@ -13,31 +13,56 @@ static void layout(rf_motion *m, size_t ld, rf_arena *a) {
                               &m->increment, &m->product, &m->change,  &m->start};
   for (size_t i = 0; i < sizeof vectors / sizeof *vectors; ++i)
     *vectors[i] = rf_arena_take(a, ld, sizeof(double));
-  m->plan = rf_arena_take(a, m->scheme->plan_bytes, 1);
+  m->set.own = rf_arena_take(a, m->set.scheme->settings_bytes, 1);
 }
 
-static rf_status check(const rf_motion_settings *set, const rf_scheme *scheme, rf_error *err) {
+#define SETTING(name, field, kind) RF_SETTING(rf_motion_settings, name, field, kind, 0)
+static const rf_setting STEP[] = {SETTING("dt", dt_s, DOUBLE), {0}};
+static const rf_setting ITERATED[] = {SETTING("dt", dt_s, DOUBLE),
+                                      SETTING("newton_max", newton_max, INT32),
+                                      SETTING("tol", tolerance, DOUBLE),
+                                      {0}};
+
+const rf_setting *rf_motion_settings_of(const rf_scheme *scheme) {
+  return rf_scheme_iterates(scheme) ? ITERATED : STEP;
+}
+
+static rf_status check(const rf_motion_settings *set, rf_error *err) {
   if (!(isfinite(set->dt_s) && set->dt_s > 0.0))
     return rf_fail(err, RF_ERR_ARG, "dt must be finite and positive, got %g", set->dt_s);
-  if (scheme->is_explicit) return RF_OK;
+  if (!rf_scheme_iterates(set->scheme)) return RF_OK;
   if (!(isfinite(set->tolerance) && set->tolerance >= 0.0))
     return rf_fail(err, RF_ERR_ARG, "tol must be finite and >= 0, got %g", set->tolerance);
   if (!(set->newton_max >= 1 && set->newton_max <= 1000))
     return rf_fail(err, RF_ERR_ARG, "newton_max must be between 1 and 1000, got %d",
                    set->newton_max);
-  return RF_OK;
+  return set->scheme->check ? set->scheme->check(set->own, err) : RF_OK;
 }
 
-rf_status rf_motion_create(const rf_scheme *scheme, rf_system *system,
-                           const rf_motion_settings *set, const rf_run *run, rf_motion **out,
-                           rf_error *err) {
+static void set_up(rf_motion *m, const rf_motion_settings *set) {
+  const rf_scheme *scheme = set->scheme;
+  void *own = m->set.own;
+  double *load = m->load;
+  m->set = *set;
+  m->set.own = own;
+  m->set.load = set->load ? load : NULL;
+  if (scheme->settings_bytes) memcpy(own, set->own, scheme->settings_bytes);
+  if (set->load) memcpy(load, set->load, (size_t)m->n * sizeof *load);
+  if (!scheme->rates) return;
+  scheme->rates(own, set->dt_s, false, &m->free);
+  scheme->rates(own, set->dt_s, true, &m->touching);
+}
+
+rf_status rf_motion_create(rf_system *system, const rf_motion_settings *set, const rf_run *run,
+                           rf_motion **out, rf_error *err) {
+  const rf_scheme *scheme = set->scheme;
   rf_status st = RF_OK;
-  rf_motion sizes = {.scheme = scheme}, *m = NULL;
+  rf_motion sizes = {.set.scheme = scheme}, *m = NULL;
   rf_arena count = {0};
   const size_t head = (sizeof *m + 63) / 64 * 64;
   *out = NULL;
-  RF_TRY(check(set, scheme, err));
-  if (system->explicit_steps != scheme->is_explicit) {
+  RF_TRY(check(set, err));
+  if (system->explicit_steps != scheme->mass_only) {
     st = rf_fail(err, RF_ERR_ARG, "the system was made for another kind of scheme than %s",
                  scheme->name);
     goto done;
@@ -54,16 +79,13 @@ rf_status rf_motion_create(const rf_scheme *scheme, rf_system *system,
                  (long long)system->n, head + count.used);
     goto done;
   }
-  m->scheme = scheme;
   m->n = system->n;
-  m->set = *set;
+  m->set.scheme = scheme;
   rf_arena carve = {.base = (char *)m + head};
   layout(m, (size_t)system->ld, &carve);
-  RF_TRY(scheme->plan(set, m->plan, err));
+  set_up(m, set);
   m->system = system;
   system = NULL;
-  if (set->load) memcpy(m->load, set->load, (size_t)m->n * sizeof(double));
-  m->set.load = set->load ? m->load : NULL;
   RF_TRY(rf_motion_reset(m, run, NULL, NULL, NULL, err));
   *out = m;
   m = NULL;
@@ -80,7 +102,7 @@ rf_status rf_motion_clone(const rf_motion *from, const rf_motion_settings *set, 
   if (!from->system->life->copy)
     return rf_fail(err, RF_ERR_ARG, "simulations of this kind of system cannot be copied");
   rf_status st = from->system->life->copy(from->system, &system, err);
-  if (st >= 0) st = rf_motion_create(from->scheme, system, set ? set : &from->set, NULL, out, err);
+  if (st >= 0) st = rf_motion_create(system, set ? set : &from->set, NULL, out, err);
   if (st >= 0) st = rf_motion_take(*out, from, err);
   if (st >= 0) return st;
   rf_motion_free(*out);
@@ -170,7 +192,7 @@ rf_status rf_motion_explain(const rf_motion *m, const char *who, const char *rem
                             rf_error *err) {
   if (!(m->displaced_m > 0.0))
     return rf_fail(err, RF_ERR_DIVERGED, "the simulation diverged at t = %g s: %s", m->time_s,
-                   m->scheme->remedy);
+                   m->set.scheme->remedy);
   return rf_fail(err, RF_ERR_DIVERGED,
                  "%s diverged at t = %g s: the body would be displaced by up to %.3g m, more than "
                  "%g times its length of %.3g m; the state before this step is kept; try %s, "

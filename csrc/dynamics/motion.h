@@ -21,14 +21,18 @@
 #include "dynamics/scheme.h"
 #include "dynamics/system.h"
 
-struct rf_motion_settings {
+typedef struct rf_motion_settings {
+  const rf_scheme *scheme;
+  void *own;           // settings of the scheme (copied); NULL: it has none
   double dt_s;         // step, s, > 0
-  double beta, gamma;  // Newmark's, 0 < beta, 0 <= gamma
   double tolerance;    // of Newton's residual, relative, >= 0 (newton.h)
   int32_t newton_max;  // solves a stage, >= 1
   const double *load;  // constant external force (n), added to that of every step (copied);
                        // NULL: none
-};
+} rf_motion_settings;
+
+// Names of the settings that are not the scheme's own.
+const rf_setting *rf_motion_settings_of(const rf_scheme *scheme);
 
 typedef struct rf_motion_report {
   int64_t steps;        // since the last reset
@@ -48,10 +52,9 @@ typedef struct rf_motion_report {
 // The model of the system is shared.  One thread at a time.
 struct rf_motion {
   rf_system *system;  // owned
-  const rf_scheme *scheme;
   rf_motion_settings set;
-  void *plan;  // of the scheme
-  int32_t n;   // values of a vector; they have system->ld, zero beyond
+  rf_stage_rates free, touching;  // of a scheme with one implicit stage
+  int32_t n;                      // values of a vector; they have system->ld, zero beyond
   double time_s;
   rf_motion_report report;
   bool bounded;              // steps that go farther than rf_motion_far_rt allows fail
@@ -59,25 +62,24 @@ struct rf_motion {
   double *q, *qdot, *qddot;  // state
   // the step being computed
   double *x, *xdot, *xddot;
-  double *load;         // constant external force
-  double *applied;      // external force, with the constant one
-  double *force;        // R(x)
-  double energy;        // W(x), where the guard of newton.h needs it
-  double *residual;     // of the stage at x
-  double *increment;    // of x, by a solve
-  double *product;      // scratch
-  double *start;        // x before an increment whose line is searched
-  double *change;       // x - q, where a stiffness is added
-  const double *added;  // A, symmetric, borrowed; NULL: none         (ld rows of ld)
-  double per_x[2];      // derivatives of velocity and acceleration by x, in the stage
-  bool prepared;        // force and what the system keeps are those of x = q
-  rf_newton newton;     // the stage solved last
+  double *load;                 // constant external force
+  double *applied;              // external force, with the constant one
+  double *force;                // R(x)
+  double energy;                // W(x), where the guard of newton.h needs it
+  double *residual;             // of the stage at x
+  double *increment;            // of x, by a solve
+  double *product;              // scratch
+  double *start;                // x before an increment whose line is searched
+  double *change;               // x - q, where a stiffness is added
+  const double *added;          // A, symmetric, borrowed; NULL: none         (ld rows of ld)
+  const rf_stage_rates *rates;  // of the stage: one of the two above
+  bool prepared;                // force and what the system keeps are those of x = q
+  rf_newton newton;             // the stage solved last
 };
 
 // At rest.  The system is taken over, also on failure.
-RF_MUST_CHECK rf_status rf_motion_create(const rf_scheme *scheme, rf_system *system,
-                                         const rf_motion_settings *set, const rf_run *run,
-                                         rf_motion **out, rf_error *err);
+RF_MUST_CHECK rf_status rf_motion_create(rf_system *system, const rf_motion_settings *set,
+                                         const rf_run *run, rf_motion **out, rf_error *err);
 // Another motion of the model in the same state, with settings of its own if they are not NULL.
 // RF_ERR_ARG where systems of its kind cannot be copied.
 RF_MUST_CHECK rf_status rf_motion_clone(const rf_motion *from, const rf_motion_settings *set,
@@ -135,11 +137,12 @@ RF_MUST_CHECK rf_status rf_motion_solve_rt(rf_motion *m, const double *force, do
 // f_1: `more` (n), nullable: zero.  Errors as of _step.
 RF_MUST_CHECK rf_status rf_motion_finish_rt(rf_motion *m, const double *more);
 
-// For schemes.  Sets m->applied from `force` (nullable: zero) and the constant load.
+// Sets m->applied from `force` (nullable: zero) and the constant load.
 void rf_motion_apply_rt(rf_motion *m, const double *force);
-// Solves the stage begun and keeps the step; a linearized stage has its
-// first residual, `size` in norm, and factor already.
-RF_MUST_CHECK rf_status rf_motion_finish_stage_rt(rf_motion *m, bool linearized, double size);
+// One step of one implicit stage under m->applied.
+RF_MUST_CHECK rf_status rf_motion_step_stage_rt(rf_motion *m);
+
+// For schemes.
 // After a failure: NaN may have reached the padding of vectors, which must be zero.
 void rf_motion_clean_rt(rf_motion *m);
 // The step becomes the state; RF_ERR_DIVERGED, with the state as it was, unless it is finite and

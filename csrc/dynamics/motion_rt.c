@@ -37,8 +37,8 @@ rf_status rf_motion_keep_rt(rf_motion *m) {
   memcpy(m->q, m->x, bytes);
   memcpy(m->qdot, m->xdot, bytes);
   memcpy(m->qddot, m->xddot, bytes);
-  m->prepared = !m->scheme->is_explicit;
-  if (!m->scheme->is_explicit) note(&m->report, &m->newton);
+  m->prepared = rf_scheme_iterates(m->set.scheme);
+  if (m->prepared) note(&m->report, &m->newton);
   ++m->report.steps;
   m->time_s = (double)m->report.steps * m->set.dt_s;  // a sum would drift
   return RF_OK;
@@ -53,9 +53,10 @@ void rf_motion_clean_rt(rf_motion *m) {
 }
 
 rf_status rf_motion_step_rt(rf_motion *m, const double *force, int64_t n) {
+  rf_status (*const own)(rf_motion *) = m->set.scheme->step_rt;
   rf_motion_apply_rt(m, force);
   for (int64_t i = 0; i < n; ++i) {
-    const rf_status st = m->scheme->operations->step(m);
+    const rf_status st = own ? own(m) : rf_motion_step_stage_rt(m);
     if (st < 0) return st;
   }
   return RF_OK;

@@ -1,6 +1,7 @@
-// Implicit Newmark (B07 2.9).  With a1 = 1/(b h^2), a2 = 1/(b h), a3 = (1-2b)/(2b), a4 = g/(b h),
-// a5 = 1 - g/b, a6 = (1 - g/(2b)) h  a step solves one stage (newton.h) from x = x_i for
-//   acc = a1 (x - x_i) - a2 v_i - a3 acc_i,   v = a4 (x - x_i) + a5 v_i + a6 acc_i
+// Implicit Newmark (B07 2.9).  With b = beta and g = gamma the stage (newton.h) of a step from
+// (q, v, a) to x has
+//   acc = (x - q) / (b h^2) - v / (b h) - a (1 - 2b) / (2b)
+//   vel = (x - q) g / (b h) + v (1 - g/b) + a (1 - g/(2b)) h
 //
 // A step with an added stiffness A that is not zero has g = 0.6, if that of the scheme is less, and
 // then b of (g + 1/2)^2 / 4 at least.  Average acceleration (g = 1/2) does not damp motion that
@@ -10,17 +11,10 @@
 #ifndef RF_DYNAMICS_NEWMARK_H
 #define RF_DYNAMICS_NEWMARK_H
 
-#include "dynamics/motion.h"
+#include "dynamics/scheme.h"
 
-typedef struct rf_newmark_coefficients {
-  double a1, a2, a3, a4, a5, a6;
-} rf_newmark_coefficients;
-
-typedef struct rf_newmark_plan {
-  rf_newmark_coefficients plain, added;  // of steps without and with an A
-  const rf_newmark_coefficients *now;    // of the step being computed: one of these
-} rf_newmark_plan;
-
-extern const rf_scheme_operations rf_newmark_rt;
+typedef struct rf_newmark_settings {
+  double beta, gamma;  // 0 < beta <= 1, 0 <= gamma <= 1
+} rf_newmark_settings;
 
 #endif

@@ -51,6 +51,16 @@ typedef struct rf_newton_operations {
   bool evaluates_last;  // also after the last iteration allowed
 } rf_newton_operations;
 
+#define RF_NEWTON_ARMIJO 1e-4  // part of the promised change that is asked for
+
+// Returns the part of an increment to try after `part`, which changed the energy by `change` where
+// the slope at the beginning promised `promised` < 0: the minimum of the parabola through both, but
+// a tenth to a half of it, as parabolas through noise mean little.
+static inline double rf_newton_shorten_rt(double part, double promised, double change) {
+  const double best = 0.5 * part * promised / (promised - change);
+  return isfinite(best) ? fmin(fmax(best, 0.1 * part), 0.5 * part) : 0.1 * part;
+}
+
 // RF_ERR_DIVERGED: the residual is not finite.  Inline: calls through a constant become direct.
 RF_MUST_CHECK static inline rf_status rf_newton_solve_rt(const rf_newton_operations *op, void *self,
                                                          rf_newton *n) {

@@ -2,10 +2,12 @@
 
 #include <string.h>
 
-static const rf_scheme *const ALL[] = {&rf_newmark, &rf_central};
+#define ROW(name) &rf_scheme_##name,
+static const rf_scheme *const SCHEMES[] = {RF_SCHEMES(ROW)};
+#undef ROW
 
-const rf_scheme *rf_scheme_named(const char *name) {
-  for (size_t i = 0; i < sizeof ALL / sizeof *ALL; ++i)
-    if (strcmp(ALL[i]->name, name) == 0) return ALL[i];
+const rf_scheme *rf_scheme_find(const char *name) {
+  for (size_t i = 0; i < sizeof SCHEMES / sizeof *SCHEMES; ++i)
+    if (strcmp(SCHEMES[i]->name, name) == 0) return SCHEMES[i];
   return NULL;
 }

@@ -1,5 +1,9 @@
-// A time integrator: arithmetic on the vectors of a motion (motion.h) that knows no system.  A new
-// one is a file with a constant of this type and a row in scheme.c.
+// A time integrator: arithmetic on the vectors of a motion (motion.h) that knows no system.
+//
+// A step of most has one implicit stage (newton.h) at its end.  Such a scheme states the linear
+// relation of velocity and acceleration there to the position, and the motion makes the step.
+//
+// To add a scheme: a source with its table, and a row below.
 #ifndef RF_DYNAMICS_SCHEME_H
 #define RF_DYNAMICS_SCHEME_H
 
@@ -10,34 +14,45 @@
 #include "base/status.h"
 
 typedef struct rf_motion rf_motion;
-typedef struct rf_motion_settings rf_motion_settings;
 
-typedef struct rf_scheme_operations {
-  // Acceleration and velocity that belong to the position x of the stage.  NULL: explicit.
-  void (*rates)(rf_motion *m);
-  // Begins the one implicit stage of a step, with a force of stiffness `added` (nullable): sets
-  // m->added, m->displaced_m = 0, m->per_x, and m->x = m->q exactly, whose force the end of the
-  // last step has left in m->force.  Needed for steps in contact and in sessions.  NULL: the scheme
-  // has another number of stages.
-  void (*begin)(rf_motion *m, const double *added);
-  // One step under m->applied, from the state to m->x, m->xdot, m->xddot, which it keeps by
-  // rf_motion_keep_rt.
-  rf_status (*step)(rf_motion *m);
-} rf_scheme_operations;
+// Rates in a stage at x, from a state (q, v, a): factors of x - q, v and a.
+typedef struct rf_stage_rates {
+  double velocity[3], acceleration[3];
+} rf_stage_rates;
 
 typedef struct rf_scheme {
   const char *name;
-  bool is_explicit;
   const char *remedy;          // for steps that diverge
-  const rf_setting *settings;  // of rf_motion_settings, those that it takes
-  size_t plan_bytes;           // of what it makes of the settings
-  rf_status (*plan)(const rf_motion_settings *set, void *plan, rf_error *err);
-  const rf_scheme_operations *operations;
+  bool mass_only;              // the only matrix that it solves with is M; default: implicit stages
+  const rf_setting *settings;  // of a struct of its own; NULL: none
+  size_t settings_bytes;       // of that struct
+  // RF_ERR_ARG: one of them is out of its range.  NULL: there are none.
+  rf_status (*check)(const void *settings, rf_error *err);
+  // The one implicit stage of a step of dt_s.  `touching`: contact adds a stiffness to it.  NULL:
+  // the scheme has another number of stages, and steps in contact or in sessions are refused.
+  void (*rates)(const void *settings, double dt_s, bool touching, rf_stage_rates *out);
+  // One step under m->applied, from the state to m->x, m->xdot, m->xddot, which it keeps by
+  // rf_motion_keep_rt.  NULL: the step of one implicit stage.
+  rf_status (*step_rt)(rf_motion *m);
 } rf_scheme;
 
-extern const rf_scheme rf_newmark, rf_central;
+// The registry: a row a scheme.
+#define RF_SCHEMES(ROW)                                                                   \
+  ROW(newmark)        /* implicit Newmark: average acceleration and others (newmark.h) */ \
+  ROW(backward_euler) /* first order, damps */                                            \
+  ROW(central)        /* explicit central differences */
 
-// NULL: there is none of that name.
-const rf_scheme *rf_scheme_named(const char *name);
+#define RF_SCHEME_DECLARE(name) extern const rf_scheme rf_scheme_##name;
+RF_SCHEMES(RF_SCHEME_DECLARE)
+#undef RF_SCHEME_DECLARE
+
+// The scheme of a name; NULL: there is none.
+const rf_scheme *rf_scheme_find(const char *name);
+
+// True if steps take Newton's iterations: their settings and report are of use.
+static inline bool rf_scheme_iterates(const rf_scheme *s) { return !s->mass_only; }
+
+// True if a force may follow the end of a step (motion.h), as contact does.
+static inline bool rf_scheme_takes_contact(const rf_scheme *s) { return s->rates != NULL; }
 
 #endif

@@ -11,10 +11,8 @@ static const double GROWTH = 4.0;      // of the factor of M, where the matrix i
 static const double SHIFTS = 0x1p62;   // growth of it that is never reached
 static const double ROUNDING = 1e-12;  // of forces, relative
 enum { BISECTIONS = 40 };              // of the part of an increment
-static const double ARMIJO = 1e-4;     // part of the predicted decrease that is asked for
 static const double NOISE = 2e-14;     // of energies, relative
 enum { SEARCHES = 24 };                // shortenings of an increment
-static const double SHRINK_MOST = 0.1, SHRINK_LEAST = 0.5;  // bounds of one
 
 static double norm(const rf_motion *m, const double *x) { return rf_norm_padded(m->system->ld, x); }
 
@@ -32,12 +30,33 @@ static rf_status evaluate(rf_motion *m) {
   return s->operations->evaluate(s, m->x, true, s->cubic_force ? NULL : &m->energy, m->force);
 }
 
+// Begins the stage at x = q, whose force the end of the last step has left in m->force.  `added`:
+// nullable; positive semidefinite, so that it is zero if its diagonal is.
+static void begin(rf_motion *m, const double *added) {
+  m->added = added;
+  m->displaced_m = 0.0;
+  m->rates = &m->free;
+  for (int64_t i = 0; added && i < m->n; ++i)
+    if (added[i * (m->system->ld + 1)] != 0.0) m->rates = &m->touching;
+  memcpy(m->x, m->q, (size_t)m->n * sizeof *m->q);
+}
+
+static void set_rates(rf_motion *m) {
+  const rf_stage_rates c = *m->rates;
+  const double *a = c.acceleration, *v = c.velocity;
+  for (int64_t i = 0; i < m->n; ++i) {
+    const double dq = m->x[i] - m->q[i];
+    m->xddot[i] = a[0] * dq + a[1] * m->qdot[i] + a[2] * m->qddot[i];
+    m->xdot[i] = v[0] * dq + v[1] * m->qdot[i] + v[2] * m->qddot[i];
+  }
+}
+
 // Evaluates rates, forces and the residual at m->x; size: its norm.
 static rf_status evaluate_residual(rf_motion *m, double *size) {
   rf_system *s = m->system;
   const double alpha = s->damping_mass;
   rf_status st = RF_OK;
-  m->scheme->operations->rates(m);
+  set_rates(m);
   if (!m->prepared) st = evaluate(m);
   m->prepared = false;
   if (st < 0) return st;
@@ -55,13 +74,13 @@ static rf_status evaluate_residual(rf_motion *m, double *size) {
 }
 
 static double mass_factor(const rf_motion *m) {
-  return m->per_x[1] + m->per_x[0] * m->system->damping_mass;
+  return m->rates->acceleration[0] + m->rates->velocity[0] * m->system->damping_mass;
 }
 
 static rf_status factor_rt(void *motion, double of_mass) {
   rf_motion *m = motion;
   rf_system *s = m->system;
-  const double velocity = m->per_x[0];
+  const double velocity = m->rates->velocity[0];
   return s->operations->factorize(s, of_mass, 1.0 + velocity * s->damping_stiff, velocity,
                                   m->added);
 }
@@ -72,7 +91,7 @@ static rf_status solve(rf_motion *m, double *increment) {
 }
 
 // Returns the zero in (0, 1) of the cubic with these values at 0, 1/3, 2/3 and 1.  The first must
-// be negative, the last positive.
+// be negative, the last positive.  0: it is too close to 0 to be found.
 static double zero_of_cubic(const double value[4]) {
   // divided differences in units of a third
   const double first = value[1] - value[0];
@@ -110,7 +129,8 @@ static rf_status move_guarded(rf_motion *m, double *size) {
     if (!isfinite(slope[k])) return RF_ERR_DIVERGED;
   }
   ++m->report.shortened;
-  return move(m, zero_of_cubic(slope) - at, size);
+  const double part = zero_of_cubic(slope);
+  return part > 0.0 ? move(m, part - at, size) : RF_ERR_DIVERGED;
 }
 
 // A place on the line of an increment.
@@ -131,15 +151,13 @@ static double next_part(const place *start, const place *end, double part) {
   const double works = 0.5 * part * (fabs(start->others) + fabs(end->others));
   const double change = end->energy - start->energy + work, promised = part * start->slope;
   const double noise = NOISE * (fabs(start->energy) + fabs(end->energy) + works);
-  if (change <= ARMIJO * promised + noise && isfinite(end->slope)) return part;
-  // the minimum of the parabola through both energies with that slope, within bounds
-  const double best = 0.5 * part * promised / (promised - change);
-  if (!isfinite(best)) return SHRINK_MOST * part;
-  return fmin(fmax(best, SHRINK_MOST * part), SHRINK_LEAST * part);
+  if (change <= RF_NEWTON_ARMIJO * promised + noise && isfinite(end->slope)) return part;
+  return rf_newton_shorten_rt(part, promised, change);
 }
 
 // Adds the increment to x, shortened until the energy of the step falls.  If it never does, x stays
-// where it is, and so it would in all further iterations, which are left out.
+// where it is, and so it would in all further iterations, which are left out.  A step of which
+// nothing would be left fails.
 static rf_status move_searched(rf_motion *m, rf_newton *n) {
   const place start = place_of(m);
   double at = 0.0, part = 1.0;
@@ -154,6 +172,7 @@ static rf_status move_searched(rf_motion *m, rf_newton *n) {
     if (part == at) return RF_OK;
     if (k == 0) ++m->report.shortened;
   }
+  if (n->iterations == 0) return RF_ERR_DIVERGED;
   memcpy(m->x, m->start, (size_t)m->n * sizeof *m->x);
   n->most = n->iterations + 1;
   return evaluate_residual(m, &n->size);
@@ -192,7 +211,9 @@ static rf_status advance_rt(void *motion, rf_newton *n) {
 static const rf_newton_operations STAGE_rt = {
     .evaluate = evaluate_newton_rt, .factorize = factorize_rt, .advance = advance_rt};
 
-rf_status rf_motion_finish_stage_rt(rf_motion *m, bool linearized, double size) {
+// Solves the stage begun and keeps the step; a linearized stage has its first residual, `size` in
+// norm, and factor already.
+static rf_status finish(rf_motion *m, bool linearized, double size) {
   rf_newton *n = &m->newton;
   n->tolerance = m->set.tolerance;
   n->most = m->set.newton_max;
@@ -205,15 +226,20 @@ rf_status rf_motion_finish_stage_rt(rf_motion *m, bool linearized, double size) 
   return st;
 }
 
+rf_status rf_motion_step_stage_rt(rf_motion *m) {
+  begin(m, NULL);
+  return finish(m, false, 0.0);
+}
+
 rf_status rf_motion_step_added_rt(rf_motion *m, const double *force, const double *stiffness) {
   rf_motion_apply_rt(m, force);
-  m->scheme->operations->begin(m, stiffness);
-  return rf_motion_finish_stage_rt(m, false, 0.0);
+  begin(m, stiffness);
+  return finish(m, false, 0.0);
 }
 
 void rf_motion_prepare_rt(rf_motion *m) {
   if (m->prepared) return;
-  m->scheme->operations->begin(m, NULL);
+  begin(m, NULL);
   m->prepared = evaluate(m) >= 0;
 }
 
@@ -228,7 +254,7 @@ static rf_status linearize(rf_motion *m, double *increment) {
 rf_status rf_motion_linearize_rt(rf_motion *m, const double *force, const double *stiffness,
                                  double *increment) {
   rf_motion_apply_rt(m, force);
-  m->scheme->operations->begin(m, stiffness);
+  begin(m, stiffness);
   const rf_status st = linearize(m, increment);
   if (st < 0) rf_motion_clean_rt(m);
   return st;
@@ -243,5 +269,5 @@ rf_status rf_motion_finish_rt(rf_motion *m, const double *more) {
     m->applied[i] += more[i];
     m->residual[i] -= more[i];
   }
-  return rf_motion_finish_stage_rt(m, true, rf_norm_padded(m->system->ld, m->residual));
+  return finish(m, true, rf_norm_padded(m->system->ld, m->residual));
 }

@@ -26,29 +26,38 @@ static uint64_t power_of_two(int64_t least) {
   return n;
 }
 
+static rf_status refuse_taken(rf_error *err) {
+  return rf_fail(err, RF_ERR_ARG, "the device belongs to another session: close that one first");
+}
+
+rf_status rf_session_check(const rf_session_settings *set, double period_s, const rf_device *device,
+                           rf_error *err) {
+  if (!(isfinite(set->duration_s) && set->duration_s >= 0.0))
+    return rf_fail(err, RF_ERR_ARG, "duration must be finite and not negative, got %g",
+                   set->duration_s);
+  if (!(isfinite(set->stall_s) && set->stall_s > period_s))
+    return rf_fail(err, RF_ERR_ARG, "stall must be finite and longer than a period, got %g",
+                   set->stall_s);
+  if (!(set->priority >= 0 && set->priority < sched_get_priority_max(SCHED_FIFO)))
+    return rf_fail(err, RF_ERR_ARG,
+                   "priority must be between 0 and %d, got %d: the watchdog runs one above it",
+                   sched_get_priority_max(SCHED_FIFO) - 1, (int)set->priority);
+  if (!(isfinite(set->patience_s) && set->patience_s > 0.0))
+    return rf_fail(err, RF_ERR_ARG, "patience must be finite and positive, got %g",
+                   set->patience_s);
+  if (!(isfinite(set->hang_s) && set->hang_s > 0.0))
+    return rf_fail(err, RF_ERR_ARG, "hang must be finite and positive, got %g", set->hang_s);
+  if (!(set->records >= 1 && set->records <= (int64_t)1 << 24))
+    return rf_fail(err, RF_ERR_ARG, "records must be between 1 and %d, got %lld", 1 << 24,
+                   (long long)set->records);
+  return device && atomic_load(&device->taken) ? refuse_taken(err) : RF_OK;
+}
+
 rf_status rf_session_create(const rf_session_settings *set, double period_s, rf_tick *tick,
                             rf_device *device, rf_session **out, rf_error *err) {
   rf_session *s = NULL;
-  rf_status st = RF_OK;
-  if (!(isfinite(set->duration_s) && set->duration_s >= 0.0))
-    st = rf_fail(err, RF_ERR_ARG, "duration must be finite and not negative, got %g",
-                 set->duration_s);
-  else if (!(isfinite(set->stall_s) && set->stall_s > period_s))
-    st = rf_fail(err, RF_ERR_ARG, "stall must be finite and longer than a period, got %g",
-                 set->stall_s);
-  else if (!(set->priority >= 0 && set->priority < sched_get_priority_max(SCHED_FIFO)))
-    st = rf_fail(err, RF_ERR_ARG,
-                 "priority must be between 0 and %d, got %d: the watchdog runs one above it",
-                 sched_get_priority_max(SCHED_FIFO) - 1, (int)set->priority);
-  else if (!(isfinite(set->patience_s) && set->patience_s > 0.0))
-    st = rf_fail(err, RF_ERR_ARG, "patience must be finite and positive, got %g", set->patience_s);
-  else if (!(isfinite(set->hang_s) && set->hang_s > 0.0))
-    st = rf_fail(err, RF_ERR_ARG, "hang must be finite and positive, got %g", set->hang_s);
-  else if (!(set->records >= 1 && set->records <= (int64_t)1 << 24))
-    st = rf_fail(err, RF_ERR_ARG, "records must be between 1 and %d, got %lld", 1 << 24,
-                 (long long)set->records);
-  else if (atomic_exchange(&device->taken, true))
-    st = rf_fail(err, RF_ERR_ARG, "the device belongs to another session: close that one first");
+  rf_status st = rf_session_check(set, period_s, NULL, err);
+  if (st >= 0 && atomic_exchange(&device->taken, true)) st = refuse_taken(err);
   if (st < 0) goto done;
   s = rf_alloc(1, sizeof *s);
   if (!s) {
@@ -267,9 +276,10 @@ void rf_session_stop(rf_session *s) {
 
 void rf_session_close(rf_session *s) {
   if (!rf_session_here(s)) return;
-  rf_session_stop(s);
-  if (s->closed || s->has_threads) return;
   s->closed = true;
+  rf_session_stop(s);
+  if (s->released || s->has_threads) return;
+  s->released = true;
   atomic_store(&s->device->taken, false);
 }
 
@@ -301,6 +311,7 @@ void rf_session_read_status(rf_session *s, rf_session_status *out) {
   rf_loop *loop = &s->loop;
   memset(out, 0, sizeof *out);
   out->phase = rf_session_phase_now(s);
+  out->closed = s->closed;
   if (out->phase == RF_SESSION_FAILED) out->failure = s->failure;
   out->priority = s->priority;
   out->locked = s->was_locked;

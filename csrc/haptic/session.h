@@ -44,6 +44,7 @@ typedef enum rf_session_phase {
 
 typedef struct rf_session_status {
   rf_session_phase phase;
+  bool closed;            // for good, although a thread or a file may not have ended yet
   rf_error failure;       // set in the phase RF_SESSION_FAILED
   bool priority, locked;  // granted as requested
   char not_allowed[256];  // reasons for refusals; empty: all was granted
@@ -65,6 +66,9 @@ typedef struct rf_session_status {
 
 typedef struct rf_session rf_session;
 
+// Checks settings, and that the device (nullable) belongs to no session.
+RF_MUST_CHECK rf_status rf_session_check(const rf_session_settings *set, double period_s,
+                                         const rf_device *device, rf_error *err);
 // Takes ownership of the tick, also on failure; borrows the device, which no other session may use.
 RF_MUST_CHECK rf_status rf_session_create(const rf_session_settings *set, double period_s,
                                           rf_tick *tick, rf_device *device, rf_session **out,

@@ -14,23 +14,26 @@ void rf_tick_name(int32_t k, char name[RF_TICK_NAME]) {
     (void)snprintf(name, RF_TICK_NAME, "the simulation of contact %d", (int)k);
 }
 
-static rf_status check(const rf_tick_settings *set, int32_t n_contacts, rf_error *err) {
+rf_status rf_tick_check(const rf_tick_settings *set, rf_error *err) {
   if (!(isfinite(set->dt_s) && set->dt_s > 0.0))
     return rf_fail(err, RF_ERR_ARG, "dt must be positive and finite, got %g", set->dt_s);
   if (!(isfinite(set->budget_us) && set->budget_us >= 0.0))
     return rf_fail(err, RF_ERR_ARG, "budget_us must be finite and not negative, got %g",
                    set->budget_us);
-  if (!(n_contacts >= 1 && n_contacts <= RF_TICK_MOST_CONTACTS))
-    return rf_fail(err, RF_ERR_ARG, "a session takes 1 to %d contacts, got %d",
-                   RF_TICK_MOST_CONTACTS, (int)n_contacts);
   if (!(isfinite(set->passivity.allowance_j) && set->passivity.allowance_j >= 0.0))
     return rf_fail(err, RF_ERR_ARG, "energy_allowance must be finite and not negative, got %g",
                    set->passivity.allowance_j);
-  rf_status st =
+  const rf_status st = rf_workspace_check(&set->workspace, err);
+  return st < 0 ? st : rf_safety_check(&set->safety, err);
+}
+
+static rf_status check(const rf_tick_settings *set, int32_t n_contacts, rf_error *err) {
+  if (!(n_contacts >= 1 && n_contacts <= RF_TICK_MOST_CONTACTS))
+    return rf_fail(err, RF_ERR_ARG, "a session takes 1 to %d contacts, got %d",
+                   RF_TICK_MOST_CONTACTS, (int)n_contacts);
+  const rf_status st =
       set->dynamic ? rf_dynamic_check(&set->dynamics, err) : rf_coupling_check(&set->coupling, err);
-  if (st >= 0) st = rf_workspace_check(&set->workspace, err);
-  if (st >= 0) st = rf_safety_check(&set->safety, err);
-  return st;
+  return st < 0 ? st : rf_tick_check(set, err);
 }
 
 // Checks contact k, with the simulations of its shell and of the field object (nullable).

@@ -100,6 +100,8 @@ typedef struct rf_tick_contact {
 
 typedef struct rf_tick rf_tick;
 
+// Checks all settings but those of the coupling.
+RF_MUST_CHECK rf_status rf_tick_check(const rf_tick_settings *set, rf_error *err);
 // Copies contacts, and simulations with their states; borrows trees, fields and models.  `field`:
 // simulation of the field object, nullable.  Steps of simulations must divide the cycle; bodies
 // that are too far (rf_motion_far_rt) are rejected.

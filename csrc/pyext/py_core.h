@@ -39,6 +39,7 @@ typedef enum py_type_index {
   PY_CONTACT,
   PY_DEVICE,
   PY_SESSION,
+  PY_WORLD,
   PY_TYPE_COUNT
 } py_type_index;
 
@@ -121,7 +122,7 @@ typedef struct py_room {
   X(basis) X(contact) X(coupling) X(cut) X(damping) X(deformed_field) X(device) \
   X(embedding) X(field) X(free_body) X(law) X(matrix) X(mesh) X(modes) X(motion) X(parts) \
   X(point_tree) X(pointshell) X(projected) X(reduced) X(second_order) X(session) X(sketch) \
-  X(skin) X(solid) X(spectrum) X(surface) X(system) X(voxmap) X(winding)
+  X(skin) X(solid) X(spectrum) X(surface) X(system) X(voxmap) X(winding) X(world)
 // clang-format on
 
 #define PY_DECLARE_ROOM(name) extern const py_room py_##name##_room;

@@ -7,6 +7,7 @@
 #include "dynamics/free_body.h"
 #include "pyext/py_convert.h"
 #include "pyext/py_damping.h"
+#include "pyext/py_free_body.h"
 #include "pyext/py_motion.h"
 #include "pyext/py_object.h"
 #include "pyext/py_reduced.h"
@@ -21,20 +22,22 @@ static const rf_setting RIGID_MOTION[] = {
 static PyObject *body_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   py_state *state = (py_state *)PyType_GetModuleState(type);
   PyObject *model_obj, *nodes_obj, *settings, *rigid, *damping_obj = Py_None;
+  const char *scheme;
   rf_free_body_settings set = {0};
-  py_in nodes;
+  py_in nodes = {0};
   rf_free_body *body = NULL;
   PyObject *kept = NULL, *self = NULL;
   rf_error err = {0};
   if (py_refuse_keywords(type, kwargs) < 0) return NULL;
-  if (!PyArg_ParseTuple(args, "OO(dd)OO|O:FreeBody", &model_obj, &nodes_obj, &set.damping.mass,
-                        &set.damping.stiffness, &settings, &rigid, &damping_obj) ||
-      py_settings_in(state, settings, "deformation", rf_newmark.settings, &set.deformation) < 0 ||
-      py_settings_in(state, rigid, "rigid motion", RIGID_MOTION, &set) < 0)
+  if (!PyArg_ParseTuple(args, "sOO(dd)OO|O:FreeBody", &scheme, &model_obj, &nodes_obj,
+                        &set.damping.mass, &set.damping.stiffness, &settings, &rigid, &damping_obj))
     return NULL;
+  if (py_motion_settings_in(state, scheme, settings, "deformation", &set.deformation) < 0 ||
+      py_settings_in(state, rigid, "rigid motion", RIGID_MOTION, &set) < 0)
+    goto done;
   const rf_reduced *model = py_reduced_get(state, model_obj);
-  if (!model || py_damping_in(state, damping_obj, &set.damping.strain_rate) < 0) return NULL;
-  if (py_in_f64(&nodes, nodes_obj, "nodes", 2, (npy_intp[]){model->n_nodes, 3}) < 0) return NULL;
+  if (!model || py_damping_in(state, damping_obj, &set.damping.strain_rate) < 0) goto done;
+  if (py_in_f64(&nodes, nodes_obj, "nodes", 2, (npy_intp[]){model->n_nodes, 3}) < 0) goto done;
   // the body borrows them
   kept = PyTuple_Pack(3, model_obj, damping_obj, (PyObject *)nodes.array);
   if (!kept) goto done;
@@ -45,6 +48,7 @@ static PyObject *body_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) 
   self = st < 0 ? py_raise(state, st, &err) : py_object_new_locked(type, body, release, kept);
 done:
   Py_XDECREF(kept);
+  rf_free(set.deformation.own);
   py_in_release(&nodes);
   return self;
 }
@@ -193,12 +197,12 @@ done:
   return result;
 }
 
-PyDoc_STRVAR(state_doc,
-             "state($self, /)\n--\n\n"
-             "(position, quaternion, velocity, angular_velocity, q, qdot, qddot, time): copies.");
-static PyObject *read_state(PyObject *self, PyObject *unused) {
-  (void)unused;
-  const rf_free_body *b = py_held(self);
+rf_free_body *py_free_body_get(py_state *state, PyObject *object) {
+  return py_require_type(state, object, PY_FREE_BODY, "body", "FreeBody") < 0 ? NULL
+                                                                              : py_held(object);
+}
+
+PyObject *py_free_body_state(PyObject *owner, const rf_free_body *b) {
   const npy_intp r = b->model->r, length[7] = {3, 4, 3, 3, r, r, r};
   PyObject *out[7] = {NULL}, *result = NULL;
   for (int i = 0; i < 7; ++i) {
@@ -210,7 +214,7 @@ static PyObject *read_state(PyObject *self, PyObject *unused) {
   double *qddot = py_f64(out[6]), time_s;
   const size_t bytes = (size_t)r * sizeof(double);
   Py_BEGIN_ALLOW_THREADS
-  py_lock(self);
+  py_lock(owner);
   memcpy(position, b->rigid.position, sizeof b->rigid.position);
   memcpy(quaternion, b->rigid.quaternion, sizeof b->rigid.quaternion);
   for (int i = 0; i < 3; ++i) velocity[i] = b->rigid.momentum[i] / b->set.mass;
@@ -219,13 +223,21 @@ static PyObject *read_state(PyObject *self, PyObject *unused) {
   memcpy(qdot, b->deformation->qdot, bytes);
   memcpy(qddot, b->deformation->qddot, bytes);
   time_s = b->deformation->time_s;
-  py_unlock(self);
+  py_unlock(owner);
   Py_END_ALLOW_THREADS
   result =
       Py_BuildValue("(OOOOOOOd)", out[0], out[1], out[2], out[3], out[4], out[5], out[6], time_s);
 done:
   for (int i = 0; i < 7; ++i) Py_XDECREF(out[i]);
   return result;
+}
+
+PyDoc_STRVAR(state_doc,
+             "state($self, /)\n--\n\n"
+             "(position, quaternion, velocity, angular_velocity, q, qdot, qddot, time): copies.");
+static PyObject *read_state(PyObject *self, PyObject *unused) {
+  (void)unused;
+  return py_free_body_state(self, py_held(self));
 }
 
 PyDoc_STRVAR(reset_doc,
@@ -360,9 +372,9 @@ static PyMethodDef functions[] = {
 };
 
 PyDoc_STRVAR(body_doc,
-             "FreeBody(model, nodes, damping, settings, rigid, strain_rate=None, /)\n--\n\n"
+             "FreeBody(scheme, model, nodes, damping, settings, rigid, strain_rate=None, /)\n--\n\n"
              "A Reduced carried by a rigid body. damping: (alpha, beta); settings: a dict as of a\n"
-             "Motion by newmark; rigid: a dict of mass, centre, inertia (9 numbers) and gravity;\n"
+             "Motion; rigid: a dict of mass, centre, inertia (9 numbers) and gravity;\n"
              "strain_rate: a Damping.");
 
 static PyType_Slot slots[] = {

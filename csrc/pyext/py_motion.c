@@ -37,14 +37,29 @@ int64_t py_step_chunk(double work) {
   return steps < 1.0 ? 1 : steps < MOST_STEPS ? (int64_t)steps : MOST_STEPS;
 }
 
+int py_motion_settings_in(py_state *state, const char *scheme, PyObject *dict, const char *of,
+                          rf_motion_settings *set) {
+  const rf_scheme *found = set->scheme = rf_scheme_find(scheme);
+  if (!found) {
+    py_fail(state, PY_INPUT_ERROR, "there is no time integrator %s", scheme);
+    return -1;
+  }
+  set->own = found->settings_bytes ? rf_alloc(found->settings_bytes, 1) : NULL;
+  if (found->settings_bytes && !set->own) {
+    PyErr_SetString(PyExc_MemoryError, "out of memory: the settings of a time integrator");
+    return -1;
+  }
+  const py_settings all[] = {{found->settings, set->own}, {rf_motion_settings_of(found), set}};
+  return py_settings_in_all(state, dict, of, 2, all);
+}
+
 // The motion of a reduced model that sessions and contact can step, or NULL with InputTypeError.
 static rf_motion *coupled_motion(py_state *state, PyObject *object) {
-  static const char wanted[] = "ImplicitNewmark of a ReducedSolid";
-  if (py_require_type(state, object, PY_MOTION, "simulation", wanted) < 0) return NULL;
-  rf_motion *m = py_held(object);
-  if (m->system->life->copy && m->scheme->operations->begin) return m;
-  py_fail(state, PY_INPUT_TYPE_ERROR, "simulation must be a reducedfem.%s, got another one",
-          wanted);
+  rf_motion *m = Py_TYPE(object) == state->types[PY_MOTION] ? py_held(object) : NULL;
+  if (m && m->system->life->copy && rf_scheme_takes_contact(m->set.scheme)) return m;
+  py_fail(state, PY_INPUT_TYPE_ERROR,
+          "simulation must be an implicit integrator of a ReducedSolid, got %s",
+          m ? "another one" : Py_TYPE(object)->tp_name);
   return NULL;
 }
 
@@ -93,7 +108,7 @@ static int vector_of(py_in *in, PyObject *object, const char *name, int ndim, np
 typedef struct source {
   const rf_run *run;
   rf_system_damping damping;
-  bool is_explicit;
+  bool mass_only;
   py_in viscosity;
   const void *model;
   npy_intp n;
@@ -102,18 +117,18 @@ typedef struct source {
 } source;
 
 static rf_status create_reduced(const source *s, rf_system **out, rf_error *err) {
-  return rf_system_reduced(s->model, &s->damping, s->is_explicit, out, err);
+  return rf_system_reduced(s->model, &s->damping, s->mass_only, out, err);
 }
 static rf_status create_projected(const source *s, rf_system **out, rf_error *err) {
-  return rf_system_projected(s->model, &s->damping, s->is_explicit, out, err);
+  return rf_system_projected(s->model, &s->damping, s->mass_only, out, err);
 }
 static rf_status create_solid(const source *s, rf_system **out, rf_error *err) {
-  return rf_system_solid(s->model, s->run, &s->damping, s->is_explicit, out, err);
+  return rf_system_solid(s->model, s->run, &s->damping, s->mass_only, out, err);
 }
 static rf_status create_matrices(const source *s, rf_system **out, rf_error *err) {
   const py_matrices *m = s->model;
   return rf_system_matrices(&m->mass, &m->stiffness, m->damping.cols ? &m->damping : NULL, s->run,
-                            &s->damping, s->is_explicit, out, err);
+                            &s->damping, s->mass_only, out, err);
 }
 
 // One function a kind of system: 0, or -1 with an exception set.
@@ -166,11 +181,11 @@ static int source_in(py_state *state, PyObject *system, PyObject *strain_rate, s
   return -1;
 }
 
-static rf_status create(const rf_scheme *scheme, const source *from, const rf_motion_settings *set,
-                        rf_motion **out, rf_error *err) {
+static rf_status create(const source *from, const rf_motion_settings *set, rf_motion **out,
+                        rf_error *err) {
   rf_system *system;
   const rf_status st = from->create(from, &system, err);
-  return st < 0 ? st : rf_motion_create(scheme, system, set, from->run, out, err);
+  return st < 0 ? st : rf_motion_create(system, set, from->run, out, err);
 }
 
 static PyObject *motion_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
@@ -190,18 +205,16 @@ static PyObject *motion_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
                         &from.damping.stiffness, &settings, &threads, &strain_rate, &load_obj) ||
       py_run_init(state, &run, NULL, threads) < 0)
     return NULL;
-  const rf_scheme *scheme = rf_scheme_named(name);
-  if (!scheme) return py_fail(state, PY_INPUT_ERROR, "there is no time integrator %s", name);
   from.run = &run.run;
-  from.is_explicit = scheme->is_explicit;
-  if (py_settings_in(state, settings, name, scheme->settings, &set) < 0 ||
-      source_in(state, system, strain_rate, &from) < 0 ||
+  if (py_motion_settings_in(state, name, settings, name, &set) < 0) goto done;
+  from.mass_only = set.scheme->mass_only;
+  if (source_in(state, system, strain_rate, &from) < 0 ||
       vector_of(&load, load_obj, "gravity", from.ndim, from.n) < 0)
     goto done;
   set.load = load.data;
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
-  st = create(scheme, &from, &set, &motion, &err);
+  st = create(&from, &set, &motion, &err);
   Py_END_ALLOW_THREADS
   if (st < 0) {
     py_raise(state, st, &err);
@@ -218,6 +231,7 @@ static PyObject *motion_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
   self->shape[1] = 3;
 done:
   Py_XDECREF(kept);
+  rf_free(set.own);
   py_in_release(&from.viscosity);
   py_in_release(&load);
   return result;
@@ -433,7 +447,7 @@ static PyObject *read_state(PyObject *object, PyObject *unused) {
 
 PyDoc_STRVAR(report_doc,
              "report($self, /)\n--\n\n"
-             "Dict of what happened since the last reset; of an explicit scheme with steps only.");
+             "Dict of what happened since the last reset; with steps only unless steps iterate.");
 static PyObject *read_report(PyObject *object, PyObject *unused) {
   (void)unused;
   py_motion *self = (py_motion *)object;
@@ -444,7 +458,8 @@ static PyObject *read_report(PyObject *object, PyObject *unused) {
   r = m->report;
   py_unlock(object);
   Py_END_ALLOW_THREADS
-  if (m->scheme->is_explicit) return Py_BuildValue("{s:L}", "steps", (long long)r.steps);
+  if (!rf_scheme_iterates(m->set.scheme))
+    return Py_BuildValue("{s:L}", "steps", (long long)r.steps);
   PyObject *residuals = PyTuple_New(r.n_history);
   for (int32_t i = 0; residuals && i < r.n_history; ++i) {
     PyObject *value = PyFloat_FromDouble(r.history[i]);

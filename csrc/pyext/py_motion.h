@@ -11,6 +11,11 @@ int py_motion_copy(py_state *state, PyObject *object, rf_motion **out);
 // Sets the state to that of `from`, a motion of the same model.
 int py_motion_restore(py_state *state, PyObject *object, const rf_motion *from);
 
+// Finds the scheme of a name and fills its settings, of motion and scheme, from a dict; `of` names
+// their owner.  The caller frees set->own by rf_free, also on failure.  0, or -1 with an exception.
+int py_motion_settings_in(py_state *state, const char *scheme, PyObject *dict, const char *of,
+                          rf_motion_settings *set);
+
 // Returns the most numbers that a step reads; 0 for systems that are not real-time.
 double py_step_work(const rf_motion *m);
 // Returns the number of such steps between two checks for signals: some milliseconds.

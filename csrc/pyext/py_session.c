@@ -349,7 +349,8 @@ static PyObject *records(PyObject *self, PyObject *args) {
 
 PyDoc_STRVAR(status_doc,
              "status($self, /)\n--\n\n"
-             "Status of the session as a dict: phase, failure, counts and statistics.");
+             "Status of the session as a dict: phase, failure, counts and statistics;\n"
+             "closed: for good; here: in the process that made it, not in a fork.");
 static PyObject *status(PyObject *self, PyObject *unused) {
   (void)unused;
   static const char *const phases[] = {"ready", "running", "stopped", "finished", "failed"};
@@ -360,10 +361,12 @@ static PyObject *status(PyObject *self, PyObject *unused) {
   unlock(self);
   Py_END_ALLOW_THREADS
   return Py_BuildValue(
-      "{s:s,s:N,s:N,s:N,s:s,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:i,s:N,s:d,s:d,s:d,s:L,s:L,s:d,s:"
+      "{s:s,s:N,s:N,s:N,s:N,s:N,s:s,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:i,s:N,s:d,s:d,s:d,s:L,s:"
+      "L,s:d,s:"
       "d}",
-      "phase", phases[s.phase], "failure", py_text(s.failure.text), "priority",
-      PyBool_FromLong(s.priority), "locked", PyBool_FromLong(s.locked), "not_allowed",
+      "phase", phases[s.phase], "closed", PyBool_FromLong(s.closed), "here",
+      PyBool_FromLong(rf_session_here(self_session(self))), "failure", py_text(s.failure.text),
+      "priority", PyBool_FromLong(s.priority), "locked", PyBool_FromLong(s.locked), "not_allowed",
       s.not_allowed, "ticks", (long long)s.ticks, "over", (long long)s.over, "interrupted",
       (long long)s.interrupted, "skipped", (long long)s.skipped, "unrecorded",
       (long long)s.unrecorded, "shortened", (long long)s.shortened, "too_deep",
@@ -476,7 +479,25 @@ static PyType_Spec spec = {
     .slots = slots,
 };
 
-// ---- records ----------------------------------------------------------------------------
+// ---- without a session ------------------------------------------------------------------
+
+PyDoc_STRVAR(session_check_doc,
+             "session_check(settings, device, /)\n--\n\n"
+             "Check the settings of a session, and that the device belongs to none, or None.");
+static PyObject *session_check(PyObject *module, PyObject *args) {
+  py_state *state = py_state_of_module(module);
+  PyObject *settings, *device_obj;
+  all_settings set = {0};
+  const rf_device *device = NULL;
+  rf_error err = {0};
+  if (!PyArg_ParseTuple(args, "OO:session_check", &settings, &device_obj) ||
+      py_settings_in(state, settings, "session", SETTINGS, &set) < 0)
+    return NULL;
+  if (device_obj != Py_None && !(device = py_device_get(state, device_obj))) return NULL;
+  rf_status st = rf_tick_check(&set.tick, &err);
+  if (st >= 0) st = rf_session_check(&set.session, set.tick.dt_s, device, &err);
+  return py_result(state, st, &err, Py_NewRef(Py_None));
+}
 
 PyDoc_STRVAR(layout_doc,
              "record_layout(/)\n--\n\n"
@@ -497,6 +518,7 @@ static PyObject *record_layout(PyObject *module, PyObject *unused) {
 }
 
 static PyMethodDef functions[] = {
+    {"session_check", session_check, METH_VARARGS, session_check_doc},
     {"record_layout", record_layout, METH_NOARGS, layout_doc},
     {NULL, NULL, 0, NULL},
 };

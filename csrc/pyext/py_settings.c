@@ -85,27 +85,15 @@ static int value_in(py_state *state, const rf_setting *s, PyObject *value, const
 }
 
 static bool is_known(const rf_setting *table, PyObject *name) {
-  for (const rf_setting *s = table; s->name; ++s)
+  for (const rf_setting *s = table; s && s->name; ++s)
     if (PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, s->name) == 0) return true;
   return false;
 }
 
-static int settings_in(py_state *state, PyObject *dict, const char *of, const rf_setting *table,
-                       const arrays *a, void *to) {
-  PyObject *name, *value;
-  Py_ssize_t at = 0;
-  if (!PyDict_Check(dict)) {
-    py_fail(state, PY_INPUT_TYPE_ERROR, "%s: settings must be a dict, got %s", of,
-            Py_TYPE(dict)->tp_name);
-    return -1;
-  }
-  while (PyDict_Next(dict, &at, &name, &value))
-    if (!is_known(table, name)) {
-      py_fail(state, PY_INPUT_TYPE_ERROR, "%s has no setting %R", of, name);
-      return -1;
-    }
-  for (const rf_setting *s = table; s->name; ++s) {
-    value = PyDict_GetItemString(dict, s->name);
+static int fields_in(py_state *state, const rf_setting *table, PyObject *dict, const char *of,
+                     const arrays *a, void *to) {
+  for (const rf_setting *s = table; s && s->name; ++s) {
+    PyObject *value = PyDict_GetItemString(dict, s->name);
     if (!value) {
       py_fail(state, PY_INPUT_TYPE_ERROR, "%s: the setting %s is missing", of, s->name);
       return -1;
@@ -118,13 +106,40 @@ static int settings_in(py_state *state, PyObject *dict, const char *of, const rf
   return 0;
 }
 
+static int settings_in(py_state *state, PyObject *dict, const char *of, int count,
+                       const py_settings *all, const arrays *a) {
+  PyObject *name, *value;
+  Py_ssize_t at = 0;
+  if (!PyDict_Check(dict)) {
+    py_fail(state, PY_INPUT_TYPE_ERROR, "%s: settings must be a dict, got %s", of,
+            Py_TYPE(dict)->tp_name);
+    return -1;
+  }
+  while (PyDict_Next(dict, &at, &name, &value)) {
+    bool known = false;
+    for (int k = 0; k < count; ++k) known = known || is_known(all[k].table, name);
+    if (!known) {
+      py_fail(state, PY_INPUT_TYPE_ERROR, "%s has no setting %R", of, name);
+      return -1;
+    }
+  }
+  for (int k = 0; k < count; ++k)
+    if (fields_in(state, all[k].table, dict, of, a, all[k].to) < 0) return -1;
+  return 0;
+}
+
+int py_settings_in_all(py_state *state, PyObject *dict, const char *of, int count,
+                       const py_settings *all) {
+  return settings_in(state, dict, of, count, all, NULL);
+}
+
 int py_settings_in(py_state *state, PyObject *dict, const char *of, const rf_setting *table,
                    void *to) {
-  return settings_in(state, dict, of, table, NULL, to);
+  return settings_in(state, dict, of, 1, &(py_settings){table, to}, NULL);
 }
 
 int py_settings_arrays_in(py_state *state, PyObject *dict, const char *of, const rf_setting *table,
                           npy_intp length, PyObject *held, void *to) {
   const arrays a = {length, held};
-  return settings_in(state, dict, of, table, &a, to);
+  return settings_in(state, dict, of, 1, &(py_settings){table, to}, &a);
 }

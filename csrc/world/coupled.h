@@ -4,7 +4,7 @@
 //
 // With y = (dx, dw) the motion of the object in a cycle, o = (y, dq_f) with the change of its
 // coordinates, dq_k that of shell k, the contacts' blocks G, B_k, D_k of -sum c W W^T
-// (contact/wrench.h), the matrices S of Newmark's steps (dynamics/newton.h, with residuals rho
+// (contact/wrench.h), the matrices S of the steps (dynamics/newton.h, with residuals rho
 // under the contacts' forces), the balances of the object, its coordinates and each shell are
 //
 //     (G_coupling + G_yy) y + G_yf dq_f + sum_k B_yk dq_k = -(F, T)_coupling - (F, T)
@@ -22,12 +22,12 @@
 //
 // The elimination uses one step of a whole period.  A simulation with shorter steps makes them
 // while the object moves evenly; each includes the stiffness from contact.  The whole step that
-// replaces them in the elimination has Newmark's beta = 1/2 and gamma = 1, i.e. the acceleration of
-// its end throughout.  The scheme's own parameters would carry the oscillation of the last short
-// step through the whole period.
+// replaces them in the elimination is Newmark's of beta = 1/2 and gamma = 1 for all schemes, i.e.
+// the acceleration of its end throughout.  The scheme of the body may carry the oscillation of the
+// last short step through the whole period.
 //
 // The blocks are multiplied by the factor `damped`, 3: in a cycle of length h this adds a damper of
-// 2 k h at each point, between the two bodies.  Newmark's scheme has no damping of its own, and
+// 2 k h at each point, between the two bodies.  Schemes may have no damping of their own, and
 // light bodies would bounce on each other for ever; at rest the damper has no effect.  Shorter
 // steps follow the solve less closely, which the factor magnifies: it is 2 then.  Where the damped
 // contact would hold back a hand that leaves, the cycle is solved again without the damper.

@@ -21,8 +21,9 @@ Reduced models
     `reduce` creates a `ReducedSolid` with exact cubic forces; ``save`` and `load`.
     `ProjectedSolid`: the same equations evaluated on the mesh, for large bases.
 Motion
-    `ImplicitNewmark` (`NewmarkReport`) and `CentralDifferences` (`CentralReport`,
-    `stable_step`, `spectrum`, `Spectrum`) integrate all these systems in time; results: `State`.
+    `ImplicitNewmark`, `BackwardEuler` (`ImplicitReport`) and `CentralDifferences`
+    (`CentralReport`, `stable_step`, `spectrum`, `Spectrum`) integrate all these systems in time;
+    results: `State`.
     `FreeBody`, `FreeBodyState`, `step_free_bodies`: free bodies, with rigid motion.
 Contact
     One object is a `Field` of signed distances, negative inside: a `DistanceField` of a surface,
@@ -33,6 +34,8 @@ Contact
     `PenaltyContact` evaluates the contact of a tree with a field at a `Pose` of the field's
     object, in bounded time: `ContactForce` (with `ContactPoints`), `ContactTrajectory`.
     `Voxmap`, `VoxmapContact` (`VoxmapForce`): two-bit voxels, the method of 1999 for comparison.
+Worlds
+    `World`: many free bodies in contact, offline (`WorldContacts`, `WorldReport`).
 Haptics
     `VirtualCoupling`, `DynamicCoupling` (`CouplingStep`, `CouplingWrench`) connect object and
     hand. `HapticSession` (`HapticSnapshot`, `BodySnapshot`, `HapticReader`, `HapticReport`,
@@ -89,6 +92,7 @@ from reducedfem.contact.penalty import (  # noqa: E402
 from reducedfem.contact.point_tree import PointTree  # noqa: E402
 from reducedfem.contact.pointshell import Pointshell, Uniformity  # noqa: E402
 from reducedfem.contact.voxmap import Voxmap, VoxmapContact, VoxmapForce  # noqa: E402
+from reducedfem.dynamics.backward_euler import BackwardEuler  # noqa: E402
 from reducedfem.dynamics.explicit import (  # noqa: E402
     CentralDifferences,
     CentralReport,
@@ -97,7 +101,8 @@ from reducedfem.dynamics.explicit import (  # noqa: E402
     stable_step,
 )
 from reducedfem.dynamics.free_body import FreeBody, FreeBodyState, step_free_bodies  # noqa: E402
-from reducedfem.dynamics.integrator import ImplicitNewmark, NewmarkReport, State  # noqa: E402
+from reducedfem.dynamics.integrator import ImplicitReport, State  # noqa: E402
+from reducedfem.dynamics.newmark import ImplicitNewmark  # noqa: E402
 from reducedfem.dynamics.snapshots import record_snapshots  # noqa: E402
 from reducedfem.errors import (  # noqa: E402
     ConvergenceError,
@@ -129,7 +134,6 @@ from reducedfem.haptics.coupling import (  # noqa: E402
 )
 from reducedfem.haptics.devices import (  # noqa: E402
     Device,
-    DeviceProbe,
     ForceDimension,
     OpenHaptics,
     ReplayDevice,
@@ -137,8 +141,8 @@ from reducedfem.haptics.devices import (  # noqa: E402
     SpaceMouse,
     UdpCounts,
     UdpDevice,
-    probe_devices,
 )
+from reducedfem.haptics.probes import DeviceProbe, probe_devices  # noqa: E402
 from reducedfem.haptics.records import HapticRecords  # noqa: E402
 from reducedfem.haptics.report import HapticReport  # noqa: E402
 from reducedfem.haptics.session import HapticSession  # noqa: E402
@@ -173,8 +177,10 @@ from reducedfem.solid.second_order import SecondOrderSystem  # noqa: E402
 from reducedfem.solid.solid import Solid, SolidSummary, StaticReport  # noqa: E402
 from reducedfem.solid.sparse import CSC  # noqa: E402
 from reducedfem.viewer import plot as plot  # noqa: E402
+from reducedfem.world.world import World, WorldContacts, WorldReport  # noqa: E402
 
 __all__ = [
+    "BackwardEuler",
     "Basis",
     "BodySnapshot",
     "BoxField",
@@ -210,6 +216,7 @@ __all__ = [
     "HapticSession",
     "HapticSnapshot",
     "ImplicitNewmark",
+    "ImplicitReport",
     "InputError",
     "InputTypeError",
     "InternalError",
@@ -221,7 +228,6 @@ __all__ = [
     "MissingMatplotlibError",
     "MissingPackageError",
     "Modes",
-    "NewmarkReport",
     "OffsetField",
     "OpenHaptics",
     "PenaltyContact",
@@ -266,6 +272,9 @@ __all__ = [
     "VoxmapContact",
     "VoxmapForce",
     "Workspace",
+    "World",
+    "WorldContacts",
+    "WorldReport",
     "load",
     "mass_pca",
     "merge_bases",

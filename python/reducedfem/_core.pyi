@@ -533,6 +533,7 @@ def take_apart(
 class FreeBody:
     def __new__(
         cls,
+        scheme: str,
         model: Reduced,
         nodes: ArrayLike,
         damping: tuple[float, float],
@@ -1134,4 +1135,55 @@ class Session:
     def times(self, shares: ArrayLike, /) -> NDArray[np.float64]: ...
     def restore(self, k: int, simulation: Any, /) -> None: ...
 
+def session_check(settings: dict[str, Any], device: Device | None, /) -> None: ...
 def record_layout() -> tuple[list[str], list[str], list[int], int]: ...
+
+# csrc/pyext/py_world.c
+@final
+class World:
+    def __new__(
+        cls, settings: dict[str, float | tuple[float, ...]], ground: Field | None, /
+    ) -> World: ...
+    def add_shape(
+        self,
+        tree: PointTree | None,
+        field: Field | DeformedField | None,
+        stiffness: float,
+        each: ArrayLike | None,
+        /,
+    ) -> None: ...
+    def add(self, body: FreeBody, shape: int, /) -> None: ...
+    def step(
+        self, n: int, progress: Callable[[int, int], object] | None, threads: int, /
+    ) -> None: ...
+    def motion(
+        self, /
+    ) -> tuple[
+        NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]
+    ]: ...
+    def state(
+        self, body: int, /
+    ) -> tuple[
+        NDArray[np.float64],
+        NDArray[np.float64],
+        NDArray[np.float64],
+        NDArray[np.float64],
+        NDArray[np.float64],
+        NDArray[np.float64],
+        NDArray[np.float64],
+        float,
+    ]: ...
+    def nodes(self, body: int, /) -> NDArray[np.float64]: ...
+    def energy(self, /) -> NDArray[np.float64]: ...
+    def report(self, /) -> tuple[int, int, int, int, float, int, float, int, float, int]: ...
+    def contacts(
+        self, /
+    ) -> tuple[
+        NDArray[np.int32],
+        NDArray[np.int32],
+        NDArray[np.float64],
+        NDArray[np.float64],
+        NDArray[np.float64],
+    ]: ...
+
+def broad_pairs(centres: ArrayLike, radii: ArrayLike, /) -> NDArray[np.int32]: ...

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from reducedfem.solid.solid import StaticReport
+    from reducedfem.base.static_report import StaticReport
 
 __all__ = [
     "ConvergenceError",

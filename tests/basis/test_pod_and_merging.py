@@ -54,7 +54,7 @@ def test_snapshots(beam):
     ):
         with pytest.raises(rf.InputError, match=message):
             rf.record_snapshots(*arguments)
-    with pytest.raises(rf.InputTypeError, match="sim must be an ImplicitNewmark or a Central"):
+    with pytest.raises(rf.InputTypeError, match="sim must be a time integrator"):
         rf.record_snapshots(beam, 3)
 
 

@@ -20,7 +20,7 @@ def ball():
 @pytest.fixture
 def _half_a_second(monkeypatch):
     """Calls hang for half a second; pauses of the machine alone are shorter."""
-    monkeypatch.setattr(rf.haptics.session, "_STALL", 0.5)
+    monkeypatch.setattr(rf.haptics.settings.timeouts, "stall", 0.5)
 
 
 @pytest.fixture

@@ -216,8 +216,8 @@ def test_force_dimension_may_close_slowly(ball, dhd):
 
 def test_a_device_that_does_not_close_is_abandoned(ball, dhd, monkeypatch):
     """The caller continues; the device stays in use until it has closed after all."""
-    monkeypatch.setattr(rf.haptics.session, "_HANG", 0.2)
-    monkeypatch.setattr(rf.haptics.session, "_STALL", 1.0)
+    monkeypatch.setattr(rf.haptics.settings.timeouts, "hang", 0.2)
+    monkeypatch.setattr(rf.haptics.settings.timeouts, "stall", 1.0)
     device = rf.ForceDimension(library=dhd.path)
     made = session(ball, device)
     made.start()
@@ -241,7 +241,7 @@ def test_a_device_that_does_not_close_is_abandoned(ball, dhd, monkeypatch):
 
 
 def test_library_without_error_text_still_reports(ball, dhd, hd, monkeypatch):
-    monkeypatch.setattr(rf.haptics.session, "_STALL", 5.0)
+    monkeypatch.setattr(rf.haptics.settings.timeouts, "stall", 5.0)
     dhd.ints(mute=1, failing=DHD_FUNCTIONS.index("dhdOpen"))
     made = session(ball, rf.ForceDimension(library=dhd.path))
     with pytest.raises(rf.DeviceError, match="^DHD cannot open the device: no error$"):

@@ -114,7 +114,7 @@ def test_openhaptics_that_does_not_open_is_reported(ball, hd, error, message):
 
 @pytest.mark.parametrize("force", [0.0, -1.0, math.nan, math.inf, None])
 def test_openhaptics_with_implausible_properties_is_refused(ball, hd, force, monkeypatch):
-    monkeypatch.setattr(rf.haptics.session, "_STALL", 5.0)
+    monkeypatch.setattr(rf.haptics.settings.timeouts, "stall", 5.0)
     if force is None:
         hd.ints(invalid=1)
     else:

@@ -235,7 +235,7 @@ def test_settings_by_name(model):
     rigid = {"mass": rest.mass, "centre": tuple(rest.centre), "inertia": inertia, "gravity": down}
 
     def make(motion, rigid):
-        _core.FreeBody(model._core, model.mesh.nodes, (0.0, 0.0), motion, rigid)
+        _core.FreeBody("newmark", model._core, model.mesh.nodes, (0.0, 0.0), motion, rigid)
 
     make(motion, rigid)
     for wrong, message in (

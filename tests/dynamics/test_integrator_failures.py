@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
+from calls import IMPLICIT
 from integrated import polynomial_model, shape_of, small_solid, some_state, states_equal, systems
 from shapes import box_hexes
 
@@ -32,6 +33,30 @@ def test_divergence_keeps_the_last_state(system, size):
     fresh.step(n=2)
     assert states_equal(sim.state, fresh.state)
     assert isinstance(rf.DivergedError("x"), RuntimeError)
+
+
+@pytest.mark.parametrize("kind", IMPLICIT.values())
+@pytest.mark.parametrize("newton", [1, 10])
+@pytest.mark.parametrize("material", [rf.StVK, rf.StableNeoHookean])
+def test_a_step_shortened_to_nothing_fails(material, newton, kind):
+    """The minimum along the increment lies below what rounding resolves."""
+    mesh = rf.Mesh(*box_hexes(6, 1, 1, (0.2, 0.03, 0.03)))
+    solid = rf.Solid(mesh, material(1e6, 0.4, 1000.0), fixed=mesh.nodes[:, 0] == 0.0)
+    failed = 0
+    for size in 10.0 ** np.array([14, 17, 20, 40, 60]):
+        sim = kind(solid, 1e-3, newton_max=newton)
+        sim.reset(qdot=mesh.nodes[:, :1] * np.array([0.0, 0.0, 1e-3]))
+        before = sim.state
+        force = np.zeros_like(mesh.nodes)
+        force[-1, 2] = size
+        try:
+            sim.step(force)
+        except rf.DivergedError:
+            failed += 1
+            assert states_equal(sim.state, before)
+        else:
+            assert np.abs(sim.state.q).max() > 0.01
+    assert failed > 2
 
 
 def test_a_state_too_large_is_refused_and_the_old_one_kept():

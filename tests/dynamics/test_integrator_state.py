@@ -61,7 +61,7 @@ def test_report_keeps_the_first_residuals():
     assert long.report.residuals == pytest.approx(expected[:32], rel=1e-6)
     assert long.report.residual == pytest.approx(expected[49], rel=1e-3)
     long.reset()
-    assert long.report == rf.NewmarkReport(0, 0, 0, 0, 0.0)
+    assert long.report == rf.ImplicitReport(0, 0, 0, 0, 0.0)
 
 
 @pytest.mark.parametrize("system", systems(), ids=["reduced", "solid"])
@@ -79,7 +79,7 @@ def test_reset(system):
     np.testing.assert_array_equal(sim.state.qdot, v)
     np.testing.assert_array_equal(sim.state.qddot, a)
     assert sim.state.time == 0.0
-    assert sim.report == rf.NewmarkReport(0, 0, 0, 0, 0.0)
+    assert sim.report == rf.ImplicitReport(0, 0, 0, 0, 0.0)
     for given, copy in zip((q, v, a), kept, strict=True):
         np.testing.assert_array_equal(given, copy)
     # states that were read do not change

@@ -106,7 +106,8 @@ def test_a_pause_of_the_process_ends_no_session():
     done = run_script(
         """
         import subprocess
-        reducedfem.haptics.session._STALL = 0.5  # which the machine may take from the loop alone
+        # the machine may take this time from the loop alone
+        reducedfem.haptics.settings.timeouts.stall = 0.5
         made.close()
         made = reducedfem.HapticSession(contact, device, coupling=coupling, ramp=0.2)
         pauses = "for i in 1 2 3; do kill -STOP $0; sleep 1.2; kill -CONT $0; sleep 0.05; done"

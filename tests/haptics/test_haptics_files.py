@@ -14,7 +14,17 @@ import pytest
 
 import ckernels
 import reducedfem as rf
-from haptic_sessions import after, at_rest, blocked, descent, names, run_script, session, ticks_of
+from haptic_sessions import (
+    after,
+    at_rest,
+    blocked,
+    descent,
+    names,
+    run_script,
+    session,
+    session_around,
+    ticks_of,
+)
 from moments import LONG, wait_until
 from places import ROOT
 
@@ -209,15 +219,15 @@ class Interrupting:
     """Delegates to another object; then, once, raises as the handler of a signal would."""
 
     def __init__(self, what, name):
-        self._what, self._name, self._done = what, name, False
+        self._what, self._name, self.armed = what, name, True
 
     def __getattr__(self, name):
         real = getattr(self._what, name)
-        if name != self._name or self._done:
+        if name != self._name or not self.armed:
             return real
 
         def interrupted(*arguments):
-            self._done = True
+            self.armed = False
             real(*arguments)
             raise KeyboardInterrupt
 
@@ -226,13 +236,13 @@ class Interrupting:
 
 def test_a_start_that_is_interrupted_leaves_nothing_running(ball, tmp_path):
     path = tmp_path / "session.npy"
-    made = session(ball, at_rest(), record=path)
+    made, core = session_around(
+        lambda real: Interrupting(real, "start"), ball, at_rest(), record=path
+    )
     for _ in range(2):
-        core = made._core
-        made._core = Interrupting(core, "start")
+        core.armed = True
         with pytest.raises(KeyboardInterrupt):
             made.start()
-        made._core = core
         assert made.report().phase == "stopped"
         assert np.array_equal(ticks_of(path), np.arange(made.report().ticks))
         made.start()
@@ -265,14 +275,11 @@ def test_an_interrupted_stop_is_completed_later(ball, tmp_path, monkeypatch, nam
 
 def test_an_interrupted_close_is_completed_when_the_session_is_dropped(ball, tmp_path):
     path, device = tmp_path / "session.npy", at_rest()
-    made = session(ball, device, record=path)
+    made, _ = session_around(lambda real: Interrupting(real, "close"), ball, device, record=path)
     made.start()
     after(made, 20)
-    core = made._core
-    made._core = Interrupting(core, "close")
     with pytest.raises(KeyboardInterrupt):
         made.close()
-    made._core = core
     assert names(tmp_path) != ["session.npy"]
     ticks = made.report().ticks
     del made
@@ -325,8 +332,8 @@ def drained(read):
 
 def test_a_blocked_file_does_not_delay_the_halt_of_a_device(ball, tmp_path, monkeypatch):
     """The watchdog works while the disk does not, and records wait for the disk."""
-    monkeypatch.setattr(rf.haptics.session, "_STALL", 1.0)
-    monkeypatch.setattr(rf.haptics.session, "_PATIENCE", 0.1)
+    monkeypatch.setattr(rf.haptics.settings.timeouts, "stall", 1.0)
+    monkeypatch.setattr(rf.haptics.settings.timeouts, "patience", 0.1)
     mock = ckernels.build("mock_dhd", [ROOT / "tests/support/mock_dhd.c"], tmp_path)
     hang, enabled = (ctypes.c_int.in_dll(mock, f"mock_{name}") for name in ("hang", "enabled"))
     (ctypes.c_double * 3).in_dll(mock, "mock_position")[:] = [0.0, 0.0, 0.014]
@@ -363,7 +370,7 @@ def test_a_blocked_file_does_not_delay_the_halt_of_a_device(ball, tmp_path, monk
 
 def test_a_blocked_file_is_reported(ball, tmp_path, monkeypatch):
     """Stopping waits for the file for a limited time; the message locates the records."""
-    monkeypatch.setattr(rf.haptics.session, "_PATIENCE", 1.0)
+    monkeypatch.setattr(rf.haptics.settings.timeouts, "patience", 1.0)
     path, real = tmp_path / "session.npy", os.open
     read, write = os.pipe()
     made = session(ball, at_rest(), record=path, keep_records=1 << 16)
@@ -405,9 +412,10 @@ class Detour:
 def test_a_file_with_gaps_is_reported(ball, tmp_path):
     """Cycles without room, while the disk accepted no data, are counted; no others are missing."""
     path = tmp_path / "session.npy"
-    made = session(ball, at_rest(), record=path, keep_records=64)
     read, write = os.pipe()
-    made._core = Detour(made._core, write)
+    made, _ = session_around(
+        lambda core: Detour(core, write), ball, at_rest(), record=path, keep_records=64
+    )
     made.start()
     os.close(write)
     wait_until(lambda: made.report().unrecorded >= 50)
@@ -435,7 +443,6 @@ def test_a_file_with_gaps_is_reported(ball, tmp_path):
     assert report.ticks - len(ticks) == report.unrecorded >= 50
     # the gaps are reported once
     made.stop()
-    made._core = made._core._real
     made.close()
 
 

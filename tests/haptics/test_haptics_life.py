@@ -25,6 +25,7 @@ from haptic_sessions import (
     ticks_of,
 )
 from moments import LONG
+from reducedfem.haptics.record_queue import RecordQueue
 
 
 def ready(ball):
@@ -206,8 +207,8 @@ def test_refused_couplings_leave_the_old_one(ball):
 
 def test_forces_may_fade_for_longer_than_a_cycle_may_hang(ball, monkeypatch):
     """Stopping waits as long as cycles continue: a slow ramp is no failure."""
-    monkeypatch.setattr(rf.haptics.session, "_STALL", 1.0)
-    monkeypatch.setattr(rf.haptics.session, "_HANG", 0.01)
+    monkeypatch.setattr(rf.haptics.settings.timeouts, "stall", 1.0)
+    monkeypatch.setattr(rf.haptics.settings.timeouts, "hang", 0.01)
     made = session(ball, at_rest(), ramp=1.5)
     made.start()
     after(made, 1500)
@@ -246,7 +247,7 @@ def test_a_fork_does_not_wait_for_a_thread_that_stops_the_session():
         import signal, threading
         import haptic_sessions as sessions
         made.close()
-        reducedfem.haptics.session._PATIENCE = 1e3
+        reducedfem.haptics.settings.timeouts.patience = 1e3
         made = reducedfem.HapticSession(contact, device, coupling=coupling, keep_records=1 << 16)
         read, write = os.pipe()
         made._core.start(write)
@@ -405,7 +406,7 @@ def test_one_thread_at_a_time_takes_records_out(ball):
             found = core.records(min(most, 16))
             if not others:
                 other = threading.Thread(
-                    target=lambda: there.append(made.records(drain=True)["tick"])
+                    target=lambda: there.append(queue.take(fetch=True, drain=True)["tick"])
                 )
                 others.append(other)
                 other.start()
@@ -414,10 +415,9 @@ def test_one_thread_at_a_time_takes_records_out(ball):
                 assert other.is_alive()
             return found
 
-    made._core = InTheMiddle()
-    mine = made.records(drain=True)["tick"]
+    queue = RecordQueue(InTheMiddle(), 1 << 20)
+    mine = queue.take(fetch=True, drain=True)["tick"]
     others[0].join(LONG)
-    made._core = core
     assert np.array_equal(mine, np.arange(total))
     assert [len(ticks) for ticks in there] == [0]
     made.close()

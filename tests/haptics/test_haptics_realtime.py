@@ -37,7 +37,7 @@ contact = rf.PenaltyContact(rf.PointTree(shell), field, 200.0)
 times = np.linspace(0.0, 4.0, 81)
 hand = rf.SimulatedHand(times, np.stack([0 * times, 0 * times, 0.02 + 0.01 * np.cos(6 * times)], 1))
 coupling = rf.VirtualCoupling(500.0, 1.0)
-rf.haptics.session._STALL = 5.0  # on any machine
+rf.haptics.settings.timeouts.stall = 5.0  # on any machine
 made = rf.HapticSession(contact, hand, coupling=coupling, record=sys.argv[1])
 made.start()
 while made.report().ticks < 100:
@@ -148,7 +148,7 @@ sys.path.insert(0, sys.argv[1])
 from moments import free_port
 from shapes import box_hexes
 
-rf.haptics.session._STALL = 5.0  # on any machine
+rf.haptics.settings.timeouts.stall = 5.0  # on any machine
 mesh = rf.Mesh(*box_hexes(6, 2, 2, (0.2, 0.03, 0.03)))
 solid = rf.Solid(mesh, rf.StVK(1e6, 0.4, 1000.0), fixed=mesh.nodes[:, 0] < 1e-9)
 model = rf.reduce(solid, rf.modal_derivative_basis(solid, k=3, r=5))

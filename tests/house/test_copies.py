@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
-from calls import make_world, material
+from calls import IMPLICIT, make_world, material
 
 CLONES = {
     "clone": lambda x: x.clone(),
@@ -25,9 +25,11 @@ def world():
 
 
 def simulations(w):
-    yield rf.ImplicitNewmark(w.reduced, 1e-3, (0.1, 1e-4), newton_max=3, strain_rate=None)
-    yield rf.ImplicitNewmark(w.projected, 1e-3, tol=1e-8)
-    yield rf.ImplicitNewmark(w.solid, 1e-3, (0.0, 1e-4), strain_rate=w.damping)
+    for kind in IMPLICIT.values():
+        yield kind(w.reduced, 1e-3, (0.1, 1e-4), newton_max=3, strain_rate=None)
+        yield kind(w.projected, 1e-3, tol=1e-8)
+        yield kind(w.solid, 1e-3, (0.0, 1e-4), strain_rate=w.damping)
+    yield rf.ImplicitNewmark(w.reduced, 1e-3, beta=0.4, gamma=0.7)
     yield rf.CentralDifferences(w.reduced, 1e-5)
     yield rf.CentralDifferences(w.solid, None, (0.1, 0.0))
 
@@ -113,6 +115,8 @@ def test_all_other_types_are_copied_or_refused(world, way):
             CLONES[way](device)
     with pytest.raises(rf.InputTypeError, match="HapticSession .* make another"):
         CLONES[way](world.session)
+    with pytest.raises(rf.InputTypeError, match="World .* make another"):
+        CLONES[way](world.world)
     recording = rf.record(world.model)
     recording.add([[0.0, 0, 1]], [4])
     more = CLONES[way](recording)
@@ -121,5 +125,5 @@ def test_all_other_types_are_copied_or_refused(world, way):
     # all other public types
     named = [one for one in vars(world).values() if type(one).__module__.startswith("reducedfem.")]
     for one in [*named, material(world), skin.embedding, world.solid.mass(), rf.Workspace()]:
-        if one not in (world.session, world.hand):
+        if one not in (world.session, world.hand, world.world):
             assert type(CLONES[way](one)) is type(one)

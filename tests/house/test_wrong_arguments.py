@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
-from calls import CALLS, make_world
+from calls import CALLS, IMPLICIT, make_world
 
 RAGGED = [[1.0], [1.0, 2.0]]
 WRONG = {
@@ -52,7 +52,7 @@ OTHER_NAMES = {
     "DistanceField.from_surface.expand": ("spacing",),
     "ForceSketch.times": ("offsets",),
     "ForceSketch.from_forces.times": ("offsets",),
-    "ImplicitNewmark.gravity": ("acceleration",),
+    **{f"{name}.gravity": ("acceleration",) for name in IMPLICIT},
     "LinearElastic.fibres.direction": ("axes",),
     **{
         f"LinearElastic.fibres.{one}": _ELASTIC
@@ -83,8 +83,9 @@ OTHER_NAMES = {
 RESULTS = {
     "BodySnapshot", "CentralReport", "ContactForce", "ContactPoints", "ContactTrajectory",
     "CouplingStep", "CouplingWrench", "DeviceProbe", "FreeBodyState", "HapticReport",
-    "HapticSnapshot", "NewmarkReport", "Pick", "RigidBody", "SketchReport", "SolidSummary",
-    "Spectrum", "State", "StaticReport", "UdpCounts", "Uniformity", "VoxmapForce",
+    "HapticSnapshot", "ImplicitReport", "Pick", "RigidBody", "SketchReport", "SolidSummary",
+    "Spectrum", "State", "StaticReport", "UdpCounts", "Uniformity", "VoxmapForce", "WorldContacts",
+    "WorldReport",
 }  # fmt: skip
 # made by functions of the package alone, or abstract
 # a session has to run for it; the library for the other is optional

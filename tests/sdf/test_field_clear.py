@@ -29,8 +29,7 @@ def some_fields(rng):
     yield rf.DistanceField(-crease, np.zeros(3), 0.1), False
     exact = _core.field_from_values(lipschitz_grid(rng), np.zeros(3), np.full(3, 0.1), 0.0, 1)
     assert exact.error == 0
-    field = rf.DistanceField.__new__(rf.DistanceField)
-    field._core = exact
+    field = rf.DistanceField._made(exact, {})
     yield field, True
     yield field.offset(0.1), True
     yield field.offset(-0.1), True
@@ -41,8 +40,7 @@ def some_fields(rng):
         _core.field_from_values(ball, np.zeros(3), np.full(3, 0.1), 0.0, 1),
         _core.field_from_values(ball - 0.15, np.zeros(3), np.full(3, 0.1), 0.0, 1),
     ):
-        whole = rf.DistanceField.__new__(rf.DistanceField)
-        whole._core = core
+        whole = rf.DistanceField._made(core, {})
         for by in (0.0, 0.05, -0.05, -0.3):
             yield (~whole).offset(by), True
         yield rf.BoxField([0.1, 0.1, 0.1], [0.6, 0.6, 0.6]) - whole, True

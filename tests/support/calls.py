@@ -3,13 +3,17 @@
 # ruff: noqa: E501
 from __future__ import annotations
 
+import inspect
 from types import SimpleNamespace
 
 import numpy as np
 
 import reducedfem as rf
+from reducedfem.dynamics.integrator import ImplicitSimulation
 from reducedfem.io.record_file import RECORD
 from shapes import box_hexes, box_tets
+
+IMPLICIT = {kind.__name__: kind for kind in ImplicitSimulation.__subclasses__()}
 
 
 def make_world():
@@ -33,6 +37,8 @@ def make_world():
     w.sphere = rf.SphereField([0, 0, 0], 0.1)
     w.shell = rf.Pointshell(nodes, np.tile([0.0, 0.0, 1.0], (len(nodes), 1)))
     w.tree = rf.PointTree(w.shell, w.reduced)
+    w.world = rf.World(1e-3)
+    w.world.add(rf.FreeBody(w.free_reduced, 1e-3))
     w.deformed = rf.DeformedField(w.field, w.reduced, 4, 2)
     w.contact = rf.PenaltyContact(w.tree, w.field, 100.0)
     w.model = rf.LinearModel(w.solid, w.modes)
@@ -121,9 +127,6 @@ CALLS = {
     "HapticSession.reader": (lambda w: w.session.reader, lambda w: dict(points=False)),
     "HapticSession.records": (lambda w: w.session.records, lambda w: dict(drain=False)),
     "HapticSession.run": (lambda w: w.session.run, lambda w: dict(cycles=1, seconds=None, progress=False)),
-    "ImplicitNewmark": (lambda w: rf.ImplicitNewmark, lambda w: dict(system=w.reduced, dt=1e-3, damping=(0.0, 0.0), newton_max=1, tol=1e-6, beta=0.25, gamma=0.5, strain_rate=None, gravity=w.position)),
-    "ImplicitNewmark.reset": (lambda w: rf.ImplicitNewmark(w.reduced, 1e-3).reset, lambda w: dict(q=w.q, qdot=w.q, qddot=w.q)),
-    "ImplicitNewmark.step": (lambda w: rf.ImplicitNewmark(w.reduced, 1e-3).step, lambda w: dict(force=w.q, n=1, progress=False)),
     "IntersectionField": (lambda w: rf.IntersectionField, lambda w: dict(fields=[w.sphere])),
     "LinearElastic": (lambda w: rf.LinearElastic, lambda w: dict(stiffness=np.eye(6), density=1.0)),
     "LinearElastic.fibres": (lambda w: rf.LinearElastic.fibres, lambda w: dict(direction=[1, 0, 0], young_along=2e6, young_across=1e6, poisson_along=0.3, poisson_across=0.3, shear_along=4e5, density=1.0)),
@@ -249,6 +252,11 @@ CALLS = {
     "VoxmapContact": (lambda w: rf.VoxmapContact, lambda w: dict(shell=w.shell, voxmap=w.voxmap, stiffness=100.0)),
     "VoxmapContact.evaluate": (lambda w: rf.VoxmapContact(w.shell, w.voxmap, 100.0).evaluate, lambda w: dict(position=w.position, quaternion=w.quaternion)),
     "Workspace": (lambda w: rf.Workspace, lambda w: dict(scale=1.0, force_scale=1.0, alignment=(1.0, 0, 0, 0), start=None, clutch=None)),
+    "World": (lambda w: rf.World, lambda w: dict(dt=1e-3, gravity=w.position, ground=w.sphere, contact_damping=2.0, tol=1e-6, iterations=10)),
+    "World.add": (lambda w: rf.World(1e-3).add, lambda w: dict(body=rf.FreeBody(w.free_reduced, 1e-3), tree=rf.PointTree(w.shell), field=w.field, stiffness=100.0)),
+    "World.nodes": (lambda w: w.world.nodes, lambda w: dict(body=0)),
+    "World.state": (lambda w: w.world.state, lambda w: dict(body=0)),
+    "World.step": (lambda w: w.world.step, lambda w: dict(n=1, progress=False)),
     "load": (lambda w: rf.load, lambda w: dict(path="r.safetensors", kind=None)),
     "mass_pca": (lambda w: rf.mass_pca, lambda w: dict(solid=w.solid, vectors=w.basis.vectors, r=2, weights=None, progress=False)),
     "merge_bases": (lambda w: rf.merge_bases, lambda w: dict(solid=w.solid, bases=[w.basis], r=None, tolerance=1e-6, progress=False)),
@@ -269,3 +277,29 @@ CALLS = {
     "thin_shapes": (lambda w: rf.thin_shapes, lambda w: dict(solid=w.solid, shapes=w.basis.vectors, distance=1.0, progress=False)),
     "voxelize": (lambda w: rf.voxelize, lambda w: dict(surface=w.surface, resolution=4, fill=False, expand=1.2, progress=False)),
 }  # fmt: skip
+
+
+def _made(kind):
+    """Return arguments of an implicit integrator, those of its own with their defaults."""
+    own = inspect.signature(kind).parameters.values()
+    values = {p.name: p.default for p in own if isinstance(p.default, float)}
+    return lambda w: values | dict(
+        system=w.reduced,
+        dt=1e-3,
+        damping=(0.0, 0.0),
+        newton_max=1,
+        strain_rate=None,
+        gravity=w.position,
+    )
+
+
+for _name, _kind in IMPLICIT.items():
+    CALLS[_name] = (lambda w, kind=_kind: kind, _made(_kind))
+    CALLS[f"{_name}.reset"] = (
+        lambda w, kind=_kind: kind(w.reduced, 1e-3).reset,
+        lambda w: dict(q=w.q, qdot=w.q, qddot=w.q),
+    )
+    CALLS[f"{_name}.step"] = (
+        lambda w, kind=_kind: kind(w.reduced, 1e-3).step,
+        lambda w: dict(force=w.q, n=1, progress=False),
+    )

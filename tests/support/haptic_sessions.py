@@ -17,6 +17,7 @@ import pytest
 
 import reducedfem as rf
 from moments import LONG, free_port
+from reducedfem import _core
 
 UPRIGHT = np.array([1.0, 0.0, 0.0, 0.0])
 COUPLING = rf.VirtualCoupling(500.0, 1.0)
@@ -54,6 +55,17 @@ def session(contact, device, **options):
     """Return a session without waiting, ramp or limits unless they are asked for."""
     options = {"coupling": COUPLING, "ramp": 0.0, "budget_us": 0.0} | options
     return rf.HapticSession(contact, device, **options)
+
+
+def session_around(wrap, contact, device, **options):
+    """Return a session whose core is wrapped by another object, and that object."""
+    real, wrapped = _core.Session, []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            _core, "Session", lambda *parts: wrapped.append(wrap(real(*parts))) or wrapped[0]
+        )
+        made = session(contact, device, **options)
+    return made, wrapped[0]
 
 
 def at_rest(**options):
@@ -142,7 +154,7 @@ def run_script(body):
         import os, sys, time
         import numpy as np
         import reducedfem
-        reducedfem.haptics.session._STALL = 5.0
+        reducedfem.haptics.settings.timeouts.stall = 5.0
         def after(session, ticks):
             wanted = session.report().ticks + ticks
             while session.report().ticks < wanted:

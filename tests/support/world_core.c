@@ -8,6 +8,7 @@
 #include "base/clock_rt.h"
 #include "base/run.h"
 #include "contact/contact_state.h"
+#include "dynamics/newmark.h"
 #include "linalg/dense_rt.h"
 #include "sdf/field.h"
 #include "world/world.h"
@@ -95,8 +96,9 @@ static const rf_system_life LIFE = {.release = release, .copy = copy};
 
 static rf_status make_motion(int32_t n, const double *stiffness, double dt_s, const double *q,
                              rf_motion **out, rf_error *err) {
+  rf_newmark_settings own = {.beta = 0.25, .gamma = 0.5};
   const rf_motion_settings set = {
-      .dt_s = dt_s, .beta = 0.25, .gamma = 0.5, .tolerance = 0.0, .newton_max = 1};
+      .scheme = &rf_scheme_newmark, .own = &own, .dt_s = dt_s, .newton_max = 1};
   springs *s = rf_alloc(1, sizeof *s);
   if (!s) return rf_fail(err, RF_ERR_MEMORY, "out of memory: springs");
   s->base = (rf_system){.operations = &OPERATIONS,
@@ -106,7 +108,7 @@ static rf_status make_motion(int32_t n, const double *stiffness, double dt_s, co
                         .length_m = 1.0,
                         .simd = RF_SIMD_PLAIN};
   memcpy(s->stiffness, stiffness, (size_t)n * sizeof *stiffness);
-  rf_status st = rf_motion_create(&rf_newmark, &s->base, &set, NULL, out, err);
+  rf_status st = rf_motion_create(&s->base, &set, NULL, out, err);
   return st < 0 || !q ? st : rf_motion_reset(*out, NULL, q, NULL, NULL, err);
 }
 

@@ -25,7 +25,7 @@ INT, REAL, POINTER, TEXT = ctypes.c_int32, ctypes.c_double, ctypes.c_void_p, cty
 SOURCES = (
     *WORLD, "world/coupled.c", "world/coupled_rt.c",
     "base/alloc.c", "base/run.c", "base/status.c",
-    "dynamics/motion.c", "dynamics/motion_rt.c", "dynamics/newmark.c", "dynamics/newmark_rt.c",
+    "dynamics/motion.c", "dynamics/motion_rt.c", "dynamics/newmark.c",
     "dynamics/stage_rt.c", "dynamics/system.c", "dynamics/system_rt.c", "linalg/dense_avx2_rt.c",
     "linalg/dense_avx512_rt.c", "linalg/dense_plain_rt.c", "linalg/dense_rt.c", "linalg/pose.c",
     "linalg/simd.c", "mesh/bvh.c", "mesh/curved.c", "mesh/embed.c", "mesh/local.c",

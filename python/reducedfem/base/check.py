@@ -59,6 +59,7 @@ _ARRAYS = {
 # constructors to suggest for missing objects
 _MAKERS = {
     "Field": "DistanceField.from_surface(surface)",
+    "FreeBody": "FreeBody(reduced, dt)",
     "PointTree": "PointTree(shell)",
     "Pointshell": "Pointshell.from_surface(surface)",
     "ReducedSolid": "reduce(solid, basis)",

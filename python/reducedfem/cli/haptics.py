@@ -7,7 +7,7 @@ import argparse
 from reducedfem.base.console import Console
 from reducedfem.cli import scene
 from reducedfem.cli.options import Commands, UsageError, add_common
-from reducedfem.haptics.devices import probe_devices
+from reducedfem.haptics.probes import probe_devices
 from reducedfem.scenes import STORIES
 
 __all__ = ["add_to"]

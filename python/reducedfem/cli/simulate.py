@@ -26,7 +26,8 @@ from reducedfem.cli.options import (
 from reducedfem.cli.paths import check_writable, open_model, refuse_same
 from reducedfem.cli.texts import AXES, point_text, viscosity_text
 from reducedfem.dynamics.free_body import FreeBody, FreeBodyState
-from reducedfem.dynamics.integrator import ImplicitNewmark, NewmarkReport
+from reducedfem.dynamics.integrator import ImplicitReport, Simulation
+from reducedfem.dynamics.newmark import ImplicitNewmark
 from reducedfem.errors import (
     DivergedError,
     FileFormatError,
@@ -236,7 +237,7 @@ def _run(args: argparse.Namespace) -> int:
     sim = scheme(
         model, args.dt, args.damping, newton_max=args.newton_max, tol=args.tolerance, **options
     )
-    force = model.project(nodal) if isinstance(sim, ImplicitNewmark) else nodal
+    force = model.project(nodal) if isinstance(sim, Simulation) else nodal
     if isinstance(sim, FreeBody):
         falls = "falls" if args.gravity is not None else "there is no gravity"
         console.fact("free body", f"flies and turns as it deforms; {falls}")
@@ -277,7 +278,7 @@ class _Motion:
     q: NDArray[np.float64]
     qdot: NDArray[np.float64]
     poses: NDArray[np.float64] | None
-    report: NewmarkReport | None
+    report: ImplicitReport | None
     per_step: float  # s
     failure: DivergedError | None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, BinaryIO, ClassVar, Literal, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,14 +17,28 @@ from reducedfem.base.check import (
     choice,
     count,
     number,
-    places,
     reals,
     require,
 )
 from reducedfem.base.frozen import freeze, thaw
 from reducedfem.base.memory import available
 from reducedfem.base.run import Progress, callback, threads
-from reducedfem.errors import InputError, InputTypeError
+from reducedfem.contact.combined_field import (
+    ComplementField,
+    Field,
+    IntersectionField,
+    OffsetField,
+    UnionField,
+)
+from reducedfem.contact.shape_field import (
+    BoxField,
+    CapsuleField,
+    PlaneField,
+    SphereField,
+    plain,
+    triple,
+)
+from reducedfem.errors import InputError
 from reducedfem.geometry.inside import warn_of_doubts
 from reducedfem.geometry.surface import Surface
 from reducedfem.io import field_files
@@ -48,223 +62,7 @@ MAX_RESOLUTION = 1 << 20
 
 _Value = TypeVar("_Value")
 
-
-class Field:
-    """Signed distance as a function of position [m], negative inside.
-
-    Base class of `DistanceField`, `SphereField`, `BoxField`, `PlaneField`, `CapsuleField`,
-    `UnionField`, `IntersectionField`, `ComplementField` and `OffsetField`. Fields are immutable
-    and may be shared by threads. ``a | b`` is the union, ``a & b`` the intersection, ``a - b`` the
-    difference and ``~a`` the complement.
-
-    Attributes
-    ----------
-    None
-        Attributes belong to the subclasses.
-    """
-
-    __slots__ = ("__weakref__", "_core")
-
-    _core: _CoreField
-
-    def __init__(self) -> None:
-        raise InputTypeError(
-            "a Field is made as one of its kinds: DistanceField, SphereField, BoxField, "
-            "PlaneField, CapsuleField, or of other fields: UnionField, IntersectionField, "
-            "ComplementField or OffsetField"
-        )
-
-    def distance(self, points: ArrayLike) -> NDArray[np.float64]:
-        """Return the signed distance at points.
-
-        Parameters
-        ----------
-        points
-            Places [m], shape (n, 3), or (3,) for one.
-
-        Returns
-        -------
-        (n,) array
-            Signed distances [m], negative inside; for one point an array of shape ().
-
-        Raises
-        ------
-        InputError, InputTypeError
-            `points` has a wrong shape or a value that is not finite.
-        """
-        given, shape = places(points, "points")
-        return self._core.distance(given, threads()).reshape(shape)
-
-    def gradient(self, points: ArrayLike) -> NDArray[np.float64]:
-        """Return the gradient of the signed distance at points.
-
-        It is the derivative of `distance`; for an interpolated field its length is not exactly
-        one. At a kink it is the derivative of one side.
-
-        Parameters
-        ----------
-        points
-            Places [m], shape (n, 3), or (3,) for one.
-
-        Returns
-        -------
-        (n, 3) or (3,) array
-            Gradients, pointing away from the object.
-
-        Raises
-        ------
-        InputError, InputTypeError
-            `points` has a wrong shape or a value that is not finite.
-        """
-        return self.distance_and_gradient(points)[1]
-
-    def distance_and_gradient(
-        self, points: ArrayLike
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return signed distance and gradient at points, at the cost of the gradient.
-
-        Parameters
-        ----------
-        points
-            Places [m], shape (n, 3), or (3,) for one.
-
-        Returns
-        -------
-        distance, gradient
-            Arrays of shapes (n,) [m] and (n, 3), or () and (3,).
-
-        Raises
-        ------
-        InputError, InputTypeError
-            `points` has a wrong shape or a value that is not finite.
-        """
-        given, shape = places(points, "points")
-        distance, gradient = self._core.gradient(given, threads())
-        return distance.reshape(shape), gradient.reshape(*shape, 3)
-
-    def union(self, *others: Field) -> UnionField:
-        """Return the union of this object and others.
-
-        Parameters
-        ----------
-        *others
-            Fields.
-
-        Returns
-        -------
-        UnionField
-
-        Raises
-        ------
-        InputTypeError
-            An argument is not a Field.
-        """
-        return UnionField([self, *_fields(others, "others")])
-
-    def intersection(self, *others: Field) -> IntersectionField:
-        """Return the intersection of this object and others.
-
-        Parameters
-        ----------
-        *others
-            Fields.
-
-        Returns
-        -------
-        IntersectionField
-            Outside of the object a lower bound of the distance.
-
-        Raises
-        ------
-        InputError, InputTypeError
-            An argument is not a Field; unions among them give too many parts.
-        """
-        return IntersectionField([self, *_fields(others, "others")])
-
-    def difference(self, *others: Field) -> IntersectionField:
-        """Return the difference: this object without the others.
-
-        Parameters
-        ----------
-        *others
-            Fields.
-
-        Returns
-        -------
-        IntersectionField
-            Intersection of this field and the complements of the others. Outside of the object a
-            lower bound of the distance.
-
-        Raises
-        ------
-        InputError, InputTypeError
-            An argument is not a Field; intersections among them give too many parts.
-        """
-        return IntersectionField([self, *map(ComplementField, _fields(others, "others"))])
-
-    def complement(self) -> ComplementField:
-        """Return the complement of this object: its field is minus this one.
-
-        Returns
-        -------
-        ComplementField
-
-        Raises
-        ------
-        InputError
-            Intersections of unions give too many parts.
-        """
-        return ComplementField(self)
-
-    def __or__(self, other: Field) -> UnionField:
-        if not isinstance(other, Field):
-            return NotImplemented
-        return self.union(other)
-
-    def __and__(self, other: Field) -> IntersectionField:
-        if not isinstance(other, Field):
-            return NotImplemented
-        return self.intersection(other)
-
-    def __sub__(self, other: Field) -> IntersectionField:
-        if not isinstance(other, Field):
-            return NotImplemented
-        return self.difference(other)
-
-    def __invert__(self) -> ComplementField:
-        return ComplementField(self)
-
-    def offset(self, by: float) -> OffsetField:
-        """Return the field of the object enlarged by a distance on all sides.
-
-        Parameters
-        ----------
-        by
-            Distance [m]; negative: the object shrinks.
-
-        Returns
-        -------
-        OffsetField
-
-        Raises
-        ------
-        InputError, InputTypeError
-            `by` is not a finite number.
-        """
-        return OffsetField(self, by)
-
-
 _SKIN = "pass an offset [m]: the object is then the region within that distance of the surface"
-_FARTHEST = 1e150  # squares stay finite; csrc/sdf/field.c
-
-
-def _triple(value: ArrayLike, name: str) -> NDArray[np.float64]:
-    array = reals(value, name)
-    if array.shape != (3,):
-        raise InputError(f"{name} must have shape (3,), got {array.shape}")
-    if not (np.abs(array) < _FARTHEST).all():
-        raise InputError(f"{name} must be below {_FARTHEST:g} m, got {_plain(array)}")
-    return array
 
 
 def _resolution(value: int | Sequence[int]) -> tuple[int, int, int]:
@@ -282,10 +80,6 @@ def _known(value: _Value | None) -> _Value:
     """Return a value that is not None for fields on grids."""
     assert value is not None
     return value
-
-
-def _plain(array: NDArray[np.float64]) -> str:
-    return "(" + ", ".join(f"{x:g}" for x in array) + ")"
 
 
 class DistanceField(Field, Saved):
@@ -322,8 +116,8 @@ class DistanceField(Field, Saved):
         with np.errstate(over="ignore"):
             self._core = _core.field_from_values(
                 array_like(values, "values"),
-                _triple(origin, "origin"),
-                _triple(steps, "spacing"),
+                triple(origin, "origin"),
+                triple(steps, "spacing"),
                 np.inf,
                 threads(),
             )
@@ -664,7 +458,7 @@ class DistanceField(Field, Saved):
             how += f", offset {offset:g} m" if offset > 0 else ""
             how += f", {self._provenance['mode']}"
         return (
-            f"<DistanceField: {nx} x {ny} x {nz} samples from {_plain(low)} to {_plain(high)} m"
+            f"<DistanceField: {nx} x {ny} x {nz} samples from {plain(low)} to {plain(high)} m"
             f"{how}>"
         )
 
@@ -676,330 +470,3 @@ class DistanceField(Field, Saved):
             self._core.error,
             thaw(self._provenance),
         )
-
-
-class SphereField(Field):
-    """Exact signed distance from a sphere.
-
-    Parameters
-    ----------
-    center
-        Centre [m], shape (3,).
-    radius
-        Radius [m], positive.
-
-    Raises
-    ------
-    InputError, InputTypeError
-        `center` has a wrong shape or a value that is not finite; `radius` is not positive.
-    """
-
-    __slots__ = ("_center", "_radius")
-
-    def __init__(self, center: ArrayLike, radius: float) -> None:
-        self._center, self._radius = _triple(center, "center"), number(radius, "radius")
-        self._core = _core.field_from_shape("sphere", self._center, np.zeros(3), self._radius)
-
-    def __repr__(self) -> str:
-        return f"<SphereField: center {_plain(self._center)} m, radius {self._radius:g} m>"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return SphereField, (self._center, self._radius)
-
-
-class BoxField(Field):
-    """Exact signed distance from a box with sides along the axes.
-
-    Parameters
-    ----------
-    low, high
-        Corners [m], shape (3,), `low` below `high` along every axis.
-
-    Raises
-    ------
-    InputError, InputTypeError
-        A corner has a wrong shape or a value that is not finite, or low is not below high.
-    """
-
-    __slots__ = ("_high", "_low")
-
-    def __init__(self, low: ArrayLike, high: ArrayLike) -> None:
-        self._low, self._high = _triple(low, "low"), _triple(high, "high")
-        self._core = _core.field_from_shape("box", self._low, self._high, 0.0)
-
-    def __repr__(self) -> str:
-        return f"<BoxField: {_plain(self._low)} to {_plain(self._high)} m>"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return BoxField, (self._low, self._high)
-
-
-class PlaneField(Field):
-    """Signed distance from a half-space, which lies behind the plane.
-
-    Parameters
-    ----------
-    point
-        Point of the plane [m], shape (3,).
-    normal
-        Outward normal, shape (3,), of any length but zero.
-
-    Raises
-    ------
-    InputError, InputTypeError
-        An argument has a wrong shape or a value that is not finite, or the normal is zero.
-    """
-
-    __slots__ = ("_normal", "_point")
-
-    def __init__(self, point: ArrayLike, normal: ArrayLike) -> None:
-        self._point, given = _triple(point, "point"), _triple(normal, "normal")
-        largest = np.abs(given).max()
-        if not largest > 0:
-            raise InputError("normal must not be zero")
-        scaled = given / largest
-        self._normal = scaled / np.linalg.norm(scaled)
-        self._core = _core.field_from_shape("plane", self._point, self._normal, 0.0)
-
-    def __repr__(self) -> str:
-        return f"<PlaneField: through {_plain(self._point)} m, normal {_plain(self._normal)}>"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return PlaneField, (self._point, self._normal)
-
-
-class CapsuleField(Field):
-    """Exact signed distance from a capsule, the region within a radius of a line segment.
-
-    Parameters
-    ----------
-    start, end
-        Ends of the segment [m], shape (3,).
-    radius
-        Radius [m], positive.
-
-    Raises
-    ------
-    InputError, InputTypeError
-        An end has a wrong shape or a value that is not finite; `radius` is not positive.
-    """
-
-    __slots__ = ("_end", "_radius", "_start")
-
-    def __init__(self, start: ArrayLike, end: ArrayLike, radius: float) -> None:
-        self._start, self._end = _triple(start, "start"), _triple(end, "end")
-        self._radius = number(radius, "radius")
-        self._core = _core.field_from_shape("capsule", self._start, self._end, self._radius)
-
-    def __repr__(self) -> str:
-        return (
-            f"<CapsuleField: {_plain(self._start)} to {_plain(self._end)} m, radius "
-            f"{self._radius:g} m>"
-        )
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return CapsuleField, (self._start, self._end, self._radius)
-
-
-def _fields(given: Sequence[Field], name: str) -> tuple[Field, ...]:
-    """Return fields as a tuple after checks."""
-    try:
-        found = tuple(given)
-    except TypeError:
-        raise InputTypeError(
-            f"{name} must be a sequence of Field, got {type(given).__name__}; put one or more in "
-            "a list"
-        ) from None
-    for i, field in enumerate(found):
-        if isinstance(field, list | tuple):
-            raise InputTypeError(
-                f"{name}[{i}] must be a Field, got {type(field).__name__}; give the fields in it "
-                "one by one: *fields"
-            )
-        require(field, Field, f"{name}[{i}]")
-    return found
-
-
-_DEPTH = 4  # of nested fields shown by repr
-_SHOWN = 8  # number of parts shown by repr
-
-
-def _text(field: Field, depth: int = 0) -> str:
-    """Return the text of repr, with nested fields down to a depth."""
-    if not isinstance(field, _JoinedField | OffsetField | ComplementField):
-        return repr(field)
-    name = type(field).__name__
-    if depth == _DEPTH:
-        return f"<{name}: ...>"
-    if isinstance(field, OffsetField):
-        return f"<{name}: {field.by:g} m around {_text(field.field, depth + 1)}>"
-    if isinstance(field, ComplementField):
-        return f"<{name}: outside of {_text(field.field, depth + 1)}>"
-    shown = [_text(one, depth + 1) for one in field.fields[:_SHOWN]]
-    if len(field.fields) > _SHOWN:
-        shown.append(f"... ({len(field.fields)} in all)")
-    return f"<{name}: {', '.join(shown)}>"
-
-
-class _JoinedField(Field):
-    """Base of unions and intersections."""
-
-    __slots__ = ("_fields",)
-
-    _join: ClassVar[Literal["union", "intersection"]]
-    _fields: tuple[Field, ...]
-
-    def __init__(self, fields: Sequence[Field]) -> None:
-        given, kind = _fields(fields, "fields"), type(self)
-        if not given:
-            raise InputError("fields must hold one field or more, got none")
-        self._core = _core.Field(tuple(field._core for field in given), 0.0, 0, self._join)
-        self._fields = tuple(
-            one for f in given for one in (f._fields if isinstance(f, kind) else (f,))
-        )
-
-    @property
-    def fields(self) -> tuple[Field, ...]:
-        """Fields of the parts, with nested ones of the same kind flattened."""
-        return self._fields
-
-    def __repr__(self) -> str:
-        return _text(self)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self._fields,)
-
-
-class UnionField(_JoinedField):
-    """Signed distance from a union: the smallest distance of its parts.
-
-    It is exact outside if the parts are exact. Inside, where parts overlap, it is nearer to zero
-    than the distance from the surface of the union.
-
-    Parameters
-    ----------
-    fields
-        Fields of any kind, one or more; unions among them are flattened.
-
-    Raises
-    ------
-    InputError, InputTypeError
-        The sequence is empty or has elements that are not Fields.
-    """
-
-    __slots__ = ()
-
-    _join = "union"
-
-
-class IntersectionField(_JoinedField):
-    """Signed distance from an intersection: the largest distance of its parts.
-
-    It is exact inside if the parts are exact. Outside it is a lower bound, for example near an
-    edge at which two parts meet. The region with negative values, and hence contact, is exact;
-    offsets and other level sets differ. `DistanceField.from_surface` gives exact distances.
-
-    Parameters
-    ----------
-    fields
-        Fields of any kind, one or more; intersections among them are flattened. Fields are stored
-        as unions of intersections: an intersection of unions of n and m parts has 2 n m parts.
-
-    Raises
-    ------
-    InputError, InputTypeError
-        The sequence is empty or has elements that are not Fields; there are too many parts.
-    """
-
-    __slots__ = ()
-
-    _join = "intersection"
-
-
-class ComplementField(Field):
-    """Signed distance from the complement of an object: minus that of the object.
-
-    Parameters
-    ----------
-    field
-        Field of the object.
-
-    Raises
-    ------
-    InputError, InputTypeError
-        `field` is not a Field; intersections of unions give too many parts.
-    """
-
-    __slots__ = ("_field",)
-
-    def __init__(self, field: Field) -> None:
-        require(field, Field, "field")
-        self._field = field
-        self._core = _outside(field)
-
-    @property
-    def field(self) -> Field:
-        """Field of the object."""
-        return self._field
-
-    def __repr__(self) -> str:
-        return _text(self)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return ComplementField, (self._field,)
-
-
-def _outside(field: Field) -> _CoreField:
-    """Return the complement with the fewest parts, by De Morgan's laws."""
-    if isinstance(field, ComplementField):
-        return field.field._core
-    if isinstance(field, OffsetField):
-        return _core.Field((_outside(field.field),), -field.by)
-    if isinstance(field, _JoinedField):
-        cores = tuple(map(_outside, field.fields))
-        joined: Literal["union", "intersection"]
-        joined = "union" if isinstance(field, IntersectionField) else "intersection"
-        return _core.Field(cores, 0.0, 0, joined)
-    return _core.Field((field._core,), 0.0, 0, "complement")
-
-
-class OffsetField(Field):
-    """Signed distance from an enlarged object: that of the object minus the offset.
-
-    Parameters
-    ----------
-    field
-        Field of the object; the offset of an `OffsetField` is added to `by`.
-    by
-        Offset [m]; negative: the object shrinks.
-
-    Raises
-    ------
-    InputError, InputTypeError
-        `field` is not a Field, or `by` is not a finite number.
-    """
-
-    __slots__ = ("_by", "_field")
-
-    def __init__(self, field: Field, by: float) -> None:
-        require(field, Field, "field")
-        self._field, self._by = field, number(by, "by")
-        if isinstance(field, OffsetField):
-            self._field, self._by = field._field, field._by + self._by
-        self._core = _core.Field((self._field._core,), self._by)
-
-    @property
-    def field(self) -> Field:
-        """Field of the object; never an `OffsetField`."""
-        return self._field
-
-    @property
-    def by(self) -> float:
-        """Offset [m]."""
-        return self._by
-
-    def __repr__(self) -> str:
-        return _text(self)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return OffsetField, (self._field, self._by)

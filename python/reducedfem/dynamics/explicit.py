@@ -230,6 +230,8 @@ class CentralDifferences(Simulation):
         All nodes of the solid are fixed.
     """
 
+    _scheme = "central"
+
     def __init__(
         self,
         system: System,
@@ -246,7 +248,7 @@ class CentralDifferences(Simulation):
         self._stable = math.nan
         if not unknown or given is None:
             self._stable = stable_step(system, None, (alpha, stiff), strain_rate)
-        check_rigid_motion(system, deformation_only, "CentralDifferences")
+        check_rigid_motion(system, deformation_only, type(self).__name__)
         if given is None:
             if not math.isfinite(self._stable):
                 raise InputError("dt must be given: the system has no stiffness at rest")
@@ -256,7 +258,7 @@ class CentralDifferences(Simulation):
         lumped = {"lumped": system._core.steps_lumped} if isinstance(system, Solid) else {}
         load = weight(system, fall, **lumped)
         self._core = _core.Motion(
-            "central", system._core, (alpha, stiff), {"dt": given}, threads(), rate, load
+            self._scheme, system._core, (alpha, stiff), {"dt": given}, threads(), rate, load
         )
         self._system = system
         self._dt = given

@@ -125,7 +125,7 @@ class FreeBody:
         }
         viscous = damping_argument(strain_rate, reduced)
         self._core = _core.FreeBody(
-            reduced._core, reduced.mesh.nodes, rates, settings, rigid, viscous
+            "newmark", reduced._core, reduced.mesh.nodes, rates, settings, rigid, viscous
         )
         self._reduced, self._body, self._dt = reduced, body, float(dt)
         self._settings: dict[str, Any] = {

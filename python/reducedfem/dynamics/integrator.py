@@ -1,4 +1,4 @@
-"""Implicit Newmark integration of all four systems, and the base of all integrators.
+"""Base classes of all integrators, of which the implicit ones differ in few lines.
 
 The systems are `ReducedSolid`, `ProjectedSolid`, `Solid` and `SecondOrderSystem`.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar, overload
+from typing import Any, ClassVar, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,7 +30,7 @@ from reducedfem.reduction.reduced_damping import ReducedStrainRateDamping
 from reducedfem.solid.second_order import SecondOrderSystem
 from reducedfem.solid.solid import Solid
 
-__all__ = ["ImplicitNewmark", "NewmarkReport", "State"]
+__all__ = ["ImplicitReport", "ImplicitSimulation", "Simulation", "State"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,8 +57,8 @@ class State:
 
 
 @dataclass(frozen=True)
-class NewmarkReport:
-    """Statistics of an `ImplicitNewmark` since the last reset.
+class ImplicitReport:
+    """Statistics of an implicit integrator, such as `ImplicitNewmark`, since the last reset.
 
     Attributes
     ----------
@@ -177,6 +177,7 @@ class Simulation:
     for its end.
     """
 
+    _scheme: ClassVar[str]  # its name in the C core
     _core: _core.Motion
     _system: System
     _dt: float
@@ -274,8 +275,8 @@ class Simulation:
 
         Returns
         -------
-        ImplicitNewmark or CentralDifferences
-            A simulation of the same class.
+        Simulation
+            One of the same class.
         """
         return _restored(type(self), self._settings, self._now())
 
@@ -304,60 +305,11 @@ def _restored(kind: type[_Scheme], settings: dict[str, Any], state: tuple[Any, .
     return made
 
 
-class ImplicitNewmark(Simulation):
-    """Implicit Newmark integration (Barbic 2007, section 2.9).
+class ImplicitSimulation(Simulation):
+    """Base class of implicit integrators, which solve for the end of a step by Newton's method.
 
-    Integrates M q'' + C q' + R(q) = f for four kinds of system. A step of a `ReducedSolid`
-    allocates nothing and suits haptic rates; a `ProjectedSolid` takes a pass over the mesh and a
-    dense factorization per iteration, a `Solid` a sparse factorization per iteration, and a
-    `SecondOrderSystem` a sparse solve. With the default `beta` and `gamma` the scheme is the
-    trapezoidal rule: second order, without numerical damping. Methods may be called from several
-    threads. A call waits for a few steps of another call, not for its end.
-
-    The trapezoidal rule conserves the energy of linear systems only: large undamped motions may
-    gain energy without bound if steps are coarse for the highest frequencies. A little stiffness
-    damping, such as ``damping=(0, dt / 20)`` at 100 steps per period of the lowest mode, or a
-    smaller `dt` prevents that; more Newton iterations do not. See ``docs/time_integration.md``.
-
-    Parameters
-    ----------
-    system
-        The simulated system: `ReducedSolid`, `ProjectedSolid`, `Solid` or `SecondOrderSystem`.
-    dt
-        Time step [s], positive.
-    damping
-        Local Rayleigh damping (alpha [1/s], beta [s]), both at least 0: C = alpha M + beta K(q),
-        K at the current q (Barbic 2007, equation 2.33), added to the damping matrix of a
-        `SecondOrderSystem`. alpha damps all motion, including rigid motion of a free solid; beta
-        mostly damps high frequencies, and may add energy if K(q) is indefinite, unlike
-        `StrainRateDamping`.
-    newton_max
-        Maximum number of Newton iterations per step, 1 to 1000. One is usual at haptic rates.
-    tol
-        Bound on the residual, relative to the largest of the step's first residual, the internal
-        force and the external force; at least 0.
-    beta, gamma
-        Newmark's parameters, 0 < beta <= 1, 0 <= gamma <= 1; for beta = 0 use
-        `CentralDifferences`. Steps in which contact adds stiffness use gamma >= 0.6.
-    strain_rate
-        Additional damping by the rate of strain: a `StrainRateDamping` of the `Solid` or of the
-        solid of the `ProjectedSolid`, or a `ReducedStrainRateDamping` for a `ReducedSolid`. None:
-        the damping of the model, if it has any. Not available for a `SecondOrderSystem`.
-    deformation_only
-        Accept a model of a free body, whose basis has no rigid motion, and simulate its
-        deformation in a frame that is moved from outside, for example by a hand. `FreeBody`
-        includes rigid motion.
-    gravity
-        Gravitational acceleration [m/s^2], shape (3,), such as ``(0, 0, -9.81)``: a constant load
-        in addition to the forces of the steps, also in contact and in haptic sessions. None: no
-        weight, the only choice for a `SecondOrderSystem`.
-
-    Raises
-    ------
-    InputError, InputTypeError
-        An argument has a wrong type, is out of range, or the model is that of a free body.
-    MeshError
-        All nodes of the solid are fixed.
+    A subclass states the name of its scheme in the C core and its docstring; one whose scheme has
+    settings of its own also has a constructor, which passes them to `_create`.
     """
 
     def __init__(
@@ -367,42 +319,52 @@ class ImplicitNewmark(Simulation):
         damping: Sequence[float] = (0.0, 0.0),
         newton_max: int = 1,
         tol: float = 1e-6,
-        beta: float = 0.25,
-        gamma: float = 0.5,
         strain_rate: StrainRateDamping | ReducedStrainRateDamping | None = None,
         *,
         deformation_only: bool = False,
         gravity: ArrayLike | None = None,
     ) -> None:
+        self._create(
+            {}, system, dt, damping, newton_max, tol, strain_rate, deformation_only, gravity
+        )
+
+    def _create(
+        self,
+        own: dict[str, float],
+        system: System,
+        dt: float,
+        damping: Sequence[float],
+        newton_max: int,
+        tol: float,
+        strain_rate: StrainRateDamping | ReducedStrainRateDamping | None,
+        deformation_only: bool,
+        gravity: ArrayLike | None,
+    ) -> None:
+        """Check the arguments and create the motion; own: settings of the scheme, by name."""
         settings = {
             "dt": number(dt, "dt"),
-            "beta": number(beta, "beta"),
-            "gamma": number(gamma, "gamma"),
+            **{name: number(value, name) for name, value in own.items()},
             "newton_max": count(newton_max, "newton_max"),
             "tol": number(tol, "tol"),
         }
         rates = rayleigh(damping)
         if not isinstance(system, System):
             raise wrong_system(system, SYSTEMS)
-        check_rigid_motion(system, deformation_only, "ImplicitNewmark")
+        check_rigid_motion(system, deformation_only, type(self).__name__)
         fall = None if gravity is None else acceleration(gravity)
         viscous = damping_argument(strain_rate, system)
         self._core = _core.Motion(
-            "newmark", system._core, rates, settings, threads(), viscous, weight(system, fall)
+            self._scheme, system._core, rates, settings, threads(), viscous, weight(system, fall)
         )
         self._system = system
         self._dt = float(dt)
         self._settings = {
             "system": system,
-            "dt": float(dt),
             "damping": rates,
-            "newton_max": newton_max,
-            "tol": tol,
-            "beta": beta,
-            "gamma": gamma,
             "strain_rate": strain_rate,
             "deformation_only": deformation_only,
             "gravity": fall,
+            **settings,
         }
 
     @overload
@@ -506,9 +468,9 @@ class ImplicitNewmark(Simulation):
         return ContactTrajectory(*(*found[:-1], None))
 
     @property
-    def report(self) -> NewmarkReport:
+    def report(self) -> ImplicitReport:
         """Statistics since the last reset, including the convergence of the last step."""
-        return NewmarkReport(**self._core.report())
+        return ImplicitReport(**self._core.report())
 
 
 def _in_contact(system: object, contact: object) -> ReducedSolid:
@@ -517,7 +479,7 @@ def _in_contact(system: object, contact: object) -> ReducedSolid:
         raise InputTypeError(f"contact must be a PenaltyContact, got {type(contact).__name__}")
     if not isinstance(system, ReducedSolid):
         raise InputTypeError(
-            "contact is for an ImplicitNewmark of a ReducedSolid, got one of "
+            "contact is for an implicit integrator of a ReducedSolid, got one of "
             f"{type(system).__name__}"
         )
     model = contact.tree.reduced

@@ -28,8 +28,7 @@ def record_snapshots(
     Parameters
     ----------
     sim
-        An `ImplicitNewmark` or `CentralDifferences` of a solid or of a model; it advances from its
-        current state.
+        A time integrator of a solid or of a model; it advances from its current state.
     n
         Number of steps.
     force
@@ -54,7 +53,7 @@ def record_snapshots(
     """
     if not isinstance(sim, Simulation):
         raise InputTypeError(
-            "sim must be an ImplicitNewmark or a CentralDifferences, got " f"{type(sim).__name__}"
+            "sim must be a time integrator, such as ImplicitNewmark, got " f"{type(sim).__name__}"
         )
     steps = count(n, "n")
     stride = count(every, "every", steps, "the number of steps")

@@ -8,14 +8,16 @@ import math
 import os
 import weakref
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+from typing import TYPE_CHECKING, ClassVar, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
 from reducedfem.base.check import array_like, flag, integer, limit, number, reals, rotations
-from reducedfem.errors import DeviceError, FileFormatError, InputError, InputTypeError
+from reducedfem.errors import FileFormatError, InputError, InputTypeError
+from reducedfem.haptics.libraries import libraries, shown, source_of
+from reducedfem.haptics.pose_table import PoseTable
 from reducedfem.io.atomic import as_path
 from reducedfem.io.reading import regular_file
 
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Device",
-    "DeviceProbe",
     "ForceDimension",
     "OpenHaptics",
     "ReplayDevice",
@@ -32,12 +33,8 @@ __all__ = [
     "SpaceMouse",
     "UdpCounts",
     "UdpDevice",
-    "probe_devices",
 ]
 
-_QUATERNION = ("qw", "qx", "qy", "qz")
-# numbers in text files are rounded
-_NORM_TOLERANCE = 1e-3
 _UDP_PORT = 47815
 _SPNAV_SOCKET = "/var/run/spnav.sock"
 # library names of the manufacturers' packages; the first one found is used
@@ -230,7 +227,7 @@ class ReplayDevice(Device):
             A number is far out of range.
         """
         place = as_path(path)
-        table = _Table(str(place))
+        table = PoseTable(str(place))
         try:
             with (
                 regular_file(place) as (file, _),
@@ -240,94 +237,6 @@ class ReplayDevice(Device):
         except (UnicodeDecodeError, csv.Error) as error:
             raise FileFormatError(f"cannot read {str(place)!r}: {error}") from None
         return cls(*table.trajectory())
-
-
-class _Table:
-    """Poses of a table of comma-separated values, with their line numbers."""
-
-    def __init__(self, place: str) -> None:
-        self._place = place
-        self._lines: list[int] = []
-        self._columns: dict[str, list[float]] = {}
-
-    def _refuse(self, line: int, why: str) -> NoReturn:
-        raise FileFormatError(f"line {line} of {self._place!r} {why}")
-
-    def read(self, rows: Any) -> None:
-        """Read all rows of a reader."""
-        names = [name.strip() for name in next(rows, [])]
-        wanted = ["time", *"xyz"]
-        if any(name in names for name in _QUATERNION):
-            wanted += _QUATERNION
-        if "buttons" in names:
-            wanted += ["buttons"]
-        for name in wanted:
-            if names.count(name) != 1:
-                there = ",".join(names)
-                raise FileFormatError(
-                    f"the first line of {self._place!r} must name one column {name!r}, comma-"
-                    f"separated; it is {there[:80]!r}"
-                )
-        indices = {name: names.index(name) for name in wanted}
-        self._columns = {name: [] for name in wanted}
-        for row in rows:
-            if not any(cell.strip() for cell in row):
-                continue
-            # a decimal comma splits a number into two cells
-            if any(cell.strip() for cell in row[len(names) :]):
-                self._refuse(
-                    rows.line_num, f"has {len(row)} cells, the first line names {len(names)}"
-                )
-            self._lines.append(rows.line_num)
-            for name, index in indices.items():
-                self._columns[name].append(self._number(row, index, name))
-        if not self._lines:
-            raise FileFormatError(f"{self._place!r} has no line of numbers")
-
-    def _number(self, row: list[str], index: int, name: str) -> float:
-        text = row[index].strip() if index < len(row) else ""
-        try:
-            # Python also accepts 1_000
-            value = float(text) if "_" not in text else math.nan
-        except ValueError:
-            value = math.nan
-        if not math.isfinite(value):
-            why = "no finite number" if text else "nothing"
-            self._refuse(self._lines[-1], f"has {text!r} in the column {name!r}: {why}")
-        return value
-
-    def trajectory(
-        self,
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], ArrayLike | None, ArrayLike | None]:
-        """Return the arguments of a `ReplayDevice`."""
-        columns = {name: np.array(values) for name, values in self._columns.items()}
-        times = columns["time"]
-        for k in np.flatnonzero(np.diff(times) <= 0.0)[:1]:
-            self._refuse(
-                self._lines[k + 1],
-                f"has the time {times[k + 1]:g}, line {self._lines[k]} has {times[k]:g}: times "
-                "must ascend",
-            )
-        rotations = None
-        if "qw" in columns:
-            rotations = np.stack([columns[name] for name in _QUATERNION], axis=1)
-            norms = np.linalg.norm(rotations, axis=1)
-            for k in np.flatnonzero(~(np.abs(norms - 1.0) <= _NORM_TOLERANCE))[:1]:
-                self._refuse(
-                    self._lines[k],
-                    f"has a rotation of norm {norms[k]:g}, which must be 1 (qw, qx, qy, qz)",
-                )
-            rotations /= norms[:, None]
-        buttons = columns.get("buttons")
-        if buttons is not None:
-            whole = (buttons == np.floor(buttons)) & (buttons >= 0.0) & (buttons < 2.0**32)
-            for k in np.flatnonzero(~whole)[:1]:
-                self._refuse(
-                    self._lines[k],
-                    f"has {buttons[k]:g} in the column 'buttons', no integer from 0 to {2**32 - 1}",
-                )
-            buttons = buttons.astype(np.uint32)
-        return times, np.stack([columns[name] for name in "xyz"], axis=1), rotations, buttons
 
 
 class SimulatedHand(Device):
@@ -559,8 +468,8 @@ class SpaceMouse(Device):
             number(deadband, "deadband"),
         )
         self._duration = math.inf
-        source = _source("SPNAV_SOCKET", socket)
-        self._looked_for = (f"socket {_shown(path)} of spacenavd ({source})",)
+        source = source_of("SPNAV_SOCKET", socket)
+        self._looked_for = (f"socket {shown(path)} of spacenavd ({source})",)
         _with_sockets.add(self)
 
 
@@ -597,7 +506,7 @@ class ForceDimension(Device):
         max_torque: float = 0.05,
         library: str | os.PathLike[str] | None = None,
     ) -> None:
-        names, self._looked_for = _libraries(library, "REDUCEDFEM_DHD", _DHD)
+        names, self._looked_for = libraries(library, "REDUCEDFEM_DHD", _DHD)
         self._core = _core.force_dimension_device(
             names, number(max_force, "max_force"), number(max_torque, "max_torque")
         )
@@ -649,7 +558,7 @@ class OpenHaptics(Device):
     ) -> None:
         if name is not None and not isinstance(name, str):
             raise InputTypeError(f"name must be a str or None, got {type(name).__name__}")
-        names, self._looked_for = _libraries(library, "REDUCEDFEM_HD", _HD)
+        names, self._looked_for = libraries(library, "REDUCEDFEM_HD", _HD)
         self._core = _core.openhaptics_device(
             names, name or "", number(max_torque, "max_torque"), number(torque_unit, "torque_unit")
         )
@@ -666,102 +575,3 @@ def _address(value: tuple[str, int], name: str) -> tuple[str, int]:
     if not isinstance(host, str):
         raise InputTypeError(f"{name} must begin with a str, got {type(host).__name__}")
     return host, integer(port, f"port of {name}")
-
-
-def _shown(path: str) -> str:
-    """Return a printable form of a path, which may not be valid UTF-8."""
-    return os.fsencode(path).decode("utf-8", "backslashreplace")
-
-
-def _source(variable: str, argument: object) -> str:
-    if argument is not None:
-        return "as asked for"
-    return f"by {variable}" if os.environ.get(variable) else f"{variable} is not set"
-
-
-def _libraries(
-    library: str | os.PathLike[str] | None, variable: str, usual: tuple[str, ...]
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    given = os.environ.get(variable)
-    names = usual if not given else (given,)
-    if library is not None:
-        names = (str(as_path(library, "library")),)
-    source = _source(variable, library)
-    return names, tuple(f"library {_shown(name)} ({source})" for name in names)
-
-
-@dataclass(frozen=True)
-class DeviceProbe:
-    """Result of the search for one kind of device.
-
-    Attributes
-    ----------
-    kind
-        Name of the class of the device.
-    found
-        True if a device responded.
-    looked_for
-        Libraries, sockets and addresses that were tried, with the environment variable that
-        named them.
-    detail
-        Name and capabilities of the device, or the reason of the failure.
-    """
-
-    kind: str
-    found: bool
-    looked_for: tuple[str, ...]
-    detail: str
-
-    def __str__(self) -> str:
-        """Return a text of a few lines."""
-        lines = [f"{self.kind}: {'found' if self.found else 'not found'}", f"  {self.detail}"]
-        return "\n".join([*lines, *(f"  looked for {what}" for what in self.looked_for)])
-
-
-def probe_devices() -> list[DeviceProbe]:
-    """Search for devices of every kind, with the default settings of their classes.
-
-    No device is moved and no force is enabled. The search for a client of `UdpDevice` takes 0.1 s.
-
-    Returns
-    -------
-    list of DeviceProbe
-        One result for each kind.
-    """
-    found = []
-    for kind, make in (
-        ("UdpDevice", lambda: UdpDevice(wait=0.1)),
-        ("SpaceMouse", SpaceMouse),
-        ("ForceDimension", ForceDimension),
-        ("OpenHaptics", OpenHaptics),
-    ):
-        looked_for: tuple[str, ...] = ()
-        try:
-            device: Device = make()
-            looked_for = device._looked_for
-            detail, there = _abilities(*_core.probe_device(device._core)), True
-        except (DeviceError, InputError) as error:  # InputError: an environment variable is invalid
-            detail, there = str(error), False
-        found.append(DeviceProbe(kind, there, looked_for, detail))
-    return found
-
-
-def _abilities(
-    name: str,
-    max_force: float,
-    max_torque: float,
-    max_stiffness: float,
-    sensed: int,
-    actuated: int,
-    rate: float,
-) -> str:
-    text = f"{name}: senses {sensed} degrees of freedom, renders {actuated or 'none'}"
-    for value, what in (
-        (max_force, "N"),
-        (max_torque, "N m"),
-        (max_stiffness, "N/m"),
-        (rate, "cycles a second"),
-    ):
-        if 0.0 < value < math.inf:
-            text += f", {value:g} {what}"
-    return text

@@ -110,7 +110,7 @@ class HapticRecords:
             "split": a cycle of a coupled session was made as an uncoupled one; "too_deep":
             contact was deeper than `max_depth` of the coupling; "saturated": the coupling
             saturated or was relieved; "shortened": a Newton increment of a body was shortened, as
-            in `NewmarkReport`; "broken", "device_failed", "diverged": the session failed, by a
+            in `ImplicitReport`; "broken", "device_failed", "diverged": the session failed, by a
             force that is not finite, by the device, or by a simulation that is not finite or
             would displace a body by more than 30 times its length (`ImplicitNewmark.step`).
 

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from reducedfem import _core
 from reducedfem.base.console import count_text
+from reducedfem.contact.penalty import PenaltyContact
+from reducedfem.haptics.coupling import DynamicCoupling, VirtualCoupling
+from reducedfem.haptics.settings import HapticSettings
 
-__all__ = ["HapticReport"]
+__all__ = ["HapticReport", "report_of"]
+
+# thresholds of the advice: share of the cycles, chatter relative to the force, ratio to the
+# stiffness that suits the coupling
+_OFTEN, _SHAKES, _STIFFER = 0.01, 0.05, 4.0
+_SHARES = {"p50": 0.5, "p99": 0.99, "p99.9": 0.999, "max": 1.0}
 
 
 @dataclass(frozen=True)
@@ -45,7 +56,7 @@ class HapticReport:
         Number of cycles with contact deeper than `max_depth` of the coupling at that time; see
         `VirtualCoupling` for cases without a bound.
     shortened
-        Number of cycles in which a Newton increment of a body was shortened (`NewmarkReport`):
+        Number of cycles in which a Newton increment of a body was shortened (`ImplicitReport`):
         the period was too long for its motion.
     paused
         Number of cycles after a pause, i.e. 0.05 s or ten periods without a force: the process or
@@ -145,3 +156,80 @@ class HapticReport:
         elif self.max_depth is not None:
             found += ", in no cycle exceeded"
         return found
+
+
+def report_of(
+    core: _core.Session,
+    settings: HapticSettings,
+    coupling: VirtualCoupling | DynamicCoupling,
+    contacts: Sequence[PenaltyContact],
+) -> HapticReport:
+    """Return the report of a session so far."""
+    status = core.status()
+    times = core.times(list(_SHARES.values()))
+    named = [dict(zip(_SHARES, row.tolist(), strict=True)) for row in times]
+    return HapticReport(
+        phase=status["phase"],
+        failure=status["failure"],
+        device=core.device()[0],
+        ticks=status["ticks"],
+        rate=float(settings.rate),
+        over=status["over"],
+        interrupted=status["interrupted"],
+        skipped=status["skipped"],
+        unrecorded=status["unrecorded"],
+        compute_us=named[0],
+        processor_us=named[1],
+        late_us=named[2],
+        contact_us=named[3],
+        depth=status["depth"],
+        max_depth=coupling.max_depth,
+        too_deep=status["too_deep"],
+        shortened=status["shortened"],
+        paused=status["paused"],
+        energy=status["energy"],
+        most_energy=status["most_energy"],
+        touching=status["touching"],
+        saturated=status["saturated"],
+        force=status["force"],
+        chatter=status["chatter"],
+        advice=_advice(status, settings, coupling, contacts),
+        priority=status["priority"],
+        locked=status["locked"],
+        not_allowed=status["not_allowed"],
+    )
+
+
+def _advice(
+    status: dict[str, Any],
+    settings: HapticSettings,
+    coupling: VirtualCoupling | DynamicCoupling,
+    contacts: Sequence[PenaltyContact],
+) -> tuple[str, ...]:
+    """Return sentences that suggest changes of the settings."""
+    found = []
+    suited = _core.suited_stiffness(coupling.stiffness)
+    better = 'stiffness="auto"' if settings.suited else "20 times that of the coupling"
+    given = [c.stiffness for c in contacts if not isinstance(c.stiffness, str)]
+    if status["saturated"] > _OFTEN * status["touching"]:
+        found.append(
+            "the coupling saturates or is relieved: raise its max_force to twice the force of "
+            f"the device or more, and max_depth to 4 F / {suited:g} N/m of the largest force F"
+        )
+    if given and max(given) > _STIFFER * suited and status["chatter"] > _SHAKES * status["force"]:
+        found.append(
+            f"contact of {max(given):g} N/m a point is stiffer than the coupling needs: "
+            f"{better} is {suited:g} N/m"
+        )
+    if status["shortened"] > _OFTEN * status["ticks"]:
+        found.append(
+            f"in {count_text(status['shortened'], 'cycle')} the period was too long for the "
+            "motion of a body, whose force is then not right: use coupled=True, a higher rate, "
+            "more damping or a heavier body"
+        )
+    if given and min(given) < suited / _STIFFER:
+        found.append(
+            f"contact of {min(given):g} N/m a point is soft for the coupling, bodies feel "
+            f"softer than they are: {better} is {suited:g} N/m"
+        )
+    return tuple(found)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import functools
 import math
 import os
 import threading
@@ -15,39 +14,28 @@ from types import TracebackType
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from reducedfem import _core
-from reducedfem.base.check import choice, count, flag, integer, limit, number
-from reducedfem.base.console import count_text
+from reducedfem.base.check import count, flag, number
 from reducedfem.base.run import Progress, callback
 from reducedfem.contact.penalty import PenaltyContact
-from reducedfem.dynamics.integrator import ImplicitNewmark
+from reducedfem.dynamics.integrator import ImplicitSimulation
 from reducedfem.errors import DeviceError, FileFormatError, InputError, InputTypeError
+from reducedfem.haptics import session_parts as parts
 from reducedfem.haptics.coupling import DynamicCoupling, VirtualCoupling
 from reducedfem.haptics.devices import Device
+from reducedfem.haptics.record_queue import RecordQueue, make_cycles
 from reducedfem.haptics.records import HapticRecords
-from reducedfem.haptics.report import HapticReport
-from reducedfem.haptics.session_parts import check_parts, lengths, sequence, warn_of_rest
+from reducedfem.haptics.report import HapticReport, report_of
+from reducedfem.haptics.session_file import SessionFile, is_active
+from reducedfem.haptics.settings import HapticSettings
 from reducedfem.haptics.snapshot import HapticReader, HapticSnapshot, Layout
 from reducedfem.haptics.workspace import Workspace
 from reducedfem.io.atomic import as_path
-from reducedfem.io.record_file import RECORD, RecordFile
 from reducedfem.solid.plausible import warn_of_reach
 
 __all__ = ["HapticSession"]
-
-# timeouts [s]: without a cycle until the device is halted, without progress until a file is
-# abandoned, and, longer than the first, without a cycle until a stopping thread is abandoned
-_STALL = 0.05
-_PATIENCE = 5.0
-_HANG = 2.0
-# largest damping of the passivity controller [N s/m], [N m s]: stable at 1 kHz, hand of 0.1 kg
-_MOST_DAMPING = 20.0
-_MOST_TORSIONAL_DAMPING = 0.02
-# thresholds of the report's advice: share of the cycles, chatter relative to the force, ratio to
-# the stiffness that suits the coupling
-_OFTEN, _SHAKES, _STIFFER = 0.01, 0.05, 4.0
-_SHARES = {"p50": 0.5, "p99": 0.99, "p99.9": 0.999, "max": 1.0}
 
 _live: weakref.WeakSet[HapticSession] = weakref.WeakSet()
 
@@ -123,30 +111,21 @@ class HapticSession:
 
     __slots__ = (
         "__weakref__",
-        "_closed",
         "_contacts",
         "_core",
         "_coupling",
         "_device",
-        "_dt",
         "_field_simulation",
         "_file",
-        "_keep_records",
-        "_kept",
         "_layout",
         "_life",
-        "_lost",
         "_making",
-        "_owner",
-        "_rate",
-        "_reading",
-        "_record_path",
+        "_queue",
         "_restored",
         "_seen",
+        "_settings",
         "_simulations",
         "_stopping",
-        "_suited",
-        "_written",
     )
 
     def __init__(
@@ -155,91 +134,51 @@ class HapticSession:
         device: Device,
         *,
         coupling: VirtualCoupling | DynamicCoupling,
-        simulation: ImplicitNewmark | Sequence[ImplicitNewmark | None] | None = None,
-        field_simulation: ImplicitNewmark | None = None,
-        workspace: Workspace | None = None,
-        rate: float = 1000.0,
-        budget_us: float | None = None,
-        coupled: bool = True,
-        auto_stiffness: str = "coupling",
-        max_force: float | None = None,
-        max_torque: float | None = None,
-        force_slew: float | None = None,
-        torque_slew: float | None = None,
-        ramp: float = 0.2,
-        silence: float | None = None,
-        passivity: bool = False,
-        energy_allowance: float = 1e-4,
-        render: str = "linear",
-        duration: float | None = None,
-        record: str | os.PathLike[str] | None = None,
-        keep_records: int = 10_000,
-        priority: int = 80,
-        lock_memory: bool = True,
+        simulation: ImplicitSimulation | Sequence[ImplicitSimulation | None] | None = None,
+        field_simulation: ImplicitSimulation | None = None,
+        workspace: Workspace | None = HapticSettings.workspace,
+        rate: float = HapticSettings.rate,
+        budget_us: float | None = HapticSettings.budget_us,
+        coupled: bool = HapticSettings.coupled,
+        auto_stiffness: str = HapticSettings.auto_stiffness,
+        max_force: float | None = HapticSettings.max_force,
+        max_torque: float | None = HapticSettings.max_torque,
+        force_slew: float | None = HapticSettings.force_slew,
+        torque_slew: float | None = HapticSettings.torque_slew,
+        ramp: float = HapticSettings.ramp,
+        silence: float | None = HapticSettings.silence,
+        passivity: bool = HapticSettings.passivity,
+        energy_allowance: float = HapticSettings.energy_allowance,
+        render: str = HapticSettings.render,
+        duration: float | None = HapticSettings.duration,
+        record: str | os.PathLike[str] | None = HapticSettings.record,
+        keep_records: int = HapticSettings.keep_records,
+        priority: int = HapticSettings.priority,
+        lock_memory: bool = HapticSettings.lock_memory,
     ) -> None:
-        contacts = sequence(contact, "contact", PenaltyContact, none=False)
-        forgotten = simulation is None
+        contacts, simulations = parts.sequences(contact, simulation)
+        parts.check_kinds(device, coupling, field_simulation)
+        settings = HapticSettings(
+            workspace=workspace, rate=rate, budget_us=budget_us, coupled=coupled,
+            auto_stiffness=auto_stiffness, max_force=max_force, max_torque=max_torque,
+            force_slew=force_slew, torque_slew=torque_slew, ramp=ramp, silence=silence,
+            passivity=passivity, energy_allowance=energy_allowance, render=render,
+            duration=duration, record=record, keep_records=keep_records, priority=priority,
+            lock_memory=lock_memory,
+        )  # fmt: skip
+        self._settings = settings
+        parts.check_parts(contacts, simulations, field_simulation, settings.dt)
         if simulation is None:
-            simulation = [None] * len(contacts)
-        simulations = sequence(simulation, "simulation", ImplicitNewmark, none=True)
-        if len(simulations) != len(contacts):
-            raise InputError(
-                f"simulation has {len(simulations)} elements, contact has {len(contacts)}: one "
-                "each, None for a shell at rest"
-            )
-        if field_simulation is not None and not isinstance(field_simulation, ImplicitNewmark):
-            raise InputTypeError(
-                "field_simulation must be an ImplicitNewmark, got "
-                f"{type(field_simulation).__name__}"
-            )
-        if not isinstance(device, Device):
-            raise InputTypeError(
-                f"device must be a Device, such as SimulatedHand, got {type(device).__name__}"
-            )
-        if not isinstance(coupling, VirtualCoupling | DynamicCoupling):
-            raise InputTypeError(
-                "coupling must be a VirtualCoupling or a DynamicCoupling, got "
-                f"{type(coupling).__name__}"
-            )
-        hertz = number(rate, "rate")
-        if not 10.0 <= hertz <= 20_000.0:
-            raise InputError(f"rate must be between 10 and 20000 Hz, got {hertz:g}")
-        self._dt = 1.0 / hertz
-        self._rate = hertz
-        place = Workspace() if workspace is None else workspace
-        if not isinstance(place, Workspace):
-            raise InputTypeError(f"workspace must be a Workspace, got {type(place).__name__}")
-        period = 1e6 * self._dt
-        budget = 0.5 * period if budget_us is None else number(budget_us, "budget_us")
-        if budget > period * (1.0 + 1e-9):
-            raise InputError(
-                f"budget_us is {budget:g}, a cycle at {hertz:g} Hz lasts {period:g} us; 0 is for "
-                "no budget"
-            )
-        lasts = device.duration if duration is None else number(duration, "duration")
-        if duration is not None and not lasts > 0.0:
-            raise InputError(f"duration must be positive or None, got {lasts:g}")
-        choice(render, "render", ("linear", "saturated"))
-        choice(auto_stiffness, "auto_stiffness", ("coupling", "contact"))
-        self._suited = auto_stiffness == "coupling"
-        check_parts(contacts, simulations, field_simulation, self._dt)
-        if forgotten:
-            warn_of_rest(contacts, 2)
-        warn_of_reach(lengths(contacts, device, place.scale), 3)
+            parts.warn_of_rest(contacts, 2)
+        warn_of_reach(parts.lengths(contacts, device, settings.place.scale), 3)
         self._contacts, self._simulations = contacts, simulations
         self._coupling = coupling._reaching(contacts[0])
         self._field_simulation, self._device = field_simulation, device
-        self._record_path = None if record is None else as_path(record, "record")
-        self._file = None if self._record_path is None else RecordFile(self._record_path)
-        self._written = self._lost = 0
-        self._keep_records = count(keep_records, "keep_records", 1 << 24)
-        self._kept: list[bytes] = []
-        self._owner = os.getpid()
+        self._file = None if record is None else SessionFile(as_path(record, "record"), settings)
         self._life = threading.RLock()  # start, stop, and the file
-        self._reading = threading.RLock()  # keeps records in order
         self._making = self._stopping = False  # `run` makes cycles; it is asked to end
         self._restored = True
-        static, dynamics = _split(self._coupling, self._dt)
+        static, dynamics = parts.split(self._coupling, settings.dt)
         self._core = _core.Session(
             device._core,
             tuple(c._core for c in contacts),
@@ -247,48 +186,21 @@ class HapticSession:
             None if field_simulation is None else field_simulation._core,
             static,
             dynamics,
-            {
-                "dt": self._dt,
-                "budget_us": budget,
-                "coupled": flag(coupled, "coupled"),
-                "saturated": render == "saturated",
-                "suited": self._suited,
-                **place._core_settings(),
-                "max_force": limit(max_force, "max_force"),
-                "max_torque": limit(max_torque, "max_torque"),
-                "force_slew": limit(force_slew, "force_slew"),
-                "torque_slew": limit(torque_slew, "torque_slew"),
-                "ramp": number(ramp, "ramp"),
-                "silence": number(device._silence if silence is None else silence, "silence"),
-                "passivity": flag(passivity, "passivity"),
-                "energy_allowance": number(energy_allowance, "energy_allowance"),
-                "most_damping": _MOST_DAMPING,
-                "most_torsional_damping": _MOST_TORSIONAL_DAMPING,
-                "duration": 0.0 if math.isinf(lasts) else lasts,
-                "stall": max(_STALL, 10.0 * self._dt),
-                "priority": integer(priority, "priority"),
-                "lock_memory": flag(lock_memory, "lock_memory"),
-                "records": self._keep_records,
-                "patience": _PATIENCE,
-                "hang": _HANG,
-            },
+            settings.core(device),
         )
+        self._queue = RecordQueue(self._core, settings.keep_records)
         self._layout, self._seen = Layout(self._core), threading.local()
-        self._closed = False
         _live.add(self)
 
     def __del__(self) -> None:
-        # the constructor may have failed
-        if not hasattr(self, "_closed"):
-            return
-        # closing may have been interrupted
-        if not self._closed or (self._file is not None and self._file.descriptor >= 0):
+        # the constructor may have failed, closing may have been interrupted
+        if hasattr(self, "_seen") and (not self._core.status()["closed"] or self._writes):
             self.close()
 
     def __repr__(self) -> str:
         status = self._core.status()
         return (
-            f"<HapticSession: {status['phase']}, {status['ticks']} cycles at {self._rate:g} Hz, "
+            f"<HapticSession: {status['phase']}, {status['ticks']} cycles at {self.rate:g} Hz, "
             f"{self._device!r}>"
         )
 
@@ -312,12 +224,12 @@ class HapticSession:
     @property
     def rate(self) -> float:
         """Cycles per second [Hz]."""
-        return self._rate
+        return float(self._settings.rate)
 
     @property
     def dt(self) -> float:
         """Length of a cycle [s]."""
-        return self._dt
+        return self._settings.dt
 
     def __enter__(self) -> HapticSession:
         """Start the session."""
@@ -332,8 +244,9 @@ class HapticSession:
     ) -> None:
         """Close the session; raise its failure, unless another exception is being raised."""
         self.close()
-        if kind is None:
-            self._raise_failure()
+        status = self._core.status()
+        if kind is None and status["phase"] == "failed":
+            raise DeviceError(status["failure"])
 
     def start(self) -> None:
         """Open the device and start the loop; after `stop`, continue in the same state.
@@ -359,22 +272,21 @@ class HapticSession:
             self._start()
 
     def _start(self) -> None:
-        began = self._file is not None and self._file.descriptor < 0 and not self._closed
         before = self._core.status()
+        file = None if before["closed"] or self._writes else self._file
         try:
-            if self._file is not None and began:
-                self._file.begin()
-                self._written, self._lost = before["written"], before["unrecorded"]
+            if file is not None:
+                file.begin(before)
             self._core.start(-1 if self._file is None else self._file.descriptor)
         except BaseException:
             # a signal handler may have raised after the thread began
-            if not _is_active(before) and _is_active(self._core.status()):
+            if not is_active(before) and is_active(self._core.status()):
                 self._restored = False
                 with contextlib.suppress(FileFormatError):
                     self.stop()
             # keep the file of a session that is already running
-            elif self._file is not None and began:
-                self._file.drop()
+            elif file is not None:
+                file.drop()
             raise
         self._restored = False
 
@@ -409,7 +321,7 @@ class HapticSession:
         ------
         DeviceError, DivergedError
             The device failed; the simulation failed, or would displace a body by more than 30
-            times its length (`ImplicitNewmark.step`). The records up to then are in `records`.
+            times its length (`ImplicitSimulation.step`). The records up to then are in `records`.
         FileFormatError
             The file for the records cannot be written: raised before the first cycle, or, if the
             disk is full, after the last one; the records are then in `records`.
@@ -428,7 +340,7 @@ class HapticSession:
             wanted = number(seconds, "seconds")
             if not wanted > 0.0:
                 raise InputError(f"seconds must be positive, got {wanted:g}")
-            total = count(max(1, math.ceil(wanted * self._rate - 1e-9)), "seconds * rate")
+            total = count(max(1, math.ceil(wanted * self.rate - 1e-9)), "seconds * rate")
         mine = False
         try:
             with callback(progress, "cycles") as tell:
@@ -439,53 +351,19 @@ class HapticSession:
                     self._making = mine = True
                     self._finish_file()  # of a thread that has ended by itself
                     if self._file is not None:  # raises before the first cycle
-                        self._file.begin()
-                        self._file.drop()
-                with self._reading:
-                    self._fetch(self._kept)
-                return self._make(total, tell)
+                        self._file.try_out()
+                self._queue.fetch()
+                return make_cycles(
+                    self._core, self._queue, total, tell, lambda: self._stopping, self._store
+                )
         finally:
             if mine:
                 self._making = False
 
-    def _make(self, total: int, tell: Callable[[int, int], object] | None) -> HapticRecords:
-        made: list[bytes] = []
-        whole = False
-        try:
-            done, reported = 0, time.monotonic()
-            while done < total:
-                # the ring holds at least 64 records; signals are handled between batches
-                n = min(total - done, 64)
-                try:
-                    self._core.advance(n)
-                finally:
-                    self._fetch(made)
-                done += n
-                if self._stopping:
-                    self._core.stop()  # the device may have been opened again
-                    raise InputError(
-                        f"the session was stopped when {done} of {total} cycles were made"
-                    )
-                now = time.monotonic()
-                if tell is not None and (now >= reported + 0.05 or done == total):
-                    reported = now
-                    tell(done, total)
-            whole = True
-        finally:
-            array = np.frombuffer(bytearray().join(made), RECORD)
-            try:
-                if self._file is not None:
-                    with self._life:
-                        self._file.begin()
-                        self._file.append(array)
-            except BaseException:
-                whole = False
-                raise
-            finally:
-                if not whole:
-                    with self._reading:
-                        self._kept.extend(made)
-        return HapticRecords(array)
+    def _store(self, records: NDArray[np.void]) -> None:
+        if self._file is not None:
+            with self._life:
+                self._file.store(records)
 
     def _refuse_a_run(self) -> None:
         if self._making:
@@ -495,12 +373,8 @@ class HapticSession:
             )
 
     def _refuse_a_fork(self) -> None:
-        if os.getpid() != self._owner:
+        if not self._core.status()["here"]:
             raise InputError("the session belongs to the process that made it")
-
-    def _fetch(self, into: list[bytes]) -> None:
-        # one call: no signal handler can run between taking and storing a record
-        into.extend(iter(functools.partial(self._core.records, 4096), b""))
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until the session has ended by itself.
@@ -522,8 +396,9 @@ class HapticSession:
             fork of the one that made it.
         """
         self._refuse_a_fork()
-        if self._core.status()["phase"] == "ready":
-            if self._closed:
+        status = self._core.status()
+        if status["phase"] == "ready":
+            if status["closed"]:
                 raise InputError("the session is closed: it was never started")
             raise InputError("the session was not started: use it in a with block, or call start")
         until = math.inf if timeout is None else time.monotonic() + number(timeout, "timeout")
@@ -547,7 +422,7 @@ class HapticSession:
             the written records, and the next `stop` or `close` waits again. If the file lagged by
             more than `keep_records`, the message gives the number of lost cycles.
         """
-        if os.getpid() == self._owner:
+        if self._core.status()["here"]:
             self._end(self._core.stop)
 
     def _end(self, end: Callable[[], None]) -> None:
@@ -579,14 +454,13 @@ class HapticSession:
         FileFormatError
             As `stop`.
         """
-        self._closed = True
-        if os.getpid() != self._owner:
+        if not self._core.status()["here"]:
             return
         try:
             self._end(self._core.close)
         finally:
             # a stuck thread or file is tried again at exit
-            if self._file is None or self._file.descriptor < 0:
+            if not self._writes:
                 _live.discard(self)
 
     def snapshot(self) -> HapticSnapshot:
@@ -650,18 +524,7 @@ class HapticSession:
             `drain` is not a bool.
         """
         only_once = flag(drain, "drain")
-        # in a fork the thread that holds the lock does not exist
-        with contextlib.ExitStack() as alone:
-            if os.getpid() == self._owner:
-                alone.enter_context(self._reading)
-            if not self._making:
-                self._fetch(self._kept)
-            # signal handlers run at calls: none can run between these two
-            kept, self._kept = self._kept, [] if only_once else self._kept
-            if not only_once:
-                kept = [b"".join(kept)[-self._keep_records * RECORD.itemsize :]]
-                self._kept = kept.copy()
-        return HapticRecords(np.frombuffer(bytearray().join(kept), RECORD))
+        return HapticRecords(self._queue.take(fetch=not self._making, drain=only_once))
 
     def enable(self, forces: bool = True) -> None:
         """Fade forces in or out.
@@ -700,24 +563,20 @@ class HapticSession:
 
     @coupling.setter
     def coupling(self, coupling: VirtualCoupling | DynamicCoupling) -> None:
-        if not isinstance(coupling, VirtualCoupling | DynamicCoupling):
-            raise InputTypeError(
-                "coupling must be a VirtualCoupling or a DynamicCoupling, got "
-                f"{type(coupling).__name__}"
-            )
+        parts.check_coupling(coupling)
         # a given reach, or that of the held object
         known = coupling._reaching(self._contacts[0])
-        self._command(2, 0.0, *_split(known, self._dt))
+        self._command(2, 0.0, *parts.split(known, self.dt))
         self._coupling = known
 
     def _command(self, kind: int, value: float, static: Any = None, dynamics: Any = None) -> None:
         self._refuse_a_fork()
-        if self._closed:
-            raise InputError("the session is closed: make another one")
         status = self._core.status()
+        if status["closed"]:
+            raise InputError("the session is closed: make another one")
         if status["phase"] == "failed":
             raise InputError(f"the session has failed: {status['failure']}")
-        if not self._core.command(kind, value, self._dt, static, dynamics):
+        if not self._core.command(kind, value, self.dt, static, dynamics):
             raise InputError(
                 "64 commands wait already: the session must run for them to be carried out"
             )
@@ -729,118 +588,12 @@ class HapticSession:
         -------
         HapticReport
         """
-        status = self._core.status()
-        times = self._core.times(list(_SHARES.values()))
-        named = [dict(zip(_SHARES, row.tolist(), strict=True)) for row in times]
-        return HapticReport(
-            phase=status["phase"],
-            failure=status["failure"],
-            device=self._core.device()[0],
-            ticks=status["ticks"],
-            rate=self._rate,
-            over=status["over"],
-            interrupted=status["interrupted"],
-            skipped=status["skipped"],
-            unrecorded=status["unrecorded"],
-            compute_us=named[0],
-            processor_us=named[1],
-            late_us=named[2],
-            contact_us=named[3],
-            depth=status["depth"],
-            max_depth=self._coupling.max_depth,
-            too_deep=status["too_deep"],
-            shortened=status["shortened"],
-            paused=status["paused"],
-            energy=status["energy"],
-            most_energy=status["most_energy"],
-            touching=status["touching"],
-            saturated=status["saturated"],
-            force=status["force"],
-            chatter=status["chatter"],
-            advice=self._advice(status),
-            priority=status["priority"],
-            locked=status["locked"],
-            not_allowed=status["not_allowed"],
-        )
-
-    def _advice(self, status: dict[str, Any]) -> tuple[str, ...]:
-        """Return sentences that suggest changes of the settings."""
-        found = []
-        suited = _core.suited_stiffness(self._coupling.stiffness)
-        better = 'stiffness="auto"' if self._suited else "20 times that of the coupling"
-        given = [c.stiffness for c in self._contacts if not isinstance(c.stiffness, str)]
-        if status["saturated"] > _OFTEN * status["touching"]:
-            found.append(
-                "the coupling saturates or is relieved: raise its max_force to twice the force of "
-                f"the device or more, and max_depth to 4 F / {suited:g} N/m of the largest force F"
-            )
-        if (
-            given
-            and max(given) > _STIFFER * suited
-            and status["chatter"] > _SHAKES * status["force"]
-        ):
-            found.append(
-                f"contact of {max(given):g} N/m a point is stiffer than the coupling needs: "
-                f"{better} is {suited:g} N/m"
-            )
-        if status["shortened"] > _OFTEN * status["ticks"]:
-            found.append(
-                f"in {count_text(status['shortened'], 'cycle')} the period was too long for the "
-                "motion of a body, whose force is then not right: use coupled=True, a higher rate, "
-                "more damping or a heavier body"
-            )
-        if given and min(given) < suited / _STIFFER:
-            found.append(
-                f"contact of {min(given):g} N/m a point is soft for the coupling, bodies feel "
-                f"softer than they are: {better} is {suited:g} N/m"
-            )
-        return tuple(found)
-
-    def _raise_failure(self) -> None:
-        status = self._core.status()
-        if status["phase"] == "failed":
-            raise DeviceError(status["failure"])
+        return report_of(self._core, self._settings, self._coupling, self._contacts)
 
     def _finish_file(self) -> None:
-        if self._file is None or self._file.descriptor < 0:
-            return
-        status = self._core.status()
-        n = status["written"] - self._written
-        if not self._core.wait(0.0):
-            # the thread is stuck in a cycle and may still write
-            self._file.announce(n)
-            return
-        if status["writing"]:
-            raise FileFormatError(
-                f"{str(self._record_path)!r} has taken no record for {_PATIENCE:g} s: {n} of them "
-                f"are in {str(self._file.part or self._record_path)!r}; stop or close the session "
-                "again to wait for the others"
-            )
-        try:
-            self._file.finish(n)
-        except FileFormatError as error:
-            kept = f"; {n} records are in {str(self._file.part)!r}" if self._file.part else ""
-            raise FileFormatError(f"{error}{kept}") from None
-        if status["file_error"]:
-            raise FileFormatError(
-                f"only {n} records could be written to {str(self._record_path)!r}: "
-                f"{os.strerror(status['file_error'])}"
-            )
-        lost = status["unrecorded"] - self._lost
-        if lost:
-            raise FileFormatError(
-                f"{str(self._record_path)!r} has gaps: {lost} cycles found no room in "
-                f"keep_records={self._keep_records} while it took no records"
-            )
+        if self._file is not None:
+            self._file.finish(self._core)
 
-
-def _is_active(status: dict[str, Any]) -> bool:
-    return status["phase"] == "running" or bool(status["writing"])
-
-
-def _split(
-    coupling: VirtualCoupling | DynamicCoupling, dt: float
-) -> tuple[dict[str, float], dict[str, float] | None]:
-    if isinstance(coupling, DynamicCoupling):
-        return coupling._core_settings(dt)
-    return coupling._core_settings(dt), None
+    @property
+    def _writes(self) -> bool:
+        return self._file is not None and self._file.descriptor >= 0

@@ -10,19 +10,30 @@ import numpy as np
 from reducedfem.contact.deformed_field import DeformedField
 from reducedfem.contact.field import DistanceField
 from reducedfem.contact.penalty import PenaltyContact
-from reducedfem.dynamics.integrator import ImplicitNewmark
+from reducedfem.dynamics.integrator import ImplicitSimulation
 from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
+from reducedfem.haptics.coupling import DynamicCoupling, VirtualCoupling
 from reducedfem.haptics.devices import Device
 from reducedfem.reduction.reduced import ReducedSolid, same_motion
 
-__all__ = ["check_parts", "lengths", "sequence", "warn_of_rest"]
+__all__ = [
+    "check_coupling",
+    "check_kinds",
+    "check_parts",
+    "lengths",
+    "sequences",
+    "split",
+    "warn_of_rest",
+]
 
 
 def _a(kind: type) -> str:
+    if kind is ImplicitSimulation:
+        return "an implicit integrator"
     return f"{'an' if kind.__name__[0] in 'AEIOU' else 'a'} {kind.__name__}"
 
 
-def sequence(value: Any, name: str, kind: type, none: bool) -> tuple[Any, ...]:
+def _sequence(value: Any, name: str, kind: type, none: bool) -> tuple[Any, ...]:
     """Return one object or several of a class, or None if `none`, as a tuple; refuse others."""
     items = (value,) if isinstance(value, kind) else value
     try:
@@ -38,13 +49,61 @@ def sequence(value: Any, name: str, kind: type, none: bool) -> tuple[Any, ...]:
     return result
 
 
+def sequences(
+    contact: Any, simulation: Any
+) -> tuple[tuple[PenaltyContact, ...], tuple[ImplicitSimulation | None, ...]]:
+    """Return contacts and their simulations, one each; refuse other objects and numbers."""
+    contacts = _sequence(contact, "contact", PenaltyContact, none=False)
+    if simulation is None:
+        simulation = [None] * len(contacts)
+    simulations = _sequence(simulation, "simulation", ImplicitSimulation, none=True)
+    if len(simulations) != len(contacts):
+        raise InputError(
+            f"simulation has {len(simulations)} elements, contact has {len(contacts)}: one "
+            "each, None for a shell at rest"
+        )
+    return contacts, simulations
+
+
+def check_coupling(coupling: object) -> None:
+    """Reject all but couplings."""
+    if not isinstance(coupling, VirtualCoupling | DynamicCoupling):
+        raise InputTypeError(
+            "coupling must be a VirtualCoupling or a DynamicCoupling, got "
+            f"{type(coupling).__name__}"
+        )
+
+
+def check_kinds(device: object, coupling: object, field_simulation: object) -> None:
+    """Reject parts of other classes."""
+    if field_simulation is not None and not isinstance(field_simulation, ImplicitSimulation):
+        raise InputTypeError(
+            "field_simulation must be an implicit integrator, got "
+            f"{type(field_simulation).__name__}"
+        )
+    if not isinstance(device, Device):
+        raise InputTypeError(
+            f"device must be a Device, such as SimulatedHand, got {type(device).__name__}"
+        )
+    check_coupling(coupling)
+
+
+def split(
+    coupling: VirtualCoupling | DynamicCoupling, dt: float
+) -> tuple[dict[str, float], dict[str, float] | None]:
+    """Return the settings of a coupling and of its dynamics, if any, for the core."""
+    if isinstance(coupling, DynamicCoupling):
+        return coupling._core_settings(dt)
+    return coupling._core_settings(dt), None
+
+
 def _check_simulation(
-    simulation: ImplicitNewmark, name: str, moved: ReducedSolid | None, what: str, dt: float
+    simulation: ImplicitSimulation, name: str, moved: ReducedSolid | None, what: str, dt: float
 ) -> None:
     model = simulation.system
     if not isinstance(model, ReducedSolid):
         raise InputTypeError(
-            f"{name} must be an ImplicitNewmark of a ReducedSolid, got one of {_a(type(model))}"
+            f"{name} must be an implicit integrator of a ReducedSolid, got one of {_a(type(model))}"
         )
     # rigid bodies and other numbers of coordinates are rejected in C, with better messages
     if moved is not None and moved.r == model.r and not same_motion(model, moved):
@@ -62,8 +121,8 @@ def _check_simulation(
 
 def check_parts(
     contacts: tuple[PenaltyContact, ...],
-    simulations: tuple[ImplicitNewmark | None, ...],
-    field_simulation: ImplicitNewmark | None,
+    simulations: tuple[ImplicitSimulation | None, ...],
+    field_simulation: ImplicitSimulation | None,
     dt: float,
 ) -> None:
     """Reject contacts and simulations that do not belong together."""
@@ -102,7 +161,7 @@ def warn_of_rest(contacts: tuple[PenaltyContact, ...], stacklevel: int) -> None:
     nothing = ", ".join(["None"] * len(contacts))
     warnings.warn(
         f"simulation is None, so that the shell of {which}, which deforms "
-        f"(r = {contacts[soft[0]].tree.r}), stays at rest: pass simulation=ImplicitNewmark("
+        f"(r = {contacts[soft[0]].tree.r}), stays at rest: pass simulation=ImplicitSimulation("
         f"reduced, dt) of the model under its PointTree, or [{nothing}] if that is meant",
         PlausibilityWarning,
         stacklevel=stacklevel + 1,

@@ -79,6 +79,10 @@ class ProjectedSolid:
         return self._solid
 
     @property
+    def _fixed(self) -> NDArray[np.int32]:
+        return self._solid.fixed
+
+    @property
     def mesh(self) -> Mesh:
         """Mesh of the basis."""
         return self._solid.mesh

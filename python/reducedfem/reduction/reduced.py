@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal, overload
+from typing import Any, BinaryIO, Literal, Protocol, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,9 +29,6 @@ from reducedfem.solid.solid import (
     StaticReport,
     unit_weights,
 )
-
-if TYPE_CHECKING:
-    from reducedfem.reduction.projected import ProjectedSolid
 
 __all__ = ["ReducedSolid"]
 
@@ -576,9 +573,26 @@ def from_bytes(data: bytes) -> ReducedSolid:
     return ReducedSolid._read(io.BytesIO(data), memoryview(data).nbytes, "the data")
 
 
-def leaves_out_rigid_motion(system: ReducedSolid | ProjectedSolid) -> bool:
+class _Model(Protocol):
+    """Equations of a solid in reduced coordinates."""
+
+    _core: Any
+
+    @property
+    def _fixed(self) -> NDArray[np.int32]: ...
+    @property
+    def mesh(self) -> Mesh: ...
+    @property
+    def matrix(self) -> NDArray[np.float64]: ...
+    @property
+    def r(self) -> int: ...
+    def displacement(self, q: ArrayLike, /) -> NDArray[np.float64]: ...
+    def project(self, force: ArrayLike, /) -> NDArray[np.float64]: ...
+
+
+def leaves_out_rigid_motion(system: _Model) -> bool:
     """Return True for a model of a free solid whose basis lacks the three translations."""
-    if len(system.fixed if isinstance(system, ReducedSolid) else system.solid.fixed):
+    if len(system._fixed):
         return False
     columns = system.matrix
     wanted = np.tile(np.eye(3), (system.mesh.n_nodes, 1))
@@ -587,7 +601,7 @@ def leaves_out_rigid_motion(system: ReducedSolid | ProjectedSolid) -> bool:
 
 
 def static_coordinates(
-    system: ReducedSolid | ProjectedSolid,
+    system: _Model,
     deformation_only: bool,
     force: ArrayLike | None,
     tol: float,
@@ -617,7 +631,7 @@ def static_coordinates(
             threads(),
             halvings,
         )
-    outcome = StaticReport(**took)  # type: ignore[arg-type]
+    outcome = StaticReport(**took)
     if failure is not None:
         raise StaticConvergenceError(failure, system.displacement(q), outcome)
     return q, outcome
@@ -630,9 +644,7 @@ def same_motion(model: ReducedSolid, other: ReducedSolid) -> bool:
     return model.r == other.r and np.array_equal(model.basis, other.basis)
 
 
-def reduced_force(
-    system: ReducedSolid | ProjectedSolid, force: ArrayLike | None
-) -> NDArray[np.float64] | None:
+def reduced_force(system: _Model, force: ArrayLike | None) -> NDArray[np.float64] | None:
     """Return a force as (r,), given as (r,) or nodal as (n, 3) or (3n,)."""
     if force is None:
         return None

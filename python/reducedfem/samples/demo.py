@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from reducedfem import samples
 from reducedfem._version import __version__
 from reducedfem.base.console import Console, bytes_text, count_text, size_text, time_text
-from reducedfem.dynamics.integrator import ImplicitNewmark
+from reducedfem.dynamics.newmark import ImplicitNewmark
 from reducedfem.errors import FileFormatError, InputError, PlausibilityWarning
 from reducedfem.geometry.embedding import Embedding
 from reducedfem.geometry.mesh import voxelize

@@ -7,17 +7,13 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from reducedfem.base.check import count, did_you_mean, flag, number
-from reducedfem.contact.field import SphereField
-from reducedfem.contact.penalty import PenaltyContact
-from reducedfem.contact.point_tree import PointTree
-from reducedfem.contact.pointshell import Pointshell
+from reducedfem.base.check import count, did_you_mean, flag
 from reducedfem.errors import InputError, InputTypeError
-from reducedfem.haptics.coupling import VirtualCoupling
-from reducedfem.haptics.devices import Device, ReplayDevice
+from reducedfem.haptics.devices import Device
 from reducedfem.haptics.session import HapticSession
+from reducedfem.haptics.session_file import SessionFile
+from reducedfem.haptics.settings import HapticSettings
 from reducedfem.io.atomic import as_path
-from reducedfem.io.record_file import RecordFile
 from reducedfem.scenes import shapes
 
 __all__ = ["scene"]
@@ -111,21 +107,14 @@ def _refuse(name: str, own: list[str], device: Device | None, options: dict[str,
     count(options.get("resolution", 1), "resolution")
     if "r" in own:
         count(options.get("r", 1), "r", shapes.MOST_R)
-    for option in ("cheat", "coupled"):
-        flag(options.get(option, False), option)
-    # a minimal session checks the options of sessions
-    tree = PointTree(Pointshell([[0.0, 0.0, 0.0]], [[0.0, 0.0, 1.0]]))
-    contact = PenaltyContact(tree, SphereField((0.0, 0.0, 0.0), 1.0), 1.0)
-    tried = {n: value for n, value in options.items() if n in theirs and n != "coupled"}
-    hand = ReplayDevice([0.0], [[0.0, 0.0, 0.0]]) if device is None else device
-    HapticSession(contact, hand, coupling=VirtualCoupling(1.0, 1.0), **tried).close()
-    cycle = 1e3 / number(options.get("rate", 1e3), "rate")
+    flag(options.get("cheat", False), "cheat")
+    settings = HapticSettings(**{n: value for n, value in options.items() if n in theirs})
+    settings.check(device)
+    cycle = 1e3 * settings.dt
     if "r" in own and not abs(cycle - round(cycle)) < 1e-6 * cycle:
         raise InputError(
             f"rate is {options['rate']:g} Hz, a cycle of {cycle:g} ms; that of {name} must be a "
             "whole number of its simulations' steps, 1 ms"
         )
-    if options.get("record") is not None:
-        file = RecordFile(as_path(options["record"], "record"))
-        file.begin()
-        file.drop()
+    if settings.record is not None:
+        SessionFile(as_path(settings.record, "record"), settings).try_out()

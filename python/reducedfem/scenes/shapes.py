@@ -16,6 +16,7 @@ __all__ = [
     "MOST_R",
     "Radius",
     "Trajectory",
+    "basket",
     "dragon",
     "hand",
     "helix",
@@ -27,6 +28,7 @@ __all__ = [
     "statue",
     "through",
     "tube",
+    "voxels",
 ]
 
 Array: TypeAlias = NDArray[np.float64]
@@ -38,6 +40,53 @@ MOST_R = 44
 
 _MODES = 8
 _CAP = 8  # rings of a rounded end
+
+
+_CORNERS = np.array(
+    [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1], [1, 0, 1], [1, 1, 1], [0, 1, 1]]
+)
+
+
+def voxels(inside: NDArray[np.bool_], edge: float) -> rf.Mesh:
+    """Return the hexahedra of a boolean grid.
+
+    Parameters
+    ----------
+    inside
+        True where there is a hexahedron, shape (nx, ny, nz).
+    edge
+        Length of their edges [m].
+
+    Returns
+    -------
+    Mesh
+    """
+    cells = np.argwhere(inside)
+    corners = (cells[:, None, :] + _CORNERS).reshape(-1, 3)
+    nodes, place = np.unique(corners, axis=0, return_inverse=True)
+    return rf.Mesh(edge * nodes, place.reshape(-1, 8))
+
+
+def basket(n: int = 26) -> rf.Mesh:
+    """Return a bowl of 0.2 m of hexahedra, with holes in its wall and a handle across.
+
+    Parameters
+    ----------
+    n
+        Number of voxels across.
+
+    Returns
+    -------
+    Mesh
+    """
+    x, y, z = (np.indices((n, n, n)) + 0.5) * (2.0 / n) - 1.0
+    radius = np.sqrt(x * x + y * y + z * z)
+    wall = (radius < 0.95) & (radius > 0.8)
+    turn = np.arctan2(y, x)
+    holes = (np.sin(8 * turn) > 0.6) & (np.abs(np.sin(7 * z)) > 0.5) & (z > -0.7)
+    bowl = wall & (z < 0.0) & ~holes
+    handle = wall & (z >= 0.0) & (np.abs(x) < 0.16)
+    return voxels(bowl | handle, 0.2 / n)
 
 
 def helix(radius: float, pitch: float, turns: float, points: int = 400) -> Array:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -24,6 +23,7 @@ from reducedfem.base.check import (
 )
 from reducedfem.base.frozen import owned
 from reducedfem.base.run import Progress, callback, threads
+from reducedfem.base.static_report import StaticReport
 from reducedfem.errors import InputError, InputTypeError, MeshError, StaticConvergenceError
 from reducedfem.geometry.built import SolidSummary, cell_size, fit
 from reducedfem.geometry.mesh import Mesh
@@ -41,38 +41,6 @@ from reducedfem.solid.sparse import CSC
 __all__ = ["Solid", "SolidSummary", "StaticReport"]
 
 HALVINGS = 10  # maximum number of times a load step is halved
-
-
-@dataclass(frozen=True)
-class StaticReport:
-    """Statistics of a static solution; returned by `Solid.solve_static` with ``report=True``.
-
-    Parameters
-    ----------
-    iterations
-        Newton iterations, over all load steps.
-    load_steps
-        Load steps.
-    factorizations
-        Factorizations of the tangent.
-    shifted
-        Iterations in which the tangent was not positive definite and had to be shifted:
-        a sign of buckling or of a load beyond the capacity of the solid.
-    residual
-        Norm of the last residual, relative to that of load and reactions.
-    cuts
-        Load steps that failed and were halved (with ``adaptive=True`` only).
-    fraction
-        Fraction of the load that was reached, 0 to 1; 1 after success.
-    """
-
-    iterations: int
-    load_steps: int
-    factorizations: int
-    shifted: int
-    residual: float
-    cuts: int
-    fraction: float
 
 
 def _materials(

@@ -1,0 +1,17 @@
+// Backward Euler: the stage (newton.h) of a step of h from (q, v) to x has
+//   vel = (x - q) / h,   acc = (vel - v) / h
+// First order.  A mode of angular frequency w loses its part of 1 - 1/sqrt(1 + (w h)^2) in each
+// step, so that contact needs no other rates.
+#include "dynamics/scheme.h"
+
+static void rates(const void *settings, double h, bool touching, rf_stage_rates *out) {
+  (void)settings, (void)touching;
+  *out = (rf_stage_rates){.velocity = {1.0 / h}, .acceleration = {1.0 / (h * h), -1.0 / h}};
+}
+
+const rf_scheme rf_scheme_backward_euler = {
+    .name = "backward_euler",
+    .remedy =
+        "displacement, velocity or tangent is no longer finite or solvable; the state before "
+        "this step is kept; try a smaller dt or newton_max > 1",
+    .rates = rates};

@@ -1,0 +1,104 @@
+// Many free bodies that touch each other and the ground, offline.
+//
+// A step: spheres and pairs of them (world/broad.h), contact of the pairs on all threads
+// (world/pair_rows.h), the forces of all contacts together (world/multibody_solve.c), steps of the
+// bodies on all threads.  Bodies without contact make the steps of dynamics/free_body.h, bit for
+// bit.  Results have the same bits for any number of threads.
+//
+// Contact is implicit, and only pushes.  With g the gap of a point as the search found it, k its
+// stiffness, e its direction, W the derivative of -g by the coordinates of both bodies and v the
+// velocities at the end of the step, the force along e is
+//     f = min(0, k (g - c h W . v)),
+// c the factor `damped`: for c = 1 the force of the end of the step, a larger one adds a damper of
+// (c - 1) h k at each point.  No equilibrium depends on c.  Steps of bodies in contact are those of
+// backward Euler, whose poses and coordinates follow v: average acceleration would carry the force
+// of an impact into the next step and give it energy.  With H = M / h^2 for the rigid motion and
+// Newton's matrix for the deformation, linearized at the beginning of the step, u the value of h v
+// without contact and e the change by contact, the step is the minimum of
+//     1/2 e . H e - e . r + sum min(0, k (g - c W . (u + e)))^2 / (2 c k),
+// r the elastic force: strictly convex, so that a step is unique and the energy that springs can
+// give is that of their depths.  Newton's method with a line search finds it; each of its systems
+// is solved by conjugate gradients over all bodies, with their own blocks as the preconditioner.
+// Solving each body by its own block alone would not do: the forces of a pair would not be
+// opposite.  Here they are equal and opposite for any tolerance.
+//
+// Directions are the derivatives of the gaps (contact/contact.h, `conservative`).  Points that have
+// passed the middle of a thin part have no force: it would push them out on the other side.
+#ifndef RF_WORLD_MULTIBODY_H
+#define RF_WORLD_MULTIBODY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/run.h"
+#include "contact/contact.h"
+#include "dynamics/free_body.h"
+
+typedef struct rf_multibody_settings {
+  double dt_s;              // step, > 0
+  double gravity[3];        // m/s^2, of all bodies
+  const rf_field *ground;   // in the world, borrowed; NULL: none
+  double damped;            // c, >= 1
+  double tolerance;         // of the solve, relative, in (0, 1)
+  int32_t most_iterations;  // of conjugate gradients in a step, >= 1
+} rf_multibody_settings;
+
+// Contact of all bodies of one shape; everything is borrowed, `each` is copied.
+typedef struct rf_multibody_shape {
+  const rf_point_tree *tree;          // NULL: none
+  const rf_field *field;              // at rest
+  const rf_deformed_field *deformed;  // or one that deforms; both NULL: none
+  double stiffness;                   // of a point of the tree, N/m, > 0; unless
+  const double *each;                 // each has its own, in the order of the shell; nullable
+} rf_multibody_shape;
+
+typedef struct rf_multibody_report {
+  int64_t steps;
+  // of the last step
+  int32_t candidates;  // pairs whose spheres overlap
+  int32_t pairs;       // with points that touch
+  int64_t points;
+  double depth_m;      // of the deepest
+  int32_t solves;      // of Newton's method
+  int32_t iterations;  // of conjugate gradients in them
+  double residual;     // left, relative
+  // of all steps
+  int64_t unconverged;  // steps whose solve ended at most_iterations
+  double fastest;       // largest way of a pair of neighbours in a step, over the thickness of what
+                        // its points may cross; above 1 they may tunnel
+  int32_t fastest_body;  // with these points
+} rf_multibody_report;
+
+// A pair in contact in the last step.
+typedef struct rf_multibody_pair {
+  int32_t tree, field;  // bodies, by their points and their field; field -1: the ground
+  int32_t points;
+  double depth_m;
+  double wrench[6];  // of the step, on the tree's body: force and torque about its centre, world
+} rf_multibody_pair;
+
+typedef struct rf_multibody rf_multibody;
+
+RF_MUST_CHECK rf_status rf_multibody_create(const rf_multibody_settings *set, rf_multibody **out,
+                                            rf_error *err);
+void rf_multibody_free(rf_multibody *bodies);  // NULL is fine
+
+// Adds a shape; its number is the count of those before.
+RF_MUST_CHECK rf_status rf_multibody_add_shape(rf_multibody *bodies,
+                                               const rf_multibody_shape *shape, rf_error *err);
+// Adds a copy of a body; its step must be that of all, and its model that of the shape's tree
+// and field where these deform.  shape: -1: it touches nothing.
+RF_MUST_CHECK rf_status rf_multibody_add(rf_multibody *bodies, const rf_free_body *body,
+                                         int32_t shape, rf_error *err);
+
+// Makes one step.  RF_ERR_DIVERGED: some bodies have made it, others have not.
+RF_MUST_CHECK rf_status rf_multibody_step(rf_multibody *bodies, const rf_run *run, rf_error *err);
+
+int32_t rf_multibody_count(const rf_multibody *bodies);
+rf_free_body *rf_multibody_body(const rf_multibody *bodies, int32_t index);
+const rf_multibody_report *rf_multibody_reported(const rf_multibody *bodies);
+// Pairs in contact in the last step: their number, and one of them.
+int32_t rf_multibody_pairs(const rf_multibody *bodies);
+rf_multibody_pair rf_multibody_pair_at(const rf_multibody *bodies, int32_t index);
+
+#endif

@@ -1,0 +1,61 @@
+// A body in the solve for the forces of all contacts (multibody_solve.h).
+#ifndef RF_WORLD_MULTIBODY_NODE_H
+#define RF_WORLD_MULTIBODY_NODE_H
+
+#include "dynamics/free_body.h"
+#include "world/pair_rows.h"
+
+// Side of a pair on a body.
+typedef struct rf_multibody_side {
+  int32_t pair, side;
+} rf_multibody_side;
+
+// A body in the solve.  Memory is made when the body first touches something.
+typedef struct rf_multibody_node {
+  rf_free_body *body;        // owned by the whole
+  rf_motion *impact;         // its deformation in steps with contact; owned
+  int32_t r, size;           // of its slot
+  rf_multibody_side *sides;  // of this step, in the order of pairs; borrowed  (n_sides)
+  int32_t n_sides;
+  double *own;       // c K of the body alone, of all rows                       (size, size)
+  double *added;     // A of the deformation, its reduced part                   (ld, ld)
+  double *response;  // of the reduced coordinates to motions of the body        (6, ld)
+  double *rigid;     // factor of the rigid block without them                   (8, 8)
+  // slots
+  double *base;               // u, from which e counts
+  double *change;             // e
+  double *inertia;            // H e
+  double *elastic;            // force of the deformation at e = 0
+  double *residual;           // elastic - H e + forces of the contacts
+  double *step;               // of Newton's iteration
+  double *stepped;            // H step
+  double *way;                // u + e, or a step: what pairs multiply
+  double *corrected;          // residual, preconditioned
+  double *direction, *image;  // of conjugate gradients, and its image by the preconditioner
+  double *moved;              // its image by H
+  double *product;            // its image by the system
+  double *force;              // of the contacts
+  // of this body in sums over all
+  double dot, left, energy;
+} rf_multibody_node;
+
+RF_MUST_CHECK rf_status rf_multibody_node_reserve(rf_multibody_node *node, rf_error *err);
+void rf_multibody_node_free(
+    rf_multibody_node *node);  // its content, but for the body; zero is fine
+
+// Prepares a body: its own block, the step of its deformation, u and the elastic force.
+RF_MUST_CHECK rf_status rf_multibody_node_begin_rt(rf_multibody_node *n, rf_pair_rows *const *pairs,
+                                                   double damped);
+// Adds the generalised forces of its contacts to a slot.
+void rf_multibody_node_gather_rt(const rf_multibody_node *n, rf_pair_rows *const *pairs,
+                                 double *slot);
+// y -= own x
+void rf_multibody_node_take_own_rt(const rf_multibody_node *n, const double *x, double *y);
+// Upper bound of r H^-1 r.
+double rf_multibody_node_weigh_rt(const rf_multibody_node *n, const double *r);
+// z = P^-1 r
+void rf_multibody_node_correct_rt(rf_multibody_node *n, const double *r, double *z);
+// Makes the step under n->force.
+RF_MUST_CHECK rf_status rf_multibody_node_finish_rt(rf_multibody_node *n);
+
+#endif

@@ -1,0 +1,279 @@
+#include "world/multibody_solve.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "linalg/dense_rt.h"
+#include "linalg/vector.h"
+
+enum { CHUNK = 8, FEW = 64 };  // bodies or pairs of a task, and of one thread
+enum { MOST_SOLVES = 60, MOST_PARTS = 40 };
+// Slope at the end of a line search, and residual after a solve (squared), relative to the begin.
+static const double FLAT = 0.1, FORCING = 1e-4;
+
+// ---- stages over all bodies or all pairs
+
+typedef void (*pair_fn)(const rf_multibody_solve *s, rf_pair_rows *t);
+typedef rf_status (*node_fn)(const rf_multibody_solve *s, rf_multibody_node *n, rf_error *err);
+
+typedef struct stage {
+  rf_multibody_solve *solve;
+  pair_fn pair;
+  node_fn node;
+} stage;
+
+static rf_status run_some(void *context, int64_t task, int worker, rf_error *err) {
+  (void)worker;
+  const stage *g = context;
+  rf_multibody_solve *s = g->solve;
+  const int32_t count = g->pair ? s->n_pairs : s->n_nodes, first = (int32_t)task * CHUNK;
+  const int32_t end = count - first < CHUNK ? count : first + CHUNK;
+  rf_status st = RF_OK;
+  for (int32_t i = first; i < end && st >= 0; ++i) {
+    if (g->pair)
+      g->pair(s, s->pairs[i]);
+    else
+      st = g->node(s, s->nodes[i], err);
+  }
+  return st;
+}
+
+// Threads cost more than they gain where there is little to do.
+static rf_status run_stage(const rf_run *run, int32_t count, stage *g, rf_error *err) {
+  const rf_run alone = {.threads = 1};
+  return rf_run_tasks(count < FEW ? &alone : run, (count + CHUNK - 1) / CHUNK, 0, run_some, g, err);
+}
+
+static rf_status for_pairs(rf_multibody_solve *s, const rf_run *run, pair_fn f, rf_error *err) {
+  stage g = {.solve = s, .pair = f};
+  return run_stage(run, s->n_pairs, &g, err);
+}
+
+static rf_status for_nodes(rf_multibody_solve *s, const rf_run *run, node_fn f, rf_error *err) {
+  stage g = {.solve = s, .node = f};
+  return run_stage(run, s->n_nodes, &g, err);
+}
+
+static double sum_dots(const rf_multibody_solve *s) {
+  double sum = 0.0;
+  for (int32_t i = 0; i < s->n_nodes; ++i) sum += s->nodes[i]->dot;
+  return sum;
+}
+
+static double dot(const rf_multibody_node *n, const double *x, const double *y) {
+  return rf_dot_padded(n->size, x, y);
+}
+
+static void add(const rf_multibody_node *n, double part, const double *x, double *y) {
+  for (int32_t i = 0; i < n->size; ++i) y[i] += part * x[i];
+}
+
+static rf_multibody_node *node_of(const rf_multibody_solve *s, const rf_pair_rows *t, int side) {
+  return t->side[side].body < 0 ? NULL : &s->all[t->side[side].body];
+}
+
+static rf_status fail(const rf_multibody_solve *s, const rf_multibody_node *n, rf_status st,
+                      rf_error *err) {
+  rf_error inner = {0};
+  if (st != RF_ERR_DIVERGED) return rf_fail(err, st, "the contact of a body failed");
+  (void)rf_motion_explain(n->body->deformation, "the deformation", "smaller velocities", &inner);
+  return rf_fail(err, st, "body %d: %.400s", (int)(n - s->all), inner.text);
+}
+
+// ---- stages of one body, or one pair
+
+static rf_status begin_node(const rf_multibody_solve *s, rf_multibody_node *n, rf_error *err) {
+  rf_status st = rf_multibody_node_reserve(n, err);
+  if (st < 0) return st;
+  st = rf_multibody_node_begin_rt(n, s->pairs, s->damped);
+  if (st >= 0) memcpy(n->way, n->base, (size_t)n->size * sizeof *n->way);
+  return st < 0 ? fail(s, n, st, err) : st;
+}
+
+static void push(const rf_multibody_solve *s, rf_pair_rows *t) {
+  const rf_multibody_node *field = node_of(s, t, 1);
+  rf_pair_rows_push_rt(t, s->damped, node_of(s, t, 0)->way, field ? field->way : NULL);
+}
+
+// Residual at the ways, and the first direction.
+static rf_status balance(const rf_multibody_solve *s, rf_multibody_node *n, rf_error *err) {
+  (void)err;
+  const size_t bytes = (size_t)n->size * sizeof(double);
+  for (int32_t i = 0; i < n->size; ++i) n->residual[i] = n->elastic[i] - n->inertia[i];
+  rf_multibody_node_gather_rt(n, s->pairs, n->residual);
+  rf_multibody_node_correct_rt(n, n->residual, n->corrected);
+  memcpy(n->direction, n->corrected, bytes);
+  memcpy(n->image, n->residual, bytes);
+  memset(n->step, 0, bytes);
+  memset(n->stepped, 0, bytes);
+  n->dot = dot(n, n->residual, n->corrected);
+  n->left = rf_multibody_node_weigh_rt(n, n->residual);
+  n->energy = dot(n, n->change, n->inertia);
+  return RF_OK;
+}
+
+static void stiffen(const rf_multibody_solve *s, rf_pair_rows *t) {
+  const rf_multibody_node *field = node_of(s, t, 1);
+  rf_pair_rows_multiply_rt(t, s->damped, node_of(s, t, 0)->direction,
+                           field ? field->direction : NULL);
+}
+
+static rf_status multiply(const rf_multibody_solve *s, rf_multibody_node *n, rf_error *err) {
+  (void)err;
+  const size_t bytes = (size_t)n->size * sizeof(double);
+  memcpy(n->moved, n->image, bytes);
+  rf_multibody_node_take_own_rt(n, n->direction, n->moved);
+  memset(n->product, 0, bytes);
+  rf_multibody_node_gather_rt(n, s->pairs, n->product);
+  for (int32_t i = 0; i < n->size; ++i) n->product[i] = n->moved[i] - n->product[i];
+  n->dot = dot(n, n->direction, n->product);
+  return RF_OK;
+}
+
+static rf_status correct(const rf_multibody_solve *s, rf_multibody_node *n, rf_error *err) {
+  (void)s, (void)err;
+  rf_multibody_node_correct_rt(n, n->residual, n->corrected);
+  n->dot = dot(n, n->residual, n->corrected);
+  return RF_OK;
+}
+
+static void aim(const rf_multibody_solve *s, rf_pair_rows *t) {
+  const rf_multibody_node *field = node_of(s, t, 1);
+  rf_pair_rows_aim_rt(t, s->damped, node_of(s, t, 0)->step, field ? field->step : NULL);
+}
+
+static rf_status finish_node(const rf_multibody_solve *s, rf_multibody_node *n, rf_error *err) {
+  memset(n->force, 0, (size_t)n->size * sizeof *n->force);
+  rf_multibody_node_gather_rt(n, s->pairs, n->force);
+  const rf_status st = rf_multibody_node_finish_rt(n);
+  return st < 0 ? fail(s, n, st, err) : st;
+}
+
+// ---- Newton's method
+
+// One step: conjugate gradients down to `enough`.  The image of a direction by the preconditioner
+// follows from the residuals; H is that without the own blocks.
+static rf_status solve_step(rf_multibody_solve *s, const rf_run *run, double now, double enough,
+                            rf_error *err) {
+  rf_status st = RF_OK;
+  while (now > enough && s->iterations < s->most_iterations) {
+    RF_TRY(for_pairs(s, run, stiffen, err));
+    RF_TRY(for_nodes(s, run, multiply, err));
+    const double curvature = sum_dots(s);
+    if (!(isfinite(curvature) && curvature > 0.0)) break;
+    const double part = now / curvature;
+    for (int32_t k = 0; k < s->n_nodes; ++k) {
+      rf_multibody_node *n = s->nodes[k];
+      add(n, part, n->direction, n->step);
+      add(n, part, n->moved, n->stepped);
+      add(n, -part, n->product, n->residual);
+    }
+    RF_TRY(for_nodes(s, run, correct, err));
+    const double next = sum_dots(s), turned = next / now;
+    for (int32_t k = 0; k < s->n_nodes; ++k) {
+      rf_multibody_node *n = s->nodes[k];
+      for (int32_t i = 0; i < n->size; ++i) {
+        n->direction[i] = n->corrected[i] + turned * n->direction[i];
+        n->image[i] = n->residual[i] + turned * n->image[i];
+      }
+    }
+    now = next;
+    ++s->iterations;
+  }
+done:
+  return st;
+}
+
+// Derivative of the objective at `part` of the step: begin + part * bend - power of the contacts.
+static double slope_at(const rf_multibody_solve *s, double begin, double bend, double part) {
+  double sum = begin + part * bend;
+  for (int32_t k = 0; k < s->n_pairs; ++k)
+    sum -= rf_pair_rows_power_rt(s->pairs[k], s->damped, part);
+  return sum;
+}
+
+// The part of the step at which the objective is least, roughly.  The objective is convex, its
+// derivative grows piecewise linearly.
+static rf_status search_line(rf_multibody_solve *s, const rf_run *run, double *part,
+                             rf_error *err) {
+  rf_status st = RF_OK;
+  double begin = 0.0, bend = 0.0, low = 0.0, high = 1.0;
+  RF_TRY(for_pairs(s, run, aim, err));
+  for (int32_t k = 0; k < s->n_nodes; ++k) {
+    const rf_multibody_node *n = s->nodes[k];
+    begin += dot(n, n->step, n->inertia) - dot(n, n->step, n->elastic);
+    bend += dot(n, n->step, n->stepped);
+  }
+  const double first = slope_at(s, begin, bend, 0.0);
+  double at_low = first, at_high = slope_at(s, begin, bend, 1.0);
+  *part = 1.0;
+  for (int k = 0; k < MOST_PARTS && at_high > FLAT * fabs(first); ++k) {
+    // regula falsi; every other time the interval is halved
+    const double tried =
+        k % 2 ? 0.5 * (low + high) : low + (high - low) * at_low / (at_low - at_high);
+    const double slope = slope_at(s, begin, bend, tried);
+    *part = tried;
+    if (fabs(slope) <= FLAT * fabs(first)) break;
+    if (slope < 0.0) {
+      low = tried;
+      at_low = slope;
+    } else {
+      high = tried;
+      at_high = slope;
+    }
+  }
+done:
+  return st;
+}
+
+static void advance(rf_multibody_solve *s, double part) {
+  for (int32_t k = 0; k < s->n_nodes; ++k) {
+    rf_multibody_node *n = s->nodes[k];
+    add(n, part, n->step, n->change);
+    add(n, part, n->stepped, n->inertia);
+    for (int32_t i = 0; i < n->size; ++i) n->way[i] = n->base[i] + n->change[i];
+  }
+}
+
+// Size of the change of the velocities that the residual would make, relative to that by contact.
+static double error_of(const rf_multibody_solve *s) {
+  double left = 0.0, energy = 0.0;
+  for (int32_t i = 0; i < s->n_nodes; ++i) {
+    left += s->nodes[i]->left;
+    energy += s->nodes[i]->energy;
+  }
+  return left > 0.0 ? sqrt(left / energy) : 0.0;
+}
+
+static rf_status iterate(rf_multibody_solve *s, const rf_run *run, rf_error *err) {
+  rf_status st = RF_OK;
+  s->solves = s->iterations = 0;
+  for (;; ++s->solves) {
+    double part;
+    RF_TRY(for_pairs(s, run, push, err));
+    RF_TRY(for_nodes(s, run, balance, err));
+    const double now = sum_dots(s);
+    if (!isfinite(now))
+      return rf_fail(err, RF_ERR_DIVERGED,
+                     "the forces of contact are no longer finite; try a "
+                     "smaller dt");
+    s->left = error_of(s);
+    if (s->left <= s->tolerance || s->solves == MOST_SOLVES || s->iterations >= s->most_iterations)
+      return RF_OK;
+    RF_TRY(solve_step(s, run, now, FORCING * now, err));
+    RF_TRY(search_line(s, run, &part, err));
+    advance(s, part);
+  }
+done:
+  return st;
+}
+
+rf_status rf_multibody_solve_step(rf_multibody_solve *s, const rf_run *run, rf_error *err) {
+  rf_status st = RF_OK;
+  RF_TRY(for_nodes(s, run, begin_node, err));
+  RF_TRY(iterate(s, run, err));
+  RF_TRY(for_nodes(s, run, finish_node, err));
+done:
+  return st;
+}

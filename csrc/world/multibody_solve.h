@@ -1,0 +1,25 @@
+// Forces of all contacts of a step together, and the steps of the bodies under them (multibody.h).
+#ifndef RF_WORLD_MULTIBODY_SOLVE_H
+#define RF_WORLD_MULTIBODY_SOLVE_H
+
+#include "base/run.h"
+#include "world/multibody_node.h"
+
+typedef struct rf_multibody_solve {
+  double damped, tolerance;
+  int32_t most_iterations;
+  int32_t n_nodes, n_pairs;
+  rf_multibody_node **nodes;  // those with contact                                (n_nodes)
+  rf_pair_rows **pairs;       // those with points                                 (n_pairs)
+  rf_multibody_node *all;     // by body
+  // results
+  int32_t solves;      // of Newton's method
+  int32_t iterations;  // of conjugate gradients
+  double left;         // residual: velocities that it would change, over the change by contact
+} rf_multibody_solve;
+
+// Solves, and makes the step of all nodes.
+RF_MUST_CHECK rf_status rf_multibody_solve_step(rf_multibody_solve *s, const rf_run *run,
+                                                rf_error *err);
+
+#endif

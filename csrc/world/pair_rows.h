@@ -1,0 +1,84 @@
+// Contact of two free bodies, or of one with the ground, in a step of many (multibody.h).
+//
+// Side 0 carries the point tree, side 1 the field; the ground is a field without coordinates.  The
+// contact is evaluated with the tree at rest (contact/contact.h), at the pose of the field seen
+// from the tree.  In these axes a row of force f and axis a at x (contact/law.h) puts the wrench
+// f w on the field's body about its centre g, w = (a; (x - g) x a), and on the tree's body, about
+// its centre s,
+//     -f T w,   T = (1, 0; [g - s]x, 1).
+// Forces are equal and opposite, and so are torques about a common point.  Turned to the world by
+// R, the coordinates of both bodies (motion of the centre, rotation, reduced coordinates) get f W,
+//     W = (-R T w; -U^T a;  R w; U_f^T a),
+// and a motion u of them changes the gap by -W . u.  The force follows it with the stiffness c of
+// the row as long as it pushes,
+//     f = min(0, f_0 - factor c W . u):
+// springs that pulled would flatten corners, which costs elastic energy that no impact has.
+//
+// Vectors of a side are slots: six numbers of the rigid motion, two zeros, and the reduced
+// coordinates padded to rf_dense_ld.
+#ifndef RF_WORLD_PAIR_ROWS_H
+#define RF_WORLD_PAIR_ROWS_H
+
+#include <stdint.h>
+
+#include "base/status.h"
+#include "contact/contact.h"
+
+enum { RF_SLOT_RIGID = 8 };  // numbers of a slot before the reduced coordinates
+
+typedef struct rf_pair_rows_side {
+  int32_t body;  // -1: the ground
+  int32_t r;     // reduced coordinates that contact moves; 0: rigid
+  int32_t size;  // of its slot; 0: the ground
+} rf_pair_rows_side;
+
+typedef struct rf_pair_rows {
+  rf_pair_rows_side side[2];  // the tree's, the field's
+  // results of an evaluation
+  int32_t n_rows;   // of the points that touch, one each
+  double depth_m;   // of the deepest
+  int32_t size;     // of both slots
+  double *rows;     // W                                                       (n_rows, size)
+  double *begin;    // f_0                                                     (n_rows)
+  double *stiff;    // c                                                       (n_rows)
+  double *force;    // f by the last choice                                    (n_rows)
+  double *slope;    // of f along a step                                       (n_rows)
+  double *applied;  // generalised forces                                      (size)
+  int64_t row_room;
+  int32_t n_room, room;
+} rf_pair_rows;
+
+// Frame of rest coordinates in the world, and the centre of mass in these coordinates.
+typedef struct rf_pair_rows_frame {
+  rf_pose pose;
+  double centre[3];
+} rf_pair_rows_frame;
+
+// Makes room for n rows.
+RF_MUST_CHECK rf_status rf_pair_rows_reserve(rf_pair_rows *t, int32_t n, rf_error *err);
+void rf_pair_rows_free(rf_pair_rows *t);  // its content; zero is fine
+
+// Pose of the field's frame seen from the tree's.
+void rf_pair_rows_relative_rt(const rf_pair_rows_frame *tree, const rf_pair_rows_frame *field,
+                              rf_pose *out);
+// Fills the rows from the last evaluation of the contact of the two frames, whose law has at most
+// one row a point; there must be room for them.
+void rf_pair_rows_fill_rt(rf_pair_rows *t, const rf_pair_rows_frame *tree, rf_contact *contact);
+
+// Sets f at the ways u of both sides (of the field: nullable), and `applied` to sum f W.
+void rf_pair_rows_push_rt(rf_pair_rows *t, double factor, const double *tree_way,
+                          const double *field_way);
+// applied = -factor sum c W (W . ways) of the rows that push.
+void rf_pair_rows_multiply_rt(rf_pair_rows *t, double factor, const double *tree_way,
+                              const double *field_way);
+// Sets the slopes of f along ways, of all rows as if they pushed.
+void rf_pair_rows_aim_rt(rf_pair_rows *t, double factor, const double *tree_way,
+                         const double *field_way);
+// Power of the forces along these ways, from where f was set on:  sum f W . ways  at `part` of
+// them.
+double rf_pair_rows_power_rt(const rf_pair_rows *t, double factor, double part);
+// Adds factor sum c W W^T of all rows, of one side, to own (rows of ld).
+void rf_pair_rows_add_own_rt(const rf_pair_rows *t, int side, double factor, double *own,
+                             int32_t ld);
+
+#endif

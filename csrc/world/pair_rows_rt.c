@@ -1,0 +1,152 @@
+#include "world/pair_rows.h"
+
+#include <string.h>
+
+#include "contact/contact_state.h"
+#include "linalg/quat.h"
+#include "linalg/vector.h"
+
+enum { RIGID = RF_SLOT_RIGID };
+
+// a . N below which a point has passed the middle of a thin part: the field would push it out on
+// the other side.
+static const double PASSED = -0.3;
+
+void rf_pair_rows_relative_rt(const rf_pair_rows_frame *tree, const rf_pair_rows_frame *field,
+                              rf_pose *out) {
+  const double *q = tree->pose.quaternion, back[4] = {q[0], -q[1], -q[2], -q[3]};
+  double way[3], turned[4];
+  rf_vec3_sub(field->pose.position_m, tree->pose.position_m, way);
+  rf_quat_rotate_back(q, way, out->position_m);
+  rf_quat_multiply(back, field->pose.quaternion, turned);
+  rf_quat_normalize(turned, out->quaternion);
+}
+
+// Maps w, in the axes of the tree, to coordinates of a side in the world: R w, or -R T w.
+typedef struct lever {
+  const double *quaternion;  // R
+  double arm[3];             // g - s; of the tree only
+  bool tree;
+} lever;
+
+static void map_wrench(const lever *l, const double w[6], double out[6]) {
+  double torque[3] = {w[3], w[4], w[5]}, cross[3];
+  if (l->tree) {
+    rf_vec3_cross(l->arm, w, cross);
+    for (int i = 0; i < 3; ++i) torque[i] += cross[i];
+  }
+  rf_quat_rotate(l->quaternion, w, out);
+  rf_quat_rotate(l->quaternion, torque, out + 3);
+  for (int i = 0; i < 6 && l->tree; ++i) out[i] = -out[i];
+}
+
+// Writes W of the row that the sum of the contact has entered last.
+static void put_row(const rf_pair_rows *t, const lever *tree, const lever *field,
+                    const rf_contact_wrench *entered, double *row) {
+  const double *object = entered->object, *shell = entered->shell;
+  memset(row, 0, (size_t)t->size * sizeof *row);
+  map_wrench(tree, object, row);
+  memcpy(row + RIGID, shell, (size_t)t->side[0].r * sizeof *row);
+  if (t->side[1].size == 0) return;
+  row += t->side[0].size;
+  map_wrench(field, object, row);
+  memcpy(row + RIGID, object + 6, (size_t)t->side[1].r * sizeof *row);
+}
+
+// Adds the rows of a block of points.
+static void add_rows(rf_pair_rows *t, const lever *tree, const lever *field, rf_contact *contact,
+                     const rf_contact_points *points, const rf_contact_rows *rows) {
+  rf_contact_wrench *sum = &contact->wrench;
+  // the sum enters the coordinates of the field where a block asks for them
+  const rf_contact_blocks asked = {.object = sum->object};
+  for (int32_t i = 0; i < rows->n && t->n_rows < t->n_room; ++i) {
+    const int32_t k = rows->point[i];
+    double arm[3], rigid[6];
+    if (rf_vec3_dot(rows->axis + 3 * i, points->normal + 3 * k) < PASSED) continue;
+    memcpy(rigid, rows->axis + 3 * i, 3 * sizeof *rigid);
+    rf_vec3_sub(points->position + 3 * k, contact->search.frame.grasp, arm);
+    rf_vec3_cross(arm, rigid, rigid + 3);
+    rf_contact_blocks_enter_rt(sum, 0, &contact->search.frame, points->place[k],
+                               &points->carriers[k], 0.0, rigid, &asked);
+    put_row(t, tree, field, sum, t->rows + (size_t)t->n_rows * (size_t)t->size);
+    t->begin[t->n_rows] = rows->force[i];
+    t->stiff[t->n_rows++] = rows->stiffness[i];
+  }
+}
+
+void rf_pair_rows_fill_rt(rf_pair_rows *t, const rf_pair_rows_frame *tree, rf_contact *contact) {
+  lever on_tree = {.quaternion = tree->pose.quaternion, .tree = true};
+  const lever on_field = {.quaternion = tree->pose.quaternion};
+  const rf_contact_search *s = &contact->search;
+  rf_contact_points points;
+  rf_contact_rows rows;
+  rf_vec3_sub(s->frame.grasp, tree->centre, on_tree.arm);
+  t->depth_m = contact->wrench.depth_m;
+  t->n_rows = 0;
+  for (int32_t first = 0; first < s->touching; first += RF_CONTACT_BLOCK) {
+    rf_contact_search_points_rt(s, first, &points);
+    contact->law.kind->rt->respond(contact->law.self, &points, &rows);
+    add_rows(t, &on_tree, &on_field, contact, &points, &rows);
+  }
+}
+
+static void add(int32_t n, double factor, const double *x, double *y) {
+  for (int32_t i = 0; i < n; ++i) y[i] += factor * x[i];
+}
+
+// W . ways of both sides
+static double way_of(const rf_pair_rows *t, const double *row, const double *tree_way,
+                     const double *field_way) {
+  const int32_t n = t->side[0].size;
+  const double way = rf_dot_padded(n, row, tree_way);
+  return field_way ? way + rf_dot_padded(t->side[1].size, row + n, field_way) : way;
+}
+
+static const double *row_of(const rf_pair_rows *t, int32_t i) {
+  return t->rows + (size_t)i * (size_t)t->size;
+}
+
+void rf_pair_rows_push_rt(rf_pair_rows *t, double factor, const double *tree_way,
+                          const double *field_way) {
+  memset(t->applied, 0, (size_t)t->size * sizeof *t->applied);
+  for (int32_t i = 0; i < t->n_rows; ++i) {
+    const double way = way_of(t, row_of(t, i), tree_way, field_way);
+    t->force[i] = t->begin[i] - factor * t->stiff[i] * way;
+    if (t->force[i] < 0.0) add(t->size, t->force[i], row_of(t, i), t->applied);
+  }
+}
+
+void rf_pair_rows_multiply_rt(rf_pair_rows *t, double factor, const double *tree_way,
+                              const double *field_way) {
+  memset(t->applied, 0, (size_t)t->size * sizeof *t->applied);
+  for (int32_t i = 0; i < t->n_rows; ++i) {
+    if (!(t->force[i] < 0.0)) continue;
+    const double way = way_of(t, row_of(t, i), tree_way, field_way);
+    add(t->size, -factor * t->stiff[i] * way, row_of(t, i), t->applied);
+  }
+}
+
+void rf_pair_rows_aim_rt(rf_pair_rows *t, double factor, const double *tree_way,
+                         const double *field_way) {
+  for (int32_t i = 0; i < t->n_rows; ++i)
+    t->slope[i] = -factor * t->stiff[i] * way_of(t, row_of(t, i), tree_way, field_way);
+}
+
+double rf_pair_rows_power_rt(const rf_pair_rows *t, double factor, double part) {
+  double sum = 0.0;
+  for (int32_t i = 0; i < t->n_rows; ++i) {
+    const double force = t->force[i] + part * t->slope[i];
+    if (force < 0.0) sum -= force * t->slope[i] / (factor * t->stiff[i]);
+  }
+  return sum;
+}
+
+void rf_pair_rows_add_own_rt(const rf_pair_rows *t, int side, double factor, double *own,
+                             int32_t ld) {
+  const int32_t n = t->side[side].size, from = side ? t->side[0].size : 0;
+  for (int32_t i = 0; i < t->n_rows; ++i) {
+    const double *row = row_of(t, i) + from;
+    for (int32_t j = 0; j < n; ++j)
+      if (row[j] != 0.0) add(n, factor * t->stiff[i] * row[j], row, own + (size_t)j * (size_t)ld);
+  }
+}

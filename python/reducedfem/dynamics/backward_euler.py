@@ -1,0 +1,48 @@
+"""Backward Euler integration."""
+
+from __future__ import annotations
+
+from reducedfem.dynamics.integrator import ImplicitSimulation
+
+__all__ = ["BackwardEuler"]
+
+
+class BackwardEuler(ImplicitSimulation):
+    """Backward Euler integration: first order, with numerical damping.
+
+    Velocity and acceleration at the end of a step of h from (q, v) to x are v' = (x - q) / h and
+    a' = (v' - v) / h. In a step an undamped linear mode of angular frequency w shrinks by the
+    factor 1 / sqrt(1 + (w h)^2), for all steps: motion that is coarse for the step dies out at
+    once, and slower motion loses energy too. Suits motion that is to come to rest and contact of
+    stiff bodies; `ImplicitNewmark` suits vibrations. A step costs the same as of that.
+
+    Methods may be called from several threads. A call waits for a few steps of another call, not
+    for its end.
+
+    Parameters
+    ----------
+    system
+        The simulated system: `ReducedSolid`, `ProjectedSolid`, `Solid` or `SecondOrderSystem`.
+    dt
+        Time step [s], positive.
+    damping
+        Local Rayleigh damping (alpha [1/s], beta [s]), both at least 0; see `ImplicitNewmark`.
+    newton_max, tol
+        Maximum number of Newton iterations per step and bound on the residual; see
+        `ImplicitNewmark`.
+    strain_rate
+        Additional damping by the rate of strain; see `ImplicitNewmark`.
+    deformation_only
+        Accept a model of a free body; see `ImplicitNewmark`.
+    gravity
+        Gravitational acceleration [m/s^2], shape (3,); see `ImplicitNewmark`.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        An argument has a wrong type, is out of range, or the model is that of a free body.
+    MeshError
+        All nodes of the solid are fixed.
+    """
+
+    _scheme = "backward_euler"

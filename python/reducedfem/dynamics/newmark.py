@@ -1,0 +1,91 @@
+"""Implicit Newmark integration."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from numpy.typing import ArrayLike
+
+from reducedfem.dynamics.integrator import ImplicitSimulation, System
+from reducedfem.reduction.damping import StrainRateDamping
+from reducedfem.reduction.reduced_damping import ReducedStrainRateDamping
+
+__all__ = ["ImplicitNewmark"]
+
+
+class ImplicitNewmark(ImplicitSimulation):
+    """Implicit Newmark integration (Barbic 2007, section 2.9).
+
+    Integrates M q'' + C q' + R(q) = f for four kinds of system. A step of a `ReducedSolid`
+    allocates nothing and suits haptic rates; a `ProjectedSolid` takes a pass over the mesh and a
+    dense factorization per iteration, a `Solid` a sparse factorization per iteration, and a
+    `SecondOrderSystem` a sparse solve. With the default `beta` and `gamma` the scheme is the
+    trapezoidal rule: second order, without numerical damping. Methods may be called from several
+    threads. A call waits for a few steps of another call, not for its end.
+
+    The trapezoidal rule conserves the energy of linear systems only: large undamped motions may
+    gain energy without bound if steps are coarse for the highest frequencies. A little stiffness
+    damping, such as ``damping=(0, dt / 20)`` at 100 steps per period of the lowest mode, or a
+    smaller `dt` prevents that; more Newton iterations do not. See ``docs/time_integration.md``.
+
+    Parameters
+    ----------
+    system
+        The simulated system: `ReducedSolid`, `ProjectedSolid`, `Solid` or `SecondOrderSystem`.
+    dt
+        Time step [s], positive.
+    damping
+        Local Rayleigh damping (alpha [1/s], beta [s]), both at least 0: C = alpha M + beta K(q),
+        K at the current q (Barbic 2007, equation 2.33), added to the damping matrix of a
+        `SecondOrderSystem`. alpha damps all motion, including rigid motion of a free solid; beta
+        mostly damps high frequencies, and may add energy if K(q) is indefinite, unlike
+        `StrainRateDamping`.
+    newton_max
+        Maximum number of Newton iterations per step, 1 to 1000. One is usual at haptic rates.
+    tol
+        Bound on the residual, relative to the largest of the step's first residual, the internal
+        force and the external force; at least 0.
+    beta, gamma
+        Newmark's parameters, 0 < beta <= 1, 0 <= gamma <= 1; for beta = 0 use
+        `CentralDifferences`. Steps in which contact adds stiffness use gamma >= 0.6.
+    strain_rate
+        Additional damping by the rate of strain: a `StrainRateDamping` of the `Solid` or of the
+        solid of the `ProjectedSolid`, or a `ReducedStrainRateDamping` for a `ReducedSolid`. None:
+        the damping of the model, if it has any. Not available for a `SecondOrderSystem`.
+    deformation_only
+        Accept a model of a free body, whose basis has no rigid motion, and simulate its
+        deformation in a frame that is moved from outside, for example by a hand. `FreeBody`
+        includes rigid motion.
+    gravity
+        Gravitational acceleration [m/s^2], shape (3,), such as ``(0, 0, -9.81)``: a constant load
+        in addition to the forces of the steps, also in contact and in haptic sessions. None: no
+        weight, the only choice for a `SecondOrderSystem`.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        An argument has a wrong type, is out of range, or the model is that of a free body.
+    MeshError
+        All nodes of the solid are fixed.
+    """
+
+    _scheme = "newmark"
+
+    def __init__(
+        self,
+        system: System,
+        dt: float,
+        damping: Sequence[float] = (0.0, 0.0),
+        newton_max: int = 1,
+        tol: float = 1e-6,
+        beta: float = 0.25,
+        gamma: float = 0.5,
+        strain_rate: StrainRateDamping | ReducedStrainRateDamping | None = None,
+        *,
+        deformation_only: bool = False,
+        gravity: ArrayLike | None = None,
+    ) -> None:
+        own = {"beta": beta, "gamma": gamma}
+        self._create(
+            own, system, dt, damping, newton_max, tol, strain_rate, deformation_only, gravity
+        )

@@ -1,0 +1,104 @@
+"""Queue of the records of a session, and cycles in the calling thread."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import threading
+import time
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reducedfem import _core
+from reducedfem.errors import InputError
+from reducedfem.haptics.records import HapticRecords
+from reducedfem.io.record_file import RECORD
+
+__all__ = ["RecordQueue", "make_cycles"]
+
+
+class RecordQueue:
+    """The last `most` records of a session, oldest first; any thread may call it."""
+
+    def __init__(self, core: _core.Session, most: int) -> None:
+        self._core, self._most = core, most
+        self._kept: list[bytes] = []
+        self._reading = threading.RLock()  # keeps records in order
+
+    def _alone(self) -> contextlib.ExitStack:
+        # in a fork the thread that holds the lock does not exist
+        alone = contextlib.ExitStack()
+        if self._core.status()["here"]:
+            alone.enter_context(self._reading)
+        return alone
+
+    def move(self, into: list[bytes]) -> None:
+        """Move the records of the C thread to a list."""
+        # one call: no signal handler can run between taking and storing a record
+        into.extend(iter(functools.partial(self._core.records, 4096), b""))
+
+    def fetch(self) -> None:
+        """Move the records of the C thread to the queue."""
+        with self._alone():
+            self.move(self._kept)
+
+    def put(self, records: list[bytes]) -> None:
+        """Append records."""
+        with self._alone():
+            self._kept.extend(records)
+
+    def take(self, *, fetch: bool, drain: bool) -> NDArray[np.void]:
+        """Return the records, with those of the C thread if `fetch`; `drain` removes them."""
+        with self._alone():
+            if fetch:
+                self.move(self._kept)
+            # signal handlers run at calls: none can run between these two
+            kept, self._kept = self._kept, [] if drain else self._kept
+            if not drain:
+                kept = [b"".join(kept)[-self._most * RECORD.itemsize :]]
+                self._kept = kept.copy()
+        return np.frombuffer(bytearray().join(kept), RECORD)
+
+
+def make_cycles(
+    core: _core.Session,
+    queue: RecordQueue,
+    total: int,
+    tell: Callable[[int, int], object] | None,
+    stopping: Callable[[], bool],
+    store: Callable[[NDArray[np.void]], None],
+) -> HapticRecords:
+    """Make cycles until `stopping`; store their records, or queue them after a failure."""
+    made: list[bytes] = []
+    whole = False
+    try:
+        done, reported = 0, time.monotonic()
+        while done < total:
+            # the ring holds at least 64 records; signals are handled between batches
+            n = min(total - done, 64)
+            try:
+                core.advance(n)
+            finally:
+                queue.move(made)
+            done += n
+            if stopping():
+                core.stop()  # the device may have been opened again
+                raise InputError(f"the session was stopped when {done} of {total} cycles were made")
+            now = time.monotonic()
+            if tell is not None and (now >= reported + 0.05 or done == total):
+                reported = now
+                tell(done, total)
+        whole = True
+    finally:
+        array = np.frombuffer(bytearray().join(made), RECORD)
+        try:
+            store(array)
+        except BaseException:
+            whole = False
+            raise
+        finally:
+            if not whole:
+                queue.put(made)
+    return HapticRecords(array)

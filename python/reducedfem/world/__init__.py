@@ -1,0 +1,1 @@
+"""Many bodies in contact, offline."""

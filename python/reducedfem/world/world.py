@@ -1,0 +1,395 @@
+"""Worlds of many free bodies that touch each other and the ground."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from reducedfem import _core
+from reducedfem.base.check import count, integer, number, require
+from reducedfem.base.run import Progress, callback, threads
+from reducedfem.contact.deformed_field import DeformedField
+from reducedfem.contact.field import Field
+from reducedfem.contact.point_tree import PointTree
+from reducedfem.dynamics.free_body import FreeBody, FreeBodyState
+from reducedfem.dynamics.integrator import acceleration, step_count
+from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
+
+__all__ = ["World", "WorldContacts", "WorldReport"]
+
+# stiffness of a point of a rigid shell, in units of mass over time step squared
+_RIGID = 10.0
+# way in a step, over the thickness, above which a warning tells of tunnelling
+_FASTEST = 0.5
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class WorldContacts:
+    """Pairs in contact in the last step of a `World`.
+
+    Attributes
+    ----------
+    bodies
+        Indices of the body whose points touch and of the one whose field they touch, shape
+        (k, 2); -1: the ground.
+    points
+        Numbers of points that touch, shape (k,).
+    depths
+        Depth of the deepest of them at the beginning of the step [m], shape (k,).
+    forces, torques
+        Force [N] and torque about the centre of mass [N m] of the step on the body of the points,
+        in the world, shape (k, 3). The force on the other body is the opposite.
+    """
+
+    bodies: NDArray[np.int32]
+    points: NDArray[np.int32]
+    depths: NDArray[np.float64]
+    forces: NDArray[np.float64]
+    torques: NDArray[np.float64]
+
+    def __repr__(self) -> str:
+        return f"<WorldContacts: {len(self.points)} pairs, {int(self.points.sum())} points>"
+
+
+@dataclass(frozen=True, eq=False)
+class WorldReport:
+    """Counts of a `World`.
+
+    Attributes
+    ----------
+    steps
+        Steps made.
+    candidates
+        Pairs of a body's points with a field that were searched in the last step.
+    pairs, points
+        Pairs in contact in the last step, and their points.
+    depth
+        Deepest penetration in the last step [m].
+    iterations
+        Iterations of the solve for the forces of the last step.
+    residual
+        Residual left by it, relative.
+    unconverged
+        Steps whose solve left more than the tolerance.
+    fastest
+        Largest way of two neighbours in one step, over the thickness of what the points of one may
+        cross. Above 0.5 they may leave it on the wrong side.
+    """
+
+    steps: int
+    candidates: int
+    pairs: int
+    points: int
+    depth: float
+    iterations: int
+    residual: float
+    unconverged: int
+    fastest: float
+
+
+class World:
+    """Free bodies that deform and touch each other and the ground, without friction.
+
+    The forces of all contacts are computed together in each step and are implicit: stiff contact
+    of light bodies is stable at any time step, pairs keep their momentum to rounding, and at rest
+    penetrations are those of the springs alone. Bodies without contact move as `FreeBody.step`
+    moves them. A body that meets another leaves it with at most the fraction
+    1 / `contact_damping` of its speed where the step is long for the contact, and with nearly all
+    of it where it is short. Method and limits: see ``docs/world.md``.
+
+    Points are found when they are inside at the beginning of a step. Bodies should move by less
+    than half the thickness of each other in a step; a warning tells if they do not. Methods may be
+    called from several threads, which alternate between steps.
+
+    Parameters
+    ----------
+    dt
+        Time step [s], positive, that of all bodies.
+    gravity
+        Acceleration of all bodies [m/s^2], shape (3,); replaces that of the bodies.
+    ground
+        Field of what never moves, in the world; None: nothing. ``PlaneField`` is the usual one.
+    contact_damping
+        Factor c, at least 1: springs of stiffness k have dampers of (c - 1) dt k beside them. It
+        changes no equilibrium.
+    tol
+        Tolerance of the solve for the forces, relative, above 0 and below 1. It affects their
+        sizes, not that they are opposite.
+    iterations
+        Number of iterations after which the solve ends, at least 1.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        An argument has a wrong type, shape or value.
+    """
+
+    def __init__(
+        self,
+        dt: float,
+        gravity: ArrayLike = (0.0, 0.0, 0.0),
+        ground: Field | None = None,
+        *,
+        contact_damping: float = 2.0,
+        tol: float = 1e-6,
+        iterations: int = 10000,
+    ) -> None:
+        if ground is not None:
+            require(ground, Field, "ground", " or None")
+        settings: dict[str, float | tuple[float, ...]] = {
+            "dt": number(dt, "dt"),
+            "gravity": tuple(float(x) for x in acceleration(gravity)),
+            "contact_damping": number(contact_damping, "contact_damping"),
+            "tol": number(tol, "tol"),
+            "iterations": count(iterations, "iterations"),
+        }
+        self._core = _core.World(settings, None if ground is None else ground._core)
+        self._dt, self._ground = float(dt), ground
+        self._bodies: list[FreeBody] = []
+        self._shapes: dict[tuple[object, ...], int] = {}
+        self._warned = False
+
+    @property
+    def dt(self) -> float:
+        """Time step [s]."""
+        return self._dt
+
+    @property
+    def ground(self) -> Field | None:
+        """Field of what never moves."""
+        return self._ground
+
+    @property
+    def bodies(self) -> tuple[FreeBody, ...]:
+        """Bodies as they were given to `add`; those of the world are copies."""
+        return tuple(self._bodies)
+
+    @property
+    def masses(self) -> NDArray[np.float64]:
+        """Masses [kg], shape (n,)."""
+        return np.array([body.rigid_body.mass for body in self._bodies])
+
+    def __len__(self) -> int:
+        return len(self._bodies)
+
+    def add(
+        self,
+        body: FreeBody,
+        tree: PointTree | None = None,
+        field: Field | DeformedField | None = None,
+        stiffness: float | str = "auto",
+    ) -> int:
+        """Add a copy of a body in its present state.
+
+        Bodies of one model, tree and field share them. Points of one body touch the field of
+        another, and the ground; two bodies with trees and fields touch in both ways.
+
+        Parameters
+        ----------
+        body
+            Body to copy; its time step must be that of the world.
+        tree
+            Points of its surface in the frame of its mesh, rigid or of its model; None: its points
+            touch nothing.
+        field
+            Signed distances in the frame of its mesh: of the body at rest, or a `DeformedField` of
+            its model; None: nothing touches it.
+        stiffness
+            Stiffness of the springs at the points of the tree [N/m], positive. "auto": 30 times
+            that of the body at each point, by its compliance (see
+            `PenaltyContact.stiffnesses`), at most 10 times mass / dt^2, which is that of a rigid
+            tree.
+
+        Returns
+        -------
+        int
+            Index of the body, from 0.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            An argument has a wrong type or value; the body has another time step; tree or field
+            are of another model; the field has no end.
+        """
+        require(body, FreeBody, "body")
+        if tree is not None:
+            require(tree, PointTree, "tree", " or None")
+            if tree.reduced is not None and tree.reduced is not body.reduced:
+                raise InputError("tree is of another model than body; make both of one model")
+        if isinstance(field, DeformedField):
+            if field.reduced is not body.reduced:
+                raise InputError("field is of another model than body; make both of one model")
+        elif field is not None:
+            require(field, Field, "field", " or a DeformedField or None")
+        self._core.add(body._core, self._shape(body, tree, field, stiffness))
+        self._bodies.append(body)
+        return len(self._bodies) - 1
+
+    def _shape(
+        self,
+        body: FreeBody,
+        tree: PointTree | None,
+        field: Field | DeformedField | None,
+        stiffness: float | str,
+    ) -> int:
+        """Return the number of a shape, -1 if it touches nothing; adds it if it is new."""
+        if isinstance(stiffness, str):
+            if stiffness != "auto":
+                raise InputError(f"stiffness must be 'auto' or a number [N/m], got {stiffness!r}")
+        else:
+            stiffness = number(stiffness, "stiffness")
+            if not stiffness > 0.0:
+                raise InputError(f"stiffness must be positive, got {stiffness:g}")
+        if tree is None and field is None:
+            return -1
+        key = (tree, field, body.reduced, stiffness)
+        if key not in self._shapes:
+            each, uniform = None, 1.0
+            if isinstance(stiffness, float):
+                uniform = stiffness
+            elif tree is not None:
+                uniform = _RIGID * body.rigid_body.mass / self._dt**2
+                if tree.reduced is not None:
+                    fit = _core.fit_stiffness(tree._core, tree.reduced._core, None, None)
+                    each = np.minimum(np.asarray(fit), uniform)
+            self._core.add_shape(
+                None if tree is None else tree._core,
+                None if field is None else field._core,
+                uniform,
+                each,
+            )
+            self._shapes[key] = len(self._shapes)
+        return self._shapes[key]
+
+    def step(self, n: int = 1, *, progress: Progress = False) -> None:
+        """Advance by `n` steps.
+
+        Parameters
+        ----------
+        n
+            Number of steps, at least 0.
+        progress
+            True: a bar; or a callable, called as ``f(done, total)``.
+
+        Raises
+        ------
+        DivergedError
+            The motion of a body, named by its index, is not finite, or would deform it by more than
+            30 times the diagonal of its box. Others may have made the step.
+        InputError, InputTypeError
+            `n` has a wrong type or value.
+
+        Warns
+        -----
+        PlausibilityWarning
+            Bodies move by more than half the thickness of each other in a step and may pass through
+            each other (once a world).
+        """
+        with callback(progress, "steps") as tell:
+            self._core.step(step_count(n), tell, threads())
+        fastest, body = self._core.report()[8:]
+        if fastest > _FASTEST and not self._warned:
+            self._warned = True
+            warnings.warn(
+                f"body {body} moved by {fastest:.3g} times the thickness of a neighbour in one "
+                f"step of {self._dt:g} s and may have passed through it; use a dt below "
+                f"{_FASTEST * self._dt / fastest:.2g} s, thicker bodies or lower speeds",
+                PlausibilityWarning,
+                stacklevel=2,
+            )
+
+    @property
+    def positions(self) -> NDArray[np.float64]:
+        """Centres of mass [m], shape (n, 3): a copy."""
+        return self._core.motion()[0]
+
+    @property
+    def quaternions(self) -> NDArray[np.float64]:
+        """Rotations from body to world (w, x, y, z), shape (n, 4): a copy."""
+        return self._core.motion()[1]
+
+    @property
+    def velocities(self) -> NDArray[np.float64]:
+        """Velocities of the centres of mass [m/s], shape (n, 3): a copy."""
+        return self._core.motion()[2]
+
+    @property
+    def angular_velocities(self) -> NDArray[np.float64]:
+        """Angular velocities in the world [rad/s], shape (n, 3): a copy."""
+        return self._core.motion()[3]
+
+    @property
+    def q(self) -> list[NDArray[np.float64]]:
+        """Reduced coordinates of each body [kg^1/2 m], shapes (r,): copies."""
+        return [self._core.state(i)[4] for i in range(len(self))]
+
+    @property
+    def energy(self) -> NDArray[np.float64]:
+        """Kinetic and elastic energy of each body [J], shape (n,); not of springs and gravity."""
+        return self._core.energy()
+
+    @property
+    def contacts(self) -> WorldContacts:
+        """Pairs in contact in the last step."""
+        return WorldContacts(*self._core.contacts())
+
+    @property
+    def report(self) -> WorldReport:
+        """Counts."""
+        return WorldReport(*self._core.report()[:9])
+
+    def state(self, body: int) -> FreeBodyState:
+        """Return a copy of the state of a body.
+
+        Parameters
+        ----------
+        body
+            Index of the body.
+
+        Returns
+        -------
+        FreeBodyState
+
+        Raises
+        ------
+        InputError, InputTypeError
+            There is no such body.
+        """
+        return FreeBodyState(*self._core.state(integer(body, "body")))
+
+    def nodes(self, body: int) -> NDArray[np.float64]:
+        """Return the positions of the nodes of a body in the world.
+
+        Parameters
+        ----------
+        body
+            Index of the body.
+
+        Returns
+        -------
+        (n_nodes, 3) array
+            Positions [m].
+
+        Raises
+        ------
+        InputError, InputTypeError
+            There is no such body.
+        """
+        return self._core.nodes(integer(body, "body"))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Reject copies and pickles."""
+        raise InputTypeError(
+            "a World can be neither copied nor pickled: make another and add bodies in the states "
+            "of its own, state(i)"
+        )
+
+    def __repr__(self) -> str:
+        report = self.report
+        return (
+            f"<World: {len(self)} bodies, dt = {self._dt:g} s, {report.steps} steps, "
+            f"{report.pairs} pairs in contact>"
+        )

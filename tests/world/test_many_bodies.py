@@ -1,0 +1,308 @@
+"""Worlds of free bodies: closed forms, a plain step, what is conserved, what is refused."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import reducedfem as rf
+from failures import fail_each_allocation
+from free_boxes import BOX, EDGE, Plain, cube, feet, momenta, shell, soft, step_pair
+from reducedfem import _core
+
+GROUND = rf.PlaneField((0, 0, 0), (0, 0, 1))
+DOWN = (0.0, 0.0, -9.81)
+
+
+def test_without_contact_bodies_move_as_alone():
+    body = rf.FreeBody(cube(), 1e-2, (0.1, 1e-4), gravity=DOWN)
+    body.reset((0, 0, 50), (1, 2, 3, 4), (1, -2, 0), (3, 4, 5), q=np.linspace(0.01, 0.02, cube().r))
+    world = rf.World(1e-2, DOWN, GROUND)
+    world.add(body, soft(), BOX)
+    world.step(40)
+    body.step(n=40)
+    for one, same in zip(vars(body.state).values(), vars(world.state(0)).values(), strict=True):
+        np.testing.assert_array_equal(one, same)
+    np.testing.assert_array_equal(world.nodes(0), body.positions)
+    np.testing.assert_array_equal(world.q[0], body.state.q)
+
+
+@pytest.mark.parametrize("dt", [1.0 / 30.0, 1e-3])
+@pytest.mark.parametrize("density", [1.0, 3e4])
+def test_at_rest_a_body_sinks_by_its_weight_over_the_stiffness(dt, density):
+    body = rf.FreeBody(cube(density), dt)
+    weight = 9.81 * body.rigid_body.mass
+    k = weight / (4 * 1e-3)
+    body.reset((0, 0, EDGE / 2 - 0.9e-3))
+    world = rf.World(dt, DOWN, GROUND)
+    world.add(body, feet(), None, k)
+    while world.report.steps < 4000 and abs(world.energy[0]) + world.report.steps % 2 > 1e-26:
+        world.step()
+    world.step(2000)
+    np.testing.assert_allclose(world.positions[0, 2], EDGE / 2 - 1e-3, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(world.contacts.forces, [[0, 0, weight]], atol=1e-9 * weight)
+    np.testing.assert_array_equal(world.contacts.bodies, [[0, -1]])
+    assert world.report.points == 4
+
+
+@pytest.mark.parametrize("damping", [1.0, 2.0])
+def test_a_mass_on_springs_is_that_of_the_implicit_formula(damping):
+    dt, k, depth, speed = 0.01, 5e3, 2e-3, -0.15
+    body = rf.FreeBody(cube(), dt)
+    m = body.rigid_body.mass
+    body.reset((0, 0, EDGE / 2 - depth), velocity=(0, 0, speed))
+    world = rf.World(dt, DOWN, GROUND, contact_damping=damping)
+    world.add(body, feet(), None, k)
+    x, v = -depth, speed
+    for _ in range(3):  # in contact all the time
+        v = (m * (v - 9.81 * dt) - dt * 4 * k * x) / (m + damping * dt**2 * 4 * k)
+        x += dt * v
+        world.step()
+        assert world.report.points == 4
+        np.testing.assert_allclose(world.velocities[0, 2], v, rtol=1e-10)
+        np.testing.assert_allclose(world.positions[0, 2] - EDGE / 2, x, rtol=1e-9)
+
+
+@pytest.mark.parametrize("deforms", [False, True])
+def test_a_step_of_two_bodies_is_that_of_plain_numpy(deforms):
+    """Blocks and levers by finite differences of the gaps, the step by a dense solve."""
+    dt, k = 5e-3, 2e3
+    tree = soft() if deforms else rf.PointTree(shell())
+    bodies = [rf.FreeBody(cube(), dt), rf.FreeBody(cube(300.0), dt)]
+    rng = np.random.default_rng(3)
+    scale = 1e-4 * rng.normal(size=(2, cube().r)) if deforms else np.zeros((2, cube().r))
+    bodies[0].reset((0, 0, 0.5), (1, 0.02, -0.01, 0.3), (0.1, 0, 0.2), (1, 2, 3), q=scale[0])
+    bodies[1].reset((0.05, 0.02, 0.703), (1, 0.05, 0.1, 0), (0, 0.3, -1), (2, -1, 0), q=scale[1])
+    world = rf.World(dt, DOWN, tol=1e-12)
+    world.add(bodies[0], tree, None, k)
+    world.add(bodies[1], None, BOX)
+    world.step()
+    one, other = (Plain(body, tree) for body in bodies)
+    wrench, touching = step_pair(one, other, BOX, k, dt, 2.0, DOWN)
+    assert touching == world.report.points > 10
+    found = np.concatenate([world.contacts.forces[0], world.contacts.torques[0]])
+    np.testing.assert_allclose(found, wrench, atol=2e-6 * np.abs(wrench).max())
+
+
+def test_a_step_on_the_ground_is_that_of_plain_numpy():
+    dt, k = 1e-2, 3e3
+    body = rf.FreeBody(cube(), dt)
+    body.reset((0, 0, 0.11), (1, 0.1, 0.05, 0.2), (0.3, 0, -0.6), (1, 0.5, 2))
+    world = rf.World(dt, DOWN, GROUND, tol=1e-12)
+    world.add(body, soft(), BOX, k)
+    world.step()
+    wrench, touching = step_pair(Plain(body, soft()), None, GROUND, k, dt, 2.0, DOWN)
+    assert touching == world.report.points > 10
+    found = np.concatenate([world.contacts.forces[0], world.contacts.torques[0]])
+    np.testing.assert_allclose(found, wrench, atol=2e-6 * np.abs(wrench).max())
+
+
+def two(dt, field, **options):
+    """Return a world of a heavy and a light body on their way to each other."""
+    world = rf.World(dt, **options)
+    bodies = []
+    for density, place, velocity in (
+        (1000.0, (0, 0, 0), (0.4, 0, 0)),
+        (10.0, (0.23, 0.03, 0.05), (-0.6, 0.1, 0)),
+    ):
+        model = cube(density)
+        body = rf.FreeBody(model, dt)
+        body.reset(place, velocity=velocity, angular_velocity=(0.1, 0.5, 0.3))
+        world.add(body, soft(density), field(model))
+        bodies.append(body)
+    return world, bodies
+
+
+FIELDS = {
+    "rigid": lambda model: BOX,
+    "deforms": lambda model: rf.DeformedField(
+        rf.DistanceField.from_field(BOX, 32, expand=1.5), model, 20
+    ),
+}
+
+
+@pytest.mark.parametrize("dt", [1 / 60, 1e-3])
+@pytest.mark.parametrize("field", FIELDS)
+def test_a_bounce_keeps_momenta_and_gains_no_energy(field, dt):
+    world, bodies = two(dt, FIELDS[field])
+    before, energy = momenta(world, bodies), world.energy.sum()
+    met = 0
+    for _ in range(round(0.4 / dt)):
+        world.step()
+        met += world.report.pairs
+        assert world.energy.sum() <= energy * (1 + 1e-9)
+    assert met > 0
+    assert world.velocities[1, 0] > world.velocities[0, 0]  # apart again
+    for one, same in zip(momenta(world, bodies), before, strict=True):
+        np.testing.assert_allclose(one, same, atol=1e-9)
+    assert world.report.unconverged == 0
+
+
+def test_a_solve_that_is_cut_short_keeps_momenta_too():
+    world, bodies = two(1 / 60, FIELDS["rigid"], iterations=2, tol=1e-12)
+    before = momenta(world, bodies)
+    world.step(24)
+    assert world.report.unconverged > 0
+    for one, same in zip(momenta(world, bodies), before, strict=True):
+        np.testing.assert_allclose(one, same, atol=1e-9)
+
+
+def test_a_pair_in_free_flight_is_not_braked():
+    """Contact depends on relative velocities alone."""
+    worlds = []
+    for speed in (0.0, 30.0):
+        world, drift = rf.World(1e-3), np.array([0.0, 0.0, speed])
+        for x in (0.0, 0.1995):
+            body = rf.FreeBody(cube(), 1e-3)
+            body.reset((x, 0, 0), velocity=drift)
+            world.add(body, soft(), BOX)
+        world.step(5)
+        worlds.append((world, drift))
+    (rest, _), (flying, drift) = worlds
+    assert rest.report.steps == 5
+    np.testing.assert_allclose(flying.velocities, rest.velocities + drift, atol=1e-9)
+
+
+def test_a_stack_carries_its_weight():
+    """Bodies stand on each other by rigid feet, which need no friction."""
+    world, weights = rf.World(1 / 120, DOWN, GROUND), []
+    for k, density in enumerate((500.0, 1000.0, 10.0)):
+        body = rf.FreeBody(cube(density), 1 / 120, (0.0, 1e-3))
+        body.reset((0, 0, EDGE * (k + 0.5) - 1e-4 * (k + 1)))
+        world.add(body, feet(), BOX)
+        weights.append(9.81 * body.rigid_body.mass)
+    world.step(600)
+    found = {
+        tuple(pair): force
+        for pair, force in zip(
+            world.contacts.bodies.tolist(), world.contacts.forces[:, 2], strict=True
+        )
+    }
+    carried = {(0, -1): sum(weights), (1, 0): sum(weights[1:]), (2, 1): weights[2]}
+    assert found.keys() == carried.keys()
+    for pair, force in carried.items():
+        np.testing.assert_allclose(found[pair], force, rtol=1e-4)
+    assert world.energy.sum() < 1e-6 + world.energy.max()
+
+
+def heap(threads):
+    """Return the end of a heap of bodies on some threads."""
+    old = rf.threads()
+    rf.set_threads(threads)
+    try:
+        world = rf.World(1 / 120, DOWN, GROUND)
+        rng = np.random.default_rng(5)
+        for k in range(64):
+            body = rf.FreeBody(cube(), 1 / 120, (0.0, 1e-3))
+            body.reset(
+                (0.27 * (k % 4), 0.27 * (k // 4 % 4), 0.12 + 0.27 * (k // 16)),
+                quaternion=(4, *rng.normal(size=3)),
+            )
+            world.add(body, soft(1000.0, 400), BOX)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", rf.PlausibilityWarning)
+            world.step(25)
+        assert world.report.pairs > 20
+        return world
+    finally:
+        rf.set_threads(old)
+
+
+def test_the_bits_do_not_depend_on_the_number_of_threads():
+    alone, more = heap(1), heap(3)
+    for name in ("positions", "quaternions", "velocities", "angular_velocities", "energy"):
+        np.testing.assert_array_equal(getattr(alone, name), getattr(more, name))
+    for one, same in zip(alone.q, more.q, strict=True):
+        np.testing.assert_array_equal(one, same)
+    np.testing.assert_array_equal(alone.contacts.forces, more.contacts.forces)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 300])
+def test_the_broad_phase_finds_all_pairs(n):
+    rng = np.random.default_rng(n)
+    centres, radii = rng.random((n, 3)) * (1.0, 4.0, 1.0), 0.2 * rng.random(n)
+    radii[::7] = -1.0  # meet nothing
+    expected = [
+        (i, j)
+        for i in range(n)
+        for j in range(i + 1, n)
+        if min(radii[i], radii[j]) >= 0.0
+        and np.linalg.norm(centres[i] - centres[j]) <= radii[i] + radii[j]
+    ]
+    found = _core.broad_pairs(centres, radii)
+    np.testing.assert_array_equal(found, np.reshape(expected, (-1, 2)))
+
+
+def test_bodies_too_fast_for_the_step_are_reported_once():
+    world = rf.World(1 / 30)
+    for x, speed in ((0.0, 0.0), (0.3, -8.0)):
+        body = rf.FreeBody(cube(), 1 / 30)
+        body.reset((x, 0, 0), velocity=(speed, 0, 0))
+        world.add(body, soft(), BOX)
+    with pytest.warns(rf.PlausibilityWarning, match=r"body \d moved by 1\.33 .*use a dt below"):
+        world.step()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        world.step()
+    assert world.report.fastest == pytest.approx(8.0 / 30 / EDGE)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"dt": 0.0}, "dt must be finite and positive"),
+        ({"contact_damping": 0.5}, "contact_damping must be finite and at least 1"),
+        ({"tol": 1.0}, "tol must be above 0 and below 1"),
+        ({"iterations": 0}, "iterations must be"),
+        ({"gravity": (0, 0)}, "gravity must"),
+        ({"ground": 3}, "ground must be a .*Field or None"),
+    ],
+)
+def test_settings_are_checked(change, message):
+    with pytest.raises((rf.InputError, rf.InputTypeError), match=message):
+        rf.World(**{"dt": 0.01, **change})
+
+
+def test_bodies_are_checked():
+    world, body = rf.World(0.01), rf.FreeBody(cube(), 0.01)
+    for arguments, message in (
+        ((rf.FreeBody(cube(), 0.02),), "steps of 0.02 s, the world of 0.01"),
+        ((body, soft(300.0)), "tree is of another model"),
+        ((body, None, FIELDS["deforms"](cube(300.0))), "field is of another model"),
+        ((body, soft(), GROUND), "has no end along axis .*as ground"),
+        ((body, soft(), BOX, 0.0), "stiffness must be positive"),
+        ((body, soft(), BOX, "soft"), "stiffness must be 'auto' or a number"),
+        ((3,), "body must be"),
+        ((body, 3), "tree must be"),
+        ((body, None, 3), "field must be"),
+    ):
+        with pytest.raises((rf.InputError, rf.InputTypeError), match=message):
+            world.add(*arguments)
+    assert len(world) == 0
+    assert world.add(body, soft(), BOX) == 0
+    assert repr(world) == "<World: 1 bodies, dt = 0.01 s, 0 steps, 0 pairs in contact>"
+    for index in (-1, 1):
+        with pytest.raises(rf.InputError, match="body must be between 0 and 0"):
+            world.state(index)
+        with pytest.raises(rf.InputError, match="body must be between 0 and 0"):
+            world.nodes(index)
+    with pytest.raises(rf.InputError, match="n must be at least 0"):
+        world.step(-1)
+
+
+def test_exhausted_memory_is_reported():
+    field, tree = FIELDS["rigid"](None), soft()
+
+    def work():
+        world = rf.World(1e-3, DOWN, GROUND)
+        for z in (0.0995, 0.299):
+            body = rf.FreeBody(cube(), 1e-3)
+            body.reset((0, 0, z))
+            world.add(body, tree, field)
+        world.step(2)
+        assert world.report.pairs > 0
+        return world.contacts
+
+    fail_each_allocation(work)
