@@ -56,5 +56,5 @@ uint64_t rf_broadcast_read_rt(const rf_broadcast *b, void *out, size_t *bytes) {
     if (number == 0) return 0;
     if (copy(b->slot[number % RF_BROADCAST_SLOTS], number, b->words, out, bytes)) return number;
   }
-  return 0;
+  return RF_BROADCAST_LOST;
 }

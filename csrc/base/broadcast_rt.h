@@ -30,8 +30,10 @@ void rf_broadcast_begin_rt(rf_broadcast *b, size_t bytes, void *memory);
 
 // Publishes a value of at most the bytes of rf_broadcast_begin_rt; what is beyond is left out.
 void rf_broadcast_write_rt(rf_broadcast *b, const void *value, size_t bytes);
-// Copies the newest value; returns its number.  0: there is none yet, or the writer was faster in
-// RF_BROADCAST_TRIES tries.  out: room for the largest value, rounded up to 8 bytes.
+// Copies the newest value; returns its number.  0: there is none yet.  RF_BROADCAST_LOST: the
+// writer was faster in RF_BROADCAST_TRIES tries; `out` is undefined.  out: room for the largest
+// value, rounded up to 8 bytes.
+#define RF_BROADCAST_LOST UINT64_MAX
 uint64_t rf_broadcast_read_rt(const rf_broadcast *b, void *out, size_t *bytes);
 
 #endif

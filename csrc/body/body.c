@@ -23,9 +23,10 @@ static rf_status copy_motion(const rf_body_settings *set, double dt_s, rf_body *
   const rf_motion *from = set->motion;
   const double ratio = dt_s / from->set.dt_s, whole = round(ratio);
   if (!(whole >= 1.0 && whole < 1e6 && fabs(ratio - whole) < 1e-6 * whole))
-    return rf_fail(err, RF_ERR_ARG,
-                   "a simulation has steps of %g s, of which no whole number makes a cycle of %g s",
-                   from->set.dt_s, dt_s);
+    return rf_fail(
+        err, RF_ERR_ARG,
+        "a simulation has steps of %g s, which must divide a cycle of %g s into whole steps",
+        from->set.dt_s, dt_s);
   body->steps = (int64_t)whole;
   const rf_status st = rf_motion_clone(from, NULL, &body->motion, err);
   if (st < 0) return st;

@@ -7,8 +7,8 @@
 // Tangents that are not symmetric, as of sliding friction, enter by their symmetric part.
 //
 // To add a law: a source with its settings and its two tables, and a row in contact/law.c.  A law
-// may keep a state for each point, by its place in the tree; asked again for the points of one
-// cycle it gives the same answer.
+// may keep a state for each point, indexed by the point's place in the tree; a second query in the
+// same cycle returns the same rows.
 #ifndef RF_CONTACT_LAW_H
 #define RF_CONTACT_LAW_H
 

@@ -38,7 +38,8 @@ typedef struct rf_loop {
   double period_us;
   int64_t most_ticks;  // limit of this run; 0: unlimited
   rf_snapshot_layout layout;
-  char *value;  // snapshot being written
+  char *value;        // snapshot being written
+  double publish_us;  // time of the last publication
 
   double begun_us;   // clock time of slot 0
   int64_t slot;      // schedule slot of the next cycle
@@ -50,6 +51,8 @@ typedef struct rf_loop {
   rf_ring records, commands;
   rf_histogram compute, processor, late, contact;
   atomic_bool stop;
+  // `interrupted` is a part of `over`: released after it, so that a reader that loads it first,
+  // with acquire order, finds the part no larger than the whole.
   _Atomic int64_t ticks, over, interrupted, skipped, unrecorded, too_deep, shortened, paused;
   _Atomic double energy_j, most_energy_j, most_depth_m;
   rf_feel feel;  // used by the loop only; published in the next two lines

@@ -44,7 +44,7 @@ void rf_loop_touch_stack_rt(void) {
   (void)here[0];
 }
 
-static void obey(rf_loop *loop) {
+static void run_commands(rf_loop *loop) {
   rf_command command;
   for (int k = 0; k < RF_LOOP_COMMANDS && rf_ring_read_rt(&loop->commands, 1, &command); ++k) {
     switch (command.kind) {
@@ -57,17 +57,20 @@ static void obey(rf_loop *loop) {
 }
 
 static void publish(rf_loop *loop, const rf_tick_record *record, bool whole) {
+  const double begun_us = rf_clock_us_rt();
   const bool points = whole && LOAD(loop->ticks) < LOAD(loop->followed_until);
   const size_t bytes = rf_snapshot_take_rt(&loop->layout, loop->tick, record, points, loop->value);
   rf_broadcast_write_rt(&loop->newest, loop->value, bytes);
+  loop->publish_us = rf_clock_us_rt() - begun_us;
 }
 
 rf_status rf_loop_cycle_rt(rf_loop *loop, double late_us) {
   rf_tick_record record;
-  obey(loop);
+  run_commands(loop);
   const double time_s = 1e-6 * loop->period_us * (double)loop->slot;
   const rf_status st = rf_tick_run_rt(loop->tick, loop->device, time_s, &record);
   record.late_us = late_us;
+  record.publish_us = loop->publish_us;
   publish(loop, &record, st >= 0);
   if (!rf_ring_write_rt(&loop->records, &record)) COUNT(loop->unrecorded, 1);
   rf_histogram_add_rt(&loop->compute, record.compute_us);
@@ -76,7 +79,8 @@ rf_status rf_loop_cycle_rt(rf_loop *loop, double late_us) {
   rf_histogram_add_rt(&loop->late, late_us);
   if (record.compute_us > loop->period_us) {
     COUNT(loop->over, 1);
-    if (!(record.processor_us > loop->period_us)) COUNT(loop->interrupted, 1);
+    if (!(record.processor_us > loop->period_us))
+      atomic_store_explicit(&loop->interrupted, LOAD(loop->interrupted) + 1, memory_order_release);
   }
   if (record.flags & RF_TICK_TOO_DEEP) COUNT(loop->too_deep, 1);
   if (record.flags & RF_TICK_SHORTENED) COUNT(loop->shortened, 1);
@@ -99,7 +103,7 @@ rf_status rf_loop_cycle_rt(rf_loop *loop, double late_us) {
 }
 
 // Skips the cycles whose time is over, `late_us` after the next one was due.
-static void leave_out(rf_loop *loop, double late_us) {
+static void skip_cycles(rf_loop *loop, double late_us) {
   const int64_t missed = (int64_t)(late_us / loop->period_us);
   if (missed <= 0) return;
   COUNT(loop->skipped, missed);
@@ -115,7 +119,7 @@ rf_status rf_loop_called_rt(rf_loop *loop) {
   double late_us = 0.0;
   if (loop->this_run > 0) {
     late_us = fmax(now_us - loop->called_us - period_us, 0.0);
-    leave_out(loop, late_us);
+    skip_cycles(loop, late_us);
   }
   loop->called_us = now_us;
   return rf_loop_cycle_rt(loop, late_us);
@@ -140,9 +144,9 @@ rf_status rf_loop_run_rt(rf_loop *loop) {
       now_us = rf_clock_us_rt();
       // after a wake-up late by more than a period, use the current slot
       late_us = now_us - due_us(loop);
-      leave_out(loop, late_us);
+      skip_cycles(loop, late_us);
     } else {
-      leave_out(loop, now_us - due_us(loop));
+      skip_cycles(loop, now_us - due_us(loop));
       late_us = now_us - due_us(loop);
     }
     const rf_status st = rf_loop_cycle_rt(loop, late_us);

@@ -317,7 +317,7 @@ void rf_session_read_status(rf_session *s, rf_session_status *out) {
   out->locked = s->was_locked;
   memcpy(out->not_allowed, s->not_allowed, sizeof out->not_allowed);
   out->ticks = atomic_load(&loop->ticks);
-  // read the part before the whole: a running loop adds to the whole first
+  // the part before the whole, see haptic/loop.h
   out->interrupted = atomic_load(&loop->interrupted);
   out->over = atomic_load(&loop->over);
   out->skipped = atomic_load(&loop->skipped);

@@ -96,7 +96,8 @@ bool rf_session_wait(rf_session *session, double seconds);
 // Queues a command; returns false if the queue is full.
 bool rf_session_command(rf_session *session, const rf_command *command);
 // Copies the newest snapshot (haptic/snapshot.h, room for its largest); returns its number, from 1
-// on.  0: there is none yet.  Any number of threads may call this at any time.
+// on, 0 or RF_BROADCAST_LOST as rf_broadcast_read_rt.  Any number of threads may call this at any
+// time.
 uint64_t rf_session_snapshot(const rf_session *session, void *out, size_t *bytes);
 // Asks for contact points in the snapshots of the next RF_LOOP_FOLLOWED cycles; any thread.
 void rf_session_follow(rf_session *session);

@@ -38,7 +38,7 @@ struct rf_session {
   bool priority;
   _Atomic int phase;
   atomic_bool open;            // the device; closed by the thread
-  atomic_bool told;            // a failure was recorded
+  atomic_bool failed;          // a failure was recorded
   atomic_bool ended, stalled;  // the thread has ended; the watchdog has given it up
   pthread_mutex_t closing;     // held to halt the device, and to clear `cycling` before closing it
   atomic_bool cycling;         // from before the first cycle until the last one has ended
@@ -57,7 +57,7 @@ static inline void rf_session_set_phase(rf_session *s, rf_session_phase phase) {
 
 // Records a failure; only the first one, which other threads may be reading.
 static inline void rf_session_fail(rf_session *s, const rf_error *why) {
-  if (atomic_exchange(&s->told, true)) return;
+  if (atomic_exchange(&s->failed, true)) return;
   s->failure = *why;
   rf_session_set_phase(s, RF_SESSION_FAILED);
 }

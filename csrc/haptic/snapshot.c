@@ -18,6 +18,7 @@ static const rf_snapshot_field RECORD[] = {
     IN_RECORD(contact_us, "<f8"),
     IN_RECORD(coupling_us, "<f8"),
     IN_RECORD(deform_us, "<f8"),
+    IN_RECORD(publish_us, "<f8"),
     IN_RECORD(device_position, "(3,)<f8"),
     IN_RECORD(device_quaternion, "(4,)<f8"),
     IN_RECORD(hand_position, "(3,)<f8"),

@@ -64,6 +64,7 @@ typedef struct rf_tick_record {
   double processor_us;
   double device_us;  // time of reading and writing
   double contact_us, coupling_us, deform_us;
+  double publish_us;  // time of publishing the snapshot of the cycle before, set by the loop
   double device_position[3], device_quaternion[4];  // of the handle, in the frame of the device
   double hand_position[3], hand_quaternion[4];      // the manipulandum, grasp point, in the world
   double object_position[3], object_quaternion[4];  // the simulation object, grasp point

@@ -275,9 +275,16 @@ static PyObject *snapshot(PyObject *self, PyObject *unused) {
   PyObject *out = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)bytes);
   if (!out) return NULL;
   char *to = PyBytes_AS_STRING(out);
-  Py_BEGIN_ALLOW_THREADS
-  number = rf_session_snapshot(session, to, &bytes);
-  Py_END_ALLOW_THREADS
+  do {
+    // a copy that a faster loop spoils RF_BROADCAST_TRIES times is begun again
+    if (PyErr_CheckSignals() < 0) {
+      Py_DECREF(out);
+      return NULL;
+    }
+    Py_BEGIN_ALLOW_THREADS
+    number = rf_session_snapshot(session, to, &bytes);
+    Py_END_ALLOW_THREADS
+  } while (number == RF_BROADCAST_LOST);
   if (number == 0) {
     Py_DECREF(out);
     Py_RETURN_NONE;

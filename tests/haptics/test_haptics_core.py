@@ -199,7 +199,7 @@ def test_simulations_of_other_sizes_are_refused_by_the_core(bodies, core_session
     message = {
         "simulation": "^the simulation of contact 0 has 3 reduced coordinates, its shell has 5",
         "field": "^the field of contact 0 has 5 reduced coordinates, its simulation has 3",
-        "steps": r"^a simulation has steps of 0.0007 s, of which no whole number makes a cycle",
+        "steps": r"^a simulation has steps of 0.0007 s, which must divide a cycle",
     }
 
     def change(arguments):

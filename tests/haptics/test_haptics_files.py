@@ -167,6 +167,30 @@ def test_a_program_that_ends_leaves_a_whole_file(tmp_path, ending, code):
     assert names(tmp_path) == ["session.npy"]
 
 
+def test_files_without_the_time_of_publishing_can_be_read(ball, tmp_path):
+    """Those of earlier versions, whole and unfinished ones."""
+    made = session(ball, at_rest())
+    records = made.run(20).array
+    made.close()
+    names = [name for name in records.dtype.names if name != "publish_us"]
+    old = np.empty(20, [(name, records.dtype[name]) for name in names])
+    for name in names:
+        old[name] = records[name]
+    np.save(tmp_path / "old.npy", old)
+    text = repr({"descr": old.dtype.descr, "fortran_order": False, "shape": (0,)})
+    header = b"\x93NUMPY\x01\x00" + (4086).to_bytes(2, "little") + text.ljust(4086).encode()
+    (tmp_path / ".old.npy.7-0.part").write_bytes(header + old.tobytes()[:-3])
+    for path, count in (("old.npy", 20), (".old.npy.7-0.part", 19)):
+        array = rf.HapticRecords.load(tmp_path / path).array
+        assert len(array) == count
+        assert np.isnan(array["publish_us"]).all()
+        for name in names:
+            np.testing.assert_array_equal(array[name], old[name][:count])
+    np.save(tmp_path / "other.npy", old[[name for name in names if name != "force"]].copy())
+    with pytest.raises(rf.FileFormatError, match="holds no records"):
+        rf.HapticRecords.load(tmp_path / "other.npy")
+
+
 def test_records_of_a_process_that_was_killed_can_be_read(tmp_path):
     done = run_script(
         f"""

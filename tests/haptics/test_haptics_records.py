@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import copy
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 import reducedfem as rf
-from haptic_sessions import ball_of, descent, held, run_script, session
+from haptic_sessions import at_rest, ball_of, descent, held, run_script, session
 from moments import LONG, interrupted
 from reducedfem import _core
 
@@ -219,6 +220,25 @@ def test_percentiles_are_those_of_the_records(ball):
             assert exact * 0.999 <= reported[share_name] <= exact * 1.011 + 0.0101
         assert reported["max"] == us.max()
     assert (records["processor_us"] <= records["compute_us"]).all()
+    made.close()
+
+
+def test_publishing_is_timed(ball):
+    """In the record of the next cycle; the first one has none before it."""
+    made = session(ball, at_rest())
+    us = made.run(50)["publish_us"]
+    made.close()
+    assert us[0] == 0.0
+    assert (us[1:] > 0.0).all()
+
+
+def test_snapshots_are_fresh_once_in_each_thread(ball):
+    made = session(ball, at_rest())
+    made.run(3)
+    assert made.snapshot().fresh
+    with ThreadPoolExecutor(1) as pool:
+        assert [pool.submit(made.snapshot).result().fresh for _ in range(2)] == [True, False]
+    assert not made.snapshot().fresh
     made.close()
 
 

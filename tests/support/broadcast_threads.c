@@ -42,7 +42,7 @@ static void *read_newest(void *pause) {
   size_t bytes = 0;
   while (last < VALUES) {
     const uint64_t number = rf_broadcast_read_rt(&broadcast, value, &bytes);
-    if (number == 0) continue;
+    if (number == 0 || number == RF_BROADCAST_LOST) continue;
     if (number < last) return "an older value after a newer one";
     if (value[0] != number) return "a value of another number";
     if (bytes != words_of(number) * sizeof *value) return "a value of another size";
@@ -84,6 +84,10 @@ int main(void) {
   rf_broadcast_write_rt(&broadcast, items, sizeof items);
   if (rf_broadcast_read_rt(&broadcast, value, &bytes) != VALUES + 1 || bytes != sizeof value)
     return puts("more than the largest value"), 1;
+  // as by a writer that is always filling the newest slot
+  atomic_store(broadcast.slot[(VALUES + 1) % RF_BROADCAST_SLOTS], 0);
+  if (rf_broadcast_read_rt(&broadcast, value, &bytes) != RF_BROADCAST_LOST)
+    return puts("a copy that was lost"), 1;
   free(slots);
   free(memory);
   return 0;

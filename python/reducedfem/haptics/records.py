@@ -49,12 +49,14 @@ class HapticRecords:
     array
         Structured array, one element per cycle. Fields: ``tick``; ``time_s``; times in
         microseconds, ``late_us``, ``compute_us``, ``processor_us`` (the part of ``compute_us`` on
-        a processor), ``device_us``, ``contact_us``, ``coupling_us``, ``deform_us``; poses [m],
-        (w, x, y, z), ``device_position``, ``device_quaternion``, ``hand_position`` and
-        ``hand_quaternion`` of the manipulandum, ``object_position`` and ``object_quaternion`` of
-        the simulation object; ``contact_force`` [N] and ``contact_torque`` [N m] on the simulation
-        object; ``force`` [N] and ``torque`` [N m] on the hand; ``depth_m``, ``share``,
-        ``energy_j``, ``visited``, ``touching``, ``level``, ``rank``, ``buttons`` and ``flags``.
+        a processor), ``device_us``, ``contact_us``, ``coupling_us``, ``deform_us``, ``publish_us``
+        (copying the snapshot of the cycle before for readers; not in ``compute_us``, NaN in files
+        of versions that did not measure it); poses [m], (w, x, y, z), ``device_position``,
+        ``device_quaternion``, ``hand_position`` and ``hand_quaternion`` of the manipulandum,
+        ``object_position`` and ``object_quaternion`` of the simulation object; ``contact_force``
+        [N] and ``contact_torque`` [N m] on the simulation object; ``force`` [N] and ``torque``
+        [N m] on the hand; ``depth_m``, ``share``, ``energy_j``, ``visited``, ``touching``,
+        ``level``, ``rank``, ``buttons`` and ``flags``.
     """
 
     __slots__ = ("_array",)

@@ -189,7 +189,7 @@ class HapticSession:
             settings.core(device),
         )
         self._queue = RecordQueue(self._core, settings.keep_records)
-        self._layout, self._seen = Layout(self._core), 0
+        self._layout, self._seen = Layout(self._core), threading.local()
         _live.add(self)
 
     def __del__(self) -> None:
@@ -478,7 +478,8 @@ class HapticSession:
         newest = self._core.snapshot()
         if newest is None:
             raise InputError("no cycle has ended yet: start or run the session first")
-        fresh, self._seen = newest[0] != self._seen, newest[0]
+        fresh = newest[0] != getattr(self._seen, "number", 0)
+        self._seen.number = newest[0]
         return HapticSnapshot(*newest, self._layout, fresh)
 
     def reader(self, *, points: bool = False) -> HapticReader:

@@ -114,8 +114,8 @@ def _check_simulation(
     if not (ratio > 0.5 and abs(ratio - round(ratio)) < 1e-6 * ratio):
         near = dt / max(1, round(ratio))
         raise InputError(
-            f"{name} has steps of {simulation.dt:g} s, of which no whole number makes a cycle of "
-            f"{dt:g} s (rate {1.0 / dt:g}): make it with dt={near:g}"
+            f"{name} has steps of {simulation.dt:g} s, which must divide a cycle of "
+            f"{dt:g} s into whole steps (rate {1.0 / dt:g}): make it with dt={near:g}"
         )
 
 

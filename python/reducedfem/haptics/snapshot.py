@@ -147,7 +147,7 @@ class HapticSnapshot:
 
     @property
     def fresh(self) -> bool:
-        """True if a cycle has ended since the last snapshot."""
+        """True if a cycle has ended since the last snapshot of the same thread or reader."""
         return self._fresh
 
     def _get(self, name: str) -> NDArray[Any]:

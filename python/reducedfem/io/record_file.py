@@ -23,9 +23,28 @@ def _record_dtype() -> np.dtype[Any]:
 
 RECORD = _record_dtype()
 
+_OPTIONAL = {"publish_us"}  # fields that files of earlier versions lack
 
-def _announced(file: BinaryIO) -> int | None:
-    """Return the number of records by the header; None if the file holds other data."""
+
+def _readable(dtype: np.dtype[Any]) -> bool:
+    """Return True for RECORD, with or without its optional fields."""
+    names = [name for name in RECORD.names or () if name in (dtype.names or ())]
+    packed = np.dtype([(name, RECORD[name]) for name in names])
+    return dtype == packed and set(RECORD.names or ()) - set(names) <= _OPTIONAL
+
+
+def _completed(array: NDArray[np.void]) -> NDArray[np.void]:
+    """Return records of an earlier version as present ones, with NaN in the fields they lack."""
+    if array.dtype == RECORD:
+        return array
+    out = np.empty(len(array), RECORD)
+    for name in RECORD.names or ():
+        out[name] = array[name] if name in (array.dtype.names or ()) else np.nan
+    return out
+
+
+def _announced(file: BinaryIO) -> tuple[np.dtype[Any], int] | None:
+    """Return type and number of records by the header; None if the file holds other data."""
     magic = np.lib.format.MAGIC_PREFIX
     start = file.read(len(magic) + 4)
     if start[: len(magic)] != magic:
@@ -40,8 +59,8 @@ def _announced(file: BinaryIO) -> int | None:
         (count,) = header["shape"]
     except Exception:
         return None
-    records = dtype == RECORD and header.get("fortran_order") in (True, False)
-    return count if records and type(count) is int and count >= 0 else None
+    records = _readable(dtype) and header.get("fortran_order") in (True, False)
+    return (dtype, count) if records and type(count) is int and count >= 0 else None
 
 
 def read_records(file: BinaryIO, size: int, part: bool) -> NDArray[np.void] | None:
@@ -54,16 +73,17 @@ def read_records(file: BinaryIO, size: int, part: bool) -> NDArray[np.void] | No
     ValueError
         The file is not in NumPy's format, or ends before its last record.
     """
-    count = _announced(file)
-    if count is None:
+    found = _announced(file)
+    if found is None:
         return None
+    dtype, count = found
     if part:
         file.seek(RecordFile.HEADER)
-        return np.fromfile(file, RECORD)
+        return _completed(np.fromfile(file, dtype))
     # check before allocating
-    if count * RECORD.itemsize > size - file.tell():
+    if count * dtype.itemsize > size - file.tell():
         raise ValueError(f"it is truncated: {count} records are announced")
-    return np.fromfile(file, RECORD, count)
+    return _completed(np.fromfile(file, dtype, count))
 
 
 class RecordFile:
