@@ -189,7 +189,7 @@ static rf_status iterate(rf_equilibrium *e) {
   const rf_status st = rf_newton_solve_rt(&STATIC, e, &n);
   e->report->residual = n.residual;
   if (st == RF_ERR_DIVERGED)
-    return rf_fail(e->system->err, RF_ERR_NO_CONVERGENCE, "the displacements are not finite");
+    return rf_fail(e->system->err, RF_ERR_NO_CONVERGENCE, "the elastic forces are not finite");
   if (st < 0 || n.converged) return st;
   return rf_fail(e->system->err, RF_ERR_NO_CONVERGENCE, "the limit of %d iterations is reached",
                  n.iterations);

@@ -36,9 +36,9 @@ INLINE void NAME(mixed_cofactor)(const VEC *a, const VEC *b, VEC *out) {
     }
 }
 
-// Returns log(1 + t) - t for t > -1 without cancellation at small t: with 1 + t = 2^k (1 + f),
-// sqrt(1/2) <= 1 + f < sqrt(2), and s = f / (2 + f),
-// log(1 + f) - f = s (f^2/2 + R) - f^2/2,  R = 2 s^2/3 + 2 s^4/5 + ...
+// Returns log(1 + t) - t, NaN unless t > -1, without cancellation at small t: with 1 + t = 2^k (1 +
+// f), sqrt(1/2) <= 1 + f < sqrt(2), and s = f / (2 + f), log(1 + f) - f = s (f^2/2 + R) - f^2/2,  R
+// = 2 s^2/3 + 2 s^4/5 + ...
 INLINE VEC NAME(log1p_less)(VEC t) {
   const VEC whole = 1.0 + t;
   const int64_t root_half = 0x3fe6a09e667f3bcc;  // bits of sqrt(1/2)
@@ -50,5 +50,7 @@ INLINE VEC NAME(log1p_less)(VEC t) {
   VEC series = (VEC){0} + 2.0 / 25.0;
   for (int n = 23; n >= 3; n -= 2) series = series * z + 2.0 / n;
   const VEC exponent = __builtin_convertvector(k, VEC);
-  return exponent * 0.693147180559945309417232 + (f - t) + (s * (half + z * series) - half);
+  const VEC sum =
+      exponent * 0.693147180559945309417232 + (f - t) + (s * (half + z * series) - half);
+  return (VEC)((MASK)sum | ~(MASK)(whole > 0.0));  // all bits set: NaN
 }

@@ -3,6 +3,7 @@
 // A law is frame invariant, W(RF) = W(F), without stress at rest, and elliptic there: its rest
 // stiffness C (6 x 6, Voigt's order xx yy zz yz zx xy, shear strains twice) is positive definite.
 // It takes G = F - 1, from which strains are computed without cancellation at small displacements.
+// W, P and A are NaN where the law is not defined (of some laws, elements with det F <= 0).
 //
 // Laws with W = E : C : E / 2, quadratic in Green's strain, have forces that are cubic in the
 // displacements: only of these a reduced model is a polynomial.  `quadratic_in_e` says so, and all
