@@ -153,16 +153,8 @@ static rf_status bound_fields(int32_t n, const rf_field *const *fields, rf_broad
 // Thickness of the least thick part: twice the depth of its deepest place.
 static double thickness_of(const rf_field *field) {
   double least = INFINITY;
-  for (int32_t i = 0; i < field->n_parts; ++i) {
-    const rf_field_part *p = &field->parts[i];
-    double depth = INFINITY;
-    if (p->outside) continue;
-    if (p->shape == RF_SHAPE_GRID) depth = -p->grid->low;
-    if (p->shape == RF_SHAPE_SPHERE || p->shape == RF_SHAPE_CAPSULE) depth = p->radius;
-    for (int a = 0; p->shape == RF_SHAPE_BOX && a < 3; ++a)
-      depth = fmin(depth, 0.5 * (p->b[a] - p->a[a]));
-    least = fmin(least, 2.0 * (depth + p->offset));
-  }
+  for (int32_t i = 0; i < field->n_parts; ++i)
+    least = fmin(least, 2.0 * rf_field_part_depth(&field->parts[i]));
   return least;
 }
 
