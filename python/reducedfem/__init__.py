@@ -126,6 +126,13 @@ from reducedfem.geometry.mesh import Mesh, read_fixed, read_mesh, voxelize  # no
 from reducedfem.geometry.pose import Pose  # noqa: E402
 from reducedfem.geometry.surface import Surface, read_surface  # noqa: E402
 from reducedfem.geometry.tetrahedra import tetrahedralize  # noqa: E402
+from reducedfem.haptics.connected_devices import (  # noqa: E402
+    ForceDimension,
+    OpenHaptics,
+    SpaceMouse,
+    UdpCounts,
+    UdpDevice,
+)
 from reducedfem.haptics.coupling import (  # noqa: E402
     CouplingStep,
     CouplingWrench,
@@ -134,13 +141,8 @@ from reducedfem.haptics.coupling import (  # noqa: E402
 )
 from reducedfem.haptics.devices import (  # noqa: E402
     Device,
-    ForceDimension,
-    OpenHaptics,
     ReplayDevice,
     SimulatedHand,
-    SpaceMouse,
-    UdpCounts,
-    UdpDevice,
 )
 from reducedfem.haptics.probes import DeviceProbe, probe_devices  # noqa: E402
 from reducedfem.haptics.records import HapticRecords  # noqa: E402
