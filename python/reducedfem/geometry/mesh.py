@@ -32,13 +32,9 @@ from reducedfem.errors import (
 from reducedfem.geometry.inside import warn_of_doubts, warn_of_first_order, warn_of_lost_volume
 from reducedfem.geometry.surface import Surface, _with_hint
 from reducedfem.io.atomic import as_path, replacing
-from reducedfem.io.volume_files import (
-    ElasticData,
-    VolumeData,
-    read_indices,
-    read_volume,
-    write_volume,
-)
+from reducedfem.io.text_lines import read_indices
+from reducedfem.io.volume_data import ElasticData, VolumeData
+from reducedfem.io.volume_files import read_volume, write_volume
 from reducedfem.material.laws import StVK
 
 __all__ = ["Mesh", "read_fixed", "read_mesh", "voxelize"]
