@@ -8,7 +8,7 @@ from typing import Any
 
 from reducedfem import _core
 from reducedfem.base.console import count_text
-from reducedfem.contact.penalty import PenaltyContact
+from reducedfem.contact.contact import Contact
 from reducedfem.haptics.coupling import DynamicCoupling, VirtualCoupling
 from reducedfem.haptics.settings import HapticSettings
 
@@ -162,7 +162,7 @@ def report_of(
     core: _core.Session,
     settings: HapticSettings,
     coupling: VirtualCoupling | DynamicCoupling,
-    contacts: Sequence[PenaltyContact],
+    contacts: Sequence[Contact],
 ) -> HapticReport:
     """Return the report of a session so far."""
     status = core.status()
@@ -204,13 +204,14 @@ def _advice(
     status: dict[str, Any],
     settings: HapticSettings,
     coupling: VirtualCoupling | DynamicCoupling,
-    contacts: Sequence[PenaltyContact],
+    contacts: Sequence[Contact],
 ) -> tuple[str, ...]:
     """Return sentences that suggest changes of the settings."""
     found = []
     suited = _core.suited_stiffness(coupling.stiffness)
     better = 'stiffness="auto"' if settings.suited else "20 times that of the coupling"
-    given = [c.stiffness for c in contacts if not isinstance(c.stiffness, str)]
+    asked = [c.options["stiffness"] for c in contacts]
+    given = [k for k in asked if not isinstance(k, str)]
     if status["saturated"] > _OFTEN * status["touching"]:
         found.append(
             "the coupling saturates or is relieved: raise its max_force to twice the force of "
