@@ -287,7 +287,7 @@ class VirtualCoupling(_Coupling):
             )
         k = _positive(stiffness, "stiffness")
         spacing = float(np.max(field.spacing))
-        rendered = 2.0 * _positive(force, "force") / _of_point(contact, k)
+        rendered = 2.0 * _positive(force, "force") / contact._core.stiffest(k, 0.5 * spacing)
         allowed = max(0.5 * spacing, rendered) if depth is None else _positive(depth, "depth")
         lever, reach = _levers(field, contact.options["grasp"])
         chosen: dict[str, Any] = {
@@ -389,12 +389,6 @@ def _positive(value: float, name: str) -> float:
     if not result > 0.0:
         raise InputError(f"{name} must be positive, got {result:g}")
     return result
-
-
-def _of_point(contact: Contact, k: float) -> float:
-    """Return the stiffness of a contact point under a coupling of stiffness k."""
-    given: float | str = contact.options["stiffness"]
-    return _core.suited_stiffness(k) if isinstance(given, str) else given
 
 
 def _levers(field: DistanceField, grasp: NDArray[np.float64]) -> tuple[float, float]:

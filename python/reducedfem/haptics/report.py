@@ -209,15 +209,15 @@ def _advice(
     """Return sentences that suggest changes of the settings."""
     found = []
     suited = _core.suited_stiffness(coupling.stiffness)
-    better = 'stiffness="auto"' if settings.suited else "20 times that of the coupling"
-    asked = [c.options["stiffness"] for c in contacts]
-    given = [k for k in asked if not isinstance(k, str)]
+    given = [c._core.stiffest(coupling.stiffness, status["depth"]) for c in contacts]
+    ways = {c._follows for c in contacts} if settings.suited else set()
+    better = " or ".join(sorted(filter(None, ways))) or "20 times that of the coupling"
     if status["saturated"] > _OFTEN * status["touching"]:
         found.append(
             "the coupling saturates or is relieved: raise its max_force to twice the force of "
             f"the device or more, and max_depth to 4 F / {suited:g} N/m of the largest force F"
         )
-    if given and max(given) > _STIFFER * suited and status["chatter"] > _SHAKES * status["force"]:
+    if max(given) > _STIFFER * suited and status["chatter"] > _SHAKES * status["force"]:
         found.append(
             f"contact of {max(given):g} N/m a point is stiffer than the coupling needs: "
             f"{better} is {suited:g} N/m"
@@ -228,7 +228,7 @@ def _advice(
             "motion of a body, whose force is then not right: use coupled=True, a higher rate, "
             "more damping or a heavier body"
         )
-    if given and min(given) < suited / _STIFFER:
+    if 0.0 < min(given) < suited / _STIFFER:
         found.append(
             f"contact of {min(given):g} N/m a point is soft for the coupling, bodies feel "
             f"softer than they are: {better} is {suited:g} N/m"
