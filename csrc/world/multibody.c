@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "contact/penalty_law.h"
 #include "linalg/dense_rt.h"
 #include "linalg/quat.h"
 #include "world/broad.h"
@@ -391,7 +392,7 @@ static rf_status contact_of(rf_multibody *c, worker *w, const rf_pair_rows *t, r
   rf_contact **slot = &w->contacts[(size_t)tree * ((size_t)c->n_shapes + 1) + (size_t)field];
   const shape *s = &c->shapes[tree];
   rf_contact_distance distance = {.field = c->set.ground};
-  rf_contact_settings set = {.cold_ratio = 1.0, .conservative = true};
+  rf_contact_settings set = {.cold_ratio = 1.0, .conservative = true, .stateless = true};
   if (field < c->n_shapes) {
     const shape *f = &c->shapes[field];
     distance = (rf_contact_distance){.field = f->is.field, .deformed = f->is.deformed};
@@ -426,7 +427,7 @@ static rf_status evaluate(rf_multibody *c, worker *w, rf_pair_rows *t, rf_error 
   t->n_rows = 0;
   if (t->side[1].r)
     st = rf_contact_deform_field_rt(contact, c->nodes[t->side[1].body].body->deformation->q);
-  // coherence is off: earlier cycles of the same contact leave no trace
+  // without coherence and state: earlier cycles of the same contact leave no trace
   if (st >= 0) st = rf_contact_evaluate_rt(contact, &pose, q, -1, &found, NULL, NULL, NULL);
   if (st < 0)
     return rf_fail(err, RF_ERR_DIVERGED,

@@ -6,7 +6,8 @@ import re
 
 import pytest
 
-from places import ROOT
+import reducedfem as rf
+from places import ROOT, code
 from reducedfem.dynamics.integrator import ImplicitSimulation, Simulation
 
 DYNAMICS = ROOT / "csrc" / "dynamics"
@@ -17,11 +18,6 @@ def kinds(base=Simulation):
     """Return all integrators that users make, by the names of their schemes."""
     found = {one._scheme: one for one in base.__subclasses__() if hasattr(one, "_scheme")}
     return found | (kinds(ImplicitSimulation) if base is Simulation else {})
-
-
-def code(text):
-    """Return C without comments."""
-    return re.sub(r"//.*|/\*.*?\*/", "", text)
 
 
 def test_rows_and_classes_are_the_same():
@@ -44,8 +40,9 @@ def test_a_scheme_is_a_source_and_a_class(scheme):
 
 
 @pytest.mark.parametrize("name", ["isinstance", "issubclass"])
-def test_nothing_asks_for_one_integrator(name):
-    """Code outside of a class asks for the base of all, or of implicit ones."""
-    asked = re.compile(rf"{name}\([^()]*\b({'|'.join(one.__name__ for one in kinds().values())})\b")
+def test_nothing_asks_for_one_integrator_or_contact(name):
+    """Code outside of a class asks for the base of all, or of implicit integrators."""
+    classes = [one.__name__ for one in (*kinds().values(), *rf.Contact.__subclasses__())]
+    asked = re.compile(rf"{name}\([^()]*\b({'|'.join(classes)})\b")
     texts = {p.name: p.read_text() for p in (ROOT / "python").rglob("*.py")}
     assert [place for place, text in texts.items() if asked.search(text)] == []
