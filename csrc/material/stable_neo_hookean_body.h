@@ -50,9 +50,6 @@ LAW_SECOND(stable_neo_hookean) {
 }
 
 #if LANES == 1
-static const rf_law_parameter stable_neo_hookean_parameters[] = {{"lambda", 1}, {"mu", 1}, {0}};
-static const rf_law_facts stable_neo_hookean_facts = {.lame = true,
-                                                      .kernels = RF_LAW_KERNELS_GENERAL,
-                                                      .parameters = stable_neo_hookean_parameters,
-                                                      .check = rf_law_check_lame};
+static const rf_law_facts stable_neo_hookean_facts = {
+    .defined_inverted = true, .kernels = RF_LAW_KERNELS_GENERAL, RF_LAW_LAME};
 #endif
