@@ -1,10 +1,12 @@
-// Checks of parameters that laws share.
+// Parameters that laws share, and their checks.
 #include <math.h>
 
 #include "material/law.h"
 
 static const double ASYMMETRY = 1e-9;    // of an elasticity matrix, relative to its largest entry
 static const double INDEFINITE = 1e-14;  // smaller pivots of it count as rounding
+
+const rf_law_parameter rf_law_lame_parameters[] = {{"lambda", 1}, {"mu", 1}, {0}};
 
 rf_status rf_law_check_lame(const double *p, int32_t material, rf_error *err) {
   const double lambda = p[0], mu = p[1];

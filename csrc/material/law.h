@@ -3,7 +3,8 @@
 // A law is frame invariant, W(RF) = W(F), without stress at rest, and elliptic there: its rest
 // stiffness C (6 x 6, Voigt's order xx yy zz yz zx xy, shear strains twice) is positive definite.
 // It takes G = F - 1, from which strains are computed without cancellation at small displacements.
-// W, P and A are NaN where the law is not defined (of some laws, elements with det F <= 0).
+// W, P and A are NaN where the law is not defined: where det F <= 0, unless its facts say that it
+// is `defined_inverted`.
 //
 // Laws with W = E : C : E / 2, quadratic in Green's strain, have forces that are cubic in the
 // displacements: only of these a reduced model is a polynomial.  `quadratic_in_e` says so, and all
@@ -37,12 +38,16 @@ typedef enum rf_law_kernels {
 
 typedef struct rf_law_facts {
   bool quadratic_in_e;
-  bool lame;  // the parameters are Lame's constants lambda and mu of small strains, Pa
+  bool defined_inverted;  // W, P and A are finite where det F <= 0, too
+  bool lame;              // the parameters are Lame's constants lambda and mu of small strains, Pa
   rf_law_kernels kernels;
   const rf_law_parameter *parameters;  // ends with a name of NULL
   // RF_ERR_ARG, with the number of the material, unless the law is elliptic at rest.
   rf_status (*check)(const double *parameters, int32_t material, rf_error *err);
 } rf_law_facts;
+
+// Facts of every law whose parameters are Lame's constants.
+#define RF_LAW_LAME .lame = true, .parameters = rf_law_lame_parameters, .check = rf_law_check_lame
 
 // Computes W (1), P (9) and dP/dF (9, 9), the last nullable, from G (9), row by row.  Every array,
 // and that of the parameters, has the lanes of its variant fastest and is aligned to them.
@@ -83,7 +88,8 @@ static inline int rf_law_lanes(rf_simd variant) {
 // Computes C, the stiffness at rest, Pa.
 void rf_law_rest(const rf_law *law, const double *parameters, double C[36]);
 
-// For facts: checks of Lame's constants, and of a stiffness matrix (36).
+// For facts: Lame's constants and their check, and the check of a stiffness matrix (36).
+extern const rf_law_parameter rf_law_lame_parameters[];
 rf_status rf_law_check_lame(const double *parameters, int32_t material, rf_error *err);
 rf_status rf_law_check_stiffness(const double *parameters, int32_t material, rf_error *err);
 

@@ -10,6 +10,7 @@ INLINE void NAME(linear_elasticity)(const VEC *p, VEC *C) {
 #if LANES == 1
 static const rf_law_parameter linear_parameters[] = {{"stiffness", 36}, {0}};
 static const rf_law_facts linear_facts = {.quadratic_in_e = true,
+                                          .defined_inverted = true,
                                           .kernels = RF_LAW_KERNELS_LINEAR,
                                           .parameters = linear_parameters,
                                           .check = rf_law_check_stiffness};

@@ -13,10 +13,6 @@ INLINE void NAME(stvk_elasticity)(const VEC *p, VEC *C) {
 #include "material/quadratic_body.h"
 
 #if LANES == 1
-static const rf_law_parameter stvk_parameters[] = {{"lambda", 1}, {"mu", 1}, {0}};
-static const rf_law_facts stvk_facts = {.quadratic_in_e = true,
-                                        .lame = true,
-                                        .kernels = RF_LAW_KERNELS_STVK,
-                                        .parameters = stvk_parameters,
-                                        .check = rf_law_check_lame};
+static const rf_law_facts stvk_facts = {
+    .quadratic_in_e = true, .defined_inverted = true, .kernels = RF_LAW_KERNELS_STVK, RF_LAW_LAME};
 #endif

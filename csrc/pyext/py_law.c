@@ -69,23 +69,24 @@ static PyObject *parameter_names(const rf_law *law) {
   return names;
 }
 
-PyDoc_STRVAR(laws_doc,
-             "laws($module, /)\n--\n\n"
-             "The list of laws: (name, quadratic in Green's strain, counts of numbers of its\n"
-             "parameters by name).");
+PyDoc_STRVAR(
+    laws_doc,
+    "laws($module, /)\n--\n\n"
+    "The laws by name: `quadratic` in Green's strain, `defined_inverted`, and by name the\n"
+    "counts of the numbers of its `parameters`.");
 static PyObject *list_laws(PyObject *module, PyObject *unused) {
   (void)module, (void)unused;
-  PyObject *all = PyTuple_New(RF_LAW_COUNT);
+  PyObject *all = PyDict_New();
   for (int k = 0; all && k < RF_LAW_COUNT; ++k) {
-    const rf_law *law = &rf_laws[k];
-    PyObject *names = parameter_names(law);
-    PyObject *one = names ? Py_BuildValue("(sNN)", law->name,
-                                          PyBool_FromLong(law->facts->quadratic_in_e), names)
-                          : NULL;
-    if (one)
-      PyTuple_SET_ITEM(all, k, one);
-    else
-      Py_CLEAR(all);
+    const rf_law_facts *facts = rf_laws[k].facts;
+    PyObject *names = parameter_names(&rf_laws[k]);
+    PyObject *one =
+        names ? Py_BuildValue("{s:N,s:N,s:N}", "quadratic", PyBool_FromLong(facts->quadratic_in_e),
+                              "defined_inverted", PyBool_FromLong(facts->defined_inverted),
+                              "parameters", names)
+              : NULL;
+    if (!one || PyDict_SetItemString(all, rf_laws[k].name, one) < 0) Py_CLEAR(all);
+    Py_XDECREF(one);
   }
   return all;
 }

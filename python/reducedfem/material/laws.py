@@ -16,8 +16,7 @@ from reducedfem.errors import InputError, InputTypeError
 
 __all__ = ["LinearElastic", "StVK", "StableNeoHookean"]
 
-# laws of the core, and True for those with an energy quadratic in Green's strain
-_LAWS = {name: quadratic for name, quadratic, _ in _core.laws()}
+_LAWS = _core.laws()
 
 
 class Material:
@@ -45,7 +44,12 @@ class Material:
     @property
     def quadratic(self) -> bool:
         """True if the energy is quadratic in Green's strain, which `reduce` requires."""
-        return _LAWS[self.law]
+        return _LAWS[self.law]["quadratic"]
+
+    @property
+    def defined_inverted(self) -> bool:
+        """True if energy and forces are finite where an element is inside out, too."""
+        return _LAWS[self.law]["defined_inverted"]
 
     @property
     def parameters(self) -> list[float]:
