@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import re
 
 import pytest
 
-from places import ROOT
+import reducedfem as rf
+from places import ROOT, code, mentions
+from reducedfem.dynamics.integrator import ImplicitSimulation, Simulation
 from reducedfem.haptics.devices import Device
 from reducedfem.io import volume_files
 
@@ -15,17 +16,12 @@ CORE = ROOT / "csrc"
 PACKAGE = ROOT / "python" / "reducedfem"
 
 
-def code(path):
-    """Return C without comments, or Python as it is."""
-    text = path.read_text()
-    return text if path.suffix == ".py" else re.sub(r"//.*|/\*.*?\*/", "", text)
-
-
 def sources(pattern, root=CORE):
     """Return the names of the sources whose code contains a pattern."""
     found = re.compile(pattern)
-    kinds = ("*.py",) if root == PACKAGE else ("*.c", "*.h")
-    return {p.name for kind in kinds for p in root.rglob(kind) if found.search(code(p))}
+    if root == PACKAGE:
+        return {p.name for p in root.rglob("*.py") if found.search(p.read_text())}
+    return {p.name for p in root.rglob("*.[ch]") if found.search(code(p.read_text()))}
 
 
 def rows(path, pattern=r"\bROW\((\w+)"):
@@ -35,10 +31,7 @@ def rows(path, pattern=r"\bROW\((\w+)"):
     return found
 
 
-def mentions(path, name):
-    """Return True if the code of a Python file, without texts, has a name."""
-    parts = (vars(node) for node in ast.walk(ast.parse(path.read_text())))
-    return any(name in (part.get("id"), part.get("attr"), part.get("name")) for part in parts)
+SCHEMES = rows("dynamics/scheme.h", r"\bROW\((\w+)\)")
 
 
 @pytest.mark.parametrize("kind", rows("body/kinds.h"))
@@ -91,3 +84,32 @@ def test_a_device_is_a_source_its_constructor_and_its_class(kind):
 def test_a_format_of_meshes_is_a_module_and_a_row(suffix):
     module = volume_files.FORMATS[suffix].__name__.rpartition(".")[2]
     assert sources(rf"\b{module}\b", PACKAGE) == {"volume_files.py"}
+
+
+def integrators(base=Simulation):
+    """Return all integrators that users make, by the names of their schemes."""
+    found = {one._scheme: one for one in base.__subclasses__() if hasattr(one, "_scheme")}
+    return found | (integrators(ImplicitSimulation) if base is Simulation else {})
+
+
+def test_rows_and_classes_are_the_same():
+    assert sorted(integrators()) == sorted(SCHEMES)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_time_integrator_is_a_source_a_row_and_a_class(scheme):
+    """Besides, steps of worlds and free bodies are those of one integrator."""
+    used = {"newmark": {"coupled.c"}, "backward_euler": {"multibody_node.c"}}.get(scheme, set())
+    named = sources(rf'"{scheme}"|\brf_scheme_{scheme}\b') - used
+    assert named in ({f"{scheme}.c"}, {f"{scheme}_rt.c"})
+    used = {"free_body.py"} if scheme == "newmark" else set()
+    assert len(sources(f'"{scheme}"', PACKAGE) - used) == 1
+
+
+@pytest.mark.parametrize("name", ["isinstance", "issubclass"])
+def test_nothing_asks_for_one_integrator_or_contact(name):
+    """Code outside of a class asks for the base of all, or of implicit integrators."""
+    classes = [one.__name__ for one in (*integrators().values(), *rf.Contact.__subclasses__())]
+    asked = re.compile(rf"{name}\([^()]*\b({'|'.join(classes)})\b")
+    texts = {p.name: p.read_text() for p in (ROOT / "python").rglob("*.py")}
+    assert [place for place, text in texts.items() if asked.search(text)] == []
