@@ -123,10 +123,12 @@ from reducedfem.errors import (  # noqa: E402
     StaticConvergenceError,
 )
 from reducedfem.geometry.embedding import Embedding  # noqa: E402
-from reducedfem.geometry.mesh import Mesh, read_fixed, read_mesh, voxelize  # noqa: E402
+from reducedfem.geometry.mesh import Mesh  # noqa: E402
+from reducedfem.geometry.mesh_files import read_fixed, read_mesh  # noqa: E402
 from reducedfem.geometry.pose import Pose  # noqa: E402
 from reducedfem.geometry.surface import Surface, read_surface  # noqa: E402
 from reducedfem.geometry.tetrahedra import tetrahedralize  # noqa: E402
+from reducedfem.geometry.voxels import voxelize  # noqa: E402
 from reducedfem.haptics.connected_devices import (  # noqa: E402
     ForceDimension,
     OpenHaptics,
