@@ -26,8 +26,8 @@ PyObject *py_object_new_locked(PyTypeObject *type, void *held, void (*release)(v
                                PyObject *kept);
 
 void py_object_dealloc(PyObject *self);
-// tp_traverse of types whose objects keep others.  There is no tp_clear: what is kept
-// never refers to its keeper, so they form no cycles.
+// tp_traverse of types whose objects keep others.  There is no tp_clear: no kept object
+// refers to the one that keeps it, so they form no cycles.
 int py_object_traverse(PyObject *self, visitproc visit, void *arg);
 
 #endif

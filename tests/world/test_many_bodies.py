@@ -187,7 +187,7 @@ def test_a_stack_carries_its_weight():
 
 
 class Threaded(rf.World):
-    """A world whose solve runs on threads whatever it costs."""
+    """A world whose solve always runs on threads."""
 
     _least_work = 0.0
 
