@@ -68,7 +68,8 @@ static rf_status check(const rf_solid *s, const rf_static_settings *set, const d
       if (!isfinite(all[k][i]))
         return rf_fail(err, RF_ERR_ARG, "%s at node %lld is %g; every value must be finite",
                        name[k], (long long)(i / 3), all[k][i]);
-  return rf_solid_require_held(s, err);
+  const rf_status defined = rf_solid_require_defined(s, u, "u0", err);
+  return defined < 0 ? defined : rf_solid_require_held(s, err);
 }
 
 rf_status rf_statics_create(const rf_solid *s, rf_statics **out, rf_error *err) {
