@@ -44,7 +44,7 @@ static rf_status begin(rf_equilibrium *e, double part, double *u) {
     }
   if (s->n_free > 0) return moved > 0.0 ? predict(e, u) : RF_OK;
   for (int64_t i = 0; i < e->system->n; ++i) u[i] += w->move[i];
-  return RF_OK;
+  return rf_solid_require_defined(s, u, "prescribed", e->system->err);
 }
 
 static rf_status accept(const rf_equilibrium *e, const double *u, rf_error *err) {

@@ -74,6 +74,18 @@ def test_prescribed_places_that_invert_elements(law):
     assert lowest(solid, u) > 0
 
 
+def test_prescribed_places_of_all_nodes(law):
+    """Nothing is left to be found, so the argument itself is refused."""
+    free, _ = beam(law)
+    everywhere = np.arange(free.mesh.n_nodes)
+    with pytest.warns(rf.PlausibilityWarning, match="fixed"):
+        solid = rf.Solid(free.mesh, free.materials[0], everywhere)
+    u = -2.0 * solid.mesh.nodes * np.array([1.0, 0.0, 0.0])
+    with pytest.raises(rf.InputError, match=r"^prescribed turns element \d+ inside out"):
+        solid.solve_static(prescribed=u)
+    np.testing.assert_array_equal(solid.solve_static(prescribed=0.3 * u), 0.3 * u)
+
+
 @pytest.mark.parametrize("scheme", IMPLICIT)
 @pytest.mark.parametrize("force", [-1e3, -1e5, 1e5])
 def test_increments_stop_before_an_element_is_inverted(law, force, scheme):
