@@ -73,10 +73,14 @@ rf_status rf_body_create(const rf_body_settings *set, double dt_s, rf_body **out
   body->kind = kind;
   body->pose = set->pose;
   memcpy(body->reference_m, set->reference_m, sizeof body->reference_m);
-  if (set->motion) {
+  if (set->borrowed) {
+    body->motion = set->borrowed;
+    body->borrows = true;
+    body->steps = 1;
+  } else if (set->motion) {
     RF_TRY(copy_motion(set, dt_s, body, err));
-    RF_TRY(make_room(set->implicit, body, err));
   }
+  if (body->motion) RF_TRY(make_room(set->implicit, body, err));
   RF_TRY(kind->create(set, body, err));
   *out = body;
   body = NULL;
@@ -88,7 +92,7 @@ done:
 void rf_body_free(rf_body *body) {
   if (!body) return;
   if (body->kind->release) body->kind->release(body);
-  rf_motion_free(body->motion);
+  if (!body->borrows) rf_motion_free(body->motion);
   rf_free(body->reduced);
   rf_free(body->added);
   rf_free(body->scratch);

@@ -31,6 +31,7 @@ typedef struct rf_body_settings {
   rf_pose pose;             // frame of the body in the world
   double reference_m[3];    // point about which wrenches and rotations are taken, in that frame
   const rf_motion *motion;  // of the reduced coordinates, copied; NULL: rigid, or at rest
+  rf_motion *borrowed;      // in place of a copy, for one step of its own at a time; NULL: none
   bool implicit;            // its reduced force follows the step, above
   const void *of_kind;      // more settings, of the kind; NULL: none
 } rf_body_settings;
@@ -51,7 +52,8 @@ struct rf_body {
   void *self;             // of the kind; NULL: none
   rf_pose pose;           // frame in the world
   double reference_m[3];  // as in the settings
-  rf_motion *motion;      // owned; NULL: rigid, or at rest
+  rf_motion *motion;      // NULL: rigid, or at rest
+  bool borrows;           // the motion is not owned
   int64_t steps;          // of the motion in a step of the world
   const double *shape;    // coordinates without a motion, borrowed; NULL: at rest     (r)
 

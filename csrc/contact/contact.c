@@ -17,7 +17,7 @@ void rf_contact_free(rf_contact *p) {
 void rf_contact_reset(rf_contact *p) {
   rf_contact_search_reset(&p->search);
   rf_contact_budget_reset_rt(&p->budget, p->search.tree->r);
-  if (p->law.self) p->law.kind->rt->reset(p->law.self);
+  if (p->law.kind) rf_contact_law_reset_rt(&p->law);
 }
 
 static rf_status check_settings(const rf_contact_settings *s, rf_error *err) {
@@ -125,6 +125,17 @@ rf_status rf_contact_check_many(const rf_contact *p, int64_t n, const double *po
     const rf_status st = rf_contact_check(p, &pose, qs ? qs + p->search.tree->r * k : NULL, &why);
     if (st < 0) return rf_fail(err, st, "cycle %lld: %.400s", (long long)k, why.text);
   }
+  return RF_OK;
+}
+
+rf_status rf_contact_stiffest(const rf_contact *p, double coupling_n_per_m, double depth_m,
+                              double *out, rf_error *err) {
+  if (!(isfinite(coupling_n_per_m) && coupling_n_per_m > 0.0))
+    return rf_fail(err, RF_ERR_ARG, "coupling must be finite and positive, got %g",
+                   coupling_n_per_m);
+  if (!(isfinite(depth_m) && depth_m >= 0.0))
+    return rf_fail(err, RF_ERR_ARG, "depth must be finite and 0 or more, got %g", depth_m);
+  *out = p->law.kind->rt->stiffest(p->law.self, coupling_n_per_m, depth_m);
   return RF_OK;
 }
 

@@ -18,7 +18,6 @@
 
 #include "base/status.h"
 #include "contact/distance.h"
-#include "contact/penalty_law.h"
 #include "contact/wrench.h"
 #include "linalg/pose.h"
 #include "pointshell/tree.h"
@@ -31,6 +30,7 @@ typedef struct rf_contact_settings {
   bool coherence;      // skip nodes that cannot have come into contact
   bool along_normal;   // e = N, as B07
   bool conservative;   // e = g, the derivative of the gap: forces have a potential
+  bool stateless;      // no cycle leaves a trace in the law, which answers as after a reset
   double grasp_m[3];   // in the frame of the field object
 } rf_contact_settings;
 
@@ -66,7 +66,7 @@ RF_MUST_CHECK rf_status rf_contact_check(const rf_contact *contact, const rf_pos
                                          const double *q, rf_error *err);
 
 // Tells the law that a coupling of this stiffness holds the object from now on: an automatic
-// stiffness follows it (contact/penalty_law.h).
+// stiffness follows it.
 void rf_contact_suit_coupling_rt(rf_contact *contact, double stiffness_n_per_m);
 
 // Sets the time of the next cycles, > 0, which then counts in place of nodes.
@@ -80,9 +80,9 @@ void rf_contact_ask_clearance_rt(rf_contact *contact, bool asked);
 RF_MUST_CHECK rf_status rf_contact_deform_field_rt(rf_contact *contact, const double *field_q);
 
 // Evaluates one cycle.  all_of < 0: by the tree; otherwise all points of repulsion levels <= all_of
-// one by one, by the same arithmetic, without a trace in search and budget.  reduced: on the shell
-// (r), nullable; field_reduced: on the field object, nullable, written only if it deforms.  blocks:
-// nullable.
+// one by one, by the same arithmetic, without a trace in search, budget and law.  reduced: on the
+// shell (r), nullable; field_reduced: on the field object, nullable, written only if it deforms.
+// blocks: nullable.
 RF_MUST_CHECK rf_status rf_contact_evaluate_rt(rf_contact *contact, const rf_pose *pose,
                                                const double *q, int32_t all_of,
                                                rf_contact_result *result, double *reduced,
@@ -107,6 +107,10 @@ int32_t rf_contact_touches_rt(const rf_contact *contact, int32_t first, rf_conta
 RF_MUST_CHECK rf_status rf_contact_check_many(const rf_contact *contact, int64_t n,
                                               const double *positions, const double *quaternions,
                                               const double *qs, rf_error *err);
+
+// Upper bound of the stiffness of a point at a depth, under a coupling (contact/law.h), N/m.
+RF_MUST_CHECK rf_status rf_contact_stiffest(const rf_contact *contact, double coupling_n_per_m,
+                                            double depth_m, double *out, rf_error *err);
 
 int32_t rf_contact_levels(const rf_contact *contact);  // of the tree
 void rf_contact_grasp(const rf_contact *contact, double grasp_m[3]);

@@ -6,8 +6,8 @@
 enum { BLOCK = RF_CONTACT_BLOCK, LAP = RF_CONTACT_LAP };
 
 // Sums the forces of the touching points.  since_us: the time at which it begins, or negative: the
-// cost of a point is not updated.
-static void sum_points(rf_contact *p, double since_us, const rf_contact_blocks *blocks) {
+// cost of a point is not updated.  keep: the law keeps its state.
+static void sum_points(rf_contact *p, double since_us, bool keep, const rf_contact_blocks *blocks) {
   const rf_contact_search *s = &p->search;
   const bool timed = since_us >= 0.0;
   rf_contact_points points;
@@ -20,7 +20,7 @@ static void sum_points(rf_contact *p, double since_us, const rf_contact_blocks *
       learned = first;
     }
     rf_contact_search_points_rt(s, first, &points);
-    p->law.kind->rt->respond(p->law.self, &points, &rows);
+    p->law.kind->rt->respond(p->law.self, &points, keep, &rows);
     rf_contact_wrench_add_rt(&p->wrench, &s->frame, &points, &rows, blocks);
   }
   rf_contact_wrench_end_rt(&p->wrench, p->set.max_points, blocks);
@@ -48,15 +48,16 @@ rf_status rf_contact_evaluate_rt(rf_contact *p, const rf_pose *pose, const doubl
                                  double *field_reduced, const rf_contact_blocks *blocks) {
   const rf_contact_wrench *w = &p->wrench;
   rf_contact_budget_begin_rt(&p->budget);
-  p->law.kind->rt->begin(p->law.self);
   if (!rf_contact_search_place_rt(&p->search, pose, p->set.grasp_m, q)) return RF_ERR_ARG;
+  const bool keep = all_of < 0 && !p->set.stateless;
+  if (keep) rf_contact_law_begin_rt(&p->law);
   if (all_of >= 0) {
     rf_contact_search_all_rt(&p->search, all_of);
   } else {
     rf_contact_search_travel_rt(&p->search);
     rf_contact_search_tree_rt(&p->search, &p->budget);
   }
-  sum_points(p, all_of < 0 ? rf_clock_us_rt() : -1.0, blocks);
+  sum_points(p, all_of < 0 ? rf_clock_us_rt() : -1.0, keep, blocks);
   const double end_us = rf_clock_us_rt();
   put_result(p, out);
   if (reduced) memcpy(reduced, w->reduced, (size_t)w->tree->r * sizeof *reduced);
@@ -69,7 +70,7 @@ rf_status rf_contact_evaluate_rt(rf_contact *p, const rf_pose *pose, const doubl
 void rf_contact_ask_clearance_rt(rf_contact *p, bool asked) { p->search.asks_clearance = asked; }
 
 void rf_contact_suit_coupling_rt(rf_contact *p, double stiffness_n_per_m) {
-  p->law.kind->rt->suit(p->law.self, stiffness_n_per_m);
+  rf_contact_law_suit_rt(&p->law, stiffness_n_per_m);
 }
 
 void rf_contact_set_budget_rt(rf_contact *p, double budget_us) {
@@ -87,7 +88,7 @@ int32_t rf_contact_touches_rt(const rf_contact *p, int32_t first, rf_contact_tou
   rf_contact_rows rows;
   if (first >= s->touching) return 0;
   rf_contact_search_points_rt(s, first, &points);
-  p->law.kind->rt->respond(p->law.self, &points, &rows);
+  p->law.kind->rt->respond(p->law.self, &points, false, &rows);
   for (int32_t k = 0; k < points.n; ++k) {
     out[k] = (rf_contact_touch){.point = s->tree->point[points.place[k]], .gap_m = points.gap[k]};
     memcpy(out[k].position, points.position + 3 * k, sizeof out[k].position);

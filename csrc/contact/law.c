@@ -2,12 +2,9 @@
 
 #include <string.h>
 
-#include "contact/penalty_law.h"
-
-// The registry: one row a law.
-static const rf_contact_law_kind *const KINDS[] = {
-    &rf_penalty_law_kind,
-};
+#define ROW(name) &rf_##name##_law_kind,
+static const rf_contact_law_kind *const KINDS[] = {RF_CONTACT_LAWS(ROW)};
+#undef ROW
 
 const rf_contact_law_kind *rf_contact_law_find(const char *name) {
   for (size_t i = 0; i < sizeof KINDS / sizeof *KINDS; ++i)

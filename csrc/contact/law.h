@@ -6,12 +6,14 @@
 // -c a a^T u.  One row a point makes a frictionless law; up to three make any symmetric tangent.
 // Tangents that are not symmetric, as of sliding friction, enter by their symmetric part.
 //
-// To add a law: a source with its settings and its two tables, and a row in contact/law.c.  A law
-// may keep a state for each point, indexed by the point's place in the tree; a second query in the
-// same cycle returns the same rows.
+// To add a law: a source with its settings and its two tables (functions of the real-time one in a
+// source ending in _rt), a row below, and a class in python/reducedfem/contact.  A law may keep a
+// state for each point, indexed by the point's place in the tree.  It answers by that of the last
+// cycle, so that queries in the same cycle return the same rows.
 #ifndef RF_CONTACT_LAW_H
 #define RF_CONTACT_LAW_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/settings.h"
@@ -30,16 +32,22 @@ typedef struct rf_contact_rows {
   double stiffness[RF_CONTACT_MOST_ROWS];  // c >= 0, N/m                                 (n)
 } rf_contact_rows;
 
-// Real-time functions of a law: every member is set to a function whose name ends in _rt.
+// Real-time functions of a law: every member is set to a function whose name ends in _rt, or to
+// NULL where that is allowed.
 typedef struct rf_contact_law_rt {
-  // A cycle begins: a law with a state keeps that of the last one.
+  // A cycle begins, at a pose that is checked: the state that was kept last is that of the last
+  // cycle.  Not called for queries.  NULL: the law has no state.
   void (*begin)(void *self);
-  // Answers a block of points, one indirect call each.
-  void (*respond)(void *self, const rf_contact_points *points, rf_contact_rows *rows);
-  // The field object is held by a coupling of this stiffness, N/m, from now on: a law with an
-  // automatic stiffness follows it, others do nothing.
+  // Answers a block of points, one indirect call each.  keep: the law keeps the state of these
+  // points in the cycle; else it is a query, which leaves no trace.
+  void (*respond)(void *self, const rf_contact_points *points, bool keep, rf_contact_rows *rows);
+  // Upper bound of the stiffness of a point of weight 1 at a depth >= 0, N/m, where the field
+  // object is held by a coupling of this stiffness.  Positive, but for a depth of 0.
+  double (*stiffest)(const void *self, double coupling_n_per_m, double depth_m);
+  // The field object is held by a coupling of this stiffness from now on: an automatic stiffness
+  // follows it.  NULL: the law has none.
   void (*suit)(void *self, double coupling_n_per_m);
-  // Forgets all earlier cycles.
+  // Forgets all earlier cycles.  NULL: the law has no state.
   void (*reset)(void *self);
 } rf_contact_law_rt;
 
@@ -59,6 +67,31 @@ typedef struct rf_contact_law {
   const rf_contact_law_kind *kind;
   void *self;  // owned: kind->release
 } rf_contact_law;
+
+// The registry: a row a law, whose kind is rf_NAME_law_kind.
+#define RF_CONTACT_LAWS(ROW) ROW(penalty) /* a linear spring at each point (penalty_law.h) */
+
+#define RF_CONTACT_LAW_DECLARE(name) extern const rf_contact_law_kind rf_##name##_law_kind;
+RF_CONTACT_LAWS(RF_CONTACT_LAW_DECLARE)
+#undef RF_CONTACT_LAW_DECLARE
+
+// Stiffness of a point that suits a coupling of stiffness k_VC: 20 k_VC.  Springs in series then
+// feel softer than coupling and body alone by 1/21 at most, and stiffer contact only disturbs the
+// solve.
+static inline double rf_contact_suited_rt(double coupling_n_per_m) {
+  return 20.0 * coupling_n_per_m;
+}
+
+// The functions that may be NULL.
+static inline void rf_contact_law_begin_rt(const rf_contact_law *law) {
+  if (law->kind->rt->begin) law->kind->rt->begin(law->self);
+}
+static inline void rf_contact_law_suit_rt(const rf_contact_law *law, double coupling_n_per_m) {
+  if (law->kind->rt->suit) law->kind->rt->suit(law->self, coupling_n_per_m);
+}
+static inline void rf_contact_law_reset_rt(const rf_contact_law *law) {
+  if (law->kind->rt->reset) law->kind->rt->reset(law->self);
+}
 
 // The kind of a name; NULL: there is none.
 const rf_contact_law_kind *rf_contact_law_find(const char *name);

@@ -47,7 +47,12 @@ static rf_status create(const void *settings, const rf_point_tree *tree, void **
                      set->each[k]);
   const rf_status st = make(set->stiffness_n_per_m, set->automatic, n, set->each, self, err);
   rf_penalty_law *law = *self;
-  for (int32_t k = 0; law && law->each && k < n; ++k) law->each[k] = set->each[tree->point[k]];
+  if (!law || !law->each) return st;
+  law->stiffness_n_per_m = 0.0;
+  for (int32_t k = 0; k < n; ++k) {
+    law->each[k] = set->each[tree->point[k]];
+    law->stiffness_n_per_m = fmax(law->stiffness_n_per_m, law->each[k]);
+  }
   return st;
 }
 

@@ -17,7 +17,7 @@ typedef struct rf_penalty_law_settings {
 } rf_penalty_law_settings;
 
 typedef struct rf_penalty_law {
-  double stiffness_n_per_m;  // of every point, unless by_point
+  double stiffness_n_per_m;  // of every point; if by_point, the largest
   double *each;              // by place; nullable                                     (n_points)
   int32_t n_points;
   bool by_point;  // each point has its own
@@ -25,10 +25,5 @@ typedef struct rf_penalty_law {
 } rf_penalty_law;
 
 extern const rf_contact_law_rt rf_penalty_law_rt;
-extern const rf_contact_law_kind rf_penalty_law_kind;
-
-// k of a point under a coupling of stiffness k_VC: 20 k_VC.  Springs in series then feel softer
-// than coupling and body alone by 1/21 at most, and stiffer contact only disturbs the solve.
-double rf_penalty_suited_rt(double coupling_n_per_m);
 
 #endif

@@ -2,11 +2,10 @@
 
 #include "contact/penalty_law.h"
 
-// Stiffness of a point under a coupling, as a multiple of k_VC.
-static const double STIFFER = 20.0;
-
-static void respond_rt(void *self, const rf_contact_points *points, rf_contact_rows *rows) {
+static void respond_rt(void *self, const rf_contact_points *points, bool keep,
+                       rf_contact_rows *rows) {
   const rf_penalty_law *law = self;
+  (void)keep;
   rows->n = points->n;
   memcpy(rows->axis, points->gradient, 3 * (size_t)points->n * sizeof *rows->axis);
   for (int32_t k = 0; k < points->n; ++k) {
@@ -18,22 +17,21 @@ static void respond_rt(void *self, const rf_contact_points *points, rf_contact_r
   }
 }
 
-double rf_penalty_suited_rt(double coupling_n_per_m) { return STIFFER * coupling_n_per_m; }
+static double stiffest_rt(const void *self, double coupling_n_per_m, double depth_m) {
+  const rf_penalty_law *law = self;
+  (void)depth_m;
+  return law->automatic ? rf_contact_suited_rt(coupling_n_per_m) : law->stiffness_n_per_m;
+}
 
 static void suit_rt(void *self, double coupling_n_per_m) {
   rf_penalty_law *law = self;
   if (!law->automatic) return;
-  law->stiffness_n_per_m = rf_penalty_suited_rt(coupling_n_per_m);
+  law->stiffness_n_per_m = rf_contact_suited_rt(coupling_n_per_m);
   law->by_point = false;
 }
 
-// The law has no state.
-static void begin_rt(void *self) { (void)self; }
-static void reset_rt(void *self) { (void)self; }
-
 const rf_contact_law_rt rf_penalty_law_rt = {
-    .begin = begin_rt,
     .respond = respond_rt,
+    .stiffest = stiffest_rt,
     .suit = suit_rt,
-    .reset = reset_rt,
 };

@@ -15,6 +15,13 @@ static inline void rf_vec3_sub(const double *a, const double *b, double *c) {
   for (int i = 0; i < 3; ++i) c[i] = a[i] - b[i];
 }
 
+// Computes the way from the nearest point of a box with sides along the axes to p; NaN stays NaN.
+static inline void rf_vec3_beyond(const double *p, const double *low, const double *high,
+                                  double *way) {
+  for (int i = 0; i < 3; ++i)
+    way[i] = p[i] - (p[i] < low[i] ? low[i] : p[i] > high[i] ? high[i] : p[i]);
+}
+
 // Computes c = a x b; c must differ from both.
 static inline void rf_vec3_cross(const double *a, const double *b, double *c) {
   c[0] = a[1] * b[2] - a[2] * b[1];

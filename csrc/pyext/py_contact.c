@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "contact/contact.h"
 #include "contact/fit.h"
+#include "contact/law.h"
 #include "linalg/dense_rt.h"
 #include "pyext/py_contact.h"
 #include "pyext/py_convert.h"
@@ -20,7 +21,7 @@ static rf_contact *self_contact(PyObject *self) { return py_held(self); }
 static void release(void *contact) { rf_contact_free(contact); }
 
 const rf_contact *py_contact_get(py_state *state, PyObject *object) {
-  return py_require_type(state, object, PY_CONTACT, "contact", "PenaltyContact") < 0
+  return py_require_type(state, object, PY_CONTACT, "contact", "Contact") < 0
              ? NULL
              : self_contact(object);
 }
@@ -453,11 +454,29 @@ static PyObject *reset(PyObject *self, PyObject *unused) {
   Py_RETURN_NONE;
 }
 
+PyDoc_STRVAR(stiffest_doc,
+             "stiffest($self, coupling, depth, /)\n--\n\n"
+             "Upper bound of the stiffness of a point of weight 1 at this depth [N/m], where a\n"
+             "coupling of this stiffness holds the field object.");
+static PyObject *stiffest(PyObject *self, PyObject *args) {
+  double coupling, depth, found = 0.0;
+  rf_error err = {0};
+  rf_status st;
+  if (!PyArg_ParseTuple(args, "dd:stiffest", &coupling, &depth)) return NULL;
+  Py_BEGIN_ALLOW_THREADS
+  py_lock(self);
+  st = rf_contact_stiffest(self_contact(self), coupling, depth, &found, &err);
+  py_unlock(self);
+  Py_END_ALLOW_THREADS
+  return st < 0 ? py_raise(py_state_of_object(self), st, &err) : PyFloat_FromDouble(found);
+}
+
 static PyMethodDef methods[] = {
     {"evaluate", evaluate, METH_VARARGS, evaluate_doc},
     {"derivatives", derivatives, METH_VARARGS, derivatives_doc},
     {"evaluate_many", evaluate_many, METH_VARARGS, many_doc},
     {"reset", reset, METH_NOARGS, reset_doc},
+    {"stiffest", stiffest, METH_VARARGS, stiffest_doc},
     {NULL, NULL, 0, NULL},
 };
 
@@ -507,7 +526,7 @@ static PyObject *suited_stiffness(PyObject *module, PyObject *args) {
   double stiffness;
   (void)module;
   if (!PyArg_ParseTuple(args, "d:suited_stiffness", &stiffness)) return NULL;
-  return PyFloat_FromDouble(rf_penalty_suited_rt(stiffness));
+  return PyFloat_FromDouble(rf_contact_suited_rt(stiffness));
 }
 
 PyMethodDef py_contact_functions[] = {

@@ -255,26 +255,17 @@ static PyObject *from_surface(PyObject *module, PyObject *args) {
 
 PyDoc_STRVAR(from_shape_doc,
              "field_from_shape($module, shape, a, b, radius, /)\n--\n\n"
-             "Field with a formula: 'sphere' (a: centre), 'box' (corners), 'plane' (point, unit\n"
-             "normal) or 'capsule' (ends).");
+             "Field of a shape by its name; a, b and radius as in csrc/sdf/shape_*.h.");
 static PyObject *from_shape(PyObject *module, PyObject *args) {
-  static const char *const names[] = {
-      [RF_SHAPE_SPHERE] = "sphere",
-      [RF_SHAPE_BOX] = "box",
-      [RF_SHAPE_PLANE] = "plane",
-      [RF_SHAPE_CAPSULE] = "capsule",
-  };
   py_state *state = py_state_of_module(module);
   PyObject *a_obj, *b_obj, *result = NULL;
   const char *name;
   rf_field_part part = {0};
   if (!PyArg_ParseTuple(args, "sOOd:field_from_shape", &name, &a_obj, &b_obj, &part.radius))
     return NULL;
-  for (size_t s = RF_SHAPE_SPHERE; s < sizeof names / sizeof *names; ++s)
-    if (strcmp(name, names[s]) == 0) part.shape = (rf_shape)s;
+  part.shape = rf_field_shape_named(name);
   if (part.shape == RF_SHAPE_GRID)
-    return py_fail(state, PY_INPUT_ERROR, "shape must be sphere, box, plane or capsule, got %s",
-                   name);
+    return py_fail(state, PY_INPUT_ERROR, "shape must be the name of a shape, got %s", name);
   py_in a = {0}, b = {0};
   const npy_intp three = 3;
   if (py_in_f64(&a, a_obj, "a", 1, &three) == 0 && py_in_f64(&b, b_obj, "b", 1, &three) == 0) {

@@ -6,77 +6,13 @@
 // and max distribute over each other, and -max(a, b) is min(-a, -b), any nesting of unions,
 // intersections, complements and offsets is such a list, and queries need no recursion.  Fields
 // without intersections have groups of one part.
-//
-// A grid is interpolated trilinearly inside its box.  Outside, the content of the box is at least
-// as far away as the box, plus the distance of the content from the sides (B07 3.14):
-//     d(p) = distance to the box + max(boundary, 0),  boundary = the smallest sample of the sides,
-// for distances less a bound on how much lower they may be between samples.  Crossing a side
-// outwards the value thus drops from the interpolant to `boundary`, never below.
 #ifndef RF_SDF_FIELD_H
 #define RF_SDF_FIELD_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "base/status.h"
 #include "linalg/simd.h"
+#include "sdf/shape.h"
 
-enum {
-  RF_GRID_LEVELS = 256,  // intervals of values with separate bounds of the gradient
-  RF_FIELD_BANDS = 8,
-  RF_FIELD_MAX_PARTS = 1 << 16
-};
-
-// Immutable once sealed.
-typedef struct rf_grid {
-  int32_t n[3];       // samples along x, y, z, 2 or more; voxels are one less
-  double origin[3];   // position of sample (0, 0, 0), m
-  double spacing[3];  // m
-  float *values;      // m                                             (n0, n1, n2), z fastest
-  double error;       // largest error of samples as distances, for samples above twice this value;
-                      // INFINITY: not distances, m
-  double boundary;    // lower bound on the sides of the box, m; set by rf_grid_seal
-  double low, high;   // smallest and largest sample
-  double steepest;    // largest gradient of the interpolant
-  double *gradient;   // largest gradient of the cells with values in each interval; 0: none
-                      // (RF_GRID_LEVELS)
-  double corner[3];   // opposite to the origin, m
-  double inverse[3];  // 1 / spacing
-  // the same for vectorised queries of one point; the fourth lane repeats z
-  double lanes_low[4], lanes_high[4], lanes_inverse[4];
-  double lanes_cell[4], lanes_end[4];  // last cell, last sample
-} rf_grid;
-
-// Allocates a grid of zero samples, for rooms that compute them; it has to be sealed.
-RF_MUST_CHECK rf_status rf_grid_allocate(const int32_t n[3], const double origin[3],
-                                         const double spacing[3], rf_grid **out, rf_error *err);
-// Checks the samples and measures them.  A finite error claims that they are signed distances from
-// an object in the box up to that error; if neighbouring samples contradict it, the error becomes
-// infinite.
-RF_MUST_CHECK rf_status rf_grid_seal(rf_grid *grid, double error, const rf_run *run, rf_error *err);
-// Allocates and seals a grid of given samples.
-RF_MUST_CHECK rf_status rf_grid_from_values(const int32_t n[3], const double origin[3],
-                                            const double spacing[3], const float *values,
-                                            double error, const rf_run *run, rf_grid **out,
-                                            rf_error *err);
-void rf_grid_free(rf_grid *grid);  // NULL is allowed
-
-typedef enum rf_shape {
-  RF_SHAPE_GRID,
-  RF_SHAPE_SPHERE,   // a: centre
-  RF_SHAPE_BOX,      // a: low, b: high corner
-  RF_SHAPE_PLANE,    // a: a point, b: unit normal, outwards
-  RF_SHAPE_CAPSULE,  // a, b: ends of the axis
-} rf_shape;
-
-typedef struct rf_field_part {
-  rf_shape shape;
-  double a[3], b[3], radius;
-  double offset;        // subtracted: positive offsets enlarge the shape or its complement
-  bool outside;         // use the complement of the shape
-  bool joined;          // in the same group as the previous part
-  const rf_grid *grid;  // borrowed; NULL for other shapes
-} rf_field_part;
+enum { RF_FIELD_BANDS = 8, RF_FIELD_MAX_PARTS = 1 << 16 };
 
 typedef struct rf_field {
   int32_t n_parts;
@@ -115,6 +51,9 @@ RF_MUST_CHECK rf_status rf_field_create_joined(int32_t n, const rf_field *const 
 // Computes a box, m, outside of which no value is below a given one; infinite if there is none, low
 // above high if no value is below it.
 void rf_field_bounds(const rf_field *field, double value, double low[3], double high[3]);
+
+// Returns the depth of the deepest point of a part, m; INFINITY: there is none.
+double rf_field_part_depth(const rf_field_part *part);
 
 // True if values below a given one may lie outside the box of a grid, where they are only lower
 // bounds: the level set then follows the box instead of the object.

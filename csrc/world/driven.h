@@ -16,7 +16,7 @@
 
 // A pair of bodies that borrow contact and motion.
 typedef struct rf_driven {
-  rf_body shell, field;
+  rf_body *shell, *field;
   rf_pair *pair;
   int32_t r_field;  // coordinates of the field
 } rf_driven;

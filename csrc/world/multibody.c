@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "contact/penalty_law.h"
 #include "linalg/dense_rt.h"
 #include "linalg/quat.h"
 #include "world/broad.h"
@@ -153,16 +154,8 @@ static rf_status bound_fields(int32_t n, const rf_field *const *fields, rf_broad
 // Thickness of the least thick part: twice the depth of its deepest place.
 static double thickness_of(const rf_field *field) {
   double least = INFINITY;
-  for (int32_t i = 0; i < field->n_parts; ++i) {
-    const rf_field_part *p = &field->parts[i];
-    double depth = INFINITY;
-    if (p->outside) continue;
-    if (p->shape == RF_SHAPE_GRID) depth = -p->grid->low;
-    if (p->shape == RF_SHAPE_SPHERE || p->shape == RF_SHAPE_CAPSULE) depth = p->radius;
-    for (int a = 0; p->shape == RF_SHAPE_BOX && a < 3; ++a)
-      depth = fmin(depth, 0.5 * (p->b[a] - p->a[a]));
-    least = fmin(least, 2.0 * (depth + p->offset));
-  }
+  for (int32_t i = 0; i < field->n_parts; ++i)
+    least = fmin(least, 2.0 * rf_field_part_depth(&field->parts[i]));
   return least;
 }
 
@@ -399,7 +392,7 @@ static rf_status contact_of(rf_multibody *c, worker *w, const rf_pair_rows *t, r
   rf_contact **slot = &w->contacts[(size_t)tree * ((size_t)c->n_shapes + 1) + (size_t)field];
   const shape *s = &c->shapes[tree];
   rf_contact_distance distance = {.field = c->set.ground};
-  rf_contact_settings set = {.cold_ratio = 1.0, .conservative = true};
+  rf_contact_settings set = {.cold_ratio = 1.0, .conservative = true, .stateless = true};
   if (field < c->n_shapes) {
     const shape *f = &c->shapes[field];
     distance = (rf_contact_distance){.field = f->is.field, .deformed = f->is.deformed};
@@ -434,7 +427,7 @@ static rf_status evaluate(rf_multibody *c, worker *w, rf_pair_rows *t, rf_error 
   t->n_rows = 0;
   if (t->side[1].r)
     st = rf_contact_deform_field_rt(contact, c->nodes[t->side[1].body].body->deformation->q);
-  // coherence is off: earlier cycles of the same contact leave no trace
+  // without coherence and state: earlier cycles of the same contact leave no trace
   if (st >= 0) st = rf_contact_evaluate_rt(contact, &pose, q, -1, &found, NULL, NULL, NULL);
   if (st < 0)
     return rf_fail(err, RF_ERR_DIVERGED,

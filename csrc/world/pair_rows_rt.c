@@ -75,7 +75,7 @@ void rf_pair_rows_fill_rt(rf_pair_rows *t, const rf_pair_rows_frame *tree, rf_co
   t->n_rows = 0;
   for (int32_t first = 0; first < s->touching; first += RF_CONTACT_BLOCK) {
     rf_contact_search_points_rt(s, first, &points);
-    contact->law.kind->rt->respond(contact->law.self, &points, &rows);
+    contact->law.kind->rt->respond(contact->law.self, &points, false, &rows);
     add_rows(t, &on_tree, &on_field, contact, &points, &rows);
   }
 }

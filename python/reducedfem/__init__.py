@@ -31,8 +31,8 @@ Contact
     `IntersectionField`, `ComplementField` or `OffsetField`; or a `DeformedField` if it deforms.
     The other object is a `Pointshell`: surface points with inward normals (`Uniformity` of their
     spacing), in a `PointTree`, which may deform with a reduced model.
-    `PenaltyContact` evaluates the contact of a tree with a field at a `Pose` of the field's
-    object, in bounded time: `ContactForce` (with `ContactPoints`), `ContactTrajectory`.
+    A `Contact` of a tree with a field is evaluated at a `Pose` of the field's object, in bounded
+    time: `ContactForce` (with `ContactPoints`), `ContactTrajectory`. Its law: `PenaltyContact`.
     `Voxmap`, `VoxmapContact` (`VoxmapForce`): two-bit voxels, the method of 1999 for comparison.
 Worlds
     `World`: many free bodies in contact, offline (`WorldContacts`, `WorldReport`).
@@ -70,6 +70,12 @@ from reducedfem._load import load  # noqa: E402
 from reducedfem._version import __version__ as __version__  # noqa: E402
 from reducedfem.base.run import set_threads, threads  # noqa: E402
 from reducedfem.base.system import system_info  # noqa: E402
+from reducedfem.contact.contact import (  # noqa: E402
+    Contact,
+    ContactForce,
+    ContactPoints,
+    ContactTrajectory,
+)
 from reducedfem.contact.deformed_field import DeformedField  # noqa: E402
 from reducedfem.contact.field import (  # noqa: E402
     BoxField,
@@ -83,12 +89,7 @@ from reducedfem.contact.field import (  # noqa: E402
     SphereField,
     UnionField,
 )
-from reducedfem.contact.penalty import (  # noqa: E402
-    ContactForce,
-    ContactPoints,
-    ContactTrajectory,
-    PenaltyContact,
-)
+from reducedfem.contact.penalty import PenaltyContact  # noqa: E402
 from reducedfem.contact.point_tree import PointTree  # noqa: E402
 from reducedfem.contact.pointshell import Pointshell, Uniformity  # noqa: E402
 from reducedfem.contact.voxmap import Voxmap, VoxmapContact, VoxmapForce  # noqa: E402
@@ -122,10 +123,19 @@ from reducedfem.errors import (  # noqa: E402
     StaticConvergenceError,
 )
 from reducedfem.geometry.embedding import Embedding  # noqa: E402
-from reducedfem.geometry.mesh import Mesh, read_fixed, read_mesh, voxelize  # noqa: E402
+from reducedfem.geometry.mesh import Mesh  # noqa: E402
+from reducedfem.geometry.mesh_files import read_fixed, read_mesh  # noqa: E402
 from reducedfem.geometry.pose import Pose  # noqa: E402
 from reducedfem.geometry.surface import Surface, read_surface  # noqa: E402
 from reducedfem.geometry.tetrahedra import tetrahedralize  # noqa: E402
+from reducedfem.geometry.voxels import voxelize  # noqa: E402
+from reducedfem.haptics.connected_devices import (  # noqa: E402
+    ForceDimension,
+    OpenHaptics,
+    SpaceMouse,
+    UdpCounts,
+    UdpDevice,
+)
 from reducedfem.haptics.coupling import (  # noqa: E402
     CouplingStep,
     CouplingWrench,
@@ -134,13 +144,8 @@ from reducedfem.haptics.coupling import (  # noqa: E402
 )
 from reducedfem.haptics.devices import (  # noqa: E402
     Device,
-    ForceDimension,
-    OpenHaptics,
     ReplayDevice,
     SimulatedHand,
-    SpaceMouse,
-    UdpCounts,
-    UdpDevice,
 )
 from reducedfem.haptics.probes import DeviceProbe, probe_devices  # noqa: E402
 from reducedfem.haptics.records import HapticRecords  # noqa: E402
@@ -189,6 +194,7 @@ __all__ = [
     "CentralDifferences",
     "CentralReport",
     "ComplementField",
+    "Contact",
     "ContactForce",
     "ContactPoints",
     "ContactTrajectory",

@@ -103,6 +103,14 @@ def test_the_core_checks_for_itself(rigid):
         _core.Contact(rigid._core, box, None, "penalty", LAW | {"friction": 0.5}, SETTINGS)
     with pytest.raises(rf.InputError, match="each must have shape"):
         _core.Contact(rigid._core, box, None, "penalty", LAW | {"each": [1.0]}, SETTINGS)
+    for coupling, depth, message in (
+        (0.0, 0.0, "coupling must be finite and positive, got 0"),
+        (float("inf"), 0.0, "coupling must be finite and positive, got inf"),
+        (1.0, -1.0, "depth must be finite and 0 or more, got -1"),
+        (1.0, float("nan"), "depth must be finite and 0 or more, got nan"),
+    ):
+        with pytest.raises(rf.InputError, match=message):
+            contact.stiffest(coupling, depth)
     for ask in (
         lambda: contact.evaluate(HERE, LEVEL, None, 4, False),
         lambda: contact.evaluate_many([HERE], [LEVEL], None, 4, False, None),

@@ -153,6 +153,29 @@ def test_laws_are_found_by_name(world):
     assert world.library.world_refuses_law(b"glue") == b"there is no contact law named glue"
 
 
+@pytest.mark.parametrize("begins", [True, False])
+def test_laws_keep_the_state_of_cycles_alone(world, begins):
+    """Evaluations that are refused, queries and stateless contacts leave no trace in a law."""
+    world.begin(mixed(touching=5, near=0), 1e9)
+    world.library.world_count(begins)
+    counts = (ctypes.c_int32 * 3)()
+
+    def counted(height=0.0, all_of=-1, stateless=False):
+        before = list(counts)
+        status = world.library.world_counted(REAL(height), all_of, stateless, counts)
+        return status, *np.subtract(counts, before)
+
+    cycle = counted()
+    touching = 5 * BROOD ** (LEVELS - 1)
+    assert cycle == (0, begins, touching + 16, touching)
+    assert counted(all_of=LEVELS - 1) == (0, 0, touching + 16, 0)
+    assert counted(stateless=True) == (0, 0, touching + 16, 0)
+    status, *traces = counted(height=np.nan)
+    assert status < 0
+    assert traces == [0, 0, 0]
+    assert counted() == cycle
+
+
 # ---- what is learned
 
 

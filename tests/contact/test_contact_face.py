@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
+from core_contacts import SETTINGS
+from reducedfem import _core
 from reducedfem.contact import voxmap
 from shapes import box_hexes
 
@@ -383,6 +385,17 @@ def test_one_of_each():
     ):
         many = contact.evaluate_many(path[0][:n], path[1][:n], contacts=True)
         assert repr(many) == f"<ContactTrajectory: {said}>"
+
+
+def test_the_stiffest_point_of_the_penalty_law(shell, field):
+    """A number stays, "auto" is 20 times the coupling, and of many the largest counts."""
+    tree = rf.PointTree(shell)
+    assert rf.PenaltyContact(tree, field, 7.0)._core.stiffest(30.0, 0.1) == 7.0
+    assert rf.PenaltyContact(tree, field)._core.stiffest(30.0, 0.1) == 600.0
+    each = np.linspace(5.0, 3.0, shell.n_points)
+    law = {"stiffness": 1.0, "each": each, "automatic": False}
+    various = _core.Contact(tree._core, field._core, None, "penalty", law, SETTINGS)
+    assert various.stiffest(30.0, 0.1) == 5.0
 
 
 @pytest.mark.filterwarnings("ignore:qs? is None")

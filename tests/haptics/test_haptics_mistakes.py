@@ -39,7 +39,7 @@ def test_wrong_options_are_refused(ball, change, message):
 
 def test_wrong_parts_are_refused(ball):
     device = rf.ReplayDevice(*held(0.03))
-    with pytest.raises(rf.InputTypeError, match="contact must be a PenaltyContact, got int"):
+    with pytest.raises(rf.InputTypeError, match=r"contact must be a contact \(Pena.*\), got int"):
         session(3, device)
     with pytest.raises(rf.InputTypeError, match="device must be a Device, such as SimulatedHand"):
         session(ball, "phantom")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
-from calls import IMPLICIT, make_world, material
+from calls import CONTACTS, IMPLICIT, contact, make_world, material
 
 CLONES = {
     "clone": lambda x: x.clone(),
@@ -124,6 +124,7 @@ def test_all_other_types_are_copied_or_refused(world, way):
     assert (len(recording), len(more)) == (1, 2)
     # all other public types
     named = [one for one in vars(world).values() if type(one).__module__.startswith("reducedfem.")]
+    named += [contact(world, kind) for kind in CONTACTS]
     for one in [*named, material(world), skin.embedding, world.solid.mass(), rf.Workspace()]:
         if one not in (world.session, world.hand, world.world):
             assert type(CLONES[way](one)) is type(one)

@@ -37,7 +37,7 @@ NOUNS = {
     "dynamics": "equilibrium free_bodies free_body motion newton scheme spectrum stable_step "
     "statics system",
     "deform": "deformed",
-    "contact": "contact fit penalty",
+    "contact": "contact fit",
     "render": "coupling depth_limit dynamic limit moved travel workspace",
     "body": "body",
     "world": "broad coupled driven multibody pair solver world",

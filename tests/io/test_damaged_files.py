@@ -15,7 +15,7 @@ import pytest
 
 import reducedfem as rf
 from reducedfem.io import meshio_child as child
-from reducedfem.io import reading, volume_files
+from reducedfem.io import meshio_files, reading
 from reducedfem.io.record_file import RECORD
 from shapes import box_hexes, box_tets
 
@@ -143,7 +143,7 @@ def test_truncated_files_on_which_meshio_never_ends(tmp_path, suffix, part):
     data = path.read_bytes()
     path.write_bytes(data[: int(part * len(data))])
     with pytest.raises(rf.FileFormatError, match=r"damaged, .* 1 s of processor time"):
-        volume_files.read_apart(path, 1, wait=3600)  # for a second of a busy processor
+        meshio_files.read_apart(path, 1, wait=3600)  # for a second of a busy processor
 
 
 def test_lengths_beyond_all_memory_are_refused(tmp_path):
@@ -223,8 +223,8 @@ def test_files_larger_than_free_memory(tmp_path, monkeypatch, suffix):
     ("suffix", "place"),
     [
         (".obj", "io.surface_files._from_obj"), (".ply", "io.surface_files._in_ascii"),
-        (".stl", "io.surface_files._in_ascii"), (".veg", "io.volume_files._table"),
-        (".bou", "io.volume_files._lines"), (".inp", "io.volume_files.read_apart"),
+        (".stl", "io.surface_files._in_ascii"), (".veg", "io.veg_files._table"),
+        (".bou", "io.text_lines._lines_of"), (".inp", "io.meshio_files.read_apart"),
     ],
 )  # fmt: skip
 def test_memory_that_runs_out_while_a_file_is_read(tmp_path, monkeypatch, suffix, place):

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
-from reducedfem.io import volume_files
+from reducedfem.io import meshio_files
 from shapes import box_tets
 
 READERS = {
@@ -219,4 +219,4 @@ def test_an_abaqus_mesh_of_included_parts(folder, monkeypatch):
 def test_readers_that_wait_are_ended(folder):
     os.mkfifo(folder / "pipe.msh")
     with pytest.raises(rf.FileFormatError, match="in 1 s of wall-clock time"):
-        volume_files.read_apart(folder / "pipe.msh", 1, wait=0)
+        meshio_files.read_apart(folder / "pipe.msh", 1, wait=0)

@@ -2,32 +2,17 @@
 
 from __future__ import annotations
 
-import ast
 import re
 
 import pytest
 
-from places import ROOT
+from places import ROOT, code, mentions
 from reducedfem import _core
 
 LIST = ROOT / "csrc" / "material" / "list_body.h"
 ROWS = dict(re.findall(r'ROW\((\w+), "(\w+)"\)', LIST.read_text()))
 # laws whose kernels are written for them; the others have those of any law
 OWN_KERNELS = {"stvk", "linear"}
-
-
-def code(text):
-    """Return C without comments."""
-    return re.sub(r"//.*|/\*.*?\*/", "", text)
-
-
-def mentions(path, name):
-    """Return True if the code of a Python file, without texts, has a name."""
-    return any(
-        name
-        in (getattr(node, "id", None), getattr(node, "attr", None), getattr(node, "name", None))
-        for node in ast.walk(ast.parse(path.read_text()))
-    )
 
 
 def test_rows_are_the_laws_of_the_core():

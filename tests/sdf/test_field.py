@@ -463,7 +463,7 @@ def test_wrong_types_are_named(work, message):
 
 def test_the_core_checks_for_itself():
     zero, one = np.zeros(3), np.ones(3)
-    with pytest.raises(rf.InputError, match="shape must be sphere, box, plane or capsule"):
+    with pytest.raises(rf.InputError, match="shape must be the name of a shape, got cone"):
         _core.field_from_shape("cone", zero, one, 1.0)
     with pytest.raises(rf.InputError, match="normal must be a unit vector"):
         _core.field_from_shape("plane", zero, one, 1.0)

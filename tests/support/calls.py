@@ -14,6 +14,7 @@ from reducedfem.io.record_file import RECORD
 from shapes import box_hexes, box_tets
 
 IMPLICIT = {kind.__name__: kind for kind in ImplicitSimulation.__subclasses__()}
+CONTACTS = [kind.__name__ for kind in rf.Contact.__subclasses__()]
 
 
 def make_world():
@@ -80,6 +81,9 @@ CALLS = {
     "CentralDifferences.reset": (lambda w: rf.CentralDifferences(w.reduced, 1e-4).reset, lambda w: dict(q=w.q, qdot=w.q, qddot=w.q)),
     "CentralDifferences.step": (lambda w: rf.CentralDifferences(w.reduced, 1e-4).step, lambda w: dict(force=w.q, n=1, progress=False)),
     "ComplementField": (lambda w: rf.ComplementField, lambda w: dict(field=w.sphere)),
+    "Contact.derivatives": (lambda w: w.contact.derivatives, lambda w: dict(position=w.position, quaternion=w.quaternion, q=w.q, treeless=False, level=None)),
+    "Contact.evaluate": (lambda w: w.contact.evaluate, lambda w: dict(position=w.position, quaternion=w.quaternion, q=w.q, field_q=None, contacts=False, treeless=False, level=None)),
+    "Contact.evaluate_many": (lambda w: w.contact.evaluate_many, lambda w: dict(positions=[w.position], quaternions=[w.quaternion], qs=[w.q], field_qs=None, contacts=False, treeless=False, level=None, progress=False)),
     "DeformedField": (lambda w: rf.DeformedField, lambda w: dict(field=w.field, reduced=w.reduced, proxies=4, k=2, embedding=None, rng=0, domains=None)),
     "DeformedField.distance": (lambda w: w.deformed.distance, lambda w: dict(points=[w.position], q=w.q)),
     "DeformedField.flat": (lambda w: w.deformed.flat, lambda w: dict(q=w.q)),
@@ -146,9 +150,6 @@ CALLS = {
     "OffsetField": (lambda w: rf.OffsetField, lambda w: dict(field=w.sphere, by=0.1)),
     "OpenHaptics": (lambda w: rf.OpenHaptics, lambda w: dict(name=None, max_torque=0.0, torque_unit=1.0, library=None)),
     "PenaltyContact": (lambda w: rf.PenaltyContact, lambda w: dict(tree=w.tree, field=w.field, stiffness=100.0, warm_nodes=None, budget_us=None, cold_ratio=0.8, max_points=10, area_weights=False)),
-    "PenaltyContact.derivatives": (lambda w: w.contact.derivatives, lambda w: dict(position=w.position, quaternion=w.quaternion, q=w.q, treeless=False, level=None)),
-    "PenaltyContact.evaluate": (lambda w: w.contact.evaluate, lambda w: dict(position=w.position, quaternion=w.quaternion, q=w.q, field_q=None, contacts=False, treeless=False, level=None)),
-    "PenaltyContact.evaluate_many": (lambda w: w.contact.evaluate_many, lambda w: dict(positions=[w.position], quaternions=[w.quaternion], qs=[w.q], field_qs=None, contacts=False, treeless=False, level=None, progress=False)),
     "PlaneField": (lambda w: rf.PlaneField, lambda w: dict(point=[0, 0, 0], normal=[0, 0, 1])),
     "PointTree": (lambda w: rf.PointTree, lambda w: dict(shell=w.shell, reduced=w.reduced, embedding=None, progress=False)),
     "PointTree.normals": (lambda w: w.tree.normals, lambda w: dict(q=w.q)),
@@ -304,3 +305,17 @@ for _name, _kind in IMPLICIT.items():
         lambda w, kind=_kind: kind(w.reduced, 1e-3).step,
         lambda w: dict(force=w.q, n=1, progress=False),
     )
+
+
+def contact(w, kind):
+    """Return a contact of the class of that name."""
+    constructor, arguments = CALLS[kind]
+    return constructor(w)(**arguments(w))
+
+
+for _name in CONTACTS:
+    for _method in ("derivatives", "evaluate", "evaluate_many"):
+        CALLS[f"{_name}.{_method}"] = (
+            lambda w, kind=_name, method=_method: getattr(contact(w, kind), method),
+            CALLS[f"Contact.{_method}"][1],
+        )

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/clock_rt.h"
 #include "contact/contact_state.h"
+#include "contact/penalty_law.h"
 
 typedef struct costs {
   double node_us, copy_us, contact_us, look_us, start_us;
@@ -155,6 +156,7 @@ void world_end(void) {
   rf_free(tree.node);
   rf_free(tree.child);
   rf_free(tree.rest);
+  rf_free(tree.point);
   contact = NULL;
   memset(&tree, 0, sizeof tree);
 }
@@ -180,7 +182,8 @@ int world_begin(int32_t n, const double *heights, int32_t n_levels, const double
   }
   tree.child = rf_alloc((size_t)(tree.node[n_levels - 1] + n_levels - 1), sizeof *tree.child);
   tree.rest = rf_alloc(3 * (size_t)tree.n_points, sizeof *tree.rest);
-  if (!tree.child || !tree.rest) return 0;
+  tree.point = rf_alloc((size_t)tree.n_points, sizeof *tree.point);
+  if (!tree.child || !tree.rest || !tree.point) return 0;
   for (int32_t p = 0; p < n; ++p) tree.rest[3 * p + 2] = heights[p];
   for (int32_t j = 0; j + 1 < n_levels; ++j)
     for (int32_t p = 0; p <= tree.count[j]; ++p) {
@@ -209,6 +212,54 @@ const char *world_refuses_law(const char *name) {
   const bool sane = st == RF_OK ? other != NULL : st == RF_ERR_ARG && !other;
   rf_contact_free(other);
   return sane ? err.text : "status and contact disagree";
+}
+
+// ---- a law that counts
+
+static struct {
+  int32_t begun, asked, kept;
+} count;
+
+static void begin_rt(void *self) {
+  (void)self;
+  ++count.begun;
+}
+
+static void respond_rt(void *self, const rf_contact_points *points, bool keep,
+                       rf_contact_rows *rows) {
+  (void)self;
+  rows->n = 0;
+  count.asked += points->n;
+  if (keep) count.kept += points->n;
+}
+
+static void release(void *self) { (void)self; }
+
+// Gives the contact a law that counts, without the functions that a law may leave out, but for
+// `begin` if asked.
+void world_count(int begins) {
+  static const rf_contact_law_rt with_rt = {.begin = begin_rt, .respond = respond_rt};
+  static const rf_contact_law_rt without_rt = {.respond = respond_rt};
+  static const rf_contact_law_kind with = {.rt = &with_rt, .release = release};
+  static const rf_contact_law_kind without = {.rt = &without_rt, .release = release};
+  contact->law.kind->release(contact->law.self);
+  contact->law = (rf_contact_law){.kind = begins ? &with : &without};
+  memset(&count, 0, sizeof count);
+  rf_contact_suit_coupling_rt(contact, 1.0);
+  rf_contact_reset(contact);
+}
+
+// Evaluates at a height, and asks for the first points; counts: of all so far.
+int world_counted(double height, int all_of, int stateless, int32_t counts[3]) {
+  const rf_pose pose = {.position_m = {0.0, 0.0, height}, .quaternion = {1.0, 0.0, 0.0, 0.0}};
+  rf_contact_result found;
+  rf_contact_touch touches[RF_CONTACT_BLOCK];
+  contact->set.stateless = stateless;
+  const rf_status st =
+      rf_contact_evaluate_rt(contact, &pose, NULL, all_of, &found, NULL, NULL, NULL);
+  if (st >= 0) (void)rf_contact_touches_rt(contact, 0, touches);
+  memcpy(counts, &count, sizeof count);
+  return st;
 }
 
 void world_costs(double node_us, double copy_us, double contact_us, double look_us,

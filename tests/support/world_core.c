@@ -8,6 +8,7 @@
 #include "base/clock_rt.h"
 #include "base/run.h"
 #include "contact/contact_state.h"
+#include "contact/penalty_law.h"
 #include "dynamics/newmark.h"
 #include "linalg/dense_rt.h"
 #include "sdf/field.h"

@@ -32,7 +32,7 @@ SOURCES = (
     "mesh/nearest.c", "mesh/rule.c", "mesh/topology.c", "pointshell/tree.c",
     "pointshell/tree_avx2_rt.c", "pointshell/tree_avx512_rt.c", "pointshell/tree_plain_rt.c",
     "pointshell/tree_rt.c", "sdf/field.c", "sdf/field_avx2_rt.c", "sdf/field_plain_rt.c",
-    "sdf/field_rt.c",
+    "sdf/field_rt.c", "sdf/grid.c", "sdf/shape.c",
 )  # fmt: skip
 
 

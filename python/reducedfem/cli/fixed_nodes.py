@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from reducedfem.cli.options import checked, number
 from reducedfem.cli.texts import AXES
 from reducedfem.errors import InputError
-from reducedfem.geometry.mesh import Mesh, read_fixed
+from reducedfem.geometry.mesh import Mesh
+from reducedfem.geometry.mesh_files import read_fixed
 
 __all__ = ["add_fix_options", "chosen", "fixed_nodes", "region"]
 

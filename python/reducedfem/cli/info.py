@@ -25,7 +25,7 @@ from reducedfem.cli.texts import (
 from reducedfem.contact.field import DistanceField
 from reducedfem.contact.pointshell import Pointshell
 from reducedfem.errors import FileFormatError, MeshError, ReducedFEMError
-from reducedfem.geometry.mesh import read_mesh
+from reducedfem.geometry.mesh_files import read_mesh
 from reducedfem.haptics.records import HapticRecords
 from reducedfem.io.reading import regular_file
 from reducedfem.io.tensors import saved_place

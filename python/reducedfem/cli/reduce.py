@@ -23,7 +23,9 @@ from reducedfem.cli.options import (
 from reducedfem.cli.paths import check_writable, is_sample, is_surface, open_surface, refuse_same
 from reducedfem.cli.texts import materials_text, mesh_text, viscosity_text
 from reducedfem.errors import InputError, MeshError
-from reducedfem.geometry.mesh import Mesh, read_mesh, voxelize
+from reducedfem.geometry.mesh import Mesh
+from reducedfem.geometry.mesh_files import read_mesh
+from reducedfem.geometry.voxels import voxelize
 from reducedfem.io.atomic import replacing, with_suffix
 from reducedfem.material.laws import StVK
 from reducedfem.reduction.basis import modal_derivative_basis

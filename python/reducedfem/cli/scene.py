@@ -15,14 +15,7 @@ from reducedfem.base.console import Console, count_text
 from reducedfem.cli.options import Parser, UsageError, counted, positive
 from reducedfem.cli.paths import check_writable, refuse_same
 from reducedfem.errors import DeviceError, DivergedError, FileFormatError
-from reducedfem.haptics.devices import (
-    Device,
-    ForceDimension,
-    OpenHaptics,
-    ReplayDevice,
-    SpaceMouse,
-    UdpDevice,
-)
+from reducedfem.haptics.devices import Device, ReplayDevice
 from reducedfem.haptics.records import HapticRecords
 from reducedfem.haptics.session import HapticSession
 from reducedfem.viewer import plot
@@ -30,7 +23,6 @@ from reducedfem.viewer import plot
 __all__ = ["add_options", "refuse_options", "run"]
 
 _OPTIONS = ("device", "seconds", "points", "resolution", "plot", "record")
-_TOLD_EARLY = ("spacemouse", "force-dimension", "openhaptics")
 _LONGEST = 3600.0  # s; records are kept in memory
 
 
@@ -41,19 +33,11 @@ def _replay(where: str) -> Device:
     return ReplayDevice.from_records(HapticRecords.load(where), hand=True)
 
 
-def _udp(where: str) -> Device:
-    return UdpDevice(("127.0.0.1", int(where)), wait=30.0) if where else UdpDevice(wait=30.0)
-
-
 # device names, with the text after a colon: "" none, "FILE" required, "[PORT]" optional
 _DEVICES: dict[str, tuple[str, Callable[[str], Device | None]]] = {
     "hand": ("", lambda _: None),
     "replay": ("FILE", _replay),
-    "udp": ("[PORT]", _udp),
-    "spacemouse": ("", lambda _: SpaceMouse()),
-    "force-dimension": ("", lambda _: ForceDimension()),
-    "openhaptics": ("", lambda _: OpenHaptics()),
-}
+} | {str(kind._option): (kind._option_form, kind._from_option) for kind in Device._connected()}
 
 
 def _device(text: str) -> tuple[str, str]:
@@ -90,7 +74,7 @@ def add_options(parser: Parser) -> None:
         metavar="KIND",
         help="hand: a simulated one with the motion of the scene (default); replay:FILE: the "
         "recorded motion of FILE, or a table of poses, .csv; udp or udp:PORT: a "
-        "program that sends poses to this machine; spacemouse; force-dimension; openhaptics",
+        "program that sends poses to this machine; " + "; ".join(list(_DEVICES)[3:]),
     )
     parser.add_argument(
         "--seconds",
@@ -156,10 +140,10 @@ def run(args: argparse.Namespace, console: Console) -> int:
         if getattr(args, name) is not None:
             options[name] = getattr(args, name)
     # missing devices are reported before the scene is built, which takes up to a minute
-    if kind in _TOLD_EARLY and device is not None:
-        _core.probe_device(device._core)
-    if isinstance(device, UdpDevice):
+    if device is not None and device._waits:
         console.fact("device", device._looked_for[0] + ": awaited when the scene is built")
+    elif device is not None and device._option:
+        _core.probe_device(device._core)
     # announced, because there is no progress bar without a terminal
     console.fact("scene", scenes.STORIES[args.scene] + "; to build it takes up to a minute")
     with console.stage("build") as stage:

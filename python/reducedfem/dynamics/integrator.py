@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from reducedfem import _core
 from reducedfem.base.check import array_like, count, flag, number, reals, rotations
 from reducedfem.base.run import Progress, callback, threads
-from reducedfem.contact.penalty import ContactTrajectory, PenaltyContact
+from reducedfem.contact.contact import Contact, ContactTrajectory, require_contact
 from reducedfem.errors import InputError, InputTypeError
 from reducedfem.geometry.pose import Pose, pose_arguments, poses_arguments
 from reducedfem.reduction.damping import StrainRateDamping, damping_argument
@@ -384,7 +384,7 @@ class ImplicitSimulation(Simulation):
         force: ArrayLike | None = None,
         n: int = 1,
         *,
-        contact: PenaltyContact,
+        contact: Contact,
         position: ArrayLike | Pose | Sequence[Pose],
         quaternion: ArrayLike | None = None,
         field_q: ArrayLike | None = None,
@@ -396,7 +396,7 @@ class ImplicitSimulation(Simulation):
         force: ArrayLike | None = None,
         n: int = 1,
         *,
-        contact: PenaltyContact | None = None,
+        contact: Contact | None = None,
         position: ArrayLike | Pose | Sequence[Pose] | None = None,
         quaternion: ArrayLike | None = None,
         field_q: ArrayLike | None = None,
@@ -418,10 +418,10 @@ class ImplicitSimulation(Simulation):
             Number of steps, at least 0; with a trajectory 1 or its length.
         contact
             Contact whose pointshell deforms with the system, which must be a `ReducedSolid`; None:
-            no contact. Steps count as cycles of `PenaltyContact.evaluate` and update its warm
+            no contact. Steps count as cycles of `Contact.evaluate` and update its warm
             start.
         position, quaternion
-            Pose of the object with the field, as in `PenaltyContact.evaluate`: one pose for all
+            Pose of the object with the field, as in `Contact.evaluate`: one pose for all
             steps, (3,) and (4,) or a `Pose`; or one pose per step, (n, 3) and (n, 4) or (4,), or a
             sequence of `Pose`. Required with `contact`.
         field_q
@@ -474,10 +474,9 @@ class ImplicitSimulation(Simulation):
         return ImplicitReport(**self._core.report())
 
 
-def _in_contact(system: object, contact: object) -> ReducedSolid:
+def _in_contact(system: object, contact: Contact) -> ReducedSolid:
     """Return the reduced model of a step in contact; refuse arguments that do not match."""
-    if not isinstance(contact, PenaltyContact):
-        raise InputTypeError(f"contact must be a PenaltyContact, got {type(contact).__name__}")
+    require_contact(contact)
     if not isinstance(system, ReducedSolid):
         raise InputTypeError(
             "contact is for an implicit integrator of a ReducedSolid, got one of "

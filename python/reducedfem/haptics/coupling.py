@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
 from reducedfem.base.check import array_like, count, limit, number, rotations
+from reducedfem.contact.contact import Contact, ContactForce, require_contact
 from reducedfem.contact.deformed_field import DeformedField
 from reducedfem.contact.field import DistanceField, Field, SphereField, UnionField
-from reducedfem.contact.penalty import ContactForce, PenaltyContact
 from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
 from reducedfem.geometry.pose import Pose, pose_arguments
 
@@ -98,7 +98,7 @@ def _load(contact: ContactForce | None) -> tuple[ArrayLike, ArrayLike, ArrayLike
     if contact is None:
         return np.zeros(3), np.zeros(3), np.zeros((6, 6)), 0.0
     if not isinstance(contact, ContactForce):
-        hint = "; pass what its evaluate returns" if isinstance(contact, PenaltyContact) else ""
+        hint = "; pass what its evaluate returns" if isinstance(contact, Contact) else ""
         raise InputTypeError(f"contact must be a ContactForce, got {type(contact).__name__}{hint}")
     return contact.force, contact.torque, contact.gradient, contact.depth
 
@@ -130,7 +130,7 @@ class _Coupling:
             "degenerate": degenerate,
         }
 
-    def _reaching(self: _Kind, contact: PenaltyContact) -> _Kind:
+    def _reaching(self: _Kind, contact: Contact) -> _Kind:
         """Return the coupling with the reach of the held object, if `max_depth` needs one."""
         if self.max_depth is None or self.reach is not None:
             return self
@@ -238,7 +238,7 @@ class VirtualCoupling(_Coupling):
     @classmethod
     def for_contact(
         cls,
-        contact: PenaltyContact,
+        contact: Contact,
         stiffness: float,
         *,
         depth: float | None = None,
@@ -277,8 +277,7 @@ class VirtualCoupling(_Coupling):
         InputError, InputTypeError
             A value is not allowed, or the field has no samples, or none of them inside.
         """
-        if not isinstance(contact, PenaltyContact):
-            raise InputTypeError(f"contact must be a PenaltyContact, got {type(contact).__name__}")
+        require_contact(contact)
         field = contact.field
         if not isinstance(field, DistanceField):
             raise InputTypeError(
@@ -288,7 +287,7 @@ class VirtualCoupling(_Coupling):
             )
         k = _positive(stiffness, "stiffness")
         spacing = float(np.max(field.spacing))
-        rendered = 2.0 * _positive(force, "force") / _of_point(contact, k)
+        rendered = 2.0 * _positive(force, "force") / contact._core.stiffest(k, 0.5 * spacing)
         allowed = max(0.5 * spacing, rendered) if depth is None else _positive(depth, "depth")
         lever, reach = _levers(field, contact.options["grasp"])
         chosen: dict[str, Any] = {
@@ -390,12 +389,6 @@ def _positive(value: float, name: str) -> float:
     if not result > 0.0:
         raise InputError(f"{name} must be positive, got {result:g}")
     return result
-
-
-def _of_point(contact: PenaltyContact, k: float) -> float:
-    """Return the stiffness of a contact point under a coupling of stiffness k."""
-    given = contact.stiffness
-    return _core.suited_stiffness(k) if isinstance(given, str) else given
 
 
 def _levers(field: DistanceField, grasp: NDArray[np.float64]) -> tuple[float, float]:

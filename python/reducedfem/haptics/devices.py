@@ -6,17 +6,14 @@ import csv
 import io
 import math
 import os
-import weakref
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
-from reducedfem.base.check import array_like, flag, integer, limit, number, reals, rotations
+from reducedfem.base.check import array_like, flag, limit, number, reals, rotations
 from reducedfem.errors import FileFormatError, InputError, InputTypeError
-from reducedfem.haptics.libraries import libraries, shown, source_of
 from reducedfem.haptics.pose_table import PoseTable
 from reducedfem.io.atomic import as_path
 from reducedfem.io.reading import regular_file
@@ -24,22 +21,7 @@ from reducedfem.io.reading import regular_file
 if TYPE_CHECKING:
     from reducedfem.haptics.records import HapticRecords
 
-__all__ = [
-    "Device",
-    "ForceDimension",
-    "OpenHaptics",
-    "ReplayDevice",
-    "SimulatedHand",
-    "SpaceMouse",
-    "UdpCounts",
-    "UdpDevice",
-]
-
-_UDP_PORT = 47815
-_SPNAV_SOCKET = "/var/run/spnav.sock"
-# library names of the manufacturers' packages; the first one found is used
-_DHD = ("libdhd.so.3", "libdrd.so.3", "libdhd.so")
-_HD = ("libHD.so",)
+__all__ = ["Device", "ReplayDevice", "SimulatedHand"]
 
 
 class Device:
@@ -63,6 +45,11 @@ class Device:
     _alignment: ClassVar[tuple[float, ...]] = (1.0, 0.0, 0.0, 0.0)
     # default time without a sample after which a session renders no force [s]
     _silence: ClassVar[float] = 0.05
+    # name on the command line of a kind that can be connected, and what a colon may add to it
+    _option: ClassVar[str | None] = None
+    _option_form: ClassVar[str] = ""
+    # True: opening waits for a client
+    _waits: ClassVar[bool] = False
     _core: _core.Device
     _duration: float
     _looked_for: tuple[str, ...]
@@ -80,6 +67,21 @@ class Device:
     def __repr__(self) -> str:
         lasts = "" if math.isinf(self._duration) else f": {self._duration:g} s"
         return f"<{type(self).__name__}{lasts}>"
+
+    @classmethod
+    def _connected(cls) -> list[type[Device]]:
+        """Return the kinds that can be connected to the machine."""
+        return [kind for kind in cls.__subclasses__() if kind._option is not None]
+
+    @classmethod
+    def _from_option(cls, text: str) -> Device:
+        """Return the device of the command line, with the text after the colon."""
+        return cls()
+
+    @classmethod
+    def _to_probe(cls) -> Device:
+        """Return a device that responds soon, or is not there."""
+        return cls()
 
     @property
     def alignment(self) -> tuple[float, ...]:
@@ -115,19 +117,6 @@ def _trajectory(
 def _lasts(times: NDArray[np.float64]) -> float:
     """Return the end of a trajectory; infinity if it does not extend beyond time 0."""
     return float(times[-1]) if times[-1] > 0.0 else math.inf
-
-
-# a fork inherits sockets, and would keep their ports in use
-_with_sockets: weakref.WeakSet[Device] = weakref.WeakSet()
-
-
-def _leave_all() -> None:
-    for device in list(_with_sockets):
-        _core.leave_device(device._core)
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_leave_all)
 
 
 class ReplayDevice(Device):
@@ -297,281 +286,3 @@ class SimulatedHand(Device):
         )
         self._duration = _lasts(trajectory[0])
         self._travel = float(np.ptp(trajectory[1], axis=0).max())
-
-
-class UdpDevice(Device):
-    """Device of another program that exchanges samples and forces by UDP.
-
-    The client sends samples to the address and receives forces; `reducedfem.udp_client` is such a
-    client and documents the packets. Opening the device waits for the first sample. Damaged or
-    outdated samples are counted and skipped. Without a sample for 0.01 s, or the session's
-    `silence`, forces are zero: a client slower than a few hundred samples per second needs a
-    longer `silence`.
-
-    The first client keeps the device. Another one replaces it only after one second without a
-    valid sample, with `takeover` or once after `accept`; its forces fade in from zero, and it
-    takes up the object as after a clutch. There is no authentication, and addresses can be
-    forged: use loopback or a private network. The limits of the session do not replace those of
-    the device.
-
-    Parameters
-    ----------
-    address
-        Local address for samples: (numeric IPv4 address, port); port 0: any free port.
-    client
-        Address of the client; None: the sender of the first valid sample.
-    wait
-        Longest wait for the first sample on opening [s], at least 0.
-    max_force, max_torque
-        Largest force [N] and torque [N m] to send, those that the client's device can render;
-        None: no limits. `UdpClient` has the same defaults of its own.
-    takeover
-        True: any client may replace one that has been silent for a second.
-
-    Raises
-    ------
-    InputError, InputTypeError
-        An address is invalid; `wait` is negative; a limit is not positive; `takeover` is given
-        together with `client`, or is not a bool.
-    """
-
-    __slots__ = ("_host",)
-
-    _silence = 0.010
-
-    def __init__(
-        self,
-        address: tuple[str, int] = ("127.0.0.1", _UDP_PORT),
-        *,
-        client: tuple[str, int] | None = None,
-        wait: float = 5.0,
-        max_force: float | None = 5.0,
-        max_torque: float | None = 0.1,
-        takeover: bool = False,
-    ) -> None:
-        here = _address(address, "address")
-        there = None if client is None else _address(client, "client")
-        self._core = _core.udp_device(
-            here,
-            there,
-            number(wait, "wait"),
-            limit(max_force, "max_force"),
-            limit(max_torque, "max_torque"),
-            flag(takeover, "takeover"),
-        )
-        self._duration = math.inf
-        self._host = here[0]
-        self._looked_for = (f"packets at {here[0]}:{here[1]} (UDP)",)
-        _with_sockets.add(self)
-
-    @property
-    def address(self) -> tuple[str, int]:
-        """Local address for samples; port 0 while the device is closed."""
-        return self._host, _core.udp_counts(self._core)[0]
-
-    @property
-    def counts(self) -> UdpCounts:
-        """Numbers of packets since the device was opened."""
-        return UdpCounts(*_core.udp_counts(self._core)[1:])
-
-    def accept(self) -> None:
-        """Permit another client to replace the present one, once that is silent.
-
-        After one second without a valid sample the next client that sends has the device, also if
-        it is the present one. The permission holds once, until the device is closed. Any thread
-        may call it while the session runs.
-
-        Raises
-        ------
-        InputError
-            The device is not open, or `client` was given when it was made.
-        """
-        _core.udp_accept(self._core)
-
-
-@dataclass(frozen=True)
-class UdpCounts:
-    """Numbers of packets of a `UdpDevice`.
-
-    Attributes
-    ----------
-    accepted
-        New valid samples.
-    old
-        Repeated or outdated samples.
-    foreign
-        Samples of other senders, before the system dropped them.
-    malformed
-        Packets that are not samples of this version, or have values that are not finite or a
-        quaternion that is not a rotation.
-    sent, unsent
-        Wrenches sent, and wrenches that the system refused to send.
-    refused
-        Network reports of packets that were not delivered, as when the client has ended.
-    """
-
-    accepted: int
-    old: int
-    foreign: int
-    malformed: int
-    sent: int
-    unsent: int
-    refused: int
-
-
-class SpaceMouse(Device):
-    """SpaceMouse, an input device, by the daemon of the Spacenav project (spacenavd).
-
-    It uses the socket of the daemon directly, without libspnav. The deflection of the cap sets a
-    velocity; the pose is its integral, in the axes of the daemon, begins at the origin and
-    persists between sessions.
-
-    Parameters
-    ----------
-    speed
-        Speed of the handle at full deflection [m/s]; negative: reversed.
-    turn
-        Angular speed at full deflection [rad/s]; negative: reversed.
-    deadband
-        Fraction of the full deflection that counts as zero, along each axis; the speed rises
-        from zero beyond it.
-    full
-        Value that the daemon reports at full deflection.
-    socket
-        Path of the daemon's socket; None: the environment variable ``SPNAV_SOCKET``, or
-        ``/var/run/spnav.sock``.
-
-    Raises
-    ------
-    InputError, InputTypeError
-        A value is not allowed.
-    """
-
-    __slots__ = ()
-
-    def __init__(
-        self,
-        *,
-        speed: float = 0.1,
-        turn: float = 1.0,
-        deadband: float = 0.05,
-        full: float = 350.0,
-        socket: str | os.PathLike[str] | None = None,
-    ) -> None:
-        given = os.environ.get("SPNAV_SOCKET")
-        path = str(as_path(socket, "socket")) if socket is not None else given or _SPNAV_SOCKET
-        self._core = _core.spacemouse_device(
-            path,
-            number(speed, "speed"),
-            number(turn, "turn"),
-            number(full, "full"),
-            number(deadband, "deadband"),
-        )
-        self._duration = math.inf
-        source = source_of("SPNAV_SOCKET", socket)
-        self._looked_for = (f"socket {shown(path)} of spacenavd ({source})",)
-        _with_sockets.add(self)
-
-
-class ForceDimension(Device):
-    """Device of Force Dimension (omega, sigma, delta), by the manufacturer's library DHD.
-
-    Not yet run on hardware: written to the library's documentation and tested against a stand-in.
-    The library (Force Dimension SDK 3) must be installed, the device calibrated with the
-    manufacturer's programs. Devices with an active wrist render torques. Axes are those of the
-    library: x towards the user, y to the right, z up.
-
-    Parameters
-    ----------
-    max_force, max_torque
-        Largest rendered force [N] and torque [N m], also set in the library.
-    library
-        Path of the library; None: the environment variable ``REDUCEDFEM_DHD``, or
-        ``libdhd.so.3``, ``libdrd.so.3``, ``libdhd.so`` on the system's library path.
-
-    Raises
-    ------
-    InputError, InputTypeError
-        A value is not allowed.
-    """
-
-    __slots__ = ()
-
-    _alignment = (math.sqrt(0.5), 0.0, 0.0, -math.sqrt(0.5))
-
-    def __init__(
-        self,
-        *,
-        max_force: float = 5.0,
-        max_torque: float = 0.05,
-        library: str | os.PathLike[str] | None = None,
-    ) -> None:
-        names, self._looked_for = libraries(library, "REDUCEDFEM_DHD", _DHD)
-        self._core = _core.force_dimension_device(
-            names, number(max_force, "max_force"), number(max_torque, "max_torque")
-        )
-        self._duration = math.inf
-
-
-class OpenHaptics(Device):
-    """Device of 3D Systems (Touch, Phantom), by the manufacturer's library OpenHaptics HD.
-
-    Not yet run on hardware: written to the library's documentation and tested against a stand-in.
-    The library and the driver must be installed, the device calibrated with the manufacturer's
-    programs. Axes are those of the library: x to the right, y up, z towards the user.
-
-    The library's own thread makes the cycles, at its rate: such a session must be started, `run`
-    is not possible, and only one such device can be open.
-
-    Parameters
-    ----------
-    name
-        Name of the device in the manufacturer's setup program; None: the default device.
-    max_torque
-        Largest rendered torque [N m], by devices with six actuated degrees of freedom, through a
-        parameter that the library calls deprecated; 0: forces only.
-    torque_unit
-        Unit in which the library takes torques [N m]. Sources disagree: 1 by its reference,
-        0.001 in programs that ran on devices, which sends values 1000 times as large. Test with
-        small torques.
-    library
-        Path of the library; None: the environment variable ``REDUCEDFEM_HD``, or ``libHD.so`` on
-        the system's library path.
-
-    Raises
-    ------
-    InputError, InputTypeError
-        A value is not allowed.
-    """
-
-    __slots__ = ()
-
-    _alignment = (math.sqrt(0.5), math.sqrt(0.5), 0.0, 0.0)
-
-    def __init__(
-        self,
-        name: str | None = None,
-        *,
-        max_torque: float = 0.0,
-        torque_unit: float = 1.0,
-        library: str | os.PathLike[str] | None = None,
-    ) -> None:
-        if name is not None and not isinstance(name, str):
-            raise InputTypeError(f"name must be a str or None, got {type(name).__name__}")
-        names, self._looked_for = libraries(library, "REDUCEDFEM_HD", _HD)
-        self._core = _core.openhaptics_device(
-            names, name or "", number(max_torque, "max_torque"), number(torque_unit, "torque_unit")
-        )
-        self._duration = math.inf
-
-
-def _address(value: tuple[str, int], name: str) -> tuple[str, int]:
-    try:
-        if isinstance(value, str | bytes):  # a text of two characters would unpack
-            raise TypeError
-        host, port = value
-    except (TypeError, ValueError):
-        raise InputTypeError(f"{name} must be a pair (host, port), got {value!r}") from None
-    if not isinstance(host, str):
-        raise InputTypeError(f"{name} must begin with a str, got {type(host).__name__}")
-    return host, integer(port, f"port of {name}")

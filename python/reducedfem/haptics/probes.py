@@ -7,13 +7,7 @@ from dataclasses import dataclass
 
 from reducedfem import _core
 from reducedfem.errors import DeviceError, InputError
-from reducedfem.haptics.devices import (
-    Device,
-    ForceDimension,
-    OpenHaptics,
-    SpaceMouse,
-    UdpDevice,
-)
+from reducedfem.haptics.devices import Device
 
 __all__ = ["DeviceProbe", "probe_devices"]
 
@@ -57,20 +51,15 @@ def probe_devices() -> list[DeviceProbe]:
         One result for each kind.
     """
     found = []
-    for kind, make in (
-        ("UdpDevice", lambda: UdpDevice(wait=0.1)),
-        ("SpaceMouse", SpaceMouse),
-        ("ForceDimension", ForceDimension),
-        ("OpenHaptics", OpenHaptics),
-    ):
+    for kind in Device._connected():
         looked_for: tuple[str, ...] = ()
         try:
-            device: Device = make()
+            device = kind._to_probe()
             looked_for = device._looked_for
             detail, there = _abilities(*_core.probe_device(device._core)), True
         except (DeviceError, InputError) as error:  # InputError: an environment variable is invalid
             detail, there = str(error), False
-        found.append(DeviceProbe(kind, there, looked_for, detail))
+        found.append(DeviceProbe(kind.__name__, there, looked_for, detail))
     return found
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from reducedfem import _core
 from reducedfem.base.console import count_text
-from reducedfem.contact.penalty import PenaltyContact
+from reducedfem.contact.contact import Contact
 from reducedfem.haptics.coupling import DynamicCoupling, VirtualCoupling
 from reducedfem.haptics.settings import HapticSettings
 
@@ -162,7 +162,7 @@ def report_of(
     core: _core.Session,
     settings: HapticSettings,
     coupling: VirtualCoupling | DynamicCoupling,
-    contacts: Sequence[PenaltyContact],
+    contacts: Sequence[Contact],
 ) -> HapticReport:
     """Return the report of a session so far."""
     status = core.status()
@@ -204,19 +204,20 @@ def _advice(
     status: dict[str, Any],
     settings: HapticSettings,
     coupling: VirtualCoupling | DynamicCoupling,
-    contacts: Sequence[PenaltyContact],
+    contacts: Sequence[Contact],
 ) -> tuple[str, ...]:
     """Return sentences that suggest changes of the settings."""
     found = []
     suited = _core.suited_stiffness(coupling.stiffness)
-    better = 'stiffness="auto"' if settings.suited else "20 times that of the coupling"
-    given = [c.stiffness for c in contacts if not isinstance(c.stiffness, str)]
+    given = [c._core.stiffest(coupling.stiffness, status["depth"]) for c in contacts]
+    ways = {c._follows for c in contacts} if settings.suited else set()
+    better = " or ".join(sorted(filter(None, ways))) or "20 times that of the coupling"
     if status["saturated"] > _OFTEN * status["touching"]:
         found.append(
             "the coupling saturates or is relieved: raise its max_force to twice the force of "
             f"the device or more, and max_depth to 4 F / {suited:g} N/m of the largest force F"
         )
-    if given and max(given) > _STIFFER * suited and status["chatter"] > _SHAKES * status["force"]:
+    if max(given) > _STIFFER * suited and status["chatter"] > _SHAKES * status["force"]:
         found.append(
             f"contact of {max(given):g} N/m a point is stiffer than the coupling needs: "
             f"{better} is {suited:g} N/m"
@@ -227,7 +228,7 @@ def _advice(
             "motion of a body, whose force is then not right: use coupled=True, a higher rate, "
             "more damping or a heavier body"
         )
-    if given and min(given) < suited / _STIFFER:
+    if 0.0 < min(given) < suited / _STIFFER:
         found.append(
             f"contact of {min(given):g} N/m a point is soft for the coupling, bodies feel "
             f"softer than they are: {better} is {suited:g} N/m"

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from reducedfem import _core
 from reducedfem.base.check import count, flag, number
 from reducedfem.base.run import Progress, callback
-from reducedfem.contact.penalty import PenaltyContact
+from reducedfem.contact.contact import Contact
 from reducedfem.dynamics.integrator import ImplicitSimulation
 from reducedfem.errors import DeviceError, FileFormatError, InputError, InputTypeError
 from reducedfem.haptics import session_parts as parts
@@ -130,7 +130,7 @@ class HapticSession:
 
     def __init__(
         self,
-        contact: PenaltyContact | Sequence[PenaltyContact],
+        contact: Contact | Sequence[Contact],
         device: Device,
         *,
         coupling: VirtualCoupling | DynamicCoupling,
@@ -212,7 +212,7 @@ class HapticSession:
         )
 
     @property
-    def contacts(self) -> tuple[PenaltyContact, ...]:
+    def contacts(self) -> tuple[Contact, ...]:
         """Contacts as given; the session evaluates copies of them."""
         return self._contacts
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from reducedfem.contact.contact import Contact, any_contact
 from reducedfem.contact.deformed_field import DeformedField
 from reducedfem.contact.field import DistanceField
-from reducedfem.contact.penalty import PenaltyContact
 from reducedfem.dynamics.integrator import ImplicitSimulation
 from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
 from reducedfem.haptics.coupling import DynamicCoupling, VirtualCoupling
@@ -30,6 +30,8 @@ __all__ = [
 def _a(kind: type) -> str:
     if kind is ImplicitSimulation:
         return "an implicit integrator"
+    if kind is Contact:
+        return any_contact()
     return f"{'an' if kind.__name__[0] in 'AEIOU' else 'a'} {kind.__name__}"
 
 
@@ -51,9 +53,9 @@ def _sequence(value: Any, name: str, kind: type, none: bool) -> tuple[Any, ...]:
 
 def sequences(
     contact: Any, simulation: Any
-) -> tuple[tuple[PenaltyContact, ...], tuple[ImplicitSimulation | None, ...]]:
+) -> tuple[tuple[Contact, ...], tuple[ImplicitSimulation | None, ...]]:
     """Return contacts and their simulations, one each; refuse other objects and numbers."""
-    contacts = _sequence(contact, "contact", PenaltyContact, none=False)
+    contacts = _sequence(contact, "contact", Contact, none=False)
     if simulation is None:
         simulation = [None] * len(contacts)
     simulations = _sequence(simulation, "simulation", ImplicitSimulation, none=True)
@@ -120,7 +122,7 @@ def _check_simulation(
 
 
 def check_parts(
-    contacts: tuple[PenaltyContact, ...],
+    contacts: tuple[Contact, ...],
     simulations: tuple[ImplicitSimulation | None, ...],
     field_simulation: ImplicitSimulation | None,
     dt: float,
@@ -152,7 +154,7 @@ def check_parts(
                 raise InputError(f"field_simulation is that of {names[k]}: each body has its own")
 
 
-def warn_of_rest(contacts: tuple[PenaltyContact, ...], stacklevel: int) -> None:
+def warn_of_rest(contacts: tuple[Contact, ...], stacklevel: int) -> None:
     """Warn if shells can deform and no simulation was passed."""
     soft = [k for k, contact in enumerate(contacts) if contact.tree.reduced is not None]
     if not soft:
@@ -168,7 +170,7 @@ def warn_of_rest(contacts: tuple[PenaltyContact, ...], stacklevel: int) -> None:
     )
 
 
-def lengths(contacts: tuple[PenaltyContact, ...], device: Device, scale: float) -> dict[str, float]:
+def lengths(contacts: tuple[Contact, ...], device: Device, scale: float) -> dict[str, float]:
     """Return the longest sides of the boxes of the device's path, shells and field [m].
 
     Lengths are in the frame of the device: `scale` is its metres per metre in the world.

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reducedfem import _core
-from reducedfem.contact.penalty import ContactPoints
+from reducedfem.contact.contact import ContactPoints
 from reducedfem.io.record_file import RECORD
 
 __all__ = ["BodySnapshot", "HapticReader", "HapticSnapshot", "Layout"]

@@ -10,11 +10,12 @@ from typing import BinaryIO, TypeVar
 from reducedfem.errors import FileFormatError
 from reducedfem.io import tensors
 from reducedfem.io.surface_files import SURFACE_SUFFIXES
+from reducedfem.io.volume_files import FORMATS
 
 __all__ = ["OTHERS", "Saved", "load_saved"]
 
 # foreign formats, and the functions that read them
-OTHERS = ((SURFACE_SUFFIXES, "read_surface"), ((".veg", ".vtu", ".vtk", ".msh"), "read_mesh"))
+OTHERS = ((SURFACE_SUFFIXES, "read_surface"), ((*FORMATS, ".vtu", ".vtk", ".msh"), "read_mesh"))
 
 _Contents = TypeVar("_Contents")
 _Saved = TypeVar("_Saved", bound="Saved")

@@ -17,8 +17,8 @@ from reducedfem.base.console import Console, bytes_text, count_text, size_text, 
 from reducedfem.dynamics.newmark import ImplicitNewmark
 from reducedfem.errors import FileFormatError, InputError, PlausibilityWarning
 from reducedfem.geometry.embedding import Embedding
-from reducedfem.geometry.mesh import voxelize
 from reducedfem.geometry.surface import Surface
+from reducedfem.geometry.voxels import voxelize
 from reducedfem.material.laws import StVK
 from reducedfem.reduction.basis import modal_derivative_basis
 from reducedfem.reduction.reduce import reduce

@@ -1,0 +1,87 @@
+"""Volume meshes and fixed nodes from files."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reducedfem.errors import FileFormatError, InputError, MeshError
+from reducedfem.geometry.mesh import Mesh
+from reducedfem.io.atomic import as_path
+from reducedfem.io.text_lines import read_indices
+from reducedfem.io.volume_files import read_volume
+
+__all__ = ["read_fixed", "read_mesh"]
+
+
+def read_mesh(path: str | os.PathLike[str]) -> Mesh:
+    """Read a volume mesh: a ``.veg`` file, or a format of meshio (Gmsh, VTK, Abaqus, ...).
+
+    Surface, line and point cells are ignored, and nodes that no element uses are removed:
+    `Mesh.original_nodes` contains the node numbers of the file, from 0.
+
+    Regions of ``.veg`` files are numbered from 0 in the order of the ``*REGION`` statements, and
+    `Mesh.region_names` contains the names of their sets. In other formats regions are the integer
+    per element of the format (Gmsh: physical groups; Medit and TetGen: references), or else
+    disjoint sets (Abaqus: ELSET), numbered from 1.
+
+    ``*INCLUDE`` in ``.veg`` and ``.inp`` files is restricted to regular files in the same folder or
+    below it, at most 1000 files of 256 MiB in total.
+
+    Parameters
+    ----------
+    path
+        Name of the file; its suffix selects the format.
+
+    Returns
+    -------
+    Mesh
+
+    Raises
+    ------
+    FileFormatError
+        The file is missing, of an unknown format or damaged, or its volume elements are not
+        all of one kind: tetrahedra with 4 or 10 nodes or hexahedra with 8 or 20.
+    MeshError
+        The mesh is not usable; see `Mesh`.
+    """
+    file = as_path(path)
+    data = read_volume(file)
+    try:
+        mesh = Mesh(data.nodes, data.elements, data.regions, drop_unreferenced=True)
+    except MeshError as error:
+        raise MeshError(f"{str(file)!r}: {error}") from error
+    except InputError as error:
+        raise FileFormatError(f"{str(file)!r} is damaged: {error}") from error
+    mesh._region_names, mesh._materials = data.region_names, data.materials
+    return mesh
+
+
+def read_fixed(path: str | os.PathLike[str]) -> NDArray[np.int32]:
+    """Read the fixed nodes of a Vega ``.bou`` file.
+
+    Parameters
+    ----------
+    path
+        Text file of 1-based node numbers, separated by commas, blanks or line ends. ``*INCLUDE``
+        statements are restricted as in `read_mesh`.
+
+    Returns
+    -------
+    (f,) int32 array
+        Node indices for ``Solid(..., fixed=...)``, 0-based, ascending, without repetition.
+
+    Raises
+    ------
+    FileFormatError
+        The file is missing or contains other data.
+    """
+    numbers = read_indices(as_path(path))
+    if numbers.size and not (numbers.min() >= 1 and numbers.max() < 2**31):
+        raise FileFormatError(
+            f"{str(path)!r} has node {numbers.min() if numbers.min() < 1 else numbers.max()}; "
+            "numbers start at 1"
+        )
+    return np.unique(numbers - 1).astype(np.int32)

@@ -1,0 +1,32 @@
+"""Contents of volume mesh files, as plain arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["ElasticData", "VolumeData"]
+
+
+class ElasticData(NamedTuple):
+    """Isotropic elastic material of a ``.veg`` file."""
+
+    name: str
+    density: float
+    young: float
+    poisson: float
+
+
+@dataclass
+class VolumeData:
+    """Contents of a volume mesh file with 0-based indices."""
+
+    nodes: NDArray[np.float64]
+    elements: NDArray[np.int64]
+    regions: NDArray[np.int64]
+    region_names: dict[int, str] = field(default_factory=dict)
+    materials: dict[int, ElasticData] = field(default_factory=dict)
+    fractions: NDArray[np.float64] | None = None

@@ -1,0 +1,115 @@
+"""A kind costs few sources: its own, and the rows that register it."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import reducedfem as rf
+from places import ROOT, code, mentions
+from reducedfem.dynamics.integrator import ImplicitSimulation, Simulation
+from reducedfem.haptics.devices import Device
+from reducedfem.io import volume_files
+
+CORE = ROOT / "csrc"
+PACKAGE = ROOT / "python" / "reducedfem"
+
+
+def sources(pattern, root=CORE):
+    """Return the names of the sources whose code contains a pattern."""
+    found = re.compile(pattern)
+    if root == PACKAGE:
+        return {p.name for p in root.rglob("*.py") if found.search(p.read_text())}
+    return {p.name for p in root.rglob("*.[ch]") if found.search(code(p.read_text()))}
+
+
+def rows(path, pattern=r"\bROW\((\w+)"):
+    """Return the names in the rows of a registry."""
+    found = re.findall(pattern, (CORE / path).read_text())
+    assert found
+    return found
+
+
+SCHEMES = rows("dynamics/scheme.h", r"\bROW\((\w+)\)")
+
+
+@pytest.mark.parametrize("kind", rows("body/kinds.h"))
+def test_a_kind_of_body_is_a_source_and_a_row(kind):
+    assert sources(rf"\brf_body_{kind}_kind\b") == {f"{kind}.c"}
+    assert sources(rf"\bROW\({kind}\)") == {"kinds.h"}
+
+
+@pytest.mark.parametrize("kind", [one for one in rows("world/solver.h") if one != "kind"])
+def test_a_global_solver_is_a_source_and_a_row(kind):
+    """A world without a choice has the solver that moves each body alone."""
+    default = {"world.c"} if kind == "split" else set()
+    assert sources(rf"\brf_solver_{kind}\b") == {f"{kind}.c"} | default
+
+
+@pytest.mark.parametrize("shape", rows("sdf/shape_list_body.h", r"\bROW\([A-Z]+, (\w+)\)"))
+def test_a_shape_is_a_header_a_row_and_a_class(shape):
+    own = f"shape_{shape}.h"
+    named = sources(rf"RF_SHAPE_{shape.upper()}\b|ROW\({shape.upper()}\b|\b{shape}_depth\b")
+    assert named == {own, "shape_list_body.h"}
+    assert sources(rf'"sdf/{own}"') - {"shape_capsule.h"} == {"shape_list_body.h"}
+    assert sources(f'field_from_shape\\("{shape}"', PACKAGE) == {"shape_field.py"}
+
+
+@pytest.mark.parametrize(
+    "system", rows("dynamics/system.h", r"rf_system_(\w+)\(const rf_\w+ \*(?:model|solid|mass),")
+)
+def test_a_system_is_a_source_a_declaration_and_a_row(system):
+    """Statics and free bodies use the systems for which they are."""
+    users = {"free_body.c", "statics_dense.c", "statics_solid.c"}
+    assert sources(rf"\brf_system_{system}\(") - users == {
+        f"system_{system}.c",
+        "system.h",
+        "py_motion.c",
+    }
+
+
+@pytest.mark.parametrize("kind", Device._connected())
+def test_a_device_is_a_source_its_constructor_and_its_class(kind):
+    """Only messages and docstrings of other modules name it."""
+    users = {p.name for p in PACKAGE.rglob("*.py") if mentions(p, kind.__name__)}
+    assert users == {"connected_devices.py", "__init__.py"}
+    name = re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__.removesuffix("Device")).lower()
+    header = {"space_mouse": "spacemouse", "open_haptics": "openhaptics"}.get(name, name)
+    used = {one for one in sources(rf'"device/{header}\.h"') if not one.startswith(header)}
+    assert used == {"py_device.c"}
+
+
+@pytest.mark.parametrize("suffix", volume_files.FORMATS)
+def test_a_format_of_meshes_is_a_module_and_a_row(suffix):
+    module = volume_files.FORMATS[suffix].__name__.rpartition(".")[2]
+    assert sources(rf"\b{module}\b", PACKAGE) == {"volume_files.py"}
+
+
+def integrators(base=Simulation):
+    """Return all integrators that users make, by the names of their schemes."""
+    found = {one._scheme: one for one in base.__subclasses__() if hasattr(one, "_scheme")}
+    return found | (integrators(ImplicitSimulation) if base is Simulation else {})
+
+
+def test_rows_and_classes_are_the_same():
+    assert sorted(integrators()) == sorted(SCHEMES)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_time_integrator_is_a_source_a_row_and_a_class(scheme):
+    """Besides, steps of worlds and free bodies are those of one integrator."""
+    used = {"newmark": {"coupled.c"}, "backward_euler": {"multibody_node.c"}}.get(scheme, set())
+    named = sources(rf'"{scheme}"|\brf_scheme_{scheme}\b') - used
+    assert named in ({f"{scheme}.c"}, {f"{scheme}_rt.c"})
+    used = {"free_body.py"} if scheme == "newmark" else set()
+    assert len(sources(f'"{scheme}"', PACKAGE) - used) == 1
+
+
+@pytest.mark.parametrize("name", ["isinstance", "issubclass"])
+def test_nothing_asks_for_one_integrator_or_contact(name):
+    """Code outside of a class asks for the base of all, or of implicit integrators."""
+    classes = [one.__name__ for one in (*integrators().values(), *rf.Contact.__subclasses__())]
+    asked = re.compile(rf"{name}\([^()]*\b({'|'.join(classes)})\b")
+    texts = {p.name: p.read_text() for p in (ROOT / "python").rglob("*.py")}
+    assert [place for place, text in texts.items() if asked.search(text)] == []
