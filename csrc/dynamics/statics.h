@@ -2,7 +2,8 @@
 // equations of motion without mass and damping), by equilibrium.h.
 //
 // With settings.halvings a load step of a solid also fails if it inverts elements, which most laws
-// accept: that is another branch than the one which starts at rest.  A solution that stops short of the whole load reports the fraction that it reached.
+// accept: that is another branch than the one which starts at rest.  A solution that stops short of
+// the whole load reports the fraction that it reached.
 #ifndef RF_DYNAMICS_STATICS_H
 #define RF_DYNAMICS_STATICS_H
 
