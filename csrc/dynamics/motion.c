@@ -30,13 +30,14 @@ const rf_setting *rf_motion_settings_of(const rf_scheme *scheme) {
 static rf_status check(const rf_motion_settings *set, rf_error *err) {
   if (!(isfinite(set->dt_s) && set->dt_s > 0.0))
     return rf_fail(err, RF_ERR_ARG, "dt must be finite and positive, got %g", set->dt_s);
-  if (!rf_scheme_iterates(set->scheme)) return RF_OK;
+  const rf_status st = set->scheme->check ? set->scheme->check(set->own, err) : RF_OK;
+  if (st < 0 || !rf_scheme_iterates(set->scheme)) return st;
   if (!(isfinite(set->tolerance) && set->tolerance >= 0.0))
     return rf_fail(err, RF_ERR_ARG, "tol must be finite and >= 0, got %g", set->tolerance);
   if (!(set->newton_max >= 1 && set->newton_max <= 1000))
     return rf_fail(err, RF_ERR_ARG, "newton_max must be between 1 and 1000, got %d",
                    set->newton_max);
-  return set->scheme->check ? set->scheme->check(set->own, err) : RF_OK;
+  return RF_OK;
 }
 
 static void set_up(rf_motion *m, const rf_motion_settings *set) {

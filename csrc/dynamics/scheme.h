@@ -32,7 +32,7 @@ typedef struct rf_scheme {
   // the scheme has another number of stages, and steps in contact or in sessions are refused.
   void (*rates)(const void *settings, double dt_s, bool touching, rf_stage_rates *out);
   // One step under m->applied, from the state to m->x, m->xdot, m->xddot, which it keeps by
-  // rf_motion_keep_rt.  NULL: the step of one implicit stage.
+  // rf_motion_keep_rt; its last evaluation is at m->x, as the next step begins with it.  NULL: the step of one implicit stage.
   rf_status (*step_rt)(rf_motion *m);
 } rf_scheme;
 

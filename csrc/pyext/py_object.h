@@ -8,7 +8,7 @@
 typedef struct py_object {
   PyObject_HEAD void *held;     // the C struct
   void (*release)(void *held);  // frees it, before `kept` is released
-  PyObject *kept;               // strong; owner of borrowed data, a tuple if several; nullable
+  PyObject *kept;               // strong; owner of borrowed data, a tuple or list if several; nullable
   PyThread_type_lock lock;      // held while the struct changes; NULL: immutable
 } py_object;
 
@@ -26,8 +26,8 @@ PyObject *py_object_new_locked(PyTypeObject *type, void *held, void (*release)(v
                                PyObject *kept);
 
 void py_object_dealloc(PyObject *self);
-// tp_traverse of types whose objects keep others.  There is no tp_clear: objects keep only older
-// objects, so they form no cycles.
+// tp_traverse of types whose objects keep others.  There is no tp_clear: what is kept
+// never refers to its keeper, so they form no cycles.
 int py_object_traverse(PyObject *self, visitproc visit, void *arg);
 
 #endif

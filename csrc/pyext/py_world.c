@@ -22,6 +22,7 @@ static const rf_setting SETTINGS[] = {SETTING("dt", dt_s, DOUBLE, 0),
                                       SETTING("contact_damping", damped, DOUBLE, 0),
                                       SETTING("tol", tolerance, DOUBLE, 0),
                                       SETTING("iterations", most_iterations, INT32, 0),
+                                      SETTING("least_work", least_work, DOUBLE, 0),
                                       {0}};
 
 static PyObject *world_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
@@ -249,8 +250,8 @@ static PyObject *energy(PyObject *self, PyObject *unused) {
 
 PyDoc_STRVAR(report_doc,
              "report($self, /)\n--\n\n"
-             "(steps, candidates, pairs, points, depth, iterations, residual, unconverged, "
-             "fastest, fastest_body).");
+             "(steps, candidates, pairs, points, passed, depth, iterations, residual, "
+             "unconverged, fastest, fastest_body).");
 static PyObject *report(PyObject *self, PyObject *unused) {
   (void)unused;
   rf_multibody_report r;
@@ -259,9 +260,9 @@ static PyObject *report(PyObject *self, PyObject *unused) {
   r = *rf_multibody_reported(py_held(self));
   py_unlock(self);
   Py_END_ALLOW_THREADS
-  return Py_BuildValue("(LiiLdidLdi)", (long long)r.steps, (int)r.candidates, (int)r.pairs,
-                       (long long)r.points, r.depth_m, (int)r.iterations, r.residual,
-                       (long long)r.unconverged, r.fastest, (int)r.fastest_body);
+  return Py_BuildValue("(LiiLLdidLdi)", (long long)r.steps, (int)r.candidates, (int)r.pairs,
+                       (long long)r.points, (long long)r.passed, r.depth_m, (int)r.iterations,
+                       r.residual, (long long)r.unconverged, r.fastest, (int)r.fastest_body);
 }
 
 PyDoc_STRVAR(contacts_doc,

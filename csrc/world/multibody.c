@@ -30,8 +30,10 @@ struct rf_multibody {
   int32_t *shape_of;           // -1: none                                       (n_bodies)
   rf_multibody_node *nodes;    // (n_bodies)
   rf_pair_rows_frame *frames;  // (n_bodies)
-  rf_broad_sphere *spheres;    // (n_bodies)
+  rf_broad_sphere *spheres;    // at the beginning of a step                     (n_bodies)
+  rf_broad_sphere *swept;      // around all places in a step                    (n_bodies)
   double *speeds;              // bounds of the speed of any point, m/s          (n_bodies)
+  double ground_thickness;     // m
   rf_broad broad;
   int32_t n_workers, worker_shapes;
   worker *workers;
@@ -48,8 +50,8 @@ struct rf_multibody {
 
 static void free_workers(rf_multibody *c) {
   for (int32_t w = 0; w < c->n_workers; ++w) {
-    const int32_t n = c->worker_shapes * (c->worker_shapes + 1);
-    for (int32_t k = 0; c->workers[w].contacts && k < n; ++k)
+    const int64_t n = (int64_t)c->worker_shapes * (c->worker_shapes + 1);
+    for (int64_t k = 0; c->workers[w].contacts && k < n; ++k)
       rf_contact_free(c->workers[w].contacts[k]);
     rf_free(c->workers[w].contacts);
   }
@@ -68,10 +70,18 @@ void rf_multibody_free(rf_multibody *c) {
   for (int32_t i = 0; i < c->n_shapes; ++i) rf_free(c->shapes[i].each);
   for (int32_t i = 0; i < c->pair_room; ++i) rf_pair_rows_free(&c->pairs[i]);
   rf_broad_free(&c->broad);
-  void *const owned[] = {c->shapes, c->shape_of, c->nodes,  c->frames, c->spheres,
-                         c->speeds, c->pairs,    c->active, c->moved,  c->sides};
+  void *const owned[] = {c->shapes, c->shape_of, c->nodes, c->frames, c->spheres, c->speeds,
+                         c->pairs,  c->active,   c->moved, c->sides,  c->swept};
   for (size_t i = 0; i < sizeof owned / sizeof *owned; ++i) rf_free(owned[i]);
   rf_free(c);
+}
+
+// Thickness of the least thick part: twice the depth of its deepest place.
+static double thickness_of(const rf_field *field) {
+  double least = INFINITY;
+  for (int32_t i = 0; field && i < field->n_parts; ++i)
+    least = fmin(least, 2.0 * rf_field_part_depth(&field->parts[i]));
+  return least;
 }
 
 static rf_status check(const rf_multibody_settings *set, rf_error *err) {
@@ -85,6 +95,8 @@ static rf_status check(const rf_multibody_settings *set, rf_error *err) {
                    set->damped);
   if (!(set->tolerance > 0.0 && set->tolerance < 1.0))
     return rf_fail(err, RF_ERR_ARG, "tol must be above 0 and below 1, got %g", set->tolerance);
+  if (!(set->least_work >= 0.0))
+    return rf_fail(err, RF_ERR_ARG, "least_work must be at least 0, got %g", set->least_work);
   if (!(set->most_iterations >= 1))
     return rf_fail(err, RF_ERR_ARG, "iterations must be at least 1, got %d", set->most_iterations);
   return RF_OK;
@@ -97,14 +109,17 @@ rf_status rf_multibody_create(const rf_multibody_settings *set, rf_multibody **o
   if (st < 0) return st;
   RF_ALLOC(c, 1);
   c->set = *set;
+  c->ground_thickness = thickness_of(set->ground);
   *out = c;
 done:
   return st;
 }
 
-// A copy of an array with room for one more entry, in its place; NULL, and the array stays.
+// Returns an array with room for one more entry: itself, or a copy with twice the room in its
+// place.  NULL, and the array stays: out of memory.
 static void *grown(void *array, int32_t count, size_t size, rf_error *err) {
-  char *more = rf_alloc((size_t)count + 1, size);
+  if (count & (count - 1)) return array;  // no power of two: there is room
+  char *more = rf_alloc(count ? 2 * (size_t)count : 1, size);
   if (!more) {
     (void)rf_fail(err, RF_ERR_MEMORY, "out of memory: a world of %d entries", (int)count + 1);
     return NULL;
@@ -142,21 +157,16 @@ static rf_status bound_fields(int32_t n, const rf_field *const *fields, rf_broad
   if (!(low[0] <= high[0])) return RF_OK;
   for (int i = 0; i < 3; ++i) {
     if (!(isfinite(low[i]) && isfinite(high[i])))
-      return rf_fail(err, RF_ERR_ARG,
-                     "the field of a body has no end along axis %d; give planes as ground", i);
+      return rf_fail(
+          err, RF_ERR_ARG,
+          "the field of a body is unbounded along axis %d; a plane can be the ground of a "
+          "World",
+          i);
     sphere->centre[i] = 0.5 * (low[i] + high[i]);
     half[i] = 0.5 * (high[i] - low[i]);
   }
   sphere->radius = rf_vec3_length(half);
   return RF_OK;
-}
-
-// Thickness of the least thick part: twice the depth of its deepest place.
-static double thickness_of(const rf_field *field) {
-  double least = INFINITY;
-  for (int32_t i = 0; i < field->n_parts; ++i)
-    least = fmin(least, 2.0 * rf_field_part_depth(&field->parts[i]));
-  return least;
 }
 
 static rf_status check_shape(const rf_multibody_shape *s, rf_error *err) {
@@ -205,9 +215,12 @@ static rf_status check_body(const rf_multibody *c, const rf_free_body *body, int
   if (!(fabs(dt_s - c->set.dt_s) <= 1e-12 * c->set.dt_s))
     return rf_fail(err, RF_ERR_ARG, "the body makes steps of %g s, the world of %g s", dt_s,
                    c->set.dt_s);
+  if (!rf_scheme_takes_contact(body->deformation->set.scheme))
+    return rf_fail(err, RF_ERR_ARG, "the body has an explicit integrator; contact needs another");
+  if (!(index >= -1 && index < c->n_shapes))
+    return rf_fail(err, RF_ERR_ARG, "shape must be between -1 and %d, got %d", c->n_shapes - 1,
+                   index);
   if (index < 0) return RF_OK;
-  if (!(index < c->n_shapes))
-    return rf_fail(err, RF_ERR_ARG, "shape must be below %d, got %d", c->n_shapes, index);
   const shape *s = &c->shapes[index];
   const int32_t r = body->model->r;
   if ((tree_r(s) && tree_r(s) != r) || (field_r(s) && field_r(s) != r))
@@ -244,6 +257,7 @@ rf_status rf_multibody_add(rf_multibody *c, const rf_free_body *body, int32_t in
   GROW(c->nodes, n);
   GROW(c->frames, n);
   GROW(c->spheres, n);
+  GROW(c->swept, n);
   GROW(c->speeds, n);
   GROW(c->moved, n);
   RF_TRY(copy_body(c, body, &mine, err));
@@ -256,7 +270,7 @@ done:
 
 // ---- search
 
-// Frame, and a sphere around all that can touch, by the bounds of the tree and of the model.
+// Frame, and spheres around all that can touch, by the bounds of the tree and of the model.
 static void place_body(rf_multibody *c, int32_t i) {
   const rf_free_body *b = c->nodes[i].body;
   const double *q = b->deformation->q;
@@ -268,6 +282,7 @@ static void place_body(rf_multibody *c, int32_t i) {
   rf_quat_rotate(b->rigid.quaternion, b->set.centre, arm);
   rf_vec3_sub(b->rigid.position, arm, f->pose.position_m);
   s->radius = -1.0;
+  c->swept[i] = *s;
   if (c->shape_of[i] < 0) return;
   const shape *h = &c->shapes[c->shape_of[i]];
   const rf_point_tree *t = h->is.tree;
@@ -285,6 +300,10 @@ static void place_body(rf_multibody *c, int32_t i) {
   c->speeds[i] = rf_vec3_length(omega) * (rf_vec3_length(arm) + s->radius);
   rf_quat_rotate(b->rigid.quaternion, centre, s->centre);
   for (int k = 0; k < 3; ++k) s->centre[k] += f->pose.position_m[k];
+  c->swept[i] = *s;
+  if (s->radius < 0.0) return;
+  const double speed = rf_vec3_length(b->rigid.momentum) / b->set.mass + c->speeds[i];
+  c->swept[i].radius += speed * c->set.dt_s;
 }
 
 static rf_status reserve_pairs(rf_multibody *c, int32_t count, rf_error *err) {
@@ -331,38 +350,72 @@ static void add_pair(rf_multibody *c, int32_t tree, int32_t field) {
     const shape *b = &c->shapes[c->shape_of[field]];
     if (b->field.radius < 0.0) return;
     t->side[1] = side_of(field, field_r(b));
-    const rf_rigid_state *x = &c->nodes[tree].body->rigid, *y = &c->nodes[field].body->rigid;
-    double way[3];
-    for (int i = 0; i < 3; ++i)
-      way[i] = x->momentum[i] / c->nodes[tree].body->set.mass -
-               y->momentum[i] / c->nodes[field].body->set.mass;
-    const double speed = rf_vec3_length(way) + c->speeds[tree] + c->speeds[field];
-    const double ratio = speed * c->set.dt_s / b->thickness;
-    if (ratio > c->report.fastest) {
-      c->report.fastest = ratio;
-      c->report.fastest_body = tree;
-    }
   }
   ++c->n_pairs;
 }
 
-static bool near_ground(const rf_multibody *c, int32_t i) {
-  const rf_broad_sphere *s = &c->spheres[i];
+static bool near_ground(const rf_multibody *c, const rf_broad_sphere *s) {
   if (!c->set.ground || s->radius < 0.0) return false;
   const double d = rf_field_distance_rt(c->set.ground, s->centre);
   return !(d > s->radius && rf_field_slack_rt(c->set.ground, d, s->radius) > 0.0);
 }
 
+// Notes how far the points of a body may move, in a step, through what is `thickness` thick.
+static void note_fast(rf_multibody *c, int32_t tree, double speed, double thickness) {
+  const double ratio = speed * c->set.dt_s / thickness;
+  if (c->shapes[c->shape_of[tree]].is.tree == NULL || !(ratio > c->report.fastest)) return;
+  c->report.fastest = ratio;
+  c->report.fastest_body = tree;
+}
+
+static bool overlap(const rf_multibody *c, const rf_broad_pair *p) {
+  const rf_broad_sphere *a = &c->spheres[p->first], *b = &c->spheres[p->second];
+  double way[3];
+  rf_vec3_sub(b->centre, a->centre, way);
+  return rf_vec3_length(way) <= a->radius + b->radius;
+}
+
+// Notes the relative speed of two bodies that may meet in the step.  Of bodies that have met any
+// direction counts: one may be inside of the other.
+static void note_pair(rf_multibody *c, const rf_broad_pair *p, bool met) {
+  const rf_multibody_node *first = &c->nodes[p->first], *second = &c->nodes[p->second];
+  const shape *a = &c->shapes[c->shape_of[p->first]], *b = &c->shapes[c->shape_of[p->second]];
+  const double turning = c->speeds[p->first] + c->speeds[p->second];
+  double velocity[3], way[3];
+  for (int i = 0; i < 3; ++i)
+    velocity[i] = first->body->rigid.momentum[i] / first->body->set.mass -
+                  second->body->rigid.momentum[i] / second->body->set.mass;
+  if (!met) {
+    rf_vec3_sub(c->spheres[p->second].centre, c->spheres[p->first].centre, way);
+    const double length = rf_vec3_length(way);
+    const double gap = length - c->spheres[p->first].radius - c->spheres[p->second].radius;
+    if ((rf_vec3_dot(velocity, way) / length + turning) * c->set.dt_s < gap) return;
+  }
+  const double speed = rf_vec3_length(velocity) + turning;
+  if (b->field.radius >= 0.0) note_fast(c, p->first, speed, b->thickness);
+  if (a->field.radius >= 0.0) note_fast(c, p->second, speed, a->thickness);
+}
+
+static void find_grounded(rf_multibody *c, int32_t i) {
+  if (!near_ground(c, &c->swept[i])) return;
+  const rf_free_body *b = c->nodes[i].body;
+  const double speed = rf_vec3_length(b->rigid.momentum) / b->set.mass + c->speeds[i];
+  note_fast(c, i, speed, c->ground_thickness);
+  if (near_ground(c, &c->spheres[i])) add_pair(c, i, -1);
+}
+
 static rf_status find_candidates(rf_multibody *c, rf_error *err) {
   rf_status st = RF_OK;
   for (int32_t i = 0; i < c->n_bodies; ++i) place_body(c, i);
-  RF_TRY(rf_broad_search(&c->broad, c->n_bodies, c->spheres, err));
+  RF_TRY(rf_broad_search(&c->broad, c->n_bodies, c->swept, err));
   RF_TRY(reserve_pairs(c, 2 * c->broad.n_pairs + c->n_bodies, err));
   c->n_pairs = 0;
-  for (int32_t i = 0; i < c->n_bodies; ++i)
-    if (near_ground(c, i)) add_pair(c, i, -1);
+  for (int32_t i = 0; i < c->n_bodies; ++i) find_grounded(c, i);
   for (int32_t k = 0; k < c->broad.n_pairs; ++k) {
     const rf_broad_pair *p = &c->broad.pairs[k];
+    const bool met = overlap(c, p);
+    note_pair(c, p, met);
+    if (!met) continue;
     add_pair(c, p->first, p->second);
     add_pair(c, p->second, p->first);
   }
@@ -381,6 +434,7 @@ static rf_status reserve_workers(rf_multibody *c, int threads, rf_error *err) {
   for (int w = 0; w < threads; ++w)
     RF_ALLOC(c->workers[w].contacts, (size_t)c->n_shapes * ((size_t)c->n_shapes + 1));
 done:
+  if (st < 0) free_workers(c);
   return st;
 }
 
@@ -424,7 +478,7 @@ static rf_status evaluate(rf_multibody *c, worker *w, rf_pair_rows *t, rf_error 
   const rf_pose pose = rf_pose_seen_from_rt(&tree->pose, &field->pose);
   rf_status st = RF_OK;
   RF_TRY(contact_of(c, w, t, &contact, err));
-  t->n_rows = 0;
+  t->n_rows = t->n_passed = 0;
   if (t->side[1].r)
     st = rf_contact_deform_field_rt(contact, c->nodes[t->side[1].body].body->deformation->q);
   // without coherence and state: earlier cycles of the same contact leave no trace
@@ -457,11 +511,10 @@ static rf_status evaluate_some(void *context, int64_t task, int w, rf_error *err
 static void list_active(rf_multibody *c, rf_multibody_solve *s) {
   rf_multibody_report *report = &c->report;
   c->n_active = 0;
-  report->points = 0;
-  report->depth_m = 0.0;
   for (int32_t i = 0; i < c->n_bodies; ++i) c->nodes[i].n_sides = 0;
   for (int32_t k = 0; k < c->n_pairs; ++k) {
     rf_pair_rows *t = &c->pairs[k];
+    report->passed += t->n_passed;
     if (t->n_rows == 0) continue;
     c->active[c->n_active++] = t;
     report->points += t->n_rows;
@@ -508,13 +561,23 @@ static rf_status fly_some(void *context, int64_t task, int w, rf_error *err) {
   return RF_OK;
 }
 
+// Clears what is reported of the last step.
+static void forget_step(rf_multibody *c) {
+  rf_multibody_report *r = &c->report;
+  c->n_active = 0;
+  r->candidates = r->pairs = r->iterations = 0;
+  r->points = r->passed = 0;
+  r->depth_m = r->residual = 0.0;
+}
+
 rf_status rf_multibody_step(rf_multibody *c, const rf_run *run, rf_error *err) {
   rf_status st = RF_OK;
   rf_multibody_solve solve = {.damped = c->set.damped,
                               .tolerance = c->set.tolerance,
                               .most_iterations = c->set.most_iterations,
+                              .least_work = c->set.least_work,
                               .all = c->nodes};
-  c->n_active = 0;
+  forget_step(c);
   RF_TRY(find_candidates(c, err));
   RF_TRY(reserve_workers(c, run->threads, err));
   RF_TRY(rf_run_tasks(run, (c->n_pairs + CHUNK - 1) / CHUNK, 0, evaluate_some, c, err));
@@ -526,6 +589,7 @@ rf_status rf_multibody_step(rf_multibody *c, const rf_run *run, rf_error *err) {
   RF_TRY(rf_run_tasks(run, (c->n_bodies + CHUNK - 1) / CHUNK, 0, fly_some, c, err));
   ++c->report.steps;
 done:
+  if (st < 0) forget_step(c);
   return st;
 }
 

@@ -41,6 +41,7 @@ typedef struct rf_multibody_settings {
   double damped;            // c, >= 1
   double tolerance;         // of the solve, relative, in (0, 1)
   int32_t most_iterations;  // of conjugate gradients in a step, >= 1
+  double least_work;        // multiplications of a stage of it for which threads are of use
 } rf_multibody_settings;
 
 // Contact of all bodies of one shape; everything is borrowed, `each` is copied.
@@ -54,17 +55,18 @@ typedef struct rf_multibody_shape {
 
 typedef struct rf_multibody_report {
   int64_t steps;
-  // of the last step
+  // of the last step; zero after one that failed
   int32_t candidates;  // pairs whose spheres overlap
   int32_t pairs;       // with points that touch
   int64_t points;
-  double depth_m;      // of the deepest
+  int64_t passed;      // points without force, see above
+  double depth_m;      // of the deepest with a force
   int32_t iterations;  // of conjugate gradients
   double residual;     // left, relative
   // of all steps
   int64_t unconverged;  // steps whose solve ended at most_iterations
-  double fastest;       // largest way of a pair of neighbours in a step, over the thickness of what
-                        // its points may cross; above 1 they may tunnel
+  double fastest;       // largest relative displacement, in a step, of a body and what it may meet,
+                        // divided by the thickness of the latter; points may pass above 0.5
   int32_t fastest_body;  // with these points
 } rf_multibody_report;
 
@@ -86,7 +88,8 @@ void rf_multibody_free(rf_multibody *bodies);  // NULL is fine
 RF_MUST_CHECK rf_status rf_multibody_add_shape(rf_multibody *bodies,
                                                const rf_multibody_shape *shape, rf_error *err);
 // Adds a copy of a body; its step must be that of all, and its model that of the shape's tree
-// and field where these deform.  shape: -1: it touches nothing.
+// and field where these deform (a contract: they do not know theirs).  shape: -1: it touches
+// nothing.
 RF_MUST_CHECK rf_status rf_multibody_add(rf_multibody *bodies, const rf_free_body *body,
                                          int32_t shape, rf_error *err);
 

@@ -150,7 +150,7 @@ static void multiply_own(const rf_multibody_node *n, const double *x, double *ou
   }
 }
 
-// Takes the acceleration by contact out of the state: the next step may have none.
+// Removes the acceleration by contact, which a step without contact must not inherit.
 static rf_status release(rf_multibody_node *n, const double *before, const double *more) {
   rf_motion *m = n->impact;
   double *force = n->corrected + RIGID, *way = n->product + RIGID;

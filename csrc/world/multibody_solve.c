@@ -7,7 +7,7 @@
 #include "linalg/dense_rt.h"
 #include "linalg/vector.h"
 
-enum { CHUNK = 8, FEW = 64 };  // bodies or pairs of a task, and of one thread
+enum { CHUNK = 8 };  // bodies or pairs of a task
 enum { MOST_SOLVES = 60, MOST_PARTS = 40 };
 // Slope at the end of a line search, and residual after a solve (squared), relative to the begin.
 static const double FLAT = 0.1, FORCING = 1e-4;
@@ -39,20 +39,21 @@ static rf_status run_some(void *context, int64_t task, int worker, rf_error *err
   return st;
 }
 
-// Threads cost more than they gain where there is little to do.
-static rf_status run_stage(const rf_run *run, int32_t count, stage *g, rf_error *err) {
+// Each stage starts threads of its own, which costs more than it gains where there is little to do.
+static rf_status run_stage(const rf_run *run, int32_t count, double work, stage *g, rf_error *err) {
   const rf_run alone = {.threads = 1};
-  return rf_run_tasks(count < FEW ? &alone : run, (count + CHUNK - 1) / CHUNK, 0, run_some, g, err);
+  const bool few = work < g->solve->least_work;
+  return rf_run_tasks(few ? &alone : run, (count + CHUNK - 1) / CHUNK, 0, run_some, g, err);
 }
 
 static rf_status for_pairs(rf_multibody_solve *s, const rf_run *run, pair_fn f, rf_error *err) {
   stage g = {.solve = s, .pair = f};
-  return run_stage(run, s->n_pairs, &g, err);
+  return run_stage(run, s->n_pairs, s->pair_work, &g, err);
 }
 
 static rf_status for_nodes(rf_multibody_solve *s, const rf_run *run, node_fn f, rf_error *err) {
   stage g = {.solve = s, .node = f};
-  return run_stage(run, s->n_nodes, &g, err);
+  return run_stage(run, s->n_nodes, s->node_work, &g, err);
 }
 
 static double sum_dots(const rf_multibody_solve *s) {
@@ -76,7 +77,8 @@ static rf_multibody_node *node_of(const rf_multibody_solve *s, const rf_pair_row
 static rf_status fail(const rf_multibody_solve *s, const rf_multibody_node *n, rf_status st,
                       rf_error *err) {
   rf_error inner = {0};
-  if (st != RF_ERR_DIVERGED) return rf_fail(err, st, "the contact of a body failed");
+  if (st != RF_ERR_DIVERGED)
+    return rf_fail(err, st, "the contact of body %d failed", (int)(n - s->all));
   (void)rf_motion_explain(n->body->deformation, "the deformation", "smaller velocities", &inner);
   return rf_fail(err, st, "body %d: %.400s", (int)(n - s->all), inner.text);
 }
@@ -185,11 +187,11 @@ done:
   return st;
 }
 
-// Derivative of the objective at `part` of the step: begin + part * bend - power of the contacts.
+// Derivative of the objective at `part` of the step: begin + part * bend - work of the contacts.
 static double slope_at(const rf_multibody_solve *s, double begin, double bend, double part) {
   double sum = begin + part * bend;
   for (int32_t k = 0; k < s->n_pairs; ++k)
-    sum -= rf_pair_rows_power_rt(s->pairs[k], s->damped, part);
+    sum -= rf_pair_rows_work_rt(s->pairs[k], s->damped, part);
   return sum;
 }
 
@@ -269,8 +271,20 @@ done:
   return st;
 }
 
+// Counts the multiplications of a stage.
+static void count_work(rf_multibody_solve *s) {
+  s->node_work = s->pair_work = 0.0;
+  for (int32_t k = 0; k < s->n_pairs; ++k)
+    s->pair_work += 2.0 * s->pairs[k]->n_rows * s->pairs[k]->size;
+  for (int32_t k = 0; k < s->n_nodes; ++k) {
+    const double size = RF_SLOT_RIGID + s->nodes[k]->body->model->r;
+    s->node_work += size * size;
+  }
+}
+
 rf_status rf_multibody_solve_step(rf_multibody_solve *s, const rf_run *run, rf_error *err) {
   rf_status st = RF_OK;
+  count_work(s);
   RF_TRY(for_nodes(s, run, begin_node, err));
   RF_TRY(iterate(s, run, err));
   RF_TRY(for_nodes(s, run, finish_node, err));

@@ -8,14 +8,16 @@
 typedef struct rf_multibody_solve {
   double damped, tolerance;
   int32_t most_iterations;
+  double least_work;  // multiplications of a stage from which on it runs on all threads
   int32_t n_nodes, n_pairs;
-  rf_multibody_node **nodes;  // those with contact                                (n_nodes)
-  rf_pair_rows **pairs;       // those with points                                 (n_pairs)
-  rf_multibody_node *all;     // by body
+  rf_multibody_node **nodes;    // those with contact                                (n_nodes)
+  rf_pair_rows **pairs;         // those with points                                 (n_pairs)
+  rf_multibody_node *all;       // by body
+  double node_work, pair_work;  // multiplications of a stage; set by the solve
   // results
   int32_t solves;      // of Newton's method
   int32_t iterations;  // of conjugate gradients
-  double left;         // residual: velocities that it would change, over the change by contact
+  double left;         // relative residual: velocity change it would cause over that by contact
 } rf_multibody_solve;
 
 // Solves, and makes the step of all nodes.

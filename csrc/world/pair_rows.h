@@ -35,15 +35,16 @@ typedef struct rf_pair_rows_side {
 typedef struct rf_pair_rows {
   rf_pair_rows_side side[2];  // the tree's, the field's
   // results of an evaluation
-  int32_t n_rows;   // of the points that touch, one each
-  double depth_m;   // of the deepest
-  int32_t size;     // of both slots
-  double *rows;     // W                                                       (n_rows, size)
-  double *begin;    // f_0                                                     (n_rows)
-  double *stiff;    // c                                                       (n_rows)
-  double *force;    // f by the last choice                                    (n_rows)
-  double *slope;    // of f along a step                                       (n_rows)
-  double *applied;  // generalised forces                                      (size)
+  int32_t n_rows;    // of the points with a force, one each
+  int32_t n_passed;  // points that have passed the middle of a thin part: without a force
+  double depth_m;    // of the deepest with a force
+  int32_t size;      // of both slots
+  double *rows;      // W                                                       (n_rows, size)
+  double *begin;     // f_0                                                     (n_rows)
+  double *stiff;     // c                                                       (n_rows)
+  double *force;     // f by the last choice                                    (n_rows)
+  double *slope;     // of f along a step                                       (n_rows)
+  double *applied;   // generalised forces                                      (size)
   int64_t row_room;
   int32_t n_room, room;
 } rf_pair_rows;
@@ -71,9 +72,9 @@ void rf_pair_rows_multiply_rt(rf_pair_rows *t, double factor, const double *tree
 // Sets the slopes of f along ways, of all rows as if they pushed.
 void rf_pair_rows_aim_rt(rf_pair_rows *t, double factor, const double *tree_way,
                          const double *field_way);
-// Power of the forces along these ways, from where f was set on:  sum f W . ways  at `part` of
-// them.
-double rf_pair_rows_power_rt(const rf_pair_rows *t, double factor, double part);
+// Returns the work of the forces along the ways last passed to rf_pair_rows_aim_rt, sum f W . ways,
+// with the forces at `part` of them.
+double rf_pair_rows_work_rt(const rf_pair_rows *t, double factor, double part);
 // Adds factor sum c W W^T of all rows, of one side, to own (rows of ld).
 void rf_pair_rows_add_own_rt(const rf_pair_rows *t, int side, double factor, double *own,
                              int32_t ld);

@@ -47,12 +47,16 @@ static void put_row(const rf_pair_rows *t, const lever *tree, const lever *field
 static void add_rows(rf_pair_rows *t, const lever *tree, const lever *field, rf_contact *contact,
                      const rf_contact_points *points, const rf_contact_rows *rows) {
   rf_contact_wrench *sum = &contact->wrench;
-  // the sum enters the coordinates of the field where a block asks for them
+  // a block of the object makes the sum write the coordinates of the field
   const rf_contact_blocks asked = {.object = sum->object};
   for (int32_t i = 0; i < rows->n && t->n_rows < t->n_room; ++i) {
     const int32_t k = rows->point[i];
     double arm[3], rigid[6];
-    if (rf_vec3_dot(rows->axis + 3 * i, points->normal + 3 * k) < PASSED) continue;
+    if (rf_vec3_dot(rows->axis + 3 * i, points->normal + 3 * k) < PASSED) {
+      ++t->n_passed;
+      continue;
+    }
+    if (-points->gap[k] > t->depth_m) t->depth_m = -points->gap[k];
     memcpy(rigid, rows->axis + 3 * i, 3 * sizeof *rigid);
     rf_vec3_sub(points->position + 3 * k, contact->search.frame.grasp, arm);
     rf_vec3_cross(arm, rigid, rigid + 3);
@@ -71,8 +75,8 @@ void rf_pair_rows_fill_rt(rf_pair_rows *t, const rf_pair_rows_frame *tree, rf_co
   rf_contact_points points;
   rf_contact_rows rows;
   rf_vec3_sub(s->frame.grasp, tree->centre, on_tree.arm);
-  t->depth_m = contact->wrench.depth_m;
-  t->n_rows = 0;
+  t->depth_m = 0.0;
+  t->n_rows = t->n_passed = 0;
   for (int32_t first = 0; first < s->touching; first += RF_CONTACT_BLOCK) {
     rf_contact_search_points_rt(s, first, &points);
     contact->law.kind->rt->respond(contact->law.self, &points, false, &rows);
@@ -122,7 +126,7 @@ void rf_pair_rows_aim_rt(rf_pair_rows *t, double factor, const double *tree_way,
     t->slope[i] = -factor * t->stiff[i] * way_of(t, row_of(t, i), tree_way, field_way);
 }
 
-double rf_pair_rows_power_rt(const rf_pair_rows *t, double factor, double part) {
+double rf_pair_rows_work_rt(const rf_pair_rows *t, double factor, double part) {
   double sum = 0.0;
   for (int32_t i = 0; i < t->n_rows; ++i) {
     const double force = t->force[i] + part * t->slope[i];

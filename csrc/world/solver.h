@@ -17,7 +17,7 @@ typedef struct rf_solver_kind {
   rf_status (*create)(struct rf_world *world, void **self, rf_error *err);
   void (*release)(void *self);  // NULL is fine
   // Condenses the load of the held body; wrench and gradient are those of contact.  Sets
-  // world->joint where it changes them.
+  // world->joint if it changes them.
   rf_status (*condense_rt)(void *self, struct rf_world *world, bool again, double wrench[6],
                            double gradient[36]);
   // Moves all bodies of a joint step.

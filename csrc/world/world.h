@@ -60,8 +60,8 @@ RF_MUST_CHECK rf_status rf_world_add_body(rf_world *world, const rf_body_setting
 // Adds a pair with a copy of the contact; the bodies are those of this world.
 RF_MUST_CHECK rf_status rf_world_add_pair(rf_world *world, const rf_contact *contact, rf_body *tree,
                                           rf_body *field, rf_pair **out, rf_error *err);
-// Chooses the solver by its name, "split" at first.  Others than that are made for the bodies and
-// pairs there are: no more can be added.
+// Chooses the solver by its name, "split" at first.  Any other solver is prepared for the present
+// bodies and pairs; none can be added afterwards.
 RF_MUST_CHECK rf_status rf_world_solve_by(rf_world *world, const char *solver, rf_error *err);
 
 // ---- stages

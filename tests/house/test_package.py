@@ -163,7 +163,7 @@ def test_stub_lists_everything_in_the_core():
             stubbed.add(node.name)
         if isinstance(node, ast.ClassDef):
             own = {n.name for n in node.body if isinstance(n, ast.FunctionDef)}
-            inherited = (members[base.id] for base in node.bases)
+            inherited = (members.get(base.id, set()) for base in node.bases)
             members[node.name] = own.union(*inherited)
             stubbed |= {f"{node.name}.{n}" for n in members[node.name]}
     assert set(CORE_CALLABLES) - stubbed == set()

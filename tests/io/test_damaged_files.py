@@ -240,7 +240,7 @@ def test_memory_that_runs_out_while_a_file_is_read(tmp_path, monkeypatch, suffix
     else:
         mesh.write(path)
 
-    def fail(*_):
+    def fail(*_, **__):
         raise MemoryError
 
     monkeypatch.setattr(f"reducedfem.{place}", fail)

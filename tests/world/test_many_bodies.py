@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -185,12 +186,18 @@ def test_a_stack_carries_its_weight():
     assert world.energy.max() < 1e-9
 
 
+class Threaded(rf.World):
+    """A world whose solve runs on threads whatever it costs."""
+
+    _least_work = 0.0
+
+
 def heap(threads):
     """Return the end of a heap of bodies on some threads."""
     old = rf.threads()
     rf.set_threads(threads)
     try:
-        world = rf.World(1 / 120, DOWN, GROUND)
+        world = Threaded(1 / 120, DOWN, GROUND)
         rng = np.random.default_rng(5)
         for k in range(64):
             body = rf.FreeBody(cube(), 1 / 120, (0.0, 1e-3))
@@ -247,6 +254,44 @@ def test_bodies_too_fast_for_the_step_are_reported_once():
     assert world.report.fastest == pytest.approx(8.0 / 30 / EDGE)
 
 
+@pytest.mark.parametrize("speed", [-50.0, 50.0])
+def test_bodies_that_do_not_overlap_yet_may_be_too_fast(speed):
+    """One that flies away is not."""
+    world = rf.World(1 / 30)
+    for x, v in ((0.0, 0.0), (1.0, speed)):
+        body = rf.FreeBody(cube(), 1 / 30)
+        body.reset((x, 0, 0), velocity=(v, 0, 0))
+        world.add(body, soft(), BOX)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore" if speed < 0.0 else "error")
+        world.step()
+    assert world.report.candidates == 0
+    assert world.report.fastest == (pytest.approx(50.0 / 30 / EDGE) if speed < 0.0 else 0.0)
+
+
+def test_a_thin_ground_may_be_passed():
+    floor = rf.BoxField((-1, -1, -0.01), (1, 1, 0))
+    world = rf.World(1 / 100, DOWN, floor)
+    body = rf.FreeBody(cube(), 1 / 100)
+    body.reset((0, 0, 0.3), velocity=(0, 0, -30))
+    world.add(body, soft(), BOX)
+    with pytest.warns(rf.PlausibilityWarning, match=r"moved by 30 times .* or of the ground"):
+        world.step()
+
+
+def test_points_past_the_middle_of_a_plate_are_counted():
+    plate = rf.BoxField((-1, -1, -0.01), (1, 1, 0))
+    body = rf.FreeBody(cube(), 1e-3)
+    for depth, points, passed in ((0.004, True, False), (0.006, False, True)):
+        body.reset((0, 0, 0.5 * EDGE - depth))
+        world = rf.World(1e-3, ground=plate)
+        world.add(body, feet(), BOX)
+        world.step()
+        assert (world.report.points > 0) is points
+        assert (world.report.passed > 0) is passed
+        assert world.report.depth == pytest.approx(depth if points else 0.0)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -269,7 +314,7 @@ def test_bodies_are_checked():
         ((rf.FreeBody(cube(), 0.02),), "steps of 0.02 s, the world of 0.01"),
         ((body, soft(300.0)), "tree is of another model"),
         ((body, None, FIELDS["deforms"](cube(300.0))), "field is of another model"),
-        ((body, soft(), GROUND), "has no end along axis .*as ground"),
+        ((body, soft(), GROUND), "is unbounded along axis .* ground of a World"),
         ((body, soft(), BOX, 0.0), "stiffness must be positive"),
         ((body, soft(), BOX, "soft"), "stiffness must be 'auto' or a number"),
         ((3,), "body must be"),
@@ -304,3 +349,44 @@ def test_exhausted_memory_is_reported():
         return world.contacts
 
     fail_each_allocation(work)
+
+
+def falling():
+    """Return a world of two bodies, one on the ground and one on the other."""
+    world = rf.World(1e-3, DOWN, GROUND)
+    for z in (0.0995, 0.299):
+        body = rf.FreeBody(cube(), 1e-3)
+        body.reset((0, 0, z))
+        world.add(body, soft(), BOX)
+    return world
+
+
+def test_a_step_that_ran_out_of_memory_can_be_made_again():
+    expected = falling()
+    expected.step()
+    failed = k = 0
+    while failed == k:
+        world = falling()
+        _core.alloc_fail_from(k)
+        try:
+            world.step()
+        except MemoryError:
+            failed += 1
+        finally:
+            _core.alloc_fail_from(-1)
+        if failed > k:
+            assert world.report.pairs == len(world.contacts.points) == 0
+            world.step()
+        np.testing.assert_array_equal(world.positions, expected.positions)
+        k += 1
+    assert failed > 10
+
+
+def test_indices_of_bodies_added_by_several_threads():
+    world, bodies = rf.World(1e-3), [rf.FreeBody(cube(), 1e-3) for _ in range(24)]
+    for k, one in enumerate(bodies):
+        one.reset((k, 0, 0))
+    with ThreadPoolExecutor(6) as pool:
+        indices = list(pool.map(lambda one: world.add(one, soft(), BOX), bodies))
+    assert sorted(indices) == list(range(24))
+    np.testing.assert_array_equal(world.positions[indices, 0], np.arange(24.0))

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pytest
 
-from places import ROOT
 from world_core import HERE, UPRIGHT, Scene, WorldError, library
 
 POINTS, NORMALS = np.zeros((1, 3)), np.array([[0.0, 0.0, 1.0]])
@@ -186,13 +183,3 @@ def test_memory_that_runs_out():
     assert k > 30
     lib.scene_end()
     assert lib.scene_blocks_alive() == alive
-
-
-def test_a_solver_is_a_source_and_a_row():
-    """No other source names a solver, except the default: a new one costs two sources."""
-    room = ROOT / "csrc/world"
-    rows = re.findall(r"ROW\((\w+)\)", (room / "solver.h").read_text())
-    assert "split" in rows
-    for solver in set(rows) - {"split"}:
-        knows = [p.name for p in room.iterdir() if f"rf_solver_{solver}" in p.read_text()]
-        assert knows == [f"{solver}.c"]

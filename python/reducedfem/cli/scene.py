@@ -73,8 +73,8 @@ def add_options(parser: Parser) -> None:
         type=_device,
         metavar="KIND",
         help="hand: a simulated one with the motion of the scene (default); replay:FILE: the "
-        "recorded motion of FILE, or a table of poses, .csv; udp or udp:PORT: a "
-        "program that sends poses to this machine; " + "; ".join(list(_DEVICES)[3:]),
+        "recorded motion of FILE, or a table of poses, .csv; "
+        + "; ".join(kind._option_help or str(kind._option) for kind in Device._connected()),
     )
     parser.add_argument(
         "--seconds",

@@ -77,6 +77,7 @@ class UdpDevice(Device):
     _silence = 0.010
     _option = "udp"
     _option_form = "[PORT]"
+    _option_help = "udp or udp:PORT: a program that sends poses to this machine"
     _waits = True
 
     def __init__(

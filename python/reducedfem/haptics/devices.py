@@ -48,6 +48,7 @@ class Device:
     # name on the command line of a kind that can be connected, and what a colon may add to it
     _option: ClassVar[str | None] = None
     _option_form: ClassVar[str] = ""
+    _option_help: ClassVar[str] = ""  # default: the name
     # True: opening waits for a client
     _waits: ClassVar[bool] = False
     _core: _core.Device

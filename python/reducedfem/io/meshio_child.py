@@ -2,7 +2,8 @@
 
 Some of meshio's readers never end on damaged files, and others take all memory, so this file runs
 in a child process with limits of both. It imports nothing of this package. Its argument is JSON:
-``path``, ``sys_path``, ``seconds`` of processor time and ``bytes`` of memory. Its output is a file
+``path``, ``sys_path``, ``seconds`` of processor time, ``bytes`` of memory and ``others``, suffixes
+that are known besides those of meshio. Its output is a file
 of NumPy (.npz): ``nodes``, ``elements``, ``regions`` and ``names`` (JSON), or ``refused``, a text.
 """
 
@@ -13,7 +14,7 @@ import io
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -53,14 +54,14 @@ def _limit(seconds: int, more_bytes: int) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
 
-def _mesh_of(path: Path) -> Any:
+def _mesh_of(path: Path, others: Sequence[str]) -> Any:
     import meshio
 
     suffixes = meshio.extension_to_filetypes
     if not any("".join(path.suffixes[-n:]).lower() in suffixes for n in (1, 2)):
         raise Refused(
             f"cannot read {str(path)!r}: {path.suffix or 'a name without suffix'} is no known "
-            f"format; known are .veg {' '.join(sorted(suffixes))}"
+            f"format; known are {' '.join([*others, *sorted(suffixes)])}"
         )
     try:
         return meshio.read(path)
@@ -93,11 +94,11 @@ def _kind(path: Path, mesh: Any) -> str:
     return str(kinds.pop())
 
 
-def arrays(path: Path) -> dict[str, Any]:
+def arrays(path: Path, others: Sequence[str] = ()) -> dict[str, Any]:
     """Return nodes, elements, regions and names of regions."""
     import numpy as np
 
-    mesh = _mesh_of(path)
+    mesh = _mesh_of(path, others)
     kind = _kind(path, mesh)
     blocks = [i for i, block in enumerate(mesh.cells) if block.type == kind]
     try:
@@ -180,7 +181,8 @@ def _main(argument: str) -> None:
 
     _limit(request["seconds"], request["bytes"])
     try:
-        result = arrays(Path(os.fsdecode(bytes.fromhex(request["path"]))))
+        path = Path(os.fsdecode(bytes.fromhex(request["path"])))
+        result = arrays(path, request["others"])
     except Refused as why:
         result = {"refused": np.array(str(why))}
     data = io.BytesIO()

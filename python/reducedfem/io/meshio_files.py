@@ -28,7 +28,7 @@ __all__ = ["read", "read_apart", "write"]
 _MESHIO_TYPES = {"tetra": 4, "hexahedron": 8, "tetra10": 10, "hexahedron20": 20}
 # formats that meshio writes and reads back unchanged
 _WRITABLE = (
-    *(".veg", ".vtu", ".vtk", ".msh", ".mesh", ".meshb", ".inp", ".avs", ".bdf", ".nas"),
+    *(".vtu", ".vtk", ".msh", ".mesh", ".meshb", ".inp", ".avs", ".bdf", ".nas"),
     *(".su2", ".dat", ".tec", ".xdmf", ".xmf", ".med", ".exo"),
 )
 _WRITABLE_TETS = (".ele", ".node")
@@ -53,8 +53,8 @@ def _quiet() -> Iterator[None]:
         yield
 
 
-def read(path: Path) -> VolumeData:
-    """Return the mesh of a file."""
+def read(path: Path, others: tuple[str, ...]) -> VolumeData:
+    """Return the mesh of a file; messages name the suffixes of `others` as known, too."""
     if path.suffix.lower() == ".safetensors":
         raise FileFormatError(
             f"cannot read {str(path)!r}: a .safetensors file of this package (a model, "
@@ -65,7 +65,7 @@ def read(path: Path) -> VolumeData:
         _check_tetgen_pair(path)
     if path.suffix.lower() == ".inp":
         _check_includes(path, read_regular(path), Included(path), 0)
-    return read_apart(path, _SECONDS + int(_SECONDS_A_BYTE * path.stat().st_size))
+    return read_apart(path, _SECONDS + int(_SECONDS_A_BYTE * path.stat().st_size), others=others)
 
 
 def _check_includes(path: Path, data: bytes, included: Included, depth: int) -> None:
@@ -86,7 +86,9 @@ def _check_includes(path: Path, data: bytes, included: Included, depth: int) -> 
         _check_includes(place, contents, included, depth + 1)
 
 
-def read_apart(path: Path, seconds: int, wait: int = _WAIT) -> VolumeData:
+def read_apart(
+    path: Path, seconds: int, wait: int = _WAIT, others: tuple[str, ...] = ()
+) -> VolumeData:
     """Read a file by meshio in a child process with a limit on processor time [s].
 
     `wait` is the additional wall-clock time [s].
@@ -97,6 +99,7 @@ def read_apart(path: Path, seconds: int, wait: int = _WAIT) -> VolumeData:
         "path": os.fsencode(path).hex(),
         "sys_path": sys.path,
         "seconds": seconds,
+        "others": others,
         "bytes": int(available()) or 2**40,
     }
     child = Path(__file__).with_name("meshio_child.py")
@@ -179,7 +182,7 @@ def _missing(error: ImportError, suffix: str) -> FileFormatError:
     )
 
 
-def write(path: Path, data: VolumeData, suffix: str) -> None:
+def write(path: Path, data: VolumeData, suffix: str, others: tuple[str, ...]) -> None:
     """Write a mesh in the format of a suffix."""
     import meshio
 
@@ -189,7 +192,7 @@ def write(path: Path, data: VolumeData, suffix: str) -> None:
     if suffix not in known:
         raise FileFormatError(
             f"cannot write a mesh of {kind} elements as "
-            f"{suffix or 'a file without suffix'}; known are {' '.join(known)}"
+            f"{suffix or 'a file without suffix'}; known are {' '.join((*others, *known))}"
         )
     regions = data.regions.astype(np.int32)
     cell_data: dict[str, list[NDArray[Any]]] = {"region": [regions]}

@@ -23,7 +23,6 @@ class Format(Protocol):
         """Write a mesh."""
 
 
-_OTHERS: Format = meshio_files
 FORMATS: dict[str, Format] = {".veg": veg_files}
 """Formats by suffix; meshio has all others."""
 
@@ -34,9 +33,13 @@ def read_volume(path: Path) -> VolumeData:
         if not file.read(4096).strip():
             raise FileFormatError(f"{str(path)!r} is empty")
     with in_memory(path):
-        return FORMATS.get(path.suffix.lower(), _OTHERS).read(path)
+        own = FORMATS.get(path.suffix.lower())
+        return own.read(path) if own else meshio_files.read(path, tuple(FORMATS))
 
 
 def write_volume(path: Path, data: VolumeData, suffix: str) -> None:
     """Write a mesh in the format of a suffix; the caller replaces the target afterwards."""
-    FORMATS.get(suffix, _OTHERS).write(path, data, suffix)
+    if suffix in FORMATS:
+        FORMATS[suffix].write(path, data, suffix)
+    else:
+        meshio_files.write(path, data, suffix, tuple(FORMATS))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 import warnings
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,7 +24,7 @@ __all__ = ["World", "WorldContacts", "WorldReport"]
 
 # largest automatic stiffness of a point, in units of mass over time step squared
 _RIGID = 10.0
-# way in a step, over the thickness of the other body, above which `step` warns
+# displacement in a step, over the thickness of the other body, above which `step` warns
 _FASTEST = 0.5
 
 
@@ -66,8 +68,11 @@ class WorldReport:
         Pairs of a body's points with a field that were searched in the last step.
     pairs, points
         Pairs in contact in the last step, and their points.
+    passed
+        Points without force in the last step, because they have passed the middle of a thin part
+        and would be pushed out on its other side.
     depth
-        Deepest penetration in the last step [m].
+        Deepest penetration of a point with a force in the last step [m].
     iterations
         Iterations of the solve for the forces of the last step.
     residual
@@ -75,14 +80,16 @@ class WorldReport:
     unconverged
         Steps whose solve left more than the tolerance.
     fastest
-        Largest way of two neighbours in one step, over the thickness of what the points of one may
-        cross. Above 0.5 they may leave it on the wrong side.
+        Largest relative displacement, in one step, of a body and what it may meet, another body
+        or the ground, divided by the thickness of the latter. Above 0.5 points may leave it on the
+        wrong side.
     """
 
     steps: int
     candidates: int
     pairs: int
     points: int
+    passed: int
     depth: float
     iterations: int
     residual: float
@@ -93,15 +100,15 @@ class WorldReport:
 class World:
     """Free bodies that deform and touch each other and the ground, without friction.
 
-    The forces of all contacts are computed together in each step and follow its end (implicit), so
-    that contact may be stiff and bodies light. Pairs keep their momentum to rounding; at rest,
+    All contact forces of a step are solved together and implicitly, so stiff contact and light
+    bodies are stable. Pairs keep their momentum to rounding; at rest,
     penetrations are those of the springs alone. Bodies without contact move as `FreeBody.step`
     moves them. Two bodies separate with about 1 / `contact_damping` of the speed with which they
     met, or less. Method and limits: see ``docs/world.md``.
 
     Contact is found at the beginning of a step. Bodies should move by less than half the thickness
-    of each other in a step; `step` warns otherwise. Methods may be called from several threads,
-    which alternate between steps.
+    of each other, and of the ground, in a step; `step` warns otherwise. Methods may be called from
+    several threads, which alternate between steps. Ctrl-C ends a call between two steps.
 
     Parameters
     ----------
@@ -126,6 +133,9 @@ class World:
         An argument has a wrong type, shape or value.
     """
 
+    # multiplications of a stage of the solve that take as long as threads need to start
+    _least_work: ClassVar[float] = 3e5
+
     def __init__(
         self,
         dt: float,
@@ -144,12 +154,14 @@ class World:
             "contact_damping": number(contact_damping, "contact_damping"),
             "tol": number(tol, "tol"),
             "iterations": count(iterations, "iterations"),
+            "least_work": self._least_work,
         }
         self._core = _core.World(settings, None if ground is None else ground._core)
         self._dt, self._ground = float(dt), ground
         self._bodies: list[FreeBody] = []
         self._shapes: dict[tuple[object, ...], int] = {}
         self._warned = False
+        self._adding = threading.Lock()
 
     @property
     def dt(self) -> float:
@@ -223,9 +235,10 @@ class World:
                 raise InputError("field is of another model than body; make both of one model")
         elif field is not None:
             require(field, Field, "field", " or a DeformedField or None")
-        self._core.add(body._core, self._shape(body, tree, field, stiffness))
-        self._bodies.append(body)
-        return len(self._bodies) - 1
+        with self._adding:
+            self._core.add(body._core, self._shape(body, tree, field, stiffness))
+            self._bodies.append(body)
+            return len(self._bodies) - 1
 
     def _shape(
         self,
@@ -284,18 +297,18 @@ class World:
         Warns
         -----
         PlausibilityWarning
-            Bodies move by more than half the thickness of each other in a step and may pass through
-            each other (once a world).
+            Bodies move by more than half the thickness of each other, or of the ground, in a step
+            and may pass through (once a world).
         """
         with callback(progress, "steps") as tell:
             self._core.step(step_count(n), tell, threads())
-        fastest, body = self._core.report()[8:]
+        fastest, body = self._core.report()[9:]
         if fastest > _FASTEST and not self._warned:
             self._warned = True
             warnings.warn(
-                f"body {body} moved by {fastest:.3g} times the thickness of a neighbour in one "
-                f"step of {self._dt:g} s and may have passed through it; use a dt below "
-                f"{_FASTEST * self._dt / fastest:.2g} s, thicker bodies or lower speeds",
+                f"body {body} moved by {fastest:.3g} times the thickness of another, or of the "
+                f"ground, in one step of {self._dt:g} s and may have passed through it; use a dt "
+                f"below {_FASTEST * self._dt / fastest:.2g} s, thicker bodies or lower speeds",
                 PlausibilityWarning,
                 stacklevel=2,
             )
@@ -338,7 +351,7 @@ class World:
     @property
     def report(self) -> WorldReport:
         """Counts."""
-        return WorldReport(*self._core.report()[:9])
+        return WorldReport(*self._core.report()[:10])
 
     def state(self, body: int) -> FreeBodyState:
         """Return a copy of the state of a body.
