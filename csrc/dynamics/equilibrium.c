@@ -183,13 +183,19 @@ static rf_status advance(void *equilibrium, rf_newton *n) {
 static const rf_newton_operations STATIC = {
     .evaluate = evaluate, .factorize = factorize, .advance = advance, .evaluates_last = true};
 
+// Explains forces at e->next that are not finite.
+static rf_status explain_undefined(rf_equilibrium *e) {
+  rf_error why = {.text = "the elastic forces are not finite"};
+  (void)rf_system_require_defined(e->system, e->next, "the step", &why);
+  return rf_fail(e->system->err, RF_ERR_NO_CONVERGENCE, "%s", why.text);
+}
+
 // From e->next to equilibrium under the present load.
 static rf_status iterate(rf_equilibrium *e) {
   rf_newton n = {.tolerance = e->set->tolerance, .most = e->set->newton_max};
   const rf_status st = rf_newton_solve_rt(&STATIC, e, &n);
   e->report->residual = n.residual;
-  if (st == RF_ERR_DIVERGED)
-    return rf_fail(e->system->err, RF_ERR_NO_CONVERGENCE, "the elastic forces are not finite");
+  if (st == RF_ERR_DIVERGED) return explain_undefined(e);
   if (st < 0 || n.converged) return st;
   return rf_fail(e->system->err, RF_ERR_NO_CONVERGENCE, "the limit of %d iterations is reached",
                  n.iterations);

@@ -154,6 +154,7 @@ rf_status rf_motion_reset(rf_motion *m, const rf_run *run, const double *q, cons
   rf_motion_apply_rt(m, NULL);
   s->run = run;
   s->err = err;
+  if (q) RF_TRY(rf_system_require_defined(s, m->x, "q", err));
   if (!qddot && (q || qdot || m->set.load)) st = accelerate(m);
   if (st == RF_ERR_SINGULAR) st = rf_fail(err, st, "the mass matrix is not positive definite");
   if (st < 0) goto done;
@@ -191,9 +192,16 @@ rf_status rf_motion_take(rf_motion *m, const rf_motion *from, rf_error *err) {
 
 rf_status rf_motion_explain(const rf_motion *m, const char *who, const char *remedy,
                             rf_error *err) {
-  if (!(m->displaced_m > 0.0))
-    return rf_fail(err, RF_ERR_DIVERGED, "the simulation diverged at t = %g s: %s", m->time_s,
-                   m->set.scheme->remedy);
+  if (!(m->displaced_m > 0.0)) {
+    const rf_scheme *scheme = m->set.scheme;
+    rf_error why = {.text = "displacement, velocity or tangent is no longer finite or solvable"};
+    if (scheme->mass_only) why = (rf_error){.text = "displacement or velocity is no longer finite"};
+    (void)rf_system_require_defined(m->system, m->x, "the step", &why);
+    return rf_fail(
+        err, RF_ERR_DIVERGED,
+        "the simulation diverged at t = %g s: %s; the state before this step is kept; %s",
+        m->time_s, why.text, scheme->remedy);
+  }
   return rf_fail(err, RF_ERR_DIVERGED,
                  "%s diverged at t = %g s: the body would be displaced by up to %.3g m, more than "
                  "%g times its length of %.3g m; the state before this step is kept; try %s, "
@@ -205,8 +213,9 @@ rf_status rf_motion_step(rf_motion *m, const rf_run *run, const double *force, i
                          rf_error *err) {
   m->system->run = run;
   m->system->err = err;
-  const rf_status st = rf_motion_step_within_rt(m, force, n);
+  rf_status st = rf_motion_step_within_rt(m, force, n);
+  if (st == RF_ERR_DIVERGED) st = rf_motion_explain(m, "the simulation", "smaller forces", err);
   m->system->run = NULL;
   m->system->err = NULL;
-  return st == RF_ERR_DIVERGED ? rf_motion_explain(m, "the simulation", "smaller forces", err) : st;
+  return st;
 }

@@ -32,10 +32,7 @@ static void rates(const void *settings, double h, bool touching, rf_stage_rates 
 static const rf_setting SETTINGS[] = {SETTING(beta), SETTING(gamma), {0}};
 
 const rf_scheme rf_scheme_newmark = {.name = "newmark",
-                                     .remedy =
-                                         "displacement, velocity or tangent is no longer finite or "
-                                         "solvable; the state before this step is kept; try a "
-                                         "smaller dt, more damping or newton_max > 1",
+                                     .remedy = "try a smaller dt, more damping or newton_max > 1",
                                      .settings = SETTINGS,
                                      .settings_bytes = sizeof(rf_newmark_settings),
                                      .check = check,

@@ -7,6 +7,7 @@
 #include "dynamics/system.h"
 #include "fem/mass_solve.h"
 #include "linalg/blas.h"
+#include "linalg/vector.h"
 #include "modes/modes.h"
 
 static const double MARGIN = 1.02;  // factor for eigenvalues that are estimated from below
@@ -126,6 +127,8 @@ rf_status rf_stable_step_projected(const rf_projected *model, const rf_run *run,
     rate = values[r - 1];
   }
   RF_TRY(rf_projected_evaluate(model, run, work, q, NULL, NULL, matrix, r, err));
+  if (!isfinite(rf_norm((int64_t)r * r, matrix)))
+    RF_TRY(rf_projected_require_defined(model, run, work, q, "q", err));
   RF_TRY(eigenvalues(r, model->mass, matrix, values, err));
   *step = stable_step(values[r - 1], damping_stiff * fmax(values[r - 1], 0.0) + rate);
 done:
@@ -176,6 +179,8 @@ rf_status rf_stable_step_solid(const rf_solid *solid, const rf_run *run, const d
     RF_TRY(highest_rate(solid, run, blocks, &rate, err));
   }
   RF_TRY(rf_solid_evaluate(solid, run, u, NULL, NULL, blocks, err));
+  if (u && !isfinite(rf_norm(9 * (int64_t)solid->graph.ptr[solid->mesh->n_nodes], blocks)))
+    RF_TRY(rf_solid_require_defined(solid, u, "q", err));
   RF_TRY(highest_rate(solid, run, blocks, &bound, err));
   *step = stable_step(bound, damping_stiff * bound + rate);
 done:

@@ -167,7 +167,7 @@ static rf_status move_searched(rf_motion *m, rf_newton *n) {
     const rf_status st = move(m, part - at, &n->size);
     if (st < 0) return st;
     at = part;
-    if (!(start.slope < 0.0)) return RF_OK;
+    if (!(start.slope < 0.0) && isfinite(m->energy)) return RF_OK;
     const place end = place_of(m);
     part = next_part(&start, &end, at);
     if (part == at) return RF_OK;

@@ -19,8 +19,10 @@ static rf_status solve(rf_system *system, const rf_run *run, const rf_static_set
   rf_equilibrium *e;
   rf_status st = rf_equilibrium_create(system, NULL, NULL, &e, err);
   if (st < 0) return st;
+  e->system->run = run;
+  st = rf_system_require_defined(e->system, q, "q0", err);
   // at_rest stays false: a free model has a singular stiffness at rest
-  st = rf_equilibrium_solve(e, run, set, force, q, report, err);
+  if (st >= 0) st = rf_equilibrium_solve(e, run, set, force, q, report, err);
   rf_equilibrium_free(e);
   return st;
 }

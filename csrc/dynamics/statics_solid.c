@@ -44,7 +44,7 @@ static rf_status begin(rf_equilibrium *e, double part, double *u) {
     }
   if (s->n_free > 0) return moved > 0.0 ? predict(e, u) : RF_OK;
   for (int64_t i = 0; i < e->system->n; ++i) u[i] += w->move[i];
-  return RF_OK;
+  return rf_solid_require_defined(s, u, "prescribed", e->system->err);
 }
 
 static rf_status accept(const rf_equilibrium *e, const double *u, rf_error *err) {
@@ -68,7 +68,8 @@ static rf_status check(const rf_solid *s, const rf_static_settings *set, const d
       if (!isfinite(all[k][i]))
         return rf_fail(err, RF_ERR_ARG, "%s at node %lld is %g; every value must be finite",
                        name[k], (long long)(i / 3), all[k][i]);
-  return rf_solid_require_held(s, err);
+  const rf_status defined = rf_solid_require_defined(s, u, "u0", err);
+  return defined < 0 ? defined : rf_solid_require_held(s, err);
 }
 
 rf_status rf_statics_create(const rf_solid *s, rf_statics **out, rf_error *err) {

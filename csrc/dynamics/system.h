@@ -52,6 +52,8 @@ typedef struct rf_system_life {
   void (*release)(rf_system *s);
   // RF_ERR_ARG, naming the first value of a state vector that the system cannot have.  Nullable.
   rf_status (*check)(const rf_system *s, const double *x, const char *name, rf_error *err);
+  // RF_ERR_ARG, naming `subject` (that moves it to x), unless R is defined at x.  Nullable: it is.
+  rf_status (*require_defined)(rf_system *s, const double *x, const char *subject, rf_error *err);
   // Explains that K at rest has no factor; returns RF_ERR_SINGULAR.  Nullable.
   rf_status (*explain_singular)(const rf_system *s, rf_error *err);
   // Another system of the same model.  Nullable: not for sessions.
@@ -105,6 +107,11 @@ RF_MUST_CHECK rf_status rf_system_matrices(const rf_csc *mass, const rf_csc *sti
                                            const rf_system_damping *damping, bool explicit_steps,
                                            rf_system **out, rf_error *err);
 void rf_system_free(rf_system *s);  // NULL is fine
+
+static inline rf_status rf_system_require_defined(rf_system *s, const double *x,
+                                                  const char *subject, rf_error *err) {
+  return s->life->require_defined ? s->life->require_defined(s, x, subject, err) : RF_OK;
+}
 
 // False if all nodes are fixed.
 static inline bool rf_system_moves(const rf_system *s) {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/run.h"
 #include "linalg/dense_rt.h"
 #include "mesh/mesh.h"
 #include "model/projected.h"
@@ -120,6 +121,14 @@ static double stiffness_per_mass(const rf_system *base) {
   return rf_system_trace_ratio_rt(base, s->stiffness, s->mass);
 }
 
+static rf_status require_defined(rf_system *base, const double *x, const char *subject,
+                                 rf_error *err) {
+  static const rf_run ONE = {.threads = 1};
+  const projected_system *s = self(base);
+  return rf_projected_require_defined(s->model, base->run ? base->run : &ONE, s->projection, x,
+                                      subject, err);
+}
+
 static const rf_system_operations OPERATIONS = {.evaluate = evaluate,
                                                 .balance = balance,
                                                 .factorize = factorize,
@@ -129,7 +138,7 @@ static const rf_system_operations OPERATIONS = {.evaluate = evaluate,
                                                 .multiply = multiply,
                                                 .rounding = rounding,
                                                 .stiffness_per_mass = stiffness_per_mass};
-static const rf_system_life LIFE = {.release = release};
+static const rf_system_life LIFE = {.release = release, .require_defined = require_defined};
 
 rf_status rf_system_projected(const rf_projected *model, const rf_system_damping *damping,
                               bool explicit_steps, rf_system **out, rf_error *err) {

@@ -182,6 +182,11 @@ static double stiffness_per_mass(const rf_system *base) {
   return stiffness / mass;
 }
 
+static rf_status require_defined(rf_system *base, const double *x, const char *subject,
+                                 rf_error *err) {
+  return rf_solid_require_defined(self(base)->solid, x, subject, err);
+}
+
 static rf_status explain_singular(const rf_system *base, rf_error *err) {
   const solid_system *s = (const solid_system *)base;
   const int32_t node = s->solid->free[s->bad_column / 3];
@@ -203,8 +208,10 @@ static const rf_system_operations OPERATIONS = {.evaluate = evaluate,
                                                 .multiply = multiply,
                                                 .rounding = rounding,
                                                 .stiffness_per_mass = stiffness_per_mass};
-static const rf_system_life LIFE = {
-    .release = release, .check = check, .explain_singular = explain_singular};
+static const rf_system_life LIFE = {.release = release,
+                                    .check = check,
+                                    .require_defined = require_defined,
+                                    .explain_singular = explain_singular};
 
 rf_status rf_system_solid(const rf_solid *solid, const rf_run *run,
                           const rf_system_damping *damping, bool explicit_steps, rf_system **out,

@@ -17,8 +17,9 @@
 // and batches are ordered by their first element.  A batch that is not full has its unused places
 // at its end.  Kernels for different instruction sets (rf_solid.simd) differ in rounding only.
 //
-// Laws are defined for inverted elements too, which are allowed.  Rejected are materials that are
-// not elliptic at rest and elements whose Jacobian is not positive at a quadrature point.
+// Elements may be inverted if their law is defined there (law.h); else energies and forces are NaN.
+// Rejected are materials that are not elliptic at rest and elements whose Jacobian is not positive
+// at a quadrature point.
 #ifndef RF_FEM_FEM_H
 #define RF_FEM_FEM_H
 
@@ -218,5 +219,9 @@ RF_MUST_CHECK rf_status rf_solid_highest_bound(const rf_solid *solid, const rf_r
 
 // Returns the number of elements with det F <= 0 at one of their quadrature points.
 int32_t rf_solid_inverted(const rf_solid *solid, const double *u);
+// RF_ERR_ARG unless the laws of all elements are defined at u; the text names `subject` (that makes
+// it so) and the first element.
+RF_MUST_CHECK rf_status rf_solid_require_defined(const rf_solid *solid, const double *u,
+                                                 const char *subject, rf_error *err);
 
 #endif

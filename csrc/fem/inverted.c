@@ -1,3 +1,4 @@
+// Elements that are inside out, and laws that are not defined there.
 #include "fem/fem.h"
 #include "linalg/vec3.h"
 
@@ -20,4 +21,17 @@ int32_t rf_solid_inverted(const rf_solid *solid, const double *u) {
   int32_t count = 0;
   for (int32_t e = 0; e < solid->mesh->n_elements; ++e) count += inside_out(solid, e, u);
   return count;
+}
+
+rf_status rf_solid_require_defined(const rf_solid *s, const double *u, const char *subject,
+                                   rf_error *err) {
+  for (int32_t e = 0; e < s->mesh->n_elements; ++e) {
+    const rf_law *law = s->material[s->element_material[e]].law;
+    if (!law->facts->defined_inverted && inside_out(s, e, u))
+      return rf_fail(err, RF_ERR_ARG,
+                     "%s turns element %d inside out, where %s is not defined: make it smaller, or "
+                     "choose another law (see help(%s))",
+                     subject, e, law->name, law->name);
+  }
+  return RF_OK;
 }

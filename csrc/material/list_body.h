@@ -5,11 +5,13 @@
 #include "material/common_body.h"
 
 #include "material/linear_body.h"
+#include "material/neo_hookean_body.h"
 #include "material/stable_neo_hookean_body.h"
 #include "material/stvk_body.h"
 #else
-#define RF_LAWS(ROW)           \
-  ROW(stvk, "StVK")            \
-  ROW(linear, "LinearElastic") \
-  ROW(stable_neo_hookean, "StableNeoHookean")
+#define RF_LAWS(ROW)                          \
+  ROW(stvk, "StVK")                           \
+  ROW(linear, "LinearElastic")                \
+  ROW(stable_neo_hookean, "StableNeoHookean") \
+  ROW(neo_hookean, "NeoHookean")
 #endif

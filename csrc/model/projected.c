@@ -255,6 +255,13 @@ done:
   return st;
 }
 
+rf_status rf_projected_require_defined(const rf_projected *model, const rf_run *run,
+                                       rf_projected_work *w, const double *q, const char *subject,
+                                       rf_error *err) {
+  const rf_status st = rf_projected_displacement(model, run, q, w->u, err);
+  return st < 0 ? st : rf_solid_require_defined(model->solid, w->u, subject, err);
+}
+
 rf_status rf_projected_damping(const rf_projected *model, const rf_run *run, rf_projected_work *w,
                                const double *viscosity, const double *q, double *matrix, int32_t ld,
                                rf_error *err) {

@@ -45,6 +45,11 @@ RF_MUST_CHECK rf_status rf_projected_evaluate(const rf_projected *model, const r
                                               double *energy, double *force, double *stiffness,
                                               int32_t ld, rf_error *err);
 
+// As rf_solid_require_defined, at U q.
+RF_MUST_CHECK rf_status rf_projected_require_defined(const rf_projected *model, const rf_run *run,
+                                                     rf_projected_work *work, const double *q,
+                                                     const char *subject, rf_error *err);
+
 // Computes D~(q) = U^T D(U q) U of strain-rate damping (r rows of ld), bitwise symmetric;
 // viscosity: phi and psi of each material, Pa s (n_materials, 2).
 RF_MUST_CHECK rf_status rf_projected_damping(const rf_projected *model, const rf_run *run,

@@ -1,6 +1,7 @@
 // The type _core.Projected.
 #include "pyext/py_projected.h"
 
+#include "linalg/vector.h"
 #include "pyext/py_convert.h"
 #include "pyext/py_object.h"
 #include "pyext/py_solid.h"
@@ -47,8 +48,9 @@ static PyObject *projected_new(PyTypeObject *type, PyObject *args, PyObject *kwa
 // Result of a method; one function computes them all.
 typedef enum py_wanted { ENERGY, FORCE, STIFFNESS, DISPLACEMENT, PROJECTION } py_wanted;
 
+// Computes `count` values.
 static rf_status compute(const rf_projected *m, const rf_run *run, py_wanted wanted,
-                         const double *from, double *to, rf_error *err) {
+                         const double *from, int64_t count, double *to, rf_error *err) {
   if (wanted == DISPLACEMENT) return rf_projected_displacement(m, run, from, to, err);
   if (wanted == PROJECTION) return rf_projected_project(m, run, from, to, err);
   rf_projected_work *work = NULL;
@@ -57,6 +59,8 @@ static rf_status compute(const rf_projected *m, const rf_run *run, py_wanted wan
     st = rf_projected_evaluate(m, run, work, from, wanted == ENERGY ? to : NULL,
                                wanted == FORCE ? to : NULL, wanted == STIFFNESS ? to : NULL, m->r,
                                err);
+  if (st >= 0 && !isfinite(rf_norm(count, to)))
+    st = rf_projected_require_defined(m, run, work, from, "q", err);
   rf_projected_work_free(work);
   return st;
 }
@@ -82,8 +86,9 @@ static PyObject *answer(PyObject *self, PyObject *args, py_wanted wanted, int nd
   rf_status st = RF_OK;
   if (out) {
     double *to = py_f64(out);
+    const int64_t count = PyArray_SIZE((PyArrayObject *)out);
     Py_BEGIN_ALLOW_THREADS
-    st = compute(m, &run.run, wanted, from.data, to, &err);
+    st = compute(m, &run.run, wanted, from.data, count, to, &err);
     Py_END_ALLOW_THREADS
   }
   py_in_release(&from);

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "fem/mass_solve.h"
 #include "fem/rigid.h"
+#include "linalg/vector.h"
 #include "pyext/py_convert.h"
 #include "pyext/py_law.h"
 #include "pyext/py_mesh.h"
@@ -107,6 +108,8 @@ static rf_status full_stiffness(const rf_solid *s, const rf_run *run, const doub
   double *blocks = NULL;
   RF_ALLOC(blocks, 9 * (int64_t)s->graph.ptr[s->mesh->n_nodes]);
   RF_TRY(rf_solid_evaluate(s, run, u, NULL, NULL, blocks, err));
+  if (u && !isfinite(rf_norm(9 * (int64_t)s->graph.ptr[s->mesh->n_nodes], blocks)))
+    RF_TRY(rf_solid_require_defined(s, u, "u", err));
   RF_TRY(rf_solid_full_tangent(s, blocks, matrix, err));
 done:
   rf_free(blocks);
@@ -158,6 +161,8 @@ static PyObject *solid_internal_force(PyObject *self, PyObject *args) {
     double *to = py_f64(force);
     Py_BEGIN_ALLOW_THREADS
     st = rf_solid_evaluate(s, &run.run, u.data, NULL, to, NULL, &err);
+    if (st >= 0 && !isfinite(rf_norm(3 * (int64_t)s->mesh->n_nodes, to)))
+      st = rf_solid_require_defined(s, u.data, "u", &err);
     Py_END_ALLOW_THREADS
   }
   py_in_release(&u);
@@ -212,6 +217,7 @@ static PyObject *solid_strain_energy(PyObject *self, PyObject *args) {
   double energy = 0.0;
   Py_BEGIN_ALLOW_THREADS
   st = rf_solid_evaluate(s, &run.run, u.data, &energy, NULL, NULL, &err);
+  if (st >= 0 && !isfinite(energy)) st = rf_solid_require_defined(s, u.data, "u", &err);
   Py_END_ALLOW_THREADS
   py_in_release(&u);
   if (st < 0) return py_raise(py_state_of_object(self), st, &err);

@@ -1,5 +1,5 @@
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, TypedDict, final, overload
+from typing import Any, Literal, final, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -218,12 +218,7 @@ class Embedding:
     def distribute(self, f: ArrayLike, /) -> NDArray[np.float64]: ...
 
 # csrc/pyext/py_law.c
-class _LawFacts(TypedDict):
-    quadratic: bool
-    defined_inverted: bool
-    parameters: dict[str, int]
-
-def laws() -> dict[str, _LawFacts]: ...
+def laws() -> dict[str, dict[str, Any]]: ...
 def law_rest(law: str, parameters: ArrayLike, /) -> NDArray[np.float64]: ...
 def law_point(
     law: str, parameters: ArrayLike, gradients: ArrayLike, simd: int = 0, /

@@ -29,11 +29,14 @@ def test_a_law_touches_three_sources(law):
     assert {p.name for p in package} == {"laws.py", "__init__.py"}
 
 
-def test_only_the_solid_says_which_laws_have_polynomials():
-    """The flag of a law is read in one place of the C core, and exported by the binding."""
+@pytest.mark.parametrize(
+    ("fact", "source"), [("quadratic_in_e", "fem/solid.c"), ("defined_inverted", "fem/inverted.c")]
+)
+def test_only_the_solid_reads_a_fact(fact, source):
+    """It is read in one place of the C core, and exported by the binding."""
     places = {
         str(p.relative_to(ROOT / "csrc"))
         for p in (ROOT / "csrc").rglob("*.c")
-        if "quadratic_in_e" in code(p.read_text())
+        if fact in code(p.read_text())
     }
-    assert places == {"fem/solid.c", "pyext/py_law.c"}
+    assert places == {source, "pyext/py_law.c"}

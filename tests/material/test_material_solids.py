@@ -138,6 +138,7 @@ def test_cut_cells(law, order):
     assert solid.strain_energy(mesh.nodes @ G.T) == pytest.approx(expected, rel=1e-10)
     size = 0.002
     u, way = size * rng.standard_normal((2, mesh.n_nodes, 3))
+    u = inside(solid, u)
     h = 1e-4
 
     def slope(f):
@@ -177,7 +178,7 @@ def test_reduced_models_are_of_laws_with_polynomials_only(law):
                 rf.reduce(solid, vectors, editable=editable)
         # this has no polynomial
         projected = rf.ProjectedSolid(solid, vectors)
-        q = np.array([0.1, -0.2])
+        q = np.array([0.02, -0.04])
         expected = (
             vectors.reshape(2, -1) @ solid.internal_force(np.tensordot(q, vectors, 1)).ravel()
         )

@@ -223,6 +223,7 @@ CALLS = {
     "SphereField.intersection": (lambda w: w.sphere.intersection, lambda w: dict(others=w.sphere)),
     "SphereField.offset": (lambda w: w.sphere.offset, lambda w: dict(by=0.01)),
     "SphereField.union": (lambda w: w.sphere.union, lambda w: dict(others=w.sphere)),
+    "NeoHookean": (lambda w: rf.NeoHookean, lambda w: dict(young=1e6, poisson=0.3, density=1000.0)),
     "StableNeoHookean": (lambda w: rf.StableNeoHookean, lambda w: dict(young=1e6, poisson=0.3, density=1000.0)),
     "StVK": (lambda w: rf.StVK, lambda w: dict(young=1e6, poisson=0.3, density=1000.0)),
     "StrainRateDamping": (lambda w: rf.StrainRateDamping, lambda w: dict(solid=w.solid, phi=1.0, psi=1.0)),

@@ -259,7 +259,8 @@ class Simulation:
         Raises
         ------
         InputError, InputTypeError
-            An array has a wrong shape, a value that is not finite, or moves a fixed node.
+            An array has a wrong shape, a value that is not finite, or moves a fixed node; `q`
+            inverts an element where its law is not defined (`NeoHookean`).
         DivergedError
             The state is so large that forces overflow.
         """

@@ -14,7 +14,7 @@ from reducedfem.base.check import number
 from reducedfem.base.frozen import frozen_array
 from reducedfem.errors import InputError, InputTypeError
 
-__all__ = ["LinearElastic", "StVK", "StableNeoHookean"]
+__all__ = ["LinearElastic", "NeoHookean", "StVK", "StableNeoHookean"]
 
 _LAWS = _core.laws()
 
@@ -44,12 +44,12 @@ class Material:
     @property
     def quadratic(self) -> bool:
         """True if the energy is quadratic in Green's strain, which `reduce` requires."""
-        return _LAWS[self.law]["quadratic"]
+        return bool(_LAWS[self.law]["quadratic"])
 
     @property
     def defined_inverted(self) -> bool:
         """True if energy and forces are finite where an element is inside out, too."""
-        return _LAWS[self.law]["defined_inverted"]
+        return bool(_LAWS[self.law]["defined_inverted"])
 
     @property
     def parameters(self) -> list[float]:
@@ -144,6 +144,39 @@ class StableNeoHookean(Isotropic):
     it is linear elasticity with Lame's constants lambda_L and mu_L of `young` and `poisson`. Energy
     and forces are finite for any deformation, inverted elements included, and stiffness
     grows under compression, where that of `StVK` becomes negative.
+
+    The energy is not a polynomial of the displacements: `Solid` and `ProjectedSolid` have this
+    material, while `reduce` refuses it.
+
+    Parameters
+    ----------
+    young
+        Young's modulus at small strains [Pa], positive.
+    poisson
+        Poisson's ratio at small strains, above -1 and below 0.5.
+    density
+        Mass density [kg/m^3], positive.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        A value is out of its range or not a number.
+    """
+
+
+@dataclass(frozen=True)
+class NeoHookean(Isotropic):
+    """Compressible neo-Hookean material, for strong compression without inversion.
+
+    With F the deformation gradient, I = |F|^2 and J = det F the energy density is
+
+        W = mu/2 (I - 3) - mu ln J + lambda/2 (ln J)^2
+
+    with Lame's constants lambda and mu of `young` and `poisson` at small strains (Bonet and Wood
+    2008, section 6.4.3). It grows without bound as J falls to zero, so no element is ever turned
+    inside out: increments of statics and of implicit steps are shortened before, an explicit step
+    that does it fails (`DivergedError`), and displacements that do it are refused. Where inversion
+    cannot be avoided, use `StableNeoHookean`.
 
     The energy is not a polynomial of the displacements: `Solid` and `ProjectedSolid` have this
     material, while `reduce` refuses it.

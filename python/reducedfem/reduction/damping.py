@@ -94,7 +94,7 @@ class StrainRateDamping:
         Parameters
         ----------
         solid
-            The solid, of `StVK` or `StableNeoHookean` materials.
+            The solid, of materials with Lame's constants: any but `LinearElastic`.
         beta
             Ratio of viscosity to elastic modulus [s], at least 0.
 

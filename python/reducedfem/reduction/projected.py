@@ -120,7 +120,7 @@ class ProjectedSolid:
         ------
         InputError, InputTypeError
             `q` has a wrong shape, a value that is not finite, or is so large that the result
-            is not finite.
+            is not finite; or it inverts an element where its law is not defined.
         """
         force = self._core.internal_force(array_like(q, "q"), threads())
         return finite_result(force, "internal force", "q")
@@ -142,7 +142,7 @@ class ProjectedSolid:
         ------
         InputError, InputTypeError
             `q` has a wrong shape, a value that is not finite, or is so large that the result
-            is not finite.
+            is not finite; or it inverts an element where its law is not defined.
         """
         stiffness = self._core.stiffness(array_like(q, "q"), threads())
         return finite_result(stiffness, "stiffness", "q")
@@ -164,7 +164,7 @@ class ProjectedSolid:
         ------
         InputError, InputTypeError
             `q` has a wrong shape, a value that is not finite, or is so large that the result
-            is not finite.
+            is not finite; or it inverts an element where its law is not defined.
         """
         energy = self._core.strain_energy(array_like(q, "q"), threads())
         return finite_result(energy, "strain energy", "q")

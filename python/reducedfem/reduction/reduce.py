@@ -64,8 +64,8 @@ def reduce(
     InputError, InputTypeError
         The basis has a wrong shape, values that are not finite, more than 256 vectors, or
         moves a fixed node (the message names it); a `Basis` or `strain_rate` belongs to another
-        solid; the energy of a material is not quadratic in Green's strain (`StableNeoHookean`), and
-        so no polynomial: use `ProjectedSolid`.
+        solid; the energy of a material is not quadratic in Green's strain (the
+        neo-Hookean ones), and so no polynomial: use `ProjectedSolid`.
     SingularMatrixError
         The vectors of the basis are linearly dependent.
 

@@ -119,9 +119,8 @@ def unit_weights(
 class Solid:
     """An elastic solid on a mesh; immutable, may be shared by threads.
 
-    Every law is exact under large rotations: those linear in Green's strain, St.Venant-Kirchhoff
-    (`StVK`) and general (`LinearElastic`; Barbic 2007, section 2.1.4), and stable neo-Hookean
-    (`StableNeoHookean`).
+    The law of every material is exact under large rotations. ``docs/accuracy.md`` says which one to
+    choose.
 
     Displacements and forces are arrays (n, 3); a flat (3n,) is accepted. Rows and columns of
     matrices are numbered 3 node + axis. Energies, forces and tangents are those of the whole
@@ -133,8 +132,8 @@ class Solid:
     mesh
         Tetrahedra or hexahedra.
     material
-        One material (`StVK`, `LinearElastic` or `StableNeoHookean`), or a dict with one material
-        per region of the mesh; laws may differ.
+        One material (`StVK`, `LinearElastic`, `StableNeoHookean` or `NeoHookean`), or a dict with
+        one material per region of the mesh; laws may differ.
     fixed
         Nodes that do not move: a mask of shape (n,) or node indices, at least one. None: a free
         solid (Barbic 2007, section 2.8.7).
@@ -338,7 +337,7 @@ class Solid:
         ------
         InputError, InputTypeError
             `u` has a wrong shape, a value that is not finite, or is so large that the result
-            is not finite.
+            is not finite; or it inverts an element where its law is not defined (`NeoHookean`).
         """
         data, rows, columns = self._core.stiffness(array_like(u, "u"), threads())
         finite_result(data, "stiffness", "u")
@@ -364,7 +363,7 @@ class Solid:
         ------
         InputError, InputTypeError
             `u` has a wrong shape, a value that is not finite, or is so large that the result
-            is not finite.
+            is not finite; or it inverts an element where its law is not defined (`NeoHookean`).
         """
         force = self._core.internal_force(array_like(u, "u"), threads())
         return finite_result(force, "internal force", "u")
@@ -386,7 +385,7 @@ class Solid:
         ------
         InputError, InputTypeError
             `u` has a wrong shape, a value that is not finite, or is so large that the result
-            is not finite.
+            is not finite; or it inverts an element where its law is not defined (`NeoHookean`).
         """
         energy = self._core.strain_energy(array_like(u, "u"), threads())
         return finite_result(energy, "strain energy", "u")
@@ -503,7 +502,8 @@ class Solid:
         Raises
         ------
         InputError, InputTypeError
-            An argument has a wrong shape or value.
+            An argument has a wrong shape or value; `u0` inverts an element where its law is not
+            defined.
         MeshError
             Some part of the solid can move rigidly; the message names it.
         SingularMatrixError
