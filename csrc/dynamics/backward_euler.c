@@ -1,7 +1,7 @@
 // Backward Euler: the stage (newton.h) of a step of h from (q, v) to x has
 //   vel = (x - q) / h,   acc = (vel - v) / h
-// First order.  A mode of angular frequency w loses its part of 1 - 1/sqrt(1 + (w h)^2) in each
-// step, so that contact needs no other rates.
+// First order.  A mode of angular frequency w loses the fraction 1 - 1/sqrt(1 + (w h)^2) of its
+// amplitude in each step, so that contact needs no other rates.
 #include "dynamics/scheme.h"
 
 static void rates(const void *settings, double h, bool touching, rf_stage_rates *out) {

@@ -59,7 +59,9 @@ static rf_motion *coupled_motion(py_state *state, PyObject *object) {
   if (m && m->system->life->copy && rf_scheme_takes_contact(m->set.scheme)) return m;
   py_fail(state, PY_INPUT_TYPE_ERROR,
           "simulation must be an implicit integrator of a ReducedSolid, got %s",
-          m ? "another one" : Py_TYPE(object)->tp_name);
+          !m                      ? Py_TYPE(object)->tp_name
+          : m->system->life->copy ? "an explicit one"
+                                  : "one of another system");
   return NULL;
 }
 

@@ -8,8 +8,8 @@
 typedef struct py_object {
   PyObject_HEAD void *held;     // the C struct
   void (*release)(void *held);  // frees it, before `kept` is released
-  PyObject *kept;               // strong; owner of borrowed data, a tuple or list if several; nullable
-  PyThread_type_lock lock;      // held while the struct changes; NULL: immutable
+  PyObject *kept;           // strong; owner of borrowed data, a tuple or list if several; nullable
+  PyThread_type_lock lock;  // held while the struct changes; NULL: immutable
 } py_object;
 
 static inline void *py_held(PyObject *self) { return ((py_object *)self)->held; }

@@ -10,13 +10,9 @@
 #include "sdf/grid.h"
 #include "sdf/shape_list_body.h"
 
-typedef enum rf_shape {
-  RF_SHAPE_GRID,
 #define RF_SHAPE_CONSTANT(NAME, name) RF_SHAPE_##NAME,
-  RF_SHAPES(RF_SHAPE_CONSTANT)
+typedef enum rf_shape { RF_SHAPE_GRID, RF_SHAPES(RF_SHAPE_CONSTANT) RF_SHAPE_COUNT } rf_shape;
 #undef RF_SHAPE_CONSTANT
-      RF_SHAPE_COUNT
-} rf_shape;
 
 typedef struct rf_field_part {
   rf_shape shape;

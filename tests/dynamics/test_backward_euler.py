@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
-from bars import UPRIGHT, bar, top_of
 from plain_solid import isotropic, plain
 from shapes import box_hexes
 
@@ -71,39 +70,3 @@ def test_a_hexahedron_under_a_large_load_against_numpy(reduced):
         np.testing.assert_allclose(found[0], q, rtol=0, atol=1e-8 * np.abs(q).max())
         np.testing.assert_allclose(found[1], v, rtol=0, atol=1e-7 * np.abs(v).max())
     assert np.abs(q).max() > 0.02  # the nonlinear regime
-
-
-def test_rest_is_the_static_solution():
-    model = bar()
-    force = 0.02 * np.arange(model.r)
-    sim = rf.BackwardEuler(model, 0.05, (1.0, 0.0), newton_max=20, tol=1e-12)
-    sim.step(force, n=500)
-    rest = model.solve_static(force)
-    np.testing.assert_allclose(sim.state.q, rest, rtol=0, atol=1e-8 * np.abs(rest).max())
-
-
-def test_contact_and_sessions_come_to_the_same_rest_as_newmark():
-    model = bar()
-    tree = top_of(model)
-    ends, forces = [], []
-    for kind in (rf.ImplicitNewmark, rf.BackwardEuler):
-        sim = kind(model, 1e-3, (20.0, 1e-3))
-        out = sim.step(
-            n=1500, contact=rf.PenaltyContact(tree, BALL), position=(0.19, 0.015, 0.047),
-            quaternion=UPRIGHT,
-        )  # fmt: skip
-        assert out.touching[-1] > 0
-        ends.append(out.force[-1])
-        for dt, coupled in ((1e-3, True), (5e-4, True), (1e-3, False)):
-            sim = kind(model, dt, (20.0, 1e-3))
-            hand = rf.ReplayDevice([0.0, 10.0], [[0.18, 0.015, 0.046]] * 2)
-            made = rf.HapticSession(
-                rf.PenaltyContact(tree, BALL, 1000.0, None), hand, simulation=sim, ramp=0.0,
-                coupling=rf.VirtualCoupling(500.0, 1.0), budget_us=0.0, coupled=coupled,
-            )  # fmt: skip
-            forces.append(made.run(1500).array["force"][-1])
-            made.close()
-    np.testing.assert_allclose(ends[1], ends[0], rtol=0, atol=1e-4 * np.linalg.norm(ends[0]))
-    size = np.linalg.norm(forces[0])
-    assert size > 0.05
-    np.testing.assert_allclose(forces, [forces[0]] * 6, rtol=0, atol=2e-3 * size)

@@ -233,6 +233,7 @@ def test_public_names_exist_once():
 def test_the_overview_names_everything_once_and_nothing_else():
     """`help(reducedfem)` is the page from which a newcomer starts."""
     named = re.findall(r"(?<!`)`(\w+)`(?!`)", rf.__doc__)
+    assert set(rf.__all__) - set(named) == set(), "name them in python/reducedfem/__init__.py"
     assert sorted(named) == rf.__all__
     assert len(rf.__doc__.splitlines()) <= 60  # a page
 

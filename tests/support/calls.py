@@ -283,13 +283,15 @@ CALLS = {
 
 def _made(kind):
     """Return arguments of an implicit integrator, those of its own with their defaults."""
+    common = inspect.signature(ImplicitSimulation._create).parameters
     own = inspect.signature(kind).parameters.values()
-    values = {p.name: p.default for p in own if isinstance(p.default, float)}
+    values = {p.name: p.default for p in own if p.name not in common}
     return lambda w: values | dict(
         system=w.reduced,
         dt=1e-3,
         damping=(0.0, 0.0),
         newton_max=1,
+        tol=1e-6,
         strain_rate=None,
         gravity=w.position,
     )
