@@ -130,8 +130,8 @@ rf_status rf_contact_check_many(const rf_contact *p, int64_t n, const double *po
 
 rf_status rf_contact_stiffest(const rf_contact *p, double coupling_n_per_m, double depth_m,
                               double *out, rf_error *err) {
-  if (!(isfinite(coupling_n_per_m) && coupling_n_per_m > 0.0))
-    return rf_fail(err, RF_ERR_ARG, "coupling must be finite and positive, got %g",
+  if (!(isfinite(coupling_n_per_m) && coupling_n_per_m >= 0.0))
+    return rf_fail(err, RF_ERR_ARG, "coupling must be finite and 0 or more, got %g",
                    coupling_n_per_m);
   if (!(isfinite(depth_m) && depth_m >= 0.0))
     return rf_fail(err, RF_ERR_ARG, "depth must be finite and 0 or more, got %g", depth_m);

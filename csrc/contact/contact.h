@@ -108,7 +108,8 @@ RF_MUST_CHECK rf_status rf_contact_check_many(const rf_contact *contact, int64_t
                                               const double *positions, const double *quaternions,
                                               const double *qs, rf_error *err);
 
-// Upper bound of the stiffness of a point at a depth, under a coupling (contact/law.h), N/m.
+// Upper bound of the stiffness of a point down to a depth, under a coupling or none, 0
+// (contact/law.h), N/m.
 RF_MUST_CHECK rf_status rf_contact_stiffest(const rf_contact *contact, double coupling_n_per_m,
                                             double depth_m, double *out, rf_error *err);
 

@@ -3,11 +3,13 @@
 //
 // A law answers a block of points with rows.  A row is a force f along a unit axis a, on the field
 // object at a point, and its stiffness c: the force follows a displacement u of the object there by
-// -c a a^T u.  One row a point makes a frictionless law; up to three make any symmetric tangent.
+// -c a a^T u.  One row per point makes a frictionless law; up to three make any symmetric tangent.
 // Tangents that are not symmetric, as of sliding friction, enter by their symmetric part.
 //
-// To add a law: a source with its settings and its two tables (functions of the real-time one in a
-// source ending in _rt), a row below, and a class in python/reducedfem/contact.  A law may keep a
+// To add a law NAME: NAME_law.c with its settings (rows SETTING("name", ...), as in penalty_law.c)
+// and its kind, NAME_law_rt.c with the real-time functions, NAME_law.h for what they share, a row
+// below, and a class in python/reducedfem/contact.  Worlds of free bodies (world/multibody.h) have
+// springs of their own and take no law.  A law may keep a
 // state for each point, indexed by the point's place in the tree.  It answers by that of the last
 // cycle, so that queries in the same cycle return the same rows.
 #ifndef RF_CONTACT_LAW_H
@@ -35,14 +37,15 @@ typedef struct rf_contact_rows {
 // Real-time functions of a law: every member is set to a function whose name ends in _rt, or to
 // NULL where that is allowed.
 typedef struct rf_contact_law_rt {
-  // A cycle begins, at a pose that is checked: the state that was kept last is that of the last
-  // cycle.  Not called for queries.  NULL: the law has no state.
+  // Begins a cycle, at a valid pose: the state that the last cycle has kept becomes the state that
+  // `respond` reads.  Not called for queries.  NULL: the law has no state.
   void (*begin)(void *self);
-  // Answers a block of points, one indirect call each.  keep: the law keeps the state of these
-  // points in the cycle; else it is a query, which leaves no trace.
+  // Writes the rows of a block of points.  keep: the law keeps the state of these points in the
+  // cycle; false: a query, which changes nothing.
   void (*respond)(void *self, const rf_contact_points *points, bool keep, rf_contact_rows *rows);
-  // Upper bound of the stiffness of a point of weight 1 at a depth >= 0, N/m, where the field
-  // object is held by a coupling of this stiffness.  Positive, but for a depth of 0.
+  // Upper bound of the stiffness of a point of weight 1, and of its force over its depth, N/m, at
+  // any depth up to this one.  coupling: stiffness that holds the field object; 0: the law follows
+  // none.  Positive, except at depth 0.
   double (*stiffest)(const void *self, double coupling_n_per_m, double depth_m);
   // The field object is held by a coupling of this stiffness from now on: an automatic stiffness
   // follows it.  NULL: the law has none.

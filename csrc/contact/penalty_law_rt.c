@@ -20,7 +20,8 @@ static void respond_rt(void *self, const rf_contact_points *points, bool keep,
 static double stiffest_rt(const void *self, double coupling_n_per_m, double depth_m) {
   const rf_penalty_law *law = self;
   (void)depth_m;
-  return law->automatic ? rf_contact_suited_rt(coupling_n_per_m) : law->stiffness_n_per_m;
+  const bool follows = law->automatic && coupling_n_per_m > 0.0;
+  return follows ? rf_contact_suited_rt(coupling_n_per_m) : law->stiffness_n_per_m;
 }
 
 static void suit_rt(void *self, double coupling_n_per_m) {

@@ -14,12 +14,12 @@ enum { RF_CONTACT_BLOCK = 16 };
 typedef struct rf_contact_points {
   int32_t n;                              // 1 to RF_CONTACT_BLOCK
   const int32_t *place;                   // in the tree, where laws may keep a state          (n)
-  const double *gap;                      // signed distance, m; negative: penetration         (n)
-  double weight[RF_CONTACT_BLOCK];        // area over the mean, or 1         (n)
+  const double *gap;                      // signed distance < 0 of a point that touches, m    (n)
+  double weight[RF_CONTACT_BLOCK];        // its area over the mean area, or 1  (n)
   double position[3 * RF_CONTACT_BLOCK];  // in the world, m                  (n, 3)
   double normal[3 * RF_CONTACT_BLOCK];    // inward unit normals of the shell (n, 3)
-  double
-      gradient[3 * RF_CONTACT_BLOCK];  // unit direction e in which gaps grow, in the world (n, 3)
+  double gradient[3 * RF_CONTACT_BLOCK];  // unit direction e in which gaps grow, in the world; a
+                                          // force f < 0 along it pushes the objects apart (n, 3)
   rf_deformed_carriers carriers[RF_CONTACT_BLOCK];  // motion of a field that deforms (n)
 } rf_contact_points;
 

@@ -104,8 +104,8 @@ def test_the_core_checks_for_itself(rigid):
     with pytest.raises(rf.InputError, match="each must have shape"):
         _core.Contact(rigid._core, box, None, "penalty", LAW | {"each": [1.0]}, SETTINGS)
     for coupling, depth, message in (
-        (0.0, 0.0, "coupling must be finite and positive, got 0"),
-        (float("inf"), 0.0, "coupling must be finite and positive, got inf"),
+        (-1.0, 0.0, "coupling must be finite and 0 or more, got -1"),
+        (float("inf"), 0.0, "coupling must be finite and 0 or more, got inf"),
         (1.0, -1.0, "depth must be finite and 0 or more, got -1"),
         (1.0, float("nan"), "depth must be finite and 0 or more, got nan"),
     ):

@@ -18,9 +18,10 @@ from places import ROOT
 
 SOURCES = (
     "base/alloc.c", "base/status.c", "contact/blocks_rt.c", "contact/budget_rt.c", "contact/law.c",
-    "contact/contact.c", "contact/penalty_law.c", "contact/penalty_law_rt.c",
+    "contact/contact.c",
     "contact/contact_rt.c", "contact/points_rt.c", "contact/search.c", "contact/search_rt.c",
     "contact/travel_rt.c", "contact/wrench.c", "contact/wrench_rt.c", "linalg/pose.c",
+    *sorted(f"contact/{path.name}" for path in (ROOT / "csrc/contact").glob("*_law*.c")),
 )  # fmt: skip
 LAP = 64  # nodes between two readings of the clock
 NEAR = 1e-11  # m, a height in no contact, and clear of it by less than rounding

@@ -392,6 +392,8 @@ def test_the_stiffest_point_of_the_penalty_law(shell, field):
     tree = rf.PointTree(shell)
     assert rf.PenaltyContact(tree, field, 7.0)._core.stiffest(30.0, 0.1) == 7.0
     assert rf.PenaltyContact(tree, field)._core.stiffest(30.0, 0.1) == 600.0
+    alone = rf.PenaltyContact(tree, field)
+    assert alone._core.stiffest(0.0, 0.1) == alone.stiffnesses.max()
     each = np.linspace(5.0, 3.0, shell.n_points)
     law = {"stiffness": 1.0, "each": each, "automatic": False}
     various = _core.Contact(tree._core, field._core, None, "penalty", law, SETTINGS)

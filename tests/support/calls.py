@@ -311,6 +311,8 @@ for _name, _kind in IMPLICIT.items():
 
 def contact(w, kind):
     """Return a contact of the class of that name."""
+    if kind not in CALLS:
+        raise KeyError(f"tests/support/calls.py has no arguments for {kind}: add it to CALLS")
     constructor, arguments = CALLS[kind]
     return constructor(w)(**arguments(w))
 

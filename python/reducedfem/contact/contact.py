@@ -79,7 +79,7 @@ class ContactForce:
         Derivative of (force, torque) by a displacement [m] of the field object and a rotation
         [rad] about its grasp point, in fixed axes, shape (6, 6): quarters in [N/m], [N/rad],
         [N m/m] and [N m/rad]. Directions and lines of action of the forces are held constant:
-        -sum k w w^T with w = (e, (x - x_g) x e).
+        -sum c w w^T, c the stiffness of a point, with w = (e, (x - x_g) x e).
     reduced_force
         Reduced force on the shell, U^T f [N kg^-1/2], shape (r,); None for a rigid shell.
     visited
@@ -195,12 +195,14 @@ class Contact:
         Read-only settings by name: all arguments but tree and field.
     """
 
-    # A subclass states the name of its law in the C core and its docstring, has a constructor,
-    # which passes its own arguments to `_create`, and `_law_settings` if these are not the settings
-    # of the law.
+    # A subclass sets `_law`. Its constructor has the arguments of `_create` and those of its law,
+    # whose types it checks (the core checks ranges), and calls `_create`. It overrides
+    # `_law_settings` if the law's settings in the core differ from its arguments.
     __slots__ = ("__weakref__", "_core", "_field", "_options", "_tree")
     _law: ClassVar[str]
-    _follows: ClassVar[str | None] = None  # setting by which stiffness follows a coupling
+    _follows: ClassVar[str | None] = (
+        None  # text of the setting, for advice, by which k follows the coupling
+    )
 
     def __init__(self) -> None:
         raise InputTypeError(f"a Contact is made by one of its subclasses: {_kinds()}")

@@ -20,6 +20,7 @@ from reducedfem.geometry.pose import Pose, pose_arguments
 
 __all__ = ["CouplingStep", "CouplingWrench", "DynamicCoupling", "VirtualCoupling"]
 
+_DEPTHS = 20  # steps of a fixed-point iteration
 _Hand: TypeAlias = tuple[ArrayLike, ArrayLike] | Pose
 _Kind = TypeVar("_Kind", bound="_Coupling")
 
@@ -251,7 +252,8 @@ class VirtualCoupling(_Coupling):
         The torsional stiffness is 2 k l^2, with l the radius of gyration of the held object about
         its grasp point; speeds are limited to one spacing of the samples per cycle at l; force
         and torque do not saturate. `max_depth` is 2 d. Forces up to k_c d are felt unreduced,
-        with k_c the stiffness of a contact point, 20 k for "auto". See ``docs/haptics.md``.
+        with k_c the stiffness of a contact point at depth d, 20 k for "auto". See
+        ``docs/haptics.md``.
 
         Parameters
         ----------
@@ -287,8 +289,14 @@ class VirtualCoupling(_Coupling):
             )
         k = _positive(stiffness, "stiffness")
         spacing = float(np.max(field.spacing))
-        rendered = 2.0 * _positive(force, "force") / contact._core.stiffest(k, 0.5 * spacing)
-        allowed = max(0.5 * spacing, rendered) if depth is None else _positive(depth, "depth")
+        allowed = 0.5 * spacing
+        most = 2.0 * _positive(force, "force")
+        if depth is not None:
+            allowed = _positive(depth, "depth")
+        elif (rendered := most / contact._core.stiffest(k, allowed)) > allowed:
+            # the stiffness of a point may depend on its depth: halves the error each time
+            for _ in range(_DEPTHS):
+                allowed, rendered = rendered, most / contact._core.stiffest(k, rendered)
         lever, reach = _levers(field, contact.options["grasp"])
         chosen: dict[str, Any] = {
             "torsional_stiffness": 2.0 * k * lever**2,

@@ -209,7 +209,8 @@ def _advice(
     """Return sentences that suggest changes of the settings."""
     found = []
     suited = _core.suited_stiffness(coupling.stiffness)
-    given = [c._core.stiffest(coupling.stiffness, status["depth"]) for c in contacts]
+    held = coupling.stiffness if settings.suited else 0.0
+    given = [c._core.stiffest(held, status["depth"]) for c in contacts]
     ways = {c._follows for c in contacts} if settings.suited else set()
     better = " or ".join(sorted(filter(None, ways))) or "20 times that of the coupling"
     if status["saturated"] > _OFTEN * status["touching"]:
