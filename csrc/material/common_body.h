@@ -3,13 +3,16 @@
 // purpose.
 typedef double NAME(vec) __attribute__((vector_size(8 * LANES), may_alias));
 typedef int64_t NAME(mask) __attribute__((vector_size(8 * LANES), may_alias));
+typedef uint64_t NAME(bits) __attribute__((vector_size(8 * LANES), may_alias));
 #undef VEC
 #undef MASK
+#undef BITS
 #undef INLINE
 #undef LAW_POINT
 #undef LAW_SECOND
 #define VEC NAME(vec)
 #define MASK NAME(mask)
+#define BITS NAME(bits)
 #define INLINE static inline __attribute__((always_inline)) TARGET
 // Functions of a law, with the types of law.h.
 #define LAW_POINT(law)                                                                   \
@@ -96,9 +99,10 @@ INLINE void NAME(add_cofactor_slope)(VEC factor, const VEC *F, VEC *A) {
 // = 2 s^2/3 + 2 s^4/5 + ...
 INLINE VEC NAME(log1p_less)(VEC t) {
   const VEC whole = 1.0 + t;
-  const int64_t root_half = 0x3fe6a09e667f3bcc;  // bits of sqrt(1/2)
-  const MASK k = ((MASK)whole - root_half) >> 52;
-  const VEC near = (VEC)((MASK)whole - (k << 52)) - 1.0;
+  const uint64_t root_half = 0x3fe6a09e667f3bcc;  // bits of sqrt(1/2)
+  // unsigned where t <= -1 or NaN would overflow
+  const MASK k = (MASK)((BITS)whole - root_half) >> 52;
+  const VEC near = (VEC)((BITS)whole - ((BITS)k << 52)) - 1.0;
   const MASK same = k == 0;
   const VEC f = (VEC)(((MASK)t & same) | ((MASK)near & ~same));
   const VEC s = f / (2.0 + f), z = s * s, half = 0.5 * f * f;
