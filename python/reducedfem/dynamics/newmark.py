@@ -41,7 +41,8 @@ class ImplicitNewmark(ImplicitSimulation):
         mostly damps high frequencies, and may add energy if K(q) is indefinite, unlike
         `StrainRateDamping`.
     newton_max
-        Maximum number of Newton iterations per step, 1 to 1000. One is usual at haptic rates.
+        Maximum number of Newton iterations per step, 1 to 1000. One, usual at haptic rates, damps
+        large motions unless steps are very short; take 10 for motions that have to be right.
     tol
         Bound on the residual, relative to the largest of the step's first residual, the internal
         force and the external force; at least 0.
