@@ -9,9 +9,10 @@
 // To add a law NAME: NAME_law.c with its settings (rows SETTING("name", ...), as in penalty_law.c)
 // and its kind, NAME_law_rt.c with the real-time functions, NAME_law.h for what they share, a row
 // below, and a class in python/reducedfem/contact.  Worlds of free bodies (world/multibody.h) have
-// springs of their own and take no law.  A law may keep a
-// state for each point, indexed by the point's place in the tree.  It answers by that of the last
-// cycle, so that queries in the same cycle return the same rows.
+// springs of their own and take no law.
+//
+// A law may keep a state for each point, indexed by the point's place in the tree.  It computes
+// rows from the state of the last cycle, so that queries in the same cycle return the same rows.
 #ifndef RF_CONTACT_LAW_H
 #define RF_CONTACT_LAW_H
 
@@ -71,7 +72,7 @@ typedef struct rf_contact_law {
   void *self;  // owned: kind->release
 } rf_contact_law;
 
-// The registry: a row a law, whose kind is rf_NAME_law_kind.
+// The registry: one row per law, whose kind is rf_NAME_law_kind.
 #define RF_CONTACT_LAWS(ROW) ROW(penalty) /* a linear spring at each point (penalty_law.h) */
 
 #define RF_CONTACT_LAW_DECLARE(name) extern const rf_contact_law_kind rf_##name##_law_kind;

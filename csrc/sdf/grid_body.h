@@ -166,7 +166,8 @@ RF_INLINE void ask_around(const float *v, size_t plane, size_t row) {
   __builtin_prefetch((const void *)(at + 2 * y + x));
 }
 
-// Locates four points, of which n are given; around: prefetches samples for differences, too.
+// Locates four points, of which n are given, and prefetches their samples; around: also those of
+// the neighbouring cells, for central differences.
 RF_INLINE void find_some(const rf_grid *g, int32_t n, const double *p, int32_t i, bool around,
                          ring *r) {
   const size_t row = (size_t)g->n[2], plane = (size_t)g->n[1] * row;

@@ -1,4 +1,4 @@
-"""Every integrator against closed forms and statics, without a word of which there are."""
+"""All integrators, from the registry, against closed forms and statics."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ def test_prescribed_places_that_invert_elements(law):
 
 
 def test_prescribed_places_of_all_nodes(law):
-    """Nothing is left to be found, so the argument itself is refused."""
+    """No unknown is left: an argument that inverts elements is refused."""
     free, _ = beam(law)
     everywhere = np.arange(free.mesh.n_nodes)
     with pytest.warns(rf.PlausibilityWarning, match="fixed"):
