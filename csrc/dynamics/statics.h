@@ -2,7 +2,8 @@
 // equations of motion without mass and damping), by equilibrium.h.
 //
 // With settings.halvings a load step of a solid also fails if it inverts elements, which most laws
-// accept: that is another branch than the one which starts at rest.  A solution that stops short of
+// accept: that is another branch than the one which starts at rest.  Without halvings the report
+// counts such elements.  A solution that stops short of
 // the whole load reports the fraction that it reached.
 #ifndef RF_DYNAMICS_STATICS_H
 #define RF_DYNAMICS_STATICS_H
@@ -23,7 +24,8 @@ typedef struct rf_static_settings {
 
 typedef struct rf_static_report {
   int32_t iterations, load_steps, factorizations, shifted;  // shifted: the tangent was indefinite
-  int32_t cuts;     // load steps that failed and were halved
+  int32_t cuts;      // load steps that failed and were halved
+  int32_t inverted;  // elements that are inside out at the end; of solids, -1: not counted
   double fraction;  // fraction of the load reached by u
   double residual;  // last relative residual
 } rf_static_report;

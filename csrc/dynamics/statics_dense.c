@@ -23,6 +23,7 @@ static rf_status solve(rf_system *system, const rf_run *run, const rf_static_set
   st = rf_system_require_defined(e->system, q, "q0", err);
   // at_rest stays false: a free model has a singular stiffness at rest
   if (st >= 0) st = rf_equilibrium_solve(e, run, set, force, q, report, err);
+  report->inverted = -1;
   rf_equilibrium_free(e);
   return st;
 }

@@ -114,7 +114,9 @@ rf_status rf_statics_solve(rf_statics *w, const rf_run *run, const rf_static_set
   memcpy(w->start, u, (size_t)n * sizeof *u);
   memset(w->move, 0, (size_t)n * sizeof *u);
   w->inverted = set->halvings > 0 ? rf_solid_inverted(w->solid, u) : 0;
-  return rf_equilibrium_solve(e, run, set, force, u, report, err);
+  const rf_status solved = rf_equilibrium_solve(e, run, set, force, u, report, err);
+  report->inverted = rf_solid_inverted(w->solid, u);
+  return solved;
 }
 
 rf_status rf_statics_solve_solid(const rf_solid *s, const rf_run *run,

@@ -14,10 +14,10 @@
 static PyObject *outcome(py_state *state, rf_status st, const rf_error *err, PyObject *x,
                          const rf_static_report *r) {
   if (st < 0 && st != RF_ERR_NO_CONVERGENCE) return py_raise(state, st, err);
-  return Py_BuildValue("O{s:i,s:i,s:i,s:i,s:i,s:d,s:d}z", x, "iterations", (int)r->iterations,
+  return Py_BuildValue("O{s:i,s:i,s:i,s:i,s:i,s:i,s:d,s:d}z", x, "iterations", (int)r->iterations,
                        "load_steps", (int)r->load_steps, "factorizations", (int)r->factorizations,
-                       "shifted", (int)r->shifted, "cuts", (int)r->cuts, "fraction", r->fraction,
-                       "residual", r->residual, st < 0 ? err->text : NULL);
+                       "shifted", (int)r->shifted, "cuts", (int)r->cuts, "inverted",
+                       (int)r->inverted, "fraction", r->fraction, "residual", r->residual, st < 0 ? err->text : NULL);
 }
 
 const char py_solid_static_doc[] =

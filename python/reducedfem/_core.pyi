@@ -615,7 +615,7 @@ class Motion:
         progress: Callable[[int, int], object] | None,
         threads: int,
         /,
-    ) -> None: ...
+    ) -> int: ...
     def reset(
         self,
         q: ArrayLike | None,

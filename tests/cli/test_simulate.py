@@ -139,8 +139,10 @@ def test_simulate_warns_of_implausible_motions(capsys, model):
     )
     assert status == 0
     assert "is so large a force meant?" in out
-    assert "usual with one Newton iteration" in out
     assert re.search(r"shortened +\d+ Newton increments?: steps are too long for this motion", out)
+    assert re.search(r"energy +grows to .* times the work of the loads: the steps add it", out)
+    assert re.search(r"diverged +no, but this is not the motion of the solid: .*too long", out)
+    assert "one Newton iteration" not in out
 
 
 def test_simulate_failures(capsys, model, tmp_path):
@@ -162,14 +164,67 @@ def test_simulate_failures(capsys, model, tmp_path):
         capsys, "simulate", model, *force, "--output", tmp_path / "no" / "t.csv", match="no folder"
     )  # fmt: skip
     misused(
-        capsys, "simulate", model, *force, "--steps", 5, "--duration", 0.01,
-        match="--duration 0.01 is longer than the simulation, --steps 5 of --dt 0.001",
+        capsys, "simulate", model, "--gravity", 0, 0, -1, "--at", 0, 0, 0,
+        match="--at and --duration belong to --force, .*; --watch chooses the nodes",
     )  # fmt: skip
+
+
+def test_simulate_pushes_at_most_for_the_whole_simulation(capsys, model):
+    whole = " (the whole simulation)"
+    for steps, reported in ((5, f"0.005 s{whole}"), (10, f"0.01 s{whole}"), (11, "0.01 s")):
+        status, out, err = run(
+            capsys, "simulate", model, "--force", 0, 0, -1, "--steps", steps, "--duration", 0.01
+        )
+        assert (status, err) == (0, "")
+        assert f"N for {reported} at node" in out
+
+
+def test_simulate_pushes_the_node_that_yields_most(capsys, model):
+    """The compliance along the force, in statics: not the node that moves most in the basis."""
+    reduced = rf.load(model)
+    for direction in np.eye(3):
+        status, out, _ = run(
+            capsys, "simulate", model, "--force", *direction, "--steps", 2, "--dt", 1e-4
+        )
+        assert status == 0
+        pushed = int(re.search(r"at node (\d+)", out)[1])
+        yields = []
+        for node in range(reduced.mesh.n_nodes):
+            force = np.zeros((reduced.mesh.n_nodes, 3))
+            force[node] = direction
+            q = np.linalg.solve(reduced.stiffness(np.zeros(reduced.r)), reduced.project(force))
+            yields.append(reduced.displacement(q)[node] @ direction)
+        assert yields[pushed] == pytest.approx(max(yields), rel=1e-9)
+    status, out, _ = run(capsys, "simulate", model, "--gravity", 0, 0, -1, "--steps", 2)
+    watched = int(re.search(r"node (\d+) +moved", out)[1])
+    sag = np.linalg.solve(reduced.stiffness(np.zeros(reduced.r)), reduced.gravity([0, 0, -1]))
+    sizes = np.linalg.norm(reduced.displacement(sag), axis=1)
+    assert sizes[watched] == pytest.approx(sizes.max(), rel=1e-9)
+
+
+def test_simulate_compares_energy_and_work(capsys, model):
+    push = [
+        "simulate", model, "--force", 0, 0, -10, "--duration", 0.1, "--dt", 0.02, "--steps", 400,
+    ]  # fmt: skip
+    lost = r"energy +([\d.e+-]+) % of the work of the loads is dissipated"
+    conserved = run(capsys, *push, "--tolerance", 1e-10)[1]
+    assert float(re.search(lost, conserved)[1]) < 2.0
+    assert "by the steps alone" not in conserved
+    damped = run(capsys, *push, "--damping", 4, 1e-3)[1]
+    assert float(re.search(lost, damped)[1]) > 50.0
+    assert "by the steps alone" not in damped
+    once = run(capsys, *push, "--newton-max", 1)[1]
+    assert re.search(lost + ", by the steps alone, .*: try --newton-max 10 or a smaller --dt", once)
+    falling = ("simulate", model, "--gravity", 0, 0, -9.81, "--steps", 400)
+    assert float(re.search(lost, run(capsys, *falling)[1])[1]) < 2.0
 
 
 def test_simulate_a_few_steps_without_a_duration(capsys, model):
     """The default push lasts longer than such a simulation, and is shortened with a note."""
-    for steps, dt, reported in ((1, 1e-3, "0.001 s"), (19, 1e-3, "0.019 s"), (40, 1e-3, "0.02 s")):
+    whole = " (the whole simulation)"
+    for steps, dt, reported in (
+        (1, 1e-3, f"0.001 s{whole}"), (19, 1e-3, f"0.019 s{whole}"), (40, 1e-3, "0.02 s"),
+    ):  # fmt: skip
         status, out, err = run(
             capsys, "simulate", model, "--force", 0, 0, -1, "--steps", steps, "--dt", dt
         )

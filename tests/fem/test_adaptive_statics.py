@@ -51,7 +51,9 @@ def test_beyond_the_peak_the_fraction_reached_is_that_of_the_peak(times):
     peak = apex_force(solid, 1.0 / np.sqrt(3.0))
     load = pressed(solid, times * peak)
     # without adaptive steps the answer is one that no body gives
-    wrong = solid.solve_static(load)
+    with pytest.warns(rf.PlausibilityWarning, match=r"1 of 1 elements are inside out.*StVK"):
+        wrong, report = solid.solve_static(load, report=True)
+    assert report.inverted == 1
     assert wrong[3, 2] < -0.3
     with pytest.raises(rf.StaticConvergenceError, match=r"of the load only") as failure:
         solid.solve_static(load, adaptive=True)

@@ -26,6 +26,9 @@ class StaticReport:
         Norm of the last residual, relative to that of load and reactions.
     cuts
         Load steps that failed and were halved (with ``adaptive=True`` only).
+    inverted
+        Elements that are inside out in the solution, at a quadrature point; real solids have none.
+        -1 for reduced models, where they are not counted.
     fraction
         Fraction of the load that was reached, 0 to 1; 1 after success.
     """
@@ -36,4 +39,5 @@ class StaticReport:
     shifted: int
     residual: float
     cuts: int
+    inverted: int
     fraction: float

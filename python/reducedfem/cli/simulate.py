@@ -53,7 +53,9 @@ _MAX_NEWTON = 1000  # as in csrc/dynamics/motion.c
 _ENERGIES = 1000  # number of evaluations along a motion
 _MOST_COMPARED = 10_000  # nodes of a mesh whose statics take seconds
 _MUCH = 0.05  # relative error of the static displacement that is reported
-_MOST_GAIN = 2.0  # energy over work above which steps are far too long
+_MOST_GAIN = 1.0  # energy added by the steps, relative to work, above which they are too long
+_MOST_LOSS = 0.1  # energy removed by the steps, relative to work, that is reported
+_MOST_FAILED = 0.01  # fraction of steps above the tolerance that is reported at the end
 
 
 def add_to(commands: Commands) -> None:
@@ -64,8 +66,8 @@ def add_to(commands: Commands) -> None:
         description="Push a node of a reduced model for a while, then release it; with "
         "--gravity under its weight,\nwith its sag at rest, also without reduction.",
         epilog="examples:\n"
-        "  reducedfem simulate spoon.safetensors --at 0.17 0 0 --force 0 0 -5 --duration 0.02\n"
-        "  reducedfem simulate spoon.safetensors --force 0 0 -5 --steps 500 --newton-max 10 \\\n"
+        "  reducedfem simulate spoon.safetensors --force 0 0 -0.02 --duration 1\n"
+        "  reducedfem simulate spoon.safetensors --at 0.17 0 0 --force 0 0 -1 --steps 300 \\\n"
         "      --damping 4 5e-5 --output tip.csv --plot tip.png --picture shapes.png\n"
         "  reducedfem simulate spoon.safetensors --gravity 0 0 -9.81 --damping 4 1e-3",
     )
@@ -90,13 +92,13 @@ def add_to(commands: Commands) -> None:
         type=number,
         nargs=3,
         metavar=("X", "Y", "Z"),
-        help="the node nearest to this point [m] (default: the one that moves most easily)",
+        help="the node nearest to this point [m] (default: the one that yields most to the force)",
     )
     push.add_argument(
         "--duration",
         type=positive,
         metavar="S",
-        help=f"[s] (default: {_USUAL_PUSH:g}, or the whole simulation where that is shorter)",
+        help=f"[s] (default: {_USUAL_PUSH:g}); at most the whole simulation",
     )
     motion = parser.add_argument_group("the motion")
     motion.add_argument(
@@ -121,9 +123,10 @@ def add_to(commands: Commands) -> None:
     motion.add_argument(
         "--newton-max",
         type=counted(_MAX_NEWTON),
-        default=1,
+        default=10,
         metavar="N",
-        help="Newton iterations per step at most (default: %(default)s)",
+        help="Newton iterations per step at most (default: %(default)s); 1, usual at haptic rates, "
+        "damps large motions",
     )
     motion.add_argument(
         "--tolerance",
@@ -139,7 +142,8 @@ def add_to(commands: Commands) -> None:
         nargs=3,
         action="append",
         metavar=("X", "Y", "Z"),
-        help="report the node nearest to this point; may be repeated (default: the pushed one)",
+        help="report the node nearest to this point; may be repeated (default: the pushed one, or "
+        "the one that sags most)",
     )
     results.add_argument(
         "--output",
@@ -176,12 +180,26 @@ def _pushed_steps(args: argparse.Namespace) -> int:
     wanted = _USUAL_PUSH if args.duration is None else args.duration
     # min() keeps the ratio in the range of integers
     steps: int = max(1, round(min(wanted / args.dt, 2.0 * _MAX_STEPS)))
-    if args.duration is not None and steps > args.steps:
-        raise UsageError(
-            f"--duration {args.duration:g} is longer than the simulation, --steps {args.steps} of "
-            f"--dt {args.dt:g}"
-        )
     return min(steps, int(args.steps))
+
+
+def _yields_most(
+    model: ReducedSolid, force: Sequence[float] | None, gravity: Sequence[float] | None
+) -> int:
+    """Return the node with the largest static displacement at rest, in the linear model.
+
+    A force, or every force of unit size if it is zero, acts on the node itself; without a force
+    the model sags under gravity.
+    """
+    basis = np.asarray(model.basis)
+    compliance = np.linalg.pinv(model.stiffness(np.zeros(model.r)), hermitian=True)
+    if force is None and gravity is not None and any(gravity):
+        amount = np.linalg.norm(model.displacement(compliance @ model.gravity(gravity)), axis=1)
+    else:
+        directions = np.eye(3) if force is None or not any(force) else np.array([force])
+        along = np.einsum("rnc,dc->ndr", basis, directions / np.abs(directions).max())
+        amount = np.einsum("ndr,rs,nds->n", along, compliance, along, optimize=True)
+    return first_in_body(model.mesh, (-amount).argsort(kind="stable"))
 
 
 def _check_outputs(args: argparse.Namespace) -> None:
@@ -206,23 +224,25 @@ def _run(args: argparse.Namespace) -> int:
     if args.force is None and args.gravity is None:
         raise UsageError("nothing moves the model: give --force or --gravity")
     if args.force is None and (args.at or args.duration):
-        raise UsageError("--at and --duration are of a --force, which is not given")
+        raise UsageError(
+            "--at and --duration belong to --force, which is not given; --watch chooses the nodes "
+            "that are reported"
+        )
     pushed = 0 if args.force is None else _pushed_steps(args)
     _check_outputs(args)
     model = open_model(args.model)
     mesh = model.mesh
     if args.at is None:
-        # node with the largest motion in the basis; nodes outside the body are excluded
-        amount = (np.asarray(model.basis) ** 2).sum(axis=(0, 2))
-        node = first_in_body(mesh, (-amount).argsort(kind="stable"))
+        node = _yields_most(model, args.force, args.gravity)
     else:
         node = _nearest(mesh, args.at, "at")
     watched = [node] if not args.watch else [_nearest(mesh, point, "watch") for point in args.watch]
     if args.force is not None:
+        whole = " (the whole simulation)" if pushed == args.steps else ""
         console.fact(
             "force",
-            f"{point_text(np.asarray(args.force))} N for {pushed * args.dt:g} s at node {node}, "
-            f"{point_text(mesh.nodes[node])} m",
+            f"{point_text(np.asarray(args.force))} N for {pushed * args.dt:g} s{whole} at node "
+            f"{node}, {point_text(mesh.nodes[node])} m",
         )
     if args.gravity is not None:
         console.fact("gravity", f"{point_text(np.asarray(args.gravity))} m/s^2")
@@ -245,8 +265,8 @@ def _run(args: argparse.Namespace) -> int:
     motion = _record(args, sim, force, pushed, console)
     times = args.dt * np.arange(len(motion.q))
     u = motion.displacements(model, watched)
-    gain = _energy_gain(args, model, motion, nodal, pushed)
-    _report(args, mesh, watched, motion, u, gain, console)
+    balance = _energy_balance(args, model, motion, nodal, pushed)
+    _report(args, model, watched, motion, u, balance, console)
     if args.output is not None:
         _write_trajectory(Path(args.output), times, watched, u, motion.q)
         console.fact("trajectory", args.output)
@@ -318,7 +338,9 @@ def _record(
         poses[0] = _pose(sim)
     failure: DivergedError | None = None
     done = 0
-    with console.stage("simulate") as stage:
+    with console.stage("simulate") as stage, warnings.catch_warnings():
+        # the report counts the increments that were shortened
+        warnings.simplefilter("ignore", PlausibilityWarning)
         try:
             for i in range(args.steps):
                 sim.step(force if i < pushed else None)
@@ -348,28 +370,48 @@ def _pose(body: ImplicitNewmark | FreeBody) -> NDArray[np.float64]:
     return np.concatenate([state.position, state.quaternion])
 
 
-def _energy_gain(
+@dataclass(frozen=True)
+class _Balance:
+    """Energy that the steps add and remove, relative to the largest work of the loads.
+
+    ``added`` is the largest excess of energy over work, which is an error of the time integration.
+    ``lost`` is the part of the work that is no energy of the solid at the end; without damping it
+    is an error as well.  None for free bodies, of which the energy of the deformation is known.
+    """
+
+    added: float
+    lost: float | None
+
+
+def _energy_balance(
     args: argparse.Namespace,
     model: ReducedSolid,
     motion: _Motion,
     nodal: NDArray[np.float64],
     pushed: int,
-) -> float:
-    """Return the largest energy of the deformation over the work of force and gravity.
-
-    It exceeds 1 only by the error of the time integration.
-    """
+) -> _Balance:
+    """Compare the energy of the solid with the work of force and gravity."""
     steps = np.unique(np.linspace(0, motion.steps, _ENERGIES).astype(int))
     q, qdot = motion.q[steps], motion.qdot[steps]
     energy = 0.5 * np.einsum("si,ij,sj->s", qdot, model.mass, qdot)
     energy += [model.strain_energy(one) for one in q]
-    # the force also does work in half of the step after its end
+    # the trapezoidal rule: in the steps that begin and end the push the force does half the work
+    acting = np.where(np.arange(motion.steps + 1) < pushed + 1, 1.0, 0.0)
+    acting[0] = 0.0
+    mean = 0.5 * (acting[1:] + acting[:-1])
     nodes: list[int] = np.flatnonzero(nodal.any(axis=1)).tolist()
-    loaded = motion.displacements(model, nodes)[: pushed + 2]
-    work = np.abs(np.einsum("snc,nc->s", loaded, nodal[nodes])).max()
+    along = np.einsum("snc,nc->s", motion.displacements(model, nodes), nodal[nodes])
+    work = np.concatenate([[0.0], (mean * np.diff(along)).cumsum()])[steps]
     if args.gravity is not None:
-        work += np.abs(q @ model.gravity(args.gravity)).max()
-    return float(energy.max() / work) if work > 0.0 else 0.0
+        work += q @ model.gravity(args.gravity)
+    most = float(np.abs(work).max())
+    if most == 0.0:
+        return _Balance(0.0, 0.0)
+    if motion.poses is not None:
+        return _Balance(float(energy.max()) / most - 1.0, None)
+    return _Balance(
+        float((energy - work).max()) / most, float(work[-1] - energy[-1]) / most
+    )
 
 
 def _compare_at_rest(
@@ -417,13 +459,22 @@ def _calmer(args: argparse.Namespace) -> str:
     return "a smaller --dt" if args.damping[1] > 0.0 else f"--damping {damping} or a smaller --dt"
 
 
+def _lost_text(args: argparse.Namespace, model: ReducedSolid, lost: float) -> str:
+    """Describe the part of the work that is not energy of the solid at the end."""
+    text = f"{100 * max(lost, 0.0):.2g} % of the work of the loads is dissipated"
+    if lost > _MOST_LOSS and not any(args.damping) and model.strain_rate is None:
+        remedy = "a smaller --dt" if args.newton_max > 1 else "--newton-max 10 or a smaller --dt"
+        text += f", by the steps alone, as there is no damping: try {remedy}"
+    return text
+
+
 def _report(
     args: argparse.Namespace,
-    mesh: Mesh,
+    model: ReducedSolid,
     watched: Sequence[int],
     motion: _Motion,
     u: NDArray[np.float64],
-    gain: float,
+    balance: _Balance,
     console: Console,
 ) -> None:
     report, done = motion.report, motion.steps
@@ -435,6 +486,7 @@ def _report(
             f"{motion.per_step * 1e6:.1f} us{solves}: "
             f"{args.dt / motion.per_step:.0f} times faster than real time",
         )
+    doubts = []
     if report is not None:
         console.fact("indefinite tangents", f"{report.indefinite:,}")
         above = count_text(report.unconverged, "step")
@@ -442,6 +494,8 @@ def _report(
             above += " (usual with one Newton iteration; --newton-max allows more)"
         elif report.unconverged:
             above += f" (they may gain energy: try {_calmer(args)})"
+            if report.unconverged > _MOST_FAILED * done:
+                doubts.append("steps end above the tolerance")
         console.fact("above the tolerance", above)
         if report.shortened:
             console.fact(
@@ -449,17 +503,24 @@ def _report(
                 f"{count_text(report.shortened, 'Newton increment')}: steps are too long for this "
                 "motion; try a smaller --dt",
             )
+            doubts.append("steps are too long")
     for k, node in enumerate(watched):
         console.fact(f"node {node}", f"moved {np.linalg.norm(u[:, k], axis=1).max():.4g} m at most")
-    size = float(np.ptp(mesh.nodes, axis=0).max())
+    size = float(np.ptp(model.mesh.nodes, axis=0).max())
     if motion.poses is None and float(np.linalg.norm(u, axis=2).max()) > 2 * size:
         console.fact("note", f"the solid is {size:.3g} m long: is so large a force meant?")
-    ended = "no" if motion.failure is None else f"after {count_text(done, 'step')}"
-    if motion.failure is None and gain > _MOST_GAIN:
-        ended = (
-            f"no, but the energy grew to {gain:.3g} times the work of the loads: the steps add it; "
-            f"try {_calmer(args)}"
+    if motion.failure is None and balance.added > _MOST_GAIN:
+        console.fact(
+            "energy",
+            f"grows to {1.0 + balance.added:.3g} times the work of the loads: the steps add it; try "
+            f"{_calmer(args)}",
         )
+        doubts.append("the energy grows")
+    elif motion.failure is None and balance.lost is not None:
+        console.fact("energy", _lost_text(args, model, balance.lost))
+    ended = "no" if motion.failure is None else f"after {count_text(done, 'step')}"
+    if motion.failure is None and doubts:
+        ended = f"no, but this is not the motion of the solid: {'; '.join(doubts)} (see above)"
     console.fact("diverged", ended)
 
 

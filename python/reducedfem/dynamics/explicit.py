@@ -26,6 +26,7 @@ from reducedfem.reduction.damping import StrainRateDamping, damping_argument
 from reducedfem.reduction.projected import ProjectedSolid
 from reducedfem.reduction.reduced import ReducedSolid
 from reducedfem.reduction.reduced_damping import ReducedStrainRateDamping
+from reducedfem.solid.plausible import warn_of_motion
 from reducedfem.solid.second_order import SecondOrderSystem
 from reducedfem.solid.solid import Solid
 
@@ -255,6 +256,8 @@ class CentralDifferences(Simulation):
             given = _FRACTION * self._stable
         rate = damping_argument(strain_rate, system)
         fall = None if gravity is None else acceleration(gravity)
+        if not isinstance(system, SecondOrderSystem):
+            warn_of_motion(stiff, fall, system.mesh.n_nodes, stacklevel=3)
         lumped = {"lumped": system._core.steps_lumped} if isinstance(system, Solid) else {}
         load = weight(system, fall, **lumped)
         self._core = _core.Motion(

@@ -18,6 +18,7 @@ from reducedfem.geometry.pose import Pose, pose_arguments
 from reducedfem.reduction.damping import damping_argument
 from reducedfem.reduction.reduced import ReducedSolid
 from reducedfem.reduction.reduced_damping import ReducedStrainRateDamping
+from reducedfem.solid.plausible import warn_of_motion
 from reducedfem.solid.rigid import RigidBody
 
 __all__ = ["FreeBody", "FreeBodyState", "step_free_bodies"]
@@ -117,6 +118,7 @@ class FreeBody:
         }
         fall = acceleration(gravity)
         rates = rayleigh(damping)
+        warn_of_motion(rates[1], fall, reduced.mesh.n_nodes, stacklevel=3)
         rigid: dict[str, float | tuple[float, ...]] = {
             "mass": body.mass,
             "centre": tuple(body.centre),

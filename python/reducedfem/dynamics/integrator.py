@@ -27,6 +27,7 @@ from reducedfem.reduction.reduced import (
     same_motion,
 )
 from reducedfem.reduction.reduced_damping import ReducedStrainRateDamping
+from reducedfem.solid.plausible import warn_of_long_steps, warn_of_motion
 from reducedfem.solid.second_order import SecondOrderSystem
 from reducedfem.solid.solid import Solid
 
@@ -182,6 +183,8 @@ class Simulation:
     _system: System
     _dt: float
     _settings: dict[str, Any]  # arguments of the constructor
+    _doubted = False  # a warning of too long steps was given
+    _depth: ClassVar[int] = 3  # of the user's call below the warning
 
     @property
     def system(self) -> System:
@@ -237,7 +240,10 @@ class Simulation:
         else:
             force = reduced_force(self._system, force)
         with callback(progress, "steps") as tell:
-            self._core.step(force, steps, tell, threads())
+            shortened = self._core.step(force, steps, tell, threads())
+        if shortened and not self._doubted:
+            self._doubted = True
+            warn_of_long_steps(shortened, steps, self._dt, stacklevel=self._depth)
 
     def reset(
         self,
@@ -313,6 +319,8 @@ class ImplicitSimulation(Simulation):
     settings of its own also has a constructor, which passes them to `_create`.
     """
 
+    _depth = 4
+
     def __init__(
         self,
         system: System,
@@ -353,6 +361,8 @@ class ImplicitSimulation(Simulation):
             raise wrong_system(system, SYSTEMS)
         check_rigid_motion(system, deformation_only, type(self).__name__)
         fall = None if gravity is None else acceleration(gravity)
+        if not isinstance(system, SecondOrderSystem):
+            warn_of_motion(rates[1], fall, system.mesh.n_nodes, stacklevel=4)
         viscous = damping_argument(strain_rate, system)
         self._core = _core.Motion(
             self._scheme, system._core, rates, settings, threads(), viscous, weight(system, fall)

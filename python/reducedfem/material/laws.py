@@ -114,7 +114,8 @@ class StVK(Isotropic):
 
     S is the second Piola-Kirchhoff stress and E is Green's strain. The law is exact under any
     rotation (Barbic 2007, section 2.1). Under uniaxial compression its stiffness becomes negative
-    below 1/sqrt(3) (58 %) of the rest length.
+    below 1/sqrt(3) (58 %) of the rest length, so that large pressure turns elements inside out
+    (see `Solid.solve_static`); `StableNeoHookean` resists it.
 
     Parameters
     ----------

@@ -16,7 +16,10 @@ from reducedfem.material.laws import Isotropic, Material
 
 __all__ = [
     "warn_of_fit",
+    "warn_of_inversion",
+    "warn_of_long_steps",
     "warn_of_loose_supports",
+    "warn_of_motion",
     "warn_of_reach",
     "warn_of_supports",
     "warn_of_units",
@@ -31,6 +34,8 @@ _STUDY = 100  # nodes; smaller meshes are element studies in arbitrary units
 _MOST_FIXED = 1.0 / 3.0
 _LEAST_ACROSS = 2.0  # cells across the thinnest part
 _ROUNDED = 0.05  # cells; 1.95 is shown as 2
+_OVERDAMPED = 1.0  # s; this beta damps all motion above 1 / (pi beta) = 0.3 Hz critically
+_STRONG = 100.0  # m/s^2; ten times the gravity of the earth
 _HELD = 0.2  # fraction of the fixed nodes inside the body above which a support is firm
 
 
@@ -112,6 +117,56 @@ def warn_of_loose_supports(mesh: Mesh, fixed: NDArray[np.int64], stacklevel: int
         f"fixed: nearly all of the {len(loose[0])} nodes around ({x:.3g}, {y:.3g}, {z:.3g}) lie "
         f"outside of the body, in cut cells: this support is far too soft{more}. Fix nodes up to "
         f"one cell ({cell_size(mesh):.3g} m) further in as well",
+        PlausibilityWarning,
+        stacklevel=stacklevel,
+    )
+
+
+def warn_of_inversion(
+    inverted: int, n_elements: int, materials: Collection[Material], stacklevel: int
+) -> None:
+    """Warn of an equilibrium in which elements are inside out."""
+    if inverted <= 0:
+        return
+    soft = [one for one in dict.fromkeys(materials) if one.law in ("StVK", "LinearElastic")]
+    law = f", or try StableNeoHookean instead of {soft[0].law}" if soft else ""
+    warnings.warn(
+        f"{inverted} of {n_elements} elements are inside out in this equilibrium, which no real "
+        "solid reaches: pass adaptive=True, which follows the load from rest and stops before it "
+        f"inverts elements{law}",
+        PlausibilityWarning,
+        stacklevel=stacklevel,
+    )
+
+
+def warn_of_motion(
+    beta: float, gravity: NDArray[np.float64] | None, n_nodes: int, stacklevel: int
+) -> None:
+    """Warn of stiffness damping that stops all motion, and of gravity in mm/s^2."""
+    if n_nodes < _STUDY:
+        return
+    if beta > _OVERDAMPED:
+        warnings.warn(
+            f"damping: beta = {beta:g} s damps all motion above {1.0 / (np.pi * beta):.2g} Hz more "
+            "than critically; damping is (alpha [1/s] of the mass, beta [s] of the stiffness)",
+            PlausibilityWarning,
+            stacklevel=stacklevel,
+        )
+    strength = 0.0 if gravity is None else float(np.linalg.norm(gravity))
+    if strength > _STRONG:
+        warnings.warn(
+            f"gravity is {strength:g} m/s^2: if it was meant in mm/s^2, multiply it by 0.001",
+            PlausibilityWarning,
+            stacklevel=stacklevel,
+        )
+
+
+def warn_of_long_steps(shortened: int, steps: int, dt: float, stacklevel: int) -> None:
+    """Warn of steps whose Newton increments had to be shortened."""
+    warnings.warn(
+        f"{shortened} Newton increments in {steps} steps were shortened, because the energy rose "
+        f"along them: dt = {dt:g} s is too long for this motion, which may be wrong. Take a smaller "
+        "dt (or a smaller force); see ImplicitReport.shortened",
         PlausibilityWarning,
         stacklevel=stacklevel,
     )

@@ -31,6 +31,7 @@ from reducedfem.material.laws import Material, require_material
 from reducedfem.solid.modes import Modes
 from reducedfem.solid.plausible import (
     warn_of_fit,
+    warn_of_inversion,
     warn_of_loose_supports,
     warn_of_supports,
     warn_of_units,
@@ -469,7 +470,8 @@ class Solid:
         With `adaptive` a failed load step is halved, at most ten times, and later steps grow again.
         A step also fails if it inverts an element (a determinant of the deformation gradient that
         is not positive at a quadrature point). The result is then the equilibrium on the branch
-        from rest, or an error that contains the part reached.
+        from rest, or an error that contains the part reached. Without `adaptive` inverted elements
+        are a `PlausibilityWarning`.
 
         Parameters
         ----------
@@ -530,6 +532,9 @@ class Solid:
         outcome = StaticReport(**took)  # type: ignore[arg-type]
         if failure is not None:
             raise StaticConvergenceError(failure, u, outcome)
+        warn_of_inversion(
+            outcome.inverted, self.mesh.n_elements, self.materials.values(), stacklevel=3
+        )
         return (u, outcome) if wanted else u
 
     def linear_modes(self, k: int, *, rigid: bool = False, progress: Progress = None) -> Modes:
