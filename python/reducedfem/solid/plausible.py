@@ -161,12 +161,12 @@ def warn_of_motion(
         )
 
 
-def warn_of_long_steps(shortened: int, steps: int, dt: float, stacklevel: int) -> None:
-    """Warn of steps whose Newton increments had to be shortened."""
+def warn_of_long_steps(steps: int, dt: float, stacklevel: int) -> None:
+    """Warn of steps whose Newton increments had to be shortened and did not converge."""
     warnings.warn(
-        f"{shortened} Newton increments in {steps} steps were shortened, because the energy rose "
-        f"along them: dt = {dt:g} s is too long for this motion, which may be wrong. Take a smaller "
-        "dt (or a smaller force); see ImplicitReport.shortened",
+        f"in {steps} steps the Newton increment was shortened, because the energy rose along it, "
+        f"and the step did not converge: dt = {dt:g} s is too long for this motion, which may be "
+        "wrong. Take a smaller dt, a smaller force or more damping; see ImplicitReport.shortened",
         PlausibilityWarning,
         stacklevel=stacklevel,
     )
