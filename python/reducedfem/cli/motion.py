@@ -39,6 +39,7 @@ class Motion:
 
     @property
     def steps(self) -> int:
+        """Number of steps."""
         return len(self.q) - 1
 
     def carried(

@@ -385,8 +385,8 @@ def _report(
     if motion.failure is None and balance.added > _MOST_GAIN:
         console.fact(
             "energy",
-            f"grows to {1.0 + balance.added:.3g} times the work of the loads: the steps add it; try "
-            f"{_calmer(args)}",
+            f"grows to {1.0 + balance.added:.3g} times the work of the loads: the steps add it; "
+            f"try {_calmer(args)}",
         )
         doubts.append("the energy grows")
     elif motion.failure is None and balance.lost is not None:
