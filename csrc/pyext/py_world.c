@@ -19,7 +19,7 @@ static void release(void *world) { rf_multibody_free(world); }
   RF_SETTING(rf_multibody_settings, name, field, kind, count)
 static const rf_setting SETTINGS[] = {SETTING("dt", dt_s, DOUBLE, 0),
                                       SETTING("gravity", gravity, DOUBLE, 3),
-                                      SETTING("contact_damping", damped, DOUBLE, 0),
+                                      SETTING("contact_damping", contact_damping, DOUBLE, 0),
                                       SETTING("tol", tolerance, DOUBLE, 0),
                                       SETTING("iterations", most_iterations, INT32, 0),
                                       SETTING("least_work", least_work, DOUBLE, 0),

@@ -80,7 +80,7 @@ static void put_free_way(rf_multibody_node *n) {
 }
 
 rf_status rf_multibody_node_begin_rt(rf_multibody_node *n, rf_pair_rows *const *pairs,
-                                     double damped) {
+                                     double contact_damping) {
   const rf_motion *from = n->body->deformation;
   const size_t bytes = (size_t)n->size * sizeof(double);
   memset(n->own, 0, (size_t)n->size * bytes);
@@ -89,7 +89,8 @@ rf_status rf_multibody_node_begin_rt(rf_multibody_node *n, rf_pair_rows *const *
   memset(n->elastic, 0, bytes);
   put_free_way(n);
   for (int32_t k = 0; k < n->n_sides; ++k)
-    rf_pair_rows_add_own_rt(pairs[n->sides[k].pair], n->sides[k].side, damped, n->own, n->size);
+    rf_pair_rows_add_own_rt(pairs[n->sides[k].pair], n->sides[k].side, contact_damping, n->own,
+                            n->size);
   rf_motion_follow_rt(n->impact, from);
   n->impact->report = from->report;
   n->impact->time_s = from->time_s;
