@@ -29,7 +29,7 @@ typedef struct rf_multibody_node {
   double *residual;           // elastic - H e + forces of the contacts
   double *step;               // of Newton's iteration
   double *stepped;            // H step
-  double *way;                // u + e, or a step: what pairs multiply
+  double *displacement;       // u + e
   double *corrected;          // residual, preconditioned
   double *direction, *image;  // of conjugate gradients, and its image by the preconditioner
   double *moved;              // its image by H
