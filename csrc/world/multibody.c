@@ -12,6 +12,7 @@ enum { CHUNK = 4 };  // bodies of a task
 struct rf_multibody {
   rf_multibody_settings set;
   int32_t n_shapes, n_bodies;
+  int32_t n_stepped;             // bodies that have made a step
   rf_multibody_bounded *shapes;  // (n_shapes)
   int32_t *shape_of;             // -1: none                                       (n_bodies)
   rf_multibody_node *nodes;      // (n_bodies)
@@ -108,10 +109,13 @@ static rf_status check_body(const rf_multibody *c, const rf_free_body *body, int
                             rf_error *err) {
   const double dt_s = body->set.deformation.dt_s;
   if (!(fabs(dt_s - c->set.dt_s) <= 1e-12 * c->set.dt_s))
-    return rf_fail(err, RF_ERR_ARG, "the body makes steps of %g s, the world of %g s", dt_s,
-                   c->set.dt_s);
+    return rf_fail(err, RF_ERR_ARG,
+                   "body makes steps of %g s, the world of %g s; make the FreeBody with the dt of "
+                   "the world",
+                   dt_s, c->set.dt_s);
   if (!rf_scheme_takes_contact(body->deformation->set.scheme))
-    return rf_fail(err, RF_ERR_ARG, "the body has an explicit integrator; contact needs another");
+    return rf_fail(err, RF_ERR_ARG,
+                   "the body has an explicit integrator; contact needs an implicit one");
   if (!(index >= -1 && index < c->n_shapes))
     return rf_fail(err, RF_ERR_ARG, "shape must be between -1 and %d, got %d", c->n_shapes - 1,
                    index);
@@ -183,6 +187,21 @@ done:
   return st;
 }
 
+// Notes how deep bodies overlap of which one makes its first step.
+static void note_overlap(rf_multibody *c, const rf_pair_rows *t) {
+  const int32_t a = t->side[0].body, b = t->side[1].body;
+  if (a < c->n_stepped && b < c->n_stepped) return;
+  const double thickness = b < 0 ? c->search.ground_thickness : c->shapes[c->shape_of[b]].thickness;
+  const double size = fmin(thickness, 2.0 * c->search.places[a].sphere.radius);
+  // all points past the middle: at least half of it
+  const bool passed = t->n_rows == 0 && t->n_passed > 0 && isfinite(thickness);
+  const double depth = passed ? 0.5 * thickness : t->depth_m;
+  if (!(depth > c->report.overlap * size)) return;
+  c->report.overlap = depth / size;
+  c->report.overlap_m = depth;
+  c->report.overlap_body = a;
+}
+
 // Lists the pairs with points, their bodies, and the sides of each body.
 static void list_active(rf_multibody *c, rf_multibody_solve *s) {
   rf_multibody_report *report = &c->report;
@@ -191,6 +210,7 @@ static void list_active(rf_multibody *c, rf_multibody_solve *s) {
   for (int32_t k = 0; k < c->search.n_pairs; ++k) {
     rf_pair_rows *t = &c->search.pairs[k];
     report->passed += t->n_passed;
+    note_overlap(c, t);
     if (t->n_rows == 0) continue;
     c->active[c->n_active++] = t;
     report->points += t->n_rows;
@@ -281,6 +301,7 @@ rf_status rf_multibody_step(rf_multibody *c, const rf_run *run, rf_error *err) {
   c->report.unconverged += !(solve.left <= c->set.tolerance);
   RF_TRY(rf_run_tasks(run, (c->n_bodies + CHUNK - 1) / CHUNK, 0, fly_some, c, err));
   ++c->report.steps;
+  c->n_stepped = c->n_bodies;
 done:
   if (st < 0) forget_step(c);
   return st;

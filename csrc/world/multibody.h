@@ -68,6 +68,11 @@ typedef struct rf_multibody_report {
   double fastest;       // largest relative displacement, in a step, of a body and what it may meet,
                         // divided by the thickness of the latter; points may pass above 0.5
   int32_t fastest_body;  // with these points
+  // deepest overlap found in the first step of a body
+  double overlap;  // divided by the thickness of the field, or the diameter of the sphere around
+                   // what has the points, the smaller one
+  double overlap_m;
+  int32_t overlap_body;  // with these points
 } rf_multibody_report;
 
 // A pair in contact in the last step.
