@@ -69,8 +69,8 @@ typedef struct rf_multibody_report {
                         // divided by the thickness of the latter; points may pass above 0.5
   int32_t fastest_body;  // with these points
   // deepest overlap found in the first step of a body
-  double overlap;  // divided by the thickness of the field, or the diameter of the sphere around
-                   // what has the points, the smaller one
+  double overlap;  // divided by the thickness of the field, or by the diameter of the sphere around
+                   // the points, the smaller one
   double overlap_m;
   int32_t overlap_body;  // with these points
 } rf_multibody_report;
