@@ -1178,9 +1178,7 @@ class World:
     def energy(self, /) -> NDArray[np.float64]: ...
     def report(
         self, /
-    ) -> tuple[
-        int, int, int, int, int, float, int, float, int, float, int, float, float, int
-    ]: ...
+    ) -> tuple[int, int, int, int, int, float, int, float, int, float, int, float, float, int]: ...
     def contacts(
         self, /
     ) -> tuple[
