@@ -214,10 +214,9 @@ def test_force_dimension_may_close_slowly(ball, dhd):
     assert let_go(dhd)
 
 
-def test_a_device_that_does_not_close_is_abandoned(ball, dhd, monkeypatch):
+def test_a_device_that_does_not_close_is_abandoned(ball, dhd, set_timeouts):
     """The caller continues; the device stays in use until it has closed after all."""
-    monkeypatch.setattr(rf.haptics.settings.timeouts, "hang", 0.2)
-    monkeypatch.setattr(rf.haptics.settings.timeouts, "stall", 1.0)
+    set_timeouts(stall=1.0, hang=0.2)
     device = rf.ForceDimension(library=dhd.path)
     made = session(ball, device)
     made.start()
@@ -240,8 +239,8 @@ def test_a_device_that_does_not_close_is_abandoned(ball, dhd, monkeypatch):
     session(ball, device).close()
 
 
-def test_library_without_error_text_still_reports(ball, dhd, hd, monkeypatch):
-    monkeypatch.setattr(rf.haptics.settings.timeouts, "stall", 5.0)
+def test_library_without_error_text_still_reports(ball, dhd, hd, set_timeouts):
+    set_timeouts(stall=5.0)
     dhd.ints(mute=1, failing=DHD_FUNCTIONS.index("dhdOpen"))
     made = session(ball, rf.ForceDimension(library=dhd.path))
     with pytest.raises(rf.DeviceError, match="^DHD cannot open the device: no error$"):

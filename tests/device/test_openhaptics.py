@@ -113,8 +113,8 @@ def test_openhaptics_that_does_not_open_is_reported(ball, hd, error, message):
 
 
 @pytest.mark.parametrize("force", [0.0, -1.0, math.nan, math.inf, None])
-def test_openhaptics_with_implausible_properties_is_refused(ball, hd, force, monkeypatch):
-    monkeypatch.setattr(rf.haptics.settings.timeouts, "stall", 5.0)
+def test_openhaptics_with_implausible_properties_is_refused(ball, hd, force, set_timeouts):
+    set_timeouts(stall=5.0)
     if force is None:
         hd.ints(invalid=1)
     else:

@@ -39,9 +39,9 @@ def test_a_bridge_without_client_or_address_is_reported(ball, raw):
     made.close()
 
 
-def test_a_cycle_that_takes_too_long_is_halted(raw, monkeypatch):
+def test_a_cycle_that_takes_too_long_is_halted(raw, set_timeouts):
     """The watchdog sends no force, while the cycle is still under way."""
-    monkeypatch.setattr(rf.haptics.settings.timeouts, "stall", 0.05)
+    set_timeouts(stall=0.05)
     x = np.linspace(-0.1, 0.1, 500)
     points = np.stack(np.meshgrid(x, x, [0.0]), axis=-1).reshape(-1, 3)
     tree = rf.PointTree(rf.Pointshell(points, np.tile([0.0, 0.0, -1.0], (len(points), 1))))

@@ -191,7 +191,7 @@ def test_malformed_headers_of_records_are_refused(tmp_path, text):
     data = bytearray((tmp_path / "r.npy").read_bytes())
     data[10 : 10 + len(text)] = text.encode("ascii")
     (tmp_path / "r.npy").write_bytes(data)
-    with pytest.raises(rf.FileFormatError, match="holds no records"):
+    with pytest.raises(rf.FileFormatError, match="does not hold records"):
         rf.HapticRecords.load(tmp_path / "r.npy")
 
 
