@@ -50,7 +50,7 @@ def test_info(capsys, model, surface, tmp_path):
     assert re.search("region 7 .* phi = 3 Pa s, psi = 4 Pa s", out)
     status, out, _ = run(capsys, "simulate", tmp_path / "two", "--force", 1, 0, 0, "--steps", 2)
     assert status == 0
-    assert re.search("strain-rate damping +2 pairs of viscosities", out)
+    assert re.search("strain-rate damping +2 different pairs of viscosities", out)
 
 
 @pytest.mark.filterwarnings("ignore:the surface is so open:reducedfem.GeometryWarning")

@@ -60,7 +60,7 @@ def viscosity_text(damping: ReducedStrainRateDamping, region: int | None = None)
     regions = damping.phi if region is None else [region]
     different = {(damping.phi[one], damping.psi[one]) for one in regions}
     if len(different) > 1:
-        return f"{len(different)} pairs of viscosities"
+        return f"{len(different)} different pairs of viscosities"
     phi, psi = different.pop()
     return f"phi = {phi:.4g} Pa s, psi = {psi:.4g} Pa s"
 
