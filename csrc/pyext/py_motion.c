@@ -245,8 +245,8 @@ static int vector_in(const py_motion *self, py_in *in, PyObject *object, const c
 
 PyDoc_STRVAR(step_doc,
              "step($self, force, n, progress, threads, /)\n--\n\n"
-             "n steps under a constant force (None: zero); the number of increments shortened in\n"
-             "them.");
+             "n steps under a constant force (None: zero); a bound of the number of them that were\n"
+             "shortened and did not converge.");
 static PyObject *step(PyObject *object, PyObject *args) {
   py_motion *self = (py_motion *)object;
   py_state *state = py_state_of_object(object);
@@ -262,7 +262,7 @@ static PyObject *step(PyObject *object, PyObject *args) {
     return NULL;
   rf_error err = {0};
   rf_status st = RF_OK;
-  int64_t shortened = 0;
+  int64_t doubtful = 0;
   Py_BEGIN_ALLOW_THREADS
   // the lock is held for a chunk of steps only and never while Python is called: progress
   // callables and other threads may read the simulation in between
@@ -272,9 +272,11 @@ static PyObject *step(PyObject *object, PyObject *args) {
     const int64_t count = n - done < chunk ? n - done : chunk;
     py_lock(object);
     rf_motion *motion = self->object.held;
-    const int64_t before = motion->report.shortened;
+    const rf_motion_report before = motion->report;
     st = rf_motion_step(motion, &quiet, force.data, count, &err);
-    shortened += motion->report.shortened - before;
+    const int64_t cut = motion->report.shortened - before.shortened;
+    const int64_t open = motion->report.unconverged - before.unconverged;
+    doubtful += cut < open ? cut : open;
     py_unlock(object);
     done += count;
     if (st >= 0) st = rf_run_progress(&run.run, done, n, &err);
@@ -282,7 +284,7 @@ static PyObject *step(PyObject *object, PyObject *args) {
   Py_END_ALLOW_THREADS
   py_in_release(&force);
   if (st < 0) return py_raise(state, st, &err);
-  return PyLong_FromLongLong(shortened);
+  return PyLong_FromLongLong(doubtful);
 }
 
 // n steps in contact, arrays of which have a row a step.

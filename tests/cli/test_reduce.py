@@ -120,7 +120,7 @@ def test_reduce_with_damping(capsys, tmp_path, option):
     assert (status, err) == (0, "")
     assert reported in out
     with np.load(tmp_path / "t.npz") as data:
-        sim = rf.ImplicitNewmark(model.with_strain_rate(None), 1e-3, strain_rate=rate)
+        sim = rf.ImplicitNewmark(model.with_strain_rate(None), 1e-3, newton_max=10, strain_rate=rate)
         force = np.zeros_like(nodes)
         force[data["nodes"][0]] = (0, 0, -1)
         sim.step(force, n=20)

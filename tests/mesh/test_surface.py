@@ -200,7 +200,7 @@ def test_ascii_stl(tmp_path):
     s = rf.read_surface(tmp_path / "t.stl")
     np.testing.assert_array_equal(s.vertices[s.triangles], TET_VERTICES[TET_TRIANGLES])
     assert s.is_closed
-    assert s.merged().n_vertices == 4
+    assert s.n_vertices == 4
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "utf-8", "cp1251"])

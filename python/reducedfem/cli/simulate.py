@@ -503,7 +503,8 @@ def _report(
                 f"{count_text(report.shortened, 'Newton increment')}: steps are too long for this "
                 "motion; try a smaller --dt",
             )
-            doubts.append("steps are too long")
+            if report.unconverged:
+                doubts.append("steps are too long")
     for k, node in enumerate(watched):
         console.fact(f"node {node}", f"moved {np.linalg.norm(u[:, k], axis=1).max():.4g} m at most")
     size = float(np.ptp(model.mesh.nodes, axis=0).max())

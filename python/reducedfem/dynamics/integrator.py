@@ -34,6 +34,10 @@ from reducedfem.solid.solid import Solid
 __all__ = ["ImplicitReport", "ImplicitSimulation", "Simulation", "State"]
 
 
+# steps that were shortened and did not converge, above which dt is too long for the motion
+_FEW, _PART = 10, 0.05
+
+
 @dataclass(frozen=True, eq=False)
 class State:
     """State of a simulated system at one time.
@@ -183,8 +187,8 @@ class Simulation:
     _system: System
     _dt: float
     _settings: dict[str, Any]  # arguments of the constructor
-    _doubted = False  # a warning of too long steps was given
-    _depth: ClassVar[int] = 3  # of the user's call below the warning
+    _doubtful = 0  # steps that were shortened and did not converge
+    _doubted = False  # a warning was given
 
     @property
     def system(self) -> System:
@@ -240,10 +244,17 @@ class Simulation:
         else:
             force = reduced_force(self._system, force)
         with callback(progress, "steps") as tell:
-            shortened = self._core.step(force, steps, tell, threads())
-        if shortened and not self._doubted:
+            doubtful = self._core.step(force, steps, tell, threads())
+        if doubtful:
+            self._doubt(doubtful)
+
+    def _doubt(self, steps: int) -> None:
+        """Count steps that were shortened and did not converge; warn once if they are many."""
+        self._doubtful += steps
+        least = max(_FEW, _PART * self._core.report()["steps"])
+        if self._doubtful >= least and not self._doubted:
             self._doubted = True
-            warn_of_long_steps(shortened, steps, self._dt, stacklevel=self._depth)
+            warn_of_long_steps(self._doubtful, self._dt, stacklevel=5)
 
     def reset(
         self,
@@ -318,8 +329,6 @@ class ImplicitSimulation(Simulation):
     A subclass states the name of its scheme in the C core and its docstring; one whose scheme has
     settings of its own also has a constructor, which passes them to `_create`.
     """
-
-    _depth = 4
 
     def __init__(
         self,

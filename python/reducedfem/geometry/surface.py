@@ -507,7 +507,8 @@ def _rotation(value: ArrayLike) -> NDArray[np.float64]:
 def read_surface(path: str | os.PathLike[str], scale: float = 1.0) -> Surface:
     """Read a triangle surface from an OBJ, PLY, STL or OFF file.
 
-    Vertices and faces keep the order of the file. Polygons are split into triangles; all
+    Vertices and faces keep the order of the file. Vertices of STL files, which repeat them in every
+    triangle, are joined where they are equal, see `Surface.merged`. Polygons are split into triangles; all
     objects and groups of a file become one surface; PLY files may contain triangle strips.
     Normals, colours, texture coordinates and materials are ignored.
 
@@ -535,6 +536,8 @@ def read_surface(path: str | os.PathLike[str], scale: float = 1.0) -> Surface:
     file = as_path(path)
     try:
         surface = Surface(*surface_files.read(file))
+        if file.suffix.lower() == ".stl":
+            surface = surface.merged()
     except InputError as error:
         raise FileFormatError(f"{str(file)!r} is damaged: {error}") from error
     return surface if factor == 1.0 else surface.transformed(factor)

@@ -32,7 +32,8 @@ _DENSE, _METAL = 2500.0, 1e6  # kg/m^3 and Pa; solids as dense as stone are stif
 _LIGHT = 10.0  # kg/m^3; below the density of foams
 _STUDY = 100  # nodes; smaller meshes are element studies in arbitrary units
 _MOST_FIXED = 1.0 / 3.0
-_LEAST_ACROSS = 2.0  # cells across the thinnest part
+# cells across the thinnest part, of first and of second order (docs/accuracy.md)
+_LEAST_ACROSS = {1: 2.0, 2: 0.7}
 _ROUNDED = 0.05  # cells; 1.95 is shown as 2
 _OVERDAMPED = 1.0  # s; this beta damps all motion above 1 / (pi beta) = 0.3 Hz critically
 _STRONG = 100.0  # m/s^2; ten times the gravity of the earth
@@ -161,12 +162,12 @@ def warn_of_motion(
         )
 
 
-def warn_of_long_steps(shortened: int, steps: int, dt: float, stacklevel: int) -> None:
-    """Warn of steps whose Newton increments had to be shortened."""
+def warn_of_long_steps(steps: int, dt: float, stacklevel: int) -> None:
+    """Warn of steps whose Newton increments had to be shortened and did not converge."""
     warnings.warn(
-        f"{shortened} Newton increments in {steps} steps were shortened, because the energy rose "
-        f"along them: dt = {dt:g} s is too long for this motion, which may be wrong. Take a smaller "
-        "dt (or a smaller force); see ImplicitReport.shortened",
+        f"in {steps} steps the Newton increment was shortened, because the energy rose along it, "
+        f"and the step did not converge: dt = {dt:g} s is too long for this motion, which may be "
+        "wrong. Take a smaller dt, a smaller force or more damping; see ImplicitReport.shortened",
         PlausibilityWarning,
         stacklevel=stacklevel,
     )
@@ -212,13 +213,15 @@ def warn_of_fit(mesh: Mesh, stacklevel: int) -> None:
         )
         if across < KEPT:
             return
-    if across < _LEAST_ACROSS - _ROUNDED:
+    order = 2 if mesh.nodes_per_element in (10, 20) else 1
+    least = _LEAST_ACROSS[order]
+    if across < least - _ROUNDED:
         size = np.ptp(mesh.source.bounds, axis=0)
         along = cells_along(mesh, size)[size.argmax()]
         warnings.warn(
-            f"the thinnest parts are {across:.2g} cells across; with fewer than two they may bend "
-            f"several per cent too stiffly. "
-            f"{finer(across, along, _LEAST_ACROSS, 'give two')}",
+            f"the thinnest parts are {across:.2g} cells across; with fewer than {least:g} cells of "
+            f"order {order} they may bend several per cent too stiffly. "
+            f"{finer(across, along, least, f'give {least:g}')}",
             PlausibilityWarning,
             stacklevel=stacklevel,
         )

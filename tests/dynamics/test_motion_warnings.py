@@ -1,0 +1,90 @@
+"""Warnings about motions that are wrong without an error."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import reducedfem as rf
+from shapes import box_hexes
+
+EARTH = (0.0, 0.0, -9.81)
+
+
+def beam(held=True):
+    nodes, elements = box_hexes(12, 2, 2, (0.6, 0.1, 0.1))
+    fixed = nodes[:, 0] < 1e-9 if held else None
+    return rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e6, 0.3, 1000.0), fixed)
+
+
+@pytest.fixture(scope="module")
+def reduced():
+    solid = beam()
+    return rf.reduce(solid, rf.modal_derivative_basis(solid, 4, 8))
+
+
+@pytest.fixture(scope="module")
+def free():
+    solid = beam(held=False)
+    return rf.reduce(solid, rf.modal_derivative_basis(solid, 3, 5))
+
+
+def makers(reduced, free):
+    return [
+        lambda **settings: rf.ImplicitNewmark(reduced, 1e-3, **settings),
+        lambda **settings: rf.BackwardEuler(beam(), 1e-3, **settings),
+        lambda **settings: rf.CentralDifferences(reduced, 1e-9, **settings),
+        lambda **settings: rf.FreeBody(free, 1e-3, **settings),
+    ]
+
+
+@pytest.mark.parametrize("kind", range(4))
+def test_exchanged_damping_and_gravity_in_millimetres_warn(reduced, free, kind):
+    make = makers(reduced, free)[kind]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        make(damping=(4.0, 1e-3), gravity=EARTH)
+        make(damping=(100.0, 0.1))
+    said = r"beta = 4 s damps all motion above 0\.08 Hz more than critically; damping is \(alpha"
+    with pytest.warns(rf.PlausibilityWarning, match=said) as found:
+        make(damping=(1e-3, 4.0))
+    assert found[0].filename == __file__
+    said = r"gravity is 9810 m/s\^2: if it was meant in mm/s\^2, multiply it by 0\.001"
+    with pytest.warns(rf.PlausibilityWarning, match=said) as found:
+        make(gravity=1e3 * np.array(EARTH))
+    assert found[0].filename == __file__
+
+
+def test_small_meshes_in_arbitrary_units_do_not_warn():
+    nodes, elements = box_hexes(1, 1, 1, (1.0, 1.0, 1.0))
+    solid = rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1.0, 0.3, 1.0), nodes[:, 0] == 0.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        rf.ImplicitNewmark(solid, 1.0, damping=(0.0, 4.0), gravity=(0.0, 0.0, -9810.0))
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_steps_too_long_for_the_motion_warn_once(reduced, at_once):
+    """Counted over calls: a loop over single steps warns as a call of many does."""
+    force = np.zeros((reduced.mesh.n_nodes, 3))
+    force[-1] = (0.0, 0.0, -5e3)
+
+    def run(load, steps=300):
+        sim = rf.ImplicitNewmark(reduced, 2e-2, newton_max=10)
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            sim.step(load)
+            for _ in range(1 if at_once else steps):
+                sim.step(n=steps if at_once else 1)
+        return sim.report, found
+
+    report, found = run(force)
+    assert min(report.shortened, report.unconverged) >= 15
+    assert len(found) == 1
+    assert issubclass(found[0].category, rf.PlausibilityWarning)
+    assert "dt = 0.02 s is too long for this motion" in str(found[0].message)
+    assert found[0].filename == __file__
+    report, found = run(1e-4 * force)
+    assert (report.shortened, found) == (0, [])
