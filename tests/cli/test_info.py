@@ -177,7 +177,7 @@ def test_info_failures(capsys, tmp_path, model):
     for command in (["info"], ["reduce", "-o", tmp_path / "m", "--fix", "x<1"]):
         fails(
             capsys, *command, "nope",
-            match="no file 'nope', nor a sample of that name; the samples are spoon, bridge, hose",
+            match="there is no file and no sample named 'nope'; the samples are spoon, br",
         )  # fmt: skip
     fails(capsys, "info", "x" * 5000, match="too long|no file")
     fails(capsys, "info", "x" * 5000 + ".obj", match="too long")
@@ -185,7 +185,7 @@ def test_info_failures(capsys, tmp_path, model):
         (tmp_path / "not.safetensors").write_bytes(contents)
         fails(
             capsys, "info", tmp_path / "not.safetensors",
-            match=rf"^reducedfem: error: '.*not\.safetensors' is no safetensors file{why}\n",
+            match=rf"^reducedfem: error: '.*not\.safetensors' is not a safetensors file{why}\n",
         )  # fmt: skip
 
 

@@ -120,7 +120,9 @@ def test_reduce_with_damping(capsys, tmp_path, option):
     assert (status, err) == (0, "")
     assert reported in out
     with np.load(tmp_path / "t.npz") as data:
-        sim = rf.ImplicitNewmark(model.with_strain_rate(None), 1e-3, newton_max=10, strain_rate=rate)
+        sim = rf.ImplicitNewmark(
+            model.with_strain_rate(None), 1e-3, newton_max=10, strain_rate=rate
+        )
         force = np.zeros_like(nodes)
         force[data["nodes"][0]] = (0, 0, -1)
         sim.step(force, n=20)
@@ -198,7 +200,7 @@ def test_reduce_a_mesh_with_materials_and_fixed_file(capsys, tmp_path):
     for option in (["--resolution", 10], ["--fill"], ["--no-fill"], ["--expand", 1.5]):
         misused(
             capsys, *common, "-o", tmp_path / "n", "--free", *option,
-            match=f"{option[0].replace('no-', '')} applies to surfaces, .*beam.veg' is a volume mesh",
+            match=f"{option[0].replace('no-', '')} applies to surfaces, .*veg' is a volume mesh",
         )  # fmt: skip
     # millimetres
     assert run(
