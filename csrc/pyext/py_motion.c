@@ -178,7 +178,7 @@ static int source_in(py_state *state, PyObject *system, PyObject *strain_rate, s
       s->damping.viscosity = s->viscosity.data;
       return done;
     }
-  py_fail(state, PY_INPUT_TYPE_ERROR, "system is no kind of system, got %s",
+  py_fail(state, PY_INPUT_TYPE_ERROR, "system must be the name of a kind of system, got %s",
           Py_TYPE(system)->tp_name);
   return -1;
 }
@@ -243,10 +243,11 @@ static int vector_in(const py_motion *self, py_in *in, PyObject *object, const c
   return vector_of(in, object, name, self->ndim, self->shape[0]);
 }
 
-PyDoc_STRVAR(step_doc,
-             "step($self, force, n, progress, threads, /)\n--\n\n"
-             "n steps under a constant force (None: zero); a bound of the number of them that were\n"
-             "shortened and did not converge.");
+PyDoc_STRVAR(
+    step_doc,
+    "step($self, force, n, progress, threads, /)\n--\n\n"
+    "n steps under a constant force (None: zero); a bound of the number of them that were\n"
+    "shortened and did not converge.");
 static PyObject *step(PyObject *object, PyObject *args) {
   py_motion *self = (py_motion *)object;
   py_state *state = py_state_of_object(object);

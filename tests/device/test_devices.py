@@ -214,9 +214,9 @@ def test_probes_find_devices_and_do_not_open_them(ball, dhd, hd, tmp_path, monke
     session(ball, device).close()
     with pytest.raises(rf.InputTypeError, match="devices are made by functions"):
         _core.Device()
-    with pytest.raises(rf.InputTypeError, match="the device is no bridge over UDP"):
+    with pytest.raises(rf.InputTypeError, match="the device is not a UdpDevice"):
         _core.udp_counts(device._core)
-    with pytest.raises(rf.InputError, match="the device is no bridge over UDP"):
+    with pytest.raises(rf.InputError, match="the device is not a UdpDevice"):
         _core.udp_accept(device._core)
 
 

@@ -79,7 +79,7 @@ def test_a_device_of_a_session_is_not_opened_again(ball, dhd, monkeypatch):
     first.run(1)
     monkeypatch.setenv("REDUCEDFEM_DHD", str(dhd.path))
     for _ in range(2):
-        with pytest.raises(rf.DeviceError, match="opens the device 3, which another session of th"):
+        with pytest.raises(rf.DeviceError, match="offers the device 3, which another session of"):
             second.start()
         assert "which another session" in rf.probe_devices()[2].detail
     assert dhd.int("closed") == 0
@@ -162,7 +162,7 @@ def test_force_dimension_that_hangs_is_halted(ball, dhd):
     dhd.reals("most")[0] = 0.0
     dhd.ints(hang=0)
     assert made.wait(LONG)
-    assert "no cycle ended for" in made.report().failure
+    assert "no cycle ended within" in made.report().failure
     assert "omega.7 was halted" in made.report().failure
     # the cycle that was under way is written without force
     assert made.records(drain=True).array["force"][-2:].any()
@@ -182,7 +182,7 @@ def test_a_cycle_that_never_ends_is_abandoned(ball, dhd, tmp_path):
     made.stop()
     failure = made.report().failure
     assert made.report().phase == "failed"
-    assert "a cycle has not ended for 2 s and is given up; the device" in failure
+    assert "a cycle did not end within 2 s and was abandoned; the device" in failure
     assert not dhd.int("enabled")
     made.close()
     with pytest.raises(rf.InputError, match="belongs to another session"):
@@ -226,7 +226,7 @@ def test_a_device_that_does_not_close_is_abandoned(ball, dhd, set_timeouts):
         made.stop()
         assert made.report().phase == "failed"
         assert made.report().failure == (
-            "the device Force Dimension omega.7 has not closed for 0.2 s and is given up"
+            "the device Force Dimension omega.7 did not close within 0.2 s and was abandoned"
         )
         made.close()
         with pytest.raises(rf.InputError, match="belongs to another session"):

@@ -181,7 +181,7 @@ def test_other_files_are_refused_without_advice(tmp_path):
     np.save(tmp_path / "objects.npy", np.array([{}], dtype=object), allow_pickle=True)
     np.save(tmp_path / "two.npy", np.zeros((2, 2), rf.io.record_file.RECORD))
     for name, reported in (
-        ("x.obj", "it is no file of NumPy's format, .npy"),
+        ("x.obj", "it is not a file in NumPy's format (.npy)"),
         ("objects.npy", "does not hold records of a haptic session"),
         ("two.npy", "does not hold records of a haptic session"),
         ("none.npy", "No such file or directory"),

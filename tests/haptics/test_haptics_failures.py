@@ -248,7 +248,7 @@ def test_a_cycle_that_does_not_end_is_halted_for_every_device(refuse, tmp_path):
         tmp_path,
     )
     assert lines == [
-        f"a cycle has not ended for 0.2 s and is given up; the device {name} was halted"
+        f"a cycle did not end within 0.2 s and was abandoned; the device {name} was halted"
         for name in ("simulated hand", "replay")
     ]
 

@@ -383,9 +383,9 @@ def test_a_blocked_file_is_reported(ball, tmp_path, monkeypatch, set_timeouts):
     ):
         made.stop()
     assert made.report().phase == "stopped"
-    with pytest.raises(rf.InputError, match="the file does not take the records of the last run"):
+    with pytest.raises(rf.InputError, match="records of the last run are still being written to"):
         made.start()
-    with pytest.raises(rf.InputError, match="the file does not take the records of the last run"):
+    with pytest.raises(rf.InputError, match="records of the last run are still being written to"):
         made.run(1)
     thread, found = drained(read)
     # a pipe is no file whose header could be written now

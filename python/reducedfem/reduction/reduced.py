@@ -507,8 +507,9 @@ class ReducedSolid(Saved):
         if solid["rigid_body"] is not None:
             if max(ratios) - min(ratios) > 1e-12 * max(ratios):
                 raise InputError(
-                    "materials changes the densities of a free solid by different factors; its "
-                    "basis would no longer be apart from the rigid motions: reduce it anew"
+                    "materials changes the densities of a free solid by different factors, so its "
+                    "basis would no longer be orthogonal to the rigid motions: reduce the solid "
+                    "with the new materials"
                 )
             body = from_plain(solid["rigid_body"])
             solid["rigid_body"] = to_plain(
@@ -614,10 +615,10 @@ def static_coordinates(
     """Check the arguments; return the equilibrium and a `StaticReport`, or raise."""
     if not flag(deformation_only, "deformation_only") and leaves_out_rigid_motion(system):
         raise InputError(
-            "this is the model of a free body, whose rigid motion statics would leave out: loads "
-            "that are not in balance move it without end. Fix some nodes of the Solid; or use "
+            "this is the model of a free body: loads that are not in balance accelerate it, and "
+            "statics would leave out this rigid motion. Fix some nodes of the Solid; or use "
             "FreeBody(reduced, dt), which moves as a whole; or pass deformation_only=True for the "
-            "deformation of a body that something else carries"
+            "deformation alone"
         )
     halvings = HALVINGS if flag(adaptive, "adaptive") else 0
     with callback(progress, "statics") as call:

@@ -96,7 +96,7 @@ class Skin:
             if surface is None:
                 raise InputError(
                     "surface must be given: the mesh of the model was not made from one; "
-                    "reduced.mesh.surface() is its boundary"
+                    "pass reduced.mesh.surface(), its boundary"
                 )
         require(surface, Surface, "surface")
         given: ArrayLike = surface.normals if normals is None else normals
