@@ -30,7 +30,7 @@ from bench_bodies import apart
 import reducedfem as rf
 from reducedfem import plot as pictures
 from reducedfem.scenes import baskets
-from reducedfem.viewer.plot import Pose, render
+from reducedfem.viewer.plot import Shape, render
 
 Array = NDArray[np.float64]
 
@@ -63,7 +63,7 @@ def picture(world: rf.World, faces: NDArray[np.int32]) -> Array:
     x = np.concatenate([world.nodes(i) for i in range(len(world))])
     tints = np.random.default_rng(1).uniform(0.35, 0.9, (len(world), 3))
     triangles = np.concatenate([faces + n * i for i in range(len(world))])
-    return render([Pose(x, np.repeat(tints, n, axis=0))], triangles, (900, 700), -60.0, 25.0)
+    return render([Shape(x, np.repeat(tints, n, axis=0))], triangles, (900, 700), -60.0, 25.0)
 
 
 def run(world: rf.World, steps: int, path: Path) -> None:

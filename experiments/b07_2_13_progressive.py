@@ -608,7 +608,7 @@ def plot_poses(experiment: Experiment, load: Load, path: Path, width: int = 1200
     toward = np.array([np.cos(e) * np.cos(a), np.cos(e) * np.sin(a), np.sin(e)])
     high = 1.05 * float(np.ptp(spread @ np.cross(toward, right)))
     poses = [
-        pictures.Pose(rest + u + j * wide * right - i * high * above, pictures.colours(u, largest))
+        pictures.Shape(rest + u + j * wide * right - i * high * above, pictures.colours(u, largest))
         for i, row in enumerate(moved)
         for j, u in enumerate(row)
     ]

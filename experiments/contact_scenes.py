@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import reducedfem as rf
-from reducedfem.viewer.plot import Pose, render
+from reducedfem.viewer.plot import Shape, render
 
 Array = NDArray[np.float64]
 
@@ -503,8 +503,8 @@ def picture(
         faces.append(np.asarray(triangles, dtype=np.int64) + n)
         tints.append(np.broadcast_to(np.asarray(colour, dtype=np.float64), x.shape))
         n += len(x)
-    pose = Pose(np.concatenate(vertices), np.concatenate(tints))
-    return render([pose], np.concatenate(faces), size, azimuth, elevation)
+    shape = Shape(np.concatenate(vertices), np.concatenate(tints))
+    return render([shape], np.concatenate(faces), size, azimuth, elevation)
 
 
 def trimmed(image: Array) -> Array:

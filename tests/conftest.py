@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
 import signal
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import hypothesis
@@ -28,7 +30,7 @@ hypothesis.settings.load_profile("house")
 
 # A busy machine must not end haptic sessions.  Tests of a cycle that hangs set a limit of their
 # own; programs that tests start set this one themselves.
-rf.haptics.settings.timeouts.stall = 5.0
+rf.haptics.settings.set_timeouts(stall=5.0)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -85,6 +87,14 @@ def shared() -> Path:
     if not (folder / "reference").is_dir():
         pytest.skip(f"no reference data in {folder}; set REDUCEDFEM_SHARED to their folder")
     return folder
+
+
+@pytest.fixture
+def set_timeouts() -> Iterator[Callable[..., object]]:
+    """Return the function that sets timeouts of haptic sessions; the test has its own."""
+    earlier = rf.haptics.settings.timeouts()
+    yield rf.haptics.settings.set_timeouts
+    rf.haptics.settings.set_timeouts(**dataclasses.asdict(earlier))
 
 
 @pytest.fixture

@@ -67,7 +67,7 @@ static rf_status left_vectors(int rows, int count, double *z, bool at_most, int 
   int rank = 0;
   while (rank < small && singular[rank] > threshold) ++rank;
   if (rank == 0) {
-    st = rf_fail(err, RF_ERR_ARG, "all deformations are zero; there is no basis");
+    st = rf_fail(err, RF_ERR_ARG, "all deformations are zero, so no basis can be made of them");
     goto done;
   }
   if (r > rank && !at_most) {

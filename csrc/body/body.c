@@ -58,7 +58,8 @@ static rf_status check(const rf_body_settings *set, double dt_s, rf_error *err) 
     return rf_fail(err, RF_ERR_ARG, "dt must be positive and finite, got %g", dt_s);
   for (int i = 0; i < 3; ++i)
     if (!(fabs(set->reference_m[i]) < RF_POSE_FARTHEST))
-      return rf_fail(err, RF_ERR_ARG, "reference[%d] is %g, too far out", i, set->reference_m[i]);
+      return rf_fail(err, RF_ERR_ARG, "reference[%d] is %g, too far from the origin", i,
+                     set->reference_m[i]);
   return rf_pose_check(&set->pose, err);
 }
 

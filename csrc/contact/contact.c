@@ -32,7 +32,7 @@ static rf_status check_settings(const rf_contact_settings *s, rf_error *err) {
     return rf_fail(err, RF_ERR_ARG, "max_points must be 0 or more, got %d", s->max_points);
   for (int i = 0; i < 3; ++i)
     if (!(fabs(s->grasp_m[i]) < RF_POSE_FARTHEST))
-      return rf_fail(err, RF_ERR_ARG, "grasp[%d] is %g, too far out", i, s->grasp_m[i]);
+      return rf_fail(err, RF_ERR_ARG, "grasp[%d] is %g, too far from the origin", i, s->grasp_m[i]);
   return RF_OK;
 }
 

@@ -94,7 +94,8 @@ rf_status rf_fit_compliance(const rf_point_tree *tree, const rf_reduced *model, 
   flexibility f = {0};
   double *row = NULL;
   if (model->r != tree->r)
-    return rf_fail(err, RF_ERR_ARG, "the model has %d coordinates, the tree %d", model->r, tree->r);
+    return rf_fail(err, RF_ERR_ARG, "the model has %d reduced coordinates, the tree has %d",
+                   model->r, tree->r);
   RF_TRY(flexibility_of(model, &f, err));
   RF_ALLOC(row, tree->row);
   for (int32_t p = 0; p < tree->n_points; ++p) {

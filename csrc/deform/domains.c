@@ -36,8 +36,9 @@ static rf_status spread_labels(rf_deformed_solid *s, int32_t n, const int32_t *a
   for (int32_t d = 0; d < n_domains; ++d) {
     const int32_t p = d == 0 ? first : farthest(s, n, at);
     if (!(s->length[at[p]] > 0.0)) {
-      st = rf_fail(err, RF_ERR_ARG, "the proxies are in %d places only: too few for %d domains",
-                   (int)d, (int)n_domains);
+      st = rf_fail(err, RF_ERR_ARG,
+                   "the proxies have only %d different positions, too few for %d domains", (int)d,
+                   (int)n_domains);
       goto done;
     }
     rf_deformed_solid_start(s, at[p], d);

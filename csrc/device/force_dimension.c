@@ -70,8 +70,8 @@ static rf_status dhd_connect(void *self, rf_device_info *info, rf_error *err) {
   // not closed here: closing would close it for its present user
   if (atomic_fetch_or(&in_use, bit_of(id)) & bit_of(id))
     return rf_fail(err, RF_ERR_DEVICE,
-                   "DHD opens the device %d, which another session of this process has: close that "
-                   "one first",
+                   "DHD offers the device %d, which another session of this process uses: close "
+                   "that one first",
                    id);
   d->id = (char)id;
   d->is_open = true;

@@ -28,5 +28,5 @@ rf_status rf_library_load(const rf_library_names *names, const char *maker, int3
                                text ? text : names->name[i]);
     if (library) dlclose(library);
   }
-  return rf_fail(err, RF_ERR_DEVICE, "no library of %s: %s", maker, said);
+  return rf_fail(err, RF_ERR_DEVICE, "no library of %s could be loaded: %s", maker, said);
 }

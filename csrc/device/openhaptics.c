@@ -74,7 +74,8 @@ static rf_status hd_connect(rf_openhaptics *h, rf_device_info *info, rf_error *e
   if (st < 0) return st;
   if (atomic_exchange(&in_use, true))
     return rf_fail(err, RF_ERR_DEVICE,
-                   "OpenHaptics has one scheduler in a process, and another device uses it");
+                   "another OpenHaptics device of this process is open, and OpenHaptics has one "
+                   "scheduler for all: close that device first");
   (void)rf_openhaptics_error_rt(&h->hd);
   h->device = h->hd.init_device(h->set.name[0] ? h->set.name : NULL);
   unsigned int code = rf_openhaptics_error_rt(&h->hd);
@@ -179,7 +180,7 @@ static rf_status hd_run(void *self, rf_device_cycle_fn cycle, void *context, rf_
   while (atomic_load(&h->inside)) nap();
   h->hd.unschedule(handle);
   if (atomic_load(&h->done)) return (rf_status)atomic_load(&h->status);
-  return rf_fail(err, RF_ERR_DEVICE, "the scheduler of OpenHaptics makes no more cycles");
+  return rf_fail(err, RF_ERR_DEVICE, "the scheduler of OpenHaptics has stopped");
 }
 
 static void hd_halt(void *self) {

@@ -103,8 +103,8 @@ static rf_status wait_for_sample(rf_udp *u, rf_error *err) {
       here.port = (uint16_t)atomic_load(&u->port);
       const long long others = (long long)(atomic_load(&u->malformed) + atomic_load(&u->foreign));
       return rf_fail(err, RF_ERR_DEVICE,
-                     "no sample came to %s within %g s (%lld packets malformed, or from "
-                     "elsewhere): is the client running?",
+                     "no valid packet arrived at %s within %g s (%lld packets were malformed or "
+                     "came from another address): is the client running?",
                      name_of(here, where), u->set.wait_s, others);
     }
     struct pollfd one = {.fd = atomic_load(&u->socket), .events = POLLIN};
@@ -193,8 +193,9 @@ rf_status rf_udp_create(const rf_udp_settings *set, rf_device **out, rf_error *e
   if (!(set->wait_s >= 0.0 && set->wait_s <= 3600.0))
     return rf_fail(err, RF_ERR_ARG, "wait must be between 0 and 3600 s, got %g", set->wait_s);
   if (set->takeover && set->client.port != 0)
-    return rf_fail(err, RF_ERR_ARG,
-                   "takeover is for any client, and here client is given: leave out one of them");
+    return rf_fail(
+        err, RF_ERR_ARG,
+        "takeover permits any client, but client names one: leave out one of these arguments");
   RF_TRY(rf_device_check_limits(set->max_force_n, set->max_torque_nm, err));
   RF_ALLOC(u, 1);
   u->set = *set;
@@ -221,11 +222,11 @@ bool rf_udp_read_counts(const rf_device *device, rf_udp_counts *out) {
 }
 
 rf_status rf_udp_accept(const rf_device *device, rf_error *err) {
-  if (device->table != &table) return rf_fail(err, RF_ERR_ARG, "the device is no bridge over UDP");
+  if (device->table != &table) return rf_fail(err, RF_ERR_ARG, "the device is not a UdpDevice");
   rf_udp *u = device->self;
   if (u->set.client.port != 0)
     return rf_fail(err, RF_ERR_ARG,
-                   "the client was given when the device was made: no other is accepted");
+                   "the device was made with client=..., so it accepts no other client");
   if (atomic_load(&u->socket) < 0)
     return rf_fail(err, RF_ERR_ARG, "the device is not open: start its session first");
   atomic_store(&u->accepting, true);

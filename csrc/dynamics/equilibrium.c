@@ -108,7 +108,7 @@ rf_status rf_equilibrium_factorize(rf_equilibrium *e) {
   st = rf_newton_shift_rt(factor, e, first, SHIFT_GROWTH, LAST_SHIFT * unit);
   if (st == RF_ERR_SINGULAR)
     return rf_fail(e->system->err, RF_ERR_NO_CONVERGENCE,
-                   "the tangent stiffness holds no finite positive definite part");
+                   "the tangent stiffness has no finite positive definite part");
   return st;
 }
 
@@ -133,7 +133,7 @@ static rf_status search(rf_equilibrium *e, double *x, rf_error *err) {
     }
     length = rf_newton_shorten_rt(length, promised, e->potential - before);
   }
-  return rf_fail(err, RF_ERR_NO_CONVERGENCE, "no shorter step lowers the potential");
+  return rf_fail(err, RF_ERR_NO_CONVERGENCE, "no step length lowers the potential energy");
 }
 
 // Reports the part of the load in equilibrium; of the present step, the part of the required

@@ -139,13 +139,17 @@ static rf_status open_device(rf_session *s, rf_error *err) {
 
 static rf_status refuse_unless_ready(rf_session *s, rf_error *err) {
   if (!rf_session_here(s))
-    return rf_fail(err, RF_ERR_ARG, "the session belongs to the process that made it");
+    return rf_fail(
+        err, RF_ERR_ARG,
+        "the session belongs to the process that made it, and this process is a fork of that one");
   if (s->closed) return rf_fail(err, RF_ERR_ARG, "the session is closed: make another one");
   const rf_session_phase phase = rf_session_phase_now(s);
   if (phase == RF_SESSION_RUNNING || s->has_threads)
     return rf_fail(err, RF_ERR_ARG, "the session is running: stop it first");
   if (s->has_writer)
-    return rf_fail(err, RF_ERR_ARG, "the file does not take the records of the last run");
+    return rf_fail(err, RF_ERR_ARG,
+                   "the records of the last run are still being written to the file: stop the "
+                   "session again to wait for them");
   if (phase == RF_SESSION_FAILED)
     return rf_fail(err, RF_ERR_ARG, "the session has failed: %.400s", s->failure.text);
   return RF_OK;
@@ -158,10 +162,10 @@ static rf_status check_rate(rf_session *s, rf_error *err) {
       fabs(rate_hz - own_hz) <= RATE_TOLERANCE * own_hz)
     return RF_OK;
   rf_session_close_device(s);
-  return rf_fail(err, RF_ERR_ARG,
-                 "the device %s makes %g cycles a second and the session is one of %g: make it "
-                 "with rate=%g",
-                 s->info.name, own_hz, rate_hz, own_hz);
+  return rf_fail(
+      err, RF_ERR_ARG,
+      "the device %s runs at %g Hz and the session at %g Hz: make the session with rate=%g",
+      s->info.name, own_hz, rate_hz, own_hz);
 }
 
 rf_status rf_session_start(rf_session *s, int file, rf_error *err) {
@@ -259,11 +263,12 @@ void rf_session_stop(rf_session *s) {
     rf_error why = {0};
     if (atomic_load(&s->cycling))
       (void)rf_fail(&why, RF_ERR_DEVICE,
-                    "a cycle has not ended for %g s and is given up; the device %s was halted",
+                    "a cycle did not end within %g s and was abandoned; the device %s was halted",
                     s->set.hang_s, s->info.name);
     else
-      (void)rf_fail(&why, RF_ERR_DEVICE, "the device %s has not closed for %g s and is given up",
-                    s->info.name, s->set.hang_s);
+      (void)rf_fail(&why, RF_ERR_DEVICE,
+                    "the device %s did not close within %g s and was abandoned", s->info.name,
+                    s->set.hang_s);
     rf_session_fail(s, &why);
     return;
   }

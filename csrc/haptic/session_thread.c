@@ -87,7 +87,7 @@ void *rf_session_run_cycles(void *context) {
   pthread_mutex_unlock(&s->closing);
   rf_session_close_device(s);
   if (st >= 0 && atomic_load(&s->stalled))
-    st = rf_fail(&why, RF_ERR_DEVICE, "no cycle ended for %g s; the device %s was halted",
+    st = rf_fail(&why, RF_ERR_DEVICE, "no cycle ended within %g s; the device %s was halted",
                  s->set.stall_s, s->info.name);
   if (st < 0) {
     rf_session_explain(s, st, &why);

@@ -47,11 +47,10 @@ static rf_status check_contact(const rf_tick_contact *contacts, int32_t k, const
   rf_contact_grasp(contacts[0].contact, first);
   rf_contact_grasp(contact, grasp);
   if (memcmp(grasp, first, sizeof grasp) != 0)
-    return rf_fail(
-        err, RF_ERR_ARG,
-        "contact %d has the grasp point (%g, %g, %g), contact 0 (%g, %g, %g): the object "
-        "is held at one point",
-        (int)k, grasp[0], grasp[1], grasp[2], first[0], first[1], first[2]);
+    return rf_fail(err, RF_ERR_ARG,
+                   "contact %d has the grasp point (%g, %g, %g), contact 0 (%g, %g, %g): all "
+                   "contacts need the same grasp point",
+                   (int)k, grasp[0], grasp[1], grasp[2], first[0], first[1], first[2]);
   if (shell && shell->n != r)
     return rf_fail(err, RF_ERR_ARG,
                    "the simulation of contact %d has %d reduced coordinates, its shell has %d",
@@ -68,8 +67,8 @@ static rf_status check_field(const rf_tick_contact *contacts, int32_t n, const r
   for (int32_t k = 0; field && k < n; ++k)
     if (rf_contact_field_coordinates(contacts[k].contact) == 0)
       return rf_fail(err, RF_ERR_ARG,
-                     "field_simulation is given, but the field of contact %d does not deform: it "
-                     "takes a DeformedField",
+                     "field_simulation is given, but the field of contact %d does not deform: make "
+                     "the contact with a DeformedField",
                      (int)k);
   return RF_OK;
 }

@@ -71,7 +71,7 @@ static rf_status from_cholmod(const cholmod_common *c, const char *what, int32_t
     // the fill of three-dimensional solids grows as n^(4/3)
     const double fitting = n * pow(INT32_MAX / entries, 0.75);
     return rf_fail(err, RF_ERR_MEMORY,
-                   "sparse Cholesky %s: the factor of %d unknowns has some %.2g entries (%.0f GB) "
+                   "sparse Cholesky %s: the factor of %d unknowns has about %.2g entries (%.0f GB) "
                    "and may have %d, about as many as that of %d,000 unknowns; %s",
                    what, (int)n, entries, GB_PER_ENTRY * entries, INT32_MAX,
                    (int)(fitting / 1000.0), REMEDY);

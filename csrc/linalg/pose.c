@@ -4,7 +4,8 @@ rf_status rf_pose_check(const rf_pose *pose, rf_error *err) {
   if (rf_pose_usable_rt(pose)) return RF_OK;
   for (int i = 0; i < 3; ++i)
     if (!(fabs(pose->position_m[i]) < RF_POSE_FARTHEST))
-      return rf_fail(err, RF_ERR_ARG, "position[%d] is %g, too far out", i, pose->position_m[i]);
+      return rf_fail(err, RF_ERR_ARG, "position[%d] is %g, too far from the origin", i,
+                     pose->position_m[i]);
   const double *a = pose->quaternion;
   return rf_fail(err, RF_ERR_ARG,
                  "quaternion (%g, %g, %g, %g) has norm %.9g; it must be 1 to within %g "

@@ -37,7 +37,7 @@ rf_status rf_law_check_stiffness(const double *C, int32_t material, rf_error *er
       } else {
         return rf_fail(err, RF_ERR_ARG,
                        "material %d: the stiffness matrix is not positive definite (seen at row "
-                       "%d), so some strain would set energy free",
+                       "%d), so some strain would have a negative energy",
                        material, i);
       }
     }

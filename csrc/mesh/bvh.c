@@ -66,7 +66,8 @@ rf_status rf_bvh_create(int32_t n_items, const double *boxes, const rf_run *run,
   rf_status st = RF_OK;
   rf_bvh b = {.n_items = n_items};
   *out = (rf_bvh){0};
-  if (!(n_items >= 1)) return rf_fail(err, RF_ERR_ARG, "a tree needs one item, got %d", n_items);
+  if (!(n_items >= 1))
+    return rf_fail(err, RF_ERR_ARG, "a tree needs at least one item, got %d", n_items);
   // leaves have two items or more (one if there is only one): no more nodes than items
   RF_ALLOC(b.box, 6 * (size_t)n_items);
   RF_ALLOC(b.first, n_items);

@@ -241,7 +241,7 @@ static rf_status plant_triangles(search *s, const rf_run *run, rf_error *err) {
   if (!(count >= 1 && count <= INT32_MAX)) {
     st = rf_fail(err, RF_ERR_MESH,
                  "some points are outside the mesh, whose boundary has %lld triangles (1 to %d are "
-                 "allowed): are its elements doubled?",
+                 "allowed): does it contain elements twice?",
                  (long long)count, (int)INT32_MAX);
     goto done;
   }

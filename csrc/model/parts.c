@@ -149,8 +149,8 @@ rf_status rf_reduced_parts_combine(const rf_reduced_parts *parts, const rf_reduc
   const int64_t entries = (int64_t)parts->r * parts->r;
   *out = NULL;
   if (like->r != parts->r)
-    return rf_fail(err, RF_ERR_ARG, "the parts have %d coordinates, the model %d", parts->r,
-                   like->r);
+    return rf_fail(err, RF_ERR_ARG, "the parts have %d reduced coordinates, the model has %d",
+                   parts->r, like->r);
   RF_TRY(check_constants(parts, constants, err));
   RF_ALLOC(weight, 2 * (int64_t)parts->n_materials);
   RF_ALLOC(mass, entries);

@@ -44,10 +44,15 @@ rf_status rf_reduced_check_mass(int32_t r, const double *mass, rf_error *err) {
   int32_t dependent = info > 0 ? info - 1 : -1;
   for (int32_t i = 0; dependent < 0 && i < r; ++i)
     if (!(factor[i * r + i] * factor[i * r + i] > INDEPENDENT * mass[i * r + i])) dependent = i;
-  if (dependent >= 0)
+  if (dependent >= 0 && mass[dependent * r + dependent] == 0.0)
+    st = rf_fail(err, RF_ERR_SINGULAR,
+                 "reduced mass is not positive definite: basis[%d] is zero; leave this vector out",
+                 dependent);
+  else if (dependent >= 0)
     st = rf_fail(err, RF_ERR_SINGULAR,
                  "reduced mass is not positive definite: the basis vectors are linearly dependent "
-                 "(vector %d depends on those before it)",
+                 "(basis[%d] is a combination of those before it); leave this vector out, or use "
+                 "mass_pca(solid, vectors, r)",
                  dependent);
 done:
   rf_free(factor);

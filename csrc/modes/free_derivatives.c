@@ -107,7 +107,7 @@ static rf_status check_modes(known *s, const rf_run *run, int32_t k, rf_error *e
     }
     if (!(residual <= MODE_TOLERANCE * largest)) {
       st = rf_fail(err, RF_ERR_ARG,
-                   "mode %d is no elastic mode of this solid (residual %.2g of its size); "
+                   "mode %d is not an elastic mode of this solid (residual %.2g of its size); "
                    "derivatives of a free solid need its modes",
                    (int)j, residual / largest);
       goto done;

@@ -113,7 +113,7 @@ static rf_status explain_singular(const rf_solid *solid, int32_t column, rf_erro
   const char axis[3] = {'x', 'y', 'z'};
   return rf_fail(err, RF_ERR_SINGULAR,
                  "the stiffness matrix at rest is not positive definite (found at node %d, %c): "
-                 "the solid is not held, or parts of it are attached by a vanishing stiffness",
+                 "the solid is not supported, or parts of it are attached by a vanishing stiffness",
                  solid->free[column / 3], axis[column % 3]);
 }
 

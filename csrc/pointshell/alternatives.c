@@ -66,7 +66,8 @@ rf_status rf_shell_normals(const rf_surface *surface, int32_t n, const double *p
                            const rf_run *run, double *normals, rf_error *err) {
   rf_status st = rf_surface_check(surface, err);
   if (st < 0) return st;
-  if (!(n >= 1)) return rf_fail(err, RF_ERR_ARG, "there must be a point, got %d", (int)n);
+  if (!(n >= 1))
+    return rf_fail(err, RF_ERR_ARG, "there must be at least one point, got %d", (int)n);
   rf_closest *closest = NULL;
   naming m = {.n = n, .points = points, .normals = normals};
   RF_TRY(inwards_of(surface, &m.sign, err));

@@ -72,13 +72,14 @@ static rf_status sample_chunk(void *context, int64_t task, int worker, rf_error 
 }
 
 static rf_status check(int32_t n, const double *points, rf_error *err) {
-  if (!(n >= 1)) return rf_fail(err, RF_ERR_ARG, "there must be a point, got %d", (int)n);
+  if (!(n >= 1))
+    return rf_fail(err, RF_ERR_ARG, "there must be at least one point, got %d", (int)n);
   for (int32_t i = 0; i < n; ++i) {
     const double *x = points + 3 * (size_t)i;
     for (int c = 0; c < 3; ++c)
       if (!(fabs(x[c]) < RF_CELLS_FARTHEST))
-        return rf_fail(err, RF_ERR_ARG, "points[%d] is (%g, %g, %g), too far out", (int)i, x[0],
-                       x[1], x[2]);
+        return rf_fail(err, RF_ERR_ARG, "points[%d] is (%g, %g, %g), too far from the origin",
+                       (int)i, x[0], x[1], x[2]);
   }
   return RF_OK;
 }
@@ -145,7 +146,7 @@ rf_status rf_shell_areas(const rf_sampler *sampler, int32_t n, const double *poi
   rf_status st = check(n, points, err);
   if (st < 0) return st;
   if (!(samples >= 1))
-    return rf_fail(err, RF_ERR_ARG, "samples must be 1 or more a point, got %d", (int)samples);
+    return rf_fail(err, RF_ERR_ARG, "samples must be 1 or more per point, got %d", (int)samples);
   // in batches, so that the memory does not grow with the number of samples
   enum { PORTION = 1 << 20 };
   rf_cells cells = {0};

@@ -63,7 +63,8 @@ static double half_extent(int32_t n, const double *points) {
 
 rf_status rf_farthest_order(int32_t n, const double *points, const rf_run *run, int32_t *order,
                             rf_error *err) {
-  if (!(n >= 1)) return rf_fail(err, RF_ERR_ARG, "there must be a point, got %d", (int)n);
+  if (!(n >= 1))
+    return rf_fail(err, RF_ERR_ARG, "there must be at least one point, got %d", (int)n);
   for (size_t i = 0; i < 3 * (size_t)n; ++i)
     if (!isfinite(points[i]))
       return rf_fail(err, RF_ERR_ARG, "points[%zu, %zu] is %g; every value must be finite", i / 3,

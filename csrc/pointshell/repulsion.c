@@ -130,8 +130,8 @@ static rf_status draw_chunk(void *context, int64_t task, int worker, rf_error *e
     }
     if (!found)
       return rf_fail(err, RF_ERR_NO_CONVERGENCE,
-                     "no way was found from the triangulation of the level set to the level set: "
-                     "the field is too rough there");
+                     "points of a triangulation of the level set could not be moved onto it: the "
+                     "field is too rough there");
   }
   return RF_OK;
 }

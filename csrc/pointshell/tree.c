@@ -35,14 +35,15 @@ void rf_point_tree_free(rf_point_tree *t) {
 
 static rf_status check(int32_t n, const double *points, const double *normals,
                        const int32_t *levels, int32_t r, rf_error *err) {
-  if (!(n >= 1)) return rf_fail(err, RF_ERR_ARG, "a point-tree needs one point, got %d", n);
+  if (!(n >= 1))
+    return rf_fail(err, RF_ERR_ARG, "a point tree needs at least one point, got %d", n);
   if (!(r >= 0)) return rf_fail(err, RF_ERR_ARG, "r must be 0 or more, got %d", r);
   for (int32_t p = 0; p < n; ++p) {
     const double *x = points + 3 * (size_t)p, *m = normals + 3 * (size_t)p;
     for (int i = 0; i < 3; ++i)
       if (!(fabs(x[i]) < RF_TREE_FARTHEST))
-        return rf_fail(err, RF_ERR_ARG, "points[%d] is (%g, %g, %g), too far out", p, x[0], x[1],
-                       x[2]);
+        return rf_fail(err, RF_ERR_ARG, "points[%d] is (%g, %g, %g), too far from the origin", p,
+                       x[0], x[1], x[2]);
     if (!(fabs(rf_vec3_dot(m, m) - 1.0) < 1e-5))
       return rf_fail(err, RF_ERR_ARG, "normals[%d] is (%g, %g, %g); it must be a unit vector", p,
                      m[0], m[1], m[2]);
@@ -435,7 +436,9 @@ rf_status rf_point_tree_check(const rf_point_tree *t, const double *q, rf_error 
     if (!isfinite(q[j])) return rf_fail(err, RF_ERR_ARG, "q[%d] is %g", j, q[j]);
   const double reach = rf_point_tree_reach_rt(t, q);
   if (!(reach < RF_TREE_FARTHEST))
-    return rf_fail(err, RF_ERR_ARG, "q may move points by %g m, too far", reach);
+    return rf_fail(err, RF_ERR_ARG,
+                   "q is so large that points may move by %g m, beyond the range of numbers",
+                   reach);
   return RF_OK;
 }
 

@@ -257,7 +257,8 @@ static PyObject *cut(PyObject *module, PyObject *args) {
   if (field->n_parts != 1 || !field->plain || field->parts[0].shape != RF_SHAPE_GRID ||
       field->parts[0].offset != 0.0)
     return py_fail(state, PY_INPUT_TYPE_ERROR,
-                   "only a DistanceField can be cut into domains, for others give the domains");
+                   "automatic domains need a DistanceField; for other fields give domains as pairs "
+                   "(field, proxies)");
   if (py_in_f64(&points, points_obj, "proxies", 2, (npy_intp[]){PY_ANY, 3}) < 0) return NULL;
   if (labels_obj != Py_None &&
       py_in_i32(&labels, labels_obj, "domains", 1, points.shape, 0, INT32_MAX) < 0)

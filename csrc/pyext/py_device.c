@@ -101,7 +101,7 @@ static int text_in(py_state *state, PyObject *text, const char *name, size_t siz
   if (!encoded) {
     if (!PyErr_ExceptionMatches(PyExc_UnicodeEncodeError)) return -1;
     PyErr_Clear();
-    py_fail(state, PY_INPUT_ERROR, "%s has a lone surrogate, which no system can have", name);
+    py_fail(state, PY_INPUT_ERROR, "%s has a lone surrogate, which no name can contain", name);
     return -1;
   }
   const char *bytes = PyBytes_AS_STRING(encoded);
@@ -112,7 +112,7 @@ static int text_in(py_state *state, PyObject *text, const char *name, size_t siz
   else if (n < size)
     py_fail(state, PY_INPUT_ERROR, "%s has a null character", name);
   else
-    py_fail(state, PY_INPUT_ERROR, "%s has %zu bytes, at most %zu are possible", name, n, size - 1);
+    py_fail(state, PY_INPUT_ERROR, "%s has %zu bytes, at most %zu are allowed", name, n, size - 1);
   Py_DECREF(encoded);
   return fits ? 0 : -1;
 }
@@ -142,7 +142,7 @@ static int address_in(py_state *state, PyObject *host, int port, const char *nam
   if (text_in(state, host, name, sizeof text, text) < 0) return -1;
   if (!rf_udp_parse(text, &out->host)) {
     py_fail(state, PY_INPUT_ERROR,
-            "%s: '%s' is no IPv4 address in numbers, such as '127.0.0.1' (names are not looked up)",
+            "%s: '%s' is not a numeric IPv4 address, such as '127.0.0.1' (names are not looked up)",
             name, text);
     return -1;
   }
@@ -189,7 +189,7 @@ static PyObject *udp_counts(PyObject *module, PyObject *object) {
   const rf_device *device = py_device_get(state, object);
   if (!device) return NULL;
   if (!rf_udp_read_counts(device, &c))
-    return py_fail(state, PY_INPUT_TYPE_ERROR, "the device is no bridge over UDP");
+    return py_fail(state, PY_INPUT_TYPE_ERROR, "the device is not a UdpDevice");
   return Py_BuildValue("(iLLLLLLL)", (int)c.port, (long long)c.accepted, (long long)c.old,
                        (long long)c.foreign, (long long)c.malformed, (long long)c.sent,
                        (long long)c.unsent, (long long)c.refused);

@@ -36,7 +36,7 @@ static PyObject *embedding_new(PyTypeObject *type, PyObject *args, PyObject *kwa
   rf_embedding *embedding = NULL;
   rf_error err = {0};
   if (points.shape[0] < 1) {
-    py_fail(state, PY_INPUT_ERROR, "points has 0 rows; one at least is needed");
+    py_fail(state, PY_INPUT_ERROR, "points has 0 rows; at least one is needed");
   } else {
     rf_status st;
     Py_BEGIN_ALLOW_THREADS

@@ -128,7 +128,7 @@ static int take_group(py_state *state, group *c, PyObject *bodies, PyObject *for
   qsort(c->sorted, count, sizeof *c->sorted, by_address);
   for (npy_intp i = 1; i < c->count; ++i) {
     if (c->sorted[i] != c->sorted[i - 1]) continue;
-    py_fail(state, PY_INPUT_ERROR, "bodies holds one body twice");
+    py_fail(state, PY_INPUT_ERROR, "bodies contains one body twice");
     return -1;
   }
   if (forces == Py_None) return 0;

@@ -10,7 +10,7 @@ int py_in_loads(py_state *state, py_loads *in, PyObject *tuple, npy_intp n) {
   PyObject *const *item = &PyTuple_GET_ITEM(tuple, 0);
   if (py_in_i32(&in->ptr, item[0], "ptr", 1, &any, 0, INT32_MAX) < 0) return -1;
   if (in->ptr.shape[0] < 1) {
-    py_fail(state, PY_INPUT_ERROR, "ptr has 0 entries; one at least is needed");
+    py_fail(state, PY_INPUT_ERROR, "ptr has 0 entries; at least one is needed");
     return -1;
   }
   const npy_intp count = in->ptr.shape[0] - 1;

@@ -42,7 +42,7 @@ static PyObject *mesh_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) 
                 (int32_t)(nodes.shape[0] - 1)) < 0)
     goto done;
   if (elements.shape[0] < 1) {
-    py_fail(state, PY_MESH_ERROR, "elements has 0 rows; a mesh needs one at least");
+    py_fail(state, PY_MESH_ERROR, "elements has 0 rows; a mesh needs at least one");
     goto done;
   }
   if (elements.shape[1] != 4 && elements.shape[1] != 8 && elements.shape[1] != 10 &&

@@ -178,7 +178,7 @@ static int source_in(py_state *state, PyObject *system, PyObject *strain_rate, s
       s->damping.viscosity = s->viscosity.data;
       return done;
     }
-  py_fail(state, PY_INPUT_TYPE_ERROR, "system is no kind of system, got %s",
+  py_fail(state, PY_INPUT_TYPE_ERROR, "system must be the name of a kind of system, got %s",
           Py_TYPE(system)->tp_name);
   return -1;
 }

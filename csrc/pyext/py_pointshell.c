@@ -96,7 +96,7 @@ static int take_points(py_state *state, py_in *in, PyObject *object, const char 
                        npy_intp rows) {
   if (py_in_f64(in, object, name, 2, (npy_intp[]){rows, 3}) < 0) return -1;
   if (in->shape[0] < 1) {
-    py_fail(state, PY_INPUT_ERROR, "%s has 0 rows; one at least is needed", name);
+    py_fail(state, PY_INPUT_ERROR, "%s has 0 rows; at least one is needed", name);
     return -1;
   }
   return 0;

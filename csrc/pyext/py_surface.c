@@ -12,13 +12,13 @@ int py_in_surface(py_state *state, py_surface *in, PyObject *vertices, PyObject 
   if (py_in_f64(&in->vertices, vertices, "vertices", 2, shape) < 0) return -1;
   const npy_intp n = in->vertices.shape[0];
   if (n < 1) {
-    py_fail(state, PY_MESH_ERROR, "vertices has 0 rows; a surface needs one at least");
+    py_fail(state, PY_MESH_ERROR, "vertices has 0 rows; a surface needs at least one");
     return -1;
   }
   if (py_in_i32(&in->triangles, triangles, "triangles", 2, shape, 0, (int32_t)(n - 1)) < 0)
     return -1;
   if (in->triangles.shape[0] < 1) {
-    py_fail(state, PY_MESH_ERROR, "triangles has 0 rows; a surface needs one at least");
+    py_fail(state, PY_MESH_ERROR, "triangles has 0 rows; a surface needs at least one");
     return -1;
   }
   in->view = (rf_surface){.n_vertices = (int32_t)n,

@@ -669,8 +669,8 @@ static rf_status check_offset(const rf_field_settings *set, const rf_field_repor
                               const double spacing[3], rf_error *err) {
   if (report->closed || report->offset >= 0.5 * rf_vec3_length(spacing)) return RF_OK;
   return rf_fail(err, RF_ERR_ARG,
-                 "offset is %g m; around a surface without inside it must be at least half the "
-                 "diagonal of a voxel, %g m: make it larger, or the resolution higher",
+                 "offset is %g m; around a surface that encloses no volume it must be at least "
+                 "half the diagonal of a voxel, %g m: make it larger, or the resolution higher",
                  set->automatic ? report->offset : set->offset, 0.5 * rf_vec3_length(spacing));
 }
 
@@ -735,10 +735,9 @@ rf_status rf_grid_from_surface(const rf_surface *surface, const rf_field_setting
     RF_TRY(rf_run_progress(run, 100, 100, err));
   }
   if (!found && !set->automatic && set->offset == 0.0 && !report->closed) {
-    st =
-        rf_fail(err, RF_ERR_MESH,
-                "the surface is not closed, so it has no inside; leave offset to None, or give one "
-                "above 0, to take the distance from a surface around it");
+    st = rf_fail(err, RF_ERR_MESH,
+                 "the surface is not closed, so it has no inside; pass offset=None, or an offset "
+                 "above 0: the object is then the region within that distance of the surface");
     goto done;
   }
   if (!found && !(report->closed && (set->automatic || set->offset == 0.0))) {

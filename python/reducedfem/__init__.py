@@ -313,6 +313,10 @@ if not _typing.TYPE_CHECKING:
         """Raise AttributeError with the most similar public name."""
         from reducedfem.base.check import did_you_mean
 
-        message = f"module 'reducedfem' has no attribute {name!r}{did_you_mean(name, __all__)}"
+        message = f"module 'reducedfem' has no attribute {name!r}"
+        if name in ("samples", "scenes"):
+            message += f": import it by 'from reducedfem import {name}'"
+        else:
+            message += did_you_mean(name, __all__)
         # without an object, because Python would otherwise add its own suggestion
         raise AttributeError(message, name=name, obj=None)

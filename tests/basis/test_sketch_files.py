@@ -123,10 +123,10 @@ def test_hostile_contents_are_refused(recorded, tmp_path):
         ({"times": good["times"][::-1]}, "it is damaged: times"),
         ({"times": good["times"][:5]}, "'coordinates' has shape"),
         ({"patterns": good["patterns"].reshape(6, 243)}, "'patterns' has shape"),
-        ({"patterns": good["patterns"][:, :40]}, "its counts are not"),
+        ({"patterns": good["patterns"][:, :40]}, "its entry .counts. does not match"),
         ({"forces": good["forces"][:3]}, "'forces' has shape"),
         ({"counts": "{"}, "its entry 'counts' is not valid JSON"),
-        ({"counts": '{"nodes":81,"samples":7}'}, "its counts are not"),
+        ({"counts": '{"nodes":81,"samples":7}'}, "its entry .counts. does not match"),
     ):
         reported = {"units": "SI", "counts": change.pop("counts", counts)}
         path.write_bytes(tensors.write(sketch_files._LAYOUT, good | change, reported))

@@ -127,10 +127,10 @@ def test_refining_is_bounded():
 
 def test_colours_between_vertices_are_on_the_scale():
     places = square(0.0)[:, :1]
-    image = plot.render([plot.Pose(square(0.0), places)], TWO, (100, 100), -90, 90, margin=0.0)
+    image = plot.render([plot.Shape(square(0.0), places)], TWO, (100, 100), -90, 90, margin=0.0)
     for column in (5, 30, 50, 80):
         there = plot.colours([[(column + 0.5) / 100, 0, 0]], 1.0)[0]
-        even = plot.render([plot.Pose(square(0.0), there)], TWO, (100, 100), -90, 90, margin=0.0)
+        even = plot.render([plot.Shape(square(0.0), there)], TWO, (100, 100), -90, 90, margin=0.0)
         # a pixel is the mean of four places around it
         np.testing.assert_allclose(image[:, column], even[:, column], atol=0.01)
     # a mixture of the ends, grey and red, is nowhere green
@@ -153,7 +153,7 @@ SMALL = (450, 330)  # pixels: a third of the usual side
 
 
 def test_a_square_seen_from_above_fills_its_pixels():
-    image = plot.render([plot.Pose(square(0.0), RED)], TWO, (100, 100), -90, 90, margin=0.1)
+    image = plot.render([plot.Shape(square(0.0), RED)], TWO, (100, 100), -90, 90, margin=0.1)
     assert image.shape == (100, 100, 4)
     covered = image[..., 3]
     # 80 x 80 pixels between borders of 10; every one once, none outside
@@ -167,33 +167,33 @@ def test_a_square_seen_from_above_fills_its_pixels():
 
 @pytest.mark.parametrize("order", [1, -1])
 def test_the_nearer_hides_the_farther(order):
-    poses = [plot.Pose(square(0.0), RED), plot.Pose(square(1.0, 0.5), GREEN)][::order]
-    image = plot.render(poses, TWO, (60, 60), -90, 90, margin=0.0)
+    shapes = [plot.Shape(square(0.0), RED), plot.Shape(square(1.0, 0.5), GREEN)][::order]
+    image = plot.render(shapes, TWO, (60, 60), -90, 90, margin=0.0)
     assert image[45, 15, 1] > image[45, 15, 0]  # low left: the small one above
     assert image[15, 45, 0] > image[15, 45, 1]
     # from below it is hidden
-    image = plot.render(poses, TWO, (60, 60), -90, -90, margin=0.0)
+    image = plot.render(shapes, TWO, (60, 60), -90, -90, margin=0.0)
     assert (image[..., 0] > image[..., 1]).all()
 
 
 def test_intersecting_shapes_meet_where_they_are_equally_near():
     tilted = square(0.0)
     tilted[:, 2] = tilted[:, 0] - 0.3  # above the flat one for x > 0.3
-    poses = [plot.Pose(square(0.0), RED), plot.Pose(tilted, GREEN)]
-    image = plot.render(poses, TWO, (100, 100), -90, 90, margin=0.0, smoothing=1)
+    shapes = [plot.Shape(square(0.0), RED), plot.Shape(tilted, GREEN)]
+    image = plot.render(shapes, TWO, (100, 100), -90, 90, margin=0.0, smoothing=1)
     green = image[50, :, 1] > image[50, :, 0]
     assert np.array_equal(green, (np.arange(100) + 0.5) / 100 > 0.3)
 
 
 def test_a_translucent_shape_lets_through():
-    poses = [plot.Pose(square(1.0), GREEN, 0.25), plot.Pose(square(0.0), RED)]
-    image = plot.render(poses, TWO, (40, 40), -90, 90, margin=0.0)
+    shapes = [plot.Shape(square(1.0), GREEN, 0.25), plot.Shape(square(0.0), RED)]
+    image = plot.render(shapes, TWO, (40, 40), -90, 90, margin=0.0)
     front, back = (
-        plot.render([plot.Pose(square(0.0), c)], TWO, (40, 40), -90, 90, margin=0.0)[20, 20, :3]
+        plot.render([plot.Shape(square(0.0), c)], TWO, (40, 40), -90, 90, margin=0.0)[20, 20, :3]
         for c in (GREEN, RED)
     )
     np.testing.assert_allclose(image[20, 20, :3], 0.25 * front + 0.75 * back, atol=1e-12)
-    alone = plot.render([plot.Pose(square(1.0), GREEN, 0.25)], TWO, (40, 40), -90, 90)
+    alone = plot.render([plot.Shape(square(1.0), GREEN, 0.25)], TWO, (40, 40), -90, 90)
     assert alone[20, 20, 3] == pytest.approx(0.25)
 
 
@@ -215,12 +215,12 @@ def test_odd_shapes_are_drawn():
     with pytest.raises(rf.InputError, match="empty"):
         plot.render([], TWO)
     with pytest.raises(rf.InputError, match="too large"):
-        plot.render([plot.Pose(square(0.0))], TWO, (40_000, 40_000), -90, 90, smoothing=1)
+        plot.render([plot.Shape(square(0.0))], TWO, (40_000, 40_000), -90, 90, smoothing=1)
     # a triangle without area, a vertex that nothing uses, a surface seen edge-on
     x = np.vstack([square(0.0), [[100.0, 0, 0]]])
-    image = plot.render([plot.Pose(x)], np.vstack([TWO, [[0, 0, 1]]]), (50, 50), -90, 90)
+    image = plot.render([plot.Shape(x)], np.vstack([TWO, [[0, 0, 1]]]), (50, 50), -90, 90)
     assert image[25, 25, 3] == 1.0
-    image = plot.render([plot.Pose(square(0.0))], TWO, (50, 50), -90, 0)
+    image = plot.render([plot.Shape(square(0.0))], TWO, (50, 50), -90, 0)
     assert np.isfinite(image).all()
 
 
@@ -292,8 +292,8 @@ def test_a_shape_inside_the_one_at_rest_is_seen_through_it():
     for far, opacities, labels in ((0.4, [0.25, 1.0], ["far"]), (2.0, [1.0] * 3, ["far", "near"])):
         moved = [np.outer(x[:, 2], [0.5 * far, 0.0, 0.0]), np.outer(x[:, 2], [far, 0.0, 0.0])]
         reported = ["near", "far"]
-        _, poses, _ = drawn_shapes(x, body.triangles, moved, reported, far, 1.0, view)
-        assert sorted(pose.opacity for pose in poses) == opacities
+        _, shapes, _ = drawn_shapes(x, body.triangles, moved, reported, far, 1.0, view)
+        assert sorted(shape.opacity for shape in shapes) == opacities
         figure = plot.shapes_figure(x, body.triangles, moved, reported, size=SMALL)
         assert sorted(text.get_text() for text in figure.axes[0].texts) == labels
 
@@ -325,8 +325,8 @@ def test_the_axis_that_is_up(up):
     assert np.linalg.det(turn) == pytest.approx(1.0)
     height = (-1.0 if up[0] == "-" else 1.0) * x[:, "xyz".index(up[-1])]
     np.testing.assert_allclose((x @ turn.T)[:, 2], height)
-    image = plot.render([plot.Pose(x)], faces, (60, 60), up=up)
-    expected = plot.render([plot.Pose(x @ turn.T)], faces, (60, 60))
+    image = plot.render([plot.Shape(x)], faces, (60, 60), up=up)
+    expected = plot.render([plot.Shape(x @ turn.T)], faces, (60, 60))
     np.testing.assert_allclose(image, expected, atol=1e-9)
     with pytest.raises(rf.InputError, match="up must be one of z, y, x"):
-        plot.render([plot.Pose(x)], faces, (60, 60), up="up")
+        plot.render([plot.Shape(x)], faces, (60, 60), up="up")

@@ -27,8 +27,9 @@ def two_regions() -> rf.ReducedSolid:
 def test_info(capsys, model, surface, tmp_path):
     status, out, err = run(capsys, "info", model)
     assert (status, err) == (0, "")
-    for text in ("reduced model", "St.Venant-Kirchhoff", "32 hexahedra, 81 nodes", "9 nodes",
-                 "modal derivatives", "identity", "E = 1e+05 Pa"):  # fmt: skip
+    for text in ("reduced model", "St.Venant-Kirchhoff", "32 hexahedra, 81 nodes",
+                 "fixed nodes             9\n", "modal derivatives", "identity",
+                 "E = 1e+05 Pa"):  # fmt: skip
         assert text in out
     status, out, _ = run(capsys, "info", surface)
     assert status == 0
@@ -49,7 +50,7 @@ def test_info(capsys, model, surface, tmp_path):
     assert re.search("region 7 .* phi = 3 Pa s, psi = 4 Pa s", out)
     status, out, _ = run(capsys, "simulate", tmp_path / "two", "--force", 1, 0, 0, "--steps", 2)
     assert status == 0
-    assert re.search("strain-rate damping +2 pairs of viscosities", out)
+    assert re.search("strain-rate damping +2 different pairs of viscosities", out)
 
 
 @pytest.mark.filterwarnings("ignore:the surface is so open:reducedfem.GeometryWarning")
@@ -75,11 +76,12 @@ def test_info_of_fields_and_pointshells(capsys, tmp_path):
     assert (status, err) == (0, "")
     for text in (
         "closed.safetensors: distance field", r"samples +9 x 9 x 9 \(2.92 kB\)",
-        "made +distances from a surface of 12 triangles, fast",
+        "origin +distances from a surface of 12 triangles, fast",
         "surface +closed\n", "size +0.6 x 0.6 x 0.6 m", "spacing +0.075 x 0.075 x 0.075 m",
-        "11 triangles, exact", "surface +open: inside where its winding number",
-        r"samples +2 x 3 x 4 ", "made +given samples", r"from +\(1, 2, 3\) to \(1.1, 2.4, 3.9\)",
-        "inside +0 samples, 0 %", "distances +1 to 1 m",
+        "11 triangles, exact", "surface +open: points of a winding number above 1/2 are inside",
+        r"samples +2 x 3 x 4 ", "origin +given samples",
+        r"bounding box +\(1, 2, 3\) to \(1.1, 2.4, 3.9\) m",
+        "samples inside +0, 0 %", "distances +1 to 1 m, negative inside",
     ):  # fmt: skip
         assert re.search(text, out), text
     # nothing is said of a surface that there was not
@@ -90,9 +92,10 @@ def test_info_of_fields_and_pointshells(capsys, tmp_path):
     status, out, err = run(capsys, "info", *(tmp_path / name for name in names))
     assert (status, err) == (0, "")
     for text in (
-        "shell.safetensors: pointshell", "points +3\n", "levels +2, of 1, 2\n",
-        "size +1 x 1 x 1 m", "areas +1 m.2 in all", "levels +1, of 3\n", "areas +none",
-        r"levels +9, of 1, 1, 1, 1, 1, 1, 1, 1, \.\.\.\n",
+        "shell.safetensors: pointshell", "points +3\n", "levels of detail +2, with 1, 2 points\n",
+        "size +1 x 1 x 1 m", "areas of points +1 m.2 in total",
+        "levels of detail +1, with 3 points\n", "areas of points +none",
+        r"levels of detail +9, with 1, 1, 1, 1, 1, 1, 1, 1, \.\.\. points\n",
     ):  # fmt: skip
         assert re.search(text, out), text
     status, out, _ = run(capsys, "info", "--help")
@@ -120,25 +123,25 @@ def test_info_of_records_of_a_session(capsys, tmp_path):
     records.save(path)
     status, out, _ = run(capsys, "info", path)
     assert status == 0
-    share = f"{(records['touching'] > 0).mean():.0%}"
-    assert share not in ("0%", "100%")
+    share = f"{100 * (records['touching'] > 0).mean():.0f} % of the cycles"
+    assert share.split()[0] not in ("0", "100")
     deep = f"{1e3 * records['depth_m'].max():.3g}"
     for text in (
         "records of a haptic session",
         "200",
         "0 to 0.199 s",
         share,
-        f"{deep} mm",
+        f"maximum penetration     {deep} mm",
         "1 point",
     ):
         assert text in out
-    assert re.search(r"failed +no\n", out)
+    assert re.search(r"failure +none\n", out)
     records[:0].save(path)
     status, out, _ = run(capsys, "info", path)
     assert status == 0
     assert re.search(r"cycles +0\n", out)
     np.save(path, np.zeros(3))
-    fails(capsys, "info", path, match="holds no records of a session")
+    fails(capsys, "info", path, match="does not hold records of a haptic session")
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="there is no such file system")
@@ -174,7 +177,7 @@ def test_info_failures(capsys, tmp_path, model):
     for command in (["info"], ["reduce", "-o", tmp_path / "m", "--fix", "x<1"]):
         fails(
             capsys, *command, "nope",
-            match="no file 'nope', nor a sample of that name; the samples are spoon, bridge, hose",
+            match="there is no file and no sample named 'nope'; the samples are spoon, br",
         )  # fmt: skip
     fails(capsys, "info", "x" * 5000, match="too long|no file")
     fails(capsys, "info", "x" * 5000 + ".obj", match="too long")
@@ -182,7 +185,7 @@ def test_info_failures(capsys, tmp_path, model):
         (tmp_path / "not.safetensors").write_bytes(contents)
         fails(
             capsys, "info", tmp_path / "not.safetensors",
-            match=rf"^reducedfem: error: '.*not\.safetensors' is no safetensors file{why}\n",
+            match=rf"^reducedfem: error: '.*not\.safetensors' is not a safetensors file{why}\n",
         )  # fmt: skip
 
 
@@ -199,3 +202,60 @@ def test_info_continues_after_bad_files(capsys, tmp_path, model):
     assert "none.safetensors" in lines[0]
     assert "not.safetensors" in lines[1]
     assert run(capsys, "info", tmp_path / "none.safetensors", "spoon")[0] == 1
+
+
+def test_info_of_trajectories(capsys, model, tmp_path):
+    """`info` describes both formats that `simulate --output` writes."""
+    for name in ("tip.csv", "tip.npz"):
+        path = tmp_path / name
+        command = ("simulate", model, "--force", 0, 0, -1, "--steps", 8, "--output", path, "-q")
+        assert run(capsys, *command, "--dt", 0.002)[0] == 0
+        status, out, err = run(capsys, "info", path)
+        assert (status, err) == (0, "")
+        assert f"{path}: trajectory of 'reducedfem simulate'" in out
+        assert re.search(r"samples +9\n", out)
+        assert re.search(r"time +0 to 0.016 s\n", out)
+        assert ("reduced coordinates" in out) == (name == "tip.npz")
+        ((node, most),) = re.findall(r"node (\d+) +largest displacement (\S+) m at 0.016 s", out)
+        if name == "tip.npz":
+            with np.load(path) as arrays:
+                assert int(node) == arrays["nodes"][0]
+                u = arrays["displacement"][:, 0]
+            assert float(most) == pytest.approx(np.linalg.norm(u, axis=1).max(), rel=1e-3)
+
+
+def test_info_of_tables_of_poses(capsys, tmp_path):
+    path = tmp_path / "hand.csv"
+    path.write_text("time,x,y,z,qw,qx,qy,qz\n0,0,0,0,1,0,0,0\n1.5,0.1,0,0.2,1,0,0,0\n")
+    status, out, err = run(capsys, "info", path)
+    assert (status, err) == (0, "")
+    for text in (
+        "table of poses of a hand",
+        "poses +2, with rotations",
+        "time +0 to 1.5 s",
+        r"positions +\(0, 0, 0\) to \(0.1, 0, 0.2\) m",
+        "reducedfem haptics SCENE --device replay:",
+    ):
+        assert re.search(text, out), text
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "match"),
+    [
+        ("other.csv", b"a,b\n1,2\n", "first line 'a,b'; tables that can be described begin with"),
+        ("empty.csv", b"", "first line ''"),
+        ("gap.csv", b"time_s,node3_x_m,node3_z_m\n", "first line 'time_s,node3_x_m,node3_z_m'"),
+        ("cut.csv", b"time_s,node3_x_m,node3_y_m,node3_z_m\n0,1,2\n", "damaged trajectory"),
+        ("text.npz", b"time", r"damaged, or no archive of NumPy arrays \(.npz\)"),
+        ("none.csv", None, "No such file"),
+    ],
+)
+def test_other_tables_are_refused_with_their_first_line(capsys, tmp_path, name, content, match):
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    fails(capsys, "info", tmp_path / name, match=match)
+
+
+def test_archives_of_other_arrays_are_refused(capsys, tmp_path):
+    np.savez(tmp_path / "other.npz", time=np.zeros(3), q=np.zeros((3, 2)))
+    fails(capsys, "info", tmp_path / "other.npz", match="which has the arrays time, nodes, displ")

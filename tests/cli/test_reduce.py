@@ -25,7 +25,7 @@ def test_reduce_a_surface(capsys, surface, tmp_path, fill):
     )  # fmt: skip
     assert status == 0
     assert ("times the volume" in err) == (fill == ["--no-fill"])
-    for word in ("voxelize", "modes and derivatives", "reduce", "fixed", "together", "Hz"):
+    for word in ("voxelize", "modes and derivatives", "reduce", "fixed", "total time", "Hz"):
         assert word in out
     model = rf.load(path)
     solid = model.provenance["solid"]
@@ -45,7 +45,9 @@ def test_advice_for_open_surfaces_is_to_close_them(capsys, tmp_path):
     args = ("reduce", tmp_path / "ball.obj", "-o", tmp_path / "m", "--fix", "x<-1")
     for more, reported in (((), True), (("--no-fill",), False)):
         out = run(capsys, *args, "--resolution", 8, *more)[1]
-        assert bool(re.search("open +1 hole: a lid over each is assumed", out)) == reported
+        assert (
+            bool(re.search("holes of the surface +1, each assumed to be closed", out)) == reported
+        )
 
 
 def test_stout_bodies_are_advised_a_faster_resolution(capsys, tmp_path):
@@ -61,14 +63,14 @@ def test_stout_bodies_are_advised_a_faster_resolution(capsys, tmp_path):
     ):
         status, out, _ = run(capsys, *args, *more)
         assert status == 1
-        assert ("unknowns                823,875; the reduction" in out) == (fewer is not None)
+        assert ("degrees of freedom      823,875; the reduction" in out) == (fewer is not None)
         assert fewer is None or fewer in out
         assert ("20 nodes" in out) == (more == ())
     for resolution, more in ((16, {}), (26, {"order": 1})):
         assert rf.voxelize(cube, resolution, **more).n_nodes == pytest.approx(20_000, rel=0.1)
     plate = cube.transformed((1.0, 1.0, 0.05))
     plate.write(tmp_path / "cube.obj")
-    assert "unknowns" not in run(capsys, *args)[1]
+    assert "degrees of freedom" not in run(capsys, *args)[1]
 
 
 @pytest.mark.filterwarnings("default::reducedfem.GeometryWarning")
@@ -198,7 +200,7 @@ def test_reduce_a_mesh_with_materials_and_fixed_file(capsys, tmp_path):
     for option in (["--resolution", 10], ["--fill"], ["--no-fill"], ["--expand", 1.5]):
         misused(
             capsys, *common, "-o", tmp_path / "n", "--free", *option,
-            match=f"{option[0].replace('no-', '')} is for surfaces, .*beam.veg' is a volume mesh",
+            match=f"{option[0].replace('no-', '')} applies to surfaces, .*veg' is a volume mesh",
         )  # fmt: skip
     # millimetres
     assert run(
@@ -270,7 +272,7 @@ def test_reduce_a_mesh_of_tetrahedra_made_quadratic(capsys, tmp_path):
     model.mesh.write(tmp_path / "ten.vtu")
     assert "18 ten-node tetrahedra" in run(capsys, "info", tmp_path / "ten.vtu")[1]
     ten = ["reduce", tmp_path / "ten.vtu", "-o", tmp_path / "n", "--fix", "x<=0"]
-    fails(capsys, *ten, "--quadratic", match="--quadratic is for meshes without nodes")
+    fails(capsys, *ten, "--quadratic", match="--quadratic needs a mesh without nodes")
     assert run(capsys, *ten, "-k", 2, "-r", 3, "--quadrature", 3)[0] == 0
     assert "14 quadrature points" in run(capsys, "info", tmp_path / "n")[1]
 

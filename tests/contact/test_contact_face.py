@@ -131,7 +131,7 @@ def test_a_voxmap_that_does_not_fit(monkeypatch):
 def test_files_of_others_name_their_readers(tmp_path):
     for name, reader in (("a.obj", "read_surface"), ("b.STL", "read_surface"), ("c.veg", "read_m")):
         (tmp_path / name).write_text("# something\n")
-        with pytest.raises(rf.FileFormatError, match=f"no safetensors file; {reader}"):
+        with pytest.raises(rf.FileFormatError, match=f"not a safetensors file; {reader}"):
             rf.load(tmp_path / name)
         with pytest.raises(rf.FileFormatError, match="No such file or directory$"):
             rf.load(tmp_path / ("no" + name))
@@ -379,8 +379,8 @@ def test_one_of_each():
     # however many cycles there are
     path = np.zeros((3, 3)), np.tile(IDENTITY, (3, 1))
     for n, said in (
-        (3, "3 cycles, 3 with contact, of at most 1 point, up to 0.5 m deep, deepest level 0 to 0"),
-        (1, "1 cycle, 1 with contact, of at most 1 point, up to 0.5 m deep, deepest level 0 to 0"),
+        (3, "3 cycles, 3 with contact, of at most 1 point, up to 0.5 m deep, finest level 0 to 0"),
+        (1, "1 cycle, 1 with contact, of at most 1 point, up to 0.5 m deep, finest level 0 to 0"),
         (0, "0 cycles"),
     ):
         many = contact.evaluate_many(path[0][:n], path[1][:n], contacts=True)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import ckernels
-import reducedfem as rf
 from bridges import LOW, ball_on_a_floor, raw_clients
 from drivers import HD_ERRORS, Mock, place
 from places import ROOT
@@ -18,9 +17,9 @@ def ball():
 
 
 @pytest.fixture
-def _half_a_second(monkeypatch):
+def _half_a_second(set_timeouts):
     """Calls hang for half a second; pauses of the machine alone are shorter."""
-    monkeypatch.setattr(rf.haptics.settings.timeouts, "stall", 0.5)
+    set_timeouts(stall=0.5)
 
 
 @pytest.fixture

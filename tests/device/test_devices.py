@@ -148,10 +148,14 @@ def test_probes_report_searched_names_and_reasons(monkeypatch):
     udp, mouse, force, haptics = rf.probe_devices()
     assert not any(probe.found for probe in (udp, mouse, haptics))
     assert udp.looked_for == ("packets at 127.0.0.1:47815 (UDP)",)
-    assert mouse.looked_for == ("socket /nowhere/spnav.sock of spacenavd (by SPNAV_SOCKET)",)
+    source = "given by the environment variable SPNAV_SOCKET"
+    assert mouse.looked_for == (f"socket /nowhere/spnav.sock of spacenavd ({source})",)
     assert "No such file" in mouse.detail
-    assert force.looked_for[0] == "library libdhd.so.3 (REDUCEDFEM_DHD is not set)"
-    assert haptics.looked_for == ("library /nowhere/libHD.so (by REDUCEDFEM_HD)",)
+    default = "default; the environment variable REDUCEDFEM_DHD is not set"
+    assert force.looked_for[0] == f"library libdhd.so.3 ({default})"
+    assert haptics.looked_for == (
+        f"library /nowhere/libHD.so ({source.replace('SPNAV_SOCKET', 'REDUCEDFEM_HD')})",
+    )
     assert "/nowhere/libHD.so: cannot open shared object file" in haptics.detail
     monkeypatch.setenv("SPNAV_SOCKET", "x" * 300)
     assert "socket has 300 bytes" in rf.probe_devices()[1].detail
@@ -186,15 +190,16 @@ def test_probes_find_devices_and_do_not_open_them(ball, dhd, hd, tmp_path, monke
         server.listen(1)
         _, mouse, force, haptics = rf.probe_devices()
     assert mouse.found
-    assert mouse.detail == "SpaceMouse: senses 6 degrees of freedom, renders none"
+    assert mouse.detail == "SpaceMouse: measures 6 degrees of freedom, renders no forces"
     assert force.found
     assert force.detail == (
-        "Force Dimension omega.7: senses 6 degrees of freedom, renders 6, 5 N, 0.05 N m"
+        "Force Dimension omega.7: measures 6 degrees of freedom, renders forces in 6, up to 5 N, "
+        "up to 0.05 N m"
     )
     assert haptics.found
     assert haptics.detail == (
-        "OpenHaptics default device: senses 6 degrees of freedom, renders 3, 3.3 N, 500 N/m, "
-        "1000 cycles a second"
+        "OpenHaptics default device: measures 6 degrees of freedom, renders forces in 3, up to "
+        "3.3 N, up to 500 N/m, 1000 cycles per second"
     )
     for mock in (dhd, hd):
         assert not mock.int("was_enabled")
@@ -209,9 +214,9 @@ def test_probes_find_devices_and_do_not_open_them(ball, dhd, hd, tmp_path, monke
     session(ball, device).close()
     with pytest.raises(rf.InputTypeError, match="devices are made by functions"):
         _core.Device()
-    with pytest.raises(rf.InputTypeError, match="the device is no bridge over UDP"):
+    with pytest.raises(rf.InputTypeError, match="the device is not a UdpDevice"):
         _core.udp_counts(device._core)
-    with pytest.raises(rf.InputError, match="the device is no bridge over UDP"):
+    with pytest.raises(rf.InputError, match="the device is not a UdpDevice"):
         _core.udp_accept(device._core)
 
 
@@ -222,7 +227,8 @@ def test_the_command_lists_devices(capsys, monkeypatch):
     for text in (
         "UdpDevice: not found",
         "SpaceMouse: not found",
-        "looked for socket /nowhere/spnav.sock of spacenavd (by SPNAV_SOCKET)",
+        "searched for: socket /nowhere/spnav.sock of spacenavd (given by the environment "
+        "variable SPNAV_SOCKET)",
         "ForceDimension: ",
         "OpenHaptics: ",
     ):

@@ -79,7 +79,7 @@ def test_a_device_of_a_session_is_not_opened_again(ball, dhd, monkeypatch):
     first.run(1)
     monkeypatch.setenv("REDUCEDFEM_DHD", str(dhd.path))
     for _ in range(2):
-        with pytest.raises(rf.DeviceError, match="opens the device 3, which another session of th"):
+        with pytest.raises(rf.DeviceError, match="offers the device 3, which another session of"):
             second.start()
         assert "which another session" in rf.probe_devices()[2].detail
     assert dhd.int("closed") == 0
@@ -162,7 +162,7 @@ def test_force_dimension_that_hangs_is_halted(ball, dhd):
     dhd.reals("most")[0] = 0.0
     dhd.ints(hang=0)
     assert made.wait(LONG)
-    assert "no cycle ended for" in made.report().failure
+    assert "no cycle ended within" in made.report().failure
     assert "omega.7 was halted" in made.report().failure
     # the cycle that was under way is written without force
     assert made.records(drain=True).array["force"][-2:].any()
@@ -182,7 +182,7 @@ def test_a_cycle_that_never_ends_is_abandoned(ball, dhd, tmp_path):
     made.stop()
     failure = made.report().failure
     assert made.report().phase == "failed"
-    assert "a cycle has not ended for 2 s and is given up; the device" in failure
+    assert "a cycle did not end within 2 s and was abandoned; the device" in failure
     assert not dhd.int("enabled")
     made.close()
     with pytest.raises(rf.InputError, match="belongs to another session"):
@@ -214,10 +214,9 @@ def test_force_dimension_may_close_slowly(ball, dhd):
     assert let_go(dhd)
 
 
-def test_a_device_that_does_not_close_is_abandoned(ball, dhd, monkeypatch):
+def test_a_device_that_does_not_close_is_abandoned(ball, dhd, set_timeouts):
     """The caller continues; the device stays in use until it has closed after all."""
-    monkeypatch.setattr(rf.haptics.settings.timeouts, "hang", 0.2)
-    monkeypatch.setattr(rf.haptics.settings.timeouts, "stall", 1.0)
+    set_timeouts(stall=1.0, hang=0.2)
     device = rf.ForceDimension(library=dhd.path)
     made = session(ball, device)
     made.start()
@@ -227,7 +226,7 @@ def test_a_device_that_does_not_close_is_abandoned(ball, dhd, monkeypatch):
         made.stop()
         assert made.report().phase == "failed"
         assert made.report().failure == (
-            "the device Force Dimension omega.7 has not closed for 0.2 s and is given up"
+            "the device Force Dimension omega.7 did not close within 0.2 s and was abandoned"
         )
         made.close()
         with pytest.raises(rf.InputError, match="belongs to another session"):
@@ -240,8 +239,8 @@ def test_a_device_that_does_not_close_is_abandoned(ball, dhd, monkeypatch):
     session(ball, device).close()
 
 
-def test_library_without_error_text_still_reports(ball, dhd, hd, monkeypatch):
-    monkeypatch.setattr(rf.haptics.settings.timeouts, "stall", 5.0)
+def test_library_without_error_text_still_reports(ball, dhd, hd, set_timeouts):
+    set_timeouts(stall=5.0)
     dhd.ints(mute=1, failing=DHD_FUNCTIONS.index("dhdOpen"))
     made = session(ball, rf.ForceDimension(library=dhd.path))
     with pytest.raises(rf.DeviceError, match="^DHD cannot open the device: no error$"):

@@ -109,7 +109,7 @@ def test_a_missing_daemon_is_reported(ball, tmp_path, monkeypatch):
     with pytest.raises(rf.DeviceError, match=r"daemon at .*none: No such file .* spacenavd run"):
         made.start()
     made.close()
-    with pytest.raises(rf.InputError, match="socket has 200 bytes, at most 107 are possible"):
+    with pytest.raises(rf.InputError, match="socket has 200 bytes, at most 107 are allowed"):
         rf.SpaceMouse(socket="x" * 200)
     # a daemon that accepts no connection
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as server:

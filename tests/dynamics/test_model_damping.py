@@ -208,7 +208,7 @@ def test_wrong_arguments(case, model):
         (
             lambda: rf.reduce(solid, basis, strain_rate=foreign),
             rf.InputError,
-            "damping of another solid than solid",
+            "strain_rate belongs to another solid",
         ),
         (
             lambda: rf.reduce(solid, basis, strain_rate=model.strain_rate),

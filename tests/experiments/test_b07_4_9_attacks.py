@@ -228,7 +228,7 @@ def test_unbounded_objects_have_no_reach():
     half = rf.PlaneField((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
     contact = rf.PenaltyContact(rf.PointTree(ground()), half, 200.0)
     coupling = rf.VirtualCoupling(500.0, 1.0, max_depth=ALLOWED)
-    with pytest.raises(rf.InputError, match="give the coupling a reach, or 0 to"):
+    with pytest.raises(rf.InputError, match=r"give the coupling a reach \[m\], or reach=0 to"):
         rf.HapticSession(contact, rf.ReplayDevice(*leap()), coupling=coupling)
     reported = dataclasses.replace(coupling, reach=0.0)
     rf.HapticSession(contact, rf.ReplayDevice(*leap()), coupling=reported).close()
@@ -244,7 +244,9 @@ def test_unbounded_objects_have_no_reach():
 def test_a_step_without_reach_warns(coupling):
     """A single step has no object to find the reach from."""
     still = ((0.0, 0.0, 0.0), UPRIGHT)
-    with pytest.warns(rf.PlausibilityWarning, match="give it a reach, or 0 if that is meant"):
+    with pytest.warns(
+        rf.PlausibilityWarning, match=r"give it a reach \[m\], or reach=0 if that is meant"
+    ):
         coupling.step(still, *still)
     dataclasses.replace(coupling, reach=0.0).step(still, *still)
 
@@ -261,7 +263,7 @@ def test_reports_show_violations_of_the_bound():
     assert held["depth_m"].max() > ALLOWED
     report = session.report()
     assert (report.max_depth, report.too_deep) == (4.0 * ALLOWED, 0)
-    assert "; allowed are 4 mm, in no cycle exceeded" in str(report)
+    assert "; limit 4 mm, never exceeded" in str(report)
     assert not held.flagged("too_deep").any()
     less = 0.5 * held["depth_m"][-1]
     session.coupling = dataclasses.replace(coupling, max_depth=less)
@@ -272,8 +274,8 @@ def test_reports_show_violations_of_the_bound():
     assert np.array_equal(found.flagged("too_deep"), deep)
     report = session.report()
     assert report.too_deep == deep.sum()
-    exceeded = f"; DEEPER THAN ALLOWED in {deep.sum()} cycles"
-    assert f"; allowed are {1e3 * less:.3g} mm{exceeded}" in str(report)
+    exceeded = f"; LIMIT EXCEEDED in {deep.sum()} cycles"
+    assert f"; limit {1e3 * less:.3g} mm{exceeded}" in str(report)
     session.coupling = dataclasses.replace(coupling, max_depth=None)
     session.run(10)
     report = session.report()

@@ -156,7 +156,7 @@ def test_films_too_thin_to_cut_are_reported_by_voxelize_and_the_solid(thickness,
     (volume,) = said(mesh, RUBBER)
     assert volume.startswith(f"the mesh has {ratio:.3g} times the volume")
     assert "defaults" not in volume + text
-    assert f"{100 * ratio:.4g} % of what" in str(rf.Solid(mesh, RUBBER).summary)
+    assert f"{100 * ratio:.4g} % of the volume enclosed" in str(rf.Solid(mesh, RUBBER).summary)
 
 
 def test_films_thick_enough_to_cut_cells_give_no_warning():
@@ -217,4 +217,4 @@ def test_an_open_surface_is_as_thin_as_with_its_hole_closed():
     across = [solid.summary.cells_across for solid in made]
     assert 1.0 < across[0] == pytest.approx(across[1], rel=1e-9)
     unknown = dataclasses.replace(made[0].summary, cells_across=np.inf)
-    assert "m; the surface is too open to measure its thickness" in str(unknown)
+    assert "m wide; the surface is too open to measure its thickness" in str(unknown)

@@ -437,7 +437,7 @@ def test_regions_and_materials_must_match():
     mesh = rf.Mesh(nodes, elements, regions=[1, 2])
     with pytest.raises(rf.InputError, match="no entry for region 2; the mesh has regions 1, 2"):
         rf.Solid(mesh, {1: RUBBER})
-    with pytest.raises(rf.InputError, match="entry for region 5, which no element is of"):
+    with pytest.raises(rf.InputError, match="entry for region 5, to which no element belongs"):
         rf.Solid(mesh, {1: RUBBER, 2: RUBBER, 5: RUBBER})
     with pytest.raises(rf.InputTypeError, match=r"material\[2\] must be a material .StVK or"):
         rf.Solid(mesh, {1: RUBBER, 2: 1e5})

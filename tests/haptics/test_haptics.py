@@ -297,7 +297,7 @@ def test_commands_change_the_loop(ball):
         made.coupling = 500.0
     for _ in range(64):
         made.enable(True)
-    with pytest.raises(rf.InputError, match="64 commands wait already"):
+    with pytest.raises(rf.InputError, match="64 commands are queued already"):
         made.enable(True)
     made.run(1)
     made.enable(True)

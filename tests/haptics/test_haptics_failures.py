@@ -61,7 +61,7 @@ os.chdir(sys.argv[1])
 HANG = -1000
 LONG = 60.0
 library = ctypes.CDLL(None)
-rf.haptics.settings.timeouts.stall = 5.0
+rf.haptics.settings.set_timeouts(stall=5.0)
 ball = sessions.ball_of(200.0)
 
 @contextlib.contextmanager
@@ -227,7 +227,7 @@ def test_a_cycle_that_does_not_end_is_halted_for_every_device(refuse, tmp_path):
     lines = run(
         refuse,
         """
-        rf.haptics.settings.timeouts.stall, rf.haptics.settings.timeouts.hang = 1.0, 0.2
+        rf.haptics.settings.set_timeouts(stall=1.0, hang=0.2)
         for device in (rf.SimulatedHand(*held(0.014, 1e5)), at_rest()):
             made = session(ball, device)
             made.start()
@@ -248,7 +248,7 @@ def test_a_cycle_that_does_not_end_is_halted_for_every_device(refuse, tmp_path):
         tmp_path,
     )
     assert lines == [
-        f"a cycle has not ended for 0.2 s and is given up; the device {name} was halted"
+        f"a cycle did not end within 0.2 s and was abandoned; the device {name} was halted"
         for name in ("simulated hand", "replay")
     ]
 

@@ -187,7 +187,7 @@ def test_files_without_the_time_of_publishing_can_be_read(ball, tmp_path):
         for name in names:
             np.testing.assert_array_equal(array[name], old[name][:count])
     np.save(tmp_path / "other.npy", old[[name for name in names if name != "force"]].copy())
-    with pytest.raises(rf.FileFormatError, match="holds no records"):
+    with pytest.raises(rf.FileFormatError, match="does not hold records"):
         rf.HapticRecords.load(tmp_path / "other.npy")
 
 
@@ -330,10 +330,9 @@ def drained(read):
     return thread, found
 
 
-def test_a_blocked_file_does_not_delay_the_halt_of_a_device(ball, tmp_path, monkeypatch):
+def test_a_blocked_file_does_not_delay_the_halt_of_a_device(ball, tmp_path, set_timeouts):
     """The watchdog works while the disk does not, and records wait for the disk."""
-    monkeypatch.setattr(rf.haptics.settings.timeouts, "stall", 1.0)
-    monkeypatch.setattr(rf.haptics.settings.timeouts, "patience", 0.1)
+    set_timeouts(stall=1.0, patience=0.1)
     mock = ckernels.build("mock_dhd", [ROOT / "tests/support/mock_dhd.c"], tmp_path)
     hang, enabled = (ctypes.c_int.in_dll(mock, f"mock_{name}") for name in ("hang", "enabled"))
     (ctypes.c_double * 3).in_dll(mock, "mock_position")[:] = [0.0, 0.0, 0.014]
@@ -368,9 +367,9 @@ def test_a_blocked_file_does_not_delay_the_halt_of_a_device(ball, tmp_path, monk
     assert np.array_equal(ticks, np.arange(made.report().ticks))
 
 
-def test_a_blocked_file_is_reported(ball, tmp_path, monkeypatch):
+def test_a_blocked_file_is_reported(ball, tmp_path, monkeypatch, set_timeouts):
     """Stopping waits for the file for a limited time; the message locates the records."""
-    monkeypatch.setattr(rf.haptics.settings.timeouts, "patience", 1.0)
+    set_timeouts(patience=1.0)
     path, real = tmp_path / "session.npy", os.open
     read, write = os.pipe()
     made = session(ball, at_rest(), record=path, keep_records=1 << 16)
@@ -379,12 +378,14 @@ def test_a_blocked_file_is_reported(ball, tmp_path, monkeypatch):
                       real(name, *rest))  # fmt: skip
         made.start()
     blocked(made)
-    with pytest.raises(rf.FileFormatError, match=r"has taken no record for 1 s: \d+ of them"):
+    with pytest.raises(
+        rf.FileFormatError, match=r"^no record could be written to .* for 1 s: \d+ "
+    ):
         made.stop()
     assert made.report().phase == "stopped"
-    with pytest.raises(rf.InputError, match="the file does not take the records of the last run"):
+    with pytest.raises(rf.InputError, match="records of the last run are still being written to"):
         made.start()
-    with pytest.raises(rf.InputError, match="the file does not take the records of the last run"):
+    with pytest.raises(rf.InputError, match="records of the last run are still being written to"):
         made.run(1)
     thread, found = drained(read)
     # a pipe is no file whose header could be written now
@@ -431,13 +432,14 @@ def test_a_file_with_gaps_is_reported(ball, tmp_path):
     thread = threading.Thread(target=drain)
     thread.start()
     with pytest.raises(
-        rf.FileFormatError, match=r"session\.npy' has gaps: \d+ cycles found no room in keep_rec"
+        rf.FileFormatError, match=r"^the records of \d+ cycles are missing from '.*session\.npy'"
     ) as error:
         made.stop()
     thread.join()
     report = made.report()
-    assert f"{report.unrecorded} cycles found no room in keep_records=64" in str(error.value)
-    assert f"not recorded            {report.unrecorded} cycles" in str(report)
+    assert f"the records of {report.unrecorded} cycles" in str(error.value)
+    assert "the buffer of keep_records=64 was full" in str(error.value)
+    assert f"lost records            those of {report.unrecorded} cycles" in str(report)
     ticks = ticks_of(path)
     assert (np.diff(ticks) > 0).all()
     assert report.ticks - len(ticks) == report.unrecorded >= 50

@@ -46,7 +46,7 @@ def test_wrong_parts_are_refused(ball):
     with pytest.raises(rf.InputError, match="contact is empty"):
         session([], device)
     elsewhere = rf.PenaltyContact(ball.tree, ball.field, 200.0, grasp=(0.0, 0.0, 0.01))
-    with pytest.raises(rf.InputError, match="the object is held at one point"):
+    with pytest.raises(rf.InputError, match="all contacts need the same grasp point"):
         session([ball, elsewhere], device)
 
 

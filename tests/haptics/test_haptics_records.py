@@ -169,7 +169,7 @@ def test_files_of_other_kinds_are_refused(tmp_path):
     np.save(other, np.zeros(3))
     for path, message in (
         (tmp_path / "missing.npy", "cannot read"),
-        (other, "holds no records of a session"),
+        (other, "does not hold records of a haptic session"),
     ):
         with pytest.raises(rf.FileFormatError, match=message):
             rf.HapticRecords.load(path)
@@ -201,12 +201,12 @@ def test_the_report_has_a_text(ball):
     text = str(report)
     assert 0.0 < report.processor_us["p50"] <= report.compute_us["p50"]
     assert 0 <= report.interrupted <= report.over
-    words = ("simulated hand", "p99.9", "100 at 1000 Hz", "deepest contact         0 mm")
-    for word in (*words, "of it on a processor    p50"):
+    words = ("simulated hand", "p99.9", "100 at 1000 Hz", "maximum penetration     0 mm")
+    for word in (*words, "CPU time                p50"):
         assert word in text
     depth = np.append(0.0, made.run(300)["depth_m"])
     assert made.report().depth == depth.max() > 1e-4
-    assert f"deepest contact         {1e3 * depth.max():.3g} mm" in str(made.report())
+    assert f"maximum penetration     {1e3 * depth.max():.3g} mm" in str(made.report())
     made.close()
 
 

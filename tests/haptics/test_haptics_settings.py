@@ -20,7 +20,7 @@ from reducedfem.haptics.settings import HapticSettings
         ("rate", math.nan, "rate must be"),
         ("workspace", "large", "workspace must be a Workspace, got str"),
         ("budget_us", -1.0, "budget.* -1"),
-        ("budget_us", 1001.0, "budget_us is 1001, a cycle at 1000 Hz lasts 1000 us"),
+        ("budget_us", 1001.0, "budget_us must be at most 1000, the period .* 1000 Hz, got 1001;"),
         ("coupled", 1, "coupled must be True or False, got int"),
         ("auto_stiffness", "device", 'auto_stiffness must be "coupling" or "contact"'),
         ("max_force", -1.0, "max_force.* -1"),
@@ -73,3 +73,28 @@ def test_a_device_has_defaults_of_its_own():
     assert HapticSettings(duration=1.0).core(device)["duration"] == 1.0
     assert settings.core(rf.UdpDevice(("127.0.0.1", 0)))["silence"] == 0.01
     assert HapticSettings(silence=0.3).core(device)["silence"] == 0.3
+
+
+def test_timeouts_change_by_name_and_the_earlier_ones_are_returned(set_timeouts):
+    before = rf.haptics.settings.timeouts()
+    assert set_timeouts(stall=1.25) == before
+    assert rf.haptics.settings.timeouts() == dataclasses.replace(before, stall=1.25)
+    assert HapticSettings().core(None)["stall"] == 1.25
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        rf.haptics.settings.timeouts().stall = 0.1
+
+
+@pytest.mark.parametrize(
+    ("times", "message"),
+    [
+        ({"stall": 0.0}, "stall must be positive, got 0 s"),
+        ({"hang": math.inf}, "hang must be finite, got inf"),
+        ({"patience": "long"}, "patience must be a number, got str"),
+        ({"stall": 1.0, "patence": 1.0}, "got 'patence'; did you mean 'patience'"),
+    ],
+)
+def test_wrong_timeouts_change_nothing(set_timeouts, times, message):
+    before = rf.haptics.settings.timeouts()
+    with pytest.raises((rf.InputError, rf.InputTypeError), match=message):
+        set_timeouts(**times)
+    assert rf.haptics.settings.timeouts() is before

@@ -74,7 +74,7 @@ def test_runs(path, tmp_path, monkeypatch):
 
     notebook = nbformat.read(path, as_version=4)
     # a busy machine must not end sessions
-    code = "import reducedfem\nreducedfem.haptics.settings.timeouts.stall = 5.0"
+    code = "import reducedfem\nreducedfem.haptics.settings.set_timeouts(stall=5.0)"
     patient = nbformat.v4.new_code_cell(code)
     notebook.cells.insert(0, patient)
     client = nbclient.NotebookClient(

@@ -300,6 +300,12 @@ def test_a_misspelt_name_is_reported_once(wrong, right):
         getattr(rf, wrong)
     done = fresh(f"import reducedfem as rf; rf.{wrong}")
     assert done.stderr.lower().count("did you mean") == 1
+    for name in ("samples", "scenes"):
+        done = fresh(f"import reducedfem as rf; rf.{name}")
+        assert f"no attribute '{name}': import it by 'from reducedfem import {name}'" in done.stderr
+        assert (
+            fresh(f"from reducedfem import {name}; import reducedfem as rf; rf.{name}").stderr == ""
+        )
     assert not hasattr(rf, "nothing_of_the_kind")
     with pytest.raises(AttributeError, match=r"nothing_of_the_kind'$"):
         rf.nothing_of_the_kind  # noqa: B018

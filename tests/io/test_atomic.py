@@ -78,7 +78,7 @@ def test_a_killed_save_leaves_no_mixture(tmp_path):
     assert outcomes[0] == len(old.elements)
     assert outcomes[-1] == new
     assert set(outcomes) == {len(old.elements), 0, new}
-    assert "not of the same save" in why
+    assert "were not written together" in why
 
 
 def test_a_pair_of_two_programs_is_refused(tmp_path):
@@ -87,7 +87,7 @@ def test_a_pair_of_two_programs_is_refused(tmp_path):
     lines = (tmp_path / "m.node").read_bytes().splitlines(keepends=True)
     assert lines[0].startswith(b"# reducedfem: files of one save")
     (tmp_path / "m.node").write_bytes(b"".join(lines[1:]))
-    with pytest.raises(rf.FileFormatError, match="not of the same save.*delete the line"):
+    with pytest.raises(rf.FileFormatError, match="were not written together.*delete the line"):
         rf.read_mesh(path)
     first, _, rest = path.read_bytes().partition(b"\n")
     assert first == lines[0].strip()

@@ -78,16 +78,16 @@ def changed(data: bytes, **metadata) -> bytes:
     ("spoil", "message"),
     [
         (lambda d: d[:-1], "truncated"),
-        (lambda d: d + b"x", "1 bytes after its end"),
+        (lambda d: d + b"x", "1 bytes follow its end"),
         (lambda d: d[:-1] + bytes([d[-1] ^ 1]), "damaged"),
         (lambda d: changed(d, error_m="-1"), "'error_m' is neither null nor a number"),
         (lambda d: changed(d, error_m="true"), "'error_m' is neither null nor a number"),
         (lambda d: changed(d, error_m="nan"), "not valid JSON"),
-        (lambda d: changed(d, provenance="[]"), "does not say how it was made"),
+        (lambda d: changed(d, provenance="[]"), "its provenance lacks the method"),
         (lambda d: changed(d, provenance='{"method": "x", "y": 1e999}'), "too large"),
         (lambda d: changed(d, format_version="2"), "made by a newer version"),
         (lambda d: changed(d, format="reducedfem-cake"), "holds no reducedfem model"),
-        (lambda d: d[:4], "no safetensors file"),
+        (lambda d: d[:4], "not a safetensors file"),
     ],
 )
 def test_spoilt_files(field, tmp_path, spoil, message):

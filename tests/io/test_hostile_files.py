@@ -54,9 +54,9 @@ def test_messages_name_the_file(tmp_path):
 
 def test_other_contents(tmp_path, data):
     refused(b"", "empty")
-    refused(b"v 0 0 0\n", "no safetensors file")
-    refused(b"PK\x03\x04" + b"\0" * 100, "no safetensors file")
-    refused(pickle.dumps({"a": 1}) + b"\0" * 100, "no safetensors file")
+    refused(b"v 0 0 0\n", "not a safetensors file")
+    refused(b"PK\x03\x04" + b"\0" * 100, "not a safetensors file")
+    refused(pickle.dumps({"a": 1}) + b"\0" * 100, "not a safetensors file")
     save_file({"weights": np.zeros(3)}, tmp_path / "other", {"format": "pt"})
     with pytest.raises(rf.FileFormatError, match="is a safetensors file, but"):
         rf.load(tmp_path / "other")
@@ -136,7 +136,7 @@ def test_files_have_the_oldest_version_that_has_their_entries(
         (cut_data, "2"),
     ):  # fmt: skip
         forged = forge(contents, metadata={"format_version": version})
-        refused(forged, "what its format version does not know")
+        refused(forged, "entries that its format version does not define")
     assert from_bytes(forge(data, metadata={"format_version": "2"})).strain_rate is None
     newer = forge(data, metadata={"format_version": "4"})
     refused(newer, "newer version .* format version 4.*please update")
@@ -149,9 +149,9 @@ def test_files_have_the_oldest_version_that_has_their_entries(
         ("[]", "does not hold phi and psi"),
         ('{"phi":{"0":1,"1":1}}', "does not hold phi and psi"),
         ('{"phi":{"0":1,"1":1},"psi":{"0":1,"1":1},"chi":{}}', "does not hold phi and psi"),
-        ('{"phi":3,"psi":{"0":1,"1":1}}', "phi are not those of its regions"),
-        ('{"phi":{"0":1},"psi":{"0":1,"1":1}}', "phi are not those of its regions"),
-        ('{"phi":{"0":1,"1":1},"psi":{"0":1,"1":1,"2":1}}', "psi are not those of its regions"),
+        ('{"phi":3,"psi":{"0":1,"1":1}}', "phi do not match its regions"),
+        ('{"phi":{"0":1},"psi":{"0":1,"1":1}}', "phi do not match its regions"),
+        ('{"phi":{"0":1,"1":1},"psi":{"0":1,"1":1,"2":1}}', "psi do not match its regions"),
         ('{"phi":{"0":1,"1":1},"psi":{"0":1,"1":"x"}}', r"psi\[1\] must be a number"),
         ('{"phi":{"0":1,"1":1},"psi":{"0":1,"1":null}}', r"psi\[1\] must be a number"),
         ('{"phi":{"0":1,"1":1},"psi":{"0":1,"1":1e999}}', r"psi\[1\] must be finite"),
@@ -236,7 +236,7 @@ def test_bad_metadata(key, value, match, data):
 @pytest.mark.parametrize(("kind", "order"), [("tet4", 2), ("hex8", 1), ("tet10", 1)])
 def test_quadrature_is_that_of_the_elements(kind, order):
     forged = forge(to_bytes(make_model(kind)), metadata={"quadrature": str(order)})
-    refused(forged, "its quadrature is not that of its elements")
+    refused(forged, "its elements have no such quadrature")
 
 
 def test_the_forging_helper_writes_valid_files(data, model):
@@ -247,11 +247,13 @@ def test_the_forging_helper_writes_valid_files(data, model):
 def test_parts_are_those_of_the_materials(editable_data):
     assert from_bytes(forge(editable_data)).editable
     general = np.array([0, 1], dtype="<i4")
-    refused(forge(editable_data, {"part_general": general}), "parts are not those")
+    refused(
+        forge(editable_data, {"part_general": general}), "editable parts do not match its materials"
+    )
     header, _ = split(editable_data)
     history = header["__metadata__"]["history"]
     assert "parts_of" in history
-    refused(forge(editable_data, metadata={"history": "{}"}), "what materials its parts")
+    refused(forge(editable_data, metadata={"history": "{}"}), "its entry 'parts_of' is missing")
     refused(
         forge(editable_data, metadata={"history": '{"parts_of":{"0":{},"1":[]}}'}),
         "a material has young",
@@ -323,7 +325,7 @@ def test_missing_arrays_wrong_types_wrong_shapes(
 def test_additional_arrays_overlaps_and_trailing_bytes(data):
     refused(forge(data, {"payload": np.zeros(1)}), "payload")
     header, body = split(data)
-    refused(join(header, body + b"\0"), "1 bytes after")
+    refused(join(header, body + b"\0"), "1 bytes follow its end")
     refused(join(header, body[:-1]), "truncated")
     # two arrays that share bytes
     header["mesh_regions"]["data_offsets"] = header["fixed_nodes"]["data_offsets"]

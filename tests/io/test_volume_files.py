@@ -97,7 +97,7 @@ def test_reading_does_not_depend_on_the_locale(veg, monkeypatch):
         (
             "6 3 0 0",
             "600 3 0 0",
-            r"line 3: \*VERTICES announces 600 lines and is followed by 6 .is the f",
+            r"line 3: \*VERTICES announces 600 lines, but 6 follow .is the f",
         ),
         ("6 3 0 0", "six 3 0 0", "line 3: expected a count, got 'six'"),
         ("4 0 0 1", "4 0 0", "line 8: expected 4 numbers, got 3"),
@@ -115,7 +115,7 @@ def test_reading_does_not_depend_on_the_locale(veg, monkeypatch):
         ("shell, hard", "shelf, hard", "there is no set 'shelf'"),
         ("shell, hard", "shell", "a region needs a set and a material"),
         ("*SET shell\n", "*SET\n", r"\*SET needs a name"),
-        ("*SET shell\n", "*SETS shell\n", r"\*SETS is no known section"),
+        ("*SET shell\n", "*SETS shell\n", r"\*SETS is not a known section"),
         ("*SET shell\n", "*SET shell\n3\n", "set 'shell' refers to elements that are not there"),
         (
             "parts/shell list.txt",

@@ -179,7 +179,7 @@ def test_bodies_of_sheets_are_reported_as_a_guess(name):
         solid = rf.Solid(one, rf.StVK(1e6, 0.4, 1000.0))  # warnings are errors
         assert solid.summary.enclosed == 0.0
         assert solid.summary.cells_across is None
-        assert "its surface is a sheet, which encloses nothing" in str(solid.summary)
+        assert "its surface is a sheet, which encloses no volume" in str(solid.summary)
 
 
 def shape_of_cloth():

@@ -174,10 +174,10 @@ def test_damaged_strips(tmp_path, kind):
     for old, new, message in (
         (b"vertex_indices", b"places", "element tristrips has no list vertex_indices"),
         (b"element vertex", b"element points", "there is no element vertex"),
-        (b"element vertex 4", b"element vertex -4", "there cannot be -4 of element vertex"),
+        (b"element vertex 4", b"element vertex -4", "the header has -4 as the number of vertex"),
         (b"property float z", b"property real z", "not a readable PLY"),
-        (b"property float z", b"property float", "is no property"),
-        (b"format " + kind.encode(), b"format morse", "'morse' is no known format"),
+        (b"property float z", b"property float", "is not a property"),
+        (b"format " + kind.encode(), b"format morse", "'morse' is not a known format"),
     ):
         path.write_bytes(head.replace(old, new) + mark + body)
         with pytest.raises(rf.FileFormatError, match=message):

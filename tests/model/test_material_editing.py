@@ -195,7 +195,9 @@ def test_the_core_checks_for_itself():
         parts.combine(whole, [[1e308, 1e308, 1.0]] * 3)
     with pytest.raises(rf.InputError, match="constants must have shape"):
         parts.combine(whole, good[:2])
-    with pytest.raises(rf.InputError, match="the parts have 7 coordinates, the model 3"):
+    with pytest.raises(
+        rf.InputError, match="the parts have 7 reduced coordinates, the model has 3"
+    ):
         parts.combine(whole.truncate(3), good)
     coefficients, general, volumes, masses = parts.arrays()
     with pytest.raises(rf.InputError, match="volume of material 2 is -1"):

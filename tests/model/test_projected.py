@@ -362,7 +362,7 @@ def test_wrong_bases():
         rf.ProjectedSolid(solid, good[:0])
     with pytest.raises(rf.InputError, match="basis must have 1 to 1024 vectors, got 1025"):
         rf.ProjectedSolid(solid, np.zeros((1025, n, 3)))
-    with pytest.raises(rf.SingularMatrixError, match="vector 2 depends on those before"):
+    with pytest.raises(rf.SingularMatrixError, match=r"basis\[2\] is a combination of those bef"):
         rf.ProjectedSolid(solid, [good[0], good[1], good[0] - 2 * good[1]])
     for fields in (1e200 * good, 1e200 * good[:1]):
         with pytest.raises(rf.InputError, match="reduced mass.* must be finite"):
@@ -397,7 +397,7 @@ def test_wrong_arguments(bent):
     with pytest.raises(rf.InputTypeError, match="must be a StrainRateDamping, got Reduced"):
         rf.ImplicitNewmark(projected, 1e-3, strain_rate=rate.reduce(projected.basis))
     other = rf.Solid(projected.mesh, projected.solid.materials, projected.solid.fixed)
-    with pytest.raises(rf.InputError, match="strain_rate is the damping of another solid"):
+    with pytest.raises(rf.InputError, match="strain_rate belongs to another solid"):
         rf.ImplicitNewmark(rf.ProjectedSolid(other, projected.basis), 1e-3, strain_rate=rate)
     for viscosity, message in (
         ([[1.0, 2.0, 3.0]], "viscosity must have shape"),
@@ -410,5 +410,5 @@ def test_wrong_arguments(bent):
         rf.ImplicitNewmark(projected, 0.0)
     with pytest.raises(rf.InputTypeError, match="a ReducedSolid, a ProjectedSolid, a Solid or"):
         rf.ImplicitNewmark(projected.mesh, 1e-3)
-    with pytest.raises(rf.InputTypeError, match="system is no kind of system, got"):
+    with pytest.raises(rf.InputTypeError, match="system must be the name of a kind of system, got"):
         newmark(projected.mesh._core, 1e-3)

@@ -204,8 +204,12 @@ def test_bad_arguments(case):
         skin.pick([0, 0], [1, 0, 0])
     with pytest.raises(rf.InputError, match=r"where\[0\] is -1"):
         skin.project([-1], [[0, 0, 1]])
-    with pytest.raises(rf.InputError, match="force must have shape"):
-        skin.project([1], [0, 0, 1])
+    with pytest.raises(rf.InputError, match=r"force must have shape \(2, 3\), .* np.tile\(force"):
+        skin.project([1, 5], [0, 0, 1])
+    with pytest.raises(rf.InputError, match=r"list of vertices, got the number 5: pass \[5\]"):
+        skin.project(5, [0, 0, 1])
+    with pytest.raises(rf.InputTypeError, match="where must hold integers, got .*bool"):
+        skin.project(np.ones(surface.n_vertices, bool), [0, 0, 1])
     assert f"({skin.embedding.outside.sum()} outside)" in repr(skin)
     missed = skin.pick([0, 0, 1e3], [0, 0, 1])
     assert missed is None

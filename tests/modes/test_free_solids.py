@@ -226,7 +226,7 @@ def test_modes_other_than_the_lowest_are_refused(rng):
     with pytest.raises(rf.InputError, match="leave out a lower one"):
         solid.modal_derivatives(modes.shapes[7:])
     mixed = (modes.shapes[6:7] + modes.shapes[7:8]) / np.sqrt(2.0)
-    with pytest.raises(rf.InputError, match="mode 0 is no elastic mode"):
+    with pytest.raises(rf.InputError, match="mode 0 is not an elastic mode"):
         solid.modal_derivatives(mixed)
     with pytest.raises(rf.InputError, match="modes 0 and 0 have the mass product 4"):
         solid.modal_derivatives(2.0 * modes.shapes[6:])

@@ -303,7 +303,7 @@ def test_factors_beyond_32_bits_are_refused_with_their_size(rng):
     graph = scipy.sparse.csc_array((np.ones(8 * n), place), shape=(n, n))
     graph = graph + graph.T
     stiffness = scipy.sparse.diags_array(1.0 + graph.sum(axis=0)) - graph
-    expected = r"100000 unknowns has some 2\.\de\+09 entries .* of \d\d,000 unknowns; .*coarser"
+    expected = r"100000 unknowns has about 2\.\de\+09 entries .* of \d\d,000 unknowns; .*coarser"
     with pytest.raises(MemoryError, match=expected):
         matrix_modes(stiffness, scipy.sparse.eye_array(n), 1)
 

@@ -164,7 +164,7 @@ def test_damaged_files_are_refused(tmp_path):
         ({"points": X * np.nan}, r"damaged: points\[0, 0\] is nan"),
         ({"levels": np.array([0, 1, 0, 1])}, "its levels do not ascend"),
         ({"levels": np.array([0, 0, 2, 2])}, "no point of level 1"),
-        ({"levels": np.array([0, 0, 0, 0])}, "its counts are not those of its arrays"),
+        ({"levels": np.array([0, 0, 0, 0])}, "its entry 'counts' does not match its arrays"),
         ({"normals": N[:3]}, r"'normals' has shape \(3, 3\); it must be \(4, 3\)"),
         ({"points": X[0]}, r"'points' has shape \(3,\); it must have two axes"),
         ({"areas": np.ones((4, 1))}, r"'areas' has shape \(4, 1\)"),

@@ -215,9 +215,9 @@ def test_parts_may_be_far_apart(gap):
 
 def test_measures_of_points_beyond_squares():
     far = rf.Pointshell([[1e308, 0, 0], [-1e308, 0, 0]], np.eye(3)[:2])
-    with pytest.raises(rf.InputError, match=r"points\[0\] is \(1e\+308, 0, 0\), too far out"):
+    with pytest.raises(rf.InputError, match=r"points\[0\] is \(1e\+308, 0, 0\), too far from"):
         far.uniformity(rf.SphereField([0, 0, 0], 1.0))
-    with pytest.raises(rf.InputError, match="too far out"):
+    with pytest.raises(rf.InputError, match="too far from the origin"):
         _core.shell_areas(*balls([0, 0, 0]), far.points, far.normals, 4, 0, None, 1)
 
 

@@ -265,11 +265,17 @@ def test_unknown_scenes_are_named():
     [
         ("peg", "hand", {}, r"device must be a Device, such as SpaceMouse\(\), or None .* got str"),
         ("statue", None, {"rate": 0}, "^rate must be between 10 and 20000 Hz, got 0"),
-        ("statue", None, {"colour": 3}, "^statue has no option 'colour': it has points, resol"),
-        ("peg", None, {"r": 5}, "^peg has no option 'r'"),
-        ("peg", None, {"coupling": None}, "^peg has no option 'coupling'"),
+        (
+            "statue",
+            None,
+            {"colour": 3},
+            "^the scene statue has no option 'colour'; its options are points, resolution, and th",
+        ),
+        ("peg", None, {"point": 5000}, "has no option 'point'; .*; did you mean 'points'"),
+        ("peg", None, {"r": 5}, "^the scene peg has no option 'r'"),
+        ("peg", None, {"coupling": None}, "^the scene peg has no option 'coupling'"),
         ("soft", None, {"r": 0}, "^r must be between 1 and 44, got 0"),
-        ("soft", None, {"rate": 300}, "^rate is 300 Hz, a cycle of 3.33333 ms; .* soft"),
+        ("soft", None, {"rate": 300}, "^rate is 300 Hz, so a cycle lasts 3.33333 ms; .* soft"),
         ("dragon", None, {"points": 0}, "^points must be between 1 and"),
         ("alpha", None, {"points": 170}, "^points must be 171 or more, got 170: .* alpha has 5 le"),
         ("statue", None, {"points": 2730}, "^points must be 2731 or more, got 2730"),
@@ -339,7 +345,7 @@ def test_pictures_mark_forces_beyond_their_axes_and_show_the_path_from_the_start
     records["contact_force"], records["force"] = [0.0, 0.0, 1.0], [0.0, 0.0, 1.0]
     records["hand_position"] = [0.18, 0.0, 0.0]
     records["object_position"] = [0.181, 0.0, 0.0]
-    for peak, label in ((1.0, "of contact"), (39.0, "of contact, up to 39 N")):
+    for peak, label in ((1.0, "contact force"), (39.0, "contact force, up to 39 N")):
         records["contact_force"][7] = [0.0, 0.0, peak]
         figure = plot.session_figure(records)
         assert label in [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
@@ -376,12 +382,12 @@ def test_pictures_explain_their_red_lines():
         legend = axes.get_legend()
         lines = [line for line in axes.get_lines() if len(set(line.get_ydata())) == 1]
         reported |= {line.get_label(): line.get_ydata()[0] for line in lines}
-        red = [line for line in lines if line.get_label() in ("the period", "allowed")]
+        red = [line for line in lines if line.get_label() in ("period", "limit")]
         names = [text.get_text() for text in legend.get_texts()] if legend else []
         assert all(line.get_label() in names for line in red)
     # of a session at 500 Hz that left a cycle out
-    assert reported["the period"] == pytest.approx(2000.0)
-    assert reported["allowed"] == pytest.approx(1.0)
+    assert reported["period"] == pytest.approx(2000.0)
+    assert reported["limit"] == pytest.approx(1.0)
     plot.session_figure(records[:1])
 
 
@@ -407,6 +413,7 @@ def test_the_command_lists_the_scenes(capsys):
     for name, story in scenes.STORIES.items():
         assert f"{name} " in out
         assert story in out
+    assert "Run one for five seconds with a simulated hand: reducedfem haptics peg" in out
 
 
 def test_the_command_runs_records_draws_and_plays_again(capsys, tmp_path):
@@ -423,15 +430,15 @@ def test_the_command_runs_records_draws_and_plays_again(capsys, tmp_path):
     for text in (
         "finished",
         "simulated hand",
-        "deepest contact",
-        "deepest level",
-        "allowed are 2 mm",
+        "maximum penetration",
+        "finest level reached",
+        "limit 2 mm",
     ):
         assert text in out
     first = rf.HapticRecords.load(record).array
     assert len(first) >= 300
     # to fade out takes time of its own
-    (over,) = re.findall(r"fading out +(\S+) s more than the 0\.4 s asked for", out)
+    (over,) = re.findall(r"fade-out of forces +(\S+) s after the 0\.4 s of --seconds", out)
     assert float(over) == pytest.approx(first["time_s"][-1] + 1e-3 - 0.4, rel=0.01)
     assert float(over) >= 0.199
     assert picture.stat().st_size > 20_000
@@ -459,7 +466,7 @@ def test_ctrl_c_ends_a_scene_with_its_report(capsys, monkeypatch):
     empty = rf.HapticRecords(nothing)
     monkeypatch.setattr(rf.HapticSession, "records", lambda self, drain=False: empty)
     assert main(["haptics", "alpha", "--points", "2000", "--resolution", "48"]) == 0
-    assert "deepest level" not in capsys.readouterr().out
+    assert "finest level reached" not in capsys.readouterr().out
 
 
 def test_a_missing_device_is_reported_in_one_line(capsys, monkeypatch, tmp_path):
@@ -502,7 +509,7 @@ def test_losing_the_device_keeps_the_report_and_the_picture(capsys, monkeypatch,
     assert len(reported.err.strip().splitlines()) == 1
     assert "the Spacenav daemon has closed the connection" in reported.err
     assert "the device SpaceMouse failed" in reported.out
-    assert "deepest level" in reported.out
+    assert "finest level reached" in reported.out
     assert len(rf.HapticRecords.load(record)) >= 10
     assert picture.stat().st_size > 20_000
 
@@ -510,17 +517,20 @@ def test_losing_the_device_keeps_the_report_and_the_picture(capsys, monkeypatch,
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["knight"], "invalid choice: 'knight'"),
+        (["knight"], "'knight' is not one of statue, hoses"),
+        (["statu"], "; did you mean 'statue'?"),
+        (["peg", "--second", "3"], "unrecognized arguments: --second 3; did you mean '--seconds'?"),
         (["--seconds", "3"], "--seconds needs a scene: one of statue"),
         (["alpha", "--seconds", "0"], "--seconds: must be positive"),
         (["alpha", "--seconds", "1e9"], "must be 3600 or less"),
         (["alpha", "--points", "0"], "1 or more"),
         (["alpha", "--device", "glove"], "'glove' is not one of hand, replay, udp,"),
+        (["alpha", "--device", "space-mouse"], "; did you mean 'spacemouse'?"),
         (["alpha", "--device", "replay:"], "must be replay:FILE"),
         (["alpha", "--device", "hand:left"], "'hand:left' must be hand"),
         (["alpha", "--device", "udp:99999"], "must be udp or udp:PORT"),
-        (["alpha", "--probe"], "--probe and a scene exclude each other"),
-        (["alpha", "--record", "run.csv"], "records go to .npy, got 'run.csv'"),
+        (["alpha", "--probe"], "--probe runs no scene: leave out either --probe or the scene"),
+        (["alpha", "--record", "run.csv"], "the file name must end in .npy, got 'run.csv'"),
         (["alpha", "--plot", "run.txt"], "a picture goes to"),
         (["alpha", "--plot", "a.npy", "--record", "a.npy"], "are the same file"),
     ],
@@ -541,7 +551,7 @@ def test_files_that_cannot_be_read_or_written_are_reported_in_one_line(capsys, t
         (["--device", f"replay:{tmp_path / 'none.npy'}"], "cannot read"),
         (["--device", f"replay:{tmp_path / 'none.csv'}"], "cannot read"),
         (["--device", f"replay:{tmp_path / 'text.npy'}"], "cannot read"),
-        (["--device", f"replay:{tmp_path / 'numbers.npy'}"], "holds no records of a session"),
+        (["--device", f"replay:{tmp_path / 'numbers.npy'}"], "does not hold records of a haptic"),
         (["--record", str(tmp_path / "no" / "run.npy")], "there is no folder"),
     ]
     for arguments, message in wrong:

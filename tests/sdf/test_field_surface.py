@@ -459,7 +459,7 @@ def test_offset_of_a_closed_surface():
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"offset": 0}, rf.MeshError, "not closed, so it has no inside; leave offset to None"),
+        ({"offset": 0}, rf.MeshError, "not closed, so it has no inside; pass offset=None"),
         ({"offset": 1e-3}, rf.InputError, "must be at least half the diagonal of a voxel, 0.08"),
         ({"offset": -1}, rf.InputError, "offset must be finite and not negative, got -1"),
         ({"offset": np.nan}, rf.InputError, "offset must be finite"),

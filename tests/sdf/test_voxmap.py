@@ -294,7 +294,7 @@ def test_wrong_arguments_are_refused():
         (((0, 0, 0), (1, 0, 0)), "quaternion must have shape"),
         (((0, 0, 0), (2, 0, 0, 0)), r"quaternion \(2, .* has norm 2; it must be 1"),
         (((0, 0, 0), (0, 0, 0, 0)), r"quaternion \(0, .* has norm 0"),
-        (((0, 1e100, 0), (1, 0, 0, 0)), r"position\[1\] is 1e\+100, too far out"),
+        (((0, 1e100, 0), (1, 0, 0, 0)), r"position\[1\] is 1e\+100, too far from the origin"),
     ):
         with pytest.raises(rf.InputError, match=message):
             contact.evaluate(*arguments)

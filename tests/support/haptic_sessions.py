@@ -154,7 +154,7 @@ def run_script(body):
         import os, sys, time
         import numpy as np
         import reducedfem
-        reducedfem.haptics.settings.timeouts.stall = 5.0
+        reducedfem.haptics.settings.set_timeouts(stall=5.0)
         def after(session, ticks):
             wanted = session.report().ticks + ticks
             while session.report().ticks < wanted:

@@ -258,7 +258,12 @@ def fields(value: ArrayLike, name: str, n: int) -> NDArray[np.float64]:
     """Return fields at n nodes, shape (any, n, 3)."""
     array = reals(value, name)
     if array.ndim != 3 or array.shape[1:] != (n, 3):
-        raise InputError(f"{name} must have shape (any, {n}, 3), got {array.shape}")
+        hint = ""
+        if array.shape == (n, 3):
+            hint = f"; pass {name}[None] for a single field"
+        elif array.ndim == 2 and array.shape[0] == 3 * n:
+            hint = f"; pass {name}.T.reshape(-1, {n}, 3) if its columns are the fields"
+        raise InputError(f"{name} must have shape (any, {n}, 3), got {array.shape}{hint}")
     return array
 
 

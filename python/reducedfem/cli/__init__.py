@@ -72,7 +72,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         Exit status. Wrong use raises SystemExit with status 2.
     """
     parser = _parser()
-    args = parser.parse_args(arguments)
+    args, unknown = parser.parse_known_args(arguments)
+    getattr(args, "parser", parser).refuse_unknown(unknown)
     if not hasattr(args, "run"):
         parser.print_help(sys.stderr)
         return 2
@@ -96,4 +97,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (ReducedFEMError, OSError) as error:
         return fail(error)
     except MemoryError:
-        return fail("out of memory: try a lower resolution, or fewer modes, coordinates and steps")
+        return fail(
+            "out of memory: try a lower resolution, or fewer modes, reduced coordinates and steps"
+        )

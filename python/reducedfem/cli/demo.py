@@ -16,24 +16,30 @@ def add_to(commands: Commands) -> None:
     """Add the command and its options."""
     parser = commands.add_parser(
         "demo",
-        help="the whole path on a sample surface, with pictures",
-        description="Reduce a sample surface, simulate it, compare with the unreduced solid, "
-        "draw pictures.\nNeeds matplotlib: pip install 'reducedfem[plot]'.",
+        help="reduce and simulate a sample surface, and draw pictures",
+        description="Voxelize and reduce a sample surface, simulate it, compare the motion with "
+        "that of the\nunreduced solid, and draw pictures. Needs matplotlib: pip install "
+        "'reducedfem[plot]'.",
         epilog="examples:\n"
         "  reducedfem demo\n"
         "  reducedfem demo --surface hose --out /tmp/hose\n"
         "  reducedfem demo --quick",
     )
     parser.add_argument(
-        "--out", metavar="FOLDER", default="out/demo", help="where files go (default: %(default)s)"
+        "--out",
+        metavar="FOLDER",
+        default="out/demo",
+        help="folder of the files written (default: %(default)s)",
     )
     parser.add_argument(
         "--surface",
         choices=tuple(demonstration.DEMOS),
         default="spoon",
-        help="the sample (default: %(default)s)",
+        help="name of the sample (default: %(default)s)",
     )
-    parser.add_argument("--quick", action="store_true", help="coarse and short: some seconds")
+    parser.add_argument(
+        "--quick", action="store_true", help="coarse mesh and short motion: takes some seconds"
+    )
     add_common(parser)
     parser.set_defaults(run=_run, parser=parser)
 

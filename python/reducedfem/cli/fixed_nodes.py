@@ -40,7 +40,7 @@ def region(text: str) -> tuple[str, list[_Condition]]:
             conditions.append((index, second, number(high)))
         else:
             raise argparse.ArgumentTypeError(
-                f"{part.strip()!r} is not of the form 'x<0.01' or '0<x<0.1' (in metres)"
+                f"{part.strip()!r} must have the form 'x<0.01' or '0<x<0.1' (in metres)"
             )
     return text, conditions
 
@@ -62,7 +62,7 @@ def fixed_nodes(args: argparse.Namespace, mesh: Mesh) -> NDArray[np.bool_]:
         found = chosen(mesh.nodes, conditions)
         if not found.any():
             raise InputError(
-                f"--fix {text!r} selects no node; the nodes lie in "
+                f"--fix {text!r} selects no node; the nodes lie in the box [m] "
                 + ", ".join(f"{low[i]:.6g} <= {AXES[i]} <= {high[i]:.6g}" for i in range(3))
             )
         mask |= found
@@ -81,7 +81,10 @@ def fixed_nodes(args: argparse.Namespace, mesh: Mesh) -> NDArray[np.bool_]:
         kept = place[np.minimum(nodes, highest + 1)]
         if (kept < 0).any():
             worst = int(nodes[kept < 0][0]) + 1
-            raise InputError(f"{str(file)!r} fixes node {worst}, which the mesh does not have")
+            raise InputError(
+                f"{str(file)!r} fixes node {worst}, which the mesh does not have (nodes are "
+                "counted from 1)"
+            )
         # mid-edge nodes of --quadratic between fixed nodes are fixed as well
         mask[mesh.with_mid_edge_nodes(kept) if len(known) < mesh.n_nodes else kept] = True
     return mask
@@ -99,7 +102,7 @@ class _SideAndPart(argparse.Action):
     ) -> None:
         side, text = values
         if not re.fullmatch(r"[xyz][+-]", side):
-            parser.error(f"{option_string}: {side!r} is not one of x- x+ y- y+ z- z+")
+            parser.error(f"{option_string}: the side {side!r} is not one of x- x+ y- y+ z- z+")
         try:
             part = _part(text)
         except argparse.ArgumentTypeError as error:
@@ -110,27 +113,32 @@ class _SideAndPart(argparse.Action):
 
 def add_fix_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that `fixed_nodes` reads, and ``--free``."""
-    fix = parser.add_argument_group("fixed nodes (at least one; they add up)")
+    fix = parser.add_argument_group(
+        "fixed nodes (at least one option; nodes selected by any of them are fixed)"
+    )
     fix.add_argument(
         "--fix",
         metavar="REGION",
         type=region,
         action="append",
-        help="nodes in a region, such as 'x<0.01' or '0<=x<0.1,z>0.2' [m]; all conditions hold",
+        help="nodes that meet all conditions, such as 'x<0.01' or '0<=x<0.1,z>0.2' [m]",
     )
     fix.add_argument(
         "--fix-fraction",
         metavar=("SIDE", "PART"),
         nargs=2,
         action=_SideAndPart,
-        help="nodes within a part of the bounding box at one of its sides x- x+ y- y+ z- z+, "
-        "such as 'x- 0.03'",
+        help="nodes at a side of the bounding box (x- x+ y- y+ z- z+), within this fraction of its "
+        "length, such as 'x- 0.03'",
     )
     fix.add_argument(
         "--free",
         action="store_true",
-        help="no fixed nodes: a free body (see FreeBody in Python)",
+        help="no fixed nodes: a free body (FreeBody in Python)",
     )
     fix.add_argument(
-        "--fix-file", metavar="FILE", action="append", help="nodes listed in a .bou file, 1-based"
+        "--fix-file",
+        metavar="FILE",
+        action="append",
+        help="nodes listed in a .bou file, counted from 1",
     )

@@ -13,12 +13,13 @@ import numpy as np
 from reducedfem._load import load
 from reducedfem.base.console import Console, bytes_text, count_text, size_text
 from reducedfem.base.system import system_report
+from reducedfem.cli.info_tables import SUFFIXES, info_table
 from reducedfem.cli.options import Commands, UsageError, fail
 from reducedfem.cli.paths import is_surface, open_surface
 from reducedfem.cli.texts import (
+    box_text,
     materials_text,
     mesh_text,
-    point_text,
     quadrature_text,
     viscosity_text,
 )
@@ -35,7 +36,11 @@ from reducedfem.reduction.reduced import ReducedSolid
 __all__ = ["add_to"]
 
 _LEVELS_SHOWN = 8
-_FAILURES = ("broken", "device_failed", "diverged")
+_FAILURES = {
+    "broken": "a force was not finite",
+    "device_failed": "the device failed",
+    "diverged": "a simulation diverged",
+}
 
 
 def add_to(commands: Commands) -> None:
@@ -43,25 +48,25 @@ def add_to(commands: Commands) -> None:
     parser = commands.add_parser(
         "info",
         help="describe a file, or the system the package runs on",
-        description="Describe a file (a reduced model, distance field, pointshell, mesh,\n"
-        "surface or the records of a haptic session), or what the package runs on.",
+        description="Describe files: reduced models, distance fields, pointshells, meshes, "
+        "surfaces, records of\nhaptic sessions, trajectories of 'reducedfem simulate' and tables "
+        "of poses. Or describe the\nprocessor and the libraries that the package uses (--system).",
         epilog="examples:\n"
         "  reducedfem info spoon.safetensors\n"
         "  reducedfem info bunny.ply bunny_field.safetensors bunny_shell.safetensors\n"
-        "  reducedfem info cheat.npy\n"
+        "  reducedfem info cheat.npy tip.csv\n"
         "  reducedfem info --system",
     )
     parser.add_argument(
         "file",
         metavar="FILE",
         nargs="*",
-        help="reduced model, distance field, pointshell, mesh, surface or records of a haptic "
-        "session, of any number",
+        help="file to describe; several may be given",
     )
     parser.add_argument(
         "--system",
         action="store_true",
-        help="versions, processor, kernel variants, BLAS and whether its kernels fit",
+        help="describe versions, processor, kernel variants, and the BLAS and its kernels",
     )
     parser.set_defaults(run=_run, parser=parser, threads=None)
 
@@ -71,7 +76,7 @@ def _run(args: argparse.Namespace) -> int:
     if args.system:
         console.say(system_report())
     elif not args.file:
-        raise UsageError("name a file, or ask for --system")
+        raise UsageError("name a file to describe, or give --system")
     status = 0
     for name in args.file:
         try:
@@ -95,13 +100,16 @@ def _info_file(name: str, console: Console) -> None:
     if path.suffix.lower() == ".npy":
         _info_records(path, console)
         return
+    if path.suffix.lower() in SUFFIXES:
+        info_table(path, console)
+        return
     mesh = read_mesh(name)
     console.say(f"{name}: volume mesh")
     console.fact("elements", mesh_text(mesh))
     console.fact("size", size_text(mesh.bounds))
-    console.fact("from", point_text(mesh.bounds[0]) + " to " + point_text(mesh.bounds[1]))
+    console.fact("bounding box", box_text(mesh.bounds))
     console.fact("volume", f"{mesh.volume:.6g} m^3")
-    console.fact("parts", f"{mesh.n_components('face')} (elements that share faces)")
+    console.fact("parts", f"{mesh.n_components('face')}, each connected through faces of elements")
     names = mesh.region_names
     for region in np.unique(mesh.regions):
         count = int((mesh.regions == region).sum())
@@ -126,11 +134,11 @@ def _info_surface(name: str, console: Console) -> None:
     console.say(f"{name}: triangle surface")
     console.fact(
         "triangles",
-        f"{surface.n_triangles:,}, of which {surface.n_degenerate:,} without area; "
-        f"{count_text(surface.n_vertices, 'vertex', 'vertices')}",
+        f"{surface.n_triangles:,}, of which {surface.n_degenerate:,} have no area",
     )
+    console.fact("vertices", f"{surface.n_vertices:,}")
     console.fact("size", size_text(surface.bounds))
-    console.fact("from", point_text(surface.bounds[0]) + " to " + point_text(surface.bounds[1]))
+    console.fact("bounding box", box_text(surface.bounds))
     console.fact("area", f"{surface.area:.6g} m^2")
     try:
         console.fact("volume", f"{surface.volume:.6g} m^3")
@@ -138,7 +146,7 @@ def _info_surface(name: str, console: Console) -> None:
         console.fact("volume", "none: the surface is not closed")
     console.fact("manifold", "yes" if surface.is_manifold else "no")
     met = len(surface.self_intersections())
-    console.fact("meets itself", f"in {count_text(met, 'pair')} of triangles" if met else "no")
+    console.fact("self-intersections", f"{count_text(met, 'pair')} of triangles" if met else "none")
 
 
 def _info_saved(path: Path, console: Console) -> None:
@@ -149,7 +157,7 @@ def _info_saved(path: Path, console: Console) -> None:
         _info_shell(saved, path, console)
     else:
         _info_model(saved, path, console)
-    console.fact("file", bytes_text(path.stat().st_size))
+    console.fact("file size", bytes_text(path.stat().st_size))
 
 
 def _info_field(field: DistanceField, path: Path, console: Console) -> None:
@@ -157,29 +165,29 @@ def _info_field(field: DistanceField, path: Path, console: Console) -> None:
     console.say(f"{path}: distance field")
     console.fact("samples", f"{_product(values.shape)} ({bytes_text(values.nbytes)})")
     console.fact("size", size_text(field.bounds))
-    console.fact("from", point_text(field.bounds[0]) + " to " + point_text(field.bounds[1]))
+    console.fact("bounding box", box_text(field.bounds))
     console.fact("spacing", f"{_product([f'{x:.4g}' for x in field.spacing])} m")
-    console.fact("distances", f"{values.min():.4g} to {values.max():.4g} m")
+    console.fact("distances", f"{values.min():.4g} to {values.max():.4g} m, negative inside")
     inside = int((values < 0).sum())
-    console.fact("inside", f"{count_text(inside, 'sample')}, {100 * inside / values.size:.3g} %")
+    console.fact("samples inside", f"{inside:,}, {100 * inside / values.size:.3g} %")
     text = str(made["method"])
     if isinstance(made.get("triangles"), int):
         text += f" of {count_text(made['triangles'], 'triangle')}"
     if isinstance(made.get("mode"), str):
         text += f", {made['mode']}"
-    console.fact("made", text)
+    console.fact("origin", text)
     if isinstance(made.get("closed"), bool):
         notes = [
             "closed"
             if made["closed"]
-            else "open: the inside is within the offset"
+            else "open: points within the offset of the surface are inside"
             if made["offset_m"] > 0.0
-            else "open: inside where its winding number is above 1/2"
+            else "open: points of a winding number above 1/2 are inside"
         ]
         if made.get("turned") is True:
-            notes.append("faced inwards")
+            notes.append("its triangles faced inwards")
         if made.get("crossing") is True:
-            notes.append("crosses itself")
+            notes.append("it intersects itself")
         console.fact("surface", ", ".join(notes))
     if isinstance(made.get("offset_m"), int | float):
         console.fact("offset", f"{made['offset_m']:.4g} m")
@@ -191,11 +199,11 @@ def _info_shell(shell: Pointshell, path: Path, console: Console) -> None:
     console.fact("points", f"{shell.n_points:,}")
     shown = ", ".join(f"{n:,}" for n in shell.level_counts[:_LEVELS_SHOWN].tolist())
     more = ", ..." if shell.n_levels > _LEVELS_SHOWN else ""
-    console.fact("levels", f"{shell.n_levels}, of {shown}{more}")
+    console.fact("levels of detail", f"{shell.n_levels}, with {shown}{more} points")
     console.fact("size", size_text(bounds))
-    console.fact("from", point_text(bounds[0]) + " to " + point_text(bounds[1]))
+    console.fact("bounding box", box_text(bounds))
     areas = shell.areas
-    console.fact("areas", "none" if areas is None else f"{areas.sum():.6g} m^2 in all")
+    console.fact("areas of points", "none" if areas is None else f"{areas.sum():.6g} m^2 in total")
 
 
 def _info_records(path: Path, console: Console) -> None:
@@ -207,17 +215,19 @@ def _info_records(path: Path, console: Console) -> None:
         console.fact("time", f"{time[0]:.6g} to {time[-1]:.6g} s")
         console.fact(
             "contact",
-            f"{(touching > 0).mean():.0%} of the cycles, up to "
-            f"{count_text(int(touching.max()), 'point')}, {1e3 * records['depth_m'].max():.3g} mm "
-            "deep",
+            f"{100 * (touching > 0).mean():.0f} % of the cycles, at most "
+            f"{count_text(int(touching.max()), 'point')}",
         )
+        console.fact("maximum penetration", f"{1e3 * records['depth_m'].max():.3g} mm")
         most = np.linalg.norm(records["force"], axis=1).max()
-        console.fact("force on the hand", f"up to {most:.4g} N")
+        console.fact("force on the hand", f"at most {most:.4g} N")
         computed = records["compute_us"]
-        console.fact("computing", f"p50 {np.median(computed):.1f}, max {computed.max():.1f} us")
-        failed = [name for name in _FAILURES if records.flagged(name).any()]
-        console.fact("failed", ", ".join(failed) if failed else "no")
-    console.fact("file", bytes_text(path.stat().st_size))
+        console.fact(
+            "computing time", f"p50 {np.median(computed):.1f}, max {computed.max():.1f} us"
+        )
+        failed = [why for name, why in _FAILURES.items() if records.flagged(name).any()]
+        console.fact("failure", ", ".join(failed) if failed else "none")
+    console.fact("file size", bytes_text(path.stat().st_size))
 
 
 def _product(numbers: Iterable[object]) -> str:
@@ -227,16 +237,18 @@ def _product(numbers: Iterable[object]) -> str:
 def _info_model(model: ReducedSolid, path: Path, console: Console) -> None:
     mesh = model.mesh
     console.say(f"{path}: reduced model")
-    console.fact("coordinates", str(model.r))
+    console.fact("reduced coordinates", str(model.r))
     console.fact(
-        "coefficients",
-        f"{len(model.coefficients):,} ({bytes_text(model.coefficients.nbytes)})",
+        "energy polynomial",
+        f"{count_text(len(model.coefficients), 'coefficient')}, "
+        f"{bytes_text(model.coefficients.nbytes)}",
     )
     console.fact("mesh", f"{mesh_text(mesh)}, {size_text(mesh.bounds)}")
-    console.fact("from", point_text(mesh.bounds[0]) + " to " + point_text(mesh.bounds[1]))
-    console.fact("fixed", count_text(len(model.fixed), "node"))
+    console.fact("bounding box", box_text(mesh.bounds))
+    console.fact("fixed nodes", f"{len(model.fixed):,}")
     solid, basis = model.provenance["solid"], model.provenance["basis"]
-    console.fact("law", f"{solid['law']}, {quadrature_text(mesh, solid['quadrature'])}")
+    console.fact("material law", str(solid["law"]))
+    console.fact("quadrature", f"{quadrature_text(mesh, solid['quadrature'])} per element")
     rate = model.strain_rate
     for region, material in solid["materials"].items():
         text = materials_text([from_plain(material)])
@@ -247,7 +259,7 @@ def _info_model(model: ReducedSolid, path: Path, console: Console) -> None:
     console.fact("mass", f"{solid['total_mass']:.6g} kg")
     console.fact("basis", _basis_text(basis))
     identity = np.abs(model.mass - np.eye(model.r)).max() < 1e-8
-    console.fact("reduced mass", "identity" if identity else "not the identity")
+    console.fact("reduced mass matrix", "identity" if identity else "not the identity")
 
 
 def _basis_text(basis: Mapping[str, Any]) -> str:

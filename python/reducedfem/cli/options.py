@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, NoReturn, TypeAlias
 
+from reducedfem.base.check import did_you_mean
 from reducedfem.base.run import MAX_THREADS
 from reducedfem.errors import ReducedFEMError
 
@@ -96,6 +97,32 @@ class Parser(argparse.ArgumentParser):
         super().__init__(**options)
         self._negative_number_matcher = re.compile(r"-(\d|\.\d|inf|nan)")
 
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Refuse a value that is not one of the choices; suggest the most similar one."""
+        if action.choices is not None and value not in action.choices:
+            words = [str(choice) for choice in action.choices]
+            raise argparse.ArgumentError(
+                action,
+                f"{value!r} is not one of {', '.join(words)}{did_you_mean(str(value), words)}",
+            )
+
+    def refuse_unknown(self, words: list[str]) -> None:
+        """Exit with status 2 if words are left; suggest options for those that look like one."""
+        if not words:
+            return
+        known = [option for option in self._option_string_actions if option.startswith("--")]
+        text = f"unrecognized arguments: {' '.join(words)}"
+        for word in words:
+            if not word.startswith("--"):
+                continue
+            name = word.partition("=")[0]
+            begun = [option for option in known if option.startswith(name)]
+            hint = f"; did you mean {begun[0]!r}?" if begun else did_you_mean(name, known)
+            if hint:
+                text += hint
+                break
+        self.error(text)
+
     def error(self, message: str) -> NoReturn:
         """Exit with status 2."""
         self.print_usage(sys.stderr)
@@ -113,6 +140,6 @@ def add_common(parser: argparse.ArgumentParser) -> None:
         "--threads",
         type=counted(MAX_THREADS),
         metavar="N",
-        help="threads for the computations (default: as many as there are processors); "
+        help="number of threads for the computations (default: one for each processor); "
         "results do not depend on it",
     )

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from reducedfem import samples
+from reducedfem.base.check import did_you_mean
 from reducedfem.cli.options import UsageError
 from reducedfem.errors import FileFormatError
 from reducedfem.geometry.surface import Surface, read_surface
@@ -70,8 +71,9 @@ def is_surface(name: str) -> bool:
         return True
     if not Path(name).suffix and not os.path.lexists(name):
         raise FileFormatError(
-            f"there is no file {name!r}, nor a sample of that name; the samples are "
+            f"there is no file and no sample named {name!r}; the samples are "
             + ", ".join(samples.names())
+            + did_you_mean(name, samples.names())
         )
     return Path(name).suffix.lower() in SURFACE_SUFFIXES
 
@@ -91,10 +93,10 @@ def open_model(name: str) -> ReducedSolid:
     except FileFormatError as error:
         path = Path(name)
         known = any(path.suffix.lower() in suffixes for suffixes, _ in OTHERS)
-        if not (is_sample(name) or (known and "no safetensors" in str(error))):
+        if not (is_sample(name) or (known and "not a safetensors" in str(error))):
             raise
         command = ["reducedfem", "reduce", name, "--output", f"{path.with_suffix('')}.safetensors"]
         raise FileFormatError(
-            f"{name!r} is a surface or a mesh, and no reduced model; make one first: "
-            f"{shlex.join(command)}, with --fix for its supports"
+            f"{name!r} is a surface or a mesh, not a reduced model; make a model of it first: "
+            f"{shlex.join(command)}, with --fix options for its supports"
         ) from None

@@ -90,44 +90,51 @@ def add_to(commands: Commands) -> None:
     geometry.add_argument(
         "--fill",
         action=argparse.BooleanOptionalAction,
-        help="fill the inside of the surface (default), or take only the voxels that it touches",
+        help="--fill: mesh the inside of the surface (default); --no-fill: mesh only the voxels "
+        "that the surface touches",
     )
     geometry.add_argument(
         "--expand",
         type=_EXPAND,
         metavar="S",
-        help="side of the grid over the longest side of the surface (default: 1; with --no-cut or "
-        "--no-fill 1.2)",
+        help="side of the voxel grid, as a multiple of the longest side of the surface (default: "
+        "1; with --no-cut or --no-fill 1.2)",
     )
     geometry.add_argument(
         "--cut",
         action=argparse.BooleanOptionalAction,
-        help="cut cubes at the surface (default with --fill), or take them whole",
+        help="--cut: cut the cubes at the surface (default with --fill); --no-cut: keep whole "
+        "cubes",
     )
     geometry.add_argument(
         "--order",
         type=int,
         choices=(1, 2),
-        help="hexahedra with 8 nodes or, the default with --fill up to 15,000 cells, with 20",
+        help="order of the hexahedra: 1 for 8 nodes, 2 for 20 nodes (default: 2 with --fill and up "
+        "to 15,000 cells, otherwise 1)",
     )
     geometry.add_argument(
         "--keep-largest",
         action="store_true",
-        help="drop all parts but the largest (parts share no face)",
+        help="keep only the largest part of a mesh whose parts share no faces",
     )
     geometry.add_argument(
         "--quadratic",
         action="store_true",
-        help="put a node on every edge (of four-node tetrahedra or eight-node hexahedra), without "
-        "which elements are too stiff in bending",
+        help="add a node on every edge of four-node tetrahedra or eight-node hexahedra, which are "
+        "otherwise too stiff in bending",
     )
     material = parser.add_argument_group(
         "material of all regions (default: that of the file, if it has one)"
     )
-    material.add_argument("--young", type=positive, metavar="E", help="[Pa] (default: 1e6)")
-    material.add_argument("--poisson", type=_POISSON, metavar="NU", help="(default: 0.4)")
     material.add_argument(
-        "--density", type=positive, metavar="RHO", help="[kg/m^3] (default: 1000)"
+        "--young", type=positive, metavar="E", help="Young's modulus [Pa] (default: 1e6)"
+    )
+    material.add_argument(
+        "--poisson", type=_POISSON, metavar="NU", help="Poisson's ratio (default: 0.4)"
+    )
+    material.add_argument(
+        "--density", type=positive, metavar="RHO", help="density [kg/m^3] (default: 1000)"
     )
     reduction = parser.add_argument_group("reduction")
     reduction.add_argument(
@@ -135,37 +142,37 @@ def add_to(commands: Commands) -> None:
         "--modes",
         type=count,
         metavar="K",
-        help=f"linear modes (default: {_USUAL_MODES}, or all where there are fewer)",
+        help=f"number of linear modes (default: {_USUAL_MODES}, or all if there are fewer)",
     )
     reduction.add_argument(
         "-r",
         "--coordinates",
         type=counted(MAX_R),
         metavar="R",
-        help="reduced coordinates, at most K + K (K + 1) / 2 (default: 30, or all where there are "
-        "fewer)",
+        help="number of reduced coordinates, at most K + K (K + 1) / 2 (default: 30, or all if "
+        "there are fewer)",
     )
     reduction.add_argument(
         "--quadrature",
         type=int,
         choices=(2, 3, 4),
-        help="Gauss points per axis of a hexahedron (default: 2, of 20 nodes 3); of a ten-node "
-        "tetrahedron 2 stands for 4 points (default), 3 for 14",
+        help="Gauss points per axis of a hexahedron (default: 2 for 8 nodes, 3 for 20 nodes); for "
+        "ten-node tetrahedra 2 selects 4 points (default) and 3 selects 14",
     )
-    viscous = parser.add_argument_group("damping by the rate of strain (default: none)")
+    viscous = parser.add_argument_group("strain-rate damping (default: none)")
     viscous.add_argument(
         "--strain-rate",
         type=positive,
         metavar="BETA",
-        help="[s] viscosities in proportion to the elastic constants: damps small motions as BETA "
-        "of simulate's --damping does, and never adds energy to large ones",
+        help="viscosities of BETA [s] times the elastic constants: they damp small motions as BETA "
+        "of simulate --damping does, and never add energy to large motions",
     )
     viscous.add_argument(
         "--viscosity",
         type=number,
         nargs=2,
         metavar=("PHI", "PSI"),
-        help="[Pa s] of volume and of shape, in all regions",
+        help="viscosities [Pa s] of changes of volume and of shape, in all regions",
     )
     add_common(parser)
     parser.set_defaults(run=_run, parser=parser)
@@ -180,11 +187,11 @@ def _run(args: argparse.Namespace) -> int:
     check_writable(output, "--output")
     held = bool(args.fix or args.fix_fraction or args.fix_file)
     if args.free and held:
-        raise UsageError("--free and options that fix nodes exclude each other")
+        raise UsageError("--free means no fixed nodes: leave it out, or all --fix options")
     if not (args.free or held):
         raise UsageError(
-            "say which nodes are fixed, for example --fix-fraction z- 0.05 (lowest 5 % of the "
-            "height) or --fix 'x<0.01', or --free for a free body"
+            "choose the fixed nodes, for example by --fix-fraction z- 0.05 (lowest 5 % of the "
+            "height) or --fix 'x<0.01' (in metres), or give --free for a free body"
         )
     _check_sizes(args)
     _check_damping(args)
@@ -194,10 +201,12 @@ def _run(args: argparse.Namespace) -> int:
     if parts > 1:
         if args.keep_largest:
             mesh = mesh.largest_component("face")
-            console.fact("largest part", f"of {parts}: {mesh_text(mesh)}")
+            console.fact("largest part", f"{mesh_text(mesh)}; {parts - 1} smaller left out")
         else:
             console.fact(
-                "parts", f"{parts} that share no face (--keep-largest drops all but the largest)"
+                "parts",
+                f"{parts}, not connected through faces of elements; --keep-largest keeps only the "
+                "largest",
             )
     fixed = None if args.free else fixed_nodes(args, mesh)
     solid = Solid(mesh, _material(args, mesh), fixed, args.quadrature)
@@ -209,7 +218,7 @@ def _run(args: argparse.Namespace) -> int:
         try:
             basis = modal_derivative_basis(solid, modes, args.coordinates, progress=stage.show)
         except MeshError as error:
-            hint = "; --keep-largest leaves out all parts but the largest" if parts > 1 else ""
+            hint = "; --keep-largest keeps only the largest part" if parts > 1 else ""
             raise MeshError(f"{error}{hint}") from error
         except InputError as error:  # r exceeds the rank, which is known only now
             raise InputError(f"-r/--coordinates: {error}") from error
@@ -218,7 +227,7 @@ def _run(args: argparse.Namespace) -> int:
     with console.stage("reduce") as stage:
         model = reduce(solid, basis, progress=stage.show)
         stage.result = (
-            f"{count_text(model.r, 'coordinate')}, "
+            f"{count_text(model.r, 'reduced coordinate')}, "
             f"{count_text(len(model.coefficients), 'coefficient')}"
         )
     damping = _damping(args, solid)
@@ -229,8 +238,8 @@ def _run(args: argparse.Namespace) -> int:
         model = model.with_strain_rate(rate)
     with replacing(output) as temporary:
         temporary.write_bytes(to_bytes(model))
-    console.fact("together", time_text(time.perf_counter() - began))
-    console.fact("model", f"{output}, {bytes_text(output.stat().st_size)}")
+    console.fact("total time", time_text(time.perf_counter() - began))
+    console.fact("model file", f"{output}, {bytes_text(output.stat().st_size)}")
     return 0
 
 
@@ -241,7 +250,7 @@ def _check_sizes(args: argparse.Namespace) -> None:
     if args.coordinates is not None and args.coordinates > most:
         raise UsageError(
             f"-r/--coordinates {args.coordinates} is more than the {most} that "
-            f"{count_text(k, 'mode')} and their derivatives give: ask for more -k/--modes"
+            f"{count_text(k, 'mode')} and their derivatives give: raise -k/--modes or lower it"
         )
 
 
@@ -250,7 +259,7 @@ def _check_damping(args: argparse.Namespace) -> None:
     if args.strain_rate is None and args.viscosity is None:
         return
     if args.strain_rate is not None and args.viscosity is not None:
-        raise UsageError("--strain-rate and --viscosity exclude each other")
+        raise UsageError("--strain-rate and --viscosity both set the damping: give one of them")
     if args.viscosity is not None:
         phi, psi = args.viscosity
         if not (psi >= 0.0 and 3.0 * phi + 2.0 * psi >= 0.0):
@@ -287,7 +296,7 @@ def _mesh(args: argparse.Namespace, console: Console) -> Mesh:
         )
         holes = 0 if surface.is_closed else len(surface.boundary_loops())
         if holes and args.fill is not False:
-            console.fact("open", f"{count_text(holes, 'hole')}: a lid over each is assumed")
+            console.fact("holes of the surface", f"{holes:,}, each assumed to be closed by a lid")
         with console.stage("voxelize") as stage:
             mesh = voxelize(
                 surface,
@@ -300,12 +309,13 @@ def _mesh(args: argparse.Namespace, console: Console) -> Mesh:
             )
             stage.result = mesh_text(mesh)
         if args.resolution is None and mesh.n_nodes > _MANY_NODES:
-            console.fact("unknowns", _fewer_text(mesh, args.order))
+            console.fact("degrees of freedom", _fewer_text(mesh, args.order))
         return mesh
     given = [option for option in _OF_SURFACES if getattr(args, option) is not None]
     if given:
         raise UsageError(
-            f"--{given[0]} is for surfaces, which are voxelized; {args.input!r} is a volume mesh"
+            f"--{given[0]} applies to surfaces, which are voxelized; {args.input!r} is a volume "
+            "mesh: leave it out"
         )
     mesh = read_mesh(args.input)
     if args.scale != 1.0:
@@ -334,8 +344,8 @@ def _quadratic(mesh: Mesh, args: argparse.Namespace, console: Console) -> Mesh:
         return mesh
     if mesh.nodes_per_element not in (4, 8):
         raise InputError(
-            "--quadratic is for meshes without nodes on their edges; "
-            f"{args.input!r} has {mesh_text(mesh)}"
+            "--quadratic needs a mesh without nodes on its edges; "
+            f"{args.input!r} has {mesh_text(mesh)}: leave it out"
         )
     mesh = mesh.quadratic()
     console.fact("quadratic", mesh_text(mesh))

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reducedfem import _core, scenes
+from reducedfem.base.check import did_you_mean
 from reducedfem.base.console import Console, count_text
 from reducedfem.cli.options import Parser, UsageError, counted, positive
 from reducedfem.cli.paths import check_writable, refuse_same
@@ -43,7 +44,9 @@ _DEVICES: dict[str, tuple[str, Callable[[str], Device | None]]] = {
 def _device(text: str) -> tuple[str, str]:
     kind, colon, where = text.partition(":")
     if kind not in _DEVICES:
-        raise argparse.ArgumentTypeError(f"{text!r} is not one of {', '.join(_DEVICES)}")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not one of {', '.join(_DEVICES)}{did_you_mean(kind, _DEVICES)}"
+        )
     wanted = _DEVICES[kind][0]
     port = wanted == "[PORT]" and where.isdecimal() and 0 < int(where) < 65536
     if not (port or (wanted == "FILE" and where) or (wanted != "FILE" and not colon)):
@@ -72,36 +75,39 @@ def add_options(parser: Parser) -> None:
         "--device",
         type=_device,
         metavar="KIND",
-        help="hand: a simulated one with the motion of the scene (default); replay:FILE: the "
-        "recorded motion of FILE, or a table of poses, .csv; "
+        help="hand: a simulated hand with the motion of the scene (default); replay:FILE: the "
+        "motion in FILE, recorded by --record (.npy) or a table of poses (.csv); "
         + "; ".join(kind._option_help or str(kind._option) for kind in Device._connected()),
     )
     parser.add_argument(
         "--seconds",
         type=_seconds,
         metavar="S",
-        help="when forces begin to fade out, over 0.2 s at most; then it ends (default: when the "
-        "device has no more to do, or after a minute)",
+        help="duration [s]; forces then fade out within 0.2 s (default: the duration of the "
+        "device's motion; 60 for a device without one)",
     )
     parser.add_argument(
         "--points",
         type=counted(10_000_000),
         metavar="N",
-        help="points of the pointshell (default: set by the scene)",
+        help="number of points of each pointshell (default: set by the scene)",
     )
     parser.add_argument(
         "--resolution",
         type=counted(1024),
         metavar="N",
-        help="voxels of the distance field along a side (default: set by the scene)",
+        help="number of voxels along each side of the distance field (default: set by the scene)",
     )
     parser.add_argument(
-        "--record", metavar="FILE", help="a record of each cycle, .npy (see HapticRecords)"
+        "--record",
+        metavar="FILE",
+        help="file for a record of each cycle (.npy), read by HapticRecords.load in Python",
     )
     parser.add_argument(
         "--plot",
         metavar="FILE",
-        help="picture of forces, times, level of detail and paths (.png, .pdf, .svg, .jpg)",
+        help="picture of forces, computing times, level of detail and paths (.png, .pdf, .svg, "
+        ".jpg)",
     )
 
 
@@ -109,7 +115,10 @@ def refuse_options(args: argparse.Namespace) -> None:
     """Refuse options that require a scene if none is given."""
     for name in _OPTIONS:
         if getattr(args, name) is not None:
-            raise UsageError(f"--{name} needs a scene: one of {', '.join(scenes.STORIES)}")
+            raise UsageError(
+                f"--{name} needs a scene: one of {', '.join(scenes.STORIES)}; for example "
+                f"'reducedfem haptics peg --{name} ...'"
+            )
 
 
 def _check_outputs(args: argparse.Namespace) -> None:
@@ -118,7 +127,7 @@ def _check_outputs(args: argparse.Namespace) -> None:
     if args.record is not None:
         check_writable(Path(args.record), "--record")
         if Path(args.record).suffix.lower() != ".npy":
-            raise UsageError(f"--record: records go to .npy, got {args.record!r}")
+            raise UsageError(f"--record: the file name must end in .npy, got {args.record!r}")
     if args.plot is not None:
         check_writable(Path(args.plot), "--plot")
         try:
@@ -141,11 +150,11 @@ def run(args: argparse.Namespace, console: Console) -> int:
             options[name] = getattr(args, name)
     # missing devices are reported before the scene is built, which takes up to a minute
     if device is not None and device._waits:
-        console.fact("device", device._looked_for[0] + ": awaited when the scene is built")
+        console.fact("device", f"{device._looked_for[0]}; expected once the scene is built")
     elif device is not None and device._option:
         _core.probe_device(device._core)
     # announced, because there is no progress bar without a terminal
-    console.fact("scene", scenes.STORIES[args.scene] + "; to build it takes up to a minute")
+    console.fact("scene", scenes.STORIES[args.scene] + "; building it takes up to a minute")
     with console.stage("build") as stage:
         session = scenes.session(args.scene, device, **options)
         points = sum(contact.tree.shell.n_points for contact in session.contacts)
@@ -165,7 +174,9 @@ def run(args: argparse.Namespace, console: Console) -> int:
     if args.seconds is not None and len(records):
         over = float(records["time_s"][-1]) + session.dt - args.seconds
         if over > 0.5 * session.dt:
-            console.fact("fading out", f"{over:.3g} s more than the {args.seconds:g} s asked for")
+            console.fact(
+                "fade-out of forces", f"{over:.3g} s after the {args.seconds:g} s of --seconds"
+            )
     _report(records, console)
     if args.record is not None:
         console.fact("records", args.record)
@@ -201,12 +212,11 @@ def _report(records: NDArray[np.void], console: Console) -> None:
     touching = records["touching"]
     levels = np.bincount(records["level"])
     console.fact(
-        "contact",
-        f"{(touching > 0).mean():.0%} of the time, up to "
-        f"{count_text(int(touching.max()), 'point')}; up to "
-        f"{count_text(int(records['visited'].max()), 'node')}",
+        "points in contact",
+        f"at most {int(touching.max()):,}; in {100 * (touching > 0).mean():.0f} % of the cycles",
     )
+    console.fact("visited tree nodes", f"at most {int(records['visited'].max()):,} in a cycle")
     shares = ", ".join(
-        f"{n}: {count / len(records):.1%}" for n, count in enumerate(levels) if count
+        f"{n} in {100 * count / len(records):.1f} %" for n, count in enumerate(levels) if count
     )
-    console.fact("deepest level", shares)
+    console.fact("finest level reached", f"{shares} of the cycles")

@@ -14,6 +14,7 @@ from reducedfem.reduction.reduced_damping import ReducedStrainRateDamping
 
 __all__ = [
     "AXES",
+    "box_text",
     "materials_text",
     "mesh_text",
     "point_text",
@@ -59,9 +60,14 @@ def viscosity_text(damping: ReducedStrainRateDamping, region: int | None = None)
     regions = damping.phi if region is None else [region]
     different = {(damping.phi[one], damping.psi[one]) for one in regions}
     if len(different) > 1:
-        return f"{len(different)} pairs of viscosities"
+        return f"{len(different)} different pairs of viscosities"
     phi, psi = different.pop()
     return f"phi = {phi:.4g} Pa s, psi = {psi:.4g} Pa s"
+
+
+def box_text(bounds: NDArray[np.float64]) -> str:
+    """Return two opposite corners of a box, ``(0, 0, 0) to (1, 2, 3) m``."""
+    return f"{point_text(bounds[0])} to {point_text(bounds[1])} m"
 
 
 def point_text(point: NDArray[np.float64]) -> str:

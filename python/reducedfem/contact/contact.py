@@ -172,7 +172,7 @@ class ContactTrajectory:
         return (
             f"<ContactTrajectory: {cycles}, {int((self.touching > 0).sum())} with contact, of at "
             f"most {_points(int(self.touching.max()))}, up to {self.depth.max():.3g} m deep, "
-            f"deepest level {self.level.min()} to {self.level.max()}>"
+            f"finest level {self.level.min()} to {self.level.max()}>"
         )
 
 
@@ -470,8 +470,8 @@ class Contact:
     def _warn_of_rest(self, q: object, name: str) -> None:
         if q is None and self._tree.r:
             warnings.warn(
-                f"{name} is None: contact sees the shell, which deforms (r = {self._tree.r}), at "
-                "rest; pass the simulation's state.q, or zeros if that is meant",
+                f"{name} is None, so contact uses the shell at rest, although it can deform (r = "
+                f"{self._tree.r}): pass state.q of the simulation, or zeros if that is meant",
                 PlausibilityWarning,
                 stacklevel=3,
             )
@@ -480,7 +480,10 @@ class Contact:
         """Return the level up to which all points are tested one by one; -1: by the tree."""
         if not flag(treeless, "treeless"):
             if level is not None:
-                raise InputError("level is for treeless=True only; the tree chooses its own")
+                raise InputError(
+                    "level needs treeless=True: with the tree, levels follow from warm_nodes or "
+                    "budget_us"
+                )
             return -1
         deepest = self._tree.n_levels - 1
         chosen = deepest if level is None else integer(level, "level")

@@ -130,7 +130,7 @@ class DeformedField:
         if given is not None:
             parts = given
             if embedding is not None:
-                raise InputError("embedding cannot be given with domains that bring their proxies")
+                raise InputError("embedding must be None if domains are pairs (field, proxies)")
             whole = np.concatenate([points for _, points in parts])
         else:
             whole = _proxies(field, proxies, rng)
@@ -142,7 +142,7 @@ class DeformedField:
                     domains = _labels(domains, whole, embedding, reduced.mesh)
                 parts = self._cut(field, whole, domains, overlap, progress)
         if overlap is not None and self._overlap is None:
-            raise InputError("overlap is for automatic domains; there are none")
+            raise InputError("overlap needs automatic domains: leave it out")
         self._make(parts, embedding)
         beside = beside_mesh(self._embedding, "field", "proxies")
         if beside:
@@ -493,7 +493,7 @@ def _labels(
     array = np.asarray(array_like(value, "domains", "integers"))
     n = len(points)
     if array.size == 0:
-        raise InputError("domains must hold a label or a pair (field, proxies) at least, got none")
+        raise InputError("domains must hold at least one label or pair (field, proxies), got none")
     if array.dtype.kind not in "iu":
         raise InputTypeError(
             "domains must be a number, integer labels of the proxies or of the mesh, or pairs "
@@ -528,6 +528,6 @@ def _check_embedding(embedding: object, reduced: ReducedSolid, points: NDArray[n
     if mesh is not own and not (
         np.array_equal(mesh.nodes, own.nodes) and np.array_equal(mesh.elements, own.elements)
     ):
-        raise InputError("embedding is in another mesh than that of reduced")
+        raise InputError("embedding belongs to another mesh than reduced: make it in reduced.mesh")
     if not np.array_equal(embedding.points, points):
-        raise InputError("embedding is of other points than the proxies")
+        raise InputError("embedding belongs to other points than the proxies")

@@ -80,10 +80,12 @@ class PointTree:
             if reduced is None:
                 raise InputError("embedding is given without reduced, the solid that deforms")
             if not _same(embedding.mesh, reduced.mesh):
-                raise InputError("embedding is in another mesh than that of reduced")
+                raise InputError(
+                    "embedding belongs to another mesh than reduced: make it in reduced.mesh"
+                )
             if not np.array_equal(embedding.points, shell.points):
                 raise InputError(
-                    "embedding is of other points; make it from shell.points, in their order"
+                    "embedding belongs to other points: make it from shell.points, in their order"
                 )
         elif reduced is not None:
             embedding = Embedding(reduced.mesh, shell.points)

@@ -133,15 +133,17 @@ class SolidSummary:
         list of (str, str)
         """
         ratio, across = self.ratio, self.cells_across
-        enclosed = "" if ratio is None else f", {100 * ratio:.4g} % of what its surface encloses"
+        enclosed = ""
+        if ratio is not None:
+            enclosed = f", {100 * ratio:.4g} % of the volume enclosed by its surface"
         if self.enclosed == 0.0:
-            enclosed = "; its surface is a sheet, which encloses nothing"
-        thin = "" if across is None else f", {across:.2g} across the thinnest part"
+            enclosed = "; its surface is a sheet, which encloses no volume"
+        thin = "" if across is None else f", {across:.2g} cells across the thinnest part"
         if across == float("inf"):
             thin = "; the surface is too open to measure its thickness"
         return [
             ("mesh", self.mesh),
-            ("cells", f"{self.cell:.3g} m{thin}"),
+            ("cells", f"{self.cell:.3g} m wide{thin}"),
             ("volume", f"{self.volume:.4g} m^3{enclosed}"),
             ("mass", f"{self.mass:.4g} kg"),
             ("fixed", f"{self.n_fixed} of {self.n_nodes} nodes"),

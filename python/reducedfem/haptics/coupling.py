@@ -139,8 +139,9 @@ class _Coupling:
         reach = _reach(field, contact.options["grasp"])
         if not math.isfinite(reach):
             raise InputError(
-                "coupling has a max_depth and no reach, and the held object is unbounded: give "
-                "the coupling a reach, or 0 to ignore rotations"
+                "coupling has a max_depth but no reach, and the held object, from which the reach "
+                "would follow, is unbounded: give the coupling a reach [m], or reach=0 to ignore "
+                "rotations"
             )
         return replace(self, reach=reach)  # type: ignore[type-var]
 
@@ -148,8 +149,8 @@ class _Coupling:
         """Warn that a single step has no object to find the reach from."""
         if self.max_depth is not None and self.reach is None:
             warnings.warn(
-                "the coupling has a max_depth and no reach: step ignores that rotations move "
-                "points; give it a reach, or 0 if that is meant",
+                "the coupling has a max_depth but no reach, so step ignores that rotations move "
+                "points: give it a reach [m], or reach=0 if that is meant",
                 PlausibilityWarning,
                 stacklevel=3,
             )

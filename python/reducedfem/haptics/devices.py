@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import os
 from typing import TYPE_CHECKING, ClassVar, NoReturn
@@ -13,10 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
 from reducedfem.base.check import array_like, flag, limit, number, reals, rotations
-from reducedfem.errors import FileFormatError, InputError, InputTypeError
-from reducedfem.haptics.pose_table import PoseTable
+from reducedfem.errors import InputError, InputTypeError
+from reducedfem.haptics.pose_table import read_poses
 from reducedfem.io.atomic import as_path
-from reducedfem.io.reading import regular_file
 
 if TYPE_CHECKING:
     from reducedfem.haptics.records import HapticRecords
@@ -216,17 +213,7 @@ class ReplayDevice(Device):
         InputError
             A number is far out of range.
         """
-        place = as_path(path)
-        table = PoseTable(str(place))
-        try:
-            with (
-                regular_file(place) as (file, _),
-                io.TextIOWrapper(file, encoding="utf-8-sig", newline="") as text,
-            ):
-                table.read(csv.reader(text))
-        except (UnicodeDecodeError, csv.Error) as error:
-            raise FileFormatError(f"cannot read {str(place)!r}: {error}") from None
-        return cls(*table.trajectory())
+        return cls(*read_poses(as_path(path)))
 
 
 class SimulatedHand(Device):

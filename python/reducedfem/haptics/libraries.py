@@ -17,8 +17,10 @@ def shown(path: str) -> str:
 def source_of(variable: str, argument: object) -> str:
     """Return where a name comes from: an argument or an environment variable."""
     if argument is not None:
-        return "as asked for"
-    return f"by {variable}" if os.environ.get(variable) else f"{variable} is not set"
+        return "given as an argument"
+    if os.environ.get(variable):
+        return f"given by the environment variable {variable}"
+    return f"default; the environment variable {variable} is not set"
 
 
 def libraries(

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import math
+from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem.errors import FileFormatError
+from reducedfem.io.reading import regular_file
 
-__all__ = ["PoseTable"]
+__all__ = ["PoseTable", "read_poses"]
 
 QUATERNION = ("qw", "qx", "qy", "qz")
 # numbers in text files are rounded
@@ -57,7 +61,7 @@ class PoseTable:
             for name, index in indices.items():
                 self._columns[name].append(self._number(row, index, name))
         if not self._lines:
-            raise FileFormatError(f"{self._place!r} has no line of numbers")
+            raise FileFormatError(f"{self._place!r} has no line of numbers below the first line")
 
     def _number(self, row: list[str], index: int, name: str) -> float:
         text = row[index].strip() if index < len(row) else ""
@@ -67,8 +71,12 @@ class PoseTable:
         except ValueError:
             value = math.nan
         if not math.isfinite(value):
-            why = "no finite number" if text else "nothing"
-            self._refuse(self._lines[-1], f"has {text!r} in the column {name!r}: {why}")
+            self._refuse(
+                self._lines[-1],
+                f"has {text!r} in the column {name!r}, which is not a finite number"
+                if text
+                else f"has no number in the column {name!r}",
+            )
         return value
 
     def trajectory(
@@ -80,8 +88,8 @@ class PoseTable:
         for k in np.flatnonzero(np.diff(times) <= 0.0)[:1]:
             self._refuse(
                 self._lines[k + 1],
-                f"has the time {times[k + 1]:g}, line {self._lines[k]} has {times[k]:g}: times "
-                "must ascend",
+                f"has the time {times[k + 1]:g} s, line {self._lines[k]} has {times[k]:g} s: times "
+                "must increase",
             )
         rotations = None
         if "qw" in columns:
@@ -90,7 +98,7 @@ class PoseTable:
             for k in np.flatnonzero(~(np.abs(norms - 1.0) <= _NORM_TOLERANCE))[:1]:
                 self._refuse(
                     self._lines[k],
-                    f"has a rotation of norm {norms[k]:g}, which must be 1 (qw, qx, qy, qz)",
+                    f"has a quaternion (qw, qx, qy, qz) of norm {norms[k]:g}, which must be 1",
                 )
             rotations /= norms[:, None]
         buttons = columns.get("buttons")
@@ -99,7 +107,30 @@ class PoseTable:
             for k in np.flatnonzero(~whole)[:1]:
                 self._refuse(
                     self._lines[k],
-                    f"has {buttons[k]:g} in the column 'buttons', no integer from 0 to {2**32 - 1}",
+                    f"has {buttons[k]:g} in the column 'buttons', which must be an integer from 0 "
+                    f"to {2**32 - 1}",
                 )
             buttons = buttons.astype(np.uint32)
         return times, np.stack([columns[name] for name in "xyz"], axis=1), rotations, buttons
+
+
+def read_poses(
+    place: Path,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], ArrayLike | None, ArrayLike | None]:
+    """Return times, positions, rotations and buttons of a file, as `PoseTable.trajectory`.
+
+    Raises
+    ------
+    FileFormatError
+        The file is missing, lacks a column, or has an invalid line, which the message names.
+    """
+    table = PoseTable(str(place))
+    try:
+        with (
+            regular_file(place) as (file, _),
+            io.TextIOWrapper(file, encoding="utf-8-sig", newline="") as text,
+        ):
+            table.read(csv.reader(text))
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise FileFormatError(f"cannot read {str(place)!r}: {error}") from None
+    return table.trajectory()

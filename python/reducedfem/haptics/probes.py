@@ -37,7 +37,7 @@ class DeviceProbe:
     def __str__(self) -> str:
         """Return a text of a few lines."""
         lines = [f"{self.kind}: {'found' if self.found else 'not found'}", f"  {self.detail}"]
-        return "\n".join([*lines, *(f"  looked for {what}" for what in self.looked_for)])
+        return "\n".join([*lines, *(f"  searched for: {what}" for what in self.looked_for)])
 
 
 def probe_devices() -> list[DeviceProbe]:
@@ -72,13 +72,14 @@ def _abilities(
     actuated: int,
     rate: float,
 ) -> str:
-    text = f"{name}: senses {sensed} degrees of freedom, renders {actuated or 'none'}"
+    text = f"{name}: measures {sensed} degrees of freedom, "
+    text += f"renders forces in {actuated}" if actuated else "renders no forces"
     for value, what in (
-        (max_force, "N"),
-        (max_torque, "N m"),
-        (max_stiffness, "N/m"),
-        (rate, "cycles a second"),
+        (max_force, "up to {:g} N"),
+        (max_torque, "up to {:g} N m"),
+        (max_stiffness, "up to {:g} N/m"),
+        (rate, "{:g} cycles per second"),
     ):
         if 0.0 < value < math.inf:
-            text += f", {value:g} {what}"
+            text += ", " + what.format(value)
     return text

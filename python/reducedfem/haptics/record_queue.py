@@ -85,7 +85,7 @@ def make_cycles(
             done += n
             if stopping():
                 core.stop()  # the device may have been opened again
-                raise InputError(f"the session was stopped when {done} of {total} cycles were made")
+                raise InputError(f"the session was stopped after {done} of {total} cycles")
             now = time.monotonic()
             if tell is not None and (now >= reported + 0.05 or done == total):
                 reported = now

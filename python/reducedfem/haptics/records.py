@@ -213,5 +213,7 @@ class HapticRecords:
         except ValueError as error:
             raise FileFormatError(f"cannot read {str(place)!r}: {error}") from None
         if array is None:
-            raise FileFormatError(f"{str(place)!r} holds no records of a session")
+            raise FileFormatError(
+                f"{str(place)!r} is an array file, but does not hold records of a haptic session"
+            )
         return cls(array)

@@ -113,48 +113,62 @@ class HapticReport:
         def times(all_of: dict[str, float]) -> str:
             return ", ".join(f"{name} {value:.1f}" for name, value in all_of.items()) + " us"
 
-        paused = f" ({self.interrupted} paused by the machine)" if self.interrupted else ""
         rows = [
             ("session", self.phase + (f": {self.failure}" if self.failure else "")),
             ("device", self.device or "not opened yet"),
             ("cycles", f"{self.ticks} at {self.rate:g} Hz"),
-            ("computing", times(self.compute_us)),
-            ("of it on a processor", times(self.processor_us)),
-            ("of it contact", times(self.contact_us)),
-            ("begun late by", times(self.late_us)),
-            ("longer than a period", f"{self.over}{paused}; left out {self.skipped}"),
-            ("deepest contact", self._deepest()),
-            ("energy to the hand", f"{self.energy:.3g} J, at most {self.most_energy:.3g} J"),
-            ("in contact", self._felt()),
+            ("computing time", times(self.compute_us)),
+            ("CPU time", times(self.processor_us)),
+            ("contact evaluation", times(self.contact_us)),
+            ("start delay of cycles", times(self.late_us)),
+            ("overlong cycles", self._overlong()),
+            ("skipped cycles", str(self.skipped)),
+            ("maximum penetration", self._deepest()),
+            ("energy given to hand", self._energy()),
+            ("contact", self._felt()),
             ("real-time priority", "yes" if self.priority else "no"),
-            ("memory locked", "yes" if self.locked else "no"),
+            ("locked memory", "yes" if self.locked else "no"),
         ]
         if self.paused:
-            rows.append(("pauses", f"{self.paused}; forces faded in after each"))
+            rows.append(("pauses of the machine", f"{self.paused}; forces faded in after each"))
         rows += [("advice", sentence) for sentence in self.advice]
         if self.unrecorded:
-            rows.append(("not recorded", f"{self.unrecorded} cycles"))
+            rows.append(("lost records", f"those of {count_text(self.unrecorded, 'cycle')}"))
         if self.not_allowed:
-            rows.append(("refused", self.not_allowed))
+            rows.append(("refused by the system", self.not_allowed))
         return "\n".join(f"{name:<24}{value}" for name, value in rows)
+
+    def _overlong(self) -> str:
+        period = 1e6 / self.rate
+        found = f"{self.over} with a computing time above the period of {period:g} us"
+        if self.interrupted:
+            found += f"; the machine interrupted {self.interrupted} of them"
+        return found
+
+    def _energy(self) -> str:
+        # without rounding errors
+        energy, most = (round(value, 12) for value in (self.energy, self.most_energy))
+        found = f"{energy:.3g} J in total, maximum over time {most:.3g} J"
+        return found + ("; negative: received from the hand" if energy < 0.0 else "")
 
     def _felt(self) -> str:
         if not self.touching:
-            return "never"
+            return "none"
         share = 100.0 * self.saturated / self.touching
         return (
-            f"{count_text(self.touching, 'cycle')}, {self.force:.3g} N, chatter "
-            f"{1e3 * self.chatter:.3g} mN; the coupling saturated in {share:.3g} %"
+            f"{count_text(self.touching, 'cycle')}; force on the hand {self.force:.3g} N on "
+            f"average, chatter {1e3 * self.chatter:.3g} mN rms; coupling saturated in "
+            f"{share:.3g} % of these cycles"
         )
 
     def _deepest(self) -> str:
         found = f"{1e3 * self.depth:.3g} mm"
         if self.max_depth is not None:
-            found += f"; allowed are {1e3 * self.max_depth:.3g} mm"
+            found += f"; limit {1e3 * self.max_depth:.3g} mm"
         if self.too_deep:
-            found += f"; DEEPER THAN ALLOWED in {count_text(self.too_deep, 'cycle')}"
+            found += f"; LIMIT EXCEEDED in {count_text(self.too_deep, 'cycle')}"
         elif self.max_depth is not None:
-            found += ", in no cycle exceeded"
+            found += ", never exceeded"
         return found
 
 
@@ -212,26 +226,27 @@ def _advice(
     held = coupling.stiffness if settings.suited else 0.0
     given = [c._core.stiffest(held, status["depth"]) for c in contacts]
     ways = {c._follows for c in contacts} if settings.suited else set()
-    better = " or ".join(sorted(filter(None, ways))) or "20 times that of the coupling"
+    better = " or ".join(sorted(filter(None, ways))) or "20 times the coupling's stiffness"
     if status["saturated"] > _OFTEN * status["touching"]:
         found.append(
-            "the coupling saturates or is relieved: raise its max_force to twice the force of "
-            f"the device or more, and max_depth to 4 F / {suited:g} N/m of the largest force F"
+            "the coupling saturates or is relieved: raise its max_force to at least twice the "
+            "largest force of the device, and its max_depth [m] to at least 4 F / "
+            f"({suited:g} N/m), where F is the largest contact force [N]"
         )
     if max(given) > _STIFFER * suited and status["chatter"] > _SHAKES * status["force"]:
         found.append(
-            f"contact of {max(given):g} N/m a point is stiffer than the coupling needs: "
-            f"{better} is {suited:g} N/m"
+            f"the contact stiffness of {max(given):g} N/m per point is higher than the coupling "
+            f"needs, and the force chatters: use {better}, here {suited:g} N/m"
         )
     if status["shortened"] > _OFTEN * status["ticks"]:
         found.append(
             f"in {count_text(status['shortened'], 'cycle')} the period was too long for the "
-            "motion of a body, whose force is then not right: use coupled=True, a higher rate, "
-            "more damping or a heavier body"
+            "motion of a body, so the force of that body was wrong: use coupled=True, a higher "
+            "rate, more damping or a heavier body"
         )
     if 0.0 < min(given) < suited / _STIFFER:
         found.append(
-            f"contact of {min(given):g} N/m a point is soft for the coupling, bodies feel "
-            f"softer than they are: {better} is {suited:g} N/m"
+            f"the contact stiffness of {min(given):g} N/m per point is low for the coupling, so "
+            f"bodies feel softer than they are: use {better}, here {suited:g} N/m"
         )
     return tuple(found)

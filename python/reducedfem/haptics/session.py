@@ -207,8 +207,8 @@ class HapticSession:
     def __reduce__(self) -> Any:
         """Reject copies and pickles: a session owns one thread and one device."""
         raise InputTypeError(
-            "a HapticSession can be neither copied nor pickled: make another, of a device of its "
-            "own, with the same contacts, coupling and a clone() of each simulation"
+            "a HapticSession can be neither copied nor pickled: make another one with its own "
+            "device, the same contacts and coupling, and a clone() of each simulation"
         )
 
     @property
@@ -333,7 +333,8 @@ class HapticSession:
         """
         self._refuse_a_fork()
         if (cycles is None) == (seconds is None):
-            raise InputError("run takes either cycles or seconds")
+            given = "neither" if cycles is None else "both"
+            raise InputError(f"run needs either cycles or seconds, got {given}")
         if seconds is None:
             total = count(cycles, "cycles")
         else:
@@ -368,13 +369,16 @@ class HapticSession:
     def _refuse_a_run(self) -> None:
         if self._making:
             raise InputError(
-                "`run` makes cycles of the session, in another thread or around this call: wait "
-                "until it returns, or stop the session"
+                "the session is inside `run`, in another thread or in a caller of this function: "
+                "wait until `run` returns, or stop the session"
             )
 
     def _refuse_a_fork(self) -> None:
         if not self._core.status()["here"]:
-            raise InputError("the session belongs to the process that made it")
+            raise InputError(
+                "the session belongs to the process that made it, and this process is a fork of "
+                "that one: make another session here"
+            )
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until the session has ended by itself.
@@ -578,7 +582,8 @@ class HapticSession:
             raise InputError(f"the session has failed: {status['failure']}")
         if not self._core.command(kind, value, self.dt, static, dynamics):
             raise InputError(
-                "64 commands wait already: the session must run for them to be carried out"
+                "64 commands are queued already, and a session executes them only while it runs: "
+                "start it first"
             )
 
     def report(self) -> HapticReport:

@@ -21,7 +21,7 @@ class SessionFile:
     """Record file that the C thread of a session writes, from `begin` to `finish`."""
 
     def __init__(self, path: Path, settings: HapticSettings) -> None:
-        self._path, self._settings, self._patience = path, settings, timeouts.patience
+        self._path, self._settings, self._patience = path, settings, timeouts().patience
         self._file = RecordFile(path)
         self._written = self._lost = 0
 
@@ -61,9 +61,9 @@ class SessionFile:
             return
         if status["writing"]:
             raise FileFormatError(
-                f"{str(self._path)!r} has taken no record for {self._patience:g} s: {n} of them "
-                f"are in {str(self._file.part or self._path)!r}; stop or close the session "
-                "again to wait for the others"
+                f"no record could be written to {str(self._path)!r} for {self._patience:g} s: "
+                f"{n} records are in {str(self._file.part or self._path)!r}; call stop or close "
+                "of the session again to wait for the others"
             )
         try:
             self._file.finish(n)
@@ -78,8 +78,9 @@ class SessionFile:
         lost = status["unrecorded"] - self._lost
         if lost:
             raise FileFormatError(
-                f"{str(self._path)!r} has gaps: {lost} cycles found no room in "
-                f"keep_records={self._settings.keep_records} while it took no records"
+                f"the records of {lost} cycles are missing from {str(self._path)!r}: the disk was "
+                f"so slow that the buffer of keep_records={self._settings.keep_records} was full; "
+                "raise keep_records"
             )
 
 

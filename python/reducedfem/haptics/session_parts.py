@@ -61,8 +61,8 @@ def sequences(
     simulations = _sequence(simulation, "simulation", ImplicitSimulation, none=True)
     if len(simulations) != len(contacts):
         raise InputError(
-            f"simulation has {len(simulations)} elements, contact has {len(contacts)}: one "
-            "each, None for a shell at rest"
+            f"simulation has {len(simulations)} elements, contact has {len(contacts)}: give one "
+            "simulation for each contact, or None for a shell at rest"
         )
     return contacts, simulations
 
@@ -110,7 +110,8 @@ def _check_simulation(
     # rigid bodies and other numbers of coordinates are rejected in C, with better messages
     if moved is not None and moved.r == model.r and not same_motion(model, moved):
         raise InputError(
-            f"{name} is of another model than {what}: their coordinates are other displacements"
+            f"{name} simulates another model than {what}, so their reduced coordinates differ in "
+            "meaning: make both of the same ReducedSolid"
         )
     ratio = dt / simulation.dt
     if not (ratio > 0.5 and abs(ratio - round(ratio)) < 1e-6 * ratio):
@@ -134,8 +135,8 @@ def check_parts(
     for k, contact in enumerate(contacts):
         if contact.field is not contacts[0].field:
             raise InputError(
-                f"contact[{k}] has another field than contact[0]: make them with the same one, as "
-                "one object is held"
+                f"contact[{k}] and contact[0] have different fields: make all contacts with the "
+                "field of the one object that is held"
             )
     for k, (contact, simulation) in enumerate(zip(contacts, simulations, strict=True)):
         if simulation is None:
@@ -144,14 +145,20 @@ def check_parts(
         _check_simulation(simulation, names[k], contact.tree.reduced, shell, dt)
         for before in range(k):
             if simulation is simulations[before]:
-                raise InputError(f"{names[k]} is that of {names[before]}: each shell has its own")
+                raise InputError(
+                    f"{names[k]} and {names[before]} are the same simulation: give each shell its "
+                    "own, such as a clone()"
+                )
     if field_simulation is not None:
         field = contacts[0].field
         moved = field.reduced if isinstance(field, DeformedField) else None
-        _check_simulation(field_simulation, "field_simulation", moved, "that of the field", dt)
+        _check_simulation(field_simulation, "field_simulation", moved, "contact.field.reduced", dt)
         for k, simulation in enumerate(simulations):
             if simulation is field_simulation:
-                raise InputError(f"field_simulation is that of {names[k]}: each body has its own")
+                raise InputError(
+                    f"field_simulation and {names[k]} are the same simulation: give each body its "
+                    "own, such as a clone()"
+                )
 
 
 def warn_of_rest(contacts: tuple[Contact, ...], stacklevel: int) -> None:
@@ -162,9 +169,9 @@ def warn_of_rest(contacts: tuple[Contact, ...], stacklevel: int) -> None:
     which = "contact" if len(contacts) == 1 else f"contact[{soft[0]}]"
     nothing = ", ".join(["None"] * len(contacts))
     warnings.warn(
-        f"simulation is None, so that the shell of {which}, which deforms "
-        f"(r = {contacts[soft[0]].tree.r}), stays at rest: pass simulation=ImplicitSimulation("
-        f"reduced, dt) of the model under its PointTree, or [{nothing}] if that is meant",
+        f"simulation is None, so the shell of {which} stays at rest although it can deform "
+        f"(r = {contacts[soft[0]].tree.r}): pass simulation=ImplicitNewmark(reduced, dt) with the "
+        f"model of its PointTree, or simulation=[{nothing}] if a rigid shell is meant",
         PlausibilityWarning,
         stacklevel=stacklevel + 1,
     )

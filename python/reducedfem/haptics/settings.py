@@ -14,33 +14,76 @@ from reducedfem.haptics.devices import Device
 from reducedfem.haptics.workspace import Workspace
 from reducedfem.io.atomic import as_path
 
-__all__ = ["HapticSettings", "Timeouts", "timeouts"]
+__all__ = ["HapticSettings", "Timeouts", "set_timeouts", "timeouts"]
 
 # largest damping of the passivity controller [N s/m], [N m s]: stable at 1 kHz, hand of 0.1 kg
 _MOST_DAMPING = 20.0
 _MOST_TORSIONAL_DAMPING = 0.02
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(frozen=True)
 class Timeouts:
-    """Times after which sessions made from now on stop waiting [s].
+    """Times after which a session stops waiting [s].
 
     Parameters
     ----------
     stall
-        Without a cycle, until the device is halted; at least ten periods.
+        Time without a cycle until the device is halted; at least ten periods.
     patience
-        Without progress, until a file is abandoned.
+        Time without progress until a file is abandoned.
     hang
-        Without a cycle after `stall`, until a stopping thread is abandoned.
+        Time without a cycle after `stall` until a stopping thread is abandoned.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        A time is not a positive number.
     """
 
     stall: float = 0.05
     patience: float = 5.0
     hang: float = 2.0
 
+    def __post_init__(self) -> None:
+        """Reject wrong values."""
+        for name, value in dataclasses.asdict(self).items():
+            if not number(value, name) > 0.0:
+                raise InputError(f"{name} must be positive, got {value:g} s")
 
-timeouts = Timeouts()
+
+_timeouts = Timeouts()
+
+
+def timeouts() -> Timeouts:
+    """Return the times that sessions made from now on wait."""
+    return _timeouts
+
+
+def set_timeouts(**times: float) -> Timeouts:
+    """Change times that sessions made from now on wait, and return all earlier ones.
+
+    Sessions that exist keep theirs.
+
+    Parameters
+    ----------
+    **times
+        Parameters of `Timeouts`; those left out do not change.
+
+    Returns
+    -------
+    Timeouts
+
+    Raises
+    ------
+    InputError, InputTypeError
+        A time has no such name or is not a positive number; no time is changed then.
+    """
+    global _timeouts
+    known = [one.name for one in dataclasses.fields(Timeouts)]
+    for name in times:
+        choice(name, "the name of a timeout", known)
+    earlier, _timeouts = _timeouts, dataclasses.replace(_timeouts, **times)
+    return earlier
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -114,8 +157,8 @@ class HapticSettings:
         budget = 0.5 * period if self.budget_us is None else number(self.budget_us, "budget_us")
         if budget > period * (1.0 + 1e-9):
             raise InputError(
-                f"budget_us is {budget:g}, a cycle at {self.rate:g} Hz lasts {period:g} us; 0 is "
-                "for no budget"
+                f"budget_us must be at most {period:g}, the period in us of a cycle at "
+                f"{self.rate:g} Hz, got {budget:g}; 0 means the limits of the contacts"
             )
         lasts, silence = self.duration, self.silence
         if lasts is None:
@@ -140,10 +183,10 @@ class HapticSettings:
             "most_damping": _MOST_DAMPING,
             "most_torsional_damping": _MOST_TORSIONAL_DAMPING,
             "duration": 0.0 if math.isinf(lasts) else float(lasts),
-            "stall": max(timeouts.stall, 10.0 * self.dt),
+            "stall": max(_timeouts.stall, 10.0 * self.dt),
             "priority": integer(self.priority, "priority"),
             "lock_memory": flag(self.lock_memory, "lock_memory"),
             "records": count(self.keep_records, "keep_records", 1 << 24),
-            "patience": timeouts.patience,
-            "hang": timeouts.hang,
+            "patience": _timeouts.patience,
+            "hang": _timeouts.hang,
         }

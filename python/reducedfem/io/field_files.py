@@ -93,5 +93,5 @@ def _parsed(metadata: Mapping[str, str]) -> tuple[float, dict[str, Any]]:
     if not (error is None or (type(error) in (int, float) and 0 <= error < 1e100)):
         raise Refused("its entry 'error_m' is neither null nor a number from 0 on")
     if not isinstance(provenance, dict) or not isinstance(provenance.get("method"), str):
-        raise Refused("it does not say how it was made")
+        raise Refused("its provenance lacks the method")
     return np.inf if error is None else float(error), provenance

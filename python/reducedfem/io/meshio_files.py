@@ -137,8 +137,8 @@ def read_apart(
 
 def _endless(path: Path, time: str) -> FileFormatError:
     return FileFormatError(
-        f"{str(path)!r} is damaged, or too large for its format: meshio did not get through it "
-        f"in {time}; write it as .veg, .vtu or .msh"
+        f"{str(path)!r} is damaged, or too large for its format: meshio did not finish reading it "
+        f"within {time}; write it as .veg, .vtu or .msh"
     )
 
 
@@ -160,8 +160,9 @@ def _check_tetgen_pair(path: Path) -> None:
     stamps = [head if head.startswith(_PAIR) else b"" for head in heads]
     if stamps[0] != stamps[1]:
         raise FileFormatError(
-            f"{str(nodes)!r} and {str(elements)!r} are not of the same save: write the mesh again, "
-            f"or delete the line that begins with {_PAIR.decode()!r} to read them nevertheless"
+            f"{str(nodes)!r} and {str(elements)!r} were not written together: write the mesh "
+            f"again, or delete the line that begins with {_PAIR.decode()!r} to read them "
+            "nevertheless"
         )
 
 

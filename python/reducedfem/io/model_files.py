@@ -254,9 +254,9 @@ def _check_indices(metadata: Mapping[str, str], arrays: Mapping[str, NDArray[Any
     """Refuse counts and indices that do not match the arrays."""
     shapes = {name: array.shape for name, array in arrays.items()}
     if tensors.parse(metadata["counts"], "its entry 'counts'") != _counts(shapes):
-        raise Refused("its counts are not those of its arrays")
+        raise Refused("its entry 'counts' does not match its arrays")
     if int(metadata["format_version"]) < _version(arrays):
-        raise Refused("it has what its format version does not know")
+        raise Refused("it has entries that its format version does not define")
     fixed = arrays["fixed_nodes"]
     inside = (fixed >= 0) & (fixed < shapes["mesh_nodes"][0])
     if not (inside.all() and (np.diff(fixed.astype(np.int64)) > 0).all()):
@@ -284,7 +284,7 @@ def _parsed(metadata: Mapping[str, str]) -> dict[str, Any]:
     if isinstance(mass, bool) or not isinstance(mass, int | float) or not mass > 0:
         raise Refused("its total mass is not a positive number")
     if not isinstance(basis, dict) or not isinstance(basis.get("method"), str):
-        raise Refused("it does not say how its basis was made")
+        raise Refused("its provenance lacks the method of its basis")
     history = parsed["history"]
     if not isinstance(history, dict) or {"solid", "basis"} & set(history):
         raise Refused("its history is malformed")
@@ -300,5 +300,5 @@ def _viscosities(text: str, regions: list[str]) -> dict[str, dict[str, Any]]:
         raise Refused("its entry 'strain_rate' does not hold phi and psi")
     for name in ("phi", "psi"):
         if not isinstance(parsed[name], dict) or set(parsed[name]) != set(regions):
-            raise Refused(f"its {name} are not those of its regions")
+            raise Refused(f"its {name} do not match its regions")
     return parsed

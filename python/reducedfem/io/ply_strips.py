@@ -54,12 +54,12 @@ def _header(data: bytes) -> tuple[str, list[_Element], bytes]:
             elif len(words) == 3:
                 elements[-1].properties.append((words[2], None, _TYPES[words[1]]))
             else:
-                raise ValueError(f"{line.strip()!r} is no property")
+                raise ValueError(f"{line.strip()!r} is not a property")
     if kind not in ("ascii", "binary_little_endian", "binary_big_endian"):
-        raise ValueError(f"{kind!r} is no known format")
+        raise ValueError(f"{kind!r} is not a known format")
     for element in elements:
         if element.count < 0:
-            raise ValueError(f"there cannot be {element.count} of element {element.name}")
+            raise ValueError(f"the header has {element.count} as the number of {element.name}")
     return kind, elements, body
 
 
@@ -78,7 +78,9 @@ def check_counts(data: bytes) -> None:
     left = len(lines)
     for element in elements:
         if element.count > left:
-            raise ValueError(f"it announces {element.count} of {element.name} and has {left}")
+            raise ValueError(
+                f"its header announces {element.count} lines of {element.name}, but {left} follow"
+            )
         left -= element.count
     last = next((element for element in reversed(elements) if element.count), None)
     if last is None:

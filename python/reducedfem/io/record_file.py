@@ -48,7 +48,7 @@ def _announced(file: BinaryIO) -> tuple[np.dtype[Any], int] | None:
     magic = np.lib.format.MAGIC_PREFIX
     start = file.read(len(magic) + 4)
     if start[: len(magic)] != magic:
-        raise ValueError("it is no file of NumPy's format, .npy")
+        raise ValueError("it is not a file in NumPy's format (.npy)")
     if start[len(magic) : -2] != b"\x01\x00":  # version of record files
         return None
     text = file.read(int.from_bytes(start[-2:], "little"))
@@ -82,7 +82,7 @@ def read_records(file: BinaryIO, size: int, part: bool) -> NDArray[np.void] | No
         return _completed(np.fromfile(file, dtype))
     # check before allocating
     if count * dtype.itemsize > size - file.tell():
-        raise ValueError(f"it is truncated: {count} records are announced")
+        raise ValueError(f"it is truncated: its header announces {count} records")
     return _completed(np.fromfile(file, dtype, count))
 
 

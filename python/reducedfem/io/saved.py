@@ -62,6 +62,6 @@ def load_saved(
     except FileFormatError as error:
         suffix = Path(path).suffix.lower()
         for suffixes, reader in OTHERS:
-            if suffix in suffixes and "no safetensors" in str(error):
+            if suffix in suffixes and "not a safetensors" in str(error):
                 raise FileFormatError(f"{error}; {reader} reads files {suffix}") from None
         raise

@@ -79,7 +79,7 @@ def read(stream: BinaryIO, size: int, name: str, make: Callable[..., _Shell]) ->
         except ReducedFEMError as error:
             raise Refused(f"it is damaged: {error}") from None
         if tensors.parse(metadata["counts"], "its entry 'counts'") != _counts(levels):
-            raise Refused("its counts are not those of its arrays")
+            raise Refused("its entry 'counts' does not match its arrays")
         return shell
 
     return tensors.read(_LAYOUT, stream, size, name, _check_shapes, assemble)

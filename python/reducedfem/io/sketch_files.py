@@ -68,7 +68,7 @@ def load(path: str | os.PathLike[str], make: Callable[..., _Sketch]) -> _Sketch:
     def assemble(metadata: Mapping[str, str], arrays: Mapping[str, NDArray[Any]]) -> _Sketch:
         counts = _counts(arrays)
         if tensors.parse(metadata["counts"], "its entry 'counts'") != counts:
-            raise Refused("its counts are not those of its arrays")
+            raise Refused("its entry 'counts' does not match its arrays")
         try:
             return make(
                 counts["nodes"],

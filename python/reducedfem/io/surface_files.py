@@ -83,12 +83,12 @@ def _check_off(data: bytes) -> None:
         (faces, len(lines) - vertices, "faces"),
     ):
         if not 0 <= count <= there:
-            raise ValueError(f"it announces {count} {name} and has {there}")
+            raise ValueError(f"it announces {count} {name}, but has {there}")
     for at, line in enumerate(lines[vertices : vertices + faces], 1):
         words = line.split()
         if int(words[0]) >= len(words):
             raise ValueError(
-                f"face {at} announces {int(words[0])} vertices and has {len(words) - 1}"
+                f"face {at} announces {int(words[0])} vertices, but has {len(words) - 1}"
             )
 
 
@@ -107,15 +107,17 @@ def _check_stl(data: bytes) -> None:
     if _binary_stl(data):
         count, there = _announced(data), (len(data) - 84) // 50
         if there < 0:
-            raise ValueError(f"it has {len(data)} bytes of a header of 84 (is the file cut off?)")
+            raise ValueError(
+                f"it has {len(data)} bytes, but its header has 84 (is the file cut off?)"
+            )
         if count > there:
             raise ValueError(
                 f"it announces {count} triangles and holds {there} (is the file cut off?)"
             )
         if len(data) > 84 + 50 * count:
             raise ValueError(
-                f"it announces {count} triangles and has {len(data) - 84 - 50 * count} bytes "
-                "behind them"
+                f"it announces {count} triangles, but {len(data) - 84 - 50 * count} bytes "
+                "follow them"
             )
         return
     begun = len(re.findall(rb"(?:^|[\r\n])[ \t]*solid\b", data, re.IGNORECASE))
@@ -184,7 +186,7 @@ def _from_obj(data: bytes, file: Path) -> tuple[ArrayLike, NDArray[np.int64]]:
                     index = int(word.partition(b"/")[0])
                 except ValueError:
                     raise FileFormatError(
-                        f"{str(file)!r}, line {at}: {_shown(word)} is no vertex index"
+                        f"{str(file)!r}, line {at}: {_shown(word)} is not a vertex index"
                     ) from None
                 # 1 is the first vertex, -1 the last one so far
                 corners.append(index - 1 if index > 0 else count + index)

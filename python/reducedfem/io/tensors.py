@@ -181,7 +181,7 @@ def read(
         if len(body) != size - length:
             raise Refused("it is truncated, or being written to")
         if _digest(layout, header, body) != header["__metadata__"]["sha256"]:
-            raise Refused("it is damaged: its contents do not give its checksum")
+            raise Refused("it is damaged: its contents do not match its checksum")
         arrays = {}
         for array, shape in shapes.items():
             begin, end = header[array]["data_offsets"]
@@ -189,7 +189,7 @@ def read(
             arrays[array] = flat.astype(flat.dtype.newbyteorder("=")).reshape(shape)
         return assemble(header["__metadata__"], arrays)
     except _NoTensors as why:
-        raise FileFormatError(f"{name} is no safetensors file{why}") from None
+        raise FileFormatError(f"{name} is not a safetensors file{why}") from None
     except Refused as why:
         raise FileFormatError(f"{name} is not a usable {layout.what} file: {why}") from None
 
@@ -198,12 +198,12 @@ def _strict_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Build a JSON object; refuse repeated names, which are ambiguous."""
     result = dict(pairs)
     if len(result) != len(pairs):
-        raise ValueError("a name stands twice in an object")
+        raise ValueError("a name occurs twice in a JSON object")
     return result
 
 
 def _no_constant(text: str) -> float:
-    raise ValueError(f"{text} is no JSON number")
+    raise ValueError(f"{text} is not a JSON number")
 
 
 def parse(text: str | bytes, what: str) -> Any:
@@ -248,14 +248,14 @@ def _read_header(layout: Layout, stream: BinaryIO, size: int) -> tuple[dict[str,
         raise Refused(f"it is truncated: {size} bytes, of which the header should have {length}")
     header = parse(b"{" + stream.read(length - 1), "its header")
     if not isinstance(header, dict):
-        raise Refused("its header is no JSON object")
+        raise Refused("its header is not a JSON object")
     metadata = header.get("__metadata__")
     if not isinstance(metadata, dict) or metadata.get("format") != layout.format:
         other = metadata.get("format") if isinstance(metadata, dict) else None
         held = f"; its format is {other[:40]!r}" if isinstance(other, str) else ""
         raise Refused(f"it is a safetensors file, but holds no reducedfem {layout.what}{held}")
     if not all(isinstance(text, str) for text in metadata.values()):
-        raise Refused("its metadata are not all texts")
+        raise Refused("its metadata must all be texts")
     version = metadata.get("format_version", "")
     if not (version.isascii() and version.isdigit() and len(version) < 10 and int(version) > 0):
         raise Refused(f"its format_version is {version[:40]!r}, not a positive integer")
@@ -311,9 +311,9 @@ def _check_arrays(layout: Layout, header: dict[str, Any], room: int) -> dict[str
             raise Refused(f"{name!r} begins at byte {begin} of the arrays instead of {at}")
         at = end
     if at > room:
-        raise Refused(f"it is truncated: {room} of {at} bytes of arrays are there")
+        raise Refused(f"it is truncated: its arrays have {room} of {at} bytes")
     if at < room:
-        raise Refused(f"there are {room - at} bytes after its end")
+        raise Refused(f"{room - at} bytes follow its end")
     return shapes
 
 

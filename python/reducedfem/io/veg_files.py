@@ -72,7 +72,7 @@ def _counted(section: _Section, header: Line, rest: list[Line]) -> list[Line]:
     if count < 1 or count > len(rest):
         cut = " (is the file cut off?)" if count > len(rest) else ""
         raise header.fail(
-            f"{section.head.words[0]} announces {count} lines and is followed by {len(rest)}{cut}"
+            f"{section.head.words[0]} announces {count} lines, but {len(rest)} follow{cut}"
         )
     return rest[:count]
 
@@ -134,7 +134,7 @@ def read(path: Path) -> VolumeData:
                 raise line.fail("a region needs a set and a material")
             assignments.append((line, line.words[0], line.words[1]))
         else:
-            raise head.fail(f"{head.words[0]} is no known section")
+            raise head.fail(f"{head.words[0]} is not a known section")
 
     if nodes is None or elements is None:
         missing = "*VERTICES" if nodes is None else "*ELEMENTS"

@@ -32,7 +32,9 @@ def _by_region(
         return np.full(len(regions), number(value, name))
     for region in value:
         if region not in regions:
-            raise InputError(f"{name} has an entry for region {region}, which no element is of")
+            raise InputError(
+                f"{name} has an entry for region {region}, to which no element belongs"
+            )
     for region in regions:
         if region not in value:
             raise InputError(f"{name} has no entry for region {region}")
@@ -116,8 +118,8 @@ class StrainRateDamping:
         for region, material in solid.materials.items():
             if not isinstance(material, Isotropic):
                 raise InputTypeError(
-                    f"region {region} is of a {type(material).__name__}, which has no lambda and "
-                    "mu to be proportional to: give phi and psi"
+                    f"the material of region {region} is a {type(material).__name__}, which has "
+                    "no Lame constants lambda and mu: give phi and psi instead"
                 )
             lam, mu = material.lame
             phi[region], psi[region] = factor * lam, factor * mu
@@ -302,5 +304,5 @@ def damping_argument(
             f"strain_rate must be a StrainRateDamping, got {type(strain_rate).__name__}"
         )
     if strain_rate.solid is not (system if isinstance(system, Solid) else system.solid):
-        raise InputError("strain_rate is the damping of another solid than system")
+        raise InputError("strain_rate belongs to another solid: make a StrainRateDamping of system")
     return strain_rate._viscosity

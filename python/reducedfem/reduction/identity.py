@@ -64,14 +64,14 @@ def require_of(solid: Solid, provenance: Mapping[str, Any], name: str, stackleve
     other = [part for part in now if made.get(part, now[part]) != now[part]]
     if "mesh" in other:
         raise InputError(
-            f"{name} was made for a solid on another mesh, which has as many nodes: make it for "
-            f"this one, or of its vectors with mass_pca(solid, {name}.vectors), if that is meant"
+            f"{name} was made for a solid on another mesh with the same number of nodes: make it "
+            f"for this solid; to use its vectors nevertheless, pass mass_pca(solid, {name}.vectors)"
         )
     if other:
         warnings.warn(
-            f"{name} was made for a solid with other {' and '.join(other)}, whose modes it holds: "
-            f"make it for this one, or of its vectors with mass_pca(solid, {name}.vectors), if "
-            "that is meant",
+            f"{name} was made for a solid with other {' and '.join(other)}, so its vectors are not "
+            f"modes of this solid: make it for this solid, or, if that is meant, pass "
+            f"mass_pca(solid, {name}.vectors)",
             PlausibilityWarning,
             stacklevel=stacklevel + 1,
         )

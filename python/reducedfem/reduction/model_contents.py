@@ -119,13 +119,13 @@ def _check_parts(provenance: Mapping[str, Any], general: NDArray[np.int32]) -> N
     """Refuse parts that do not match the materials."""
     made_with, now = provenance.get("parts_of"), provenance["solid"]["materials"]
     if not isinstance(made_with, dict) or set(made_with) != set(now):
-        raise Refused("it does not say what materials its parts were made with")
+        raise Refused("its entry 'parts_of' is missing")
     kinds = [
         isinstance(material_from_plain(made_with[region]), LinearElastic)
         for region in sorted(made_with, key=int)
     ]
     if kinds != general.astype(bool).tolist():
-        raise Refused("its parts are not those of its materials")
+        raise Refused("its editable parts do not match its materials")
 
 
 def _damping(
@@ -150,7 +150,7 @@ def _assemble(texts: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Cont
     """Return what the model consists of; the core checks the values."""
     provenance = _provenance(texts, arrays["mesh_regions"])
     if (texts["quadrature"] == 1) != (arrays["mesh_elements"].shape[1] == 4):
-        raise Refused("its quadrature is not that of its elements")
+        raise Refused("its elements have no such quadrature")
     fixed = arrays["fixed_nodes"]
     fixed.flags.writeable = False
     try:

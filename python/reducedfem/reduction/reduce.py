@@ -109,7 +109,9 @@ def _require_damping_of(strain_rate: StrainRateDamping, solid: Solid, r: int) ->
             f"strain_rate must be a StrainRateDamping, got {type(strain_rate).__name__}"
         )
     if strain_rate.solid is not solid:
-        raise InputError("strain_rate is the damping of another solid than solid")
+        raise InputError(
+            "strain_rate belongs to another solid: make a StrainRateDamping of this one"
+        )
     if r > MAX_DAMPING_R:
         raise InputError(f"basis must have 1 to {MAX_DAMPING_R} vectors with strain_rate, got {r}")
 

@@ -294,8 +294,9 @@ class ReducedSolid(ReducedEquations, Saved):
         if solid["rigid_body"] is not None:
             if max(ratios) - min(ratios) > 1e-12 * max(ratios):
                 raise InputError(
-                    "materials changes the densities of a free solid by different factors; its "
-                    "basis would no longer be apart from the rigid motions: reduce it anew"
+                    "materials changes the densities of a free solid by different factors, so its "
+                    "basis would no longer be orthogonal to the rigid motions: reduce the solid "
+                    "with the new materials"
                 )
             body = from_plain(solid["rigid_body"])
             solid["rigid_body"] = to_plain(

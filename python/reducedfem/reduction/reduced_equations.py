@@ -267,10 +267,10 @@ class ReducedEquations:
         wanted = flag(report, "report")
         if not flag(deformation_only, "deformation_only") and leaves_out_rigid_motion(self):
             raise InputError(
-                "this is the model of a free body, whose rigid motion statics would leave out: "
-                "loads that are not in balance move it without end. Fix some nodes of the Solid; "
-                "or use FreeBody(reduced, dt), which moves as a whole; or pass "
-                "deformation_only=True for the deformation of a body that something else carries"
+                "this is the model of a free body: loads that are not in balance accelerate it, "
+                "and statics would leave out this rigid motion. Fix some nodes of the Solid; or "
+                "use FreeBody(reduced, dt), which moves as a whole; or pass "
+                "deformation_only=True for the deformation alone"
             )
         halvings = HALVINGS if flag(adaptive, "adaptive") else 0
         with callback(progress, "statics") as call:

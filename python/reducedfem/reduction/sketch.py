@@ -70,7 +70,11 @@ class ForceSketch:
             raise InputError(f"times must have shape (m,), got {self._times.shape}")
         if (np.diff(self._times) < 0.0).any():
             late = int(np.flatnonzero(np.diff(self._times) < 0.0)[0]) + 1
-            raise InputError(f"times[{late}] is {self._times[late]:g}, before the one before it")
+            before, after = self._times[late - 1 : late + 1]
+            raise InputError(
+                f"times[{late}] is {after:g} and times[{late - 1}] is {before:g}: times must not "
+                "decrease"
+            )
         m = len(self._times)
         self._offsets = _integers(offsets, "offsets", 2**31 - 1)
         self._nodes = _integers(nodes, "nodes", self._n_nodes - 1)
@@ -411,7 +415,10 @@ class Recording:
         else:
             now = number(time, "time")
             if self._times and now < last:
-                raise InputError(f"time is {now:g}, before that of the last sample, {last:g}")
+                raise InputError(
+                    f"time is {now:g} s, but the last sample is at {last:g} s: times must not "
+                    "decrease"
+                )
         u = self._model.displacement(forces, at, modal=modal)
         self._times.append(now)
         self._nodes.append(at.copy())

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
-from reducedfem.base.check import array_like, finite_result, reals, require
+from reducedfem.base.check import array_like, as_array, finite_result, reals, require
 from reducedfem.base.run import Progress, callback, threads
 from reducedfem.errors import GeometryWarning, InputError, InputTypeError
 from reducedfem.geometry.embedding import Embedding, beside_mesh
@@ -96,7 +96,7 @@ class Skin:
             if surface is None:
                 raise InputError(
                     "surface must be given: the mesh of the model was not made from one; "
-                    "reduced.mesh.surface() is its boundary"
+                    "pass reduced.mesh.surface(), its boundary"
                 )
         require(surface, Surface, "surface")
         given: ArrayLike = surface.normals if normals is None else normals
@@ -276,7 +276,19 @@ class Skin:
             if vector.shape != (3,):
                 raise InputError(f"force must have shape (3,) at a pick, got {vector.shape}")
             return self._core.project(where.vertices, np.outer(where.weights, vector))
-        return self._core.project(array_like(where, "where"), given)
+        vertices, forces = as_array(where, "where", "integers"), as_array(given, "force")
+        integers = vertices.dtype.kind in "iu"
+        if integers and vertices.ndim == 0:
+            raise InputError(
+                f"where must be a Pick or a list of vertices, got the number {vertices}: pass "
+                f"[{vertices}], and force with shape (1, 3)"
+            )
+        if integers and vertices.ndim == 1 and forces.shape == (3,):
+            raise InputError(
+                f"force must have shape ({len(vertices)}, 3), one force [N] for each vertex of "
+                "where, got (3,): pass np.tile(force, (len(where), 1)) for the same at each"
+            )
+        return self._core.project(vertices, forces)
 
     def __reduce__(self) -> tuple[type[Skin], tuple[Any, ...]]:
         return Skin, (self._reduced, self._surface, self._normals)

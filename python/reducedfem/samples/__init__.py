@@ -85,8 +85,9 @@ def _unknown(name: object) -> Exception:
     """Build the error for a name that is not a sample's."""
     message = f"no sample surface named {name!r}; choose one of {', '.join(_NAMES)}"
     try:
+        from reducedfem.base.check import did_you_mean
         from reducedfem.errors import InputError
     except ImportError:
         # the compiled part is missing, as when the samples are made or tested alone
         return ValueError(message)
-    return InputError(message)
+    return InputError(message + did_you_mean(name, _NAMES))

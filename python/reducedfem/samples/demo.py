@@ -362,7 +362,7 @@ def _precompute(settings: DemoSettings, file: Path, console: Console) -> _Made:
         lowest = basis.provenance["frequencies_hz"]
         stage.result = (
             f"{settings.k} modes from {lowest[0]:.3g} Hz, "
-            f"{settings.k * (settings.k + 1) // 2} derivatives -> {basis.r} coordinates"
+            f"{settings.k * (settings.k + 1) // 2} derivatives, {basis.r} reduced coordinates"
         )
     with console.stage("reduce") as stage:
         model = reduce(solid, basis, progress=stage.show)
@@ -378,13 +378,13 @@ def _precompute(settings: DemoSettings, file: Path, console: Console) -> _Made:
         "solid",
         f"{solid.total_mass:.3g} kg, E = {settings.young:.3g} Pa, nu = {settings.poisson:g}, "
         f"{settings.density:g} kg/m^3, {count_text(len(solid.fixed), 'node')} fixed, "
-        f"{count_text(3 * len(solid.free), 'degree', 'degrees')} of freedom",
+        f"{3 * len(solid.free):,} degrees of freedom",
     )
     for label, text in solid.summary.rows()[1:3]:
         console.fact(label, text)
     if settings.whole:
-        console.fact("whole cubes", settings.whole)
-    console.fact("together", time_text(precomputed))
+        console.fact("reason for whole cubes", settings.whole)
+    console.fact("total time", time_text(precomputed))
     # two digits, for readable output
     dt = float(f"{settings.periods / lowest[0] / settings.steps:.2g}")
     return _Made(surface, embedding, solid, model, dt)

@@ -29,13 +29,16 @@ from reducedfem.scenes import alpha, baskets, dragon, hoses, peg, shapes, soft, 
 __all__ = ["STORIES", "baskets", "session", "shapes"]
 
 _SCENES: dict[str, tuple[Callable[..., HapticSession], str]] = {
-    "statue": (statue.session, "a statue and an axe: rigid against rigid, a million points"),
-    "hoses": (hoses.session, "a rigid part between two hoses that deform"),
-    "dragon": (dragon.session, "a dragon that deforms, 256,000 points, and a club"),
-    "soft": (soft.session, "a soft paddle and a soft post: both deform"),
-    "peg": (peg.session, "a peg and the hole that matches it"),
+    "statue": (statue.session, "a rigid axe touches a rigid statue of a million points"),
+    "hoses": (hoses.session, "a rigid part moves between two deformable hoses"),
+    "dragon": (dragon.session, "a rigid club touches a deformable dragon of 256,000 points"),
+    "soft": (soft.session, "a deformable paddle touches a deformable post"),
+    "peg": (peg.session, "a rigid peg is put into a hole that fits"),
     "alpha": (alpha.session, "the alpha puzzle: two bent tubes are screwed apart"),
-    "alpha-cheat": (partial(alpha.session, cheat=True), "the alpha puzzle: pulling does not help"),
+    "alpha-cheat": (
+        partial(alpha.session, cheat=True),
+        "the alpha puzzle: the hand pulls and levers, and the tubes stay linked",
+    ),
 }
 
 STORIES: Mapping[str, str] = MappingProxyType({name: story for name, (_, story) in _SCENES.items()})

@@ -93,7 +93,8 @@ def _refuse(name: str, own: list[str], device: Device | None, options: dict[str,
     for option in options:
         if option not in (*own, *theirs):
             raise InputTypeError(
-                f"{name} has no option {option!r}: it has {', '.join(own)} and, of a session, "
+                f"the scene {name} has no option {option!r}; its options are {', '.join(own)}, "
+                "and those of HapticSession: "
                 f"{', '.join(theirs)}{did_you_mean(option, (*own, *theirs))}"
             )
     levels = _LEVELS.get(name, 5)
@@ -101,8 +102,8 @@ def _refuse(name: str, own: list[str], device: Device | None, options: dict[str,
     points = count(options.get("points", fewest), "points")
     if points < fewest:
         raise InputError(
-            f"points must be {fewest} or more, got {points}: the shell of {name} has {levels} "
-            "levels, each with four times as many as the one before"
+            f"points must be {fewest} or more, got {points}: the pointshell of the scene {name} "
+            f"has {levels} levels, each with four times as many points as the one before"
         )
     count(options.get("resolution", 1), "resolution")
     if "r" in own:
@@ -113,8 +114,9 @@ def _refuse(name: str, own: list[str], device: Device | None, options: dict[str,
     cycle = 1e3 * settings.dt
     if "r" in own and not abs(cycle - round(cycle)) < 1e-6 * cycle:
         raise InputError(
-            f"rate is {options['rate']:g} Hz, a cycle of {cycle:g} ms; that of {name} must be a "
-            "whole number of its simulations' steps, 1 ms"
+            f"rate is {options['rate']:g} Hz, so a cycle lasts {cycle:g} ms; in the scene {name} "
+            "it must be a whole number of milliseconds, the time steps of the simulations: use "
+            "1000, 500, 250, ..."
         )
     if settings.record is not None:
         SessionFile(as_path(settings.record, "record"), settings).try_out()

@@ -59,9 +59,12 @@ def world(
     bodies, r = count(bodies, "bodies"), count(r, "r", 40)
     points, resolution = count(points, "points"), count(resolution, "resolution")
     if points < 171:
-        raise InputError(f"points must be 171 or more, got {points}: the shell has 5 levels")
+        raise InputError(f"points must be 171 or more, got {points}: the pointshell has 5 levels")
     if resolution < 16:
-        raise InputError(f"resolution must be 16 or more, got {resolution}: walls have holes below")
+        raise InputError(
+            f"resolution must be 16 or more, got {resolution}: at a lower resolution the walls of "
+            "the baskets have holes"
+        )
     dt = number(dt, "dt")
     made = rf.World(dt, (0.0, 0.0, -9.81), rf.PlaneField((0, 0, 0), (0, 0, 1)))
     mesh = shapes.basket(resolution)

@@ -52,7 +52,7 @@ def _odd_material(young: float, density: float) -> str | None:
     if young < _SOFT or (density >= _DENSE and young < _METAL):
         return (
             f"Young's modulus is {young:g} Pa at a density of {density:g} kg/m^3: if it was meant "
-            "in MPa, multiply it by 1e6"
+            "in MPa, multiply it by 1e6; if in GPa, by 1e9"
         )
     if density < _LIGHT:
         return (

@@ -70,8 +70,8 @@ def _materials(
         extra = sorted(set(materials) - set(regions.tolist()))
         if extra:
             raise InputError(
-                f"material has an entry for region {extra[0]}, which no element is of; the mesh "
-                f"has regions {names}"
+                f"material has an entry for region {extra[0]}, to which no element belongs; the "
+                f"mesh has regions {names}"
             )
         materials = dict(sorted(materials.items()))
     else:

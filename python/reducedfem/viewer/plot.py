@@ -8,7 +8,7 @@ correctly. Matplotlib, required for figures only, is the optional dependency
 from __future__ import annotations
 
 from reducedfem.viewer.refine import refined
-from reducedfem.viewer.render import UP, Pose, render
+from reducedfem.viewer.render import UP, Shape, render
 from reducedfem.viewer.sessions import session_figure
 from reducedfem.viewer.shapes import shapes_figure
 from reducedfem.viewer.style import (
@@ -22,7 +22,7 @@ from reducedfem.viewer.traces import Trace, traces_figure
 
 __all__ = [
     "UP",
-    "Pose",
+    "Shape",
     "Trace",
     "check_picture",
     "colours",

@@ -12,7 +12,7 @@ from reducedfem.base.check import choice
 from reducedfem.errors import InputError
 from reducedfem.viewer.style import on_scale
 
-__all__ = ["UP", "Frame", "Pose", "corner_normals", "draw", "frame_of", "render", "upright"]
+__all__ = ["UP", "Frame", "Shape", "corner_normals", "draw", "frame_of", "render", "upright"]
 
 Array = NDArray[np.float64]
 
@@ -25,7 +25,7 @@ _MAX_PIXELS = 25_000_000
 _MAX_FRAGMENTS = 60_000_000
 
 
-class Pose(NamedTuple):
+class Shape(NamedTuple):
     """One shape of a picture.
 
     Attributes
@@ -180,7 +180,7 @@ def upright(up: str) -> Array:
 
 
 def frame_of(
-    poses: Sequence[Pose],
+    shapes: Sequence[Shape],
     triangles: NDArray[np.int32],
     size: tuple[int, int],
     azimuth: float,
@@ -189,14 +189,14 @@ def frame_of(
     up: str,
 ) -> Frame:
     """Return the parallel projection that shows all shapes; arguments as of `render`."""
-    if not poses:
-        raise InputError("poses is empty; there is nothing to draw")
+    if not shapes:
+        raise InputError("shapes is empty; there is nothing to draw")
     a, e = np.radians(azimuth), np.radians(elevation)
     toward = np.array([np.cos(e) * np.cos(a), np.cos(e) * np.sin(a), np.sin(e)])
     right = np.array([-np.sin(a), np.cos(a), 0.0])
     axes = np.array([right, np.cross(toward, right), toward]) @ upright(up)
     used = np.unique(triangles)
-    seen = np.concatenate([np.asarray(pose.vertices, dtype=float)[used] @ axes.T for pose in poses])
+    seen = np.concatenate([np.asarray(one.vertices, dtype=float)[used] @ axes.T for one in shapes])
     low, high = seen.min(axis=0), seen.max(axis=0)
     extent = np.maximum((high - low)[:2], 1e-12 * max(1.0, float(np.abs(seen).max())))
     border = margin * max(size)
@@ -206,7 +206,7 @@ def frame_of(
 
 
 def render(
-    poses: Sequence[Pose],
+    shapes: Sequence[Shape],
     triangles: ArrayLike,
     size: tuple[int, int] = (1200, 800),
     azimuth: float = -60.0,
@@ -219,7 +219,7 @@ def render(
 
     Parameters
     ----------
-    poses
+    shapes
         Shapes; opaque ones hide each other by depth, transparent ones are blended over those
         behind them.
     triangles
@@ -244,15 +244,15 @@ def render(
     Raises
     ------
     InputError
-        `poses` is empty, or the picture is too large.
+        `shapes` is empty, or the picture is too large.
     """
     faces = np.asarray(triangles, dtype=np.int32)
-    frame = frame_of(poses, faces, size, azimuth, elevation, margin, up)
-    return draw(frame, poses, faces, smoothing)
+    frame = frame_of(shapes, faces, size, azimuth, elevation, margin, up)
+    return draw(frame, shapes, faces, smoothing)
 
 
 def draw(
-    frame: Frame, poses: Sequence[Pose], triangles: NDArray[np.int32], smoothing: int
+    frame: Frame, shapes: Sequence[Shape], triangles: NDArray[np.int32], smoothing: int
 ) -> Array:
     """Return the picture of shapes in a frame; see `render`."""
     width, height = frame.size
@@ -262,14 +262,14 @@ def draw(
     depth = np.full(wide * high, -np.inf)
     image = np.zeros((wide * high, 4))
     # opaque shapes first, then transparent ones over the shapes behind them
-    for pose in sorted(poses, key=lambda pose: pose.opacity < 1.0):
-        x = frame.pixels(pose.vertices) * smoothing
-        colour = np.asarray(pose.colours, dtype=np.float64)
+    for shape in sorted(shapes, key=lambda shape: shape.opacity < 1.0):
+        x = frame.pixels(shape.vertices) * smoothing
+        colour = np.asarray(shape.colours, dtype=np.float64)
         scaled = colour.shape == (len(x), 1)
         colour = colour if scaled else np.broadcast_to(colour, x.shape)
         seen = _rasterize(x, triangles, colour, wide, high)
         near = seen.depth > depth[seen.pixel]
-        pixel, alpha = seen.pixel[near], pose.opacity
+        pixel, alpha = seen.pixel[near], shape.opacity
         colour = on_scale(seen.colour[near, 0]) if scaled else seen.colour[near]
         rgb = _shade(seen.normal[near] * [1.0, -1.0, 1.0], colour)
         under = image[pixel]

@@ -66,7 +66,7 @@ def session_figure(records: Any, title: str = "", max_depth: float | None = None
     axes = figure.subplots(5, 1, sharex=True, height_ratios=[3, 3, 2, 2, 4])
     thin: dict[str, Any] = {"linewidth": 1.0}
     force = [np.linalg.norm(records[name], axis=1) for name in ("force", "contact_force")]
-    axes[0].plot(time, force[0], color=red, label="on the hand", **thin)
+    axes[0].plot(time, force[0], color=red, label="force on the hand", **thin)
     # separate axes if one force would be flat on the axis of the other; forces of single cycles of
     # contact would otherwise set the scale
     touched = force[1] > 0.0
@@ -74,15 +74,15 @@ def session_figure(records: Any, title: str = "", max_depth: float | None = None
     felt = float(force[0].max())
     apart = min(usual, felt) > 0.0 and max(usual, felt) > _APART * min(usual, felt)
     beside = axes[0].twinx() if apart else axes[0]
-    beside.plot(time, force[1], color=blue, label="of contact", **thin)
+    beside.plot(time, force[1], color=blue, label="contact force", **thin)
     if usual > 0.0:
         shown, most = 1.1 * (usual if apart else max(usual, felt)), float(force[1].max())
         beside.set_ylim(0.0, shown)
         if most > shown:
-            beside.lines[-1].set_label(f"of contact, up to {most:.3g} N")
-    axes[0].set_ylabel("on the hand [N]" if apart else "force [N]")
+            beside.lines[-1].set_label(f"contact force, up to {most:.3g} N")
+    axes[0].set_ylabel("force on the hand [N]" if apart else "force [N]")
     if apart:
-        beside.set_ylabel("of contact [N]", color=blue)
+        beside.set_ylabel("contact force [N]", color=blue)
         axes[0].yaxis.label.set_color(red)
         axes[0].plot([], [], color=blue, label=beside.lines[-1].get_label(), **thin)
     # a note, because the difference looks like a mistake but is intended (Barbic 2007, section 4.9)
@@ -90,26 +90,26 @@ def session_figure(records: Any, title: str = "", max_depth: float | None = None
         note = 'with render="linear" the coupling saturates for the object, not for the hand'
         axes[0].set_title(note, loc="left", fontsize=9, color=INK)
     for name, label, colour in (
-        ("compute_us", "a cycle", grey),
-        ("contact_us", "of it contact", blue),
+        ("compute_us", "whole cycle", grey),
+        ("contact_us", "contact evaluation", blue),
     ):
         dots = {"color": colour, "marker": ".", "markersize": 2.0, "linestyle": ""}
         axes[1].plot(time, records[name], label=label, **dots)
     if len(records) > 1:
         period = 1e6 * float(np.diff(time).min())
-        axes[1].axhline(period, color=red, linewidth=0.8, label="the period")
+        axes[1].axhline(period, color=red, linewidth=0.8, label="period")
     # failed cycles have no contact time
     if (records["contact_us"] > 0.0).any():
         axes[1].set_yscale("log")
-    axes[1].set_ylabel("time [us]")
+    axes[1].set_ylabel("computing time [us]")
     axes[2].plot(time, records["level"], color=blue, drawstyle="steps-post", label="level", **thin)
-    axes[2].set_ylabel("deepest level")
+    axes[2].set_ylabel("level of detail")
     axes[2].set_ylim(-0.5, records["level"].max() + 0.5)
     axes[2].yaxis.get_major_locator().set_params(integer=True)
     axes[3].plot(time, 1e3 * records["depth_m"], color=yellow, label="penetration", **thin)
     if max_depth is not None:
-        axes[3].axhline(1e3 * max_depth, color=red, linewidth=0.8, label="allowed")
-    axes[3].set_ylabel("depth [mm]")
+        axes[3].axhline(1e3 * max_depth, color=red, linewidth=0.8, label="limit")
+    axes[3].set_ylabel("penetration [mm]")
     for k, colour in enumerate((red, yellow, blue)):
         axis = "xyz"[k]
         # relative to the start, so that millimetres are visible
@@ -118,7 +118,7 @@ def session_figure(records: Any, title: str = "", max_depth: float | None = None
         axes[4].plot(time, path, "--", color=colour, label=f"hand, {axis}", **thin)
         path = 1e3 * (records["object_position"][:, k] - start)
         axes[4].plot(time, path, color=colour, label=f"object, {axis}", linewidth=1.6)
-    axes[4].set_ylabel("from the hand's start [mm]")
+    axes[4].set_ylabel("path from the start [mm]")
     axes[4].set_xlabel("time [s]")
     for one in axes:
         one.spines[["top", "right"]].set_visible(False)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from reducedfem.viewer.render import Frame, Pose, draw, frame_of
+from reducedfem.viewer.render import Frame, Shape, draw, frame_of
 from reducedfem.viewer.style import (
     INK,
     PAPER,
@@ -64,7 +64,7 @@ def drawn_shapes(
     largest: float,
     rest_opacity: float,
     view: tuple[tuple[int, int], float, float, float, str],
-) -> tuple[Frame, list[Pose], list[tuple[Array, str]]]:
+) -> tuple[Frame, list[Shape], list[tuple[Array, str]]]:
     """Return the frame, the shapes to draw and the deformed ones among them with their texts.
 
     `largest` is the largest displacement, `view` the other arguments of `frame_of`.
@@ -73,12 +73,12 @@ def drawn_shapes(
         # opaque shapes that mostly overlap would be drawn in patches
         far = max(range(len(moved)), key=lambda i: float(np.linalg.norm(moved[i], axis=1).max()))
         moved, labels, rest_opacity = [moved[far]], [labels[far]], min(rest_opacity, _THROUGH)
-    at_rest = Pose(x, SCALE[0], rest_opacity)
-    every = [at_rest, *(Pose(x + u, place_on_scale(u, largest)) for u in moved)]
+    at_rest = Shape(x, SCALE[0], rest_opacity)
+    every = [at_rest, *(Shape(x + u, place_on_scale(u, largest)) for u in moved)]
     frame = frame_of(every, faces, *view)
     with_rest, distinct = _distinct(frame, x, moved, labels)
-    poses = [Pose(x + u, place_on_scale(u, largest)) for u, _ in distinct]
-    return frame, [at_rest, *poses] if with_rest else poses, distinct
+    shapes = [Shape(x + u, place_on_scale(u, largest)) for u, _ in distinct]
+    return frame, [at_rest, *shapes] if with_rest else shapes, distinct
 
 
 def shapes_figure(
@@ -138,8 +138,8 @@ def shapes_figure(
     moved = [np.asarray(u, dtype=np.float64) for u in displacements]
     largest = max((float(np.linalg.norm(u, axis=1).max()) for u in moved), default=0.0)
     view = (size, azimuth, elevation, 0.05, up)
-    frame, poses, distinct = drawn_shapes(x, faces, moved, labels, largest, rest_opacity, view)
-    image = draw(frame, poses, faces, 2)
+    frame, shapes, distinct = drawn_shapes(x, faces, moved, labels, largest, rest_opacity, view)
+    image = draw(frame, shapes, faces, 2)
 
     width, height = frame.size
     # room for texts at both sides [inch]: a letter of 9 points is about 0.07 wide, the gap 0.17
