@@ -61,6 +61,8 @@ class HapticReport:
     paused
         Number of cycles after a pause, i.e. 0.05 s or ten periods without a force: the process or
         the machine was paused. Forces fade in from zero after each.
+    made_up
+        Number of cycles that made up for skipped ones before them (``docs/haptics.md``).
     energy, most_energy
         Energy given to the hand so far, and its maximum over time [J]. A passive session never
         gives more than it has received; exceptions: ``docs/haptics.md``.
@@ -96,6 +98,7 @@ class HapticReport:
     too_deep: int
     shortened: int
     paused: int
+    made_up: int
     energy: float
     most_energy: float
     touching: int
@@ -114,6 +117,7 @@ class HapticReport:
             return ", ".join(f"{name} {value:.1f}" for name, value in all_of.items()) + " us"
 
         paused = f" ({self.interrupted} paused by the machine)" if self.interrupted else ""
+        made_up = f", made up for {count_text(self.made_up, 'time')}" if self.made_up else ""
         rows = [
             ("session", self.phase + (f": {self.failure}" if self.failure else "")),
             ("device", self.device or "not opened yet"),
@@ -122,7 +126,7 @@ class HapticReport:
             ("of it on a processor", times(self.processor_us)),
             ("of it contact", times(self.contact_us)),
             ("begun late by", times(self.late_us)),
-            ("longer than a period", f"{self.over}{paused}; left out {self.skipped}"),
+            ("longer than a period", f"{self.over}{paused}; left out {self.skipped}{made_up}"),
             ("deepest contact", self._deepest()),
             ("energy to the hand", f"{self.energy:.3g} J, at most {self.most_energy:.3g} J"),
             ("in contact", self._felt()),
@@ -187,6 +191,7 @@ def report_of(
         too_deep=status["too_deep"],
         shortened=status["shortened"],
         paused=status["paused"],
+        made_up=status["made_up"],
         energy=status["energy"],
         most_energy=status["most_energy"],
         touching=status["touching"],
