@@ -393,14 +393,20 @@ def test_devices_that_make_the_cycles_are_late_by_the_clock(world):
     assert library.world_skipped() == 3
 
 
-def test_openhaptics_reports_the_delay_of_its_scheduler(tmp_path):
-    """A scheduler that sleeps between its calls takes longer than a period each time."""
+def with_mock_scheduler(tmp_path, sleep_ms):
+    """Return a session whose cycles come from a scheduler that sleeps between its calls."""
     library = ckernels.build("mock_hd", [ROOT / "tests/support/mock_hd.c"], tmp_path)
     (REAL * 16).in_dll(library, "mock_transform")[:] = np.eye(4).ravel().tolist()
+    ctypes.c_int.in_dll(library, "mock_sleep_ms").value = sleep_ms
     plane = rf.Pointshell([[0.0, 0.0, 0.0]], [[0.0, 0.0, -1.0]])
     ball = rf.PenaltyContact(rf.PointTree(plane), rf.SphereField((0, 0, 0), 0.02), 200.0)
     device = rf.OpenHaptics(library=tmp_path / "mock_hd.so")
-    made = rf.HapticSession(ball, device, coupling=rf.VirtualCoupling(500.0, 1.0))
+    return rf.HapticSession(ball, device, coupling=rf.VirtualCoupling(500.0, 1.0))
+
+
+def test_openhaptics_reports_the_delay_of_its_scheduler(tmp_path):
+    """A scheduler that sleeps between its calls takes longer than a period each time."""
+    made = with_mock_scheduler(tmp_path, 1)
     made.start()
     while made.report().ticks < 10 and made.report().phase == "running":
         time.sleep(0.005)
@@ -409,6 +415,19 @@ def test_openhaptics_reports_the_delay_of_its_scheduler(tmp_path):
     assert late[0] == 0.0
     assert (late[1:] > 0.0).any()
     assert made.report().late_us["max"] == late.max()
+
+
+def test_the_report_counts_cycles_that_made_up_for_others(tmp_path):
+    """A scheduler that sleeps for 4 ms leaves out three cycles each time."""
+    made = with_mock_scheduler(tmp_path, 4)
+    assert "made up for" not in str(made.report())
+    made.start()
+    while made.report().made_up < 3 and made.report().phase == "running":
+        time.sleep(0.005)
+    made.close()
+    report, records = made.report(), made.records(drain=True)
+    assert report.made_up == records.flagged("made_up").sum() >= 3
+    assert f"left out {report.skipped}, made up for {report.made_up} times" in str(report)
 
 
 # ---- missed cycles ------------------------------------------------------------------------------

@@ -1,8 +1,8 @@
 // A haptic loop in which time passes as a test says.
 //
 // Cycles, couplings, limits and the loop are the real ones; the clock, sleep, the contact, which
-// pushes with a constant force, or by a wall across x, and the device are stand-ins.  The hand moves
-// along x at a constant velocity, which may turn once.
+// pushes with a constant force, or by a wall across x, and the device are stand-ins.  The hand
+// moves along x at a constant velocity, which may turn once.
 #include <math.h>
 #include <string.h>
 
