@@ -11,10 +11,10 @@ from reducedfem.contact.point_tree import PointTree
 from reducedfem.dynamics.free_body import FreeBody
 from reducedfem.geometry.pose import Pose
 
-__all__ = ["FASTEST", "doubts_of_body", "doubts_of_steps"]
+__all__ = ["doubts_of_body", "doubts_of_steps"]
 
 # displacement in a step, over the thickness of the other body, from which on points may pass it
-FASTEST = 0.5
+_FASTEST = 0.5
 _SUNK = 0.1  # depth at rest, over the thickness of the body
 _OVERLAP = 0.25  # depth in the first step, over the size of what overlaps
 
@@ -42,12 +42,12 @@ def doubts_of_body(
     strength = float(np.linalg.norm(gravity))
     size = float(np.ptp(body.reduced.mesh.nodes, axis=0).min())
     part = np.sqrt(2.0 * strength / size) * dt  # of its thickness, after a fall from it
-    if part > FASTEST:
+    if part > _FASTEST:
         yield (
             "fall",
             f"is {size:.3g} m thick: after a fall from this height it moves by {part:.2g} of it in "
             f"a step of {dt:g} s and may pass through others like it; use a dt below "
-            f"{FASTEST / part * dt:.2g} s",
+            f"{_FASTEST / part * dt:.2g} s",
         )
     if tree is None or strength == 0.0:
         return
@@ -73,12 +73,12 @@ def doubts_of_steps(
     fastest: relative displacement and body; overlap: relative depth, depth [m] and body.
     """
     part, body = fastest
-    if part > FASTEST:
+    if part > _FASTEST:
         yield (
             "fast",
             f"body {body} moved by {part:.3g} times the thickness of another, or of the ground, in "
             f"one step of {dt:g} s and may have passed through it; use a dt below "
-            f"{FASTEST * dt / part:.2g} s, thicker bodies or lower speeds",
+            f"{_FASTEST * dt / part:.2g} s, thicker bodies or lower speeds",
         )
     part, depth, body = overlap
     if part > _OVERLAP:
