@@ -26,8 +26,8 @@ typedef struct rf_static_report {
   int32_t iterations, load_steps, factorizations, shifted;  // shifted: the tangent was indefinite
   int32_t cuts;      // load steps that failed and were halved
   int32_t inverted;  // elements that are inside out at the end; of solids, -1: not counted
-  double fraction;  // fraction of the load reached by u
-  double residual;  // last relative residual
+  double fraction;   // fraction of the load reached by u
+  double residual;   // last relative residual
 } rf_static_report;
 
 // R(u) = force on free DOFs, u = prescribed on the fixed ones (nullable: zero).  u (n, 3) is the

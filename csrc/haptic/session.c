@@ -329,6 +329,7 @@ void rf_session_read_status(rf_session *s, rf_session_status *out) {
   out->too_deep = atomic_load(&loop->too_deep);
   out->shortened = atomic_load(&loop->shortened);
   out->paused = atomic_load(&loop->paused);
+  out->made_up = atomic_load(&loop->made_up);
   out->unrecorded = atomic_load(&loop->unrecorded);
   out->written = atomic_load(&s->written);
   out->file_error = atomic_load(&s->file_error);

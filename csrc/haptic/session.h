@@ -3,9 +3,10 @@
 //
 // The thread never waits: it takes commands from a ring, broadcasts its newest state and puts
 // a record of each cycle into another ring (base/ring_rt.h).  Cycles begin at fixed times;
-// those missed, because a cycle ended or the thread woke too late, are skipped and counted.  The
-// thread has a real-time priority, and memory is locked, if the system allows it; refusals are in
-// the status.  Denormal numbers count as zero there.
+// those missed, because a cycle ended or the thread woke too late, are skipped and counted; the
+// next one makes up for them as far as time allows (haptic/tick_missed_rt.c).  The thread has
+// a real-time priority, and memory is locked, if the system allows it; refusals are in the status.
+// Denormal numbers count as zero there.
 //
 // A second thread, the watchdog, has a higher priority if allowed: when no cycle has ended for too
 // long, it removes the force from the device by `halt`.  A pause of the whole process, in which the
@@ -55,6 +56,7 @@ typedef struct rf_session_status {
   int64_t too_deep;     // cycles in which contact was deeper than the coupling allowed
   int64_t skipped;      // missed: a cycle before them ended, or the thread woke, too late
   int64_t paused;       // cycles after a pause (RF_SAFETY_PAUSED)
+  int64_t made_up;      // cycles that made up for missed ones (RF_TICK_MADE_UP)
   int64_t unrecorded;   // records that found no room in the ring
   int64_t written;      // records in the file
   int file_error;       // errno that ended writing; 0: none

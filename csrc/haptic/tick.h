@@ -1,8 +1,9 @@
 // One cycle of a haptic simulation (B07 figure 4.2), the same for all callers: the thread at 1 kHz,
 // scripts that step, tests.
 //
-//   read the device -> manipulandum (workspace) -> contact at the simulation object's pose
-//   -> virtual coupling moves that object -> safety limits -> force on the hand
+//   read the device -> manipulandum (workspace) -> missed cycles are made up for
+//   -> contact at the simulation object's pose -> virtual coupling moves that object
+//   -> safety limits -> force on the hand
 //   -> the contact's reduced forces drive the deformable objects.
 //
 // The simulation object is the one with the distance field; its frame is the pose of the contact,
@@ -89,7 +90,8 @@ enum {
   RF_TICK_SPLIT = 1 << 12,      // a coupled cycle was split: its matrix was not positive definite
   RF_TICK_TOO_DEEP = 1 << 13,   // contact is deeper than the coupling allows
   RF_TICK_SATURATED = 1 << 14,  // the object got less than the linear spring force
-  RF_TICK_SHORTENED = 1 << 15   // an increment of a body was shortened (dynamics/newton.h)
+  RF_TICK_SHORTENED = 1 << 15,  // an increment of a body was shortened (dynamics/newton.h)
+  RF_TICK_MADE_UP = 1 << 16     // cycles missed before it were made up for
 };
 
 // A contact, and the simulation of its shell (NULL: the shell stays at rest).
@@ -110,8 +112,9 @@ RF_MUST_CHECK rf_status rf_tick_create(const rf_tick_settings *set, int32_t n_co
                                        rf_tick **out, rf_error *err);
 void rf_tick_free(rf_tick *tick);  // NULL is fine
 
-// Runs a cycle at the scheduled `time_s`.  The last one may be several periods ago: the hand's
-// velocity and the device's silence use the elapsed time, couplings and simulations one period.
+// Runs a cycle at the scheduled `time_s`.  The last one may be several periods ago: the cycles in
+// between are then made up for without a force, as far as half a period suffices and no pause
+// (rf_tick_pace_rt) is over, at poses of the hand between the last one and this one.
 // After RF_ERR_DEVICE or RF_ERR_DIVERGED no more cycles may run; a zero force was sent to the
 // device, if it could be written to.
 RF_MUST_CHECK rf_status rf_tick_run_rt(rf_tick *tick, const rf_device *device, double time_s,

@@ -4,7 +4,7 @@
 #include "haptic/tick_state.h"
 
 // Evaluates the forces of all contacts on the held object; `processor_us`: processor time of the
-// thread at the beginning of the cycle.
+// thread before it.
 static rf_status touch(rf_tick *t, double processor_us, rf_coupling_load *load,
                        rf_tick_record *out) {
   const rf_world_budget budget = {t->set.budget_us - t->rest_us, processor_us};
@@ -28,7 +28,7 @@ static rf_status touch(rf_tick *t, double processor_us, rf_coupling_load *load,
 }
 
 rf_status rf_stage_contact_rt(rf_cycle *c) {
-  const rf_status st = touch(c->t, c->processor_us, &c->load, c->out);
+  const rf_status st = touch(c->t, c->begun_us, &c->load, c->out);
   c->out->contact_us = rf_cycle_lap_rt(c);
   if (st >= 0 && c->load.depth_m > rf_tick_most_depth(c->t)) c->out->flags |= RF_TICK_TOO_DEEP;
   return st;

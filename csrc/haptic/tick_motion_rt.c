@@ -87,7 +87,7 @@ static bool saturated(const rf_coupling_report *report, double share) {
 rf_status rf_stage_object_rt(rf_cycle *c) {
   rf_tick *t = c->t;
   rf_tick_record *out = c->out;
-  const rf_status st = move(t, &c->before, c->elapsed_s, &c->load, &c->report, out);
+  const rf_status st = move(t, &c->before, c->step_s, &c->load, &c->report, out);
   if (st < 0) return st;
   out->rank = c->report.rank;
   out->share = t->coupling.coupling.share;

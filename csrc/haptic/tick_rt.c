@@ -90,15 +90,17 @@ static const struct stage {
   rf_status (*run)(rf_cycle *c);
   uint32_t failure;  // RF_TICK_ flag
 } stages_rt[] = {
-    {rf_stage_read_rt, RF_TICK_DEVICE_FAILED}, {rf_stage_hand_rt, RF_TICK_DIVERGED},
-    {rf_stage_contact_rt, RF_TICK_DIVERGED},   {rf_stage_object_rt, RF_TICK_DIVERGED},
-    {rf_stage_limit_rt, RF_TICK_DIVERGED},     {rf_stage_write_rt, RF_TICK_DEVICE_FAILED},
-    {rf_stage_bodies_rt, RF_TICK_DIVERGED},
+    {rf_stage_read_rt, RF_TICK_DEVICE_FAILED},  {rf_stage_hand_rt, RF_TICK_DIVERGED},
+    {rf_stage_missed_rt, RF_TICK_DIVERGED},     {rf_stage_contact_rt, RF_TICK_DIVERGED},
+    {rf_stage_object_rt, RF_TICK_DIVERGED},     {rf_stage_limit_rt, RF_TICK_DIVERGED},
+    {rf_stage_write_rt, RF_TICK_DEVICE_FAILED}, {rf_stage_bodies_rt, RF_TICK_DIVERGED},
 };
 
-static void account(rf_tick *t, double processor_us, rf_tick_record *out) {
-  out->compute_us = out->contact_us + out->coupling_us + out->deform_us;
+static void account(const rf_cycle *c, double processor_us, rf_tick_record *out) {
+  rf_tick *t = c->t;
+  out->compute_us = out->contact_us + out->coupling_us + out->deform_us + c->made_up_us;
   out->processor_us = fmin(processor_us, out->compute_us);
+  t->cycle_us = out->processor_us / (1 + c->made_up);
   // A pause of the machine is limited in the estimate, or it would starve the contact of the next
   // thousand cycles.  Cycles that really take longer raise it within a few.
   const double rest =
@@ -122,6 +124,6 @@ rf_status rf_tick_run_rt(rf_tick *t, const rf_device *device, double time_s, rf_
     if (stages_rt[k].run == rf_stage_write_rt && (out->flags & RF_SAFETY_BROKEN))
       return RF_ERR_DIVERGED;
   }
-  account(t, rf_processor_us_rt() - c.processor_us, out);
+  account(&c, rf_processor_us_rt() - c.processor_us, out);
   return RF_OK;
 }

@@ -23,7 +23,8 @@ struct rf_tick {
   rf_workspace_state workspace;
   rf_safety_state safety;
   rf_passivity_state passivity;
-  double rest_us;  // running estimate of the time of a cycle without contact
+  double rest_us;   // running estimate of the time of a cycle without contact
+  double cycle_us;  // processor time of the last cycle
 };
 
 // Values that stages hand on to the next ones.
@@ -31,10 +32,14 @@ typedef struct rf_cycle {
   rf_tick *t;
   const rf_device *device;
   double time_s, elapsed_s;  // scheduled time; time since the last cycle
+  double step_s;             // time in which the hand moved from `before`: without missed cycles
   rf_tick_record *out;
   double lap_us, processor_us;  // clock at the end of the last stage; processor time after reading
+  double begun_us;              // processor time after reading and missed cycles
+  double made_up_us;            // time of missed cycles
+  int32_t made_up;              // their number
   rf_device_sample sample;
-  rf_pose before;  // manipulandum of the last cycle
+  rf_pose before;  // manipulandum of the last cycle, or the last missed one
   rf_coupling_load load;
   rf_coupling_report report;
   rf_device_wrench wrench;  // on the hand, in the frame of the device
@@ -64,6 +69,7 @@ static inline void rf_tick_put_pose(const rf_pose *pose, double position[3], dou
 // Stages of a cycle, in their order.
 rf_status rf_stage_read_rt(rf_cycle *c);     // the device: pose of the hand, elapsed time
 rf_status rf_stage_hand_rt(rf_cycle *c);     // workspace: manipulandum
+rf_status rf_stage_missed_rt(rf_cycle *c);   // the next and the last stage of missed cycles
 rf_status rf_stage_contact_rt(rf_cycle *c);  // forces of all contacts
 rf_status rf_stage_object_rt(rf_cycle *c);   // coupling and depth limiter move the object
 rf_status rf_stage_limit_rt(rf_cycle *c);    // safety limits of the force on the hand

@@ -17,7 +17,8 @@ static PyObject *outcome(py_state *state, rf_status st, const rf_error *err, PyO
   return Py_BuildValue("O{s:i,s:i,s:i,s:i,s:i,s:i,s:d,s:d}z", x, "iterations", (int)r->iterations,
                        "load_steps", (int)r->load_steps, "factorizations", (int)r->factorizations,
                        "shifted", (int)r->shifted, "cuts", (int)r->cuts, "inverted",
-                       (int)r->inverted, "fraction", r->fraction, "residual", r->residual, st < 0 ? err->text : NULL);
+                       (int)r->inverted, "fraction", r->fraction, "residual", r->residual,
+                       st < 0 ? err->text : NULL);
 }
 
 const char py_solid_static_doc[] =

@@ -19,7 +19,7 @@ static void release(void *world) { rf_multibody_free(world); }
   RF_SETTING(rf_multibody_settings, name, field, kind, count)
 static const rf_setting SETTINGS[] = {SETTING("dt", dt_s, DOUBLE, 0),
                                       SETTING("gravity", gravity, DOUBLE, 3),
-                                      SETTING("contact_damping", damped, DOUBLE, 0),
+                                      SETTING("contact_damping", contact_damping, DOUBLE, 0),
                                       SETTING("tol", tolerance, DOUBLE, 0),
                                       SETTING("iterations", most_iterations, INT32, 0),
                                       SETTING("least_work", least_work, DOUBLE, 0),
@@ -198,10 +198,13 @@ static rf_free_body *body_in(PyObject *self, PyObject *args) {
   if (index >= 0 && index < n) body = rf_multibody_body(c, index);
   py_unlock(self);
   Py_END_ALLOW_THREADS
-  if (!body)
-    py_fail(py_state_of_object(self), PY_INPUT_ERROR, "body must be between 0 and %d, got %d",
-            (int)n - 1, index);
-  return body;
+  if (body) return body;
+  py_state *state = py_state_of_object(self);
+  if (n == 0)
+    py_fail(state, PY_INPUT_ERROR, "body is %d, but the world has no bodies; add them", index);
+  else
+    py_fail(state, PY_INPUT_ERROR, "body must be between 0 and %d, got %d", (int)n - 1, index);
+  return NULL;
 }
 
 PyDoc_STRVAR(state_doc, "state($self, body, /)\n--\n\nState of a body, as of a FreeBody.");
@@ -251,7 +254,7 @@ static PyObject *energy(PyObject *self, PyObject *unused) {
 PyDoc_STRVAR(report_doc,
              "report($self, /)\n--\n\n"
              "(steps, candidates, pairs, points, passed, depth, iterations, residual, "
-             "unconverged, fastest, fastest_body).");
+             "unconverged, fastest, fastest_body, overlap, overlap_m, overlap_body).");
 static PyObject *report(PyObject *self, PyObject *unused) {
   (void)unused;
   rf_multibody_report r;
@@ -260,9 +263,10 @@ static PyObject *report(PyObject *self, PyObject *unused) {
   r = *rf_multibody_reported(py_held(self));
   py_unlock(self);
   Py_END_ALLOW_THREADS
-  return Py_BuildValue("(LiiLLdidLdi)", (long long)r.steps, (int)r.candidates, (int)r.pairs,
+  return Py_BuildValue("(LiiLLdidLdiddi)", (long long)r.steps, (int)r.candidates, (int)r.pairs,
                        (long long)r.points, (long long)r.passed, r.depth_m, (int)r.iterations,
-                       r.residual, (long long)r.unconverged, r.fastest, (int)r.fastest_body);
+                       r.residual, (long long)r.unconverged, r.fastest, (int)r.fastest_body,
+                       r.overlap, r.overlap_m, (int)r.overlap_body);
 }
 
 PyDoc_STRVAR(contacts_doc,

@@ -14,7 +14,7 @@ enum { BLOCK = 64 };  // points per block of grouped fields
 static double part_value(const rf_field_part *s, const double *p, double *gradient) {
   switch (s->shape) {
 #define VALUE(NAME, name) \
-  case RF_SHAPE_##NAME: return name##_value(s, p, gradient) - s->offset;
+  case RF_SHAPE_##NAME: return rf_field_##name##_value(s, p, gradient) - s->offset;
     RF_SHAPES(VALUE)
 #undef VALUE
     default: return grid_value(s->grid, p, gradient) - s->offset;

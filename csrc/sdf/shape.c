@@ -12,7 +12,9 @@ typedef struct facts {
   double (*depth)(const rf_field_part *part);
 } facts;
 
-#define FACTS(NAME, name) [RF_SHAPE_##NAME] = {#name, name##_check, name##_bounds, name##_depth},
+#define FACTS(NAME, name) \
+  [RF_SHAPE_##            \
+      NAME] = {#name, rf_field_##name##_check, rf_field_##name##_bounds, rf_field_##name##_depth},
 static const facts FACTS_OF[RF_SHAPE_COUNT] = {RF_SHAPES(FACTS)};
 
 rf_shape rf_field_shape_named(const char *name) {

@@ -7,13 +7,13 @@
 #include "linalg/vec3.h"
 #include "sdf/shape.h"
 
-static inline double box_value(const rf_field_part *s, const double *p, double *gradient) {
-  double way[3];
-  rf_vec3_beyond(p, s->a, s->b, way);
-  const double square = rf_vec3_dot(way, way);
+static inline double rf_field_box_value(const rf_field_part *s, const double *p, double *gradient) {
+  double beyond[3];
+  rf_vec3_beyond(p, s->a, s->b, beyond);
+  const double square = rf_vec3_dot(beyond, beyond);
   if (!(square == 0.0)) {
     const double out = sqrt(square);
-    for (int c = 0; c < 3 && gradient; ++c) gradient[c] = way[c] / out;
+    for (int c = 0; c < 3 && gradient; ++c) gradient[c] = beyond[c] / out;
     return out;
   }
   // nearest of the six faces
@@ -28,7 +28,7 @@ static inline double box_value(const rf_field_part *s, const double *p, double *
   return best;
 }
 
-static inline rf_status box_check(const rf_field_part *s, rf_error *err) {
+static inline rf_status rf_field_box_check(const rf_field_part *s, rf_error *err) {
   for (int c = 0; c < 3; ++c)
     if (!(s->a[c] < s->b[c]))
       return rf_fail(err, RF_ERR_ARG,
@@ -37,11 +37,11 @@ static inline rf_status box_check(const rf_field_part *s, rf_error *err) {
   return RF_OK;
 }
 
-static inline void box_bounds(const rf_field_part *s, double low[3], double high[3]) {
+static inline void rf_field_box_bounds(const rf_field_part *s, double low[3], double high[3]) {
   for (int c = 0; c < 3; ++c) low[c] = s->a[c], high[c] = s->b[c];
 }
 
-static inline double box_depth(const rf_field_part *s) {
+static inline double rf_field_box_depth(const rf_field_part *s) {
   double least = INFINITY;
   for (int c = 0; c < 3; ++c) least = fmin(least, 0.5 * (s->b[c] - s->a[c]));
   return least;

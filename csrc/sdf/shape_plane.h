@@ -7,24 +7,25 @@
 #include "linalg/vec3.h"
 #include "sdf/shape.h"
 
-static inline double plane_value(const rf_field_part *s, const double *p, double *gradient) {
-  double way[3];
-  rf_vec3_sub(p, s->a, way);
+static inline double rf_field_plane_value(const rf_field_part *s, const double *p,
+                                          double *gradient) {
+  double offset[3];
+  rf_vec3_sub(p, s->a, offset);
   for (int c = 0; c < 3 && gradient; ++c) gradient[c] = s->b[c];
-  return rf_vec3_dot(way, s->b);
+  return rf_vec3_dot(offset, s->b);
 }
 
-static inline rf_status plane_check(const rf_field_part *s, rf_error *err) {
+static inline rf_status rf_field_plane_check(const rf_field_part *s, rf_error *err) {
   const double length = rf_vec3_length(s->b);
   if (fabs(length - 1.0) <= 1e-6) return RF_OK;
   return rf_fail(err, RF_ERR_ARG, "normal must be a unit vector, its length is %g", length);
 }
 
-static inline void plane_bounds(const rf_field_part *s, double low[3], double high[3]) {
+static inline void rf_field_plane_bounds(const rf_field_part *s, double low[3], double high[3]) {
   (void)s, (void)low, (void)high;  // unbounded
 }
 
-static inline double plane_depth(const rf_field_part *s) {
+static inline double rf_field_plane_depth(const rf_field_part *s) {
   (void)s;
   return INFINITY;
 }

@@ -52,10 +52,10 @@ done:
 }
 
 static bool overlap(const rf_broad_sphere *a, const rf_broad_sphere *b) {
-  double way[3];
-  rf_vec3_sub(a->centre, b->centre, way);
+  double offset[3];
+  rf_vec3_sub(a->centre, b->centre, offset);
   const double reach = a->radius + b->radius;
-  return rf_vec3_dot(way, way) <= reach * reach;
+  return rf_vec3_dot(offset, offset) <= reach * reach;
 }
 
 static rf_status make_ends(rf_broad *b, int32_t n, const rf_broad_sphere *s, rf_error *err) {

@@ -9,12 +9,12 @@
 // stiffness, e its direction, W the derivative of -g by the coordinates of both bodies and v the
 // velocities at the end of the step, the force along e is
 //     f = min(0, k (g - c h W . v)),
-// c the factor `damped`: for c = 1 the force of the end of the step, a larger one adds a damper of
-// (c - 1) h k at each point.  No equilibrium depends on c.  Steps of bodies in contact are those of
-// backward Euler, whose poses and coordinates follow v: average acceleration would carry the force
-// of an impact into the next step and give it energy.  With H = M / h^2 for the rigid motion and
-// Newton's matrix for the deformation, linearized at the beginning of the step, u the value of h v
-// without contact and e the change by contact, the step is the minimum of
+// c the factor `contact_damping`: for c = 1 the force of the end of the step, a larger one adds a
+// damper of (c - 1) h k at each point.  No equilibrium depends on c.  Steps of bodies in contact
+// are those of backward Euler, whose poses and coordinates follow v: average acceleration would
+// carry the force of an impact into the next step and give it energy.  With H = M / h^2 for the
+// rigid motion and Newton's matrix for the deformation, linearized at the beginning of the step, u
+// the value of h v without contact and e the change by contact, the step is the minimum of
 //     1/2 e . H e - e . r + sum min(0, k (g - c W . (u + e)))^2 / (2 c k),
 // r the elastic force: strictly convex, so that a step is unique and the energy that springs can
 // give is that of their depths.  Newton's method with a line search finds it; each of its systems
@@ -38,7 +38,7 @@ typedef struct rf_multibody_settings {
   double dt_s;              // step, > 0
   double gravity[3];        // m/s^2, of all bodies
   const rf_field *ground;   // in the world, borrowed; NULL: none
-  double damped;            // c, >= 1
+  double contact_damping;   // c, >= 1
   double tolerance;         // of the solve, relative, in (0, 1)
   int32_t most_iterations;  // of conjugate gradients in a step, >= 1
   double least_work;        // multiplications of a stage of it for which threads are of use
@@ -68,6 +68,11 @@ typedef struct rf_multibody_report {
   double fastest;       // largest relative displacement, in a step, of a body and what it may meet,
                         // divided by the thickness of the latter; points may pass above 0.5
   int32_t fastest_body;  // with these points
+  // deepest overlap found in the first step of a body
+  double overlap;  // divided by the thickness of the field, or by the diameter of the sphere around
+                   // the points, the smaller one
+  double overlap_m;
+  int32_t overlap_body;  // with these points
 } rf_multibody_report;
 
 // A pair in contact in the last step.

@@ -8,9 +8,10 @@
 // Vectors of a node with the size of a slot.
 enum { SLOTS = 14 };
 static void list_slots(rf_multibody_node *n, double **out[SLOTS]) {
-  double **const all[SLOTS] = {&n->base,  &n->change,  &n->inertia, &n->elastic,   &n->residual,
-                               &n->step,  &n->stepped, &n->way,     &n->corrected, &n->direction,
-                               &n->image, &n->moved,   &n->product, &n->force};
+  double **const all[SLOTS] = {&n->base,      &n->change,    &n->inertia, &n->elastic,
+                               &n->residual,  &n->step,      &n->stepped, &n->displacement,
+                               &n->corrected, &n->direction, &n->image,   &n->moved,
+                               &n->product,   &n->force};
   memcpy(out, all, sizeof all);
 }
 

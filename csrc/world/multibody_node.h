@@ -29,7 +29,7 @@ typedef struct rf_multibody_node {
   double *residual;           // elastic - H e + forces of the contacts
   double *step;               // of Newton's iteration
   double *stepped;            // H step
-  double *way;                // u + e, or a step: what pairs multiply
+  double *displacement;       // u + e
   double *corrected;          // residual, preconditioned
   double *direction, *image;  // of conjugate gradients, and its image by the preconditioner
   double *moved;              // its image by H
@@ -45,7 +45,7 @@ void rf_multibody_node_free(
 
 // Prepares a body: its own block, the step of its deformation, u and the elastic force.
 RF_MUST_CHECK rf_status rf_multibody_node_begin_rt(rf_multibody_node *n, rf_pair_rows *const *pairs,
-                                                   double damped);
+                                                   double contact_damping);
 // Adds the generalised forces of its contacts to a slot.
 void rf_multibody_node_gather_rt(const rf_multibody_node *n, rf_pair_rows *const *pairs,
                                  double *slot);

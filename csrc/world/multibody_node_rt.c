@@ -66,8 +66,9 @@ static bool eliminate(rf_multibody_node *n) {
   return rf_dense_cholesky_rt(n->impact->system->simd, 6, n->rigid, RIGID);
 }
 
-// u: the way of a step without contact; the deformation counts from its present coordinates.
-static void put_free_way(rf_multibody_node *n) {
+// u: the displacement of a step without contact; the deformation counts from its present
+// coordinates.
+static void put_free_displacement(rf_multibody_node *n) {
   const rf_free_body *b = n->body;
   const double h = b->set.deformation.dt_s;
   double omega[3];
@@ -80,16 +81,17 @@ static void put_free_way(rf_multibody_node *n) {
 }
 
 rf_status rf_multibody_node_begin_rt(rf_multibody_node *n, rf_pair_rows *const *pairs,
-                                     double damped) {
+                                     double contact_damping) {
   const rf_motion *from = n->body->deformation;
   const size_t bytes = (size_t)n->size * sizeof(double);
   memset(n->own, 0, (size_t)n->size * bytes);
   memset(n->change, 0, bytes);
   memset(n->inertia, 0, bytes);
   memset(n->elastic, 0, bytes);
-  put_free_way(n);
+  put_free_displacement(n);
   for (int32_t k = 0; k < n->n_sides; ++k)
-    rf_pair_rows_add_own_rt(pairs[n->sides[k].pair], n->sides[k].side, damped, n->own, n->size);
+    rf_pair_rows_add_own_rt(pairs[n->sides[k].pair], n->sides[k].side, contact_damping, n->own,
+                            n->size);
   rf_motion_follow_rt(n->impact, from);
   n->impact->report = from->report;
   n->impact->time_s = from->time_s;
@@ -122,18 +124,18 @@ double rf_multibody_node_weigh_rt(const rf_multibody_node *n, const double *r) {
 
 void rf_multibody_node_correct_rt(rf_multibody_node *n, const double *r, double *z) {
   const int32_t ld = n->size - RIGID;
-  _Alignas(64) double way[RIGID] = {0.0};
+  _Alignas(64) double rigid[RIGID] = {0.0};
   // of a reduced model, which cannot fail
   if (rf_motion_solve_rt(n->impact, r + RIGID, z + RIGID) < 0) return;
   for (int32_t i = 0; i < 6; ++i) {
     const double *coupled = n->own + i * n->size + RIGID;
-    way[i] = r[i];
-    for (int32_t k = 0; k < n->r; ++k) way[i] -= coupled[k] * z[RIGID + k];
+    rigid[i] = r[i];
+    for (int32_t k = 0; k < n->r; ++k) rigid[i] -= coupled[k] * z[RIGID + k];
   }
-  rf_dense_cholesky_solve_rt(n->impact->system->simd, 6, n->rigid, RIGID, way, way);
-  memcpy(z, way, sizeof way);
+  rf_dense_cholesky_solve_rt(n->impact->system->simd, 6, n->rigid, RIGID, rigid, rigid);
+  memcpy(z, rigid, sizeof rigid);
   for (int32_t j = 0; j < 6; ++j)
-    for (int32_t k = 0; k < n->r; ++k) z[RIGID + k] -= n->response[j * ld + k] * way[j];
+    for (int32_t k = 0; k < n->r; ++k) z[RIGID + k] -= n->response[j * ld + k] * rigid[j];
 }
 
 void rf_multibody_node_take_own_rt(const rf_multibody_node *n, const double *x, double *y) {
@@ -153,9 +155,9 @@ static void multiply_own(const rf_multibody_node *n, const double *x, double *ou
 // Removes the acceleration by contact, which a step without contact must not inherit.
 static rf_status release(rf_multibody_node *n, const double *before, const double *more) {
   rf_motion *m = n->impact;
-  double *force = n->corrected + RIGID, *way = n->product + RIGID;
-  for (int32_t i = 0; i < n->r; ++i) way[i] = m->q[i] - before[i];
-  multiply_own(n, way, force);
+  double *force = n->corrected + RIGID, *change = n->product + RIGID;
+  for (int32_t i = 0; i < n->r; ++i) change[i] = m->q[i] - before[i];
+  multiply_own(n, change, force);
   for (int32_t i = 0; i < n->r; ++i) force[i] = more[i] - force[i];
   rf_status st = m->system->operations->factorize(m->system, 1.0, 0.0, 0.0, NULL);
   if (st >= 0) st = m->system->operations->solve(m->system, force, force);

@@ -88,17 +88,18 @@ static rf_status fail(const rf_multibody_solve *s, const rf_multibody_node *n, r
 static rf_status begin_node(const rf_multibody_solve *s, rf_multibody_node *n, rf_error *err) {
   rf_status st = rf_multibody_node_reserve(n, err);
   if (st < 0) return st;
-  st = rf_multibody_node_begin_rt(n, s->pairs, s->damped);
-  if (st >= 0) memcpy(n->way, n->base, (size_t)n->size * sizeof *n->way);
+  st = rf_multibody_node_begin_rt(n, s->pairs, s->contact_damping);
+  if (st >= 0) memcpy(n->displacement, n->base, (size_t)n->size * sizeof *n->displacement);
   return st < 0 ? fail(s, n, st, err) : st;
 }
 
 static void push(const rf_multibody_solve *s, rf_pair_rows *t) {
   const rf_multibody_node *field = node_of(s, t, 1);
-  rf_pair_rows_push_rt(t, s->damped, node_of(s, t, 0)->way, field ? field->way : NULL);
+  rf_pair_rows_push_rt(t, s->contact_damping, node_of(s, t, 0)->displacement,
+                       field ? field->displacement : NULL);
 }
 
-// Residual at the ways, and the first direction.
+// Residual at the displacements, and the first direction.
 static rf_status balance(const rf_multibody_solve *s, rf_multibody_node *n, rf_error *err) {
   (void)err;
   const size_t bytes = (size_t)n->size * sizeof(double);
@@ -117,7 +118,7 @@ static rf_status balance(const rf_multibody_solve *s, rf_multibody_node *n, rf_e
 
 static void stiffen(const rf_multibody_solve *s, rf_pair_rows *t) {
   const rf_multibody_node *field = node_of(s, t, 1);
-  rf_pair_rows_multiply_rt(t, s->damped, node_of(s, t, 0)->direction,
+  rf_pair_rows_multiply_rt(t, s->contact_damping, node_of(s, t, 0)->direction,
                            field ? field->direction : NULL);
 }
 
@@ -142,7 +143,7 @@ static rf_status correct(const rf_multibody_solve *s, rf_multibody_node *n, rf_e
 
 static void aim(const rf_multibody_solve *s, rf_pair_rows *t) {
   const rf_multibody_node *field = node_of(s, t, 1);
-  rf_pair_rows_aim_rt(t, s->damped, node_of(s, t, 0)->step, field ? field->step : NULL);
+  rf_pair_rows_aim_rt(t, s->contact_damping, node_of(s, t, 0)->step, field ? field->step : NULL);
 }
 
 static rf_status finish_node(const rf_multibody_solve *s, rf_multibody_node *n, rf_error *err) {
@@ -191,7 +192,7 @@ done:
 static double slope_at(const rf_multibody_solve *s, double begin, double bend, double part) {
   double sum = begin + part * bend;
   for (int32_t k = 0; k < s->n_pairs; ++k)
-    sum -= rf_pair_rows_work_rt(s->pairs[k], s->damped, part);
+    sum -= rf_pair_rows_work_rt(s->pairs[k], s->contact_damping, part);
   return sum;
 }
 
@@ -234,7 +235,7 @@ static void advance(rf_multibody_solve *s, double part) {
     rf_multibody_node *n = s->nodes[k];
     add(n, part, n->step, n->change);
     add(n, part, n->stepped, n->inertia);
-    for (int32_t i = 0; i < n->size; ++i) n->way[i] = n->base[i] + n->change[i];
+    for (int32_t i = 0; i < n->size; ++i) n->displacement[i] = n->base[i] + n->change[i];
   }
 }
 

@@ -6,7 +6,7 @@
 #include "world/multibody_node.h"
 
 typedef struct rf_multibody_solve {
-  double damped, tolerance;
+  double contact_damping, tolerance;
   int32_t most_iterations;
   double least_work;  // multiplications of a stage from which on it runs on all threads
   int32_t n_nodes, n_pairs;

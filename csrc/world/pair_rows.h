@@ -63,17 +63,17 @@ void rf_pair_rows_free(rf_pair_rows *t);  // its content; zero is fine
 // one row a point; there must be room for them.
 void rf_pair_rows_fill_rt(rf_pair_rows *t, const rf_pair_rows_frame *tree, rf_contact *contact);
 
-// Sets f at the ways u of both sides (of the field: nullable), and `applied` to sum f W.
-void rf_pair_rows_push_rt(rf_pair_rows *t, double factor, const double *tree_way,
-                          const double *field_way);
-// applied = -factor sum c W (W . ways) of the rows that push.
-void rf_pair_rows_multiply_rt(rf_pair_rows *t, double factor, const double *tree_way,
-                              const double *field_way);
-// Sets the slopes of f along ways, of all rows as if they pushed.
-void rf_pair_rows_aim_rt(rf_pair_rows *t, double factor, const double *tree_way,
-                         const double *field_way);
-// Returns the work of the forces along the ways last passed to rf_pair_rows_aim_rt, sum f W . ways,
-// with the forces at `part` of them.
+// Sets f at the displacements u of both sides (of the field: nullable), and `applied` to sum f W.
+void rf_pair_rows_push_rt(rf_pair_rows *t, double factor, const double *tree_u,
+                          const double *field_u);
+// applied = -factor sum c W (W . u) of the rows that push.
+void rf_pair_rows_multiply_rt(rf_pair_rows *t, double factor, const double *tree_u,
+                              const double *field_u);
+// Sets the slopes of f along u, of all rows as if they pushed.
+void rf_pair_rows_aim_rt(rf_pair_rows *t, double factor, const double *tree_u,
+                         const double *field_u);
+// Returns the work of the forces along the u last passed to rf_pair_rows_aim_rt, sum f W . u, with
+// the forces at `part` of it.
 double rf_pair_rows_work_rt(const rf_pair_rows *t, double factor, double part);
 // Adds factor sum c W W^T of all rows, of one side, to own (rows of ld).
 void rf_pair_rows_add_own_rt(const rf_pair_rows *t, int side, double factor, double *own,

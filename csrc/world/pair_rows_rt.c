@@ -88,42 +88,42 @@ static void add(int32_t n, double factor, const double *x, double *y) {
   for (int32_t i = 0; i < n; ++i) y[i] += factor * x[i];
 }
 
-// W . ways of both sides
-static double way_of(const rf_pair_rows *t, const double *row, const double *tree_way,
-                     const double *field_way) {
+// W . u of both sides
+static double closing_of(const rf_pair_rows *t, const double *row, const double *tree_u,
+                         const double *field_u) {
   const int32_t n = t->side[0].size;
-  const double way = rf_dot_padded(n, row, tree_way);
-  return field_way ? way + rf_dot_padded(t->side[1].size, row + n, field_way) : way;
+  const double closing = rf_dot_padded(n, row, tree_u);
+  return field_u ? closing + rf_dot_padded(t->side[1].size, row + n, field_u) : closing;
 }
 
 static const double *row_of(const rf_pair_rows *t, int32_t i) {
   return t->rows + (size_t)i * (size_t)t->size;
 }
 
-void rf_pair_rows_push_rt(rf_pair_rows *t, double factor, const double *tree_way,
-                          const double *field_way) {
+void rf_pair_rows_push_rt(rf_pair_rows *t, double factor, const double *tree_u,
+                          const double *field_u) {
   memset(t->applied, 0, (size_t)t->size * sizeof *t->applied);
   for (int32_t i = 0; i < t->n_rows; ++i) {
-    const double way = way_of(t, row_of(t, i), tree_way, field_way);
-    t->force[i] = t->begin[i] - factor * t->stiff[i] * way;
+    const double closing = closing_of(t, row_of(t, i), tree_u, field_u);
+    t->force[i] = t->begin[i] - factor * t->stiff[i] * closing;
     if (t->force[i] < 0.0) add(t->size, t->force[i], row_of(t, i), t->applied);
   }
 }
 
-void rf_pair_rows_multiply_rt(rf_pair_rows *t, double factor, const double *tree_way,
-                              const double *field_way) {
+void rf_pair_rows_multiply_rt(rf_pair_rows *t, double factor, const double *tree_u,
+                              const double *field_u) {
   memset(t->applied, 0, (size_t)t->size * sizeof *t->applied);
   for (int32_t i = 0; i < t->n_rows; ++i) {
     if (!(t->force[i] < 0.0)) continue;
-    const double way = way_of(t, row_of(t, i), tree_way, field_way);
-    add(t->size, -factor * t->stiff[i] * way, row_of(t, i), t->applied);
+    const double closing = closing_of(t, row_of(t, i), tree_u, field_u);
+    add(t->size, -factor * t->stiff[i] * closing, row_of(t, i), t->applied);
   }
 }
 
-void rf_pair_rows_aim_rt(rf_pair_rows *t, double factor, const double *tree_way,
-                         const double *field_way) {
+void rf_pair_rows_aim_rt(rf_pair_rows *t, double factor, const double *tree_u,
+                         const double *field_u) {
   for (int32_t i = 0; i < t->n_rows; ++i)
-    t->slope[i] = -factor * t->stiff[i] * way_of(t, row_of(t, i), tree_way, field_way);
+    t->slope[i] = -factor * t->stiff[i] * closing_of(t, row_of(t, i), tree_u, field_u);
 }
 
 double rf_pair_rows_work_rt(const rf_pair_rows *t, double factor, double part) {

@@ -30,9 +30,9 @@ SOURCES = (
     "base/alloc.c", "base/broadcast_rt.c", "base/ring_rt.c", "base/status.c", "haptic/feel_rt.c",
     "haptic/histogram_rt.c", "haptic/passivity_rt.c", "haptic/safety.c", "haptic/safety_rt.c",
     "haptic/snapshot.c", "haptic/snapshot_rt.c", "haptic/tick.c",
-    "haptic/tick_contact_rt.c", "haptic/tick_input_rt.c", "haptic/tick_motion_rt.c",
-    "haptic/tick_output_rt.c", "haptic/tick_rt.c", "linalg/pose.c", "linalg/solve6_rt.c",
-    *WORLD, *RENDER,
+    "haptic/tick_contact_rt.c", "haptic/tick_input_rt.c", "haptic/tick_missed_rt.c",
+    "haptic/tick_motion_rt.c", "haptic/tick_output_rt.c", "haptic/tick_rt.c", "linalg/pose.c",
+    "linalg/solve6_rt.c", *WORLD, *RENDER,
 )  # fmt: skip
 
 
@@ -51,31 +51,37 @@ def library(tmp_path_factory):
     made.world_push.argtypes = [REAL, REAL]
     made.world_control.argtypes, made.world_control.restype = [REAL, REAL], None
     made.world_write.argtypes = [LONG, POINTER]
+    made.world_static.argtypes, made.world_static.restype = [REAL, REAL], None
+    made.world_wall.argtypes, made.world_wall.restype = [REAL] * 3, None
     made.world_break.argtypes = [LONG] * 3
     made.world_push.restype = made.world_write.restype = made.world_break.restype = None
     made.world_last.restype = REAL
     made.world_look.argtypes, made.world_look.restype = [REAL], None
     made.world_given.argtypes, made.world_given.restype = [LONG], REAL
-    for name in ("skipped", "over", "interrupted", "paused"):
+    for name in ("skipped", "over", "interrupted", "paused", "made_up"):
         getattr(made, f"world_{name}").restype = LONG
     return made
 
 
 @pytest.fixture
 def world(library):
-    """Return a function that begins a loop."""
+    """Return a function that begins a loop, and ends the one before."""
     begun = []
+
+    def end():
+        while begun and begun.pop():
+            library.world_end()
 
     def begin(silence=math.inf, fresh=True, contacts=1, budget=0.0, ramp=0.0):
         viscosity = 2.0 * math.sqrt(500.0 * 0.02), 2.0 * math.sqrt(0.5 * 1e-5)
         rest = contacts, budget, ramp
+        end()
         assert library.world_begin(DT, VELOCITY, silence, fresh, *viscosity, *rest)
         begun.append(True)
         return library
 
     yield begin
-    for _ in begun:
-        library.world_end()
+    end()
 
 
 def run(library, periods, overslept):
@@ -142,7 +148,10 @@ def test_contact_leaves_time_for_the_rest_of_the_cycle(world):
 
 
 def test_the_hands_velocity_uses_the_elapsed_time(world):
-    """A dynamic coupling, whose dampers use the velocity, gives no blow after a pause."""
+    """A dynamic coupling, whose dampers use the velocity, gives no blow after a pause.
+
+    It makes the step of 64 missed cycles first, which share the way of the hand.
+    """
     late = np.zeros(200)
     late[100] = 120e3
     records, skipped = run(world(), 200, late)
@@ -152,11 +161,13 @@ def test_the_hands_velocity_uses_the_elapsed_time(world):
         moved = record["hand_position"] - last["hand_position"]
         hand = np.append(moved / (record["time_s"] - last["time_s"]), np.zeros(3))
         assert hand[0] == pytest.approx(VELOCITY, rel=1e-9)
-        step = COUPLING.step(
-            (record["hand_position"], UPRIGHT), at, UPRIGHT, None,
-            velocity=velocity, manipulandum_velocity=hand, dt=DT,
-        )  # fmt: skip
-        at, velocity = step.position, step.velocity
+        n = 1 + min(round((record["time_s"] - last["time_s"]) / DT) - 1, 64)
+        for k in range(1, n + 1):
+            step = COUPLING.step(
+                (last["hand_position"] + moved * k / n, UPRIGHT), at, UPRIGHT, None,
+                velocity=velocity, manipulandum_velocity=hand, dt=DT,
+            )  # fmt: skip
+            at, velocity = step.position, step.velocity
         assert record["object_position"] == pytest.approx(at, rel=0, abs=1e-12)
 
 
@@ -325,11 +336,10 @@ def test_the_passivity_controller_damps_by_the_elapsed_time(world):
     assert records["energy_j"][150] < 0.5
     given = PUSH * VELOCITY * 601 * DT
     assert np.diff(records["energy_j"])[150] == pytest.approx(given, rel=0.01)
-    # the object, left behind, pulls the hand back; beyond half of the allowance comes the damper
+    # the object would push the hand on; beyond half of the allowance only the damper acts
     after = records[151]
-    pull = 500.0 * (after["object_position"] - after["hand_position"])
-    assert pull[0] < -5.0
-    assert after["force"] == pytest.approx(pull - [damping * VELOCITY, 0.0, 0.0], rel=1e-9)
+    assert 500.0 * (after["object_position"] - after["hand_position"])[0] > 10.0
+    assert after["force"] == pytest.approx([-damping * VELOCITY, 0.0, 0.0], rel=1e-9)
 
 
 @pytest.mark.parametrize("where", ["read", "pose", "write"])
@@ -383,14 +393,20 @@ def test_devices_that_make_the_cycles_are_late_by_the_clock(world):
     assert library.world_skipped() == 3
 
 
-def test_openhaptics_reports_the_delay_of_its_scheduler(tmp_path):
-    """A scheduler that sleeps between its calls takes longer than a period each time."""
+def with_mock_scheduler(tmp_path, sleep_ms):
+    """Return a session whose cycles come from a scheduler that sleeps between its calls."""
     library = ckernels.build("mock_hd", [ROOT / "tests/support/mock_hd.c"], tmp_path)
     (REAL * 16).in_dll(library, "mock_transform")[:] = np.eye(4).ravel().tolist()
+    ctypes.c_int.in_dll(library, "mock_sleep_ms").value = sleep_ms
     plane = rf.Pointshell([[0.0, 0.0, 0.0]], [[0.0, 0.0, -1.0]])
     ball = rf.PenaltyContact(rf.PointTree(plane), rf.SphereField((0, 0, 0), 0.02), 200.0)
     device = rf.OpenHaptics(library=tmp_path / "mock_hd.so")
-    made = rf.HapticSession(ball, device, coupling=rf.VirtualCoupling(500.0, 1.0))
+    return rf.HapticSession(ball, device, coupling=rf.VirtualCoupling(500.0, 1.0))
+
+
+def test_openhaptics_reports_the_delay_of_its_scheduler(tmp_path):
+    """A scheduler that sleeps between its calls takes longer than a period each time."""
+    made = with_mock_scheduler(tmp_path, 1)
     made.start()
     while made.report().ticks < 10 and made.report().phase == "running":
         time.sleep(0.005)
@@ -399,3 +415,152 @@ def test_openhaptics_reports_the_delay_of_its_scheduler(tmp_path):
     assert late[0] == 0.0
     assert (late[1:] > 0.0).any()
     assert made.report().late_us["max"] == late.max()
+
+
+def test_the_report_counts_cycles_that_made_up_for_others(tmp_path):
+    """A scheduler that sleeps for 4 ms leaves out three cycles each time."""
+    made = with_mock_scheduler(tmp_path, 4)
+    assert "made up for" not in str(made.report())
+    made.start()
+    while made.report().made_up < 3 and made.report().phase == "running":
+        time.sleep(0.005)
+    made.close()
+    report, records = made.report(), made.records(drain=True)
+    assert report.made_up == records.flagged("made_up").sum() >= 3
+    assert f" {report.skipped}; {report.made_up} later cycles made up for them" in str(report)
+
+
+# ---- missed cycles ------------------------------------------------------------------------------
+
+MADE_UP, WALL, WALL_STIFFNESS, TURN = 1 << 16, 0.012, 10_000.0, 0.17
+
+
+def hand_at_a_wall(library, late=(), damping=None, took=20.0, wall=WALL, turn=TURN):
+    """Return the records of a hand that comes to a wall and leaves it, but for the fade-out.
+
+    Cycles of `late`, {number: microseconds}, begin late. `took` is the time of a search. `damping`
+    is that of a static coupling; None: a dynamic one.
+    """
+    library.world_push(0.0, STALL)
+    if damping is not None:
+        library.world_static(damping, math.inf)
+    library.world_wall(wall, WALL_STIFFNESS, turn)
+    spent = np.full((2000, 2), took)
+    library.world_search(len(spent), spent.ctypes.data)
+    asleep = np.zeros(300)
+    for number, microseconds in dict(late).items():
+        asleep[number] = microseconds
+    records, _ = run(library, 300, asleep)
+    return records[records["time_s"] < 0.2995]
+
+
+def at_times_of(records, regular):
+    """Return the records of a run without late cycles at the times of another one."""
+    found = regular[np.rint(records["time_s"] / DT).astype(int)]
+    assert records["time_s"] == pytest.approx(found["time_s"], abs=1e-12)
+    return found
+
+
+@pytest.mark.parametrize("damping", [None, 0.5, 0.8], ids=str)
+@pytest.mark.parametrize("late", [1500.0, 4600.0, 25e3])
+def test_a_late_cycle_gives_no_pulse_in_free_space(world, late, damping):
+    """The object follows the hand as if no cycle had been missed, and so does the force."""
+    free = {"wall": math.inf, "turn": math.inf, "damping": damping}
+    regular = hand_at_a_wall(world(), **free)
+    records = hand_at_a_wall(world(), {100: late}, **free)
+    assert len(records) == len(regular) - int(late / 1e3)
+    expected = at_times_of(records, regular)
+    for name in ("object_position", "force"):
+        assert records[name] == pytest.approx(expected[name], rel=0, abs=1e-9)
+    # the drag of static damping in steady motion
+    drag = 500.0 * (damping or 0.0) / (1.0 - (damping or 0.0)) * VELOCITY * DT
+    assert np.abs(records["force"][90:]).max() == pytest.approx(drag, abs=1e-3)
+
+
+@pytest.mark.parametrize("damping", [None, 0.5], ids=str)
+@pytest.mark.parametrize("where", ["comes", "presses", "leaves"])
+@pytest.mark.parametrize("late", [1500.0, 4600.0, 25e3])
+def test_a_late_cycle_at_a_wall_gives_the_force_of_a_punctual_one(world, late, where, damping):
+    """It neither jumps beyond that nor pulls the hand; the object was stopped in time."""
+    regular = hand_at_a_wall(world(), damping=damping)
+    at = {"comes": 110, "presses": 130, "leaves": 200}[where]
+    records = hand_at_a_wall(world(), {at: late}, damping=damping)
+    expected = at_times_of(records, regular)
+    assert records["force"] == pytest.approx(expected["force"], rel=0, abs=1e-9)
+    assert np.abs(records["force"]).max() > 1.5
+    assert rf.HapticRecords(records).flagged("made_up").nonzero()[0].tolist() == [at + 1]
+
+
+@pytest.mark.parametrize("times", [1, 4])
+def test_late_cycles_of_some_milliseconds_give_the_hand_no_energy(world, times):
+    """With a static coupling, the energy observed stays below zero, as without them."""
+    late = dict.fromkeys(range(105, 105 + 15 * times, 15), 2500.0)
+    records = hand_at_a_wall(world(), late, damping=0.5)
+    assert rf.HapticRecords(records).flagged("made_up").sum() == times
+    assert records["energy_j"].max() <= 0.0
+
+
+def test_missed_cycles_are_counted(world):
+    library = world()
+    records = hand_at_a_wall(library, {50: 900.0, 100: 1001.0, 150: 4600.0})
+    flagged = rf.HapticRecords(records).flagged("made_up")
+    assert flagged.nonzero()[0].tolist() == [101, 151]
+    assert library.world_made_up() == 2
+    assert library.world_skipped() == 5
+    # searches of the missed cycles count as computing
+    assert records["compute_us"][[51, 101, 151]] == pytest.approx([20.0, 40.0, 100.0], abs=1e-6)
+
+
+@pytest.mark.parametrize("took", [120.0, 240.0, 450.0])
+def test_missed_cycles_take_half_a_period_or_an_eighth_of_the_delay(world, took):
+    """They share the way of the hand where time does not suffice for all of them."""
+    free = {"wall": math.inf, "turn": math.inf, "took": took}
+    for late, elapsed in ((4600.0, 5), (12e3, 13), (25e3, 26)):
+        records = hand_at_a_wall(world(), {100: late}, **free)
+        may = max(500.0, 125.0 * elapsed)
+        made = round(records["compute_us"][101] / took) - 1
+        assert made == min(elapsed - 1, int(may / took)) >= 1
+        # less than without them
+        assert np.abs(records["force"][100:, 0]).max() < 50.0 * VELOCITY * elapsed / 10.0
+        # the loop is punctual again within three cycles
+        assert records["late_us"][101 + 3 :].max() == 0.0
+
+
+def test_cycles_that_fill_their_period_are_not_made_up_for(world):
+    library = world()
+    records = hand_at_a_wall(library, took=1200.0)
+    assert library.world_skipped() > 20
+    assert not (records["flags"] & MADE_UP).any()
+
+
+def test_a_search_that_takes_longer_ends_the_missed_cycles(world):
+    """Their number follows from the cycle before; the clock has the last word."""
+    library = world()
+    spent = np.full((400, 2), 20.0)
+    spent[101:103] = 400.0
+    library.world_search(len(spent), spent.ctypes.data)
+    library.world_push(0.0, STALL)
+    late = np.zeros(200)
+    late[100] = 4600.0
+    records, _ = run(library, 200, late)
+    # two of four missed cycles, and the late one itself
+    assert records["compute_us"][101] == pytest.approx(820.0, abs=1e-6)
+    assert records["late_us"][102] < 1000.0
+
+
+def test_missed_cycles_are_no_faster_than_others(world):
+    """Each of them moves the object by no more than the largest step of the coupling."""
+    step = 0.8 * VELOCITY * DT
+    for late in ({}, {100: 4600.0}):
+        library = world()
+        library.world_static(0.5, step)
+        library.world_wall(math.inf, WALL_STIFFNESS, math.inf)
+        asleep = np.zeros(200)
+        for number, microseconds in late.items():
+            asleep[number] = microseconds
+        records, _ = run(library, 200, asleep)
+        moved = np.diff(records["object_position"][:, 0])
+        cycles = np.rint(np.diff(records["time_s"]) / DT)
+        assert (moved <= 0.5 * step * cycles + 1e-12).all()
+        assert cycles.max() == (5.0 if late else 1.0)
+        assert moved[100] == pytest.approx(0.5 * step * cycles[100], rel=1e-9)

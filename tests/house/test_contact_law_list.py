@@ -19,7 +19,7 @@ LAWS = ROOT / "csrc" / "contact"
 ROWS = re.findall(r"ROW\((\w+)\)", code((LAWS / "law.h").read_text()))
 KINDS = {kind._law: kind for kind in rf.Contact.__subclasses__()}
 # sources that use one law: a world has springs alone
-USED = {"penalty": {"multibody.c"}}
+USED = {"penalty": {"multibody_search.c"}}
 
 
 @pytest.fixture(scope="module")

@@ -16,6 +16,7 @@ from places import ROOT
 
 README = (ROOT / "README.md").read_text()
 TUTORIAL = (ROOT / "docs" / "tutorial.md").read_text()
+WORLD = (ROOT / "docs" / "world.md").read_text()
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
 # the quick start, and the two scripts that continue it
 SCRIPTS = re.findall(r"```python\n(.*?)```", README + TUTORIAL, re.DOTALL)
@@ -83,6 +84,20 @@ def test_the_hand_feels_the_spoon(tmp_path, monkeypatch, capsys):
     assert records["energy_j"].min() < -1e-3
     assert records["depth_m"].max() < 0.002
     assert np.abs(records["force"][-1]).max() < 0.01
+
+
+def test_the_balls_come_down_to_the_ground(capsys):
+    """The example of docs/world.md is complete."""
+    (script,) = re.findall(r"```python\n(.*?)```", WORLD, re.DOTALL)
+    assert script.count("\n") <= 16
+    names: dict[str, object] = {}
+    exec(script, names)
+    world = names["world"]
+    assert len(world) == 5
+    np.testing.assert_allclose(world.positions[:, 2], 0.05, atol=5e-4)
+    # the balls weigh 5 N each
+    assert 20.0 < world.contacts.forces[:, 2].sum() < 40.0
+    assert capsys.readouterr().out.startswith("[[")
 
 
 def test_commands_are_targets():

@@ -50,7 +50,7 @@ def test_a_global_solver_is_a_source_and_a_row(kind):
 @pytest.mark.parametrize("shape", rows("sdf/shape_list_body.h", r"\bROW\([A-Z]+, (\w+)\)"))
 def test_a_shape_is_a_header_a_row_and_a_class(shape):
     own = f"shape_{shape}.h"
-    named = sources(rf"RF_SHAPE_{shape.upper()}\b|ROW\({shape.upper()}\b|\b{shape}_depth\b")
+    named = sources(rf"RF_SHAPE_{shape.upper()}\b|ROW\({shape.upper()}\b|rf_field_{shape}_depth\b")
     assert named == {own, "shape_list_body.h"}
     assert sources(rf'"sdf/{own}"') - {"shape_capsule.h"} == {"shape_list_body.h"}
     assert sources(f'field_from_shape\\("{shape}"', PACKAGE) == {"shape_field.py"}

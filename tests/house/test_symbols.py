@@ -48,6 +48,9 @@ DECLARED = re.compile(
     r"^(?!typedef|#|//|\s)(?:static inline )?[A-Za-z_][\w ]*?[ *](rf_\w+)\(", re.MULTILINE
 )
 
+# a function that a header defines for each source that includes it
+DEFINED = re.compile(r"^static (?:inline )?[\w ]*?[ *](\w+)\(", re.MULTILINE)
+
 
 def noun_of(function: str, nouns: set[str]) -> str | None:
     """Return the longest noun with which a function's name begins."""
@@ -86,6 +89,36 @@ def test_functions_are_named_by_a_noun_of_their_room(declared):
                 wrong.append(f"{function} in {room}: begins with no noun of this room")
     assert sum(map(len, declared.values())) > 300
     assert wrong == []
+
+
+def test_functions_defined_in_headers_carry_the_prefix():
+    """Templates (`*_body.h`) define functions of the one source that includes them."""
+    names = {
+        name: path
+        for path in CSRC.rglob("*.h")
+        if not path.stem.endswith("_body")
+        for name in DEFINED.findall(path.read_text())
+    }
+    assert len(names) > 100
+    wrong = [
+        f"{path.relative_to(ROOT)}: {name}"
+        for name, path in names.items()
+        if not name.startswith("py_" if path.parent.name == "pyext" else "rf_")
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("line", "functions"),
+    [
+        ("static inline double box_value(int n) {", ["box_value"]),
+        ("static void *rf_arena_take(rf_arena *a) {", ["rf_arena_take"]),
+        ("static const double LEAST = fmin(1, 2);", []),
+        ("  static inline int f(int n);", []),
+    ],
+)
+def test_definitions_are_found(line, functions):
+    assert DEFINED.findall(line) == functions
 
 
 def test_every_noun_is_in_use(declared):

@@ -1,8 +1,8 @@
 // A haptic loop in which time passes as a test says.
 //
 // Cycles, couplings, limits and the loop are the real ones; the clock, sleep, the contact, which
-// pushes with a constant force, and the device are stand-ins.  The hand moves along x at a constant
-// velocity.
+// pushes with a constant force, or by a wall across x, and the device are stand-ins.  The hand
+// moves along x at a constant velocity, which may turn once.
 #include <math.h>
 #include <string.h>
 
@@ -13,7 +13,8 @@
 enum { MOST = 1 << 12 };
 
 static struct {
-  double now_us, processor_us, look_us, velocity, push_n;
+  double now_us, processor_us, look_us, velocity, turn_s, push_n;
+  double wall_m, wall_n_per_m;
   bool fresh;        // a new sample each cycle
   int64_t no_read;   // that fails, from 1; 0: none
   int64_t no_pose;   // that gives none
@@ -59,8 +60,17 @@ static void search(void) {
 #define WHILE_CONTACT_IS_SEARCHED search
 #define WHEN_GIVEN_TIME(us) \
   if (world.searched < MOST) world.given_us[world.searched] = us
-#define WHAT_CONTACT_FINDS(out) \
-  (out)->force_n[0] = world.push_n, (out)->torque_nm[0] = 0.01 * world.push_n
+static void find(const rf_pose *pose, rf_contact_result *out) {
+  out->force_n[0] = world.push_n;
+  out->torque_nm[0] = 0.01 * world.push_n;
+  out->depth_m = fmax(pose->position_m[0] - world.wall_m, 0.0);
+  if (!(out->depth_m > 0.0)) return;
+  out->force_n[0] -= world.wall_n_per_m * out->depth_m;
+  out->gradient[0] = -world.wall_n_per_m;
+  out->touching = 1;
+}
+
+#define WHAT_CONTACT_FINDS(out) find(pose, out)
 #include "no_contact.h"
 
 // ---- the device
@@ -70,7 +80,7 @@ static rf_status read_hand(void *self, double time_s, rf_device_sample *out) {
   memset(out, 0, sizeof *out);
   if (++world.read == world.no_read) return RF_ERR_DEVICE;
   out->pose.quaternion[0] = world.read == world.no_pose ? NAN : 1.0;
-  out->pose.position_m[0] = world.velocity * time_s;
+  out->pose.position_m[0] = world.velocity * fmin(time_s, 2.0 * world.turn_s - time_s);
   if (world.fresh || world.count == 0) ++world.count;
   out->count = world.count;
   return RF_OK;
@@ -108,6 +118,7 @@ int world_begin(double dt_s, double velocity, double silent_s, int fresh, double
   if (n_contacts > 2) return 0;
   memset(&world, 0, sizeof world);
   world.velocity = velocity;
+  world.turn_s = world.wall_m = INFINITY;
   world.fresh = fresh != 0;
   world.table.read_rt = read_hand;
   world.table.write_rt = write_hand;
@@ -129,6 +140,22 @@ int world_begin(double dt_s, double velocity, double silent_s, int fresh, double
 void world_push(double push_n, double pause_s) {
   world.push_n = push_n;
   rf_tick_pace_rt(world.loop.tick, pause_s);
+}
+
+// There is a wall of that stiffness, and the hand turns at that time.
+void world_wall(double at_m, double n_per_m, double turn_s) {
+  world.wall_m = at_m;
+  world.wall_n_per_m = n_per_m;
+  world.turn_s = turn_s;
+}
+
+// The coupling is static, with this damping and largest motion in a cycle.
+void world_static(double damping, double max_step_m) {
+  rf_tick_settings set = world.loop.tick->set;
+  set.dynamic = false;
+  set.coupling.damping = damping;
+  set.coupling.max_step_m = max_step_m;
+  rf_tick_set_coupling_rt(world.loop.tick, &set);
 }
 
 // The passivity controller works, with this damper.
@@ -194,6 +221,7 @@ void world_look(double us) { world.look_us = us; }
 double world_given(int64_t search) { return world.given_us[search]; }
 
 int64_t world_skipped(void) { return atomic_load(&world.loop.skipped); }
+int64_t world_made_up(void) { return atomic_load(&world.loop.made_up); }
 int64_t world_paused(void) { return atomic_load(&world.loop.paused); }
 int64_t world_over(void) { return atomic_load(&world.loop.over); }
 int64_t world_interrupted(void) { return atomic_load(&world.loop.interrupted); }

@@ -29,6 +29,7 @@ OUT _Atomic double mock_torque[3];
 OUT _Atomic double mock_force[3], mock_most;  // the most along z since the tests set it to 0
 OUT _Atomic int mock_enabled, mock_was_enabled, mock_running, mock_initialised, mock_disabled;
 OUT _Atomic int mock_scheduled, mock_unscheduled;
+OUT _Atomic int mock_sleep_ms = 1;          // between calls
 OUT _Atomic int mock_frames, mock_misused;  // open frames; calls that the library would refuse
 
 static _Atomic unsigned int left_behind;
@@ -42,7 +43,7 @@ static void leave(_Atomic unsigned int *error) {
 }
 
 static void *serve(void *unused) {
-  const struct timespec period = {0, 1000000};
+  const struct timespec period = {0, 1000000L * mock_sleep_ms};
   while (mock_running) {
     nanosleep(&period, NULL);
     const callback now = scheduled;

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import argparse
 import csv
-import time
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reducedfem.base.console import Console, count_text
+from reducedfem.cli.motion import Balance, Motion, energy_balance, record
 from reducedfem.cli.options import (
     Commands,
     UsageError,
@@ -25,8 +24,8 @@ from reducedfem.cli.options import (
 )
 from reducedfem.cli.paths import check_writable, open_model, refuse_same
 from reducedfem.cli.texts import AXES, point_text, viscosity_text
-from reducedfem.dynamics.free_body import FreeBody, FreeBodyState
-from reducedfem.dynamics.integrator import ImplicitReport, Simulation
+from reducedfem.dynamics.free_body import FreeBody
+from reducedfem.dynamics.integrator import Simulation
 from reducedfem.dynamics.newmark import ImplicitNewmark
 from reducedfem.errors import (
     DivergedError,
@@ -50,7 +49,6 @@ _FAR = 0.2
 _USUAL_PUSH = 0.02  # s
 _MAX_STEPS = 10_000_000  # states are kept in memory
 _MAX_NEWTON = 1000  # as in csrc/dynamics/motion.c
-_ENERGIES = 1000  # number of evaluations along a motion
 _MOST_COMPARED = 10_000  # nodes of a mesh whose statics take seconds
 _MUCH = 0.05  # relative error of the static displacement that is reported
 _MOST_GAIN = 1.0  # energy added by the steps, relative to work, above which they are too long
@@ -262,10 +260,10 @@ def _run(args: argparse.Namespace) -> int:
         falls = "falls" if args.gravity is not None else "there is no gravity"
         console.fact("free body", f"flies and turns as it deforms; {falls}")
 
-    motion = _record(args, sim, force, pushed, console)
+    motion = record(args, sim, force, pushed, console)
     times = args.dt * np.arange(len(motion.q))
     u = motion.displacements(model, watched)
-    balance = _energy_balance(args, model, motion, nodal, pushed)
+    balance = energy_balance(args, model, motion, nodal, pushed)
     _report(args, model, watched, motion, u, balance, console)
     if args.output is not None:
         _write_trajectory(Path(args.output), times, watched, u, motion.q)
@@ -286,132 +284,6 @@ def _run(args: argparse.Namespace) -> int:
     if held and args.gravity is not None and any(args.gravity) and not console.quiet:
         _compare_at_rest(model, args.gravity, watched, console)
     return 0
-
-
-@dataclass(frozen=True)
-class _Motion:
-    """Coordinates and their rates at the start and after each step, (steps + 1, r).
-
-    ``poses`` contains centre and quaternion of a free body, (steps + 1, 7); otherwise None.
-    """
-
-    q: NDArray[np.float64]
-    qdot: NDArray[np.float64]
-    poses: NDArray[np.float64] | None
-    report: ImplicitReport | None
-    per_step: float  # s
-    failure: DivergedError | None
-
-    @property
-    def steps(self) -> int:
-        return len(self.q) - 1
-
-    def carried(
-        self, model: ReducedSolid, rest: NDArray[np.float64], u: NDArray[np.float64], at: slice
-    ) -> NDArray[np.float64]:
-        """Return world displacements at some steps of points displaced by u in the body."""
-        if self.poses is None or model.rigid_body is None:
-            return u
-        w, v = self.poses[at, None, 3:4], self.poses[at, None, 4:]
-        arm = rest - model.rigid_body.centre + u
-        turned: NDArray[np.float64] = arm + 2.0 * np.cross(v, np.cross(v, arm) + w * arm)
-        return self.poses[at, None, :3] + turned - rest
-
-    def displacements(self, model: ReducedSolid, nodes: Sequence[int]) -> NDArray[np.float64]:
-        """Return the displacements of some nodes at every step, (steps + 1, nodes, 3)."""
-        u = np.einsum("sr,rnc->snc", self.q, model.basis[:, nodes])
-        return self.carried(model, model.mesh.nodes[nodes], u, slice(None))
-
-
-def _record(
-    args: argparse.Namespace,
-    sim: ImplicitNewmark | FreeBody,
-    force: NDArray[np.float64],
-    pushed: int,
-    console: Console,
-) -> _Motion:
-    """Record a run step by step, then time a second run without recording."""
-    q = np.zeros((args.steps + 1, len(sim.state.q)))
-    qdot = np.zeros_like(q)
-    poses = np.zeros((args.steps + 1, 7)) if isinstance(sim, FreeBody) else None
-    if poses is not None:
-        poses[0] = _pose(sim)
-    failure: DivergedError | None = None
-    done = 0
-    with console.stage("simulate") as stage, warnings.catch_warnings():
-        # the report counts the increments that were shortened
-        warnings.simplefilter("ignore", PlausibilityWarning)
-        try:
-            for i in range(args.steps):
-                sim.step(force if i < pushed else None)
-                done = i + 1
-                state = sim.state
-                q[done], qdot[done] = state.q, state.qdot
-                if poses is not None:
-                    poses[done] = _pose(sim)
-                stage.show(done, args.steps)
-        except DivergedError as error:
-            failure = error
-        report = None if isinstance(sim, FreeBody) else sim.report
-        sim.reset()
-        start = time.perf_counter()
-        sim.step(force, n=min(pushed, done))
-        sim.step(None, n=max(0, done - pushed))
-        per_step = (time.perf_counter() - start) / max(done, 1)
-        stage.result = count_text(done, "step")
-    poses = None if poses is None else poses[: done + 1]
-    return _Motion(q[: done + 1], qdot[: done + 1], poses, report, per_step, failure)
-
-
-def _pose(body: ImplicitNewmark | FreeBody) -> NDArray[np.float64]:
-    """Return centre and quaternion of a free body, (7,)."""
-    state = body.state
-    assert isinstance(state, FreeBodyState)
-    return np.concatenate([state.position, state.quaternion])
-
-
-@dataclass(frozen=True)
-class _Balance:
-    """Energy that the steps add and remove, relative to the largest work of the loads.
-
-    ``added`` is the largest excess of energy over work, which is an error of the time integration.
-    ``lost`` is the part of the work that is no energy of the solid at the end; without damping it
-    is an error as well.  None for free bodies, of which the energy of the deformation is known.
-    """
-
-    added: float
-    lost: float | None
-
-
-def _energy_balance(
-    args: argparse.Namespace,
-    model: ReducedSolid,
-    motion: _Motion,
-    nodal: NDArray[np.float64],
-    pushed: int,
-) -> _Balance:
-    """Compare the energy of the solid with the work of force and gravity."""
-    steps = np.unique(np.linspace(0, motion.steps, _ENERGIES).astype(int))
-    q, qdot = motion.q[steps], motion.qdot[steps]
-    energy = 0.5 * np.einsum("si,ij,sj->s", qdot, model.mass, qdot)
-    energy += [model.strain_energy(one) for one in q]
-    # the trapezoidal rule: in the steps that begin and end the push the force does half the work
-    acting = np.where(np.arange(motion.steps + 1) < pushed + 1, 1.0, 0.0)
-    acting[0] = 0.0
-    mean = 0.5 * (acting[1:] + acting[:-1])
-    nodes: list[int] = np.flatnonzero(nodal.any(axis=1)).tolist()
-    along = np.einsum("snc,nc->s", motion.displacements(model, nodes), nodal[nodes])
-    work = np.concatenate([[0.0], (mean * np.diff(along)).cumsum()])[steps]
-    if args.gravity is not None:
-        work += q @ model.gravity(args.gravity)
-    most = float(np.abs(work).max())
-    if most == 0.0:
-        return _Balance(0.0, 0.0)
-    if motion.poses is not None:
-        return _Balance(float(energy.max()) / most - 1.0, None)
-    return _Balance(
-        float((energy - work).max()) / most, float(work[-1] - energy[-1]) / most
-    )
 
 
 def _compare_at_rest(
@@ -472,9 +344,9 @@ def _report(
     args: argparse.Namespace,
     model: ReducedSolid,
     watched: Sequence[int],
-    motion: _Motion,
+    motion: Motion,
     u: NDArray[np.float64],
-    balance: _Balance,
+    balance: Balance,
     console: Console,
 ) -> None:
     report, done = motion.report, motion.steps
@@ -513,8 +385,8 @@ def _report(
     if motion.failure is None and balance.added > _MOST_GAIN:
         console.fact(
             "energy",
-            f"grows to {1.0 + balance.added:.3g} times the work of the loads: the steps add it; try "
-            f"{_calmer(args)}",
+            f"grows to {1.0 + balance.added:.3g} times the work of the loads: the steps add it; "
+            f"try {_calmer(args)}",
         )
         doubts.append("the energy grows")
     elif motion.failure is None and balance.lost is not None:
@@ -575,7 +447,7 @@ def _against(gravity: Sequence[float] | None) -> str:
 def _picture(
     args: argparse.Namespace,
     model: ReducedSolid,
-    motion: _Motion,
+    motion: Motion,
     u: NDArray[np.float64],
 ) -> None:
     axis = int(np.ptp(u, axis=0).argmax())

@@ -158,6 +158,12 @@ class FreeBody:
         return self._dt
 
     @property
+    def gravity(self) -> NDArray[np.float64]:
+        """Acceleration in the world [m/s^2], shape (3,): a copy."""
+        gravity: NDArray[np.float64] = self._settings["gravity"].copy()
+        return gravity
+
+    @property
     def state(self) -> FreeBodyState:
         """Copy of the present state."""
         return FreeBodyState(*self._core.state())

@@ -20,13 +20,9 @@ from reducedfem.errors import InputError, InputTypeError
 from reducedfem.geometry.pose import Pose, pose_arguments, poses_arguments
 from reducedfem.reduction.damping import StrainRateDamping, damping_argument
 from reducedfem.reduction.projected import ProjectedSolid
-from reducedfem.reduction.reduced import (
-    ReducedSolid,
-    leaves_out_rigid_motion,
-    reduced_force,
-    same_motion,
-)
+from reducedfem.reduction.reduced import ReducedSolid, same_motion
 from reducedfem.reduction.reduced_damping import ReducedStrainRateDamping
+from reducedfem.reduction.reduced_equations import leaves_out_rigid_motion, reduced_force
 from reducedfem.solid.plausible import warn_of_long_steps, warn_of_motion
 from reducedfem.solid.second_order import SecondOrderSystem
 from reducedfem.solid.solid import Solid

@@ -508,9 +508,9 @@ def read_surface(path: str | os.PathLike[str], scale: float = 1.0) -> Surface:
     """Read a triangle surface from an OBJ, PLY, STL or OFF file.
 
     Vertices and faces keep the order of the file. Vertices of STL files, which repeat them in every
-    triangle, are joined where they are equal, see `Surface.merged`. Polygons are split into triangles; all
-    objects and groups of a file become one surface; PLY files may contain triangle strips.
-    Normals, colours, texture coordinates and materials are ignored.
+    triangle, are joined where they are equal, see `Surface.merged`. Polygons are split into
+    triangles; all objects and groups of a file become one surface; PLY files may contain triangle
+    strips. Normals, colours, texture coordinates and materials are ignored.
 
     Parameters
     ----------

@@ -35,6 +35,7 @@ _FLAGS = {
     "too_deep": 1 << 13,
     "saturated": 1 << 14,
     "shortened": 1 << 15,
+    "made_up": 1 << 16,
 }
 
 
@@ -110,7 +111,8 @@ class HapticRecords:
             "split": a cycle of a coupled session was made as an uncoupled one; "too_deep":
             contact was deeper than `max_depth` of the coupling; "saturated": the coupling
             saturated or was relieved; "shortened": a Newton increment of a body was shortened, as
-            in `ImplicitReport`; "broken", "device_failed", "diverged": the session failed, by a
+            in `ImplicitReport`; "made_up": skipped cycles were made up for, which adds to
+            ``compute_us``; "broken", "device_failed", "diverged": the session failed, by a
             force that is not finite, by the device, or by a simulation that is not finite or
             would displace a body by more than 30 times its length (`ImplicitNewmark.step`).
 

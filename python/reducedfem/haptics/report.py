@@ -61,6 +61,8 @@ class HapticReport:
     paused
         Number of cycles after a pause, i.e. 0.05 s or ten periods without a force: the process or
         the machine was paused. Forces fade in from zero after each.
+    made_up
+        Number of cycles that made up for skipped ones before them (``docs/haptics.md``).
     energy, most_energy
         Energy given to the hand so far, and its maximum over time [J]. A passive session never
         gives more than it has received; exceptions: ``docs/haptics.md``.
@@ -96,6 +98,7 @@ class HapticReport:
     too_deep: int
     shortened: int
     paused: int
+    made_up: int
     energy: float
     most_energy: float
     touching: int
@@ -122,7 +125,7 @@ class HapticReport:
             ("contact evaluation", times(self.contact_us)),
             ("start delay of cycles", times(self.late_us)),
             ("overlong cycles", self._overlong()),
-            ("skipped cycles", str(self.skipped)),
+            ("skipped cycles", self._skipped()),
             ("maximum penetration", self._deepest()),
             ("energy given to hand", self._energy()),
             ("contact", self._felt()),
@@ -144,6 +147,11 @@ class HapticReport:
         if self.interrupted:
             found += f"; the machine interrupted {self.interrupted} of them"
         return found
+
+    def _skipped(self) -> str:
+        if not self.made_up:
+            return str(self.skipped)
+        return f"{self.skipped}; {count_text(self.made_up, 'later cycle')} made up for them"
 
     def _energy(self) -> str:
         # without rounding errors
@@ -201,6 +209,7 @@ def report_of(
         too_deep=status["too_deep"],
         shortened=status["shortened"],
         paused=status["paused"],
+        made_up=status["made_up"],
         energy=status["energy"],
         most_energy=status["most_energy"],
         touching=status["touching"],

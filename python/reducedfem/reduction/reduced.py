@@ -5,16 +5,15 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Mapping
-from typing import Any, BinaryIO, Literal, Protocol, overload
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
-from reducedfem.base.check import array_like, count, finite_result, flag, number, reals
+from reducedfem.base.check import count, finite_result, reals
 from reducedfem.base.frozen import freeze
-from reducedfem.base.run import Progress, callback, threads
-from reducedfem.errors import InputError, InputTypeError, StaticConvergenceError
+from reducedfem.errors import InputError, InputTypeError
 from reducedfem.geometry.mesh import Mesh
 from reducedfem.io import model_files
 from reducedfem.io.saved import Saved
@@ -23,16 +22,13 @@ from reducedfem.material.laws import from_plain as material_from_plain
 from reducedfem.material.laws import to_plain as material_to_plain
 from reducedfem.reduction.model_contents import Contents, read, written
 from reducedfem.reduction.reduced_damping import ReducedStrainRateDamping
+from reducedfem.reduction.reduced_equations import ReducedEquations
 from reducedfem.solid.rigid import RigidBody, from_plain, to_plain
 from reducedfem.solid.solid import (
-    HALVINGS,
-    StaticReport,
     unit_weights,
 )
 
 __all__ = ["ReducedSolid"]
-
-_IN_SPAN = 1e-6  # largest part of a translation outside the span of the basis
 
 
 def _constants(region: int, made_with: Material, new: Material) -> tuple[float, float, float]:
@@ -54,7 +50,7 @@ def _constants(region: int, made_with: Material, new: Material) -> tuple[float, 
     return factor, 0.0, new.density
 
 
-class ReducedSolid(Saved):
+class ReducedSolid(ReducedEquations, Saved):
     """A solid restricted to the span of a basis, u = U q; created by `reduce` or `load`.
 
     The strain energy is a quartic polynomial of the r reduced coordinates q, the internal force
@@ -94,11 +90,6 @@ class ReducedSolid(Saved):
         self._provenance: Mapping[str, Any] = freeze(provenance)
 
     @property
-    def r(self) -> int:
-        """Number of reduced coordinates."""
-        return self._core.r
-
-    @property
     def mesh(self) -> Mesh:
         """Mesh of the basis."""
         return self._mesh
@@ -106,6 +97,10 @@ class ReducedSolid(Saved):
     @property
     def fixed(self) -> NDArray[np.int32]:
         """Fixed nodes of the solid, ascending, int32."""
+        return self._fixed
+
+    @property
+    def _fixed_nodes(self) -> NDArray[np.int32]:
         return self._fixed
 
     @property
@@ -117,18 +112,8 @@ class ReducedSolid(Saved):
     @property
     def basis(self) -> NDArray[np.float64]:
         """U as fields over the nodes, read-only, shape (r, n, 3)."""
-        return self._core.basis
-
-    @property
-    def matrix(self) -> NDArray[np.float64]:
-        """U as a matrix, shape (3n, r): a view of `basis`, not a copy."""
-        view: NDArray[np.float64] = self.basis.reshape(self.r, -1).T
-        return view
-
-    @property
-    def mass(self) -> NDArray[np.float64]:
-        """Reduced mass U^T M U, read-only, shape (r, r); the identity for most bases."""
-        return self._core.mass
+        vectors: NDArray[np.float64] = self._core.basis
+        return vectors
 
     @property
     def coefficients(self) -> NDArray[np.float64]:
@@ -137,119 +122,13 @@ class ReducedSolid(Saved):
         W(q) is the sum of t_ijkl p_i p_j p_k p_l over 0 <= i <= j <= k <= l <= r, in
         lexicographic order, with p = (1, q).
         """
-        return self._core.coefficients
+        values: NDArray[np.float64] = self._core.coefficients
+        return values
 
     @property
     def provenance(self) -> Mapping[str, Any]:
         """Record of the solid, materials and basis of the model; read-only, saved in files."""
         return self._provenance
-
-    def internal_force(self, q: ArrayLike) -> NDArray[np.float64]:
-        """Return the reduced internal force R~(q) = U^T R(U q), shape (r,).
-
-        Parameters
-        ----------
-        q
-            Reduced coordinates, shape (r,).
-
-        Returns
-        -------
-        (r,) float64 array
-            Reduced force, in N kg^(-1/2) for a mass-orthonormal basis.
-
-        Raises
-        ------
-        InputError, InputTypeError
-            `q` has a wrong shape, a value that is not finite, or is so large that the result
-            is not finite.
-        """
-        force = self._core.internal_force(array_like(q, "q"))
-        return finite_result(force, "internal force", "q")
-
-    def stiffness(self, q: ArrayLike) -> NDArray[np.float64]:
-        """Return the reduced tangent stiffness K~(q) = U^T K(U q) U, shape (r, r).
-
-        Parameters
-        ----------
-        q
-            Reduced coordinates, shape (r,).
-
-        Returns
-        -------
-        (r, r) float64 array
-            Symmetric; in s^-2 for a mass-orthonormal basis.
-
-        Raises
-        ------
-        InputError, InputTypeError
-            `q` has a wrong shape, a value that is not finite, or is so large that the result
-            is not finite.
-        """
-        return finite_result(self._core.stiffness(array_like(q, "q")), "stiffness", "q")
-
-    def strain_energy(self, q: ArrayLike) -> float:
-        """Return the strain energy W(U q) [J].
-
-        Parameters
-        ----------
-        q
-            Reduced coordinates, shape (r,).
-
-        Returns
-        -------
-        float
-            Strain energy [J].
-
-        Raises
-        ------
-        InputError, InputTypeError
-            `q` has a wrong shape, a value that is not finite, or is so large that the result
-            is not finite.
-        """
-        return finite_result(self._core.strain_energy(array_like(q, "q")), "strain energy", "q")
-
-    def displacement(self, q: ArrayLike) -> NDArray[np.float64]:
-        """Return the displacements u = U q [m], shape (n, 3).
-
-        Parameters
-        ----------
-        q
-            Reduced coordinates, shape (r,).
-
-        Returns
-        -------
-        (n, 3) float64 array
-            Displacements [m].
-
-        Raises
-        ------
-        InputError, InputTypeError
-            `q` has a wrong shape, a value that is not finite, or is so large that the result
-            is not finite.
-        """
-        return finite_result(self._core.displacement(array_like(q, "q")), "displacement", "q")
-
-    def project(self, force: ArrayLike) -> NDArray[np.float64]:
-        """Return the reduced force U^T f, shape (r,).
-
-        Parameters
-        ----------
-        force
-            Nodal forces [N], shape (n, 3) or (3n,).
-
-        Returns
-        -------
-        (r,) float64 array
-            Reduced force, in N kg^(-1/2) for a mass-orthonormal basis.
-
-        Raises
-        ------
-        InputError, InputTypeError
-            `force` has a wrong shape, a value that is not finite, or is so large that the
-            result is not finite.
-        """
-        reduced = self._core.project(array_like(force, "force"))
-        return finite_result(reduced, "reduced force", "force")
 
     def gravity(self, acceleration: ArrayLike = (0.0, 0.0, -9.81)) -> NDArray[np.float64]:
         """Return the weight of the solid as a reduced force U^T M a, shape (r,).
@@ -282,98 +161,6 @@ class ReducedSolid(Saved):
             self._weights = [self._core.project(one) for one in nodal]
         force = sum(a * one for a, one in zip(given, self._weights, strict=True))
         return finite_result(np.asarray(force), "weight", "acceleration")
-
-    @overload
-    def solve_static(
-        self,
-        force: ArrayLike | None = None,
-        tol: float = 1e-10,
-        steps: int = 1,
-        *,
-        q0: ArrayLike | None = None,
-        max_iterations: int = 200,
-        adaptive: bool = False,
-        deformation_only: bool = False,
-        report: Literal[False] = False,
-        progress: Progress = None,
-    ) -> NDArray[np.float64]: ...
-
-    @overload
-    def solve_static(
-        self,
-        force: ArrayLike | None = None,
-        tol: float = 1e-10,
-        steps: int = 1,
-        *,
-        q0: ArrayLike | None = None,
-        max_iterations: int = 200,
-        adaptive: bool = False,
-        deformation_only: bool = False,
-        report: Literal[True],
-        progress: Progress = None,
-    ) -> tuple[NDArray[np.float64], StaticReport]: ...
-
-    def solve_static(
-        self,
-        force: ArrayLike | None = None,
-        tol: float = 1e-10,
-        steps: int = 1,
-        *,
-        q0: ArrayLike | None = None,
-        max_iterations: int = 200,
-        adaptive: bool = False,
-        deformation_only: bool = False,
-        report: bool = False,
-        progress: Progress = None,
-    ) -> NDArray[np.float64] | tuple[NDArray[np.float64], StaticReport]:
-        """Return the reduced coordinates in static equilibrium under dead loads.
-
-        Solves R~(q) = f~, the reduced equations of motion without mass and damping (Barbic 2007,
-        section 2.1.10), by the method of `Solid.solve_static`: Newton-Raphson with increments
-        shortened until the potential energy decreases, and an indefinite tangent shifted.
-
-        Parameters
-        ----------
-        force
-            Loads, reduced (r,) or nodal [N] (n, 3) or (3n,). None: no loads.
-        tol
-            Bound on the residual, relative to load and internal force; positive.
-        steps
-            Number of equal load steps, at least 1.
-        q0
-            Initial reduced coordinates (r,); None: rest.
-        max_iterations
-            Maximum number of Newton iterations in each load step, at least 1.
-        adaptive
-            Halve load steps that fail, at most ten times.
-        deformation_only
-            Accept a model of a free body, whose basis has no rigid motion.
-        report
-            Also return a `StaticReport`.
-        progress
-            Progress bar: True, False, or None (after two seconds, in a terminal); or a callable
-            ``f(done, total)``.
-
-        Returns
-        -------
-        (r,) float64 array
-            Reduced coordinates; with ``report=True`` a tuple of these and a `StaticReport`.
-
-        Raises
-        ------
-        InputError, InputTypeError
-            An argument has a wrong shape or value, or the model is that of a free body and
-            `deformation_only` is False.
-        StaticConvergenceError
-            No equilibrium was found under the whole load; the message gives the fraction reached.
-            The attribute ``displacement`` contains the displacements [m] (n, 3) of the last load
-            step that converged, and ``report`` its fraction of the load.
-        """
-        wanted = flag(report, "report")
-        q, outcome = static_coordinates(
-            self, deformation_only, force, tol, steps, q0, max_iterations, adaptive, progress
-        )
-        return (q, outcome) if wanted else q
 
     @property
     def strain_rate(self) -> ReducedStrainRateDamping | None:
@@ -574,88 +361,8 @@ def from_bytes(data: bytes) -> ReducedSolid:
     return ReducedSolid._read(io.BytesIO(data), memoryview(data).nbytes, "the data")
 
 
-class _Model(Protocol):
-    """Equations of a solid in reduced coordinates."""
-
-    _core: Any
-
-    @property
-    def _fixed(self) -> NDArray[np.int32]: ...
-    @property
-    def mesh(self) -> Mesh: ...
-    @property
-    def matrix(self) -> NDArray[np.float64]: ...
-    @property
-    def r(self) -> int: ...
-    def displacement(self, q: ArrayLike, /) -> NDArray[np.float64]: ...
-    def project(self, force: ArrayLike, /) -> NDArray[np.float64]: ...
-
-
-def leaves_out_rigid_motion(system: _Model) -> bool:
-    """Return True for a model of a free solid whose basis lacks the three translations."""
-    if len(system._fixed):
-        return False
-    columns = system.matrix
-    wanted = np.tile(np.eye(3), (system.mesh.n_nodes, 1))
-    found = columns @ np.linalg.lstsq(columns, wanted, rcond=None)[0]
-    return not np.abs(found - wanted).max() < _IN_SPAN
-
-
-def static_coordinates(
-    system: _Model,
-    deformation_only: bool,
-    force: ArrayLike | None,
-    tol: float,
-    steps: int,
-    q0: ArrayLike | None,
-    max_iterations: int,
-    adaptive: bool,
-    progress: Progress,
-) -> tuple[NDArray[np.float64], StaticReport]:
-    """Check the arguments; return the equilibrium and a `StaticReport`, or raise."""
-    if not flag(deformation_only, "deformation_only") and leaves_out_rigid_motion(system):
-        raise InputError(
-            "this is the model of a free body: loads that are not in balance accelerate it, and "
-            "statics would leave out this rigid motion. Fix some nodes of the Solid; or use "
-            "FreeBody(reduced, dt), which moves as a whole; or pass deformation_only=True for the "
-            "deformation alone"
-        )
-    halvings = HALVINGS if flag(adaptive, "adaptive") else 0
-    with callback(progress, "statics") as call:
-        q, took, failure = system._core.solve_static(
-            reduced_force(system, force),
-            array_like(q0, "q0"),
-            number(tol, "tol"),
-            count(steps, "steps"),
-            count(max_iterations, "max_iterations"),
-            call,
-            threads(),
-            halvings,
-        )
-    outcome = StaticReport(**took)
-    if failure is not None:
-        raise StaticConvergenceError(failure, system.displacement(q), outcome)
-    return q, outcome
-
-
 def same_motion(model: ReducedSolid, other: ReducedSolid) -> bool:
     """Return True if equal coordinates of two models are equal displacements."""
     if model is other:
         return True
     return model.r == other.r and np.array_equal(model.basis, other.basis)
-
-
-def reduced_force(system: _Model, force: ArrayLike | None) -> NDArray[np.float64] | None:
-    """Return a force as (r,), given as (r,) or nodal as (n, 3) or (3n,)."""
-    if force is None:
-        return None
-    values = reals(force, "force")
-    if values.shape == (system.r,):
-        return values
-    nodes = system.mesh.n_nodes
-    if values.shape not in ((nodes, 3), (3 * nodes,)):
-        raise InputError(
-            f"force must have shape ({system.r},) (reduced) or ({nodes}, 3) (nodal), "
-            f"got {values.shape}"
-        )
-    return system.project(values)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -19,13 +20,12 @@ from reducedfem.contact.point_tree import PointTree
 from reducedfem.dynamics.free_body import FreeBody, FreeBodyState
 from reducedfem.dynamics.integrator import acceleration, step_count
 from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
+from reducedfem.world.plausible import doubts_of_body, doubts_of_steps
 
 __all__ = ["World", "WorldContacts", "WorldReport"]
 
 # largest automatic stiffness of a point, in units of mass over time step squared
 _RIGID = 10.0
-# displacement in a step, over the thickness of the other body, above which `step` warns
-_FASTEST = 0.5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -146,8 +146,11 @@ class World:
         tol: float = 1e-6,
         iterations: int = 10000,
     ) -> None:
-        if ground is not None:
-            require(ground, Field, "ground", " or None")
+        if not (ground is None or isinstance(ground, Field)):
+            raise InputTypeError(
+                f"ground must be a Field or None, got {type(ground).__name__}; a flat ground is "
+                "PlaneField(point, normal), whose normal points up"
+            )
         settings: dict[str, float | tuple[float, ...]] = {
             "dt": number(dt, "dt"),
             "gravity": tuple(float(x) for x in acceleration(gravity)),
@@ -158,9 +161,11 @@ class World:
         }
         self._core = _core.World(settings, None if ground is None else ground._core)
         self._dt, self._ground = float(dt), ground
+        self._gravity = acceleration(gravity)
         self._bodies: list[FreeBody] = []
         self._shapes: dict[tuple[object, ...], int] = {}
-        self._warned = False
+        self._stiffness: list[float | NDArray[np.float64]] = []  # of each shape
+        self._warned: set[str] = set()
         self._adding = threading.Lock()
 
     @property
@@ -223,7 +228,14 @@ class World:
         ------
         InputError, InputTypeError
             An argument has a wrong type or value; the body has another time step; tree or field
-            are of another model; the field has no end.
+            are of another model; the field is unbounded.
+
+        Warns
+        -----
+        PlausibilityWarning
+            The step is so long that the body, after a fall from its own thickness, moves by more
+            than half of it in one; on flat ground it sinks by more than a tenth of it; or its
+            gravity differs from that of the world (each once a world).
         """
         require(body, FreeBody, "body")
         if tree is not None:
@@ -234,11 +246,23 @@ class World:
             if field.reduced is not body.reduced:
                 raise InputError("field is of another model than body; make both of one model")
         elif field is not None:
-            require(field, Field, "field", " or a DeformedField or None")
+            require(field, Field, "field", ", a DeformedField or None")
         with self._adding:
-            self._core.add(body._core, self._shape(body, tree, field, stiffness))
+            shape = self._shape(body, tree, field, stiffness)
+            self._core.add(body._core, shape)
             self._bodies.append(body)
-            return len(self._bodies) - 1
+            index = len(self._bodies) - 1
+        spring = self._stiffness[shape] if shape >= 0 else None
+        doubts = doubts_of_body(body, tree, spring, self._gravity, self._dt)
+        self._warn((kind, f"body {index} {text}") for kind, text in doubts)
+        return index
+
+    def _warn(self, doubts: Iterable[tuple[str, str]]) -> None:
+        """Give the warnings of the caller's caller, each kind once a world."""
+        for kind, text in doubts:
+            if kind not in self._warned:
+                self._warned.add(kind)
+                warnings.warn(text, PlausibilityWarning, stacklevel=3)
 
     def _shape(
         self,
@@ -252,6 +276,11 @@ class World:
             if stiffness != "auto":
                 raise InputError(f"stiffness must be 'auto' or a number [N/m], got {stiffness!r}")
         else:
+            if isinstance(stiffness, list | tuple | np.ndarray):
+                raise InputTypeError(
+                    "stiffness must be 'auto' or one number [N/m] for all points, got "
+                    f"{type(stiffness).__name__}"
+                )
             stiffness = number(stiffness, "stiffness")
             if not stiffness > 0.0:
                 raise InputError(f"stiffness must be positive, got {stiffness:g}")
@@ -274,6 +303,7 @@ class World:
                 each,
             )
             self._shapes[key] = len(self._shapes)
+            self._stiffness.append(uniform if each is None else each)
         return self._shapes[key]
 
     def step(self, n: int = 1, *, progress: Progress = False) -> None:
@@ -298,20 +328,13 @@ class World:
         -----
         PlausibilityWarning
             Bodies move by more than half the thickness of each other, or of the ground, in a step
-            and may pass through (once a world).
+            and may pass through; or a body overlaps others, or the ground, deeply in its first step
+            (each once a world).
         """
         with callback(progress, "steps") as tell:
             self._core.step(step_count(n), tell, threads())
-        fastest, body = self._core.report()[9:]
-        if fastest > _FASTEST and not self._warned:
-            self._warned = True
-            warnings.warn(
-                f"body {body} moved by {fastest:.3g} times the thickness of another, or of the "
-                f"ground, in one step of {self._dt:g} s and may have passed through it; use a dt "
-                f"below {_FASTEST * self._dt / fastest:.2g} s, thicker bodies or lower speeds",
-                PlausibilityWarning,
-                stacklevel=2,
-            )
+        report = self._core.report()
+        self._warn(doubts_of_steps(self._dt, report[9:11], report[11:]))
 
     @property
     def positions(self) -> NDArray[np.float64]:

@@ -1,0 +1,282 @@
+#include "world/multibody_search.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "contact/penalty_law.h"
+#include "linalg/dense_rt.h"
+#include "linalg/quat.h"
+
+enum { CHUNK = 4 };  // pairs of a task
+
+// ---- memory
+
+void rf_multibody_search_free(rf_multibody_search *s) {
+  for (int32_t w = 0; w < s->n_workers; ++w) rf_multibody_contacts_free(&s->workers[w]);
+  for (int32_t i = 0; i < s->pair_room; ++i) rf_pair_rows_free(&s->pairs[i]);
+  rf_broad_free(&s->broad);
+  rf_free(s->places);
+  rf_free(s->swept);
+  rf_free(s->pairs);
+  rf_free(s->workers);
+  *s = (rf_multibody_search){0};
+}
+
+static rf_status reserve_bodies(rf_multibody_search *s, rf_error *err) {
+  rf_status st = RF_OK;
+  rf_multibody_place *places = NULL;
+  rf_broad_sphere *swept = NULL;
+  if (s->n_bodies <= s->body_room) return st;
+  const int32_t room = s->n_bodies + s->n_bodies / 2;
+  RF_ALLOC(places, room);
+  RF_ALLOC(swept, room);
+  rf_free(s->places);
+  rf_free(s->swept);
+  s->places = places;
+  s->swept = swept;
+  s->body_room = room;
+  places = NULL;
+  swept = NULL;
+done:
+  rf_free(places);
+  rf_free(swept);
+  return st;
+}
+
+static rf_status reserve_pairs(rf_multibody_search *s, int32_t count, rf_error *err) {
+  rf_status st = RF_OK;
+  rf_pair_rows *pairs = NULL;
+  if (count <= s->pair_room) return st;
+  const int32_t room = count + count / 2;
+  RF_ALLOC(pairs, room);
+  if (s->pair_room) memcpy(pairs, s->pairs, (size_t)s->pair_room * sizeof *pairs);
+  rf_free(s->pairs);
+  s->pairs = pairs;
+  s->pair_room = room;
+done:
+  return st;
+}
+
+static rf_status reserve_workers(rf_multibody_search *s, int32_t threads, rf_error *err) {
+  rf_status st = RF_OK;
+  rf_multibody_contacts *workers = NULL;
+  if (threads <= s->n_workers) return st;
+  RF_ALLOC(workers, threads);
+  if (s->n_workers) memcpy(workers, s->workers, (size_t)s->n_workers * sizeof *workers);
+  rf_free(s->workers);
+  s->workers = workers;
+  s->n_workers = threads;
+done:
+  return st;
+}
+
+// ---- broad phase
+
+static const rf_multibody_bounded *shape_of(const rf_multibody_search *s, int32_t body) {
+  return &s->shapes[s->shape_of[body]];
+}
+
+// Frame, and spheres around all that can touch, by the bounds of the tree and of the model.
+static void place_body(rf_multibody_search *c, int32_t i) {
+  const rf_free_body *b = c->nodes[i].body;
+  const double *q = b->deformation->q;
+  rf_multibody_place *p = &c->places[i];
+  rf_pair_rows_frame *f = &p->frame;
+  rf_broad_sphere *s = &p->sphere;
+  double arm[3], omega[3];
+  memcpy(f->centre, b->set.centre, sizeof f->centre);
+  memcpy(f->pose.quaternion, b->rigid.quaternion, sizeof f->pose.quaternion);
+  rf_quat_rotate(b->rigid.quaternion, b->set.centre, arm);
+  rf_vec3_sub(b->rigid.position, arm, f->pose.position_m);
+  s->radius = -1.0;
+  c->swept[i] = *s;
+  if (c->shape_of[i] < 0) return;
+  const rf_multibody_bounded *h = shape_of(c, i);
+  const rf_point_tree *t = h->given.tree;
+  const double *centre = t ? t->centre : h->field.centre;
+  if (t) s->radius = rf_point_tree_reach_rt(t, t->r ? q : NULL);
+  if (h->field.radius >= 0.0) {
+    double reach = h->field.radius;
+    if (h->given.deformed)
+      reach += b->deformation->system->operations->farthest(b->deformation->system, q);
+    rf_vec3_sub(h->field.centre, centre, arm);
+    s->radius = fmax(s->radius, reach + rf_vec3_length(arm));
+  }
+  rf_vec3_sub(centre, b->set.centre, arm);
+  rf_free_body_angular_velocity_rt(b, omega);
+  p->turning = rf_vec3_length(omega) * (rf_vec3_length(arm) + s->radius);
+  p->speed = rf_vec3_length(b->rigid.momentum) / b->set.mass + p->turning;
+  rf_quat_rotate(b->rigid.quaternion, centre, s->centre);
+  for (int k = 0; k < 3; ++k) s->centre[k] += f->pose.position_m[k];
+  c->swept[i] = *s;
+  if (s->radius >= 0.0) c->swept[i].radius += p->speed * c->dt_s;
+}
+
+static rf_pair_rows_side side_of(int32_t body, int32_t r) {
+  return (rf_pair_rows_side){body, r, RF_SLOT_RIGID + rf_dense_ld(r)};
+}
+
+// Adds the contact of the points of one body with the field of another, if they have them.
+static void add_pair(rf_multibody_search *s, int32_t tree, int32_t field) {
+  const rf_multibody_bounded *a = shape_of(s, tree);
+  if (!a->given.tree) return;
+  rf_pair_rows *t = &s->pairs[s->n_pairs];
+  t->side[0] = side_of(tree, a->given.tree->r);
+  if (field < 0) {
+    t->side[1] = (rf_pair_rows_side){-1, 0, 0};
+  } else {
+    const rf_multibody_bounded *b = shape_of(s, field);
+    if (b->field.radius < 0.0) return;
+    t->side[1] = side_of(field, rf_multibody_shape_field_r(b));
+  }
+  ++s->n_pairs;
+}
+
+static bool near_ground(const rf_multibody_search *s, const rf_broad_sphere *sphere) {
+  if (!s->ground || sphere->radius < 0.0) return false;
+  const double d = rf_field_distance_rt(s->ground, sphere->centre);
+  return !(d > sphere->radius && rf_field_slack_rt(s->ground, d, sphere->radius) > 0.0);
+}
+
+// Notes how far the points of a body may move, in a step, through what is `thickness` thick.
+static void note_fast(rf_multibody_search *s, int32_t tree, double speed, double thickness) {
+  const double ratio = speed * s->dt_s / thickness;
+  if (shape_of(s, tree)->given.tree == NULL || !(ratio > s->fastest)) return;
+  s->fastest = ratio;
+  s->fastest_body = tree;
+}
+
+// Notes the relative speed of two bodies that may meet in the step; `offset` leads from the centre
+// of the first sphere to that of the second.  Of bodies whose spheres overlap any direction counts:
+// one may be inside of the other.
+static void note_pair(rf_multibody_search *s, const rf_broad_pair *p, const double offset[3],
+                      bool overlap) {
+  const rf_free_body *first = s->nodes[p->first].body, *second = s->nodes[p->second].body;
+  const rf_multibody_place *from = &s->places[p->first], *to = &s->places[p->second];
+  const rf_multibody_bounded *a = shape_of(s, p->first), *b = shape_of(s, p->second);
+  const double turning = from->turning + to->turning;
+  double velocity[3];
+  for (int i = 0; i < 3; ++i)
+    velocity[i] =
+        first->rigid.momentum[i] / first->set.mass - second->rigid.momentum[i] / second->set.mass;
+  if (!overlap) {
+    const double length = rf_vec3_length(offset);
+    const double gap = length - from->sphere.radius - to->sphere.radius;
+    if ((rf_vec3_dot(velocity, offset) / length + turning) * s->dt_s < gap) return;
+  }
+  const double speed = rf_vec3_length(velocity) + turning;
+  if (b->field.radius >= 0.0) note_fast(s, p->first, speed, b->thickness);
+  if (a->field.radius >= 0.0) note_fast(s, p->second, speed, a->thickness);
+}
+
+static void find_ground(rf_multibody_search *s, int32_t i) {
+  if (!near_ground(s, &s->swept[i])) return;
+  note_fast(s, i, s->places[i].speed, s->ground_thickness);
+  if (near_ground(s, &s->places[i].sphere)) add_pair(s, i, -1);
+}
+
+static void find_pair(rf_multibody_search *s, const rf_broad_pair *p) {
+  const rf_broad_sphere *a = &s->places[p->first].sphere, *b = &s->places[p->second].sphere;
+  double offset[3];
+  rf_vec3_sub(b->centre, a->centre, offset);
+  const bool overlap = rf_vec3_length(offset) <= a->radius + b->radius;
+  note_pair(s, p, offset, overlap);
+  if (!overlap) return;
+  add_pair(s, p->first, p->second);
+  add_pair(s, p->second, p->first);
+}
+
+rf_status rf_multibody_search_broad(rf_multibody_search *s, rf_error *err) {
+  rf_status st = RF_OK;
+  s->n_pairs = 0;
+  RF_TRY(reserve_bodies(s, err));
+  for (int32_t i = 0; i < s->n_bodies; ++i) place_body(s, i);
+  RF_TRY(rf_broad_search(&s->broad, s->n_bodies, s->swept, err));
+  RF_TRY(reserve_pairs(s, 2 * s->broad.n_pairs + s->n_bodies, err));
+  for (int32_t i = 0; i < s->n_bodies; ++i) find_ground(s, i);
+  for (int32_t k = 0; k < s->broad.n_pairs; ++k) find_pair(s, &s->broad.pairs[k]);
+done:
+  return st;
+}
+
+// ---- narrow phase
+
+// The contact of a pair in the memory of a worker.
+static rf_status contact_of(const rf_multibody_search *s, rf_multibody_contacts *w,
+                            const rf_pair_rows *t, rf_contact **out, rf_error *err) {
+  rf_status st = RF_OK;
+  const int32_t tree = s->shape_of[t->side[0].body];
+  const int32_t field = t->side[1].body < 0 ? -1 : s->shape_of[t->side[1].body];
+  const rf_multibody_bounded *a = &s->shapes[tree];
+  rf_contact_distance distance = {.field = s->ground};
+  rf_contact_settings set = {.cold_ratio = 1.0, .conservative = true, .stateless = true};
+  rf_multibody_contact *e;
+  if (field >= 0) {
+    const rf_multibody_bounded *b = &s->shapes[field];
+    distance = (rf_contact_distance){.field = b->given.field, .deformed = b->given.deformed};
+    memcpy(set.grasp_m, s->places[t->side[1].body].frame.centre, sizeof set.grasp_m);
+  }
+  const rf_penalty_law_settings law = {.stiffness_n_per_m = a->given.stiffness, .each = a->each};
+  RF_TRY(rf_multibody_contacts_find(w, tree, field, &e, err));
+  if (e->contact) {
+    double grasp[3];
+    rf_contact_grasp(e->contact, grasp);
+    *out = e->contact;
+    if (memcmp(grasp, set.grasp_m, sizeof grasp) == 0) return RF_OK;
+    // bodies of one shape with another centre
+    rf_contact_free(e->contact);
+    e->contact = NULL;
+  }
+  RF_TRY(
+      rf_contact_create(a->given.tree, &distance, "penalty", &law, &set, NULL, &e->contact, err));
+  *out = e->contact;
+done:
+  return st;
+}
+
+static rf_status evaluate(rf_multibody_search *s, rf_multibody_contacts *w, rf_pair_rows *t,
+                          rf_error *err) {
+  static const rf_pair_rows_frame world = {.pose = {.quaternion = {1.0}}};
+  const int32_t a = t->side[0].body, b = t->side[1].body;
+  const rf_pair_rows_frame *tree = &s->places[a].frame;
+  const rf_pair_rows_frame *field = b < 0 ? &world : &s->places[b].frame;
+  const double *q = t->side[0].r ? s->nodes[a].body->deformation->q : NULL;
+  rf_contact *contact;
+  rf_contact_result found;
+  const rf_pose pose = rf_pose_seen_from_rt(&tree->pose, &field->pose);
+  rf_status st = RF_OK;
+  RF_TRY(contact_of(s, w, t, &contact, err));
+  t->n_rows = t->n_passed = 0;
+  if (t->side[1].r) st = rf_contact_deform_field_rt(contact, s->nodes[b].body->deformation->q);
+  // without coherence and state: earlier cycles of the same contact leave no trace
+  if (st >= 0) st = rf_contact_evaluate_rt(contact, &pose, q, -1, &found, NULL, NULL, NULL);
+  if (st < 0)
+    return rf_fail(err, RF_ERR_DIVERGED,
+                   "body %d is too far out, or deformed too much, for "
+                   "contact; try a smaller dt",
+                   a);
+  if (found.touching == 0) return RF_OK;
+  RF_TRY(rf_pair_rows_reserve(t, found.touching, err));
+  rf_pair_rows_fill_rt(t, tree, contact);
+done:
+  return st;
+}
+
+static rf_status evaluate_some(void *context, int64_t task, int w, rf_error *err) {
+  rf_multibody_search *s = context;
+  const int32_t first = (int32_t)task * CHUNK;
+  const int32_t end = s->n_pairs - first < CHUNK ? s->n_pairs : first + CHUNK;
+  rf_status st = RF_OK;
+  for (int32_t i = first; i < end && st >= 0; ++i)
+    st = evaluate(s, &s->workers[w], &s->pairs[i], err);
+  return st;
+}
+
+rf_status rf_multibody_search_narrow(rf_multibody_search *s, const rf_run *run, rf_error *err) {
+  rf_status st = RF_OK;
+  RF_TRY(reserve_workers(s, run->threads, err));
+  RF_TRY(rf_run_tasks(run, (s->n_pairs + CHUNK - 1) / CHUNK, 0, evaluate_some, s, err));
+done:
+  return st;
+}

@@ -1,0 +1,89 @@
+"""Warnings about bodies of worlds with improbable steps, stiffness or gravity."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reducedfem.contact.point_tree import PointTree
+from reducedfem.dynamics.free_body import FreeBody
+from reducedfem.geometry.pose import Pose
+
+__all__ = ["FASTEST", "doubts_of_body", "doubts_of_steps"]
+
+# displacement in a step, over the thickness of the other body, from which on points may pass it
+FASTEST = 0.5
+_SUNK = 0.1  # depth at rest, over the thickness of the body
+_OVERLAP = 0.25  # depth in the first step, over the size of what overlaps
+
+
+def doubts_of_body(
+    body: FreeBody,
+    tree: PointTree | None,
+    stiffness: float | NDArray[np.float64] | None,
+    gravity: NDArray[np.float64],
+    dt: float,
+) -> Iterator[tuple[str, str]]:
+    """Yield the kind and the text of each warning about a body that is added to a world.
+
+    stiffness: that of its points [N/m], one or of each; None: it touches nothing.
+    """
+    own = body.gravity
+    if own.any() and (own != gravity).any():
+        yield (
+            "gravity",
+            f"has gravity {own.tolist()} m/s^2, which the world replaces by its own, "
+            f"{gravity.tolist()}; pass gravity to the World",
+        )
+    if stiffness is None:
+        return
+    strength = float(np.linalg.norm(gravity))
+    size = float(np.ptp(body.reduced.mesh.nodes, axis=0).min())
+    part = np.sqrt(2.0 * strength / size) * dt  # of its thickness, after a fall from it
+    if part > FASTEST:
+        yield (
+            "fall",
+            f"is {size:.3g} m thick: after a fall from this height it moves by {part:.2g} of it in "
+            f"a step of {dt:g} s and may pass through others like it; use a dt below "
+            f"{FASTEST / part * dt:.2g} s",
+        )
+    if tree is None or strength == 0.0:
+        return
+    down = Pose((0.0, 0.0, 0.0), body.state.quaternion).rotation.T @ gravity
+    places = tree.shell.points @ (down / strength)
+    depth = _SUNK * size
+    depths = np.maximum(0.0, places - (places.max() - depth))
+    weight, force = body.rigid_body.mass * strength, float(np.sum(stiffness * depths))
+    if force < weight:
+        yield (
+            "sunk",
+            f"weighs {weight:.3g} N, but the springs of its points give {force:.3g} N where it has "
+            f"sunk into flat ground by {_SUNK:g} of its thickness, {depth:.3g} m; use a stiffness "
+            f"above {weight / depths.sum():.2g} N/m",
+        )
+
+
+def doubts_of_steps(
+    dt: float, fastest: tuple[float, int], overlap: tuple[float, float, int]
+) -> Iterator[tuple[str, str]]:
+    """Yield the kind and the text of each warning about the steps of a world.
+
+    fastest: relative displacement and body; overlap: relative depth, depth [m] and body.
+    """
+    part, body = fastest
+    if part > FASTEST:
+        yield (
+            "fast",
+            f"body {body} moved by {part:.3g} times the thickness of another, or of the ground, in "
+            f"one step of {dt:g} s and may have passed through it; use a dt below "
+            f"{FASTEST * dt / part:.2g} s, thicker bodies or lower speeds",
+        )
+    part, depth, body = overlap
+    if part > _OVERLAP:
+        yield (
+            "overlap",
+            f"body {body} overlapped another, or the ground, by {depth:.2g} m in the first step of "
+            "one of them, and springs push them apart fast; add bodies where they do not overlap",
+        )
