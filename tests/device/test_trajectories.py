@@ -46,7 +46,7 @@ def test_tables_are_played(ball, tmp_path):
         ("time;x;y;z\n0;0;0;0\n", "it is 'time;x;y;z'"),
         ("# time,x,y,z\n0,0,0,0\n", "it is '# time,x,y,z'"),
         ("time,x,y,z\n0,0,0,0\n1,0,zero,0\n", "^line 3 of .* has 'zero' in the column 'y', whi"),
-        ("time,x,y,z\n0,0,0\n", "line 2 of .* has no number in the column 'z'"),
+        ("time,x,y,z\n0,0,0\n", "line 2 of .* has an empty cell in the column 'z'"),
         ("time,x,y,z\n\n ,\n0,0,0,inf\n", "line 4 of .* has 'inf' in the column 'z', which is not"),
         ("time,x,y,z\n0,nan,0,0\n", "line 2 of .* has 'nan' in the column 'x', which is not a fin"),
         ("time,x,y,z\n0,1_0,0,0\n", "line 2 of .* has '1_0' in the column 'x', which is not a fin"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 
@@ -204,6 +205,13 @@ def test_the_report_has_a_text(ball):
     words = ("simulated hand", "p99.9", "100 at 1000 Hz", "maximum penetration     0 mm")
     for word in (*words, "CPU time                p50"):
         assert word in text
+    assert f"overlong cycles         {report.over} with a computing time above the period" in text
+    given = dataclasses.replace(report, energy=-2e-3, most_energy=1e-31, paused=3)
+    for row in (
+        "energy given to hand    -0.002 J in total, maximum over time 0 J; negative: received from",
+        "pauses of the machine   3; forces faded in after each",
+    ):
+        assert row in str(given)
     depth = np.append(0.0, made.run(300)["depth_m"])
     assert made.report().depth == depth.max() > 1e-4
     assert f"maximum penetration     {1e3 * depth.max():.3g} mm" in str(made.report())

@@ -75,7 +75,7 @@ class PoseTable:
                 self._lines[-1],
                 f"has {text!r} in the column {name!r}, which is not a finite number"
                 if text
-                else f"has no number in the column {name!r}",
+                else f"has an empty cell in the column {name!r}",
             )
         return value
 
