@@ -150,14 +150,18 @@ class BuildExt(build_ext):
             output_dir, macros, include_dirs, sources, depends, extra_postargs
         )
         cc_args = compiler._get_cc_args(pp_opts, debug, extra_preargs)
-        command = repr((compiler.compiler_so, cc_args, extra, pp_opts))
+        lax = [flag for flag in extra if flag != "-Werror"]
+        command = repr((compiler.compiler_so, cc_args, lax, pp_opts))
+        strict = f"{command} -Werror"
+        # objects that compiled without a warning also serve where warnings are allowed
+        accepted = (strict,) if "-Werror" in extra else (command, strict)
         clang = is_clang(compiler.compiler_so)
 
         def up_to_date(obj, note, rule):
             if self.force or not all(path.is_file() for path in (obj, note, rule)):
                 return False
             made = obj.stat().st_mtime
-            return note.read_text() == command and all(
+            return note.read_text() in accepted and all(
                 path.is_file() and path.stat().st_mtime < made for path in prerequisites(rule)
             )
 
@@ -168,7 +172,7 @@ class BuildExt(build_ext):
                 note.unlink(missing_ok=True)
                 own = [*extra, "-MMD", "-MF", str(rule), *(target_flags(source) if clang else [])]
                 compiler._compile(obj, source, suffix, cc_args, own, pp_opts)
-                note.write_text(command)
+                note.write_text(accepted[0])
 
         with ThreadPoolExecutor(processors()) as pool:
             list(pool.map(one, [obj for obj in objects if obj in build]))

@@ -35,13 +35,15 @@ typedef struct rf_motion_settings {
 const rf_setting *rf_motion_settings_of(const rf_scheme *scheme);
 
 typedef struct rf_motion_report {
-  int64_t steps;        // since the last reset
-  int64_t solves;       // linear systems
-  int64_t indefinite;   // of these, not positive definite
-  int64_t shortened;    // increments that the guard of newton.h shortened
-  int64_t unconverged;  // steps not known to have met the tolerance: the residual after the
-                        // last solve is not evaluated, so with newton_max = 1 all that solved
-  int32_t most_solves;  // in one step
+  int64_t steps;             // since the last reset
+  int64_t solves;            // linear systems
+  int64_t indefinite;        // of these, not positive definite
+  int64_t shortened;         // increments that the guard of newton.h shortened
+  int64_t shortened_before;  // of these, in steps before the last
+  int64_t shortened_steps;   // steps in which one was shortened
+  int64_t unconverged;       // steps not known to have met the tolerance: the residual after the
+                             // last solve is not evaluated, so with newton_max = 1 all that solved
+  int32_t most_solves;       // in one step
   // of the last step: solves, and the norms of the residuals evaluated, over the scale of newton.h
   int32_t last_solves;
   int32_t n_history;

@@ -15,6 +15,8 @@ void rf_motion_apply_rt(rf_motion *m, const double *force) {
 static void note(rf_motion_report *report, const rf_newton *out) {
   const int32_t evaluated = out->converged ? out->iterations + 1 : out->iterations;
   if (!out->converged) ++report->unconverged;
+  if (report->shortened > report->shortened_before) ++report->shortened_steps;
+  report->shortened_before = report->shortened;
   if (out->iterations > report->most_solves) report->most_solves = out->iterations;
   report->last_solves = out->iterations;
   report->n_history = evaluated < RF_NEWTON_HISTORY ? evaluated : RF_NEWTON_HISTORY;

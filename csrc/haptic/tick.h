@@ -59,7 +59,7 @@ typedef struct rf_tick_record {
   int64_t tick;
   double time_s;      // scheduled time since the beginning
   double late_us;     // delay of its beginning, set by the loop
-  double compute_us;  // time of computing, without the device
+  double compute_us;  // time of computing, without the device; with missed cycles made up for
   // Processor time in compute_us; the rest went to other processes.  An upper bound: it includes
   // the processor time of writing to the device.
   double processor_us;
@@ -71,7 +71,7 @@ typedef struct rf_tick_record {
   double object_position[3], object_quaternion[4];  // the simulation object, grasp point
   double contact_force[3], contact_torque[3];       // on the simulation object, in the world
   double force[3], torque[3];  // on the hand, in the frame of the device, as sent
-  double depth_m;              // deepest penetration
+  double depth_m;              // deepest penetration, also of missed cycles made up for
   double share;                // share of the coupling that acted
   double energy_j;             // energy given to the hand so far
   int32_t visited, touching;   // visited nodes, touching points, of all contacts
@@ -113,8 +113,9 @@ RF_MUST_CHECK rf_status rf_tick_create(const rf_tick_settings *set, int32_t n_co
 void rf_tick_free(rf_tick *tick);  // NULL is fine
 
 // Runs a cycle at the scheduled `time_s`.  The last one may be several periods ago: the cycles in
-// between are then made up for without a force, as far as half a period suffices and no pause
-// (rf_tick_pace_rt) is over, at poses of the hand between the last one and this one.
+// between, at most 64, are then made up for without a force, at poses of the hand between the last
+// one and this one.  That takes half a period, or an eighth of a longer delay, and half of the time
+// left until the delay counts as a pause (rf_tick_pace_rt), at most; after a pause there is none.
 // After RF_ERR_DEVICE or RF_ERR_DIVERGED no more cycles may run; a zero force was sent to the
 // device, if it could be written to.
 RF_MUST_CHECK rf_status rf_tick_run_rt(rf_tick *tick, const rf_device *device, double time_s,

@@ -1,4 +1,5 @@
 // Stage that evaluates contact.
+#include <math.h>
 #include <string.h>
 
 #include "haptic/tick_state.h"
@@ -19,7 +20,9 @@ static rf_status touch(rf_tick *t, double processor_us, rf_coupling_load *load,
     out->contact_torque[i] = load->torque_nm[i] = wrench[i + 3];
   }
   memcpy(load->gradient, t->object->gradient, sizeof load->gradient);
-  out->depth_m = load->depth_m = found->depth_m;
+  load->depth_m = found->depth_m;
+  // the deepest of missed cycles, too
+  out->depth_m = fmax(out->depth_m, found->depth_m);
   load->clearance_m = found->clearance_m;
   out->visited = found->visited;
   out->touching = found->touching;
@@ -28,7 +31,7 @@ static rf_status touch(rf_tick *t, double processor_us, rf_coupling_load *load,
 }
 
 rf_status rf_stage_contact_rt(rf_cycle *c) {
-  const rf_status st = touch(c->t, c->begun_us, &c->load, c->out);
+  const rf_status st = touch(c->t, c->processor_begun_us, &c->load, c->out);
   c->out->contact_us = rf_cycle_lap_rt(c);
   if (st >= 0 && c->load.depth_m > rf_tick_most_depth(c->t)) c->out->flags |= RF_TICK_TOO_DEEP;
   return st;

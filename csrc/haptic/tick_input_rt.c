@@ -13,7 +13,7 @@ rf_status rf_stage_read_rt(rf_cycle *c) {
   rf_tick *t = c->t;
   const rf_status st = c->device->table->read_rt(c->device->self, c->time_s, &c->sample);
   c->out->device_us = rf_cycle_lap_rt(c);
-  c->processor_us = c->begun_us = rf_processor_us_rt();
+  c->processor_us = c->processor_begun_us = rf_processor_us_rt();
   (void)rf_cycle_lap_rt(c);
   if (st < 0 || !rf_pose_usable_rt(&c->sample.pose)) return RF_ERR_DEVICE;
   if (c->sample.other) take_over(t);

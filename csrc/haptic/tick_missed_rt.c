@@ -46,7 +46,7 @@ rf_status rf_stage_missed_rt(rf_cycle *c) {
   const int32_t n = missed(c);
   if (n == 0) return RF_OK;
   const rf_pose hand = t->workspace.manipulandum, last = c->before;
-  const double begun_us = c->lap_us, until_us = begun_us + most_us(c);
+  const double start_us = c->lap_us, until_us = start_us + most_us(c);
   rf_status st = RF_OK;
   double way[6];
   for (int i = 0; i < 3; ++i) way[i] = hand.position_m[i] - last.position_m[i];
@@ -58,12 +58,12 @@ rf_status rf_stage_missed_rt(rf_cycle *c) {
     t->workspace.manipulandum = rf_moved(&last, part);
     st = make(c);
     c->before = t->workspace.manipulandum;
-    c->begun_us = rf_processor_us_rt();
+    c->processor_begun_us = rf_processor_us_rt();
     ++c->made_up;
   }
   t->workspace.manipulandum = hand;
   c->step_s *= n + 1 - c->made_up;
-  c->made_up_us = c->lap_us - begun_us;
+  c->made_up_us = c->lap_us - start_us;
   c->out->flags |= RF_TICK_MADE_UP;
   return st;
 }

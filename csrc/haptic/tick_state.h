@@ -35,7 +35,7 @@ typedef struct rf_cycle {
   double step_s;             // time in which the hand moved from `before`: without missed cycles
   rf_tick_record *out;
   double lap_us, processor_us;  // clock at the end of the last stage; processor time after reading
-  double begun_us;              // processor time after reading and missed cycles
+  double processor_begun_us;    // processor time after reading and missed cycles
   double made_up_us;            // time of missed cycles
   int32_t made_up;              // their number
   rf_device_sample sample;

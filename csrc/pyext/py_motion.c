@@ -246,8 +246,8 @@ static int vector_in(const py_motion *self, py_in *in, PyObject *object, const c
 PyDoc_STRVAR(
     step_doc,
     "step($self, force, n, progress, threads, /)\n--\n\n"
-    "n steps under a constant force (None: zero); a bound of the number of them that were\n"
-    "shortened and did not converge.");
+    "n steps under a constant force (None: zero); the number of them in which an increment was\n"
+    "shortened.");
 static PyObject *step(PyObject *object, PyObject *args) {
   py_motion *self = (py_motion *)object;
   py_state *state = py_state_of_object(object);
@@ -263,7 +263,7 @@ static PyObject *step(PyObject *object, PyObject *args) {
     return NULL;
   rf_error err = {0};
   rf_status st = RF_OK;
-  int64_t doubtful = 0;
+  int64_t shortened = 0;
   Py_BEGIN_ALLOW_THREADS
   // the lock is held for a chunk of steps only and never while Python is called: progress
   // callables and other threads may read the simulation in between
@@ -273,11 +273,9 @@ static PyObject *step(PyObject *object, PyObject *args) {
     const int64_t count = n - done < chunk ? n - done : chunk;
     py_lock(object);
     rf_motion *motion = self->object.held;
-    const rf_motion_report before = motion->report;
+    const int64_t before = motion->report.shortened_steps;
     st = rf_motion_step(motion, &quiet, force.data, count, &err);
-    const int64_t cut = motion->report.shortened - before.shortened;
-    const int64_t open = motion->report.unconverged - before.unconverged;
-    doubtful += cut < open ? cut : open;
+    shortened += motion->report.shortened_steps - before;
     py_unlock(object);
     done += count;
     if (st >= 0) st = rf_run_progress(&run.run, done, n, &err);
@@ -285,7 +283,7 @@ static PyObject *step(PyObject *object, PyObject *args) {
   Py_END_ALLOW_THREADS
   py_in_release(&force);
   if (st < 0) return py_raise(state, st, &err);
-  return PyLong_FromLongLong(doubtful);
+  return PyLong_FromLongLong(shortened);
 }
 
 // n steps in contact, arrays of which have a row a step.
@@ -479,9 +477,10 @@ static PyObject *read_report(PyObject *object, PyObject *unused) {
       Py_CLEAR(residuals);
   }
   if (!residuals) return NULL;
-  return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:d,s:i,s:i,s:N}", "steps", (long long)r.steps,
+  return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L,s:d,s:i,s:i,s:N}", "steps", (long long)r.steps,
                        "solves", (long long)r.solves, "indefinite", (long long)r.indefinite,
-                       "shortened", (long long)r.shortened, "unconverged", (long long)r.unconverged,
+                       "shortened", (long long)r.shortened, "shortened_steps",
+                       (long long)r.shortened_steps, "unconverged", (long long)r.unconverged,
                        "residual", r.residual, "iterations", (int)r.last_solves, "most_iterations",
                        (int)r.most_solves, "residuals", residuals);
 }

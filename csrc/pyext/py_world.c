@@ -254,7 +254,8 @@ static PyObject *energy(PyObject *self, PyObject *unused) {
 PyDoc_STRVAR(report_doc,
              "report($self, /)\n--\n\n"
              "(steps, candidates, pairs, points, passed, depth, iterations, residual, "
-             "unconverged, fastest, fastest_body, overlap, overlap_m, overlap_body).");
+             "unconverged, fastest, fastest_body, overlap, overlap_m, overlap_body, "
+             "overlap_other).");
 static PyObject *report(PyObject *self, PyObject *unused) {
   (void)unused;
   rf_multibody_report r;
@@ -263,10 +264,10 @@ static PyObject *report(PyObject *self, PyObject *unused) {
   r = *rf_multibody_reported(py_held(self));
   py_unlock(self);
   Py_END_ALLOW_THREADS
-  return Py_BuildValue("(LiiLLdidLdiddi)", (long long)r.steps, (int)r.candidates, (int)r.pairs,
+  return Py_BuildValue("(LiiLLdidLdiddii)", (long long)r.steps, (int)r.candidates, (int)r.pairs,
                        (long long)r.points, (long long)r.passed, r.depth_m, (int)r.iterations,
                        r.residual, (long long)r.unconverged, r.fastest, (int)r.fastest_body,
-                       r.overlap, r.overlap_m, (int)r.overlap_body);
+                       r.overlap, r.overlap_m, (int)r.overlap_body, (int)r.overlap_other);
 }
 
 PyDoc_STRVAR(contacts_doc,

@@ -196,10 +196,12 @@ static void note_overlap(rf_multibody *c, const rf_pair_rows *t) {
   // all points past the middle: at least half of it
   const bool passed = t->n_rows == 0 && t->n_passed > 0 && isfinite(thickness);
   const double depth = passed ? 0.5 * thickness : t->depth_m;
-  if (!(depth > c->report.overlap * size)) return;
+  // a single point without a field has no size
+  if (!(size > 0.0 && depth > c->report.overlap * size)) return;
   c->report.overlap = depth / size;
   c->report.overlap_m = depth;
   c->report.overlap_body = a;
+  c->report.overlap_other = b;
 }
 
 // Lists the pairs with points, their bodies, and the sides of each body.

@@ -72,7 +72,8 @@ typedef struct rf_multibody_report {
   double overlap;  // divided by the thickness of the field, or by the diameter of the sphere around
                    // the points, the smaller one
   double overlap_m;
-  int32_t overlap_body;  // with these points
+  int32_t overlap_body;   // with these points
+  int32_t overlap_other;  // whose field it is; -1: the ground
 } rf_multibody_report;
 
 // A pair in contact in the last step.

@@ -1178,7 +1178,9 @@ class World:
     def energy(self, /) -> NDArray[np.float64]: ...
     def report(
         self, /
-    ) -> tuple[int, int, int, int, int, float, int, float, int, float, int, float, float, int]: ...
+    ) -> tuple[
+        int, int, int, int, int, float, int, float, int, float, int, float, float, int, int
+    ]: ...
     def contacts(
         self, /
     ) -> tuple[

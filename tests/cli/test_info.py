@@ -246,6 +246,11 @@ def test_info_of_tables_of_poses(capsys, tmp_path):
         ("empty.csv", b"", "first line ''"),
         ("gap.csv", b"time_s,node3_x_m,node3_z_m\n", "first line 'time_s,node3_x_m,node3_z_m'"),
         ("cut.csv", b"time_s,node3_x_m,node3_y_m,node3_z_m\n0,1,2\n", "damaged trajectory"),
+        (
+            "head.csv",
+            b"time_s,node3_x_m,node3_y_m,node3_z_m\n",
+            "damaged trajectory: it has no rows",
+        ),
         ("text.npz", b"time", r"damaged, or no archive of NumPy arrays \(.npz\)"),
         ("none.csv", None, "No such file"),
     ],
@@ -256,6 +261,19 @@ def test_other_tables_are_refused_with_their_first_line(capsys, tmp_path, name, 
     fails(capsys, "info", tmp_path / name, match=match)
 
 
-def test_archives_of_other_arrays_are_refused(capsys, tmp_path):
-    np.savez(tmp_path / "other.npz", time=np.zeros(3), q=np.zeros((3, 2)))
-    fails(capsys, "info", tmp_path / "other.npz", match="which has the arrays time, nodes, displ")
+@pytest.mark.parametrize(
+    "changed", [{"q": None}, {"time": 1.0}, {"time": ["a", "b"]}, {"nodes": [[1]]}, {"q": 1.0}]
+)
+def test_archives_of_other_arrays_are_refused(capsys, tmp_path, changed):
+    arrays = {"time": [0.0, 1.0], "nodes": [3], "displacement": np.zeros((2, 1, 3)),
+              "q": np.zeros((2, 4))} | changed  # fmt: skip
+    path = tmp_path / "other.npz"
+    np.savez(path, **{name: one for name, one in arrays.items() if one is not None})
+    fails(capsys, "info", path, match="which has the arrays time, nodes, displ")
+
+
+def test_a_single_array_is_no_archive(capsys, tmp_path):
+    path = tmp_path / "one.npz"
+    with path.open("wb") as file:
+        np.save(file, np.zeros(3))
+    fails(capsys, "info", path, match="damaged, or no archive")

@@ -138,7 +138,10 @@ def test_proportional_damping_of_other_materials():
         {0: solid.materials[0], 1: rf.LinearElastic(solid.materials[1].stiffness, 1200.0)},
         solid.fixed,
     )
-    with pytest.raises(rf.InputTypeError, match="region 1 is of a LinearElastic"):
+    with pytest.raises(
+        rf.InputTypeError,
+        match="the material of region 1 is a LinearElastic, which has no Lame constants",
+    ):
         rf.StrainRateDamping.proportional(general, 1e-3)
     rf.StrainRateDamping(general, 1.0, 1.0)
     for beta, error in ((-1e-9, rf.InputError), (np.nan, rf.InputError), ("x", rf.InputTypeError)):
@@ -539,7 +542,7 @@ def test_wrong_arguments():
         (
             lambda: rf.ImplicitNewmark(other, 0.1, strain_rate=damping),
             rf.InputError,
-            "damping of another solid",
+            "strain_rate belongs to another solid: make a StrainRateDamping of system",
         ),
     ):
         with pytest.raises(error, match=message):

@@ -81,10 +81,45 @@ def test_steps_too_long_for_the_motion_warn_once(reduced, at_once):
         return sim.report, found
 
     report, found = run(force)
-    assert min(report.shortened, report.unconverged) >= 15
+    assert 15 <= report.shortened_steps <= report.shortened
     assert len(found) == 1
     assert issubclass(found[0].category, rf.PlausibilityWarning)
     assert "dt = 0.02 s is too long for this motion" in str(found[0].message)
+    assert "newton_max" not in str(found[0].message)
     assert found[0].filename == __file__
     report, found = run(1e-4 * force)
     assert (report.shortened, found) == (0, [])
+
+
+def test_shortened_steps_that_converge_warn(reduced):
+    """They gain energy, too."""
+    force = np.zeros((reduced.mesh.n_nodes, 3))
+    force[-1] = (0.0, 0.0, -1500.0)
+    sim = rf.ImplicitNewmark(reduced, 5e-3, newton_max=10)
+    energy = []
+    with pytest.warns(rf.PlausibilityWarning, match=r"in \d+ of \d+ steps .* gain energy"):
+        sim.step(force, 4)
+        for _ in range(400):
+            state = sim.state
+            energy.append(0.5 * state.qdot @ state.qdot + reduced.strain_energy(state.q))
+            sim.step()
+    assert max(energy) > 2.0 * energy[0]
+    assert sim.report.unconverged < 10
+
+
+def test_warnings_of_long_steps_count_since_the_reset(reduced):
+    force = np.zeros((reduced.mesh.n_nodes, 3))
+    force[-1] = (0.0, 0.0, -5e3)
+    sim = rf.ImplicitNewmark(reduced, 2e-2)
+    for _ in range(2):
+        with pytest.warns(rf.PlausibilityWarning, match="newton_max=10") as found:
+            sim.step(force, 5)
+            sim.step(n=400)
+            sim.step(n=400)
+        assert len(found) == 1
+        sim.reset()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            sim.step(1e-4 * force, 100)
+        assert sim.report.shortened_steps == 0
+        sim.reset()

@@ -500,6 +500,20 @@ def test_late_cycles_of_some_milliseconds_give_the_hand_no_energy(world, times):
     assert records["energy_j"].max() <= 0.0
 
 
+def test_a_record_has_the_depth_of_missed_cycles(world):
+    """Of a hand that leaves the wall during the delay."""
+    regular = hand_at_a_wall(world())
+    deepest = int(regular["depth_m"].argmax())
+    assert regular["depth_m"][deepest] > 0.0
+    records = hand_at_a_wall(world(), {deepest: 25e3})
+    late = deepest + 1
+    assert rf.HapticRecords(records).flagged("made_up")[late]
+    end = at_times_of(records, regular)["depth_m"][late]
+    # the first of the missed cycles is the deepest
+    assert records["depth_m"][late] == pytest.approx(regular["depth_m"][late], rel=1e-6)
+    assert end < 0.5 * records["depth_m"][late]
+
+
 def test_missed_cycles_are_counted(world):
     library = world()
     records = hand_at_a_wall(library, {50: 900.0, 100: 1001.0, 150: 4600.0})

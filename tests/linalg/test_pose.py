@@ -126,7 +126,8 @@ def test_a_missing_q_is_reported():
     tree = rf.PointTree(rf.Pointshell([[1.0, 0.5, 0.5]], [[-1.0, 0, 0]]), reduced)
     contact = rf.PenaltyContact(tree, rf.SphereField((0, 0, 0), 1.0), 10.0)
     with pytest.warns(
-        rf.PlausibilityWarning, match=r"q is None: .* \(r = 3\), at rest; pass .* state.q"
+        rf.PlausibilityWarning,
+        match=r"q is None, so .* at rest, although .* \(r = 3\): pass state.q",
     ):
         contact.evaluate(rf.Pose((1.9, 0.5, 0.5)))
     with pytest.warns(rf.PlausibilityWarning, match="qs is None"):

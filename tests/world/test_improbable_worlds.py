@@ -140,16 +140,41 @@ def test_bodies_added_where_they_overlap_are_reported(part, texts):
     found = warned(lambda: world.step(3))
     assert len(found) == texts
     if texts:
-        assert found[0].startswith(
-            f"body 0 overlapped another, or the ground, by {part * EDGE:.2g}"
-        )
+        assert found[0].startswith(f"body 0 overlapped body 1 by {part * EDGE:.2g}")
 
 
 def test_a_body_added_below_the_ground_is_reported():
     world = rf.World(1e-3, DOWN, GROUND)
     world.add(at(-EDGE), soft(), BOX)
     (text,) = warned(world.step)
-    assert "overlapped another, or the ground, by 0.3 m" in text
+    assert "body 0 overlapped the ground by 0.3 m" in text
+
+
+def test_a_body_that_touches_nothing_does_not_overlap():
+    """An earlier pair, whose memory the new one takes, was deep."""
+    world = rf.World(0.01, ground=rf.BoxField((-1, -1, -0.15), (1, 1, 0)))
+    first = at(0.101, 0.01)
+    first.reset((0.2, 0, 0.101), velocity=(70, 0, -4.5))
+    world.add(first, soft(), BOX)
+    warned(lambda: world.step(2))
+    assert world.report.depth > 0.0
+    second = at(0.0, 0.01)
+    second.reset((-0.6, 0, 0.15))
+    world.add(second, soft(), BOX)
+    found = warned(world.step)
+    assert world.report.points == 0
+    assert [text for text in found if "overlapped" in text] == []
+
+
+def test_a_warning_that_is_an_error_adds_no_body():
+    world = rf.World(1e-3, DOWN)
+    body = rf.FreeBody(cube(), 1e-3, gravity=(0, 0, -1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", rf.PlausibilityWarning)
+        with pytest.raises(rf.PlausibilityWarning, match="gravity"):
+            world.add(body)
+    assert len(world) == 0
+    assert world.add(body) == 0
 
 
 def test_bodies_that_meet_later_are_not_reported():

@@ -58,7 +58,10 @@ def _nodes(names: Sequence[str]) -> list[int] | None:
 def _info_displacements(path: Path, nodes: Sequence[int], console: Console) -> None:
     try:
         with regular_file(path) as (file, _):
-            rows = np.loadtxt(file, delimiter=",", skiprows=1, ndmin=2)
+            lines = [line for line in file.read().splitlines()[1:] if line.strip()]
+        if not lines:
+            raise ValueError("it has no rows")
+        rows = np.loadtxt(lines, delimiter=",", ndmin=2)
         u = rows[:, 1:].reshape(len(rows), len(nodes), 3)
     except ValueError as error:
         raise FileFormatError(f"{str(path)!r} is a damaged trajectory: {error}") from None
@@ -67,14 +70,19 @@ def _info_displacements(path: Path, nodes: Sequence[int], console: Console) -> N
 
 def _info_arrays(path: Path, console: Console) -> None:
     try:
-        with regular_file(path) as (file, _), np.load(file, allow_pickle=False) as data:
+        with regular_file(path) as (file, _):
+            data = np.load(file, allow_pickle=False)
+            if not isinstance(data, np.lib.npyio.NpzFile):
+                raise ValueError("one array")
             arrays = {name: data[name] for name in _ARRAYS if name in data}
     except (ValueError, EOFError, zipfile.BadZipFile):
         raise FileFormatError(
             f"{str(path)!r} is damaged, or no archive of NumPy arrays (.npz)"
         ) from None
     time, nodes, u, q = (arrays.get(name, np.empty(0)) for name in _ARRAYS)
-    if not (len(arrays) == 4 and u.shape == (len(time), len(nodes), 3) and q.ndim == 2):
+    numbers = all(one.dtype.kind in "iuf" for one in (time, nodes, u, q))
+    sized = time.ndim == nodes.ndim == 1 and u.shape == (len(time), len(nodes), 3)
+    if not (len(arrays) == 4 and numbers and sized and q.ndim == 2):
         raise FileFormatError(
             f"{str(path)!r} does not hold a trajectory of 'reducedfem simulate', which has the "
             f"arrays {', '.join(_ARRAYS)}"

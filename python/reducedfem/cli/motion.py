@@ -141,6 +141,8 @@ def energy_balance(
     if args.gravity is not None:
         work += q @ model.gravity(args.gravity)
     most = float(np.abs(work).max())
+    if motion.poses is not None and not nodes:
+        return Balance(0.0, None)  # gravity does not deform a free body
     if most == 0.0:
         return Balance(0.0, 0.0)
     if motion.poses is not None:

@@ -25,7 +25,7 @@ from reducedfem.cli.options import (
 from reducedfem.cli.paths import check_writable, open_model, refuse_same
 from reducedfem.cli.texts import AXES, point_text, viscosity_text
 from reducedfem.dynamics.free_body import FreeBody
-from reducedfem.dynamics.integrator import Simulation
+from reducedfem.dynamics.integrator import Simulation, steps_too_long
 from reducedfem.dynamics.newmark import ImplicitNewmark
 from reducedfem.errors import (
     DivergedError,
@@ -333,6 +333,11 @@ def _calmer(args: argparse.Namespace) -> str:
 
 def _lost_text(args: argparse.Namespace, model: ReducedSolid, lost: float) -> str:
     """Describe the part of the work that is not energy of the solid at the end."""
+    if lost < -_MOST_LOSS:
+        return (
+            f"exceeds the work of the loads by {-100 * lost:.2g} % at the end: the steps add it; "
+            f"try {_calmer(args)}"
+        )
     text = f"{100 * max(lost, 0.0):.2g} % of the work of the loads is dissipated"
     if lost > _MOST_LOSS and not any(args.damping) and model.strain_rate is None:
         remedy = "a smaller --dt" if args.newton_max > 1 else "--newton-max 10 or a smaller --dt"
@@ -372,10 +377,11 @@ def _report(
         if report.shortened:
             console.fact(
                 "shortened",
-                f"{count_text(report.shortened, 'Newton increment')}: steps are too long for this "
-                "motion; try a smaller --dt",
+                f"{count_text(report.shortened, 'Newton increment')} in "
+                f"{count_text(report.shortened_steps, 'step')}: too long for this motion; try a "
+                "smaller --dt",
             )
-            if report.unconverged:
+            if steps_too_long(report):
                 doubts.append("steps are too long")
     for k, node in enumerate(watched):
         console.fact(f"node {node}", f"moved {np.linalg.norm(u[:, k], axis=1).max():.4g} m at most")

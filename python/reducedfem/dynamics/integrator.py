@@ -27,10 +27,10 @@ from reducedfem.solid.plausible import warn_of_long_steps, warn_of_motion
 from reducedfem.solid.second_order import SecondOrderSystem
 from reducedfem.solid.solid import Solid
 
-__all__ = ["ImplicitReport", "ImplicitSimulation", "Simulation", "State"]
+__all__ = ["ImplicitReport", "ImplicitSimulation", "Simulation", "State", "steps_too_long"]
 
 
-# steps that were shortened and did not converge, above which dt is too long for the motion
+# number and part of shortened steps above which dt is too long for the motion
 _FEW, _PART = 10, 0.05
 
 
@@ -84,8 +84,10 @@ class ImplicitReport:
         the tolerance; relative like `residual`, at most 32 values.
     shortened
         Newton increments that were cut off at the energy minimum, because the energy rose more
-        steeply at their end than it fell at their beginning. If this number keeps growing, `dt`
-        is too long and the motion is wrong.
+        steeply at their end than it fell at their beginning.
+    shortened_steps
+        Steps with such increments. If they are more than a few, `dt` is too long and the motion may
+        be wrong, also where the steps converge; `step` warns.
     """
 
     steps: int
@@ -97,6 +99,12 @@ class ImplicitReport:
     most_iterations: int = 0
     residuals: tuple[float, ...] = ()
     shortened: int = 0
+    shortened_steps: int = 0
+
+
+def steps_too_long(report: ImplicitReport) -> bool:
+    """Return True if increments were shortened in so many steps that the motion may be wrong."""
+    return report.shortened_steps >= max(_FEW, _PART * report.steps)
 
 
 def rayleigh(damping: Sequence[float]) -> tuple[float, float]:
@@ -183,8 +191,7 @@ class Simulation:
     _system: System
     _dt: float
     _settings: dict[str, Any]  # arguments of the constructor
-    _doubtful = 0  # steps that were shortened and did not converge
-    _doubted = False  # a warning was given
+    _doubted = False  # a warning of long steps was given since the last reset
 
     @property
     def system(self) -> System:
@@ -240,17 +247,19 @@ class Simulation:
         else:
             force = reduced_force(self._system, force)
         with callback(progress, "steps") as tell:
-            doubtful = self._core.step(force, steps, tell, threads())
-        if doubtful:
-            self._doubt(doubtful)
+            shortened = self._core.step(force, steps, tell, threads())
+        if shortened and not self._doubted:
+            self._doubt()
 
-    def _doubt(self, steps: int) -> None:
-        """Count steps that were shortened and did not converge; warn once if they are many."""
-        self._doubtful += steps
-        least = max(_FEW, _PART * self._core.report()["steps"])
-        if self._doubtful >= least and not self._doubted:
+    def _doubt(self) -> None:
+        """Warn if increments were shortened in many of the steps since the last reset."""
+        report = ImplicitReport(**self._core.report())
+        if steps_too_long(report):
             self._doubted = True
-            warn_of_long_steps(self._doubtful, self._dt, stacklevel=5)
+            once = self._settings["newton_max"] == 1
+            warn_of_long_steps(
+                report.shortened_steps, report.steps, self._dt, once=once, stacklevel=5
+            )
 
     def reset(
         self,
@@ -280,6 +289,7 @@ class Simulation:
         for value, name in ((q, "q"), (qdot, "qdot"), (qddot, "qddot")):
             array_like(value, name)
         self._core.reset(q, qdot, qddot, threads())
+        self._doubted = False
 
     def clone(self: _Scheme) -> _Scheme:
         """Return an independent simulation of the same system, in the same state.

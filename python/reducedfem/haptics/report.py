@@ -37,7 +37,8 @@ class HapticReport:
     rate
         Cycles per second [Hz].
     over
-        Number of cycles that computed longer than a period.
+        Number of cycles that computed longer than a period, without the cycles that they made up
+        for.
     interrupted
         Number of those that spent less than a period on a processor: the machine paused them.
     skipped
@@ -45,9 +46,9 @@ class HapticReport:
     unrecorded
         Number of records lost for lack of room.
     compute_us, processor_us, late_us, contact_us
-        Computing time, the part of it on a processor, delay of the beginning of cycles, and time
-        of contact [us]: by name "p50", "p99", "p99.9", "max", accurate to 1 %. The difference
-        of the first two went to a hypervisor or other threads.
+        Computing time, with cycles made up for; the part of it on a processor; delay of the
+        beginning of cycles; and time of contact [us]: by name "p50", "p99", "p99.9", "max",
+        accurate to 1 %. The difference of the first two went to a hypervisor or other threads.
     depth
         Deepest penetration so far [m]; 0 without contact.
     max_depth

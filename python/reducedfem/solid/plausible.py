@@ -124,7 +124,7 @@ def warn_of_loose_supports(mesh: Mesh, fixed: NDArray[np.int64], stacklevel: int
 
 
 def warn_of_inversion(
-    inverted: int, n_elements: int, materials: Collection[Material], stacklevel: int
+    inverted: int, n_elements: int, materials: Collection[Material], advice: str, stacklevel: int
 ) -> None:
     """Warn of an equilibrium in which elements are inside out."""
     if inverted <= 0:
@@ -133,8 +133,8 @@ def warn_of_inversion(
     law = f", or try StableNeoHookean instead of {soft[0].law}" if soft else ""
     warnings.warn(
         f"{inverted} of {n_elements} elements are inside out in this equilibrium, which no real "
-        "solid reaches: pass adaptive=True, which follows the load from rest and stops before it "
-        f"inverts elements{law}",
+        f"solid reaches: {advice} to follow the load from rest and stop before it inverts "
+        f"elements{law}",
         PlausibilityWarning,
         stacklevel=stacklevel,
     )
@@ -162,12 +162,16 @@ def warn_of_motion(
         )
 
 
-def warn_of_long_steps(steps: int, dt: float, stacklevel: int) -> None:
-    """Warn of steps whose Newton increments had to be shortened and did not converge."""
+def warn_of_long_steps(
+    shortened: int, steps: int, dt: float, *, once: bool, stacklevel: int
+) -> None:
+    """Warn of many steps with shortened Newton increments; once: of one iteration a step."""
+    iterate = ", newton_max=10" if once else ""
     warnings.warn(
-        f"in {steps} steps the Newton increment was shortened, because the energy rose along it, "
-        f"and the step did not converge: dt = {dt:g} s is too long for this motion, which may be "
-        "wrong. Take a smaller dt, a smaller force or more damping; see ImplicitReport.shortened",
+        f"in {shortened} of {steps} steps a Newton increment was shortened, because the energy "
+        f"rose along it: dt = {dt:g} s is too long for this motion, which may be wrong and gain "
+        f"energy. Take a smaller dt{iterate}, more damping or a smaller force; see "
+        "ImplicitReport.shortened_steps",
         PlausibilityWarning,
         stacklevel=stacklevel,
     )

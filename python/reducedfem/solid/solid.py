@@ -533,7 +533,11 @@ class Solid:
         if failure is not None:
             raise StaticConvergenceError(failure, u, outcome)
         warn_of_inversion(
-            outcome.inverted, self.mesh.n_elements, self.materials.values(), stacklevel=3
+            outcome.inverted,
+            self.mesh.n_elements,
+            self.materials.values(),
+            "start from rest, u0=None," if adaptive else "pass adaptive=True",
+            stacklevel=3,
         )
         return (u, outcome) if wanted else u
 

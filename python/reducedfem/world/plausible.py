@@ -66,11 +66,12 @@ def doubts_of_body(
 
 
 def doubts_of_steps(
-    dt: float, fastest: tuple[float, int], overlap: tuple[float, float, int]
+    dt: float, fastest: tuple[float, int], overlap: tuple[float, float, int, int]
 ) -> Iterator[tuple[str, str]]:
     """Yield the kind and the text of each warning about the steps of a world.
 
-    fastest: relative displacement and body; overlap: relative depth, depth [m] and body.
+    fastest: relative displacement and body; overlap: relative depth, depth [m], body and the other
+    body, -1 for the ground.
     """
     part, body = fastest
     if part > _FASTEST:
@@ -80,10 +81,11 @@ def doubts_of_steps(
             f"one step of {dt:g} s and may have passed through it; use a dt below "
             f"{_FASTEST * dt / part:.2g} s, thicker bodies or lower speeds",
         )
-    part, depth, body = overlap
+    part, depth, body, other = overlap
     if part > _OVERLAP:
         yield (
             "overlap",
-            f"body {body} overlapped another, or the ground, by {depth:.2g} m in the first step of "
-            "one of them, and springs push them apart fast; add bodies where they do not overlap",
+            f"body {body} overlapped {'the ground' if other < 0 else f'body {other}'} by "
+            f"{depth:.2g} m in the first step of one of them, and springs push them apart fast; "
+            "add bodies where they do not overlap",
         )

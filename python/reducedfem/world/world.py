@@ -249,12 +249,13 @@ class World:
             require(field, Field, "field", ", a DeformedField or None")
         with self._adding:
             shape = self._shape(body, tree, field, stiffness)
+            index = len(self._bodies)
+            spring = self._stiffness[shape] if shape >= 0 else None
+            doubts = doubts_of_body(body, tree, spring, self._gravity, self._dt)
+            # before the body is added: a warning may be an error
+            self._warn((kind, f"body {index} {text}") for kind, text in doubts)
             self._core.add(body._core, shape)
             self._bodies.append(body)
-            index = len(self._bodies) - 1
-        spring = self._stiffness[shape] if shape >= 0 else None
-        doubts = doubts_of_body(body, tree, spring, self._gravity, self._dt)
-        self._warn((kind, f"body {index} {text}") for kind, text in doubts)
         return index
 
     def _warn(self, doubts: Iterable[tuple[str, str]]) -> None:
