@@ -101,8 +101,8 @@ void yardstick_peak(int runs, double *rate) {
   (void)sink;
 }
 
-// Dependent additions per second: the clock, on every processor with one-cycle adds.  Of a register,
-// because some processors add several constants in one cycle.
+// Dependent additions per second: the clock, on every processor with one-cycle adds.  Of a
+// register, because some processors add several constants in one cycle.
 void yardstick_clock(int runs, double *hertz) {
   for (int r = 0; r < runs; ++r) {
     uint64_t x = 1, step = 3;
