@@ -86,6 +86,6 @@ def doubts_of_steps(
         yield (
             "overlap",
             f"body {body} overlapped {'the ground' if other < 0 else f'body {other}'} by "
-            f"{depth:.2g} m in the first step of one of them, and springs push them apart fast; "
-            "add bodies where they do not overlap",
+            f"{depth:.2g} m in the first step of one of them, and they fly apart or stay "
+            "inside each other; add bodies where they do not overlap",
         )
