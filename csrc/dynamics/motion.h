@@ -39,7 +39,7 @@ typedef struct rf_motion_report {
   int64_t solves;            // linear systems
   int64_t indefinite;        // of these, not positive definite
   int64_t shortened;         // increments that the guard of newton.h shortened
-  int64_t shortened_before;  // of these, in steps before the last
+  int64_t shortened_before;  // of these, up to the end of the last step
   int64_t shortened_steps;   // steps in which one was shortened
   int64_t unconverged;       // steps not known to have met the tolerance: the residual after the
                              // last solve is not evaluated, so with newton_max = 1 all that solved

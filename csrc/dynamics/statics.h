@@ -1,10 +1,10 @@
 // Static equilibrium R(x) = f of solids, reduced models and projected solids (B07 2.1.10: the
 // equations of motion without mass and damping), by equilibrium.h.
 //
-// With settings.halvings a load step of a solid also fails if it inverts elements, which most laws
-// accept: that is another branch than the one which starts at rest.  Without halvings the report
-// counts such elements.  A solution that stops short of
-// the whole load reports the fraction that it reached.
+// With settings.halvings a load step of a solid also fails if it inverts elements, which most
+// laws accept: that is another branch than the one which starts at rest.  Without halvings the
+// report counts such elements.  A solution that stops short of the whole load reports the
+// fraction that it reached.
 #ifndef RF_DYNAMICS_STATICS_H
 #define RF_DYNAMICS_STATICS_H
 

@@ -1,21 +1,21 @@
 // Stage that makes up for missed cycles.
 //
-// While the thread was late, the hand moved on and the object did not.  One step over all of that
-// way would leave the object behind, and the coupling would pull the hand, in free space too.  So
-// the missed cycles are made now, without a force, at poses of the hand between its last two: the
-// object and the bodies then are where they would be if no cycle had been missed.
+// While the thread was late, the hand moved on and the object did not.  One step over the whole
+// distance would leave the object behind, and the coupling would pull the hand, in free space too.
+// So the missed cycles are made now, without a force, at poses of the hand between its last two:
+// the object and the bodies then are where they would be if no cycle had been missed.
 #include <math.h>
 
 #include "haptic/tick_state.h"
 #include "linalg/quat.h"
 #include "render/step_rt.h"
 
-// Most cycles that are made up for; if more were missed, they share the way of the hand.
+// Most cycles that are made up for; if more were missed, each covers more of the hand's motion.
 static const double MOST = 64.0;
 static const double SHORTEST_US = 1.0;  // least time assumed for a cycle
 // Time that may be spent: part of a period, or of a longer delay, and of the time that is left
-// until the delay counts as a pause.  A cycle that is late for it is less late than this one, and
-// the delays die away.
+// until the delay counts as a pause.  A cycle that becomes late by this is less late than the
+// present one, so that delays die away.
 static const double PERIOD_SPENT = 0.5, DELAY_SPENT = 0.125, LEFT_SPENT = 0.5;
 
 static double most_us(const rf_cycle *c) {

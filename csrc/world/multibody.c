@@ -187,7 +187,7 @@ done:
   return st;
 }
 
-// Notes how deep bodies overlap of which one makes its first step.
+// Notes the overlap of a pair if one of its bodies makes its first step.
 static void note_overlap(rf_multibody *c, const rf_pair_rows *t) {
   const int32_t a = t->side[0].body, b = t->side[1].body;
   if (a < c->n_stepped && b < c->n_stepped) return;

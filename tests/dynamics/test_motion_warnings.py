@@ -99,7 +99,8 @@ def test_shortened_steps_that_converge_warn(reduced):
     energy = []
     with pytest.warns(rf.PlausibilityWarning, match=r"in \d+ of \d+ steps .* gain energy"):
         sim.step(force, 4)
-        for _ in range(400):
+        # longer motions depend on rounding
+        for _ in range(200):
             state = sim.state
             energy.append(0.5 * state.qdot @ state.qdot + reduced.strain_energy(state.q))
             sim.step()
@@ -114,8 +115,8 @@ def test_warnings_of_long_steps_count_since_the_reset(reduced):
     for _ in range(2):
         with pytest.warns(rf.PlausibilityWarning, match="newton_max=10") as found:
             sim.step(force, 5)
-            sim.step(n=400)
-            sim.step(n=400)
+            sim.step(n=50)
+            sim.step(n=50)
         assert len(found) == 1
         sim.reset()
         with warnings.catch_warnings():

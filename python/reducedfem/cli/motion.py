@@ -112,7 +112,7 @@ class Balance:
 
     ``added`` is the largest excess of energy over work, which is an error of the time integration.
     ``lost`` is the part of the work that is no energy of the solid at the end; without damping it
-    is an error as well.  None for free bodies, of which the energy of the deformation is known.
+    is an error as well. It is None for free bodies: only the energy of their deformation is known.
     """
 
     added: float

@@ -338,7 +338,7 @@ def _lost_text(args: argparse.Namespace, model: ReducedSolid, lost: float) -> st
             f"exceeds the work of the loads by {-100 * lost:.2g} % at the end: the steps add it; "
             f"try {_calmer(args)}"
         )
-    text = f"{100 * max(lost, 0.0):.2g} % of the work of the loads is dissipated"
+    text = f"{100 * max(lost, 0.0):.3g} % of the work of the loads is dissipated"
     if lost > _MOST_LOSS and not any(args.damping) and model.strain_rate is None:
         remedy = "a smaller --dt" if args.newton_max > 1 else "--newton-max 10 or a smaller --dt"
         text += f", by the steps alone, as there is no damping: try {remedy}"

@@ -129,7 +129,8 @@ def warn_of_inversion(
     """Warn of an equilibrium in which elements are inside out."""
     if inverted <= 0:
         return
-    soft = [one for one in dict.fromkeys(materials) if one.law in ("StVK", "LinearElastic")]
+    # energies quadratic in Green's strain soften under compression
+    soft = [one for one in dict.fromkeys(materials) if one.quadratic]
     law = f", or try StableNeoHookean instead of {soft[0].law}" if soft else ""
     warnings.warn(
         f"{inverted} of {n_elements} elements are inside out in this equilibrium, which no real "
