@@ -19,14 +19,15 @@ void rf_system_free(rf_system *s) {
 
 double rf_system_largest_stretch(const rf_mesh *mesh, const double *displacement) {
   const int nodes = (int)mesh->type;
-  double largest = 0.0;
+  double largest = 0.0;  // squared: one root instead of one for each pair of nodes
   for (int64_t e = 0; e < mesh->n_elements; ++e) {
     const int32_t *node = mesh->elements + nodes * e;
     for (int a = 1; a < nodes; ++a) {
       double apart[3];
       rf_vec3_sub(displacement + 3 * (int64_t)node[a], displacement + 3 * (int64_t)node[0], apart);
-      largest = fmax(largest, rf_vec3_length(apart));
+      const double square = rf_vec3_dot(apart, apart);
+      if (square > largest) largest = square;
     }
   }
-  return largest;
+  return sqrt(largest);
 }
