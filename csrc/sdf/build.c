@@ -27,7 +27,7 @@ static const double PIECE_BYTES = 600.0;
 // Corrects signs by winding numbers where pseudonormals fail or parts of the surface are hidden in
 // others; inner samples get their depth below the boundary of the union.  suspected: parts may be
 // hidden although none cross; room: pieces of the boundary that fit into memory.
-static rf_status settle_inside(const rf_surface *s, rf_filling *f, rf_grid *g, bool suspected,
+static rf_status settle_inside(const rf_surface *s, rf_grid_filling *f, rf_grid *g, bool suspected,
                                bool whole, double band, int64_t room, const rf_run *run,
                                rf_field_report *report, rf_error *err) {
   rf_status st = RF_OK;
@@ -35,14 +35,14 @@ static rf_status settle_inside(const rf_surface *s, rf_filling *f, rf_grid *g, b
   rf_closest *closest = NULL;
   bool parts = false;
   const double least = fmin(fmin(f->spacing[0], f->spacing[1]), f->spacing[2]);
-  if (!report->crossing) RF_TRY(rf_signs_contradict(g, whole, run, &report->crossing, err));
+  if (!report->crossing) RF_TRY(rf_grid_signs_contradict(g, whole, run, &report->crossing, err));
   RF_TRY(rf_union_has_parts(s, f->closest, &parts, err));
   if (!report->crossing && !parts && !suspected) return RF_OK;
   RF_TRY(rf_union_boundary_create(s, f->closest, RF_UNION_PIECE * least, RF_UNION_GAP * least, room,
                                   run, &around, err));
   const bool hidden = around.n_hidden > 0 && around.n_triangles > 0;
   report->crossing = report->crossing || hidden;
-  if (report->crossing) RF_TRY(rf_signs_by_windings(s, g, run, err));
+  if (report->crossing) RF_TRY(rf_grid_sign_by_windings(s, g, run, err));
   if (!hidden) goto done;
   report->n_hidden = around.n_hidden;
   report->depth_error = RF_UNION_PIECE * least;
@@ -51,7 +51,7 @@ static rf_status settle_inside(const rf_surface *s, rf_filling *f, rf_grid *g, b
   RF_TRY(rf_closest_create(&boundary, run, &closest, err));
   f->closest = closest;
   f->rule = RF_SIGN_DEEPER;
-  RF_TRY(rf_fill(f, band, run, err));
+  RF_TRY(rf_grid_fill(f, band, run, err));
 done:
   rf_closest_free(closest);
   rf_union_boundary_free(&around);
@@ -150,7 +150,7 @@ done:
 // ---- inside of open surfaces -------------------------------------------------------------
 
 // Computes signed distances in the grid; *found false: the surface has no inside.
-static rf_status by_windings(const rf_surface *s, rf_filling *f, rf_grid *g, double band,
+static rf_status by_windings(const rf_surface *s, rf_grid_filling *f, rf_grid *g, double band,
                              const rf_run *run, rf_field_report *report, bool *found,
                              rf_error *err) {
   rf_status st = RF_OK;
@@ -176,7 +176,7 @@ static rf_status by_windings(const rf_surface *s, rf_filling *f, rf_grid *g, dou
     f->closest = walls;
   }
   f->rule = RF_SIGN_NONE;
-  RF_TRY(rf_fill(f, band, &first, err));
+  RF_TRY(rf_grid_fill(f, band, &first, err));
   RF_TRY(rf_open_signs_find(inside, g, run, &signs, err));
   if (signs.n_inside == 0) goto done;
   *found = report->capped = true;
@@ -193,7 +193,7 @@ static rf_status by_windings(const rf_surface *s, rf_filling *f, rf_grid *g, dou
   RF_TRY(rf_closest_create(&lid, run, &closest, err));
   f->closest = closest;
   f->rule = RF_SIGN_NEARER;
-  RF_TRY(rf_fill(f, band, &second, err));
+  RF_TRY(rf_grid_fill(f, band, &second, err));
 done:
   if (!*found) report->n_hidden = 0;
   rf_free(triangles);
@@ -285,8 +285,8 @@ static rf_status check_room(const rf_surface *s, const rf_grid *g, double offset
 }
 
 // Computes distances from the surface around the soup, or around the solid.
-static rf_status by_offset(const rf_surface *s, rf_filling *f, rf_grid *g, double band, bool whole,
-                           const rf_run *run, rf_field_report *report, rf_error *err) {
+static rf_status by_offset(const rf_surface *s, rf_grid_filling *f, rf_grid *g, double band,
+                           bool whole, const rf_run *run, rf_field_report *report, rf_error *err) {
   rf_status st = RF_OK;
   rf_isosurface iso = {0};
   rf_closest *closest = NULL;
@@ -297,10 +297,10 @@ static rf_status by_offset(const rf_surface *s, rf_filling *f, rf_grid *g, doubl
                third = rf_run_of_part(&parts[2]);
   // distances far above the offset only need to be known as far
   f->rule = report->closed && !report->crossing ? RF_SIGN_NORMAL : RF_SIGN_NONE;
-  RF_TRY(rf_fill(f, offset + rf_vec3_length(f->spacing), &first, err));
+  RF_TRY(rf_grid_fill(f, offset + rf_vec3_length(f->spacing), &first, err));
   if (report->closed) {
-    if (!report->crossing) RF_TRY(rf_signs_contradict(g, whole, run, &report->crossing, err));
-    if (report->crossing) RF_TRY(rf_signs_by_windings(s, g, run, err));
+    if (!report->crossing) RF_TRY(rf_grid_signs_contradict(g, whole, run, &report->crossing, err));
+    if (report->crossing) RF_TRY(rf_grid_sign_by_windings(s, g, run, err));
   } else {
     RF_TRY(fill_cavities(g, offset, &report->n_removed, err));
   }
@@ -310,7 +310,7 @@ static rf_status by_offset(const rf_surface *s, rf_filling *f, rf_grid *g, doubl
   f->closest = closest;
   f->rule = RF_SIGN_LEVEL;
   f->level = offset;
-  RF_TRY(rf_fill(f, band, &third, err));
+  RF_TRY(rf_grid_fill(f, band, &third, err));
 done:
   rf_closest_free(closest);
   rf_isosurface_free(&iso);
@@ -387,7 +387,8 @@ rf_status rf_grid_from_surface(const rf_surface *surface, const rf_field_setting
   bool meet = false, found = false;
   if (report->closed) RF_TRY(rf_crossings_any(s, closest, run, &meet, &report->crossing, err));
 
-  rf_filling f = {.closest = closest, .values = g->values, .turn = report->turned ? -1.0 : 1.0};
+  rf_grid_filling f = {
+      .closest = closest, .values = g->values, .turn = report->turned ? -1.0 : 1.0};
   double largest = 0.0;
   bool whole = true;
   double from[3], to[3];
@@ -405,7 +406,7 @@ rf_status rf_grid_from_surface(const rf_surface *surface, const rf_field_setting
     rf_run_part parts[2] = {{run, 0, 80, 100}, {run, 80, 100, 100}};
     const rf_run first = rf_run_of_part(&parts[0]), second = rf_run_of_part(&parts[1]);
     f.rule = report->crossing ? RF_SIGN_NONE : RF_SIGN_NORMAL;
-    RF_TRY(rf_fill(&f, report->band, &first, err));
+    RF_TRY(rf_grid_fill(&f, report->band, &first, err));
     RF_TRY(settle_inside(s, &f, g, meet || !measures.manifold, whole, report->band,
                          room_for_pieces(n, s, set), &second, report, err));
     RF_TRY(rf_run_progress(run, 100, 100, err));

@@ -5,16 +5,16 @@
 #include "base/alloc.h"
 #include "linalg/vec3.h"
 
-static double place_of(const rf_filling *f, int axis, int32_t index) {
+static double place_of(const rf_grid_filling *f, int axis, int32_t index) {
   return f->origin[axis] + f->spacing[axis] * index;
 }
 
-static size_t coarse_at(const rf_filling *f, int32_t i, int32_t j, int32_t k) {
+static size_t coarse_at(const rf_grid_filling *f, int32_t i, int32_t j, int32_t k) {
   return ((size_t)i * (size_t)f->coarse_n[1] + (size_t)j) * (size_t)f->coarse_n[2] + (size_t)k;
 }
 
 // Interpolates a packet between its coarse samples; false if it is too near for that.
-static bool is_far(const rf_filling *f, const int32_t at[3], double *square) {
+static bool is_far(const rf_grid_filling *f, const int32_t at[3], double *square) {
   if (!f->coarse) return false;
   double v[8];
   for (int c = 0; c < 8; ++c) {
@@ -32,7 +32,7 @@ static bool is_far(const rf_filling *f, const int32_t at[3], double *square) {
 }
 
 // Returns 1 outside, -1 inside.
-static double sign_at(const rf_filling *f, const double p[3], int32_t nearest) {
+static double sign_at(const rf_grid_filling *f, const double p[3], int32_t nearest) {
   rf_closest_place at;
   double way[3];
   if (nearest >= 0)
@@ -44,7 +44,7 @@ static double sign_at(const rf_filling *f, const double p[3], int32_t nearest) {
 }
 
 // Writes the samples of a row along z, whose distances are known.
-static void write_row(const rf_filling *f, int32_t i, int32_t j, const double *distance,
+static void write_row(const rf_grid_filling *f, int32_t i, int32_t j, const double *distance,
                       const int32_t *nearest) {
   float *to = f->values + ((size_t)i * (size_t)f->n[1] + (size_t)j) * (size_t)f->n[2];
   // far from the origin sample positions themselves are rounded
@@ -70,7 +70,7 @@ static void write_row(const rf_filling *f, int32_t i, int32_t j, const double *d
 }
 
 // True if no sample of the packet can change.
-static bool is_settled(const rf_filling *f, const int32_t at[3]) {
+static bool is_settled(const rf_grid_filling *f, const int32_t at[3]) {
   if (f->rule != RF_SIGN_DEEPER) return false;
   int32_t to[3];
   for (int c = 0; c < 3; ++c) {
@@ -88,7 +88,7 @@ static bool is_settled(const rf_filling *f, const int32_t at[3]) {
 
 static rf_status fill_columns(void *context, int64_t task, int worker, rf_error *err) {
   (void)err;
-  const rf_filling *f = context;
+  const rf_grid_filling *f = context;
   const int32_t bi = (int32_t)(task / f->blocks[1]), bj = (int32_t)(task % f->blocks[1]);
   const int32_t row = RF_PACKET * f->blocks[2];
   double *distance = f->distance + (size_t)worker * 16 * (size_t)row;
@@ -119,7 +119,7 @@ static rf_status fill_columns(void *context, int64_t task, int worker, rf_error 
 }
 
 // Fills f->values; all of f except the scratch memory must be set.
-static rf_status fill_exact(rf_filling *f, const rf_run *run, rf_error *err) {
+static rf_status fill_exact(rf_grid_filling *f, const rf_run *run, rf_error *err) {
   rf_status st = RF_OK;
   f->packet = rf_packet_best();
   for (int c = 0; c < 3; ++c) f->blocks[c] = (f->n[c] + RF_PACKET - 1) / RF_PACKET;
@@ -135,11 +135,11 @@ done:
   return st;
 }
 
-rf_status rf_fill(rf_filling *f, double band, const rf_run *run, rf_error *err) {
+rf_status rf_grid_fill(rf_grid_filling *f, double band, const rf_run *run, rf_error *err) {
   rf_status st = RF_OK;
   float *coarse = NULL;
   if (band == INFINITY) return fill_exact(f, run, err);
-  rf_filling few = *f;
+  rf_grid_filling few = *f;
   few.rule = RF_SIGN_NONE;
   for (int c = 0; c < 3; ++c) {
     few.n[c] = f->coarse_n[c] = (f->n[c] + RF_FAST_STEP - 1) / RF_FAST_STEP + 1;

@@ -20,7 +20,7 @@ typedef enum rf_sign_rule {
   RF_SIGN_NEARER   // samples may move nearer to 0 and keep their signs
 } rf_sign_rule;
 
-typedef struct rf_filling {
+typedef struct rf_grid_filling {
   const rf_closest *closest;
   rf_packet_fn *packet;
   int32_t n[3], blocks[3];
@@ -34,10 +34,11 @@ typedef struct rf_filling {
   int32_t coarse_n[3];
   double *distance;  // scratch for the rows of a task  (workers, 16, 4 blocks[2])
   int32_t *nearest;  // scratch of the same shape; -1: not known
-} rf_filling;
+} rf_grid_filling;
 
 // Fills f->values; all of f down to `level` must be set.  Distances above `band` are interpolated
 // from exact ones at every RF_FAST_STEP-th sample (build.h); INFINITY: none are.
-RF_MUST_CHECK rf_status rf_fill(rf_filling *f, double band, const rf_run *run, rf_error *err);
+RF_MUST_CHECK rf_status rf_grid_fill(rf_grid_filling *f, double band, const rf_run *run,
+                                     rf_error *err);
 
 #endif

@@ -38,8 +38,8 @@ static rf_status check_slab(void *context, int64_t task, int worker, rf_error *e
   return RF_OK;
 }
 
-rf_status rf_signs_contradict(const rf_grid *g, bool whole, const rf_run *run, bool *wrong,
-                              rf_error *err) {
+rf_status rf_grid_signs_contradict(const rf_grid *g, bool whole, const rf_run *run, bool *wrong,
+                                   rf_error *err) {
   const rf_run quiet = {run->threads, NULL, NULL};
   checking check = {.grid = g, .whole = whole};
   const rf_status st = rf_run_tasks(&quiet, g->n[0], 0, check_slab, &check, err);
@@ -124,7 +124,8 @@ static rf_status sign_plane(void *context, int64_t task, int worker, rf_error *e
   return RF_OK;
 }
 
-rf_status rf_signs_by_windings(const rf_surface *s, rf_grid *g, const rf_run *run, rf_error *err) {
+rf_status rf_grid_sign_by_windings(const rf_surface *s, rf_grid *g, const rf_run *run,
+                                   rf_error *err) {
   rf_status st = RF_OK;
   const rf_run quiet = {run->threads, NULL, NULL};
   winding w = {.surface = s, .grid = g};

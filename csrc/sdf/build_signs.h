@@ -12,8 +12,8 @@
 
 // Determines if signs contradict each other.  whole: the surface lies inside the box, so its sides
 // are outside the surface.
-RF_MUST_CHECK rf_status rf_signs_contradict(const rf_grid *g, bool whole, const rf_run *run,
-                                            bool *wrong, rf_error *err);
+RF_MUST_CHECK rf_status rf_grid_signs_contradict(const rf_grid *g, bool whole, const rf_run *run,
+                                                 bool *wrong, rf_error *err);
 
 // Gives the samples where a closed surface winds around a negative sign, and all others a positive
 // one.
@@ -23,7 +23,7 @@ RF_MUST_CHECK rf_status rf_signs_contradict(const rf_grid *g, bool whole, const 
 // windings by one.  A vertex on the plane, or a corner on the row, counts as below it, and the cut
 // of a side is computed from its ends in the same order for both its triangles: so every polygon
 // closes, and every row ends with winding number zero.
-RF_MUST_CHECK rf_status rf_signs_by_windings(const rf_surface *s, rf_grid *g, const rf_run *run,
-                                             rf_error *err);
+RF_MUST_CHECK rf_status rf_grid_sign_by_windings(const rf_surface *s, rf_grid *g, const rf_run *run,
+                                                 rf_error *err);
 
 #endif
