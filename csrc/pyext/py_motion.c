@@ -7,13 +7,9 @@
 #include "base/alloc.h"
 #include "pyext/py_contact.h"
 #include "pyext/py_convert.h"
-#include "pyext/py_damping.h"
 #include "pyext/py_object.h"
-#include "pyext/py_projected.h"
-#include "pyext/py_reduced.h"
-#include "pyext/py_second_order.h"
 #include "pyext/py_settings.h"
-#include "pyext/py_solid.h"
+#include "pyext/py_source.h"
 #include "world/driven.h"
 
 typedef struct py_motion {
@@ -106,88 +102,26 @@ static int vector_of(py_in *in, PyObject *object, const char *name, int ndim, np
   return ndim == 2 ? py_in_field(in, object, name, n) : py_in_f64(in, object, name, 1, &n);
 }
 
-// A C system from the argument, and what its vectors look like.
-typedef struct source {
-  const rf_run *run;
-  rf_system_damping damping;
-  bool mass_only;
-  py_in viscosity;
-  const void *model;
-  npy_intp n;
-  int ndim;
-  rf_status (*create)(const struct source *from, rf_system **out, rf_error *err);
-} source;
-
-static rf_status create_reduced(const source *s, rf_system **out, rf_error *err) {
-  return rf_system_reduced(s->model, &s->damping, s->mass_only, out, err);
-}
-static rf_status create_projected(const source *s, rf_system **out, rf_error *err) {
-  return rf_system_projected(s->model, &s->damping, s->mass_only, out, err);
-}
-static rf_status create_solid(const source *s, rf_system **out, rf_error *err) {
-  return rf_system_solid(s->model, s->run, &s->damping, s->mass_only, out, err);
-}
-static rf_status create_matrices(const source *s, rf_system **out, rf_error *err) {
-  const py_matrices *m = s->model;
-  return rf_system_matrices(&m->mass, &m->stiffness, m->damping.cols ? &m->damping : NULL, s->run,
-                            &s->damping, s->mass_only, out, err);
-}
-
-// One function a kind of system: 0, or -1 with an exception set.
-static int reduced_in(py_state *state, PyObject *system, PyObject *strain_rate, source *s) {
-  const rf_reduced *model = py_reduced_get(state, system);
-  if (!model || py_damping_in(state, strain_rate, &s->damping.strain_rate) < 0) return -1;
-  s->model = model, s->n = model->r, s->ndim = 1, s->create = create_reduced;
-  return 0;
-}
-static int projected_in(py_state *state, PyObject *system, PyObject *strain_rate, source *s) {
-  const rf_projected *model = py_projected_get(state, system);
-  if (!model || py_viscosity_in(&s->viscosity, strain_rate, model->solid) < 0) return -1;
-  s->model = model, s->n = model->r, s->ndim = 1, s->create = create_projected;
-  return 0;
-}
-static int solid_in(py_state *state, PyObject *system, PyObject *strain_rate, source *s) {
-  const rf_solid *solid = py_solid_get(state, system);
-  if (!solid || py_viscosity_in(&s->viscosity, strain_rate, solid) < 0) return -1;
-  s->model = solid, s->n = solid->mesh->n_nodes, s->ndim = 2, s->create = create_solid;
-  return 0;
-}
-static int matrices_in(py_state *state, PyObject *system, PyObject *strain_rate, source *s) {
-  const py_matrices *matrices = py_matrices_get(state, system);
-  if (!matrices) return -1;
-  if (strain_rate != Py_None) {
-    py_fail(state, PY_INPUT_TYPE_ERROR, "strain_rate must be None: the system has matrices only");
-    return -1;
-  }
-  s->model = matrices, s->n = matrices->mass.cols, s->ndim = 1, s->create = create_matrices;
-  return 0;
-}
-
+#define ROW(name) {&py_##name##_source, rf_system_##name},
 static const struct {
-  py_type_index type;
-  int (*in)(py_state *state, PyObject *system, PyObject *strain_rate, source *s);
-} KINDS[] = {{PY_REDUCED, reduced_in},
-             {PY_PROJECTED, projected_in},
-             {PY_SOLID, solid_in},
-             {PY_SECOND_ORDER, matrices_in}};
+  const py_source_kind *kind;
+  rf_system_create *create;
+} SYSTEMS[] = {RF_SYSTEMS(ROW)};
+#undef ROW
 
-static int source_in(py_state *state, PyObject *system, PyObject *strain_rate, source *s) {
-  for (size_t i = 0; i < sizeof KINDS / sizeof *KINDS; ++i)
-    if (Py_TYPE(system) == state->types[KINDS[i].type]) {
-      const int done = KINDS[i].in(state, system, strain_rate, s);
-      s->damping.viscosity = s->viscosity.data;
-      return done;
-    }
+// Returns the constructor of a system after reading its model; NULL with an exception set.
+static rf_system_create *source_in(py_state *state, PyObject *system, PyObject *strain_rate,
+                                   py_source *s) {
+  for (size_t i = 0; i < sizeof SYSTEMS / sizeof *SYSTEMS; ++i) {
+    const py_source_kind *kind = SYSTEMS[i].kind;
+    if (Py_TYPE(system) != state->types[kind->type]) continue;
+    const int failed = kind->in(state, system, strain_rate, s);
+    s->damping.viscosity = s->viscosity.data;
+    return failed ? NULL : SYSTEMS[i].create;
+  }
   py_fail(state, PY_INPUT_TYPE_ERROR, "system must be the name of a kind of system, got %s",
           Py_TYPE(system)->tp_name);
-  return -1;
-}
-
-static rf_status create(const source *from, const rf_motion_settings *set, rf_motion **out,
-                        rf_error *err) {
-  rf_system *system;
-  const rf_status st = from->create(from, &system, err);
-  return st < 0 ? st : rf_motion_create(system, set, from->run, out, err);
+  return NULL;
 }
 
 static PyObject *motion_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
@@ -197,7 +131,9 @@ static PyObject *motion_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
   const char *name;
   rf_motion_settings set = {0};
   rf_motion *motion = NULL;
-  source from = {0};
+  rf_system *moved;
+  py_source from = {0};
+  rf_system_create *create;
   int threads;
   py_run run;
   py_in load = {0};
@@ -207,16 +143,14 @@ static PyObject *motion_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
                         &from.damping.stiffness, &settings, &threads, &strain_rate, &load_obj) ||
       py_run_init(state, &run, NULL, threads) < 0)
     return NULL;
-  from.run = &run.run;
   if (py_motion_settings_in(state, name, settings, name, &set) < 0) goto done;
-  from.mass_only = set.scheme->mass_only;
-  if (source_in(state, system, strain_rate, &from) < 0 ||
-      vector_of(&load, load_obj, "gravity", from.ndim, from.n) < 0)
-    goto done;
+  create = source_in(state, system, strain_rate, &from);
+  if (!create || vector_of(&load, load_obj, "gravity", from.ndim, from.n) < 0) goto done;
   set.load = load.data;
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
-  st = create(&from, &set, &motion, &err);
+  st = create(from.model, &run.run, &from.damping, set.scheme->mass_only, &moved, &err);
+  if (st >= 0) st = rf_motion_create(moved, &set, &run.run, &motion, &err);
   Py_END_ALLOW_THREADS
   if (st < 0) {
     py_raise(state, st, &err);

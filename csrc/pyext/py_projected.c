@@ -3,8 +3,10 @@
 
 #include "linalg/vector.h"
 #include "pyext/py_convert.h"
+#include "pyext/py_damping.h"
 #include "pyext/py_object.h"
 #include "pyext/py_solid.h"
+#include "pyext/py_source.h"
 #include "pyext/py_statics.h"
 
 static const rf_projected *self_model(PyObject *self) { return py_held(self); }
@@ -144,6 +146,15 @@ static PyObject *get_mass(PyObject *self, void *unused) {
   const rf_projected *m = self_model(self);
   return py_view_f64(self, m->mass, 2, (npy_intp[]){m->r, m->r});
 }
+
+static int source_in(py_state *state, PyObject *system, PyObject *strain_rate, py_source *s) {
+  const rf_projected *model = py_projected_get(state, system);
+  if (!model || py_viscosity_in(&s->viscosity, strain_rate, model->solid) < 0) return -1;
+  s->model = model, s->n = model->r, s->ndim = 1;
+  return 0;
+}
+
+const py_source_kind py_projected_source = {PY_PROJECTED, source_in};
 
 static PyMethodDef methods[] = {
     {"internal_force", internal_force, METH_VARARGS, force_doc},

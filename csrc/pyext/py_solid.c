@@ -8,9 +8,11 @@
 #include "fem/rigid.h"
 #include "linalg/vector.h"
 #include "pyext/py_convert.h"
+#include "pyext/py_damping.h"
 #include "pyext/py_law.h"
 #include "pyext/py_mesh.h"
 #include "pyext/py_object.h"
+#include "pyext/py_source.h"
 #include "pyext/py_statics.h"
 
 static const rf_solid *self_solid(PyObject *self) { return py_held(self); }
@@ -371,6 +373,15 @@ static PyObject *solid_rigid_body(PyObject *self, PyObject *args) {
   Py_XDECREF(inertia);
   return result;
 }
+
+static int source_in(py_state *state, PyObject *system, PyObject *strain_rate, py_source *s) {
+  const rf_solid *solid = py_solid_get(state, system);
+  if (!solid || py_viscosity_in(&s->viscosity, strain_rate, solid) < 0) return -1;
+  s->model = solid, s->n = solid->mesh->n_nodes, s->ndim = 2;
+  return 0;
+}
+
+const py_source_kind py_solid_source = {PY_SOLID, source_in};
 
 static PyMethodDef solid_methods[] = {
     {"mass", solid_mass, METH_VARARGS, mass_doc},

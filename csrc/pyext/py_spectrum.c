@@ -131,7 +131,7 @@ static PyObject *matrices_stable_step(PyObject *module, PyObject *args) {
   int threads;
   py_run run;
   if (!PyArg_ParseTuple(args, "Odi:matrices_stable_step", &system, &stiff, &threads)) return NULL;
-  const py_matrices *m = py_matrices_get(state, system);
+  const rf_matrices *m = py_matrices_get(state, system);
   if (!m || py_run_init(state, &run, NULL, threads) < 0) return NULL;
   rf_error err = {0};
   rf_status st;
