@@ -474,20 +474,8 @@ PyDoc_STRVAR(
     "(alpha, beta); settings: a dict of what the scheme takes; strain_rate: a Damping of a\n"
     "Reduced, else phi and psi of the materials.");
 
-static PyType_Slot slots[] = {
-    {Py_tp_new, motion_new},
-    {Py_tp_dealloc, py_object_dealloc},
-    {Py_tp_traverse, py_object_traverse},
-    {Py_tp_methods, methods},
-    {Py_tp_doc, (void *)motion_doc},
-    {0, NULL},
-};
-
-static PyType_Spec spec = {
-    .name = "reducedfem._core.Motion",
-    .basicsize = sizeof(py_motion),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = slots,
-};
+static PyType_Spec spec = PY_SPEC_KEEPING(
+    "Motion", py_motion, {Py_tp_new, motion_new}, {Py_tp_dealloc, py_object_dealloc},
+    {Py_tp_methods, methods}, {Py_tp_doc, (void *)motion_doc});
 
 const py_room py_motion_room = {.types = {{PY_MOTION, &spec}}};

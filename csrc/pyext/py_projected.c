@@ -176,21 +176,8 @@ PyDoc_STRVAR(projected_doc,
              "Projected(solid, basis, threads, /)\n--\n\n"
              "Solid projected on basis (r, n, 3), evaluated by way of its unreduced forces.");
 
-static PyType_Slot slots[] = {
-    {Py_tp_new, projected_new},
-    {Py_tp_dealloc, py_object_dealloc},
-    {Py_tp_traverse, py_object_traverse},
-    {Py_tp_methods, methods},
-    {Py_tp_getset, getters},
-    {Py_tp_doc, (void *)projected_doc},
-    {0, NULL},
-};
-
-static PyType_Spec spec = {
-    .name = "reducedfem._core.Projected",
-    .basicsize = sizeof(py_object),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = slots,
-};
+static PyType_Spec spec = PY_SPEC_KEEPING(
+    "Projected", py_object, {Py_tp_new, projected_new}, {Py_tp_dealloc, py_object_dealloc},
+    {Py_tp_methods, methods}, {Py_tp_getset, getters}, {Py_tp_doc, (void *)projected_doc});
 
 const py_room py_projected_room = {.types = {{PY_PROJECTED, &spec}}};

@@ -297,17 +297,9 @@ PyDoc_STRVAR(reduced_doc,
              "Reduced(basis, mass, coefficients, simd=0, /)\n--\n\n"
              "Sealed reduced model: basis (r, n, 3), reduced mass (r, r), energy coefficients.");
 
-static PyType_Slot slots[] = {
-    {Py_tp_new, reduced_new}, {Py_tp_dealloc, py_object_dealloc}, {Py_tp_methods, methods},
-    {Py_tp_getset, getters},  {Py_tp_doc, (void *)reduced_doc},   {0, NULL},
-};
-
-static PyType_Spec spec = {
-    .name = "reducedfem._core.Reduced",
-    .basicsize = sizeof(py_object),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = slots,
-};
+static PyType_Spec spec =
+    PY_SPEC("Reduced", py_object, {Py_tp_new, reduced_new}, {Py_tp_dealloc, py_object_dealloc},
+            {Py_tp_methods, methods}, {Py_tp_getset, getters}, {Py_tp_doc, (void *)reduced_doc});
 
 static PyMethodDef functions[] = {
     {"reduce", reduce, METH_VARARGS, reduce_doc},

@@ -386,19 +386,9 @@ PyDoc_STRVAR(
     "Immutable system of symmetric matrices, each a tuple (data, indices, indptr) of its\n"
     "lower triangle; damping may be None. The public face is reducedfem.SecondOrderSystem.");
 
-static PyType_Slot second_order_slots[] = {
-    {Py_tp_new, second_order_new},
-    {Py_tp_dealloc, second_order_dealloc},
-    {Py_tp_methods, second_order_methods},
-    {Py_tp_doc, (void *)second_order_doc},
-    {0, NULL},
-};
-
-static PyType_Spec spec = {
-    .name = "reducedfem._core.SecondOrder",
-    .basicsize = sizeof(py_second_order),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = second_order_slots,
-};
+static PyType_Spec spec =
+    PY_SPEC("SecondOrder", py_second_order, {Py_tp_new, second_order_new},
+            {Py_tp_dealloc, second_order_dealloc}, {Py_tp_methods, second_order_methods},
+            {Py_tp_doc, (void *)second_order_doc});
 
 const py_room py_second_order_room = {.types = {{PY_SECOND_ORDER, &spec}}};

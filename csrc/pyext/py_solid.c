@@ -472,22 +472,9 @@ PyDoc_STRVAR(
     "Immutable elastic solid; materials are tuples (law, parameters, density), see `laws`.\n"
     "The public face is reducedfem.Solid.");
 
-static PyType_Slot solid_slots[] = {
-    {Py_tp_new, solid_new},
-    {Py_tp_dealloc, py_object_dealloc},
-    {Py_tp_traverse, py_object_traverse},
-    {Py_tp_methods, solid_methods},
-    {Py_tp_getset, solid_getset},
-    {Py_tp_doc, (void *)solid_doc},
-    {0, NULL},
-};
-
-static PyType_Spec spec = {
-    .name = "reducedfem._core.Solid",
-    .basicsize = sizeof(py_object),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = solid_slots,
-};
+static PyType_Spec spec = PY_SPEC_KEEPING(
+    "Solid", py_object, {Py_tp_new, solid_new}, {Py_tp_dealloc, py_object_dealloc},
+    {Py_tp_methods, solid_methods}, {Py_tp_getset, solid_getset}, {Py_tp_doc, (void *)solid_doc});
 
 PyDoc_STRVAR(simd_doc,
              "simd_available($module, simd, /)\n--\n\n"
