@@ -66,7 +66,7 @@ rf_status rf_contact_law_create(const rf_contact_law_kind *kind, const void *set
   for (const rf_setting *s = kind->settings; s->name; ++s) {
     const double *from = array_in(s, settings);
     if (!from) continue;
-    double *to = (double *)behind;
+    double *to = (void *)behind;
     for (size_t k = 0; k < n; ++k) to[k] = from[tree->point[k]];
     point_to(law, s->offset, to);
     behind += padded(n * sizeof(double));

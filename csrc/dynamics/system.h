@@ -91,6 +91,7 @@ typedef struct rf_system_damping {
 RF_MUST_CHECK rf_status rf_system_damping_check(const rf_system_damping *damping, rf_error *err);
 
 // The registry: one row per kind, which rf_system_NAME makes of the model of that name.
+// Its stable step is rf_stable_step_NAME.
 #define RF_SYSTEMS(ROW)                                                        \
   ROW(reduced)   /* rf_reduced: dense, real-time */                            \
   ROW(projected) /* rf_projected: the same equations, evaluated on the mesh */ \
@@ -102,7 +103,13 @@ RF_MUST_CHECK rf_status rf_system_damping_check(const rf_system_damping *damping
 typedef rf_status rf_system_create(const void *model, const rf_run *run,
                                    const rf_system_damping *damping, bool explicit_steps,
                                    rf_system **out, rf_error *err);
-#define RF_SYSTEM_DECLARE(name) RF_MUST_CHECK rf_system_create rf_system_##name;
+// Largest stable step of central differences at x (NULL: rest), s; see spectrum.h.
+typedef rf_status rf_system_stable_step(const void *model, const rf_run *run, const double *x,
+                                        const rf_system_damping *damping, double *step,
+                                        rf_error *err);
+#define RF_SYSTEM_DECLARE(name)                    \
+  rf_system_create rf_system_##name RF_MUST_CHECK; \
+  rf_system_stable_step rf_stable_step_##name RF_MUST_CHECK;
 RF_SYSTEMS(RF_SYSTEM_DECLARE)
 #undef RF_SYSTEM_DECLARE
 

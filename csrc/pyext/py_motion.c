@@ -95,35 +95,6 @@ int py_motion_restore(py_state *state, PyObject *object, const rf_motion *from) 
 
 static void release(void *motion) { rf_motion_free(motion); }
 
-// A vector of the states of a system, or NULL data when `object` is None.
-static int vector_of(py_in *in, PyObject *object, const char *name, int ndim, npy_intp n) {
-  *in = (py_in){0};
-  if (object == Py_None) return 0;
-  return ndim == 2 ? py_in_field(in, object, name, n) : py_in_f64(in, object, name, 1, &n);
-}
-
-#define ROW(name) {&py_##name##_source, rf_system_##name},
-static const struct {
-  const py_source_kind *kind;
-  rf_system_create *create;
-} SYSTEMS[] = {RF_SYSTEMS(ROW)};
-#undef ROW
-
-// Returns the constructor of a system after reading its model; NULL with an exception set.
-static rf_system_create *source_in(py_state *state, PyObject *system, PyObject *strain_rate,
-                                   py_source *s) {
-  for (size_t i = 0; i < sizeof SYSTEMS / sizeof *SYSTEMS; ++i) {
-    const py_source_kind *kind = SYSTEMS[i].kind;
-    if (Py_TYPE(system) != state->types[kind->type]) continue;
-    const int failed = kind->in(state, system, strain_rate, s);
-    s->damping.viscosity = s->viscosity.data;
-    return failed ? NULL : SYSTEMS[i].create;
-  }
-  py_fail(state, PY_INPUT_TYPE_ERROR, "system must be the name of a kind of system, got %s",
-          Py_TYPE(system)->tp_name);
-  return NULL;
-}
-
 static PyObject *motion_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   py_state *state = (py_state *)PyType_GetModuleState(type);
   PyObject *system, *settings, *strain_rate = Py_None, *load_obj = Py_None, *result = NULL;
@@ -133,7 +104,6 @@ static PyObject *motion_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
   rf_motion *motion = NULL;
   rf_system *moved;
   py_source from = {0};
-  rf_system_create *create;
   int threads;
   py_run run;
   py_in load = {0};
@@ -144,12 +114,12 @@ static PyObject *motion_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
       py_run_init(state, &run, NULL, threads) < 0)
     return NULL;
   if (py_motion_settings_in(state, name, settings, name, &set) < 0) goto done;
-  create = source_in(state, system, strain_rate, &from);
-  if (!create || vector_of(&load, load_obj, "gravity", from.ndim, from.n) < 0) goto done;
+  const py_system_kind *kind = py_source_in(state, system, strain_rate, &from);
+  if (!kind || py_source_vector_in(&from, &load, load_obj, "gravity") < 0) goto done;
   set.load = load.data;
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
-  st = create(from.model, &run.run, &from.damping, set.scheme->mass_only, &moved, &err);
+  st = kind->create(from.model, &run.run, &from.damping, set.scheme->mass_only, &moved, &err);
   if (st >= 0) st = rf_motion_create(moved, &set, &run.run, &motion, &err);
   Py_END_ALLOW_THREADS
   if (st < 0) {
@@ -168,13 +138,14 @@ static PyObject *motion_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
 done:
   Py_XDECREF(kept);
   rf_free(set.own);
-  py_in_release(&from.viscosity);
+  py_source_release(&from);
   py_in_release(&load);
   return result;
 }
 
 static int vector_in(const py_motion *self, py_in *in, PyObject *object, const char *name) {
-  return vector_of(in, object, name, self->ndim, self->shape[0]);
+  const py_source form = {.n = self->shape[0], .ndim = self->ndim};
+  return py_source_vector_in(&form, in, object, name);
 }
 
 PyDoc_STRVAR(
