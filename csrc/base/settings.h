@@ -14,15 +14,18 @@ typedef enum rf_setting_kind {
   RF_SETTING_ARRAY  // const double *, of a length that the binding knows; NULL: none
 } rf_setting_kind;
 
+typedef enum rf_setting_range { RF_SETTING_ANY, RF_SETTING_POSITIVE } rf_setting_range;
+
 typedef struct rf_setting {
   const char *name;
   size_t offset;  // in the struct
   rf_setting_kind kind;
-  int count;  // numbers of an array of doubles; 0: one value
+  int count;               // numbers of an array of doubles; 0: one value
+  rf_setting_range range;  // that contact laws require (contact/law.h), of finite numbers
 } rf_setting;
 
 // One row of a table: the setting `name` is the `field` of the struct `of`.
 #define RF_SETTING(of, name, field, kind, count) \
-  {name, offsetof(of, field), RF_SETTING_##kind, count}
+  {name, offsetof(of, field), RF_SETTING_##kind, count, RF_SETTING_ANY}
 
 #endif

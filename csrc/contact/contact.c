@@ -10,7 +10,7 @@ void rf_contact_free(rf_contact *p) {
   if (!p) return;
   rf_contact_search_free(&p->search);
   rf_contact_wrench_free(&p->wrench);
-  if (p->law.kind) p->law.kind->release(p->law.self);
+  rf_contact_law_free(&p->law);
   rf_free(p);
 }
 
@@ -74,8 +74,7 @@ rf_status rf_contact_create(const rf_point_tree *tree, const rf_contact_distance
   rf_contact *p = NULL;
   rf_status st = make(tree, distance, settings, weights, &p, err);
   if (st < 0) return st;
-  p->law.kind = kind;
-  RF_TRY(kind->create(law_settings, tree, &p->law.self, err));
+  RF_TRY(rf_contact_law_create(kind, law_settings, tree, &p->law, err));
   *out = p;
   p = NULL;
 done:
@@ -100,8 +99,7 @@ rf_status rf_contact_copy(const rf_contact *from, rf_contact **out, rf_error *er
   rf_status st = make(from->search.tree, &distance, &from->set, NULL, &p, err);
   if (st < 0) return st;
   RF_TRY(copy_weights(&from->search, &p->search, err));
-  p->law.kind = from->law.kind;
-  RF_TRY(p->law.kind->copy(from->law.self, &p->law.self, err));
+  RF_TRY(rf_contact_law_copy(&from->law, &p->law, err));
   *out = p;
   p = NULL;
 done:

@@ -6,13 +6,14 @@
 // -c a a^T u.  One row per point makes a frictionless law; up to three make any symmetric tangent.
 // Tangents that are not symmetric, as of sliding friction, enter by their symmetric part.
 //
-// To add a law NAME: NAME_law.c with its settings (rows SETTING("name", ...), as in penalty_law.c)
-// and its kind, NAME_law_rt.c with the real-time functions, NAME_law.h for what they share, a row
-// below, and a class in python/reducedfem/contact.  Worlds of free bodies (world/multibody.h) have
-// springs of their own and take no law.
+// To add a law NAME: NAME_law_rt.c with its settings, its real-time functions and its kind, as in
+// penalty_law_rt.c; a row below; and a class in python/reducedfem/contact.  Worlds of free bodies
+// (world/multibody.h) have springs of their own and take no law.
 //
-// A law may keep a state for each point, indexed by the point's place in the tree.  It computes
-// rows from the state of the last cycle, so that queries in the same cycle return the same rows.
+// `self` is the law's own copy of its settings, which it may change.  Arrays among them have the
+// order of places in the tree there.  The law may also keep a state for each point, indexed by
+// place.  It computes rows from the state of the last cycle, so that queries in the same cycle
+// return the same rows.
 #ifndef RF_CONTACT_LAW_H
 #define RF_CONTACT_LAW_H
 
@@ -38,6 +39,8 @@ typedef struct rf_contact_rows {
 // Real-time functions of a law: every member is set to a function whose name ends in _rt, or to
 // NULL where that is allowed.
 typedef struct rf_contact_law_rt {
+  // Derives what follows from the settings, once.  NULL: nothing.
+  void (*prepare)(void *self, int32_t n_points);
   // Begins a cycle, at a valid pose: the state that the last cycle has kept becomes the state that
   // `respond` reads.  Not called for queries.  NULL: the law has no state.
   void (*begin)(void *self);
@@ -55,21 +58,20 @@ typedef struct rf_contact_law_rt {
   void (*reset)(void *self);
 } rf_contact_law_rt;
 
-// A kind of law: its life cycle, and its real-time functions.
+// A kind of law.
 typedef struct rf_contact_law_kind {
   const char *name;
   const rf_contact_law_rt *rt;
   const rf_setting *settings;  // by name, of the kind's own struct; arrays have n_points entries
   size_t settings_bytes;       // of that struct
-  // Copies the settings; borrows the tree.
-  rf_status (*create)(const void *settings, const rf_point_tree *tree, void **self, rf_error *err);
-  rf_status (*copy)(const void *from, void **self, rf_error *err);
-  void (*release)(void *self);  // NULL is fine
+  size_t state_bytes;          // of each point, zero at first; 0: no state
+  size_t state_offset;         // of the pointer to the states, in that struct
 } rf_contact_law_kind;
 
 typedef struct rf_contact_law {
   const rf_contact_law_kind *kind;
-  void *self;  // owned: kind->release
+  void *self;    // owned, with its arrays behind it
+  size_t bytes;  // of both
 } rf_contact_law;
 
 // The registry: one row per law, whose kind is rf_NAME_law_kind.
@@ -99,5 +101,14 @@ static inline void rf_contact_law_reset_rt(const rf_contact_law *law) {
 
 // The kind of a name; NULL: there is none.
 const rf_contact_law_kind *rf_contact_law_find(const char *name);
+
+// settings: of the kind's struct, with arrays in the order of the shell, copied.  RF_ERR_ARG: one
+// is out of its range.
+RF_MUST_CHECK rf_status rf_contact_law_create(const rf_contact_law_kind *kind, const void *settings,
+                                              const rf_point_tree *tree, rf_contact_law *out,
+                                              rf_error *err);
+RF_MUST_CHECK rf_status rf_contact_law_copy(const rf_contact_law *from, rf_contact_law *out,
+                                            rf_error *err);
+void rf_contact_law_free(rf_contact_law *law);  // zero is fine
 
 #endif

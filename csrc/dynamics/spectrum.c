@@ -5,10 +5,13 @@
 #include "base/alloc.h"
 #include "dynamics/spectrum.h"
 #include "dynamics/system.h"
+#include "fem/fem.h"
 #include "fem/mass_solve.h"
 #include "linalg/blas.h"
 #include "linalg/vector.h"
+#include "model/projected.h"
 #include "modes/modes.h"
+#include "polynomial/damping.h"
 
 static const double MARGIN = 1.02;  // factor for eigenvalues that are estimated from below
 
@@ -71,50 +74,45 @@ done:
   return st;
 }
 
-// Largest stable step (see spectrum.h) for the eigenvalue lambda = omega^2 and the largest damping
-// rate c, 1/s; INFINITY when both are zero or less.
-static double stable_step(double lambda, double damping) {
-  const double square = fmax(lambda, 0.0), c = fmax(damping, 0.0);
+double rf_stable_step_of(double eigenvalue, double damping) {
+  const double square = fmax(eigenvalue, 0.0), c = fmax(damping, 0.0);
   const double sum = c + sqrt(c * c + 4.0 * square);
   return sum > 0.0 ? 4.0 / sum : INFINITY;
 }
 
-static rf_status check_damping(double stiff, rf_error *err) {
-  if (isfinite(stiff) && stiff >= 0.0) return RF_OK;
-  return rf_fail(err, RF_ERR_ARG, "damping[1] must be finite and >= 0, got %g", stiff);
-}
-
-rf_status rf_stable_step_reduced(const rf_reduced *model, const double *q, double damping_stiff,
-                                 const rf_damping *strain_rate, double *step, rf_error *err) {
+rf_status rf_stable_step_reduced(const void *of, const rf_run *run, const double *q,
+                                 const rf_system_damping *damping, double *step, rf_error *err) {
+  const rf_reduced *model = of;
+  const rf_damping *strain_rate = damping->strain_rate;
+  (void)run;
   rf_status st = RF_OK;
   const int32_t r = model->r;
-  double *values = NULL, *damping = NULL, rate = 0.0;
-  RF_TRY(check_damping(damping_stiff, err));
+  double *values = NULL, *matrix = NULL, rate = 0.0;
   RF_TRY(rf_system_damping_fits(strain_rate, model, err));
   RF_ALLOC(values, r);
   if (strain_rate) {
-    RF_ALLOC(damping, r * r);
-    RF_TRY(matrix_at(model, q, strain_rate, damping, err));
-    RF_TRY(eigenvalues(r, model->mass, damping, values, err));
+    RF_ALLOC(matrix, r * r);
+    RF_TRY(matrix_at(model, q, strain_rate, matrix, err));
+    RF_TRY(eigenvalues(r, model->mass, matrix, values, err));
     rate = values[r - 1];
   }
   RF_TRY(rf_spectrum_reduced(model, q, values, err));
   const double highest = values[r - 1];
-  *step = stable_step(highest, damping_stiff * fmax(highest, 0.0) + rate);
+  *step = rf_stable_step_of(highest, damping->stiffness * fmax(highest, 0.0) + rate);
 done:
   rf_free(values);
-  rf_free(damping);
+  rf_free(matrix);
   return st;
 }
 
-rf_status rf_stable_step_projected(const rf_projected *model, const rf_run *run, const double *q,
-                                   double damping_stiff, const double *viscosity, double *step,
-                                   rf_error *err) {
+rf_status rf_stable_step_projected(const void *of, const rf_run *run, const double *q,
+                                   const rf_system_damping *damping, double *step, rf_error *err) {
+  const rf_projected *model = of;
+  const double *viscosity = damping->viscosity;
   rf_status st = RF_OK;
   const int32_t r = model->r;
   rf_projected_work *work = NULL;
   double *rest = NULL, *matrix = NULL, *values = NULL, rate = 0.0;
-  RF_TRY(check_damping(damping_stiff, err));
   if (viscosity) RF_TRY(rf_viscosity_check(model->solid->n_materials, viscosity, err));
   RF_TRY(rf_projected_work_create(model, &work, err));
   RF_ALLOC(rest, r);
@@ -130,7 +128,7 @@ rf_status rf_stable_step_projected(const rf_projected *model, const rf_run *run,
   if (!isfinite(rf_norm((int64_t)r * r, matrix)))
     RF_TRY(rf_projected_require_defined(model, run, work, q, "q", err));
   RF_TRY(eigenvalues(r, model->mass, matrix, values, err));
-  *step = stable_step(values[r - 1], damping_stiff * fmax(values[r - 1], 0.0) + rate);
+  *step = rf_stable_step_of(values[r - 1], damping->stiffness * fmax(values[r - 1], 0.0) + rate);
 done:
   rf_projected_work_free(work);
   rf_free(rest);
@@ -139,17 +137,19 @@ done:
   return st;
 }
 
-rf_status rf_stable_step_matrices(const rf_csc *mass, const rf_csc *stiffness, const rf_run *run,
-                                  double damping_stiff, double *step, rf_error *err) {
+rf_status rf_stable_step_matrices(const void *of, const rf_run *run, const double *x,
+                                  const rf_system_damping *damping, double *step, rf_error *err) {
+  const rf_matrices *model = of;
+  const rf_csc *mass = &model->mass, *stiffness = &model->stiffness;
+  (void)x;
   rf_status st = RF_OK;
   rf_modes_matrices *swapped = NULL;
   double *shape = NULL, inverse;
-  RF_TRY(check_damping(damping_stiff, err));
   RF_ALLOC(shape, mass->cols);
   // the lowest eigenvalue of  M x = mu K x  is that of the highest frequency
   RF_TRY(rf_modes_matrices_create(mass, stiffness, run, &swapped, err));
   RF_TRY(rf_modes_linear(rf_modes_matrices_system(swapped), run, 1, &inverse, shape, err));
-  *step = stable_step(1.0 / inverse, damping_stiff / inverse);
+  *step = rf_stable_step_of(1.0 / inverse, damping->stiffness / inverse);
 done:
   rf_modes_matrices_free(swapped);
   rf_free(shape);
@@ -166,12 +166,12 @@ static rf_status highest_rate(const rf_solid *solid, const rf_run *run, const do
   return st;
 }
 
-rf_status rf_stable_step_solid(const rf_solid *solid, const rf_run *run, const double *u,
-                               double damping_stiff, const double *viscosity, double *step,
-                               rf_error *err) {
+rf_status rf_stable_step_solid(const void *of, const rf_run *run, const double *u,
+                               const rf_system_damping *damping, double *step, rf_error *err) {
+  const rf_solid *solid = of;
+  const double *viscosity = damping->viscosity;
   rf_status st = RF_OK;
   double *blocks = NULL, bound, rate = 0.0;
-  RF_TRY(check_damping(damping_stiff, err));
   if (viscosity) RF_TRY(rf_viscosity_check(solid->n_materials, viscosity, err));
   RF_ALLOC(blocks, 9 * (int64_t)solid->graph.ptr[solid->mesh->n_nodes]);
   if (viscosity) {
@@ -182,7 +182,7 @@ rf_status rf_stable_step_solid(const rf_solid *solid, const rf_run *run, const d
   if (u && !isfinite(rf_norm(9 * (int64_t)solid->graph.ptr[solid->mesh->n_nodes], blocks)))
     RF_TRY(rf_solid_require_defined(solid, u, "q", err));
   RF_TRY(highest_rate(solid, run, blocks, &bound, err));
-  *step = stable_step(bound, damping_stiff * bound + rate);
+  *step = rf_stable_step_of(bound, damping->stiffness * bound + rate);
 done:
   rf_free(blocks);
   return st;

@@ -28,24 +28,24 @@ static rf_status solve(rf_system *system, const rf_run *run, const rf_static_set
   return st;
 }
 
-static const rf_system_damping UNDAMPED = {0};
+static rf_status solve_model(rf_system_create *create, const void *model, int32_t r,
+                             const rf_run *run, const rf_static_settings *set, const double *force,
+                             double *q, rf_static_report *report, rf_error *err) {
+  rf_system *system;
+  memset(report, 0, sizeof *report);
+  rf_status st = check(r, set, force, q, err);
+  if (st >= 0) st = create(model, NULL, &(rf_system_damping){0}, false, &system, err);
+  return st < 0 ? st : solve(system, run, set, force, q, report, err);
+}
 
 rf_status rf_statics_solve_reduced(const rf_reduced *model, const rf_run *run,
                                    const rf_static_settings *set, const double *force, double *q,
                                    rf_static_report *report, rf_error *err) {
-  rf_system *system;
-  memset(report, 0, sizeof *report);
-  rf_status st = check(model->r, set, force, q, err);
-  if (st >= 0) st = rf_system_reduced(model, &UNDAMPED, false, &system, err);
-  return st < 0 ? st : solve(system, run, set, force, q, report, err);
+  return solve_model(rf_system_reduced, model, model->r, run, set, force, q, report, err);
 }
 
 rf_status rf_statics_solve_projected(const rf_projected *model, const rf_run *run,
                                      const rf_static_settings *set, const double *force, double *q,
                                      rf_static_report *report, rf_error *err) {
-  rf_system *system;
-  memset(report, 0, sizeof *report);
-  rf_status st = check(model->r, set, force, q, err);
-  if (st >= 0) st = rf_system_projected(model, &UNDAMPED, false, &system, err);
-  return st < 0 ? st : solve(system, run, set, force, q, report, err);
+  return solve_model(rf_system_projected, model, model->r, run, set, force, q, report, err);
 }

@@ -11,15 +11,13 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "linalg/csc.h"
 #include "linalg/simd.h"
 
 typedef struct rf_system rf_system;
-typedef struct rf_csc rf_csc;
 typedef struct rf_damping rf_damping;
 typedef struct rf_mesh rf_mesh;
-typedef struct rf_projected rf_projected;
 typedef struct rf_reduced rf_reduced;
-typedef struct rf_solid rf_solid;
 
 // Evaluations are kept inside: `balance` and `factorize` use R, K and D of the last `evaluate`.
 typedef struct rf_system_operations {
@@ -92,20 +90,34 @@ typedef struct rf_system_damping {
 // RF_ERR_ARG unless alpha and beta are finite and not negative.
 RF_MUST_CHECK rf_status rf_system_damping_check(const rf_system_damping *damping, rf_error *err);
 
-// The kinds.  `explicit_steps`: mass_solve is needed.  The model is borrowed.
-RF_MUST_CHECK rf_status rf_system_reduced(const rf_reduced *model, const rf_system_damping *damping,
-                                          bool explicit_steps, rf_system **out, rf_error *err);
-RF_MUST_CHECK rf_status rf_system_projected(const rf_projected *model,
-                                            const rf_system_damping *damping, bool explicit_steps,
-                                            rf_system **out, rf_error *err);
-RF_MUST_CHECK rf_status rf_system_solid(const rf_solid *solid, const rf_run *run,
-                                        const rf_system_damping *damping, bool explicit_steps,
-                                        rf_system **out, rf_error *err);
-// R = K x with constant matrices, lower triangles of one size; damping: nullable, D.
-RF_MUST_CHECK rf_status rf_system_matrices(const rf_csc *mass, const rf_csc *stiffness,
-                                           const rf_csc *viscous, const rf_run *run,
-                                           const rf_system_damping *damping, bool explicit_steps,
-                                           rf_system **out, rf_error *err);
+// The registry: one row per kind, which rf_system_NAME makes of the model of that name.
+// Its stable step is rf_stable_step_NAME.
+#define RF_SYSTEMS(ROW)                                                        \
+  ROW(reduced)   /* rf_reduced: dense, real-time */                            \
+  ROW(projected) /* rf_projected: the same equations, evaluated on the mesh */ \
+  ROW(solid)     /* rf_solid: sparse, three unknowns a free node */            \
+  ROW(matrices)  /* rf_matrices: sparse, constant; R = K x */
+
+// model: of the type in the row, borrowed.  explicit_steps: mass_solve is needed, which only then
+// takes a `run`; else it may be NULL.
+typedef rf_status rf_system_create(const void *model, const rf_run *run,
+                                   const rf_system_damping *damping, bool explicit_steps,
+                                   rf_system **out, rf_error *err);
+// Largest stable step of central differences at x (NULL: rest), s; see spectrum.h.
+typedef rf_status rf_system_stable_step(const void *model, const rf_run *run, const double *x,
+                                        const rf_system_damping *damping, double *step,
+                                        rf_error *err);
+#define RF_SYSTEM_DECLARE(name)                    \
+  rf_system_create rf_system_##name RF_MUST_CHECK; \
+  rf_system_stable_step rf_stable_step_##name RF_MUST_CHECK;
+RF_SYSTEMS(RF_SYSTEM_DECLARE)
+#undef RF_SYSTEM_DECLARE
+
+// Lower triangles of one size.
+typedef struct rf_matrices {
+  rf_csc mass, stiffness, damping;  // damping without columns: none
+} rf_matrices;
+
 void rf_system_free(rf_system *s);  // NULL is fine
 
 static inline rf_status rf_system_require_defined(rf_system *s, const double *x,

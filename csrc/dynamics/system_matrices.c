@@ -142,9 +142,11 @@ static rf_status create_pattern(matrices_system *s, rf_error *err) {
   return st;
 }
 
-rf_status rf_system_matrices(const rf_csc *mass, const rf_csc *stiffness, const rf_csc *viscous,
-                             const rf_run *run, const rf_system_damping *damping,
+rf_status rf_system_matrices(const void *of, const rf_run *run, const rf_system_damping *damping,
                              bool explicit_steps, rf_system **out, rf_error *err) {
+  const rf_matrices *model = of;
+  const rf_csc *mass = &model->mass, *stiffness = &model->stiffness;
+  const rf_csc *viscous = model->damping.cols ? &model->damping : NULL;
   rf_status st = RF_OK;
   matrices_system *s = NULL;
   const int32_t n = mass->cols;
@@ -158,7 +160,7 @@ rf_status rf_system_matrices(const rf_csc *mass, const rf_csc *stiffness, const 
   RF_ALLOC(s, 1);
   s->base = (rf_system){.operations = &OPERATIONS,
                         .life = &LIFE,
-                        .model = stiffness,
+                        .model = model,
                         .n = n,
                         .ld = rf_dense_ld(n),
                         .damping_mass = damping->mass,

@@ -140,8 +140,10 @@ static const rf_system_operations OPERATIONS = {.evaluate = evaluate,
                                                 .stiffness_per_mass = stiffness_per_mass};
 static const rf_system_life LIFE = {.release = release, .require_defined = require_defined};
 
-rf_status rf_system_projected(const rf_projected *model, const rf_system_damping *damping,
+rf_status rf_system_projected(const void *of, const rf_run *run, const rf_system_damping *damping,
                               bool explicit_steps, rf_system **out, rf_error *err) {
+  const rf_projected *model = of;
+  (void)run;
   rf_status st = RF_OK;
   projected_system *s = NULL;
   const int32_t r = model->r, ld = rf_dense_ld(r), n_materials = model->solid->n_materials;

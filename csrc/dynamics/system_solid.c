@@ -213,9 +213,9 @@ static const rf_system_life LIFE = {.release = release,
                                     .require_defined = require_defined,
                                     .explain_singular = explain_singular};
 
-rf_status rf_system_solid(const rf_solid *solid, const rf_run *run,
-                          const rf_system_damping *damping, bool explicit_steps, rf_system **out,
-                          rf_error *err) {
+rf_status rf_system_solid(const void *of, const rf_run *run, const rf_system_damping *damping,
+                          bool explicit_steps, rf_system **out, rf_error *err) {
+  const rf_solid *solid = of;
   rf_status st = RF_OK;
   solid_system *s = NULL;
   const int32_t n = 3 * solid->mesh->n_nodes;

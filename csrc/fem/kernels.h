@@ -47,7 +47,4 @@ typedef struct rf_kernels {
 // Selects the kernels of each law of the list for the variant and the element type of the solid.
 void rf_kernels_for(const rf_solid *s, rf_kernels kernels[RF_LAW_COUNT]);
 
-// Sets the kernels that serve every law, all but `viscous`.
-void rf_kernels_set_general(const rf_solid *s, rf_kernels *kernels);
-
 #endif

@@ -1,5 +1,5 @@
-// Template: included first by kernels.c and kernels_general.c for each instruction set, with LANES,
-// TARGET and NAME(x) defined.  No include guard, on purpose.
+// Template: included first by kernels_list_body.h, with LANES, TARGET and NAME(x) defined.  No
+// include guard, on purpose.
 //
 // Vector types, gathering of element data and scattering of tangent blocks.
 

@@ -1,5 +1,5 @@
-// Template: included by kernels_general.c after kernels_common_body.h, whose macros and functions
-// it uses, with VARIANT (an rf_simd) defined.  No include guard, on purpose.
+// Template: included by kernels_list_body.h after kernels_common_body.h, whose macros and
+// functions it uses, with VARIANT (an rf_simd) defined.  No include guard, on purpose.
 //
 // Kernels of any law, by its body (material/law.h), which gives W, P and A = dP/dF of the elements
 // at a quadrature point:
@@ -82,52 +82,6 @@ INLINE NAME(hessian_general)(const int nodes, const int points, const rf_solid *
   for (int k = 0; k < 3 * nodes; ++k) ((NAME(loose) *)out)[k] = force[k];
 }
 
-KERNEL NAME(general_tet)(const rf_solid *s, const int32_t *places, const double *u,
-                         const rf_lane_targets *tangent, rf_lane_results *out) {
-  NAME(general)(4, 1, s, places, u, tangent, out);
-}
+FOR_EACH_TYPE(ELASTIC, general)
 
-KERNEL NAME(hessian_general_tet)(const rf_solid *s, const int32_t *places, const double *a,
-                                 const double *b, double *out) {
-  NAME(hessian_general)(4, 1, s, places, a, b, out);
-}
-
-KERNEL NAME(general_hex)(const rf_solid *s, const int32_t *places, const double *u,
-                         const rf_lane_targets *tangent, rf_lane_results *out) {
-  NAME(general)(8, OF_SOLID, s, places, u, tangent, out);
-}
-
-KERNEL NAME(hessian_general_hex)(const rf_solid *s, const int32_t *places, const double *a,
-                                 const double *b, double *out) {
-  NAME(hessian_general)(8, OF_SOLID, s, places, a, b, out);
-}
-
-KERNEL NAME(general_cut)(const rf_solid *s, const int32_t *places, const double *u,
-                         const rf_lane_targets *tangent, rf_lane_results *out) {
-  NAME(general)(8, OF_BATCH, s, places, u, tangent, out);
-}
-
-KERNEL NAME(hessian_general_cut)(const rf_solid *s, const int32_t *places, const double *a,
-                                 const double *b, double *out) {
-  NAME(hessian_general)(8, OF_BATCH, s, places, a, b, out);
-}
-
-KERNEL NAME(general_tet10)(const rf_solid *s, const int32_t *places, const double *u,
-                           const rf_lane_targets *tangent, rf_lane_results *out) {
-  NAME(general)(10, OF_SOLID, s, places, u, tangent, out);
-}
-
-KERNEL NAME(hessian_general_tet10)(const rf_solid *s, const int32_t *places, const double *a,
-                                   const double *b, double *out) {
-  NAME(hessian_general)(10, OF_SOLID, s, places, a, b, out);
-}
-
-KERNEL NAME(general_hex20)(const rf_solid *s, const int32_t *places, const double *u,
-                           const rf_lane_targets *tangent, rf_lane_results *out) {
-  NAME(general)(20, OF_BATCH, s, places, u, tangent, out);
-}
-
-KERNEL NAME(hessian_general_hex20)(const rf_solid *s, const int32_t *places, const double *a,
-                                   const double *b, double *out) {
-  NAME(hessian_general)(20, OF_BATCH, s, places, a, b, out);
-}
+FOR_EACH_TYPE(HESSIAN, hessian_general)

@@ -1,5 +1,5 @@
-// Template: included by kernels.c after kernels_stvk_body.h, whose macros and functions it uses. No
-// include guard, on purpose.
+// Template: included by kernels_list_body.h after kernels_stvk_body.h, whose macros and functions
+// it uses. No include guard, on purpose.
 //
 // Kernels of the general linear law S = C E (B07 2.14), 21 constants, in Voigt's notation: order
 // xx yy zz yz zx xy, strains e with shears twice, so that S = C e and W = e.S / 2.  With
@@ -83,30 +83,7 @@ INLINE NAME(linear)(const int nodes, const int points, const rf_solid *s, const 
   *(VEC *)out->energy = energy;
 }
 
-KERNEL NAME(linear_tet)(const rf_solid *s, const int32_t *places, const double *u,
-                        const rf_lane_targets *tangent, rf_lane_results *out) {
-  NAME(linear)(4, 1, s, places, u, tangent, out);
-}
-
-KERNEL NAME(linear_hex)(const rf_solid *s, const int32_t *places, const double *u,
-                        const rf_lane_targets *tangent, rf_lane_results *out) {
-  NAME(linear)(8, OF_SOLID, s, places, u, tangent, out);
-}
-
-KERNEL NAME(linear_cut)(const rf_solid *s, const int32_t *places, const double *u,
-                        const rf_lane_targets *tangent, rf_lane_results *out) {
-  NAME(linear)(8, OF_BATCH, s, places, u, tangent, out);
-}
-
-KERNEL NAME(linear_tet10)(const rf_solid *s, const int32_t *places, const double *u,
-                          const rf_lane_targets *tangent, rf_lane_results *out) {
-  NAME(linear)(10, OF_SOLID, s, places, u, tangent, out);
-}
-
-KERNEL NAME(linear_hex20)(const rf_solid *s, const int32_t *places, const double *u,
-                          const rf_lane_targets *tangent, rf_lane_results *out) {
-  NAME(linear)(20, OF_BATCH, s, places, u, tangent, out);
-}
+FOR_EACH_TYPE(ELASTIC, linear)
 
 // Computes C : sym(A) of a gradient A.
 INLINE NAME(stress_of_gradient)(const VEC *C, const VEC *A, VEC *S) {
@@ -137,27 +114,4 @@ INLINE NAME(hessian_linear)(const int nodes, const int points, const rf_solid *s
   for (int k = 0; k < 3 * nodes; ++k) ((NAME(loose) *)out)[k] = force[k];
 }
 
-KERNEL NAME(hessian_linear_tet)(const rf_solid *s, const int32_t *places, const double *a,
-                                const double *b, double *out) {
-  NAME(hessian_linear)(4, 1, s, places, a, b, out);
-}
-
-KERNEL NAME(hessian_linear_hex)(const rf_solid *s, const int32_t *places, const double *a,
-                                const double *b, double *out) {
-  NAME(hessian_linear)(8, OF_SOLID, s, places, a, b, out);
-}
-
-KERNEL NAME(hessian_linear_cut)(const rf_solid *s, const int32_t *places, const double *a,
-                                const double *b, double *out) {
-  NAME(hessian_linear)(8, OF_BATCH, s, places, a, b, out);
-}
-
-KERNEL NAME(hessian_linear_tet10)(const rf_solid *s, const int32_t *places, const double *a,
-                                  const double *b, double *out) {
-  NAME(hessian_linear)(10, OF_SOLID, s, places, a, b, out);
-}
-
-KERNEL NAME(hessian_linear_hex20)(const rf_solid *s, const int32_t *places, const double *a,
-                                  const double *b, double *out) {
-  NAME(hessian_linear)(20, OF_BATCH, s, places, a, b, out);
-}
+FOR_EACH_TYPE(HESSIAN, hessian_linear)

@@ -1,5 +1,5 @@
-// Template: included by kernels.c after kernels_common_body.h, whose macros and functions it uses.
-// No include guard, on purpose.
+// Template: included by kernels_list_body.h after kernels_common_body.h, whose macros and functions
+// it uses. No include guard, on purpose.
 //
 // With G = grad u, f_a = F g_a and S the second Piola-Kirchhoff stress, the tangent
 // block of nodes a, b is (sum over quadrature points of weight V)
@@ -132,30 +132,7 @@ INLINE NAME(stvk)(const int nodes, const int points, const rf_solid *s, const in
   *(VEC *)out->energy = energy;
 }
 
-KERNEL NAME(stvk_tet)(const rf_solid *s, const int32_t *places, const double *u,
-                      const rf_lane_targets *tangent, rf_lane_results *out) {
-  NAME(stvk)(4, 1, s, places, u, tangent, out);
-}
-
-KERNEL NAME(stvk_hex)(const rf_solid *s, const int32_t *places, const double *u,
-                      const rf_lane_targets *tangent, rf_lane_results *out) {
-  NAME(stvk)(8, OF_SOLID, s, places, u, tangent, out);
-}
-
-KERNEL NAME(stvk_cut)(const rf_solid *s, const int32_t *places, const double *u,
-                      const rf_lane_targets *tangent, rf_lane_results *out) {
-  NAME(stvk)(8, OF_BATCH, s, places, u, tangent, out);
-}
-
-KERNEL NAME(stvk_tet10)(const rf_solid *s, const int32_t *places, const double *u,
-                        const rf_lane_targets *tangent, rf_lane_results *out) {
-  NAME(stvk)(10, OF_SOLID, s, places, u, tangent, out);
-}
-
-KERNEL NAME(stvk_hex20)(const rf_solid *s, const int32_t *places, const double *u,
-                        const rf_lane_targets *tangent, rf_lane_results *out) {
-  NAME(stvk)(20, OF_BATCH, s, places, u, tangent, out);
-}
+FOR_EACH_TYPE(ELASTIC, stvk)
 
 // lambda tr(e) I + 2 mu e of e = sym(A), in the order xx yy zz yz zx xy
 #undef LINEAR_STRESS
@@ -217,27 +194,4 @@ INLINE NAME(hessian)(const int nodes, const int points, const rf_solid *s, const
   for (int k = 0; k < 3 * nodes; ++k) ((NAME(loose) *)out)[k] = force[k];
 }
 
-KERNEL NAME(hessian_tet)(const rf_solid *s, const int32_t *places, const double *a, const double *b,
-                         double *out) {
-  NAME(hessian)(4, 1, s, places, a, b, out);
-}
-
-KERNEL NAME(hessian_hex)(const rf_solid *s, const int32_t *places, const double *a, const double *b,
-                         double *out) {
-  NAME(hessian)(8, OF_SOLID, s, places, a, b, out);
-}
-
-KERNEL NAME(hessian_cut)(const rf_solid *s, const int32_t *places, const double *a, const double *b,
-                         double *out) {
-  NAME(hessian)(8, OF_BATCH, s, places, a, b, out);
-}
-
-KERNEL NAME(hessian_tet10)(const rf_solid *s, const int32_t *places, const double *a,
-                           const double *b, double *out) {
-  NAME(hessian)(10, OF_SOLID, s, places, a, b, out);
-}
-
-KERNEL NAME(hessian_hex20)(const rf_solid *s, const int32_t *places, const double *a,
-                           const double *b, double *out) {
-  NAME(hessian)(20, OF_BATCH, s, places, a, b, out);
-}
+FOR_EACH_TYPE(HESSIAN, hessian)

@@ -83,32 +83,4 @@ INLINE NAME(viscous)(const int nodes, const int points, const rf_solid *s, const
     NAME(add_blocks)(sum[pair], pair, matrix);
 }
 
-KERNEL NAME(viscous_tet)(const rf_solid *s, const double *viscosity, const int32_t *places,
-                         const double *u, const double *v, const rf_lane_targets *matrix,
-                         rf_lane_results *out) {
-  NAME(viscous)(4, 1, s, viscosity, places, u, v, matrix, out);
-}
-
-KERNEL NAME(viscous_hex)(const rf_solid *s, const double *viscosity, const int32_t *places,
-                         const double *u, const double *v, const rf_lane_targets *matrix,
-                         rf_lane_results *out) {
-  NAME(viscous)(8, OF_SOLID, s, viscosity, places, u, v, matrix, out);
-}
-
-KERNEL NAME(viscous_cut)(const rf_solid *s, const double *viscosity, const int32_t *places,
-                         const double *u, const double *v, const rf_lane_targets *matrix,
-                         rf_lane_results *out) {
-  NAME(viscous)(8, OF_BATCH, s, viscosity, places, u, v, matrix, out);
-}
-
-KERNEL NAME(viscous_tet10)(const rf_solid *s, const double *viscosity, const int32_t *places,
-                           const double *u, const double *v, const rf_lane_targets *matrix,
-                           rf_lane_results *out) {
-  NAME(viscous)(10, OF_SOLID, s, viscosity, places, u, v, matrix, out);
-}
-
-KERNEL NAME(viscous_hex20)(const rf_solid *s, const double *viscosity, const int32_t *places,
-                           const double *u, const double *v, const rf_lane_targets *matrix,
-                           rf_lane_results *out) {
-  NAME(viscous)(20, OF_BATCH, s, viscosity, places, u, v, matrix, out);
-}
+FOR_EACH_TYPE(VISCOUS, viscous)

@@ -539,18 +539,6 @@ PyDoc_STRVAR(contact_doc,
              "Contact(tree, field, weights, law, law_settings, settings, /)\n--\n\n"
              "Contact of a PointTree with a Field by the law of this name; settings are dicts.");
 
-static PyType_Slot slots[] = {
-    {Py_tp_new, contact_new},
-    {Py_tp_dealloc, py_object_dealloc},
-    {Py_tp_traverse, py_object_traverse},
-    {Py_tp_methods, methods},
-    {Py_tp_doc, (void *)contact_doc},
-    {0, NULL},
-};
-
-PyType_Spec py_contact_spec = {
-    .name = "reducedfem._core.Contact",
-    .basicsize = sizeof(py_object),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = slots,
-};
+PyType_Spec py_contact_spec = PY_SPEC_KEEPING(
+    "Contact", py_object, {Py_tp_new, contact_new}, {Py_tp_dealloc, py_object_dealloc},
+    {Py_tp_methods, methods}, {Py_tp_doc, (void *)contact_doc});

@@ -248,17 +248,9 @@ PyDoc_STRVAR(damping_doc,
              "Damping(r, coefficients, simd=0, /)\n--\n\n"
              "Immutable strain-rate damping of r reduced coordinates.");
 
-static PyType_Slot slots[] = {
-    {Py_tp_new, damping_new}, {Py_tp_dealloc, py_object_dealloc}, {Py_tp_methods, methods},
-    {Py_tp_getset, getters},  {Py_tp_doc, (void *)damping_doc},   {0, NULL},
-};
-
-static PyType_Spec spec = {
-    .name = "reducedfem._core.Damping",
-    .basicsize = sizeof(py_object),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = slots,
-};
+static PyType_Spec spec =
+    PY_SPEC("Damping", py_object, {Py_tp_new, damping_new}, {Py_tp_dealloc, py_object_dealloc},
+            {Py_tp_methods, methods}, {Py_tp_getset, getters}, {Py_tp_doc, (void *)damping_doc});
 
 static PyMethodDef functions[] = {
     {"reduce_damping", reduce_damping, METH_VARARGS, reduce_doc},

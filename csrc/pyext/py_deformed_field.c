@@ -199,22 +199,9 @@ PyDoc_STRVAR(deformed_doc,
              "Fields at rest, one per domain, deformed with a Reduced by proxies (m, 3); those of\n"
              "domain d are first[d] to first[d+1] - 1.");
 
-static PyType_Slot slots[] = {
-    {Py_tp_new, deformed_new},
-    {Py_tp_dealloc, py_object_dealloc},
-    {Py_tp_traverse, py_object_traverse},
-    {Py_tp_methods, methods},
-    {Py_tp_getset, getset},
-    {Py_tp_doc, (void *)deformed_doc},
-    {0, NULL},
-};
-
-static PyType_Spec spec = {
-    .name = "reducedfem._core.DeformedField",
-    .basicsize = sizeof(py_object),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = slots,
-};
+static PyType_Spec spec = PY_SPEC_KEEPING(
+    "DeformedField", py_object, {Py_tp_new, deformed_new}, {Py_tp_dealloc, py_object_dealloc},
+    {Py_tp_methods, methods}, {Py_tp_getset, getset}, {Py_tp_doc, (void *)deformed_doc});
 
 // ---- domains ------------------------------------------------------------------------------
 

@@ -316,18 +316,8 @@ PyDoc_STRVAR(device_doc,
              "Device()\n--\n\n"
              "Device of a session: source of poses, sink of forces; made by functions.");
 
-static PyType_Slot slots[] = {
-    {Py_tp_new, device_new},
-    {Py_tp_dealloc, py_object_dealloc},
-    {Py_tp_doc, (void *)device_doc},
-    {0, NULL},
-};
-
-static PyType_Spec spec = {
-    .name = "reducedfem._core.Device",
-    .basicsize = sizeof(py_object),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = slots,
-};
+static PyType_Spec spec =
+    PY_SPEC("Device", py_object, {Py_tp_new, device_new}, {Py_tp_dealloc, py_object_dealloc},
+            {Py_tp_doc, (void *)device_doc});
 
 const py_room py_device_room = {.types = {{PY_DEVICE, &spec}}, .functions = functions};

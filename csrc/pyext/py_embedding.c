@@ -158,17 +158,9 @@ PyDoc_STRVAR(embedding_doc,
              "Embedding(mesh, points, progress, threads, /)\n--\n\n"
              "Points carried by a mesh; the public face is reducedfem.Embedding.");
 
-static PyType_Slot embedding_slots[] = {
-    {Py_tp_new, embedding_new},         {Py_tp_dealloc, py_object_dealloc},
-    {Py_tp_getset, embedding_getset},   {Py_tp_methods, embedding_methods},
-    {Py_tp_doc, (void *)embedding_doc}, {0, NULL},
-};
-
-static PyType_Spec spec = {
-    .name = "reducedfem._core.Embedding",
-    .basicsize = sizeof(py_object),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = embedding_slots,
-};
+static PyType_Spec spec =
+    PY_SPEC("Embedding", py_object, {Py_tp_new, embedding_new}, {Py_tp_dealloc, py_object_dealloc},
+            {Py_tp_getset, embedding_getset}, {Py_tp_methods, embedding_methods},
+            {Py_tp_doc, (void *)embedding_doc});
 
 const py_room py_embedding_room = {.types = {{PY_EMBEDDING, &spec}}};

@@ -480,22 +480,9 @@ PyDoc_STRVAR(
     "Signed distances: the smallest of a tuple of fields ('intersection': the largest;\n"
     "'complement': minus that of one), less an offset; the public face is reducedfem.Field.");
 
-static PyType_Slot field_slots[] = {
-    {Py_tp_new, field_new},
-    {Py_tp_dealloc, field_dealloc},
-    {Py_tp_traverse, py_object_traverse},
-    {Py_tp_getset, field_getset},
-    {Py_tp_methods, field_methods},
-    {Py_tp_doc, (void *)field_doc},
-    {0, NULL},
-};
-
-static PyType_Spec spec = {
-    .name = "reducedfem._core.Field",
-    .basicsize = sizeof(py_field),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_HAVE_GC,
-    .slots = field_slots,
-};
+static PyType_Spec spec = PY_SPEC_KEEPING(
+    "Field", py_field, {Py_tp_new, field_new}, {Py_tp_dealloc, field_dealloc},
+    {Py_tp_getset, field_getset}, {Py_tp_methods, field_methods}, {Py_tp_doc, (void *)field_doc});
 
 static PyMethodDef functions[] = {
     {"field_from_values", from_values, METH_VARARGS, from_values_doc},

@@ -15,7 +15,7 @@
 
 static void release(void *body) { rf_free_body_free(body); }
 
-#define RIGID(name, count) {#name, offsetof(rf_free_body_settings, name), RF_SETTING_DOUBLE, count}
+#define RIGID(name, count) RF_SETTING(rf_free_body_settings, #name, name, DOUBLE, count)
 static const rf_setting RIGID_MOTION[] = {
     RIGID(mass, 0), RIGID(centre, 3), RIGID(inertia, 9), RIGID(gravity, 3), {0}};
 
@@ -377,20 +377,8 @@ PyDoc_STRVAR(body_doc,
              "Motion; rigid: a dict of mass, centre, inertia (9 numbers) and gravity;\n"
              "strain_rate: a Damping.");
 
-static PyType_Slot slots[] = {
-    {Py_tp_new, body_new},
-    {Py_tp_dealloc, py_object_dealloc},
-    {Py_tp_traverse, py_object_traverse},
-    {Py_tp_methods, methods},
-    {Py_tp_doc, (void *)body_doc},
-    {0, NULL},
-};
-
-static PyType_Spec spec = {
-    .name = "reducedfem._core.FreeBody",
-    .basicsize = sizeof(py_object),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = slots,
-};
+static PyType_Spec spec = PY_SPEC_KEEPING("FreeBody", py_object, {Py_tp_new, body_new},
+                                          {Py_tp_dealloc, py_object_dealloc},
+                                          {Py_tp_methods, methods}, {Py_tp_doc, (void *)body_doc});
 
 const py_room py_free_body_room = {.types = {{PY_FREE_BODY, &spec}}, .functions = functions};

@@ -184,17 +184,9 @@ PyDoc_STRVAR(mesh_doc,
              "Mesh(nodes, elements, regions=None, /)\n--\n\n"
              "Checked, immutable volume mesh; the public face is reducedfem.Mesh.");
 
-static PyType_Slot mesh_slots[] = {
-    {Py_tp_new, mesh_new},         {Py_tp_dealloc, py_object_dealloc}, {Py_tp_getset, mesh_getset},
-    {Py_tp_methods, mesh_methods}, {Py_tp_doc, (void *)mesh_doc},      {0, NULL},
-};
-
-static PyType_Spec spec = {
-    .name = "reducedfem._core.Mesh",
-    .basicsize = sizeof(py_object),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = mesh_slots,
-};
+static PyType_Spec spec = PY_SPEC("Mesh", py_object, {Py_tp_new, mesh_new},
+                                  {Py_tp_dealloc, py_object_dealloc}, {Py_tp_getset, mesh_getset},
+                                  {Py_tp_methods, mesh_methods}, {Py_tp_doc, (void *)mesh_doc});
 
 PyDoc_STRVAR(voxelize_doc,
              "voxelize($module, vertices, triangles, resolution, fill, expand, progress, threads, "

@@ -7,13 +7,9 @@
 #include "base/alloc.h"
 #include "pyext/py_contact.h"
 #include "pyext/py_convert.h"
-#include "pyext/py_damping.h"
 #include "pyext/py_object.h"
-#include "pyext/py_projected.h"
-#include "pyext/py_reduced.h"
-#include "pyext/py_second_order.h"
 #include "pyext/py_settings.h"
-#include "pyext/py_solid.h"
+#include "pyext/py_source.h"
 #include "world/driven.h"
 
 typedef struct py_motion {
@@ -99,97 +95,6 @@ int py_motion_restore(py_state *state, PyObject *object, const rf_motion *from) 
 
 static void release(void *motion) { rf_motion_free(motion); }
 
-// A vector of the states of a system, or NULL data when `object` is None.
-static int vector_of(py_in *in, PyObject *object, const char *name, int ndim, npy_intp n) {
-  *in = (py_in){0};
-  if (object == Py_None) return 0;
-  return ndim == 2 ? py_in_field(in, object, name, n) : py_in_f64(in, object, name, 1, &n);
-}
-
-// A C system from the argument, and what its vectors look like.
-typedef struct source {
-  const rf_run *run;
-  rf_system_damping damping;
-  bool mass_only;
-  py_in viscosity;
-  const void *model;
-  npy_intp n;
-  int ndim;
-  rf_status (*create)(const struct source *from, rf_system **out, rf_error *err);
-} source;
-
-static rf_status create_reduced(const source *s, rf_system **out, rf_error *err) {
-  return rf_system_reduced(s->model, &s->damping, s->mass_only, out, err);
-}
-static rf_status create_projected(const source *s, rf_system **out, rf_error *err) {
-  return rf_system_projected(s->model, &s->damping, s->mass_only, out, err);
-}
-static rf_status create_solid(const source *s, rf_system **out, rf_error *err) {
-  return rf_system_solid(s->model, s->run, &s->damping, s->mass_only, out, err);
-}
-static rf_status create_matrices(const source *s, rf_system **out, rf_error *err) {
-  const py_matrices *m = s->model;
-  return rf_system_matrices(&m->mass, &m->stiffness, m->damping.cols ? &m->damping : NULL, s->run,
-                            &s->damping, s->mass_only, out, err);
-}
-
-// One function a kind of system: 0, or -1 with an exception set.
-static int reduced_in(py_state *state, PyObject *system, PyObject *strain_rate, source *s) {
-  const rf_reduced *model = py_reduced_get(state, system);
-  if (!model || py_damping_in(state, strain_rate, &s->damping.strain_rate) < 0) return -1;
-  s->model = model, s->n = model->r, s->ndim = 1, s->create = create_reduced;
-  return 0;
-}
-static int projected_in(py_state *state, PyObject *system, PyObject *strain_rate, source *s) {
-  const rf_projected *model = py_projected_get(state, system);
-  if (!model || py_viscosity_in(&s->viscosity, strain_rate, model->solid) < 0) return -1;
-  s->model = model, s->n = model->r, s->ndim = 1, s->create = create_projected;
-  return 0;
-}
-static int solid_in(py_state *state, PyObject *system, PyObject *strain_rate, source *s) {
-  const rf_solid *solid = py_solid_get(state, system);
-  if (!solid || py_viscosity_in(&s->viscosity, strain_rate, solid) < 0) return -1;
-  s->model = solid, s->n = solid->mesh->n_nodes, s->ndim = 2, s->create = create_solid;
-  return 0;
-}
-static int matrices_in(py_state *state, PyObject *system, PyObject *strain_rate, source *s) {
-  const py_matrices *matrices = py_matrices_get(state, system);
-  if (!matrices) return -1;
-  if (strain_rate != Py_None) {
-    py_fail(state, PY_INPUT_TYPE_ERROR, "strain_rate must be None: the system has matrices only");
-    return -1;
-  }
-  s->model = matrices, s->n = matrices->mass.cols, s->ndim = 1, s->create = create_matrices;
-  return 0;
-}
-
-static const struct {
-  py_type_index type;
-  int (*in)(py_state *state, PyObject *system, PyObject *strain_rate, source *s);
-} KINDS[] = {{PY_REDUCED, reduced_in},
-             {PY_PROJECTED, projected_in},
-             {PY_SOLID, solid_in},
-             {PY_SECOND_ORDER, matrices_in}};
-
-static int source_in(py_state *state, PyObject *system, PyObject *strain_rate, source *s) {
-  for (size_t i = 0; i < sizeof KINDS / sizeof *KINDS; ++i)
-    if (Py_TYPE(system) == state->types[KINDS[i].type]) {
-      const int done = KINDS[i].in(state, system, strain_rate, s);
-      s->damping.viscosity = s->viscosity.data;
-      return done;
-    }
-  py_fail(state, PY_INPUT_TYPE_ERROR, "system must be the name of a kind of system, got %s",
-          Py_TYPE(system)->tp_name);
-  return -1;
-}
-
-static rf_status create(const source *from, const rf_motion_settings *set, rf_motion **out,
-                        rf_error *err) {
-  rf_system *system;
-  const rf_status st = from->create(from, &system, err);
-  return st < 0 ? st : rf_motion_create(system, set, from->run, out, err);
-}
-
 static PyObject *motion_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   py_state *state = (py_state *)PyType_GetModuleState(type);
   PyObject *system, *settings, *strain_rate = Py_None, *load_obj = Py_None, *result = NULL;
@@ -197,7 +102,8 @@ static PyObject *motion_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
   const char *name;
   rf_motion_settings set = {0};
   rf_motion *motion = NULL;
-  source from = {0};
+  rf_system *moved;
+  py_source from = {0};
   int threads;
   py_run run;
   py_in load = {0};
@@ -207,16 +113,14 @@ static PyObject *motion_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
                         &from.damping.stiffness, &settings, &threads, &strain_rate, &load_obj) ||
       py_run_init(state, &run, NULL, threads) < 0)
     return NULL;
-  from.run = &run.run;
   if (py_motion_settings_in(state, name, settings, name, &set) < 0) goto done;
-  from.mass_only = set.scheme->mass_only;
-  if (source_in(state, system, strain_rate, &from) < 0 ||
-      vector_of(&load, load_obj, "gravity", from.ndim, from.n) < 0)
-    goto done;
+  const py_system_kind *kind = py_source_in(state, system, strain_rate, &from);
+  if (!kind || py_source_vector_in(&from, &load, load_obj, "gravity") < 0) goto done;
   set.load = load.data;
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
-  st = create(&from, &set, &motion, &err);
+  st = kind->create(from.model, &run.run, &from.damping, set.scheme->mass_only, &moved, &err);
+  if (st >= 0) st = rf_motion_create(moved, &set, &run.run, &motion, &err);
   Py_END_ALLOW_THREADS
   if (st < 0) {
     py_raise(state, st, &err);
@@ -234,13 +138,14 @@ static PyObject *motion_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
 done:
   Py_XDECREF(kept);
   rf_free(set.own);
-  py_in_release(&from.viscosity);
+  py_source_release(&from);
   py_in_release(&load);
   return result;
 }
 
 static int vector_in(const py_motion *self, py_in *in, PyObject *object, const char *name) {
-  return vector_of(in, object, name, self->ndim, self->shape[0]);
+  const py_source form = {.n = self->shape[0], .ndim = self->ndim};
+  return py_source_vector_in(&form, in, object, name);
 }
 
 PyDoc_STRVAR(
@@ -540,20 +445,8 @@ PyDoc_STRVAR(
     "(alpha, beta); settings: a dict of what the scheme takes; strain_rate: a Damping of a\n"
     "Reduced, else phi and psi of the materials.");
 
-static PyType_Slot slots[] = {
-    {Py_tp_new, motion_new},
-    {Py_tp_dealloc, py_object_dealloc},
-    {Py_tp_traverse, py_object_traverse},
-    {Py_tp_methods, methods},
-    {Py_tp_doc, (void *)motion_doc},
-    {0, NULL},
-};
-
-static PyType_Spec spec = {
-    .name = "reducedfem._core.Motion",
-    .basicsize = sizeof(py_motion),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = slots,
-};
+static PyType_Spec spec = PY_SPEC_KEEPING(
+    "Motion", py_motion, {Py_tp_new, motion_new}, {Py_tp_dealloc, py_object_dealloc},
+    {Py_tp_methods, methods}, {Py_tp_doc, (void *)motion_doc});
 
 const py_room py_motion_room = {.types = {{PY_MOTION, &spec}}};

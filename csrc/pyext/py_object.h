@@ -30,4 +30,18 @@ void py_object_dealloc(PyObject *self);
 // refers to the one that keeps it, so they form no cycles.
 int py_object_traverse(PyObject *self, visitproc visit, void *arg);
 
+// The PyType_Spec of a type, after its name, its struct and its slots.
+#define PY_SPEC_OF(type, object, more_flags, ...)                          \
+  {                                                                        \
+    .name = "reducedfem._core." type, .basicsize = sizeof(object),         \
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE | (more_flags), \
+    .slots = (PyType_Slot[]) {                                             \
+      __VA_ARGS__, { 0, NULL }                                             \
+    }                                                                      \
+  }
+#define PY_SPEC(type, object, ...) PY_SPEC_OF(type, object, 0, __VA_ARGS__)
+// The same of a type whose objects keep others.
+#define PY_SPEC_KEEPING(type, object, ...) \
+  PY_SPEC_OF(type, object, Py_TPFLAGS_HAVE_GC, {Py_tp_traverse, py_object_traverse}, __VA_ARGS__)
+
 #endif

@@ -192,16 +192,8 @@ PyDoc_STRVAR(parts_doc,
              "ReducedParts(coefficients, general, volumes, masses, simd=0, /)\n--\n\n"
              "Parts of a reduced model by materials, from the arrays of `arrays`.");
 
-static PyType_Slot slots[] = {
-    {Py_tp_new, parts_new}, {Py_tp_dealloc, py_object_dealloc}, {Py_tp_methods, methods},
-    {Py_tp_getset, getset}, {Py_tp_doc, (void *)parts_doc},     {0, NULL},
-};
-
-static PyType_Spec spec = {
-    .name = "reducedfem._core.ReducedParts",
-    .basicsize = sizeof(py_object),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = slots,
-};
+static PyType_Spec spec =
+    PY_SPEC("ReducedParts", py_object, {Py_tp_new, parts_new}, {Py_tp_dealloc, py_object_dealloc},
+            {Py_tp_methods, methods}, {Py_tp_getset, getset}, {Py_tp_doc, (void *)parts_doc});
 
 const py_room py_parts_room = {.types = {{PY_PARTS, &spec}}, .functions = functions};

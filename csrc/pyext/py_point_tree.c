@@ -198,16 +198,8 @@ PyDoc_STRVAR(
     "PointTree(points, normals, levels, motion, tilt, progress, threads, simd=0, /)\n--\n\n"
     "Hierarchy over points (n, 3); motion and tilt (n, 3, r), or None: rigid.");
 
-static PyType_Slot slots[] = {
-    {Py_tp_new, tree_new},  {Py_tp_dealloc, py_object_dealloc}, {Py_tp_methods, methods},
-    {Py_tp_getset, getset}, {Py_tp_doc, (void *)tree_doc},      {0, NULL},
-};
-
-static PyType_Spec spec = {
-    .name = "reducedfem._core.PointTree",
-    .basicsize = sizeof(py_object),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = slots,
-};
+static PyType_Spec spec =
+    PY_SPEC("PointTree", py_object, {Py_tp_new, tree_new}, {Py_tp_dealloc, py_object_dealloc},
+            {Py_tp_methods, methods}, {Py_tp_getset, getset}, {Py_tp_doc, (void *)tree_doc});
 
 const py_room py_point_tree_room = {.types = {{PY_POINT_TREE, &spec}}};

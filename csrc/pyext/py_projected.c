@@ -3,8 +3,10 @@
 
 #include "linalg/vector.h"
 #include "pyext/py_convert.h"
+#include "pyext/py_damping.h"
 #include "pyext/py_object.h"
 #include "pyext/py_solid.h"
+#include "pyext/py_source.h"
 #include "pyext/py_statics.h"
 
 static const rf_projected *self_model(PyObject *self) { return py_held(self); }
@@ -145,6 +147,15 @@ static PyObject *get_mass(PyObject *self, void *unused) {
   return py_view_f64(self, m->mass, 2, (npy_intp[]){m->r, m->r});
 }
 
+static int source_in(py_state *state, PyObject *system, PyObject *strain_rate, py_source *s) {
+  const rf_projected *model = py_projected_get(state, system);
+  if (!model || py_viscosity_in(&s->viscosity, strain_rate, model->solid) < 0) return -1;
+  s->model = model, s->n = model->r, s->ndim = 1;
+  return 0;
+}
+
+const py_source_kind py_projected_source = {PY_PROJECTED, source_in};
+
 static PyMethodDef methods[] = {
     {"internal_force", internal_force, METH_VARARGS, force_doc},
     {"stiffness", stiffness, METH_VARARGS, stiffness_doc},
@@ -165,21 +176,8 @@ PyDoc_STRVAR(projected_doc,
              "Projected(solid, basis, threads, /)\n--\n\n"
              "Solid projected on basis (r, n, 3), evaluated by way of its unreduced forces.");
 
-static PyType_Slot slots[] = {
-    {Py_tp_new, projected_new},
-    {Py_tp_dealloc, py_object_dealloc},
-    {Py_tp_traverse, py_object_traverse},
-    {Py_tp_methods, methods},
-    {Py_tp_getset, getters},
-    {Py_tp_doc, (void *)projected_doc},
-    {0, NULL},
-};
-
-static PyType_Spec spec = {
-    .name = "reducedfem._core.Projected",
-    .basicsize = sizeof(py_object),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = slots,
-};
+static PyType_Spec spec = PY_SPEC_KEEPING(
+    "Projected", py_object, {Py_tp_new, projected_new}, {Py_tp_dealloc, py_object_dealloc},
+    {Py_tp_methods, methods}, {Py_tp_getset, getters}, {Py_tp_doc, (void *)projected_doc});
 
 const py_room py_projected_room = {.types = {{PY_PROJECTED, &spec}}};

@@ -2,8 +2,10 @@
 #include "pyext/py_reduced.h"
 
 #include "base/alloc.h"
+#include "pyext/py_damping.h"
 #include "pyext/py_fields.h"
 #include "pyext/py_object.h"
+#include "pyext/py_source.h"
 #include "pyext/py_statics.h"
 
 static const rf_reduced *self_model(PyObject *self) { return py_held(self); }
@@ -258,6 +260,15 @@ static PyObject *get_stream_bytes(PyObject *self, void *unused) {
   return PyLong_FromLongLong(self_model(self)->polynomial->stream_count * (int64_t)sizeof(double));
 }
 
+static int source_in(py_state *state, PyObject *system, PyObject *strain_rate, py_source *s) {
+  const rf_reduced *model = py_reduced_get(state, system);
+  if (!model || py_damping_in(state, strain_rate, &s->damping.strain_rate) < 0) return -1;
+  s->model = model, s->n = model->r, s->ndim = 1;
+  return 0;
+}
+
+const py_source_kind py_reduced_source = {PY_REDUCED, source_in};
+
 static PyMethodDef methods[] = {
     {"internal_force", internal_force, METH_O, force_doc},
     {"stiffness", stiffness, METH_O, stiffness_doc},
@@ -286,17 +297,9 @@ PyDoc_STRVAR(reduced_doc,
              "Reduced(basis, mass, coefficients, simd=0, /)\n--\n\n"
              "Sealed reduced model: basis (r, n, 3), reduced mass (r, r), energy coefficients.");
 
-static PyType_Slot slots[] = {
-    {Py_tp_new, reduced_new}, {Py_tp_dealloc, py_object_dealloc}, {Py_tp_methods, methods},
-    {Py_tp_getset, getters},  {Py_tp_doc, (void *)reduced_doc},   {0, NULL},
-};
-
-static PyType_Spec spec = {
-    .name = "reducedfem._core.Reduced",
-    .basicsize = sizeof(py_object),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = slots,
-};
+static PyType_Spec spec =
+    PY_SPEC("Reduced", py_object, {Py_tp_new, reduced_new}, {Py_tp_dealloc, py_object_dealloc},
+            {Py_tp_methods, methods}, {Py_tp_getset, getters}, {Py_tp_doc, (void *)reduced_doc});
 
 static PyMethodDef functions[] = {
     {"reduce", reduce, METH_VARARGS, reduce_doc},

@@ -7,17 +7,18 @@
 #include "pyext/py_matrix.h"
 #include "pyext/py_object.h"
 #include "pyext/py_second_order.h"
+#include "pyext/py_source.h"
 
 typedef struct py_second_order {
   py_object object;      // holds rf_modes_matrices, which borrow the mass
-  py_matrices matrices;  // own memory
+  rf_matrices matrices;  // own memory
 } py_second_order;
 
 static const rf_modes_system *system_of(PyObject *self) {
   return rf_modes_matrices_system(py_held(self));
 }
 
-const py_matrices *py_matrices_get(py_state *state, PyObject *object) {
+const rf_matrices *py_matrices_get(py_state *state, PyObject *object) {
   return py_require_type(state, object, PY_SECOND_ORDER, "system", "SecondOrderSystem") < 0
              ? NULL
              : &((py_second_order *)object)->matrices;
@@ -69,7 +70,7 @@ static PyObject *second_order_new(PyTypeObject *type, PyObject *args, PyObject *
   result = py_object_new(type, NULL, release, NULL);
   if (!result) goto done;
   py_second_order *self = (py_second_order *)result;
-  py_matrices *own = &self->matrices;
+  rf_matrices *own = &self->matrices;
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
   st = copy_of(&mass.view, &own->mass, &err);
@@ -89,7 +90,7 @@ done:
 }
 
 static void second_order_dealloc(PyObject *self) {
-  py_matrices own = ((py_second_order *)self)->matrices;
+  rf_matrices own = ((py_second_order *)self)->matrices;
   py_object_dealloc(self);
   rf_csc_free(&own.mass);
   rf_csc_free(&own.stiffness);
@@ -358,6 +359,19 @@ done:
   return result;
 }
 
+static int source_in(py_state *state, PyObject *system, PyObject *strain_rate, py_source *s) {
+  const rf_matrices *matrices = py_matrices_get(state, system);
+  if (!matrices) return -1;
+  if (strain_rate != Py_None) {
+    py_fail(state, PY_INPUT_TYPE_ERROR, "strain_rate must be None: the system has matrices only");
+    return -1;
+  }
+  s->model = matrices, s->n = matrices->mass.cols, s->ndim = 1;
+  return 0;
+}
+
+const py_source_kind py_matrices_source = {PY_SECOND_ORDER, source_in};
+
 static PyMethodDef second_order_methods[] = {
     {"modes", modes, METH_VARARGS, modes_doc},
     {"derivatives", derivatives, METH_VARARGS, derivatives_doc},
@@ -372,19 +386,9 @@ PyDoc_STRVAR(
     "Immutable system of symmetric matrices, each a tuple (data, indices, indptr) of its\n"
     "lower triangle; damping may be None. The public face is reducedfem.SecondOrderSystem.");
 
-static PyType_Slot second_order_slots[] = {
-    {Py_tp_new, second_order_new},
-    {Py_tp_dealloc, second_order_dealloc},
-    {Py_tp_methods, second_order_methods},
-    {Py_tp_doc, (void *)second_order_doc},
-    {0, NULL},
-};
-
-static PyType_Spec spec = {
-    .name = "reducedfem._core.SecondOrder",
-    .basicsize = sizeof(py_second_order),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = second_order_slots,
-};
+static PyType_Spec spec =
+    PY_SPEC("SecondOrder", py_second_order, {Py_tp_new, second_order_new},
+            {Py_tp_dealloc, second_order_dealloc}, {Py_tp_methods, second_order_methods},
+            {Py_tp_doc, (void *)second_order_doc});
 
 const py_room py_second_order_room = {.types = {{PY_SECOND_ORDER, &spec}}};

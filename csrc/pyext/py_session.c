@@ -464,21 +464,9 @@ PyDoc_STRVAR(
     "/)\n--\n\n"
     "A haptic session. Settings are dicts by name; dynamics may be None.");
 
-static PyType_Slot slots[] = {
-    {Py_tp_new, session_new},
-    {Py_tp_dealloc, session_dealloc},
-    {Py_tp_traverse, py_object_traverse},
-    {Py_tp_methods, methods},
-    {Py_tp_doc, (void *)session_doc},
-    {0, NULL},
-};
-
-static PyType_Spec spec = {
-    .name = "reducedfem._core.Session",
-    .basicsize = sizeof(py_object),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = slots,
-};
+static PyType_Spec spec = PY_SPEC_KEEPING(
+    "Session", py_object, {Py_tp_new, session_new}, {Py_tp_dealloc, session_dealloc},
+    {Py_tp_methods, methods}, {Py_tp_doc, (void *)session_doc});
 
 // ---- without a session ------------------------------------------------------------------
 

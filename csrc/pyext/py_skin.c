@@ -139,16 +139,8 @@ PyDoc_STRVAR(skin_doc,
              "Skin(model, mesh, embedding, points, normals, progress, threads, /)\n--\n\n"
              "Points (v, 3) with normals (v, 3) or None, carried by a Reduced.");
 
-static PyType_Slot slots[] = {
-    {Py_tp_new, skin_new},  {Py_tp_dealloc, py_object_dealloc}, {Py_tp_methods, methods},
-    {Py_tp_getset, getset}, {Py_tp_doc, (void *)skin_doc},      {0, NULL},
-};
-
-static PyType_Spec spec = {
-    .name = "reducedfem._core.Skin",
-    .basicsize = sizeof(py_object),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = slots,
-};
+static PyType_Spec spec =
+    PY_SPEC("Skin", py_object, {Py_tp_new, skin_new}, {Py_tp_dealloc, py_object_dealloc},
+            {Py_tp_methods, methods}, {Py_tp_getset, getset}, {Py_tp_doc, (void *)skin_doc});
 
 const py_room py_skin_room = {.types = {{PY_SKIN, &spec}}};

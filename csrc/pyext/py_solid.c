@@ -8,9 +8,11 @@
 #include "fem/rigid.h"
 #include "linalg/vector.h"
 #include "pyext/py_convert.h"
+#include "pyext/py_damping.h"
 #include "pyext/py_law.h"
 #include "pyext/py_mesh.h"
 #include "pyext/py_object.h"
+#include "pyext/py_source.h"
 #include "pyext/py_statics.h"
 
 static const rf_solid *self_solid(PyObject *self) { return py_held(self); }
@@ -372,6 +374,15 @@ static PyObject *solid_rigid_body(PyObject *self, PyObject *args) {
   return result;
 }
 
+static int source_in(py_state *state, PyObject *system, PyObject *strain_rate, py_source *s) {
+  const rf_solid *solid = py_solid_get(state, system);
+  if (!solid || py_viscosity_in(&s->viscosity, strain_rate, solid) < 0) return -1;
+  s->model = solid, s->n = solid->mesh->n_nodes, s->ndim = 2;
+  return 0;
+}
+
+const py_source_kind py_solid_source = {PY_SOLID, source_in};
+
 static PyMethodDef solid_methods[] = {
     {"mass", solid_mass, METH_VARARGS, mass_doc},
     {"stiffness", solid_stiffness, METH_VARARGS, stiffness_doc},
@@ -461,22 +472,9 @@ PyDoc_STRVAR(
     "Immutable elastic solid; materials are tuples (law, parameters, density), see `laws`.\n"
     "The public face is reducedfem.Solid.");
 
-static PyType_Slot solid_slots[] = {
-    {Py_tp_new, solid_new},
-    {Py_tp_dealloc, py_object_dealloc},
-    {Py_tp_traverse, py_object_traverse},
-    {Py_tp_methods, solid_methods},
-    {Py_tp_getset, solid_getset},
-    {Py_tp_doc, (void *)solid_doc},
-    {0, NULL},
-};
-
-static PyType_Spec spec = {
-    .name = "reducedfem._core.Solid",
-    .basicsize = sizeof(py_object),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = solid_slots,
-};
+static PyType_Spec spec = PY_SPEC_KEEPING(
+    "Solid", py_object, {Py_tp_new, solid_new}, {Py_tp_dealloc, py_object_dealloc},
+    {Py_tp_methods, solid_methods}, {Py_tp_getset, solid_getset}, {Py_tp_doc, (void *)solid_doc});
 
 PyDoc_STRVAR(simd_doc,
              "simd_available($module, simd, /)\n--\n\n"

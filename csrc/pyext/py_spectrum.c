@@ -1,18 +1,10 @@
 // Frequencies and stable steps of solids and reduced models.
 #include "base/alloc.h"
 #include "dynamics/spectrum.h"
-#include "pyext/py_convert.h"
-#include "pyext/py_damping.h"
-#include "pyext/py_projected.h"
+#include "fem/mass_solve.h"
 #include "pyext/py_reduced.h"
-#include "pyext/py_second_order.h"
 #include "pyext/py_solid.h"
-
-// reduced coordinates, or NULL data when the object is None
-static int coordinates_in(py_in *q, PyObject *object, const rf_reduced *model) {
-  *q = (py_in){0};
-  return object == Py_None ? 0 : py_in_f64(q, object, "q", 1, (npy_intp[]){model->r});
-}
+#include "pyext/py_source.h"
 
 PyDoc_STRVAR(eigenvalues_doc,
              "reduced_eigenvalues(system, q, /)\n--\n\n"
@@ -20,10 +12,11 @@ PyDoc_STRVAR(eigenvalues_doc,
 static PyObject *reduced_eigenvalues(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
   PyObject *system, *q_obj;
-  py_in q;
+  py_in q = {0};
   if (!PyArg_ParseTuple(args, "OO:reduced_eigenvalues", &system, &q_obj)) return NULL;
   const rf_reduced *model = py_reduced_get(state, system);
-  if (!model || coordinates_in(&q, q_obj, model) < 0) return NULL;
+  if (!model || (q_obj != Py_None && py_in_f64(&q, q_obj, "q", 1, (npy_intp[]){model->r}) < 0))
+    return NULL;
   PyObject *out = py_new_f64(1, (npy_intp[]){model->r});
   rf_error err = {0};
   rf_status st = RF_OK;
@@ -37,108 +30,35 @@ static PyObject *reduced_eigenvalues(PyObject *module, PyObject *args) {
   return py_result(state, st, &err, out);
 }
 
-PyDoc_STRVAR(reduced_step_doc,
-             "reduced_stable_step(system, q, beta_damping, strain_rate=None, /)\n--\n\n"
-             "Largest stable step [s] of central differences at q (None: rest).");
-static PyObject *reduced_stable_step(PyObject *module, PyObject *args) {
+PyDoc_STRVAR(step_doc,
+             "stable_step(system, x, damping, threads, strain_rate=None, /)\n--\n\n"
+             "Largest stable step [s] of central differences at x (None: rest). damping: (alpha,\n"
+             "beta); a damping matrix is left out.");
+static PyObject *stable_step(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
-  PyObject *system, *q_obj, *damping_obj = Py_None;
-  const rf_damping *damping;
-  double stiff, step = 0.0;
-  py_in q;
-  if (!PyArg_ParseTuple(args, "OOd|O:reduced_stable_step", &system, &q_obj, &stiff, &damping_obj))
-    return NULL;
-  const rf_reduced *model = py_reduced_get(state, system);
-  if (!model || py_damping_in(state, damping_obj, &damping) < 0 ||
-      coordinates_in(&q, q_obj, model) < 0)
-    return NULL;
-  rf_error err = {0};
-  rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_stable_step_reduced(model, q.data, stiff, damping, &step, &err);
-  Py_END_ALLOW_THREADS
-  py_in_release(&q);
-  return st < 0 ? py_raise(state, st, &err) : PyFloat_FromDouble(step);
-}
-
-PyDoc_STRVAR(solid_step_doc,
-             "solid_stable_step(system, u, beta_damping, threads, viscosity=None, /)\n--\n\n"
-             "Stable step [s] of central differences at u (None: rest).");
-static PyObject *solid_stable_step(PyObject *module, PyObject *args) {
-  py_state *state = py_state_of_module(module);
-  PyObject *system, *u_obj, *viscosity_obj = Py_None, *result = NULL;
-  double stiff, step = 0.0;
+  PyObject *system, *x_obj, *strain_rate = Py_None, *result = NULL;
+  double step = 0.0;
   int threads;
   py_run run;
-  py_in u = {0}, viscosity = {0};
-  if (!PyArg_ParseTuple(args, "OOdi|O:solid_stable_step", &system, &u_obj, &stiff, &threads,
-                        &viscosity_obj))
+  py_source from = {0};
+  py_in x = {0};
+  if (!PyArg_ParseTuple(args, "OO(dd)i|O:stable_step", &system, &x_obj, &from.damping.mass,
+                        &from.damping.stiffness, &threads, &strain_rate) ||
+      py_run_init(state, &run, NULL, threads) < 0)
     return NULL;
-  const rf_solid *solid = py_solid_get(state, system);
-  if (!solid || py_run_init(state, &run, NULL, threads) < 0) return NULL;
-  if ((u_obj != Py_None && py_in_field(&u, u_obj, "q", solid->mesh->n_nodes) < 0) ||
-      py_viscosity_in(&viscosity, viscosity_obj, solid) < 0)
-    goto done;
+  const py_system_kind *kind = py_source_in(state, system, strain_rate, &from);
+  if (!kind || py_source_vector_in(&from, &x, x_obj, "q") < 0) goto done;
   rf_error err = {0};
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
-  st = rf_stable_step_solid(solid, &run.run, u.data, stiff, viscosity.data, &step, &err);
+  st = rf_system_damping_check(&from.damping, &err);
+  if (st >= 0) st = kind->stable_step(from.model, &run.run, x.data, &from.damping, &step, &err);
   Py_END_ALLOW_THREADS
   result = st < 0 ? py_raise(state, st, &err) : PyFloat_FromDouble(step);
 done:
-  py_in_release(&u);
-  py_in_release(&viscosity);
+  py_in_release(&x);
+  py_source_release(&from);
   return result;
-}
-
-PyDoc_STRVAR(projected_step_doc,
-             "projected_stable_step(system, q, beta_damping, threads, viscosity=None, /)\n--\n\n"
-             "Largest stable step [s] of central differences at q (None: rest).");
-static PyObject *projected_stable_step(PyObject *module, PyObject *args) {
-  py_state *state = py_state_of_module(module);
-  PyObject *system, *q_obj, *viscosity_obj = Py_None, *result = NULL;
-  double stiff, step = 0.0;
-  int threads;
-  py_run run;
-  py_in q = {0}, viscosity = {0};
-  if (!PyArg_ParseTuple(args, "OOdi|O:projected_stable_step", &system, &q_obj, &stiff, &threads,
-                        &viscosity_obj))
-    return NULL;
-  const rf_projected *model = py_projected_get(state, system);
-  if (!model || py_run_init(state, &run, NULL, threads) < 0) return NULL;
-  if ((q_obj != Py_None && py_in_f64(&q, q_obj, "q", 1, (npy_intp[]){model->r}) < 0) ||
-      py_viscosity_in(&viscosity, viscosity_obj, model->solid) < 0)
-    goto done;
-  rf_error err = {0};
-  rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_stable_step_projected(model, &run.run, q.data, stiff, viscosity.data, &step, &err);
-  Py_END_ALLOW_THREADS
-  result = st < 0 ? py_raise(state, st, &err) : PyFloat_FromDouble(step);
-done:
-  py_in_release(&q);
-  py_in_release(&viscosity);
-  return result;
-}
-
-PyDoc_STRVAR(matrices_step_doc,
-             "matrices_stable_step(system, beta_damping, threads, /)\n--\n\n"
-             "Largest stable step [s] of central differences without a damping matrix.");
-static PyObject *matrices_stable_step(PyObject *module, PyObject *args) {
-  py_state *state = py_state_of_module(module);
-  PyObject *system;
-  double stiff, step = 0.0;
-  int threads;
-  py_run run;
-  if (!PyArg_ParseTuple(args, "Odi:matrices_stable_step", &system, &stiff, &threads)) return NULL;
-  const py_matrices *m = py_matrices_get(state, system);
-  if (!m || py_run_init(state, &run, NULL, threads) < 0) return NULL;
-  rf_error err = {0};
-  rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_stable_step_matrices(&m->mass, &m->stiffness, &run.run, stiff, &step, &err);
-  Py_END_ALLOW_THREADS
-  return st < 0 ? py_raise(state, st, &err) : PyFloat_FromDouble(step);
 }
 
 static rf_status highest_at_rest(const rf_solid *solid, const rf_run *run, int lumped,
@@ -175,10 +95,7 @@ static PyObject *solid_highest(PyObject *module, PyObject *args) {
 
 static PyMethodDef functions[] = {
     {"reduced_eigenvalues", reduced_eigenvalues, METH_VARARGS, eigenvalues_doc},
-    {"reduced_stable_step", reduced_stable_step, METH_VARARGS, reduced_step_doc},
-    {"projected_stable_step", projected_stable_step, METH_VARARGS, projected_step_doc},
-    {"matrices_stable_step", matrices_stable_step, METH_VARARGS, matrices_step_doc},
-    {"solid_stable_step", solid_stable_step, METH_VARARGS, solid_step_doc},
+    {"stable_step", stable_step, METH_VARARGS, step_doc},
     {"solid_highest", solid_highest, METH_VARARGS, highest_doc},
     {NULL, NULL, 0, NULL},
 };

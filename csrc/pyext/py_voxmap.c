@@ -147,18 +147,10 @@ PyDoc_STRVAR(voxmap_doc,
              "Voxmap(values, origin, edge, /)\n--\n\n"
              "Voxels of two bits from uint8 values (nx, ny, nz).");
 
-static PyType_Slot voxmap_slots[] = {
-    {Py_tp_new, voxmap_new},         {Py_tp_dealloc, py_object_dealloc},
-    {Py_tp_methods, voxmap_methods}, {Py_tp_getset, voxmap_getset},
-    {Py_tp_doc, (void *)voxmap_doc}, {0, NULL},
-};
-
-static PyType_Spec voxmap_spec = {
-    .name = "reducedfem._core.Voxmap",
-    .basicsize = sizeof(py_object),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = voxmap_slots,
-};
+static PyType_Spec voxmap_spec =
+    PY_SPEC("Voxmap", py_object, {Py_tp_new, voxmap_new}, {Py_tp_dealloc, py_object_dealloc},
+            {Py_tp_methods, voxmap_methods}, {Py_tp_getset, voxmap_getset},
+            {Py_tp_doc, (void *)voxmap_doc});
 
 static PyMethodDef functions[] = {
     {"voxmap_build", build, METH_VARARGS, build_doc},
@@ -251,21 +243,9 @@ PyDoc_STRVAR(contact_doc,
              "VoxmapContact(voxmap, points, normals, stiffness, /)\n--\n\n"
              "Contact of points (n, 3) with inward unit normals and a Voxmap.");
 
-static PyType_Slot contact_slots[] = {
-    {Py_tp_new, contact_new},
-    {Py_tp_dealloc, py_object_dealloc},
-    {Py_tp_traverse, py_object_traverse},
-    {Py_tp_methods, contact_methods},
-    {Py_tp_doc, (void *)contact_doc},
-    {0, NULL},
-};
-
-static PyType_Spec contact_spec = {
-    .name = "reducedfem._core.VoxmapContact",
-    .basicsize = sizeof(py_object),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = contact_slots,
-};
+static PyType_Spec contact_spec = PY_SPEC_KEEPING(
+    "VoxmapContact", py_object, {Py_tp_new, contact_new}, {Py_tp_dealloc, py_object_dealloc},
+    {Py_tp_methods, contact_methods}, {Py_tp_doc, (void *)contact_doc});
 
 const py_room py_voxmap_room = {
     .types = {{PY_VOXMAP, &voxmap_spec}, {PY_VOXMAP_CONTACT, &contact_spec}},

@@ -328,21 +328,9 @@ PyDoc_STRVAR(world_doc,
              "Many free bodies in contact. settings: a dict of dt, gravity, contact_damping, tol\n"
              "and iterations; ground: a Field or None.");
 
-static PyType_Slot slots[] = {
-    {Py_tp_new, world_new},
-    {Py_tp_dealloc, py_object_dealloc},
-    {Py_tp_traverse, py_object_traverse},
-    {Py_tp_methods, methods},
-    {Py_tp_doc, (void *)world_doc},
-    {0, NULL},
-};
-
-static PyType_Spec spec = {
-    .name = "reducedfem._core.World",
-    .basicsize = sizeof(py_object),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
-    .slots = slots,
-};
+static PyType_Spec spec =
+    PY_SPEC_KEEPING("World", py_object, {Py_tp_new, world_new}, {Py_tp_dealloc, py_object_dealloc},
+                    {Py_tp_methods, methods}, {Py_tp_doc, (void *)world_doc});
 
 PyDoc_STRVAR(broad_doc,
              "broad_pairs(centres, radii, /)\n--\n\n"

@@ -19,8 +19,8 @@
 // without its parts inside others, then signed distances from that surface.
 //
 // Either all distances are exact, or only those up to a band around the surface; the others are
-// interpolated from exact ones at every RF_FAST_STEP-th sample.  With H the diagonal of such a
-// coarse cell their error is below H / 2, as distances change by at most the displacement
+// interpolated from exact ones at every RF_FAST_STEP-th sample (build_fill.h).  With H the diagonal
+// of such a coarse cell their error is below H / 2, as distances change by at most the displacement
 // (field_rt.c); and as the curvature of distances at distance d is at most 1 / d downwards, they
 // are too large by at most H^2 / (8 d).
 #ifndef RF_SDF_BUILD_H
@@ -30,10 +30,7 @@
 #include "mesh/surface.h"
 #include "sdf/field.h"
 
-enum {
-  RF_FAST_STEP = 4,  // spacing of coarse samples, in samples
-  RF_FAST_BAND = 8   // in spacings; distances up to this are always exact
-};
+enum { RF_FAST_BAND = 8 };  // in spacings; distances up to this are always exact
 
 #define RF_SOUP_OFFSET 1.4   // spacings
 #define RF_UNION_PIECE 0.25  // spacings; see build_union.h

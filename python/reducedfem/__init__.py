@@ -91,7 +91,8 @@ from reducedfem.contact.field import (  # noqa: E402
 )
 from reducedfem.contact.penalty import PenaltyContact  # noqa: E402
 from reducedfem.contact.point_tree import PointTree  # noqa: E402
-from reducedfem.contact.pointshell import Pointshell, Uniformity  # noqa: E402
+from reducedfem.contact.pointshell import Pointshell  # noqa: E402
+from reducedfem.contact.uniformity import Uniformity  # noqa: E402
 from reducedfem.contact.voxmap import Voxmap, VoxmapContact, VoxmapForce  # noqa: E402
 from reducedfem.dynamics.backward_euler import BackwardEuler  # noqa: E402
 from reducedfem.dynamics.explicit import (  # noqa: E402

@@ -645,28 +645,12 @@ class Motion:
 
 # csrc/pyext/py_spectrum.c
 def reduced_eigenvalues(system: Reduced, q: ArrayLike | None, /) -> NDArray[np.float64]: ...
-def reduced_stable_step(
-    system: Reduced,
-    q: ArrayLike | None,
-    beta_damping: float,
-    strain_rate: Damping | None = None,
-    /,
-) -> float: ...
-def projected_stable_step(
-    system: Projected,
-    q: ArrayLike | None,
-    beta_damping: float,
+def stable_step(
+    system: Reduced | Projected | Solid | SecondOrder,
+    x: ArrayLike | None,
+    damping: tuple[float, float],
     threads: int,
-    viscosity: ArrayLike | None = None,
-    /,
-) -> float: ...
-def matrices_stable_step(system: SecondOrder, beta_damping: float, threads: int, /) -> float: ...
-def solid_stable_step(
-    system: Solid,
-    u: ArrayLike | None,
-    beta_damping: float,
-    threads: int,
-    viscosity: ArrayLike | None = None,
+    strain_rate: Damping | ArrayLike | None = None,
     /,
 ) -> float: ...
 def solid_highest(system: Solid, lumped: bool, threads: int, /) -> float: ...

@@ -154,6 +154,10 @@ def test_laws_are_found_by_name(world):
     assert world.library.world_refuses_law(b"glue") == b"there is no contact law named glue"
 
 
+def test_copies_of_laws_have_memory_of_their_own(library):
+    assert library.world_keeps_states()
+
+
 @pytest.mark.parametrize("begins", [True, False])
 def test_laws_keep_the_state_of_cycles_alone(world, begins):
     """Evaluations that are refused, queries and stateless contacts leave no trace in a law."""

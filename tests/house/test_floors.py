@@ -64,7 +64,8 @@ LARGEST_FILE = 1_000_000  # bytes
 # folders of tests: the rooms, some under other names, and what has no room in C
 RENAMED = {"haptic": "haptics"}
 OTHER_TESTS = {"cli", "experiments", "house", "io", "scenes"}
-LONGEST_TEST = 600  # lines
+SOURCES = ("csrc", "python", "tests", "benchmarks")
+LONGEST_SOURCE = 600  # lines
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)', re.MULTILINE)
 
@@ -277,11 +278,13 @@ def test_tests_lie_in_the_rooms_of_their_subjects():
     assert found - rooms - OTHER_TESTS == set()
 
 
-def test_files_of_tests_are_short():
+def test_sources_are_short():
     lengths = {
-        str(path.relative_to(TESTS)): len(path.read_text().splitlines())
-        for path in TESTS.rglob("*.*")
+        str(path.relative_to(ROOT)): len(path.read_text().splitlines())
+        for folder in SOURCES
+        for path in (ROOT / folder).rglob("*.*")
         if path.suffix in (".py", ".c", ".h")
     }
-    long = {name: count for name, count in lengths.items() if count > LONGEST_TEST}
+    assert len(lengths) > 700, "no sources found: wrong root?"
+    long = {name: count for name, count in lengths.items() if count > LONGEST_SOURCE}
     assert long == {}

@@ -112,7 +112,7 @@ def test_depth_cube_at_any_scale(power):
 
 def test_more_points_than_memory_holds(monkeypatch):
     """Of a cube, whose faces have as many as there are cells; refused before anything is done."""
-    monkeypatch.setattr("reducedfem.contact.pointshell.available", lambda: 1e9)
+    monkeypatch.setattr("reducedfem.contact.shell_sampling.available", lambda: 1e9)
     for make, points in (
         (lambda: rf.Pointshell.from_depth_cube(cube(), 1000), "6e\\+06"),
         (lambda: rf.Pointshell.from_voxels(cube(), 1200, 1.2), "6e\\+06"),

@@ -233,16 +233,14 @@ static void respond_rt(void *self, const rf_contact_points *points, bool keep,
   if (keep) count.kept += points->n;
 }
 
-static void release(void *self) { (void)self; }
-
 // Gives the contact a law that counts, without the functions that a law may leave out, but for
 // `begin` if asked.
 void world_count(int begins) {
   static const rf_contact_law_rt with_rt = {.begin = begin_rt, .respond = respond_rt};
   static const rf_contact_law_rt without_rt = {.respond = respond_rt};
-  static const rf_contact_law_kind with = {.rt = &with_rt, .release = release};
-  static const rf_contact_law_kind without = {.rt = &without_rt, .release = release};
-  contact->law.kind->release(contact->law.self);
+  static const rf_contact_law_kind with = {.rt = &with_rt};
+  static const rf_contact_law_kind without = {.rt = &without_rt};
+  rf_contact_law_free(&contact->law);
   contact->law = (rf_contact_law){.kind = begins ? &with : &without};
   memset(&count, 0, sizeof count);
   rf_contact_suit_coupling_rt(contact, 1.0);
@@ -260,6 +258,40 @@ int world_counted(double height, int all_of, int stateless, int32_t counts[3]) {
   if (st >= 0) (void)rf_contact_touches_rt(contact, 0, touches);
   memcpy(counts, &count, sizeof count);
   return st;
+}
+
+// A law with an array by place and a state for each point, and a copy of it: 1 if both have their
+// own memory with the same values.
+int world_keeps_states(void) {
+  typedef struct {
+    const double *each;
+    int32_t *state;
+  } law;
+  static const rf_setting settings[] = {RF_SETTING(law, "each", each, ARRAY, 0), {0}};
+  static const rf_contact_law_rt rt = {.respond = respond_rt};
+  static const rf_contact_law_kind kind = {.rt = &rt,
+                                           .settings = settings,
+                                           .settings_bytes = sizeof(law),
+                                           .state_bytes = sizeof(int32_t),
+                                           .state_offset = offsetof(law, state)};
+  double each[3] = {1.0, 2.0, 3.0};
+  int32_t point[3] = {2, 0, 1};
+  const rf_point_tree three = {.n_points = 3, .point = point};
+  rf_contact_law one, two;
+  rf_error err = {0};
+  if (rf_contact_law_create(&kind, &(law){each, NULL}, &three, &one, &err) < 0) return 0;
+  law *a = one.self;
+  int good = a->each != each;
+  for (int32_t k = 0; k < 3; ++k) good &= a->each[k] == each[point[k]] && a->state[k] == 0;
+  for (int32_t k = 0; k < 3; ++k) a->state[k] = k + 1;
+  if (rf_contact_law_copy(&one, &two, &err) < 0) return 0;
+  law *b = two.self;
+  good &= a->each != b->each && a->state != b->state;
+  memset(a->state, 0, 3 * sizeof *a->state);
+  rf_contact_law_free(&one);
+  for (int32_t k = 0; k < 3; ++k) good &= b->each[k] == each[point[k]] && b->state[k] == k + 1;
+  rf_contact_law_free(&two);
+  return good;
 }
 
 void world_costs(double node_us, double copy_us, double contact_us, double look_us,

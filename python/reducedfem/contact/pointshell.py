@@ -2,85 +2,25 @@
 
 from __future__ import annotations
 
-import operator
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, BinaryIO, Literal
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from reducedfem import _core
-from reducedfem.base.check import array_like, count, flag, integer, number, reals, require
-from reducedfem.base.frozen import freeze, owned, thaw
-from reducedfem.base.memory import available
-from reducedfem.base.run import Progress, callback, threads
-from reducedfem.contact.field import DistanceField, Field
+from reducedfem.base.check import array_like, count, integer, reals
+from reducedfem.base.frozen import freeze, thaw
+from reducedfem.base.run import Progress
+from reducedfem.contact import shell_sampling as sampling
+from reducedfem.contact.field import Field
+from reducedfem.contact.uniformity import Uniformity, measure
 from reducedfem.errors import InputError, InputTypeError
 from reducedfem.geometry.surface import Surface
 from reducedfem.io import shell_files
 from reducedfem.io.saved import Saved
 
-__all__ = ["Pointshell", "Uniformity"]
-
-# repulsion: motion per round, in spacings, at which a level ends, and largest number of rounds
-_STILL = 0.002
-_ROUNDS = 100
-# samples per point for areas and for gaps
-_AREA_SAMPLES = 32
-_GAP_SAMPLES = 8
-_FEWEST_GAP_SAMPLES = 20_000
-# approximate memory of repulsion
-_BYTES_A_POINT = 475
-# approximate memory of a point of voxels or rays, with its farthest-point order
-_BYTES_A_HIT = 260
-# largest numbers of voxels and rays along a side, as in the core
-_MOST_VOXELS, _MOST_RAYS = 2048, 1 << 14
-# of the grid on which analytic fields are sampled for the first points
-_RESOLUTION = 128
-# voxels between surface and box, both sides together
-_MARGIN = 12
-# a surface is thin if more than this share of it, by so many samples, has no inside one voxel
-# deeper; it is then enclosed at a distance of _OFFSET voxels
-_THIN = 0.01
-_THINNESS_SAMPLES = 20_000
-_OFFSET = 1.4
-
-
-@dataclass(frozen=True, eq=False)
-class Uniformity:
-    """Uniformity of the points of a shell on a surface, level by level.
-
-    Distances are Euclidean, between points on the same side of thin parts (angle between normals
-    below 120 degrees), in multiples of `spacing`, the spacing of a hexagonal arrangement of n
-    points on the area A, sqrt(2 A / (sqrt(3) n)). That arrangement has nearest distances 1,
-    spread 0 and largest gap 0.58. Values that need neighbours are nan for a single point.
-
-    Attributes
-    ----------
-    counts
-        Number of points of all levels up to each, shape (levels,).
-    spacing
-        Spacing of a hexagonal arrangement [m], shape (levels,).
-    nearest
-        Mean distance from a point to the nearest other point, shape (levels,).
-    spread
-        Standard deviation of that distance over its mean, shape (levels,).
-    least
-        Smallest distance between two points, shape (levels,). At sharp edges repulsion may leave
-        single pairs at a tenth of the spacing or less.
-    gap
-        Largest distance found from the surface to the nearest point, shape (levels,).
-    """
-
-    counts: NDArray[np.int64]
-    spacing: NDArray[np.float64]
-    nearest: NDArray[np.float64]
-    spread: NDArray[np.float64]
-    least: NDArray[np.float64]
-    gap: NDArray[np.float64]
-
+__all__ = ["Pointshell"]
 
 # tolerance of the length of normals
 _UNIT = 1e-6
@@ -249,16 +189,7 @@ class Pointshell(Saved):
         ConvergenceError
             Points do not converge to the level set.
         """
-        require(field, Field, "field")
-        points, levels = _counts(points, levels)
-        value = number(level_set, "level_set")
-        with_areas = flag(areas, "areas")
-        seed = _seed(rng)
-        made_of = {"method": "repulsion on a level set", "level_set_m": value}
-        with callback(progress, "repelling points") as call:
-            return cls._repelled(
-                field, None, points, levels, seed, value, with_areas, made_of, call
-            )
+        return cls._of(sampling.on_field(field, points, levels, rng, level_set, areas, progress))
 
     @classmethod
     def from_surface(
@@ -322,69 +253,9 @@ class Pointshell(Saved):
         ConvergenceError
             Points do not converge to the level set.
         """
-        require(surface, Surface, "surface")
-        points, levels = _counts(points, levels)
-        voxels, with_areas, seed = count(resolution, "resolution"), flag(areas, "areas"), _seed(rng)
-        # room for the offset and some voxels on each side
-        side = float(np.ptp(surface.bounds, axis=0).max())
-        expand = 1.0 + _MARGIN / voxels
-        if offset is not None and side > 0.0:
-            expand *= 1.0 + 2.0 * abs(number(offset, "offset")) / side
-        arrays: tuple[NDArray[np.float64], NDArray[np.int32]]
-        arrays = surface.vertices, surface.triangles
-        with callback(progress, "pointshell") as call:
-            # most surfaces bound a solid and need no field
-            if not offset and _core.surface_bounds_solid(
-                *arrays, _share(call, 0, 15) or None, threads()
-            ):
-                made_of = {
-                    "method": "repulsion on a surface",
-                    "closed": True,
-                    "crossing": False,
-                    "thin": False,
-                    "offset_m": 0.0,
-                }
-                return cls._repelled(
-                    None, (arrays[0], _outwards(surface)), points, levels, seed, 0.0, with_areas,
-                    made_of, _share(call, 15, 100) or None,
-                )  # fmt: skip
-            field = DistanceField.from_surface(
-                surface, voxels, expand, offset, mode="fast", progress=_share(call, 0, 15)
-            )
-            facts, thin = field.provenance, False
-            if facts["turned"]:
-                arrays = arrays[0], arrays[1][:, ::-1]
-            if facts["crossing"] and offset is None:
-                share = _core.shell_thinness(
-                    field._core, *arrays, 0.0, field.spacing[0], _THINNESS_SAMPLES, None, threads()
-                )
-                thin = share > _THIN
-            if thin:
-                field = DistanceField.from_surface(
-                    surface, voxels, expand, _OFFSET * float(field.spacing[0]), mode="fast",
-                    progress=_share(call, 15, 30),
-                )  # fmt: skip
-            direct = facts["closed"] and not facts["crossing"] and facts["offset_m"] == 0.0
-            if not direct and not field.values.min() < 0.0:
-                raise InputError(
-                    f"resolution is {voxels}, so coarse that no sample of the field lies inside "
-                    "of the surface: make it larger, or give an offset"
-                )
-            made_of = {
-                "method": "repulsion on a surface" if direct else "repulsion on a level set",
-                "closed": facts["closed"],
-                "crossing": facts["crossing"],
-                "thin": thin,
-                "offset_m": field.provenance["offset_m"],
-            }
-            if not direct:
-                made_of["voxel_m"] = float(field.spacing[0])
-            return cls._repelled(
-                None if direct else field,
-                # the cap of a hole has other normals than the nearest triangle
-                arrays if facts["closed"] and made_of["offset_m"] == 0.0 else None,
-                points, levels, seed, 0.0, with_areas, made_of, _share(call, 30, 100) or None,
-            )  # fmt: skip
+        return cls._of(
+            sampling.on_surface(surface, points, levels, rng, resolution, offset, areas, progress)
+        )
 
     @classmethod
     def from_voxels(
@@ -427,11 +298,7 @@ class Pointshell(Saved):
         MemoryError
             The points do not fit into memory; the message gives the memory needed.
         """
-        voxels, sides = count(resolution, "resolution"), number(expand, "expand")
-        return cls._sampled(
-            "centres of voxels", _core.shell_from_voxels, surface, (voxels, sides),
-            _MOST_VOXELS, branching, areas, progress,
-        )  # fmt: skip
+        return cls._of(sampling.of_voxels(surface, resolution, expand, branching, areas, progress))
 
     @classmethod
     def from_depth_cube(
@@ -466,67 +333,12 @@ class Pointshell(Saved):
         MemoryError
             As of `from_voxels`.
         """
-        rays = count(resolution, "resolution")
-        return cls._sampled(
-            "layered depth cube", _core.shell_from_depth_cube, surface, (rays,),
-            _MOST_RAYS, branching, areas, progress,
-        )  # fmt: skip
+        return cls._of(sampling.of_rays(surface, resolution, branching, areas, progress))
 
     @classmethod
-    def _sampled(
-        cls,
-        method: str,
-        sample: Callable[..., tuple[NDArray[np.float64], NDArray[np.float64]]],
-        surface: Surface,
-        arguments: tuple[float, ...],
-        most: int,
-        branching: int,
-        areas: bool,
-        progress: Progress,
-    ) -> Pointshell:
-        """Return a shell of the points of `sample`, in farthest-point order."""
-        require(surface, Surface, "surface")
-        base, with_areas = count(branching, "branching"), flag(areas, "areas")
-        if arguments[0] <= most:
-            _require_memory(surface, *arguments)
-        vertices, triangles = surface.vertices, surface.triangles
-        with callback(progress, method) as call:
-            points, normals = sample(
-                vertices, triangles, *arguments, _share(call, 0, 30) or None, threads()
-            )
-            order, levels = cls.farthest_point_order(
-                points, base, progress=_share(call, 30, 70 if with_areas else 100)
-            )
-            points, normals, area = points[order], normals[order], None
-            if with_areas:
-                triangles = _outwards(surface)
-                area = _core.shell_areas(
-                    vertices, triangles, points, normals, _AREA_SAMPLES, 0,
-                    _share(call, 70, 100) or None, threads(),
-                )  # fmt: skip
-        return cls(points, normals, levels, area)._made({"method": method})
-
-    @classmethod
-    def _repelled(
-        cls,
-        field: Field | None,
-        surface: tuple[NDArray[np.float64], NDArray[np.int32]] | None,
-        points: int,
-        levels: int,
-        seed: int,
-        value: float,
-        with_areas: bool,
-        made_of: Mapping[str, Any],
-        call: Any,
-    ) -> Pointshell:
-        """Return a shell of a level set, or of a surface if there is no field."""
-        x, normals, area, *_ = _core.shell_create(
-            None if field is None else field._core, surface, _RESOLUTION, points, levels, seed,
-            value, _ROUNDS, _STILL, _AREA_SAMPLES if with_areas else 0, call, threads(),
-        )  # fmt: skip
-        ends = _core.shell_counts(points, levels)
-        level = np.repeat(np.arange(levels), np.diff(ends, prepend=0))
-        return cls(x, normals, level, area)._made(made_of)
+    def _of(cls, sample: sampling.Sample) -> Pointshell:
+        points, normals, levels, areas, made_of = sample
+        return cls(points, normals, levels, areas)._made(made_of)
 
     def _made(self, how: Mapping[str, Any]) -> Pointshell:
         """Store the provenance and return the shell."""
@@ -565,15 +377,7 @@ class Pointshell(Saved):
             is not 1 or more.
         """
         base = count(branching, "branching")
-        array = _vectors(points, "points")
-        with callback(progress, "ordering points") as call:
-            order = _core.farthest_order(array, call, threads())
-        starts, size = [base], base
-        while starts[-1] < len(array):
-            size = min(size * base, len(array))
-            starts.append(starts[-1] + size)
-        levels = np.searchsorted(starts, np.arange(len(array)), side="right")
-        return order, levels.astype(np.int32)
+        return sampling.farthest_order(_vectors(points, "points"), base, progress)
 
     def up_to(self, level: int) -> Pointshell:
         """Return a shell of the points of levels 0 to `level`.
@@ -628,30 +432,7 @@ class Pointshell(Saved):
         InputError, InputTypeError
             `surface` is neither of these or has no area; the level set is empty.
         """
-        value = number(level_set, "level_set")
-        core = None
-        if isinstance(surface, Field):
-            core = surface._core
-            vertices, triangles = _core.level_set(core, value, _RESOLUTION, None, threads())
-        else:
-            require(surface, Surface, "surface", " or a Field")
-            vertices, triangles = surface.vertices, _outwards(surface)
-        ends = np.cumsum(self.level_counts)
-        found = []
-        with callback(progress, "measuring a pointshell") as call:
-            for n in ends.tolist():
-                samples = max(_FEWEST_GAP_SAMPLES, _GAP_SAMPLES * n)
-                found.append(
-                    _core.shell_uniformity(
-                        vertices, triangles, core, value, self._points[:n], self._normals[:n],
-                        samples, call, threads(),
-                    )
-                )  # fmt: skip
-        spacing, mean, deviation, least, gap = np.array(found).T
-        # 0 / 0 if every point has a duplicate
-        with np.errstate(invalid="ignore"):
-            arrays = (spacing, mean, deviation / mean, least, gap)
-        return Uniformity(ends, *(owned(array.copy()) for array in arrays))
+        return measure(self._points, self._normals, self.level_counts, surface, level_set, progress)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write to a file in the safetensors format, completely or not at all; see `load`.
@@ -698,20 +479,6 @@ def _again(
     return Pointshell(points, normals, levels, areas)._made(made_of)
 
 
-def _share(
-    call: Callable[[int, int], object] | None, start: int, end: int
-) -> Callable[[int, int], object] | Literal[False]:
-    """Return a progress callback that maps its range to `start` to `end` per cent of another."""
-    if call is None:
-        return False
-    outer = call
-
-    def report(done: int, total: int) -> None:
-        outer(1000 * start + 1000 * (end - start) * done // total, 100_000)
-
-    return report
-
-
 def _vectors(value: ArrayLike, name: str, n: int | None = None) -> NDArray[np.float64]:
     """Return a copy of finite vectors, shape (n, 3), n at least 1."""
     array = reals(value, name)
@@ -748,54 +515,3 @@ def _levels(value: ArrayLike, n: int) -> NDArray[np.int32]:
         )
     result: NDArray[np.int32] = array.astype(np.int32)
     return result
-
-
-def _counts(points: int, levels: int) -> tuple[int, int]:
-    """Return the sizes of a shell after checks of range and memory."""
-    points, levels = count(points, "points"), count(levels, "levels")
-    _core.shell_counts(points, levels)
-    there = available()
-    if points * _BYTES_A_POINT > there > 0.0:
-        raise InputError(
-            f"points is {points}, which would need {points * _BYTES_A_POINT / 2**30:.1f} GiB of "
-            f"memory; {there / 2**30:.1f} GiB are available"
-        )
-    return points, levels
-
-
-def _outwards(surface: Surface) -> NDArray[np.int32]:
-    """Return triangles that face outwards; those of closed surfaces are flipped if necessary."""
-    turn = surface.is_closed and surface.volume < 0.0
-    return surface.triangles[:, ::-1] if turn else surface.triangles
-
-
-def _require_memory(surface: Surface, resolution: float, expand: float = 1.0) -> None:
-    """Reject resolutions with more points than fit into memory, estimated by projected areas."""
-    side = float(np.ptp(surface.bounds, axis=0).max())
-    if not (resolution >= 1 and 1.0 <= expand < np.inf and 0.0 < side < np.inf):
-        return  # rejected by the core, with its message
-    a, b, c = ((surface.vertices / side)[surface.triangles[:, k]] for k in range(3))
-    points = 0.5 * float(np.abs(np.cross(b - a, c - a)).sum()) * (resolution / expand) ** 2
-    there, needed = available(), _BYTES_A_HIT * points
-    if needed > there > 0.0:
-        raise MemoryError(
-            f"resolution is {resolution}, which gives about {points:.3g} points and needs "
-            f"{needed / 1e9:.1f} GB of memory; {there / 1e9:.1f} GB are available"
-        )
-
-
-def _seed(rng: int | np.random.Generator) -> int:
-    """Return a 64-bit seed from a seed or generator."""
-    if isinstance(rng, np.random.Generator):
-        return int(rng.integers(2**63))
-    try:
-        if isinstance(rng, bool):
-            raise TypeError
-        seed = operator.index(rng)
-    except TypeError:
-        raise InputTypeError(
-            f"rng must be an int or a numpy.random.Generator, got {type(rng).__name__}"
-        ) from None
-    if not 0 <= seed < 2**64:
-        raise InputError(f"rng must be between 0 and 2**64 - 1, got {seed}")
-    return seed

@@ -23,7 +23,6 @@ from reducedfem.dynamics.integrator import (
 )
 from reducedfem.errors import InputError
 from reducedfem.reduction.damping import StrainRateDamping, damping_argument
-from reducedfem.reduction.projected import ProjectedSolid
 from reducedfem.reduction.reduced import ReducedSolid
 from reducedfem.reduction.reduced_damping import ReducedStrainRateDamping
 from reducedfem.solid.plausible import warn_of_motion
@@ -165,15 +164,11 @@ def stable_step(
     MeshError
         All nodes of the solid are fixed.
     """
-    _, stiff = rayleigh(damping)
+    rates = rayleigh(damping)
     array_like(q, "q")
     if not isinstance(system, System):
         raise wrong_system(system, SYSTEMS)
     rate = damping_argument(strain_rate, system)
-    if isinstance(system, ReducedSolid):
-        return _core.reduced_stable_step(system._core, q, stiff, rate)  # type: ignore[arg-type]
-    if isinstance(system, ProjectedSolid):
-        return _core.projected_stable_step(system._core, q, stiff, threads(), rate)  # type: ignore[arg-type]
     if isinstance(system, SecondOrderSystem):
         if q is not None:
             raise InputError("q must be None: the tangent of a SecondOrderSystem is constant")
@@ -182,8 +177,7 @@ def stable_step(
                 "the stable step of a system with a damping_matrix is not known: choose dt by "
                 "trial, below the stable step without it"
             )
-        return _core.matrices_stable_step(system._core, stiff, threads())
-    return _core.solid_stable_step(system._core, q, stiff, threads(), rate)  # type: ignore[arg-type]
+    return _core.stable_step(system._core, q, rates, threads(), rate)
 
 
 class CentralDifferences(Simulation):

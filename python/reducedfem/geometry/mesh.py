@@ -24,6 +24,8 @@ from reducedfem.errors import (
     InputTypeError,
     MeshError,
 )
+from reducedfem.geometry.cut_cells import Rule, filled_fractions, rule_of
+from reducedfem.geometry.elements import EDGES, NAMES, TRIANGLES
 from reducedfem.geometry.surface import Surface, _with_hint
 from reducedfem.io.atomic import as_path, replacing
 from reducedfem.io.volume_data import ElasticData, VolumeData
@@ -31,41 +33,6 @@ from reducedfem.io.volume_files import write_volume
 from reducedfem.material.laws import StVK
 
 __all__ = ["Mesh"]
-
-_ELEMENT_NAMES = {4: "tet4", 8: "hex8", 10: "tet10", 20: "hex20"}
-# edges of the mid-edge nodes, by number of nodes of an element
-# (VTK_QUADRATIC_TETRA, VTK_QUADRATIC_HEXAHEDRON)
-_EDGES = {
-    10: np.array([[0, 1], [1, 2], [0, 2], [0, 3], [1, 3], [2, 3]]),
-    20: np.array(
-        [
-            *([0, 1], [1, 2], [2, 3], [3, 0], [4, 5], [5, 6], [6, 7], [7, 4]),
-            *([0, 4], [1, 5], [2, 6], [3, 7]),
-        ]
-    ),
-}
-# triangles of a boundary face, by its number of nodes
-_TRIANGLES = {
-    3: [0, 1, 2],
-    4: [0, 1, 2, 0, 2, 3],
-    6: [0, 3, 5, 3, 1, 4, 5, 4, 2, 3, 4, 5],
-    8: [0, 4, 7, 4, 1, 5, 5, 2, 6, 6, 3, 7, 4, 5, 6, 4, 6, 7],
-}
-
-
-# quadrature of cut cells: point counts by element, points, weights, products of shape functions
-_Rule = tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
-
-
-def _rule_of(rule: _Rule | None, chosen: NDArray[np.intp]) -> _Rule | None:
-    """Return the quadrature of a selection of elements."""
-    if rule is None:
-        return None
-    counts, points, weights, products = rule
-    ends, rows = np.cumsum(counts), np.cumsum(counts > 0)
-    own = chosen[counts[chosen] > 0]
-    at = np.concatenate([np.arange(ends[e] - counts[e], ends[e]) for e in own]) if len(own) else own
-    return counts[chosen], points[at], weights[at], products[rows[own] - 1]
 
 
 def _drop_unreferenced(
@@ -183,11 +150,11 @@ class Mesh:
         self._fit = None
         return self
 
-    def _rule(self) -> _Rule | None:
+    def _rule(self) -> Rule | None:
         """Return the quadrature of cut elements; None for a mesh without cut elements."""
         return _core.mesh_rule(self._core)
 
-    def _cut_as(self, rule: _Rule | None) -> None:
+    def _cut_as(self, rule: Rule | None) -> None:
         """Set the quadrature of cut elements during construction."""
         if rule is not None and rule[0].any():
             self._core = _core.mesh_with_rule(self._core, *rule)
@@ -265,13 +232,7 @@ class Mesh:
     @property
     def fractions(self) -> NDArray[np.float64]:
         """Filled fraction of each element, shape (e,): below 1 for cut cells (`voxelize`)."""
-        filled = np.ones(self.n_elements)
-        if (rule := self._rule()) is not None:
-            counts, _, weights, _ = rule
-            own = counts > 0
-            first = (np.cumsum(counts) - counts)[own]
-            filled[own] = np.add.reduceat(weights, first) / 8.0
-        return filled
+        return filled_fractions(self._rule(), self.n_elements)
 
     @property
     def element_volumes(self) -> NDArray[np.float64]:
@@ -322,7 +283,7 @@ class Mesh:
         kept, place = np.unique(self._faces()[0], return_inverse=True)
         # the shape of `place` depends on the NumPy release
         per_face = self._faces()[0].shape[1]
-        place = place.reshape(-1, per_face)[:, _TRIANGLES[per_face]]
+        place = place.reshape(-1, per_face)[:, TRIANGLES[per_face]]
         return Surface(self.nodes[kept], place.reshape(-1, 3))
 
     def components(self, by: Literal["node", "face"] = "node") -> NDArray[np.int32]:
@@ -417,7 +378,7 @@ class Mesh:
         if len(np.unique(chosen)) < len(chosen):
             raise InputError("elements has an index twice")
         part = Mesh(self.nodes, self.elements[chosen], self.regions[chosen], drop_unreferenced=True)
-        part._cut_as(_rule_of(self._rule(), chosen))
+        part._cut_as(rule_of(self._rule(), chosen))
         part._region_names, part._materials = dict(self._region_names), dict(self._materials)
         return part
 
@@ -538,7 +499,7 @@ class Mesh:
         """
         chosen = np.zeros(self.n_nodes, dtype=bool)
         chosen[node_indices(nodes, "nodes", self.n_nodes)] = True
-        edges = _EDGES.get(self.nodes_per_element)
+        edges = EDGES.get(self.nodes_per_element)
         if edges is not None:
             ends = chosen[self.elements[:, edges]].all(axis=2)
             chosen[self.elements[:, -len(edges) :][ends]] = True
@@ -588,7 +549,7 @@ class Mesh:
             )
 
     def __repr__(self) -> str:
-        name = _ELEMENT_NAMES[self.nodes_per_element]
+        name = NAMES[self.nodes_per_element]
         rule = self._rule()
         cut = "" if rule is None else f", {np.count_nonzero(rule[0])} cut"
         return f"<Mesh: {self.n_nodes} nodes, {self.n_elements} {name}{cut}>"
@@ -614,7 +575,7 @@ def _restore(
     region_names: dict[int, str],
     materials: dict[int, ElasticData],
     source: Surface | None = None,
-    rule: _Rule | None = None,
+    rule: Rule | None = None,
 ) -> Mesh:
     """Recreate a pickled mesh."""
     core = _core.Mesh(nodes, elements, regions)

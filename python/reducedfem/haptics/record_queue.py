@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -12,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reducedfem import _core
+from reducedfem.base.check import count, number
 from reducedfem.errors import InputError
 from reducedfem.haptics.records import HapticRecords
 from reducedfem.io.record_file import RECORD
 
-__all__ = ["RecordQueue", "make_cycles"]
+__all__ = ["RecordQueue", "count_cycles", "make_cycles"]
 
 
 class RecordQueue:
@@ -60,6 +62,19 @@ class RecordQueue:
                 kept = [b"".join(kept)[-self._most * RECORD.itemsize :]]
                 self._kept = kept.copy()
         return np.frombuffer(bytearray().join(kept), RECORD)
+
+
+def count_cycles(cycles: int | None, seconds: float | None, rate: float) -> int:
+    """Return the number of cycles, given by itself or by the time that they take."""
+    if (cycles is None) == (seconds is None):
+        given = "neither" if cycles is None else "both"
+        raise InputError(f"run needs either cycles or seconds, got {given}")
+    if seconds is None:
+        return count(cycles, "cycles")
+    wanted = number(seconds, "seconds")
+    if not wanted > 0.0:
+        raise InputError(f"seconds must be positive, got {wanted:g}")
+    return count(max(1, math.ceil(wanted * rate - 1e-9)), "seconds * rate")
 
 
 def make_cycles(

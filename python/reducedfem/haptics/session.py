@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reducedfem import _core
-from reducedfem.base.check import count, flag, number
+from reducedfem.base.check import flag, number
 from reducedfem.base.run import Progress, callback
 from reducedfem.contact.contact import Contact
 from reducedfem.dynamics.integrator import ImplicitSimulation
@@ -25,7 +25,7 @@ from reducedfem.errors import DeviceError, FileFormatError, InputError, InputTyp
 from reducedfem.haptics import session_parts as parts
 from reducedfem.haptics.coupling import DynamicCoupling, VirtualCoupling
 from reducedfem.haptics.devices import Device
-from reducedfem.haptics.record_queue import RecordQueue, make_cycles
+from reducedfem.haptics.record_queue import RecordQueue, count_cycles, make_cycles
 from reducedfem.haptics.records import HapticRecords
 from reducedfem.haptics.report import HapticReport, report_of
 from reducedfem.haptics.session_file import SessionFile, is_active
@@ -332,16 +332,7 @@ class HapticSession:
             stopped or closed during `run`: the records up to then are in `records`.
         """
         self._refuse_a_fork()
-        if (cycles is None) == (seconds is None):
-            given = "neither" if cycles is None else "both"
-            raise InputError(f"run needs either cycles or seconds, got {given}")
-        if seconds is None:
-            total = count(cycles, "cycles")
-        else:
-            wanted = number(seconds, "seconds")
-            if not wanted > 0.0:
-                raise InputError(f"seconds must be positive, got {wanted:g}")
-            total = count(max(1, math.ceil(wanted * self.rate - 1e-9)), "seconds * rate")
+        total = count_cycles(cycles, seconds, self.rate)
         mine = False
         try:
             with callback(progress, "cycles") as tell:

@@ -15,8 +15,9 @@ from reducedfem.base.frozen import freeze, frozen_array, owned, thaw
 from reducedfem.base.run import Progress, callback, threads
 from reducedfem.errors import InputError, InputTypeError
 from reducedfem.reduction.identity import made_for
+from reducedfem.solid.held import held_fields, mode_count, require_movable
 from reducedfem.solid.second_order import SecondOrderSystem
-from reducedfem.solid.solid import Solid, held_fields, mode_count, require_movable, require_solid
+from reducedfem.solid.solid import Solid, require_solid
 
 __all__ = ["Basis", "SystemBasis", "mass_pca", "modal_derivative_basis"]
 
@@ -201,7 +202,8 @@ def modal_derivative_basis(
                 hessian, modes, size, r is None, tell, threads()
             )
     else:
-        core, modes = require_solid(solid)._core, mode_count(solid, k)
+        core = require_solid(solid)._core
+        modes = mode_count(core, k)
         with callback(progress, "basis") as tell:
             vectors, spectrum, _, frequencies = _core.modal_derivative_basis(
                 core, modes, size, tell, threads(), r is None
@@ -274,8 +276,8 @@ def mass_pca(
             )
     else:
         core = require_solid(solid)._core
-        deformations = held_fields(solid, vectors, "vectors")
-        require_movable(solid)
+        deformations = held_fields(core, vectors, "vectors")
+        require_movable(core)
         with callback(progress, "mass-PCA") as tell:
             found, spectrum = _core.mass_pca(
                 core, deformations, factors, size, tell, threads(), r is None

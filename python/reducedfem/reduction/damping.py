@@ -17,8 +17,9 @@ from reducedfem.reduction.basis import Basis
 from reducedfem.reduction.projected import ProjectedSolid
 from reducedfem.reduction.reduced import ReducedSolid
 from reducedfem.reduction.reduced_damping import ReducedStrainRateDamping, require_dissipative
+from reducedfem.solid.held import require_held
 from reducedfem.solid.second_order import SecondOrderSystem
-from reducedfem.solid.solid import Solid, require_held, require_solid
+from reducedfem.solid.solid import Solid, require_solid
 from reducedfem.solid.sparse import CSC
 
 __all__ = ["StrainRateDamping"]
@@ -247,7 +248,7 @@ class StrainRateDamping:
         else:
             given = basis.vectors if isinstance(basis, Basis) else basis
         vectors = fields(given, "basis", self._solid.mesh.n_nodes)
-        require_held(self._solid, vectors, "basis")
+        require_held(self._solid._core, vectors, "basis")
         with callback(progress, "damping") as tell:
             core = _core.reduce_damping(
                 self._solid._core, vectors, self._viscosity, tell, threads()

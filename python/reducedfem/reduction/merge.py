@@ -13,7 +13,8 @@ from reducedfem.base.run import Progress, callback, threads
 from reducedfem.errors import InputError, InputTypeError
 from reducedfem.reduction.basis import Basis, mass_pca
 from reducedfem.reduction.identity import made_for, require_of
-from reducedfem.solid.solid import Solid, held_fields, require_movable, require_solid
+from reducedfem.solid.held import held_fields, require_movable
+from reducedfem.solid.solid import Solid, require_solid
 
 __all__ = ["merge_bases"]
 
@@ -76,9 +77,9 @@ def merge_bases(
                 f"bases[{i}] must be a Basis, got {type(basis).__name__}; make one of any "
                 "deformations with mass_pca(solid, vectors)"
             )
-        held_fields(solid, basis.vectors, f"bases[{i}]")
+        held_fields(core, basis.vectors, f"bases[{i}]")
         require_of(solid, basis.provenance, f"bases[{i}]", 2)
-    require_movable(solid)
+    require_movable(core)
     vectors = np.concatenate([basis.vectors for basis in bases])
     weights = np.concatenate([_weights(basis) for basis in bases])
     places = [[i, j] for i, basis in enumerate(bases) for j in range(basis.r)]

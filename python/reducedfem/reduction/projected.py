@@ -16,7 +16,8 @@ from reducedfem.geometry.mesh import Mesh
 from reducedfem.reduction.basis import Basis
 from reducedfem.reduction.identity import require_of
 from reducedfem.reduction.reduced_equations import ReducedEquations
-from reducedfem.solid.solid import Solid, require_held, require_solid
+from reducedfem.solid.held import require_held
+from reducedfem.solid.solid import Solid, require_solid
 
 __all__ = ["MAX_PROJECTED_R", "ProjectedSolid"]
 
@@ -61,7 +62,7 @@ class ProjectedSolid(ReducedEquations):
             raise InputError(f"basis must have shape (any, {n}, 3), got {vectors.shape}")
         if not 1 <= len(vectors) <= MAX_PROJECTED_R:
             raise InputError(f"basis must have 1 to {MAX_PROJECTED_R} vectors, got {len(vectors)}")
-        require_held(solid, vectors, "basis")
+        require_held(core, vectors, "basis")
         if isinstance(basis, Basis):
             require_of(solid, basis.provenance, "basis", 2)
         self._core = _core.Projected(core, vectors, threads())

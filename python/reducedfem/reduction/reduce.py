@@ -18,8 +18,9 @@ from reducedfem.reduction.identity import require_of
 from reducedfem.reduction.model_contents import MAX_R
 from reducedfem.reduction.reduced import ReducedSolid
 from reducedfem.reduction.reduced_damping import MAX_DAMPING_R
+from reducedfem.solid.held import require_held
 from reducedfem.solid.rigid import to_plain
-from reducedfem.solid.solid import Solid, require_held, require_solid
+from reducedfem.solid.solid import Solid, require_solid
 
 __all__ = ["reduce"]
 
@@ -84,7 +85,7 @@ def reduce(
     vectors = fields(given, "basis", solid.mesh.n_nodes)
     if not 1 <= len(vectors) <= MAX_R:
         raise InputError(f"basis must have 1 to {MAX_R} vectors, got {len(vectors)}")
-    require_held(solid, vectors, "basis")
+    require_held(solid._core, vectors, "basis")
     if isinstance(basis, Basis):
         require_of(solid, basis.provenance, "basis", 2)
     if strain_rate is not None:

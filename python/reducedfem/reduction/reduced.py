@@ -23,10 +23,8 @@ from reducedfem.material.laws import to_plain as material_to_plain
 from reducedfem.reduction.model_contents import Contents, read, written
 from reducedfem.reduction.reduced_damping import ReducedStrainRateDamping
 from reducedfem.reduction.reduced_equations import ReducedEquations
+from reducedfem.solid.composition import unit_weights
 from reducedfem.solid.rigid import RigidBody, from_plain, to_plain
-from reducedfem.solid.solid import (
-    unit_weights,
-)
 
 __all__ = ["ReducedSolid"]
 

@@ -16,7 +16,8 @@ from reducedfem.reduction.basis import Basis, mass_pca
 from reducedfem.reduction.identity import made_for
 from reducedfem.reduction.sketch import ForceSketch
 from reducedfem.reduction.thinning import distance_apart, thin_shapes
-from reducedfem.solid.solid import Solid, require_movable, require_solid
+from reducedfem.solid.held import require_movable
+from reducedfem.solid.solid import Solid, require_solid
 
 __all__ = ["SketchReport", "sketch_basis"]
 
@@ -172,7 +173,7 @@ def sketch_basis(
     wanted, use_partial = flag(report, "report"), flag(partial, "partial")
     tolerance = number(tol, "tol")
     most = count(max_iterations, "max_iterations")
-    require_movable(solid)
+    require_movable(core)
 
     if force_distance is None:
         apart = _APART * float(sketch.norms.max())

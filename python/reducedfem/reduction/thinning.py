@@ -9,7 +9,8 @@ from reducedfem import _core
 from reducedfem.base.check import number, reals
 from reducedfem.base.run import Progress, callback, threads
 from reducedfem.errors import InputError
-from reducedfem.solid.solid import Solid, held_fields, require_movable, require_solid
+from reducedfem.solid.held import held_fields, require_movable
+from reducedfem.solid.solid import Solid, require_solid
 
 __all__ = ["thin_samples", "thin_shapes"]
 
@@ -88,9 +89,9 @@ def thin_shapes(
         Every node of the solid is fixed.
     """
     core = require_solid(solid)._core
-    fields = held_fields(solid, shapes, "shapes")
+    fields = held_fields(core, shapes, "shapes")
     apart = distance_apart(distance, "distance")
-    require_movable(solid)
+    require_movable(core)
     with callback(progress, "thinning") as tell:
         return _core.thin_shapes(core, fields, apart, tell, threads())
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping
 from typing import Any, Literal, overload
 
@@ -14,20 +13,20 @@ from reducedfem.base.check import (
     array_like,
     count,
     field,
-    fields,
     finite_result,
     flag,
-    node_indices,
     number,
     require,
 )
 from reducedfem.base.frozen import owned
 from reducedfem.base.run import Progress, callback, threads
 from reducedfem.base.static_report import StaticReport
-from reducedfem.errors import InputError, InputTypeError, MeshError, StaticConvergenceError
+from reducedfem.errors import InputError, InputTypeError, StaticConvergenceError
 from reducedfem.geometry.built import SolidSummary, cell_size, fit
 from reducedfem.geometry.mesh import Mesh
-from reducedfem.material.laws import Material, require_material
+from reducedfem.material.laws import Material
+from reducedfem.solid.composition import compose, fixed_nodes, materials_of
+from reducedfem.solid.held import held_fields, mode_count, require_movable
 from reducedfem.solid.modes import Modes
 from reducedfem.solid.plausible import (
     warn_of_fit,
@@ -42,79 +41,6 @@ from reducedfem.solid.sparse import CSC
 __all__ = ["Solid", "SolidSummary", "StaticReport"]
 
 HALVINGS = 10  # maximum number of times a load step is halved
-
-
-def _materials(
-    mesh: Mesh, material: Material | Mapping[int, Material]
-) -> tuple[dict[int, Material], NDArray[np.int64]]:
-    """Return the material of each region and, for each element, the index of its material."""
-    regions = np.unique(mesh.regions)
-    if isinstance(material, Material):
-        materials = {int(region): material for region in regions}
-    elif isinstance(material, Mapping):
-        materials = {}
-        for region, one in material.items():
-            require_material(one, f"material[{region!r}]")
-            try:
-                materials[operator.index(region)] = one
-            except TypeError:
-                raise InputTypeError(
-                    f"material has the key {region!r}; regions are integers"
-                ) from None
-        names = ", ".join(map(str, regions[:10])) + (", ..." if len(regions) > 10 else "")
-        for region in regions:
-            if int(region) not in materials:
-                raise InputError(
-                    f"material has no entry for region {region}; the mesh has regions {names}"
-                )
-        extra = sorted(set(materials) - set(regions.tolist()))
-        if extra:
-            raise InputError(
-                f"material has an entry for region {extra[0]}, to which no element belongs; the "
-                f"mesh has regions {names}"
-            )
-        materials = dict(sorted(materials.items()))
-    else:
-        raise InputTypeError(
-            f"material must be a material ({' or '.join(Material.kinds)}) or a dict from region to "
-            f"these, got {type(material).__name__}"
-        )
-    return materials, np.searchsorted(regions, mesh.regions)
-
-
-def _fixed_nodes(fixed: ArrayLike | None, mesh: Mesh) -> NDArray[np.int64]:
-    """Return the argument `fixed` as indices; refuse an empty selection."""
-    nodes = node_indices(fixed, "fixed", mesh.n_nodes)
-    if fixed is not None and len(nodes) == 0:
-        low, high = mesh.bounds
-        box = ", ".join(f"{low[i]:.6g} <= {'xyz'[i]} <= {high[i]:.6g}" for i in range(3))
-        raise InputError(
-            f"fixed selects no node; the nodes lie in {box} (in metres). For a free solid leave it "
-            "out or pass None"
-        )
-    return nodes
-
-
-def _core_solid(
-    mesh: Mesh,
-    materials: Mapping[int, Material],
-    element_material: NDArray[np.int64],
-    fixed: NDArray[np.int64],
-    quadrature: int,
-) -> _core.Solid:
-    table = [(one.law, one.parameters, one.density) for one in materials.values()]
-    return _core.Solid(mesh._core, table, element_material, fixed, quadrature, 0)
-
-
-def unit_weights(
-    mesh: Mesh, material: Mapping[int, Material], quadrature: int
-) -> list[NDArray[np.float64]]:
-    """Return the nodal forces [N] of accelerations of 1 m/s^2 along x, y and z, three (n, 3)."""
-    materials, element_material = _materials(mesh, material)
-    free = np.zeros(0, dtype=np.int64)
-    # four-node elements ignore the quadrature
-    core = _core_solid(mesh, materials, element_material, free, max(quadrature, 2))
-    return [core.gravity(axis, False, threads()) for axis in np.eye(3)]
 
 
 class Solid:
@@ -185,13 +111,13 @@ class Solid:
         ):
             raise InputError(f"quadrature must be 2, 3, 4 or None, got {quadrature!r}")
         self._mesh = mesh
-        self._materials, element_material = _materials(mesh, material)
-        nodes = _fixed_nodes(fixed, mesh)
+        self._materials, element_material = materials_of(mesh, material)
+        nodes = fixed_nodes(fixed, mesh)
         warn_of_units(mesh.bounds, mesh.n_nodes, self._materials.values(), 3)
         warn_of_supports(len(nodes), mesh.n_nodes, 3)
         warn_of_loose_supports(mesh, nodes, 3)
         warn_of_fit(mesh, 3)
-        self._core = _core_solid(mesh, self._materials, element_material, nodes, int(quadrature))
+        self._core = compose(mesh, self._materials, element_material, nodes, int(quadrature))
 
     @property
     def mesh(self) -> Mesh:
@@ -584,7 +510,7 @@ class Solid:
         ConvergenceError
             The iteration did not converge.
         """
-        size = mode_count(self, k)
+        size = mode_count(self._core, k)
         with_rigid = flag(rigid, "rigid")
         with callback(progress, "linear modes") as tell:
             arrays = _core.linear_modes(self._core, size, with_rigid, tell, threads())
@@ -637,11 +563,12 @@ class Solid:
         ConvergenceError
             The derivatives of a free solid did not converge.
         """
-        directions = held_fields(self, modes.shapes if isinstance(modes, Modes) else modes, "modes")
+        shapes = modes.shapes if isinstance(modes, Modes) else modes
+        directions = held_fields(self._core, shapes, "modes")
         most = 3 * self._mesh.n_nodes
         if not 1 <= len(directions) <= most:
             raise InputError(f"modes must hold 1 to {most} directions, got {len(directions)}")
-        require_movable(self)
+        require_movable(self._core)
         with callback(progress, "modal derivatives") as tell:
             derivatives = _core.modal_derivatives(self._core, directions, tell, threads())
         return finite_result(derivatives, "derivative", "modes")
@@ -661,36 +588,3 @@ class Solid:
 def require_solid(solid: object) -> Solid:
     """Return the argument `solid` of a public function; refuse other types."""
     return require(solid, Solid, "solid")
-
-
-def mode_count(solid: Solid, k: int) -> int:
-    """Return the argument `k`, a number of modes; refuse more than the solid has."""
-    require_movable(solid)
-    most = 3 * len(solid.free) - (6 if len(solid.fixed) == 0 else 0) - 1
-    return count(k, "k", most, "free degrees of freedom less one")
-
-
-def require_movable(solid: Solid) -> None:
-    """Refuse a solid without free degrees of freedom."""
-    if len(solid.free) == 0:
-        raise MeshError("every node of the solid is fixed, so nothing can move: fix fewer nodes")
-
-
-def held_fields(solid: Solid, value: ArrayLike, name: str) -> NDArray[np.float64]:
-    """Return fields (any, n, 3); refuse those that move a fixed node."""
-    array = fields(value, name, solid.mesh.n_nodes)
-    require_held(solid, array, name)
-    return array
-
-
-def require_held(solid: Solid, array: NDArray[np.float64], name: str) -> None:
-    """Refuse fields (any, n, 3) if one of them moves a fixed node."""
-    moved = array[:, solid.fixed].any(axis=2)
-    if moved.any():
-        which, place = np.argwhere(moved)[0].tolist()
-        node = solid.fixed[place]
-        x, y, z = array[which, node]
-        raise InputError(
-            f"{name}[{which}] moves node {node}, which is fixed, by ({x:g}, {y:g}, {z:g}); "
-            "it must be zero there"
-        )
