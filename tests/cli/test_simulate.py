@@ -108,7 +108,7 @@ def test_simulate_reports_divergence(capsys, model, tmp_path):
         capsys, "simulate", model, "--force", 0, 0, -1e200, "--steps", 50,
         "--output", tmp_path / "t.csv",
         match=r"^reducedfem: error: the simulation diverged in step \d+ of 50, at t = [\d.]+ s: "
-        r"try a smaller --dt, more --damping, a --newton-max above 1 or a smaller --force$",
+        r"try a smaller --dt, more --damping, a --newton-max above 1 or a smaller --force \[N\]$",
     )  # fmt: skip
     # the old file is kept
     assert (tmp_path / "t.csv").read_text().startswith("time_s")
@@ -138,7 +138,7 @@ def test_simulate_warns_of_implausible_motions(capsys, model):
         capsys, "simulate", model, "--force", 0, 0, -1e5, "--dt", 0.01, "--steps", 30
     )
     assert status == 0
-    assert "is so large a force meant?" in out
+    assert "is so large a --force [N] meant?" in out
     assert re.search(
         r"shortened +\d+ Newton increments? in \d+ steps?: too long for this motion", out
     )
