@@ -89,6 +89,22 @@ def test_without_a_command(capsys):
         (["reduce", "a.obj", "-o", "m", "--fix", ""], "form"),
         (["reduce", "a.obj", "-o", "m", "--fix-fraction", "q", "0.1"], "x- x\\+"),
         (["reduce", "a.obj", "-o", "m", "--fix-fraction", "x-", "2"], "between 0 and 1"),
+        (["reduce", "a.obj", "-o", "m", "--fix-fraction", "-y", "0.1"], "'-y' is not one of x- x"),
+        (
+            ["reduce", "a.obj", "-o", "m", "--fix-fraction", "y-"],
+            "expected 2 arguments, SIDE PART, separated by blanks$",
+        ),
+        (["reduce", "a.obj", "-o", "m", "--fix", "-x<1"], "'-x<1' must have the form"),
+        (
+            ["simulate", "m", "--output", "-tip.csv"],
+            "expected one argument; a value with a dash is written --output=-tip.csv$",
+        ),
+        (["simulate", "m", "--output", "--plot", "p.png"], "--output: expected one argument$"),
+        (
+            ["reduce", "a.obj", "--out", "m"],
+            "required: -o/--output; '--out' is none of the options; did you mean '--output'",
+        ),
+        (["reduce", "--", "a.obj"], "required: -o/--output$"),
         (["reduce", "a.obj", "-o", "m", "--threads", "0"], "1 or more"),
         (["reduce", "a.obj", "-o", "m", "--threads", "999"], "--threads: must be 256 or less"),
         (["reduce", "a.obj", "-o", "m", "-r", "257"], "-r/--coordinates: must be 256 or less"),
