@@ -312,8 +312,25 @@ def test_reduce_refuses_before_it_computes(capsys, surface, tmp_path):
     fails(
         capsys, "reduce", surface, *target, "--fix", "x<-5", match="no node; the nodes lie in"
     )  # fmt: skip
+    status, out, err = run(
+        capsys, "reduce", surface, *target, "--fix-file", tmp_path / "none.bou"
+    )  # fmt: skip
+    assert (status, out) == (1, "")
+    assert "none.bou': No such file" in err
     misused(capsys, "reduce", surface, *target, *options, "-r", 300, match="-r/--coordinates")
     assert sorted(os.listdir(tmp_path)) == ["bad.obj"]
+
+
+def test_very_many_cells_are_announced_before_they_are_made(capsys, surface, tmp_path):
+    # 80 x 40 x 40 cells; wrong supports end the command after they were made
+    command = ["reduce", surface, "-o", tmp_path / "m", "--order", 1, "--fix", "x<-5"]
+    _, out, _ = run(capsys, *command, "--resolution", 80)
+    (fewer,) = re.findall(r"cells +about 128,000 of 0\.0025 m: .*; --resolution (\d+) gives", out)
+    assert out.index("cells   ") < out.index("voxelize")
+    _, out, _ = run(capsys, *command, "--resolution", fewer)
+    (count,) = re.findall(r"voxelize .* s +([\d,]+) .*hexahedra", out)
+    assert 0.8 < int(count.replace(",", "")) / 4500 < 1.25
+    assert "gigabytes" not in out
 
 
 def test_reduce_accepts_the_size_that_few_modes_give(capsys, surface, tmp_path):

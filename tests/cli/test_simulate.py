@@ -131,6 +131,14 @@ def test_simulate_notes_a_push_without_effect(capsys, model):
     )
     assert status == 0
     assert "no effect" in out
+    zero = ["--force", 0, 0, 0, "--gravity", 0, 0, 0]
+    for load, noted in ((zero, True), (zero[:-1] + [-1], False)):
+        assert (
+            "the load is zero" in run(capsys, "simulate", model, *load, "--steps", 2)[1]
+        ) is noted
+    # a step of a femtosecond takes longer than that
+    quick = ["--force", 1, 0, 0, "--dt", 1e-15, "--steps", 2]
+    assert re.search(r"\d{6,} times slower than real", run(capsys, "simulate", model, *quick)[1])
 
 
 def test_simulate_warns_of_implausible_motions(capsys, model):

@@ -240,6 +240,8 @@ def _run(args: argparse.Namespace) -> int:
         console.fact("strain-rate damping", viscosity_text(model.strain_rate))
     if args.force is not None and node in model.fixed:
         console.fact("note", "that node is fixed: the force has no effect")
+    if not any(args.force or ()) and not any(args.gravity or ()):
+        console.fact("note", "the load is zero: nothing moves")
     nodal = np.zeros((mesh.n_nodes, 3))
     nodal[node] = (0.0, 0.0, 0.0) if args.force is None else args.force
     scheme = ImplicitNewmark if model.rigid_body is None else FreeBody
@@ -316,11 +318,12 @@ def _report(
     report, done = motion.report, motion.steps
     console.fact("time", f"{args.dt * done:g} s in steps of {args.dt:g} s")
     if done:
+        faster, slower = args.dt / motion.per_step, motion.per_step / args.dt
+        pace = f"{faster:.0f} times faster" if faster > 1.0 else f"{slower:.0f} times slower"
         solves = "" if report is None else f", {report.solves / done:.2f} Newton iterations"
         console.fact(
             "per step",
-            f"{motion.per_step * 1e6:.1f} us{solves}: "
-            f"{args.dt / motion.per_step:.0f} times faster than real time",
+            f"{motion.per_step * 1e6:.1f} us{solves}: {pace} than real time",
         )
     doubts = []
     if report is not None:
