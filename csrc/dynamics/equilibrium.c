@@ -262,7 +262,7 @@ rf_status rf_equilibrium_solve(rf_equilibrium *e, const rf_run *run, const rf_st
   if (st != RF_ERR_NO_CONVERGENCE || !err) return st;
   rf_error why = *err;
   why.text[160] = '\0';
-  char found[64] = "no static solution found";
+  char found[80] = "no static solution found";
   if (report->fraction > 0.0)
     (void)snprintf(found, sizeof found, "static solution found for %.6g of the load only, and not",
                    report->fraction);

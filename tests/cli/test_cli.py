@@ -86,6 +86,7 @@ def test_without_a_command(capsys):
         (["reduce", "a.obj", "-o", "m", "--quadrature", "5"], "5 is not one of 2, 3, 4"),
         (["reduce", "a.obj", "-o", "m", "--fix", "w<1"], "form"),
         (["reduce", "a.obj", "-o", "m", "--fix", "x<one"], "number"),
+        (["reduce", "a.obj", "-o", "m", "--fix", "x<1 y<2"], "'x<1 y<2' must .*; commas separate"),
         (["reduce", "a.obj", "-o", "m", "--fix", ""], "form"),
         (["reduce", "a.obj", "-o", "m", "--fix-fraction", "q", "0.1"], "x- x\\+"),
         (["reduce", "a.obj", "-o", "m", "--fix-fraction", "x-", "2"], "between 0 and 1"),

@@ -39,7 +39,8 @@ def region(text: str) -> tuple[str, list[_Condition]]:
             conditions.append((index, second, number(high)))
         else:
             raise argparse.ArgumentTypeError(
-                f"{part.strip()!r} must have the form 'x<0.01' or '0<x<0.1' (in metres)"
+                f"{part.strip()!r} must have the form 'x<0.01' or '0<x<0.1' (in metres); commas "
+                "separate several conditions"
             )
     return text, conditions
 
