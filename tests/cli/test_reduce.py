@@ -160,6 +160,11 @@ def test_a_free_body(capsys, surface, tmp_path):
         moved = body.positions[data["nodes"][0]] - model.mesh.nodes[data["nodes"][0]]
         np.testing.assert_allclose(data["displacement"][-1, 0], moved, atol=1e-12)
     assert moved[2] > 0.5 * 0.1 / model.rigid_body.mass * 0.03**2 / 2
+    # a deformation beyond its size is doubted, a long fall is not
+    fall = ["--gravity", 0, 0, -9.81, "--steps", 30, "--dt", 0.1]
+    assert "is so large a" not in run(capsys, "simulate", path, *fall)[1]
+    blow = ["--force", 0, 0, 1e9, "--steps", 10]
+    assert "is so large a --force [N] meant?" in run(capsys, "simulate", path, *blow)[1]
     status, _, err = run(capsys, "reduce", surface, "-o", path, *options[:-1], 21)
     assert status == 2
     assert "more than the 20" in err

@@ -348,7 +348,7 @@ def _report(
     for k, node in enumerate(watched):
         console.fact(f"node {node}", f"moved {np.linalg.norm(u[:, k], axis=1).max():.4g} m at most")
     size = float(np.ptp(model.mesh.nodes, axis=0).max())
-    if motion.poses is None and float(np.linalg.norm(u, axis=2).max()) > 2 * size:
+    if float(np.linalg.norm(motion.deformations(model, watched), axis=2).max()) > 2 * size:
         console.fact(
             "note",
             f"the solid is {size:.3g} m long: is so large a {_loads(args)} meant?",
