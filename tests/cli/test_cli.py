@@ -103,7 +103,7 @@ def test_without_a_command(capsys):
         (["simulate", "m", "--output", "--plot", "p.png"], "--output: expected one argument$"),
         (
             ["reduce", "a.obj", "--out", "m"],
-            "required: -o/--output; '--out' is none of the options; did you mean '--output'",
+            "required: -o/--output; '--out' is not an option; did you mean '--output'",
         ),
         (["reduce", "--", "a.obj"], "required: -o/--output$"),
         (["reduce", "a.obj", "-o", "m", "--threads", "0"], "1 or more"),

@@ -55,7 +55,8 @@ class Motion:
 
     def deformations(self, model: ReducedSolid, nodes: Sequence[int]) -> NDArray[np.float64]:
         """Return the displacements without the motion of a free body, (steps + 1, nodes, 3)."""
-        return np.einsum("sr,rnc->snc", self.q, model.basis[:, nodes])
+        u: NDArray[np.float64] = np.einsum("sr,rnc->snc", self.q, model.basis[:, nodes])
+        return u
 
     def displacements(self, model: ReducedSolid, nodes: Sequence[int]) -> NDArray[np.float64]:
         """Return the displacements of some nodes at every step, (steps + 1, nodes, 3)."""

@@ -151,7 +151,7 @@ class Parser(argparse.ArgumentParser):
         """Exit with status 2."""
         if "are required" in message:  # a misspelt option is missing
             name, hint = self._hint(self._words)
-            message += f"; {name!r} is none of the options{hint}" if hint else ""
+            message += f"; {name!r} is not an option{hint}" if hint else ""
         self.print_usage(sys.stderr)
         self.exit(2, f"{self.prog}: error: {message}\n")
 
