@@ -2,6 +2,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -261,16 +262,18 @@ rf_status rf_equilibrium_solve(rf_equilibrium *e, const rf_run *run, const rf_st
   if (st != RF_ERR_NO_CONVERGENCE || !err) return st;
   rf_error why = *err;
   why.text[160] = '\0';
+  char found[80] = "no static solution found";
+  if (report->fraction > 0.0)
+    (void)snprintf(found, sizeof found, "static solution found for %.6g of the load only, and not",
+                   report->fraction);
   if (set->halvings > 0)
     return rf_fail(err, st,
-                   "static solution found for %.6g of the load only, and not in steps of %.3g "
-                   "beyond: %s (%d load steps and %d iterations in all); lower the load",
-                   report->fraction, 1.0 / (double)e->parts, why.text, report->load_steps,
-                   report->iterations);
+                   "%s in steps of %.3g of the load: %s (%d load steps and %d iterations in all); "
+                   "lower the load",
+                   found, 1.0 / (double)e->parts, why.text, report->load_steps, report->iterations);
   return rf_fail(err, st,
-                 "static solution found for %.6g of the load only, and not in load step %d of %d: "
-                 "%s (%d iterations in all, relative residual %.3g); apply the load in more "
-                 "steps or with adaptive=True, or lower it",
-                 report->fraction, report->load_steps + 1, set->load_steps, why.text,
-                 report->iterations, report->residual);
+                 "%s in load step %d of %d: %s (%d iterations in all, relative residual %.3g); "
+                 "apply the load in more steps or with adaptive=True, or lower it",
+                 found, report->load_steps + 1, set->load_steps, why.text, report->iterations,
+                 report->residual);
 }

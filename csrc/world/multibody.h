@@ -23,7 +23,8 @@
 // opposite.  Here they are equal and opposite for any tolerance.
 //
 // Directions are the derivatives of the gaps (contact/contact.h, `conservative`).  Points that have
-// passed the middle of a thin part have no force: it would push them out on the other side.
+// passed the middle of a thin part have no force: it would push them out on the other side.  Points
+// on the far side of a thin wall of their own, sunk in as a whole, look the same and have none.
 #ifndef RF_WORLD_MULTIBODY_H
 #define RF_WORLD_MULTIBODY_H
 

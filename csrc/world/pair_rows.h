@@ -36,7 +36,7 @@ typedef struct rf_pair_rows {
   rf_pair_rows_side side[2];  // the tree's, the field's
   // results of an evaluation
   int32_t n_rows;    // of the points with a force, one each
-  int32_t n_passed;  // points that have passed the middle of a thin part: without a force
+  int32_t n_passed;  // points without a force, see multibody.h
   double depth_m;    // of the deepest with a force
   int32_t size;      // of both slots
   double *rows;      // W                                                       (n_rows, size)

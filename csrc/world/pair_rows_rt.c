@@ -8,8 +8,8 @@
 
 enum { RIGID = RF_SLOT_RIGID };
 
-// a . N below which a point has passed the middle of a thin part: the field would push it out on
-// the other side.
+// a . N below which a point has passed the middle of a thin part, so that the field would push it
+// out on the other side, or lies on the far side of a thin wall of its own body.
 static const double PASSED = -0.3;
 
 // Maps w, in the axes of the tree, to coordinates of a side in the world: R w, or -R T w.

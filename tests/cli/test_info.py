@@ -173,7 +173,11 @@ def test_info_failures(capsys, tmp_path, model):
     (tmp_path / "cut.safetensors").write_bytes(model.read_bytes()[:1000])
     fails(capsys, "info", tmp_path / "cut.safetensors", match="truncated")
     (tmp_path / "what.xyz").write_text("?")
-    fails(capsys, "info", tmp_path / "what.xyz", match="xyz")
+    fails(
+        capsys, "info", tmp_path / "what.xyz",
+        match=r"\.xyz is no known format; known are \.veg .*\.vtu .* \(meshes\), \.obj .* "
+        r"\(surfaces\), \.safetensors .*, \.npy .* and \.csv \.npz \(tables\)$",
+    )  # fmt: skip
     for command in (["info"], ["reduce", "-o", tmp_path / "m", "--fix", "x<1"]):
         fails(
             capsys, *command, "nope",

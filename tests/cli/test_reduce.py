@@ -160,6 +160,11 @@ def test_a_free_body(capsys, surface, tmp_path):
         moved = body.positions[data["nodes"][0]] - model.mesh.nodes[data["nodes"][0]]
         np.testing.assert_allclose(data["displacement"][-1, 0], moved, atol=1e-12)
     assert moved[2] > 0.5 * 0.1 / model.rigid_body.mass * 0.03**2 / 2
+    # a deformation beyond its size is doubted, a long fall is not
+    fall = ["--gravity", 0, 0, -9.81, "--steps", 30, "--dt", 0.1]
+    assert "is so large a" not in run(capsys, "simulate", path, *fall)[1]
+    blow = ["--force", 0, 0, 1e9, "--steps", 10]
+    assert "is so large a --force [N] meant?" in run(capsys, "simulate", path, *blow)[1]
     status, _, err = run(capsys, "reduce", surface, "-o", path, *options[:-1], 21)
     assert status == 2
     assert "more than the 20" in err
@@ -312,8 +317,25 @@ def test_reduce_refuses_before_it_computes(capsys, surface, tmp_path):
     fails(
         capsys, "reduce", surface, *target, "--fix", "x<-5", match="no node; the nodes lie in"
     )  # fmt: skip
+    status, out, err = run(
+        capsys, "reduce", surface, *target, "--fix-file", tmp_path / "none.bou"
+    )  # fmt: skip
+    assert (status, out) == (1, "")
+    assert "none.bou': No such file" in err
     misused(capsys, "reduce", surface, *target, *options, "-r", 300, match="-r/--coordinates")
     assert sorted(os.listdir(tmp_path)) == ["bad.obj"]
+
+
+def test_very_many_cells_are_announced_before_they_are_made(capsys, surface, tmp_path):
+    # 80 x 40 x 40 cells; wrong supports end the command after they were made
+    command = ["reduce", surface, "-o", tmp_path / "m", "--order", 1, "--fix", "x<-5"]
+    _, out, _ = run(capsys, *command, "--resolution", 80)
+    (fewer,) = re.findall(r"cells +about 128,000 of 0\.0025 m: .*; --resolution (\d+) gives", out)
+    assert out.index("cells   ") < out.index("voxelize")
+    _, out, _ = run(capsys, *command, "--resolution", fewer)
+    (count,) = re.findall(r"voxelize .* s +([\d,]+) .*hexahedra", out)
+    assert 0.8 < int(count.replace(",", "")) / 4500 < 1.25
+    assert "gigabytes" not in out
 
 
 def test_reduce_accepts_the_size_that_few_modes_give(capsys, surface, tmp_path):

@@ -108,7 +108,7 @@ def test_simulate_reports_divergence(capsys, model, tmp_path):
         capsys, "simulate", model, "--force", 0, 0, -1e200, "--steps", 50,
         "--output", tmp_path / "t.csv",
         match=r"^reducedfem: error: the simulation diverged in step \d+ of 50, at t = [\d.]+ s: "
-        r"try a smaller --dt, more --damping, a --newton-max above 1 or a smaller --force$",
+        r"try a smaller --dt, more --damping, a --newton-max above 1 or a smaller --force \[N\]$",
     )  # fmt: skip
     # the old file is kept
     assert (tmp_path / "t.csv").read_text().startswith("time_s")
@@ -131,6 +131,14 @@ def test_simulate_notes_a_push_without_effect(capsys, model):
     )
     assert status == 0
     assert "no effect" in out
+    zero = ["--force", 0, 0, 0, "--gravity", 0, 0, 0]
+    for load, noted in ((zero, True), (zero[:-1] + [-1], False)):
+        assert (
+            "the load is zero" in run(capsys, "simulate", model, *load, "--steps", 2)[1]
+        ) is noted
+    # a step of a femtosecond takes longer than that
+    quick = ["--force", 1, 0, 0, "--dt", 1e-15, "--steps", 2]
+    assert re.search(r"\d{6,} times slower than real", run(capsys, "simulate", model, *quick)[1])
 
 
 def test_simulate_warns_of_implausible_motions(capsys, model):
@@ -138,7 +146,7 @@ def test_simulate_warns_of_implausible_motions(capsys, model):
         capsys, "simulate", model, "--force", 0, 0, -1e5, "--dt", 0.01, "--steps", 30
     )
     assert status == 0
-    assert "is so large a force meant?" in out
+    assert "is so large a --force [N] meant?" in out
     assert re.search(
         r"shortened +\d+ Newton increments? in \d+ steps?: too long for this motion", out
     )

@@ -152,9 +152,13 @@ def test_load_returns_the_requested_class(field, shell, model, tmp_path):
     for wrong, named in ((rf.Mesh, "Mesh"), ("Pointshell", "'Pointshell'"), ([], r"\[\]")):
         with pytest.raises(rf.InputTypeError, match=f"kind must be .* or None, got {named}"):
             rf.load(tmp_path / "model", wrong)
-    (tmp_path / "a.obj").write_text("v 0 0 0\n")
-    with pytest.raises(rf.FileFormatError, match="read_surface reads files .obj"):
-        rf.load(tmp_path / "a.obj", rf.ReducedSolid)
+    for suffix, reader in (
+        (".obj", "read_surface"), (".vtk", "read_mesh"), (".inp", "read_mesh"),
+        (".npy", "HapticRecords.load"), (".csv", "ReplayDevice.from_csv"),
+    ):  # fmt: skip
+        (tmp_path / f"a{suffix}").write_text("v 0 0 0\n")
+        with pytest.raises(rf.FileFormatError, match=rf"; {reader}.* reads files \{suffix}$"):
+            rf.load(tmp_path / f"a{suffix}", rf.ReducedSolid)
 
 
 def test_arguments_of_a_similar_type_are_refused(field, shell, model):

@@ -256,6 +256,29 @@ def test_simulate_reports_the_error_of_the_sag(make, capsys, tmp_path):
     assert errors[1] > 0.05
 
 
+@pytest.mark.parametrize(
+    ("gravity", "match"),
+    [
+        (1e3, r"sags .*, unreduced .* %\n +at rest +\d+ of 24 unreduced elements are inside out"),
+        (1e5, "not compared with the unreduced solid: elements have "),
+    ],
+)
+def test_simulate_advises_a_smaller_load_if_no_solid_bears_it(capsys, tmp_path, gravity, match):
+    solid = bar()
+    reduced = rf.reduce(solid, rf.modal_derivative_basis(solid, 4, 8))
+    reduced.save(tmp_path / "bar")
+    _, said, _ = simulated(
+        capsys, tmp_path / "bar", "--gravity", 0, 0, -gravity, "--steps", 1, "--dt", 1e-6
+    )
+    assert re.search(rf"at rest +(node \d+ )?{match}", said)
+    (ratio,) = re.findall(r"too large for this solid: by linear statics 1/(\S+) of it", said)
+    sag = solid.solve_static(solid.gravity((0, 0, -0.01)))
+    # the linear sag of the reduced model is within 5 % of that of the solid
+    linear = gravity / 0.01 * np.linalg.norm(sag, axis=1).max()
+    assert float(ratio) == pytest.approx(linear / 0.6, rel=0.1)
+    assert "--modes" not in said
+
+
 def test_simulate_compares_no_large_and_no_free_solid(capsys, tmp_path):
     mesh = rf.Mesh(*box_hexes(100, 9, 9, (6.0, 0.5, 0.5)))
     large = rf.Solid(mesh, PLASTIC, fixed=mesh.nodes[:, 0] < 1e-9)

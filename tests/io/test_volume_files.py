@@ -274,7 +274,14 @@ def test_other_cells_are_refused(tmp_path, cells, message):
         ("none.vtu", None, "No such file"),
         ("empty.msh", b"", "is empty"),
         ("blank.veg", b" \n", "is empty"),
-        ("mesh.step", b"ISO-10303-21;", "known are .veg"),
+        # no formats of surfaces, and none that meshio only writes
+        ("mesh.step", b"ISO-10303-21;", r"known are \.veg (?!.*\.(obj|off|ply|stl|svg|wkt)\b)"),
+        (
+            "part.obj",
+            b"v 0 0 0\nvt 0 0\nf 1/1 1/1 1/1\n",
+            "hold surfaces, which read_surface reads",
+        ),
+        ("part.STL", b"solid", "hold surfaces, which read_surface reads; voxelize makes"),
         ("mesh", b"hello", "a name without suffix"),
         ("noise.msh", bytes(range(256)), "damaged or of another format"),
         ("noise.vtu", b"<VTKFile", "damaged or of another format"),

@@ -169,6 +169,12 @@ def test_obj_with_quads_objects_textures_and_missing_materials(tmp_path):
     assert cube.volume == pytest.approx(8, rel=1e-14)
 
 
+def test_obj_may_begin_with_a_byte_order_mark(tmp_path):
+    path = tmp_path / "mark.obj"
+    path.write_text("v 1 0 0\nv 0 1 0\nv 0 0 1\nf 1/1/1 2/1/1 3/1/1\n", encoding="utf-8-sig")
+    np.testing.assert_array_equal(rf.read_surface(path).vertices, np.eye(3))
+
+
 @pytest.mark.parametrize("suffix", [".obj", ".ply", ".OBJ"])
 def test_written_surface_reads_back_to_the_last_bit(tmp_path, rng, suffix):
     s = rf.Surface(rng.normal(size=(50, 3)) * 1e-7 + 1 / 3, rng.integers(0, 50, (80, 3)))

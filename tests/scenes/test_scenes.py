@@ -483,6 +483,17 @@ def test_a_missing_device_is_reported_in_one_line(capsys, monkeypatch, tmp_path)
     assert str(tmp_path / "none") in lines[0]
 
 
+def test_waiting_for_a_client_is_announced(capsys, monkeypatch):
+    def interrupted(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(rf.HapticSession, "start", interrupted)
+    command = ["haptics", "peg", "--points", "200", "--resolution", "16"]
+    assert main([*command, "--device", "udp:47816"]) == 130
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert re.search(r"waiting +at most 30 s for packets at 127\.0\.0\.1:47816 .*; Ctrl-C", last)
+
+
 def test_losing_the_device_keeps_the_report_and_the_picture(capsys, monkeypatch, tmp_path):
     pytest.importorskip("matplotlib")
     record, picture = tmp_path / "run.npy", tmp_path / "run.png"

@@ -299,6 +299,20 @@ def test_points_past_the_middle_of_a_plate_are_counted():
         assert world.report.depth == pytest.approx(depth if points else 0.0)
 
 
+def test_the_far_side_of_a_wall_has_no_force_and_is_counted_as_passed():
+    """In a half-space there is no middle to pass."""
+    near = feet().shell
+    far = near.points + np.array((0.0, 0.0, 1e-3))
+    wall = rf.Pointshell(np.vstack([near.points, far]), np.vstack([near.normals, -near.normals]))
+    body = rf.FreeBody(cube(), 1e-3)
+    body.reset((0, 0, 0.5 * EDGE - 2e-3))
+    world = rf.World(1e-3, ground=GROUND)
+    world.add(body, rf.PointTree(wall), None, 1.0)
+    world.step()
+    assert (world.report.points, world.report.passed) == (4, 4)
+    assert world.report.depth == pytest.approx(2e-3)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,6 @@ from reducedfem.cli.options import checked, number
 from reducedfem.cli.texts import AXES
 from reducedfem.errors import InputError
 from reducedfem.geometry.mesh import Mesh
-from reducedfem.geometry.mesh_files import read_fixed
 
 __all__ = ["add_fix_options", "chosen", "fixed_nodes", "region"]
 
@@ -40,7 +39,8 @@ def region(text: str) -> tuple[str, list[_Condition]]:
             conditions.append((index, second, number(high)))
         else:
             raise argparse.ArgumentTypeError(
-                f"{part.strip()!r} must have the form 'x<0.01' or '0<x<0.1' (in metres)"
+                f"{part.strip()!r} must have the form 'x<0.01' or '0<x<0.1' (in metres); commas "
+                "separate several conditions"
             )
     return text, conditions
 
@@ -54,8 +54,13 @@ def chosen(points: NDArray[np.float64], conditions: Sequence[_Condition]) -> NDA
     return mask
 
 
-def fixed_nodes(args: argparse.Namespace, mesh: Mesh) -> NDArray[np.bool_]:
-    """Return the mask of the nodes fixed by the options; refuse an option without nodes."""
+def fixed_nodes(
+    args: argparse.Namespace, mesh: Mesh, listed: Mapping[str, NDArray[np.int32]]
+) -> NDArray[np.bool_]:
+    """Return the mask of the nodes fixed by the options, or listed in files.
+
+    An option without nodes is refused.
+    """
     mask = np.zeros(mesh.n_nodes, dtype=bool)
     low, high = mesh.bounds
     for text, conditions in args.fix or ():
@@ -71,8 +76,7 @@ def fixed_nodes(args: argparse.Namespace, mesh: Mesh) -> NDArray[np.bool_]:
         reach = part * (high[axis] - low[axis])
         x = mesh.nodes[:, axis]
         mask |= x <= low[axis] + reach if side[1] == "-" else x >= high[axis] - reach
-    for file in args.fix_file or ():
-        nodes = read_fixed(file)
+    for file, nodes in listed.items():
         # numbers refer to the mesh file, some of whose nodes may have been removed
         highest = int(mesh.original_nodes.max())
         place = np.full(highest + 2, -1)  # the last entry is for all higher numbers

@@ -29,6 +29,7 @@ from reducedfem.errors import FileFormatError, MeshError, ReducedFEMError
 from reducedfem.geometry.mesh_files import read_mesh
 from reducedfem.haptics.records import HapticRecords
 from reducedfem.io.reading import regular_file
+from reducedfem.io.surface_files import SURFACE_SUFFIXES
 from reducedfem.io.tensors import saved_place
 from reducedfem.material.laws import from_plain
 from reducedfem.reduction.reduced import ReducedSolid
@@ -103,7 +104,16 @@ def _info_file(name: str, console: Console) -> None:
     if path.suffix.lower() in SUFFIXES:
         info_table(path, console)
         return
-    mesh = read_mesh(name)
+    try:
+        mesh = read_mesh(name)
+    except FileFormatError as error:
+        if "is no known format" not in str(error):
+            raise
+        raise FileFormatError(
+            f"{error} (meshes), {' '.join(SURFACE_SUFFIXES)} (surfaces), .safetensors (models, "
+            "distance fields and pointshells), .npy (records of haptic sessions) and "
+            f"{' '.join(SUFFIXES)} (tables)"
+        ) from None
     console.say(f"{name}: volume mesh")
     console.fact("elements", mesh_text(mesh))
     console.fact("size", size_text(mesh.bounds))

@@ -53,9 +53,14 @@ class Motion:
         turned: NDArray[np.float64] = arm + 2.0 * np.cross(v, np.cross(v, arm) + w * arm)
         return self.poses[at, None, :3] + turned - rest
 
+    def deformations(self, model: ReducedSolid, nodes: Sequence[int]) -> NDArray[np.float64]:
+        """Return the displacements without the motion of a free body, (steps + 1, nodes, 3)."""
+        u: NDArray[np.float64] = np.einsum("sr,rnc->snc", self.q, model.basis[:, nodes])
+        return u
+
     def displacements(self, model: ReducedSolid, nodes: Sequence[int]) -> NDArray[np.float64]:
         """Return the displacements of some nodes at every step, (steps + 1, nodes, 3)."""
-        u = np.einsum("sr,rnc->snc", self.q, model.basis[:, nodes])
+        u = self.deformations(model, nodes)
         return self.carried(model, model.mesh.nodes[nodes], u, slice(None))
 
 

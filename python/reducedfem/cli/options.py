@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import math
 import re
 import sys
@@ -95,7 +96,14 @@ class Parser(argparse.ArgumentParser):
         options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
         options.setdefault("allow_abbrev", False)
         super().__init__(**options)
-        self._negative_number_matcher = re.compile(r"-(\d|\.\d|inf|nan)")
+        # axes too, so that a side or a region is refused as such
+        self._negative_number_matcher = re.compile(r"-(\d|\.\d|inf|nan|[xyz]\b)")
+        self._words: list[str] = []
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse; keep the words for hints in errors."""
+        self._words = list(sys.argv[1:] if args is None else args)
+        return super().parse_known_args(args, namespace)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Refuse a value that is not one of the choices; suggest the most similar one."""
@@ -106,25 +114,44 @@ class Parser(argparse.ArgumentParser):
                 f"{value!r} is not one of {', '.join(words)}{did_you_mean(str(value), words)}",
             )
 
-    def refuse_unknown(self, words: list[str]) -> None:
-        """Exit with status 2 if words are left; suggest options for those that look like one."""
-        if not words:
-            return
+    def _match_argument(self, action: argparse.Action, arg_strings_pattern: str) -> int:
+        """Return the number of words that an option takes; say how to write too few of them."""
+        try:
+            return super()._match_argument(action, arg_strings_pattern)
+        except argparse.ArgumentError as error:
+            if isinstance(action.metavar, tuple):
+                error.message += f", {' '.join(action.metavar)}, separated by blanks"
+            for word, value in itertools.pairwise(self._words):
+                known = value.partition("=")[0] in self._option_string_actions
+                if word in action.option_strings and value.startswith("-") and not known:
+                    name = action.option_strings[-1]
+                    error.message += f"; a value with a dash is written {name}={value}"
+                    break
+            raise
+
+    def _hint(self, words: list[str]) -> tuple[str, str]:
+        """Return an unknown option and the end of a message with a similar one, or empty texts."""
         known = [option for option in self._option_string_actions if option.startswith("--")]
-        text = f"unrecognized arguments: {' '.join(words)}"
         for word in words:
-            if not word.startswith("--"):
-                continue
             name = word.partition("=")[0]
+            if not name.startswith("--") or name in ("--", *known):
+                continue
             begun = [option for option in known if option.startswith(name)]
             hint = f"; did you mean {begun[0]!r}?" if begun else did_you_mean(name, known)
             if hint:
-                text += hint
-                break
-        self.error(text)
+                return name, hint
+        return "", ""
+
+    def refuse_unknown(self, words: list[str]) -> None:
+        """Exit with status 2 if words are left; suggest options for those that look like one."""
+        if words:
+            self.error(f"unrecognized arguments: {' '.join(words)}{self._hint(words)[1]}")
 
     def error(self, message: str) -> NoReturn:
         """Exit with status 2."""
+        if "are required" in message:  # a misspelt option is missing
+            name, hint = self._hint(self._words)
+            message += f"; {name!r} is not an option{hint}" if hint else ""
         self.print_usage(sys.stderr)
         self.exit(2, f"{self.prog}: error: {message}\n")
 

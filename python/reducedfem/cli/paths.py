@@ -13,7 +13,7 @@ from reducedfem.base.check import did_you_mean
 from reducedfem.cli.options import UsageError
 from reducedfem.errors import FileFormatError
 from reducedfem.geometry.surface import Surface, read_surface
-from reducedfem.io.saved import OTHERS
+from reducedfem.io.saved import MESHES
 from reducedfem.io.surface_files import SURFACE_SUFFIXES
 from reducedfem.reduction.reduced import ReducedSolid
 
@@ -92,7 +92,7 @@ def open_model(name: str) -> ReducedSolid:
         return ReducedSolid.load(name)
     except FileFormatError as error:
         path = Path(name)
-        known = any(path.suffix.lower() in suffixes for suffixes, _ in OTHERS)
+        known = any(path.suffix.lower() in suffixes for suffixes, _ in MESHES)
         if not (is_sample(name) or (known and "not a safetensors" in str(error))):
             raise
         command = ["reducedfem", "reduce", name, "--output", f"{path.with_suffix('')}.safetensors"]

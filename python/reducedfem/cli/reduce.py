@@ -7,6 +7,8 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from reducedfem import samples
 from reducedfem.base.console import Console, bytes_text, count_text, size_text, time_text
 from reducedfem.cli.fixed_nodes import add_fix_options, fixed_nodes
@@ -24,7 +26,8 @@ from reducedfem.cli.paths import check_writable, is_sample, is_surface, open_sur
 from reducedfem.cli.texts import materials_text, mesh_text, viscosity_text
 from reducedfem.errors import InputError, MeshError
 from reducedfem.geometry.mesh import Mesh
-from reducedfem.geometry.mesh_files import read_mesh
+from reducedfem.geometry.mesh_files import read_fixed, read_mesh
+from reducedfem.geometry.surface import Surface
 from reducedfem.geometry.voxels import voxelize
 from reducedfem.io.atomic import replacing, with_suffix
 from reducedfem.material.laws import StVK
@@ -42,6 +45,7 @@ _USUAL_MODES, _USUAL_RESOLUTION = 20, 64
 _MANY_NODES = 40_000  # larger meshes take a minute or more for modes and derivatives
 _FEWER_NODES = 20_000
 _FEWER_CELLS = 4_500  # 20-node cells with about that number of nodes
+_MANY_CELLS = 100_000  # whose modes and derivatives take hours and tens of gigabytes
 _OF_SURFACES = ("resolution", "fill", "expand", "cut", "order")
 _MAX_RESOLUTION = 2048  # RF_VOXEL_MAX_RESOLUTION in csrc/mesh/voxelize.h
 
@@ -196,6 +200,7 @@ def _run(args: argparse.Namespace) -> int:
     _check_sizes(args)
     _check_damping(args)
     began = time.perf_counter()
+    listed = {file: read_fixed(file) for file in args.fix_file or ()}
     mesh = _mesh(args, console)
     parts = mesh.n_components("face")
     if parts > 1:
@@ -208,7 +213,7 @@ def _run(args: argparse.Namespace) -> int:
                 f"{parts}, not connected through faces of elements; --keep-largest keeps only the "
                 "largest",
             )
-    fixed = None if args.free else fixed_nodes(args, mesh)
+    fixed = None if args.free else fixed_nodes(args, mesh, listed)
     solid = Solid(mesh, _material(args, mesh), fixed, args.quadrature)
     console.fact("material", materials_text(solid.materials.values()))
     for label, text in solid.summary.rows()[1:]:
@@ -297,6 +302,8 @@ def _mesh(args: argparse.Namespace, console: Console) -> Mesh:
         holes = 0 if surface.is_closed else len(surface.boundary_loops())
         if holes and args.fill is not False:
             console.fact("holes of the surface", f"{holes:,}, each assumed to be closed by a lid")
+        if args.resolution is not None:
+            _announce_cells(surface, args.resolution, console)
         with console.stage("voxelize") as stage:
             mesh = voxelize(
                 surface,
@@ -322,6 +329,21 @@ def _mesh(args: argparse.Namespace, console: Console) -> Mesh:
         mesh = _scaled(mesh, args.scale)
     console.fact("mesh", f"{mesh_text(mesh)}, {size_text(mesh.bounds)}")
     return _quadratic(mesh, args, console)
+
+
+def _announce_cells(surface: Surface, resolution: int, console: Console) -> None:
+    """Print the number of cells to expect before they are made, if there are very many."""
+    size = float(np.ptp(surface.bounds, axis=0).max()) / resolution
+    cells = surface.area / size**2
+    if surface.is_closed:
+        cells = max(cells, abs(surface.volume) / size**3)
+    if cells > _MANY_CELLS:
+        fewer = int(resolution * (_FEWER_CELLS / cells) ** (1.0 / 3.0))
+        console.fact(
+            "cells",
+            f"about {1000 * round(cells / 1000):,} of {size:.3g} m: this may take hours and tens "
+            f"of gigabytes; --resolution {fewer} gives about {_FEWER_CELLS:,}",
+        )
 
 
 def _fewer_text(mesh: Mesh, order: int | None) -> str:

@@ -160,6 +160,12 @@ def run(args: argparse.Namespace, console: Console) -> int:
         points = sum(contact.tree.shell.n_points for contact in session.contacts)
         stage.result = count_text(points, "point")
     failure = None
+    if device is not None and device._waits:
+        console.fact(
+            "waiting",
+            f"at most {device._waits:g} s for {device._looked_for[0]}, sent by a program such as "
+            "python -m reducedfem.udp_client; Ctrl-C ends it",
+        )
     try:
         with session:
             records = _watched(session, console)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reducedfem.base.console import Console, count_text
+from reducedfem.cli.at_rest import compare_at_rest
 from reducedfem.cli.motion import Balance, Motion, energy_balance, record
 from reducedfem.cli.options import (
     Commands,
@@ -27,19 +27,13 @@ from reducedfem.cli.texts import AXES, point_text, viscosity_text
 from reducedfem.dynamics.free_body import FreeBody
 from reducedfem.dynamics.integrator import Simulation, steps_too_long
 from reducedfem.dynamics.newmark import ImplicitNewmark
-from reducedfem.errors import (
-    DivergedError,
-    FileFormatError,
-    PlausibilityWarning,
-    StaticConvergenceError,
-)
+from reducedfem.errors import DivergedError, FileFormatError
 from reducedfem.geometry.built import first_in_body
 from reducedfem.geometry.mesh import Mesh
 from reducedfem.io.atomic import replacing
 from reducedfem.reduction.reduced import ReducedSolid
 from reducedfem.reduction.skin import Skin
 from reducedfem.samples import demo as demonstration
-from reducedfem.solid.solid import Solid
 from reducedfem.viewer import plot
 
 __all__ = ["add_to"]
@@ -49,8 +43,6 @@ _FAR = 0.2
 _USUAL_PUSH = 0.02  # s
 _MAX_STEPS = 10_000_000  # states are kept in memory
 _MAX_NEWTON = 1000  # as in csrc/dynamics/motion.c
-_MOST_COMPARED = 10_000  # nodes of a mesh whose statics take seconds
-_MUCH = 0.05  # relative error of the static displacement that is reported
 _MOST_GAIN = 1.0  # energy added by the steps, relative to work, above which they are too long
 _MOST_LOSS = 0.1  # energy removed by the steps, relative to work, that is reported
 _MOST_FAILED = 0.01  # fraction of steps above the tolerance that is reported at the end
@@ -248,6 +240,8 @@ def _run(args: argparse.Namespace) -> int:
         console.fact("strain-rate damping", viscosity_text(model.strain_rate))
     if args.force is not None and node in model.fixed:
         console.fact("note", "that node is fixed: the force has no effect")
+    if not any(args.force or ()) and not any(args.gravity or ()):
+        console.fact("note", "the load is zero: nothing moves")
     nodal = np.zeros((mesh.n_nodes, 3))
     nodal[node] = (0.0, 0.0, 0.0) if args.force is None else args.force
     scheme = ImplicitNewmark if model.rigid_body is None else FreeBody
@@ -278,51 +272,18 @@ def _run(args: argparse.Namespace) -> int:
         raise DivergedError(
             f"the simulation diverged in step {len(motion.q)} of {args.steps}, at t = "
             f"{args.dt * len(motion.q):g} s: try a smaller --dt, more --damping, a --newton-max "
-            "above 1 or a smaller --force"
+            f"above 1 or a smaller {_loads(args)}"
         ) from motion.failure
     held = len(model.fixed) > 0
     if held and args.gravity is not None and any(args.gravity) and not console.quiet:
-        _compare_at_rest(model, args.gravity, watched, console)
+        compare_at_rest(model, args.gravity, watched, console)
     return 0
 
 
-def _compare_at_rest(
-    model: ReducedSolid, gravity: Sequence[float], watched: Sequence[int], console: Console
-) -> None:
-    """Print the static displacement of nodes, with and without reduction."""
-    mesh = model.mesh
-    try:
-        reduced = model.displacement(model.solve_static(model.gravity(gravity), adaptive=True))
-    except (StaticConvergenceError, np.linalg.LinAlgError):
-        console.fact("at rest", "no equilibrium was found")
-        return
-    if mesh.n_nodes > _MOST_COMPARED:
-        for node in watched:
-            console.fact("at rest", f"node {node} sags {np.linalg.norm(reduced[node]):.4g} m")
-        console.fact(
-            "at rest",
-            f"not compared with the unreduced solid: {count_text(mesh.n_nodes, 'node')}, more than "
-            f"{_MOST_COMPARED:,} take long",
-        )
-        return
-    quadrature = None if mesh.nodes_per_element == 4 else model.provenance["solid"]["quadrature"]
-    with console.stage("statics, unreduced") as stage, warnings.catch_warnings():
-        # already shown by the command that created the model
-        warnings.simplefilter("ignore", PlausibilityWarning)
-        solid = Solid(mesh, model.materials, model.fixed, quadrature)
-        try:
-            whole = solid.solve_static(solid.gravity(gravity), u0=reduced, progress=stage.show)
-        except (StaticConvergenceError, np.linalg.LinAlgError):
-            stage.result = "no equilibrium was found"
-            return
-        stage.result = count_text(mesh.n_nodes, "node")
-    for node in watched:
-        few, every = (float(np.linalg.norm(u[node])) for u in (reduced, whole))
-        error = few / every - 1.0 if every > 0.0 else 0.0
-        text = f"node {node} sags {few:.4g} m, unreduced {every:.4g} m: {100 * error:+.2g} %"
-        if abs(error) > _MUCH:
-            text += "; 'reducedfem reduce' with more --modes and --coordinates comes closer"
-        console.fact("at rest", text)
+def _loads(args: argparse.Namespace) -> str:
+    """Return the options of the loads that act, with their units."""
+    given = {"--force [N]": args.force, "--gravity [m/s^2]": args.gravity}
+    return " or ".join(name for name, load in given.items() if load is not None)
 
 
 def _calmer(args: argparse.Namespace) -> str:
@@ -357,11 +318,12 @@ def _report(
     report, done = motion.report, motion.steps
     console.fact("time", f"{args.dt * done:g} s in steps of {args.dt:g} s")
     if done:
+        faster, slower = args.dt / motion.per_step, motion.per_step / args.dt
+        pace = f"{faster:.0f} times faster" if faster > 1.0 else f"{slower:.0f} times slower"
         solves = "" if report is None else f", {report.solves / done:.2f} Newton iterations"
         console.fact(
             "per step",
-            f"{motion.per_step * 1e6:.1f} us{solves}: "
-            f"{args.dt / motion.per_step:.0f} times faster than real time",
+            f"{motion.per_step * 1e6:.1f} us{solves}: {pace} than real time",
         )
     doubts = []
     if report is not None:
@@ -386,8 +348,11 @@ def _report(
     for k, node in enumerate(watched):
         console.fact(f"node {node}", f"moved {np.linalg.norm(u[:, k], axis=1).max():.4g} m at most")
     size = float(np.ptp(model.mesh.nodes, axis=0).max())
-    if motion.poses is None and float(np.linalg.norm(u, axis=2).max()) > 2 * size:
-        console.fact("note", f"the solid is {size:.3g} m long: is so large a force meant?")
+    if float(np.linalg.norm(motion.deformations(model, watched), axis=2).max()) > 2 * size:
+        console.fact(
+            "note",
+            f"the solid is {size:.3g} m long: is so large a {_loads(args)} meant?",
+        )
     if motion.failure is None and balance.added > _MOST_GAIN:
         console.fact(
             "energy",

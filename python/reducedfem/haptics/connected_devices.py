@@ -78,7 +78,7 @@ class UdpDevice(Device):
     _option = "udp"
     _option_form = "[PORT]"
     _option_help = "udp or udp:PORT: a program that sends poses to this machine"
-    _waits = True
+    _waits = 30.0
 
     def __init__(
         self,
@@ -107,7 +107,7 @@ class UdpDevice(Device):
 
     @classmethod
     def _from_option(cls, text: str) -> UdpDevice:
-        return cls(("127.0.0.1", int(text or _UDP_PORT)), wait=30.0)
+        return cls(("127.0.0.1", int(text or _UDP_PORT)), wait=cls._waits)
 
     @classmethod
     def _to_probe(cls) -> UdpDevice:

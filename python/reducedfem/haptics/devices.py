@@ -46,8 +46,8 @@ class Device:
     _option: ClassVar[str | None] = None
     _option_form: ClassVar[str] = ""
     _option_help: ClassVar[str] = ""  # default: the name
-    # True: opening waits for a client
-    _waits: ClassVar[bool] = False
+    # longest wait for a client when the command line opens it [s]
+    _waits: ClassVar[float] = 0.0
     _core: _core.Device
     _duration: float
     _looked_for: tuple[str, ...]

@@ -23,6 +23,8 @@ __all__ = ["Refused", "arrays"]
 _TYPES = {"tetra": 4, "hexahedron": 8, "tetra10": 10, "hexahedron20": 20}
 # cells without volume are ignored
 _FLAT_TYPES = ("vertex", "line", "triangle", "quad", "polygon")
+# formats of surfaces, and one that meshio only writes
+_FLAT_FORMATS = {"obj", "off", "ply", "stl", "svg", "wkt"}
 # names of integer cell data in the formats, most specific first
 _REGION_KEYS = (
     "region",
@@ -57,7 +59,11 @@ def _limit(seconds: int, more_bytes: int) -> None:
 def _mesh_of(path: Path, others: Sequence[str]) -> Any:
     import meshio
 
-    suffixes = meshio.extension_to_filetypes
+    suffixes = {
+        suffix
+        for suffix, formats in meshio.extension_to_filetypes.items()
+        if not _FLAT_FORMATS.issuperset(formats)
+    }
     if not any("".join(path.suffixes[-n:]).lower() in suffixes for n in (1, 2)):
         raise Refused(
             f"cannot read {str(path)!r}: {path.suffix or 'a name without suffix'} is no known "

@@ -23,15 +23,15 @@ from reducedfem.io.reading import read_regular, regular_file
 from reducedfem.io.text_lines import Included, Line
 from reducedfem.io.volume_data import VolumeData
 
-__all__ = ["read", "read_apart", "write"]
+__all__ = ["WRITABLE", "WRITABLE_TETS", "read", "read_apart", "write"]
 
 _MESHIO_TYPES = {"tetra": 4, "hexahedron": 8, "tetra10": 10, "hexahedron20": 20}
 # formats that meshio writes and reads back unchanged
-_WRITABLE = (
+WRITABLE = (
     *(".vtu", ".vtk", ".msh", ".mesh", ".meshb", ".inp", ".avs", ".bdf", ".nas"),
     *(".su2", ".dat", ".tec", ".xdmf", ".xmf", ".med", ".exo"),
 )
-_WRITABLE_TETS = (".ele", ".node")
+WRITABLE_TETS = (".ele", ".node")
 _PAIR = b"# reducedfem: files of one save"
 # processor time allowed for meshio, plus an amount per byte at a tenth of its usual speed
 _SECONDS = 10
@@ -61,7 +61,7 @@ def read(path: Path, others: tuple[str, ...]) -> VolumeData:
             "field or pointshell) is not a mesh or surface; load() reads it, and `reducedfem info` "
             "describes it"
         )
-    if path.suffix.lower() in _WRITABLE_TETS:
+    if path.suffix.lower() in WRITABLE_TETS:
         _check_tetgen_pair(path)
     if path.suffix.lower() == ".inp":
         _check_includes(path, read_regular(path), Included(path), 0)
@@ -172,7 +172,7 @@ def _stamp_tetgen_pair(path: Path, data: VolumeData) -> None:
     for array in (data.nodes, data.elements, data.regions):
         digest.update(np.ascontiguousarray(array).tobytes())
     stamp = _PAIR + b" " + digest.hexdigest()[:32].encode("ascii") + b"\n"
-    for suffix in _WRITABLE_TETS:
+    for suffix in WRITABLE_TETS:
         file = path.with_suffix(suffix)
         file.write_bytes(stamp + file.read_bytes())
 
@@ -188,8 +188,8 @@ def write(path: Path, data: VolumeData, suffix: str, others: tuple[str, ...]) ->
     import meshio
 
     kind = {corners: name for name, corners in _MESHIO_TYPES.items()}[data.elements.shape[1]]
-    known = _WRITABLE_HEX20 if kind == "hexahedron20" else _WRITABLE
-    known += _WRITABLE_TETS if kind == "tetra" else ()
+    known = _WRITABLE_HEX20 if kind == "hexahedron20" else WRITABLE
+    known += WRITABLE_TETS if kind == "tetra" else ()
     if suffix not in known:
         raise FileFormatError(
             f"cannot write a mesh of {kind} elements as "
@@ -208,7 +208,7 @@ def write(path: Path, data: VolumeData, suffix: str, others: tuple[str, ...]) ->
         field_data = {name: np.array([tag, 3]) for tag, name in data.region_names.items()}
     elif suffix in (".mesh", ".meshb"):
         cell_data = {"medit:ref": [regions]}
-    elif suffix in _WRITABLE_TETS:
+    elif suffix in WRITABLE_TETS:
         cell_data = {"tetgen:ref": [regions]}
     elif suffix in (".xdmf", ".xmf"):
         options["data_format"] = "XML"  # a single file
@@ -217,7 +217,7 @@ def write(path: Path, data: VolumeData, suffix: str, others: tuple[str, ...]) ->
     try:
         with _quiet():
             mesh.write(path, **options)
-        if suffix in _WRITABLE_TETS:
+        if suffix in WRITABLE_TETS:
             _stamp_tetgen_pair(path, data)
     except (MemoryError, FileFormatError):
         raise

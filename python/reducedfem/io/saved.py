@@ -9,13 +9,26 @@ from typing import BinaryIO, TypeVar
 
 from reducedfem.errors import FileFormatError
 from reducedfem.io import tensors
+from reducedfem.io.meshio_files import WRITABLE, WRITABLE_TETS
 from reducedfem.io.surface_files import SURFACE_SUFFIXES
 from reducedfem.io.volume_files import FORMATS
 
-__all__ = ["OTHERS", "Saved", "load_saved"]
+__all__ = ["MESHES", "Saved", "load_saved"]
 
-# foreign formats, and the functions that read them
-OTHERS = ((SURFACE_SUFFIXES, "read_surface"), ((*FORMATS, ".vtu", ".vtk", ".msh"), "read_mesh"))
+MESHES = (
+    (SURFACE_SUFFIXES, "read_surface"),
+    ((*FORMATS, *WRITABLE, *WRITABLE_TETS), "read_mesh"),
+)
+"""Formats of surfaces and meshes, and the functions that read them."""
+
+# functions that read files of other contents
+_READERS = (
+    *MESHES,
+    ((".bou",), "read_fixed"),
+    ((".npy",), "HapticRecords.load (records of a session) or numpy.load"),
+    ((".npz",), "numpy.load"),
+    ((".csv",), "ReplayDevice.from_csv (poses of a hand) or numpy.genfromtxt"),
+)
 
 _Contents = TypeVar("_Contents")
 _Saved = TypeVar("_Saved", bound="Saved")
@@ -61,7 +74,7 @@ def load_saved(
         return tensors.load(path, read)
     except FileFormatError as error:
         suffix = Path(path).suffix.lower()
-        for suffixes, reader in OTHERS:
+        for suffixes, reader in _READERS:
             if suffix in suffixes and "not a safetensors" in str(error):
                 raise FileFormatError(f"{error}; {reader} reads files {suffix}") from None
         raise

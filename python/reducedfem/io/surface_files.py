@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import os
 import re
@@ -161,6 +162,7 @@ def _from_obj(data: bytes, file: Path) -> tuple[ArrayLike, NDArray[np.int64]]:
     """Read ``v`` and ``f`` statements in order; general readers reorder vertices for textures."""
     coordinates: list[bytes] = []
     triangles: list[tuple[int, int, int]] = []
+    data = data.removeprefix(codecs.BOM_UTF8)  # the first word would be unknown
     lines = data.replace(b"\\\r\n", b" ").replace(b"\\\n", b" ").splitlines()
     for at, line in enumerate(lines, 1):
         cut = " (is the file cut off?)" if at == len(lines) else ""

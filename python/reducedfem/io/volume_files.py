@@ -8,6 +8,7 @@ from typing import Protocol
 from reducedfem.errors import FileFormatError
 from reducedfem.io import meshio_files, veg_files
 from reducedfem.io.reading import in_memory, regular_file
+from reducedfem.io.surface_files import SURFACE_SUFFIXES
 from reducedfem.io.volume_data import VolumeData
 
 __all__ = ["FORMATS", "Format", "read_volume", "write_volume"]
@@ -32,8 +33,14 @@ def read_volume(path: Path) -> VolumeData:
     with regular_file(path) as (file, _):
         if not file.read(4096).strip():
             raise FileFormatError(f"{str(path)!r} is empty")
+    suffix = path.suffix.lower()
+    if suffix in SURFACE_SUFFIXES:
+        raise FileFormatError(
+            f"cannot read {str(path)!r} as a volume mesh: {suffix} files hold surfaces, which "
+            "read_surface reads; voxelize makes a mesh of a surface"
+        )
     with in_memory(path):
-        own = FORMATS.get(path.suffix.lower())
+        own = FORMATS.get(suffix)
         return own.read(path) if own else meshio_files.read(path, tuple(FORMATS))
 
 

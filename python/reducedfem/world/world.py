@@ -69,8 +69,11 @@ class WorldReport:
     pairs, points
         Pairs in contact in the last step, and their points.
     passed
-        Points without force in the last step, because they have passed the middle of a thin part
-        and would be pushed out on its other side.
+        Points without force in the last step, because the field would push them towards the
+        outside of their own body: they have passed the middle of a thin part of the other body, or
+        lie on the far side of a thin wall of their own (its inner side, if the body is hollow)
+        that has sunk in as a whole. Points of the latter kind are counted also where nothing has
+        gone wrong: the near side of the wall has forces.
     depth
         Deepest penetration of a point with a force in the last step [m].
     iterations
