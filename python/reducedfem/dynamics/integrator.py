@@ -23,7 +23,7 @@ from reducedfem.reduction.projected import ProjectedSolid
 from reducedfem.reduction.reduced import ReducedSolid, same_motion
 from reducedfem.reduction.reduced_damping import ReducedStrainRateDamping
 from reducedfem.reduction.reduced_equations import leaves_out_rigid_motion, reduced_force
-from reducedfem.solid.plausible import warn_of_long_steps, warn_of_motion
+from reducedfem.solid.plausible import warn_of_loads, warn_of_long_steps, warn_of_motion
 from reducedfem.solid.second_order import SecondOrderSystem
 from reducedfem.solid.solid import Solid
 
@@ -192,6 +192,7 @@ class Simulation:
     _dt: float
     _settings: dict[str, Any]  # arguments of the constructor
     _doubted = False  # a warning of long steps was given since the last reset
+    _load_doubted = False
 
     @property
     def system(self) -> System:
@@ -240,8 +241,19 @@ class Simulation:
             state is that before the failing step.
         InputError, InputTypeError
             `force` has a wrong shape or a value that is not finite, or `n` is out of range.
+
+        Warns
+        -----
+        PlausibilityWarning
+            A force acts outside of the body, on a node of nearly empty cut cells (once a
+            simulation).
         """
+        self._advance(force, n, progress)
+
+    def _advance(self, force: ArrayLike | None, n: int, progress: Progress) -> None:
+        """Make the steps of a caller `step`."""
         steps = step_count(n)
+        self._doubt_load(force, stacklevel=5)
         if isinstance(self._system, Solid | SecondOrderSystem):
             array_like(force, "force")
         else:
@@ -250,6 +262,13 @@ class Simulation:
             shortened = self._core.step(force, steps, tell, threads())
         if shortened and not self._doubted:
             self._doubt()
+
+    def _doubt_load(self, force: ArrayLike | None, stacklevel: int) -> None:
+        """Warn once if nodal forces act outside of the body."""
+        if force is None or self._load_doubted or isinstance(self._system, SecondOrderSystem):
+            return
+        fixed = self._system.fixed if isinstance(self._system, Solid) else self._system._fixed_nodes
+        self._load_doubted = warn_of_loads(self._system.mesh, force, fixed, stacklevel)
 
     def _doubt(self) -> None:
         """Warn if increments were shortened in many of the steps since the last reset."""
@@ -472,6 +491,13 @@ class ImplicitSimulation(Simulation):
         InputError, InputTypeError
             An argument has a wrong type, shape or value; `contact` belongs to another model; or a
             pose is given without `contact`.
+
+        Warns
+        -----
+        PlausibilityWarning
+            A force acts outside of the body, on a node of nearly empty cut cells (once a
+            simulation); or Newton increments were shortened in many steps, see `ImplicitReport`
+            (once a reset).
         """
         if contact is None:
             for value, name in (
@@ -481,10 +507,11 @@ class ImplicitSimulation(Simulation):
             ):
                 if value is not None:
                     raise InputError(f"{name} is given without contact")
-            super().step(force, n, progress=progress)
+            self._advance(force, n, progress)
             return None
         steps = step_count(n)
         system = _in_contact(self._system, contact)
+        self._doubt_load(force, stacklevel=4)
         places, turns = _trajectory(position, quaternion, steps)
         bent = None if field_q is None else _repeated(field_q, "field_q", len(places))
         with callback(progress, "steps") as tell:

@@ -11,6 +11,7 @@ from reducedfem.base.check import array_like, count, finite_result, flag, number
 from reducedfem.base.run import Progress, callback, threads
 from reducedfem.errors import InputError, StaticConvergenceError
 from reducedfem.geometry.mesh import Mesh
+from reducedfem.solid.plausible import warn_of_loads
 from reducedfem.solid.solid import HALVINGS, StaticReport
 
 __all__ = ["ReducedEquations", "leaves_out_rigid_motion", "reduced_force"]
@@ -174,8 +175,18 @@ class ReducedEquations:
         InputError, InputTypeError
             `force` has a wrong shape, a value that is not finite, or is so large that the
             result is not finite.
+
+        Warns
+        -----
+        PlausibilityWarning
+            A force acts outside of the body, on a node of nearly empty cut cells.
         """
-        reduced = self._core.project(array_like(force, "force"), *self._threads())
+        given = array_like(force, "force")
+        warn_of_loads(self.mesh, given, self._fixed_nodes, stacklevel=3)
+        return self._project(given)
+
+    def _project(self, force: ArrayLike) -> NDArray[np.float64]:
+        reduced = self._core.project(force, *self._threads())
         return finite_result(reduced, "reduced force", "force")
 
     @overload
@@ -273,6 +284,7 @@ class ReducedEquations:
                 "deformation_only=True for the deformation alone"
             )
         halvings = HALVINGS if flag(adaptive, "adaptive") else 0
+        warn_of_loads(self.mesh, array_like(force, "force"), self._fixed_nodes, stacklevel=3)
         with callback(progress, "statics") as call:
             q, took, failure = self._core.solve_static(
                 reduced_force(self, force),
@@ -313,4 +325,4 @@ def reduced_force(system: ReducedEquations, force: ArrayLike | None) -> NDArray[
             f"force must have shape ({system.r},) (reduced) or ({nodes}, 3) (nodal), "
             f"got {values.shape}"
         )
-    return system.project(values)
+    return system._project(values)

@@ -6,10 +6,10 @@ import warnings
 from collections.abc import Collection, Mapping
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from reducedfem.errors import PlausibilityWarning
-from reducedfem.geometry.built import cell_size, cells_along, fit, in_body
+from reducedfem.geometry.built import cell_size, cells_along, fit, in_body, load_outside
 from reducedfem.geometry.inside import KEPT, MANY_TRIANGLES, VOLUME_OFF, finer, volume_text
 from reducedfem.geometry.mesh import Mesh
 from reducedfem.material.laws import Isotropic, Material
@@ -17,6 +17,7 @@ from reducedfem.material.laws import Isotropic, Material
 __all__ = [
     "warn_of_fit",
     "warn_of_inversion",
+    "warn_of_loads",
     "warn_of_long_steps",
     "warn_of_loose_supports",
     "warn_of_motion",
@@ -121,6 +122,32 @@ def warn_of_loose_supports(mesh: Mesh, fixed: NDArray[np.int64], stacklevel: int
         PlausibilityWarning,
         stacklevel=stacklevel,
     )
+
+
+def warn_of_loads(
+    mesh: Mesh, force: ArrayLike | None, fixed: NDArray[np.integer], stacklevel: int
+) -> bool:
+    """Warn of nodal loads that act outside of the body, in cut cells; True if it does."""
+    if mesh.source is None or force is None:
+        return False
+    values = np.asarray(force)
+    if values.size != 3 * mesh.n_nodes or values.dtype.kind not in "iuf":
+        return False  # reduced, or refused later
+    values = values.reshape(mesh.n_nodes, 3)
+    found = load_outside(mesh, values, fixed)
+    if found is None:
+        return False
+    node, distance, held = found
+    x, y, z = mesh.nodes[node]
+    warnings.warn(
+        f"force loads node {node} at ({x:.3g}, {y:.3g}, {z:.3g}), {distance:.2g} m outside of the "
+        f"body, in cut cells that contain {held:.2g} cells of it together: it is far too soft "
+        "there. Load nodes inside the body; or points of its surface, by "
+        "Embedding(mesh, points).distribute(forces)",
+        PlausibilityWarning,
+        stacklevel=stacklevel,
+    )
+    return True
 
 
 def warn_of_inversion(

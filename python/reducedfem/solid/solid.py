@@ -32,6 +32,7 @@ from reducedfem.solid.modes import Modes
 from reducedfem.solid.plausible import (
     warn_of_fit,
     warn_of_inversion,
+    warn_of_loads,
     warn_of_loose_supports,
     warn_of_supports,
     warn_of_units,
@@ -514,9 +515,16 @@ class Solid:
             No equilibrium was found under the whole load; the message gives the fraction reached.
             The attribute ``displacement`` is the equilibrium of the last load step that converged,
             and ``report`` contains its fraction of the load.
+
+        Warns
+        -----
+        PlausibilityWarning
+            A load acts outside of the body, on a node of nearly empty cut cells; or the result
+            inverts elements.
         """
         wanted = flag(report, "report")
         halvings = HALVINGS if flag(adaptive, "adaptive") else 0
+        warn_of_loads(self._mesh, array_like(force, "force"), self.fixed, stacklevel=3)
         with callback(progress, "statics") as call:
             u, took, failure = self._core.solve_static(
                 array_like(force, "force"),
