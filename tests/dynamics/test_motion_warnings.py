@@ -124,3 +124,50 @@ def test_warnings_of_long_steps_count_since_the_reset(reduced):
             sim.step(1e-4 * force, 100)
         assert sim.report.shortened_steps == 0
         sim.reset()
+
+
+FAR = r"the model is deformed by [\d.]+ m, but the body is 0\.616 m large: .* so large a load meant"
+
+
+def at_tip(system, size):
+    force = np.zeros((system.mesh.n_nodes, 3))
+    force[system.mesh.nodes[:, 0] > 0.59, 2] = size / 9
+    return force
+
+
+def test_displacements_that_no_basis_describes_warn(reduced):
+    projected = rf.ProjectedSolid(beam(), reduced.basis)
+    for model in (reduced, projected):
+        model.solve_static(at_tip(model, 300.0), adaptive=True)  # warnings are errors
+        with pytest.warns(rf.PlausibilityWarning, match=FAR) as found:
+            q = model.solve_static(at_tip(model, 2e5), adaptive=True)
+        assert [one.filename for one in found] == [__file__]
+        assert np.linalg.norm(model.displacement(q), axis=1).max() > 2 * 0.616
+        sims = [
+            rf.ImplicitNewmark(model, 1e-3, (50.0, 0.0), newton_max=10),
+            rf.BackwardEuler(model, 1e-3, newton_max=10),
+            rf.CentralDifferences(model),
+        ]
+        for sim in sims:
+            for _ in range(2):
+                sim.reset(0.01 * q)
+                sim.step(n=3)
+                with pytest.warns(rf.PlausibilityWarning, match=FAR) as found:
+                    sim.reset(q)
+                    sim.step(at_tip(model, 2e5))
+                    sim.step(at_tip(model, 2e5))
+                assert [one.filename for one in found] == [__file__]  # once a reset
+
+
+def test_free_bodies_deformed_beyond_their_basis_warn(free):
+    body = rf.FreeBody(free, 1e-5)
+    u = free.displacement(np.eye(free.r)[0])
+    q = np.eye(free.r)[0] * 2.1 * 0.616 / np.linalg.norm(u, axis=1).max()
+    body.reset(q=0.9 * q)
+    body.step()  # warnings are errors
+    for bodies in ([body], [rf.FreeBody(free, 1e-5), body]):
+        body.reset(q=q)
+        with pytest.warns(rf.PlausibilityWarning, match=FAR) as found:
+            rf.step_free_bodies(bodies)
+            rf.step_free_bodies(bodies)
+        assert [one.filename for one in found] == [__file__]

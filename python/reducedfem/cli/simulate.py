@@ -39,6 +39,7 @@ from reducedfem.io.atomic import replacing
 from reducedfem.reduction.reduced import ReducedSolid
 from reducedfem.reduction.skin import Skin
 from reducedfem.samples import demo as demonstration
+from reducedfem.solid.plausible import warn_of_far
 from reducedfem.solid.solid import Solid
 from reducedfem.viewer import plot
 
@@ -385,9 +386,8 @@ def _report(
                 doubts.append("steps are too long")
     for k, node in enumerate(watched):
         console.fact(f"node {node}", f"moved {np.linalg.norm(u[:, k], axis=1).max():.4g} m at most")
-    size = float(np.ptp(model.mesh.nodes, axis=0).max())
-    if motion.poses is None and float(np.linalg.norm(u, axis=2).max()) > 2 * size:
-        console.fact("note", f"the solid is {size:.3g} m long: is so large a force meant?")
+    if motion.failure is None:
+        warn_of_far(motion.farthest(model), model.mesh, stacklevel=2, least=0)
     if motion.failure is None and balance.added > _MOST_GAIN:
         console.fact(
             "energy",
@@ -399,7 +399,9 @@ def _report(
         console.fact("energy", _lost_text(args, model, balance.lost))
     ended = "no" if motion.failure is None else f"after {count_text(done, 'step')}"
     if motion.failure is None and doubts:
-        ended = f"no, but this is not the motion of the solid: {'; '.join(doubts)} (see above)"
+        said = f"this is not the motion of the solid: {'; '.join(doubts)}"
+        ended = f"no, but {said} (see above)"
+        warnings.warn(f"{said}; try {_calmer(args)}", PlausibilityWarning, stacklevel=2)
     console.fact("diverged", ended)
 
 

@@ -18,7 +18,7 @@ from reducedfem.geometry.pose import Pose, pose_arguments
 from reducedfem.reduction.damping import damping_argument
 from reducedfem.reduction.reduced import ReducedSolid
 from reducedfem.reduction.reduced_damping import ReducedStrainRateDamping
-from reducedfem.solid.plausible import warn_of_loads, warn_of_motion
+from reducedfem.solid.plausible import FAR, warn_of_far, warn_of_loads, warn_of_motion
 from reducedfem.solid.rigid import RigidBody
 
 __all__ = ["FreeBody", "FreeBodyState", "step_free_bodies"]
@@ -90,6 +90,7 @@ class FreeBody:
     """
 
     _load_doubted = False  # a warning of a load outside of the body was given
+    _far_doubted = False  # a warning of far displacements was given since the last reset
 
     def __init__(
         self,
@@ -201,7 +202,8 @@ class FreeBody:
         Warns
         -----
         PlausibilityWarning
-            A force acts outside of the body, on a node of nearly empty cut cells (once a body).
+            A force acts outside of the body, on a node of nearly empty cut cells (once a body); or
+            it deforms the body by more than twice the diagonal of its box (once a reset).
         """
         _step([self], None if force is None else [force], n, progress)
 
@@ -250,6 +252,7 @@ class FreeBody:
         for name, value in given.items():
             array_like(value, name)
         self._core.reset(place, quaternion, velocity, angular_velocity, q, qdot)
+        self._far_doubted = False
 
     def clone(self) -> FreeBody:
         """Return an independent body of the same model, in the same state.
@@ -350,4 +353,10 @@ def _step(
         if load is not None and not body._load_doubted:
             body._load_doubted = warn_of_loads(body.reduced.mesh, load, body.reduced.fixed, 4)
     with callback(progress, "steps") as tell:
-        _core.step_free_bodies([b._core for b in members], loads, steps, tell, threads())
+        cores = [body._core for body in members]
+        far = _core.step_free_bodies(cores, loads, steps, tell, threads())
+    if far > FAR:
+        for body in members:
+            if not body._far_doubted:
+                u = body.reduced.displacement(body.state.q)
+                body._far_doubted = warn_of_far(u, body.reduced.mesh, stacklevel=4)

@@ -23,7 +23,13 @@ from reducedfem.reduction.projected import ProjectedSolid
 from reducedfem.reduction.reduced import ReducedSolid, same_motion
 from reducedfem.reduction.reduced_damping import ReducedStrainRateDamping
 from reducedfem.reduction.reduced_equations import leaves_out_rigid_motion, reduced_force
-from reducedfem.solid.plausible import warn_of_loads, warn_of_long_steps, warn_of_motion
+from reducedfem.solid.plausible import (
+    FAR,
+    warn_of_far,
+    warn_of_loads,
+    warn_of_long_steps,
+    warn_of_motion,
+)
 from reducedfem.solid.second_order import SecondOrderSystem
 from reducedfem.solid.solid import Solid
 
@@ -193,6 +199,7 @@ class Simulation:
     _settings: dict[str, Any]  # arguments of the constructor
     _doubted = False  # a warning of long steps was given since the last reset
     _load_doubted = False
+    _far_doubted = False  # a warning of far displacements was given since the last reset
 
     @property
     def system(self) -> System:
@@ -246,7 +253,8 @@ class Simulation:
         -----
         PlausibilityWarning
             A force acts outside of the body, on a node of nearly empty cut cells (once a
-            simulation).
+            simulation); or a reduced model is displaced by more than twice the diagonal of its
+            box at the end of the call (once a reset).
         """
         self._advance(force, n, progress)
 
@@ -259,9 +267,11 @@ class Simulation:
         else:
             force = reduced_force(self._system, force)
         with callback(progress, "steps") as tell:
-            shortened = self._core.step(force, steps, tell, threads())
+            shortened, far = self._core.step(force, steps, tell, threads())
         if shortened and not self._doubted:
             self._doubt()
+        if (far > FAR or isinstance(self._system, ProjectedSolid)) and not self._far_doubted:
+            self._doubt_far()
 
     def _doubt_load(self, force: ArrayLike | None, stacklevel: int) -> None:
         """Warn once if nodal forces act outside of the body."""
@@ -269,6 +279,11 @@ class Simulation:
             return
         fixed = self._system.fixed if isinstance(self._system, Solid) else self._system._fixed_nodes
         self._load_doubted = warn_of_loads(self._system.mesh, force, fixed, stacklevel)
+
+    def _doubt_far(self) -> None:
+        """Warn if a reduced model is displaced farther than a basis describes."""
+        if isinstance(self._system, ReducedSolid | ProjectedSolid):
+            self._far_doubted = warn_of_far(self.displacement, self._system.mesh, stacklevel=5)
 
     def _doubt(self) -> None:
         """Warn if increments were shortened in many of the steps since the last reset."""
@@ -308,7 +323,7 @@ class Simulation:
         for value, name in ((q, "q"), (qdot, "qdot"), (qddot, "qddot")):
             array_like(value, name)
         self._core.reset(q, qdot, qddot, threads())
-        self._doubted = False
+        self._doubted = self._far_doubted = False
 
     def clone(self: _Scheme) -> _Scheme:
         """Return an independent simulation of the same system, in the same state.
@@ -496,8 +511,9 @@ class ImplicitSimulation(Simulation):
         -----
         PlausibilityWarning
             A force acts outside of the body, on a node of nearly empty cut cells (once a
-            simulation); or Newton increments were shortened in many steps, see `ImplicitReport`
-            (once a reset).
+            simulation); Newton increments were shortened in many steps, see `ImplicitReport`
+            (once a reset); or a reduced model is displaced by more than twice the diagonal of its
+            box at the end of a call without contact (once a reset).
         """
         if contact is None:
             for value, name in (

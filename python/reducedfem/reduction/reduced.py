@@ -103,6 +103,9 @@ class ReducedSolid(ReducedEquations, Saved):
     def _fixed_nodes(self) -> NDArray[np.int32]:
         return self._fixed
 
+    def _farthest(self, q: NDArray[np.float64]) -> float:
+        return self._core.farthest(q)
+
     @property
     def rigid_body(self) -> RigidBody | None:
         """Mass, centre and inertia of a free solid; None for a solid with fixed nodes."""

@@ -11,7 +11,7 @@ from reducedfem.base.check import array_like, count, finite_result, flag, number
 from reducedfem.base.run import Progress, callback, threads
 from reducedfem.errors import InputError, StaticConvergenceError
 from reducedfem.geometry.mesh import Mesh
-from reducedfem.solid.plausible import warn_of_loads
+from reducedfem.solid.plausible import FAR, warn_of_far, warn_of_loads
 from reducedfem.solid.solid import HALVINGS, StaticReport
 
 __all__ = ["ReducedEquations", "leaves_out_rigid_motion", "reduced_force"]
@@ -36,6 +36,10 @@ class ReducedEquations:
     @property
     def _fixed_nodes(self) -> NDArray[np.int32]:
         raise NotImplementedError
+
+    def _farthest(self, q: NDArray[np.float64]) -> float:
+        """Return an upper bound of the largest displacement [m] at q."""
+        return float(np.linalg.norm(self.displacement(q), axis=1).max())
 
     @property
     def mesh(self) -> Mesh:
@@ -274,6 +278,12 @@ class ReducedEquations:
             No equilibrium was found under the whole load; the message gives the fraction reached.
             The attribute ``displacement`` contains the displacements [m] (n, 3) of the last load
             step that converged, and ``report`` its fraction of the load.
+
+        Warns
+        -----
+        PlausibilityWarning
+            A load acts outside of the body, on a node of nearly empty cut cells; or displacements
+            exceed twice the diagonal of the body's box, which no basis describes.
         """
         wanted = flag(report, "report")
         if not flag(deformation_only, "deformation_only") and leaves_out_rigid_motion(self):
@@ -299,6 +309,8 @@ class ReducedEquations:
         outcome = StaticReport(**took)
         if failure is not None:
             raise StaticConvergenceError(failure, self.displacement(q), outcome)
+        if self._farthest(q) > FAR * np.linalg.norm(np.ptp(self.mesh.bounds, axis=0)):
+            warn_of_far(self.displacement(q), self.mesh, stacklevel=3)
         return (q, outcome) if wanted else q
 
 

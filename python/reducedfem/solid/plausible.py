@@ -15,6 +15,8 @@ from reducedfem.geometry.mesh import Mesh
 from reducedfem.material.laws import Isotropic, Material
 
 __all__ = [
+    "FAR",
+    "warn_of_far",
     "warn_of_fit",
     "warn_of_inversion",
     "warn_of_loads",
@@ -38,6 +40,9 @@ _LEAST_ACROSS = {1: 2.0, 2: 0.7}
 _ROUNDED = 0.05  # cells; 1.95 is shown as 2
 _OVERDAMPED = 1.0  # s; this beta damps all motion above 1 / (pi beta) = 0.3 Hz critically
 _STRONG = 100.0  # m/s^2; ten times the gravity of the earth
+# displacement, over the diagonal of the box, that no held body reaches without stretch: turned
+# about an end by half a turn, its other end moves by twice its length
+FAR = 2.0
 _HELD = 0.2  # fraction of the fixed nodes inside the body above which a support is firm
 
 
@@ -203,6 +208,29 @@ def warn_of_long_steps(
         PlausibilityWarning,
         stacklevel=stacklevel,
     )
+
+
+def warn_of_far(
+    displacement: NDArray[np.float64], mesh: Mesh, stacklevel: int, *, least: int = _STUDY
+) -> bool:
+    """Warn of displacements (n, 3) that are too large for a basis; True if they are.
+
+    least: number of nodes below which a mesh is an element study.
+    """
+    if mesh.n_nodes < least:
+        return False
+    farthest = float(np.linalg.norm(displacement, axis=1).max())
+    diagonal = float(np.linalg.norm(np.ptp(mesh.bounds, axis=0)))
+    if farthest <= FAR * diagonal:
+        return False
+    warnings.warn(
+        f"the model is deformed by {farthest:.3g} m, but the body is {diagonal:.3g} m large: no "
+        "basis describes that, so the result is wrong. Is so large a load meant (force in N, "
+        "gravity in m/s^2, Young's modulus in Pa)?",
+        PlausibilityWarning,
+        stacklevel=stacklevel,
+    )
+    return True
 
 
 def warn_of_reach(lengths: Mapping[str, float], stacklevel: int) -> None:
