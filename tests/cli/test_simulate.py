@@ -152,6 +152,16 @@ def test_simulate_warns_of_implausible_motions(capsys, model):
     assert "warning" not in run(capsys, "simulate", model, "--force", 0, 0, -1)[2]
 
 
+def test_simulate_tells_the_steps_per_lowest_period(capsys, model):
+    lowest = rf.spectrum(rf.load(model)).lowest
+    for steps, warned in ((4.9, True), (40, False)):
+        _, out, err = run(
+            capsys, "simulate", model, "--force", 0, 0, -1e-3, "--dt", 1 / (steps * lowest)
+        )
+        assert re.search(rf"lowest frequency +{lowest:.4g} Hz: {steps:.3g} steps per period", out)
+        assert ("steps per period of the lowest mode" in err) is warned
+
+
 def test_simulate_failures(capsys, model, tmp_path):
     force = ["--force", 0, 0, -1]
     fails(capsys, "simulate", tmp_path / "none", *force, match="No such file")

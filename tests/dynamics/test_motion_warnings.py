@@ -171,3 +171,46 @@ def test_free_bodies_deformed_beyond_their_basis_warn(free):
             rf.step_free_bodies(bodies)
             rf.step_free_bodies(bodies)
         assert [one.filename for one in found] == [__file__]
+
+
+def test_steps_that_do_not_resolve_the_lowest_mode_warn(reduced, free):
+    period = 1.0 / rf.spectrum(reduced).lowest
+    omega = 2.0 * np.pi / period
+    coarse, fine = period / 4.9, period / 5.1
+    viscous = rf.StrainRateDamping(beam(), 1e6, 1e6).reduce(reduced)
+    # warnings are errors
+    rf.ImplicitNewmark(reduced, fine)
+    rf.ImplicitNewmark(reduced, coarse, (2.01 * omega, 0.0))  # more than critical
+    rf.ImplicitNewmark(reduced, coarse, (omega, 1.01 / omega))
+    rf.ImplicitNewmark(reduced, coarse, strain_rate=viscous)
+    rf.ImplicitNewmark(reduced, coarse, beta=0.3025, gamma=0.6)  # damps numerically, as this does
+    rf.BackwardEuler(reduced, coarse)
+    rf.FreeBody(free, 10.0 * coarse)  # moves as a whole
+    faint = rf.StrainRateDamping(beam(), 1e-3, 1e-3).reduce(reduced)
+    for settings in (
+        {},
+        {"damping": (1.99 * omega, 0.0)},
+        {"damping": (omega, 0.99 / omega)},
+        {"strain_rate": faint},
+    ):
+        with pytest.warns(rf.PlausibilityWarning, match=r"4\.9 steps per period") as found:
+            rf.ImplicitNewmark(reduced, coarse, **settings)
+        assert [one.filename for one in found] == [__file__]
+    assert f"Take a dt below {period / 20:.2g} s" in str(found[0].message)
+
+
+def test_five_steps_per_period_make_it_12_per_cent_longer(reduced):
+    """The limit of the warning, and the dt that it advises, in small motions of the lowest mode."""
+    period = 1.0 / rf.spectrum(reduced).lowest
+    values, shapes = np.linalg.eigh(reduced.stiffness(np.zeros(reduced.r)))
+    assert values[0] == pytest.approx((2.0 * np.pi / period) ** 2, rel=1e-6)
+    for steps, longer in ((5.001, 0.12), (20.0, 0.008)):
+        sim = rf.ImplicitNewmark(reduced, period / steps)
+        sim.reset(1e-6 * shapes[:, 0])
+        angle, last = 0.0, 0.0
+        for _ in range(200):
+            sim.step()
+            place = shapes[:, 0] @ sim.state.q, shapes[:, 0] @ sim.state.qdot * period / 6.2832
+            turned = np.arctan2(-place[1], place[0])
+            angle, last = angle + (turned - last) % (2.0 * np.pi), turned
+        assert 200 / steps * 2.0 * np.pi / angle - 1.0 == pytest.approx(longer, rel=0.1)

@@ -24,6 +24,7 @@ from reducedfem.cli.options import (
 )
 from reducedfem.cli.paths import check_writable, open_model, refuse_same
 from reducedfem.cli.texts import AXES, point_text, viscosity_text
+from reducedfem.dynamics.explicit import spectrum
 from reducedfem.dynamics.free_body import FreeBody
 from reducedfem.dynamics.integrator import Simulation, steps_too_long
 from reducedfem.dynamics.newmark import ImplicitNewmark
@@ -364,6 +365,13 @@ def _report(
             f"{motion.per_step * 1e6:.1f} us{solves}: "
             f"{args.dt / motion.per_step:.0f} times faster than real time",
         )
+    if motion.poses is None:
+        lowest = spectrum(model).lowest
+        if lowest > 0.0:
+            console.fact(
+                "lowest frequency",
+                f"{lowest:.4g} Hz: {1.0 / (lowest * args.dt):.3g} steps per period",
+            )
     doubts = []
     if report is not None:
         console.fact("indefinite tangents", f"{report.indefinite:,}")

@@ -16,6 +16,7 @@ from reducedfem import _core
 from reducedfem.base.check import array_like, count, flag, number, reals, rotations
 from reducedfem.base.run import Progress, callback, threads
 from reducedfem.contact.contact import Contact, ContactTrajectory, require_contact
+from reducedfem.dynamics.plausible import warn_of_coarse_steps
 from reducedfem.errors import InputError, InputTypeError
 from reducedfem.geometry.pose import Pose, pose_arguments, poses_arguments
 from reducedfem.reduction.damping import StrainRateDamping, damping_argument
@@ -416,6 +417,9 @@ class ImplicitSimulation(Simulation):
         self._core = _core.Motion(
             self._scheme, system._core, rates, settings, threads(), viscous, weight(system, fall)
         )
+        # schemes with numerical damping are taken for the way to rest
+        if own.get("gamma", 1.0) <= 0.5 and isinstance(system, ReducedSolid):
+            warn_of_coarse_steps(system, settings["dt"], rates, viscous, stacklevel=4)  # type: ignore[arg-type]
         self._system = system
         self._dt = float(dt)
         self._settings = {

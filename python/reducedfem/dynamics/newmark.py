@@ -68,6 +68,13 @@ class ImplicitNewmark(ImplicitSimulation):
         An argument has a wrong type, is out of range, or the model is that of a free body.
     MeshError
         All nodes of the solid are fixed.
+
+    Warns
+    -----
+    PlausibilityWarning
+        `dt` exceeds a fifth of the lowest natural period of a `ReducedSolid`, unless that mode is
+        damped more than critically or `gamma` is above 1/2; gravity or stiffness damping suggest
+        other units. Natural frequencies of other systems are not computed for that.
     """
 
     _scheme = "newmark"

@@ -90,9 +90,9 @@ def load_outside(
         return None
     if mesh._weak is None:
         fractions = np.repeat(mesh.fractions, mesh.nodes_per_element)
-        held = np.bincount(mesh.elements.ravel(), fractions, mesh.n_nodes)
-        nodes = np.flatnonzero(held < _SOFT)
-        mesh._weak = nodes, held[nodes]
+        amounts = np.bincount(mesh.elements.ravel(), fractions, mesh.n_nodes)
+        found = np.flatnonzero(amounts < _SOFT)
+        mesh._weak = found, amounts[found].astype(np.float64)
     weak, held = mesh._weak
     loads = np.abs(force[weak]).max(axis=1, initial=0.0)
     if not loads.any():

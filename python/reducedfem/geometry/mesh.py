@@ -141,7 +141,7 @@ class Mesh:
     _materials: dict[int, ElasticData]
     _source: Surface | None
     _fit: tuple[float, float | None] | None
-    _weak: tuple[NDArray[np.intp], NDArray[np.float64]] | None
+    _weak: tuple[NDArray[np.integer], NDArray[np.float64]] | None
     _judged: tuple[bytes, tuple[int, float, float] | None, int] | None
 
     def __init__(

@@ -104,7 +104,8 @@ class ReducedSolid(ReducedEquations, Saved):
         return self._fixed
 
     def _farthest(self, q: NDArray[np.float64]) -> float:
-        return self._core.farthest(q)
+        bound: float = self._core.farthest(q)
+        return bound
 
     @property
     def rigid_body(self) -> RigidBody | None:
