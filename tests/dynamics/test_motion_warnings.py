@@ -57,12 +57,29 @@ def test_exchanged_damping_and_gravity_in_millimetres_warn(reduced, free, kind):
     assert found[0].filename == __file__
 
 
+def test_weights_and_worlds_of_gravity_in_millimetres_warn(reduced):
+    solid, heavy = beam(), 1e3 * np.array(EARTH)
+    models = (solid, reduced, rf.ProjectedSolid(solid, reduced.basis))
+    said = r"gravity is 9810 m/s\^2: if it was meant in mm/s\^2, multiply it by 0\.001"
+    for call in (*(one.gravity for one in models), lambda a: rf.World(1e-3, a)):
+        call(EARTH)  # warnings are errors
+        with pytest.warns(rf.PlausibilityWarning, match=said) as found:
+            call(heavy)
+        assert [one.filename for one in found] == [__file__]
+    # once, though it asks for the weight
+    for model in models:
+        with pytest.warns(rf.PlausibilityWarning, match=said) as found:
+            rf.BackwardEuler(model, 1e-3, gravity=heavy)
+        assert [one.filename for one in found] == [__file__]
+
+
 def test_small_meshes_in_arbitrary_units_do_not_warn():
     nodes, elements = box_hexes(1, 1, 1, (1.0, 1.0, 1.0))
     solid = rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1.0, 0.3, 1.0), nodes[:, 0] == 0.0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         rf.ImplicitNewmark(solid, 1.0, damping=(0.0, 4.0), gravity=(0.0, 0.0, -9810.0))
+        solid.gravity((0.0, 0.0, -9810.0))
 
 
 @pytest.mark.parametrize("at_once", [True, False])

@@ -488,6 +488,21 @@ def test_bad_fixed_nodes(box):
         rf.Solid(box, RUBBER, fixed=[[1, 2]])
 
 
+@pytest.mark.parametrize("dtype", [int, np.uint8, list])
+def test_masks_of_integers_are_refused(box, dtype):
+    """As node numbers they would fix nodes 0 and 1 only."""
+    mask = box.nodes[:, 0] == 0
+    numbers = mask.astype(int).tolist() if dtype is list else mask.astype(dtype)
+    said = r"has an integer 0 or 1 for each of the 12 nodes, .* numpy\.asarray\({}, dtype=bool\)"
+    with pytest.raises(rf.InputError, match="fixed " + said.format("fixed")):
+        rf.Solid(box, RUBBER, fixed=numbers)
+    with pytest.raises(rf.InputError, match="nodes " + said.format("nodes")):
+        box.with_mid_edge_nodes(numbers)
+    # repeated nodes are not refused, and neither is one more
+    assert rf.Solid(box, RUBBER, fixed=[0, 1, 2] * 4).fixed.tolist() == [0, 1, 2]
+    assert rf.Solid(box, RUBBER, fixed=[0, 1] * 7).fixed.tolist() == [0, 1]
+
+
 def test_bad_mesh_and_quadrature(box):
     with pytest.raises(rf.InputTypeError, match="mesh must be a Mesh"):
         rf.Solid(box.nodes, RUBBER)

@@ -156,7 +156,7 @@ def weight(
         return None
     if isinstance(system, SecondOrderSystem):
         raise InputError("gravity must be None: a SecondOrderSystem has no weight; pass a force")
-    return system.gravity(gravity, **kwargs)
+    return system._weight(gravity, **kwargs)
 
 
 def wrong_system(system: object, wanted: str = "a ReducedSolid or a Solid") -> InputTypeError:

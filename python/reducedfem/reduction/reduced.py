@@ -23,6 +23,7 @@ from reducedfem.material.laws import to_plain as material_to_plain
 from reducedfem.reduction.model_contents import Contents, read, written
 from reducedfem.reduction.reduced_damping import ReducedStrainRateDamping
 from reducedfem.reduction.reduced_equations import ReducedEquations
+from reducedfem.solid.plausible import warn_of_gravity
 from reducedfem.solid.rigid import RigidBody, from_plain, to_plain
 from reducedfem.solid.solid import (
     unit_weights,
@@ -155,7 +156,17 @@ class ReducedSolid(ReducedEquations, Saved):
         ------
         InputError, InputTypeError
             `acceleration` has a wrong shape or a value that is not finite.
+
+        Warns
+        -----
+        PlausibilityWarning
+            The acceleration looks like one in mm/s^2.
         """
+        force = self._weight(acceleration)
+        warn_of_gravity(np.asarray(acceleration), self._mesh.n_nodes, stacklevel=3)
+        return force
+
+    def _weight(self, acceleration: ArrayLike) -> NDArray[np.float64]:
         given = reals(acceleration, "acceleration")
         if given.shape != (3,):
             raise InputError(f"acceleration must have shape (3,), got {given.shape}")

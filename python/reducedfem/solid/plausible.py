@@ -18,6 +18,7 @@ __all__ = [
     "FAR",
     "warn_of_far",
     "warn_of_fit",
+    "warn_of_gravity",
     "warn_of_inversion",
     "warn_of_loads",
     "warn_of_long_steps",
@@ -186,6 +187,15 @@ def warn_of_motion(
             PlausibilityWarning,
             stacklevel=stacklevel,
         )
+    warn_of_gravity(gravity, n_nodes, stacklevel + 1)
+
+
+def warn_of_gravity(
+    gravity: NDArray[np.float64] | None, n_nodes: int | None, stacklevel: int
+) -> None:
+    """Warn of gravity in mm/s^2, but for element studies; n_nodes: None in worlds."""
+    if n_nodes is not None and n_nodes < _STUDY:
+        return
     strength = 0.0 if gravity is None else float(np.linalg.norm(gravity))
     if strength > _STRONG:
         warnings.warn(

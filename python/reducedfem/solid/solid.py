@@ -31,6 +31,7 @@ from reducedfem.material.laws import Material, require_material
 from reducedfem.solid.modes import Modes
 from reducedfem.solid.plausible import (
     warn_of_fit,
+    warn_of_gravity,
     warn_of_inversion,
     warn_of_loads,
     warn_of_loose_supports,
@@ -317,7 +318,17 @@ class Solid:
         InputError, InputTypeError
             `acceleration` has a wrong shape or a value that is not finite, or `lumped` is not a
             bool.
+
+        Warns
+        -----
+        PlausibilityWarning
+            The acceleration looks like one in mm/s^2.
         """
+        force = self._weight(acceleration, lumped)
+        warn_of_gravity(np.asarray(acceleration), self._mesh.n_nodes, stacklevel=3)
+        return force
+
+    def _weight(self, acceleration: ArrayLike, lumped: bool = False) -> NDArray[np.float64]:
         given = array_like(acceleration, "acceleration")
         force = self._core.gravity(given, flag(lumped, "lumped"), threads())
         return finite_result(force, "weight", "acceleration")
