@@ -72,9 +72,8 @@ class ImplicitNewmark(ImplicitSimulation):
     Warns
     -----
     PlausibilityWarning
-        `dt` exceeds a fifth of the lowest natural period of a `ReducedSolid`, unless that mode is
-        damped more than critically or `gamma` is above 1/2; gravity or stiffness damping suggest
-        other units. Natural frequencies of other systems are not computed for that.
+        `dt` exceeds a fifth of the lowest natural period of a `ReducedSolid` (see
+        ``docs/time_integration.md``); gravity or stiffness damping suggest other units.
     """
 
     _scheme = "newmark"
