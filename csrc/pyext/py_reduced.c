@@ -136,14 +136,15 @@ static PyObject *strain_energy(PyObject *self, PyObject *q) {
   return evaluate(self, q, &energy, NULL, NULL) < 0 ? NULL : PyFloat_FromDouble(energy);
 }
 
-PyDoc_STRVAR(farthest_doc,
-             "farthest($self, q, /)\n--\n\n"
-             "Upper bound of the displacement [m] of any node at q (r,).");
+PyDoc_STRVAR(
+    farthest_doc,
+    "farthest($self, q, /)\n--\n\n"
+    "Upper bound of the displacement of any node at q (r,), over the diagonal of the body.");
 static PyObject *farthest(PyObject *self, PyObject *q_obj) {
   const rf_reduced *m = self_model(self);
   py_in q;
   if (py_in_f64(&q, q_obj, "q", 1, (npy_intp[]){m->r}) < 0) return NULL;
-  const double bound = rf_reduced_farthest_rt(m, q.data);
+  const double bound = rf_reduced_farthest_rt(m, q.data) / m->length_m;
   py_in_release(&q);
   return PyFloat_FromDouble(bound);
 }

@@ -262,7 +262,8 @@ class Simulation:
     def _advance(self, force: ArrayLike | None, n: int, progress: Progress) -> None:
         """Make the steps of a caller `step`."""
         steps = step_count(n)
-        self._doubt_load(force, stacklevel=5)
+        if force is not None:
+            self._doubt_load(force, stacklevel=5)
         if isinstance(self._system, Solid | SecondOrderSystem):
             array_like(force, "force")
         else:

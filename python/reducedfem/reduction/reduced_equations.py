@@ -38,8 +38,9 @@ class ReducedEquations:
         raise NotImplementedError
 
     def _farthest(self, q: NDArray[np.float64]) -> float:
-        """Return an upper bound of the largest displacement [m] at q."""
-        return float(np.linalg.norm(self.displacement(q), axis=1).max())
+        """Return an upper bound of the largest displacement at q, over the diagonal of the body."""
+        largest = np.linalg.norm(self.displacement(q), axis=1).max()
+        return float(largest / np.linalg.norm(np.ptp(self.mesh.bounds, axis=0)))
 
     @property
     def mesh(self) -> Mesh:
@@ -309,7 +310,7 @@ class ReducedEquations:
         outcome = StaticReport(**took)
         if failure is not None:
             raise StaticConvergenceError(failure, self.displacement(q), outcome)
-        if self._farthest(q) > FAR * np.linalg.norm(np.ptp(self.mesh.bounds, axis=0)):
+        if self._farthest(q) > FAR:
             warn_of_far(self.displacement(q), self.mesh, stacklevel=3)
         return (q, outcome) if wanted else q
 
