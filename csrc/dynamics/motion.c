@@ -166,7 +166,7 @@ rf_status rf_motion_reset(rf_motion *m, const rf_run *run, const double *q, cons
       }
   for (int i = 0; i < 3; ++i) memcpy(state[i], step[i], bytes);
   m->time_s = 0.0;
-  m->displaced_m = 0.0;
+  m->displaced_m = m->farthest_m = 0.0;
   m->report = (rf_motion_report){0};
 done:
   s->run = NULL;

@@ -61,6 +61,7 @@ struct rf_motion {
   rf_motion_report report;
   bool bounded;              // steps that go farther than rf_motion_far_rt allows fail
   double displaced_m;        // upper bound of the displacement by the step that failed so; else 0
+  double farthest_m;         // upper bound of the displacement by the last bounded step
   double *q, *qdot, *qddot;  // state
   // the step being computed
   double *x, *xdot, *xddot;
@@ -116,6 +117,11 @@ rf_status rf_motion_explain(const rf_motion *m, const char *who, const char *rem
 #define RF_MOTION_FARTHEST 30.0
 static inline bool rf_motion_far_rt(const rf_motion *m, double displaced_m) {
   return displaced_m > RF_MOTION_FARTHEST * m->system->length_m;
+}
+
+// Upper bound of the displacement by the last bounded step, over the length of a reduced body.
+static inline double rf_motion_farthest(const rf_motion *m) {
+  return m->farthest_m / m->system->length_m;
 }
 
 // Evaluates in advance what the next step needs of the state alone, most of its work.  The end of a

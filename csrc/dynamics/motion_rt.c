@@ -36,6 +36,7 @@ rf_status rf_motion_keep_rt(rf_motion *m) {
     m->displaced_m = displaced;
     return RF_ERR_DIVERGED;
   }
+  if (m->bounded) m->farthest_m = displaced;
   memcpy(m->q, m->x, bytes);
   memcpy(m->qdot, m->xdot, bytes);
   memcpy(m->qddot, m->xddot, bytes);

@@ -151,8 +151,9 @@ static int vector_in(const py_motion *self, py_in *in, PyObject *object, const c
 PyDoc_STRVAR(
     step_doc,
     "step($self, force, n, progress, threads, /)\n--\n\n"
-    "n steps under a constant force (None: zero); the number of them in which an increment was\n"
-    "shortened.");
+    "n steps under a constant force (None: zero). Returns the number of them in which an\n"
+    "increment was shortened, and an upper bound of the displacement by the last one over the\n"
+    "diagonal of a reduced body.");
 static PyObject *step(PyObject *object, PyObject *args) {
   py_motion *self = (py_motion *)object;
   py_state *state = py_state_of_object(object);
@@ -169,6 +170,7 @@ static PyObject *step(PyObject *object, PyObject *args) {
   rf_error err = {0};
   rf_status st = RF_OK;
   int64_t shortened = 0;
+  double farthest = 0.0;
   Py_BEGIN_ALLOW_THREADS
   // the lock is held for a chunk of steps only and never while Python is called: progress
   // callables and other threads may read the simulation in between
@@ -181,6 +183,7 @@ static PyObject *step(PyObject *object, PyObject *args) {
     const int64_t before = motion->report.shortened_steps;
     st = rf_motion_step(motion, &quiet, force.data, count, &err);
     shortened += motion->report.shortened_steps - before;
+    farthest = rf_motion_farthest(motion);
     py_unlock(object);
     done += count;
     if (st >= 0) st = rf_run_progress(&run.run, done, n, &err);
@@ -188,7 +191,7 @@ static PyObject *step(PyObject *object, PyObject *args) {
   Py_END_ALLOW_THREADS
   py_in_release(&force);
   if (st < 0) return py_raise(state, st, &err);
-  return PyLong_FromLongLong(shortened);
+  return Py_BuildValue("(Ld)", (long long)shortened, farthest);
 }
 
 // n steps in contact, arrays of which have a row a step.

@@ -138,6 +138,19 @@ static PyObject *strain_energy(PyObject *self, PyObject *q) {
   return evaluate(self, q, &energy, NULL, NULL) < 0 ? NULL : PyFloat_FromDouble(energy);
 }
 
+PyDoc_STRVAR(
+    farthest_doc,
+    "farthest($self, q, /)\n--\n\n"
+    "Upper bound of the displacement of any node at q (r,), over the diagonal of the body.");
+static PyObject *farthest(PyObject *self, PyObject *q_obj) {
+  const rf_reduced *m = self_model(self);
+  py_in q;
+  if (py_in_f64(&q, q_obj, "q", 1, (npy_intp[]){m->r}) < 0) return NULL;
+  const double bound = rf_reduced_farthest_rt(m, q.data) / m->length_m;
+  py_in_release(&q);
+  return PyFloat_FromDouble(bound);
+}
+
 // Maps reduced to nodal values or back, on checked values.
 typedef void (*linear_map)(const rf_reduced *model, const double *from, double *to);
 
@@ -273,6 +286,7 @@ static PyMethodDef methods[] = {
     {"internal_force", internal_force, METH_O, force_doc},
     {"stiffness", stiffness, METH_O, stiffness_doc},
     {"strain_energy", strain_energy, METH_O, energy_doc},
+    {"farthest", farthest, METH_O, farthest_doc},
     {"displacement", displacement, METH_O, displacement_doc},
     {"project", project, METH_O, project_doc},
     {"solve_static", py_reduced_solve_static, METH_VARARGS, py_reduced_static_doc},

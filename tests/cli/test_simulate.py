@@ -142,11 +142,9 @@ def test_simulate_notes_a_push_without_effect(capsys, model):
 
 
 def test_simulate_warns_of_implausible_motions(capsys, model):
-    status, out, _ = run(
-        capsys, "simulate", model, "--force", 0, 0, -1e5, "--dt", 0.01, "--steps", 30
-    )
+    command = ("simulate", model, "--force", 0, 0, -1e5, "--dt", 0.01, "--steps", 30)
+    status, out, err = run(capsys, *command)
     assert status == 0
-    assert "is so large a --force [N] meant?" in out
     assert re.search(
         r"shortened +\d+ Newton increments? in \d+ steps?: too long for this motion", out
     )
@@ -155,6 +153,21 @@ def test_simulate_warns_of_implausible_motions(capsys, model):
         r"diverged +no, but this is not the motion of the solid: .*the energy grows", out
     )
     assert "one Newton iteration" not in out
+    assert re.search(r"warning: the model is deformed by .* Is so large a load meant", err)
+    assert re.search(r"warning: this is not the motion of the solid: .*; try --damping", err)
+    # results that are wrong must not be silent
+    assert run(capsys, *command, "--quiet") == (0, "", err)
+    assert "warning" not in run(capsys, "simulate", model, "--force", 0, 0, -1)[2]
+
+
+def test_simulate_tells_the_steps_per_lowest_period(capsys, model):
+    lowest = rf.spectrum(rf.load(model)).lowest
+    for steps, warned in ((4.9, True), (40, False)):
+        _, out, err = run(
+            capsys, "simulate", model, "--force", 0, 0, -1e-3, "--dt", 1 / (steps * lowest)
+        )
+        assert re.search(rf"lowest frequency +{lowest:.4g} Hz: {steps:.3g} steps per period", out)
+        assert ("steps per period of the lowest mode" in err) is warned
 
 
 def test_simulate_failures(capsys, model, tmp_path):

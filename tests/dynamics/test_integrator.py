@@ -63,6 +63,8 @@ def test_eigenvalues_of_a_step(beta, gamma, simd):
     assert np.abs(off * scale[None, :] / scale[:, None]).max() < 1e-8
 
 
+# formulas for any step
+@pytest.mark.filterwarnings("ignore:dt = .* steps per period:reducedfem.PlausibilityWarning")
 @pytest.mark.parametrize(("beta", "gamma"), SCHEMES)
 def test_eigenvalues_one_by_one(beta, gamma, shared_table):
     for omega_h, row in zip(OMEGA_H, range(len(OMEGA_H)), strict=True):
@@ -120,6 +122,7 @@ def test_final_states_of_an_oscillator(beta, gamma, shared):
         np.testing.assert_allclose(found, data["final_qv_T10"][row, column], rtol=0, atol=1e-11)
 
 
+@pytest.mark.filterwarnings("ignore:dt = .* steps per period:reducedfem.PlausibilityWarning")
 @pytest.mark.parametrize("damping", [(0.0, 0.0), (0.7, 0.0), (0.0, 0.03), (0.5, 0.02), (30.0, 0.0)])
 def test_rayleigh_damping_of_a_mode(damping):
     """Eigenvalues s of s^2 + (alpha + beta w^2) s + w^2 through the trapezoidal map.

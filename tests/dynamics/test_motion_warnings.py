@@ -57,12 +57,29 @@ def test_exchanged_damping_and_gravity_in_millimetres_warn(reduced, free, kind):
     assert found[0].filename == __file__
 
 
+def test_weights_and_worlds_of_gravity_in_millimetres_warn(reduced):
+    solid, heavy = beam(), 1e3 * np.array(EARTH)
+    models = (solid, reduced, rf.ProjectedSolid(solid, reduced.basis))
+    said = r"gravity is 9810 m/s\^2: if it was meant in mm/s\^2, multiply it by 0\.001"
+    for call in (*(one.gravity for one in models), lambda a: rf.World(1e-3, a)):
+        call(EARTH)  # warnings are errors
+        with pytest.warns(rf.PlausibilityWarning, match=said) as found:
+            call(heavy)
+        assert [one.filename for one in found] == [__file__]
+    # once, though it asks for the weight
+    for model in models:
+        with pytest.warns(rf.PlausibilityWarning, match=said) as found:
+            rf.BackwardEuler(model, 1e-3, gravity=heavy)
+        assert [one.filename for one in found] == [__file__]
+
+
 def test_small_meshes_in_arbitrary_units_do_not_warn():
     nodes, elements = box_hexes(1, 1, 1, (1.0, 1.0, 1.0))
     solid = rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1.0, 0.3, 1.0), nodes[:, 0] == 0.0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         rf.ImplicitNewmark(solid, 1.0, damping=(0.0, 4.0), gravity=(0.0, 0.0, -9810.0))
+        solid.gravity((0.0, 0.0, -9810.0))
 
 
 @pytest.mark.parametrize("at_once", [True, False])
@@ -124,3 +141,93 @@ def test_warnings_of_long_steps_count_since_the_reset(reduced):
             sim.step(1e-4 * force, 100)
         assert sim.report.shortened_steps == 0
         sim.reset()
+
+
+FAR = r"the model is deformed by [\d.]+ m, but the body is 0\.616 m large: .* so large a load meant"
+
+
+def at_tip(system, size):
+    force = np.zeros((system.mesh.n_nodes, 3))
+    force[system.mesh.nodes[:, 0] > 0.59, 2] = size / 9
+    return force
+
+
+def test_displacements_that_no_basis_describes_warn(reduced):
+    projected = rf.ProjectedSolid(beam(), reduced.basis)
+    for model in (reduced, projected):
+        model.solve_static(at_tip(model, 300.0), adaptive=True)  # warnings are errors
+        with pytest.warns(rf.PlausibilityWarning, match=FAR) as found:
+            q = model.solve_static(at_tip(model, 2e5), adaptive=True)
+        assert [one.filename for one in found] == [__file__]
+        assert np.linalg.norm(model.displacement(q), axis=1).max() > 2 * 0.616
+        sims = [
+            rf.ImplicitNewmark(model, 1e-3, (50.0, 0.0), newton_max=10),
+            rf.BackwardEuler(model, 1e-3, newton_max=10),
+            rf.CentralDifferences(model),
+        ]
+        for sim in sims:
+            for _ in range(2):
+                sim.reset(0.01 * q)
+                sim.step(n=3)
+                with pytest.warns(rf.PlausibilityWarning, match=FAR) as found:
+                    sim.reset(q)
+                    sim.step(at_tip(model, 2e5))
+                    sim.step(at_tip(model, 2e5))
+                assert [one.filename for one in found] == [__file__]  # once a reset
+
+
+def test_free_bodies_deformed_beyond_their_basis_warn(free):
+    body = rf.FreeBody(free, 1e-5)
+    u = free.displacement(np.eye(free.r)[0])
+    q = np.eye(free.r)[0] * 2.1 * 0.616 / np.linalg.norm(u, axis=1).max()
+    body.reset(q=0.9 * q)
+    body.step()  # warnings are errors
+    for bodies in ([body], [rf.FreeBody(free, 1e-5), body]):
+        body.reset(q=q)
+        with pytest.warns(rf.PlausibilityWarning, match=FAR) as found:
+            rf.step_free_bodies(bodies)
+            rf.step_free_bodies(bodies)
+        assert [one.filename for one in found] == [__file__]
+
+
+def test_steps_that_do_not_resolve_the_lowest_mode_warn(reduced, free):
+    period = 1.0 / rf.spectrum(reduced).lowest
+    omega = 2.0 * np.pi / period
+    coarse, fine = period / 4.9, period / 5.1
+    viscous = rf.StrainRateDamping(beam(), 1e6, 1e6).reduce(reduced)
+    # warnings are errors
+    rf.ImplicitNewmark(reduced, fine)
+    rf.ImplicitNewmark(reduced, coarse, (2.01 * omega, 0.0))  # more than critical
+    rf.ImplicitNewmark(reduced, coarse, (omega, 1.01 / omega))
+    rf.ImplicitNewmark(reduced, coarse, strain_rate=viscous)
+    rf.ImplicitNewmark(reduced, coarse, beta=0.3025, gamma=0.6)  # damps numerically, as this does
+    rf.BackwardEuler(reduced, coarse)
+    rf.FreeBody(free, 10.0 * coarse)  # moves as a whole
+    faint = rf.StrainRateDamping(beam(), 1e-3, 1e-3).reduce(reduced)
+    for settings in (
+        {},
+        {"damping": (1.99 * omega, 0.0)},
+        {"damping": (omega, 0.99 / omega)},
+        {"strain_rate": faint},
+    ):
+        with pytest.warns(rf.PlausibilityWarning, match=r"4\.9 steps per period") as found:
+            rf.ImplicitNewmark(reduced, coarse, **settings)
+        assert [one.filename for one in found] == [__file__]
+    assert f"Take a dt below {period / 20:.2g} s" in str(found[0].message)
+
+
+def test_five_steps_per_period_make_it_12_per_cent_longer(reduced):
+    """The limit of the warning, and the dt that it advises, in small motions of the lowest mode."""
+    period = 1.0 / rf.spectrum(reduced).lowest
+    values, shapes = np.linalg.eigh(reduced.stiffness(np.zeros(reduced.r)))
+    assert values[0] == pytest.approx((2.0 * np.pi / period) ** 2, rel=1e-6)
+    for steps, longer in ((5.001, 0.12), (20.0, 0.008)):
+        sim = rf.ImplicitNewmark(reduced, period / steps)
+        sim.reset(1e-6 * shapes[:, 0])
+        angle, last = 0.0, 0.0
+        for _ in range(200):
+            sim.step()
+            place = shapes[:, 0] @ sim.state.q, shapes[:, 0] @ sim.state.qdot * period / 6.2832
+            turned = np.arctan2(-place[1], place[0])
+            angle, last = angle + (turned - last) % (2.0 * np.pi), turned
+        assert 200 / steps * 2.0 * np.pi / angle - 1.0 == pytest.approx(longer, rel=0.1)

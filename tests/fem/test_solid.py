@@ -346,6 +346,8 @@ def test_upper_triangle_of_the_tangent_is_that_of_the_whole(make, cells, rng):
         np.testing.assert_array_equal(states[0], other)
 
 
+# on every node, the nearly empty cells' included
+@pytest.mark.filterwarnings("ignore:force loads node:reducedfem.PlausibilityWarning")
 def test_upper_triangle_of_cut_cells_has_their_ghost_terms(rng):
     mesh = rf.voxelize(samples.load("spoon"), resolution=16)
     low = mesh.nodes[:, 0] < np.quantile(mesh.nodes[:, 0], 0.1)
@@ -484,6 +486,21 @@ def test_bad_fixed_nodes(box):
         rf.Solid(box, RUBBER, fixed=[0.5])
     with pytest.raises(rf.InputError, match="got shape"):
         rf.Solid(box, RUBBER, fixed=[[1, 2]])
+
+
+@pytest.mark.parametrize("dtype", [int, np.uint8, list])
+def test_masks_of_integers_are_refused(box, dtype):
+    """As node numbers they would fix nodes 0 and 1 only."""
+    mask = box.nodes[:, 0] == 0
+    numbers = mask.astype(int).tolist() if dtype is list else mask.astype(dtype)
+    said = r"has an integer 0 or 1 for each of the 12 nodes, .* numpy\.asarray\({}, dtype=bool\)"
+    with pytest.raises(rf.InputError, match="fixed " + said.format("fixed")):
+        rf.Solid(box, RUBBER, fixed=numbers)
+    with pytest.raises(rf.InputError, match="nodes " + said.format("nodes")):
+        box.with_mid_edge_nodes(numbers)
+    # repeated nodes are not refused, and neither is one more
+    assert rf.Solid(box, RUBBER, fixed=[0, 1, 2] * 4).fixed.tolist() == [0, 1, 2]
+    assert rf.Solid(box, RUBBER, fixed=[0, 1] * 7).fixed.tolist() == [0, 1]
 
 
 def test_bad_mesh_and_quadrature(box):

@@ -25,7 +25,7 @@ ALLOWED = {
     "contact": {"base", "io", "geometry", "reduction"},
     "dynamics": {"base", "geometry", "solid", "reduction", "contact"},
     "haptics": {"base", "io", "viewer", "geometry", "solid", "reduction", "contact", "dynamics"},
-    "world": {"base", "geometry", "contact", "dynamics"},
+    "world": {"base", "geometry", "solid", "contact", "dynamics"},
     "load": {"base", "io", "reduction", "contact"},
     # the package: public names of all folders above
     "top": {

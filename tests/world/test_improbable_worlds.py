@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 
 import numpy as np
@@ -183,3 +184,54 @@ def test_bodies_that_meet_later_are_not_reported():
     world.add(body, soft(), BOX)
     assert warned(lambda: world.step(2)) == []
     assert world.report.depth > 0.25 * 0.15
+
+
+def test_a_body_without_points_falls_through_the_ground():
+    """It is reported before it does."""
+    for gravity, ground, texts in ((DOWN, GROUND, 1), (DOWN, None, 0), ((0, 0, 0), GROUND, 0)):
+        for field in (BOX, None):
+            world = rf.World(1e-2, gravity, ground)
+            found = warned(lambda w=world, f=field: w.add(at(0.15, 1e-2), None, f))
+            assert len(found) == texts
+            if texts:
+                assert found[0].startswith("body 0 has no tree, so it falls through the ground")
+                world.step(40)
+                assert world.positions[0, 2] < -EDGE
+
+
+def box(low, high):
+    return rf.BoxField(low * np.ones(3), high * np.ones(3))
+
+
+@pytest.mark.parametrize(
+    ("field", "said"),
+    [
+        (box(-1.9 * EDGE, 1.9 * EDGE), None),
+        (
+            box(-2.1 * EDGE, 2.1 * EDGE),
+            r"0\.2 m long, its field 0\.84 m, which is of another size",
+        ),
+        (box(-5 * EDGE, 5 * EDGE), "another size"),
+        (box(-0.02 * EDGE, 0.02 * EDGE), None),  # that of a tip
+        (box(-0.5e-3 * EDGE, 0.5e-3 * EDGE), "another size"),  # in kilometres
+        (box(0.4 * EDGE, 1.4 * EDGE), None),
+        (box(0.6 * EDGE, 1.6 * EDGE), "which does not reach it"),  # from a corner on
+        (rf.SphereField((0, 0, 0), EDGE / 2), None),
+    ],
+)
+def test_fields_of_another_size_or_place_than_the_body_are_reported(field, said):
+    found = warned(lambda: rf.World(1e-3).add(at(3.0), soft(), field))
+    assert len(found) == (said is not None)
+    if said:
+        assert re.search(f"^body 0 is .*{said}: make the field of the body's own surface", found[0])
+
+
+def test_sampled_and_deformed_fields_of_the_body_are_not_reported():
+    surface = cube().mesh.surface()
+    sampled = rf.DistanceField.from_surface(surface, 24)
+    large = rf.DistanceField.from_surface(surface.transformed(scale=10.0), 24)
+    wide = rf.DistanceField.from_surface(surface, 24, expand=3.0)
+    for field in (sampled, wide, rf.DeformedField(sampled, cube())):
+        assert warned(lambda f=field: rf.World(1e-3).add(at(0.0), soft(), f)) == []
+    (text,) = warned(lambda: rf.World(1e-3).add(at(0.0), soft(), large))
+    assert "another size" in text

@@ -305,4 +305,9 @@ def node_indices(value: ArrayLike | None, name: str, n: int) -> NDArray[np.int64
             hint = "; nodes are counted from 0, but these seem to be counted from 1: pass "
             hint += f"{name} - 1"
         raise InputError(f"{name}[{k}] is {array[k]}; nodes are numbered 0 to {n - 1}{hint}")
+    if len(array) == n > 2 and array.max() <= 1:  # in a list of nodes most would be duplicates
+        raise InputError(
+            f"{name} has an integer 0 or 1 for each of the {n} nodes, but integers are node "
+            f"numbers; for a mask pass numpy.asarray({name}, dtype=bool)"
+        )
     return np.unique(array).astype(np.int64)

@@ -45,12 +45,15 @@ def _plain_warnings() -> Iterator[None]:
         for kind in _WARNINGS:
             warnings.simplefilter("always", kind)
         usual = warnings.showwarning
+        shown = set()  # a model is asked for the same several times
 
         def show(
             message: Warning | str, category: type[Warning], *more: Any, **others: Any
         ) -> None:
             if issubclass(category, _WARNINGS):
-                print(f"reducedfem: warning: {message}", file=sys.stderr)
+                if str(message) not in shown:
+                    print(f"reducedfem: warning: {message}", file=sys.stderr)
+                shown.add(str(message))
             else:
                 usual(message, category, *more, **others)
 

@@ -42,6 +42,11 @@ class Motion:
         """Number of steps."""
         return len(self.q) - 1
 
+    def farthest(self, model: ReducedSolid) -> NDArray[np.float64]:
+        """Return the displacements (n, 3) at the step of the largest, by an upper bound."""
+        reach = np.linalg.norm(model.basis, axis=2).max(axis=1)
+        return model.displacement(self.q[(np.abs(self.q) @ reach).argmax()])
+
     def carried(
         self, model: ReducedSolid, rest: NDArray[np.float64], u: NDArray[np.float64], at: slice
     ) -> NDArray[np.float64]:
@@ -80,7 +85,7 @@ def record(
     failure: DivergedError | None = None
     done = 0
     with console.stage("simulate") as stage, warnings.catch_warnings():
-        # the report counts the increments that were shortened
+        # shown later, for the motion as a whole
         warnings.simplefilter("ignore", PlausibilityWarning)
         try:
             for i in range(args.steps):

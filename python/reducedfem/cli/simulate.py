@@ -24,6 +24,7 @@ from reducedfem.cli.options import (
 )
 from reducedfem.cli.paths import check_writable, open_model, refuse_same
 from reducedfem.cli.texts import AXES, point_text, viscosity_text
+from reducedfem.dynamics.explicit import spectrum
 from reducedfem.dynamics.free_body import FreeBody
 from reducedfem.dynamics.integrator import Simulation, steps_too_long
 from reducedfem.dynamics.newmark import ImplicitNewmark
@@ -34,6 +35,7 @@ from reducedfem.io.atomic import replacing
 from reducedfem.reduction.reduced import ReducedSolid
 from reducedfem.reduction.skin import Skin
 from reducedfem.samples import demo as demonstration
+from reducedfem.solid.plausible import warn_of_far
 from reducedfem.viewer import plot
 
 __all__ = ["add_to"]
@@ -325,6 +327,13 @@ def _report(
             "per step",
             f"{motion.per_step * 1e6:.1f} us{solves}: {pace} than real time",
         )
+    if motion.poses is None:
+        lowest = spectrum(model).lowest
+        if lowest > 0.0:
+            console.fact(
+                "lowest frequency",
+                f"{lowest:.4g} Hz: {1.0 / (lowest * args.dt):.3g} steps per period",
+            )
     doubts = []
     if report is not None:
         console.fact("indefinite tangents", f"{report.indefinite:,}")
@@ -347,12 +356,8 @@ def _report(
                 doubts.append("steps are too long")
     for k, node in enumerate(watched):
         console.fact(f"node {node}", f"moved {np.linalg.norm(u[:, k], axis=1).max():.4g} m at most")
-    size = float(np.ptp(model.mesh.nodes, axis=0).max())
-    if float(np.linalg.norm(motion.deformations(model, watched), axis=2).max()) > 2 * size:
-        console.fact(
-            "note",
-            f"the solid is {size:.3g} m long: is so large a {_loads(args)} meant?",
-        )
+    if motion.failure is None:
+        warn_of_far(motion.farthest(model), model.mesh, stacklevel=2, least=0)
     if motion.failure is None and balance.added > _MOST_GAIN:
         console.fact(
             "energy",
@@ -364,7 +369,9 @@ def _report(
         console.fact("energy", _lost_text(args, model, balance.lost))
     ended = "no" if motion.failure is None else f"after {count_text(done, 'step')}"
     if motion.failure is None and doubts:
-        ended = f"no, but this is not the motion of the solid: {'; '.join(doubts)} (see above)"
+        said = f"this is not the motion of the solid: {'; '.join(doubts)}"
+        ended = f"no, but {said} (see above)"
+        warnings.warn(f"{said}; try {_calmer(args)}", PlausibilityWarning, stacklevel=2)
     console.fact("diverged", ended)
 
 

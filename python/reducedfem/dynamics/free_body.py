@@ -18,7 +18,7 @@ from reducedfem.geometry.pose import Pose, pose_arguments
 from reducedfem.reduction.damping import damping_argument
 from reducedfem.reduction.reduced import ReducedSolid
 from reducedfem.reduction.reduced_damping import ReducedStrainRateDamping
-from reducedfem.solid.plausible import warn_of_motion
+from reducedfem.solid.plausible import FAR, warn_of_far, warn_of_loads, warn_of_motion
 from reducedfem.solid.rigid import RigidBody
 
 __all__ = ["FreeBody", "FreeBodyState", "step_free_bodies"]
@@ -88,6 +88,9 @@ class FreeBody:
     InputError, InputTypeError
         An argument is out of its range, or the model has fixed nodes.
     """
+
+    _load_doubted = False  # a warning of a load outside of the body was given
+    _far_doubted = False  # a warning of far displacements was given since the last reset
 
     def __init__(
         self,
@@ -195,8 +198,14 @@ class FreeBody:
             the diagonal of its box; the state is that before the failing step.
         InputError, InputTypeError
             `force` or `n` has a wrong shape, type or value.
+
+        Warns
+        -----
+        PlausibilityWarning
+            A force acts outside of the body, on a node of nearly empty cut cells (once a body); or
+            it deforms the body by more than twice the diagonal of its box (once a reset).
         """
-        step_free_bodies([self], None if force is None else [force], n, progress=progress)
+        _step([self], None if force is None else [force], n, progress)
 
     def reset(
         self,
@@ -243,6 +252,7 @@ class FreeBody:
         for name, value in given.items():
             array_like(value, name)
         self._core.reset(place, quaternion, velocity, angular_velocity, q, qdot)
+        self._far_doubted = False
 
     def clone(self) -> FreeBody:
         """Return an independent body of the same model, in the same state.
@@ -305,7 +315,22 @@ def step_free_bodies(
         may have advanced.
     InputError, InputTypeError
         A body appears twice, or `forces` or `n` has a wrong shape, type or value.
+
+    Warns
+    -----
+    PlausibilityWarning
+        As of `FreeBody.step`.
     """
+    _step(bodies, forces, n, progress)
+
+
+def _step(
+    bodies: Sequence[FreeBody],
+    forces: Sequence[ArrayLike | None] | None,
+    n: int,
+    progress: Progress,
+) -> None:
+    """Make the steps of a caller's arguments."""
     steps = step_count(n)
     if not isinstance(bodies, Iterable):
         raise InputTypeError(
@@ -324,5 +349,14 @@ def step_free_bodies(
     loads = None if forces is None else tuple(forces)
     if loads is not None and len(loads) != len(members):
         raise InputError(f"forces has {len(loads)} entries for {len(members)} bodies")
+    for body, load in zip(members, loads or (), strict=False):
+        if load is not None and not body._load_doubted:
+            body._load_doubted = warn_of_loads(body.reduced.mesh, load, body.reduced.fixed, 4)
     with callback(progress, "steps") as tell:
-        _core.step_free_bodies([b._core for b in members], loads, steps, tell, threads())
+        cores = [body._core for body in members]
+        far = _core.step_free_bodies(cores, loads, steps, tell, threads())
+    if far > FAR:
+        for body in members:
+            if not body._far_doubted:
+                u = body.reduced.displacement(body.state.q)
+                body._far_doubted = warn_of_far(u, body.reduced.mesh, stacklevel=4)

@@ -16,6 +16,7 @@ from reducedfem import _core
 from reducedfem.base.check import array_like, count, flag, number, reals, rotations
 from reducedfem.base.run import Progress, callback, threads
 from reducedfem.contact.contact import Contact, ContactTrajectory, require_contact
+from reducedfem.dynamics.plausible import warn_of_coarse_steps
 from reducedfem.errors import InputError, InputTypeError
 from reducedfem.geometry.pose import Pose, pose_arguments, poses_arguments
 from reducedfem.reduction.damping import StrainRateDamping, damping_argument
@@ -23,7 +24,13 @@ from reducedfem.reduction.projected import ProjectedSolid
 from reducedfem.reduction.reduced import ReducedSolid, same_motion
 from reducedfem.reduction.reduced_damping import ReducedStrainRateDamping
 from reducedfem.reduction.reduced_equations import leaves_out_rigid_motion, reduced_force
-from reducedfem.solid.plausible import warn_of_long_steps, warn_of_motion
+from reducedfem.solid.plausible import (
+    FAR,
+    warn_of_far,
+    warn_of_loads,
+    warn_of_long_steps,
+    warn_of_motion,
+)
 from reducedfem.solid.second_order import SecondOrderSystem
 from reducedfem.solid.solid import Solid
 
@@ -149,7 +156,7 @@ def weight(
         return None
     if isinstance(system, SecondOrderSystem):
         raise InputError("gravity must be None: a SecondOrderSystem has no weight; pass a force")
-    return system.gravity(gravity, **kwargs)
+    return system._weight(gravity, **kwargs)
 
 
 def wrong_system(system: object, wanted: str = "a ReducedSolid or a Solid") -> InputTypeError:
@@ -192,6 +199,8 @@ class Simulation:
     _dt: float
     _settings: dict[str, Any]  # arguments of the constructor
     _doubted = False  # a warning of long steps was given since the last reset
+    _load_doubted = False
+    _far_doubted = False  # a warning of far displacements was given since the last reset
 
     @property
     def system(self) -> System:
@@ -240,16 +249,43 @@ class Simulation:
             state is that before the failing step.
         InputError, InputTypeError
             `force` has a wrong shape or a value that is not finite, or `n` is out of range.
+
+        Warns
+        -----
+        PlausibilityWarning
+            A force acts outside of the body, on a node of nearly empty cut cells (once a
+            simulation); or a reduced model is displaced by more than twice the diagonal of its
+            box at the end of the call (once a reset).
         """
+        self._advance(force, n, progress)
+
+    def _advance(self, force: ArrayLike | None, n: int, progress: Progress) -> None:
+        """Make the steps of a caller `step`."""
         steps = step_count(n)
+        if force is not None:
+            self._doubt_load(force, stacklevel=5)
         if isinstance(self._system, Solid | SecondOrderSystem):
             array_like(force, "force")
         else:
             force = reduced_force(self._system, force)
         with callback(progress, "steps") as tell:
-            shortened = self._core.step(force, steps, tell, threads())
+            shortened, far = self._core.step(force, steps, tell, threads())
         if shortened and not self._doubted:
             self._doubt()
+        if (far > FAR or isinstance(self._system, ProjectedSolid)) and not self._far_doubted:
+            self._doubt_far()
+
+    def _doubt_load(self, force: ArrayLike | None, stacklevel: int) -> None:
+        """Warn once if nodal forces act outside of the body."""
+        if force is None or self._load_doubted or isinstance(self._system, SecondOrderSystem):
+            return
+        fixed = self._system.fixed if isinstance(self._system, Solid) else self._system._fixed_nodes
+        self._load_doubted = warn_of_loads(self._system.mesh, force, fixed, stacklevel)
+
+    def _doubt_far(self) -> None:
+        """Warn if a reduced model is displaced farther than a basis describes."""
+        if isinstance(self._system, ReducedSolid | ProjectedSolid):
+            self._far_doubted = warn_of_far(self.displacement, self._system.mesh, stacklevel=5)
 
     def _doubt(self) -> None:
         """Warn if increments were shortened in many of the steps since the last reset."""
@@ -289,7 +325,7 @@ class Simulation:
         for value, name in ((q, "q"), (qdot, "qdot"), (qddot, "qddot")):
             array_like(value, name)
         self._core.reset(q, qdot, qddot, threads())
-        self._doubted = False
+        self._doubted = self._far_doubted = False
 
     def clone(self: _Scheme) -> _Scheme:
         """Return an independent simulation of the same system, in the same state.
@@ -382,6 +418,9 @@ class ImplicitSimulation(Simulation):
         self._core = _core.Motion(
             self._scheme, system._core, rates, settings, threads(), viscous, weight(system, fall)
         )
+        # schemes with numerical damping are taken for the way to rest
+        if own.get("gamma", 1.0) <= 0.5 and isinstance(system, ReducedSolid):
+            warn_of_coarse_steps(system, settings["dt"], rates, viscous, stacklevel=4)  # type: ignore[arg-type]
         self._system = system
         self._dt = float(dt)
         self._settings = {
@@ -472,6 +511,14 @@ class ImplicitSimulation(Simulation):
         InputError, InputTypeError
             An argument has a wrong type, shape or value; `contact` belongs to another model; or a
             pose is given without `contact`.
+
+        Warns
+        -----
+        PlausibilityWarning
+            A force acts outside of the body, on a node of nearly empty cut cells (once a
+            simulation); Newton increments were shortened in many steps, see `ImplicitReport`
+            (once a reset); or a reduced model is displaced by more than twice the diagonal of its
+            box at the end of a call without contact (once a reset).
         """
         if contact is None:
             for value, name in (
@@ -481,10 +528,11 @@ class ImplicitSimulation(Simulation):
             ):
                 if value is not None:
                     raise InputError(f"{name} is given without contact")
-            super().step(force, n, progress=progress)
+            self._advance(force, n, progress)
             return None
         steps = step_count(n)
         system = _in_contact(self._system, contact)
+        self._doubt_load(force, stacklevel=4)
         places, turns = _trajectory(position, quaternion, steps)
         bent = None if field_q is None else _repeated(field_q, "field_q", len(places))
         with callback(progress, "steps") as tell:

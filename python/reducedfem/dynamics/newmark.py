@@ -68,6 +68,12 @@ class ImplicitNewmark(ImplicitSimulation):
         An argument has a wrong type, is out of range, or the model is that of a free body.
     MeshError
         All nodes of the solid are fixed.
+
+    Warns
+    -----
+    PlausibilityWarning
+        `dt` exceeds a fifth of the lowest natural period of a `ReducedSolid` (see
+        ``docs/time_integration.md``); gravity or stiffness damping suggest other units.
     """
 
     _scheme = "newmark"

@@ -93,10 +93,12 @@ class Mesh:
         "_boundary",
         "_core",
         "_fit",
+        "_judged",
         "_materials",
         "_original_nodes",
         "_region_names",
         "_source",
+        "_weak",
     )
 
     _core: _CoreMesh
@@ -106,6 +108,8 @@ class Mesh:
     _materials: dict[int, ElasticData]
     _source: Surface | None
     _fit: tuple[float, float | None] | None
+    _weak: tuple[NDArray[np.integer], NDArray[np.float64]] | None
+    _judged: tuple[bytes, tuple[int, float, float] | None, int] | None
 
     def __init__(
         self,
@@ -148,6 +152,7 @@ class Mesh:
         self._materials = dict(materials or {})
         self._source = source
         self._fit = None
+        self._weak = self._judged = None
         return self
 
     def _rule(self) -> Rule | None:

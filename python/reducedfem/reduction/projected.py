@@ -17,6 +17,7 @@ from reducedfem.reduction.basis import Basis
 from reducedfem.reduction.identity import require_of
 from reducedfem.reduction.reduced_equations import ReducedEquations
 from reducedfem.solid.held import require_held
+from reducedfem.solid.plausible import warn_of_gravity
 from reducedfem.solid.solid import Solid, require_solid
 
 __all__ = ["MAX_PROJECTED_R", "ProjectedSolid"]
@@ -108,8 +109,18 @@ class ProjectedSolid(ReducedEquations):
         ------
         InputError, InputTypeError
             `acceleration` has a wrong shape or a value that is not finite.
+
+        Warns
+        -----
+        PlausibilityWarning
+            The acceleration looks like one in mm/s^2.
         """
-        reduced = self._core.project(self._solid.gravity(acceleration), threads())
+        force = self._weight(acceleration)
+        warn_of_gravity(np.asarray(acceleration), self.mesh.n_nodes, stacklevel=3)
+        return force
+
+    def _weight(self, acceleration: ArrayLike) -> NDArray[np.float64]:
+        reduced = self._core.project(self._solid._weight(acceleration), threads())
         return finite_result(reduced, "weight", "acceleration")
 
     def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:

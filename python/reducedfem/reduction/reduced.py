@@ -24,6 +24,7 @@ from reducedfem.reduction.model_contents import Contents, read, written
 from reducedfem.reduction.reduced_damping import ReducedStrainRateDamping
 from reducedfem.reduction.reduced_equations import ReducedEquations
 from reducedfem.solid.composition import unit_weights
+from reducedfem.solid.plausible import warn_of_gravity
 from reducedfem.solid.rigid import RigidBody, from_plain, to_plain
 
 __all__ = ["ReducedSolid"]
@@ -101,6 +102,10 @@ class ReducedSolid(ReducedEquations, Saved):
     def _fixed_nodes(self) -> NDArray[np.int32]:
         return self._fixed
 
+    def _farthest(self, q: NDArray[np.float64]) -> float:
+        bound: float = self._core.farthest(q)
+        return bound
+
     @property
     def rigid_body(self) -> RigidBody | None:
         """Mass, centre and inertia of a free solid; None for a solid with fixed nodes."""
@@ -149,7 +154,17 @@ class ReducedSolid(ReducedEquations, Saved):
         ------
         InputError, InputTypeError
             `acceleration` has a wrong shape or a value that is not finite.
+
+        Warns
+        -----
+        PlausibilityWarning
+            The acceleration looks like one in mm/s^2.
         """
+        force = self._weight(acceleration)
+        warn_of_gravity(np.asarray(acceleration), self._mesh.n_nodes, stacklevel=3)
+        return force
+
+    def _weight(self, acceleration: ArrayLike) -> NDArray[np.float64]:
         given = reals(acceleration, "acceleration")
         if given.shape != (3,):
             raise InputError(f"acceleration must have shape (3,), got {given.shape}")

@@ -11,6 +11,7 @@ from reducedfem.base.check import array_like, count, finite_result, flag, number
 from reducedfem.base.run import Progress, callback, threads
 from reducedfem.errors import InputError, StaticConvergenceError
 from reducedfem.geometry.mesh import Mesh
+from reducedfem.solid.plausible import FAR, warn_of_far, warn_of_loads
 from reducedfem.solid.solid import HALVINGS, StaticReport
 
 __all__ = ["ReducedEquations", "leaves_out_rigid_motion", "reduced_force"]
@@ -35,6 +36,11 @@ class ReducedEquations:
     @property
     def _fixed_nodes(self) -> NDArray[np.int32]:
         raise NotImplementedError
+
+    def _farthest(self, q: NDArray[np.float64]) -> float:
+        """Return an upper bound of the largest displacement at q, over the diagonal of the body."""
+        largest = np.linalg.norm(self.displacement(q), axis=1).max()
+        return float(largest / np.linalg.norm(np.ptp(self.mesh.bounds, axis=0)))
 
     @property
     def mesh(self) -> Mesh:
@@ -174,8 +180,18 @@ class ReducedEquations:
         InputError, InputTypeError
             `force` has a wrong shape, a value that is not finite, or is so large that the
             result is not finite.
+
+        Warns
+        -----
+        PlausibilityWarning
+            A force acts outside of the body, on a node of nearly empty cut cells.
         """
-        reduced = self._core.project(array_like(force, "force"), *self._threads())
+        given = array_like(force, "force")
+        warn_of_loads(self.mesh, given, self._fixed_nodes, stacklevel=3)
+        return self._project(given)
+
+    def _project(self, force: ArrayLike) -> NDArray[np.float64]:
+        reduced = self._core.project(force, *self._threads())
         return finite_result(reduced, "reduced force", "force")
 
     @overload
@@ -263,6 +279,12 @@ class ReducedEquations:
             No equilibrium was found under the whole load; the message gives the fraction reached.
             The attribute ``displacement`` contains the displacements [m] (n, 3) of the last load
             step that converged, and ``report`` its fraction of the load.
+
+        Warns
+        -----
+        PlausibilityWarning
+            A load acts outside of the body, on a node of nearly empty cut cells; or displacements
+            exceed twice the diagonal of the body's box, which no basis describes.
         """
         wanted = flag(report, "report")
         if not flag(deformation_only, "deformation_only") and leaves_out_rigid_motion(self):
@@ -273,6 +295,7 @@ class ReducedEquations:
                 "deformation_only=True for the deformation alone"
             )
         halvings = HALVINGS if flag(adaptive, "adaptive") else 0
+        warn_of_loads(self.mesh, array_like(force, "force"), self._fixed_nodes, stacklevel=3)
         with callback(progress, "statics") as call:
             q, took, failure = self._core.solve_static(
                 reduced_force(self, force),
@@ -287,6 +310,8 @@ class ReducedEquations:
         outcome = StaticReport(**took)
         if failure is not None:
             raise StaticConvergenceError(failure, self.displacement(q), outcome)
+        if self._farthest(q) > FAR:
+            warn_of_far(self.displacement(q), self.mesh, stacklevel=3)
         return (q, outcome) if wanted else q
 
 
@@ -313,4 +338,4 @@ def reduced_force(system: ReducedEquations, force: ArrayLike | None) -> NDArray[
             f"force must have shape ({system.r},) (reduced) or ({nodes}, 3) (nodal), "
             f"got {values.shape}"
         )
-    return system.project(values)
+    return system._project(values)

@@ -6,17 +6,21 @@ import warnings
 from collections.abc import Collection, Mapping
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from reducedfem.errors import PlausibilityWarning
-from reducedfem.geometry.built import cell_size, cells_along, fit, in_body
+from reducedfem.geometry.built import cell_size, cells_along, fit, in_body, load_outside
 from reducedfem.geometry.inside import KEPT, MANY_TRIANGLES, VOLUME_OFF, finer, volume_text
 from reducedfem.geometry.mesh import Mesh
 from reducedfem.material.laws import Isotropic, Material
 
 __all__ = [
+    "FAR",
+    "warn_of_far",
     "warn_of_fit",
+    "warn_of_gravity",
     "warn_of_inversion",
+    "warn_of_loads",
     "warn_of_long_steps",
     "warn_of_loose_supports",
     "warn_of_motion",
@@ -37,6 +41,9 @@ _LEAST_ACROSS = {1: 2.0, 2: 0.7}
 _ROUNDED = 0.05  # cells; 1.95 is shown as 2
 _OVERDAMPED = 1.0  # s; this beta damps all motion above 1 / (pi beta) = 0.3 Hz critically
 _STRONG = 100.0  # m/s^2; ten times the gravity of the earth
+# displacement, over the diagonal of the box, that no held body reaches without stretch: turned
+# about an end by half a turn, its other end moves by twice its length
+FAR = 2.0
 _HELD = 0.2  # fraction of the fixed nodes inside the body above which a support is firm
 
 
@@ -123,6 +130,32 @@ def warn_of_loose_supports(mesh: Mesh, fixed: NDArray[np.int64], stacklevel: int
     )
 
 
+def warn_of_loads(
+    mesh: Mesh, force: ArrayLike | None, fixed: NDArray[np.integer], stacklevel: int
+) -> bool:
+    """Warn of nodal loads that act outside of the body, in cut cells; True if it does."""
+    if mesh.source is None or force is None:
+        return False
+    values = np.asarray(force)
+    if values.size != 3 * mesh.n_nodes or values.dtype.kind not in "iuf":
+        return False  # reduced, or refused later
+    values = values.reshape(mesh.n_nodes, 3)
+    found = load_outside(mesh, values, fixed)
+    if found is None:
+        return False
+    node, distance, held = found
+    x, y, z = mesh.nodes[node]
+    warnings.warn(
+        f"force loads node {node} at ({x:.3g}, {y:.3g}, {z:.3g}), {distance:.2g} m outside of the "
+        f"body, in cut cells that contain {held:.2g} cells of it together: it is far too soft "
+        "there. Load nodes inside the body; or points of its surface, by "
+        "Embedding(mesh, points).distribute(forces)",
+        PlausibilityWarning,
+        stacklevel=stacklevel,
+    )
+    return True
+
+
 def warn_of_inversion(
     inverted: int, n_elements: int, materials: Collection[Material], advice: str, stacklevel: int
 ) -> None:
@@ -154,6 +187,15 @@ def warn_of_motion(
             PlausibilityWarning,
             stacklevel=stacklevel,
         )
+    warn_of_gravity(gravity, n_nodes, stacklevel + 1)
+
+
+def warn_of_gravity(
+    gravity: NDArray[np.float64] | None, n_nodes: int | None, stacklevel: int
+) -> None:
+    """Warn of gravity in mm/s^2, but for element studies; n_nodes: None in worlds."""
+    if n_nodes is not None and n_nodes < _STUDY:
+        return
     strength = 0.0 if gravity is None else float(np.linalg.norm(gravity))
     if strength > _STRONG:
         warnings.warn(
@@ -176,6 +218,29 @@ def warn_of_long_steps(
         PlausibilityWarning,
         stacklevel=stacklevel,
     )
+
+
+def warn_of_far(
+    displacement: NDArray[np.float64], mesh: Mesh, stacklevel: int, *, least: int = _STUDY
+) -> bool:
+    """Warn of displacements (n, 3) that are too large for a basis; True if they are.
+
+    least: number of nodes below which a mesh is an element study.
+    """
+    if mesh.n_nodes < least:
+        return False
+    farthest = float(np.linalg.norm(displacement, axis=1).max())
+    diagonal = float(np.linalg.norm(np.ptp(mesh.bounds, axis=0)))
+    if farthest <= FAR * diagonal:
+        return False
+    warnings.warn(
+        f"the model is deformed by {farthest:.3g} m, but the body is {diagonal:.3g} m large: no "
+        "basis describes that, so the result is wrong. Is so large a load meant (force in N, "
+        "gravity in m/s^2, Young's modulus in Pa)?",
+        PlausibilityWarning,
+        stacklevel=stacklevel,
+    )
+    return True
 
 
 def warn_of_reach(lengths: Mapping[str, float], stacklevel: int) -> None:

@@ -30,7 +30,9 @@ from reducedfem.solid.held import held_fields, mode_count, require_movable
 from reducedfem.solid.modes import Modes
 from reducedfem.solid.plausible import (
     warn_of_fit,
+    warn_of_gravity,
     warn_of_inversion,
+    warn_of_loads,
     warn_of_loose_supports,
     warn_of_supports,
     warn_of_units,
@@ -242,7 +244,17 @@ class Solid:
         InputError, InputTypeError
             `acceleration` has a wrong shape or a value that is not finite, or `lumped` is not a
             bool.
+
+        Warns
+        -----
+        PlausibilityWarning
+            The acceleration looks like one in mm/s^2.
         """
+        force = self._weight(acceleration, lumped)
+        warn_of_gravity(np.asarray(acceleration), self._mesh.n_nodes, stacklevel=3)
+        return force
+
+    def _weight(self, acceleration: ArrayLike, lumped: bool = False) -> NDArray[np.float64]:
         given = array_like(acceleration, "acceleration")
         force = self._core.gravity(given, flag(lumped, "lumped"), threads())
         return finite_result(force, "weight", "acceleration")
@@ -440,9 +452,16 @@ class Solid:
             No equilibrium was found under the whole load; the message gives the fraction reached.
             The attribute ``displacement`` is the equilibrium of the last load step that converged,
             and ``report`` contains its fraction of the load.
+
+        Warns
+        -----
+        PlausibilityWarning
+            A load acts outside of the body, on a node of nearly empty cut cells; or the result
+            inverts elements.
         """
         wanted = flag(report, "report")
         halvings = HALVINGS if flag(adaptive, "adaptive") else 0
+        warn_of_loads(self._mesh, array_like(force, "force"), self.fixed, stacklevel=3)
         with callback(progress, "statics") as call:
             u, took, failure = self._core.solve_static(
                 array_like(force, "force"),

@@ -1,4 +1,4 @@
-"""Warnings about bodies of worlds with improbable steps, stiffness or gravity."""
+"""Warnings about bodies of worlds with improbable steps, stiffness, gravity or fields."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from reducedfem.contact.field import Field
 from reducedfem.contact.point_tree import PointTree
 from reducedfem.dynamics.free_body import FreeBody
 from reducedfem.geometry.pose import Pose
@@ -16,19 +17,24 @@ __all__ = ["doubts_of_body", "doubts_of_steps"]
 # displacement in a step, over the thickness of the other body, from which on points may pass it
 _FASTEST = 0.5
 _SUNK = 0.1  # depth at rest, over the thickness of the body
+# longest side of a field's box over that of its body: grids with a margin, simplified shapes and
+# fields of parts are in between
+_LARGEST, _SMALLEST = 4.0, 0.02
 _OVERLAP = 0.25  # depth in the first step, over the size of what overlaps
 
 
 def doubts_of_body(
     body: FreeBody,
     tree: PointTree | None,
+    field: Field | None,
     stiffness: float | NDArray[np.float64] | None,
     gravity: NDArray[np.float64],
     dt: float,
+    ground: Field | None,
 ) -> Iterator[tuple[str, str]]:
     """Yield the kind and the text of each warning about a body that is added to a world.
 
-    stiffness: that of its points [N/m], one or of each; None: it touches nothing.
+    field: at rest; stiffness: that of its points [N/m], one or of each; None: it touches nothing.
     """
     own = body.gravity
     if own.any() and (own != gravity).any():
@@ -37,6 +43,13 @@ def doubts_of_body(
             f"has gravity {own.tolist()} m/s^2, which the world replaces by its own, "
             f"{gravity.tolist()}; pass gravity to the World",
         )
+    if tree is None and ground is not None and gravity.any():
+        yield (
+            "through",
+            "has no tree, so it falls through the ground; pass tree=PointTree(shell, reduced) with "
+            "points of its surface, such as Pointshell.from_surface(surface)",
+        )
+    yield from _doubts_of_field(body, field)
     if stiffness is None:
         return
     strength = float(np.linalg.norm(gravity))
@@ -62,6 +75,25 @@ def doubts_of_body(
             f"weighs {weight:.3g} N, but the springs of its points give {force:.3g} N where it has "
             f"sunk into flat ground by {_SUNK:g} of its thickness, {depth:.3g} m; use a stiffness "
             f"above {weight / depths.sum():.2g} N/m",
+        )
+
+
+def _doubts_of_field(body: FreeBody, field: Field | None) -> Iterator[tuple[str, str]]:
+    """Yield the warning of a field of another size, or in another place, than its body."""
+    if field is None:
+        return
+    low, high = field._core.bounds
+    own_low, own_high = body.reduced.mesh.bounds
+    if not (np.isfinite(high - low).all() and (low < high).all()):
+        return  # it encloses nothing
+    size, own = (float(np.max(x)) for x in (high - low, own_high - own_low))
+    apart = ((low > own_high) | (high < own_low)).any()
+    if apart or not _SMALLEST * own < size < _LARGEST * own:
+        where = "does not reach it" if apart else "is of another size"
+        yield (
+            "field",
+            f"is {own:.3g} m long, its field {size:.3g} m, which {where}: make the field of the "
+            "body's own surface, in metres and in the frame of its mesh",
         )
 
 

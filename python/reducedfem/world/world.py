@@ -20,6 +20,7 @@ from reducedfem.contact.point_tree import PointTree
 from reducedfem.dynamics.free_body import FreeBody, FreeBodyState
 from reducedfem.dynamics.integrator import acceleration, step_count
 from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
+from reducedfem.solid.plausible import warn_of_gravity
 from reducedfem.world.plausible import doubts_of_body, doubts_of_steps
 
 __all__ = ["World", "WorldContacts", "WorldReport"]
@@ -134,6 +135,11 @@ class World:
     ------
     InputError, InputTypeError
         An argument has a wrong type, shape or value.
+
+    Warns
+    -----
+    PlausibilityWarning
+        The gravity looks like one in mm/s^2.
     """
 
     # multiplications of a stage of the solve that take as long as threads need to start
@@ -165,6 +171,7 @@ class World:
         self._core = _core.World(settings, None if ground is None else ground._core)
         self._dt, self._ground = float(dt), ground
         self._gravity = acceleration(gravity)
+        warn_of_gravity(self._gravity, None, stacklevel=3)
         self._bodies: list[FreeBody] = []
         self._shapes: dict[tuple[object, ...], int] = {}
         self._stiffness: list[float | NDArray[np.float64]] = []  # of each shape
@@ -237,8 +244,9 @@ class World:
         -----
         PlausibilityWarning
             The step is so long that the body, after a fall from its own thickness, moves by more
-            than half of it in one; on flat ground it sinks by more than a tenth of it; or its
-            gravity differs from that of the world (each once a world).
+            than half of it in one; on flat ground it sinks by more than a tenth of it, or without
+            a tree falls through the ground; the field is four times as large as the body, or does
+            not reach it; or its gravity differs from that of the world (each once a world).
         """
         require(body, FreeBody, "body")
         if tree is not None:
@@ -254,7 +262,8 @@ class World:
             shape = self._shape(body, tree, field, stiffness)
             index = len(self._bodies)
             spring = self._stiffness[shape] if shape >= 0 else None
-            doubts = doubts_of_body(body, tree, spring, self._gravity, self._dt)
+            rest = field.field if isinstance(field, DeformedField) else field
+            doubts = doubts_of_body(body, tree, rest, spring, self._gravity, self._dt, self._ground)
             # before the body is added: a warning may be an error
             self._warn((kind, f"body {index} {text}") for kind, text in doubts)
             self._core.add(body._core, shape)
