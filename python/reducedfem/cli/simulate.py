@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -28,7 +29,7 @@ from reducedfem.dynamics.explicit import spectrum
 from reducedfem.dynamics.free_body import FreeBody
 from reducedfem.dynamics.integrator import Simulation, steps_too_long
 from reducedfem.dynamics.newmark import ImplicitNewmark
-from reducedfem.errors import DivergedError, FileFormatError
+from reducedfem.errors import DivergedError, FileFormatError, PlausibilityWarning
 from reducedfem.geometry.built import first_in_body
 from reducedfem.geometry.mesh import Mesh
 from reducedfem.io.atomic import replacing

@@ -20,6 +20,7 @@ __all__ = [
     "fit",
     "in_body",
     "load_outside",
+    "summarize",
 ]
 
 _GAP = 0.05  # distance from the body in cells up to which nodes count as inside
@@ -227,3 +228,18 @@ class SolidSummary:
 
     def __str__(self) -> str:
         return "\n".join(f"{label:<8}{text}" for label, text in self.rows())
+
+
+def summarize(mesh: Mesh, volume: float, mass: float, n_fixed: int) -> SolidSummary:
+    """Return the summary of a solid of a mesh."""
+    enclosed, across = fit(mesh) or (None, None)
+    return SolidSummary(
+        mesh=repr(mesh)[7:-1],
+        volume=volume,
+        mass=mass,
+        enclosed=enclosed,
+        cell=cell_size(mesh),
+        cells_across=across,
+        n_fixed=n_fixed,
+        n_nodes=mesh.n_nodes,
+    )

@@ -157,7 +157,7 @@ def warn_of_loads(
 
 
 def warn_of_inversion(
-    inverted: int, n_elements: int, materials: Collection[Material], advice: str, stacklevel: int
+    inverted: int, mesh: Mesh, materials: Collection[Material], advice: str, stacklevel: int
 ) -> None:
     """Warn of an equilibrium in which elements are inside out."""
     if inverted <= 0:
@@ -166,7 +166,7 @@ def warn_of_inversion(
     soft = [one for one in dict.fromkeys(materials) if one.quadratic]
     law = f", or try StableNeoHookean instead of {soft[0].law}" if soft else ""
     warnings.warn(
-        f"{inverted} of {n_elements} elements are inside out in this equilibrium, which no real "
+        f"{inverted} of {mesh.n_elements} elements are inside out in this equilibrium, which no real "
         f"solid reaches: {advice} to follow the load from rest and stop before it inverts "
         f"elements{law}",
         PlausibilityWarning,

@@ -22,7 +22,7 @@ from reducedfem.base.frozen import owned
 from reducedfem.base.run import Progress, callback, threads
 from reducedfem.base.static_report import StaticReport
 from reducedfem.errors import InputError, InputTypeError, StaticConvergenceError
-from reducedfem.geometry.built import SolidSummary, cell_size, fit
+from reducedfem.geometry.built import SolidSummary, summarize
 from reducedfem.geometry.mesh import Mesh
 from reducedfem.material.laws import Material
 from reducedfem.solid.composition import compose, fixed_nodes, materials_of
@@ -183,17 +183,7 @@ class Solid:
     @property
     def summary(self) -> SolidSummary:
         """Volume and mass, compared with the surface from which the mesh was made."""
-        enclosed, across = fit(self._mesh) or (None, None)
-        return SolidSummary(
-            mesh=repr(self._mesh)[7:-1],
-            volume=self.volume,
-            mass=self.total_mass,
-            enclosed=enclosed,
-            cell=cell_size(self._mesh),
-            cells_across=across,
-            n_fixed=len(self.fixed),
-            n_nodes=self._mesh.n_nodes,
-        )
+        return summarize(self._mesh, self.volume, self.total_mass, len(self.fixed))
 
     def mass(self, lumped: bool = False) -> CSC:
         """Return the mass matrix [kg], (3n, 3n).
@@ -477,13 +467,8 @@ class Solid:
         outcome = StaticReport(**took)  # type: ignore[arg-type]
         if failure is not None:
             raise StaticConvergenceError(failure, u, outcome)
-        warn_of_inversion(
-            outcome.inverted,
-            self.mesh.n_elements,
-            self.materials.values(),
-            "start from rest, u0=None," if adaptive else "pass adaptive=True",
-            stacklevel=3,
-        )
+        advice = "start from rest, u0=None," if adaptive else "pass adaptive=True"
+        warn_of_inversion(outcome.inverted, self.mesh, self.materials.values(), advice, 3)
         return (u, outcome) if wanted else u
 
     def linear_modes(self, k: int, *, rigid: bool = False, progress: Progress = None) -> Modes:
