@@ -106,3 +106,121 @@ void RF_NAME(rf_dense_add_products)(int32_t m, int32_t n, int32_t count, const d
       for (int r = 0; r < 4; ++r) rf_store(to + r * ld, sum[r]);
     }
 }
+
+// Returns the row of the largest entry of a column from row `first` on; -1: all are zero.
+RF_INLINE int32_t pivot_row(const double *column, int32_t first, int32_t n) {
+  const int32_t whole = RF_FLOOR(first + RF_WIDTH - 1);
+  rf_v most = {0};
+  double largest = 0.0;
+  for (int32_t i = first; i < whole && i < n; ++i)
+    largest = fabs(column[i]) > largest ? fabs(column[i]) : largest;
+  for (int32_t i = whole; i < n; i += RF_WIDTH) {
+    const rf_v x = rf_load(column + i);
+    for (int l = 0; l < RF_WIDTH; ++l) most[l] = fabs(x[l]) > most[l] ? fabs(x[l]) : most[l];
+  }
+  for (int l = 0; l < RF_WIDTH; ++l) largest = most[l] > largest ? most[l] : largest;
+  if (!(largest > 0.0)) return -1;
+  int32_t row = first;
+  while (row < n - 1 && fabs(column[row]) != largest) ++row;
+  return row;
+}
+
+// y -= factor x from row `first` on.
+RF_INLINE void subtract_below(int32_t first, int32_t ld, double factor, const double *x,
+                              double *y) {
+  const int32_t whole = RF_FLOOR(first + RF_WIDTH - 1);
+  const rf_v f = rf_splat(factor);
+  for (int32_t i = first; i < whole; ++i) y[i] -= factor * x[i];
+  for (int32_t i = whole; i < ld; i += RF_WIDTH) rf_store(y + i, rf_load(y + i) - f * rf_load(x + i));
+}
+
+RF_INLINE void swap_rows(double *column, int32_t i, int32_t j) {
+  const double x = column[i];
+  column[i] = column[j];
+  column[j] = x;
+}
+
+// Factors the `count` columns from k on, with row exchanges among them.
+RF_INLINE bool factor_panel(int32_t n, double *a, int32_t ld, int32_t k, int count,
+                            int32_t exchanged[4]) {
+  for (int j = 0; j < count; ++j) {
+    double *column = a + (int64_t)(k + j) * ld;
+    const int32_t row = exchanged[j] = pivot_row(column, k + j, n);
+    if (row < 0) return false;
+    for (int q = 0; q < count && row != k + j; ++q)
+      swap_rows(a + (int64_t)(k + q) * ld, k + j, row);
+    const double inverse = 1.0 / column[k + j];
+    for (int32_t i = k + j + 1; i < n; ++i) column[i] *= inverse;
+    for (int q = j + 1; q < count; ++q) {
+      double *other = a + (int64_t)(k + q) * ld;
+      subtract_below(k + j + 1, ld, other[k + j], column, other);
+    }
+  }
+  return true;
+}
+
+// Eliminates the four rows from k on from some columns; l: the panel's multipliers (4, ld).
+RF_INLINE void eliminate_rows(const int columns, double *to, int32_t ld, int32_t k,
+                              const int32_t exchanged[4], const double *panel, const double *l) {
+  rf_v u[2][4];
+  for (int c = 0; c < columns; ++c) {
+    double *x = to + (int64_t)c * ld;
+    for (int j = 0; j < 4; ++j)
+      if (exchanged[j] != k + j) swap_rows(x, k + j, exchanged[j]);
+    for (int j = 0; j < 4; ++j) {
+      for (int q = 0; q < j; ++q) x[k + j] -= panel[(int64_t)q * ld + k + j] * x[k + q];
+      u[c][j] = rf_splat(x[k + j]);
+    }
+  }
+  for (int32_t i = RF_FLOOR(k + 4); i < ld; i += RF_WIDTH) {
+    rf_v v[4];
+    for (int j = 0; j < 4; ++j) v[j] = rf_load_once(l + (int64_t)j * ld + i);
+    for (int c = 0; c < columns; ++c) {
+      double *x = to + (int64_t)c * ld + i;
+      rf_store(x, rf_load(x) - (u[c][0] * v[0] + u[c][1] * v[1]) -
+                      (u[c][2] * v[2] + u[c][3] * v[3]));
+    }
+  }
+}
+
+// Right-looking, in panels of four columns; the right side is one of the columns, so that only the
+// upper factor is needed afterwards.
+bool RF_NAME(rf_dense_eliminate)(int32_t n, double *a, int32_t ld, double *scratch, double *x) {
+  int32_t exchanged[4];
+  double *b = a + (int64_t)n * ld;
+  for (int32_t k = 0; k < n; k += 4) {
+    const int count = n - k < 4 ? n - k : 4;
+    const double *panel = a + (int64_t)k * ld;
+    if (!factor_panel(n, a, ld, k, count, exchanged)) return false;
+    if (count < 4) {  // the last columns: only the right side follows
+      for (int j = 0; j < count; ++j) {
+        if (exchanged[j] != k + j) swap_rows(b, k + j, exchanged[j]);
+      }
+      for (int j = 0; j < count; ++j)
+        for (int32_t i = k + j + 1; i < n; ++i) b[i] -= panel[(int64_t)j * ld + i] * b[k + j];
+      continue;
+    }
+    // rows of the panel have no multipliers, so that whole vectors can be subtracted
+    for (int j = 0; j < 4; ++j) {
+      double *l = scratch + (int64_t)j * ld;
+      for (int32_t i = RF_FLOOR(k + 4); i < k + 4; ++i) l[i] = 0.0;
+      memcpy(l + k + 4, panel + (int64_t)j * ld + k + 4, (size_t)(ld - k - 4) * sizeof *l);
+    }
+    int32_t c = k + 4;
+    for (; c + 2 <= n + 1; c += 2)
+      eliminate_rows(2, a + (int64_t)c * ld, ld, k, exchanged, panel, scratch);
+    if (c < n + 1) eliminate_rows(1, a + (int64_t)c * ld, ld, k, exchanged, panel, scratch);
+  }
+  memcpy(x, b, (size_t)ld * sizeof *x);
+  for (int32_t j = n - 1; j >= 0; --j) {
+    const double *column = a + (int64_t)j * ld;
+    const double value = x[j] / column[j];
+    const rf_v f = rf_splat(value);
+    const int32_t whole = RF_FLOOR(j);
+    for (int32_t i = 0; i < whole; i += RF_WIDTH)
+      rf_store(x + i, rf_load(x + i) - f * rf_load(column + i));
+    for (int32_t i = whole; i < j; ++i) x[i] -= value * column[i];
+    x[j] = value;
+  }
+  return true;
+}
