@@ -8,7 +8,7 @@ static void layout(rf_friction *s, rf_arena *a) {
   const size_t ld = (size_t)rf_dense_ld(s->set.most), all = 3 * ld, one = sizeof(double);
   double **const of_all[] = {&s->free,   &s->centre,   &s->force, &s->moved, &s->in_cone,
                              &s->moved_in, &s->best,   &s->first, &s->inner, &s->increment,
-                             &s->scratch};
+                             &s->scratch, &s->diagonal};
   rf_friction_unknowns *n = &s->unknown;
   double **const of_one[] = {&s->mu,      &s->normal,  &s->tangent,  &s->inverse_n, &s->inverse_t,
                              &n->normal1, &n->normal2, &n->tangent1, &n->tangent2,  &n->damped,
@@ -18,9 +18,12 @@ static void layout(rf_friction *s, rf_arena *a) {
   for (size_t k = 0; k < sizeof of_one / sizeof *of_one; ++k) *of_one[k] = rf_arena_take(a, ld, one);
   n->contact = rf_arena_take(a, all, sizeof *n->contact);
   s->index = rf_arena_take(a, all, sizeof *s->index);
-  s->panel = rf_arena_take(a, 4 * all, one);
+  const size_t rank = (size_t)rf_dense_ld(s->set.most_rank), side = all > rank ? all : rank;
+  s->panel = rf_arena_take(a, 4 * side, one);
+  s->factor = rf_arena_take(a, all * rank, one);
+  s->rows = rf_arena_take(a, 2 * all * rank, one);
   s->w = rf_arena_take(a, all * all, one);
-  s->matrix = rf_arena_take(a, (all + 1) * all, one);
+  s->matrix = rf_arena_take(a, (side + 1) * side, one);
 }
 
 rf_status rf_friction_create(const rf_friction_settings *set, rf_friction **out, rf_error *err) {
@@ -32,6 +35,9 @@ rf_status rf_friction_create(const rf_friction_settings *set, rf_friction **out,
   if (set->most < 1 || set->most > RF_FRICTION_MOST)
     return rf_fail(err, RF_ERR_ARG, "the number of contacts must be between 1 and %d, got %d",
                    RF_FRICTION_MOST, set->most);
+  if (set->most_rank < 0 || set->most_rank > 3 * RF_FRICTION_MOST)
+    return rf_fail(err, RF_ERR_ARG, "the rank must be between 0 and %d, got %d",
+                   3 * RF_FRICTION_MOST, set->most_rank);
   RF_TRY(rf_simd_check(set->simd, err));
   RF_ALLOC(s, 1);
   s->set = *set;

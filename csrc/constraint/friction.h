@@ -27,7 +27,8 @@ typedef struct rf_friction rf_friction;
 enum { RF_FRICTION_MOST = 4096 };  // contacts; W alone takes 1.2 GB then
 
 typedef struct rf_friction_settings {
-  int32_t most;  // contacts, >= 1
+  int32_t most;       // contacts, >= 1
+  int32_t most_rank;  // of a factor, >= 0
   rf_simd simd;
 } rf_friction_settings;
 
@@ -59,6 +60,10 @@ void rf_friction_free(rf_friction *s);  // NULL is fine
 // Sets W (3m, 3m), m/N, of m contacts: symmetric positive semidefinite (a contract: only that it is
 // finite and that no diagonal entry is negative is checked, RF_ERR_ARG).
 RF_MUST_CHECK rf_status rf_friction_set_matrix_rt(rf_friction *s, int32_t m, const double *w);
+
+// Sets W = V V^T + compliance, V (3m, rank); compliance, m/N, >= 0.
+RF_MUST_CHECK rf_status rf_friction_set_factor_rt(rf_friction *s, int32_t m, int32_t rank,
+                                                  const double *v, double compliance);
 
 // Solves for the forces (3m), N.  free (3m), m; mu (m) >= 0; start (3m), N, nullable: forces to
 // begin with.  gap (3m), m, nullable: d.  state (m), nullable.  The forces lie in their cones, and

@@ -64,7 +64,7 @@ void RF_NAME(rf_friction_sweep)(rf_friction *s) {
   }
 }
 
-// Writes a column of the matrix from v = (W + shift) E of its unknown, in blocks.
+// Writes a column of the matrix from v = W E of its unknown, in blocks.
 RF_INLINE void put_column(const rf_friction_unknowns *n, int32_t ld, const double *v, double *along,
                           double *column) {
   const double *v1 = v + ld, *v2 = v1 + ld;
@@ -81,7 +81,7 @@ RF_INLINE void put_column(const rf_friction_unknowns *n, int32_t ld, const doubl
   for (int32_t k = 0; k < n->second; ++k) column[k] = v2[contact[k]];
 }
 
-// Fills R^T (W + shift) E + diag(beta) by columns; W is symmetric, so that its rows are columns.
+// Fills R^T W E by columns; W is symmetric, so that its rows are columns.
 void RF_NAME(rf_friction_columns)(rf_friction *s) {
   const rf_friction_unknowns *n = &s->unknown;
   const int32_t ld = s->ld, length = 3 * ld, stride = rf_dense_ld(n->n);
@@ -91,11 +91,9 @@ void RF_NAME(rf_friction_columns)(rf_friction *s) {
     const double *row = s->w + (int64_t)i * length;
     const double *row1 = row + (int64_t)ld * length, *row2 = row1 + (int64_t)ld * length;
     const double *column = row2;
-    double add[3] = {0.0, 0.0, s->shift};
     if (k < n->touch) {
       const double e1 = n->normal1[i], e2 = n->normal2[i];
       column = row;
-      add[0] = s->shift, add[1] = e1 * s->shift, add[2] = e2 * s->shift;
       if (e1 != 0.0 || e2 != 0.0) {
         const rf_v f1 = rf_splat(e1), f2 = rf_splat(e2);
         for (int32_t c = 0; c < length; c += RF_WIDTH)
@@ -105,7 +103,6 @@ void RF_NAME(rf_friction_columns)(rf_friction *s) {
     } else if (k < n->touch + n->first) {
       const double s1 = n->tangent1[i], s2 = n->tangent2[i];
       column = row1;
-      add[1] = s1 * s->shift, add[2] = s2 * s->shift;
       if (s2 != 0.0 || s1 != 1.0) {
         const rf_v f1 = rf_splat(s1), f2 = rf_splat(s2);
         for (int32_t c = 0; c < length; c += RF_WIDTH)
@@ -113,14 +110,7 @@ void RF_NAME(rf_friction_columns)(rf_friction *s) {
         column = v;
       }
     }
-    if (s->shift != 0.0) {
-      if (column != v) memcpy(v, column, (size_t)length * sizeof *v);
-      for (int j = 0; j < 3; ++j) v[j * ld + i] += add[j];
-      column = v;
-    }
-    double *to = s->matrix + (int64_t)k * stride;
-    put_column(n, ld, column, along, to);
-    if (k >= n->touch && k < n->touch + n->first) to[k] += n->damped[i];
+    put_column(n, ld, column, along, s->matrix + (int64_t)k * stride);
   }
 }
 
@@ -158,4 +148,29 @@ double RF_NAME(rf_friction_residual)(const rf_friction *s, const double *f, cons
   double most = 0.0;
   for (int l = 0; l < RF_WIDTH; ++l) most = worst[l] > most ? worst[l] : most;
   return isfinite(rf_sum(sum)) ? most : INFINITY;
+}
+
+// w (n, n) = V V^T of n rows of ld; n is a multiple of 8.  Tiles of 4 x 4 rows, mirrored.
+void RF_NAME(rf_friction_square)(int32_t n, int32_t ld, const double *v, double *w) {
+  for (int32_t i = 0; i < n; i += 4)
+    for (int32_t j = 0; j <= i; j += 4) {
+      rf_v sum[4][4] = {{{0}}};
+      for (int32_t c = 0; c < ld; c += RF_WIDTH) {
+        rf_v b[4];
+        for (int q = 0; q < 4; ++q) b[q] = rf_load_once(v + (int64_t)(j + q) * ld + c);
+        for (int p = 0; p < 4; ++p) {
+          const rf_v a = rf_load_once(v + (int64_t)(i + p) * ld + c);
+          for (int q = 0; q < 4; ++q) sum[p][q] += a * b[q];
+        }
+      }
+      rf_v4 tile[4];
+      for (int p = 0; p < 4; ++p) {
+        tile[p] = rf_sums4(rf_fold4(sum[p][0]), rf_fold4(sum[p][1]), rf_fold4(sum[p][2]),
+                           rf_fold4(sum[p][3]));
+        rf_store4(w + (int64_t)(i + p) * n + j, tile[p]);
+      }
+      if (i == j) continue;
+      rf_transpose4(tile);
+      for (int q = 0; q < 4; ++q) rf_store4(w + (int64_t)(j + q) * n + i, tile[q]);
+    }
 }

@@ -9,18 +9,40 @@
 // moves it
 static const double RIGID = 1e-13;
 
+// True if all are finite.
+static bool all_finite(int64_t n, const double *x) {
+  double sum = 0.0;
+  for (int64_t k = 0; k < n; ++k) sum += 0.0 * x[k];
+  return sum == 0.0;
+}
+
+static void set_sizes(rf_friction *s, int32_t m, double trace) {
+  s->m = m;
+  s->ld = rf_dense_ld(m);
+  s->mean = trace > 0.0 ? trace / (3 * m) : 1.0;
+}
+
+static void set_diagonals(rf_friction *s) {
+  const int32_t ld = s->ld;
+  for (int32_t i = 0; i < ld; ++i) {
+    double diagonal[3];
+    for (int k = 0; k < 3; ++k) diagonal[k] = s->w[(int64_t)(k * ld + i) * (3 * ld + 1)];
+    s->normal[i] = diagonal[0];
+    s->tangent[i] = 0.5 * (diagonal[1] + diagonal[2]);
+  }
+}
+
 rf_status rf_friction_set_matrix_rt(rf_friction *s, int32_t m, const double *w) {
-  const int32_t n = 3 * m, ld = rf_dense_ld(m), length = 3 * ld;
-  double trace = 0.0, sum = 0.0;
-  s->m = 0;
-  if (m < 0 || m > s->set.most) return RF_ERR_ARG;
+  const int32_t n = 3 * m;
+  double trace = 0.0;
+  s->m = s->rank = 0;
+  if (m < 0 || m > s->set.most || !all_finite((int64_t)n * n, w)) return RF_ERR_ARG;
   for (int32_t i = 0; i < n; ++i) {
     if (!(w[(int64_t)i * n + i] >= 0.0)) return RF_ERR_ARG;
     trace += w[(int64_t)i * n + i];
   }
-  for (int64_t k = 0; k < (int64_t)n * n; ++k) sum += w[k] * 0.0;
-  if (!isfinite(trace) || sum != 0.0) return RF_ERR_ARG;
-  s->mean = trace > 0.0 ? trace / n : 1.0;
+  set_sizes(s, m, trace);
+  const int32_t ld = s->ld, length = 3 * ld;
   memset(s->w, 0, (size_t)length * (size_t)length * sizeof *s->w);
   for (int32_t i = 0; i < n; ++i) {
     const double *from = w + (int64_t)i * n;
@@ -28,14 +50,33 @@ rf_status rf_friction_set_matrix_rt(rf_friction *s, int32_t m, const double *w) 
     for (int32_t j = 0; j < m; ++j)
       for (int k = 0; k < 3; ++k) to[k * ld + j] = from[3 * j + k] / s->mean;
   }
-  for (int32_t i = 0; i < ld; ++i) {
-    double diagonal[3];
-    for (int k = 0; k < 3; ++k) diagonal[k] = s->w[(int64_t)(k * ld + i) * (length + 1)];
-    s->normal[i] = diagonal[0];
-    s->tangent[i] = 0.5 * (diagonal[1] + diagonal[2]);
+  set_diagonals(s);
+  return RF_OK;
+}
+
+rf_status rf_friction_set_factor_rt(rf_friction *s, int32_t m, int32_t rank, const double *v,
+                                    double compliance) {
+  const int64_t n = 3 * (int64_t)m;
+  double trace = 0.0;
+  s->m = s->rank = 0;
+  if (m < 0 || m > s->set.most || rank < 1 || rank > s->set.most_rank || !all_finite(n * rank, v) ||
+      !(compliance >= 0.0 && compliance * 0.0 == 0.0))
+    return RF_ERR_ARG;
+  for (int64_t k = 0; k < n * rank; ++k) trace += v[k] * v[k];
+  set_sizes(s, m, trace + (double)n * compliance);
+  const int32_t ld = s->ld, length = 3 * ld, to_next = rf_dense_ld(rank);
+  const double by = 1.0 / sqrt(s->mean);
+  memset(s->factor, 0, (size_t)length * (size_t)to_next * sizeof *s->factor);
+  for (int64_t i = 0; i < n; ++i) {
+    double *row = s->factor + (i % 3 * ld + i / 3) * to_next;
+    for (int32_t j = 0; j < rank; ++j) row[j] = by * v[i * rank + j];
   }
-  s->m = m;
-  s->ld = ld;
+  RF_SIMD_CALL(s->set.simd, rf_friction_square, length, to_next, s->factor, s->w);
+  for (int k = 0; k < 3; ++k)
+    for (int32_t i = 0; i < m; ++i) s->w[(int64_t)(k * ld + i) * (length + 1)] += compliance / s->mean;
+  s->compliance = compliance / s->mean;
+  s->rank = rank;
+  set_diagonals(s);
   return RF_OK;
 }
 

@@ -9,10 +9,15 @@
 // and the unknowns are f_n and phi.  R picks the equations, E the forces of the unknowns; from the
 // forces f_b nearest to f that have this form, with u_b and phi_b, the step x solves
 //     (R^T W E + diag beta + regular) x = -(R^T u_b + beta phi_b).
+// R^T E is the identity, so that a shift of W is one of the diagonal.  Where W = V V^T has a low
+// rank r, with P = V^T E, Q = V^T R and D the diagonal terms, x = D^-1 (b - Q^T z) of the r unknowns
+//     (1 + P D^-1 Q^T) z = P D^-1 b.
 #include <math.h>
 #include <string.h>
 
 #include "constraint/friction_work.h"
+
+static const double LEAST = 1e-9;  // diagonal term where the rank is low
 
 // Judges contact i, puts its force into the form above, and enters its unknowns of each kind.
 static void judge(rf_friction *s, int32_t i, double gain_n, double gain_t, int32_t *second) {
@@ -97,20 +102,78 @@ static void add_increment(rf_friction *s, const double *x) {
   for (; k < n->n; ++k) f[2 * ld + contact[k]] += x[k];
 }
 
-bool rf_friction_step_rt(rf_friction *s, double gain_n, double gain_t, double regular) {
-  ++s->report.steps;
-  count_unknowns(s, gain_n, gain_t);
+// Sets the diagonal terms D.
+static void set_diagonal(const rf_friction *s, double regular, double *d) {
+  const rf_friction_unknowns *n = &s->unknown;
+  for (int32_t k = 0; k < n->n; ++k) d[k] = regular + s->shift;
+  for (int32_t k = n->touch; k < n->touch + n->first; ++k) d[k] += n->damped[n->contact[k]];
+}
+
+static bool solve_dense(rf_friction *s, const double *d, double *x) {
   const int32_t n = s->unknown.n, ld = rf_dense_ld(n);
-  if (n == 0) return true;
-  rf_friction_move_rt(s, s->force, s->moved);
   RF_SIMD_CALL(s->set.simd, rf_friction_columns, s);
-  for (int32_t k = 0; k < n; ++k) s->matrix[(int64_t)k * (ld + 1)] += regular;
+  for (int32_t k = 0; k < n; ++k) s->matrix[(int64_t)k * (ld + 1)] += d[k];
   for (int32_t k = 0; k <= n; ++k)
     for (int32_t i = n; i < ld; ++i) s->matrix[(int64_t)k * ld + i] = 0.0;
   right_side(s, s->matrix + (int64_t)n * ld);
-  double *x = s->increment, sum = 0.0;
-  if (!rf_dense_eliminate_rt(s->set.simd, n, s->matrix, ld, s->panel, x)) return false;
-  for (int32_t k = 0; k < n; ++k) sum += 0.0 * x[k];
+  return rf_dense_eliminate_rt(s->set.simd, n, s->matrix, ld, s->panel, x);
+}
+
+// Writes the rows of P^T D^-1 and Q^T of unknown k.
+static void fill_rows(const rf_friction *s, int32_t k, double d, double *p, double *q) {
+  const rf_friction_unknowns *n = &s->unknown;
+  const int32_t i = n->contact[k], ld = rf_dense_ld(s->rank);
+  const double *v = s->factor + (int64_t)i * ld, *v1 = v + (int64_t)s->ld * ld;
+  const double *v2 = v1 + (int64_t)s->ld * ld;
+  if (k < n->touch) {
+    const double e1 = n->normal1[i], e2 = n->normal2[i];
+    for (int32_t j = 0; j < ld; ++j) p[j] = (v[j] + (e1 * v1[j] + e2 * v2[j])) / d;
+    memcpy(q, v, (size_t)ld * sizeof *q);
+    return;
+  }
+  const bool second = k >= n->touch + n->first;
+  const double t1 = second ? 0.0 : n->tangent1[i], t2 = second ? 1.0 : n->tangent2[i];
+  for (int32_t j = 0; j < ld; ++j) q[j] = t1 * v1[j] + t2 * v2[j];
+  for (int32_t j = 0; j < ld; ++j) p[j] = q[j] / d;
+}
+
+static bool solve_low_rank(rf_friction *s, const double *d, double *x) {
+  const int32_t n = s->unknown.n, r = s->rank, ld = rf_dense_ld(r);
+  double *p = s->rows, *q = s->rows + (int64_t)n * ld, *b = s->scratch, *z = s->moved_in;
+  double *a = s->matrix, *side = a + (int64_t)r * ld;
+  right_side(s, b);
+  memset(a, 0, (size_t)(r + 1) * (size_t)ld * sizeof *a);
+  for (int32_t k = 0; k < n; ++k) {
+    fill_rows(s, k, d[k], p + (int64_t)k * ld, q + (int64_t)k * ld);
+    for (int32_t j = 0; j < ld; ++j) side[j] += b[k] * p[(int64_t)k * ld + j];
+  }
+  // by columns: the transposed matrix by rows
+  rf_dense_add_products_rt(s->set.simd, r, r, n, q, ld, p, ld, a);
+  for (int32_t j = 0; j < r; ++j) a[(int64_t)j * (ld + 1)] += 1.0;
+  if (!rf_dense_eliminate_rt(s->set.simd, r, a, ld, s->panel, z)) return false;
+  for (int32_t k = 0; k < n; ++k) {
+    const double *row = q + (int64_t)k * ld;
+    double sum = 0.0;
+    for (int32_t j = 0; j < r; ++j) sum += row[j] * z[j];
+    x[k] = (b[k] - sum) / d[k];
+  }
+  return true;
+}
+
+bool rf_friction_is_low_rank_rt(const rf_friction *s) {
+  return s->rank > 0 && s->unknown.n > 1.25 * s->rank;
+}
+
+bool rf_friction_step_rt(rf_friction *s, double gain_n, double gain_t, double regular) {
+  double *x = s->increment, *d = s->diagonal, sum = 0.0;
+  ++s->report.steps;
+  count_unknowns(s, gain_n, gain_t);
+  if (s->unknown.n == 0) return true;
+  rf_friction_move_rt(s, s->force, s->moved);
+  const bool low = rf_friction_is_low_rank_rt(s);
+  set_diagonal(s, low ? s->compliance + fmax(regular, LEAST) : regular, d);
+  if (!(low ? solve_low_rank(s, d, x) : solve_dense(s, d, x))) return false;
+  for (int32_t k = 0; k < s->unknown.n; ++k) sum += 0.0 * x[k];
   if (sum != 0.0) return false;
   add_increment(s, x);
   return true;

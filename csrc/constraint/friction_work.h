@@ -31,6 +31,9 @@ struct rf_friction {
   double mean;     // mean diagonal entry of W, m/N
   double largest;  // max|free|, m
   double *w;                   // (3 ld rows of 3 ld)
+  int32_t rank;                // 0: no factor
+  double compliance;           // scaled
+  double *factor;              // V, scaled: W = V V^T + compliance  (3 ld rows of rf_dense_ld(rank))
   double *free, *mu;           // (3 ld), (ld)
   double *normal, *tangent;    // W_nn, and the mean of the two of W_tt           (ld)
   double shift;                // added to the diagonal of W, times f - centre
@@ -45,6 +48,8 @@ struct rf_friction {
   double *increment, *scratch; // (3 ld)
   double *panel;               // of the elimination (12 ld)
   void *block;                 // all of these
+  double *diagonal;            // of the unknowns (3 ld)
+  double *rows;                // two matrices of a step of low rank (6 ld rows of the rank's)
   int32_t *index;              // (3 ld)
   // of the solve
   rf_friction_limits limits;
@@ -73,6 +78,8 @@ double rf_friction_left_us_rt(const rf_friction *s);
 
 // ---- friction_step_rt.c
 
+// True if the next step solves for as many unknowns as the rank.
+bool rf_friction_is_low_rank_rt(const rf_friction *s);
 // One Newton step from s->force and s->moved to s->force; false: it is not finite.
 bool rf_friction_step_rt(rf_friction *s, double gain_n, double gain_t, double regular);
 
@@ -83,6 +90,8 @@ typedef void rf_friction_add_rows_fn(int32_t count, const int32_t *index, const 
                                      int32_t length, const double *factor, double *sum);
 typedef void rf_friction_columns_fn(rf_friction *s);
 typedef double rf_friction_residual_fn(const rf_friction *s, const double *f, const double *moved);
+typedef void rf_friction_square_fn(int32_t n, int32_t ld, const double *v, double *w);
+RF_SIMD_DECLARE(rf_friction_square_fn, rf_friction_square);
 RF_SIMD_DECLARE(rf_friction_sweep_fn, rf_friction_sweep);
 RF_SIMD_DECLARE(rf_friction_add_rows_fn, rf_friction_add_rows);
 RF_SIMD_DECLARE(rf_friction_columns_fn, rf_friction_columns);
