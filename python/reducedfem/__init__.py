@@ -33,6 +33,7 @@ Contact
     spacing), in a `PointTree`, which may deform with a reduced model.
     A `Contact` of a tree with a field is evaluated at a `Pose` of the field's object, in bounded
     time: `ContactForce` (with `ContactPoints`), `ContactTrajectory`. Its law: `PenaltyContact`.
+    Friction of given compliances: `delassus`, `solve_friction` (`FrictionSolution`).
     `Voxmap`, `VoxmapContact` (`VoxmapForce`): two-bit voxels, the method of 1999 for comparison.
 Worlds
     `World`: many free bodies in contact, offline (`WorldContacts`, `WorldReport`).
@@ -88,6 +89,11 @@ from reducedfem.contact.field import (  # noqa: E402
     PlaneField,
     SphereField,
     UnionField,
+)
+from reducedfem.contact.friction import (  # noqa: E402
+    FrictionSolution,
+    delassus,
+    solve_friction,
 )
 from reducedfem.contact.penalty import PenaltyContact  # noqa: E402
 from reducedfem.contact.point_tree import PointTree  # noqa: E402

@@ -217,6 +217,28 @@ class Embedding:
     def transfer(self, vectors: ArrayLike, threads: int, /) -> NDArray[np.float64]: ...
     def distribute(self, f: ArrayLike, /) -> NDArray[np.float64]: ...
 
+# csrc/pyext/py_friction.c
+def delassus(
+    bodies: Sequence[tuple[ArrayLike, ArrayLike]], compliance: float, /
+) -> NDArray[np.float64]: ...
+def friction_solve(
+    matrix: ArrayLike,
+    free: ArrayLike,
+    mu: ArrayLike,
+    start: ArrayLike | None,
+    tol: float,
+    budget_us: float,
+    factor: bool = False,
+    compliance: float = 0.0,
+    simd: int = 0,
+    /,
+) -> tuple[
+    NDArray[np.float64],
+    NDArray[np.float64],
+    NDArray[np.int32],
+    tuple[int, float, int, int, int, float],
+]: ...
+
 # csrc/pyext/py_law.c
 def laws() -> dict[str, dict[str, Any]]: ...
 def law_rest(law: str, parameters: ArrayLike, /) -> NDArray[np.float64]: ...
