@@ -18,12 +18,15 @@ static void layout(rf_friction *s, rf_arena *a) {
   for (size_t k = 0; k < sizeof of_one / sizeof *of_one; ++k) *of_one[k] = rf_arena_take(a, ld, one);
   n->contact = rf_arena_take(a, all, sizeof *n->contact);
   s->index = rf_arena_take(a, all, sizeof *s->index);
-  const size_t rank = (size_t)rf_dense_ld(s->set.most_rank), side = all > rank ? all : rank;
-  s->panel = rf_arena_take(a, 4 * side, one);
+  const size_t rank = (size_t)rf_dense_ld(s->set.most_rank + 1);
+  const size_t wide = all + RF_DENSE_PAD > rank ? all + RF_DENSE_PAD : rank;
   s->factor = rf_arena_take(a, all * rank, one);
   s->rows = rf_arena_take(a, 2 * all * rank, one);
   s->w = rf_arena_take(a, all * all, one);
-  s->matrix = rf_arena_take(a, (side + 1) * side, one);
+  s->panel = rf_arena_take(a, 6 * wide, one);
+  // a step of low rank has its products behind the matrix
+  const size_t entries = all * wide > 2 * rank * rank ? all * wide : 2 * rank * rank;
+  s->matrix = rf_arena_take(a, entries, one);
 }
 
 rf_status rf_friction_create(const rf_friction_settings *set, rf_friction **out, rf_error *err) {

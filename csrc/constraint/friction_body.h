@@ -64,53 +64,45 @@ void RF_NAME(rf_friction_sweep)(rf_friction *s) {
   }
 }
 
-// Writes a column of the matrix from v = W E of its unknown, in blocks.
-RF_INLINE void put_column(const rf_friction_unknowns *n, int32_t ld, const double *v, double *along,
-                          double *column) {
+// Writes a row of the matrix from v = W R of its equation, in blocks: v . E of all unknowns.
+RF_INLINE void put_row(const rf_friction_unknowns *n, int32_t ld, const double *v, double *work,
+                       double *row) {
   const double *v1 = v + ld, *v2 = v1 + ld;
-  for (int32_t c = 0; c < ld; c += RF_WIDTH)
-    rf_store(along + c, rf_load(n->tangent1 + c) * rf_load(v1 + c) +
-                            rf_load(n->tangent2 + c) * rf_load(v2 + c));
+  double *normal = work, *along = work + ld;
+  for (int32_t c = 0; c < ld; c += RF_WIDTH) {
+    const rf_v x1 = rf_load(v1 + c), x2 = rf_load(v2 + c);
+    rf_store(normal + c, rf_load(v + c) + (rf_load(n->normal1 + c) * x1 + rf_load(n->normal2 + c) * x2));
+    rf_store(along + c, rf_load(n->tangent1 + c) * x1 + rf_load(n->tangent2 + c) * x2);
+  }
   const int32_t *contact = n->contact;
-  for (int32_t k = 0; k < n->touch; ++k) column[k] = v[contact[k]];
+  for (int32_t k = 0; k < n->touch; ++k) row[k] = normal[contact[k]];
   contact += n->touch;
-  column += n->touch;
-  for (int32_t k = 0; k < n->first; ++k) column[k] = along[contact[k]];
+  row += n->touch;
+  for (int32_t k = 0; k < n->first; ++k) row[k] = along[contact[k]];
   contact += n->first;
-  column += n->first;
-  for (int32_t k = 0; k < n->second; ++k) column[k] = v2[contact[k]];
+  row += n->first;
+  for (int32_t k = 0; k < n->second; ++k) row[k] = v2[contact[k]];
 }
 
-// Fills R^T W E by columns; W is symmetric, so that its rows are columns.
-void RF_NAME(rf_friction_columns)(rf_friction *s) {
+// Fills R^T W E by rows of `stride`; W is symmetric, so that its rows are columns.
+void RF_NAME(rf_friction_rows)(const rf_friction *s, int32_t stride) {
   const rf_friction_unknowns *n = &s->unknown;
-  const int32_t ld = s->ld, length = 3 * ld, stride = rf_dense_ld(n->n);
-  double *v = s->scratch, *along = s->increment;
+  const int32_t ld = s->ld, length = 3 * ld;
+  double *v = s->scratch;
   for (int32_t k = 0; k < n->n; ++k) {
     const int32_t i = n->contact[k];
-    const double *row = s->w + (int64_t)i * length;
-    const double *row1 = row + (int64_t)ld * length, *row2 = row1 + (int64_t)ld * length;
-    const double *column = row2;
-    if (k < n->touch) {
-      const double e1 = n->normal1[i], e2 = n->normal2[i];
-      column = row;
-      if (e1 != 0.0 || e2 != 0.0) {
-        const rf_v f1 = rf_splat(e1), f2 = rf_splat(e2);
-        for (int32_t c = 0; c < length; c += RF_WIDTH)
-          rf_store(v + c, rf_load(row + c) + (f1 * rf_load(row1 + c) + f2 * rf_load(row2 + c)));
-        column = v;
-      }
-    } else if (k < n->touch + n->first) {
-      const double s1 = n->tangent1[i], s2 = n->tangent2[i];
-      column = row1;
-      if (s2 != 0.0 || s1 != 1.0) {
-        const rf_v f1 = rf_splat(s1), f2 = rf_splat(s2);
-        for (int32_t c = 0; c < length; c += RF_WIDTH)
-          rf_store(v + c, f1 * rf_load(row1 + c) + f2 * rf_load(row2 + c));
-        column = v;
-      }
+    const double *w = s->w + (int64_t)i * length;
+    if (k >= n->touch) w += (int64_t)ld * length;
+    if (k >= n->touch + n->first) {
+      w += (int64_t)ld * length;
+    } else if (k >= n->touch && (n->tangent1[i] != 1.0 || n->tangent2[i] != 0.0)) {
+      const rf_v t1 = rf_splat(n->tangent1[i]), t2 = rf_splat(n->tangent2[i]);
+      const double *w2 = w + (int64_t)ld * length;
+      for (int32_t c = 0; c < length; c += RF_WIDTH)
+        rf_store(v + c, t1 * rf_load(w + c) + t2 * rf_load(w2 + c));
+      w = v;
     }
-    put_column(n, ld, column, along, s->matrix + (int64_t)k * stride);
+    put_row(n, ld, w, s->increment, s->matrix + (int64_t)k * stride);
   }
 }
 
@@ -119,12 +111,7 @@ RF_INLINE rf_v root(rf_v x) {
   return x;
 }
 
-RF_INLINE rf_v larger(rf_v a, rf_v b) {
-  for (int l = 0; l < RF_WIDTH; ++l) a[l] = a[l] > b[l] ? a[l] : b[l];
-  return a;
-}
-
-RF_INLINE rf_v smaller(rf_v a, rf_v b) { return -larger(-a, -b); }
+RF_INLINE rf_v smaller(rf_v a, rf_v b) { return -rf_larger(-a, -b); }
 
 // The residual of friction.h; NaN passes into the sum.
 double RF_NAME(rf_friction_residual)(const rf_friction *s, const double *f, const double *moved) {
@@ -137,14 +124,14 @@ double RF_NAME(rf_friction_residual)(const rf_friction *s, const double *f, cons
     const rf_v f2 = rf_load(f + 2 * ld + c), mu = rf_load(s->mu + c);
     const rf_v dt = root(d1 * d1 + d2 * d2), ft = root(f1 * f1 + f2 * f2), limit = mu * f0;
     const rf_v gap = smaller(d0, f0), less = limit - ft;
-    worst = larger(worst, larger(gap, -gap));
-    worst = larger(worst, ft - mu * larger(f0, zero));
-    worst = larger(worst, smaller(dt, larger(less, -less)));
+    worst = rf_larger(worst, rf_abs(gap));
+    worst = rf_larger(worst, ft - mu * rf_larger(f0, zero));
+    worst = rf_larger(worst, smaller(dt, rf_abs(less)));
     const rf_v o1 = limit * d1 + dt * f1, o2 = limit * d2 + dt * f2;
-    square = larger(square, o1 * o1 + o2 * o2);
+    square = rf_larger(square, o1 * o1 + o2 * o2);
     sum += (d0 + dt) + (f0 + ft);
   }
-  worst = larger(worst, root(square));
+  worst = rf_larger(worst, root(square));
   double most = 0.0;
   for (int l = 0; l < RF_WIDTH; ++l) most = worst[l] > most ? worst[l] : most;
   return isfinite(rf_sum(sum)) ? most : INFINITY;

@@ -110,12 +110,15 @@ static void set_diagonal(const rf_friction *s, double regular, double *d) {
 }
 
 static bool solve_dense(rf_friction *s, const double *d, double *x) {
-  const int32_t n = s->unknown.n, ld = rf_dense_ld(n);
-  RF_SIMD_CALL(s->set.simd, rf_friction_columns, s);
-  for (int32_t k = 0; k < n; ++k) s->matrix[(int64_t)k * (ld + 1)] += d[k];
-  for (int32_t k = 0; k <= n; ++k)
-    for (int32_t i = n; i < ld; ++i) s->matrix[(int64_t)k * ld + i] = 0.0;
-  right_side(s, s->matrix + (int64_t)n * ld);
+  const int32_t n = s->unknown.n, ld = rf_dense_ld(n + 1);
+  RF_SIMD_CALL(s->set.simd, rf_friction_rows, s, ld);
+  right_side(s, s->scratch);
+  for (int32_t k = 0; k < n; ++k) {
+    double *row = s->matrix + (int64_t)k * ld;
+    row[k] += d[k];
+    row[n] = s->scratch[k];
+    for (int32_t i = n + 1; i < ld; ++i) row[i] = 0.0;
+  }
   return rf_dense_eliminate_rt(s->set.simd, n, s->matrix, ld, s->panel, x);
 }
 
@@ -139,18 +142,25 @@ static void fill_rows(const rf_friction *s, int32_t k, double d, double *p, doub
 
 static bool solve_low_rank(rf_friction *s, const double *d, double *x) {
   const int32_t n = s->unknown.n, r = s->rank, ld = rf_dense_ld(r);
-  double *p = s->rows, *q = s->rows + (int64_t)n * ld, *b = s->scratch, *z = s->moved_in;
-  double *a = s->matrix, *side = a + (int64_t)r * ld;
+  const int32_t wide = rf_dense_ld(r + 1);
+  double *p = s->rows, *q = s->rows + (int64_t)n * ld, *b = s->scratch, *z = s->panel + 5 * wide;
+  double *a = s->matrix, *products = a + (int64_t)r * wide;
   right_side(s, b);
-  memset(a, 0, (size_t)(r + 1) * (size_t)ld * sizeof *a);
+  memset(products, 0, (size_t)ld * (size_t)ld * sizeof *products);
+  memset(z, 0, (size_t)wide * sizeof *z);
   for (int32_t k = 0; k < n; ++k) {
     fill_rows(s, k, d[k], p + (int64_t)k * ld, q + (int64_t)k * ld);
-    for (int32_t j = 0; j < ld; ++j) side[j] += b[k] * p[(int64_t)k * ld + j];
+    for (int32_t j = 0; j < ld; ++j) z[j] += b[k] * p[(int64_t)k * ld + j];
   }
-  // by columns: the transposed matrix by rows
-  rf_dense_add_products_rt(s->set.simd, r, r, n, q, ld, p, ld, a);
-  for (int32_t j = 0; j < r; ++j) a[(int64_t)j * (ld + 1)] += 1.0;
-  if (!rf_dense_eliminate_rt(s->set.simd, r, a, ld, s->panel, z)) return false;
+  rf_dense_add_products_rt(s->set.simd, r, r, n, p, ld, q, ld, products);
+  for (int32_t j = 0; j < r; ++j) {
+    double *row = a + (int64_t)j * wide;
+    memset(row, 0, (size_t)wide * sizeof *row);
+    memcpy(row, products + (int64_t)j * ld, (size_t)r * sizeof *row);
+    row[j] += 1.0;
+    row[r] = z[j];
+  }
+  if (!rf_dense_eliminate_rt(s->set.simd, r, a, wide, s->panel, z)) return false;
   for (int32_t k = 0; k < n; ++k) {
     const double *row = q + (int64_t)k * ld;
     double sum = 0.0;

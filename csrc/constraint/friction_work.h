@@ -44,9 +44,9 @@ struct rf_friction {
   double *best, *first, *inner;// best forces, those of the first sweeps, best of an inner solve
   double best_residual;
   rf_friction_unknowns unknown;
-  double *matrix;              // of a Newton step, by columns, and its right side (3 ld + 1, 3 ld)
+  double *matrix;              // of a Newton step, and its right side (linalg/dense_rt.h)
   double *increment, *scratch; // (3 ld)
-  double *panel;               // of the elimination (12 ld)
+  double *panel;               // scratch of the elimination
   void *block;                 // all of these
   double *diagonal;            // of the unknowns (3 ld)
   double *rows;                // two matrices of a step of low rank (6 ld rows of the rank's)
@@ -88,13 +88,13 @@ bool rf_friction_step_rt(rf_friction *s, double gain_n, double gain_t, double re
 typedef void rf_friction_sweep_fn(rf_friction *s);
 typedef void rf_friction_add_rows_fn(int32_t count, const int32_t *index, const double *w,
                                      int32_t length, const double *factor, double *sum);
-typedef void rf_friction_columns_fn(rf_friction *s);
+typedef void rf_friction_rows_fn(const rf_friction *s, int32_t stride);
 typedef double rf_friction_residual_fn(const rf_friction *s, const double *f, const double *moved);
 typedef void rf_friction_square_fn(int32_t n, int32_t ld, const double *v, double *w);
 RF_SIMD_DECLARE(rf_friction_square_fn, rf_friction_square);
 RF_SIMD_DECLARE(rf_friction_sweep_fn, rf_friction_sweep);
 RF_SIMD_DECLARE(rf_friction_add_rows_fn, rf_friction_add_rows);
-RF_SIMD_DECLARE(rf_friction_columns_fn, rf_friction_columns);
+RF_SIMD_DECLARE(rf_friction_rows_fn, rf_friction_rows);
 RF_SIMD_DECLARE(rf_friction_residual_fn, rf_friction_residual);
 
 #endif

@@ -107,120 +107,128 @@ void RF_NAME(rf_dense_add_products)(int32_t m, int32_t n, int32_t count, const d
     }
 }
 
-// Returns the row of the largest entry of a column from row `first` on; -1: all are zero.
-RF_INLINE int32_t pivot_row(const double *column, int32_t first, int32_t n) {
-  const int32_t whole = RF_FLOOR(first + RF_WIDTH - 1);
+// Returns the place of the largest size in x from `first` on, n numbers; -1: all are zero.  Writes
+// zeros around these.
+RF_INLINE int32_t place_of_largest(double *x, int32_t first, int32_t n) {
+  const int32_t begin = RF_FLOOR(first), end = RF_FLOOR(n + RF_WIDTH - 1);
   rf_v most = {0};
-  double largest = 0.0;
-  for (int32_t i = first; i < whole && i < n; ++i)
-    largest = fabs(column[i]) > largest ? fabs(column[i]) : largest;
-  for (int32_t i = whole; i < n; i += RF_WIDTH) {
-    const rf_v x = rf_load(column + i);
-    for (int l = 0; l < RF_WIDTH; ++l) most[l] = fabs(x[l]) > most[l] ? fabs(x[l]) : most[l];
+  rf_m at = {0}, here;
+  for (int32_t i = begin; i < first; ++i) x[i] = 0.0;
+  for (int32_t i = n; i < end; ++i) x[i] = 0.0;
+  for (int l = 0; l < RF_WIDTH; ++l) here[l] = begin + l;
+  for (int32_t i = begin; i < end; i += RF_WIDTH, here += RF_WIDTH) {
+    const rf_v size = rf_abs(rf_load(x + i));
+    const rf_m larger = (rf_m)(size > most);
+    most = (rf_v)((larger & (rf_m)size) | (~larger & (rf_m)most));
+    at = (larger & here) | (~larger & at);
   }
-  for (int l = 0; l < RF_WIDTH; ++l) largest = most[l] > largest ? most[l] : largest;
-  if (!(largest > 0.0)) return -1;
-  int32_t row = first;
-  while (row < n - 1 && fabs(column[row]) != largest) ++row;
-  return row;
+  double largest = 0.0;
+  int32_t place = -1;
+  for (int l = 0; l < RF_WIDTH; ++l)
+    if (most[l] > largest) {
+      largest = most[l];
+      place = (int32_t)at[l];
+    }
+  return place;
 }
 
-// y -= factor x from row `first` on.
-RF_INLINE void subtract_below(int32_t first, int32_t ld, double factor, const double *x,
-                              double *y) {
-  const int32_t whole = RF_FLOOR(first + RF_WIDTH - 1);
-  const rf_v f = rf_splat(factor);
-  for (int32_t i = first; i < whole; ++i) y[i] -= factor * x[i];
-  for (int32_t i = whole; i < ld; i += RF_WIDTH) rf_store(y + i, rf_load(y + i) - f * rf_load(x + i));
+RF_INLINE void exchange_rows(double *a, int32_t ld, int32_t begin, int32_t i, int32_t j) {
+  double *x = a + (int64_t)i * ld, *y = a + (int64_t)j * ld;
+  for (int32_t c = begin; c < ld; c += RF_WIDTH) {
+    const rf_v v = rf_load(x + c);
+    rf_store(x + c, rf_load(y + c));
+    rf_store(y + c, v);
+  }
 }
 
-RF_INLINE void swap_rows(double *column, int32_t i, int32_t j) {
-  const double x = column[i];
-  column[i] = column[j];
-  column[j] = x;
-}
-
-// Factors the `count` columns from k on, with row exchanges among them.
-RF_INLINE bool factor_panel(int32_t n, double *a, int32_t ld, int32_t k, int count,
-                            int32_t exchanged[4]) {
+// Factors `count` columns from k on, and writes the multipliers of each to l (4, ld).  Only these
+// columns change, up to exchanges of whole rows.  column (ld): scratch, a copy of the one at hand.
+RF_INLINE bool factor_panel(int32_t n, double *a, int32_t ld, int32_t k, int count, double *l,
+                            double *column) {
+  for (int32_t i = k; i < n; ++i) column[i] = a[(int64_t)i * ld + k];
   for (int j = 0; j < count; ++j) {
-    double *column = a + (int64_t)(k + j) * ld;
-    const int32_t row = exchanged[j] = pivot_row(column, k + j, n);
+    const int32_t p = k + j, row = place_of_largest(column, p, n);
     if (row < 0) return false;
-    for (int q = 0; q < count && row != k + j; ++q)
-      swap_rows(a + (int64_t)(k + q) * ld, k + j, row);
-    const double inverse = 1.0 / column[k + j];
-    for (int32_t i = k + j + 1; i < n; ++i) column[i] *= inverse;
-    for (int q = j + 1; q < count; ++q) {
-      double *other = a + (int64_t)(k + q) * ld;
-      subtract_below(k + j + 1, ld, other[k + j], column, other);
+    if (row != p) {
+      exchange_rows(a, ld, RF_FLOOR(k), p, row);
+      for (int q = 0; q < j; ++q) {
+        const double x = l[q * ld + p];
+        l[q * ld + p] = l[q * ld + row];
+        l[q * ld + row] = x;
+      }
+      column[row] = column[p];
+    }
+    const double inverse = 1.0 / a[(int64_t)p * ld + p];
+    const rf_v4 pivot = rf_load4(a + (int64_t)p * ld + k);
+    for (int32_t i = p + 1; i < n; ++i) {
+      double *at = a + (int64_t)i * ld + k;
+      const double factor = column[i] * inverse;
+      l[j * ld + i] = factor;
+      rf_store4(at, rf_load4(at) - factor * pivot);
+      column[i] = at[j + 1];
     }
   }
   return true;
 }
 
-// Eliminates the four rows from k on from some columns; l: the panel's multipliers (4, ld).
-RF_INLINE void eliminate_rows(const int columns, double *to, int32_t ld, int32_t k,
-                              const int32_t exchanged[4], const double *panel, const double *l) {
-  rf_v u[2][4];
-  for (int c = 0; c < columns; ++c) {
-    double *x = to + (int64_t)c * ld;
-    for (int j = 0; j < 4; ++j)
-      if (exchanged[j] != k + j) swap_rows(x, k + j, exchanged[j]);
-    for (int j = 0; j < 4; ++j) {
-      for (int q = 0; q < j; ++q) x[k + j] -= panel[(int64_t)q * ld + k + j] * x[k + q];
-      u[c][j] = rf_splat(x[k + j]);
-    }
-  }
-  for (int32_t i = RF_FLOOR(k + 4); i < ld; i += RF_WIDTH) {
-    rf_v v[4];
-    for (int j = 0; j < 4; ++j) v[j] = rf_load_once(l + (int64_t)j * ld + i);
-    for (int c = 0; c < columns; ++c) {
-      double *x = to + (int64_t)c * ld + i;
-      rf_store(x, rf_load(x) - (u[c][0] * v[0] + u[c][1] * v[1]) -
-                      (u[c][2] * v[2] + u[c][3] * v[3]));
+// rows at once, limited by the number of registers
+#define RF_ROWS (RF_WIDTH == 8 ? 4 : 2)
+
+// Subtracts multiples of the four rows from `top` on from some rows, all from column `begin` on.
+RF_INLINE void subtract_rows(const int rows, const double *top, const double *l, int32_t ld,
+                             int32_t begin, double *to) {
+  rf_v factor[RF_ROWS][4];
+  for (int r = 0; r < rows; ++r)
+    for (int j = 0; j < 4; ++j) factor[r][j] = rf_splat(l[j * ld + r]);
+  for (int32_t c = begin; c < ld; c += RF_WIDTH) {
+    rf_v u[4];
+    for (int j = 0; j < 4; ++j) u[j] = rf_load_once(top + (int64_t)j * ld + c);
+    for (int r = 0; r < rows; ++r) {
+      double *x = to + (int64_t)r * ld + c;
+      rf_v v = rf_load(x);
+      for (int j = 0; j < 4; ++j) v -= factor[r][j] * u[j];
+      rf_store(x, v);
     }
   }
 }
 
-// Right-looking, in panels of four columns; the right side is one of the columns, so that only the
+// Completes `count` rows of the upper factor behind the panel; their own columns are kept.
+RF_INLINE void finish_top(double *a, int32_t ld, int32_t k, int count, const double *l,
+                          int32_t begin) {
+  for (int j = 1; j < count; ++j) {
+    double *row = a + (int64_t)(k + j) * ld;
+    const rf_v4 own = rf_load4(row + k);
+    for (int q = 0; q < j; ++q) {
+      const double *above = a + (int64_t)(k + q) * ld;
+      const rf_v factor = rf_splat(l[q * ld + k + j]);
+      for (int32_t c = begin; c < ld; c += RF_WIDTH)
+        rf_store(row + c, rf_load(row + c) - factor * rf_load(above + c));
+    }
+    rf_store4(row + k, own);
+  }
+}
+
+// Right-looking, in panels of four columns.  The right side is one of the columns, so that only the
 // upper factor is needed afterwards.
 bool RF_NAME(rf_dense_eliminate)(int32_t n, double *a, int32_t ld, double *scratch, double *x) {
-  int32_t exchanged[4];
-  double *b = a + (int64_t)n * ld;
+  double *l = scratch, *column = scratch + 4 * ld;
   for (int32_t k = 0; k < n; k += 4) {
     const int count = n - k < 4 ? n - k : 4;
-    const double *panel = a + (int64_t)k * ld;
-    if (!factor_panel(n, a, ld, k, count, exchanged)) return false;
-    if (count < 4) {  // the last columns: only the right side follows
-      for (int j = 0; j < count; ++j) {
-        if (exchanged[j] != k + j) swap_rows(b, k + j, exchanged[j]);
-      }
-      for (int j = 0; j < count; ++j)
-        for (int32_t i = k + j + 1; i < n; ++i) b[i] -= panel[(int64_t)j * ld + i] * b[k + j];
-      continue;
-    }
-    // rows of the panel have no multipliers, so that whole vectors can be subtracted
-    for (int j = 0; j < 4; ++j) {
-      double *l = scratch + (int64_t)j * ld;
-      for (int32_t i = RF_FLOOR(k + 4); i < k + 4; ++i) l[i] = 0.0;
-      memcpy(l + k + 4, panel + (int64_t)j * ld + k + 4, (size_t)(ld - k - 4) * sizeof *l);
-    }
-    int32_t c = k + 4;
-    for (; c + 2 <= n + 1; c += 2)
-      eliminate_rows(2, a + (int64_t)c * ld, ld, k, exchanged, panel, scratch);
-    if (c < n + 1) eliminate_rows(1, a + (int64_t)c * ld, ld, k, exchanged, panel, scratch);
+    const double *top = a + (int64_t)k * ld;
+    const int32_t begin = RF_FLOOR(k + count);
+    if (!factor_panel(n, a, ld, k, count, l, column)) return false;
+    finish_top(a, ld, k, count, l, begin);
+    int32_t i = k + 4;
+    for (; i + RF_ROWS <= n; i += RF_ROWS)
+      subtract_rows(RF_ROWS, top, l + i, ld, begin, a + (int64_t)i * ld);
+    for (; i < n; ++i) subtract_rows(1, top, l + i, ld, begin, a + (int64_t)i * ld);
   }
-  memcpy(x, b, (size_t)ld * sizeof *x);
-  for (int32_t j = n - 1; j >= 0; --j) {
-    const double *column = a + (int64_t)j * ld;
-    const double value = x[j] / column[j];
-    const rf_v f = rf_splat(value);
-    const int32_t whole = RF_FLOOR(j);
-    for (int32_t i = 0; i < whole; i += RF_WIDTH)
-      rf_store(x + i, rf_load(x + i) - f * rf_load(column + i));
-    for (int32_t i = whole; i < j; ++i) x[i] -= value * column[i];
-    x[j] = value;
+  for (int32_t i = 0; i < ld; ++i) x[i] = 0.0;
+  for (int32_t i = n - 1; i >= 0; --i) {
+    const double *row = a + (int64_t)i * ld;
+    rf_v sum = {0};
+    for (int32_t c = RF_FLOOR(i); c < n; c += RF_WIDTH) sum += rf_load(row + c) * rf_load(x + c);
+    x[i] = (row[n] - rf_sum(sum)) / row[i];
   }
   return true;
 }

@@ -34,9 +34,9 @@ void rf_dense_combine_rt(rf_simd simd, int32_t n, double p, const double *a, dou
 // A and B, to a multiple of 4 of m and of 8 of n, yields zero padding of out.
 void rf_dense_add_products_rt(rf_simd simd, int32_t m, int32_t n, int32_t count, const double *a,
                               int32_t lda, const double *b, int32_t ld, double *out);
-// Solves A x = b with partial pivoting.  A is stored by columns of ld numbers, b is one more column
-// behind them; both are destroyed.  scratch (4 ld); x (ld).  False when a column has no pivot, which
-// NaN may hide: the caller checks that x is finite.
+// Solves A x = b with row exchanges.  b is column n of A, whose n rows have ld = rf_dense_ld(n + 1)
+// numbers; both are destroyed.  scratch (5 ld); x (ld).  False when a column has no pivot, which NaN
+// may hide: the caller checks that x is finite.
 bool rf_dense_eliminate_rt(rf_simd simd, int32_t n, double *a, int32_t ld, double *scratch,
                            double *x);
 

@@ -117,15 +117,12 @@ def test_cholesky_of_extreme_scales(simd):
 
 def eliminated(simd: int, a: np.ndarray, b: np.ndarray) -> tuple[bool, np.ndarray]:
     """Solve by rf_dense_eliminate_rt, with memory checked."""
-    n, ld = len(a), row_length(len(a))
-    columns, scratch, x = Block((n + 1) * ld, 0.0), Block(4 * ld), Block(ld)
-    rows = columns.x.reshape(n + 1, ld)
-    rows[:n, :n] = a.T
-    rows[n, :n] = b
-    done = library().rf_dense_eliminate_rt(
-        simd, n, columns.address, ld, scratch.address, x.address
-    )
-    for block in (columns, scratch, x):
+    n, ld = len(a), row_length(len(a) + 1)
+    matrix, scratch, x = Block(n * ld, 0.0), Block(5 * ld), Block(ld)
+    rows = matrix.x.reshape(n, ld)
+    rows[:, :n], rows[:, n] = a, b
+    done = library().rf_dense_eliminate_rt(simd, n, matrix.address, ld, scratch.address, x.address)
+    for block in (matrix, scratch, x):
         block.check()
     return done, x.x
 
