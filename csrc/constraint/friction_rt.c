@@ -238,26 +238,36 @@ static rf_contact_state state_of(const rf_friction *s, int32_t i) {
   return sqrt(p1 * p1 + p2 * p2) <= s->mu[i] * f[i] ? RF_CONTACT_STICKS : RF_CONTACT_SLIPS;
 }
 
-rf_status rf_friction_solve_rt(rf_friction *s, const double *free, const double *mu,
-                               const double *start, const rf_friction_limits *limits,
-                               double *force, double *gap, rf_contact_state *state,
-                               rf_friction_report *report) {
+rf_status rf_friction_open_rt(rf_friction *s, const double *free, const double *mu,
+                              const double *start, const rf_friction_limits *limits) {
   s->begun_us = rf_clock_us_rt();
   s->limits = *limits;
   s->report = (rf_friction_report){.end = RF_FRICTION_SOLVED, .residual = INFINITY};
   s->best_residual = INFINITY;
   s->unknown.n = 0;
-  if (rf_friction_begin_rt(s, free, mu, start) < 0) {
-    for (int32_t k = 0; k < 3 * s->m; ++k) force[k] = 0.0;
-    return RF_ERR_ARG;
-  }
-  if (!sweep_first(s) && !iterate(s)) regularise(s);
-  if (s->best_residual > s->limits.tolerance) make_safe(s);
+  return rf_friction_begin_rt(s, free, mu, start);
+}
+
+void rf_friction_close_rt(rf_friction *s, double *force, double *gap, rf_contact_state *state,
+                          rf_friction_report *report) {
   rf_friction_move_rt(s, s->best, s->moved_in);
   s->report.residual = rf_friction_residual_rt(s, s->best, s->moved_in);
   rf_friction_end_rt(s, s->best, force, gap);
   for (int32_t i = 0; state && i < s->m; ++i) state[i] = state_of(s, i);
   s->report.elapsed_us = rf_clock_us_rt() - s->begun_us;
   *report = s->report;
+}
+
+rf_status rf_friction_solve_rt(rf_friction *s, const double *free, const double *mu,
+                               const double *start, const rf_friction_limits *limits,
+                               double *force, double *gap, rf_contact_state *state,
+                               rf_friction_report *report) {
+  if (rf_friction_open_rt(s, free, mu, start, limits) < 0) {
+    for (int32_t k = 0; k < 3 * s->m; ++k) force[k] = 0.0;
+    return RF_ERR_ARG;
+  }
+  if (!sweep_first(s) && !iterate(s)) regularise(s);
+  if (s->best_residual > s->limits.tolerance) make_safe(s);
+  rf_friction_close_rt(s, force, gap, state, report);
   return RF_OK;
 }

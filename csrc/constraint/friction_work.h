@@ -76,6 +76,15 @@ void rf_friction_shift_rt(rf_friction *s, double shift);
 void rf_friction_sweep_rt(rf_friction *s, int32_t n);
 double rf_friction_left_us_rt(const rf_friction *s);
 
+// ---- friction_rt.c
+
+// Begins a solve; RF_ERR_ARG as for rf_friction_solve_rt.
+rf_status rf_friction_open_rt(rf_friction *s, const double *free, const double *mu,
+                              const double *start, const rf_friction_limits *limits);
+// Writes the results for the forces s->best.
+void rf_friction_close_rt(rf_friction *s, double *force, double *gap, rf_contact_state *state,
+                          rf_friction_report *report);
+
 // ---- friction_step_rt.c
 
 // True if the next step solves for as many unknowns as the rank.

@@ -3,8 +3,10 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "base/clock_rt.h"
 #include "constraint/delassus.h"
 #include "constraint/friction.h"
+#include "constraint/pyramid.h"
 #include "pyext/py_convert.h"
 
 // One body of `bodies`: adds its H C H^T to *w, made by the first.
@@ -109,6 +111,9 @@ typedef struct problem {
   int factor;  // the matrix is V of W = V V^T + compliance
   double compliance;
   int simd;
+  int method;  // see solve_by
+  int most;    // sweeps, or sides of the pyramid
+  py_run run;  // of the pyramid
   rf_friction_limits limits;
   PyObject *force, *gap, *state;
 } problem;
@@ -136,6 +141,31 @@ static int convert(problem *p, PyObject *const object[4]) {
   return p->force && p->gap && p->state ? 0 : -1;
 }
 
+// Solves by one of the methods; `method` 0: rf_friction_solve_rt, 1: sweeps, 2: the pyramid.
+static rf_status solve_by(const problem *p, rf_friction *solver, rf_contact_state *state,
+                          rf_friction_report *report, rf_error *err) {
+  const double *free = p->free.data, *mu = p->mu.data, *start = p->start.data;
+  double *force = py_f64(p->force), *gap = py_f64(p->gap);
+  if (p->method == 0)
+    return rf_friction_solve_rt(solver, free, mu, start, &p->limits, force, gap, state, report);
+  if (p->method == 1)
+    return rf_friction_sweeps_rt(solver, free, mu, start, p->limits.tolerance, p->most, force, gap,
+                                 state, report);
+  const int32_t m = (int32_t)p->mu.shape[0];
+  rf_lemke_report lemke;
+  const double begun_us = rf_clock_us_rt();
+  rf_status st = rf_pyramid_solve(m, p->most, p->matrix.data, free, mu, &p->run.run, force, &lemke,
+                                  err);
+  const double took_us = rf_clock_us_rt() - begun_us;
+  if (st < 0) return st;
+  // states and residual of these forces
+  st = rf_friction_sweeps_rt(solver, free, mu, force, 0.0, 0, force, gap, state, report);
+  report->end = lemke.ended_on_ray ? RF_FRICTION_STALLED : RF_FRICTION_SOLVED;
+  report->steps = lemke.pivots;
+  report->elapsed_us = took_us;
+  return st;
+}
+
 static rf_status solve(const problem *p, rf_friction_report *report, rf_error *err) {
   const int32_t m = (int32_t)p->mu.shape[0], rank = p->factor ? (int32_t)p->matrix.shape[1] : 0;
   const rf_friction_settings set = {.most = m, .most_rank = rank, .simd = (rf_simd)p->simd};
@@ -146,15 +176,46 @@ static rf_status solve(const problem *p, rf_friction_report *report, rf_error *e
   RF_TRY(rf_friction_create(&set, &solver, err));
   st = rank ? rf_friction_set_factor_rt(solver, m, rank, p->matrix.data, p->compliance)
             : rf_friction_set_matrix_rt(solver, m, p->matrix.data);
-  if (st >= 0)
-    st = rf_friction_solve_rt(solver, p->free.data, p->mu.data, p->start.data, &p->limits,
-                              py_f64(p->force), py_f64(p->gap), state, report);
-  if (st < 0) rf_fail(err, st, "a diagonal entry of W or a coefficient of friction is negative");
+  if (st >= 0) st = solve_by(p, solver, state, report, err);
+  if (st < 0 && err->status == RF_OK)
+    rf_fail(err, st, "a diagonal entry of W or a coefficient of friction is negative");
   for (int32_t i = 0; i < m; ++i) py_i32(p->state)[i] = (int32_t)state[i];
 done:
   rf_friction_free(solver);
   rf_free(state);
   return st;
+}
+
+// Converts, solves and makes the result of all methods.
+static PyObject *result_of(py_state *state, problem *p, PyObject *const object[4]) {
+  PyObject *result = NULL;
+  rf_friction_report report = {0};
+  rf_error err = {0};
+  rf_status st;
+  if (convert(p, object) < 0) goto done;
+  if (p->matrix.shape[0] % 3 || (!p->factor && p->matrix.shape[1] != p->matrix.shape[0])) {
+    py_fail(state, PY_INPUT_ERROR,
+            "W must have shape (3m, 3m), three rows a contact; got (%zd, %zd)",
+            p->matrix.shape[0], p->matrix.shape[1]);
+    goto done;
+  }
+  if (!p->factor && require_compliance(state, &p->matrix) < 0) goto done;
+  if (!(p->limits.tolerance > 0.0) || !(p->limits.budget_us > 0.0) || !(p->compliance >= 0.0)) {
+    py_fail(state, PY_INPUT_ERROR, "tolerance and budget must be positive, compliance >= 0");
+    goto done;
+  }
+  Py_BEGIN_ALLOW_THREADS
+  st = solve(p, &report, &err);
+  Py_END_ALLOW_THREADS
+  if (st < 0)
+    py_raise(state, st, &err);
+  else
+    result = Py_BuildValue("OOO(idiiid)", p->force, p->gap, p->state, (int)report.end,
+                           report.residual, (int)report.sweeps, (int)report.steps,
+                           (int)report.centres, report.elapsed_us);
+done:
+  release(p);
+  return result;
 }
 
 PyDoc_STRVAR(
@@ -166,43 +227,49 @@ PyDoc_STRVAR(
     "centres, microseconds)).");
 static PyObject *friction_solve(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
-  PyObject *object[4], *result = NULL;
+  PyObject *object[4];
   problem p = {0};
-  rf_friction_report report = {0};
-  rf_error err = {0};
   if (!PyArg_ParseTuple(args, "OOOOdd|pdi:friction_solve", &object[0], &object[1], &object[2],
                         &object[3], &p.limits.tolerance, &p.limits.budget_us, &p.factor,
                         &p.compliance, &p.simd))
     return NULL;
-  if (convert(&p, object) < 0) goto done;
-  if (p.matrix.shape[0] % 3 || (!p.factor && p.matrix.shape[1] != p.matrix.shape[0])) {
-    py_fail(state, PY_INPUT_ERROR, "W must have shape (3m, 3m), three rows a contact; got (%zd, %zd)",
-            p.matrix.shape[0], p.matrix.shape[1]);
-    goto done;
-  }
-  if (!p.factor && require_compliance(state, &p.matrix) < 0) goto done;
-  if (!(p.limits.tolerance > 0.0) || !(p.limits.budget_us > 0.0) || !(p.compliance >= 0.0)) {
-    py_fail(state, PY_INPUT_ERROR, "tol and budget_us must be positive, compliance >= 0");
-    goto done;
-  }
-  rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = solve(&p, &report, &err);
-  Py_END_ALLOW_THREADS
-  if (st < 0)
-    py_raise(state, st, &err);
-  else
-    result = Py_BuildValue("OOO(idiiid)", p.force, p.gap, p.state, (int)report.end, report.residual,
-                           (int)report.sweeps, (int)report.steps, (int)report.centres,
-                           report.elapsed_us);
-done:
-  release(&p);
-  return result;
+  return result_of(state, &p, object);
+}
+
+PyDoc_STRVAR(sweeps_doc,
+             "friction_sweeps($module, W, free, mu, start, change, most_sweeps, /)\n--\n\n"
+             "The same by sweeps alone, until the relative changes of the forces add up to less\n"
+             "than `change`.");
+static PyObject *friction_sweeps(PyObject *module, PyObject *args) {
+  py_state *state = py_state_of_module(module);
+  PyObject *object[4];
+  problem p = {.method = 1, .limits.budget_us = INFINITY};
+  if (!PyArg_ParseTuple(args, "OOOOdi:friction_sweeps", &object[0], &object[1], &object[2],
+                        &object[3], &p.limits.tolerance, &p.most))
+    return NULL;
+  return result_of(state, &p, object);
+}
+
+PyDoc_STRVAR(pyramid_doc,
+             "friction_pyramid($module, W, free, mu, sides, /)\n--\n\n"
+             "The same with a pyramid of `sides` in place of the cone, by Lemke's method; `steps`\n"
+             "are its pivots.");
+static PyObject *friction_pyramid(PyObject *module, PyObject *args) {
+  py_state *state = py_state_of_module(module);
+  PyObject *object[4] = {[3] = Py_None};
+  problem p = {.method = 2, .limits = {.tolerance = 1.0, .budget_us = INFINITY}};
+  if (!PyArg_ParseTuple(args, "OOOi:friction_pyramid", &object[0], &object[1], &object[2],
+                        &p.most) ||
+      py_run_init(state, &p.run, Py_None, 1) < 0)
+    return NULL;
+  return result_of(state, &p, object);
 }
 
 static PyMethodDef functions[] = {
     {"delassus", delassus, METH_VARARGS, delassus_doc},
+    {"friction_pyramid", friction_pyramid, METH_VARARGS, pyramid_doc},
     {"friction_solve", friction_solve, METH_VARARGS, solve_doc},
+    {"friction_sweeps", friction_sweeps, METH_VARARGS, sweeps_doc},
     {NULL, NULL, 0, NULL},
 };
 

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
-from reducedfem.base.check import limit, number, reals
+from reducedfem.base.check import count, limit, number, reals
 from reducedfem.errors import InputError
 
-__all__ = ["FrictionSolution", "delassus", "solve_friction"]
+__all__ = [
+    "FrictionSolution",
+    "delassus",
+    "solve_friction",
+    "solve_friction_pyramid",
+    "solve_friction_sweeps",
+]
 
 _STATES = np.array(["open", "stick", "slip"])
 _ENDS = ("solved", "budget", "stalled", "infeasible")
@@ -144,23 +151,103 @@ def solve_friction(
     Sweeps over the contacts (Duriez et al. 2006, algorithm 1), Newton's method on the functions of
     Alart and Curnier (1991), and the proximal point method where that does not converge.
     """
-    matrix = reals(W, "W")
-    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) % 3 or not len(matrix):
-        raise InputError(f"W must have shape (3m, 3m), three rows a contact; got {matrix.shape}")
-    m = len(matrix) // 3
+    matrix, m = _matrix(W)
     tolerance, budget = number(tol, "tol"), limit(budget_us, "budget_us")
     if tolerance <= 0.0:
         raise InputError(f"tol must be positive, got {tolerance:g}")
     if budget <= 0.0:
         raise InputError(f"budget_us must be positive, got {budget:g}; None is for no limit")
-    force, gap, state, (end, residual, sweeps, steps, _, microseconds) = _core.friction_solve(
-        matrix,
-        _per_contact(free, "free", m),
-        _coefficients(mu, m),
-        None if start is None else _per_contact(start, "start", m),
-        tolerance,
-        budget,
+    first = None if start is None else _per_contact(start, "start", m)
+    return _solution(
+        _core.friction_solve(
+            matrix, _per_contact(free, "free", m), _coefficients(mu, m), first, tolerance, budget
+        )
     )
+
+
+def solve_friction_sweeps(
+    W: ArrayLike,
+    free: ArrayLike,
+    mu: ArrayLike,
+    start: ArrayLike | None = None,
+    change: float = 1e-2,
+    most_sweeps: int = 10_000,
+) -> FrictionSolution:
+    """Solve as `solve_friction` by sweeps alone, as Duriez et al. (2006, algorithm 1), to compare.
+
+    Parameters
+    ----------
+    W, free, mu, start
+        As of `solve_friction`.
+    change
+        End when the sum over contacts of the change of the force in a sweep, over its size, is
+        below this number, > 0. That is no residual: see ``residual`` of the result.
+    most_sweeps
+        Largest number of sweeps; after these ``status`` is ``"stalled"``.
+
+    Returns
+    -------
+    FrictionSolution
+        As of `solve_friction`.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        As of `solve_friction`.
+    """
+    matrix, m = _matrix(W)
+    least = number(change, "change")
+    if least <= 0.0:
+        raise InputError(f"change must be positive, got {least:g}")
+    first = None if start is None else _per_contact(start, "start", m)
+    sweeps = count(most_sweeps, "most_sweeps")
+    return _solution(
+        _core.friction_sweeps(
+            matrix, _per_contact(free, "free", m), _coefficients(mu, m), first, least, sweeps
+        )
+    )
+
+
+def solve_friction_pyramid(
+    W: ArrayLike, free: ArrayLike, mu: ArrayLike, sides: int = 8
+) -> FrictionSolution:
+    """Solve as `solve_friction` with a pyramid in place of Coulomb's cone, to compare.
+
+    Parameters
+    ----------
+    W, free, mu
+        As of `solve_friction`.
+    sides
+        Number of sides of the pyramid, 3 to 256.
+
+    Returns
+    -------
+    FrictionSolution
+        ``steps`` are the pivots of Lemke's method, ``residual`` is that of the cone; ``status`` is
+        ``"stalled"``, with zero forces, where the method ends without a solution.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        As of `solve_friction`; or the problem of m (sides + 2) unknowns is too large.
+    """
+    matrix, m = _matrix(W)
+    return _solution(
+        _core.friction_pyramid(
+            matrix, _per_contact(free, "free", m), _coefficients(mu, m), count(sides, "sides")
+        )
+    )
+
+
+def _matrix(W: ArrayLike) -> tuple[NDArray[np.float64], int]:
+    matrix = reals(W, "W")
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) % 3 or not len(matrix):
+        raise InputError(f"W must have shape (3m, 3m), three rows a contact; got {matrix.shape}")
+    return matrix, len(matrix) // 3
+
+
+def _solution(found: tuple[Any, ...]) -> FrictionSolution:
+    force, gap, state, (end, residual, sweeps, steps, _, microseconds) = found
     return FrictionSolution(
         force, gap, _STATES[state], _ENDS[end], residual, sweeps, steps, microseconds
     )
