@@ -6,16 +6,17 @@
 
 static void layout(rf_friction *s, rf_arena *a) {
   const size_t ld = (size_t)rf_dense_ld(s->set.most), all = 3 * ld, one = sizeof(double);
-  double **const of_all[] = {&s->free,   &s->centre,   &s->force, &s->moved, &s->in_cone,
-                             &s->moved_in, &s->best,   &s->first, &s->inner, &s->increment,
-                             &s->scratch, &s->diagonal};
+  double **const of_all[] = {&s->free,    &s->centre,    &s->force,   &s->moved,
+                             &s->in_cone, &s->moved_in,  &s->best,    &s->first,
+                             &s->inner,   &s->increment, &s->scratch, &s->diagonal};
   rf_friction_unknowns *n = &s->unknown;
-  double **const of_one[] = {&s->mu,      &s->normal,  &s->tangent,  &s->inverse_n, &s->inverse_t,
-                             &n->normal1, &n->normal2, &n->tangent1, &n->tangent2,  &n->damped,
-                             &n->along};
+  double **const of_one[] = {&s->mu,        &s->normal,  &s->tangent, &s->inverse_n,
+                             &s->inverse_t, &n->normal1, &n->normal2, &n->tangent1,
+                             &n->tangent2,  &n->damped,  &n->along};
   for (size_t k = 0; k < sizeof of_all / sizeof *of_all; ++k)
     *of_all[k] = rf_arena_take(a, all, one);
-  for (size_t k = 0; k < sizeof of_one / sizeof *of_one; ++k) *of_one[k] = rf_arena_take(a, ld, one);
+  for (size_t k = 0; k < sizeof of_one / sizeof *of_one; ++k)
+    *of_one[k] = rf_arena_take(a, ld, one);
   n->contact = rf_arena_take(a, all, sizeof *n->contact);
   s->index = rf_arena_take(a, all, sizeof *s->index);
   const size_t rank = (size_t)rf_dense_ld(s->set.most_rank + 1);

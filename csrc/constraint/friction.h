@@ -39,7 +39,11 @@ typedef enum rf_friction_end {
   RF_FRICTION_INFEASIBLE  // no forces exist; those returned are of W + 0.01 mean(diag W)
 } rf_friction_end;
 
-typedef enum rf_contact_state { RF_CONTACT_OPEN, RF_CONTACT_STICKS, RF_CONTACT_SLIPS } rf_contact_state;
+typedef enum rf_contact_state {
+  RF_CONTACT_OPEN,
+  RF_CONTACT_STICKS,
+  RF_CONTACT_SLIPS
+} rf_contact_state;
 
 typedef struct rf_friction_limits {
   double tolerance;  // of the residual, > 0
@@ -74,8 +78,9 @@ RF_MUST_CHECK rf_status rf_friction_solve_rt(rf_friction *s, const double *free,
                                              double *force, double *gap, rf_contact_state *state,
                                              rf_friction_report *report);
 
-// The same by sweeps alone (D06 algorithm 1), until the sum over the contacts of |change of f| / |f|
-// in a sweep is below `change`, or for `most` sweeps (RF_FRICTION_STALLED).  That is no residual.
+// The same by sweeps alone (D06 algorithm 1), until the sum over the contacts of |change of f| /
+// |f| in a sweep is below `change`, or for `most` sweeps (RF_FRICTION_STALLED).  That is no
+// residual.
 RF_MUST_CHECK rf_status rf_friction_sweeps_rt(rf_friction *s, const double *free, const double *mu,
                                               const double *start, double change, int32_t most,
                                               double *force, double *gap, rf_contact_state *state,

@@ -16,7 +16,8 @@ void RF_NAME(rf_friction_add_rows)(int32_t count, const int32_t *index, const do
       f[j] = rf_splat(factor[index[k + j]]);
     }
     for (int32_t c = 0; c < length; c += RF_WIDTH)
-      rf_store(sum + c, rf_load(sum + c) + (f[0] * rf_load(row[0] + c) + f[1] * rf_load(row[1] + c)) +
+      rf_store(sum + c, rf_load(sum + c) +
+                            (f[0] * rf_load(row[0] + c) + f[1] * rf_load(row[1] + c)) +
                             (f[2] * rf_load(row[2] + c) + f[3] * rf_load(row[3] + c)));
   }
   for (; k < count; ++k) {
@@ -71,7 +72,8 @@ RF_INLINE void put_row(const rf_friction_unknowns *n, int32_t ld, const double *
   double *normal = work, *along = work + ld;
   for (int32_t c = 0; c < ld; c += RF_WIDTH) {
     const rf_v x1 = rf_load(v1 + c), x2 = rf_load(v2 + c);
-    rf_store(normal + c, rf_load(v + c) + (rf_load(n->normal1 + c) * x1 + rf_load(n->normal2 + c) * x2));
+    rf_store(normal + c,
+             rf_load(v + c) + (rf_load(n->normal1 + c) * x1 + rf_load(n->normal2 + c) * x2));
     rf_store(along + c, rf_load(n->tangent1 + c) * x1 + rf_load(n->tangent2 + c) * x2);
   }
   const int32_t *contact = n->contact;

@@ -73,7 +73,8 @@ rf_status rf_friction_set_factor_rt(rf_friction *s, int32_t m, int32_t rank, con
   }
   RF_SIMD_CALL(s->set.simd, rf_friction_square, length, to_next, s->factor, s->w);
   for (int k = 0; k < 3; ++k)
-    for (int32_t i = 0; i < m; ++i) s->w[(int64_t)(k * ld + i) * (length + 1)] += compliance / s->mean;
+    for (int32_t i = 0; i < m; ++i)
+      s->w[(int64_t)(k * ld + i) * (length + 1)] += compliance / s->mean;
   s->compliance = compliance / s->mean;
   s->rank = rank;
   set_diagonals(s);

@@ -14,7 +14,7 @@ enum {
   STUCK = 4       // of these, without less
 };
 static const double GAIN_N = 1.0, GAIN_T = 3.0;
-static const double REGULAR = 1e-3;         // times the root of the residual, at most 1
+static const double REGULAR = 1e-3;  // times the root of the residual, at most 1
 static const double SHIFT = 1e-2, LEAST_SHIFT = 1e-9;
 static const double SOFT = 0.01;      // shift where there is no solution
 static const double FAR = 1e-2;       // residual from which forces are not worth keeping
@@ -259,9 +259,8 @@ void rf_friction_close_rt(rf_friction *s, double *force, double *gap, rf_contact
 }
 
 rf_status rf_friction_solve_rt(rf_friction *s, const double *free, const double *mu,
-                               const double *start, const rf_friction_limits *limits,
-                               double *force, double *gap, rf_contact_state *state,
-                               rf_friction_report *report) {
+                               const double *start, const rf_friction_limits *limits, double *force,
+                               double *gap, rf_contact_state *state, rf_friction_report *report) {
   if (rf_friction_open_rt(s, free, mu, start, limits) < 0) {
     for (int32_t k = 0; k < 3 * s->m; ++k) force[k] = 0.0;
     return RF_ERR_ARG;

@@ -3,14 +3,15 @@
 // With u the displacements by the forces f, and gains k, a contact is judged by
 //     p_n = f_n - k_n u_n / W_nn,   p_t = f_t - k_t u_t / w,   w the mean diagonal of W_tt.
 // p_n <= 0: it is open, and its new force is zero.  |p_t| <= mu p_n: it sticks, and its new
-// displacement is zero.  Else it slips along e = p_t / |p_t|; with s across e and a = mu p_n / |p_t|
-// the linearized law is
+// displacement is zero.  Else it slips along e = p_t / |p_t|; with s across e and a = mu p_n /
+// |p_t| the linearized law is
 //     u_n = 0,   f_t = mu f_n e + phi s,   u_t . s + beta phi = 0,   beta = (1 - a) w / (a k_t),
 // and the unknowns are f_n and phi.  R picks the equations, E the forces of the unknowns; from the
 // forces f_b nearest to f that have this form, with u_b and phi_b, the step x solves
 //     (R^T W E + diag beta + regular) x = -(R^T u_b + beta phi_b).
 // R^T E is the identity, so that a shift of W is one of the diagonal.  Where W = V V^T has a low
-// rank r, with P = V^T E, Q = V^T R and D the diagonal terms, x = D^-1 (b - Q^T z) of the r unknowns
+// rank r, with P = V^T E, Q = V^T R and D the diagonal terms, x = D^-1 (b - Q^T z) of the r
+// unknowns
 //     (1 + P D^-1 Q^T) z = P D^-1 b.
 #include <math.h>
 #include <string.h>
@@ -76,8 +77,8 @@ static void right_side(const rf_friction *s, double *b) {
   for (; k < n->touch; ++k) b[k] = -u[contact[k]];
   for (; k < n->touch + n->first; ++k) {
     const int32_t i = contact[k];
-    b[k] = -(n->tangent1[i] * u[ld + i] + n->tangent2[i] * u[2 * ld + i] +
-             n->damped[i] * n->along[i]);
+    b[k] =
+        -(n->tangent1[i] * u[ld + i] + n->tangent2[i] * u[2 * ld + i] + n->damped[i] * n->along[i]);
   }
   for (; k < n->n; ++k) b[k] = -u[2 * ld + contact[k]];
 }

@@ -1,8 +1,8 @@
 // Inside of the friction solver: scaled problem, iterates, kernels.
 //
 // Vectors of all contacts are three blocks of ld numbers: normal, first and second tangent; beyond
-// the m contacts they are zero, and so is W.  W is divided by its mean diagonal entry, displacements
-// by max|free|, forces by the quotient of both.
+// the m contacts they are zero, and so is W.  W is divided by its mean diagonal entry,
+// displacements by max|free|, forces by the quotient of both.
 #ifndef RF_CONSTRAINT_FRICTION_WORK_H
 #define RF_CONSTRAINT_FRICTION_WORK_H
 
@@ -28,33 +28,33 @@ typedef struct rf_friction_unknowns {
 struct rf_friction {
   rf_friction_settings set;
   int32_t m, ld;
-  double mean;     // mean diagonal entry of W, m/N
-  double largest;  // max|free|, m
-  double *w;                   // (3 ld rows of 3 ld)
-  int32_t rank;                // 0: no factor
-  double compliance;           // scaled
-  double *factor;              // V, scaled: W = V V^T + compliance  (3 ld rows of rf_dense_ld(rank))
-  double *free, *mu;           // (3 ld), (ld)
-  double *normal, *tangent;    // W_nn, and the mean of the two of W_tt           (ld)
-  double shift;                // added to the diagonal of W, times f - centre
-  double *centre;              // (3 ld)
-  double *inverse_n, *inverse_t;     // of the diagonal with the shift; 0: no compliance  (ld)
-  double *force, *moved;       // the iterate f, and W f + free (+ shift)        (3 ld)
-  double *in_cone, *moved_in;  // f with every contact in its cone, likewise
-  double *best, *first, *inner;// best forces, those of the first sweeps, best of an inner solve
+  double mean;               // mean diagonal entry of W, m/N
+  double largest;            // max|free|, m
+  double *w;                 // (3 ld rows of 3 ld)
+  int32_t rank;              // 0: no factor
+  double compliance;         // scaled
+  double *factor;            // V, scaled: W = V V^T + compliance  (3 ld rows of rf_dense_ld(rank))
+  double *free, *mu;         // (3 ld), (ld)
+  double *normal, *tangent;  // W_nn, and the mean of the two of W_tt           (ld)
+  double shift;              // added to the diagonal of W, times f - centre
+  double *centre;            // (3 ld)
+  double *inverse_n, *inverse_t;  // of the diagonal with the shift; 0: no compliance  (ld)
+  double *force, *moved;          // the iterate f, and W f + free (+ shift)        (3 ld)
+  double *in_cone, *moved_in;     // f with every contact in its cone, likewise
+  double *best, *first, *inner;   // best forces, those of the first sweeps, best of an inner solve
   double best_residual;
   rf_friction_unknowns unknown;
-  double *matrix;              // of a Newton step, and its right side (linalg/dense_rt.h)
-  double *increment, *scratch; // (3 ld)
-  double *panel;               // scratch of the elimination
-  void *block;                 // all of these
-  double *diagonal;            // of the unknowns (3 ld)
-  double *rows;                // two matrices of a step of low rank (6 ld rows of the rank's)
-  int32_t *index;              // (3 ld)
+  double *matrix;               // of a Newton step, and its right side (linalg/dense_rt.h)
+  double *increment, *scratch;  // (3 ld)
+  double *panel;                // scratch of the elimination
+  void *block;                  // all of these
+  double *diagonal;             // of the unknowns (3 ld)
+  double *rows;                 // two matrices of a step of low rank (6 ld rows of the rank's)
+  int32_t *index;               // (3 ld)
   // of the solve
   rf_friction_limits limits;
   double begun_us;
-  double work_per_us;          // of Newton steps, measured
+  double work_per_us;  // of Newton steps, measured
   rf_friction_report report;
 };
 

@@ -7,8 +7,8 @@
 
 #define TWO_PI 6.283185307179586
 
-// Of one contact: f_n, b of each side, l.  W is divided by its mean diagonal entry, displacements by
-// the largest one, so that all entries are of order one.
+// Of one contact: f_n, b of each side, l.  W is divided by its mean diagonal entry, displacements
+// by the largest one, so that all entries are of order one.
 typedef struct pyramid {
   int32_t m, sides, each;  // unknowns of a contact
   double mean, largest;

@@ -36,9 +36,8 @@ static int add_body(py_state *state, PyObject *object, Py_ssize_t index, PyObjec
   }
   if (py_in_f64(&compliance, compliance_obj, compliance_name, 2, (npy_intp[]){n, n}) < 0) goto done;
   if (!*w && !(*w = py_new_f64(2, (npy_intp[]){m, m}))) goto done;
-  const rf_delassus_body body = {.coordinates = (int32_t)n,
-                                 .directions = directions.data,
-                                 .compliance = compliance.data};
+  const rf_delassus_body body = {
+      .coordinates = (int32_t)n, .directions = directions.data, .compliance = compliance.data};
   double *to = py_f64(*w);
   rf_error err = {0};
   rf_status st;
@@ -154,8 +153,8 @@ static rf_status solve_by(const problem *p, rf_friction *solver, rf_contact_stat
   const int32_t m = (int32_t)p->mu.shape[0];
   rf_lemke_report lemke;
   const double begun_us = rf_clock_us_rt();
-  rf_status st = rf_pyramid_solve(m, p->most, p->matrix.data, free, mu, &p->run.run, force, &lemke,
-                                  err);
+  rf_status st =
+      rf_pyramid_solve(m, p->most, p->matrix.data, free, mu, &p->run.run, force, &lemke, err);
   const double took_us = rf_clock_us_rt() - begun_us;
   if (st < 0) return st;
   // states and residual of these forces
@@ -195,8 +194,8 @@ static PyObject *result_of(py_state *state, problem *p, PyObject *const object[4
   if (convert(p, object) < 0) goto done;
   if (p->matrix.shape[0] % 3 || (!p->factor && p->matrix.shape[1] != p->matrix.shape[0])) {
     py_fail(state, PY_INPUT_ERROR,
-            "W must have shape (3m, 3m), three rows a contact; got (%zd, %zd)",
-            p->matrix.shape[0], p->matrix.shape[1]);
+            "W must have shape (3m, 3m), three rows a contact; got (%zd, %zd)", p->matrix.shape[0],
+            p->matrix.shape[1]);
     goto done;
   }
   if (!p->factor && require_compliance(state, &p->matrix) < 0) goto done;

@@ -221,6 +221,7 @@ class Embedding:
 def delassus(
     bodies: Sequence[tuple[ArrayLike, ArrayLike]], compliance: float, /
 ) -> NDArray[np.float64]: ...
+
 _Friction: TypeAlias = tuple[
     NDArray[np.float64],
     NDArray[np.float64],
@@ -228,9 +229,7 @@ _Friction: TypeAlias = tuple[
     tuple[int, float, int, int, int, float],
 ]
 
-def friction_pyramid(
-    W: ArrayLike, free: ArrayLike, mu: ArrayLike, sides: int, /
-) -> _Friction: ...
+def friction_pyramid(W: ArrayLike, free: ArrayLike, mu: ArrayLike, sides: int, /) -> _Friction: ...
 def friction_solve(
     matrix: ArrayLike,
     free: ArrayLike,

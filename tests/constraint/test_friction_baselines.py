@@ -75,7 +75,10 @@ def test_a_pinch_ends_without_forces():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: rf.solve_friction_pyramid(np.eye(3), np.zeros(3), 0.5, 2), "sides must be between 3"),
+        (
+            lambda: rf.solve_friction_pyramid(np.eye(3), np.zeros(3), 0.5, 2),
+            "sides must be between 3",
+        ),
         (
             lambda: rf.solve_friction_pyramid(np.eye(300), np.zeros(300), 0.5, 256),
             "100 contacts with 256 sides make 25800 unknowns; at most 20000",

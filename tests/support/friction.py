@@ -40,7 +40,9 @@ def directions(m: int, shapes: int, rng: np.random.Generator, opposed: bool = Fa
 
 def factor(m: int, shapes: int, rng: np.random.Generator, opposed: bool = False) -> Array:
     """Return V of W = V V^T of a body: soft rigid motions, stiff shapes."""
-    compliance = np.concatenate([10.0 ** rng.uniform(-4, 0, 6), 10.0 ** rng.uniform(-6, -1, shapes)])
+    compliance = np.concatenate(
+        [10.0 ** rng.uniform(-4, 0, 6), 10.0 ** rng.uniform(-6, -1, shapes)]
+    )
     return directions(m, shapes, rng, opposed) * np.sqrt(compliance)
 
 
