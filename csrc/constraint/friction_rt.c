@@ -99,8 +99,8 @@ typedef struct inner {
   int32_t since;            // steps without a better one
 } inner;
 
-// Looks at s->force: true if the inner solve has reached its target.
-static bool look(rf_friction *s, inner *n) {
+// Judges s->force: true if the inner solve has reached its target.
+static bool judge(rf_friction *s, inner *n) {
   rf_friction_project_rt(s, s->force, s->in_cone);
   rf_friction_move_rt(s, s->in_cone, s->moved_in);
   const double residual = rf_friction_residual_rt(s, s->in_cone, s->moved_in);
@@ -124,12 +124,12 @@ static inner_end solve_inner(rf_friction *s, inner *n) {
   for (int32_t k = 0; k < INNER; ++k) {
     rf_friction_move_rt(s, s->force, s->moved);
     if (!step(s, k % 2 ? GAIN_T : 1.0, 0.0)) return LATE;
-    if (look(s, n)) return REACHED;
+    if (judge(s, n)) return REACHED;
     if (n->since < STUCK) continue;
     copy(s, s->inner, s->force);
     rf_friction_move_rt(s, s->force, s->moved);
     rf_friction_sweep_rt(s, SWEEPS);
-    if (look(s, n)) return REACHED;
+    if (judge(s, n)) return REACHED;
     n->since = 0;
   }
   return MISSED;
@@ -195,7 +195,7 @@ static void soften(rf_friction *s) {
   copy(s, s->first, s->inner);
   copy(s, s->first, s->force);
   inner n = {.residual = INFINITY, .target = s->limits.tolerance};
-  for (int32_t k = 0; k < INNER && !look(s, &n); ++k) {
+  for (int32_t k = 0; k < INNER && !judge(s, &n); ++k) {
     copy(s, s->in_cone, s->force);
     rf_friction_move_rt(s, s->force, s->moved);
     if (k % 2)

@@ -16,7 +16,7 @@ def problem(seed: int, m: int = 12) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_sweeps_that_go_on_end_at_the_solution(seed):
+def test_many_sweeps_end_at_the_solution(seed):
     W, free = problem(seed)
     out = rf.solve_friction(W, free, 0.4, tol=1e-12)
     swept = rf.solve_friction_sweeps(W, free, 0.4, change=1e-12, most_sweeps=1_000_000)

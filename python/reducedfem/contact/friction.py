@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
 from reducedfem.base.check import count, limit, number, reals
-from reducedfem.errors import InputError
+from reducedfem.errors import InputError, InputTypeError
 
 __all__ = [
     "FrictionSolution",
@@ -98,7 +98,15 @@ def delassus(
     soft = number(compliance, "compliance")
     if soft < 0.0:
         raise InputError(f"compliance must be >= 0, got {soft:g}")
-    return _core.delassus(bodies, soft)
+    wanted = "bodies must be a sequence of tuples (H, C)"
+    if isinstance(bodies, str | bytes) or not isinstance(bodies, Sequence):
+        raise InputTypeError(f"{wanted}, got {type(bodies).__name__}")
+    pairs = []
+    for k, body in enumerate(bodies):
+        if not isinstance(body, tuple | list) or len(body) != 2:
+            raise InputTypeError(f"{wanted}; bodies[{k}] is not")
+        pairs.append((reals(body[0], f"H of bodies[{k}]"), reals(body[1], f"C of bodies[{k}]")))
+    return _core.delassus(pairs, soft)
 
 
 def solve_friction(
