@@ -33,6 +33,7 @@ NAMES = (
     "field",
     "pointshell",
     "contact",
+    "friction",
     "deformed",
     "haptics",
 )

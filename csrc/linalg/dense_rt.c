@@ -25,3 +25,8 @@ void rf_dense_add_products_rt(rf_simd simd, int32_t m, int32_t n, int32_t count,
                               int32_t lda, const double *b, int32_t ld, double *out) {
   RF_SIMD_CALL(simd, rf_dense_add_products, m, n, count, a, lda, b, ld, out);
 }
+
+bool rf_dense_eliminate_rt(rf_simd simd, int32_t n, double *a, int32_t ld, double *scratch,
+                           double *x) {
+  return RF_SIMD_CALL(simd, rf_dense_eliminate, n, a, ld, scratch, x);
+}

@@ -34,6 +34,11 @@ void rf_dense_combine_rt(rf_simd simd, int32_t n, double p, const double *a, dou
 // A and B, to a multiple of 4 of m and of 8 of n, yields zero padding of out.
 void rf_dense_add_products_rt(rf_simd simd, int32_t m, int32_t n, int32_t count, const double *a,
                               int32_t lda, const double *b, int32_t ld, double *out);
+// Solves A x = b with row exchanges.  b is column n of A, whose n rows have ld = rf_dense_ld(n + 1)
+// numbers; both are destroyed.  scratch (5 ld); x (ld).  False when a column has no pivot, which
+// NaN may hide: the caller checks that x is finite.
+bool rf_dense_eliminate_rt(rf_simd simd, int32_t n, double *a, int32_t ld, double *scratch,
+                           double *x);
 
 // The variants, one set per dense_<variant>_rt.c.
 typedef bool rf_dense_cholesky_fn(int32_t n, double *a, int32_t ld);
@@ -45,6 +50,8 @@ typedef void rf_dense_combine_upper_fn(int32_t n, double p, const double *a, dou
                                        const double *b, int32_t ld, double *out);
 typedef void rf_dense_add_products_fn(int32_t m, int32_t n, int32_t count, const double *a,
                                       int32_t lda, const double *b, int32_t ld, double *out);
+typedef bool rf_dense_eliminate_fn(int32_t n, double *a, int32_t ld, double *scratch, double *x);
+RF_SIMD_DECLARE(rf_dense_eliminate_fn, rf_dense_eliminate);
 RF_SIMD_DECLARE(rf_dense_cholesky_fn, rf_dense_cholesky);
 RF_SIMD_DECLARE(rf_dense_cholesky_solve_fn, rf_dense_cholesky_solve);
 RF_SIMD_DECLARE(rf_dense_multiply_fn, rf_dense_multiply);

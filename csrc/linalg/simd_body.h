@@ -41,6 +41,15 @@ RF_INLINE rf_v4 rf_load4(const double *p) {
 RF_INLINE void rf_store4(double *p, rf_v4 v) { memcpy(p, &v, sizeof v); }
 RF_INLINE rf_v rf_splat(double x) { return x - (rf_v){0}; }
 
+typedef int64_t rf_m __attribute__((vector_size(RF_WIDTH * sizeof(int64_t))));
+
+// Return the lane-wise size, and the larger of two; b where either is NaN.
+RF_INLINE rf_v rf_abs(rf_v v) { return (rf_v)((rf_m)v & INT64_MAX); }
+RF_INLINE rf_v rf_larger(rf_v a, rf_v b) {
+  const rf_m first = (rf_m)(a > b);
+  return (rf_v)((first & (rf_m)a) | (~first & (rf_m)b));
+}
+
 RF_INLINE int rf_any4(rf_m4 mask) {
 #ifdef __AVX__
   return __builtin_ia32_movmskpd256((rf_v4)mask) != 0;

@@ -33,6 +33,8 @@ Contact
     spacing), in a `PointTree`, which may deform with a reduced model.
     A `Contact` of a tree with a field is evaluated at a `Pose` of the field's object, in bounded
     time: `ContactForce` (with `ContactPoints`), `ContactTrajectory`. Its law: `PenaltyContact`.
+    Friction of given compliances: `delassus`, `solve_friction` (`FrictionSolution`),
+    and the methods of 2006 for comparison, `solve_friction_sweeps`, `solve_friction_pyramid`.
     `Voxmap`, `VoxmapContact` (`VoxmapForce`): two-bit voxels, the method of 1999 for comparison.
 Worlds
     `World`: many free bodies in contact, offline (`WorldContacts`, `WorldReport`).
@@ -88,6 +90,13 @@ from reducedfem.contact.field import (  # noqa: E402
     PlaneField,
     SphereField,
     UnionField,
+)
+from reducedfem.contact.friction import (  # noqa: E402
+    FrictionSolution,
+    delassus,
+    solve_friction,
+    solve_friction_pyramid,
+    solve_friction_sweeps,
 )
 from reducedfem.contact.penalty import PenaltyContact  # noqa: E402
 from reducedfem.contact.point_tree import PointTree  # noqa: E402
@@ -216,6 +225,7 @@ __all__ = [
     "ForceSketch",
     "FreeBody",
     "FreeBodyState",
+    "FrictionSolution",
     "GeometryWarning",
     "HapticReader",
     "HapticRecords",
@@ -283,6 +293,7 @@ __all__ = [
     "World",
     "WorldContacts",
     "WorldReport",
+    "delassus",
     "load",
     "mass_pca",
     "merge_bases",
@@ -297,6 +308,9 @@ __all__ = [
     "reduce",
     "set_threads",
     "sketch_basis",
+    "solve_friction",
+    "solve_friction_pyramid",
+    "solve_friction_sweeps",
     "spectrum",
     "stable_step",
     "step_free_bodies",

@@ -1,5 +1,5 @@
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, final, overload
+from typing import Any, Literal, TypeAlias, final, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -216,6 +216,41 @@ class Embedding:
     def interpolate(self, u: ArrayLike, threads: int, /) -> NDArray[np.float64]: ...
     def transfer(self, vectors: ArrayLike, threads: int, /) -> NDArray[np.float64]: ...
     def distribute(self, f: ArrayLike, /) -> NDArray[np.float64]: ...
+
+# csrc/pyext/py_friction.c
+def delassus(
+    bodies: Sequence[tuple[ArrayLike, ArrayLike]], compliance: float, /
+) -> NDArray[np.float64]: ...
+
+_Friction: TypeAlias = tuple[
+    NDArray[np.float64],
+    NDArray[np.float64],
+    NDArray[np.int32],
+    tuple[int, float, int, int, int, float],
+]
+
+def friction_pyramid(W: ArrayLike, free: ArrayLike, mu: ArrayLike, sides: int, /) -> _Friction: ...
+def friction_solve(
+    matrix: ArrayLike,
+    free: ArrayLike,
+    mu: ArrayLike,
+    start: ArrayLike | None,
+    tol: float,
+    budget_us: float,
+    factor: bool = False,
+    compliance: float = 0.0,
+    simd: int = 0,
+    /,
+) -> _Friction: ...
+def friction_sweeps(
+    W: ArrayLike,
+    free: ArrayLike,
+    mu: ArrayLike,
+    start: ArrayLike | None,
+    change: float,
+    most_sweeps: int,
+    /,
+) -> _Friction: ...
 
 # csrc/pyext/py_law.c
 def laws() -> dict[str, dict[str, Any]]: ...

@@ -21,6 +21,8 @@ ALLOWED = {
     "linalg": {"base"},
     "material": {"base", "linalg"},
     "device": {"base", "linalg"},
+    # contact with friction: matrices in, forces out; knows no bodies
+    "constraint": {"base", "linalg"},
     "mesh": {"base", "linalg"},
     "fem": {"base", "linalg", "material", "mesh"},
     "sdf": {"base", "linalg", "mesh"},

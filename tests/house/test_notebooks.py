@@ -26,6 +26,7 @@ PICTURES = {
     "05_elements_that_bend": 2,
     "06_contact": 10,
     "07_haptics": 9,
+    "08_friction": 4,
 }
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 

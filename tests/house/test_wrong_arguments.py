@@ -82,7 +82,7 @@ OTHER_NAMES = {
 # values that pass along with data: what is made of what was computed
 RESULTS = {
     "BodySnapshot", "CentralReport", "ContactForce", "ContactPoints", "ContactTrajectory",
-    "CouplingStep", "CouplingWrench", "DeviceProbe", "FreeBodyState", "HapticReport",
+    "CouplingStep", "CouplingWrench", "DeviceProbe", "FreeBodyState", "FrictionSolution", "HapticReport",
     "HapticSnapshot", "ImplicitReport", "Pick", "RigidBody", "SketchReport", "SolidSummary",
     "Spectrum", "State", "StaticReport", "UdpCounts", "Uniformity", "VoxmapForce", "WorldContacts",
     "WorldReport",

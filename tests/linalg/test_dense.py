@@ -115,6 +115,42 @@ def test_cholesky_of_extreme_scales(simd):
         assert np.linalg.norm(b.x[:13] * scale - exact) <= 1e-12 * np.linalg.norm(exact)
 
 
+def eliminated(simd: int, a: np.ndarray, b: np.ndarray) -> tuple[bool, np.ndarray]:
+    """Solve by rf_dense_eliminate_rt, with memory checked."""
+    n, ld = len(a), row_length(len(a) + 1)
+    matrix, scratch, x = Block(n * ld, 0.0), Block(5 * ld), Block(ld)
+    rows = matrix.x.reshape(n, ld)
+    rows[:, :n], rows[:, n] = a, b
+    done = library().rf_dense_eliminate_rt(simd, n, matrix.address, ld, scratch.address, x.address)
+    for block in (matrix, scratch, x):
+        block.check()
+    return done, x.x
+
+
+@pytest.mark.parametrize("simd", SIMD, ids=SIMD.get)
+@pytest.mark.parametrize("n", SIZES)
+def test_elimination_with_row_exchanges(n, simd):
+    require(simd)
+    rng = np.random.default_rng(n)
+    a = rng.standard_normal((n, n))
+    a[np.diag_indices(n)] *= 1e-9  # exchanges everywhere
+    b = rng.standard_normal(n)
+    done, x = eliminated(simd, a, b)
+    assert done
+    np.testing.assert_array_equal(x[n:], 0.0)
+    scale = np.abs(a).sum(axis=1).max() * np.abs(x).max() + np.abs(b).max()
+    assert np.abs(a @ x[:n] - b).max() <= 30 * n * EPS * scale
+
+
+@pytest.mark.parametrize("simd", SIMD, ids=SIMD.get)
+def test_elimination_refuses_a_column_of_zeros(simd):
+    require(simd)
+    for n in (1, 3, 4, 9, 17):
+        a = np.eye(n)
+        a[:, n - 1] = 0.0
+        assert not eliminated(simd, a, np.ones(n))[0]
+
+
 @pytest.mark.parametrize("simd", SIMD, ids=SIMD.get)
 @pytest.mark.parametrize("n", SIZES)
 def test_product_and_combination(n, simd):

@@ -116,6 +116,7 @@ def library() -> ctypes.CDLL:
         ("rf_polynomial_evaluate_rt", None, ptr, ptr, ptr, ptr, ptr, ptr, n),
         ("rf_dense_cholesky_rt", yes, ctypes.c_int, n, ptr, n),
         ("rf_dense_cholesky_solve_rt", None, ctypes.c_int, n, ptr, n, ptr, ptr),
+        ("rf_dense_eliminate_rt", yes, ctypes.c_int, n, ptr, n, ptr, ptr),
         ("rf_dense_multiply_rt", None, ctypes.c_int, n, ptr, n, ptr, ptr),
         ("rf_dense_add_products_rt", None, ctypes.c_int, n, n, n, ptr, n, ptr, n, ptr),
         ("rf_dense_combine_rt", None, ctypes.c_int, n, real, ptr, real, ptr, n, ptr),

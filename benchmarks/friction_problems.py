@@ -1,0 +1,201 @@
+"""Contact problems with friction of solids, after Duriez et al. 2006: tables, bricks and plugs.
+
+Each problem is a Delassus matrix W (3m, 3m) [m/N] and displacements without contact forces
+(k, m, 3) [m], rows normal, first and second tangent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse
+import scipy.sparse.linalg
+from numpy.typing import NDArray
+
+import reducedfem as rf
+
+Array = NDArray[np.float64]
+
+CASES = 6
+COUPLING = 400.0  # N/m, of a soft coupling
+STEP = 1e-3  # s, of the dynamic brick
+FOAM = rf.StVK(2e5, 0.3, 200.0)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A Delassus matrix with some motions."""
+
+    name: str
+    W: Array
+    free: Array  # (cases, m, 3)
+    rank: int = 0  # 0: full
+
+    @property
+    def m(self) -> int:
+        """Number of contacts."""
+        return len(self.W) // 3
+
+
+def grid(cells: NDArray[np.bool_], spacing: Array) -> rf.Mesh:
+    """Return the hexahedra of the cells that are set."""
+    shape = np.array(cells.shape) + 1
+    index = np.arange(shape.prod()).reshape(shape)
+    corner = np.argwhere(cells)
+    offsets = np.array(
+        [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1], [1, 0, 1], [1, 1, 1], [0, 1, 1]]
+    )
+    at = corner[:, None] + offsets
+    elements = index[at[..., 0], at[..., 1], at[..., 2]]
+    used, elements = np.unique(elements, return_inverse=True)
+    nodes = np.argwhere(np.ones(shape, dtype=bool))[used] * spacing
+    return rf.Mesh(nodes, elements.reshape(-1, 8).astype(np.int32))
+
+
+def table_mesh(legs: int = 2) -> rf.Mesh:
+    """Return a table on four square legs, each `legs` cells wide."""
+    cells = np.zeros((4 * legs + 2, 3 * legs + 2, 6), dtype=bool)
+    cells[:, :, 4:] = True
+    for x in (slice(0, legs), slice(-legs, None)):
+        for y in (slice(0, legs), slice(-legs, None)):
+            cells[x, y, :4] = True
+    return grid(cells, np.array([0.03, 0.03, 0.03]))
+
+
+def frames(normals: Array) -> Array:
+    """Return axes (m, 3, 3) with the normals as the first rows."""
+    normals = normals / np.linalg.norm(normals, axis=1, keepdims=True)
+    first = np.cross(normals, [0.0, 1.0, 0.0])
+    first /= np.linalg.norm(first, axis=1, keepdims=True)
+    return np.stack([normals, first, np.cross(normals, first)], axis=1)
+
+
+def rows(mesh: rf.Mesh, nodes: NDArray[np.int64], axes: Array) -> scipy.sparse.csr_array:
+    """Return the displacements at nodes along axes by those of all nodes, (3m, 3n)."""
+    m = len(nodes)
+    row = np.repeat(np.arange(3 * m), 3)
+    column = np.broadcast_to(3 * nodes[:, None, None] + np.arange(3), (m, 3, 3)).ravel()
+    return scipy.sparse.csr_array((axes.ravel(), (row, column)), shape=(3 * m, 3 * mesh.n_nodes))
+
+
+def rigid(places: Array, axes: Array) -> Array:
+    """Return the displacements by a motion of the origin and a rotation, (3m, 6)."""
+    turned = np.cross(places[:, None, :], axes)
+    return np.concatenate([axes, turned], axis=2).reshape(-1, 6)
+
+
+def compliance(matrix: scipy.sparse.csr_array, directions: scipy.sparse.csr_array) -> Array:
+    """Return H A^-1 H^T."""
+    solve = scipy.sparse.linalg.splu(matrix.tocsc()).solve
+    out = directions @ solve(directions.T.toarray())
+    return 0.5 * (out + out.T)
+
+
+def held(solid: rf.Solid, grip: NDArray[np.bool_], directions: scipy.sparse.csr_array) -> Array:
+    """Return the static compliance with nodes held."""
+    loose = np.repeat(~grip, 3)
+    K = scipy.sparse.csr_array(solid.stiffness().to_scipy())
+    return compliance(K[loose][:, loose], directions[:, loose])
+
+
+def rough_floor(count: int, rng: np.random.Generator) -> Array:
+    """Return normals that differ by up to about 15 degrees from the vertical."""
+    return np.c_[rng.uniform(-0.25, 0.25, (count, 2)), np.ones(count)]
+
+
+def table(m: int, support: str, modes: int = 0) -> Problem:
+    """Return a table on a rough floor: grip "held", by a "soft" coupling, or in some modes."""
+    rng = np.random.default_rng(m)
+    mesh = table_mesh(2 if m <= 36 else 3)
+    solid = rf.Solid(mesh, FOAM)
+    low = np.flatnonzero(mesh.nodes[:, 2] < 1e-9)
+    legs = [low[(mesh.nodes[low, 0] < mesh.nodes[:, 0].mean()) == left] for left in (True, False)]
+    legs = [
+        leg[(mesh.nodes[leg, 1] < mesh.nodes[:, 1].mean()) == front]
+        for leg in legs
+        for front in (True, False)
+    ]
+    parts = [m // 4 + (k < m % 4) for k in range(4)]
+    nodes = np.concatenate([leg[:part] for leg, part in zip(legs, parts, strict=True)])
+    axes = frames(rough_floor(m, rng))
+    top = mesh.nodes[:, 2] > mesh.nodes[:, 2].max() - 1e-9
+    directions = rows(mesh, nodes, axes)
+    arms = rigid(mesh.nodes[nodes] - mesh.nodes[top].mean(axis=0), axes)
+    if modes:
+        shapes = rf.Solid(mesh, FOAM, top).linear_modes(modes)
+        V = directions @ shapes.shapes.reshape(modes, -1).T / np.sqrt(shapes.eigenvalues)
+        W = V @ V.T
+    else:
+        W = held(solid, top, directions)
+    if support == "soft":
+        arm = 0.1  # m: torsion of 400 N/m at this distance
+        W = W + arms * (1.0 / COUPLING / np.array([1, 1, 1, arm**2, arm**2, arm**2])) @ arms.T
+    move = rng.normal(size=(CASES, 6)) * [2e-3, 2e-3, 5e-4, 1e-3, 1e-3, 5e-3]
+    move[:, 2] -= 1.5e-3
+    free = np.einsum("ij,cj->ci", arms, move).reshape(CASES, m, 3)
+    free[:, :, 0] += rng.uniform(0.0, 5e-4, (CASES, m))
+    if modes:  # motions that the modes can make
+        size = 2.0 * np.abs(free).max() / np.abs(V).max()
+        free = (size * rng.normal(size=(CASES, modes)) @ V.T).reshape(CASES, m, 3)
+    name = f"table in {modes} modes" if modes else f"table, {support}"
+    return Problem(name, W, free, modes)
+
+
+def brick(m: int) -> Problem:
+    """Return a free brick on the floor, in a step of implicit Euler."""
+    rng = np.random.default_rng(m)
+    side = int(np.ceil(np.sqrt(m))) - 1
+    mesh = grid(np.ones((side, side, 2), dtype=bool), np.array([0.02, 0.02, 0.02]))
+    solid = rf.Solid(mesh, FOAM)
+    nodes = np.flatnonzero(mesh.nodes[:, 2] < 1e-9)[:m]
+    axes = frames(rough_floor(m, rng))
+    mass = scipy.sparse.csr_array(solid.mass().to_scipy())
+    stiffness = scipy.sparse.csr_array(solid.stiffness().to_scipy())
+    W = compliance(mass / STEP**2 + stiffness, rows(mesh, nodes, axes))
+    move = rng.normal(size=(CASES, 6)) * [3e-4, 3e-4, 1e-4, 2e-3, 2e-3, 2e-3]
+    move[:, 2] -= 2e-4
+    free = np.einsum("ij,cj->ci", rigid(mesh.nodes[nodes] - mesh.nodes.mean(axis=0), axes), move)
+    return Problem("brick, dynamic", W, free.reshape(CASES, m, 3))
+
+
+def plug(m: int) -> Problem:
+    """Return a plug wedged into a slot whose walls lean by 10 degrees, both soft."""
+    rng = np.random.default_rng(m)
+    high = int(np.ceil(m / 6))
+    mesh = grid(np.ones((4, 2, high), dtype=bool), np.array([0.01, 0.01, 0.01]))
+    x = mesh.nodes.copy()
+    lean = np.tan(np.radians(10.0))
+    x[:, 0] += (x[:, 0] - 0.02) / 0.02 * lean * x[:, 2]
+    mesh = rf.Mesh(x, mesh.elements)
+    sides = [np.flatnonzero(np.abs(grid_x) < 1e-9) for grid_x in _sides(mesh, lean)]
+    half = m // 2
+    nodes = np.concatenate([sides[0][:half], sides[1][: m - half]])
+    out = np.where(np.arange(m) < half, 1.0, -1.0)
+    normals = np.c_[out, rng.uniform(-0.05, 0.05, m), np.full(m, lean)]
+    axes = frames(normals)
+    solid = rf.Solid(mesh, rf.StVK(7e6, 0.35, 1000.0))
+    top = mesh.nodes[:, 2] > mesh.nodes[:, 2].max() - 1e-9
+    loose = ~top[nodes]
+    nodes, axes = nodes[loose], axes[loose]
+    m = len(nodes)
+    directions = rows(mesh, nodes, axes)
+    arms = rigid(mesh.nodes[nodes] - mesh.nodes[top].mean(axis=0), axes)
+    W = held(solid, top, directions)
+    # the slot: the same block, held on its lower side, seen from the other side
+    low = mesh.nodes[:, 2] < 1e-9
+    loose = ~low[nodes]
+    slot = np.zeros_like(W)
+    keep = np.repeat(loose, 3)
+    slot[np.ix_(keep, keep)] = held(solid, low, rows(mesh, nodes[loose], axes[loose]))
+    arm = 0.03
+    W = W + slot + arms * (1.0 / COUPLING / np.array([1, 1, 1, arm**2, arm**2, arm**2])) @ arms.T
+    move = rng.normal(size=(CASES, 6)) * [3e-4, 3e-4, 3e-4, 3e-3, 3e-3, 3e-3]
+    move[:, 2] -= 2e-3
+    free = np.einsum("ij,cj->ci", arms, move).reshape(CASES, m, 3)
+    return Problem("plug, wedged", W, free)
+
+
+def _sides(mesh: rf.Mesh, lean: float) -> tuple[Array, Array]:
+    x, _, z = mesh.nodes.T
+    return x + lean * z, x - 0.04 - lean * z

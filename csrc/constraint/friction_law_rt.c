@@ -1,0 +1,173 @@
+// The scaled problem: forces in and out, displacements, residual, sweeps.
+#include <math.h>
+#include <string.h>
+
+#include "base/clock_rt.h"
+#include "constraint/friction_work.h"
+
+// a diagonal entry of the scaled W below which a contact counts as rigid on both sides: no force
+// moves it
+static const double RIGID = 1e-13;
+
+// True if all are finite.
+static bool all_finite(int64_t n, const double *x) {
+  double sum = 0.0;
+  for (int64_t k = 0; k < n; ++k) sum += 0.0 * x[k];
+  return sum == 0.0;
+}
+
+static void set_sizes(rf_friction *s, int32_t m, double trace) {
+  s->m = m;
+  s->ld = rf_dense_ld(m);
+  s->mean = trace > 0.0 ? trace / (3 * m) : 1.0;
+}
+
+static void set_diagonals(rf_friction *s) {
+  const int32_t ld = s->ld;
+  for (int32_t i = 0; i < ld; ++i) {
+    double diagonal[3];
+    for (int k = 0; k < 3; ++k) diagonal[k] = s->w[(int64_t)(k * ld + i) * (3 * ld + 1)];
+    s->normal[i] = diagonal[0];
+    s->tangent[i] = 0.5 * (diagonal[1] + diagonal[2]);
+  }
+}
+
+rf_status rf_friction_set_matrix_rt(rf_friction *s, int32_t m, const double *w) {
+  const int32_t n = 3 * m;
+  double trace = 0.0;
+  s->m = s->rank = 0;
+  if (m < 0 || m > s->set.most || !all_finite((int64_t)n * n, w)) return RF_ERR_ARG;
+  for (int32_t i = 0; i < n; ++i) {
+    if (!(w[(int64_t)i * n + i] >= 0.0)) return RF_ERR_ARG;
+    trace += w[(int64_t)i * n + i];
+  }
+  set_sizes(s, m, trace);
+  const int32_t ld = s->ld, length = 3 * ld;
+  memset(s->w, 0, (size_t)length * (size_t)length * sizeof *s->w);
+  for (int32_t i = 0; i < n; ++i) {
+    const double *from = w + (int64_t)i * n;
+    double *to = s->w + (int64_t)(i % 3 * ld + i / 3) * length;
+    for (int32_t j = 0; j < m; ++j)
+      for (int k = 0; k < 3; ++k) to[k * ld + j] = from[3 * j + k] / s->mean;
+  }
+  set_diagonals(s);
+  return RF_OK;
+}
+
+rf_status rf_friction_set_factor_rt(rf_friction *s, int32_t m, int32_t rank, const double *v,
+                                    double compliance) {
+  const int64_t n = 3 * (int64_t)m;
+  double trace = 0.0;
+  s->m = s->rank = 0;
+  if (m < 0 || m > s->set.most || rank < 1 || rank > s->set.most_rank || !all_finite(n * rank, v) ||
+      !(compliance >= 0.0 && compliance * 0.0 == 0.0))
+    return RF_ERR_ARG;
+  for (int64_t k = 0; k < n * rank; ++k) trace += v[k] * v[k];
+  set_sizes(s, m, trace + (double)n * compliance);
+  const int32_t ld = s->ld, length = 3 * ld, to_next = rf_dense_ld(rank);
+  const double by = 1.0 / sqrt(s->mean);
+  memset(s->factor, 0, (size_t)length * (size_t)to_next * sizeof *s->factor);
+  for (int64_t i = 0; i < n; ++i) {
+    double *row = s->factor + (i % 3 * ld + i / 3) * to_next;
+    for (int32_t j = 0; j < rank; ++j) row[j] = by * v[i * rank + j];
+  }
+  RF_SIMD_CALL(s->set.simd, rf_friction_square, length, to_next, s->factor, s->w);
+  for (int k = 0; k < 3; ++k)
+    for (int32_t i = 0; i < m; ++i)
+      s->w[(int64_t)(k * ld + i) * (length + 1)] += compliance / s->mean;
+  s->compliance = compliance / s->mean;
+  s->rank = rank;
+  set_diagonals(s);
+  return RF_OK;
+}
+
+// Reorders (m, 3) to three blocks, times `factor`.
+static void to_blocks(const rf_friction *s, const double *from, double factor, double *to) {
+  for (int k = 0; k < 3; ++k) {
+    for (int32_t i = 0; i < s->m; ++i) to[k * s->ld + i] = factor * from[3 * i + k];
+    for (int32_t i = s->m; i < s->ld; ++i) to[k * s->ld + i] = 0.0;
+  }
+}
+
+static void from_blocks(const rf_friction *s, const double *from, double factor, double *to) {
+  for (int32_t i = 0; i < s->m; ++i)
+    for (int k = 0; k < 3; ++k) to[3 * i + k] = factor * from[k * s->ld + i];
+}
+
+rf_status rf_friction_begin_rt(rf_friction *s, const double *free, const double *mu,
+                               const double *start) {
+  const int32_t n = 3 * s->m;
+  double largest = 0.0, sum = 0.0;
+  for (int32_t i = 0; i < n; ++i) {
+    largest = fabs(free[i]) > largest ? fabs(free[i]) : largest;
+    sum += 0.0 * free[i] + (start ? 0.0 * start[i] : 0.0);
+  }
+  for (int32_t i = 0; i < s->m; ++i) {
+    if (!(mu[i] >= 0.0)) return RF_ERR_ARG;
+    sum += 0.0 * mu[i];
+  }
+  if (sum != 0.0) return RF_ERR_ARG;
+  s->largest = largest > 0.0 ? largest : 1.0;
+  for (int32_t i = 0; i < s->ld; ++i) s->mu[i] = i < s->m ? mu[i] : 0.0;
+  to_blocks(s, free, 1.0 / s->largest, s->free);
+  if (start)
+    to_blocks(s, start, s->mean / s->largest, s->force);
+  else
+    memset(s->force, 0, 3 * (size_t)s->ld * sizeof *s->force);
+  rf_friction_project_rt(s, s->force, s->force);
+  rf_friction_shift_rt(s, 0.0);
+  return RF_OK;
+}
+
+void rf_friction_end_rt(const rf_friction *s, const double *f, double *force, double *gap) {
+  from_blocks(s, f, s->largest / s->mean, force);
+  if (gap) from_blocks(s, s->moved_in, s->largest, gap);
+}
+
+void rf_friction_move_rt(rf_friction *s, const double *f, double *moved) {
+  const int32_t length = 3 * s->ld;
+  int32_t count = 0;
+  for (int32_t k = 0; k < length; ++k)
+    if (f[k] != 0.0) s->index[count++] = k;
+  memcpy(moved, s->free, (size_t)length * sizeof *moved);
+  RF_SIMD_CALL(s->set.simd, rf_friction_add_rows, count, s->index, s->w, length, f, moved);
+  for (int32_t k = 0; s->shift != 0.0 && k < length; ++k)
+    moved[k] += s->shift * (f[k] - s->centre[k]);
+}
+
+double rf_friction_residual_rt(const rf_friction *s, const double *f, const double *moved) {
+  return RF_SIMD_CALL(s->set.simd, rf_friction_residual, s, f, moved);
+}
+
+void rf_friction_project_rt(const rf_friction *s, const double *f, double *out) {
+  const int32_t ld = s->ld;
+  for (int32_t i = 0; i < ld; ++i) {
+    const double normal = f[i] > 0.0 ? f[i] : 0.0, t1 = f[ld + i], t2 = f[2 * ld + i];
+    const double most = s->mu[i] * normal, square = t1 * t1 + t2 * t2;
+    const double part = square > most * most ? most / sqrt(square) : 1.0;
+    out[i] = normal;
+    out[ld + i] = part * t1;
+    out[2 * ld + i] = part * t2;
+  }
+}
+
+void rf_friction_shift_rt(rf_friction *s, double shift) {
+  s->shift = shift;
+  for (int32_t i = 0; i < s->ld; ++i) {
+    const double normal = s->normal[i] + shift, tangent = s->tangent[i] + shift;
+    s->inverse_n[i] = normal > RIGID ? 1.0 / normal : 0.0;
+    s->inverse_t[i] = tangent > RIGID ? 1.0 / tangent : 0.0;
+  }
+}
+
+double rf_friction_left_us_rt(const rf_friction *s) {
+  return s->limits.budget_us - (rf_clock_us_rt() - s->begun_us);
+}
+
+void rf_friction_sweep_rt(rf_friction *s, int32_t n) {
+  for (int32_t k = 0; k < n; ++k) {
+    if (rf_friction_left_us_rt(s) <= 0.0) return;
+    RF_SIMD_CALL(s->set.simd, rf_friction_sweep, s);
+    ++s->report.sweeps;
+  }
+}

@@ -1,0 +1,272 @@
+// The phases of a solve.
+#include <math.h>
+#include <string.h>
+
+#include "base/clock_rt.h"
+#include "constraint/friction_work.h"
+
+enum {
+  SWEEPS = 20,    // before Newton's method, and where an inner solve is stuck
+  STEPS = 40,     // of Newton's method
+  PATIENCE = 15,  // of these, without a tenth less
+  CENTRES = 30,   // of the proximal point
+  INNER = 20,     // steps about each
+  STUCK = 4       // of these, without less
+};
+static const double GAIN_N = 1.0, GAIN_T = 3.0;
+static const double REGULAR = 1e-3;  // times the root of the residual, at most 1
+static const double SHIFT = 1e-2, LEAST_SHIFT = 1e-9;
+static const double SOFT = 0.01;      // shift where there is no solution
+static const double FAR = 1e-2;       // residual from which forces are not worth keeping
+static const double LARGEST = 100.0;  // force of what is not solved
+
+static void copy(const rf_friction *s, const double *from, double *to) {
+  memcpy(to, from, 3 * (size_t)s->ld * sizeof *to);
+}
+
+// Keeps the forces of s->in_cone if their residual is the smallest so far; true: they solve.
+static bool keep(rf_friction *s, double residual) {
+  if (residual < s->best_residual) {
+    s->best_residual = residual;
+    copy(s, s->in_cone, s->best);
+  }
+  return s->best_residual <= s->limits.tolerance;
+}
+
+// Puts s->force into its cones, and returns the residual there.
+static double projected_residual(rf_friction *s) {
+  rf_friction_project_rt(s, s->force, s->in_cone);
+  rf_friction_move_rt(s, s->in_cone, s->moved_in);
+  return rf_friction_residual_rt(s, s->in_cone, s->moved_in);
+}
+
+static double step_work(const rf_friction *s) {
+  const double k = s->unknown.n > 0 ? s->unknown.n : 3.0 * s->m;
+  return k * k * k + 30.0 * k * 3.0 * s->m;
+}
+
+// A step whose time is measured; false: it does not fit into the time left.
+static bool step(rf_friction *s, double gain_t, double regular) {
+  const double work = step_work(s);
+  const double left_us = rf_friction_left_us_rt(s);
+  if (left_us <= 0.0 || (isfinite(left_us) && work > left_us * s->work_per_us)) return false;
+  const double begun_us = rf_clock_us_rt();
+  if (!rf_friction_step_rt(s, GAIN_N, gain_t, regular)) copy(s, s->best, s->force);
+  const double took_us = rf_clock_us_rt() - begun_us;
+  if (took_us > 0.0 && s->unknown.n > 0)
+    s->work_per_us += 0.2 * (step_work(s) / took_us - s->work_per_us);
+  return true;
+}
+
+// ---- phases: true when the solve has ended
+
+static bool sweep_first(rf_friction *s) {
+  rf_friction_move_rt(s, s->force, s->moved);
+  rf_friction_sweep_rt(s, SWEEPS);
+  const double residual = projected_residual(s);
+  copy(s, s->in_cone, s->first);
+  return keep(s, residual);
+}
+
+static bool out_of_time(rf_friction *s) {
+  copy(s, s->best, s->force);
+  rf_friction_move_rt(s, s->force, s->moved);
+  rf_friction_sweep_rt(s, INT32_MAX);
+  keep(s, projected_residual(s));
+  s->report.end = RF_FRICTION_BUDGET;
+  return true;
+}
+
+static bool iterate(rf_friction *s) {
+  double mark = s->best_residual;
+  int32_t since = 0;
+  for (int32_t k = 0; k < STEPS && since < PATIENCE; ++k) {
+    rf_friction_move_rt(s, s->force, s->moved);
+    const double now = rf_friction_residual_rt(s, s->force, s->moved);
+    if (!step(s, GAIN_T, REGULAR * sqrt(now < 1.0 ? now : 1.0))) return out_of_time(s);
+    const double residual = projected_residual(s);
+    if (keep(s, residual)) return true;
+    if (residual < 0.9 * mark)
+      mark = residual, since = 0;
+    else
+      ++since;
+  }
+  return false;
+}
+
+typedef struct inner {
+  double residual, target;  // of the regularised problem: best, and to reach
+  int32_t since;            // steps without a better one
+} inner;
+
+// Judges s->force: true if the inner solve has reached its target.
+static bool judge(rf_friction *s, inner *n) {
+  rf_friction_project_rt(s, s->force, s->in_cone);
+  rf_friction_move_rt(s, s->in_cone, s->moved_in);
+  const double residual = rf_friction_residual_rt(s, s->in_cone, s->moved_in);
+  ++n->since;
+  if (residual < n->residual) {
+    n->residual = residual;
+    n->since = 0;
+    copy(s, s->in_cone, s->inner);
+  }
+  for (int32_t k = 0; k < 3 * s->ld; ++k)
+    s->moved_in[k] -= s->shift * (s->in_cone[k] - s->centre[k]);
+  keep(s, rf_friction_residual_rt(s, s->in_cone, s->moved_in));
+  return n->residual <= n->target || s->best_residual <= s->limits.tolerance;
+}
+
+typedef enum inner_end { REACHED, MISSED, LATE } inner_end;
+
+static inner_end solve_inner(rf_friction *s, inner *n) {
+  copy(s, s->centre, s->force);
+  copy(s, s->centre, s->inner);
+  for (int32_t k = 0; k < INNER; ++k) {
+    rf_friction_move_rt(s, s->force, s->moved);
+    if (!step(s, k % 2 ? GAIN_T : 1.0, 0.0)) return LATE;
+    if (judge(s, n)) return REACHED;
+    if (n->since < STUCK) continue;
+    copy(s, s->inner, s->force);
+    rf_friction_move_rt(s, s->force, s->moved);
+    rf_friction_sweep_rt(s, SWEEPS);
+    if (judge(s, n)) return REACHED;
+    n->since = 0;
+  }
+  return MISSED;
+}
+
+// A direction y of forces that moves nothing, and along which the free motion only closes.
+static bool pinched(rf_friction *s) {
+  double most = 0.0, work = 0.0, moved = 0.0;
+  double *y = s->force;
+  for (int32_t k = 0; k < 3 * s->ld; ++k) y[k] = s->inner[k] - s->centre[k];
+  rf_friction_project_rt(s, y, y);
+  for (int32_t k = 0; k < 3 * s->ld; ++k) most = fabs(y[k]) > most ? fabs(y[k]) : most;
+  if (!(most > 0.0)) return false;
+  for (int32_t k = 0; k < 3 * s->ld; ++k) y[k] /= most;
+  rf_friction_move_rt(s, y, s->moved);  // with the free motion
+  for (int32_t k = 0; k < 3 * s->ld; ++k) {
+    const double by_y = s->moved[k] - s->free[k];
+    moved = fabs(by_y) > moved ? fabs(by_y) : moved;
+    work += y[k] * s->free[k];
+  }
+  return moved <= 1e-6 && work < -1e3 * moved;
+}
+
+static void regularise(rf_friction *s) {
+  double shift = SHIFT, least = LEAST_SHIFT;
+  copy(s, s->best, s->centre);
+  double residual = s->best_residual;
+  for (int32_t k = 0; k < CENTRES; ++k) {
+    ++s->report.centres;
+    rf_friction_shift_rt(s, shift);
+    inner n = {.residual = residual, .target = 0.1 * residual};
+    const inner_end end = solve_inner(s, &n);
+    rf_friction_shift_rt(s, 0.0);
+    if (s->best_residual <= s->limits.tolerance) return;
+    if (end == LATE) {
+      out_of_time(s);
+      return;
+    }
+    if (end == REACHED) {
+      if (pinched(s)) {
+        s->report.end = RF_FRICTION_INFEASIBLE;
+        return;
+      }
+      copy(s, s->inner, s->centre);
+      rf_friction_move_rt(s, s->centre, s->moved);
+      residual = rf_friction_residual_rt(s, s->centre, s->moved);
+      shift = fmax(0.3 * shift, least);
+      least = fmax(0.5 * least, LEAST_SHIFT);
+    } else {
+      shift *= 5.0;
+      least = 0.7 * shift;
+    }
+  }
+  s->report.end = RF_FRICTION_STALLED;
+}
+
+// ---- what is not solved must be bounded and passive
+
+// Replaces the best forces by those of W + SOFT.
+static void soften(rf_friction *s) {
+  memset(s->centre, 0, 3 * (size_t)s->ld * sizeof *s->centre);
+  rf_friction_shift_rt(s, SOFT);
+  copy(s, s->first, s->inner);
+  copy(s, s->first, s->force);
+  inner n = {.residual = INFINITY, .target = s->limits.tolerance};
+  for (int32_t k = 0; k < INNER && !judge(s, &n); ++k) {
+    copy(s, s->in_cone, s->force);
+    rf_friction_move_rt(s, s->force, s->moved);
+    if (k % 2)
+      rf_friction_sweep_rt(s, SWEEPS);
+    else if (!step(s, GAIN_T, 0.0))
+      break;
+  }
+  rf_friction_shift_rt(s, 0.0);
+  copy(s, s->inner, s->best);
+}
+
+static double most_of(const rf_friction *s, const double *f) {
+  double most = 0.0;
+  for (int32_t k = 0; k < 3 * s->ld; ++k) most = fabs(f[k]) > most ? fabs(f[k]) : most;
+  return most;
+}
+
+static void make_safe(rf_friction *s) {
+  if (s->report.end == RF_FRICTION_INFEASIBLE || s->best_residual > FAR) soften(s);
+  if (!(most_of(s, s->best) <= LARGEST)) copy(s, s->first, s->best);
+  rf_friction_move_rt(s, s->best, s->moved);
+  double work = 0.0, of_free = 0.0;
+  for (int32_t k = 0; k < 3 * s->ld; ++k) {
+    work += s->best[k] * s->moved[k];
+    of_free += s->best[k] * s->free[k];
+  }
+  if (work <= 0.0) return;
+  // f . (c W f + free) = 0
+  const double part = of_free < 0.0 ? -of_free / (work - of_free) : 0.0;
+  for (int32_t k = 0; k < 3 * s->ld; ++k) s->best[k] *= part;
+}
+
+// Judged as in a step with gains of one, but by the forces and displacements of the end.
+static rf_contact_state state_of(const rf_friction *s, int32_t i) {
+  const int32_t ld = s->ld;
+  const double *f = s->best, *u = s->moved_in;
+  if (!(f[i] > u[i] * s->inverse_n[i])) return RF_CONTACT_OPEN;
+  const double p1 = f[ld + i] - u[ld + i] * s->inverse_t[i];
+  const double p2 = f[2 * ld + i] - u[2 * ld + i] * s->inverse_t[i];
+  return sqrt(p1 * p1 + p2 * p2) <= s->mu[i] * f[i] ? RF_CONTACT_STICKS : RF_CONTACT_SLIPS;
+}
+
+rf_status rf_friction_open_rt(rf_friction *s, const double *free, const double *mu,
+                              const double *start, const rf_friction_limits *limits) {
+  s->begun_us = rf_clock_us_rt();
+  s->limits = *limits;
+  s->report = (rf_friction_report){.end = RF_FRICTION_SOLVED, .residual = INFINITY};
+  s->best_residual = INFINITY;
+  s->unknown.n = 0;
+  return rf_friction_begin_rt(s, free, mu, start);
+}
+
+void rf_friction_close_rt(rf_friction *s, double *force, double *gap, rf_contact_state *state,
+                          rf_friction_report *report) {
+  rf_friction_move_rt(s, s->best, s->moved_in);
+  s->report.residual = rf_friction_residual_rt(s, s->best, s->moved_in);
+  rf_friction_end_rt(s, s->best, force, gap);
+  for (int32_t i = 0; state && i < s->m; ++i) state[i] = state_of(s, i);
+  s->report.elapsed_us = rf_clock_us_rt() - s->begun_us;
+  *report = s->report;
+}
+
+rf_status rf_friction_solve_rt(rf_friction *s, const double *free, const double *mu,
+                               const double *start, const rf_friction_limits *limits, double *force,
+                               double *gap, rf_contact_state *state, rf_friction_report *report) {
+  if (rf_friction_open_rt(s, free, mu, start, limits) < 0) {
+    for (int32_t k = 0; k < 3 * s->m; ++k) force[k] = 0.0;
+    return RF_ERR_ARG;
+  }
+  if (!sweep_first(s) && !iterate(s)) regularise(s);
+  if (s->best_residual > s->limits.tolerance) make_safe(s);
+  rf_friction_close_rt(s, force, gap, state, report);
+  return RF_OK;
+}

@@ -1,0 +1,109 @@
+// Inside of the friction solver: scaled problem, iterates, kernels.
+//
+// Vectors of all contacts are three blocks of ld numbers: normal, first and second tangent; beyond
+// the m contacts they are zero, and so is W.  W is divided by its mean diagonal entry,
+// displacements by max|free|, forces by the quotient of both.
+#ifndef RF_CONSTRAINT_FRICTION_WORK_H
+#define RF_CONSTRAINT_FRICTION_WORK_H
+
+#include <stdbool.h>
+
+#include "constraint/friction.h"
+#include "linalg/dense_rt.h"
+
+// Unknowns of a Newton step: normal forces of the contacts that touch, then one tangential force of
+// each that slips with friction or sticks, then the second one of those that stick.
+typedef struct rf_friction_unknowns {
+  int32_t n, touch, first, second;  // all, and of each kind
+  int32_t *contact;                 // of each unknown                          (3 ld)
+  double *normal1, *normal2;        // tangential force that a normal one brings: mu e  (ld)
+  double *tangent1, *tangent2;      // direction of the tangential unknown              (ld)
+  double *damped;                   // beta (friction_step_rt.c)                        (ld)
+  double *along;                    // phi of the forces begun with                     (ld)
+} rf_friction_unknowns;
+
+// work of a Newton step that a microsecond does, at first
+#define RF_FRICTION_WORK_PER_US 4e4
+
+struct rf_friction {
+  rf_friction_settings set;
+  int32_t m, ld;
+  double mean;               // mean diagonal entry of W, m/N
+  double largest;            // max|free|, m
+  double *w;                 // (3 ld rows of 3 ld)
+  int32_t rank;              // 0: no factor
+  double compliance;         // scaled
+  double *factor;            // V, scaled: W = V V^T + compliance  (3 ld rows of rf_dense_ld(rank))
+  double *free, *mu;         // (3 ld), (ld)
+  double *normal, *tangent;  // W_nn, and the mean of the two of W_tt           (ld)
+  double shift;              // added to the diagonal of W, times f - centre
+  double *centre;            // (3 ld)
+  double *inverse_n, *inverse_t;  // of the diagonal with the shift; 0: no compliance  (ld)
+  double *force, *moved;          // the iterate f, and W f + free (+ shift)        (3 ld)
+  double *in_cone, *moved_in;     // f with every contact in its cone, likewise
+  double *best, *first, *inner;   // best forces, those of the first sweeps, best of an inner solve
+  double best_residual;
+  rf_friction_unknowns unknown;
+  double *matrix;               // of a Newton step, and its right side (linalg/dense_rt.h)
+  double *increment, *scratch;  // (3 ld)
+  double *panel;                // scratch of the elimination
+  void *block;                  // all of these
+  double *diagonal;             // of the unknowns (3 ld)
+  double *rows;                 // two matrices of a step of low rank (6 ld rows of the rank's)
+  int32_t *index;               // (3 ld)
+  // of the solve
+  rf_friction_limits limits;
+  double begun_us;
+  double work_per_us;  // of Newton steps, measured
+  rf_friction_report report;
+};
+
+// ---- friction_law_rt.c
+
+// Scales the problem; RF_ERR_ARG as for rf_friction_solve_rt.
+rf_status rf_friction_begin_rt(rf_friction *s, const double *free, const double *mu,
+                               const double *start);
+// Writes forces, N, and the displacements s->moved_in, m, which is nullable.
+void rf_friction_end_rt(const rf_friction *s, const double *f, double *force, double *gap);
+// moved = W f + free + shift (f - centre).
+void rf_friction_move_rt(rf_friction *s, const double *f, double *moved);
+double rf_friction_residual_rt(const rf_friction *s, const double *f, const double *moved);
+// Moves every contact into its cone: f_n >= 0 first, then the tangential force is shortened.
+void rf_friction_project_rt(const rf_friction *s, const double *f, double *out);
+// Sets the shift and the inverses that sweeps use.
+void rf_friction_shift_rt(rf_friction *s, double shift);
+// Makes n sweeps, or those that time allows, from s->force, whose displacements are in s->moved.
+void rf_friction_sweep_rt(rf_friction *s, int32_t n);
+double rf_friction_left_us_rt(const rf_friction *s);
+
+// ---- friction_rt.c
+
+// Begins a solve; RF_ERR_ARG as for rf_friction_solve_rt.
+rf_status rf_friction_open_rt(rf_friction *s, const double *free, const double *mu,
+                              const double *start, const rf_friction_limits *limits);
+// Writes the results for the forces s->best.
+void rf_friction_close_rt(rf_friction *s, double *force, double *gap, rf_contact_state *state,
+                          rf_friction_report *report);
+
+// ---- friction_step_rt.c
+
+// True if the next step solves for as many unknowns as the rank.
+bool rf_friction_is_low_rank_rt(const rf_friction *s);
+// One Newton step from s->force and s->moved to s->force; false: it is not finite.
+bool rf_friction_step_rt(rf_friction *s, double gain_n, double gain_t, double regular);
+
+// ---- kernels
+
+typedef void rf_friction_sweep_fn(rf_friction *s);
+typedef void rf_friction_add_rows_fn(int32_t count, const int32_t *index, const double *w,
+                                     int32_t length, const double *factor, double *sum);
+typedef void rf_friction_rows_fn(const rf_friction *s, int32_t stride);
+typedef double rf_friction_residual_fn(const rf_friction *s, const double *f, const double *moved);
+typedef void rf_friction_square_fn(int32_t n, int32_t ld, const double *v, double *w);
+RF_SIMD_DECLARE(rf_friction_square_fn, rf_friction_square);
+RF_SIMD_DECLARE(rf_friction_sweep_fn, rf_friction_sweep);
+RF_SIMD_DECLARE(rf_friction_add_rows_fn, rf_friction_add_rows);
+RF_SIMD_DECLARE(rf_friction_rows_fn, rf_friction_rows);
+RF_SIMD_DECLARE(rf_friction_residual_fn, rf_friction_residual);
+
+#endif

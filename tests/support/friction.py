@@ -1,0 +1,74 @@
+"""Contact problems with friction, and the law that their solutions obey."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+def residual(W: Array, free: Array, mu: Array | float, force: Array) -> float:
+    """Return the largest violation of Signorini's and Coulomb's laws, dimensionless."""
+    m = len(W) // 3
+    length = np.abs(free).max()
+    d = ((W @ force.ravel()).reshape(m, 3) + free.reshape(m, 3)) / length
+    f = force.reshape(m, 3) * (np.trace(W) / (3 * m) / length)
+    slip, across = np.hypot(d[:, 1], d[:, 2]), np.hypot(f[:, 1], f[:, 2])
+    most = np.broadcast_to(mu, m) * f[:, 0]
+    along = most[:, None] * d[:, 1:] + slip[:, None] * f[:, 1:]
+    return max(
+        np.abs(np.minimum(d[:, 0], f[:, 0])).max(),
+        (across - np.maximum(most, 0.0)).max(),
+        np.hypot(along[:, 0], along[:, 1]).max(),
+        np.minimum(slip, np.abs(most - across)).max(),
+    )
+
+
+def directions(m: int, shapes: int, rng: np.random.Generator, opposed: bool = False) -> Array:
+    """Return displacements at m contacts by a rigid motion and some shapes, (3m, 6 + shapes)."""
+    normal = rng.normal(size=(m, 3))
+    if not opposed:
+        normal[:, 2] = np.abs(normal[:, 2]) + 1.0
+    first = np.cross(normal, rng.normal(size=(m, 3)))
+    axes = np.stack([normal, first, np.cross(normal, first)], axis=1)
+    axes /= np.linalg.norm(axes, axis=2, keepdims=True)
+    places = rng.normal(size=(m, 1, 3))
+    moved = np.einsum("mij,mjr->mir", axes, rng.normal(size=(m, 3, shapes)))
+    return np.concatenate([axes, np.cross(places, axes), moved], axis=2).reshape(3 * m, -1)
+
+
+def factor(m: int, shapes: int, rng: np.random.Generator, opposed: bool = False) -> Array:
+    """Return V of W = V V^T of a body: soft rigid motions, stiff shapes."""
+    compliance = np.concatenate(
+        [10.0 ** rng.uniform(-4, 0, 6), 10.0 ** rng.uniform(-6, -1, shapes)]
+    )
+    return directions(m, shapes, rng, opposed) * np.sqrt(compliance)
+
+
+def free_motion(V: Array, rng: np.random.Generator) -> Array:
+    """Return displacements (m, 3) by a random motion of that body, with some gaps."""
+    m = len(V) // 3
+    out = (V @ rng.normal(size=V.shape[1])).reshape(m, 3)
+    out[:, 0] += 0.1 * np.abs(V).max() * rng.random(m)
+    return out
+
+
+def manufactured(
+    W: Array, mu: float, rng: np.random.Generator
+) -> tuple[Array, NDArray[np.int64], Array]:
+    """Return free displacements, states and forces of a problem made from its solution."""
+    m = len(W) // 3
+    state = rng.integers(0, 3, m)  # open, stick, slip
+    angle = rng.uniform(0.0, 2.0 * np.pi, m)
+    direction = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    force, moved = np.zeros((2, m, 3))
+    pressed, slips = state > 0, state == 2
+    force[pressed, 0] = 0.05 + rng.random(pressed.sum())
+    part = np.where(slips, 1.0, 0.95 * rng.random(m)) * mu * force[:, 0]
+    force[:, 1:] = -part[:, None] * direction
+    moved[slips, 1:] = (rng.random(m)[:, None] * direction)[slips]
+    moved[~pressed] = rng.normal(size=((~pressed).sum(), 3))
+    moved[~pressed, 0] = np.abs(moved[~pressed, 0])
+    force *= 3 * m / np.trace(W)
+    return moved - (W @ force.ravel()).reshape(m, 3), state, force
