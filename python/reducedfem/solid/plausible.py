@@ -166,8 +166,8 @@ def warn_of_inversion(
     soft = [one for one in dict.fromkeys(materials) if one.quadratic]
     law = f", or try StableNeoHookean instead of {soft[0].law}" if soft else ""
     warnings.warn(
-        f"{inverted} of {mesh.n_elements} elements are inside out in this equilibrium, which no real "
-        f"solid reaches: {advice} to follow the load from rest and stop before it inverts "
+        f"{inverted} of {mesh.n_elements} elements are inside out in this equilibrium, which no "
+        f"real solid reaches: {advice} to follow the load from rest and stop before it inverts "
         f"elements{law}",
         PlausibilityWarning,
         stacklevel=stacklevel,
