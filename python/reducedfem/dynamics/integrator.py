@@ -199,7 +199,7 @@ class Simulation:
     _dt: float
     _settings: dict[str, Any]  # arguments of the constructor
     _doubted = False  # a warning of long steps was given since the last reset
-    _load_doubted = False
+    _load_doubted = False  # a warning of a load was given, or cannot be
     _far_doubted = False  # a warning of far displacements was given since the last reset
 
     @property
@@ -262,7 +262,7 @@ class Simulation:
     def _advance(self, force: ArrayLike | None, n: int, progress: Progress) -> None:
         """Make the steps of a caller `step`."""
         steps = step_count(n)
-        if force is not None:
+        if force is not None and not self._load_doubted:
             self._doubt_load(force, stacklevel=5)
         if isinstance(self._system, Solid | SecondOrderSystem):
             array_like(force, "force")
@@ -280,7 +280,8 @@ class Simulation:
         if force is None or self._load_doubted or isinstance(self._system, SecondOrderSystem):
             return
         fixed = self._system.fixed if isinstance(self._system, Solid) else self._system._fixed_nodes
-        self._load_doubted = warn_of_loads(self._system.mesh, force, fixed, stacklevel)
+        mesh = self._system.mesh
+        self._load_doubted = mesh.source is None or warn_of_loads(mesh, force, fixed, stacklevel)
 
     def _doubt_far(self) -> None:
         """Warn if a reduced model is displaced farther than a basis describes."""
