@@ -82,8 +82,8 @@ OTHER_NAMES = {
 # values that pass along with data: what is made of what was computed
 RESULTS = {
     "BodySnapshot", "CentralReport", "ContactForce", "ContactPoints", "ContactTrajectory",
-    "CouplingStep", "CouplingWrench", "DeviceProbe", "FreeBodyState", "FrictionSolution", "HapticReport",
-    "HapticSnapshot", "ImplicitReport", "Pick", "RigidBody", "SketchReport", "SolidSummary",
+    "CouplingStep", "CouplingWrench", "DeviceProbe", "FreeBodyState", "FrictionSolution",
+    "HapticReport", "HapticSnapshot", "ImplicitReport", "Pick", "RigidBody", "SketchReport", "SolidSummary",
     "Spectrum", "State", "StaticReport", "UdpCounts", "Uniformity", "VoxmapForce", "WorldContacts",
     "WorldReport",
 }  # fmt: skip
