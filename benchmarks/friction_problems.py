@@ -30,6 +30,7 @@ class Problem:
     name: str
     W: Array
     free: Array  # (cases, m, 3)
+    axes: Array  # (m, 3, 3): normal, first and second tangent of each contact
     rank: int = 0  # 0: full
 
     @property
@@ -53,13 +54,16 @@ def grid(cells: NDArray[np.bool_], spacing: Array) -> rf.Mesh:
     return rf.Mesh(nodes, elements.reshape(-1, 8).astype(np.int32))
 
 
-def table_mesh(legs: int = 2) -> rf.Mesh:
-    """Return a table on four square legs, each `legs` cells wide."""
+def table_mesh(legs: int = 2, braces: bool = False) -> rf.Mesh:
+    """Return a table on four square legs, each `legs` cells wide, with braces between them."""
     cells = np.zeros((4 * legs + 2, 3 * legs + 2, 6), dtype=bool)
     cells[:, :, 4:] = True
     for x in (slice(0, legs), slice(-legs, None)):
         for y in (slice(0, legs), slice(-legs, None)):
             cells[x, y, :4] = True
+    if braces:
+        cells[:, [0, -1], 1] = True
+        cells[[0, -1], :, 1] = True
     return grid(cells, np.array([0.03, 0.03, 0.03]))
 
 
@@ -104,10 +108,10 @@ def rough_floor(count: int, rng: np.random.Generator) -> Array:
     return np.c_[rng.uniform(-0.25, 0.25, (count, 2)), np.ones(count)]
 
 
-def table(m: int, support: str, modes: int = 0) -> Problem:
+def table(m: int, support: str, modes: int = 0, braces: bool = False) -> Problem:
     """Return a table on a rough floor: grip "held", by a "soft" coupling, or in some modes."""
     rng = np.random.default_rng(m)
-    mesh = table_mesh(2 if m <= 36 else 3)
+    mesh = table_mesh(2 if m <= 36 else 3, braces)
     solid = rf.Solid(mesh, FOAM)
     low = np.flatnonzero(mesh.nodes[:, 2] < 1e-9)
     legs = [low[(mesh.nodes[low, 0] < mesh.nodes[:, 0].mean()) == left] for left in (True, False)]
@@ -139,7 +143,7 @@ def table(m: int, support: str, modes: int = 0) -> Problem:
         size = 2.0 * np.abs(free).max() / np.abs(V).max()
         free = (size * rng.normal(size=(CASES, modes)) @ V.T).reshape(CASES, m, 3)
     name = f"table in {modes} modes" if modes else f"table, {support}"
-    return Problem(name, W, free, modes)
+    return Problem(name, W, free, axes, modes)
 
 
 def brick(m: int) -> Problem:
@@ -156,7 +160,7 @@ def brick(m: int) -> Problem:
     move = rng.normal(size=(CASES, 6)) * [3e-4, 3e-4, 1e-4, 2e-3, 2e-3, 2e-3]
     move[:, 2] -= 2e-4
     free = np.einsum("ij,cj->ci", rigid(mesh.nodes[nodes] - mesh.nodes.mean(axis=0), axes), move)
-    return Problem("brick, dynamic", W, free.reshape(CASES, m, 3))
+    return Problem("brick, dynamic", W, free.reshape(CASES, m, 3), axes)
 
 
 def plug(m: int) -> Problem:
@@ -193,7 +197,7 @@ def plug(m: int) -> Problem:
     move = rng.normal(size=(CASES, 6)) * [3e-4, 3e-4, 3e-4, 3e-3, 3e-3, 3e-3]
     move[:, 2] -= 2e-3
     free = np.einsum("ij,cj->ci", arms, move).reshape(CASES, m, 3)
-    return Problem("plug, wedged", W, free)
+    return Problem("plug, wedged", W, free, axes)
 
 
 def _sides(mesh: rf.Mesh, lean: float) -> tuple[Array, Array]:

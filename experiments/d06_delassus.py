@@ -1,0 +1,132 @@
+"""The Delassus operator of a table, and forces that are not unique (Duriez et al. 2006, 9-11, 13).
+
+- Couplings: sizes of the 3x3 blocks of W between the contacts of a table on four legs, held at its
+  top (figures 9 and 11). Contacts of one leg are coupled much more than those of different legs;
+  braces between the legs (figure 10) couple these, too.
+- A rigid body at rest on a floor with friction (figure 13): forces from random starts and orders of
+  the contacts. The motion is always the same, the forces are not; with a compliance of the sites
+  they are.
+
+Run it for the numbers and the plot:  python experiments/d06_delassus.py [--help]
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))
+
+from friction_problems import frames, rigid, table
+
+import reducedfem as rf
+from reducedfem import plot as pictures
+
+Array = NDArray[np.float64]
+
+CONTACTS = 28
+STEP = 1e-3  # s
+STARTS = 20
+
+
+def couplings(W: Array) -> Array:
+    """Return the largest singular values of the blocks of W, (m, m) [m/N]."""
+    m = len(W) // 3
+    return np.linalg.norm(W.reshape(m, 3, m, 3).swapaxes(1, 2), ord=2, axis=(2, 3))
+
+
+def between_legs(sizes: Array) -> tuple[float, float]:
+    """Return the mean couplings in a leg, and between two, over that of a contact with itself."""
+    leg = np.arange(len(sizes)) * 4 // len(sizes)
+    same = leg[:, None] == leg
+    own = np.eye(len(sizes), dtype=bool)
+    scale = sizes[own].mean()
+    return float(sizes[same & ~own].mean() / scale), float(sizes[~same].mean() / scale)
+
+
+def resting(compliance: float) -> tuple[Array, Array]:
+    """Return W and free motion in a step of a rigid block of 1 kg on 16 points of a floor."""
+    x, y = np.meshgrid(np.linspace(-0.1, 0.1, 4), np.linspace(-0.1, 0.1, 4))
+    places = np.stack([x.ravel(), y.ravel(), np.full(16, -0.05)], axis=1)
+    axes = frames(np.tile([0.0, 0.0, 1.0], (16, 1)))
+    H = rigid(places, axes)
+    inertia = np.array([1.0, 1.0, 1.0, 5e-3, 5e-3, 7e-3])
+    W = rf.delassus([(H, STEP**2 * np.diag(1 / inertia))])
+    W += compliance * W.trace() / len(W) * np.eye(len(W))
+    fall = np.array([2.0, 0.0, -9.81, 0.0, 0.0, 0.0])  # it is pushed, too
+    return W, (H @ (STEP**2 * fall)).reshape(-1, 3)
+
+
+def spread(compliance: float) -> tuple[float, float]:
+    """Return the spreads of forces and of displacements over starts and orders, relative."""
+    rng = np.random.default_rng(0)
+    W, free = resting(compliance)
+    forces, moved = [], []
+    for _ in range(STARTS):
+        order = rng.permutation(len(free))
+        rows = (3 * order[:, None] + np.arange(3)).ravel()
+        start = rng.normal(size=(len(free), 3)) * 9.81
+        out = rf.solve_friction(W[np.ix_(rows, rows)], free[order], 0.5, start, tol=1e-11)
+        force = np.empty((len(free), 3))
+        force[order] = out.force
+        forces.append(force)
+        moved.append(free + (W @ force.ravel()).reshape(-1, 3))
+    size = np.abs(free).max()
+    return (
+        float(np.ptp(forces, axis=0).max() / np.abs(forces).max()),
+        float(np.ptp(moved, axis=0).max() / size),
+    )
+
+
+def draw(sizes: list[Array], path: Path) -> None:
+    """Draw the couplings of both tables."""
+    figure = Figure(figsize=(8, 3.6), layout="constrained")
+    top = max(one.max() for one in sizes)
+    for ax, one, title in zip(
+        figure.subplots(1, 2), sizes, ("without braces", "with braces"), strict=True
+    ):
+        shown = ax.imshow(np.log10(one / top), vmin=-3, vmax=0, cmap="magma")
+        ax.set(title=title, xlabel="contact", ylabel="contact")
+    figure.colorbar(shown, ax=figure.axes, label="log10 of the coupling, relative")
+    pictures.save_figure(figure, path, dpi=130)
+
+
+def main() -> int:
+    """Print the numbers and draw the plot."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the plot (out)")
+    arguments = parser.parse_args()
+    path = arguments.out / "d06_delassus.png"
+    try:
+        arguments.out.mkdir(parents=True, exist_ok=True)
+
+        print("mean coupling of two contacts, over that of a contact with itself")
+        sizes = []
+        for braces in (False, True):
+            sizes.append(couplings(table(CONTACTS, "held", braces=braces).W))
+            own, other = between_legs(sizes[-1])
+            name = "with braces" if braces else "without braces"
+            print(f"  {name:15} {own:.3f} in a leg, {other:.3f} between legs")
+
+        print(f"\nblock at rest on 16 points, {STARTS} starts and orders: spread of")
+        print("  compliance of sites     forces   motion")
+        for compliance in (0.0, 1e-3, 1e-1):
+            forces, moved = spread(compliance)
+            print(f"  {compliance:8.0e} mean diag W {forces:9.1e}{moved:9.1e}")
+        draw(sizes, path)
+        print(f"\nplot: {path}")
+    except (rf.ReducedFEMError, OSError) as error:
+        print(f"d06_delassus.py: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

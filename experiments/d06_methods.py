@@ -1,0 +1,166 @@
+"""Sweeps, pyramids and Newton's method for contact with friction (Duriez et al. 2006, figures 6-8).
+
+A table of foam stands with four legs on a rough floor, its top held by the hand and moved.
+
+- Coefficients: contacts that slip and force of the table, the same load, with mu from 0 to 0.8
+  (figure 6).
+- Pyramids: error of the contact forces against the cone, 100 |f_LCP - f| / |f|, for 4 to 16 sides,
+  mu = 0.1, mean over 30 random motions in the plane of the floor (figure 7). D06 needs 16 sides for
+  errors below 5 %.
+- Times: sweeps until the forces change by 1 %, as in D06; the pyramid of 8 sides by Lemke's method;
+  and `solve_friction`; medians over random motions and coefficients, for 5 to 35 contacts
+  (figure 8; D06 shows means).
+
+Run it for the tables and the plot:  python experiments/d06_methods.py [--help]
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))
+
+from friction_problems import Problem, table
+
+import reducedfem as rf
+from reducedfem import plot as pictures
+
+Array = NDArray[np.float64]
+
+SIDES = (4, 6, 8, 10, 12, 14, 16)
+COEFFICIENTS = (0.0, 0.1, 0.2, 0.4, 0.8)
+CONTACTS = (5, 10, 15, 20, 25, 30, 35)
+PRESS = 1.0e-3  # m
+MOTION = 1.5e-3  # m
+
+
+@dataclass(frozen=True)
+class Times:
+    """Median times [us] for a number of contacts."""
+
+    m: int
+    newton: float
+    sweeps: float
+    pyramid: float
+    failed: int  # pyramids without a solution
+
+
+def motions(problem: Problem, count: int, rng: np.random.Generator) -> Array:
+    """Return displacements (count, m, 3) by motions of the top in the plane, pressed down."""
+    angle = rng.uniform(0.0, 2.0 * np.pi, count)
+    move = np.stack([MOTION * np.cos(angle), MOTION * np.sin(angle), np.full(count, -PRESS)], 1)
+    free: Array = np.einsum("mij,cj->cmi", problem.axes, move)
+    free[:, :, 0] += rng.uniform(0.0, 0.2 * PRESS, (count, problem.m))
+    return free
+
+
+def coefficients(problem: Problem) -> list[tuple[float, float, float]]:
+    """Return mu, part of the touching contacts that slip, and tangential over normal force."""
+    free = motions(problem, 1, np.random.default_rng(0))[0]
+    rows = []
+    for mu in COEFFICIENTS:
+        out = rf.solve_friction(problem.W, free, mu)
+        touch = out.state != "open"
+        on_table = np.einsum("mij,mi->j", problem.axes, out.force)
+        ratio = float(np.hypot(*on_table[:2]) / on_table[2])
+        rows.append((mu, float((out.state[touch] == "slip").mean()), ratio))
+    return rows
+
+
+def pyramid_errors(problem: Problem, count: int) -> tuple[Array, int]:
+    """Return the mean errors [%] of pyramids of SIDES, and the number without a solution."""
+    errors, failed = np.full((count, len(SIDES)), np.nan), 0
+    for k, free in enumerate(motions(problem, count, np.random.default_rng(1))):
+        cone = rf.solve_friction(problem.W, free, 0.1).force
+        for j, sides in enumerate(SIDES):
+            out = rf.solve_friction_pyramid(problem.W, free, 0.1, sides)
+            if out.status == "solved":
+                errors[k, j] = 100 * np.linalg.norm(out.force - cone) / np.linalg.norm(cone)
+            else:
+                failed += 1
+    return np.nanmean(errors, axis=0), failed
+
+
+def times(m: int, count: int) -> Times:
+    """Return the times of the three methods."""
+    rng = np.random.default_rng(m)
+    problem = table(m, "held")
+    took, failed = np.zeros((count, 3)), 0
+    for k, free in enumerate(motions(problem, count, rng)):
+        mu = rng.uniform(0.0, 1.0)
+        pyramid = rf.solve_friction_pyramid(problem.W, free, mu, 8)
+        failed += pyramid.status != "solved"
+        took[k] = (
+            rf.solve_friction(problem.W, free, mu).microseconds,
+            rf.solve_friction_sweeps(problem.W, free, mu).microseconds,
+            pyramid.microseconds,
+        )
+    return Times(m, *np.median(took, axis=0), failed)
+
+
+def draw(errors: Array, rows: list[Times], path: Path) -> None:
+    """Draw figures 7 and 8."""
+    figure = Figure(figsize=(9, 3.2), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    left.bar(SIDES, errors, width=1.2)
+    left.axhline(5.0, ls=":", color="gray")
+    left.set(xlabel="sides of the pyramid", ylabel="error of the forces [%]", xticks=SIDES)
+    m = [one.m for one in rows]
+    for name, label in (
+        ("pyramid", "pyramid of 8 sides"),
+        ("sweeps", "sweeps until 1 % change"),
+        ("newton", "solve_friction, residual 1e-8"),
+    ):
+        right.semilogy(m, [1e-3 * getattr(one, name) for one in rows], "o-", label=label)
+    right.set(xlabel="contacts", ylabel="median time [ms]")
+    right.legend()
+    pictures.save_figure(figure, path, dpi=130)
+
+
+def main() -> int:
+    """Print the tables and draw the plot."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--count", type=int, default=30, help="motions for each mean or median")
+    parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the plot (out)")
+    arguments = parser.parse_args()
+    path = arguments.out / "d06_methods.png"
+    try:
+        arguments.out.mkdir(parents=True, exist_ok=True)
+        problem = table(24, "held")
+
+        print("one load, 24 contacts\n  mu   slipping   tangential / normal force")
+        for mu, slipping, ratio in coefficients(problem):
+            print(f"{mu:5.2f}{100 * slipping:9.0f} %{ratio:14.3f}")
+
+        errors, failed = pyramid_errors(problem, arguments.count)
+        print(f"\nmu = 0.1, {arguments.count} motions; {failed} pyramids without a solution")
+        print("sides        " + "".join(f"{sides:8d}" for sides in SIDES))
+        print("error [%]    " + "".join(f"{error:8.2f}" for error in errors))
+
+        print(
+            "\nmedian times [us]\ncontacts  solve_friction    sweeps   pyramid of 8   without a solution"
+        )
+        rows = []
+        for m in CONTACTS:
+            rows.append(times(m, arguments.count))
+            one = rows[-1]
+            print(f"{m:8d}{one.newton:16.0f}{one.sweeps:10.0f}{one.pyramid:15.0f}{one.failed:21d}")
+        draw(errors, rows, path)
+        print(f"\nplot: {path}")
+    except (rf.ReducedFEMError, OSError) as error:
+        print(f"d06_methods.py: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
