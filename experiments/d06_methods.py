@@ -147,7 +147,8 @@ def main() -> int:
         print("error [%]    " + "".join(f"{error:8.2f}" for error in errors))
 
         print(
-            "\nmedian times [us]\ncontacts  solve_friction    sweeps   pyramid of 8   without a solution"
+            "\nmedian times [us]\n"
+            "contacts  solve_friction    sweeps   pyramid of 8   without a solution"
         )
         rows = []
         for m in CONTACTS:
