@@ -34,7 +34,14 @@ PAD = 8  # RF_DENSE_PAD
 
 _SOURCES = [
     "base/alloc.c",
+    "base/clock_rt.c",
     "base/status.c",
+    "constraint/friction.c",
+    "constraint/friction_law_rt.c",
+    "constraint/friction_rt.c",
+    "constraint/friction_step_rt.c",
+    "constraint/friction_plain_rt.c",
+    "constraint/friction_avx2_rt.c",
     "polynomial/polynomial.c",
     "polynomial/evaluate_rt.c",
     "polynomial/quartic_plain_rt.c",
@@ -46,6 +53,7 @@ _SOURCES = [
     "linalg/panel_avx2_rt.c",
 ]
 _WIDE = [
+    "constraint/friction_avx512_rt.c",
     "polynomial/quartic_avx512_rt.c",
     "linalg/dense_avx512_rt.c",
     "linalg/panel_avx512_rt.c",
@@ -116,6 +124,11 @@ def library() -> ctypes.CDLL:
         ("rf_polynomial_evaluate_rt", None, ptr, ptr, ptr, ptr, ptr, ptr, n),
         ("rf_dense_cholesky_rt", yes, ctypes.c_int, n, ptr, n),
         ("rf_dense_cholesky_solve_rt", None, ctypes.c_int, n, ptr, n, ptr, ptr),
+        ("rf_friction_create", status, ptr, ptr, ptr),
+        ("rf_friction_free", None, ptr),
+        ("rf_friction_set_matrix_rt", status, ptr, n, ptr),
+        ("rf_friction_set_factor_rt", status, ptr, n, n, ptr, real),
+        ("rf_friction_solve_rt", status, *[ptr] * 8),
         ("rf_dense_eliminate_rt", yes, ctypes.c_int, n, ptr, n, ptr, ptr),
         ("rf_dense_multiply_rt", None, ctypes.c_int, n, ptr, n, ptr, ptr),
         ("rf_dense_add_products_rt", None, ctypes.c_int, n, n, n, ptr, n, ptr, n, ptr),
