@@ -121,7 +121,7 @@ def hanging(w: SimpleNamespace) -> list[np.ndarray]:
 def stepped_with_consistent_mass(w: SimpleNamespace) -> list[np.ndarray]:
     solid = rf.Solid(w.cut_quadratic, STVK)
     sim = rf.CentralDifferences(solid, strain_rate=rf.StrainRateDamping(solid, 2.0, 1.0))
-    sim.step(np.ones_like(solid.mesh.nodes), n=2)
+    sim.step(solid.gravity([1.0, 2.0, 3.0]), n=2)
     return [sim.state.q, sim.clone().state.qddot]
 
 

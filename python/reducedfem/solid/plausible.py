@@ -145,11 +145,11 @@ def warn_of_loads(
         return False
     node, distance, held = found
     x, y, z = mesh.nodes[node]
+    outside = f"{distance:.2g} m outside of the body, " if distance > 0.0 else ""
     warnings.warn(
-        f"force loads node {node} at ({x:.3g}, {y:.3g}, {z:.3g}), {distance:.2g} m outside of the "
-        f"body, in cut cells that contain {held:.2g} cells of it together: it is far too soft "
-        "there. Load nodes inside the body; or points of its surface, by "
-        "Embedding(mesh, points).distribute(forces)",
+        f"force loads node {node} at ({x:.3g}, {y:.3g}, {z:.3g}), {outside}in cut cells that "
+        f"contain {held:.2g} cells of the body together: it is far too soft there. Load nodes "
+        "inside the body; or points of its surface, by Embedding(mesh, points).distribute(forces)",
         PlausibilityWarning,
         stacklevel=stacklevel,
     )
