@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
+from failures import fail_each_allocation
 from friction import factor, free_motion, manufactured, residual
 from reducedfem import _core
 
@@ -269,3 +270,17 @@ def test_delassus_adds_bodies_and_sites():
         rf.delassus([(H1, C1)], compliance=-1)
     with pytest.raises(rf.InputError, match="bodies is empty"):
         rf.delassus([])
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        lambda: rf.delassus([(np.eye(6), np.eye(6))] * 2),
+        lambda: rf.solve_friction(np.eye(6), -np.ones(6), 0.5).force,
+        lambda: rf.solve_friction_sweeps(np.eye(6), -np.ones(6), 0.5).force,
+        lambda: rf.solve_friction_pyramid(np.eye(6), -np.ones(6), 0.5).force,
+    ],
+    ids=["delassus", "solver", "sweeps", "pyramid"],
+)
+def test_every_allocation_may_fail(work):
+    fail_each_allocation(work, more_than=2)
