@@ -6,9 +6,9 @@
 
 static void layout(rf_friction *s, rf_arena *a) {
   const size_t ld = (size_t)rf_dense_ld(s->set.most), all = 3 * ld, one = sizeof(double);
-  double **const of_all[] = {&s->free,    &s->centre,    &s->force,   &s->moved,
-                             &s->in_cone, &s->moved_in,  &s->best,    &s->first,
-                             &s->inner,   &s->increment, &s->scratch, &s->diagonal};
+  double **const of_all[] = {&s->free,    &s->centre,   &s->force,   &s->moved,
+                             &s->in_cone, &s->moved_in, &s->best,    &s->first,
+                             &s->inner,   &s->scratch,  &s->diagonal};
   rf_friction_unknowns *n = &s->unknown;
   double **const of_one[] = {&s->mu,        &s->normal,  &s->tangent, &s->inverse_n,
                              &s->inverse_t, &n->normal1, &n->normal2, &n->tangent1,
@@ -25,6 +25,7 @@ static void layout(rf_friction *s, rf_arena *a) {
   s->rows = rf_arena_take(a, 2 * all * rank, one);
   s->w = rf_arena_take(a, all * all, one);
   s->panel = rf_arena_take(a, 6 * wide, one);
+  s->increment = rf_arena_take(a, wide, one);
   // a step of low rank has its products behind the matrix
   const size_t entries = all * wide > 2 * rank * rank ? all * wide : 2 * rank * rank;
   s->matrix = rf_arena_take(a, entries, one);

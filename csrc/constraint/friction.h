@@ -17,6 +17,7 @@
 #ifndef RF_CONSTRAINT_FRICTION_H
 #define RF_CONSTRAINT_FRICTION_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/status.h"
@@ -24,7 +25,7 @@
 
 typedef struct rf_friction rf_friction;
 
-enum { RF_FRICTION_MOST = 4096 };  // contacts; W alone takes 1.2 GB then
+enum { RF_FRICTION_MOST = 1024 };  // contacts; a Newton step takes a second then
 
 typedef struct rf_friction_settings {
   int32_t most;       // contacts, >= 1
@@ -47,7 +48,10 @@ typedef enum rf_contact_state {
 
 typedef struct rf_friction_limits {
   double tolerance;  // of the residual, > 0
-  double budget_us;  // time of a solve; INFINITY: none
+  double budget_us;  // time of a solve, > 0; INFINITY: none
+  // Asked between steps if not NULL, by offline callers: true ends the solve as out of time.
+  bool (*stop)(void *context);
+  void *context;
 } rf_friction_limits;
 
 typedef struct rf_friction_report {
@@ -69,10 +73,16 @@ RF_MUST_CHECK rf_status rf_friction_set_matrix_rt(rf_friction *s, int32_t m, con
 RF_MUST_CHECK rf_status rf_friction_set_factor_rt(rf_friction *s, int32_t m, int32_t rank,
                                                   const double *v, double compliance);
 
+// Largest coefficient of friction, and range of max|free| and of mean(diag W) in which squares and
+// quotients are finite; smaller ones count as zero.
+#define RF_FRICTION_MOST_MU 1e9
+#define RF_FRICTION_LEAST_SCALE 1e-140
+#define RF_FRICTION_MOST_SCALE 1e140
+
 // Solves for the forces (3m), N.  free (3m), m; mu (m) >= 0; start (3m), N, nullable: forces to
-// begin with.  gap (3m), m, nullable: d.  state (m), nullable.  The forces lie in their cones, and
-// do no work f . d > 0, however the solve ends.  RF_ERR_ARG: a number is not finite or mu is
-// negative; the forces are then zero.
+// begin with.  gap (3m), m, nullable: d.  state (m), nullable.  The forces lie in their cones.
+// Those that are no solution are bounded, |f| <= 100 max|free| / mean(diag W), and f . d <= 0.
+// RF_ERR_ARG: a number is not finite or out of its range; the forces are then zero.
 RF_MUST_CHECK rf_status rf_friction_solve_rt(rf_friction *s, const double *free, const double *mu,
                                              const double *start, const rf_friction_limits *limits,
                                              double *force, double *gap, rf_contact_state *state,
@@ -80,10 +90,11 @@ RF_MUST_CHECK rf_status rf_friction_solve_rt(rf_friction *s, const double *free,
 
 // The same by sweeps alone (D06 algorithm 1), until the sum over the contacts of |change of f| /
 // |f| in a sweep is below `change`, or for `most` sweeps (RF_FRICTION_STALLED).  That is no
-// residual.
+// residual. limits: tolerance and budget are not used.
 RF_MUST_CHECK rf_status rf_friction_sweeps_rt(rf_friction *s, const double *free, const double *mu,
                                               const double *start, double change, int32_t most,
-                                              double *force, double *gap, rf_contact_state *state,
+                                              const rf_friction_limits *limits, double *force,
+                                              double *gap, rf_contact_state *state,
                                               rf_friction_report *report);
 
 #endif

@@ -16,10 +16,13 @@ static bool all_finite(int64_t n, const double *x) {
   return sum == 0.0;
 }
 
-static void set_sizes(rf_friction *s, int32_t m, double trace) {
+// False: W is too large for squares.
+static bool set_sizes(rf_friction *s, int32_t m, double trace) {
+  const double mean = m > 0 ? trace / (3 * m) : 0.0;
   s->m = m;
   s->ld = rf_dense_ld(m);
-  s->mean = trace > 0.0 ? trace / (3 * m) : 1.0;
+  s->mean = mean > RF_FRICTION_LEAST_SCALE ? mean : 1.0;
+  return mean < RF_FRICTION_MOST_SCALE;
 }
 
 static void set_diagonals(rf_friction *s) {
@@ -33,15 +36,16 @@ static void set_diagonals(rf_friction *s) {
 }
 
 rf_status rf_friction_set_matrix_rt(rf_friction *s, int32_t m, const double *w) {
-  const int32_t n = 3 * m;
   double trace = 0.0;
   s->m = s->rank = 0;
-  if (m < 0 || m > s->set.most || !all_finite((int64_t)n * n, w)) return RF_ERR_ARG;
+  if (m < 0 || m > s->set.most) return RF_ERR_ARG;
+  const int32_t n = 3 * m;
+  if (!all_finite((int64_t)n * n, w)) return RF_ERR_ARG;
   for (int32_t i = 0; i < n; ++i) {
     if (!(w[(int64_t)i * n + i] >= 0.0)) return RF_ERR_ARG;
     trace += w[(int64_t)i * n + i];
   }
-  set_sizes(s, m, trace);
+  if (!set_sizes(s, m, trace)) return RF_ERR_ARG;
   const int32_t ld = s->ld, length = 3 * ld;
   memset(s->w, 0, (size_t)length * (size_t)length * sizeof *s->w);
   for (int32_t i = 0; i < n; ++i) {
@@ -63,7 +67,7 @@ rf_status rf_friction_set_factor_rt(rf_friction *s, int32_t m, int32_t rank, con
       !(compliance >= 0.0 && compliance * 0.0 == 0.0))
     return RF_ERR_ARG;
   for (int64_t k = 0; k < n * rank; ++k) trace += v[k] * v[k];
-  set_sizes(s, m, trace + (double)n * compliance);
+  if (!set_sizes(s, m, trace + (double)n * compliance)) return RF_ERR_ARG;
   const int32_t ld = s->ld, length = 3 * ld, to_next = rf_dense_ld(rank);
   const double by = 1.0 / sqrt(s->mean);
   memset(s->factor, 0, (size_t)length * (size_t)to_next * sizeof *s->factor);
@@ -81,10 +85,10 @@ rf_status rf_friction_set_factor_rt(rf_friction *s, int32_t m, int32_t rank, con
   return RF_OK;
 }
 
-// Reorders (m, 3) to three blocks, times `factor`.
-static void to_blocks(const rf_friction *s, const double *from, double factor, double *to) {
+// Reorders (m, 3) to three blocks, over `scale`.
+static void to_blocks(const rf_friction *s, const double *from, double scale, double *to) {
   for (int k = 0; k < 3; ++k) {
-    for (int32_t i = 0; i < s->m; ++i) to[k * s->ld + i] = factor * from[3 * i + k];
+    for (int32_t i = 0; i < s->m; ++i) to[k * s->ld + i] = from[3 * i + k] / scale;
     for (int32_t i = s->m; i < s->ld; ++i) to[k * s->ld + i] = 0.0;
   }
 }
@@ -97,21 +101,17 @@ static void from_blocks(const rf_friction *s, const double *from, double factor,
 rf_status rf_friction_begin_rt(rf_friction *s, const double *free, const double *mu,
                                const double *start) {
   const int32_t n = 3 * s->m;
-  double largest = 0.0, sum = 0.0;
-  for (int32_t i = 0; i < n; ++i) {
-    largest = fabs(free[i]) > largest ? fabs(free[i]) : largest;
-    sum += 0.0 * free[i] + (start ? 0.0 * start[i] : 0.0);
-  }
-  for (int32_t i = 0; i < s->m; ++i) {
-    if (!(mu[i] >= 0.0)) return RF_ERR_ARG;
-    sum += 0.0 * mu[i];
-  }
-  if (sum != 0.0) return RF_ERR_ARG;
-  s->largest = largest > 0.0 ? largest : 1.0;
+  double largest = 0.0;
+  if (!all_finite(n, free) || (start && !all_finite(n, start))) return RF_ERR_ARG;
+  for (int32_t i = 0; i < n; ++i) largest = fabs(free[i]) > largest ? fabs(free[i]) : largest;
+  if (!(largest < RF_FRICTION_MOST_SCALE)) return RF_ERR_ARG;
+  for (int32_t i = 0; i < s->m; ++i)
+    if (!(mu[i] >= 0.0 && mu[i] <= RF_FRICTION_MOST_MU)) return RF_ERR_ARG;
+  s->largest = largest > RF_FRICTION_LEAST_SCALE ? largest : 1.0;
   for (int32_t i = 0; i < s->ld; ++i) s->mu[i] = i < s->m ? mu[i] : 0.0;
-  to_blocks(s, free, 1.0 / s->largest, s->free);
+  to_blocks(s, free, s->largest, s->free);
   if (start)
-    to_blocks(s, start, s->mean / s->largest, s->force);
+    to_blocks(s, start, s->largest / s->mean, s->force);
   else
     memset(s->force, 0, 3 * (size_t)s->ld * sizeof *s->force);
   rf_friction_project_rt(s, s->force, s->force);
@@ -161,7 +161,8 @@ void rf_friction_shift_rt(rf_friction *s, double shift) {
 }
 
 double rf_friction_left_us_rt(const rf_friction *s) {
-  return s->limits.budget_us - (rf_clock_us_rt() - s->begun_us);
+  if (s->stopped) return 0.0;
+  return s->limits.budget_us - s->reserve_us - (rf_clock_us_rt() - s->begun_us);
 }
 
 void rf_friction_sweep_rt(rf_friction *s, int32_t n) {

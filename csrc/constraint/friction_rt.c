@@ -40,40 +40,62 @@ static double projected_residual(rf_friction *s) {
   return rf_friction_residual_rt(s, s->in_cone, s->moved_in);
 }
 
-static double step_work(const rf_friction *s) {
-  const double k = s->unknown.n > 0 ? s->unknown.n : 3.0 * s->m;
-  return k * k * k + 30.0 * k * 3.0 * s->m;
+// Number of unknowns of a step that is about to begin: those of the last one, or three for each
+// contact that presses after the sweeps.
+static double expected_unknowns(const rf_friction *s) {
+  double k = s->unknown.n;
+  for (int32_t i = 0; k == 0.0 && i < s->m; ++i) k += s->in_cone[i] > 0.0 ? 3.0 : 0.0;
+  return k;
+}
+
+// A step that takes longer than expected counts twice at most, as it was probably interrupted.
+// Steps that are refused raise the rate again, up to the initial one.
+static void learn(rf_friction *s, double work, double took_us) {
+  const double least = 0.5 * s->work_per_us, rate = took_us > 0.0 ? work / took_us : least;
+  s->work_per_us += 0.2 * ((rate > least ? rate : least) - s->work_per_us);
 }
 
 // A step whose time is measured; false: it does not fit into the time left.
 static bool step(rf_friction *s, double gain_t, double regular) {
-  const double work = step_work(s);
+  rf_friction_poll_rt(s);
   const double left_us = rf_friction_left_us_rt(s);
-  if (left_us <= 0.0 || (isfinite(left_us) && work > left_us * s->work_per_us)) return false;
+  const double work = rf_friction_step_work_rt(s, expected_unknowns(s));
+  if (left_us <= 0.0) return false;
+  if (isfinite(left_us) && work > left_us * s->work_per_us) {
+    if (s->work_per_us < RF_FRICTION_WORK_PER_US) s->work_per_us *= 1.02;
+    return false;
+  }
   const double begun_us = rf_clock_us_rt();
   if (!rf_friction_step_rt(s, GAIN_N, gain_t, regular)) copy(s, s->best, s->force);
-  const double took_us = rf_clock_us_rt() - begun_us;
-  if (took_us > 0.0 && s->unknown.n > 0)
-    s->work_per_us += 0.2 * (step_work(s) / took_us - s->work_per_us);
+  const double unknowns = s->unknown.n;
+  if (unknowns > 0.0) learn(s, rf_friction_step_work_rt(s, unknowns), rf_clock_us_rt() - begun_us);
   return true;
 }
 
 // ---- phases: true when the solve has ended
 
 static bool sweep_first(rf_friction *s) {
+  const double begun_us = rf_clock_us_rt();
   rf_friction_move_rt(s, s->force, s->moved);
+  const double move_us = rf_clock_us_rt() - begun_us;
+  // what follows the last phase makes about four of these, and two residuals
+  if (isfinite(s->limits.budget_us)) s->reserve_us = 5.0 * move_us;
   rf_friction_sweep_rt(s, SWEEPS);
   const double residual = projected_residual(s);
   copy(s, s->in_cone, s->first);
   return keep(s, residual);
 }
 
+// Sweeps from the best forces until they solve or the time is up.
 static bool out_of_time(rf_friction *s) {
+  bool solved = false;
   copy(s, s->best, s->force);
   rf_friction_move_rt(s, s->force, s->moved);
-  rf_friction_sweep_rt(s, INT32_MAX);
-  keep(s, projected_residual(s));
-  s->report.end = RF_FRICTION_BUDGET;
+  while (!solved && rf_friction_left_us_rt(s) > 0.0) {
+    rf_friction_sweep_rt(s, SWEEPS);
+    solved = keep(s, projected_residual(s));
+  }
+  s->report.end = solved ? RF_FRICTION_SOLVED : RF_FRICTION_BUDGET;
   return true;
 }
 
@@ -213,19 +235,24 @@ static double most_of(const rf_friction *s, const double *f) {
   return most;
 }
 
+static void shorten(rf_friction *s, double part) {
+  for (int32_t k = 0; k < 3 * s->ld; ++k) s->best[k] *= part;
+}
+
 static void make_safe(rf_friction *s) {
   if (s->report.end == RF_FRICTION_INFEASIBLE || s->best_residual > FAR) soften(s);
   if (!(most_of(s, s->best) <= LARGEST)) copy(s, s->first, s->best);
+  const double most = most_of(s, s->best);
+  if (most > LARGEST) shorten(s, LARGEST / most);  // along the cones
   rf_friction_move_rt(s, s->best, s->moved);
   double work = 0.0, of_free = 0.0;
   for (int32_t k = 0; k < 3 * s->ld; ++k) {
     work += s->best[k] * s->moved[k];
     of_free += s->best[k] * s->free[k];
   }
-  if (work <= 0.0) return;
   // f . (c W f + free) = 0
-  const double part = of_free < 0.0 ? -of_free / (work - of_free) : 0.0;
-  for (int32_t k = 0; k < 3 * s->ld; ++k) s->best[k] *= part;
+  if (work > 0.0) shorten(s, of_free < 0.0 ? -of_free / (work - of_free) : 0.0);
+  if (!isfinite(work)) memset(s->best, 0, 3 * (size_t)s->ld * sizeof *s->best);
 }
 
 // Judged as in a step with gains of one, but by the forces and displacements of the end.
@@ -238,35 +265,55 @@ static rf_contact_state state_of(const rf_friction *s, int32_t i) {
   return sqrt(p1 * p1 + p2 * p2) <= s->mu[i] * f[i] ? RF_CONTACT_STICKS : RF_CONTACT_SLIPS;
 }
 
-rf_status rf_friction_open_rt(rf_friction *s, const double *free, const double *mu,
-                              const double *start, const rf_friction_limits *limits) {
-  s->begun_us = rf_clock_us_rt();
-  s->limits = *limits;
-  s->report = (rf_friction_report){.end = RF_FRICTION_SOLVED, .residual = INFINITY};
-  s->best_residual = INFINITY;
-  s->unknown.n = 0;
-  return rf_friction_begin_rt(s, free, mu, start);
+static void refuse(const rf_friction *s, const rf_friction_results *out) {
+  for (int32_t k = 0; k < 3 * s->m; ++k) {
+    out->force[k] = 0.0;
+    if (out->gap) out->gap[k] = 0.0;
+  }
+  for (int32_t i = 0; out->state && i < s->m; ++i) out->state[i] = RF_CONTACT_OPEN;
+  *out->report = (rf_friction_report){.end = RF_FRICTION_STALLED, .residual = INFINITY};
 }
 
-void rf_friction_close_rt(rf_friction *s, double *force, double *gap, rf_contact_state *state,
-                          rf_friction_report *report) {
+rf_status rf_friction_open_rt(rf_friction *s, const double *free, const double *mu,
+                              const double *start, const rf_friction_limits *limits,
+                              const rf_friction_results *out) {
+  s->begun_us = rf_clock_us_rt();
+  s->reserve_us = 0.0;
+  s->stopped = false;
+  s->limits = *limits;
+  s->report = (rf_friction_report){.end = RF_FRICTION_SOLVED};
+  s->unknown.n = 0;
+  if (!(limits->tolerance > 0.0 && limits->budget_us > 0.0) ||
+      rf_friction_begin_rt(s, free, mu, start) < 0) {
+    refuse(s, out);
+    return RF_ERR_ARG;
+  }
+  memset(s->best, 0, 3 * (size_t)s->ld * sizeof *s->best);
+  s->best_residual = rf_friction_residual_rt(s, s->best, s->free);
+  return RF_OK;
+}
+
+void rf_friction_poll_rt(rf_friction *s) {
+  if (s->limits.stop && !s->stopped) s->stopped = s->limits.stop(s->limits.context);
+}
+
+void rf_friction_close_rt(rf_friction *s, const rf_friction_results *out) {
   rf_friction_move_rt(s, s->best, s->moved_in);
   s->report.residual = rf_friction_residual_rt(s, s->best, s->moved_in);
-  rf_friction_end_rt(s, s->best, force, gap);
-  for (int32_t i = 0; state && i < s->m; ++i) state[i] = state_of(s, i);
+  rf_friction_end_rt(s, s->best, out->force, out->gap);
+  for (int32_t i = 0; out->state && i < s->m; ++i) out->state[i] = state_of(s, i);
   s->report.elapsed_us = rf_clock_us_rt() - s->begun_us;
-  *report = s->report;
+  *out->report = s->report;
 }
 
 rf_status rf_friction_solve_rt(rf_friction *s, const double *free, const double *mu,
                                const double *start, const rf_friction_limits *limits, double *force,
                                double *gap, rf_contact_state *state, rf_friction_report *report) {
-  if (rf_friction_open_rt(s, free, mu, start, limits) < 0) {
-    for (int32_t k = 0; k < 3 * s->m; ++k) force[k] = 0.0;
-    return RF_ERR_ARG;
-  }
+  const rf_friction_results out = {force, gap, state, report};
+  const rf_status st = rf_friction_open_rt(s, free, mu, start, limits, &out);
+  if (st < 0) return st;
   if (!sweep_first(s) && !iterate(s)) regularise(s);
   if (s->best_residual > s->limits.tolerance) make_safe(s);
-  rf_friction_close_rt(s, force, gap, state, report);
+  rf_friction_close_rt(s, &out);
   return RF_OK;
 }

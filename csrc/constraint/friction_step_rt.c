@@ -63,7 +63,8 @@ static void count_unknowns(rf_friction *s, double gain_n, double gain_t) {
   int32_t *second = s->index + s->ld;
   n->touch = n->first = n->second = 0;
   for (int32_t i = 0; i < s->m; ++i) judge(s, i, gain_n, gain_t, second);
-  for (int32_t i = s->m; i < s->ld; ++i) n->tangent1[i] = n->tangent2[i] = 0.0;
+  for (int32_t i = s->m; i < s->ld; ++i)
+    n->normal1[i] = n->normal2[i] = n->tangent1[i] = n->tangent2[i] = 0.0;
   memcpy(n->contact + n->touch, s->index, (size_t)n->first * sizeof *n->contact);
   memcpy(n->contact + n->touch + n->first, second, (size_t)n->second * sizeof *n->contact);
   n->n = n->touch + n->first + n->second;
@@ -171,8 +172,13 @@ static bool solve_low_rank(rf_friction *s, const double *d, double *x) {
   return true;
 }
 
-bool rf_friction_is_low_rank_rt(const rf_friction *s) {
-  return s->rank > 0 && s->unknown.n > 1.25 * s->rank;
+static bool is_low_rank(const rf_friction *s, double k) {
+  return s->rank > 0 && k > 1.25 * s->rank;
+}
+
+double rf_friction_step_work_rt(const rf_friction *s, double k) {
+  const double r = s->rank, moves = 30.0 * k * 3.0 * s->m;
+  return is_low_rank(s, k) ? 3.0 * k * r * r + r * r * r + moves : k * k * k + moves;
 }
 
 bool rf_friction_step_rt(rf_friction *s, double gain_n, double gain_t, double regular) {
@@ -181,7 +187,7 @@ bool rf_friction_step_rt(rf_friction *s, double gain_n, double gain_t, double re
   count_unknowns(s, gain_n, gain_t);
   if (s->unknown.n == 0) return true;
   rf_friction_move_rt(s, s->force, s->moved);
-  const bool low = rf_friction_is_low_rank_rt(s);
+  const bool low = is_low_rank(s, s->unknown.n);
   set_diagonal(s, low ? s->compliance + fmax(regular, LEAST) : regular, d);
   if (!(low ? solve_low_rank(s, d, x) : solve_dense(s, d, x))) return false;
   for (int32_t k = 0; k < s->unknown.n; ++k) sum += 0.0 * x[k];

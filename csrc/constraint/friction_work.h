@@ -44,17 +44,20 @@ struct rf_friction {
   double *best, *first, *inner;   // best forces, those of the first sweeps, best of an inner solve
   double best_residual;
   rf_friction_unknowns unknown;
-  double *matrix;               // of a Newton step, and its right side (linalg/dense_rt.h)
-  double *increment, *scratch;  // (3 ld)
-  double *panel;                // scratch of the elimination
-  void *block;                  // all of these
-  double *diagonal;             // of the unknowns (3 ld)
-  double *rows;                 // two matrices of a step of low rank (6 ld rows of the rank's)
-  int32_t *index;               // (3 ld)
+  double *matrix;     // of a Newton step, and its right side (linalg/dense_rt.h)
+  double *panel;      // scratch of the elimination
+  double *increment;  // x of a step (rf_dense_ld(3 ld + 1))
+  double *scratch;    // (3 ld)
+  double *diagonal;   // D of the unknowns (3 ld)
+  double *rows;       // P^T D^-1 and Q^T (3 ld rows each, of rf_dense_ld(rank))
+  int32_t *index;     // (3 ld)
+  void *block;        // all of these arrays
   // of the solve
   rf_friction_limits limits;
   double begun_us;
+  double reserve_us;   // time of what follows the last phase, measured
   double work_per_us;  // of Newton steps, measured
+  bool stopped;        // by limits.stop
   rf_friction_report report;
 };
 
@@ -63,7 +66,7 @@ struct rf_friction {
 // Scales the problem; RF_ERR_ARG as for rf_friction_solve_rt.
 rf_status rf_friction_begin_rt(rf_friction *s, const double *free, const double *mu,
                                const double *start);
-// Writes forces, N, and the displacements s->moved_in, m, which is nullable.
+// Writes the forces f, N, and s->moved_in as gap, m, which is nullable.
 void rf_friction_end_rt(const rf_friction *s, const double *f, double *force, double *gap);
 // moved = W f + free + shift (f - centre).
 void rf_friction_move_rt(rf_friction *s, const double *f, double *moved);
@@ -74,21 +77,32 @@ void rf_friction_project_rt(const rf_friction *s, const double *f, double *out);
 void rf_friction_shift_rt(rf_friction *s, double shift);
 // Makes n sweeps, or those that time allows, from s->force, whose displacements are in s->moved.
 void rf_friction_sweep_rt(rf_friction *s, int32_t n);
+// Time left for phases; 0 if the solve was stopped.
 double rf_friction_left_us_rt(const rf_friction *s);
 
 // ---- friction_rt.c
 
-// Begins a solve; RF_ERR_ARG as for rf_friction_solve_rt.
+// Where the results of a solve go; gap, state: nullable.
+typedef struct rf_friction_results {
+  double *force, *gap;
+  rf_contact_state *state;
+  rf_friction_report *report;
+} rf_friction_results;
+
+// Begins a solve with zero as the best forces.  RF_ERR_ARG as for rf_friction_solve_rt: the results
+// are then written.
 rf_status rf_friction_open_rt(rf_friction *s, const double *free, const double *mu,
-                              const double *start, const rf_friction_limits *limits);
+                              const double *start, const rf_friction_limits *limits,
+                              const rf_friction_results *out);
+// Asks limits.stop.
+void rf_friction_poll_rt(rf_friction *s);
 // Writes the results for the forces s->best.
-void rf_friction_close_rt(rf_friction *s, double *force, double *gap, rf_contact_state *state,
-                          rf_friction_report *report);
+void rf_friction_close_rt(rf_friction *s, const rf_friction_results *out);
 
 // ---- friction_step_rt.c
 
-// True if the next step solves for as many unknowns as the rank.
-bool rf_friction_is_low_rank_rt(const rf_friction *s);
+// Work of a step with k unknowns, in units of s->work_per_us.
+double rf_friction_step_work_rt(const rf_friction *s, double k);
 // One Newton step from s->force and s->moved to s->force; false: it is not finite.
 bool rf_friction_step_rt(rf_friction *s, double gain_n, double gain_t, double regular);
 

@@ -90,7 +90,7 @@ static rf_status iterate(dictionary *d, const rf_run *run, rf_lemke_report *repo
   for (int32_t i = 1; i < n; ++i)
     if (d->b[i] < d->b[row]) row = i;
   if (d->b[row] >= 0.0) return RF_OK;
-  report->ended_on_ray = 1;
+  report->failed = 1;
   while (row >= 0 && report->pivots < most) {
     const rf_status st = rf_run_poll(run, err);
     if (st < 0) return st;
@@ -98,7 +98,7 @@ static rf_status iterate(dictionary *d, const rf_run *run, rf_lemke_report *repo
     exchange(d, row, column);
     ++report->pivots;
     if (leaves == 2 * n) {
-      report->ended_on_ray = 0;
+      report->failed = 0;
       return RF_OK;
     }
     column = column_of(d, leaves < n ? leaves + n : leaves - n);  // its complement enters

@@ -8,7 +8,7 @@
 
 typedef struct rf_lemke_report {
   int32_t pivots;
-  int ended_on_ray;  // no solution was found
+  int failed;  // no solution was found
 } rf_lemke_report;
 
 // Finds z >= 0 with w = M z + q >= 0 and z . w = 0.  M (n, n) by rows; z (n).  RF_ERR_INTERRUPTED.

@@ -88,7 +88,7 @@ rf_status rf_pyramid_solve(int32_t m, int32_t sides, const double *w, const doub
   }
   RF_TRY(rf_lemke(n, p.matrix, p.side, run, z, report, err));
   memset(force, 0, 3 * (size_t)m * sizeof *force);
-  for (int32_t i = 0; i < m && !report->ended_on_ray; ++i)
+  for (int32_t i = 0; i < m && !report->failed; ++i)
     for (int32_t a = 0; a <= sides; ++a)
       for (int r = 0; r < 3; ++r)
         force[3 * i + r] += z[i * p.each + a] * p.unit[3 * a + r] * p.largest / p.mean;

@@ -9,6 +9,32 @@
 #include "constraint/pyramid.h"
 #include "pyext/py_convert.h"
 
+// Refuses a matrix that is not symmetric up to rounding, of its largest entry, or has a negative
+// diagonal entry.
+static int require_compliance(py_state *state, const py_in *in, const char *name) {
+  const double *w = in->data;
+  const npy_intp n = in->shape[0];
+  double most = 0.0;
+  for (npy_intp k = 0; k < n * n; ++k) most = fmax(most, fabs(w[k]));
+  for (npy_intp i = 0; i < n; ++i) {
+    if (w[i * (n + 1)] < 0.0) {
+      char text[64];
+      snprintf(text, sizeof text, "%g", w[i * (n + 1)]);
+      py_fail(state, PY_INPUT_ERROR, "%s[%zd, %zd] must be >= 0, got %s", name, i, i, text);
+      return -1;
+    }
+    for (npy_intp j = 0; j < i; ++j)
+      if (fabs(w[i * n + j] - w[j * n + i]) > 1e-9 * most) {
+        char text[128];
+        snprintf(text, sizeof text, "[%ld, %ld] is %g, [%ld, %ld] is %g", (long)i, (long)j,
+                 w[i * n + j], (long)j, (long)i, w[j * n + i]);
+        py_fail(state, PY_INPUT_ERROR, "%s must be symmetric: %s", name, text);
+        return -1;
+      }
+  }
+  return 0;
+}
+
 // One body of `bodies`: adds its H C H^T to *w, made by the first.
 static int add_body(py_state *state, PyObject *object, Py_ssize_t index, PyObject **w) {
   PyObject *directions_obj, *compliance_obj;
@@ -34,7 +60,9 @@ static int add_body(py_state *state, PyObject *object, Py_ssize_t index, PyObjec
             directions_name, RF_FRICTION_MOST, m);
     goto done;
   }
-  if (py_in_f64(&compliance, compliance_obj, compliance_name, 2, (npy_intp[]){n, n}) < 0) goto done;
+  if (py_in_f64(&compliance, compliance_obj, compliance_name, 2, (npy_intp[]){n, n}) < 0 ||
+      require_compliance(state, &compliance, compliance_name) < 0)
+    goto done;
   if (!*w && !(*w = py_new_f64(2, (npy_intp[]){m, m}))) goto done;
   const rf_delassus_body body = {
       .coordinates = (int32_t)n, .directions = directions.data, .compliance = compliance.data};
@@ -78,41 +106,16 @@ static PyObject *delassus(PyObject *module, PyObject *args) {
   return w;
 }
 
-// Refuses a matrix that is not symmetric up to rounding, of its largest entry, or has a negative
-// diagonal entry.
-static int require_compliance(py_state *state, const py_in *in) {
-  const double *w = in->data;
-  const npy_intp n = in->shape[0];
-  double most = 0.0;
-  for (npy_intp k = 0; k < n * n; ++k) most = fmax(most, fabs(w[k]));
-  for (npy_intp i = 0; i < n; ++i) {
-    if (w[i * (n + 1)] < 0.0) {
-      char text[64];
-      snprintf(text, sizeof text, "%g", w[i * (n + 1)]);
-      py_fail(state, PY_INPUT_ERROR, "W[%zd, %zd] must be >= 0, got %s", i, i, text);
-      return -1;
-    }
-    for (npy_intp j = 0; j < i; ++j)
-      if (fabs(w[i * n + j] - w[j * n + i]) > 1e-9 * most) {
-        char text[128];
-        snprintf(text, sizeof text, "W[%ld, %ld] is %g, W[%ld, %ld] is %g", (long)i, (long)j,
-                 w[i * n + j], (long)j, (long)i, w[j * n + i]);
-        py_fail(state, PY_INPUT_ERROR, "W must be symmetric: %s", text);
-        return -1;
-      }
-  }
-  return 0;
-}
-
 // A solve: what goes in, and what comes out.
 typedef struct problem {
   py_in matrix, free, mu, start;
   int factor;  // the matrix is V of W = V V^T + compliance
   double compliance;
   int simd;
-  int method;  // see solve_by
-  int most;    // sweeps, or sides of the pyramid
-  py_run run;  // of the pyramid
+  enum { NEWTON, SWEEPS, PYRAMID } method;
+  double change;  // that ends sweeps
+  int most;       // sweeps, or sides of the pyramid
+  py_run run;
   rf_friction_limits limits;
   PyObject *force, *gap, *state;
 } problem;
@@ -140,16 +143,24 @@ static int convert(problem *p, PyObject *const object[4]) {
   return p->force && p->gap && p->state ? 0 : -1;
 }
 
-// Solves by one of the methods; `method` 0: rf_friction_solve_rt, 1: sweeps, 2: the pyramid.
-static rf_status solve_by(const problem *p, rf_friction *solver, rf_contact_state *state,
-                          rf_friction_report *report, rf_error *err) {
-  const double *free = p->free.data, *mu = p->mu.data, *start = p->start.data;
-  double *force = py_f64(p->force), *gap = py_f64(p->gap);
-  if (p->method == 0)
-    return rf_friction_solve_rt(solver, free, mu, start, &p->limits, force, gap, state, report);
-  if (p->method == 1)
-    return rf_friction_sweeps_rt(solver, free, mu, start, p->limits.tolerance, p->most, force, gap,
-                                 state, report);
+// Where a call is asked whether to stop.
+typedef struct poll {
+  const rf_run *run;
+  rf_error *err;
+  rf_status st;
+} poll;
+
+static bool stop(void *context) {
+  poll *p = context;
+  p->st = rf_run_poll(p->run, p->err);
+  return p->st < 0;
+}
+
+static rf_status solve_by_pyramid(const problem *p, rf_friction *solver,
+                                  const rf_friction_limits *limits, rf_contact_state *state,
+                                  rf_friction_report *report, rf_error *err) {
+  const double *free = p->free.data, *mu = p->mu.data;
+  double *force = py_f64(p->force);
   const int32_t m = (int32_t)p->mu.shape[0];
   rf_lemke_report lemke;
   const double begun_us = rf_clock_us_rt();
@@ -158,11 +169,32 @@ static rf_status solve_by(const problem *p, rf_friction *solver, rf_contact_stat
   const double took_us = rf_clock_us_rt() - begun_us;
   if (st < 0) return st;
   // states and residual of these forces
-  st = rf_friction_sweeps_rt(solver, free, mu, force, 0.0, 0, force, gap, state, report);
-  report->end = lemke.ended_on_ray ? RF_FRICTION_STALLED : RF_FRICTION_SOLVED;
+  st = rf_friction_sweeps_rt(solver, free, mu, force, 0.0, 0, limits, force, py_f64(p->gap), state,
+                             report);
+  report->end = lemke.failed ? RF_FRICTION_STALLED : RF_FRICTION_SOLVED;
   report->steps = lemke.pivots;
   report->elapsed_us = took_us;
   return st;
+}
+
+static rf_status solve_by(const problem *p, rf_friction *solver, rf_contact_state *state,
+                          rf_friction_report *report, rf_error *err) {
+  const double *free = p->free.data, *mu = p->mu.data, *start = p->start.data;
+  double *force = py_f64(p->force), *gap = py_f64(p->gap);
+  poll asked = {.run = &p->run.run, .err = err};
+  rf_friction_limits limits = p->limits;
+  limits.stop = stop;
+  limits.context = &asked;
+  rf_status st;
+  switch (p->method) {
+    case SWEEPS:
+      st = rf_friction_sweeps_rt(solver, free, mu, start, p->change, p->most, &limits, force, gap,
+                                 state, report);
+      break;
+    case PYRAMID: st = solve_by_pyramid(p, solver, &limits, state, report, err); break;
+    default: st = rf_friction_solve_rt(solver, free, mu, start, &limits, force, gap, state, report);
+  }
+  return st < 0 ? st : asked.st;
 }
 
 static rf_status solve(const problem *p, rf_friction_report *report, rf_error *err) {
@@ -173,11 +205,14 @@ static rf_status solve(const problem *p, rf_friction_report *report, rf_error *e
   rf_status st = RF_OK;
   RF_ALLOC(state, m);
   RF_TRY(rf_friction_create(&set, &solver, err));
-  st = rank ? rf_friction_set_factor_rt(solver, m, rank, p->matrix.data, p->compliance)
-            : rf_friction_set_matrix_rt(solver, m, p->matrix.data);
+  st = p->factor ? rf_friction_set_factor_rt(solver, m, rank, p->matrix.data, p->compliance)
+                 : rf_friction_set_matrix_rt(solver, m, p->matrix.data);
   if (st >= 0) st = solve_by(p, solver, state, report, err);
-  if (st < 0 && err->status == RF_OK)
-    rf_fail(err, st, "a diagonal entry of W or a coefficient of friction is negative");
+  if (st == RF_ERR_ARG && err->status == RF_OK)
+    rf_fail(err, st,
+            "W, free, mu or start has a value out of range: mean(diag(W)) and max|free| must be "
+            "below %g, mu at most %g",
+            RF_FRICTION_MOST_SCALE, RF_FRICTION_MOST_MU);
   for (int32_t i = 0; i < m; ++i) py_i32(p->state)[i] = (int32_t)state[i];
 done:
   rf_friction_free(solver);
@@ -191,16 +226,23 @@ static PyObject *result_of(py_state *state, problem *p, PyObject *const object[4
   rf_friction_report report = {0};
   rf_error err = {0};
   rf_status st;
-  if (convert(p, object) < 0) goto done;
+  if (py_run_init(state, &p->run, Py_None, 1) < 0 || convert(p, object) < 0) goto done;
   if (p->matrix.shape[0] % 3 || (!p->factor && p->matrix.shape[1] != p->matrix.shape[0])) {
     py_fail(state, PY_INPUT_ERROR,
             "W must have shape (3m, 3m), three rows a contact; got (%zd, %zd)", p->matrix.shape[0],
             p->matrix.shape[1]);
     goto done;
   }
-  if (!p->factor && require_compliance(state, &p->matrix) < 0) goto done;
-  if (!(p->limits.tolerance > 0.0) || !(p->limits.budget_us > 0.0) || !(p->compliance >= 0.0)) {
-    py_fail(state, PY_INPUT_ERROR, "tolerance and budget must be positive, compliance >= 0");
+  if (p->factor && p->matrix.shape[1] < 1) {
+    py_fail(state, PY_INPUT_ERROR, "W as a factor must have a column, got shape (%zd, 0)",
+            p->matrix.shape[0]);
+    goto done;
+  }
+  if (!p->factor && require_compliance(state, &p->matrix, "W") < 0) goto done;
+  if (!(p->limits.tolerance > 0.0 && p->limits.budget_us > 0.0 && p->compliance >= 0.0 &&
+        isfinite(p->compliance))) {
+    py_fail(state, PY_INPUT_ERROR,
+            "tol and budget_us must be positive, compliance finite and >= 0");
     goto done;
   }
   Py_BEGIN_ALLOW_THREADS
@@ -242,9 +284,9 @@ PyDoc_STRVAR(sweeps_doc,
 static PyObject *friction_sweeps(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
   PyObject *object[4];
-  problem p = {.method = 1, .limits.budget_us = INFINITY};
+  problem p = {.method = SWEEPS, .limits = {.tolerance = 1.0, .budget_us = INFINITY}};
   if (!PyArg_ParseTuple(args, "OOOOdi:friction_sweeps", &object[0], &object[1], &object[2],
-                        &object[3], &p.limits.tolerance, &p.most))
+                        &object[3], &p.change, &p.most))
     return NULL;
   return result_of(state, &p, object);
 }
@@ -256,10 +298,8 @@ PyDoc_STRVAR(pyramid_doc,
 static PyObject *friction_pyramid(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
   PyObject *object[4] = {[3] = Py_None};
-  problem p = {.method = 2, .limits = {.tolerance = 1.0, .budget_us = INFINITY}};
-  if (!PyArg_ParseTuple(args, "OOOi:friction_pyramid", &object[0], &object[1], &object[2],
-                        &p.most) ||
-      py_run_init(state, &p.run, Py_None, 1) < 0)
+  problem p = {.method = PYRAMID, .limits = {.tolerance = 1.0, .budget_us = INFINITY}};
+  if (!PyArg_ParseTuple(args, "OOOi:friction_pyramid", &object[0], &object[1], &object[2], &p.most))
     return NULL;
   return result_of(state, &p, object);
 }

@@ -205,11 +205,13 @@ def test_a_pinch_is_infeasible_and_its_forces_are_bounded():
 @pytest.mark.parametrize("budget", [1e-3, 5.0, 20.0, 60.0, 200.0])
 def test_out_of_time_the_forces_lie_in_their_cones_and_do_no_work(budget):
     rng = np.random.default_rng(11)
+    ends = set()
     for _ in range(10):
         V = factor(40, 20, rng, opposed=True)
         W, free = V @ V.T, free_motion(V, rng)
         out = rf.solve_friction(W, free, 0.8, budget_us=budget)
-        assert out.status in END
+        assert (out.status == "solved") == (out.residual <= 1e-8)
+        ends.add(out.status)
         assert (out.force[:, 0] >= 0.0).all()
         across = np.hypot(out.force[:, 1], out.force[:, 2])
         assert (across <= 0.8 * out.force[:, 0] * (1 + 1e-14)).all()
@@ -217,6 +219,34 @@ def test_out_of_time_the_forces_lie_in_their_cones_and_do_no_work(budget):
         if out.status != "solved":
             assert work <= 1e-12 * np.abs(out.force * free).sum()
         assert abs(out.residual - residual(W, free, 0.8, out.force)) <= 1e-12 + 1e-9 * out.residual
+    if budget < 1.0:
+        assert "budget" in ends
+
+
+def test_a_start_far_away_does_not_survive_a_solve_without_time():
+    H = np.array([[1.0], [0], [0], [-1], [0], [0]])
+    W = rf.delassus([(H, [[1e-3]])])
+    free, far = [[-1e-3, 0, 0], [-1e-3, 0, 0]], np.tile([1e6, 1.0, 0.0], (2, 1))
+    out = rf.solve_friction(W, free, 0.3, start=far, budget_us=1e-3)
+    assert out.status == "budget"
+    assert np.abs(out.force).max() <= 100.01 * 1e-3 / (W.trace() / 6)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-130, 1.0, 1e130])
+@pytest.mark.parametrize("motion", [1e-310, 1e-120, 1.0, 1e120])
+def test_numbers_of_any_size_give_finite_forces(scale, motion):
+    out = rf.solve_friction(scale * np.eye(6), motion * np.array([-1, 0.5, 0, 1, 0, 0.0]), 0.3)
+    assert np.isfinite(out.force).all()
+    assert np.isfinite(out.residual)
+    if scale > 1e-200:
+        assert out.status == "solved"
+
+
+def test_a_factor_without_columns_is_refused():
+    with pytest.raises(rf.InputError, match=r"must have a column, got shape \(12, 0\)"):
+        _core.friction_solve(
+            np.zeros((12, 0)), np.zeros((4, 3)), np.ones(4), None, 1e-8, np.inf, True
+        )
 
 
 def test_nothing_touches_and_nothing_moves():
@@ -243,7 +273,10 @@ def test_nothing_touches_and_nothing_moves():
         ((np.eye(3), [0.0, np.nan, 0.0], 0.5), r"free\[1\] is nan"),
         ((np.full((3, 3), np.inf), np.zeros(3), 0.5), r"W\[0, 0\] is inf"),
         ((-np.eye(3), np.zeros(3), 0.5), r"W\[0, 0\] must be >= 0, got -1"),
-        ((np.triu(np.ones((3, 3))), np.zeros(3), 0.5), r"W must be symmetric: W\[1, 0\] is 0"),
+        ((np.triu(np.ones((3, 3))), np.zeros(3), 0.5), r"W must be symmetric: \[1, 0\] is 0"),
+        ((np.eye(3), [1e200, 0.0, 0.0], 0.5), r"must be below 1e\+140, mu at most 1e\+09"),
+        ((np.eye(3) * 1e200, np.zeros(3), 0.5), r"must be below 1e\+140, mu at most 1e\+09"),
+        ((np.eye(3), np.zeros(3), 1e10), r"must be below 1e\+140, mu at most 1e\+09"),
         ((np.eye(3), np.zeros(3), 0.5, [1.0]), r"start must have shape \(1, 3\)"),
         ((np.eye(3), np.zeros(3), 0.5, None, 0.0), r"tol must be positive, got 0"),
         ((np.eye(3), np.zeros(3), 0.5, None, 1e-8, -1.0), r"budget_us must be positive, got -1"),
@@ -266,6 +299,12 @@ def test_delassus_adds_bodies_and_sites():
         rf.delassus([(H1, C1), (H2, C1)])
     with pytest.raises(rf.InputError, match=r"three rows a contact.*got 8 rows"):
         rf.delassus([(H1[:8], C1)])
+    with pytest.raises(rf.InputError, match=r"C of bodies\[0\] must be symmetric: \[1, 0\] is 0"):
+        rf.delassus([(H1, np.triu(np.ones((4, 4))))])
+    with pytest.raises(rf.InputError, match=r"C of bodies\[1\]\[2, 2\] must be >= 0, got -1"):
+        rf.delassus([(H1, C1), (H2, np.diag([1.0, 1, -1, 1, 1, 1]))])
+    with pytest.raises(rf.InputError, match="bodies is so large that the W is not finite"):
+        rf.delassus([(1e200 * H1, 1e200 * C1)])
     with pytest.raises(rf.InputError, match="compliance must be >= 0, got -1"):
         rf.delassus([(H1, C1)], compliance=-1)
     with pytest.raises(rf.InputError, match="bodies is empty"):

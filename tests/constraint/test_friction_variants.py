@@ -26,7 +26,12 @@ class Settings(ctypes.Structure):
 class Limits(ctypes.Structure):
     """``rf_friction_limits``."""
 
-    _fields_ = (("tolerance", ctypes.c_double), ("budget_us", ctypes.c_double))
+    _fields_ = (
+        ("tolerance", ctypes.c_double),
+        ("budget_us", ctypes.c_double),
+        ("stop", ctypes.c_void_p),
+        ("context", ctypes.c_void_p),
+    )
 
 
 class Report(ctypes.Structure):
@@ -68,11 +73,11 @@ class Solver:
             self.handle, self.m, V.shape[1], V.ctypes.data, compliance
         )
 
-    def solve(self, free: np.ndarray, mu: float, start: np.ndarray | None = None):
+    def solve(self, free, mu, start=None, budget=np.inf):
         """Return status, forces and report."""
         free, mus = np.ascontiguousarray(free), np.full(self.m, float(mu))
         force, gap = np.full((2, self.m, 3), np.nan)
-        report, limits = Report(), Limits(1e-10, np.inf)
+        report, limits = Report(), Limits(1e-10, budget, None, None)
         status = library().rf_friction_solve_rt(
             self.handle,
             free.ctypes.data,
@@ -101,6 +106,22 @@ def test_one_solver_for_problems_of_many_sizes(simd):
             assert status == 0
             assert report.end == 0, (m, report.residual)
             assert residual(W, free, 0.4, force) < 1.01e-10
+
+
+@pytest.mark.parametrize("simd", SIMD, ids=SIMD.get)
+@pytest.mark.parametrize("m", [1, 7, 8, 16])
+def test_all_contacts_stick_in_a_full_solver(m, simd):
+    require(simd)
+    rng = np.random.default_rng(m)
+    root = rng.normal(size=(3 * m, 3 * m))
+    W = root @ root.T + 0.1 * np.eye(3 * m)
+    free = -(W @ np.tile([1.0, 0.1, -0.1], m)).reshape(m, 3)  # all stick under these forces
+    solver = Solver(m, 0, simd)
+    assert solver.set_matrix(W) == 0
+    status, force, report = solver.solve(free, 10.0)
+    assert (status, report.end) == (0, 0)
+    assert report.steps > 0 or m == 1
+    np.testing.assert_allclose(force, np.tile([1.0, 0.1, -0.1], (m, 1)), rtol=1e-5)
 
 
 @pytest.mark.parametrize("simd", SIMD, ids=SIMD.get)
@@ -134,7 +155,8 @@ def test_numbers_that_are_not_finite_give_no_force(simd):
         assert solver.set_matrix(W) == 0
         moved = free.copy()
         moved[2, 1] = bad
-        for arguments in ((moved, 0.4), (free, bad), (free, -0.1), (free, 0.4, moved)):
+        wrong_ones = [(moved, 0.4), (free, bad), (free, -0.1), (free, 0.4, moved)]
+        for arguments in [*wrong_ones, (free, 0.4, None, np.nan), (free, 0.4, None, 0.0)]:
             status, force, _ = solver.solve(*arguments)
             assert status == RF_ERR_ARG
             np.testing.assert_array_equal(force, 0.0)

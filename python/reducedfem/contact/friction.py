@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
-from reducedfem.base.check import count, limit, number, reals
+from reducedfem.base.check import count, finite_result, limit, number, reals
 from reducedfem.errors import InputError, InputTypeError
 
 __all__ = [
@@ -39,8 +39,9 @@ class FrictionSolution:
         ``"open"``, ``"stick"`` or ``"slip"``, shape (m,).
     status
         ``"solved"``; ``"budget"``: out of time; ``"stalled"``: no method came closer;
-        ``"infeasible"``: no such forces exist. Forces that do not solve the problem still lie in
-        their cones and do no positive work.
+        ``"infeasible"``: no such forces exist. Against both a compliance of the sites helps, of a
+        thousandth of the mean diagonal entry of W (`delassus`). Forces that do not solve the
+        problem still lie in their cones, are bounded, and do no positive work.
     residual
         Largest violation of the law, dimensionless: see `solve_friction`.
     sweeps
@@ -79,7 +80,8 @@ def delassus(
         For each body a tuple (H, C). H: displacements at the contacts by those of its n
         coordinates, shape (3m, n), three rows a contact: normal, first and second tangent. The
         normal points to the first body; rows of the second have the opposite sign. C:
-        displacement of the coordinates by forces [m/N], symmetric, shape (n, n).
+        displacement of the coordinates by forces [m/N], symmetric, with a diagonal >= 0, shape
+        (n, n).
     compliance
         Compliance of each site [m/N], >= 0, as of a spring in series.
 
@@ -106,7 +108,7 @@ def delassus(
         if not isinstance(body, tuple | list) or len(body) != 2:
             raise InputTypeError(f"{wanted}; bodies[{k}] is not")
         pairs.append((reals(body[0], f"H of bodies[{k}]"), reals(body[1], f"C of bodies[{k}]")))
-    return _core.delassus(pairs, soft)
+    return finite_result(_core.delassus(pairs, soft), "W", "bodies")
 
 
 def solve_friction(
@@ -131,7 +133,7 @@ def solve_friction(
     free
         Displacements without contact forces [m]: gap and slip, shape (m, 3) or (3m,).
     mu
-        Coefficients of friction, >= 0, one number or shape (m,).
+        Coefficients of friction, 0 to 1e9, one number or shape (m,).
     start
         Forces to begin with [N], shape (m, 3) or (3m,): those of the last step.
     tol
