@@ -78,7 +78,7 @@ static bool sweep_first(rf_friction *s) {
   const double begun_us = rf_clock_us_rt();
   rf_friction_move_rt(s, s->force, s->moved);
   const double move_us = rf_clock_us_rt() - begun_us;
-  // what follows the last phase makes about four of these, and two residuals
+  // the end of a solve makes about four of these, and two residuals
   if (isfinite(s->limits.budget_us)) s->reserve_us = 5.0 * move_us;
   rf_friction_sweep_rt(s, SWEEPS);
   const double residual = projected_residual(s);

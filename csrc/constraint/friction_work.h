@@ -82,7 +82,7 @@ double rf_friction_left_us_rt(const rf_friction *s);
 
 // ---- friction_rt.c
 
-// Where the results of a solve go; gap, state: nullable.
+// Arrays for the results of a solve; gap, state: nullable.
 typedef struct rf_friction_results {
   double *force, *gap;
   rf_contact_state *state;

@@ -143,7 +143,7 @@ static int convert(problem *p, PyObject *const object[4]) {
   return p->force && p->gap && p->state ? 0 : -1;
 }
 
-// Where a call is asked whether to stop.
+// Asks Python whether a call should stop.
 typedef struct poll {
   const rf_run *run;
   rf_error *err;
