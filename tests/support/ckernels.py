@@ -128,7 +128,7 @@ def library() -> ctypes.CDLL:
         ("rf_friction_free", None, ptr),
         ("rf_friction_set_matrix_rt", status, ptr, n, ptr),
         ("rf_friction_set_factor_rt", status, ptr, n, n, ptr, real),
-        ("rf_friction_solve_rt", status, *[ptr] * 8),
+        ("rf_friction_solve_rt", status, *[ptr] * 9),
         ("rf_dense_eliminate_rt", yes, ctypes.c_int, n, ptr, n, ptr, ptr),
         ("rf_dense_multiply_rt", None, ctypes.c_int, n, ptr, n, ptr, ptr),
         ("rf_dense_add_products_rt", None, ctypes.c_int, n, n, n, ptr, n, ptr, n, ptr),
