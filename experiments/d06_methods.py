@@ -1,4 +1,4 @@
-"""Sweeps, pyramids and Newton's method for contact with friction (Duriez et al. 2006, figures 6-8).
+"""Sweeps, pyramids and Newton's method for contact with friction (Duriez et al. 2006, 6-8, 17, 18).
 
 A table of foam stands with four legs on a rough floor, its top held by the hand and moved.
 
@@ -10,6 +10,8 @@ A table of foam stands with four legs on a rough floor, its top held by the hand
 - Times: sweeps until the forces change by 1 %, as in D06; the pyramid of 8 sides by Lemke's method;
   and `solve_friction`; medians over random motions and coefficients, for 5 to 35 contacts
   (figure 8; D06 shows means).
+- Times of single solves, median and worst: 30 contacts without friction (figure 17: 3 ms), 20 with
+  mu = 0.2 and 0.8 (figure 18: 4 ms, on a computer of 2004).
 
 Run it for the tables and the plot:  python experiments/d06_methods.py [--help]
 """
@@ -105,6 +107,16 @@ def times(m: int, count: int) -> Times:
     return Times(m, *np.median(took, axis=0), failed)
 
 
+def single(m: int, mu: float, count: int) -> tuple[float, float]:
+    """Return the median and the worst time of a solve [us]."""
+    problem = table(m, "held")
+    took = [
+        min(rf.solve_friction(problem.W, free, mu).microseconds for _ in range(3))
+        for free in motions(problem, count, np.random.default_rng(2))
+    ]
+    return float(np.median(took)), max(took)
+
+
 def draw(errors: Array, rows: list[Times], path: Path) -> None:
     """Draw figures 7 and 8."""
     figure = Figure(figsize=(9, 3.2), layout="constrained")
@@ -155,6 +167,10 @@ def main() -> int:
             rows.append(times(m, arguments.count))
             one = rows[-1]
             print(f"{m:8d}{one.newton:16.0f}{one.sweeps:10.0f}{one.pyramid:15.0f}{one.failed:21d}")
+        print("\ncontacts    mu   median [us]   worst [us]")
+        for m, mu in ((30, 0.0), (20, 0.2), (20, 0.8)):
+            middle, worst = single(m, mu, arguments.count)
+            print(f"{m:8d}{mu:6.1f}{middle:14.0f}{worst:13.0f}")
         draw(errors, rows, path)
         print(f"\nplot: {path}")
     except (rf.ReducedFEMError, OSError) as error:
