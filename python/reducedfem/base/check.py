@@ -214,16 +214,17 @@ def reals(value: ArrayLike, name: str) -> NDArray[np.float64]:
     """Return a float64 array in C order, finite throughout."""
     array = as_array(value, name)
     if array.dtype.kind not in "biuf":
+        dense = "; pass its toarray()" if hasattr(value, "toarray") else ""
         raise InputTypeError(
             f"{name} must be an array of real numbers, got {type(value).__name__} of dtype "
-            f"{array.dtype}"
+            f"{array.dtype}{dense}"
         )
     result: NDArray[np.float64] = np.asarray(array, dtype=np.float64, order="C")
     good = np.isfinite(result)
     if not good.all():
         index = tuple(np.argwhere(~good)[0].tolist())
-        place = ", ".join(map(str, index))
-        raise InputError(f"{name}[{place}] is {result[index]:g}; every value must be finite")
+        place = f"[{', '.join(map(str, index))}]" if index else ""
+        raise InputError(f"{name}{place} is {result[index]:g}; every value must be finite")
     return result
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
 from reducedfem.base.check import count, finite_result, limit, number, reals
-from reducedfem.errors import InputError, InputTypeError
+from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
 
 __all__ = [
     "FrictionSolution",
@@ -22,6 +23,8 @@ __all__ = [
 ]
 
 _STATES = np.array(["open", "stick", "slip"])
+_MOST_MU = 5.0  # of rubber at most
+_LARGEST_MU = 1e9  # accepted
 _ENDS = ("solved", "budget", "stalled", "infeasible")
 
 
@@ -83,7 +86,7 @@ def delassus(
         displacement of the coordinates by forces [m/N], symmetric, with a diagonal >= 0, shape
         (n, n).
     compliance
-        Compliance of each site [m/N], >= 0, as of a spring in series.
+        Compliance of the sites [m/N], one number >= 0, as of a spring in series with each.
 
     Returns
     -------
@@ -156,8 +159,17 @@ def solve_friction(
     InputTypeError
         An argument has the wrong type.
 
+    Warns
+    -----
+    PlausibilityWarning
+        The problem is infeasible, or no method came close to a solution; or mu looks like degrees
+        or per cent.
+
     Notes
     -----
+    Forces that are not unique need not be symmetric or small where the problem is; the sums over
+    bodies, and motions, are those of every solution.
+
     Sweeps over the contacts (Duriez et al. 2006, algorithm 1), Newton's method on the functions of
     Alart and Curnier (1991), and the proximal point method where that does not converge.
     """
@@ -168,11 +180,20 @@ def solve_friction(
     if budget <= 0.0:
         raise InputError(f"budget_us must be positive, got {budget:g}; None is for no limit")
     first = None if start is None else _per_contact(start, "start", m)
-    return _solution(
+    out = _solution(
         _core.friction_solve(
             matrix, _per_contact(free, "free", m), _coefficients(mu, m), first, tolerance, budget
         )
     )
+    if out.status in ("infeasible", "stalled"):
+        warnings.warn(
+            f"no forces were found that solve the problem ({out.status}, residual "
+            f"{out.residual:.2g}): those returned are bounded, no more. A compliance of the sites "
+            "helps, for example a thousandth of the mean diagonal entry of W (delassus)",
+            PlausibilityWarning,
+            stacklevel=2,
+        )
+    return out
 
 
 def solve_friction_sweeps(
@@ -277,7 +298,16 @@ def _coefficients(value: ArrayLike, m: int) -> NDArray[np.float64]:
     array = reals(value, "mu")
     if array.shape not in ((), (m,)):
         raise InputError(f"mu must be one number or have shape ({m},), got {array.shape}")
-    if (array < 0.0).any():
-        index = int(np.argmax(np.atleast_1d(array) < 0.0))
-        raise InputError(f"mu must be >= 0, got {np.atleast_1d(array)[index]:g} at {index}")
+    wrong = np.atleast_1d((array < 0.0) | (array > _LARGEST_MU))
+    if wrong.any():
+        index = int(np.argmax(wrong))
+        value = np.atleast_1d(array)[index]
+        raise InputError(f"mu must be between 0 and {_LARGEST_MU:g}, got {value:g} at {index}")
+    if (array > _MOST_MU).any():
+        warnings.warn(
+            f"mu is {array.max():g}: is it in degrees or per cent? It is force over force, mostly "
+            "0.1 to 1",
+            PlausibilityWarning,
+            stacklevel=3,
+        )
     return np.full(m, array) if array.ndim == 0 else array

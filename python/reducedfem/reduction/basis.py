@@ -175,8 +175,8 @@ def modal_derivative_basis(
     Returns
     -------
     Basis
-        U (r, n, 3) [kg^-1/2] with U^T M U = 1, M the consistent mass. Its `provenance` contains
-        k, r and the frequencies [Hz].
+        `vectors` U (r, n, 3) [kg^-1/2] with U^T M U = 1, M the consistent mass. `provenance`
+        contains k, r and the frequencies [Hz].
 
     Raises
     ------
@@ -256,7 +256,7 @@ def mass_pca(
     Returns
     -------
     Basis
-        U (r, n, 3) [kg^-1/2] with U^T M U = 1.
+        `vectors` U (r, n, 3) [kg^-1/2] with U^T M U = 1.
 
     Raises
     ------
