@@ -305,7 +305,7 @@ def _coefficients(value: ArrayLike, m: int) -> NDArray[np.float64]:
         raise InputError(f"mu must be between 0 and {_LARGEST_MU:g}, got {value:g} at {index}")
     if (array > _MOST_MU).any():
         warnings.warn(
-            f"mu is {array.max():g}: is it in degrees or per cent? It is force over force, mostly "
+            f"mu is {float(array.max()):g}: is it in degrees or per cent? It is force over force, mostly "
             "0.1 to 1",
             PlausibilityWarning,
             stacklevel=3,
