@@ -334,6 +334,7 @@ def _mesh(args: argparse.Namespace, console: Console) -> Mesh:
 def _announce_cells(surface: Surface, resolution: int, console: Console) -> None:
     """Print the number of cells to expect before they are made, if there are very many."""
     length = float(np.ptp(surface.bounds, axis=0).max())
+    surface = surface if surface.is_closed else surface.filled()
     size = length / resolution
     # a convex body at a random place meets cells as many as its volume and, in each direction of
     # the axes, its projected area contain
