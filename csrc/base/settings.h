@@ -22,10 +22,11 @@ typedef struct rf_setting {
   rf_setting_kind kind;
   int count;               // numbers of an array of doubles; 0: one value
   rf_setting_range range;  // that contact laws require (contact/law.h), of finite numbers
+  const char *given;       // name in messages about its values; NULL: its own
 } rf_setting;
 
 // One row of a table: the setting `name` is the `field` of the struct `of`.
 #define RF_SETTING(of, name, field, kind, count) \
-  {name, offsetof(of, field), RF_SETTING_##kind, count, RF_SETTING_ANY}
+  {name, offsetof(of, field), RF_SETTING_##kind, count, RF_SETTING_ANY, NULL}
 
 #endif

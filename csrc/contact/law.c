@@ -34,17 +34,18 @@ static const double *array_in(const rf_setting *s, const void *settings) {
 }
 
 static rf_status check(const rf_setting *s, const void *settings, int32_t n, rf_error *err) {
+  const char *name = s->given ? s->given : s->name;
   double value;
   if (s->range == RF_SETTING_ANY) return RF_OK;
   if (s->kind == RF_SETTING_DOUBLE) {
     memcpy(&value, (const char *)settings + s->offset, sizeof value);
     if (!(isfinite(value) && value > 0.0))
-      return rf_fail(err, RF_ERR_ARG, "%s must be finite and positive, got %g", s->name, value);
+      return rf_fail(err, RF_ERR_ARG, "%s must be finite and positive, got %g", name, value);
   }
   const double *array = array_in(s, settings);
   for (int32_t k = 0; array && k < n; ++k)
     if (!(isfinite(array[k]) && array[k] > 0.0))
-      return rf_fail(err, RF_ERR_ARG, "%s[%d] must be finite and positive, got %g", s->name, k,
+      return rf_fail(err, RF_ERR_ARG, "%s[%d] must be finite and positive, got %g", name, k,
                      array[k]);
   return RF_OK;
 }

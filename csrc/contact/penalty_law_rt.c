@@ -8,7 +8,7 @@
 typedef rf_penalty_law_settings penalty_law;
 
 #define SETTING(name, field, kind, range) \
-  {name, offsetof(penalty_law, field), RF_SETTING_##kind, 0, RF_SETTING_##range}
+  {name, offsetof(penalty_law, field), RF_SETTING_##kind, 0, RF_SETTING_##range, "stiffness"}
 static const rf_setting SETTINGS[] = {
     SETTING("stiffness", stiffness_n_per_m, DOUBLE, POSITIVE),
     SETTING("each", each, ARRAY, POSITIVE),

@@ -149,7 +149,7 @@ static int take_group(py_state *state, group *c, PyObject *bodies, PyObject *for
   return 0;
 }
 
-// *farthest: as of rf_motion_farthest, the largest of all bodies.
+// farthest: as of rf_motion_farthest (count).
 static rf_status step_group(group *c, const rf_run *run, int64_t n, double *farthest,
                             rf_error *err) {
   rf_status st = RF_OK;
@@ -164,9 +164,8 @@ static rf_status step_group(group *c, const rf_run *run, int64_t n, double *fart
     for (npy_intp i = 0; i < c->count; ++i) py_lock(c->sorted[i]);
     st = rf_free_bodies_step(&quiet, (int32_t)c->count, c->body, c->n_loads,
                              (const rf_load *const *)c->loads, count, err);
-    *farthest = 0.0;
     for (npy_intp i = 0; i < c->count; ++i)
-      *farthest = fmax(*farthest, rf_motion_farthest(c->body[i]->deformation));
+      farthest[i] = rf_motion_farthest(c->body[i]->deformation);
     for (npy_intp i = 0; i < c->count; ++i) py_unlock(c->sorted[i]);
     done += count;
     if (st >= 0) st = rf_run_progress(run, done, n, err);
@@ -177,8 +176,8 @@ static rf_status step_group(group *c, const rf_run *run, int64_t n, double *fart
 PyDoc_STRVAR(step_bodies_doc,
              "step_free_bodies($module, bodies, forces, n, progress, threads, /)\n--\n\n"
              "Make n steps of every body under constant forces: None, or a tuple with None or an\n"
-             "array (n_nodes, 3) for each. Returns the largest of upper bounds of displacements\n"
-             "by the last step over the diagonals of the bodies.");
+             "array (n_nodes, 3) for each. Returns a list of upper bounds of the displacements by\n"
+             "the last step over the diagonal of each body.");
 static PyObject *step_bodies(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
   PyObject *bodies, *forces, *progress, *result = NULL;
@@ -187,6 +186,7 @@ static PyObject *step_bodies(PyObject *module, PyObject *args) {
   group c = {0};
   py_run run;
   rf_error err = {0};
+  double *farthest = NULL;
   if (!PyArg_ParseTuple(args, "OOLOi:step_free_bodies", &bodies, &forces, &n, &progress, &threads))
     return NULL;
   if (n < 0) return py_fail(state, PY_INPUT_ERROR, "n must be at least 0, got %lld", n);
@@ -195,12 +195,25 @@ static PyObject *step_bodies(PyObject *module, PyObject *args) {
     return py_fail(state, PY_INPUT_TYPE_ERROR, "forces must be a tuple or None");
   if (take_group(state, &c, bodies, forces) < 0) goto done;
   rf_status st;
-  double farthest = 0.0;
+  if (!(farthest = PyMem_Calloc((size_t)c.count + 1, sizeof *farthest))) {
+    PyErr_NoMemory();
+    goto done;
+  }
   Py_BEGIN_ALLOW_THREADS
-  st = step_group(&c, &run.run, n, &farthest, &err);
+  st = step_group(&c, &run.run, n, farthest, &err);
   Py_END_ALLOW_THREADS
-  result = st < 0 ? py_raise(state, st, &err) : PyFloat_FromDouble(farthest);
+  if (st < 0) {
+    py_raise(state, st, &err);
+    goto done;
+  }
+  result = PyList_New(c.count);
+  for (npy_intp i = 0; result && i < c.count; ++i) {
+    PyObject *one = PyFloat_FromDouble(farthest[i]);
+    if (!one) Py_CLEAR(result);
+    if (result) PyList_SET_ITEM(result, i, one);
+  }
 done:
+  PyMem_Free(farthest);
   free_group(&c);
   return result;
 }

@@ -628,7 +628,7 @@ def step_free_bodies(
     progress: Callable[[int, int], object] | None,
     threads: int,
     /,
-) -> float: ...
+) -> list[float]: ...
 
 # csrc/pyext/py_motion.c
 @final

@@ -330,12 +330,31 @@ def test_very_many_cells_are_announced_before_they_are_made(capsys, surface, tmp
     # 80 x 40 x 40 cells; wrong supports end the command after they were made
     command = ["reduce", surface, "-o", tmp_path / "m", "--order", 1, "--fix", "x<-5"]
     _, out, _ = run(capsys, *command, "--resolution", 80)
-    (fewer,) = re.findall(r"cells +about 128,000 of 0\.0025 m: .*; --resolution (\d+) gives", out)
+    said = r"cells +about ([\d,]+) of 0\.0025 m: .*; --resolution (\d+) gives"
+    ((cells, fewer),) = re.findall(said, out)
+    # faces at the faces of cells, unlike those at random places, meet no others
+    assert 128_000 <= int(cells.replace(",", "")) < 1.07 * 128_000
     assert out.index("cells   ") < out.index("voxelize")
     _, out, _ = run(capsys, *command, "--resolution", fewer)
     (count,) = re.findall(r"voxelize .* s +([\d,]+) .*hexahedra", out)
     assert 0.8 < int(count.replace(",", "")) / 4500 < 1.25
     assert "gigabytes" not in out
+
+
+def test_the_expected_cells_of_a_thin_oblique_plate(capsys, tmp_path):
+    """Their number grows with the square of the resolution."""
+    corners, hexes = box_hexes(1, 1, 1, (1.0, 0.8, 2e-3))
+    plate = rf.Mesh(corners, hexes).surface()
+    turn = rf.Pose((0, 0, 0), (0.9, 0.3, 0.3, 0.1)).rotation
+    rf.Surface(plate.vertices @ turn.T, plate.triangles).write(tmp_path / "plate.obj")
+    command = ["reduce", tmp_path / "plate.obj", "-o", tmp_path / "m", "--fix", "x<-5", "--no-cut"]
+    _, out, _ = run(capsys, *command, "--order", 1, "--resolution", 280)
+    ((cells, fewer),) = re.findall(r"cells +about ([\d,]+) .*; --resolution (\d+) gives", out)
+    (count,) = re.findall(r"voxelize .* s +([\d,]+) .*hexahedra", out)
+    assert int(cells.replace(",", "")) == pytest.approx(int(count.replace(",", "")), rel=0.1)
+    _, out, _ = run(capsys, *command, "--order", 1, "--resolution", fewer)
+    (count,) = re.findall(r"voxelize .* s +([\d,]+) .*hexahedra", out)
+    assert int(count.replace(",", "")) == pytest.approx(4500, rel=0.15)
 
 
 def test_reduce_accepts_the_size_that_few_modes_give(capsys, surface, tmp_path):

@@ -108,6 +108,10 @@ def test_the_core_checks_for_itself(rigid):
         _core.Contact(rigid._core, box, None, "penalty", LAW | {"friction": 0.5}, SETTINGS)
     with pytest.raises(rf.InputError, match="each must have shape"):
         _core.Contact(rigid._core, box, None, "penalty", LAW | {"each": [1.0]}, SETTINGS)
+    each = np.ones(rigid.shell.n_points)
+    each[1] = -2.0
+    with pytest.raises(rf.InputError, match=r"^stiffness\[1\] must be finite and positive, got -2"):
+        _core.Contact(rigid._core, box, None, "penalty", LAW | {"each": each}, SETTINGS)
     for coupling, depth, message in (
         (-1.0, 0.0, "coupling must be finite and 0 or more, got -1"),
         (float("inf"), 0.0, "coupling must be finite and 0 or more, got inf"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import warnings
 
 import numpy as np
@@ -144,6 +146,56 @@ def test_warnings_of_long_steps_count_since_the_reset(reduced):
 
 
 FAR = r"the model is deformed by [\d.]+ m, but the body is 0\.616 m large: .* so large a load meant"
+
+
+def test_gravity_of_shocks_is_right_and_in_millimetres_warns(reduced, free):
+    for strength, said in (
+        (490.0, False),
+        (900.0, False),
+        (1620.0, True),
+        (9810.0, True),
+        (3e4, False),
+    ):
+        for make in (*makers(reduced, free), lambda gravity: beam().gravity(gravity)):
+            with warnings.catch_warnings(record=True) as found:
+                warnings.simplefilter("always", rf.PlausibilityWarning)
+                make(gravity=(0.0, 0.0, -strength))
+            assert ["meant in mm/s^2" in str(one.message) for one in found] == said * [True]
+
+
+def test_clones_do_not_repeat_warnings(reduced, free):
+    for make in makers(reduced, free):
+        with pytest.warns(rf.PlausibilityWarning, match=r"mm/s\^2"):
+            sim = make(gravity=(0.0, 0.0, -9810.0))
+        for twin in (sim.clone(), copy.deepcopy(sim), pickle.loads(pickle.dumps(sim))):
+            twin.step()  # warnings are errors
+
+
+def test_clones_know_of_far_displacements(reduced, free):
+    for sim, model in (
+        (rf.ImplicitNewmark(reduced, 1e-5), reduced),
+        (rf.FreeBody(free, 1e-5), free),
+    ):
+        q = np.eye(model.r)[0]
+        q *= 2.1 * 0.616 / np.linalg.norm(model.displacement(q), axis=1).max()
+        sim.reset(q=q)
+        untold = sim.clone()
+        with pytest.warns(rf.PlausibilityWarning, match=FAR):
+            sim.step()
+        sim.clone().step()  # warnings are errors
+        with pytest.warns(rf.PlausibilityWarning, match=FAR):
+            untold.step()
+
+
+def test_of_many_bodies_those_that_are_far_warn(free):
+    bodies = [rf.FreeBody(free, 1e-5) for _ in range(3)]
+    q = np.eye(free.r)[0]
+    q *= 2.1 * 0.616 / np.linalg.norm(free.displacement(q), axis=1).max()
+    for body in bodies[::2]:
+        body.reset(q=q)
+    with pytest.warns(rf.PlausibilityWarning, match=FAR) as found:
+        rf.step_free_bodies(bodies)
+    assert len(found) == 2
 
 
 def at_tip(system, size):

@@ -194,7 +194,7 @@ def test_a_body_without_points_falls_through_the_ground():
             found = warned(lambda w=world, f=field: w.add(at(0.15, 1e-2), None, f))
             assert len(found) == texts
             if texts:
-                assert found[0].startswith("body 0 has no tree, so it falls through the ground")
+                assert found[0].startswith("body 0 has no tree, so the ground gives it no force")
                 world.step(40)
                 assert world.positions[0, 2] < -EDGE
 

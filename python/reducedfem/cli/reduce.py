@@ -333,12 +333,20 @@ def _mesh(args: argparse.Namespace, console: Console) -> Mesh:
 
 def _announce_cells(surface: Surface, resolution: int, console: Console) -> None:
     """Print the number of cells to expect before they are made, if there are very many."""
-    size = float(np.ptp(surface.bounds, axis=0).max()) / resolution
-    cells = surface.area / size**2
-    if surface.is_closed:
-        cells = max(cells, abs(surface.volume) / size**3)
+    length = float(np.ptp(surface.bounds, axis=0).max())
+    surface = surface if surface.is_closed else surface.filled()
+    size = length / resolution
+    # a convex body at a random place meets cells as many as its volume and, in each direction of
+    # the axes, its projected area contain
+    corners = surface.vertices[surface.triangles]
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    sides = 0.5 * np.abs(normals).sum() / length**2
+    volume = abs(surface.volume) / length**3 if surface.is_closed else 0.0
+    sides *= 0.5 if surface.is_closed else 1.0
+    cells = (volume * resolution + sides) * resolution**2
     if cells > _MANY_CELLS:
-        fewer = int(resolution * (_FEWER_CELLS / cells) ** (1.0 / 3.0))
+        few = np.roots([volume, sides, 0.0, -_FEWER_CELLS])
+        fewer = round(few.real.max())
         console.fact(
             "cells",
             f"about {1000 * round(cells / 1000):,} of {size:.3g} m: this may take hours and tens "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,12 +14,12 @@ from reducedfem import _core
 from reducedfem.base.check import array_like, count, number, require, rotations
 from reducedfem.base.run import Progress, callback, threads
 from reducedfem.dynamics.integrator import acceleration, rayleigh, step_count
-from reducedfem.errors import InputError, InputTypeError
+from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
 from reducedfem.geometry.pose import Pose, pose_arguments
 from reducedfem.reduction.damping import damping_argument
 from reducedfem.reduction.reduced import ReducedSolid
 from reducedfem.reduction.reduced_damping import ReducedStrainRateDamping
-from reducedfem.solid.plausible import FAR, warn_of_far, warn_of_loads, warn_of_motion
+from reducedfem.solid.plausible import FAR, warn_of_far, warn_of_motion
 from reducedfem.solid.rigid import RigidBody
 
 __all__ = ["FreeBody", "FreeBodyState", "step_free_bodies"]
@@ -89,7 +90,6 @@ class FreeBody:
         An argument is out of its range, or the model has fixed nodes.
     """
 
-    _load_doubted = False  # a warning of a load outside of the body was given
     _far_doubted = False  # a warning of far displacements was given since the last reset
 
     def __init__(
@@ -202,8 +202,7 @@ class FreeBody:
         Warns
         -----
         PlausibilityWarning
-            A force acts outside of the body, on a node of nearly empty cut cells (once a body); or
-            it deforms the body by more than twice the diagonal of its box (once a reset).
+            A force deforms the body by more than twice the diagonal of its box (once a reset).
         """
         _step([self], None if force is None else [force], n, progress)
 
@@ -263,7 +262,11 @@ class FreeBody:
         -------
         FreeBody
         """
-        return _restored(self._settings, self._core.snapshot())
+        return _restored(*self._data())
+
+    def _data(self) -> tuple[Any, ...]:
+        """Return the arguments of `_restored`."""
+        return self._settings, self._core.snapshot(), self._far_doubted
 
     def __copy__(self) -> FreeBody:
         return self.clone()
@@ -272,16 +275,21 @@ class FreeBody:
         return self.clone()  # models are immutable and shared
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (self._settings, self._core.snapshot())
+        return _restored, self._data()
 
     def __repr__(self) -> str:
         return f"<FreeBody: dt = {self._dt:g} s, {self._body.mass:.6g} kg, {self._reduced!r}>"
 
 
-def _restored(settings: dict[str, Any], snapshot: tuple[Any, ...]) -> FreeBody:
+def _restored(
+    settings: dict[str, Any], snapshot: tuple[Any, ...], far_doubted: bool = False
+) -> FreeBody:
     """Return a body in the state of a snapshot."""
-    made = FreeBody(**settings)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PlausibilityWarning)  # the original warned
+        made = FreeBody(**settings)
     made._core.restore(*snapshot)
+    made._far_doubted = far_doubted
     return made
 
 
@@ -349,14 +357,10 @@ def _step(
     loads = None if forces is None else tuple(forces)
     if loads is not None and len(loads) != len(members):
         raise InputError(f"forces has {len(loads)} entries for {len(members)} bodies")
-    for body, load in zip(members, loads or (), strict=False):
-        if load is not None and not body._load_doubted:
-            body._load_doubted = warn_of_loads(body.reduced.mesh, load, body.reduced.fixed, 4)
     with callback(progress, "steps") as tell:
         cores = [body._core for body in members]
         far = _core.step_free_bodies(cores, loads, steps, tell, threads())
-    if far > FAR:
-        for body in members:
-            if not body._far_doubted:
-                u = body.reduced.displacement(body.state.q)
-                body._far_doubted = warn_of_far(u, body.reduced.mesh, stacklevel=4)
+    for body, bound in zip(members, far, strict=True):
+        if bound > FAR and not body._far_doubted:
+            u = body.reduced.displacement(body.state.q)
+            body._far_doubted = warn_of_far(u, body.reduced.mesh, stacklevel=4)

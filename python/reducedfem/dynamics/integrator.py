@@ -5,6 +5,7 @@ The systems are `ReducedSolid`, `ProjectedSolid`, `Solid` and `SecondOrderSystem
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar, overload
@@ -17,7 +18,7 @@ from reducedfem.base.check import array_like, count, flag, number, reals, rotati
 from reducedfem.base.run import Progress, callback, threads
 from reducedfem.contact.contact import Contact, ContactTrajectory, require_contact
 from reducedfem.dynamics.plausible import warn_of_coarse_steps
-from reducedfem.errors import InputError, InputTypeError
+from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
 from reducedfem.geometry.pose import Pose, pose_arguments, poses_arguments
 from reducedfem.reduction.damping import StrainRateDamping, damping_argument
 from reducedfem.reduction.projected import ProjectedSolid
@@ -27,11 +28,11 @@ from reducedfem.reduction.reduced_equations import leaves_out_rigid_motion, redu
 from reducedfem.solid.plausible import (
     FAR,
     warn_of_far,
-    warn_of_loads,
     warn_of_long_steps,
     warn_of_motion,
 )
 from reducedfem.solid.second_order import SecondOrderSystem
+from reducedfem.solid.soft_loads import warn_of_loads
 from reducedfem.solid.solid import Solid
 
 __all__ = ["ImplicitReport", "ImplicitSimulation", "Simulation", "State", "steps_too_long"]
@@ -165,6 +166,7 @@ def wrong_system(system: object, wanted: str = "a ReducedSolid or a Solid") -> I
 
 
 _Scheme = TypeVar("_Scheme", bound="Simulation")
+_GIVEN = ("_doubted", "_load_doubted", "_far_doubted")  # whether a simulation gave a warning
 
 
 def check_rigid_motion(system: System, deformation_only: bool, scheme: str) -> None:
@@ -199,7 +201,9 @@ class Simulation:
     _dt: float
     _settings: dict[str, Any]  # arguments of the constructor
     _doubted = False  # a warning of long steps was given since the last reset
-    _load_doubted = False  # a warning of a load was given, or cannot be
+    _load_doubted = False  # a warning of a load was given
+    _load: NDArray[Any] | None = None  # the last load of a solid
+    _loads = 0  # changes of this load
     _far_doubted = False  # a warning of far displacements was given since the last reset
 
     @property
@@ -253,35 +257,49 @@ class Simulation:
         Warns
         -----
         PlausibilityWarning
-            A force acts outside of the body, on a node of nearly empty cut cells (once a
-            simulation); or a reduced model is displaced by more than twice the diagonal of its
-            box at the end of the call (once a reset).
+            The system is a `Solid` with fixed nodes and a force acts outside of the body, on a
+            soft node of nearly empty cut cells (once a simulation); or a reduced model is
+            displaced by more than twice the diagonal of its box at the end of the call (once a
+            reset).
         """
         self._advance(force, n, progress)
 
     def _advance(self, force: ArrayLike | None, n: int, progress: Progress) -> None:
         """Make the steps of a caller `step`."""
         steps = step_count(n)
-        if force is not None and not self._load_doubted:
-            self._doubt_load(force, stacklevel=5)
         if isinstance(self._system, Solid | SecondOrderSystem):
             array_like(force, "force")
+            if force is not None and not self._load_doubted:
+                self._doubt_load(force)
         else:
             force = reduced_force(self._system, force)
         with callback(progress, "steps") as tell:
             shortened, far = self._core.step(force, steps, tell, threads())
         if shortened and not self._doubted:
             self._doubt()
-        if (far > FAR or isinstance(self._system, ProjectedSolid)) and not self._far_doubted:
+        if self._far_doubted:
+            return
+        if isinstance(self._system, ProjectedSolid):  # the core bounds its stretch only
+            far = self._system._farthest(self._core.state()[0])
+        if far > FAR:
             self._doubt_far()
 
-    def _doubt_load(self, force: ArrayLike | None, stacklevel: int) -> None:
-        """Warn once if nodal forces act outside of the body."""
-        if force is None or self._load_doubted or isinstance(self._system, SecondOrderSystem):
+    def _doubt_load(self, force: ArrayLike) -> None:
+        """Warn once if nodal forces act on soft nodes outside of the body.
+
+        Of loads that change, the first, second, fourth and so on are examined.
+        """
+        if not isinstance(self._system, Solid) or self._system.mesh.source is None:
             return
-        fixed = self._system.fixed if isinstance(self._system, Solid) else self._system._fixed_nodes
-        mesh = self._system.mesh
-        self._load_doubted = mesh.source is None or warn_of_loads(mesh, force, fixed, stacklevel)
+        if self._load is not None and np.array_equal(self._load, force):
+            return
+        try:
+            self._load = np.array(force)
+        except ValueError:  # rows of different lengths, which the core refuses
+            return
+        self._loads += 1
+        if self._loads & (self._loads - 1) == 0:
+            self._load_doubted = warn_of_loads(self._system, self._load, stacklevel=5)
 
     def _doubt_far(self) -> None:
         """Warn if a reduced model is displaced farther than a basis describes."""
@@ -339,11 +357,14 @@ class Simulation:
         Simulation
             One of the same class.
         """
-        return _restored(type(self), self._settings, self._now())
+        made: _Scheme = _restored(*self._data())
+        return made
 
-    def _now(self) -> tuple[Any, ...]:
+    def _data(self) -> tuple[Any, ...]:
+        """Return the arguments of `_restored`."""
         q, qdot, qddot, time = self._core.state()
-        return q, qdot, qddot, round(time / self._dt)
+        given = tuple(vars(self).get(name, False) for name in _GIVEN)
+        return type(self), self._settings, (q, qdot, qddot, round(time / self._dt)), given
 
     def __copy__(self: _Scheme) -> _Scheme:
         return self.clone()
@@ -352,17 +373,26 @@ class Simulation:
         return self.clone()  # systems are immutable and therefore shared
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (type(self), self._settings, self._now())
+        return _restored, self._data()
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: dt = {self._dt:g} s, {self._system!r}>"
 
 
-def _restored(kind: type[_Scheme], settings: dict[str, Any], state: tuple[Any, ...]) -> _Scheme:
-    """Create a simulation in a given state."""
-    made = kind(**settings)
+def _restored(
+    kind: type[_Scheme],
+    settings: dict[str, Any],
+    state: tuple[Any, ...],
+    given: tuple[bool, ...] = (),
+) -> _Scheme:
+    """Create a simulation in a given state; given: warnings of the original, named in _GIVEN."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PlausibilityWarning)  # the original warned
+        made = kind(**settings)
     q, qdot, qddot, steps = state
     made._core.reset(q, qdot, qddot, threads(), steps)
+    for name, value in zip(_GIVEN, given, strict=False):
+        setattr(made, name, value)
     return made
 
 
@@ -516,10 +546,11 @@ class ImplicitSimulation(Simulation):
         Warns
         -----
         PlausibilityWarning
-            A force acts outside of the body, on a node of nearly empty cut cells (once a
-            simulation); Newton increments were shortened in many steps, see `ImplicitReport`
-            (once a reset); or a reduced model is displaced by more than twice the diagonal of its
-            box at the end of a call without contact (once a reset).
+            The system is a `Solid` with fixed nodes and a force acts outside of the body, on a
+            soft node of nearly empty cut cells (once a simulation); Newton increments were
+            shortened in many steps, see `ImplicitReport` (once a reset); or a reduced model is
+            displaced by more than twice the diagonal of its box at the end of a call without
+            contact (once a reset).
         """
         if contact is None:
             for value, name in (
@@ -533,7 +564,6 @@ class ImplicitSimulation(Simulation):
             return None
         steps = step_count(n)
         system = _in_contact(self._system, contact)
-        self._doubt_load(force, stacklevel=4)
         places, turns = _trajectory(position, quaternion, steps)
         bent = None if field_q is None else _repeated(field_q, "field_q", len(places))
         with callback(progress, "steps") as tell:

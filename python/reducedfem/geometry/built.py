@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from reducedfem import _core
 from reducedfem.geometry.inside import THIN, enclosed_volume
 from reducedfem.geometry.mesh import Mesh
 from reducedfem.geometry.surface import Surface
@@ -19,18 +18,15 @@ __all__ = [
     "first_in_body",
     "fit",
     "in_body",
-    "load_outside",
+    "nearly_empty",
     "summarize",
 ]
 
 _GAP = 0.05  # distance from the body in cells up to which nodes count as inside
 _AT_ONCE = 256  # nodes processed at once
-# body in the cells around a node, in cells (a node of a flat face has 4), below which it is soft
-_SOFT = 0.5
-_LOADED = 0.5  # smallest load of such a node that is examined, over the largest of all nodes
-_OFF = 0.25  # distance of a load from the body in cells below which it is a load on the body
-_TRUSTED = 10  # loads found to act on the body after which no other is examined, to save time
-_RESULTANT = 0.15  # over the sum of the sizes of loads, above which their resultant has a place
+# body in the cells around a node, in cells (a node of a flat face has 4), below which these are
+# nearly empty
+_WEAK = 0.5
 
 
 def cell_size(mesh: Mesh) -> float:
@@ -78,72 +74,14 @@ def first_in_body(mesh: Mesh, nodes: NDArray[np.integer]) -> int:
     return int(nodes[0])
 
 
-def load_outside(
-    mesh: Mesh, force: NDArray[np.float64], fixed: NDArray[np.integer]
-) -> tuple[int, float, float] | None:
-    """Return a node whose load acts outside the body, in nearly empty cut cells; mostly None.
-
-    The node comes with its distance from the body [m] and the amount of the body, in cells, in the
-    cells around it. Loads of `Embedding.distribute` act on the body, though some of their nodes
-    are outside, and so do weights, which are small where cells are empty.
-    """
-    if mesh.source is None:
-        return None
+def nearly_empty(mesh: Mesh) -> tuple[NDArray[np.integer], NDArray[np.float64]]:
+    """Return nodes in nearly empty cut cells, and the body in the cells around each, in cells."""
     if mesh._weak is None:
         fractions = np.repeat(mesh.fractions, mesh.nodes_per_element)
         amounts = np.bincount(mesh.elements.ravel(), fractions, mesh.n_nodes)
-        found = np.flatnonzero(amounts < _SOFT)
+        found = np.flatnonzero(amounts < _WEAK)
         mesh._weak = found, amounts[found].astype(np.float64)
-    weak, held = mesh._weak
-    loads = np.abs(force[weak]).max(axis=1, initial=0.0)
-    if not loads.any():
-        return None
-    largest = np.abs(force).max()
-    if not np.isfinite(largest):
-        return None
-    suspect = (loads >= _LOADED * largest) & ~np.isin(weak, fixed)
-    if not suspect.any():
-        return None
-    nodes, held = weak[suspect], held[suspect]
-    key = nodes.tobytes() + np.round(force[nodes] / largest, 2).tobytes()
-    known, verdict, right = mesh._judged or (b"", None, 0)
-    if known != key:  # loops repeat a load
-        if right >= _TRUSTED:
-            return None
-        verdict = _farthest_load(mesh, force, nodes, held)
-        mesh._judged = key, verdict, right + (verdict is None)
-    return verdict
-
-
-def _farthest_load(
-    mesh: Mesh,
-    force: NDArray[np.float64],
-    nodes: NDArray[np.integer],
-    held: NDArray[np.float64],
-) -> tuple[int, float, float] | None:
-    """Return the result of `load_outside` among some nodes of little support."""
-    assert mesh.source is not None
-    around = mesh.elements[np.isin(mesh.elements, nodes).any(axis=1)]
-    centres = np.empty((2, len(nodes), 3))
-    for i, node in enumerate(nodes):
-        near = np.unique(around[(around == node).any(axis=1)])
-        size = np.linalg.norm(force[near], axis=1)
-        # the place of the resultant is exact for the load of a point in a cell
-        share = force[near] @ force[near].sum(axis=0)
-        if share.sum() < (_RESULTANT * size.sum()) ** 2:
-            share = size
-        centres[:, i] = [one @ mesh.nodes[near] / one.sum() for one in (share, size)]
-    source, flat = mesh.source, centres.reshape(-1, 3)
-    far = _core.surface_closest(source.vertices, source.triangles, flat, np.inf)[0]
-    off = far > _OFF * cell_size(mesh)
-    off[off] = source.winding(flat[off]) < 0.5
-    both = off.reshape(2, -1).all(axis=0)
-    if not both.any():
-        return None
-    k = int(np.where(both, far[: len(nodes)], -1.0).argmax())
-    at = mesh.nodes[nodes[k]][None]
-    way = _core.surface_closest(source.vertices, source.triangles, at, np.inf)[0]
-    return int(nodes[k]), float(way[0]), float(held[k])
+    return mesh._weak
 
 
 def fit(mesh: Mesh) -> tuple[float, float | None] | None:

@@ -93,7 +93,6 @@ class Mesh:
         "_boundary",
         "_core",
         "_fit",
-        "_judged",
         "_materials",
         "_original_nodes",
         "_region_names",
@@ -109,7 +108,6 @@ class Mesh:
     _source: Surface | None
     _fit: tuple[float, float | None] | None
     _weak: tuple[NDArray[np.integer], NDArray[np.float64]] | None
-    _judged: tuple[bytes, tuple[int, float, float] | None, int] | None
 
     def __init__(
         self,
@@ -152,7 +150,7 @@ class Mesh:
         self._materials = dict(materials or {})
         self._source = source
         self._fit = None
-        self._weak = self._judged = None
+        self._weak = None
         return self
 
     def _rule(self) -> Rule | None:

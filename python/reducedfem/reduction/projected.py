@@ -53,7 +53,7 @@ class ProjectedSolid(ReducedEquations):
         The vectors of the basis are linearly dependent.
     """
 
-    __slots__ = ("__weakref__", "_basis", "_core", "_solid")
+    __slots__ = ("__weakref__", "_basis", "_core", "_reach", "_solid")
 
     def __init__(self, solid: Solid, basis: Basis | ArrayLike) -> None:
         core = require_solid(solid)._core
@@ -69,6 +69,12 @@ class ProjectedSolid(ReducedEquations):
         self._core = _core.Projected(core, vectors, threads())
         self._solid = solid
         self._basis = vectors
+        # largest displacement of a node by each vector, over the diagonal of the body
+        length = np.linalg.norm(np.ptp(solid.mesh.bounds, axis=0))
+        self._reach = np.array([np.linalg.norm(one, axis=1).max() for one in vectors]) / length
+
+    def _farthest(self, q: NDArray[np.float64]) -> float:
+        return float(np.abs(q) @ self._reach)
 
     @property
     def solid(self) -> Solid:

@@ -11,7 +11,7 @@ from reducedfem.base.check import array_like, count, finite_result, flag, number
 from reducedfem.base.run import Progress, callback, threads
 from reducedfem.errors import InputError, StaticConvergenceError
 from reducedfem.geometry.mesh import Mesh
-from reducedfem.solid.plausible import FAR, warn_of_far, warn_of_loads
+from reducedfem.solid.plausible import FAR, warn_of_far
 from reducedfem.solid.solid import HALVINGS, StaticReport
 
 __all__ = ["ReducedEquations", "leaves_out_rigid_motion", "reduced_force"]
@@ -39,8 +39,7 @@ class ReducedEquations:
 
     def _farthest(self, q: NDArray[np.float64]) -> float:
         """Return an upper bound of the largest displacement at q, over the diagonal of the body."""
-        largest = np.linalg.norm(self.displacement(q), axis=1).max()
-        return float(largest / np.linalg.norm(np.ptp(self.mesh.bounds, axis=0)))
+        raise NotImplementedError
 
     @property
     def mesh(self) -> Mesh:
@@ -180,18 +179,8 @@ class ReducedEquations:
         InputError, InputTypeError
             `force` has a wrong shape, a value that is not finite, or is so large that the
             result is not finite.
-
-        Warns
-        -----
-        PlausibilityWarning
-            A force acts outside of the body, on a node of nearly empty cut cells.
         """
-        given = array_like(force, "force")
-        warn_of_loads(self.mesh, given, self._fixed_nodes, stacklevel=3)
-        return self._project(given)
-
-    def _project(self, force: ArrayLike) -> NDArray[np.float64]:
-        reduced = self._core.project(force, *self._threads())
+        reduced = self._core.project(array_like(force, "force"), *self._threads())
         return finite_result(reduced, "reduced force", "force")
 
     @overload
@@ -283,8 +272,7 @@ class ReducedEquations:
         Warns
         -----
         PlausibilityWarning
-            A load acts outside of the body, on a node of nearly empty cut cells; or displacements
-            exceed twice the diagonal of the body's box, which no basis describes.
+            Displacements exceed twice the diagonal of the body's box, which no basis describes.
         """
         wanted = flag(report, "report")
         if not flag(deformation_only, "deformation_only") and leaves_out_rigid_motion(self):
@@ -295,7 +283,6 @@ class ReducedEquations:
                 "deformation_only=True for the deformation alone"
             )
         halvings = HALVINGS if flag(adaptive, "adaptive") else 0
-        warn_of_loads(self.mesh, array_like(force, "force"), self._fixed_nodes, stacklevel=3)
         with callback(progress, "statics") as call:
             q, took, failure = self._core.solve_static(
                 reduced_force(self, force),
@@ -338,4 +325,4 @@ def reduced_force(system: ReducedEquations, force: ArrayLike | None) -> NDArray[
             f"force must have shape ({system.r},) (reduced) or ({nodes}, 3) (nodal), "
             f"got {values.shape}"
         )
-    return system._project(values)
+    return system.project(values)

@@ -6,10 +6,10 @@ import warnings
 from collections.abc import Collection, Mapping
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from reducedfem.errors import PlausibilityWarning
-from reducedfem.geometry.built import cell_size, cells_along, fit, in_body, load_outside
+from reducedfem.geometry.built import cell_size, cells_along, fit, in_body
 from reducedfem.geometry.inside import KEPT, MANY_TRIANGLES, VOLUME_OFF, finer, volume_text
 from reducedfem.geometry.mesh import Mesh
 from reducedfem.material.laws import Isotropic, Material
@@ -20,13 +20,13 @@ __all__ = [
     "warn_of_fit",
     "warn_of_gravity",
     "warn_of_inversion",
-    "warn_of_loads",
     "warn_of_long_steps",
     "warn_of_loose_supports",
     "warn_of_motion",
     "warn_of_reach",
     "warn_of_supports",
     "warn_of_units",
+    "young_modulus",
 ]
 
 _LONG = 30.0  # m; most parts in millimetres have larger values
@@ -40,14 +40,15 @@ _MOST_FIXED = 1.0 / 3.0
 _LEAST_ACROSS = {1: 2.0, 2: 0.7}
 _ROUNDED = 0.05  # cells; 1.95 is shown as 2
 _OVERDAMPED = 1.0  # s; this beta damps all motion above 1 / (pi beta) = 0.3 Hz critically
-_STRONG = 100.0  # m/s^2; ten times the gravity of the earth
+# m/s^2; gravity in mm/s^2 is 1620 on the moon and 9810 on the earth, shocks and crashes are below
+_WEAKEST, _STRONGEST = 1e3, 2e4
 # displacement, over the diagonal of the box, that no held body reaches without stretch: turned
 # about an end by half a turn, its other end moves by twice its length
 FAR = 2.0
 _HELD = 0.2  # fraction of the fixed nodes inside the body above which a support is firm
 
 
-def _young(material: Material) -> float:
+def young_modulus(material: Material) -> float:
     """Return Young's modulus, for general materials the largest along an axis."""
     if isinstance(material, Isotropic):
         return material.young
@@ -76,7 +77,7 @@ def warn_of_units(
     if n_nodes < _STUDY:
         return
     longest = float(np.ptp(bounds, axis=0).max())
-    said = [_odd_material(_young(one), one.density) for one in dict.fromkeys(materials)]
+    said = [_odd_material(young_modulus(one), one.density) for one in dict.fromkeys(materials)]
     if longest > _LONG:
         said.insert(
             0,
@@ -130,32 +131,6 @@ def warn_of_loose_supports(mesh: Mesh, fixed: NDArray[np.int64], stacklevel: int
     )
 
 
-def warn_of_loads(
-    mesh: Mesh, force: ArrayLike | None, fixed: NDArray[np.integer], stacklevel: int
-) -> bool:
-    """Warn of nodal loads that act outside of the body, in cut cells; True if it does."""
-    if mesh.source is None or force is None:
-        return False
-    values = np.asarray(force)
-    if values.size != 3 * mesh.n_nodes or values.dtype.kind not in "iuf":
-        return False  # reduced, or refused later
-    values = values.reshape(mesh.n_nodes, 3)
-    found = load_outside(mesh, values, fixed)
-    if found is None:
-        return False
-    node, distance, held = found
-    x, y, z = mesh.nodes[node]
-    outside = f"{distance:.2g} m outside of the body, " if distance > 0.0 else ""
-    warnings.warn(
-        f"force loads node {node} at ({x:.3g}, {y:.3g}, {z:.3g}), {outside}in cut cells that "
-        f"contain {held:.2g} cells of the body together: it is far too soft there. Load nodes "
-        "inside the body; or points of its surface, by Embedding(mesh, points).distribute(forces)",
-        PlausibilityWarning,
-        stacklevel=stacklevel,
-    )
-    return True
-
-
 def warn_of_inversion(
     inverted: int, mesh: Mesh, materials: Collection[Material], advice: str, stacklevel: int
 ) -> None:
@@ -197,7 +172,7 @@ def warn_of_gravity(
     if n_nodes is not None and n_nodes < _STUDY:
         return
     strength = 0.0 if gravity is None else float(np.linalg.norm(gravity))
-    if strength > _STRONG:
+    if _WEAKEST < strength < _STRONGEST:
         warnings.warn(
             f"gravity is {strength:g} m/s^2: if it was meant in mm/s^2, multiply it by 0.001",
             PlausibilityWarning,

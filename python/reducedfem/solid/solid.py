@@ -32,12 +32,12 @@ from reducedfem.solid.plausible import (
     warn_of_fit,
     warn_of_gravity,
     warn_of_inversion,
-    warn_of_loads,
     warn_of_loose_supports,
     warn_of_supports,
     warn_of_units,
 )
 from reducedfem.solid.rigid import RigidBody
+from reducedfem.solid.soft_loads import warn_of_loads
 from reducedfem.solid.sparse import CSC
 
 __all__ = ["Solid", "SolidSummary", "StaticReport"]
@@ -446,12 +446,12 @@ class Solid:
         Warns
         -----
         PlausibilityWarning
-            A load acts outside of the body, on a node of nearly empty cut cells; or the result
-            inverts elements.
+            A load acts outside of the body, on nodes of nearly empty cut cells, and the load
+            moves more than five times as far as on the surface beside; or the result inverts
+            elements.
         """
         wanted = flag(report, "report")
         halvings = HALVINGS if flag(adaptive, "adaptive") else 0
-        warn_of_loads(self._mesh, array_like(force, "force"), self.fixed, stacklevel=3)
         with callback(progress, "statics") as call:
             u, took, failure = self._core.solve_static(
                 array_like(force, "force"),
@@ -465,6 +465,8 @@ class Solid:
                 halvings,
             )
         outcome = StaticReport(**took)  # type: ignore[arg-type]
+        due = None if failure is not None or prescribed is not None else u
+        warn_of_loads(self, force, 3, due)
         if failure is not None:
             raise StaticConvergenceError(failure, u, outcome)
         advice = "start from rest, u0=None," if adaptive else "pass adaptive=True"

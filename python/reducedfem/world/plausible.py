@@ -46,8 +46,9 @@ def doubts_of_body(
     if tree is None and ground is not None and gravity.any():
         yield (
             "through",
-            "has no tree, so it falls through the ground; pass tree=PointTree(shell, reduced) with "
-            "points of its surface, such as Pointshell.from_surface(surface)",
+            "has no tree, so the ground gives it no force: it falls through unless other bodies "
+            "bear it; pass tree=PointTree(shell, reduced) with points of its surface, such as "
+            "Pointshell.from_surface(surface)",
         )
     yield from _doubts_of_field(body, field)
     if stiffness is None:

@@ -245,8 +245,8 @@ class World:
         PlausibilityWarning
             The step is so long that the body, after a fall from its own thickness, moves by more
             than half of it in one; on flat ground it sinks by more than a tenth of it, or without
-            a tree falls through the ground; the field is four times as large as the body, or does
-            not reach it; or its gravity differs from that of the world (each once a world).
+            a tree gets no force from the ground; the field is four times as large as the body, or
+            does not reach it; or its gravity differs from that of the world (each once a world).
         """
         require(body, FreeBody, "body")
         if tree is not None:
