@@ -298,16 +298,19 @@ def _coefficients(value: ArrayLike, m: int) -> NDArray[np.float64]:
     array = reals(value, "mu")
     if array.shape not in ((), (m,)):
         raise InputError(f"mu must be one number or have shape ({m},), got {array.shape}")
-    wrong = np.atleast_1d((array < 0.0) | (array > _LARGEST_MU))
+    each = np.full(m, array) if array.ndim == 0 else array
+    wrong = (each < 0.0) | (each > _LARGEST_MU)
     if wrong.any():
         index = int(np.argmax(wrong))
-        value = np.atleast_1d(array)[index]
-        raise InputError(f"mu must be between 0 and {_LARGEST_MU:g}, got {value:g} at {index}")
-    if (array > _MOST_MU).any():
+        raise InputError(
+            f"mu must be between 0 and {_LARGEST_MU:g}, got {each[index]:g} at {index}"
+        )
+    largest = float(np.max(each))
+    if largest > _MOST_MU:
         warnings.warn(
-            f"mu is {float(array.max()):g}: is it in degrees or per cent? It is force over force, mostly "
+            f"mu is {largest:g}: is it in degrees or per cent? It is force over force, mostly "
             "0.1 to 1",
             PlausibilityWarning,
             stacklevel=3,
         )
-    return np.full(m, array) if array.ndim == 0 else array
+    return each
