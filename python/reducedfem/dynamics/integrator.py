@@ -14,15 +14,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
-from reducedfem.base.check import array_like, count, flag, number, reals, rotations
+from reducedfem.base.check import array_like, count, flag, number, reals
 from reducedfem.base.run import Progress, callback, threads
-from reducedfem.contact.contact import Contact, ContactTrajectory, require_contact
+from reducedfem.contact.contact import Contact, ContactTrajectory
+from reducedfem.dynamics.contact_arguments import model_in_contact, repeated, trajectory
 from reducedfem.dynamics.plausible import warn_of_coarse_steps
 from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
-from reducedfem.geometry.pose import Pose, pose_arguments, poses_arguments
+from reducedfem.geometry.pose import Pose
 from reducedfem.reduction.damping import StrainRateDamping, damping_argument
 from reducedfem.reduction.projected import ProjectedSolid
-from reducedfem.reduction.reduced import ReducedSolid, same_motion
+from reducedfem.reduction.reduced import ReducedSolid
 from reducedfem.reduction.reduced_damping import ReducedStrainRateDamping
 from reducedfem.reduction.reduced_equations import leaves_out_rigid_motion, reduced_force
 from reducedfem.solid.plausible import (
@@ -299,7 +300,10 @@ class Simulation:
             return
         self._loads += 1
         if self._loads & (self._loads - 1) == 0:
-            self._load_doubted = warn_of_loads(self._system, self._load, stacklevel=5)
+            solid = self._system
+            self._load_doubted = warn_of_loads(
+                solid.mesh, solid._core, solid.materials.values(), self._load, stacklevel=5
+            )
 
     def _doubt_far(self) -> None:
         """Warn if a reduced model is displaced farther than a basis describes."""
@@ -563,9 +567,9 @@ class ImplicitSimulation(Simulation):
             self._advance(force, n, progress)
             return None
         steps = step_count(n)
-        system = _in_contact(self._system, contact)
-        places, turns = _trajectory(position, quaternion, steps)
-        bent = None if field_q is None else _repeated(field_q, "field_q", len(places))
+        system = model_in_contact(self._system, contact)
+        places, turns = trajectory(position, quaternion, steps)
+        bent = None if field_q is None else repeated(field_q, "field_q", len(places))
         with callback(progress, "steps") as tell:
             found = self._core.step_contact(
                 reduced_force(system, force), contact._core, places, turns, bent, tell
@@ -576,50 +580,3 @@ class ImplicitSimulation(Simulation):
     def report(self) -> ImplicitReport:
         """Statistics since the last reset, including the convergence of the last step."""
         return ImplicitReport(**self._core.report())
-
-
-def _in_contact(system: object, contact: Contact) -> ReducedSolid:
-    """Return the reduced model of a step in contact; refuse arguments that do not match."""
-    require_contact(contact)
-    if not isinstance(system, ReducedSolid):
-        raise InputTypeError(
-            "contact is for an implicit integrator of a ReducedSolid, got one of "
-            f"{type(system).__name__}"
-        )
-    model = contact.tree.reduced
-    if model is None:
-        raise InputError("contact.tree is rigid: make it with the model, PointTree(shell, reduced)")
-    if not same_motion(model, system):
-        raise InputError(
-            "contact.tree.reduced is another model than that of the simulation: their coordinates "
-            "are other displacements"
-        )
-    return system
-
-
-def _repeated(value: ArrayLike, name: str, n: int) -> NDArray[np.float64]:
-    """Return an array with one row per step."""
-    array = reals(value, name)
-    if array.ndim == 1:
-        array = np.broadcast_to(array, (n, len(array)))
-    if array.ndim != 2 or len(array) != n:
-        raise InputError(f"{name} has shape {array.shape}; there are {n} steps")
-    return array
-
-
-def _trajectory(
-    position: ArrayLike | Pose | Sequence[Pose] | None, quaternion: ArrayLike | None, steps: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return one position and quaternion per step, (n, 3) and (n, 4)."""
-    if position is None:
-        raise InputTypeError("position is missing: contact needs the pose of the object")
-    one = isinstance(position, Pose) or quaternion is not None
-    given = pose_arguments if one else poses_arguments
-    places, turns = given(position, quaternion)
-    at = reals(places, "position")
-    n = steps
-    if at.ndim == 2:
-        n = len(at)
-        if steps not in (1, n):
-            raise InputError(f"n is {steps}, but position has {n} poses: leave n out")
-    return _repeated(at, "position", n), _repeated(rotations(turns, "quaternion"), "quaternion", n)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING
+from collections.abc import Collection
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,10 +13,9 @@ from reducedfem.base.run import threads
 from reducedfem.errors import MeshError, PlausibilityWarning, SingularMatrixError
 from reducedfem.geometry.built import cell_size, nearly_empty
 from reducedfem.geometry.embedding import Embedding
+from reducedfem.geometry.mesh import Mesh
+from reducedfem.material.laws import Material
 from reducedfem.solid.plausible import young_modulus
-
-if TYPE_CHECKING:
-    from reducedfem.solid.solid import Solid
 
 __all__ = ["warn_of_loads"]
 
@@ -30,7 +29,9 @@ _ITERATIONS = 20
 
 
 def warn_of_loads(
-    solid: Solid,
+    mesh: Mesh,
+    core: _core.Solid,
+    materials: Collection[Material],
     force: ArrayLike | None,
     stacklevel: int,
     u: NDArray[np.float64] | None = None,
@@ -40,18 +41,20 @@ def warn_of_loads(
     Softness is measured: by the work of small loads on the solid, and on its surface beside.
     u: displacements due to these loads, if known, which may save this measurement.
     """
-    if solid.mesh.source is None or force is None or len(solid.fixed) == 0:
+    if mesh.source is None or force is None or len(core.fixed) == 0:
         return False
     values = np.asarray(force)
-    if values.size != solid.n_dofs or values.dtype.kind not in "iuf":
+    if values.size != 3 * mesh.n_nodes or values.dtype.kind not in "iuf":
         return False  # refused later
     load = np.array(values.reshape(-1, 3), float)
-    load[solid.fixed] = 0.0
-    found = _softest(solid, load, u)
+    load[core.fixed] = 0.0
+    modulus = min(map(young_modulus, materials))
+    small = _STRAIN * modulus * cell_size(mesh) ** 2
+    found = _softest(mesh, core, load, small, u)
     if found is None:
         return False
     node, distance, held, times = found
-    x, y, z = solid.mesh.nodes[node]
+    x, y, z = mesh.nodes[node]
     outside = f"{distance:.2g} m outside of the body, " if distance > 0.0 else ""
     warnings.warn(
         f"force loads node {node} at ({x:.3g}, {y:.3g}, {z:.3g}), {outside}in cut cells that "
@@ -65,14 +68,17 @@ def warn_of_loads(
 
 
 def _softest(
-    solid: Solid, load: NDArray[np.float64], u: NDArray[np.float64] | None
+    mesh: Mesh,
+    core: _core.Solid,
+    load: NDArray[np.float64],
+    small: float,
+    u: NDArray[np.float64] | None,
 ) -> tuple[int, float, float, float] | None:
     """Return the soft node that moves most under its load; None unless soft nodes bear the load.
 
     It comes with its distance from the body [m], the amount of the body around it [cells] and the
-    ratio of the compliances.
+    ratio of the compliances. small: loads that are tried [N].
     """
-    mesh = solid.mesh
     assert mesh.source is not None
     nodes, held = nearly_empty(mesh)
     sizes = np.linalg.norm(load, axis=1)
@@ -90,10 +96,10 @@ def _softest(
     moved += Embedding(mesh, beside).distribute(load[nodes])
     if u is not None and _firm(load, moved, u):
         return None
-    own = _response(solid, load)
+    own = _response(core, load, small)
     if own is None or _firm(load, moved, own):
         return None
-    other = _response(solid, moved)
+    other = _response(core, moved, small)
     if other is None:
         return None
     work, firm = np.vdot(load, own), np.vdot(moved, other)
@@ -111,12 +117,13 @@ def _firm(load: NDArray[np.float64], moved: NDArray[np.float64], own: NDArray[np
     return bool(np.vdot(load, own) <= np.sqrt(_SOFT) * np.vdot(moved, own))
 
 
-def _response(solid: Solid, load: NDArray[np.float64]) -> NDArray[np.float64] | None:
-    """Return displacements under a load at small strains, per load; None without equilibrium."""
-    modulus = min(map(young_modulus, solid.materials.values()))
-    scale = _STRAIN * modulus * cell_size(solid.mesh) ** 2 / np.abs(load).sum()
+def _response(
+    core: _core.Solid, load: NDArray[np.float64], small: float
+) -> NDArray[np.float64] | None:
+    """Return displacements under a load, scaled to a small one; None without equilibrium."""
+    scale = small / np.abs(load).sum()
     try:
-        u, _, failure = solid._core.solve_static(
+        u, _, failure = core.solve_static(
             scale * load, None, None, _TOLERANCE, 1, _ITERATIONS, None, threads()
         )
     except (MeshError, SingularMatrixError):  # of mechanisms; the caller reports them

@@ -466,7 +466,7 @@ class Solid:
             )
         outcome = StaticReport(**took)  # type: ignore[arg-type]
         due = None if failure is not None or prescribed is not None else u
-        warn_of_loads(self, force, 3, due)
+        warn_of_loads(self._mesh, self._core, self._materials.values(), force, 3, due)
         if failure is not None:
             raise StaticConvergenceError(failure, u, outcome)
         advice = "start from rest, u0=None," if adaptive else "pass adaptive=True"

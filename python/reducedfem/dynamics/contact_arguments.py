@@ -1,0 +1,63 @@
+"""Arguments of steps in contact with a moved object."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from reducedfem.base.check import reals, rotations
+from reducedfem.contact.contact import Contact, require_contact
+from reducedfem.errors import InputError, InputTypeError
+from reducedfem.geometry.pose import Pose, pose_arguments, poses_arguments
+from reducedfem.reduction.reduced import ReducedSolid, same_motion
+
+__all__ = ["model_in_contact", "repeated", "trajectory"]
+
+
+def model_in_contact(system: object, contact: Contact) -> ReducedSolid:
+    """Return the reduced model of a step in contact; refuse arguments that do not match."""
+    require_contact(contact)
+    if not isinstance(system, ReducedSolid):
+        raise InputTypeError(
+            "contact is for an implicit integrator of a ReducedSolid, got one of "
+            f"{type(system).__name__}"
+        )
+    model = contact.tree.reduced
+    if model is None:
+        raise InputError("contact.tree is rigid: make it with the model, PointTree(shell, reduced)")
+    if not same_motion(model, system):
+        raise InputError(
+            "contact.tree.reduced is another model than that of the simulation: their coordinates "
+            "are other displacements"
+        )
+    return system
+
+
+def repeated(value: ArrayLike, name: str, n: int) -> NDArray[np.float64]:
+    """Return an array with one row per step."""
+    array = reals(value, name)
+    if array.ndim == 1:
+        array = np.broadcast_to(array, (n, len(array)))
+    if array.ndim != 2 or len(array) != n:
+        raise InputError(f"{name} has shape {array.shape}; there are {n} steps")
+    return array
+
+
+def trajectory(
+    position: ArrayLike | Pose | Sequence[Pose] | None, quaternion: ArrayLike | None, steps: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return one position and quaternion per step, (n, 3) and (n, 4)."""
+    if position is None:
+        raise InputTypeError("position is missing: contact needs the pose of the object")
+    one = isinstance(position, Pose) or quaternion is not None
+    given = pose_arguments if one else poses_arguments
+    places, turns = given(position, quaternion)
+    at = reals(places, "position")
+    n = steps
+    if at.ndim == 2:
+        n = len(at)
+        if steps not in (1, n):
+            raise InputError(f"n is {steps}, but position has {n} poses: leave n out")
+    return repeated(at, "position", n), repeated(rotations(turns, "quaternion"), "quaternion", n)
