@@ -48,14 +48,15 @@ static double expected_unknowns(const rf_friction *s) {
   return k;
 }
 
-// A step that takes longer than expected counts twice at most, as it was probably interrupted.
-// Steps that are refused raise the rate again, up to the initial one.
+// Updates the rate by a step.  One that took longer than expected was probably interrupted: it
+// halves the rate at most.
 static void learn(rf_friction *s, double work, double took_us) {
   const double least = 0.5 * s->work_per_us, rate = took_us > 0.0 ? work / took_us : least;
   s->work_per_us += 0.2 * ((rate > least ? rate : least) - s->work_per_us);
 }
 
-// A step whose time is measured; false: it does not fit into the time left.
+// A step whose time is measured; false: it does not fit into the time left.  A refusal raises the
+// rate, up to the initial one, so that a few slow steps do not rule out all later ones.
 static bool step(rf_friction *s, double gain_t, double regular) {
   rf_friction_poll_rt(s);
   const double left_us = rf_friction_left_us_rt(s);
@@ -123,9 +124,7 @@ typedef struct inner {
 
 // Judges s->force: true if the inner solve has reached its target.
 static bool judge(rf_friction *s, inner *n) {
-  rf_friction_project_rt(s, s->force, s->in_cone);
-  rf_friction_move_rt(s, s->in_cone, s->moved_in);
-  const double residual = rf_friction_residual_rt(s, s->in_cone, s->moved_in);
+  const double residual = projected_residual(s);
   ++n->since;
   if (residual < n->residual) {
     n->residual = residual;

@@ -64,7 +64,7 @@ def measure(
     level_set: float,
     progress: Progress,
 ) -> Uniformity:
-    """Measure the points of levels 0 to j, for each j, of which there are `counts`."""
+    """Return the uniformity for each level; counts: number of points up to that level."""
     value = number(level_set, "level_set")
     core = None
     if isinstance(surface, Field):

@@ -24,7 +24,7 @@ _PART = 0.25  # of the sizes of all loads, on such nodes, from which on they are
 # of a smooth surface one cell apart it differs by less than a factor of two
 _SOFT = 5.0
 _STRAIN = 1e-10  # load that is examined, over modulus and area of a cell: one iteration suffices
-_TOLERANCE = 0.1  # of equilibria, of which only the order of magnitude counts
+_TOLERANCE = 0.1  # of these equilibria: the order of magnitude suffices
 _ITERATIONS = 20
 
 
