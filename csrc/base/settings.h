@@ -14,7 +14,11 @@ typedef enum rf_setting_kind {
   RF_SETTING_ARRAY  // const double *, of a length that the binding knows; NULL: none
 } rf_setting_kind;
 
-typedef enum rf_setting_range { RF_SETTING_ANY, RF_SETTING_POSITIVE } rf_setting_range;
+typedef enum rf_setting_range {
+  RF_SETTING_ANY,
+  RF_SETTING_POSITIVE,
+  RF_SETTING_NOT_NEGATIVE
+} rf_setting_range;
 
 typedef struct rf_setting {
   const char *name;

@@ -15,9 +15,8 @@ void rf_contact_blocks_begin_rt(const rf_contact_wrench *w, const rf_contact_blo
   if (b->shell) memset(b->shell, 0, row * row * sizeof(double));
 }
 
-// U_f^T a by the carriers of a point, in the frame of the field object.
-static void enter_field(const rf_contact_wrench *w, const rf_contact_frame *frame,
-                        const rf_deformed_carriers *carriers, const double a[3], double *to) {
+void rf_contact_carry_rt(const rf_contact_wrench *w, const rf_contact_frame *frame,
+                         const rf_deformed_carriers *carriers, const double a[3], double *to) {
   double local[3];
   rf_contact_to_body(frame->rotation, a, local);
   for (int32_t i = 0; i < carriers->n; ++i) {
@@ -38,7 +37,7 @@ void rf_contact_blocks_enter_rt(rf_contact_wrench *w, int32_t i, const rf_contac
   memset(object, 0, (size_t)rows * sizeof *object);
   memset(shell, 0, (size_t)row * sizeof *shell);
   memcpy(object, rigid, 6 * sizeof *object);
-  if (b->object && w->deformed) enter_field(w, frame, carriers, rigid, object + 6);
+  if (b->object && w->deformed) rf_contact_carry_rt(w, frame, carriers, rigid, object + 6);
   rf_point_tree_project_rt(w->tree, place, back, shell);
   for (int32_t j = 0; j < rows; ++j) object_pushed[j] = -stiffness * object[j];
   for (int32_t j = 0; j < row; ++j) shell_pushed[j] = -stiffness * shell[j];

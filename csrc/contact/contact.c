@@ -100,6 +100,7 @@ rf_status rf_contact_copy(const rf_contact *from, rf_contact **out, rf_error *er
   if (st < 0) return st;
   RF_TRY(copy_weights(&from->search, &p->search, err));
   RF_TRY(rf_contact_law_copy(&from->law, &p->law, err));
+  rf_contact_law_reset_rt(&p->law);
   *out = p;
   p = NULL;
 done:
@@ -136,6 +137,8 @@ rf_status rf_contact_stiffest(const rf_contact *p, double coupling_n_per_m, doub
   *out = p->law.kind->rt->stiffest(p->law.self, coupling_n_per_m, depth_m);
   return RF_OK;
 }
+
+bool rf_contact_has_friction(const rf_contact *p) { return p->law.kind == &rf_friction_law_kind; }
 
 int32_t rf_contact_levels(const rf_contact *p) { return p->search.tree->n_levels; }
 

@@ -1,9 +1,18 @@
+#include <math.h>
 #include <string.h>
 
 #include "base/clock_rt.h"
 #include "contact/contact_state.h"
 
 enum { BLOCK = RF_CONTACT_BLOCK, LAP = RF_CONTACT_LAP };
+
+// The world makes the forces: only the depth is known here.
+static void find_depth(rf_contact *p, const rf_contact_blocks *blocks) {
+  rf_contact_wrench_begin_rt(&p->wrench, blocks);
+  for (int32_t k = 0; k < p->search.touching; ++k)
+    p->wrench.depth_m = fmax(p->wrench.depth_m, -p->search.touch_distance[k]);
+  rf_contact_wrench_end_rt(&p->wrench, 0.0, blocks);
+}
 
 // Sums the forces of the touching points.  since_us: the time at which it begins, or negative: the
 // cost of a point is not updated.  keep: the law keeps its state.
@@ -57,7 +66,10 @@ rf_status rf_contact_evaluate_rt(rf_contact *p, const rf_pose *pose, const doubl
     rf_contact_search_travel_rt(&p->search);
     rf_contact_search_tree_rt(&p->search, &p->budget);
   }
-  sum_points(p, all_of < 0 ? rf_clock_us_rt() : -1.0, keep, blocks);
+  if (p->solved)
+    find_depth(p, blocks);
+  else
+    sum_points(p, all_of < 0 ? rf_clock_us_rt() : -1.0, keep, blocks);
   const double end_us = rf_clock_us_rt();
   put_result(p, out);
   if (reduced) memcpy(reduced, w->reduced, (size_t)w->tree->r * sizeof *reduced);

@@ -11,6 +11,7 @@ struct rf_contact {
   rf_contact_budget budget;
   rf_contact_law law;
   rf_contact_wrench wrench;
+  bool solved;  // a world makes the forces after the search (world/frictional.h)
 };
 
 #endif

@@ -39,8 +39,10 @@ static rf_status check(const rf_setting *s, const void *settings, int32_t n, rf_
   if (s->range == RF_SETTING_ANY) return RF_OK;
   if (s->kind == RF_SETTING_DOUBLE) {
     memcpy(&value, (const char *)settings + s->offset, sizeof value);
-    if (!(isfinite(value) && value > 0.0))
+    if (s->range == RF_SETTING_POSITIVE && !(isfinite(value) && value > 0.0))
       return rf_fail(err, RF_ERR_ARG, "%s must be finite and positive, got %g", name, value);
+    if (!(isfinite(value) && value >= 0.0))
+      return rf_fail(err, RF_ERR_ARG, "%s must be finite and 0 or more, got %g", name, value);
   }
   const double *array = array_in(s, settings);
   for (int32_t k = 0; array && k < n; ++k)

@@ -75,7 +75,9 @@ typedef struct rf_contact_law {
 } rf_contact_law;
 
 // The registry: one row per law, whose kind is rf_NAME_law_kind.
-#define RF_CONTACT_LAWS(ROW) ROW(penalty) /* a linear spring at each point (penalty_law.h) */
+#define RF_CONTACT_LAWS(ROW)                                      \
+  ROW(penalty)  /* a linear spring at each point (penalty_law.h) */ \
+  ROW(friction) /* Signorini and Coulomb (friction_law.h) */
 
 #define RF_CONTACT_LAW_DECLARE(name) extern const rf_contact_law_kind rf_##name##_law_kind;
 RF_CONTACT_LAWS(RF_CONTACT_LAW_DECLARE)

@@ -14,7 +14,7 @@ enum { RF_CONTACT_BLOCK = 16 };
 typedef struct rf_contact_points {
   int32_t n;                              // 1 to RF_CONTACT_BLOCK
   const int32_t *place;                   // in the tree, where laws may keep a state          (n)
-  const double *gap;                      // signed distance < 0 of a point that touches, m    (n)
+  const double *gap;                      // signed distance, m; < 0 unless asked for more     (n)
   double weight[RF_CONTACT_BLOCK];        // its area over the mean area, or 1  (n)
   double position[3 * RF_CONTACT_BLOCK];  // in the world, m                  (n, 3)
   double normal[3 * RF_CONTACT_BLOCK];    // inward unit normals of the shell (n, 3)

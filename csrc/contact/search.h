@@ -44,6 +44,7 @@ typedef struct rf_contact_search {
   bool along_normal;       // e = N
   bool conservative;       // e = g
   bool asks_clearance;     // compute `clearance_m`; changes no other result
+  double alarm;            // points nearer than this are found, m; 0: those that touch
   double *weight;          // by place; NULL: 1                                          (n_points)
   rf_deformed_pose *pose;  // of a field that deforms, owned; else NULL
   double *field_rest;      // zeros                                                (r of the field)
@@ -56,7 +57,7 @@ typedef struct rf_contact_search {
   // coherence: the last cycle, and since the first one the largest travel of any point plus growth
   // of any sphere of a level, and the travel at which a node must be visited again
   bool begun;
-  double last_rotation[9], last_position[3], last_margin;
+  double last_rotation[9], last_position[3], last_margin, last_alarm;
   double *last_row;                   //                                                     (row)
   double travel[RF_TREE_MAX_LEVELS];  // m
   double *due;                        // m                                        (node[n_levels])
@@ -67,7 +68,7 @@ typedef struct rf_contact_search {
   int32_t n_copies, n_fresh;  // of the queue that is being filled
 
   // results of the last cycle
-  int32_t touching;        // points with a negative distance
+  int32_t touching;        // points with a distance below `alarm`
   int32_t *touch_place;    //                                                           (n_points)
   double *touch_distance;  // m                                                         (n_points)
   int32_t visited;         // nodes

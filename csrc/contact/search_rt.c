@@ -116,7 +116,7 @@ static int32_t render_copies(rf_contact_search *s, rf_contact_budget *b, int32_t
     for (int32_t k = 0; k < count; ++k) node[k] = t->node[level] + block[k].place;
     rf_point_tree_bounds_rt(t, count, node, s->bound, radius);
     for (int32_t k = 0; k < count; ++k)
-      if (!clear(s, level, node[k], block[k].distance, radius[k]))
+      if (!clear(s, level, node[k], block[k].distance, radius[k] + s->alarm))
         descend(s, level, block[k].place, block[k].distance);
   }
   return n;
@@ -152,12 +152,12 @@ static void leave(rf_contact_search *s, int32_t level, const stage *g) {
   for (int32_t k = 0; k < g->n; ++k) node[k] = t->node[level] + g->place[k];
   if (!deepest) rf_point_tree_bounds_rt(t, g->n, node, s->bound, radius);
   for (int32_t k = 0; k < g->n; ++k) {
-    if (distance[k] < 0.0) {
+    if (distance[k] < s->alarm) {
       record_touch(s, g->place[k], distance[k]);
       s->clearance = 0.0;
     }
     if (deepest && !s->coherence && !(s->clearance > 0.0)) continue;
-    if (clear(s, level, node[k], distance[k], radius[k])) continue;
+    if (clear(s, level, node[k], distance[k], radius[k] + s->alarm)) continue;
     if (!deepest) descend(s, level, g->place[k], distance[k]);
     if (!(s->clearance > 0.0)) continue;
     // the point itself, of a sphere that is not clear, or by less than rounding
@@ -253,6 +253,6 @@ void rf_contact_search_all_rt(rf_contact_search *s, int32_t level) {
     rf_contact_search_locate_rt(s, n, place, world, body);
     rf_contact_distances_rt(&s->distance, n, body, distance);
     for (int32_t k = 0; k < n; ++k)
-      if (distance[k] < 0.0) record_touch(s, place[k], distance[k]);
+      if (distance[k] < s->alarm) record_touch(s, place[k], distance[k]);
   }
 }

@@ -73,7 +73,8 @@ static double bound_motion(const rf_contact_search *s) {
 void rf_contact_search_travel_rt(rf_contact_search *s) {
   const rf_point_tree *t = s->tree;
   if (s->begun) {
-    const double motion = bound_motion(s);
+    // a larger alarm distance is as larger spheres
+    const double motion = bound_motion(s) + fmax(s->alarm - s->last_alarm, 0.0);
     for (int32_t level = 0; level < t->n_levels; ++level) {
       double growth = 0.0;
       for (int32_t j = 0; j < t->r; ++j) {
@@ -85,6 +86,7 @@ void rf_contact_search_travel_rt(rf_contact_search *s) {
   }
   s->begun = true;
   s->last_margin = s->margin;
+  s->last_alarm = s->alarm;
   memcpy(s->last_rotation, s->frame.rotation, sizeof s->last_rotation);
   memcpy(s->last_position, s->frame.position, sizeof s->last_position);
   memcpy(s->last_row, s->row, (size_t)t->row * sizeof *s->row);

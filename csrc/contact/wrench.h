@@ -66,6 +66,10 @@ void rf_contact_wrench_add_rt(rf_contact_wrench *w, const rf_contact_frame *fram
 // Scales all sums; most: L, 0 for no limit.
 void rf_contact_wrench_end_rt(rf_contact_wrench *w, double most, const rf_contact_blocks *blocks);
 
+// Adds U_f^T a to `to`, by the carriers of a point on a field that deforms; a: in the world.
+void rf_contact_carry_rt(const rf_contact_wrench *w, const rf_contact_frame *frame,
+                         const rf_deformed_carriers *carriers, const double a[3], double *to);
+
 // ---- blocks_rt.c, for wrench_rt.c
 
 void rf_contact_blocks_begin_rt(const rf_contact_wrench *w, const rf_contact_blocks *b);

@@ -59,6 +59,7 @@ struct rf_motion {
   int32_t n;                       // values of a vector; they have system->ld, zero beyond
   double time_s;
   rf_motion_report report;
+  bool in_contact;           // steps take the rates of a step in contact, as with A
   bool bounded;              // steps that go farther than rf_motion_far_rt allows fail
   double displaced_m;        // upper bound of the displacement by the step that failed so; else 0
   double farthest_m;         // upper bound of the displacement by the last bounded step
@@ -142,6 +143,9 @@ RF_MUST_CHECK rf_status rf_motion_linearize_rt(rf_motion *m, const double *force
                                                const double *stiffness, double *increment);
 // Response (ld) of x in that solve to a force, in place if they are the same.
 RF_MUST_CHECK rf_status rf_motion_solve_rt(rf_motion *m, const double *force, double *response);
+// B (n rows of ld) becomes L^-1 B, with L L^T the matrix of that solve: products of its columns are
+// those of the compliance.  Of systems with `half_solve` only.
+void rf_motion_half_solve_rt(rf_motion *m, int32_t ld, double *b);
 // f_1: `more` (n), nullable: zero.  Errors as of _step.
 RF_MUST_CHECK rf_status rf_motion_finish_rt(rf_motion *m, const double *more);
 

@@ -35,7 +35,7 @@ static rf_status evaluate(rf_motion *m) {
 static void begin(rf_motion *m, const double *added) {
   m->added = added;
   m->displaced_m = 0.0;
-  m->rates = &m->alone;
+  m->rates = m->in_contact ? &m->touching : &m->alone;
   for (int64_t i = 0; added && i < m->n; ++i)
     if (added[i * (m->system->ld + 1)] != 0.0) m->rates = &m->touching;
   memcpy(m->x, m->q, (size_t)m->n * sizeof *m->q);
@@ -263,6 +263,10 @@ rf_status rf_motion_linearize_rt(rf_motion *m, const double *force, const double
 
 rf_status rf_motion_solve_rt(rf_motion *m, const double *force, double *response) {
   return m->system->operations->solve(m->system, force, response);
+}
+
+void rf_motion_half_solve_rt(rf_motion *m, int32_t ld, double *b) {
+  m->system->operations->half_solve(m->system, ld, b);
 }
 
 rf_status rf_motion_finish_rt(rf_motion *m, const double *more) {

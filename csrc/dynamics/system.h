@@ -33,6 +33,9 @@ typedef struct rf_system_operations {
                          const double *added);
   // x = A^-1 b by the last factor; x and b may be the same.
   rf_status (*solve)(rf_system *s, const double *b, double *x);
+  // B (n rows of ld, a multiple of RF_DENSE_PAD) becomes L^-1 B, L L^T the last matrix factored.
+  // Nullable: not a dense system.
+  void (*half_solve)(rf_system *s, int32_t ld, double *b);
   // x = M^-1 b of explicit steps; x and b may be the same.
   rf_status (*mass_solve)(rf_system *s, const double *b, double *x);
   // Size of the displacements at x, m: of a reduced model an upper bound of them; of solids

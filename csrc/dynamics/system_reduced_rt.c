@@ -58,6 +58,11 @@ static rf_status solve_rt(rf_system *base, const double *b, double *x) {
   return RF_OK;
 }
 
+static void half_solve_rt(rf_system *base, int32_t ld, double *b) {
+  const rf_reduced_system *s = self(base);
+  rf_dense_half_solve_rt(base->simd, s->model->r, s->factor, (int32_t)base->ld, ld, b);
+}
+
 static rf_status mass_solve_rt(rf_system *base, const double *b, double *x) {
   const rf_reduced_system *s = self(base);
   rf_dense_cholesky_solve_rt(base->simd, s->model->r, s->mass_factor, (int32_t)base->ld, b, x);
@@ -88,6 +93,7 @@ const rf_system_operations rf_system_reduced_rt = {.evaluate = evaluate_rt,
                                                    .balance = balance_rt,
                                                    .factorize = factorize_rt,
                                                    .solve = solve_rt,
+                                                   .half_solve = half_solve_rt,
                                                    .mass_solve = mass_solve_rt,
                                                    .farthest = farthest_rt,
                                                    .multiply = multiply_rt,

@@ -91,7 +91,7 @@ static rf_status fill_world(rf_tick *t, int32_t n, const rf_tick_contact *contac
   rf_body *shell[RF_TICK_MOST_CONTACTS];
   rf_pair *pair;
   double grasp[3];
-  bool any = field != NULL;
+  bool any = field != NULL, friction = false;
   rf_contact_grasp(contacts[0].contact, grasp);
   RF_TRY(rf_world_create(&set, &t->world, err));
   for (int32_t k = 0; k < n; ++k) {
@@ -103,7 +103,10 @@ static rf_status fill_world(rf_tick *t, int32_t n, const rf_tick_contact *contac
   RF_TRY(add_body(t, -1, field, grasp, &t->object, err));
   for (int32_t k = 0; k < n; ++k)
     RF_TRY(rf_world_add_pair(t->world, contacts[k].contact, shell[k], t->object, &pair, err));
-  RF_TRY(rf_world_solve_by(t->world, t->set.coupled && any ? "coupled" : "split", err));
+  t->deforms = any;
+  for (int32_t k = 0; k < n; ++k) friction = friction || rf_contact_has_friction(contacts[k].contact);
+  const char *joint = t->set.coupled && any ? "coupled" : "split";
+  RF_TRY(rf_world_solve_by(t->world, friction ? "friction" : joint, err));
 done:
   return st;
 }

@@ -31,7 +31,8 @@ static rf_status touch(rf_tick *t, double processor_us, rf_coupling_load *load,
 }
 
 rf_status rf_stage_contact_rt(rf_cycle *c) {
-  const rf_status st = touch(c->t, c->processor_begun_us, &c->load, c->out);
+  rf_status st = rf_world_constrains_rt(c->t->world) ? rf_tick_free_rt(c) : RF_OK;
+  if (st >= 0) st = touch(c->t, c->processor_begun_us, &c->load, c->out);
   c->out->contact_us = rf_cycle_lap_rt(c);
   if (st >= 0 && c->load.depth_m > rf_tick_most_depth(c->t)) c->out->flags |= RF_TICK_TOO_DEEP;
   return st;

@@ -1,4 +1,5 @@
 // Stages that move the object and the bodies.
+#include <math.h>
 #include <string.h>
 
 #include "haptic/tick_state.h"
@@ -30,6 +31,57 @@ static rf_status couple(rf_tick *t, const rf_pose *before, double elapsed_s,
   }
   if (st >= 0)
     rf_depth_limit_rt(set, hand, &start, load, &t->limit, &t->coupling.coupling, moving, report);
+  return st;
+}
+
+rf_status rf_tick_free_rt(rf_cycle *c) {
+  rf_tick *t = c->t;
+  const rf_pose *hand = &t->workspace.manipulandum;
+  const rf_world_found *last = &t->world->found;
+  const rf_coupling_settings *spring = t->set.dynamic ? &t->set.dynamics.spring : &t->set.coupling;
+  rf_coupling_load load = {.depth_m = last->depth_m, .clearance_m = last->clearance_m};
+  rf_held_free held = {.reach_m = spring->reach_m};
+  double velocity[6];
+  rf_status st = RF_OK;
+  velocity_of(&c->before, hand, t->set.dynamic ? c->step_s : 1.0, velocity);
+  if (t->set.dynamic) {
+    st = rf_dynamic_free_rt(&t->set.dynamics, hand, velocity, &load, &t->coupling, &t->free);
+  } else {
+    load.condensed = t->deforms;
+    memcpy(load.led, velocity, sizeof load.led);
+    rf_coupling_free_rt(spring, hand, &load, &t->coupling.coupling, &t->free);
+  }
+  if (st < 0) return st;
+  memcpy(held.way, t->free.way, sizeof held.way);
+  memcpy(held.compliance, t->free.compliance, sizeof held.compliance);
+  return rf_world_foresee_rt(t->world, &held);
+}
+
+// Part of the budget in which search and forces of contact end: the steps of the bodies follow.
+static const double FOR_FORCES = 0.9;
+
+// Moves the object by forces of contact that end the cycle without penetration.
+static rf_status constrain(rf_cycle *c) {
+  rf_tick *t = c->t;
+  const rf_pose *hand = &t->workspace.manipulandum;
+  const rf_pose start = t->coupling.coupling.object;
+  const rf_coupling_settings *spring = t->set.dynamic ? &t->set.dynamics.spring : &t->set.coupling;
+  const double spent_us = rf_processor_us_rt() - c->processor_begun_us;
+  const double left_us =
+      t->set.budget_us > 0.0 ? FOR_FORCES * t->set.budget_us - spent_us : INFINITY;
+  double wrench[6];
+  rf_status st = rf_world_constrain_rt(t->world, left_us, wrench);
+  if (st < 0) return st;
+  memcpy(c->out->contact_force, wrench, sizeof c->out->contact_force);
+  memcpy(c->out->contact_torque, wrench + 3, sizeof c->out->contact_torque);
+  c->out->touching = t->world->found.touching;
+  if (t->set.dynamic)
+    st = rf_dynamic_finish_rt(&t->set.dynamics, hand, &t->free, wrench, &t->coupling, &c->report);
+  else
+    st = rf_coupling_finish_rt(spring, hand, &t->free, wrench, &t->coupling.coupling, &c->report);
+  if (st >= 0)
+    rf_depth_limit_rt(spring, hand, &start, &c->load, &t->limit, &t->coupling.coupling,
+                      t->set.dynamic ? t->coupling.velocity : NULL, &c->report);
   return st;
 }
 
@@ -87,7 +139,9 @@ static bool saturated(const rf_coupling_report *report, double share) {
 rf_status rf_stage_object_rt(rf_cycle *c) {
   rf_tick *t = c->t;
   rf_tick_record *out = c->out;
-  const rf_status st = move(t, &c->before, c->step_s, &c->load, &c->report, out);
+  const rf_status st = rf_world_constrains_rt(t->world)
+                           ? constrain(c)
+                           : move(t, &c->before, c->step_s, &c->load, &c->report, out);
   if (st < 0) return st;
   out->rank = c->report.rank;
   out->share = t->coupling.coupling.share;

@@ -19,10 +19,12 @@ struct rf_tick {
   double pause_us;            // clock time between two forces that counts as a pause
   double limited_us;          // clock time of the last force; negative: as last_s
   rf_dynamic_state coupling;  // velocities: dynamic coupling only
+  rf_coupling_free free;      // motion without contact, of worlds that make its forces
   rf_depth_limit limit;
   rf_workspace_state workspace;
   rf_safety_state safety;
   rf_passivity_state passivity;
+  bool deforms;     // a body has a simulation
   double rest_us;   // running estimate of the time of a cycle without contact
   double cycle_us;  // processor time of the last cycle
 };
@@ -65,6 +67,10 @@ static inline void rf_tick_put_pose(const rf_pose *pose, double position[3], dou
   memcpy(position, pose->position_m, sizeof pose->position_m);
   memcpy(quaternion, pose->quaternion, sizeof pose->quaternion);
 }
+
+// Computes the motion of the object without contact, t->free; depth and clearance are those of the
+// last search.
+rf_status rf_tick_free_rt(rf_cycle *c);
 
 // Stages of a cycle, in their order.
 rf_status rf_stage_read_rt(rf_cycle *c);     // the device: pose of the hand, elapsed time

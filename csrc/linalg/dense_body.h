@@ -69,6 +69,21 @@ void RF_NAME(rf_dense_cholesky_solve)(int32_t n, const double *u, int32_t ld, co
   }
 }
 
+void RF_NAME(rf_dense_half_solve)(int32_t n, const double *u, int32_t ld, int32_t ldb, double *b) {
+  for (int32_t i = 0; i < n; ++i) {
+    double *of = b + i * ldb;
+    const double inverse = u[i * ld + i];
+    for (int32_t k = i + 1; k < n; ++k) {
+      double *row = b + k * ldb;
+      const rf_v factor = rf_splat(u[i * ld + k] * inverse);
+      for (int32_t c = 0; c < ldb; c += RF_WIDTH)
+        rf_store(row + c, rf_load(row + c) - factor * rf_load(of + c));
+    }
+    const rf_v root = rf_splat(sqrt(inverse));
+    for (int32_t c = 0; c < ldb; c += RF_WIDTH) rf_store(of + c, root * rf_load(of + c));
+  }
+}
+
 void RF_NAME(rf_dense_multiply)(int32_t n, const double *a, int32_t ld, const double *x,
                                 double *y) {
   for (int32_t i = 0; i < n; i += 4) {

@@ -11,6 +11,11 @@ void rf_dense_cholesky_solve_rt(rf_simd simd, int32_t n, const double *u, int32_
   RF_SIMD_CALL(simd, rf_dense_cholesky_solve, n, u, ld, b, x);
 }
 
+void rf_dense_half_solve_rt(rf_simd simd, int32_t n, const double *u, int32_t ld, int32_t ldb,
+                            double *b) {
+  RF_SIMD_CALL(simd, rf_dense_half_solve, n, u, ld, ldb, b);
+}
+
 void rf_dense_multiply_rt(rf_simd simd, int32_t n, const double *a, int32_t ld, const double *x,
                           double *y) {
   RF_SIMD_CALL(simd, rf_dense_multiply, n, a, ld, x, y);

@@ -24,6 +24,10 @@ bool rf_dense_cholesky_rt(rf_simd simd, int32_t n, double *a, int32_t ld);
 void rf_dense_cholesky_solve_rt(rf_simd simd, int32_t n, const double *u, int32_t ld,
                                 const double *b, double *x);
 
+// B (n rows of ldb, padded) becomes L^-1 B, L L^T = A, from that factor.
+void rf_dense_half_solve_rt(rf_simd simd, int32_t n, const double *u, int32_t ld, int32_t ldb,
+                            double *b);
+
 // Computes y = A x.
 void rf_dense_multiply_rt(rf_simd simd, int32_t n, const double *a, int32_t ld, const double *x,
                           double *y);
@@ -44,6 +48,7 @@ bool rf_dense_eliminate_rt(rf_simd simd, int32_t n, double *a, int32_t ld, doubl
 typedef bool rf_dense_cholesky_fn(int32_t n, double *a, int32_t ld);
 typedef void rf_dense_cholesky_solve_fn(int32_t n, const double *u, int32_t ld, const double *b,
                                         double *x);
+typedef void rf_dense_half_solve_fn(int32_t n, const double *u, int32_t ld, int32_t ldb, double *b);
 typedef void rf_dense_multiply_fn(int32_t n, const double *a, int32_t ld, const double *x,
                                   double *y);
 typedef void rf_dense_combine_upper_fn(int32_t n, double p, const double *a, double q,
@@ -54,6 +59,7 @@ typedef bool rf_dense_eliminate_fn(int32_t n, double *a, int32_t ld, double *scr
 RF_SIMD_DECLARE(rf_dense_eliminate_fn, rf_dense_eliminate);
 RF_SIMD_DECLARE(rf_dense_cholesky_fn, rf_dense_cholesky);
 RF_SIMD_DECLARE(rf_dense_cholesky_solve_fn, rf_dense_cholesky_solve);
+RF_SIMD_DECLARE(rf_dense_half_solve_fn, rf_dense_half_solve);
 RF_SIMD_DECLARE(rf_dense_multiply_fn, rf_dense_multiply);
 RF_SIMD_DECLARE(rf_dense_combine_upper_fn, rf_dense_combine_upper);
 RF_SIMD_DECLARE(rf_dense_add_products_fn, rf_dense_add_products);

@@ -32,6 +32,20 @@ typedef struct rf_dynamic_state {
 
 RF_MUST_CHECK rf_status rf_dynamic_check(const rf_dynamic_settings *set, rf_error *err);
 
+// The motion of a cycle without contact, and C with the gain of the velocities: what a wrench that
+// is constant over the cycle adds, by the symmetric part of the springs' gradient at its beginning.
+// One cycle of rf_dynamic_step_rt, and exact for linear springs.
+RF_MUST_CHECK rf_status rf_dynamic_free_rt(const rf_dynamic_settings *set,
+                                           const rf_pose *manipulandum,
+                                           const double manipulandum_velocity[6],
+                                           const rf_coupling_load *load,
+                                           const rf_dynamic_state *state, rf_coupling_free *out);
+// Makes the cycle under a wrench of contact (6).  RF_ERR_DIVERGED as below.
+RF_MUST_CHECK rf_status rf_dynamic_finish_rt(const rf_dynamic_settings *set,
+                                             const rf_pose *manipulandum,
+                                             const rf_coupling_free *free, const double wrench[6],
+                                             rf_dynamic_state *state, rf_coupling_report *report);
+
 // Runs one cycle; manipulandum_velocity: m/s, rad/s (6).  RF_ERR_DIVERGED: a result is not finite;
 // the state is unchanged.
 RF_MUST_CHECK rf_status rf_dynamic_step_rt(const rf_dynamic_settings *set,

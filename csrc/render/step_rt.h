@@ -25,6 +25,10 @@ static inline rf_pose rf_moved(const rf_pose *pose, const double move[6]) {
   return next;
 }
 
+// out = to + matrix wrench
+void rf_coupling_add_rt(const double matrix[36], const double wrench[6], const double to[6],
+                        double out[6]);
+
 // Returns the share of the coupling that acts next, by the depth of the contact.
 double rf_coupling_relief_rt(const rf_coupling_settings *set, const rf_coupling_load *load,
                              double share);

@@ -99,6 +99,29 @@ RF_MUST_CHECK rf_status rf_coupling_check(const rf_coupling_settings *set, rf_er
 void rf_coupling_wrench_rt(const rf_coupling_settings *set, const rf_pose *manipulandum,
                            const rf_pose *object, rf_coupling_wrench *out);
 
+// Motion of the object in a cycle without contact, and what a wrench of contact adds to it.
+typedef struct rf_coupling_free {
+  double way[6];          // y, as `move` of the report
+  double compliance[36];  // C, symmetric: y + C (force, torque) is the motion          (6, 6)
+  double velocity[6];     // dynamic coupling only: at the end of the cycle, without contact
+  double gain[36];        // and its derivative by the wrench                           (6, 6)
+  double share;           // of the coupling
+  bool limited;           // y was cut by a largest speed
+} rf_coupling_free;
+
+// Computes both for static coupling: C = (1 - damping) G^-1, with G the symmetric part of the
+// stiffness of the springs by their secants, at least `degenerate` k.  A cycle of rf_coupling_step_rt
+// under a constant wrench makes the same motion, up to the antisymmetric part of G.  Of the load,
+// depth and clearance count, and `led` where it is `condensed`.
+void rf_coupling_free_rt(const rf_coupling_settings *set, const rf_pose *manipulandum,
+                         const rf_coupling_load *load, const rf_coupling_state *state,
+                         rf_coupling_free *out);
+// Makes the cycle of static coupling under a wrench of contact (6).  RF_ERR_DIVERGED as below.
+RF_MUST_CHECK rf_status rf_coupling_finish_rt(const rf_coupling_settings *set,
+                                              const rf_pose *manipulandum,
+                                              const rf_coupling_free *free, const double wrench[6],
+                                              rf_coupling_state *state, rf_coupling_report *report);
+
 // Runs one cycle of static coupling.  RF_ERR_DIVERGED: a result is not finite; the state is
 // unchanged.
 RF_MUST_CHECK rf_status rf_coupling_step_rt(const rf_coupling_settings *set,

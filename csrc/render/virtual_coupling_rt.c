@@ -148,3 +148,71 @@ rf_status rf_coupling_step_rt(const rf_coupling_settings *set, const rf_pose *ma
   rf_coupling_wrench_rt(set, manipulandum, &next, w);
   return RF_OK;
 }
+
+// Least stiffness in terms of that of the spring: the compliance stays bounded.
+static double at_least(const rf_coupling_settings *set, double value, double of) {
+  return fmax(value, set->degenerate * of);
+}
+
+static void slow(double most, double way[3], double *compliance, bool *limited) {
+  const double length = rf_vec3_length(way);
+  if (!rf_limit(way, most)) return;
+  *limited = true;
+  for (int i = 0; i < 3; ++i) compliance[7 * i] *= most / length;
+}
+
+void rf_coupling_free_rt(const rf_coupling_settings *set, const rf_pose *manipulandum,
+                         const rf_coupling_load *load, const rf_coupling_state *state,
+                         rf_coupling_free *out) {
+  rf_coupling_wrench w;
+  double kept[6] = {0};
+  const double share = rf_coupling_relief_rt(set, load, state->share);
+  springs(set, manipulandum, &state->object, true, &w);
+  memset(out, 0, sizeof *out);
+  out->share = share;
+  for (int i = 0; i < 6; ++i) {
+    // by secants both blocks are multiples of the unit matrix, but for an antisymmetric part
+    const double whole = i < 3 ? set->stiffness_n_per_m : set->torsion_nm;
+    const double c = 1.0 / at_least(set, -share * w.gradient[7 * i], whole);
+    const double force = share * (i < 3 ? w.force_n[i] : w.torque_nm[i - 3]);
+    out->way[i] = c * force;
+    out->compliance[7 * i] = (1.0 - set->damping) * c;
+  }
+  // a cut motion is that of a stronger damper, which brakes what contact adds, too: the forces of
+  // contact at rest are those of the springs
+  slow(set->max_step_m, out->way, out->compliance, &out->limited);
+  slow(set->max_turn_rad, out->way + 3, out->compliance + 21, &out->limited);
+  if (load->condensed) {
+    follow(state->moved, load->led, kept);
+    follow(state->moved + 3, load->led + 3, kept + 3);
+  }
+  for (int i = 0; i < 6; ++i) out->way[i] += set->damping * (kept[i] - out->way[i]);
+}
+
+void rf_coupling_add_rt(const double matrix[36], const double wrench[6], const double to[6],
+                        double out[6]) {
+  for (int i = 0; i < 6; ++i) {
+    out[i] = to[i];
+    for (int j = 0; j < 6; ++j) out[i] += matrix[6 * i + j] * wrench[j];
+  }
+}
+
+rf_status rf_coupling_finish_rt(const rf_coupling_settings *set, const rf_pose *manipulandum,
+                                const rf_coupling_free *free, const double wrench[6],
+                                rf_coupling_state *state, rf_coupling_report *report) {
+  double *move = report->move;
+  rf_coupling_add_rt(free->compliance, wrench, free->way, move);
+  const rf_pose next = rf_moved(&state->object, move);
+  report->rank = 6;
+  report->limited = free->limited;
+  if (!rf_pose_usable_rt(&next)) {
+    report->rank = -1;
+    memset(move, 0, sizeof report->move);
+    return RF_ERR_DIVERGED;
+  }
+  state->object = next;
+  memcpy(state->moved, move, sizeof state->moved);
+  state->share = free->share;
+  rf_coupling_wrench_rt(set, manipulandum, &next, &report->wrench);
+  return RF_OK;
+}

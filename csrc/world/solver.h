@@ -11,11 +11,24 @@
 struct rf_world;
 struct rf_body;
 
+// The held body in a step without contact, and what contact adds to its motion.
+typedef struct rf_held_free {
+  double way[6];          // motion of its reference point, and rotation
+  double compliance[36];  // of both by a wrench in the step, symmetric positive     (6, 6)
+  double reach_m;         // largest distance of the body from its reference point
+} rf_held_free;
+
 typedef struct rf_solver_kind {
   const char *name;
   // Prepares for the bodies and pairs of a world, and asks pairs for the blocks it needs.
   rf_status (*create)(struct rf_world *world, void **self, rf_error *err);
   void (*release)(void *self);  // NULL is fine
+  // Of solvers that make the forces of contact themselves, in place of condense_rt: both or none.
+  // Begins a step: free motions of all bodies, and the distance within which pairs look for points.
+  rf_status (*foresee_rt)(void *self, struct rf_world *world, const rf_held_free *held);
+  // Solves for the forces after the search, within a time; wrench (6): of contact on the held body.
+  // Sets world->joint.
+  rf_status (*constrain_rt)(void *self, struct rf_world *world, double left_us, double wrench[6]);
   // Condenses the load of the held body; wrench and gradient are those of contact.  Sets
   // world->joint if it changes them.
   rf_status (*condense_rt)(void *self, struct rf_world *world, bool again, double wrench[6],
@@ -27,9 +40,10 @@ typedef struct rf_solver_kind {
 } rf_solver_kind;
 
 // The registry: a row a solver.
-#define RF_SOLVERS(ROW)                                              \
-  ROW(split)   /* each body alone, under the load before the step */ \
-  ROW(coupled) /* the held body and all that deform (world/coupled.h) */
+#define RF_SOLVERS(ROW)                                               \
+  ROW(split)    /* each body alone, under the load before the step */   \
+  ROW(coupled)  /* the held body and all that deform (world/coupled.h) */ \
+  ROW(friction) /* the same, by sites with friction (world/frictional.h) */
 
 #define RF_SOLVER_DECLARE(name) extern const rf_solver_kind rf_solver_##name;
 RF_SOLVERS(RF_SOLVER_DECLARE)

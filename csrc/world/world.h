@@ -6,7 +6,8 @@
 //     condense  (solvers that solve for several bodies at once) adds the responses of all bodies to
 //               force and gradient on the held one, which its holder then moves,
 //     step      moves the bodies.
-// A global solver (world/solver.h) acts between load and step.
+// A global solver (world/solver.h) acts between load and step.  One that makes the forces of contact
+// itself begins before the search (foresee) and ends after it (constrain), in place of condense.
 //
 // A world copies what it is given and owns its bodies and pairs.  Stages do not allocate.
 #ifndef RF_WORLD_WORLD_H
@@ -75,6 +76,13 @@ void rf_world_load_rt(rf_world *world);
 // joint.
 RF_MUST_CHECK rf_status rf_world_condense_rt(rf_world *world, rf_body *held, bool again,
                                              double wrench[6], double gradient[36]);
+// True if the solver makes the forces of contact: the next two then take the place of condense.
+static inline bool rf_world_constrains_rt(const rf_world *world) {
+  return world->solver->constrain_rt != NULL;
+}
+RF_MUST_CHECK rf_status rf_world_foresee_rt(rf_world *world, const rf_held_free *held);
+// wrench (6): on the held body; it has been added to no load.  The solve takes up to left_us.
+RF_MUST_CHECK rf_status rf_world_constrain_rt(rf_world *world, double left_us, double wrench[6]);
 // Moves all bodies; move (6): motion of the held one in this step.  Prepares the next step.
 RF_MUST_CHECK rf_status rf_world_step_rt(rf_world *world, const double move[6]);
 

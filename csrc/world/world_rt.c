@@ -45,6 +45,15 @@ rf_status rf_world_condense_rt(rf_world *w, rf_body *held, bool again, double wr
   return w->solver->condense_rt(w->solving, w, again, wrench, gradient);
 }
 
+rf_status rf_world_foresee_rt(rf_world *w, const rf_held_free *held) {
+  return w->solver->foresee_rt(w->solving, w, held);
+}
+
+rf_status rf_world_constrain_rt(rf_world *w, double left_us, double wrench[6]) {
+  w->joint = false;
+  return w->solver->constrain_rt(w->solving, w, left_us, wrench);
+}
+
 static rf_status step_each(rf_world *w) {
   rf_status st = RF_OK;
   for (int32_t k = 0; k < w->n_bodies && st >= 0; ++k) st = w->body[k]->kind->step_rt(w->body[k]);

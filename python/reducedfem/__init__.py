@@ -32,7 +32,8 @@ Contact
     The other object is a `Pointshell`: surface points with inward normals (`Uniformity` of their
     spacing), in a `PointTree`, which may deform with a reduced model.
     A `Contact` of a tree with a field is evaluated at a `Pose` of the field's object, in bounded
-    time: `ContactForce` (with `ContactPoints`), `ContactTrajectory`. Its law: `PenaltyContact`.
+    time: `ContactForce` (with `ContactPoints`), `ContactTrajectory`. Its laws:
+    `PenaltyContact`, and `FrictionContact` in haptic sessions.
     Friction of given compliances: `delassus`, `solve_friction` (`FrictionSolution`),
     and the methods of 2006 for comparison, `solve_friction_sweeps`, `solve_friction_pyramid`.
     `Voxmap`, `VoxmapContact` (`VoxmapForce`): two-bit voxels, the method of 1999 for comparison.
@@ -98,6 +99,7 @@ from reducedfem.contact.friction import (  # noqa: E402
     solve_friction_pyramid,
     solve_friction_sweeps,
 )
+from reducedfem.contact.frictional import FrictionContact  # noqa: E402
 from reducedfem.contact.penalty import PenaltyContact  # noqa: E402
 from reducedfem.contact.point_tree import PointTree  # noqa: E402
 from reducedfem.contact.pointshell import Pointshell  # noqa: E402
@@ -225,6 +227,7 @@ __all__ = [
     "ForceSketch",
     "FreeBody",
     "FreeBodyState",
+    "FrictionContact",
     "FrictionSolution",
     "GeometryWarning",
     "HapticReader",

@@ -25,6 +25,7 @@ __all__ = [
     "fail",
     "not_negative",
     "number",
+    "not_negative",
     "positive",
 ]
 
@@ -66,6 +67,7 @@ def checked(check: Callable[[float], bool], must: str) -> Callable[[str], float]
 
 
 positive = checked(lambda x: x > 0, "positive")
+not_negative = checked(lambda x: x >= 0, "0 or more")
 not_negative = checked(lambda x: x >= 0, "0 or more")
 
 

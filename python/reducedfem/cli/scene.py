@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from reducedfem import _core, scenes
 from reducedfem.base.check import did_you_mean
 from reducedfem.base.console import Console, count_text
-from reducedfem.cli.options import Parser, UsageError, counted, positive
+from reducedfem.cli.options import Parser, UsageError, counted, not_negative, positive
 from reducedfem.cli.paths import check_writable, refuse_same
 from reducedfem.errors import DeviceError, DivergedError, FileFormatError
 from reducedfem.haptics.devices import Device, ReplayDevice
@@ -23,7 +23,7 @@ from reducedfem.viewer import plot
 
 __all__ = ["add_options", "refuse_options", "run"]
 
-_OPTIONS = ("device", "seconds", "points", "resolution", "plot", "record")
+_OPTIONS = ("device", "seconds", "points", "resolution", "friction", "plot", "record")
 _LONGEST = 3600.0  # s; records are kept in memory
 
 
@@ -99,6 +99,12 @@ def add_options(parser: Parser) -> None:
         help="number of voxels along each side of the distance field (default: set by the scene)",
     )
     parser.add_argument(
+        "--friction",
+        type=not_negative,
+        metavar="MU",
+        help="coefficient of friction (default: no friction, and penalty forces)",
+    )
+    parser.add_argument(
         "--record",
         metavar="FILE",
         help="file for a record of each cycle (.npy), read by HapticRecords.load in Python",
@@ -145,7 +151,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
     if seconds is None and device is not None and np.isinf(device.duration):
         seconds = 60.0
     options: dict[str, Any] = {"record": args.record, "duration": seconds}
-    for name in ("points", "resolution"):
+    for name in ("points", "resolution", "friction"):
         if getattr(args, name) is not None:
             options[name] = getattr(args, name)
     # missing devices are reported before the scene is built, which takes up to a minute

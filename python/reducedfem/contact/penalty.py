@@ -15,10 +15,10 @@ from reducedfem.contact.field import Field
 from reducedfem.contact.point_tree import PointTree
 from reducedfem.errors import InputError
 
-__all__ = ["PenaltyContact"]
+__all__ = ["STIFFNESS", "PenaltyContact", "fitted_stiffness"]
 
 # stiffness of a point where no body deforms [N/m]
-_STIFFNESS = 1000.0
+STIFFNESS = 1000.0
 
 
 class PenaltyContact(Contact):
@@ -111,9 +111,9 @@ class PenaltyContact(Contact):
 
     def _law_settings(self, own: dict[str, Any]) -> dict[str, Any]:
         automatic = own["stiffness"] == "auto"
-        self._each = _fitted(self._tree, self._field) if automatic else None
+        self._each = fitted_stiffness(self._tree, self._field) if automatic else None
         return {
-            "stiffness": _STIFFNESS if automatic else own["stiffness"],
+            "stiffness": STIFFNESS if automatic else own["stiffness"],
             "each": self._each,
             "automatic": automatic,
         }
@@ -136,7 +136,7 @@ class PenaltyContact(Contact):
             each: NDArray[np.float64] = self._each.copy()
             return each
         k = self._options["stiffness"]
-        return np.full(self._tree.shell.n_points, _STIFFNESS if k == "auto" else k)
+        return np.full(self._tree.shell.n_points, STIFFNESS if k == "auto" else k)
 
 
 def _stiffness(value: object) -> float | str:
@@ -147,7 +147,7 @@ def _stiffness(value: object) -> float | str:
     return number(value, "stiffness")
 
 
-def _fitted(tree: PointTree, field: Field | DeformedField) -> NDArray[np.float64] | None:
+def fitted_stiffness(tree: PointTree, field: Field | DeformedField) -> NDArray[np.float64] | None:
     """Return the stiffness of each point by the bodies' compliance; None: no body deforms."""
     soft = field if isinstance(field, DeformedField) else None
     return _core.fit_stiffness(

@@ -55,8 +55,8 @@ def session(name: str, device: Device | None = None, **options: Any) -> HapticSe
     device
         Device that the hand holds; None: a simulated hand on the path of the scene.
     **options
-        Options of the scene, ``points``, ``resolution`` and, for deformable bodies, ``r`` (see
-        ``help(scenes.soft.session)``), and those of `HapticSession`.
+        Options of the scene, ``points``, ``resolution``, ``friction`` and, for deformable bodies,
+        ``r`` (see ``help(scenes.soft.session)``), and those of `HapticSession`.
 
     Returns
     -------

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from reducedfem.base.check import count, did_you_mean, flag
+from reducedfem.base.check import count, did_you_mean, flag, number
 from reducedfem.errors import InputError, InputTypeError
 from reducedfem.haptics.devices import Device
 from reducedfem.haptics.session import HapticSession
@@ -21,6 +21,7 @@ __all__ = ["scene"]
 # arguments of a session that the scene makes itself
 _MADE = ("coupling", "simulation", "field_simulation")
 _OPTIONS = {
+    "friction": "Coefficient of friction of a `FrictionContact`; None: a `PenaltyContact`.",
     "cheat": "True: the hand pulls and levers.",
     "points": "Number of points of the shell of each body that is not held.",
     "resolution": "Voxels of the field of the held object, along its longest side.",
@@ -109,6 +110,8 @@ def _refuse(name: str, own: list[str], device: Device | None, options: dict[str,
     if "r" in own:
         count(options.get("r", 1), "r", shapes.MOST_R)
     flag(options.get("cheat", False), "cheat")
+    if options.get("friction") is not None and number(options["friction"], "friction") < 0.0:
+        raise InputError(f"friction must be 0 or more, or None, got {options['friction']:g}")
     settings = HapticSettings(**{n: value for n, value in options.items() if n in theirs})
     settings.check(device)
     cycle = 1e3 * settings.dt

@@ -27,6 +27,7 @@ def session(
     cheat: bool = False,
     points: int = 32_000,
     resolution: int = 160,
+    friction: float | None = None,
     **options: Any,
 ) -> rf.HapticSession:
     """Return a session of the alpha puzzle."""
@@ -34,7 +35,7 @@ def session(
     bent = shapes.tube(shapes.helix(0.03, pitch, turns), 0.004)
     tree = rf.PointTree(rf.Pointshell.from_surface(bent, points, resolution=resolution))
     field = rf.DistanceField.from_surface(bent, resolution, mode="fast")
-    contact = rf.PenaltyContact(tree, field)
+    contact = shapes.touch(friction, tree, field)
     start = np.array([0, 0, 0, 0, 0, np.pi])  # half a turn from the other tube
     if cheat:
         ways = [(0.1, 0, 0.7, 0), (0, 0.1, 0, -0.7), (-0.1, 0.05, -0.7, 0.7)]

@@ -22,6 +22,7 @@ def session(
     points: int = 256_000,
     resolution: int = 128,
     r: int = 15,
+    friction: float | None = None,
     **options: Any,
 ) -> rf.HapticSession:
     """Return a session of a deformable dragon and a club."""
@@ -31,7 +32,7 @@ def session(
     ball = rf.SphereField((0, 0, 0), 0.02)
     club = ball | rf.CapsuleField((0, 0, 0), (0, -0.1, 0), 0.008)
     field = rf.DistanceField.from_field(club, resolution, expand=1.2)
-    contact = rf.PenaltyContact(tree, field)
+    contact = shapes.touch(friction, tree, field)
     places = [  # centre of the ball
         *((-0.1, 0, 0.1), (-0.07, 0, 0.066), (0.0, 0, 0.072), (0.03, 0, 0.11), (-0.02, 0, 0.17)),
         *((0.07, 0, 0.24), (0.09, 0, 0.2), (0.13, 0, 0.2), (0.08, 0, 0.17), (0.1, -0.07, 0.18)),

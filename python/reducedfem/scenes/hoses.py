@@ -25,6 +25,7 @@ def session(
     points: int = 64_000,
     resolution: int = 128,
     r: int = 12,
+    friction: float | None = None,
     **options: Any,
 ) -> rf.HapticSession:
     """Return a session of a rigid part between two hoses."""
@@ -36,7 +37,7 @@ def session(
         hose = shapes.hose(axis, height)
         model = shapes.soften(hose, lambda x: np.abs(x[:, :2]).max(axis=1) > 0.14, r, resolution=48)
         tree = rf.PointTree(rf.Pointshell.from_surface(hose, points, resolution=resolution), model)
-        contacts.append(rf.PenaltyContact(tree, part))
+        contacts.append(shapes.touch(friction, tree, part))
         simulations.append(rf.ImplicitNewmark(model, 1e-3, damping=(2.0, 0.003)))
     keys = [
         (0.16, 0.16, 0, 0, 0, 0.8),

@@ -22,6 +22,7 @@ def session(
     *,
     points: int = 128_000,
     resolution: int = 256,
+    friction: float | None = None,
     **options: Any,
 ) -> rf.HapticSession:
     """Return a session of a peg and its hole."""
@@ -30,7 +31,7 @@ def session(
     block = rf.BoxField((-0.03, -0.03, -0.02), (0.03, 0.03, 0.03)) - cross.offset(4e-4)
     tree = rf.PointTree(rf.Pointshell.from_field(block, points))
     peg = rf.DistanceField.from_field(cross, resolution, expand=1.2)
-    contact = rf.PenaltyContact(tree, peg, grasp=(0, 0, 0.04))
+    contact = shapes.touch(friction, tree, peg, grasp=(0, 0, 0.04))
     keys = [
         (0.02, -0.01, 0.09, 0.1, 0.2, 0.3),
         (0.004, 0.003, 0.071, 0.05, 0.05, 0.1),  # on the block, beside the hole

@@ -27,6 +27,7 @@ __all__ = [
     "soften",
     "statue",
     "through",
+    "touch",
     "tube",
     "voxels",
 ]
@@ -331,6 +332,15 @@ def refuse_no_device(device: rf.Device) -> None:
             "device must be a Device, such as SpaceMouse(), or None for a simulated hand, got "
             f"{type(device).__name__}"
         )
+
+
+def touch(
+    friction: float | None, tree: rf.PointTree, field: rf.Field | rf.DeformedField, **options: Any
+) -> rf.PenaltyContact | rf.FrictionContact:
+    """Return a contact with this coefficient of friction; None: penalty forces, without."""
+    if friction is None:
+        return rf.PenaltyContact(tree, field, **options)
+    return rf.FrictionContact(tree, field, friction, **options)
 
 
 def hand(

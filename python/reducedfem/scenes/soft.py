@@ -27,6 +27,7 @@ def session(
     points: int = 32_000,
     resolution: int = 128,
     r: int = 12,
+    friction: float | None = None,
     **options: Any,
 ) -> rf.HapticSession:
     """Return a session of a soft paddle and a soft post."""
@@ -36,7 +37,7 @@ def session(
     sways = shapes.soften(post, lambda x: x[:, 2] < 0.02, r)
     rest = rf.DistanceField.from_surface(paddle, resolution, mode="fast")
     tree = rf.PointTree(rf.Pointshell.from_surface(post, points, resolution=resolution), sways)
-    grip = partial(rf.PenaltyContact, grasp=(-0.13, 0, 0))
+    grip = partial(shapes.touch, friction, grasp=(-0.13, 0, 0))
     contact = grip(tree, rf.DeformedField(rest, bends))
     flat = [(-0.15, 0, 0.16), (-0.1, 0, 0.13), (-0.1, 0, 0.115), (-0.09, 0.03, 0.11)]
     upright = [(-0.1, 0.07, 0.09), (-0.1, 0, 0.09), (-0.1, 0.07, 0.09), (-0.1, -0.01, 0.1)]

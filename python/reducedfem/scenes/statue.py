@@ -24,6 +24,7 @@ def session(
     *,
     points: int = 1_000_000,
     resolution: int = 256,
+    friction: float | None = None,
     **options: Any,
 ) -> rf.HapticSession:
     """Return a session of a statue and an axe."""
@@ -33,7 +34,7 @@ def session(
     blade = rf.SphereField((0, 0.0875, 0), 0.0925) & rf.SphereField((0, -0.0875, 0), 0.0925)
     handle = rf.CapsuleField((0, 0, 0), (-0.12, 0, 0), 0.006)
     axe = rf.DistanceField.from_field(blade.offset(0.003) | handle, resolution, expand=1.2)
-    contact = rf.PenaltyContact(tree, axe, grasp=(-0.08, 0, 0))
+    contact = shapes.touch(friction, tree, axe, grasp=(-0.08, 0, 0))
     chop = [(-0.2, 0, 0.16), (-0.135, 0, 0.155), (-0.16, 0, 0.18), (-0.12, 0, 0.195)]
     turns = np.linspace(0.0, 1.5 * np.pi, 7)
     around = [(-0.13 * np.cos(t), -0.13 * np.sin(t), 0.17 - 0.02 * t, 0, 0, t) for t in turns]

@@ -1,0 +1,178 @@
+#include "world/frictional.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "contact/contact_state.h"
+#include "dynamics/newmark.h"
+#include "linalg/dense_rt.h"
+
+static void release(void *self) {
+  rf_frictional *c = self;
+  if (!c) return;
+  for (int32_t k = 0; c->body && k < c->n_bodies; ++k) {
+    rf_motion_free(c->body[k].whole);
+    rf_free(c->body[k].way);
+    rf_free(c->body[k].row);
+    rf_free(c->body[k].force);
+  }
+  void *const owned[] = {c->body, c->shell_of, c->levers, c->halves, c->factor, c->axes,
+                         c->gap,  c->start,    c->forces, c->mu,     c->local};
+  for (size_t k = 0; k < sizeof owned / sizeof *owned; ++k) rf_free(owned[k]);
+  rf_friction_free(c->solver);
+  rf_free(c);
+}
+
+static rf_friction_law_settings *law_of(const rf_pair *pair) {
+  return pair->contact->law.kind == &rf_friction_law_kind ? pair->contact->law.self : NULL;
+}
+
+static rf_status check_pair(const rf_world *world, int32_t k, rf_error *err) {
+  const rf_pair *pair = world->pair[k];
+  const rf_body *shell = pair->side[RF_PAIR_TREE].body;
+  const rf_pose rest = {.quaternion = {1.0}};
+  if (!law_of(pair))
+    return rf_fail(err, RF_ERR_ARG,
+                   "contact %d has no friction, others have: make all contacts of one kind "
+                   "(FrictionContact with mu=0 has none)",
+                   (int)k);
+  if (law_of(pair)->compliance_m_per_n != law_of(world->pair[0])->compliance_m_per_n)
+    return rf_fail(err, RF_ERR_ARG,
+                   "contact %d has the compliance %g m/N, contact 0 %g m/N: give all the same",
+                   (int)k, law_of(pair)->compliance_m_per_n,
+                   law_of(world->pair[0])->compliance_m_per_n);
+  if (pair->side[RF_PAIR_FIELD].body != world->pair[0]->side[RF_PAIR_FIELD].body)
+    return rf_fail(err, RF_ERR_ARG,
+                   "a world with friction has one body with fields: that of pair %d is another one "
+                   "than that of pair 0",
+                   (int)k);
+  if (!shell->kind->anchored || memcmp(&shell->pose, &rest, sizeof rest) != 0)
+    return rf_fail(err, RF_ERR_ARG,
+                   "the shell of pair %d is on a %s body that is not at the origin: a world with "
+                   "friction needs shells at rest there",
+                   (int)k, shell->kind->name);
+  return RF_OK;
+}
+
+static rf_status check_motion(const rf_motion *motion, rf_error *err) {
+  if (!rf_scheme_takes_contact(motion->set.scheme))
+    return rf_fail(err, RF_ERR_ARG,
+                   "a simulation has an explicit integrator; friction needs an implicit one");
+  if (!motion->system->operations->half_solve)
+    return rf_fail(err, RF_ERR_ARG, "friction needs simulations of a ReducedSolid");
+  return RF_OK;
+}
+
+static rf_status create_body(const rf_world *world, rf_body *of, rf_frictional *c,
+                             rf_frictional_body *b, rf_error *err) {
+  rf_status st = RF_OK;
+  const int32_t ld = rf_dense_ld(of->motion->n);
+  b->of = of;
+  b->first = c->rank;
+  c->rank += of->motion->n;
+  RF_TRY(check_motion(of->motion, err));
+  RF_ALLOC(b->way, ld);
+  RF_ALLOC(b->row, ld);
+  RF_ALLOC(b->force, ld);
+  if (of->steps > 1) {
+    rf_newmark_settings newmark = {.beta = 0.5, .gamma = 1.0};
+    rf_motion_settings set = of->motion->set;
+    set.scheme = &rf_scheme_newmark;
+    set.own = &newmark;
+    set.dt_s = world->set.dt_s;
+    RF_TRY(rf_motion_clone(of->motion, &set, &b->whole, err));
+  }
+done:
+  return st;
+}
+
+static rf_status create_bodies(const rf_world *world, rf_frictional *c, rf_error *err) {
+  rf_status st = RF_OK;
+  RF_ALLOC(c->body, world->n_bodies);
+  RF_ALLOC(c->shell_of, world->n_pairs);
+  c->field = -1;
+  c->rank = 6;
+  for (int32_t k = 0; k < world->n_pairs; ++k) c->shell_of[k] = -1;
+  for (int32_t i = 0; i < world->n_bodies; ++i) {
+    rf_body *of = world->body[i];
+    if (!of->motion) continue;
+    const int32_t number = c->n_bodies++;
+    RF_TRY(create_body(world, of, c, &c->body[number], err));
+    if (of == c->held) c->field = number;
+    for (int32_t k = 0; k < world->n_pairs; ++k)
+      if (world->pair[k]->side[RF_PAIR_TREE].body == of) c->shell_of[k] = number;
+  }
+done:
+  return st;
+}
+
+static rf_status make_room(rf_frictional *c, rf_error *err) {
+  rf_status st = RF_OK;
+  const size_t most = (size_t)c->sites.most, rank = (size_t)c->rank;
+  const rf_friction_settings set = {
+      .most = c->sites.most, .most_rank = c->rank, .simd = RF_SIMD_BEST};
+  c->ld = rf_dense_ld(3 * c->sites.most);
+  const size_t ld = (size_t)c->ld;
+  RF_TRY(rf_friction_create(&set, &c->solver, err));
+  // the product of the factors reads rows in fours
+  RF_ALLOC(c->levers, (rank + 8) * ld);
+  RF_ALLOC(c->halves, (rank + 8) * ld);
+  RF_ALLOC(c->factor, rank * ld);
+  RF_ALLOC(c->axes, 9 * most);
+  RF_ALLOC(c->gap, ld);
+  RF_ALLOC(c->start, ld);
+  RF_ALLOC(c->forces, ld);
+  RF_ALLOC(c->mu, ld);
+  RF_ALLOC(c->local, (size_t)rf_dense_ld(c->rank));
+done:
+  return st;
+}
+
+// Smallest distance between points of a shell that counts: half the diagonal of a cell of the field.
+static double spacing_of(const rf_contact *contact) {
+  const rf_contact_distance *d = &contact->search.distance;
+  const rf_field *field = d->field ? d->field : d->deformed->field[0];
+  const double extent = contact->search.tree->extent;
+  return field->bend > 0.0 && isfinite(field->bend) ? fmin(field->bend, extent) : 0.01 * extent;
+}
+
+static rf_status create(rf_world *world, void **self, rf_error *err) {
+  rf_status st = RF_OK;
+  rf_frictional *c = NULL;
+  if (world->n_pairs < 1)
+    return rf_fail(err, RF_ERR_ARG, "a world with friction needs a pair of bodies");
+  for (int32_t k = 0; k < world->n_pairs; ++k) {
+    st = check_pair(world, k, err);
+    if (st < 0) return st;
+  }
+  RF_ALLOC(c, 1);
+  c->held = world->pair[0]->side[RF_PAIR_FIELD].body;
+  RF_TRY(create_bodies(world, c, err));
+  int32_t most = 1;
+  double spacing = INFINITY;
+  for (int32_t k = 0; k < world->n_pairs; ++k) {
+    rf_friction_law_settings *law = law_of(world->pair[k]);
+    law->solved = world->pair[k]->contact->solved = true;
+    c->compliance = law->compliance_m_per_n;
+    c->budget_us = fmax(c->budget_us, law->budget_us);
+    if (law->sites > most) most = law->sites;
+    spacing = fmin(spacing, spacing_of(world->pair[k]->contact));
+  }
+  c->margin_m = spacing;
+  rf_sites_create(&c->sites, most, spacing > 0.0 ? spacing : 1e-6);
+  RF_TRY(make_room(c, err));
+  *self = c;
+  c = NULL;
+done:
+  release(c);
+  return st;
+}
+
+const rf_solver_kind rf_solver_friction = {.name = "friction",
+                                           .create = create,
+                                           .release = release,
+                                           .foresee_rt = rf_frictional_foresee_rt,
+                                           .constrain_rt = rf_frictional_constrain_rt,
+                                           .step_rt = rf_frictional_finish_rt,
+                                           .prepare_rt = rf_frictional_prepare_rt};

@@ -1,0 +1,89 @@
+// Friction cycle: Signorini's and Coulomb's laws at sites between a held body and all that deform,
+// solved with the motions of all bodies (D06 4, 5).
+//
+// A step:
+//     foresee    free motions y of all bodies, without contact: of the held one from its holder, of
+//                deforming ones by their linearized step (dynamics/motion.h).  Pairs look for points
+//                within the travel of both, and a margin.
+//     constrain  sites (world/sites.h) with the axes normal, two tangents.  With H the rows of their
+//                displacements by all coordinates and C the compliances of the step,
+//                    W = H C H^T + c,   free = gap + H y (normal),   H y - c f_last (tangents).
+//                constraint/friction.h gives the forces f.
+//     step       y + C H^T f: the holder moves its body under the wrench, the others finish their
+//                steps under H^T f.
+//
+// A row of the axis a at x has -(a, (x - x_g) x a) for the pose of the held body about x_g, -U^T a
+// for its coordinates, U^T a for those of the shell.  Factors replace inverses: C = L^-T L^-1, so
+// that W = V V^T + c with V = H L^-T.
+//
+// c f_last is the tangential spring of a site as the last step has left it, so that contact at rest
+// does not creep.  c > 0 also makes forces unique (D06 6.3); by default it is a thousandth of the
+// mean diagonal of H C H^T.
+//
+// A simulation with shorter steps is replaced in the solve by one whole step, as in coupled.h, and
+// makes its own under the constant force.  Where the matrix of a body is not positive definite, it is
+// rigid in the solve, and makes its step under the forces.
+#ifndef RF_WORLD_FRICTIONAL_H
+#define RF_WORLD_FRICTIONAL_H
+
+#include "base/status.h"
+#include "constraint/friction.h"
+#include "contact/friction_law.h"
+#include "dynamics/motion.h"
+#include "world/sites.h"
+#include "world/world.h"
+
+// A deforming body.
+typedef struct rf_frictional_body {
+  rf_body *of;
+  rf_motion *whole;  // replaces shorter steps by one; NULL: not needed; owned
+  int32_t first;     // of its coordinates among those of all
+  bool yields;       // in this step: its matrix is positive definite
+  bool touched;      // had sites in the last step
+  double *way;       // free motion of its coordinates                           (ld)
+  double *row;       // q + way, padded as rows of its shell                     (ld)
+  double *force;     // H^T f                                                    (ld)
+} rf_frictional_body;
+
+// A site whose rows are entered.
+typedef struct rf_frictional_site {
+  int32_t pair, place;
+  double gap;  // m
+  bool bore;   // a force in the last step
+} rf_frictional_site;
+
+typedef struct rf_frictional {
+  int32_t n_bodies, rank;    // rank: 6 and the coordinates of all bodies, padded
+  rf_frictional_body *body;  // (n_bodies)
+  int32_t *shell_of;         // number of the body with the shell of each pair; -1: rigid  (n_pairs)
+  int32_t field;             // number of the held body; -1: rigid
+  rf_body *held;             // of all pairs
+  rf_held_free free;
+  double margin_m;    // added to the alarm distance
+  double compliance;  // c, m/N; 0: automatic
+  double budget_us;
+  rf_sites sites;
+  int32_t n_sites;  // with rows
+  rf_frictional_site site[RF_SITES_MOST];
+  rf_friction *solver;
+  rf_friction_report report;
+  // of these, by columns: site, axis                                        (3 RF_SITES_MOST)
+  int32_t ld;      // of a row, for the sites of this step
+  double *levers;  // H^T                                                      (rank, ld)
+  double *halves;  // V^T                                                      (rank, ld)
+  double *factor;  // V                                                        (ld, rank)
+  double *axes;    // n, t1, t2 of each site                                   (most, 9)
+  double *gap, *start, *forces, *mu;
+  double *local;   // U^T a                                                    (largest ld)
+} rf_frictional;
+
+// Functions of the solver (world/solver.h).  All pairs have the law "friction" and the same body
+// with the field, the held one; shells are at rest in the world.
+RF_MUST_CHECK rf_status rf_frictional_foresee_rt(void *self, rf_world *world,
+                                                 const rf_held_free *held);
+RF_MUST_CHECK rf_status rf_frictional_constrain_rt(void *self, rf_world *world, double left_us,
+                                                   double wrench[6]);
+RF_MUST_CHECK rf_status rf_frictional_finish_rt(void *self, rf_world *world, const double move[6]);
+void rf_frictional_prepare_rt(void *self);
+
+#endif

@@ -1,0 +1,47 @@
+// Choice of the sites of a step: at most 64 of the points that may touch, spread over the contact.
+//
+// Each pair's points are sorted into cells of the shell at rest, of edge `spacing`, and by the axis
+// nearest to their normal there; the best point of a cell is a site.  Cells and axes belong to the
+// points, so that the choice does not flicker as bodies move.  The best one has the smallest gap; a
+// point that bore force in the last step counts as deeper by a tenth of the least spacing.  Where
+// there are more cells than sites, the spacing doubles; it shrinks again only when a quarter of the
+// sites would do.
+#ifndef RF_WORLD_SITES_H
+#define RF_WORLD_SITES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+  RF_SITES_MOST = 64,
+  RF_SITES_SLOTS = 256,
+  RF_SITES_COARSENINGS = 20  // in a step
+};
+
+typedef struct rf_site {
+  int32_t pair, place;  // of the world, and in the tree of its shell
+  int32_t axis;         // rf_sites_axis_rt of the normal of the shell at rest
+  bool bore;            // a force in the last step
+  double rest[3];       // of the point of the shell, m
+  double gap;           // m
+} rf_site;
+
+typedef struct rf_sites {
+  int32_t most, n;
+  int32_t coarsened;              // in this step
+  double spacing, least_spacing;  // m
+  rf_site site[RF_SITES_MOST];
+  uint64_t cell[RF_SITES_MOST];
+  int32_t slot[RF_SITES_SLOTS];  // hash table of cells: number of the site + 1; 0: free
+} rf_sites;
+
+// most: in 1 to RF_SITES_MOST.
+void rf_sites_create(rf_sites *s, int32_t most, double least_spacing_m);
+// Begins a step.
+void rf_sites_begin_rt(rf_sites *s);
+// Offers a point.
+void rf_sites_offer_rt(rf_sites *s, const rf_site *point);
+// The axis nearest to a vector: 0 to 2 along x, y, z, 3 to 5 against.
+int32_t rf_sites_axis_rt(const double v[3]);
+
+#endif

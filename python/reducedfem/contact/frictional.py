@@ -1,0 +1,127 @@
+"""Contact with friction: Signorini's and Coulomb's laws at sites."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from reducedfem.base.check import count, number
+from reducedfem.contact.contact import WARM_NODES, Contact
+from reducedfem.contact.deformed_field import DeformedField
+from reducedfem.contact.field import Field
+from reducedfem.contact.penalty import STIFFNESS, fitted_stiffness
+from reducedfem.contact.point_tree import PointTree
+from reducedfem.errors import InputError
+
+__all__ = ["FrictionContact"]
+
+_MOST_SITES = 64
+
+
+class FrictionContact(Contact):
+    """Contact without penetration and with Coulomb friction, for haptic sessions.
+
+    In each cycle of a `HapticSession` at most `sites` of the points that may touch are chosen, and
+    the laws of Signorini and Coulomb are solved there together with the motion of the held object
+    and all simulations (Duriez et al. 2006): a site does not penetrate, sticks while its
+    tangential force is below `mu` times the normal one, and slips against that force above. All
+    contacts of a session are of this class, with one compliance; the largest `sites` and
+    `budget_us` of theirs count for all. See ``docs/friction.md``.
+
+    Outside of sessions nothing moves, so there is no friction: `evaluate` returns the normal
+    forces of springs of stiffness 1 / `compliance`, or those of a `PenaltyContact` with
+    ``stiffness="auto"``. Steps of integrators with ``contact=`` refuse it.
+
+    Parameters
+    ----------
+    tree
+        Tree of the points, rigid or deformable.
+    field
+        Signed distances of the other object in its own frame.
+    mu
+        Coefficient of friction, 0 or more.
+    sites
+        Most sites in a cycle, 1 to 64.
+    budget_us
+        Most time for the forces of a cycle [us], positive. Forces that are not solved by then lie
+        in their cones and give no energy.
+    compliance
+        Displacement of a site by a force there [m/N], positive; None: a thousandth of the mean
+        compliance of the bodies at the sites. It makes the forces unique (6.3 there), and contact
+        softer by as much.
+    warm_nodes, cold_ratio, temporal_coherence, grasp, direction
+        As of `PenaltyContact`.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        An argument has a wrong type or value.
+    """
+
+    __slots__ = ()
+    _law = "friction"
+    _follows = "compliance=None"
+
+    def __init__(
+        self,
+        tree: PointTree,
+        field: Field | DeformedField,
+        mu: float = 0.4,
+        *,
+        sites: int = _MOST_SITES,
+        budget_us: float = 300.0,
+        compliance: float | None = None,
+        warm_nodes: int | None = WARM_NODES,
+        cold_ratio: float = 0.8,
+        temporal_coherence: bool = True,
+        grasp: ArrayLike | None = None,
+        direction: str = "gradient",
+    ) -> None:
+        most = number(budget_us, "budget_us")
+        if compliance is not None:
+            compliance = number(compliance, "compliance")
+            if not compliance > 0.0:
+                raise InputError(f"compliance must be positive or None, got {compliance:g}")
+        own = {
+            "mu": number(mu, "mu"),
+            "sites": count(sites, "sites", _MOST_SITES),
+            "budget_us": most,
+            "compliance": compliance,
+        }
+        self._create(
+            own,
+            tree,
+            field,
+            warm_nodes=warm_nodes,
+            budget_us=None,
+            cold_ratio=cold_ratio,
+            max_points=None,
+            area_weights=False,
+            temporal_coherence=temporal_coherence,
+            grasp=grasp,
+            direction=direction,
+        )
+        options = {**self._options, **own}
+        del options["max_points"], options["area_weights"]
+        self._options = MappingProxyType(options)
+
+    def _law_settings(self, own: dict[str, Any]) -> dict[str, Any]:
+        compliance = own["compliance"]
+        automatic = compliance is None
+        return {
+            "mu": own["mu"],
+            "sites": own["sites"],
+            "budget_us": own["budget_us"],
+            "compliance": compliance or 0.0,
+            "stiffness": STIFFNESS if compliance is None else 1.0 / compliance,
+            "each": fitted_stiffness(self._tree, self._field) if automatic else None,
+            "automatic": automatic,
+        }
+
+    @property
+    def mu(self) -> float:
+        """Coefficient of friction."""
+        mu: float = self._options["mu"]
+        return mu
