@@ -128,6 +128,10 @@ static void put_column(rf_frictional *c, int32_t first, int32_t n, double factor
     c->levers[(size_t)(first + j) * (size_t)c->ld + (size_t)column] += factor * from[j];
 }
 
+static void clear_column(rf_frictional *c, int32_t column) {
+  for (int32_t j = 0; j < c->rank; ++j) c->levers[(size_t)j * (size_t)c->ld + (size_t)column] = 0.0;
+}
+
 // Enters the rows of a point as row i, unless it stays open by the margin in the free motions.
 static bool put_rows(rf_frictional *c, int32_t i, int32_t pair, rf_contact *contact,
                      const rf_contact_points *points, int32_t k) {
@@ -151,7 +155,10 @@ static bool put_rows(rf_frictional *c, int32_t i, int32_t pair, rf_contact *cont
       for (int32_t j = 0; e == 0 && j < n; ++j) opening += c->local[j] * body->way[j];
       put_column(c, body->first, n, 1.0, c->local, column);
     }
-    if (e == 0 && opening > c->margin_m) return false;
+    if (e == 0 && opening > c->margin_m) {
+      clear_column(c, column);
+      return false;
+    }
     if (c->field >= 0) {
       const int32_t n = c->body[c->field].of->motion->n;
       memset(c->local, 0, (size_t)rf_dense_ld(n) * sizeof *c->local);
