@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "body/kinds.h"
+#include "dynamics/newmark.h"
 #include "linalg/dense_rt.h"
 
 #define ROW(name) &rf_body_##name##_kind,
@@ -88,6 +89,17 @@ rf_status rf_body_create(const rf_body_settings *set, double dt_s, rf_body **out
 done:
   rf_body_free(body);
   return st;
+}
+
+rf_status rf_body_whole_step(const rf_body *body, double dt_s, rf_motion **out, rf_error *err) {
+  rf_newmark_settings newmark = {.beta = 0.5, .gamma = 1.0};
+  *out = NULL;
+  if (!body->motion || body->steps == 1) return RF_OK;
+  rf_motion_settings set = body->motion->set;
+  set.scheme = &rf_scheme_newmark;
+  set.own = &newmark;
+  set.dt_s = dt_s;
+  return rf_motion_clone(body->motion, &set, out, err);
 }
 
 void rf_body_free(rf_body *body) {

@@ -91,6 +91,13 @@ void rf_body_unload_rt(rf_body *body);
 
 // ---- for kinds and solvers
 
+// A motion that makes one step of dt_s where that of the body makes several, for solves of a whole
+// step: Newmark's of beta = 1/2 and gamma = 1 for all schemes, i.e. the acceleration of its end
+// throughout.  The scheme of the body may carry the oscillation of the last short step through the
+// whole period.  NULL: the body makes one step, or has no motion.
+RF_MUST_CHECK rf_status rf_body_whole_step(const rf_body *body, double dt_s, rf_motion **out,
+                                           rf_error *err);
+
 // Step of a kind whose pose stays: moves the reduced coordinates, if there is a motion.
 RF_MUST_CHECK rf_status rf_body_deform_rt(rf_body *body);
 // Makes `steps` steps of a motion under a force that grows evenly by `more` (ld, nullable: zero)

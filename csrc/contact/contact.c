@@ -138,7 +138,7 @@ rf_status rf_contact_stiffest(const rf_contact *p, double coupling_n_per_m, doub
   return RF_OK;
 }
 
-bool rf_contact_has_friction(const rf_contact *p) { return p->law.kind == &rf_friction_law_kind; }
+bool rf_contact_has_sites(const rf_contact *p) { return rf_contact_law_sites_rt(&p->law) != NULL; }
 
 int32_t rf_contact_levels(const rf_contact *p) { return p->search.tree->n_levels; }
 

@@ -113,8 +113,8 @@ RF_MUST_CHECK rf_status rf_contact_check_many(const rf_contact *contact, int64_t
 RF_MUST_CHECK rf_status rf_contact_stiffest(const rf_contact *contact, double coupling_n_per_m,
                                             double depth_m, double *out, rf_error *err);
 
-// True if the law makes no forces of its own in a world: its solver does.
-bool rf_contact_has_friction(const rf_contact *contact);
+// True if a world makes the forces of contact (contact/law.h).
+bool rf_contact_has_sites(const rf_contact *contact);
 int32_t rf_contact_levels(const rf_contact *contact);  // of the tree
 void rf_contact_grasp(const rf_contact *contact, double grasp_m[3]);
 int32_t rf_contact_coordinates(const rf_contact *contact);        // r of the shell

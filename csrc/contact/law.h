@@ -36,6 +36,23 @@ typedef struct rf_contact_rows {
   double stiffness[RF_CONTACT_MOST_ROWS];  // c >= 0, N/m                                 (n)
 } rf_contact_rows;
 
+// Sites of friction (constraint/friction.h), of a law whose forces a world makes, by a solve for the
+// motion of all bodies together (world/frictional.h).
+typedef struct rf_contact_sites {
+  double mu;                  // coefficient of friction, >= 0
+  double compliance_m_per_n;  // of a site, >= 0; 0: automatic
+  int32_t most;               // sites in a step, of all contacts of a world, >= 1
+  double budget_us;           // time of a solve, > 0
+  bool solved;                // a world makes the forces
+  int64_t cycle;              // number of this one
+  // of each point, by place: the last cycle in which it was a site that bore a force, and that
+  // force on the shell, N, in the world                                                  (n_points)
+  struct rf_contact_site_force {
+    int64_t cycle;
+    double force[3];
+  } *of;
+} rf_contact_sites;
+
 // Real-time functions of a law: every member is set to a function whose name ends in _rt, or to
 // NULL where that is allowed.
 typedef struct rf_contact_law_rt {
@@ -56,6 +73,9 @@ typedef struct rf_contact_law_rt {
   void (*suit)(void *self, double coupling_n_per_m);
   // Forgets all earlier cycles.  NULL: the law has no state.
   void (*reset)(void *self);
+  // The sites, of which the forces are written by a world, once it has set `solved`.  NULL: the law
+  // makes its own forces.
+  rf_contact_sites *(*sites)(void *self);
 } rf_contact_law_rt;
 
 // A kind of law.
@@ -75,9 +95,9 @@ typedef struct rf_contact_law {
 } rf_contact_law;
 
 // The registry: one row per law, whose kind is rf_NAME_law_kind.
-#define RF_CONTACT_LAWS(ROW)                                      \
-  ROW(penalty)  /* a linear spring at each point (penalty_law.h) */ \
-  ROW(friction) /* Signorini and Coulomb (friction_law.h) */
+#define RF_CONTACT_LAWS(ROW)                                     \
+  ROW(penalty) /* a linear spring at each point (penalty_law.h) */ \
+  ROW(coulomb) /* sites of Signorini and Coulomb (above) */
 
 #define RF_CONTACT_LAW_DECLARE(name) extern const rf_contact_law_kind rf_##name##_law_kind;
 RF_CONTACT_LAWS(RF_CONTACT_LAW_DECLARE)
@@ -96,6 +116,9 @@ static inline void rf_contact_law_begin_rt(const rf_contact_law *law) {
 }
 static inline void rf_contact_law_suit_rt(const rf_contact_law *law, double coupling_n_per_m) {
   if (law->kind->rt->suit) law->kind->rt->suit(law->self, coupling_n_per_m);
+}
+static inline rf_contact_sites *rf_contact_law_sites_rt(const rf_contact_law *law) {
+  return law->kind->rt->sites ? law->kind->rt->sites(law->self) : NULL;
 }
 static inline void rf_contact_law_reset_rt(const rf_contact_law *law) {
   if (law->kind->rt->reset) law->kind->rt->reset(law->self);

@@ -6,12 +6,8 @@
 #ifndef RF_CONTACT_PENALTY_LAW_H
 #define RF_CONTACT_PENALTY_LAW_H
 
-#include <stdbool.h>
+#include "contact/spring.h"
 
-typedef struct rf_penalty_law_settings {
-  double stiffness_n_per_m;  // k of every point, unless each has its own
-  const double *each;        // k of each point; nullable                              (n_points)
-  bool automatic;            // k follows the coupling that holds the object
-} rf_penalty_law_settings;
+typedef rf_contact_spring rf_penalty_law_settings;
 
 #endif

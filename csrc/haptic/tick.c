@@ -104,9 +104,9 @@ static rf_status fill_world(rf_tick *t, int32_t n, const rf_tick_contact *contac
   for (int32_t k = 0; k < n; ++k)
     RF_TRY(rf_world_add_pair(t->world, contacts[k].contact, shell[k], t->object, &pair, err));
   t->deforms = any;
-  for (int32_t k = 0; k < n; ++k) friction = friction || rf_contact_has_friction(contacts[k].contact);
+  for (int32_t k = 0; k < n; ++k) friction = friction || rf_contact_has_sites(contacts[k].contact);
   const char *joint = t->set.coupled && any ? "coupled" : "split";
-  RF_TRY(rf_world_solve_by(t->world, friction ? "friction" : joint, err));
+  RF_TRY(rf_world_solve_by(t->world, friction ? "frictional" : joint, err));
 done:
   return st;
 }

@@ -1,7 +1,6 @@
 #include "world/coupled.h"
 
 #include "base/alloc.h"
-#include "dynamics/newmark.h"
 #include "linalg/dense_rt.h"
 
 // Factors for the damping of contact, with whole and with shorter steps (coupled.h).
@@ -29,14 +28,7 @@ static rf_status create_body(double period_s, rf_body *of, int32_t rows, rf_coup
   RF_ALLOC(b->increment, ld);
   RF_ALLOC(b->response, rows * ld);
   RF_ALLOC(b->more, ld);
-  if (of->steps > 1) {
-    rf_newmark_settings newmark = {.beta = 0.5, .gamma = 1.0};
-    rf_motion_settings set = body->set;
-    set.scheme = &rf_scheme_newmark;
-    set.own = &newmark;
-    set.dt_s = period_s;
-    RF_TRY(rf_motion_clone(body, &set, &b->whole, err));
-  }
+  RF_TRY(rf_body_whole_step(of, period_s, &b->whole, err));
 done:
   return st;
 }

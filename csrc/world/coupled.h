@@ -21,10 +21,8 @@
 // are consistent.
 //
 // The elimination uses one step of a whole period.  A simulation with shorter steps makes them
-// while the object moves evenly; each includes the stiffness from contact.  The whole step that
-// replaces them in the elimination is Newmark's of beta = 1/2 and gamma = 1 for all schemes, i.e.
-// the acceleration of its end throughout.  The scheme of the body may carry the oscillation of the
-// last short step through the whole period.
+// while the object moves evenly; each includes the stiffness from contact.  rf_body_whole_step
+// replaces them in the elimination.
 //
 // The blocks are multiplied by the factor `damped`, 3: in a cycle of length h this adds a damper of
 // 2 k h at each point, between the two bodies.  Schemes may have no damping of their own, and

@@ -5,7 +5,6 @@
 
 #include "base/alloc.h"
 #include "contact/contact_state.h"
-#include "dynamics/newmark.h"
 #include "linalg/dense_rt.h"
 
 static void release(void *self) {
@@ -24,8 +23,8 @@ static void release(void *self) {
   rf_free(c);
 }
 
-static rf_friction_law_settings *law_of(const rf_pair *pair) {
-  return pair->contact->law.kind == &rf_friction_law_kind ? pair->contact->law.self : NULL;
+static rf_contact_sites *law_of(const rf_pair *pair) {
+  return rf_contact_law_sites_rt(&pair->contact->law);
 }
 
 static rf_status check_pair(const rf_world *world, int32_t k, rf_error *err) {
@@ -39,7 +38,7 @@ static rf_status check_pair(const rf_world *world, int32_t k, rf_error *err) {
                    (int)k);
   if (law_of(pair)->compliance_m_per_n != law_of(world->pair[0])->compliance_m_per_n)
     return rf_fail(err, RF_ERR_ARG,
-                   "contact %d has the compliance %g m/N, contact 0 %g m/N: give all the same",
+                   "contact %d has the compliance %g m/N, contact 0 %g m/N: give both the same one",
                    (int)k, law_of(pair)->compliance_m_per_n,
                    law_of(world->pair[0])->compliance_m_per_n);
   if (pair->side[RF_PAIR_FIELD].body != world->pair[0]->side[RF_PAIR_FIELD].body)
@@ -75,14 +74,7 @@ static rf_status create_body(const rf_world *world, rf_body *of, rf_frictional *
   RF_ALLOC(b->way, ld);
   RF_ALLOC(b->row, ld);
   RF_ALLOC(b->force, ld);
-  if (of->steps > 1) {
-    rf_newmark_settings newmark = {.beta = 0.5, .gamma = 1.0};
-    rf_motion_settings set = of->motion->set;
-    set.scheme = &rf_scheme_newmark;
-    set.own = &newmark;
-    set.dt_s = world->set.dt_s;
-    RF_TRY(rf_motion_clone(of->motion, &set, &b->whole, err));
-  }
+  RF_TRY(rf_body_whole_step(of, world->set.dt_s, &b->whole, err));
 done:
   return st;
 }
@@ -152,11 +144,11 @@ static rf_status create(rf_world *world, void **self, rf_error *err) {
   int32_t most = 1;
   double spacing = INFINITY;
   for (int32_t k = 0; k < world->n_pairs; ++k) {
-    rf_friction_law_settings *law = law_of(world->pair[k]);
+    rf_contact_sites *law = law_of(world->pair[k]);
     law->solved = world->pair[k]->contact->solved = true;
     c->compliance = law->compliance_m_per_n;
     c->budget_us = fmax(c->budget_us, law->budget_us);
-    if (law->sites > most) most = law->sites;
+    if (law->most > most) most = law->most;
     spacing = fmin(spacing, spacing_of(world->pair[k]->contact));
   }
   c->margin_m = spacing;
@@ -169,7 +161,7 @@ done:
   return st;
 }
 
-const rf_solver_kind rf_solver_friction = {.name = "friction",
+const rf_solver_kind rf_solver_frictional = {.name = "frictional",
                                            .create = create,
                                            .release = release,
                                            .foresee_rt = rf_frictional_foresee_rt,

@@ -28,7 +28,6 @@
 
 #include "base/status.h"
 #include "constraint/friction.h"
-#include "contact/friction_law.h"
 #include "dynamics/motion.h"
 #include "world/sites.h"
 #include "world/world.h"
@@ -77,7 +76,7 @@ typedef struct rf_frictional {
   double *local;   // U^T a                                                    (largest ld)
 } rf_frictional;
 
-// Functions of the solver (world/solver.h).  All pairs have the law "friction" and the same body
+// Functions of the solver (world/solver.h).  All pairs have the law with sites and the same body
 // with the field, the held one; shells are at rest in the world.
 RF_MUST_CHECK rf_status rf_frictional_foresee_rt(void *self, rf_world *world,
                                                  const rf_held_free *held);

@@ -16,8 +16,8 @@ static const double ACROSS = 0.5;          // part of a motion across the normal
 
 static rf_motion *stepped(const rf_frictional_body *b) { return b->whole ? b->whole : b->of->motion; }
 
-static rf_friction_law_settings *law_of(const rf_world *world, int32_t pair) {
-  return world->pair[pair]->contact->law.self;
+static rf_contact_sites *law_of(const rf_world *world, int32_t pair) {
+  return rf_contact_law_sites_rt(&world->pair[pair]->contact->law);
 }
 
 // ---- free motions
@@ -58,8 +58,8 @@ rf_status rf_frictional_foresee_rt(void *self, rf_world *world, const rf_held_fr
 
 // ---- sites
 
-static bool bore(const rf_friction_law_settings *law, int32_t place) {
-  const rf_friction_point *at = law->state + place;
+static bool bore(const rf_contact_sites *law, int32_t place) {
+  const struct rf_contact_site_force *at = law->of + place;
   return at->cycle == law->cycle - 1 && rf_vec3_dot(at->force, at->force) > 0.0;
 }
 
@@ -255,11 +255,11 @@ static void put_free(rf_frictional *c, const rf_world *world, double compliance)
   }
   for (int32_t i = 0; i < c->n_sites; ++i) {
     const rf_frictional_site *site = &c->site[i];
-    const rf_friction_law_settings *law = law_of(world, site->pair);
+    const rf_contact_sites *law = law_of(world, site->pair);
     c->mu[i] = law->mu;
     for (int k = 0; k < 3; ++k)
       c->start[3 * i + k] =
-          site->bore ? rf_vec3_dot(law->state[site->place].force, c->axes + 9 * i + 3 * k) : 0.0;
+          site->bore ? rf_vec3_dot(law->of[site->place].force, c->axes + 9 * i + 3 * k) : 0.0;
     c->gap[3 * i] += site->gap;
     c->gap[3 * i + 1] -= compliance * c->start[3 * i + 1];
     c->gap[3 * i + 2] -= compliance * c->start[3 * i + 2];
@@ -294,8 +294,8 @@ static void keep_forces(rf_frictional *c, rf_world *world) {
   for (int32_t i = 0; i < c->n_sites; ++i) {
     const rf_frictional_site *site = &c->site[i];
     rf_contact_search *s = &world->pair[site->pair]->contact->search;
-    rf_friction_law_settings *law = law_of(world, site->pair);
-    rf_friction_point *at = law->state + site->place;
+    rf_contact_sites *law = law_of(world, site->pair);
+    struct rf_contact_site_force *at = law->of + site->place;
     const double *f = c->forces + 3 * i, *axes = c->axes + 9 * i;
     const int32_t of[2] = {c->shell_of[site->pair], c->field};
     if (!(f[0] > 0.0)) continue;

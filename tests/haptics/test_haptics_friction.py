@@ -63,7 +63,7 @@ def test_a_tool_sticks_up_to_mu_times_the_normal_force_and_slips_against_it_abov
     assert sticks.sum() > 500
     assert slips.sum() > 500
     np.testing.assert_allclose(ratio[slips], mu, rtol=1e-6)
-    # what a site yields by is a thousandth of what the bodies do
+    # a site yields by a thousandth of what the bodies do
     assert np.abs(at[sticks]).max() < 2e-3 * x[300:][sticks].max()
     np.testing.assert_allclose(ratio[sticks], K * x[300:][sticks] / normal[300:][sticks], atol=2e-3)
     # the hand feels the force of the contact, and gives energy

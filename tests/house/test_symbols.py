@@ -41,7 +41,7 @@ NOUNS = {
     "contact": "contact fit",
     "render": "coupling depth_limit dynamic limit moved travel workspace",
     "body": "body",
-    "world": "broad coupled driven multibody pair solver world",
+    "world": "broad coupled driven frictional multibody pair sites solver world",
     "haptic": "cycle feel histogram loop passivity safety session snapshot stage stillness tick",
 }
 # a declaration at the beginning of a line, also of an inline function

@@ -115,6 +115,26 @@ def test_cholesky_of_extreme_scales(simd):
         assert np.linalg.norm(b.x[:13] * scale - exact) <= 1e-12 * np.linalg.norm(exact)
 
 
+@pytest.mark.parametrize("simd", SIMD, ids=SIMD.get)
+@pytest.mark.parametrize("n", [1, 2, 5, 8, 26])
+def test_half_solves(n, simd):
+    """Products of the columns of L^-1 B are those of A^-1."""
+    require(simd)
+    lib, a = library(), symmetric(definite(n))
+    b = np.random.default_rng(n).standard_normal((n, 13))
+    matrix, ld, wide = padded(a), row_length(n), row_length(13)
+    rows = Block(n * wide, 0.0)
+    rows.x.reshape(n, wide)[:, :13] = b
+    assert lib.rf_dense_cholesky_rt(simd, n, matrix.address, ld)
+    lib.rf_dense_half_solve_rt(simd, n, matrix.address, ld, wide, rows.address)
+    for block in (matrix, rows):
+        block.check()
+    half = rows.x.reshape(n, wide)
+    assert (half[:, 13:] == 0.0).all()
+    expected = np.linalg.solve(np.linalg.cholesky(a), b)
+    assert np.max(np.abs(half[:, :13] - expected)) <= 1e3 * 4 * n * EPS * np.max(np.abs(expected))
+
+
 def eliminated(simd: int, a: np.ndarray, b: np.ndarray) -> tuple[bool, np.ndarray]:
     """Solve by rf_dense_eliminate_rt, with memory checked."""
     n, ld = len(a), row_length(len(a) + 1)

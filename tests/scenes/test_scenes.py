@@ -210,7 +210,8 @@ def test_scenes_report_all_their_options(name):
     function = getattr(scenes, name).session
     parameters = inspect.signature(function).parameters.values()
     own = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
-    assert own[-2:] == ["points", "resolution"] or own[-1] == "r"
+    assert own[-1] == "friction"
+    assert own[-3:-1] == ["points", "resolution"] or own[-2] == "r"
     reported = inspect.getdoc(function)
     assert reported.startswith("Return a session of ")
     for option in ("device", *own, "**options"):
@@ -269,7 +270,7 @@ def test_unknown_scenes_are_named():
             "statue",
             None,
             {"colour": 3},
-            "^the scene statue has no option 'colour'; its options are points, resolution, and th",
+            "^the scene statue has no option 'colour'; its options are points, resolution, friction",
         ),
         ("peg", None, {"point": 5000}, "has no option 'point'; .*; did you mean 'points'"),
         ("peg", None, {"r": 5}, "^the scene peg has no option 'r'"),

@@ -81,5 +81,11 @@ int32_t rf_contact_touches_rt(const rf_contact *p, int32_t first, rf_contact_tou
   return 0;
 }
 const rf_solver_kind rf_solver_coupled = {.name = "coupled"};
+const rf_solver_kind rf_solver_frictional = {.name = "frictional"};
+const rf_scheme rf_scheme_newmark = {.name = "newmark"};
+bool rf_contact_has_sites(const rf_contact *p) {
+  (void)p;
+  return false;
+}
 
 #endif

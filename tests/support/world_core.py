@@ -23,7 +23,11 @@ HERE = np.array([0.0, 0.0, 0.0, *UPRIGHT])
 INT, REAL, POINTER, TEXT = ctypes.c_int32, ctypes.c_double, ctypes.c_void_p, ctypes.c_char_p
 
 SOURCES = (
-    *WORLD, "world/coupled.c", "world/coupled_rt.c",
+    *WORLD, "world/coupled.c", "world/coupled_rt.c", "world/frictional.c",
+    "world/frictional_rt.c", "world/sites_rt.c", "constraint/friction.c",
+    "constraint/friction_avx2_rt.c", "constraint/friction_avx512_rt.c",
+    "constraint/friction_law_rt.c", "constraint/friction_plain_rt.c", "constraint/friction_rt.c",
+    "constraint/friction_step_rt.c",
     "base/alloc.c", "base/run.c", "base/status.c",
     "dynamics/motion.c", "dynamics/motion_rt.c", "dynamics/newmark.c",
     "dynamics/stage_rt.c", "dynamics/system.c", "dynamics/system_rt.c", "linalg/dense_avx2_rt.c",

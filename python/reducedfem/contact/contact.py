@@ -204,6 +204,8 @@ class Contact:
         None  # text of the setting, for advice, by which k follows the coupling
     )
 
+    _in_steps: ClassVar[bool] = True  # steps of integrators take it as contact=
+
     def __init__(self) -> None:
         raise InputTypeError(f"a Contact is made by one of its subclasses: {_kinds()}")
 

@@ -61,7 +61,8 @@ class FrictionContact(Contact):
     """
 
     __slots__ = ()
-    _law = "friction"
+    _law = "coulomb"
+    _in_steps = False
     _follows = "compliance=None"
 
     def __init__(

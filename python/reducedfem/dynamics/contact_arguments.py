@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from reducedfem.base.check import reals, rotations
 from reducedfem.contact.contact import Contact, require_contact
-from reducedfem.contact.frictional import FrictionContact
 from reducedfem.errors import InputError, InputTypeError
 from reducedfem.geometry.pose import Pose, pose_arguments, poses_arguments
 from reducedfem.reduction.reduced import ReducedSolid, same_motion
@@ -20,10 +19,10 @@ __all__ = ["model_in_contact", "repeated", "trajectory"]
 def model_in_contact(system: object, contact: Contact) -> ReducedSolid:
     """Return the reduced model of a step in contact; refuse arguments that do not match."""
     require_contact(contact)
-    if isinstance(contact, FrictionContact):
+    if not contact._in_steps:
         raise InputTypeError(
-            "contact is a FrictionContact, which acts in haptic sessions only: steps in contact "
-            "take a PenaltyContact"
+            f"contact is a {type(contact).__name__}, which acts in haptic sessions only: steps in "
+            "contact take a PenaltyContact"
         )
     if not isinstance(system, ReducedSolid):
         raise InputTypeError(

@@ -1,0 +1,142 @@
+"""Free motion and compliance of both couplings, against cycles under a constant wrench."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+
+import numpy as np
+import pytest
+
+from haptic_core import REAL, UPRIGHT, CouplingSettings, Pose, Report, at, build
+
+MASS, INERTIA, DAMPING, TORSION_DAMPING = 0.2, 3e-5, 12.0, 4e-3
+
+
+class State(ctypes.Structure):
+    """rf_dynamic_state."""
+
+    _fields_ = (("object", Pose), ("share", REAL), ("moved", REAL * 6), ("velocity", REAL * 6))
+
+
+class Load(ctypes.Structure):
+    """rf_coupling_load."""
+
+    _fields_ = (
+        ("force", REAL * 3), ("torque", REAL * 3), ("gradient", REAL * 36), ("depth", REAL),
+        ("clearance", REAL), ("condensed", ctypes.c_bool), ("led", REAL * 6),
+    )  # fmt: skip
+
+
+class Free(ctypes.Structure):
+    """rf_coupling_free."""
+
+    _fields_ = (
+        ("way", REAL * 6), ("compliance", REAL * 36), ("velocity", REAL * 6), ("gain", REAL * 36),
+        ("share", REAL), ("limited", ctypes.c_bool),
+    )  # fmt: skip
+
+
+class Dynamics(ctypes.Structure):
+    """rf_dynamic_settings."""
+
+    _fields_ = (
+        ("spring", CouplingSettings), ("mass", REAL), ("inertia", REAL), ("damping", REAL),
+        ("torsion_damping", REAL), ("dt", REAL), ("substeps", ctypes.c_int32),
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    return build(tmp_path_factory.mktemp("free_motion"))
+
+
+def settings(damping=0.5, max_force=math.inf, max_step=math.inf):
+    return CouplingSettings(
+        800.0, 1.5, max_force, math.inf, math.inf, 0.0, damping, max_step, math.inf, 1e-3
+    )
+
+
+def pose(place):
+    return Pose(tuple(place), UPRIGHT)
+
+
+def wrench_of(rng):
+    return np.concatenate([rng.normal(0.0, 0.5, 3), rng.normal(0.0, 1e-4, 3)])
+
+
+def loaded(wrench):
+    return Load((REAL * 3)(*wrench[:3]), (REAL * 3)(*wrench[3:]))
+
+
+@pytest.mark.parametrize("damping", [0.0, 0.5])
+@pytest.mark.parametrize("max_force", [math.inf, 2.0])
+def test_a_static_cycle_under_a_constant_wrench(library, rng, damping, max_force):
+    """Saturated springs, too: secants are used by both."""
+    for _ in range(20):
+        hand, start, wrench = pose(rng.normal(0.0, 0.01, 3)), pose((0, 0, 0)), wrench_of(rng)
+        chosen, free = settings(damping, max_force), Free()
+        plain, report, other = State(start, 1.0), Report(), Report()
+        state = State(start, 1.0)
+        assert (
+            library.rf_coupling_step_rt(
+                at(chosen), at(hand), at(loaded(wrench)), at(plain), at(report)
+            )
+            >= 0
+        )
+        library.rf_coupling_free_rt(at(chosen), at(hand), at(Load()), at(state), at(free))
+        assert (
+            library.rf_coupling_finish_rt(
+                at(chosen), at(hand), at(free), at((REAL * 6)(*wrench)), at(state), at(other)
+            )
+            >= 0
+        )
+        np.testing.assert_allclose(other.move[:], report.move[:], rtol=1e-12, atol=1e-18)
+        np.testing.assert_allclose(state.object.position[:], plain.object.position[:], atol=1e-18)
+
+
+def test_a_largest_speed_leaves_the_force_at_rest(library):
+    """Contact that stops the object at once bears the whole force of the spring."""
+    hand, chosen, free = pose((0.01, 0, 0)), settings(0.5, max_step=1e-3), Free()
+    library.rf_coupling_free_rt(
+        at(chosen), at(hand), at(Load()), at(State(pose((0, 0, 0)), 1.0)), at(free)
+    )
+    assert free.limited
+    assert free.way[0] == pytest.approx(0.5e-3)
+    assert free.way[0] / free.compliance[0] == pytest.approx(800.0 * 0.01)
+
+
+@pytest.mark.parametrize("substeps", [1, 3, 16])
+def test_dynamic_cycles_under_a_constant_wrench(library, rng, substeps):
+    chosen = Dynamics(settings(), MASS, INERTIA, DAMPING, TORSION_DAMPING, 1e-3, substeps)
+    for _ in range(20):
+        hand, wrench = pose(rng.normal(0.0, 0.01, 3)), wrench_of(rng)
+        velocity = (REAL * 6)(*rng.normal(0.0, 0.1, 6))
+        begin = (REAL * 6)(*rng.normal(0.0, 0.1, 3), *rng.normal(0.0, 0.01, 3))
+        free, report, other = Free(), Report(), Report()
+        plain = State(pose((0, 0, 0)), 1.0, (REAL * 6)(), begin)
+        state = State(pose((0, 0, 0)), 1.0, (REAL * 6)(), begin)
+        assert (
+            library.rf_dynamic_free_rt(
+                at(chosen), at(hand), at(velocity), at(Load()), at(state), at(free)
+            )
+            >= 0
+        )
+        assert (
+            library.rf_dynamic_step_rt(
+                at(chosen), at(hand), at(velocity), at(loaded(wrench)), at(plain), at(report)
+            )
+            >= 0
+        )
+        assert (
+            library.rf_dynamic_finish_rt(
+                at(chosen), at(hand), at(free), at((REAL * 6)(*wrench)), at(state), at(other)
+            )
+            >= 0
+        )
+        # rotations are so small that springs are linear
+        np.testing.assert_allclose(other.move[:], report.move[:], rtol=1e-6, atol=1e-10)
+        np.testing.assert_allclose(state.velocity[:], plain.velocity[:], rtol=1e-6, atol=1e-6)
+        compliance = np.reshape(free.compliance[:], (6, 6))
+        np.testing.assert_array_equal(compliance, compliance.T)
+        assert np.linalg.eigvalsh(compliance).min() > 0.0
