@@ -36,8 +36,8 @@ typedef struct rf_contact_rows {
   double stiffness[RF_CONTACT_MOST_ROWS];  // c >= 0, N/m                                 (n)
 } rf_contact_rows;
 
-// Sites of friction (constraint/friction.h), of a law whose forces a world makes, by a solve for the
-// motion of all bodies together (world/frictional.h).
+// Sites of friction (constraint/friction.h), of a law whose forces a world makes, by a solve for
+// the motion of all bodies together (world/frictional.h).
 typedef struct rf_contact_sites {
   double mu;                  // coefficient of friction, >= 0
   double compliance_m_per_n;  // of a site, >= 0; 0: automatic
@@ -95,7 +95,7 @@ typedef struct rf_contact_law {
 } rf_contact_law;
 
 // The registry: one row per law, whose kind is rf_NAME_law_kind.
-#define RF_CONTACT_LAWS(ROW)                                     \
+#define RF_CONTACT_LAWS(ROW)                                       \
   ROW(penalty) /* a linear spring at each point (penalty_law.h) */ \
   ROW(coulomb) /* sites of Signorini and Coulomb (above) */
 

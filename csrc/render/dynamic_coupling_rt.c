@@ -152,8 +152,8 @@ rf_status rf_dynamic_finish_rt(const rf_dynamic_settings *set, const rf_pose *ma
   rf_coupling_add_rt(free->gain, wrench, free->velocity, velocity);
   for (int i = 0; i < 6; ++i)
     if (!isfinite(velocity[i])) return RF_ERR_DIVERGED;
-  const rf_status st = rf_coupling_finish_rt(&set->spring, manipulandum, free, wrench,
-                                             &state->coupling, report);
+  const rf_status st =
+      rf_coupling_finish_rt(&set->spring, manipulandum, free, wrench, &state->coupling, report);
   if (st >= 0) memcpy(state->velocity, velocity, sizeof velocity);
   return st;
 }

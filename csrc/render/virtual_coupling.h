@@ -110,9 +110,9 @@ typedef struct rf_coupling_free {
 } rf_coupling_free;
 
 // Computes both for static coupling: C = (1 - damping) G^-1, with G the symmetric part of the
-// stiffness of the springs by their secants, at least `degenerate` k.  A cycle of rf_coupling_step_rt
-// under a constant wrench makes the same motion, up to the antisymmetric part of G.  Of the load,
-// depth and clearance count, and `led` where it is `condensed`.
+// stiffness of the springs by their secants, at least `degenerate` k.  A cycle of
+// rf_coupling_step_rt under a constant wrench makes the same motion, up to the antisymmetric part
+// of G.  Of the load, depth and clearance count, and `led` where it is `condensed`.
 void rf_coupling_free_rt(const rf_coupling_settings *set, const rf_pose *manipulandum,
                          const rf_coupling_load *load, const rf_coupling_state *state,
                          rf_coupling_free *out);

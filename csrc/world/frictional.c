@@ -121,7 +121,8 @@ done:
   return st;
 }
 
-// Smallest distance between points of a shell that counts: half the diagonal of a cell of the field.
+// Smallest distance between points of a shell that counts: half the diagonal of a cell of the
+// field.
 static double spacing_of(const rf_contact *contact) {
   const rf_contact_distance *d = &contact->search.distance;
   const rf_field *field = d->field ? d->field : d->deformed->field[0];
@@ -162,9 +163,9 @@ done:
 }
 
 const rf_solver_kind rf_solver_frictional = {.name = "frictional",
-                                           .create = create,
-                                           .release = release,
-                                           .foresee_rt = rf_frictional_foresee_rt,
-                                           .constrain_rt = rf_frictional_constrain_rt,
-                                           .step_rt = rf_frictional_finish_rt,
-                                           .prepare_rt = rf_frictional_prepare_rt};
+                                             .create = create,
+                                             .release = release,
+                                             .foresee_rt = rf_frictional_foresee_rt,
+                                             .constrain_rt = rf_frictional_constrain_rt,
+                                             .step_rt = rf_frictional_finish_rt,
+                                             .prepare_rt = rf_frictional_prepare_rt};

@@ -3,9 +3,10 @@
 //
 // A step:
 //     foresee    free motions y of all bodies, without contact: of the held one from its holder, of
-//                deforming ones by their linearized step (dynamics/motion.h).  Pairs look for points
-//                within the travel of both, and a margin.
-//     constrain  sites (world/sites.h) with the axes normal, two tangents.  With H the rows of their
+//                deforming ones by their linearized step (dynamics/motion.h).  Pairs look for
+//                points within the travel of both, and a margin.
+//     constrain  sites (world/sites.h) with the axes normal, two tangents.  With H the rows of
+//     their
 //                displacements by all coordinates and C the compliances of the step,
 //                    W = H C H^T + c,   free = gap + H y (normal),   H y - c f_last (tangents).
 //                constraint/friction.h gives the forces f.
@@ -21,8 +22,8 @@
 // mean diagonal of H C H^T.
 //
 // A simulation with shorter steps is replaced in the solve by one whole step, as in coupled.h, and
-// makes its own under the constant force.  Where the matrix of a body is not positive definite, it is
-// rigid in the solve, and makes its step under the forces.
+// makes its own under the constant force.  Where the matrix of a body is not positive definite, it
+// is rigid in the solve, and makes its step under the forces.
 #ifndef RF_WORLD_FRICTIONAL_H
 #define RF_WORLD_FRICTIONAL_H
 
@@ -73,7 +74,7 @@ typedef struct rf_frictional {
   double *factor;  // V                                                        (ld, rank)
   double *axes;    // n, t1, t2 of each site                                   (most, 9)
   double *gap, *start, *forces, *mu;
-  double *local;   // U^T a                                                    (largest ld)
+  double *local;  // U^T a                                                    (largest ld)
 } rf_frictional;
 
 // Functions of the solver (world/solver.h).  All pairs have the law with sites and the same body

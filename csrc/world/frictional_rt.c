@@ -9,12 +9,14 @@
 
 enum { BLOCK = RF_CONTACT_BLOCK };
 
-static const double TOLERANCE = 1e-8;      // of the residual of friction
-static const double COMPLIANCE = 1e-3;     // c over the mean diagonal, if automatic
+static const double TOLERANCE = 1e-8;   // of the residual of friction
+static const double COMPLIANCE = 1e-3;  // c over the mean diagonal, if automatic
 static const double LEAST_BUDGET_US = 5.0;
-static const double ACROSS = 0.5;          // part of a motion across the normal that may close a gap
+static const double ACROSS = 0.5;  // part of a motion across the normal that may close a gap
 
-static rf_motion *stepped(const rf_frictional_body *b) { return b->whole ? b->whole : b->of->motion; }
+static rf_motion *stepped(const rf_frictional_body *b) {
+  return b->whole ? b->whole : b->of->motion;
+}
 
 static rf_contact_sites *law_of(const rf_world *world, int32_t pair) {
   return rf_contact_law_sites_rt(&world->pair[pair]->contact->law);
@@ -73,8 +75,8 @@ static bool may_touch(const rf_frictional *c, const rf_contact_search *s, int32_
   rf_vec3_sub(rest, s->frame.grasp, arm);
   rf_vec3_cross(c->free.way + 3, arm, way);
   for (int i = 0; i < 3; ++i) way[i] += c->free.way[i];
-  return gap <= c->margin_m + own_m + fmax(rf_vec3_dot(normal, way), 0.0) +
-                    ACROSS * rf_vec3_length(way);
+  return gap <=
+         c->margin_m + own_m + fmax(rf_vec3_dot(normal, way), 0.0) + ACROSS * rf_vec3_length(way);
 }
 
 static void choose_sites(rf_frictional *c, const rf_world *world) {
@@ -180,8 +182,8 @@ static void put_sites(rf_frictional *c, const rf_world *world) {
       for (int32_t k = 0; k < points.n; ++k) {
         if (!put_rows(c, n, pair, contact, &points, k)) continue;
         const int32_t place = points.place[k];
-        c->site[n] = (rf_frictional_site){
-            pair, place, points.gap[k], bore(law_of(world, pair), place)};
+        c->site[n] =
+            (rf_frictional_site){pair, place, points.gap[k], bore(law_of(world, pair), place)};
         ++n;
       }
     }

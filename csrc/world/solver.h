@@ -40,9 +40,9 @@ typedef struct rf_solver_kind {
 } rf_solver_kind;
 
 // The registry: a row a solver.
-#define RF_SOLVERS(ROW)                                               \
-  ROW(split)    /* each body alone, under the load before the step */   \
-  ROW(coupled)  /* the held body and all that deform (world/coupled.h) */ \
+#define RF_SOLVERS(ROW)                                                     \
+  ROW(split)      /* each body alone, under the load before the step */     \
+  ROW(coupled)    /* the held body and all that deform (world/coupled.h) */ \
   ROW(frictional) /* the same, by sites with friction (world/frictional.h) */
 
 #define RF_SOLVER_DECLARE(name) extern const rf_solver_kind rf_solver_##name;

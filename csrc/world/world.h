@@ -6,8 +6,9 @@
 //     condense  (solvers that solve for several bodies at once) adds the responses of all bodies to
 //               force and gradient on the held one, which its holder then moves,
 //     step      moves the bodies.
-// A global solver (world/solver.h) acts between load and step.  One that makes the forces of contact
-// itself begins before the search (foresee) and ends after it (constrain), in place of condense.
+// A global solver (world/solver.h) acts between load and step.  One that makes the forces of
+// contact itself begins before the search (foresee) and ends after it (constrain), in place of
+// condense.
 //
 // A world copies what it is given and owns its bodies and pairs.  Stages do not allocate.
 #ifndef RF_WORLD_WORLD_H

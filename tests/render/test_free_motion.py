@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import math
+from ctypes import byref
 
 import numpy as np
 import pytest
 
-from haptic_core import REAL, UPRIGHT, CouplingSettings, Pose, Report, at, build
+from haptic_core import POINTER, REAL, UPRIGHT, CouplingSettings, Pose, Report, build
 
 MASS, INERTIA, DAMPING, TORSION_DAMPING = 0.2, 3e-5, 12.0, 4e-3
 
@@ -48,7 +49,19 @@ class Dynamics(ctypes.Structure):
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
-    return build(tmp_path_factory.mktemp("free_motion"))
+    made = build(tmp_path_factory.mktemp("free_motion"))
+    for name, count in (
+        ("coupling_step", 5),
+        ("coupling_finish", 6),
+        ("dynamic_step", 6),
+        ("dynamic_free", 6),
+        ("dynamic_finish", 6),
+    ):
+        function = getattr(made, f"rf_{name}_rt")
+        function.restype, function.argtypes = ctypes.c_int, [POINTER] * count
+    made.rf_coupling_free_rt.restype = None
+    made.rf_coupling_free_rt.argtypes = [POINTER] * 5
+    return made
 
 
 def settings(damping=0.5, max_force=math.inf, max_step=math.inf):
@@ -80,14 +93,21 @@ def test_a_static_cycle_under_a_constant_wrench(library, rng, damping, max_force
         state = State(start, 1.0)
         assert (
             library.rf_coupling_step_rt(
-                at(chosen), at(hand), at(loaded(wrench)), at(plain), at(report)
+                byref(chosen), byref(hand), byref(loaded(wrench)), byref(plain), byref(report)
             )
             >= 0
         )
-        library.rf_coupling_free_rt(at(chosen), at(hand), at(Load()), at(state), at(free))
+        library.rf_coupling_free_rt(
+            byref(chosen), byref(hand), byref(Load()), byref(state), byref(free)
+        )
         assert (
             library.rf_coupling_finish_rt(
-                at(chosen), at(hand), at(free), at((REAL * 6)(*wrench)), at(state), at(other)
+                byref(chosen),
+                byref(hand),
+                byref(free),
+                byref((REAL * 6)(*wrench)),
+                byref(state),
+                byref(other),
             )
             >= 0
         )
@@ -99,7 +119,7 @@ def test_a_largest_speed_leaves_the_force_at_rest(library):
     """Contact that stops the object at once bears the whole force of the spring."""
     hand, chosen, free = pose((0.01, 0, 0)), settings(0.5, max_step=1e-3), Free()
     library.rf_coupling_free_rt(
-        at(chosen), at(hand), at(Load()), at(State(pose((0, 0, 0)), 1.0)), at(free)
+        byref(chosen), byref(hand), byref(Load()), byref(State(pose((0, 0, 0)), 1.0)), byref(free)
     )
     assert free.limited
     assert free.way[0] == pytest.approx(0.5e-3)
@@ -118,19 +138,34 @@ def test_dynamic_cycles_under_a_constant_wrench(library, rng, substeps):
         state = State(pose((0, 0, 0)), 1.0, (REAL * 6)(), begin)
         assert (
             library.rf_dynamic_free_rt(
-                at(chosen), at(hand), at(velocity), at(Load()), at(state), at(free)
+                byref(chosen),
+                byref(hand),
+                byref(velocity),
+                byref(Load()),
+                byref(state),
+                byref(free),
             )
             >= 0
         )
         assert (
             library.rf_dynamic_step_rt(
-                at(chosen), at(hand), at(velocity), at(loaded(wrench)), at(plain), at(report)
+                byref(chosen),
+                byref(hand),
+                byref(velocity),
+                byref(loaded(wrench)),
+                byref(plain),
+                byref(report),
             )
             >= 0
         )
         assert (
             library.rf_dynamic_finish_rt(
-                at(chosen), at(hand), at(free), at((REAL * 6)(*wrench)), at(state), at(other)
+                byref(chosen),
+                byref(hand),
+                byref(free),
+                byref((REAL * 6)(*wrench)),
+                byref(state),
+                byref(other),
             )
             >= 0
         )

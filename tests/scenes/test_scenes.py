@@ -270,7 +270,7 @@ def test_unknown_scenes_are_named():
             "statue",
             None,
             {"colour": 3},
-            "^the scene statue has no option 'colour'; its options are points, resolution, friction",
+            "^the scene statue has no option 'colour'; its options are points, resolution, fric",
         ),
         ("peg", None, {"point": 5000}, "has no option 'point'; .*; did you mean 'points'"),
         ("peg", None, {"r": 5}, "^the scene peg has no option 'r'"),

@@ -124,6 +124,7 @@ def library() -> ctypes.CDLL:
         ("rf_polynomial_evaluate_rt", None, ptr, ptr, ptr, ptr, ptr, ptr, n),
         ("rf_dense_cholesky_rt", yes, ctypes.c_int, n, ptr, n),
         ("rf_dense_cholesky_solve_rt", None, ctypes.c_int, n, ptr, n, ptr, ptr),
+        ("rf_dense_half_solve_rt", None, ctypes.c_int, n, ptr, n, n, ptr),
         ("rf_friction_create", status, ptr, ptr, ptr),
         ("rf_friction_free", None, ptr),
         ("rf_friction_set_matrix_rt", status, ptr, n, ptr),
