@@ -11,6 +11,9 @@ enum { BLOCK = RF_CONTACT_BLOCK };
 
 static const double TOLERANCE = 1e-8;   // of the residual of friction
 static const double COMPLIANCE = 1e-3;  // c over the mean diagonal, if automatic
+// a . N below which a point has passed the middle of a thin part, so that the field would push it
+// out on the other side (world/pair_rows_rt.c)
+static const double PASSED = -0.3;
 static const double LEAST_BUDGET_US = 5.0;
 static const double ACROSS = 0.5;  // part of a motion across the normal that may close a gap
 
@@ -180,6 +183,8 @@ static void put_sites(rf_frictional *c, const rf_world *world) {
     for (int32_t first = 0; first < contact->search.touching; first += BLOCK) {
       rf_contact_search_points_rt(&contact->search, first, &points);
       for (int32_t k = 0; k < points.n; ++k) {
+        const double *normal = points.normal + 3 * k;
+        if (rf_vec3_dot(points.gradient + 3 * k, normal) < PASSED) continue;
         if (!put_rows(c, n, pair, contact, &points, k)) continue;
         const int32_t place = points.place[k];
         c->site[n] =

@@ -17,6 +17,7 @@ __all__ = [
     "Radius",
     "Trajectory",
     "basket",
+    "branch",
     "dragon",
     "hand",
     "helix",
@@ -25,6 +26,7 @@ __all__ = [
     "post",
     "refuse_no_device",
     "soften",
+    "soften_mesh",
     "statue",
     "through",
     "touch",
@@ -66,6 +68,18 @@ def voxels(inside: NDArray[np.bool_], edge: float) -> rf.Mesh:
     corners = (cells[:, None, :] + _CORNERS).reshape(-1, 3)
     nodes, place = np.unique(corners, axis=0, return_inverse=True)
     return rf.Mesh(edge * nodes, place.reshape(-1, 8))
+
+
+def branch(side: int) -> rf.Mesh:
+    """Return the upper (1) or lower (-1) branch of a clip: 30 mm along x, 2 mm thick, with a lip.
+
+    The lips leave 13 mm between them; each is one hexahedron of second order thick, at the tip.
+    """
+    edge, cells = 0.002, np.ones((15, 5, 2), dtype=bool)
+    cells[:-1, :, 0 if side > 0 else 1] = False
+    mesh = voxels(cells, edge)
+    start = np.array([0.0, -2.5 * edge, 0.0065 if side > 0 else -0.0065 - 2.0 * edge])
+    return rf.Mesh(np.asarray(mesh.nodes) + start, np.asarray(mesh.elements)).quadratic()
 
 
 def basket(n: int = 26) -> rf.Mesh:
@@ -273,11 +287,17 @@ def soften(
     """
     count(r, "r", MOST_R)
     mesh = rf.voxelize(surface, resolution)
-    material = rf.StVK(young, poisson=0.4, density=1000.0)
+    return soften_mesh(mesh, held(np.asarray(mesh.nodes)), r, rf.StVK(young, 0.4, 1000.0))
+
+
+def soften_mesh(
+    mesh: rf.Mesh, fixed: NDArray[np.bool_], r: int, material: rf.StVK
+) -> rf.ReducedSolid:
+    """Return a reduced model of a mesh of second order; arguments as of `Solid` and `soften`."""
     with warnings.catch_warnings():
         # one second-order cell across suffices for bending
         warnings.simplefilter("ignore", rf.PlausibilityWarning)
-        solid = rf.Solid(mesh, material, fixed=held(np.asarray(mesh.nodes)))
+        solid = rf.Solid(mesh, material, fixed=fixed)
     return rf.reduce(solid, rf.modal_derivative_basis(solid, k=min(r, _MODES), r=r))
 
 
