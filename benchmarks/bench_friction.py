@@ -102,4 +102,61 @@ def rows_of(name: str) -> list[Row]:
     ]  # fmt: skip
 
 
-ENTRIES = {name: lambda name=name: rows_of(name) for name in CASES}
+def cycle() -> list[Row]:
+    """Measure the friction part of cycles: free motions, sites, forces, motions of the bodies."""
+    edges = (0.1, 0.1, 0.03)
+    shape = np.array([11, 11, 4])
+    index = np.arange(shape.prod()).reshape(shape)
+    corners = [
+        (0, 0, 0),
+        (1, 0, 0),
+        (1, 1, 0),
+        (0, 1, 0),
+        (0, 0, 1),
+        (1, 0, 1),
+        (1, 1, 1),
+        (0, 1, 1),
+    ]
+    ends = shape - 1
+    elements = np.stack(
+        [index[i : i + ends[0], j : j + ends[1], k : k + ends[2]].ravel() for i, j, k in corners], 1
+    )
+    nodes = np.argwhere(np.ones(shape, dtype=bool)) / ends * edges
+    mesh = rf.Mesh(nodes, elements).quadratic()
+    solid = rf.Solid(mesh, rf.StVK(2e5, 0.4, 1000.0), fixed=mesh.nodes[:, 2] < 1e-9)
+    model = rf.reduce(solid, rf.modal_derivative_basis(solid, k=10, r=20))
+    side = np.linspace(0.005, 0.095, 19)
+    top = np.stack(np.meshgrid(side, side, [edges[2]]), axis=-1).reshape(-1, 3)
+    tree = rf.PointTree(rf.Pointshell(top, np.tile([0.0, 0.0, -1.0], (len(top), 1))), model)
+    n = 4000
+    time = 1e-3 * np.arange(n)
+    hand = np.tile([0.05, 0.05, edges[2] + 1e-4], (n, 1))
+    hand[:, 2] -= 0.003 * np.minimum(time / 0.3, 1.0)
+    hand[:, 0] += 0.003 * np.sin(2.0 * np.pi * np.maximum(time - 0.5, 0.0))
+    field = rf.BoxField((-0.0135, -0.0135, 0.0), (0.0135, 0.0135, 0.02))
+    session = rf.HapticSession(
+        rf.FrictionContact(tree, field, 0.4),
+        rf.ReplayDevice(time, hand, np.tile([1.0, 0.0, 0.0, 0.0], (n, 1))),
+        coupling=rf.VirtualCoupling(1000.0, torsional_stiffness=2.0),
+        simulation=rf.ImplicitNewmark(model, 1e-3, damping=(20.0, 0.002)),
+        budget_us=0,
+    )
+    records = session.run(n).array[500:]
+    took = records["coupling_us"] + records["deform_us"]
+    problem = friction_problems.table(30, "soft")
+    free, mu = next(iter(runs(problem)))
+    sweeps = [
+        rf.solve_friction_sweeps(problem.W, free, mu, change=1e-300, most_sweeps=100).microseconds
+        for _ in range(REPEATS)
+    ]
+    yardstick = float(np.median(sweeps))
+    middle, late = np.percentile(took, [50, 99])
+    note = f"r = {model.r} + 6, {int(np.median(records['touching']))} sites press"
+    over = "100 sweeps"
+    return [
+        Row("friction in a cycle", middle, "us", 120.0, note, middle / yardstick, over, None),
+        Row("friction in a cycle, p99", late, "us", 300.0, "", late / yardstick, over, None),
+    ]
+
+
+ENTRIES = {name: lambda name=name: rows_of(name) for name in CASES} | {"cycle": cycle}
