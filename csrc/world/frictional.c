@@ -13,7 +13,6 @@ static void release(void *self) {
   for (int32_t k = 0; c->body && k < c->n_bodies; ++k) {
     rf_motion_free(c->body[k].whole);
     rf_free(c->body[k].way);
-    rf_free(c->body[k].row);
     rf_free(c->body[k].force);
   }
   void *const owned[] = {c->body, c->shell_of, c->levers, c->halves, c->factor, c->axes,
@@ -36,6 +35,9 @@ static rf_status check_pair(const rf_world *world, int32_t k, rf_error *err) {
                    "contact %d has no friction, others have: make all contacts of one kind "
                    "(FrictionContact with mu=0 has none)",
                    (int)k);
+  if (!(law_of(pair)->mu <= RF_FRICTION_MOST_MU))
+    return rf_fail(err, RF_ERR_ARG, "contact %d has the coefficient of friction %g, more than %g",
+                   (int)k, law_of(pair)->mu, RF_FRICTION_MOST_MU);
   if (law_of(pair)->compliance_m_per_n != law_of(world->pair[0])->compliance_m_per_n)
     return rf_fail(err, RF_ERR_ARG,
                    "contact %d has the compliance %g m/N, contact 0 %g m/N: give both the same one",
@@ -72,7 +74,6 @@ static rf_status create_body(const rf_world *world, rf_body *of, rf_frictional *
   c->rank += of->motion->n;
   RF_TRY(check_motion(of->motion, err));
   RF_ALLOC(b->way, ld);
-  RF_ALLOC(b->row, ld);
   RF_ALLOC(b->force, ld);
   RF_TRY(rf_body_whole_step(of, world->set.dt_s, &b->whole, err));
 done:
@@ -107,9 +108,8 @@ static rf_status make_room(rf_frictional *c, rf_error *err) {
   c->ld = rf_dense_ld(3 * c->sites.most);
   const size_t ld = (size_t)c->ld;
   RF_TRY(rf_friction_create(&set, &c->solver, err));
-  // the product of the factors reads rows in fours
-  RF_ALLOC(c->levers, (rank + 8) * ld);
-  RF_ALLOC(c->halves, (rank + 8) * ld);
+  RF_ALLOC(c->levers, rank * ld);
+  RF_ALLOC(c->halves, rank * ld);
   RF_ALLOC(c->factor, rank * ld);
   RF_ALLOC(c->axes, 9 * most);
   RF_ALLOC(c->gap, ld);

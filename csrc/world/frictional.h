@@ -5,9 +5,8 @@
 //     foresee    free motions y of all bodies, without contact: of the held one from its holder, of
 //                deforming ones by their linearized step (dynamics/motion.h).  Pairs look for
 //                points within the travel of both, and a margin.
-//     constrain  sites (world/sites.h) with the axes normal, two tangents.  With H the rows of
-//     their
-//                displacements by all coordinates and C the compliances of the step,
+//     constrain  sites (world/sites.h), each with the normal and two tangents as axes.  With H the
+//                rows of their displacements by all coordinates, C the compliances of the step,
 //                    W = H C H^T + c,   free = gap + H y (normal),   H y - c f_last (tangents).
 //                constraint/friction.h gives the forces f.
 //     step       y + C H^T f: the holder moves its body under the wrench, the others finish their
@@ -41,7 +40,6 @@ typedef struct rf_frictional_body {
   bool yields;       // in this step: its matrix is positive definite
   bool touched;      // had sites in the last step
   double *way;       // free motion of its coordinates                           (ld)
-  double *row;       // q + way, padded as rows of its shell                     (ld)
   double *force;     // H^T f                                                    (ld)
 } rf_frictional_body;
 
@@ -53,7 +51,7 @@ typedef struct rf_frictional_site {
 } rf_frictional_site;
 
 typedef struct rf_frictional {
-  int32_t n_bodies, rank;    // rank: 6 and the coordinates of all bodies, padded
+  int32_t n_bodies, rank;    // rank: 6 and the coordinates of all bodies
   rf_frictional_body *body;  // (n_bodies)
   int32_t *shell_of;         // number of the body with the shell of each pair; -1: rigid  (n_pairs)
   int32_t field;             // number of the held body; -1: rigid

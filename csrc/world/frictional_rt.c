@@ -35,7 +35,6 @@ static rf_status foresee_body(rf_frictional_body *b) {
   const rf_status st = rf_motion_linearize_rt(m, NULL, NULL, b->way);
   b->yields = st >= 0;
   if (!b->yields) memset(b->way, 0, (size_t)rf_dense_ld(m->n) * sizeof *b->way);
-  for (int32_t i = 0; i < m->n; ++i) b->row[i] = b->of->motion->q[i] + b->way[i];
   return st == RF_ERR_SINGULAR ? RF_OK : st;
 }
 

@@ -18,6 +18,7 @@ from reducedfem.errors import InputError
 __all__ = ["FrictionContact"]
 
 _MOST_SITES = 64
+_MOST_MU = 1e9
 
 
 class FrictionContact(Contact):
@@ -41,7 +42,7 @@ class FrictionContact(Contact):
     field
         Signed distances of the other object in its own frame.
     mu
-        Coefficient of friction, 0 or more.
+        Coefficient of friction, 0 to 1e9.
     sites
         Most sites in a cycle, 1 to 64.
     budget_us
@@ -85,8 +86,11 @@ class FrictionContact(Contact):
             compliance = number(compliance, "compliance")
             if not compliance > 0.0:
                 raise InputError(f"compliance must be positive or None, got {compliance:g}")
+        coefficient = number(mu, "mu")
+        if coefficient > _MOST_MU:
+            raise InputError(f"mu must be {_MOST_MU:g} or less, got {coefficient:g}")
         own = {
-            "mu": number(mu, "mu"),
+            "mu": coefficient,
             "sites": count(sites, "sites", _MOST_SITES),
             "budget_us": most,
             "compliance": compliance,
