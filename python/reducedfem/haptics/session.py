@@ -78,7 +78,8 @@ class HapticSession:
         None: half a period; 0: the limits of the contacts.
     coupled
         True: solve the motion of the object and the deformations together, 6 + r unknowns.
-        False: move the object, then step the bodies under the forces before that motion.
+        False: move the object, then step the bodies under the forces before that motion. With a
+        `FrictionContact` all are solved together in any case.
     auto_stiffness
         Meaning of ``stiffness="auto"`` of contacts: "coupling", 20 times that of the present
         coupling, or "contact", `PenaltyContact.stiffnesses`.
