@@ -4,6 +4,8 @@
 #include "base/clock_rt.h"
 #include "contact/contact_state.h"
 
+static const double CHOICE_US = 0.03;
+
 enum { BLOCK = RF_CONTACT_BLOCK, LAP = RF_CONTACT_LAP };
 
 // The world makes the forces: only the depth is known here.
@@ -57,6 +59,8 @@ rf_status rf_contact_evaluate_rt(rf_contact *p, const rf_pose *pose, const doubl
                                  double *field_reduced, const rf_contact_blocks *blocks) {
   const rf_contact_wrench *w = &p->wrench;
   rf_contact_budget_begin_rt(&p->budget);
+  // where a world makes the forces, a point only costs its part in the choice of the sites
+  if (p->solved) p->budget.contact_us = CHOICE_US;
   if (!rf_contact_search_place_rt(&p->search, pose, p->set.grasp_m, q)) return RF_ERR_ARG;
   const bool keep = all_of < 0 && !p->set.stateless;
   if (keep) rf_contact_law_begin_rt(&p->law);

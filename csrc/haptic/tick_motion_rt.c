@@ -70,7 +70,9 @@ static rf_status constrain(rf_cycle *c) {
   const double left_us =
       t->set.budget_us > 0.0 ? FOR_FORCES * t->set.budget_us - spent_us : INFINITY;
   double wrench[6];
+  const double begun_us = rf_clock_us_rt();
   rf_status st = rf_world_constrain_rt(t->world, left_us, wrench);
+  c->forces_us += rf_clock_us_rt() - begun_us;
   if (st < 0) return st;
   memcpy(c->out->contact_force, wrench, sizeof c->out->contact_force);
   memcpy(c->out->contact_torque, wrench + 3, sizeof c->out->contact_torque);

@@ -40,6 +40,7 @@ typedef struct rf_cycle {
   double processor_begun_us;    // processor time after reading and missed cycles
   double made_up_us;            // time of missed cycles
   int32_t made_up;              // their number
+  double forces_us;             // time in which a world made the forces of contact
   rf_device_sample sample;
   rf_pose before;  // manipulandum of the last cycle, or the last missed one
   rf_coupling_load load;

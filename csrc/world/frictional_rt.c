@@ -46,6 +46,16 @@ static double own_travel(const rf_frictional *c, const rf_point_tree *tree, int3
   return travel;
 }
 
+// Distance of the points that the held body can meet from its reference point: that of its own
+// points, or of those of the shell.
+static double reach_of(const rf_frictional *c, const rf_point_tree *tree) {
+  double arm[3];
+  if (c->free.reach_m > 0.0) return c->free.reach_m;
+  rf_body_reference_rt(c->held, arm);
+  rf_vec3_sub(arm, tree->centre, arm);
+  return rf_vec3_length(arm) + tree->extent;
+}
+
 rf_status rf_frictional_foresee_rt(void *self, rf_world *world, const rf_held_free *held) {
   rf_frictional *c = self;
   c->free = *held;
@@ -53,10 +63,12 @@ rf_status rf_frictional_foresee_rt(void *self, rf_world *world, const rf_held_fr
     const rf_status st = foresee_body(&c->body[k]);
     if (st < 0) return st;
   }
-  for (int32_t k = 0; k < world->n_pairs; ++k)
-    world->pair[k]->contact->search.alarm =
-        c->margin_m + rf_vec3_length(held->way) + held->reach_m * rf_vec3_length(held->way + 3) +
-        own_travel(c, world->pair[k]->contact->search.tree, c->shell_of[k]);
+  for (int32_t k = 0; k < world->n_pairs; ++k) {
+    rf_contact_search *s = &world->pair[k]->contact->search;
+    s->alarm = c->margin_m + rf_vec3_length(held->way) +
+               reach_of(c, s->tree) * rf_vec3_length(held->way + 3) +
+               own_travel(c, s->tree, c->shell_of[k]);
+  }
   return RF_OK;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 static const double BONUS = 0.1;         // of a point that bore force, over the least spacing
+static const double WIDEST = 1e6;        // spacing, over the least one
 static const double FARTHEST = 65535.0;  // cells from the origin
 enum { ROOMY = 4 };                      // the spacing shrinks below this part of the sites
 
@@ -74,6 +75,11 @@ static void coarsen(rf_sites *s) {
 // Replaces the worst site: more pairs and directions than sites.
 static void replace_worst(rf_sites *s, const rf_site *p) {
   int32_t worst = 0;
+  const int32_t same = *find(s, cell_of(s, p));
+  if (same) {
+    if (better(s, p, &s->site[same - 1])) s->site[same - 1] = *p;
+    return;
+  }
   for (int32_t k = 1; k < s->n; ++k)
     if (better(s, &s->site[worst], &s->site[k])) worst = k;
   if (better(s, p, &s->site[worst])) s->site[worst] = *p;
@@ -93,7 +99,8 @@ void rf_sites_offer_rt(rf_sites *s, const rf_site *p) {
       *slot = ++s->n;
       return;
     }
-    if (s->coarsened < RF_SITES_COARSENINGS) coarsen(s);
+    if (s->coarsened == RF_SITES_COARSENINGS || !(s->spacing < WIDEST * s->least_spacing)) break;
+    coarsen(s);
   }
   replace_worst(s, p);
 }

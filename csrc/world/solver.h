@@ -15,7 +15,7 @@ struct rf_body;
 typedef struct rf_held_free {
   double way[6];          // motion of its reference point, and rotation
   double compliance[36];  // of both by a wrench in the step, symmetric positive     (6, 6)
-  double reach_m;         // largest distance of the body from its reference point
+  double reach_m;         // largest distance of the body from its reference point; 0: unknown
 } rf_held_free;
 
 typedef struct rf_solver_kind {
