@@ -59,7 +59,7 @@ rf_status rf_contact_evaluate_rt(rf_contact *p, const rf_pose *pose, const doubl
                                  double *field_reduced, const rf_contact_blocks *blocks) {
   const rf_contact_wrench *w = &p->wrench;
   rf_contact_budget_begin_rt(&p->budget);
-  // where a world makes the forces, a point only costs its part in the choice of the sites
+  // a point costs its part in the choice of the sites alone if a world makes the forces
   if (p->solved) p->budget.contact_us = CHOICE_US;
   if (!rf_contact_search_place_rt(&p->search, pose, p->set.grasp_m, q)) return RF_ERR_ARG;
   const bool keep = all_of < 0 && !p->set.stateless;

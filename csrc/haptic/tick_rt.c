@@ -104,8 +104,9 @@ static void account(const rf_cycle *c, double processor_us, rf_tick_record *out)
   // A pause of the machine is limited in the estimate, or it would starve the contact of the next
   // thousand cycles.  Cycles that really take longer raise it within a few.
   // A solve for the forces of contact has a limit of its own (rf_stage_object_rt).
-  const double clock_us = fmin(out->coupling_us + out->deform_us - c->forces_us, out->processor_us);
-  const double rest = fmin(clock_us, PAUSE * fmax(t->rest_us, SHORTEST_US));
+  double taken_us = out->coupling_us + out->deform_us;
+  if (c->forces_us > 0.0) taken_us = fmin(taken_us - c->forces_us, out->processor_us);
+  const double rest = fmin(taken_us, PAUSE * fmax(t->rest_us, SHORTEST_US));
   t->rest_us = rest > t->rest_us ? rest : t->rest_us + FORGET * (rest - t->rest_us);
 }
 
