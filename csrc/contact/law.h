@@ -73,7 +73,7 @@ typedef struct rf_contact_law_rt {
   void (*suit)(void *self, double coupling_n_per_m);
   // Forgets all earlier cycles.  NULL: the law has no state.
   void (*reset)(void *self);
-  // The sites, of which the forces are written by a world, once it has set `solved`.  NULL: the law
+  // Returns the sites; a world that sets `solved` writes their forces from then on.  NULL: the law
   // makes its own forces.
   rf_contact_sites *(*sites)(void *self);
 } rf_contact_law_rt;

@@ -21,7 +21,11 @@ def closed_form(mu, length):
 
 
 @pytest.mark.parametrize("mu", [0.0, 0.2, 0.4])
-def test_forces_are_those_of_two_beams(mu):
+def test_forces_are_those_of_two_beams(mu, monkeypatch):
+    # solves end by themselves, on any machine
+    monkeypatch.setattr(
+        snap_in.shapes, "touch", lambda mu, *of: rf.FrictionContact(*of, mu, budget_us=1e6)
+    )
     n = 4000
     times = 1e-3 * np.arange(n)
     positions = np.zeros((n, 3))
