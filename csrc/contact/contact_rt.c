@@ -4,11 +4,11 @@
 #include "base/clock_rt.h"
 #include "contact/contact_state.h"
 
-static const double CHOICE_US = 0.03;
+static const double CHOICE_US = 0.03;  // of a point, in the choice of the sites
 
 enum { BLOCK = RF_CONTACT_BLOCK, LAP = RF_CONTACT_LAP };
 
-// The world makes the forces: only the depth is known here.
+// The world makes the forces: only the depth is known before.
 static void find_depth(rf_contact *p, const rf_contact_blocks *blocks) {
   rf_contact_wrench_begin_rt(&p->wrench, blocks);
   for (int32_t k = 0; k < p->search.touching; ++k)
@@ -58,9 +58,11 @@ rf_status rf_contact_evaluate_rt(rf_contact *p, const rf_pose *pose, const doubl
                                  int32_t all_of, rf_contact_result *out, double *reduced,
                                  double *field_reduced, const rf_contact_blocks *blocks) {
   const rf_contact_wrench *w = &p->wrench;
+  const rf_contact_sites *sites = rf_contact_law_sites_rt(&p->law);
+  const bool solved = sites && sites->solved;
   rf_contact_budget_begin_rt(&p->budget);
   // a point costs its part in the choice of the sites alone if a world makes the forces
-  if (p->solved) p->budget.contact_us = CHOICE_US;
+  if (solved) p->budget.contact_us = CHOICE_US;
   if (!rf_contact_search_place_rt(&p->search, pose, p->set.grasp_m, q)) return RF_ERR_ARG;
   const bool keep = all_of < 0 && !p->set.stateless;
   if (keep) rf_contact_law_begin_rt(&p->law);
@@ -70,7 +72,7 @@ rf_status rf_contact_evaluate_rt(rf_contact *p, const rf_pose *pose, const doubl
     rf_contact_search_travel_rt(&p->search);
     rf_contact_search_tree_rt(&p->search, &p->budget);
   }
-  if (p->solved)
+  if (solved)
     find_depth(p, blocks);
   else
     sum_points(p, all_of < 0 ? rf_clock_us_rt() : -1.0, keep, blocks);

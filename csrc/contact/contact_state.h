@@ -11,7 +11,6 @@ struct rf_contact {
   rf_contact_budget budget;
   rf_contact_law law;
   rf_contact_wrench wrench;
-  bool solved;  // a world makes the forces after the search (world/frictional.h)
 };
 
 #endif

@@ -11,6 +11,10 @@
 
 enum { RF_CONTACT_BLOCK = 16 };
 
+// e . N below which a point has passed the middle of a thin part, so that the field would push it
+// out on the other side, or lies on the far side of a thin wall of its own body.
+#define RF_CONTACT_PASSED (-0.3)
+
 typedef struct rf_contact_points {
   int32_t n;                              // 1 to RF_CONTACT_BLOCK
   const int32_t *place;                   // in the tree, where laws may keep a state          (n)

@@ -106,7 +106,7 @@ typedef struct rf_coupling_free {
   double velocity[6];     // dynamic coupling only: at the end of the cycle, without contact
   double gain[36];        // and its derivative by the wrench                           (6, 6)
   double share;           // of the coupling
-  bool limited;           // y was cut by a largest speed
+  bool limited;           // y was cut by a largest speed; of static coupling C, too
 } rf_coupling_free;
 
 // Computes both for static coupling: C = (1 - damping) G^-1, with G the symmetric part of the

@@ -146,7 +146,7 @@ static rf_status create(rf_world *world, void **self, rf_error *err) {
   double spacing = INFINITY;
   for (int32_t k = 0; k < world->n_pairs; ++k) {
     rf_contact_sites *law = law_of(world->pair[k]);
-    law->solved = world->pair[k]->contact->solved = true;
+    law->solved = true;
     // a direction that turns to the normal of the shell would make edges into ramps
     world->pair[k]->contact->search.conservative = true;
     c->compliance = law->compliance_m_per_n;

@@ -4,7 +4,7 @@
 // A step:
 //     foresee    free motions y of all bodies, without contact: of the held one from its holder, of
 //                deforming ones by their linearized step (dynamics/motion.h).  Pairs look for
-//                points within the travel of both, and a margin.
+//                points within the travel of the held body and the shell, and a margin.
 //     constrain  sites (world/sites.h), each with the normal and two tangents as axes.  With H the
 //                rows of their displacements by all coordinates, C the compliances of the step,
 //                    W = H C H^T + c,   free = gap + H y (normal),   H y - c f_last (tangents).
@@ -64,7 +64,6 @@ typedef struct rf_frictional {
   int32_t n_sites;  // with rows
   rf_frictional_site site[RF_SITES_MOST];
   rf_friction *solver;
-  rf_friction_report report;
   // of these, by columns: site, axis                                        (3 RF_SITES_MOST)
   int32_t ld;      // of a row, for the sites of this step
   double *levers;  // H^T                                                      (rank, ld)

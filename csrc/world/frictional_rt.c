@@ -11,9 +11,6 @@ enum { BLOCK = RF_CONTACT_BLOCK };
 
 static const double TOLERANCE = 1e-8;   // of the residual of friction
 static const double COMPLIANCE = 1e-3;  // c over the mean diagonal, if automatic
-// a . N below which a point has passed the middle of a thin part, so that the field would push it
-// out on the other side (world/pair_rows_rt.c)
-static const double PASSED = -0.3;
 static const double LEAST_BUDGET_US = 5.0;
 static const double ACROSS = 0.5;  // part of a motion across the normal that may close a gap
 
@@ -195,7 +192,7 @@ static void put_sites(rf_frictional *c, const rf_world *world) {
       rf_contact_search_points_rt(&contact->search, first, &points);
       for (int32_t k = 0; k < points.n; ++k) {
         const double *normal = points.normal + 3 * k;
-        if (rf_vec3_dot(points.gradient + 3 * k, normal) < PASSED) continue;
+        if (rf_vec3_dot(points.gradient + 3 * k, normal) < RF_CONTACT_PASSED) continue;
         if (!put_rows(c, n, pair, contact, &points, k)) continue;
         const int32_t place = points.place[k];
         c->site[n] =
@@ -337,6 +334,7 @@ rf_status rf_frictional_constrain_rt(void *self, rf_world *world, double left_us
   rf_frictional *c = self;
   rf_status st = RF_OK;
   double compliance = 0.0;
+  rf_friction_report report;
   const rf_friction_limits limits = {
       .tolerance = TOLERANCE, .budget_us = fmax(fmin(left_us, c->budget_us), LEAST_BUDGET_US)};
   choose_sites(c, world);
@@ -350,7 +348,7 @@ rf_status rf_frictional_constrain_rt(void *self, rf_world *world, double left_us
     if (st < 0) return RF_ERR_DIVERGED;
     put_free(c, world, compliance);
     st = rf_friction_solve_rt(c->solver, c->gap, c->mu, c->start, &limits, c->forces, NULL, NULL,
-                              &c->report);
+                              &report);
     if (st < 0) return RF_ERR_DIVERGED;
   }
   add_loads(c, wrench);

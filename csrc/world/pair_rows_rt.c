@@ -8,10 +8,6 @@
 
 enum { RIGID = RF_SLOT_RIGID };
 
-// a . N below which a point has passed the middle of a thin part, so that the field would push it
-// out on the other side, or lies on the far side of a thin wall of its own body.
-static const double PASSED = -0.3;
-
 // Maps w, in the axes of the tree, to coordinates of a side in the world: R w, or -R T w.
 typedef struct lever {
   const double *quaternion;  // R
@@ -52,7 +48,7 @@ static void add_rows(rf_pair_rows *t, const lever *tree, const lever *field, rf_
   for (int32_t i = 0; i < rows->n && t->n_rows < t->n_room; ++i) {
     const int32_t k = rows->point[i];
     double arm[3], rigid[6];
-    if (rf_vec3_dot(rows->axis + 3 * i, points->normal + 3 * k) < PASSED) {
+    if (rf_vec3_dot(rows->axis + 3 * i, points->normal + 3 * k) < RF_CONTACT_PASSED) {
       ++t->n_passed;
       continue;
     }

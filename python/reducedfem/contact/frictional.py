@@ -53,7 +53,7 @@ class FrictionContact(Contact):
         compliance of the bodies at the sites. It makes the forces unique (6.3 there), and contact
         softer by as much.
     warm_nodes, cold_ratio, temporal_coherence, grasp, direction
-        As of `PenaltyContact`.
+        As of `PenaltyContact`; in sessions, "gradient" is that of the field everywhere.
 
     Raises
     ------
