@@ -74,6 +74,8 @@ void rf_contact_set_budget_rt(rf_contact *contact, double budget_us);
 
 // Switches the search for the clearance on or off (initially off).  No other result depends on it.
 void rf_contact_ask_clearance_rt(rf_contact *contact, bool asked);
+// Forgets the touching points and the state of the law, as after a jump of the object.
+void rf_contact_forget_rt(rf_contact *contact);
 
 // Deforms the field of the object from now on (NULL: rest, as initially).  RF_ERR_ARG if field_q
 // gives no finite places; rf_contact_evaluate_rt then finds no contact.

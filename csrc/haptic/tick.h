@@ -91,7 +91,8 @@ enum {
   RF_TICK_TOO_DEEP = 1 << 13,   // contact is deeper than the coupling allows
   RF_TICK_SATURATED = 1 << 14,  // the object got less than the linear spring force
   RF_TICK_SHORTENED = 1 << 15,  // an increment of a body was shortened (dynamics/newton.h)
-  RF_TICK_MADE_UP = 1 << 16     // cycles missed before it were made up for
+  RF_TICK_MADE_UP = 1 << 16,    // cycles missed before it were made up for
+  RF_TICK_UNSOLVED = 1 << 17    // forces of friction do not meet the tolerance
 };
 
 // A contact, and the simulation of its shell (NULL: the shell stays at rest).

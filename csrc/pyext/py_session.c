@@ -361,10 +361,8 @@ static PyObject *status(PyObject *self, PyObject *unused) {
   unlock(self);
   Py_END_ALLOW_THREADS
   return Py_BuildValue(
-      "{s:s,s:N,s:N,s:N,s:N,s:N,s:s,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:i,s:N,s:d,s:d,s:d,s:"
-      "L,s:"
-      "L,s:d,s:"
-      "d}",
+      "{s:s,s:N,s:N,s:N,s:N,s:N,s:s,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:i,s:N,s:d,s:d,"
+      "s:d,s:L,s:L,s:d,s:d}",
       "phase", phases[s.phase], "closed", PyBool_FromLong(s.closed), "here",
       PyBool_FromLong(rf_session_here(self_session(self))), "failure", py_text(s.failure.text),
       "priority", PyBool_FromLong(s.priority), "locked", PyBool_FromLong(s.locked), "not_allowed",
@@ -372,7 +370,7 @@ static PyObject *status(PyObject *self, PyObject *unused) {
       (long long)s.interrupted, "skipped", (long long)s.skipped, "unrecorded",
       (long long)s.unrecorded, "shortened", (long long)s.shortened, "too_deep",
       (long long)s.too_deep, "paused", (long long)s.paused, "made_up", (long long)s.made_up,
-      "written", (long long)s.written, "file_error", s.file_error, "writing",
+      "unsolved", (long long)s.unsolved, "written", (long long)s.written, "file_error", s.file_error, "writing",
       PyBool_FromLong(s.writing), "energy", s.energy_j, "most_energy", s.most_energy_j, "depth",
       atomic_load(&rf_session_loop(self_session(self))->most_depth_m), "touching",
       (long long)s.touching, "saturated", (long long)s.saturated, "chatter", s.chatter_n, "force",

@@ -121,8 +121,8 @@ done:
   return st;
 }
 
-// Smallest distance between points of a shell that counts: half the diagonal of a cell of the
-// field.
+// Least distance of sites, and margin: half the diagonal of a cell of the field; of a field without
+// cells, a hundredth of the shell.
 static double spacing_of(const rf_contact *contact) {
   const rf_contact_distance *d = &contact->search.distance;
   const rf_field *field = d->field ? d->field : d->deformed->field[0];
@@ -170,4 +170,5 @@ const rf_solver_kind rf_solver_frictional = {.name = "frictional",
                                              .foresee_rt = rf_frictional_foresee_rt,
                                              .constrain_rt = rf_frictional_constrain_rt,
                                              .step_rt = rf_frictional_finish_rt,
-                                             .prepare_rt = rf_frictional_prepare_rt};
+                                             .prepare_rt = rf_frictional_prepare_rt,
+                                             .reset_rt = rf_frictional_reset_rt};

@@ -23,6 +23,10 @@
 // A simulation with shorter steps is replaced in the solve by one whole step, as in coupled.h, and
 // makes its own under the constant force.  Where the matrix of a body is not positive definite, it
 // is rigid in the solve, and makes its step under the forces.
+//
+// A holder that moves its body in another way than the forces say (render/depth_limit.h) has the
+// step solved again, with that motion and C = 0 for the held body: the others are then not pushed by
+// a motion that is not made.
 #ifndef RF_WORLD_FRICTIONAL_H
 #define RF_WORLD_FRICTIONAL_H
 
@@ -57,6 +61,7 @@ typedef struct rf_frictional {
   int32_t field;             // number of the held body; -1: rigid
   rf_body *held;             // of all pairs
   rf_held_free free;
+  bool moved;         // the motion of the held body is given
   double margin_m;    // added to the alarm distance
   double compliance;  // c, m/N; 0: automatic
   double budget_us;
@@ -78,9 +83,10 @@ typedef struct rf_frictional {
 // with the field, the held one; shells are at rest in the world.
 RF_MUST_CHECK rf_status rf_frictional_foresee_rt(void *self, rf_world *world,
                                                  const rf_held_free *held);
-RF_MUST_CHECK rf_status rf_frictional_constrain_rt(void *self, rf_world *world, double left_us,
-                                                   double wrench[6]);
+RF_MUST_CHECK rf_status rf_frictional_constrain_rt(void *self, rf_world *world, const double *move,
+                                                   double end_us, double wrench[6]);
 RF_MUST_CHECK rf_status rf_frictional_finish_rt(void *self, rf_world *world, const double move[6]);
 void rf_frictional_prepare_rt(void *self);
+void rf_frictional_reset_rt(void *self);
 
 #endif

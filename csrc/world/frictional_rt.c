@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/clock_rt.h"
 #include "contact/contact_state.h"
 #include "linalg/dense_rt.h"
 #include "linalg/vec3.h"
@@ -10,6 +11,7 @@
 enum { BLOCK = RF_CONTACT_BLOCK };
 
 static const double TOLERANCE = 1e-8;   // of the residual of friction
+static const double UNSOLVED = 1e-3;    // residual above which forces count as not solved
 static const double COMPLIANCE = 1e-3;  // c over the mean diagonal, if automatic
 static const double LEAST_BUDGET_US = 5.0;
 static const double ACROSS = 0.5;  // part of a motion across the normal that may close a gap
@@ -35,11 +37,18 @@ static rf_status foresee_body(rf_frictional_body *b) {
   return st == RF_ERR_SINGULAR ? RF_OK : st;
 }
 
-// Bound of the travel of the points of a shell in its free motion.
-static double own_travel(const rf_frictional *c, const rf_point_tree *tree, int32_t shell) {
-  double travel = 0.0;
-  for (int32_t j = 0; shell >= 0 && j < tree->r; ++j)
-    travel += tree->motion_most[j] * fabs(c->body[shell].way[j]);
+// Bound of the travel of any point of a body by a change of its coordinates.
+static double travel_of(const rf_frictional *c, int32_t body, const double *change) {
+  if (body < 0) return 0.0;
+  const rf_system *system = c->body[body].of->motion->system;
+  return system->operations->farthest(system, change);
+}
+
+// Bound of the travel in the free deformations of both bodies of a pair.
+static double own_travel(const rf_frictional *c, int32_t pair) {
+  const int32_t shell = c->shell_of[pair];
+  double travel = shell < 0 ? 0.0 : travel_of(c, shell, c->body[shell].way);
+  if (c->field >= 0) travel += travel_of(c, c->field, c->body[c->field].way);
   return travel;
 }
 
@@ -64,8 +73,9 @@ rf_status rf_frictional_foresee_rt(void *self, rf_world *world, const rf_held_fr
     rf_contact_search *s = &world->pair[k]->contact->search;
     s->alarm = c->margin_m + rf_vec3_length(held->way) +
                reach_of(c, s->tree) * rf_vec3_length(held->way + 3) +
-               own_travel(c, s->tree, c->shell_of[k]);
+               own_travel(c, k);
   }
+  c->moved = false;
   return RF_OK;
 }
 
@@ -76,18 +86,34 @@ static bool bore(const rf_contact_sites *law, int32_t place) {
   return at->cycle == law->cycle - 1 && rf_vec3_dot(at->force, at->force) > 0.0;
 }
 
+// Bounds for the points of a pair in the free motions.
+typedef struct reaches {
+  double own;     // travel by deformation
+  double spread;  // displacement of the points from their places at rest
+  bool turned;    // normals at rest are not those of the points
+} reaches;
+
+static reaches reaches_of(const rf_frictional *c, int32_t pair) {
+  const int32_t shell = c->shell_of[pair];
+  reaches out = {.own = own_travel(c, pair), .turned = shell >= 0};
+  if (shell >= 0) out.spread = travel_of(c, shell, c->body[shell].of->motion->q);
+  return out;
+}
+
 // True if a point may close its gap, or come near: by its motion seen from the field, along the
 // inward normal of the shell, which is about the direction of the gap, and in part across it.
 static bool may_touch(const rf_frictional *c, const rf_contact_search *s, int32_t place, double gap,
-                      double own_m) {
+                      const reaches *by) {
   const double *rest = s->tree->rest + 3 * (size_t)place;
   const double *normal = s->tree->normal + 3 * (size_t)place;
   double arm[3], way[3];
   rf_vec3_sub(rest, s->frame.grasp, arm);
   rf_vec3_cross(c->free.way + 3, arm, way);
   for (int i = 0; i < 3; ++i) way[i] += c->free.way[i];
-  return gap <=
-         c->margin_m + own_m + fmax(rf_vec3_dot(normal, way), 0.0) + ACROSS * rf_vec3_length(way);
+  const double length = rf_vec3_length(way) + by->spread * rf_vec3_length(c->free.way + 3);
+  const double along =
+      by->turned ? length : fmax(rf_vec3_dot(normal, way), 0.0) + ACROSS * length;
+  return gap <= c->margin_m + by->own + along;
 }
 
 static void choose_sites(rf_frictional *c, const rf_world *world) {
@@ -95,10 +121,10 @@ static void choose_sites(rf_frictional *c, const rf_world *world) {
   for (int32_t k = 0; k < world->n_pairs; ++k) {
     const rf_contact_search *s = &world->pair[k]->contact->search;
     const rf_point_tree *t = s->tree;
-    const double own_m = own_travel(c, t, c->shell_of[k]);
+    const reaches by = reaches_of(c, k);
     for (int32_t i = 0; i < s->touching; ++i) {
       const int32_t place = s->touch_place[i];
-      if (!may_touch(c, s, place, s->touch_distance[i], own_m)) continue;
+      if (!may_touch(c, s, place, s->touch_distance[i], &by)) continue;
       rf_site site = {.pair = k, .place = place, .gap = s->touch_distance[i]};
       site.axis = rf_sites_axis_rt(t->normal + 3 * (size_t)place);
       site.bore = bore(law_of(world, k), place);
@@ -141,6 +167,21 @@ static void put_column(rf_frictional *c, int32_t first, int32_t n, double factor
     c->levers[(size_t)(first + j) * (size_t)c->ld + (size_t)column] += factor * from[j];
 }
 
+// Zero room for a vector of the coordinates of a body.
+static double *begin_local(rf_frictional *c, int32_t body) {
+  memset(c->local, 0, (size_t)rf_dense_ld(c->body[body].of->motion->n) * sizeof *c->local);
+  return c->local;
+}
+
+// Enters that vector; returns the displacement by the free motion of the body.
+static double put_local(rf_frictional *c, int32_t body, double sign, int32_t column) {
+  const rf_frictional_body *b = &c->body[body];
+  double sum = 0.0;
+  put_column(c, b->first, b->of->motion->n, sign, c->local, column);
+  for (int32_t j = 0; j < b->of->motion->n; ++j) sum += c->local[j] * b->way[j];
+  return sign * sum;
+}
+
 static void clear_column(rf_frictional *c, int32_t column) {
   for (int32_t j = 0; j < c->rank; ++j) c->levers[(size_t)j * (size_t)c->ld + (size_t)column] = 0.0;
 }
@@ -158,25 +199,20 @@ static bool put_rows(rf_frictional *c, int32_t i, int32_t pair, rf_contact *cont
     const int32_t column = 3 * i + e;
     memcpy(rigid, a, 3 * sizeof *rigid);
     rf_vec3_cross(arm, a, rigid + 3);
-    for (int j = 0; e == 0 && j < 6; ++j) opening -= rigid[j] * c->free.way[j];
+    for (int j = 0; j < 6; ++j) opening -= rigid[j] * c->free.way[j];
     put_column(c, 0, 6, -1.0, rigid, column);
     if (shell >= 0) {
-      const rf_frictional_body *body = &c->body[shell];
-      const int32_t n = body->of->motion->n;
-      memset(c->local, 0, (size_t)rf_dense_ld(n) * sizeof *c->local);
-      rf_point_tree_project_rt(contact->search.tree, points->place[k], a, c->local);
-      for (int32_t j = 0; e == 0 && j < n; ++j) opening += c->local[j] * body->way[j];
-      put_column(c, body->first, n, 1.0, c->local, column);
+      rf_point_tree_project_rt(contact->search.tree, points->place[k], a, begin_local(c, shell));
+      opening += put_local(c, shell, 1.0, column);
+    }
+    if (c->field >= 0) {
+      rf_contact_carry_rt(&contact->wrench, frame, &points->carriers[k], a,
+                          begin_local(c, c->field));
+      opening += put_local(c, c->field, -1.0, column);
     }
     if (e == 0 && opening > c->margin_m) {
       clear_column(c, column);
       return false;
-    }
-    if (c->field >= 0) {
-      const int32_t n = c->body[c->field].of->motion->n;
-      memset(c->local, 0, (size_t)rf_dense_ld(n) * sizeof *c->local);
-      rf_contact_carry_rt(&contact->wrench, frame, &points->carriers[k], a, c->local);
-      put_column(c, c->body[c->field].first, n, -1.0, c->local, column);
     }
   }
   return true;
@@ -188,6 +224,8 @@ static void put_sites(rf_frictional *c, const rf_world *world) {
   int32_t n = 0;
   for (int32_t pair = 0; pair < world->n_pairs; ++pair) {
     rf_contact *contact = world->pair[pair]->contact;
+    // nothing yields to a given motion
+    if (c->moved && c->shell_of[pair] < 0 && c->field < 0) continue;
     for (int32_t first = 0; first < contact->search.touching; first += BLOCK) {
       rf_contact_search_points_rt(&contact->search, first, &points);
       for (int32_t k = 0; k < points.n; ++k) {
@@ -329,28 +367,40 @@ static void keep_forces(rf_frictional *c, rf_world *world) {
   }
 }
 
-rf_status rf_frictional_constrain_rt(void *self, rf_world *world, double left_us,
-                                     double wrench[6]) {
-  rf_frictional *c = self;
-  rf_status st = RF_OK;
+static rf_status solve(rf_frictional *c, rf_world *world, double end_us) {
   double compliance = 0.0;
   rf_friction_report report;
-  const rf_friction_limits limits = {
-      .tolerance = TOLERANCE, .budget_us = fmax(fmin(left_us, c->budget_us), LEAST_BUDGET_US)};
-  choose_sites(c, world);
+  rf_friction_limits limits = {.tolerance = TOLERANCE, .budget_us = c->budget_us};
+  put_halves(c);
+  if (put_matrix(c, &compliance) < 0) return RF_ERR_DIVERGED;
+  put_free(c, world, compliance);
+  if (isfinite(end_us)) {
+    const double left_us = end_us - rf_processor_us_rt();
+    limits.budget_us = fmax(fmin(left_us, c->budget_us), LEAST_BUDGET_US);
+  }
+  const rf_status st = rf_friction_solve_rt(c->solver, c->gap, c->mu, c->start, &limits, c->forces,
+                                            NULL, NULL, &report);
+  if (st < 0) return RF_ERR_DIVERGED;
+  world->found.unsolved |= report.end == RF_FRICTION_INFEASIBLE || report.residual > UNSOLVED;
+  return RF_OK;
+}
+
+rf_status rf_frictional_constrain_rt(void *self, rf_world *world, const double *move, double end_us,
+                                     double wrench[6]) {
+  rf_frictional *c = self;
+  if (move) {
+    c->moved = true;
+    memcpy(c->free.way, move, sizeof c->free.way);
+    memset(c->free.compliance, 0, sizeof c->free.compliance);
+  } else {
+    choose_sites(c, world);
+  }
   keep_sites(c, world);
   c->ld = rf_dense_ld(3 * c->sites.n);
   memset(c->levers, 0, (size_t)c->rank * (size_t)c->ld * sizeof *c->levers);
   put_sites(c, world);
-  if (c->n_sites > 0) {
-    put_halves(c);
-    st = put_matrix(c, &compliance);
-    if (st < 0) return RF_ERR_DIVERGED;
-    put_free(c, world, compliance);
-    st = rf_friction_solve_rt(c->solver, c->gap, c->mu, c->start, &limits, c->forces, NULL, NULL,
-                              &report);
-    if (st < 0) return RF_ERR_DIVERGED;
-  }
+  const rf_status st = c->n_sites > 0 ? solve(c, world, end_us) : RF_OK;
+  if (st < 0) return st;
   add_loads(c, wrench);
   keep_forces(c, world);
   world->joint = true;
@@ -381,4 +431,10 @@ void rf_frictional_prepare_rt(void *self) {
     if (b->whole) rf_motion_follow_rt(b->whole, b->of->motion);
     rf_motion_prepare_rt(stepped(b));
   }
+}
+
+void rf_frictional_reset_rt(void *self) {
+  rf_frictional *c = self;
+  for (int32_t k = 0; k < c->n_bodies; ++k) c->body[k].touched = false;
+  rf_sites_create(&c->sites, c->sites.most, c->sites.least_spacing);
 }
