@@ -49,8 +49,8 @@ static void descend(rf_contact_search *s, int32_t level, int32_t place, double d
   rf_point_tree_prefetch_point_rt(t, child[0]);
 }
 
-// True if the sphere of a node, with the alarm distance, is clear by more than rounding; records the
-// travel at which that may end.  Without the alarm distance it is clear for as much longer.
+// True if the sphere of a node, with the alarm distance, is clear by more than rounding; records
+// the travel at which that may end.  Without the alarm distance it is clear for as much longer.
 static bool clear(rf_contact_search *s, int32_t level, int64_t node, double distance,
                   double radius) {
   if (!(distance > radius)) return false;

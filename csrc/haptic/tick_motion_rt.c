@@ -62,8 +62,7 @@ static const double FOR_FORCES = 0.9;
 
 static rf_status solve(rf_cycle *c, const double *move, double wrench[6]) {
   const double budget_us = c->t->set.budget_us, begun_us = rf_clock_us_rt();
-  const double end_us =
-      budget_us > 0.0 ? c->processor_begun_us + FOR_FORCES * budget_us : INFINITY;
+  const double end_us = budget_us > 0.0 ? c->processor_begun_us + FOR_FORCES * budget_us : INFINITY;
   const rf_status st = rf_world_constrain_rt(c->t->world, move, end_us, wrench);
   c->forces_us += rf_clock_us_rt() - begun_us;
   return st;

@@ -370,11 +370,11 @@ static PyObject *status(PyObject *self, PyObject *unused) {
       (long long)s.interrupted, "skipped", (long long)s.skipped, "unrecorded",
       (long long)s.unrecorded, "shortened", (long long)s.shortened, "too_deep",
       (long long)s.too_deep, "paused", (long long)s.paused, "made_up", (long long)s.made_up,
-      "unsolved", (long long)s.unsolved, "written", (long long)s.written, "file_error", s.file_error, "writing",
-      PyBool_FromLong(s.writing), "energy", s.energy_j, "most_energy", s.most_energy_j, "depth",
-      atomic_load(&rf_session_loop(self_session(self))->most_depth_m), "touching",
-      (long long)s.touching, "saturated", (long long)s.saturated, "chatter", s.chatter_n, "force",
-      s.force_n);
+      "unsolved", (long long)s.unsolved, "written", (long long)s.written, "file_error",
+      s.file_error, "writing", PyBool_FromLong(s.writing), "energy", s.energy_j, "most_energy",
+      s.most_energy_j, "depth", atomic_load(&rf_session_loop(self_session(self))->most_depth_m),
+      "touching", (long long)s.touching, "saturated", (long long)s.saturated, "chatter",
+      s.chatter_n, "force", s.force_n);
 }
 
 PyDoc_STRVAR(

@@ -90,7 +90,8 @@ static bool put_compliance(const rf_dynamic_settings *set, const rf_coupling_wre
   double system[36], column[6], unit[6], raw[36];
   for (int i = 0; i < 6; ++i)
     for (int j = 0; j < 6; ++j)
-      system[6 * i + j] = -0.5 * dt * dt * share * (w->gradient[6 * i + j] + w->gradient[6 * j + i]);
+      system[6 * i + j] =
+          -0.5 * dt * dt * share * (w->gradient[6 * i + j] + w->gradient[6 * j + i]);
   for (int i = 0; i < 6; ++i)
     system[7 * i] += i < 3 ? set->mass_kg + dt * linear : set->inertia_kg_m2 + dt * turn;
   for (int j = 0; j < 6; ++j) {

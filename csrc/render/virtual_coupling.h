@@ -105,8 +105,8 @@ typedef struct rf_coupling_free {
   double compliance[36];  // C, symmetric: y + C (force, torque) is the motion          (6, 6)
   // dynamic coupling only: motion, and velocity at its end, if nothing touches
   double apart[6], velocity[6];
-  double share;           // of the coupling
-  bool limited;           // y and C were cut by a largest speed
+  double share;  // of the coupling
+  bool limited;  // y and C were cut by a largest speed
 } rf_coupling_free;
 
 // Computes both for static coupling: C = (1 - damping) G^-1, with G the symmetric part of the

@@ -155,7 +155,7 @@ static rf_status create(rf_world *world, void **self, rf_error *err) {
     spacing = fmin(spacing, spacing_of(world->pair[k]->contact));
   }
   c->margin_m = spacing;
-  rf_sites_create(&c->sites, most, spacing > 0.0 ? spacing : 1e-6);
+  rf_sites_reset_rt(&c->sites, most, spacing > 0.0 ? spacing : 1e-6);
   RF_TRY(make_room(c, err));
   *self = c;
   c = NULL;

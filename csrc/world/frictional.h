@@ -25,8 +25,8 @@
 // is rigid in the solve, and makes its step under the forces.
 //
 // A holder that moves its body in another way than the forces say (render/depth_limit.h) has the
-// step solved again, with that motion and C = 0 for the held body: the others are then not pushed by
-// a motion that is not made.
+// step solved again, with that motion and C = 0 for the held body: the others are then not pushed
+// by a motion that is not made.
 #ifndef RF_WORLD_FRICTIONAL_H
 #define RF_WORLD_FRICTIONAL_H
 

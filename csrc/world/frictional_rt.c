@@ -72,8 +72,7 @@ rf_status rf_frictional_foresee_rt(void *self, rf_world *world, const rf_held_fr
   for (int32_t k = 0; k < world->n_pairs; ++k) {
     rf_contact_search *s = &world->pair[k]->contact->search;
     s->alarm = c->margin_m + rf_vec3_length(held->way) +
-               reach_of(c, s->tree) * rf_vec3_length(held->way + 3) +
-               own_travel(c, k);
+               reach_of(c, s->tree) * rf_vec3_length(held->way + 3) + own_travel(c, k);
   }
   c->moved = false;
   return RF_OK;
@@ -111,8 +110,7 @@ static bool may_touch(const rf_frictional *c, const rf_contact_search *s, int32_
   rf_vec3_cross(c->free.way + 3, arm, way);
   for (int i = 0; i < 3; ++i) way[i] += c->free.way[i];
   const double length = rf_vec3_length(way) + by->spread * rf_vec3_length(c->free.way + 3);
-  const double along =
-      by->turned ? length : fmax(rf_vec3_dot(normal, way), 0.0) + ACROSS * length;
+  const double along = by->turned ? length : fmax(rf_vec3_dot(normal, way), 0.0) + ACROSS * length;
   return gap <= c->margin_m + by->own + along;
 }
 
@@ -128,7 +126,7 @@ static void choose_sites(rf_frictional *c, const rf_world *world) {
       rf_site site = {.pair = k, .place = place, .gap = s->touch_distance[i]};
       site.axis = rf_sites_axis_rt(t->normal + 3 * (size_t)place);
       site.bore = bore(law_of(world, k), place);
-      memcpy(site.rest, t->rest + 3 * (size_t)place, sizeof site.rest);
+      rf_vec3_sub(t->rest + 3 * (size_t)place, t->centre, site.rest);
       rf_sites_offer_rt(&c->sites, &site);
     }
   }
@@ -436,5 +434,5 @@ void rf_frictional_prepare_rt(void *self) {
 void rf_frictional_reset_rt(void *self) {
   rf_frictional *c = self;
   for (int32_t k = 0; k < c->n_bodies; ++k) c->body[k].touched = false;
-  rf_sites_create(&c->sites, c->sites.most, c->sites.least_spacing);
+  rf_sites_reset_rt(&c->sites, c->sites.most, c->sites.least_spacing);
 }

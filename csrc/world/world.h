@@ -83,9 +83,9 @@ static inline bool rf_world_constrains_rt(const rf_world *world) {
   return world->solver->constrain_rt != NULL;
 }
 RF_MUST_CHECK rf_status rf_world_foresee_rt(rf_world *world, const rf_held_free *held);
-// wrench (6): on the held body; it has been added to no load.  move (6): motion of the held body,
-// whatever the forces, in place of the one they give it; NULL: that one.  It is for a second call in
-// a step.  The solve ends when the processor time of the thread is end_us.
+// wrench (6): on the held body; it has been added to no load.  move (6), in a second call in a step
+// only: the motion of the held body, in place of the one that the forces give it; else NULL.  The
+// solve ends when the processor time of the thread is end_us.
 RF_MUST_CHECK rf_status rf_world_constrain_rt(rf_world *world, const double *move, double end_us,
                                               double wrench[6]);
 // Moves all bodies; move (6): motion of the held one in this step.  Prepares the next step.

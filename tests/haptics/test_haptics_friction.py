@@ -8,46 +8,7 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
-
-K = 1000.0  # N/m, of the coupling
-HALF = 0.02  # m, of the tool
-PRESSED = 0.002  # m, by the hand, below the floor
-
-
-def floor(slope=0.0):
-    """Return the tree of a floor that is turned about y by the slope."""
-    s = np.linspace(-0.05, 0.05, 21)
-    x, y = (a.ravel() for a in np.meshgrid(s, s))
-    up = np.array([np.sin(slope), 0.0, np.cos(slope)])
-    along = np.array([np.cos(slope), 0.0, -np.sin(slope)])
-    points = x[:, None] * along + y[:, None] * np.array([0.0, 1.0, 0.0])
-    return rf.PointTree(rf.Pointshell(points, np.tile(-up, (len(points), 1)))), along, up
-
-
-def tool():
-    # edges lie between the points of the floor
-    return rf.BoxField((-0.0175, -0.0175, 0.0), (0.0175, 0.0175, HALF))
-
-
-def session(contact, positions, turn=(1.0, 0.0, 0.0, 0.0), **options):
-    """Return a session in which a hand goes along positions, one a cycle."""
-    times = 1e-3 * np.arange(len(positions))
-    device = rf.ReplayDevice(times, positions, np.tile(turn, (len(positions), 1)))
-    options.setdefault("coupling", rf.VirtualCoupling(K, torsional_stiffness=5.0))
-    workspace = rf.Workspace(start=(positions[0], turn))
-    return rf.HapticSession(
-        contact, device, budget_us=0, max_force=1e3, max_torque=1e3, workspace=workspace, **options
-    )
-
-
-def run(contact, positions, turn=(1.0, 0.0, 0.0, 0.0), **options):
-    return session(contact, positions, turn, **options).run(len(positions)).array
-
-
-def pressed(n, x=0.0):
-    """Return positions of a hand that comes down in 0.2 s and stays, with an x for each cycle."""
-    down = np.minimum(np.arange(n) / 200.0, 1.0)
-    return np.stack([np.broadcast_to(x, n), np.zeros(n), 1e-4 - (1e-4 + PRESSED) * down], axis=1)
+from friction_sessions import HALF, K, PRESSED, floor, pressed, run, session, tool
 
 
 def test_a_tool_sticks_up_to_mu_times_the_normal_force_and_slips_against_it_above():
@@ -129,8 +90,15 @@ def test_a_dynamic_coupling_slips_at_the_same_force(substeps):
     assert np.abs(records["object_position"][400:500, 0]).max() < 1e-5
 
 
-def test_forces_do_not_depend_on_a_speed_limit_of_the_coupling():
-    coupling = rf.VirtualCoupling(K, torsional_stiffness=5.0, max_speed=0.05)
+@pytest.mark.parametrize(
+    "coupling",
+    [
+        rf.VirtualCoupling(K, torsional_stiffness=5.0, max_speed=0.05),
+        rf.DynamicCoupling(K, 5.0, mass=0.1, inertia=1e-4, max_speed=0.02),
+        rf.DynamicCoupling(K, 5.0, mass=0.02, inertia=1e-4, max_speed=0.02, substeps=4),
+    ],
+)
+def test_forces_do_not_depend_on_a_speed_limit_of_the_coupling(coupling):
     records = run(
         rf.FrictionContact(floor()[0], tool(), 0.4, budget_us=1e6), pressed(600), coupling=coupling
     )
@@ -182,18 +150,32 @@ def test_a_soft_beam_yields_as_its_model_says(beam):
 
 
 def test_a_held_body_that_deforms(bodies):
+    """Without friction its state of rest is that of stiff penalty forces."""
     model, field, shell = bodies
-    contact = rf.FrictionContact(rf.PointTree(shell), field, 0.5, budget_us=1e6)
-    n = 1500
+    n = 2000
     positions = np.zeros((n, 3))
     positions[:, 2] = 0.0095 + 0.002 * np.minimum(np.arange(n) / 500.0, 1.0)
-    simulation = rf.ImplicitNewmark(model, 1e-3, damping=(20.0, 0.002))
-    s = session(contact, positions, field_simulation=simulation)
-    records = s.run(n).array
-    late = records["contact_force"][-200:, 2]
-    assert late.mean() < 0.0  # the points push the body down
-    assert np.ptp(late) < 0.02 * abs(late.mean())
-    assert records["energy_j"].max() <= 0.0
+    ends = {}
+    tree = rf.PointTree(shell)
+    contacts = {
+        "rough": rf.FrictionContact(tree, field, 0.5, budget_us=1e6),
+        "smooth": rf.FrictionContact(tree, field, 0.0, budget_us=1e6),
+        "penalty": rf.PenaltyContact(tree, field, 2e4, max_points=None),
+    }
+    for kind, contact in contacts.items():
+        simulation = rf.ImplicitNewmark(model, 1e-3, damping=(20.0, 0.002), newton_max=3)
+        s = session(contact, positions, field_simulation=simulation)
+        records = s.run(n).array
+        late = records["contact_force"][-200:, 2]
+        assert late.mean() < 0.0  # the points push the body down
+        assert np.ptp(late) < 0.02 * abs(late.mean())
+        assert records["energy_j"].max() <= 0.0
+        ends[kind] = late.mean(), np.ravel(s.snapshot().field_q)
+    force, q = ends["penalty"]
+    np.testing.assert_allclose(ends["smooth"][0], force, rtol=0.05)
+    np.testing.assert_allclose(ends["smooth"][1], q, atol=0.05 * np.abs(q).max())
+    # points that hold on to the body where it tilts bear more
+    assert 1.0 < ends["rough"][0] / force < 2.0
 
 
 def test_shorter_steps_of_a_simulation_reach_the_same_end(beam):
