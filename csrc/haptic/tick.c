@@ -46,6 +46,12 @@ static rf_status check_contact(const rf_tick_contact *contacts, int32_t k, const
   double grasp[3], first[3];
   rf_contact_grasp(contacts[0].contact, first);
   rf_contact_grasp(contact, grasp);
+  if (contacts[k].grounded) memset(first, 0, sizeof first);
+  if (contacts[k].grounded && memcmp(grasp, first, sizeof grasp) != 0)
+    return rf_fail(err, RF_ERR_ARG,
+                   "contact %d has the grasp point (%g, %g, %g), but its field is at rest: leave "
+                   "grasp out",
+                   (int)k, grasp[0], grasp[1], grasp[2]);
   if (memcmp(grasp, first, sizeof grasp) != 0)
     return rf_fail(err, RF_ERR_ARG,
                    "contact %d has the grasp point (%g, %g, %g), contact 0 (%g, %g, %g): all "
@@ -55,6 +61,7 @@ static rf_status check_contact(const rf_tick_contact *contacts, int32_t k, const
     return rf_fail(err, RF_ERR_ARG,
                    "the simulation of contact %d has %d reduced coordinates, its shell has %d",
                    (int)k, (int)shell->n, (int)r);
+  if (contacts[k].grounded) return RF_OK;
   if (of_field != 0 && of_field != (field ? field->n : 0))
     return rf_fail(err, RF_ERR_ARG,
                    "the field of contact %d has %d reduced coordinates, its simulation has %d",
@@ -65,7 +72,7 @@ static rf_status check_contact(const rf_tick_contact *contacts, int32_t k, const
 static rf_status check_field(const rf_tick_contact *contacts, int32_t n, const rf_motion *field,
                              rf_error *err) {
   for (int32_t k = 0; field && k < n; ++k)
-    if (rf_contact_field_coordinates(contacts[k].contact) == 0)
+    if (!contacts[k].grounded && rf_contact_field_coordinates(contacts[k].contact) == 0)
       return rf_fail(err, RF_ERR_ARG,
                      "field_simulation is given, but the field of contact %d does not deform: make "
                      "the contact with a DeformedField",
@@ -73,7 +80,27 @@ static rf_status check_field(const rf_tick_contact *contacts, int32_t n, const r
   return RF_OK;
 }
 
-// Adds a body; k: with the shell of that contact, at rest in the world; negative: the field object.
+static rf_status check_free(const rf_tick_settings *set, const rf_tick_contact *contact, int32_t k,
+                            rf_error *err) {
+  const rf_free_body *free = contact->free;
+  const int32_t r = rf_contact_coordinates(contact->contact);
+  if ((free || contact->grounded) && !rf_contact_has_sites(contact->contact))
+    return rf_fail(err, RF_ERR_ARG,
+                   "contact %d %s, which needs a FrictionContact (mu=0 has no friction)", (int)k,
+                   free ? "has a FreeBody as its simulation" : "has a field at rest");
+  if (!free) return RF_OK;
+  if (!(fabs(free->set.deformation.dt_s - set->dt_s) <= 1e-9 * set->dt_s))
+    return rf_fail(err, RF_ERR_ARG,
+                   "the FreeBody of contact %d has steps of %g s, a cycle %g s: make it with dt=%g",
+                   (int)k, free->set.deformation.dt_s, set->dt_s, set->dt_s);
+  if (r != 0 && r != free->model->r)
+    return rf_fail(err, RF_ERR_ARG,
+                   "the FreeBody of contact %d has %d reduced coordinates, its shell has %d",
+                   (int)k, (int)free->model->r, (int)r);
+  return RF_OK;
+}
+
+// Adds a body; k: with the shell of that contact; negative: the field object.
 static rf_status add_body(rf_tick *t, int32_t k, const rf_motion *motion, const double *reference,
                           rf_body **out, rf_error *err) {
   char name[RF_TICK_NAME];
@@ -84,11 +111,34 @@ static rf_status add_body(rf_tick *t, int32_t k, const rf_motion *motion, const 
   return rf_world_add_body(t->world, &set, out, err);
 }
 
+// Adds the body with the shell of contact k, unless it is that of an earlier one.
+static rf_status add_shell(rf_tick *t, const rf_tick_contact *contacts, int32_t k, rf_body **shell,
+                           rf_error *err) {
+  const rf_body_settings free = {
+      .kind = "free", .pose = {.quaternion = {1.0}}, .of_kind = contacts[k].free};
+  if (!contacts[k].free) return add_body(t, k, contacts[k].shell, NULL, &shell[k], err);
+  for (int32_t j = 0; j < k; ++j)
+    if (contacts[j].free == contacts[k].free) {
+      shell[k] = shell[j];
+      return RF_OK;
+    }
+  return rf_world_add_body(t->world, &free, &shell[k], err);
+}
+
+// Adds the body with the field of contacts at rest, if there are any.
+static rf_status add_ground(rf_tick *t, int32_t n, const rf_tick_contact *contacts, rf_body **out,
+                            rf_error *err) {
+  *out = NULL;
+  for (int32_t k = 0; k < n; ++k)
+    if (contacts[k].grounded) return add_body(t, RF_TICK_MOST_CONTACTS, NULL, NULL, out, err);
+  return RF_OK;
+}
+
 static rf_status fill_world(rf_tick *t, int32_t n, const rf_tick_contact *contacts,
                             const rf_motion *field, rf_error *err) {
-  const rf_world_settings set = {.dt_s = t->set.dt_s, .most_bodies = n + 1, .most_pairs = n};
+  const rf_world_settings set = {.dt_s = t->set.dt_s, .most_bodies = n + 2, .most_pairs = n};
   rf_status st = RF_OK;
-  rf_body *shell[RF_TICK_MOST_CONTACTS];
+  rf_body *shell[RF_TICK_MOST_CONTACTS], *ground;
   rf_pair *pair;
   double grasp[3];
   bool any = field != NULL, friction = false;
@@ -96,15 +146,19 @@ static rf_status fill_world(rf_tick *t, int32_t n, const rf_tick_contact *contac
   RF_TRY(rf_world_create(&set, &t->world, err));
   for (int32_t k = 0; k < n; ++k) {
     RF_TRY(check_contact(contacts, k, field, err));
-    RF_TRY(add_body(t, k, contacts[k].shell, NULL, &shell[k], err));
-    any = any || contacts[k].shell;
+    RF_TRY(check_free(&t->set, &contacts[k], k, err));
+    RF_TRY(add_shell(t, contacts, k, shell, err));
+    any = any || contacts[k].shell || contacts[k].free;
+    friction = friction || rf_contact_has_sites(contacts[k].contact);
   }
   RF_TRY(check_field(contacts, n, field, err));
+  RF_TRY(add_ground(t, n, contacts, &ground, err));
   RF_TRY(add_body(t, -1, field, grasp, &t->object, err));
-  for (int32_t k = 0; k < n; ++k)
-    RF_TRY(rf_world_add_pair(t->world, contacts[k].contact, shell[k], t->object, &pair, err));
+  for (int32_t k = 0; k < n; ++k) {
+    rf_body *with = contacts[k].grounded ? ground : t->object;
+    RF_TRY(rf_world_add_pair(t->world, contacts[k].contact, shell[k], with, &pair, err));
+  }
   t->deforms = any;
-  for (int32_t k = 0; k < n; ++k) friction = friction || rf_contact_has_sites(contacts[k].contact);
   const char *joint = t->set.coupled && any ? "coupled" : "split";
   RF_TRY(rf_world_solve_by(t->world, friction ? "frictional" : joint, err));
 done:
@@ -140,4 +194,9 @@ void rf_tick_free(rf_tick *t) {
 const rf_motion *rf_tick_simulation(const rf_tick *t, int32_t k) {
   if (k < 0) return t->object->motion;
   return k < t->world->n_pairs ? rf_tick_shell_rt(t, k)->motion : NULL;
+}
+
+const rf_free_body *rf_tick_free_body(const rf_tick *t, int32_t k) {
+  if (k < 0 || k >= t->world->n_pairs) return NULL;
+  return rf_body_free_rt(rf_tick_shell_rt(t, k));
 }

@@ -31,7 +31,7 @@
 #include "base/status.h"
 #include "contact/contact.h"
 #include "device/device.h"
-#include "dynamics/motion.h"
+#include "dynamics/free_body.h"
 #include "haptic/passivity.h"
 #include "haptic/safety.h"
 #include "render/dynamic_coupling.h"
@@ -95,10 +95,12 @@ enum {
   RF_TICK_UNSOLVED = 1 << 17    // forces of friction do not meet the tolerance
 };
 
-// A contact, and the simulation of its shell (NULL: the shell stays at rest).
+// A contact, and the body with its shell: deforming at its place, free, or at rest (both NULL).
 typedef struct rf_tick_contact {
   const rf_contact *contact;
   const rf_motion *shell;
+  const rf_free_body *free;  // contacts with the same one have the same body
+  bool grounded;             // the field is not that of the held object, but at rest in the world
 } rf_tick_contact;
 
 typedef struct rf_tick rf_tick;
@@ -106,8 +108,9 @@ typedef struct rf_tick rf_tick;
 // Checks all settings but those of the coupling.
 RF_MUST_CHECK rf_status rf_tick_check(const rf_tick_settings *set, rf_error *err);
 // Copies contacts, and simulations with their states; borrows trees, fields and models.  `field`:
-// simulation of the field object, nullable.  Steps of simulations must divide the cycle; bodies
-// that are too far (rf_motion_far_rt) are rejected.
+// simulation of the field object, nullable.  Steps of simulations must divide the cycle, those of
+// free bodies be a cycle; bodies that are too far (rf_motion_far_rt) are rejected.  Free bodies and
+// grounded contacts need friction (world/frictional.h); the first contact is not grounded.
 RF_MUST_CHECK rf_status rf_tick_create(const rf_tick_settings *set, int32_t n_contacts,
                                        const rf_tick_contact *contacts, const rf_motion *field,
                                        rf_tick **out, rf_error *err);
@@ -143,6 +146,8 @@ void rf_tick_set_coupling_rt(rf_tick *tick, const rf_tick_settings *set);
 
 // Returns the simulation of contact k, or of the field object (k < 0); NULL: none.
 const rf_motion *rf_tick_simulation(const rf_tick *tick, int32_t k);
+// Returns the free body with the shell of contact k; NULL: it is none.
+const rf_free_body *rf_tick_free_body(const rf_tick *tick, int32_t k);
 // Writes the name of that simulation, for messages.
 enum { RF_TICK_NAME = 48 };
 void rf_tick_name(int32_t k, char name[RF_TICK_NAME]);

@@ -11,6 +11,7 @@
 #include "pyext/py_convert.h"
 #include "pyext/py_coupling.h"
 #include "pyext/py_device.h"
+#include "pyext/py_free_body.h"
 #include "pyext/py_motion.h"
 #include "pyext/py_object.h"
 #include "pyext/py_settings.h"
@@ -89,17 +90,41 @@ static int coupling_in(py_state *state, PyObject *coupling, PyObject *dynamics,
 typedef struct copies {
   rf_tick_contact contact[RF_TICK_MOST_CONTACTS];
   rf_motion *shell[RF_TICK_MOST_CONTACTS], *field;
+  rf_free_body *free[RF_TICK_MOST_CONTACTS];
 } copies;
 
 static void release_copies(copies *c) {
-  for (int k = 0; k < RF_TICK_MOST_CONTACTS; ++k) rf_motion_free(c->shell[k]);
+  for (int k = 0; k < RF_TICK_MOST_CONTACTS; ++k) {
+    rf_motion_free(c->shell[k]);
+    rf_free_body_free(c->free[k]);
+  }
   rf_motion_free(c->field);
 }
 
-static int copies_in(py_state *state, PyObject *contacts, PyObject *shells, PyObject *field,
-                     copies *c) {
+// Copies the simulation of contact k; the same free body is copied once.
+static int shell_in(py_state *state, PyObject *shells, Py_ssize_t k, copies *c) {
+  PyObject *shell = PyTuple_GET_ITEM(shells, k);
+  if (Py_TYPE(shell) != state->types[PY_FREE_BODY]) {
+    if (py_motion_copy(state, shell, &c->shell[k]) < 0) return -1;
+    c->contact[k].shell = c->shell[k];
+    return 0;
+  }
+  for (Py_ssize_t j = 0; j < k; ++j)
+    if (PyTuple_GET_ITEM(shells, j) == shell) {
+      c->contact[k].free = c->contact[j].free;
+      return 0;
+    }
+  if (py_free_body_copy(state, shell, &c->free[k]) < 0) return -1;
+  c->contact[k].free = c->free[k];
+  return 0;
+}
+
+// grounded: a bool for each contact.
+static int copies_in(py_state *state, PyObject *contacts, PyObject *shells, PyObject *grounded,
+                     PyObject *field, copies *c) {
   const Py_ssize_t n = PyTuple_GET_SIZE(contacts);
-  if (n > RF_TICK_MOST_CONTACTS || PyTuple_GET_SIZE(shells) != n) {
+  if (n > RF_TICK_MOST_CONTACTS || PyTuple_GET_SIZE(shells) != n ||
+      PyTuple_GET_SIZE(grounded) != n) {
     py_fail(state, PY_INPUT_ERROR,
             "a session takes 1 to %d contacts and as many simulations, got %zd and %zd",
             RF_TICK_MOST_CONTACTS, n, PyTuple_GET_SIZE(shells));
@@ -107,28 +132,28 @@ static int copies_in(py_state *state, PyObject *contacts, PyObject *shells, PyOb
   }
   for (Py_ssize_t k = 0; k < n; ++k) {
     c->contact[k].contact = py_contact_get(state, PyTuple_GET_ITEM(contacts, k));
-    if (!c->contact[k].contact) return -1;
-    if (py_motion_copy(state, PyTuple_GET_ITEM(shells, k), &c->shell[k]) < 0) return -1;
-    c->contact[k].shell = c->shell[k];
+    c->contact[k].grounded = PyTuple_GET_ITEM(grounded, k) == Py_True;
+    if (!c->contact[k].contact || shell_in(state, shells, k, c) < 0) return -1;
   }
   return py_motion_copy(state, field, &c->field);
 }
 
 static PyObject *session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   py_state *state = (py_state *)PyType_GetModuleState(type);
-  PyObject *device_obj, *contacts, *shells, *field, *coupling, *dynamics, *settings;
+  PyObject *device_obj, *contacts, *shells, *grounded, *field, *coupling, *dynamics, *settings;
   PyObject *kept = NULL, *self = NULL;
   all_settings set = {0};
   copies c = {0};
   if (py_refuse_keywords(type, kwargs) < 0) return NULL;
-  if (!PyArg_ParseTuple(args, "OO!O!OOOO:Session", &device_obj, &PyTuple_Type, &contacts,
-                        &PyTuple_Type, &shells, &field, &coupling, &dynamics, &settings))
+  if (!PyArg_ParseTuple(args, "OO!O!O!OOOO:Session", &device_obj, &PyTuple_Type, &contacts,
+                        &PyTuple_Type, &shells, &PyTuple_Type, &grounded, &field, &coupling,
+                        &dynamics, &settings))
     return NULL;
   rf_device *device = py_device_get(state, device_obj);
   if (!device || coupling_in(state, coupling, dynamics, &set.tick) < 0 ||
       py_settings_in(state, settings, "session", SETTINGS, &set) < 0)
     return NULL;
-  if (copies_in(state, contacts, shells, field, &c) < 0) goto done;
+  if (copies_in(state, contacts, shells, grounded, field, &c) < 0) goto done;
   // keeps the simulations too: the copies borrow their models
   kept = PyTuple_Pack(4, device_obj, contacts, shells, field);
   if (!kept) goto done;
@@ -427,12 +452,15 @@ static PyObject *restore(PyObject *self, PyObject *args) {
   lock(self);
   Py_END_ALLOW_THREADS
   // locked until copied: another thread may start the session
-  const rf_motion *from = rf_tick_simulation(rf_session_loop(self_session(self))->tick, k);
+  const rf_tick *tick = rf_session_loop(self_session(self))->tick;
+  const rf_motion *from = rf_tick_simulation(tick, k);
+  const rf_free_body *free = rf_tick_free_body(tick, k);
   if (!rf_session_wait(self_session(self), 0.0))
     py_fail(state, PY_INPUT_ERROR, "the session is running: stop it first");
   else if (!from)
     py_fail(state, PY_INPUT_ERROR, "the session has no simulation %d", k);
-  else if (py_motion_restore(state, simulation, from) == 0)
+  else if ((free ? py_free_body_restore(state, simulation, free)
+                 : py_motion_restore(state, simulation, from)) == 0)
     result = Py_NewRef(Py_None);
   unlock(self);
   return result;

@@ -29,8 +29,9 @@ typedef struct rf_world_settings {
 
 // Results of a search, over all pairs.
 typedef struct rf_world_found {
-  double depth_m;             // deepest penetration
-  double clearance_m;         // smallest travel of any point before one touches; no pair: INFINITY
+  // deepest penetration, and smallest travel of any point before one touches (no pair: INFINITY); of
+  // pairs of a free body with another one than the held one, neither
+  double depth_m, clearance_m;
   int32_t visited, touching;  // nodes, points
   int32_t level;              // smallest over pairs of the deepest level rendered
   bool unsolved;              // the solver has made forces that do not meet its tolerance

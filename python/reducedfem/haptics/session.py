@@ -60,7 +60,8 @@ class HapticSession:
     ----------
     contact
         Contact of the held object, the one with the distance field, with a shell; or a sequence
-        of contacts with the same `field` and grasp point.
+        of contacts with the same `field` and grasp point. Contacts of a `FreeBody` after the
+        first may have another field, which is at rest in the world.
     device
         Device that the hand holds.
     coupling
@@ -68,7 +69,9 @@ class HapticSession:
     simulation, field_simulation
         Simulation of the shell (a sequence for several contacts; None: a shell at rest, as
         ``[None]`` without a warning if it could deform), and of the held object if its field is
-        a `DeformedField`. Time steps must divide the period; their gravity acts.
+        a `DeformedField`. Time steps must divide the period; their gravity acts. A `FreeBody`
+        moves, too: `FrictionContact` only, with the period as its step; for several contacts of
+        one body, give it to each of them.
     workspace
         Map from the frame of the device to the world; None: the identity.
     rate
@@ -135,7 +138,7 @@ class HapticSession:
         device: Device,
         *,
         coupling: VirtualCoupling | DynamicCoupling,
-        simulation: ImplicitSimulation | Sequence[ImplicitSimulation | None] | None = None,
+        simulation: parts.Simulation | Sequence[parts.Simulation | None] | None = None,
         field_simulation: ImplicitSimulation | None = None,
         workspace: Workspace | None = HapticSettings.workspace,
         rate: float = HapticSettings.rate,
@@ -184,13 +187,14 @@ class HapticSession:
             device._core,
             tuple(c._core for c in contacts),
             tuple(None if s is None else s._core for s in simulations),
+            parts.grounded(contacts),
             None if field_simulation is None else field_simulation._core,
             static,
             dynamics,
             settings.core(device),
         )
         self._queue = RecordQueue(self._core, settings.keep_records)
-        self._layout, self._seen = Layout(self._core), threading.local()
+        self._layout, self._seen = Layout(self._core, simulations), threading.local()
         _live.add(self)
 
     def __del__(self) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from reducedfem.contact.contact import Contact, any_contact
 from reducedfem.contact.deformed_field import DeformedField
 from reducedfem.contact.field import DistanceField
+from reducedfem.dynamics.free_body import FreeBody
 from reducedfem.dynamics.integrator import ImplicitSimulation
 from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
 from reducedfem.haptics.coupling import DynamicCoupling, VirtualCoupling
@@ -17,9 +18,11 @@ from reducedfem.haptics.devices import Device
 from reducedfem.reduction.reduced import ReducedSolid, same_motion
 
 __all__ = [
+    "Simulation",
     "check_coupling",
     "check_kinds",
     "check_parts",
+    "grounded",
     "lengths",
     "sequences",
     "split",
@@ -27,15 +30,18 @@ __all__ = [
 ]
 
 
-def _a(kind: type) -> str:
-    if kind is ImplicitSimulation:
-        return "an implicit integrator"
+Simulation = ImplicitSimulation | FreeBody
+
+
+def _a(kind: Any) -> str:
+    if kind is Simulation:
+        return "an implicit integrator or a FreeBody"
     if kind is Contact:
         return any_contact()
     return f"{'an' if kind.__name__[0] in 'AEIOU' else 'a'} {kind.__name__}"
 
 
-def _sequence(value: Any, name: str, kind: type, none: bool) -> tuple[Any, ...]:
+def _sequence(value: Any, name: str, kind: Any, none: bool) -> tuple[Any, ...]:
     """Return one object or several of a class, or None if `none`, as a tuple; refuse others."""
     items = (value,) if isinstance(value, kind) else value
     try:
@@ -53,12 +59,12 @@ def _sequence(value: Any, name: str, kind: type, none: bool) -> tuple[Any, ...]:
 
 def sequences(
     contact: Any, simulation: Any
-) -> tuple[tuple[Contact, ...], tuple[ImplicitSimulation | None, ...]]:
+) -> tuple[tuple[Contact, ...], tuple[Simulation | None, ...]]:
     """Return contacts and their simulations, one each; refuse other objects and numbers."""
     contacts = _sequence(contact, "contact", Contact, none=False)
     if simulation is None:
         simulation = [None] * len(contacts)
-    simulations = _sequence(simulation, "simulation", ImplicitSimulation, none=True)
+    simulations = _sequence(simulation, "simulation", Simulation, none=True)
     if len(simulations) != len(contacts):
         raise InputError(
             f"simulation has {len(simulations)} elements, contact has {len(contacts)}: give one "
@@ -122,9 +128,22 @@ def _check_simulation(
         )
 
 
+def _check_free(body: FreeBody, name: str, contact: Contact, shell: str) -> None:
+    model = contact.tree.reduced
+    if model is not None and model.r == body.reduced.r and not same_motion(body.reduced, model):
+        raise InputError(
+            f"{name} is a body of another model than {shell}: make both of the same ReducedSolid"
+        )
+
+
+def grounded(contacts: tuple[Contact, ...]) -> tuple[bool, ...]:
+    """Return True for contacts with another field than that of the held object."""
+    return tuple(contact.field is not contacts[0].field for contact in contacts)
+
+
 def check_parts(
     contacts: tuple[Contact, ...],
-    simulations: tuple[ImplicitSimulation | None, ...],
+    simulations: tuple[Simulation | None, ...],
     field_simulation: ImplicitSimulation | None,
     dt: float,
 ) -> None:
@@ -132,16 +151,20 @@ def check_parts(
     n = len(contacts)
     which = [""] if n == 1 else [f"[{k}]" for k in range(n)]
     names = [f"simulation{k}" for k in which]
-    for k, contact in enumerate(contacts):
-        if contact.field is not contacts[0].field:
+    for k, at_rest in enumerate(grounded(contacts)):
+        if at_rest and not isinstance(simulations[k], FreeBody):
             raise InputError(
                 f"contact[{k}] and contact[0] have different fields: make all contacts with the "
-                "field of the one object that is held"
+                "field of the one object that is held; only a FreeBody may have contact with "
+                "another field, which is at rest in the world"
             )
     for k, (contact, simulation) in enumerate(zip(contacts, simulations, strict=True)):
         if simulation is None:
             continue
         shell = f"contact{which[k]}.tree.reduced"
+        if isinstance(simulation, FreeBody):
+            _check_free(simulation, names[k], contact, shell)
+            continue
         _check_simulation(simulation, names[k], contact.tree.reduced, shell, dt)
         for before in range(k):
             if simulation is simulations[before]:
