@@ -127,7 +127,7 @@ void rf_pair_load_rt(const rf_pair *pair) {
     const rf_pair_side *side = &pair->side[k];
     rf_body *body = side->body;
     for (int i = 0; i < 6; ++i) body->wrench[i] += side->wrench[i];
-    for (int32_t i = 0; body->reduced && i < body->motion->n; ++i)
+    for (int32_t i = 0; side->reduced && body->reduced && i < body->motion->n; ++i)
       body->reduced[i] += side->reduced[i];
     if (body->kind->anchored) continue;
     double shifted[36];

@@ -210,6 +210,7 @@ class HapticReader:
 
     def __init__(self, core: _core.Session, layout: Layout, points: bool) -> None:
         self._core, self._layout, self._points, self._seen = core, layout, points, 0
+        self._ask()
 
     def __repr__(self) -> str:
         return f"<HapticReader: snapshot {self._seen}>"
@@ -219,18 +220,21 @@ class HapticReader:
         """True if this reader asks for contact points."""
         return self._points
 
+    def _ask(self) -> None:
+        if self._points:
+            self._core.follow()
+
     def read(self) -> HapticSnapshot | None:
         """Return the newest snapshot; None if this reader has returned it already.
 
-        Contact points, if the reader asks for them, are in the snapshots of the next 2000 cycles,
-        but not yet in the first one.
+        Contact points, if the reader asks for them, are in the snapshots of the 2000 cycles after
+        it was made, and after each call.
 
         Returns
         -------
         HapticSnapshot or None
         """
-        if self._points:
-            self._core.follow()
+        self._ask()
         newest = self._core.snapshot()
         if newest is None or newest[0] == self._seen:
             return None
