@@ -189,7 +189,7 @@ static void keep_forces(rf_frictional *c, rf_world *world) {
   world->found.touching = 0;
   for (int32_t k = 0; k < world->n_pairs; ++k) {
     world->pair[k]->found.touching = world->pair[k]->contact->search.touching;
-    world->found.touching += world->pair[k]->found.touching;
+    if (!rf_pair_apart_rt(world->pair[k])) world->found.touching += world->pair[k]->found.touching;
   }
 }
 

@@ -29,10 +29,11 @@ typedef struct rf_world_settings {
 
 // Results of a search, over all pairs.
 typedef struct rf_world_found {
-  // deepest penetration, and smallest travel of any point before one touches (no pair: INFINITY); of
-  // pairs of a free body with another one than the held one, neither
+  // deepest penetration, smallest travel of any point before one touches (no pair: INFINITY), and
+  // touching points, but of pairs that are apart from the held body
   double depth_m, clearance_m;
-  int32_t visited, touching;  // nodes, points
+  int32_t touching;
+  int32_t visited;            // nodes
   int32_t level;              // smallest over pairs of the deepest level rendered
   bool unsolved;              // the solver has made forces that do not meet its tolerance
 } rf_world_found;

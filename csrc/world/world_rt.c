@@ -14,18 +14,6 @@ static void divide(const rf_world *w, int32_t k, const rf_world_budget *budget) 
   rf_contact_set_budget_rt(w->pair[k]->contact, fmax(left / (w->n_pairs - k), 1.0));
 }
 
-// True if none of the bodies is held, though one moves: depth and clearance of such a pair are of
-// no use to a holder.
-static bool apart(const rf_pair *pair) {
-  bool free = false;
-  for (int e = 0; e < 2; ++e) {
-    const rf_body_kind *kind = pair->side[e].body->kind;
-    if (!kind->anchored && !kind->move_rt) return false;
-    free = free || kind->move_rt;
-  }
-  return free;
-}
-
 rf_status rf_world_search_rt(rf_world *w, const rf_world_budget *budget) {
   rf_world_found *found = &w->found;
   *found = (rf_world_found){.clearance_m = INFINITY, .level = INT32_MAX};
@@ -34,13 +22,12 @@ rf_status rf_world_search_rt(rf_world *w, const rf_world_budget *budget) {
     const rf_status st = rf_pair_search_rt(w->pair[k]);
     if (st < 0) return st;
     const rf_contact_result *one = &w->pair[k]->found;
-    if (!apart(w->pair[k])) {
-      found->depth_m = fmax(found->depth_m, one->depth_m);
-      found->clearance_m = fmin(found->clearance_m, one->clearance_m);
-    }
     found->visited += one->visited;
-    found->touching += one->touching;
     if (one->level < found->level) found->level = one->level;
+    if (rf_pair_apart_rt(w->pair[k])) continue;
+    found->depth_m = fmax(found->depth_m, one->depth_m);
+    found->clearance_m = fmin(found->clearance_m, one->clearance_m);
+    found->touching += one->touching;
   }
   return RF_OK;
 }

@@ -24,7 +24,18 @@ from typing import Any
 from reducedfem.base.check import choice
 from reducedfem.haptics.devices import Device
 from reducedfem.haptics.session import HapticSession
-from reducedfem.scenes import alpha, baskets, dragon, hoses, peg, shapes, snap_in, soft, statue
+from reducedfem.scenes import (
+    alpha,
+    baskets,
+    dragon,
+    grasp,
+    hoses,
+    peg,
+    shapes,
+    snap_in,
+    soft,
+    statue,
+)
 
 __all__ = ["STORIES", "baskets", "session", "shapes"]
 
@@ -34,6 +45,7 @@ _SCENES: dict[str, tuple[Callable[..., HapticSession], str]] = {
     "dragon": (dragon.session, "a rigid club touches a deformable dragon of 256,000 points"),
     "soft": (soft.session, "a deformable paddle touches a deformable post"),
     "peg": (peg.session, "a rigid peg is put into a hole that fits"),
+    "grasp": (grasp.session, "two rigid fingers take a soft ball out of a cup, with friction"),
     "snap-in": (snap_in.session, "a rigid pipe snaps into an elastic clip, with friction"),
     "alpha": (alpha.session, "the alpha puzzle: two bent tubes are screwed apart"),
     "alpha-cheat": (
