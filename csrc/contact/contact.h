@@ -119,6 +119,8 @@ RF_MUST_CHECK rf_status rf_contact_stiffest(const rf_contact *contact, double co
 bool rf_contact_has_sites(const rf_contact *contact);
 int32_t rf_contact_levels(const rf_contact *contact);  // of the tree
 void rf_contact_grasp(const rf_contact *contact, double grasp_m[3]);
+// Moves the grasp point, which wrenches are taken about.
+void rf_contact_set_grasp(rf_contact *contact, const double grasp_m[3]);
 int32_t rf_contact_coordinates(const rf_contact *contact);        // r of the shell
 int32_t rf_contact_field_coordinates(const rf_contact *contact);  // r of the field; 0: rigid
 

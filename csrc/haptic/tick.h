@@ -95,12 +95,15 @@ enum {
   RF_TICK_UNSOLVED = 1 << 17    // forces of friction do not meet the tolerance
 };
 
-// A contact, and the body with its shell: deforming at its place, free, or at rest (both NULL).
+// A contact, and its bodies.
 typedef struct rf_tick_contact {
   const rf_contact *contact;
+  // with the shell: deforming at its place, free, or at rest (both NULL)
   const rf_motion *shell;
-  const rf_free_body *free;  // contacts with the same one have the same body
-  bool grounded;             // the field is not that of the held object, but at rest in the world
+  const rf_free_body *free;  // the same one is the same body in all contacts
+  // with the field: free, or at rest (true); else the held object
+  const rf_free_body *field;
+  bool grounded;
 } rf_tick_contact;
 
 typedef struct rf_tick rf_tick;
@@ -110,7 +113,7 @@ RF_MUST_CHECK rf_status rf_tick_check(const rf_tick_settings *set, rf_error *err
 // Copies contacts, and simulations with their states; borrows trees, fields and models.  `field`:
 // simulation of the field object, nullable.  Steps of simulations must divide the cycle, those of
 // free bodies be a cycle; bodies that are too far (rf_motion_far_rt) are rejected.  Free bodies and
-// grounded contacts need friction (world/frictional.h); the first contact is not grounded.
+// grounded contacts need friction (world/frictional.h); the field of the first contact is held.
 RF_MUST_CHECK rf_status rf_tick_create(const rf_tick_settings *set, int32_t n_contacts,
                                        const rf_tick_contact *contacts, const rf_motion *field,
                                        rf_tick **out, rf_error *err);

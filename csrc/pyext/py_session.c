@@ -90,72 +90,77 @@ static int coupling_in(py_state *state, PyObject *coupling, PyObject *dynamics,
 typedef struct copies {
   rf_tick_contact contact[RF_TICK_MOST_CONTACTS];
   rf_motion *shell[RF_TICK_MOST_CONTACTS], *field;
-  rf_free_body *free[RF_TICK_MOST_CONTACTS];
+  int32_t n_free;
+  rf_free_body *free[2 * RF_TICK_MOST_CONTACTS];
+  PyObject *free_object[2 * RF_TICK_MOST_CONTACTS];  // that they are copies of, borrowed
 } copies;
 
 static void release_copies(copies *c) {
-  for (int k = 0; k < RF_TICK_MOST_CONTACTS; ++k) {
-    rf_motion_free(c->shell[k]);
-    rf_free_body_free(c->free[k]);
-  }
+  for (int k = 0; k < RF_TICK_MOST_CONTACTS; ++k) rf_motion_free(c->shell[k]);
+  for (int32_t k = 0; k < c->n_free; ++k) rf_free_body_free(c->free[k]);
   rf_motion_free(c->field);
 }
 
-// Copies the simulation of contact k; the same free body is copied once.
-static int shell_in(py_state *state, PyObject *shells, Py_ssize_t k, copies *c) {
-  PyObject *shell = PyTuple_GET_ITEM(shells, k);
-  if (Py_TYPE(shell) != state->types[PY_FREE_BODY]) {
-    if (py_motion_copy(state, shell, &c->shell[k]) < 0) return -1;
-    c->contact[k].shell = c->shell[k];
-    return 0;
-  }
-  for (Py_ssize_t j = 0; j < k; ++j)
-    if (PyTuple_GET_ITEM(shells, j) == shell) {
-      c->contact[k].free = c->contact[j].free;
+// Copies a free body, once; 0, or -1 with an exception set.
+static int free_in(py_state *state, PyObject *object, copies *c, const rf_free_body **out) {
+  for (int32_t k = 0; k < c->n_free; ++k)
+    if (c->free_object[k] == object) {
+      *out = c->free[k];
       return 0;
     }
-  if (py_free_body_copy(state, shell, &c->free[k]) < 0) return -1;
-  c->contact[k].free = c->free[k];
+  if (py_free_body_copy(state, object, &c->free[c->n_free]) < 0) return -1;
+  c->free_object[c->n_free] = object;
+  *out = c->free[c->n_free++];
   return 0;
 }
 
-// grounded: a bool for each contact.
-static int copies_in(py_state *state, PyObject *contacts, PyObject *shells, PyObject *grounded,
-                     PyObject *field, copies *c) {
+// shell: a Motion, a FreeBody or None; field: a FreeBody; True: at rest; None: the held object.
+static int bodies_in(py_state *state, PyObject *shell, PyObject *field, int k, copies *c) {
+  rf_tick_contact *to = &c->contact[k];
+  to->grounded = field == Py_True;
+  if (field != Py_True && field != Py_None && free_in(state, field, c, &to->field) < 0) return -1;
+  if (Py_TYPE(shell) == state->types[PY_FREE_BODY]) return free_in(state, shell, c, &to->free);
+  if (py_motion_copy(state, shell, &c->shell[k]) < 0) return -1;
+  to->shell = c->shell[k];
+  return 0;
+}
+
+static int copies_in(py_state *state, PyObject *contacts, PyObject *shells, PyObject *fields,
+                     PyObject *held, copies *c) {
   const Py_ssize_t n = PyTuple_GET_SIZE(contacts);
-  if (n > RF_TICK_MOST_CONTACTS || PyTuple_GET_SIZE(shells) != n ||
-      PyTuple_GET_SIZE(grounded) != n) {
+  if (n > RF_TICK_MOST_CONTACTS || PyTuple_GET_SIZE(shells) != n || PyTuple_GET_SIZE(fields) != n) {
     py_fail(state, PY_INPUT_ERROR,
             "a session takes 1 to %d contacts and as many simulations, got %zd and %zd",
             RF_TICK_MOST_CONTACTS, n, PyTuple_GET_SIZE(shells));
     return -1;
   }
-  for (Py_ssize_t k = 0; k < n; ++k) {
+  for (int k = 0; k < n; ++k) {
     c->contact[k].contact = py_contact_get(state, PyTuple_GET_ITEM(contacts, k));
-    c->contact[k].grounded = PyTuple_GET_ITEM(grounded, k) == Py_True;
-    if (!c->contact[k].contact || shell_in(state, shells, k, c) < 0) return -1;
+    if (!c->contact[k].contact ||
+        bodies_in(state, PyTuple_GET_ITEM(shells, k), PyTuple_GET_ITEM(fields, k), k, c) < 0)
+      return -1;
   }
-  return py_motion_copy(state, field, &c->field);
+  return py_motion_copy(state, held, &c->field);
 }
 
 static PyObject *session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   py_state *state = (py_state *)PyType_GetModuleState(type);
-  PyObject *device_obj, *contacts, *shells, *grounded, *field, *coupling, *dynamics, *settings;
+  PyObject *device_obj, *contacts, *shells, *fields, *field, *coupling, *dynamics, *settings;
   PyObject *kept = NULL, *self = NULL;
   all_settings set = {0};
   copies c = {0};
   if (py_refuse_keywords(type, kwargs) < 0) return NULL;
   if (!PyArg_ParseTuple(args, "OO!O!O!OOOO:Session", &device_obj, &PyTuple_Type, &contacts,
-                        &PyTuple_Type, &shells, &PyTuple_Type, &grounded, &field, &coupling,
+                        &PyTuple_Type, &shells, &PyTuple_Type, &fields, &field, &coupling,
                         &dynamics, &settings))
     return NULL;
   rf_device *device = py_device_get(state, device_obj);
   if (!device || coupling_in(state, coupling, dynamics, &set.tick) < 0 ||
       py_settings_in(state, settings, "session", SETTINGS, &set) < 0)
     return NULL;
-  if (copies_in(state, contacts, shells, grounded, field, &c) < 0) goto done;
+  if (copies_in(state, contacts, shells, fields, field, &c) < 0) goto done;
   // keeps the simulations too: the copies borrow their models
-  kept = PyTuple_Pack(4, device_obj, contacts, shells, field);
+  kept = PyTuple_Pack(5, device_obj, contacts, shells, fields, field);
   if (!kept) goto done;
   rf_session *session = NULL;
   rf_tick *tick = NULL;

@@ -117,6 +117,7 @@ void rf_frictional_choose_rt(rf_frictional *c, const rf_world *world) {
       site.axis = rf_sites_axis_rt(t->normal + 3 * (size_t)place);
       site.bore = bore(rf_frictional_law_rt(world, k), place);
       rf_vec3_sub(t->rest + 3 * (size_t)place, t->centre, site.rest);
+      site.out = rf_vec3_length(site.rest) / t->extent;
       rf_sites_offer_rt(&c->sites, &site);
     }
   }
@@ -186,7 +187,9 @@ static double put_row(rf_frictional *c, const contact_point *p, const double loc
       rf_vec3_cross(arm, a, rigid + 3);
       sum += put_column(c, b->first, 6, sign, rigid, b->rigid, column);
     }
-    if (b->n == 0) continue;
+    const bool deforms = role == RF_PAIR_TREE ? p->contact->search.tree->r > 0
+                                              : p->contact->search.distance.deformed != NULL;
+    if (b->n == 0 || !deforms) continue;
     memset(c->local, 0, (size_t)rf_dense_ld(b->n) * sizeof *c->local);
     if (role == RF_PAIR_TREE)
       rf_point_tree_project_rt(p->contact->search.tree, p->points->place[p->k], local, c->local);

@@ -4,9 +4,10 @@
 // nearest to their normal there; the best point of a cell is a site.  Cells and axes belong to the
 // points, so that the choice does not flicker as bodies move.  Cells meet at the centre of the
 // shell, so that few of them still surround it.  The best point has the smallest gap; one that bore
-// force in the last step counts as deeper by a tenth of the least spacing.  Where there are more
-// cells than sites, the spacing grows by the root of 2, which halves the cells of a surface; it
-// shrinks again only when a third of the sites would do.
+// force in the last step, or is far out, counts as deeper by up to a tenth of the least spacing:
+// the outer points of a flat contact bear its moments.  Where there are more cells than sites, the
+// spacing grows by the root of 2, which halves the cells of a surface; it shrinks again only when a
+// third of the sites would do.
 #ifndef RF_WORLD_SITES_H
 #define RF_WORLD_SITES_H
 
@@ -24,6 +25,7 @@ typedef struct rf_site {
   int32_t axis;         // rf_sites_axis_rt of the normal of the shell at rest
   bool bore;            // a force in the last step
   double rest[3];       // of the point, from the centre of the shell, m
+  double out;           // their distance over the largest one
   double gap;           // m
 } rf_site;
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 static const double BONUS = 0.1;         // of a point that bore force, over the least spacing
+static const double OUTER = 0.1;         // of the outermost point
 static const double WIDEST = 1e6;        // spacing, over the least one
 static const double FARTHEST = 65535.0;  // cells from the centre
 static const double GROWTH = 1.4142135623730951;
@@ -46,7 +47,7 @@ static int32_t *find(rf_sites *s, uint64_t cell) {
 }
 
 static double score(const rf_sites *s, const rf_site *p) {
-  return p->bore ? p->gap - BONUS * s->least_spacing : p->gap;
+  return p->gap - s->least_spacing * ((p->bore ? BONUS : 0.0) + OUTER * p->out);
 }
 
 static bool better(const rf_sites *s, const rf_site *a, const rf_site *b) {

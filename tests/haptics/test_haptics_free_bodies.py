@@ -222,13 +222,73 @@ def test_a_soft_ball_is_held_above_the_known_coefficient_of_friction(soft_ball):
         assert (abs(moved.state.position[2] - place) < 1e-3) == held
 
 
+BLOCK = rf.BoxField((-0.02, -0.02, -0.01), (0.02, 0.02, 0.01))
+HEIGHT = 0.02
+
+
+def tower(box, mu, pull, n):
+    """Return the lower and the upper one of two boxes, and a session that nothing disturbs."""
+    model, tree = box
+    bodies = [body_of(model, pull, position=(0.0, 0.0, 0.5 * HEIGHT + k * HEIGHT)) for k in (0, 1)]
+    ground = rf.PlaneField((0, 0, 0), (0, 0, 1))
+    fields = WALL, WALL, ground, BLOCK
+    contacts = [rf.FrictionContact(tree, field, mu, budget_us=1e6) for field in fields]
+    pairs = [*bodies, bodies[0], (bodies[1], bodies[0])]
+    return bodies, session(contacts, np.tile((0, 0, FAR), (n, 1)), simulation=pairs)
+
+
+@pytest.mark.parametrize("part", [0.9, 1.1])
+def test_a_box_on_a_box_stays_below_the_friction_angle(box, part):
+    """Both slide down together above it, as one box would."""
+    mu, n = 0.4, 600
+    angle = np.arctan(mu) * part
+    pull = G * np.array([np.sin(angle), 0.0, -np.cos(angle)])
+    bodies, made = tower(box, mu, pull, n)
+    with_points = made.reader(points=True)
+    made.run(n)
+    touching = with_points.read().contacts
+    lower, upper = (touching[k].forces.sum(axis=0) for k in (2, 3))
+    made.close()
+    weight = box[0].rigid_body.mass * G * np.cos(angle)
+    np.testing.assert_allclose([lower[2], upper[2]], [-2.0 * weight, -weight], rtol=1e-3)
+    slide = max(G * (np.sin(angle) - mu * np.cos(angle)), 0.0)
+    for k, body in enumerate(bodies):
+        state = body.state
+        np.testing.assert_allclose(state.velocity[0], slide * n * DT, rtol=2e-3, atol=1e-5)
+        assert abs(state.position[2] - (0.5 + k) * HEIGHT) < 1e-5
+        assert np.abs(state.quaternion[1:]).max() < 1e-3
+
+
+def test_forces_of_two_free_bodies_keep_their_momentum(box):
+    """One falls on the other in free space, off its centre; nothing else touches."""
+    model, tree = box
+    bodies = [
+        body_of(model, (0, 0, 0), position=(0.0, 0.0, 0.0)),
+        body_of(model, (0, 0, 0), position=(0.012, 0.005, 0.03), velocity=(0.1, 0.0, -0.3)),
+    ]
+    contacts = [rf.FrictionContact(tree, f, 0.5, budget_us=1e6) for f in (WALL, WALL, BLOCK)]
+    pairs = [*bodies, (bodies[1], bodies[0])]
+    made = session(contacts, np.tile((0, 0, FAR), (100, 1)), simulation=pairs)
+    made.run(100)
+    made.close()
+    states, mass = [body.state for body in bodies], model.rigid_body.mass
+    momentum = mass * sum(state.velocity for state in states)
+    np.testing.assert_allclose(momentum, mass * np.array([0.1, 0.0, -0.3]), atol=1e-12)
+    assert states[0].velocity[2] < -0.02
+    assert np.linalg.norm(states[0].angular_velocity) > 0.1
+    energy = [0.5 * mass * state.velocity @ state.velocity for state in states]
+    assert sum(energy) < 0.5 * mass * 0.1
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ("penalty", "contact 0 has a FreeBody as its simulation, which needs a FrictionContact"),
         ("step", "the FreeBody of contact 0 has steps of 0.0005 s, a cycle 0.001 s"),
         ("ground", "only a FreeBody may have contact with another field"),
-        ("grasp", "contact 1 has the grasp point .0, 0, 0.01., but its field is at rest"),
+        ("twice", "simulation.1. has the same FreeBody twice"),
+        ("no shell", "the second FreeBody of simulation.1. has no shell"),
+        ("held", "which is that of the held object: give the body of the shell alone"),
         ("model", "simulation is a body of another model than contact.tree.reduced"),
     ],
 )
@@ -243,9 +303,10 @@ def test_what_does_not_fit_is_refused(ball, soft_ball, change, message):
         simulations = [rf.FreeBody(model, 5e-4)]
     if change == "ground":
         contacts, simulations = [*contacts, rf.FrictionContact(tree, ground)], [body, None]
-    if change == "grasp":
-        contacts.append(rf.FrictionContact(tree, ground, grasp=(0, 0, 0.01)))
-        simulations = [body, body]
+    other = {"twice": body, "no shell": body_of(model), "held": body_of(model)}.get(change)
+    if other is not None:
+        contacts.append(rf.FrictionContact(tree, WALL if change == "held" else ground))
+        simulations = [body, (body, other)]
     if change == "model":
         nodes, elements = box_hexes(2, 2, 2, (0.04, 0.04, 0.02))
         solid = rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e7, 0.3, 1000.0))

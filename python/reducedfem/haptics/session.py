@@ -61,7 +61,7 @@ class HapticSession:
     contact
         Contact of the held object, the one with the distance field, with a shell; or a sequence
         of contacts with the same `field` and grasp point. Contacts of a `FreeBody` after the
-        first may have another field, which is at rest in the world.
+        first may have another field, which is at rest in the world or that of another one.
     device
         Device that the hand holds.
     coupling
@@ -71,7 +71,7 @@ class HapticSession:
         ``[None]`` without a warning if it could deform), and of the held object if its field is
         a `DeformedField`. Time steps must divide the period; their gravity acts. A `FreeBody`
         moves, too: `FrictionContact` only, with the period as its step; for several contacts of
-        one body, give it to each of them.
+        one body, give it to each of them. A pair of them: the bodies of shell and field.
     workspace
         Map from the frame of the device to the world; None: the identity.
     rate
@@ -160,7 +160,7 @@ class HapticSession:
         priority: int = HapticSettings.priority,
         lock_memory: bool = HapticSettings.lock_memory,
     ) -> None:
-        contacts, simulations = parts.sequences(contact, simulation)
+        contacts, simulations, others = parts.sequences(contact, simulation)
         parts.check_kinds(device, coupling, field_simulation)
         settings = HapticSettings(
             workspace=workspace, rate=rate, budget_us=budget_us, coupled=coupled,
@@ -171,7 +171,7 @@ class HapticSession:
             lock_memory=lock_memory,
         )  # fmt: skip
         self._settings = settings
-        parts.check_parts(contacts, simulations, field_simulation, settings.dt)
+        parts.check_parts(contacts, simulations, others, field_simulation, settings.dt)
         if simulation is None:
             parts.warn_of_rest(contacts, 2)
         warn_of_reach(parts.lengths(contacts, device, settings.place.scale), 3)
@@ -187,7 +187,7 @@ class HapticSession:
             device._core,
             tuple(c._core for c in contacts),
             tuple(None if s is None else s._core for s in simulations),
-            parts.grounded(contacts),
+            tuple(getattr(b, "_core", b) for b in parts.field_bodies(contacts, others)),
             None if field_simulation is None else field_simulation._core,
             static,
             dynamics,

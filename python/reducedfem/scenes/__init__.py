@@ -34,6 +34,7 @@ from reducedfem.scenes import (
     shapes,
     snap_in,
     soft,
+    stack,
     statue,
 )
 
@@ -46,6 +47,7 @@ _SCENES: dict[str, tuple[Callable[..., HapticSession], str]] = {
     "soft": (soft.session, "a deformable paddle touches a deformable post"),
     "peg": (peg.session, "a rigid peg is put into a hole that fits"),
     "grasp": (grasp.session, "two rigid fingers take a soft ball out of a cup, with friction"),
+    "stack": (stack.session, "a rigid finger pushes a tower of soft, free blocks, with friction"),
     "snap-in": (snap_in.session, "a rigid pipe snaps into an elastic clip, with friction"),
     "alpha": (alpha.session, "the alpha puzzle: two bent tubes are screwed apart"),
     "alpha-cheat": (
