@@ -222,6 +222,14 @@ def test_a_soft_ball_is_held_above_the_known_coefficient_of_friction(soft_ball):
         assert (abs(moved.state.position[2] - place) < 1e-3) == held
 
 
+def inertia_of(model, quaternion):
+    """Return the inertia about the centre in the axes of the world."""
+    w, x, y, z = quaternion
+    cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+    turn = np.eye(3) + 2.0 * w * cross + 2.0 * cross @ cross
+    return turn @ model.rigid_body.inertia @ turn.T
+
+
 BLOCK = rf.BoxField((-0.02, -0.02, -0.01), (0.02, 0.02, 0.01))
 HEIGHT = 0.02
 
@@ -273,7 +281,14 @@ def test_forces_of_two_free_bodies_keep_their_momentum(box):
     made.close()
     states, mass = [body.state for body in bodies], model.rigid_body.mass
     momentum = mass * sum(state.velocity for state in states)
-    np.testing.assert_allclose(momentum, mass * np.array([0.1, 0.0, -0.3]), atol=1e-12)
+    first = mass * np.array([0.1, 0.0, -0.3])
+    np.testing.assert_allclose(momentum, first, atol=1e-12)
+    turning = sum(
+        mass * np.cross(state.position, state.velocity)
+        + inertia_of(model, state.quaternion) @ state.angular_velocity
+        for state in states
+    )
+    np.testing.assert_allclose(turning, np.cross([0.012, 0.005, 0.03], first), atol=1e-12)
     assert states[0].velocity[2] < -0.02
     assert np.linalg.norm(states[0].angular_velocity) > 0.1
     energy = [0.5 * mass * state.velocity @ state.velocity for state in states]
