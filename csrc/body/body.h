@@ -83,7 +83,7 @@ static inline const double *rf_body_q_rt(const rf_body *body) {
 }
 
 // The free body of the kind "free"; NULL: the body is of another kind.
-const rf_free_body *rf_body_free_rt(const rf_body *body);
+const rf_free_body *rf_body_free_body(const rf_body *body);
 
 // Number of reduced coordinates that contact moves.
 static inline int32_t rf_body_coordinates_rt(const rf_body *body) {

@@ -27,3 +27,7 @@ const rf_body_kind rf_body_free_kind = {.name = "free",
                                         .step_rt = rf_body_free_step_rt,
                                         .foresee_rt = rf_body_free_foresee_rt,
                                         .move_rt = rf_body_free_move_rt};
+
+const rf_free_body *rf_body_free_body(const rf_body *body) {
+  return body->kind == &rf_body_free_kind ? body->self : NULL;
+}

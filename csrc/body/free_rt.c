@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "body/kinds.h"
-
 // The frame of the body at rest, from the place of the centre of mass.
 void rf_body_free_follow_rt(rf_body *body) {
   const rf_free_body *free = body->self;
@@ -41,8 +39,4 @@ rf_status rf_body_free_move_rt(rf_body *body, const double wrench[6]) {
 rf_status rf_body_free_step_rt(rf_body *body) {
   const rf_status st = rf_body_deform_rt(body);
   return st < 0 ? st : rf_body_free_move_rt(body, body->wrench);
-}
-
-const rf_free_body *rf_body_free_rt(const rf_body *body) {
-  return body->kind == &rf_body_free_kind ? body->self : NULL;
 }

@@ -229,5 +229,5 @@ const rf_motion *rf_tick_simulation(const rf_tick *t, int32_t k) {
 
 const rf_free_body *rf_tick_free_body(const rf_tick *t, int32_t k) {
   if (k < 0 || k >= t->world->n_pairs) return NULL;
-  return rf_body_free_rt(rf_tick_shell_rt(t, k));
+  return rf_body_free_body(rf_tick_shell_rt(t, k));
 }

@@ -149,7 +149,7 @@ void rf_tick_set_coupling_rt(rf_tick *tick, const rf_tick_settings *set);
 
 // Returns the simulation of contact k, or of the field object (k < 0); NULL: none.
 const rf_motion *rf_tick_simulation(const rf_tick *tick, int32_t k);
-// Returns the free body with the shell of contact k; NULL: it is none.
+// Returns the free body with the shell of contact k; NULL: the shell is on another kind of body.
 const rf_free_body *rf_tick_free_body(const rf_tick *tick, int32_t k);
 // Writes the name of that simulation, for messages.
 enum { RF_TICK_NAME = 48 };

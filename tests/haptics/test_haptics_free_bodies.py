@@ -1,4 +1,4 @@
-"""Free bodies in sessions: closed forms of their motion, and what they share with the session."""
+"""Free bodies in sessions: closed forms of their motion, snapshots, and errors."""
 
 from __future__ import annotations
 
@@ -307,7 +307,7 @@ def test_forces_of_two_free_bodies_keep_their_momentum(box):
         ("model", "simulation is a body of another model than contact.tree.reduced"),
     ],
 )
-def test_what_does_not_fit_is_refused(ball, soft_ball, change, message):
+def test_bodies_that_do_not_fit_are_refused(ball, soft_ball, change, message):
     model, tree = ball
     ground = rf.PlaneField((0, 0, 0), (0, 0, 1))
     body = body_of(model)

@@ -29,7 +29,7 @@ def test_the_ball_is_carried_if_friction_suffices(mu, lifted, monkeypatch):
     else:
         np.testing.assert_allclose(over, [0.0, 0.0, 0.078], atol=1e-3)
         assert np.abs(force).max() == 0.0
-    # back in the cup, and let go
+    # back in the cup, and released
     np.testing.assert_allclose(end, [0.0, 0.0, 0.078], atol=1e-3)
     assert np.abs(late["contact_force"][-1]).max() == 0.0
     assert max(records["energy_j"].max(), late["energy_j"].max()) <= 1e-9

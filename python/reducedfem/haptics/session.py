@@ -60,8 +60,7 @@ class HapticSession:
     ----------
     contact
         Contact of the held object, the one with the distance field, with a shell; or a sequence
-        of contacts with the same `field` and grasp point. Contacts of a `FreeBody` after the
-        first may have another field, which is at rest in the world or that of another one.
+        of contacts with the same `field` and grasp point.
     device
         Device that the hand holds.
     coupling
@@ -69,9 +68,8 @@ class HapticSession:
     simulation, field_simulation
         Simulation of the shell (a sequence for several contacts; None: a shell at rest, as
         ``[None]`` without a warning if it could deform), and of the held object if its field is
-        a `DeformedField`. Time steps must divide the period; their gravity acts. A `FreeBody`
-        moves, too: `FrictionContact` only, with the period as its step; for several contacts of
-        one body, give it to each of them. A pair of them: the bodies of shell and field.
+        a `DeformedField`. Time steps must divide the period; their gravity acts. Shells of a
+        `FreeBody` may have contact with other fields: see ``docs/friction.md``.
     workspace
         Map from the frame of the device to the world; None: the identity.
     rate

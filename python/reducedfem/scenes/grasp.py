@@ -1,8 +1,8 @@
 """A soft ball that two rigid fingers take out of a cup, carry and put back, with friction.
 
 The fingers are 36 mm apart, the ball is 40 mm wide and free: friction alone holds its weight of
-0.3 N.  With a coefficient of friction below about 0.2 it slips.  Where the ball lies in the cup
-again, the fingers go on down, past the stem, and let go of it.
+0.3 N.  With a coefficient of friction of 0.1 it slips.  Where the ball lies in the cup again, the
+fingers move down past the stem and release it.
 """
 
 from __future__ import annotations
