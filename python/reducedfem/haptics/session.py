@@ -68,8 +68,7 @@ class HapticSession:
     simulation, field_simulation
         Simulation of the shell (a sequence for several contacts; None: a shell at rest, as
         ``[None]`` without a warning if it could deform), and of the held object if its field is
-        a `DeformedField`. Time steps must divide the period; their gravity acts. Shells of a
-        `FreeBody` may have contact with other fields: see ``docs/friction.md``.
+        a `DeformedField`. Steps must divide the period. `FreeBody`: see ``docs/friction.md``.
     workspace
         Map from the frame of the device to the world; None: the identity.
     rate
