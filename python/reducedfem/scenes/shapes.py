@@ -116,11 +116,12 @@ def fingers(half: float) -> rf.UnionField:
     return rf.UnionField([rf.OffsetField(plate, edge) for plate in plates])
 
 
-def cup(height: float, radius: float) -> rf.IntersectionField:
-    """Return a square stem, 16 mm wide, with a hollow of this radius in its top, 2 mm deep [m]."""
+def cup(height: float, radius: float) -> rf.UnionField:
+    """Return the ground and a square stem, 16 mm wide, with a hollow of this radius on top [m]."""
     stem = rf.BoxField((-0.008, -0.008, 0.0), (0.008, 0.008, height))
     ball = rf.SphereField((0, 0, height - 0.002 + radius), radius)
-    return rf.IntersectionField([stem, rf.ComplementField(ball)])
+    hollow = rf.IntersectionField([stem, rf.ComplementField(ball)])
+    return rf.UnionField([hollow, rf.PlaneField((0, 0, 0), (0, 0, 1))])
 
 
 def helix(radius: float, pitch: float, turns: float, points: int = 400) -> Array:
