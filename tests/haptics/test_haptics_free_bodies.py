@@ -176,7 +176,8 @@ def grasp(tree, body, mu, heights):
     half, across = 0.018 + 0.005, 0.001
     fingers = [
         rf.OffsetField(
-            rf.BoxField((s * half - across, -0.012, -0.015), (s * half + across, 0.012, 0.03)), 0.004
+            rf.BoxField((s * half - across, -0.012, -0.015), (s * half + across, 0.012, 0.03)),
+            0.004,
         )
         for s in (1, -1)
     ]

@@ -173,9 +173,7 @@ def test_dynamic_cycles_under_a_constant_wrench_are_one_implicit_step(library, r
         plain = Dynamic(library, hand, states[1], 1, speed)
         free = cycle.begin()
         # rotations are so small that springs are linear
-        np.testing.assert_allclose(
-            cycle.finish(wrench), plain.step(wrench), rtol=1e-6, atol=1e-10
-        )
+        np.testing.assert_allclose(cycle.finish(wrench), plain.step(wrench), rtol=1e-6, atol=1e-10)
         np.testing.assert_allclose(
             states[0].velocity[:], states[1].velocity[:], rtol=1e-6, atol=1e-6
         )

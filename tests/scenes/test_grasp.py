@@ -9,6 +9,9 @@ import reducedfem as rf
 from reducedfem.scenes import grasp
 
 
+@pytest.mark.no_asan(
+    reason="the cycles of tests/haptics/test_haptics_free_bodies.py, for twenty seconds"
+)
 @pytest.mark.parametrize(("mu", "lifted"), [(0.3, True), (0.1, False)])
 def test_the_ball_is_carried_if_friction_suffices(mu, lifted, monkeypatch):
     # solves end by themselves, on any machine

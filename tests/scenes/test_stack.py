@@ -9,6 +9,11 @@ import reducedfem as rf
 from reducedfem.scenes import stack
 
 
+pytestmark = pytest.mark.no_asan(
+    reason="the cycles of tests/haptics/test_haptics_free_bodies.py, for fifteen seconds"
+)
+
+
 @pytest.fixture
 def unhurried(monkeypatch):
     """Solves end by themselves, on any machine."""

@@ -39,6 +39,4 @@ def session(
     keys = [(x, 0.0, z, 0.0, 0.0, 0.0) for x, z in [*ways, (0.0, 0.02)]]
     hand, options = shapes.hand(device, keys, options)
     coupling = rf.VirtualCoupling.for_contact(contacts[0], stiffness=1000.0)
-    return rf.HapticSession(
-        contacts, hand, coupling=coupling, simulation=[body, body], **options
-    )
+    return rf.HapticSession(contacts, hand, coupling=coupling, simulation=[body, body], **options)
