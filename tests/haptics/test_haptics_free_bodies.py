@@ -16,7 +16,7 @@ WALL = rf.BoxField((-0.05, -0.05, 0.0), (0.05, 0.05, 0.02))
 
 def ball_of(young, r=6):
     surface = rf.DistanceField.from_field(rf.SphereField((0, 0, 0), RADIUS), 32).isosurface()
-    solid = rf.Solid(rf.voxelize(surface, 8), rf.StVK(young, 0.4, 1000.0))
+    solid = rf.Solid(rf.voxelize(surface, 6), rf.StVK(young, 0.4, 1000.0))
     model = rf.reduce(solid, rf.modal_derivative_basis(solid, k=3, r=r))
     shell = rf.Pointshell.from_field(rf.SphereField((0, 0, 0), RADIUS), 3000)
     return model, rf.PointTree(shell, model)

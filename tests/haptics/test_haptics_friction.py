@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
-from friction_sessions import HALF, K, PRESSED, floor, pressed, run, session, tool
+from friction_sessions import HALF, PRESSED, K, floor, pressed, run, session, tool
 
 
 def test_a_tool_sticks_up_to_mu_times_the_normal_force_and_slips_against_it_above():

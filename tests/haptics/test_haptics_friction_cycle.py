@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
-from friction_sessions import HALF, K, PRESSED, floor, pressed, run, session, tool
+from friction_sessions import HALF, PRESSED, K, floor, pressed, run, session, tool
 
 
 def part_of_floor(rows):

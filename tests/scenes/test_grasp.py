@@ -1,4 +1,4 @@
-"""The scene of two fingers and a ball: what it shows, above and below the friction that is needed."""
+"""The scene of two fingers and a ball, above and below the friction that is needed."""
 
 from __future__ import annotations
 

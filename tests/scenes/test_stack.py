@@ -8,14 +8,13 @@ import pytest
 import reducedfem as rf
 from reducedfem.scenes import stack
 
-
 pytestmark = pytest.mark.no_asan(
     reason="the cycles of tests/haptics/test_haptics_free_bodies.py, for fifteen seconds"
 )
 
 
 @pytest.fixture
-def unhurried(monkeypatch):
+def _unhurried(monkeypatch):
     """Solves end by themselves, on any machine."""
     made = rf.FrictionContact
     monkeypatch.setattr(
@@ -27,7 +26,8 @@ def heights(session):
     return [body.position[2] for body in session.snapshot().bodies[:-1]]
 
 
-def test_the_tower_stays_standing(unhurried):
+@pytest.mark.usefixtures("_unhurried")
+def test_the_tower_stays_standing():
     session = stack.session(points=800, resolution=32, budget_us=0.0)
     rest = [0.015, 0.045, 0.075]
     records = session.run(5000)
@@ -47,7 +47,8 @@ def test_the_tower_stays_standing(unhurried):
     assert max(records["energy_j"].max(), late["energy_j"].max()) <= 1e-9
 
 
-def test_without_friction_it_falls_apart(unhurried):
+@pytest.mark.usefixtures("_unhurried")
+def test_without_friction_it_falls_apart():
     session = stack.session(friction=0.0, points=800, resolution=32, budget_us=0.0)
     session.run(5000)
     upper = session.snapshot().bodies[2].position

@@ -114,8 +114,8 @@ class HapticRecords:
             saturated or was relieved; "shortened": a Newton increment of a body was shortened, as
             in `ImplicitReport`; "made_up": skipped cycles were made up for, which adds to
             ``compute_us``; "unsolved": forces with friction had an error above 1e-3, for lack of
-            time (``docs/friction.md``); "broken", "device_failed", "diverged": the session failed, by a
-            force that is not finite, by the device, or by a simulation that is not finite or
+            time (``docs/friction.md``); "broken", "device_failed", "diverged": the session failed,
+            by a force that is not finite, by the device, or by a simulation that is not finite or
             would displace a body by more than 30 times its length (`ImplicitNewmark.step`).
 
         Returns

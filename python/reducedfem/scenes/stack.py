@@ -1,7 +1,7 @@
 """A tower of three soft, free blocks, pushed by a rigid finger, with friction.
 
 The blocks are 40 mm wide and 30 mm high, of 48 g each, and touch each other and the ground.  The
-finger pushes the upper one across the middle one, and the middle one back; the tower stays standing.
+finger pushes the upper one, then the middle one with what lies on it; the tower stays standing.
 Without friction it would fall apart.
 """
 
@@ -44,5 +44,5 @@ def session(
     hand, options = shapes.hand(device, keys, options)
     coupling = rf.VirtualCoupling.for_contact(contacts[0], stiffness=500.0)
     # shell and field of bodies that touch each other
-    simulation = [*bodies, *bodies, *pairwise(bodies[::-1])]
-    return rf.HapticSession(contacts, hand, coupling=coupling, simulation=simulation, **options)
+    moved: list[Any] = [*bodies, *bodies, *pairwise(bodies[::-1])]
+    return rf.HapticSession(contacts, hand, coupling=coupling, simulation=moved, **options)
