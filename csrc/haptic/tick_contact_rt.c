@@ -26,7 +26,7 @@ static rf_status touch(rf_tick *t, double processor_us, rf_coupling_load *load,
   memcpy(load->gradient, t->object->gradient, sizeof load->gradient);
   load->depth_m = found->depth_m;
   // the deepest of missed cycles, too
-  out->depth_m = fmax(out->depth_m, found->depth_m);
+  out->depth_m = fmax(out->depth_m, found->deepest_m);
   load->clearance_m = found->clearance_m;
   out->visited = found->visited;
   out->touching = found->touching;

@@ -77,9 +77,6 @@ static rf_status constrain(rf_cycle *c) {
   double wrench[6], solved[6];
   rf_status st = solve(c, NULL, wrench);
   if (st < 0) return st;
-  memcpy(c->out->contact_force, wrench, sizeof c->out->contact_force);
-  memcpy(c->out->contact_torque, wrench + 3, sizeof c->out->contact_torque);
-  c->out->touching = t->world->found.touching;
   if (t->set.dynamic)
     st = rf_dynamic_finish_rt(&t->set.dynamics, hand, &t->free, wrench, &t->coupling, &c->report);
   else
@@ -91,6 +88,9 @@ static rf_status constrain(rf_cycle *c) {
   // bodies would otherwise be pushed by a motion that is not made
   if (t->deforms && memcmp(solved, c->report.move, sizeof solved) != 0)
     st = solve(c, c->report.move, wrench);
+  memcpy(c->out->contact_force, wrench, sizeof c->out->contact_force);
+  memcpy(c->out->contact_torque, wrench + 3, sizeof c->out->contact_torque);
+  c->out->touching = t->world->found.touching;
   if (t->world->found.unsolved) c->out->flags |= RF_TICK_UNSOLVED;
   return st;
 }

@@ -27,7 +27,11 @@
 //
 // A holder that moves its body in another way than the forces say (render/depth_limit.h) has the
 // step solved again, with that motion and C = 0 for the held body: the others are then not pushed
-// by a motion that is not made.
+// by a motion that is not made.  Pairs of which nothing yields to it keep the forces of the first
+// solve.
+//
+// Overlaps of free bodies, as where they begin, close at 0.1 m/s at most: closed in one step, they
+// would become a velocity.
 #ifndef RF_WORLD_FRICTIONAL_H
 #define RF_WORLD_FRICTIONAL_H
 
@@ -63,8 +67,10 @@ typedef struct rf_frictional_pair {
 // A site whose rows are entered.
 typedef struct rf_frictional_site {
   int32_t pair, place;
-  double gap;  // m
-  bool bore;   // a force in the last step
+  double gap;                         // m
+  double point[3];                    // in the world, m
+  struct rf_contact_site_force last;  // of the step before
+  bool bore;                          // a force then
 } rf_frictional_site;
 
 typedef struct rf_frictional {
@@ -112,6 +118,8 @@ void rf_frictional_rows_rt(rf_frictional *c, rf_world *world);
 static inline rf_contact_sites *rf_frictional_law_rt(const rf_world *world, int32_t pair) {
   return rf_contact_law_sites_rt(&world->pair[pair]->contact->law);
 }
+// False if nothing of a pair yields to a given motion of the held body.
+bool rf_frictional_yields_rt(const rf_frictional *c, int32_t pair);
 // Rows of the deformation of a body among those of all.
 static inline int32_t rf_frictional_deformation_rt(const rf_frictional_body *b) {
   return b->first + (b->moves ? 6 : 0);

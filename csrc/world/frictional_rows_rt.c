@@ -12,7 +12,7 @@ static const double ACROSS = 0.5;  // part of a motion across the normal that ma
 
 static bool bore(const rf_contact_sites *law, int32_t place) {
   const struct rf_contact_site_force *at = law->of + place;
-  return at->cycle >= law->cycle - 1 && rf_vec3_dot(at->force, at->force) > 0.0;
+  return at->cycle == law->cycle - 1 && rf_vec3_dot(at->force, at->force) > 0.0;
 }
 
 // ---- travel in the free motions
@@ -33,10 +33,18 @@ static double own_travel(const rf_frictional *c, int32_t pair) {
   return travel;
 }
 
+// Bound of the displacement of the points of a shell from their places at rest.
+static double spread_of(const rf_frictional *c, int32_t pair) {
+  const int32_t shell = c->pair[pair].side[RF_PAIR_TREE];
+  if (shell < 0 || c->body[shell].n == 0) return 0.0;
+  return travel_by(&c->body[shell], c->body[shell].of->motion->q);
+}
+
 double rf_frictional_alarm_rt(const rf_frictional *c, const rf_world *world, int32_t k) {
   const rf_pair *pair = world->pair[k];
   const rf_point_tree *t = pair->contact->search.tree;
   const rf_pose *pose = &pair->side[RF_PAIR_TREE].body->pose;
+  const double spread = spread_of(c, k);
   double sum = c->margin_m + own_travel(c, k), centre[3], arm[3];
   rf_quat_rotate(pose->quaternion, t->centre, centre);
   for (int i = 0; i < 3; ++i) centre[i] += pose->position_m[i];
@@ -44,10 +52,10 @@ double rf_frictional_alarm_rt(const rf_frictional *c, const rf_world *world, int
     const int32_t number = c->pair[k].side[e];
     const rf_frictional_body *b = &c->body[number < 0 ? 0 : number];
     if (number < 0 || !b->moves) continue;
-    // places that a body can meet are its own points, or those of the shell
+    // contact is at points of the shell: the reach is that to the farthest one
     rf_vec3_sub(b->centre, centre, arm);
     const bool known = number == c->held && c->reach_m > 0.0;
-    const double reach = known ? c->reach_m : rf_vec3_length(arm) + t->extent;
+    const double reach = (known ? c->reach_m : rf_vec3_length(arm) + t->extent) + spread;
     sum += rf_vec3_length(b->rigid) + reach * rf_vec3_length(b->rigid + 3);
   }
   return sum;
@@ -60,7 +68,7 @@ typedef struct motions {
   double way[3], turn[3];  // of a place x of the field's body, seen from the shell's:
                            // way + turn x x
   double own;              // bound of the travel by deformation
-  double spread;           // bound of the displacement of the points from their places at rest
+  double spread;           // spread_of
   bool turned;             // normals at rest are not those of the points
 } motions;
 
@@ -84,10 +92,8 @@ static motions motions_of(const rf_frictional *c, const rf_world *world, int32_t
     }
   }
   const int32_t shell = c->pair[k].side[RF_PAIR_TREE];
-  if (shell >= 0 && c->body[shell].n > 0) {
-    m.turned = true;
-    m.spread = travel_by(&c->body[shell], c->body[shell].of->motion->q);
-  }
+  m.turned = shell >= 0 && c->body[shell].n > 0;
+  m.spread = spread_of(c, k);
   return m;
 }
 
@@ -123,12 +129,18 @@ void rf_frictional_choose_rt(rf_frictional *c, const rf_world *world) {
   }
 }
 
+static bool solves(const rf_frictional *c, int32_t pair) {
+  return !c->moved || rf_frictional_yields_rt(c, pair);
+}
+
 // The sites take the place of the points that the search of each pair has found.
 static void keep_sites(const rf_frictional *c, rf_world *world) {
-  for (int32_t k = 0; k < world->n_pairs; ++k) world->pair[k]->contact->search.touching = 0;
+  for (int32_t k = 0; k < world->n_pairs; ++k)
+    if (solves(c, k)) world->pair[k]->contact->search.touching = 0;
   for (int32_t i = 0; i < c->sites.n; ++i) {
     const rf_site *site = &c->sites.site[i];
     rf_contact_search *s = &world->pair[site->pair]->contact->search;
+    if (!solves(c, site->pair)) continue;
     s->touch_place[s->touching] = site->place;
     s->touch_distance[s->touching++] = site->gap;
   }
@@ -220,8 +232,7 @@ static bool put_site(rf_frictional *c, int32_t i, const contact_point *p) {
   return true;
 }
 
-// False if nothing of a pair yields to a given motion of the held body.
-static bool yields(const rf_frictional *c, int32_t pair) {
+bool rf_frictional_yields_rt(const rf_frictional *c, int32_t pair) {
   for (int e = 0; e < 2; ++e) {
     const int32_t b = c->pair[pair].side[e];
     if (b >= 0 && (b != c->held || c->body[b].n > 0)) return true;
@@ -243,8 +254,12 @@ static void put_pair(rf_frictional *c, const rf_world *world, int32_t k) {
       rf_quat_rotate(p.pose, points.position + 3 * p.k, p.place);
       for (int i = 0; i < 3; ++i) p.place[i] += pose->position_m[i];
       if (!put_site(c, c->n_sites, &p)) continue;
-      c->site[c->n_sites++] = (rf_frictional_site){k, place, points.gap[p.k],
-                                                   bore(rf_frictional_law_rt(world, k), place)};
+      const rf_contact_sites *law = rf_frictional_law_rt(world, k);
+      rf_frictional_site *site = &c->site[c->n_sites++];
+      *site = (rf_frictional_site){.pair = k, .place = place, .gap = points.gap[p.k]};
+      memcpy(site->point, p.place, sizeof site->point);
+      site->last = law->of[place];
+      site->bore = bore(law, place);
     }
   }
 }
@@ -255,5 +270,5 @@ void rf_frictional_rows_rt(rf_frictional *c, rf_world *world) {
   c->ld = rf_dense_ld(3 * c->sites.n);
   memset(c->levers, 0, (size_t)c->rank * (size_t)c->ld * sizeof *c->levers);
   for (int32_t k = 0; k < world->n_pairs; ++k)
-    if (!c->moved || yields(c, k)) put_pair(c, world, k);
+    if (solves(c, k)) put_pair(c, world, k);
 }

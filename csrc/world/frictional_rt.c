@@ -11,6 +11,7 @@ static const double TOLERANCE = 1e-8;   // of the residual of friction
 static const double UNSOLVED = 1e-3;    // residual above which forces count as not solved
 static const double COMPLIANCE = 1e-3;  // c over the mean diagonal, if automatic
 static const double LEAST_BUDGET_US = 5.0;
+static const double RECOVERY = 0.1;  // m/s, at which overlaps of free bodies close
 
 static rf_motion *stepped(const rf_frictional_body *b) {
   return b->whole ? b->whole : b->of->motion;
@@ -18,7 +19,7 @@ static rf_motion *stepped(const rf_frictional_body *b) {
 
 // ---- free motions
 
-// Lower triangular root of the compliance of the held body; directions that do not yield are zero.
+// Lower triangular root of the compliance of a pose; directions that do not yield are zero.
 static void root_of(const double from[36], double out[36]) {
   memset(out, 0, 36 * sizeof *out);
   for (int j = 0; j < 6; ++j) {
@@ -122,6 +123,14 @@ static void add_displacements(rf_frictional *c, int32_t first, int32_t n, const 
   }
 }
 
+// Gap of a site, not deeper than a step can close without a kick; yielded: part of the depth by the
+// compliance of the site.
+static double gap_of(const rf_world *world, const rf_frictional_site *site, double yielded) {
+  const rf_pair *pair = world->pair[site->pair];
+  const bool free = pair->side[0].body->kind->move_rt || pair->side[1].body->kind->move_rt;
+  return free ? fmax(site->gap, -yielded - RECOVERY * world->set.dt_s) : site->gap;
+}
+
 // Displacements at the sites without contact, from H y.
 static void put_free(rf_frictional *c, const rf_world *world, double compliance) {
   memset(c->gap, 0, (size_t)c->ld * sizeof *c->gap);
@@ -135,11 +144,11 @@ static void put_free(rf_frictional *c, const rf_world *world, double compliance)
     const rf_contact_sites *law = rf_frictional_law_rt(world, site->pair);
     double last[3];
     const rf_body *shell = world->pair[site->pair]->side[RF_PAIR_TREE].body;
-    rf_quat_rotate(shell->pose.quaternion, law->of[site->place].force, last);
+    rf_quat_rotate(shell->pose.quaternion, site->last.force, last);
     c->mu[i] = law->mu;
     for (int k = 0; k < 3; ++k)
       c->start[3 * i + k] = site->bore ? rf_vec3_dot(last, c->axes + 9 * i + 3 * k) : 0.0;
-    c->gap[3 * i] += site->gap;
+    c->gap[3 * i] += gap_of(world, site, compliance * c->start[3 * i]);
     c->gap[3 * i + 1] -= compliance * c->start[3 * i + 1];
     c->gap[3 * i + 2] -= compliance * c->start[3 * i + 2];
   }
@@ -147,7 +156,7 @@ static void put_free(rf_frictional *c, const rf_world *world, double compliance)
 
 // ---- results
 
-static void add_load(const rf_frictional *c, int32_t first, int32_t n, double *to) {
+static void put_load(const rf_frictional *c, int32_t first, int32_t n, double *to) {
   for (int32_t j = 0; j < n; ++j) {
     const double *row = c->levers + (size_t)(first + j) * (size_t)c->ld;
     to[j] = 0.0;
@@ -155,18 +164,54 @@ static void add_load(const rf_frictional *c, int32_t first, int32_t n, double *t
   }
 }
 
-static void add_loads(rf_frictional *c) {
+static void put_loads(rf_frictional *c) {
   for (int32_t k = 0; k < c->n_bodies; ++k) {
     rf_frictional_body *b = &c->body[k];
-    if (b->moves) add_load(c, b->first, 6, b->wrench);
-    add_load(c, rf_frictional_deformation_rt(b), b->n, b->force);
+    if (b->moves) put_load(c, b->first, 6, b->wrench);
+    put_load(c, rf_frictional_deformation_rt(b), b->n, b->force);
   }
 }
 
-// Notes the forces in the states of the points; the touching points of a contact are its sites with
-// a force from now on.
+// Adds the force on the shell at a site to the wrenches of both bodies; sign -1: takes it back.
+static void add_wrenches(const rf_world *world, const rf_frictional_site *site,
+                         const double force[3], double sign) {
+  for (int role = 0; role < 2; ++role) {
+    rf_body *body = world->pair[site->pair]->side[role].body;
+    const double part = role == RF_PAIR_TREE ? sign : -sign;
+    double arm[3], torque[3];
+    rf_body_reference_rt(body, arm);
+    rf_vec3_sub(site->point, arm, arm);
+    rf_vec3_cross(arm, force, torque);
+    for (int i = 0; i < 3; ++i) {
+      body->wrench[i] += part * force[i];
+      body->wrench[3 + i] += part * torque[i];
+    }
+  }
+}
+
+// The force on the shell, in the world.
+static void force_of(const rf_frictional *c, int32_t i, double out[3]) {
+  const double *f = c->forces + 3 * i, *axes = c->axes + 9 * i;
+  for (int j = 0; j < 3; ++j) out[j] = f[0] * axes[j] + f[1] * axes[3 + j] + f[2] * axes[6 + j];
+}
+
+// Takes back what the first solve has noted of the pairs that are solved again.
+static void take_back(rf_frictional *c, rf_world *world) {
+  for (int32_t i = 0; i < c->n_sites; ++i) {
+    const rf_frictional_site *site = &c->site[i];
+    double force[3];
+    if (!(c->forces[3 * i] > 0.0) || !rf_frictional_yields_rt(c, site->pair)) continue;
+    force_of(c, i, force);
+    add_wrenches(world, site, force, -1.0);
+    rf_frictional_law_rt(world, site->pair)->of[site->place] = site->last;
+  }
+}
+
+// Notes the forces in the states of the points, and adds them to the wrenches; the touching points
+// of a contact are its sites with a force from now on.
 static void keep_forces(rf_frictional *c, rf_world *world) {
-  for (int32_t k = 0; k < world->n_pairs; ++k) world->pair[k]->contact->search.touching = 0;
+  for (int32_t k = 0; k < world->n_pairs; ++k)
+    if (!c->moved || rf_frictional_yields_rt(c, k)) world->pair[k]->contact->search.touching = 0;
   for (int32_t b = 0; b < c->n_bodies; ++b) c->body[b].touched = false;
   for (int32_t i = 0; i < c->n_sites; ++i) {
     const rf_frictional_site *site = &c->site[i];
@@ -174,12 +219,12 @@ static void keep_forces(rf_frictional *c, rf_world *world) {
     const rf_body *shell = world->pair[site->pair]->side[RF_PAIR_TREE].body;
     rf_contact_sites *law = rf_frictional_law_rt(world, site->pair);
     struct rf_contact_site_force *at = law->of + site->place;
-    const double *f = c->forces + 3 * i, *axes = c->axes + 9 * i;
     const int32_t *of = c->pair[site->pair].side;
     double force[3];
-    if (!(f[0] > 0.0)) continue;
+    if (!(c->forces[3 * i] > 0.0)) continue;
+    force_of(c, i, force);
+    add_wrenches(world, site, force, 1.0);
     at->cycle = law->cycle;
-    for (int j = 0; j < 3; ++j) force[j] = f[0] * axes[j] + f[1] * axes[3 + j] + f[2] * axes[6 + j];
     rf_quat_rotate_back(shell->pose.quaternion, force, at->force);
     s->touch_place[s->touching] = site->place;
     s->touch_distance[s->touching++] = site->gap;
@@ -189,7 +234,8 @@ static void keep_forces(rf_frictional *c, rf_world *world) {
   world->found.touching = 0;
   for (int32_t k = 0; k < world->n_pairs; ++k) {
     world->pair[k]->found.touching = world->pair[k]->contact->search.touching;
-    if (!rf_pair_apart_rt(world->pair[k])) world->found.touching += world->pair[k]->found.touching;
+    if (!rf_pair_without_held_rt(world->pair[k]))
+      world->found.touching += world->pair[k]->found.touching;
   }
 }
 
@@ -207,7 +253,7 @@ static rf_status solve(rf_frictional *c, rf_world *world, double end_us) {
   const rf_status st = rf_friction_solve_rt(c->solver, c->gap, c->mu, c->start, &limits, c->forces,
                                             NULL, NULL, &report);
   if (st < 0) return RF_ERR_DIVERGED;
-  world->found.unsolved |= report.end == RF_FRICTION_INFEASIBLE || report.residual > UNSOLVED;
+  world->found.unsolved |= report.end == RF_FRICTION_INFEASIBLE || !(report.residual <= UNSOLVED);
   return RF_OK;
 }
 
@@ -216,6 +262,7 @@ rf_status rf_frictional_constrain_rt(void *self, rf_world *world, const double *
   rf_frictional *c = self;
   rf_frictional_body *held = &c->body[c->held];
   if (move) {
+    take_back(c, world);
     c->moved = true;
     memcpy(held->rigid, move, sizeof held->rigid);
     memset(held->root, 0, sizeof held->root);
@@ -225,9 +272,9 @@ rf_status rf_frictional_constrain_rt(void *self, rf_world *world, const double *
   rf_frictional_rows_rt(c, world);
   const rf_status st = c->n_sites > 0 ? solve(c, world, end_us) : RF_OK;
   if (st < 0) return st;
-  add_loads(c);
+  put_loads(c);
   keep_forces(c, world);
-  memcpy(wrench, held->wrench, sizeof held->wrench);
+  memcpy(wrench, move ? held->of->wrench : held->wrench, sizeof held->wrench);
   world->joint = true;
   return RF_OK;
 }

@@ -153,7 +153,7 @@ int32_t rf_pair_touches_rt(const rf_pair *pair, int32_t first, rf_contact_touch 
   return n;
 }
 
-bool rf_pair_apart_rt(const rf_pair *pair) {
+bool rf_pair_without_held_rt(const rf_pair *pair) {
   bool free = false;
   for (int e = 0; e < 2; ++e) {
     const rf_body_kind *kind = pair->side[e].body->kind;

@@ -88,7 +88,7 @@ rf_status rf_world_add_pair(rf_world *w, const rf_contact *contact, rf_body *tre
     return rf_fail(err, RF_ERR_ARG, "both bodies of a pair must be of the same world");
   rf_status st = rf_contact_copy(contact, &copy, err);
   if (st < 0) return st;
-  // only a holder chooses the point
+  // fields that are not held have wrenches about the reference point of their body
   if (field->kind->anchored || field->kind->move_rt) rf_contact_set_grasp(copy, field->reference_m);
   RF_TRY(rf_pair_create(copy, tree, field, &pair, err));
   RF_TRY(rf_pair_ask(pair, RF_PAIR_OWN, err));

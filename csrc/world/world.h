@@ -29,13 +29,14 @@ typedef struct rf_world_settings {
 
 // Results of a search, over all pairs.
 typedef struct rf_world_found {
-  // deepest penetration, smallest travel of any point before one touches (no pair: INFINITY), and
-  // touching points, but of pairs that are apart from the held body
+  double deepest_m;  // penetration, of all pairs
+  // of pairs with the held body, or without free ones: deepest penetration, smallest travel of any
+  // point before one touches (no pair: INFINITY), touching points
   double depth_m, clearance_m;
   int32_t touching;
-  int32_t visited;            // nodes
-  int32_t level;              // smallest over pairs of the deepest level rendered
-  bool unsolved;              // the solver has made forces that do not meet its tolerance
+  int32_t visited;  // nodes
+  int32_t level;    // smallest over pairs of the deepest level rendered
+  bool unsolved;    // the solver has made forces that do not meet its tolerance
 } rf_world_found;
 
 // Computing time of a search, divided among the pairs.

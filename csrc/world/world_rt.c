@@ -22,9 +22,10 @@ rf_status rf_world_search_rt(rf_world *w, const rf_world_budget *budget) {
     const rf_status st = rf_pair_search_rt(w->pair[k]);
     if (st < 0) return st;
     const rf_contact_result *one = &w->pair[k]->found;
+    found->deepest_m = fmax(found->deepest_m, one->depth_m);
     found->visited += one->visited;
     if (one->level < found->level) found->level = one->level;
-    if (rf_pair_apart_rt(w->pair[k])) continue;
+    if (rf_pair_without_held_rt(w->pair[k])) continue;
     found->depth_m = fmax(found->depth_m, one->depth_m);
     found->clearance_m = fmin(found->clearance_m, one->clearance_m);
     found->touching += one->touching;
