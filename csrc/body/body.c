@@ -18,6 +18,18 @@ static const rf_body_kind *find(const char *name) {
   return NULL;
 }
 
+rf_status rf_body_bound(const char *name, rf_motion *motion, rf_error *err) {
+  const double displaced = motion->system->operations->farthest(motion->system, motion->q);
+  if (rf_motion_far_rt(motion, displaced))
+    return rf_fail(err, RF_ERR_ARG,
+                   "%s displaces its body by up to %.3g m, more than %g times its length of %.3g "
+                   "m: reset it",
+                   name ? name : "a simulation", displaced, RF_MOTION_FARTHEST,
+                   motion->system->length_m);
+  motion->bounded = true;
+  return RF_OK;
+}
+
 // Copies the motion with its state, and counts its steps in one of the world.
 static rf_status copy_motion(const rf_body_settings *set, double dt_s, rf_body *body,
                              rf_error *err) {
@@ -31,16 +43,7 @@ static rf_status copy_motion(const rf_body_settings *set, double dt_s, rf_body *
   body->steps = (int64_t)whole;
   const rf_status st = rf_motion_clone(from, NULL, &body->motion, err);
   if (st < 0) return st;
-  // its first step would fail, after contact forces from this state
-  const double displaced = from->system->operations->farthest(from->system, from->q);
-  if (rf_motion_far_rt(from, displaced))
-    return rf_fail(err, RF_ERR_ARG,
-                   "%s displaces its body by up to %.3g m, more than %g times its length of %.3g "
-                   "m: reset it",
-                   set->name ? set->name : "a simulation", displaced, RF_MOTION_FARTHEST,
-                   from->system->length_m);
-  body->motion->bounded = true;
-  return RF_OK;
+  return rf_body_bound(set->name, body->motion, err);
 }
 
 static rf_status make_room(bool implicit, rf_body *body, rf_error *err) {

@@ -45,8 +45,9 @@ typedef struct rf_body_kind {
   void (*release)(rf_body *body);  // frees body->self; NULL: nothing to free
   // Makes body->steps steps of the motion under the load, and moves the pose.
   rf_status (*step_rt)(rf_body *body);
-  // Of kinds whose pose moves by the load, else NULL.  In a step of the world without a load:
-  // motion of the reference point and rotation; and what a wrench adds to both, symmetric.
+  // Of kinds whose pose moves by the load, else NULL.  way: motion of the reference point, and
+  // rotation, in a step of the world without a load; compliance: its derivative by a wrench,
+  // symmetric.
   void (*foresee_rt)(const rf_body *body, double way[6], double compliance[36]);
   // Moves the pose by a step under a wrench about the reference point.
   rf_status (*move_rt)(rf_body *body, const double wrench[6]);
@@ -105,6 +106,10 @@ void rf_body_unload_rt(rf_body *body);
 // whole period.  NULL: the body makes one step, or has no motion.
 RF_MUST_CHECK rf_status rf_body_whole_step(const rf_body *body, double dt_s, rf_motion **out,
                                            rf_error *err);
+
+// Bounds the displacements of a motion from now on.  RF_ERR_ARG if they are too large already: its
+// first step would fail, after contact forces from this state.
+RF_MUST_CHECK rf_status rf_body_bound(const char *name, rf_motion *motion, rf_error *err);
 
 // Step of a kind whose pose stays: moves the reduced coordinates, if there is a motion.
 RF_MUST_CHECK rf_status rf_body_deform_rt(rf_body *body);

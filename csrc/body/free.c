@@ -6,15 +6,19 @@
 
 static void release(rf_body *body) { rf_free_body_free(body->self); }
 
-// of_kind: an rf_free_body, copied.
+// of_kind: an rf_free_body, copied, whose steps are those of the world.  It has the motion, the
+// pose and the reference point.
 static rf_status create(const rf_body_settings *set, rf_body *body, rf_error *err) {
   rf_free_body *mine = NULL;
-  const rf_status st = rf_free_body_copy(set->of_kind, NULL, &mine, err);
+  if (!set->of_kind || set->motion || set->borrowed)
+    return rf_fail(err, RF_ERR_ARG, "a free body needs an rf_free_body, and no other motion");
+  rf_status st = rf_free_body_copy(set->of_kind, NULL, &mine, err);
   if (st < 0) return st;
   body->self = mine;
   body->motion = mine->deformation;
-  body->motion->bounded = true;
   body->borrows = true;
+  st = rf_body_bound(set->name, body->motion, err);
+  if (st < 0) return st;
   body->steps = 1;
   memcpy(body->reference_m, mine->set.centre, sizeof body->reference_m);
   rf_body_free_follow_rt(body);

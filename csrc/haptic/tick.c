@@ -95,10 +95,14 @@ static rf_status check_free(const rf_tick_settings *set, const rf_free_body *fre
 static rf_status check_bodies(const rf_tick_settings *set, const rf_tick_contact *contact,
                               int32_t k, rf_error *err) {
   const rf_contact *of = contact->contact;
-  if ((contact->free || apart(contact)) && !rf_contact_has_sites(of))
+  const char *why = contact->free       ? "has a FreeBody with its shell"
+                    : contact->field    ? "has a FreeBody with its field"
+                    : contact->grounded ? "has a field at rest"
+                                        : NULL;
+  if (why && !rf_contact_has_sites(of))
     return rf_fail(err, RF_ERR_ARG,
                    "contact %d %s, which needs a FrictionContact (mu=0 has no friction)", (int)k,
-                   contact->free ? "has a FreeBody as its simulation" : "has a field at rest");
+                   why);
   const rf_status st = check_free(set, contact->free, rf_contact_coordinates(of), "shell", k, err);
   if (st < 0) return st;
   return check_free(set, contact->field, rf_contact_field_coordinates(of), "field", k, err);
@@ -122,13 +126,16 @@ typedef struct free_bodies {
   rf_body *body[2 * RF_TICK_MOST_CONTACTS];
 } free_bodies;
 
-// Finds the copy of a free body, or adds it.
-static rf_status add_free(rf_tick *t, const rf_free_body *free, free_bodies *all, rf_body **out,
-                          rf_error *err) {
-  const rf_body_settings set = {.kind = "free", .pose = {.quaternion = {1.0}}, .of_kind = free};
-  for (int32_t k = 0; k < all->n; ++k)
-    if (all->of[k] == free) {
-      *out = all->body[k];
+// Finds the copy of the free body of contact k, or adds it.
+static rf_status add_free(rf_tick *t, int32_t k, const rf_free_body *free, free_bodies *all,
+                          rf_body **out, rf_error *err) {
+  char name[RF_TICK_NAME];
+  const rf_body_settings set = {
+      .kind = "free", .name = name, .pose = {.quaternion = {1.0}}, .of_kind = free};
+  rf_tick_name(k, name);
+  for (int32_t j = 0; j < all->n; ++j)
+    if (all->of[j] == free) {
+      *out = all->body[j];
       return RF_OK;
     }
   const rf_status st = rf_world_add_body(t->world, &set, out, err);
@@ -143,7 +150,7 @@ static rf_status add_shells(rf_tick *t, int32_t n, const rf_tick_contact *contac
                             free_bodies *all, rf_body **shell, rf_error *err) {
   rf_status st = RF_OK;
   for (int32_t k = 0; k < n && st >= 0; ++k)
-    st = contacts[k].free ? add_free(t, contacts[k].free, all, &shell[k], err)
+    st = contacts[k].free ? add_free(t, k, contacts[k].free, all, &shell[k], err)
                           : add_body(t, k, contacts[k].shell, NULL, &shell[k], err);
   return st;
 }
@@ -155,7 +162,7 @@ static rf_status add_fields(rf_tick *t, int32_t n, const rf_tick_contact *contac
   rf_status st = RF_OK;
   for (int32_t k = 0; k < n && st >= 0; ++k) {
     if (contacts[k].field) {
-      st = add_free(t, contacts[k].field, all, &field[k], err);
+      st = add_free(t, k, contacts[k].field, all, &field[k], err);
     } else if (!contacts[k].grounded) {
       field[k] = t->object;
     } else {

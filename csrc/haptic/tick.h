@@ -100,10 +100,9 @@ typedef struct rf_tick_contact {
   const rf_contact *contact;
   // with the shell: deforming at its place, free, or at rest (both NULL)
   const rf_motion *shell;
-  const rf_free_body *free;  // the same one is the same body in all contacts
-  // with the field: free, or at rest (true); else the held object
-  const rf_free_body *field;
-  bool grounded;
+  const rf_free_body *free;   // the same one is the same body in all contacts
+  const rf_free_body *field;  // with the field; NULL: it is on the held object, unless
+  bool grounded;              // it is at rest in the world
 } rf_tick_contact;
 
 typedef struct rf_tick rf_tick;

@@ -92,7 +92,7 @@ typedef struct copies {
   rf_motion *shell[RF_TICK_MOST_CONTACTS], *field;
   int32_t n_free;
   rf_free_body *free[2 * RF_TICK_MOST_CONTACTS];
-  PyObject *free_object[2 * RF_TICK_MOST_CONTACTS];  // that they are copies of, borrowed
+  PyObject *free_object[2 * RF_TICK_MOST_CONTACTS];  // originals of `free`, borrowed
 } copies;
 
 static void release_copies(copies *c) {

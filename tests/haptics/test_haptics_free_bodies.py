@@ -139,6 +139,102 @@ def test_a_held_tool_gives_its_impulse_to_a_body(ball):
     assert records["energy_j"].max() <= 0.0
 
 
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_impulses_are_right_where_the_depth_limiter_shortens_motions(ball, dynamic):
+    """The record has the force on the body, and not that of a motion that was not made."""
+    model, tree = ball
+    n = 400
+    body = body_of(model, gravity=(0, 0, 0), position=(0.003, 0.0, 0.045))
+    positions = np.zeros((n, 3))
+    positions[:, 2] = 0.04 * np.minimum(np.arange(n) / 100.0, 1.0)
+    limits = {"max_depth": 2e-4, "reach": 0.07}
+    coupling = (
+        rf.DynamicCoupling(500.0, 2.0, mass=0.05, inertia=1e-4, **limits)
+        if dynamic
+        else rf.VirtualCoupling(500.0, 2.0, **limits)
+    )
+    contact = rf.FrictionContact(tree, WALL, 0.4, budget_us=1e6)
+    made = session(contact, positions, simulation=body, coupling=coupling)
+    records = made.run(n)
+    made.close()
+    touching = records["contact_force"][:, 2] < 0.0
+    assert records.flagged("limited")[touching].any()
+    given = -DT * records["contact_force"].sum(axis=0)
+    momentum = model.rigid_body.mass * body.state.velocity
+    assert momentum[2] > 1e-4
+    np.testing.assert_allclose(momentum, given, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("most", [None, 2e-4])
+def test_a_ball_between_ground_and_tool_rolls_half_as_far(ball, most):
+    """Also where the depth limiter shortens the motions of the tool."""
+    model, tree = ball
+    n = 400
+    body = body_of(model, position=(0.0, 0.0, RADIUS))
+    positions = np.zeros((n, 3))
+    positions[:, 0] = 1e-4 * np.clip(np.arange(n) - 150.0, 0.0, 100.0)
+    positions[:, 2] = 2.0 * RADIUS + 1e-3 - 2e-5 * np.arange(n).clip(max=100)
+    field, ground = (
+        rf.BoxField((-0.03, -0.03, 0.0), (0.03, 0.03, 0.02)),
+        rf.PlaneField((0, 0, 0), (0, 0, 1)),
+    )
+    contacts = [
+        rf.FrictionContact(tree, f, 0.8, compliance=1e-4, budget_us=1e6) for f in (field, ground)
+    ]
+    coupling = rf.VirtualCoupling(1000.0, 20.0, max_depth=most, reach=0.05)
+    made = session(contacts, positions, simulation=[body, body], coupling=coupling)
+    made.run(150)
+    first = made.snapshot()
+    records = made.run(n - 150)
+    made.close()
+    tool = records["object_position"][-1, 0] - first.position[0]
+    # the place of the centre, beneath the frame of the mesh
+    way = body.state.position[0] - first.bodies[0].position[0]
+    assert tool > 5e-3
+    np.testing.assert_allclose(2.0 * way, tool, rtol=0.03)
+
+
+@pytest.mark.parametrize("depth", [1e-3, 5e-3])
+def test_a_body_that_begins_inside_the_ground_rises_slowly(ball, depth):
+    """It would jump by half a metre if one cycle closed the overlap."""
+    model, tree = ball
+    body = body_of(model, position=(0.0, 0.0, RADIUS - depth))
+    ground = rf.PlaneField((0, 0, 0), (0, 0, 1))
+    made = rest(
+        [rf.FrictionContact(tree, f, 0.3, budget_us=1e6) for f in (WALL, ground)], body, 300
+    )
+    heights = []
+    for _ in range(30):
+        made.run(10)
+        heights.append(made.snapshot().bodies[0].position[2])
+    made.close()
+    assert max(heights) < RADIUS + 1e-3
+    assert abs(heights[-1] - RADIUS) < 2e-4
+
+
+def test_a_session_continues_with_its_bodies(ball):
+    """It copies them, and returns their states; clones make equal sessions."""
+    model, tree = ball
+    body = body_of(model, position=(0.0, 0.0, RADIUS), velocity=(0.2, 0.0, 0.0))
+    ground = rf.PlaneField((0, 0, 0), (0, 0, 1))
+    other = body.clone()
+    ends = []
+    for one in (body, other):
+        contacts = [rf.FrictionContact(tree, f, 0.3, budget_us=1e6) for f in (WALL, ground)]
+        made = rest(contacts, one, 60)
+        made.run(20)
+        made.recentre()
+        made.run(20)
+        made.stop()
+        assert one.state.time == pytest.approx(0.04)
+        made.run(20)
+        made.close()
+        ends.append(one.state)
+    assert ends[0].position[0] > 5e-3
+    assert np.array_equal(ends[0].position, ends[1].position)
+    assert np.array_equal(ends[0].q, ends[1].q)
+
+
 def test_contacts_of_one_body_share_its_snapshot(ball):
     model, tree = ball
     body = body_of(model, position=(0.0, 0.0, RADIUS + 1e-4))
@@ -156,8 +252,11 @@ def test_contacts_of_one_body_share_its_snapshot(ball):
     # the points bear the weight
     weight = model.rigid_body.mass * G
     np.testing.assert_allclose(lying.forces.sum(axis=0), [0, 0, -weight], rtol=0.05, atol=0.02)
-    # no depth of the held object, which is far away
-    assert records["depth_m"].max() == 0.0
+    np.testing.assert_allclose(shot.bodies[0].force, -lying.forces.sum(axis=0), atol=1e-3)
+    np.testing.assert_allclose(shot.bodies[1].force, 0.0, atol=1e-12)
+    # the depth is that of all contacts, the touching points are those of the held object
+    assert 0.0 < records["depth_m"].max() < 1e-5
+    assert records["touching"].max() == 0
     np.testing.assert_allclose(
         body.state.position, shot.bodies[0].position + model.rigid_body.centre, atol=1e-9
     )
@@ -299,9 +398,12 @@ def test_forces_of_two_free_bodies_keep_their_momentum(box):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ("penalty", "contact 0 has a FreeBody as its simulation, which needs a FrictionContact"),
+        ("penalty", "contact 0 has a FreeBody with its shell, which needs a FrictionContact"),
         ("step", "the FreeBody of contact 0 has steps of 0.0005 s, a cycle 0.001 s"),
         ("ground", "only a FreeBody may have contact with another field"),
+        ("far", "the simulation of contact 0 displaces its body by up to .* m, more than 30"),
+        ("penalty field", "contact 1 has a FreeBody with its field, which needs a FrictionContact"),
+        ("rest", "contact.1..field is a DeformedField at rest in the world"),
         ("twice", "simulation.1. has the same FreeBody twice"),
         ("no shell", "the second FreeBody of simulation.1. has no shell"),
         ("held", "which is that of the held object: give the body of the shell alone"),
@@ -319,6 +421,15 @@ def test_bodies_that_do_not_fit_are_refused(ball, soft_ball, change, message):
         simulations = [rf.FreeBody(model, 5e-4)]
     if change == "ground":
         contacts, simulations = [*contacts, rf.FrictionContact(tree, ground)], [body, None]
+    if change == "far":
+        body.reset(q=np.full(model.r, 1e3))
+    if change == "penalty field":
+        contacts.append(rf.PenaltyContact(tree, ground))
+        simulations = [body, (None, body)]
+    if change == "rest":
+        sphere = rf.DistanceField.from_field(rf.SphereField((0, 0, 0), RADIUS), 16)
+        contacts.append(rf.FrictionContact(tree, rf.DeformedField(sphere, model, 8)))
+        simulations = [body, body]
     other = {"twice": body, "no shell": body_of(model), "held": body_of(model)}.get(change)
     if other is not None:
         contacts.append(rf.FrictionContact(tree, WALL if change == "held" else ground))

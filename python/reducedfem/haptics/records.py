@@ -113,9 +113,9 @@ class HapticRecords:
             contact was deeper than `max_depth` of the coupling; "saturated": the coupling
             saturated or was relieved; "shortened": a Newton increment of a body was shortened, as
             in `ImplicitReport`; "made_up": skipped cycles were made up for, which adds to
-            ``compute_us``; "unsolved": forces with friction had an error above 1e-3, for lack of
-            time (``docs/friction.md``); "broken", "device_failed", "diverged": the session failed,
-            by a force that is not finite, by the device, or by a simulation that is not finite or
+            ``compute_us``; "unsolved": forces with friction had a residual above 1e-3
+            (``docs/friction.md``); "broken", "device_failed", "diverged": the session failed, by a
+            force that is not finite, by the device, or by a simulation that is not finite or
             would displace a body by more than 30 times its length (`ImplicitNewmark.step`).
 
         Returns

@@ -65,8 +65,8 @@ class HapticReport:
     made_up
         Number of cycles that made up for skipped ones before them (``docs/haptics.md``).
     unsolved
-        Number of cycles whose forces with friction had an error above 1e-3, the residual of
-        `FrictionSolution`: the time of the solve was too short, or no forces exist.
+        Number of cycles whose forces with friction had a residual above 1e-3 (`FrictionSolution`):
+        the time of the solve was too short, or no forces exist.
     energy, most_energy
         Energy given to the hand so far, and its maximum over time [J]. A passive session never
         gives more than it has received; exceptions: ``docs/haptics.md``.
@@ -261,11 +261,11 @@ def _advice(
             "motion of a body, so the force of that body was wrong: use coupled=True, a higher "
             "rate, more damping or a heavier body"
         )
-    if status["unsolved"] > _OFTEN * status["touching"]:
+    if status["unsolved"] > _OFTEN * status["ticks"]:
         found.append(
-            f"in {count_text(status['unsolved'], 'cycle')} the time did not suffice to solve for "
-            "the forces with friction: give FrictionContact a smaller number of sites, or it and "
-            "the session a larger budget_us"
+            f"in {count_text(status['unsolved'], 'cycle')} the forces with friction were not "
+            "solved for, for lack of time or because a body is pinched: give FrictionContact a "
+            "smaller number of sites, a larger compliance, or it and the session a larger budget_us"
         )
     if 0.0 < min(given) < suited / _STIFFER:
         found.append(

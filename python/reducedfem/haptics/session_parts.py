@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
+from reducedfem.base.console import count_text
 from reducedfem.contact.contact import Contact, any_contact
 from reducedfem.contact.deformed_field import DeformedField
 from reducedfem.contact.field import DistanceField
@@ -31,13 +32,13 @@ __all__ = [
 ]
 
 
-Simulation = ImplicitSimulation | FreeBody | tuple[FreeBody, FreeBody]
 _Shell = ImplicitSimulation | FreeBody
+Simulation = _Shell | tuple[_Shell | None, FreeBody]
 
 
 def _a(kind: Any) -> str:
     if kind is _Shell:
-        return "an implicit integrator or a FreeBody"
+        return "an implicit integrator, a FreeBody, or a pair (simulation of the shell, FreeBody)"
     if kind is Contact:
         return any_contact()
     return f"{'an' if kind.__name__[0] in 'AEIOU' else 'a'} {kind.__name__}"
@@ -59,8 +60,15 @@ def _sequence(value: Any, name: str, kind: Any, none: bool) -> tuple[Any, ...]:
     return result
 
 
-def _pair(value: Any) -> bool:
-    return isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], FreeBody)
+def _parts_of(given: Any) -> tuple[tuple[Any, ...], tuple[FreeBody | None, ...]]:
+    """Return simulations of the shells and bodies of the fields, of pairs and single ones."""
+    pairs = [
+        isinstance(one, tuple | list) and len(one) == 2 and isinstance(one[1], FreeBody)
+        for one in given
+    ]
+    shells = tuple(one[0] if pair else one for one, pair in zip(given, pairs, strict=True))
+    others = tuple(one[1] if pair else None for one, pair in zip(given, pairs, strict=True))
+    return shells, others
 
 
 def sequences(
@@ -68,23 +76,20 @@ def sequences(
 ) -> tuple[tuple[Contact, ...], tuple[_Shell | None, ...], tuple[FreeBody | None, ...]]:
     """Return contacts, simulations of their shells, and free bodies with their fields.
 
-    One each; other objects and numbers are refused.
+    One for each contact; other types and lengths are rejected.
     """
     contacts = _sequence(contact, "contact", Contact, none=False)
     n = len(contacts)
     given = [None] * n if simulation is None else simulation
-    if not (n > 1 and isinstance(given, Sequence)):
-        shells = _sequence(given, "simulation", _Shell, none=True)
-        others: tuple[FreeBody | None, ...] = (None,) * len(shells)
-    else:
-        # the bodies of the shell and of the field
-        shells = tuple(one[0] if _pair(one) else one for one in given)
-        shells = _sequence(shells, "simulation", _Shell, none=True)
-        others = tuple(one[1] if _pair(one) else None for one in given)
+    if isinstance(given, _Shell) or not isinstance(given, Iterable):
+        given = (given,)
+    shells, others = _parts_of(tuple(given))
+    shells = _sequence(shells, "simulation", _Shell, none=True)
     if len(shells) != n:
         raise InputError(
-            f"simulation has {len(shells)} elements, contact has {n}: give one "
-            "simulation for each contact, or None for a shell at rest"
+            f"simulation has {count_text(len(shells), 'element')}, contact has {n}: give one "
+            "simulation for each contact, None for a shell at rest, or a pair (simulation of the "
+            "shell, FreeBody of the field)"
         )
     return contacts, shells, others
 
@@ -174,6 +179,12 @@ def _check_fields(
                 f"contact[{k}] and contact[0] have different fields: make all contacts with the "
                 "field of the one object that is held; only a FreeBody may have contact with "
                 "another field, which is at rest in the world"
+            )
+        if body is True and isinstance(contacts[k].field, DeformedField):
+            raise InputError(
+                f"contact[{k}].field is a DeformedField at rest in the world: give its "
+                f"DistanceField, or a pair (simulation of the shell, FreeBody of the field) as "
+                f"simulation[{k}]"
             )
         if not isinstance(body, FreeBody):
             continue
