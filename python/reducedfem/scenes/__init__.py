@@ -24,9 +24,20 @@ from typing import Any
 from reducedfem.base.check import choice
 from reducedfem.haptics.devices import Device
 from reducedfem.haptics.session import HapticSession
-from reducedfem.scenes import alpha, baskets, dragon, hoses, peg, shapes, snap_in, soft, statue
+from reducedfem.scenes import (
+    alpha,
+    baskets,
+    dragon,
+    hoses,
+    peg,
+    pipe,
+    shapes,
+    snap_in,
+    soft,
+    statue,
+)
 
-__all__ = ["STORIES", "baskets", "session", "shapes"]
+__all__ = ["STORIES", "baskets", "pipe", "session", "shapes"]
 
 _SCENES: dict[str, tuple[Callable[..., HapticSession], str]] = {
     "statue": (statue.session, "a rigid axe touches a rigid statue of a million points"),
@@ -35,6 +46,10 @@ _SCENES: dict[str, tuple[Callable[..., HapticSession], str]] = {
     "soft": (soft.session, "a deformable paddle touches a deformable post"),
     "peg": (peg.session, "a rigid peg is put into a hole that fits"),
     "snap-in": (snap_in.session, "a rigid pipe snaps into an elastic clip, with friction"),
+    "snap-in-soft": (
+        partial(snap_in.session, soft_pipe=True, points=4_000),
+        "a deformable pipe snaps into an elastic clip, with friction",
+    ),
     "alpha": (alpha.session, "the alpha puzzle: two bent tubes are screwed apart"),
     "alpha-cheat": (
         partial(alpha.session, cheat=True),

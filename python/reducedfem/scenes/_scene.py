@@ -23,6 +23,7 @@ _MADE = ("coupling", "simulation", "field_simulation")
 _OPTIONS = {
     "friction": "Coefficient of friction of a `FrictionContact`; None: a `PenaltyContact`.",
     "cheat": "True: the hand pulls and levers.",
+    "soft_pipe": "True: the pipe is a hose, which deforms, too.",
     "points": "Number of points of the shell of each body that is not held.",
     "resolution": "Voxels of the field of the held object, along its longest side.",
     "r": f"Number of reduced coordinates of each deformable body, 1 to {shapes.MOST_R}.",
@@ -109,7 +110,8 @@ def _refuse(name: str, own: list[str], device: Device | None, options: dict[str,
     count(options.get("resolution", 1), "resolution")
     if "r" in own:
         count(options.get("r", 1), "r", shapes.MOST_R)
-    flag(options.get("cheat", False), "cheat")
+    for option in ("cheat", "soft_pipe"):
+        flag(options.get(option, False), option)
     if options.get("friction") is not None and number(options["friction"], "friction") < 0.0:
         raise InputError(f"friction must be 0 or more, or None, got {options['friction']:g}")
     settings = HapticSettings(**{n: value for n, value in options.items() if n in theirs})
