@@ -1,9 +1,9 @@
 """A clip and a rigid or deformable pipe in a haptic session (Duriez et al. 2006, section 7.2).
 
-The scenes `snap-in` and `snap-in-soft`: a hand pushes the pipe into the clip and pulls it out again.
-The force on the hand is compared with a closed form of springs in series. At the angle theta from
-the plane of the tips, the edge of a lip presses on the pipe with F_z, and with F_x = tau F_z along
-the way of the hand, tau = (t + mu) / (1 - mu t), t = tan(theta). It bends the branch by
+The scenes `snap-in` and `snap-in-soft`: a hand pushes the pipe into the clip and pulls it out. The
+force on the hand is compared with a closed form of springs in series. At the angle theta from the
+plane of the tips, the edge of a lip presses on the pipe with F_z, and with F_x = tau F_z along the
+way of the hand, tau = (t + mu) / (1 - mu t), t = tan(theta). It bends the branch by
 b_zz F_z - b_zx F_x and dents the pipe by c_zz F_z + c_zx F_x, so that with a, the distance of the
 tips from the axis at rest, and R, the radius of the pipe,
 
