@@ -105,7 +105,8 @@ def test_a_cycle_of_the_hand_costs_the_area_of_its_hysteresis(part):
     begin, end = DOWN + period // 4, DOWN + period // 4 + period
     cost = records["energy_j"][begin] - records["energy_j"][end]
     area = max(4.0 * MU * NORMAL * (amplitude - ONSET), 0.0)
-    # a site yields by a thousandth of what the bodies do
+    # a site yields by a thousandth of what the bodies do; forces that are held for a cycle give
+    # the hand half of k speed^2 dt
     np.testing.assert_allclose(cost, area, rtol=0.01, atol=4e-3 * MU * NORMAL * ONSET)
     felt = records["force"][begin : end + 1, 0]
     done = 0.5 * (felt[1:] + felt[:-1]) @ np.diff(way[begin : end + 1])

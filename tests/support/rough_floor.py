@@ -28,7 +28,7 @@ def tool():
 
 
 def session(contact, positions, turn=UPRIGHT, **options):
-    """Return a session in which a hand goes along positions, one a cycle; turn: one, or one each."""
+    """Return a session in which a hand goes along positions, one a cycle, with one turn or n."""
     times = 1e-3 * np.arange(len(positions))
     turns = np.broadcast_to(turn, (len(positions), 4))
     device = rf.ReplayDevice(times, positions, turns)
@@ -45,7 +45,7 @@ def run(contact, positions, turn=UPRIGHT, **options):
 
 
 def pressed(n, x=0.0, y=0.0):
-    """Return positions of a hand that comes down in 0.2 s and stays, with x and y for each cycle."""
+    """Return positions of a hand that comes down in 0.2 s and stays, with x and y a cycle."""
     down = np.minimum(np.arange(n) / 200.0, 1.0)
     height = 1e-4 - (1e-4 + PRESSED) * down
     return np.stack([np.broadcast_to(x, n), np.broadcast_to(y, n), height], axis=1)
