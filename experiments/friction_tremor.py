@@ -35,7 +35,7 @@ DOWN, PULLED, BEGIN, END = 200, 300, 400, 1000  # cycles
 
 @dataclass(frozen=True)
 class Creep:
-    """What a run has shown.
+    """Result of a run.
 
     Attributes
     ----------

@@ -36,7 +36,7 @@ def session(
     capsule = rf.CapsuleField((0, -0.015, 0), (0, 0.015, 0), pipe.RADIUS)
     rest = rf.DistanceField.from_field(capsule, resolution, expand=1.2)
     hose = pipe.model(r) if soft_pipe else None
-    field = rest if hose is None else pipe.field(rest, hose)
+    field: rf.Field | rf.DeformedField = rest if hose is None else pipe.field(rest, hose)
     contacts, simulations = [], []
     for side in (1, -1):
         branch = shapes.branch(side)
