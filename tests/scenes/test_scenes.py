@@ -286,6 +286,13 @@ def test_unknown_scenes_are_named():
         ("hoses", None, {"resolution": 0.5}, "^resolution must be an int"),
         ("statue", None, {"coupled": 1}, "^coupled must be True or False"),
         ("alpha", None, {"cheat": "no"}, "^cheat must be True or False"),
+        (
+            "alpha",
+            None,
+            {"friction": -1},
+            "^friction must be between 0 and 1e[+]09, or None, got -1",
+        ),
+        ("alpha", None, {"friction": 2e9}, "^friction must be between 0 .* got 2e[+]09"),
         ("snap-in", None, {"soft_pipe": 1}, "^soft_pipe must be True or False"),
         ("statue", None, {"max_force": -1.0}, "max_force"),
         ("statue", None, {"record": 3}, "^record must be a str or a Path, got int"),

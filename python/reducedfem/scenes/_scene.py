@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from reducedfem.base.check import count, did_you_mean, flag, number
+from reducedfem.contact.frictional import MOST_MU
 from reducedfem.errors import InputError, InputTypeError
 from reducedfem.haptics.devices import Device
 from reducedfem.haptics.session import HapticSession
@@ -112,8 +113,10 @@ def _refuse(name: str, own: list[str], device: Device | None, options: dict[str,
         count(options.get("r", 1), "r", shapes.MOST_R)
     for option in ("cheat", "soft_pipe"):
         flag(options.get(option, False), option)
-    if options.get("friction") is not None and number(options["friction"], "friction") < 0.0:
-        raise InputError(f"friction must be 0 or more, or None, got {options['friction']:g}")
+    if options.get("friction") is not None:
+        mu = number(options["friction"], "friction")
+        if not 0.0 <= mu <= MOST_MU:
+            raise InputError(f"friction must be between 0 and {MOST_MU:g}, or None, got {mu:g}")
     settings = HapticSettings(**{n: value for n, value in options.items() if n in theirs})
     settings.check(device)
     cycle = 1e3 * settings.dt
