@@ -82,8 +82,8 @@ rf_status rf_body_create(const rf_body_settings *set, double dt_s, rf_body **out
   } else if (set->motion) {
     RF_TRY(copy_motion(set, dt_s, body, err));
   }
-  if (body->motion) RF_TRY(make_room(set->implicit, body, err));
   RF_TRY(kind->create(set, body, err));
+  if (body->motion) RF_TRY(make_room(set->implicit, body, err));
   *out = body;
   body = NULL;
 done:

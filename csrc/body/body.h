@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "dynamics/motion.h"
+#include "dynamics/free_body.h"
 #include "linalg/pose.h"
 
 typedef struct rf_body rf_body;
@@ -45,6 +45,11 @@ typedef struct rf_body_kind {
   void (*release)(rf_body *body);  // frees body->self; NULL: nothing to free
   // Makes body->steps steps of the motion under the load, and moves the pose.
   rf_status (*step_rt)(rf_body *body);
+  // Of kinds whose pose moves by the load, else NULL.  In a step of the world without a load:
+  // motion of the reference point and rotation; and what a wrench adds to both, symmetric.
+  void (*foresee_rt)(const rf_body *body, double way[6], double compliance[36]);
+  // Moves the pose by a step under a wrench about the reference point.
+  rf_status (*move_rt)(rf_body *body, const double wrench[6]);
 } rf_body_kind;
 
 struct rf_body {
@@ -76,6 +81,9 @@ void rf_body_free(rf_body *body);  // NULL is fine
 static inline const double *rf_body_q_rt(const rf_body *body) {
   return body->motion ? body->motion->q : body->shape;
 }
+
+// The free body of the kind "free"; NULL: the body is of another kind.
+const rf_free_body *rf_body_free_body(const rf_body *body);
 
 // Number of reduced coordinates that contact moves.
 static inline int32_t rf_body_coordinates_rt(const rf_body *body) {

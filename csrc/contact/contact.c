@@ -146,6 +146,10 @@ void rf_contact_grasp(const rf_contact *p, double grasp_m[3]) {
   memcpy(grasp_m, p->set.grasp_m, sizeof p->set.grasp_m);
 }
 
+void rf_contact_set_grasp(rf_contact *p, const double grasp_m[3]) {
+  memcpy(p->set.grasp_m, grasp_m, sizeof p->set.grasp_m);
+}
+
 int32_t rf_contact_coordinates(const rf_contact *p) { return p->search.tree->r; }
 
 int32_t rf_contact_field_coordinates(const rf_contact *p) {

@@ -74,6 +74,8 @@ void rf_contact_set_budget_rt(rf_contact *contact, double budget_us);
 
 // Switches the search for the clearance on or off (initially off).  No other result depends on it.
 void rf_contact_ask_clearance_rt(rf_contact *contact, bool asked);
+// Forgets the touching points and the state of the law, as after a jump of the object.
+void rf_contact_forget_rt(rf_contact *contact);
 
 // Deforms the field of the object from now on (NULL: rest, as initially).  RF_ERR_ARG if field_q
 // gives no finite places; rf_contact_evaluate_rt then finds no contact.
@@ -117,6 +119,8 @@ RF_MUST_CHECK rf_status rf_contact_stiffest(const rf_contact *contact, double co
 bool rf_contact_has_sites(const rf_contact *contact);
 int32_t rf_contact_levels(const rf_contact *contact);  // of the tree
 void rf_contact_grasp(const rf_contact *contact, double grasp_m[3]);
+// Moves the grasp point, which wrenches are taken about.
+void rf_contact_set_grasp(rf_contact *contact, const double grasp_m[3]);
 int32_t rf_contact_coordinates(const rf_contact *contact);        // r of the shell
 int32_t rf_contact_field_coordinates(const rf_contact *contact);  // r of the field; 0: rigid
 

@@ -85,6 +85,11 @@ rf_status rf_contact_evaluate_rt(rf_contact *p, const rf_pose *pose, const doubl
   return RF_OK;
 }
 
+void rf_contact_forget_rt(rf_contact *p) {
+  rf_contact_law_reset_rt(&p->law);
+  p->search.touching = 0;
+}
+
 void rf_contact_ask_clearance_rt(rf_contact *p, bool asked) { p->search.asks_clearance = asked; }
 
 void rf_contact_suit_coupling_rt(rf_contact *p, double stiffness_n_per_m) {

@@ -44,7 +44,7 @@ typedef struct rf_contact_search {
   bool along_normal;       // e = N
   bool conservative;       // e = g
   bool asks_clearance;     // compute `clearance_m`; changes no other result
-  double alarm;            // points nearer than this are found, m; 0: those that touch
+  double alarm;            // m: points nearer than this count as touching
   double *weight;          // by place; NULL: 1                                          (n_points)
   rf_deformed_pose *pose;  // of a field that deforms, owned; else NULL
   double *field_rest;      // zeros                                                (r of the field)
@@ -68,7 +68,7 @@ typedef struct rf_contact_search {
   int32_t n_copies, n_fresh;  // of the queue that is being filled
 
   // results of the last cycle
-  int32_t touching;        // points with a distance below `alarm`
+  int32_t touching;        // points nearer than `alarm`
   int32_t *touch_place;    //                                                           (n_points)
   double *touch_distance;  // m                                                         (n_points)
   int32_t visited;         // nodes

@@ -49,14 +49,14 @@ static void descend(rf_contact_search *s, int32_t level, int32_t place, double d
   rf_point_tree_prefetch_point_rt(t, child[0]);
 }
 
-// True if the sphere of a node is clear by more than rounding; records the travel at which that
-// may end.
+// True if the sphere of a node, with the alarm distance, is clear by more than rounding; records
+// the travel at which that may end.  Without the alarm distance it is clear for as much longer.
 static bool clear(rf_contact_search *s, int32_t level, int64_t node, double distance,
                   double radius) {
   if (!(distance > radius)) return false;
   const double slack = rf_contact_slack_rt(&s->distance, distance, radius + s->margin);
   if (!(slack > 0.0)) return false;
-  if (slack < s->clearance) s->clearance = slack;
+  if (slack + s->alarm < s->clearance) s->clearance = slack + s->alarm;
   if (s->coherence) {
     const double until = s->travel[level] + slack;
     s->due[node] = until - (2.0 * s->margin + ROUNDING * slack + 1e-15 * until);
@@ -78,7 +78,7 @@ static int32_t keep_due_copies(rf_contact_search *s, int32_t level, int32_t n,
     kept += !(travel < until);
     if (asked) first = travel < until && until < first ? until : first;
   }
-  if (asked) s->clearance = fmin(s->clearance, first - travel);
+  if (asked) s->clearance = fmin(s->clearance, first - travel + s->alarm);
   return kept;
 }
 
@@ -94,7 +94,7 @@ static int32_t keep_due_fresh(rf_contact_search *s, int32_t level, int32_t n, in
     kept += !(travel < until);
     if (asked) first = travel < until && until < first ? until : first;
   }
-  if (asked) s->clearance = fmin(s->clearance, first - travel);
+  if (asked) s->clearance = fmin(s->clearance, first - travel + s->alarm);
   return kept;
 }
 
@@ -152,10 +152,7 @@ static void leave(rf_contact_search *s, int32_t level, const stage *g) {
   for (int32_t k = 0; k < g->n; ++k) node[k] = t->node[level] + g->place[k];
   if (!deepest) rf_point_tree_bounds_rt(t, g->n, node, s->bound, radius);
   for (int32_t k = 0; k < g->n; ++k) {
-    if (distance[k] < s->alarm) {
-      record_touch(s, g->place[k], distance[k]);
-      s->clearance = 0.0;
-    }
+    if (distance[k] < s->alarm) record_touch(s, g->place[k], distance[k]);
     if (deepest && !s->coherence && !(s->clearance > 0.0)) continue;
     if (clear(s, level, node[k], distance[k], radius[k] + s->alarm)) continue;
     if (!deepest) descend(s, level, g->place[k], distance[k]);
@@ -237,7 +234,7 @@ void rf_contact_search_tree_rt(rf_contact_search *s, rf_contact_budget *b) {
   s->level = b->last_level = level - 1;
   // nothing is known of nodes that were not visited, nor of a field whose slack is no bound
   const bool known = whole && (level == t->n_levels || s->n_copies + s->n_fresh == 0);
-  s->clearance_m = known && s->touching == 0 && !s->pose ? s->clearance : 0.0;
+  s->clearance_m = known && !s->pose ? s->clearance : 0.0;
 }
 
 void rf_contact_search_all_rt(rf_contact_search *s, int32_t level) {

@@ -124,6 +124,23 @@ done:
   return st;
 }
 
+rf_status rf_free_body_copy(const rf_free_body *from, const double *gravity, rf_free_body **out,
+                            rf_error *err) {
+  rf_free_body_settings set = from->set;
+  const rf_motion *m = from->deformation;
+  rf_free_body *b = NULL;
+  *out = NULL;
+  if (gravity) memcpy(set.gravity, gravity, sizeof set.gravity);
+  rf_status st = rf_free_body_create(from->model, from->nodes, &set, &b, err);
+  if (st >= 0)
+    st = rf_free_body_restore(b, &from->rigid, m->q, m->qdot, m->qddot, m->report.steps, err);
+  if (st >= 0)
+    *out = b;
+  else
+    rf_free_body_free(b);
+  return st;
+}
+
 void rf_free_body_nodes(const rf_free_body *b, double *positions) {
   const rf_reduced *model = b->model;
   rf_reduced_displacement(model, b->deformation->q, positions);

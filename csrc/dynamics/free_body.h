@@ -60,6 +60,9 @@ RF_MUST_CHECK rf_status rf_free_body_create(const rf_reduced *model, const doubl
                                             const rf_free_body_settings *set, rf_free_body **out,
                                             rf_error *err);
 void rf_free_body_free(rf_free_body *body);  // NULL is fine
+// Copies a body with its state; gravity: another one, NULL: its own.
+RF_MUST_CHECK rf_status rf_free_body_copy(const rf_free_body *from, const double *gravity,
+                                          rf_free_body **out, rf_error *err);
 
 // Sets pose and velocities (momenta follow from them); the quaternion is normalised.
 RF_MUST_CHECK rf_status rf_free_body_set_pose(rf_free_body *body, const double position[3],
@@ -73,6 +76,10 @@ RF_MUST_CHECK rf_status rf_free_body_restore(rf_free_body *body, const rf_rigid_
 
 // Angular velocity at the present pose, rad/s, in the world.
 void rf_free_body_angular_velocity_rt(const rf_free_body *body, double omega[3]);
+
+// Angular velocity by an angular momentum at the present pose, in the world.
+void rf_free_body_turned_rt(const rf_free_body *body, const double angular_momentum[3],
+                            double omega[3]);
 
 // n steps under loads that are constant in the world.  RF_ERR_DIVERGED: the state is that
 // before the failing step.

@@ -19,6 +19,11 @@ void rf_free_body_angular_velocity_rt(const rf_free_body *b, double omega[3]) {
   angular_velocity(b, b->rigid.quaternion, b->rigid.angular_momentum, omega);
 }
 
+void rf_free_body_turned_rt(const rf_free_body *b, const double angular_momentum[3],
+                            double omega[3]) {
+  angular_velocity(b, b->rigid.quaternion, angular_momentum, omega);
+}
+
 // q := (turn by h omega) q
 static void turn(const double q[4], double h, const double omega[3], double out[4]) {
   const double v[3] = {h * omega[0], h * omega[1], h * omega[2]};

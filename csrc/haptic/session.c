@@ -330,6 +330,7 @@ void rf_session_read_status(rf_session *s, rf_session_status *out) {
   out->shortened = atomic_load(&loop->shortened);
   out->paused = atomic_load(&loop->paused);
   out->made_up = atomic_load(&loop->made_up);
+  out->unsolved = atomic_load(&loop->unsolved);
   out->unrecorded = atomic_load(&loop->unrecorded);
   out->written = atomic_load(&s->written);
   out->file_error = atomic_load(&s->file_error);

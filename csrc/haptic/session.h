@@ -57,6 +57,7 @@ typedef struct rf_session_status {
   int64_t skipped;      // missed: a cycle before them ended, or the thread woke, too late
   int64_t paused;       // cycles after a pause (RF_SAFETY_PAUSED)
   int64_t made_up;      // cycles that made up for missed ones (RF_TICK_MADE_UP)
+  int64_t unsolved;     // cycles in which friction was not solved (RF_TICK_UNSOLVED)
   int64_t unrecorded;   // records that found no room in the ring
   int64_t written;      // records in the file
   int file_error;       // errno that ended writing; 0: none

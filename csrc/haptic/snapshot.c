@@ -72,8 +72,10 @@ static void add(rf_snapshot_layout *out, const char *body, const char *part, int
 }
 
 // In the order of rf_snapshot_take_rt.
-static void add_body(rf_snapshot_layout *out, const rf_tick *tick, const rf_body *body, int32_t k) {
+static void add_body(rf_snapshot_layout *out, const rf_tick *tick, const rf_body *body) {
   char name[RF_SNAPSHOT_NAME / 2] = "object";
+  const int32_t k = rf_tick_contact_of_rt(tick, body);
+  if (body != tick->object && k < 0) return;
   if (body != tick->object) (void)snprintf(name, sizeof name, "shell %d", (int)k);
   add(out, name, "position", 3);
   add(out, name, "quaternion", 4);
@@ -89,7 +91,7 @@ rf_status rf_snapshot_layout_create(const rf_tick *tick, rf_snapshot_layout *out
   memcpy(out->field, RECORD, sizeof RECORD);
   out->n = OF_RECORD;
   out->bytes = sizeof(rf_tick_record);
-  for (int32_t k = 0; k < world->n_bodies; ++k) add_body(out, tick, world->body[k], k);
+  for (int32_t k = 0; k < world->n_bodies; ++k) add_body(out, tick, world->body[k]);
   out->n_points_at = out->bytes;
   out->field[out->n++] = (rf_snapshot_field){"n_points", "<i8", out->bytes, 0, 1};
   out->bytes += sizeof(int64_t);

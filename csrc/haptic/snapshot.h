@@ -1,10 +1,10 @@
 // Snapshot of a session's state after a cycle, which describes itself.
 //
 // A snapshot is a block of bytes: the record of the cycle, then of each body its pose, its load and
-// its reduced coordinates, then touching points.  Its layout is a list of named fields, made once
-// for a session, so that readers need none of these structs.  Points are copied only while a reader
-// asks for them.  Each pair has an equal part of the room; of more points blocks of neighbours are
-// chosen evenly.
+// its reduced coordinates, then touching points.  The ground, which has no shell, is left out.  Its
+// layout is a list of named fields, made once for a session, so that readers need none of these
+// structs.  Points are copied only while a reader asks for them.  Each pair has an equal part of
+// the room; of more points blocks of neighbours are chosen evenly.
 #ifndef RF_HAPTIC_SNAPSHOT_H
 #define RF_HAPTIC_SNAPSHOT_H
 

@@ -39,7 +39,10 @@ size_t rf_snapshot_take_rt(const rf_snapshot_layout *layout, const rf_tick *tick
   const rf_world *world = tick->world;
   int64_t n = 0;
   char *to = put(out, record, sizeof *record);
-  for (int32_t k = 0; k < world->n_bodies; ++k) to = put_body(to, world->body[k]);
+  for (int32_t k = 0; k < world->n_bodies; ++k) {
+    const rf_body *body = world->body[k];
+    if (body == tick->object || rf_tick_contact_of_rt(tick, body) >= 0) to = put_body(to, body);
+  }
   rf_contact_touch *points = (rf_contact_touch *)(void *)(to + sizeof n);
   for (int32_t k = 0; with_points && k < world->n_pairs; ++k)
     n += put_points(points + n, world->pair[k], k, MOST_BLOCKS / world->n_pairs);

@@ -31,7 +31,7 @@
 #include "base/status.h"
 #include "contact/contact.h"
 #include "device/device.h"
-#include "dynamics/motion.h"
+#include "dynamics/free_body.h"
 #include "haptic/passivity.h"
 #include "haptic/safety.h"
 #include "render/dynamic_coupling.h"
@@ -91,13 +91,19 @@ enum {
   RF_TICK_TOO_DEEP = 1 << 13,   // contact is deeper than the coupling allows
   RF_TICK_SATURATED = 1 << 14,  // the object got less than the linear spring force
   RF_TICK_SHORTENED = 1 << 15,  // an increment of a body was shortened (dynamics/newton.h)
-  RF_TICK_MADE_UP = 1 << 16     // cycles missed before it were made up for
+  RF_TICK_MADE_UP = 1 << 16,    // cycles missed before it were made up for
+  RF_TICK_UNSOLVED = 1 << 17    // forces of friction do not meet the tolerance
 };
 
-// A contact, and the simulation of its shell (NULL: the shell stays at rest).
+// A contact, and its bodies.
 typedef struct rf_tick_contact {
   const rf_contact *contact;
+  // with the shell: deforming at its place, free, or at rest (both NULL)
   const rf_motion *shell;
+  const rf_free_body *free;  // the same one is the same body in all contacts
+  // with the field: free, or at rest (true); else the held object
+  const rf_free_body *field;
+  bool grounded;
 } rf_tick_contact;
 
 typedef struct rf_tick rf_tick;
@@ -105,8 +111,9 @@ typedef struct rf_tick rf_tick;
 // Checks all settings but those of the coupling.
 RF_MUST_CHECK rf_status rf_tick_check(const rf_tick_settings *set, rf_error *err);
 // Copies contacts, and simulations with their states; borrows trees, fields and models.  `field`:
-// simulation of the field object, nullable.  Steps of simulations must divide the cycle; bodies
-// that are too far (rf_motion_far_rt) are rejected.
+// simulation of the field object, nullable.  Steps of simulations must divide the cycle, those of
+// free bodies be a cycle; bodies that are too far (rf_motion_far_rt) are rejected.  Free bodies and
+// grounded contacts need friction (world/frictional.h); the field of the first contact is held.
 RF_MUST_CHECK rf_status rf_tick_create(const rf_tick_settings *set, int32_t n_contacts,
                                        const rf_tick_contact *contacts, const rf_motion *field,
                                        rf_tick **out, rf_error *err);
@@ -142,6 +149,8 @@ void rf_tick_set_coupling_rt(rf_tick *tick, const rf_tick_settings *set);
 
 // Returns the simulation of contact k, or of the field object (k < 0); NULL: none.
 const rf_motion *rf_tick_simulation(const rf_tick *tick, int32_t k);
+// Returns the free body with the shell of contact k; NULL: the shell is on another kind of body.
+const rf_free_body *rf_tick_free_body(const rf_tick *tick, int32_t k);
 // Writes the name of that simulation, for messages.
 enum { RF_TICK_NAME = 48 };
 void rf_tick_name(int32_t k, char name[RF_TICK_NAME]);

@@ -60,19 +60,22 @@ rf_status rf_tick_free_rt(rf_cycle *c) {
 // Part of the budget in which search and forces of contact end: the steps of the bodies follow.
 static const double FOR_FORCES = 0.9;
 
+static rf_status solve(rf_cycle *c, const double *move, double wrench[6]) {
+  const double budget_us = c->t->set.budget_us, begun_us = rf_clock_us_rt();
+  const double end_us = budget_us > 0.0 ? c->processor_begun_us + FOR_FORCES * budget_us : INFINITY;
+  const rf_status st = rf_world_constrain_rt(c->t->world, move, end_us, wrench);
+  c->forces_us += rf_clock_us_rt() - begun_us;
+  return st;
+}
+
 // Moves the object by forces of contact that end the cycle without penetration.
 static rf_status constrain(rf_cycle *c) {
   rf_tick *t = c->t;
   const rf_pose *hand = &t->workspace.manipulandum;
   const rf_pose start = t->coupling.coupling.object;
   const rf_coupling_settings *spring = t->set.dynamic ? &t->set.dynamics.spring : &t->set.coupling;
-  const double spent_us = rf_processor_us_rt() - c->processor_begun_us;
-  const double left_us =
-      t->set.budget_us > 0.0 ? FOR_FORCES * t->set.budget_us - spent_us : INFINITY;
-  double wrench[6];
-  const double begun_us = rf_clock_us_rt();
-  rf_status st = rf_world_constrain_rt(t->world, left_us, wrench);
-  c->forces_us += rf_clock_us_rt() - begun_us;
+  double wrench[6], solved[6];
+  rf_status st = solve(c, NULL, wrench);
   if (st < 0) return st;
   memcpy(c->out->contact_force, wrench, sizeof c->out->contact_force);
   memcpy(c->out->contact_torque, wrench + 3, sizeof c->out->contact_torque);
@@ -81,9 +84,14 @@ static rf_status constrain(rf_cycle *c) {
     st = rf_dynamic_finish_rt(&t->set.dynamics, hand, &t->free, wrench, &t->coupling, &c->report);
   else
     st = rf_coupling_finish_rt(spring, hand, &t->free, wrench, &t->coupling.coupling, &c->report);
-  if (st >= 0)
-    rf_depth_limit_rt(spring, hand, &start, &c->load, &t->limit, &t->coupling.coupling,
-                      t->set.dynamic ? t->coupling.velocity : NULL, &c->report);
+  if (st < 0) return st;
+  memcpy(solved, c->report.move, sizeof solved);
+  rf_depth_limit_rt(spring, hand, &start, &c->load, &t->limit, &t->coupling.coupling,
+                    t->set.dynamic ? t->coupling.velocity : NULL, &c->report);
+  // bodies would otherwise be pushed by a motion that is not made
+  if (t->deforms && memcmp(solved, c->report.move, sizeof solved) != 0)
+    st = solve(c, c->report.move, wrench);
+  if (t->world->found.unsolved) c->out->flags |= RF_TICK_UNSOLVED;
   return st;
 }
 

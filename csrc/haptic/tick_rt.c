@@ -45,6 +45,7 @@ void rf_tick_recentre_rt(rf_tick *t) {
   rf_body_hold_rt(t->object, start);
   t->coupling.coupling.share = 1.0;
   memset(&t->limit, 0, sizeof t->limit);
+  rf_world_forget_rt(t->world);
   t->safety.ramp = 0.0;  // the object may be in contact there
 }
 

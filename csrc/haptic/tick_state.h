@@ -60,6 +60,13 @@ static inline const rf_body *rf_tick_shell_rt(const rf_tick *t, int32_t k) {
   return t->world->pair[k]->side[RF_PAIR_TREE].body;
 }
 
+// First contact with the shell of a body; -1: it has none.
+static inline int32_t rf_tick_contact_of_rt(const rf_tick *t, const rf_body *body) {
+  for (int32_t k = 0; k < t->world->n_pairs; ++k)
+    if (rf_tick_shell_rt(t, k) == body) return k;
+  return -1;
+}
+
 static inline double rf_tick_most_depth(const rf_tick *t) {
   return t->set.dynamic ? t->set.dynamics.spring.max_depth_m : t->set.coupling.max_depth_m;
 }

@@ -223,6 +223,38 @@ rf_free_body *py_free_body_get(py_state *state, PyObject *object) {
                                                                               : py_held(object);
 }
 
+int py_free_body_copy(py_state *state, PyObject *object, rf_free_body **out) {
+  *out = NULL;
+  const rf_free_body *from = py_free_body_get(state, object);
+  if (!from) return -1;
+  rf_error err = {0};
+  rf_status st;
+  Py_BEGIN_ALLOW_THREADS
+  py_lock(object);
+  st = rf_free_body_copy(from, NULL, out, &err);
+  py_unlock(object);
+  Py_END_ALLOW_THREADS
+  if (st >= 0) return 0;
+  py_raise(state, st, &err);
+  return -1;
+}
+
+int py_free_body_restore(py_state *state, PyObject *object, const rf_free_body *from) {
+  rf_free_body *to = py_free_body_get(state, object);
+  const rf_motion *m = from->deformation;
+  if (!to) return -1;
+  rf_error err = {0};
+  rf_status st;
+  Py_BEGIN_ALLOW_THREADS
+  py_lock(object);
+  st = rf_free_body_restore(to, &from->rigid, m->q, m->qdot, m->qddot, m->report.steps, &err);
+  py_unlock(object);
+  Py_END_ALLOW_THREADS
+  if (st >= 0) return 0;
+  py_raise(state, st, &err);
+  return -1;
+}
+
 PyObject *py_free_body_state(PyObject *owner, const rf_free_body *b) {
   const npy_intp r = b->model->r, length[7] = {3, 4, 3, 3, r, r, r};
   PyObject *out[7] = {NULL}, *result = NULL;

@@ -11,6 +11,7 @@
 #include "pyext/py_convert.h"
 #include "pyext/py_coupling.h"
 #include "pyext/py_device.h"
+#include "pyext/py_free_body.h"
 #include "pyext/py_motion.h"
 #include "pyext/py_object.h"
 #include "pyext/py_settings.h"
@@ -89,48 +90,77 @@ static int coupling_in(py_state *state, PyObject *coupling, PyObject *dynamics,
 typedef struct copies {
   rf_tick_contact contact[RF_TICK_MOST_CONTACTS];
   rf_motion *shell[RF_TICK_MOST_CONTACTS], *field;
+  int32_t n_free;
+  rf_free_body *free[2 * RF_TICK_MOST_CONTACTS];
+  PyObject *free_object[2 * RF_TICK_MOST_CONTACTS];  // that they are copies of, borrowed
 } copies;
 
 static void release_copies(copies *c) {
   for (int k = 0; k < RF_TICK_MOST_CONTACTS; ++k) rf_motion_free(c->shell[k]);
+  for (int32_t k = 0; k < c->n_free; ++k) rf_free_body_free(c->free[k]);
   rf_motion_free(c->field);
 }
 
-static int copies_in(py_state *state, PyObject *contacts, PyObject *shells, PyObject *field,
-                     copies *c) {
+// Copies a free body, once; 0, or -1 with an exception set.
+static int free_in(py_state *state, PyObject *object, copies *c, const rf_free_body **out) {
+  for (int32_t k = 0; k < c->n_free; ++k)
+    if (c->free_object[k] == object) {
+      *out = c->free[k];
+      return 0;
+    }
+  if (py_free_body_copy(state, object, &c->free[c->n_free]) < 0) return -1;
+  c->free_object[c->n_free] = object;
+  *out = c->free[c->n_free++];
+  return 0;
+}
+
+// shell: a Motion, a FreeBody or None; field: a FreeBody; True: at rest; None: the held object.
+static int bodies_in(py_state *state, PyObject *shell, PyObject *field, int k, copies *c) {
+  rf_tick_contact *to = &c->contact[k];
+  to->grounded = field == Py_True;
+  if (field != Py_True && field != Py_None && free_in(state, field, c, &to->field) < 0) return -1;
+  if (Py_TYPE(shell) == state->types[PY_FREE_BODY]) return free_in(state, shell, c, &to->free);
+  if (py_motion_copy(state, shell, &c->shell[k]) < 0) return -1;
+  to->shell = c->shell[k];
+  return 0;
+}
+
+static int copies_in(py_state *state, PyObject *contacts, PyObject *shells, PyObject *fields,
+                     PyObject *held, copies *c) {
   const Py_ssize_t n = PyTuple_GET_SIZE(contacts);
-  if (n > RF_TICK_MOST_CONTACTS || PyTuple_GET_SIZE(shells) != n) {
+  if (n > RF_TICK_MOST_CONTACTS || PyTuple_GET_SIZE(shells) != n || PyTuple_GET_SIZE(fields) != n) {
     py_fail(state, PY_INPUT_ERROR,
             "a session takes 1 to %d contacts and as many simulations, got %zd and %zd",
             RF_TICK_MOST_CONTACTS, n, PyTuple_GET_SIZE(shells));
     return -1;
   }
-  for (Py_ssize_t k = 0; k < n; ++k) {
+  for (int k = 0; k < n; ++k) {
     c->contact[k].contact = py_contact_get(state, PyTuple_GET_ITEM(contacts, k));
-    if (!c->contact[k].contact) return -1;
-    if (py_motion_copy(state, PyTuple_GET_ITEM(shells, k), &c->shell[k]) < 0) return -1;
-    c->contact[k].shell = c->shell[k];
+    if (!c->contact[k].contact ||
+        bodies_in(state, PyTuple_GET_ITEM(shells, k), PyTuple_GET_ITEM(fields, k), k, c) < 0)
+      return -1;
   }
-  return py_motion_copy(state, field, &c->field);
+  return py_motion_copy(state, held, &c->field);
 }
 
 static PyObject *session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   py_state *state = (py_state *)PyType_GetModuleState(type);
-  PyObject *device_obj, *contacts, *shells, *field, *coupling, *dynamics, *settings;
+  PyObject *device_obj, *contacts, *shells, *fields, *field, *coupling, *dynamics, *settings;
   PyObject *kept = NULL, *self = NULL;
   all_settings set = {0};
   copies c = {0};
   if (py_refuse_keywords(type, kwargs) < 0) return NULL;
-  if (!PyArg_ParseTuple(args, "OO!O!OOOO:Session", &device_obj, &PyTuple_Type, &contacts,
-                        &PyTuple_Type, &shells, &field, &coupling, &dynamics, &settings))
+  if (!PyArg_ParseTuple(args, "OO!O!O!OOOO:Session", &device_obj, &PyTuple_Type, &contacts,
+                        &PyTuple_Type, &shells, &PyTuple_Type, &fields, &field, &coupling,
+                        &dynamics, &settings))
     return NULL;
   rf_device *device = py_device_get(state, device_obj);
   if (!device || coupling_in(state, coupling, dynamics, &set.tick) < 0 ||
       py_settings_in(state, settings, "session", SETTINGS, &set) < 0)
     return NULL;
-  if (copies_in(state, contacts, shells, field, &c) < 0) goto done;
+  if (copies_in(state, contacts, shells, fields, field, &c) < 0) goto done;
   // keeps the simulations too: the copies borrow their models
-  kept = PyTuple_Pack(4, device_obj, contacts, shells, field);
+  kept = PyTuple_Pack(5, device_obj, contacts, shells, fields, field);
   if (!kept) goto done;
   rf_session *session = NULL;
   rf_tick *tick = NULL;
@@ -361,10 +391,8 @@ static PyObject *status(PyObject *self, PyObject *unused) {
   unlock(self);
   Py_END_ALLOW_THREADS
   return Py_BuildValue(
-      "{s:s,s:N,s:N,s:N,s:N,s:N,s:s,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:i,s:N,s:d,s:d,s:d,s:"
-      "L,s:"
-      "L,s:d,s:"
-      "d}",
+      "{s:s,s:N,s:N,s:N,s:N,s:N,s:s,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:i,s:N,s:d,s:d,"
+      "s:d,s:L,s:L,s:d,s:d}",
       "phase", phases[s.phase], "closed", PyBool_FromLong(s.closed), "here",
       PyBool_FromLong(rf_session_here(self_session(self))), "failure", py_text(s.failure.text),
       "priority", PyBool_FromLong(s.priority), "locked", PyBool_FromLong(s.locked), "not_allowed",
@@ -372,11 +400,11 @@ static PyObject *status(PyObject *self, PyObject *unused) {
       (long long)s.interrupted, "skipped", (long long)s.skipped, "unrecorded",
       (long long)s.unrecorded, "shortened", (long long)s.shortened, "too_deep",
       (long long)s.too_deep, "paused", (long long)s.paused, "made_up", (long long)s.made_up,
-      "written", (long long)s.written, "file_error", s.file_error, "writing",
-      PyBool_FromLong(s.writing), "energy", s.energy_j, "most_energy", s.most_energy_j, "depth",
-      atomic_load(&rf_session_loop(self_session(self))->most_depth_m), "touching",
-      (long long)s.touching, "saturated", (long long)s.saturated, "chatter", s.chatter_n, "force",
-      s.force_n);
+      "unsolved", (long long)s.unsolved, "written", (long long)s.written, "file_error",
+      s.file_error, "writing", PyBool_FromLong(s.writing), "energy", s.energy_j, "most_energy",
+      s.most_energy_j, "depth", atomic_load(&rf_session_loop(self_session(self))->most_depth_m),
+      "touching", (long long)s.touching, "saturated", (long long)s.saturated, "chatter",
+      s.chatter_n, "force", s.force_n);
 }
 
 PyDoc_STRVAR(
@@ -429,12 +457,15 @@ static PyObject *restore(PyObject *self, PyObject *args) {
   lock(self);
   Py_END_ALLOW_THREADS
   // locked until copied: another thread may start the session
-  const rf_motion *from = rf_tick_simulation(rf_session_loop(self_session(self))->tick, k);
+  const rf_tick *tick = rf_session_loop(self_session(self))->tick;
+  const rf_motion *from = rf_tick_simulation(tick, k);
+  const rf_free_body *free = rf_tick_free_body(tick, k);
   if (!rf_session_wait(self_session(self), 0.0))
     py_fail(state, PY_INPUT_ERROR, "the session is running: stop it first");
   else if (!from)
     py_fail(state, PY_INPUT_ERROR, "the session has no simulation %d", k);
-  else if (py_motion_restore(state, simulation, from) == 0)
+  else if ((free ? py_free_body_restore(state, simulation, free)
+                 : py_motion_restore(state, simulation, from)) == 0)
     result = Py_NewRef(Py_None);
   unlock(self);
   return result;

@@ -32,15 +32,18 @@ typedef struct rf_dynamic_state {
 
 RF_MUST_CHECK rf_status rf_dynamic_check(const rf_dynamic_settings *set, rf_error *err);
 
-// The motion of a cycle without contact, and C with the gain of the velocities: what a wrench that
-// is constant over the cycle adds, by the symmetric part of the springs' gradient at its beginning.
-// One cycle of rf_dynamic_step_rt, and exact for linear springs.
+// The motion of a cycle without contact, and C, both of one step with h the length of the cycle:
+//     C = h^2 (M + h B - h^2 G)^-1,
+// G the symmetric part of the springs' gradient.  Contact that several substeps must not pass at
+// the end of the cycle only would leave the object a velocity away from it.  A largest speed cuts y
+// and C by the same factor, as a stronger damper would.
 RF_MUST_CHECK rf_status rf_dynamic_free_rt(const rf_dynamic_settings *set,
                                            const rf_pose *manipulandum,
                                            const double manipulandum_velocity[6],
                                            const rf_coupling_load *load,
                                            const rf_dynamic_state *state, rf_coupling_free *out);
-// Makes the cycle under a wrench of contact (6).  RF_ERR_DIVERGED as below.
+// Makes the cycle under a wrench of contact (6): that step, or the substeps if the wrench is zero.
+// RF_ERR_DIVERGED as below.
 RF_MUST_CHECK rf_status rf_dynamic_finish_rt(const rf_dynamic_settings *set,
                                              const rf_pose *manipulandum,
                                              const rf_coupling_free *free, const double wrench[6],

@@ -80,80 +80,83 @@ rf_status rf_dynamic_step_rt(const rf_dynamic_settings *set, const rf_pose *mani
   return RF_OK;
 }
 
-static void symmetrize(const double a[36], double out[36]) {
+// C of one implicit step, dt^2 (M + dt B - dt^2 G)^-1; false: not finite.
+static bool put_compliance(const rf_dynamic_settings *set, const rf_coupling_wrench *w,
+                           double share, double out[36]) {
+  const double dt = set->dt_s;
+  const double linear = eased(w->force_n, w->linear_force_n) * set->damping_n_s_per_m;
+  const double turn = eased(w->torque_nm, w->linear_torque_nm) * set->torsion_damping_nm_s;
+  const double none[6] = {0};
+  double system[36], column[6], unit[6], raw[36];
   for (int i = 0; i < 6; ++i)
-    for (int j = 0; j < 6; ++j) out[6 * i + j] = 0.5 * (a[6 * i + j] + a[6 * j + i]);
+    for (int j = 0; j < 6; ++j)
+      system[6 * i + j] =
+          -0.5 * dt * dt * share * (w->gradient[6 * i + j] + w->gradient[6 * j + i]);
+  for (int i = 0; i < 6; ++i)
+    system[7 * i] += i < 3 ? set->mass_kg + dt * linear : set->inertia_kg_m2 + dt * turn;
+  for (int j = 0; j < 6; ++j) {
+    for (int i = 0; i < 6; ++i) unit[i] = i == j ? dt * dt : 0.0;
+    if (rf_solve6_rt(system, unit, 1e-12, INFINITY, none, column) < 0) return false;
+    for (int i = 0; i < 6; ++i) raw[6 * i + j] = column[i];
+  }
+  for (int i = 0; i < 6; ++i)
+    for (int j = 0; j < 6; ++j) out[6 * i + j] = 0.5 * (raw[6 * i + j] + raw[6 * j + i]);
+  return true;
 }
 
-// Substeps of the response to a unit wrench, by columns:
-//     (M + h B - h^2 G) v_next = M v + h (1 + G x),   x_next = x + h v_next.
-static bool respond(const rf_dynamic_settings *set, const double gradient[36],
-                    const double system[36], rf_coupling_free *out) {
-  const double h = set->dt_s / set->substeps;
-  for (int c = 0; c < 6; ++c) {
-    double way[6] = {0}, velocity[6] = {0};
-    for (int32_t k = 0; k < set->substeps; ++k) {
-      double force[6], next[6];
-      for (int i = 0; i < 6; ++i) {
-        force[i] = i == c ? 1.0 : 0.0;
-        for (int j = 0; j < 6; ++j) force[i] += gradient[6 * i + j] * way[j];
-        force[i] = (i < 3 ? set->mass_kg : set->inertia_kg_m2) * velocity[i] + h * force[i];
-      }
-      if (rf_solve6_rt(system, force, 1e-12, INFINITY, velocity, next) < 0) return false;
-      for (int i = 0; i < 6; ++i) {
-        velocity[i] = next[i];
-        way[i] += h * next[i];
-      }
-    }
-    for (int i = 0; i < 6; ++i) {
-      out->compliance[6 * i + c] = way[i];
-      out->gain[6 * i + c] = velocity[i];
-    }
-  }
-  return true;
+// Cuts a motion to the largest speed, and what contact adds alike.
+static void slow(double most, double way[3], double *compliance, bool *limited) {
+  const double length = rf_vec3_length(way);
+  if (!rf_limit(way, most)) return;
+  *limited = true;
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 3; ++j) compliance[6 * i + j] *= most / length;
 }
 
 rf_status rf_dynamic_free_rt(const rf_dynamic_settings *set, const rf_pose *manipulandum,
                              const double manipulandum_velocity[6], const rf_coupling_load *load,
                              const rf_dynamic_state *state, rf_coupling_free *out) {
-  const rf_coupling_settings *spring = &set->spring;
-  const double h = set->dt_s / set->substeps;
   const rf_coupling_load none = {.depth_m = load->depth_m, .clearance_m = load->clearance_m};
+  rf_dynamic_settings one = *set;
   rf_dynamic_state moved = *state;
   rf_coupling_report report;
   rf_coupling_wrench w;
-  double gradient[36], system[36];
-  const rf_status st =
+  rf_status st =
       rf_dynamic_step_rt(set, manipulandum, manipulandum_velocity, &none, &moved, &report);
+  memcpy(out->apart, report.move, sizeof out->apart);
+  memcpy(out->velocity, moved.velocity, sizeof out->velocity);
+  one.substeps = 1;
+  one.spring.max_step_m = one.spring.max_turn_rad = INFINITY;
+  moved = *state;
+  if (st >= 0)
+    st = rf_dynamic_step_rt(&one, manipulandum, manipulandum_velocity, &none, &moved, &report);
   if (st < 0) return st;
   memcpy(out->way, report.move, sizeof out->way);
-  memcpy(out->velocity, moved.velocity, sizeof out->velocity);
-  out->limited = report.limited;
   out->share = moved.coupling.share;
-  rf_coupling_wrench_rt(spring, manipulandum, &state->coupling.object, &w);
-  for (int i = 0; i < 36; ++i) w.gradient[i] *= out->share;
-  symmetrize(w.gradient, gradient);
-  for (int i = 0; i < 36; ++i) system[i] = -h * h * gradient[i];
-  const double linear = eased(w.force_n, w.linear_force_n);
-  const double turn = eased(w.torque_nm, w.linear_torque_nm);
-  for (int i = 0; i < 6; ++i)
-    system[7 * i] += i < 3 ? set->mass_kg + h * linear * set->damping_n_s_per_m
-                           : set->inertia_kg_m2 + h * turn * set->torsion_damping_nm_s;
-  if (!respond(set, gradient, system, out)) return RF_ERR_DIVERGED;
-  symmetrize(out->compliance, gradient);
-  memcpy(out->compliance, gradient, sizeof out->compliance);
+  out->limited = false;
+  rf_coupling_wrench_rt(&set->spring, manipulandum, &state->coupling.object, &w);
+  if (!put_compliance(set, &w, out->share, out->compliance)) return RF_ERR_DIVERGED;
+  // displacement and rotation do not act on each other
+  slow(set->spring.max_step_m, out->way, out->compliance, &out->limited);
+  slow(set->spring.max_turn_rad, out->way + 3, out->compliance + 21, &out->limited);
   return RF_OK;
+}
+
+static bool touches(const double wrench[6]) {
+  for (int i = 0; i < 6; ++i)
+    if (wrench[i] != 0.0) return true;
+  return false;
 }
 
 rf_status rf_dynamic_finish_rt(const rf_dynamic_settings *set, const rf_pose *manipulandum,
                                const rf_coupling_free *free, const double wrench[6],
                                rf_dynamic_state *state, rf_coupling_report *report) {
-  double velocity[6];
-  rf_coupling_add_rt(free->gain, wrench, free->velocity, velocity);
-  for (int i = 0; i < 6; ++i)
-    if (!isfinite(velocity[i])) return RF_ERR_DIVERGED;
+  const bool touched = touches(wrench);
+  rf_coupling_free used = *free;
+  if (!touched) memcpy(used.way, free->apart, sizeof used.way);
   const rf_status st =
-      rf_coupling_finish_rt(&set->spring, manipulandum, free, wrench, &state->coupling, report);
-  if (st >= 0) memcpy(state->velocity, velocity, sizeof velocity);
+      rf_coupling_finish_rt(&set->spring, manipulandum, &used, wrench, &state->coupling, report);
+  for (int i = 0; st >= 0 && i < 6; ++i)
+    state->velocity[i] = touched ? report->move[i] / set->dt_s : free->velocity[i];
   return st;
 }

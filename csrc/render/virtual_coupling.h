@@ -103,10 +103,10 @@ void rf_coupling_wrench_rt(const rf_coupling_settings *set, const rf_pose *manip
 typedef struct rf_coupling_free {
   double way[6];          // y, as `move` of the report
   double compliance[36];  // C, symmetric: y + C (force, torque) is the motion          (6, 6)
-  double velocity[6];     // dynamic coupling only: at the end of the cycle, without contact
-  double gain[36];        // and its derivative by the wrench                           (6, 6)
-  double share;           // of the coupling
-  bool limited;           // y was cut by a largest speed; of static coupling C, too
+  // dynamic coupling only: motion, and velocity at its end, if nothing touches
+  double apart[6], velocity[6];
+  double share;  // of the coupling
+  bool limited;  // y and C were cut by a largest speed
 } rf_coupling_free;
 
 // Computes both for static coupling: C = (1 - damping) G^-1, with G the symmetric part of the

@@ -15,44 +15,28 @@ static void release(void *self) {
     rf_free(c->body[k].way);
     rf_free(c->body[k].force);
   }
-  void *const owned[] = {c->body, c->shell_of, c->levers, c->halves, c->factor, c->axes,
-                         c->gap,  c->start,    c->forces, c->mu,     c->local};
+  void *const owned[] = {c->body, c->pair,  c->levers, c->halves, c->factor, c->axes,
+                         c->gap,  c->start, c->forces, c->mu,     c->local};
   for (size_t k = 0; k < sizeof owned / sizeof *owned; ++k) rf_free(owned[k]);
   rf_friction_free(c->solver);
   rf_free(c);
 }
 
-static rf_contact_sites *law_of(const rf_pair *pair) {
-  return rf_contact_law_sites_rt(&pair->contact->law);
-}
-
 static rf_status check_pair(const rf_world *world, int32_t k, rf_error *err) {
-  const rf_pair *pair = world->pair[k];
-  const rf_body *shell = pair->side[RF_PAIR_TREE].body;
-  const rf_pose rest = {.quaternion = {1.0}};
-  if (!law_of(pair))
+  const rf_contact_sites *law = rf_frictional_law_rt(world, k);
+  const rf_contact_sites *first = rf_frictional_law_rt(world, 0);
+  if (!law)
     return rf_fail(err, RF_ERR_ARG,
                    "contact %d has no friction, others have: make all contacts of one kind "
                    "(FrictionContact with mu=0 has none)",
                    (int)k);
-  if (!(law_of(pair)->mu <= RF_FRICTION_MOST_MU))
+  if (!(law->mu <= RF_FRICTION_MOST_MU))
     return rf_fail(err, RF_ERR_ARG, "contact %d has the coefficient of friction %g, more than %g",
-                   (int)k, law_of(pair)->mu, RF_FRICTION_MOST_MU);
-  if (law_of(pair)->compliance_m_per_n != law_of(world->pair[0])->compliance_m_per_n)
+                   (int)k, law->mu, RF_FRICTION_MOST_MU);
+  if (law->compliance_m_per_n != first->compliance_m_per_n)
     return rf_fail(err, RF_ERR_ARG,
                    "contact %d has the compliance %g m/N, contact 0 %g m/N: give both the same one",
-                   (int)k, law_of(pair)->compliance_m_per_n,
-                   law_of(world->pair[0])->compliance_m_per_n);
-  if (pair->side[RF_PAIR_FIELD].body != world->pair[0]->side[RF_PAIR_FIELD].body)
-    return rf_fail(err, RF_ERR_ARG,
-                   "a world with friction has one body with fields: that of pair %d is another one "
-                   "than that of pair 0",
-                   (int)k);
-  if (!shell->kind->anchored || memcmp(&shell->pose, &rest, sizeof rest) != 0)
-    return rf_fail(err, RF_ERR_ARG,
-                   "the shell of pair %d is on a %s body that is not at the origin: a world with "
-                   "friction needs shells at rest there",
-                   (int)k, shell->kind->name);
+                   (int)k, law->compliance_m_per_n, first->compliance_m_per_n);
   return RF_OK;
 }
 
@@ -65,16 +49,21 @@ static rf_status check_motion(const rf_motion *motion, rf_error *err) {
   return RF_OK;
 }
 
+// The pose of a body is moved by its holder, or by the forces.
+static bool is_held(const rf_body *body) { return !body->kind->anchored && !body->kind->move_rt; }
+
 static rf_status create_body(const rf_world *world, rf_body *of, rf_frictional *c,
                              rf_frictional_body *b, rf_error *err) {
   rf_status st = RF_OK;
-  const int32_t ld = rf_dense_ld(of->motion->n);
   b->of = of;
   b->first = c->rank;
-  c->rank += of->motion->n;
+  b->moves = !of->kind->anchored;
+  b->n = rf_body_coordinates_rt(of);
+  c->rank += (b->moves ? 6 : 0) + b->n;
+  if (b->n == 0) return RF_OK;
   RF_TRY(check_motion(of->motion, err));
-  RF_ALLOC(b->way, ld);
-  RF_ALLOC(b->force, ld);
+  RF_ALLOC(b->way, rf_dense_ld(b->n));
+  RF_ALLOC(b->force, rf_dense_ld(b->n));
   RF_TRY(rf_body_whole_step(of, world->set.dt_s, &b->whole, err));
 done:
   return st;
@@ -82,20 +71,25 @@ done:
 
 static rf_status create_bodies(const rf_world *world, rf_frictional *c, rf_error *err) {
   rf_status st = RF_OK;
+  int32_t holders = 0;
   RF_ALLOC(c->body, world->n_bodies);
-  RF_ALLOC(c->shell_of, world->n_pairs);
-  c->field = -1;
-  c->rank = 6;
-  for (int32_t k = 0; k < world->n_pairs; ++k) c->shell_of[k] = -1;
+  RF_ALLOC(c->pair, world->n_pairs);
+  for (int32_t k = 0; k < world->n_pairs; ++k) c->pair[k] = (rf_frictional_pair){{-1, -1}};
   for (int32_t i = 0; i < world->n_bodies; ++i) {
     rf_body *of = world->body[i];
-    if (!of->motion) continue;
+    if (!of->motion && of->kind->anchored) continue;
     const int32_t number = c->n_bodies++;
     RF_TRY(create_body(world, of, c, &c->body[number], err));
-    if (of == c->held) c->field = number;
+    if (is_held(of)) {
+      c->held = number;
+      ++holders;
+    }
     for (int32_t k = 0; k < world->n_pairs; ++k)
-      if (world->pair[k]->side[RF_PAIR_TREE].body == of) c->shell_of[k] = number;
+      for (int e = 0; e < 2; ++e)
+        if (world->pair[k]->side[e].body == of) c->pair[k].side[e] = number;
   }
+  if (holders != 1)
+    st = rf_fail(err, RF_ERR_ARG, "a world with friction has one held body, not %d", (int)holders);
 done:
   return st;
 }
@@ -121,8 +115,8 @@ done:
   return st;
 }
 
-// Smallest distance between points of a shell that counts: half the diagonal of a cell of the
-// field.
+// Least distance of sites, and margin: half the diagonal of a cell of the field; of a field without
+// cells, a hundredth of the shell.
 static double spacing_of(const rf_contact *contact) {
   const rf_contact_distance *d = &contact->search.distance;
   const rf_field *field = d->field ? d->field : d->deformed->field[0];
@@ -140,12 +134,11 @@ static rf_status create(rf_world *world, void **self, rf_error *err) {
     if (st < 0) return st;
   }
   RF_ALLOC(c, 1);
-  c->held = world->pair[0]->side[RF_PAIR_FIELD].body;
   RF_TRY(create_bodies(world, c, err));
   int32_t most = 1;
   double spacing = INFINITY;
   for (int32_t k = 0; k < world->n_pairs; ++k) {
-    rf_contact_sites *law = law_of(world->pair[k]);
+    rf_contact_sites *law = rf_frictional_law_rt(world, k);
     law->solved = true;
     // a direction that turns to the normal of the shell would make edges into ramps
     world->pair[k]->contact->search.conservative = true;
@@ -155,7 +148,7 @@ static rf_status create(rf_world *world, void **self, rf_error *err) {
     spacing = fmin(spacing, spacing_of(world->pair[k]->contact));
   }
   c->margin_m = spacing;
-  rf_sites_create(&c->sites, most, spacing > 0.0 ? spacing : 1e-6);
+  rf_sites_reset_rt(&c->sites, most, spacing > 0.0 ? spacing : 1e-6);
   RF_TRY(make_room(c, err));
   *self = c;
   c = NULL;
@@ -170,4 +163,5 @@ const rf_solver_kind rf_solver_frictional = {.name = "frictional",
                                              .foresee_rt = rf_frictional_foresee_rt,
                                              .constrain_rt = rf_frictional_constrain_rt,
                                              .step_rt = rf_frictional_finish_rt,
-                                             .prepare_rt = rf_frictional_prepare_rt};
+                                             .prepare_rt = rf_frictional_prepare_rt,
+                                             .reset_rt = rf_frictional_reset_rt};

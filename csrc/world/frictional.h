@@ -12,36 +12,53 @@
 //     step       y + C H^T f: the holder moves its body under the wrench, the others finish their
 //                steps under H^T f.
 //
-// A row of the axis a at x has -(a, (x - x_g) x a) for the pose of the held body about x_g, -U^T a
-// for its coordinates, U^T a for those of the shell.  Factors replace inverses: C = L^-T L^-1, so
-// that W = V V^T + c with V = H L^-T.
+// Coordinates of a body: six of its pose if that moves (the held body, and free ones), and those of
+// its deformation.  A row of the axis a at x has (a, (x - x_g) x a) for a pose about x_g and U^T a
+// for a deformation; those of the field's body have the opposite sign.  Factors replace inverses:
+// C = L^-T L^-1, so that W = V V^T + c with V = H L^-T.
 //
 // c f_last is the tangential spring of a site as the last step has left it, so that contact at rest
 // does not creep.  c > 0 also makes forces unique (D06 6.3); by default it is a thousandth of the
 // mean diagonal of H C H^T.
 //
 // A simulation with shorter steps is replaced in the solve by one whole step, as in coupled.h, and
-// makes its own under the constant force.  Where the matrix of a body is not positive definite, it
-// is rigid in the solve, and makes its step under the forces.
+// makes its own under the constant force.  Where the matrix of a body is not positive definite, its
+// deformation is rigid in the solve, and makes its step under the forces.
+//
+// A holder that moves its body in another way than the forces say (render/depth_limit.h) has the
+// step solved again, with that motion and C = 0 for the held body: the others are then not pushed
+// by a motion that is not made.
 #ifndef RF_WORLD_FRICTIONAL_H
 #define RF_WORLD_FRICTIONAL_H
 
 #include "base/status.h"
 #include "constraint/friction.h"
+#include "contact/contact_state.h"
 #include "dynamics/motion.h"
 #include "world/sites.h"
 #include "world/world.h"
 
-// A deforming body.
+// A body that moves or deforms.
 typedef struct rf_frictional_body {
   rf_body *of;
+  int32_t first;  // of its coordinates among those of all
+  bool moves;     // its first six coordinates are those of the pose
+  bool touched;   // had sites in the last step
+  // the pose: free motion about the reference point in the world, root of the compliance (lower
+  // triangular), load
+  double rigid[6], root[36], centre[3], wrench[6];
+  // the deformation
+  int32_t n;
   rf_motion *whole;  // replaces shorter steps by one; NULL: not needed; owned
-  int32_t first;     // of its coordinates among those of all
   bool yields;       // in this step: its matrix is positive definite
-  bool touched;      // had sites in the last step
   double *way;       // free motion of its coordinates                           (ld)
   double *force;     // H^T f                                                    (ld)
 } rf_frictional_body;
+
+// Bodies of a pair by their roles, as numbers among those that move or deform; -1: at rest.
+typedef struct rf_frictional_pair {
+  int32_t side[2];
+} rf_frictional_pair;
 
 // A site whose rows are entered.
 typedef struct rf_frictional_site {
@@ -51,14 +68,14 @@ typedef struct rf_frictional_site {
 } rf_frictional_site;
 
 typedef struct rf_frictional {
-  int32_t n_bodies, rank;    // rank: 6 and the coordinates of all bodies
+  int32_t n_bodies, rank;    // rank: the coordinates of all bodies
   rf_frictional_body *body;  // (n_bodies)
-  int32_t *shell_of;         // number of the body with the shell of each pair; -1: rigid  (n_pairs)
-  int32_t field;             // number of the held body; -1: rigid
-  rf_body *held;             // of all pairs
-  rf_held_free free;
-  double margin_m;    // added to the alarm distance
-  double compliance;  // c, m/N; 0: automatic
+  rf_frictional_pair *pair;  // (n_pairs)
+  int32_t held;              // number of the held body
+  double reach_m;            // of the held body; 0: unknown
+  bool moved;                // the motion of the held body is given
+  double margin_m;           // added to the alarm distance
+  double compliance;         // c, m/N; 0: automatic
   double budget_us;
   rf_sites sites;
   int32_t n_sites;  // with rows
@@ -74,13 +91,30 @@ typedef struct rf_frictional {
   double *local;  // U^T a                                                    (largest ld)
 } rf_frictional;
 
-// Functions of the solver (world/solver.h).  All pairs have the law with sites and the same body
-// with the field, the held one; shells are at rest in the world.
+// Functions of the solver (world/solver.h).  All pairs have the law with sites; one body is held.
 RF_MUST_CHECK rf_status rf_frictional_foresee_rt(void *self, rf_world *world,
                                                  const rf_held_free *held);
-RF_MUST_CHECK rf_status rf_frictional_constrain_rt(void *self, rf_world *world, double left_us,
-                                                   double wrench[6]);
+RF_MUST_CHECK rf_status rf_frictional_constrain_rt(void *self, rf_world *world, const double *move,
+                                                   double end_us, double wrench[6]);
 RF_MUST_CHECK rf_status rf_frictional_finish_rt(void *self, rf_world *world, const double move[6]);
 void rf_frictional_prepare_rt(void *self);
+void rf_frictional_reset_rt(void *self);
+
+// ---- frictional_rows_rt.c, for frictional_rt.c
+
+// Distance within which the points of pair k may come to touch in the free motions, m.
+double rf_frictional_alarm_rt(const rf_frictional *c, const rf_world *world, int32_t k);
+// Chooses the sites of a step among the points that the searches have found.
+void rf_frictional_choose_rt(rf_frictional *c, const rf_world *world);
+// Enters the rows H of the sites, but of those that stay open by the margin in the free motions.
+void rf_frictional_rows_rt(rf_frictional *c, rf_world *world);
+
+static inline rf_contact_sites *rf_frictional_law_rt(const rf_world *world, int32_t pair) {
+  return rf_contact_law_sites_rt(&world->pair[pair]->contact->law);
+}
+// Rows of the deformation of a body among those of all.
+static inline int32_t rf_frictional_deformation_rt(const rf_frictional_body *b) {
+  return b->first + (b->moves ? 6 : 0);
+}
 
 #endif

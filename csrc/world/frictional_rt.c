@@ -3,206 +3,20 @@
 #include <math.h>
 #include <string.h>
 
-#include "contact/contact_state.h"
+#include "base/clock_rt.h"
 #include "linalg/dense_rt.h"
-#include "linalg/vec3.h"
-
-enum { BLOCK = RF_CONTACT_BLOCK };
+#include "linalg/quat.h"
 
 static const double TOLERANCE = 1e-8;   // of the residual of friction
+static const double UNSOLVED = 1e-3;    // residual above which forces count as not solved
 static const double COMPLIANCE = 1e-3;  // c over the mean diagonal, if automatic
 static const double LEAST_BUDGET_US = 5.0;
-static const double ACROSS = 0.5;  // part of a motion across the normal that may close a gap
 
 static rf_motion *stepped(const rf_frictional_body *b) {
   return b->whole ? b->whole : b->of->motion;
 }
 
-static rf_contact_sites *law_of(const rf_world *world, int32_t pair) {
-  return rf_contact_law_sites_rt(&world->pair[pair]->contact->law);
-}
-
 // ---- free motions
-
-// Bodies that were touched take the rates of a step in contact (dynamics/newmark.h), which do not
-// carry the force of an impact into the next step.
-static rf_status foresee_body(rf_frictional_body *b) {
-  rf_motion *m = stepped(b);
-  m->in_contact = b->touched;
-  const rf_status st = rf_motion_linearize_rt(m, NULL, NULL, b->way);
-  b->yields = st >= 0;
-  if (!b->yields) memset(b->way, 0, (size_t)rf_dense_ld(m->n) * sizeof *b->way);
-  return st == RF_ERR_SINGULAR ? RF_OK : st;
-}
-
-// Bound of the travel of the points of a shell in its free motion.
-static double own_travel(const rf_frictional *c, const rf_point_tree *tree, int32_t shell) {
-  double travel = 0.0;
-  for (int32_t j = 0; shell >= 0 && j < tree->r; ++j)
-    travel += tree->motion_most[j] * fabs(c->body[shell].way[j]);
-  return travel;
-}
-
-// Distance of the points that the held body can meet from its reference point: that of its own
-// points, or of those of the shell.
-static double reach_of(const rf_frictional *c, const rf_point_tree *tree) {
-  double arm[3];
-  if (c->free.reach_m > 0.0) return c->free.reach_m;
-  rf_body_reference_rt(c->held, arm);
-  rf_vec3_sub(arm, tree->centre, arm);
-  return rf_vec3_length(arm) + tree->extent;
-}
-
-rf_status rf_frictional_foresee_rt(void *self, rf_world *world, const rf_held_free *held) {
-  rf_frictional *c = self;
-  c->free = *held;
-  for (int32_t k = 0; k < c->n_bodies; ++k) {
-    const rf_status st = foresee_body(&c->body[k]);
-    if (st < 0) return st;
-  }
-  for (int32_t k = 0; k < world->n_pairs; ++k) {
-    rf_contact_search *s = &world->pair[k]->contact->search;
-    s->alarm = c->margin_m + rf_vec3_length(held->way) +
-               reach_of(c, s->tree) * rf_vec3_length(held->way + 3) +
-               own_travel(c, s->tree, c->shell_of[k]);
-  }
-  return RF_OK;
-}
-
-// ---- sites
-
-static bool bore(const rf_contact_sites *law, int32_t place) {
-  const struct rf_contact_site_force *at = law->of + place;
-  return at->cycle == law->cycle - 1 && rf_vec3_dot(at->force, at->force) > 0.0;
-}
-
-// True if a point may close its gap, or come near: by its motion seen from the field, along the
-// inward normal of the shell, which is about the direction of the gap, and in part across it.
-static bool may_touch(const rf_frictional *c, const rf_contact_search *s, int32_t place, double gap,
-                      double own_m) {
-  const double *rest = s->tree->rest + 3 * (size_t)place;
-  const double *normal = s->tree->normal + 3 * (size_t)place;
-  double arm[3], way[3];
-  rf_vec3_sub(rest, s->frame.grasp, arm);
-  rf_vec3_cross(c->free.way + 3, arm, way);
-  for (int i = 0; i < 3; ++i) way[i] += c->free.way[i];
-  return gap <=
-         c->margin_m + own_m + fmax(rf_vec3_dot(normal, way), 0.0) + ACROSS * rf_vec3_length(way);
-}
-
-static void choose_sites(rf_frictional *c, const rf_world *world) {
-  rf_sites_begin_rt(&c->sites);
-  for (int32_t k = 0; k < world->n_pairs; ++k) {
-    const rf_contact_search *s = &world->pair[k]->contact->search;
-    const rf_point_tree *t = s->tree;
-    const double own_m = own_travel(c, t, c->shell_of[k]);
-    for (int32_t i = 0; i < s->touching; ++i) {
-      const int32_t place = s->touch_place[i];
-      if (!may_touch(c, s, place, s->touch_distance[i], own_m)) continue;
-      rf_site site = {.pair = k, .place = place, .gap = s->touch_distance[i]};
-      site.axis = rf_sites_axis_rt(t->normal + 3 * (size_t)place);
-      site.bore = bore(law_of(world, k), place);
-      memcpy(site.rest, t->rest + 3 * (size_t)place, sizeof site.rest);
-      rf_sites_offer_rt(&c->sites, &site);
-    }
-  }
-}
-
-// The sites take the place of the points that the search of each pair has found.
-static void keep_sites(const rf_frictional *c, rf_world *world) {
-  for (int32_t k = 0; k < world->n_pairs; ++k) world->pair[k]->contact->search.touching = 0;
-  for (int32_t i = 0; i < c->sites.n; ++i) {
-    const rf_site *site = &c->sites.site[i];
-    rf_contact_search *s = &world->pair[site->pair]->contact->search;
-    s->touch_place[s->touching] = site->place;
-    s->touch_distance[s->touching++] = site->gap;
-  }
-}
-
-// ---- rows
-
-// Axes n, t1, t2: t1 is the coordinate axis farthest from n, made orthogonal.
-static void put_axes(const double n[3], double out[9]) {
-  int32_t least = 0;
-  memcpy(out, n, 3 * sizeof *out);
-  for (int32_t i = 1; i < 3; ++i)
-    if (fabs(n[i]) < fabs(n[least])) least = i;
-  double *t = out + 3;
-  for (int32_t i = 0; i < 3; ++i) t[i] = (i == least ? 1.0 : 0.0) - n[least] * n[i];
-  const double length = rf_vec3_length(t);
-  for (int32_t i = 0; i < 3; ++i) t[i] /= length;
-  rf_vec3_cross(n, t, out + 6);
-}
-
-// Enters a vector of n coordinates from `first` on in a column.
-static void put_column(rf_frictional *c, int32_t first, int32_t n, double factor,
-                       const double *from, int32_t column) {
-  for (int32_t j = 0; j < n; ++j)
-    c->levers[(size_t)(first + j) * (size_t)c->ld + (size_t)column] += factor * from[j];
-}
-
-static void clear_column(rf_frictional *c, int32_t column) {
-  for (int32_t j = 0; j < c->rank; ++j) c->levers[(size_t)j * (size_t)c->ld + (size_t)column] = 0.0;
-}
-
-// Enters the rows of a point as row i, unless it stays open by the margin in the free motions.
-static bool put_rows(rf_frictional *c, int32_t i, int32_t pair, rf_contact *contact,
-                     const rf_contact_points *points, int32_t k) {
-  const rf_contact_frame *frame = &contact->search.frame;
-  const int32_t shell = c->shell_of[pair];
-  double *axes = c->axes + 9 * i, arm[3], rigid[6], opening = points->gap[k];
-  put_axes(points->gradient + 3 * k, axes);
-  rf_vec3_sub(points->position + 3 * k, frame->grasp, arm);
-  for (int32_t e = 0; e < 3; ++e) {
-    const double *a = axes + 3 * e;
-    const int32_t column = 3 * i + e;
-    memcpy(rigid, a, 3 * sizeof *rigid);
-    rf_vec3_cross(arm, a, rigid + 3);
-    for (int j = 0; e == 0 && j < 6; ++j) opening -= rigid[j] * c->free.way[j];
-    put_column(c, 0, 6, -1.0, rigid, column);
-    if (shell >= 0) {
-      const rf_frictional_body *body = &c->body[shell];
-      const int32_t n = body->of->motion->n;
-      memset(c->local, 0, (size_t)rf_dense_ld(n) * sizeof *c->local);
-      rf_point_tree_project_rt(contact->search.tree, points->place[k], a, c->local);
-      for (int32_t j = 0; e == 0 && j < n; ++j) opening += c->local[j] * body->way[j];
-      put_column(c, body->first, n, 1.0, c->local, column);
-    }
-    if (e == 0 && opening > c->margin_m) {
-      clear_column(c, column);
-      return false;
-    }
-    if (c->field >= 0) {
-      const int32_t n = c->body[c->field].of->motion->n;
-      memset(c->local, 0, (size_t)rf_dense_ld(n) * sizeof *c->local);
-      rf_contact_carry_rt(&contact->wrench, frame, &points->carriers[k], a, c->local);
-      put_column(c, c->body[c->field].first, n, -1.0, c->local, column);
-    }
-  }
-  return true;
-}
-
-// Enters the rows of all sites; those that stay open are left out.
-static void put_sites(rf_frictional *c, const rf_world *world) {
-  rf_contact_points points;
-  int32_t n = 0;
-  for (int32_t pair = 0; pair < world->n_pairs; ++pair) {
-    rf_contact *contact = world->pair[pair]->contact;
-    for (int32_t first = 0; first < contact->search.touching; first += BLOCK) {
-      rf_contact_search_points_rt(&contact->search, first, &points);
-      for (int32_t k = 0; k < points.n; ++k) {
-        const double *normal = points.normal + 3 * k;
-        if (rf_vec3_dot(points.gradient + 3 * k, normal) < RF_CONTACT_PASSED) continue;
-        if (!put_rows(c, n, pair, contact, &points, k)) continue;
-        const int32_t place = points.place[k];
-        c->site[n] =
-            (rf_frictional_site){pair, place, points.gap[k], bore(law_of(world, pair), place)};
-        ++n;
-      }
-    }
-  }
-  c->n_sites = n;
-}
 
 // Lower triangular root of the compliance of the held body; directions that do not yield are zero.
 static void root_of(const double from[36], double out[36]) {
@@ -220,24 +34,69 @@ static void root_of(const double from[36], double out[36]) {
   }
 }
 
-// V^T = L^-1 H^T, or root^T H^T for the held body; bodies that do not yield have zeros.
+// Bodies that were touched take the rates of a step in contact (dynamics/newmark.h), which do not
+// carry the force of an impact into the next step.
+static rf_status foresee_deformation(rf_frictional_body *b) {
+  rf_motion *m = stepped(b);
+  m->in_contact = b->touched;
+  const rf_status st = rf_motion_linearize_rt(m, NULL, NULL, b->way);
+  b->yields = st >= 0;
+  if (!b->yields) memset(b->way, 0, (size_t)rf_dense_ld(m->n) * sizeof *b->way);
+  return st == RF_ERR_SINGULAR ? RF_OK : st;
+}
+
+static void foresee_pose(rf_frictional_body *b, const rf_held_free *held) {
+  double compliance[36];
+  rf_body_reference_rt(b->of, b->centre);
+  if (b->of->kind->foresee_rt) {
+    b->of->kind->foresee_rt(b->of, b->rigid, compliance);
+    root_of(compliance, b->root);
+    return;
+  }
+  memcpy(b->rigid, held->way, sizeof b->rigid);
+  root_of(held->compliance, b->root);
+}
+
+rf_status rf_frictional_foresee_rt(void *self, rf_world *world, const rf_held_free *held) {
+  rf_frictional *c = self;
+  rf_status st = RF_OK;
+  c->reach_m = held->reach_m;
+  c->moved = false;
+  for (int32_t k = 0; k < c->n_bodies && st >= 0; ++k) {
+    rf_frictional_body *b = &c->body[k];
+    if (b->moves) foresee_pose(b, held);
+    if (b->n > 0) st = foresee_deformation(b);
+  }
+  for (int32_t k = 0; k < world->n_pairs; ++k)
+    world->pair[k]->contact->search.alarm = rf_frictional_alarm_rt(c, world, k);
+  return st;
+}
+
+// ---- matrix and displacements
+
+// Rows of V^T of a pose, root^T H^T.
+static void put_rigid_halves(rf_frictional *c, const rf_frictional_body *b) {
+  const size_t ld = (size_t)c->ld, first = (size_t)b->first;
+  for (size_t j = 0; j < 6; ++j) {
+    double *to = c->halves + (first + j) * ld;
+    memset(to, 0, ld * sizeof *to);
+    for (size_t i = j; i < 6; ++i)
+      for (size_t k = 0; k < ld; ++k) to[k] += b->root[6 * i + j] * c->levers[(first + i) * ld + k];
+  }
+}
+
+// V^T = L^-1 H^T; deformations that do not yield have zeros.
 static void put_halves(rf_frictional *c) {
   const size_t ld = (size_t)c->ld;
-  double root[36];
   memcpy(c->halves, c->levers, (size_t)c->rank * ld * sizeof *c->halves);
-  root_of(c->free.compliance, root);
-  for (int j = 0; j < 6; ++j) {
-    double *to = c->halves + (size_t)j * ld;
-    memset(to, 0, ld * sizeof *to);
-    for (int i = j; i < 6; ++i)
-      for (size_t k = 0; k < ld; ++k) to[k] += root[6 * i + j] * c->levers[(size_t)i * ld + k];
-  }
-  for (int32_t b = 0; b < c->n_bodies; ++b) {
-    double *rows = c->halves + (size_t)c->body[b].first * ld;
-    if (c->body[b].yields)
-      rf_motion_half_solve_rt(stepped(&c->body[b]), c->ld, rows);
+  for (int32_t k = 0; k < c->n_bodies; ++k) {
+    const rf_frictional_body *b = &c->body[k];
+    double *rows = c->halves + (size_t)rf_frictional_deformation_rt(b) * ld;
+    if (b->moves) put_rigid_halves(c, b);
+    if (b->n > 0 && b->yields)
+      rf_motion_half_solve_rt(stepped(b), c->ld, rows);
     else
-      memset(rows, 0, (size_t)c->body[b].of->motion->n * ld * sizeof *rows);
+      memset(rows, 0, (size_t)b->n * ld * sizeof *rows);
   }
 }
 
@@ -255,26 +114,31 @@ static rf_status put_matrix(rf_frictional *c, double *compliance) {
   return rf_friction_set_factor_rt(c->solver, m, rank, c->factor, *compliance);
 }
 
+static void add_displacements(rf_frictional *c, int32_t first, int32_t n, const double *way) {
+  const size_t ld = (size_t)c->ld;
+  for (int32_t j = 0; j < n; ++j) {
+    const double *row = c->levers + (size_t)(first + j) * ld;
+    for (size_t k = 0; k < ld; ++k) c->gap[k] += way[j] * row[k];
+  }
+}
+
 // Displacements at the sites without contact, from H y.
 static void put_free(rf_frictional *c, const rf_world *world, double compliance) {
-  const size_t ld = (size_t)c->ld;
-  memset(c->gap, 0, ld * sizeof *c->gap);
-  for (int32_t j = 0; j < 6; ++j)
-    for (size_t k = 0; k < ld; ++k) c->gap[k] += c->free.way[j] * c->levers[(size_t)j * ld + k];
-  for (int32_t b = 0; b < c->n_bodies; ++b) {
-    const rf_frictional_body *body = &c->body[b];
-    for (int32_t j = 0; j < body->of->motion->n; ++j) {
-      const double *row = c->levers + (size_t)(body->first + j) * ld;
-      for (size_t k = 0; k < ld; ++k) c->gap[k] += body->way[j] * row[k];
-    }
+  memset(c->gap, 0, (size_t)c->ld * sizeof *c->gap);
+  for (int32_t k = 0; k < c->n_bodies; ++k) {
+    const rf_frictional_body *b = &c->body[k];
+    if (b->moves) add_displacements(c, b->first, 6, b->rigid);
+    add_displacements(c, rf_frictional_deformation_rt(b), b->n, b->way);
   }
   for (int32_t i = 0; i < c->n_sites; ++i) {
     const rf_frictional_site *site = &c->site[i];
-    const rf_contact_sites *law = law_of(world, site->pair);
+    const rf_contact_sites *law = rf_frictional_law_rt(world, site->pair);
+    double last[3];
+    const rf_body *shell = world->pair[site->pair]->side[RF_PAIR_TREE].body;
+    rf_quat_rotate(shell->pose.quaternion, law->of[site->place].force, last);
     c->mu[i] = law->mu;
     for (int k = 0; k < 3; ++k)
-      c->start[3 * i + k] =
-          site->bore ? rf_vec3_dot(law->of[site->place].force, c->axes + 9 * i + 3 * k) : 0.0;
+      c->start[3 * i + k] = site->bore ? rf_vec3_dot(last, c->axes + 9 * i + 3 * k) : 0.0;
     c->gap[3 * i] += site->gap;
     c->gap[3 * i + 1] -= compliance * c->start[3 * i + 1];
     c->gap[3 * i + 2] -= compliance * c->start[3 * i + 2];
@@ -283,21 +147,19 @@ static void put_free(rf_frictional *c, const rf_world *world, double compliance)
 
 // ---- results
 
-static void add_loads(rf_frictional *c, double wrench[6]) {
-  const size_t ld = (size_t)c->ld;
-  const int32_t n = 3 * c->n_sites;
-  for (int32_t j = 0; j < 6; ++j) {
-    wrench[j] = 0.0;
-    for (int32_t k = 0; k < n; ++k)
-      wrench[j] += c->levers[(size_t)j * ld + (size_t)k] * c->forces[k];
+static void add_load(const rf_frictional *c, int32_t first, int32_t n, double *to) {
+  for (int32_t j = 0; j < n; ++j) {
+    const double *row = c->levers + (size_t)(first + j) * (size_t)c->ld;
+    to[j] = 0.0;
+    for (int32_t k = 0; k < 3 * c->n_sites; ++k) to[j] += row[k] * c->forces[k];
   }
-  for (int32_t b = 0; b < c->n_bodies; ++b) {
-    rf_frictional_body *body = &c->body[b];
-    for (int32_t j = 0; j < body->of->motion->n; ++j) {
-      const double *row = c->levers + (size_t)(body->first + j) * ld;
-      body->force[j] = 0.0;
-      for (int32_t k = 0; k < n; ++k) body->force[j] += row[k] * c->forces[k];
-    }
+}
+
+static void add_loads(rf_frictional *c) {
+  for (int32_t k = 0; k < c->n_bodies; ++k) {
+    rf_frictional_body *b = &c->body[k];
+    if (b->moves) add_load(c, b->first, 6, b->wrench);
+    add_load(c, rf_frictional_deformation_rt(b), b->n, b->force);
   }
 }
 
@@ -309,14 +171,16 @@ static void keep_forces(rf_frictional *c, rf_world *world) {
   for (int32_t i = 0; i < c->n_sites; ++i) {
     const rf_frictional_site *site = &c->site[i];
     rf_contact_search *s = &world->pair[site->pair]->contact->search;
-    rf_contact_sites *law = law_of(world, site->pair);
+    const rf_body *shell = world->pair[site->pair]->side[RF_PAIR_TREE].body;
+    rf_contact_sites *law = rf_frictional_law_rt(world, site->pair);
     struct rf_contact_site_force *at = law->of + site->place;
     const double *f = c->forces + 3 * i, *axes = c->axes + 9 * i;
-    const int32_t of[2] = {c->shell_of[site->pair], c->field};
+    const int32_t *of = c->pair[site->pair].side;
+    double force[3];
     if (!(f[0] > 0.0)) continue;
     at->cycle = law->cycle;
-    for (int j = 0; j < 3; ++j)
-      at->force[j] = f[0] * axes[j] + f[1] * axes[3 + j] + f[2] * axes[6 + j];
+    for (int j = 0; j < 3; ++j) force[j] = f[0] * axes[j] + f[1] * axes[3 + j] + f[2] * axes[6 + j];
+    rf_quat_rotate_back(shell->pose.quaternion, force, at->force);
     s->touch_place[s->touching] = site->place;
     s->touch_distance[s->touching++] = site->gap;
     for (int e = 0; e < 2; ++e)
@@ -325,41 +189,52 @@ static void keep_forces(rf_frictional *c, rf_world *world) {
   world->found.touching = 0;
   for (int32_t k = 0; k < world->n_pairs; ++k) {
     world->pair[k]->found.touching = world->pair[k]->contact->search.touching;
-    world->found.touching += world->pair[k]->found.touching;
+    if (!rf_pair_apart_rt(world->pair[k])) world->found.touching += world->pair[k]->found.touching;
   }
 }
 
-rf_status rf_frictional_constrain_rt(void *self, rf_world *world, double left_us,
-                                     double wrench[6]) {
-  rf_frictional *c = self;
-  rf_status st = RF_OK;
+static rf_status solve(rf_frictional *c, rf_world *world, double end_us) {
   double compliance = 0.0;
   rf_friction_report report;
-  const rf_friction_limits limits = {
-      .tolerance = TOLERANCE, .budget_us = fmax(fmin(left_us, c->budget_us), LEAST_BUDGET_US)};
-  choose_sites(c, world);
-  keep_sites(c, world);
-  c->ld = rf_dense_ld(3 * c->sites.n);
-  memset(c->levers, 0, (size_t)c->rank * (size_t)c->ld * sizeof *c->levers);
-  put_sites(c, world);
-  if (c->n_sites > 0) {
-    put_halves(c);
-    st = put_matrix(c, &compliance);
-    if (st < 0) return RF_ERR_DIVERGED;
-    put_free(c, world, compliance);
-    st = rf_friction_solve_rt(c->solver, c->gap, c->mu, c->start, &limits, c->forces, NULL, NULL,
-                              &report);
-    if (st < 0) return RF_ERR_DIVERGED;
+  rf_friction_limits limits = {.tolerance = TOLERANCE, .budget_us = c->budget_us};
+  put_halves(c);
+  if (put_matrix(c, &compliance) < 0) return RF_ERR_DIVERGED;
+  put_free(c, world, compliance);
+  if (isfinite(end_us)) {
+    const double left_us = end_us - rf_processor_us_rt();
+    limits.budget_us = fmax(fmin(left_us, c->budget_us), LEAST_BUDGET_US);
   }
-  add_loads(c, wrench);
+  const rf_status st = rf_friction_solve_rt(c->solver, c->gap, c->mu, c->start, &limits, c->forces,
+                                            NULL, NULL, &report);
+  if (st < 0) return RF_ERR_DIVERGED;
+  world->found.unsolved |= report.end == RF_FRICTION_INFEASIBLE || report.residual > UNSOLVED;
+  return RF_OK;
+}
+
+rf_status rf_frictional_constrain_rt(void *self, rf_world *world, const double *move, double end_us,
+                                     double wrench[6]) {
+  rf_frictional *c = self;
+  rf_frictional_body *held = &c->body[c->held];
+  if (move) {
+    c->moved = true;
+    memcpy(held->rigid, move, sizeof held->rigid);
+    memset(held->root, 0, sizeof held->root);
+  } else {
+    rf_frictional_choose_rt(c, world);
+  }
+  rf_frictional_rows_rt(c, world);
+  const rf_status st = c->n_sites > 0 ? solve(c, world, end_us) : RF_OK;
+  if (st < 0) return st;
+  add_loads(c);
   keep_forces(c, world);
+  memcpy(wrench, held->wrench, sizeof held->wrench);
   world->joint = true;
   return RF_OK;
 }
 
 // ---- steps
 
-static rf_status finish_body(rf_frictional_body *b) {
+static rf_status finish_deformation(rf_frictional_body *b) {
   rf_motion *m = b->of->motion;
   if (b->yields && !b->whole) return rf_motion_finish_rt(m, b->force);
   m->in_contact = b->touched;
@@ -370,7 +245,11 @@ rf_status rf_frictional_finish_rt(void *self, rf_world *world, const double move
   rf_frictional *c = self;
   rf_status st = RF_OK;
   (void)world, (void)move;
-  for (int32_t k = 0; k < c->n_bodies && st >= 0; ++k) st = finish_body(&c->body[k]);
+  for (int32_t k = 0; k < c->n_bodies && st >= 0; ++k) {
+    rf_frictional_body *b = &c->body[k];
+    if (b->n > 0) st = finish_deformation(b);
+    if (st >= 0 && b->of->kind->move_rt) st = b->of->kind->move_rt(b->of, b->wrench);
+  }
   return st;
 }
 
@@ -379,6 +258,12 @@ void rf_frictional_prepare_rt(void *self) {
   for (int32_t k = 0; k < c->n_bodies; ++k) {
     rf_frictional_body *b = &c->body[k];
     if (b->whole) rf_motion_follow_rt(b->whole, b->of->motion);
-    rf_motion_prepare_rt(stepped(b));
+    if (b->n > 0) rf_motion_prepare_rt(stepped(b));
   }
+}
+
+void rf_frictional_reset_rt(void *self) {
+  rf_frictional *c = self;
+  for (int32_t k = 0; k < c->n_bodies; ++k) c->body[k].touched = false;
+  rf_sites_reset_rt(&c->sites, c->sites.most, c->sites.least_spacing);
 }

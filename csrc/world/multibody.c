@@ -131,22 +131,6 @@ static rf_status check_body(const rf_multibody *c, const rf_free_body *body, int
   return RF_OK;
 }
 
-static rf_status copy_body(const rf_multibody *c, const rf_free_body *from, rf_free_body **out,
-                           rf_error *err) {
-  rf_free_body_settings set = from->set;
-  const rf_motion *m = from->deformation;
-  rf_free_body *b = NULL;
-  memcpy(set.gravity, c->set.gravity, sizeof set.gravity);
-  rf_status st = rf_free_body_create(from->model, from->nodes, &set, &b, err);
-  if (st >= 0)
-    st = rf_free_body_restore(b, &from->rigid, m->q, m->qdot, m->qddot, m->report.steps, err);
-  if (st >= 0)
-    *out = b;
-  else
-    rf_free_body_free(b);
-  return st;
-}
-
 rf_status rf_multibody_add(rf_multibody *c, const rf_free_body *body, int32_t index,
                            rf_error *err) {
   rf_status st = RF_OK;
@@ -156,7 +140,7 @@ rf_status rf_multibody_add(rf_multibody *c, const rf_free_body *body, int32_t in
   GROW(c->shape_of, n);
   GROW(c->nodes, n);
   GROW(c->moved, n);
-  RF_TRY(copy_body(c, body, &mine, err));
+  RF_TRY(rf_free_body_copy(body, c->set.gravity, &mine, err));
   c->shape_of[n] = index;
   c->nodes[n] = (rf_multibody_node){.body = mine};
   c->n_bodies = n + 1;

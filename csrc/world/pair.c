@@ -5,8 +5,10 @@
 #include "base/alloc.h"
 #include "linalg/dense_rt.h"
 
+// Points and fields of a body that moves may be rigid, although it deforms.
 static rf_status check_coordinates(int32_t r, const rf_body *body, const char *what,
                                    rf_error *err) {
+  if (r == 0 && body->kind->move_rt) return RF_OK;
   if (body->motion && body->motion->n != r)
     return rf_fail(err, RF_ERR_ARG, "the %s has %d reduced coordinates, the motion of its body %d",
                    what, (int)r, (int)body->motion->n);

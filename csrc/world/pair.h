@@ -58,6 +58,10 @@ void rf_pair_load_rt(const rf_pair *pair);
 // rotation, in the world; negative semidefinite.
 void rf_pair_gradient_rt(const rf_pair *pair, rf_pair_role role, double out[36]);
 
+// True if a body of a pair moves by its load, and the other one is not held: its contact is of no use
+// to a holder.
+bool rf_pair_apart_rt(const rf_pair *pair);
+
 // Copies touching points as rf_contact_touches_rt, in the world.
 int32_t rf_pair_touches_rt(const rf_pair *pair, int32_t first, rf_contact_touch *out);
 

@@ -127,7 +127,7 @@ void rf_pair_load_rt(const rf_pair *pair) {
     const rf_pair_side *side = &pair->side[k];
     rf_body *body = side->body;
     for (int i = 0; i < 6; ++i) body->wrench[i] += side->wrench[i];
-    for (int32_t i = 0; body->reduced && i < body->motion->n; ++i)
+    for (int32_t i = 0; side->reduced && body->reduced && i < body->motion->n; ++i)
       body->reduced[i] += side->reduced[i];
     if (body->kind->anchored) continue;
     double shifted[36];
@@ -151,4 +151,14 @@ int32_t rf_pair_touches_rt(const rf_pair *pair, int32_t first, rf_contact_touch 
     rf_quat_rotate(pose->quaternion, out[k].force, out[k].force);
   }
   return n;
+}
+
+bool rf_pair_apart_rt(const rf_pair *pair) {
+  bool free = false;
+  for (int e = 0; e < 2; ++e) {
+    const rf_body_kind *kind = pair->side[e].body->kind;
+    if (!kind->anchored && !kind->move_rt) return false;
+    free = free || kind->move_rt;
+  }
+  return free;
 }

@@ -2,10 +2,12 @@
 //
 // Each pair's points are sorted into cells of the shell at rest, of edge `spacing`, and by the axis
 // nearest to their normal there; the best point of a cell is a site.  Cells and axes belong to the
-// points, so that the choice does not flicker as bodies move.  The best one has the smallest gap; a
-// point that bore force in the last step counts as deeper by a tenth of the least spacing.  Where
-// there are more cells than sites, the spacing doubles; it shrinks again only when a quarter of the
-// sites would do.
+// points, so that the choice does not flicker as bodies move.  Cells meet at the centre of the
+// shell, so that few of them still surround it.  The best point has the smallest gap; one that bore
+// force in the last step, or is far out, counts as deeper by up to a tenth of the least spacing:
+// the outer points of a flat contact bear its moments.  Where there are more cells than sites, the
+// spacing grows by the root of 2, which halves the cells of a surface; it shrinks again only when a
+// third of the sites would do.
 #ifndef RF_WORLD_SITES_H
 #define RF_WORLD_SITES_H
 
@@ -15,14 +17,15 @@
 enum {
   RF_SITES_MOST = 64,
   RF_SITES_SLOTS = 256,
-  RF_SITES_COARSENINGS = 20  // in a step
+  RF_SITES_COARSENINGS = 40  // in a step
 };
 
 typedef struct rf_site {
   int32_t pair, place;  // of the world, and in the tree of its shell
   int32_t axis;         // rf_sites_axis_rt of the normal of the shell at rest
   bool bore;            // a force in the last step
-  double rest[3];       // of the point of the shell, m
+  double rest[3];       // of the point, from the centre of the shell, m
+  double out;           // their distance over the largest one
   double gap;           // m
 } rf_site;
 
@@ -35,8 +38,8 @@ typedef struct rf_sites {
   int32_t slot[RF_SITES_SLOTS];  // hash table of cells: number of the site + 1; 0: free
 } rf_sites;
 
-// most: in 1 to RF_SITES_MOST.
-void rf_sites_create(rf_sites *s, int32_t most, double least_spacing_m);
+// Begins anew.  most: in 1 to RF_SITES_MOST.
+void rf_sites_reset_rt(rf_sites *s, int32_t most, double least_spacing_m);
 // Begins a step.
 void rf_sites_begin_rt(rf_sites *s);
 // Offers a point.

@@ -4,18 +4,20 @@
 #include <string.h>
 
 static const double BONUS = 0.1;         // of a point that bore force, over the least spacing
+static const double OUTER = 0.1;         // of the outermost point
 static const double WIDEST = 1e6;        // spacing, over the least one
-static const double FARTHEST = 65535.0;  // cells from the origin
-enum { ROOMY = 4 };                      // the spacing shrinks below this part of the sites
+static const double FARTHEST = 65535.0;  // cells from the centre
+static const double GROWTH = 1.4142135623730951;
+enum { ROOMY = 3 };  // the spacing shrinks below this part of the sites
 
-void rf_sites_create(rf_sites *s, int32_t most, double least_spacing_m) {
+void rf_sites_reset_rt(rf_sites *s, int32_t most, double least_spacing_m) {
   memset(s, 0, sizeof *s);
   s->most = most < RF_SITES_MOST ? most : RF_SITES_MOST;
   s->spacing = s->least_spacing = least_spacing_m;
 }
 
 void rf_sites_begin_rt(rf_sites *s) {
-  if (ROOMY * s->n <= s->most) s->spacing = fmax(0.5 * s->spacing, s->least_spacing);
+  if (ROOMY * s->n <= s->most) s->spacing = fmax(s->spacing / GROWTH, s->least_spacing);
   s->n = s->coarsened = 0;
   memset(s->slot, 0, sizeof s->slot);
 }
@@ -30,7 +32,7 @@ int32_t rf_sites_axis_rt(const double v[3]) {
 static uint64_t cell_of(const rf_sites *s, const rf_site *p) {
   uint64_t cell = (uint64_t)(8 * p->pair + p->axis);
   for (int i = 0; i < 3; ++i) {
-    const double at = floor(p->rest[i] / s->spacing + 0.5);
+    const double at = floor(p->rest[i] / s->spacing);
     cell = cell << 17 | (uint64_t)(fmax(fmin(at, FARTHEST), -FARTHEST) + FARTHEST);
   }
   return cell;
@@ -45,7 +47,7 @@ static int32_t *find(rf_sites *s, uint64_t cell) {
 }
 
 static double score(const rf_sites *s, const rf_site *p) {
-  return p->bore ? p->gap - BONUS * s->least_spacing : p->gap;
+  return p->gap - s->least_spacing * ((p->bore ? BONUS : 0.0) + OUTER * p->out);
 }
 
 static bool better(const rf_sites *s, const rf_site *a, const rf_site *b) {
@@ -53,10 +55,10 @@ static bool better(const rf_sites *s, const rf_site *a, const rf_site *b) {
   return first < second || (first == second && a->place < b->place);
 }
 
-// Doubles the spacing, and joins the sites that now share a cell.
+// Widens the cells, and joins the sites that now share a cell.
 static void coarsen(rf_sites *s) {
   const int32_t n = s->n;
-  s->spacing *= 2.0;
+  s->spacing *= GROWTH;
   s->n = 0;
   memset(s->slot, 0, sizeof s->slot);
   for (int32_t k = 0; k < n; ++k) {

@@ -26,9 +26,10 @@ typedef struct rf_solver_kind {
   // Of solvers that make the forces of contact themselves, in place of condense_rt: both or none.
   // Begins a step: free motions of all bodies, and the distance within which pairs look for points.
   rf_status (*foresee_rt)(void *self, struct rf_world *world, const rf_held_free *held);
-  // Solves for the forces after the search, within a time; wrench (6): of contact on the held body.
-  // Sets world->joint.
-  rf_status (*constrain_rt)(void *self, struct rf_world *world, double left_us, double wrench[6]);
+  // Solves for the forces after the search; wrench (6): of contact on the held body.  Sets
+  // world->joint and world->found.unsolved.
+  rf_status (*constrain_rt)(void *self, struct rf_world *world, const double *move, double end_us,
+                            double wrench[6]);
   // Condenses the load of the held body; wrench and gradient are those of contact.  Sets
   // world->joint if it changes them.
   rf_status (*condense_rt)(void *self, struct rf_world *world, bool again, double wrench[6],
@@ -37,6 +38,8 @@ typedef struct rf_solver_kind {
   rf_status (*step_rt)(void *self, struct rf_world *world, const double move[6]);
   // Precomputes what the next step needs from the states alone.
   void (*prepare_rt)(void *self);
+  // Forgets the contact of earlier steps.  NULL: nothing to forget.
+  void (*reset_rt)(void *self);
 } rf_solver_kind;
 
 // The registry: a row a solver.

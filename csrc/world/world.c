@@ -88,6 +88,8 @@ rf_status rf_world_add_pair(rf_world *w, const rf_contact *contact, rf_body *tre
     return rf_fail(err, RF_ERR_ARG, "both bodies of a pair must be of the same world");
   rf_status st = rf_contact_copy(contact, &copy, err);
   if (st < 0) return st;
+  // only a holder chooses the point
+  if (field->kind->anchored || field->kind->move_rt) rf_contact_set_grasp(copy, field->reference_m);
   RF_TRY(rf_pair_create(copy, tree, field, &pair, err));
   RF_TRY(rf_pair_ask(pair, RF_PAIR_OWN, err));
   w->pair[w->n_pairs++] = *out = pair;

@@ -29,10 +29,13 @@ typedef struct rf_world_settings {
 
 // Results of a search, over all pairs.
 typedef struct rf_world_found {
-  double depth_m;             // deepest penetration
-  double clearance_m;         // smallest travel of any point before one touches; no pair: INFINITY
-  int32_t visited, touching;  // nodes, points
+  // deepest penetration, smallest travel of any point before one touches (no pair: INFINITY), and
+  // touching points, but of pairs that are apart from the held body
+  double depth_m, clearance_m;
+  int32_t touching;
+  int32_t visited;            // nodes
   int32_t level;              // smallest over pairs of the deepest level rendered
+  bool unsolved;              // the solver has made forces that do not meet its tolerance
 } rf_world_found;
 
 // Computing time of a search, divided among the pairs.
@@ -82,11 +85,16 @@ static inline bool rf_world_constrains_rt(const rf_world *world) {
   return world->solver->constrain_rt != NULL;
 }
 RF_MUST_CHECK rf_status rf_world_foresee_rt(rf_world *world, const rf_held_free *held);
-// wrench (6): on the held body; it has been added to no load.  The solve takes up to left_us.
-RF_MUST_CHECK rf_status rf_world_constrain_rt(rf_world *world, double left_us, double wrench[6]);
+// wrench (6): on the held body; it has been added to no load.  move (6), in a second call in a step
+// only: the motion of the held body, in place of the one that the forces give it; else NULL.  The
+// solve ends when the processor time of the thread is end_us.
+RF_MUST_CHECK rf_status rf_world_constrain_rt(rf_world *world, const double *move, double end_us,
+                                              double wrench[6]);
 // Moves all bodies; move (6): motion of the held one in this step.  Prepares the next step.
 RF_MUST_CHECK rf_status rf_world_step_rt(rf_world *world, const double move[6]);
 
+// Forgets the contact of earlier steps, as after a jump of the held body.
+void rf_world_forget_rt(rf_world *world);
 // Asks all contacts for the clearance, or no longer.
 void rf_world_ask_clearance_rt(rf_world *world, bool asked);
 // Number of increments of all bodies that were shortened so far (dynamics/newton.h).

@@ -22,11 +22,12 @@ rf_status rf_world_search_rt(rf_world *w, const rf_world_budget *budget) {
     const rf_status st = rf_pair_search_rt(w->pair[k]);
     if (st < 0) return st;
     const rf_contact_result *one = &w->pair[k]->found;
+    found->visited += one->visited;
+    if (one->level < found->level) found->level = one->level;
+    if (rf_pair_apart_rt(w->pair[k])) continue;
     found->depth_m = fmax(found->depth_m, one->depth_m);
     found->clearance_m = fmin(found->clearance_m, one->clearance_m);
-    found->visited += one->visited;
     found->touching += one->touching;
-    if (one->level < found->level) found->level = one->level;
   }
   return RF_OK;
 }
@@ -49,9 +50,9 @@ rf_status rf_world_foresee_rt(rf_world *w, const rf_held_free *held) {
   return w->solver->foresee_rt(w->solving, w, held);
 }
 
-rf_status rf_world_constrain_rt(rf_world *w, double left_us, double wrench[6]) {
+rf_status rf_world_constrain_rt(rf_world *w, const double *move, double end_us, double wrench[6]) {
   w->joint = false;
-  return w->solver->constrain_rt(w->solving, w, left_us, wrench);
+  return w->solver->constrain_rt(w->solving, w, move, end_us, wrench);
 }
 
 static rf_status step_each(rf_world *w) {
@@ -65,6 +66,16 @@ rf_status rf_world_step_rt(rf_world *w, const double move[6]) {
   w->joint = false;
   if (st >= 0 && w->solver->prepare_rt) w->solver->prepare_rt(w->solving);
   return st;
+}
+
+void rf_world_forget_rt(rf_world *w) {
+  w->found = (rf_world_found){.level = INT32_MAX};
+  for (int32_t k = 0; k < w->n_pairs; ++k) {
+    rf_contact_forget_rt(w->pair[k]->contact);
+    w->pair[k]->found.touching = 0;
+    w->pair[k]->found.depth_m = w->pair[k]->found.clearance_m = 0.0;
+  }
+  if (w->solver->reset_rt) w->solver->reset_rt(w->solving);
 }
 
 void rf_world_ask_clearance_rt(rf_world *w, bool asked) {

@@ -1133,6 +1133,7 @@ class Session:
         device: Device,
         contacts: tuple[Contact, ...],
         simulations: tuple[Any, ...],
+        fields: tuple[Any, ...],
         field_simulation: Any,
         coupling: dict[str, float],
         dynamics: dict[str, float] | None,

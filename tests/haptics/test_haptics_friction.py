@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
-from rough_floor import HALF, PRESSED, K, floor, pressed, run, session, tool
+from friction_sessions import HALF, PRESSED, K, floor, pressed, run, session, tool
 
 
 def test_a_tool_sticks_up_to_mu_times_the_normal_force_and_slips_against_it_above():
@@ -90,8 +90,15 @@ def test_a_dynamic_coupling_slips_at_the_same_force(substeps):
     assert np.abs(records["object_position"][400:500, 0]).max() < 1e-5
 
 
-def test_forces_do_not_depend_on_a_speed_limit_of_the_coupling():
-    coupling = rf.VirtualCoupling(K, torsional_stiffness=5.0, max_speed=0.05)
+@pytest.mark.parametrize(
+    "coupling",
+    [
+        rf.VirtualCoupling(K, torsional_stiffness=5.0, max_speed=0.05),
+        rf.DynamicCoupling(K, 5.0, mass=0.1, inertia=1e-4, max_speed=0.02),
+        rf.DynamicCoupling(K, 5.0, mass=0.02, inertia=1e-4, max_speed=0.02, substeps=4),
+    ],
+)
+def test_forces_do_not_depend_on_a_speed_limit_of_the_coupling(coupling):
     records = run(
         rf.FrictionContact(floor()[0], tool(), 0.4, budget_us=1e6), pressed(600), coupling=coupling
     )
@@ -143,18 +150,32 @@ def test_a_soft_beam_yields_as_its_model_says(beam):
 
 
 def test_a_held_body_that_deforms(bodies):
+    """Without friction its state of rest is that of stiff penalty forces."""
     model, field, shell = bodies
-    contact = rf.FrictionContact(rf.PointTree(shell), field, 0.5, budget_us=1e6)
-    n = 1500
+    n = 2000
     positions = np.zeros((n, 3))
     positions[:, 2] = 0.0095 + 0.002 * np.minimum(np.arange(n) / 500.0, 1.0)
-    simulation = rf.ImplicitNewmark(model, 1e-3, damping=(20.0, 0.002))
-    s = session(contact, positions, field_simulation=simulation)
-    records = s.run(n).array
-    late = records["contact_force"][-200:, 2]
-    assert late.mean() < 0.0  # the points push the body down
-    assert np.ptp(late) < 0.02 * abs(late.mean())
-    assert records["energy_j"].max() <= 0.0
+    ends = {}
+    tree = rf.PointTree(shell)
+    contacts = {
+        "rough": rf.FrictionContact(tree, field, 0.5, budget_us=1e6),
+        "smooth": rf.FrictionContact(tree, field, 0.0, budget_us=1e6),
+        "penalty": rf.PenaltyContact(tree, field, 2e4, max_points=None),
+    }
+    for kind, contact in contacts.items():
+        simulation = rf.ImplicitNewmark(model, 1e-3, damping=(20.0, 0.002), newton_max=3)
+        s = session(contact, positions, field_simulation=simulation)
+        records = s.run(n).array
+        late = records["contact_force"][-200:, 2]
+        assert late.mean() < 0.0  # the points push the body down
+        assert np.ptp(late) < 0.02 * abs(late.mean())
+        assert records["energy_j"].max() <= 0.0
+        ends[kind] = late.mean(), np.ravel(s.snapshot().field_q)
+    force, q = ends["penalty"]
+    np.testing.assert_allclose(ends["smooth"][0], force, rtol=0.05)
+    np.testing.assert_allclose(ends["smooth"][1], q, atol=0.05 * np.abs(q).max())
+    # points that hold on to the body where it tilts bear more
+    assert 1.0 < ends["rough"][0] / force < 2.0
 
 
 def test_shorter_steps_of_a_simulation_reach_the_same_end(beam):

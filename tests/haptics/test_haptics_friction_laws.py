@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
-from rough_floor import PRESSED, TORSION, K, floor, pressed, run, tool
+from friction_sessions import PRESSED, TORSION, K, floor, pressed, run, tool
 
 MU = 0.4
 NORMAL = K * PRESSED  # N

@@ -26,7 +26,7 @@ from haptic_sessions import held, session
         ({"keep_records": 0}, "keep_records must be between 1"),
         ({"workspace": 2.0}, "workspace must be a Workspace, got float"),
         ({"simulation": []}, "simulation is empty"),
-        ({"simulation": 3}, "simulation must be an implicit integrator, got int"),
+        ({"simulation": 3}, "simulation must be an implicit integrator or a FreeBody, got int"),
         ({"budget_us": -5.0}, "budget_us must be finite and not negative"),
         ({"passivity": 1}, "passivity must be True or False"),
         ({"record": 3}, "record must be a str or a Path"),

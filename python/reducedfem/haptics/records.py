@@ -36,6 +36,7 @@ _FLAGS = {
     "saturated": 1 << 14,
     "shortened": 1 << 15,
     "made_up": 1 << 16,
+    "unsolved": 1 << 17,
 }
 
 
@@ -112,8 +113,9 @@ class HapticRecords:
             contact was deeper than `max_depth` of the coupling; "saturated": the coupling
             saturated or was relieved; "shortened": a Newton increment of a body was shortened, as
             in `ImplicitReport`; "made_up": skipped cycles were made up for, which adds to
-            ``compute_us``; "broken", "device_failed", "diverged": the session failed, by a
-            force that is not finite, by the device, or by a simulation that is not finite or
+            ``compute_us``; "unsolved": forces with friction had an error above 1e-3, for lack of
+            time (``docs/friction.md``); "broken", "device_failed", "diverged": the session failed,
+            by a force that is not finite, by the device, or by a simulation that is not finite or
             would displace a body by more than 30 times its length (`ImplicitNewmark.step`).
 
         Returns

@@ -64,6 +64,9 @@ class HapticReport:
         the machine was paused. Forces fade in from zero after each.
     made_up
         Number of cycles that made up for skipped ones before them (``docs/haptics.md``).
+    unsolved
+        Number of cycles whose forces with friction had an error above 1e-3, the residual of
+        `FrictionSolution`: the time of the solve was too short, or no forces exist.
     energy, most_energy
         Energy given to the hand so far, and its maximum over time [J]. A passive session never
         gives more than it has received; exceptions: ``docs/haptics.md``.
@@ -100,6 +103,7 @@ class HapticReport:
     shortened: int
     paused: int
     made_up: int
+    unsolved: int
     energy: float
     most_energy: float
     touching: int
@@ -135,6 +139,8 @@ class HapticReport:
         ]
         if self.paused:
             rows.append(("pauses of the machine", f"{self.paused}; forces faded in after each"))
+        if self.unsolved:
+            rows.append(("friction not solved", f"in {count_text(self.unsolved, 'cycle')}"))
         rows += [("advice", sentence) for sentence in self.advice]
         if self.unrecorded:
             rows.append(("lost records", f"those of {count_text(self.unrecorded, 'cycle')}"))
@@ -211,6 +217,7 @@ def report_of(
         shortened=status["shortened"],
         paused=status["paused"],
         made_up=status["made_up"],
+        unsolved=status["unsolved"],
         energy=status["energy"],
         most_energy=status["most_energy"],
         touching=status["touching"],
@@ -253,6 +260,12 @@ def _advice(
             f"in {count_text(status['shortened'], 'cycle')} the period was too long for the "
             "motion of a body, so the force of that body was wrong: use coupled=True, a higher "
             "rate, more damping or a heavier body"
+        )
+    if status["unsolved"] > _OFTEN * status["touching"]:
+        found.append(
+            f"in {count_text(status['unsolved'], 'cycle')} the time did not suffice to solve for "
+            "the forces with friction: give FrictionContact a smaller number of sites, or it and "
+            "the session a larger budget_us"
         )
     if 0.0 < min(given) < suited / _STIFFER:
         found.append(

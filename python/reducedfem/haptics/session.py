@@ -68,7 +68,7 @@ class HapticSession:
     simulation, field_simulation
         Simulation of the shell (a sequence for several contacts; None: a shell at rest, as
         ``[None]`` without a warning if it could deform), and of the held object if its field is
-        a `DeformedField`. Time steps must divide the period; their gravity acts.
+        a `DeformedField`. Steps must divide the period. `FreeBody`: see ``docs/friction.md``.
     workspace
         Map from the frame of the device to the world; None: the identity.
     rate
@@ -135,7 +135,7 @@ class HapticSession:
         device: Device,
         *,
         coupling: VirtualCoupling | DynamicCoupling,
-        simulation: ImplicitSimulation | Sequence[ImplicitSimulation | None] | None = None,
+        simulation: parts.Simulation | Sequence[parts.Simulation | None] | None = None,
         field_simulation: ImplicitSimulation | None = None,
         workspace: Workspace | None = HapticSettings.workspace,
         rate: float = HapticSettings.rate,
@@ -157,7 +157,7 @@ class HapticSession:
         priority: int = HapticSettings.priority,
         lock_memory: bool = HapticSettings.lock_memory,
     ) -> None:
-        contacts, simulations = parts.sequences(contact, simulation)
+        contacts, simulations, others = parts.sequences(contact, simulation)
         parts.check_kinds(device, coupling, field_simulation)
         settings = HapticSettings(
             workspace=workspace, rate=rate, budget_us=budget_us, coupled=coupled,
@@ -168,7 +168,7 @@ class HapticSession:
             lock_memory=lock_memory,
         )  # fmt: skip
         self._settings = settings
-        parts.check_parts(contacts, simulations, field_simulation, settings.dt)
+        parts.check_parts(contacts, simulations, others, field_simulation, settings.dt)
         if simulation is None:
             parts.warn_of_rest(contacts, 2)
         warn_of_reach(parts.lengths(contacts, device, settings.place.scale), 3)
@@ -184,13 +184,14 @@ class HapticSession:
             device._core,
             tuple(c._core for c in contacts),
             tuple(None if s is None else s._core for s in simulations),
+            tuple(getattr(b, "_core", b) for b in parts.field_bodies(contacts, others)),
             None if field_simulation is None else field_simulation._core,
             static,
             dynamics,
             settings.core(device),
         )
         self._queue = RecordQueue(self._core, settings.keep_records)
-        self._layout, self._seen = Layout(self._core), threading.local()
+        self._layout, self._seen = Layout(self._core, simulations), threading.local()
         _live.add(self)
 
     def __del__(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from reducedfem.contact.contact import Contact, any_contact
 from reducedfem.contact.deformed_field import DeformedField
 from reducedfem.contact.field import DistanceField
+from reducedfem.dynamics.free_body import FreeBody
 from reducedfem.dynamics.integrator import ImplicitSimulation
 from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
 from reducedfem.haptics.coupling import DynamicCoupling, VirtualCoupling
@@ -17,9 +19,11 @@ from reducedfem.haptics.devices import Device
 from reducedfem.reduction.reduced import ReducedSolid, same_motion
 
 __all__ = [
+    "Simulation",
     "check_coupling",
     "check_kinds",
     "check_parts",
+    "field_bodies",
     "lengths",
     "sequences",
     "split",
@@ -27,15 +31,19 @@ __all__ = [
 ]
 
 
-def _a(kind: type) -> str:
-    if kind is ImplicitSimulation:
-        return "an implicit integrator"
+Simulation = ImplicitSimulation | FreeBody | tuple[FreeBody, FreeBody]
+_Shell = ImplicitSimulation | FreeBody
+
+
+def _a(kind: Any) -> str:
+    if kind is _Shell:
+        return "an implicit integrator or a FreeBody"
     if kind is Contact:
         return any_contact()
     return f"{'an' if kind.__name__[0] in 'AEIOU' else 'a'} {kind.__name__}"
 
 
-def _sequence(value: Any, name: str, kind: type, none: bool) -> tuple[Any, ...]:
+def _sequence(value: Any, name: str, kind: Any, none: bool) -> tuple[Any, ...]:
     """Return one object or several of a class, or None if `none`, as a tuple; refuse others."""
     items = (value,) if isinstance(value, kind) else value
     try:
@@ -51,20 +59,34 @@ def _sequence(value: Any, name: str, kind: type, none: bool) -> tuple[Any, ...]:
     return result
 
 
+def _pair(value: Any) -> bool:
+    return isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], FreeBody)
+
+
 def sequences(
     contact: Any, simulation: Any
-) -> tuple[tuple[Contact, ...], tuple[ImplicitSimulation | None, ...]]:
-    """Return contacts and their simulations, one each; refuse other objects and numbers."""
+) -> tuple[tuple[Contact, ...], tuple[_Shell | None, ...], tuple[FreeBody | None, ...]]:
+    """Return contacts, simulations of their shells, and free bodies with their fields.
+
+    One each; other objects and numbers are refused.
+    """
     contacts = _sequence(contact, "contact", Contact, none=False)
-    if simulation is None:
-        simulation = [None] * len(contacts)
-    simulations = _sequence(simulation, "simulation", ImplicitSimulation, none=True)
-    if len(simulations) != len(contacts):
+    n = len(contacts)
+    given = [None] * n if simulation is None else simulation
+    if not (n > 1 and isinstance(given, Sequence)):
+        shells = _sequence(given, "simulation", _Shell, none=True)
+        others: tuple[FreeBody | None, ...] = (None,) * len(shells)
+    else:
+        # the bodies of the shell and of the field
+        shells = tuple(one[0] if _pair(one) else one for one in given)
+        shells = _sequence(shells, "simulation", _Shell, none=True)
+        others = tuple(one[1] if _pair(one) else None for one in given)
+    if len(shells) != n:
         raise InputError(
-            f"simulation has {len(simulations)} elements, contact has {len(contacts)}: give one "
+            f"simulation has {len(shells)} elements, contact has {n}: give one "
             "simulation for each contact, or None for a shell at rest"
         )
-    return contacts, simulations
+    return contacts, shells, others
 
 
 def check_coupling(coupling: object) -> None:
@@ -122,9 +144,63 @@ def _check_simulation(
         )
 
 
+def _check_free(body: FreeBody, name: str, contact: Contact, shell: str) -> None:
+    model = contact.tree.reduced
+    if model is not None and model.r == body.reduced.r and not same_motion(body.reduced, model):
+        raise InputError(
+            f"{name} is a body of another model than {shell}: make both of the same ReducedSolid"
+        )
+
+
+def field_bodies(
+    contacts: tuple[Contact, ...], others: tuple[FreeBody | None, ...]
+) -> tuple[FreeBody | bool | None, ...]:
+    """Return the bodies with the fields: free ones; True: at rest; None: the held object."""
+    held = contacts[0].field
+    return tuple(
+        other if other is not None else (True if contact.field is not held else None)
+        for contact, other in zip(contacts, others, strict=True)
+    )
+
+
+def _check_fields(
+    contacts: tuple[Contact, ...],
+    simulations: tuple[_Shell | None, ...],
+    others: tuple[FreeBody | None, ...],
+) -> None:
+    for k, body in enumerate(field_bodies(contacts, others)):
+        if body is True and not isinstance(simulations[k], FreeBody):
+            raise InputError(
+                f"contact[{k}] and contact[0] have different fields: make all contacts with the "
+                "field of the one object that is held; only a FreeBody may have contact with "
+                "another field, which is at rest in the world"
+            )
+        if not isinstance(body, FreeBody):
+            continue
+        if k == 0 or contacts[k].field is contacts[0].field:
+            raise InputError(
+                f"simulation[{k}] has a body for the field of contact[{k}], which is that of the "
+                "held object: give the body of the shell alone"
+            )
+        if simulations[k] is body:
+            raise InputError(f"simulation[{k}] has the same FreeBody twice")
+        if not any(simulation is body for simulation in simulations):
+            raise InputError(
+                f"the second FreeBody of simulation[{k}] has no shell: make a contact of its own "
+                "PointTree, too, with the held object or the ground"
+            )
+        field = contacts[k].field
+        if isinstance(field, DeformedField) and not same_motion(body.reduced, field.reduced):
+            raise InputError(
+                f"the second FreeBody of simulation[{k}] is a body of another model than "
+                f"contact[{k}].field.reduced: make both of the same ReducedSolid"
+            )
+
+
 def check_parts(
     contacts: tuple[Contact, ...],
-    simulations: tuple[ImplicitSimulation | None, ...],
+    simulations: tuple[_Shell | None, ...],
+    others: tuple[FreeBody | None, ...],
     field_simulation: ImplicitSimulation | None,
     dt: float,
 ) -> None:
@@ -132,16 +208,14 @@ def check_parts(
     n = len(contacts)
     which = [""] if n == 1 else [f"[{k}]" for k in range(n)]
     names = [f"simulation{k}" for k in which]
-    for k, contact in enumerate(contacts):
-        if contact.field is not contacts[0].field:
-            raise InputError(
-                f"contact[{k}] and contact[0] have different fields: make all contacts with the "
-                "field of the one object that is held"
-            )
+    _check_fields(contacts, simulations, others)
     for k, (contact, simulation) in enumerate(zip(contacts, simulations, strict=True)):
         if simulation is None:
             continue
         shell = f"contact{which[k]}.tree.reduced"
+        if isinstance(simulation, FreeBody):
+            _check_free(simulation, names[k], contact, shell)
+            continue
         _check_simulation(simulation, names[k], contact.tree.reduced, shell, dt)
         for before in range(k):
             if simulation is simulations[before]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,15 +19,20 @@ __all__ = ["BodySnapshot", "HapticReader", "HapticSnapshot", "Layout"]
 class Layout:
     """Fields of the snapshots of a session, by name, as the core describes them."""
 
-    __slots__ = ("_fields", "bodies", "n_contacts")
+    __slots__ = ("_fields", "bodies", "shells")
 
-    def __init__(self, core: _core.Session) -> None:
+    def __init__(self, core: _core.Session, simulations: Sequence[object]) -> None:
         self._fields: dict[str, tuple[np.dtype[Any], int, int, int]] = {}
         for name, format, offset, stride, count in core.snapshot_layout():
             self._fields[name] = (np.dtype(format), offset, stride, count)
         parts = (name.rpartition(".") for name in self._fields)
         self.bodies = tuple(body for body, _, part in parts if part == "wrench")
-        self.n_contacts = len(self.bodies) - 1  # all but the held object
+        # contacts of one free body have one shell, named by the first of them
+        first = [
+            next(j for j in range(k + 1) if j == k or (one is not None and simulations[j] is one))
+            for k, one in enumerate(simulations)
+        ]
+        self.shells = tuple(f"shell {k}" for k in first)
 
     def read(self, data: bytes, name: str, n: int | None = None) -> NDArray[Any]:
         """Return a copy of a field; n: of its first values, with a dimension for them."""
@@ -50,13 +56,13 @@ class BodySnapshot:
     Attributes
     ----------
     name
-        "shell 0", "shell 1", ... by contact; "object": the held one.
+        "shell 0", "shell 1", ... by contact, the first one of a body; "object": the held one.
     position, quaternion
         Pose of the frame of the body in the world [m], shapes (3,) and (4,).
     force, torque
         Contact force in the world [N], and its torque [N m] about the reference point: the grasp
-        point of the held object, the origin of other bodies; shape (3,) each. They are those at
-        the beginning of the cycle.
+        point of the held object, the centre of mass of a `FreeBody`, the origin of other bodies;
+        shape (3,) each. They are those at the beginning of the cycle.
     q
         Reduced coordinates [kg^1/2 m], shape (r,); None for bodies without a simulation.
     """
@@ -132,13 +138,13 @@ class HapticSnapshot:
         pair = self._layout.read(self._data, "points.pair", n)
         return tuple(
             ContactPoints(*(array[pair == k] for array in arrays))
-            for k in range(self._layout.n_contacts)
+            for k in range(len(self._layout.shells))
         )
 
     @property
     def q(self) -> tuple[NDArray[np.float64] | None, ...]:
         """Reduced coordinates of each shell [kg^1/2 m]; None without a simulation."""
-        return tuple(self._coordinates(name) for name in self._layout.bodies[:-1])
+        return tuple(self._coordinates(name) for name in self._layout.shells)
 
     @property
     def field_q(self) -> NDArray[np.float64] | None:
@@ -204,6 +210,7 @@ class HapticReader:
 
     def __init__(self, core: _core.Session, layout: Layout, points: bool) -> None:
         self._core, self._layout, self._points, self._seen = core, layout, points, 0
+        self._ask()
 
     def __repr__(self) -> str:
         return f"<HapticReader: snapshot {self._seen}>"
@@ -213,18 +220,21 @@ class HapticReader:
         """True if this reader asks for contact points."""
         return self._points
 
+    def _ask(self) -> None:
+        if self._points:
+            self._core.follow()
+
     def read(self) -> HapticSnapshot | None:
         """Return the newest snapshot; None if this reader has returned it already.
 
-        Contact points, if the reader asks for them, are in the snapshots of the next 2000 cycles,
-        but not yet in the first one.
+        Contact points, if the reader asks for them, are in the snapshots of the 2000 cycles after
+        it was made, and after each call.
 
         Returns
         -------
         HapticSnapshot or None
         """
-        if self._points:
-            self._core.follow()
+        self._ask()
         newest = self._core.snapshot()
         if newest is None or newest[0] == self._seen:
             return None

@@ -28,12 +28,14 @@ from reducedfem.scenes import (
     alpha,
     baskets,
     dragon,
+    grasp,
     hoses,
     peg,
     pipe,
     shapes,
     snap_in,
     soft,
+    stack,
     statue,
 )
 
@@ -45,6 +47,8 @@ _SCENES: dict[str, tuple[Callable[..., HapticSession], str]] = {
     "dragon": (dragon.session, "a rigid club touches a deformable dragon of 256,000 points"),
     "soft": (soft.session, "a deformable paddle touches a deformable post"),
     "peg": (peg.session, "a rigid peg is put into a hole that fits"),
+    "grasp": (grasp.session, "two rigid fingers take a soft ball out of a cup, with friction"),
+    "stack": (stack.session, "a rigid finger pushes a tower of soft, free blocks, with friction"),
     "snap-in": (snap_in.session, "a rigid pipe snaps into an elastic clip, with friction"),
     "snap-in-soft": (
         partial(snap_in.session, soft_pipe=True, points=4_000),

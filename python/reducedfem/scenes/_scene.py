@@ -22,7 +22,7 @@ __all__ = ["scene"]
 # arguments of a session that the scene makes itself
 _MADE = ("coupling", "simulation", "field_simulation")
 _OPTIONS = {
-    "friction": "Coefficient of friction of a `FrictionContact`; None: a `PenaltyContact`.",
+    "friction": "Coefficient of a `FrictionContact`; None: a `PenaltyContact`, if no body is free.",
     "cheat": "True: the hand pulls and levers.",
     "soft_pipe": "True: the pipe is a hose, which deforms, too.",
     "points": "Number of points of the shell of each body that is not held.",

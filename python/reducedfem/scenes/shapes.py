@@ -18,7 +18,9 @@ __all__ = [
     "Trajectory",
     "basket",
     "branch",
+    "cup",
     "dragon",
+    "fingers",
     "hand",
     "helix",
     "hose",
@@ -102,6 +104,24 @@ def basket(n: int = 26) -> rf.Mesh:
     bowl = wall & (z < 0.0) & ~holes
     handle = wall & (z >= 0.0) & (np.abs(x) < 0.16)
     return voxels(bowl | handle, 0.2 / n)
+
+
+def fingers(half: float) -> rf.UnionField:
+    """Return two upright plates with round edges, 32 mm wide, this far from the plane x = 0 [m]."""
+    edge = 0.004
+    plates = [
+        rf.BoxField((x - 0.001, -0.012, -0.015), (x + 0.001, 0.012, 0.03))
+        for x in (half + edge + 0.001, -half - edge - 0.001)
+    ]
+    return rf.UnionField([rf.OffsetField(plate, edge) for plate in plates])
+
+
+def cup(height: float, radius: float) -> rf.UnionField:
+    """Return the ground and a square stem, 16 mm wide, with a hollow of this radius on top [m]."""
+    stem = rf.BoxField((-0.008, -0.008, 0.0), (0.008, 0.008, height))
+    ball = rf.SphereField((0, 0, height - 0.002 + radius), radius)
+    hollow = rf.IntersectionField([stem, rf.ComplementField(ball)])
+    return rf.UnionField([hollow, rf.PlaneField((0, 0, 0), (0, 0, 1))])
 
 
 def helix(radius: float, pitch: float, turns: float, points: int = 400) -> Array:
@@ -256,7 +276,7 @@ def post() -> rf.Surface:
 
 def soften(
     surface: rf.Surface,
-    held: Callable[[Array], NDArray[np.bool_]],
+    held: Callable[[Array], NDArray[np.bool_]] | None,
     r: int,
     young: float = 4e5,
     resolution: int = 40,
@@ -268,7 +288,8 @@ def soften(
     surface
         Surface of the body; the mesh consists of the voxels that it touches or encloses.
     held
-        Function of the nodes [m], shape (n, 3), that returns the mask of fixed nodes, shape (n,).
+        Function of the nodes [m], shape (n, 3), that returns the mask of fixed nodes, shape (n,);
+        None: a free body.
     r
         Number of reduced coordinates, 1 to `MOST_R`: linear modes and their derivatives.
     young
@@ -287,11 +308,12 @@ def soften(
     """
     count(r, "r", MOST_R)
     mesh = rf.voxelize(surface, resolution)
-    return soften_mesh(mesh, held(np.asarray(mesh.nodes)), r, rf.StVK(young, 0.4, 1000.0))
+    fixed = None if held is None else held(np.asarray(mesh.nodes))
+    return soften_mesh(mesh, fixed, r, rf.StVK(young, 0.4, 1000.0))
 
 
 def soften_mesh(
-    mesh: rf.Mesh, fixed: NDArray[np.bool_], r: int, material: rf.StVK
+    mesh: rf.Mesh, fixed: NDArray[np.bool_] | None, r: int, material: rf.StVK
 ) -> rf.ReducedSolid:
     """Return a reduced model of a mesh of second order; arguments as of `Solid` and `soften`."""
     with warnings.catch_warnings():

@@ -1,4 +1,4 @@
-"""A tool that a hand presses on a rough floor, for tests of friction in sessions."""
+"""Sessions with friction of a held tool and a floor, whose forces have closed forms."""
 
 from __future__ import annotations
 
