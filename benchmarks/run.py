@@ -36,6 +36,7 @@ NAMES = (
     "friction",
     "deformed",
     "haptics",
+    "rough",
 )
 
 

@@ -27,6 +27,7 @@ SMALL = {
     "grasp": {"points": 2_000, "resolution": 64},
     "stack": {"points": 800, "resolution": 32},
     "snap-in": {"points": 4_000, "resolution": 64},
+    "snap-in-soft": {"points": 2_000, "resolution": 64},
     "alpha": {"points": 4_000, "resolution": 64},
     "alpha-cheat": {"points": 4_000, "resolution": 64},
 }
@@ -88,12 +89,15 @@ def test_scenes_meet_their_descriptions(name):
     assert np.linalg.norm(apart) < 1e-4
     # a hand does work on what resists
     assert records["energy_j"].max() < 1e-6
-    bodies = {"hoses": 2, "dragon": 1, "soft": 2, "snap-in": 2, "grasp": 2, "stack": 8}.get(name, 0)
+    bodies = {
+        "hoses": 2, "dragon": 1, "soft": 2, "snap-in": 2, "snap-in-soft": 3, "grasp": 2, "stack": 8
+    }.get(name, 0)  # fmt: skip
+    light = {"snap-in": 1e-5, "snap-in-soft": 1e-5, "grasp": 1e-5, "stack": 1e-7}
     for k in range(bodies):
         moved = [np.linalg.norm(at[k]) for at in deformed]
         # kg^(1/2) m, of bodies of some hundred grams; the branches of the clip have one gram, the
         # ball has 33, the blocks, which weigh on each other all the time, have 48
-        assert max(moved) > {"snap-in": 1e-5, "grasp": 1e-5, "stack": 1e-7}.get(name, 3e-4)
+        assert max(moved) > light.get(name, 3e-4)
         assert max(moved) > 3.0 * moved[-1] or name == "stack"
     assert all(len(at) == bodies for at in deformed)
 
@@ -290,6 +294,14 @@ def test_unknown_scenes_are_named():
         ("hoses", None, {"resolution": 0.5}, "^resolution must be an int"),
         ("statue", None, {"coupled": 1}, "^coupled must be True or False"),
         ("alpha", None, {"cheat": "no"}, "^cheat must be True or False"),
+        (
+            "alpha",
+            None,
+            {"friction": -1},
+            "^friction must be between 0 and 1e[+]09, or None, got -1",
+        ),
+        ("alpha", None, {"friction": 2e9}, "^friction must be between 0 .* got 2e[+]09"),
+        ("snap-in", None, {"soft_pipe": 1}, "^soft_pipe must be True or False"),
         ("statue", None, {"max_force": -1.0}, "max_force"),
         ("statue", None, {"record": 3}, "^record must be a str or a Path, got int"),
         ("statue", None, {"record": "/nowhere/x.npy"}, "^cannot write '/nowhere/x.npy': No such"),
@@ -310,7 +322,7 @@ def test_wrong_options_are_refused_before_anything_is_built(
         scenes.session(name, device, **options)
     # nor by its module
     with pytest.raises(rf.ReducedFEMError, match=message):
-        getattr(scenes, name).session(device, **options)
+        getattr(scenes, name.replace("-", "_")).session(device, **options)
 
 
 def test_no_more_points_are_asked_for_than_levels_need():

@@ -49,3 +49,33 @@ def test_forces_are_those_of_two_beams(mu, monkeypatch):
     assert 0.9 * most < -force[~entering & inside].min() < 1.2 * most
     assert 0.9 * least < -force[entering & inside].min() < 1.2 * least
     assert records["depth_m"].max() < 1e-4
+
+
+def test_beyond_the_largest_force_a_soft_hand_cannot_hold_the_pipe_back(monkeypatch):
+    """A soft spring of the hand is stretched by that force over its stiffness, and jumps."""
+    monkeypatch.setattr(
+        snap_in.shapes, "touch", lambda mu, *of: rf.FrictionContact(*of, mu, budget_us=1e6)
+    )
+    n, stiffness = 3000, 60.0
+    times = 1e-3 * np.arange(n)
+    positions = np.zeros((n, 3))
+    positions[:, 0] = np.linspace(0.045, 0.012, n)
+    device = rf.ReplayDevice(times, positions, np.tile([1.0, 0.0, 0.0, 0.0], (n, 1)))
+    session = snap_in.session(
+        device, points=4000, resolution=64, budget_us=0, max_force=100, max_torque=10
+    )
+    session.coupling = rf.VirtualCoupling(stiffness, torsional_stiffness=2.0)
+    records = session.run(n).array
+    x = records["object_position"][:, 0]
+    behind = x - records["hand_position"][:, 0]
+    most, _ = closed_form(0.2, 0.03)
+    np.testing.assert_allclose(behind.max(), most / stiffness, rtol=0.15)
+    # it falls over the edges onto the lips, and is soon where the hand is, inside of the clip
+    last = behind.argmax()
+    assert x[last] > 0.031
+    assert x[last + 100] < 0.031
+    assert x[-1] < 0.0235
+    assert abs(behind[-1]) < 0.02 * behind.max()
+    speed = -np.diff(x)
+    assert speed.max() > 20.0 * (positions[0, 0] - positions[1, 0])
+    assert records["energy_j"].max() <= 0.0

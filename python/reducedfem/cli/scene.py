@@ -102,7 +102,8 @@ def add_options(parser: Parser) -> None:
         "--friction",
         type=not_negative,
         metavar="MU",
-        help="coefficient of friction (default: no friction, and penalty forces)",
+        help="coefficient of friction (default: set by the scene, in most of them penalty forces "
+        "without friction)",
     )
     parser.add_argument(
         "--record",

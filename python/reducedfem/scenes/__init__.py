@@ -31,6 +31,7 @@ from reducedfem.scenes import (
     grasp,
     hoses,
     peg,
+    pipe,
     shapes,
     snap_in,
     soft,
@@ -38,7 +39,7 @@ from reducedfem.scenes import (
     statue,
 )
 
-__all__ = ["STORIES", "baskets", "session", "shapes"]
+__all__ = ["STORIES", "baskets", "pipe", "session", "shapes"]
 
 _SCENES: dict[str, tuple[Callable[..., HapticSession], str]] = {
     "statue": (statue.session, "a rigid axe touches a rigid statue of a million points"),
@@ -49,6 +50,10 @@ _SCENES: dict[str, tuple[Callable[..., HapticSession], str]] = {
     "grasp": (grasp.session, "two rigid fingers take a soft ball out of a cup, with friction"),
     "stack": (stack.session, "a rigid finger pushes a tower of soft, free blocks, with friction"),
     "snap-in": (snap_in.session, "a rigid pipe snaps into an elastic clip, with friction"),
+    "snap-in-soft": (
+        partial(snap_in.session, soft_pipe=True, points=4_000),
+        "a deformable pipe snaps into an elastic clip, with friction",
+    ),
     "alpha": (alpha.session, "the alpha puzzle: two bent tubes are screwed apart"),
     "alpha-cheat": (
         partial(alpha.session, cheat=True),

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from reducedfem.base.check import count, did_you_mean, flag, number
+from reducedfem.contact.frictional import MOST_MU
 from reducedfem.errors import InputError, InputTypeError
 from reducedfem.haptics.devices import Device
 from reducedfem.haptics.session import HapticSession
@@ -23,6 +24,7 @@ _MADE = ("coupling", "simulation", "field_simulation")
 _OPTIONS = {
     "friction": "Coefficient of a `FrictionContact`; None: a `PenaltyContact`, if no body is free.",
     "cheat": "True: the hand pulls and levers.",
+    "soft_pipe": "True: the pipe is a hose, which deforms, too.",
     "points": "Number of points of the shell of each body that is not held.",
     "resolution": "Voxels of the field of the held object, along its longest side.",
     "r": f"Number of reduced coordinates of each deformable body, 1 to {shapes.MOST_R}.",
@@ -109,9 +111,12 @@ def _refuse(name: str, own: list[str], device: Device | None, options: dict[str,
     count(options.get("resolution", 1), "resolution")
     if "r" in own:
         count(options.get("r", 1), "r", shapes.MOST_R)
-    flag(options.get("cheat", False), "cheat")
-    if options.get("friction") is not None and number(options["friction"], "friction") < 0.0:
-        raise InputError(f"friction must be 0 or more, or None, got {options['friction']:g}")
+    for option in ("cheat", "soft_pipe"):
+        flag(options.get(option, False), option)
+    if options.get("friction") is not None:
+        mu = number(options["friction"], "friction")
+        if not 0.0 <= mu <= MOST_MU:
+            raise InputError(f"friction must be between 0 and {MOST_MU:g}, or None, got {mu:g}")
     settings = HapticSettings(**{n: value for n, value in options.items() if n in theirs})
     settings.check(device)
     cycle = 1e3 * settings.dt

@@ -3,6 +3,9 @@
 The clip has two elastic branches, 30 mm long, with lips at their tips that are closer than the pipe
 is wide. The held pipe spreads them until it passes; then they close behind it. With friction (0.2
 by default) more force is needed to push it in, and it stays in the clip.
+
+The pipe is rigid or, with ``soft_pipe=True``, a hose of rubber, held at its ends, which gives way
+about three quarters as much as the branches.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 import reducedfem as rf
-from reducedfem.scenes import shapes
+from reducedfem.scenes import pipe, shapes
 from reducedfem.scenes._scene import scene
 
 __all__ = ["session"]
@@ -22,6 +25,7 @@ _PLASTIC = rf.StVK(700e6, 0.35, 1200.0)
 def session(
     device: rf.Device | None = None,
     *,
+    soft_pipe: bool = False,
     points: int = 16_000,
     resolution: int = 128,
     r: int = 12,
@@ -29,8 +33,10 @@ def session(
     **options: Any,
 ) -> rf.HapticSession:
     """Return a session of a pipe and a clip."""
-    pipe = rf.CapsuleField((0, -0.015, 0), (0, 0.015, 0), 0.008)
-    field = rf.DistanceField.from_field(pipe, resolution, expand=1.2)
+    capsule = rf.CapsuleField((0, -0.015, 0), (0, 0.015, 0), pipe.RADIUS)
+    rest = rf.DistanceField.from_field(capsule, resolution, expand=1.2)
+    hose = pipe.model(r) if soft_pipe else None
+    field: rf.Field | rf.DeformedField = rest if hose is None else pipe.field(rest, hose)
     contacts, simulations = [], []
     for side in (1, -1):
         branch = shapes.branch(side)
@@ -43,5 +49,12 @@ def session(
     keys = [(x, 0.0, 0.0, 0.0, 0.0, 0.0) for x in ways]
     keys += [(0.045, 0.0, 0.002, 0.0, 0.0, 0.2), (0.015, 0.0, -0.001, 0.0, 0.0, 0.2), keys[0]]
     hand, options = shapes.hand(device, keys, options)
-    coupling = rf.VirtualCoupling.for_contact(contacts[0], stiffness=1500.0)
-    return rf.HapticSession(contacts, hand, coupling=coupling, simulation=simulations, **options)
+    at_rest = shapes.touch(friction, contacts[0].tree, rest)
+    return rf.HapticSession(
+        contacts,
+        hand,
+        coupling=rf.VirtualCoupling.for_contact(at_rest, stiffness=1500.0),
+        simulation=simulations,
+        field_simulation=None if hose is None else rf.BackwardEuler(hose, 1e-3),
+        **options,
+    )
