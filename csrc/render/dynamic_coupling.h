@@ -34,9 +34,9 @@ RF_MUST_CHECK rf_status rf_dynamic_check(const rf_dynamic_settings *set, rf_erro
 
 // The motion of a cycle without contact, and C, both of one step with h the length of the cycle:
 //     C = h^2 (M + h B - h^2 G)^-1,
-// G the symmetric part of the springs' gradient.  Contact that several substeps must not pass at
-// the end of the cycle only would leave the object a velocity away from it.  A largest speed cuts y
-// and C by the same factor, as a stronger damper would.
+// G the symmetric part of the springs' gradient; the motion of the substeps is `apart`.  Contact
+// acts at the end of the cycle: over several substeps it would reverse the velocity.  A largest
+// speed cuts y and C by the same factor, as a stronger damper would.
 RF_MUST_CHECK rf_status rf_dynamic_free_rt(const rf_dynamic_settings *set,
                                            const rf_pose *manipulandum,
                                            const double manipulandum_velocity[6],

@@ -25,6 +25,20 @@ static void add_forces(const rf_coupling_wrench *w, double share, const rf_coupl
     for (int j = 0; j < 6; ++j) out[i] += load->gradient[6 * i + j] * so_far[j];
 }
 
+// M + h B - h^2 G of the springs, and the diagonals M and B.
+static void put_system(const rf_dynamic_settings *set, double h, double share,
+                       const rf_coupling_wrench *w, double mass[6], double viscosity[6],
+                       double system[36]) {
+  const double damping = set->damping_n_s_per_m * eased(w->force_n, w->linear_force_n);
+  const double torsion = set->torsion_damping_nm_s * eased(w->torque_nm, w->linear_torque_nm);
+  for (int i = 0; i < 36; ++i) system[i] = -h * h * share * w->gradient[i];
+  for (int i = 0; i < 6; ++i) {
+    mass[i] = i < 3 ? set->mass_kg : set->inertia_kg_m2;
+    viscosity[i] = i < 3 ? damping : torsion;
+    system[7 * i] += mass[i] + h * viscosity[i];
+  }
+}
+
 rf_status rf_dynamic_step_rt(const rf_dynamic_settings *set, const rf_pose *manipulandum,
                              const double manipulandum_velocity[6], const rf_coupling_load *load,
                              rf_dynamic_state *state, rf_coupling_report *report) {
@@ -33,21 +47,14 @@ rf_status rf_dynamic_step_rt(const rf_dynamic_settings *set, const rf_pose *mani
   const double share = rf_coupling_relief_rt(spring, load, state->coupling.share);
   rf_coupling_wrench *w = &report->wrench;
   rf_pose object = state->coupling.object;
-  double system[36], velocity[6], *move = report->move;
+  double system[36], mass[6], viscosity[6], velocity[6], *move = report->move;
   memset(move, 0, sizeof report->move);
   memcpy(velocity, state->velocity, sizeof velocity);
   report->limited = false;
 
   rf_coupling_wrench_rt(spring, manipulandum, &object, w);
-  for (int i = 0; i < 36; ++i) system[i] = -h * h * (load->gradient[i] + share * w->gradient[i]);
-  const double damping = set->damping_n_s_per_m * eased(w->force_n, w->linear_force_n);
-  const double torsion = set->torsion_damping_nm_s * eased(w->torque_nm, w->linear_torque_nm);
-  double mass[6], viscosity[6];
-  for (int i = 0; i < 6; ++i) {
-    mass[i] = i < 3 ? set->mass_kg : set->inertia_kg_m2;
-    viscosity[i] = i < 3 ? damping : torsion;
-    system[7 * i] += mass[i] + h * viscosity[i];
-  }
+  put_system(set, h, share, w, mass, viscosity, system);
+  for (int i = 0; i < 36; ++i) system[i] -= h * h * load->gradient[i];
 
   report->rank = 6;
   for (int32_t k = 0; k < set->substeps; ++k) {
@@ -80,27 +87,24 @@ rf_status rf_dynamic_step_rt(const rf_dynamic_settings *set, const rf_pose *mani
   return RF_OK;
 }
 
+static void symmetrize(const double a[36], double out[36]) {
+  for (int i = 0; i < 6; ++i)
+    for (int j = 0; j < 6; ++j) out[6 * i + j] = 0.5 * (a[6 * i + j] + a[6 * j + i]);
+}
+
 // C of one implicit step, dt^2 (M + dt B - dt^2 G)^-1; false: not finite.
 static bool put_compliance(const rf_dynamic_settings *set, const rf_coupling_wrench *w,
                            double share, double out[36]) {
-  const double dt = set->dt_s;
-  const double linear = eased(w->force_n, w->linear_force_n) * set->damping_n_s_per_m;
-  const double turn = eased(w->torque_nm, w->linear_torque_nm) * set->torsion_damping_nm_s;
-  const double none[6] = {0};
-  double system[36], column[6], unit[6], raw[36];
-  for (int i = 0; i < 6; ++i)
-    for (int j = 0; j < 6; ++j)
-      system[6 * i + j] =
-          -0.5 * dt * dt * share * (w->gradient[6 * i + j] + w->gradient[6 * j + i]);
-  for (int i = 0; i < 6; ++i)
-    system[7 * i] += i < 3 ? set->mass_kg + dt * linear : set->inertia_kg_m2 + dt * turn;
+  const double dt = set->dt_s, none[6] = {0};
+  double mass[6], viscosity[6], raw[36], system[36], column[6], unit[6];
+  put_system(set, dt, share, w, mass, viscosity, raw);
+  symmetrize(raw, system);
   for (int j = 0; j < 6; ++j) {
     for (int i = 0; i < 6; ++i) unit[i] = i == j ? dt * dt : 0.0;
     if (rf_solve6_rt(system, unit, 1e-12, INFINITY, none, column) < 0) return false;
     for (int i = 0; i < 6; ++i) raw[6 * i + j] = column[i];
   }
-  for (int i = 0; i < 6; ++i)
-    for (int j = 0; j < 6; ++j) out[6 * i + j] = 0.5 * (raw[6 * i + j] + raw[6 * j + i]);
+  symmetrize(raw, out);
   return true;
 }
 

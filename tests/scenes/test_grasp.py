@@ -15,8 +15,9 @@ from reducedfem.scenes import grasp
 @pytest.mark.parametrize(("mu", "lifted"), [(0.3, True), (0.1, False)])
 def test_the_ball_is_carried_if_friction_suffices(mu, lifted, monkeypatch):
     # solves end by themselves, on any machine
+    made = rf.FrictionContact
     monkeypatch.setattr(
-        grasp.shapes, "touch", lambda mu, *of: rf.FrictionContact(*of, mu, budget_us=1e6)
+        grasp.rf, "FrictionContact", lambda *of, **options: made(*of, **options, budget_us=1e6)
     )
     session = grasp.session(friction=mu, points=2000, budget_us=0.0)
     records = session.run(5000)

@@ -23,7 +23,7 @@ def session(
     points: int = 4_000,
     resolution: int = 64,
     r: int = 12,
-    friction: float | None = 0.3,
+    friction: float = 0.3,
     **options: Any,
 ) -> rf.HapticSession:
     """Return a session of two fingers and a soft ball."""
@@ -34,7 +34,7 @@ def session(
     body = rf.FreeBody(model, 1e-3, damping=(1.0, 0.002), gravity=(0, 0, -9.81))
     body.reset((0, 0, 0.08))
     fingers = rf.DistanceField.from_field(shapes.fingers(0.0192), resolution, expand=1.2)
-    contacts = [shapes.touch(friction, tree, f) for f in (fingers, shapes.cup(0.06, 0.021))]
+    contacts = [rf.FrictionContact(tree, f, friction) for f in (fingers, shapes.cup(0.06, 0.021))]
     ways = [(0.0, 0.125), (0.0, 0.08), (0.0, 0.12), (0.04, 0.12), (0.0, 0.12), (0.0, 0.08)]
     keys = [(x, 0.0, z, 0.0, 0.0, 0.0) for x, z in [*ways, (0.0, 0.02)]]
     hand, options = shapes.hand(device, keys, options)
