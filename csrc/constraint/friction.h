@@ -7,11 +7,12 @@
 // the largest violation with d over max|free| and f over max|free| / mean(diag W):
 //     |min(d_n, f_n)|,  |f_t| - mu f_n,  |mu f_n d_t + |d_t| f_t|,  min(|d_t|, |mu f_n - |f_t||).
 //
-// Sweeps over the contacts (D06 algorithm 1) find roughly who touches, sticks and slips.  Newton's
-// method on the complementarity functions of Alart and Curnier follows, in which the contacts that
-// do not touch and the directions of slip are eliminated exactly.  Where it does not converge, W is
-// regularised about the best forces so far, again and again (proximal point).  A pinch has no
-// solution: it is recognised by a direction y with W y = 0 and y . free < 0.
+// Forces of a start, as of the step before, may need a few steps of Newton's method only.  Else
+// sweeps over the contacts (D06 algorithm 1) find roughly which of them touch, stick and slip.
+// Newton's method on the complementarity functions of Alart and Curnier follows, in which the
+// contacts that do not touch and the directions of slip are eliminated exactly.  Where it does not
+// converge, W is regularised about the best forces so far, again and again (proximal point).  A
+// pinch has no solution: it is recognised by a direction y with W y = 0 and y . free < 0.
 //
 // Memory is allocated when the solver is created; solves are real-time code.
 #ifndef RF_CONSTRAINT_FRICTION_H

@@ -6,12 +6,13 @@
 #include "constraint/friction_work.h"
 
 enum {
-  SWEEPS = 20,    // before Newton's method, and where an inner solve is stuck
-  STEPS = 40,     // of Newton's method
-  PATIENCE = 15,  // of these, without a tenth less
-  CENTRES = 30,   // of the proximal point
-  INNER = 20,     // steps about each
-  STUCK = 4       // of these, without less
+  SWEEPS = 20,     // before Newton's method, and where an inner solve is stuck
+  WARM_STEPS = 8,  // of Newton's method, from the forces of a start
+  STEPS = 40,      // of Newton's method
+  PATIENCE = 15,   // of these, without a tenth less
+  CENTRES = 30,    // of the proximal point
+  INNER = 20,      // steps about each
+  STUCK = 4        // of these, without less
 };
 static const double GAIN_N = 1.0, GAIN_T = 3.0;
 static const double REGULAR = 1e-3;  // times the root of the residual, at most 1
@@ -75,12 +76,43 @@ static bool step(rf_friction *s, double gain_t, double regular) {
 
 // ---- phases: true when the solve has ended
 
-static bool sweep_first(rf_friction *s) {
+static double most_of(const rf_friction *s, const double *f) {
+  double most = 0.0;
+  for (int32_t k = 0; k < 3 * s->ld; ++k) most = fabs(f[k]) > most ? fabs(f[k]) : most;
+  return most;
+}
+
+// Computes the displacements, and reserves time for the end of the solve, which makes about four of
+// these, and two residuals.
+static void move_first(rf_friction *s) {
   const double begun_us = rf_clock_us_rt();
   rf_friction_move_rt(s, s->force, s->moved);
-  const double move_us = rf_clock_us_rt() - begun_us;
-  // the end of a solve makes about four of these, and two residuals
-  if (isfinite(s->limits.budget_us)) s->reserve_us = 5.0 * move_us;
+  if (isfinite(s->limits.budget_us)) s->reserve_us = 5.0 * (rf_clock_us_rt() - begun_us);
+}
+
+// Newton's method from the forces of a start, while each step halves the residual.  Contacts of one
+// stiff body share their displacements: the first step judges by a gain divided among them, or all
+// would seem to slip.
+static bool step_first(rf_friction *s) {
+  if (!(most_of(s, s->force) > 0.0)) return false;
+  move_first(s);
+  double now = projected_residual(s);
+  copy(s, s->in_cone, s->first);
+  if (keep(s, now)) return true;
+  for (int32_t k = 0; k < WARM_STEPS; ++k) {
+    if (!step(s, k == 0 ? GAIN_T / s->m : GAIN_T, REGULAR * now)) break;
+    const double residual = projected_residual(s);
+    if (keep(s, residual)) return true;
+    if (residual > 0.5 * now) break;
+    now = residual;
+    rf_friction_move_rt(s, s->force, s->moved);
+  }
+  copy(s, s->best, s->force);
+  return false;
+}
+
+static bool sweep_first(rf_friction *s) {
+  move_first(s);
   rf_friction_sweep_rt(s, SWEEPS);
   const double residual = projected_residual(s);
   copy(s, s->in_cone, s->first);
@@ -228,12 +260,6 @@ static void soften(rf_friction *s) {
   copy(s, s->inner, s->best);
 }
 
-static double most_of(const rf_friction *s, const double *f) {
-  double most = 0.0;
-  for (int32_t k = 0; k < 3 * s->ld; ++k) most = fabs(f[k]) > most ? fabs(f[k]) : most;
-  return most;
-}
-
 static void shorten(rf_friction *s, double part) {
   for (int32_t k = 0; k < 3 * s->ld; ++k) s->best[k] *= part;
 }
@@ -311,7 +337,7 @@ rf_status rf_friction_solve_rt(rf_friction *s, const double *free, const double 
   const rf_friction_results out = {force, gap, state, report};
   const rf_status st = rf_friction_open_rt(s, free, mu, start, limits, &out);
   if (st < 0) return st;
-  if (!sweep_first(s) && !iterate(s)) regularise(s);
+  if (!step_first(s) && !sweep_first(s) && !iterate(s)) regularise(s);
   if (s->best_residual > s->limits.tolerance) make_safe(s);
   rf_friction_close_rt(s, &out);
   return RF_OK;

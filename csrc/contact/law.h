@@ -45,11 +45,12 @@ typedef struct rf_contact_sites {
   double budget_us;           // time of a solve, > 0
   bool solved;                // a world makes the forces
   int64_t cycle;              // number of this one
-  // of each point, by place: the last cycle in which it was a site that bore a force, and that
-  // force on the shell, N, in the world                                                  (n_points)
+  // of each point, by place: the last cycle in which it was a site that bore a force, that force on
+  // the shell, N, and its slip by forces that were not solved though it sticks, m; both in the
+  // frame of the shell (n_points)
   struct rf_contact_site_force {
     int64_t cycle;
-    double force[3];
+    double force[3], missed[3];
   } *of;
 } rf_contact_sites;
 

@@ -16,7 +16,7 @@ static void release(void *self) {
     rf_free(c->body[k].force);
   }
   void *const owned[] = {c->body, c->pair,  c->levers, c->halves, c->factor, c->axes,
-                         c->gap,  c->start, c->forces, c->mu,     c->local};
+                         c->gap,  c->start, c->forces, c->ends,   c->mu,     c->local};
   for (size_t k = 0; k < sizeof owned / sizeof *owned; ++k) rf_free(owned[k]);
   rf_friction_free(c->solver);
   rf_free(c);
@@ -109,6 +109,7 @@ static rf_status make_room(rf_frictional *c, rf_error *err) {
   RF_ALLOC(c->gap, ld);
   RF_ALLOC(c->start, ld);
   RF_ALLOC(c->forces, ld);
+  RF_ALLOC(c->ends, ld);
   RF_ALLOC(c->mu, ld);
   RF_ALLOC(c->local, (size_t)rf_dense_ld(c->rank));
 done:

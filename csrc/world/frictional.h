@@ -17,6 +17,9 @@
 // for a deformation; those of the field's body have the opposite sign.  Factors replace inverses:
 // C = L^-T L^-1, so that W = V V^T + c with V = H L^-T.
 //
+// The slip of a site that sticks, in a solve that had no time, is taken back in the next one; it
+// would add up to a creep.
+//
 // c f_last is the tangential spring of a site as the last step has left it, so that contact at rest
 // does not creep.  c > 0 also makes forces unique (D06 6.3); by default it is a thousandth of the
 // mean diagonal of H C H^T.
@@ -85,6 +88,7 @@ typedef struct rf_frictional {
   double budget_us;
   rf_sites sites;
   int32_t n_sites;  // with rows
+  bool solved;      // their forces are a solution
   rf_frictional_site site[RF_SITES_MOST];
   rf_friction *solver;
   // of these, by columns: site, axis                                        (3 RF_SITES_MOST)
@@ -93,7 +97,7 @@ typedef struct rf_frictional {
   double *halves;  // V^T                                                      (rank, ld)
   double *factor;  // V                                                        (ld, rank)
   double *axes;    // n, t1, t2 of each site                                   (most, 9)
-  double *gap, *start, *forces, *mu;
+  double *gap, *start, *forces, *mu, *ends;
   double *local;  // U^T a                                                    (largest ld)
 } rf_frictional;
 

@@ -11,6 +11,8 @@ static const double TOLERANCE = 1e-8;   // of the residual of friction
 static const double UNSOLVED = 1e-3;    // residual above which forces count as not solved
 static const double COMPLIANCE = 1e-3;  // c over the mean diagonal, if automatic
 static const double LEAST_BUDGET_US = 5.0;
+static const double STICKS =
+    0.999;  // part of the largest tangential force below which a site sticks
 static const double RECOVERY = 0.1;  // m/s, at which overlaps of free bodies close
 
 static rf_motion *stepped(const rf_frictional_body *b) {
@@ -142,15 +144,18 @@ static void put_free(rf_frictional *c, const rf_world *world, double compliance)
   for (int32_t i = 0; i < c->n_sites; ++i) {
     const rf_frictional_site *site = &c->site[i];
     const rf_contact_sites *law = rf_frictional_law_rt(world, site->pair);
-    double last[3];
+    double last[3], missed[3];
     const rf_body *shell = world->pair[site->pair]->side[RF_PAIR_TREE].body;
     rf_quat_rotate(shell->pose.quaternion, site->last.force, last);
+    rf_quat_rotate(shell->pose.quaternion, site->last.missed, missed);
     c->mu[i] = law->mu;
     for (int k = 0; k < 3; ++k)
       c->start[3 * i + k] = site->bore ? rf_vec3_dot(last, c->axes + 9 * i + 3 * k) : 0.0;
     c->gap[3 * i] += gap_of(world, site, compliance * c->start[3 * i]);
-    c->gap[3 * i + 1] -= compliance * c->start[3 * i + 1];
-    c->gap[3 * i + 2] -= compliance * c->start[3 * i + 2];
+    for (int k = 1; k < 3; ++k) {
+      c->gap[3 * i + k] -= compliance * c->start[3 * i + k];
+      if (site->bore) c->gap[3 * i + k] += rf_vec3_dot(missed, c->axes + 9 * i + 3 * k);
+    }
   }
 }
 
@@ -195,6 +200,14 @@ static void force_of(const rf_frictional *c, int32_t i, double out[3]) {
   for (int j = 0; j < 3; ++j) out[j] = f[0] * axes[j] + f[1] * axes[3 + j] + f[2] * axes[6 + j];
 }
 
+// The slip of a site that should stick, in the world; zero if the forces are a solution.
+static void slip_of(const rf_frictional *c, int32_t i, double out[3]) {
+  const double *f = c->forces + 3 * i, *d = c->ends + 3 * i, *axes = c->axes + 9 * i;
+  const double most = STICKS * c->mu[i] * f[0];
+  const bool missed = !c->solved && f[1] * f[1] + f[2] * f[2] < most * most;
+  for (int j = 0; j < 3; ++j) out[j] = missed ? d[1] * axes[3 + j] + d[2] * axes[6 + j] : 0.0;
+}
+
 // Takes back what the first solve has noted of the pairs that are solved again.
 static void take_back(rf_frictional *c, rf_world *world) {
   for (int32_t i = 0; i < c->n_sites; ++i) {
@@ -226,6 +239,8 @@ static void keep_forces(rf_frictional *c, rf_world *world) {
     add_wrenches(world, site, force, 1.0);
     at->cycle = law->cycle;
     rf_quat_rotate_back(shell->pose.quaternion, force, at->force);
+    slip_of(c, i, force);
+    rf_quat_rotate_back(shell->pose.quaternion, force, at->missed);
     s->touch_place[s->touching] = site->place;
     s->touch_distance[s->touching++] = site->gap;
     for (int e = 0; e < 2; ++e)
@@ -251,8 +266,9 @@ static rf_status solve(rf_frictional *c, rf_world *world, double end_us) {
     limits.budget_us = fmax(fmin(left_us, c->budget_us), LEAST_BUDGET_US);
   }
   const rf_status st = rf_friction_solve_rt(c->solver, c->gap, c->mu, c->start, &limits, c->forces,
-                                            NULL, NULL, &report);
+                                            c->ends, NULL, &report);
   if (st < 0) return RF_ERR_DIVERGED;
+  c->solved = report.end == RF_FRICTION_SOLVED;
   world->found.unsolved |= report.end == RF_FRICTION_INFEASIBLE || !(report.residual <= UNSOLVED);
   return RF_OK;
 }
