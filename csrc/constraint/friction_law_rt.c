@@ -124,13 +124,33 @@ void rf_friction_end_rt(const rf_friction *s, const double *f, double *force, do
   if (gap) from_blocks(s, s->moved_in, s->largest, gap);
 }
 
+// Adds V (V^T f) + c f, for the entries of f that s->index lists.
+static void add_by_factor(rf_friction *s, int32_t count, const double *f, double *moved) {
+  enum { LANES = 8 };
+  const int32_t ld = rf_dense_ld(s->rank), length = 3 * s->ld;
+  double *z = s->panel;
+  memset(z, 0, (size_t)ld * sizeof *z);
+  RF_SIMD_CALL(s->set.simd, rf_friction_add_rows, count, s->index, s->factor, ld, f, z);
+  for (int32_t i = 0; i < length; ++i) {
+    const double *v = s->factor + (int64_t)i * ld;
+    double lane[LANES] = {0}, sum = s->compliance * f[i];
+    for (int32_t j = 0; j < ld; j += LANES)
+      for (int32_t l = 0; l < LANES; ++l) lane[l] += v[j + l] * z[j + l];
+    for (int32_t l = 0; l < LANES; ++l) sum += lane[l];
+    moved[i] += sum;
+  }
+}
+
 void rf_friction_move_rt(rf_friction *s, const double *f, double *moved) {
   const int32_t length = 3 * s->ld;
   int32_t count = 0;
   for (int32_t k = 0; k < length; ++k)
     if (f[k] != 0.0) s->index[count++] = k;
   memcpy(moved, s->free, (size_t)length * sizeof *moved);
-  RF_SIMD_CALL(s->set.simd, rf_friction_add_rows, count, s->index, s->w, length, f, moved);
+  if (rf_friction_moves_by_factor(s))
+    add_by_factor(s, count, f, moved);
+  else
+    RF_SIMD_CALL(s->set.simd, rf_friction_add_rows, count, s->index, s->w, length, f, moved);
   for (int32_t k = 0; s->shift != 0.0 && k < length; ++k)
     moved[k] += s->shift * (f[k] - s->centre[k]);
 }

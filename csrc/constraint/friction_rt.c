@@ -105,7 +105,6 @@ static bool step_first(rf_friction *s) {
     if (keep(s, residual)) return true;
     if (residual > 0.5 * now) break;
     now = residual;
-    rf_friction_move_rt(s, s->force, s->moved);
   }
   copy(s, s->best, s->force);
   return false;

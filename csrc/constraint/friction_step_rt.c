@@ -177,7 +177,8 @@ static bool is_low_rank(const rf_friction *s, double k) {
 }
 
 double rf_friction_step_work_rt(const rf_friction *s, double k) {
-  const double r = s->rank, moves = 30.0 * k * 3.0 * s->m;
+  const double r = s->rank, of_move = rf_friction_moves_by_factor(s) ? 24.0 * r : 30.0 * k;
+  const double moves = of_move * 3.0 * s->m;
   return is_low_rank(s, k) ? 3.0 * k * r * r + r * r * r + moves : k * k * k + moves;
 }
 

@@ -68,6 +68,10 @@ rf_status rf_friction_begin_rt(rf_friction *s, const double *free, const double 
                                const double *start);
 // Writes the forces f, N, and s->moved_in as gap, m, which is nullable.
 void rf_friction_end_rt(const rf_friction *s, const double *f, double *force, double *gap);
+// True if products with V take less time than those with W.
+static inline bool rf_friction_moves_by_factor(const rf_friction *s) {
+  return s->rank > 0 && 2 * rf_dense_ld(s->rank) < 3 * s->ld;
+}
 // moved = W f + free + shift (f - centre).
 void rf_friction_move_rt(rf_friction *s, const double *f, double *moved);
 double rf_friction_residual_rt(const rf_friction *s, const double *f, const double *moved);
