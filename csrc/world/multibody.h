@@ -35,10 +35,13 @@
 #include "contact/contact.h"
 #include "dynamics/free_body.h"
 
+#define RF_MULTIBODY_MOST_FRICTION 10.0
+
 typedef struct rf_multibody_settings {
   double dt_s;              // step, > 0
   double gravity[3];        // m/s^2, of all bodies
   const rf_field *ground;   // in the world, borrowed; NULL: none
+  double ground_friction;   // coefficient of friction, 0 to RF_MULTIBODY_MOST_FRICTION
   double contact_damping;   // c, >= 1
   double tolerance;         // of the solve, relative, in (0, 1)
   int32_t most_iterations;  // of conjugate gradients in a step, >= 1
@@ -96,9 +99,9 @@ RF_MUST_CHECK rf_status rf_multibody_add_shape(rf_multibody *bodies,
                                                const rf_multibody_shape *shape, rf_error *err);
 // Adds a copy of a body; its step must be that of all, and its model that of the shape's tree
 // and field where these deform (a contract: they do not know theirs).  shape: -1: it touches
-// nothing.
+// nothing.  friction: its coefficient, 0 to RF_MULTIBODY_MOST_FRICTION.
 RF_MUST_CHECK rf_status rf_multibody_add(rf_multibody *bodies, const rf_free_body *body,
-                                         int32_t shape, rf_error *err);
+                                         int32_t shape, double friction, rf_error *err);
 
 // Makes one step.  RF_ERR_DIVERGED: some bodies have made it, others have not.
 RF_MUST_CHECK rf_status rf_multibody_step(rf_multibody *bodies, const rf_run *run, rf_error *err);

@@ -68,7 +68,7 @@ static bool eliminate(rf_multibody_node *n) {
 
 // u: the displacement of a step without contact; the deformation counts from its present
 // coordinates.
-static void put_free_displacement(rf_multibody_node *n) {
+void rf_multibody_node_place_rt(rf_multibody_node *n) {
   const rf_free_body *b = n->body;
   const double h = b->set.deformation.dt_s;
   double omega[3];
@@ -78,6 +78,7 @@ static void put_free_displacement(rf_multibody_node *n) {
     n->base[i] = h * (b->rigid.momentum[i] / b->set.mass + h * b->set.gravity[i]);
     n->base[3 + i] = h * omega[i];
   }
+  memcpy(n->displacement, n->base, (size_t)n->size * sizeof *n->displacement);
 }
 
 rf_status rf_multibody_node_begin_rt(rf_multibody_node *n, rf_pair_rows *const *pairs,
@@ -88,7 +89,6 @@ rf_status rf_multibody_node_begin_rt(rf_multibody_node *n, rf_pair_rows *const *
   memset(n->change, 0, bytes);
   memset(n->inertia, 0, bytes);
   memset(n->elastic, 0, bytes);
-  put_free_displacement(n);
   for (int32_t k = 0; k < n->n_sides; ++k)
     rf_pair_rows_add_own_rt(pairs[n->sides[k].pair], n->sides[k].side, contact_damping, n->own,
                             n->size);

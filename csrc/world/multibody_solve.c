@@ -85,17 +85,21 @@ static rf_status fail(const rf_multibody_solve *s, const rf_multibody_node *n, r
 
 // ---- stages of one body, or one pair
 
+static rf_status place_node(const rf_multibody_solve *s, rf_multibody_node *n, rf_error *err) {
+  (void)s;
+  const rf_status st = rf_multibody_node_reserve(n, err);
+  if (st >= 0) rf_multibody_node_place_rt(n);
+  return st;
+}
+
 static rf_status begin_node(const rf_multibody_solve *s, rf_multibody_node *n, rf_error *err) {
-  rf_status st = rf_multibody_node_reserve(n, err);
-  if (st < 0) return st;
-  st = rf_multibody_node_begin_rt(n, s->pairs, s->contact_damping);
-  if (st >= 0) memcpy(n->displacement, n->base, (size_t)n->size * sizeof *n->displacement);
+  const rf_status st = rf_multibody_node_begin_rt(n, s->pairs, s->contact_damping);
   return st < 0 ? fail(s, n, st, err) : st;
 }
 
 static void push(const rf_multibody_solve *s, rf_pair_rows *t) {
   const rf_multibody_node *field = node_of(s, t, 1);
-  rf_pair_rows_push_rt(t, s->contact_damping, node_of(s, t, 0)->displacement,
+  rf_pair_rows_push_rt(t, s->contact_damping, s->held, node_of(s, t, 0)->displacement,
                        field ? field->displacement : NULL);
 }
 
@@ -286,6 +290,10 @@ static void count_work(rf_multibody_solve *s) {
 rf_status rf_multibody_solve_step(rf_multibody_solve *s, const rf_run *run, rf_error *err) {
   rf_status st = RF_OK;
   count_work(s);
+  s->held = false;
+  RF_TRY(for_nodes(s, run, place_node, err));
+  // the limits of friction without contact tell which tangents matter
+  if (s->friction) RF_TRY(for_pairs(s, run, push, err));
   RF_TRY(for_nodes(s, run, begin_node, err));
   RF_TRY(iterate(s, run, err));
   RF_TRY(for_nodes(s, run, finish_node, err));

@@ -13,6 +13,8 @@ typedef struct rf_multibody_solve {
   rf_multibody_node **nodes;    // those with contact                                (n_nodes)
   rf_pair_rows **pairs;         // those with points                                 (n_pairs)
   rf_multibody_node *all;       // by body
+  bool friction;                // of any pair
+  bool held;                    // the limits of friction stay; used by the solve
   double node_work, pair_work;  // multiplications of a stage; set by the solve
   // results
   int32_t solves;      // of Newton's method
