@@ -12,11 +12,11 @@ enum { CHUNK = 4 };  // bodies of a task
 struct rf_multibody {
   rf_multibody_settings set;
   int32_t n_shapes, n_bodies;
-  int32_t n_stepped;             // bodies that have made a step
-  rf_multibody_bounded *shapes;  // (n_shapes)
-  int32_t *shape_of;             // -1: none                                       (n_bodies)
-  double *friction;              // coefficients                                   (n_bodies)
-  rf_multibody_node *nodes;      // (n_bodies)
+  int32_t n_stepped;              // bodies that have made a step
+  rf_multibody_bounded *shapes;   // (n_shapes)
+  int32_t *shape_of;              // -1: none                                       (n_bodies)
+  double *friction;               // coefficients                                   (n_bodies)
+  rf_multibody_node *nodes;       // (n_bodies)
   rf_multibody_memory memory[2];  // of friction: in the last step; of the present one
   rf_multibody_search search;
   // candidates with points

@@ -87,9 +87,9 @@ void rf_multibody_memory_recall(const rf_multibody_memory *m, rf_pair_rows *t) {
   if (!pair) return;
   for (int32_t i = 0; i < t->n_rows; ++i) {
     const rf_multibody_grip wanted = {.place = f->place[i]};
-    const rf_multibody_grip *point = bsearch(&wanted, m->points + pair->first,
-                                             (size_t)(pair->end - pair->first),
-                                             sizeof *m->points, by_place);
+    const rf_multibody_grip *point =
+        bsearch(&wanted, m->points + pair->first, (size_t)(pair->end - pair->first),
+                sizeof *m->points, by_place);
     for (int e = 0; point && e < 2; ++e)
       f->last[2 * i + e] = rf_vec3_dot(point->force_n, f->axes + 6 * (size_t)i + 3 * e);
   }

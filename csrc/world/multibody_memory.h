@@ -8,7 +8,7 @@
 #include "world/pair_rows.h"
 
 typedef struct rf_multibody_grip {
-  int32_t place;     // of the point in the tree
+  int32_t place;      // of the point in the tree
   double force_n[3];  // on the field's body
 } rf_multibody_grip;
 

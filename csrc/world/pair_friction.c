@@ -10,6 +10,8 @@ void rf_pair_friction_free(rf_pair_friction *f) {
   rf_free(f->trial);
   rf_free(f->slope);
   rf_free(f->limit);
+  rf_free(f->before);
+  rf_free(f->past);
   *f = (rf_pair_friction){.mu = f->mu};
 }
 
@@ -26,6 +28,8 @@ rf_status rf_pair_friction_reserve(rf_pair_friction *f, int32_t n, int32_t size,
   RF_ALLOC(f->trial, 2 * (size_t)most);
   RF_ALLOC(f->slope, 2 * (size_t)most);
   RF_ALLOC(f->limit, most);
+  RF_ALLOC(f->before, most);
+  RF_ALLOC(f->past, 2 * RF_FRICTION_PAST * (size_t)most);
   f->row_room = (int64_t)most * size;
   f->n_room = most;
 done:

@@ -10,9 +10,12 @@
 #ifndef RF_WORLD_PAIR_FRICTION_H
 #define RF_WORLD_PAIR_FRICTION_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/status.h"
+
+enum { RF_FRICTION_PAST = 4 };  // earlier choices that are kept
 
 typedef struct rf_pair_friction {
   double mu;       // 0: no tangents, and nothing below is used
@@ -23,6 +26,8 @@ typedef struct rf_pair_friction {
   double *trial;   // tau                                                      (n_rows, 2)
   double *slope;   // of tau along a step                                      (n_rows, 2)
   double *limit;   // s                                                        (n_rows)
+  double *before;  // s before the last choice                                 (n_rows)
+  double *past;    // of earlier choices, see multibody_limits.h   (n_rows, RF_FRICTION_PAST, 2)
   int64_t row_room;
   int32_t n_room;
 } rf_pair_friction;
@@ -36,8 +41,9 @@ void rf_pair_friction_free(rf_pair_friction *f);  // its content; zero is fine
 void rf_pair_friction_axes_rt(const double axis[3], double out[6]);
 // Writes the force of a trial tau under a limit.
 void rf_pair_friction_return_rt(const double trial[2], double limit, double out[2]);
-// Writes the derivative of that force by tau, for a constant limit, times a change of tau.
-void rf_pair_friction_derive_rt(const double trial[2], double limit, const double change[2],
-                                double out[2]);
+// Writes the derivative of that force by tau, for a constant limit, times a change of tau; secant:
+// the ratio of the force to tau in its place, which is larger along tau.
+void rf_pair_friction_derive_rt(const double trial[2], double limit, bool secant,
+                                const double change[2], double out[2]);
 
 #endif

@@ -72,8 +72,8 @@ void rf_pair_rows_fill_rt(rf_pair_rows *t, const rf_pair_rows_frame *tree, rf_co
 void rf_pair_rows_push_rt(rf_pair_rows *t, double factor, bool held, const double *tree_u,
                           const double *field_u);
 // applied = -factor sum c W (W . u) of the rows that push, and the derivative of their friction for
-// constant limits times u.
-void rf_pair_rows_multiply_rt(rf_pair_rows *t, double factor, const double *tree_u,
+// constant limits times u, or its secant (pair_friction.h).
+void rf_pair_rows_multiply_rt(rf_pair_rows *t, double factor, bool secant, const double *tree_u,
                               const double *field_u);
 // Sets the slopes of f, and of the trial forces of friction, along u, of all rows as if they
 // pushed.
@@ -82,8 +82,8 @@ void rf_pair_rows_aim_rt(rf_pair_rows *t, double factor, const double *tree_u,
 // Returns the work of the forces along the u last passed to rf_pair_rows_aim_rt, with the forces at
 // `part` of it and constant limits.
 double rf_pair_rows_work_rt(const rf_pair_rows *t, double factor, double part);
-// Adds factor sum c W W^T of all rows, of one side, to own (rows of ld), and k sum T T^T of those
-// with friction.
+// Adds factor sum c W W^T of all rows, of one side, to own (rows of ld), and the secants of their
+// friction.
 void rf_pair_rows_add_own_rt(const rf_pair_rows *t, int side, double factor, double *own,
                              int32_t ld);
 
@@ -99,7 +99,8 @@ static inline double rf_pair_rows_closing_rt(const rf_pair_rows *t, const double
 
 void rf_pair_friction_push_rt(rf_pair_rows *t, bool held, const double *tree_u,
                               const double *field_u);
-void rf_pair_friction_multiply_rt(rf_pair_rows *t, const double *tree_u, const double *field_u);
+void rf_pair_friction_multiply_rt(rf_pair_rows *t, bool secant, const double *tree_u,
+                                  const double *field_u);
 void rf_pair_friction_aim_rt(rf_pair_rows *t, const double *tree_u, const double *field_u);
 double rf_pair_friction_work_rt(const rf_pair_rows *t, double part);
 void rf_pair_friction_add_own_rt(const rf_pair_rows *t, int side, double *own, int32_t ld);

@@ -127,7 +127,7 @@ void rf_pair_rows_push_rt(rf_pair_rows *t, double factor, bool held, const doubl
   if (t->friction.mu > 0.0) rf_pair_friction_push_rt(t, held, tree_u, field_u);
 }
 
-void rf_pair_rows_multiply_rt(rf_pair_rows *t, double factor, const double *tree_u,
+void rf_pair_rows_multiply_rt(rf_pair_rows *t, double factor, bool secant, const double *tree_u,
                               const double *field_u) {
   memset(t->applied, 0, (size_t)t->size * sizeof *t->applied);
   for (int32_t i = 0; i < t->n_rows; ++i) {
@@ -135,7 +135,7 @@ void rf_pair_rows_multiply_rt(rf_pair_rows *t, double factor, const double *tree
     const double closing = rf_pair_rows_closing_rt(t, row_of(t, i), tree_u, field_u);
     add(t->size, -factor * t->stiff[i] * closing, row_of(t, i), t->applied);
   }
-  if (t->friction.mu > 0.0) rf_pair_friction_multiply_rt(t, tree_u, field_u);
+  if (t->friction.mu > 0.0) rf_pair_friction_multiply_rt(t, secant, tree_u, field_u);
 }
 
 void rf_pair_rows_aim_rt(rf_pair_rows *t, double factor, const double *tree_u,
