@@ -4,6 +4,9 @@
 
 enum { PAST = RF_FRICTION_PAST };
 static const double LEAST_PIVOT = 1e-12;  // relative to the largest one
+// Growth of the residual that forgets earlier choices; patience for less than half of the least.
+static const double WORSE = 2.0;
+enum { PATIENCE = 6 };
 
 // Normal equations for the parts of the earlier choices.
 typedef struct mixture {
@@ -63,6 +66,7 @@ static void mix_pair(const rf_multibody_limits *l, const mixture *m, rf_pair_row
   for (int32_t i = 0; i < t->n_rows; ++i) {
     const double force = f->limit[i];
     double *past = past_of(f, i), mixed = force;
+    if (l->averages) mixed = 0.5 * (f->before[i] + force);
     for (int32_t a = 0; a < m->n && slips(f, i); ++a)
       mixed -= m->part[a] * (force - past[2 * a + 1]);
     past[2 * l->next] = force - f->before[i];
@@ -71,8 +75,23 @@ static void mix_pair(const rf_multibody_limits *l, const mixture *m, rf_pair_row
   }
 }
 
-void rf_multibody_limits_mix(rf_multibody_limits *l, int32_t n_pairs, rf_pair_rows *const *pairs) {
-  mixture m = {.n = l->count};
+// Forgets choices that have made the residual worse, and changes the way where it stays.
+static void judge(rf_multibody_limits *l, double left) {
+  if (left > WORSE * l->last) l->count = l->next = 0;
+  l->last = left;
+  if (l->least == 0.0 || left < 0.5 * l->least) {
+    l->least = left;
+    l->waited = 0;
+  } else if (++l->waited > PATIENCE) {
+    l->waited = l->count = l->next = 0;
+    l->averages = !l->averages;
+  }
+}
+
+void rf_multibody_limits_mix(rf_multibody_limits *l, double left, int32_t n_pairs,
+                             rf_pair_rows *const *pairs) {
+  judge(l, left);
+  mixture m = {.n = l->averages ? 0 : l->count};
   for (int32_t k = 0; k < n_pairs; ++k)
     if (pairs[k]->friction.mu > 0.0) add_pair(pairs[k], &m);
   solve(&m);

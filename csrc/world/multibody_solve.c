@@ -12,8 +12,8 @@ enum { MOST_SOLVES = 60, MOST_FRICTION_SOLVES = 100, MOST_PARTS = 40 };
 // Slope at the end of a line search, and residual after a solve (squared), relative to the begin.
 static const double FLAT = 0.1, FORCING = 1e-4;
 // Friction.  Limits stay until the residual is below FOLLOW times that of the law itself; above FAR
-// Newton's matrix has secants, and limits are not mixed; growth by more than WORSE forgets them.
-static const double FOLLOW = 0.5, FAR = 1.0, WORSE = 2.0;
+// Newton's matrix has secants, and limits are not mixed.
+static const double FOLLOW = 0.5, FAR = 1.0;
 
 // ---- stages over all bodies or all pairs
 
@@ -275,9 +275,8 @@ static rf_status follow(rf_multibody_solve *s, const rf_run *run, bool last, rf_
   rf_status st = RF_OK;
   RF_TRY(evaluate(s, run, false, err));
   if (last || s->left <= s->tolerance || s->left >= FAR) goto done;
-  if (s->left > WORSE * s->mismatch) s->limits = (rf_multibody_limits){0};
   s->mismatch = s->left;
-  rf_multibody_limits_mix(&s->limits, s->n_pairs, s->pairs);
+  rf_multibody_limits_mix(&s->limits, s->left, s->n_pairs, s->pairs);
   RF_TRY(evaluate(s, run, true, err));
 done:
   return st;
