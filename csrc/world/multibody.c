@@ -307,7 +307,7 @@ done:
 // Keeps the friction of this step for the next one.
 static void remember(rf_multibody *c) {
   const rf_multibody_memory last = c->memory[0];
-  rf_multibody_memory_record(&c->memory[1], c->n_active, c->active);
+  rf_multibody_memory_record(&c->memory[1], c->n_active, c->active, c->nodes);
   c->memory[0] = c->memory[1];
   c->memory[1] = last;
 }

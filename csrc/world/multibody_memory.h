@@ -1,15 +1,18 @@
-// Tangential forces that points bore at the end of the last step (multibody.h), by pair and point.
+// Springs of friction between two steps (multibody.h), by pair and point.
 //
 // Forces are kept in the axes of the tree, so that they turn with its body, and are projected on
-// the tangents of the next step.
+// the tangents of the next step; places are kept in the frame of the field (pair_friction.h).
 #ifndef RF_WORLD_MULTIBODY_MEMORY_H
 #define RF_WORLD_MULTIBODY_MEMORY_H
 
-#include "world/pair_rows.h"
+#include "world/multibody_node.h"
 
 typedef struct rf_multibody_grip {
-  int32_t place;      // of the point in the tree
-  double force_n[3];  // on the field's body
+  int32_t place;  // of the point in the tree
+  double
+      force_n[3];  // on the field's body at the beginning of the last step, and by its deformation
+  double at[3];    // the point in the frame of the field at the beginning
+  double limit_n;  // of the force at its end
 } rf_multibody_grip;
 
 typedef struct rf_multibody_gripped {
@@ -29,10 +32,10 @@ void rf_multibody_memory_free(rf_multibody_memory *m);  // its content; zero is 
 // Forgets all, and makes room for the points of some pairs with friction.
 RF_MUST_CHECK rf_status rf_multibody_memory_reserve(rf_multibody_memory *m, int32_t n_pairs,
                                                     rf_pair_rows *const *pairs, rf_error *err);
-// Records the forces of pairs for which there is room.
-void rf_multibody_memory_record(rf_multibody_memory *m, int32_t n_pairs,
-                                rf_pair_rows *const *pairs);
-// Sets the forces of the last step in the rows of a pair; those of other points are zero.
+// Records the springs of pairs for which there is room, after the solve; nodes: by body.
+void rf_multibody_memory_record(rf_multibody_memory *m, int32_t n_pairs, rf_pair_rows *const *pairs,
+                                const rf_multibody_node *nodes);
+// Sets the forces of springs in the rows of a pair; those of points that are new are zero.
 void rf_multibody_memory_recall(const rf_multibody_memory *m, rf_pair_rows *t);
 
 #endif

@@ -6,6 +6,7 @@ void rf_pair_friction_free(rf_pair_friction *f) {
   rf_free(f->rows);
   rf_free(f->axes);
   rf_free(f->place);
+  rf_free(f->at);
   rf_free(f->last);
   rf_free(f->trial);
   rf_free(f->slope);
@@ -24,6 +25,7 @@ rf_status rf_pair_friction_reserve(rf_pair_friction *f, int32_t n, int32_t size,
   RF_ALLOC(f->rows, 2 * (size_t)most * (size_t)size);
   RF_ALLOC(f->axes, 6 * (size_t)most);
   RF_ALLOC(f->place, most);
+  RF_ALLOC(f->at, 3 * (size_t)most);
   RF_ALLOC(f->last, 2 * (size_t)most);
   RF_ALLOC(f->trial, 2 * (size_t)most);
   RF_ALLOC(f->slope, 2 * (size_t)most);

@@ -2,11 +2,16 @@
 //
 // Each row of force f <= 0 and axis a has two tangents t.  T is to t as W is to a, and the force
 // along them is that of a spring of the stiffness k of the point, whose end slips,
-//     tau = f_last - k T . u,   f_t = tau if |tau| <= s, else s tau / |tau|,   s = -mu f,
-// f_last the tangential force that the point bore at the end of the last step.  Points that stick
-// do not creep, and those that slip bear mu times their normal force.  For a constant limit s the
-// force has the convex potential
-//     |tau|^2 / (2 k) if |tau| <= s, else s |tau| / k - s^2 / (2 k).
+//     tau = f_last - c k T . u,   f_t = tau if |tau| <= s, else s tau / |tau|,   s = -mu f,
+// f_last the force of the spring at the beginning of the step, and c the factor of the normal
+// springs, which adds a damper.  Points that stick do not creep, and those that slip bear mu times
+// their normal force.  For a constant limit s the force has the convex potential
+//     |tau|^2 / (2 c k) if |tau| <= s, else (s |tau| - s^2 / 2) / (c k).
+//
+// The spring of the next step has the force of f_last + k d, cut to s, with d the way of the point
+// over the other body, by its places before and after: the sum of the linear parts T . u would miss
+// that bodies turn within a step.  It gives no energy: the force of c >= 1 resists at least as
+// much as that of the spring alone, which loses |f_t - f_last|^2 / (2 k) and the work of the slip.
 #ifndef RF_WORLD_PAIR_FRICTION_H
 #define RF_WORLD_PAIR_FRICTION_H
 
@@ -21,7 +26,9 @@ typedef struct rf_pair_friction {
   double mu;       // 0: no tangents, and nothing below is used
   double *rows;    // T                                                        (n_rows, 2, size)
   double *axes;    // t1, t2, in the axes of the tree                          (n_rows, 6)
+  double turn[9];  // rotation from the frame of the field to the axes of the tree
   int32_t *place;  // of the point in the tree                                 (n_rows)
+  double *at;      // the point in the frame of the field                      (n_rows, 3)
   double *last;    // f_last                                                   (n_rows, 2)
   double *trial;   // tau                                                      (n_rows, 2)
   double *slope;   // of tau along a step                                      (n_rows, 2)

@@ -41,6 +41,7 @@ static void put_row(const rf_pair_rows *t, const lever *tree, const lever *field
 // Point of a row, in the axes of the tree.
 typedef struct row_point {
   int32_t place;
+  const double *position;
   double arm[3];  // from the grasp point
   const rf_deformed_carriers *carriers;
 } row_point;
@@ -64,10 +65,12 @@ static void add_tangents(rf_pair_rows *t, const lever sides[2], rf_contact *cont
                          const row_point *p, const double axis[3]) {
   rf_pair_friction *f = &t->friction;
   const size_t i = (size_t)t->n_rows;
-  double *axes = f->axes + 6 * i;
+  double way[3], *axes = f->axes + 6 * i;
   rf_pair_friction_axes_rt(axis, axes);
   for (size_t e = 0; e < 2; ++e)
     make_row(t, sides, contact, p, axes + 3 * e, f->rows + (2 * i + e) * (size_t)t->size);
+  rf_vec3_sub(p->position, contact->search.frame.position, way);
+  rf_contact_to_body(contact->search.frame.rotation, way, f->at + 3 * i);
   f->place[i] = p->place;
   f->last[2 * i] = f->last[2 * i + 1] = 0.0;
 }
@@ -78,13 +81,15 @@ static void add_rows(rf_pair_rows *t, const lever sides[2], rf_contact *contact,
   for (int32_t i = 0; i < rows->n && t->n_rows < t->n_room; ++i) {
     const int32_t k = rows->point[i];
     const double *axis = rows->axis + 3 * i;
-    row_point p = {.place = points->place[k], .carriers = &points->carriers[k]};
+    row_point p = {.place = points->place[k],
+                   .position = points->position + 3 * k,
+                   .carriers = &points->carriers[k]};
     if (rf_vec3_dot(axis, points->normal + 3 * k) < RF_CONTACT_PASSED) {
       ++t->n_passed;
       continue;
     }
     if (-points->gap[k] > t->depth_m) t->depth_m = -points->gap[k];
-    rf_vec3_sub(points->position + 3 * k, contact->search.frame.grasp, p.arm);
+    rf_vec3_sub(p.position, contact->search.frame.grasp, p.arm);
     make_row(t, sides, contact, &p, axis, t->rows + (size_t)t->n_rows * (size_t)t->size);
     if (t->friction.mu > 0.0) add_tangents(t, sides, contact, &p, axis);
     t->begin[t->n_rows] = rows->force[i];
@@ -101,6 +106,7 @@ void rf_pair_rows_fill_rt(rf_pair_rows *t, const rf_pair_rows_frame *tree, rf_co
   rf_vec3_sub(s->frame.grasp, tree->centre, sides[0].arm);
   t->depth_m = 0.0;
   t->n_rows = t->n_passed = 0;
+  memcpy(t->friction.turn, s->frame.rotation, sizeof t->friction.turn);
   for (int32_t first = 0; first < s->touching; first += RF_CONTACT_BLOCK) {
     rf_contact_search_points_rt(s, first, &points);
     contact->law.kind->rt->respond(contact->law.self, &points, false, &rows);
@@ -124,7 +130,7 @@ void rf_pair_rows_push_rt(rf_pair_rows *t, double factor, bool held, const doubl
     t->force[i] = t->begin[i] - factor * t->stiff[i] * closing;
     if (t->force[i] < 0.0) add(t->size, t->force[i], row_of(t, i), t->applied);
   }
-  if (t->friction.mu > 0.0) rf_pair_friction_push_rt(t, held, tree_u, field_u);
+  if (t->friction.mu > 0.0) rf_pair_friction_push_rt(t, factor, held, tree_u, field_u);
 }
 
 void rf_pair_rows_multiply_rt(rf_pair_rows *t, double factor, bool secant, const double *tree_u,
@@ -135,14 +141,14 @@ void rf_pair_rows_multiply_rt(rf_pair_rows *t, double factor, bool secant, const
     const double closing = rf_pair_rows_closing_rt(t, row_of(t, i), tree_u, field_u);
     add(t->size, -factor * t->stiff[i] * closing, row_of(t, i), t->applied);
   }
-  if (t->friction.mu > 0.0) rf_pair_friction_multiply_rt(t, secant, tree_u, field_u);
+  if (t->friction.mu > 0.0) rf_pair_friction_multiply_rt(t, factor, secant, tree_u, field_u);
 }
 
 void rf_pair_rows_aim_rt(rf_pair_rows *t, double factor, const double *tree_u,
                          const double *field_u) {
   for (int32_t i = 0; i < t->n_rows; ++i)
     t->slope[i] = -factor * t->stiff[i] * rf_pair_rows_closing_rt(t, row_of(t, i), tree_u, field_u);
-  if (t->friction.mu > 0.0) rf_pair_friction_aim_rt(t, tree_u, field_u);
+  if (t->friction.mu > 0.0) rf_pair_friction_aim_rt(t, factor, tree_u, field_u);
 }
 
 double rf_pair_rows_work_rt(const rf_pair_rows *t, double factor, double part) {
@@ -151,7 +157,7 @@ double rf_pair_rows_work_rt(const rf_pair_rows *t, double factor, double part) {
     const double force = t->force[i] + part * t->slope[i];
     if (force < 0.0) sum -= force * t->slope[i] / (factor * t->stiff[i]);
   }
-  return t->friction.mu > 0.0 ? sum + rf_pair_friction_work_rt(t, part) : sum;
+  return t->friction.mu > 0.0 ? sum + rf_pair_friction_work_rt(t, factor, part) : sum;
 }
 
 void rf_pair_rows_add_own_rt(const rf_pair_rows *t, int side, double factor, double *own,
@@ -162,5 +168,5 @@ void rf_pair_rows_add_own_rt(const rf_pair_rows *t, int side, double factor, dou
     for (int32_t j = 0; j < n; ++j)
       if (row[j] != 0.0) add(n, factor * t->stiff[i] * row[j], row, own + (size_t)j * (size_t)ld);
   }
-  if (t->friction.mu > 0.0) rf_pair_friction_add_own_rt(t, side, own, ld);
+  if (t->friction.mu > 0.0) rf_pair_friction_add_own_rt(t, side, factor, own, ld);
 }

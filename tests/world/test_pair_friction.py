@@ -10,14 +10,14 @@ import pytest
 from ckernels import build
 from places import ROOT
 
-FIRST, SECOND, N, MU = 16, 8, 12, 0.6
+FIRST, SECOND, N, MU, FACTOR = 16, 8, 12, 0.6, 2.0
 STIFF = np.linspace(50.0, 200.0, N)
 
 
 @pytest.fixture(scope="module")
 def friction(tmp_path_factory):
     names = ("base/alloc.c", "base/status.c", "world/pair_friction.c", "world/pair_friction_rt.c")
-    sources = [ROOT / "csrc" / name for name in names] + [ROOT / "tests" / "pair_friction.c"]
+    sources = [ROOT / "csrc" / name for name in names] + [ROOT / "tests" / "friction_rows.c"]
     library = build("friction", sources, tmp_path_factory.mktemp("friction"))
     library.friction_of.restype = ctypes.c_double
 
@@ -27,7 +27,7 @@ def friction(tmp_path_factory):
         arrays = [case[name] for name in ("rows", "stiff", "last", "normal")]
         arrays += [case["limits"] if held else None, u, step]
         work = library.friction_of(
-            N, FIRST, SECOND, ctypes.c_double(MU),
+            N, FIRST, SECOND, ctypes.c_double(MU), ctypes.c_double(FACTOR),
             *(None if a is None else ctypes.c_void_p(a.ctypes.data) for a in arrays),
             ctypes.c_double(part), *(ctypes.c_void_p(a.ctypes.data) for a in (out, found, own)),
         )  # fmt: skip
@@ -57,7 +57,7 @@ def case():
 def law(case, u):
     """Return trial forces and forces (N, 2), by the law."""
     slip = case["rows"] @ u
-    trial = case["last"] - STIFF[:, None] * slip
+    trial = case["last"] - FACTOR * STIFF[:, None] * slip
     size = np.hypot(*trial.T)
     return trial, trial * np.minimum(1.0, case["limits"] / size)[:, None]
 
