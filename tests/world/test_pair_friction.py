@@ -49,7 +49,7 @@ def case():
         "last": 0.1 * rng.normal(size=(N, 2)),
         "normal": normal,
         "limits": limits,
-        "u": 3e-3 * rng.normal(size=FIRST + SECOND) / np.sqrt(FIRST + SECOND),
+        "u": 1.5e-3 * rng.normal(size=FIRST + SECOND) / np.sqrt(FIRST + SECOND),
         "step": rng.normal(size=FIRST + SECOND),
     }
 
@@ -66,7 +66,8 @@ def test_forces_are_those_of_springs_that_slip(friction, case):
     (force, _, _), _, limits, _ = friction(case, case["u"], case["step"], held=False)
     trial, expected = law(case, case["u"])
     slips = np.hypot(*trial.T) > case["limits"]
-    assert 2 < slips.sum() < N - 2
+    slips = slips[case["limits"] > 0.0]
+    assert 2 < slips.sum() < len(slips) - 2
     np.testing.assert_allclose(limits, case["limits"], rtol=1e-15)
     np.testing.assert_allclose(force, np.einsum("ni,nij->j", expected, case["rows"]), rtol=1e-12)
 

@@ -45,7 +45,7 @@ def particle(world, velocity, stiffness=1e6, place=(0.0, 0.0, 0.0), **options):
 def test_a_box_on_a_slope_sticks_below_the_friction_angle(degrees):
     """The angle of 0.3 is 16.7 degrees."""
     world = standing(tilted(degrees), 0.3)
-    world.step(400)
+    world.step(1500)  # it rocks at first
     before = world.positions
     world.step(1000)
     assert np.abs(world.positions - before).max() < 1e-9
@@ -102,9 +102,12 @@ def test_a_particle_stops_after_the_distance_of_its_energy():
     speed = 0.3
     particle(world, (speed, 0, 0))
     world.step(round(1.5 * speed / (0.5 * G) / 1e-4))
-    # it moves by a step more or less, and its spring by mu m g / k at most
-    np.testing.assert_allclose(world.positions[0, 0], speed**2 / G, atol=3e-5 + 4e-5)
-    np.testing.assert_allclose(world.velocities[0], 0.0, atol=1e-6)
+    # it moves by a step more or less, and then swings on its spring, by mu m g / k at most
+    weight, stiffness = world.masses[0] * G, 1e6
+    swing = 0.5 * weight / stiffness
+    np.testing.assert_allclose(world.positions[0, 0], speed**2 / G, atol=1e-4 * speed + swing)
+    speed = swing * np.sqrt(stiffness / world.masses[0])
+    np.testing.assert_allclose(world.velocities[0], 0.0, atol=speed)
 
 
 def test_friction_opposes_a_motion_that_turns():
@@ -320,15 +323,16 @@ def test_a_tower_of_soft_boxes_stands_still():
 def test_a_tower_slides_off_a_tilted_ground_above_the_friction_angle(degrees, slides):
     """The angle of 0.1 is 5.7 degrees; the tower would tip over at 18."""
     world = tower(tilted(degrees), 0.1)
-    world.step(60)
+    world.step(60 if slides else 240)
     place, speed = world.positions[:, 0], world.velocities[:, 0]
     world.step(120)
-    slope = np.radians(degrees)
-    gained = 0.5 * G * (np.sin(slope) - 0.1 * np.cos(slope)) if slides else 0.0
-    # boxes rock while they begin to slide
-    np.testing.assert_allclose(world.velocities[:, 0] - speed, gained, atol=0.03 * abs(gained) + 1e-4)
     if not slides:
-        assert np.abs(world.positions[:, 0] - place).max() < 1e-4
+        assert np.abs(world.positions[:, 0] - place).max() < 1e-7
+        return
+    # boxes rock while they slide: by the momentum of all
+    slope = np.radians(degrees)
+    gained = 0.5 * G * (np.sin(slope) - 0.1 * np.cos(slope))
+    np.testing.assert_allclose((world.velocities[:, 0] - speed).mean(), gained, rtol=0.02)
 
 
 # ---- bits, memory, arguments
