@@ -6,7 +6,7 @@
 // rows: T (n, 2, first + second) for slots of two sides.  u and step: of both sides, one after the
 // other.  limits: nullable, then they follow the normal forces.  out: force, derivative times step
 // by tangent and by secant (3, first + second), work at `part` of the step, limits (n).
-double friction_of(int32_t n, int32_t first, int32_t second, double mu, double factor, const double *rows,
+double friction_of(int32_t n, int32_t first, int32_t second, double mu, const double *rows,
                    const double *stiff, const double *last, const double *normal,
                    const double *limits, const double *u, const double *step, double part,
                    double *out, double *found, double *own) {
@@ -26,15 +26,15 @@ double friction_of(int32_t n, int32_t first, int32_t second, double mu, double f
   if (limits) memcpy(t.friction.limit, limits, (size_t)n * sizeof *limits);
   memset(out, 0, 3 * (size_t)size * sizeof *out);
   t.applied = out;
-  rf_pair_friction_push_rt(&t, factor, limits != NULL, u, u + first);
+  rf_pair_friction_push_rt(&t, limits != NULL, u, u + first);
   for (int e = 0; e < 2; ++e) {
     t.applied = out + (e + 1) * size;
-    rf_pair_friction_multiply_rt(&t, factor, e == 1, step, step + first);
+    rf_pair_friction_multiply_rt(&t, e == 1, step, step + first);
   }
-  rf_pair_friction_aim_rt(&t, factor, step, step + first);
+  rf_pair_friction_aim_rt(&t, step, step + first);
   memcpy(found, t.friction.limit, (size_t)n * sizeof *found);
-  rf_pair_friction_add_own_rt(&t, 0, factor, own, first);
-  const double work = rf_pair_friction_work_rt(&t, factor, part);
+  rf_pair_friction_add_own_rt(&t, 0, own, first);
+  const double work = rf_pair_friction_work_rt(&t, part);
   rf_pair_friction_free(&t.friction);
   return work;
 }

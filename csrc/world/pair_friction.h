@@ -2,16 +2,16 @@
 //
 // Each row of force f <= 0 and axis a has two tangents t.  T is to t as W is to a, and the force
 // along them is that of a spring of the stiffness k of the point, whose end slips,
-//     tau = f_last - c k T . u,   f_t = tau if |tau| <= s, else s tau / |tau|,   s = -mu f,
-// f_last the force of the spring at the beginning of the step, and c the factor of the normal
-// springs, which adds a damper.  Points that stick do not creep, and those that slip bear mu times
-// their normal force.  For a constant limit s the force has the convex potential
-//     |tau|^2 / (2 c k) if |tau| <= s, else (s |tau| - s^2 / 2) / (c k).
+//     tau = f_last - k T . u,   f_t = tau if |tau| <= s, else s tau / |tau|,   s = -mu f,
+// f_last the force of the spring at the beginning of the step.  Points that stick do not creep, and
+// those that slip bear mu times their normal force.  For a constant limit s the force has the
+// convex potential
+//     |tau|^2 / (2 k) if |tau| <= s, else (s |tau| - s^2 / 2) / k.
 //
-// The spring of the next step has the force of f_last + k d, cut to s, with d the way of the point
-// over the other body, by its places before and after: the sum of the linear parts T . u would miss
-// that bodies turn within a step.  It gives no energy: the force of c >= 1 resists at least as
-// much as that of the spring alone, which loses |f_t - f_last|^2 / (2 k) and the work of the slip.
+// The spring of the next step has the force f_last + k d, cut to s, with d the way of the point
+// over the other body by its places before and after: sums of the linear parts T . u would miss
+// that bodies turn within a step, and creep.  Friction takes the work of the slip and |f_t -
+// f_last|^2 / (2 k), and gives back no more than its springs have.
 #ifndef RF_WORLD_PAIR_FRICTION_H
 #define RF_WORLD_PAIR_FRICTION_H
 

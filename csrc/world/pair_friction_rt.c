@@ -53,13 +53,13 @@ static void apply(rf_pair_rows *t, int32_t i, const double force[2]) {
     t->applied[j] += force[0] * rows[j] + force[1] * rows[t->size + j];
 }
 
-void rf_pair_friction_push_rt(rf_pair_rows *t, double factor, bool held, const double *tree_u,
+void rf_pair_friction_push_rt(rf_pair_rows *t, bool held, const double *tree_u,
                               const double *field_u) {
   rf_pair_friction *f = &t->friction;
   for (int32_t i = 0; i < t->n_rows; ++i) {
     double slip[2], force[2], *trial = f->trial + 2 * i;
     slip_of(t, i, tree_u, field_u, slip);
-    for (int e = 0; e < 2; ++e) trial[e] = f->last[2 * i + e] - factor * t->stiff[i] * slip[e];
+    for (int e = 0; e < 2; ++e) trial[e] = f->last[2 * i + e] - t->stiff[i] * slip[e];
     if (!held) {
       f->before[i] = f->limit[i];
       f->limit[i] = t->force[i] < 0.0 ? -f->mu * t->force[i] : 0.0;
@@ -70,29 +70,28 @@ void rf_pair_friction_push_rt(rf_pair_rows *t, double factor, bool held, const d
   }
 }
 
-void rf_pair_friction_multiply_rt(rf_pair_rows *t, double factor, bool secant, const double *tree_u,
+void rf_pair_friction_multiply_rt(rf_pair_rows *t, bool secant, const double *tree_u,
                                   const double *field_u) {
   const rf_pair_friction *f = &t->friction;
   for (int32_t i = 0; i < t->n_rows; ++i) {
     if (!(f->limit[i] > 0.0)) continue;
     double slip[2], force[2];
     slip_of(t, i, tree_u, field_u, slip);
-    for (int e = 0; e < 2; ++e) slip[e] *= -factor * t->stiff[i];
+    for (int e = 0; e < 2; ++e) slip[e] *= -t->stiff[i];
     rf_pair_friction_derive_rt(f->trial + 2 * i, f->limit[i], secant, slip, force);
     apply(t, i, force);
   }
 }
 
-void rf_pair_friction_aim_rt(rf_pair_rows *t, double factor, const double *tree_u,
-                             const double *field_u) {
+void rf_pair_friction_aim_rt(rf_pair_rows *t, const double *tree_u, const double *field_u) {
   for (int32_t i = 0; i < t->n_rows; ++i) {
     double *slope = t->friction.slope + 2 * i;
     slip_of(t, i, tree_u, field_u, slope);
-    for (int e = 0; e < 2; ++e) slope[e] *= -factor * t->stiff[i];
+    for (int e = 0; e < 2; ++e) slope[e] *= -t->stiff[i];
   }
 }
 
-double rf_pair_friction_work_rt(const rf_pair_rows *t, double factor, double part) {
+double rf_pair_friction_work_rt(const rf_pair_rows *t, double part) {
   const rf_pair_friction *f = &t->friction;
   double sum = 0.0;
   for (int32_t i = 0; i < t->n_rows; ++i) {
@@ -101,7 +100,7 @@ double rf_pair_friction_work_rt(const rf_pair_rows *t, double factor, double par
     double trial[2], force[2];
     for (int e = 0; e < 2; ++e) trial[e] = f->trial[2 * i + e] + part * slope[e];
     rf_pair_friction_return_rt(trial, f->limit[i], force);
-    sum -= (force[0] * slope[0] + force[1] * slope[1]) / (factor * t->stiff[i]);
+    sum -= (force[0] * slope[0] + force[1] * slope[1]) / t->stiff[i];
   }
   return sum;
 }
@@ -112,13 +111,12 @@ static void add_square(int32_t n, double factor, const double *row, double *own,
       own[(size_t)j * (size_t)ld + m] += factor * row[j] * row[m];
 }
 
-void rf_pair_friction_add_own_rt(const rf_pair_rows *t, int side, double factor, double *own,
-                                 int32_t ld) {
+void rf_pair_friction_add_own_rt(const rf_pair_rows *t, int side, double *own, int32_t ld) {
   const rf_pair_friction *f = &t->friction;
   const int32_t from = side ? t->side[0].size : 0;
   for (int32_t i = 0; i < t->n_rows; ++i) {
     const double size = size_of(f->trial + 2 * i), limit = f->limit[i];
-    const double k = factor * t->stiff[i] * (size <= limit ? 1.0 : limit / size);
+    const double k = t->stiff[i] * (size <= limit ? 1.0 : limit / size);
     const double *rows = f->rows + 2 * (size_t)i * (size_t)t->size + from;
     for (int e = 0; e < 2 && limit > 0.0; ++e)
       add_square(t->side[side].size, k, rows + e * t->size, own, ld);

@@ -97,14 +97,12 @@ static inline double rf_pair_rows_closing_rt(const rf_pair_rows *t, const double
 
 // ---- pair_friction_rt.c, for pair_rows_rt.c: the parts of friction in the above
 
-void rf_pair_friction_push_rt(rf_pair_rows *t, double factor, bool held, const double *tree_u,
+void rf_pair_friction_push_rt(rf_pair_rows *t, bool held, const double *tree_u,
                               const double *field_u);
-void rf_pair_friction_multiply_rt(rf_pair_rows *t, double factor, bool secant, const double *tree_u,
+void rf_pair_friction_multiply_rt(rf_pair_rows *t, bool secant, const double *tree_u,
                                   const double *field_u);
-void rf_pair_friction_aim_rt(rf_pair_rows *t, double factor, const double *tree_u,
-                             const double *field_u);
-double rf_pair_friction_work_rt(const rf_pair_rows *t, double factor, double part);
-void rf_pair_friction_add_own_rt(const rf_pair_rows *t, int side, double factor, double *own,
-                                 int32_t ld);
+void rf_pair_friction_aim_rt(rf_pair_rows *t, const double *tree_u, const double *field_u);
+double rf_pair_friction_work_rt(const rf_pair_rows *t, double part);
+void rf_pair_friction_add_own_rt(const rf_pair_rows *t, int side, double *own, int32_t ld);
 
 #endif

@@ -130,7 +130,7 @@ void rf_pair_rows_push_rt(rf_pair_rows *t, double factor, bool held, const doubl
     t->force[i] = t->begin[i] - factor * t->stiff[i] * closing;
     if (t->force[i] < 0.0) add(t->size, t->force[i], row_of(t, i), t->applied);
   }
-  if (t->friction.mu > 0.0) rf_pair_friction_push_rt(t, factor, held, tree_u, field_u);
+  if (t->friction.mu > 0.0) rf_pair_friction_push_rt(t, held, tree_u, field_u);
 }
 
 void rf_pair_rows_multiply_rt(rf_pair_rows *t, double factor, bool secant, const double *tree_u,
@@ -141,14 +141,14 @@ void rf_pair_rows_multiply_rt(rf_pair_rows *t, double factor, bool secant, const
     const double closing = rf_pair_rows_closing_rt(t, row_of(t, i), tree_u, field_u);
     add(t->size, -factor * t->stiff[i] * closing, row_of(t, i), t->applied);
   }
-  if (t->friction.mu > 0.0) rf_pair_friction_multiply_rt(t, factor, secant, tree_u, field_u);
+  if (t->friction.mu > 0.0) rf_pair_friction_multiply_rt(t, secant, tree_u, field_u);
 }
 
 void rf_pair_rows_aim_rt(rf_pair_rows *t, double factor, const double *tree_u,
                          const double *field_u) {
   for (int32_t i = 0; i < t->n_rows; ++i)
     t->slope[i] = -factor * t->stiff[i] * rf_pair_rows_closing_rt(t, row_of(t, i), tree_u, field_u);
-  if (t->friction.mu > 0.0) rf_pair_friction_aim_rt(t, factor, tree_u, field_u);
+  if (t->friction.mu > 0.0) rf_pair_friction_aim_rt(t, tree_u, field_u);
 }
 
 double rf_pair_rows_work_rt(const rf_pair_rows *t, double factor, double part) {
@@ -157,7 +157,7 @@ double rf_pair_rows_work_rt(const rf_pair_rows *t, double factor, double part) {
     const double force = t->force[i] + part * t->slope[i];
     if (force < 0.0) sum -= force * t->slope[i] / (factor * t->stiff[i]);
   }
-  return t->friction.mu > 0.0 ? sum + rf_pair_friction_work_rt(t, factor, part) : sum;
+  return t->friction.mu > 0.0 ? sum + rf_pair_friction_work_rt(t, part) : sum;
 }
 
 void rf_pair_rows_add_own_rt(const rf_pair_rows *t, int side, double factor, double *own,
@@ -168,5 +168,5 @@ void rf_pair_rows_add_own_rt(const rf_pair_rows *t, int side, double factor, dou
     for (int32_t j = 0; j < n; ++j)
       if (row[j] != 0.0) add(n, factor * t->stiff[i] * row[j], row, own + (size_t)j * (size_t)ld);
   }
-  if (t->friction.mu > 0.0) rf_pair_friction_add_own_rt(t, side, factor, own, ld);
+  if (t->friction.mu > 0.0) rf_pair_friction_add_own_rt(t, side, own, ld);
 }

@@ -10,7 +10,7 @@ import pytest
 from ckernels import build
 from places import ROOT
 
-FIRST, SECOND, N, MU, FACTOR = 16, 8, 12, 0.6, 2.0
+FIRST, SECOND, N, MU = 16, 8, 12, 0.6
 STIFF = np.linspace(50.0, 200.0, N)
 
 
@@ -27,7 +27,7 @@ def friction(tmp_path_factory):
         arrays = [case[name] for name in ("rows", "stiff", "last", "normal")]
         arrays += [case["limits"] if held else None, u, step]
         work = library.friction_of(
-            N, FIRST, SECOND, ctypes.c_double(MU), ctypes.c_double(FACTOR),
+            N, FIRST, SECOND, ctypes.c_double(MU),
             *(None if a is None else ctypes.c_void_p(a.ctypes.data) for a in arrays),
             ctypes.c_double(part), *(ctypes.c_void_p(a.ctypes.data) for a in (out, found, own)),
         )  # fmt: skip
@@ -49,7 +49,7 @@ def case():
         "last": 0.1 * rng.normal(size=(N, 2)),
         "normal": normal,
         "limits": limits,
-        "u": 1.5e-3 * rng.normal(size=FIRST + SECOND) / np.sqrt(FIRST + SECOND),
+        "u": 3e-3 * rng.normal(size=FIRST + SECOND) / np.sqrt(FIRST + SECOND),
         "step": rng.normal(size=FIRST + SECOND),
     }
 
@@ -57,7 +57,7 @@ def case():
 def law(case, u):
     """Return trial forces and forces (N, 2), by the law."""
     slip = case["rows"] @ u
-    trial = case["last"] - FACTOR * STIFF[:, None] * slip
+    trial = case["last"] - STIFF[:, None] * slip
     size = np.hypot(*trial.T)
     return trial, trial * np.minimum(1.0, case["limits"] / size)[:, None]
 

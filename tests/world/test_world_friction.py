@@ -224,7 +224,7 @@ def deforming(model):
 
 
 @pytest.mark.parametrize("fields", [lambda _: BOX, deforming], ids=["rigid", "deforms"])
-@pytest.mark.parametrize("iterations", [10000, 30])
+@pytest.mark.parametrize("iterations", [10000, 200])
 def test_a_collision_keeps_momenta_and_gains_no_energy(fields, iterations):
     world, bodies = thrown(2e-3, fields, friction=0.7, iterations=iterations)
     before, energy = momenta(world, bodies), world.energy.sum()
@@ -232,12 +232,12 @@ def test_a_collision_keeps_momenta_and_gains_no_energy(fields, iterations):
     for _ in range(200):
         world.step()
         met += world.report.pairs
-        if iterations > 30:
+        if iterations > 200:
             assert world.energy.sum() <= energy * (1 + 1e-9)
     assert met > 0
     for one, same in zip(momenta(world, bodies), before, strict=True):
         np.testing.assert_allclose(one, same, atol=1e-9)
-    assert (world.report.unconverged > 0) is (iterations == 30)
+    assert (world.report.unconverged > 0) is (iterations == 200)
 
 
 def test_friction_changes_the_spin_of_bodies_that_collide():
@@ -380,8 +380,8 @@ def test_exhausted_memory_is_reported_and_the_step_can_be_made_again():
         world.step()
         return world.positions
 
+    expected = loaded()  # makes the models, too
     fail_each_allocation(work)
-    expected = loaded()
     extra = rf.FreeBody(cube(), 1 / 240)
     extra.reset((1, 0, EDGE / 2 - 1e-4))
     # another body in contact needs more memory
