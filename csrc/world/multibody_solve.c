@@ -8,9 +8,9 @@
 #include "linalg/vector.h"
 
 enum { CHUNK = 8 };  // bodies or pairs of a task
-enum { MOST_SOLVES = 60, MOST_FRICTION_SOLVES = 100, MOST_PARTS = 40 };
+enum { MOST_SOLVES = 60, MOST_FRICTION_SOLVES = 100, MOST_PARTS = 40, REFRESH = 4 };
 // Slope at the end of a line search, and residual after a solve (squared), relative to the begin.
-static const double FLAT = 0.1, FORCING = 1e-4;
+static const double FLAT = 0.1, FORCING = 1e-4, FRICTION_FORCING = 1e-2;
 // Friction.  Limits stay until the residual is below FOLLOW times that of the law itself; above FAR
 // Newton's matrix has secants, and limits are not mixed.
 static const double FOLLOW = 0.5, FAR = 1.0;
@@ -294,6 +294,9 @@ static rf_status iterate(rf_multibody_solve *s, const rf_run *run, rf_error *err
   for (;; ++s->solves) {
     double part;
     const bool last = s->solves == most || s->iterations >= s->most_iterations;
+    // own blocks of the points that push and stick by now
+    if (s->friction && s->solves % REFRESH == REFRESH - 1)
+      RF_TRY(for_nodes(s, run, begin_node, err));
     RF_TRY(evaluate(s, run, s->friction && s->solves > 0, err));
     if (s->held && (last || s->left <= fmax(0.5 * s->tolerance, FOLLOW * s->mismatch)))
       RF_TRY(follow(s, run, last, err));
@@ -301,7 +304,7 @@ static rf_status iterate(rf_multibody_solve *s, const rf_run *run, rf_error *err
     if (last || (!s->held && s->left <= s->tolerance)) return RF_OK;
     const double now = sum_dots(s);
     s->secant = s->left > FAR;
-    RF_TRY(solve_step(s, run, now, FORCING * now, err));
+    RF_TRY(solve_step(s, run, now, (s->friction ? FRICTION_FORCING : FORCING) * now, err));
     RF_TRY(search_line(s, run, &part, err));
     advance(s, part);
   }

@@ -82,8 +82,8 @@ void rf_pair_rows_aim_rt(rf_pair_rows *t, double factor, const double *tree_u,
 // Returns the work of the forces along the u last passed to rf_pair_rows_aim_rt, with the forces at
 // `part` of it and constant limits.
 double rf_pair_rows_work_rt(const rf_pair_rows *t, double factor, double part);
-// Adds factor sum c W W^T of all rows, of one side, to own (rows of ld), and the secants of their
-// friction.
+// Adds factor sum c W W^T of all rows, of one side, to own (rows of ld).  With friction: of the
+// rows that push, and the secants of their friction.
 void rf_pair_rows_add_own_rt(const rf_pair_rows *t, int side, double factor, double *own,
                              int32_t ld);
 

@@ -164,6 +164,8 @@ void rf_pair_rows_add_own_rt(const rf_pair_rows *t, int side, double factor, dou
                              int32_t ld) {
   const int32_t n = t->side[side].size, from = side ? t->side[0].size : 0;
   for (int32_t i = 0; i < t->n_rows; ++i) {
+    // without friction no forces are known yet
+    if (t->friction.mu > 0.0 && !(t->force[i] < 0.0)) continue;
     const double *row = row_of(t, i) + from;
     for (int32_t j = 0; j < n; ++j)
       if (row[j] != 0.0) add(n, factor * t->stiff[i] * row[j], row, own + (size_t)j * (size_t)ld);
