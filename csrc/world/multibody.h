@@ -22,6 +22,13 @@
 // Solving each body by its own block alone would not do: the forces of a pair would not be
 // opposite.  Here they are equal and opposite for any tolerance.
 //
+// With friction each point has a spring across its axis as well, which slips where its force would
+// exceed mu times that along the axis (world/pair_friction.h); mu is the geometric mean of the
+// coefficients of both bodies.  For constant limits the step is the minimum of a strictly convex
+// function again.  The limits are found by iteration, world/multibody_limits.h: Coulomb's law has
+// no potential, and its solutions need not be unique.  At the end of the solve no friction exceeds
+// mu times its normal force, also where the iteration has not converged.
+//
 // Directions are the derivatives of the gaps (contact/contact.h, `conservative`).  Points that have
 // passed the middle of a thin part have no force: it would push them out on the other side.  Points
 // on the far side of a thin wall of their own, sunk in as a whole, look the same and have none.

@@ -8,7 +8,7 @@
 #include "linalg/vector.h"
 
 enum { CHUNK = 8 };  // bodies or pairs of a task
-enum { MOST_SOLVES = 60, MOST_FRICTION_SOLVES = 100, MOST_PARTS = 40, REFRESH = 4 };
+enum { MOST_SOLVES = 60, MOST_FRICTION_SOLVES = 200, MOST_PARTS = 40, REFRESH = 4 };
 // Slope at the end of a line search, and residual after a solve (squared), relative to the begin.
 static const double FLAT = 0.1, FORCING = 1e-4, FRICTION_FORCING = 1e-2;
 // Friction.  Limits stay until the residual is below FOLLOW times that of the law itself; above FAR
