@@ -8,7 +8,8 @@
 #include "linalg/vector.h"
 
 enum { CHUNK = 8 };  // bodies or pairs of a task
-enum { MOST_SOLVES = 60, MOST_FRICTION_SOLVES = 200, MOST_PARTS = 40, REFRESH = 4 };
+enum { MOST_SOLVES = 60, MOST_FRICTION_SOLVES = 200, MOST_PARTS = 40 };
+enum { REFRESH = 32 };  // iterations after which own blocks are renewed, as long as they take
 // Slope at the end of a line search, and residual after a solve (squared), relative to the begin.
 static const double FLAT = 0.1, FORCING = 1e-4, FRICTION_FORCING = 1e-2;
 // Friction.  Limits stay until the residual is below FOLLOW times that of the law itself; above FAR
@@ -289,14 +290,17 @@ done:
 static rf_status iterate(rf_multibody_solve *s, const rf_run *run, rf_error *err) {
   rf_status st = RF_OK;
   const int most = s->friction ? MOST_FRICTION_SOLVES : MOST_SOLVES;
+  int32_t renewed = 0;
   s->solves = s->iterations = 0;
   s->limits = (rf_multibody_limits){0};
   for (;; ++s->solves) {
     double part;
     const bool last = s->solves == most || s->iterations >= s->most_iterations;
     // own blocks of the points that push and stick by now
-    if (s->friction && s->solves % REFRESH == REFRESH - 1)
+    if (s->friction && s->iterations >= renewed + REFRESH) {
       RF_TRY(for_nodes(s, run, begin_node, err));
+      renewed = s->iterations;
+    }
     RF_TRY(evaluate(s, run, s->friction && s->solves > 0, err));
     if (s->held && (last || s->left <= fmax(0.5 * s->tolerance, FOLLOW * s->mismatch)))
       RF_TRY(follow(s, run, last, err));
