@@ -43,8 +43,7 @@ def brick(cells: int) -> rf.ReducedSolid:
     """Return the model of a brick about the origin, with some cells along its longest edge."""
     counts = np.maximum(1, np.round(cells * SIZE / SIZE.max()).astype(int))
     corners = np.argwhere(np.ones(counts, dtype=bool))
-    offsets = np.array([(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)])
-    offsets = np.concatenate([offsets, offsets + (0, 0, 1)])
+    offsets = np.array([(x, y, z) for z in (0, 1) for x, y in ((0, 0), (1, 0), (1, 1), (0, 1))])
     nodes = np.argwhere(np.ones(counts + 1, dtype=bool))
     elements = np.ravel_multi_index(
         np.moveaxis(corners[:, None] + offsets, -1, 0), tuple(counts + 1)

@@ -176,9 +176,8 @@ def test_a_box_rides_on_a_body_that_turns():
     below, above = rf.FreeBody(cube(1e5), dt), rf.FreeBody(cube(100.0), dt)
     below.reset((0, 0, EDGE / 2 - 1e-4), angular_velocity=(0, 0, omega))
     depth, small = 1e-4, above.rigid_body.mass * G
-    tree = rf.PointTree(
-        rf.Pointshell([(x, y, -0.02) for x in (-0.02, 0.02) for y in (-0.02, 0.02)], [(0, 0, 1)] * 4)
-    )
+    corners = [(x, y, -0.02) for x in (-0.02, 0.02) for y in (-0.02, 0.02)]
+    tree = rf.PointTree(rf.Pointshell(corners, [(0, 0, 1)] * 4))
     place = (arm, 0, EDGE - 1e-4 + 0.02 - depth)
     above.reset(place, velocity=(0, omega * arm, 0), angular_velocity=(0, 0, omega))
     world.add(below, feet(), BOX, below.rigid_body.mass * G / 4e-4)

@@ -69,9 +69,7 @@ def world(
             "the baskets have holes"
         )
     dt = number(dt, "dt")
-    made = rf.World(
-        dt, (0.0, 0.0, -9.81), rf.PlaneField((0, 0, 0), (0, 0, 1)), friction=friction
-    )
+    made = rf.World(dt, (0.0, 0.0, -9.81), rf.PlaneField((0, 0, 0), (0, 0, 1)), friction=friction)
     mesh = shapes.basket(resolution)
     solid = rf.Solid(mesh, rf.StVK(*_RUBBER))
     model = rf.reduce(solid, rf.modal_derivative_basis(solid, _MODES, r))
