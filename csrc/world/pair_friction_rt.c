@@ -106,9 +106,10 @@ double rf_pair_friction_work_rt(const rf_pair_rows *t, double part) {
 }
 
 static void add_square(int32_t n, double factor, const double *row, double *own, int32_t ld) {
-  for (int32_t j = 0; j < n; ++j)
-    for (int32_t m = 0; m < n && row[j] != 0.0; ++m)
-      own[(size_t)j * (size_t)ld + m] += factor * row[j] * row[m];
+  for (int32_t j = 0; j < n; ++j) {
+    double *to = own + (size_t)j * (size_t)ld;
+    for (int32_t m = 0; m < n && row[j] != 0.0; ++m) to[m] += factor * row[j] * row[m];
+  }
 }
 
 void rf_pair_friction_add_own_rt(const rf_pair_rows *t, int side, double *own, int32_t ld) {
