@@ -68,6 +68,7 @@ static int64_t grip(const rf_pair_rows *t, const rf_multibody_node *nodes, rf_mu
     memcpy(g->at, f->at + 3 * (size_t)i, sizeof g->at);
     for (int e = 0; e < 2; ++e) {
       const double *row = f->rows + (2 * (size_t)i + (size_t)e) * (size_t)t->size;
+      // the way that recall adds is that over the field at rest
       const double force = f->last[2 * i + e] - t->stiff[i] * way_of_field(t, nodes, row);
       for (int k = 0; k < 3; ++k) g->force_n[k] += force * axes[3 * e + k];
     }

@@ -8,11 +8,10 @@
 #include "world/multibody_node.h"
 
 typedef struct rf_multibody_grip {
-  int32_t place;  // of the point in the tree
-  double
-      force_n[3];  // on the field's body at the beginning of the last step, and by its deformation
-  double at[3];    // the point in the frame of the field at the beginning
-  double limit_n;  // of the force at its end
+  int32_t place;      // of the point in the tree
+  double force_n[3];  // on the field's body, before the way of the point
+  double at[3];       // the point in the frame of the field at the beginning of the step
+  double limit_n;     // of the force at its end
 } rf_multibody_grip;
 
 typedef struct rf_multibody_gripped {

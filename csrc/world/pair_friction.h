@@ -10,8 +10,8 @@
 //
 // The spring of the next step has the force f_last + k d, cut to s, with d the way of the point
 // over the other body by its places before and after: sums of the linear parts T . u would miss
-// that bodies turn within a step, and creep.  Friction takes the work of the slip and |f_t -
-// f_last|^2 / (2 k), and gives back no more than its springs have.
+// that bodies turn within a step, and creep.  Friction takes the work of the slip, and gives back
+// no more than its springs have.
 #ifndef RF_WORLD_PAIR_FRICTION_H
 #define RF_WORLD_PAIR_FRICTION_H
 

@@ -318,6 +318,23 @@ def test_a_tower_of_soft_boxes_stands_still():
     assert np.abs(without.velocities).max() > 100 * np.abs(world.velocities).max()
 
 
+def test_a_box_does_not_creep_on_one_that_deforms():
+    """Its points stay where they are on the deformed surface, not on that at rest."""
+    world, dt = rf.World(1 / 240, tilted(9.0), GROUND, friction=0.3), 1 / 240
+    for k, place in enumerate((EDGE / 2, 1.5 * EDGE - 5e-5)):
+        body = rf.FreeBody(cube(), dt, (0.0, 1e-3))
+        body.reset((0, 0, place - 1e-5))
+        if k == 0:
+            world.add(body, soft(1000.0, 400), deforming(cube()))
+        else:
+            world.add(body, feet(), None, 2e4)
+    world.step(480)
+    before = world.positions
+    world.step(120)
+    assert np.abs(world.positions - before).max() < 1e-6
+    assert world.report.pairs == 2
+
+
 @pytest.mark.parametrize(("degrees", "slides"), [(4.0, False), (9.0, True)])
 def test_a_tower_slides_off_a_tilted_ground_above_the_friction_angle(degrees, slides):
     """The angle of 0.1 is 5.7 degrees; the tower would tip over at 18."""
