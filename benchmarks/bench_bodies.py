@@ -115,8 +115,13 @@ def apart(world: rf.World) -> list[rf.FreeBody]:
 
 
 def world_rows() -> list[Row]:
+    """Return the rows of baskets in contact, without friction and with it."""
+    return [*falling_rows(0.0, 100.0), *falling_rows(0.5, 200.0)]
+
+
+def falling_rows(friction: float, mark: float) -> list[Row]:
     """Return the row of baskets in contact, over steps of the same bodies without it."""
-    world = baskets.world(WORLD)
+    world = baskets.world(WORLD, friction=friction)
     # the lowest layer has met the ground, the next ones each other
     world.step(200)
     bodies = apart(world)
@@ -131,10 +136,10 @@ def world_rows() -> list[Row]:
     times, report = np.array(busy), world.report
     return [
         Row(
-            f"world of {WORLD} baskets in contact, r = {SIZE}, one step",
+            f"world of {WORLD} baskets in contact, friction {friction:g}, r = {SIZE}, one step",
             float(np.median(times)) * 1e3,
             "ms",
-            100.0,
+            mark,
             f"{spread(times, 1e3)}; {rf.threads()} cores; {report.candidates} candidates, "
             f"{report.pairs} pairs with {report.points} points, {report.iterations} iterations",
             ratio=float(np.median(times) / np.median(flight)),

@@ -19,6 +19,7 @@ static void release(void *world) { rf_multibody_free(world); }
   RF_SETTING(rf_multibody_settings, name, field, kind, count)
 static const rf_setting SETTINGS[] = {SETTING("dt", dt_s, DOUBLE, 0),
                                       SETTING("gravity", gravity, DOUBLE, 3),
+                                      SETTING("ground_friction", ground_friction, DOUBLE, 0),
                                       SETTING("contact_damping", contact_damping, DOUBLE, 0),
                                       SETTING("tol", tolerance, DOUBLE, 0),
                                       SETTING("iterations", most_iterations, INT32, 0),
@@ -90,21 +91,23 @@ done:
 }
 
 PyDoc_STRVAR(add_doc,
-             "add($self, body, shape, /)\n--\n\n"
-             "Add a copy of a FreeBody with the shape of a number; -1: it touches nothing.");
+             "add($self, body, shape, friction, /)\n--\n\n"
+             "Add a copy of a FreeBody with the shape of a number (-1: it touches nothing) and a\n"
+             "coefficient of friction.");
 static PyObject *add(PyObject *self, PyObject *args) {
   py_state *state = py_state_of_object(self);
   PyObject *object;
   int shape;
+  double friction;
   rf_error err = {0};
-  if (!PyArg_ParseTuple(args, "Oi:add", &object, &shape)) return NULL;
+  if (!PyArg_ParseTuple(args, "Oid:add", &object, &shape, &friction)) return NULL;
   const rf_free_body *body = py_free_body_get(state, object);
   if (!body || keep(self, object) < 0) return NULL;
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
   py_lock(self);
   py_lock(object);
-  st = rf_multibody_add(py_held(self), body, shape, &err);
+  st = rf_multibody_add(py_held(self), body, shape, friction, &err);
   py_unlock(object);
   py_unlock(self);
   Py_END_ALLOW_THREADS
@@ -325,8 +328,8 @@ static PyMethodDef methods[] = {
 
 PyDoc_STRVAR(world_doc,
              "World(settings, ground, /)\n--\n\n"
-             "Many free bodies in contact. settings: a dict of dt, gravity, contact_damping, tol\n"
-             "and iterations; ground: a Field or None.");
+             "Many free bodies in contact. settings: a dict of dt, gravity, ground_friction,\n"
+             "contact_damping, tol, iterations and least_work; ground: a Field or None.");
 
 static PyType_Spec spec =
     PY_SPEC_KEEPING("World", py_object, {Py_tp_new, world_new}, {Py_tp_dealloc, py_object_dealloc},

@@ -12,10 +12,12 @@ enum { CHUNK = 4 };  // bodies of a task
 struct rf_multibody {
   rf_multibody_settings set;
   int32_t n_shapes, n_bodies;
-  int32_t n_stepped;             // bodies that have made a step
-  rf_multibody_bounded *shapes;  // (n_shapes)
-  int32_t *shape_of;             // -1: none                                       (n_bodies)
-  rf_multibody_node *nodes;      // (n_bodies)
+  int32_t n_stepped;              // bodies that have made a step
+  rf_multibody_bounded *shapes;   // (n_shapes)
+  int32_t *shape_of;              // -1: none                                       (n_bodies)
+  double *friction;               // coefficients                                   (n_bodies)
+  rf_multibody_node *nodes;       // (n_bodies)
+  rf_multibody_memory memory[2];  // of friction: in the last step; of the present one
   rf_multibody_search search;
   // candidates with points
   int32_t n_active, active_room;
@@ -35,9 +37,17 @@ void rf_multibody_free(rf_multibody *c) {
   }
   for (int32_t i = 0; i < c->n_shapes; ++i) rf_multibody_shape_free(&c->shapes[i]);
   rf_multibody_search_free(&c->search);
-  void *const owned[] = {c->shapes, c->shape_of, c->nodes, c->active, c->sides, c->moved};
+  for (int k = 0; k < 2; ++k) rf_multibody_memory_free(&c->memory[k]);
+  void *const owned[] = {c->shapes, c->shape_of, c->friction, c->nodes,
+                         c->active, c->sides,    c->moved};
   for (size_t i = 0; i < sizeof owned / sizeof *owned; ++i) rf_free(owned[i]);
   rf_free(c);
+}
+
+static rf_status check_friction(const char *name, double mu, rf_error *err) {
+  if (mu >= 0.0 && mu <= RF_MULTIBODY_MOST_FRICTION) return RF_OK;
+  return rf_fail(err, RF_ERR_ARG, "%s must be a coefficient between 0 and %g, got %g", name,
+                 RF_MULTIBODY_MOST_FRICTION, mu);
 }
 
 static rf_status check(const rf_multibody_settings *set, rf_error *err) {
@@ -55,7 +65,7 @@ static rf_status check(const rf_multibody_settings *set, rf_error *err) {
     return rf_fail(err, RF_ERR_ARG, "least_work must be at least 0, got %g", set->least_work);
   if (!(set->most_iterations >= 1))
     return rf_fail(err, RF_ERR_ARG, "iterations must be at least 1, got %d", set->most_iterations);
-  return RF_OK;
+  return check_friction("ground_friction", set->ground_friction, err);
 }
 
 rf_status rf_multibody_create(const rf_multibody_settings *set, rf_multibody **out, rf_error *err) {
@@ -132,16 +142,19 @@ static rf_status check_body(const rf_multibody *c, const rf_free_body *body, int
 }
 
 rf_status rf_multibody_add(rf_multibody *c, const rf_free_body *body, int32_t index,
-                           rf_error *err) {
+                           double friction, rf_error *err) {
   rf_status st = RF_OK;
   rf_free_body *mine = NULL;
   const int32_t n = c->n_bodies;
   RF_TRY(check_body(c, body, index, err));
+  RF_TRY(check_friction("friction", friction, err));
   GROW(c->shape_of, n);
+  GROW(c->friction, n);
   GROW(c->nodes, n);
   GROW(c->moved, n);
   RF_TRY(rf_free_body_copy(body, c->set.gravity, &mine, err));
   c->shape_of[n] = index;
+  c->friction[n] = friction;
   c->nodes[n] = (rf_multibody_node){.body = mine};
   c->n_bodies = n + 1;
 done:
@@ -223,6 +236,7 @@ static void list_active(rf_multibody *c, rf_multibody_solve *s) {
   s->nodes = c->moved;
   s->pairs = c->active;
   s->n_pairs = c->n_active;
+  for (int32_t k = 0; k < c->n_active; ++k) s->friction |= c->active[k]->friction.mu > 0.0;
 }
 
 // Steps of the bodies without contact.
@@ -261,6 +275,9 @@ static rf_status search(rf_multibody *c, const rf_run *run, rf_error *err) {
   s->shapes = c->shapes;
   s->shape_of = c->shape_of;
   s->nodes = c->nodes;
+  s->friction = c->friction;
+  s->ground_friction = c->set.ground_friction;
+  s->memory = &c->memory[0];
   RF_TRY(rf_multibody_search_broad(s, err));
   c->report.candidates = s->n_pairs;
   c->report.fastest = s->fastest;
@@ -269,6 +286,14 @@ static rf_status search(rf_multibody *c, const rf_run *run, rf_error *err) {
   RF_TRY(rf_multibody_search_narrow(s, run, err));
 done:
   return st;
+}
+
+// Keeps the friction of this step for the next one.
+static void remember(rf_multibody *c) {
+  const rf_multibody_memory last = c->memory[0];
+  rf_multibody_memory_record(&c->memory[1], c->n_active, c->active, c->nodes);
+  c->memory[0] = c->memory[1];
+  c->memory[1] = last;
 }
 
 rf_status rf_multibody_step(rf_multibody *c, const rf_run *run, rf_error *err) {
@@ -281,11 +306,13 @@ rf_status rf_multibody_step(rf_multibody *c, const rf_run *run, rf_error *err) {
   forget_step(c);
   RF_TRY(search(c, run, err));
   list_active(c, &solve);
+  RF_TRY(rf_multibody_memory_reserve(&c->memory[1], c->n_active, c->active, err));
   RF_TRY(rf_multibody_solve_step(&solve, run, err));
   c->report.iterations = solve.iterations;
   c->report.residual = solve.left;
   c->report.unconverged += !(solve.left <= c->set.tolerance);
   RF_TRY(rf_run_tasks(run, (c->n_bodies + CHUNK - 1) / CHUNK, 0, fly_some, c, err));
+  remember(c);
   ++c->report.steps;
   c->n_stepped = c->n_bodies;
 done:

@@ -22,6 +22,13 @@
 // Solving each body by its own block alone would not do: the forces of a pair would not be
 // opposite.  Here they are equal and opposite for any tolerance.
 //
+// With friction each point has a spring across its axis as well, which slips where its force would
+// exceed mu times that along the axis (world/pair_friction.h); mu is the geometric mean of the
+// coefficients of both bodies.  For constant limits the step is the minimum of a strictly convex
+// function again.  The limits are found by iteration, world/multibody_limits.h: Coulomb's law has
+// no potential, and its solutions need not be unique.  At the end of the solve no friction exceeds
+// mu times its normal force, also where the iteration has not converged.
+//
 // Directions are the derivatives of the gaps (contact/contact.h, `conservative`).  Points that have
 // passed the middle of a thin part have no force: it would push them out on the other side.  Points
 // on the far side of a thin wall of their own, sunk in as a whole, look the same and have none.
@@ -35,10 +42,13 @@
 #include "contact/contact.h"
 #include "dynamics/free_body.h"
 
+#define RF_MULTIBODY_MOST_FRICTION 10.0
+
 typedef struct rf_multibody_settings {
   double dt_s;              // step, > 0
   double gravity[3];        // m/s^2, of all bodies
   const rf_field *ground;   // in the world, borrowed; NULL: none
+  double ground_friction;   // coefficient of friction, 0 to RF_MULTIBODY_MOST_FRICTION
   double contact_damping;   // c, >= 1
   double tolerance;         // of the solve, relative, in (0, 1)
   int32_t most_iterations;  // of conjugate gradients in a step, >= 1
@@ -96,9 +106,9 @@ RF_MUST_CHECK rf_status rf_multibody_add_shape(rf_multibody *bodies,
                                                const rf_multibody_shape *shape, rf_error *err);
 // Adds a copy of a body; its step must be that of all, and its model that of the shape's tree
 // and field where these deform (a contract: they do not know theirs).  shape: -1: it touches
-// nothing.
+// nothing.  friction: its coefficient, 0 to RF_MULTIBODY_MOST_FRICTION.
 RF_MUST_CHECK rf_status rf_multibody_add(rf_multibody *bodies, const rf_free_body *body,
-                                         int32_t shape, rf_error *err);
+                                         int32_t shape, double friction, rf_error *err);
 
 // Makes one step.  RF_ERR_DIVERGED: some bodies have made it, others have not.
 RF_MUST_CHECK rf_status rf_multibody_step(rf_multibody *bodies, const rf_run *run, rf_error *err);

@@ -66,9 +66,9 @@ static bool eliminate(rf_multibody_node *n) {
   return rf_dense_cholesky_rt(n->impact->system->simd, 6, n->rigid, RIGID);
 }
 
-// u: the displacement of a step without contact; the deformation counts from its present
+// u is the displacement of a step without contact; the deformation counts from its present
 // coordinates.
-static void put_free_displacement(rf_multibody_node *n) {
+void rf_multibody_node_place_rt(rf_multibody_node *n, bool stays) {
   const rf_free_body *b = n->body;
   const double h = b->set.deformation.dt_s;
   double omega[3];
@@ -78,6 +78,13 @@ static void put_free_displacement(rf_multibody_node *n) {
     n->base[i] = h * (b->rigid.momentum[i] / b->set.mass + h * b->set.gravity[i]);
     n->base[3 + i] = h * omega[i];
   }
+  memset(n->change, 0, (size_t)n->size * sizeof *n->change);
+  memset(n->inertia, 0, (size_t)n->size * sizeof *n->inertia);
+  for (int i = 0; i < 3 && stays; ++i) {
+    n->change[i] = -h * h * b->set.gravity[i];
+    n->inertia[i] = -b->set.mass * b->set.gravity[i];
+  }
+  for (int32_t i = 0; i < n->size; ++i) n->displacement[i] = n->base[i] + n->change[i];
 }
 
 rf_status rf_multibody_node_begin_rt(rf_multibody_node *n, rf_pair_rows *const *pairs,
@@ -85,10 +92,7 @@ rf_status rf_multibody_node_begin_rt(rf_multibody_node *n, rf_pair_rows *const *
   const rf_motion *from = n->body->deformation;
   const size_t bytes = (size_t)n->size * sizeof(double);
   memset(n->own, 0, (size_t)n->size * bytes);
-  memset(n->change, 0, bytes);
-  memset(n->inertia, 0, bytes);
   memset(n->elastic, 0, bytes);
-  put_free_displacement(n);
   for (int32_t k = 0; k < n->n_sides; ++k)
     rf_pair_rows_add_own_rt(pairs[n->sides[k].pair], n->sides[k].side, contact_damping, n->own,
                             n->size);

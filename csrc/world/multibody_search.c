@@ -122,6 +122,8 @@ static void add_pair(rf_multibody_search *s, int32_t tree, int32_t field) {
   const rf_multibody_bounded *a = shape_of(s, tree);
   if (!a->given.tree) return;
   rf_pair_rows *t = &s->pairs[s->n_pairs];
+  const double other = field < 0 ? s->ground_friction : s->friction[field];
+  t->friction.mu = sqrt(s->friction[tree] * other);
   t->side[0] = side_of(tree, a->given.tree->r);
   if (field < 0) {
     t->side[1] = (rf_pair_rows_side){-1, 0, 0};
@@ -260,6 +262,7 @@ static rf_status evaluate(rf_multibody_search *s, rf_multibody_contacts *w, rf_p
   if (found.touching == 0) return RF_OK;
   RF_TRY(rf_pair_rows_reserve(t, found.touching, err));
   rf_pair_rows_fill_rt(t, tree, contact);
+  if (t->friction.mu > 0.0) rf_multibody_memory_recall(s->memory, t);
 done:
   return st;
 }

@@ -9,6 +9,7 @@
 #include "base/run.h"
 #include "world/broad.h"
 #include "world/multibody_contacts.h"
+#include "world/multibody_memory.h"
 #include "world/multibody_node.h"
 #include "world/multibody_shape.h"
 
@@ -26,8 +27,11 @@ typedef struct rf_multibody_search {
   double ground_thickness;  // m
   int32_t n_bodies;
   const rf_multibody_bounded *shapes;
-  const int32_t *shape_of;         // by body; -1: none                         (n_bodies)
-  const rf_multibody_node *nodes;  // (n_bodies)
+  const int32_t *shape_of;  // by body; -1: none                         (n_bodies)
+  const double *friction;   // coefficients by body                      (n_bodies)
+  double ground_friction;
+  const rf_multibody_memory *memory;  // of friction in the last step
+  const rf_multibody_node *nodes;     // (n_bodies)
   // results
   int32_t n_pairs;      // candidates
   rf_pair_rows *pairs;  // (n_pairs)

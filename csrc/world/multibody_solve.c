@@ -8,9 +8,13 @@
 #include "linalg/vector.h"
 
 enum { CHUNK = 8 };  // bodies or pairs of a task
-enum { MOST_SOLVES = 60, MOST_PARTS = 40 };
+enum { MOST_SOLVES = 60, MOST_FRICTION_SOLVES = 200, MOST_PARTS = 40 };
+enum { REFRESH = 32 };  // iterations after which own blocks are renewed, as long as they take
 // Slope at the end of a line search, and residual after a solve (squared), relative to the begin.
-static const double FLAT = 0.1, FORCING = 1e-4;
+static const double FLAT = 0.1, FORCING = 1e-4, FRICTION_FORCING = 1e-2;
+// Friction.  Limits stay until the residual is below FOLLOW times that of the law itself; above FAR
+// Newton's matrix has secants, and limits are not mixed.
+static const double FOLLOW = 0.5, FAR = 1.0;
 
 // ---- stages over all bodies or all pairs
 
@@ -85,17 +89,20 @@ static rf_status fail(const rf_multibody_solve *s, const rf_multibody_node *n, r
 
 // ---- stages of one body, or one pair
 
+static rf_status place_node(const rf_multibody_solve *s, rf_multibody_node *n, rf_error *err) {
+  const rf_status st = rf_multibody_node_reserve(n, err);
+  if (st >= 0) rf_multibody_node_place_rt(n, s->friction);
+  return st;
+}
+
 static rf_status begin_node(const rf_multibody_solve *s, rf_multibody_node *n, rf_error *err) {
-  rf_status st = rf_multibody_node_reserve(n, err);
-  if (st < 0) return st;
-  st = rf_multibody_node_begin_rt(n, s->pairs, s->contact_damping);
-  if (st >= 0) memcpy(n->displacement, n->base, (size_t)n->size * sizeof *n->displacement);
+  const rf_status st = rf_multibody_node_begin_rt(n, s->pairs, s->contact_damping);
   return st < 0 ? fail(s, n, st, err) : st;
 }
 
 static void push(const rf_multibody_solve *s, rf_pair_rows *t) {
   const rf_multibody_node *field = node_of(s, t, 1);
-  rf_pair_rows_push_rt(t, s->contact_damping, node_of(s, t, 0)->displacement,
+  rf_pair_rows_push_rt(t, s->contact_damping, s->held, node_of(s, t, 0)->displacement,
                        field ? field->displacement : NULL);
 }
 
@@ -118,7 +125,7 @@ static rf_status balance(const rf_multibody_solve *s, rf_multibody_node *n, rf_e
 
 static void stiffen(const rf_multibody_solve *s, rf_pair_rows *t) {
   const rf_multibody_node *field = node_of(s, t, 1);
-  rf_pair_rows_multiply_rt(t, s->contact_damping, node_of(s, t, 0)->direction,
+  rf_pair_rows_multiply_rt(t, s->contact_damping, s->secant, node_of(s, t, 0)->direction,
                            field ? field->direction : NULL);
 }
 
@@ -197,7 +204,7 @@ static double slope_at(const rf_multibody_solve *s, double begin, double bend, d
 }
 
 // The part of the step at which the objective is least, roughly.  The objective is convex, its
-// derivative grows piecewise linearly.
+// derivative grows, piecewise linearly without friction.
 static rf_status search_line(rf_multibody_solve *s, const rf_run *run, double *part,
                              rf_error *err) {
   rf_status st = RF_OK;
@@ -249,22 +256,59 @@ static double error_of(const rf_multibody_solve *s) {
   return left > 0.0 ? sqrt(left / energy) : 0.0;
 }
 
+// Forces and residual at the displacements; held: under limits of friction that stay.
+static rf_status evaluate(rf_multibody_solve *s, const rf_run *run, bool held, rf_error *err) {
+  rf_status st = RF_OK;
+  s->held = held;
+  RF_TRY(for_pairs(s, run, push, err));
+  RF_TRY(for_nodes(s, run, balance, err));
+  if (!isfinite(sum_dots(s)))
+    return rf_fail(err, RF_ERR_DIVERGED,
+                   "the forces of contact are no longer finite; try a "
+                   "smaller dt");
+  s->left = error_of(s);
+done:
+  return st;
+}
+
+// Evaluates the law of friction itself, and chooses the next limits unless this ends the solve.
+static rf_status follow(rf_multibody_solve *s, const rf_run *run, bool last, rf_error *err) {
+  rf_status st = RF_OK;
+  RF_TRY(evaluate(s, run, false, err));
+  if (last || s->left <= s->tolerance || s->left >= FAR) goto done;
+  s->mismatch = s->left;
+  rf_multibody_limits_mix(&s->limits, s->left, s->n_pairs, s->pairs);
+  RF_TRY(evaluate(s, run, true, err));
+done:
+  return st;
+}
+
+// Friction has a potential for constant limits only.  Newton's method therefore lowers the
+// objective for limits that stay, and these follow the normal forces when there is little left.
+// The end is always an evaluation with limits that follow: no friction exceeds mu times its normal
+// force.
 static rf_status iterate(rf_multibody_solve *s, const rf_run *run, rf_error *err) {
   rf_status st = RF_OK;
+  const int most = s->friction ? MOST_FRICTION_SOLVES : MOST_SOLVES;
+  int32_t renewed = 0;
   s->solves = s->iterations = 0;
+  s->limits = (rf_multibody_limits){0};
   for (;; ++s->solves) {
     double part;
-    RF_TRY(for_pairs(s, run, push, err));
-    RF_TRY(for_nodes(s, run, balance, err));
+    const bool last = s->solves == most || s->iterations >= s->most_iterations;
+    // own blocks of the points that push and stick by now
+    if (s->friction && s->iterations >= renewed + REFRESH) {
+      RF_TRY(for_nodes(s, run, begin_node, err));
+      renewed = s->iterations;
+    }
+    RF_TRY(evaluate(s, run, s->friction && s->solves > 0, err));
+    if (s->held && (last || s->left <= fmax(0.5 * s->tolerance, FOLLOW * s->mismatch)))
+      RF_TRY(follow(s, run, last, err));
+    if (!s->held) s->mismatch = s->left;
+    if (last || (!s->held && s->left <= s->tolerance)) return RF_OK;
     const double now = sum_dots(s);
-    if (!isfinite(now))
-      return rf_fail(err, RF_ERR_DIVERGED,
-                     "the forces of contact are no longer finite; try a "
-                     "smaller dt");
-    s->left = error_of(s);
-    if (s->left <= s->tolerance || s->solves == MOST_SOLVES || s->iterations >= s->most_iterations)
-      return RF_OK;
-    RF_TRY(solve_step(s, run, now, FORCING * now, err));
+    s->secant = s->left > FAR;
+    RF_TRY(solve_step(s, run, now, (s->friction ? FRICTION_FORCING : FORCING) * now, err));
     RF_TRY(search_line(s, run, &part, err));
     advance(s, part);
   }
@@ -276,7 +320,8 @@ done:
 static void count_work(rf_multibody_solve *s) {
   s->node_work = s->pair_work = 0.0;
   for (int32_t k = 0; k < s->n_pairs; ++k)
-    s->pair_work += 2.0 * s->pairs[k]->n_rows * s->pairs[k]->size;
+    s->pair_work +=
+        (s->pairs[k]->friction.mu > 0.0 ? 6.0 : 2.0) * s->pairs[k]->n_rows * s->pairs[k]->size;
   for (int32_t k = 0; k < s->n_nodes; ++k) {
     const double size = RF_SLOT_RIGID + s->nodes[k]->body->model->r;
     s->node_work += size * size;
@@ -286,6 +331,10 @@ static void count_work(rf_multibody_solve *s) {
 rf_status rf_multibody_solve_step(rf_multibody_solve *s, const rf_run *run, rf_error *err) {
   rf_status st = RF_OK;
   count_work(s);
+  s->held = false;
+  RF_TRY(for_nodes(s, run, place_node, err));
+  // points that slip at first have smaller own blocks
+  if (s->friction) RF_TRY(for_pairs(s, run, push, err));
   RF_TRY(for_nodes(s, run, begin_node, err));
   RF_TRY(iterate(s, run, err));
   RF_TRY(for_nodes(s, run, finish_node, err));

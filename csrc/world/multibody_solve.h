@@ -3,6 +3,7 @@
 #define RF_WORLD_MULTIBODY_SOLVE_H
 
 #include "base/run.h"
+#include "world/multibody_limits.h"
 #include "world/multibody_node.h"
 
 typedef struct rf_multibody_solve {
@@ -13,7 +14,13 @@ typedef struct rf_multibody_solve {
   rf_multibody_node **nodes;    // those with contact                                (n_nodes)
   rf_pair_rows **pairs;         // those with points                                 (n_pairs)
   rf_multibody_node *all;       // by body
+  bool friction;                // of any pair
   double node_work, pair_work;  // multiplications of a stage; set by the solve
+  // state of the solve
+  bool held;        // limits of friction stay
+  bool secant;      // Newton's matrix has the secants of friction
+  double mismatch;  // residual by the law of friction, when it was last computed
+  rf_multibody_limits limits;
   // results
   int32_t solves;      // of Newton's method
   int32_t iterations;  // of conjugate gradients

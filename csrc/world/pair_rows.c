@@ -2,7 +2,7 @@
 
 #include "base/alloc.h"
 
-void rf_pair_rows_free(rf_pair_rows *t) {
+static void free_rows(rf_pair_rows *t) {
   rf_free(t->rows);
   rf_free(t->begin);
   rf_free(t->stiff);
@@ -14,12 +14,18 @@ void rf_pair_rows_free(rf_pair_rows *t) {
   t->n_room = t->room = 0;
 }
 
+void rf_pair_rows_free(rf_pair_rows *t) {
+  free_rows(t);
+  rf_pair_friction_free(&t->friction);
+}
+
 rf_status rf_pair_rows_reserve(rf_pair_rows *t, int32_t n, rf_error *err) {
   rf_status st = RF_OK;
   t->size = t->side[0].size + t->side[1].size;
+  if (t->friction.mu > 0.0) RF_TRY(rf_pair_friction_reserve(&t->friction, n, t->size, err));
   const int64_t values = (int64_t)n * t->size;
   if (values <= t->row_room && n <= t->n_room && t->size <= t->room) return st;
-  rf_pair_rows_free(t);
+  free_rows(t);
   // more points touch in the next steps
   const int32_t most = n + n / 2;
   RF_ALLOC(t->rows, (size_t)most * (size_t)t->size);

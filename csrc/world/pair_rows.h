@@ -12,7 +12,8 @@
 // and a motion u of them changes the gap by -W . u.  The force follows it with the stiffness c of
 // the row as long as it pushes,
 //     f = min(0, f_0 - factor c W . u):
-// springs that pulled would flatten corners, which costs elastic energy that no impact has.
+// springs that pulled would flatten corners, which costs elastic energy that no impact has.  Pairs
+// with friction have two tangents a row as well (pair_friction.h), with the same signs.
 //
 // Vectors of a side are slots: six numbers of the rigid motion, two zeros, and the reduced
 // coordinates padded to rf_dense_ld.
@@ -23,6 +24,8 @@
 
 #include "base/status.h"
 #include "contact/contact.h"
+#include "linalg/vector.h"
+#include "world/pair_friction.h"
 
 enum { RF_SLOT_RIGID = 8 };  // numbers of a slot before the reduced coordinates
 
@@ -34,6 +37,7 @@ typedef struct rf_pair_rows_side {
 
 typedef struct rf_pair_rows {
   rf_pair_rows_side side[2];  // the tree's, the field's
+  rf_pair_friction friction;  // its `mu` is set before an evaluation
   // results of an evaluation
   int32_t n_rows;    // of the points with a force, one each
   int32_t n_passed;  // points without a force, see multibody.h
@@ -55,7 +59,7 @@ typedef struct rf_pair_rows_frame {
   double centre[3];
 } rf_pair_rows_frame;
 
-// Makes room for n rows.
+// Makes room for n rows, and their tangents.
 RF_MUST_CHECK rf_status rf_pair_rows_reserve(rf_pair_rows *t, int32_t n, rf_error *err);
 void rf_pair_rows_free(rf_pair_rows *t);  // its content; zero is fine
 
@@ -63,20 +67,42 @@ void rf_pair_rows_free(rf_pair_rows *t);  // its content; zero is fine
 // one row a point; there must be room for them.
 void rf_pair_rows_fill_rt(rf_pair_rows *t, const rf_pair_rows_frame *tree, rf_contact *contact);
 
-// Sets f at the displacements u of both sides (of the field: nullable), and `applied` to sum f W.
-void rf_pair_rows_push_rt(rf_pair_rows *t, double factor, const double *tree_u,
+// Sets f at the displacements u of both sides (of the field: nullable), and `applied` to the sum of
+// f W and the friction; held: its limits stay those of the last call.
+void rf_pair_rows_push_rt(rf_pair_rows *t, double factor, bool held, const double *tree_u,
                           const double *field_u);
-// applied = -factor sum c W (W . u) of the rows that push.
-void rf_pair_rows_multiply_rt(rf_pair_rows *t, double factor, const double *tree_u,
+// applied = -factor sum c W (W . u) of the rows that push, and the derivative of their friction for
+// constant limits times u, or its secant (pair_friction.h).
+void rf_pair_rows_multiply_rt(rf_pair_rows *t, double factor, bool secant, const double *tree_u,
                               const double *field_u);
-// Sets the slopes of f along u, of all rows as if they pushed.
+// Sets the slopes of f, and of the trial forces of friction, along u, of all rows as if they
+// pushed.
 void rf_pair_rows_aim_rt(rf_pair_rows *t, double factor, const double *tree_u,
                          const double *field_u);
-// Returns the work of the forces along the u last passed to rf_pair_rows_aim_rt, sum f W . u, with
-// the forces at `part` of it.
+// Returns the work of the forces along the u last passed to rf_pair_rows_aim_rt, with the forces at
+// `part` of it and constant limits.
 double rf_pair_rows_work_rt(const rf_pair_rows *t, double factor, double part);
-// Adds factor sum c W W^T of all rows, of one side, to own (rows of ld).
+// Adds factor sum c W W^T of all rows, of one side, to own (rows of ld).  With friction: of the
+// rows that push, and the secants of their friction.
 void rf_pair_rows_add_own_rt(const rf_pair_rows *t, int side, double factor, double *own,
                              int32_t ld);
+
+// W . u of both sides, or T . u
+static inline double rf_pair_rows_closing_rt(const rf_pair_rows *t, const double *row,
+                                             const double *tree_u, const double *field_u) {
+  const int32_t n = t->side[0].size;
+  const double closing = rf_dot_padded(n, row, tree_u);
+  return field_u ? closing + rf_dot_padded(t->side[1].size, row + n, field_u) : closing;
+}
+
+// ---- pair_friction_rt.c, for pair_rows_rt.c: the parts of friction in the above
+
+void rf_pair_friction_push_rt(rf_pair_rows *t, bool held, const double *tree_u,
+                              const double *field_u);
+void rf_pair_friction_multiply_rt(rf_pair_rows *t, bool secant, const double *tree_u,
+                                  const double *field_u);
+void rf_pair_friction_aim_rt(rf_pair_rows *t, const double *tree_u, const double *field_u);
+double rf_pair_friction_work_rt(const rf_pair_rows *t, double part);
+void rf_pair_friction_add_own_rt(const rf_pair_rows *t, int side, double *own, int32_t ld);
 
 #endif

@@ -4,7 +4,6 @@
 
 #include "contact/contact_state.h"
 #include "linalg/quat.h"
-#include "linalg/vector.h"
 
 enum { RIGID = RF_SLOT_RIGID };
 
@@ -39,44 +38,79 @@ static void put_row(const rf_pair_rows *t, const lever *tree, const lever *field
   memcpy(row + RIGID, object + 6, (size_t)t->side[1].r * sizeof *row);
 }
 
-// Adds the rows of a block of points.
-static void add_rows(rf_pair_rows *t, const lever *tree, const lever *field, rf_contact *contact,
-                     const rf_contact_points *points, const rf_contact_rows *rows) {
+// Point of a row, in the axes of the tree.
+typedef struct row_point {
+  int32_t place;
+  const double *position;
+  double arm[3];  // from the grasp point
+  const rf_deformed_carriers *carriers;
+} row_point;
+
+// Writes the row of an axis at a point.
+static void make_row(const rf_pair_rows *t, const lever sides[2], rf_contact *contact,
+                     const row_point *p, const double axis[3], double *row) {
   rf_contact_wrench *sum = &contact->wrench;
   // a block of the object makes the sum write the coordinates of the field
   const rf_contact_blocks asked = {.object = sum->object};
+  double rigid[6];
+  memcpy(rigid, axis, 3 * sizeof *rigid);
+  rf_vec3_cross(p->arm, rigid, rigid + 3);
+  rf_contact_blocks_enter_rt(sum, 0, &contact->search.frame, p->place, p->carriers, 0.0, rigid,
+                             &asked);
+  put_row(t, &sides[0], &sides[1], sum, row);
+}
+
+// Adds the tangents of the next row.
+static void add_tangents(rf_pair_rows *t, const lever sides[2], rf_contact *contact,
+                         const row_point *p, const double axis[3]) {
+  rf_pair_friction *f = &t->friction;
+  const size_t i = (size_t)t->n_rows;
+  double way[3], *axes = f->axes + 6 * i;
+  rf_pair_friction_axes_rt(axis, axes);
+  for (size_t e = 0; e < 2; ++e)
+    make_row(t, sides, contact, p, axes + 3 * e, f->rows + (2 * i + e) * (size_t)t->size);
+  rf_vec3_sub(p->position, contact->search.frame.position, way);
+  rf_contact_to_body(contact->search.frame.rotation, way, f->at + 3 * i);
+  f->place[i] = p->place;
+  f->last[2 * i] = f->last[2 * i + 1] = 0.0;
+}
+
+// Adds the rows of a block of points.
+static void add_rows(rf_pair_rows *t, const lever sides[2], rf_contact *contact,
+                     const rf_contact_points *points, const rf_contact_rows *rows) {
   for (int32_t i = 0; i < rows->n && t->n_rows < t->n_room; ++i) {
     const int32_t k = rows->point[i];
-    double arm[3], rigid[6];
-    if (rf_vec3_dot(rows->axis + 3 * i, points->normal + 3 * k) < RF_CONTACT_PASSED) {
+    const double *axis = rows->axis + 3 * i;
+    row_point p = {.place = points->place[k],
+                   .position = points->position + 3 * k,
+                   .carriers = &points->carriers[k]};
+    if (rf_vec3_dot(axis, points->normal + 3 * k) < RF_CONTACT_PASSED) {
       ++t->n_passed;
       continue;
     }
     if (-points->gap[k] > t->depth_m) t->depth_m = -points->gap[k];
-    memcpy(rigid, rows->axis + 3 * i, 3 * sizeof *rigid);
-    rf_vec3_sub(points->position + 3 * k, contact->search.frame.grasp, arm);
-    rf_vec3_cross(arm, rigid, rigid + 3);
-    rf_contact_blocks_enter_rt(sum, 0, &contact->search.frame, points->place[k],
-                               &points->carriers[k], 0.0, rigid, &asked);
-    put_row(t, tree, field, sum, t->rows + (size_t)t->n_rows * (size_t)t->size);
+    rf_vec3_sub(p.position, contact->search.frame.grasp, p.arm);
+    make_row(t, sides, contact, &p, axis, t->rows + (size_t)t->n_rows * (size_t)t->size);
+    if (t->friction.mu > 0.0) add_tangents(t, sides, contact, &p, axis);
     t->begin[t->n_rows] = rows->force[i];
     t->stiff[t->n_rows++] = rows->stiffness[i];
   }
 }
 
 void rf_pair_rows_fill_rt(rf_pair_rows *t, const rf_pair_rows_frame *tree, rf_contact *contact) {
-  lever on_tree = {.quaternion = tree->pose.quaternion, .tree = true};
-  const lever on_field = {.quaternion = tree->pose.quaternion};
+  lever sides[2] = {{.quaternion = tree->pose.quaternion, .tree = true},
+                    {.quaternion = tree->pose.quaternion}};
   const rf_contact_search *s = &contact->search;
   rf_contact_points points;
   rf_contact_rows rows;
-  rf_vec3_sub(s->frame.grasp, tree->centre, on_tree.arm);
+  rf_vec3_sub(s->frame.grasp, tree->centre, sides[0].arm);
   t->depth_m = 0.0;
   t->n_rows = t->n_passed = 0;
+  memcpy(t->friction.turn, s->frame.rotation, sizeof t->friction.turn);
   for (int32_t first = 0; first < s->touching; first += RF_CONTACT_BLOCK) {
     rf_contact_search_points_rt(s, first, &points);
     contact->law.kind->rt->respond(contact->law.self, &points, false, &rows);
-    add_rows(t, &on_tree, &on_field, contact, &points, &rows);
+    add_rows(t, sides, contact, &points, &rows);
   }
 }
 
@@ -84,42 +118,37 @@ static void add(int32_t n, double factor, const double *x, double *y) {
   for (int32_t i = 0; i < n; ++i) y[i] += factor * x[i];
 }
 
-// W . u of both sides
-static double closing_of(const rf_pair_rows *t, const double *row, const double *tree_u,
-                         const double *field_u) {
-  const int32_t n = t->side[0].size;
-  const double closing = rf_dot_padded(n, row, tree_u);
-  return field_u ? closing + rf_dot_padded(t->side[1].size, row + n, field_u) : closing;
-}
-
 static const double *row_of(const rf_pair_rows *t, int32_t i) {
   return t->rows + (size_t)i * (size_t)t->size;
 }
 
-void rf_pair_rows_push_rt(rf_pair_rows *t, double factor, const double *tree_u,
+void rf_pair_rows_push_rt(rf_pair_rows *t, double factor, bool held, const double *tree_u,
                           const double *field_u) {
   memset(t->applied, 0, (size_t)t->size * sizeof *t->applied);
   for (int32_t i = 0; i < t->n_rows; ++i) {
-    const double closing = closing_of(t, row_of(t, i), tree_u, field_u);
+    const double closing = rf_pair_rows_closing_rt(t, row_of(t, i), tree_u, field_u);
     t->force[i] = t->begin[i] - factor * t->stiff[i] * closing;
     if (t->force[i] < 0.0) add(t->size, t->force[i], row_of(t, i), t->applied);
   }
+  if (t->friction.mu > 0.0) rf_pair_friction_push_rt(t, held, tree_u, field_u);
 }
 
-void rf_pair_rows_multiply_rt(rf_pair_rows *t, double factor, const double *tree_u,
+void rf_pair_rows_multiply_rt(rf_pair_rows *t, double factor, bool secant, const double *tree_u,
                               const double *field_u) {
   memset(t->applied, 0, (size_t)t->size * sizeof *t->applied);
   for (int32_t i = 0; i < t->n_rows; ++i) {
     if (!(t->force[i] < 0.0)) continue;
-    const double closing = closing_of(t, row_of(t, i), tree_u, field_u);
+    const double closing = rf_pair_rows_closing_rt(t, row_of(t, i), tree_u, field_u);
     add(t->size, -factor * t->stiff[i] * closing, row_of(t, i), t->applied);
   }
+  if (t->friction.mu > 0.0) rf_pair_friction_multiply_rt(t, secant, tree_u, field_u);
 }
 
 void rf_pair_rows_aim_rt(rf_pair_rows *t, double factor, const double *tree_u,
                          const double *field_u) {
   for (int32_t i = 0; i < t->n_rows; ++i)
-    t->slope[i] = -factor * t->stiff[i] * closing_of(t, row_of(t, i), tree_u, field_u);
+    t->slope[i] = -factor * t->stiff[i] * rf_pair_rows_closing_rt(t, row_of(t, i), tree_u, field_u);
+  if (t->friction.mu > 0.0) rf_pair_friction_aim_rt(t, tree_u, field_u);
 }
 
 double rf_pair_rows_work_rt(const rf_pair_rows *t, double factor, double part) {
@@ -128,15 +157,18 @@ double rf_pair_rows_work_rt(const rf_pair_rows *t, double factor, double part) {
     const double force = t->force[i] + part * t->slope[i];
     if (force < 0.0) sum -= force * t->slope[i] / (factor * t->stiff[i]);
   }
-  return sum;
+  return t->friction.mu > 0.0 ? sum + rf_pair_friction_work_rt(t, part) : sum;
 }
 
 void rf_pair_rows_add_own_rt(const rf_pair_rows *t, int side, double factor, double *own,
                              int32_t ld) {
   const int32_t n = t->side[side].size, from = side ? t->side[0].size : 0;
   for (int32_t i = 0; i < t->n_rows; ++i) {
+    // without friction no forces are known yet
+    if (t->friction.mu > 0.0 && !(t->force[i] < 0.0)) continue;
     const double *row = row_of(t, i) + from;
     for (int32_t j = 0; j < n; ++j)
       if (row[j] != 0.0) add(n, factor * t->stiff[i] * row[j], row, own + (size_t)j * (size_t)ld);
   }
+  if (t->friction.mu > 0.0) rf_pair_friction_add_own_rt(t, side, own, ld);
 }

@@ -29,6 +29,7 @@ def world(
     resolution: int = 26,
     dt: float = 1.0 / 960.0,
     seed: int = 0,
+    friction: float = 0.0,
 ) -> rf.World:
     """Return the world of the baskets, at rest in the air.
 
@@ -46,6 +47,8 @@ def world(
         Time step [s]. The walls are 15 mm thick: baskets that meet at 6 m/s need 1 ms.
     seed
         Seed of the rotations.
+    friction
+        Coefficient of friction, 0 to 10.
 
     Returns
     -------
@@ -66,7 +69,7 @@ def world(
             "the baskets have holes"
         )
     dt = number(dt, "dt")
-    made = rf.World(dt, (0.0, 0.0, -9.81), rf.PlaneField((0, 0, 0), (0, 0, 1)))
+    made = rf.World(dt, (0.0, 0.0, -9.81), rf.PlaneField((0, 0, 0), (0, 0, 1)), friction=friction)
     mesh = shapes.basket(resolution)
     solid = rf.Solid(mesh, rf.StVK(*_RUBBER))
     model = rf.reduce(solid, rf.modal_derivative_basis(solid, _MODES, r))

@@ -27,6 +27,18 @@ __all__ = ["World", "WorldContacts", "WorldReport"]
 
 # largest automatic stiffness of a point, in units of mass over time step squared
 _RIGID = 10.0
+# largest coefficient of friction
+_MOST_FRICTION = 10.0
+
+
+def _coefficient(value: float, name: str) -> float:
+    """Return a coefficient of friction."""
+    mu = number(value, name)
+    if not 0.0 <= mu <= _MOST_FRICTION:
+        raise InputError(
+            f"{name} must be a coefficient between 0 and {_MOST_FRICTION:g}, got {mu:g}"
+        )
+    return mu
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -102,7 +114,7 @@ class WorldReport:
 
 
 class World:
-    """Free bodies that deform and touch each other and the ground, without friction.
+    """Free bodies that deform and touch each other and the ground, with friction.
 
     All contact forces of a step are solved together and implicitly, so stiff contact and light
     bodies are stable. Pairs keep their momentum to rounding; at rest,
@@ -122,6 +134,11 @@ class World:
         Acceleration of all bodies [m/s^2], shape (3,); replaces that of the bodies.
     ground
         Field of what never moves, in the world; None: nothing. ``PlaneField`` is the usual one.
+    friction
+        Coefficient of Coulomb friction of bodies for which `add` is given none, 0 to 10. Two bodies
+        have the geometric mean of theirs.
+    ground_friction
+        Coefficient of the ground; None: `friction`.
     contact_damping
         Factor c, at least 1: springs of stiffness k have dampers of (c - 1) dt k beside them. It
         changes no equilibrium.
@@ -151,6 +168,8 @@ class World:
         gravity: ArrayLike = (0.0, 0.0, 0.0),
         ground: Field | None = None,
         *,
+        friction: float = 0.0,
+        ground_friction: float | None = None,
         contact_damping: float = 2.0,
         tol: float = 1e-6,
         iterations: int = 10000,
@@ -160,9 +179,13 @@ class World:
                 f"ground must be a Field or None, got {type(ground).__name__}; a flat ground is "
                 "PlaneField(point, normal), whose normal points up"
             )
+        self._friction = _coefficient(friction, "friction")
         settings: dict[str, float | tuple[float, ...]] = {
             "dt": number(dt, "dt"),
             "gravity": tuple(float(x) for x in acceleration(gravity)),
+            "ground_friction": self._friction
+            if ground_friction is None
+            else _coefficient(ground_friction, "ground_friction"),
             "contact_damping": number(contact_damping, "contact_damping"),
             "tol": number(tol, "tol"),
             "iterations": count(iterations, "iterations"),
@@ -207,6 +230,8 @@ class World:
         tree: PointTree | None = None,
         field: Field | DeformedField | None = None,
         stiffness: float | str = "auto",
+        *,
+        friction: float | None = None,
     ) -> int:
         """Add a copy of a body in its present state.
 
@@ -228,6 +253,8 @@ class World:
             that of the body at each point, by its compliance (see
             `PenaltyContact.stiffnesses`), at most 10 times mass / dt^2, which is that of a rigid
             tree.
+        friction
+            Coefficient of Coulomb friction of the body, 0 to 10; None: that of the world.
 
         Returns
         -------
@@ -258,6 +285,7 @@ class World:
                 raise InputError("field is of another model than body; make both of one model")
         elif field is not None:
             require(field, Field, "field", ", a DeformedField or None")
+        mu = self._friction if friction is None else _coefficient(friction, "friction")
         with self._adding:
             shape = self._shape(body, tree, field, stiffness)
             index = len(self._bodies)
@@ -266,7 +294,7 @@ class World:
             doubts = doubts_of_body(body, tree, rest, spring, self._gravity, self._dt, self._ground)
             # before the body is added: a warning may be an error
             self._warn((kind, f"body {index} {text}") for kind, text in doubts)
-            self._core.add(body._core, shape)
+            self._core.add(body._core, shape, mu)
             self._bodies.append(body)
         return index
 
