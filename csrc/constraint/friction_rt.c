@@ -82,20 +82,11 @@ static double most_of(const rf_friction *s, const double *f) {
   return most;
 }
 
-// Computes the displacements, and reserves time for the end of the solve, which makes about four of
-// these, and two residuals.
-static void move_first(rf_friction *s) {
-  const double begun_us = rf_clock_us_rt();
-  rf_friction_move_rt(s, s->force, s->moved);
-  if (isfinite(s->limits.budget_us)) s->reserve_us = 5.0 * (rf_clock_us_rt() - begun_us);
-}
-
 // Newton's method from the forces of a start, while each step halves the residual.  Contacts of one
 // stiff body share their displacements: the first step judges by a gain divided among them, or all
 // would seem to slip.
 static bool step_first(rf_friction *s) {
   if (!(most_of(s, s->force) > 0.0)) return false;
-  move_first(s);
   double now = projected_residual(s);
   copy(s, s->in_cone, s->first);
   if (keep(s, now)) return true;
@@ -111,7 +102,11 @@ static bool step_first(rf_friction *s) {
 }
 
 static bool sweep_first(rf_friction *s) {
-  move_first(s);
+  const double begun_us = rf_clock_us_rt();
+  rf_friction_move_rt(s, s->force, s->moved);
+  const double move_us = rf_clock_us_rt() - begun_us;
+  // the end of a solve makes about four of these, and two residuals
+  if (isfinite(s->limits.budget_us)) s->reserve_us = 5.0 * move_us;
   rf_friction_sweep_rt(s, SWEEPS);
   const double residual = projected_residual(s);
   copy(s, s->in_cone, s->first);

@@ -44,7 +44,7 @@ class FrictionContact(Contact):
     mu
         Coefficient of friction, 0 to 1e9.
     sites
-        Most sites in a cycle, 1 to 64.
+        Most sites in a cycle, of all contacts together, 1 to 64; a flat contact needs four or more.
     budget_us
         Most time for the forces of a cycle [us], positive. Forces that are not solved by then lie
         in their cones and give no energy.
