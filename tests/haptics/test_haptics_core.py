@@ -14,7 +14,8 @@ from haptic_sessions import COUPLING, DYNAMIC, held, session
 from reducedfem import _core
 
 PLACES = {
-    "contacts": 1, "simulations": 2, "field": 3, "coupling": 4, "dynamics": 5, "settings": 6,
+    "contacts": 1, "simulations": 2, "fields": 3, "field": 4, "coupling": 5, "dynamics": 6,
+    "settings": 7,
 }  # fmt: skip
 
 
@@ -55,6 +56,8 @@ def replaced(place, name, value):
         ("settings", "budget_us", -1.0, "^budget_us must be finite and not negative, got -1"),
         ("contacts", None, (), "^a session takes 1 to 16 contacts and as many simulations, got 0"),
         ("simulations", None, (), "and as many simulations, got 1 and 0"),
+        ("fields", None, (), "a session takes 1 to 16 contacts"),
+        ("fields", None, (3,), "body must be a reducedfem.FreeBody, got int"),
         ("contacts", None, (3,), "must be"),
         ("settings", "scale", 0.0, "^scale must be positive and finite, got 0"),
         ("settings", "force_scale", math.inf, "^force_scale must be positive and finite, got inf"),
@@ -203,7 +206,8 @@ def test_simulations_of_other_sizes_are_refused_by_the_core(bodies, core_session
     }
 
     def change(arguments):
-        arguments[1:4] = (soft._core,), (own,), other if which == "field" else steps
+        held = other if which == "field" else steps
+        arguments[1:5] = (soft._core,), (own,), (None,), held
         return arguments
 
     with pytest.raises(rf.InputError, match=message[which]):

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "linalg/dense_rt.h"
+#include "no_free_body.h"
 #include "world/world.h"
 
 // hook: receives the time given to the contact
@@ -36,6 +37,8 @@ void rf_contact_grasp(const rf_contact *p, double grasp[3]) {
   (void)p;
   memset(grasp, 0, 3 * sizeof *grasp);
 }
+void rf_contact_set_grasp(rf_contact *p, const double grasp[3]) { (void)p, (void)grasp; }
+void rf_contact_forget_rt(rf_contact *p) { (void)p; }
 void rf_contact_set_budget_rt(rf_contact *p, double us) {
   (void)p;
   WHEN_GIVEN_TIME(us);

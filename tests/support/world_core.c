@@ -11,6 +11,7 @@
 #include "contact/penalty_law.h"
 #include "dynamics/newmark.h"
 #include "linalg/dense_rt.h"
+#include "no_free_body.h"
 #include "sdf/field.h"
 #include "world/world.h"
 

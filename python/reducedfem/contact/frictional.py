@@ -15,10 +15,10 @@ from reducedfem.contact.penalty import STIFFNESS, fitted_stiffness
 from reducedfem.contact.point_tree import PointTree
 from reducedfem.errors import InputError
 
-__all__ = ["MOST_MU", "FrictionContact"]
+__all__ = ["FrictionContact"]
 
 _MOST_SITES = 64
-MOST_MU = 1e9
+_MOST_MU = 1e9
 
 
 class FrictionContact(Contact):
@@ -87,8 +87,8 @@ class FrictionContact(Contact):
             if not compliance > 0.0:
                 raise InputError(f"compliance must be positive or None, got {compliance:g}")
         coefficient = number(mu, "mu")
-        if coefficient > MOST_MU:
-            raise InputError(f"mu must be {MOST_MU:g} or less, got {coefficient:g}")
+        if coefficient > _MOST_MU:
+            raise InputError(f"mu must be {_MOST_MU:g} or less, got {coefficient:g}")
         own = {
             "mu": coefficient,
             "sites": count(sites, "sites", _MOST_SITES),

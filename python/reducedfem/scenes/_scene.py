@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import Any
 
 from reducedfem.base.check import count, did_you_mean, flag, number
-from reducedfem.contact.frictional import MOST_MU
 from reducedfem.errors import InputError, InputTypeError
 from reducedfem.haptics.devices import Device
 from reducedfem.haptics.session import HapticSession
@@ -19,6 +18,7 @@ from reducedfem.scenes import shapes
 
 __all__ = ["scene"]
 
+_MOST_MU = 1e9  # of a FrictionContact
 # arguments of a session that the scene makes itself
 _MADE = ("coupling", "simulation", "field_simulation")
 _OPTIONS = {
@@ -115,8 +115,8 @@ def _refuse(name: str, own: list[str], device: Device | None, options: dict[str,
         flag(options.get(option, False), option)
     if options.get("friction") is not None:
         mu = number(options["friction"], "friction")
-        if not 0.0 <= mu <= MOST_MU:
-            raise InputError(f"friction must be between 0 and {MOST_MU:g}, or None, got {mu:g}")
+        if not 0.0 <= mu <= _MOST_MU:
+            raise InputError(f"friction must be between 0 and {_MOST_MU:g}, or None, got {mu:g}")
     settings = HapticSettings(**{n: value for n, value in options.items() if n in theirs})
     settings.check(device)
     cycle = 1e3 * settings.dt
