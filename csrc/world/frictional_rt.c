@@ -11,8 +11,7 @@ static const double TOLERANCE = 1e-8;   // of the residual of friction
 static const double UNSOLVED = 1e-3;    // residual above which forces count as not solved
 static const double COMPLIANCE = 1e-3;  // c over the mean diagonal, if automatic
 static const double LEAST_BUDGET_US = 5.0;
-static const double STICKS =
-    0.999;  // part of the largest tangential force below which a site sticks
+static const double STICKS = 0.999;  // below this part of mu f_n a site sticks
 static const double RECOVERY = 0.1;  // m/s, at which overlaps of free bodies close
 
 static rf_motion *stepped(const rf_frictional_body *b) {

@@ -4,7 +4,7 @@
 // can have a rate near one, or none: limits and their residuals r = mu f - s of the last choices
 // are therefore mixed as by Anderson (1965): of all combinations of r with sum 1 the smallest, by
 // least squares over the points that slip.  Points that stick have the limit of their own force.
-// Where this does not lead on, as between points that stick and slip in turn, limits move half of
+// Where the residual stays, as between points that stick and slip in turn, limits move half of
 // the way for a while.
 #ifndef RF_WORLD_MULTIBODY_LIMITS_H
 #define RF_WORLD_MULTIBODY_LIMITS_H

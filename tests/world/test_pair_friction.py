@@ -38,7 +38,7 @@ def friction(tmp_path_factory):
 
 @pytest.fixture
 def case():
-    """Points of which some stick, some slip and some are open."""
+    """Return points that stick, points that slip and open ones."""
     rng = np.random.default_rng(7)
     normal = -rng.random(N)
     normal[::5] = 0.3
