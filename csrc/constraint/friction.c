@@ -24,7 +24,7 @@ static void layout(rf_friction *s, rf_arena *a) {
   s->factor = rf_arena_take(a, all * rank, one);
   s->rows = rf_arena_take(a, 2 * all * rank, one);
   s->w = rf_arena_take(a, all * all, one);
-  s->panel = rf_arena_take(a, 6 * wide, one);
+  s->panel = rf_arena_take(a, 9 * wide, one);
   s->increment = rf_arena_take(a, wide, one);
   // a step of low rank has its products behind the matrix
   const size_t entries = all * wide > 2 * rank * rank ? all * wide : 2 * rank * rank;

@@ -145,7 +145,7 @@ static void fill_rows(const rf_friction *s, int32_t k, double d, double *p, doub
 static bool solve_low_rank(rf_friction *s, const double *d, double *x) {
   const int32_t n = s->unknown.n, r = s->rank, ld = rf_dense_ld(r);
   const int32_t wide = rf_dense_ld(r + 1);
-  double *p = s->rows, *q = s->rows + (int64_t)n * ld, *b = s->scratch, *z = s->panel + 5 * wide;
+  double *p = s->rows, *q = s->rows + (int64_t)n * ld, *b = s->scratch, *z = s->panel + 8 * wide;
   double *a = s->matrix, *products = a + (int64_t)r * wide;
   right_side(s, b);
   memset(products, 0, (size_t)ld * (size_t)ld * sizeof *products);

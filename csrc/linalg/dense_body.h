@@ -147,6 +147,73 @@ RF_INLINE int32_t place_of_largest(double *x, int32_t first, int32_t n) {
   return place;
 }
 
+enum { RF_PANEL = 8 };  // columns of a panel; ld is a multiple of it
+
+// Copies the panel of columns from k on, rows k to n, to p: one row of ld numbers a column.
+RF_INLINE void read_panel(int32_t n, const double *a, int32_t ld, int32_t k, double *p) {
+  int32_t i = k;
+  for (; i + 4 <= n; i += 4)
+    for (int half = 0; half < RF_PANEL; half += 4) {
+      rf_v4 tile[4];
+      for (int r = 0; r < 4; ++r) tile[r] = rf_load4(a + (int64_t)(i + r) * ld + k + half);
+      rf_transpose4(tile);
+      for (int q = 0; q < 4; ++q) rf_store4(p + (half + q) * ld + i, tile[q]);
+    }
+  for (int q = 0; q < RF_PANEL; ++q) {
+    for (int32_t r = i; r < n; ++r) p[q * ld + r] = a[(int64_t)r * ld + k + q];
+    for (int32_t r = n; r < ld; ++r) p[q * ld + r] = 0.0;
+  }
+}
+
+// Makes a column l of a panel to multipliers, and clears it: subtracts its multiples from the
+// `count` columns behind.  Numbers above row `begin` are not needed any more.
+RF_INLINE void clear_column(const int count, int32_t begin, int32_t end, int32_t ld, double inverse,
+                            const double *upper, double *l) {
+  rf_v pivot[RF_PANEL];
+  for (int q = 0; q < count; ++q) pivot[q] = rf_splat(upper[q]);
+  for (int32_t i = begin; i < end; i += RF_WIDTH) {
+    const rf_v factor = rf_splat(inverse) * rf_load(l + i);
+    rf_store(l + i, factor);
+    for (int q = 0; q < count; ++q) {
+      double *at = l + (q + 1) * ld + i;
+      rf_store(at, rf_load(at) - pivot[q] * factor);
+    }
+  }
+}
+
+// Factors `count` columns of a panel: the multipliers stay in p, the upper factor goes to A, with
+// the reciprocals of the pivots on its diagonal.  place: row exchanged with each of the first.
+RF_INLINE bool factor_panel(int32_t n, double *a, int32_t ld, int32_t k, int count, double *p,
+                            int32_t *place) {
+  const int32_t end = RF_FLOOR(n + RF_WIDTH - 1);
+  for (int j = 0; j < count; ++j) {
+    const int32_t top = k + j, row = place_of_largest(p + j * ld, top, n);
+    if (row < 0) return false;
+    place[j] = row;
+    double *upper = a + (int64_t)top * ld + k, *l = p + j * ld;
+    for (int q = 0; q < RF_PANEL; ++q) {
+      const double pivot = p[q * ld + row];
+      p[q * ld + row] = p[q * ld + top];
+      p[q * ld + top] = pivot;
+      upper[q] = q < j ? 0.0 : pivot;
+    }
+    const double inverse = 1.0 / upper[j];
+    upper[j] = inverse;
+    const int32_t begin = RF_FLOOR(top + 1);
+    switch (j) {  // so that the number of columns is a constant
+      case 0: clear_column(RF_PANEL - 1, begin, end, ld, inverse, upper + 1, l); break;
+      case 1: clear_column(RF_PANEL - 2, begin, end, ld, inverse, upper + 2, l); break;
+      case 2: clear_column(RF_PANEL - 3, begin, end, ld, inverse, upper + 3, l); break;
+      case 3: clear_column(RF_PANEL - 4, begin, end, ld, inverse, upper + 4, l); break;
+      case 4: clear_column(RF_PANEL - 5, begin, end, ld, inverse, upper + 5, l); break;
+      case 5: clear_column(RF_PANEL - 6, begin, end, ld, inverse, upper + 6, l); break;
+      case 6: clear_column(RF_PANEL - 7, begin, end, ld, inverse, upper + 7, l); break;
+      default: clear_column(0, begin, end, ld, inverse, upper, l);
+    }
+  }
+  return true;
+}
+
 RF_INLINE void exchange_rows(double *a, int32_t ld, int32_t begin, int32_t i, int32_t j) {
   double *x = a + (int64_t)i * ld, *y = a + (int64_t)j * ld;
   for (int32_t c = begin; c < ld; c += RF_WIDTH) {
@@ -156,94 +223,92 @@ RF_INLINE void exchange_rows(double *a, int32_t ld, int32_t begin, int32_t i, in
   }
 }
 
-// Factors `count` columns from k on, and writes the multipliers of each to l (4, ld).  Only these
-// columns change, up to exchanges of whole rows.  column (ld): scratch, a copy of the one at hand.
-RF_INLINE bool factor_panel(int32_t n, double *a, int32_t ld, int32_t k, int count, double *l,
-                            double *column) {
-  for (int32_t i = k; i < n; ++i) column[i] = a[(int64_t)i * ld + k];
-  for (int j = 0; j < count; ++j) {
-    const int32_t p = k + j, row = place_of_largest(column, p, n);
-    if (row < 0) return false;
-    if (row != p) {
-      exchange_rows(a, ld, RF_FLOOR(k), p, row);
-      for (int q = 0; q < j; ++q) {
-        const double x = l[q * ld + p];
-        l[q * ld + p] = l[q * ld + row];
-        l[q * ld + row] = x;
-      }
-      column[row] = column[p];
-    }
-    const double inverse = 1.0 / a[(int64_t)p * ld + p];
-    const rf_v4 pivot = rf_load4(a + (int64_t)p * ld + k);
-    for (int32_t i = p + 1; i < n; ++i) {
-      double *at = a + (int64_t)i * ld + k;
-      const double factor = column[i] * inverse;
-      l[j * ld + i] = factor;
-      rf_store4(at, rf_load4(at) - factor * pivot);
-      column[i] = at[j + 1];
-    }
-  }
-  return true;
+// Subtracts multiples l of each of four rows from those below.
+RF_INLINE void finish_four(const double *l, int32_t ld, rf_v u[4]) {
+  for (int q = 0; q < 3; ++q)
+    for (int j = q + 1; j < 4; ++j) u[j] -= rf_splat(l[q * ld + j]) * u[q];
 }
 
-// rows at once, limited by the number of registers
-#define RF_ROWS (RF_WIDTH == 8 ? 4 : 2)
+// Completes the rows of the upper factor behind the panel.
+RF_INLINE void finish_top(double *a, int32_t ld, int32_t k, const double *p) {
+  for (int32_t c = k + RF_PANEL; c < ld; c += RF_WIDTH) {
+    double *at = a + (int64_t)k * ld + c;
+    const double *l = p + k;
+    rf_v u[RF_PANEL];
+    for (int j = 0; j < RF_PANEL; ++j) u[j] = rf_load(at + j * ld);
+    finish_four(l, ld, u);
+    for (int q = 0; q < 4; ++q)
+      for (int j = 4; j < RF_PANEL; ++j) u[j] -= rf_splat(l[q * ld + j]) * u[q];
+    finish_four(l + 4 * ld + 4, ld, u + 4);
+    for (int j = 0; j < RF_PANEL; ++j) rf_store(at + j * ld, u[j]);
+  }
+}
 
-// Subtracts multiples of the four rows from `top` on from some rows, all from column `begin` on.
+// Rows and vectors at once: eight vectors, the width of a panel.
+#define RF_ROWS RF_WIDTH
+#define RF_PARTS (RF_PANEL / RF_WIDTH)
+
+// Subtracts the multiples l (8, ld) of the eight rows `top` from some rows, at the columns of one
+// panel.
 RF_INLINE void subtract_rows(const int rows, const double *top, const double *l, int32_t ld,
-                             int32_t begin, double *to) {
-  rf_v factor[RF_ROWS][4];
+                             double *to) {
+  rf_v x[RF_ROWS][RF_PARTS];
   for (int r = 0; r < rows; ++r)
-    for (int j = 0; j < 4; ++j) factor[r][j] = rf_splat(l[j * ld + r]);
-  for (int32_t c = begin; c < ld; c += RF_WIDTH) {
-    rf_v u[4];
-    for (int j = 0; j < 4; ++j) u[j] = rf_load_once(top + (int64_t)j * ld + c);
+    for (int h = 0; h < RF_PARTS; ++h) x[r][h] = rf_load(to + (int64_t)r * ld + h * RF_WIDTH);
+  for (int j = 0; j < RF_PANEL; ++j) {
+    rf_v u[RF_PARTS];
+    for (int h = 0; h < RF_PARTS; ++h) u[h] = rf_load_once(top + (int64_t)j * ld + h * RF_WIDTH);
     for (int r = 0; r < rows; ++r) {
-      double *x = to + (int64_t)r * ld + c;
-      rf_v v = rf_load(x);
-      for (int j = 0; j < 4; ++j) v -= factor[r][j] * u[j];
-      rf_store(x, v);
+      const rf_v factor = rf_splat(l[j * ld + r]);
+      for (int h = 0; h < RF_PARTS; ++h) x[r][h] -= factor * u[h];
+    }
+  }
+  for (int r = 0; r < rows; ++r)
+    for (int h = 0; h < RF_PARTS; ++h) rf_store(to + (int64_t)r * ld + h * RF_WIDTH, x[r][h]);
+}
+
+// Solves the upper triangular system, four rows at a time.
+RF_INLINE void substitute_back(int32_t n, const double *a, int32_t ld, double *x) {
+  for (int32_t i = 0; i < ld; ++i) x[i] = 0.0;
+  for (int32_t i = (n - 1) / 4 * 4; i >= 0; i -= 4) {
+    const int rows = n - i < 4 ? n - i : 4;
+    const double *row = a + (int64_t)i * ld;
+    rf_v sum[4] = {{0}};
+    for (int32_t c = RF_FLOOR(i); c < n; c += RF_WIDTH) {
+      const rf_v v = rf_load(x + c);  // zero where it is not known yet
+      for (int r = 0; r < rows; ++r) sum[r] += rf_load(row + r * ld + c) * v;
+    }
+    const rf_v4 known =
+        rf_sums4(rf_fold4(sum[0]), rf_fold4(sum[1]), rf_fold4(sum[2]), rf_fold4(sum[3]));
+    for (int r = rows - 1; r >= 0; --r) {
+      const double *own = row + r * ld;
+      double b = own[n] - known[r];
+      for (int q = r + 1; q < rows; ++q) b -= own[i + q] * x[i + q];
+      x[i + r] = b * own[i + r];
     }
   }
 }
 
-// Completes `count` rows of the upper factor behind the panel; their own columns are kept.
-RF_INLINE void finish_top(double *a, int32_t ld, int32_t k, int count, const double *l,
-                          int32_t begin) {
-  for (int j = 1; j < count; ++j) {
-    double *row = a + (int64_t)(k + j) * ld;
-    const rf_v4 own = rf_load4(row + k);
-    for (int q = 0; q < j; ++q) {
-      const double *above = a + (int64_t)(k + q) * ld;
-      const rf_v factor = rf_splat(l[q * ld + k + j]);
-      for (int32_t c = begin; c < ld; c += RF_WIDTH)
-        rf_store(row + c, rf_load(row + c) - factor * rf_load(above + c));
-    }
-    rf_store4(row + k, own);
-  }
-}
-
-// Right-looking, in panels of four columns.  The right side is one of the columns, so that only the
+// Right-looking, in panels of columns.  The right side is one of the columns, so that only the
 // upper factor is needed afterwards.
 bool RF_NAME(rf_dense_eliminate)(int32_t n, double *a, int32_t ld, double *scratch, double *x) {
-  double *l = scratch, *column = scratch + 4 * ld;
-  for (int32_t k = 0; k < n; k += 4) {
-    const int count = n - k < 4 ? n - k : 4;
+  for (int32_t k = 0; k < n; k += RF_PANEL) {
+    const int count = n - k < RF_PANEL ? n - k : RF_PANEL;
+    int32_t place[RF_PANEL];
+    read_panel(n, a, ld, k, scratch);
+    if (!factor_panel(n, a, ld, k, count, scratch, place)) return false;
+    if (k + RF_PANEL > n) break;  // the right side is in the panel
     const double *top = a + (int64_t)k * ld;
-    const int32_t begin = RF_FLOOR(k + count);
-    if (!factor_panel(n, a, ld, k, count, l, column)) return false;
-    finish_top(a, ld, k, count, l, begin);
-    int32_t i = k + 4;
-    for (; i + RF_ROWS <= n; i += RF_ROWS)
-      subtract_rows(RF_ROWS, top, l + i, ld, begin, a + (int64_t)i * ld);
-    for (; i < n; ++i) subtract_rows(1, top, l + i, ld, begin, a + (int64_t)i * ld);
+    for (int j = 0; j < RF_PANEL; ++j)
+      if (place[j] != k + j) exchange_rows(a, ld, k + RF_PANEL, k + j, place[j]);
+    finish_top(a, ld, k, scratch);
+    for (int32_t c = k + RF_PANEL; c < ld; c += RF_PANEL) {
+      int32_t i = k + RF_PANEL;
+      for (; i + RF_ROWS <= n; i += RF_ROWS)
+        subtract_rows(RF_ROWS, top + c, scratch + i, ld, a + (int64_t)i * ld + c);
+      for (; i < n; ++i) subtract_rows(1, top + c, scratch + i, ld, a + (int64_t)i * ld + c);
+    }
   }
-  for (int32_t i = 0; i < ld; ++i) x[i] = 0.0;
-  for (int32_t i = n - 1; i >= 0; --i) {
-    const double *row = a + (int64_t)i * ld;
-    rf_v sum = {0};
-    for (int32_t c = RF_FLOOR(i); c < n; c += RF_WIDTH) sum += rf_load(row + c) * rf_load(x + c);
-    x[i] = (row[n] - rf_sum(sum)) / row[i];
-  }
+  substitute_back(n, a, ld, x);
   return true;
 }

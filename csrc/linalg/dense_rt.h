@@ -39,7 +39,7 @@ void rf_dense_combine_rt(rf_simd simd, int32_t n, double p, const double *a, dou
 void rf_dense_add_products_rt(rf_simd simd, int32_t m, int32_t n, int32_t count, const double *a,
                               int32_t lda, const double *b, int32_t ld, double *out);
 // Solves A x = b with row exchanges.  b is column n of A, whose n rows have ld = rf_dense_ld(n + 1)
-// numbers; both are destroyed.  scratch (5 ld); x (ld).  False when a column has no pivot, which
+// numbers; both are destroyed.  scratch (8 ld); x (ld).  False when a column has no pivot, which
 // NaN may hide: the caller checks that x is finite.
 bool rf_dense_eliminate_rt(rf_simd simd, int32_t n, double *a, int32_t ld, double *scratch,
                            double *x);

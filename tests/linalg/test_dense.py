@@ -138,7 +138,7 @@ def test_half_solves(n, simd):
 def eliminated(simd: int, a: np.ndarray, b: np.ndarray) -> tuple[bool, np.ndarray]:
     """Solve by rf_dense_eliminate_rt, with memory checked."""
     n, ld = len(a), row_length(len(a) + 1)
-    matrix, scratch, x = Block(n * ld, 0.0), Block(5 * ld), Block(ld)
+    matrix, scratch, x = Block(n * ld, 0.0), Block(8 * ld), Block(ld)
     rows = matrix.x.reshape(n, ld)
     rows[:, :n], rows[:, n] = a, b
     done = library().rf_dense_eliminate_rt(simd, n, matrix.address, ld, scratch.address, x.address)
