@@ -19,6 +19,8 @@ from reducedfem import _core
 
 REPEATS = 9
 COEFFICIENTS = (0.2, 0.8)
+SKIN = 1e-4  # m/N, compliance of a site: softer than the bodies, so that all sites below press
+INTERRUPTED_US = 5.0
 
 # name, problem, marks: median and worst [us], the same over 100 sweeps
 CASES: dict[str, tuple[Callable[[], Problem], tuple[float, float, float, float] | None]] = {
@@ -135,14 +137,16 @@ def cycle() -> list[Row]:
     hand[:, 0] += 0.003 * np.sin(2.0 * np.pi * np.maximum(time - 0.5, 0.0))
     field = rf.BoxField((-0.0135, -0.0135, 0.0), (0.0135, 0.0135, 0.02))
     session = rf.HapticSession(
-        rf.FrictionContact(tree, field, 0.4),
+        rf.FrictionContact(tree, field, 0.4, compliance=SKIN),
         rf.ReplayDevice(time, hand, np.tile([1.0, 0.0, 0.0, 0.0], (n, 1))),
         coupling=rf.VirtualCoupling(1000.0, torsional_stiffness=2.0),
         simulation=rf.ImplicitNewmark(model, 1e-3, damping=(20.0, 0.002)),
         budget_us=0,
     )
     records = session.run(n).array[500:]
-    took = records["coupling_us"] + records["deform_us"]
+    # a cycle that another process interrupted tells of that process
+    alone = records["compute_us"] <= records["processor_us"] + INTERRUPTED_US
+    took = (records["coupling_us"] + records["deform_us"])[alone]
     problem = friction_problems.table(30, "soft")
     free, mu = next(iter(runs(problem)))
     sweeps = [
@@ -151,7 +155,8 @@ def cycle() -> list[Row]:
     ]
     yardstick = float(np.median(sweeps))
     middle, late = np.percentile(took, [50, 99])
-    note = f"r = {model.r} + 6, {int(np.median(records['touching']))} sites press"
+    press = int(np.median(records["touching"]))
+    note = f"r = {model.r} + 6, {press} sites press, {np.mean(~alone):.1%} of cycles interrupted"
     over = "100 sweeps"
     return [
         Row("friction in a cycle", middle, "us", 120.0, note, middle / yardstick, over, None),
