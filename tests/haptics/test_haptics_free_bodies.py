@@ -66,6 +66,50 @@ def test_a_falling_body_falls_as_backward_euler_says(ball):
     assert state.time == pytest.approx(n * DT)
 
 
+@pytest.mark.parametrize("young", [2e4, 1e6])
+@pytest.mark.parametrize("spin", [0.0, 1.0])
+def test_gaps_and_slips_of_a_cycle_are_those_that_were_solved_for(young, spin):
+    """The compliance is that of the step: the forces close gaps but for the square of the motion."""
+    nodes, elements = box_hexes(4, 4, 2, (0.04, 0.04, 0.02))
+    mesh = rf.Mesh(nodes - [0.02, 0.02, 0.01], elements)
+    solid = rf.Solid(mesh, rf.StVK(young, 0.3, 1000.0))
+    model = rf.reduce(solid, rf.modal_derivative_basis(solid, k=6, r=12))
+    low = np.flatnonzero(mesh.nodes[:, 2] < -0.0099)
+    up = np.tile([0.0, 0.0, 1.0], (len(low), 1))
+    tree = rf.PointTree(rf.Pointshell(mesh.nodes[low], up), model)
+    half = 2e-4  # rad
+    body = body_of(
+        model,
+        gravity=(0.0, 0.0, 0.0),
+        position=(0.0, 0.0, 0.010012),
+        quaternion=(np.cos(half), 0.8 * np.sin(half), 0.6 * np.sin(half), 0.0),
+        velocity=(0.02, 0.01, -0.05),
+        angular_velocity=np.multiply(spin, (0.3, 0.2, 0.5)),
+    )
+    free = body.clone()
+    before = body.positions[low]
+    free.step()
+    free_way = free.positions[low] - before
+    ground = rf.PlaneField((0, 0, 0), (0, 0, 1))
+    contacts = [
+        rf.FrictionContact(tree, field, 5.0, compliance=1e-9, budget_us=1e6)
+        for field in (WALL, ground)
+    ]
+    made = rest(contacts, body, 1)
+    made.run(1)
+    made.close()
+    after = body.positions[low]
+    deep = -(before + free_way)[:, 2].min()
+    assert before[:, 2].min() > 0.0
+    assert deep > 2e-5
+    assert after[:, 2].min() > -2e-3 * deep
+    presses = np.abs(after[:, 2]) < 2e-3 * deep
+    assert presses.sum() >= 10
+    # all stick
+    slip = (after - before)[presses, :2]
+    assert np.abs(slip).max() < 5e-3 * np.abs(free_way[:, :2]).max()
+
+
 @pytest.mark.parametrize("mu", [0.1, 0.4])
 def test_a_thrown_ball_slides_and_rolls(ball, mu):
     """It rolls with 5/7 of its first speed, however rough the ground is."""
