@@ -120,9 +120,9 @@ def test_cycles_without_time_for_their_forces_are_flagged_and_reported():
     records = made.run(n)
     report = made.report()
     made.close()
-    assert report.unsolved == records.flagged("unsolved").sum()
-    if report.unsolved:
-        assert "friction not solved" in str(report)
+    # the time is up before the first sweep
+    assert report.unsolved == records.flagged("unsolved").sum() > 0
+    assert "friction not solved" in str(report)
     # in its cone, and no energy, however far the solve came
     force = records["contact_force"]
     assert np.all(np.hypot(force[:, 0], force[:, 1]) <= 0.6 * force[:, 2] * (1.0 + 1e-9) + 1e-9)
