@@ -113,17 +113,22 @@ def plain_solve_us() -> float:
     return float(np.median(times)) * 1e6
 
 
-def scene_rows(name: str) -> list[Row]:
-    """Return the rows of a scene of `rf.scenes` in its full size, run in the thread."""
-    start = time.perf_counter()
-    session = scenes.session(name, duration=SCENE_SECONDS)
-    built = time.perf_counter() - start
+def played(session: rf.HapticSession) -> tuple[NDArray[np.void], rf.HapticReport]:
+    """Run a session in its thread to its end; return its records and report."""
     try:
         session.start()
         session.wait()
     finally:
         session.close()
-    records, report = session.records().array, session.report()
+    return session.records().array, session.report()
+
+
+def scene_rows(name: str) -> list[Row]:
+    """Return the rows of a scene of `rf.scenes` in its full size, run in the thread."""
+    start = time.perf_counter()
+    session = scenes.session(name, duration=SCENE_SECONDS)
+    built = time.perf_counter() - start
+    records, report = played(session)
     compute, coupling = records["compute_us"], session.coupling
     median = float(np.median(compute))
     allowed = float(coupling.max_depth or np.inf)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
+from bench_haptics import played
 from table import Row
 
 from reducedfem import scenes
@@ -18,12 +19,7 @@ ROUNDING = 1e-9  # J
 def scene_rows(name: str) -> list[Row]:
     """Return the rows of a scene in its full size, run in the thread."""
     session = scenes.session(name, friction=MU, duration=SECONDS, keep_records=1 << 14)
-    try:
-        session.start()
-        session.wait()
-    finally:
-        session.close()
-    records, report = session.records().array, session.report()
+    records, report = played(session)
     compute, forces = (records[each] for each in ("compute_us", "coupling_us"))
     touching = records["touching"] > 0
     allowed = float(session.coupling.max_depth or np.inf)

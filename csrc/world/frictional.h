@@ -30,8 +30,8 @@
 //
 // A holder that moves its body in another way than the forces say (render/depth_limit.h) has the
 // step solved again, with that motion and C = 0 for the held body: the others are then not pushed
-// by a motion that is not made.  Pairs of bodies that do not
-// yield to it keep the forces of the first solve.
+// by a motion that is not made.  Pairs of bodies that do not yield to it keep the forces of the
+// first solve.
 //
 // Overlaps of free bodies, as where they begin, close at 0.1 m/s at most: closed in one step, they
 // would become a velocity.

@@ -69,7 +69,7 @@ def test_a_falling_body_falls_as_backward_euler_says(ball):
 @pytest.mark.parametrize("young", [2e4, 1e6])
 @pytest.mark.parametrize("spin", [0.0, 1.0])
 def test_gaps_and_slips_of_a_cycle_are_those_that_were_solved_for(young, spin):
-    """The compliance is that of the step: the forces close gaps but for the square of the motion."""
+    """The compliance is that of the step, but for squares of the motion."""
     nodes, elements = box_hexes(4, 4, 2, (0.04, 0.04, 0.02))
     mesh = rf.Mesh(nodes - [0.02, 0.02, 0.01], elements)
     solid = rf.Solid(mesh, rf.StVK(young, 0.3, 1000.0))
@@ -277,6 +277,15 @@ def test_a_session_continues_with_its_bodies(ball):
     assert ends[0].position[0] > 5e-3
     assert np.array_equal(ends[0].position, ends[1].position)
     assert np.array_equal(ends[0].q, ends[1].q)
+
+
+def test_a_copy_of_the_held_field_is_probably_a_mistake(ball):
+    """It would be a second object, at rest in the world."""
+    model, tree = ball
+    again = rf.BoxField((-0.05, -0.05, 0.0), (0.05, 0.05, 0.02))
+    contacts = [rf.FrictionContact(tree, field) for field in (WALL, again)]
+    with pytest.warns(rf.PlausibilityWarning, match=r"contact\[1\].field equals contact\[0\].fie"):
+        rest(contacts, body_of(model, position=(0.0, 0.0, -0.1)), 1).close()
 
 
 def test_contacts_of_one_body_share_its_snapshot(ball):

@@ -28,6 +28,7 @@ __all__ = [
     "lengths",
     "sequences",
     "split",
+    "warn_of_equal_fields",
     "warn_of_rest",
 ]
 
@@ -260,6 +261,24 @@ def warn_of_rest(contacts: tuple[Contact, ...], stacklevel: int) -> None:
         PlausibilityWarning,
         stacklevel=stacklevel + 1,
     )
+
+
+def warn_of_equal_fields(
+    contacts: tuple[Contact, ...], others: tuple[FreeBody | None, ...], stacklevel: int
+) -> None:
+    """Warn if a field that rests in the world is the same region as that of the held object."""
+    held = contacts[0].field
+    for k, body in enumerate(field_bodies(contacts, others)):
+        field, points = contacts[k].field, contacts[k].tree.shell.points
+        if body is not True or type(field) is not type(held) or isinstance(field, DeformedField):
+            continue
+        if np.array_equal(field.distance(points), held.distance(points), equal_nan=True):
+            warnings.warn(
+                f"contact[{k}].field equals contact[0].field, but is another object, so it is at "
+                "rest in the world: if the held object is meant, give both contacts one field",
+                PlausibilityWarning,
+                stacklevel=stacklevel + 1,
+            )
 
 
 def lengths(contacts: tuple[Contact, ...], device: Device, scale: float) -> dict[str, float]:
