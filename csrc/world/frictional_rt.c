@@ -132,14 +132,25 @@ static double gap_of(const rf_world *world, const rf_frictional_site *site, doub
   return free ? fmax(site->gap, -yielded - RECOVERY * world->set.dt_s) : site->gap;
 }
 
-// Displacements at the sites without contact, from H y.
-static void put_free(rf_frictional *c, const rf_world *world, double compliance) {
+// Displacements at the sites in the free motions, H y.
+static void put_displacements(rf_frictional *c) {
   memset(c->gap, 0, (size_t)c->ld * sizeof *c->gap);
   for (int32_t k = 0; k < c->n_bodies; ++k) {
     const rf_frictional_body *b = &c->body[k];
     if (b->moves) add_displacements(c, b->first, 6, b->rigid);
     add_displacements(c, rf_frictional_deformation_rt(b), b->n, b->way);
   }
+}
+
+// True if no site bore a force, and none closes in the free motions.
+static bool all_stay_open(const rf_frictional *c) {
+  for (int32_t i = 0; i < c->n_sites; ++i)
+    if (c->site[i].bore || !(c->site[i].gap + c->gap[3 * i] >= 0.0)) return false;
+  return true;
+}
+
+// Adds gaps and what is left of the last step, and sets coefficients and the forces of the start.
+static void add_gaps(rf_frictional *c, const rf_world *world, double compliance) {
   for (int32_t i = 0; i < c->n_sites; ++i) {
     const rf_frictional_site *site = &c->site[i];
     const rf_contact_sites *law = rf_frictional_law_rt(world, site->pair);
@@ -257,9 +268,15 @@ static rf_status solve(rf_frictional *c, rf_world *world, double end_us) {
   double compliance = 0.0;
   rf_friction_report report;
   rf_friction_limits limits = {.tolerance = TOLERANCE, .budget_us = c->budget_us};
+  put_displacements(c);
+  if (all_stay_open(c)) {
+    memset(c->forces, 0, 3 * (size_t)c->n_sites * sizeof *c->forces);
+    c->solved = true;
+    return RF_OK;
+  }
   put_halves(c);
   if (put_matrix(c, &compliance) < 0) return RF_ERR_DIVERGED;
-  put_free(c, world, compliance);
+  add_gaps(c, world, compliance);
   if (isfinite(end_us)) {
     const double left_us = end_us - rf_processor_us_rt();
     limits.budget_us = fmax(fmin(left_us, c->budget_us), LEAST_BUDGET_US);
