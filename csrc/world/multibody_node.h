@@ -35,6 +35,7 @@ typedef struct rf_multibody_node {
   double *moved;              // its image by H
   double *product;            // its image by the system
   double *force;              // of the contacts
+  double *best[2];            // e and H e with the least residual by the law of friction
   // of this body in sums over all
   double dot, left, energy;
 } rf_multibody_node;

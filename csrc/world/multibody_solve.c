@@ -237,12 +237,16 @@ done:
   return st;
 }
 
+static void set_displacement(rf_multibody_node *n) {
+  for (int32_t i = 0; i < n->size; ++i) n->displacement[i] = n->base[i] + n->change[i];
+}
+
 static void advance(rf_multibody_solve *s, double part) {
   for (int32_t k = 0; k < s->n_nodes; ++k) {
     rf_multibody_node *n = s->nodes[k];
     add(n, part, n->step, n->change);
     add(n, part, n->stepped, n->inertia);
-    for (int32_t i = 0; i < n->size; ++i) n->displacement[i] = n->base[i] + n->change[i];
+    set_displacement(n);
   }
 }
 
@@ -271,13 +275,36 @@ done:
   return st;
 }
 
+// Keeps the displacements of the least residual by the law of friction.
+static void keep_best(rf_multibody_solve *s) {
+  if (!(s->left < s->best)) return;
+  s->best = s->left;
+  for (int32_t k = 0; k < s->n_nodes; ++k) {
+    const rf_multibody_node *n = s->nodes[k];
+    memcpy(n->best[0], n->change, (size_t)n->size * sizeof(double));
+    memcpy(n->best[1], n->inertia, (size_t)n->size * sizeof(double));
+  }
+}
+
+static rf_status return_to_best(rf_multibody_solve *s, const rf_run *run, rf_error *err) {
+  if (!(s->left > s->best)) return RF_OK;
+  for (int32_t k = 0; k < s->n_nodes; ++k) {
+    rf_multibody_node *n = s->nodes[k];
+    memcpy(n->change, n->best[0], (size_t)n->size * sizeof(double));
+    memcpy(n->inertia, n->best[1], (size_t)n->size * sizeof(double));
+    set_displacement(n);
+  }
+  return evaluate(s, run, false, err);
+}
+
 // Evaluates the law of friction itself, and chooses the next limits unless this ends the solve.
 static rf_status follow(rf_multibody_solve *s, const rf_run *run, bool last, rf_error *err) {
   rf_status st = RF_OK;
   RF_TRY(evaluate(s, run, false, err));
-  if (last || s->left <= s->tolerance || s->left >= FAR) goto done;
+  keep_best(s);
+  if (last || s->left <= s->tolerance) goto done;
   s->mismatch = s->left;
-  rf_multibody_limits_mix(&s->limits, s->left, s->n_pairs, s->pairs);
+  rf_multibody_limits_mix(&s->limits, s->left, s->left >= FAR, s->n_pairs, s->pairs);
   RF_TRY(evaluate(s, run, true, err));
 done:
   return st;
@@ -285,14 +312,15 @@ done:
 
 // Friction has a potential for constant limits only.  Newton's method therefore lowers the
 // objective for limits that stay, and these follow the normal forces when there is little left.
-// The end is always an evaluation with limits that follow: no friction exceeds mu times its normal
-// force.
+// The end is always an evaluation with limits that follow, of a solve that ends early that with the
+// least residual: no friction exceeds mu times its normal force.
 static rf_status iterate(rf_multibody_solve *s, const rf_run *run, rf_error *err) {
   rf_status st = RF_OK;
   const int most = s->friction ? MOST_FRICTION_SOLVES : MOST_SOLVES;
   int32_t renewed = 0;
   s->solves = s->iterations = 0;
   s->limits = (rf_multibody_limits){0};
+  s->best = INFINITY;
   for (;; ++s->solves) {
     double part;
     const bool last = s->solves == most || s->iterations >= s->most_iterations;
@@ -305,7 +333,8 @@ static rf_status iterate(rf_multibody_solve *s, const rf_run *run, rf_error *err
     if (s->held && (last || s->left <= fmax(0.5 * s->tolerance, FOLLOW * s->mismatch)))
       RF_TRY(follow(s, run, last, err));
     if (!s->held) s->mismatch = s->left;
-    if (last || (!s->held && s->left <= s->tolerance)) return RF_OK;
+    if (!s->held && s->left <= s->tolerance) return RF_OK;
+    if (last) return s->friction ? return_to_best(s, run, err) : RF_OK;
     const double now = sum_dots(s);
     s->secant = s->left > FAR;
     RF_TRY(solve_step(s, run, now, (s->friction ? FRICTION_FORCING : FORCING) * now, err));

@@ -269,10 +269,10 @@ def test_forces_of_solves_stay_in_the_cone(iterations):
     assert (world.report.unconverged > 0) is (iterations == 30)
 
 
-def heap(mu=0.5, n=12, steps=60, kind=rf.World, **options):
+def heap(mu=0.5, n=12, steps=60, kind=rf.World, seed=5, **options):
     """Return a world of boxes that fall on each other, and its energy after each step."""
     world = kind(1 / 240, DOWN, GROUND, friction=mu, **options)
-    rng = np.random.default_rng(5)
+    rng = np.random.default_rng(seed)
     for k in range(n):
         body = rf.FreeBody(cube(), 1 / 240, (0.0, 1e-3))
         turn = (4, *rng.normal(size=3))
@@ -290,6 +290,23 @@ def test_a_heap_gains_no_energy():
     assert world.report.unconverged == 0
     assert world.report.pairs > 5
     assert max(energy) <= energy[0] * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(("mu", "seed"), [(1.0, 7), (2.0, 6)])
+def test_limits_converge_at_large_coefficients(mu, seed):
+    """The residuals of some of these steps grow before they shrink, as points begin to stick."""
+    world, _ = heap(mu, n=30, seed=seed)
+    assert world.report.pairs > 20
+    assert world.report.unconverged == 0
+
+
+def test_solves_that_end_early_keep_the_least_residual():
+    """The last residuals of these solves are up to 1."""
+    world, _ = heap(10.0, n=30, steps=0)
+    for _ in range(20):
+        world.step()
+        assert world.report.residual < 0.2
+    assert world.report.unconverged > 0
 
 
 # ---- towers
