@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "linalg/dense_rt.h"
 #include "linalg/vector.h"
+#include "world/multibody_bound.h"
 
 enum { CHUNK = 8 };  // bodies or pairs of a task
 enum { MOST_SOLVES = 60, MOST_FRICTION_SOLVES = 200, MOST_PARTS = 40 };
@@ -97,6 +98,11 @@ static rf_status place_node(const rf_multibody_solve *s, rf_multibody_node *n, r
 
 static rf_status begin_node(const rf_multibody_solve *s, rf_multibody_node *n, rf_error *err) {
   const rf_status st = rf_multibody_node_begin_rt(n, s->pairs, s->contact_damping);
+  return st < 0 ? fail(s, n, st, err) : st;
+}
+
+static rf_status free_node(const rf_multibody_solve *s, rf_multibody_node *n, rf_error *err) {
+  const rf_status st = rf_multibody_node_begin_rt(n, NULL, s->contact_damping);
   return st < 0 ? fail(s, n, st, err) : st;
 }
 
@@ -366,6 +372,10 @@ rf_status rf_multibody_solve_step(rf_multibody_solve *s, const rf_run *run, rf_e
   if (s->friction) RF_TRY(for_pairs(s, run, push, err));
   RF_TRY(for_nodes(s, run, begin_node, err));
   RF_TRY(iterate(s, run, err));
+  if (s->friction && !(s->left <= s->tolerance)) {
+    RF_TRY(for_nodes(s, run, free_node, err));
+    rf_multibody_bound(s->contact_damping, s->n_nodes, s->nodes, s->n_pairs, s->pairs);
+  }
   RF_TRY(for_nodes(s, run, finish_node, err));
 done:
   return st;
