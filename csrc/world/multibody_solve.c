@@ -311,7 +311,8 @@ static rf_status follow(rf_multibody_solve *s, const rf_run *run, bool last, rf_
   if (last || s->left <= s->tolerance) goto done;
   s->mismatch = s->left;
   rf_multibody_limits_mix(&s->limits, s->left, s->left >= FAR, s->n_pairs, s->pairs);
-  RF_TRY(evaluate(s, run, true, err));
+  // far ones that do not move apart are as evaluated
+  if (s->left < FAR || s->limits.apart) RF_TRY(evaluate(s, run, true, err));
 done:
   return st;
 }
