@@ -420,6 +420,10 @@ class World:
     def state(self, body: int) -> FreeBodyState:
         """Return a copy of the state of a body.
 
+        The springs of friction belong to pairs of bodies and are no part of it: a world of bodies
+        in such states begins without them, and its bodies move a little along the surface until new
+        springs carry them.
+
         Parameters
         ----------
         body
