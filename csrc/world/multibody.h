@@ -27,7 +27,8 @@
 // coefficients of both bodies.  For constant limits the step is the minimum of a strictly convex
 // function again.  The limits are found by iteration, world/multibody_limits.h: Coulomb's law has
 // no potential, and its solutions need not be unique.  At the end of the solve no friction exceeds
-// mu times its normal force, also where the iteration has not converged.
+// mu times its normal force, also where the iteration has not converged.  Then parts of the forces
+// are applied that bound the energy, world/multibody_bound.h.
 //
 // Directions are the derivatives of the gaps (contact/contact.h, `conservative`).  Points that have
 // passed the middle of a thin part have no force: it would push them out on the other side.  Points

@@ -4,9 +4,12 @@
 
 enum { PAST = RF_FRICTION_PAST };
 static const double LEAST_PIVOT = 1e-12;  // relative to the largest one
-// Growth of the residual that forgets earlier choices; patience for less than half of the least.
+// Growth of the residual that forgets earlier choices.
 static const double WORSE = 2.0;
-enum { PATIENCE = 6 };
+// Choices until half of the least residual: mixed, and of limits that move apart.
+enum { PATIENCE = 6, LONG_PATIENCE = 60 };
+// Parts of the way that limits move apart: the first, the least, and their change.
+static const double HALF = 0.5, LEAST = 0.01, LARGER = 1.1, SMALLER = 0.5;
 
 // Normal equations for the parts of the earlier choices.
 typedef struct mixture {
@@ -61,12 +64,24 @@ static void solve(mixture *m) {
   }
 }
 
+// Moves a limit a part of its way.
+static double move(const rf_multibody_limits *l, rf_pair_friction *f, int32_t i) {
+  const double way = f->limit[i] - f->before[i];
+  const double before = past_of(f, i)[2 * ((l->next + PAST - 1) % PAST)];
+  double *part = f->part + i;
+  if (l->begins)
+    *part = HALF;
+  else if (l->count)
+    *part = way * before < 0.0 ? fmax(LEAST, SMALLER * *part) : fmin(1.0, LARGER * *part);
+  return f->before[i] + *part * way;
+}
+
 static void mix_pair(const rf_multibody_limits *l, const mixture *m, rf_pair_rows *t) {
   rf_pair_friction *f = &t->friction;
   for (int32_t i = 0; i < t->n_rows; ++i) {
     const double force = f->limit[i];
     double *past = past_of(f, i), mixed = force;
-    if (l->averages) mixed = 0.5 * (f->before[i] + force);
+    if (l->apart) mixed = move(l, f, i);
     for (int32_t a = 0; a < m->n && slips(f, i); ++a)
       mixed -= m->part[a] * (force - past[2 * a + 1]);
     past[2 * l->next] = force - f->before[i];
@@ -79,19 +94,22 @@ static void mix_pair(const rf_multibody_limits *l, const mixture *m, rf_pair_row
 static void judge(rf_multibody_limits *l, double left) {
   if (left > WORSE * l->last) l->count = l->next = 0;
   l->last = left;
+  l->begins = false;
   if (l->least == 0.0 || left < 0.5 * l->least) {
     l->least = left;
     l->waited = 0;
-  } else if (++l->waited > PATIENCE) {
-    l->waited = l->count = l->next = 0;
-    l->averages = !l->averages;
+    l->apart = false;
+  } else if (++l->waited > (l->apart ? LONG_PATIENCE : PATIENCE)) {
+    l->waited = 0;
+    l->apart = l->begins = !l->apart;
+    if (!l->apart) l->count = l->next = 0;
   }
 }
 
-void rf_multibody_limits_mix(rf_multibody_limits *l, double left, int32_t n_pairs,
+void rf_multibody_limits_mix(rf_multibody_limits *l, double left, bool far, int32_t n_pairs,
                              rf_pair_rows *const *pairs) {
   judge(l, left);
-  mixture m = {.n = l->averages ? 0 : l->count};
+  mixture m = {.n = l->apart || far ? 0 : l->count};
   for (int32_t k = 0; k < n_pairs; ++k)
     if (pairs[k]->friction.mu > 0.0) add_pair(pairs[k], &m);
   solve(&m);

@@ -6,12 +6,12 @@
 #include "linalg/dense_rt.h"
 
 // Vectors of a node with the size of a slot.
-enum { SLOTS = 14 };
+enum { SLOTS = 16 };
 static void list_slots(rf_multibody_node *n, double **out[SLOTS]) {
   double **const all[SLOTS] = {&n->base,      &n->change,    &n->inertia, &n->elastic,
                                &n->residual,  &n->step,      &n->stepped, &n->displacement,
                                &n->corrected, &n->direction, &n->image,   &n->moved,
-                               &n->product,   &n->force};
+                               &n->product,   &n->force,     &n->best[0], &n->best[1]};
   memcpy(out, all, sizeof all);
 }
 

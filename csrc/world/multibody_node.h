@@ -35,6 +35,7 @@ typedef struct rf_multibody_node {
   double *moved;              // its image by H
   double *product;            // its image by the system
   double *force;              // of the contacts
+  double *best[2];            // e and H e with the least residual by the law of friction
   // of this body in sums over all
   double dot, left, energy;
 } rf_multibody_node;
@@ -46,6 +47,7 @@ void rf_multibody_node_free(
 // Sets u, and e to zero, or to that of a body whose velocity stays as it is.
 void rf_multibody_node_place_rt(rf_multibody_node *n, bool stays);
 // Prepares a body that is placed: its own block, the step of its deformation and the elastic force.
+// pairs: NULL: without the block.
 RF_MUST_CHECK rf_status rf_multibody_node_begin_rt(rf_multibody_node *n, rf_pair_rows *const *pairs,
                                                    double contact_damping);
 // Adds the generalised forces of its contacts to a slot.

@@ -93,7 +93,7 @@ rf_status rf_multibody_node_begin_rt(rf_multibody_node *n, rf_pair_rows *const *
   const size_t bytes = (size_t)n->size * sizeof(double);
   memset(n->own, 0, (size_t)n->size * bytes);
   memset(n->elastic, 0, bytes);
-  for (int32_t k = 0; k < n->n_sides; ++k)
+  for (int32_t k = 0; k < n->n_sides && pairs; ++k)
     rf_pair_rows_add_own_rt(pairs[n->sides[k].pair], n->sides[k].side, contact_damping, n->own,
                             n->size);
   rf_motion_follow_rt(n->impact, from);

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "linalg/dense_rt.h"
 #include "linalg/vector.h"
+#include "world/multibody_bound.h"
 
 enum { CHUNK = 8 };  // bodies or pairs of a task
 enum { MOST_SOLVES = 60, MOST_FRICTION_SOLVES = 200, MOST_PARTS = 40 };
@@ -97,6 +98,11 @@ static rf_status place_node(const rf_multibody_solve *s, rf_multibody_node *n, r
 
 static rf_status begin_node(const rf_multibody_solve *s, rf_multibody_node *n, rf_error *err) {
   const rf_status st = rf_multibody_node_begin_rt(n, s->pairs, s->contact_damping);
+  return st < 0 ? fail(s, n, st, err) : st;
+}
+
+static rf_status free_node(const rf_multibody_solve *s, rf_multibody_node *n, rf_error *err) {
+  const rf_status st = rf_multibody_node_begin_rt(n, NULL, s->contact_damping);
   return st < 0 ? fail(s, n, st, err) : st;
 }
 
@@ -237,12 +243,16 @@ done:
   return st;
 }
 
+static void set_displacement(rf_multibody_node *n) {
+  for (int32_t i = 0; i < n->size; ++i) n->displacement[i] = n->base[i] + n->change[i];
+}
+
 static void advance(rf_multibody_solve *s, double part) {
   for (int32_t k = 0; k < s->n_nodes; ++k) {
     rf_multibody_node *n = s->nodes[k];
     add(n, part, n->step, n->change);
     add(n, part, n->stepped, n->inertia);
-    for (int32_t i = 0; i < n->size; ++i) n->displacement[i] = n->base[i] + n->change[i];
+    set_displacement(n);
   }
 }
 
@@ -271,28 +281,53 @@ done:
   return st;
 }
 
+// Keeps the displacements of the least residual by the law of friction.
+static void keep_best(rf_multibody_solve *s) {
+  if (!(s->left < s->best)) return;
+  s->best = s->left;
+  for (int32_t k = 0; k < s->n_nodes; ++k) {
+    const rf_multibody_node *n = s->nodes[k];
+    memcpy(n->best[0], n->change, (size_t)n->size * sizeof(double));
+    memcpy(n->best[1], n->inertia, (size_t)n->size * sizeof(double));
+  }
+}
+
+static rf_status return_to_best(rf_multibody_solve *s, const rf_run *run, rf_error *err) {
+  if (!(s->left > s->best)) return RF_OK;
+  for (int32_t k = 0; k < s->n_nodes; ++k) {
+    rf_multibody_node *n = s->nodes[k];
+    memcpy(n->change, n->best[0], (size_t)n->size * sizeof(double));
+    memcpy(n->inertia, n->best[1], (size_t)n->size * sizeof(double));
+    set_displacement(n);
+  }
+  return evaluate(s, run, false, err);
+}
+
 // Evaluates the law of friction itself, and chooses the next limits unless this ends the solve.
 static rf_status follow(rf_multibody_solve *s, const rf_run *run, bool last, rf_error *err) {
   rf_status st = RF_OK;
   RF_TRY(evaluate(s, run, false, err));
-  if (last || s->left <= s->tolerance || s->left >= FAR) goto done;
+  keep_best(s);
+  if (last || s->left <= s->tolerance) goto done;
   s->mismatch = s->left;
-  rf_multibody_limits_mix(&s->limits, s->left, s->n_pairs, s->pairs);
-  RF_TRY(evaluate(s, run, true, err));
+  rf_multibody_limits_mix(&s->limits, s->left, s->left >= FAR, s->n_pairs, s->pairs);
+  // far ones that do not move apart are as evaluated
+  if (s->left < FAR || s->limits.apart) RF_TRY(evaluate(s, run, true, err));
 done:
   return st;
 }
 
 // Friction has a potential for constant limits only.  Newton's method therefore lowers the
 // objective for limits that stay, and these follow the normal forces when there is little left.
-// The end is always an evaluation with limits that follow: no friction exceeds mu times its normal
-// force.
+// The end is always an evaluation with limits that follow, of a solve that ends early that with the
+// least residual: no friction exceeds mu times its normal force.
 static rf_status iterate(rf_multibody_solve *s, const rf_run *run, rf_error *err) {
   rf_status st = RF_OK;
   const int most = s->friction ? MOST_FRICTION_SOLVES : MOST_SOLVES;
   int32_t renewed = 0;
   s->solves = s->iterations = 0;
   s->limits = (rf_multibody_limits){0};
+  s->best = INFINITY;
   for (;; ++s->solves) {
     double part;
     const bool last = s->solves == most || s->iterations >= s->most_iterations;
@@ -305,7 +340,8 @@ static rf_status iterate(rf_multibody_solve *s, const rf_run *run, rf_error *err
     if (s->held && (last || s->left <= fmax(0.5 * s->tolerance, FOLLOW * s->mismatch)))
       RF_TRY(follow(s, run, last, err));
     if (!s->held) s->mismatch = s->left;
-    if (last || (!s->held && s->left <= s->tolerance)) return RF_OK;
+    if (!s->held && s->left <= s->tolerance) return RF_OK;
+    if (last) return s->friction ? return_to_best(s, run, err) : RF_OK;
     const double now = sum_dots(s);
     s->secant = s->left > FAR;
     RF_TRY(solve_step(s, run, now, (s->friction ? FRICTION_FORCING : FORCING) * now, err));
@@ -337,6 +373,10 @@ rf_status rf_multibody_solve_step(rf_multibody_solve *s, const rf_run *run, rf_e
   if (s->friction) RF_TRY(for_pairs(s, run, push, err));
   RF_TRY(for_nodes(s, run, begin_node, err));
   RF_TRY(iterate(s, run, err));
+  if (s->friction && !(s->left <= s->tolerance)) {
+    RF_TRY(for_nodes(s, run, free_node, err));
+    rf_multibody_bound(s->contact_damping, s->n_nodes, s->nodes, s->n_pairs, s->pairs);
+  }
   RF_TRY(for_nodes(s, run, finish_node, err));
 done:
   return st;

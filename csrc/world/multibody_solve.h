@@ -20,6 +20,7 @@ typedef struct rf_multibody_solve {
   bool held;        // limits of friction stay
   bool secant;      // Newton's matrix has the secants of friction
   double mismatch;  // residual by the law of friction, when it was last computed
+  double best;      // the least one
   rf_multibody_limits limits;
   // results
   int32_t solves;      // of Newton's method

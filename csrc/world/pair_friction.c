@@ -12,6 +12,7 @@ void rf_pair_friction_free(rf_pair_friction *f) {
   rf_free(f->slope);
   rf_free(f->limit);
   rf_free(f->before);
+  rf_free(f->part);
   rf_free(f->past);
   *f = (rf_pair_friction){.mu = f->mu};
 }
@@ -31,6 +32,7 @@ rf_status rf_pair_friction_reserve(rf_pair_friction *f, int32_t n, int32_t size,
   RF_ALLOC(f->slope, 2 * (size_t)most);
   RF_ALLOC(f->limit, most);
   RF_ALLOC(f->before, most);
+  RF_ALLOC(f->part, most);
   RF_ALLOC(f->past, 2 * RF_FRICTION_PAST * (size_t)most);
   f->row_room = (int64_t)most * size;
   f->n_room = most;

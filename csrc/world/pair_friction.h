@@ -34,6 +34,7 @@ typedef struct rf_pair_friction {
   double *slope;   // of tau along a step                                      (n_rows, 2)
   double *limit;   // s                                                        (n_rows)
   double *before;  // s before the last choice                                 (n_rows)
+  double *part;    // of its way that s moves, see multibody_limits.h           (n_rows)
   double *past;    // of earlier choices, see multibody_limits.h   (n_rows, RF_FRICTION_PAST, 2)
   int64_t row_room;
   int32_t n_room;

@@ -123,3 +123,30 @@ void rf_pair_friction_add_own_rt(const rf_pair_rows *t, int side, double *own, i
       add_square(t->side[side].size, k, rows + e * t->size, own, ld);
   }
 }
+
+double rf_pair_friction_springs_rt(const rf_pair_rows *t) {
+  const rf_pair_friction *f = &t->friction;
+  double sum = 0.0;
+  for (int32_t i = 0; i < t->n_rows; ++i) {
+    const double force = fmin(f->limit[i], size_of(f->trial + 2 * i));
+    sum += force * force / t->stiff[i];
+  }
+  return sum;
+}
+
+void rf_pair_friction_limit_rt(rf_pair_rows *t, double part) {
+  rf_pair_friction *f = &t->friction;
+  for (int32_t i = 0; i < t->n_rows; ++i)
+    f->limit[i] = part * fmin(f->limit[i], size_of(f->trial + 2 * i));
+}
+
+void rf_pair_friction_reduce_rt(rf_pair_rows *t, double part) {
+  const rf_pair_friction *f = &t->friction;
+  for (int32_t i = 0; i < t->n_rows; ++i) {
+    double force[2];
+    if (!(f->limit[i] > 0.0)) continue;
+    rf_pair_friction_return_rt(f->trial + 2 * i, f->limit[i], force);
+    for (int e = 0; e < 2; ++e) force[e] *= part;
+    apply(t, i, force);
+  }
+}

@@ -172,3 +172,26 @@ void rf_pair_rows_add_own_rt(const rf_pair_rows *t, int side, double factor, dou
   }
   if (t->friction.mu > 0.0) rf_pair_friction_add_own_rt(t, side, own, ld);
 }
+
+void rf_pair_rows_springs_rt(const rf_pair_rows *t, double factor, double matrix[4],
+                             double linear[2]) {
+  for (int32_t i = 0; i < t->n_rows; ++i) {
+    const double by = 1.0 / (factor * t->stiff[i]);
+    if (!(t->force[i] < 0.0)) continue;
+    matrix[0] += by * t->force[i] * t->force[i];
+    linear[0] -= by * t->force[i] * t->begin[i];
+  }
+  if (t->friction.mu > 0.0) matrix[3] += rf_pair_friction_springs_rt(t);
+}
+
+void rf_pair_rows_reduce_rt(rf_pair_rows *t, double normal, double friction) {
+  memset(t->applied, 0, (size_t)t->size * sizeof *t->applied);
+  for (int32_t i = 0; i < t->n_rows; ++i)
+    if (t->force[i] < 0.0) add(t->size, normal * t->force[i], row_of(t, i), t->applied);
+  if (t->friction.mu > 0.0) rf_pair_friction_reduce_rt(t, friction);
+}
+
+void rf_pair_rows_limit_rt(rf_pair_rows *t, double normal, double friction) {
+  for (int32_t i = 0; i < t->n_rows; ++i) t->force[i] *= normal;
+  if (t->friction.mu > 0.0) rf_pair_friction_limit_rt(t, friction);
+}

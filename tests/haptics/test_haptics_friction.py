@@ -223,9 +223,9 @@ def test_options_make_the_same_contact():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"mu": -0.1}, "mu must be finite and 0 or more, got -0.1"),
+        ({"mu": -0.1}, "mu must be a coefficient between 0 and 1e[+]09, got -0.1"),
         ({"mu": np.nan}, "mu"),
-        ({"mu": 2e9}, "mu must be 1e[+]09 or less, got 2e[+]09"),
+        ({"mu": 2e9}, "mu must be a coefficient between 0 and 1e[+]09, got 2e[+]09"),
         ({"sites": 0}, "sites must be between 1 and 64, got 0"),
         ({"sites": 65}, "sites must be between 1 and 64, got 65"),
         ({"budget_us": 0.0}, "budget_us must be finite and positive, got 0"),

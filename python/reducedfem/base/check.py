@@ -15,9 +15,11 @@ from numpy.typing import ArrayLike, NDArray
 from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
 
 __all__ = [
+    "MOST_FRICTION",
     "array_like",
     "as_array",
     "choice",
+    "coefficient",
     "count",
     "did_you_mean",
     "field",
@@ -57,6 +59,9 @@ _ARRAYS = {
 }
 
 # constructors to suggest for missing objects
+# largest coefficient of friction, of bodies that always stick
+MOST_FRICTION = 1e9
+
 _MAKERS = {
     "Field": "DistanceField.from_surface(surface)",
     "FreeBody": "FreeBody(reduced, dt)",
@@ -95,6 +100,17 @@ def number(value: object, name: str) -> float:
     if not math.isfinite(result):
         raise InputError(f"{name} must be finite, got {result}")
     return result
+
+
+def coefficient(value: object, name: str, more: str = "", most: float = MOST_FRICTION) -> float:
+    """Return a coefficient of friction; refuse other values.
+
+    `more` names further values that the caller accepts and has already handled.
+    """
+    mu = number(value, name)
+    if not 0.0 <= mu <= most:
+        raise InputError(f"{name} must be a coefficient between 0 and {most:g}{more}, got {mu:g}")
+    return mu
 
 
 def limit(value: object, name: str) -> float:

@@ -7,7 +7,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from reducedfem.base.check import count, number
+from reducedfem.base.check import coefficient, count, number
 from reducedfem.contact.contact import WARM_NODES, Contact
 from reducedfem.contact.deformed_field import DeformedField
 from reducedfem.contact.field import Field
@@ -18,7 +18,6 @@ from reducedfem.errors import InputError
 __all__ = ["FrictionContact"]
 
 _MOST_SITES = 64
-_MOST_MU = 1e9
 
 
 class FrictionContact(Contact):
@@ -86,11 +85,8 @@ class FrictionContact(Contact):
             compliance = number(compliance, "compliance")
             if not compliance > 0.0:
                 raise InputError(f"compliance must be positive or None, got {compliance:g}")
-        coefficient = number(mu, "mu")
-        if coefficient > _MOST_MU:
-            raise InputError(f"mu must be {_MOST_MU:g} or less, got {coefficient:g}")
         own = {
-            "mu": coefficient,
+            "mu": coefficient(mu, "mu"),
             "sites": count(sites, "sites", _MOST_SITES),
             "budget_us": most,
             "compliance": compliance,

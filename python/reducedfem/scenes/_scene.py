@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from reducedfem.base.check import count, did_you_mean, flag, number
+from reducedfem.base.check import coefficient, count, did_you_mean, flag
 from reducedfem.errors import InputError, InputTypeError
 from reducedfem.haptics.devices import Device
 from reducedfem.haptics.session import HapticSession
@@ -18,7 +18,6 @@ from reducedfem.scenes import shapes
 
 __all__ = ["scene"]
 
-_MOST_MU = 1e9  # of a FrictionContact
 # arguments of a session that the scene makes itself
 _MADE = ("coupling", "simulation", "field_simulation")
 _OPTIONS = {
@@ -114,9 +113,7 @@ def _refuse(name: str, own: list[str], device: Device | None, options: dict[str,
     for option in ("cheat", "soft_pipe"):
         flag(options.get(option, False), option)
     if options.get("friction") is not None:
-        mu = number(options["friction"], "friction")
-        if not 0.0 <= mu <= _MOST_MU:
-            raise InputError(f"friction must be between 0 and {_MOST_MU:g}, or None, got {mu:g}")
+        coefficient(options["friction"], "friction", ", or None")
     settings = HapticSettings(**{n: value for n, value in options.items() if n in theirs})
     settings.check(device)
     cycle = 1e3 * settings.dt

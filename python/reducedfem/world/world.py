@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
-from reducedfem.base.check import count, integer, number, require
+from reducedfem.base.check import coefficient, count, integer, number, require
 from reducedfem.base.run import Progress, callback, threads
 from reducedfem.contact.deformed_field import DeformedField
 from reducedfem.contact.field import Field
@@ -27,18 +27,8 @@ __all__ = ["World", "WorldContacts", "WorldReport"]
 
 # largest automatic stiffness of a point, in units of mass over time step squared
 _RIGID = 10.0
-# largest coefficient of friction
+# largest coefficient of friction; beyond it solves often end early
 _MOST_FRICTION = 10.0
-
-
-def _coefficient(value: float, name: str) -> float:
-    """Return a coefficient of friction."""
-    mu = number(value, name)
-    if not 0.0 <= mu <= _MOST_FRICTION:
-        raise InputError(
-            f"{name} must be a coefficient between 0 and {_MOST_FRICTION:g}, got {mu:g}"
-        )
-    return mu
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -179,13 +169,13 @@ class World:
                 f"ground must be a Field or None, got {type(ground).__name__}; a flat ground is "
                 "PlaneField(point, normal), whose normal points up"
             )
-        self._friction = _coefficient(friction, "friction")
+        self._friction = coefficient(friction, "friction", most=_MOST_FRICTION)
         settings: dict[str, float | tuple[float, ...]] = {
             "dt": number(dt, "dt"),
             "gravity": tuple(float(x) for x in acceleration(gravity)),
             "ground_friction": self._friction
             if ground_friction is None
-            else _coefficient(ground_friction, "ground_friction"),
+            else coefficient(ground_friction, "ground_friction", most=_MOST_FRICTION),
             "contact_damping": number(contact_damping, "contact_damping"),
             "tol": number(tol, "tol"),
             "iterations": count(iterations, "iterations"),
@@ -285,7 +275,11 @@ class World:
                 raise InputError("field is of another model than body; make both of one model")
         elif field is not None:
             require(field, Field, "field", ", a DeformedField or None")
-        mu = self._friction if friction is None else _coefficient(friction, "friction")
+        mu = (
+            self._friction
+            if friction is None
+            else coefficient(friction, "friction", most=_MOST_FRICTION)
+        )
         with self._adding:
             shape = self._shape(body, tree, field, stiffness)
             index = len(self._bodies)
@@ -419,6 +413,10 @@ class World:
 
     def state(self, body: int) -> FreeBodyState:
         """Return a copy of the state of a body.
+
+        The springs of friction belong to pairs of bodies and are no part of it: a world of bodies
+        in such states begins without them, and its bodies move a little along the surface until new
+        springs carry them.
 
         Parameters
         ----------
