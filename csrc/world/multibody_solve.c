@@ -373,7 +373,7 @@ rf_status rf_multibody_solve_step(rf_multibody_solve *s, const rf_run *run, rf_e
   if (s->friction) RF_TRY(for_pairs(s, run, push, err));
   RF_TRY(for_nodes(s, run, begin_node, err));
   RF_TRY(iterate(s, run, err));
-  if (s->friction && !(s->left <= s->tolerance)) {
+  if (!(s->left <= s->tolerance)) {
     RF_TRY(for_nodes(s, run, free_node, err));
     rf_multibody_bound(s->contact_damping, s->n_nodes, s->nodes, s->n_pairs, s->pairs);
   }
