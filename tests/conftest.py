@@ -13,6 +13,7 @@ import hypothesis
 import numpy as np
 import pytest
 
+import ckernels
 import reducedfem as rf
 from places import ROOT
 
@@ -68,6 +69,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.no_asan(reason=reason))
         if not all(mark.kwargs.get("reason") for mark in item.iter_markers("no_asan")):
             raise pytest.UsageError(f"{item.nodeid}: no_asan needs a reason=")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _objects(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Share objects of C code between all tests, also of several processes."""
+    base = tmp_path_factory.getbasetemp()
+    processes = "PYTEST_XDIST_WORKER" in os.environ
+    ckernels.share_objects((base.parent if processes else base) / "objects")
 
 
 @pytest.fixture(scope="session")
