@@ -60,9 +60,32 @@ NO_ASAN = {
 }
 
 
+# Files and folders of the longest tests, which begin first: at the end all processes have work.
+LONGEST = (
+    "tests/house/test_notebooks.py",
+    "tests/scenes/test_scenes.py",
+    "tests/experiments/test_felt_stiffness.py",
+    "tests/experiments/test_volume_accuracy.py",
+    "tests/house/test_readme.py",
+    "tests/experiments/",
+    "tests/scenes/",
+    "tests/cli/",
+    "tests/haptics/",
+    "tests/mesh/",
+)
+
+
+def turn(item: pytest.Item) -> int:
+    """Return the place of a test among the longest."""
+    place = item.path.relative_to(ROOT).as_posix()
+    begin = (k for k, start in enumerate(LONGEST) if place.startswith(start))
+    return next(begin, len(LONGEST))
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of those files; refuse markers without a reason."""
+    """Begin with the longest; mark the tests of those files; refuse markers without a reason."""
+    items.sort(key=turn)
     for item in items:
         place = item.path.relative_to(ROOT).as_posix()
         for reason in (reason for start, reason in NO_ASAN.items() if place.startswith(start)):
