@@ -56,6 +56,7 @@ NO_ASAN = {
     "tests/house/test_prose.py": "reads sources",
     "tests/house/test_readme.py": "public functions only, which the tests of their rooms run",
     "tests/house/test_rt_symbols.py": "reads object files",
+    "tests/house/test_sources_to_add.py": "reads sources",
     "tests/house/test_symbols.py": "reads sources",
 }
 
