@@ -33,7 +33,7 @@ demo:
 
 test:
 	@$(PREPARE) build test
-	@$(BIN)/python -m pytest -n "$$(nproc)" --maxprocesses 8 --max-worker-restart 0 --dist loadfile $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -n "$$(nproc)" --maxprocesses 8 --max-worker-restart 0 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 test-asan:
 	@$(PREPARE) build test

@@ -13,6 +13,7 @@ import hypothesis
 import numpy as np
 import pytest
 
+import ckernels
 import reducedfem as rf
 from places import ROOT
 
@@ -55,19 +56,51 @@ NO_ASAN = {
     "tests/house/test_prose.py": "reads sources",
     "tests/house/test_readme.py": "public functions only, which the tests of their rooms run",
     "tests/house/test_rt_symbols.py": "reads object files",
+    "tests/house/test_sources_to_add.py": "reads sources",
     "tests/house/test_symbols.py": "reads sources",
 }
 
 
+# Files and folders of the longest tests, which begin first: at the end all processes have work.
+LONGEST = (
+    "tests/house/test_notebooks.py",
+    "tests/scenes/test_scenes.py",
+    "tests/experiments/test_felt_stiffness.py",
+    "tests/experiments/test_volume_accuracy.py",
+    "tests/house/test_readme.py",
+    "tests/experiments/",
+    "tests/scenes/",
+    "tests/cli/",
+    "tests/haptics/",
+    "tests/mesh/",
+)
+
+
+def turn(item: pytest.Item) -> int:
+    """Return the place of a test among the longest."""
+    place = item.path.relative_to(ROOT).as_posix()
+    begin = (k for k, start in enumerate(LONGEST) if place.startswith(start))
+    return next(begin, len(LONGEST))
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of those files; refuse markers without a reason."""
+    """Begin with the longest; mark the tests of those files; refuse markers without a reason."""
+    items.sort(key=turn)
     for item in items:
         place = item.path.relative_to(ROOT).as_posix()
         for reason in (reason for start, reason in NO_ASAN.items() if place.startswith(start)):
             item.add_marker(pytest.mark.no_asan(reason=reason))
         if not all(mark.kwargs.get("reason") for mark in item.iter_markers("no_asan")):
             raise pytest.UsageError(f"{item.nodeid}: no_asan needs a reason=")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _objects(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Share objects of C code between all tests, also of several processes."""
+    base = tmp_path_factory.getbasetemp()
+    processes = "PYTEST_XDIST_WORKER" in os.environ
+    ckernels.share_objects((base.parent if processes else base) / "objects")
 
 
 @pytest.fixture(scope="session")

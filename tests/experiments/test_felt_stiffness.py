@@ -120,6 +120,7 @@ def test_sessions_that_diverge_are_failures(body, monkeypatch):
 def test_plot_and_table(monkeypatch, capsys, tmp_path):
     surface = felt.scaled(shapes.post())
     monkeypatch.setattr(felt, "MODULI", (3e4,))
+    monkeypatch.setattr(felt, "SPEED", 0.04)  # of motions that take a quarter of the time
     found = felt.run([("post", surface)], 6, 400, 8, more=False)
     monkeypatch.setattr(felt, "run", lambda *args: found)
     experiments.light_plots(monkeypatch)

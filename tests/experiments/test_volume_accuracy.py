@@ -31,8 +31,8 @@ def test_a_rod_of_few_cells_across():
 
 
 @pytest.mark.slow
-def test_a_ball_of_sixteen_cells():
-    found = measure(ball(), CUT, 16)
+def test_a_ball_of_twelve_cells():
+    found = measure(ball(), CUT, 12)
     assert abs(found.mass) < 2e-3
     assert np.abs(found.frequencies).max() < 3e-3
 

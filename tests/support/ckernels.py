@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import fcntl
 import functools
+import hashlib
 import os
 import platform
 import re
@@ -68,6 +70,16 @@ int64_t rf_simd_cache_bytes(void) { return rf_test_cache_bytes; }
 """
 
 
+# folder of the objects that all processes of a run share, by their contents; see conftest.py
+_shared: list[Path] = []
+
+
+def share_objects(folder: Path) -> None:
+    """Keep objects in a folder, so that each source is compiled once in a run."""
+    folder.mkdir(exist_ok=True)
+    _shared[:] = [folder]
+
+
 def build(name: str, sources: Sequence[Path], folder: Path) -> ctypes.CDLL:
     """Compile C sources to a library of their own; skip where that cannot be done."""
     compiler = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")
@@ -77,14 +89,26 @@ def build(name: str, sources: Sequence[Path], folder: Path) -> ctypes.CDLL:
     if sanitizers := os.environ.get("RF_SANITIZED"):
         flags += [f"-fsanitize={sanitizers}", "-fno-omit-frame-pointer"]
 
-    def compiled(*words: str | Path) -> None:
+    def compiled(*words: str | Path) -> str:
         command = [*compiler, *flags, *map(str, words)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
+        return done.stdout
 
     def compiled_object(source: Path) -> Path:
-        obj = folder / f"{source.stem}.o"
-        compiled("-c", source, "-o", obj)
+        if not _shared:
+            obj = folder / f"{source.stem}.o"
+            compiled("-c", source, "-o", obj)
+            return obj
+        # copies of a source in the folders of two tests are the same source
+        text = compiled("-E", source).replace(str(source.parent), "")
+        key = hashlib.sha256("\0".join([*compiler, *flags, text]).encode()).hexdigest()
+        obj = _shared[0] / f"{key}.o"
+        with obj.with_suffix(".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # until another process has compiled it
+            if not obj.exists():
+                compiled("-c", source, "-o", obj.with_suffix(".part.o"))
+                obj.with_suffix(".part.o").replace(obj)
         return obj
 
     with ThreadPoolExecutor(threads()) as pool:
