@@ -86,6 +86,9 @@ def turn(item: pytest.Item) -> int:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the longest; mark the tests of those files; refuse markers without a reason."""
+    missing = [start for start in LONGEST if not (ROOT / start).exists()]
+    if missing:
+        raise pytest.UsageError(f"LONGEST names {missing[0]}, which does not exist")
     items.sort(key=turn)
     for item in items:
         place = item.path.relative_to(ROOT).as_posix()

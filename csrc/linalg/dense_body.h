@@ -165,8 +165,8 @@ RF_INLINE void read_panel(int32_t n, const double *a, int32_t ld, int32_t k, dou
   }
 }
 
-// Makes a column l of a panel to multipliers, and clears it: subtracts its multiples from the
-// `count` columns behind.  Numbers above row `begin` are not needed any more.
+// Turns column l of a panel into multipliers, and eliminates it from the next `count` columns.
+// Numbers above row `begin` may be overwritten.
 RF_INLINE void clear_column(const int count, int32_t begin, int32_t end, int32_t ld, double inverse,
                             const double *upper, double *l) {
   rf_v pivot[RF_PANEL];
@@ -188,7 +188,8 @@ RF_INLINE bool factor_panel(int32_t n, double *a, int32_t ld, int32_t k, int cou
   const int32_t end = RF_FLOOR(n + RF_WIDTH - 1);
   for (int j = 0; j < count; ++j) {
     const int32_t top = k + j, row = place_of_largest(p + j * ld, top, n);
-    if (row < 0) return false;
+    // the reciprocal of an infinite pivot would hide it
+    if (row < 0 || !isfinite(p[j * ld + row])) return false;
     place[j] = row;
     double *upper = a + (int64_t)top * ld + k, *l = p + j * ld;
     for (int q = 0; q < RF_PANEL; ++q) {
@@ -244,7 +245,7 @@ RF_INLINE void finish_top(double *a, int32_t ld, int32_t k, const double *p) {
   }
 }
 
-// Rows and vectors at once: eight vectors, the width of a panel.
+// Rows, and vectors of each, that subtract_rows holds in registers: eight in all.
 #define RF_ROWS RF_WIDTH
 #define RF_PARTS (RF_PANEL / RF_WIDTH)
 

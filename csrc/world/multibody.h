@@ -76,7 +76,7 @@ typedef struct rf_multibody_report {
   int32_t iterations;  // of conjugate gradients
   double residual;     // left, relative
   // of all steps
-  int64_t unconverged;  // steps whose solve ended at most_iterations
+  int64_t unconverged;  // steps whose solve ended above the tolerance
   double fastest;       // largest relative displacement, in a step, of a body and what it may meet,
                         // divided by the thickness of the latter; points may pass above 0.5
   int32_t fastest_body;  // with these points

@@ -6,7 +6,7 @@
 #include "linalg/vector.h"
 
 typedef struct sums {
-  double matrix[4], linear[2];
+  double matrix[4], linear[2], stored;
 } sums;
 
 static double value(const double a[4], const double b[2], const double x[2]) {
@@ -21,8 +21,9 @@ static double least(double a, double b) {
   return b < 0.0 ? 1.0 : 0.0;
 }
 
-void rf_multibody_bound_parts(const double matrix[4], const double linear[2], double out[2]) {
-  const double *a = matrix, *b = linear, cross = 0.5 * (a[1] + a[2]);
+// Writes x and y, 0 <= y <= x <= 1, at the minimum of `value`; a is positive semi-definite.
+static void least_parts(const double a[4], const double b[2], double out[2]) {
+  const double cross = 0.5 * (a[1] + a[2]);
   const double determinant = a[0] * a[3] - cross * cross;
   const double x = (cross * b[1] - a[3] * b[0]) / determinant;
   const double y = (cross * b[0] - a[0] * b[1]) / determinant;
@@ -40,6 +41,12 @@ void rf_multibody_bound_parts(const double matrix[4], const double linear[2], do
     if (value(a, b, edges[k]) < value(a, b, out)) memcpy(out, edges[k], sizeof edges[k]);
 }
 
+// All of the forces if they add no energy, as of a solve that ended a little early.
+static void choose_parts(const sums *d, double out[2]) {
+  out[0] = out[1] = 1.0;
+  if (!(value(d->matrix, d->linear, out) <= d->stored)) least_parts(d->matrix, d->linear, out);
+}
+
 // Sums the forces of pairs on a body into a slot, and the displacement by them.
 static void respond(rf_multibody_node *n, rf_pair_rows *const *pairs, double *force, double *way) {
   memset(force, 0, (size_t)n->size * sizeof *force);
@@ -52,7 +59,7 @@ void rf_multibody_bound(double contact_damping, int32_t n_nodes, rf_multibody_no
   sums d = {0};
   double part[2];
   for (int32_t k = 0; k < n_pairs; ++k) {
-    rf_pair_rows_springs_rt(pairs[k], contact_damping, d.matrix, d.linear);
+    rf_pair_rows_springs_rt(pairs[k], contact_damping, d.matrix, d.linear, &d.stored);
     rf_pair_rows_reduce_rt(pairs[k], 1.0, 0.0);
   }
   for (int32_t k = 0; k < n_nodes; ++k) {
@@ -71,7 +78,7 @@ void rf_multibody_bound(double contact_damping, int32_t n_nodes, rf_multibody_no
       for (int b = 0; b < 2; ++b) d.matrix[2 * a + b] += rf_dot_padded(n->size, forces[a], ways[b]);
     }
   }
-  rf_multibody_bound_parts(d.matrix, d.linear, part);
+  choose_parts(&d, part);
   for (int32_t k = 0; k < n_pairs; ++k) {
     rf_pair_rows_reduce_rt(pairs[k], part[0], part[1]);
     rf_pair_rows_limit_rt(pairs[k], part[0], part[1]);

@@ -1,7 +1,7 @@
 // Bounds on the forces of a solve that has ended early (multibody_solve.h).
 //
-// The forces of such a solve follow from displacements that they do not cause, and would give
-// bodies energy without bound.  Parts of them, x of the normal ones and y of friction, are chosen
+// The forces of such a solve follow from displacements that they do not cause, and may give bodies
+// energy without bound.  Parts of them, x of the normal ones and y of friction, are then chosen
 // instead.  With F and G their sums in the coordinates of the bodies, U the displacements without
 // them, f and t the forces at the points and f_0 those of the normal springs before the step, these
 // minimize
@@ -9,8 +9,9 @@
 //         + sum x f (x f / 2 - f_0) / (c k) + sum (y t)^2 / (2 k)
 // over 0 <= y <= x <= 1.  The first two terms are the energy that the forces give to the motion,
 // the last one is that of the springs of friction after the step, which keep no larger forces than
-// y t. D(x, y) <= D(x, 0): friction adds no energy; D(x, 0) <= 0: normal forces add none but that
-// of their springs.
+// y t.  D(x, y) <= D(x, 0): friction adds no energy; D(x, y) <= 0: both together add none but that
+// of the normal springs.  All forces are applied where D(1, 1) is at most the energy of the springs
+// of friction before the step.
 #ifndef RF_WORLD_MULTIBODY_BOUND_H
 #define RF_WORLD_MULTIBODY_BOUND_H
 
@@ -19,8 +20,5 @@
 // Reduces the forces of pairs.  Nodes: those with contact, prepared without blocks of their own.
 void rf_multibody_bound(double contact_damping, int32_t n_nodes, rf_multibody_node *const *nodes,
                         int32_t n_pairs, rf_pair_rows *const *pairs);
-// Writes x and y, 0 <= y <= x <= 1, at the minimum of 1/2 (x, y) A (x, y) + b . (x, y); A (2, 2) is
-// positive semi-definite.
-void rf_multibody_bound_parts(const double matrix[4], const double linear[2], double out[2]);
 
 #endif

@@ -6,9 +6,9 @@ enum { PAST = RF_FRICTION_PAST };
 static const double LEAST_PIVOT = 1e-12;  // relative to the largest one
 // Growth of the residual that forgets earlier choices.
 static const double WORSE = 2.0;
-// Choices until half of the least residual: mixed, and of limits that move apart.
+// Most choices without half of the least residual: with mixing, with damping.
 enum { PATIENCE = 6, LONG_PATIENCE = 60 };
-// Parts of the way that limits move apart: the first, the least, and their change.
+// Parts of the way that damped limits move: the first, the least, and their change.
 static const double HALF = 0.5, LEAST = 0.01, LARGER = 1.1, SMALLER = 0.5;
 
 // Normal equations for the parts of the earlier choices.
@@ -81,7 +81,7 @@ static void mix_pair(const rf_multibody_limits *l, const mixture *m, rf_pair_row
   for (int32_t i = 0; i < t->n_rows; ++i) {
     const double force = f->limit[i];
     double *past = past_of(f, i), mixed = force;
-    if (l->apart) mixed = move(l, f, i);
+    if (l->damped) mixed = move(l, f, i);
     for (int32_t a = 0; a < m->n && slips(f, i); ++a)
       mixed -= m->part[a] * (force - past[2 * a + 1]);
     past[2 * l->next] = force - f->before[i];
@@ -98,18 +98,18 @@ static void judge(rf_multibody_limits *l, double left) {
   if (l->least == 0.0 || left < 0.5 * l->least) {
     l->least = left;
     l->waited = 0;
-    l->apart = false;
-  } else if (++l->waited > (l->apart ? LONG_PATIENCE : PATIENCE)) {
+    l->damped = false;
+  } else if (++l->waited > (l->damped ? LONG_PATIENCE : PATIENCE)) {
     l->waited = 0;
-    l->apart = l->begins = !l->apart;
-    if (!l->apart) l->count = l->next = 0;
+    l->damped = l->begins = !l->damped;
+    if (!l->damped) l->count = l->next = 0;
   }
 }
 
 void rf_multibody_limits_mix(rf_multibody_limits *l, double left, bool far, int32_t n_pairs,
                              rf_pair_rows *const *pairs) {
   judge(l, left);
-  mixture m = {.n = l->apart || far ? 0 : l->count};
+  mixture m = {.n = l->damped || far ? 0 : l->count};
   for (int32_t k = 0; k < n_pairs; ++k)
     if (pairs[k]->friction.mu > 0.0) add_pair(pairs[k], &m);
   solve(&m);

@@ -19,7 +19,7 @@ typedef struct rf_multibody_limits {
   int32_t count, next;  // choices that are kept, and the place of the next one
   double last, least;   // residual of the last choice, and the least one; 0: none yet
   int32_t waited;       // choices since the least one
-  bool apart;           // each limit moves a part of its way instead
+  bool damped;          // each limit moves a part of its way instead
   bool begins;          // with the first part
 } rf_multibody_limits;
 

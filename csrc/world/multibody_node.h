@@ -47,7 +47,7 @@ void rf_multibody_node_free(
 // Sets u, and e to zero, or to that of a body whose velocity stays as it is.
 void rf_multibody_node_place_rt(rf_multibody_node *n, bool stays);
 // Prepares a body that is placed: its own block, the step of its deformation and the elastic force.
-// pairs: NULL: without the block.
+// Without pairs (NULL) the block is zero.
 RF_MUST_CHECK rf_status rf_multibody_node_begin_rt(rf_multibody_node *n, rf_pair_rows *const *pairs,
                                                    double contact_damping);
 // Adds the generalised forces of its contacts to a slot.

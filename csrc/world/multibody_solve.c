@@ -14,7 +14,7 @@ enum { REFRESH = 32 };  // iterations after which own blocks are renewed, as lon
 // Slope at the end of a line search, and residual after a solve (squared), relative to the begin.
 static const double FLAT = 0.1, FORCING = 1e-4, FRICTION_FORCING = 1e-2;
 // Friction.  Limits stay until the residual is below FOLLOW times that of the law itself; above FAR
-// Newton's matrix has secants, and limits are not mixed.
+// Newton's matrix has secants, and limits are damped or not, but not mixed.
 static const double FOLLOW = 0.5, FAR = 1.0;
 
 // ---- stages over all bodies or all pairs
@@ -311,8 +311,8 @@ static rf_status follow(rf_multibody_solve *s, const rf_run *run, bool last, rf_
   if (last || s->left <= s->tolerance) goto done;
   s->mismatch = s->left;
   rf_multibody_limits_mix(&s->limits, s->left, s->left >= FAR, s->n_pairs, s->pairs);
-  // far ones that do not move apart are as evaluated
-  if (s->left < FAR || s->limits.apart) RF_TRY(evaluate(s, run, true, err));
+  // undamped limits far from the solution are those just evaluated
+  if (s->left < FAR || s->limits.damped) RF_TRY(evaluate(s, run, true, err));
 done:
   return st;
 }
@@ -337,6 +337,7 @@ static rf_status iterate(rf_multibody_solve *s, const rf_run *run, rf_error *err
       renewed = s->iterations;
     }
     RF_TRY(evaluate(s, run, s->friction && s->solves > 0, err));
+    if (s->friction && !s->held) keep_best(s);
     if (s->held && (last || s->left <= fmax(0.5 * s->tolerance, FOLLOW * s->mismatch)))
       RF_TRY(follow(s, run, last, err));
     if (!s->held) s->mismatch = s->left;

@@ -124,12 +124,14 @@ void rf_pair_friction_add_own_rt(const rf_pair_rows *t, int side, double *own, i
   }
 }
 
-double rf_pair_friction_springs_rt(const rf_pair_rows *t) {
+double rf_pair_friction_springs_rt(const rf_pair_rows *t, double *stored) {
   const rf_pair_friction *f = &t->friction;
   double sum = 0.0;
   for (int32_t i = 0; i < t->n_rows; ++i) {
     const double force = fmin(f->limit[i], size_of(f->trial + 2 * i));
+    const double last = size_of(f->last + 2 * i);
     sum += force * force / t->stiff[i];
+    *stored += 0.5 * last * last / t->stiff[i];
   }
   return sum;
 }

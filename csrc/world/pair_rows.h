@@ -87,9 +87,10 @@ double rf_pair_rows_work_rt(const rf_pair_rows *t, double factor, double part);
 void rf_pair_rows_add_own_rt(const rf_pair_rows *t, int side, double factor, double *own,
                              int32_t ld);
 
-// Adds the terms of the springs to A and b of multibody_bound.h, for the forces of the last choice.
+// Adds the terms of the springs to A and b of multibody_bound.h, for the forces of the last choice,
+// and the energy of the springs of friction before the step to `stored`.
 void rf_pair_rows_springs_rt(const rf_pair_rows *t, double factor, double matrix[4],
-                             double linear[2]);
+                             double linear[2], double *stored);
 // applied = a part of the normal forces of the last choice, and one of the friction
 void rf_pair_rows_reduce_rt(rf_pair_rows *t, double normal, double friction);
 // Reduces normal forces to a part, and limits of friction to a part of its forces.
@@ -111,7 +112,7 @@ void rf_pair_friction_multiply_rt(rf_pair_rows *t, bool secant, const double *tr
                                   const double *field_u);
 void rf_pair_friction_aim_rt(rf_pair_rows *t, const double *tree_u, const double *field_u);
 double rf_pair_friction_work_rt(const rf_pair_rows *t, double part);
-double rf_pair_friction_springs_rt(const rf_pair_rows *t);
+double rf_pair_friction_springs_rt(const rf_pair_rows *t, double *stored);
 void rf_pair_friction_limit_rt(rf_pair_rows *t, double part);
 void rf_pair_friction_reduce_rt(rf_pair_rows *t, double part);
 void rf_pair_friction_add_own_rt(const rf_pair_rows *t, int side, double *own, int32_t ld);

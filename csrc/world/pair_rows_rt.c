@@ -174,14 +174,14 @@ void rf_pair_rows_add_own_rt(const rf_pair_rows *t, int side, double factor, dou
 }
 
 void rf_pair_rows_springs_rt(const rf_pair_rows *t, double factor, double matrix[4],
-                             double linear[2]) {
+                             double linear[2], double *stored) {
   for (int32_t i = 0; i < t->n_rows; ++i) {
     const double by = 1.0 / (factor * t->stiff[i]);
     if (!(t->force[i] < 0.0)) continue;
     matrix[0] += by * t->force[i] * t->force[i];
     linear[0] -= by * t->force[i] * t->begin[i];
   }
-  if (t->friction.mu > 0.0) matrix[3] += rf_pair_friction_springs_rt(t);
+  if (t->friction.mu > 0.0) matrix[3] += rf_pair_friction_springs_rt(t, stored);
 }
 
 void rf_pair_rows_reduce_rt(rf_pair_rows *t, double normal, double friction) {

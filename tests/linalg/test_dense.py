@@ -163,6 +163,18 @@ def test_elimination_with_row_exchanges(n, simd):
 
 
 @pytest.mark.parametrize("simd", SIMD, ids=SIMD.get)
+@pytest.mark.parametrize("wrong", [np.inf, np.nan])
+def test_elimination_does_not_hide_what_is_not_finite(wrong, simd):
+    require(simd)
+    for n in (1, 5, 9, 17):
+        for i in {0, n // 2, n - 1}:
+            a = np.eye(n) + 0.1
+            a[i, i] = wrong
+            done, x = eliminated(simd, a, np.ones(n))
+            assert not (done and np.isfinite(x).all())
+
+
+@pytest.mark.parametrize("simd", SIMD, ids=SIMD.get)
 def test_elimination_refuses_a_column_of_zeros(simd):
     require(simd)
     for n in (1, 3, 4, 9, 17):

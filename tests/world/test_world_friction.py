@@ -20,11 +20,11 @@ def tilted(degrees):
     return (G * np.sin(np.radians(degrees)), 0.0, -G * np.cos(np.radians(degrees)))
 
 
-def standing(gravity, mu, dt=1e-3, depth=1e-4):
+def standing(gravity, mu, dt=1e-3, depth=1e-4, tol=1e-9):
     """Return a world of a rigid box at rest on four feet, whose springs carry it already."""
     body = rf.FreeBody(cube(), dt)
     body.reset((0, 0, EDGE / 2 - depth))
-    world = rf.World(dt, gravity, GROUND, friction=mu, tol=1e-9)
+    world = rf.World(dt, gravity, GROUND, friction=mu, tol=tol)
     world.add(body, feet(), BOX, -gravity[2] * body.rigid_body.mass / (4 * depth))
     return world
 
@@ -309,6 +309,17 @@ def test_a_heap_stays_together_where_all_solves_end_early(mu, iterations):
     assert world.report.unconverged > 30
     assert max(energy) < 5.0 * energy[0]
     assert 0.0 < world.positions[:, 2].min() < 0.15
+
+
+def test_a_box_keeps_its_friction_where_solves_miss_the_tolerance_by_little():
+    """They do in a quarter of the steps: the tolerance is below rounding."""
+    slope, places = tilted(10.0), []
+    for tol in (1e-9, 1e-17):
+        world = standing(slope, 0.5, depth=1e-3, tol=tol)
+        world.step(400)
+        places.append(world.positions)
+    assert world.report.unconverged > 0
+    np.testing.assert_allclose(places[1], places[0], atol=1e-6)
 
 
 @pytest.mark.parametrize("iterations", [3, 20])

@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
 
 __all__ = [
-    "MOST_FRICTION",
     "array_like",
     "as_array",
     "choice",
@@ -58,10 +57,10 @@ _ARRAYS = {
     "Voxmap": "values",
 }
 
-# constructors to suggest for missing objects
-# largest coefficient of friction, of bodies that always stick
-MOST_FRICTION = 1e9
+# largest coefficient of friction, RF_FRICTION_MOST_MU: of bodies that always stick
+_MOST_FRICTION = 1e9
 
+# constructors to suggest for missing objects
 _MAKERS = {
     "Field": "DistanceField.from_surface(surface)",
     "FreeBody": "FreeBody(reduced, dt)",
@@ -102,7 +101,7 @@ def number(value: object, name: str) -> float:
     return result
 
 
-def coefficient(value: object, name: str, more: str = "", most: float = MOST_FRICTION) -> float:
+def coefficient(value: object, name: str, more: str = "", most: float = _MOST_FRICTION) -> float:
     """Return a coefficient of friction; refuse other values.
 
     `more` names further values that the caller accepts and has already handled.

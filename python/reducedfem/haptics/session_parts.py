@@ -272,7 +272,8 @@ def warn_of_equal_fields(
         field, points = contacts[k].field, contacts[k].tree.shell.points
         if body is not True or type(field) is not type(held) or isinstance(field, DeformedField):
             continue
-        if np.array_equal(field.distance(points), held.distance(points), equal_nan=True):
+        values = (each.distance_and_gradient(points) for each in (field, held))
+        if all(np.array_equal(a, b, equal_nan=True) for a, b in zip(*values, strict=True)):
             warnings.warn(
                 f"contact[{k}].field equals contact[0].field, but is another object, so it is at "
                 "rest in the world: if the held object is meant, give both contacts one field",

@@ -88,5 +88,14 @@ def read_regular(path: Path, most: int | None = None) -> bytes:
             raise FileFormatError(
                 f"cannot read {str(path)!r}: it has {size} bytes, {most} at most are read"
             )
-        # no buffer of `most` bytes for a small file; some files of the system give a size of 0
-        return file.read() if most is None else file.read(min(most, size + 2**16))
+        if most is None:
+            return file.read()
+        # no buffer of `most` bytes for a small file; files that grow, or have no size, are longer
+        data = file.read(size + 1)
+        if len(data) > size:
+            data += file.read(most + 1 - len(data))
+        if len(data) > most:
+            raise FileFormatError(
+                f"cannot read {str(path)!r}: it has more than {most} bytes, the most that are read"
+            )
+        return data

@@ -84,7 +84,8 @@ class WorldReport:
     residual
         Residual left by it, relative.
     unconverged
-        Steps whose solve left more than the tolerance.
+        Steps whose solve left more than the tolerance; parts of their forces may have been applied
+        (``docs/world.md``).
     fastest
         Largest relative displacement, in one step, of a body and what it may meet, another body
         or the ground, divided by the thickness of the latter. Above 0.5 points may leave it on the
