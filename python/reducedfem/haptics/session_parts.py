@@ -270,7 +270,9 @@ def warn_of_equal_fields(
     held = contacts[0].field
     for k, body in enumerate(field_bodies(contacts, others)):
         field, points = contacts[k].field, contacts[k].tree.shell.points
-        if body is not True or type(field) is not type(held) or isinstance(field, DeformedField):
+        if body is not True or type(field) is not type(held):
+            continue
+        if isinstance(field, DeformedField) or isinstance(held, DeformedField):
             continue
         values = (each.distance_and_gradient(points) for each in (field, held))
         if all(np.array_equal(a, b, equal_nan=True) for a, b in zip(*values, strict=True)):
