@@ -141,18 +141,35 @@ static void add_by_factor(rf_friction *s, int32_t count, const double *f, double
   }
 }
 
-void rf_friction_move_rt(rf_friction *s, const double *f, double *moved) {
+// Adds W f.
+static void add_moved(rf_friction *s, const double *f, double *moved) {
   const int32_t length = 3 * s->ld;
   int32_t count = 0;
   for (int32_t k = 0; k < length; ++k)
     if (f[k] != 0.0) s->index[count++] = k;
-  memcpy(moved, s->free, (size_t)length * sizeof *moved);
+  if (count == 0) return;
   if (rf_friction_moves_by_factor(s))
     add_by_factor(s, count, f, moved);
   else
     RF_SIMD_CALL(s->set.simd, rf_friction_add_rows, count, s->index, s->w, length, f, moved);
+}
+
+void rf_friction_move_rt(rf_friction *s, const double *f, double *moved) {
+  const int32_t length = 3 * s->ld;
+  memcpy(moved, s->free, (size_t)length * sizeof *moved);
+  add_moved(s, f, moved);
   for (int32_t k = 0; s->shift != 0.0 && k < length; ++k)
     moved[k] += s->shift * (f[k] - s->centre[k]);
+}
+
+void rf_friction_move_on_rt(rf_friction *s, const double *from, const double *moved,
+                            const double *to, double *moved_to) {
+  const int32_t length = 3 * s->ld;
+  double *change = s->scratch;
+  memmove(moved_to, moved, (size_t)length * sizeof *moved);
+  for (int32_t k = 0; k < length; ++k) change[k] = to[k] - from[k];
+  add_moved(s, change, moved_to);
+  for (int32_t k = 0; s->shift != 0.0 && k < length; ++k) moved_to[k] += s->shift * change[k];
 }
 
 double rf_friction_residual_rt(const rf_friction *s, const double *f, const double *moved) {

@@ -34,10 +34,16 @@ static bool keep(rf_friction *s, double residual) {
   return s->best_residual <= s->limits.tolerance;
 }
 
+// Sets the iterate and its displacements.
+static void restart(rf_friction *s, const double *from) {
+  copy(s, from, s->force);
+  rf_friction_move_rt(s, s->force, s->moved);
+}
+
 // Puts s->force into its cones, and returns the residual there.
 static double projected_residual(rf_friction *s) {
   rf_friction_project_rt(s, s->force, s->in_cone);
-  rf_friction_move_rt(s, s->in_cone, s->moved_in);
+  rf_friction_move_on_rt(s, s->force, s->moved, s->in_cone, s->moved_in);
   return rf_friction_residual_rt(s, s->in_cone, s->moved_in);
 }
 
@@ -68,7 +74,7 @@ static bool step(rf_friction *s, double gain_t, double regular) {
     return false;
   }
   const double begun_us = rf_clock_us_rt();
-  if (!rf_friction_step_rt(s, GAIN_N, gain_t, regular)) copy(s, s->best, s->force);
+  if (!rf_friction_step_rt(s, GAIN_N, gain_t, regular)) restart(s, s->best);
   const double unknowns = s->unknown.n;
   if (unknowns > 0.0) learn(s, rf_friction_step_work_rt(s, unknowns), rf_clock_us_rt() - begun_us);
   return true;
@@ -87,6 +93,7 @@ static double most_of(const rf_friction *s, const double *f) {
 // would seem to slip.
 static bool step_first(rf_friction *s) {
   if (!(most_of(s, s->force) > 0.0)) return false;
+  rf_friction_move_rt(s, s->force, s->moved);
   double now = projected_residual(s);
   copy(s, s->in_cone, s->first);
   if (keep(s, now)) return true;
@@ -116,8 +123,7 @@ static bool sweep_first(rf_friction *s) {
 // Sweeps from the best forces until they solve or the time is up.
 static bool out_of_time(rf_friction *s) {
   bool solved = false;
-  copy(s, s->best, s->force);
-  rf_friction_move_rt(s, s->force, s->moved);
+  restart(s, s->best);
   while (!solved && rf_friction_left_us_rt(s) > 0.0) {
     rf_friction_sweep_rt(s, SWEEPS);
     solved = keep(s, projected_residual(s));
@@ -130,7 +136,6 @@ static bool iterate(rf_friction *s) {
   double mark = s->best_residual;
   int32_t since = 0;
   for (int32_t k = 0; k < STEPS && since < PATIENCE; ++k) {
-    rf_friction_move_rt(s, s->force, s->moved);
     const double now = rf_friction_residual_rt(s, s->force, s->moved);
     if (!step(s, GAIN_T, REGULAR * sqrt(now < 1.0 ? now : 1.0))) return out_of_time(s);
     const double residual = projected_residual(s);
@@ -166,15 +171,13 @@ static bool judge(rf_friction *s, inner *n) {
 typedef enum inner_end { REACHED, MISSED, LATE } inner_end;
 
 static inner_end solve_inner(rf_friction *s, inner *n) {
-  copy(s, s->centre, s->force);
+  restart(s, s->centre);
   copy(s, s->centre, s->inner);
   for (int32_t k = 0; k < INNER; ++k) {
-    rf_friction_move_rt(s, s->force, s->moved);
     if (!step(s, k % 2 ? GAIN_T : 1.0, 0.0)) return LATE;
     if (judge(s, n)) return REACHED;
     if (n->since < STUCK) continue;
-    copy(s, s->inner, s->force);
-    rf_friction_move_rt(s, s->force, s->moved);
+    restart(s, s->inner);
     rf_friction_sweep_rt(s, SWEEPS);
     if (judge(s, n)) return REACHED;
     n->since = 0;
@@ -240,11 +243,10 @@ static void soften(rf_friction *s) {
   memset(s->centre, 0, 3 * (size_t)s->ld * sizeof *s->centre);
   rf_friction_shift_rt(s, SOFT);
   copy(s, s->first, s->inner);
-  copy(s, s->first, s->force);
+  restart(s, s->first);
   inner n = {.residual = INFINITY, .target = s->limits.tolerance};
   for (int32_t k = 0; k < INNER && !judge(s, &n); ++k) {
-    copy(s, s->in_cone, s->force);
-    rf_friction_move_rt(s, s->force, s->moved);
+    restart(s, s->in_cone);
     if (k % 2)
       rf_friction_sweep_rt(s, SWEEPS);
     else if (!step(s, GAIN_T, 0.0))

@@ -184,15 +184,18 @@ double rf_friction_step_work_rt(const rf_friction *s, double k) {
 
 bool rf_friction_step_rt(rf_friction *s, double gain_n, double gain_t, double regular) {
   double *x = s->increment, *d = s->diagonal, sum = 0.0;
+  double *before = s->increment;
   ++s->report.steps;
+  memcpy(before, s->force, 3 * (size_t)s->ld * sizeof *before);
   count_unknowns(s, gain_n, gain_t);
+  rf_friction_move_on_rt(s, before, s->moved, s->force, s->moved);
   if (s->unknown.n == 0) return true;
-  rf_friction_move_rt(s, s->force, s->moved);
   const bool low = is_low_rank(s, s->unknown.n);
   set_diagonal(s, low ? s->compliance + fmax(regular, LEAST) : regular, d);
   if (!(low ? solve_low_rank(s, d, x) : solve_dense(s, d, x))) return false;
   for (int32_t k = 0; k < s->unknown.n; ++k) sum += 0.0 * x[k];
   if (sum != 0.0) return false;
   add_increment(s, x);
+  rf_friction_move_rt(s, s->force, s->moved);
   return true;
 }

@@ -74,6 +74,10 @@ static inline bool rf_friction_moves_by_factor(const rf_friction *s) {
 }
 // moved = W f + free + shift (f - centre).
 void rf_friction_move_rt(rf_friction *s, const double *f, double *moved);
+// The same for `to`, given the displacements `moved` by `from`: takes less time if few entries
+// differ.  moved_to may be moved.
+void rf_friction_move_on_rt(rf_friction *s, const double *from, const double *moved,
+                            const double *to, double *moved_to);
 double rf_friction_residual_rt(const rf_friction *s, const double *f, const double *moved);
 // Moves every contact into its cone: f_n >= 0 first, then the tangential force is shortened.
 void rf_friction_project_rt(const rf_friction *s, const double *f, double *out);
@@ -107,7 +111,8 @@ void rf_friction_close_rt(rf_friction *s, const rf_friction_results *out);
 
 // Work of a step with k unknowns, in units of s->work_per_us.
 double rf_friction_step_work_rt(const rf_friction *s, double k);
-// One Newton step from s->force and s->moved to s->force; false: it is not finite.
+// One Newton step from s->force and s->moved, its displacements, to both anew; false: it is not
+// finite.
 bool rf_friction_step_rt(rf_friction *s, double gain_n, double gain_t, double regular);
 
 // ---- kernels
