@@ -14,6 +14,13 @@ void rf_contact_free(rf_contact *p) {
   rf_free(p);
 }
 
+bool rf_contact_share_field(rf_contact *p, const rf_contact *with) {
+  const rf_contact_distance *of = &with->search.distance;
+  if (!of->deformed || p->search.distance.deformed != of->deformed) return false;
+  p->search.distance.pose = of->pose;
+  return true;
+}
+
 void rf_contact_reset(rf_contact *p) {
   rf_contact_search_reset(&p->search);
   rf_contact_budget_reset_rt(&p->budget, p->search.tree->r);

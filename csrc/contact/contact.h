@@ -80,6 +80,9 @@ void rf_contact_forget_rt(rf_contact *contact);
 // Deforms the field of the object from now on (NULL: rest, as initially).  RF_ERR_ARG if field_q
 // gives no finite places; rf_contact_evaluate_rt then finds no contact.
 RF_MUST_CHECK rf_status rf_contact_deform_field_rt(rf_contact *contact, const double *field_q);
+// True if both have the same field that deforms: it then deforms as that of `with`, which must live
+// longer and be deformed first in each cycle.
+bool rf_contact_share_field(rf_contact *contact, const rf_contact *with);
 
 // Evaluates one cycle.  all_of < 0: by the tree; otherwise all points of repulsion levels <= all_of
 // one by one, by the same arithmetic, without a trace in search, budget and law.  reduced: on the

@@ -4,14 +4,6 @@
 #include "deform/nearest.h"
 #include "linalg/vec3.h"
 
-// Calls a kernel by instruction set; the widest vectors have four numbers.
-#if RF_SIMD_X86
-#define CALL(f, simd, ...) \
-  ((simd) >= RF_SIMD_AVX2 ? f##_avx2_rt(__VA_ARGS__) : f##_plain_rt(__VA_ARGS__))
-#else
-#define CALL(f, simd, ...) f##_plain_rt(__VA_ARGS__)
-#endif
-
 enum { BLOCK = RF_DEFORMED_BLOCK };
 
 static void enter(const double *points, int32_t n, rf_deformed_block *b) {
@@ -27,7 +19,7 @@ static void find_nearest(const rf_deformed_field *f, const rf_deformed_pose *pos
   b->proxy = pose->place + f->slot[domain];
   b->stride = f->n_slots;
   b->n_proxies = f->slot[domain + 1] - f->slot[domain];
-  CALL(rf_deformed_nearest, f->simd, b);
+  RF_DEFORMED_CALL(rf_deformed_nearest, f->simd, b);
 }
 
 // Distance of place j: weighted mean of the rest field's values at the places pulled back, `stride`
@@ -48,7 +40,7 @@ static void domain_distances(const rf_deformed_field *f, const rf_deformed_pose 
                              int32_t domain, rf_deformed_block *b, double *distance) {
   double rest[3 * BLOCK * RF_DEFORMED_SEARCH_K + 1], at_rest[BLOCK * RF_DEFORMED_SEARCH_K];
   find_nearest(f, pose, domain, b);
-  CALL(rf_deformed_pull, f->simd, b, b->rows, pose->map + 16 * (size_t)f->first[domain], rest);
+  RF_DEFORMED_CALL(rf_deformed_pull, f->simd, b, b->rows, pose->map + 16 * (size_t)f->first[domain], rest);
   rf_field_distances_rt(f->field[domain], b->rows * b->n, rest, at_rest);
   for (int32_t j = 0; j < b->n; ++j) distance[j] = mean(b, j, b->n, at_rest + j);
 }
@@ -95,13 +87,13 @@ static void domain_gradients(const rf_deformed_field *f, const rf_deformed_pose 
   double slope[3 * BLOCK * RF_DEFORMED_SEARCH_K], at_rest[BLOCK * RF_DEFORMED_SEARCH_K];
   const double *maps = pose->map + 16 * (size_t)f->first[domain];
   find_nearest(f, pose, domain, b);
-  CALL(rf_deformed_pull, f->simd, b, b->rows, maps, to->rest);
+  RF_DEFORMED_CALL(rf_deformed_pull, f->simd, b, b->rows, maps, to->rest);
   if (central)
     rf_field_slopes_rt(f->field[domain], b->rows * b->n, to->rest, at_rest, slope);
   else
     rf_field_gradients_rt(f->field[domain], b->rows * b->n, to->rest, at_rest, slope);
   for (int32_t j = 0; j < b->n; ++j) to->distance[j] = mean(b, j, b->n, at_rest + j);
-  CALL(rf_deformed_slopes, f->simd, b, maps, at_rest, slope, to->distance, to->gradient);
+  RF_DEFORMED_CALL(rf_deformed_slopes, f->simd, b, maps, at_rest, slope, to->distance, to->gradient);
 }
 
 // Collects the proxies with a weight at place j.
@@ -174,12 +166,8 @@ void rf_deformed_field_push_rt(const rf_deformed_field *f, int32_t proxy, const 
 
 void rf_deformed_field_push_moments_rt(const rf_deformed_field *f, int32_t proxy,
                                        const double moments[12], double *reduced) {
-  const double *row = f->modes + 12 * (size_t)proxy * (size_t)f->r;
-  for (int32_t j = 0; j < f->r; ++j, row += 12) {
-    double sum = 0.0;
-    for (int c = 0; c < 12; ++c) sum += row[c] * moments[c];
-    reduced[j] += sum;
-  }
+  const double *rows = f->modes + 12 * (size_t)proxy * (size_t)f->r;
+  RF_DEFORMED_CALL(rf_deformed_push, f->simd, f->r, rows, moments, reduced);
 }
 
 double rf_deformed_field_slack_rt(const rf_deformed_field *f, double d, double R) {

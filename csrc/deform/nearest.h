@@ -1,9 +1,10 @@
 // Vector kernels of deform/field_rt.c, for blocks of places: the nearest of some tens of proxies,
-// their weights (B07 3.16), places pulled back, and gradients.  All variants and all sizes of
-// blocks give the same bits, as none uses fused multiply-add.
+// their weights (B07 3.16), places pulled back, and gradients; and of pose_rt.c, for four proxies.
+// All variants and all sizes of blocks give the same bits, as none uses fused multiply-add.
 #ifndef RF_DEFORM_NEAREST_H
 #define RF_DEFORM_NEAREST_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "linalg/simd.h"
@@ -44,5 +45,31 @@ typedef void rf_deformed_slopes_fn(const rf_deformed_block *b, const double *map
                                    const double *at_rest, const double *slope,
                                    const double *distance, double *gradient);
 RF_SIMD_DECLARE(rf_deformed_slopes_fn, rf_deformed_slopes);
+
+// Four proxies at some q, lanes of all vectors.
+typedef struct rf_deformed_four {
+  double moved[12][4];  // p, m, and rows of F
+  double map[4][16];    // columns of F^-1 and P - F^-1 p, four numbers each
+  bool finite;          // false: no map is of use
+  bool flat[4];         // F may be flat or inverted: the map is of no use
+} rf_deformed_four;
+
+// Moves n proxies, 1 to 4, with the rows of rf_deformed_field.modes and rest.
+typedef void rf_deformed_move_fn(int32_t n, int32_t r, const double *modes, const double *rest,
+                                 const double *q, rf_deformed_four *out);
+RF_SIMD_DECLARE(rf_deformed_move_fn, rf_deformed_move);
+
+// Adds the products of r rows of 12 numbers with `moments` to out.
+typedef void rf_deformed_push_fn(int32_t r, const double *rows, const double moments[12],
+                                 double *out);
+RF_SIMD_DECLARE(rf_deformed_push_fn, rf_deformed_push);
+
+// Calls a kernel by instruction set; the widest vectors have four numbers.
+#if RF_SIMD_X86
+#define RF_DEFORMED_CALL(f, simd, ...) \
+  ((simd) >= RF_SIMD_AVX2 ? f##_avx2_rt(__VA_ARGS__) : f##_plain_rt(__VA_ARGS__))
+#else
+#define RF_DEFORMED_CALL(f, simd, ...) f##_plain_rt(__VA_ARGS__)
+#endif
 
 #endif

@@ -1,7 +1,7 @@
-// Nearest proxies, weights, places pulled back, gradients: body of the variants.  Needs RF_WIDTH 4.
+// Body of the variants of nearest.h.  Needs RF_WIDTH 4.
 #include <math.h>
-#include <stdbool.h>
 
+#include "deform/field.h"
 #include "deform/nearest.h"
 #include "linalg/simd_body.h"
 
@@ -213,5 +213,93 @@ void RF_NAME(rf_deformed_slopes)(const rf_deformed_block *b, const double *maps,
       all += rf_splat(1.0 / b->total[j]) * turn;
     }
     memcpy(gradient + 3 * j, &all, 3 * sizeof *gradient);
+  }
+}
+
+// p and F of n proxies, the last one repeated.
+RF_INLINE void move_four(int32_t n, int32_t r, const double *modes, const double *rest,
+                         const double *q, rf_v4 moved[12]) {
+  for (int32_t p = 0; p < 4; ++p) {
+    const int32_t from = p < n ? p : n - 1;
+    const double *row = modes + 12 * (int64_t)from * r;
+    rf_v4 a = {0.0, 0.0, 0.0, 1.0}, b = a, c = a;
+    for (int32_t j = 0; j < r; ++j, row += 12) {
+      const rf_v4 by = rf_splat(q[j]);
+      a += rf_load4(row) * by;
+      b += rf_load4(row + 4) * by;
+      c += rf_load4(row + 8) * by;
+    }
+    for (int i = 0; i < 3; ++i) a[i] += rest[3 * from + i];
+    moved[p] = a;
+    moved[4 + p] = b;
+    moved[8 + p] = c;
+  }
+  for (int part = 0; part < 12; part += 4) rf_transpose4(moved + part);
+}
+
+RF_INLINE rf_v4 dot_four(const rf_v4 *a, const rf_v4 *b) {
+  return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+// Rows of the inverse transposed, times the determinant, which is returned.
+RF_INLINE rf_v4 cofactors(const rf_v4 f[9], rf_v4 out[9]) {
+  for (int i = 0; i < 3; ++i) {
+    const rf_v4 *a = f + 3 * ((i + 1) % 3), *b = f + 3 * ((i + 2) % 3);
+    for (int j = 0; j < 3; ++j) {
+      const int k = (j + 1) % 3, l = (j + 2) % 3;
+      out[3 * i + j] = a[k] * b[l] - a[l] * b[k];
+    }
+  }
+  return dot_four(f, out);
+}
+
+void RF_NAME(rf_deformed_move)(int32_t n, int32_t r, const double *modes, const double *rest,
+                               const double *q, rf_deformed_four *out) {
+  const rf_v4 least = rf_splat(1e-10);
+  rf_v4 moved[12], inverse[9], square = {0}, size = {0}, offset[4] = {{0}};
+  rf_m4 finite = {-1, -1, -1, -1};
+  move_four(n, r, modes, rest, q, moved);
+  for (int c = 0; c < 12; ++c) {
+    finite &= (rf_m4)(rf_abs(moved[c]) < rf_splat(1e100));
+    rf_store4(out->moved[c], moved[c]);
+  }
+  out->finite = rf_all4(finite);
+  const rf_v4 *f = moved + 3, det = cofactors(f, inverse);
+  const rf_v4 scale = chosen((rf_m4)(det != rf_splat(0.0)), rf_splat(1.0) / det);
+  for (int k = 0; k < 9; ++k) {
+    inverse[k] *= scale;
+    square += inverse[k] * inverse[k];
+    size += f[k] * f[k];
+  }
+  // The root of `square` bounds the singular values of the inverse.  A determinant within rounding
+  // of zero makes the inverse worthless.
+  const rf_v4 most = rf_splat(1.0 / (RF_DEFORMED_FLATTEST * RF_DEFORMED_FLATTEST));
+  const rf_m4 good = (rf_m4)(det > rf_splat(0.0)) & (rf_m4)(square <= most) &
+                     (rf_m4)(det > least * size * root(size));
+  for (int p = 0; p < 4; ++p) out->flat[p] = !good[p];
+  for (int c = 0; c < 3; ++c) {
+    const rf_v4 row[3] = {inverse[c], inverse[3 + c], inverse[6 + c]};
+    rf_v4 at_rest = {0};
+    for (int p = 0; p < 4; ++p) at_rest[p] = rest[3 * (p < n ? p : n - 1) + c];
+    offset[c] = at_rest - dot_four(row, moved);
+  }
+  for (int b = 0; b < 4; ++b) {
+    rf_v4 column[4] = {{0}};
+    for (int c = 0; c < 3; ++c) column[c] = b < 3 ? inverse[3 * b + c] : offset[c];
+    rf_transpose4(column);
+    for (int p = 0; p < 4; ++p) rf_store4(out->map[p] + 4 * b, column[p]);
+  }
+}
+
+void RF_NAME(rf_deformed_push)(int32_t r, const double *rows, const double moments[12],
+                               double *out) {
+  const rf_v4 a = rf_load4(moments), b = rf_load4(moments + 4), c = rf_load4(moments + 8);
+  for (int32_t j = 0; j < r; j += 4) {
+    const int32_t count = r - j < 4 ? r - j : 4;
+    rf_v4 sum[4] = {{0}};
+    for (int32_t k = 0; k < count; ++k, rows += 12)
+      sum[k] = rf_load4(rows) * a + rf_load4(rows + 4) * b + rf_load4(rows + 8) * c;
+    const rf_v4 all = rf_sums4(sum[0], sum[1], sum[2], sum[3]);
+    for (int32_t k = 0; k < count; ++k) out[j + k] += all[k];
   }
 }

@@ -1,7 +1,9 @@
 // Proxies at some q: their places, and the maps that pull places back.
 #include <math.h>
+#include <string.h>
 
 #include "deform/field.h"
+#include "deform/nearest.h"
 #include "linalg/vec3.h"
 
 // Eigenvectors of a symmetric matrix a as columns of v, by Jacobi's rotations; a becomes diagonal.
@@ -96,45 +98,38 @@ static bool invert_raised(const double f[9], double out[9]) {
   return raised;
 }
 
-// Returns true where a singular value was raised.
-static bool invert(const double f[9], double out[9]) {
-  double transposed[9], square = 0.0, size = 0.0;
-  const double det = rf_mat3_inverse_transposed(f, transposed);
-  for (int i = 0; i < 3; ++i)
-    for (int j = 0; j < 3; ++j) {
-      out[3 * i + j] = transposed[3 * j + i];
-      square += transposed[3 * j + i] * transposed[3 * j + i];
-      size += f[3 * i + j] * f[3 * i + j];
-    }
-  // The root of `square` bounds the singular values of the inverse.  A determinant within rounding
-  // of zero makes the inverse worthless.
-  const double most = 1.0 / (RF_DEFORMED_FLATTEST * RF_DEFORMED_FLATTEST);
-  if (det > 0.0 && square <= most && det > 1e-10 * size * sqrt(size)) return false;
-  return invert_raised(f, out);
+// Writes the map of a proxy, number p of four, whose F is flat or inverted; returns true where a
+// singular value was raised.
+static bool raise_map(const rf_deformed_four *four, int p, const double rest[3], double map[16]) {
+  double f[9], inverse[9], moved[3];
+  for (int c = 0; c < 3; ++c) moved[c] = four->moved[c][p];
+  for (int k = 0; k < 9; ++k) f[k] = four->moved[3 + k][p];
+  const bool raised = invert_raised(f, inverse);
+  for (int c = 0; c < 3; ++c) {
+    for (int b = 0; b < 3; ++b) map[4 * b + c] = inverse[3 * c + b];
+    map[12 + c] = rest[c] - rf_vec3_dot(inverse + 3 * c, moved);
+  }
+  return raised;
 }
 
 bool rf_deformed_pose_update_rt(const rf_deformed_field *f, const double *q,
                                 rf_deformed_pose *pose) {
+  rf_deformed_four four;
   pose->usable = false;
   pose->flat = 0;
   for (int32_t d = 0; d < f->n_domains; ++d)
-    for (int32_t i = f->first[d]; i < f->first[d + 1]; ++i) {
-      double moved[12] = {0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0};
+    for (int32_t i = f->first[d]; i < f->first[d + 1]; i += 4) {
+      const int32_t n = f->first[d + 1] - i < 4 ? f->first[d + 1] - i : 4;
       const double *rest = f->rest + 3 * (size_t)i;
-      const double *row = f->modes + 12 * (size_t)i * (size_t)f->r;
-      for (int32_t j = 0; j < f->r; ++j, row += 12)
-        for (int c = 0; c < 12; ++c) moved[c] += row[c] * q[j];
-      for (int c = 0; c < 3; ++c) moved[c] += rest[c];
-      for (int c = 0; c < 12; ++c)
-        if (!(fabs(moved[c]) < 1e100)) return false;
-
-      double inverse[9], *to = pose->map + 16 * (size_t)i;
-      pose->flat += invert(moved + 3, inverse);
-      const int32_t slot = f->slot[d] + i - f->first[d];
-      for (int c = 0; c < 3; ++c) {
-        pose->place[c * f->n_slots + slot] = moved[c];
-        for (int b = 0; b < 3; ++b) to[4 * b + c] = inverse[3 * c + b];
-        to[12 + c] = rest[c] - rf_vec3_dot(inverse + 3 * c, moved);
+      const double *modes = f->modes + 12 * (size_t)i * (size_t)f->r;
+      double *map = pose->map + 16 * (size_t)i;
+      double *place = pose->place + f->slot[d] + i - f->first[d];
+      RF_DEFORMED_CALL(rf_deformed_move, f->simd, n, f->r, modes, rest, q, &four);
+      if (!four.finite) return false;
+      memcpy(map, four.map, 16 * (size_t)n * sizeof *map);
+      for (int32_t p = 0; p < n; ++p) {
+        if (four.flat[p]) pose->flat += raise_map(&four, p, rest + 3 * p, map + 16 * p);
+        for (int c = 0; c < 3; ++c) place[c * f->n_slots + p] = four.moved[c][p];
       }
     }
   pose->usable = true;

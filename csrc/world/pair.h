@@ -34,7 +34,7 @@ typedef struct rf_pair_side {
 typedef struct rf_pair {
   rf_contact *contact;       // borrowed
   rf_pair_side side[2];      // by role
-  bool deforms;              // the field has reduced coordinates
+  bool deforms;              // deforms its field before each search
   bool has_blocks;           // any block is filled
   rf_contact_blocks blocks;  // -c W W^T (contact/wrench.h), in the axes of the world; owned
   rf_contact_result found;   // of the last evaluation; force, torque and gradient are those of the

@@ -92,6 +92,9 @@ rf_status rf_world_add_pair(rf_world *w, const rf_contact *contact, rf_body *tre
   if (field->kind->anchored || field->kind->move_rt) rf_contact_set_grasp(copy, field->reference_m);
   RF_TRY(rf_pair_create(copy, tree, field, &pair, err));
   RF_TRY(rf_pair_ask(pair, RF_PAIR_OWN, err));
+  for (int32_t k = 0; k < w->n_pairs && pair->deforms; ++k)
+    if (w->pair[k]->side[RF_PAIR_FIELD].body == field)
+      pair->deforms = !rf_contact_share_field(copy, w->pair[k]->contact);
   w->pair[w->n_pairs++] = *out = pair;
   pair = NULL;
   copy = NULL;

@@ -47,6 +47,10 @@ rf_status rf_contact_deform_field_rt(rf_contact *p, const double *q) {
   (void)p, (void)q;
   return RF_OK;
 }
+bool rf_contact_share_field(rf_contact *p, const rf_contact *with) {
+  (void)p, (void)with;
+  return false;
+}
 rf_status rf_contact_evaluate_rt(rf_contact *p, const rf_pose *pose, const double *q,
                                  int32_t most_level, rf_contact_result *out, double *reduced,
                                  double *field_reduced, const rf_contact_blocks *blocks) {
