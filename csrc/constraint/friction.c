@@ -10,9 +10,9 @@ static void layout(rf_friction *s, rf_arena *a) {
                              &s->in_cone, &s->moved_in, &s->best,    &s->first,
                              &s->inner,   &s->scratch,  &s->diagonal};
   rf_friction_unknowns *n = &s->unknown;
-  double **const of_one[] = {&s->mu,        &s->normal,  &s->tangent, &s->inverse_n,
-                             &s->inverse_t, &n->normal1, &n->normal2, &n->tangent1,
-                             &n->tangent2,  &n->damped,  &n->along};
+  double **const of_one[] = {&s->mu,      &s->normal,  &s->tangent,  &s->inverse_n, &s->inverse_t,
+                             &n->normal1, &n->normal2, &n->tangent1, &n->tangent2,  &n->damped,
+                             &n->along,   &s->across1, &s->across2};
   for (size_t k = 0; k < sizeof of_all / sizeof *of_all; ++k)
     *of_all[k] = rf_arena_take(a, all, one);
   for (size_t k = 0; k < sizeof of_one / sizeof *of_one; ++k)
@@ -26,6 +26,7 @@ static void layout(rf_friction *s, rf_arena *a) {
   s->w = rf_arena_take(a, all * all, one);
   s->panel = rf_arena_take(a, 9 * wide, one);
   s->increment = rf_arena_take(a, wide, one);
+  s->reduced = rf_arena_take(a, rank, one);
   // a step of low rank has its products behind the matrix
   const size_t entries = all * wide > 2 * rank * rank ? all * wide : 2 * rank * rank;
   s->matrix = rf_arena_take(a, entries, one);

@@ -28,31 +28,39 @@ void RF_NAME(rf_friction_add_rows)(int32_t count, const int32_t *index, const do
   }
 }
 
-// One sweep (D06 algorithm 1).  The tangential force follows the normal one of the same pass, which
-// the algorithm as printed leaves out.
+// Changes of the forces f of contact i in a sweep (D06 algorithm 1), given its displacements u. The
+// tangential force follows the normal one of the same pass, which the algorithm as printed leaves
+// out.  False: it was open and stays so.
+RF_INLINE bool turn(const rf_friction *s, int32_t i, const double f[3], const double u[3],
+                    double change[3]) {
+  const double normal = f[0] - u[0] * s->inverse_n[i];
+  for (int k = 0; k < 3; ++k) change[k] = -f[k];
+  if (!(normal > 0.0)) return f[0] != 0.0 || f[1] != 0.0 || f[2] != 0.0;
+  change[0] = normal - f[0];
+  double t1 = f[1] - (u[1] + s->across1[i] * change[0]) * s->inverse_t[i];
+  double t2 = f[2] - (u[2] + s->across2[i] * change[0]) * s->inverse_t[i];
+  const double most = s->mu[i] * normal, square = t1 * t1 + t2 * t2;
+  if (square > most * most) {
+    const double part = most / sqrt(square);
+    t1 *= part;
+    t2 *= part;
+  }
+  change[1] = t1 - f[1];
+  change[2] = t2 - f[2];
+  return true;
+}
+
+RF_INLINE double changed(double f, double change) { return change == -f ? 0.0 : f + change; }
+
 void RF_NAME(rf_friction_sweep)(rf_friction *s) {
   const int32_t ld = s->ld, length = 3 * ld;
   double *f = s->force, *u = s->moved;
   for (int32_t i = 0; i < s->m; ++i) {
-    const double *row = s->w + (int64_t)i * length;
     const double old[3] = {f[i], f[ld + i], f[2 * ld + i]};
-    const double normal = old[0] - u[i] * s->inverse_n[i];
-    double change[3] = {-old[0], -old[1], -old[2]};
-    if (normal > 0.0) {
-      change[0] = normal - old[0];
-      double t1 = old[1] - (u[ld + i] + row[ld + i] * change[0]) * s->inverse_t[i];
-      double t2 = old[2] - (u[2 * ld + i] + row[2 * ld + i] * change[0]) * s->inverse_t[i];
-      const double most = s->mu[i] * normal, square = t1 * t1 + t2 * t2;
-      if (square > most * most) {
-        const double part = most / sqrt(square);
-        t1 *= part;
-        t2 *= part;
-      }
-      change[1] = t1 - old[1];
-      change[2] = t2 - old[2];
-    } else if (old[0] == 0.0 && old[1] == 0.0 && old[2] == 0.0) {
-      continue;
-    }
+    const double moved[3] = {u[i], u[ld + i], u[2 * ld + i]};
+    double change[3];
+    if (!turn(s, i, old, moved, change)) continue;
+    const double *row = s->w + (int64_t)i * length;
     const double *row1 = row + (int64_t)ld * length, *row2 = row1 + (int64_t)ld * length;
     const rf_v c0 = rf_splat(change[0]), c1 = rf_splat(change[1]), c2 = rf_splat(change[2]);
     for (int32_t c = 0; c < length; c += RF_WIDTH)
@@ -60,8 +68,38 @@ void RF_NAME(rf_friction_sweep)(rf_friction *s) {
                           (c1 * rf_load(row1 + c) + c2 * rf_load(row2 + c)));
     for (int k = 0; k < 3; ++k) {
       u[k * ld + i] += s->shift * change[k];
-      f[k * ld + i] = change[k] == -old[k] ? 0.0 : old[k] + change[k];
+      f[k * ld + i] = changed(old[k], change[k]);
     }
+  }
+}
+
+// The same with s->reduced in place of s->moved.
+void RF_NAME(rf_friction_sweep_by_factor)(rf_friction *s) {
+  const int32_t ld = s->ld, r = rf_dense_ld(s->rank);
+  double *f = s->force, *z = s->reduced;
+  for (int32_t i = 0; i < s->m; ++i) {
+    const double *v0 = s->factor + (int64_t)i * r, *v1 = v0 + (int64_t)ld * r;
+    const double *v2 = v1 + (int64_t)ld * r;
+    rf_v sum[3] = {{0}};
+    for (int32_t c = 0; c < r; c += RF_WIDTH) {
+      const rf_v at = rf_load(z + c);
+      sum[0] += rf_load(v0 + c) * at;
+      sum[1] += rf_load(v1 + c) * at;
+      sum[2] += rf_load(v2 + c) * at;
+    }
+    const rf_v4 sums = rf_sums4(rf_fold4(sum[0]), rf_fold4(sum[1]), rf_fold4(sum[2]), (rf_v4){0});
+    double old[3], moved[3], change[3];
+    for (int k = 0; k < 3; ++k) {
+      const int32_t at = k * ld + i;
+      old[k] = f[at];
+      moved[k] = sums[k] + s->free[at] + s->compliance * f[at] + s->shift * (f[at] - s->centre[at]);
+    }
+    if (!turn(s, i, old, moved, change)) continue;
+    const rf_v c0 = rf_splat(change[0]), c1 = rf_splat(change[1]), c2 = rf_splat(change[2]);
+    for (int32_t c = 0; c < r; c += RF_WIDTH)
+      rf_store(z + c, rf_load(z + c) + c0 * rf_load(v0 + c) +
+                          (c1 * rf_load(v1 + c) + c2 * rf_load(v2 + c)));
+    for (int k = 0; k < 3; ++k) f[k * ld + i] = changed(old[k], change[k]);
   }
 }
 

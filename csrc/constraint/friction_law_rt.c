@@ -19,19 +19,24 @@ static bool all_finite(int64_t n, const double *x) {
 // False: W is too large for squares.
 static bool set_sizes(rf_friction *s, int32_t m, double trace) {
   const double mean = m > 0 ? trace / (3 * m) : 0.0;
+  if (!(mean < RF_FRICTION_MOST_SCALE)) return false;
   s->m = m;
   s->ld = rf_dense_ld(m);
   s->mean = mean > RF_FRICTION_LEAST_SCALE ? mean : 1.0;
-  return mean < RF_FRICTION_MOST_SCALE;
+  return true;
 }
 
+// Diagonal entries, and those of the normal with both tangents, of each contact.
 static void set_diagonals(rf_friction *s) {
   const int32_t ld = s->ld;
   for (int32_t i = 0; i < ld; ++i) {
+    const double *row = s->w + (int64_t)i * 3 * ld;
     double diagonal[3];
     for (int k = 0; k < 3; ++k) diagonal[k] = s->w[(int64_t)(k * ld + i) * (3 * ld + 1)];
     s->normal[i] = diagonal[0];
     s->tangent[i] = 0.5 * (diagonal[1] + diagonal[2]);
+    s->across1[i] = row[ld + i];
+    s->across2[i] = row[2 * ld + i];
   }
 }
 
@@ -58,30 +63,68 @@ rf_status rf_friction_set_matrix_rt(rf_friction *s, int32_t m, const double *w) 
   return RF_OK;
 }
 
+static double dot(int32_t n, const double *a, const double *b) {
+  enum { LANES = 4 };
+  double lane[LANES] = {0};
+  for (int32_t j = 0; j < n; j += LANES)
+    for (int32_t l = 0; l < LANES; ++l) lane[l] += a[j + l] * b[j + l];
+  return (lane[0] + lane[1]) + (lane[2] + lane[3]);
+}
+
+// The same from the factor; returns the trace of V V^T.
+static double set_diagonals_of_factor(rf_friction *s) {
+  const int32_t ld = s->ld, r = rf_dense_ld(s->rank);
+  double trace = 0.0;
+  for (int32_t i = 0; i < ld; ++i) {
+    const double *v = s->factor + (int64_t)i * r, *v1 = v + (int64_t)ld * r;
+    const double *v2 = v1 + (int64_t)ld * r;
+    s->normal[i] = dot(r, v, v);
+    s->tangent[i] = 0.5 * (dot(r, v1, v1) + dot(r, v2, v2));
+    s->across1[i] = dot(r, v, v1);
+    s->across2[i] = dot(r, v, v2);
+    trace += s->normal[i] + 2.0 * s->tangent[i];
+  }
+  return trace;
+}
+
+// Divides the factor and the diagonals by the mean, and adds the compliance.
+static void scale_factor(rf_friction *s, double compliance) {
+  const int64_t entries = 3 * (int64_t)s->ld * rf_dense_ld(s->rank);
+  const double by = 1.0 / sqrt(s->mean), share = 1.0 / s->mean;
+  s->compliance = compliance / s->mean;
+  for (int64_t k = 0; k < entries; ++k) s->factor[k] *= by;
+  for (int32_t i = 0; i < s->ld; ++i) {
+    const double own = i < s->m ? s->compliance : 0.0;
+    s->normal[i] = share * s->normal[i] + own;
+    s->tangent[i] = share * s->tangent[i] + own;
+    s->across1[i] *= share;
+    s->across2[i] *= share;
+  }
+}
+
 rf_status rf_friction_set_factor_rt(rf_friction *s, int32_t m, int32_t rank, const double *v,
                                     double compliance) {
-  const int64_t n = 3 * (int64_t)m;
-  double trace = 0.0;
   s->m = s->rank = 0;
-  if (m < 0 || m > s->set.most || rank < 1 || rank > s->set.most_rank || !all_finite(n * rank, v) ||
+  if (m < 0 || m > s->set.most || rank < 1 || rank > s->set.most_rank ||
       !(compliance >= 0.0 && compliance * 0.0 == 0.0))
     return RF_ERR_ARG;
-  for (int64_t k = 0; k < n * rank; ++k) trace += v[k] * v[k];
-  if (!set_sizes(s, m, trace + (double)n * compliance)) return RF_ERR_ARG;
-  const int32_t ld = s->ld, length = 3 * ld, to_next = rf_dense_ld(rank);
-  const double by = 1.0 / sqrt(s->mean);
-  memset(s->factor, 0, (size_t)length * (size_t)to_next * sizeof *s->factor);
-  for (int64_t i = 0; i < n; ++i) {
-    double *row = s->factor + (i % 3 * ld + i / 3) * to_next;
-    for (int32_t j = 0; j < rank; ++j) row[j] = by * v[i * rank + j];
-  }
-  RF_SIMD_CALL(s->set.simd, rf_friction_square, length, to_next, s->factor, s->w);
-  for (int k = 0; k < 3; ++k)
-    for (int32_t i = 0; i < m; ++i)
-      s->w[(int64_t)(k * ld + i) * (length + 1)] += compliance / s->mean;
-  s->compliance = compliance / s->mean;
+  const int32_t ld = rf_dense_ld(m), length = 3 * ld, r = rf_dense_ld(rank), n = 3 * m;
+  memset(s->factor, 0, (size_t)length * (size_t)r * sizeof *s->factor);
+  for (int32_t i = 0; i < n; ++i)
+    memcpy(s->factor + (int64_t)(i % 3 * ld + i / 3) * r, v + (int64_t)i * rank,
+           (size_t)rank * sizeof *v);
+  s->ld = ld;
   s->rank = rank;
-  set_diagonals(s);
+  // NaN and infinity pass into the trace
+  if (!set_sizes(s, m, set_diagonals_of_factor(s) + n * compliance)) {
+    s->rank = 0;
+    return RF_ERR_ARG;
+  }
+  scale_factor(s, compliance);
+  if (rf_friction_is_by_factor(s)) return RF_OK;
+  RF_SIMD_CALL(s->set.simd, rf_friction_square, length, r, s->factor, s->w);
+  for (int k = 0; k < 3; ++k)
+    for (int32_t i = 0; i < m; ++i) s->w[(int64_t)(k * ld + i) * (length + 1)] += s->compliance;
   return RF_OK;
 }
 
@@ -124,34 +167,37 @@ void rf_friction_end_rt(const rf_friction *s, const double *f, double *force, do
   if (gap) from_blocks(s, s->moved_in, s->largest, gap);
 }
 
+// Lists the entries of f that are not zero in s->index; returns their number.
+static int32_t gather_entries(rf_friction *s, const double *f) {
+  int32_t count = 0;
+  for (int32_t k = 0; k < 3 * s->ld; ++k)
+    if (f[k] != 0.0) s->index[count++] = k;
+  return count;
+}
+
+// s->reduced = V^T f, for the entries that s->index lists.
+static void set_reduced(rf_friction *s, int32_t count, const double *f) {
+  const int32_t r = rf_dense_ld(s->rank);
+  memset(s->reduced, 0, (size_t)r * sizeof *s->reduced);
+  RF_SIMD_CALL(s->set.simd, rf_friction_add_rows, count, s->index, s->factor, r, f, s->reduced);
+}
+
 // Adds V (V^T f) + c f, for the entries of f that s->index lists.
 static void add_by_factor(rf_friction *s, int32_t count, const double *f, double *moved) {
-  enum { LANES = 8 };
-  const int32_t ld = rf_dense_ld(s->rank), length = 3 * s->ld;
-  double *z = s->panel;
-  memset(z, 0, (size_t)ld * sizeof *z);
-  RF_SIMD_CALL(s->set.simd, rf_friction_add_rows, count, s->index, s->factor, ld, f, z);
-  for (int32_t i = 0; i < length; ++i) {
-    const double *v = s->factor + (int64_t)i * ld;
-    double lane[LANES] = {0}, sum = s->compliance * f[i];
-    for (int32_t j = 0; j < ld; j += LANES)
-      for (int32_t l = 0; l < LANES; ++l) lane[l] += v[j + l] * z[j + l];
-    for (int32_t l = 0; l < LANES; ++l) sum += lane[l];
-    moved[i] += sum;
-  }
+  const int32_t r = rf_dense_ld(s->rank);
+  set_reduced(s, count, f);
+  for (int32_t i = 0; i < 3 * s->ld; ++i)
+    moved[i] += dot(r, s->factor + (int64_t)i * r, s->reduced) + s->compliance * f[i];
 }
 
 // Adds W f.
 static void add_moved(rf_friction *s, const double *f, double *moved) {
-  const int32_t length = 3 * s->ld;
-  int32_t count = 0;
-  for (int32_t k = 0; k < length; ++k)
-    if (f[k] != 0.0) s->index[count++] = k;
+  const int32_t count = gather_entries(s, f);
   if (count == 0) return;
-  if (rf_friction_moves_by_factor(s))
+  if (rf_friction_is_by_factor(s))
     add_by_factor(s, count, f, moved);
   else
-    RF_SIMD_CALL(s->set.simd, rf_friction_add_rows, count, s->index, s->w, length, f, moved);
+    RF_SIMD_CALL(s->set.simd, rf_friction_add_rows, count, s->index, s->w, 3 * s->ld, f, moved);
 }
 
 void rf_friction_move_rt(rf_friction *s, const double *f, double *moved) {
@@ -203,9 +249,14 @@ double rf_friction_left_us_rt(const rf_friction *s) {
 }
 
 void rf_friction_sweep_rt(rf_friction *s, int32_t n) {
-  for (int32_t k = 0; k < n; ++k) {
-    if (rf_friction_left_us_rt(s) <= 0.0) return;
-    RF_SIMD_CALL(s->set.simd, rf_friction_sweep, s);
+  const bool by_factor = rf_friction_is_by_factor(s);
+  if (by_factor) set_reduced(s, gather_entries(s, s->force), s->force);
+  for (int32_t k = 0; k < n && rf_friction_left_us_rt(s) > 0.0; ++k) {
+    if (by_factor)
+      RF_SIMD_CALL(s->set.simd, rf_friction_sweep_by_factor, s);
+    else
+      RF_SIMD_CALL(s->set.simd, rf_friction_sweep, s);
     ++s->report.sweeps;
   }
+  if (by_factor) rf_friction_move_rt(s, s->force, s->moved);
 }

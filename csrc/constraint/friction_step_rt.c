@@ -173,11 +173,11 @@ static bool solve_low_rank(rf_friction *s, const double *d, double *x) {
 }
 
 static bool is_low_rank(const rf_friction *s, double k) {
-  return s->rank > 0 && k > 1.25 * s->rank;
+  return s->rank > 0 && (rf_friction_is_by_factor(s) || k > 1.25 * s->rank);
 }
 
 double rf_friction_step_work_rt(const rf_friction *s, double k) {
-  const double r = s->rank, of_move = rf_friction_moves_by_factor(s) ? 24.0 * r : 30.0 * k;
+  const double r = s->rank, of_move = rf_friction_is_by_factor(s) ? 24.0 * r : 30.0 * k;
   const double moves = of_move * 3.0 * s->m;
   return is_low_rank(s, k) ? 3.0 * k * r * r + r * r * r + moves : k * k * k + moves;
 }

@@ -28,16 +28,17 @@ typedef struct rf_friction_unknowns {
 struct rf_friction {
   rf_friction_settings set;
   int32_t m, ld;
-  double mean;               // mean diagonal entry of W, m/N
-  double largest;            // max|free|, m
-  double *w;                 // (3 ld rows of 3 ld)
-  int32_t rank;              // 0: no factor
-  double compliance;         // scaled
-  double *factor;            // V, scaled: W = V V^T + compliance  (3 ld rows of rf_dense_ld(rank))
-  double *free, *mu;         // (3 ld), (ld)
-  double *normal, *tangent;  // W_nn, and the mean of the two of W_tt           (ld)
-  double shift;              // added to the diagonal of W, times f - centre
-  double *centre;            // (3 ld)
+  double mean;                // mean diagonal entry of W, m/N
+  double largest;             // max|free|, m
+  double *w;                  // (3 ld rows of 3 ld), or not set: rf_friction_is_by_factor
+  int32_t rank;               // 0: no factor
+  double compliance;          // scaled
+  double *factor;             // V, scaled: W = V V^T + compliance  (3 ld rows of rf_dense_ld(rank))
+  double *free, *mu;          // (3 ld), (ld)
+  double *normal, *tangent;   // W_nn, and the mean of the two of W_tt           (ld)
+  double *across1, *across2;  // W_nt of both tangents                          (ld)
+  double shift;               // added to the diagonal of W, times f - centre
+  double *centre;             // (3 ld)
   double *inverse_n, *inverse_t;  // of the diagonal with the shift; 0: no compliance  (ld)
   double *force, *moved;          // the iterate f, and W f + free (+ shift)        (3 ld)
   double *in_cone, *moved_in;     // f with every contact in its cone, likewise
@@ -46,6 +47,7 @@ struct rf_friction {
   rf_friction_unknowns unknown;
   double *matrix;     // of a Newton step, and its right side (linalg/dense_rt.h)
   double *panel;      // scratch of the elimination
+  double *reduced;    // V^T f (rf_dense_ld(rank))
   double *increment;  // x of a step (rf_dense_ld(3 ld + 1))
   double *scratch;    // (3 ld)
   double *diagonal;   // D of the unknowns (3 ld)
@@ -68,8 +70,8 @@ rf_status rf_friction_begin_rt(rf_friction *s, const double *free, const double 
                                const double *start);
 // Writes the forces f, N, and s->moved_in as gap, m, which is nullable.
 void rf_friction_end_rt(const rf_friction *s, const double *f, double *force, double *gap);
-// True if products with V take less time than those with W.
-static inline bool rf_friction_moves_by_factor(const rf_friction *s) {
+// True if products with V take less time than those with W, which is then not set.
+static inline bool rf_friction_is_by_factor(const rf_friction *s) {
   return s->rank > 0 && 2 * rf_dense_ld(s->rank) < 3 * s->ld;
 }
 // moved = W f + free + shift (f - centre).
@@ -125,6 +127,7 @@ typedef double rf_friction_residual_fn(const rf_friction *s, const double *f, co
 typedef void rf_friction_square_fn(int32_t n, int32_t ld, const double *v, double *w);
 RF_SIMD_DECLARE(rf_friction_square_fn, rf_friction_square);
 RF_SIMD_DECLARE(rf_friction_sweep_fn, rf_friction_sweep);
+RF_SIMD_DECLARE(rf_friction_sweep_fn, rf_friction_sweep_by_factor);
 RF_SIMD_DECLARE(rf_friction_add_rows_fn, rf_friction_add_rows);
 RF_SIMD_DECLARE(rf_friction_rows_fn, rf_friction_rows);
 RF_SIMD_DECLARE(rf_friction_residual_fn, rf_friction_residual);

@@ -40,7 +40,8 @@ static void domain_distances(const rf_deformed_field *f, const rf_deformed_pose 
                              int32_t domain, rf_deformed_block *b, double *distance) {
   double rest[3 * BLOCK * RF_DEFORMED_SEARCH_K + 1], at_rest[BLOCK * RF_DEFORMED_SEARCH_K];
   find_nearest(f, pose, domain, b);
-  RF_DEFORMED_CALL(rf_deformed_pull, f->simd, b, b->rows, pose->map + 16 * (size_t)f->first[domain], rest);
+  RF_DEFORMED_CALL(rf_deformed_pull, f->simd, b, b->rows, pose->map + 16 * (size_t)f->first[domain],
+                   rest);
   rf_field_distances_rt(f->field[domain], b->rows * b->n, rest, at_rest);
   for (int32_t j = 0; j < b->n; ++j) distance[j] = mean(b, j, b->n, at_rest + j);
 }
@@ -93,7 +94,8 @@ static void domain_gradients(const rf_deformed_field *f, const rf_deformed_pose 
   else
     rf_field_gradients_rt(f->field[domain], b->rows * b->n, to->rest, at_rest, slope);
   for (int32_t j = 0; j < b->n; ++j) to->distance[j] = mean(b, j, b->n, at_rest + j);
-  RF_DEFORMED_CALL(rf_deformed_slopes, f->simd, b, maps, at_rest, slope, to->distance, to->gradient);
+  RF_DEFORMED_CALL(rf_deformed_slopes, f->simd, b, maps, at_rest, slope, to->distance,
+                   to->gradient);
 }
 
 // Collects the proxies with a weight at place j.
