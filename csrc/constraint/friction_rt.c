@@ -10,11 +10,14 @@ enum {
   WARM_STEPS = 8,  // of Newton's method, from the forces of a start
   STEPS = 40,      // of Newton's method
   PATIENCE = 15,   // of these, without a tenth less
+  EARLY = 3,       // of these, in which forces may be large
   CENTRES = 30,    // of the proximal point
   INNER = 20,      // steps about each
   STUCK = 4        // of these, without less
 };
 static const double GAIN_N = 1.0, GAIN_T = 3.0;
+// of the tangents in attempts that follow
+static const double GAINS[] = {GAIN_T, 1.0, GAIN_T, 10.0, 0.3, GAIN_T, 1.0};
 static const double REGULAR = 1e-3;  // times the root of the residual, at most 1
 static const double SHIFT = 1e-2, LEAST_SHIFT = 1e-9;
 static const double SOFT = 0.01;      // shift where there is no solution
@@ -80,7 +83,7 @@ static bool step(rf_friction *s, double gain_t, double regular) {
   return true;
 }
 
-// ---- phases: true when the solve has ended
+// ---- phases: the first two return true when the solve has ended, the others how they have
 
 static double most_of(const rf_friction *s, const double *f) {
   double most = 0.0;
@@ -121,31 +124,32 @@ static bool sweep_first(rf_friction *s) {
 }
 
 // Sweeps from the best forces until they solve or the time is up.
-static bool out_of_time(rf_friction *s) {
+static rf_friction_end out_of_time(rf_friction *s) {
   bool solved = false;
   restart(s, s->best);
   while (!solved && rf_friction_left_us_rt(s) > 0.0) {
     rf_friction_sweep_rt(s, SWEEPS);
     solved = keep(s, projected_residual(s));
   }
-  s->report.end = solved ? RF_FRICTION_SOLVED : RF_FRICTION_BUDGET;
-  return true;
+  return solved ? RF_FRICTION_SOLVED : RF_FRICTION_BUDGET;
 }
 
-static bool iterate(rf_friction *s) {
+static rf_friction_end iterate(rf_friction *s, double gain_t) {
   double mark = s->best_residual;
   int32_t since = 0;
   for (int32_t k = 0; k < STEPS && since < PATIENCE; ++k) {
     const double now = rf_friction_residual_rt(s, s->force, s->moved);
-    if (!step(s, GAIN_T, REGULAR * sqrt(now < 1.0 ? now : 1.0))) return out_of_time(s);
+    if (!step(s, gain_t, REGULAR * sqrt(now < 1.0 ? now : 1.0))) return out_of_time(s);
     const double residual = projected_residual(s);
-    if (keep(s, residual)) return true;
+    if (keep(s, residual)) return RF_FRICTION_SOLVED;
+    // without a solution, forces grow
+    if (k >= EARLY && most_of(s, s->in_cone) > LARGEST) break;
     if (residual < 0.9 * mark)
       mark = residual, since = 0;
     else
       ++since;
   }
-  return false;
+  return RF_FRICTION_STALLED;
 }
 
 typedef struct inner {
@@ -170,11 +174,11 @@ static bool judge(rf_friction *s, inner *n) {
 
 typedef enum inner_end { REACHED, MISSED, LATE } inner_end;
 
-static inner_end solve_inner(rf_friction *s, inner *n) {
+static inner_end solve_inner(rf_friction *s, double gain_t, inner *n) {
   restart(s, s->centre);
   copy(s, s->centre, s->inner);
   for (int32_t k = 0; k < INNER; ++k) {
-    if (!step(s, k % 2 ? GAIN_T : 1.0, 0.0)) return LATE;
+    if (!step(s, k % 2 ? gain_t : 1.0, 0.0)) return LATE;
     if (judge(s, n)) return REACHED;
     if (n->since < STUCK) continue;
     restart(s, s->inner);
@@ -185,25 +189,28 @@ static inner_end solve_inner(rf_friction *s, inner *n) {
   return MISSED;
 }
 
-// A direction y of forces that moves nothing, and along which the free motion only closes.
-static bool pinched(rf_friction *s) {
-  double most = 0.0, work = 0.0, moved = 0.0;
+// True if the last change of the forces, y, is normal with W y = 0 and y . free < 0: as y . d =
+// y . free for any d = W f + free, d_n >= 0 is then impossible.  Along tangents, slip against y_t
+// may make up for it.
+static bool is_pinched(rf_friction *s) {
+  double most = 0.0, work = 0.0, moved = 0.0, across = 0.0;
   double *y = s->force;
   for (int32_t k = 0; k < 3 * s->ld; ++k) y[k] = s->inner[k] - s->centre[k];
   rf_friction_project_rt(s, y, y);
   for (int32_t k = 0; k < 3 * s->ld; ++k) most = fabs(y[k]) > most ? fabs(y[k]) : most;
   if (!(most > 0.0)) return false;
   for (int32_t k = 0; k < 3 * s->ld; ++k) y[k] /= most;
+  for (int32_t k = s->ld; k < 3 * s->ld; ++k) across = fabs(y[k]) > across ? fabs(y[k]) : across;
   rf_friction_move_rt(s, y, s->moved);  // with the free motion
   for (int32_t k = 0; k < 3 * s->ld; ++k) {
     const double by_y = s->moved[k] - s->free[k];
     moved = fabs(by_y) > moved ? fabs(by_y) : moved;
     work += y[k] * s->free[k];
   }
-  return moved <= 1e-6 && work < -1e3 * moved;
+  return across == 0.0 && moved <= 1e-6 && work < -1e3 * moved;
 }
 
-static void regularise(rf_friction *s) {
+static rf_friction_end regularise(rf_friction *s, double gain_t) {
   double shift = SHIFT, least = LEAST_SHIFT;
   copy(s, s->best, s->centre);
   double residual = s->best_residual;
@@ -211,18 +218,12 @@ static void regularise(rf_friction *s) {
     ++s->report.centres;
     rf_friction_shift_rt(s, shift);
     inner n = {.residual = residual, .target = 0.1 * residual};
-    const inner_end end = solve_inner(s, &n);
+    const inner_end end = solve_inner(s, gain_t, &n);
     rf_friction_shift_rt(s, 0.0);
-    if (s->best_residual <= s->limits.tolerance) return;
-    if (end == LATE) {
-      out_of_time(s);
-      return;
-    }
+    if (s->best_residual <= s->limits.tolerance) return RF_FRICTION_SOLVED;
+    if (end == LATE) return out_of_time(s);
     if (end == REACHED) {
-      if (pinched(s)) {
-        s->report.end = RF_FRICTION_INFEASIBLE;
-        return;
-      }
+      if (is_pinched(s)) return RF_FRICTION_INFEASIBLE;
       copy(s, s->inner, s->centre);
       rf_friction_move_rt(s, s->centre, s->moved);
       residual = rf_friction_residual_rt(s, s->centre, s->moved);
@@ -233,10 +234,43 @@ static void regularise(rf_friction *s) {
       least = 0.7 * shift;
     }
   }
-  s->report.end = RF_FRICTION_STALLED;
+  return RF_FRICTION_STALLED;
 }
 
-// ---- what is not solved must be bounded and passive
+// True if there is no solution: a body is pinched, whatever the friction.
+static bool is_infeasible(rf_friction *s) {
+  const double residual = s->best_residual;
+  copy(s, s->best, s->kept);
+  memset(s->best, 0, 3 * (size_t)s->ld * sizeof *s->best);
+  s->mu = s->no_mu;
+  s->best_residual = rf_friction_residual_rt(s, s->best, s->free);
+  const rf_friction_end end = regularise(s, GAIN_T);
+  s->mu = s->given_mu;
+  copy(s, s->kept, s->best);
+  s->best_residual = residual;
+  return end == RF_FRICTION_INFEASIBLE;
+}
+
+// Searches for forces in several attempts.  Each begins where the last one has ended, or at zero,
+// with another gain.
+static rf_friction_end search(rf_friction *s) {
+  for (size_t k = 0; k < sizeof GAINS / sizeof *GAINS; ++k) {
+    if (k > 0) {
+      memset(s->in_cone, 0, 3 * (size_t)s->ld * sizeof *s->in_cone);
+      restart(s, k % 2 ? s->best : s->in_cone);
+      rf_friction_sweep_rt(s, SWEEPS);
+      if (keep(s, projected_residual(s))) return RF_FRICTION_SOLVED;
+    }
+    rf_friction_end end = iterate(s, GAINS[k]);
+    if (end != RF_FRICTION_STALLED) return end;
+    if (k == 0 && is_infeasible(s)) return RF_FRICTION_INFEASIBLE;
+    end = regularise(s, GAINS[k]);
+    if (end != RF_FRICTION_STALLED) return end;
+  }
+  return RF_FRICTION_STALLED;
+}
+
+// ---- forces that do not solve are bounded and do not add energy
 
 // Replaces the best forces by those of W + SOFT.
 static void soften(rf_friction *s) {
@@ -333,7 +367,7 @@ rf_status rf_friction_solve_rt(rf_friction *s, const double *free, const double 
   const rf_friction_results out = {force, gap, state, report};
   const rf_status st = rf_friction_open_rt(s, free, mu, start, limits, &out);
   if (st < 0) return st;
-  if (!step_first(s) && !sweep_first(s) && !iterate(s)) regularise(s);
+  if (!step_first(s) && !sweep_first(s)) s->report.end = search(s);
   if (s->best_residual > s->limits.tolerance) make_safe(s);
   rf_friction_close_rt(s, &out);
   return RF_OK;

@@ -34,7 +34,9 @@ struct rf_friction {
   int32_t rank;               // 0: no factor
   double compliance;          // scaled
   double *factor;             // V, scaled: W = V V^T + compliance  (3 ld rows of rf_dense_ld(rank))
-  double *free, *mu;          // (3 ld), (ld)
+  double *free;               // (3 ld)
+  double *given_mu, *no_mu;   // no_mu: zeros                                    (ld)
+  const double *mu;           // one of these
   double *normal, *tangent;   // W_nn, and the mean of the two of W_tt           (ld)
   double *across1, *across2;  // W_nt of both tangents                          (ld)
   double shift;               // added to the diagonal of W, times f - centre
@@ -43,6 +45,7 @@ struct rf_friction {
   double *force, *moved;          // the iterate f, and W f + free (+ shift)        (3 ld)
   double *in_cone, *moved_in;     // f with every contact in its cone, likewise
   double *best, *first, *inner;   // best forces, those of the first sweeps, best of an inner solve
+  double *kept;                   // best forces, while friction is left out
   double best_residual;
   rf_friction_unknowns unknown;
   double *matrix;     // of a Newton step, and its right side (linalg/dense_rt.h)
