@@ -9,7 +9,7 @@ static void layout(rf_friction *s, rf_arena *a) {
   double **const of_all[] = {&s->free, &s->centre, &s->force, &s->moved, &s->in_cone, &s->moved_in,
                              &s->best, &s->first,  &s->inner, &s->kept,  &s->scratch, &s->diagonal};
   rf_friction_unknowns *n = &s->unknown;
-  double **const of_one[] = {&s->given_mu,  &s->no_mu,   &s->normal,  &s->tangent,  &s->inverse_n,
+  double **const of_one[] = {&s->given_mu,  &s->mu,      &s->normal,  &s->tangent,  &s->inverse_n,
                              &s->inverse_t, &n->normal1, &n->normal2, &n->tangent1, &n->tangent2,
                              &n->damped,    &n->along,   &s->across1, &s->across2};
   for (size_t k = 0; k < sizeof of_all / sizeof *of_all; ++k)

@@ -151,8 +151,7 @@ rf_status rf_friction_begin_rt(rf_friction *s, const double *free, const double 
   for (int32_t i = 0; i < s->m; ++i)
     if (!(mu[i] >= 0.0 && mu[i] <= RF_FRICTION_MOST_MU)) return RF_ERR_ARG;
   s->largest = largest > RF_FRICTION_LEAST_SCALE ? largest : 1.0;
-  for (int32_t i = 0; i < s->ld; ++i) s->given_mu[i] = i < s->m ? mu[i] : 0.0;
-  s->mu = s->given_mu;
+  for (int32_t i = 0; i < s->ld; ++i) s->given_mu[i] = s->mu[i] = i < s->m ? mu[i] : 0.0;
   to_blocks(s, free, s->largest, s->free);
   if (start)
     to_blocks(s, start, s->largest / s->mean, s->force);

@@ -13,11 +13,10 @@ enum {
   EARLY = 3,       // of these, in which forces may be large
   CENTRES = 30,    // of the proximal point
   INNER = 20,      // steps about each
-  STUCK = 4        // of these, without less
+  STUCK = 4,       // of these, without less
+  MOST_PARTS = 8   // in which friction is increased
 };
 static const double GAIN_N = 1.0, GAIN_T = 3.0;
-// of the tangents in attempts that follow
-static const double GAINS[] = {GAIN_T, 1.0, GAIN_T, 10.0, 0.3, GAIN_T, 1.0};
 static const double REGULAR = 1e-3;  // times the root of the residual, at most 1
 static const double SHIFT = 1e-2, LEAST_SHIFT = 1e-9;
 static const double SOFT = 0.01;      // shift where there is no solution
@@ -134,12 +133,12 @@ static rf_friction_end out_of_time(rf_friction *s) {
   return solved ? RF_FRICTION_SOLVED : RF_FRICTION_BUDGET;
 }
 
-static rf_friction_end iterate(rf_friction *s, double gain_t) {
+static rf_friction_end iterate(rf_friction *s) {
   double mark = s->best_residual;
   int32_t since = 0;
   for (int32_t k = 0; k < STEPS && since < PATIENCE; ++k) {
     const double now = rf_friction_residual_rt(s, s->force, s->moved);
-    if (!step(s, gain_t, REGULAR * sqrt(now < 1.0 ? now : 1.0))) return out_of_time(s);
+    if (!step(s, GAIN_T, REGULAR * sqrt(now < 1.0 ? now : 1.0))) return out_of_time(s);
     const double residual = projected_residual(s);
     if (keep(s, residual)) return RF_FRICTION_SOLVED;
     // without a solution, forces grow
@@ -174,11 +173,11 @@ static bool judge(rf_friction *s, inner *n) {
 
 typedef enum inner_end { REACHED, MISSED, LATE } inner_end;
 
-static inner_end solve_inner(rf_friction *s, double gain_t, inner *n) {
+static inner_end solve_inner(rf_friction *s, inner *n) {
   restart(s, s->centre);
   copy(s, s->centre, s->inner);
   for (int32_t k = 0; k < INNER; ++k) {
-    if (!step(s, k % 2 ? gain_t : 1.0, 0.0)) return LATE;
+    if (!step(s, k % 2 ? GAIN_T : 1.0, 0.0)) return LATE;
     if (judge(s, n)) return REACHED;
     if (n->since < STUCK) continue;
     restart(s, s->inner);
@@ -210,7 +209,7 @@ static bool is_pinched(rf_friction *s) {
   return across == 0.0 && moved <= 1e-6 && work < -1e3 * moved;
 }
 
-static rf_friction_end regularise(rf_friction *s, double gain_t) {
+static rf_friction_end regularise(rf_friction *s) {
   double shift = SHIFT, least = LEAST_SHIFT;
   copy(s, s->best, s->centre);
   double residual = s->best_residual;
@@ -218,7 +217,7 @@ static rf_friction_end regularise(rf_friction *s, double gain_t) {
     ++s->report.centres;
     rf_friction_shift_rt(s, shift);
     inner n = {.residual = residual, .target = 0.1 * residual};
-    const inner_end end = solve_inner(s, gain_t, &n);
+    const inner_end end = solve_inner(s, &n);
     rf_friction_shift_rt(s, 0.0);
     if (s->best_residual <= s->limits.tolerance) return RF_FRICTION_SOLVED;
     if (end == LATE) return out_of_time(s);
@@ -237,37 +236,59 @@ static rf_friction_end regularise(rf_friction *s, double gain_t) {
   return RF_FRICTION_STALLED;
 }
 
-// True if there is no solution: a body is pinched, whatever the friction.
-static bool is_infeasible(rf_friction *s) {
-  const double residual = s->best_residual;
+// Sets a part of the given friction, with forces to begin from.
+static void rub(rf_friction *s, double part, const double *from) {
+  for (int32_t i = 0; i < s->ld; ++i) s->mu[i] = part * s->given_mu[i];
+  rf_friction_project_rt(s, from, s->best);
+  restart(s, s->best);
+  s->best_residual = rf_friction_residual_rt(s, s->force, s->moved);
+}
+
+static void set_aside(rf_friction *s) {
   copy(s, s->best, s->kept);
-  memset(s->best, 0, 3 * (size_t)s->ld * sizeof *s->best);
-  s->mu = s->no_mu;
-  s->best_residual = rf_friction_residual_rt(s, s->best, s->free);
-  const rf_friction_end end = regularise(s, GAIN_T);
-  s->mu = s->given_mu;
-  copy(s, s->kept, s->best);
-  s->best_residual = residual;
+  s->kept_residual = s->best_residual;
+}
+
+// Sets the given friction, with the forces set aside as the best.
+static void take_up(rf_friction *s) {
+  rub(s, 1.0, s->kept);
+  s->best_residual = s->kept_residual;
+}
+
+// True if there is no solution, whatever the friction: a body is pinched.
+static bool is_infeasible(rf_friction *s) {
+  set_aside(s);
+  memset(s->inner, 0, 3 * (size_t)s->ld * sizeof *s->inner);
+  rub(s, 0.0, s->inner);
+  const rf_friction_end end = regularise(s);
+  take_up(s);
   return end == RF_FRICTION_INFEASIBLE;
 }
 
-// Searches for forces in several attempts.  Each begins where the last one has ended, or at zero,
-// with another gain.
-static rf_friction_end search(rf_friction *s) {
-  for (size_t k = 0; k < sizeof GAINS / sizeof *GAINS; ++k) {
-    if (k > 0) {
-      memset(s->in_cone, 0, 3 * (size_t)s->ld * sizeof *s->in_cone);
-      restart(s, k % 2 ? s->best : s->in_cone);
-      rf_friction_sweep_rt(s, SWEEPS);
-      if (keep(s, projected_residual(s))) return RF_FRICTION_SOLVED;
-    }
-    rf_friction_end end = iterate(s, GAINS[k]);
-    if (end != RF_FRICTION_STALLED) return end;
-    if (k == 0 && is_infeasible(s)) return RF_FRICTION_INFEASIBLE;
-    end = regularise(s, GAINS[k]);
-    if (end != RF_FRICTION_STALLED) return end;
+// Increases friction from zero in `parts` parts, each begun at the forces of the last.
+static rf_friction_end increase(rf_friction *s, int parts) {
+  rf_friction_end end = RF_FRICTION_STALLED;
+  set_aside(s);
+  memset(s->best, 0, 3 * (size_t)s->ld * sizeof *s->best);
+  for (int k = 1; k <= parts && end != RF_FRICTION_BUDGET; ++k) {
+    copy(s, s->best, s->inner);
+    rub(s, (double)k / parts, s->inner);
+    rf_friction_sweep_rt(s, SWEEPS);
+    end = keep(s, projected_residual(s)) ? RF_FRICTION_SOLVED : iterate(s);
+    if (end == RF_FRICTION_STALLED) end = regularise(s);
   }
-  return RF_FRICTION_STALLED;
+  if (end == RF_FRICTION_BUDGET || s->best_residual > s->kept_residual) take_up(s);
+  return end;
+}
+
+static rf_friction_end search(rf_friction *s) {
+  rf_friction_end end = iterate(s);
+  if (end != RF_FRICTION_STALLED) return end;
+  if (is_infeasible(s)) return RF_FRICTION_INFEASIBLE;
+  end = regularise(s);
+  for (int parts = 2; parts <= MOST_PARTS && end == RF_FRICTION_STALLED; parts *= 2)
+    end = increase(s, parts);
+  return end;
 }
 
 // ---- forces that do not solve are bounded and do not add energy

@@ -35,8 +35,7 @@ struct rf_friction {
   double compliance;          // scaled
   double *factor;             // V, scaled: W = V V^T + compliance  (3 ld rows of rf_dense_ld(rank))
   double *free;               // (3 ld)
-  double *given_mu, *no_mu;   // no_mu: zeros                                    (ld)
-  const double *mu;           // one of these
+  double *given_mu, *mu;      // mu: a part of it at times                   (ld)
   double *normal, *tangent;   // W_nn, and the mean of the two of W_tt           (ld)
   double *across1, *across2;  // W_nt of both tangents                          (ld)
   double shift;               // added to the diagonal of W, times f - centre
@@ -45,8 +44,8 @@ struct rf_friction {
   double *force, *moved;          // the iterate f, and W f + free (+ shift)        (3 ld)
   double *in_cone, *moved_in;     // f with every contact in its cone, likewise
   double *best, *first, *inner;   // best forces, those of the first sweeps, best of an inner solve
-  double *kept;                   // best forces, while friction is left out
-  double best_residual;
+  double *kept;                   // best forces, while a part of the friction counts
+  double best_residual, kept_residual;
   rf_friction_unknowns unknown;
   double *matrix;     // of a Newton step, and its right side (linalg/dense_rt.h)
   double *panel;      // scratch of the elimination
