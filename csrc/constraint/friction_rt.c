@@ -14,7 +14,7 @@ enum {
   CENTRES = 30,    // of the proximal point
   INNER = 20,      // steps about each
   STUCK = 4,       // of these, without less
-  MOST_PARTS = 8   // in which friction is increased
+  MOST_PARTS = 16  // in which friction is increased
 };
 static const double GAIN_N = 1.0, GAIN_T = 3.0;
 static const double REGULAR = 1e-3;  // times the root of the residual, at most 1
