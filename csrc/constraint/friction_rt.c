@@ -316,7 +316,8 @@ static void shorten(rf_friction *s, double part) {
 }
 
 static void make_safe(rf_friction *s) {
-  if (s->report.end == RF_FRICTION_INFEASIBLE || s->best_residual > FAR) soften(s);
+  const bool poor = s->report.end == RF_FRICTION_INFEASIBLE || s->best_residual > FAR;
+  if (poor && rf_friction_left_us_rt(s) > 0.0) soften(s);
   if (!(most_of(s, s->best) <= LARGEST)) copy(s, s->first, s->best);
   const double most = most_of(s, s->best);
   if (most > LARGEST) shorten(s, LARGEST / most);  // along the cones
