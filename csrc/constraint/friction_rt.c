@@ -49,14 +49,6 @@ static double projected_residual(rf_friction *s) {
   return rf_friction_residual_rt(s, s->in_cone, s->moved_in);
 }
 
-// Number of unknowns of a step that is about to begin: those of the last one, or three for each
-// contact that presses after the sweeps.
-static double expected_unknowns(const rf_friction *s) {
-  double k = s->unknown.n;
-  for (int32_t i = 0; k == 0.0 && i < s->m; ++i) k += s->in_cone[i] > 0.0 ? 3.0 : 0.0;
-  return k;
-}
-
 // Updates the rate by a step.  One that took longer than expected was probably interrupted: it
 // halves the rate at most.
 static void learn(rf_friction *s, double work, double took_us) {
@@ -68,17 +60,16 @@ static void learn(rf_friction *s, double work, double took_us) {
 // rate, up to the initial one, so that a few slow steps do not rule out all later ones.
 static bool step(rf_friction *s, double gain_t, double regular) {
   rf_friction_poll_rt(s);
-  const double left_us = rf_friction_left_us_rt(s);
-  const double work = rf_friction_step_work_rt(s, expected_unknowns(s));
+  const double begun_us = rf_clock_us_rt(), left_us = rf_friction_left_us_rt(s);
   if (left_us <= 0.0) return false;
+  rf_friction_judge_rt(s, GAIN_N, gain_t);
+  const double work = rf_friction_step_work_rt(s);
   if (isfinite(left_us) && work > left_us * s->work_per_us) {
     if (s->work_per_us < RF_FRICTION_WORK_PER_US) s->work_per_us *= 1.02;
     return false;
   }
-  const double begun_us = rf_clock_us_rt();
-  if (!rf_friction_step_rt(s, GAIN_N, gain_t, regular)) restart(s, s->best);
-  const double unknowns = s->unknown.n;
-  if (unknowns > 0.0) learn(s, rf_friction_step_work_rt(s, unknowns), rf_clock_us_rt() - begun_us);
+  if (!rf_friction_step_rt(s, regular)) restart(s, s->best);
+  learn(s, work, rf_clock_us_rt() - begun_us);
   return true;
 }
 
@@ -359,7 +350,6 @@ rf_status rf_friction_open_rt(rf_friction *s, const double *free, const double *
   s->stopped = false;
   s->limits = *limits;
   s->report = (rf_friction_report){.end = RF_FRICTION_SOLVED};
-  s->unknown.n = 0;
   if (!(limits->tolerance > 0.0 && limits->budget_us > 0.0) ||
       rf_friction_begin_rt(s, free, mu, start) < 0) {
     refuse(s, out);

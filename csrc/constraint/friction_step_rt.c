@@ -172,26 +172,30 @@ static bool solve_low_rank(rf_friction *s, const double *d, double *x) {
   return true;
 }
 
-static bool is_low_rank(const rf_friction *s, double k) {
-  return s->rank > 0 && (rf_friction_is_by_factor(s) || k > 1.25 * s->rank);
+static bool is_low_rank(const rf_friction *s) {
+  return s->rank > 0 && (rf_friction_is_by_factor(s) || s->unknown.n > 1.25 * s->rank);
 }
 
 // Fits measured times of 2 to 180 unknowns within a third.
-double rf_friction_step_work_rt(const rf_friction *s, double k) {
-  const bool low = is_low_rank(s, k);
-  const double n = low ? s->rank : k, products = low ? k * n * (3.0 * n + 100.0) : 0.0;
+double rf_friction_step_work_rt(const rf_friction *s) {
+  const bool low = is_low_rank(s);
+  const double k = s->unknown.n, n = low ? s->rank : k;
+  const double products = low ? k * n * (3.0 * n + 100.0) : 0.0;
   return 6e4 + n * n * (130.0 + 0.1 * n) + products;
 }
 
-bool rf_friction_step_rt(rf_friction *s, double gain_n, double gain_t, double regular) {
-  double *x = s->increment, *d = s->diagonal, sum = 0.0;
+void rf_friction_judge_rt(rf_friction *s, double gain_n, double gain_t) {
   double *before = s->increment;
-  ++s->report.steps;
   memcpy(before, s->force, 3 * (size_t)s->ld * sizeof *before);
   count_unknowns(s, gain_n, gain_t);
   rf_friction_move_on_rt(s, before, s->moved, s->force, s->moved);
+}
+
+bool rf_friction_step_rt(rf_friction *s, double regular) {
+  double *x = s->increment, *d = s->diagonal, sum = 0.0;
+  ++s->report.steps;
   if (s->unknown.n == 0) return true;
-  const bool low = is_low_rank(s, s->unknown.n);
+  const bool low = is_low_rank(s);
   set_diagonal(s, low ? s->compliance + fmax(regular, LEAST) : regular, d);
   if (!(low ? solve_low_rank(s, d, x) : solve_dense(s, d, x))) return false;
   for (int32_t k = 0; k < s->unknown.n; ++k) sum += 0.0 * x[k];

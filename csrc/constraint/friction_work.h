@@ -113,11 +113,13 @@ void rf_friction_close_rt(rf_friction *s, const rf_friction_results *out);
 
 // ---- friction_step_rt.c
 
-// Work of a step with k unknowns, in units of s->work_per_us.
-double rf_friction_step_work_rt(const rf_friction *s, double k);
-// One Newton step from s->force and s->moved, its displacements, to both anew; false: it is not
-// finite.
-bool rf_friction_step_rt(rf_friction *s, double gain_n, double gain_t, double regular);
+// Begins a Newton step: judges the contacts by s->force and s->moved, its displacements, and moves
+// both to the nearest forces of the form judged.
+void rf_friction_judge_rt(rf_friction *s, double gain_n, double gain_t);
+// Work of the step that was begun, in units of s->work_per_us.
+double rf_friction_step_work_rt(const rf_friction *s);
+// Makes the step; false: it is not finite.
+bool rf_friction_step_rt(rf_friction *s, double regular);
 
 // ---- kernels
 
