@@ -28,6 +28,23 @@ void RF_NAME(rf_friction_add_rows)(int32_t count, const int32_t *index, const do
   }
 }
 
+// Adds V z + c f, z = s->reduced, to sum.
+void RF_NAME(rf_friction_add_by_factor)(const rf_friction *s, const double *f, double *sum) {
+  const int32_t r = rf_dense_ld(s->rank);
+  const double *v = s->factor;
+  const rf_v4 own = {s->compliance, s->compliance, s->compliance, s->compliance};
+  for (int32_t i = 0; i < 3 * s->ld; i += 4, v += 4 * r) {
+    rf_v row[4] = {{0}};
+    for (int32_t c = 0; c < r; c += RF_WIDTH) {
+      const rf_v z = rf_load(s->reduced + c);
+      for (int k = 0; k < 4; ++k) row[k] += rf_load(v + k * r + c) * z;
+    }
+    const rf_v4 sums =
+        rf_sums4(rf_fold4(row[0]), rf_fold4(row[1]), rf_fold4(row[2]), rf_fold4(row[3]));
+    rf_store4(sum + i, rf_load4(sum + i) + (sums + own * rf_load4(f + i)));
+  }
+}
+
 // Changes of the forces f of contact i in a sweep (D06 algorithm 1), given its displacements u. The
 // tangential force follows the normal one of the same pass, which the algorithm as printed leaves
 // out.  False: it was open and stays so.

@@ -182,22 +182,16 @@ static void set_reduced(rf_friction *s, int32_t count, const double *f) {
   RF_SIMD_CALL(s->set.simd, rf_friction_add_rows, count, s->index, s->factor, r, f, s->reduced);
 }
 
-// Adds V (V^T f) + c f, for the entries of f that s->index lists.
-static void add_by_factor(rf_friction *s, int32_t count, const double *f, double *moved) {
-  const int32_t r = rf_dense_ld(s->rank);
-  set_reduced(s, count, f);
-  for (int32_t i = 0; i < 3 * s->ld; ++i)
-    moved[i] += dot(r, s->factor + (int64_t)i * r, s->reduced) + s->compliance * f[i];
-}
-
 // Adds W f.
 static void add_moved(rf_friction *s, const double *f, double *moved) {
   const int32_t count = gather_entries(s, f);
   if (count == 0) return;
-  if (rf_friction_is_by_factor(s))
-    add_by_factor(s, count, f, moved);
-  else
+  if (rf_friction_is_by_factor(s)) {
+    set_reduced(s, count, f);
+    RF_SIMD_CALL(s->set.simd, rf_friction_add_by_factor, s, f, moved);
+  } else {
     RF_SIMD_CALL(s->set.simd, rf_friction_add_rows, count, s->index, s->w, 3 * s->ld, f, moved);
+  }
 }
 
 void rf_friction_move_rt(rf_friction *s, const double *f, double *moved) {

@@ -126,6 +126,7 @@ bool rf_friction_step_rt(rf_friction *s, double regular);
 typedef void rf_friction_sweep_fn(rf_friction *s);
 typedef void rf_friction_add_rows_fn(int32_t count, const int32_t *index, const double *w,
                                      int32_t length, const double *factor, double *sum);
+typedef void rf_friction_add_by_factor_fn(const rf_friction *s, const double *f, double *sum);
 typedef void rf_friction_rows_fn(const rf_friction *s, int32_t stride);
 typedef double rf_friction_residual_fn(const rf_friction *s, const double *f, const double *moved);
 typedef void rf_friction_square_fn(int32_t n, int32_t ld, const double *v, double *w);
@@ -133,6 +134,7 @@ RF_SIMD_DECLARE(rf_friction_square_fn, rf_friction_square);
 RF_SIMD_DECLARE(rf_friction_sweep_fn, rf_friction_sweep);
 RF_SIMD_DECLARE(rf_friction_sweep_fn, rf_friction_sweep_by_factor);
 RF_SIMD_DECLARE(rf_friction_add_rows_fn, rf_friction_add_rows);
+RF_SIMD_DECLARE(rf_friction_add_by_factor_fn, rf_friction_add_by_factor);
 RF_SIMD_DECLARE(rf_friction_rows_fn, rf_friction_rows);
 RF_SIMD_DECLARE(rf_friction_residual_fn, rf_friction_residual);
 
