@@ -10,17 +10,20 @@
 #include "pyext/py_convert.h"
 
 // Refuses a matrix that is not symmetric up to rounding, of its largest entry, or has a negative
-// diagonal entry.
-static int require_compliance(py_state *state, const py_in *in, const char *name) {
+// diagonal entry; of contacts also where a normal one is zero (tangents may be: in a plane model).
+static int require_compliance(py_state *state, const py_in *in, const char *name, bool contacts) {
   const double *w = in->data;
   const npy_intp n = in->shape[0];
   double most = 0.0;
   for (npy_intp k = 0; k < n * n; ++k) most = fmax(most, fabs(w[k]));
   for (npy_intp i = 0; i < n; ++i) {
-    if (w[i * (n + 1)] < 0.0) {
-      char text[64];
-      snprintf(text, sizeof text, "%g", w[i * (n + 1)]);
-      py_fail(state, PY_INPUT_ERROR, "%s[%zd, %zd] must be >= 0, got %s", name, i, i, text);
+    const double own = w[i * (n + 1)];
+    const bool none = contacts && i % 3 == 0 && own == 0.0;
+    if (own < 0.0 || none) {
+      char text[128];
+      snprintf(text, sizeof text,
+               none ? "> 0, got %g: no force opens this contact" : ">= 0, got %g", own);
+      py_fail(state, PY_INPUT_ERROR, "%s[%zd, %zd] must be %s", name, i, i, text);
       return -1;
     }
     for (npy_intp j = 0; j < i; ++j)
@@ -61,7 +64,7 @@ static int add_body(py_state *state, PyObject *object, Py_ssize_t index, PyObjec
     goto done;
   }
   if (py_in_f64(&compliance, compliance_obj, compliance_name, 2, (npy_intp[]){n, n}) < 0 ||
-      require_compliance(state, &compliance, compliance_name) < 0)
+      require_compliance(state, &compliance, compliance_name, false) < 0)
     goto done;
   if (!*w && !(*w = py_new_f64(2, (npy_intp[]){m, m}))) goto done;
   const rf_delassus_body body = {
@@ -238,7 +241,7 @@ static PyObject *result_of(py_state *state, problem *p, PyObject *const object[4
             p->matrix.shape[0]);
     goto done;
   }
-  if (!p->factor && require_compliance(state, &p->matrix, "W") < 0) goto done;
+  if (!p->factor && require_compliance(state, &p->matrix, "W", true) < 0) goto done;
   if (!(p->limits.tolerance > 0.0 && p->limits.budget_us > 0.0 && p->compliance >= 0.0 &&
         isfinite(p->compliance))) {
     py_fail(state, PY_INPUT_ERROR,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 
 import numpy as np
@@ -9,7 +10,14 @@ import pytest
 
 import reducedfem as rf
 from failures import fail_each_allocation
-from friction import factor, free_motion, manufactured, residual
+from friction import (
+    factor,
+    free_motion,
+    manufactured,
+    pinched_problem,
+    random_problem,
+    residual,
+)
 from reducedfem import _core
 
 END = {"solved": 0, "budget": 1, "stalled": 2, "infeasible": 3}
@@ -102,6 +110,59 @@ def test_bodies_of_few_shapes(seed, as_factor, simd):
     )
     assert end == END["solved"]
     assert residual(W, free, mu, force) < 1.01e-8
+
+
+# the sanitizers look for errors of memory: a part of the seeds finds them
+SEEDS = 100 if "RF_SANITIZED" in os.environ else 1000
+
+
+@pytest.mark.parametrize(
+    ("kind", "unsolved"), [("natural", 0), ("regular", 0), ("compliant", 0), ("deficient", 0.03)]
+)
+def test_a_thousand_random_problems(kind, unsolved):
+    failed, infeasible = [], []
+    for seed in range(SEEDS):
+        mu = (0.0, 0.2, 0.4, 0.8, 1.0)[seed % 5]
+        W, free = random_problem(kind, seed, mu)
+        force, _, _, (end, claimed, *_) = _core.friction_solve(
+            W, free, np.full(len(free), mu), None, 1e-8, np.inf, False
+        )
+        found = residual(W, free, mu, force)
+        assert abs(claimed - found) <= 1e-11 + 1e-6 * found
+        if end != END["solved"] or found > 1.01e-8:
+            failed.append(seed)
+        if end == END["infeasible"]:
+            infeasible.append(seed)
+    assert len(failed) <= unsolved * SEEDS, failed
+    if kind != "natural":  # the others have a solution
+        assert not infeasible
+
+
+@pytest.mark.parametrize("mu", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize(("m", "shapes"), [(2, 0), (10, 0), (20, 6), (30, 14), (60, 6)])
+def test_pinched_bodies_are_found_infeasible(m, shapes, mu):
+    for seed in range(10):
+        W, free = pinched_problem(m, shapes, seed)
+        force, _, _, (end, *_) = _core.friction_solve(
+            W, free, np.full(m, mu), None, 1e-8, np.inf, False
+        )
+        assert end == END["infeasible"]
+        largest = np.abs(free).max() / (np.trace(W) / (3 * m))
+        assert np.abs(force).max() <= 100.01 * largest
+
+
+def test_a_problem_with_a_solution_is_not_found_infeasible():
+    # its W moves nothing along forces against which the free motion works; slip makes up for it
+    rng = np.random.default_rng(137)
+    m, mu = int(rng.integers(1, 61)), float(rng.choice([0.0, 0.2, 0.4, 0.8, 1.0]))
+    V = factor(m, int(rng.choice([0, 6, 14, 20])), rng, opposed=True)
+    W = V @ V.T
+    free, _, known = manufactured(W, mu, rng)
+    assert residual(W, free, mu, known) < 1e-12
+    *_, (end, _, _, _, _, _) = _core.friction_solve(
+        W, free, np.full(m, mu), None, 1e-8, np.inf, False
+    )
+    assert end != END["infeasible"]
 
 
 def test_site_compliance_with_a_factor_is_added_to_the_diagonal():
@@ -261,10 +322,11 @@ def test_nothing_touches_and_nothing_moves():
     still = rf.solve_friction(np.eye(6), np.zeros((2, 3)), 0.5, start=np.ones((2, 3)))
     assert still.status == "solved"
     np.testing.assert_allclose(still.force, 0.0, atol=1e-8)
-    rigid = rf.solve_friction(np.zeros((3, 3)), [[1e-3, 0.0, 0.0]], 0.5)
+    none = 1e-300 * np.eye(3)  # no force moves this contact
+    rigid = rf.solve_friction(none, [[1e-3, 0.0, 0.0]], 0.5)
     assert rigid.status == "solved"
     with pytest.warns(rf.PlausibilityWarning, match="no forces were found"):
-        pressed = rf.solve_friction(np.zeros((3, 3)), [[-1e-3, 0.0, 0.0]], 0.5)
+        pressed = rf.solve_friction(none, [[-1e-3, 0.0, 0.0]], 0.5)
     assert pressed.status != "solved"
     assert np.isfinite(pressed.force).all()
 
@@ -280,6 +342,7 @@ def test_nothing_touches_and_nothing_moves():
         ((np.eye(3), [0.0, np.nan, 0.0], 0.5), r"free\[1\] is nan"),
         ((np.full((3, 3), np.inf), np.zeros(3), 0.5), r"W\[0, 0\] is inf"),
         ((-np.eye(3), np.zeros(3), 0.5), r"W\[0, 0\] must be >= 0, got -1"),
+        ((np.diag([0.0, 1.0, 1.0]), np.zeros(3), 0.5), r"W\[0, 0\] must be > 0, got 0: no force op"),
         ((np.triu(np.ones((3, 3))), np.zeros(3), 0.5), r"W must be symmetric: \[1, 0\] is 0"),
         ((np.eye(3), [1e200, 0.0, 0.0], 0.5), r"must be below 1e\+140, mu at most 1e\+09"),
         ((np.eye(3) * 1e200, np.zeros(3), 0.5), r"must be below 1e\+140, mu at most 1e\+09"),

@@ -72,3 +72,35 @@ def manufactured(
     moved[~pressed, 0] = np.abs(moved[~pressed, 0])
     force *= 3 * m / np.trace(W)
     return moved - (W @ force.ravel()).reshape(m, 3), state, force
+
+
+def random_problem(kind: str, seed: int, mu: float) -> tuple[Array, Array]:
+    """Return W (3m, 3m) and free displacements (m, 3) of up to 60 contacts.
+
+    ``"natural"``: a motion of a body of 6, 12, 20, 26 or 6 + 3m shapes. Others are made from their
+    solutions, every second one with opposed normals: ``"regular"`` with W of full rank,
+    ``"deficient"`` with that of few shapes, ``"compliant"`` with a compliance of the sites.
+    """
+    rng = np.random.default_rng(seed)
+    m = int(rng.integers(1, 61))
+    few = int(rng.choice([0, 6, 14, 20]))
+    if kind == "natural":
+        V = factor(m, int(rng.choice([few, 3 * m])), rng)
+        return V @ V.T, free_motion(V, rng)
+    V = factor(m, 3 * m if kind == "regular" else few, rng, opposed=seed % 2 == 1)
+    W = V @ V.T
+    if kind == "compliant":
+        W += 1e-3 * np.trace(W) / len(W) * np.eye(len(W))
+    return W, manufactured(W, mu, rng)[0]
+
+
+def pinched_problem(m: int, shapes: int, seed: int) -> tuple[Array, Array]:
+    """Return W and free displacements of a body that two contacts of m squeeze."""
+    rng = np.random.default_rng(seed)
+    V = factor(m, shapes, rng, opposed=True)
+    # the second contact is at the place of the first, on the other side
+    V[3:6] = V[0:3] * np.array([[-1.0], [1.0], [-1.0]])
+    free = free_motion(V, rng)
+    free[0, 0] = free[1, 0] = -np.abs(free).max()
+    free[1, 1:] = free[0, 1:] * [1.0, -1.0]
+    return V @ V.T, free

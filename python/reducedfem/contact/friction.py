@@ -132,7 +132,7 @@ def solve_friction(
     ----------
     W
         Displacements by forces [m/N], as of `delassus`, shape (3m, 3m), symmetric and positive
-        semidefinite.
+        semidefinite, with positive normal entries of the diagonal.
     free
         Displacements without contact forces [m]: gap and slip, shape (m, 3) or (3m,).
     mu
