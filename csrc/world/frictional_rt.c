@@ -106,8 +106,8 @@ static void put_halves(rf_frictional *c) {
 static rf_status put_matrix(rf_frictional *c, double *compliance) {
   const int32_t m = c->n_sites, rank = c->rank;
   double trace = 0.0;
-  for (int32_t j = 0; j < rank; ++j)
-    for (int32_t k = 0; k < 3 * m; ++k) {
+  for (int32_t k = 0; k < 3 * m; ++k)
+    for (int32_t j = 0; j < rank; ++j) {
       const double v = c->halves[(size_t)j * (size_t)c->ld + (size_t)k];
       c->factor[(size_t)k * (size_t)rank + (size_t)j] = v;
       trace += v * v;
@@ -149,7 +149,7 @@ static bool all_stay_open(const rf_frictional *c) {
   return true;
 }
 
-// Adds gaps and what is left of the last step, and sets coefficients and the forces of the start.
+// Adds gaps and the rest of the last step, and sets coefficients and the forces of the start.
 static void add_gaps(rf_frictional *c, const rf_world *world, double compliance) {
   for (int32_t i = 0; i < c->n_sites; ++i) {
     const rf_frictional_site *site = &c->site[i];
@@ -218,7 +218,7 @@ static void slip_of(const rf_frictional *c, int32_t i, double out[3]) {
   for (int j = 0; j < 3; ++j) out[j] = missed ? d[1] * axes[3 + j] + d[2] * axes[6 + j] : 0.0;
 }
 
-// Takes back what the first solve has noted of the pairs that are solved again.
+// Takes back the results of the first solve for the pairs that are solved again.
 static void take_back(rf_frictional *c, rf_world *world) {
   for (int32_t i = 0; i < c->n_sites; ++i) {
     const rf_frictional_site *site = &c->site[i];
