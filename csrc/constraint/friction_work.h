@@ -72,9 +72,9 @@ rf_status rf_friction_begin_rt(rf_friction *s, const double *free, const double 
                                const double *start);
 // Writes the forces f, N, and s->moved_in as gap, m, which is nullable.
 void rf_friction_end_rt(const rf_friction *s, const double *f, double *force, double *gap);
-// True if products with V take less time than those with W, which is then not set.
+// True if V takes less time than W, which is then not set.
 static inline bool rf_friction_is_by_factor(const rf_friction *s) {
-  return s->rank > 0 && 2 * rf_dense_ld(s->rank) < 3 * s->ld;
+  return s->rank > 0 && rf_dense_ld(s->rank) < 2 * s->ld;
 }
 // moved = W f + free + shift (f - centre).
 void rf_friction_move_rt(rf_friction *s, const double *f, double *moved);
