@@ -11,8 +11,9 @@
 // sweeps over the contacts (D06 algorithm 1) find roughly which of them touch, stick and slip.
 // Newton's method on the complementarity functions of Alart and Curnier follows, in which the
 // contacts that do not touch and the directions of slip are eliminated exactly.  Where it does not
-// converge, W is regularised about the best forces so far, again and again (proximal point).  A
-// pinch has no solution: it is recognised by a direction y with W y = 0 and y . free < 0.
+// converge, W is regularised about the best forces so far, again and again (proximal point), and
+// friction is increased from zero in parts.  Without friction, a pinch is recognised by a direction
+// y of forces with W y = 0 and y . free < 0: there is no solution then, whatever the friction.
 //
 // Memory is allocated when the solver is created; solves are real-time code.
 #ifndef RF_CONSTRAINT_FRICTION_H

@@ -242,15 +242,27 @@ double rf_friction_left_us_rt(const rf_friction *s) {
   return s->limits.budget_us - s->reserve_us - (rf_clock_us_rt() - s->begun_us);
 }
 
+// The end of a solve takes about as long as this number of sweeps.
+static const double END = 3.0;
+
+static void reserve(rf_friction *s, double took_us) {
+  const double end_us = END * took_us;
+  if (!isfinite(s->limits.budget_us)) return;
+  // a sweep that took longer was interrupted
+  if (s->reserve_us == 0.0 || end_us < s->reserve_us) s->reserve_us = end_us;
+}
+
 void rf_friction_sweep_rt(rf_friction *s, int32_t n) {
   const bool by_factor = rf_friction_is_by_factor(s);
   if (by_factor) set_reduced(s, gather_entries(s, s->force), s->force);
   for (int32_t k = 0; k < n && rf_friction_left_us_rt(s) > 0.0; ++k) {
+    const double begun_us = rf_clock_us_rt();
     if (by_factor)
       RF_SIMD_CALL(s->set.simd, rf_friction_sweep_by_factor, s);
     else
       RF_SIMD_CALL(s->set.simd, rf_friction_sweep, s);
     ++s->report.sweeps;
+    reserve(s, rf_clock_us_rt() - begun_us);
   }
   if (by_factor) rf_friction_move_rt(s, s->force, s->moved);
 }

@@ -102,11 +102,7 @@ static bool step_first(rf_friction *s) {
 }
 
 static bool sweep_first(rf_friction *s) {
-  const double begun_us = rf_clock_us_rt();
   rf_friction_move_rt(s, s->force, s->moved);
-  const double move_us = rf_clock_us_rt() - begun_us;
-  // the end of a solve makes about four of these, and two residuals
-  if (isfinite(s->limits.budget_us)) s->reserve_us = 5.0 * move_us;
   rf_friction_sweep_rt(s, SWEEPS);
   const double residual = projected_residual(s);
   copy(s, s->in_cone, s->first);

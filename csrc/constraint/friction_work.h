@@ -59,7 +59,7 @@ struct rf_friction {
   // of the solve
   rf_friction_limits limits;
   double begun_us;
-  double reserve_us;   // time of what follows the last phase, measured
+  double reserve_us;   // time of the end of a solve, measured
   double work_per_us;  // of Newton steps, measured
   bool stopped;        // by limits.stop
   rf_friction_report report;
