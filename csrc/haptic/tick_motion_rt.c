@@ -58,7 +58,7 @@ rf_status rf_tick_free_rt(rf_cycle *c) {
 }
 
 // Part of the budget in which search and forces of contact end: the steps of the bodies follow.
-static const double FOR_FORCES = 0.9;
+static const double FOR_FORCES = 0.85;
 
 static rf_status solve(rf_cycle *c, const double *move, double wrench[6]) {
   const double budget_us = c->t->set.budget_us, begun_us = rf_clock_us_rt();
