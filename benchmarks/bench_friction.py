@@ -1,11 +1,18 @@
-"""Contact with friction: forces of given compliances."""
+"""Contact with friction: forces of given compliances.
+
+Problems of the folder of reference data are taken where it is there (REDUCEDFEM_SHARED, else
+``shared`` beside the source tree), those of friction_problems.py else: as many contacts and about
+as many steps of Newton's method.
+"""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import friction_problems
@@ -17,48 +24,114 @@ from table import Row
 import reducedfem as rf
 from reducedfem import _core
 
+Array = NDArray[np.float64]
+
 REPEATS = 9
 COEFFICIENTS = (0.2, 0.8)
 SKIN = 1e-4  # m/N, compliance of a site: softer than the bodies, so that all sites below press
 INTERRUPTED_US = 5.0
+ROOT = Path(__file__).resolve().parents[1]
+REFERENCE = Path(os.environ.get("REDUCEDFEM_SHARED", ROOT.parent / "shared")) / "reference/friction"
 
-# name, problem, marks: median and worst [us], the same over 100 sweeps
-CASES: dict[str, tuple[Callable[[], Problem], tuple[float, float, float, float] | None]] = {
-    "held": (lambda: friction_problems.table(30, "held"), (50.0, 150.0, 0.4, 1.2)),
-    "soft": (lambda: friction_problems.table(30, "soft"), (150.0, 250.0, 1.5, 2.5)),
-    "brick": (lambda: friction_problems.brick(30), (30.0, 60.0, 0.4, 0.8)),
-    "plug": (lambda: friction_problems.plug(36), (80.0, 150.0, 0.8, 1.5)),
-    "modes": (lambda: friction_problems.table(30, "held", 20), (100.0, 200.0, 1.0, 2.0)),
-    "small": (lambda: friction_problems.table(10, "soft"), (30.0, 80.0, np.inf, np.inf)),
-    "large": (lambda: friction_problems.table(60, "soft"), (500.0, 800.0, np.inf, np.inf)),
+
+@dataclass(frozen=True)
+class Case:
+    """Problems of one matrix.
+
+    Attributes
+    ----------
+    stored
+        Name of the file of the reference data.
+    make
+        The problems without these data.
+    marks
+        Median and worst time [us], the same over 100 sweeps; infinite: none.
+    """
+
+    stored: str
+    make: Callable[[], Problem]
+    marks: tuple[float, float, float, float]
+
+
+NO_RATIO = (np.inf, np.inf)
+CASES = {
+    "held": Case(
+        "tablefix_m030",
+        lambda: friction_problems.table(30, "held"),
+        (50.0, 150.0, 0.4, 1.2),
+    ),
+    "soft": Case(
+        "table_m030",
+        lambda: friction_problems.table(30, "soft"),
+        (150.0, 250.0, 1.5, 2.5),
+    ),
+    "brick": Case("brick_m030", lambda: friction_problems.brick(30), (30.0, 60.0, 0.4, 0.8)),
+    "plug": Case("plug_m030", lambda: friction_problems.plug(36), (80.0, 150.0, 0.8, 1.5)),
+    "modes": Case(
+        "reduced20_m030",
+        lambda: friction_problems.table(30, "soft", 20),
+        (100.0, 200.0, 1.0, 2.0),
+    ),
+    "small": Case(
+        "table_m010", lambda: friction_problems.table(10, "soft"), (30.0, 80.0, *NO_RATIO)
+    ),
+    "large": Case(
+        "table_m060", lambda: friction_problems.table(60, "soft"), (500.0, 800.0, *NO_RATIO)
+    ),
 }
+SEQUENCE = Case(
+    "seq_table_m030",
+    lambda: friction_problems.sequence(30, 0.5, 200),
+    (50.0, 150.0, *NO_RATIO),
+)
 
 
-def runs(problem: Problem) -> Iterable[tuple[NDArray[np.float64], NDArray[np.float64]]]:
-    """Return displacements and coefficients of all cases."""
-    for mu in COEFFICIENTS:
-        for free in problem.free:
-            yield free, np.full(problem.m, mu)
+@dataclass(frozen=True)
+class Task:
+    """A matrix, its rank if it has a low one, else 0, and displacements with coefficients."""
+
+    name: str
+    W: Array
+    rank: int
+    free: Array  # (k, m, 3)
+    mu: Array  # (k, m)
 
 
-def timed(matrix: NDArray[np.float64], free: NDArray[np.float64], mu: NDArray[np.float64],
-          factor: bool) -> tuple[float, int]:  # fmt: skip
-    """Return the median time of a solve [us], and how it ended."""
-    took = []
-    for _ in range(REPEATS):
-        end = _core.friction_solve(matrix, free, mu, None, 1e-8, np.inf, factor)[3]
-        took.append(end[5])
-    return float(np.median(took)), int(end[0])
+def task(case: Case, coefficients: tuple[float, ...] = COEFFICIENTS) -> Task:
+    """Return the problems of the reference data, or those made here."""
+    path = REFERENCE / f"{case.stored}.npz"
+    if path.is_file():
+        with np.load(path) as data:
+            W, mu = data["W"], data["mu"]
+            free = data["dfree"].reshape(len(mu), -1, 3)
+        rank = int(np.linalg.matrix_rank(W, tol=1e-9 * np.linalg.norm(W, 2), hermitian=True))
+        return Task(case.stored, W, rank if rank < len(W) // 2 else 0, free, mu)
+    made = case.make()
+    mu = np.repeat(coefficients, len(made.free))
+    free = np.tile(made.free, (len(coefficients), 1, 1))
+    return Task(made.name, made.W, made.rank, free, np.tile(mu[:, None], (1, made.m)))
 
 
-def siconos(problem: Problem) -> str:
+def timed(matrix: Array, free: Array, mu: Array, start: Array | None, factor: bool) -> float:
+    """Return the median time of a solve [us]."""
+    took = [
+        _core.friction_solve(matrix, free, mu, start, 1e-8, np.inf, factor)[3][5]
+        for _ in range(REPEATS)
+    ]
+    return float(np.median(took))
+
+
+def sweeps_of(W: Array, free: Array, mu: Array) -> float:
+    """Return the time of 100 sweeps [us]."""
+    return rf.solve_friction_sweeps(W, free, mu, change=1e-300, most_sweeps=100).microseconds
+
+
+def siconos(given: Task) -> str:
     """Return the times of Siconos, run by a Python of this machine that has it; "" without one."""
     script = Path(__file__).with_name("siconos_friction.py")
-    cases = list(runs(problem))
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "problems.npz"
-        free, mu = (np.array(each) for each in zip(*cases, strict=True))
-        np.savez(file, W=problem.W, free=free.reshape(len(free), -1), mu=mu)
+        np.savez(file, W=given.W, free=given.free.reshape(len(given.free), -1), mu=given.mu)
         for python in (sys.executable, "/usr/bin/python3"):
             done = subprocess.run(
                 [python, "-I", script, file], capture_output=True, text=True, check=False
@@ -67,41 +140,73 @@ def siconos(problem: Problem) -> str:
                 middle, worst, solved = done.stdout.split()
                 return (
                     f"; Siconos {float(middle):.0f} us, worst {float(worst):.0f}, "
-                    f"{solved} of {len(cases)} solved"
+                    f"{solved} of {len(given.free)} solved"
                 )
     return ""
 
 
+def with_marks(label: str, times: tuple[float, float], late: str, yardstick: float,
+               marks: tuple[float, float, float, float], note: str) -> list[Row]:  # fmt: skip
+    """Return the rows of a median and a late time [us]; the yardstick is 100 sweeps [us]."""
+    labels, notes = (label, f"{label}, {late}"), (note, "")
+    return [
+        Row(labels[k], times[k], "us", marks[k], notes[k], times[k] / yardstick, "100 sweeps",
+            marks[2 + k] if np.isfinite(marks[2 + k]) else None)
+        for k in range(2)
+    ]  # fmt: skip
+
+
+def factor_of(given: Task) -> Array:
+    """Return V of W = V V^T."""
+    values, vectors = np.linalg.eigh(given.W)
+    return np.ascontiguousarray(vectors[:, -given.rank :] * np.sqrt(values[-given.rank :]))
+
+
 def rows_of(name: str) -> list[Row]:
     """Measure one kind of problem."""
-    make, marks = CASES[name]
-    problem = make()
-    took, sweeps, failed = [], [], 0
-    matrix, factor = problem.W, False
-    if problem.rank:
-        values, vectors = np.linalg.eigh(problem.W)
-        matrix = vectors[:, -problem.rank :] * np.sqrt(values[-problem.rank :])
-        factor = True
-    for free, mu in runs(problem):
-        one, end = timed(matrix, free, mu, factor)
-        took.append(one)
-        failed += end != 0
-        sweeps.append(
-            rf.solve_friction_sweeps(
-                problem.W, free, mu, change=1e-300, most_sweeps=100
-            ).microseconds
-        )
-    yardstick = float(np.median(sweeps))
-    middle, worst = float(np.median(took)), max(took)
-    note = f"{len(took)} problems, {failed} not solved{siconos(problem)}"
-    label = f"friction, {problem.name}, m = {problem.m}"
-    over = "100 sweeps"
-    m0, m1, r0, r1 = marks or (np.inf,) * 4
-    return [
-        Row(label, middle, "us", m0, note, middle / yardstick, over, None if r0 == np.inf else r0),
-        Row(f"{label}, worst", worst, "us", m1, "", worst / yardstick, over,
-            None if r1 == np.inf else r1),
-    ]  # fmt: skip
+    given = task(CASES[name])
+    matrix = factor_of(given) if given.rank else given.W
+    took, sweeps, steps, failed = [], [], [], 0
+    for free, mu in zip(given.free, given.mu, strict=True):
+        took.append(timed(matrix, free, mu, None, bool(given.rank)))
+        sweeps.append(sweeps_of(given.W, free, mu))
+        out = rf.solve_friction(given.W, free, mu)
+        failed += out.status != "solved"
+        steps.append(out.steps)
+    note = (
+        f"{len(took)} problems, {min(steps)} to {max(steps)} steps, {failed} not solved"
+        f"{siconos(given)}"
+    )
+    return with_marks(
+        f"friction, {given.name}, m = {given.mu.shape[1]}",
+        (float(np.median(took)), max(took)),
+        "worst",
+        float(np.median(sweeps)),
+        CASES[name].marks,
+        note,
+    )
+
+
+def sequence() -> list[Row]:
+    """Measure solves that begin with the forces of the one before."""
+    given = task(SEQUENCE, (0.5,))
+    took, sweeps, steps, start, failed = [], [], [], None, 0
+    for free, mu in zip(given.free, given.mu, strict=True):
+        took.append(timed(given.W, free, mu, start, False))
+        sweeps.append(sweeps_of(given.W, free, mu))
+        out = rf.solve_friction(given.W, free, mu, start)
+        failed += out.status != "solved"
+        start = out.force
+        steps.append(out.steps)
+    middle, late = np.percentile(took, [50.0, 99.0])
+    return with_marks(
+        f"friction, {given.name}, m = {given.mu.shape[1]}",
+        (float(middle), float(late)),
+        "p99",
+        float(np.median(sweeps)),
+        SEQUENCE.marks,
+        f"{len(took)} warm starts, {np.median(steps):.0f} steps, {failed} not solved",
+    )
 
 
 def cycle() -> list[Row]:
@@ -147,21 +252,25 @@ def cycle() -> list[Row]:
     # without the cycles that other processes interrupted, unless all are
     alone = records["compute_us"] <= records["processor_us"] + INTERRUPTED_US
     took = (records["coupling_us"] + records["deform_us"])[alone if alone.any() else ...]
-    problem = friction_problems.table(30, "soft")
-    free, mu = next(iter(runs(problem)))
-    sweeps = [
-        rf.solve_friction_sweeps(problem.W, free, mu, change=1e-300, most_sweeps=100).microseconds
-        for _ in range(REPEATS)
-    ]
-    yardstick = float(np.median(sweeps))
-    middle, late = np.percentile(took, [50, 99])
+    given = task(CASES["soft"])
+    yardstick = float(
+        np.median([sweeps_of(given.W, given.free[0], given.mu[0]) for _ in range(REPEATS)])
+    )
     press = int(np.median(records["touching"]))
     note = f"r = {model.r} + 6, {press} sites press, {np.mean(~alone):.1%} of cycles interrupted"
-    over = "100 sweeps"
-    return [
-        Row("friction in a cycle", middle, "us", 120.0, note, middle / yardstick, over, None),
-        Row("friction in a cycle, p99", late, "us", 300.0, "", late / yardstick, over, None),
-    ]
+    middle, late = np.percentile(took, [50, 99])
+    return with_marks(
+        "friction in a cycle",
+        (float(middle), float(late)),
+        "p99",
+        yardstick,
+        (120.0, 300.0, *NO_RATIO),
+        note,
+    )
 
 
-ENTRIES = {name: lambda name=name: rows_of(name) for name in CASES} | {"cycle": cycle}
+ENTRIES = {
+    **{name: lambda name=name: rows_of(name) for name in CASES},
+    "sequence": sequence,
+    "cycle": cycle,
+}

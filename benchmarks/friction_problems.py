@@ -19,6 +19,7 @@ Array = NDArray[np.float64]
 
 CASES = 6
 COUPLING = 400.0  # N/m, of a soft coupling
+ARM = 0.03  # m: its torsion is that of the coupling at this distance
 STEP = 1e-3  # s, of the dynamic brick
 FOAM = rf.StVK(2e5, 0.3, 200.0)
 
@@ -108,8 +109,16 @@ def rough_floor(count: int, rng: np.random.Generator) -> Array:
     return np.c_[rng.uniform(-0.25, 0.25, (count, 2)), np.ones(count)]
 
 
+def soft_coupling() -> Array:
+    """Return the compliances of a soft coupling for motions and rotations, (6,)."""
+    return 1.0 / COUPLING / np.array([1, 1, 1, ARM**2, ARM**2, ARM**2])
+
+
 def table(m: int, support: str, modes: int = 0, braces: bool = False) -> Problem:
-    """Return a table on a rough floor: grip "held", by a "soft" coupling, or in some modes."""
+    """Return a table on a rough floor: its top held by a hand, or by a "soft" coupling.
+
+    With `modes` it has as many coordinates: vibration modes, and rigid motions of a coupling.
+    """
     rng = np.random.default_rng(m)
     mesh = table_mesh(2 if m <= 36 else 3, braces)
     solid = rf.Solid(mesh, FOAM)
@@ -126,24 +135,48 @@ def table(m: int, support: str, modes: int = 0, braces: bool = False) -> Problem
     top = mesh.nodes[:, 2] > mesh.nodes[:, 2].max() - 1e-9
     directions = rows(mesh, nodes, axes)
     arms = rigid(mesh.nodes[nodes] - mesh.nodes[top].mean(axis=0), axes)
+    soft = support == "soft"
     if modes:
-        shapes = rf.Solid(mesh, FOAM, top).linear_modes(modes)
-        V = directions @ shapes.shapes.reshape(modes, -1).T / np.sqrt(shapes.eigenvalues)
+        count = modes - 6 if soft else modes
+        shapes = rf.Solid(mesh, FOAM, top).linear_modes(count)
+        V = directions @ shapes.shapes.reshape(count, -1).T / np.sqrt(shapes.eigenvalues)
         W = V @ V.T
     else:
         W = held(solid, top, directions)
-    if support == "soft":
-        arm = 0.1  # m: torsion of 400 N/m at this distance
-        W = W + arms * (1.0 / COUPLING / np.array([1, 1, 1, arm**2, arm**2, arm**2])) @ arms.T
-    move = rng.normal(size=(CASES, 6)) * [2e-3, 2e-3, 5e-4, 1e-3, 1e-3, 5e-3]
-    move[:, 2] -= 1.5e-3
+    if soft:
+        W = W + arms * soft_coupling() @ arms.T
+    # a soft coupling is pressed farther, so that as many contacts bear
+    size = [1e-3, 1e-3, 5e-4, 1e-3, 1e-3, 5e-3] if soft else [2e-3, 2e-3, 5e-4, 1e-3, 1e-3, 5e-3]
+    move = rng.normal(size=(CASES, 6)) * size
+    move[:, 2] -= 5e-3 if soft else 1.5e-3
     free = np.einsum("ij,cj->ci", arms, move).reshape(CASES, m, 3)
-    free[:, :, 0] += rng.uniform(0.0, 5e-4, (CASES, m))
-    if modes:  # motions that the modes can make
-        size = 2.0 * np.abs(free).max() / np.abs(V).max()
-        free = (size * rng.normal(size=(CASES, modes)) @ V.T).reshape(CASES, m, 3)
-    name = f"table in {modes} modes" if modes else f"table, {support}"
+    free[:, :, 0] += rng.uniform(0.0, 1e-4 if soft else 5e-4, (CASES, m))
+    if modes and not soft:  # motions that the modes can make
+        far = 2.0 * np.abs(free).max() / np.abs(V).max()
+        free = (far * rng.normal(size=(CASES, modes)) @ V.T).reshape(CASES, m, 3)
+    name = f"table, {support}" + (f", {modes} coordinates" if modes else "")
     return Problem(name, W, free, axes, modes)
+
+
+def sequence(m: int, mu: float, steps: int) -> Problem:
+    """Return steps at rest of a table on a soft coupling: pressed down, then led along a circle.
+
+    Displacements begin with the slip up to the step before.
+    """
+    problem = table(m, "soft")
+    down = np.minimum(np.arange(1, steps + 1) / 20, 1.0)
+    angle = 2.0 * np.pi * np.arange(steps) / 180
+    move = np.stack([2e-3 * np.sin(angle), 2e-3 * (1.0 - np.cos(angle)), -5e-3 * down], axis=1)
+    gap = np.random.default_rng(m).uniform(0.0, 1e-4, m)
+    free = np.einsum("mij,cj->cmi", problem.axes, move)
+    free[:, :, 0] += gap
+    slid, start = np.zeros((m, 2)), None
+    for each in free:
+        each[:, 1:] -= slid
+        out = rf.solve_friction(problem.W, each, mu, start)
+        slid += out.gap[:, 1:]
+        start = out.force
+    return Problem(f"{problem.name}, in sequence", problem.W, free, problem.axes)
 
 
 def brick(m: int) -> Problem:
@@ -192,8 +225,7 @@ def plug(m: int) -> Problem:
     slot = np.zeros_like(W)
     keep = np.repeat(loose, 3)
     slot[np.ix_(keep, keep)] = held(solid, low, rows(mesh, nodes[loose], axes[loose]))
-    arm = 0.03
-    W = W + slot + arms * (1.0 / COUPLING / np.array([1, 1, 1, arm**2, arm**2, arm**2])) @ arms.T
+    W = W + slot + arms * soft_coupling() @ arms.T
     move = rng.normal(size=(CASES, 6)) * [3e-4, 3e-4, 3e-4, 3e-3, 3e-3, 3e-3]
     move[:, 2] -= 2e-3
     free = np.einsum("ij,cj->ci", arms, move).reshape(CASES, m, 3)

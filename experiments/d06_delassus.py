@@ -32,6 +32,7 @@ Array = NDArray[np.float64]
 CONTACTS = 28
 STEP = 1e-3  # s
 STARTS = 20
+DRAWN = (0.0, 1e-3)  # compliances of sites over the mean diagonal entry of W
 
 
 def couplings(W: Array) -> Array:
@@ -62,8 +63,11 @@ def resting(compliance: float) -> tuple[Array, Array]:
     return W, (H @ (STEP**2 * fall)).reshape(-1, 3)
 
 
-def spread(compliance: float) -> tuple[float, float]:
-    """Return the spreads of forces and of displacements over starts and orders, relative."""
+def solutions(compliance: float) -> tuple[Array, Array, float]:
+    """Return forces and displacements (STARTS, 16, 3) of starts and orders, and the free motion.
+
+    The latter is its largest component [m].
+    """
     rng = np.random.default_rng(0)
     W, free = resting(compliance)
     forces, moved = [], []
@@ -76,7 +80,12 @@ def spread(compliance: float) -> tuple[float, float]:
         force[order] = out.force
         forces.append(force)
         moved.append(free + (W @ force.ravel()).reshape(-1, 3))
-    size = np.abs(free).max()
+    return np.array(forces), np.array(moved), float(np.abs(free).max())
+
+
+def spread(compliance: float) -> tuple[float, float]:
+    """Return the spreads of forces and of displacements over starts and orders, relative."""
+    forces, moved, size = solutions(compliance)
     return (
         float(np.ptp(forces, axis=0).max() / np.abs(forces).max()),
         float(np.ptp(moved, axis=0).max() / size),
@@ -84,15 +93,27 @@ def spread(compliance: float) -> tuple[float, float]:
 
 
 def draw(sizes: list[Array], path: Path) -> None:
-    """Draw the couplings of both tables."""
-    figure = Figure(figsize=(8, 3.6), layout="constrained")
+    """Draw the couplings of both tables, and the forces of the block at rest."""
+    figure = Figure(figsize=(8, 6.6), layout="constrained")
+    upper, lower = figure.subplots(2, 2, height_ratios=(1.3, 1.0))
     top = max(one.max() for one in sizes)
     for ax, one, title in zip(
-        figure.subplots(1, 2), sizes, ("without braces", "with braces"), strict=True
+        upper, sizes, ("table without braces (9)", "with braces (10, 11)"), strict=True
     ):
         shown = ax.imshow(np.log10(one / top), vmin=-3, vmax=0, cmap="magma")
         ax.set(title=title, xlabel="contact", ylabel="contact")
-    figure.colorbar(shown, ax=figure.axes, label="log10 of the coupling, relative")
+    figure.colorbar(shown, ax=upper, label="log10 of the coupling, relative")
+    for ax, compliance in zip(lower, DRAWN, strict=True):
+        forces = solutions(compliance)[0][:, :, 0]
+        ax.plot(forces.T, ".-", lw=0.6, alpha=0.6)
+        ax.set(
+            title=f"block at rest, {STARTS} starts (13)\n"
+            + (f"sites yield by {compliance:g} mean W" if compliance else "rigid sites"),
+            xticks=range(0, forces.shape[1], 5),
+            xlabel="contact",
+            ylabel="normal force [N]",
+        )
+    lower[1].sharey(lower[0])
     pictures.save_figure(figure, path, dpi=130)
 
 

@@ -13,17 +13,19 @@ A table of foam stands with four legs on a rough floor, its top held by the hand
 - Times of single solves, median and worst: 30 contacts without friction (figure 17: 3 ms), 20 with
   mu = 0.2 and 0.8 (figure 18: 4 ms, on a computer of 2004).
 
-Run it for the tables and the plot:  python experiments/d06_methods.py [--help]
+Run it for the tables and the plots of all:  python experiments/d06_methods.py [--help]
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
@@ -39,6 +41,7 @@ Array = NDArray[np.float64]
 SIDES = (4, 6, 8, 10, 12, 14, 16)
 COEFFICIENTS = (0.0, 0.1, 0.2, 0.4, 0.8)
 CONTACTS = (5, 10, 15, 20, 25, 30, 35)
+SINGLES = ((30, 0.0, 3.0), (20, 0.2, 4.0), (20, 0.8, 4.0))  # contacts, mu, time of D06 [ms]
 PRESS = 1.0e-3  # m
 MOTION = 1.5e-3  # m
 
@@ -63,11 +66,13 @@ def motions(problem: Problem, count: int, rng: np.random.Generator) -> Array:
     return free
 
 
-def coefficients(problem: Problem) -> list[tuple[float, float, float]]:
+def coefficients(
+    problem: Problem, values: Sequence[float] = COEFFICIENTS
+) -> list[tuple[float, float, float]]:
     """Return mu, part of the touching contacts that slip, and tangential over normal force."""
     free = motions(problem, 1, np.random.default_rng(0))[0]
     rows = []
-    for mu in COEFFICIENTS:
+    for mu in values:
         out = rf.solve_friction(problem.W, free, mu)
         touch = out.state != "open"
         on_table = np.einsum("mij,mi->j", problem.axes, out.force)
@@ -107,32 +112,70 @@ def times(m: int, count: int) -> Times:
     return Times(m, *np.median(took, axis=0), failed)
 
 
-def single(m: int, mu: float, count: int) -> tuple[float, float]:
-    """Return the median and the worst time of a solve [us]."""
+def single(m: int, mu: float, count: int) -> Array:
+    """Return the times of solves [us], one for each motion."""
     problem = table(m, "held")
-    took = [
-        min(rf.solve_friction(problem.W, free, mu).microseconds for _ in range(3))
-        for free in motions(problem, count, np.random.default_rng(2))
-    ]
-    return float(np.median(took)), max(took)
+    return np.array(
+        [
+            min(rf.solve_friction(problem.W, free, mu).microseconds for _ in range(3))
+            for free in motions(problem, count, np.random.default_rng(2))
+        ]
+    )
 
 
-def draw(errors: Array, rows: list[Times], path: Path) -> None:
-    """Draw figures 7 and 8."""
-    figure = Figure(figsize=(9, 3.2), layout="constrained")
-    left, right = figure.subplots(1, 2)
-    left.bar(SIDES, errors, width=1.2)
-    left.axhline(5.0, ls=":", color="gray")
-    left.set(xlabel="sides of the pyramid", ylabel="error of the forces [%]", xticks=SIDES)
+def draw_coefficients(ax: Axes, problem: Problem) -> None:
+    """Draw figure 6."""
+    mu, slipping, ratio = np.array(coefficients(problem, np.linspace(0.0, 1.0, 41).tolist())).T
+    ax.plot(mu, slipping, label="part of the contacts that slip")
+    ax.plot(mu, ratio, label="tangential over normal force")
+    ax.plot(mu, mu, ":", color="gray", label="mu")
+    ax.set(xlabel="mu", ylim=(0.0, 1.45), title="one load, 24 contacts (6)")
+    ax.legend(loc="upper right", fontsize=8)
+
+
+def draw_pyramids(ax: Axes, errors: Array) -> None:
+    """Draw figure 7."""
+    ax.bar(SIDES, errors, width=1.2)
+    ax.axhline(5.0, ls=":", color="gray")
+    ax.set(xlabel="sides of the pyramid", ylabel="error of the forces [%]", xticks=SIDES)
+    ax.set_title("pyramids, mu = 0.1 (7)")
+
+
+def draw_times(ax: Axes, rows: list[Times]) -> None:
+    """Draw figure 8."""
     m = [one.m for one in rows]
     for name, label in (
         ("pyramid", "pyramid of 8 sides"),
         ("sweeps", "sweeps until 1 % change"),
         ("newton", "solve_friction, residual 1e-8"),
     ):
-        right.semilogy(m, [1e-3 * getattr(one, name) for one in rows], "o-", label=label)
-    right.set(xlabel="contacts", ylabel="median time [ms]")
-    right.legend()
+        ax.semilogy(m, [1e-3 * getattr(one, name) for one in rows], "o-", label=label)
+    most = 1e-3 * max(one.pyramid for one in rows)
+    ax.set(xlabel="contacts", ylabel="median time [ms]", title="times of three methods (8)")
+    ax.set_ylim(top=50.0 * most)  # room for the legend
+    ax.legend(loc="upper left", fontsize=8)
+
+
+def draw_singles(ax: Axes, singles: list[Array]) -> None:
+    """Draw figures 17 and 18."""
+    for k, ((m, mu, published), took) in enumerate(zip(SINGLES, singles, strict=True)):
+        ax.semilogy(np.arange(1, len(took) + 1), 1e-3 * took, "o", ms=3, color=f"C{k}",
+                    label=f"{m} contacts, mu = {mu:g}")  # fmt: skip
+        ax.axhline(published, ls=":", color=f"C{k}")
+    ax.set(xlabel="motion", ylabel="time [ms]", title="single solves; dotted: D06 (17, 18)")
+    ax.set_ylim(top=60.0)
+    ax.legend(loc="upper left", fontsize=8)
+
+
+def draw(problem: Problem, errors: Array, rows: list[Times], singles: list[Array],
+         path: Path) -> None:  # fmt: skip
+    """Draw all figures."""
+    figure = Figure(figsize=(9, 6.4), layout="constrained")
+    (first, second), (third, last) = figure.subplots(2, 2)
+    draw_coefficients(first, problem)
+    draw_pyramids(second, errors)
+    draw_times(third, rows)
+    draw_singles(last, singles)
     pictures.save_figure(figure, path, dpi=130)
 
 
@@ -168,10 +211,12 @@ def main() -> int:
             one = rows[-1]
             print(f"{m:8d}{one.newton:16.0f}{one.sweeps:10.0f}{one.pyramid:15.0f}{one.failed:21d}")
         print("\ncontacts    mu   median [us]   worst [us]")
-        for m, mu in ((30, 0.0), (20, 0.2), (20, 0.8)):
-            middle, worst = single(m, mu, arguments.count)
-            print(f"{m:8d}{mu:6.1f}{middle:14.0f}{worst:13.0f}")
-        draw(errors, rows, path)
+        singles = []
+        for m, mu, _ in SINGLES:
+            singles.append(single(m, mu, arguments.count))
+            took = singles[-1]
+            print(f"{m:8d}{mu:6.1f}{np.median(took):14.0f}{took.max():13.0f}")
+        draw(problem, errors, rows, singles, path)
         print(f"\nplot: {path}")
     except (rf.ReducedFEMError, OSError) as error:
         print(f"d06_methods.py: {error}", file=sys.stderr)
