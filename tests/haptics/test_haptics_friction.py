@@ -237,6 +237,31 @@ def test_wrong_arguments_are_refused(change, message):
         rf.FrictionContact(floor()[0], tool(), **change)
 
 
+def test_improbable_coefficients_are_doubted():
+    for mu, message in (
+        (30.0, "^mu is 30: is it in degrees or per cent"),
+        (2e4, "^mu is 20000: is it a stiffness[?] The third argument of FrictionContact is mu"),
+    ):
+        with pytest.warns(rf.PlausibilityWarning, match=message) as caught:
+            made = rf.FrictionContact(floor()[0], tool(), mu)
+        assert [one.filename for one in caught] == [__file__]
+        copy.copy(made)  # without a warning, which would be an error
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("stiffness", "has no stiffness, .* PenaltyContact: .* give a compliance"),
+        ("max_points", "has no max_points, .* PenaltyContact: .* sites"),
+        ("area_weights", "has no area_weights, .* PenaltyContact: .* no weights"),
+        ("site", "has no argument 'site'; its arguments are tree, .*; did you mean 'sites'"),
+    ],
+)
+def test_options_of_other_contacts_are_refused_with_a_reason(name, message):
+    with pytest.raises(rf.InputTypeError, match=f"^FrictionContact {message}"):
+        rf.FrictionContact(floor()[0], tool(), **{name: 1})
+
+
 def test_contacts_of_two_kinds_are_refused():
     field = tool()
     one, other = rf.FrictionContact(floor()[0], field), rf.PenaltyContact(floor()[0], field)

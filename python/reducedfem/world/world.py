@@ -147,7 +147,7 @@ class World:
     Warns
     -----
     PlausibilityWarning
-        The gravity looks like one in mm/s^2.
+        The gravity looks like one in mm/s^2, or a coefficient of friction is above 5.
     """
 
     # multiplications of a stage of the solve that take as long as threads need to start
@@ -265,6 +265,7 @@ class World:
             than half of it in one; on flat ground it sinks by more than a tenth of it, or without
             a tree gets no force from the ground; the field is four times as large as the body, or
             does not reach it; or its gravity differs from that of the world (each once a world).
+            The coefficient of friction is above 5.
         """
         require(body, FreeBody, "body")
         if tree is not None:
