@@ -115,6 +115,14 @@ def test_a_site_yields_by_its_compliance():
     np.testing.assert_allclose(records["depth_m"][-1], compliance * K * PRESSED / points, rtol=0.05)
 
 
+def test_the_largest_compliance_yields():
+    contact = rf.FrictionContact(floor()[0], tool(), 0.4, compliance=1e6, budget_us=1e6)
+    records = run(contact, pressed(600))
+    expected = 1e-6 * records["touching"][-1] * PRESSED
+    np.testing.assert_allclose(records["contact_force"][-1, 2], expected, rtol=1e-6)
+    assert not rf.HapticRecords(records).flagged("unsolved").any()
+
+
 # ---- bodies that yield --------------------------------------------------------------------------
 
 
@@ -229,7 +237,8 @@ def test_options_make_the_same_contact():
         ({"sites": 0}, "sites must be between 1 and 64, got 0"),
         ({"sites": 65}, "sites must be between 1 and 64, got 65"),
         ({"budget_us": 0.0}, "budget_us must be finite and positive, got 0"),
-        ({"compliance": 0.0}, "compliance must be positive or None, got 0"),
+        ({"compliance": 0.0}, "compliance must be positive, at most 1e[+]06 m/N, or None, got 0"),
+        ({"compliance": 1e300}, "compliance must be .* at most 1e[+]06 m/N, or None, got 1e[+]300"),
     ],
 )
 def test_wrong_arguments_are_refused(change, message):

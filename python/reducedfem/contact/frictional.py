@@ -19,6 +19,7 @@ from reducedfem.errors import InputError, InputTypeError
 __all__ = ["FrictionContact"]
 
 _MOST_SITES = 64
+_MOST_COMPLIANCE = 1e6  # m/N: a micronewton for a metre
 _STIFFNESS = (
     "is it a stiffness? The third argument of FrictionContact is mu, that of PenaltyContact is a "
     "stiffness."
@@ -61,9 +62,9 @@ class FrictionContact(Contact):
         search, which only `warm_nodes` does here. Forces that are not solved by then lie in their
         cones and give no energy.
     compliance
-        Displacement of a site by a force there [m/N], positive; None: a thousandth of the mean
-        compliance of the bodies at the sites. It makes the forces unique (6.3 there), and contact
-        softer by as much.
+        Displacement of a site by a force there [m/N], positive, at most 1e6; None: a thousandth of
+        the mean compliance of the bodies at the sites. It makes the forces unique (6.3 there), and
+        contact softer by as much.
     warm_nodes, cold_ratio, temporal_coherence, grasp, direction
         As of `PenaltyContact`; in sessions, "gradient" is that of the field everywhere.
     **others
@@ -106,8 +107,11 @@ class FrictionContact(Contact):
         most = number(budget_us, "budget_us")
         if compliance is not None:
             compliance = number(compliance, "compliance")
-            if not compliance > 0.0:
-                raise InputError(f"compliance must be positive or None, got {compliance:g}")
+            if not 0.0 < compliance <= _MOST_COMPLIANCE:
+                raise InputError(
+                    f"compliance must be positive, at most {_MOST_COMPLIANCE:g} m/N, or None, got "
+                    f"{compliance:g}; it is 1 / stiffness"
+                )
         own = {
             "mu": coefficient(mu, "mu", doubt=_STIFFNESS),
             "sites": count(sites, "sites", _MOST_SITES),
