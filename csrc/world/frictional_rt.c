@@ -149,7 +149,8 @@ static bool all_stay_open(const rf_frictional *c) {
   return true;
 }
 
-// Adds gaps and the rest of the last step, and sets coefficients and the forces of the start.
+// Adds gaps, displacements by the last forces, and the slip that the last solve should have
+// prevented; sets coefficients and the forces of the start.
 static void add_gaps(rf_frictional *c, const rf_world *world, double compliance) {
   for (int32_t i = 0; i < c->n_sites; ++i) {
     const rf_frictional_site *site = &c->site[i];
@@ -218,7 +219,7 @@ static void slip_of(const rf_frictional *c, int32_t i, double out[3]) {
   for (int j = 0; j < 3; ++j) out[j] = missed ? d[1] * axes[3 + j] + d[2] * axes[6 + j] : 0.0;
 }
 
-// Takes back the results of the first solve for the pairs that are solved again.
+// Removes the forces of the first solve from the pairs that are solved again.
 static void take_back(rf_frictional *c, rf_world *world) {
   for (int32_t i = 0; i < c->n_sites; ++i) {
     const rf_frictional_site *site = &c->site[i];

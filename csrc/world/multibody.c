@@ -59,8 +59,10 @@ static rf_status check(const rf_multibody_settings *set, rf_error *err) {
   if (!(isfinite(set->contact_damping) && set->contact_damping >= 1.0))
     return rf_fail(err, RF_ERR_ARG, "contact_damping must be finite and at least 1, got %g",
                    set->contact_damping);
-  if (!(set->tolerance > 0.0 && set->tolerance < 1.0))
-    return rf_fail(err, RF_ERR_ARG, "tol must be above 0 and below 1, got %g", set->tolerance);
+  if (!(set->tolerance >= RF_MULTIBODY_LEAST_TOLERANCE && set->tolerance < 1.0))
+    return rf_fail(err, RF_ERR_ARG,
+                   "tol must be at least %g, which rounding allows, and below 1, got %g",
+                   RF_MULTIBODY_LEAST_TOLERANCE, set->tolerance);
   if (!(set->least_work >= 0.0))
     return rf_fail(err, RF_ERR_ARG, "least_work must be at least 0, got %g", set->least_work);
   if (!(set->most_iterations >= 1))

@@ -44,6 +44,7 @@
 #include "dynamics/free_body.h"
 
 #define RF_MULTIBODY_MOST_FRICTION 10.0
+#define RF_MULTIBODY_LEAST_TOLERANCE 1e-13  // met by worlds of all kinds in spite of rounding
 
 typedef struct rf_multibody_settings {
   double dt_s;              // step, > 0
@@ -51,7 +52,7 @@ typedef struct rf_multibody_settings {
   const rf_field *ground;   // in the world, borrowed; NULL: none
   double ground_friction;   // coefficient of friction, 0 to RF_MULTIBODY_MOST_FRICTION
   double contact_damping;   // c, >= 1
-  double tolerance;         // of the solve, relative, in (0, 1)
+  double tolerance;         // of the solve, relative, RF_MULTIBODY_LEAST_TOLERANCE up to 1
   int32_t most_iterations;  // of conjugate gradients in a step, >= 1
   double least_work;        // multiplications of a stage of it for which threads are of use
 } rf_multibody_settings;

@@ -226,8 +226,9 @@ static rf_status search_line(rf_multibody_solve *s, const rf_run *run, double *p
   *part = 1.0;
   for (int k = 0; k < MOST_PARTS && at_high > FLAT * fabs(first); ++k) {
     // regula falsi; every other time the interval is halved
-    const double tried =
-        k % 2 ? 0.5 * (low + high) : low + (high - low) * at_low / (at_low - at_high);
+    double tried = k % 2 ? low : low + (high - low) * at_low / (at_low - at_high);
+    // also where the step ascends, by rounding
+    if (k % 2 || !(tried >= low && tried <= high)) tried = 0.5 * (low + high);
     const double slope = slope_at(s, begin, bend, tried);
     *part = tried;
     if (fabs(slope) <= FLAT * fabs(first)) break;
@@ -274,8 +275,8 @@ static rf_status evaluate(rf_multibody_solve *s, const rf_run *run, bool held, r
   RF_TRY(for_nodes(s, run, balance, err));
   if (!isfinite(sum_dots(s)))
     return rf_fail(err, RF_ERR_DIVERGED,
-                   "the forces of contact are no longer finite; try a "
-                   "smaller dt");
+                   "the forces of contact are no longer finite: a stiffness of contact, a velocity "
+                   "or dt is far too large");
   s->left = error_of(s);
 done:
   return st;

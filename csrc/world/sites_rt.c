@@ -38,12 +38,27 @@ static uint64_t cell_of(const rf_sites *s, const rf_site *p) {
   return cell;
 }
 
+// The first slot of a cell, 8 bits: RF_SITES_SLOTS.
+static uint64_t first_slot(uint64_t cell) { return (cell * 0x9E3779B97F4A7C15u) >> 56; }
+
 // The slot of a cell, free if it has none.
 static int32_t *find(rf_sites *s, uint64_t cell) {
-  uint64_t at = (cell * 0x9E3779B97F4A7C15u) >> 56;  // 8 bits: RF_SITES_SLOTS
+  uint64_t at = first_slot(cell);
   for (; s->slot[at] && s->cell[s->slot[at] - 1] != cell; at = (at + 1) % RF_SITES_SLOTS) {
   }
   return s->slot + at;
+}
+
+// Frees the slot of a cell, and moves those after it that are found past it only.
+static void forget(rf_sites *s, uint64_t cell) {
+  uint64_t gap = (uint64_t)(find(s, cell) - s->slot);
+  for (uint64_t at = (gap + 1) % RF_SITES_SLOTS; s->slot[at]; at = (at + 1) % RF_SITES_SLOTS) {
+    const uint64_t first = first_slot(s->cell[s->slot[at] - 1]);
+    if ((at - first) % RF_SITES_SLOTS < (at - gap) % RF_SITES_SLOTS) continue;
+    s->slot[gap] = s->slot[at];
+    gap = at;
+  }
+  s->slot[gap] = 0;
 }
 
 static double score(const rf_sites *s, const rf_site *p) {
@@ -74,17 +89,16 @@ static void coarsen(rf_sites *s) {
   }
 }
 
-// Replaces the worst site: more pairs and directions than sites.
+// Replaces the worst site by a point of a cell without one: more pairs and directions than sites.
 static void replace_worst(rf_sites *s, const rf_site *p) {
   int32_t worst = 0;
-  const int32_t same = *find(s, cell_of(s, p));
-  if (same) {
-    if (better(s, p, &s->site[same - 1])) s->site[same - 1] = *p;
-    return;
-  }
   for (int32_t k = 1; k < s->n; ++k)
     if (better(s, &s->site[worst], &s->site[k])) worst = k;
-  if (better(s, p, &s->site[worst])) s->site[worst] = *p;
+  if (!better(s, p, &s->site[worst])) return;
+  forget(s, s->cell[worst]);
+  s->site[worst] = *p;
+  s->cell[worst] = cell_of(s, p);
+  *find(s, s->cell[worst]) = worst + 1;
 }
 
 void rf_sites_offer_rt(rf_sites *s, const rf_site *p) {

@@ -358,8 +358,9 @@ def test_wrong_arguments(arguments, message):
 
 
 def test_coefficients_in_degrees_are_doubted():
-    with pytest.warns(rf.PlausibilityWarning, match="mu is 30: is it in degrees or per cent"):
+    with pytest.warns(rf.PlausibilityWarning, match="mu is 30: is it in degrees or per") as caught:
         rf.solve_friction(np.eye(3), [-1.0, 0, 0], 30.0)
+    assert caught[0].filename == __file__
 
 
 def test_delassus_adds_bodies_and_sites():

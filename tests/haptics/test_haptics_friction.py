@@ -115,6 +115,14 @@ def test_a_site_yields_by_its_compliance():
     np.testing.assert_allclose(records["depth_m"][-1], compliance * K * PRESSED / points, rtol=0.05)
 
 
+def test_the_largest_compliance_yields():
+    contact = rf.FrictionContact(floor()[0], tool(), 0.4, compliance=1e6, budget_us=1e6)
+    records = run(contact, pressed(600))
+    expected = 1e-6 * records["touching"][-1] * PRESSED
+    np.testing.assert_allclose(records["contact_force"][-1, 2], expected, rtol=1e-6)
+    assert not rf.HapticRecords(records).flagged("unsolved").any()
+
+
 # ---- bodies that yield --------------------------------------------------------------------------
 
 
@@ -229,12 +237,38 @@ def test_options_make_the_same_contact():
         ({"sites": 0}, "sites must be between 1 and 64, got 0"),
         ({"sites": 65}, "sites must be between 1 and 64, got 65"),
         ({"budget_us": 0.0}, "budget_us must be finite and positive, got 0"),
-        ({"compliance": 0.0}, "compliance must be positive or None, got 0"),
+        ({"compliance": 0.0}, "compliance must be positive, at most 1e[+]06 m/N, or None, got 0"),
+        ({"compliance": 1e300}, "compliance must be .* at most 1e[+]06 m/N, or None, got 1e[+]300"),
     ],
 )
 def test_wrong_arguments_are_refused(change, message):
     with pytest.raises(rf.InputError, match=message):
         rf.FrictionContact(floor()[0], tool(), **change)
+
+
+def test_improbable_coefficients_are_doubted():
+    for mu, message in (
+        (30.0, "^mu is 30: is it in degrees or per cent"),
+        (2e4, "^mu is 20000: is it a stiffness[?] The third argument of FrictionContact is mu"),
+    ):
+        with pytest.warns(rf.PlausibilityWarning, match=message) as caught:
+            made = rf.FrictionContact(floor()[0], tool(), mu)
+        assert [one.filename for one in caught] == [__file__]
+        copy.copy(made)  # without a warning, which would be an error
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("stiffness", "has no stiffness, .* PenaltyContact: .* give a compliance"),
+        ("max_points", "has no max_points, .* PenaltyContact: .* sites"),
+        ("area_weights", "has no area_weights, .* PenaltyContact: .* no weights"),
+        ("site", "has no argument 'site'; its arguments are tree, .*; did you mean 'sites'"),
+    ],
+)
+def test_options_of_other_contacts_are_refused_with_a_reason(name, message):
+    with pytest.raises(rf.InputTypeError, match=f"^FrictionContact {message}"):
+        rf.FrictionContact(floor()[0], tool(), **{name: 1})
 
 
 def test_contacts_of_two_kinds_are_refused():

@@ -33,7 +33,7 @@ def test_each_contact_has_its_own_coefficient():
     assert abs(records["contact_torque"][-1, 2]) > 0.2 * 0.01 * K * PRESSED * 0.3
 
 
-def test_a_few_sites_bear_what_many_do():
+def test_four_sites_bear_the_force_of_many():
     """The sites that are left out sink in between them, by less than the tool yields."""
     ends = {}
     for sites in (4, 49):

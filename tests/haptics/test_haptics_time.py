@@ -428,6 +428,7 @@ def test_the_report_counts_cycles_that_made_up_for_others(tmp_path):
     report, records = made.report(), made.records(drain=True)
     assert report.made_up == records.flagged("made_up").sum() >= 3
     assert f" {report.skipped}; {report.made_up:,} later cycles made up for them" in str(report)
+    assert f"; not counted: the time in which {report.made_up:,} cycles made up for" in str(report)
 
 
 # ---- missed cycles ------------------------------------------------------------------------------

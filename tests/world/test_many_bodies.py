@@ -318,7 +318,8 @@ def test_the_far_side_of_a_wall_has_no_force_and_is_counted_as_passed():
     [
         ({"dt": 0.0}, "dt must be finite and positive"),
         ({"contact_damping": 0.5}, "contact_damping must be finite and at least 1"),
-        ({"tol": 1.0}, "tol must be above 0 and below 1"),
+        ({"tol": 1.0}, "tol must be at least 1e-13, which rounding allows, and below 1, got 1"),
+        ({"tol": 9e-14}, "tol must be at least 1e-13, .* below 1, got 9e-14"),
         ({"iterations": 0}, "iterations must be"),
         ({"gravity": (0, 0)}, "gravity must"),
         ({"ground": 3}, r"ground must be a Field or None, got int; .* PlaneField\(point, normal\)"),
@@ -327,6 +328,30 @@ def test_the_far_side_of_a_wall_has_no_force_and_is_counted_as_passed():
 def test_settings_are_checked(change, message):
     with pytest.raises((rf.InputError, rf.InputTypeError), match=message):
         rf.World(**{"dt": 0.01, **change})
+
+
+@pytest.mark.parametrize("mu", [0.0, 0.4, 1.0])
+@pytest.mark.parametrize("tree", [feet, soft])
+@pytest.mark.parametrize("n", [1, 3])
+def test_the_least_tolerance_is_met(mu, tree, n):
+    """Below it, at 1e-14, rounding keeps some steps of the three rigid boxes from it."""
+    world = rf.World(1e-3, (0, 0, -9.81), GROUND, friction=mu, tol=1e-13)
+    for k in range(n):
+        body = rf.FreeBody(cube(), 1e-3, (0.0, 1e-3))
+        body.reset((0.01 * k, 0, EDGE * (k + 0.5) + 1e-3 + 2e-3 * k))
+        world.add(body, tree(), BOX)
+    world.step(100)
+    assert world.report.pairs >= n
+    assert world.report.unconverged == 0
+
+
+def test_forces_beyond_all_numbers_name_their_causes():
+    world = rf.World(1e-3, (0, 0, -9.81), GROUND)
+    body = rf.FreeBody(cube(), 1e-3)
+    body.reset((0, 0, EDGE / 2 - 1e-4))
+    world.add(body, feet(), BOX, 1e100)
+    with pytest.raises(rf.DivergedError, match="a stiffness of contact, .* is far too large$"):
+        world.step(5)
 
 
 def test_bodies_are_checked():

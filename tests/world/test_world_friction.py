@@ -490,3 +490,16 @@ def test_coefficients_are_checked(mu, message):
     with pytest.raises((rf.InputError, rf.InputTypeError), match="^" + message):
         world.add(rf.FreeBody(cube(), 1e-3), friction=mu)
     assert len(world) == 0
+
+
+def test_improbable_coefficients_are_doubted():
+    body = rf.FreeBody(cube(), 1e-3)
+    world = rf.World(1e-3, friction=5.0)
+    for work, name in (
+        (lambda: rf.World(1e-3, friction=6.0), "friction"),
+        (lambda: rf.World(1e-3, ground_friction=6.0), "ground_friction"),
+        (lambda: world.add(body, friction=6.0), "friction"),
+    ):
+        with pytest.warns(rf.PlausibilityWarning, match=f"^{name} is 6: is it in deg") as caught:
+            work()
+        assert [one.filename for one in caught] == [__file__]

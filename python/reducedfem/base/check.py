@@ -21,6 +21,7 @@ __all__ = [
     "coefficient",
     "count",
     "did_you_mean",
+    "doubt_coefficient",
     "field",
     "fields",
     "finite_result",
@@ -59,6 +60,8 @@ _ARRAYS = {
 
 # largest coefficient of friction, RF_FRICTION_MOST_MU: of bodies that always stick
 _MOST_FRICTION = 1e9
+_PLAUSIBLE_FRICTION = 5.0  # of rubber at most
+_MOST_PER_CENT = 100.0  # as of degrees and per cent
 
 # constructors to suggest for missing objects
 _MAKERS = {
@@ -101,15 +104,41 @@ def number(value: object, name: str) -> float:
     return result
 
 
-def coefficient(value: object, name: str, more: str = "", most: float = _MOST_FRICTION) -> float:
-    """Return a coefficient of friction; refuse other values.
+def coefficient(
+    value: object,
+    name: str,
+    more: str = "",
+    most: float = _MOST_FRICTION,
+    *,
+    doubt: str = "",
+    stacklevel: int = 3,
+) -> float:
+    """Return a coefficient of friction; refuse other values, warn of improbable ones.
 
-    `more` names further values that the caller accepts and has already handled.
+    `more` names further values that the caller accepts and has already handled; `doubt` and
+    `stacklevel` are as of `doubt_coefficient`.
     """
     mu = number(value, name)
     if not 0.0 <= mu <= most:
         raise InputError(f"{name} must be a coefficient between 0 and {most:g}{more}, got {mu:g}")
+    doubt_coefficient(mu, name, doubt, stacklevel=stacklevel + 1)
     return mu
+
+
+def doubt_coefficient(mu: float, name: str, doubt: str = "", *, stacklevel: int = 3) -> None:
+    """Warn of a coefficient of friction above 5.
+
+    `doubt` is a likely cause of values above those of degrees and per cent; `stacklevel` 2 is the
+    caller, 3 its caller.
+    """
+    if mu <= _PLAUSIBLE_FRICTION:
+        return
+    cause = doubt if mu > _MOST_PER_CENT and doubt else "is it in degrees or per cent?"
+    warnings.warn(
+        f"{name} is {mu:g}: {cause} A coefficient is force over force, mostly 0.1 to 1",
+        PlausibilityWarning,
+        stacklevel=stacklevel,
+    )
 
 
 def limit(value: object, name: str) -> float:

@@ -538,7 +538,9 @@ def _again(
     field: Field | DeformedField,
     options: dict[str, Any],
 ) -> _Kind:
-    return kind(tree, field, **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PlausibilityWarning)  # the original warned
+        return kind(tree, field, **options)
 
 
 def _frozen(grasp: ArrayLike) -> NDArray[np.float64]:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
-from reducedfem.base.check import count, finite_result, limit, number, reals
+from reducedfem.base.check import count, doubt_coefficient, finite_result, limit, number, reals
 from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
 
 __all__ = [
@@ -23,7 +23,6 @@ __all__ = [
 ]
 
 _STATES = np.array(["open", "stick", "slip"])
-_MOST_MU = 5.0  # of rubber at most
 _LARGEST_MU = 1e9  # accepted
 _ENDS = ("solved", "budget", "stalled", "infeasible")
 
@@ -162,8 +161,8 @@ def solve_friction(
     Warns
     -----
     PlausibilityWarning
-        The problem is infeasible, or no method came close to a solution; or mu looks like degrees
-        or per cent.
+        The problem is infeasible, or no method came close to a solution; or mu is above 5, as in
+        degrees or per cent.
 
     Notes
     -----
@@ -305,12 +304,5 @@ def _coefficients(value: ArrayLike, m: int) -> NDArray[np.float64]:
         raise InputError(
             f"mu must be between 0 and {_LARGEST_MU:g}, got {each[index]:g} at {index}"
         )
-    largest = float(np.max(each))
-    if largest > _MOST_MU:
-        warnings.warn(
-            f"mu is {largest:g}: is it in degrees or per cent? It is force over force, mostly "
-            "0.1 to 1",
-            PlausibilityWarning,
-            stacklevel=3,
-        )
+    doubt_coefficient(float(np.max(each)), "mu", stacklevel=4)
     return each

@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
+import inspect
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NoReturn
 
 from numpy.typing import ArrayLike
 
-from reducedfem.base.check import coefficient, count, number
+from reducedfem.base.check import coefficient, count, did_you_mean, number
 from reducedfem.contact.contact import WARM_NODES, Contact
 from reducedfem.contact.deformed_field import DeformedField
 from reducedfem.contact.field import Field
 from reducedfem.contact.penalty import STIFFNESS, fitted_stiffness
 from reducedfem.contact.point_tree import PointTree
-from reducedfem.errors import InputError
+from reducedfem.errors import InputError, InputTypeError
 
 __all__ = ["FrictionContact"]
 
 _MOST_SITES = 64
+_MOST_COMPLIANCE = 1e6  # m/N: a micronewton for a metre
+_STIFFNESS = (
+    "is it a stiffness? The third argument of FrictionContact is mu, that of PenaltyContact is a "
+    "stiffness."
+)
+# options of PenaltyContact without a meaning here
+_PENALTY = {
+    "stiffness": "points do not penetrate; for softer contact give a compliance, for example 1 / "
+    "stiffness",
+    "max_points": "forces are solved for and need no scaling; sites limits their number",
+    "area_weights": "forces are solved for and need no weights",
+}
 
 
 class FrictionContact(Contact):
@@ -45,19 +58,27 @@ class FrictionContact(Contact):
     sites
         Most sites in a cycle, of all contacts together, 1 to 64; a flat contact needs four or more.
     budget_us
-        Most time for the forces of a cycle [us], positive. Forces that are not solved by then lie
-        in their cones and give no energy.
+        Most time for the forces of a cycle [us], positive; that of `PenaltyContact` limits the
+        search, which only `warm_nodes` does here. Forces that are not solved by then lie in their
+        cones and give no energy.
     compliance
-        Displacement of a site by a force there [m/N], positive; None: a thousandth of the mean
-        compliance of the bodies at the sites. It makes the forces unique (6.3 there), and contact
-        softer by as much.
+        Displacement of a site by a force there [m/N], positive, at most 1e6; None: a thousandth of
+        the mean compliance of the bodies at the sites. It makes the forces unique (6.3 there), and
+        contact softer by as much.
     warm_nodes, cold_ratio, temporal_coherence, grasp, direction
         As of `PenaltyContact`; in sessions, "gradient" is that of the field everywhere.
+    **others
+        None: refused, with a reason for those of `PenaltyContact`.
 
     Raises
     ------
     InputError, InputTypeError
-        An argument has a wrong type or value.
+        An argument has a wrong type or value, or another name.
+
+    Warns
+    -----
+    PlausibilityWarning
+        `mu` is above 5, as a stiffness or an angle would be.
     """
 
     __slots__ = ()
@@ -79,14 +100,20 @@ class FrictionContact(Contact):
         temporal_coherence: bool = True,
         grasp: ArrayLike | None = None,
         direction: str = "gradient",
+        **others: NoReturn,
     ) -> None:
+        for name in others:
+            raise InputTypeError(_refusal(name))
         most = number(budget_us, "budget_us")
         if compliance is not None:
             compliance = number(compliance, "compliance")
-            if not compliance > 0.0:
-                raise InputError(f"compliance must be positive or None, got {compliance:g}")
+            if not 0.0 < compliance <= _MOST_COMPLIANCE:
+                raise InputError(
+                    f"compliance must be positive, at most {_MOST_COMPLIANCE:g} m/N, or None, got "
+                    f"{compliance:g}; it is 1 / stiffness"
+                )
         own = {
-            "mu": coefficient(mu, "mu"),
+            "mu": coefficient(mu, "mu", doubt=_STIFFNESS),
             "sites": count(sites, "sites", _MOST_SITES),
             "budget_us": most,
             "compliance": compliance,
@@ -126,3 +153,15 @@ class FrictionContact(Contact):
         """Coefficient of friction."""
         mu: float = self._options["mu"]
         return mu
+
+
+def _refusal(name: str) -> str:
+    """Return the message about an argument that does not exist."""
+    if name in _PENALTY:
+        return f"FrictionContact has no {name}, an option of PenaltyContact: {_PENALTY[name]}"
+    parameters = inspect.signature(FrictionContact).parameters.values()
+    known = [one.name for one in parameters if one.kind is not one.VAR_KEYWORD]
+    return (
+        f"FrictionContact has no argument {name!r}; its arguments are {', '.join(known)}"
+        f"{did_you_mean(name, known)}"
+    )

@@ -153,6 +153,9 @@ class HapticReport:
         found = f"{self.over} with a computing time above the period of {period:g} us"
         if self.interrupted:
             found += f"; the machine interrupted {self.interrupted} of them"
+        if self.made_up:
+            cycles = count_text(self.made_up, "cycle")
+            found += f"; not counted: the time in which {cycles} made up for skipped ones"
         return found
 
     def _skipped(self) -> str:

@@ -89,6 +89,11 @@ def session(name: str, device: Device | None = None, **options: Any) -> HapticSe
         raised before anything is built.
     FileFormatError
         The file for the records cannot be written; likewise.
+
+    Warns
+    -----
+    PlausibilityWarning
+        `friction` is above 5, as an angle would be.
     """
     choice(name, "name", tuple(_SCENES))
     return _SCENES[name][0](device, **options)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import functools
 import inspect
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 from reducedfem.base.check import coefficient, count, did_you_mean, flag
-from reducedfem.errors import InputError, InputTypeError
+from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
 from reducedfem.haptics.devices import Device
 from reducedfem.haptics.session import HapticSession
 from reducedfem.haptics.session_file import SessionFile
@@ -21,13 +22,16 @@ __all__ = ["scene"]
 # arguments of a session that the scene makes itself
 _MADE = ("coupling", "simulation", "field_simulation")
 _OPTIONS = {
-    "friction": "Coefficient of a `FrictionContact`; None: a `PenaltyContact`, if no body is free.",
+    "friction": "Coefficient of a `FrictionContact`; None: a `PenaltyContact`, without friction.",
     "cheat": "True: the hand pulls and levers.",
     "soft_pipe": "True: the pipe is a hose, which deforms, too.",
     "points": "Number of points of the shell of each body that is not held.",
     "resolution": "Voxels of the field of the held object, along its longest side.",
     "r": f"Number of reduced coordinates of each deformable body, 1 to {shapes.MOST_R}.",
 }
+# scenes with free bodies, for which penalty forces do not suffice
+_FREE = ("grasp", "stack")
+_FREE_FRICTION = "Coefficient of each `FrictionContact`; 0: without friction."
 # levels of pointshells, if not the default
 _LEVELS = {"statue": 7}
 _DOC = """{summary}
@@ -51,6 +55,11 @@ _DOC = """{summary}
         built.
     FileFormatError
         The file for the records cannot be written; likewise.
+
+    Warns
+    -----
+    PlausibilityWarning
+        `friction` is above 5, as an angle would be.
     """
 
 
@@ -75,9 +84,13 @@ def scene(make: Callable[..., HapticSession]) -> Callable[..., HapticSession]:
         if device is not None:
             shapes.refuse_no_device(device)
         _refuse(name, own, device, options)
-        return make(device, **options)
+        with warnings.catch_warnings():
+            # given above, once and before anything is built
+            warnings.filterwarnings("ignore", "mu is .* A coefficient is", PlausibilityWarning)
+            return make(device, **options)
 
-    described = "\n".join(f"    {option}\n        {_OPTIONS[option]}" for option in own)
+    texts = {**_OPTIONS, "friction": _FREE_FRICTION} if name in _FREE else _OPTIONS
+    described = "\n".join(f"    {option}\n        {texts[option]}" for option in own)
     # python -OO removes docstrings
     if make.__doc__ is not None:
         session.__doc__ = _DOC.format(summary=make.__doc__, own=described, made=", ".join(_MADE))
@@ -112,8 +125,8 @@ def _refuse(name: str, own: list[str], device: Device | None, options: dict[str,
         count(options.get("r", 1), "r", shapes.MOST_R)
     for option in ("cheat", "soft_pipe"):
         flag(options.get(option, False), option)
-    if options.get("friction") is not None:
-        coefficient(options["friction"], "friction", ", or None")
+    if "friction" in options:
+        _refuse_friction(name, options["friction"])
     settings = HapticSettings(**{n: value for n, value in options.items() if n in theirs})
     settings.check(device)
     cycle = 1e3 * settings.dt
@@ -125,3 +138,15 @@ def _refuse(name: str, own: list[str], device: Device | None, options: dict[str,
         )
     if settings.record is not None:
         SessionFile(as_path(settings.record, "record"), settings).try_out()
+
+
+def _refuse_friction(name: str, friction: object) -> None:
+    if friction is None:
+        if name in _FREE:
+            raise InputError(
+                f"friction must be a coefficient in the scene {name}, got None: penalty forces do "
+                "not move its free bodies; 0 is without friction"
+            )
+        return
+    # of the caller of scenes.session
+    coefficient(friction, "friction", "" if name in _FREE else ", or None", stacklevel=6)

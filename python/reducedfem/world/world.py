@@ -105,7 +105,7 @@ class WorldReport:
 
 
 class World:
-    """Free bodies that deform and touch each other and the ground, with friction.
+    """Free bodies that deform and touch each other and the ground, with friction if it is given.
 
     All contact forces of a step are solved together and implicitly, so stiff contact and light
     bodies are stable. Pairs keep their momentum to rounding; at rest,
@@ -134,8 +134,8 @@ class World:
         Factor c, at least 1: springs of stiffness k have dampers of (c - 1) dt k beside them. It
         changes no equilibrium.
     tol
-        Tolerance of the solve for the forces, relative, above 0 and below 1. It affects their
-        sizes, not that they are opposite.
+        Tolerance of the solve for the forces, relative, at least 1e-13, which rounding allows, and
+        below 1. It affects their sizes, not that they are opposite.
     iterations
         Number of iterations after which the solve ends, at least 1.
 
@@ -147,7 +147,7 @@ class World:
     Warns
     -----
     PlausibilityWarning
-        The gravity looks like one in mm/s^2.
+        The gravity looks like one in mm/s^2, or a coefficient of friction is above 5.
     """
 
     # multiplications of a stage of the solve that take as long as threads need to start
@@ -265,6 +265,7 @@ class World:
             than half of it in one; on flat ground it sinks by more than a tenth of it, or without
             a tree gets no force from the ground; the field is four times as large as the body, or
             does not reach it; or its gravity differs from that of the world (each once a world).
+            The coefficient of friction is above 5.
         """
         require(body, FreeBody, "body")
         if tree is not None:
