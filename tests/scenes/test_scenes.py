@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
+from coarse_scenes import coarse_bodies
 from reducedfem import plot, scenes
 from reducedfem.cli import main
 from reducedfem.scenes import _scene, shapes
@@ -43,20 +44,11 @@ TEN_SECONDS = pytest.mark.no_asan(
 )
 
 
-FINE = shapes.soften
-
-
-def coarse(surface, held, r, young=4e5, resolution=40):
-    """Return a reduced model as `shapes.soften` does, of fewer cells."""
-    return FINE(surface, held, r, young, min(resolution, 24))
-
-
 @functools.cache
 def ran(name):
     """Return what a scene did in ten seconds of the hand, its coupling, and shapes on the way."""
     # without a budget of time the levels, and so all results, are the same on any machine
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(shapes, "soften", coarse)
+    with coarse_bodies():
         session = scenes.session(name, budget_us=0.0, duration=0.1, **SMALL[name])
     # by which too few points are refused
     levels = _scene._LEVELS.get(name, 5)
