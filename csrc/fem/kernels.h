@@ -44,6 +44,13 @@ typedef struct rf_kernels {
                   rf_lane_results *out);
 } rf_kernels;
 
+// Returns the kernels of one instruction set for the element type of the solid.
+rf_kernels rf_kernels_of_plain(const rf_solid *s, rf_law_kernels of);
+#if RF_SIMD_X86
+rf_kernels rf_kernels_of_avx2(const rf_solid *s, rf_law_kernels of);
+rf_kernels rf_kernels_of_avx512(const rf_solid *s, rf_law_kernels of);
+#endif
+
 // Selects the kernels of each law of the list for the variant and the element type of the solid.
 void rf_kernels_for(const rf_solid *s, rf_kernels kernels[RF_LAW_COUNT]);
 

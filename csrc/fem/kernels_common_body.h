@@ -5,12 +5,6 @@
 
 typedef double NAME(vec) __attribute__((vector_size(8 * LANES)));
 typedef double NAME(loose) __attribute__((vector_size(8 * LANES), aligned(8), may_alias));
-#undef VEC
-#undef KERNEL
-#undef INLINE
-#undef OF_SOLID
-#undef OF_BATCH
-#undef SYM_APPLY
 #define VEC NAME(vec)
 #define KERNEL static TARGET void
 #define INLINE static inline __attribute__((always_inline)) TARGET void

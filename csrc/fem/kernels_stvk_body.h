@@ -14,7 +14,6 @@
 // quadrature points whose intermediate results are stored at a time, a third of those for 20 nodes:
 // fits the first-level cache
 enum { NAME(chunk) = 9 };
-#undef CHUNK
 #define CHUNK NAME(chunk)
 
 INLINE NAME(gather_material)(const rf_solid *s, const int32_t *places, VEC *lambda, VEC *mu) {
@@ -135,7 +134,6 @@ INLINE NAME(stvk)(const int nodes, const int points, const rf_solid *s, const in
 FOR_EACH_TYPE(ELASTIC, stvk)
 
 // lambda tr(e) I + 2 mu e of e = sym(A), in the order xx yy zz yz zx xy
-#undef LINEAR_STRESS
 #define LINEAR_STRESS(A, S)                                                      \
   do {                                                                           \
     const VEC pressure_ = lambda * ((A)[0] + (A)[4] + (A)[8]);                   \

@@ -1,5 +1,5 @@
-// Template: included by kernels.c after kernels_common_body.h, whose macros and functions it uses.
-// No include guard, on purpose.
+// Template: included by kernels_list_body.h after kernels_common_body.h, whose macros and functions
+// it uses.  No include guard, on purpose.
 //
 // Strain-rate damping (B07 2.34 to 2.38): S_D = phi tr(E') I + 2 psi E' with E' = sym(F^T grad v).
 // With f_a = F g_a

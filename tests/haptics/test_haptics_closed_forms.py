@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
+from repetitions import fewer
 
 X, Y, Z = np.eye(3)
 R = 0.02  # m, of what is held
@@ -376,7 +377,7 @@ def test_stiff_contact_comes_to_rest_and_is_felt_no_stiffer(harder, saturated, n
     """
     stiff = harder > 100.0
     rests = []
-    for n, seed in itertools.product(range(2, 7), range(4)):
+    for n, seed in itertools.product(range(2, 7), range(fewer(4, 1))):
         rng = np.random.default_rng([n, seed, near])
         body = many_planes(rng, n, FIT / harder, near, 0 if stiff else 1)
         dx, dw, force, torque, left = felt(
@@ -385,7 +386,7 @@ def test_stiff_contact_comes_to_rest_and_is_felt_no_stiffer(harder, saturated, n
         rests.append(left < AT_REST)
         if rests[-1]:
             assert (np.hypot(force, torque) <= np.hypot(dx, dw) * (1.0 + 1e-6)).all()
-    assert sum(rests) >= (16 if stiff else 20)
+    assert sum(rests) >= (0.8 if stiff else 1.0) * len(rests)
 
 
 @pytest.mark.parametrize("near", [False, True])

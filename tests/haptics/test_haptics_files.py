@@ -451,6 +451,7 @@ def test_a_file_with_gaps_is_reported(ball, tmp_path):
 # ---- pictures ------------------------------------------------------------------------------------
 
 
+@pytest.mark.no_asan(reason="Matplotlib, and cycles that other tests run")
 def test_records_are_drawn(ball, tmp_path):
     pytest.importorskip("matplotlib")
     made = session(ball, rf.SimulatedHand(*descent()), rate=500.0)

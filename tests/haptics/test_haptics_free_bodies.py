@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -14,11 +16,18 @@ FAR = 0.5  # m, of the held tool from bodies that it must not touch
 WALL = rf.BoxField((-0.05, -0.05, 0.0), (0.05, 0.05, 0.02))
 
 
+@functools.cache
+def round_body():
+    """Return the mesh of a ball and points of its surface."""
+    sphere = rf.SphereField((0, 0, 0), RADIUS)
+    surface = rf.DistanceField.from_field(sphere, 32).isosurface()
+    return rf.voxelize(surface, 6), rf.Pointshell.from_field(sphere, 3000)
+
+
 def ball_of(young, r=6):
-    surface = rf.DistanceField.from_field(rf.SphereField((0, 0, 0), RADIUS), 32).isosurface()
-    solid = rf.Solid(rf.voxelize(surface, 6), rf.StVK(young, 0.4, 1000.0))
+    mesh, shell = round_body()
+    solid = rf.Solid(mesh, rf.StVK(young, 0.4, 1000.0))
     model = rf.reduce(solid, rf.modal_derivative_basis(solid, k=3, r=r))
-    shell = rf.Pointshell.from_field(rf.SphereField((0, 0, 0), RADIUS), 3000)
     return model, rf.PointTree(shell, model)
 
 

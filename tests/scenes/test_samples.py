@@ -156,6 +156,7 @@ def test_components_and_genus(name, components, euler, surfaces):
         assert volume(vertices, triangles[label[triangles[:, 0]] == part]) > 0.0
 
 
+@pytest.mark.no_asan(reason="NumPy only")
 @pytest.mark.parametrize("name", ["spoon", "hose"])
 def test_does_not_cut_itself(name, surfaces):
     """Just under the surface is inside once, just above it is outside."""

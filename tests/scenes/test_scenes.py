@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
+from coarse_scenes import coarse_bodies
 from reducedfem import plot, scenes
 from reducedfem.cli import main
 from reducedfem.scenes import _scene, shapes
@@ -47,7 +48,8 @@ TEN_SECONDS = pytest.mark.no_asan(
 def ran(name):
     """Return what a scene did in ten seconds of the hand, its coupling, and shapes on the way."""
     # without a budget of time the levels, and so all results, are the same on any machine
-    session = scenes.session(name, budget_us=0.0, duration=0.1, **SMALL[name])
+    with coarse_bodies():
+        session = scenes.session(name, budget_us=0.0, duration=0.1, **SMALL[name])
     # by which too few points are refused
     levels = _scene._LEVELS.get(name, 5)
     assert all(contact.tree.shell.n_levels == levels for contact in session.contacts)

@@ -1,0 +1,26 @@
+"""Scenes whose soft bodies have few cells: what makes them takes longer than what they do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from reducedfem.scenes import shapes
+
+FINE = shapes.soften
+
+
+@contextmanager
+def coarse_bodies() -> Iterator[None]:
+    """Let `shapes.soften` make meshes of at most 24 voxels along the longest side."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            shapes,
+            "soften",
+            lambda surface, held, r, young=4e5, resolution=40: FINE(
+                surface, held, r, young, min(resolution, 24)
+            ),
+        )
+        yield
