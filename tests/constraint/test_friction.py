@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 
 import numpy as np
@@ -19,6 +18,7 @@ from friction import (
     residual,
 )
 from reducedfem import _core
+from repetitions import fewer
 
 END = {"solved": 0, "budget": 1, "stalled": 2, "infeasible": 3}
 VARIANTS = [1, 2, 3]  # instruction sets of linalg/simd.h
@@ -112,8 +112,7 @@ def test_bodies_of_few_shapes(seed, as_factor, simd):
     assert residual(W, free, mu, force) < 1.01e-8
 
 
-# the sanitizers look for errors of memory: a part of the seeds finds them
-SEEDS = 100 if "RF_SANITIZED" in os.environ else 1000
+SEEDS = fewer(1000, 100)
 
 
 @pytest.mark.parametrize(
@@ -342,7 +341,10 @@ def test_nothing_touches_and_nothing_moves():
         ((np.eye(3), [0.0, np.nan, 0.0], 0.5), r"free\[1\] is nan"),
         ((np.full((3, 3), np.inf), np.zeros(3), 0.5), r"W\[0, 0\] is inf"),
         ((-np.eye(3), np.zeros(3), 0.5), r"W\[0, 0\] must be >= 0, got -1"),
-        ((np.diag([0.0, 1.0, 1.0]), np.zeros(3), 0.5), r"W\[0, 0\] must be > 0, got 0: no force op"),
+        (
+            (np.diag([0.0, 1.0, 1.0]), np.zeros(3), 0.5),
+            r"W\[0, 0\] must be > 0, got 0: no force op",
+        ),
         ((np.triu(np.ones((3, 3))), np.zeros(3), 0.5), r"W must be symmetric: \[1, 0\] is 0"),
         ((np.eye(3), [1e200, 0.0, 0.0], 0.5), r"must be below 1e\+140, mu at most 1e\+09"),
         ((np.eye(3) * 1e200, np.zeros(3), 0.5), r"must be below 1e\+140, mu at most 1e\+09"),
