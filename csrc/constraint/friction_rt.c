@@ -21,7 +21,8 @@ static const double REGULAR = 1e-3;  // times the root of the residual, at most 
 static const double SHIFT = 1e-2, LEAST_SHIFT = 1e-9;
 static const double SOFT = 0.01;      // shift where there is no solution
 static const double FAR = 1e-2;       // residual from which forces are not worth keeping
-static const double LARGEST = 100.0;  // force of what is not solved
+static const double LARGEST = 100.0;  // force of a problem that is not solved
+static const double ENORMOUS = 1e8;   // force that counts as none
 
 static void copy(const rf_friction *s, const double *from, double *to) {
   memcpy(to, from, 3 * (size_t)s->ld * sizeof *to);
@@ -46,6 +47,10 @@ static void restart(rf_friction *s, const double *from) {
 static double projected_residual(rf_friction *s) {
   rf_friction_project_rt(s, s->force, s->in_cone);
   rf_friction_move_on_rt(s, s->force, s->moved, s->in_cone, s->moved_in);
+  const double residual = rf_friction_residual_rt(s, s->in_cone, s->moved_in);
+  if (residual > s->limits.tolerance) return residual;
+  // differences of large forces round
+  rf_friction_move_rt(s, s->in_cone, s->moved_in);
   return rf_friction_residual_rt(s, s->in_cone, s->moved_in);
 }
 
@@ -69,7 +74,7 @@ static bool step(rf_friction *s, double gain_t, double regular) {
     return false;
   }
   if (!rf_friction_step_rt(s, regular)) restart(s, s->best);
-  learn(s, work, rf_clock_us_rt() - begun_us);
+  if (s->unknown.n > 0) learn(s, work, rf_clock_us_rt() - begun_us);
   return true;
 }
 
@@ -109,9 +114,11 @@ static bool sweep_first(rf_friction *s) {
   return keep(s, residual);
 }
 
-// Sweeps from the best forces until they solve or the time is up.
+// Sweeps from the best forces until they solve or the time is up; with a part of the friction, the
+// caller does so.
 static rf_friction_end out_of_time(rf_friction *s) {
   bool solved = false;
+  if (s->part < 1.0) return RF_FRICTION_BUDGET;
   restart(s, s->best);
   while (!solved && rf_friction_left_us_rt(s) > 0.0) {
     rf_friction_sweep_rt(s, SWEEPS);
@@ -177,7 +184,7 @@ static inner_end solve_inner(rf_friction *s, inner *n) {
 
 // True if the last change of the forces, y, is normal with W y = 0 and y . free < 0: as y . d =
 // y . free for any d = W f + free, d_n >= 0 is then impossible.  Along tangents, slip against y_t
-// may make up for it.
+// may make up for it.  W y counts as zero where only forces above ENORMOUS could open the contacts.
 static bool is_pinched(rf_friction *s) {
   double most = 0.0, work = 0.0, moved = 0.0, across = 0.0;
   double *y = s->force;
@@ -193,7 +200,7 @@ static bool is_pinched(rf_friction *s) {
     moved = fabs(by_y) > moved ? fabs(by_y) : moved;
     work += y[k] * s->free[k];
   }
-  return across == 0.0 && moved <= 1e-6 && work < -1e3 * moved;
+  return across == 0.0 && work < -ENORMOUS * moved;
 }
 
 static rf_friction_end regularise(rf_friction *s) {
@@ -224,48 +231,49 @@ static rf_friction_end regularise(rf_friction *s) {
 }
 
 // Sets a part of the given friction, with forces to begin from.
-static void rub(rf_friction *s, double part, const double *from) {
+static void set_part(rf_friction *s, double part, const double *from) {
+  s->part = part;
   for (int32_t i = 0; i < s->ld; ++i) s->mu[i] = part * s->given_mu[i];
   rf_friction_project_rt(s, from, s->best);
   restart(s, s->best);
   s->best_residual = rf_friction_residual_rt(s, s->force, s->moved);
 }
 
-static void set_aside(rf_friction *s) {
+static void save_best(rf_friction *s) {
   copy(s, s->best, s->kept);
   s->kept_residual = s->best_residual;
 }
 
-// Sets the given friction, with the forces set aside as the best.
-static void take_up(rf_friction *s) {
-  rub(s, 1.0, s->kept);
+// Sets the given friction, with the forces saved as the best.
+static void restore_best(rf_friction *s) {
+  set_part(s, 1.0, s->kept);
   s->best_residual = s->kept_residual;
 }
 
 // True if there is no solution, whatever the friction: a body is pinched.
 static bool is_infeasible(rf_friction *s) {
-  set_aside(s);
+  save_best(s);
   memset(s->inner, 0, 3 * (size_t)s->ld * sizeof *s->inner);
-  rub(s, 0.0, s->inner);
+  set_part(s, 0.0, s->inner);
   const rf_friction_end end = regularise(s);
-  take_up(s);
+  restore_best(s);
   return end == RF_FRICTION_INFEASIBLE;
 }
 
 // Increases friction from zero in `parts` parts, each begun at the forces of the last.
 static rf_friction_end increase(rf_friction *s, int parts) {
   rf_friction_end end = RF_FRICTION_STALLED;
-  set_aside(s);
+  save_best(s);
   memset(s->best, 0, 3 * (size_t)s->ld * sizeof *s->best);
   for (int k = 1; k <= parts && end != RF_FRICTION_BUDGET; ++k) {
     copy(s, s->best, s->inner);
-    rub(s, (double)k / parts, s->inner);
+    set_part(s, (double)k / parts, s->inner);
     rf_friction_sweep_rt(s, SWEEPS);
     end = keep(s, projected_residual(s)) ? RF_FRICTION_SOLVED : iterate(s);
     if (end == RF_FRICTION_STALLED) end = regularise(s);
   }
-  if (end == RF_FRICTION_BUDGET || s->best_residual > s->kept_residual) take_up(s);
-  return end;
+  if (s->part < 1.0 || s->best_residual > s->kept_residual) restore_best(s);
+  return end == RF_FRICTION_BUDGET ? out_of_time(s) : end;
 }
 
 static rf_friction_end search(rf_friction *s) {
@@ -344,6 +352,7 @@ rf_status rf_friction_open_rt(rf_friction *s, const double *free, const double *
   s->begun_us = rf_clock_us_rt();
   s->reserve_us = 0.0;
   s->stopped = false;
+  s->part = 1.0;
   s->limits = *limits;
   s->report = (rf_friction_report){.end = RF_FRICTION_SOLVED};
   if (!(limits->tolerance > 0.0 && limits->budget_us > 0.0) ||

@@ -194,7 +194,10 @@ void rf_friction_judge_rt(rf_friction *s, double gain_n, double gain_t) {
 bool rf_friction_step_rt(rf_friction *s, double regular) {
   double *x = s->increment, *d = s->diagonal, sum = 0.0;
   ++s->report.steps;
-  if (s->unknown.n == 0) return true;
+  if (s->unknown.n == 0) {
+    rf_friction_move_rt(s, s->force, s->moved);
+    return true;
+  }
   const bool low = is_low_rank(s);
   set_diagonal(s, low ? s->compliance + fmax(regular, LEAST) : regular, d);
   if (!(low ? solve_low_rank(s, d, x) : solve_dense(s, d, x))) return false;

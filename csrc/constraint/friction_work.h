@@ -35,7 +35,8 @@ struct rf_friction {
   double compliance;          // scaled
   double *factor;             // V, scaled: W = V V^T + compliance  (3 ld rows of rf_dense_ld(rank))
   double *free;               // (3 ld)
-  double *given_mu, *mu;      // mu: a part of it at times                   (ld)
+  double *given_mu, *mu;      // mu: `part` of it                            (ld)
+  double part;                // of the friction, 1 but for stages in between
   double *normal, *tangent;   // W_nn, and the mean of the two of W_tt           (ld)
   double *across1, *across2;  // W_nt of both tangents                          (ld)
   double shift;               // added to the diagonal of W, times f - centre
@@ -72,9 +73,11 @@ rf_status rf_friction_begin_rt(rf_friction *s, const double *free, const double 
                                const double *start);
 // Writes the forces f, N, and s->moved_in as gap, m, which is nullable.
 void rf_friction_end_rt(const rf_friction *s, const double *f, double *force, double *gap);
-// True if V takes less time than W, which is then not set.
+// True if V takes less time than W, which is then not set.  A step solves for as many unknowns as V
+// has columns then: too many where few of many contacts touch.
 static inline bool rf_friction_is_by_factor(const rf_friction *s) {
-  return s->rank > 0 && rf_dense_ld(s->rank) < 2 * s->ld;
+  enum { FEW = 64 };
+  return s->rank > 0 && rf_dense_ld(s->rank) < (s->rank <= FEW ? 2 : 1) * s->ld;
 }
 // moved = W f + free + shift (f - centre).
 void rf_friction_move_rt(rf_friction *s, const double *f, double *moved);

@@ -4,11 +4,14 @@
 
 #include "haptic/tick_state.h"
 
+// Part of the budget for the search, where the world then solves for the forces.
+static const double FOR_SEARCH = 0.6;
+
 // Evaluates the forces of all contacts on the held object; `processor_us`: processor time of the
 // thread before it.
 static rf_status touch(rf_tick *t, double processor_us, rf_coupling_load *load,
                        rf_tick_record *out) {
-  const double part = rf_world_constrains_rt(t->world) ? 1.0 - rf_tick_forces_part(t) : 1.0;
+  const double part = rf_world_constrains_rt(t->world) ? FOR_SEARCH : 1.0;
   const rf_world_budget budget = {part * t->set.budget_us - t->rest_us, processor_us};
   const rf_world_found *found = &t->world->found;
   const double *wrench = t->object->wrench;

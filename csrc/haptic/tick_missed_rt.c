@@ -59,6 +59,7 @@ rf_status rf_stage_missed_rt(rf_cycle *c) {
     st = make(c);
     c->before = t->workspace.manipulandum;
     c->processor_begun_us = rf_processor_us_rt();
+    c->forces_us = 0.0;  // counts in the cycle itself, as the other times
     ++c->made_up;
   }
   t->workspace.manipulandum = hand;

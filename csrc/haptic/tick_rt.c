@@ -7,8 +7,6 @@
 
 // Forgetting rate of the running estimate of non-contact time (about 1000 cycles).
 static const double FORGET = 1e-3;
-// Rates of the running estimate of the part for forces; growth where they had no time.
-static const double RAISE = 0.2, LOWER = 5e-3, MORE = 0.2;
 // Largest growth of that estimate in a cycle, from at least SHORTEST_US: limits the effect of
 // pauses.
 static const double PAUSE = 2.0, SHORTEST_US = 1.0;
@@ -99,15 +97,6 @@ static const struct stage {
     {rf_stage_write_rt, RF_TICK_DEVICE_FAILED}, {rf_stage_bodies_rt, RF_TICK_DIVERGED},
 };
 
-// Updates the part of the budget for forces: more after a cycle without time for them.
-static void learn_forces(const rf_cycle *c, const rf_tick_record *out) {
-  rf_tick *t = c->t;
-  if (!(c->forces_us > 0.0 && t->set.budget_us > 0.0)) return;
-  const double used = fmin(c->forces_us, out->processor_us) / t->set.budget_us;
-  const double wanted = out->flags & RF_TICK_UNSOLVED ? used + MORE : used;
-  t->forces_part += (wanted > t->forces_part ? RAISE : LOWER) * (wanted - t->forces_part);
-}
-
 static void account(const rf_cycle *c, double processor_us, rf_tick_record *out) {
   rf_tick *t = c->t;
   out->compute_us = out->contact_us + out->coupling_us + out->deform_us + c->made_up_us;
@@ -120,7 +109,6 @@ static void account(const rf_cycle *c, double processor_us, rf_tick_record *out)
   if (c->forces_us > 0.0) taken_us = fmin(taken_us - c->forces_us, out->processor_us);
   const double rest = fmin(taken_us, PAUSE * fmax(t->rest_us, SHORTEST_US));
   t->rest_us = rest > t->rest_us ? rest : t->rest_us + FORGET * (rest - t->rest_us);
-  learn_forces(c, out);
 }
 
 rf_status rf_tick_run_rt(rf_tick *t, const rf_device *device, double time_s, rf_tick_record *out) {

@@ -24,10 +24,9 @@ struct rf_tick {
   rf_workspace_state workspace;
   rf_safety_state safety;
   rf_passivity_state passivity;
-  bool deforms;        // a body has a simulation
-  double rest_us;      // running estimate of the time of a cycle without contact
-  double cycle_us;     // processor time of the last cycle
-  double forces_part;  // running estimate of the part of the budget that forces need
+  bool deforms;     // a body has a simulation
+  double rest_us;   // running estimate of the time of a cycle without contact
+  double cycle_us;  // processor time of the last cycle
 };
 
 // Values that stages hand on to the next ones.
@@ -66,12 +65,6 @@ static inline int32_t rf_tick_contact_of_rt(const rf_tick *t, const rf_body *bod
   for (int32_t k = 0; k < t->world->n_pairs; ++k)
     if (rf_tick_shell_rt(t, k) == body) return k;
   return -1;
-}
-
-// Part of the budget that the search leaves to the forces, where the world makes these.
-static inline double rf_tick_forces_part(const rf_tick *t) {
-  static const double LEAST = 0.4, MOST = 0.6;
-  return t->forces_part < LEAST ? LEAST : t->forces_part > MOST ? MOST : t->forces_part;
 }
 
 static inline double rf_tick_most_depth(const rf_tick *t) {

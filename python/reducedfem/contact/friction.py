@@ -170,7 +170,10 @@ def solve_friction(
     bodies, and motions, are those of every solution.
 
     Sweeps over the contacts (Duriez et al. 2006, algorithm 1), Newton's method on the functions of
-    Alart and Curnier (1991), and the proximal point method where that does not converge.
+    Alart and Curnier (1991), and the proximal point method where that does not converge. Where that
+    fails too, friction is increased in up to 16 parts, which may take a hundred times as long as
+    most problems do; `budget_us` limits it. Infeasible is a problem that has no solution without
+    friction either.
     """
     matrix, m = _matrix(W)
     tolerance, budget = number(tol, "tol"), limit(budget_us, "budget_us")
