@@ -13,7 +13,7 @@
 // contacts that do not touch and the directions of slip are eliminated exactly.  Where it does not
 // converge, W is regularised about the best forces so far, again and again (proximal point), and
 // friction is increased from zero in parts.  Without friction, a pinch is recognised by a direction
-// y of forces with W y = 0 and y . free < 0: there is no solution then, whatever the friction.
+// y of forces with W y = 0 and y . free < 0: there is no solution then with any friction.
 //
 // Memory is allocated when the solver is created; solves are real-time code.
 #ifndef RF_CONSTRAINT_FRICTION_H

@@ -250,7 +250,7 @@ static void restore_best(rf_friction *s) {
   s->best_residual = s->kept_residual;
 }
 
-// True if there is no solution, whatever the friction: a body is pinched.
+// True if there is no solution with any friction: a body is pinched.
 static bool is_infeasible(rf_friction *s) {
   save_best(s);
   memset(s->inner, 0, 3 * (size_t)s->ld * sizeof *s->inner);
