@@ -20,6 +20,7 @@ SCENES = {
 }
 
 
+@pytest.mark.no_asan(reason="tests/scenes runs these scenes, with friction in test_rough_scenes.py")
 @pytest.mark.parametrize("mu", friction_energy.COEFFICIENTS)
 @pytest.mark.parametrize("name", SCENES)
 def test_a_scene_gives_the_hand_no_energy(name, mu):
