@@ -45,7 +45,7 @@ void RF_NAME(rf_friction_add_by_factor)(const rf_friction *s, const double *f, d
   }
 }
 
-// Changes of the forces f of contact i in a sweep (D06 algorithm 1), given its displacements u. The
+// Changes of the forces f of contact i in a sweep (D06 algorithm 1), from its displacements u.  The
 // tangential force follows the normal one of the same pass, which the algorithm as printed leaves
 // out.  False: it was open and stays so.
 RF_INLINE bool turn(const rf_friction *s, int32_t i, const double f[3], const double u[3],

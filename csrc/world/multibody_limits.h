@@ -4,7 +4,7 @@
 // can have a rate near one, or none: limits and their residuals r = mu f - s of the last choices
 // are therefore mixed as by Anderson (1965): of all combinations of r with sum 1 the smallest, by
 // least squares over the points that slip.  Points that stick have the limit of their own force.
-// Where the residual stalls, each limit moves a part of its way instead, until the residual is half
+// If the residual stalls, each limit moves a part of its way instead, until the residual is half
 // of the least one: a larger part after each move in the same direction, a smaller one after each
 // turn.  At large coefficients slip can raise its own limit until the point sticks.  Residuals grow
 // on the way there, and mixing, which makes them small, would return.  Parts that shrink end cycles

@@ -16,6 +16,7 @@ from friction import (
     pinched_problem,
     random_problem,
     residual,
+    squeezed_problem,
 )
 from reducedfem import _core
 from repetitions import fewer
@@ -148,6 +149,17 @@ def test_pinched_bodies_are_found_infeasible(m, shapes, mu):
         assert end == END["infeasible"]
         largest = np.abs(free).max() / (np.trace(W) / (3 * m))
         assert np.abs(force).max() <= 100.01 * largest
+
+
+@pytest.mark.parametrize("own", [1e-4, 1e-5, 1e-6])
+def test_stiff_bodies_that_are_squeezed_have_forces(own):
+    for seed in range(20):
+        W, free = squeezed_problem(10, own, seed)
+        force, _, _, (end, *_) = _core.friction_solve(
+            W, free, np.zeros(10), None, 1e-8, np.inf, False
+        )
+        assert end == END["solved"]
+        assert residual(W, free, 0.0, force) < 1.01e-8
 
 
 def test_a_problem_with_a_solution_is_not_found_infeasible():

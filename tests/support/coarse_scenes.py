@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 
@@ -17,11 +19,13 @@ FINE = shapes.soften
 def coarse_bodies() -> Iterator[None]:
     """Let `shapes.soften` make meshes of at most 24 voxels a side, under the sanitizers."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            shapes,
-            "soften",
-            lambda surface, held, r, young=4e5, resolution=40: FINE(
-                surface, held, r, young, fewer(resolution, min(resolution, 24))
-            ),
-        )
+        patch.setattr(shapes, "soften", coarse)
         yield
+
+
+def coarse(*given: Any, **options: Any) -> Any:
+    of = inspect.signature(FINE).bind(*given, **options)
+    of.apply_defaults()
+    resolution = of.arguments["resolution"]
+    of.arguments["resolution"] = fewer(resolution, min(resolution, 24))
+    return FINE(*of.args, **of.kwargs)

@@ -94,6 +94,24 @@ def random_problem(kind: str, seed: int, mu: float) -> tuple[Array, Array]:
     return W, manufactured(W, mu, rng)[0]
 
 
+def squeezed_problem(m: int, own: float, seed: int) -> tuple[Array, Array]:
+    """Return W and free displacements of a body of compliance `own` that m contacts squeeze.
+
+    A soft spring holds it; both sides close.
+    """
+    rng = np.random.default_rng(seed)
+    side = np.where(np.arange(m) % 2, 1.0, -1.0)
+    places = rng.uniform(-1.0, 1.0, (m, 3))
+    places[:, 0] = side
+    axes = np.zeros((m, 3, 3))
+    axes[:, 0, 0], axes[:, 1, 1], axes[:, 2, 2] = -side, 1.0, -side
+    ways = np.concatenate([axes, np.cross(places[:, None, :], axes)], axis=2).reshape(3 * m, 6)
+    shapes = rng.normal(size=(3 * m, 3 * m)) / np.sqrt(3 * m)
+    free = 0.3 * rng.normal(size=(m, 3))
+    free[:, 0] = -1.0 - 0.3 * rng.random(m)
+    return ways @ ways.T + own * (np.eye(3 * m) + 0.3 * shapes @ shapes.T), free
+
+
 def pinched_problem(m: int, shapes: int, seed: int) -> tuple[Array, Array]:
     """Return W and free displacements of a body that two contacts of m squeeze."""
     rng = np.random.default_rng(seed)

@@ -1,4 +1,4 @@
-"""Repetitions of tests, of which the sanitizers need few."""
+"""Numbers of repetitions in tests: smaller under the sanitizers."""
 
 from __future__ import annotations
 

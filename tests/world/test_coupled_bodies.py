@@ -89,6 +89,33 @@ def cycle(contacts, models, held, field, coupling, hand, at, h, damping, damped,
     return (x_s + parts[0][:3], turned(parts[0][3:], quaternion)), parts[1:]
 
 
+def test_the_order_of_contacts_with_one_field_does_not_matter(bodies):
+    """The first one moves the proxies of the field, for all of them."""
+    models, trees, held, field = bodies
+    start = np.add(GRASP, (0.16, -0.02, 0.0295))
+    quaternion = turned(np.array([0.02, 0.01, 1.4]), UPRIGHT)
+    ends = []
+    for order in (1, -1):
+        made = rf.HapticSession(
+            [rf.PenaltyContact(tree, field, 3000.0, None, grasp=GRASP) for tree in trees[::order]],
+            rf.ReplayDevice(
+                [0.0, 0.05], [start, np.add(start, (0.0, 1e-3, -2e-3))], [quaternion] * 2
+            ),
+            coupling=rf.VirtualCoupling(500.0, 1.0),
+            simulation=[rf.ImplicitNewmark(model, 1e-3) for model in models[::order]],
+            field_simulation=rf.ImplicitNewmark(held, 1e-3),
+            budget_us=0.0,
+        )
+        records = made.run(50).array
+        shot = made.snapshot()
+        made.close()
+        assert records["touching"].min() > 2
+        assert np.abs(shot.field_q).max() > 0.0
+        ends.append((records["contact_force"], records["object_position"], shot.field_q))
+    for one, other in zip(*ends, strict=True):
+        np.testing.assert_allclose(other, one, atol=1e-9 * np.abs(one).max())
+
+
 @pytest.mark.parametrize("steps", [1, 4])
 def test_a_cycle_solves_for_all_bodies(bodies, steps):
     models, trees, held, field = bodies
