@@ -63,6 +63,7 @@ rf_status rf_contact_evaluate_rt(rf_contact *p, const rf_pose *pose, const doubl
   rf_contact_budget_begin_rt(&p->budget);
   // a point costs its part in the choice of the sites alone if a world makes the forces
   if (solved) p->budget.contact_us = CHOICE_US;
+  p->search.recalls = solved;
   if (!rf_contact_search_place_rt(&p->search, pose, p->set.grasp_m, q)) return RF_ERR_ARG;
   const bool keep = all_of < 0 && !p->set.stateless;
   if (keep) rf_contact_law_begin_rt(&p->law);

@@ -3,7 +3,9 @@
 //
 // A level is finished or left out, as the clock policy decides (contact/budget.h), so that the
 // result is that of all points up to some level.  A node is culled where its sphere is clear of the
-// field: its slack is positive.
+// field: its slack is positive.  With `recalls`, points that touched in the last cycle are searched
+// on levels left out, too: one that bore a force and is lost for a cycle has moved in when it is
+// found again, and closing its gap would add energy.
 //
 // Temporal coherence.  The slack of a culled node is also how far the shell may travel, seen from
 // the field object, before the node must be visited again.  A bound on all travel so far runs along
@@ -30,6 +32,8 @@
 #include "linalg/pose.h"
 #include "pointshell/tree.h"
 
+enum { RF_CONTACT_RECALLED = 64 };  // points, at most
+
 // A node of the level above that was not clear, again on this level; its force is counted there.
 typedef struct rf_contact_revisit {
   int32_t place;
@@ -44,6 +48,7 @@ typedef struct rf_contact_search {
   bool along_normal;       // e = N
   bool conservative;       // e = g
   bool asks_clearance;     // compute `clearance_m`; changes no other result
+  bool recalls;            // points that touched in the last cycle are searched on any level
   double alarm;            // m: points nearer than this count as touching
   double *weight;          // by place; NULL: 1                                          (n_points)
   rf_deformed_pose *pose;  // of a field that deforms, owned; else NULL
@@ -66,6 +71,11 @@ typedef struct rf_contact_search {
   rf_contact_revisit *copies[2];
   int32_t *fresh[2];
   int32_t n_copies, n_fresh;  // of the queue that is being filled
+
+  // points that touched in the last cycle, and their distances in this one
+  int32_t n_recalled;
+  int32_t recalled_place[RF_CONTACT_RECALLED];
+  double recalled_distance[RF_CONTACT_RECALLED];
 
   // results of the last cycle
   int32_t touching;        // points nearer than `alarm`

@@ -181,9 +181,34 @@ static int32_t render_fresh(rf_contact_search *s, rf_contact_budget *b, int32_t 
   return n;
 }
 
+// ---- points of the last cycle
+
+static void recall(rf_contact_search *s, rf_contact_budget *b) {
+  const int32_t n = s->touching < RF_CONTACT_RECALLED ? s->touching : RF_CONTACT_RECALLED;
+  double world[3 * BLOCK], body[3 * BLOCK];
+  s->n_recalled = n;
+  for (int32_t first = 0; first < n; first += BLOCK) {
+    const int32_t count = n - first < BLOCK ? n - first : BLOCK;
+    int32_t *place = s->recalled_place + first;
+    for (int32_t k = 0; k < count; ++k) place[k] = s->touch_place[first + k];
+    rf_contact_search_locate_rt(s, count, place, world, body);
+    rf_contact_distances_rt(&s->distance, count, body, s->recalled_distance + first);
+  }
+  b->effort = n;
+}
+
+// Adds those of the levels below the last one.
+static void add_recalled(rf_contact_search *s) {
+  for (int32_t k = 0; k < s->n_recalled; ++k)
+    if (s->recalled_place[k] >= s->tree->count[s->level] && s->recalled_distance[k] < s->alarm)
+      record_touch(s, s->recalled_place[k], s->recalled_distance[k]);
+}
+
 // ---- levels
 
 static void begin_tree(rf_contact_search *s, rf_contact_budget *b) {
+  s->n_recalled = 0;
+  if (s->recalls) recall(s, b);
   s->touching = s->visited = s->skipped = 0;
   // without clearance nothing below looks for one
   s->clearance = s->asks_clearance ? INFINITY : 0.0;
@@ -232,6 +257,7 @@ void rf_contact_search_tree_rt(rf_contact_search *s, rf_contact_budget *b) {
     if (!whole) break;
   }
   s->level = b->last_level = level - 1;
+  add_recalled(s);
   // nothing is known of nodes that were not visited, nor of a field whose slack is no bound
   const bool known = whole && (level == t->n_levels || s->n_copies + s->n_fresh == 0);
   s->clearance_m = known && !s->pose ? s->clearance : 0.0;

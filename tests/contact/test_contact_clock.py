@@ -254,6 +254,38 @@ def test_a_pause_that_ends_in_time_counts(world):
     assert out.microseconds <= Costs().cycle(3) + 20.0
 
 
+# ---- points that bore a force
+
+
+def touching(world, out) -> list[int]:
+    places = (ctypes.c_int32 * out.touching)()
+    world.library.world_touching(places)
+    return list(places)
+
+
+def keep(world, places) -> None:
+    world.library.world_touch(len(places), (ctypes.c_int32 * len(places))(*places))
+
+
+@pytest.mark.parametrize("coherence", [False, True])
+def test_points_that_bore_a_force_stay_where_levels_are_left_out(world, coherence):
+    world.begin(mixed(), 1e9, coherence=coherence)
+    world.library.world_solve()
+    out = world.cycle()
+    assert out.level == LEVELS - 1
+    last = touching(world, out)
+    deep = [place for place in last if place >= N * BROOD ** (LEVELS - 2)]
+    bore = [last[0], *deep[:20], deep[-1]]
+    world.costs = Costs(node=1e9)  # level 0 alone
+    shallow = list(range(40))
+    for kept in (bore, bore, [], bore):
+        keep(world, kept)
+        assert touching(world, world.cycle()) == shallow + kept[1:]
+    # points that have moved away are left out
+    keep(world, bore)
+    assert touching(world, world.cycle(-2.0)) == []
+
+
 # ---- what follows
 
 

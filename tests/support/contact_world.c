@@ -247,6 +247,31 @@ void world_count(int begins) {
   rf_contact_reset(contact);
 }
 
+static rf_contact_sites *sites_rt(void *self) {
+  static rf_contact_sites sites = {.solved = true};
+  (void)self;
+  return &sites;
+}
+
+// Gives the contact a law whose forces a world makes.
+void world_solve(void) {
+  static const rf_contact_law_rt rt = {.respond = respond_rt, .sites = sites_rt};
+  static const rf_contact_law_kind kind = {.rt = &rt};
+  rf_contact_law_free(&contact->law);
+  contact->law = (rf_contact_law){.kind = &kind};
+  rf_contact_reset(contact);
+}
+
+// Keeps some of the touching points alone, as the world does of those that bear a force.
+void world_touch(int32_t n, const int32_t *place) {
+  contact->search.touching = n;
+  memcpy(contact->search.touch_place, place, (size_t)n * sizeof *place);
+}
+
+void world_touching(int32_t *place) {
+  memcpy(place, contact->search.touch_place, (size_t)contact->search.touching * sizeof *place);
+}
+
 // Evaluates at a height, and asks for the first points; counts: of all so far.
 int world_counted(double height, int all_of, int stateless, int32_t counts[3]) {
   const rf_pose pose = {.position_m = {0.0, 0.0, height}, .quaternion = {1.0, 0.0, 0.0, 0.0}};
