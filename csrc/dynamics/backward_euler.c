@@ -4,10 +4,14 @@
 // amplitude in each step, so that contact needs no other rates.
 #include "dynamics/scheme.h"
 
-static void rates(const void *settings, double h, bool touching, rf_stage_rates *out) {
-  (void)settings, (void)touching;
-  *out = (rf_stage_rates){.velocity = {1.0 / h}, .acceleration = {1.0 / (h * h), -1.0 / h}};
+static void tabulate(const void *settings, double h, rf_step_kind kind, int32_t k, rf_stage *out) {
+  (void)settings, (void)kind, (void)k;
+  out->velocity[RF_STAGE_CHANGE] = 1.0 / h;
+  out->acceleration[RF_STAGE_CHANGE] = 1.0 / (h * h);
+  out->acceleration[RF_STAGE_VELOCITY] = -1.0 / h;
 }
 
-const rf_scheme rf_scheme_backward_euler = {
-    .name = "backward_euler", .remedy = "try a smaller dt or newton_max > 1", .rates = rates};
+const rf_scheme rf_scheme_backward_euler = {.name = "backward_euler",
+                                            .remedy = "try a smaller dt or newton_max > 1",
+                                            .stages = 1,
+                                            .tabulate = tabulate};

@@ -8,9 +8,14 @@
 #include "base/run.h"
 
 static void layout(rf_motion *m, size_t ld, rf_arena *a) {
-  double **const vectors[] = {&m->q,         &m->qdot,    &m->qddot,   &m->x,     &m->xdot,
-                              &m->xddot,     &m->load,    &m->applied, &m->force, &m->residual,
-                              &m->increment, &m->product, &m->change,  &m->start};
+  double **const vectors[] = {&m->q,          &m->qdot,       &m->qddot,
+                              &m->step,       &m->step_rate,  &m->x,
+                              &m->xdot,       &m->xddot,      &m->load,
+                              &m->applied,    &m->force,      &m->residual,
+                              &m->increment,  &m->product,    &m->change,
+                              &m->start,      &m->middle,     &m->part,
+                              &m->part_rate,  &m->known_rate, &m->known_acceleration,
+                              &m->known_force};
   for (size_t i = 0; i < sizeof vectors / sizeof *vectors; ++i)
     *vectors[i] = rf_arena_take(a, ld, sizeof(double));
   m->set.own = rf_arena_take(a, m->set.scheme->settings_bytes, 1);
@@ -49,9 +54,11 @@ static void set_up(rf_motion *m, const rf_motion_settings *set) {
   m->set.load = set->load ? load : NULL;
   if (scheme->settings_bytes) memcpy(own, set->own, scheme->settings_bytes);
   if (set->load) memcpy(load, set->load, (size_t)m->n * sizeof *load);
-  if (!scheme->rates) return;
-  scheme->rates(own, set->dt_s, false, &m->alone);
-  scheme->rates(own, set->dt_s, true, &m->touching);
+  for (int kind = 0; kind < RF_STEP_KINDS; ++kind)
+    for (int32_t k = 0; k < scheme->stages; ++k) {
+      m->stages[kind][k] = (rf_stage){.inertia = {1.0, 0.0}};
+      scheme->tabulate(own, set->dt_s, (rf_step_kind)kind, k, &m->stages[kind][k]);
+    }
 }
 
 rf_status rf_motion_create(rf_system *system, const rf_motion_settings *set, const rf_run *run,
@@ -166,6 +173,7 @@ rf_status rf_motion_reset(rf_motion *m, const rf_run *run, const double *q, cons
       }
   for (int i = 0; i < 3; ++i) memcpy(state[i], step[i], bytes);
   m->time_s = 0.0;
+  m->follows = false;
   m->displaced_m = m->farthest_m = 0.0;
   m->report = (rf_motion_report){0};
 done:
@@ -180,11 +188,18 @@ void rf_motion_set_steps(rf_motion *m, int64_t steps) {
   m->time_s = (double)steps * m->set.dt_s;
 }
 
+void rf_motion_recall(rf_motion *m, const double *step, const double *step_rate) {
+  memcpy(m->step, step, (size_t)m->n * sizeof *step);
+  memcpy(m->step_rate, step_rate, (size_t)m->n * sizeof *step_rate);
+  m->follows = m->set.scheme->remembers;
+}
+
 rf_status rf_motion_take(rf_motion *m, const rf_motion *from, rf_error *err) {
   if (m->system->model != from->system->model)
     return rf_fail(err, RF_ERR_ARG, "the two simulations are of different models");
   const rf_status st = rf_motion_reset(m, NULL, from->q, from->qdot, from->qddot, err);
   if (st < 0) return st;
+  if (from->follows) rf_motion_recall(m, from->step, from->step_rate);
   m->time_s = from->time_s;
   m->report = from->report;
   return RF_OK;

@@ -51,34 +51,52 @@ typedef struct rf_motion_report {
   double residual;                    // the last one
 } rf_motion_report;
 
+// Of the stages of the step being made.
+typedef struct rf_motion_tally {
+  bool converged;
+  int32_t solves, evaluated;
+  double history[RF_NEWTON_HISTORY];
+} rf_motion_tally;
+
 // The model of the system is shared.  One thread at a time.
 struct rf_motion {
   rf_system *system;  // owned
   rf_motion_settings set;
-  rf_stage_rates alone, touching;  // of a scheme with one implicit stage
-  int32_t n;                       // values of a vector; they have system->ld, zero beyond
+  rf_stage stages[RF_STEP_KINDS][RF_STAGES];  // of the scheme
+  int32_t n;                                  // values of a vector; they have system->ld, zero
+                                              // beyond
   double time_s;
   rf_motion_report report;
-  bool in_contact;           // steps take the rates of a step in contact, as with A
+  bool in_contact;           // steps are RF_STEP_TOUCHING, as with A
   bool bounded;              // steps that go farther than rf_motion_far_rt allows fail
   double displaced_m;        // upper bound of the displacement by the step that failed so; else 0
   double farthest_m;         // upper bound of the displacement by the last bounded step
   double *q, *qdot, *qddot;  // state
+  bool follows;              // the two below are known
+  double *step, *step_rate;  // changes of q and qdot in the last step, of a scheme that remembers
   // the step being computed
   double *x, *xdot, *xddot;
-  double *load;                 // constant external force
-  double *applied;              // external force, with the constant one
-  double *force;                // R(x)
-  double energy;                // W(x), where the guard of newton.h needs it
-  double *residual;             // of the stage at x
-  double *increment;            // of x, by a solve
-  double *product;              // scratch
-  double *start;                // x before an increment whose line is searched
-  double *change;               // x - q, where a stiffness is added
-  const double *added;          // A, symmetric, borrowed; NULL: none         (ld rows of ld)
-  const rf_stage_rates *rates;  // of the stage: one of the two above
-  bool prepared;                // force and what the system keeps are those of x = q
-  rf_newton newton;             // the stage solved last
+  double *load;         // constant external force
+  double *applied;      // external force, with the constant one
+  double *force;        // R(x)
+  double energy;        // W(x), where the guard of newton.h needs it
+  double *residual;     // of the stage at x
+  double *increment;    // of x, by a solve
+  double *product;      // scratch
+  double *start;        // x before an increment whose line is searched
+  double *change;       // x - q, where a stiffness is added
+  const double *added;  // A, symmetric, borrowed; NULL: none         (ld rows of ld)
+  bool prepared;        // force and what the system keeps are those of the next x
+  // the stage
+  const rf_stage *stage;
+  const double *from;                       // x where it begins: q or `middle`
+  double *middle, *part, *part_rate;        // x after the first stage, its changes since the state
+  double *known_rate, *known_acceleration;  // rates without their parts in x
+  double *known_force;                      // applied + carried F
+  const double *against;                    // one of these two
+  bool linearized;                          // its first residual is there
+  rf_newton newton;
+  rf_motion_tally tally;
 };
 
 // At rest.  The system is taken over, also on failure.
@@ -95,6 +113,9 @@ void rf_motion_free(rf_motion *m);  // NULL is fine
 RF_MUST_CHECK rf_status rf_motion_reset(rf_motion *m, const rf_run *run, const double *q,
                                         const double *qdot, const double *qddot, rf_error *err);
 void rf_motion_set_steps(rf_motion *m, int64_t steps);  // since the last reset, and so the time
+
+// Changes of q and qdot (n) in the step before the state, for a scheme that remembers them.
+void rf_motion_recall(rf_motion *m, const double *step, const double *step_rate);
 
 // State, time and report of another motion of the same model.
 RF_MUST_CHECK rf_status rf_motion_take(rf_motion *m, const rf_motion *from, rf_error *err);
@@ -128,7 +149,7 @@ static inline double rf_motion_farthest(const rf_motion *m) {
 // Evaluates in advance what the next step needs of the state alone, most of its work.  The end of a
 // step has evaluated it already.
 void rf_motion_prepare_rt(rf_motion *m);
-// Positions, velocities and accelerations of another motion of the same model.
+// Positions, velocities and accelerations of another motion of the same model, as the beginning.
 void rf_motion_follow_rt(rf_motion *m, const rf_motion *other);
 
 // One step under a force that follows its end: f_0 (nullable: zero) and A as of _linearize, but a

@@ -10,18 +10,23 @@ void rf_motion_apply_rt(rf_motion *m, const double *force) {
   rf_system_clear_fixed_rt(m->system, m->applied);
 }
 
-// Enters the solves of a finished step and the residuals before each, and after the last when that
-// was evaluated because it met the tolerance.
-static void note(rf_motion_report *report, const rf_newton *out) {
-  const int32_t evaluated = out->converged ? out->iterations + 1 : out->iterations;
-  if (!out->converged) ++report->unconverged;
+static void note(rf_motion_report *report, const rf_motion_tally *step) {
+  if (!step->converged) ++report->unconverged;
   if (report->shortened > report->shortened_before) ++report->shortened_steps;
   report->shortened_before = report->shortened;
-  if (out->iterations > report->most_solves) report->most_solves = out->iterations;
-  report->last_solves = out->iterations;
-  report->n_history = evaluated < RF_NEWTON_HISTORY ? evaluated : RF_NEWTON_HISTORY;
-  for (int32_t i = 0; i < report->n_history; ++i) report->history[i] = out->history[i];
-  report->residual = out->residual;
+  if (step->solves > report->most_solves) report->most_solves = step->solves;
+  report->last_solves = step->solves;
+  report->n_history = step->evaluated < RF_NEWTON_HISTORY ? step->evaluated : RF_NEWTON_HISTORY;
+  for (int32_t i = 0; i < report->n_history; ++i) report->history[i] = step->history[i];
+}
+
+// Keeps the changes of the step, for a scheme that asks for them.
+static void remember(rf_motion *m) {
+  for (int64_t i = 0; i < m->n; ++i) {
+    m->step[i] = m->x[i] - m->q[i];
+    m->step_rate[i] = m->xdot[i] - m->qdot[i];
+  }
+  m->follows = true;
 }
 
 rf_status rf_motion_keep_rt(rf_motion *m) {
@@ -37,11 +42,15 @@ rf_status rf_motion_keep_rt(rf_motion *m) {
     return RF_ERR_DIVERGED;
   }
   if (m->bounded) m->farthest_m = displaced;
+  if (m->set.scheme->remembers) remember(m);
   memcpy(m->q, m->x, bytes);
   memcpy(m->qdot, m->xdot, bytes);
   memcpy(m->qddot, m->xddot, bytes);
   m->prepared = rf_scheme_iterates(m->set.scheme);
-  if (m->prepared) note(&m->report, &m->newton);
+  if (m->prepared) {
+    note(&m->report, &m->tally);
+    m->report.residual = m->newton.residual;
+  }
   ++m->report.steps;
   m->time_s = (double)m->report.steps * m->set.dt_s;  // a sum would drift
   return RF_OK;
@@ -80,5 +89,5 @@ void rf_motion_follow_rt(rf_motion *m, const rf_motion *other) {
   memcpy(m->q, other->q, bytes);
   memcpy(m->qdot, other->qdot, bytes);
   memcpy(m->qddot, other->qddot, bytes);
-  m->prepared = false;
+  m->follows = m->prepared = false;
 }

@@ -16,16 +16,15 @@ static rf_status check(const void *settings, rf_error *err) {
   return RF_OK;
 }
 
-static void rates(const void *settings, double h, bool touching, rf_stage_rates *out) {
+static void tabulate(const void *settings, double h, rf_step_kind kind, int32_t k, rf_stage *out) {
   const rf_newmark_settings *set = settings;
   double b = set->beta, g = set->gamma;
-  if (touching && g < TOUCHING_GAMMA) {
+  (void)k;
+  if (kind == RF_STEP_TOUCHING && g < TOUCHING_GAMMA) {
     g = TOUCHING_GAMMA;
     b = fmax(b, 0.25 * (g + 0.5) * (g + 0.5));
   }
-  *out = (rf_stage_rates){
-      .velocity = {g / (b * h), 1.0 - g / b, (1.0 - g / (2.0 * b)) * h},
-      .acceleration = {1.0 / (b * h * h), -1.0 / (b * h), -(1.0 - 2.0 * b) / (2.0 * b)}};
+  rf_scheme_newmark_rates(b, g, h, out);
 }
 
 #define SETTING(name) RF_SETTING(rf_newmark_settings, #name, name, DOUBLE, 0)
@@ -36,4 +35,5 @@ const rf_scheme rf_scheme_newmark = {.name = "newmark",
                                      .settings = SETTINGS,
                                      .settings_bytes = sizeof(rf_newmark_settings),
                                      .check = check,
-                                     .rates = rates};
+                                     .stages = 1,
+                                     .tabulate = tabulate};

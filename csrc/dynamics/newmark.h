@@ -11,10 +11,20 @@
 #ifndef RF_DYNAMICS_NEWMARK_H
 #define RF_DYNAMICS_NEWMARK_H
 
+#include <string.h>
+
 #include "dynamics/scheme.h"
 
 typedef struct rf_newmark_settings {
   double beta, gamma;  // 0 < beta <= 1, 0 <= gamma <= 1
 } rf_newmark_settings;
+
+// Sets the rates of a stage.
+static inline void rf_scheme_newmark_rates(double b, double g, double h, rf_stage *out) {
+  const double velocity[] = {g / (b * h), 1.0 - g / b, (1.0 - g / (2.0 * b)) * h};
+  const double acceleration[] = {1.0 / (b * h * h), -1.0 / (b * h), -(1.0 - 2.0 * b) / (2.0 * b)};
+  memcpy(out->velocity, velocity, sizeof velocity);
+  memcpy(out->acceleration, acceleration, sizeof acceleration);
+}
 
 #endif

@@ -1,9 +1,9 @@
 // A time integrator: arithmetic on the vectors of a motion (motion.h) that knows no system.
 //
-// Most schemes have one implicit stage (newton.h), at the end of the step: they give velocity and
-// acceleration there as linear functions of the position, and the motion makes the step.  The
-// equation of motion holds there, with the velocity and acceleration that become the state.  State
-// (q, v, a) is all that a scheme remembers of earlier steps.
+// Implicit schemes are tables: a step has one or two stages (newton.h), in which velocity and
+// acceleration are linear in the position x and in vectors that are known (A21 (5) to (12)).  The
+// motion makes the steps.  State (q, v, a), and where a scheme asks for it the change of q and v in
+// the step before, is all that is remembered of earlier steps.
 //
 // To add a scheme: a source with its table, and a row below.
 #ifndef RF_DYNAMICS_SCHEME_H
@@ -11,16 +11,44 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/settings.h"
 #include "base/status.h"
 
 typedef struct rf_motion rf_motion;
 
-// Rates in a stage at x, from a state (q, v, a): factors of x - q, v and a.
-typedef struct rf_stage_rates {
-  double velocity[3], acceleration[3];
-} rf_stage_rates;
+// Vectors of which the rates in a stage consist.
+typedef enum rf_stage_term {
+  RF_STAGE_CHANGE,        // x less its value where the stage begins: q, or x after the first stage
+  RF_STAGE_VELOCITY,      // v of the state
+  RF_STAGE_ACCELERATION,  // a of the state
+  RF_STAGE_STEP,          // change of q in the step before
+  RF_STAGE_STEP_RATE,     // and of v
+  RF_STAGE_PART,          // change of q in the first stage
+  RF_STAGE_PART_RATE,     // and of v
+  RF_STAGE_TERMS
+} rf_stage_term;
+
+// A stage.  With the rates acc and vel at x, its equation is
+//   M (inertia_1 acc + inertia_2 a) + C vel + R(x) = f + carried F,
+// F = f - C v - R(q) the force at the state.  The last stage gives the end of the step.
+typedef struct rf_stage {
+  double velocity[RF_STAGE_TERMS], acceleration[RF_STAGE_TERMS];  // factors; those of x > 0
+  double inertia[2];
+  double carried;    // of a first stage; else 0
+  bool same_matrix;  // of a second stage: solves first with the matrix of the stage before
+} rf_stage;
+
+// Steps for which the tables of a scheme may differ.
+typedef enum rf_step_kind {
+  RF_STEP_ALONE,
+  RF_STEP_TOUCHING,  // contact adds a stiffness, so that high frequencies should be damped
+  RF_STEP_FIRST,     // nothing is known of a step before, for which the scheme asks
+  RF_STEP_KINDS
+} rf_step_kind;
+
+enum { RF_STAGES = 2 };  // of a step, at most
 
 typedef struct rf_scheme {
   const char *name;
@@ -30,22 +58,25 @@ typedef struct rf_scheme {
   size_t settings_bytes;       // of that struct
   // RF_ERR_ARG: a setting is out of its range.  NULL: nothing to check.
   rf_status (*check)(const void *settings, rf_error *err);
-  // The one implicit stage of a step of dt_s, for all steps of a motion; the factors of x - q are
-  // positive.  `touching`: contact adds a stiffness to it, so that the scheme should damp high
-  // frequencies (newmark.h).  NULL: there is no such stage, and steps in contact or in sessions are
-  // refused; `step_rt` makes the steps.
-  void (*rates)(const void *settings, double dt_s, bool touching, rf_stage_rates *out);
+  int32_t stages;  // of a step: one with contact and in sessions; 0: explicit
+  bool remembers;  // asks for the step before
+  // Stage `k` of a step of dt_s; `out` has an inertia of (1, 0) and zeros.  NULL: no stages.
+  void (*tabulate)(const void *settings, double dt_s, rf_step_kind kind, int32_t k, rf_stage *out);
   // One step under m->applied, from the state to m->x, m->xdot, m->xddot, which it keeps by
   // rf_motion_keep_rt; its last evaluation is at m->x, as the next step begins with it.  NULL if,
-  // and only if, there are `rates`.
+  // and only if, there are stages.
   rf_status (*step_rt)(rf_motion *m);
 } rf_scheme;
 
 // The registry: one row per scheme.
-#define RF_SCHEMES(ROW)                                                                   \
-  ROW(newmark)        /* implicit Newmark: average acceleration and others (newmark.h) */ \
-  ROW(backward_euler) /* first order, damps */                                            \
-  ROW(central)        /* explicit central differences */
+#define RF_SCHEMES(ROW)                                                                      \
+  ROW(newmark)           /* implicit Newmark: average acceleration and others (newmark.h) */ \
+  ROW(backward_euler)    /* first order, damps */                                            \
+  ROW(bdf2)              /* second order, damps high frequencies */                          \
+  ROW(trbdf2)            /* two stages: trapezoidal rule and bdf2 */                         \
+  ROW(sdirk2)            /* two stages of one matrix */                                      \
+  ROW(generalized_alpha) /* Newmark with forces averaged over a step */                      \
+  ROW(central)           /* explicit central differences */
 
 #define RF_SCHEME_DECLARE(name) extern const rf_scheme rf_scheme_##name;
 RF_SCHEMES(RF_SCHEME_DECLARE)
@@ -58,6 +89,6 @@ const rf_scheme *rf_scheme_find(const char *name);
 static inline bool rf_scheme_iterates(const rf_scheme *s) { return !s->mass_only; }
 
 // True if a force may depend on the position at the end of a step (motion.h), as contact does.
-static inline bool rf_scheme_takes_contact(const rf_scheme *s) { return s->rates != NULL; }
+static inline bool rf_scheme_takes_contact(const rf_scheme *s) { return s->stages == 1; }
 
 #endif

@@ -1,4 +1,4 @@
-// Steps of schemes with one implicit stage, whole or in parts.
+// Steps of schemes with implicit stages, whole or, with one stage, in parts.
 #include <math.h>
 #include <string.h>
 
@@ -24,46 +24,109 @@ static double force_scale(const rf_motion *m) {
   return fmax(norm(m, m->force), norm(m, m->applied));
 }
 
-// Evaluates R, the tangent and, where the guard needs it, the energy at m->x.
-static rf_status evaluate(rf_motion *m) {
+// Evaluates R, the tangent if asked and, where the guard needs it, the energy at m->x.
+static rf_status evaluate(rf_motion *m, bool tangent) {
   rf_system *s = m->system;
-  return s->operations->evaluate(s, m->x, true, s->cubic_force ? NULL : &m->energy, m->force);
+  return s->operations->evaluate(s, m->x, tangent, s->cubic_force ? NULL : &m->energy, m->force);
 }
 
-// Begins the stage at x = q, whose force the end of the last step has left in m->force.  `added`:
-// nullable; positive semidefinite, so that it is zero if its diagonal is.
-static void begin(rf_motion *m, const double *added) {
+// ---- the beginning of a stage
+
+// Sum of the terms of a rate but for that of x.
+static void put_known(const rf_motion *m, const double factor[RF_STAGE_TERMS], double *out) {
+  const double *const term[RF_STAGE_TERMS] = {
+      [RF_STAGE_VELOCITY] = m->qdot, [RF_STAGE_ACCELERATION] = m->qddot,
+      [RF_STAGE_STEP] = m->step,     [RF_STAGE_STEP_RATE] = m->step_rate,
+      [RF_STAGE_PART] = m->part,     [RF_STAGE_PART_RATE] = m->part_rate};
+  memset(out, 0, (size_t)m->n * sizeof *out);
+  for (int t = RF_STAGE_CHANGE + 1; t < RF_STAGE_TERMS; ++t)
+    for (int64_t i = 0; factor[t] != 0.0 && i < m->n; ++i) out[i] += factor[t] * term[t][i];
+}
+
+// Returns M w + C v + R - load at x, of a system that was evaluated there, in m->residual.
+static rf_status balance(rf_motion *m, const double *x, const double *v, const double *load) {
+  rf_system *s = m->system;
+  rf_system_clear_fixed_rt(s, m->force);
+  return s->operations->balance(s, x, v, m->product, m->force, load, m->residual);
+}
+
+// Force of a first stage, with what it carries over from the state.
+static rf_status put_force(rf_motion *m) {
+  const double carried = m->stage->carried;
+  m->against = m->applied;
+  if (carried == 0.0) return RF_OK;
+  m->against = m->known_force;
+  rf_status st = m->prepared ? RF_OK : evaluate(m, true);
+  m->prepared = true;
+  for (int64_t i = 0; i < m->n; ++i) m->product[i] = m->system->damping_mass * m->qdot[i];
+  if (st >= 0) st = balance(m, m->q, m->qdot, m->applied);
+  for (int64_t i = 0; i < m->n; ++i) m->known_force[i] = m->applied[i] - carried * m->residual[i];
+  return st;
+}
+
+// Begins stage k, whose x is there.
+static rf_status begin_stage(rf_motion *m, rf_step_kind kind, int32_t k) {
+  m->stage = &m->stages[kind][k];
+  m->from = m->q;
+  m->linearized = false;
+  if (k > 0) {
+    m->from = m->middle;
+    for (int64_t i = 0; i < m->n; ++i) {
+      m->middle[i] = m->x[i];
+      m->part[i] = m->x[i] - m->q[i];
+      m->part_rate[i] = m->xdot[i] - m->qdot[i];
+    }
+  }
+  put_known(m, m->stage->velocity, m->known_rate);
+  put_known(m, m->stage->acceleration, m->known_acceleration);
+  return put_force(m);
+}
+
+// Begins a step at x = q, whose force the end of the last step has left in m->force.  `added`:
+// nullable; positive semidefinite, so that it is zero if its diagonal is.  Returns its kind.
+static rf_step_kind begin(rf_motion *m, const double *added) {
+  bool touching = m->in_contact;
   m->added = added;
   m->displaced_m = 0.0;
-  m->rates = m->in_contact ? &m->touching : &m->alone;
-  for (int64_t i = 0; added && i < m->n; ++i)
-    if (added[i * (m->system->ld + 1)] != 0.0) m->rates = &m->touching;
+  m->tally = (rf_motion_tally){.converged = true};
+  for (int64_t i = 0; added && i < m->n; ++i) touching |= added[i * (m->system->ld + 1)] != 0.0;
   memcpy(m->x, m->q, (size_t)m->n * sizeof *m->q);
+  if (m->set.scheme->remembers && !m->follows) return RF_STEP_FIRST;
+  return touching ? RF_STEP_TOUCHING : RF_STEP_ALONE;
 }
 
+// ---- the residual
+
 static void set_rates(rf_motion *m) {
-  const rf_stage_rates c = *m->rates;
-  const double *a = c.acceleration, *v = c.velocity;
+  const double of_rate = m->stage->velocity[RF_STAGE_CHANGE];
+  const double of_acceleration = m->stage->acceleration[RF_STAGE_CHANGE];
   for (int64_t i = 0; i < m->n; ++i) {
-    const double dq = m->x[i] - m->q[i];
-    m->xddot[i] = a[0] * dq + a[1] * m->qdot[i] + a[2] * m->qddot[i];
-    m->xdot[i] = v[0] * dq + v[1] * m->qdot[i] + v[2] * m->qddot[i];
+    const double dx = m->x[i] - m->from[i];
+    m->xddot[i] = of_acceleration * dx + m->known_acceleration[i];
+    m->xdot[i] = of_rate * dx + m->known_rate[i];
   }
 }
 
+// Factor of the equation of the stage, with which forces of contact have the factor 1.
+static double share_of(const rf_motion *m) {
+  return m->set.scheme->stages == 1 ? 1.0 / (1.0 + m->stage->carried) : 1.0;
+}
+
 // Evaluates rates, forces and the residual at m->x; size: its norm.
-static rf_status evaluate_residual(rf_motion *m, double *size) {
+static rf_status evaluate_residual(rf_motion *m, bool tangent, double *size) {
   rf_system *s = m->system;
-  const double alpha = s->damping_mass;
+  const double alpha = s->damping_mass, *inertia = m->stage->inertia;
   rf_status st = RF_OK;
   set_rates(m);
-  if (!m->prepared) st = evaluate(m);
+  if (!m->prepared) st = evaluate(m, tangent);
   m->prepared = false;
   if (st < 0) return st;
-  rf_system_clear_fixed_rt(s, m->force);
-  for (int64_t i = 0; i < m->n; ++i) m->product[i] = m->xddot[i] + alpha * m->xdot[i];
-  st = s->operations->balance(s, m->x, m->xdot, m->product, m->force, m->applied, m->residual);
+  for (int64_t i = 0; i < m->n; ++i)
+    m->product[i] = inertia[0] * m->xddot[i] + inertia[1] * m->qddot[i] + alpha * m->xdot[i];
+  st = balance(m, m->x, m->xdot, m->against);
   if (st < 0) return st;
+  const double share = share_of(m);
+  for (int64_t i = 0; share != 1.0 && i < m->n; ++i) m->residual[i] *= share;
   if (m->added) {
     for (int64_t i = 0; i < m->n; ++i) m->change[i] = m->x[i] - m->q[i];
     rf_dense_multiply_rt(s->simd, (int32_t)m->n, m->added, (int32_t)s->ld, m->change, m->product);
@@ -74,14 +137,16 @@ static rf_status evaluate_residual(rf_motion *m, double *size) {
 }
 
 static double mass_factor(const rf_motion *m) {
-  return m->rates->acceleration[0] + m->rates->velocity[0] * m->system->damping_mass;
+  const rf_stage *c = m->stage;
+  return share_of(m) * (c->inertia[0] * c->acceleration[RF_STAGE_CHANGE] +
+                        c->velocity[RF_STAGE_CHANGE] * m->system->damping_mass);
 }
 
 static rf_status factor_rt(void *motion, double of_mass) {
   rf_motion *m = motion;
   rf_system *s = m->system;
-  const double velocity = m->rates->velocity[0];
-  return s->operations->factorize(s, of_mass, 1.0 + velocity * s->damping_stiff, velocity,
+  const double share = share_of(m), velocity = share * m->stage->velocity[RF_STAGE_CHANGE];
+  return s->operations->factorize(s, of_mass, share + velocity * s->damping_stiff, velocity,
                                   m->added);
 }
 
@@ -108,10 +173,16 @@ static double zero_of_cubic(const double value[4]) {
   return low / 3.0;
 }
 
+// True if the matrix of the end of this stage is not asked for.
+static bool keeps_matrix(const rf_motion *m) {
+  return m->set.newton_max == 1 && m->from == m->q && m->set.scheme->stages > 1 &&
+         (m->stage + 1)->same_matrix;
+}
+
 // x moves by `part` of the increment.
 static rf_status move(rf_motion *m, double part, double *size) {
   for (int64_t i = 0; i < m->n; ++i) m->x[i] += part * m->increment[i];
-  return evaluate_residual(m, size);
+  return evaluate_residual(m, !keeps_matrix(m), size);
 }
 
 // Adds the increment, shortened by the guard of the header, to x.
@@ -135,14 +206,15 @@ static rf_status move_guarded(rf_motion *m, double *size) {
 
 // A place on the line of an increment.
 typedef struct place {
-  double energy;  // W
+  double energy;  // W, of the share that is solved
   double slope;   // of the energy of the step
   double others;  // its part without W
 } place;
 
 static place place_of(const rf_motion *m) {
-  const double slope = slope_of(m);
-  return (place){m->energy, slope, slope - rf_dot_padded(m->system->ld, m->increment, m->force)};
+  const double slope = slope_of(m), share = share_of(m);
+  const double inner = rf_dot_padded(m->system->ld, m->increment, m->force);
+  return (place){share * m->energy, slope, slope - share * inner};
 }
 
 // Returns the part of the increment to try next after `part`; the same: it is good.
@@ -176,14 +248,14 @@ static rf_status move_searched(rf_motion *m, rf_newton *n) {
   if (n->iterations == 0) return RF_ERR_DIVERGED;
   memcpy(m->x, m->start, (size_t)m->n * sizeof *m->x);
   n->most = n->iterations + 1;
-  return evaluate_residual(m, &n->size);
+  return evaluate_residual(m, true, &n->size);
 }
 
 // A linearized stage has its first residual, and later ones are those of the guard.
 static rf_status evaluate_newton_rt(void *motion, rf_newton *n) {
   rf_motion *m = motion;
   if (n->iterations > 0) return RF_OK;
-  const rf_status st = n->kept ? RF_OK : evaluate_residual(m, &n->size);
+  const rf_status st = m->linearized ? RF_OK : evaluate_residual(m, true, &n->size);
   n->scale = fmax(n->size, force_scale(m));
   return st;
 }
@@ -212,15 +284,32 @@ static rf_status advance_rt(void *motion, rf_newton *n) {
 static const rf_newton_operations STAGE_rt = {
     .evaluate = evaluate_newton_rt, .factorize = factorize_rt, .advance = advance_rt};
 
-// Solves the stage begun and keeps the step; a linearized stage has its first residual, `size` in
-// norm, and factor already.
-static rf_status finish(rf_motion *m, bool linearized, double size) {
+// Notes the solves of a stage and the residuals before each, and after the last when that was
+// evaluated because it met the tolerance.
+static void count_stage(rf_motion_tally *step, const rf_newton *n) {
+  const int32_t evaluated = n->converged ? n->iterations + 1 : n->iterations;
+  step->converged &= n->converged;
+  step->solves += n->iterations;
+  for (int32_t i = 0; i < evaluated && step->evaluated + i < RF_NEWTON_HISTORY; ++i)
+    step->history[step->evaluated + i] = n->history[i];
+  step->evaluated += evaluated;
+}
+
+// Solves the stage begun; `kept`: with the factor that is there; a linearized one also has its
+// first residual, n->size in norm.  Force and tangent are then those of its end.
+static rf_status solve_stage(rf_motion *m, bool kept) {
   rf_newton *n = &m->newton;
   n->tolerance = m->set.tolerance;
   n->most = m->set.newton_max;
-  n->kept = linearized;
-  n->size = size;
-  rf_status st = rf_newton_solve_rt(&STAGE_rt, m, n);
+  n->kept = kept;
+  const rf_status st = rf_newton_solve_rt(&STAGE_rt, m, n);
+  if (st < 0) return st;
+  count_stage(&m->tally, n);
+  m->prepared = true;
+  return RF_OK;
+}
+
+static rf_status end(rf_motion *m, rf_status st) {
   m->added = NULL;
   if (st >= 0) st = rf_motion_keep_rt(m);
   if (st < 0) rf_motion_clean_rt(m);
@@ -228,25 +317,31 @@ static rf_status finish(rf_motion *m, bool linearized, double size) {
 }
 
 rf_status rf_motion_step_stage_rt(rf_motion *m) {
-  begin(m, NULL);
-  return finish(m, false, 0.0);
+  const rf_step_kind kind = begin(m, NULL);
+  rf_status st = RF_OK;
+  for (int32_t k = 0; k < m->set.scheme->stages && st >= 0; ++k) {
+    st = begin_stage(m, kind, k);
+    if (st >= 0) st = solve_stage(m, m->stage->same_matrix && m->tally.solves > 0);
+  }
+  return end(m, st);
 }
 
 rf_status rf_motion_step_added_rt(rf_motion *m, const double *force, const double *stiffness) {
   rf_motion_apply_rt(m, force);
-  begin(m, stiffness);
-  return finish(m, false, 0.0);
+  rf_status st = begin_stage(m, begin(m, stiffness), 0);
+  if (st >= 0) st = solve_stage(m, false);
+  return end(m, st);
 }
 
 void rf_motion_prepare_rt(rf_motion *m) {
   if (m->prepared) return;
-  begin(m, NULL);
-  m->prepared = evaluate(m) >= 0;
+  memcpy(m->x, m->q, (size_t)m->n * sizeof *m->q);
+  m->prepared = evaluate(m, true) >= 0;
 }
 
 static rf_status linearize(rf_motion *m, double *increment) {
-  double size;
-  rf_status st = evaluate_residual(m, &size);
+  double size = 0.0;
+  rf_status st = evaluate_residual(m, true, &size);
   if (st >= 0) st = isfinite(size) ? factor_rt(m, mass_factor(m)) : RF_ERR_DIVERGED;
   if (st < 0) return st;
   return solve(m, increment);
@@ -255,8 +350,8 @@ static rf_status linearize(rf_motion *m, double *increment) {
 rf_status rf_motion_linearize_rt(rf_motion *m, const double *force, const double *stiffness,
                                  double *increment) {
   rf_motion_apply_rt(m, force);
-  begin(m, stiffness);
-  const rf_status st = linearize(m, increment);
+  rf_status st = begin_stage(m, begin(m, stiffness), 0);
+  if (st >= 0) st = linearize(m, increment);
   if (st < 0) rf_motion_clean_rt(m);
   return st;
 }
@@ -270,9 +365,14 @@ void rf_motion_half_solve_rt(rf_motion *m, int32_t ld, double *b) {
 }
 
 rf_status rf_motion_finish_rt(rf_motion *m, const double *more) {
+  const bool carries = m->against != m->applied;
+  const double whole = 1.0 + m->stage->carried;
   for (int64_t i = 0; more && i < m->n; ++i) {
     m->applied[i] += more[i];
+    if (carries) m->known_force[i] += whole * more[i];
     m->residual[i] -= more[i];
   }
-  return finish(m, true, rf_norm_padded(m->system->ld, m->residual));
+  m->newton.size = norm(m, m->residual);
+  m->linearized = true;
+  return end(m, solve_stage(m, true));
 }

@@ -54,10 +54,12 @@ static rf_motion *coupled_motion(py_state *state, PyObject *object) {
   rf_motion *m = Py_TYPE(object) == state->types[PY_MOTION] ? py_held(object) : NULL;
   if (m && m->system->life->copy && rf_scheme_takes_contact(m->set.scheme)) return m;
   py_fail(state, PY_INPUT_TYPE_ERROR,
-          "simulation must be an implicit integrator of a ReducedSolid, got %s",
-          !m                      ? Py_TYPE(object)->tp_name
-          : m->system->life->copy ? "an explicit one"
-                                  : "one of another system");
+          "simulation must be an implicit integrator of a ReducedSolid with one stage a step, such "
+          "as ImplicitNewmark or BDF2, got %s",
+          !m                                  ? Py_TYPE(object)->tp_name
+          : !m->system->life->copy            ? "one of another system"
+          : rf_scheme_iterates(m->set.scheme) ? "one with two stages a step"
+                                              : "an explicit one");
   return NULL;
 }
 
@@ -301,24 +303,29 @@ done:
 
 PyDoc_STRVAR(
     reset_doc,
-    "reset($self, q, qdot, qddot, threads, steps=0, /)\n--\n\n"
-    "State after so many steps; None: zero, for qddot: consistent without external force.");
+    "reset($self, q, qdot, qddot, threads, steps=0, last=(None, None), /)\n--\n\n"
+    "State after so many steps; None: zero, for qddot: consistent without external force.\n"
+    "last: as of last_step, or a pair of None.");
 static PyObject *reset(PyObject *object, PyObject *args) {
   py_motion *self = (py_motion *)object;
   py_state *state = py_state_of_object(object);
-  PyObject *objects[3], *result = NULL;
+  PyObject *objects[5] = {NULL, NULL, NULL, Py_None, Py_None}, *result = NULL;
   int threads;
   long long steps = 0;
   py_run run;  // checks `threads`; no Python is called while the lock is held
-  py_in in[3] = {{0}};
-  static const char *const names[3] = {"q", "qdot", "qddot"};
-  if (!PyArg_ParseTuple(args, "OOOi|L:reset", &objects[0], &objects[1], &objects[2], &threads,
-                        &steps))
+  py_in in[5] = {{0}};
+  static const char *const names[5] = {"q", "qdot", "qddot", "step", "step_rate"};
+  if (!PyArg_ParseTuple(args, "OOOi|L(OO):reset", &objects[0], &objects[1], &objects[2], &threads,
+                        &steps, &objects[3], &objects[4]))
     return NULL;
   if (steps < 0) return py_fail(state, PY_INPUT_ERROR, "steps must not be negative");
   if (py_run_init(state, &run, NULL, threads) < 0) return NULL;
-  for (int i = 0; i < 3; ++i)
+  for (int i = 0; i < 5; ++i)
     if (vector_in(self, &in[i], objects[i], names[i]) < 0) goto done;
+  if (!in[3].data != !in[4].data) {
+    py_fail(state, PY_INPUT_ERROR, "step and step_rate go together");
+    goto done;
+  }
   rf_error err = {0};
   rf_status st;
   const rf_run quiet = {.threads = threads};
@@ -326,11 +333,39 @@ static PyObject *reset(PyObject *object, PyObject *args) {
   py_lock(object);
   st = rf_motion_reset(self->object.held, &quiet, in[0].data, in[1].data, in[2].data, &err);
   if (st >= 0) rf_motion_set_steps(self->object.held, steps);
+  if (st >= 0 && in[3].data) rf_motion_recall(self->object.held, in[3].data, in[4].data);
   py_unlock(object);
   Py_END_ALLOW_THREADS
   result = st < 0 ? py_raise(state, st, &err) : Py_NewRef(Py_None);
 done:
-  for (int i = 0; i < 3; ++i) py_in_release(&in[i]);
+  for (int i = 0; i < 5; ++i) py_in_release(&in[i]);
+  return result;
+}
+
+// Copies of three vectors of the motion or two, with the time: a tuple.
+static PyObject *read_vectors(PyObject *object, bool last, bool *known) {
+  py_motion *self = (py_motion *)object;
+  const int n = last ? 2 : 3;
+  PyObject *out[3] = {NULL}, *result = NULL;
+  bool made = true;
+  for (int i = 0; i < n; ++i) made &= (out[i] = py_new_f64(self->ndim, self->shape)) != NULL;
+  if (made) {
+    const size_t count = (size_t)(self->shape[0] * (self->ndim == 2 ? 3 : 1));
+    double time_s;
+    Py_BEGIN_ALLOW_THREADS
+    py_lock(object);
+    const rf_motion *now = self->object.held;
+    const double *const from[2][3] = {{now->q, now->qdot, now->qddot},
+                                      {now->step, now->step_rate}};
+    for (int i = 0; i < n; ++i) memcpy(py_f64(out[i]), from[last][i], count * sizeof(double));
+    time_s = now->time_s;
+    *known = now->follows;
+    py_unlock(object);
+    Py_END_ALLOW_THREADS
+    result = last ? Py_BuildValue("(OO)", out[0], out[1])
+                  : Py_BuildValue("(OOOd)", out[0], out[1], out[2], time_s);
+  }
+  for (int i = 0; i < n; ++i) Py_XDECREF(out[i]);
   return result;
 }
 
@@ -338,27 +373,21 @@ PyDoc_STRVAR(state_doc,
              "state($self, /)\n--\n\n"
              "(q, qdot, qddot, time): copies.");
 static PyObject *read_state(PyObject *object, PyObject *unused) {
+  bool known;
   (void)unused;
-  py_motion *self = (py_motion *)object;
-  PyObject *out[3], *result = NULL;
-  for (int i = 0; i < 3; ++i) out[i] = py_new_f64(self->ndim, self->shape);
-  if (out[0] && out[1] && out[2]) {
-    double *to[3] = {py_f64(out[0]), py_f64(out[1]), py_f64(out[2])};
-    const size_t count = (size_t)(self->shape[0] * (self->ndim == 2 ? 3 : 1));
-    double time_s;
-    Py_BEGIN_ALLOW_THREADS
-    py_lock(object);
-    const rf_motion *now = self->object.held;
-    const double *const from[3] = {now->q, now->qdot, now->qddot};
-    for (int i = 0; i < 3; ++i)
-      for (size_t d = 0; d < count; ++d) to[i][d] = from[i][d];
-    time_s = now->time_s;
-    py_unlock(object);
-    Py_END_ALLOW_THREADS
-    result = Py_BuildValue("(OOOd)", out[0], out[1], out[2], time_s);
-  }
-  for (int i = 0; i < 3; ++i) Py_XDECREF(out[i]);
-  return result;
+  return read_vectors(object, false, &known);
+}
+
+PyDoc_STRVAR(last_doc,
+             "last_step($self, /)\n--\n\n"
+             "Changes (q, qdot) of the last step, where the next one depends on them, or None.");
+static PyObject *read_last(PyObject *object, PyObject *unused) {
+  bool known = false;
+  (void)unused;
+  PyObject *result = read_vectors(object, true, &known);
+  if (known || !result) return result;
+  Py_DECREF(result);
+  Py_RETURN_NONE;
 }
 
 PyDoc_STRVAR(report_doc,
@@ -435,6 +464,7 @@ static PyMethodDef methods[] = {
     {"step_contact", step_contact, METH_VARARGS, contact_doc},
     {"reset", reset, METH_VARARGS, reset_doc},
     {"state", read_state, METH_NOARGS, state_doc},
+    {"last_step", read_last, METH_NOARGS, last_doc},
     {"report", read_report, METH_NOARGS, report_doc},
     {"time_steps", time_steps, METH_VARARGS, time_doc},
     {NULL, NULL, 0, NULL},

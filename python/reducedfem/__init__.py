@@ -21,9 +21,10 @@ Reduced models
     `reduce` creates a `ReducedSolid` with exact cubic forces; ``save`` and `load`.
     `ProjectedSolid`: the same equations evaluated on the mesh, for large bases.
 Motion
-    `ImplicitNewmark`, `BackwardEuler` (`ImplicitReport`) and `CentralDifferences`
-    (`CentralReport`, `stable_step`, `spectrum`, `Spectrum`) integrate all these systems in time;
-    results: `State`.
+    `ImplicitNewmark`, `BackwardEuler`, `BDF2`, `TRBDF2`, `SDIRK2`, `GeneralizedAlpha`
+    (`ImplicitReport`) and `CentralDifferences` (`CentralReport`, `stable_step`, `spectrum`,
+    `Spectrum`) integrate all these systems in time; results: `State`. `integrator` finds the
+    implicit ones by name, `amplification` (`Amplification`) compares them.
     `FreeBody`, `FreeBodyState`, `step_free_bodies`: free bodies, with rigid motion.
 Contact
     One object is a `Field` of signed distances, negative inside: a `DistanceField` of a surface,
@@ -105,7 +106,9 @@ from reducedfem.contact.point_tree import PointTree  # noqa: E402
 from reducedfem.contact.pointshell import Pointshell  # noqa: E402
 from reducedfem.contact.uniformity import Uniformity  # noqa: E402
 from reducedfem.contact.voxmap import Voxmap, VoxmapContact, VoxmapForce  # noqa: E402
+from reducedfem.dynamics.amplification import Amplification, amplification  # noqa: E402
 from reducedfem.dynamics.backward_euler import BackwardEuler  # noqa: E402
+from reducedfem.dynamics.bdf2 import BDF2  # noqa: E402
 from reducedfem.dynamics.explicit import (  # noqa: E402
     CentralDifferences,
     CentralReport,
@@ -114,9 +117,13 @@ from reducedfem.dynamics.explicit import (  # noqa: E402
     stable_step,
 )
 from reducedfem.dynamics.free_body import FreeBody, FreeBodyState, step_free_bodies  # noqa: E402
+from reducedfem.dynamics.generalized_alpha import GeneralizedAlpha  # noqa: E402
 from reducedfem.dynamics.integrator import ImplicitReport, State  # noqa: E402
+from reducedfem.dynamics.named import integrator  # noqa: E402
 from reducedfem.dynamics.newmark import ImplicitNewmark  # noqa: E402
+from reducedfem.dynamics.sdirk2 import SDIRK2  # noqa: E402
 from reducedfem.dynamics.snapshots import record_snapshots  # noqa: E402
+from reducedfem.dynamics.trbdf2 import TRBDF2  # noqa: E402
 from reducedfem.errors import (  # noqa: E402
     ConvergenceError,
     DeviceError,
@@ -197,6 +204,8 @@ from reducedfem.viewer import plot as plot  # noqa: E402
 from reducedfem.world.world import World, WorldContacts, WorldReport  # noqa: E402
 
 __all__ = [
+    "Amplification",
+    "BDF2",
     "BackwardEuler",
     "Basis",
     "BodySnapshot",
@@ -229,6 +238,7 @@ __all__ = [
     "FreeBodyState",
     "FrictionContact",
     "FrictionSolution",
+    "GeneralizedAlpha",
     "GeometryWarning",
     "HapticReader",
     "HapticRecords",
@@ -265,6 +275,7 @@ __all__ = [
     "ReducedStrainRateDamping",
     "ReplayDevice",
     "RigidBody",
+    "SDIRK2",
     "SecondOrderSystem",
     "SimulatedHand",
     "SingularMatrixError",
@@ -284,6 +295,7 @@ __all__ = [
     "Surface",
     "SystemBasis",
     "SystemModes",
+    "TRBDF2",
     "UdpCounts",
     "UdpDevice",
     "Uniformity",
@@ -296,7 +308,9 @@ __all__ = [
     "World",
     "WorldContacts",
     "WorldReport",
+    "amplification",
     "delassus",
+    "integrator",
     "load",
     "mass_pca",
     "merge_bases",

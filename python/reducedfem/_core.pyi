@@ -659,11 +659,13 @@ class Motion:
         qddot: ArrayLike | None,
         threads: int,
         steps: int = 0,
+        last: tuple[ArrayLike | None, ArrayLike | None] = (None, None),
         /,
     ) -> None: ...
     def state(
         self,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float]: ...
+    def last_step(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None: ...
     def report(self) -> dict[str, Any]: ...
     def time_steps(
         self, force: ArrayLike | None, runs: int, inner: int, /

@@ -12,6 +12,7 @@ from bars import UPRIGHT, bar, top_of
 from calls import IMPLICIT
 
 BALL = rf.SphereField((0.0, 0.0, 0.0), 0.02)
+ONE_STAGE = [kind for kind in IMPLICIT.values() if kind not in (rf.TRBDF2, rf.SDIRK2)]
 KINDS = {**IMPLICIT, "CentralDifferences": rf.CentralDifferences}
 
 
@@ -54,7 +55,7 @@ def test_contact_and_sessions_come_to_the_same_rest():
     model = bar()
     tree = top_of(model)
     ends, forces = [], []
-    for kind in IMPLICIT.values():
+    for kind in ONE_STAGE:
         sim = kind(model, 1e-3, (20.0, 1e-3))
         out = sim.step(
             n=1500, contact=rf.PenaltyContact(tree, BALL), position=(0.19, 0.015, 0.047),
@@ -76,3 +77,16 @@ def test_contact_and_sessions_come_to_the_same_rest():
     size = np.linalg.norm(forces[0])
     assert size > 0.05
     np.testing.assert_allclose(forces, [forces[0]] * len(forces), rtol=0, atol=2e-3 * size)
+
+
+@pytest.mark.parametrize("kind", [rf.TRBDF2, rf.SDIRK2])
+def test_two_stages_are_refused_in_contact(kind):
+    model = bar()
+    sim = kind(model, 1e-3)
+    contact = rf.PenaltyContact(top_of(model), BALL)
+    message = "one stage a step, such as ImplicitNewmark or BDF2, got one with two stages"
+    with pytest.raises(rf.InputTypeError, match=message):
+        sim.step(contact=contact, position=(0.19, 0.015, 0.047), quaternion=UPRIGHT)
+    hand = rf.ReplayDevice([0.0, 10.0], [[0.18, 0.015, 0.046]] * 2)
+    with pytest.raises(rf.InputTypeError, match=message):
+        rf.HapticSession(contact, hand, simulation=sim, coupling=rf.VirtualCoupling(500.0, 1.0))

@@ -81,11 +81,11 @@ OTHER_NAMES = {
 }
 # values that pass along with data: what is made of what was computed
 RESULTS = {
-    "BodySnapshot", "CentralReport", "ContactForce", "ContactPoints", "ContactTrajectory",
-    "CouplingStep", "CouplingWrench", "DeviceProbe", "FreeBodyState", "FrictionSolution",
-    "HapticReport", "HapticSnapshot", "ImplicitReport", "Pick", "RigidBody", "SketchReport",
-    "SolidSummary", "Spectrum", "State", "StaticReport", "UdpCounts", "Uniformity", "VoxmapForce",
-    "WorldContacts", "WorldReport",
+    "Amplification", "BodySnapshot", "CentralReport", "ContactForce", "ContactPoints",
+    "ContactTrajectory", "CouplingStep", "CouplingWrench", "DeviceProbe", "FreeBodyState",
+    "FrictionSolution", "HapticReport", "HapticSnapshot", "ImplicitReport", "Pick", "RigidBody",
+    "SketchReport", "SolidSummary", "Spectrum", "State", "StaticReport", "UdpCounts",
+    "Uniformity", "VoxmapForce", "WorldContacts", "WorldReport",
 }  # fmt: skip
 # made by functions of the package alone, or abstract
 # a session has to run for it; the library for the other is optional

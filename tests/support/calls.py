@@ -278,6 +278,8 @@ CALLS = {
     "solve_friction_pyramid": (lambda w: rf.solve_friction_pyramid, lambda w: dict(W=np.eye(3), free=[-1.0, 0, 0], mu=0.5, sides=8)),
     "solve_friction_sweeps": (lambda w: rf.solve_friction_sweeps, lambda w: dict(W=np.eye(3), free=[-1.0, 0, 0], mu=0.5, start=None, change=0.01, most_sweeps=100)),
     "spectrum": (lambda w: rf.spectrum, lambda w: dict(system=w.reduced, q=None, lumped=False)),
+    "amplification": (lambda w: rf.amplification, lambda w: dict(name="GA", theta=[0.1, 1.0], damping_ratio=0.1, rho=0.5)),
+    "integrator": (lambda w: rf.integrator, lambda w: dict(name="BDF2", system=w.reduced, dt=1e-3)),
     "stable_step": (lambda w: rf.stable_step, lambda w: dict(system=w.reduced, q=None, damping=(0.0, 0.0), strain_rate=None)),
     "step_free_bodies": (lambda w: rf.step_free_bodies, lambda w: dict(bodies=[rf.FreeBody(w.free_reduced, 1e-3)], forces=[w.u], n=1, progress=False)),
     "thin_samples": (lambda w: rf.thin_samples, lambda w: dict(vectors=w.basis.vectors, distance=1.0, progress=False)),

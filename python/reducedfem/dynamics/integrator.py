@@ -367,8 +367,9 @@ class Simulation:
     def _data(self) -> tuple[Any, ...]:
         """Return the arguments of `_restored`."""
         q, qdot, qddot, time = self._core.state()
+        last = self._core.last_step() or (None, None)
         given = tuple(vars(self).get(name, False) for name in _GIVEN)
-        return type(self), self._settings, (q, qdot, qddot, round(time / self._dt)), given
+        return type(self), self._settings, (q, qdot, qddot, round(time / self._dt), last), given
 
     def __copy__(self: _Scheme) -> _Scheme:
         return self.clone()
@@ -393,8 +394,8 @@ def _restored(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PlausibilityWarning)  # the original warned
         made = kind(**settings)
-    q, qdot, qddot, steps = state
-    made._core.reset(q, qdot, qddot, threads(), steps)
+    q, qdot, qddot, steps, last = state
+    made._core.reset(q, qdot, qddot, threads(), steps, last)
     for name, value in zip(_GIVEN, given, strict=False):
         setattr(made, name, value)
     return made
@@ -438,7 +439,7 @@ class ImplicitSimulation(Simulation):
         """Check the arguments and create the motion; own: settings of the scheme, by name."""
         settings = {
             "dt": number(dt, "dt"),
-            **{name: number(value, name) for name, value in own.items()},
+            **{n: x if type(x) is int else number(x, n) for n, x in own.items()},
             "newton_max": count(newton_max, "newton_max"),
             "tol": number(tol, "tol"),
         }
