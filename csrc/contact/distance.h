@@ -26,12 +26,11 @@ static inline void rf_contact_distances_rt(const rf_contact_distance *d, int32_t
     rf_deformed_field_distances_rt(d->deformed, d->pose, n, points, distance, NULL);
 }
 
-// Gradients (n, 3) at up to 16 points, continuous in grids (rf_field_slopes_rt).  carriers (n): the
-// motion of the object there; written for a field that deforms only.
-static inline void rf_contact_gradients_rt(const rf_contact_distance *d, int32_t n,
-                                           const double *points, double *gradient,
-                                           rf_deformed_carriers *carriers) {
-  double distance[16];
+// Distances and gradients (n, 3) at up to 16 points, continuous in grids (rf_field_slopes_rt).
+// carriers (n): the motion of the object there; written for a field that deforms only.
+static inline void rf_contact_slopes_rt(const rf_contact_distance *d, int32_t n,
+                                        const double *points, double *distance, double *gradient,
+                                        rf_deformed_carriers *carriers) {
   if (d->field)
     rf_field_slopes_rt(d->field, n, points, distance, gradient);
   else

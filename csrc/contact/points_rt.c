@@ -31,8 +31,8 @@ static void find_directions(const rf_contact_search *s, const double *body, rf_c
     rf_contact_nearest_rt(&s->distance, c->n, body, c->carriers);
     return;
   }
-  double slope[3 * BLOCK];
-  rf_contact_gradients_rt(&s->distance, c->n, body, slope, c->carriers);
+  double slope[3 * BLOCK], distance[BLOCK];
+  rf_contact_slopes_rt(&s->distance, c->n, body, distance, slope, c->carriers);
   for (int32_t k = 0; k < c->n; ++k) {
     rf_contact_to_world(s->frame.rotation, slope + 3 * k, c->gradient + 3 * k);
     settle(c->normal + 3 * k, !s->conservative, c->gradient + 3 * k);
@@ -52,4 +52,17 @@ void rf_contact_search_points_rt(const rf_contact_search *s, int32_t first, rf_c
   rf_point_tree_normals_rt(t, c->n, c->place, s->row, c->normal);
   find_directions(s, body, c);
   for (int32_t k = 0; k < c->n; ++k) c->weight[k] = s->weight ? s->weight[c->place[k]] : 1.0;
+}
+
+void rf_contact_search_ahead_rt(const rf_contact_search *s, int32_t n, const double *position,
+                                const double *normal, double *gap, double *gradient) {
+  double body[3 * BLOCK], slope[3 * BLOCK];
+  rf_deformed_carriers carriers[BLOCK];
+  rf_contact_places(&s->frame, n, position, body);
+  rf_contact_slopes_rt(&s->distance, n, body, gap, slope, carriers);
+  for (int32_t k = 0; k < n; ++k) {
+    rf_contact_to_world(s->frame.rotation, slope + 3 * k, gradient + 3 * k);
+    settle(normal + 3 * k, !s->conservative, gradient + 3 * k);
+  }
+  if (s->along_normal) memcpy(gradient, normal, 3 * (size_t)n * sizeof *gradient);
 }

@@ -11,13 +11,7 @@ static const double ROUNDING = 1e-12;
 void rf_contact_search_locate_rt(const rf_contact_search *s, int32_t n, const int32_t *place,
                                  double *world, double *body) {
   rf_point_tree_positions_rt(s->tree, n, place, s->row, world);
-  const double *m = s->frame.rotation, *o = s->frame.position;
-  for (int32_t k = 0; k < n; ++k) {
-    const double x = world[3 * k] - o[0], y = world[3 * k + 1] - o[1], z = world[3 * k + 2] - o[2];
-    body[3 * k] = m[0] * x + m[3] * y + m[6] * z;
-    body[3 * k + 1] = m[1] * x + m[4] * y + m[7] * z;
-    body[3 * k + 2] = m[2] * x + m[5] * y + m[8] * z;
-  }
+  rf_contact_places(&s->frame, n, world, body);
 }
 
 static void record_touch(rf_contact_search *s, int32_t place, double distance) {

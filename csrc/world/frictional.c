@@ -13,6 +13,8 @@ static void release(void *self) {
   for (int32_t k = 0; c->body && k < c->n_bodies; ++k) {
     rf_motion_free(c->body[k].whole);
     rf_free(c->body[k].way);
+    rf_free(c->body[k].last_way);
+    rf_free(c->body[k].last_q);
     rf_free(c->body[k].force);
   }
   void *const owned[] = {c->body, c->pair,  c->levers, c->halves, c->factor, c->axes,
@@ -63,6 +65,8 @@ static rf_status create_body(const rf_world *world, rf_body *of, rf_frictional *
   if (b->n == 0) return RF_OK;
   RF_TRY(check_motion(of->motion, err));
   RF_ALLOC(b->way, rf_dense_ld(b->n));
+  RF_ALLOC(b->last_way, rf_dense_ld(b->n));
+  RF_ALLOC(b->last_q, rf_dense_ld(b->n));
   RF_ALLOC(b->force, rf_dense_ld(b->n));
   RF_TRY(rf_body_whole_step(of, world->set.dt_s, &b->whole, err));
 done:

@@ -12,6 +12,11 @@
 //     step       y + C H^T f: the holder moves its body under the wrench, the others finish their
 //                steps under H^T f.
 //
+// A gap changes linearly by motions, but not from where it is at the beginning: the direction of a
+// point that slides towards an edge of a field changes when it passes under the edge, and a plane
+// across its way would stop it there, or be a ramp to climb.  Gap and direction are those at the
+// place that the motions of the last step lead to.
+//
 // Coordinates of a body: six of its pose if that moves (the held body, and free ones), and those of
 // its deformation.  A row of the axis a at x has (a, (x - x_g) x a) for a pose about x_g and U^T a
 // for a deformation; those of the field's body have the opposite sign.  Factors replace inverses:
@@ -60,6 +65,10 @@ typedef struct rf_frictional_body {
   bool yields;       // in this step: its matrix is positive definite
   double *way;       // free motion of its coordinates                           (ld)
   double *force;     // H^T f                                                    (ld)
+  // motions of the last step, and the state where it ended
+  bool begun;
+  double last_rigid[6], last_centre[3], last_turn[4];
+  double *last_way, *last_q;  //                                                      (ld)
 } rf_frictional_body;
 
 // Bodies of a pair by their roles, as numbers among those that move or deform; -1: at rest.
@@ -71,6 +80,7 @@ typedef struct rf_frictional_pair {
 typedef struct rf_frictional_site {
   int32_t pair, place;
   double gap;                         // m
+  double ahead;                       // gap from which the linear change by motions begins, m
   double point[3];                    // in the world, m
   struct rf_contact_site_force last;  // of the step before
   bool bore;                          // a force then

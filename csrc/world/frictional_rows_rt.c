@@ -161,15 +161,19 @@ static void put_axes(const double n[3], double out[9]) {
   rf_vec3_cross(n, t, out + 6);
 }
 
-// Enters a vector of n coordinates from `first` on in a column; returns its product with `way`.
-static double put_column(rf_frictional *c, int32_t first, int32_t n, double sign,
-                         const double *from, const double *way, int32_t column) {
-  double sum = 0.0;
+// Displacements along an axis.
+typedef struct ways {
+  double free, last;  // in the free motions, and by those of the last step
+} ways;
+
+// Enters a vector of n coordinates from `first` on in a column, and adds its products.
+static void put_column(rf_frictional *c, int32_t first, int32_t n, double sign, const double *from,
+                       const double *way, const double *last, int32_t column, ways *sum) {
   for (int32_t j = 0; j < n; ++j) {
     c->levers[(size_t)(first + j) * (size_t)c->ld + (size_t)column] = sign * from[j];
-    sum += from[j] * way[j];
+    sum->free += sign * from[j] * way[j];
+    sum->last += sign * from[j] * last[j];
   }
-  return sign * sum;
 }
 
 // A point of a pair: its place in the world, and axes there.
@@ -183,11 +187,12 @@ typedef struct contact_point {
 } contact_point;
 
 // Enters the row of an axis, given in the frame of the shell and in the world; returns the
-// displacement along it in the free motions.
-static double put_row(rf_frictional *c, const contact_point *p, const double local[3],
-                      const double a[3], int32_t column) {
+// displacements along it.
+static ways put_row(rf_frictional *c, const contact_point *p, const double local[3],
+                    const double a[3], int32_t column) {
   const rf_contact_frame *frame = &p->contact->search.frame;
-  double sum = 0.0, arm[3], rigid[6];
+  ways sum = {0.0, 0.0};
+  double arm[3], rigid[6];
   for (int role = 0; role < 2; ++role) {
     const int32_t number = c->pair[p->pair].side[role];
     const double sign = role == RF_PAIR_TREE ? 1.0 : -1.0;
@@ -197,7 +202,7 @@ static double put_row(rf_frictional *c, const contact_point *p, const double loc
       memcpy(rigid, a, 3 * sizeof *rigid);
       rf_vec3_sub(p->place, b->centre, arm);
       rf_vec3_cross(arm, a, rigid + 3);
-      sum += put_column(c, b->first, 6, sign, rigid, b->rigid, column);
+      put_column(c, b->first, 6, sign, rigid, b->rigid, b->last_rigid, column, &sum);
     }
     const bool deforms = role == RF_PAIR_TREE ? p->contact->search.tree->r > 0
                                               : p->contact->search.distance.deformed != NULL;
@@ -207,29 +212,88 @@ static double put_row(rf_frictional *c, const contact_point *p, const double loc
       rf_point_tree_project_rt(p->contact->search.tree, p->points->place[p->k], local, c->local);
     else
       rf_contact_carry_rt(&p->contact->wrench, frame, &p->points->carriers[p->k], local, c->local);
-    sum += put_column(c, rf_frictional_deformation_rt(b), b->n, sign, c->local, b->way, column);
+    put_column(c, rf_frictional_deformation_rt(b), b->n, sign, c->local, b->way, b->last_way,
+               column, &sum);
   }
   return sum;
 }
 
-static void clear_column(rf_frictional *c, int32_t column) {
-  for (int32_t j = 0; j < c->rank; ++j) c->levers[(size_t)j * (size_t)c->ld + (size_t)column] = 0.0;
+// A site whose rows are entered for the direction at the beginning of the step.
+typedef struct entry {
+  int32_t k;       // number among the points of the block
+  double axes[9];  // in the frame of the shell
+  ways way[3];     // along them
+  ways normal;     // along the direction
+  double gap;      // from which the linear change by motions begins
+} entry;
+
+static void put_entry(rf_frictional *c, int32_t site, const contact_point *p, entry *e) {
+  e->k = p->k;
+  e->gap = p->points->gap[p->k];
+  put_axes(p->points->gradient + 3 * p->k, e->axes);
+  for (int32_t a = 0; a < 3; ++a) {
+    double *axis = c->axes + 9 * site + 3 * a;
+    rf_quat_rotate(p->pose, e->axes + 3 * a, axis);
+    e->way[a] = put_row(c, p, e->axes + 3 * a, axis, 3 * site + a);
+  }
+  e->normal = e->way[0];
 }
 
-// Enters the rows of a point as site i, unless it stays open by the margin in the free motions.
-static bool put_site(rf_frictional *c, int32_t i, const contact_point *p) {
-  double local[9], *axes = c->axes + 9 * i, opening = p->points->gap[p->k];
-  put_axes(p->points->gradient + 3 * p->k, local);
-  for (int32_t e = 0; e < 3; ++e) {
-    const int32_t column = 3 * i + e;
-    rf_quat_rotate(p->pose, local + 3 * e, axes + 3 * e);
-    const double way = put_row(c, p, local + 3 * e, axes + 3 * e, column);
-    if (e == 0 && opening + way > c->margin_m) {
-      clear_column(c, column);
-      return false;
-    }
+// Turns the axes and rows of a site to another direction.
+static void turn(rf_frictional *c, int32_t site, const double pose[4], const double normal[3],
+                 entry *e) {
+  double axes[9], r[9];
+  put_axes(normal, axes);
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 3; ++j) r[3 * i + j] = rf_vec3_dot(axes + 3 * i, e->axes + 3 * j);
+  for (int32_t j = 0; j < c->rank; ++j) {
+    double *row = c->levers + (size_t)j * (size_t)c->ld + 3 * (size_t)site, old[3];
+    memcpy(old, row, sizeof old);
+    for (int i = 0; i < 3; ++i) row[i] = rf_vec3_dot(r + 3 * i, old);
   }
-  return true;
+  for (int i = 0; i < 9; i += 3) rf_quat_rotate(pose, axes + i, c->axes + 9 * site + i);
+  e->normal = (ways){0.0, 0.0};
+  for (int i = 0; i < 3; ++i) {
+    e->normal.free += r[i] * e->way[i].free;
+    e->normal.last += r[i] * e->way[i].last;
+  }
+}
+
+// Gaps and directions of n sites, from number `first` on, at the end of the motions of the last
+// step.  The direction is the one that agrees better with the shell; a point that would pass
+// through a thin part keeps both of the beginning.
+static void look_ahead(rf_frictional *c, const contact_point *p, int32_t first, int32_t n,
+                       entry *entries) {
+  double position[3 * BLOCK], normal[3 * BLOCK], gap[BLOCK], gradient[3 * BLOCK];
+  for (int32_t i = 0; i < n; ++i) {
+    const entry *e = &entries[i];
+    memcpy(normal + 3 * i, p->points->normal + 3 * e->k, 3 * sizeof *normal);
+    for (int a = 0; a < 3; ++a)
+      position[3 * i + a] = p->points->position[3 * e->k + a] + e->way[0].last * e->axes[a] +
+                            e->way[1].last * e->axes[3 + a] + e->way[2].last * e->axes[6 + a];
+  }
+  rf_contact_search_ahead_rt(&p->contact->search, n, position, normal, gap, gradient);
+  for (int32_t i = 0; i < n; ++i) {
+    entry *e = &entries[i];
+    const double *now = gradient + 3 * i;
+    const double agrees = rf_vec3_dot(now, normal + 3 * i);
+    if (agrees < RF_CONTACT_PASSED) continue;
+    if (agrees > rf_vec3_dot(e->axes, normal + 3 * i)) turn(c, first + i, p->pose, now, e);
+    e->gap = gap[i] - e->normal.last;
+  }
+}
+
+static void move_column(rf_frictional *c, int32_t from, int32_t to) {
+  for (int32_t j = 0; j < c->rank; ++j) {
+    double *row = c->levers + (size_t)j * (size_t)c->ld;
+    memcpy(row + 3 * to, row + 3 * from, 3 * sizeof *row);
+  }
+  memcpy(c->axes + 9 * to, c->axes + 9 * from, 9 * sizeof *c->axes);
+}
+
+static void clear_site(rf_frictional *c, int32_t site) {
+  for (int32_t j = 0; j < c->rank; ++j)
+    memset(c->levers + (size_t)j * (size_t)c->ld + 3 * (size_t)site, 0, 3 * sizeof *c->levers);
 }
 
 bool rf_frictional_yields_rt(const rf_frictional *c, int32_t pair) {
@@ -240,27 +304,49 @@ bool rf_frictional_yields_rt(const rf_frictional *c, int32_t pair) {
   return false;
 }
 
+// Enters the sites of a block, but of those that stay open by the margin in the free motions.
+static void put_block(rf_frictional *c, const rf_world *world, contact_point *p) {
+  const rf_contact_points *points = p->points;
+  const double *place = world->pair[p->pair]->side[RF_PAIR_TREE].body->pose.position_m;
+  const rf_contact_sites *law = rf_frictional_law_rt(world, p->pair);
+  const int32_t first = c->n_sites;
+  double world_place[3 * BLOCK];
+  entry entries[BLOCK];
+  int32_t n = 0;
+  for (p->k = 0; p->k < points->n; ++p->k) {
+    const double *normal = points->normal + 3 * p->k;
+    if (rf_vec3_dot(points->gradient + 3 * p->k, normal) < RF_CONTACT_PASSED) continue;
+    rf_quat_rotate(p->pose, points->position + 3 * p->k, p->place);
+    for (int i = 0; i < 3; ++i) world_place[3 * n + i] = p->place[i] += place[i];
+    put_entry(c, first + n, p, &entries[n]);
+    ++n;
+  }
+  look_ahead(c, p, first, n, entries);
+  for (int32_t i = 0; i < n; ++i) {
+    const entry *e = &entries[i];
+    const int32_t at = points->place[e->k];
+    if (e->gap + e->normal.free > c->margin_m) continue;
+    if (c->n_sites != first + i) move_column(c, first + i, c->n_sites);
+    rf_frictional_site *site = &c->site[c->n_sites++];
+    *site = (rf_frictional_site){.pair = p->pair, .place = at, .gap = points->gap[e->k]};
+    site->ahead = e->gap;
+    memcpy(site->point, world_place + 3 * i, sizeof site->point);
+    site->last = law->of[at];
+    site->bore = bore(law, at);
+  }
+  for (int32_t i = c->n_sites; i < first + n; ++i) clear_site(c, i);
+}
+
 static void put_pair(rf_frictional *c, const rf_world *world, int32_t k) {
-  const rf_pose *pose = &world->pair[k]->side[RF_PAIR_TREE].body->pose;
   rf_contact *contact = world->pair[k]->contact;
   rf_contact_points points;
-  contact_point p = {.pair = k, .contact = contact, .points = &points, .pose = pose->quaternion};
+  contact_point p = {.pair = k,
+                     .contact = contact,
+                     .points = &points,
+                     .pose = world->pair[k]->side[RF_PAIR_TREE].body->pose.quaternion};
   for (int32_t first = 0; first < contact->search.touching; first += BLOCK) {
     rf_contact_search_points_rt(&contact->search, first, &points);
-    for (p.k = 0; p.k < points.n; ++p.k) {
-      const double *normal = points.normal + 3 * p.k;
-      const int32_t place = points.place[p.k];
-      if (rf_vec3_dot(points.gradient + 3 * p.k, normal) < RF_CONTACT_PASSED) continue;
-      rf_quat_rotate(p.pose, points.position + 3 * p.k, p.place);
-      for (int i = 0; i < 3; ++i) p.place[i] += pose->position_m[i];
-      if (!put_site(c, c->n_sites, &p)) continue;
-      const rf_contact_sites *law = rf_frictional_law_rt(world, k);
-      rf_frictional_site *site = &c->site[c->n_sites++];
-      *site = (rf_frictional_site){.pair = k, .place = place, .gap = points.gap[p.k]};
-      memcpy(site->point, p.place, sizeof site->point);
-      site->last = law->of[place];
-      site->bore = bore(law, place);
-    }
+    put_block(c, world, &p);
   }
 }
 

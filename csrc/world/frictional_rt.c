@@ -59,6 +59,27 @@ static void foresee_pose(rf_frictional_body *b, const rf_held_free *held) {
   root_of(held->compliance, b->root);
 }
 
+// Notes the motion since the last step; in the first one it is zero.
+static void note_motion(rf_frictional_body *b) {
+  const double *turn = b->of->pose.quaternion;
+  if (!b->begun && b->moves) {
+    memcpy(b->last_centre, b->centre, sizeof b->centre);
+    memcpy(b->last_turn, turn, sizeof b->last_turn);
+  }
+  if (!b->begun && b->n > 0) memcpy(b->last_q, b->of->motion->q, (size_t)b->n * sizeof(double));
+  b->begun = true;
+  if (b->moves) {
+    rf_vec3_sub(b->centre, b->last_centre, b->last_rigid);
+    rf_quat_rotation_between(b->last_turn, turn, b->last_rigid + 3);
+    memcpy(b->last_centre, b->centre, sizeof b->centre);
+    memcpy(b->last_turn, turn, sizeof b->last_turn);
+  }
+  for (int32_t i = 0; i < b->n; ++i) {
+    b->last_way[i] = b->of->motion->q[i] - b->last_q[i];
+    b->last_q[i] = b->of->motion->q[i];
+  }
+}
+
 rf_status rf_frictional_foresee_rt(void *self, rf_world *world, const rf_held_free *held) {
   rf_frictional *c = self;
   rf_status st = RF_OK;
@@ -68,6 +89,7 @@ rf_status rf_frictional_foresee_rt(void *self, rf_world *world, const rf_held_fr
     rf_frictional_body *b = &c->body[k];
     if (b->moves) foresee_pose(b, held);
     if (b->n > 0) st = foresee_deformation(b);
+    note_motion(b);
   }
   for (int32_t k = 0; k < world->n_pairs; ++k)
     world->pair[k]->contact->search.alarm = rf_frictional_alarm_rt(c, world, k);
@@ -129,7 +151,8 @@ static void add_displacements(rf_frictional *c, int32_t first, int32_t n, const 
 static double gap_of(const rf_world *world, const rf_frictional_site *site, double yielded) {
   const rf_pair *pair = world->pair[site->pair];
   const bool free = pair->side[0].body->kind->move_rt || pair->side[1].body->kind->move_rt;
-  return free ? fmax(site->gap, -yielded - RECOVERY * world->set.dt_s) : site->gap;
+  const double least = -yielded - RECOVERY * world->set.dt_s;
+  return free ? site->ahead + fmax(least - site->gap, 0.0) : site->ahead;
 }
 
 // Displacements at the sites in the free motions, H y.
@@ -145,7 +168,7 @@ static void put_displacements(rf_frictional *c) {
 // True if no site bore a force, and none closes in the free motions.
 static bool all_stay_open(const rf_frictional *c) {
   for (int32_t i = 0; i < c->n_sites; ++i)
-    if (c->site[i].bore || !(c->site[i].gap + c->gap[3 * i] >= 0.0)) return false;
+    if (c->site[i].bore || !(c->site[i].ahead + c->gap[3 * i] >= 0.0)) return false;
   return true;
 }
 
@@ -344,6 +367,6 @@ void rf_frictional_prepare_rt(void *self) {
 
 void rf_frictional_reset_rt(void *self) {
   rf_frictional *c = self;
-  for (int32_t k = 0; k < c->n_bodies; ++k) c->body[k].touched = false;
+  for (int32_t k = 0; k < c->n_bodies; ++k) c->body[k].touched = c->body[k].begun = false;
   rf_sites_reset_rt(&c->sites, c->sites.most, c->sites.least_spacing);
 }
