@@ -30,6 +30,7 @@ NAMES = (
     "bodies",
     "examples",
     "motion",
+    "schemes",
     "field",
     "pointshell",
     "contact",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -89,13 +90,13 @@ def amplification(
     system = SecondOrderSystem(
         np.eye(n), np.diag(w**2), damping_matrix=np.diag(2.0 * ratio * w) if ratio else None
     )
-    chosen = {} if rho is None else {"rho": rho}
+    chosen: dict[str, Any] = {} if rho is None else {"rho": rho}
     core = kind(system, 1.0, newton_max=1, tol=0.0, **chosen)._core
     one = np.ones(n)
     columns = []
     for k in range(5):
-        vectors = [one if i == k else 0.0 * one for i in range(5)]
-        core.reset(*vectors[:3], threads(), 0, vectors[3:])
+        q, v, a, step, rate = (one if i == k else 0.0 * one for i in range(5))
+        core.reset(q, v, a, threads(), 0, (step, rate))
         core.step(None, 1, None, threads())
         q, v, a, _ = core.state()
         columns.append([q, v, a, *(core.last_step() or (0.0 * q, 0.0 * q))])

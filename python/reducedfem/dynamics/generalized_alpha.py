@@ -50,9 +50,15 @@ class GeneralizedAlpha(ImplicitSimulation):
         An argument has a wrong type, is out of range, or the model is that of a free body.
     MeshError
         All nodes of the solid are fixed.
+
+    Warns
+    -----
+    PlausibilityWarning
+        As `ImplicitNewmark`.
     """
 
     _scheme = "generalized_alpha"
+    _lively = True
 
     def __init__(
         self,

@@ -408,6 +408,8 @@ class ImplicitSimulation(Simulation):
     settings of its own also has a constructor, which passes them to `_create`.
     """
 
+    _lively: ClassVar[bool] = False  # slow motion is hardly damped
+
     def __init__(
         self,
         system: System,
@@ -454,8 +456,8 @@ class ImplicitSimulation(Simulation):
         self._core = _core.Motion(
             self._scheme, system._core, rates, settings, threads(), viscous, weight(system, fall)
         )
-        # schemes with numerical damping are taken for the way to rest
-        if own.get("gamma", 1.0) <= 0.5 and isinstance(system, ReducedSolid):
+        # schemes that damp the motion are taken for the way to rest
+        if own.get("gamma", 1.0 - self._lively) <= 0.5 and isinstance(system, ReducedSolid):
             warn_of_coarse_steps(system, settings["dt"], rates, viscous, stacklevel=4)  # type: ignore[arg-type]
         self._system = system
         self._dt = float(dt)

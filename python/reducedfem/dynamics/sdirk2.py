@@ -53,9 +53,15 @@ class SDIRK2(ImplicitSimulation):
         An argument has a wrong type, is out of range, or the model is that of a free body.
     MeshError
         All nodes of the solid are fixed.
+
+    Warns
+    -----
+    PlausibilityWarning
+        As `ImplicitNewmark`.
     """
 
     _scheme = "sdirk2"
+    _lively = True
 
     def __init__(
         self,
@@ -70,7 +76,7 @@ class SDIRK2(ImplicitSimulation):
         deformation_only: bool = False,
         gravity: ArrayLike | None = None,
     ) -> None:
-        own = {"jacobians": count(jacobians, "jacobians")}
+        own: dict[str, float] = {"jacobians": count(jacobians, "jacobians")}
         self._create(
             own, system, dt, damping, newton_max, tol, strain_rate, deformation_only, gravity
         )

@@ -43,6 +43,12 @@ class TRBDF2(ImplicitSimulation):
         An argument has a wrong type, is out of range, or the model is that of a free body.
     MeshError
         All nodes of the solid are fixed.
+
+    Warns
+    -----
+    PlausibilityWarning
+        As `ImplicitNewmark`.
     """
 
     _scheme = "trbdf2"
+    _lively = True

@@ -1,0 +1,64 @@
+"""Steps of the implicit schemes, over one step of implicit Newmark."""
+
+from __future__ import annotations
+
+import numpy as np
+from bench_motion import basket_solid, in_turns
+from table import Row
+
+import reducedfem as rf
+
+# one Newton iteration each; what each may cost at r = 15, 30, 60, and of a solid
+SCHEMES = {
+    "backward Euler": (lambda s: rf.BackwardEuler(s, 1e-3), (1.1, 1.05, 1.03), 1.05),
+    "BDF2": (lambda s: rf.BDF2(s, 1e-3), (1.1, 1.05, 1.03), 1.05),
+    "generalized-alpha": (lambda s: rf.GeneralizedAlpha(s, 1e-3), (1.1, 1.05, 1.03), None),
+    "SDIRK2, one Jacobian": (lambda s: rf.SDIRK2(s, 1e-3, jacobians=1), (2.0, 1.8, 1.7), 1.3),
+    "SDIRK2": (lambda s: rf.SDIRK2(s, 1e-3), (None, None, None), None),
+    "TR-BDF2": (lambda s: rf.TRBDF2(s, 1e-3), (2.2, 2.1, 2.05), 2.1),
+}
+SIZES = (15, 30, 60)
+ROUNDS = 60
+
+
+def reduced_rows() -> list[Row]:
+    """Time steps of reduced models, in turns; ratios are those of the same round."""
+    solid = basket_solid()
+    out = []
+    for k, r in enumerate(SIZES):
+        model = rf.reduce(solid, rf.modal_derivative_basis(solid, 20, r))
+        load = 1e-4 * np.ones(r)
+        sims = [rf.ImplicitNewmark(model, 1e-3), *(make(model) for make, _, _ in SCHEMES.values())]
+        seconds = np.empty((ROUNDS, len(sims)))
+        for i in range(ROUNDS):
+            for j, sim in enumerate(sims):
+                sim.reset()
+                seconds[i, j] = np.median(sim._core.time_steps(load, 5, 20))
+        ratios = np.median(seconds / seconds[:, :1], axis=0)[1:]
+        for (name, (_, marks, _)), one, ratio in zip(
+            SCHEMES.items(), np.median(seconds, axis=0)[1:], ratios, strict=True
+        ):
+            out.append(
+                Row(f"step of {name}, r = {r}", one * 1e6, "us", ratio=float(ratio),
+                    over="implicit Newmark", ratio_mark=marks[k])
+            )  # fmt: skip
+    return out
+
+
+def solid_rows() -> list[Row]:
+    """Time steps of a solid of about 30,000 elements."""
+    solid = basket_solid(69)
+    pull = np.zeros_like(solid.mesh.nodes)
+    pull[solid.mesh.nodes[:, 2].argmax(), 0] = 0.1
+    chosen = {name: entry for name, entry in SCHEMES.items() if entry[2] is not None}
+    sims = [rf.ImplicitNewmark(solid, 1e-3), *(make(solid) for make, _, _ in chosen.values())]
+    seconds = in_turns(5, *(lambda sim=sim: sim.step(pull) for sim in sims))
+    size = f"{solid.mesh.n_elements} hexes"
+    return [
+        Row(f"step of {name} of the solid, {size}", one, "s", ratio=one / seconds[0],
+            over="implicit Newmark", ratio_mark=mark, note=f"{rf.threads()} cores")
+        for (name, (_, _, mark)), one in zip(chosen.items(), seconds[1:], strict=True)
+    ]  # fmt: skip
+
+
+ENTRIES = {"reduced": reduced_rows, "solid": solid_rows}
