@@ -116,7 +116,8 @@ def test_a_site_yields_by_its_compliance():
 
 
 def test_the_largest_compliance_yields():
-    contact = rf.FrictionContact(floor()[0], tool(), 0.4, compliance=1e6, budget_us=1e6)
+    with pytest.warns(rf.PlausibilityWarning, match="compliance"):
+        contact = rf.FrictionContact(floor()[0], tool(), 0.4, compliance=1e6, budget_us=1e6)
     records = run(contact, pressed(600))
     expected = 1e-6 * records["touching"][-1] * PRESSED
     np.testing.assert_allclose(records["contact_force"][-1, 2], expected, rtol=1e-6)
@@ -255,6 +256,15 @@ def test_improbable_coefficients_are_doubted():
             made = rf.FrictionContact(floor()[0], tool(), mu)
         assert [one.filename for one in caught] == [__file__]
         copy.copy(made)  # without a warning, which would be an error
+
+
+def test_a_compliance_that_may_be_a_stiffness_is_doubted():
+    rf.FrictionContact(floor()[0], tool(), compliance=0.1)
+    said = "compliance is 1000 m/N: .* 1000 m under 1 N. Is it a stiffness[?] .* 1 / stiffness, 0.0"
+    with pytest.warns(rf.PlausibilityWarning, match=said) as caught:
+        made = rf.FrictionContact(floor()[0], tool(), compliance=1000.0)
+    assert [one.filename for one in caught] == [__file__]
+    copy.copy(made)  # without a warning, which would be an error
 
 
 @pytest.mark.parametrize(

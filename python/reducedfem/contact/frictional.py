@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from types import MappingProxyType
 from typing import Any, NoReturn
 
@@ -14,12 +15,13 @@ from reducedfem.contact.deformed_field import DeformedField
 from reducedfem.contact.field import Field
 from reducedfem.contact.penalty import STIFFNESS, fitted_stiffness
 from reducedfem.contact.point_tree import PointTree
-from reducedfem.errors import InputError, InputTypeError
+from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
 
 __all__ = ["FrictionContact"]
 
 _MOST_SITES = 64
 _MOST_COMPLIANCE = 1e6  # m/N: a micronewton for a metre
+_PLAUSIBLE_COMPLIANCE = 0.1  # m/N: a site yields by ten centimetres under one newton
 _STIFFNESS = (
     "is it a stiffness? The third argument of FrictionContact is mu, that of PenaltyContact is a "
     "stiffness."
@@ -78,7 +80,8 @@ class FrictionContact(Contact):
     Warns
     -----
     PlausibilityWarning
-        `mu` is above 5, as a stiffness or an angle would be.
+        `mu` is above 5, as a stiffness or an angle would be; or `compliance` is above 0.1 m/N, as
+        a stiffness would be.
     """
 
     __slots__ = ()
@@ -111,6 +114,13 @@ class FrictionContact(Contact):
                 raise InputError(
                     f"compliance must be positive, at most {_MOST_COMPLIANCE:g} m/N, or None, got "
                     f"{compliance:g}; it is 1 / stiffness"
+                )
+            if compliance > _PLAUSIBLE_COMPLIANCE:
+                warnings.warn(
+                    f"compliance is {compliance:g} m/N: a site yields by {compliance:g} m under "
+                    f"1 N. Is it a stiffness? Then give 1 / stiffness, {1.0 / compliance:g}",
+                    PlausibilityWarning,
+                    stacklevel=2,
                 )
         own = {
             "mu": coefficient(mu, "mu", doubt=_STIFFNESS),
