@@ -297,6 +297,15 @@ def test_a_copy_of_the_held_field_is_probably_a_mistake(ball):
         rest(contacts, body_of(model, position=(0.0, 0.0, -0.1)), 1).close()
 
 
+def test_a_free_shell_at_rest_is_probably_a_mistake(ball):
+    for kind, said in (
+        (rf.FrictionContact, r": pass simulation=FreeBody\(reduced, dt\) with the model of"),
+        (rf.PenaltyContact, r": make it a FrictionContact and pass simulation=FreeBody\(red"),
+    ):
+        with pytest.warns(rf.PlausibilityWarning, match=said):
+            session(kind(ball[1], WALL), np.zeros((1, 3))).close()
+
+
 def test_contacts_of_one_body_share_its_snapshot(ball):
     model, tree = ball
     body = body_of(model, position=(0.0, 0.0, RADIUS + 1e-4))

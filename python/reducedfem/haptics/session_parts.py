@@ -12,6 +12,7 @@ from reducedfem.base.console import count_text
 from reducedfem.contact.contact import Contact, any_contact
 from reducedfem.contact.deformed_field import DeformedField
 from reducedfem.contact.field import DistanceField
+from reducedfem.contact.frictional import FrictionContact
 from reducedfem.dynamics.free_body import FreeBody
 from reducedfem.dynamics.integrator import ImplicitSimulation
 from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
@@ -254,10 +255,16 @@ def warn_of_rest(contacts: tuple[Contact, ...], stacklevel: int) -> None:
         return
     which = "contact" if len(contacts) == 1 else f"contact[{soft[0]}]"
     nothing = ", ".join(["None"] * len(contacts))
+    model = contacts[soft[0]].tree.reduced
+    advised = "pass simulation=ImplicitNewmark(reduced, dt)"
+    if model is not None and model.rigid_body is not None:
+        advised = "pass simulation=FreeBody(reduced, dt)"
+        if not isinstance(contacts[soft[0]], FrictionContact):
+            advised = f"make it a FrictionContact and {advised}"
     warnings.warn(
         f"simulation is None, so the shell of {which} stays at rest although it can deform "
-        f"(r = {contacts[soft[0]].tree.r}): pass simulation=ImplicitNewmark(reduced, dt) with the "
-        f"model of its PointTree, or simulation=[{nothing}] if a rigid shell is meant",
+        f"(r = {contacts[soft[0]].tree.r}): {advised} with the model "
+        f"of its PointTree, or simulation=[{nothing}] if a rigid shell is meant",
         PlausibilityWarning,
         stacklevel=stacklevel + 1,
     )
