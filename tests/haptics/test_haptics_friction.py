@@ -289,6 +289,8 @@ def test_contacts_of_two_kinds_are_refused():
     third = rf.FrictionContact(floor()[0], field, compliance=1e-4)
     with pytest.raises(rf.InputError, match="contact 1 has the compliance 0.0001 m/N"):
         session([one, third], pressed(10))
+    with pytest.raises(rf.InputError, match=r"contact 1 has the compliance None, contact 0 0.0001"):
+        session([third, one], pressed(10))
 
 
 def test_steps_in_contact_refuse_it(beam):

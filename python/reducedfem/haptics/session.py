@@ -172,6 +172,7 @@ class HapticSession:
         if simulation is None:
             parts.warn_of_rest(contacts, 2)
         parts.warn_of_equal_fields(contacts, others, 2)
+        parts.warn_of_copies(contacts, simulations, 2)
         warn_of_reach(parts.lengths(contacts, device, settings.place.scale), 3)
         self._contacts, self._simulations = contacts, simulations
         self._coupling = coupling._reaching(contacts[0])
