@@ -371,6 +371,16 @@ def test_wrong_arguments(arguments, message):
         rf.solve_friction(*arguments)
 
 
+def test_arguments_of_other_names_are_refused_with_a_hint():
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'mu'"):
+        rf.solve_friction(np.eye(3), np.zeros(3), friction=0.3)
+    said = "solve_friction has no argument 'budget'; its arguments are W, .*; did you mean 'budget"
+    with pytest.raises(rf.InputTypeError, match=said):
+        rf.solve_friction(np.eye(3), np.zeros(3), 0.3, budget=3.0)
+    with pytest.raises(rf.InputTypeError, match="'complience'; .*; did you mean 'compliance'"):
+        rf.delassus([(np.eye(3), np.eye(3))], complience=0.1)
+
+
 def test_coefficients_in_degrees_are_doubted():
     with pytest.warns(rf.PlausibilityWarning, match="mu is 30: is it in degrees or per") as caught:
         rf.solve_friction(np.eye(3), [-1.0, 0, 0], 30.0)

@@ -273,6 +273,7 @@ def test_a_compliance_that_may_be_a_stiffness_is_doubted():
         ("stiffness", "has no stiffness, .* PenaltyContact: .* give a compliance"),
         ("max_points", "has no max_points, .* PenaltyContact: .* sites"),
         ("area_weights", "has no area_weights, .* PenaltyContact: .* no weights"),
+        ("friction", "has no argument 'friction'; .*; did you mean 'mu'"),
         ("site", "has no argument 'site'; its arguments are tree, .*; did you mean 'sites'"),
     ],
 )

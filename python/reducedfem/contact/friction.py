@@ -5,13 +5,22 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
-from reducedfem.base.check import count, doubt_coefficient, finite_result, limit, number, reals
+from reducedfem.base.check import (
+    MOST_FRICTION,
+    count,
+    doubt_coefficient,
+    finite_result,
+    limit,
+    number,
+    reals,
+    refuse_names,
+)
 from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
 
 __all__ = [
@@ -23,7 +32,6 @@ __all__ = [
 ]
 
 _STATES = np.array(["open", "stick", "slip"])
-_LARGEST_MU = 1e9  # accepted
 _ENDS = ("solved", "budget", "stalled", "infeasible")
 
 
@@ -72,7 +80,7 @@ class FrictionSolution:
 
 
 def delassus(
-    bodies: Sequence[tuple[ArrayLike, ArrayLike]], compliance: float = 0.0
+    bodies: Sequence[tuple[ArrayLike, ArrayLike]], compliance: float = 0.0, **others: NoReturn
 ) -> NDArray[np.float64]:
     """Return the displacements at contacts by forces there, W = sum of H C H^T + compliance.
 
@@ -86,6 +94,8 @@ def delassus(
         (n, n).
     compliance
         Compliance of the sites [m/N], one number >= 0, as of a spring in series with each.
+    **others
+        None: refused.
 
     Returns
     -------
@@ -97,8 +107,9 @@ def delassus(
     InputError
         Shapes do not agree, or a value is not finite or out of range.
     InputTypeError
-        An argument has the wrong type.
+        An argument has the wrong type, or another name.
     """
+    refuse_names(others, delassus, {"stiffness": "compliance"})
     soft = number(compliance, "compliance")
     if soft < 0.0:
         raise InputError(f"compliance must be >= 0, got {soft:g}")
@@ -120,6 +131,7 @@ def solve_friction(
     start: ArrayLike | None = None,
     tol: float = 1e-8,
     budget_us: float | None = None,
+    **others: NoReturn,
 ) -> FrictionSolution:
     """Solve for the forces of m contacts with friction.
 
@@ -145,6 +157,8 @@ def solve_friction(
         max(abs(free)) / mean(diag(W)).
     budget_us
         Time limit [us]; None: none. With a limit the result depends on the machine.
+    **others
+        None: refused.
 
     Returns
     -------
@@ -156,7 +170,7 @@ def solve_friction(
     InputError
         Shapes do not agree, W is not symmetric, or a value is not finite or out of range.
     InputTypeError
-        An argument has the wrong type.
+        An argument has the wrong type, or another name.
 
     Warns
     -----
@@ -175,6 +189,7 @@ def solve_friction(
     most problems do; `budget_us` limits it. Infeasible is a problem that has no solution without
     friction either.
     """
+    refuse_names(others, solve_friction, {})
     matrix, m = _matrix(W)
     tolerance, budget = number(tol, "tol"), limit(budget_us, "budget_us")
     if tolerance <= 0.0:
@@ -301,11 +316,11 @@ def _coefficients(value: ArrayLike, m: int) -> NDArray[np.float64]:
     if array.shape not in ((), (m,)):
         raise InputError(f"mu must be one number or have shape ({m},), got {array.shape}")
     each = np.full(m, array) if array.ndim == 0 else array
-    wrong = (each < 0.0) | (each > _LARGEST_MU)
+    wrong = (each < 0.0) | (each > MOST_FRICTION)
     if wrong.any():
         index = int(np.argmax(wrong))
         raise InputError(
-            f"mu must be between 0 and {_LARGEST_MU:g}, got {each[index]:g} at {index}"
+            f"mu must be between 0 and {MOST_FRICTION:g}, got {each[index]:g} at {index}"
         )
     doubt_coefficient(float(np.max(each)), "mu", stacklevel=4)
     return each

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 import warnings
 from types import MappingProxyType
 from typing import Any, NoReturn
 
 from numpy.typing import ArrayLike
 
-from reducedfem.base.check import coefficient, count, did_you_mean, number
+from reducedfem.base.check import coefficient, count, number, refuse_names
 from reducedfem.contact.contact import WARM_NODES, Contact
 from reducedfem.contact.deformed_field import DeformedField
 from reducedfem.contact.field import Field
@@ -106,7 +105,11 @@ class FrictionContact(Contact):
         **others: NoReturn,
     ) -> None:
         for name in others:
-            raise InputTypeError(_refusal(name))
+            if name in _PENALTY:
+                raise InputTypeError(
+                    f"FrictionContact has no {name}, an option of PenaltyContact: {_PENALTY[name]}"
+                )
+        refuse_names(others, FrictionContact.__init__, {"friction": "mu"})
         most = number(budget_us, "budget_us")
         if compliance is not None:
             compliance = number(compliance, "compliance")
@@ -163,15 +166,3 @@ class FrictionContact(Contact):
         """Coefficient of friction."""
         mu: float = self._options["mu"]
         return mu
-
-
-def _refusal(name: str) -> str:
-    """Return the message about an argument that does not exist."""
-    if name in _PENALTY:
-        return f"FrictionContact has no {name}, an option of PenaltyContact: {_PENALTY[name]}"
-    parameters = inspect.signature(FrictionContact).parameters.values()
-    known = [one.name for one in parameters if one.kind is not one.VAR_KEYWORD]
-    return (
-        f"FrictionContact has no argument {name!r}; its arguments are {', '.join(known)}"
-        f"{did_you_mean(name, known)}"
-    )
