@@ -32,6 +32,7 @@ __all__ = [
 ]
 
 _STATES = np.array(["open", "stick", "slip"])
+_INDEFINITE = 1e-6  # negative eigenvalue over the largest entry that is not rounding
 _ENDS = ("solved", "budget", "stalled", "infeasible")
 
 
@@ -90,7 +91,7 @@ def delassus(
         For each body a tuple (H, C). H: displacements at the contacts by those of its n
         coordinates, shape (3m, n), three rows a contact: normal, first and second tangent. The
         normal points to the first body; rows of the second have the opposite sign. C:
-        displacement of the coordinates by forces [m/N], symmetric, with a diagonal >= 0, shape
+        displacement of the coordinates by forces [m/N], symmetric positive semidefinite, shape
         (n, n).
     compliance
         Compliance of the sites [m/N], one number >= 0, as of a spring in series with each.
@@ -105,7 +106,8 @@ def delassus(
     Raises
     ------
     InputError
-        Shapes do not agree, or a value is not finite or out of range.
+        Shapes do not agree, a C is not symmetric or has a negative eigenvalue, or a value is not
+        finite or out of range.
     InputTypeError
         An argument has the wrong type, or another name.
     """
@@ -121,7 +123,15 @@ def delassus(
         if not isinstance(body, tuple | list) or len(body) != 2:
             raise InputTypeError(f"{wanted}; bodies[{k}] is not")
         pairs.append((reals(body[0], f"H of bodies[{k}]"), reals(body[1], f"C of bodies[{k}]")))
-    return finite_result(_core.delassus(pairs, soft), "W", "bodies")
+    result = finite_result(_core.delassus(pairs, soft), "W", "bodies")
+    for k, (_, C) in enumerate(pairs):
+        least = _negative_eigenvalue(C)
+        if least is not None:
+            raise InputError(
+                f"C of bodies[{k}] must be positive semidefinite, but has the eigenvalue "
+                f"{least:g}: give a compliance, the inverse of a stiffness"
+            )
+    return result
 
 
 def solve_friction(
@@ -175,8 +185,8 @@ def solve_friction(
     Warns
     -----
     PlausibilityWarning
-        The problem is infeasible, or no method came close to a solution; or mu is above 5, as in
-        degrees or per cent.
+        The problem is infeasible, or no method came close to a solution: without `budget_us` the
+        text tells if W has a negative eigenvalue; or mu is above 5, as in degrees or per cent.
 
     Notes
     -----
@@ -203,10 +213,19 @@ def solve_friction(
         )
     )
     if out.status in ("infeasible", "stalled"):
+        advice = (
+            "A compliance of the sites helps, for example a thousandth of the mean diagonal entry "
+            "of W (delassus)"
+        )
+        least = _negative_eigenvalue(matrix) if budget_us is None else None
+        if least is not None:
+            advice = (
+                f"W is not positive semidefinite: it has the eigenvalue {least:g}, so a force can "
+                "move its contacts against itself. Make it of compliances (delassus)"
+            )
         warnings.warn(
             f"no forces were found that solve the problem ({out.status}, residual "
-            f"{out.residual:.2g}): those returned are bounded, no more. A compliance of the sites "
-            "helps, for example a thousandth of the mean diagonal entry of W (delassus)",
+            f"{out.residual:.2g}): those returned are bounded, no more. {advice}",
             PlausibilityWarning,
             stacklevel=2,
         )
@@ -292,6 +311,19 @@ def _matrix(W: ArrayLike) -> tuple[NDArray[np.float64], int]:
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) % 3 or not len(matrix):
         raise InputError(f"W must have shape (3m, 3m), three rows a contact; got {matrix.shape}")
     return matrix, len(matrix) // 3
+
+
+def _negative_eigenvalue(matrix: NDArray[np.float64]) -> float | None:
+    """Return the smallest eigenvalue of a symmetric matrix if it is negative beyond rounding."""
+    most = float(np.abs(matrix).max(initial=0.0))
+    if most == 0.0:
+        return None
+    scaled = matrix / most
+    try:  # takes a small part of the time of eigenvalues
+        np.linalg.cholesky(scaled + _INDEFINITE * np.eye(len(matrix)))
+    except np.linalg.LinAlgError:
+        return most * float(np.linalg.eigvalsh(scaled)[0])
+    return None
 
 
 def _solution(found: tuple[Any, ...]) -> FrictionSolution:
