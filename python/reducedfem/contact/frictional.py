@@ -61,7 +61,8 @@ class FrictionContact(Contact):
     budget_us
         Most time for the forces of a cycle [us], positive; that of `PenaltyContact` limits the
         search, which only `warm_nodes` does here. Forces that are not solved by then lie in their
-        cones and give no energy.
+        cones and give no energy. The limit also holds in sessions with ``budget_us=0`` and in
+        `HapticSession.run`, where 1e5 makes results reproducible.
     compliance
         Displacement of a site by a force there [m/N], positive, at most 1e6; None: a thousandth of
         the mean compliance of the bodies at the sites. It makes the forces unique (6.3 there), and
