@@ -12,7 +12,6 @@ from reducedfem.base.console import count_text
 from reducedfem.contact.contact import Contact, any_contact
 from reducedfem.contact.deformed_field import DeformedField
 from reducedfem.contact.field import DistanceField
-from reducedfem.contact.frictional import FrictionContact
 from reducedfem.contact.point_tree import PointTree
 from reducedfem.dynamics.free_body import FreeBody
 from reducedfem.dynamics.integrator import ImplicitSimulation
@@ -214,7 +213,7 @@ def _check_fields(
 
 def _check_compliances(contacts: tuple[Contact, ...]) -> None:
     """Reject a compliance and None; the core compares those that are given."""
-    given = [c.options["compliance"] for c in contacts if isinstance(c, FrictionContact)]
+    given = [c.options["compliance"] for c in contacts if "compliance" in c.options]
     if len(given) < len(contacts):
         return  # rejected in C: they have no friction
     for k, one in enumerate(given):
@@ -276,7 +275,7 @@ def warn_of_rest(contacts: tuple[Contact, ...], stacklevel: int) -> None:
     advised = "pass simulation=ImplicitNewmark(reduced, dt)"
     if model is not None and model.rigid_body is not None:
         advised = "pass simulation=FreeBody(reduced, dt)"
-        if not isinstance(contacts[soft[0]], FrictionContact):
+        if "mu" not in contacts[soft[0]].options:
             advised = f"make it a FrictionContact and {advised}"
     warnings.warn(
         f"simulation is None, so the shell of {which} stays at rest although it can deform "
