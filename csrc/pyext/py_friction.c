@@ -9,6 +9,9 @@
 #include "constraint/pyramid.h"
 #include "pyext/py_convert.h"
 
+// Largest difference of entries that are equal by symmetry, over the largest entry.
+static const double ROUNDING = 1e-9;
+
 // Refuses a matrix that is not symmetric up to rounding, of its largest entry, or has a negative
 // diagonal entry; of contacts also where a normal one is zero (tangents may be: in a plane model).
 static int require_compliance(py_state *state, const py_in *in, const char *name, bool contacts) {
@@ -27,10 +30,13 @@ static int require_compliance(py_state *state, const py_in *in, const char *name
       return -1;
     }
     for (npy_intp j = 0; j < i; ++j)
-      if (fabs(w[i * n + j] - w[j * n + i]) > 1e-9 * most) {
-        char text[128];
-        snprintf(text, sizeof text, "[%ld, %ld] is %g, [%ld, %ld] is %g", (long)i, (long)j,
-                 w[i * n + j], (long)j, (long)i, w[j * n + i]);
+      if (fabs(w[i * n + j] - w[j * n + i]) > ROUNDING * most) {
+        char text[320];
+        snprintf(text, sizeof text,
+                 "[%ld, %ld] is %g, [%ld, %ld] is %g, which differ by more than %g of the largest "
+                 "entry, %g; if that is rounding, pass (%c + %c.T) / 2",
+                 (long)i, (long)j, w[i * n + j], (long)j, (long)i, w[j * n + i], ROUNDING, most,
+                 name[0], name[0]);
         py_fail(state, PY_INPUT_ERROR, "%s must be symmetric: %s", name, text);
         return -1;
       }

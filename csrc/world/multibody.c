@@ -191,7 +191,7 @@ static void note_overlap(rf_multibody *c, const rf_pair_rows *t) {
   const int32_t a = t->side[0].body, b = t->side[1].body;
   if (a < c->n_stepped && b < c->n_stepped) return;
   const double thickness = b < 0 ? c->search.ground_thickness : c->shapes[c->shape_of[b]].thickness;
-  const double size = fmin(thickness, 2.0 * c->search.places[a].sphere.radius);
+  const double size = fmin(thickness, 2.0 * c->search.places[a].reach);
   // all points past the middle: at least half of it
   const bool passed = t->n_rows == 0 && t->n_passed > 0 && isfinite(thickness);
   const double depth = passed ? 0.5 * thickness : t->depth_m;

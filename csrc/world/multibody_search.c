@@ -89,13 +89,13 @@ static void place_body(rf_multibody_search *c, int32_t i) {
   memcpy(f->pose.quaternion, b->rigid.quaternion, sizeof f->pose.quaternion);
   rf_quat_rotate(b->rigid.quaternion, b->set.centre, arm);
   rf_vec3_sub(b->rigid.position, arm, f->pose.position_m);
-  s->radius = -1.0;
+  s->radius = p->reach = -1.0;
   c->swept[i] = *s;
   if (c->shape_of[i] < 0) return;
   const rf_multibody_bounded *h = shape_of(c, i);
   const rf_point_tree *t = h->given.tree;
   const double *centre = t ? t->centre : h->field.centre;
-  if (t) s->radius = rf_point_tree_reach_rt(t, t->r ? q : NULL);
+  if (t) s->radius = p->reach = rf_point_tree_reach_rt(t, t->r ? q : NULL);
   if (h->field.radius >= 0.0) {
     double reach = h->field.radius;
     if (h->given.deformed)

@@ -17,6 +17,7 @@
 typedef struct rf_multibody_place {
   rf_pair_rows_frame frame;
   rf_broad_sphere sphere;  // around all that can touch
+  double reach;            // of the points from its centre, m; negative: there are none
   double turning, speed;   // bounds of the speed of any point, m/s: about the centre, in all
 } rf_multibody_place;
 

@@ -154,6 +154,8 @@ def test_without_a_command(capsys):
         (["simulate", "m", "--force", "1", "2", "3", "--output", "t.txt"], r"\.csv or \.npz"),
         (["demo", "--surface", "fork"], "'fork' is not one of spoon, bridge, hose"),
         (["demo", "--surface", "spon"], "did you mean 'spoon'"),
+        (["haptics", "peg", "--mu", "0.3"], "--mu 0.3; did you mean '--friction'"),
+        (["haptics", "peg", "--friction", "1e12"], r"--friction: must be 0 to 1e\+09, got 1e12"),
     ],
 )
 def test_wrong_use(capsys, monkeypatch, tmp_path, arguments, match):

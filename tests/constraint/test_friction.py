@@ -371,6 +371,34 @@ def test_wrong_arguments(arguments, message):
         rf.solve_friction(*arguments)
 
 
+def test_arguments_of_other_names_are_refused_with_a_hint():
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'mu'"):
+        rf.solve_friction(np.eye(3), np.zeros(3), friction=0.3)
+    said = "solve_friction has no argument 'budget'; its arguments are W, .*; did you mean 'budget"
+    with pytest.raises(rf.InputTypeError, match=said):
+        rf.solve_friction(np.eye(3), np.zeros(3), 0.3, budget=3.0)
+    with pytest.raises(rf.InputTypeError, match="'complience'; .*; did you mean 'compliance'"):
+        rf.delassus([(np.eye(3), np.eye(3))], complience=0.1)
+
+
+def test_matrices_that_are_no_compliances_are_named():
+    indefinite = 1e-4 * np.ones((6, 6)) - 9e-5 * np.eye(6)  # eigenvalues 5.1e-4 and -9e-5
+    free = [[-1e-3, 0.0, 0.0]] * 2
+    said = "W is not positive semidefinite: it has the eigenvalue -9e-05"
+    with pytest.warns(rf.PlausibilityWarning, match=said):
+        assert rf.solve_friction(indefinite, free, 0.4).status == "stalled"
+    said = r"C of bodies\[0\] must be positive semidefinite, but has the eigenvalue -9e-05"
+    with pytest.raises(rf.InputError, match=said):
+        rf.delassus([(np.eye(6), indefinite)])
+    low = np.ones((6, 2)) @ np.ones((2, 6))  # of rank 1, but for rounding
+    rf.delassus([(np.eye(6), 1e200 * low), (np.eye(6), 0.0 * low)])
+    uneven = 1e-5 * np.eye(6) + np.triu(np.full((6, 6), 1e-12), 1)
+    said = r"W must be symmetric: .*, \[0, 1\] is 1e-12, .* 1e-09 of .*, pass \(W \+ W.T\) / 2"
+    with pytest.raises(rf.InputError, match=said):
+        rf.solve_friction(uneven, free, 0.4)
+    assert rf.solve_friction((uneven + uneven.T) / 2, free, 0.4).status == "solved"
+
+
 def test_coefficients_in_degrees_are_doubted():
     with pytest.warns(rf.PlausibilityWarning, match="mu is 30: is it in degrees or per") as caught:
         rf.solve_friction(np.eye(3), [-1.0, 0, 0], 30.0)

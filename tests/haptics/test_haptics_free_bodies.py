@@ -297,6 +297,29 @@ def test_a_copy_of_the_held_field_is_probably_a_mistake(ball):
         rest(contacts, body_of(model, position=(0.0, 0.0, -0.1)), 1).close()
 
 
+def test_a_copy_of_a_body_is_probably_a_mistake(ball):
+    """Two contacts of one body have one object; a copy of it is a second body."""
+    model, tree = ball
+    contacts = [rf.FrictionContact(tree, WALL) for _ in range(2)]
+    twins = [body_of(model, position=(0.0, 0.0, -0.1)) for _ in range(2)]
+    said = r"simulation\[0\] and simulation\[1\] are two FreeBody objects .* same object twice"
+    with pytest.warns(rf.PlausibilityWarning, match=said) as caught:
+        session(contacts, np.zeros((1, 3)), simulation=twins).close()
+    assert len(caught) == 1
+    session(contacts, np.zeros((1, 3)), simulation=twins[:1] * 2).close()
+    twins[1].reset(position=(0.0, 0.0, -0.2))
+    session(contacts, np.zeros((1, 3)), simulation=twins).close()
+
+
+def test_a_free_shell_at_rest_is_probably_a_mistake(ball):
+    for kind, said in (
+        (rf.FrictionContact, r": pass simulation=FreeBody\(reduced, dt\) with the model of"),
+        (rf.PenaltyContact, r": make it a FrictionContact and pass simulation=FreeBody\(red"),
+    ):
+        with pytest.warns(rf.PlausibilityWarning, match=said):
+            session(kind(ball[1], WALL), np.zeros((1, 3))).close()
+
+
 def test_contacts_of_one_body_share_its_snapshot(ball):
     model, tree = ball
     body = body_of(model, position=(0.0, 0.0, RADIUS + 1e-4))

@@ -116,7 +116,8 @@ def test_a_site_yields_by_its_compliance():
 
 
 def test_the_largest_compliance_yields():
-    contact = rf.FrictionContact(floor()[0], tool(), 0.4, compliance=1e6, budget_us=1e6)
+    with pytest.warns(rf.PlausibilityWarning, match="compliance"):
+        contact = rf.FrictionContact(floor()[0], tool(), 0.4, compliance=1e6, budget_us=1e6)
     records = run(contact, pressed(600))
     expected = 1e-6 * records["touching"][-1] * PRESSED
     np.testing.assert_allclose(records["contact_force"][-1, 2], expected, rtol=1e-6)
@@ -257,12 +258,22 @@ def test_improbable_coefficients_are_doubted():
         copy.copy(made)  # without a warning, which would be an error
 
 
+def test_a_compliance_that_may_be_a_stiffness_is_doubted():
+    rf.FrictionContact(floor()[0], tool(), compliance=0.1)
+    said = "compliance is 1000 m/N: .* 1000 m under 1 N. Is it a stiffness[?] .* 1 / stiffness, 0.0"
+    with pytest.warns(rf.PlausibilityWarning, match=said) as caught:
+        made = rf.FrictionContact(floor()[0], tool(), compliance=1000.0)
+    assert [one.filename for one in caught] == [__file__]
+    copy.copy(made)  # without a warning, which would be an error
+
+
 @pytest.mark.parametrize(
     ("name", "message"),
     [
         ("stiffness", "has no stiffness, .* PenaltyContact: .* give a compliance"),
         ("max_points", "has no max_points, .* PenaltyContact: .* sites"),
         ("area_weights", "has no area_weights, .* PenaltyContact: .* no weights"),
+        ("friction", "has no argument 'friction'; .*; did you mean 'mu'"),
         ("site", "has no argument 'site'; its arguments are tree, .*; did you mean 'sites'"),
     ],
 )
@@ -279,6 +290,8 @@ def test_contacts_of_two_kinds_are_refused():
     third = rf.FrictionContact(floor()[0], field, compliance=1e-4)
     with pytest.raises(rf.InputError, match="contact 1 has the compliance 0.0001 m/N"):
         session([one, third], pressed(10))
+    with pytest.raises(rf.InputError, match=r"contact 1 has the compliance None, contact 0 0.0001"):
+        session([third, one], pressed(10))
 
 
 def test_steps_in_contact_refuse_it(beam):

@@ -90,6 +90,8 @@ def test_runs(path, tmp_path, monkeypatch):
     pictures = 0
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
+            # a call to matplotlib that ends a cell needs a semicolon
+            assert "Text(" not in output.get("data", {}).get("text/plain", "")
             assert output.get("name") != "stderr", output["text"]
             picture = output.get("data", {}).get("image/png")
             if picture:

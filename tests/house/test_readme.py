@@ -10,12 +10,14 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import reducedfem as rf
 from places import ROOT
 
 README = (ROOT / "README.md").read_text()
 TUTORIAL = (ROOT / "docs" / "tutorial.md").read_text()
+FRICTION = (ROOT / "docs" / "friction.md").read_text()
 WORLD = (ROOT / "docs" / "world.md").read_text()
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
 # the quick start, and the two scripts that continue it
@@ -98,6 +100,23 @@ def test_the_balls_come_down_to_the_ground(capsys):
     # the balls weigh 5 N each
     assert 20.0 < world.contacts.forces[:, 2].sum() < 40.0
     assert capsys.readouterr().out.startswith("[[")
+
+
+def test_the_block_is_pushed_over_the_floor(capsys):
+    """The example of docs/friction.md is complete, and gives the same bits each time."""
+    scripts = re.findall(r"```python\n(import .*?)```", FRICTION, re.DOTALL)
+    assert len(scripts) == 1
+    assert scripts[0].count("\n") <= 32
+    runs: list[dict[str, object]] = [{}, {}]
+    for names in runs:
+        exec(scripts[0], names)
+    first, second = (names["records"]["contact_force"] for names in runs)
+    np.testing.assert_array_equal(first, second)
+    said = capsys.readouterr().out.splitlines()
+    push, bound = re.fullmatch(r"push (.*) N, mu m g (.*) N", said[0]).groups()
+    assert f"mu m g {bound} N`" in FRICTION
+    assert float(push) == pytest.approx(float(bound), rel=0.005)
+    assert not runs[0]["session"].report().unsolved
 
 
 def test_commands_are_targets():

@@ -151,6 +151,15 @@ def test_a_body_added_below_the_ground_is_reported():
     assert "body 0 overlapped the ground by 0.3 m" in text
 
 
+@pytest.mark.parametrize("field", [None, rf.DistanceField.from_field(BOX, 16, expand=3.0)])
+@pytest.mark.parametrize(("part", "texts"), [(0.24, 0), (0.26, 1)])
+def test_the_size_of_a_body_in_the_ground_is_that_of_its_points(field, part, texts):
+    """The box of a sampled field is larger than the body."""
+    world = rf.World(1e-3, DOWN, GROUND)
+    world.add(at((0.5 - part * np.sqrt(3)) * EDGE), soft(), field)
+    assert len(warned(world.step)) == texts
+
+
 def test_a_body_that_touches_nothing_does_not_overlap():
     """An earlier pair, whose memory the new one takes, was deep."""
     world = rf.World(0.01, ground=rf.BoxField((-1, -1, -0.15), (1, 1, 0)))

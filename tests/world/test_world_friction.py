@@ -504,3 +504,13 @@ def test_improbable_coefficients_are_doubted():
         with pytest.warns(rf.PlausibilityWarning, match=f"^{name} is 6: is it in deg") as caught:
             work()
         assert [one.filename for one in caught] == [__file__]
+
+
+def test_the_coefficient_is_called_friction():
+    for work, owner in (
+        (lambda: rf.World(1e-3, mu=0.3), "World"),
+        (lambda: rf.World(1e-3).add(None, mu=0.3), "World.add"),
+    ):
+        said = f"^{owner} has no argument 'mu'; its arguments are .*; did you mean 'friction'[?]"
+        with pytest.raises(rf.InputTypeError, match=said):
+            work()

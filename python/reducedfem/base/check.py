@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import difflib
+import inspect
 import math
 import operator
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
 
 __all__ = [
+    "MOST_FRICTION",
     "array_like",
     "as_array",
     "choice",
@@ -32,6 +34,7 @@ __all__ = [
     "number",
     "places",
     "reals",
+    "refuse_names",
     "require",
     "rotations",
 ]
@@ -59,7 +62,7 @@ _ARRAYS = {
 }
 
 # largest coefficient of friction, RF_FRICTION_MOST_MU: of bodies that always stick
-_MOST_FRICTION = 1e9
+MOST_FRICTION = 1e9
 _PLAUSIBLE_FRICTION = 5.0  # of rubber at most
 _MOST_PER_CENT = 100.0  # as of degrees and per cent
 
@@ -108,7 +111,7 @@ def coefficient(
     value: object,
     name: str,
     more: str = "",
-    most: float = _MOST_FRICTION,
+    most: float = MOST_FRICTION,
     *,
     doubt: str = "",
     stacklevel: int = 3,
@@ -252,6 +255,23 @@ def did_you_mean(value: object, options: Iterable[str]) -> str:
     known = {option.lower(): option for option in options}
     near = difflib.get_close_matches(value.lower(), known, 1)
     return f"; did you mean {known[near[0]]!r}?" if near else ""
+
+
+def refuse_names(
+    others: Iterable[str], function: Callable[..., object], meant: Mapping[str, str]
+) -> None:
+    """Refuse keyword arguments that a function does not have; suggest those that are meant.
+
+    `others` are their names; `meant` has arguments by the names that other functions give them.
+    """
+    for name in others:
+        parameters = inspect.signature(function).parameters.values()
+        known = [p.name for p in parameters if p.kind is not p.VAR_KEYWORD and p.name != "self"]
+        hint = f"; did you mean {meant[name]!r}?" if name in meant else did_you_mean(name, known)
+        raise InputTypeError(
+            f"{function.__qualname__.removesuffix('.__init__')} has no argument {name!r}; its "
+            f"arguments are {', '.join(known)}{hint}"
+        )
 
 
 def reals(value: ArrayLike, name: str) -> NDArray[np.float64]:

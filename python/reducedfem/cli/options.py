@@ -30,6 +30,9 @@ __all__ = [
 ]
 
 
+_MEANT = {"--mu": "--friction"}  # options by names that arguments in Python have
+
+
 class UsageError(Exception):
     """Incompatible options; exit status 2."""
 
@@ -139,6 +142,8 @@ class Parser(argparse.ArgumentParser):
             if not name.startswith("--") or name in ("--", *known):
                 continue
             begun = [option for option in known if option.startswith(name)]
+            if _MEANT.get(name) in known:
+                begun = [_MEANT[name]]
             hint = f"; did you mean {begun[0]!r}?" if begun else did_you_mean(name, known)
             if hint:
                 return name, hint

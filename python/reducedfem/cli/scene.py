@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reducedfem import _core, scenes
-from reducedfem.base.check import did_you_mean
+from reducedfem.base.check import MOST_FRICTION, did_you_mean
 from reducedfem.base.console import Console, count_text
-from reducedfem.cli.options import Parser, UsageError, counted, not_negative, positive
+from reducedfem.cli.options import Parser, UsageError, checked, counted, positive
 from reducedfem.cli.paths import check_writable, refuse_same
 from reducedfem.errors import DeviceError, DivergedError, FileFormatError
 from reducedfem.haptics.devices import Device, ReplayDevice
@@ -100,7 +100,7 @@ def add_options(parser: Parser) -> None:
     )
     parser.add_argument(
         "--friction",
-        type=not_negative,
+        type=checked(lambda mu: 0 <= mu <= MOST_FRICTION, f"0 to {MOST_FRICTION:g}"),
         metavar="MU",
         help="coefficient of friction (default: set by the scene, in most of them penalty forces "
         "without friction)",

@@ -5,13 +5,22 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
-from reducedfem.base.check import count, doubt_coefficient, finite_result, limit, number, reals
+from reducedfem.base.check import (
+    MOST_FRICTION,
+    count,
+    doubt_coefficient,
+    finite_result,
+    limit,
+    number,
+    reals,
+    refuse_names,
+)
 from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
 
 __all__ = [
@@ -23,7 +32,7 @@ __all__ = [
 ]
 
 _STATES = np.array(["open", "stick", "slip"])
-_LARGEST_MU = 1e9  # accepted
+_INDEFINITE = 1e-6  # negative eigenvalue over the largest entry that is not rounding
 _ENDS = ("solved", "budget", "stalled", "infeasible")
 
 
@@ -72,7 +81,7 @@ class FrictionSolution:
 
 
 def delassus(
-    bodies: Sequence[tuple[ArrayLike, ArrayLike]], compliance: float = 0.0
+    bodies: Sequence[tuple[ArrayLike, ArrayLike]], compliance: float = 0.0, **others: NoReturn
 ) -> NDArray[np.float64]:
     """Return the displacements at contacts by forces there, W = sum of H C H^T + compliance.
 
@@ -82,10 +91,12 @@ def delassus(
         For each body a tuple (H, C). H: displacements at the contacts by those of its n
         coordinates, shape (3m, n), three rows a contact: normal, first and second tangent. The
         normal points to the first body; rows of the second have the opposite sign. C:
-        displacement of the coordinates by forces [m/N], symmetric, with a diagonal >= 0, shape
+        displacement of the coordinates by forces [m/N], symmetric positive semidefinite, shape
         (n, n).
     compliance
         Compliance of the sites [m/N], one number >= 0, as of a spring in series with each.
+    **others
+        None: refused.
 
     Returns
     -------
@@ -95,10 +106,12 @@ def delassus(
     Raises
     ------
     InputError
-        Shapes do not agree, or a value is not finite or out of range.
+        Shapes do not agree, a C is not symmetric or has a negative eigenvalue, or a value is not
+        finite or out of range.
     InputTypeError
-        An argument has the wrong type.
+        An argument has the wrong type, or another name.
     """
+    refuse_names(others, delassus, {"stiffness": "compliance"})
     soft = number(compliance, "compliance")
     if soft < 0.0:
         raise InputError(f"compliance must be >= 0, got {soft:g}")
@@ -110,7 +123,15 @@ def delassus(
         if not isinstance(body, tuple | list) or len(body) != 2:
             raise InputTypeError(f"{wanted}; bodies[{k}] is not")
         pairs.append((reals(body[0], f"H of bodies[{k}]"), reals(body[1], f"C of bodies[{k}]")))
-    return finite_result(_core.delassus(pairs, soft), "W", "bodies")
+    result = finite_result(_core.delassus(pairs, soft), "W", "bodies")
+    for k, (_, C) in enumerate(pairs):
+        least = _negative_eigenvalue(C)
+        if least is not None:
+            raise InputError(
+                f"C of bodies[{k}] must be positive semidefinite, but has the eigenvalue "
+                f"{least:g}: give a compliance, the inverse of a stiffness"
+            )
+    return result
 
 
 def solve_friction(
@@ -120,6 +141,7 @@ def solve_friction(
     start: ArrayLike | None = None,
     tol: float = 1e-8,
     budget_us: float | None = None,
+    **others: NoReturn,
 ) -> FrictionSolution:
     """Solve for the forces of m contacts with friction.
 
@@ -145,6 +167,8 @@ def solve_friction(
         max(abs(free)) / mean(diag(W)).
     budget_us
         Time limit [us]; None: none. With a limit the result depends on the machine.
+    **others
+        None: refused.
 
     Returns
     -------
@@ -156,13 +180,13 @@ def solve_friction(
     InputError
         Shapes do not agree, W is not symmetric, or a value is not finite or out of range.
     InputTypeError
-        An argument has the wrong type.
+        An argument has the wrong type, or another name.
 
     Warns
     -----
     PlausibilityWarning
-        The problem is infeasible, or no method came close to a solution; or mu is above 5, as in
-        degrees or per cent.
+        The problem is infeasible, or no method came close to a solution: without `budget_us` the
+        text tells if W has a negative eigenvalue; or mu is above 5, as in degrees or per cent.
 
     Notes
     -----
@@ -175,6 +199,7 @@ def solve_friction(
     most problems do; `budget_us` limits it. Infeasible is a problem that has no solution without
     friction either.
     """
+    refuse_names(others, solve_friction, {})
     matrix, m = _matrix(W)
     tolerance, budget = number(tol, "tol"), limit(budget_us, "budget_us")
     if tolerance <= 0.0:
@@ -188,10 +213,19 @@ def solve_friction(
         )
     )
     if out.status in ("infeasible", "stalled"):
+        advice = (
+            "A compliance of the sites helps, for example a thousandth of the mean diagonal entry "
+            "of W (delassus)"
+        )
+        least = _negative_eigenvalue(matrix) if budget_us is None else None
+        if least is not None:
+            advice = (
+                f"W is not positive semidefinite: it has the eigenvalue {least:g}, so a force can "
+                "move its contacts against itself. Make it of compliances (delassus)"
+            )
         warnings.warn(
             f"no forces were found that solve the problem ({out.status}, residual "
-            f"{out.residual:.2g}): those returned are bounded, no more. A compliance of the sites "
-            "helps, for example a thousandth of the mean diagonal entry of W (delassus)",
+            f"{out.residual:.2g}): those returned are bounded, no more. {advice}",
             PlausibilityWarning,
             stacklevel=2,
         )
@@ -279,6 +313,19 @@ def _matrix(W: ArrayLike) -> tuple[NDArray[np.float64], int]:
     return matrix, len(matrix) // 3
 
 
+def _negative_eigenvalue(matrix: NDArray[np.float64]) -> float | None:
+    """Return the smallest eigenvalue of a symmetric matrix if it is negative beyond rounding."""
+    most = float(np.abs(matrix).max(initial=0.0))
+    if most == 0.0:
+        return None
+    scaled = matrix / most
+    try:  # takes a small part of the time of eigenvalues
+        np.linalg.cholesky(scaled + _INDEFINITE * np.eye(len(matrix)))
+    except np.linalg.LinAlgError:
+        return most * float(np.linalg.eigvalsh(scaled)[0])
+    return None
+
+
 def _solution(found: tuple[Any, ...]) -> FrictionSolution:
     force, gap, state, (end, residual, sweeps, steps, _, microseconds) = found
     return FrictionSolution(
@@ -301,11 +348,11 @@ def _coefficients(value: ArrayLike, m: int) -> NDArray[np.float64]:
     if array.shape not in ((), (m,)):
         raise InputError(f"mu must be one number or have shape ({m},), got {array.shape}")
     each = np.full(m, array) if array.ndim == 0 else array
-    wrong = (each < 0.0) | (each > _LARGEST_MU)
+    wrong = (each < 0.0) | (each > MOST_FRICTION)
     if wrong.any():
         index = int(np.argmax(wrong))
         raise InputError(
-            f"mu must be between 0 and {_LARGEST_MU:g}, got {each[index]:g} at {index}"
+            f"mu must be between 0 and {MOST_FRICTION:g}, got {each[index]:g} at {index}"
         )
     doubt_coefficient(float(np.max(each)), "mu", stacklevel=4)
     return each

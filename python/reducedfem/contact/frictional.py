@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import inspect
+import warnings
 from types import MappingProxyType
 from typing import Any, NoReturn
 
 from numpy.typing import ArrayLike
 
-from reducedfem.base.check import coefficient, count, did_you_mean, number
+from reducedfem.base.check import coefficient, count, number, refuse_names
 from reducedfem.contact.contact import WARM_NODES, Contact
 from reducedfem.contact.deformed_field import DeformedField
 from reducedfem.contact.field import Field
 from reducedfem.contact.penalty import STIFFNESS, fitted_stiffness
 from reducedfem.contact.point_tree import PointTree
-from reducedfem.errors import InputError, InputTypeError
+from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
 
 __all__ = ["FrictionContact"]
 
 _MOST_SITES = 64
 _MOST_COMPLIANCE = 1e6  # m/N: a micronewton for a metre
+_PLAUSIBLE_COMPLIANCE = 0.1  # m/N: a site yields by ten centimetres under one newton
 _STIFFNESS = (
     "is it a stiffness? The third argument of FrictionContact is mu, that of PenaltyContact is a "
     "stiffness."
@@ -60,7 +61,8 @@ class FrictionContact(Contact):
     budget_us
         Most time for the forces of a cycle [us], positive; that of `PenaltyContact` limits the
         search, which only `warm_nodes` does here. Forces that are not solved by then lie in their
-        cones and give no energy.
+        cones and give no energy. The limit also holds in sessions with ``budget_us=0`` and in
+        `HapticSession.run`, where 1e5 makes results reproducible.
     compliance
         Displacement of a site by a force there [m/N], positive, at most 1e6; None: a thousandth of
         the mean compliance of the bodies at the sites. It makes the forces unique (6.3 there), and
@@ -78,7 +80,8 @@ class FrictionContact(Contact):
     Warns
     -----
     PlausibilityWarning
-        `mu` is above 5, as a stiffness or an angle would be.
+        `mu` is above 5, as a stiffness or an angle would be; or `compliance` is above 0.1 m/N, as
+        a stiffness would be.
     """
 
     __slots__ = ()
@@ -103,7 +106,11 @@ class FrictionContact(Contact):
         **others: NoReturn,
     ) -> None:
         for name in others:
-            raise InputTypeError(_refusal(name))
+            if name in _PENALTY:
+                raise InputTypeError(
+                    f"FrictionContact has no {name}, an option of PenaltyContact: {_PENALTY[name]}"
+                )
+        refuse_names(others, FrictionContact.__init__, {"friction": "mu"})
         most = number(budget_us, "budget_us")
         if compliance is not None:
             compliance = number(compliance, "compliance")
@@ -111,6 +118,13 @@ class FrictionContact(Contact):
                 raise InputError(
                     f"compliance must be positive, at most {_MOST_COMPLIANCE:g} m/N, or None, got "
                     f"{compliance:g}; it is 1 / stiffness"
+                )
+            if compliance > _PLAUSIBLE_COMPLIANCE:
+                warnings.warn(
+                    f"compliance is {compliance:g} m/N: a site yields by {compliance:g} m under "
+                    f"1 N. Is it a stiffness? Then give 1 / stiffness, {1.0 / compliance:g}",
+                    PlausibilityWarning,
+                    stacklevel=2,
                 )
         own = {
             "mu": coefficient(mu, "mu", doubt=_STIFFNESS),
@@ -153,15 +167,3 @@ class FrictionContact(Contact):
         """Coefficient of friction."""
         mu: float = self._options["mu"]
         return mu
-
-
-def _refusal(name: str) -> str:
-    """Return the message about an argument that does not exist."""
-    if name in _PENALTY:
-        return f"FrictionContact has no {name}, an option of PenaltyContact: {_PENALTY[name]}"
-    parameters = inspect.signature(FrictionContact).parameters.values()
-    known = [one.name for one in parameters if one.kind is not one.VAR_KEYWORD]
-    return (
-        f"FrictionContact has no argument {name!r}; its arguments are {', '.join(known)}"
-        f"{did_you_mean(name, known)}"
-    )

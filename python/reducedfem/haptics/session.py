@@ -75,7 +75,7 @@ class HapticSession:
         Cycles per second [Hz], 10 to 20000.
     budget_us
         Computing time of a cycle [us], up to one period, in place of the limits of the contacts.
-        None: half a period; 0: the limits of the contacts.
+        None: half a period; 0: the limits of the contacts, with friction times too (`run`).
     coupled
         True: solve the motion of the object and the deformations together, 6 + r unknowns.
         False: move the object, then step the bodies under the forces before that motion. With a
@@ -172,6 +172,7 @@ class HapticSession:
         if simulation is None:
             parts.warn_of_rest(contacts, 2)
         parts.warn_of_equal_fields(contacts, others, 2)
+        parts.warn_of_copies(contacts, simulations, 2)
         warn_of_reach(parts.lengths(contacts, device, settings.place.scale), 3)
         self._contacts, self._simulations = contacts, simulations
         self._coupling = coupling._reaching(contacts[0])
@@ -304,7 +305,8 @@ class HapticSession:
 
         For scripts and tests: when `run` returns, a device continues to render the last force
         without a watchdog. For a hand use `start`. Ctrl-C ends it between two cycles; the records
-        up to then are in `records`.
+        up to then are in `records`. With limits of time, results depend on the machine: for the
+        same bits each time give the session budget_us=0, and each `FrictionContact` 1e5.
 
         Parameters
         ----------

@@ -12,6 +12,7 @@ from reducedfem.base.console import count_text
 from reducedfem.contact.contact import Contact, any_contact
 from reducedfem.contact.deformed_field import DeformedField
 from reducedfem.contact.field import DistanceField
+from reducedfem.contact.point_tree import PointTree
 from reducedfem.dynamics.free_body import FreeBody
 from reducedfem.dynamics.integrator import ImplicitSimulation
 from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
@@ -28,6 +29,7 @@ __all__ = [
     "lengths",
     "sequences",
     "split",
+    "warn_of_copies",
     "warn_of_equal_fields",
     "warn_of_rest",
 ]
@@ -209,6 +211,20 @@ def _check_fields(
             )
 
 
+def _check_compliances(contacts: tuple[Contact, ...]) -> None:
+    """Reject a compliance and None; the core compares those that are given."""
+    given = [c.options["compliance"] for c in contacts if "compliance" in c.options]
+    if len(given) < len(contacts):
+        return  # rejected in C: they have no friction
+    for k, one in enumerate(given):
+        if (one is None) != (given[0] is None):
+            texts = [f"{x:g} m/N" if x is not None else "None" for x in (one, given[0])]
+            raise InputError(
+                f"contact {k} has the compliance {texts[0]}, contact 0 {texts[1]}: give both the "
+                "same one; None is a thousandth of that of the bodies at the sites"
+            )
+
+
 def check_parts(
     contacts: tuple[Contact, ...],
     simulations: tuple[_Shell | None, ...],
@@ -221,6 +237,7 @@ def check_parts(
     which = [""] if n == 1 else [f"[{k}]" for k in range(n)]
     names = [f"simulation{k}" for k in which]
     _check_fields(contacts, simulations, others)
+    _check_compliances(contacts)
     for k, (contact, simulation) in enumerate(zip(contacts, simulations, strict=True)):
         if simulation is None:
             continue
@@ -254,10 +271,16 @@ def warn_of_rest(contacts: tuple[Contact, ...], stacklevel: int) -> None:
         return
     which = "contact" if len(contacts) == 1 else f"contact[{soft[0]}]"
     nothing = ", ".join(["None"] * len(contacts))
+    model = contacts[soft[0]].tree.reduced
+    advised = "pass simulation=ImplicitNewmark(reduced, dt)"
+    if model is not None and model.rigid_body is not None:
+        advised = "pass simulation=FreeBody(reduced, dt)"
+        if "mu" not in contacts[soft[0]].options:
+            advised = f"make it a FrictionContact and {advised}"
     warnings.warn(
         f"simulation is None, so the shell of {which} stays at rest although it can deform "
-        f"(r = {contacts[soft[0]].tree.r}): pass simulation=ImplicitNewmark(reduced, dt) with the "
-        f"model of its PointTree, or simulation=[{nothing}] if a rigid shell is meant",
+        f"(r = {contacts[soft[0]].tree.r}): {advised} with the model "
+        f"of its PointTree, or simulation=[{nothing}] if a rigid shell is meant",
         PlausibilityWarning,
         stacklevel=stacklevel + 1,
     )
@@ -282,6 +305,29 @@ def warn_of_equal_fields(
                 PlausibilityWarning,
                 stacklevel=stacklevel + 1,
             )
+
+
+def warn_of_copies(
+    contacts: tuple[Contact, ...], simulations: tuple[_Shell | None, ...], stacklevel: int
+) -> None:
+    """Warn if two free bodies at one place have one tree, as if they were meant to be one body."""
+    seen: dict[PointTree, tuple[int, FreeBody]] = {}
+    for k, (contact, body) in enumerate(zip(contacts, simulations, strict=True)):
+        if not isinstance(body, FreeBody):
+            continue
+        first, other = seen.setdefault(contact.tree, (k, body))
+        if other is body:
+            continue
+        one, two = body.state, other.state
+        if (one.position == two.position).all() and (one.quaternion == two.quaternion).all():
+            warnings.warn(
+                f"simulation[{first}] and simulation[{k}] are two FreeBody objects with one tree "
+                "and one pose, and each is a body of its own: if one body with both contacts is "
+                "meant, give the same object twice",
+                PlausibilityWarning,
+                stacklevel=stacklevel + 1,
+            )
+            return
 
 
 def lengths(contacts: tuple[Contact, ...], device: Device, scale: float) -> dict[str, float]:

@@ -6,13 +6,13 @@ import threading
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
-from reducedfem.base.check import coefficient, count, integer, number, require
+from reducedfem.base.check import coefficient, count, integer, number, refuse_names, require
 from reducedfem.base.run import Progress, callback, threads
 from reducedfem.contact.deformed_field import DeformedField
 from reducedfem.contact.field import Field
@@ -27,6 +27,7 @@ __all__ = ["World", "WorldContacts", "WorldReport"]
 
 # largest automatic stiffness of a point, in units of mass over time step squared
 _RIGID = 10.0
+_NAMES = {"mu": "friction"}  # of arguments elsewhere, and here
 # largest coefficient of friction; beyond it solves often end early
 _MOST_FRICTION = 10.0
 
@@ -138,11 +139,13 @@ class World:
         below 1. It affects their sizes, not that they are opposite.
     iterations
         Number of iterations after which the solve ends, at least 1.
+    **others
+        None: refused.
 
     Raises
     ------
     InputError, InputTypeError
-        An argument has a wrong type, shape or value.
+        An argument has a wrong type, shape or value, or another name.
 
     Warns
     -----
@@ -164,7 +167,9 @@ class World:
         contact_damping: float = 2.0,
         tol: float = 1e-6,
         iterations: int = 10000,
+        **others: NoReturn,
     ) -> None:
+        refuse_names(others, World.__init__, _NAMES)
         if not (ground is None or isinstance(ground, Field)):
             raise InputTypeError(
                 f"ground must be a Field or None, got {type(ground).__name__}; a flat ground is "
@@ -223,6 +228,7 @@ class World:
         stiffness: float | str = "auto",
         *,
         friction: float | None = None,
+        **others: NoReturn,
     ) -> int:
         """Add a copy of a body in its present state.
 
@@ -246,6 +252,8 @@ class World:
             tree.
         friction
             Coefficient of Coulomb friction of the body, 0 to 10; None: that of the world.
+        **others
+            None: refused.
 
         Returns
         -------
@@ -255,8 +263,8 @@ class World:
         Raises
         ------
         InputError, InputTypeError
-            An argument has a wrong type or value; the body has another time step; tree or field
-            are of another model; the field is unbounded.
+            An argument has a wrong type, value or name; the body has another time step; tree or
+            field are of another model; the field is unbounded.
 
         Warns
         -----
@@ -267,6 +275,7 @@ class World:
             does not reach it; or its gravity differs from that of the world (each once a world).
             The coefficient of friction is above 5.
         """
+        refuse_names(others, World.add, _NAMES)
         require(body, FreeBody, "body")
         if tree is not None:
             require(tree, PointTree, "tree", " or None")
