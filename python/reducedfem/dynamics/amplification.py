@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from reducedfem.base.check import number, reals
 from reducedfem.base.run import threads
 from reducedfem.dynamics.generalized_alpha import GeneralizedAlpha
+from reducedfem.dynamics.integrator import ImplicitSimulation
 from reducedfem.dynamics.named import find
 from reducedfem.errors import InputError
 from reducedfem.solid.second_order import SecondOrderSystem
@@ -18,6 +19,7 @@ from reducedfem.solid.second_order import SecondOrderSystem
 __all__ = ["Amplification", "amplification"]
 
 _MOST = 1e12  # theta, above which an eigenvalue is rounding
+_BLOCK = 256  # oscillators of a system, whose matrices are dense on the way
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,14 +87,26 @@ def amplification(
     kind, _ = find(name)
     if rho is not None and kind is not GeneralizedAlpha:
         raise InputError(f"rho is for generalized-alpha, not for {name}")
-    w = np.resize(angle, max(angle.size, 2))  # a system has two unknowns at least
-    n = w.size
-    system = SecondOrderSystem(
-        np.eye(n), np.diag(w**2), damping_matrix=np.diag(2.0 * ratio * w) if ratio else None
-    )
     chosen: dict[str, Any] = {} if rho is None else {"rho": rho}
+    w = angle.ravel()
+    first = np.concatenate(
+        [_largest(kind, w[i : i + _BLOCK], ratio, chosen) for i in range(0, w.size, _BLOCK)]
+    ).reshape(angle.shape)
+    radius = np.abs(first)
+    return Amplification(
+        radius, -2.0 * np.log(radius) / angle, 1.0 - np.abs(np.angle(first)) / angle
+    )
+
+
+def _largest(
+    kind: type[ImplicitSimulation], theta: NDArray[np.float64], ratio: float, chosen: dict[str, Any]
+) -> NDArray[np.complex128]:
+    """Return the largest eigenvalue of a step at each theta: all are oscillators of one system."""
+    w = np.resize(theta, max(theta.size, 2))  # a system has two unknowns at least
+    one = np.ones(w.size)
+    damper = np.diag(2.0 * ratio * w) if ratio else None
+    system = SecondOrderSystem(np.diag(one), np.diag(w**2), damping_matrix=damper)
     core = kind(system, 1.0, newton_max=1, tol=0.0, **chosen)._core
-    one = np.ones(n)
     columns = []
     for k in range(5):
         q, v, a, step, rate = (one if i == k else 0.0 * one for i in range(5))
@@ -100,11 +114,6 @@ def amplification(
         core.step(None, 1, None, threads())
         q, v, a, _ = core.state()
         columns.append([q, v, a, *(core.last_step() or (0.0 * q, 0.0 * q))])
-    matrices = np.transpose(columns, (2, 1, 0))
-    roots = np.linalg.eigvals(matrices)
-    first = roots[np.arange(n), np.abs(roots).argmax(1)]
-    first = first[: angle.size].reshape(angle.shape)
-    radius = np.abs(first)
-    return Amplification(
-        radius, -2.0 * np.log(radius) / angle, 1.0 - np.abs(np.angle(first)) / angle
-    )
+    roots = np.linalg.eigvals(np.transpose(columns, (2, 1, 0))).astype(complex)
+    found: NDArray[np.complex128] = roots[np.arange(w.size), np.abs(roots).argmax(1)][: theta.size]
+    return found

@@ -1,0 +1,41 @@
+"""Numerical damping after Chen, Liu and Ascher 2021: experiments/a21_damping.py."""
+
+from __future__ import annotations
+
+import a21_damping
+import numpy as np
+import pytest
+
+import experiments
+
+
+def test_the_curves_cross_where_the_closed_forms_do():
+    curves = a21_damping.damping()
+    assert a21_damping.crossing(curves, "TR-BDF2") == pytest.approx(35.35, abs=0.05)
+    assert a21_damping.crossing(curves, "SDIRK") == pytest.approx(32.47, abs=0.05)
+    for name, one in (("SDIRK", 0.162219), ("TR-BDF2", 0.156942), ("BE", 0.804742)):
+        assert curves[name].max() == pytest.approx(one, abs=1e-6)
+
+
+def test_only_backward_euler_keeps_a_stiff_decay_positive():
+    z = -a21_damping.RATE * a21_damping.STEP
+    g = 1.0 - 1.0 / np.sqrt(2.0)
+    np.testing.assert_allclose(a21_damping.decay("BE", 3), (1.0 - z) ** -np.arange(1.0, 4.0))
+    for name, factor in (
+        ("TR-BDF2", (12.0 + 5.0 * z) / ((4.0 - z) * (3.0 - z))),
+        ("SDIRK", (1.0 + (1.0 - 2.0 * g) * z) / (1.0 - g * z) ** 2),
+    ):
+        np.testing.assert_allclose(a21_damping.decay(name, 3), factor ** np.arange(1.0, 4.0))
+    # the first step is one of backward Euler
+    np.testing.assert_allclose(a21_damping.decay("BDF2", 2), [0.00990, -0.00473], atol=5e-6)
+    for name in ("TR-BDF2", "SDIRK", "BDF2"):
+        assert a21_damping.decay(name, 4).min() < 0.0
+
+
+def test_the_script_prints_and_draws(monkeypatch, capsys, tmp_path):
+    experiments.light_plots(monkeypatch)
+    experiments.check_plot("a21_damping", monkeypatch, capsys, tmp_path / "new")
+    taken = tmp_path / "file"
+    taken.write_text("")
+    assert experiments.start("a21_damping", monkeypatch, "--out", taken) == 1
+    assert capsys.readouterr().err.startswith("a21_damping.py: ")
