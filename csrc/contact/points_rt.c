@@ -64,5 +64,4 @@ void rf_contact_search_ahead_rt(const rf_contact_search *s, int32_t n, const dou
     rf_contact_to_world(s->frame.rotation, slope + 3 * k, gradient + 3 * k);
     settle(normal + 3 * k, !s->conservative, gradient + 3 * k);
   }
-  if (s->along_normal) memcpy(gradient, normal, 3 * (size_t)n * sizeof *gradient);
 }

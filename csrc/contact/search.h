@@ -121,7 +121,7 @@ void rf_contact_search_locate_rt(const rf_contact_search *s, int32_t n, const in
 void rf_contact_search_points_rt(const rf_contact_search *s, int32_t first,
                                  rf_contact_points *points);
 // Gaps (n) and directions (n, 3) of points with inward normals (n, 3) at other places (n, 3), n at
-// most RF_CONTACT_BLOCK.
+// most RF_CONTACT_BLOCK; without `along_normal`.
 void rf_contact_search_ahead_rt(const rf_contact_search *s, int32_t n, const double *position,
                                 const double *normal, double *gap, double *gradient);
 

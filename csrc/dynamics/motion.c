@@ -199,7 +199,8 @@ rf_status rf_motion_take(rf_motion *m, const rf_motion *from, rf_error *err) {
     return rf_fail(err, RF_ERR_ARG, "the two simulations are of different models");
   const rf_status st = rf_motion_reset(m, NULL, from->q, from->qdot, from->qddot, err);
   if (st < 0) return st;
-  if (from->follows) rf_motion_recall(m, from->step, from->step_rate);
+  const bool same = from->set.scheme == m->set.scheme && from->set.dt_s == m->set.dt_s;
+  if (from->follows && same) rf_motion_recall(m, from->step, from->step_rate);
   m->time_s = from->time_s;
   m->report = from->report;
   return RF_OK;

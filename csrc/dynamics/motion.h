@@ -87,6 +87,7 @@ struct rf_motion {
   double *change;       // x - q, where a stiffness is added
   const double *added;  // A, symmetric, borrowed; NULL: none         (ld rows of ld)
   bool prepared;        // force and what the system keeps are those of the next x
+  bool has_tangent;     // the last evaluation was with the tangent
   // the stage
   const rf_stage *stage;
   const double *from;                       // x where it begins: q or `middle`
@@ -172,7 +173,7 @@ RF_MUST_CHECK rf_status rf_motion_finish_rt(rf_motion *m, const double *more);
 
 // Sets m->applied from `force` (nullable: zero) and the constant load.
 void rf_motion_apply_rt(rf_motion *m, const double *force);
-// One step of one implicit stage under m->applied.
+// One step of implicit stages under m->applied.
 RF_MUST_CHECK rf_status rf_motion_step_stage_rt(rf_motion *m);
 
 // For schemes.

@@ -2,7 +2,8 @@
 // (equilibrium.c): until the residual is small enough, factor the tangent and move x along the
 // solution.
 //
-// A stage of a step, with velocity and acceleration as the scheme has them at x:
+// A stage of a step, with velocity and acceleration as the scheme has them at x (scheme.h has the
+// terms of generalized-alpha and of first stages):
 //   residual = M (acc + alpha v) + (beta K + D) v + R(x) - f + A (x - q)
 //   (c_a M + c_v C + K + A) dx = -residual,   x += dx,   C = alpha M + beta K + D
 // until |residual| <= tolerance * max(|first residual|, |R|, |f|), or newton_max solves.  The

@@ -27,6 +27,7 @@ static double force_scale(const rf_motion *m) {
 // Evaluates R, the tangent if asked and, where the guard needs it, the energy at m->x.
 static rf_status evaluate(rf_motion *m, bool tangent) {
   rf_system *s = m->system;
+  m->has_tangent = tangent;
   return s->operations->evaluate(s, m->x, tangent, s->cubic_force ? NULL : &m->energy, m->force);
 }
 
@@ -312,6 +313,7 @@ static rf_status solve_stage(rf_motion *m, bool kept) {
 static rf_status end(rf_motion *m, rf_status st) {
   m->added = NULL;
   if (st >= 0) st = rf_motion_keep_rt(m);
+  m->prepared = m->prepared && m->has_tangent;
   if (st < 0) rf_motion_clean_rt(m);
   return st;
 }

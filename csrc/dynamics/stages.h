@@ -22,7 +22,8 @@ static inline void rf_scheme_continue(double c, double part, rf_stage *out) {
   out->acceleration[RF_STAGE_PART] += 1.0 / (c * c);
 }
 
-// u^ = u + c (v, M^-1 F): the trapezoidal rule over 2 c.  acc lacks M^-1 F / c.
+// u^ = u + c (v, M^-1 F): the trapezoidal rule over 2 c.  acc contains M^-1 F, which
+// `carried` puts on the other side.
 static inline void rf_scheme_trapezoidal(double c, rf_stage *out) {
   out->velocity[RF_STAGE_CHANGE] = 1.0 / c;
   out->velocity[RF_STAGE_VELOCITY] = -1.0;

@@ -305,7 +305,7 @@ PyDoc_STRVAR(
     reset_doc,
     "reset($self, q, qdot, qddot, threads, steps=0, last=(None, None), /)\n--\n\n"
     "State after so many steps; None: zero, for qddot: consistent without external force.\n"
-    "last: as of last_step, or a pair of None.");
+    "last: as of whole_state, or a pair of None.");
 static PyObject *reset(PyObject *object, PyObject *args) {
   py_motion *self = (py_motion *)object;
   py_state *state = py_state_of_object(object);
@@ -342,28 +342,32 @@ done:
   return result;
 }
 
-// Copies of three vectors of the motion or two, with the time: a tuple.
-static PyObject *read_vectors(PyObject *object, bool last, bool *known) {
+// (q, qdot, qddot, time), and with `whole` also (step, step_rate) or None: copies of one moment.
+static PyObject *read_vectors(PyObject *object, bool whole) {
   py_motion *self = (py_motion *)object;
-  const int n = last ? 2 : 3;
-  PyObject *out[3] = {NULL}, *result = NULL;
-  bool made = true;
+  const int n = whole ? 5 : 3;
+  PyObject *out[5] = {NULL}, *result = NULL;
+  bool made = true, follows = false;
   for (int i = 0; i < n; ++i) made &= (out[i] = py_new_f64(self->ndim, self->shape)) != NULL;
   if (made) {
     const size_t count = (size_t)(self->shape[0] * (self->ndim == 2 ? 3 : 1));
-    double time_s;
+    double time_s, *to[5] = {NULL};
+    for (int i = 0; i < n; ++i) to[i] = py_f64(out[i]);
     Py_BEGIN_ALLOW_THREADS
     py_lock(object);
     const rf_motion *now = self->object.held;
-    const double *const from[2][3] = {{now->q, now->qdot, now->qddot},
-                                      {now->step, now->step_rate}};
-    for (int i = 0; i < n; ++i) memcpy(py_f64(out[i]), from[last][i], count * sizeof(double));
+    const double *const from[5] = {now->q, now->qdot, now->qddot, now->step, now->step_rate};
+    for (int i = 0; i < n; ++i) memcpy(to[i], from[i], count * sizeof **to);
     time_s = now->time_s;
-    *known = now->follows;
+    follows = now->follows;
     py_unlock(object);
     Py_END_ALLOW_THREADS
-    result = last ? Py_BuildValue("(OO)", out[0], out[1])
-                  : Py_BuildValue("(OOOd)", out[0], out[1], out[2], time_s);
+    if (!whole)
+      result = Py_BuildValue("(OOOd)", out[0], out[1], out[2], time_s);
+    else if (follows)
+      result = Py_BuildValue("(OOOd(OO))", out[0], out[1], out[2], time_s, out[3], out[4]);
+    else
+      result = Py_BuildValue("(OOOdO)", out[0], out[1], out[2], time_s, Py_None);
   }
   for (int i = 0; i < n; ++i) Py_XDECREF(out[i]);
   return result;
@@ -373,21 +377,17 @@ PyDoc_STRVAR(state_doc,
              "state($self, /)\n--\n\n"
              "(q, qdot, qddot, time): copies.");
 static PyObject *read_state(PyObject *object, PyObject *unused) {
-  bool known;
   (void)unused;
-  return read_vectors(object, false, &known);
+  return read_vectors(object, false);
 }
 
-PyDoc_STRVAR(last_doc,
-             "last_step($self, /)\n--\n\n"
-             "Changes (q, qdot) of the last step, where the next one depends on them, or None.");
-static PyObject *read_last(PyObject *object, PyObject *unused) {
-  bool known = false;
+PyDoc_STRVAR(whole_doc,
+             "whole_state($self, /)\n--\n\n"
+             "(q, qdot, qddot, time, last): last are the changes (q, qdot) of the last step where\n"
+             "the next one depends on them, else None.");
+static PyObject *read_whole_state(PyObject *object, PyObject *unused) {
   (void)unused;
-  PyObject *result = read_vectors(object, true, &known);
-  if (known || !result) return result;
-  Py_DECREF(result);
-  Py_RETURN_NONE;
+  return read_vectors(object, true);
 }
 
 PyDoc_STRVAR(report_doc,
@@ -464,7 +464,7 @@ static PyMethodDef methods[] = {
     {"step_contact", step_contact, METH_VARARGS, contact_doc},
     {"reset", reset, METH_VARARGS, reset_doc},
     {"state", read_state, METH_NOARGS, state_doc},
-    {"last_step", read_last, METH_NOARGS, last_doc},
+    {"whole_state", read_whole_state, METH_NOARGS, whole_doc},
     {"report", read_report, METH_NOARGS, report_doc},
     {"time_steps", time_steps, METH_VARARGS, time_doc},
     {NULL, NULL, 0, NULL},

@@ -12,10 +12,9 @@
 //     step       y + C H^T f: the holder moves its body under the wrench, the others finish their
 //                steps under H^T f.
 //
-// A gap changes linearly by motions, but not from where it is at the beginning: the direction of a
-// point that slides towards an edge of a field changes when it passes under the edge, and a plane
-// across its way would stop it there, or be a ramp to climb.  Gap and direction are those at the
-// place that the motions of the last step lead to.
+// Gaps are linearized at the place that the motion of the last step leads to, as the direction of a
+// point that slides under an edge of a field changes there.  With the direction of the beginning,
+// the side of the field would hold it back, or lift it.
 //
 // Coordinates of a body: six of its pose if that moves (the held body, and free ones), and those of
 // its deformation.  A row of the axis a at x has (a, (x - x_g) x a) for a pose about x_g and U^T a

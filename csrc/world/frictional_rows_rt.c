@@ -8,6 +8,7 @@
 
 enum { BLOCK = RF_CONTACT_BLOCK };
 
+static const double SAME = 0.999;  // product of directions that are taken for one
 static const double ACROSS = 0.5;  // part of a motion across the normal that may close a gap
 
 static bool bore(const rf_contact_sites *law, int32_t place) {
@@ -162,13 +163,13 @@ static void put_axes(const double n[3], double out[9]) {
 }
 
 // Displacements along an axis.
-typedef struct ways {
+typedef struct displacement {
   double free, last;  // in the free motions, and by those of the last step
-} ways;
+} displacement;
 
 // Enters a vector of n coordinates from `first` on in a column, and adds its products.
 static void put_column(rf_frictional *c, int32_t first, int32_t n, double sign, const double *from,
-                       const double *way, const double *last, int32_t column, ways *sum) {
+                       const double *way, const double *last, int32_t column, displacement *sum) {
   for (int32_t j = 0; j < n; ++j) {
     c->levers[(size_t)(first + j) * (size_t)c->ld + (size_t)column] = sign * from[j];
     sum->free += sign * from[j] * way[j];
@@ -188,10 +189,10 @@ typedef struct contact_point {
 
 // Enters the row of an axis, given in the frame of the shell and in the world; returns the
 // displacements along it.
-static ways put_row(rf_frictional *c, const contact_point *p, const double local[3],
-                    const double a[3], int32_t column) {
+static displacement put_row(rf_frictional *c, const contact_point *p, const double local[3],
+                            const double a[3], int32_t column) {
   const rf_contact_frame *frame = &p->contact->search.frame;
-  ways sum = {0.0, 0.0};
+  displacement sum = {0.0, 0.0};
   double arm[3], rigid[6];
   for (int role = 0; role < 2; ++role) {
     const int32_t number = c->pair[p->pair].side[role];
@@ -220,11 +221,11 @@ static ways put_row(rf_frictional *c, const contact_point *p, const double local
 
 // A site whose rows are entered for the direction at the beginning of the step.
 typedef struct entry {
-  int32_t k;       // number among the points of the block
-  double axes[9];  // in the frame of the shell
-  ways way[3];     // along them
-  ways normal;     // along the direction
-  double gap;      // from which the linear change by motions begins
+  int32_t k;              // number among the points of the block
+  double axes[9];         // in the frame of the shell
+  displacement along[3];  // along them
+  displacement normal;    // along the direction
+  double gap;             // from which the linear change by motions begins
 } entry;
 
 static void put_entry(rf_frictional *c, int32_t site, const contact_point *p, entry *e) {
@@ -234,9 +235,9 @@ static void put_entry(rf_frictional *c, int32_t site, const contact_point *p, en
   for (int32_t a = 0; a < 3; ++a) {
     double *axis = c->axes + 9 * site + 3 * a;
     rf_quat_rotate(p->pose, e->axes + 3 * a, axis);
-    e->way[a] = put_row(c, p, e->axes + 3 * a, axis, 3 * site + a);
+    e->along[a] = put_row(c, p, e->axes + 3 * a, axis, 3 * site + a);
   }
-  e->normal = e->way[0];
+  e->normal = e->along[0];
 }
 
 // Turns the axes and rows of a site to another direction.
@@ -252,16 +253,16 @@ static void turn(rf_frictional *c, int32_t site, const double pose[4], const dou
     for (int i = 0; i < 3; ++i) row[i] = rf_vec3_dot(r + 3 * i, old);
   }
   for (int i = 0; i < 9; i += 3) rf_quat_rotate(pose, axes + i, c->axes + 9 * site + i);
-  e->normal = (ways){0.0, 0.0};
+  e->normal = (displacement){0.0, 0.0};
   for (int i = 0; i < 3; ++i) {
-    e->normal.free += r[i] * e->way[i].free;
-    e->normal.last += r[i] * e->way[i].last;
+    e->normal.free += r[i] * e->along[i].free;
+    e->normal.last += r[i] * e->along[i].last;
   }
 }
 
 // Gaps and directions of n sites, from number `first` on, at the end of the motions of the last
-// step.  The direction is the one that agrees better with the shell; a point that would pass
-// through a thin part keeps both of the beginning.
+// step.  A site takes them where the direction agrees better with the shell, and the gap where it
+// stays the same; a point that would pass through a thin part keeps both of the beginning.
 static void look_ahead(rf_frictional *c, const contact_point *p, int32_t first, int32_t n,
                        entry *entries) {
   double position[3 * BLOCK], normal[3 * BLOCK], gap[BLOCK], gradient[3 * BLOCK];
@@ -269,8 +270,8 @@ static void look_ahead(rf_frictional *c, const contact_point *p, int32_t first, 
     const entry *e = &entries[i];
     memcpy(normal + 3 * i, p->points->normal + 3 * e->k, 3 * sizeof *normal);
     for (int a = 0; a < 3; ++a)
-      position[3 * i + a] = p->points->position[3 * e->k + a] + e->way[0].last * e->axes[a] +
-                            e->way[1].last * e->axes[3 + a] + e->way[2].last * e->axes[6 + a];
+      position[3 * i + a] = p->points->position[3 * e->k + a] + e->along[0].last * e->axes[a] +
+                            e->along[1].last * e->axes[3 + a] + e->along[2].last * e->axes[6 + a];
   }
   rf_contact_search_ahead_rt(&p->contact->search, n, position, normal, gap, gradient);
   for (int32_t i = 0; i < n; ++i) {
@@ -278,7 +279,10 @@ static void look_ahead(rf_frictional *c, const contact_point *p, int32_t first, 
     const double *now = gradient + 3 * i;
     const double agrees = rf_vec3_dot(now, normal + 3 * i);
     if (agrees < RF_CONTACT_PASSED) continue;
-    if (agrees > rf_vec3_dot(e->axes, normal + 3 * i)) turn(c, first + i, p->pose, now, e);
+    if (agrees > rf_vec3_dot(e->axes, normal + 3 * i))
+      turn(c, first + i, p->pose, now, e);
+    else if (rf_vec3_dot(now, e->axes) < SAME)
+      continue;
     e->gap = gap[i] - e->normal.last;
   }
 }
@@ -321,7 +325,7 @@ static void put_block(rf_frictional *c, const rf_world *world, contact_point *p)
     put_entry(c, first + n, p, &entries[n]);
     ++n;
   }
-  look_ahead(c, p, first, n, entries);
+  if (!p->contact->search.along_normal) look_ahead(c, p, first, n, entries);
   for (int32_t i = 0; i < n; ++i) {
     const entry *e = &entries[i];
     const int32_t at = points->place[e->k];

@@ -151,8 +151,7 @@ static void add_displacements(rf_frictional *c, int32_t first, int32_t n, const 
 static double gap_of(const rf_world *world, const rf_frictional_site *site, double yielded) {
   const rf_pair *pair = world->pair[site->pair];
   const bool free = pair->side[0].body->kind->move_rt || pair->side[1].body->kind->move_rt;
-  const double least = -yielded - RECOVERY * world->set.dt_s;
-  return free ? site->ahead + fmax(least - site->gap, 0.0) : site->ahead;
+  return free ? fmax(site->ahead, -yielded - RECOVERY * world->set.dt_s) : site->ahead;
 }
 
 // Displacements at the sites in the free motions, H y.

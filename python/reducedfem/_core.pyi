@@ -665,7 +665,15 @@ class Motion:
     def state(
         self,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float]: ...
-    def last_step(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None: ...
+    def whole_state(
+        self,
+    ) -> tuple[
+        NDArray[np.float64],
+        NDArray[np.float64],
+        NDArray[np.float64],
+        float,
+        tuple[NDArray[np.float64], NDArray[np.float64]] | None,
+    ]: ...
     def report(self) -> dict[str, Any]: ...
     def time_steps(
         self, force: ArrayLike | None, runs: int, inner: int, /

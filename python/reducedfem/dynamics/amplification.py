@@ -18,7 +18,7 @@ from reducedfem.solid.second_order import SecondOrderSystem
 
 __all__ = ["Amplification", "amplification"]
 
-_MOST = 1e12  # theta, above which an eigenvalue is rounding
+_LEAST, _MOST = 1e-4, 1e12  # theta, beyond which damping and eigenvalues are rounding
 _BLOCK = 256  # oscillators of a system, whose matrices are dense on the way
 
 
@@ -56,7 +56,7 @@ def amplification(
     name
         Name of the integrator; see `integrator`.
     theta
-        Angular frequencies times the step, w h, positive and less than 1e12, of any shape.
+        Angular frequencies times the step, w h, 1e-4 to 1e12, of any shape.
     damping_ratio
         xi, at least 0 and less than 1.
     rho
@@ -78,11 +78,11 @@ def amplification(
         raise InputError(f"damping_ratio must be at least 0 and less than 1, got {ratio:g}")
     if angle.size == 0:
         raise InputError("theta has no values")
-    wrong = np.flatnonzero(~((angle > 0.0) & (angle < _MOST)))
+    wrong = np.flatnonzero(~((angle >= _LEAST) & (angle <= _MOST)))
     if wrong.size:
         raise InputError(
-            f"theta must be positive and less than {_MOST:g}, got {angle.ravel()[wrong[0]]:g} at "
-            f"index {wrong[0]}"
+            f"theta must be in [{_LEAST:g}, {_MOST:g}], got {angle.ravel()[wrong[0]]:g} at index "
+            f"{wrong[0]}"
         )
     kind, _ = find(name)
     if rho is not None and kind is not GeneralizedAlpha:
@@ -112,8 +112,8 @@ def _largest(
         q, v, a, step, rate = (one if i == k else 0.0 * one for i in range(5))
         core.reset(q, v, a, threads(), 0, (step, rate))
         core.step(None, 1, None, threads())
-        q, v, a, _ = core.state()
-        columns.append([q, v, a, *(core.last_step() or (0.0 * q, 0.0 * q))])
+        q, v, a, _, last = core.whole_state()
+        columns.append([q, v, a, *(last or (0.0 * q, 0.0 * q))])
     roots = np.linalg.eigvals(np.transpose(columns, (2, 1, 0))).astype(complex)
     found: NDArray[np.complex128] = roots[np.arange(w.size), np.abs(roots).argmax(1)][: theta.size]
     return found

@@ -42,7 +42,7 @@ class GeneralizedAlpha(ImplicitSimulation):
         Gravitational acceleration [m/s^2], shape (3,); see `ImplicitNewmark`.
     rho
         Factor by which infinitely high frequencies shrink in a step, 0 to 1; 1 does not damp them.
-        At most 0.6 where contact adds stiffness.
+        Steps of a body in contact take 0.6 at most.
 
     Raises
     ------

@@ -366,8 +366,7 @@ class Simulation:
 
     def _data(self) -> tuple[Any, ...]:
         """Return the arguments of `_restored`."""
-        q, qdot, qddot, time = self._core.state()
-        last = self._core.last_step() or (None, None)
+        q, qdot, qddot, time, last = self._core.whole_state()
         given = tuple(vars(self).get(name, False) for name in _GIVEN)
         return type(self), self._settings, (q, qdot, qddot, round(time / self._dt), last), given
 
@@ -394,8 +393,8 @@ def _restored(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PlausibilityWarning)  # the original warned
         made = kind(**settings)
-    q, qdot, qddot, steps, last = state
-    made._core.reset(q, qdot, qddot, threads(), steps, last)
+    q, qdot, qddot, steps, *last = state  # nothing more in pickles of earlier versions
+    made._core.reset(q, qdot, qddot, threads(), steps, (last and last[0]) or (None, None))
     for name, value in zip(_GIVEN, given, strict=False):
         setattr(made, name, value)
     return made

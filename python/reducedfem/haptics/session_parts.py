@@ -12,7 +12,6 @@ from reducedfem.base.console import count_text
 from reducedfem.contact.contact import Contact, any_contact
 from reducedfem.contact.deformed_field import DeformedField
 from reducedfem.contact.field import DistanceField
-from reducedfem.contact.point_tree import PointTree
 from reducedfem.dynamics.free_body import FreeBody
 from reducedfem.dynamics.integrator import ImplicitSimulation
 from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
@@ -311,15 +310,14 @@ def warn_of_copies(
     contacts: tuple[Contact, ...], simulations: tuple[_Shell | None, ...], stacklevel: int
 ) -> None:
     """Warn if two free bodies at one place have one tree, as if they were meant to be one body."""
-    seen: dict[PointTree, tuple[int, FreeBody]] = {}
+    seen: dict[tuple[object, ...], tuple[int, FreeBody]] = {}
     for k, (contact, body) in enumerate(zip(contacts, simulations, strict=True)):
         if not isinstance(body, FreeBody):
             continue
-        first, other = seen.setdefault(contact.tree, (k, body))
-        if other is body:
-            continue
-        one, two = body.state, other.state
-        if (one.position == two.position).all() and (one.quaternion == two.quaternion).all():
+        pose = body.state
+        key = (contact.tree, *map(float, pose.position), *map(float, pose.quaternion))
+        first, other = seen.setdefault(key, (k, body))
+        if other is not body:
             warnings.warn(
                 f"simulation[{first}] and simulation[{k}] are two FreeBody objects with one tree "
                 "and one pose, and each is a body of its own: if one body with both contacts is "
