@@ -177,6 +177,7 @@ static int32_t render_fresh(rf_contact_search *s, rf_contact_budget *b, int32_t 
 
 // ---- points of the last cycle
 
+// Before the levels, so that the time for these points counts.
 static void recall(rf_contact_search *s, rf_contact_budget *b) {
   const int32_t n = s->touching < RF_CONTACT_RECALLED ? s->touching : RF_CONTACT_RECALLED;
   double world[3 * BLOCK], body[3 * BLOCK];

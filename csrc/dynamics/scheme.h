@@ -18,7 +18,7 @@
 
 typedef struct rf_motion rf_motion;
 
-// Vectors of which the rates in a stage consist.
+// Rates in a stage are sums of these vectors, with factors.
 typedef enum rf_stage_term {
   RF_STAGE_CHANGE,        // x less its value where the stage begins: q, or x after the first stage
   RF_STAGE_VELOCITY,      // v of the state

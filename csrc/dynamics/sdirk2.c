@@ -7,7 +7,7 @@
 #include "dynamics/stages.h"
 
 typedef struct sdirk2_settings {
-  int32_t jacobians;  // in a step with newton_max = 1: 1 or 2
+  int32_t jacobians;  // 1: the second stage begins with the matrix of the first; 2: with its own
 } sdirk2_settings;
 
 static rf_status check(const void *settings, rf_error *err) {

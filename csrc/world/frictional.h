@@ -79,7 +79,7 @@ typedef struct rf_frictional_pair {
 typedef struct rf_frictional_site {
   int32_t pair, place;
   double gap;                         // m
-  double ahead;                       // gap from which the linear change by motions begins, m
+  double ahead;                       // gap of the linearization where nothing moves, m
   double point[3];                    // in the world, m
   struct rf_contact_site_force last;  // of the step before
   bool bore;                          // a force then

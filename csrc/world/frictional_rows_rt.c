@@ -225,7 +225,7 @@ typedef struct entry {
   double axes[9];         // in the frame of the shell
   displacement along[3];  // along them
   displacement normal;    // along the direction
-  double gap;             // from which the linear change by motions begins
+  double gap;             // of the linearization where nothing moves
 } entry;
 
 static void put_entry(rf_frictional *c, int32_t site, const contact_point *p, entry *e) {
@@ -287,7 +287,7 @@ static void look_ahead(rf_frictional *c, const contact_point *p, int32_t first, 
   }
 }
 
-static void move_column(rf_frictional *c, int32_t from, int32_t to) {
+static void move_site(rf_frictional *c, int32_t from, int32_t to) {
   for (int32_t j = 0; j < c->rank; ++j) {
     double *row = c->levers + (size_t)j * (size_t)c->ld;
     memcpy(row + 3 * to, row + 3 * from, 3 * sizeof *row);
@@ -330,7 +330,7 @@ static void put_block(rf_frictional *c, const rf_world *world, contact_point *p)
     const entry *e = &entries[i];
     const int32_t at = points->place[e->k];
     if (e->gap + e->normal.free > c->margin_m) continue;
-    if (c->n_sites != first + i) move_column(c, first + i, c->n_sites);
+    if (c->n_sites != first + i) move_site(c, first + i, c->n_sites);
     rf_frictional_site *site = &c->site[c->n_sites++];
     *site = (rf_frictional_site){.pair = p->pair, .place = at, .gap = points->gap[e->k]};
     site->ahead = e->gap;

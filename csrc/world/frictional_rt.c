@@ -59,25 +59,22 @@ static void foresee_pose(rf_frictional_body *b, const rf_held_free *held) {
   root_of(held->compliance, b->root);
 }
 
+static void keep_place(rf_frictional_body *b) {
+  memcpy(b->last_centre, b->centre, sizeof b->centre);
+  memcpy(b->last_turn, b->of->pose.quaternion, sizeof b->last_turn);
+  if (b->n > 0) memcpy(b->last_q, b->of->motion->q, (size_t)b->n * sizeof *b->last_q);
+}
+
 // Notes the motion since the last step; in the first one it is zero.
 static void note_motion(rf_frictional_body *b) {
-  const double *turn = b->of->pose.quaternion;
-  if (!b->begun && b->moves) {
-    memcpy(b->last_centre, b->centre, sizeof b->centre);
-    memcpy(b->last_turn, turn, sizeof b->last_turn);
-  }
-  if (!b->begun && b->n > 0) memcpy(b->last_q, b->of->motion->q, (size_t)b->n * sizeof(double));
+  if (!b->begun) keep_place(b);
   b->begun = true;
   if (b->moves) {
     rf_vec3_sub(b->centre, b->last_centre, b->last_rigid);
-    rf_quat_rotation_between(b->last_turn, turn, b->last_rigid + 3);
-    memcpy(b->last_centre, b->centre, sizeof b->centre);
-    memcpy(b->last_turn, turn, sizeof b->last_turn);
+    rf_quat_rotation_between(b->last_turn, b->of->pose.quaternion, b->last_rigid + 3);
   }
-  for (int32_t i = 0; i < b->n; ++i) {
-    b->last_way[i] = b->of->motion->q[i] - b->last_q[i];
-    b->last_q[i] = b->of->motion->q[i];
-  }
+  for (int32_t i = 0; i < b->n; ++i) b->last_way[i] = b->of->motion->q[i] - b->last_q[i];
+  keep_place(b);
 }
 
 rf_status rf_frictional_foresee_rt(void *self, rf_world *world, const rf_held_free *held) {

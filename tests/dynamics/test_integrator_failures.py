@@ -43,7 +43,7 @@ def test_a_step_shortened_to_nothing_fails(material, newton, kind):
     mesh = rf.Mesh(*box_hexes(6, 1, 1, (0.2, 0.03, 0.03)))
     solid = rf.Solid(mesh, material(1e6, 0.4, 1000.0), fixed=mesh.nodes[:, 0] == 0.0)
     failed = 0
-    for size in 10.0 ** np.array([14, 17, 20, 40, 60]):
+    for size in 10.0 ** np.array([14, 17, 20, 40, 50, 60]):
         sim = kind(solid, 1e-3, newton_max=newton)
         sim.reset(qdot=mesh.nodes[:, :1] * np.array([0.0, 0.0, 1e-3]))
         before = sim.state
@@ -56,7 +56,7 @@ def test_a_step_shortened_to_nothing_fails(material, newton, kind):
             assert states_equal(sim.state, before)
         else:
             assert np.abs(sim.state.q).max() > 0.01
-    assert failed >= 2  # 1e40 N and more; 1e20 N as rounding has it
+    assert failed > 2  # 1e40 N and more fail with any rounding
 
 
 def test_a_state_too_large_is_refused_and_the_old_one_kept():

@@ -185,8 +185,8 @@ def solve_friction(
     Warns
     -----
     PlausibilityWarning
-        The problem is infeasible, or no method came close to a solution: without `budget_us` the
-        text tells if W has a negative eigenvalue; or mu is above 5, as in degrees or per cent.
+        The problem is infeasible, or no method came close to a solution; without `budget_us` the
+        message names a negative eigenvalue of W. `mu` is above 5, as in degrees or per cent.
 
     Notes
     -----

@@ -393,8 +393,9 @@ def _restored(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PlausibilityWarning)  # the original warned
         made = kind(**settings)
-    q, qdot, qddot, steps, *last = state  # nothing more in pickles of earlier versions
-    made._core.reset(q, qdot, qddot, threads(), steps, (last and last[0]) or (None, None))
+    q, qdot, qddot, steps = state[:4]
+    last = state[4] if len(state) > 4 else None  # pickles of earlier versions end before it
+    made._core.reset(q, qdot, qddot, threads(), steps, last or (None, None))
     for name, value in zip(_GIVEN, given, strict=False):
         setattr(made, name, value)
     return made
@@ -456,7 +457,8 @@ class ImplicitSimulation(Simulation):
             self._scheme, system._core, rates, settings, threads(), viscous, weight(system, fall)
         )
         # schemes that damp the motion are taken for the way to rest
-        if own.get("gamma", 1.0 - self._lively) <= 0.5 and isinstance(system, ReducedSolid):
+        lively = own["gamma"] <= 0.5 if "gamma" in own else self._lively
+        if lively and isinstance(system, ReducedSolid):
             warn_of_coarse_steps(system, settings["dt"], rates, viscous, stacklevel=4)  # type: ignore[arg-type]
         self._system = system
         self._dt = float(dt)

@@ -44,8 +44,8 @@ class SDIRK2(ImplicitSimulation):
     gravity
         Gravitational acceleration [m/s^2], shape (3,); see `ImplicitNewmark`.
     jacobians
-        1: with ``newton_max=1`` both stages have the matrix of the state before the step, which
-        saves a factorization and keeps the order. 2: each has its own.
+        2: each stage begins with a matrix of its own. 1: the second one begins with that of the
+        first, which with ``newton_max=1`` saves a factorization and keeps the order.
 
     Raises
     ------
