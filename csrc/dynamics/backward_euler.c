@@ -9,9 +9,11 @@ static void tabulate(const void *settings, double h, rf_step_kind kind, int32_t 
   out->velocity[RF_STAGE_CHANGE] = 1.0 / h;
   out->acceleration[RF_STAGE_CHANGE] = 1.0 / (h * h);
   out->acceleration[RF_STAGE_VELOCITY] = -1.0 / h;
+  out->span_s = h;
 }
 
 const rf_scheme rf_scheme_backward_euler = {.name = "backward_euler",
                                             .remedy = "try a smaller dt or newton_max > 1",
                                             .stages = 1,
+                                            .with_modes = true,
                                             .tabulate = tabulate};

@@ -8,10 +8,12 @@ static void tabulate(const void *settings, double h, rf_step_kind kind, int32_t 
   (void)settings, (void)k;
   const bool first = kind == RF_STEP_FIRST;
   rf_scheme_follow(first ? h : 2.0 * h / 3.0, RF_STAGE_STEP, first ? 0.0 : 1.0 / 3.0, out);
+  out->span_s = h;
 }
 
 const rf_scheme rf_scheme_bdf2 = {.name = "bdf2",
                                   .remedy = "try a smaller dt or newton_max > 1",
                                   .stages = 1,
                                   .remembers = true,
+                                  .with_modes = true,
                                   .tabulate = tabulate};

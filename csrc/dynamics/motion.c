@@ -6,6 +6,9 @@
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/run.h"
+#include "dynamics/modal_subspace.h"
+
+static rf_modal_subspace *modes_of(const rf_motion *m) { return (rf_modal_subspace *)m->subspace; }
 
 static void layout(rf_motion *m, size_t ld, rf_arena *a) {
   double **const vectors[] = {&m->q,          &m->qdot,       &m->qddot,
@@ -27,8 +30,15 @@ static const rf_setting ITERATED[] = {SETTING("dt", dt_s, DOUBLE),
                                       SETTING("newton_max", newton_max, INT32),
                                       SETTING("tol", tolerance, DOUBLE),
                                       {0}};
+static const rf_setting WITH_MODES[] = {SETTING("dt", dt_s, DOUBLE),
+                                        SETTING("newton_max", newton_max, INT32),
+                                        SETTING("tol", tolerance, DOUBLE),
+                                        SETTING("exact", exact, INT32),
+                                        SETTING("modes", modes, INT32),
+                                        {0}};
 
 const rf_setting *rf_motion_settings_of(const rf_scheme *scheme) {
+  if (scheme->with_modes) return WITH_MODES;
   return rf_scheme_iterates(scheme) ? ITERATED : STEP;
 }
 
@@ -42,6 +52,8 @@ static rf_status check(const rf_motion_settings *set, rf_error *err) {
   if (!(set->newton_max >= 1 && set->newton_max <= 1000))
     return rf_fail(err, RF_ERR_ARG, "newton_max must be between 1 and 1000, got %d",
                    set->newton_max);
+  if (!(set->exact >= 0 && set->modes >= 0 && set->modes < RF_SUBSPACE_MODES))
+    return rf_fail(err, RF_ERR_ARG, "exact must be at least 0, got %d", set->exact);
   return RF_OK;
 }
 
@@ -94,6 +106,12 @@ rf_status rf_motion_create(rf_system *system, const rf_motion_settings *set, con
   set_up(m, set);
   m->system = system;
   system = NULL;
+  if (set->exact > 0) {
+    rf_modal_subspace *modes;
+    RF_TRY(rf_modal_subspace_create(m->system, run, set->exact, (rf_subspace_modes)set->modes,
+                                    &modes, err));
+    m->subspace = &modes->base;
+  }
   RF_TRY(rf_motion_reset(m, run, NULL, NULL, NULL, err));
   *out = m;
   m = NULL;
@@ -120,6 +138,7 @@ rf_status rf_motion_clone(const rf_motion *from, const rf_motion_settings *set, 
 
 void rf_motion_free(rf_motion *m) {
   if (!m) return;
+  rf_modal_subspace_free(modes_of(m));
   rf_system_free(m->system);
   rf_free(m);
 }
@@ -174,6 +193,7 @@ rf_status rf_motion_reset(rf_motion *m, const rf_run *run, const double *q, cons
   for (int i = 0; i < 3; ++i) memcpy(state[i], step[i], bytes);
   m->time_s = 0.0;
   m->follows = false;
+  if (m->subspace) modes_of(m)->known = modes_of(m)->modes == RF_SUBSPACE_REST;
   m->displaced_m = m->farthest_m = 0.0;
   m->report = (rf_motion_report){0};
 done:

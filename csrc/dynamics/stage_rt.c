@@ -51,18 +51,25 @@ static rf_status balance(rf_motion *m, const double *x, const double *v, const d
   return s->operations->balance(s, x, v, m->product, m->force, load, m->residual);
 }
 
-// Force of a first stage, with what it carries over from the state.
-static rf_status put_force(rf_motion *m) {
-  const double carried = m->stage->carried;
-  m->against = m->applied;
-  if (carried == 0.0) return RF_OK;
-  m->against = m->known_force;
-  rf_status st = m->prepared ? RF_OK : evaluate(m, true);
+// Returns minus the force F at m->from with the velocity v, in m->residual.
+static rf_status balance_start(rf_motion *m, const double *v) {
+  const rf_status st = m->prepared ? RF_OK : evaluate(m, true);
   m->prepared = true;
-  for (int64_t i = 0; i < m->n; ++i) m->product[i] = m->system->damping_mass * m->qdot[i];
-  if (st >= 0) st = balance(m, m->q, m->qdot, m->applied);
-  for (int64_t i = 0; i < m->n; ++i) m->known_force[i] = m->applied[i] - carried * m->residual[i];
-  return st;
+  for (int64_t i = 0; i < m->n; ++i) m->product[i] = m->system->damping_mass * v[i];
+  return st < 0 ? st : balance(m, m->from, v, m->applied);
+}
+
+// Force of a stage, with what a first one carries over from the state, and its exact modes.  The
+// velocity where a second stage begins is that of the end of the first.
+static rf_status put_force(rf_motion *m, bool first) {
+  const double carried = m->stage->carried, *v = first ? m->qdot : m->xdot;
+  m->against = m->applied;
+  if (carried == 0.0 && !m->subspace) return RF_OK;
+  const rf_status st = balance_start(m, v);
+  if (carried != 0.0) m->against = m->known_force;
+  for (int64_t i = 0; carried != 0.0 && i < m->n; ++i)
+    m->known_force[i] = m->applied[i] - carried * m->residual[i];
+  return st < 0 || !m->subspace ? st : m->subspace->operations->begin(m, v, first);
 }
 
 // Begins stage k, whose x is there.
@@ -80,7 +87,7 @@ static rf_status begin_stage(rf_motion *m, rf_step_kind kind, int32_t k) {
   }
   put_known(m, m->stage->velocity, m->known_rate);
   put_known(m, m->stage->acceleration, m->known_acceleration);
-  return put_force(m);
+  return put_force(m, k == 0);
 }
 
 // Begins a step at x = q, whose force the end of the last step has left in m->force.  `added`:
@@ -89,6 +96,7 @@ static rf_step_kind begin(rf_motion *m, const double *added) {
   bool touching = m->in_contact;
   m->added = added;
   m->displaced_m = 0.0;
+  m->factored = false;
   m->tally = (rf_motion_tally){.converged = true};
   for (int64_t i = 0; added && i < m->n; ++i) touching |= added[i * (m->system->ld + 1)] != 0.0;
   memcpy(m->x, m->q, (size_t)m->n * sizeof *m->q);
@@ -133,8 +141,9 @@ static rf_status evaluate_residual(rf_motion *m, bool tangent, double *size) {
     rf_dense_multiply_rt(s->simd, (int32_t)m->n, m->added, (int32_t)s->ld, m->change, m->product);
     for (int64_t i = 0; i < m->n; ++i) m->residual[i] += m->product[i];
   }
+  if (m->subspace) st = m->subspace->operations->project(m);
   *size = norm(m, m->residual);
-  return RF_OK;
+  return st;
 }
 
 static double mass_factor(const rf_motion *m) {
@@ -147,13 +156,15 @@ static rf_status factor_rt(void *motion, double of_mass) {
   rf_motion *m = motion;
   rf_system *s = m->system;
   const double share = share_of(m), velocity = share * m->stage->velocity[RF_STAGE_CHANGE];
+  if (m->subspace) m->subspace->responses_known = false;
   return s->operations->factorize(s, of_mass, share + velocity * s->damping_stiff, velocity,
                                   m->added);
 }
 
 static rf_status solve(rf_motion *m, double *increment) {
   for (int64_t i = 0; i < m->n; ++i) increment[i] = -m->residual[i];
-  return m->system->operations->solve(m->system, increment, increment);
+  const rf_status st = m->system->operations->solve(m->system, increment, increment);
+  return st < 0 || !m->subspace ? st : m->subspace->operations->constrain(m, increment);
 }
 
 // Returns the zero in (0, 1) of the cubic with these values at 0, 1/3, 2/3 and 1.  The first must
@@ -263,8 +274,7 @@ static rf_status evaluate_newton_rt(void *motion, rf_newton *n) {
 
 // Far from rest the tangent may be indefinite: the factor of the mass grows until the energy falls
 // in all directions.
-static rf_status factorize_rt(void *motion) {
-  rf_motion *m = motion;
+rf_status rf_motion_factorize_rt(rf_motion *m) {
   const double of_mass = mass_factor(m);
   rf_status st = factor_rt(m, of_mass);
   if (st != RF_ERR_SINGULAR) return st;
@@ -273,12 +283,16 @@ static rf_status factorize_rt(void *motion) {
   return st == RF_ERR_SINGULAR ? RF_ERR_DIVERGED : st;
 }
 
+static rf_status factorize_rt(void *motion) { return rf_motion_factorize_rt(motion); }
+
 static rf_status advance_rt(void *motion, rf_newton *n) {
   rf_motion *m = motion;
   ++m->report.solves;
   n->kept = false;
   const rf_status st = solve(m, m->increment);
   if (st < 0) return st;
+  // with one solve the modes go to their end whole, which energies do not judge
+  if (m->subspace && m->set.newton_max == 1) return move(m, 1.0, &n->size);
   return m->system->cubic_force ? move_guarded(m, &n->size) : move_searched(m, n);
 }
 
@@ -312,6 +326,7 @@ static rf_status solve_stage(rf_motion *m, bool kept) {
 
 static rf_status end(rf_motion *m, rf_status st) {
   m->added = NULL;
+  if (st >= 0 && m->subspace) m->subspace->operations->end(m);
   if (st >= 0) st = rf_motion_keep_rt(m);
   m->prepared = m->prepared && m->has_tangent;
   if (st < 0) rf_motion_clean_rt(m);
@@ -323,7 +338,8 @@ rf_status rf_motion_step_stage_rt(rf_motion *m) {
   rf_status st = RF_OK;
   for (int32_t k = 0; k < m->set.scheme->stages && st >= 0; ++k) {
     st = begin_stage(m, kind, k);
-    if (st >= 0) st = solve_stage(m, m->stage->same_matrix && m->tally.solves > 0);
+    const bool kept = k > 0 ? m->stage->same_matrix && m->tally.solves > 0 : m->factored;
+    if (st >= 0) st = solve_stage(m, kept);
   }
   return end(m, st);
 }

@@ -19,6 +19,20 @@ typedef struct rf_damping rf_damping;
 typedef struct rf_mesh rf_mesh;
 typedef struct rf_reduced rf_reduced;
 
+// Matrices of a dense system, rows of ld: those of the last evaluation and factorization.
+typedef struct rf_system_dense {
+  const double *mass, *stiffness;
+  const double *factor, *mass_factor;  // of linalg/dense_rt.h; NULL: not of these steps
+} rf_system_dense;
+
+// Operations of a sparse system for many vectors, as rf_blocks_mass and so on (blocks.h).
+typedef struct rf_system_blocks {
+  rf_status (*reserve)(rf_system *s, int32_t most, rf_error *err);  // for so many at once
+  rf_status (*mass)(rf_system *s, int32_t count, const double *x, double *y);
+  rf_status (*stiffness)(rf_system *s, int32_t count, const double *x, double *y);
+  rf_status (*solve)(rf_system *s, int32_t count, const double *x, double *y);
+} rf_system_blocks;
+
 // Evaluations are kept inside: `balance` and `factorize` use R, K and D of the last `evaluate`.
 typedef struct rf_system_operations {
   // Evaluates R (force, with reactions where nothing can move), W (energy, nullable) and, if asked
@@ -44,6 +58,8 @@ typedef struct rf_system_operations {
   // out = K x, and the size of the rounding error of R at x: eps sum |K_ij| |x_j|.
   rf_status (*multiply)(rf_system *s, const double *x, double *out);
   double (*rounding)(const rf_system *s, const double *x);
+  rf_system_dense (*dense)(const rf_system *s);  // nullable: sparse
+  const rf_system_blocks *blocks;                // nullable: dense
   // Ratio of K to the mass.
   double (*stiffness_per_mass)(const rf_system *s);
 } rf_system_operations;

@@ -98,18 +98,54 @@ static rf_status mass_solve(rf_system *base, const double *b, double *x) {
   return rf_cholesky_solve(self(base)->mass_factor, base->run, 1, b, x, base->err);
 }
 
+static rf_status reserve(rf_system *base, int32_t most, rf_error *err) {
+  (void)base, (void)most, (void)err;
+  return RF_OK;
+}
+
+static rf_status mass_block(rf_system *base, int32_t count, const double *x, double *y) {
+  return rf_csc_symmetric_multiply(self(base)->mass, base->run, 1, count, x, y, base->err);
+}
+
+static rf_status stiffness_block(rf_system *base, int32_t count, const double *x, double *y) {
+  return rf_csc_symmetric_multiply(self(base)->stiffness, base->run, 1, count, x, y, base->err);
+}
+
+static rf_status solve_block(rf_system *base, int32_t count, const double *x, double *y) {
+  return rf_cholesky_solve(self(base)->factor, base->run, count, x, y, base->err);
+}
+
+// Sums of diagonals.
+static double stiffness_per_mass(const rf_system *base) {
+  const matrices_system *s = (const matrices_system *)base;
+  double sum[2] = {0.0, 0.0};
+  for (int k = 0; k < 2; ++k) {
+    const rf_csc *a = k ? s->mass : s->stiffness;
+    for (int32_t j = 0; j < a->cols; ++j)
+      for (int32_t p = a->colptr[j]; p < a->colptr[j + 1]; ++p)
+        if (a->rowind[p] == j) sum[k] += fabs(a->val[p]);
+  }
+  return sum[0] / sum[1];
+}
+
 // Coordinates have no place in space.
 static double farthest(const rf_system *base, const double *x) {
   (void)base, (void)x;
   return 0.0;
 }
 
+static const rf_system_blocks BLOCKS = {.reserve = reserve,
+                                        .mass = mass_block,
+                                        .stiffness = stiffness_block,
+                                        .solve = solve_block};
 static const rf_system_operations OPERATIONS = {.evaluate = evaluate,
                                                 .balance = balance,
                                                 .factorize = factorize,
                                                 .solve = solve,
                                                 .mass_solve = mass_solve,
-                                                .farthest = farthest};
+                                                .farthest = farthest,
+                                                .blocks = &BLOCKS,
+                                                .stiffness_per_mass = stiffness_per_mass};
 static const rf_system_life LIFE = {.release = release};
 
 // Column j of the union of the patterns into rows (nullable: count only); returns its length.

@@ -121,6 +121,14 @@ static double stiffness_per_mass(const rf_system *base) {
   return rf_system_trace_ratio_rt(base, s->stiffness, s->mass);
 }
 
+static rf_system_dense dense(const rf_system *base) {
+  const projected_system *s = (const projected_system *)base;
+  return (rf_system_dense){.mass = s->mass,
+                           .stiffness = s->stiffness,
+                           .factor = s->factor,
+                           .mass_factor = s->mass_factor};
+}
+
 static rf_status require_defined(rf_system *base, const double *x, const char *subject,
                                  rf_error *err) {
   static const rf_run ONE = {.threads = 1};
@@ -137,6 +145,7 @@ static const rf_system_operations OPERATIONS = {.evaluate = evaluate,
                                                 .farthest = farthest,
                                                 .multiply = multiply,
                                                 .rounding = rounding,
+                                                .dense = dense,
                                                 .stiffness_per_mass = stiffness_per_mass};
 static const rf_system_life LIFE = {.release = release, .require_defined = require_defined};
 

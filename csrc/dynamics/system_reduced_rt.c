@@ -89,6 +89,15 @@ static double stiffness_per_mass_rt(const rf_system *base) {
   return rf_system_trace_ratio_rt(base, s->stiffness, s->mass);
 }
 
+static rf_system_dense dense_rt(const rf_system *base) {
+  const rf_reduced_system *s = (const rf_reduced_system *)base;
+  const bool steps = base->explicit_steps;
+  return (rf_system_dense){.mass = s->mass,
+                           .stiffness = s->stiffness,
+                           .factor = steps ? NULL : s->factor,
+                           .mass_factor = steps ? s->mass_factor : NULL};
+}
+
 const rf_system_operations rf_system_reduced_rt = {.evaluate = evaluate_rt,
                                                    .balance = balance_rt,
                                                    .factorize = factorize_rt,
@@ -98,4 +107,5 @@ const rf_system_operations rf_system_reduced_rt = {.evaluate = evaluate_rt,
                                                    .farthest = farthest_rt,
                                                    .multiply = multiply_rt,
                                                    .rounding = rounding_rt,
+                                                   .dense = dense_rt,
                                                    .stiffness_per_mass = stiffness_per_mass_rt};

@@ -28,6 +28,10 @@ typedef struct solid_system {
   bool has_damping;    // D is that of the last evaluation
   bool joined;         // the stiffness has its part of D already
   rf_solid_mass mass;  // of explicit steps
+  // of products with many vectors
+  rf_csc free_mass;  // lower triangle over the free nodes
+  double *spread;    // vectors over all nodes, and products  (2, reserved, n)
+  int32_t reserved;
 } solid_system;
 
 static solid_system *self(rf_system *s) { return (solid_system *)s; }
@@ -39,6 +43,8 @@ static void release(rf_system *base) {
   rf_csc_free(&s->lower);
   rf_cholesky_free(s->factor);
   rf_solid_mass_release(&s->mass);
+  rf_csc_free(&s->free_mass);
+  rf_free(s->spread);
   rf_free(s);
 }
 
@@ -150,6 +156,42 @@ static rf_status multiply(rf_system *base, const double *x, double *out) {
   return rf_solid_block_multiply(s->solid, base->run, s->stiffness, 1, x, out, base->err);
 }
 
+static rf_status reserve(rf_system *base, int32_t most, rf_error *err) {
+  solid_system *s = self(base);
+  rf_status st = RF_OK;
+  RF_ALLOC(s->spread, 2 * (int64_t)most * base->n);
+  RF_TRY(rf_solid_free_mass(s->solid, &s->free_mass, err));
+  s->reserved = most;
+done:
+  return st;
+}
+
+static rf_status mass_block(rf_system *base, int32_t count, const double *x, double *y) {
+  return rf_csc_symmetric_multiply(&self(base)->free_mass, base->run, 3, count, x, y, base->err);
+}
+
+static rf_status stiffness_block(rf_system *base, int32_t count, const double *x, double *y) {
+  solid_system *s = self(base);
+  const int64_t n = base->n, n_free = 3 * (int64_t)s->solid->n_free;
+  double *const product = s->spread + (int64_t)s->reserved * n;
+  if (count > s->reserved) return RF_ERR_INTERNAL;
+  mirror(s->solid, s->stiffness);
+  for (int32_t k = 0; k < count; ++k)
+    rf_solid_scatter(s->solid, x + k * n_free, s->spread + k * n);
+  const rf_status st = rf_solid_block_multiply(s->solid, base->run, s->stiffness, count, s->spread,
+                                               product, base->err);
+  for (int32_t k = 0; k < count; ++k) rf_solid_gather(s->solid, product + k * n, y + k * n_free);
+  return st;
+}
+
+static rf_status solve_block(rf_system *base, int32_t count, const double *x, double *y) {
+  const solid_system *s = self(base);
+  const rf_status st = rf_cholesky_solve(s->factor, base->run, count, x, y, base->err);
+  const int64_t all = count * 3 * (int64_t)s->solid->n_free;
+  for (int64_t i = 0; i < all; ++i) y[i] /= s->scale;
+  return st;
+}
+
 static double rounding(const rf_system *base, const double *x) {
   const rf_solid *s = ((const solid_system *)base)->solid;
   const double *blocks = ((const solid_system *)base)->stiffness;
@@ -199,6 +241,10 @@ static rf_status explain_singular(const rf_system *base, rf_error *err) {
       node, x[0], x[1], x[2]);
 }
 
+static const rf_system_blocks BLOCKS = {.reserve = reserve,
+                                        .mass = mass_block,
+                                        .stiffness = stiffness_block,
+                                        .solve = solve_block};
 static const rf_system_operations OPERATIONS = {.evaluate = evaluate,
                                                 .balance = balance,
                                                 .factorize = factorize,
@@ -207,6 +253,7 @@ static const rf_system_operations OPERATIONS = {.evaluate = evaluate,
                                                 .farthest = farthest,
                                                 .multiply = multiply,
                                                 .rounding = rounding,
+                                                .blocks = &BLOCKS,
                                                 .stiffness_per_mass = stiffness_per_mass};
 static const rf_system_life LIFE = {.release = release,
                                     .check = check,

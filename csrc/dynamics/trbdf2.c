@@ -8,9 +8,11 @@ static void tabulate(const void *settings, double h, rf_step_kind kind, int32_t 
     rf_scheme_trapezoidal(0.25 * h, out);
   else
     rf_scheme_continue(h / 3.0, 4.0 / 3.0, out);
+  out->span_s = 0.5 * h;
 }
 
 const rf_scheme rf_scheme_trbdf2 = {.name = "trbdf2",
                                     .remedy = "try a smaller dt or newton_max > 1",
                                     .stages = 2,
+                                    .with_modes = true,
                                     .tabulate = tabulate};

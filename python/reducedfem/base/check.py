@@ -170,12 +170,14 @@ def integer(value: object, name: str) -> int:
     return result
 
 
-def count(value: object, name: str, most: int = 2**31 - 1, why: str = "") -> int:
-    """Return the argument as an int from 1 to `most`; `why` explains the limit in the error."""
+def count(
+    value: object, name: str, most: int = 2**31 - 1, why: str = "", *, least: int = 1
+) -> int:
+    """Return the argument as an int from `least` to `most`; `why` explains the upper limit."""
     result = _index(value, name)
-    if not 1 <= result <= most:
+    if not least <= result <= most:
         reason = f" ({why})" if why else ""
-        raise InputError(f"{name} must be between 1 and {most}{reason}, got {result}")
+        raise InputError(f"{name} must be between {least} and {most}{reason}, got {result}")
     return result
 
 

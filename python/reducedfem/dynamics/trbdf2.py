@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from reducedfem.dynamics.integrator import ImplicitSimulation
+from reducedfem.dynamics.modal import ModalSimulation
 
 __all__ = ["TRBDF2"]
 
 
-class TRBDF2(ImplicitSimulation):
+class TRBDF2(ModalSimulation):
     """The trapezoidal rule for half a step, then backward differentiation of second order.
 
     Second order; high frequencies are damped, slow motion hardly (Chen, Liu and Ascher 2021,
@@ -32,6 +32,15 @@ class TRBDF2(ImplicitSimulation):
         `ImplicitNewmark`.
     strain_rate
         Additional damping by the rate of strain; see `ImplicitNewmark`.
+    exact
+        Number of the lowest modes of the tangent stiffness that steps solve exactly, the others by
+        this scheme (Chen, Liu and Ascher 2021, section 4); 0: none. Slow motion keeps its energy
+        then, at steps that are coarse for the rest. At most one less than the free unknowns; 5 to
+        20 suit a `Solid`, and a reduced model hardly gains. Not with `strain_rate`.
+    modes
+        Those modes: ``"follow"``, one sweep of Rayleigh's and Ritz's method each step, from those
+        of the step before; ``"exact"``, computed anew for each step; ``"rest"``, those of the body
+        at rest, for small motion only.
     deformation_only
         Accept a model of a free body; see `ImplicitNewmark`.
     gravity

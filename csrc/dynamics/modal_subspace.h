@@ -1,0 +1,82 @@
+// The lowest modes of the tangent, which steps of a scheme solve exactly (A21 4).
+//
+// With K X = M X Lambda, X^T M X = 1, Q = M X and P = X Q^T, the part P of the equations is an
+// exponential step of the tangent where the stage begins (exponential.h), the rest the stage of the
+// scheme:  u_1 = b + c (1 - P) (vel, acc),  of which P u_1 is known.  So each solve of a stage is
+// one of the matrix A of the scheme under the constraint Q^T x = known,
+//   A dx + Q mu = -residual,   Q^T dx = jump,
+//   dx = y + Z (Q^T Z)^-1 (jump - Q^T y),   y = -A^-1 residual,   Z = A^-1 Q,
+// symmetric and stable where X are not the eigenvectors of this moment.  A21 (22), (23) and (27)
+// have a slope of the middle of the step in place of that of its end, and amplify the modes.
+//
+// The modes are those at the beginning of each step: exactly, or by one sweep of Rayleigh's and
+// Ritz's method with A, from those of the step before; or they are those at rest.
+#ifndef RF_DYNAMICS_MODAL_SUBSPACE_H
+#define RF_DYNAMICS_MODAL_SUBSPACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/run.h"
+#include "base/status.h"
+#include "dynamics/blocks.h"
+#include "dynamics/subspace.h"
+#include "dynamics/system.h"
+
+typedef enum rf_subspace_modes {
+  RF_SUBSPACE_FOLLOW,
+  RF_SUBSPACE_EXACT,
+  RF_SUBSPACE_REST,
+  RF_SUBSPACE_MODES
+} rf_subspace_modes;
+
+// Matrices by columns: vectors over the free unknowns (count, n).
+typedef struct rf_modal_subspace {
+  rf_subspace base;
+  rf_subspace_modes modes;
+  rf_blocks blocks;
+  rf_run run;             // of the call under way, with at most `threads`
+  int threads;            // for which there is scratch
+  int32_t s;              // modes
+  int32_t most;           // vectors of a sweep, s and some more
+  bool known;             // the vectors below are there
+  bool diagonal;          // X^T K X is diagonal
+  double *shapes;         // X, and the other vectors of sweeps; room for twice as many  (2 most, n)
+  double *loads;          // M times them                                               (2 most, n)
+  double *images;         // K times them, and scratch                                  (2 most, n)
+  double *responses;      // Z                                                               (s, n)
+  double *vector;         // (n)
+  double *tall;           // scratch of linalg/tall.h
+  double *values;         // eigenvalues                                                  (2 most)
+  double *turn;           // eigenvectors of small matrices                       (2 most, 2 most)
+  double *small;          // another small matrix                                 (2 most, 2 most)
+  double *coupling;       // factor of Q^T Z                                                (s, s)
+  double *jump, *end_rate, *multiplier;  // change and rate of the modes; Q^T residual         (s)
+  double *coordinates;    // scratch                                                     (2, s)
+  double *work;           // of LAPACK
+  int *int_work;
+  int n_work, n_int_work;
+  int64_t refreshes;      // sweeps, or exact solutions
+  double drift;           // sine of the largest angle of X to X before, of the last one
+} rf_modal_subspace;
+
+// Of `s` modes; RF_ERR_ARG where the system has not more unknowns.
+RF_MUST_CHECK rf_status rf_modal_subspace_create(rf_system *system, const rf_run *run, int32_t s,
+                                           rf_subspace_modes modes, rf_modal_subspace **out,
+                                           rf_error *err);
+void rf_modal_subspace_free(rf_modal_subspace *s);  // NULL is fine
+
+// The vectors of the next sweep, (most, n) over the free unknowns, of another of the same system;
+// RF_ERR_ARG otherwise.
+RF_MUST_CHECK rf_status rf_modal_subspace_take(rf_modal_subspace *s, const double *shapes);
+
+// For this room: before products of tall matrices.
+const rf_run *rf_modal_subspace_run(rf_modal_subspace *s);
+// X becomes the modes of the tangent evaluated last.  The factor is another one then.
+RF_MUST_CHECK rf_status rf_modal_subspace_solve(rf_modal_subspace *s);
+// X becomes the best approximation by itself and A^-1 M X, A the matrix factored last.
+RF_MUST_CHECK rf_status rf_modal_subspace_sweep(rf_modal_subspace *s);
+// Eigenvalues (k), ascending, and eigenvectors of a symmetric matrix (k, k), which they replace.
+RF_MUST_CHECK rf_status rf_modal_subspace_diagonalize(rf_modal_subspace *s, int32_t k, double *matrix);
+
+#endif

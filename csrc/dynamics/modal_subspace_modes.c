@@ -1,0 +1,148 @@
+// Modes of the tangent at one moment, by Lanczos' method or one sweep.
+#include <math.h>
+#include <string.h>
+
+#include "base/run.h"
+#include "dynamics/newton.h"
+#include "dynamics/modal_subspace.h"
+#include "linalg/blas.h"
+#include "linalg/eigen.h"
+#include "linalg/tall.h"
+
+static const double DEPENDENT = 1e-13;  // square of a part of a vector that is rounding, relative
+static const double SHIFT = 1e-9;       // of the mass over the ratio of diagonals: K may be singular
+static const double GROWTH = 8.0, SHIFTS = 1e15;  // where K is indefinite
+
+rf_status rf_modal_subspace_diagonalize(rf_modal_subspace *s, int32_t k, double *matrix) {
+  int info = 0;
+  dsyevd_("V", "U", &k, matrix, &k, s->values, s->work, &s->n_work, s->int_work, &s->n_int_work,
+          &info);
+  return info == 0 ? RF_OK : RF_ERR_DIVERGED;
+}
+
+// C = A^T B of vectors (ka, n) and (kb, n).
+static rf_status inner(rf_modal_subspace *s, int32_t ka, const double *a, int32_t kb, const double *b,
+                       double *c) {
+  return rf_tall_inner(rf_modal_subspace_run(s), s->blocks.n, ka, a, kb, b, s->tall, c, s->blocks.system->err);
+}
+
+// ---- exactly
+
+static rf_status apply_mass(void *context, const rf_run *run, int32_t count, const double *x,
+                            double *y, rf_error *err) {
+  (void)run, (void)err;
+  return rf_blocks_mass(context, count, x, y);
+}
+
+static rf_status apply_inverse(void *context, const rf_run *run, int32_t count, const double *x,
+                               double *y, rf_error *err) {
+  (void)run, (void)err;
+  return rf_blocks_solve(context, count, x, y);
+}
+
+typedef struct shifted {
+  rf_system *system;
+  double shift;
+} shifted;
+
+static rf_status factor(void *context, double of_mass) {
+  shifted *k = context;
+  k->shift = of_mass;
+  return k->system->operations->factorize(k->system, of_mass, 1.0, 0.0, NULL);
+}
+
+rf_status rf_modal_subspace_solve(rf_modal_subspace *s) {
+  rf_system *system = s->blocks.system;
+  shifted tangent = {.system = system};
+  const double unit = system->operations->stiffness_per_mass(system);
+  rf_status st = isfinite(unit) && unit > 0.0 ? RF_OK : RF_ERR_DIVERGED;
+  if (st >= 0) st = rf_newton_shift_rt(factor, &tangent, SHIFT * unit, GROWTH, SHIFTS * unit);
+  if (st < 0) return st;
+  const rf_eigen_problem problem = {.n = s->blocks.n,
+                                    .mass = apply_mass,
+                                    .solve = apply_inverse,
+                                    .context = &s->blocks,
+                                    .shift = -tangent.shift};
+  const rf_eigen_settings set = {.k = s->most};
+  st = rf_eigen_smallest(&problem, &set, rf_modal_subspace_run(s), s->values, s->shapes, NULL, system->err);
+  return st < 0 ? st : rf_blocks_mass(&s->blocks, s->most, s->shapes, s->loads);
+}
+
+// ---- one sweep
+
+// Returns the largest sum of squares of a column of C (k, k).
+static double largest_square(int32_t k, const double *c) {
+  double largest = 0.0;
+  for (int32_t j = 0; j < k; ++j) {
+    double sum = 0.0;
+    for (int32_t i = 0; i < k; ++i) sum += c[j * k + i] * c[j * k + i];
+    largest = fmax(largest, sum);
+  }
+  return largest;
+}
+
+// Makes the vectors W behind the `k` of X orthogonal to them and to each other in the metric of M,
+// scaled to 1; without those that depend on the others.  Their loads are there.
+static rf_status orthonormalize(rf_modal_subspace *s, int32_t k, int32_t *left) {
+  const rf_run *run = rf_modal_subspace_run(s);
+  rf_error *err = s->blocks.system->err;
+  const int64_t n = s->blocks.n;
+  double *w = s->shapes + k * n, *load = s->loads + k * n;
+  rf_status st = RF_OK;
+  double scale = 1.0;
+  for (int pass = 0; pass < 2 && st >= 0; ++pass) {
+    const int32_t count = pass ? *left : k;
+    if (st >= 0) st = inner(s, k, s->loads, count, w, s->small);
+    if (st >= 0 && pass == 0) scale = largest_square(k, s->small);
+    if (st >= 0) st = rf_tall_add(run, (int32_t)n, k, s->shapes, count, s->small, -1.0, 1.0, w, err);
+    if (st >= 0) st = rf_blocks_mass(&s->blocks, count, w, load);
+    if (st >= 0) st = inner(s, count, w, count, load, s->turn);
+    if (st >= 0) st = rf_modal_subspace_diagonalize(s, count, s->turn);
+    if (st < 0) return st;
+    int32_t kept = 0;
+    for (int32_t j = 0; j < count; ++j) {
+      if (!(s->values[j] > DEPENDENT * (pass ? 1.0 : scale))) continue;
+      for (int32_t i = 0; i < count; ++i)
+        s->small[kept * count + i] = s->turn[j * count + i] / sqrt(s->values[j]);
+      ++kept;
+    }
+    *left = kept;
+    if (kept == 0) return RF_OK;
+    st = rf_tall_turn(run, (int32_t)n, count, w, kept, s->small, s->tall, err);
+    if (st >= 0) st = rf_tall_turn(run, (int32_t)n, count, load, kept, s->small, s->tall, err);
+  }
+  return st;
+}
+
+// Sine of the largest angle between the first s vectors before and after the turn (k, ...).
+static double angle_of(rf_modal_subspace *s, int32_t k) {
+  // C^T C of the corner of the turn that joins both
+  for (int32_t i = 0; i < s->s; ++i)
+    for (int32_t j = 0; j < s->s; ++j) {
+      double sum = 0.0;
+      for (int32_t p = 0; p < s->s; ++p) sum += s->turn[i * k + p] * s->turn[j * k + p];
+      s->small[i * s->s + j] = sum;
+    }
+  if (rf_modal_subspace_diagonalize(s, s->s, s->small) < 0) return 1.0;
+  return sqrt(fmax(0.0, 1.0 - s->values[0]));
+}
+
+rf_status rf_modal_subspace_sweep(rf_modal_subspace *s) {
+  const rf_run *run = rf_modal_subspace_run(s);
+  rf_error *err = s->blocks.system->err;
+  const int32_t k = s->most, n = s->blocks.n;
+  int32_t left = 0;
+  rf_status st = rf_blocks_solve(&s->blocks, k, s->loads, s->shapes + (int64_t)k * n);
+  if (st >= 0) st = orthonormalize(s, k, &left);
+  const int32_t all = k + left;
+  if (st >= 0) st = rf_blocks_stiffness(&s->blocks, all, s->shapes, s->images);
+  if (st >= 0) st = inner(s, all, s->shapes, all, s->images, s->turn);
+  if (st >= 0) st = rf_modal_subspace_diagonalize(s, all, s->turn);
+  if (st >= 0) st = rf_tall_turn(run, n, all, s->shapes, k, s->turn, s->tall, err);
+  if (st >= 0) st = rf_tall_turn(run, n, all, s->loads, k, s->turn, s->tall, err);
+  if (st < 0) return st;
+  memcpy(s->coordinates, s->values, (size_t)s->s * sizeof *s->values);
+  s->drift = angle_of(s, all);
+  memcpy(s->values, s->coordinates, (size_t)s->s * sizeof *s->values);
+  return RF_OK;
+}

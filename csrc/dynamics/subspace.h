@@ -1,0 +1,29 @@
+// The lowest modes of a tangent as a part of the equations that stages (stage_rt.c) leave to others:
+// see modal_subspace.h.
+#ifndef RF_DYNAMICS_SUBSPACE_H
+#define RF_DYNAMICS_SUBSPACE_H
+
+#include <stdbool.h>
+
+#include "base/status.h"
+#include "dynamics/scheme.h"
+
+// Only systems that are not real-time have such a part.
+typedef struct rf_subspace_operations {
+  // Before the first solve of a stage from m->from with the velocity v, where m->residual is minus
+  // the force F and K is evaluated.  `first`: of a step.  May leave the factor of the stage there.
+  rf_status (*begin)(rf_motion *m, const double *v, bool first);
+  // The residual loses what balances the constraint.
+  rf_status (*project)(rf_motion *m);
+  // From A^-1 (-residual) to the increment.
+  rf_status (*constrain)(rf_motion *m, double *increment);
+  // The acceleration of the modes at the end of a step.
+  void (*end)(rf_motion *m);
+} rf_subspace_operations;
+
+typedef struct rf_subspace {
+  const rf_subspace_operations *operations;
+  bool responses_known;  // what is kept belongs to the factor there
+} rf_subspace;
+
+#endif

@@ -1,0 +1,64 @@
+"""Base class of integrators that can solve the lowest modes exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from numpy.typing import ArrayLike
+
+from reducedfem.base.check import count, did_you_mean
+from reducedfem.dynamics.integrator import ImplicitSimulation, System
+from reducedfem.errors import InputError, InputTypeError
+from reducedfem.reduction.damping import StrainRateDamping
+from reducedfem.reduction.reduced_damping import ReducedStrainRateDamping
+
+__all__ = ["Modes", "ModalSimulation"]
+
+Modes = Literal["follow", "exact", "rest"]
+_MODES = ("follow", "exact", "rest")  # in the order of rf_subspace_modes
+
+
+def _modes_argument(modes: str) -> int:
+    """Return the number of the argument `modes`; refuse other values."""
+    if not isinstance(modes, str):
+        raise InputTypeError(f"modes must be a str, got {type(modes).__name__}")
+    if modes not in _MODES:
+        raise InputError(
+            f"modes must be 'follow', 'exact' or 'rest', got {modes!r}{did_you_mean(modes, _MODES)}"
+        )
+    return _MODES.index(modes)
+
+
+class ModalSimulation(ImplicitSimulation):
+    """Base class of implicit integrators that can solve the lowest modes exactly.
+
+    Users create its subclasses.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        dt: float,
+        damping: Sequence[float] = (0.0, 0.0),
+        newton_max: int = 1,
+        tol: float = 1e-6,
+        strain_rate: StrainRateDamping | ReducedStrainRateDamping | None = None,
+        *,
+        exact: int = 0,
+        modes: Modes = "follow",
+        deformation_only: bool = False,
+        gravity: ArrayLike | None = None,
+    ) -> None:
+        kind = _modes_argument(modes)
+        most = count(exact, "exact", least=0)
+        if most and strain_rate is not None:
+            raise InputError(
+                "strain_rate must be None with exact modes, which take Rayleigh damping only: "
+                "pass damping=(alpha, beta), or exact=0"
+            )
+        own = {"exact": most, "modes": kind}
+        self._create(
+            own, system, dt, damping, newton_max, tol, strain_rate, deformation_only, gravity
+        )
+        self._settings["modes"] = modes
