@@ -4,15 +4,16 @@
 
 #include <math.h>
 
-static const double SERIES = 1e-2;    // |s^2| below which sin s / s is summed
-static const double INTEGRAL = 0.3;   // |lambda| h^2 below which c_2 is integrated
-static const double PIECE = 4.0;      // z of a piece of that integral
+static const double SERIES = 1e-2;   // |s^2| below which sin s / s is summed
+static const double INTEGRAL = 0.3;  // |lambda| h^2 below which c_2 is integrated
+static const double PIECE = 4.0;     // z of a piece of that integral
 enum { POINTS = 6, MOST_PIECES = 64 };
 
 // Gauss-Legendre points and weights of [-1, 1]; the other half is symmetric.
-static const double POINT[POINTS] = {0.125233408511468915472441369464, 0.367831498998180193752691536644,
-                                     0.587317954286617447296702418941, 0.769902674194304687036893833213,
-                                     0.904117256370474856678465866119, 0.981560634246719250690549090149};
+static const double POINT[POINTS] = {
+    0.125233408511468915472441369464, 0.367831498998180193752691536644,
+    0.587317954286617447296702418941, 0.769902674194304687036893833213,
+    0.904117256370474856678465866119, 0.981560634246719250690549090149};
 static const double WEIGHT[POINTS] = {
     0.249147045813402785000562436043, 0.233492536538354808760849898925,
     0.203167426723065921749064455810, 0.160078328543346226334652529543,
@@ -26,8 +27,9 @@ typedef struct waves {
 static waves waves_of(double square, double z, double less) {
   if (fabs(square) < SERIES) {
     const double damped = exp(-z), x = square;
-    return (waves){damped * (1.0 - x / 2.0 * (1.0 - x / 12.0 * (1.0 - x / 30.0 * (1.0 - x / 56.0)))),
-                   damped * (1.0 - x / 6.0 * (1.0 - x / 20.0 * (1.0 - x / 42.0 * (1.0 - x / 72.0))))};
+    return (waves){
+        damped * (1.0 - x / 2.0 * (1.0 - x / 12.0 * (1.0 - x / 30.0 * (1.0 - x / 56.0)))),
+        damped * (1.0 - x / 6.0 * (1.0 - x / 20.0 * (1.0 - x / 42.0 * (1.0 - x / 72.0))))};
   }
   const double s = sqrt(fabs(square));
   if (square > 0.0) return (waves){exp(-z) * cos(s), exp(-z) * sin(s) / s};
@@ -62,8 +64,8 @@ static double integrate(double stiff, double z) {
 rf_exponential rf_exponential_mode_rt(double lambda, double alpha, double beta, double h) {
   const double d = alpha + beta * lambda, z = 0.5 * d * h, stiff = lambda * h * h;
   const waves at = waves_at(stiff, z);
-  const double second = fabs(stiff) < INTEGRAL ? integrate(stiff, z)
-                                               : (1.0 - at.cosine - z * at.sine) / stiff;
+  const double second =
+      fabs(stiff) < INTEGRAL ? integrate(stiff, z) : (1.0 - at.cosine - z * at.sine) / stiff;
   return (rf_exponential){.of_v = {h * (at.sine + d * h * second), -stiff * second},
                           .of_a = {h * h * second, h * at.sine}};
 }

@@ -25,14 +25,15 @@ const rf_run *rf_modal_subspace_run(rf_modal_subspace *s) {
 
 // out = A^T x, A of s vectors.
 static rf_status onto(rf_modal_subspace *s, const double *a, const double *x, double *out) {
-  return rf_tall_inner(rf_modal_subspace_run(s), s->blocks.n, s->s, a, 1, x, s->tall, out, s->blocks.system->err);
+  return rf_tall_inner(rf_modal_subspace_run(s), s->blocks.n, s->s, a, 1, x, s->tall, out,
+                       s->blocks.system->err);
 }
 
 // all += factor A c, with vectors `all` of the system.
 static rf_status add_to(rf_modal_subspace *s, const double *a, const double *c, double factor,
                         double *all) {
-  const rf_status st = rf_tall_add(rf_modal_subspace_run(s), s->blocks.n, s->s, a, 1, c, 1.0, 0.0, s->vector,
-                                   s->blocks.system->err);
+  const rf_status st = rf_tall_add(rf_modal_subspace_run(s), s->blocks.n, s->s, a, 1, c, 1.0, 0.0,
+                                   s->vector, s->blocks.system->err);
   if (st >= 0) rf_blocks_add(&s->blocks, factor, s->vector, all);
   return st;
 }
@@ -56,8 +57,8 @@ static rf_status reduce(rf_modal_subspace *s) {
   }
   st = rf_blocks_stiffness(&s->blocks, k, s->shapes, s->images);
   if (st >= 0)
-    st = rf_tall_inner(rf_modal_subspace_run(s), s->blocks.n, k, s->shapes, k, s->images, s->tall, s->turn,
-                       s->blocks.system->err);
+    st = rf_tall_inner(rf_modal_subspace_run(s), s->blocks.n, k, s->shapes, k, s->images, s->tall,
+                       s->turn, s->blocks.system->err);
   return st < 0 ? st : rf_modal_subspace_diagonalize(s, k, s->turn);
 }
 
@@ -72,8 +73,8 @@ static void propagate(rf_modal_subspace *s, double h, const double *v, const dou
   }
   for (int32_t j = 0; j < k; ++j) {
     const double *mode = s->turn + (int64_t)j * k;
-    const rf_exponential e = rf_exponential_mode_rt(s->values[j], system->damping_mass,
-                                                    system->damping_stiff, h);
+    const rf_exponential e =
+        rf_exponential_mode_rt(s->values[j], system->damping_mass, system->damping_stiff, h);
     double along_v = 0.0, along_a = 0.0;
     for (int32_t i = 0; i < k; ++i) {
       along_v += mode[i] * v[i];
@@ -86,21 +87,16 @@ static void propagate(rf_modal_subspace *s, double h, const double *v, const dou
   }
 }
 
-// Modes of the beginning of a step.  A sweep needs the factor of the first solve, which serves for
-// that too where the solve begins at the same place.
-static rf_status refresh(rf_motion *m) {
-  rf_modal_subspace *s = self(m);
+// Modes of the beginning of a step.
+static rf_status refresh(rf_modal_subspace *s) {
   rf_status st = RF_OK;
   s->diagonal = false;
   if (s->modes == RF_SUBSPACE_REST) return st;
-  if (s->modes == RF_SUBSPACE_EXACT || !s->known) {
+  if (s->known && s->modes == RF_SUBSPACE_FOLLOW)
+    st = rf_modal_subspace_sweep(s);
+  else
     st = rf_modal_subspace_solve(s);
-    m->factored = s->base.responses_known = false;
-  } else {
-    st = rf_motion_factorize_rt(m);
-    if (st >= 0) st = rf_modal_subspace_sweep(s);
-    m->factored = st >= 0 && m->set.newton_max == 1;
-  }
+  s->base.responses_known = false;
   s->known = s->diagonal = st >= 0;
   ++s->refreshes;
   return st;
@@ -111,7 +107,7 @@ static rf_status begin_stage(rf_motion *m, const double *v, bool first) {
   const int32_t k = s->s;
   const double of_rate = m->stage->velocity[RF_STAGE_CHANGE];
   double *const rate = s->coordinates, *const acceleration = rate + k;
-  rf_status st = first ? refresh(m) : RF_OK;
+  rf_status st = first ? refresh(s) : RF_OK;
   if (!first) s->diagonal = false;
   if (st >= 0) st = reduce(s);
   if (st >= 0) st = of_all(s, s->loads, v, rate);
@@ -148,37 +144,51 @@ static rf_status project(rf_motion *m) {
   return st;
 }
 
-// Z and the factor of Q^T Z for the factor of A there.
-static rf_status respond(rf_modal_subspace *s) {
+// Factor of Q^T Z.
+static rf_status couple(rf_modal_subspace *s) {
   const int32_t k = s->s;
   int info = 0;
-  rf_status st = rf_blocks_solve(&s->blocks, k, s->loads, s->responses);
-  if (st >= 0)
-    st = rf_tall_inner(rf_modal_subspace_run(s), s->blocks.n, k, s->loads, k, s->responses, s->tall, s->coupling,
-                       s->blocks.system->err);
+  const rf_status st = rf_tall_inner(rf_modal_subspace_run(s), s->blocks.n, k, s->loads, k,
+                                     s->responses, s->tall, s->coupling, s->blocks.system->err);
   if (st < 0) return st;
   dpotrf_("U", &k, s->coupling, &k, &info);
   s->base.responses_known = info == 0;
   return info == 0 ? RF_OK : RF_ERR_DIVERGED;
 }
 
-static rf_status constrain_solution(rf_motion *m, double *increment) {
+// Z, unless it is there, and the vector y behind it in one block.
+static rf_status respond(rf_motion *m) {
+  rf_modal_subspace *s = self(m);
+  const int64_t size = (int64_t)s->most * s->blocks.n;
+  double *const y = s->responses + size;
+  const bool all = !s->base.responses_known;
+  rf_blocks_gather(&s->blocks, m->residual, y);
+  for (int64_t i = 0; i < s->blocks.n; ++i) y[i] = -y[i];
+  if (all) memcpy(s->responses, s->loads, (size_t)size * sizeof *y);
+  double *const from = all ? s->responses : y;
+  const rf_status st = rf_blocks_solve(&s->blocks, all ? s->most + 1 : 1, from, from);
+  return st < 0 || !all ? st : couple(s);
+}
+
+static rf_status solve_constrained(rf_motion *m, double *increment) {
   rf_modal_subspace *s = self(m);
   const int k = s->s, one = 1;
   const double unit = 1.0;
-  double *const part = s->coordinates;
-  rf_status st = s->base.responses_known ? RF_OK : respond(s);
-  if (st >= 0) st = of_all(s, s->loads, increment, part);
+  double *const part = s->coordinates, *const y = s->responses + (int64_t)s->most * s->blocks.n;
+  rf_status st = respond(m);
+  if (st >= 0) st = onto(s, s->loads, y, part);
   if (st < 0) return st;
   for (int32_t i = 0; i < k; ++i) part[i] = s->jump[i] - part[i];
   dtrsm_("L", "U", "T", "N", &k, &one, &unit, s->coupling, &k, part, &k);
   dtrsm_("L", "U", "N", "N", &k, &one, &unit, s->coupling, &k, part, &k);
+  memset(increment, 0, (size_t)m->n * sizeof *increment);
+  rf_blocks_add(&s->blocks, 1.0, y, increment);
   return add_to(s, s->responses, part, 1.0, increment);
 }
 
-static rf_status constrain(rf_motion *m, double *increment) {
+static rf_status solve(rf_motion *m, double *increment) {
   rf_blas_serial_begin();
-  const rf_status st = constrain_solution(m, increment);
+  const rf_status st = solve_constrained(m, increment);
   rf_blas_serial_end();
   return st;
 }
@@ -191,7 +201,7 @@ static void end(rf_motion *m) {
 }
 
 static const rf_subspace_operations OPERATIONS = {
-    .begin = begin, .project = project, .constrain = constrain, .end = end};
+    .begin = begin, .project = project, .solve = solve, .end = end};
 
 // ---- life
 
@@ -205,7 +215,7 @@ static rf_status allocate(rf_modal_subspace *s, rf_error *err) {
   RF_ALLOC(s->shapes, two * n);
   RF_ALLOC(s->loads, two * n);
   RF_ALLOC(s->images, two * n);
-  RF_ALLOC(s->responses, k * n);
+  RF_ALLOC(s->responses, (s->most + 1) * n);
   RF_ALLOC(s->vector, n);
   RF_ALLOC(s->tall, inner > turn ? inner : turn);
   RF_ALLOC(s->values, two);
@@ -241,7 +251,8 @@ done:
 }
 
 rf_status rf_modal_subspace_create(rf_system *system, const rf_run *run, int32_t modes_of,
-                             rf_subspace_modes modes, rf_modal_subspace **out, rf_error *err) {
+                                   rf_subspace_modes modes, rf_modal_subspace **out,
+                                   rf_error *err) {
   rf_status st = RF_OK;
   rf_modal_subspace *s = NULL;
   *out = NULL;
@@ -276,8 +287,8 @@ done:
 
 void rf_modal_subspace_free(rf_modal_subspace *s) {
   if (!s) return;
-  double *const blocks[] = {s->shapes, s->loads, s->images,   s->responses, s->vector,
-                            s->tall,   s->values, s->turn,    s->small,     s->coupling,
+  double *const blocks[] = {s->shapes, s->loads,    s->images,     s->responses,   s->vector,
+                            s->tall,   s->values,   s->turn,       s->small,       s->coupling,
                             s->jump,   s->end_rate, s->multiplier, s->coordinates, s->work};
   for (size_t i = 0; i < sizeof blocks / sizeof *blocks; ++i) rf_free(blocks[i]);
   rf_free(s->int_work);
@@ -286,7 +297,9 @@ void rf_modal_subspace_free(rf_modal_subspace *s) {
 }
 
 rf_status rf_modal_subspace_take(rf_modal_subspace *s, const double *shapes) {
-  memcpy(s->shapes, shapes, (size_t)s->most * (size_t)s->blocks.n * sizeof *shapes);
+  const size_t size = (size_t)s->most * (size_t)s->blocks.n;
+  memcpy(s->shapes, shapes, size * sizeof *shapes);
+  memcpy(s->responses, shapes + size, size * sizeof *shapes);
   s->known = true;
   return rf_blocks_mass(&s->blocks, s->most, s->shapes, s->loads);
 }

@@ -10,7 +10,8 @@
 // have a slope of the middle of the step in place of that of its end, and amplify the modes.
 //
 // The modes are those at the beginning of each step: exactly, or by one sweep of Rayleigh's and
-// Ritz's method with A, from those of the step before; or they are those at rest.
+// Ritz's method from those of the step before and Z, whose solutions the step needed; or they are
+// those at rest.
 #ifndef RF_DYNAMICS_MODAL_SUBSPACE_H
 #define RF_DYNAMICS_MODAL_SUBSPACE_H
 
@@ -35,48 +36,49 @@ typedef struct rf_modal_subspace {
   rf_subspace base;
   rf_subspace_modes modes;
   rf_blocks blocks;
-  rf_run run;             // of the call under way, with at most `threads`
-  int threads;            // for which there is scratch
-  int32_t s;              // modes
-  int32_t most;           // vectors of a sweep, s and some more
-  bool known;             // the vectors below are there
-  bool diagonal;          // X^T K X is diagonal
-  double *shapes;         // X, and the other vectors of sweeps; room for twice as many  (2 most, n)
-  double *loads;          // M times them                                               (2 most, n)
-  double *images;         // K times them, and scratch                                  (2 most, n)
-  double *responses;      // Z                                                               (s, n)
-  double *vector;         // (n)
-  double *tall;           // scratch of linalg/tall.h
-  double *values;         // eigenvalues                                                  (2 most)
-  double *turn;           // eigenvectors of small matrices                       (2 most, 2 most)
-  double *small;          // another small matrix                                 (2 most, 2 most)
-  double *coupling;       // factor of Q^T Z                                                (s, s)
+  rf_run run;         // of the call under way, with at most `threads`
+  int threads;        // for which there is scratch
+  int32_t s;          // modes
+  int32_t most;       // vectors of a sweep, s and some more
+  bool known;         // the vectors below are there
+  bool diagonal;      // X^T K X is diagonal
+  double *shapes;     // X, and the other vectors of sweeps; room for twice as many  (2 most, n)
+  double *loads;      // M times them                                               (2 most, n)
+  double *images;     // K times them, and scratch                                  (2 most, n)
+  double *responses;  // A^-1 M times the vectors, of which Z is the beginning, and y  (most + 1, n)
+  double *vector;     // (n)
+  double *tall;       // scratch of linalg/tall.h
+  double *values;     // eigenvalues                                                  (2 most)
+  double *turn;       // eigenvectors of small matrices                       (2 most, 2 most)
+  double *small;      // another small matrix                                 (2 most, 2 most)
+  double *coupling;   // factor of Q^T Z                                                (s, s)
   double *jump, *end_rate, *multiplier;  // change and rate of the modes; Q^T residual         (s)
-  double *coordinates;    // scratch                                                     (2, s)
-  double *work;           // of LAPACK
+  double *coordinates;  // scratch                                                     (2, s)
+  double *work;         // of LAPACK
   int *int_work;
   int n_work, n_int_work;
-  int64_t refreshes;      // sweeps, or exact solutions
-  double drift;           // sine of the largest angle of X to X before, of the last one
+  int64_t refreshes;  // sweeps, or exact solutions
+  double drift;       // sine of the largest angle of X to X before, of the last one
 } rf_modal_subspace;
 
 // Of `s` modes; RF_ERR_ARG where the system has not more unknowns.
 RF_MUST_CHECK rf_status rf_modal_subspace_create(rf_system *system, const rf_run *run, int32_t s,
-                                           rf_subspace_modes modes, rf_modal_subspace **out,
-                                           rf_error *err);
+                                                 rf_subspace_modes modes, rf_modal_subspace **out,
+                                                 rf_error *err);
 void rf_modal_subspace_free(rf_modal_subspace *s);  // NULL is fine
 
-// The vectors of the next sweep, (most, n) over the free unknowns, of another of the same system;
-// RF_ERR_ARG otherwise.
+// Vectors and responses of another of the same system and size, (2, most, n): the next sweep is
+// that of the other.
 RF_MUST_CHECK rf_status rf_modal_subspace_take(rf_modal_subspace *s, const double *shapes);
 
 // For this room: before products of tall matrices.
 const rf_run *rf_modal_subspace_run(rf_modal_subspace *s);
 // X becomes the modes of the tangent evaluated last.  The factor is another one then.
 RF_MUST_CHECK rf_status rf_modal_subspace_solve(rf_modal_subspace *s);
-// X becomes the best approximation by itself and A^-1 M X, A the matrix factored last.
+// The vectors become the best approximations by themselves and their responses.
 RF_MUST_CHECK rf_status rf_modal_subspace_sweep(rf_modal_subspace *s);
 // Eigenvalues (k), ascending, and eigenvectors of a symmetric matrix (k, k), which they replace.
-RF_MUST_CHECK rf_status rf_modal_subspace_diagonalize(rf_modal_subspace *s, int32_t k, double *matrix);
+RF_MUST_CHECK rf_status rf_modal_subspace_diagonalize(rf_modal_subspace *s, int32_t k,
+                                                      double *matrix);
 
 #endif

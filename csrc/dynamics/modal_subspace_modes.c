@@ -3,14 +3,14 @@
 #include <string.h>
 
 #include "base/run.h"
-#include "dynamics/newton.h"
 #include "dynamics/modal_subspace.h"
+#include "dynamics/newton.h"
 #include "linalg/blas.h"
 #include "linalg/eigen.h"
 #include "linalg/tall.h"
 
 static const double DEPENDENT = 1e-13;  // square of a part of a vector that is rounding, relative
-static const double SHIFT = 1e-9;       // of the mass over the ratio of diagonals: K may be singular
+static const double SHIFT = 1e-9;  // of the mass over the ratio of diagonals: K may be singular
 static const double GROWTH = 8.0, SHIFTS = 1e15;  // where K is indefinite
 
 rf_status rf_modal_subspace_diagonalize(rf_modal_subspace *s, int32_t k, double *matrix) {
@@ -21,9 +21,10 @@ rf_status rf_modal_subspace_diagonalize(rf_modal_subspace *s, int32_t k, double 
 }
 
 // C = A^T B of vectors (ka, n) and (kb, n).
-static rf_status inner(rf_modal_subspace *s, int32_t ka, const double *a, int32_t kb, const double *b,
-                       double *c) {
-  return rf_tall_inner(rf_modal_subspace_run(s), s->blocks.n, ka, a, kb, b, s->tall, c, s->blocks.system->err);
+static rf_status inner(rf_modal_subspace *s, int32_t ka, const double *a, int32_t kb,
+                       const double *b, double *c) {
+  return rf_tall_inner(rf_modal_subspace_run(s), s->blocks.n, ka, a, kb, b, s->tall, c,
+                       s->blocks.system->err);
 }
 
 // ---- exactly
@@ -64,7 +65,8 @@ rf_status rf_modal_subspace_solve(rf_modal_subspace *s) {
                                     .context = &s->blocks,
                                     .shift = -tangent.shift};
   const rf_eigen_settings set = {.k = s->most};
-  st = rf_eigen_smallest(&problem, &set, rf_modal_subspace_run(s), s->values, s->shapes, NULL, system->err);
+  st = rf_eigen_smallest(&problem, &set, rf_modal_subspace_run(s), s->values, s->shapes, NULL,
+                         system->err);
   return st < 0 ? st : rf_blocks_mass(&s->blocks, s->most, s->shapes, s->loads);
 }
 
@@ -94,8 +96,10 @@ static rf_status orthonormalize(rf_modal_subspace *s, int32_t k, int32_t *left) 
     const int32_t count = pass ? *left : k;
     if (st >= 0) st = inner(s, k, s->loads, count, w, s->small);
     if (st >= 0 && pass == 0) scale = largest_square(k, s->small);
-    if (st >= 0) st = rf_tall_add(run, (int32_t)n, k, s->shapes, count, s->small, -1.0, 1.0, w, err);
-    if (st >= 0) st = rf_blocks_mass(&s->blocks, count, w, load);
+    if (st >= 0)
+      st = rf_tall_add(run, (int32_t)n, k, s->shapes, count, s->small, -1.0, 1.0, w, err);
+    if (st >= 0)
+      st = rf_tall_add(run, (int32_t)n, k, s->loads, count, s->small, -1.0, 1.0, load, err);
     if (st >= 0) st = inner(s, count, w, count, load, s->turn);
     if (st >= 0) st = rf_modal_subspace_diagonalize(s, count, s->turn);
     if (st < 0) return st;
@@ -132,7 +136,9 @@ rf_status rf_modal_subspace_sweep(rf_modal_subspace *s) {
   rf_error *err = s->blocks.system->err;
   const int32_t k = s->most, n = s->blocks.n;
   int32_t left = 0;
-  rf_status st = rf_blocks_solve(&s->blocks, k, s->loads, s->shapes + (int64_t)k * n);
+  double *const more = s->shapes + (int64_t)k * n;
+  memcpy(more, s->responses, (size_t)k * (size_t)n * sizeof *more);
+  rf_status st = rf_blocks_mass(&s->blocks, k, more, s->loads + (int64_t)k * n);
   if (st >= 0) st = orthonormalize(s, k, &left);
   const int32_t all = k + left;
   if (st >= 0) st = rf_blocks_stiffness(&s->blocks, all, s->shapes, s->images);

@@ -30,12 +30,10 @@ static const rf_setting ITERATED[] = {SETTING("dt", dt_s, DOUBLE),
                                       SETTING("newton_max", newton_max, INT32),
                                       SETTING("tol", tolerance, DOUBLE),
                                       {0}};
-static const rf_setting WITH_MODES[] = {SETTING("dt", dt_s, DOUBLE),
-                                        SETTING("newton_max", newton_max, INT32),
-                                        SETTING("tol", tolerance, DOUBLE),
-                                        SETTING("exact", exact, INT32),
-                                        SETTING("modes", modes, INT32),
-                                        {0}};
+static const rf_setting WITH_MODES[] = {
+    SETTING("dt", dt_s, DOUBLE),       SETTING("newton_max", newton_max, INT32),
+    SETTING("tol", tolerance, DOUBLE), SETTING("exact", exact, INT32),
+    SETTING("modes", modes, INT32),    {0}};
 
 const rf_setting *rf_motion_settings_of(const rf_scheme *scheme) {
   if (scheme->with_modes) return WITH_MODES;

@@ -28,8 +28,8 @@ typedef struct rf_motion_settings {
   double dt_s;         // step, s, > 0
   double tolerance;    // of Newton's residual, relative, >= 0 (newton.h)
   int32_t newton_max;  // solves a stage, >= 1
-  int32_t exact;       // modes that are solved exactly (subspace.h), of a scheme with modes; 0: none
-  int32_t modes;       // which: rf_subspace_modes
+  int32_t exact;  // modes that are solved exactly (subspace.h), of a scheme with modes; 0: none
+  int32_t modes;  // which: rf_subspace_modes
   const double *load;  // constant external force (n), added to that of every step (copied);
                        // NULL: none
 } rf_motion_settings;
@@ -63,7 +63,7 @@ typedef struct rf_motion_tally {
 
 // The model of the system is shared.  One thread at a time.
 struct rf_motion {
-  rf_system *system;  // owned
+  rf_system *system;      // owned
   rf_subspace *subspace;  // owned; NULL: no modes are exact
   rf_motion_settings set;
   rf_stage stages[RF_STEP_KINDS][RF_STAGES];  // of the scheme
@@ -91,7 +91,6 @@ struct rf_motion {
   double *change;       // x - q, where a stiffness is added
   const double *added;  // A, symmetric, borrowed; NULL: none         (ld rows of ld)
   bool prepared;        // force and what the system keeps are those of the next x
-  bool factored;        // the factor is that of the first solve of the step
   bool has_tangent;     // the last evaluation was with the tangent
   // the stage
   const rf_stage *stage;
@@ -178,8 +177,6 @@ RF_MUST_CHECK rf_status rf_motion_finish_rt(rf_motion *m, const double *more);
 
 // Sets m->applied from `force` (nullable: zero) and the constant load.
 void rf_motion_apply_rt(rf_motion *m, const double *force);
-// Factor of the stage begun, at the place evaluated last; shifted where it is indefinite.
-RF_MUST_CHECK rf_status rf_motion_factorize_rt(rf_motion *m);
 // One step of implicit stages under m->applied.
 RF_MUST_CHECK rf_status rf_motion_step_stage_rt(rf_motion *m);
 

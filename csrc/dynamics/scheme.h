@@ -36,8 +36,8 @@ typedef enum rf_stage_term {
 typedef struct rf_stage {
   double velocity[RF_STAGE_TERMS], acceleration[RF_STAGE_TERMS];  // factors; those of x > 0
   double inertia[2];
-  double carried;    // of a first stage; else 0
-  double span_s;     // time by which the stage goes ahead; 0: its modes cannot be exact (subspace.h)
+  double carried;  // of a first stage; else 0
+  double span_s;   // time by which the stage goes ahead; 0: its modes cannot be exact (subspace.h)
   bool same_matrix;  // of a second stage: solves first with the matrix of the stage before
 } rf_stage;
 
@@ -59,8 +59,8 @@ typedef struct rf_scheme {
   size_t settings_bytes;       // of that struct
   // RF_ERR_ARG: a setting is out of its range.  NULL: nothing to check.
   rf_status (*check)(const void *settings, rf_error *err);
-  int32_t stages;  // of a step: one with contact and in sessions; 0: explicit
-  bool remembers;  // asks for the step before
+  int32_t stages;   // of a step: one with contact and in sessions; 0: explicit
+  bool remembers;   // asks for the step before
   bool with_modes;  // the stages have a span_s
   // Stage `k` of a step of dt_s; `out` has an inertia of (1, 0) and zeros.  NULL: no stages.
   void (*tabulate)(const void *settings, double dt_s, rf_step_kind kind, int32_t k, rf_stage *out);

@@ -96,7 +96,6 @@ static rf_step_kind begin(rf_motion *m, const double *added) {
   bool touching = m->in_contact;
   m->added = added;
   m->displaced_m = 0.0;
-  m->factored = false;
   m->tally = (rf_motion_tally){.converged = true};
   for (int64_t i = 0; added && i < m->n; ++i) touching |= added[i * (m->system->ld + 1)] != 0.0;
   memcpy(m->x, m->q, (size_t)m->n * sizeof *m->q);
@@ -162,9 +161,9 @@ static rf_status factor_rt(void *motion, double of_mass) {
 }
 
 static rf_status solve(rf_motion *m, double *increment) {
+  if (m->subspace) return m->subspace->operations->solve(m, increment);
   for (int64_t i = 0; i < m->n; ++i) increment[i] = -m->residual[i];
-  const rf_status st = m->system->operations->solve(m->system, increment, increment);
-  return st < 0 || !m->subspace ? st : m->subspace->operations->constrain(m, increment);
+  return m->system->operations->solve(m->system, increment, increment);
 }
 
 // Returns the zero in (0, 1) of the cubic with these values at 0, 1/3, 2/3 and 1.  The first must
@@ -274,7 +273,8 @@ static rf_status evaluate_newton_rt(void *motion, rf_newton *n) {
 
 // Far from rest the tangent may be indefinite: the factor of the mass grows until the energy falls
 // in all directions.
-rf_status rf_motion_factorize_rt(rf_motion *m) {
+static rf_status factorize_rt(void *motion) {
+  rf_motion *m = motion;
   const double of_mass = mass_factor(m);
   rf_status st = factor_rt(m, of_mass);
   if (st != RF_ERR_SINGULAR) return st;
@@ -282,8 +282,6 @@ rf_status rf_motion_factorize_rt(rf_motion *m) {
   st = rf_newton_shift_rt(factor_rt, m, GROWTH * of_mass, GROWTH, SHIFTS * of_mass);
   return st == RF_ERR_SINGULAR ? RF_ERR_DIVERGED : st;
 }
-
-static rf_status factorize_rt(void *motion) { return rf_motion_factorize_rt(motion); }
 
 static rf_status advance_rt(void *motion, rf_newton *n) {
   rf_motion *m = motion;
@@ -338,8 +336,7 @@ rf_status rf_motion_step_stage_rt(rf_motion *m) {
   rf_status st = RF_OK;
   for (int32_t k = 0; k < m->set.scheme->stages && st >= 0; ++k) {
     st = begin_stage(m, kind, k);
-    const bool kept = k > 0 ? m->stage->same_matrix && m->tally.solves > 0 : m->factored;
-    if (st >= 0) st = solve_stage(m, kept);
+    if (st >= 0) st = solve_stage(m, m->stage->same_matrix && m->tally.solves > 0);
   }
   return end(m, st);
 }

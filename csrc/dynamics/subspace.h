@@ -1,5 +1,5 @@
-// The lowest modes of a tangent as a part of the equations that stages (stage_rt.c) leave to others:
-// see modal_subspace.h.
+// The lowest modes of a tangent as a part of the equations that stages (stage_rt.c) leave to
+// others: see modal_subspace.h.
 #ifndef RF_DYNAMICS_SUBSPACE_H
 #define RF_DYNAMICS_SUBSPACE_H
 
@@ -15,8 +15,8 @@ typedef struct rf_subspace_operations {
   rf_status (*begin)(rf_motion *m, const double *v, bool first);
   // The residual loses what balances the constraint.
   rf_status (*project)(rf_motion *m);
-  // From A^-1 (-residual) to the increment.
-  rf_status (*constrain)(rf_motion *m, double *increment);
+  // The increment, from m->residual and the factor there.
+  rf_status (*solve)(rf_motion *m, double *increment);
   // The acceleration of the modes at the end of a step.
   void (*end)(rf_motion *m);
 } rf_subspace_operations;

@@ -134,10 +134,8 @@ static double farthest(const rf_system *base, const double *x) {
   return 0.0;
 }
 
-static const rf_system_blocks BLOCKS = {.reserve = reserve,
-                                        .mass = mass_block,
-                                        .stiffness = stiffness_block,
-                                        .solve = solve_block};
+static const rf_system_blocks BLOCKS = {
+    .reserve = reserve, .mass = mass_block, .stiffness = stiffness_block, .solve = solve_block};
 static const rf_system_operations OPERATIONS = {.evaluate = evaluate,
                                                 .balance = balance,
                                                 .factorize = factorize,

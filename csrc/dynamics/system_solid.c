@@ -30,8 +30,8 @@ typedef struct solid_system {
   rf_solid_mass mass;  // of explicit steps
   // of products with many vectors
   rf_csc free_mass;  // lower triangle over the free nodes
-  double *spread;    // vectors over all nodes, and products  (2, reserved, n)
-  int32_t reserved;
+  double *lanes;     // groups of vectors, and of products; zero at fixed nodes  (2, groups, n, 8)
+  int32_t groups;
 } solid_system;
 
 static solid_system *self(rf_system *s) { return (solid_system *)s; }
@@ -44,7 +44,7 @@ static void release(rf_system *base) {
   rf_cholesky_free(s->factor);
   rf_solid_mass_release(&s->mass);
   rf_csc_free(&s->free_mass);
-  rf_free(s->spread);
+  rf_free(s->lanes);
   rf_free(s);
 }
 
@@ -159,9 +159,9 @@ static rf_status multiply(rf_system *base, const double *x, double *out) {
 static rf_status reserve(rf_system *base, int32_t most, rf_error *err) {
   solid_system *s = self(base);
   rf_status st = RF_OK;
-  RF_ALLOC(s->spread, 2 * (int64_t)most * base->n);
+  s->groups = (most + RF_SOLID_LANES - 1) / RF_SOLID_LANES;
+  RF_ALLOC(s->lanes, 2 * RF_SOLID_LANES * (int64_t)s->groups * base->n);
   RF_TRY(rf_solid_free_mass(s->solid, &s->free_mass, err));
-  s->reserved = most;
 done:
   return st;
 }
@@ -170,17 +170,31 @@ static rf_status mass_block(rf_system *base, int32_t count, const double *x, dou
   return rf_csc_symmetric_multiply(&self(base)->free_mass, base->run, 3, count, x, y, base->err);
 }
 
+// Copies a vector over the free nodes to a lane of a group, or back.
+static void to_lane(const rf_solid *s, const double *free, double *lane) {
+  for (int64_t i = 0; i < s->n_free; ++i)
+    for (int64_t c = 0; c < 3; ++c)
+      lane[RF_SOLID_LANES * (3 * (int64_t)s->free[i] + c)] = free[3 * i + c];
+}
+static void from_lane(const rf_solid *s, const double *lane, double *free) {
+  for (int64_t i = 0; i < s->n_free; ++i)
+    for (int64_t c = 0; c < 3; ++c)
+      free[3 * i + c] = lane[RF_SOLID_LANES * (3 * (int64_t)s->free[i] + c)];
+}
+
 static rf_status stiffness_block(rf_system *base, int32_t count, const double *x, double *y) {
   solid_system *s = self(base);
-  const int64_t n = base->n, n_free = 3 * (int64_t)s->solid->n_free;
-  double *const product = s->spread + (int64_t)s->reserved * n;
-  if (count > s->reserved) return RF_ERR_INTERNAL;
+  const int64_t n_free = 3 * (int64_t)s->solid->n_free, group = RF_SOLID_LANES * (int64_t)base->n;
+  const int32_t groups = (count + RF_SOLID_LANES - 1) / RF_SOLID_LANES;
+  double *const product = s->lanes + s->groups * group;
+  if (groups > s->groups) return RF_ERR_INTERNAL;
   mirror(s->solid, s->stiffness);
   for (int32_t k = 0; k < count; ++k)
-    rf_solid_scatter(s->solid, x + k * n_free, s->spread + k * n);
-  const rf_status st = rf_solid_block_multiply(s->solid, base->run, s->stiffness, count, s->spread,
-                                               product, base->err);
-  for (int32_t k = 0; k < count; ++k) rf_solid_gather(s->solid, product + k * n, y + k * n_free);
+    to_lane(s->solid, x + k * n_free, s->lanes + k / RF_SOLID_LANES * group + k % RF_SOLID_LANES);
+  const rf_status st = rf_solid_block_multiply_lanes(s->solid, base->run, s->stiffness, groups,
+                                                     s->lanes, product, base->err);
+  for (int32_t k = 0; k < count; ++k)
+    from_lane(s->solid, product + k / RF_SOLID_LANES * group + k % RF_SOLID_LANES, y + k * n_free);
   return st;
 }
 
@@ -241,10 +255,8 @@ static rf_status explain_singular(const rf_system *base, rf_error *err) {
       node, x[0], x[1], x[2]);
 }
 
-static const rf_system_blocks BLOCKS = {.reserve = reserve,
-                                        .mass = mass_block,
-                                        .stiffness = stiffness_block,
-                                        .solve = solve_block};
+static const rf_system_blocks BLOCKS = {
+    .reserve = reserve, .mass = mass_block, .stiffness = stiffness_block, .solve = solve_block};
 static const rf_system_operations OPERATIONS = {.evaluate = evaluate,
                                                 .balance = balance,
                                                 .factorize = factorize,
