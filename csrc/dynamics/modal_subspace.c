@@ -118,7 +118,8 @@ static rf_status begin_stage(rf_motion *m, const double *v, bool first) {
   st = of_all(s, s->loads, m->known_rate, rate);
   for (int32_t i = 0; i < k; ++i) rate[i] = s->end_rate[i] - of_rate * s->jump[i] - rate[i];
   if (st >= 0) st = add_to(s, s->shapes, rate, 1.0, m->known_rate);
-  if (st < 0 || m->set.newton_max == 1) return st;
+  s->base.jumps = m->set.newton_max == 1;
+  if (st < 0 || s->base.jumps) return st;
   // iterations begin where the constraint holds
   st = add_to(s, s->shapes, s->jump, 1.0, m->x);
   memset(s->jump, 0, (size_t)k * sizeof *s->jump);
@@ -181,6 +182,8 @@ static rf_status solve_constrained(rf_motion *m, double *increment) {
   for (int32_t i = 0; i < k; ++i) part[i] = s->jump[i] - part[i];
   dtrsm_("L", "U", "T", "N", &k, &one, &unit, s->coupling, &k, part, &k);
   dtrsm_("L", "U", "N", "N", &k, &one, &unit, s->coupling, &k, part, &k);
+  s->base.jumps = false;
+  memset(s->jump, 0, (size_t)k * sizeof *s->jump);
   memset(increment, 0, (size_t)m->n * sizeof *increment);
   rf_blocks_add(&s->blocks, 1.0, y, increment);
   return add_to(s, s->responses, part, 1.0, increment);
@@ -197,6 +200,8 @@ static void end(rf_motion *m) {
   rf_modal_subspace *s = self(m);
   rf_blas_serial_begin();
   (void)add_to(s, s->shapes, s->multiplier, -1.0, m->xddot);
+  m->report.refreshes = s->refreshes;
+  m->report.drift = s->drift;
   rf_blas_serial_end();
 }
 
@@ -296,10 +301,18 @@ void rf_modal_subspace_free(rf_modal_subspace *s) {
   rf_free(s);
 }
 
-rf_status rf_modal_subspace_take(rf_modal_subspace *s, const double *shapes) {
-  const size_t size = (size_t)s->most * (size_t)s->blocks.n;
-  memcpy(s->shapes, shapes, size * sizeof *shapes);
-  memcpy(s->responses, shapes + size, size * sizeof *shapes);
+static size_t size_of(const rf_modal_subspace *s) { return (size_t)s->most * (size_t)s->blocks.n; }
+
+void rf_modal_subspace_take(rf_modal_subspace *s, const double *from) {
+  double *const parts[RF_SUBSPACE_PARTS] = {s->shapes, s->loads, s->responses};
+  const size_t size = size_of(s);
+  for (size_t k = 0; k < RF_SUBSPACE_PARTS; ++k)
+    memcpy(parts[k], from + k * size, size * sizeof *from);
   s->known = true;
-  return rf_blocks_mass(&s->blocks, s->most, s->shapes, s->loads);
+}
+
+void rf_modal_subspace_give(const rf_modal_subspace *s, double *to) {
+  const double *const parts[RF_SUBSPACE_PARTS] = {s->shapes, s->loads, s->responses};
+  const size_t size = size_of(s);
+  for (size_t k = 0; k < RF_SUBSPACE_PARTS; ++k) memcpy(to + k * size, parts[k], size * sizeof *to);
 }

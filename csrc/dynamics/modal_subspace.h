@@ -67,9 +67,11 @@ RF_MUST_CHECK rf_status rf_modal_subspace_create(rf_system *system, const rf_run
                                                  rf_error *err);
 void rf_modal_subspace_free(rf_modal_subspace *s);  // NULL is fine
 
-// Vectors and responses of another of the same system and size, (2, most, n): the next sweep is
-// that of the other.
-RF_MUST_CHECK rf_status rf_modal_subspace_take(rf_modal_subspace *s, const double *shapes);
+// What the next sweep depends on, (RF_SUBSPACE_PARTS, most, n): copies to another of the same
+// system and number of modes.
+enum { RF_SUBSPACE_PARTS = 3 };
+void rf_modal_subspace_take(rf_modal_subspace *s, const double *from);
+void rf_modal_subspace_give(const rf_modal_subspace *s, double *to);
 
 // For this room: before products of tall matrices.
 const rf_run *rf_modal_subspace_run(rf_modal_subspace *s);

@@ -118,17 +118,32 @@ static rf_status orthonormalize(rf_modal_subspace *s, int32_t k, int32_t *left) 
   return st;
 }
 
-// Sine of the largest angle between the first s vectors before and after the turn (k, ...).
+// Returns the sine of the largest angle between the first s vectors before and after the turn, of
+// which a column has k entries: the norm of the part from vectors behind them.
 static double angle_of(rf_modal_subspace *s, int32_t k) {
-  // C^T C of the corner of the turn that joins both
   for (int32_t i = 0; i < s->s; ++i)
     for (int32_t j = 0; j < s->s; ++j) {
       double sum = 0.0;
-      for (int32_t p = 0; p < s->s; ++p) sum += s->turn[i * k + p] * s->turn[j * k + p];
+      for (int32_t p = s->s; p < k; ++p) sum += s->turn[i * k + p] * s->turn[j * k + p];
       s->small[i * s->s + j] = sum;
     }
   if (rf_modal_subspace_diagonalize(s, s->s, s->small) < 0) return 1.0;
-  return sqrt(fmax(0.0, 1.0 - s->values[0]));
+  return sqrt(fmax(0.0, s->values[s->s - 1]));
+}
+
+// Removes the rounding that thousands of turns would add up to: loads anew, and one step of
+// Newton's method to X^T M X = 1.
+static rf_status normalize(rf_modal_subspace *s) {
+  const rf_run *run = rf_modal_subspace_run(s);
+  rf_error *err = s->blocks.system->err;
+  const int32_t k = s->most, n = s->blocks.n;
+  rf_status st = rf_blocks_mass(&s->blocks, k, s->shapes, s->loads);
+  if (st >= 0) st = inner(s, k, s->shapes, k, s->loads, s->small);
+  if (st < 0) return st;
+  for (int32_t i = 0; i < k * k; ++i)
+    s->small[i] = (i % (k + 1) == 0 ? 1.5 : 0.0) - 0.5 * s->small[i];
+  st = rf_tall_turn(run, n, k, s->shapes, k, s->small, s->tall, err);
+  return st < 0 ? st : rf_tall_turn(run, n, k, s->loads, k, s->small, s->tall, err);
 }
 
 rf_status rf_modal_subspace_sweep(rf_modal_subspace *s) {
@@ -145,10 +160,9 @@ rf_status rf_modal_subspace_sweep(rf_modal_subspace *s) {
   if (st >= 0) st = inner(s, all, s->shapes, all, s->images, s->turn);
   if (st >= 0) st = rf_modal_subspace_diagonalize(s, all, s->turn);
   if (st >= 0) st = rf_tall_turn(run, n, all, s->shapes, k, s->turn, s->tall, err);
-  if (st >= 0) st = rf_tall_turn(run, n, all, s->loads, k, s->turn, s->tall, err);
   if (st < 0) return st;
   memcpy(s->coordinates, s->values, (size_t)s->s * sizeof *s->values);
   s->drift = angle_of(s, all);
   memcpy(s->values, s->coordinates, (size_t)s->s * sizeof *s->values);
-  return RF_OK;
+  return normalize(s);
 }

@@ -212,6 +212,24 @@ void rf_motion_recall(rf_motion *m, const double *step, const double *step_rate)
   m->follows = m->set.scheme->remembers;
 }
 
+bool rf_motion_modes_size(const rf_motion *m, int32_t *count, int32_t *n) {
+  if (!m->subspace || modes_of(m)->modes != RF_SUBSPACE_FOLLOW) return false;
+  *count = modes_of(m)->most;
+  *n = modes_of(m)->blocks.n;
+  return true;
+}
+
+bool rf_motion_modes(const rf_motion *m, double *out) {
+  int32_t count, n;
+  if (!rf_motion_modes_size(m, &count, &n) || !modes_of(m)->known) return false;
+  rf_modal_subspace_give(modes_of(m), out);
+  return true;
+}
+
+void rf_motion_recall_modes(rf_motion *m, const double *modes) {
+  rf_modal_subspace_take(modes_of(m), modes);
+}
+
 rf_status rf_motion_take(rf_motion *m, const rf_motion *from, rf_error *err) {
   if (m->system->model != from->system->model)
     return rf_fail(err, RF_ERR_ARG, "the two simulations are of different models");

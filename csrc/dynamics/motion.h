@@ -52,6 +52,8 @@ typedef struct rf_motion_report {
   int32_t n_history;
   double history[RF_NEWTON_HISTORY];  // the first ones
   double residual;                    // the last one
+  int64_t refreshes;                  // of exact modes
+  double drift;  // sine of the largest angle of their space to that before the last one
 } rf_motion_report;
 
 // Of the stages of the step being made.
@@ -121,6 +123,12 @@ void rf_motion_set_steps(rf_motion *m, int64_t steps);  // since the last reset,
 
 // Changes of q and qdot (n) in the step before the state, for a scheme that remembers them.
 void rf_motion_recall(rf_motion *m, const double *step, const double *step_rate);
+
+// Vectors of exact modes that follow (3, count, n), on which the next step depends too.  False:
+// there are none, or none yet.
+bool rf_motion_modes_size(const rf_motion *m, int32_t *count, int32_t *n);
+bool rf_motion_modes(const rf_motion *m, double *out);
+void rf_motion_recall_modes(rf_motion *m, const double *modes);
 
 // State, time and report of another motion of the same model.
 RF_MUST_CHECK rf_status rf_motion_take(rf_motion *m, const rf_motion *from, rf_error *err);

@@ -35,6 +35,7 @@ typedef struct rf_newton {
   int32_t most;      // iterations
   bool kept;         // the factor there is serves for the next increment
   double size;       // of the residual at x
+  bool constrained;  // there is a change of x besides the residual, for which a solve is needed
   double scale, rounding;
   int32_t iterations;  // made
   bool converged;
@@ -74,7 +75,8 @@ RF_MUST_CHECK static inline rf_status rf_newton_solve_rt(const rf_newton_operati
     if (last && !op->evaluates_last) return RF_OK;
     n->residual = n->scale > 0.0 ? n->size / n->scale : n->size;
     if (n->iterations < RF_NEWTON_HISTORY) n->history[n->iterations] = n->residual;
-    n->converged = n->size <= n->tolerance * n->scale || n->size <= n->rounding;
+    n->converged =
+        !n->constrained && (n->size <= n->tolerance * n->scale || n->size <= n->rounding);
     if (n->converged || last) return RF_OK;
     if (!n->kept) st = op->factorize(self);
     if (st >= 0) st = op->advance(self, n);

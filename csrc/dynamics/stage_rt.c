@@ -265,6 +265,7 @@ static rf_status move_searched(rf_motion *m, rf_newton *n) {
 // A linearized stage has its first residual, and later ones are those of the guard.
 static rf_status evaluate_newton_rt(void *motion, rf_newton *n) {
   rf_motion *m = motion;
+  n->constrained = m->subspace && m->subspace->jumps;
   if (n->iterations > 0) return RF_OK;
   const rf_status st = m->linearized ? RF_OK : evaluate_residual(m, true, &n->size);
   n->scale = fmax(n->size, force_scale(m));

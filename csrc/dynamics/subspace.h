@@ -18,12 +18,13 @@ typedef struct rf_subspace_operations {
   // The increment, from m->residual and the factor there.
   rf_status (*solve)(rf_motion *m, double *increment);
   // The acceleration of the modes at the end of a step.
-  void (*end)(rf_motion *m);
+  void (*end)(rf_motion *m);  // also in the report
 } rf_subspace_operations;
 
 typedef struct rf_subspace {
   const rf_subspace_operations *operations;
   bool responses_known;  // what is kept belongs to the factor there
+  bool jumps;            // the next solve moves x to where its known part ends
 } rf_subspace;
 
 #endif

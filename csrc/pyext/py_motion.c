@@ -18,6 +18,7 @@ typedef struct py_motion {
   int64_t chunk;      // steps between two checks for signals
   npy_intp shape[2];  // of the state vectors
   int ndim;
+  npy_intp modes[3];
 } py_motion;
 
 enum { MOST_STEPS = 256 };
@@ -52,12 +53,14 @@ int py_motion_settings_in(py_state *state, const char *scheme, PyObject *dict, c
 // The motion of a reduced model that sessions and contact can step, or NULL with InputTypeError.
 static rf_motion *coupled_motion(py_state *state, PyObject *object) {
   rf_motion *m = Py_TYPE(object) == state->types[PY_MOTION] ? py_held(object) : NULL;
-  if (m && m->system->life->copy && rf_scheme_takes_contact(m->set.scheme)) return m;
+  if (m && m->system->life->copy && rf_scheme_takes_contact(m->set.scheme) && !m->subspace)
+    return m;
   py_fail(state, PY_INPUT_TYPE_ERROR,
           "simulation must be an implicit integrator of a ReducedSolid with one stage a step, such "
           "as ImplicitNewmark or BDF2, got %s",
           !m                                  ? Py_TYPE(object)->tp_name
           : !m->system->life->copy            ? "one of another system"
+          : m->subspace                       ? "one with exact modes"
           : rf_scheme_iterates(m->set.scheme) ? "one with two stages a step"
                                               : "an explicit one");
   return NULL;
@@ -301,22 +304,34 @@ done:
   return result;
 }
 
+// Shape of the modes that the next step depends on; NULL: on none.
+static const npy_intp *modes_shape(py_motion *self) {
+  const rf_motion *m = self->object.held;
+  int32_t count, n;
+  if (!rf_motion_modes_size(m, &count, &n)) return NULL;
+  self->modes[0] = 3;
+  self->modes[1] = count;
+  self->modes[2] = n;
+  return self->modes;
+}
+
 PyDoc_STRVAR(
     reset_doc,
-    "reset($self, q, qdot, qddot, threads, steps=0, last=(None, None), /)\n--\n\n"
+    "reset($self, q, qdot, qddot, threads, steps=0, last=(None, None), modes=None, /)\n--\n\n"
     "State after so many steps; None: zero, for qddot: consistent without external force.\n"
-    "last: as of whole_state, or a pair of None.");
+    "last, modes: as of whole_state, or a pair of None.");
 static PyObject *reset(PyObject *object, PyObject *args) {
   py_motion *self = (py_motion *)object;
   py_state *state = py_state_of_object(object);
   PyObject *objects[5] = {NULL, NULL, NULL, Py_None, Py_None}, *result = NULL;
+  PyObject *modes_obj = Py_None;
   int threads;
   long long steps = 0;
   py_run run;  // checks `threads`; no Python is called while the lock is held
-  py_in in[5] = {{0}};
+  py_in in[5] = {{0}}, modes = {0};
   static const char *const names[5] = {"q", "qdot", "qddot", "step", "step_rate"};
-  if (!PyArg_ParseTuple(args, "OOOi|L(OO):reset", &objects[0], &objects[1], &objects[2], &threads,
-                        &steps, &objects[3], &objects[4]))
+  if (!PyArg_ParseTuple(args, "OOOi|L(OO)O:reset", &objects[0], &objects[1], &objects[2], &threads,
+                        &steps, &objects[3], &objects[4], &modes_obj))
     return NULL;
   if (steps < 0) return py_fail(state, PY_INPUT_ERROR, "steps must not be negative");
   if (py_run_init(state, &run, NULL, threads) < 0) return NULL;
@@ -326,6 +341,12 @@ static PyObject *reset(PyObject *object, PyObject *args) {
     py_fail(state, PY_INPUT_ERROR, "step and step_rate go together");
     goto done;
   }
+  const npy_intp *size = modes_shape(self);
+  if (modes_obj != Py_None && !size) {
+    py_fail(state, PY_INPUT_ERROR, "modes are given to a motion without any that follow");
+    goto done;
+  }
+  if (modes_obj != Py_None && py_in_f64(&modes, modes_obj, "modes", 3, size) < 0) goto done;
   rf_error err = {0};
   rf_status st;
   const rf_run quiet = {.threads = threads};
@@ -334,25 +355,30 @@ static PyObject *reset(PyObject *object, PyObject *args) {
   st = rf_motion_reset(self->object.held, &quiet, in[0].data, in[1].data, in[2].data, &err);
   if (st >= 0) rf_motion_set_steps(self->object.held, steps);
   if (st >= 0 && in[3].data) rf_motion_recall(self->object.held, in[3].data, in[4].data);
+  if (st >= 0 && modes.data) rf_motion_recall_modes(self->object.held, modes.data);
   py_unlock(object);
   Py_END_ALLOW_THREADS
   result = st < 0 ? py_raise(state, st, &err) : Py_NewRef(Py_None);
 done:
   for (int i = 0; i < 5; ++i) py_in_release(&in[i]);
+  py_in_release(&modes);
   return result;
 }
 
-// (q, qdot, qddot, time), and with `whole` also (step, step_rate) or None: copies of one moment.
+// (q, qdot, qddot, time), and with `whole` also (step, step_rate) or None, and modes or None:
+// copies of one moment.
 static PyObject *read_vectors(PyObject *object, bool whole) {
   py_motion *self = (py_motion *)object;
   const int n = whole ? 5 : 3;
-  PyObject *out[5] = {NULL}, *result = NULL;
-  bool made = true, follows = false;
+  const npy_intp *size = whole ? modes_shape(self) : NULL;
+  PyObject *out[6] = {NULL}, *result = NULL;
+  bool made = true, follows = false, sweeps = false;
   for (int i = 0; i < n; ++i) made &= (out[i] = py_new_f64(self->ndim, self->shape)) != NULL;
+  if (size) made &= (out[5] = py_new_f64(3, (npy_intp[]){size[0], size[1], size[2]})) != NULL;
   if (made) {
     const size_t count = (size_t)(self->shape[0] * (self->ndim == 2 ? 3 : 1));
-    double time_s, *to[5] = {NULL};
-    for (int i = 0; i < n; ++i) to[i] = py_f64(out[i]);
+    double time_s, *to[6] = {NULL};
+    for (int i = 0; i < 6; ++i) to[i] = out[i] ? py_f64(out[i]) : NULL;
     Py_BEGIN_ALLOW_THREADS
     py_lock(object);
     const rf_motion *now = self->object.held;
@@ -360,16 +386,18 @@ static PyObject *read_vectors(PyObject *object, bool whole) {
     for (int i = 0; i < n; ++i) memcpy(to[i], from[i], count * sizeof **to);
     time_s = now->time_s;
     follows = now->follows;
+    sweeps = size && rf_motion_modes(now, to[5]);
     py_unlock(object);
     Py_END_ALLOW_THREADS
-    if (!whole)
+    PyObject *last = !whole || !follows ? Py_NewRef(Py_None) : PyTuple_Pack(2, out[3], out[4]);
+    if (whole && last)
+      result = Py_BuildValue("(OOOdOO)", out[0], out[1], out[2], time_s, last,
+                             sweeps ? out[5] : Py_None);
+    else if (last)
       result = Py_BuildValue("(OOOd)", out[0], out[1], out[2], time_s);
-    else if (follows)
-      result = Py_BuildValue("(OOOd(OO))", out[0], out[1], out[2], time_s, out[3], out[4]);
-    else
-      result = Py_BuildValue("(OOOdO)", out[0], out[1], out[2], time_s, Py_None);
+    Py_XDECREF(last);
   }
-  for (int i = 0; i < n; ++i) Py_XDECREF(out[i]);
+  for (int i = 0; i < 6; ++i) Py_XDECREF(out[i]);
   return result;
 }
 
@@ -381,10 +409,11 @@ static PyObject *read_state(PyObject *object, PyObject *unused) {
   return read_vectors(object, false);
 }
 
-PyDoc_STRVAR(whole_doc,
-             "whole_state($self, /)\n--\n\n"
-             "(q, qdot, qddot, time, last): last are the changes (q, qdot) of the last step where\n"
-             "the next one depends on them, else None.");
+PyDoc_STRVAR(
+    whole_doc,
+    "whole_state($self, /)\n--\n\n"
+    "(q, qdot, qddot, time, last, modes): last are the changes (q, qdot) of the last step\n"
+    "where the next one depends on them, modes the vectors of a sweep (3, k, n); else None.");
 static PyObject *read_whole_state(PyObject *object, PyObject *unused) {
   (void)unused;
   return read_vectors(object, true);
@@ -414,12 +443,13 @@ static PyObject *read_report(PyObject *object, PyObject *unused) {
       Py_CLEAR(residuals);
   }
   if (!residuals) return NULL;
-  return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L,s:d,s:i,s:i,s:N}", "steps", (long long)r.steps,
-                       "solves", (long long)r.solves, "indefinite", (long long)r.indefinite,
-                       "shortened", (long long)r.shortened, "shortened_steps",
-                       (long long)r.shortened_steps, "unconverged", (long long)r.unconverged,
-                       "residual", r.residual, "iterations", (int)r.last_solves, "most_iterations",
-                       (int)r.most_solves, "residuals", residuals);
+  return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L,s:d,s:i,s:i,s:N,s:L,s:d}", "steps",
+                       (long long)r.steps, "solves", (long long)r.solves, "indefinite",
+                       (long long)r.indefinite, "shortened", (long long)r.shortened,
+                       "shortened_steps", (long long)r.shortened_steps, "unconverged",
+                       (long long)r.unconverged, "residual", r.residual, "iterations",
+                       (int)r.last_solves, "most_iterations", (int)r.most_solves, "residuals",
+                       residuals, "refreshes", (long long)r.refreshes, "drift", r.drift);
 }
 
 PyDoc_STRVAR(time_doc,

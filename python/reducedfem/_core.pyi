@@ -660,6 +660,7 @@ class Motion:
         threads: int,
         steps: int = 0,
         last: tuple[ArrayLike | None, ArrayLike | None] = (None, None),
+        modes: ArrayLike | None = None,
         /,
     ) -> None: ...
     def state(
@@ -673,6 +674,7 @@ class Motion:
         NDArray[np.float64],
         float,
         tuple[NDArray[np.float64], NDArray[np.float64]] | None,
+        NDArray[np.float64] | None,
     ]: ...
     def report(self) -> dict[str, Any]: ...
     def time_steps(

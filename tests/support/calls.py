@@ -13,7 +13,16 @@ from reducedfem.dynamics.integrator import ImplicitSimulation
 from reducedfem.io.record_file import RECORD
 from shapes import box_hexes, box_tets
 
-IMPLICIT = {kind.__name__: kind for kind in ImplicitSimulation.__subclasses__()}
+
+def integrators(base):
+    """Yield the integrators that users make, below a base class."""
+    for kind in base.__subclasses__():
+        if hasattr(kind, "_scheme"):
+            yield kind
+        yield from integrators(kind)
+
+
+IMPLICIT = {kind.__name__: kind for kind in integrators(ImplicitSimulation)}
 CONTACTS = [kind.__name__ for kind in rf.Contact.__subclasses__()]
 
 

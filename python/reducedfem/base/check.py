@@ -170,9 +170,7 @@ def integer(value: object, name: str) -> int:
     return result
 
 
-def count(
-    value: object, name: str, most: int = 2**31 - 1, why: str = "", *, least: int = 1
-) -> int:
+def count(value: object, name: str, most: int = 2**31 - 1, why: str = "", *, least: int = 1) -> int:
     """Return the argument as an int from `least` to `most`; `why` explains the upper limit."""
     result = _index(value, name)
     if not least <= result <= most:

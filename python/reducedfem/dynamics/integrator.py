@@ -97,6 +97,10 @@ class ImplicitReport:
     shortened_steps
         Steps with such increments. If they are more than a few, `dt` is too long and the motion may
         be wrong, also where the steps converge; `step` warns.
+    refreshes
+        Times that exact modes were computed or adapted; see `BackwardEuler`.
+    drift
+        Sine of the largest angle between their space and that before, in the last sweep.
     """
 
     steps: int
@@ -109,6 +113,8 @@ class ImplicitReport:
     residuals: tuple[float, ...] = ()
     shortened: int = 0
     shortened_steps: int = 0
+    refreshes: int = 0
+    drift: float = 0.0
 
 
 def steps_too_long(report: ImplicitReport) -> bool:
@@ -366,9 +372,10 @@ class Simulation:
 
     def _data(self) -> tuple[Any, ...]:
         """Return the arguments of `_restored`."""
-        q, qdot, qddot, time, last = self._core.whole_state()
+        q, qdot, qddot, time, last, modes = self._core.whole_state()
         given = tuple(vars(self).get(name, False) for name in _GIVEN)
-        return type(self), self._settings, (q, qdot, qddot, round(time / self._dt), last), given
+        state = (q, qdot, qddot, round(time / self._dt), last, modes)
+        return type(self), self._settings, state, given
 
     def __copy__(self: _Scheme) -> _Scheme:
         return self.clone()
@@ -394,8 +401,8 @@ def _restored(
         warnings.simplefilter("ignore", PlausibilityWarning)  # the original warned
         made = kind(**settings)
     q, qdot, qddot, steps = state[:4]
-    last = state[4] if len(state) > 4 else None  # pickles of earlier versions end before it
-    made._core.reset(q, qdot, qddot, threads(), steps, last or (None, None))
+    last, modes = (*state[4:], None, None)[:2]  # pickles of earlier versions end before them
+    made._core.reset(q, qdot, qddot, threads(), steps, last or (None, None), modes)
     for name, value in zip(_GIVEN, given, strict=False):
         setattr(made, name, value)
     return made

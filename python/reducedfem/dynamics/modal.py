@@ -57,7 +57,7 @@ class ModalSimulation(ImplicitSimulation):
                 "strain_rate must be None with exact modes, which take Rayleigh damping only: "
                 "pass damping=(alpha, beta), or exact=0"
             )
-        own = {"exact": most, "modes": kind}
+        own: dict[str, float] = {"exact": most, "modes": kind}
         self._create(
             own, system, dt, damping, newton_max, tol, strain_rate, deformation_only, gravity
         )

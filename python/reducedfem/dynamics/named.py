@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from reducedfem.base.check import count, did_you_mean
 from reducedfem.dynamics.backward_euler import BackwardEuler
@@ -17,24 +17,45 @@ from reducedfem.errors import InputError, InputTypeError
 __all__ = ["integrator"]
 
 _ITERATIONS = 20  # default of schemes that solve their equations
+_EXACT = 10  # default number of modes of schemes with exact modes
 
-# name: (class, solves its equations rather than making one iteration)
-_NAMES: dict[str, tuple[type[ImplicitSimulation], bool]] = {
-    "BE": (BackwardEuler, True),
-    "SI": (BackwardEuler, False),
-    "BDF2": (BDF2, True),
-    "SBDF2": (BDF2, False),
-    "TR": (ImplicitNewmark, True),
-    "TRBDF2": (TRBDF2, True),
-    "STRSBDF2": (TRBDF2, False),
-    "SDIRK": (SDIRK2, True),
-    "SSDIRK": (SDIRK2, False),
-    "GA": (GeneralizedAlpha, True),
+
+class Named(NamedTuple):
+    """An integrator with the arguments that its name implies."""
+
+    kind: type[ImplicitSimulation]
+    solves: bool  # its equations rather than making one iteration
+    exact: bool = False  # has exact modes
+
+
+_NAMES = {
+    "BE": Named(BackwardEuler, True),
+    "SI": Named(BackwardEuler, False),
+    "BDF2": Named(BDF2, True),
+    "SBDF2": Named(BDF2, False),
+    "TR": Named(ImplicitNewmark, True),
+    "TRBDF2": Named(TRBDF2, True),
+    "STRSBDF2": Named(TRBDF2, False),
+    "SDIRK": Named(SDIRK2, True),
+    "SSDIRK": Named(SDIRK2, False),
+    "GA": Named(GeneralizedAlpha, True),
+    "BEERE": Named(BackwardEuler, True, True),
+    "SIERE": Named(BackwardEuler, False, True),
+    "BDF2ERE": Named(BDF2, True, True),
+    "SBDF2ERE": Named(BDF2, False, True),
+    "TRBDF2ERE": Named(TRBDF2, True, True),
+    "STRSBDF2ERE": Named(TRBDF2, False, True),
 }
-_OTHER = {"STRBDF2": "STRSBDF2", "SDIRK2": "SDIRK", "GENERALIZEDALPHA": "GA", "NEWMARK": "TR"}
+_OTHER = {
+    "STRBDF2": "STRSBDF2",
+    "STRBDF2ERE": "STRSBDF2ERE",
+    "SDIRK2": "SDIRK",
+    "GENERALIZEDALPHA": "GA",
+    "NEWMARK": "TR",
+}
 
 
-def find(name: str) -> tuple[type[ImplicitSimulation], bool]:
+def find(name: str) -> Named:
     """Return the entry of a name; refuse others."""
     if not isinstance(name, str):
         raise InputTypeError(f"name must be a str, got {type(name).__name__}")
@@ -55,13 +76,14 @@ def integrator(name: str, system: System, dt: float, **options: Any) -> Implicit
     name
         ``"BE"``, ``"BDF2"``, ``"TR"``, ``"TR-BDF2"``, ``"SDIRK"`` or ``"GA"`` (generalized-alpha),
         which solve the equations of a step; ``"SI"``, ``"SBDF2"``, ``"STR-SBDF2"`` or
-        ``"S-SDIRK"``, which linearize them: the same methods with one Newton iteration. Case and
-        hyphens do not matter.
+        ``"S-SDIRK"``, which linearize them: the same methods with one Newton iteration.
+        ``"BEERE"``, ``"SIERE"``, ``"BDF2ERE"``, ``"SBDF2ERE"``, ``"TR-BDF2ERE"`` and
+        ``"STR-SBDF2ERE"`` also solve the lowest modes exactly. Case and hyphens do not matter.
     system, dt
         The simulated system and the time step [s]; see `ImplicitNewmark`.
     **options
         Other arguments of the class. `newton_max` is 20 unless it is given, and 1 for methods that
-        linearize.
+        linearize; `exact` is 10 for methods with exact modes.
 
     Returns
     -------
@@ -73,11 +95,15 @@ def integrator(name: str, system: System, dt: float, **options: Any) -> Implicit
     InputError, InputTypeError
         There is no such name, or `newton_max` contradicts it; errors of the class.
     """
-    kind, solves = find(name)
+    kind, solves, exact = find(name)
     most = count(options.pop("newton_max", _ITERATIONS if solves else 1), "newton_max")
     if solves is (most == 1):
         raise InputError(
             f"newton_max is {most}, but {name} "
             + ("solves its equations: take 2 at least" if solves else "makes one iteration")
         )
+    if exact:
+        options["exact"] = count(options.get("exact", _EXACT), "exact")
+    elif options.get("exact"):
+        raise InputError(f"exact is {options['exact']}, but {name} has no exact modes: add ERE")
     return kind(system, dt, newton_max=most, **options)
