@@ -57,7 +57,8 @@ rf_status rf_free_body_create(const rf_reduced *model, const double *nodes,
   }
   RF_ALLOC(b->force, model->r);
   const rf_motion_settings *motion = &set->deformation;
-  RF_TRY(rf_system_reduced(model, NULL, &set->damping, motion->scheme->mass_only, &system, err));
+  RF_TRY(rf_system_reduced(model, NULL, &set->damping, rf_motion_steps_of(motion->scheme), &system,
+                           err));
   RF_TRY(rf_motion_create(system, motion, NULL, &b->deformation, err));
   b->set.deformation = b->deformation->set;
   memcpy(b->rigid.position, set->centre, sizeof b->rigid.position);

@@ -67,7 +67,7 @@ RF_MUST_CHECK rf_status rf_modal_subspace_create(rf_system *system, const rf_run
                                                  rf_error *err);
 void rf_modal_subspace_free(rf_modal_subspace *s);  // NULL is fine
 
-// What the next sweep depends on, (RF_SUBSPACE_PARTS, most, n): copies to another of the same
+// State of the next sweep, (RF_SUBSPACE_PARTS, most, n): copies to another of the same
 // system and number of modes.
 enum { RF_SUBSPACE_PARTS = 3 };
 void rf_modal_subspace_take(rf_modal_subspace *s, const double *from);

@@ -11,7 +11,7 @@
 
 static const double DEPENDENT = 1e-13;  // square of a part of a vector that is rounding, relative
 static const double SHIFT = 1e-9;  // of the mass over the ratio of diagonals: K may be singular
-static const double GROWTH = 8.0, SHIFTS = 1e15;  // where K is indefinite
+static const double GROWTH = 8.0, SHIFTS = 1e15;  // of the shift, for an indefinite K
 
 rf_status rf_modal_subspace_diagonalize(rf_modal_subspace *s, int32_t k, double *matrix) {
   int info = 0;

@@ -10,7 +10,9 @@
 
 static rf_modal_subspace *modes_of(const rf_motion *m) { return (rf_modal_subspace *)m->subspace; }
 
-static void layout(rf_motion *m, size_t ld, rf_arena *a) {
+// `system` and `own`, the settings of the scheme, are read only.
+static void layout(rf_motion *m, const rf_system *system, const void *own, rf_arena *a) {
+  const size_t ld = (size_t)system->ld;
   double **const vectors[] = {&m->q,          &m->qdot,       &m->qddot,
                               &m->step,       &m->step_rate,  &m->x,
                               &m->xdot,       &m->xddot,      &m->load,
@@ -22,6 +24,10 @@ static void layout(rf_motion *m, size_t ld, rf_arena *a) {
   for (size_t i = 0; i < sizeof vectors / sizeof *vectors; ++i)
     *vectors[i] = rf_arena_take(a, ld, sizeof(double));
   m->set.own = rf_arena_take(a, m->set.scheme->settings_bytes, 1);
+  if (!m->set.scheme->layout) return;
+  // the first piece of the scheme is its struct
+  m->scheme_work = a->base ? a->base + a->used : NULL;
+  m->set.scheme->layout(system, own, a);
 }
 
 #define SETTING(name, field, kind) RF_SETTING(rf_motion_settings, name, field, kind, 0)
@@ -89,7 +95,7 @@ rf_status rf_motion_create(rf_system *system, const rf_motion_settings *set, con
     st = rf_fail(err, RF_ERR_MESH, "all %d nodes are fixed: nothing can move", system->n_fixed);
     goto done;
   }
-  layout(&sizes, (size_t)system->ld, &count);
+  layout(&sizes, system, set->own, &count);
   // the struct first, its arrays behind it
   m = rf_alloc(head + count.used, 1);
   if (!m) {
@@ -100,7 +106,7 @@ rf_status rf_motion_create(rf_system *system, const rf_motion_settings *set, con
   m->n = system->n;
   m->set.scheme = scheme;
   rf_arena carve = {.base = (char *)m + head};
-  layout(m, (size_t)system->ld, &carve);
+  layout(m, system, set->own, &carve);
   set_up(m, set);
   m->system = system;
   system = NULL;

@@ -104,7 +104,15 @@ struct rf_motion {
   bool linearized;                          // its first residual is there
   rf_newton newton;
   rf_motion_tally tally;
+  void *scheme_work;  // of the scheme
 };
+
+// Steps for which the system of a scheme is made.
+static inline rf_system_steps rf_motion_steps_of(const rf_scheme *scheme) {
+  return !scheme->mass_only ? RF_STEPS_IMPLICIT
+         : scheme->exact    ? RF_STEPS_EXPONENTIAL
+                            : RF_STEPS_EXPLICIT;
+}
 
 // At rest.  The system is taken over, also on failure.
 RF_MUST_CHECK rf_status rf_motion_create(rf_system *system, const rf_motion_settings *set,

@@ -16,7 +16,9 @@
 #include "base/settings.h"
 #include "base/status.h"
 
+typedef struct rf_arena rf_arena;
 typedef struct rf_motion rf_motion;
+typedef struct rf_system rf_system;
 
 // Rates in a stage are sums of these vectors, with factors.
 typedef enum rf_stage_term {
@@ -54,7 +56,8 @@ enum { RF_STAGES = 2 };  // of a step, at most
 typedef struct rf_scheme {
   const char *name;
   const char *remedy;          // advice that ends the message of a step that diverges
-  bool mass_only;              // explicit: solves with the mass matrix only
+  bool mass_only;              // solves with the mass matrix only
+  bool exact;                  // of these: takes the consistent mass, and K
   const rf_setting *settings;  // of a struct of its own; NULL: none
   size_t settings_bytes;       // of that struct
   // RF_ERR_ARG: a setting is out of its range.  NULL: nothing to check.
@@ -64,6 +67,8 @@ typedef struct rf_scheme {
   bool with_modes;  // the stages have a span_s
   // Stage `k` of a step of dt_s; `out` has an inertia of (1, 0) and zeros.  NULL: no stages.
   void (*tabulate)(const void *settings, double dt_s, rf_step_kind kind, int32_t k, rf_stage *out);
+  // Memory of a step beyond that of motions, m->scheme_work, zero at first.  NULL: none.
+  void (*layout)(const rf_system *s, const void *settings, rf_arena *a);
   // One step under m->applied, from the state to m->x, m->xdot, m->xddot, which it keeps by
   // rf_motion_keep_rt; its last evaluation is at m->x, as the next step begins with it.  NULL if,
   // and only if, there are stages.
@@ -78,6 +83,7 @@ typedef struct rf_scheme {
   ROW(trbdf2)            /* two stages: trapezoidal rule and bdf2 */                         \
   ROW(sdirk2)            /* two stages of one matrix */                                      \
   ROW(generalized_alpha) /* Newmark with forces averaged over a step */                      \
+  ROW(exponential_euler) /* exact for linear systems */                                      \
   ROW(central)           /* explicit central differences */
 
 #define RF_SCHEME_DECLARE(name) extern const rf_scheme rf_scheme_##name;

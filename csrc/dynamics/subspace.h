@@ -23,7 +23,7 @@ typedef struct rf_subspace_operations {
 
 typedef struct rf_subspace {
   const rf_subspace_operations *operations;
-  bool responses_known;  // what is kept belongs to the factor there
+  bool responses_known;  // the responses kept are those of the factor there
   bool jumps;            // the next solve moves x to where its known part ends
 } rf_subspace;
 

@@ -14,6 +14,12 @@
 #include "linalg/csc.h"
 #include "linalg/simd.h"
 
+typedef enum rf_system_steps {
+  RF_STEPS_IMPLICIT,
+  RF_STEPS_EXPLICIT,    // with a lumped mass where that is apt
+  RF_STEPS_EXPONENTIAL  // with the consistent mass, and K
+} rf_system_steps;
+
 typedef struct rf_system rf_system;
 typedef struct rf_damping rf_damping;
 typedef struct rf_mesh rf_mesh;
@@ -117,10 +123,10 @@ RF_MUST_CHECK rf_status rf_system_damping_check(const rf_system_damping *damping
   ROW(solid)     /* rf_solid: sparse, three unknowns a free node */            \
   ROW(matrices)  /* rf_matrices: sparse, constant; R = K x */
 
-// model: of the type in the row, borrowed.  explicit_steps: mass_solve is needed, which only then
-// takes a `run`; else it may be NULL.
+// model: of the type in the row, borrowed.  Steps that are not implicit need mass_solve, which only
+// then takes a `run`; else it may be NULL.
 typedef rf_status rf_system_create(const void *model, const rf_run *run,
-                                   const rf_system_damping *damping, bool explicit_steps,
+                                   const rf_system_damping *damping, rf_system_steps steps,
                                    rf_system **out, rf_error *err);
 // Largest stable step of central differences at x (NULL: rest), s; see spectrum.h.
 typedef rf_status rf_system_stable_step(const void *model, const rf_run *run, const double *x,

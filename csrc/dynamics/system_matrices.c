@@ -134,6 +134,10 @@ static double farthest(const rf_system *base, const double *x) {
   return 0.0;
 }
 
+static rf_status multiply(rf_system *base, const double *x, double *out) {
+  return stiffness_block(base, 1, x, out);
+}
+
 static const rf_system_blocks BLOCKS = {
     .reserve = reserve, .mass = mass_block, .stiffness = stiffness_block, .solve = solve_block};
 static const rf_system_operations OPERATIONS = {.evaluate = evaluate,
@@ -142,6 +146,7 @@ static const rf_system_operations OPERATIONS = {.evaluate = evaluate,
                                                 .solve = solve,
                                                 .mass_solve = mass_solve,
                                                 .farthest = farthest,
+                                                .multiply = multiply,
                                                 .blocks = &BLOCKS,
                                                 .stiffness_per_mass = stiffness_per_mass};
 static const rf_system_life LIFE = {.release = release};
@@ -177,7 +182,8 @@ static rf_status create_pattern(matrices_system *s, rf_error *err) {
 }
 
 rf_status rf_system_matrices(const void *of, const rf_run *run, const rf_system_damping *damping,
-                             bool explicit_steps, rf_system **out, rf_error *err) {
+                             rf_system_steps steps, rf_system **out, rf_error *err) {
+  const bool explicit_steps = steps != RF_STEPS_IMPLICIT;
   const rf_matrices *model = of;
   const rf_csc *mass = &model->mass, *stiffness = &model->stiffness;
   const rf_csc *viscous = model->damping.cols ? &model->damping : NULL;

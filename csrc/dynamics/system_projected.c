@@ -150,7 +150,8 @@ static const rf_system_operations OPERATIONS = {.evaluate = evaluate,
 static const rf_system_life LIFE = {.release = release, .require_defined = require_defined};
 
 rf_status rf_system_projected(const void *of, const rf_run *run, const rf_system_damping *damping,
-                              bool explicit_steps, rf_system **out, rf_error *err) {
+                              rf_system_steps steps, rf_system **out, rf_error *err) {
+  const bool explicit_steps = steps != RF_STEPS_IMPLICIT;
   const rf_projected *model = of;
   (void)run;
   rf_status st = RF_OK;

@@ -25,13 +25,16 @@ static rf_status copy(const rf_system *of, rf_system **out, rf_error *err) {
   const rf_reduced_system *s = (const rf_reduced_system *)of;
   const rf_system_damping damping = {
       .mass = of->damping_mass, .stiffness = of->damping_stiff, .strain_rate = s->strain_rate};
-  return rf_system_reduced(s->model, NULL, &damping, s->base.explicit_steps, out, err);
+  return rf_system_reduced(s->model, NULL, &damping,
+                           s->base.explicit_steps ? RF_STEPS_EXPLICIT : RF_STEPS_IMPLICIT, out,
+                           err);
 }
 
 static const rf_system_life LIFE = {.release = release, .copy = copy};
 
 rf_status rf_system_reduced(const void *of, const rf_run *run, const rf_system_damping *damping,
-                            bool explicit_steps, rf_system **out, rf_error *err) {
+                            rf_system_steps steps, rf_system **out, rf_error *err) {
+  const bool explicit_steps = steps != RF_STEPS_IMPLICIT;
   const rf_reduced *model = of;
   (void)run;
   const int32_t r = model->r, ld = rf_dense_ld(r);

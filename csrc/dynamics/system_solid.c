@@ -273,7 +273,8 @@ static const rf_system_life LIFE = {.release = release,
                                     .explain_singular = explain_singular};
 
 rf_status rf_system_solid(const void *of, const rf_run *run, const rf_system_damping *damping,
-                          bool explicit_steps, rf_system **out, rf_error *err) {
+                          rf_system_steps steps, rf_system **out, rf_error *err) {
+  const bool explicit_steps = steps != RF_STEPS_IMPLICIT;
   const rf_solid *solid = of;
   rf_status st = RF_OK;
   solid_system *s = NULL;
@@ -305,9 +306,10 @@ rf_status rf_system_solid(const void *of, const rf_run *run, const rf_system_dam
     RF_ALLOC(s->viscosity, 2 * (int64_t)solid->n_materials);
     memcpy(s->viscosity, damping->viscosity, 2 * (size_t)solid->n_materials * sizeof(double));
   }
-  if (!explicit_steps || damping->stiffness > 0.0) RF_ALLOC(s->stiffness, entries);
+  if (steps != RF_STEPS_EXPLICIT || damping->stiffness > 0.0) RF_ALLOC(s->stiffness, entries);
   if (explicit_steps) {
-    RF_TRY(rf_solid_mass_init(&s->mass, solid, run, rf_solid_steps_lumped(solid), err));
+    RF_TRY(rf_solid_mass_init(&s->mass, solid, run,
+                              steps == RF_STEPS_EXPLICIT && rf_solid_steps_lumped(solid), err));
   } else if (solid->n_free > 0) {
     if (damping->viscosity) RF_ALLOC(s->damping, entries);
     RF_ALLOC(s->free, 3 * (int64_t)solid->n_free);

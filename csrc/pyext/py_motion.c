@@ -124,7 +124,8 @@ static PyObject *motion_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
   set.load = load.data;
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
-  st = kind->create(from.model, &run.run, &from.damping, set.scheme->mass_only, &moved, &err);
+  st = kind->create(from.model, &run.run, &from.damping, rf_motion_steps_of(set.scheme), &moved,
+                    &err);
   if (st >= 0) st = rf_motion_create(moved, &set, &run.run, &motion, &err);
   Py_END_ALLOW_THREADS
   if (st < 0) {
@@ -432,6 +433,8 @@ static PyObject *read_report(PyObject *object, PyObject *unused) {
   r = m->report;
   py_unlock(object);
   Py_END_ALLOW_THREADS
+  if (m->set.scheme->exact)
+    return Py_BuildValue("{s:L,s:L}", "steps", (long long)r.steps, "vectors", (long long)r.solves);
   if (!rf_scheme_iterates(m->set.scheme))
     return Py_BuildValue("{s:L}", "steps", (long long)r.steps);
   PyObject *residuals = PyTuple_New(r.n_history);
