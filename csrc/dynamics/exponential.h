@@ -20,15 +20,14 @@ rf_exponential rf_exponential_mode_rt(double lambda, double alpha, double beta, 
 // long for its end are made of equal parts.
 enum { RF_EXPONENTIAL_TERMS = 64 };
 typedef struct rf_exponential_series {
-  double alpha, beta, h, accuracy;  // accuracy: relative, of each function
-  double low, high;                 // the interval; empty: no series yet
+  double alpha, beta, h;
+  double low, high;  // the interval; empty: no series yet
   int32_t parts, terms;
   double factor[4][RF_EXPONENTIAL_TERMS];  // of_v, of_a
   double cosine[4 * RF_EXPONENTIAL_TERMS];
 } rf_exponential_series;
 
-// The series for an interval that contains [low, high], which stays as it is if it already does.
-// False: the step is too long for it.
+// The series for an interval that contains [low, high].  False: the step is too long for it.
 bool rf_exponential_cover_rt(rf_exponential_series *s, double low, double high);
 
 // Bounds of the eigenvalues of a tridiagonal matrix: diagonal (n), entries beside it (n - 1).

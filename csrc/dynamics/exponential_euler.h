@@ -11,7 +11,7 @@
 #include "dynamics/system.h"
 
 typedef struct rf_exponential_settings {
-  double accuracy;  // of the functions and of Lanczos' method, relative
+  double accuracy;  // of Lanczos' method, relative
   int32_t krylov;   // vectors of Lanczos' method, at most
 } rf_exponential_settings;
 
@@ -32,7 +32,7 @@ typedef struct rf_exponential_work {
 
 // Size of the tridiagonal matrix, at most.
 static inline int32_t rf_exponential_size(const rf_system *s, const rf_exponential_settings *set) {
-  return s->operations->dense ? s->n : set->krylov < s->n ? set->krylov : s->n;
+  return s->operations->dense ? s->n : set->krylov;
 }
 
 RF_MUST_CHECK rf_status rf_exponential_step_rt(rf_motion *m);

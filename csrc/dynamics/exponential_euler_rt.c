@@ -112,7 +112,7 @@ static rf_status lengthen(rf_motion *m, rf_exponential_work *w, int32_t k, int32
   const double along = w->diagonal[k] = dot(m, now, w->scratch);
   for (int64_t i = 0; i < s->n; ++i)
     next[i] = w->scratch[i] - along * load[i] - (k > 0 ? w->beside[k - 1] * next[i] : 0.0);
-  *left = false;
+  *left = true;
   if (k + 1 == room) return RF_OK;
   double *const ahead = now + ld;
   memset(ahead, 0, (size_t)ld * sizeof *ahead);
@@ -129,10 +129,13 @@ static rf_status lengthen(rf_motion *m, rf_exponential_work *w, int32_t k, int32
   return RF_OK;
 }
 
-// Result of `count` vectors, from the first one with `size`; true if the last ones hardly matter.
+// Result of `count` vectors, from the first one with `size`.  `left`: there is a next one, with
+// which K joins the last one by beside[count - 1]; that part of the equation is left out, and its
+// size is the measure of the error.
 static rf_status try_vectors(rf_motion *m, rf_exponential_work *w, int32_t count, double size,
-                             bool of_rate, bool *enough) {
+                             bool of_rate, bool left, bool *enough) {
   const rf_exponential_settings *set = m->set.own;
+  const double h = m->set.dt_s, beta = m->system->damping_stiff;
   double low, high, last = 0.0, whole = 0.0;
   memset(w->rate, 0, (size_t)count * sizeof *w->rate);
   w->rate[0] = size;
@@ -140,13 +143,14 @@ static rf_status try_vectors(rf_motion *m, rf_exponential_work *w, int32_t count
   if (!rf_exponential_cover_rt(&w->series, low, high)) return RF_ERR_DIVERGED;
   rf_exponential_apply_rt(&w->series, count, w->diagonal, w->beside, of_rate ? w->rate : NULL,
                           of_rate ? NULL : w->rate, w->apply, w->change, w->rate_change);
-  const double frequency = 1.0 / m->set.dt_s;
   for (int32_t i = 0; i < count; ++i) {
-    const double part = fmax(frequency * fabs(w->change[i]), fabs(w->rate_change[i]));
-    whole = fmax(whole, part);
-    if (i >= count - 2) last = fmax(last, part);
+    const double change = fabs(w->change[i]), rate = fabs(w->rate_change[i]);
+    whole = fmax(whole, fmax(change / h, rate));
+    if (i >= count - 2) last = fmax(last, fmax(change / h, rate));
+    if (i >= count - 2 && left)
+      last = fmax(last, h * w->beside[count - 1] * (change + beta * rate));
   }
-  *enough = last <= set->accuracy * whole;
+  *enough = !left || last <= set->accuracy * whole;
   return RF_OK;
 }
 
@@ -166,15 +170,15 @@ static rf_status add_lanczos(rf_motion *m, rf_exponential_work *w, double *start
     w->loads[i] = i < s->n ? load[i] / size : 0.0;
     w->loads[ld + i] = 0.0;
   }
-  while (!enough && left) {
+  while (!enough && left && count < room) {
     rf_status st = lengthen(m, w, count, room, &left);
     ++count;
-    if (st >= 0 && (!left || count % FIRST_CHECK == 0))
-      st = try_vectors(m, w, count, size, of_rate, &enough);
+    if (st >= 0 && (!left || count % FIRST_CHECK == 0) && count < room)
+      st = try_vectors(m, w, count, size, of_rate, left, &enough);
     if (st < 0) return st;
   }
   m->report.solves += count;
-  if (!enough && count == room && room < s->n) return RF_ERR_DIVERGED;
+  if (!enough) return RF_ERR_DIVERGED;
   for (int32_t k = 0; k < count; ++k)
     for (int64_t i = 0; i < s->n; ++i) {
       m->x[i] += w->change[k] * w->vectors[k * ld + i];
@@ -222,7 +226,6 @@ static rf_status balance_whole(rf_motion *m, rf_exponential_work *w) {
 static rf_status compute(rf_motion *m) {
   rf_system *s = m->system;
   const rf_system_operations *op = s->operations;
-  const rf_exponential_settings *set = m->set.own;
   rf_exponential_work *w = m->scheme_work;
   rf_status st = RF_OK;
   m->displaced_m = 0.0;
@@ -230,7 +233,6 @@ static rf_status compute(rf_motion *m) {
     w->series.h = m->set.dt_s;
     w->series.alpha = s->damping_mass;
     w->series.beta = s->damping_stiff;
-    w->series.accuracy = set->accuracy;
   }
   if (!m->prepared) st = op->evaluate(s, m->q, true, NULL, m->force);
   m->prepared = false;

@@ -4,8 +4,11 @@
 
 #include "dynamics/exponential.h"
 
-enum { TERMS = RF_EXPONENTIAL_TERMS, PAD = 8, MOST_PARTS = 256 };
-static const double MARGIN = 1.0;  // of the interval, over its length: eigenvalues move
+enum { TERMS = RF_EXPONENTIAL_TERMS, PAD = 8, MOST_PARTS = 1024 };
+static const double ROUNDING = 32.0 * DBL_EPSILON;  // of the factors, relative
+// Part of the interval below zero, where the functions grow: errors are relative to the largest
+// value.
+static const double BELOW = 0x1p-10;
 static const double REACH = 40.0;  // angle of the highest mode that a part may have
 static const double PI = 3.14159265358979323846;
 
@@ -42,22 +45,31 @@ static int32_t count(const rf_exponential_series *s) {
   for (int f = 0; f < 4; ++f) {
     double size = 0.0;
     for (int k = 0; k < TERMS; ++k) size = fmax(size, fabs(s->factor[f][k]));
-    // rounding of the factors themselves
-    const double enough = fmax(s->accuracy, 4.0 * DBL_EPSILON) * size;
+    const double enough = ROUNDING * size;
     for (int k = most; k < TERMS; ++k)
       if (fabs(s->factor[f][k]) > enough) most = k + 1;
   }
   return most;
 }
 
+// Smallest power of 2 above x > 0.
+static double above(double x) {
+  int exponent;
+  (void)frexp(x, &exponent);
+  return ldexp(1.0, exponent);
+}
+
+// The interval is one of a grid, which depends on its contents alone: copies of a motion have the
+// same series.
 bool rf_exponential_cover_rt(rf_exponential_series *s, double low, double high) {
-  if (s->terms > 0 && s->low <= low && high <= s->high) return true;
   if (!(isfinite(low) && isfinite(high))) return false;
-  const double length = fmax(high - fmin(low, 0.0), DBL_MIN);
+  const double end = above(fmax(high, DBL_MIN)), margin = end * BELOW;
+  const double begin = low > -margin ? -margin : -above(-low);
+  if (s->terms > 0 && s->low == begin && s->high == end) return true;
   tabulate(s);
-  s->low = fmin(low, 0.0) - 0.02 * length;
-  s->high = high + MARGIN * length;
-  const double reach = sqrt(fmax(s->high, 0.0)) * s->h / REACH;
+  s->low = begin;
+  s->high = end;
+  const double reach = sqrt(end) * s->h / REACH;
   for (s->parts = 1 + (int32_t)fmin(reach, MOST_PARTS); s->parts <= MOST_PARTS; s->parts *= 2) {
     expand(s);
     s->terms = count(s);

@@ -22,9 +22,10 @@ Reduced models
     `ProjectedSolid`: the same equations evaluated on the mesh, for large bases.
 Motion
     `ImplicitNewmark`, `BackwardEuler`, `BDF2`, `TRBDF2`, `SDIRK2`, `GeneralizedAlpha`
-    (`ImplicitReport`) and `CentralDifferences` (`CentralReport`, `stable_step`, `spectrum`,
-    `Spectrum`) integrate all these systems in time; results: `State`. `integrator` finds the
-    implicit ones by name, `amplification` (`Amplification`) compares them.
+    (`ImplicitReport`), `ExponentialEuler` (`ExponentialReport`) and `CentralDifferences`
+    (`CentralReport`, `stable_step`, `spectrum`, `Spectrum`) integrate all these systems in time;
+    results: `State`. `integrator` finds them by name, `amplification` (`Amplification`) compares
+    the implicit ones.
     `FreeBody`, `FreeBodyState`, `step_free_bodies`: free bodies, with rigid motion.
 Contact
     One object is a `Field` of signed distances, negative inside: a `DistanceField` of a surface,
@@ -116,6 +117,7 @@ from reducedfem.dynamics.explicit import (  # noqa: E402
     spectrum,
     stable_step,
 )
+from reducedfem.dynamics.exponential import ExponentialEuler, ExponentialReport  # noqa: E402
 from reducedfem.dynamics.free_body import FreeBody, FreeBodyState, step_free_bodies  # noqa: E402
 from reducedfem.dynamics.generalized_alpha import GeneralizedAlpha  # noqa: E402
 from reducedfem.dynamics.integrator import ImplicitReport, State  # noqa: E402
@@ -230,6 +232,8 @@ __all__ = [
     "DivergedError",
     "DynamicCoupling",
     "Embedding",
+    "ExponentialEuler",
+    "ExponentialReport",
     "Field",
     "FileFormatError",
     "ForceDimension",

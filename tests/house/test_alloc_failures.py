@@ -102,6 +102,16 @@ def stepped(w: SimpleNamespace, system: rf.Solid | rf.ReducedSolid) -> list[np.n
     return results
 
 
+def stepped_exactly(w: SimpleNamespace, system: rf.Solid | rf.ReducedSolid) -> list[np.ndarray]:
+    force = w.force if system is w.solid else w.reduced.project(w.force)
+    results = []
+    sims = [rf.TRBDF2(system, 1e-3, exact=2, modes=modes) for modes in ("follow", "rest")]
+    for sim in (*sims, rf.ExponentialEuler(system, 1e-3, (0.1, 1e-4), krylov=60)):
+        sim.step(force, n=2)
+        results += [sim.state.q, sim.state.qdot]
+    return results
+
+
 def stepped_explicitly(w: SimpleNamespace, system: rf.Solid | rf.ReducedSolid) -> list[np.ndarray]:
     sim = rf.CentralDifferences(system, damping=(0.1, 1e-4))
     sim.step(w.force if system is w.solid else w.reduced.project(w.force), n=3)
@@ -228,6 +238,8 @@ OPERATIONS: dict[str, Operation] = {
     "merged bases": lambda w: rf.merge_bases(w.solid, [w.basis, w.basis]).vectors,
     "implicit steps of a model": lambda w: stepped(w, w.reduced),
     "implicit steps of a solid": lambda w: stepped(w, w.solid),
+    "reduced steps with exact modes": lambda w: stepped_exactly(w, w.reduced),
+    "unreduced steps with exact modes": lambda w: stepped_exactly(w, w.solid),
     "reduced central differences": lambda w: stepped_explicitly(w, w.reduced),
     "unreduced central differences": lambda w: stepped_explicitly(w, w.solid),
     "strain-rate damping": damped,

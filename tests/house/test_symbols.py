@@ -17,7 +17,7 @@ CSRC = ROOT / "csrc"
 NOUNS = {
     "base": "alloc arena broadcast clock disjoint fail free processor redzone ring run",
     "linalg": "blas canonical cholesky cluster csc curve deflate dense eigen front fronts lapack "
-    "mat3 orient orient2 orient3 pose process quat same simd solve6 tall vec3 "
+    "mat3 orient orient2 orient3 pose process quat same simd solve6 tall tridiagonal vec3 "
     # vectors of the instruction sets, and sums over arrays
     "abs all4 any4 dot fold4 larger least least4 load load4 most4 norm pieces splat store store4 "
     "sum sums4 transpose4",
@@ -36,7 +36,7 @@ NOUNS = {
     "polynomial": "damping pairs polynomial quartic",
     "model": "projected reduced skin",
     "dynamics": "equilibrium free_bodies free_body motion newton scheme spectrum stable_step "
-    "statics system",
+    "statics system blocks modal_subspace exponential",
     "deform": "deformed",
     "contact": "contact fit",
     "render": "coupling depth_limit dynamic limit moved travel workspace",

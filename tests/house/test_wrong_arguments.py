@@ -48,6 +48,7 @@ WRONG = {
 _ELASTIC = ("young", "poisson", "shear", "stiffness")
 OTHER_NAMES = {
     "CentralDifferences.gravity": ("acceleration",),
+    "ExponentialEuler.gravity": ("acceleration",),
     "DeformedField.project.proxies": ("forces",),
     "DistanceField.from_surface.expand": ("spacing",),
     "ForceSketch.times": ("offsets",),
@@ -82,6 +83,7 @@ OTHER_NAMES = {
 # values that pass along with data: what is made of what was computed
 RESULTS = {
     "Amplification", "BodySnapshot", "CentralReport", "ContactForce", "ContactPoints",
+    "ExponentialReport",
     "ContactTrajectory", "CouplingStep", "CouplingWrench", "DeviceProbe", "FreeBodyState",
     "FrictionSolution", "HapticReport", "HapticSnapshot", "ImplicitReport", "Pick", "RigidBody",
     "SketchReport", "SolidSummary", "Spectrum", "State", "StaticReport", "UdpCounts",

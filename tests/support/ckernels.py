@@ -52,6 +52,9 @@ _SOURCES = [
     "linalg/dense_plain_rt.c",
     "linalg/dense_avx2_rt.c",
     "linalg/panel_plain_rt.c",
+    "linalg/tridiagonal_rt.c",
+    "linalg/tridiagonal_plain_rt.c",
+    "linalg/tridiagonal_avx2_rt.c",
     "linalg/panel_avx2_rt.c",
 ]
 _WIDE = [
@@ -59,6 +62,7 @@ _WIDE = [
     "polynomial/quartic_avx512_rt.c",
     "linalg/dense_avx512_rt.c",
     "linalg/panel_avx512_rt.c",
+    "linalg/tridiagonal_avx512_rt.c",
 ]
 # in place of linalg/simd.c: every variant runs, the caller knows which
 _SIMD = """
@@ -157,6 +161,9 @@ def library() -> ctypes.CDLL:
         ("rf_dense_eliminate_rt", yes, ctypes.c_int, n, ptr, n, ptr, ptr),
         ("rf_dense_multiply_rt", None, ctypes.c_int, n, ptr, n, ptr, ptr),
         ("rf_dense_add_products_rt", None, ctypes.c_int, n, n, n, ptr, n, ptr, n, ptr),
+        ("rf_tridiagonal_reduce_rt", None, ctypes.c_int, n, ptr, n, ptr, ptr, ptr),
+        ("rf_tridiagonal_into_rt", None, ctypes.c_int, n, ptr, n, ptr),
+        ("rf_tridiagonal_back_rt", None, ctypes.c_int, n, ptr, n, ptr),
         ("rf_dense_combine_rt", None, ctypes.c_int, n, real, ptr, real, ptr, n, ptr),
         *(
             (f"rf_panel_{kind}_{variant}_rt", None, *arguments)

@@ -85,10 +85,10 @@ def amplification(
             f"{wrong[0]}"
         )
     kind, _, exact = find(name)
-    if exact:
+    if exact or not issubclass(kind, ImplicitSimulation):
         raise InputError(
-            f"name is {name!r}: its exact modes have no error, and the others that of the method "
-            f"without ERE; pass that name"
+            f"name is {name!r}: exact modes have no error, and others that of the method without "
+            "ERE; pass the name of an implicit method"
         )
     if rho is not None and kind is not GeneralizedAlpha:
         raise InputError(f"rho is for generalized-alpha, not for {name}")

@@ -73,7 +73,8 @@ class ExponentialEuler(Simulation):
     damping
         Local Rayleigh damping (alpha [1/s], beta [s]), both at least 0: C = alpha M + beta K(q).
     accuracy
-        Error of the functions of the matrix, relative, positive and at most 0.01.
+        Error of Lanczos' method, relative to the changes of the largest mode, positive and at most
+        0.01. Functions of the matrix themselves are exact to rounding.
     krylov
         Most vectors of Lanczos' method, for v and for the acceleration each, at least 2. They are
         kept: one takes 24 bytes a node.
@@ -117,12 +118,11 @@ class ExponentialEuler(Simulation):
                 "system has strain-rate damping, but exponential steps take Rayleigh damping only: "
                 "reduce it without viscosity, or use BDF2"
             )
-        if isinstance(system, SecondOrderSystem):
-            if system.damping_matrix is not None:
-                raise InputError(
-                    "system has a damping_matrix, but exponential steps take Rayleigh damping only: "
-                    "use damping=(alpha, beta), or BDF2"
-                )
+        if isinstance(system, SecondOrderSystem) and system.damping_matrix is not None:
+            raise InputError(
+                "system has a damping_matrix, but exponential steps take Rayleigh damping only: "
+                "use damping=(alpha, beta), or BDF2"
+            )
         check_rigid_motion(system, deformation_only, type(self).__name__)
         fall = None if gravity is None else acceleration(gravity)
         if not isinstance(system, SecondOrderSystem):

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 from reducedfem.base.check import count, did_you_mean
 from reducedfem.dynamics.backward_euler import BackwardEuler
 from reducedfem.dynamics.bdf2 import BDF2
+from reducedfem.dynamics.exponential import ExponentialEuler
 from reducedfem.dynamics.generalized_alpha import GeneralizedAlpha
-from reducedfem.dynamics.integrator import ImplicitSimulation, System
+from reducedfem.dynamics.integrator import ImplicitSimulation, Simulation, System
 from reducedfem.dynamics.newmark import ImplicitNewmark
 from reducedfem.dynamics.sdirk2 import SDIRK2
 from reducedfem.dynamics.trbdf2 import TRBDF2
@@ -23,8 +24,8 @@ _EXACT = 10  # default number of modes of schemes with exact modes
 class Named(NamedTuple):
     """An integrator with the arguments that its name implies."""
 
-    kind: type[ImplicitSimulation]
-    solves: bool  # its equations rather than making one iteration
+    kind: type[Simulation]
+    solves: bool | None  # its equations rather than making one iteration; None: neither
     exact: bool = False  # has exact modes
 
 
@@ -39,6 +40,7 @@ _NAMES = {
     "SDIRK": Named(SDIRK2, True),
     "SSDIRK": Named(SDIRK2, False),
     "GA": Named(GeneralizedAlpha, True),
+    "ERE": Named(ExponentialEuler, None),
     "BEERE": Named(BackwardEuler, True, True),
     "SIERE": Named(BackwardEuler, False, True),
     "BDF2ERE": Named(BDF2, True, True),
@@ -68,7 +70,7 @@ def find(name: str) -> Named:
     return _NAMES[key]
 
 
-def integrator(name: str, system: System, dt: float, **options: Any) -> ImplicitSimulation:
+def integrator(name: str, system: System, dt: float, **options: Any) -> Simulation:
     """Return the integrator of a name that Chen, Liu and Ascher (2021) use.
 
     Parameters
@@ -78,7 +80,8 @@ def integrator(name: str, system: System, dt: float, **options: Any) -> Implicit
         which solve the equations of a step; ``"SI"``, ``"SBDF2"``, ``"STR-SBDF2"`` or
         ``"S-SDIRK"``, which linearize them: the same methods with one Newton iteration.
         ``"BEERE"``, ``"SIERE"``, ``"BDF2ERE"``, ``"SBDF2ERE"``, ``"TR-BDF2ERE"`` and
-        ``"STR-SBDF2ERE"`` also solve the lowest modes exactly. Case and hyphens do not matter.
+        ``"STR-SBDF2ERE"`` also solve the lowest modes exactly, ``"ERE"`` all of the tangent. Case
+        and hyphens do not matter.
     system, dt
         The simulated system and the time step [s]; see `ImplicitNewmark`.
     **options
@@ -87,8 +90,9 @@ def integrator(name: str, system: System, dt: float, **options: Any) -> Implicit
 
     Returns
     -------
-    ImplicitSimulation
-        A `BackwardEuler`, `BDF2`, `ImplicitNewmark`, `TRBDF2`, `SDIRK2` or `GeneralizedAlpha`.
+    Simulation
+        A `BackwardEuler`, `BDF2`, `ImplicitNewmark`, `TRBDF2`, `SDIRK2`, `GeneralizedAlpha` or
+        `ExponentialEuler`.
 
     Raises
     ------
@@ -96,6 +100,11 @@ def integrator(name: str, system: System, dt: float, **options: Any) -> Implicit
         There is no such name, or `newton_max` contradicts it; errors of the class.
     """
     kind, solves, exact = find(name)
+    if not issubclass(kind, ImplicitSimulation):
+        if "newton_max" in options:
+            raise InputError(f"newton_max is given, but {name} iterates nothing: leave it out")
+        made: Any = kind  # with arguments of its own
+        return made(system, dt, **options)  # type: ignore[no-any-return]
     most = count(options.pop("newton_max", _ITERATIONS if solves else 1), "newton_max")
     if solves is (most == 1):
         raise InputError(
