@@ -256,8 +256,11 @@ def test_wrong_types(beam):
     with pytest.raises(rf.InputTypeError, match="modes must be a str, got int"):
         rf.BDF2(beam, 1e-3, exact=2, modes=1)
     damping = rf.StrainRateDamping(beam, 1.0, 1.0)
-    with pytest.raises(rf.InputError, match="strain_rate must be None with exact modes"):
+    with pytest.raises(rf.InputError, match="exact is 2, but there is strain-rate damping"):
         rf.BDF2(beam, 1e-3, strain_rate=damping, exact=2)
+    model = rf.reduce(beam, rf.modal_derivative_basis(beam, 4, 8), strain_rate=damping)
+    with pytest.raises(rf.InputError, match="exact is 2, but system has strain-rate damping"):
+        rf.BDF2(model, 1e-3, exact=2)
 
 
 def test_names_have_exact_modes(beam):

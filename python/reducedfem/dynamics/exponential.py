@@ -53,7 +53,8 @@ class ExponentialEuler(Simulation):
     and nothing damped numerically; slow nonlinear motion under fast vibration has a far smaller
     error than of `ImplicitNewmark` at the same step. Second order, but first with stiffness damping
     of a nonlinear system, whose change the Jacobian leaves out. Suits sound, vibration and
-    references; not contact, and not stiff motion that should die out.
+    references; not contact, and not stiff motion that should die out: large motion at steps in
+    which the highest modes turn many times gains energy until it diverges.
 
     Functions of the tangent matrix are series of Chebyshev polynomials. A `ReducedSolid` allocates
     nothing in a step. For a `Solid` or a `SecondOrderSystem` Lanczos' method builds them, which

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from reducedfem.base.check import count, did_you_mean
 from reducedfem.dynamics.integrator import ImplicitSimulation, System
 from reducedfem.errors import InputError, InputTypeError
-from reducedfem.reduction.damping import StrainRateDamping
+from reducedfem.reduction.damping import StrainRateDamping, damping_argument
 from reducedfem.reduction.reduced_damping import ReducedStrainRateDamping
 
 __all__ = ["Modes", "ModalSimulation"]
@@ -52,10 +52,15 @@ class ModalSimulation(ImplicitSimulation):
     ) -> None:
         kind = _modes_argument(modes)
         most = count(exact, "exact", least=0)
-        if most and strain_rate is not None:
+        if (
+            most
+            and isinstance(system, System)
+            and damping_argument(strain_rate, system) is not None
+        ):
             raise InputError(
-                "strain_rate must be None with exact modes, which take Rayleigh damping only: "
-                "pass damping=(alpha, beta), or exact=0"
+                f"exact is {most}, but {'system has' if strain_rate is None else 'there is'} "
+                "strain-rate damping, and exact modes take Rayleigh damping only: pass "
+                "damping=(alpha, beta) alone, or exact=0"
             )
         own: dict[str, float] = {"exact": most, "modes": kind}
         self._create(
