@@ -8,7 +8,7 @@ from table import Row
 
 import reducedfem as rf
 
-# one Newton iteration each; what each may cost at r = 15, 30, 60, and of a solid; None: not measured
+# one Newton iteration each; what each may cost at r = 15, 30, 60, and of a solid; None: no mark
 SCHEMES = {
     "backward Euler": (lambda s: rf.BackwardEuler(s, 1e-3), (1.1, 1.05, 1.03), 1.05),
     "BDF2": (lambda s: rf.BDF2(s, 1e-3), (1.1, 1.05, 1.03), 1.05),
