@@ -108,7 +108,7 @@ static TARGET void NAME(correction)(NAME(mask) which, VEC *A, VEC *C) {
   }
 }
 
-// Directs the blocks of lanes that are not selected to the place that nobody reads.
+// Directs the blocks of lanes that are not selected to `unused`.
 INLINE NAME(keep_selected)(NAME(mask) which, int pairs, rf_lane_targets *t) {
   const int64_t unused = (int64_t)(intptr_t)t->unused;
   for (int l = 0; l < LANES; ++l)

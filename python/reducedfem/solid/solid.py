@@ -61,8 +61,8 @@ class Solid:
     mesh
         Tetrahedra or hexahedra.
     material
-        One material (`StVK`, `LinearElastic`, `StableNeoHookean` or `NeoHookean`), or a dict with
-        one material per region of the mesh; laws may differ.
+        One material, such as a `StVK` or a `StableNeoHookean`, or a dict with one material per
+        region of the mesh; laws may differ.
     fixed
         Nodes that do not move: a mask of shape (n,) or node indices, at least one. None: a free
         solid (Barbic 2007, section 2.8.7).
