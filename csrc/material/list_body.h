@@ -5,6 +5,8 @@
 #include "material/common_body.h"
 #include "material/principal_body.h"
 
+#include "material/definite_body.h"
+
 #include "material/corotated_body.h"
 #include "material/linear_body.h"
 #include "material/mooney_rivlin_body.h"

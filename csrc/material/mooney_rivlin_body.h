@@ -122,7 +122,8 @@ static rf_status mooney_rivlin_check(const double *p, int32_t material, rf_error
 
 static const rf_law_parameter mooney_rivlin_parameters[] = {
     {"c1", 1}, {"c2", 1}, {"kappa", 1}, {0}};
-static const rf_law_facts mooney_rivlin_facts = {.kernels = RF_LAW_KERNELS_GENERAL,
+static const rf_law_facts mooney_rivlin_facts = {.isotropic = true,
+                                                 .kernels = RF_LAW_KERNELS_GENERAL,
                                                  .parameters = mooney_rivlin_parameters,
                                                  .check = mooney_rivlin_check};
 #endif

@@ -256,7 +256,12 @@ def friction_sweeps(
 def laws() -> dict[str, dict[str, Any]]: ...
 def law_rest(law: str, parameters: ArrayLike, /) -> NDArray[np.float64]: ...
 def law_point(
-    law: str, parameters: ArrayLike, gradients: ArrayLike, simd: int = 0, /
+    law: str,
+    parameters: ArrayLike,
+    gradients: ArrayLike,
+    simd: int = 0,
+    definite: bool = False,
+    /,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]: ...
 def law_second(
     law: str, parameters: ArrayLike, a: ArrayLike, b: ArrayLike, simd: int = 0, /

@@ -21,6 +21,10 @@ def projected(A):
     return np.einsum("...ij,...j,...kj->...ik", vectors, np.maximum(values, 0), vectors)
 
 
+def lowest(A):
+    return np.linalg.eigvalsh(A)[..., 0]
+
+
 def point_hessians(solid, u):
     """Return element, gradients, weight and Hessian of every quadrature point."""
     for e, element in enumerate(solid.mesh.elements):
@@ -82,7 +86,7 @@ def test_against_eigenvalues_of_all_points(kind, quadrature, law):
     close(definite, expected, 1e-13)
     np.testing.assert_array_equal(definite, definite.T)
     assert np.abs(definite - plain).max() > 1e-4 * np.abs(plain).max()
-    assert np.linalg.eigvalsh(definite)[0] > -1e-13 * np.abs(plain).max()
+    assert lowest(definite) > -1e-13 * np.abs(plain).max()
 
 
 @pytest.mark.parametrize("law", ISOTROPIC)
@@ -147,8 +151,7 @@ def test_stretched_bodies_keep_their_bits():
     for law in LAWS:
         solid = bar("hex", material_of(law))
         u = solid.mesh.nodes @ np.array([[0.1, 0.03, 0.0], [0.03, 0.12, 0.01], [0.0, 0.01, 0.11]])
-        lowest = min(np.linalg.eigvalsh(A)[0] for *_, A in point_hessians(solid, u))
-        assert lowest > 0
+        assert min(lowest(A) for *_, A in point_hessians(solid, u)) > 0
         np.testing.assert_array_equal(
             solid.stiffness(u, definite=True).data, solid.stiffness(u).data
         )
@@ -181,10 +184,10 @@ def test_cut_cells_and_their_penalty(law):
     u = inside(solid, 0.002 * np.random.default_rng(3).standard_normal(mesh.nodes.shape))
     plain, definite = solid.stiffness(u).to_dense(), solid.stiffness(u, definite=True).to_dense()
     size = np.abs(plain).max()
-    assert np.linalg.eigvalsh(plain)[0] < -1e-4 * size
-    assert np.linalg.eigvalsh(definite)[0] > -1e-12 * size
+    assert lowest(plain) < -1e-4 * size
+    assert lowest(definite) > -1e-12 * size
     # nothing negative is added
-    assert np.linalg.eigvalsh(definite - plain)[0] > -1e-12 * size
+    assert lowest(definite - plain) > -1e-12 * size
 
 
 def test_projected_solids():
@@ -195,7 +198,7 @@ def test_projected_solids():
     for definite in (False, True):
         K = solid.stiffness(np.tensordot(q, basis, 1), definite=definite).to_dense()
         close(model.stiffness(q, definite=definite), rows @ K @ rows.T, 1e-12)
-    assert np.linalg.eigvalsh(model.stiffness(q, definite=True))[0] > 0
+    assert lowest(model.stiffness(q, definite=True)) > 0
     assert np.abs(model.stiffness(q, definite=True) - model.stiffness(q)).max() > 0
 
 
@@ -204,3 +207,23 @@ def test_displacements_outside_of_the_domain_of_a_law():
     u = -2.0 * solid.mesh.nodes * np.array([1.0, 0.0, 0.0])
     with pytest.raises(rf.InputError, match=r"^u turns element \d+ inside out"):
         solid.stiffness(u, definite=True)
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("simd", [0, *VARIANTS])
+def test_points_of_every_variant(law, simd):
+    """Also near rest, where rotations are nearly free, and in mirrored and crushed points."""
+    rng = np.random.default_rng(9)
+    one = material_of(law)
+    G = np.concatenate([gradients(law, rng, 40, size) for size in (0.8, 0.1, 1e-3, 1e-7)])
+    if LAWS[law]["defined_inverted"] and law != "Corotated":
+        flat = [np.diag(s) for s in ((0, 0, 0), (1, 0, 0), (1, 1, 0), (-1, -1, -1), (1, 1, -1))]
+        G = np.concatenate([G, np.reshape(flat, (-1, 9)) - np.eye(3).ravel()])
+    *_, A = _core.law_point(law, one.parameters, G, simd)
+    *_, definite = _core.law_point(law, one.parameters, G, simd, True)
+    size = np.abs(A).max((1, 2))
+    assert (np.abs(definite - projected(A)).max((1, 2)) <= 2e-13 * size).all()
+    assert (lowest(definite) >= -2e-13 * size).all()
+    same = (definite == A).all((1, 2))
+    np.testing.assert_array_equal(same, lowest(A) >= -1e-13 * size)
+    assert 10 < same.sum() < len(G) - 10
