@@ -13,7 +13,8 @@
 // To add a law: a body, which has its formulas and the table of its facts, and a row in
 // material/list_body.h (and a class in Python).  Bodies are written for vectors, one point per
 // lane, and compiled for every instruction set, and once for one lane: the reference.  Formulas
-// that several need (invariants, cofactors and their derivatives) are in common_body.h.
+// that several need (invariants, cofactors and their derivatives) are in common_body.h, those of
+// principal axes in principal_body.h.
 #ifndef RF_MATERIAL_LAW_H
 #define RF_MATERIAL_LAW_H
 
