@@ -14,6 +14,7 @@ import reducedfem as rf
 
 ROUNDS = 200
 MARK_BRIDGE_MS = 15.0
+MARK_LAW = 2.0  # time of a stable neo-Hookean tangent over that of StVK
 ELEMENTS = {4: "tet4", 8: "hex8", 10: "tet10", 20: "hex20"}
 FOLDER = Path(
     os.environ.get("REDUCEDFEM_SHARED", Path(__file__).resolve().parent.parent.parent / "shared")
@@ -166,6 +167,65 @@ def products(label: str, solid: rf.Solid, count: int = 60) -> Row:
     )
 
 
+def timed(solid: rf.Solid, u: np.ndarray, definite: bool = False) -> float:
+    """Time force and tangent: the second of two, with the first in the caches."""
+    return float(solid._core.time_evaluate(u, True, 2, 1, False, definite)[1])
+
+
+def laws(label: str, mesh: rf.Mesh, rounds: int = 30) -> list[Row]:
+    """Force and tangent by law, and semidefinite ones, in turns with StVK; small random strains."""
+    u = 1e-3 * np.random.default_rng(0).standard_normal(mesh.nodes.shape)
+    stvk = rf.Solid(mesh, rf.StVK(1e6, 0.4, 1000.0))
+    lam, mu = stvk.material.lame
+    made = [rf.StableNeoHookean(1e6, 0.4, 1000.0), rf.NeoHookean(1e6, 0.4, 1000.0)]
+    made += [rf.MooneyRivlin(0.4 * mu, 0.1 * mu, lam + 2 / 3 * mu, 1000.0)]
+    made += [rf.Corotated(1e6, 0.4, 1000.0)]
+    out = []
+    for one in made:
+        solid = rf.Solid(mesh, one)
+        pairs = [(timed(solid, u), timed(stvk, u)) for _ in range(rounds)]
+        seconds, base = np.array(pairs).T
+        out.append(
+            Row(
+                f"force and tangent of {one.law}, {label}",
+                float(np.median(seconds)) * 1e3,
+                "ms",
+                note=spread(seconds, 1e3),
+                ratio=float(np.median(seconds / base)),
+                over="the same of StVK",
+                ratio_mark=MARK_LAW if one.law == "StableNeoHookean" else None,
+            )
+        )
+    for one in (stvk, rf.Solid(mesh, rf.LinearElastic(stvk.material.stiffness, 1000.0))):
+        seconds = np.array([(timed(one, u, True), timed(one, u)) for _ in range(rounds // 3)])
+        out.append(
+            Row(
+                f"force and semidefinite tangent of {one.material.law}, {label}",
+                float(np.median(seconds[:, 0])) * 1e3,
+                "ms",
+                note=spread(seconds[:, 0], 1e3) + "; some strain is negative everywhere",
+                ratio=float(np.median(seconds[:, 0] / seconds[:, 1])),
+                over="the plain tangent",
+            )
+        )
+    return out
+
+
+def law_rows() -> list[Row]:
+    """Measure the laws on one mesh of each element."""
+    yardsticks.blas_threads(1)
+    return [
+        row
+        for label, mesh in (
+            ("tet4", box((24, 10, 9), True)),
+            ("hex8", box((24, 9, 8), False)),
+            ("tet10", box((12, 5, 5), True).quadratic()),
+            ("hex20", box((12, 5, 5), False).quadratic()),
+        )
+        for row in laws(f"{mesh.n_elements} {label}", mesh)
+    ]
+
+
 def rows_of(which: int) -> list[Row]:
     """Measure one of the meshes."""
     name, mesh, mark = meshes()[which]
@@ -190,4 +250,5 @@ ENTRIES = {
     "voxels": lambda: rows_of(1),
     "ten-node tetrahedra": lambda: rows_of(2),
     "20-node hexahedra": lambda: rows_of(3),
+    "laws": law_rows,
 }

@@ -108,7 +108,8 @@ typedef struct evaluation {
   const double *v, *viscosity;  // NULL: elastic
   double *energy;               // (places), nullable; for damping the power
   double *force, *tangent;
-  bool upper;  // compute only the diagonal and the blocks above it
+  bool upper;     // compute only the diagonal and the blocks above it
+  bool definite;  // project the Hessians of points
 } evaluation;
 
 static void clear_rows(const evaluation *j, int32_t first, int32_t end) {
@@ -170,6 +171,7 @@ static rf_status evaluate_slab(void *context, int64_t task, int worker, rf_error
       j->kernels[b.law].viscous(s, j->viscosity, b.place, j->u, j->v, targets, &out);
     else
       j->kernels[b.law].elastic(s, b.place, j->u, targets, &out);
+    if (targets && j->definite) j->kernels[b.law].definite(s, b.place, j->u, targets);
     for (int l = 0; l < b.count && j->energy; ++l)
       if (owns(own, s->rank_lo[b.place[l]])) j->energy[b.place[l]] = out.energy[l];
     if (j->force) add_forces(s, own, &b, out.force, j->force);
@@ -205,21 +207,27 @@ done:
   return st;
 }
 
-static rf_status evaluate(const rf_solid *s, const rf_run *run, const double *u, bool upper,
-                          double *energy, double *force, double *tangent, rf_error *err) {
-  evaluation job = {.solid = s, .u = u, .force = force, .tangent = tangent, .upper = upper};
+rf_status rf_solid_evaluate_as(const rf_solid *s, const rf_run *run, unsigned kind, const double *u,
+                               double *energy, double *force, double *tangent, rf_error *err) {
+  const bool upper = kind & RF_TANGENT_UPPER;
+  evaluation job = {.solid = s,
+                    .u = u,
+                    .force = force,
+                    .tangent = tangent,
+                    .upper = upper,
+                    .definite = kind & RF_TANGENT_DEFINITE};
   const rf_status st = run_evaluation(&job, run, energy, err);
   return st < 0 ? st : rf_solid_add_ghosts(s, run, u, energy, force, tangent, upper, err);
 }
 
 rf_status rf_solid_evaluate(const rf_solid *s, const rf_run *run, const double *u, double *energy,
                             double *force, double *tangent, rf_error *err) {
-  return evaluate(s, run, u, false, energy, force, tangent, err);
+  return rf_solid_evaluate_as(s, run, 0, u, energy, force, tangent, err);
 }
 
 rf_status rf_solid_evaluate_upper(const rf_solid *s, const rf_run *run, const double *u,
                                   double *energy, double *force, double *tangent, rf_error *err) {
-  return evaluate(s, run, u, true, energy, force, tangent, err);
+  return rf_solid_evaluate_as(s, run, RF_TANGENT_UPPER, u, energy, force, tangent, err);
 }
 
 rf_status rf_viscosity_check(int32_t n_materials, const double *viscosity, rf_error *err) {

@@ -148,8 +148,23 @@ static inline const double *rf_solid_volume(const rf_solid *s, int32_t e) {
 RF_MUST_CHECK rf_status rf_solid_evaluate(const rf_solid *solid, const rf_run *run, const double *u,
                                           double *energy, double *force, double *tangent,
                                           rf_error *err);
-// The same, but blocks below the diagonal (column below row) are unspecified, and those on it are
-// symmetric only up to rounding: factorizations read the upper triangle only (rf_solid_free_fill).
+// Kinds of tangents, to be combined.
+enum {
+  // Blocks below the diagonal (column below row) are unspecified, and those on it are symmetric
+  // only up to rounding: factorizations read the upper triangle only (rf_solid_free_fill).
+  RF_TANGENT_UPPER = 1,
+  // The Hessian d2W/dF2 of each quadrature point becomes the nearest positive semidefinite matrix
+  // (Frobenius norm), by raising negative eigenvalues to zero, so that the sum is semidefinite up
+  // to rounding.  Elements without negative eigenvalues keep their bits; eigenvalues above -1e-13
+  // of the largest entry count as zero.  Energy and force are not affected.
+  RF_TANGENT_DEFINITE = 2
+};
+// The same with the tangent of a kind.
+RF_MUST_CHECK rf_status rf_solid_evaluate_as(const rf_solid *solid, const rf_run *run,
+                                             unsigned kind, const double *u, double *energy,
+                                             double *force, double *tangent, rf_error *err);
+
+// The same with RF_TANGENT_UPPER.
 RF_MUST_CHECK rf_status rf_solid_evaluate_upper(const rf_solid *solid, const rf_run *run,
                                                 const double *u, double *energy, double *force,
                                                 double *tangent, rf_error *err);

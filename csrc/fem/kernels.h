@@ -2,7 +2,8 @@
 // all of one law.  The result of a lane does not depend on its place or neighbours.
 //
 // St.Venant-Kirchhoff and general linear laws have kernels of their own; one more serves every law
-// by its body in material/.  All are compiled for each element type and instruction set.
+// by its body in material/, and one corrects tangents of every law where points are indefinite. All
+// are compiled for each element type and instruction set.
 #ifndef RF_FEM_KERNELS_H
 #define RF_FEM_KERNELS_H
 
@@ -42,6 +43,10 @@ typedef struct rf_kernels {
   void (*viscous)(const rf_solid *s, const double *viscosity, const int32_t *places,
                   const double *u, const double *v, const rf_lane_targets *matrix,
                   rf_lane_results *out);
+  // adds to the tangents of `lanes` elements what makes the Hessian of every point positive
+  // semidefinite; targets of elements that need nothing become `unused`
+  void (*definite)(const rf_solid *s, const int32_t *places, const double *u,
+                   rf_lane_targets *tangent);
 } rf_kernels;
 
 // Returns the kernels of one instruction set for the element type of the solid.

@@ -30,6 +30,11 @@ static const int ROW_OF[6] = {0, 1, 2, 1, 2, 0}, COLUMN_OF[6] = {0, 1, 2, 2, 0, 
                            rf_lane_results *out) {                                            \
     NAME(of)(nodes, points, s, viscosity, places, u, v, matrix, out);                         \
   }
+#define DEFINITE(of, type, nodes, points)                                             \
+  KERNEL NAME(of##_##type)(const rf_solid *s, const int32_t *places, const double *u, \
+                           rf_lane_targets *tangent) {                                \
+    NAME(of)(nodes, points, s, places, u, tangent);                                   \
+  }
 
 #include "fem/kernels_common_body.h"
 #include "fem/kernels_stvk_body.h"
@@ -39,18 +44,20 @@ static const int ROW_OF[6] = {0, 1, 2, 1, 2, 0}, COLUMN_OF[6] = {0, 1, 2, 2, 0, 
 
 #include "fem/kernels_general_body.h"
 
+#include "fem/kernels_definite_body.h"
+
 // Kernels for one element type.
 #define KERNELS(type)                                                                     \
   switch (of) {                                                                           \
     case RF_LAW_KERNELS_STVK:                                                             \
       return (rf_kernels){NAME(find), NAME(stvk_##type), NAME(hessian_##type),            \
-                          NAME(viscous_##type)};                                          \
+                          NAME(viscous_##type), NAME(definite_##type)};                   \
     case RF_LAW_KERNELS_LINEAR:                                                           \
       return (rf_kernels){NAME(find), NAME(linear_##type), NAME(hessian_linear_##type),   \
-                          NAME(viscous_##type)};                                          \
+                          NAME(viscous_##type), NAME(definite_##type)};                   \
     default:                                                                              \
       return (rf_kernels){NAME(find), NAME(general_##type), NAME(hessian_general_##type), \
-                          NAME(viscous_##type)};                                          \
+                          NAME(viscous_##type), NAME(definite_##type)};                   \
   }
 
 rf_kernels NAME(rf_kernels_of)(const rf_solid *s, rf_law_kernels of) {

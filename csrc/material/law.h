@@ -13,7 +13,8 @@
 // To add a law: a body, which has its formulas and the table of its facts, and a row in
 // material/list_body.h (and a class in Python).  Bodies are written for vectors, one point per
 // lane, and compiled for every instruction set, and once for one lane: the reference.  Formulas
-// that several need (invariants, cofactors and their derivatives) are in common_body.h.
+// that several need (invariants, cofactors and their derivatives) are in common_body.h, those of
+// principal axes in principal_body.h.
 #ifndef RF_MATERIAL_LAW_H
 #define RF_MATERIAL_LAW_H
 
@@ -40,7 +41,8 @@ typedef enum rf_law_kernels {
 typedef struct rf_law_facts {
   bool quadratic_in_e;
   bool defined_inverted;  // W, P and A are finite where det F <= 0, too
-  bool lame;              // the parameters are Lame's constants lambda and mu of small strains, Pa
+  bool isotropic;
+  bool lame;  // the parameters are Lame's constants lambda and mu of small strains, Pa
   rf_law_kernels kernels;
   const rf_law_parameter *parameters;  // ends with a name of NULL
   // RF_ERR_ARG, with the number of the material, unless the law is elliptic at rest.
@@ -48,7 +50,8 @@ typedef struct rf_law_facts {
 } rf_law_facts;
 
 // Facts of every law whose parameters are Lame's constants.
-#define RF_LAW_LAME .lame = true, .parameters = rf_law_lame_parameters, .check = rf_law_check_lame
+#define RF_LAW_LAME \
+  .isotropic = true, .lame = true, .parameters = rf_law_lame_parameters, .check = rf_law_check_lame
 
 // Computes W (1), P (9) and dP/dF (9, 9), the last nullable, from G (9), row by row.  Every array,
 // and that of the parameters, has the lanes of its variant fastest and is aligned to them.
@@ -57,6 +60,14 @@ typedef void rf_law_point_fn(const double *parameters, const double *G, double *
 // Computes the second derivative of P at rest along two gradients, d2P/ds dt (1 + s A + t B) (9).
 typedef void rf_law_second_fn(const double *parameters, const double *A, const double *B,
                               double *out);
+
+// Computes C = A+ - A (9, 9), with which dP/dF = A at G becomes the nearest positive semidefinite
+// matrix in the Frobenius norm: negative eigenvalues become zero.  Overwrites A.  Sets `selected`
+// to -1 in lanes with an eigenvalue below -1e-13 of the largest entry of A, and to 0 in others,
+// where C is zero; false, and no C, if there are none.  `isotropic` as the facts of the law say.
+typedef bool rf_law_definite_fn(bool isotropic, const double *G, double *A, double *C,
+                                int64_t *selected);
+extern rf_law_definite_fn *const rf_law_definite[RF_LAW_VARIANTS];
 
 typedef struct rf_law {
   const char *name;

@@ -58,6 +58,8 @@ static const int VOIGT[3][3] = {{0, 5, 4}, {5, 1, 3}, {4, 3, 2}};
    .second = VARIANTS(law##_second)},
 const rf_law rf_laws[RF_LAW_COUNT] = {RF_LAWS(TABLE_ROW)};
 
+rf_law_definite_fn *const rf_law_definite[RF_LAW_VARIANTS] = VARIANTS(definite);
+
 const rf_law *rf_law_named(const char *name) {
   for (int k = 0; k < RF_LAW_COUNT; ++k)
     if (strcmp(rf_laws[k].name, name) == 0) return &rf_laws[k];

@@ -3,8 +3,13 @@
 // set. No include guard, on purpose.
 #ifdef LANES
 #include "material/common_body.h"
+#include "material/principal_body.h"
 
+#include "material/definite_body.h"
+
+#include "material/corotated_body.h"
 #include "material/linear_body.h"
+#include "material/mooney_rivlin_body.h"
 #include "material/neo_hookean_body.h"
 #include "material/stable_neo_hookean_body.h"
 #include "material/stvk_body.h"
@@ -13,5 +18,7 @@
   ROW(stvk, "StVK")                           \
   ROW(linear, "LinearElastic")                \
   ROW(stable_neo_hookean, "StableNeoHookean") \
-  ROW(neo_hookean, "NeoHookean")
+  ROW(neo_hookean, "NeoHookean")              \
+  ROW(mooney_rivlin, "MooneyRivlin")          \
+  ROW(corotated, "Corotated")
 #endif

@@ -241,18 +241,27 @@ static rf_status project_blocks(const rf_projected *model, const rf_run *run, rf
   return st;
 }
 
-rf_status rf_projected_evaluate(const rf_projected *model, const rf_run *run, rf_projected_work *w,
-                                const double *q, double *energy, double *force, double *stiffness,
-                                int32_t ld, rf_error *err) {
+rf_status rf_projected_evaluate_as(const rf_projected *model, const rf_run *run,
+                                   rf_projected_work *w, unsigned kind, const double *q,
+                                   double *energy, double *force, double *stiffness, int32_t ld,
+                                   rf_error *err) {
   rf_status st = RF_OK;
+  // the projection reads whole rows
+  const unsigned whole = kind & ~(unsigned)RF_TANGENT_UPPER;
   RF_TRY(rf_projected_displacement(model, run, q, w->u, err));
-  RF_TRY(rf_solid_evaluate(model->solid, run, w->u, energy, force ? w->force : NULL,
-                           stiffness ? w->blocks : NULL, err));
+  RF_TRY(rf_solid_evaluate_as(model->solid, run, whole, w->u, energy, force ? w->force : NULL,
+                              stiffness ? w->blocks : NULL, err));
   // the sums of the stiffness serve as scratch, r^2 per chunk
   if (force) RF_TRY(project(model, run, w->force, w->partial, force, err));
   if (stiffness) RF_TRY(project_blocks(model, run, w, stiffness, ld, err));
 done:
   return st;
+}
+
+rf_status rf_projected_evaluate(const rf_projected *model, const rf_run *run, rf_projected_work *w,
+                                const double *q, double *energy, double *force, double *stiffness,
+                                int32_t ld, rf_error *err) {
+  return rf_projected_evaluate_as(model, run, w, 0, q, energy, force, stiffness, ld, err);
 }
 
 rf_status rf_projected_require_defined(const rf_projected *model, const rf_run *run,

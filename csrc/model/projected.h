@@ -44,6 +44,12 @@ RF_MUST_CHECK rf_status rf_projected_evaluate(const rf_projected *model, const r
                                               rf_projected_work *work, const double *q,
                                               double *energy, double *force, double *stiffness,
                                               int32_t ld, rf_error *err);
+// The same with the tangent of the solid of a kind (fem/fem.h), of which RF_TANGENT_UPPER changes
+// nothing here: with RF_TANGENT_DEFINITE the stiffness is semidefinite up to rounding.
+RF_MUST_CHECK rf_status rf_projected_evaluate_as(const rf_projected *model, const rf_run *run,
+                                                 rf_projected_work *work, unsigned kind,
+                                                 const double *q, double *energy, double *force,
+                                                 double *stiffness, int32_t ld, rf_error *err);
 
 // As rf_solid_require_defined, at U q.
 RF_MUST_CHECK rf_status rf_projected_require_defined(const rf_projected *model, const rf_run *run,

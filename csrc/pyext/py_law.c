@@ -145,21 +145,32 @@ static int variant_in(py_state *state, int simd) {
   return st < 0 ? -1 : 0;
 }
 
+// Makes the tangents A (9, 9, lanes) semidefinite.
+static void make_definite(const rf_law *law, int simd, const double *G, double *A) {
+  _Alignas(64) double copy[81 * MOST_LANES], C[81 * MOST_LANES];
+  _Alignas(64) int64_t selected[MOST_LANES];
+  const int count = 81 * rf_law_lanes((rf_simd)simd);
+  memcpy(copy, A, (size_t)count * sizeof *A);
+  if (!rf_law_definite[simd](law->facts->isotropic, G, copy, C, selected)) return;
+  for (int k = 0; k < count; ++k) A[k] += C[k];
+}
+
 PyDoc_STRVAR(
     point_doc,
-    "law_point($module, law, parameters, gradients, simd=0, /)\n--\n\n"
-    "(W (m,), P (m, 9), dP/dF (m, 9, 9)) at displacement gradients (m, 9); simd 0: by the\n"
-    "body of one lane.");
+    "law_point($module, law, parameters, gradients, simd=0, definite=False, /)\n--\n\n"
+    "(W (m,), P (m, 9), dP/dF (m, 9, 9)) at displacement gradients (m, 9), the last on request\n"
+    "semidefinite; simd 0: by the body of one lane.");
 static PyObject *law_point(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
   const char *name;
   PyObject *object, *gradients, *result = NULL;
-  int simd = RF_SIMD_BEST;
+  int simd = RF_SIMD_BEST, definite = 0;
   double parameters[RF_LAW_PARAMETERS] = {0};
   _Alignas(64) double p[RF_LAW_PARAMETERS * MOST_LANES], G[9 * MOST_LANES], W[MOST_LANES],
       P[9 * MOST_LANES], A[81 * MOST_LANES];
   py_in in = {0};
-  if (!PyArg_ParseTuple(args, "sOO|i:law_point", &name, &object, &gradients, &simd)) return NULL;
+  if (!PyArg_ParseTuple(args, "sOO|ip:law_point", &name, &object, &gradients, &simd, &definite))
+    return NULL;
   const rf_law *law = law_in(state, name, object, parameters);
   if (!law || variant_in(state, simd) < 0 ||
       py_in_f64(&in, gradients, "gradients", 2, (npy_intp[]){PY_ANY, 9}) < 0)
@@ -172,6 +183,7 @@ static PyObject *law_point(PyObject *module, PyObject *args) {
   for (npy_intp k = 0; energy && stress && tangent && k < n; k += lanes) {
     to_lanes(in.data, n, k, 9, lanes, G);
     law->point[simd](p, G, W, P, A);
+    if (definite) make_definite(law, simd, G, A);
     from_lanes(W, n, k, 1, lanes, py_f64(energy));
     from_lanes(P, n, k, 9, lanes, py_f64(stress));
     from_lanes(A, n, k, 81, lanes, py_f64(tangent));

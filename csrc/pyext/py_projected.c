@@ -48,7 +48,7 @@ static PyObject *projected_new(PyTypeObject *type, PyObject *args, PyObject *kwa
 }
 
 // Result of a method; one function computes them all.
-typedef enum py_wanted { ENERGY, FORCE, STIFFNESS, DISPLACEMENT, PROJECTION } py_wanted;
+typedef enum py_wanted { ENERGY, FORCE, STIFFNESS, DEFINITE, DISPLACEMENT, PROJECTION } py_wanted;
 
 // Computes `count` values.
 static rf_status compute(const rf_projected *m, const rf_run *run, py_wanted wanted,
@@ -57,28 +57,32 @@ static rf_status compute(const rf_projected *m, const rf_run *run, py_wanted wan
   if (wanted == PROJECTION) return rf_projected_project(m, run, from, to, err);
   rf_projected_work *work = NULL;
   rf_status st = rf_projected_work_create(m, &work, err);
+  const unsigned kind = wanted == DEFINITE ? RF_TANGENT_DEFINITE : 0;
+  double *matrix = wanted == STIFFNESS || wanted == DEFINITE ? to : NULL;
   if (st >= 0)
-    st = rf_projected_evaluate(m, run, work, from, wanted == ENERGY ? to : NULL,
-                               wanted == FORCE ? to : NULL, wanted == STIFFNESS ? to : NULL, m->r,
-                               err);
+    st = rf_projected_evaluate_as(m, run, work, kind, from, wanted == ENERGY ? to : NULL,
+                                  wanted == FORCE ? to : NULL, matrix, m->r, err);
   if (st >= 0 && !isfinite(rf_norm(count, to)))
     st = rf_projected_require_defined(m, run, work, from, "q", err);
   rf_projected_work_free(work);
   return st;
 }
 
-// Evaluates with the arguments (q or force, threads); the result has `ndim` axes.
+// Evaluates with the arguments (q or force, threads), and `definite` of the stiffness; the result
+// has `ndim` axes.
 static PyObject *answer(PyObject *self, PyObject *args, py_wanted wanted, int ndim,
                         const npy_intp *shape) {
   const rf_projected *m = self_model(self);
   py_state *state = py_state_of_object(self);
   PyObject *from_obj;
-  int threads;
+  const char *format = wanted == STIFFNESS ? "Oi|p" : "Oi";
+  int threads, definite = 0;
   py_run run;
   py_in from = {0};
-  if (!PyArg_ParseTuple(args, "Oi", &from_obj, &threads) ||
+  if (!PyArg_ParseTuple(args, format, &from_obj, &threads, &definite) ||
       py_run_init(state, &run, NULL, threads) < 0)
     return NULL;
+  if (definite) wanted = DEFINITE;
   const int bad = wanted == PROJECTION
                       ? py_in_field(&from, from_obj, "force", m->solid->mesh->n_nodes)
                       : py_in_f64(&from, from_obj, "q", 1, (npy_intp[]){m->r});
@@ -105,8 +109,8 @@ static PyObject *internal_force(PyObject *self, PyObject *args) {
 }
 
 PyDoc_STRVAR(stiffness_doc,
-             "stiffness($self, q, threads, /)\n--\n\n"
-             "Reduced tangent stiffness (r, r) at q (r,).");
+             "stiffness($self, q, threads, definite=False, /)\n--\n\n"
+             "Reduced tangent stiffness (r, r) at q (r,), on request semidefinite.");
 static PyObject *stiffness(PyObject *self, PyObject *args) {
   const npy_intp r = self_model(self)->r;
   return answer(self, args, STIFFNESS, 2, (npy_intp[]){r, r});

@@ -104,12 +104,12 @@ static PyObject *solid_mass(PyObject *self, PyObject *args) {
   return py_csc_out(&matrix);
 }
 
-static rf_status full_stiffness(const rf_solid *s, const rf_run *run, const double *u,
-                                rf_csc *matrix, rf_error *err) {
+static rf_status full_stiffness(const rf_solid *s, const rf_run *run, unsigned kind,
+                                const double *u, rf_csc *matrix, rf_error *err) {
   rf_status st = RF_OK;
   double *blocks = NULL;
   RF_ALLOC(blocks, 9 * (int64_t)s->graph.ptr[s->mesh->n_nodes]);
-  RF_TRY(rf_solid_evaluate(s, run, u, NULL, NULL, blocks, err));
+  RF_TRY(rf_solid_evaluate_as(s, run, kind, u, NULL, NULL, blocks, err));
   if (u && !isfinite(rf_norm(9 * (int64_t)s->graph.ptr[s->mesh->n_nodes], blocks)))
     RF_TRY(rf_solid_require_defined(s, u, "u", err));
   RF_TRY(rf_solid_full_tangent(s, blocks, matrix, err));
@@ -118,31 +118,34 @@ done:
   return st;
 }
 
-// Converts the arguments (u, threads) of an evaluation: 0, or -1 with an exception set.
+// Converts the arguments (u, threads) of an evaluation, with `definite` (nullable) of stiffness: 0,
+// or -1 with an exception set.
 static int evaluation_in(PyObject *self, PyObject *args, const char *format, int none_is_rest,
-                         py_run *run, py_in *u) {
+                         py_run *run, py_in *u, int *definite) {
   PyObject *u_obj;
   int threads;
   *u = (py_in){0};
-  if (!PyArg_ParseTuple(args, format, &u_obj, &threads)) return -1;
+  if (!PyArg_ParseTuple(args, format, &u_obj, &threads, definite)) return -1;
   if (py_run_init(py_state_of_object(self), run, NULL, threads) < 0) return -1;
   if (none_is_rest && u_obj == Py_None) return 0;
   return py_in_field(u, u_obj, "u", self_solid(self)->mesh->n_nodes);
 }
 
 PyDoc_STRVAR(stiffness_doc,
-             "stiffness($self, u, threads, /)\n--\n\n"
-             "Full tangent stiffness at u (None: rest) as CSC arrays (data, indices, indptr).");
+             "stiffness($self, u, threads, definite=False, /)\n--\n\n"
+             "Full tangent stiffness at u (None: rest), on request semidefinite, as CSC arrays\n"
+             "(data, indices, indptr).");
 static PyObject *solid_stiffness(PyObject *self, PyObject *args) {
   const rf_solid *s = self_solid(self);
   py_run run;
   py_in u;
-  if (evaluation_in(self, args, "Oi:stiffness", 1, &run, &u) < 0) return NULL;
+  int definite = 0;
+  if (evaluation_in(self, args, "Oi|p:stiffness", 1, &run, &u, &definite) < 0) return NULL;
   rf_csc matrix = {0};
   rf_error err = {0};
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
-  st = full_stiffness(s, &run.run, u.data, &matrix, &err);
+  st = full_stiffness(s, &run.run, definite ? RF_TANGENT_DEFINITE : 0, u.data, &matrix, &err);
   Py_END_ALLOW_THREADS
   py_in_release(&u);
   if (st < 0) return py_raise(py_state_of_object(self), st, &err);
@@ -155,7 +158,7 @@ static PyObject *solid_internal_force(PyObject *self, PyObject *args) {
   const rf_solid *s = self_solid(self);
   py_run run;
   py_in u;
-  if (evaluation_in(self, args, "Oi:internal_force", 0, &run, &u) < 0) return NULL;
+  if (evaluation_in(self, args, "Oi:internal_force", 0, &run, &u, NULL) < 0) return NULL;
   PyObject *force = py_new_f64(2, (npy_intp[]){s->mesh->n_nodes, 3});
   rf_error err = {0};
   rf_status st = RF_OK;
@@ -213,7 +216,7 @@ static PyObject *solid_strain_energy(PyObject *self, PyObject *args) {
   const rf_solid *s = self_solid(self);
   py_run run;
   py_in u;
-  if (evaluation_in(self, args, "Oi:strain_energy", 0, &run, &u) < 0) return NULL;
+  if (evaluation_in(self, args, "Oi:strain_energy", 0, &run, &u, NULL) < 0) return NULL;
   rf_error err = {0};
   rf_status st;
   double energy = 0.0;
@@ -294,9 +297,9 @@ static PyObject *solid_require_held(PyObject *self, PyObject *unused) {
   Py_RETURN_NONE;
 }
 
-// Measures `runs` evaluations of force and, on request, the tangent or its upper half, in seconds.
+// Measures `runs` evaluations of force and, on request, a kind of tangent, in seconds.
 static rf_status time_evaluations(const rf_solid *s, const rf_run *run, const double *u,
-                                  int tangent, int upper, int32_t runs, double *seconds,
+                                  int tangent, unsigned kind, int32_t runs, double *seconds,
                                   rf_error *err) {
   rf_status st = RF_OK;
   double *force = NULL, *blocks = NULL;
@@ -304,9 +307,7 @@ static rf_status time_evaluations(const rf_solid *s, const rf_run *run, const do
   if (tangent) RF_ALLOC(blocks, 9 * (int64_t)s->graph.ptr[s->mesh->n_nodes]);
   for (int32_t k = 0; k < runs; ++k) {
     const double start = py_now_s();
-    st = upper ? rf_solid_evaluate_upper(s, run, u, NULL, force, blocks, err)
-               : rf_solid_evaluate(s, run, u, NULL, force, blocks, err);
-    if (st < 0) goto done;
+    RF_TRY(rf_solid_evaluate_as(s, run, kind, u, NULL, force, blocks, err));
     seconds[k] = py_now_s() - start;
   }
 done:
@@ -317,18 +318,20 @@ done:
 
 PyDoc_STRVAR(
     time_doc,
-    "time_evaluate($self, u, tangent, runs, threads, upper=False, /)\n--\n\n"
+    "time_evaluate($self, u, tangent, runs, threads, upper=False, definite=False, /)\n--\n\n"
     "Seconds (runs,) of evaluations of force and, on request, tangent blocks: all, or those\n"
-    "on and above the diagonal.");
+    "on and above the diagonal, and made semidefinite or not.");
 static PyObject *solid_time_evaluate(PyObject *self, PyObject *args) {
   const rf_solid *s = self_solid(self);
   py_state *state = py_state_of_object(self);
   PyObject *u_obj, *seconds = NULL;
-  int tangent, runs, threads, upper = 0;
+  int tangent, runs, threads, upper = 0, definite = 0;
   py_run run;
   py_in u = {0};
-  if (!PyArg_ParseTuple(args, "Opii|p:time_evaluate", &u_obj, &tangent, &runs, &threads, &upper))
+  if (!PyArg_ParseTuple(args, "Opii|pp:time_evaluate", &u_obj, &tangent, &runs, &threads, &upper,
+                        &definite))
     return NULL;
+  const unsigned kind = (upper ? RF_TANGENT_UPPER : 0) | (definite ? RF_TANGENT_DEFINITE : 0);
   if (runs < 1) return py_fail(state, PY_INPUT_ERROR, "runs must be positive, got %d", runs);
   if (py_run_init(state, &run, NULL, threads) < 0) return NULL;
   if (py_in_field(&u, u_obj, "u", s->mesh->n_nodes) < 0) return NULL;
@@ -338,7 +341,7 @@ static PyObject *solid_time_evaluate(PyObject *self, PyObject *args) {
   if (seconds) {
     double *to = py_f64(seconds);
     Py_BEGIN_ALLOW_THREADS
-    st = time_evaluations(s, &run.run, u.data, tangent, upper, runs, to, &err);
+    st = time_evaluations(s, &run.run, u.data, tangent, kind, runs, to, &err);
     Py_END_ALLOW_THREADS
   }
   py_in_release(&u);

@@ -8,9 +8,9 @@ Geometry
     order), `voxelize` or `tetrahedralize` a surface, `read_fixed`; `Embedding` moves points with
     a mesh, `Skin` moves a surface with a reduced model and picks points (`Pick`).
 Solids
-    `StVK`, `LinearElastic`, `StableNeoHookean`, `NeoHookean`: materials. `Solid` (`SolidSummary`):
-    mass, energy, forces, statics (`StaticReport`), linear `Modes`, modal derivatives, `RigidBody`;
-    matrices are `CSC`.
+    `StVK`, `LinearElastic`, `StableNeoHookean`, `NeoHookean`, `MooneyRivlin`, `Corotated`:
+    materials. `Solid` (`SolidSummary`): mass, energy, forces, statics (`StaticReport`), linear
+    `Modes`, modal derivatives, `RigidBody`; matrices are `CSC`.
     `StrainRateDamping` of a solid, and its reduction (`ReducedStrainRateDamping`).
 Bases
     `modal_derivative_basis`: from the solid alone. `sketch_basis` (`SketchReport`): from forces
@@ -178,7 +178,14 @@ from reducedfem.haptics.snapshot import (  # noqa: E402
     HapticSnapshot,
 )
 from reducedfem.haptics.workspace import Workspace  # noqa: E402
-from reducedfem.material.laws import LinearElastic, NeoHookean, StableNeoHookean, StVK  # noqa: E402
+from reducedfem.material.laws import (  # noqa: E402
+    Corotated,
+    LinearElastic,
+    MooneyRivlin,
+    NeoHookean,
+    StableNeoHookean,
+    StVK,
+)
 from reducedfem.reduction.basis import (  # noqa: E402
     Basis,
     SystemBasis,
@@ -222,6 +229,7 @@ __all__ = [
     "ContactPoints",
     "ContactTrajectory",
     "ConvergenceError",
+    "Corotated",
     "CouplingStep",
     "CouplingWrench",
     "DeformedField",
@@ -262,6 +270,7 @@ __all__ = [
     "MissingMatplotlibError",
     "MissingPackageError",
     "Modes",
+    "MooneyRivlin",
     "NeoHookean",
     "OffsetField",
     "OpenHaptics",

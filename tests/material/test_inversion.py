@@ -7,9 +7,8 @@ import pytest
 
 import reducedfem as rf
 from calls import IMPLICIT
-from material_laws import UNBOUNDED, determinants
+from material_laws import UNBOUNDED, determinants, rubber
 from plain_solid import jittered, shape_points
-from reducedfem.material.laws import Material
 from shapes import BOXES
 
 LENGTH = 0.2
@@ -26,9 +25,7 @@ def beam(law, kind="hex", poisson=0.3, clamped=False):
     nodes = LENGTH * nodes / nodes[:, 0].max() * np.array([1.0, 0.5, 0.5])
     right = nodes[:, 0] > LENGTH - 1e-9
     fixed = (nodes[:, 0] < 1e-9) | (right & clamped)
-    return rf.Solid(
-        rf.Mesh(nodes, elements), Material.kinds[law](1e6, poisson, 1000.0), fixed
-    ), right
+    return rf.Solid(rf.Mesh(nodes, elements), rubber(law, 1e6, poisson), fixed), right
 
 
 def lowest(solid, u):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from material_laws import LAWS, determinants, gradients, published
+import reducedfem as rf
+from material_laws import LAWS, determinants, gradients, lame, published
 from plain_solid import rotation
 from reducedfem import _core
 
@@ -19,8 +20,8 @@ def parameters(law, rng):
     if COUNTS[law] == 36:
         root = rng.standard_normal((6, 6))
         return (np.eye(6) + 0.3 * root @ root.T).ravel()
-    assert COUNTS[law] == 2, "parameters of the new law, of order one"
-    return rng.uniform(0.5, 2.0, 2)
+    assert COUNTS[law] < 4, "parameters of the new law, of order one"
+    return rng.uniform(0.5, 2.0, COUNTS[law])
 
 
 @pytest.fixture(params=LAWS)
@@ -94,8 +95,8 @@ def test_rest(law, rng):
             for entry in (3 * i + j, 3 * j + i):
                 for other in (3 * k + m, 3 * m + k):
                     assert tangent[0, entry, other] == pytest.approx(C[row, column], abs=1e-14)
-    if COUNTS[law] == 2:
-        lam, mu = p
+    if (constants := lame(law, p)) is not None:
+        lam, mu = constants
         isotropic = np.diag([2 * mu] * 3 + [mu] * 3)
         isotropic[:3, :3] += lam
         np.testing.assert_allclose(C, isotropic, rtol=1e-14, atol=1e-14)
@@ -183,13 +184,13 @@ def test_every_variant_has_the_values_of_the_reference(law, rng):
 
 @pytest.mark.parametrize("law", [name for name in LAWS if not LAWS[name]["quadratic"]])
 def test_energy_by_its_published_formula(law, rng):
-    lam, mu = 1.3, 0.7
+    p = parameters(law, rng)
     G = gradients(law, rng, 200, 1.0)
     F = G.reshape(-1, 3, 3) + np.eye(3)
     assert (np.linalg.det(F) < 0).any() == LAWS[law]["defined_inverted"]
     assert (F**2).sum((1, 2)).max() > 10
-    W = published(law, F, lam, mu)
-    np.testing.assert_allclose(_core.law_point(law, [lam, mu], G)[0], W, rtol=1e-13, atol=1e-13)
+    W = published(law, F, *p)
+    np.testing.assert_allclose(_core.law_point(law, p, G)[0], W, rtol=1e-13, atol=1e-13)
 
 
 @pytest.mark.parametrize("stretch", [1e-2, 0.4, 1.7, 1e3])
@@ -223,3 +224,93 @@ def test_wrong_arguments():
         _core.law_rest("StVK", [1.0])
     with pytest.raises(Exception, match="simd"):
         _core.law_point("StVK", [1.0, 1.0], np.zeros((1, 9)), 7)
+
+
+@pytest.mark.parametrize(
+    "stretches", [(1.3, 1.0, 0.8), (0.4, 0.5, 0.3), (1e3, 1.0, 1e-3), (1.2, 0.9, -0.3)]
+)
+def test_corotated_stress_of_principal_stretches(stretches, rng):
+    """P = 2 mu (s - 1) + lambda tr(s - 1) along any principal axes, also mirrored."""
+    lam, mu = 1.3, 0.7
+    s = np.array(stretches)
+    expected = 2 * mu * (s - 1) + lam * (s - 1).sum()
+    for angles in rng.standard_normal((10, 2)):
+        U, V = rotation([1.0, -2.0, 0.5], angles[0]), rotation([0.3, 1.0, 0.2], angles[1])
+        F = U @ np.diag(s) @ V.T
+        W, P, _ = _core.law_point("Corotated", [lam, mu], (F - np.eye(3)).reshape(1, 9))
+        # F has rounding errors of its largest stretch, R those over s_2 + s_3
+        close(P.reshape(3, 3), U @ np.diag(expected) @ V.T, 1e-13)
+        assert W[0] == pytest.approx(
+            mu * ((s - 1) ** 2).sum() + lam / 2 * (s - 1).sum() ** 2, rel=1e-13
+        )
+
+
+@pytest.mark.parametrize("size", [0.0, 1e-300, 1e-20, 1e-8, 1e4, 1e100])
+def test_corotated_forces_of_crushed_points(size, rng):
+    """Points, lines, planes and mirrors have some nearest rotation, so the exact energy."""
+    lam, mu = 1.3, 0.7
+    turn = rotation([1.0, -2.0, 0.5], 0.7)
+    for s in ((0, 0, 0), (1, 0, 0), (1, 1, 0), (1, 1, -1), (1, 1, 1), (2, 1, -1)):
+        # the smallest stretch has the sign of the determinant
+        stretches = size * np.array(s, dtype=float)
+        F = turn @ np.diag(stretches) @ turn.T
+        W, P, A = _core.law_point("Corotated", [lam, mu], (F - np.eye(3)).reshape(1, 9))
+        e = stretches - 1
+        assert W[0] == pytest.approx(mu * (e**2).sum() + lam / 2 * e.sum() ** 2, rel=1e-13)
+        assert np.isfinite(P).all()
+        assert np.isfinite(A).all()
+        # |P|^2 is that of the principal stresses
+        assert np.linalg.norm(P) == pytest.approx(
+            np.linalg.norm(2 * mu * e + lam * e.sum()), rel=1e-7
+        )
+
+
+@pytest.mark.parametrize("stretch", [1e-2, 0.4, 1.7, 1e3])
+def test_mooney_rivlin_stress_of_a_homogeneous_deformation(stretch):
+    """s_i P_i = 2 c1 s_i^2 + 2 c2 (I - s_i^2) s_i^2 + kappa J (J - 1) - (2 c1 + 4 c2)."""
+    c1, c2, kappa = 0.9, 0.4, 1.7
+    for s in (np.full(3, stretch), np.array([1.0, stretch, 1.0])):
+        J, square = s.prod(), (s**2).sum()
+        expected = 2 * c1 * s**2 + 2 * c2 * (square - s**2) * s**2
+        expected += kappa * J * (J - 1) - (2 * c1 + 4 * c2)
+        P = _core.law_point("MooneyRivlin", [c1, c2, kappa], np.diag(s - 1).reshape(1, 9))[1]
+        np.testing.assert_allclose(
+            P.reshape(3, 3), np.diag(expected / s), rtol=1e-12 / min(1, J), atol=1e-13
+        )
+
+
+def test_mooney_rivlin_without_second_constant_is_neo_hookean_but_for_its_volume_term(rng):
+    """W - mu/2 (I - 3) + mu ln J of both depends on J alone."""
+    c1, kappa, lam = 0.35, 1.1, 0.6
+    G = gradients("MooneyRivlin", rng, 50)
+    J = determinants(G)
+    one = _core.law_point("MooneyRivlin", [c1, 0.0, kappa], G)[0] - kappa / 2 * (J - 1) ** 2
+    other = _core.law_point("NeoHookean", [lam, 2 * c1], G)[0] - lam / 2 * np.log(J) ** 2
+    np.testing.assert_allclose(one, other, rtol=1e-12)
+
+
+def test_constants_of_mooney_rivlin():
+    one = rf.MooneyRivlin(2e5, 5e4, 2e6, 1000.0)
+    lam, mu = one.lame
+    assert mu == pytest.approx(5e5)
+    assert lam + 2 / 3 * mu == pytest.approx(2e6)
+    isotropic = np.diag([2 * mu] * 3 + [mu] * 3)
+    isotropic[:3, :3] += lam
+    np.testing.assert_allclose(one.stiffness, isotropic, rtol=1e-14, atol=1e-8)
+    least = (4 * 2e5 + 16 * 5e4) / 3
+    assert rf.MooneyRivlin(2e5, 5e4, least, 1.0).parameters[2] == 0.0
+    for given, message in [
+        ((-1.0, 5e4, 2e6, 1.0), "c1 must not be negative"),
+        ((2e5, -1.0, 2e6, 1.0), "c2 must not be negative"),
+        ((0.0, 0.0, 2e6, 1.0), "c1 or c2 must be positive"),
+        ((2e5, 5e4, 0.99 * least, 1.0), "bulk must be at least"),
+        ((2e5, 5e4, 2e6, 0.0), "density must be positive"),
+        ((2e5, 5e4, np.inf, 1.0), "bulk must be"),
+    ]:
+        with pytest.raises(rf.InputError, match=message):
+            rf.MooneyRivlin(*given)
+    with pytest.raises(rf.InputTypeError, match="c1"):
+        rf.MooneyRivlin("soft", 5e4, 2e6, 1.0)
+    for bad in ([-1.0, 1.0, 1.0], [0.0, 0.0, 1.0], [1.0, 1.0, -1.0]):
+        with pytest.raises(Exception, match="c1 = .*none may be negative"):
+            _core.law_rest("MooneyRivlin", bad)

@@ -6,21 +6,15 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
-from material_laws import principal_stresses
+from material_laws import LAWS, principal_stresses, rubber
 from plain_solid import jittered
-from reducedfem import _core
-from reducedfem.material.laws import Material
 from shapes import BOXES, box_hexes
 
-RUBBERS = [
-    kind(2e5, 0.4, 1000.0)
-    for kind in Material.kinds.values()
-    if not _core.laws()[kind.law]["quadratic"]
-]
+RUBBERS = [rubber(law, 2e5, 0.4) for law, facts in LAWS.items() if not facts["quadratic"]]
 
 
-@pytest.fixture(params=RUBBERS, ids=lambda one: one.law)
-def rubber(request):
+@pytest.fixture(name="rubber", params=RUBBERS, ids=lambda one: one.law)
+def one_of_rubbers(request):
     return request.param
 
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 
 import numpy as np
 import pytest
 
 import reducedfem as rf
-from material_laws import gradients, inside
+from material_laws import gradients, inside, rubber
 from plain_solid import jittered, shape_points
 from reducedfem import _core, samples
+from reducedfem.cli.texts import materials_text
 from reducedfem.material.laws import Material, from_plain, to_plain
 from shapes import BOXES, box_hexes
 
@@ -21,10 +23,11 @@ VARIANTS = [simd for simd in (1, 2, 3) if _core.simd_available(simd)]
 
 
 def material_of(law, density=1000.0):
-    kind = Material.kinds[law]
     if law == "LinearElastic":
-        return kind.orthotropic((3e5, 2e5, 1e5), (0.3, 0.2, 0.1), (8e4, 7e4, 6e4), density)
-    return kind(2e5, 0.35, density)
+        return rf.LinearElastic.orthotropic(
+            (3e5, 2e5, 1e5), (0.3, 0.2, 0.1), (8e4, 7e4, 6e4), density
+        )
+    return rubber(law, 2e5, 0.35, density)
 
 
 def bar(kind, material, quadrature=None, n=(3, 2, 2), regions=False, **given):
@@ -212,3 +215,14 @@ def test_density_must_be_positive():
     for materials in ([("StVK", [1.0, 1.0])], ["StVK"], [1.0]):
         with pytest.raises(TypeError):
             _core.Solid(mesh._core, materials, [0], [])
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_texts_of_materials(law):
+    """Equal materials are described by their constants."""
+    constants = {
+        "LinearElastic": "a matrix of 21 constants",
+        "MooneyRivlin": r"c1 = \S+ Pa, c2 = \S+ Pa, bulk = \S+ Pa",
+    }.get(law, r"E = 2e\+05 Pa, nu = 0.35")
+    one = material_of(law)
+    assert re.fullmatch(f"{constants}, 1000 kg/m\\^3", materials_text([one, one]))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from reducedfem.base.console import count_text
 from reducedfem.geometry.mesh import Mesh
-from reducedfem.material.laws import Isotropic, Material
+from reducedfem.material.laws import Isotropic, LinearElastic, Material
 from reducedfem.reduction.reduced_damping import ReducedStrainRateDamping
 
 __all__ = [
@@ -52,7 +52,10 @@ def materials_text(materials: Collection[Material]) -> str:
     one = next(iter(different))
     if isinstance(one, Isotropic):
         return f"E = {one.young:.4g} Pa, nu = {one.poisson:g}, {one.density:g} kg/m^3"
-    return f"a matrix of 21 constants, {one.density:g} kg/m^3"
+    if isinstance(one, LinearElastic):
+        return f"a matrix of 21 constants, {one.density:g} kg/m^3"
+    moduli = [f"{k} = {value:.4g} Pa" for k, value in one.constants.items() if k != "density"]
+    return f"{', '.join(moduli)}, {one.density:g} kg/m^3"
 
 
 def viscosity_text(damping: ReducedStrainRateDamping, region: int | None = None) -> str:

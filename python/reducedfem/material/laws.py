@@ -14,7 +14,7 @@ from reducedfem.base.check import number
 from reducedfem.base.frozen import frozen_array
 from reducedfem.errors import InputError, InputTypeError
 
-__all__ = ["LinearElastic", "NeoHookean", "StVK", "StableNeoHookean"]
+__all__ = ["Corotated", "LinearElastic", "MooneyRivlin", "NeoHookean", "StVK", "StableNeoHookean"]
 
 _LAWS = _core.laws()
 
@@ -36,6 +36,10 @@ class Material:
         @property
         def density(self) -> float:
             """Mass density [kg/m^3]."""
+
+        @property
+        def lame(self) -> tuple[float, float]:
+            """Lame constants lambda and mu [Pa] of isotropic laws."""
 
         @property
         def stiffness(self) -> NDArray[np.float64]:
@@ -196,6 +200,119 @@ class NeoHookean(Isotropic):
     InputError, InputTypeError
         A value is out of its range or not a number.
     """
+
+
+@dataclass(frozen=True)
+class Corotated(Isotropic):
+    """Corotated linear material: linear elasticity in the frame of the rotation of each point.
+
+    With the rotation R nearest to the deformation gradient F, F = U diag(s) V^T and R = U V^T, the
+    energy density is
+
+        W = mu |F - R|^2 + lambda/2 (tr(R^T F) - 3)^2
+          = mu sum_i (s_i - 1)^2 + lambda/2 (s_1 + s_2 + s_3 - 3)^2
+
+    with Lame's constants lambda and mu of `young` and `poisson` (Chao, Pinkall, Sanan and Schroeder
+    2010). Stress is linear in the stretches s_i, under compression as under tension; the smallest
+    stretch is negative in inverted elements, which recover. The energy stays finite as the volume
+    vanishes, so strong compression may invert elements, and has a kink where s_2 + s_3 = 0 for
+    the two smallest.
+
+    The energy is not a polynomial of the displacements: `Solid` and `ProjectedSolid` have this
+    material, while `reduce` refuses it.
+
+    Parameters
+    ----------
+    young
+        Young's modulus at small strains [Pa], positive.
+    poisson
+        Poisson's ratio at small strains, above -1 and below 0.5.
+    density
+        Mass density [kg/m^3], positive.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        A value is out of its range or not a number.
+    """
+
+
+@dataclass(frozen=True)
+class MooneyRivlin(Material):
+    """Compressible Mooney-Rivlin material, for rubber with measured constants c1 and c2.
+
+    With F the deformation gradient, I = |F|^2, II = |cof F|^2 and J = det F the energy density is
+
+        W = c1 (I - 3) + c2 (II - 3) + kappa/2 (J - 1)^2 - (2 c1 + 4 c2) ln J
+
+    (Ciarlet and Geymonat 1982). At small strains the shear modulus is 2 (c1 + c2), and kappa
+    follows from the bulk modulus: kappa = bulk - 4/3 c1 - 16/3 c2. With c2 = 0 it is a neo-Hookean
+    material with another volume term. It grows without bound as J falls to zero, so no element is
+    ever turned inside out, as for `NeoHookean`.
+
+    The energy is not a polynomial of the displacements: `Solid` and `ProjectedSolid` have this
+    material, while `reduce` refuses it.
+
+    Parameters
+    ----------
+    c1, c2
+        Constants of the invariants I and II [Pa], not negative, one of them positive.
+    bulk
+        Bulk modulus at small strains [Pa], at least 4/3 c1 + 16/3 c2. Rubber has about a thousand
+        times the shear modulus; elements of first order lock above about ten times.
+    density
+        Mass density [kg/m^3], positive.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        A value is out of its range or not a number.
+    """
+
+    c1: float
+    c2: float
+    bulk: float
+    density: float
+
+    def __post_init__(self) -> None:
+        for name in ("c1", "c2", "bulk"):
+            object.__setattr__(self, name, number(getattr(self, name), name))
+        for name in ("c1", "c2"):
+            if getattr(self, name) < 0:
+                raise InputError(
+                    f"{name} must not be negative [Pa], got {getattr(self, name):g}: the energy "
+                    "would fall under large strains; fit the other constant with this one at zero"
+                )
+        if not self.c1 + self.c2 > 0:
+            raise InputError("c1 or c2 must be positive [Pa], but both are 0")
+        least = (4 * self.c1 + 16 * self.c2) / 3
+        if not self.bulk >= least:
+            raise InputError(
+                f"bulk must be at least 4/3 c1 + 16/3 c2 = {least:g} Pa, got {self.bulk:g}: the "
+                "energy would fall under large expansion; rubber has about a thousand times this"
+            )
+        object.__setattr__(self, "density", _density(self.density))
+
+    @property
+    def lame(self) -> tuple[float, float]:
+        """Lame constants lambda and mu [Pa] of small strains."""
+        c1, c2, kappa = self.parameters
+        return 4 * c2 + kappa, 2 * (c1 + c2)
+
+    @property
+    def stiffness(self) -> NDArray[np.float64]:
+        """Stiffness matrix at rest in Voigt's notation [Pa], shape (6, 6); see `LinearElastic`."""
+        return _core.law_rest(self.law, self.parameters)
+
+    @property
+    def parameters(self) -> list[float]:
+        """Constants c1, c2 and kappa of the energy [Pa]."""
+        return [self.c1, self.c2, max(self.bulk - (4 * self.c1 + 16 * self.c2) / 3, 0.0)]
+
+    @property
+    def constants(self) -> dict[str, Any]:
+        """Arguments of the class, as plain data."""
+        return {"c1": self.c1, "c2": self.c2, "bulk": self.bulk, "density": self.density}
 
 
 # names of the two laws in files

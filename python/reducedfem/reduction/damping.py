@@ -12,7 +12,7 @@ from reducedfem import _core
 from reducedfem.base.check import array_like, fields, finite_result, number
 from reducedfem.base.run import Progress, callback, threads
 from reducedfem.errors import InputError, InputTypeError
-from reducedfem.material.laws import Isotropic
+from reducedfem.material.laws import LinearElastic
 from reducedfem.reduction.basis import Basis
 from reducedfem.reduction.projected import ProjectedSolid
 from reducedfem.reduction.reduced import ReducedSolid
@@ -117,7 +117,7 @@ class StrainRateDamping:
             raise InputError(f"beta must be >= 0, got {factor:g}: it would add energy")
         phi, psi = {}, {}
         for region, material in solid.materials.items():
-            if not isinstance(material, Isotropic):
+            if isinstance(material, LinearElastic):
                 raise InputTypeError(
                     f"the material of region {region} is a {type(material).__name__}, which has "
                     "no Lame constants lambda and mu: give phi and psi instead"

@@ -61,8 +61,8 @@ class Solid:
     mesh
         Tetrahedra or hexahedra.
     material
-        One material (`StVK`, `LinearElastic`, `StableNeoHookean` or `NeoHookean`), or a dict with
-        one material per region of the mesh; laws may differ.
+        One material, such as a `StVK` or a `StableNeoHookean`, or a dict with one material per
+        region of the mesh; laws may differ.
     fixed
         Nodes that do not move: a mask of shape (n,) or node indices, at least one. None: a free
         solid (Barbic 2007, section 2.8.7).
@@ -249,18 +249,20 @@ class Solid:
         force = self._core.gravity(given, flag(lumped, "lumped"), threads())
         return finite_result(force, "weight", "acceleration")
 
-    def stiffness(self, u: ArrayLike | None = None) -> CSC:
+    def stiffness(self, u: ArrayLike | None = None, *, definite: bool = False) -> CSC:
         """Return the tangent stiffness dR/du [N/m], (3n, 3n), both triangles.
 
         Parameters
         ----------
         u
             Displacements [m], (n, 3); None: at rest.
+        definite
+            True: semidefinite anywhere, see Materials in ``docs/accuracy.md``.
 
         Returns
         -------
         CSC
-            Symmetric; positive semidefinite at rest.
+            Symmetric; positive semidefinite at rest and with `definite`, up to rounding.
 
         Raises
         ------
@@ -268,7 +270,9 @@ class Solid:
             `u` has a wrong shape, a value that is not finite, or is so large that the result
             is not finite; or it inverts an element where its law is not defined (`NeoHookean`).
         """
-        data, rows, columns = self._core.stiffness(array_like(u, "u"), threads())
+        data, rows, columns = self._core.stiffness(
+            array_like(u, "u"), threads(), flag(definite, "definite")
+        )
         finite_result(data, "stiffness", "u")
         return CSC(data, rows, columns, (self.n_dofs, self.n_dofs))
 
