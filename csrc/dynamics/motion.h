@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "dynamics/barrier.h"
 #include "dynamics/newton.h"
 #include "dynamics/scheme.h"
 #include "dynamics/system.h"
@@ -29,6 +30,7 @@ typedef struct rf_motion_settings {
   int32_t newton_max;  // solves a stage, >= 1
   const double *load;  // constant external force (n), added to that of every step (copied);
                        // NULL: none
+  const rf_barrier *barrier;  // contact of the solid, borrowed; NULL: none
 } rf_motion_settings;
 
 // Names of the settings that are not the scheme's own.
@@ -85,6 +87,7 @@ struct rf_motion {
   double *product;      // scratch
   double *start;        // x before an increment whose line is searched
   double *change;       // x - q, where a stiffness is added
+  rf_barrier_work *barrier;  // contact; NULL: none
   const double *added;  // A, symmetric, borrowed; NULL: none         (ld rows of ld)
   bool prepared;        // force and what the system keeps are those of the next x
   bool has_tangent;     // the last evaluation was with the tangent

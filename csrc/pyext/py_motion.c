@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "pyext/py_barrier.h"
 #include "pyext/py_contact.h"
 #include "pyext/py_convert.h"
 #include "pyext/py_object.h"
@@ -13,8 +14,8 @@
 #include "world/driven.h"
 
 typedef struct py_motion {
-  py_object object;   // holds an rf_motion, which borrows from the system and the strain-rate
-                      // damping that it keeps
+  py_object object;   // holds an rf_motion, which borrows from the system, the strain-rate
+                      // damping and the barrier that it keeps
   int64_t chunk;      // steps between two checks for signals
   npy_intp shape[2];  // of the state vectors
   int ndim;
@@ -100,6 +101,7 @@ static void release(void *motion) { rf_motion_free(motion); }
 static PyObject *motion_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   py_state *state = (py_state *)PyType_GetModuleState(type);
   PyObject *system, *settings, *strain_rate = Py_None, *load_obj = Py_None, *result = NULL;
+  PyObject *barrier = Py_None;
   PyObject *kept = NULL;
   const char *name;
   rf_motion_settings set = {0};
@@ -111,11 +113,13 @@ static PyObject *motion_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
   py_in load = {0};
   rf_error err = {0};
   if (py_refuse_keywords(type, kwargs) < 0) return NULL;
-  if (!PyArg_ParseTuple(args, "sO(dd)Oi|OO:Motion", &name, &system, &from.damping.mass,
-                        &from.damping.stiffness, &settings, &threads, &strain_rate, &load_obj) ||
+  if (!PyArg_ParseTuple(args, "sO(dd)Oi|OOO:Motion", &name, &system, &from.damping.mass,
+                        &from.damping.stiffness, &settings, &threads, &strain_rate, &load_obj, &barrier) ||
       py_run_init(state, &run, NULL, threads) < 0)
     return NULL;
-  if (py_motion_settings_in(state, name, settings, name, &set) < 0) goto done;
+  if (py_motion_settings_in(state, name, settings, name, &set) < 0 ||
+      py_barrier_in(state, barrier, &set.barrier) < 0)
+    goto done;
   const py_system_kind *kind = py_source_in(state, system, strain_rate, &from);
   if (!kind || py_source_vector_in(&from, &load, load_obj, "gravity") < 0) goto done;
   set.load = load.data;
@@ -128,7 +132,7 @@ static PyObject *motion_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     py_raise(state, st, &err);
     goto done;
   }
-  kept = PyTuple_Pack(2, system, from.damping.strain_rate ? strain_rate : Py_None);
+  kept = PyTuple_Pack(3, system, from.damping.strain_rate ? strain_rate : Py_None, barrier);
   result = kept ? py_object_new_locked(type, motion, release, kept) : NULL;
   if (!kept) release(motion);
   if (!result) goto done;
@@ -422,6 +426,27 @@ static PyObject *read_report(PyObject *object, PyObject *unused) {
                        (int)r.most_solves, "residuals", residuals);
 }
 
+PyDoc_STRVAR(barrier_doc,
+             "barrier_state($self, /)\n--\n\n"
+             "(nodes, obstacles, distances, normals, normal forces, friction, smallest distance) of\n"
+             "contact by a barrier; None: there is none.");
+static PyObject *read_barrier(PyObject *object, PyObject *unused) {
+  (void)unused;
+  const rf_barrier_work *work = ((rf_motion *)py_held(object))->barrier;
+  if (!work) Py_RETURN_NONE;
+  const int64_t pairs = rf_barrier_pairs(work->barrier);
+  rf_barrier_pair *copy = rf_alloc((size_t)pairs, sizeof *copy);
+  if (!copy) return PyErr_NoMemory();
+  Py_BEGIN_ALLOW_THREADS
+  py_lock(object);
+  memcpy(copy, work->pair, (size_t)pairs * sizeof *copy);
+  py_unlock(object);
+  Py_END_ALLOW_THREADS
+  PyObject *result = py_barrier_state(work->barrier, copy);
+  rf_free(copy);
+  return result;
+}
+
 PyDoc_STRVAR(time_doc,
              "time_steps($self, force, runs, inner, /)\n--\n\n"
              "Seconds per step of each of `runs` batches of `inner` steps. For benchmarks: no\n"
@@ -466,17 +491,19 @@ static PyMethodDef methods[] = {
     {"state", read_state, METH_NOARGS, state_doc},
     {"whole_state", read_whole_state, METH_NOARGS, whole_doc},
     {"report", read_report, METH_NOARGS, report_doc},
+    {"barrier_state", read_barrier, METH_NOARGS, barrier_doc},
     {"time_steps", time_steps, METH_VARARGS, time_doc},
     {NULL, NULL, 0, NULL},
 };
 
 PyDoc_STRVAR(
     motion_doc,
-    "Motion(scheme, system, damping, settings, threads, strain_rate=None, load=None, /)\n"
+    "Motion(scheme, system, damping, settings, threads, strain_rate=None, load=None,\n"
+    "       barrier=None, /)\n"
     "--\n\n"
     "A Reduced, Projected, Solid or SecondOrder in motion by a time integrator. damping:\n"
     "(alpha, beta); settings: a dict of what the scheme takes; strain_rate: a Damping of a\n"
-    "Reduced, else phi and psi of the materials.");
+    "Reduced, else phi and psi of the materials; barrier: a Barrier of a Solid.");
 
 static PyType_Spec spec = PY_SPEC_KEEPING(
     "Motion", py_motion, {Py_tp_new, motion_new}, {Py_tp_dealloc, py_object_dealloc},

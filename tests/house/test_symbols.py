@@ -35,7 +35,7 @@ NOUNS = {
     "basis": "basis mass metric thin",
     "polynomial": "damping pairs polynomial quartic",
     "model": "projected reduced skin",
-    "dynamics": "equilibrium free_bodies free_body motion newton scheme spectrum stable_step "
+    "dynamics": "barrier equilibrium free_bodies free_body motion newton scheme spectrum stable_step "
     "statics system",
     "deform": "deformed",
     "contact": "contact fit",
