@@ -8,12 +8,10 @@
 #include "base/arena.h"
 
 #define SETTING(name, field, kind) RF_SETTING(rf_barrier_settings, name, field, kind, 0)
-const rf_setting rf_barrier_settings_table[] = {SETTING("distance", distance_m, DOUBLE),
-                                                SETTING("stiffness", stiffness, DOUBLE),
-                                                SETTING("friction", friction, DOUBLE),
-                                                SETTING("slip", slip_m_s, DOUBLE),
-                                                SETTING("lagged", lagged, BOOL),
-                                                {0}};
+const rf_setting rf_barrier_settings_table[] = {
+    SETTING("distance", distance_m, DOUBLE), SETTING("stiffness", stiffness, DOUBLE),
+    SETTING("friction", friction, DOUBLE),   SETTING("slip", slip_m_s, DOUBLE),
+    SETTING("lagged", lagged, BOOL),         {0}};
 
 static rf_status check(const rf_barrier_settings *set, rf_error *err) {
   const struct {
@@ -142,9 +140,10 @@ rf_status rf_barrier_require_apart(const rf_barrier *b, const double *u, rf_erro
       memcpy(place, p, sizeof place);
     }
   if (least > 0.0) return RF_OK;
-  return rf_fail(err, RF_ERR_ARG,
-                 "contact: node %d at (%g, %g, %g) is at the distance %g m of obstacle %d: a barrier "
-                 "needs all nodes outside at the start; move the body or the obstacle, or leave "
-                 "the node out of `nodes`",
-                 node, place[0], place[1], place[2], least, obstacle);
+  return rf_fail(
+      err, RF_ERR_ARG,
+      "contact: node %d at (%g, %g, %g) is at the distance %g m of obstacle %d: a barrier "
+      "needs all nodes outside; move the body or the obstacle, or leave "
+      "the node out of `nodes`",
+      node, place[0], place[1], place[2], least, obstacle);
 }

@@ -37,17 +37,17 @@ typedef struct rf_barrier_settings {
 extern const rf_setting rf_barrier_settings_table[];
 
 typedef struct rf_barrier_obstacle {
-  const rf_field *field;             // borrowed
-  bool plane;                        // its distance is linear: normal . (p - point) - offset
-  bool curved;                       // has second derivatives: a shape with a formula, no plane
+  const rf_field *field;  // borrowed
+  bool plane;             // its distance is linear: normal . (p - point) - offset
+  bool curved;            // has second derivatives: a shape with a formula, no plane
   double point[3], normal[3], offset;
 } rf_barrier_obstacle;
 
 // Immutable; shared by motions.
 typedef struct rf_barrier {
   rf_barrier_settings set;
-  int32_t n_all;                  // nodes of the solid
-  int32_t n_nodes;                // of these, nodes that touch
+  int32_t n_all;    // nodes of the solid
+  int32_t n_nodes;  // of these, nodes that touch
   int32_t n_obstacles;
   int32_t *node;                  // (n_nodes)
   double *rest;                   // positions, m (n_nodes, 3)

@@ -6,10 +6,10 @@
 #include "dynamics/barrier.h"
 #include "linalg/vec3.h"
 
-static const double KEPT = 0.1;       // part of a distance that is left by an increment
+static const double KEPT = 0.1;  // part of a distance that is left by an increment
 static const double ROUNDING = 8.0 * DBL_EPSILON;
-static const double NUDGE = 1e-4;     // of differences of gradients, over delta
-enum { MARCHES = 64 };                // queries of a field along an increment
+static const double NUDGE = 1e-4;  // of differences of gradients, over delta
+enum { MARCHES = 64 };             // queries of a field along an increment
 
 // ---- the laws
 

@@ -9,7 +9,7 @@
 static const double TOLERANCE = 1e-8;  // of the preconditioned residual, relative
 
 typedef struct subspace {
-  double *basis;                                        // (RF_BARRIER_KRYLOV + 1, ld)
+  double *basis;  // (RF_BARRIER_KRYLOV + 1, ld)
   int64_t ld;
   double h[RF_BARRIER_KRYLOV + 1][RF_BARRIER_KRYLOV];  // Hessenberg matrix, made triangular
   double cosine[RF_BARRIER_KRYLOV], sine[RF_BARRIER_KRYLOV];

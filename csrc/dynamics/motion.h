@@ -24,12 +24,12 @@
 
 typedef struct rf_motion_settings {
   const rf_scheme *scheme;
-  void *own;           // settings of the scheme (copied); NULL: it has none
-  double dt_s;         // step, s, > 0
-  double tolerance;    // of Newton's residual, relative, >= 0 (newton.h)
-  int32_t newton_max;  // solves a stage, >= 1
-  const double *load;  // constant external force (n), added to that of every step (copied);
-                       // NULL: none
+  void *own;                  // settings of the scheme (copied); NULL: it has none
+  double dt_s;                // step, s, > 0
+  double tolerance;           // of Newton's residual, relative, >= 0 (newton.h)
+  int32_t newton_max;         // solves a stage, >= 1
+  const double *load;         // constant external force (n), added to that of every step (copied);
+                              // NULL: none
   const rf_barrier *barrier;  // contact of the solid, borrowed; NULL: none
 } rf_motion_settings;
 
@@ -78,19 +78,19 @@ struct rf_motion {
   double *step, *step_rate;  // changes of q and qdot in the last step, of a scheme that remembers
   // the step being computed
   double *x, *xdot, *xddot;
-  double *load;         // constant external force
-  double *applied;      // external force, with the constant one
-  double *force;        // R(x)
-  double energy;        // W(x), where the guard of newton.h needs it
-  double *residual;     // of the stage at x
-  double *increment;    // of x, by a solve
-  double *product;      // scratch
-  double *start;        // x before an increment whose line is searched
-  double *change;       // x - q, where a stiffness is added
+  double *load;              // constant external force
+  double *applied;           // external force, with the constant one
+  double *force;             // R(x)
+  double energy;             // W(x), where the guard of newton.h needs it
+  double *residual;          // of the stage at x
+  double *increment;         // of x, by a solve
+  double *product;           // scratch
+  double *start;             // x before an increment whose line is searched
+  double *change;            // x - q, where a stiffness is added
   rf_barrier_work *barrier;  // contact; NULL: none
-  const double *added;  // A, symmetric, borrowed; NULL: none         (ld rows of ld)
-  bool prepared;        // force and what the system keeps are those of the next x
-  bool has_tangent;     // the last evaluation was with the tangent
+  const double *added;       // A, symmetric, borrowed; NULL: none         (ld rows of ld)
+  bool prepared;             // force and what the system keeps are those of the next x
+  bool has_tangent;          // the last evaluation was with the tangent
   // the stage
   const rf_stage *stage;
   const double *from;                       // x where it begins: q or `middle`

@@ -247,8 +247,8 @@ static double next_part(const place *start, const place *end, double part) {
   const double work = 0.5 * part * (start->others + end->others);
   const double works = 0.5 * part * (fabs(start->others) + fabs(end->others));
   const double change = end->energy - start->energy + work, promised = part * start->slope;
-  const double noise = NOISE * (fabs(start->energy) + fabs(end->energy) + works) +
-                       (start->noise + end->noise);
+  const double noise =
+      NOISE * (fabs(start->energy) + fabs(end->energy) + works) + (start->noise + end->noise);
   const bool finite = isfinite(end->energy) && isfinite(end->slope);
   if (finite && change <= RF_NEWTON_ARMIJO * promised + noise) return part;
   return rf_newton_shorten_rt(part, promised, change);

@@ -23,7 +23,7 @@ typedef struct solid_system {
   double *free;       // a vector over the free nodes                   (n_free, 3)
   rf_csc lower;       // matrix of a solve, over the free DOFs
   rf_cholesky *factor;
-  int32_t bad_column;  // at which the last factorization failed
+  int32_t bad_column;          // at which the last factorization failed
   const int32_t *added_node;   // blocks to add to the next matrix, borrowed (n_added)
   const double *added_blocks;  // (n_added, 3, 3)
   int32_t n_added;

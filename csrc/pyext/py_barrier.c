@@ -36,8 +36,8 @@ static PyObject *barrier_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
   for (Py_ssize_t i = 0; i < n; ++i)
     if (!(field[i] = py_field_get(state, PyTuple_GET_ITEM(fields, i)))) goto done;
   if (py_in_f64(&rest, rest_obj, "nodes of the mesh", 2, (npy_intp[]){PY_ANY, 3}) < 0 ||
-      py_in_i32(&node, node_obj, "nodes", 1, (npy_intp[]){PY_ANY}, 0,
-                (int32_t)rest.shape[0] - 1) < 0)
+      py_in_i32(&node, node_obj, "nodes", 1, (npy_intp[]){PY_ANY}, 0, (int32_t)rest.shape[0] - 1) <
+          0)
     goto done;
   rf_barrier *barrier = NULL;
   rf_error err = {0};
@@ -59,20 +59,17 @@ PyObject *py_barrier_state(const rf_barrier *b, const rf_barrier_pair *pair) {
     n += pair[i].distance < b->set.distance_m;
     least = fmin(least, pair[i].distance);
   }
-  PyObject *out[6] = {py_new_i32(1, &n),
-                      py_new_i32(1, &n),
-                      py_new_f64(1, &n),
-                      py_new_f64(2, (npy_intp[]){n, 3}),
-                      py_new_f64(1, &n),
-                      py_new_f64(2, (npy_intp[]){n, 3})};
+  PyObject *out[6] = {py_new_i32(1, &n), py_new_i32(1, &n),
+                      py_new_f64(1, &n), py_new_f64(2, (npy_intp[]){n, 3}),
+                      py_new_f64(1, &n), py_new_f64(2, (npy_intp[]){n, 3})};
   bool made = true;
   for (int k = 0; k < 6; ++k) made = made && out[k];
   npy_intp at = 0;
   for (int64_t i = 0; made && i < pairs; ++i) {
     if (!(pair[i].distance < b->set.distance_m)) continue;
-    const double length = sqrt(pair[i].slope[0] * pair[i].slope[0] +
-                               pair[i].slope[1] * pair[i].slope[1] +
-                               pair[i].slope[2] * pair[i].slope[2]);
+    const double length =
+        sqrt(pair[i].slope[0] * pair[i].slope[0] + pair[i].slope[1] * pair[i].slope[1] +
+             pair[i].slope[2] * pair[i].slope[2]);
     py_i32(out[0])[at] = b->node[i % b->n_nodes];
     py_i32(out[1])[at] = (int32_t)(i / b->n_nodes);
     py_f64(out[2])[at] = pair[i].distance;
@@ -83,9 +80,9 @@ PyObject *py_barrier_state(const rf_barrier *b, const rf_barrier_pair *pair) {
     }
     ++at;
   }
-  PyObject *result = made ? Py_BuildValue("(OOOOOOd)", out[0], out[1], out[2], out[3], out[4],
-                                          out[5], least)
-                          : NULL;
+  PyObject *result =
+      made ? Py_BuildValue("(OOOOOOd)", out[0], out[1], out[2], out[3], out[4], out[5], least)
+           : NULL;
   for (int k = 0; k < 6; ++k) Py_XDECREF(out[k]);
   return result;
 }
@@ -125,14 +122,14 @@ static PyObject *evaluate(PyObject *object, PyObject *args) {
   rf_barrier_linearize_rt(work, u.data, 0.0);
   for (int32_t k = 0; k < b->n_nodes; ++k)
     for (int i = 0; i < 9; ++i)
-      py_f64(stiffness)[9 * (int64_t)b->node[k] + i] = work->blocks[9 * (int64_t)k + i] +
-                                                       work->turning[9 * (int64_t)k + i];
+      py_f64(stiffness)[9 * (int64_t)b->node[k] + i] =
+          work->blocks[9 * (int64_t)k + i] + work->turning[9 * (int64_t)k + i];
   rf_barrier_linearize_rt(work, u.data, 1.0);
   for (int32_t k = 0; k < b->n_nodes; ++k)
     for (int i = 0; i < 9; ++i)
-      py_f64(damping)[9 * (int64_t)b->node[k] + i] =
-          work->blocks[9 * (int64_t)k + i] + work->turning[9 * (int64_t)k + i] -
-          py_f64(stiffness)[9 * (int64_t)b->node[k] + i];
+      py_f64(damping)[9 * (int64_t)b->node[k] + i] = work->blocks[9 * (int64_t)k + i] +
+                                                     work->turning[9 * (int64_t)k + i] -
+                                                     py_f64(stiffness)[9 * (int64_t)b->node[k] + i];
   result = Py_BuildValue("(dOOO)", energy, force, stiffness, damping);
 done:
   rf_barrier_work_free(work);
@@ -149,10 +146,11 @@ static PyMethodDef methods[] = {
     {0},
 };
 
-PyDoc_STRVAR(barrier_doc,
-             "Barrier(fields, rest, nodes, settings, /)\n--\n\n"
-             "Contact of nodes (k,), ascending, of a mesh with nodes `rest` (n, 3), with obstacles\n"
-             "(tuple of Field); settings: a dict.");
+PyDoc_STRVAR(
+    barrier_doc,
+    "Barrier(fields, rest, nodes, settings, /)\n--\n\n"
+    "Contact of nodes (k,), ascending, of a mesh with nodes `rest` (n, 3), with obstacles\n"
+    "(tuple of Field); settings: a dict.");
 
 static PyType_Spec spec = PY_SPEC_KEEPING(
     "Barrier", py_object, {Py_tp_new, barrier_new}, {Py_tp_dealloc, py_object_dealloc},

@@ -114,7 +114,8 @@ static PyObject *motion_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
   rf_error err = {0};
   if (py_refuse_keywords(type, kwargs) < 0) return NULL;
   if (!PyArg_ParseTuple(args, "sO(dd)Oi|OOO:Motion", &name, &system, &from.damping.mass,
-                        &from.damping.stiffness, &settings, &threads, &strain_rate, &load_obj, &barrier) ||
+                        &from.damping.stiffness, &settings, &threads, &strain_rate, &load_obj,
+                        &barrier) ||
       py_run_init(state, &run, NULL, threads) < 0)
     return NULL;
   if (py_motion_settings_in(state, name, settings, name, &set) < 0 ||
@@ -426,10 +427,11 @@ static PyObject *read_report(PyObject *object, PyObject *unused) {
                        (int)r.most_solves, "residuals", residuals);
 }
 
-PyDoc_STRVAR(barrier_doc,
-             "barrier_state($self, /)\n--\n\n"
-             "(nodes, obstacles, distances, normals, normal forces, friction, smallest distance) of\n"
-             "contact by a barrier; None: there is none.");
+PyDoc_STRVAR(
+    barrier_doc,
+    "barrier_state($self, /)\n--\n\n"
+    "(nodes, obstacles, distances, normals, normal forces, friction, smallest distance) of\n"
+    "contact by a barrier; None: there is none.");
 static PyObject *read_barrier(PyObject *object, PyObject *unused) {
   (void)unused;
   const rf_barrier_work *work = ((rf_motion *)py_held(object))->barrier;

@@ -25,6 +25,8 @@ Motion
     (`ImplicitReport`) and `CentralDifferences` (`CentralReport`, `stable_step`, `spectrum`,
     `Spectrum`) integrate all these systems in time; results: `State`. `integrator` finds the
     implicit ones by name, `amplification` (`Amplification`) compares them.
+    `BarrierContact` (`BarrierState`): obstacles that a `Solid` never enters, with friction, for
+    `BackwardEuler` and `BDF2`.
     `FreeBody`, `FreeBodyState`, `step_free_bodies`: free bodies, with rigid motion.
 Contact
     One object is a `Field` of signed distances, negative inside: a `DistanceField` of a surface,
@@ -74,6 +76,7 @@ from reducedfem._load import load  # noqa: E402
 from reducedfem._version import __version__ as __version__  # noqa: E402
 from reducedfem.base.run import set_threads, threads  # noqa: E402
 from reducedfem.base.system import system_info  # noqa: E402
+from reducedfem.contact.barrier import BarrierContact, BarrierState  # noqa: E402
 from reducedfem.contact.contact import (  # noqa: E402
     Contact,
     ContactForce,
@@ -206,6 +209,8 @@ from reducedfem.world.world import World, WorldContacts, WorldReport  # noqa: E4
 __all__ = [
     "Amplification",
     "BDF2",
+    "BarrierContact",
+    "BarrierState",
     "BackwardEuler",
     "Basis",
     "BodySnapshot",

@@ -632,6 +632,19 @@ def step_free_bodies(
 
 # csrc/pyext/py_motion.c
 @final
+class Barrier:
+    def __new__(
+        cls,
+        fields: tuple[Field, ...],
+        rest: ArrayLike,
+        nodes: ArrayLike,
+        settings: dict[str, float],
+        /,
+    ) -> Barrier: ...
+    def evaluate(
+        self, u: ArrayLike, v: ArrayLike, /
+    ) -> tuple[float, NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]: ...
+
 class Motion:
     def __new__(
         cls,
@@ -642,8 +655,23 @@ class Motion:
         threads: int,
         strain_rate: Damping | ArrayLike | None = None,
         load: ArrayLike | None = None,
+        barrier: Barrier | None = None,
         /,
     ) -> Motion: ...
+    def barrier_state(
+        self,
+    ) -> (
+        tuple[
+            NDArray[np.int32],
+            NDArray[np.int32],
+            NDArray[np.float64],
+            NDArray[np.float64],
+            NDArray[np.float64],
+            NDArray[np.float64],
+            float,
+        ]
+        | None
+    ): ...
     def step(
         self,
         force: ArrayLike | None,

@@ -35,8 +35,8 @@ NOUNS = {
     "basis": "basis mass metric thin",
     "polynomial": "damping pairs polynomial quartic",
     "model": "projected reduced skin",
-    "dynamics": "barrier equilibrium free_bodies free_body motion newton scheme spectrum stable_step "
-    "statics system",
+    "dynamics": "barrier equilibrium free_bodies free_body motion newton scheme spectrum "
+    "stable_step statics system",
     "deform": "deformed",
     "contact": "contact fit",
     "render": "coupling depth_limit dynamic limit moved travel workspace",

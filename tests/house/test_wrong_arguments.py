@@ -81,7 +81,7 @@ OTHER_NAMES = {
 }
 # values that pass along with data: what is made of what was computed
 RESULTS = {
-    "Amplification", "BodySnapshot", "CentralReport", "ContactForce", "ContactPoints",
+    "Amplification", "BarrierState", "BodySnapshot", "CentralReport", "ContactForce", "ContactPoints",
     "ContactTrajectory", "CouplingStep", "CouplingWrench", "DeviceProbe", "FreeBodyState",
     "FrictionSolution", "HapticReport", "HapticSnapshot", "ImplicitReport", "Pick", "RigidBody",
     "SketchReport", "SolidSummary", "Spectrum", "State", "StaticReport", "UdpCounts",

@@ -24,6 +24,7 @@ from reducedfem.base.check import (
     rotations,
 )
 from reducedfem.base.run import Progress, callback
+from reducedfem.contact.barrier import BarrierContact
 from reducedfem.contact.deformed_field import DeformedField
 from reducedfem.contact.field import Field
 from reducedfem.contact.point_tree import PointTree
@@ -517,7 +518,13 @@ def any_contact() -> str:
 def require_contact(value: object) -> None:
     """Refuse an argument `contact` of another class."""
     if not isinstance(value, Contact):
-        raise InputTypeError(f"contact must be {any_contact()}, got {type(value).__name__}")
+        hint = ""
+        if isinstance(value, BarrierContact):
+            hint = (
+                ", whose barrier only steps of many iterations do not cross: pass it as "
+                "BackwardEuler(solid, dt, newton_max=50, contact=contact)"
+            )
+        raise InputTypeError(f"contact must be {any_contact()}, got {type(value).__name__}{hint}")
 
 
 def _vector_text(vector: NDArray[np.float64], unit: str) -> str:

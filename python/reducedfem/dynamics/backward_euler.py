@@ -36,6 +36,9 @@ class BackwardEuler(ImplicitSimulation):
         Accept a model of a free body; see `ImplicitNewmark`.
     gravity
         Gravitational acceleration [m/s^2], shape (3,); see `ImplicitNewmark`.
+    contact
+        A `BarrierContact` of the `Solid`, which nothing then penetrates; with ``newton_max=50`` or
+        so. None: no contact.
 
     Raises
     ------
@@ -46,3 +49,4 @@ class BackwardEuler(ImplicitSimulation):
     """
 
     _scheme = "backward_euler"
+    _no_barrier = None

@@ -37,6 +37,8 @@ class BDF2(ImplicitSimulation):
         Accept a model of a free body; see `ImplicitNewmark`.
     gravity
         Gravitational acceleration [m/s^2], shape (3,); see `ImplicitNewmark`.
+    contact
+        A `BarrierContact` of the `Solid`; see `BackwardEuler`.
 
     Raises
     ------
@@ -47,3 +49,4 @@ class BDF2(ImplicitSimulation):
     """
 
     _scheme = "bdf2"
+    _no_barrier = None

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from numpy.typing import ArrayLike
 
+from reducedfem.contact.barrier import BarrierContact
 from reducedfem.dynamics.integrator import ImplicitSimulation, System
 from reducedfem.reduction.damping import StrainRateDamping
 from reducedfem.reduction.reduced_damping import ReducedStrainRateDamping
@@ -61,6 +62,8 @@ class ImplicitNewmark(ImplicitSimulation):
         Gravitational acceleration [m/s^2], shape (3,), such as ``(0, 0, -9.81)``: a constant load
         in addition to the forces of the steps, also in contact and in haptic sessions. None: no
         weight, the only choice for a `SecondOrderSystem`.
+    contact
+        None: this integrator refuses a `BarrierContact`; take `BackwardEuler` or `BDF2`.
 
     Raises
     ------
@@ -91,8 +94,18 @@ class ImplicitNewmark(ImplicitSimulation):
         *,
         deformation_only: bool = False,
         gravity: ArrayLike | None = None,
+        contact: BarrierContact | None = None,
     ) -> None:
         own = {"beta": beta, "gamma": gamma}
         self._create(
-            own, system, dt, damping, newton_max, tol, strain_rate, deformation_only, gravity
+            own,
+            system,
+            dt,
+            damping,
+            newton_max,
+            tol,
+            strain_rate,
+            deformation_only,
+            gravity,
+            contact,
         )
