@@ -14,6 +14,7 @@ static const double ROUNDING = 1e-12;  // of forces, relative
 enum { BISECTIONS = 40 };              // of the part of an increment
 static const double NOISE = 2e-14;     // of energies, relative
 enum { SEARCHES = 24 };                // shortenings of an increment
+static const double NEAR = 1e-3;       // relative residual below which a search may go by it
 static const double ROUGH = 1e-3;      // tolerance of a stage that is solved again
 
 static double norm(const rf_motion *m, const double *x) { return rf_norm_padded(m->system->ld, x); }
@@ -266,10 +267,18 @@ static rf_status give_up(rf_motion *m, rf_newton *n) {
   return evaluate_residual(m, true, &n->size);
 }
 
+// True if the residual, small before, has fallen by half: near the solution the changes of energy
+// drown in rounding, where contact needs residuals far below those.
+static bool falls(const rf_motion *m, const rf_newton *n, double before) {
+  return m->barrier && before <= NEAR * n->scale && n->size <= 0.5 * before &&
+         isfinite(m->energy + m->barrier->energy);
+}
+
 // Adds the increment to x, shortened until the energy of the step falls.  If no length does that,
 // the iterations end, in the first of them the step fails.
 static rf_status move_searched(rf_motion *m, rf_newton *n) {
   const place start = place_of(m);
+  const double before = n->size;
   double at = 0.0, part = first_part(m);
   memcpy(m->start, m->x, (size_t)m->n * sizeof *m->x);
   for (int k = 0; k < SEARCHES; ++k) {
@@ -279,7 +288,7 @@ static rf_status move_searched(rf_motion *m, rf_newton *n) {
     if (!(start.slope < 0.0) && isfinite(m->energy) && !m->barrier) return RF_OK;
     const place end = place_of(m);
     part = next_part(&start, &end, at);
-    if (part == at) return RF_OK;
+    if (part == at || falls(m, n, before)) return RF_OK;
     if (k == 0 && !m->barrier) ++m->report.shortened;
   }
   return n->iterations == 0 ? RF_ERR_DIVERGED : give_up(m, n);

@@ -515,16 +515,22 @@ def any_contact() -> str:
     return f"a contact ({_kinds()})"
 
 
+def barrier_hint(value: object) -> str:
+    """Return the advice for a `BarrierContact` in place of a contact; empty for other values."""
+    if not isinstance(value, BarrierContact):
+        return ""
+    return (
+        ", whose barrier only steps of many iterations do not cross: pass it as "
+        "BackwardEuler(solid, dt, newton_max=50, contact=contact)"
+    )
+
+
 def require_contact(value: object) -> None:
     """Refuse an argument `contact` of another class."""
     if not isinstance(value, Contact):
-        hint = ""
-        if isinstance(value, BarrierContact):
-            hint = (
-                ", whose barrier only steps of many iterations do not cross: pass it as "
-                "BackwardEuler(solid, dt, newton_max=50, contact=contact)"
-            )
-        raise InputTypeError(f"contact must be {any_contact()}, got {type(value).__name__}{hint}")
+        raise InputTypeError(
+            f"contact must be {any_contact()}, got {type(value).__name__}{barrier_hint(value)}"
+        )
 
 
 def _vector_text(vector: NDArray[np.float64], unit: str) -> str:
