@@ -32,20 +32,13 @@ static rf_status check(const rf_barrier_settings *set, rf_error *err) {
 // Reads what is known of a field.
 static rf_status set_obstacle(const rf_field *field, int32_t k, double distance,
                               rf_barrier_obstacle *out, rf_error *err) {
-  const rf_field_part *first = field->parts;
+  static const double anywhere[3] = {0.0, 0.0, 0.0};
   out->field = field;
-  out->plane = field->n_parts == 1 && first->shape == RF_SHAPE_PLANE;
+  out->plane = field->n_parts == 1 && rf_field_shape_is_flat(field->parts);
   out->curved = !out->plane;
   for (int32_t i = 0; i < field->n_parts; ++i)
     if (field->parts[i].shape == RF_SHAPE_GRID) out->curved = false;
-  if (out->plane) {
-    const double sign = first->outside ? -1.0 : 1.0;
-    for (int c = 0; c < 3; ++c) {
-      out->point[c] = first->a[c];
-      out->normal[c] = sign * first->b[c];
-    }
-    out->offset = first->offset;
-  }
+  if (out->plane) (void)rf_field_gradient_rt(field, anywhere, out->normal);
   if (field->cap > distance) return RF_OK;
   return rf_fail(err, RF_ERR_ARG,
                  "obstacle[%d]: the box of its grid is only %g m from its object, but distance is "

@@ -38,9 +38,9 @@ extern const rf_setting rf_barrier_settings_table[];
 
 typedef struct rf_barrier_obstacle {
   const rf_field *field;  // borrowed
-  bool plane;             // its distance is linear: normal . (p - point) - offset
-  bool curved;            // has second derivatives: a shape with a formula, no plane
-  double point[3], normal[3], offset;
+  bool plane;             // its distance is linear
+  double normal[3];       // of a plane
+  bool curved;            // has second derivatives: shapes with a formula, no plane
 } rf_barrier_obstacle;
 
 // Immutable; shared by motions.

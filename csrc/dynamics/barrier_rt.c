@@ -43,17 +43,10 @@ static void place_of(const rf_barrier *b, int32_t k, const double *x, double *p)
   for (int c = 0; c < 3; ++c) p[c] = b->rest[3 * (int64_t)k + c] + u[c];
 }
 
-static double distance_at(const rf_barrier_obstacle *o, const double *p) {
-  double from[3];
-  if (!o->plane) return rf_field_distance_rt(o->field, p);
-  rf_vec3_sub(p, o->point, from);
-  return rf_vec3_dot(from, o->normal) - o->offset;
-}
-
 // Sets distance, gradient and normal force of a pair at p; returns the law, zero where it is open.
 static barrier_law measure(const rf_barrier *b, const rf_barrier_obstacle *o, const double *p,
                            rf_barrier_pair *pair) {
-  pair->distance = distance_at(o, p);
+  pair->distance = rf_field_distance_rt(o->field, p);
   pair->normal_force = 0.0;
   if (o->plane) memcpy(pair->slope, o->normal, sizeof o->normal);
   if (pair->distance >= b->set.distance_m) return (barrier_law){0};

@@ -133,7 +133,8 @@ static PyObject *motion_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     py_raise(state, st, &err);
     goto done;
   }
-  kept = PyTuple_Pack(3, system, from.damping.strain_rate ? strain_rate : Py_None, barrier);
+  PyObject *rate = from.damping.strain_rate ? strain_rate : Py_None;
+  kept = PyTuple_Pack(barrier == Py_None ? 2 : 3, system, rate, barrier);
   result = kept ? py_object_new_locked(type, motion, release, kept) : NULL;
   if (!kept) release(motion);
   if (!result) goto done;

@@ -25,8 +25,7 @@ Motion
     (`ImplicitReport`) and `CentralDifferences` (`CentralReport`, `stable_step`, `spectrum`,
     `Spectrum`) integrate all these systems in time; results: `State`. `integrator` finds the
     implicit ones by name, `amplification` (`Amplification`) compares them.
-    `BarrierContact` (`BarrierState`): obstacles that a `Solid` never enters, with friction, for
-    `BackwardEuler` and `BDF2`.
+    `BarrierContact` (`BarrierState`): obstacles that a solid never enters, with friction.
     `FreeBody`, `FreeBodyState`, `step_free_bodies`: free bodies, with rigid motion.
 Contact
     One object is a `Field` of signed distances, negative inside: a `DistanceField` of a surface,
@@ -209,9 +208,9 @@ from reducedfem.world.world import World, WorldContacts, WorldReport  # noqa: E4
 __all__ = [
     "Amplification",
     "BDF2",
+    "BackwardEuler",
     "BarrierContact",
     "BarrierState",
-    "BackwardEuler",
     "Basis",
     "BodySnapshot",
     "BoxField",

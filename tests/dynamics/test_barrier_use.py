@@ -166,7 +166,7 @@ def test_a_contact_belongs_to_one_solid():
     falling(free)
 
 
-def test_copies_go_on_alike():
+def test_copies_continue_alike():
     for lagged in (True, False):
         sim = falling(rf.BarrierContact(FLOOR, friction=0.5, lagged=lagged))
         sim.step(n=2)

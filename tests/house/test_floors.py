@@ -35,7 +35,7 @@ ALLOWED = {
     "model": {"base", "linalg", "mesh", "fem", "polynomial"},
     # fem (and with it mesh): the unreduced solid is stepped by the same scheme, and its
     # tangent is too large to be handed over as an argument at every iteration
-    # sdf: obstacles that a solid must not cross, whatever the steps of its integrator
+    # sdf: obstacles that a solid must not cross, by any steps of its integrator
     "dynamics": {"base", "linalg", "mesh", "fem", "sdf", "modes", "polynomial", "model"},
     # distance fields of objects that deform
     "deform": {"base", "linalg", "mesh", "sdf", "model"},

@@ -16,7 +16,13 @@ from reducedfem.contact.combined_field import Field
 from reducedfem.errors import InputError, InputTypeError
 from reducedfem.geometry.mesh import Mesh
 
-__all__ = ["BarrierContact", "BarrierState"]
+__all__ = ["RINGS", "BarrierContact", "BarrierState"]
+
+# reason of most integrators against a barrier
+RINGS = (
+    "its steps carry forces of their beginning over to their end, so that a body vibrates at a "
+    "barrier"
+)
 
 _GRAVITY = 9.81  # m/s^2
 _SIDES = 6  # of a box: a body rests on about one of them

@@ -16,14 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 from reducedfem import _core
 from reducedfem.base.check import array_like, count, flag, number, reals
 from reducedfem.base.run import Progress, callback, threads
-from reducedfem.contact.barrier import BarrierContact, BarrierState
+from reducedfem.contact.barrier import RINGS, BarrierContact, BarrierState
 from reducedfem.contact.contact import Contact, ContactTrajectory
-from reducedfem.dynamics.contact_arguments import (
-    barrier_of,
-    model_in_contact,
-    repeated,
-    trajectory,
-)
+from reducedfem.dynamics.contact_arguments import barrier_of, model_in_contact, repeated, trajectory
 from reducedfem.dynamics.plausible import warn_of_coarse_steps
 from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
 from reducedfem.geometry.pose import Pose
@@ -416,10 +411,7 @@ class ImplicitSimulation(Simulation):
 
     _lively: ClassVar[bool] = False  # slow motion is hardly damped
     # reason why steps do not take a BarrierContact; None: they do
-    _no_barrier: ClassVar[str | None] = (
-        "its steps carry forces of their beginning over to their end, so that a body vibrates at a "
-        "barrier"
-    )
+    _no_barrier: ClassVar[str | None] = RINGS
 
     def __init__(
         self,
@@ -434,18 +426,8 @@ class ImplicitSimulation(Simulation):
         gravity: ArrayLike | None = None,
         contact: BarrierContact | None = None,
     ) -> None:
-        self._create(
-            {},
-            system,
-            dt,
-            damping,
-            newton_max,
-            tol,
-            strain_rate,
-            deformation_only,
-            gravity,
-            contact,
-        )
+        more = strain_rate, deformation_only, gravity, contact
+        self._create({}, system, dt, damping, newton_max, tol, *more)
 
     def _create(
         self,
@@ -476,10 +458,8 @@ class ImplicitSimulation(Simulation):
             warn_of_motion(rates[1], fall, system.mesh.n_nodes, stacklevel=4)
         viscous = damping_argument(strain_rate, system)
         barrier = barrier_of(contact, type(self).__name__, self._no_barrier, system, newton_max)
-        load = weight(system, fall)
-        self._core = _core.Motion(
-            self._scheme, system._core, rates, settings, threads(), viscous, load, barrier
-        )
+        more = threads(), viscous, weight(system, fall), barrier
+        self._core = _core.Motion(self._scheme, system._core, rates, settings, *more)
         # schemes that damp the motion are taken for the way to rest
         lively = own["gamma"] <= 0.5 if "gamma" in own else self._lively
         if lively and isinstance(system, ReducedSolid):
