@@ -32,7 +32,10 @@ static PyObject *barrier_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
   if (py_settings_in(state, dict, "contact", rf_barrier_settings_table, &set) < 0) return NULL;
   const Py_ssize_t n = PyTuple_GET_SIZE(fields);
   field = n <= RF_FIELD_MAX_PARTS ? rf_alloc((size_t)n, sizeof *field) : NULL;
-  if (!field) return PyErr_NoMemory();
+  if (!field) {
+    PyErr_SetString(PyExc_MemoryError, "out of memory: the obstacles of a contact");
+    return NULL;
+  }
   for (Py_ssize_t i = 0; i < n; ++i)
     if (!(field[i] = py_field_get(state, PyTuple_GET_ITEM(fields, i)))) goto done;
   if (py_in_f64(&rest, rest_obj, "nodes of the mesh", 2, (npy_intp[]){PY_ANY, 3}) < 0 ||

@@ -439,7 +439,10 @@ static PyObject *read_barrier(PyObject *object, PyObject *unused) {
   if (!work) Py_RETURN_NONE;
   const int64_t pairs = rf_barrier_pairs(work->barrier);
   rf_barrier_pair *copy = rf_alloc((size_t)pairs, sizeof *copy);
-  if (!copy) return PyErr_NoMemory();
+  if (!copy) {
+    PyErr_SetString(PyExc_MemoryError, "out of memory: the state of a contact");
+    return NULL;
+  }
   Py_BEGIN_ALLOW_THREADS
   py_lock(object);
   memcpy(copy, work->pair, (size_t)pairs * sizeof *copy);
