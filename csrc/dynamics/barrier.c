@@ -47,9 +47,23 @@ static rf_status set_obstacle(const rf_field *field, int32_t k, double distance,
                  k, field->cap, distance);
 }
 
+// Copies the rows of the nodes that touch.
+static rf_status take_basis(rf_barrier *b, int32_t n, const double *basis, rf_error *err) {
+  rf_status st = RF_OK;
+  RF_ALLOC(b->basis, 3 * (int64_t)b->n_nodes * n);
+  b->n_coordinates = n;
+  for (int64_t k = 0; k < b->n_nodes; ++k)
+    for (int64_t c = 0; c < 3; ++c)
+      for (int64_t j = 0; j < n; ++j)
+        b->basis[(3 * k + c) * n + j] = basis[3 * (j * b->n_all + b->node[k]) + c];
+done:
+  return st;
+}
+
 rf_status rf_barrier_create(const rf_barrier_settings *set, int32_t n_obstacles,
                             const rf_field *const *fields, int32_t n_all, const double *rest,
-                            int32_t n_nodes, const int32_t *node, rf_barrier **out, rf_error *err) {
+                            int32_t n_nodes, const int32_t *node, int32_t n_coordinates,
+                            const double *basis, rf_barrier **out, rf_error *err) {
   rf_status st = RF_OK;
   rf_barrier *b = NULL;
   *out = NULL;
@@ -76,6 +90,7 @@ rf_status rf_barrier_create(const rf_barrier_settings *set, int32_t n_obstacles,
   }
   for (int32_t k = 0; k < n_obstacles; ++k)
     RF_TRY(set_obstacle(fields[k], k, set->distance_m, b->obstacle + k, err));
+  if (basis) RF_TRY(take_basis(b, n_coordinates, basis, err));
   *out = b;
   b = NULL;
 done:
@@ -88,12 +103,17 @@ void rf_barrier_free(rf_barrier *b) {
   rf_free(b->node);
   rf_free(b->rest);
   rf_free(b->obstacle);
+  rf_free(b->basis);
   rf_free(b);
 }
 
 static void layout(const rf_barrier *b, size_t ld, rf_barrier_work *w, rf_arena *a) {
   const size_t nodes = (size_t)b->n_nodes;
   w->pair = rf_arena_take(a, (size_t)rf_barrier_pairs(b), sizeof *w->pair);
+  w->place = rf_arena_take(a, 3 * nodes, sizeof *w->place);
+  w->velocity = rf_arena_take(a, 3 * nodes, sizeof *w->velocity);
+  w->nodal = rf_arena_take(a, 3 * nodes, sizeof *w->nodal);
+  w->added = rf_arena_take(a, (size_t)b->n_coordinates * ld, sizeof *w->added);
   w->blocks = rf_arena_take(a, 9 * nodes, sizeof *w->blocks);
   w->turning = rf_arena_take(a, 9 * nodes, sizeof *w->turning);
   w->krylov = b->set.lagged ? NULL : rf_arena_take(a, (RF_BARRIER_KRYLOV + 1) * ld, sizeof(double));
@@ -117,14 +137,23 @@ rf_status rf_barrier_work_create(const rf_barrier *barrier, int64_t ld, rf_barri
 
 void rf_barrier_work_free(rf_barrier_work *work) { rf_free(work); }
 
-rf_status rf_barrier_require_apart(const rf_barrier *b, const double *u, rf_error *err) {
+// Returns a coordinate of the displacement of a node that touches.
+static double displacement_of(const rf_barrier *b, int32_t k, int c, const double *x) {
+  double sum = 0.0;
+  if (!x) return sum;
+  if (!b->basis) return x[3 * (int64_t)b->node[k] + c];
+  const double *row = b->basis + (3 * (int64_t)k + c) * b->n_coordinates;
+  for (int32_t j = 0; j < b->n_coordinates; ++j) sum += row[j] * x[j];
+  return sum;
+}
+
+rf_status rf_barrier_require_apart(const rf_barrier *b, const double *x, rf_error *err) {
   double least = INFINITY, place[3] = {0};
   int32_t node = -1, obstacle = 0;
   for (int32_t o = 0; o < b->n_obstacles; ++o)
     for (int32_t k = 0; k < b->n_nodes; ++k) {
       double p[3];
-      for (int c = 0; c < 3; ++c)
-        p[c] = b->rest[3 * (int64_t)k + c] + (u ? u[3 * (int64_t)b->node[k] + c] : 0.0);
+      for (int c = 0; c < 3; ++c) p[c] = b->rest[3 * (int64_t)k + c] + displacement_of(b, k, c, x);
       const double d = rf_field_distance_rt(b->obstacle[o].field, p);
       if (d > least || (node >= 0 && d == least)) continue;
       least = d;

@@ -1,5 +1,6 @@
-// Contact of a solid's nodes with fixed obstacles, by a logarithmic barrier and smoothed friction
-// (Chen, Liu and Ascher 2021, section 5; the barrier is that of incremental potential contact).
+// Contact of a solid's nodes, or those of a reduced model, with fixed obstacles, by a logarithmic
+// barrier and smoothed friction (Chen, Liu and Ascher 2021, section 5; the barrier is that of
+// incremental potential contact).
 //
 // A node at the distance d < delta of an obstacle has the energy kappa b(d),
 //   b = -(d - delta)^2 ln(d / delta),
@@ -52,6 +53,8 @@ typedef struct rf_barrier {
   int32_t *node;                  // (n_nodes)
   double *rest;                   // positions, m (n_nodes, 3)
   rf_barrier_obstacle *obstacle;  // (n_obstacles)
+  int32_t n_coordinates;          // of a reduced model; 0: displacements are the unknowns
+  double *basis;                  // its basis at the nodes            (n_nodes, 3, n_coordinates)
 } rf_barrier;
 
 // A node and an obstacle.
@@ -72,16 +75,22 @@ typedef struct rf_barrier_work {
   bool coupled;           // friction follows the normal forces of each evaluation
   double energy;          // J, of the last evaluation
   double noise;           // its rounding error
+  double *place;          // positions of the nodes                    (n_nodes, 3)
+  double *velocity;       // and velocities                            (n_nodes, 3)
+  double *nodal;          // forces, or changes of positions           (n_nodes, 3)
   double *blocks;         // derivative of minus the force, its symmetric part (n_nodes, 3, 3)
   double *turning;        // and the rest, where coupled               (n_nodes, 3, 3)
+  double *added;          // blocks in reduced coordinates             (n_coordinates, ld)
   double *krylov;         // vectors of a solve, unless lagged
 } rf_barrier_work;
 
+// basis: fields of a reduced model (n_coordinates, n_all, 3); NULL: none.
 // rest: positions of all nodes (n_all, 3); node: those that touch, none of them fixed, ascending.
 // RF_ERR_ARG: a setting is out of range, or a field's box ends within delta of its object.
 RF_MUST_CHECK rf_status rf_barrier_create(const rf_barrier_settings *set, int32_t n_obstacles,
                                           const rf_field *const *fields, int32_t n_all,
                                           const double *rest, int32_t n_nodes, const int32_t *node,
+                                          int32_t n_coordinates, const double *basis,
                                           rf_barrier **out, rf_error *err);
 void rf_barrier_free(rf_barrier *barrier);  // NULL is fine
 
@@ -90,28 +99,32 @@ RF_MUST_CHECK rf_status rf_barrier_work_create(const rf_barrier *barrier, int64_
                                                rf_barrier_work **out, rf_error *err);
 void rf_barrier_work_free(rf_barrier_work *work);  // NULL is fine
 
-// RF_ERR_ARG, naming the deepest node, unless all nodes displaced by u are outside of all obstacles
-// (NULL: at rest).
-RF_MUST_CHECK rf_status rf_barrier_require_apart(const rf_barrier *barrier, const double *u,
+// RF_ERR_ARG, naming the deepest node, unless all nodes are outside of all obstacles at the
+// unknowns x (NULL: at rest).
+RF_MUST_CHECK rf_status rf_barrier_require_apart(const rf_barrier *barrier, const double *x,
                                                  rf_error *err);
 
 static inline int64_t rf_barrier_pairs(const rf_barrier *b) {
   return (int64_t)b->n_obstacles * b->n_nodes;
 }
 
-// Evaluates all pairs at displacements x and velocities v, and adds the gradient of the energy to
+// Evaluates all pairs at unknowns x and their rates v, and adds the gradient of the energy to
 // `residual` (nullable).
 void rf_barrier_evaluate_rt(rf_barrier_work *w, const double *x, const double *v, double rate,
                             double *residual);
 // Begins a step: evaluates, and holds normal forces and directions for friction.
 void rf_barrier_begin_rt(rf_barrier_work *w, const double *x, const double *v);
-// Computes the blocks at the last evaluation, which was at x.
-void rf_barrier_linearize_rt(rf_barrier_work *w, const double *x, double rate);
+// Computes the blocks at the last evaluation.
+void rf_barrier_linearize_rt(rf_barrier_work *w, double rate);
+// Computes and returns their matrix in reduced coordinates, n_coordinates rows of ld.
+const double *rf_barrier_reduce_rt(rf_barrier_work *w, int64_t ld);
+// out += the blocks of `turning` times x.
+void rf_barrier_turn_rt(rf_barrier_work *w, const double *x, double *out);
 // Returns the derivative of the energy along an increment at the last evaluation.
-double rf_barrier_slope_rt(const rf_barrier_work *w, const double *increment);
-// Returns the part, up to 1, of an increment from x, the place of the last evaluation, along which
-// no node touches.
-double rf_barrier_reach_rt(const rf_barrier_work *w, const double *x, const double *increment);
+double rf_barrier_slope_rt(rf_barrier_work *w, const double *increment);
+// Returns the part, up to 1, of an increment from the place of the last evaluation along which no
+// node touches.
+double rf_barrier_reach_rt(rf_barrier_work *w, const double *increment);
 // Turns the solution A^-1 b of the symmetric part into that of the whole matrix, by GMRES with A^-1
 // as preconditioner.
 RF_MUST_CHECK rf_status rf_barrier_solve_rt(rf_barrier_work *w, rf_system *s, double *increment);

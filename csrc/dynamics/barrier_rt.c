@@ -38,9 +38,26 @@ static slip_law slip_at(double x, double slip) {
 
 // ---- evaluation
 
-static void place_of(const rf_barrier *b, int32_t k, const double *x, double *p) {
-  const double *u = x + 3 * (int64_t)b->node[k];
-  for (int c = 0; c < 3; ++c) p[c] = b->rest[3 * (int64_t)k + c] + u[c];
+// Values of a vector of the system at the nodes that touch (n_nodes, 3).
+static void gather(const rf_barrier *b, const double *x, double *out) {
+  for (int64_t k = 0; k < b->n_nodes; ++k)
+    for (int64_t c = 0; c < 3; ++c) {
+      const double *row = b->basis + (3 * k + c) * b->n_coordinates;
+      double sum = 0.0;
+      for (int32_t j = 0; b->basis && j < b->n_coordinates; ++j) sum += row[j] * x[j];
+      out[3 * k + c] = b->basis ? sum : x[3 * (int64_t)b->node[k] + c];
+    }
+}
+
+// Adds forces on these nodes to a vector of the system.
+static void scatter(const rf_barrier *b, const double *force, double *sum) {
+  for (int64_t k = 0; k < b->n_nodes; ++k)
+    for (int64_t c = 0; c < 3; ++c) {
+      const double *row = b->basis + (3 * k + c) * b->n_coordinates;
+      const double f = force[3 * k + c];
+      if (!b->basis) sum[3 * (int64_t)b->node[k] + c] += f;
+      for (int32_t j = 0; b->basis && f != 0.0 && j < b->n_coordinates; ++j) sum[j] += row[j] * f;
+    }
 }
 
 // Sets distance, gradient and normal force of a pair at p; returns the law, zero where it is open.
@@ -74,28 +91,22 @@ static double rub(const rf_barrier_settings *set, const double *v, rf_barrier_pa
   return most * law.integral;
 }
 
-static void evaluate_pair(rf_barrier_work *w, const rf_barrier_obstacle *o, int32_t k,
-                          const double *x, const double *v, double rate, double *residual,
+static void evaluate_pair(rf_barrier_work *w, const rf_barrier_obstacle *o, int32_t k, double rate,
                           rf_barrier_pair *pair) {
   const rf_barrier *b = w->barrier;
-  const int64_t at = 3 * (int64_t)b->node[k];
-  double p[3];
-  place_of(b, k, x, p);
+  const int64_t at = 3 * (int64_t)k;
+  const double *p = w->place + at;
   const barrier_law law = measure(b, o, p, pair);
   const bool open = pair->distance >= b->set.distance_m;
   if (w->coupled) hold(pair);
   memset(pair->friction, 0, sizeof pair->friction);
   memset(pair->sliding, 0, sizeof pair->sliding);
-  if (pair->held_force > 0.0) w->energy += rub(&b->set, v + at, pair) / rate;
-  if (!open) w->energy += b->set.stiffness * law.energy;
-  if (!open)
-    w->noise += ROUNDING * pair->normal_force *
-                (rf_vec3_length(p) + rf_vec3_length(b->rest + 3 * (int64_t)k));
-  if (!residual) return;
-  for (int c = 0; c < 3; ++c) {
-    if (!open) residual[at + c] += b->set.stiffness * law.first * pair->slope[c];
-    residual[at + c] -= pair->friction[c];
-  }
+  if (pair->held_force > 0.0) w->energy += rub(&b->set, w->velocity + at, pair) / rate;
+  for (int c = 0; c < 3; ++c) w->nodal[at + c] -= pair->friction[c];
+  if (open) return;
+  w->energy += b->set.stiffness * law.energy;
+  w->noise += ROUNDING * pair->normal_force * (rf_vec3_length(p) + rf_vec3_length(b->rest + at));
+  for (int c = 0; c < 3; ++c) w->nodal[at + c] += b->set.stiffness * law.first * pair->slope[c];
 }
 
 void rf_barrier_evaluate_rt(rf_barrier_work *w, const double *x, const double *v, double rate,
@@ -103,9 +114,13 @@ void rf_barrier_evaluate_rt(rf_barrier_work *w, const double *x, const double *v
   const rf_barrier *b = w->barrier;
   rf_barrier_pair *pair = w->pair;
   w->energy = w->noise = 0.0;
+  gather(b, x, w->place);
+  gather(b, v, w->velocity);
+  for (int64_t i = 0; i < 3 * (int64_t)b->n_nodes; ++i) w->place[i] += b->rest[i];
+  memset(w->nodal, 0, 3 * (size_t)b->n_nodes * sizeof *w->nodal);
   for (int32_t o = 0; o < b->n_obstacles; ++o)
-    for (int32_t k = 0; k < b->n_nodes; ++k)
-      evaluate_pair(w, b->obstacle + o, k, x, v, rate, residual, pair++);
+    for (int32_t k = 0; k < b->n_nodes; ++k) evaluate_pair(w, b->obstacle + o, k, rate, pair++);
+  if (residual) scatter(b, w->nodal, residual);
 }
 
 void rf_barrier_begin_rt(rf_barrier_work *w, const double *x, const double *v) {
@@ -114,13 +129,14 @@ void rf_barrier_begin_rt(rf_barrier_work *w, const double *x, const double *v) {
   w->coupled = false;
 }
 
-double rf_barrier_slope_rt(const rf_barrier_work *w, const double *increment) {
+double rf_barrier_slope_rt(rf_barrier_work *w, const double *increment) {
   const rf_barrier *b = w->barrier;
   const rf_barrier_pair *pair = w->pair;
   double sum = 0.0;
+  gather(b, increment, w->nodal);
   for (int32_t o = 0; o < b->n_obstacles; ++o)
     for (int32_t k = 0; k < b->n_nodes; ++k, ++pair) {
-      const double *dx = increment + 3 * (int64_t)b->node[k];
+      const double *dx = w->nodal + 3 * (int64_t)k;
       sum -= rf_vec3_dot(pair->friction, dx);
       if (!(pair->normal_force > 0.0)) continue;
       const double length = rf_vec3_length(pair->slope);
@@ -201,27 +217,55 @@ static void add_turning(const rf_barrier_settings *set, const barrier_law *law,
   add_outer(set->friction * slip.over * force, pair->sliding, pair->slope, out);
 }
 
-static void add_pair(rf_barrier_work *w, const rf_barrier_obstacle *o, int32_t k, const double *x,
-                     double rate, const rf_barrier_pair *pair) {
+static void add_pair(rf_barrier_work *w, const rf_barrier_obstacle *o, int32_t k, double rate,
+                     const rf_barrier_pair *pair) {
   const rf_barrier *b = w->barrier;
-  double *block = w->blocks + 9 * (int64_t)k, p[3];
+  double *block = w->blocks + 9 * (int64_t)k;
   if (pair->held_force > 0.0 && rate > 0.0) add_friction(&b->set, pair, rate, block);
   if (!(pair->normal_force > 0.0)) return;
   const barrier_law law = barrier_at(pair->distance, b->set.distance_m);
   add_outer(b->set.stiffness * law.second, pair->slope, pair->slope, block);
   if (w->coupled) add_turning(&b->set, &law, pair, w->turning + 9 * (int64_t)k);
   if (!o->curved) return;
-  place_of(b, k, x, p);
-  add_curvature(o->field, p, pair->slope, b->set.stiffness * law.first, b->set.distance_m, block);
+  add_curvature(o->field, w->place + 3 * (int64_t)k, pair->slope, b->set.stiffness * law.first,
+                b->set.distance_m, block);
 }
 
-void rf_barrier_linearize_rt(rf_barrier_work *w, const double *x, double rate) {
+void rf_barrier_linearize_rt(rf_barrier_work *w, double rate) {
   const rf_barrier *b = w->barrier;
   const rf_barrier_pair *pair = w->pair;
   memset(w->blocks, 0, 9 * (size_t)b->n_nodes * sizeof *w->blocks);
   memset(w->turning, 0, 9 * (size_t)b->n_nodes * sizeof *w->turning);
   for (int32_t o = 0; o < b->n_obstacles; ++o)
-    for (int32_t k = 0; k < b->n_nodes; ++k) add_pair(w, b->obstacle + o, k, x, rate, pair++);
+    for (int32_t k = 0; k < b->n_nodes; ++k) add_pair(w, b->obstacle + o, k, rate, pair++);
+}
+
+const double *rf_barrier_reduce_rt(rf_barrier_work *w, int64_t ld) {
+  const rf_barrier *b = w->barrier;
+  const int32_t n = b->n_coordinates;
+  memset(w->added, 0, (size_t)(n * ld) * sizeof *w->added);
+  for (int64_t k = 0; k < b->n_nodes; ++k)
+    for (int i = 0; i < 9; ++i) {
+      const double value = w->blocks[9 * k + i];
+      const double *left = b->basis + (3 * k + i / 3) * n, *right = b->basis + (3 * k + i % 3) * n;
+      for (int32_t r = 0; value != 0.0 && r < n; ++r)
+        for (int32_t c = 0; c < n; ++c) w->added[r * ld + c] += left[r] * value * right[c];
+    }
+  // rounding of the two triangles differs
+  for (int32_t r = 0; r < n; ++r)
+    for (int32_t c = 0; c < r; ++c) w->added[c * ld + r] = w->added[r * ld + c];
+  return w->added;
+}
+
+void rf_barrier_turn_rt(rf_barrier_work *w, const double *x, double *out) {
+  const rf_barrier *b = w->barrier;
+  gather(b, x, w->nodal);
+  for (int64_t k = 0; k < b->n_nodes; ++k) {
+    const double *block = w->turning + 9 * k;
+    double *f = w->nodal + 3 * k, from[3] = {f[0], f[1], f[2]};
+    for (int r = 0; r < 3; ++r) f[r] = rf_vec3_dot(block + 3 * r, from);
+  }
+  scatter(b, w->nodal, out);
 }
 
 // ---- reach
@@ -244,16 +288,15 @@ static double reach_to_field(const rf_field *field, double d, const double *p, c
   return part;
 }
 
-double rf_barrier_reach_rt(const rf_barrier_work *w, const double *x, const double *increment) {
+double rf_barrier_reach_rt(rf_barrier_work *w, const double *increment) {
   const rf_barrier *b = w->barrier;
   const rf_barrier_pair *pair = w->pair;
   double part = 1.0;
+  gather(b, increment, w->nodal);
   for (int32_t i = 0; i < b->n_obstacles; ++i)
     for (int32_t k = 0; k < b->n_nodes; ++k, ++pair) {
       const rf_barrier_obstacle *o = b->obstacle + i;
-      const double *dx = increment + 3 * (int64_t)b->node[k];
-      double p[3];
-      place_of(b, k, x, p);
+      const double *dx = w->nodal + 3 * (int64_t)k, *p = w->place + 3 * (int64_t)k;
       const double reach =
           o->plane ? reach_to_plane(pair, dx) : reach_to_field(o->field, pair->distance, p, dx);
       if (reach < part) part = reach;

@@ -19,15 +19,9 @@ typedef struct subspace {
 static double *vector_of(const subspace *k, int i) { return k->basis + i * k->ld; }
 
 // out = x + A^-1 N x
-static rf_status apply(const rf_barrier_work *w, rf_system *s, const double *x, double *out) {
-  const rf_barrier *b = w->barrier;
+static rf_status apply(rf_barrier_work *w, rf_system *s, const double *x, double *out) {
   memset(out, 0, (size_t)s->ld * sizeof *out);
-  for (int32_t i = 0; i < b->n_nodes; ++i) {
-    const int64_t at = 3 * (int64_t)b->node[i];
-    const double *block = w->turning + 9 * (int64_t)i;
-    for (int r = 0; r < 3; ++r)
-      for (int c = 0; c < 3; ++c) out[at + r] += block[3 * r + c] * x[at + c];
-  }
+  rf_barrier_turn_rt(w, x, out);
   const rf_status st = s->operations->solve(s, out, out);
   for (int64_t i = 0; i < s->n; ++i) out[i] += x[i];
   return st;

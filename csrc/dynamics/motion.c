@@ -58,8 +58,10 @@ static rf_status check_barrier(const rf_system *system, const rf_motion_settings
     return rf_fail(err, RF_ERR_ARG,
                    "newton_max is 1, but a step by one linearization ends far from the balance of "
                    "forces at a barrier, or behind it: take newton_max=50");
-  if (!system->operations->add_blocks || set->barrier->n_all * (int64_t)3 != system->n)
-    return rf_fail(err, RF_ERR_ARG, "contact by a barrier is of another system");
+  const rf_barrier *b = set->barrier;
+  const bool fits = b->basis ? !system->operations->add_blocks && b->n_coordinates == system->n
+                             : system->operations->add_blocks && b->n_all * (int64_t)3 == system->n;
+  if (!fits) return rf_fail(err, RF_ERR_ARG, "contact by a barrier is of another system");
   return RF_OK;
 }
 

@@ -30,7 +30,7 @@ typedef struct rf_motion_settings {
   int32_t newton_max;         // solves a stage, >= 1
   const double *load;         // constant external force (n), added to that of every step (copied);
                               // NULL: none
-  const rf_barrier *barrier;  // contact of the solid, borrowed; NULL: none
+  const rf_barrier *barrier;  // contact of the body, borrowed; NULL: none
 } rf_motion_settings;
 
 // Names of the settings that are not the scheme's own.

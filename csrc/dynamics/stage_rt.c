@@ -154,20 +154,21 @@ static double mass_factor(const rf_motion *m) {
                         c->velocity[RF_STAGE_CHANGE] * m->system->damping_mass);
 }
 
-// The matrix to be factored takes the blocks of contact at x.
-static void join_barrier(rf_motion *m) {
+// The matrix to be factored takes the blocks of contact at x; returns what to add to dense ones.
+static const double *join_barrier(rf_motion *m) {
   const rf_barrier *b = m->barrier->barrier;
-  rf_barrier_linearize_rt(m->barrier, m->x, rate_of(m));
+  rf_barrier_linearize_rt(m->barrier, rate_of(m));
+  if (b->basis) return rf_barrier_reduce_rt(m->barrier, m->system->ld);
   m->system->operations->add_blocks(m->system, b->n_nodes, b->node, m->barrier->blocks);
+  return NULL;
 }
 
 static rf_status factor_rt(void *motion, double of_mass) {
   rf_motion *m = motion;
   rf_system *s = m->system;
   const double share = share_of(m), velocity = share * m->stage->velocity[RF_STAGE_CHANGE];
-  if (m->barrier) join_barrier(m);
-  return s->operations->factorize(s, of_mass, share + velocity * s->damping_stiff, velocity,
-                                  m->added);
+  const double *added = m->barrier ? join_barrier(m) : m->added;
+  return s->operations->factorize(s, of_mass, share + velocity * s->damping_stiff, velocity, added);
 }
 
 static rf_status solve(rf_motion *m, double *increment) {
@@ -257,7 +258,7 @@ static double next_part(const place *start, const place *end, double part) {
 
 // Part of an increment to try first: all of it, or what no barrier forbids.
 static double first_part(const rf_motion *m) {
-  return m->barrier ? rf_barrier_reach_rt(m->barrier, m->x, m->increment) : 1.0;
+  return m->barrier ? rf_barrier_reach_rt(m->barrier, m->increment) : 1.0;
 }
 
 // The iterations end at the x before the increment, since the next one would begin with the same.

@@ -22,12 +22,13 @@ int py_barrier_in(py_state *state, PyObject *object, const rf_barrier **out) {
 
 static PyObject *barrier_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   py_state *state = (py_state *)PyType_GetModuleState(type);
-  PyObject *fields, *rest_obj, *node_obj, *dict, *result = NULL;
+  PyObject *fields, *rest_obj, *node_obj, *dict, *basis_obj = Py_None, *result = NULL;
   const rf_field **field = NULL;
   rf_barrier_settings set = {0};
-  py_in rest = {0}, node = {0};
+  py_in rest = {0}, node = {0}, basis = {0};
   if (py_refuse_keywords(type, kwargs) < 0) return NULL;
-  if (!PyArg_ParseTuple(args, "O!OOO:Barrier", &PyTuple_Type, &fields, &rest_obj, &node_obj, &dict))
+  if (!PyArg_ParseTuple(args, "O!OOO|O:Barrier", &PyTuple_Type, &fields, &rest_obj, &node_obj,
+                        &dict, &basis_obj))
     return NULL;
   if (py_settings_in(state, dict, "contact", rf_barrier_settings_table, &set) < 0) return NULL;
   const Py_ssize_t n = PyTuple_GET_SIZE(fields);
@@ -40,17 +41,21 @@ static PyObject *barrier_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
     if (!(field[i] = py_field_get(state, PyTuple_GET_ITEM(fields, i)))) goto done;
   if (py_in_f64(&rest, rest_obj, "nodes of the mesh", 2, (npy_intp[]){PY_ANY, 3}) < 0 ||
       py_in_i32(&node, node_obj, "nodes", 1, (npy_intp[]){PY_ANY}, 0, (int32_t)rest.shape[0] - 1) <
-          0)
+          0 ||
+      (basis_obj != Py_None && py_in_fields(&basis, basis_obj, "basis", rest.shape[0]) < 0))
     goto done;
   rf_barrier *barrier = NULL;
+  const int32_t r = (int32_t)basis.shape[0];
   rf_error err = {0};
-  const rf_status st = rf_barrier_create(&set, (int32_t)n, field, (int32_t)rest.shape[0], rest.data,
-                                         (int32_t)node.shape[0], node.data, &barrier, &err);
+  const rf_status st =
+      rf_barrier_create(&set, (int32_t)n, field, (int32_t)rest.shape[0], rest.data,
+                        (int32_t)node.shape[0], node.data, r, basis.data, &barrier, &err);
   result = st < 0 ? py_raise(state, st, &err) : py_object_new(type, barrier, release, fields);
 done:
   rf_free((void *)field);
   py_in_release(&rest);
   py_in_release(&node);
+  py_in_release(&basis);
   return result;
 }
 
@@ -96,12 +101,15 @@ PyDoc_STRVAR(
     "(energy [J], force (n, 3), stiffness (n, 3, 3), damping (n, 3, 3)) at displacements and\n"
     "velocities (n, 3), with friction by the normal forces there; energy without friction.");
 static PyObject *evaluate(PyObject *object, PyObject *args) {
-  const rf_barrier *b = py_held(object);
+  rf_barrier nodal = *(const rf_barrier *)py_held(object);
+  const rf_barrier *b = &nodal;
   py_state *state = py_state_of_object(object);
   PyObject *u_obj, *v_obj, *result = NULL;
   PyObject *force = NULL, *stiffness = NULL, *damping = NULL;
   rf_barrier_work *work = NULL;
   py_in u = {0}, v = {0};
+  nodal.n_coordinates = 0;  // displacements are given, also of a reduced model
+  nodal.basis = NULL;
   if (!PyArg_ParseTuple(args, "OO:evaluate", &u_obj, &v_obj)) return NULL;
   const npy_intp n = b->n_all;
   if (py_in_field(&u, u_obj, "u", n) < 0 || py_in_field(&v, v_obj, "v", n) < 0) goto done;
@@ -122,12 +130,12 @@ static PyObject *evaluate(PyObject *object, PyObject *args) {
   rf_barrier_evaluate_rt(work, u.data, v.data, INFINITY, f);
   energy = work->energy;
   for (npy_intp i = 0; i < 3 * n; ++i) f[i] = -f[i] + 0.0;
-  rf_barrier_linearize_rt(work, u.data, 0.0);
+  rf_barrier_linearize_rt(work, 0.0);
   for (int32_t k = 0; k < b->n_nodes; ++k)
     for (int i = 0; i < 9; ++i)
       py_f64(stiffness)[9 * (int64_t)b->node[k] + i] =
           work->blocks[9 * (int64_t)k + i] + work->turning[9 * (int64_t)k + i];
-  rf_barrier_linearize_rt(work, u.data, 1.0);
+  rf_barrier_linearize_rt(work, 1.0);
   for (int32_t k = 0; k < b->n_nodes; ++k)
     for (int i = 0; i < 9; ++i)
       py_f64(damping)[9 * (int64_t)b->node[k] + i] = work->blocks[9 * (int64_t)k + i] +
@@ -151,9 +159,9 @@ static PyMethodDef methods[] = {
 
 PyDoc_STRVAR(
     barrier_doc,
-    "Barrier(fields, rest, nodes, settings, /)\n--\n\n"
+    "Barrier(fields, rest, nodes, settings, basis=None, /)\n--\n\n"
     "Contact of nodes (k,), ascending, of a mesh with nodes `rest` (n, 3), with obstacles\n"
-    "(tuple of Field); settings: a dict.");
+    "(tuple of Field); settings: a dict; basis: (r, n, 3) of a reduced model.");
 
 static PyType_Spec spec = PY_SPEC_KEEPING(
     "Barrier", py_object, {Py_tp_new, barrier_new}, {Py_tp_dealloc, py_object_dealloc},

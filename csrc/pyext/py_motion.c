@@ -53,6 +53,12 @@ int py_motion_settings_in(py_state *state, const char *scheme, PyObject *dict, c
 // The motion of a reduced model that sessions and contact can step, or NULL with InputTypeError.
 static rf_motion *coupled_motion(py_state *state, PyObject *object) {
   rf_motion *m = Py_TYPE(object) == state->types[PY_MOTION] ? py_held(object) : NULL;
+  if (m && m->barrier) {
+    py_fail(state, PY_INPUT_ERROR,
+            "simulation has a BarrierContact, whose iterations have no bound in time: make one "
+            "without `contact` for sessions and for contact in `step`");
+    return NULL;
+  }
   if (m && m->system->life->copy && rf_scheme_takes_contact(m->set.scheme)) return m;
   py_fail(state, PY_INPUT_TYPE_ERROR,
           "simulation must be an implicit integrator of a ReducedSolid with one stage a step, such "
@@ -509,7 +515,7 @@ PyDoc_STRVAR(
     "--\n\n"
     "A Reduced, Projected, Solid or SecondOrder in motion by a time integrator. damping:\n"
     "(alpha, beta); settings: a dict of what the scheme takes; strain_rate: a Damping of a\n"
-    "Reduced, else phi and psi of the materials; barrier: a Barrier of a Solid.");
+    "Reduced, else phi and psi of the materials; barrier: a Barrier of it.");
 
 static PyType_Spec spec = PY_SPEC_KEEPING(
     "Motion", py_motion, {Py_tp_new, motion_new}, {Py_tp_dealloc, py_object_dealloc},

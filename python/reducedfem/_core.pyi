@@ -639,6 +639,7 @@ class Barrier:
         rest: ArrayLike,
         nodes: ArrayLike,
         settings: dict[str, float],
+        basis: ArrayLike | None = None,
         /,
     ) -> Barrier: ...
     def evaluate(

@@ -375,3 +375,52 @@ def test_fixed_nodes_do_not_touch():
         rf.BackwardEuler(
             solid, 5e-3, newton_max=50, contact=rf.BarrierContact(floor, nodes=[0, *high])
         )
+
+
+# ---- reduced models
+
+
+def beam(kind):
+    nodes, elements = box_tets(6, 2, 2, (0.3, 0.05, 0.05))
+    solid = rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e5, 0.3, DENSITY), fixed=nodes[:, 0] < 1e-9)
+    basis = rf.modal_derivative_basis(solid, 4, 8)
+    return rf.reduce(solid, basis) if kind == "reduced" else rf.ProjectedSolid(solid, basis)
+
+
+@pytest.mark.parametrize("lagged", [True, False])
+@pytest.mark.parametrize("kind", ["reduced", "projected"])
+def test_reduced_models_satisfy_their_equation(kind, lagged):
+    """With forces of contact at the nodes; both kinds have the same motion."""
+    dt, ends = 5e-3, []
+    floor = rf.PlaneField([0.0, 0.0, -0.01], [0.1, 0.0, 1.0])
+    model = beam(kind)
+    contact = rf.BarrierContact(floor, friction=0.4, slip=SLIP, lagged=lagged)
+    sim = rf.BackwardEuler(
+        model, dt, newton_max=60, tol=1e-11, contact=contact, gravity=[0, 3.0, -GRAVITY]
+    )
+    flat = model.basis.reshape(model.r, -1)
+    weight, touched = model.gravity([0, 3.0, -GRAVITY]), 0
+    inner = model.internal_force if kind == "reduced" else model.internal_force
+    for _ in range(40):
+        before = sim.state
+        held = sim.contact_state
+        sim.step()
+        after, state = sim.state, sim.contact_state
+        found = flat.T @ after.q
+        assert state.smallest_distance > 0.0
+        if lagged:
+            force = contact.force(found)  # friction is added from the state
+            np.add.at(force, state.nodes, state.friction_forces)
+            if set(state.nodes) != set(held.nodes):
+                continue  # friction of nodes that have left is not in the state
+        else:
+            force = contact.force(found, flat.T @ after.qdot)
+        residual = model.mass @ (after.qdot - before.qdot) / dt + inner(after.q) - weight
+        expected = flat @ force.ravel()
+        np.testing.assert_allclose(
+            residual, expected, rtol=0, atol=1e-8 * np.abs(expected).max() + 1e-7
+        )
+        touched += len(state.nodes) > 0
+        ends.append(after.q)
+    assert touched > 10
+    assert sim.report.unconverged == 0

@@ -91,6 +91,10 @@ def _obstacles(value: object) -> tuple[Field, ...]:
     return tuple(value)
 
 
+# mesh, stiffness, fixed nodes, contact in the core, basis of a model
+_Bound = tuple[Mesh, float, "NDArray[np.int32]", "_core.Barrier", "NDArray[np.float64] | None"]
+
+
 class BarrierContact:
     """Contact of a `Solid` with fixed obstacles by a barrier, with smoothed friction.
 
@@ -110,8 +114,9 @@ class BarrierContact:
     fields on grids have kinks, at which steps may end unconverged (see the report). Pass several
     obstacles as a list, not as a `UnionField`, which has kinks where they meet.
 
-    A contact belongs to the first `Solid` with whose integrator it is used. It is immutable
-    otherwise, and may be shared by threads and simulations of that solid.
+    A `ReducedSolid` or `ProjectedSolid` touches with the nodes of its mesh, where its coordinates
+    move them. A contact belongs to the first system with whose integrator it is used. It is
+    immutable otherwise, and may be shared by threads and simulations of that system.
 
     Parameters
     ----------
@@ -161,7 +166,7 @@ class BarrierContact:
         self._slip = _positive(slip, "slip")
         self._lagged = flag(lagged, "lagged")
         self._nodes = None if nodes is None else np.array(_indices(nodes))
-        self._bound: tuple[Mesh, float, NDArray[np.int32], _core.Barrier] | None = None
+        self._bound: _Bound | None = None
 
     @property
     def obstacles(self) -> tuple[Field, ...]:
@@ -288,19 +293,31 @@ class BarrierContact:
         places = field(u, "u", n)
         return self._bound[3].evaluate(places, np.zeros((n, 3)) if v is None else field(v, "v", n))
 
-    def _bind(self, mesh: Mesh, fixed: NDArray[np.int32], mass: float) -> _core.Barrier:
-        """Return the contact of a solid in the core; refuse another solid than that before."""
+    def _bind(
+        self,
+        mesh: Mesh,
+        fixed: NDArray[np.int32],
+        mass: float,
+        basis: NDArray[np.float64] | None,
+    ) -> _core.Barrier:
+        """Return the contact of a body in the core; refuse another body than that before.
+
+        basis: fields of a reduced model (r, n, 3); None: a solid.
+        """
         stiffness = self._stiffness
         if stiffness is None:
             resting = max(len(mesh.boundary_nodes) / _SIDES, 1.0)
             stiffness = mass * _GRAVITY / resting / (_AT_HALF * self._distance)
         if self._bound is not None:
-            known, used, held, core = self._bound
-            if known is mesh and used == stiffness and np.array_equal(held, fixed):
+            known, used, held, core, fields = self._bound
+            same = (fields is None) == (basis is None) and np.array_equal(held, fixed)
+            if same and basis is not None and fields is not None:
+                same = np.array_equal(fields, basis)
+            if known is mesh and used == stiffness and same:
                 return core
             raise InputError(
-                "contact belongs to another solid, whose nodes it knows: make a BarrierContact for "
-                "each solid"
+                "contact belongs to another solid or model, whose nodes it knows: make a "
+                "BarrierContact for each"
             )
         settings: dict[str, Any] = {
             "distance": self._distance,
@@ -309,9 +326,9 @@ class BarrierContact:
             "slip": self._slip,
             "lagged": self._lagged,
         }
-        fields = tuple(one._core for one in self._obstacles)
-        core = _core.Barrier(fields, mesh.nodes, self._touching(mesh, fixed), settings)
-        self._bound = mesh, stiffness, fixed, core
+        obstacles = tuple(one._core for one in self._obstacles)
+        core = _core.Barrier(obstacles, mesh.nodes, self._touching(mesh, fixed), settings, basis)
+        self._bound = mesh, stiffness, fixed, core, basis
         return core
 
     def _touching(self, mesh: Mesh, fixed: NDArray[np.int32]) -> NDArray[np.int32]:

@@ -37,8 +37,8 @@ class BackwardEuler(ImplicitSimulation):
     gravity
         Gravitational acceleration [m/s^2], shape (3,); see `ImplicitNewmark`.
     contact
-        A `BarrierContact` of the `Solid`, which nothing then penetrates; with ``newton_max=50`` or
-        so. None: no contact.
+        A `BarrierContact`, which no node then penetrates; with ``newton_max=50`` or so. None: no
+        contact.
 
     Raises
     ------

@@ -38,7 +38,7 @@ class BDF2(ImplicitSimulation):
     gravity
         Gravitational acceleration [m/s^2], shape (3,); see `ImplicitNewmark`.
     contact
-        A `BarrierContact` of the `Solid`; see `BackwardEuler`.
+        A `BarrierContact`; see `BackwardEuler`.
 
     Raises
     ------

@@ -39,20 +39,23 @@ def barrier_of(
         )
     if reason is not None:
         raise InputError(f"contact: {kind} takes no BarrierContact, as {reason}; {_FOLLOWS}")
-    if not isinstance(system, Solid):
-        instead = "pass the Solid itself"
-        if isinstance(system, ReducedSolid | ProjectedSolid):
-            instead += "; contact of a ReducedSolid is PenaltyContact, in `step`"
+    if not isinstance(system, Solid | ReducedSolid | ProjectedSolid):
         raise InputTypeError(
-            "contact: a BarrierContact acts on the nodes of a Solid, got a system of type "
-            f"{type(system).__name__}: {instead}"
+            "contact: a BarrierContact acts on the nodes of a Solid or of a model of it, got a "
+            f"system of type {type(system).__name__}, which has none"
         )
     if newton_max == 1:
         raise InputError(
             "newton_max is 1: a step by one linearization may cross a barrier, and one that is cut "
             "short of it is far from balance; with contact take newton_max=50"
         )
-    return contact._bind(system.mesh, system.fixed, system.total_mass)
+    if isinstance(system, Solid):
+        return contact._bind(system.mesh, system.fixed, system.total_mass, None)
+    if isinstance(system, ProjectedSolid):
+        solid = system.solid
+        return contact._bind(solid.mesh, solid.fixed, solid.total_mass, system.basis)
+    mass = system.provenance["solid"]["total_mass"]
+    return contact._bind(system.mesh, system.fixed, mass, system.basis)
 
 
 def model_in_contact(system: object, contact: Contact) -> ReducedSolid:
