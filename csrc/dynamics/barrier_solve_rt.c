@@ -57,7 +57,7 @@ static void rotate(subspace *k, int i) {
 
 // x = the combination of `count` vectors with the least residual.
 static void combine(const subspace *k, int count, double *x) {
-  double y[RF_BARRIER_KRYLOV];
+  double y[RF_BARRIER_KRYLOV] = {0};
   for (int i = count - 1; i >= 0; --i) {
     double sum = k->right[i];
     for (int j = i + 1; j < count; ++j) sum -= k->h[i][j] * y[j];
