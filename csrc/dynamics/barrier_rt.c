@@ -38,26 +38,34 @@ static slip_law slip_at(double x, double slip) {
 
 // ---- evaluation
 
+// Returns a row of the basis of a reduced model.
+static const double *row_of(const rf_barrier *b, int64_t row) {
+  return b->basis + row * b->n_coordinates;
+}
+
 // Values of a vector of the system at the nodes that touch (n_nodes, 3).
 static void gather(const rf_barrier *b, const double *x, double *out) {
-  for (int64_t k = 0; k < b->n_nodes; ++k)
-    for (int64_t c = 0; c < 3; ++c) {
-      const double *row = b->basis + (3 * k + c) * b->n_coordinates;
-      double sum = 0.0;
-      for (int32_t j = 0; b->basis && j < b->n_coordinates; ++j) sum += row[j] * x[j];
-      out[3 * k + c] = b->basis ? sum : x[3 * (int64_t)b->node[k] + c];
+  for (int64_t i = 0; i < 3 * (int64_t)b->n_nodes; ++i) {
+    if (!b->basis) {
+      out[i] = x[3 * (int64_t)b->node[i / 3] + i % 3];
+      continue;
     }
+    const double *row = row_of(b, i);
+    out[i] = 0.0;
+    for (int32_t j = 0; j < b->n_coordinates; ++j) out[i] += row[j] * x[j];
+  }
 }
 
 // Adds forces on these nodes to a vector of the system.
 static void scatter(const rf_barrier *b, const double *force, double *sum) {
-  for (int64_t k = 0; k < b->n_nodes; ++k)
-    for (int64_t c = 0; c < 3; ++c) {
-      const double *row = b->basis + (3 * k + c) * b->n_coordinates;
-      const double f = force[3 * k + c];
-      if (!b->basis) sum[3 * (int64_t)b->node[k] + c] += f;
-      for (int32_t j = 0; b->basis && f != 0.0 && j < b->n_coordinates; ++j) sum[j] += row[j] * f;
+  for (int64_t i = 0; i < 3 * (int64_t)b->n_nodes; ++i) {
+    if (!b->basis) {
+      sum[3 * (int64_t)b->node[i / 3] + i % 3] += force[i];
+      continue;
     }
+    const double *row = row_of(b, i);
+    for (int32_t j = 0; force[i] != 0.0 && j < b->n_coordinates; ++j) sum[j] += row[j] * force[i];
+  }
 }
 
 // Sets distance, gradient and normal force of a pair at p; returns the law, zero where it is open.
@@ -247,7 +255,7 @@ const double *rf_barrier_reduce_rt(rf_barrier_work *w, int64_t ld) {
   for (int64_t k = 0; k < b->n_nodes; ++k)
     for (int i = 0; i < 9; ++i) {
       const double value = w->blocks[9 * k + i];
-      const double *left = b->basis + (3 * k + i / 3) * n, *right = b->basis + (3 * k + i % 3) * n;
+      const double *left = row_of(b, 3 * k + i / 3), *right = row_of(b, 3 * k + i % 3);
       for (int32_t r = 0; value != 0.0 && r < n; ++r)
         for (int32_t c = 0; c < n; ++c) w->added[r * ld + c] += left[r] * value * right[c];
     }

@@ -646,6 +646,7 @@ class Barrier:
         self, u: ArrayLike, v: ArrayLike, /
     ) -> tuple[float, NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]: ...
 
+@final
 class Motion:
     def __new__(
         cls,
