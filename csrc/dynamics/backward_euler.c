@@ -16,4 +16,5 @@ const rf_scheme rf_scheme_backward_euler = {.name = "backward_euler",
                                             .remedy = "try a smaller dt or newton_max > 1",
                                             .stages = 1,
                                             .with_modes = true,
+                                            .takes_barriers = true,
                                             .tabulate = tabulate};

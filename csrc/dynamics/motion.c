@@ -61,6 +61,26 @@ static rf_status check(const rf_motion_settings *set, rf_error *err) {
   return RF_OK;
 }
 
+// No method that may cross a barrier is allowed near one.
+static rf_status check_barrier(const rf_system *system, const rf_motion_settings *set,
+                               rf_error *err) {
+  if (!set->barrier) return RF_OK;
+  if (!set->scheme->takes_barriers)
+    return rf_fail(err, RF_ERR_ARG,
+                   "contact by a barrier is not for steps of %s, which may cross it or ring at it: "
+                   "use backward_euler or bdf2",
+                   set->scheme->name);
+  if (set->newton_max < 2)
+    return rf_fail(err, RF_ERR_ARG,
+                   "newton_max is 1, but a step by one linearization ends far from the balance of "
+                   "forces at a barrier, or behind it: take newton_max=50");
+  const rf_barrier *b = set->barrier;
+  const bool fits = b->basis ? !system->operations->add_blocks && b->n_coordinates == system->n
+                             : system->operations->add_blocks && b->n_all * (int64_t)3 == system->n;
+  if (!fits) return rf_fail(err, RF_ERR_ARG, "contact by a barrier is of another system");
+  return RF_OK;
+}
+
 static void set_up(rf_motion *m, const rf_motion_settings *set) {
   const rf_scheme *scheme = set->scheme;
   void *own = m->set.own;
@@ -86,6 +106,7 @@ rf_status rf_motion_create(rf_system *system, const rf_motion_settings *set, con
   const size_t head = (sizeof *m + 63) / 64 * 64;
   *out = NULL;
   RF_TRY(check(set, err));
+  RF_TRY(check_barrier(system, set, err));
   if (system->explicit_steps != scheme->mass_only) {
     st = rf_fail(err, RF_ERR_ARG, "the system was made for another kind of scheme than %s",
                  scheme->name);
@@ -116,6 +137,7 @@ rf_status rf_motion_create(rf_system *system, const rf_motion_settings *set, con
                                     &modes, err));
     m->subspace = &modes->base;
   }
+  if (set->barrier) RF_TRY(rf_barrier_work_create(set->barrier, m->system->ld, &m->barrier, err));
   RF_TRY(rf_motion_reset(m, run, NULL, NULL, NULL, err));
   *out = m;
   m = NULL;
@@ -143,6 +165,7 @@ rf_status rf_motion_clone(const rf_motion *from, const rf_motion_settings *set, 
 void rf_motion_free(rf_motion *m) {
   if (!m) return;
   rf_modal_subspace_free(modes_of(m));
+  rf_barrier_work_free(m->barrier);
   rf_system_free(m->system);
   rf_free(m);
 }
@@ -185,6 +208,7 @@ rf_status rf_motion_reset(rf_motion *m, const rf_run *run, const double *q, cons
   s->run = run;
   s->err = err;
   if (q) RF_TRY(rf_system_require_defined(s, m->x, "q", err));
+  if (m->barrier) RF_TRY(rf_barrier_require_apart(m->barrier->barrier, m->x, err));
   if (!qddot && (q || qdot || m->set.load)) st = accelerate(m);
   if (st == RF_ERR_SINGULAR) st = rf_fail(err, st, "the mass matrix is not positive definite");
   if (st < 0) goto done;
@@ -200,6 +224,7 @@ rf_status rf_motion_reset(rf_motion *m, const rf_run *run, const double *q, cons
   if (m->subspace) modes_of(m)->known = modes_of(m)->modes == RF_SUBSPACE_REST;
   m->displaced_m = m->farthest_m = 0.0;
   m->report = (rf_motion_report){0};
+  if (m->barrier) rf_barrier_begin_rt(m->barrier, m->q, m->qdot);
 done:
   s->run = NULL;
   s->err = NULL;

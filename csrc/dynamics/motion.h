@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "dynamics/barrier.h"
 #include "dynamics/newton.h"
 #include "dynamics/scheme.h"
 #include "dynamics/subspace.h"
@@ -32,6 +33,7 @@ typedef struct rf_motion_settings {
   int32_t modes;  // which: rf_subspace_modes
   const double *load;  // constant external force (n), added to that of every step (copied);
                        // NULL: none
+  const rf_barrier *barrier;  // contact of the body, borrowed; NULL: none
 } rf_motion_settings;
 
 // Names of the settings that are not the scheme's own.
@@ -82,18 +84,19 @@ struct rf_motion {
   double *step, *step_rate;  // changes of q and qdot in the last step, of a scheme that remembers
   // the step being computed
   double *x, *xdot, *xddot;
-  double *load;         // constant external force
-  double *applied;      // external force, with the constant one
-  double *force;        // R(x)
-  double energy;        // W(x), where the guard of newton.h needs it
-  double *residual;     // of the stage at x
-  double *increment;    // of x, by a solve
-  double *product;      // scratch
-  double *start;        // x before an increment whose line is searched
-  double *change;       // x - q, where a stiffness is added
-  const double *added;  // A, symmetric, borrowed; NULL: none         (ld rows of ld)
-  bool prepared;        // force and what the system keeps are those of the next x
-  bool has_tangent;     // the last evaluation was with the tangent
+  double *load;              // constant external force
+  double *applied;           // external force, with the constant one
+  double *force;             // R(x)
+  double energy;             // W(x), where the guard of newton.h needs it
+  double *residual;          // of the stage at x
+  double *increment;         // of x, by a solve
+  double *product;           // scratch
+  double *start;             // x before an increment whose line is searched
+  double *change;            // x - q, where a stiffness is added
+  rf_barrier_work *barrier;  // contact; NULL: none
+  const double *added;       // A, symmetric, borrowed; NULL: none         (ld rows of ld)
+  bool prepared;             // force and what the system keeps are those of the next x
+  bool has_tangent;          // the last evaluation was with the tangent
   // the stage
   const rf_stage *stage;
   const double *from;                       // x where it begins: q or `middle`

@@ -62,9 +62,10 @@ typedef struct rf_scheme {
   size_t settings_bytes;       // of that struct
   // RF_ERR_ARG: a setting is out of its range.  NULL: nothing to check.
   rf_status (*check)(const void *settings, rf_error *err);
-  int32_t stages;   // of a step: one with contact and in sessions; 0: explicit
-  bool remembers;   // asks for the step before
-  bool with_modes;  // the stages have a span_s
+  int32_t stages;       // of a step: one with contact and in sessions; 0: explicit
+  bool remembers;       // asks for the step before
+  bool with_modes;      // the stages have a span_s
+  bool takes_barriers;  // forces are those of the end of a step, and high frequencies die out
   // Stage `k` of a step of dt_s; `out` has an inertia of (1, 0) and zeros.  NULL: no stages.
   void (*tabulate)(const void *settings, double dt_s, rf_step_kind kind, int32_t k, rf_stage *out);
   // Memory of a step beyond that of motions, m->scheme_work, zero at first.  NULL: none.

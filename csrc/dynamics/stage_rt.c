@@ -1,4 +1,5 @@
 // Steps of schemes with implicit stages, whole or, with one stage, in parts.
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -13,6 +14,8 @@ static const double ROUNDING = 1e-12;  // of forces, relative
 enum { BISECTIONS = 40 };              // of the part of an increment
 static const double NOISE = 2e-14;     // of energies, relative
 enum { SEARCHES = 24 };                // shortenings of an increment
+static const double NEAR = 1e-3;       // relative residual below which a search may go by it
+static const double ROUGH = 1e-3;      // tolerance of a stage that is solved again
 
 static double norm(const rf_motion *m, const double *x) { return rf_norm_padded(m->system->ld, x); }
 
@@ -24,11 +27,14 @@ static double force_scale(const rf_motion *m) {
   return fmax(norm(m, m->force), norm(m, m->applied));
 }
 
+// True if increments are shortened by the energy of the step, which is then evaluated too.
+static bool searches(const rf_motion *m) { return m->barrier || !m->system->cubic_force; }
+
 // Evaluates R, the tangent if asked and, where the guard needs it, the energy at m->x.
 static rf_status evaluate(rf_motion *m, bool tangent) {
   rf_system *s = m->system;
   m->has_tangent = tangent;
-  return s->operations->evaluate(s, m->x, tangent, s->cubic_force ? NULL : &m->energy, m->force);
+  return s->operations->evaluate(s, m->x, tangent, searches(m) ? &m->energy : NULL, m->force);
 }
 
 // ---- the beginning of a stage
@@ -97,6 +103,7 @@ static rf_step_kind begin(rf_motion *m, const double *added) {
   m->added = added;
   m->displaced_m = 0.0;
   m->tally = (rf_motion_tally){.converged = true};
+  if (m->barrier) rf_barrier_begin_rt(m->barrier, m->q, m->qdot);
   for (int64_t i = 0; added && i < m->n; ++i) touching |= added[i * (m->system->ld + 1)] != 0.0;
   memcpy(m->x, m->q, (size_t)m->n * sizeof *m->q);
   if (m->set.scheme->remembers && !m->follows) return RF_STEP_FIRST;
@@ -114,6 +121,9 @@ static void set_rates(rf_motion *m) {
     m->xdot[i] = of_rate * dx + m->known_rate[i];
   }
 }
+
+// Derivative of the velocity by x.
+static double rate_of(const rf_motion *m) { return m->stage->velocity[RF_STAGE_CHANGE]; }
 
 // Factor of the equation of the stage, with which forces of contact have the factor 1.
 static double share_of(const rf_motion *m) {
@@ -141,6 +151,7 @@ static rf_status evaluate_residual(rf_motion *m, bool tangent, double *size) {
     for (int64_t i = 0; i < m->n; ++i) m->residual[i] += m->product[i];
   }
   if (m->subspace) st = m->subspace->operations->project(m);
+  if (m->barrier) rf_barrier_evaluate_rt(m->barrier, m->x, m->xdot, rate_of(m), m->residual);
   *size = norm(m, m->residual);
   return st;
 }
@@ -151,13 +162,22 @@ static double mass_factor(const rf_motion *m) {
                         c->velocity[RF_STAGE_CHANGE] * m->system->damping_mass);
 }
 
+// The matrix to be factored takes the blocks of contact at x; returns what to add to dense ones.
+static const double *join_barrier(rf_motion *m) {
+  const rf_barrier *b = m->barrier->barrier;
+  rf_barrier_linearize_rt(m->barrier, rate_of(m));
+  if (b->basis) return rf_barrier_reduce_rt(m->barrier, m->system->ld);
+  m->system->operations->add_blocks(m->system, b->n_nodes, b->node, m->barrier->blocks);
+  return NULL;
+}
+
 static rf_status factor_rt(void *motion, double of_mass) {
   rf_motion *m = motion;
   rf_system *s = m->system;
   const double share = share_of(m), velocity = share * m->stage->velocity[RF_STAGE_CHANGE];
   if (m->subspace) m->subspace->responses_known = false;
-  return s->operations->factorize(s, of_mass, share + velocity * s->damping_stiff, velocity,
-                                  m->added);
+  const double *added = m->barrier ? join_barrier(m) : m->added;
+  return s->operations->factorize(s, of_mass, share + velocity * s->damping_stiff, velocity, added);
 }
 
 static rf_status solve(rf_motion *m, double *increment) {
@@ -217,15 +237,21 @@ static rf_status move_guarded(rf_motion *m, double *size) {
 
 // A place on the line of an increment.
 typedef struct place {
-  double energy;  // W, of the share that is solved
+  double energy;  // W, of the share that is solved, and that of contact
   double slope;   // of the energy of the step
-  double others;  // its part without W
+  double others;  // its part without these
+  double noise;   // rounding error of the energy with contact
 } place;
 
 static place place_of(const rf_motion *m) {
   const double slope = slope_of(m), share = share_of(m);
   const double inner = rf_dot_padded(m->system->ld, m->increment, m->force);
-  return (place){share * m->energy, slope, slope - share * inner};
+  place here = {share * m->energy, slope, slope - share * inner, 0.0};
+  if (!m->barrier) return here;
+  here.energy += m->barrier->energy;
+  here.others -= rf_barrier_slope_rt(m->barrier, m->increment);
+  here.noise = m->barrier->noise + DBL_EPSILON * norm(m, m->force) * norm(m, m->x);
+  return here;
 }
 
 // Returns the part of the increment to try next after `part`; the same: it is good.
@@ -233,33 +259,66 @@ static double next_part(const place *start, const place *end, double part) {
   const double work = 0.5 * part * (start->others + end->others);
   const double works = 0.5 * part * (fabs(start->others) + fabs(end->others));
   const double change = end->energy - start->energy + work, promised = part * start->slope;
-  const double noise = NOISE * (fabs(start->energy) + fabs(end->energy) + works);
+  const double noise =
+      NOISE * (fabs(start->energy) + fabs(end->energy) + works) + (start->noise + end->noise);
   const bool finite = isfinite(end->energy) && isfinite(end->slope);
   if (finite && change <= RF_NEWTON_ARMIJO * promised + noise) return part;
   return rf_newton_shorten_rt(part, promised, change);
 }
 
+// Part of an increment to try first: all of it, or what no barrier forbids.
+static double first_part(const rf_motion *m) {
+  return m->barrier ? rf_barrier_reach_rt(m->barrier, m->increment) : 1.0;
+}
+
+// The iterations end at the x before the increment, since the next one would begin with the same.
+static rf_status give_up(rf_motion *m, rf_newton *n) {
+  memcpy(m->x, m->start, (size_t)m->n * sizeof *m->x);
+  n->most = n->iterations + 1;
+  return evaluate_residual(m, true, &n->size);
+}
+
+// True if the residual, small before, has fallen by half: near the solution the changes of energy
+// drown in rounding, where contact needs residuals far below those.
+static bool falls(const rf_motion *m, const rf_newton *n, double before) {
+  return m->barrier && before <= NEAR * n->scale && n->size <= 0.5 * before &&
+         isfinite(m->energy + m->barrier->energy);
+}
+
 // Adds the increment to x, shortened until the energy of the step falls.  If no length does that,
-// the iterations end at x as it was, since the next one would begin with the same increment; in the
-// first iteration the step fails.
+// the iterations end, in the first of them the step fails.
 static rf_status move_searched(rf_motion *m, rf_newton *n) {
   const place start = place_of(m);
-  double at = 0.0, part = 1.0;
+  const double before = n->size;
+  double at = 0.0, part = first_part(m);
   memcpy(m->start, m->x, (size_t)m->n * sizeof *m->x);
   for (int k = 0; k < SEARCHES; ++k) {
     const rf_status st = move(m, part - at, &n->size);
     if (st < 0) return st;
     at = part;
-    if (!(start.slope < 0.0) && isfinite(m->energy)) return RF_OK;
+    if (!(start.slope < 0.0) && isfinite(m->energy) && !m->barrier) return RF_OK;
     const place end = place_of(m);
     part = next_part(&start, &end, at);
-    if (part == at) return RF_OK;
-    if (k == 0) ++m->report.shortened;
+    if (part == at || falls(m, n, before)) return RF_OK;
+    if (k == 0 && !m->barrier) ++m->report.shortened;
   }
-  if (n->iterations == 0) return RF_ERR_DIVERGED;
-  memcpy(m->x, m->start, (size_t)m->n * sizeof *m->x);
-  n->most = n->iterations + 1;
-  return evaluate_residual(m, true, &n->size);
+  return n->iterations == 0 ? RF_ERR_DIVERGED : give_up(m, n);
+}
+
+// Adds the increment of the unsymmetric matrix to x, shortened until the residual falls.
+static rf_status move_coupled(rf_motion *m, rf_newton *n) {
+  const double before = n->size;
+  double at = 0.0, part = first_part(m);
+  memcpy(m->start, m->x, (size_t)m->n * sizeof *m->x);
+  for (int k = 0; k < SEARCHES; ++k, part *= 0.5) {
+    const rf_status st = move(m, part - at, &n->size);
+    if (st < 0) return st;
+    at = part;
+    if (isfinite(m->energy + m->barrier->energy) &&
+        n->size <= (1.0 - RF_NEWTON_ARMIJO * part) * before)
+      return RF_OK;
+  }
+  return give_up(m, n);
 }
 
 // A linearized stage has its first residual, and later ones are those of the guard.
@@ -288,11 +347,14 @@ static rf_status advance_rt(void *motion, rf_newton *n) {
   rf_motion *m = motion;
   ++m->report.solves;
   n->kept = false;
-  const rf_status st = solve(m, m->increment);
+  const bool coupled = m->barrier && m->barrier->coupled;
+  rf_status st = solve(m, m->increment);
+  if (st >= 0 && coupled) st = rf_barrier_solve_rt(m->barrier, m->system, m->increment);
   if (st < 0) return st;
   // with one solve the modes go to their end whole, which energies do not judge
   if (m->subspace && m->set.newton_max == 1) return move(m, 1.0, &n->size);
-  return m->system->cubic_force ? move_guarded(m, &n->size) : move_searched(m, n);
+  if (coupled) return move_coupled(m, n);
+  return searches(m) ? move_searched(m, n) : move_guarded(m, &n->size);
 }
 
 static const rf_newton_operations STAGE_rt = {
@@ -309,6 +371,20 @@ static void count_stage(rf_motion_tally *step, const rf_newton *n) {
   step->evaluated += evaluated;
 }
 
+// True if friction is that of the beginning of the step, or there is none.
+static bool lags(const rf_motion *m) {
+  return !m->barrier || m->barrier->barrier->set.lagged || m->barrier->barrier->set.friction == 0.0;
+}
+
+// Solves the stage with lagged friction, roughly; then friction follows the normal forces.
+static rf_status start_coupled(rf_motion *m) {
+  rf_newton rough = {.tolerance = fmax(m->set.tolerance, ROUGH), .most = m->set.newton_max};
+  const rf_status st = rf_newton_solve_rt(&STAGE_rt, m, &rough);
+  m->tally.solves += rough.iterations;
+  m->barrier->coupled = m->prepared = true;
+  return st;
+}
+
 // Solves the stage begun; `kept`: with the factor that is there; a linearized one also has its
 // first residual, n->size in norm.  Force and tangent are then those of its end.
 static rf_status solve_stage(rf_motion *m, bool kept) {
@@ -316,7 +392,8 @@ static rf_status solve_stage(rf_motion *m, bool kept) {
   n->tolerance = m->set.tolerance;
   n->most = m->set.newton_max;
   n->kept = kept;
-  const rf_status st = rf_newton_solve_rt(&STAGE_rt, m, n);
+  rf_status st = lags(m) ? RF_OK : start_coupled(m);
+  if (st >= 0) st = rf_newton_solve_rt(&STAGE_rt, m, n);
   if (st < 0) return st;
   count_stage(&m->tally, n);
   m->prepared = true;
@@ -328,6 +405,7 @@ static rf_status end(rf_motion *m, rf_status st) {
   if (st >= 0 && m->subspace) m->subspace->operations->end(m);
   if (st >= 0) st = rf_motion_keep_rt(m);
   m->prepared = m->prepared && m->has_tangent;
+  if (st < 0 && m->barrier) rf_barrier_begin_rt(m->barrier, m->q, m->qdot);
   if (st < 0) rf_motion_clean_rt(m);
   return st;
 }

@@ -51,6 +51,9 @@ typedef struct rf_system_operations {
   // definite.  added: symmetric, ld rows of ld, nullable; of dense systems only.
   rf_status (*factorize)(rf_system *s, double mass, double stiffness, double damping,
                          const double *added);
+  // Joins symmetric blocks (n, 3, 3) of nodes, none of them fixed, to the matrix of the next
+  // `factorize`; borrowed until then.  Nullable: nodes are not the unknowns.
+  void (*add_blocks)(rf_system *s, int32_t n, const int32_t *node, const double *blocks);
   // x = A^-1 b by the last factor; x and b may be the same.
   rf_status (*solve)(rf_system *s, const double *b, double *x);
   // B (n rows of ld, a multiple of RF_DENSE_PAD) becomes L^-1 B, L L^T the last matrix factored.

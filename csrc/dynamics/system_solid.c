@@ -23,7 +23,10 @@ typedef struct solid_system {
   double *free;       // a vector over the free nodes                   (n_free, 3)
   rf_csc lower;       // matrix of a solve, over the free DOFs
   rf_cholesky *factor;
-  int32_t bad_column;  // at which the last factorization failed
+  int32_t bad_column;          // at which the last factorization failed
+  const int32_t *added_node;   // blocks to add to the next matrix, borrowed (n_added)
+  const double *added_blocks;  // (n_added, 3, 3)
+  int32_t n_added;
   double scale;        // by which the matrix of the stage is larger than the factored one
   bool has_damping;    // D is that of the last evaluation
   bool joined;         // the stiffness has its part of D already
@@ -108,6 +111,25 @@ done:
   return st;
 }
 
+static void add_blocks(rf_system *base, int32_t n, const int32_t *node, const double *blocks) {
+  solid_system *s = self(base);
+  s->n_added = n;
+  s->added_node = node;
+  s->added_blocks = blocks;
+}
+
+// Adds them to the matrix, in which the diagonal block of a node is first in its columns.
+static void join_blocks(solid_system *s) {
+  for (int32_t k = 0; k < s->n_added; ++k) {
+    const int32_t column = 3 * s->solid->free_of[s->added_node[k]];
+    for (int c = 0; c < 3; ++c) {
+      double *to = s->lower.val + s->lower.colptr[column + c];
+      for (int r = c; r < 3; ++r) *to++ += s->added_blocks[9 * (int64_t)k + 3 * r + c] / s->scale;
+    }
+  }
+  s->n_added = 0;
+}
+
 // The matrix is factored over its factor of K, which saves a pass over the stiffness.
 static rf_status factorize(rf_system *base, double mass, double stiffness, double damping,
                            const double *added) {
@@ -119,6 +141,7 @@ static rf_status factorize(rf_system *base, double mass, double stiffness, doubl
     for (int64_t i = 0; i < entries; ++i) s->stiffness[i] += damping / s->scale * s->damping[i];
   s->joined = s->joined || damping != 0.0;
   rf_solid_free_fill(s->solid, mass / s->scale, stiffness > 0.0 ? s->stiffness : NULL, &s->lower);
+  join_blocks(s);
   return rf_cholesky_factorize(s->factor, base->run, &s->lower, &s->bad_column, base->err);
 }
 
@@ -260,6 +283,7 @@ static const rf_system_blocks BLOCKS = {
 static const rf_system_operations OPERATIONS = {.evaluate = evaluate,
                                                 .balance = balance,
                                                 .factorize = factorize,
+                                                .add_blocks = add_blocks,
                                                 .solve = solve,
                                                 .mass_solve = mass_solve,
                                                 .farthest = farthest,

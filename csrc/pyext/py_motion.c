@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "pyext/py_barrier.h"
 #include "pyext/py_contact.h"
 #include "pyext/py_convert.h"
 #include "pyext/py_object.h"
@@ -13,8 +14,8 @@
 #include "world/driven.h"
 
 typedef struct py_motion {
-  py_object object;   // holds an rf_motion, which borrows from the system and the strain-rate
-                      // damping that it keeps
+  py_object object;   // holds an rf_motion, which borrows from the system, the strain-rate
+                      // damping and the barrier that it keeps
   int64_t chunk;      // steps between two checks for signals
   npy_intp shape[2];  // of the state vectors
   int ndim;
@@ -53,6 +54,12 @@ int py_motion_settings_in(py_state *state, const char *scheme, PyObject *dict, c
 // The motion of a reduced model that sessions and contact can step, or NULL with InputTypeError.
 static rf_motion *coupled_motion(py_state *state, PyObject *object) {
   rf_motion *m = Py_TYPE(object) == state->types[PY_MOTION] ? py_held(object) : NULL;
+  if (m && m->barrier) {
+    py_fail(state, PY_INPUT_ERROR,
+            "simulation has a BarrierContact, whose iterations have no bound in time: make one "
+            "without `contact` for sessions and for contact in `step`");
+    return NULL;
+  }
   if (m && m->system->life->copy && rf_scheme_takes_contact(m->set.scheme) && !m->subspace)
     return m;
   py_fail(state, PY_INPUT_TYPE_ERROR,
@@ -103,6 +110,7 @@ static void release(void *motion) { rf_motion_free(motion); }
 static PyObject *motion_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   py_state *state = (py_state *)PyType_GetModuleState(type);
   PyObject *system, *settings, *strain_rate = Py_None, *load_obj = Py_None, *result = NULL;
+  PyObject *barrier = Py_None;
   PyObject *kept = NULL;
   const char *name;
   rf_motion_settings set = {0};
@@ -114,11 +122,14 @@ static PyObject *motion_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
   py_in load = {0};
   rf_error err = {0};
   if (py_refuse_keywords(type, kwargs) < 0) return NULL;
-  if (!PyArg_ParseTuple(args, "sO(dd)Oi|OO:Motion", &name, &system, &from.damping.mass,
-                        &from.damping.stiffness, &settings, &threads, &strain_rate, &load_obj) ||
+  if (!PyArg_ParseTuple(args, "sO(dd)Oi|OOO:Motion", &name, &system, &from.damping.mass,
+                        &from.damping.stiffness, &settings, &threads, &strain_rate, &load_obj,
+                        &barrier) ||
       py_run_init(state, &run, NULL, threads) < 0)
     return NULL;
-  if (py_motion_settings_in(state, name, settings, name, &set) < 0) goto done;
+  if (py_motion_settings_in(state, name, settings, name, &set) < 0 ||
+      py_barrier_in(state, barrier, &set.barrier) < 0)
+    goto done;
   const py_system_kind *kind = py_source_in(state, system, strain_rate, &from);
   if (!kind || py_source_vector_in(&from, &load, load_obj, "gravity") < 0) goto done;
   set.load = load.data;
@@ -132,7 +143,8 @@ static PyObject *motion_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     py_raise(state, st, &err);
     goto done;
   }
-  kept = PyTuple_Pack(2, system, from.damping.strain_rate ? strain_rate : Py_None);
+  PyObject *rate = from.damping.strain_rate ? strain_rate : Py_None;
+  kept = PyTuple_Pack(barrier == Py_None ? 2 : 3, system, rate, barrier);
   result = kept ? py_object_new_locked(type, motion, release, kept) : NULL;
   if (!kept) release(motion);
   if (!result) goto done;
@@ -455,6 +467,31 @@ static PyObject *read_report(PyObject *object, PyObject *unused) {
                        residuals, "refreshes", (long long)r.refreshes, "drift", r.drift);
 }
 
+PyDoc_STRVAR(
+    barrier_doc,
+    "barrier_state($self, /)\n--\n\n"
+    "(nodes, obstacles, distances, normals, normal forces, friction, smallest distance) of\n"
+    "contact by a barrier; None: there is none.");
+static PyObject *read_barrier(PyObject *object, PyObject *unused) {
+  (void)unused;
+  const rf_barrier_work *work = ((rf_motion *)py_held(object))->barrier;
+  if (!work) Py_RETURN_NONE;
+  const int64_t pairs = rf_barrier_pairs(work->barrier);
+  rf_barrier_pair *copy = rf_alloc((size_t)pairs, sizeof *copy);
+  if (!copy) {
+    PyErr_SetString(PyExc_MemoryError, "out of memory: the state of a contact");
+    return NULL;
+  }
+  Py_BEGIN_ALLOW_THREADS
+  py_lock(object);
+  memcpy(copy, work->pair, (size_t)pairs * sizeof *copy);
+  py_unlock(object);
+  Py_END_ALLOW_THREADS
+  PyObject *result = py_barrier_state(work->barrier, copy);
+  rf_free(copy);
+  return result;
+}
+
 PyDoc_STRVAR(time_doc,
              "time_steps($self, force, runs, inner, /)\n--\n\n"
              "Seconds per step of each of `runs` batches of `inner` steps. For benchmarks: no\n"
@@ -499,17 +536,19 @@ static PyMethodDef methods[] = {
     {"state", read_state, METH_NOARGS, state_doc},
     {"whole_state", read_whole_state, METH_NOARGS, whole_doc},
     {"report", read_report, METH_NOARGS, report_doc},
+    {"barrier_state", read_barrier, METH_NOARGS, barrier_doc},
     {"time_steps", time_steps, METH_VARARGS, time_doc},
     {NULL, NULL, 0, NULL},
 };
 
 PyDoc_STRVAR(
     motion_doc,
-    "Motion(scheme, system, damping, settings, threads, strain_rate=None, load=None, /)\n"
+    "Motion(scheme, system, damping, settings, threads, strain_rate=None, load=None,\n"
+    "       barrier=None, /)\n"
     "--\n\n"
     "A Reduced, Projected, Solid or SecondOrder in motion by a time integrator. damping:\n"
     "(alpha, beta); settings: a dict of what the scheme takes; strain_rate: a Damping of a\n"
-    "Reduced, else phi and psi of the materials.");
+    "Reduced, else phi and psi of the materials; barrier: a Barrier of it.");
 
 static PyType_Spec spec = PY_SPEC_KEEPING(
     "Motion", py_motion, {Py_tp_new, motion_new}, {Py_tp_dealloc, py_object_dealloc},

@@ -10,11 +10,12 @@ typedef struct facts {
   rf_status (*check)(const rf_field_part *part, rf_error *err);
   void (*bounds)(const rf_field_part *part, double low[3], double high[3]);
   double (*depth)(const rf_field_part *part);
+  bool (*is_flat)(void);
 } facts;
 
-#define FACTS(NAME, name) \
-  [RF_SHAPE_##            \
-      NAME] = {#name, rf_field_##name##_check, rf_field_##name##_bounds, rf_field_##name##_depth},
+#define FACTS(NAME, name)                                                        \
+  [RF_SHAPE_##NAME] = {#name, rf_field_##name##_check, rf_field_##name##_bounds, \
+                       rf_field_##name##_depth, rf_field_##name##_is_flat},
 static const facts FACTS_OF[RF_SHAPE_COUNT] = {RF_SHAPES(FACTS)};
 
 rf_shape rf_field_shape_named(const char *name) {
@@ -38,3 +39,7 @@ void rf_field_shape_bounds(const rf_field_part *p, double low[3], double high[3]
 }
 
 double rf_field_shape_depth(const rf_field_part *p) { return FACTS_OF[p->shape].depth(p); }
+
+bool rf_field_shape_is_flat(const rf_field_part *p) {
+  return p->shape != RF_SHAPE_GRID && FACTS_OF[p->shape].is_flat();
+}

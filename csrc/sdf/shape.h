@@ -31,5 +31,7 @@ RF_MUST_CHECK rf_status rf_field_shape_check(const rf_field_part *part, rf_error
 void rf_field_shape_bounds(const rf_field_part *part, double low[3], double high[3]);
 // Returns the depth of the deepest point of a shape, m, without offset; INFINITY: there is none.
 double rf_field_shape_depth(const rf_field_part *part);
+// True if the value of a part is linear everywhere, as of a half-space.
+bool rf_field_shape_is_flat(const rf_field_part *part);
 
 #endif

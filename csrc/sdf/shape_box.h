@@ -47,4 +47,6 @@ static inline double rf_field_box_depth(const rf_field_part *s) {
   return least;
 }
 
+static inline bool rf_field_box_is_flat(void) { return false; }
+
 #endif

@@ -29,4 +29,6 @@ static inline void rf_field_capsule_bounds(const rf_field_part *s, double low[3]
 
 static inline double rf_field_capsule_depth(const rf_field_part *s) { return s->radius; }
 
+static inline bool rf_field_capsule_is_flat(void) { return false; }
+
 #endif

@@ -30,4 +30,6 @@ static inline double rf_field_plane_depth(const rf_field_part *s) {
   return INFINITY;
 }
 
+static inline bool rf_field_plane_is_flat(void) { return true; }
+
 #endif

@@ -48,4 +48,6 @@ static inline void rf_field_sphere_bounds(const rf_field_part *s, double low[3],
 
 static inline double rf_field_sphere_depth(const rf_field_part *s) { return s->radius; }
 
+static inline bool rf_field_sphere_is_flat(void) { return false; }
+
 #endif

@@ -26,6 +26,7 @@ Motion
     (`CentralReport`, `stable_step`, `spectrum`, `Spectrum`) integrate all these systems in time;
     results: `State`. `integrator` finds them by name, `amplification` (`Amplification`) compares
     the implicit ones.
+    `BarrierContact` (`BarrierState`): obstacles that a solid never enters, with friction.
     `FreeBody`, `FreeBodyState`, `step_free_bodies`: free bodies, with rigid motion.
 Contact
     One object is a `Field` of signed distances, negative inside: a `DistanceField` of a surface,
@@ -75,6 +76,7 @@ from reducedfem._load import load  # noqa: E402
 from reducedfem._version import __version__ as __version__  # noqa: E402
 from reducedfem.base.run import set_threads, threads  # noqa: E402
 from reducedfem.base.system import system_info  # noqa: E402
+from reducedfem.contact.barrier import BarrierContact, BarrierState  # noqa: E402
 from reducedfem.contact.contact import (  # noqa: E402
     Contact,
     ContactForce,
@@ -216,6 +218,8 @@ __all__ = [
     "Amplification",
     "BDF2",
     "BackwardEuler",
+    "BarrierContact",
+    "BarrierState",
     "Basis",
     "BodySnapshot",
     "BoxField",

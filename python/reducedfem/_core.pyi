@@ -646,6 +646,21 @@ def step_free_bodies(
 
 # csrc/pyext/py_motion.c
 @final
+class Barrier:
+    def __new__(
+        cls,
+        fields: tuple[Field, ...],
+        rest: ArrayLike,
+        nodes: ArrayLike,
+        settings: dict[str, float],
+        basis: ArrayLike | None = None,
+        /,
+    ) -> Barrier: ...
+    def evaluate(
+        self, u: ArrayLike, v: ArrayLike, /
+    ) -> tuple[float, NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]: ...
+
+@final
 class Motion:
     def __new__(
         cls,
@@ -656,8 +671,23 @@ class Motion:
         threads: int,
         strain_rate: Damping | ArrayLike | None = None,
         load: ArrayLike | None = None,
+        barrier: Barrier | None = None,
         /,
     ) -> Motion: ...
+    def barrier_state(
+        self,
+    ) -> (
+        tuple[
+            NDArray[np.int32],
+            NDArray[np.int32],
+            NDArray[np.float64],
+            NDArray[np.float64],
+            NDArray[np.float64],
+            NDArray[np.float64],
+            float,
+        ]
+        | None
+    ): ...
     def step(
         self,
         force: ArrayLike | None,

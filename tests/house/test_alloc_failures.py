@@ -118,6 +118,13 @@ def stepped_explicitly(w: SimpleNamespace, system: rf.Solid | rf.ReducedSolid) -
     return [sim.state.q, sim.state.qdot]
 
 
+def landing(w: SimpleNamespace) -> list[np.ndarray]:
+    contact = rf.BarrierContact(rf.PlaneField([0.0, 0.0, -5e-4], [0.0, 0.0, 1.0]), lagged=False)
+    sim = rf.BackwardEuler(w.solid, 1e-3, newton_max=20, contact=contact)
+    sim.step(-w.force, n=3)
+    return [sim.state.q, sim.contact_state.distances, contact.force(sim.state.q)]
+
+
 def hanging(w: SimpleNamespace) -> list[np.ndarray]:
     results = []
     for system in (rf.ProjectedSolid(w.solid, w.basis), w.solid, rf.reduce(w.solid, w.basis)):
@@ -217,6 +224,7 @@ OPERATIONS: dict[str, Operation] = {
     "sparse product": lambda w: w.solid.mass() @ np.ones((w.solid.n_dofs, 2)),
     "weight": lambda w: w.solid.gravity(),
     "simulations under gravity": hanging,
+    "contact by a barrier": landing,
     "stiffness": lambda w: w.solid.stiffness(w.u).data,
     "strain energy": lambda w: w.solid.strain_energy(w.u),
     "Hessian product": lambda w: w.solid.hessian_product(w.u, w.force),

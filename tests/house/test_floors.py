@@ -35,7 +35,8 @@ ALLOWED = {
     "model": {"base", "linalg", "mesh", "fem", "polynomial"},
     # fem (and with it mesh): the unreduced solid is stepped by the same scheme, and its
     # tangent is too large to be handed over as an argument at every iteration
-    "dynamics": {"base", "linalg", "mesh", "fem", "modes", "polynomial", "model"},
+    # sdf: obstacles that a solid must not cross, by any steps of its integrator
+    "dynamics": {"base", "linalg", "mesh", "fem", "sdf", "modes", "polynomial", "model"},
     # distance fields of objects that deform
     "deform": {"base", "linalg", "mesh", "sdf", "model"},
     "contact": {"base", "linalg", "sdf", "deform", "pointshell", "model"},

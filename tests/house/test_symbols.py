@@ -35,8 +35,8 @@ NOUNS = {
     "basis": "basis mass metric thin",
     "polynomial": "damping pairs polynomial quartic",
     "model": "projected reduced skin",
-    "dynamics": "equilibrium free_bodies free_body motion newton scheme spectrum stable_step "
-    "statics system blocks modal_subspace exponential",
+    "dynamics": "barrier blocks equilibrium exponential free_bodies free_body modal_subspace motion "
+    "newton scheme spectrum stable_step statics system",
     "deform": "deformed",
     "contact": "contact fit",
     "render": "coupling depth_limit dynamic limit moved travel workspace",

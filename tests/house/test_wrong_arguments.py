@@ -82,11 +82,10 @@ OTHER_NAMES = {
 }
 # values that pass along with data: what is made of what was computed
 RESULTS = {
-    "Amplification", "BodySnapshot", "CentralReport", "ContactForce", "ContactPoints",
-    "ExponentialReport",
-    "ContactTrajectory", "CouplingStep", "CouplingWrench", "DeviceProbe", "FreeBodyState",
-    "FrictionSolution", "HapticReport", "HapticSnapshot", "ImplicitReport", "Pick", "RigidBody",
-    "SketchReport", "SolidSummary", "Spectrum", "State", "StaticReport", "UdpCounts",
+    "Amplification", "BarrierState", "BodySnapshot", "CentralReport", "ContactForce",
+    "ContactPoints", "ContactTrajectory", "CouplingStep", "CouplingWrench", "DeviceProbe", "ExponentialReport",
+    "FreeBodyState", "FrictionSolution", "HapticReport", "HapticSnapshot", "ImplicitReport", "Pick",
+    "RigidBody", "SketchReport", "SolidSummary", "Spectrum", "State", "StaticReport", "UdpCounts",
     "Uniformity", "VoxmapForce", "WorldContacts", "WorldReport",
 }  # fmt: skip
 # made by functions of the package alone, or abstract

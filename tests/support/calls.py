@@ -52,6 +52,9 @@ def make_world():
     w.deformed = rf.DeformedField(w.field, w.reduced, 4, 2)
     w.contact = rf.PenaltyContact(w.tree, w.field, 100.0)
     w.model = rf.LinearModel(w.solid, w.modes)
+    w.floor = rf.PlaneField([0.0, 0.0, -1.0], [0.0, 0.0, 1.0])
+    w.barrier = rf.BarrierContact(w.floor)
+    w.above = rf.BackwardEuler(w.solid, 1e-3, newton_max=50, contact=w.barrier)
     w.voxmap = rf.Voxmap.from_surface(w.surface, 8)
     w.system = rf.SecondOrderSystem(np.eye(3), 2.0 * np.eye(3))
     w.n, w.r = len(nodes), 3
@@ -82,6 +85,11 @@ def material(w):
 
 # name: the callable and arguments with which it works, both made of the world
 CALLS = {
+    "BarrierContact": (lambda w: rf.BarrierContact, lambda w: dict(obstacle=w.floor, distance=1e-3, stiffness=None, friction=0.2, slip=1e-3, lagged=True, nodes=None)),
+    "BarrierContact.damping": (lambda w: w.barrier.damping, lambda w: dict(u=w.u, v=w.u)),
+    "BarrierContact.energy": (lambda w: w.barrier.energy, lambda w: dict(u=w.u)),
+    "BarrierContact.force": (lambda w: w.barrier.force, lambda w: dict(u=w.u, v=w.u)),
+    "BarrierContact.stiffness": (lambda w: w.barrier.stiffness, lambda w: dict(u=w.u, v=w.u)),
     "Basis": (lambda w: rf.Basis, lambda w: dict(vectors=w.basis.vectors, singular_values=[1, 1, 1.0], spectrum=[1.0, 1, 1], provenance={})),
     "BoxField": (lambda w: rf.BoxField, lambda w: dict(low=[0, 0, 0], high=[1, 1, 1])),
     "CSC": (lambda w: rf.CSC, lambda w: dict(data=[1.0], indices=[0], indptr=[0, 1], shape=(1, 1))),

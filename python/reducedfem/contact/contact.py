@@ -24,6 +24,7 @@ from reducedfem.base.check import (
     rotations,
 )
 from reducedfem.base.run import Progress, callback
+from reducedfem.contact.barrier import BarrierContact
 from reducedfem.contact.deformed_field import DeformedField
 from reducedfem.contact.field import Field
 from reducedfem.contact.point_tree import PointTree
@@ -514,10 +515,22 @@ def any_contact() -> str:
     return f"a contact ({_kinds()})"
 
 
+def barrier_hint(value: object) -> str:
+    """Return the advice for a `BarrierContact` in place of a contact; empty for other values."""
+    if not isinstance(value, BarrierContact):
+        return ""
+    return (
+        ", whose barrier only steps of many iterations do not cross: pass it as "
+        "BackwardEuler(solid, dt, newton_max=50, contact=contact)"
+    )
+
+
 def require_contact(value: object) -> None:
     """Refuse an argument `contact` of another class."""
     if not isinstance(value, Contact):
-        raise InputTypeError(f"contact must be {any_contact()}, got {type(value).__name__}")
+        raise InputTypeError(
+            f"contact must be {any_contact()}, got {type(value).__name__}{barrier_hint(value)}"
+        )
 
 
 def _vector_text(vector: NDArray[np.float64], unit: str) -> str:

@@ -45,6 +45,9 @@ class BackwardEuler(ModalSimulation):
         Accept a model of a free body; see `ImplicitNewmark`.
     gravity
         Gravitational acceleration [m/s^2], shape (3,); see `ImplicitNewmark`.
+    contact
+        A `BarrierContact`, which no node then penetrates; with ``newton_max=50`` or so. None: no
+        contact.
 
     Raises
     ------
@@ -55,3 +58,4 @@ class BackwardEuler(ModalSimulation):
     """
 
     _scheme = "backward_euler"
+    _no_barrier = None

@@ -46,6 +46,8 @@ class BDF2(ModalSimulation):
         Accept a model of a free body; see `ImplicitNewmark`.
     gravity
         Gravitational acceleration [m/s^2], shape (3,); see `ImplicitNewmark`.
+    contact
+        A `BarrierContact`; see `BackwardEuler`.
 
     Raises
     ------
@@ -56,3 +58,4 @@ class BDF2(ModalSimulation):
     """
 
     _scheme = "bdf2"
+    _no_barrier = None

@@ -7,13 +7,55 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from reducedfem import _core
 from reducedfem.base.check import reals, rotations
+from reducedfem.contact.barrier import BarrierContact
 from reducedfem.contact.contact import Contact, require_contact
 from reducedfem.errors import InputError, InputTypeError
 from reducedfem.geometry.pose import Pose, pose_arguments, poses_arguments
+from reducedfem.reduction.projected import ProjectedSolid
 from reducedfem.reduction.reduced import ReducedSolid, same_motion
+from reducedfem.solid.solid import Solid
 
-__all__ = ["model_in_contact", "repeated", "trajectory"]
+__all__ = ["barrier_of", "model_in_contact", "repeated", "trajectory"]
+
+
+_FOLLOWS = "use BackwardEuler or BDF2, with newton_max=50"
+
+
+def barrier_of(
+    contact: object, kind: str, reason: str | None, system: object, newton_max: int
+) -> _core.Barrier | None:
+    """Return the argument `contact` of an integrator in the core; refuse what may cross it.
+
+    reason: why the integrator `kind` takes no barrier; None: it does.
+    """
+    if contact is None:
+        return None
+    if not isinstance(contact, BarrierContact):
+        hint = "; a PenaltyContact goes to `step`" if isinstance(contact, Contact) else ""
+        raise InputTypeError(
+            f"contact must be a BarrierContact or None, got {type(contact).__name__}{hint}"
+        )
+    if reason is not None:
+        raise InputError(f"contact: {kind} takes no BarrierContact, as {reason}; {_FOLLOWS}")
+    if not isinstance(system, Solid | ReducedSolid | ProjectedSolid):
+        raise InputTypeError(
+            "contact: a BarrierContact acts on the nodes of a Solid or of a model of it, got a "
+            f"system of type {type(system).__name__}, which has none"
+        )
+    if newton_max == 1:
+        raise InputError(
+            "newton_max is 1: a step by one linearization may cross a barrier, and one that is cut "
+            "short of it is far from balance; with contact take newton_max=50"
+        )
+    if isinstance(system, Solid):
+        return contact._bind(system.mesh, system.fixed, system.total_mass, None)
+    if isinstance(system, ProjectedSolid):
+        solid = system.solid
+        return contact._bind(solid.mesh, solid.fixed, solid.total_mass, system.basis)
+    mass = system.provenance["solid"]["total_mass"]
+    return contact._bind(system.mesh, system.fixed, mass, system.basis)
 
 
 def model_in_contact(system: object, contact: Contact) -> ReducedSolid:

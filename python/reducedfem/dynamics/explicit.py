@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike
 from reducedfem import _core
 from reducedfem.base.check import array_like, flag, number
 from reducedfem.base.run import threads
+from reducedfem.contact.barrier import BarrierContact
+from reducedfem.dynamics.contact_arguments import barrier_of
 from reducedfem.dynamics.integrator import (
     SYSTEMS,
     Simulation,
@@ -33,6 +35,7 @@ __all__ = ["CentralDifferences", "CentralReport", "Spectrum", "spectrum", "stabl
 
 # fraction of the stable step at rest that is the default dt: most solids stiffen as they deform
 _FRACTION = 0.5
+_CROSSES = "an explicit step does not see a barrier ahead and crosses it"
 
 
 @dataclass(frozen=True)
@@ -215,6 +218,8 @@ class CentralDifferences(Simulation):
         Accept a model of a free body; see `ImplicitNewmark`.
     gravity
         Gravitational acceleration [m/s^2], shape (3,); see `ImplicitNewmark`.
+    contact
+        None: explicit steps refuse a `BarrierContact`; take `BackwardEuler` or `BDF2`.
 
     Raises
     ------
@@ -236,8 +241,10 @@ class CentralDifferences(Simulation):
         *,
         deformation_only: bool = False,
         gravity: ArrayLike | None = None,
+        contact: BarrierContact | None = None,
     ) -> None:
         alpha, stiff = rayleigh(damping)
+        barrier_of(contact, type(self).__name__, _CROSSES, system, 1)
         given = None if dt is None else number(dt, "dt")
         unknown = isinstance(system, SecondOrderSystem) and system.damping_matrix is not None
         self._stable = math.nan

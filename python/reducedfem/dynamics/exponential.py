@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike
 from reducedfem import _core
 from reducedfem.base.check import count, number
 from reducedfem.base.run import threads
+from reducedfem.contact.barrier import BarrierContact
+from reducedfem.dynamics.contact_arguments import barrier_of
 from reducedfem.dynamics.integrator import (
     SYSTEMS,
     Simulation,
@@ -26,6 +28,8 @@ from reducedfem.solid.plausible import warn_of_motion
 from reducedfem.solid.second_order import SecondOrderSystem
 
 __all__ = ["ExponentialEuler", "ExponentialReport"]
+
+_CROSSES = "an exponential step does not see a barrier ahead and crosses it"
 
 
 @dataclass(frozen=True)
@@ -84,6 +88,9 @@ class ExponentialEuler(Simulation):
     gravity
         Gravitational acceleration [m/s^2], shape (3,); see `ImplicitNewmark`.
 
+    contact
+        None: exponential steps refuse a `BarrierContact`; take `BackwardEuler` or `BDF2`.
+
     Raises
     ------
     InputError, InputTypeError
@@ -105,6 +112,7 @@ class ExponentialEuler(Simulation):
         krylov: int = 200,
         deformation_only: bool = False,
         gravity: ArrayLike | None = None,
+        contact: BarrierContact | None = None,
     ) -> None:
         own = {
             "dt": number(dt, "dt"),
@@ -124,6 +132,7 @@ class ExponentialEuler(Simulation):
                 "system has a damping_matrix, but exponential steps take Rayleigh damping only: "
                 "use damping=(alpha, beta), or BDF2"
             )
+        barrier_of(contact, type(self).__name__, _CROSSES, system, 1)
         check_rigid_motion(system, deformation_only, type(self).__name__)
         fall = None if gravity is None else acceleration(gravity)
         if not isinstance(system, SecondOrderSystem):

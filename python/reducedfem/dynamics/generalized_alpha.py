@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from numpy.typing import ArrayLike
 
+from reducedfem.contact.barrier import BarrierContact
 from reducedfem.dynamics.integrator import ImplicitSimulation, System
 from reducedfem.reduction.damping import StrainRateDamping
 from reducedfem.reduction.reduced_damping import ReducedStrainRateDamping
@@ -40,6 +41,8 @@ class GeneralizedAlpha(ImplicitSimulation):
         Accept a model of a free body; see `ImplicitNewmark`.
     gravity
         Gravitational acceleration [m/s^2], shape (3,); see `ImplicitNewmark`.
+    contact
+        None; see `ImplicitNewmark`.
     rho
         Factor by which infinitely high frequencies shrink in a step, 0 to 1; 1 does not damp them.
         Steps of a body in contact take 0.6 at most.
@@ -72,8 +75,18 @@ class GeneralizedAlpha(ImplicitSimulation):
         rho: float = 0.8,
         deformation_only: bool = False,
         gravity: ArrayLike | None = None,
+        contact: BarrierContact | None = None,
     ) -> None:
         own = {"rho": rho}
         self._create(
-            own, system, dt, damping, newton_max, tol, strain_rate, deformation_only, gravity
+            own,
+            system,
+            dt,
+            damping,
+            newton_max,
+            tol,
+            strain_rate,
+            deformation_only,
+            gravity,
+            contact,
         )

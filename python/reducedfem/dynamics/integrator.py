@@ -16,8 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 from reducedfem import _core
 from reducedfem.base.check import array_like, count, flag, number, reals
 from reducedfem.base.run import Progress, callback, threads
+from reducedfem.contact.barrier import RINGS, BarrierContact, BarrierState
 from reducedfem.contact.contact import Contact, ContactTrajectory
-from reducedfem.dynamics.contact_arguments import model_in_contact, repeated, trajectory
+from reducedfem.dynamics.contact_arguments import barrier_of, model_in_contact, repeated, trajectory
 from reducedfem.dynamics.plausible import warn_of_coarse_steps
 from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
 from reducedfem.geometry.pose import Pose
@@ -416,6 +417,8 @@ class ImplicitSimulation(Simulation):
     """
 
     _lively: ClassVar[bool] = False  # slow motion is hardly damped
+    # reason why steps do not take a BarrierContact; None: they do
+    _no_barrier: ClassVar[str | None] = RINGS
 
     def __init__(
         self,
@@ -428,10 +431,10 @@ class ImplicitSimulation(Simulation):
         *,
         deformation_only: bool = False,
         gravity: ArrayLike | None = None,
+        contact: BarrierContact | None = None,
     ) -> None:
-        self._create(
-            {}, system, dt, damping, newton_max, tol, strain_rate, deformation_only, gravity
-        )
+        more = strain_rate, deformation_only, gravity, contact
+        self._create({}, system, dt, damping, newton_max, tol, *more)
 
     def _create(
         self,
@@ -444,6 +447,7 @@ class ImplicitSimulation(Simulation):
         strain_rate: StrainRateDamping | ReducedStrainRateDamping | None,
         deformation_only: bool,
         gravity: ArrayLike | None,
+        contact: BarrierContact | None,
     ) -> None:
         """Check the arguments and create the motion; own: settings of the scheme, by name."""
         settings = {
@@ -460,9 +464,9 @@ class ImplicitSimulation(Simulation):
         if not isinstance(system, SecondOrderSystem):
             warn_of_motion(rates[1], fall, system.mesh.n_nodes, stacklevel=4)
         viscous = damping_argument(strain_rate, system)
-        self._core = _core.Motion(
-            self._scheme, system._core, rates, settings, threads(), viscous, weight(system, fall)
-        )
+        barrier = barrier_of(contact, type(self).__name__, self._no_barrier, system, newton_max)
+        more = threads(), viscous, weight(system, fall), barrier
+        self._core = _core.Motion(self._scheme, system._core, rates, settings, *more)
         # schemes that damp the motion are taken for the way to rest
         lively = own["gamma"] <= 0.5 if "gamma" in own else self._lively
         if lively and isinstance(system, ReducedSolid):
@@ -475,6 +479,7 @@ class ImplicitSimulation(Simulation):
             "strain_rate": strain_rate,
             "deformation_only": deformation_only,
             "gravity": fall,
+            "contact": contact,
             **settings,
         }
 
@@ -586,6 +591,12 @@ class ImplicitSimulation(Simulation):
                 reduced_force(system, force), contact._core, places, turns, bent, tell
             )
         return ContactTrajectory(*(*found[:-1], None))
+
+    @property
+    def contact_state(self) -> BarrierState | None:
+        """Contact by a barrier after the last step; None without a `BarrierContact`."""
+        found = self._core.barrier_state()
+        return None if found is None else BarrierState(*found)
 
     @property
     def report(self) -> ImplicitReport:

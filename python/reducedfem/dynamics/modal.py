@@ -8,6 +8,7 @@ from typing import Literal
 from numpy.typing import ArrayLike
 
 from reducedfem.base.check import count, did_you_mean
+from reducedfem.contact.barrier import BarrierContact
 from reducedfem.dynamics.integrator import ImplicitSimulation, System
 from reducedfem.errors import InputError, InputTypeError
 from reducedfem.reduction.damping import StrainRateDamping, damping_argument
@@ -49,6 +50,7 @@ class ModalSimulation(ImplicitSimulation):
         modes: Modes = "follow",
         deformation_only: bool = False,
         gravity: ArrayLike | None = None,
+        contact: BarrierContact | None = None,
     ) -> None:
         kind = _modes_argument(modes)
         most = count(exact, "exact", least=0)
@@ -62,8 +64,12 @@ class ModalSimulation(ImplicitSimulation):
                 "strain-rate damping, and exact modes take Rayleigh damping only: pass "
                 "damping=(alpha, beta) alone, or exact=0"
             )
+        if most and contact is not None:
+            raise InputError(
+                f"exact is {most}, but with contact no modes are exact: their exponential may cross "
+                "a barrier; pass exact=0"
+            )
         own: dict[str, float] = {"exact": most, "modes": kind}
-        self._create(
-            own, system, dt, damping, newton_max, tol, strain_rate, deformation_only, gravity
-        )
+        more = strain_rate, deformation_only, gravity, contact
+        self._create(own, system, dt, damping, newton_max, tol, *more)
         self._settings["modes"] = modes

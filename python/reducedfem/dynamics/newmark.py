@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from numpy.typing import ArrayLike
 
+from reducedfem.contact.barrier import BarrierContact
 from reducedfem.dynamics.integrator import ImplicitSimulation, System
 from reducedfem.reduction.damping import StrainRateDamping
 from reducedfem.reduction.reduced_damping import ReducedStrainRateDamping
@@ -54,13 +55,13 @@ class ImplicitNewmark(ImplicitSimulation):
         solid of the `ProjectedSolid`, or a `ReducedStrainRateDamping` for a `ReducedSolid`. None:
         the damping of the model, if it has any. Not available for a `SecondOrderSystem`.
     deformation_only
-        Accept a model of a free body, whose basis has no rigid motion, and simulate its
-        deformation in a frame that is moved from outside, for example by a hand. `FreeBody`
-        includes rigid motion.
+        Accept a model of a free body, whose basis has no rigid motion: its deformation in a frame
+        that is moved from outside, such as by a hand. `FreeBody` includes rigid motion.
     gravity
-        Gravitational acceleration [m/s^2], shape (3,), such as ``(0, 0, -9.81)``: a constant load
-        in addition to the forces of the steps, also in contact and in haptic sessions. None: no
-        weight, the only choice for a `SecondOrderSystem`.
+        Gravitational acceleration [m/s^2], shape (3,), such as ``(0, 0, -9.81)``: a constant load,
+        also in contact and sessions. None: no weight, the only choice for a `SecondOrderSystem`.
+    contact
+        None: this integrator refuses a `BarrierContact`; take `BackwardEuler` or `BDF2`.
 
     Raises
     ------
@@ -91,8 +92,18 @@ class ImplicitNewmark(ImplicitSimulation):
         *,
         deformation_only: bool = False,
         gravity: ArrayLike | None = None,
+        contact: BarrierContact | None = None,
     ) -> None:
         own = {"beta": beta, "gamma": gamma}
         self._create(
-            own, system, dt, damping, newton_max, tol, strain_rate, deformation_only, gravity
+            own,
+            system,
+            dt,
+            damping,
+            newton_max,
+            tol,
+            strain_rate,
+            deformation_only,
+            gravity,
+            contact,
         )

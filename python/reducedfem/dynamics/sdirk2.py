@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from numpy.typing import ArrayLike
 
 from reducedfem.base.check import count
+from reducedfem.contact.barrier import BarrierContact
 from reducedfem.dynamics.integrator import ImplicitSimulation, System
 from reducedfem.reduction.damping import StrainRateDamping
 from reducedfem.reduction.reduced_damping import ReducedStrainRateDamping
@@ -43,6 +44,8 @@ class SDIRK2(ImplicitSimulation):
         Accept a model of a free body; see `ImplicitNewmark`.
     gravity
         Gravitational acceleration [m/s^2], shape (3,); see `ImplicitNewmark`.
+    contact
+        None; see `ImplicitNewmark`.
     jacobians
         2: each stage begins with a matrix of its own. 1: the second one begins with that of the
         first, which with ``newton_max=1`` saves a factorization and keeps the order.
@@ -75,8 +78,18 @@ class SDIRK2(ImplicitSimulation):
         jacobians: int = 2,
         deformation_only: bool = False,
         gravity: ArrayLike | None = None,
+        contact: BarrierContact | None = None,
     ) -> None:
         own: dict[str, float] = {"jacobians": count(jacobians, "jacobians")}
         self._create(
-            own, system, dt, damping, newton_max, tol, strain_rate, deformation_only, gravity
+            own,
+            system,
+            dt,
+            damping,
+            newton_max,
+            tol,
+            strain_rate,
+            deformation_only,
+            gravity,
+            contact,
         )

@@ -45,6 +45,8 @@ class TRBDF2(ModalSimulation):
         Accept a model of a free body; see `ImplicitNewmark`.
     gravity
         Gravitational acceleration [m/s^2], shape (3,); see `ImplicitNewmark`.
+    contact
+        None; see `ImplicitNewmark`.
 
     Raises
     ------

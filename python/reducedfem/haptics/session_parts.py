@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from reducedfem.base.console import count_text
-from reducedfem.contact.contact import Contact, any_contact
+from reducedfem.contact.contact import Contact, any_contact, barrier_hint
 from reducedfem.contact.deformed_field import DeformedField
 from reducedfem.contact.field import DistanceField
 from reducedfem.dynamics.free_body import FreeBody
@@ -56,7 +56,9 @@ def _sequence(value: Any, name: str, kind: Any, none: bool) -> tuple[Any, ...]:
     for k, item in enumerate(result):
         if not (isinstance(item, kind) or (none and item is None)):
             place = name if len(result) == 1 else f"{name}[{k}]"
-            raise InputTypeError(f"{place} must be {_a(kind)}, got {type(item).__name__}")
+            raise InputTypeError(
+                f"{place} must be {_a(kind)}, got {type(item).__name__}{barrier_hint(item)}"
+            )
     if not result:
         raise InputError(f"{name} is empty")
     return result

@@ -1,0 +1,132 @@
+// Contact of a solid's nodes, or those of a reduced model, with fixed obstacles, by a logarithmic
+// barrier and smoothed friction (Chen, Liu and Ascher 2021, section 5; the barrier is that of
+// incremental potential contact).
+//
+// A node at the distance d < delta of an obstacle has the energy kappa b(d),
+//   b = -(d - delta)^2 ln(d / delta),
+// which is infinite at d = 0, and the normal force lambda = -kappa b'.  Friction opposes the
+// velocity vbar along the obstacle with mu lambda s(|vbar|), s(x) = 2 x/eps - x^2/eps^2 up to the
+// slip velocity eps, then 1: its energy in a step is mu lambda S(|vbar|) / rate, S' = s, rate =
+// d vbar / dx, so that the contact in a step has a potential.  For that lambda and the tangential
+// plane are those of the beginning of the step (lagged); or of its end, once the lagged step is
+// solved: then the matrix has the unsymmetric part mu s/|vbar| vbar (d lambda / dx)^T.
+//
+// No increment crosses a barrier: each is cut where a node has used up nine tenths of its distance.
+// On planes that is exact; on other fields it follows from their Lipschitz constant, so that fields
+// need not be true distances.  Forces act at nodes only.
+#ifndef RF_DYNAMICS_BARRIER_H
+#define RF_DYNAMICS_BARRIER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/settings.h"
+#include "base/status.h"
+#include "dynamics/system.h"
+#include "sdf/field.h"
+
+enum { RF_BARRIER_KRYLOV = 20 };  // vectors of a solve with the unsymmetric part
+
+typedef struct rf_barrier_settings {
+  double distance_m;  // delta, at which the barrier begins, > 0
+  double stiffness;   // kappa, N/m, > 0
+  double friction;    // coefficient mu, >= 0
+  double slip_m_s;    // eps: friction is less than mu lambda below this velocity, > 0
+  bool lagged;        // friction by the normal forces at the beginning of a step
+} rf_barrier_settings;
+
+extern const rf_setting rf_barrier_settings_table[];
+
+typedef struct rf_barrier_obstacle {
+  const rf_field *field;  // borrowed
+  bool plane;             // its distance is linear
+  double normal[3];       // of a plane
+  bool curved;            // has second derivatives: shapes with a formula, no plane
+} rf_barrier_obstacle;
+
+// Immutable; shared by motions.
+typedef struct rf_barrier {
+  rf_barrier_settings set;
+  int32_t n_all;    // nodes of the solid
+  int32_t n_nodes;  // of these, nodes that touch
+  int32_t n_obstacles;
+  int32_t *node;                  // (n_nodes)
+  double *rest;                   // positions, m (n_nodes, 3)
+  rf_barrier_obstacle *obstacle;  // (n_obstacles)
+  int32_t n_coordinates;          // of a reduced model; 0: displacements are the unknowns
+  double *basis;                  // its basis at the nodes            (n_nodes, 3, n_coordinates)
+} rf_barrier;
+
+// A node and an obstacle.
+typedef struct rf_barrier_pair {
+  double distance;        // m
+  double slope[3];        // gradient of it, where it is less than delta or the obstacle is a plane
+  double normal_force;    // lambda |gradient|, N
+  double sliding[3];      // vbar, m/s
+  double friction[3];     // force on the node, N
+  double held_force;      // normal force with which friction is computed, N
+  double held_normal[3];  // and unit normal
+} rf_barrier_pair;
+
+// Contact of one motion.
+typedef struct rf_barrier_work {
+  const rf_barrier *barrier;
+  rf_barrier_pair *pair;  // pairs in the order of obstacles, then nodes
+  bool coupled;           // friction follows the normal forces of each evaluation
+  double energy;          // J, of the last evaluation
+  double noise;           // its rounding error
+  double *place;          // positions of the nodes                    (n_nodes, 3)
+  double *velocity;       // and velocities                            (n_nodes, 3)
+  double *nodal;          // forces, or changes of positions           (n_nodes, 3)
+  double *blocks;         // derivative of minus the force, its symmetric part (n_nodes, 3, 3)
+  double *turning;        // and the rest, where coupled               (n_nodes, 3, 3)
+  double *added;          // blocks in reduced coordinates             (n_coordinates, ld)
+  double *krylov;         // vectors of a solve, unless lagged
+} rf_barrier_work;
+
+// basis: fields of a reduced model (n_coordinates, n_all, 3); NULL: none.
+// rest: positions of all nodes (n_all, 3); node: those that touch, none of them fixed, ascending.
+// RF_ERR_ARG: a setting is out of range, or a field's box ends within delta of its object.
+RF_MUST_CHECK rf_status rf_barrier_create(const rf_barrier_settings *set, int32_t n_obstacles,
+                                          const rf_field *const *fields, int32_t n_all,
+                                          const double *rest, int32_t n_nodes, const int32_t *node,
+                                          int32_t n_coordinates, const double *basis,
+                                          rf_barrier **out, rf_error *err);
+void rf_barrier_free(rf_barrier *barrier);  // NULL is fine
+
+// ld: length of the vectors of the system.
+RF_MUST_CHECK rf_status rf_barrier_work_create(const rf_barrier *barrier, int64_t ld,
+                                               rf_barrier_work **out, rf_error *err);
+void rf_barrier_work_free(rf_barrier_work *work);  // NULL is fine
+
+// RF_ERR_ARG, naming the deepest node, unless all nodes are outside of all obstacles at the
+// unknowns x (NULL: at rest).
+RF_MUST_CHECK rf_status rf_barrier_require_apart(const rf_barrier *barrier, const double *x,
+                                                 rf_error *err);
+
+static inline int64_t rf_barrier_pairs(const rf_barrier *b) {
+  return (int64_t)b->n_obstacles * b->n_nodes;
+}
+
+// Evaluates all pairs at unknowns x and their rates v, and adds the gradient of the energy to
+// `residual` (nullable).
+void rf_barrier_evaluate_rt(rf_barrier_work *w, const double *x, const double *v, double rate,
+                            double *residual);
+// Begins a step: evaluates, and holds normal forces and directions for friction.
+void rf_barrier_begin_rt(rf_barrier_work *w, const double *x, const double *v);
+// Computes the blocks at the last evaluation.
+void rf_barrier_linearize_rt(rf_barrier_work *w, double rate);
+// Computes and returns their matrix in reduced coordinates, n_coordinates rows of ld.
+const double *rf_barrier_reduce_rt(rf_barrier_work *w, int64_t ld);
+// out += the blocks of `turning` times x.
+void rf_barrier_turn_rt(rf_barrier_work *w, const double *x, double *out);
+// Returns the derivative of the energy along an increment at the last evaluation.
+double rf_barrier_slope_rt(rf_barrier_work *w, const double *increment);
+// Returns the part, up to 1, of an increment from the place of the last evaluation along which no
+// node touches.
+double rf_barrier_reach_rt(rf_barrier_work *w, const double *increment);
+// Turns the solution A^-1 b of the symmetric part into that of the whole matrix, by GMRES with A^-1
+// as preconditioner.
+RF_MUST_CHECK rf_status rf_barrier_solve_rt(rf_barrier_work *w, rf_system *s, double *increment);
+
+#endif

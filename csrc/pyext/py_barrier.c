@@ -1,0 +1,170 @@
+// The type _core.Barrier: contact of a solid's nodes with fixed obstacles.
+#include "pyext/py_barrier.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "pyext/py_convert.h"
+#include "pyext/py_field.h"
+#include "pyext/py_object.h"
+#include "pyext/py_settings.h"
+
+static void release(void *barrier) { rf_barrier_free(barrier); }
+
+int py_barrier_in(py_state *state, PyObject *object, const rf_barrier **out) {
+  *out = NULL;
+  if (object == Py_None) return 0;
+  if (py_require_type(state, object, PY_BARRIER, "contact", "BarrierContact") < 0) return -1;
+  *out = py_held(object);
+  return 0;
+}
+
+static PyObject *barrier_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+  py_state *state = (py_state *)PyType_GetModuleState(type);
+  PyObject *fields, *rest_obj, *node_obj, *dict, *basis_obj = Py_None, *result = NULL;
+  const rf_field **field = NULL;
+  rf_barrier_settings set = {0};
+  py_in rest = {0}, node = {0}, basis = {0};
+  if (py_refuse_keywords(type, kwargs) < 0) return NULL;
+  if (!PyArg_ParseTuple(args, "O!OOO|O:Barrier", &PyTuple_Type, &fields, &rest_obj, &node_obj,
+                        &dict, &basis_obj))
+    return NULL;
+  if (py_settings_in(state, dict, "contact", rf_barrier_settings_table, &set) < 0) return NULL;
+  const Py_ssize_t n = PyTuple_GET_SIZE(fields);
+  field = n <= RF_FIELD_MAX_PARTS ? rf_alloc((size_t)n, sizeof *field) : NULL;
+  if (!field) {
+    PyErr_SetString(PyExc_MemoryError, "out of memory: the obstacles of a contact");
+    return NULL;
+  }
+  for (Py_ssize_t i = 0; i < n; ++i)
+    if (!(field[i] = py_field_get(state, PyTuple_GET_ITEM(fields, i)))) goto done;
+  if (py_in_f64(&rest, rest_obj, "nodes of the mesh", 2, (npy_intp[]){PY_ANY, 3}) < 0 ||
+      py_in_i32(&node, node_obj, "nodes", 1, (npy_intp[]){PY_ANY}, 0, (int32_t)rest.shape[0] - 1) <
+          0 ||
+      (basis_obj != Py_None && py_in_fields(&basis, basis_obj, "basis", rest.shape[0]) < 0))
+    goto done;
+  rf_barrier *barrier = NULL;
+  const int32_t r = (int32_t)basis.shape[0];
+  rf_error err = {0};
+  const rf_status st =
+      rf_barrier_create(&set, (int32_t)n, field, (int32_t)rest.shape[0], rest.data,
+                        (int32_t)node.shape[0], node.data, r, basis.data, &barrier, &err);
+  result = st < 0 ? py_raise(state, st, &err) : py_object_new(type, barrier, release, fields);
+done:
+  rf_free((void *)field);
+  py_in_release(&rest);
+  py_in_release(&node);
+  py_in_release(&basis);
+  return result;
+}
+
+PyObject *py_barrier_state(const rf_barrier *b, const rf_barrier_pair *pair) {
+  const int64_t pairs = rf_barrier_pairs(b);
+  double least = INFINITY;
+  npy_intp n = 0;
+  for (int64_t i = 0; i < pairs; ++i) {
+    n += pair[i].distance < b->set.distance_m;
+    least = fmin(least, pair[i].distance);
+  }
+  PyObject *out[6] = {py_new_i32(1, &n), py_new_i32(1, &n),
+                      py_new_f64(1, &n), py_new_f64(2, (npy_intp[]){n, 3}),
+                      py_new_f64(1, &n), py_new_f64(2, (npy_intp[]){n, 3})};
+  bool made = true;
+  for (int k = 0; k < 6; ++k) made = made && out[k];
+  npy_intp at = 0;
+  for (int64_t i = 0; made && i < pairs; ++i) {
+    if (!(pair[i].distance < b->set.distance_m)) continue;
+    const double length =
+        sqrt(pair[i].slope[0] * pair[i].slope[0] + pair[i].slope[1] * pair[i].slope[1] +
+             pair[i].slope[2] * pair[i].slope[2]);
+    py_i32(out[0])[at] = b->node[i % b->n_nodes];
+    py_i32(out[1])[at] = (int32_t)(i / b->n_nodes);
+    py_f64(out[2])[at] = pair[i].distance;
+    py_f64(out[4])[at] = pair[i].normal_force;
+    for (int c = 0; c < 3; ++c) {
+      py_f64(out[3])[3 * at + c] = pair[i].slope[c] / length;
+      py_f64(out[5])[3 * at + c] = pair[i].friction[c];
+    }
+    ++at;
+  }
+  PyObject *result =
+      made ? Py_BuildValue("(OOOOOOd)", out[0], out[1], out[2], out[3], out[4], out[5], least)
+           : NULL;
+  for (int k = 0; k < 6; ++k) Py_XDECREF(out[k]);
+  return result;
+}
+
+PyDoc_STRVAR(
+    evaluate_doc,
+    "evaluate($self, u, v, /)\n--\n\n"
+    "(energy [J], force (n, 3), stiffness (n, 3, 3), damping (n, 3, 3)) at displacements and\n"
+    "velocities (n, 3), with friction by the normal forces there; energy without friction.");
+static PyObject *evaluate(PyObject *object, PyObject *args) {
+  rf_barrier nodal = *(const rf_barrier *)py_held(object);
+  const rf_barrier *b = &nodal;
+  py_state *state = py_state_of_object(object);
+  PyObject *u_obj, *v_obj, *result = NULL;
+  PyObject *force = NULL, *stiffness = NULL, *damping = NULL;
+  rf_barrier_work *work = NULL;
+  py_in u = {0}, v = {0};
+  nodal.n_coordinates = 0;  // displacements are given, also of a reduced model
+  nodal.basis = NULL;
+  if (!PyArg_ParseTuple(args, "OO:evaluate", &u_obj, &v_obj)) return NULL;
+  const npy_intp n = b->n_all;
+  if (py_in_field(&u, u_obj, "u", n) < 0 || py_in_field(&v, v_obj, "v", n) < 0) goto done;
+  rf_error err = {0};
+  rf_status st = rf_barrier_require_apart(b, u.data, &err);
+  if (st >= 0) st = rf_barrier_work_create(b, 0, &work, &err);
+  if (st < 0) {
+    py_raise(state, st, &err);
+    goto done;
+  }
+  force = py_new_f64(2, (npy_intp[]){n, 3});
+  stiffness = py_new_f64(3, (npy_intp[]){n, 3, 3});
+  damping = py_new_f64(3, (npy_intp[]){n, 3, 3});
+  if (!force || !stiffness || !damping) goto done;
+  double *f = py_f64(force), energy;
+  work->coupled = true;
+  // friction at an infinite rate has no energy
+  rf_barrier_evaluate_rt(work, u.data, v.data, INFINITY, f);
+  energy = work->energy;
+  for (npy_intp i = 0; i < 3 * n; ++i) f[i] = -f[i] + 0.0;
+  rf_barrier_linearize_rt(work, 0.0);
+  for (int32_t k = 0; k < b->n_nodes; ++k)
+    for (int i = 0; i < 9; ++i)
+      py_f64(stiffness)[9 * (int64_t)b->node[k] + i] =
+          work->blocks[9 * (int64_t)k + i] + work->turning[9 * (int64_t)k + i];
+  rf_barrier_linearize_rt(work, 1.0);
+  for (int32_t k = 0; k < b->n_nodes; ++k)
+    for (int i = 0; i < 9; ++i)
+      py_f64(damping)[9 * (int64_t)b->node[k] + i] = work->blocks[9 * (int64_t)k + i] +
+                                                     work->turning[9 * (int64_t)k + i] -
+                                                     py_f64(stiffness)[9 * (int64_t)b->node[k] + i];
+  result = Py_BuildValue("(dOOO)", energy, force, stiffness, damping);
+done:
+  rf_barrier_work_free(work);
+  Py_XDECREF(force);
+  Py_XDECREF(stiffness);
+  Py_XDECREF(damping);
+  py_in_release(&u);
+  py_in_release(&v);
+  return result;
+}
+
+static PyMethodDef methods[] = {
+    {"evaluate", evaluate, METH_VARARGS, evaluate_doc},
+    {0},
+};
+
+PyDoc_STRVAR(
+    barrier_doc,
+    "Barrier(fields, rest, nodes, settings, basis=None, /)\n--\n\n"
+    "Contact of nodes (k,), ascending, of a mesh with nodes `rest` (n, 3), with obstacles\n"
+    "(tuple of Field); settings: a dict; basis: (r, n, 3) of a reduced model.");
+
+static PyType_Spec spec = PY_SPEC_KEEPING(
+    "Barrier", py_object, {Py_tp_new, barrier_new}, {Py_tp_dealloc, py_object_dealloc},
+    {Py_tp_methods, methods}, {Py_tp_doc, (void *)barrier_doc});
+
+const py_room py_barrier_room = {.types = {{PY_BARRIER, &spec}}};

@@ -1,0 +1,377 @@
+"""Contact of a solid with fixed obstacles by a barrier, for implicit steps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from reducedfem import _core
+from reducedfem.base.check import coefficient, field, flag, node_indices, number
+from reducedfem.contact.combined_field import Field
+from reducedfem.errors import InputError, InputTypeError
+from reducedfem.geometry.mesh import Mesh
+
+__all__ = ["RINGS", "BarrierContact", "BarrierState"]
+
+# reason of most integrators against a barrier
+RINGS = (
+    "its steps carry forces of their beginning over to their end, so that a body vibrates at a "
+    "barrier"
+)
+
+_GRAVITY = 9.81  # m/s^2
+_SIDES = 6  # of a box: a body rests on about one of them
+_AT_HALF = math.log(2.0) + 0.5  # -b'(delta / 2) / delta
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BarrierState:
+    """Contact after the last step of a simulation with a `BarrierContact`.
+
+    Pairs are those of a node and an obstacle nearer than the distance of the barrier.
+
+    Attributes
+    ----------
+    nodes
+        Node of each pair, shape (k,).
+    obstacles
+        Index of its obstacle, shape (k,).
+    distances
+        Distances [m], all positive, shape (k,).
+    normals
+        Unit normals, away from the obstacle, shape (k, 3).
+    normal_forces
+        Forces along the normals on the nodes [N], shape (k,).
+    friction_forces
+        Friction on the nodes [N], shape (k, 3).
+    smallest_distance
+        Smallest distance of any node that may touch [m].
+    """
+
+    nodes: NDArray[np.int32]
+    obstacles: NDArray[np.int32]
+    distances: NDArray[np.float64]
+    normals: NDArray[np.float64]
+    normal_forces: NDArray[np.float64]
+    friction_forces: NDArray[np.float64]
+    smallest_distance: float
+
+    def __repr__(self) -> str:
+        near = f"smallest distance {self.smallest_distance:.3g} m"
+        if not len(self.nodes):
+            return f"<BarrierState: no contact, {near}>"
+        pairs = "1 pair" if len(self.nodes) == 1 else f"{len(self.nodes)} pairs"
+        return f"<BarrierState: {pairs}, {self.normal_forces.sum():.4g} N, {near}>"
+
+
+def _positive(value: object, name: str) -> float:
+    result = number(value, name)
+    if not result > 0.0:
+        raise InputError(f"{name} must be positive, got {result:g}")
+    return result
+
+
+def _obstacles(value: object) -> tuple[Field, ...]:
+    """Return the argument `obstacle` as fields; refuse others."""
+    if isinstance(value, Field):
+        return (value,)
+    wanted = "a Field that does not deform, such as PlaneField, or a list of such fields"
+    if not isinstance(value, list | tuple):
+        raise InputTypeError(f"obstacle must be {wanted}, got {type(value).__name__}")
+    for i, one in enumerate(value):
+        if not isinstance(one, Field):
+            raise InputTypeError(f"obstacle[{i}] must be {wanted}, got {type(one).__name__}")
+    if not value:
+        raise InputError("obstacle is empty: it needs one field or more")
+    return tuple(value)
+
+
+# mesh, stiffness, fixed nodes, contact in the core, basis of a model
+_Bound = tuple[Mesh, float, "NDArray[np.int32]", "_core.Barrier", "NDArray[np.float64] | None"]
+
+
+class BarrierContact:
+    """Contact of a `Solid` with fixed obstacles by a barrier, with smoothed friction.
+
+    Passed to `BackwardEuler` or `BDF2` with ``newton_max=50``: the equations of a step then contain
+    the energy kappa b(d) of each node at a distance d < delta of an obstacle,
+    b = -(d - delta)^2 ln(d / delta), which grows without bound towards d = 0, and friction (Chen,
+    Liu and Ascher 2021, section 5). Every Newton increment ends before a node touches, so nothing
+    penetrates, however fast. Other integrators refuse it: their steps may cross a barrier, or
+    vibrate at it.
+
+    Friction on a node with the normal force N is mu N s(v), opposite to its velocity v along the
+    obstacle; s rises smoothly from 0 to 1 at the velocity `slip`. What should stick thus creeps, on
+    a slope of angle t at slip (1 - sqrt(1 - tan(t) / mu)).
+
+    Only nodes touch: between them, a body may enter an obstacle that is small or has edges. The
+    obstacle may be any field. A `PlaneField` is treated exactly and takes the fewest iterations;
+    fields on grids have kinks, at which steps may end unconverged (see the report). Pass several
+    obstacles as a list, not as a `UnionField`, which has kinks where they meet.
+
+    A `ReducedSolid` or `ProjectedSolid` touches with the nodes of its mesh, where its coordinates
+    move them. A contact belongs to the first system with whose integrator it is used. It is
+    immutable otherwise, and may be shared by threads and simulations of that system.
+
+    Parameters
+    ----------
+    obstacle
+        A `Field`, or a list of them, at rest in the frame of the solid.
+    distance
+        delta [m], positive: where the barrier begins. A body at rest keeps a part of it.
+    stiffness
+        kappa [N/m], positive. None: a sixth of the nodes of the boundary carry the weight of the
+        solid (at 9.81 m/s^2) at half of `distance`. Forces do not depend on it, gaps do a little.
+    friction
+        Coefficient of friction mu, 0 to 1e9.
+    slip
+        Velocity of full friction [m/s], positive.
+    lagged
+        True: friction of a step has normal forces and directions of its beginning. False: those of
+        its end, which takes more iterations and has no error of the order of the step.
+    nodes
+        Nodes that touch: a mask of shape (n,) or indices, none of them fixed. None: all nodes of
+        the boundary that are not fixed.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        An argument has a wrong type or is out of range.
+
+    Warns
+    -----
+    PlausibilityWarning
+        The coefficient of friction is above 5.
+    """
+
+    def __init__(
+        self,
+        obstacle: Field | Sequence[Field],
+        distance: float = 1e-3,
+        stiffness: float | None = None,
+        friction: float = 0.2,
+        slip: float = 1e-3,
+        lagged: bool = True,
+        nodes: ArrayLike | None = None,
+    ) -> None:
+        self._obstacles = _obstacles(obstacle)
+        self._distance = _positive(distance, "distance")
+        self._stiffness = None if stiffness is None else _positive(stiffness, "stiffness")
+        self._friction = coefficient(friction, "friction")
+        self._slip = _positive(slip, "slip")
+        self._lagged = flag(lagged, "lagged")
+        self._nodes = None if nodes is None else np.array(_indices(nodes))
+        self._bound: _Bound | None = None
+
+    @property
+    def obstacles(self) -> tuple[Field, ...]:
+        """Fields of the obstacles."""
+        return self._obstacles
+
+    @property
+    def distance(self) -> float:
+        """Distance at which the barrier begins [m]."""
+        return self._distance
+
+    @property
+    def friction(self) -> float:
+        """Coefficient of friction."""
+        return self._friction
+
+    @property
+    def barrier_stiffness(self) -> float | None:
+        """Stiffness kappa [N/m]; None before the first use if it follows from the solid."""
+        return self._stiffness if self._bound is None else self._bound[1]
+
+    def energy(self, u: ArrayLike) -> float:
+        """Return the energy of the barrier.
+
+        Parameters
+        ----------
+        u
+            Displacements [m], shape (n, 3) or (3n,).
+
+        Returns
+        -------
+        float
+            Energy [J], without friction.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            `u` has a wrong shape or type, or a node touches; the contact belongs to no solid yet.
+        """
+        return self._evaluate(u, None)[0]
+
+    def force(self, u: ArrayLike, v: ArrayLike | None = None) -> NDArray[np.float64]:
+        """Return the forces on the nodes, with friction by the normal forces at `u`.
+
+        Parameters
+        ----------
+        u
+            Displacements [m], shape (n, 3) or (3n,).
+        v
+            Velocities [m/s], of the same shapes; None: zero, without friction.
+
+        Returns
+        -------
+        (n, 3) array
+            Forces [N].
+
+        Raises
+        ------
+        InputError, InputTypeError
+            An array has a wrong shape or type, or a node touches; the contact belongs to no solid
+            yet.
+        """
+        return self._evaluate(u, v)[1]
+
+    def stiffness(self, u: ArrayLike, v: ArrayLike | None = None) -> NDArray[np.float64]:
+        """Return the derivatives of minus the forces by the displacements.
+
+        Directions of friction and lengths of gradients count as constant, and second derivatives
+        of distances contribute their positive part only; on planes the result is exact.
+
+        Parameters
+        ----------
+        u
+            Displacements [m], shape (n, 3) or (3n,).
+        v
+            Velocities [m/s], of the same shapes; None: zero, without friction.
+
+        Returns
+        -------
+        (n, 3, 3) array
+            Derivative of each node's force by its own displacement [N/m]; unsymmetric with
+            friction.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            An array has a wrong shape or type, or a node touches; the contact belongs to no solid
+            yet.
+        """
+        return self._evaluate(u, v)[2]
+
+    def damping(self, u: ArrayLike, v: ArrayLike | None = None) -> NDArray[np.float64]:
+        """Return the derivatives of minus the forces by the velocities.
+
+        Parameters
+        ----------
+        u
+            Displacements [m], shape (n, 3) or (3n,).
+        v
+            Velocities [m/s], of the same shapes; None: zero.
+
+        Returns
+        -------
+        (n, 3, 3) array
+            Derivative of each node's friction by its own velocity [N s/m], symmetric.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            An array has a wrong shape or type, or a node touches; the contact belongs to no solid
+            yet.
+        """
+        return self._evaluate(u, v)[3]
+
+    def _evaluate(
+        self, u: ArrayLike, v: ArrayLike | None
+    ) -> tuple[float, NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        if self._bound is None:
+            raise InputError(
+                "the contact belongs to no solid yet: pass it to an integrator first, such as "
+                "BackwardEuler(solid, dt, newton_max=50, contact=contact)"
+            )
+        n = self._bound[0].n_nodes
+        places = field(u, "u", n)
+        return self._bound[3].evaluate(places, np.zeros((n, 3)) if v is None else field(v, "v", n))
+
+    def _bind(
+        self,
+        mesh: Mesh,
+        fixed: NDArray[np.int32],
+        mass: float,
+        basis: NDArray[np.float64] | None,
+    ) -> _core.Barrier:
+        """Return the contact of a body in the core; refuse another body than that before.
+
+        basis: fields of a reduced model (r, n, 3); None: a solid.
+        """
+        stiffness = self._stiffness
+        if stiffness is None:
+            resting = max(len(mesh.boundary_nodes) / _SIDES, 1.0)
+            stiffness = mass * _GRAVITY / resting / (_AT_HALF * self._distance)
+        if self._bound is not None:
+            known, used, held, core, fields = self._bound
+            same = (fields is None) == (basis is None) and np.array_equal(held, fixed)
+            if same and basis is not None and fields is not None:
+                same = np.array_equal(fields, basis)
+            if known is mesh and used == stiffness and same:
+                return core
+            raise InputError(
+                "contact belongs to another solid or model, whose nodes it knows: make a "
+                "BarrierContact for each"
+            )
+        settings: dict[str, Any] = {
+            "distance": self._distance,
+            "stiffness": stiffness,
+            "friction": self._friction,
+            "slip": self._slip,
+            "lagged": self._lagged,
+        }
+        obstacles = tuple(one._core for one in self._obstacles)
+        core = _core.Barrier(obstacles, mesh.nodes, self._touching(mesh, fixed), settings, basis)
+        self._bound = mesh, stiffness, fixed, core, basis
+        return core
+
+    def _touching(self, mesh: Mesh, fixed: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Return the nodes that touch; refuse fixed ones."""
+        if self._nodes is None:
+            free = np.setdiff1d(mesh.boundary_nodes, fixed)
+            return free.astype(np.int32)
+        chosen = node_indices(self._nodes, "nodes", mesh.n_nodes).astype(np.int32)
+        if not chosen.size:
+            raise InputError("nodes selects no node: leave it out for all nodes of the boundary")
+        held = np.intersect1d(chosen, fixed)
+        if held.size:
+            raise InputError(
+                f"nodes has node {held[0]}, which is fixed: no force moves it, so leave it out"
+            )
+        return chosen
+
+    def __repr__(self) -> str:
+        with_what = self._obstacles[0] if len(self._obstacles) == 1 else list(self._obstacles)
+        return (
+            f"<BarrierContact: with {with_what!r} from {self._distance:g} m, friction "
+            f"{self._friction:g}>"
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # a copy belongs to no solid
+        given = (self._obstacles, self._distance, self._stiffness, self._friction, self._slip)
+        return BarrierContact, (*given, self._lagged, self._nodes)
+
+
+def _indices(nodes: ArrayLike) -> NDArray[Any]:
+    """Return the argument `nodes` as an array; refuse what is no mask and no list of nodes."""
+    try:
+        array = np.asarray(nodes)
+    except (TypeError, ValueError):
+        raise InputTypeError("nodes must be a mask (n,) or a list of node indices") from None
+    if array.dtype.kind not in "biu":
+        raise InputTypeError(
+            f"nodes must be a mask (n,) or a list of node indices, got {type(nodes).__name__} of "
+            f"dtype {array.dtype}"
+        )
+    if array.ndim != 1 or not array.size:
+        raise InputError(
+            f"nodes must be a mask (n,) or a list of node indices, got shape {array.shape}"
+        )
+    return array
