@@ -341,7 +341,7 @@ static rf_status measure(const training *t, const rf_cubature_settings *set, con
   double *force = NULL, *scratch = NULL, trained = 0.0, held = 0.0;
   void *work = NULL;
   RF_ALLOC(force, 2 * (int64_t)r);
-  RF_ALLOC(scratch, r);
+  RF_ALLOC(scratch, 2 * (int64_t)r);
   work = rf_alloc(rf_cubature_work_bytes(r), 1);
   if (!work) {
     st = rf_fail(err, RF_ERR_MEMORY, "out of memory: the error of the cubature");

@@ -20,6 +20,17 @@ static void evaluate_law(int32_t law, const double *parameters, const double *G,
   }
 }
 
+// Keeps a value in a register: compilers like to repeat a load as memory operand of every
+// instruction that uses the value, and these kernels are limited by loads.
+INLINE VEC kept(VEC v) {
+#if RF_SIMD_X86 && defined(__AVX512F__)
+  __asm__("" : "+v"(v));
+#elif RF_SIMD_X86
+  __asm__("" : "+x"(v));
+#endif
+  return v;
+}
+
 // G = sum_k q_k grad U_k
 INLINE void gradient_at(int32_t padded, const VEC *table, const double *q, VEC *G) {
   VEC sum[9] = {{0}};
@@ -43,9 +54,14 @@ INLINE void multiply_rows(int32_t padded, const VEC *table, const VEC *A, VEC *r
   for (int32_t k = 0; k < padded; k += 4, table += 36, rows += 36)
     for (int c = 0; c < 9; c += 3) {
       VEC sum[4][3] = {{{0}}};
-      for (int d = 0; d < 9; ++d)
-        for (int i = 0; i < 3; ++i)
-          for (int j = 0; j < 4; ++j) sum[j][i] += A[9 * (c + i) + d] * table[9 * j + d];
+      for (int d = 0; d < 9; ++d) {
+        VEC a[3];
+        for (int i = 0; i < 3; ++i) a[i] = kept(A[9 * (c + i) + d]);
+        for (int j = 0; j < 4; ++j) {
+          const VEC b = kept(table[9 * j + d]);
+          for (int i = 0; i < 3; ++i) sum[j][i] += a[i] * b;
+        }
+      }
       for (int j = 0; j < 4; ++j)
         for (int i = 0; i < 3; ++i) rows[9 * j + c + i] = sum[j][i];
     }
@@ -61,9 +77,14 @@ INLINE void add_matrix(int32_t padded, const VEC *table, const VEC *rows, VEC *m
       VEC sum[4][TILE], *to = matrix + (int64_t)k * padded + l;
       for (int i = 0; i < 4; ++i)
         for (int j = 0; j < TILE; ++j) sum[i][j] = to[i * padded + j];
-      for (int c = 0; c < 9; ++c)
-        for (int i = 0; i < 4; ++i)
-          for (int j = 0; j < TILE; ++j) sum[i][j] += a[9 * i + c] * b[9 * j + c];
+      for (int c = 0; c < 9; ++c) {
+        VEC of_b[TILE];
+        for (int j = 0; j < TILE; ++j) of_b[j] = kept(b[9 * j + c]);
+        for (int i = 0; i < 4; ++i) {
+          const VEC of_a = kept(a[9 * i + c]);
+          for (int j = 0; j < TILE; ++j) sum[i][j] += of_a * of_b[j];
+        }
+      }
       for (int i = 0; i < 4; ++i)
         for (int j = 0; j < TILE; ++j) to[i * padded + j] = sum[i][j];
     }

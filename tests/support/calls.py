@@ -179,6 +179,7 @@ CALLS = {
     "ProjectedSolid.stiffness": (lambda w: w.projected.stiffness, lambda w: dict(q=w.q)),
     "ProjectedSolid.strain_energy": (lambda w: w.projected.strain_energy, lambda w: dict(q=w.q)),
     "Recording.add": (lambda w: rf.record(w.model).add, lambda w: dict(force=[[0.0, 0, 1]], nodes=[4], modal=[0.0, 0.0], time=0.0)),
+    "Cubature": (lambda w: rf.Cubature, lambda w: dict(points=5, tolerance=0.1, poses=np.eye(5, 3), n_poses=5, strain=0.1, seed=1)),
     "ReducedSolid.displacement": (lambda w: w.reduced.displacement, lambda w: dict(q=w.q)),
     "ReducedSolid.edit": (lambda w: w.editable.edit, lambda w: dict(materials={0: w.stvk})),
     "ReducedSolid.gravity": (lambda w: w.reduced.gravity, lambda w: dict(acceleration=w.position)),
