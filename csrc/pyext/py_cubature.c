@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "cubature/build.h"
 #include "dynamics/statics.h"
 #include "model/sampled.h"
 #include "pyext/py_fields.h"

@@ -82,7 +82,8 @@ OTHER_NAMES = {
 # values that pass along with data: what is made of what was computed
 RESULTS = {
     "Amplification", "BodySnapshot", "CentralReport", "ContactForce", "ContactPoints",
-    "ContactTrajectory", "CouplingStep", "CouplingWrench", "DeviceProbe", "FreeBodyState",
+    "ContactTrajectory", "CouplingStep", "CouplingWrench", "CubatureReport", "DeviceProbe",
+    "FreeBodyState",
     "FrictionSolution", "HapticReport", "HapticSnapshot", "ImplicitReport", "Pick", "RigidBody",
     "SketchReport", "SolidSummary", "Spectrum", "State", "StaticReport", "UdpCounts",
     "Uniformity", "VoxmapForce", "WorldContacts", "WorldReport",

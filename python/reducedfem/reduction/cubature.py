@@ -130,7 +130,7 @@ def require_cubature(value: object) -> Cubature:
     if isinstance(value, Cubature):
         return value
     if isinstance(value, int | np.integer) and not isinstance(value, bool):
-        return Cubature(points=int(value))
+        return Cubature(points=count(value, "cubature", MOST_POINTS))
     raise InputTypeError(
         f"cubature must be a Cubature, a number of points or None, got {type(value).__name__}"
     )
