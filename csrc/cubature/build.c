@@ -149,9 +149,9 @@ static rf_status check(int32_t r, const rf_cubature_settings *set, rf_error *err
   if (!(isfinite(set->tolerance) && set->tolerance >= 0.0 && set->tolerance < 1.0))
     return rf_fail(err, RF_ERR_ARG, "tolerance must be at least 0 and below 1, got %g",
                    set->tolerance);
-  if (!(set->n_poses >= RF_CUBATURE_HOLD && (int64_t)set->n_poses * r <= TRAINING_NUMBERS / 256))
+  if (!(set->n_poses >= RF_CUBATURE_HOLD && (int64_t)set->n_poses * r <= RF_CUBATURE_MAX_NUMBERS))
     return rf_fail(err, RF_ERR_ARG, "poses must have %d to %d rows, got %d", RF_CUBATURE_HOLD,
-                   TRAINING_NUMBERS / 256 / r, set->n_poses);
+                   RF_CUBATURE_MAX_NUMBERS / r, set->n_poses);
   return RF_OK;
 }
 

@@ -6,7 +6,11 @@
 #include "fem/fem.h"
 
 // Every fifth pose is held out: it measures the error and does not train.
-enum { RF_CUBATURE_HOLD = 5, RF_CUBATURE_MAX_POINTS = 4096 };
+enum {
+  RF_CUBATURE_HOLD = 5,
+  RF_CUBATURE_MAX_POINTS = 4096,
+  RF_CUBATURE_MAX_NUMBERS = 1 << 17,  // coordinates of all poses together
+};
 
 typedef struct rf_cubature_settings {
   int32_t points;        // most; all points of the mesh with their own weights if there are fewer

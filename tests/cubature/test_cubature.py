@@ -339,6 +339,12 @@ def test_wrong_arguments_of_reduce_are_refused():
         rf.reduce(solid, np.repeat(basis_of(solid, 4).vectors[:1], 2, axis=0), cubature=20)
 
 
+def test_too_many_poses_are_refused_before_they_are_drawn():
+    solid = beam(cells=(3, 1, 1))
+    with pytest.raises(rf.InputError, match="n_poses must be at most 32768 for 4 coordinates"):
+        rf.reduce(solid, basis_of(solid, 4), cubature=rf.Cubature(n_poses=32769))
+
+
 def test_a_model_with_a_cubature_has_no_polynomial():
     with pytest.raises(rf.InputError, match="no energy polynomial"):
         sampled().coefficients  # noqa: B018

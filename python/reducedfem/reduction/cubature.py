@@ -21,6 +21,7 @@ from reducedfem.solid.solid import Solid
 __all__ = ["ERRORS", "Cubature", "CubatureReport", "errors_of", "reduce_by_cubature"]
 
 MOST_POINTS = 4096  # RF_CUBATURE_MAX_POINTS in csrc/cubature/build.h
+MOST_NUMBERS = 1 << 17  # RF_CUBATURE_MAX_NUMBERS in csrc/cubature/build.h
 MOST_SEED = 2**64 - 1
 FEWEST_POSES = 5  # RF_CUBATURE_HOLD in csrc/cubature/build.h
 _FAR_OFF = 0.02  # error of the forces of poses held out that is worth a warning
@@ -28,7 +29,7 @@ _FAR_OFF = 0.02  # error of the forces of poses held out that is worth a warning
 ERRORS = ("training_poses", "held_out_poses", "training_error", "error", "largest_error")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Cubature:
     """Settings of the cubature of a reduced model, for `reduce`.
 
@@ -64,7 +65,7 @@ class Cubature:
 
     points: int = 200
     tolerance: float = 0.0
-    poses: ArrayLike | None = field(default=None, compare=False)
+    poses: ArrayLike | None = field(default=None, repr=False)
     n_poses: int = 100
     strain: float = 0.3
     seed: int = 0
@@ -81,7 +82,7 @@ class Cubature:
                     f"{poses.shape}"
                 )
             object.__setattr__(self, "poses", poses)
-        if count(self.n_poses, "n_poses", 100000) < FEWEST_POSES:
+        if count(self.n_poses, "n_poses", MOST_NUMBERS) < FEWEST_POSES:
             raise InputError(f"n_poses must be at least {FEWEST_POSES}, got {self.n_poses}")
         if not number(self.strain, "strain") > 0.0:
             raise InputError(f"strain must be positive, got {self.strain}")
@@ -142,6 +143,11 @@ def reduce_by_cubature(
     """Return the model of the core and the entries ERRORS of its provenance."""
     r = len(vectors)
     if settings.poses is None:
+        if settings.n_poses * r > MOST_NUMBERS:
+            raise InputError(
+                f"n_poses must be at most {MOST_NUMBERS // r} for {r} coordinates, got "
+                f"{settings.n_poses}"
+            )
         projected = _core.Projected(solid._core, vectors, threads())
         drawn = (settings.n_poses, settings.strain, settings.seed)
         with callback(progress, "poses") as tell:
