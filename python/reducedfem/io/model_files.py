@@ -12,7 +12,7 @@ Arrays, with r coordinates, n nodes and e elements:
                               W(q) = sum t_ijkl p_i p_j p_k p_l with p = (1, q)
 ``cubature_gradients``   F64  (p, 9, r): gradients of the basis at the points of the cubature
 ``cubature_weights``     F64  (p,): weights of the points, m^3
-``cubature_linear``      F64  (r, r): constant stiffness that is added to that of the points
+``cubature_linear``      F64  (r, r): constant stiffness that is added, of the penalty of cut cells
 ``mesh_nodes``           F64  (n, 3): rest positions
 ``part_coefficients``    F64  (m, 2, C(r+4, 4)): the same by region, for lambda = 1 and for
                               mu = 1; for a general material one set, then zeros
@@ -36,8 +36,7 @@ Arrays, with r coordinates, n nodes and e elements:
 ``rule_counts``          I32  (e,): number of quadrature points of each cut element, else 0
 =======================  ===  =======================================================
 
-A model has ``energy_coefficients`` or a cubature, whose ``cubature_linear`` is present if elements
-are cut. The arrays ``part_*`` are present if the model is editable, ``rule_*`` if elements are cut,
+A model has ``energy_coefficients`` or the arrays ``cubature_*``. The arrays ``part_*`` are present if the model is editable, ``rule_*`` if elements are cut,
 ``damping_coefficients`` with strain-rate damping, ``surface_*`` if the mesh has a source surface.
 
 Metadata, all texts, with structured values in JSON:
@@ -76,7 +75,6 @@ __all__ = [
     "CUBATURE",
     "DAMPING",
     "FORMAT",
-    "LINEAR",
     "PARTS",
     "RULE",
     "SURFACE",
@@ -122,9 +120,13 @@ SCHEMA = {
 # in files of editable models: all or none
 PARTS = ("part_coefficients", "part_general", "part_volumes", "part_masses")
 # in files of models with a cubature: all or none, in place of the polynomial
-CUBATURE = ("cubature_gradients", "cubature_weights", "cubature_materials")
+CUBATURE = (
+    "cubature_gradients",
+    "cubature_weights",
+    "cubature_materials",
+    "cubature_linear",
+)
 POLYNOMIAL = "energy_coefficients"
-LINEAR = "cubature_linear"
 # in files of models with cut elements: all or none
 RULE = ("rule_counts", "rule_points", "rule_weights", "rule_products")
 # in files of models with strain-rate damping
@@ -157,7 +159,8 @@ def _schema(names: Collection[str]) -> dict[str, str]:
         if not set(group) & set(names)
         for name in group
     }
-    absent |= {name for name in (DAMPING, LINEAR) if name not in names}
+    if DAMPING not in names:
+        absent.add(DAMPING)
     if set(CUBATURE) & set(names):
         absent.add(POLYNOMIAL)
     return {name: dtype for name, dtype in SCHEMA.items() if name not in absent}
@@ -247,13 +250,12 @@ def _check_shapes(most: tuple[int, int], shapes: Mapping[str, tuple[int, ...]]) 
             "cubature_gradients": (*points, 9, r),
             "cubature_weights": points,
             "cubature_materials": points,
+            "cubature_linear": (r, r),
         }
         if PARTS[0] in shapes:
             raise Refused("it has a cubature and editable parts, which exclude each other")
     else:
         expected[POLYNOMIAL] = (math.comb(r + 4, 4),)
-    if LINEAR in shapes:
-        expected[LINEAR] = (r, r)
     if "part_volumes" in shapes:
         m = shapes["part_volumes"][:1]
         expected |= {

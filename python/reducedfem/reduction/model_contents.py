@@ -14,7 +14,7 @@ from reducedfem.errors import ReducedFEMError
 from reducedfem.geometry.mesh import Mesh
 from reducedfem.geometry.surface import Surface
 from reducedfem.io import model_files
-from reducedfem.io.model_files import CUBATURE, DAMPING, LINEAR, PARTS, RULE, SURFACE
+from reducedfem.io.model_files import CUBATURE, DAMPING, PARTS, RULE, SURFACE
 from reducedfem.io.tensors import Refused
 from reducedfem.material.laws import LINEAR_LAW, STVK_LAW, LinearElastic
 from reducedfem.material.laws import from_plain as material_from_plain
@@ -59,9 +59,9 @@ def written(model: Contents) -> bytes:
         arrays["energy_coefficients"] = model.core.coefficients
     if model.core.cubature is not None:
         gradients, weights, points, linear = model.core.cubature
-        arrays.update(zip(CUBATURE, (gradients, weights, points), strict=True))
-        if linear is not None:
-            arrays[LINEAR] = linear
+        if linear is None:
+            linear = np.zeros((model.core.r, model.core.r))
+        arrays.update(zip(CUBATURE, (gradients, weights, points, linear), strict=True))
     if model.parts is not None:
         arrays.update(zip(PARTS, model.parts.arrays(), strict=True))
     if mesh.source is not None:
@@ -136,8 +136,8 @@ def _core_of(
     plain = provenance["solid"]["materials"]
     materials = [material_from_plain(plain[region]) for region in sorted(plain, key=int)]
     table = [(one.law, one.parameters, one.density) for one in materials]
-    gradients, weights, points = (arrays[name] for name in CUBATURE)
-    linear = arrays.get(LINEAR)
+    gradients, weights, points, given = (arrays[name] for name in CUBATURE)
+    linear = given if given.any() else None
     return _core.sampled(basis, mass, gradients, weights, points, table, linear, nodes)
 
 
