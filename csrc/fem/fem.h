@@ -217,7 +217,7 @@ RF_MUST_CHECK rf_status rf_solid_highest(const rf_solid *solid, const rf_run *ru
 RF_MUST_CHECK rf_status rf_solid_highest_bound(const rf_solid *solid, const rf_run *run,
                                                const double *blocks, double *value, rf_error *err);
 
-// Returns the factor of u at which the largest Green strain at a quadrature point, |E| of Frobenius,
+// Returns the factor of u at which the largest Green strain at a quadrature point (|E|, Frobenius)
 // is `strain`; INFINITY without a displacement gradient.
 double rf_solid_strain_factor(const rf_solid *solid, const double *u, double strain);
 

@@ -36,7 +36,8 @@ Arrays, with r coordinates, n nodes and e elements:
 ``rule_counts``          I32  (e,): number of quadrature points of each cut element, else 0
 =======================  ===  =======================================================
 
-A model has ``energy_coefficients`` or the arrays ``cubature_*``. The arrays ``part_*`` are present if the model is editable, ``rule_*`` if elements are cut,
+A model has ``energy_coefficients`` or the arrays ``cubature_*``. The arrays ``part_*`` are present
+if the model is editable, ``rule_*`` if elements are cut,
 ``damping_coefficients`` with strain-rate damping, ``surface_*`` if the mesh has a source surface.
 
 Metadata, all texts, with structured values in JSON:
