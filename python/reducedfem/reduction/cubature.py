@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -92,7 +92,8 @@ class Cubature:
             raise InputError(f"seed must be between 0 and 2^64 - 1, got {self.seed}")
 
 
-class CubatureReport(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class CubatureReport:
     """Cubature of a model, `ReducedSolid.cubature`: its points and its errors.
 
     The errors are those found when the model was made, before any `ReducedSolid.truncate`.
@@ -124,6 +125,9 @@ class CubatureReport(NamedTuple):
     training_error: float
     error: float
     largest_error: float
+
+    def __repr__(self) -> str:
+        return f"<CubatureReport: {len(self.weights)} points, error {100 * self.error:.2g} %>"
 
 
 def require_cubature(value: object) -> Cubature:

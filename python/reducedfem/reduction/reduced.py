@@ -146,6 +146,7 @@ class ReducedSolid(ReducedEquations, Saved):
             return None
         gradients, weights, points, _ = found
         regions = np.array(sorted(self.materials), dtype=np.int32)[points]
+        regions.flags.writeable = False
         return CubatureReport(weights, gradients, regions, **self._provenance["cubature"])
 
     @property
