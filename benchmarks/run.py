@@ -25,6 +25,7 @@ import reducedfem as rf
 
 NAMES = (
     "polynomial",
+    "cubature",
     "solid",
     "precompute",
     "bodies",

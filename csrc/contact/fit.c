@@ -60,8 +60,8 @@ static rf_status flexibility_of(const rf_reduced *model, flexibility *f, rf_erro
   RF_ALLOC(f->sum, r);
   RF_ALLOC(rest, r);
   RF_ALLOC(values, r);
-  RF_ALLOC(work, rf_polynomial_work_bytes(r));
-  rf_polynomial_evaluate_rt(model->polynomial, rest, work, NULL, NULL, f->factor, r);
+  RF_ALLOC(work, rf_reduced_work_bytes(model));
+  rf_reduced_evaluate_rt(model, rest, work, NULL, NULL, f->factor, r);
   RF_TRY(eigenvectors(r, f->factor, values, err));
   for (int32_t k = 0; k < r; ++k) {
     const bool elastic = values[k] > ELASTIC * values[r - 1];

@@ -47,7 +47,7 @@ static rf_status matrix_at(const rf_reduced *model, const double *q, const rf_da
   double *rest = NULL;
   void *work = NULL;
   RF_ALLOC(rest, r);
-  work = rf_alloc(damping ? rf_damping_work_bytes(r) : rf_polynomial_work_bytes(r), 1);
+  work = rf_alloc(damping ? rf_damping_work_bytes(r) : rf_reduced_work_bytes(model), 1);
   if (!work) {
     st = rf_fail(err, RF_ERR_MEMORY, "out of memory: the stiffness of r = %d", r);
     goto done;
@@ -55,7 +55,7 @@ static rf_status matrix_at(const rf_reduced *model, const double *q, const rf_da
   if (damping)
     rf_damping_matrix_rt(damping, q ? q : rest, work, matrix, r);
   else
-    rf_polynomial_evaluate_rt(model->polynomial, q ? q : rest, work, NULL, NULL, matrix, r);
+    rf_reduced_evaluate_rt(model, q ? q : rest, work, NULL, NULL, matrix, r);
 done:
   rf_free(rest);
   rf_free(work);

@@ -47,6 +47,14 @@ RF_MUST_CHECK rf_status rf_statics_solve_projected(const rf_projected *model, co
                                                    const double *force, double *q,
                                                    rf_static_report *report, rf_error *err);
 
+// Draws `count` poses q (count, r): equilibria of the projected solid under random loads.  The
+// linear response to a load has normally distributed modal coordinates with the variance 1/omega^2
+// of thermal equilibrium, scaled so that its largest strain is a share of `strain`; shares are
+// spread evenly over (0.02, 1).  Same seed, same poses.
+RF_MUST_CHECK rf_status rf_statics_draw_poses(const rf_projected *model, const rf_run *run,
+                                              int32_t count, double strain, uint64_t seed,
+                                              double *q, rf_error *err);
+
 // Scratch of several solutions of one solid, whose pattern is analysed once.  One thread at a time.
 typedef struct rf_statics rf_statics;
 RF_MUST_CHECK rf_status rf_statics_create(const rf_solid *solid, rf_statics **out, rf_error *err);

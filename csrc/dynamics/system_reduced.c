@@ -6,15 +6,16 @@
 #include "base/arena.h"
 #include "linalg/dense_rt.h"
 
-static void layout(rf_reduced_system *s, int32_t r, bool explicit_steps, bool strain_rate,
-                   rf_arena *a) {
+static void layout(rf_reduced_system *s, const rf_reduced *model, bool explicit_steps,
+                   bool strain_rate, rf_arena *a) {
+  const int32_t r = model->r;
   const size_t ld = (size_t)rf_dense_ld(r), square = ld * ld;
   s->mass = rf_arena_take(a, square, sizeof(double));
   s->stiffness = rf_arena_take(a, square, sizeof(double));
   s->factor = rf_arena_take(a, explicit_steps ? 0 : square, sizeof(double));
   s->mass_factor = rf_arena_take(a, explicit_steps ? square : 0, sizeof(double));
   s->product = rf_arena_take(a, ld, sizeof(double));
-  s->polynomial_work = rf_arena_take(a, rf_polynomial_work_bytes(r), 1);
+  s->energy_work = rf_arena_take(a, rf_reduced_work_bytes(model), 1);
   s->damping = rf_arena_take(a, strain_rate ? square : 0, sizeof(double));
   s->strain_rate_work = rf_arena_take(a, strain_rate ? rf_damping_work_bytes(r) : 0, 1);
 }
@@ -30,7 +31,13 @@ static rf_status copy(const rf_system *of, rf_system **out, rf_error *err) {
                            err);
 }
 
-static const rf_system_life LIFE = {.release = release, .copy = copy};
+static rf_status require_defined(rf_system *s, const double *x, const char *subject,
+                                 rf_error *err) {
+  return rf_reduced_require_defined(s->model, x, subject, err);
+}
+
+static const rf_system_life LIFE = {
+    .release = release, .copy = copy, .require_defined = require_defined};
 
 rf_status rf_system_reduced(const void *of, const rf_run *run, const rf_system_damping *damping,
                             rf_system_steps steps, rf_system **out, rf_error *err) {
@@ -47,7 +54,7 @@ rf_status rf_system_reduced(const void *of, const rf_run *run, const rf_system_d
   if (st < 0) return st;
   rf_reduced_system sizes;
   rf_arena count = {0};
-  layout(&sizes, r, explicit_steps, strain_rate != NULL, &count);
+  layout(&sizes, model, explicit_steps, strain_rate != NULL, &count);
   // the struct first, its arrays behind it
   const size_t head = (sizeof(rf_reduced_system) + 63) / 64 * 64;
   rf_reduced_system *s = rf_alloc(head + count.used, 1);
@@ -55,8 +62,8 @@ rf_status rf_system_reduced(const void *of, const rf_run *run, const rf_system_d
     return rf_fail(err, RF_ERR_MEMORY, "out of memory: a simulation of r = %d needs %zu bytes", r,
                    head + count.used);
   rf_arena carve = {.base = (char *)s + head};
-  layout(s, r, explicit_steps, strain_rate != NULL, &carve);
-  double numbers = (double)model->polynomial->count;
+  layout(s, model, explicit_steps, strain_rate != NULL, &carve);
+  double numbers = rf_reduced_step_numbers(model);
   if (strain_rate) numbers += (double)strain_rate->count;
   s->base = (rf_system){.operations = &rf_system_reduced_rt,
                         .life = &LIFE,
@@ -67,9 +74,9 @@ rf_status rf_system_reduced(const void *of, const rf_run *run, const rf_system_d
                         .damping_stiff = damping->stiffness,
                         .length_m = model->length_m,
                         .step_numbers = numbers,
-                        .cubic_force = true,
+                        .cubic_force = model->polynomial != NULL,
                         .explicit_steps = explicit_steps,
-                        .simd = model->polynomial->simd};
+                        .simd = rf_reduced_simd(model)};
   s->model = model;
   s->strain_rate = strain_rate;
   for (int32_t i = 0; i < r; ++i)

@@ -17,7 +17,7 @@ typedef struct rf_reduced_system {
   double *damping;                // D~(x), with strain-rate damping only    (r, ld)
   double *factor;                 //                                         (r, ld)
   double *product;                // of a matrix with a vector               (ld)
-  void *polynomial_work, *strain_rate_work;
+  void *energy_work, *strain_rate_work;
 } rf_reduced_system;
 
 extern const rf_system_operations rf_system_reduced_rt;

@@ -6,9 +6,9 @@ static rf_reduced_system *self(rf_system *s) { return (rf_reduced_system *)s; }
 static rf_status evaluate_rt(rf_system *base, const double *x, bool tangent, double *energy,
                              double *force) {
   rf_reduced_system *s = self(base);
-  rf_polynomial_evaluate_rt(s->model->polynomial, x, s->polynomial_work, energy, force,
-                            tangent || base->damping_stiff > 0.0 ? s->stiffness : NULL,
-                            (int32_t)base->ld);
+  rf_reduced_evaluate_rt(s->model, x, s->energy_work, energy, force,
+                         tangent || base->damping_stiff > 0.0 ? s->stiffness : NULL,
+                         (int32_t)base->ld);
   if (s->strain_rate)
     rf_damping_matrix_rt(s->strain_rate, x, s->strain_rate_work, s->damping, (int32_t)base->ld);
   return RF_OK;

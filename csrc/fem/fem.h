@@ -239,6 +239,10 @@ RF_MUST_CHECK rf_status rf_solid_highest(const rf_solid *solid, const rf_run *ru
 RF_MUST_CHECK rf_status rf_solid_highest_bound(const rf_solid *solid, const rf_run *run,
                                                const double *blocks, double *value, rf_error *err);
 
+// Returns the factor of u at which the largest Green strain at a quadrature point (|E|, Frobenius)
+// is `strain`; INFINITY without a displacement gradient.
+double rf_solid_strain_factor(const rf_solid *solid, const double *u, double strain);
+
 // Returns the number of elements with det F <= 0 at one of their quadrature points.
 int32_t rf_solid_inverted(const rf_solid *solid, const double *u);
 // RF_ERR_ARG unless the laws of all elements are defined at u; the text names `subject` (that makes

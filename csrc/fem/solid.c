@@ -326,10 +326,12 @@ bool rf_solid_is_quadratic(const rf_solid *s) {
 rf_status rf_solid_require_quadratic(const rf_solid *s, const char *needs, rf_error *err) {
   for (int32_t m = 0; m < s->n_materials; ++m)
     if (!s->material[m].law->facts->quadratic_in_e)
-      return rf_fail(err, RF_ERR_ARG,
-                     "%s needs materials whose energy is quadratic in Green's strain, but region "
-                     "%d is a %s: use ProjectedSolid with the same basis, or the Solid itself",
-                     needs, region_of(s, m), s->material[m].law->name);
+      return rf_fail(
+          err, RF_ERR_ARG,
+          "%s needs materials whose energy is quadratic in Green's strain, but region "
+          "%d is a %s: use reduce(solid, basis, cubature=200), ProjectedSolid with the same "
+          "basis, or the Solid itself",
+          needs, region_of(s, m), s->material[m].law->name);
   return RF_OK;
 }
 

@@ -136,13 +136,23 @@ done:
   return st;
 }
 
-// Checks the mass and assembles the model; takes ownership of polynomial and basis, also on
-// failure.
-static rf_status seal(int32_t n_nodes, const double *mass, rf_polynomial *polynomial,
-                      rf_reduced_basis *basis, rf_reduced **out, rf_error *err) {
+// Energy of a model: one of both.
+typedef struct energy {
+  rf_polynomial *polynomial;
+  rf_cubature *cubature;
+} energy;
+
+static void release_energy(energy e) {
+  rf_polynomial_free(e.polynomial);
+  rf_cubature_free(e.cubature);
+}
+
+// Checks the mass and assembles the model; takes ownership of energy and basis, also on failure.
+static rf_status seal(int32_t n_nodes, const double *mass, energy of, rf_reduced_basis *basis,
+                      rf_reduced **out, rf_error *err) {
   rf_status st = RF_OK;
   rf_reduced *model = NULL;
-  const int32_t r = polynomial->r;
+  const int32_t r = of.polynomial ? of.polynomial->r : of.cubature->r;
   *out = NULL;
   RF_TRY(rf_reduced_check_mass(r, mass, err));
   RF_ALLOC(model, 1);
@@ -150,7 +160,8 @@ static rf_status seal(int32_t n_nodes, const double *mass, rf_polynomial *polyno
   model->n_nodes = n_nodes;
   RF_ALLOC(model->mass, r * r);
   memcpy(model->mass, mass, (size_t)r * (size_t)r * sizeof *mass);
-  model->polynomial = polynomial;
+  model->polynomial = of.polynomial;
+  model->cubature = of.cubature;
   model->shared = basis;
   model->basis = basis->vectors;
   model->reach = basis->reach;
@@ -162,7 +173,7 @@ static rf_status seal(int32_t n_nodes, const double *mass, rf_polynomial *polyno
   return st;
 done:
   rf_reduced_free(model);
-  rf_polynomial_free(polynomial);
+  release_energy(of);
   release_basis(basis);
   return st;
 }
@@ -181,7 +192,7 @@ rf_status rf_reduced_create(int32_t r, int32_t n_nodes, const double *nodes, con
   RF_TRY(require_finite(basis, (int64_t)r * n_nodes * 3, "basis", err));
   RF_TRY(rf_polynomial_create(r, coefficient, simd, &polynomial, err));
   RF_TRY(copy_basis(r, n_nodes, nodes, basis, &copy, err));
-  return seal(n_nodes, mass, polynomial, copy, out, err);
+  return seal(n_nodes, mass, (energy){.polynomial = polynomial}, copy, out, err);
 done:
   rf_polynomial_free(polynomial);
   return st;
@@ -197,23 +208,43 @@ rf_status rf_reduced_create_like(const rf_reduced *like, const double *mass,
     return st;
   }
   atomic_fetch_add(&like->shared->users, 1);
-  return seal(like->n_nodes, mass, polynomial, like->shared, out, err);
+  return seal(like->n_nodes, mass, (energy){.polynomial = polynomial}, like->shared, out, err);
+}
+
+rf_status rf_reduced_create_sampled(int32_t n_nodes, const double *nodes, const double *basis,
+                                    const double *mass, rf_cubature *cubature, rf_reduced **out,
+                                    rf_error *err) {
+  rf_status st = RF_OK;
+  rf_reduced_basis *copy = NULL;
+  const int32_t r = cubature->r;
+  *out = NULL;
+  if (!(n_nodes >= 1))
+    st = rf_fail(err, RF_ERR_ARG, "a reduced model needs at least one node, got %d", n_nodes);
+  if (st >= 0) st = require_finite(basis, (int64_t)r * n_nodes * 3, "basis", err);
+  if (st >= 0) st = copy_basis(r, n_nodes, nodes, basis, &copy, err);
+  if (st >= 0) return seal(n_nodes, mass, (energy){.cubature = cubature}, copy, out, err);
+  rf_cubature_free(cubature);
+  return st;
 }
 
 rf_status rf_reduced_truncate(const rf_reduced *model, int32_t r_new, rf_reduced **out,
                               rf_error *err) {
   rf_status st = RF_OK;
-  rf_polynomial *kept = NULL;
+  energy kept = {0};
   double *mass = NULL;
   *out = NULL;
-  RF_TRY(rf_polynomial_truncate(model->polynomial, r_new, &kept, err));
+  if (model->polynomial)
+    RF_TRY(rf_polynomial_truncate(model->polynomial, r_new, &kept.polynomial, err));
+  else
+    RF_TRY(rf_cubature_truncate(model->cubature, r_new, &kept.cubature, err));
   RF_ALLOC(mass, r_new * r_new);
   for (int32_t i = 0; i < r_new; ++i)
     memcpy(mass + i * r_new, model->mass + i * model->r, (size_t)r_new * sizeof *mass);
-  st = rf_reduced_create_like(model, mass, kept, out, err);
-  kept = NULL;
+  atomic_fetch_add(&model->shared->users, 1);
+  st = seal(model->n_nodes, mass, kept, model->shared, out, err);
+  kept = (energy){0};
 done:
-  rf_polynomial_free(kept);
+  release_energy(kept);
   rf_free(mass);
   return st;
 }
@@ -222,8 +253,17 @@ void rf_reduced_free(rf_reduced *model) {
   if (!model) return;
   release_basis(model->shared);
   rf_free(model->mass);
-  rf_polynomial_free(model->polynomial);
+  release_energy((energy){model->polynomial, model->cubature});
   rf_free(model);
+}
+
+size_t rf_reduced_work_bytes(const rf_reduced *model) {
+  return model->polynomial ? rf_polynomial_work_bytes(model->r) : rf_cubature_work_bytes(model->r);
+}
+
+rf_status rf_reduced_require_defined(const rf_reduced *model, const double *q, const char *subject,
+                                     rf_error *err) {
+  return model->cubature ? rf_cubature_require_defined(model->cubature, q, subject, err) : RF_OK;
 }
 
 void rf_reduced_displacement(const rf_reduced *model, const double *q, double *u) {

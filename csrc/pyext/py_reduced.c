@@ -97,14 +97,14 @@ static int evaluate(PyObject *self, PyObject *q_obj, double *energy, double *for
   const rf_reduced *m = self_model(self);
   py_in q;
   if (py_in_f64(&q, q_obj, "q", 1, (npy_intp[]){m->r}) < 0) return -1;
-  void *work = rf_alloc(rf_polynomial_work_bytes(m->r), 1);
+  void *work = rf_alloc(rf_reduced_work_bytes(m), 1);
   if (!work) {
     py_in_release(&q);
     PyErr_NoMemory();
     return -1;
   }
   Py_BEGIN_ALLOW_THREADS
-  rf_polynomial_evaluate_rt(m->polynomial, q.data, work, energy, force, stiffness, m->r);
+  rf_reduced_evaluate_rt(m, q.data, work, energy, force, stiffness, m->r);
   Py_END_ALLOW_THREADS
   rf_free(work);
   py_in_release(&q);
@@ -219,7 +219,7 @@ static PyObject *time_evaluate(PyObject *self, PyObject *args) {
   py_in q;
   if (py_in_f64(&q, q_obj, "q", 1, (npy_intp[]){m->r}) < 0) return NULL;
   const size_t r = (size_t)m->r;
-  void *work = rf_alloc(rf_polynomial_work_bytes(m->r), 1);
+  void *work = rf_alloc(rf_reduced_work_bytes(m), 1);
   double *force = rf_alloc(r, sizeof *force), *k = rf_alloc(r * r, sizeof *k);
   if (!work || !force || !k) {
     PyErr_NoMemory();
@@ -232,8 +232,7 @@ static PyObject *time_evaluate(PyObject *self, PyObject *args) {
   for (int i = 0; i < runs; ++i) {
     const double start = py_now_s();
     for (int j = 0; j < inner; ++j)
-      rf_polynomial_evaluate_rt(m->polynomial, q.data, work, NULL, force, with_stiffness ? k : NULL,
-                                m->r);
+      rf_reduced_evaluate_rt(m, q.data, work, NULL, force, with_stiffness ? k : NULL, m->r);
     seconds[i] = (py_now_s() - start) / inner;
   }
   Py_END_ALLOW_THREADS
@@ -262,15 +261,30 @@ static PyObject *get_mass(PyObject *self, void *unused) {
 static PyObject *get_coefficients(PyObject *self, void *unused) {
   (void)unused;
   const rf_polynomial *p = self_model(self)->polynomial;
+  if (!p) Py_RETURN_NONE;
   return py_view_f64(self, p->coefficient, 1, (npy_intp[]){(npy_intp)p->count});
+}
+static PyObject *get_cubature(PyObject *self, void *unused) {
+  (void)unused;
+  const rf_cubature *c = self_model(self)->cubature;
+  if (!c) Py_RETURN_NONE;
+  const npy_intp p = c->n_points, r = c->r;
+  PyObject *linear =
+      c->linear ? py_view_f64(self, c->linear, 2, (npy_intp[]){r, r}) : Py_NewRef(Py_None);
+  return Py_BuildValue("NNNN", py_view_f64(self, c->gradient, 3, (npy_intp[]){p, 9, r}),
+                       py_view_f64(self, c->weight, 1, &p), py_view_i32(self, c->material, 1, &p),
+                       linear);
 }
 static PyObject *get_simd(PyObject *self, void *unused) {
   (void)unused;
-  return PyLong_FromLong(self_model(self)->polynomial->simd);
+  return PyLong_FromLong(rf_reduced_simd(self_model(self)));
 }
 static PyObject *get_stream_bytes(PyObject *self, void *unused) {
   (void)unused;
-  return PyLong_FromLongLong(self_model(self)->polynomial->stream_count * (int64_t)sizeof(double));
+  return PyLong_FromLongLong(
+      self_model(self)->polynomial
+          ? self_model(self)->polynomial->stream_count * (int64_t)sizeof(double)
+          : (int64_t)rf_reduced_step_numbers(self_model(self)) * (int64_t)sizeof(double));
 }
 
 static int source_in(py_state *state, PyObject *system, PyObject *strain_rate, py_source *s) {
@@ -300,7 +314,12 @@ static PyGetSetDef getters[] = {
     {"basis", get_basis, NULL, "U (r, n, 3), read-only view.", NULL},
     {"mass", get_mass, NULL, "Reduced mass (r, r), read-only view.", NULL},
     {"coefficients", get_coefficients, NULL,
-     "Energy coefficients t_ijkl, 0 <= i <= j <= k <= l <= r, lexicographic; read-only view.",
+     "Energy coefficients t_ijkl, 0 <= i <= j <= k <= l <= r, lexicographic; read-only view; None\n"
+     "with a cubature.",
+     NULL},
+    {"cubature", get_cubature, NULL,
+     "(gradients (p, 9, r), weights (p,), materials of points (p,), linear stiffness (r, r) or\n"
+     "None), read-only views; None with a polynomial.",
      NULL},
     {"simd", get_simd, NULL, "Kernels in use: 1 plain, 2 AVX2, 3 AVX-512.", NULL},
     {"stream_bytes", get_stream_bytes, NULL, "Bytes of coefficients one evaluation reads.", NULL},

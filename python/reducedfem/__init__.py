@@ -18,7 +18,8 @@ Bases
     a motion, with `record_snapshots`. `mass_pca`: from any deformations. `merge_bases` combines
     bases; `thin_samples`, `thin_shapes` select samples. Each basis is a `Basis`.
 Reduced models
-    `reduce` creates a `ReducedSolid` with exact cubic forces; ``save`` and `load`.
+    `reduce` creates a `ReducedSolid` with exact cubic forces, or for any material with a
+    `Cubature` (`CubatureReport`); ``save`` and `load`.
     `ProjectedSolid`: the same equations evaluated on the mesh, for large bases.
 Motion
     `ImplicitNewmark`, `BackwardEuler`, `BDF2`, `TRBDF2`, `SDIRK2`, `GeneralizedAlpha`
@@ -194,6 +195,7 @@ from reducedfem.reduction.basis import (  # noqa: E402
     mass_pca,
     modal_derivative_basis,
 )
+from reducedfem.reduction.cubature import Cubature, CubatureReport  # noqa: E402
 from reducedfem.reduction.damping import StrainRateDamping  # noqa: E402
 from reducedfem.reduction.linear_model import LinearModel  # noqa: E402
 from reducedfem.reduction.merge import merge_bases  # noqa: E402
@@ -236,6 +238,8 @@ __all__ = [
     "Corotated",
     "CouplingStep",
     "CouplingWrench",
+    "Cubature",
+    "CubatureReport",
     "DeformedField",
     "Device",
     "DeviceError",

@@ -392,7 +392,19 @@ class Reduced:
     @property
     def mass(self) -> NDArray[np.float64]: ...
     @property
-    def coefficients(self) -> NDArray[np.float64]: ...
+    def coefficients(self) -> NDArray[np.float64] | None: ...
+    @property
+    def cubature(
+        self,
+    ) -> (
+        tuple[
+            NDArray[np.float64],
+            NDArray[np.float64],
+            NDArray[np.int32],
+            NDArray[np.float64] | None,
+        ]
+        | None
+    ): ...
     @property
     def simd(self) -> int: ...
     @property
@@ -419,6 +431,40 @@ class Reduced:
     def time_evaluate(
         self, q: ArrayLike, stiffness: bool, runs: int, inner: int, /
     ) -> NDArray[np.float64]: ...
+
+# csrc/pyext/py_cubature.c
+def draw_poses(
+    projected: Projected,
+    count: int,
+    strain: float,
+    seed: int,
+    progress: Callable[[int, int], object] | None,
+    threads: int,
+    /,
+) -> NDArray[np.float64]: ...
+def reduce_sampled(
+    solid: Solid,
+    basis: ArrayLike,
+    poses: ArrayLike,
+    points: int,
+    tolerance: float,
+    progress: Callable[[int, int], object] | None,
+    threads: int,
+    simd: int = 0,
+    /,
+) -> tuple[Reduced, dict[str, float]]: ...
+def sampled(
+    basis: ArrayLike,
+    mass: ArrayLike,
+    gradients: ArrayLike,
+    weights: ArrayLike,
+    points: ArrayLike,
+    materials: Sequence[tuple[str, ArrayLike, float]],
+    linear: ArrayLike | None,
+    nodes: ArrayLike | None,
+    simd: int = 0,
+    /,
+) -> Reduced: ...
 
 # csrc/pyext/py_projected.c
 @final

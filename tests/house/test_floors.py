@@ -31,8 +31,10 @@ ALLOWED = {
     "modes": {"base", "linalg", "fem"},
     "basis": {"base", "linalg", "modes"},
     "polynomial": {"base", "linalg", "material", "fem"},
+    # the energy of any material, by points of the mesh; kernels of gradients are those of strains
+    "cubature": {"base", "linalg", "material", "fem", "polynomial"},
     # fem and mesh: a model is built from a solid here, not in the binding
-    "model": {"base", "linalg", "mesh", "fem", "polynomial"},
+    "model": {"base", "linalg", "mesh", "fem", "polynomial", "cubature"},
     # fem (and with it mesh): the unreduced solid is stepped by the same scheme, and its
     # tangent is too large to be handed over as an argument at every iteration
     # sdf: obstacles that a solid must not cross, by any steps of its integrator

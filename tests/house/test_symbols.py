@@ -33,6 +33,7 @@ NOUNS = {
     "pointshell": "cells farthest hexagonal level point repel repulsion sampler seed shell uniform",
     "modes": "modes",
     "basis": "basis mass metric thin",
+    "cubature": "cubature",
     "polynomial": "damping pairs polynomial quartic",
     "model": "projected reduced skin",
     "dynamics": "barrier blocks equilibrium exponential free_bodies free_body modal_subspace motion "

@@ -83,9 +83,10 @@ OTHER_NAMES = {
 # values that pass along with data: what is made of what was computed
 RESULTS = {
     "Amplification", "BarrierState", "BodySnapshot", "CentralReport", "ContactForce",
-    "ContactPoints", "ContactTrajectory", "CouplingStep", "CouplingWrench", "DeviceProbe", "ExponentialReport",
-    "FreeBodyState", "FrictionSolution", "HapticReport", "HapticSnapshot", "ImplicitReport", "Pick",
-    "RigidBody", "SketchReport", "SolidSummary", "Spectrum", "State", "StaticReport", "UdpCounts",
+    "ContactPoints", "ContactTrajectory", "CouplingStep", "CouplingWrench", "CubatureReport",
+    "DeviceProbe", "ExponentialReport", "FreeBodyState", "FrictionSolution", "HapticReport",
+    "HapticSnapshot", "ImplicitReport", "Pick", "RigidBody", "SketchReport", "SolidSummary",
+    "Spectrum", "State", "StaticReport", "UdpCounts",
     "Uniformity", "VoxmapForce", "WorldContacts", "WorldReport",
 }  # fmt: skip
 # made by functions of the package alone, or abstract

@@ -8,6 +8,7 @@ import pytest
 import reducedfem as rf
 from model_files import make_model
 from reducedfem.reduction.reduced import to_bytes
+from sampled import sampled
 from shapes import box_hexes
 
 
@@ -49,6 +50,12 @@ def damped() -> rf.ReducedSolid:
 @pytest.fixture(scope="module")
 def damped_data(damped) -> bytes:
     return to_bytes(damped)
+
+
+@pytest.fixture(scope="module")
+def sampled_data() -> bytes:
+    """Return the file of a model with a cubature."""
+    return to_bytes(sampled())
 
 
 @pytest.fixture(scope="module")

@@ -68,11 +68,17 @@ def signature(header: dict, body: bytes) -> str:
         {"arrays": arrays, "metadata": metadata}, sort_keys=True, separators=(",", ":")
     )
     digest = hashlib.sha256(text.encode("ascii"))
-    order = ("basis", "reduced_mass", "energy_coefficients", "mesh_nodes", "part_coefficients",
+    order = ("basis", "reduced_mass", "energy_coefficients", "cubature_gradients",
+             "cubature_weights", "cubature_linear", "mesh_nodes", "part_coefficients",
              "part_volumes", "part_masses", "damping_coefficients", "surface_vertices",
              "rule_points", "rule_weights", "rule_products", "mesh_elements", "mesh_regions",
-             "fixed_nodes", "part_general", "surface_triangles", "rule_counts")  # fmt: skip
+             "fixed_nodes", "part_general", "surface_triangles", "rule_counts",
+             "cubature_materials")  # fmt: skip
     for name in order:
+        if name.startswith("cubature_") and name not in header:
+            continue
+        if name == "energy_coefficients" and "cubature_weights" in header:
+            continue
         if name.startswith("part_") and "part_volumes" not in header:
             continue
         if name.startswith("surface_") and "surface_vertices" not in header:

@@ -248,11 +248,18 @@ def _info_model(model: ReducedSolid, path: Path, console: Console) -> None:
     mesh = model.mesh
     console.say(f"{path}: reduced model")
     console.fact("reduced coordinates", str(model.r))
-    console.fact(
-        "energy polynomial",
-        f"{count_text(len(model.coefficients), 'coefficient')}, "
-        f"{bytes_text(model.coefficients.nbytes)}",
-    )
+    rule = model.cubature
+    if rule is not None:
+        console.fact(
+            "energy by cubature",
+            f"{count_text(len(rule.weights), 'point')}, error of forces {100 * rule.error:.2g} %",
+        )
+    else:
+        console.fact(
+            "energy polynomial",
+            f"{count_text(len(model.coefficients), 'coefficient')}, "
+            f"{bytes_text(model.coefficients.nbytes)}",
+        )
     console.fact("mesh", f"{mesh_text(mesh)}, {size_text(mesh.bounds)}")
     console.fact("bounding box", box_text(mesh.bounds))
     console.fact("fixed nodes", f"{len(model.fixed):,}")

@@ -10,6 +10,9 @@ Arrays, with r coordinates, n nodes and e elements:
 ``reduced_mass``         F64  (r, r): U^T M U
 ``energy_coefficients``  F64  (C(r+4, 4),): t_ijkl, i <= j <= k <= l, lexicographic, of
                               W(q) = sum t_ijkl p_i p_j p_k p_l with p = (1, q)
+``cubature_gradients``   F64  (p, 9, r): gradients of the basis at the points of the cubature
+``cubature_weights``     F64  (p,): weights of the points, m^3
+``cubature_linear``      F64  (r, r): constant stiffness that is added, of the penalty of cut cells
 ``mesh_nodes``           F64  (n, 3): rest positions
 ``part_coefficients``    F64  (m, 2, C(r+4, 4)): the same by region, for lambda = 1 and for
                               mu = 1; for a general material one set, then zeros
@@ -29,10 +32,12 @@ Arrays, with r coordinates, n nodes and e elements:
 ``fixed_nodes``          I32  (f,): fixed nodes, ascending
 ``surface_triangles``    I32  (t, 3): triangles of the surface
 ``part_general``         I32  (m,): 1 for a general material, else 0
+``cubature_materials``   I32  (p,): material of each point, by index in ascending regions
 ``rule_counts``          I32  (e,): number of quadrature points of each cut element, else 0
 =======================  ===  =======================================================
 
-The arrays ``part_*`` are present if the model is editable, ``rule_*`` if elements are cut,
+A model has ``energy_coefficients`` or the arrays ``cubature_*``. The arrays ``part_*`` are present
+if the model is editable, ``rule_*`` if elements are cut,
 ``damping_coefficients`` with strain-rate damping, ``surface_*`` if the mesh has a source surface.
 
 Metadata, all texts, with structured values in JSON:
@@ -46,9 +51,9 @@ of ``{"arrays": {name: [dtype, shape]}, "metadata": {the other entries}}``, as J
 keys, without blanks and in ASCII, followed by the arrays in the order of the table. The digest
 detects changed contents and is independent of the arrangement of the file.
 
-``format_version`` is the lowest version with all features of the file: 3 with a surface, cut
-elements or elements of 20 nodes, 2 with strain-rate damping or elements of ten nodes, else 1.
-Earlier versions of the package refuse only files with features that they lack.
+``format_version`` is the lowest version with all features of the file: 4 with a cubature, 3 with a
+surface, cut elements or elements of 20 nodes, 2 with strain-rate damping or elements of ten nodes,
+else 1. Earlier versions of the package refuse only files with features that they lack.
 """
 
 from __future__ import annotations
@@ -67,12 +72,22 @@ from reducedfem.io import tensors
 from reducedfem.io.atomic import replacing, with_suffix
 from reducedfem.io.tensors import Refused
 
-__all__ = ["DAMPING", "FORMAT", "PARTS", "RULE", "SURFACE", "read", "save", "write"]
+__all__ = [
+    "CUBATURE",
+    "DAMPING",
+    "FORMAT",
+    "PARTS",
+    "RULE",
+    "SURFACE",
+    "read",
+    "save",
+    "write",
+]
 
 _Model = TypeVar("_Model")
 
 FORMAT = "reducedfem-model"
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 UNITS = (
     "SI; reduced coordinates of a mass-orthonormal basis in kg^(1/2) m, "
     "reduced forces in N kg^(-1/2)"
@@ -83,6 +98,9 @@ SCHEMA = {
     "basis": "F64",
     "reduced_mass": "F64",
     "energy_coefficients": "F64",
+    "cubature_gradients": "F64",
+    "cubature_weights": "F64",
+    "cubature_linear": "F64",
     "mesh_nodes": "F64",
     "part_coefficients": "F64",
     "part_volumes": "F64",
@@ -98,9 +116,18 @@ SCHEMA = {
     "part_general": "I32",
     "surface_triangles": "I32",
     "rule_counts": "I32",
+    "cubature_materials": "I32",
 }
 # in files of editable models: all or none
 PARTS = ("part_coefficients", "part_general", "part_volumes", "part_masses")
+# in files of models with a cubature: all or none, in place of the polynomial
+CUBATURE = (
+    "cubature_gradients",
+    "cubature_weights",
+    "cubature_materials",
+    "cubature_linear",
+)
+POLYNOMIAL = "energy_coefficients"
 # in files of models with cut elements: all or none
 RULE = ("rule_counts", "rule_points", "rule_weights", "rule_products")
 # in files of models with strain-rate damping
@@ -128,16 +155,23 @@ TEXTS = (
 def _schema(names: Collection[str]) -> dict[str, str]:
     """Return names and types of the arrays that must accompany the given names."""
     absent = {
-        name for group in (PARTS, SURFACE, RULE) if not set(group) & set(names) for name in group
+        name
+        for group in (PARTS, SURFACE, RULE, CUBATURE)
+        if not set(group) & set(names)
+        for name in group
     }
     if DAMPING not in names:
         absent.add(DAMPING)
+    if set(CUBATURE) & set(names):
+        absent.add(POLYNOMIAL)
     return {name: dtype for name, dtype in SCHEMA.items() if name not in absent}
 
 
 def _version(arrays: Mapping[str, NDArray[Any]]) -> int:
     """Return the lowest format version that contains these arrays."""
     nodes = arrays["mesh_elements"].shape[1]
+    if CUBATURE[0] in arrays:
+        return 4
     if nodes == 20 or SURFACE[0] in arrays or RULE[0] in arrays:
         return 3
     return 2 if DAMPING in arrays or nodes == 10 else 1
@@ -208,10 +242,21 @@ def _check_shapes(most: tuple[int, int], shapes: Mapping[str, tuple[int, ...]]) 
     expected: dict[str, tuple[int, ...]] = {
         "basis": (r, n, 3),
         "reduced_mass": (r, r),
-        "energy_coefficients": (math.comb(r + 4, 4),),
         "mesh_nodes": (n, 3),
         "mesh_regions": elements[:1],
     }
+    if CUBATURE[0] in shapes:
+        points = shapes["cubature_weights"][:1]
+        expected |= {
+            "cubature_gradients": (*points, 9, r),
+            "cubature_weights": points,
+            "cubature_materials": points,
+            "cubature_linear": (r, r),
+        }
+        if PARTS[0] in shapes:
+            raise Refused("it has a cubature and editable parts, which exclude each other")
+    else:
+        expected[POLYNOMIAL] = (math.comb(r + 4, 4),)
     if "part_volumes" in shapes:
         m = shapes["part_volumes"][:1]
         expected |= {

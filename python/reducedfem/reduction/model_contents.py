@@ -14,10 +14,11 @@ from reducedfem.errors import ReducedFEMError
 from reducedfem.geometry.mesh import Mesh
 from reducedfem.geometry.surface import Surface
 from reducedfem.io import model_files
-from reducedfem.io.model_files import DAMPING, PARTS, RULE, SURFACE
+from reducedfem.io.model_files import CUBATURE, DAMPING, PARTS, RULE, SURFACE
 from reducedfem.io.tensors import Refused
 from reducedfem.material.laws import LINEAR_LAW, STVK_LAW, LinearElastic
 from reducedfem.material.laws import from_plain as material_from_plain
+from reducedfem.reduction.cubature import errors_of
 from reducedfem.reduction.reduced_damping import (
     MAX_DAMPING_R,
     ReducedStrainRateDamping,
@@ -25,10 +26,11 @@ from reducedfem.reduction.reduced_damping import (
 )
 from reducedfem.solid.rigid import from_plain
 
-__all__ = ["LAWS", "MAX_R", "Contents", "read", "written"]
+__all__ = ["CUBATURE_LAW", "LAWS", "MAX_R", "Contents", "read", "written"]
 
 MAX_R = 256  # RF_POLYNOMIAL_MAX_R in csrc/polynomial/polynomial.h
-LAWS = (STVK_LAW, LINEAR_LAW)
+CUBATURE_LAW = "of each material, by cubature"
+LAWS = (STVK_LAW, LINEAR_LAW, CUBATURE_LAW)
 
 
 class Contents(NamedTuple):
@@ -48,12 +50,18 @@ def written(model: Contents) -> bytes:
     arrays: dict[str, NDArray[Any]] = {
         "basis": model.core.basis,
         "reduced_mass": model.core.mass,
-        "energy_coefficients": model.core.coefficients,
         "mesh_nodes": mesh.nodes,
         "mesh_elements": mesh.elements,
         "mesh_regions": mesh.regions,
         "fixed_nodes": model.fixed,
     }
+    if model.core.coefficients is not None:
+        arrays["energy_coefficients"] = model.core.coefficients
+    if model.core.cubature is not None:
+        gradients, weights, points, linear = model.core.cubature
+        if linear is None:
+            linear = np.zeros((model.core.r, model.core.r))
+        arrays.update(zip(CUBATURE, (gradients, weights, points, linear), strict=True))
     if model.parts is not None:
         arrays.update(zip(PARTS, model.parts.arrays(), strict=True))
     if mesh.source is not None:
@@ -86,16 +94,18 @@ def read(stream: BinaryIO, size: int, name: str) -> Contents:
     return model_files.read(stream, size, name, (MAX_R, MAX_DAMPING_R), _assemble)
 
 
-def _provenance(texts: dict[str, Any], regions: NDArray[np.int32]) -> dict[str, Any]:
+def _provenance(texts: dict[str, Any], regions: NDArray[np.int32], sampled: bool) -> dict[str, Any]:
     """Return the provenance of the model from untrusted texts."""
     if texts["law"] not in LAWS:
         raise Refused(f"its law is {texts['law'][:40]!r}; this version knows {LAWS}")
+    if (texts["law"] == CUBATURE_LAW) != sampled:
+        raise Refused(f"its law is {texts['law']!r}, which does not match its arrays")
     for region, material in texts["materials"].items():
         try:
             one = material_from_plain(material)
         except ReducedFEMError as error:
             raise Refused(f"the material of region {region!r}: {error}") from None
-        if not one.quadratic:
+        if not (sampled or one.quadratic):
             raise Refused(f"region {region!r} is a {one.law}, whose energy is no polynomial")
     for region in np.unique(regions):
         if str(region) not in texts["materials"]:
@@ -113,6 +123,22 @@ def _provenance(texts: dict[str, Any], regions: NDArray[np.int32]) -> dict[str, 
         "rigid_body": texts["rigid_body"],
     }
     return {"solid": solid, "basis": texts["basis"], **texts["history"]}
+
+
+def _core_of(
+    arrays: Mapping[str, NDArray[Any]], provenance: Mapping[str, Any], nodes: NDArray[np.float64]
+) -> _core.Reduced:
+    """Return the model of the core, with a polynomial or a cubature."""
+    basis, mass = arrays["basis"], arrays["reduced_mass"]
+    if CUBATURE[0] not in arrays:
+        return _core.Reduced(basis, mass, arrays["energy_coefficients"], 0, nodes)
+    errors_of(provenance.get("cubature"))
+    plain = provenance["solid"]["materials"]
+    materials = [material_from_plain(plain[region]) for region in sorted(plain, key=int)]
+    table = [(one.law, one.parameters, one.density) for one in materials]
+    gradients, weights, points, given = (arrays[name] for name in CUBATURE)
+    linear = given if given.any() else None
+    return _core.sampled(basis, mass, gradients, weights, points, table, linear, nodes)
 
 
 def _check_parts(provenance: Mapping[str, Any], general: NDArray[np.int32]) -> None:
@@ -148,7 +174,7 @@ def _damping(
 
 def _assemble(texts: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Contents:
     """Return what the model consists of; the core checks the values."""
-    provenance = _provenance(texts, arrays["mesh_regions"])
+    provenance = _provenance(texts, arrays["mesh_regions"], CUBATURE[0] in arrays)
     if (texts["quadrature"] == 1) != (arrays["mesh_elements"].shape[1] == 4):
         raise Refused("its elements have no such quadrature")
     fixed = arrays["fixed_nodes"]
@@ -160,8 +186,7 @@ def _assemble(texts: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Cont
         if RULE[0] in arrays:
             counts, points, weights, products = (arrays[name] for name in RULE)
             mesh._cut_as((counts, points, weights, products))
-        energy = arrays["energy_coefficients"]
-        core = _core.Reduced(arrays["basis"], arrays["reduced_mass"], energy, 0, mesh.nodes)
+        core = _core_of(arrays, provenance, mesh.nodes)
         parts = None
         if "part_volumes" in arrays:
             _check_parts(provenance, arrays["part_general"])

@@ -13,9 +13,15 @@ from reducedfem.errors import InputError, InputTypeError
 from reducedfem.material.laws import LINEAR_LAW, STVK_LAW, StVK
 from reducedfem.material.laws import to_plain as material_to_plain
 from reducedfem.reduction.basis import GIVEN_VECTORS, Basis
+from reducedfem.reduction.cubature import (
+    Cubature,
+    reduce_by_cubature,
+    require_cubature,
+    warn_of_errors,
+)
 from reducedfem.reduction.damping import StrainRateDamping
 from reducedfem.reduction.identity import require_of
-from reducedfem.reduction.model_contents import MAX_R
+from reducedfem.reduction.model_contents import CUBATURE_LAW, MAX_R
 from reducedfem.reduction.reduced import ReducedSolid
 from reducedfem.reduction.reduced_damping import MAX_DAMPING_R
 from reducedfem.solid.held import require_held
@@ -31,18 +37,21 @@ def reduce(
     *,
     editable: bool = False,
     strain_rate: StrainRateDamping | None = None,
+    cubature: Cubature | int | None = None,
     progress: Progress = None,
 ) -> ReducedSolid:
     """Return the reduced model of a solid in the span of a basis.
 
     The coefficients of the energy polynomial (Barbic 2007, section 2.6) follow from one Gram
     matrix of strains over the quadrature points of the mesh, without sampling or fitting. They do
-    not depend on the number of threads.
+    not depend on the number of threads. Other materials have no such polynomial: their energy is
+    a sum over a few points of the mesh, a `Cubature`.
 
     Parameters
     ----------
     solid
-        The solid, of `StVK` or `LinearElastic` materials; its quadrature is that of the model.
+        The solid, of `StVK` or `LinearElastic` materials, with `cubature` of any; its quadrature
+        is that of the model.
     basis
         A `Basis`, or linearly independent deformations (r, n, 3), mass-orthonormal or not, zero
         at fixed nodes; r at most 256.
@@ -52,9 +61,13 @@ def reduce(
     strain_rate
         Strain-rate damping of this solid that becomes part of the model, its simulations and its
         files. It limits the basis to 128 vectors. None: no strain-rate damping.
+    cubature
+        A `Cubature`, or its number of points: the energy is a sum over points of the mesh, for any
+        material; not together with `editable`. None: the exact polynomial.
     progress
         Progress bar: True, False, or None (after two seconds, in a terminal); or a callable
-        ``f(done, total)``. With `strain_rate` progress runs from zero twice.
+        ``f(done, total)``. With `strain_rate` progress runs from zero twice; with `cubature` once
+        for the poses, once for the points.
 
     Returns
     -------
@@ -66,7 +79,8 @@ def reduce(
         The basis has a wrong shape, values that are not finite, more than 256 vectors, or
         moves a fixed node (the message names it); a `Basis` or `strain_rate` belongs to another
         solid; the energy of a material is not quadratic in Green's strain (the
-        neo-Hookean ones), and so no polynomial: use `ProjectedSolid`.
+        neo-Hookean ones), and so no polynomial: use `cubature`, or `ProjectedSolid`; the poses of
+        `cubature` do not fit the basis, have no force, or are too far from rest.
     SingularMatrixError
         The vectors of the basis are linearly dependent.
 
@@ -74,7 +88,8 @@ def reduce(
     -----
     PlausibilityWarning
         A `Basis` was made for other fixed nodes, or for materials with other ratios of stiffness
-        or density.
+        or density; or the forces of a `cubature` differ from those of the mesh by more than 2 % at
+        poses held out.
     """
     require_solid(solid)
     given, origin = (
@@ -91,8 +106,18 @@ def reduce(
     if strain_rate is not None:
         _require_damping_of(strain_rate, solid, len(vectors))
     description = _describe_solid(solid)
-    provenance = {"solid": description, "basis": origin}
+    provenance: dict[str, Any] = {"solid": description, "basis": origin}
     parts = None
+    if cubature is not None:
+        settings = require_cubature(cubature)
+        if flag(editable, "editable"):
+            raise InputError("a model with a cubature is not editable: leave out one of both")
+        core, errors = reduce_by_cubature(solid, vectors, settings, progress)
+        warn_of_errors(errors, 2)
+        description["law"] = CUBATURE_LAW
+        provenance["cubature"] = errors
+        rate = None if strain_rate is None else strain_rate.reduce(vectors, progress=progress)
+        return ReducedSolid(core, solid.mesh, solid.fixed, provenance, None, rate)
     with callback(progress, "polynomials") as tell:
         if flag(editable, "editable"):
             core, parts = _core.take_apart(solid._core, vectors, tell, threads())

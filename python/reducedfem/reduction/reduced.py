@@ -20,6 +20,7 @@ from reducedfem.io.saved import Saved
 from reducedfem.material.laws import LinearElastic, Material, StVK
 from reducedfem.material.laws import from_plain as material_from_plain
 from reducedfem.material.laws import to_plain as material_to_plain
+from reducedfem.reduction.cubature import CubatureReport
 from reducedfem.reduction.model_contents import Contents, read, written
 from reducedfem.reduction.reduced_damping import ReducedStrainRateDamping
 from reducedfem.reduction.reduced_equations import ReducedEquations
@@ -55,7 +56,10 @@ class ReducedSolid(ReducedEquations, Saved):
     The strain energy is a quartic polynomial of the r reduced coordinates q, the internal force
     R~(q) = U^T R(U q) a cubic and the tangent stiffness K~(q) = U^T K(U q) U a quadratic one
     (Barbic 2007, section 2.6). The polynomials are exact for every q, and their cost is
-    independent of the size of the mesh. Immutable, may be shared by threads.
+    independent of the size of the mesh. With a `Cubature` all three are weighted sums over points
+    of the mesh instead, for any material: approximate, but derivatives of one energy, so that
+    forces are conservative and stiffnesses symmetric, and positive semidefinite at rest.
+    Immutable, may be shared by threads.
 
     For a mass-orthonormal basis coordinates are in kg^(1/2) m and forces in N kg^(-1/2).
     """
@@ -124,9 +128,26 @@ class ReducedSolid(ReducedEquations, Saved):
 
         W(q) is the sum of t_ijkl p_i p_j p_k p_l over 0 <= i <= j <= k <= l <= r, in
         lexicographic order, with p = (1, q).
+
+        Raises
+        ------
+        InputError
+            The model has a `cubature` instead of a polynomial.
         """
-        values: NDArray[np.float64] = self._core.coefficients
+        values: NDArray[np.float64] | None = self._core.coefficients
+        if values is None:
+            raise InputError("this model has no energy polynomial, but a cubature: see `cubature`")
         return values
+
+    @property
+    def cubature(self) -> CubatureReport | None:
+        """Cubature of a model made with `Cubature`, and its errors; None with a polynomial."""
+        if (found := self._core.cubature) is None:
+            return None
+        gradients, weights, points, _ = found
+        regions = np.array(sorted(self.materials), dtype=np.int32)[points]
+        regions.flags.writeable = False
+        return CubatureReport(weights, gradients, regions, **self._provenance["cubature"])
 
     @property
     def provenance(self) -> Mapping[str, Any]:

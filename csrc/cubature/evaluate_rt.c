@@ -1,0 +1,58 @@
+#include <string.h>
+
+#include "base/arena.h"
+#include "cubature/cubature.h"
+#include "cubature/points_rt.h"
+
+static void layout(rf_cubature_work *w, int32_t r, rf_arena *a) {
+  const size_t padded = (size_t)(r + RF_CUBATURE_PAD - 1) / RF_CUBATURE_PAD * RF_CUBATURE_PAD;
+  w->q = rf_arena_take(a, padded, sizeof(double));
+  w->energy = rf_arena_take(a, RF_CUBATURE_LANES, sizeof(double));
+  w->force = rf_arena_take(a, padded * RF_CUBATURE_LANES, sizeof(double));
+  w->rows = rf_arena_take(a, 9 * padded * RF_CUBATURE_LANES, sizeof(double));
+  w->matrix = rf_arena_take(a, padded * padded * RF_CUBATURE_LANES, sizeof(double));
+}
+
+size_t rf_cubature_work_bytes(int32_t r) {
+  rf_arena count = {0};
+  rf_cubature_work unused;
+  layout(&unused, r, &count);
+  return count.used;
+}
+
+static double sum_lanes(int lanes, const double *x) {
+  double sum = 0.0;
+  for (int l = 0; l < lanes; ++l) sum += x[l];
+  return sum;
+}
+
+// Adds the part whose stiffness is constant.
+static void add_linear(const rf_cubature *c, const double *q, double *energy, double *force,
+                       double *stiffness, int32_t ld) {
+  for (int32_t i = 0; i < c->r; ++i) {
+    const double *row = c->linear + (int64_t)i * c->r;
+    double sum = 0.0;
+    for (int32_t j = 0; j < c->r; ++j) sum += row[j] * q[j];
+    if (energy) *energy += 0.5 * q[i] * sum;
+    if (force) force[i] += sum;
+    for (int32_t j = 0; stiffness && j < c->r; ++j) stiffness[(int64_t)i * ld + j] += row[j];
+  }
+}
+
+void rf_cubature_evaluate_rt(const rf_cubature *c, const double *q, void *work, double *energy,
+                             double *force, double *stiffness, int32_t ld) {
+  rf_arena carve = {.base = work};
+  rf_cubature_work w;
+  const int32_t r = c->r, padded = c->padded, lanes = rf_law_lanes(c->simd);
+  layout(&w, r, &carve);
+  memcpy(w.q, q, (size_t)r * sizeof *q);
+  for (int32_t k = r; k < padded; ++k) w.q[k] = 0.0;
+  RF_SIMD_CALL(c->simd, rf_cubature_add, c, &w, stiffness != NULL);
+  if (energy) *energy = sum_lanes(lanes, w.energy);
+  for (int32_t k = 0; force && k < r; ++k) force[k] = sum_lanes(lanes, w.force + k * lanes);
+  for (int32_t k = 0; stiffness && k < r; ++k)
+    for (int32_t l = k; l < r; ++l)
+      stiffness[(int64_t)k * ld + l] = stiffness[(int64_t)l * ld + k] =
+          sum_lanes(lanes, w.matrix + ((int64_t)k * padded + l) * lanes);
+  if (c->linear) add_linear(c, q, energy, force, stiffness, ld);
+}

@@ -1,0 +1,192 @@
+"""Cubatures: the energy of reduced models by a few points of the mesh, for any material."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from reducedfem import _core
+from reducedfem.base.check import count, number, reals
+from reducedfem.base.frozen import frozen_array
+from reducedfem.base.run import Progress, callback, threads
+from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
+from reducedfem.io.tensors import Refused
+from reducedfem.solid.solid import Solid
+
+__all__ = ["ERRORS", "Cubature", "CubatureReport", "errors_of", "reduce_by_cubature"]
+
+MOST_POINTS = 4096  # RF_CUBATURE_MAX_POINTS in csrc/cubature/build.h
+MOST_NUMBERS = 1 << 17  # RF_CUBATURE_MAX_NUMBERS in csrc/cubature/build.h
+MOST_SEED = 2**64 - 1
+FEWEST_POSES = 5  # RF_CUBATURE_HOLD in csrc/cubature/build.h
+_FAR_OFF = 0.02  # error of the forces of poses held out that is worth a warning
+# entries of the provenance of a model
+ERRORS = ("training_poses", "held_out_poses", "training_error", "error", "largest_error")
+
+
+@dataclass(frozen=True, eq=False)
+class Cubature:
+    """Settings of the cubature of a reduced model, for `reduce`.
+
+    The energy of the model is a sum over a few quadrature points of the mesh with positive
+    weights, which are found by non-negative least squares from forces at training poses (An, Kim
+    and James 2008; Farhat, Avery, Chapman and Cortial 2014). Every fifth pose is held out: it does
+    not train, and measures the error. See ``docs/cubature.md``.
+
+    Parameters
+    ----------
+    points
+        Most points, up to 4096. A mesh with fewer quadrature points keeps them all, and its forces
+        are exact.
+    tolerance
+        Fewer points suffice if the training error becomes smaller than this; from 0, for all
+        `points`, to below 1.
+    poses
+        Training poses, reduced coordinates (k, r), at least 5, without that at rest. None: draws
+        `n_poses` static equilibria under random loads.
+    n_poses
+        Number of poses to draw, at least 5; without use if `poses` are given.
+    strain
+        Largest Green strain (Frobenius norm) of the linear response to the loads drawn, positive;
+        without use if `poses` are given. The model is accurate up to about this strain.
+    seed
+        Start of the random numbers, 0 to 2^64 - 1. The same seed gives the same model.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        A value is out of its range, not finite or of a wrong type.
+    """
+
+    points: int = 200
+    tolerance: float = 0.0
+    poses: ArrayLike | None = field(default=None, repr=False)
+    n_poses: int = 100
+    strain: float = 0.3
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        count(self.points, "points", MOST_POINTS)
+        if not 0.0 <= number(self.tolerance, "tolerance") < 1.0:
+            raise InputError(f"tolerance must be at least 0 and below 1, got {self.tolerance}")
+        if self.poses is not None:
+            poses = frozen_array(self.poses, "poses")
+            if poses.ndim != 2 or len(poses) < FEWEST_POSES:
+                raise InputError(
+                    f"poses must have shape (k, r) with k at least {FEWEST_POSES}, got "
+                    f"{poses.shape}"
+                )
+            object.__setattr__(self, "poses", poses)
+        if count(self.n_poses, "n_poses", MOST_NUMBERS) < FEWEST_POSES:
+            raise InputError(f"n_poses must be at least {FEWEST_POSES}, got {self.n_poses}")
+        if not number(self.strain, "strain") > 0.0:
+            raise InputError(f"strain must be positive, got {self.strain}")
+        if isinstance(self.seed, bool | np.bool_) or not isinstance(self.seed, int | np.integer):
+            raise InputTypeError(f"seed must be an int, got {type(self.seed).__name__}")
+        if not 0 <= self.seed <= MOST_SEED:
+            raise InputError(f"seed must be between 0 and 2^64 - 1, got {self.seed}")
+
+
+@dataclass(frozen=True, eq=False)
+class CubatureReport:
+    """Cubature of a model, `ReducedSolid.cubature`: its points and its errors.
+
+    The errors are those found when the model was made, before any `ReducedSolid.truncate`.
+
+    Parameters
+    ----------
+    weights
+        Weight of each point [m^3], positive, shape (p,).
+    gradients
+        Gradients of the basis at the points [1/m], row by row, shape (p, 9, r).
+    regions
+        Region of each point, shape (p,).
+    training_poses, held_out_poses
+        Numbers of poses.
+    training_error
+        Error of the force at the poses that trained, in the energy norm of the body at rest,
+        relative, root of the mean square.
+    error
+        Error of the force at the poses held out, |f - f~| / |f|, root of the mean square.
+    largest_error
+        The largest of the same errors.
+    """
+
+    weights: NDArray[np.float64]
+    gradients: NDArray[np.float64]
+    regions: NDArray[np.int32]
+    training_poses: int
+    held_out_poses: int
+    training_error: float
+    error: float
+    largest_error: float
+
+    def __repr__(self) -> str:
+        return f"<CubatureReport: {len(self.weights)} points, error {100 * self.error:.2g} %>"
+
+
+def require_cubature(value: object) -> Cubature:
+    """Return the argument `cubature` of `reduce`; an int is a number of points."""
+    if isinstance(value, Cubature):
+        return value
+    if isinstance(value, int | np.integer) and not isinstance(value, bool):
+        return Cubature(points=count(value, "cubature", MOST_POINTS))
+    raise InputTypeError(
+        f"cubature must be a Cubature, a number of points or None, got {type(value).__name__}"
+    )
+
+
+def reduce_by_cubature(
+    solid: Solid, vectors: NDArray[np.float64], settings: Cubature, progress: Progress
+) -> tuple[_core.Reduced, dict[str, Any]]:
+    """Return the model of the core and the entries ERRORS of its provenance."""
+    r = len(vectors)
+    if settings.poses is None:
+        if settings.n_poses * r > MOST_NUMBERS:
+            raise InputError(
+                f"n_poses must be at most {MOST_NUMBERS // r} for {r} coordinates, got "
+                f"{settings.n_poses}"
+            )
+        projected = _core.Projected(solid._core, vectors, threads())
+        drawn = (settings.n_poses, settings.strain, settings.seed)
+        with callback(progress, "poses") as tell:
+            poses = _core.draw_poses(projected, *drawn, tell, threads())
+    else:
+        poses = reals(settings.poses, "poses")
+        if poses.shape[1] != r:
+            raise InputError(f"poses must have shape (any, {r}), got {poses.shape}")
+    chosen = (poses, settings.points, settings.tolerance)
+    with callback(progress, "cubature") as tell:
+        core, report = _core.reduce_sampled(solid._core, vectors, *chosen, tell, threads())
+    return core, {name: report[name] for name in ERRORS}
+
+
+def warn_of_errors(errors: Mapping[str, Any], stacklevel: int) -> None:
+    """Warn of a cubature whose forces are far from those of the mesh."""
+    if errors["error"] > _FAR_OFF:
+        warnings.warn(
+            f"the forces of the cubature differ from those of the mesh by "
+            f"{100 * errors['error']:.1f} % at poses held out (at most "
+            f"{100 * errors['largest_error']:.1f} %): use more points, more poses, or a smaller "
+            "strain",
+            PlausibilityWarning,
+            stacklevel=stacklevel + 1,
+        )
+
+
+def errors_of(entry: object) -> dict[str, Any]:
+    """Return the entries ERRORS of an untrusted provenance."""
+    if not isinstance(entry, dict) or set(entry) != set(ERRORS):
+        raise Refused("its entry 'cubature' does not hold the errors of a cubature")
+    for name, value in entry.items():
+        whole = name.endswith("poses")
+        if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
+            raise Refused(f"its entry {name!r} of the cubature is not a number")
+        if not value >= 0:
+            raise Refused(f"its entry {name!r} of the cubature is negative")
+    return entry
