@@ -1,5 +1,6 @@
 // Body of the kernels of points_rt.h, which is included before.  Needs LANES and VARIANT, for
 // example avx2_rt.
+#include <math.h>
 #include <string.h>
 
 #include "material/voigt.h"
