@@ -247,7 +247,7 @@ def test_the_independent_prototype_agrees(shared, name):
         sim.step(data["force"])
         state = sim.contact_state
         snapshots[step] = sim.state.q
-        # what it logs as friction has the normal forces of the end, also where it lags
+        # their log of friction has the normal forces of the end, also where it lags
         rubbed = contact.force(sim.state.q, sim.state.qdot) - contact.force(sim.state.q)
         log.append([state.smallest_distance, state.normal_forces.sum(), (rubbed @ down).sum()])
     for place, step in enumerate(data["snapshot_steps"]):
