@@ -66,8 +66,8 @@ class ModalSimulation(ImplicitSimulation):
             )
         if most and contact is not None:
             raise InputError(
-                f"exact is {most}, but with contact no modes may be exact: exponentials may cross a "
-                "barrier; pass exact=0"
+                f"exact is {most}, but with contact no modes may be exact: exponentials may cross "
+                "a barrier; pass exact=0"
             )
         own: dict[str, float] = {"exact": most, "modes": kind}
         more = strain_rate, deformation_only, gravity, contact
