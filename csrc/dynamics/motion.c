@@ -74,6 +74,10 @@ static rf_status check_barrier(const rf_system *system, const rf_motion_settings
     return rf_fail(err, RF_ERR_ARG,
                    "newton_max is 1, but a step by one linearization ends far from the balance of "
                    "forces at a barrier, or behind it: take newton_max=50");
+  if (set->exact > 0)
+    return rf_fail(err, RF_ERR_ARG,
+                   "exact is %d: exponentials may cross a barrier, so no modes can be exact",
+                   set->exact);
   const rf_barrier *b = set->barrier;
   const bool fits = b->basis ? !system->operations->add_blocks && b->n_coordinates == system->n
                              : system->operations->add_blocks && b->n_all * (int64_t)3 == system->n;

@@ -31,8 +31,8 @@ typedef struct rf_motion_settings {
   int32_t newton_max;  // solves a stage, >= 1
   int32_t exact;  // modes that are solved exactly (subspace.h), of a scheme with modes; 0: none
   int32_t modes;  // which: rf_subspace_modes
-  const double *load;  // constant external force (n), added to that of every step (copied);
-                       // NULL: none
+  const double *load;         // constant external force (n), added to that of every step (copied);
+                              // NULL: none
   const rf_barrier *barrier;  // contact of the body, borrowed; NULL: none
 } rf_motion_settings;
 

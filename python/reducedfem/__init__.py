@@ -122,7 +122,8 @@ from reducedfem.dynamics.explicit import (  # noqa: E402
 from reducedfem.dynamics.exponential import ExponentialEuler, ExponentialReport  # noqa: E402
 from reducedfem.dynamics.free_body import FreeBody, FreeBodyState, step_free_bodies  # noqa: E402
 from reducedfem.dynamics.generalized_alpha import GeneralizedAlpha  # noqa: E402
-from reducedfem.dynamics.integrator import ImplicitReport, State  # noqa: E402
+from reducedfem.dynamics.implicit_report import ImplicitReport  # noqa: E402
+from reducedfem.dynamics.integrator import State  # noqa: E402
 from reducedfem.dynamics.named import integrator  # noqa: E402
 from reducedfem.dynamics.newmark import ImplicitNewmark  # noqa: E402
 from reducedfem.dynamics.sdirk2 import SDIRK2  # noqa: E402

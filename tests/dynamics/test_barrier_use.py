@@ -56,7 +56,7 @@ def test_the_core_refuses_what_the_package_does():
     contact = rf.BarrierContact(FLOOR)
     rf.BackwardEuler(solid, 1e-3, newton_max=50, contact=contact)
     barrier = contact._bound[3]
-    settings = {"dt": 1e-3, "newton_max": 50, "tol": 1e-6}
+    settings = {"dt": 1e-3, "newton_max": 50, "tol": 1e-6, "exact": 0, "modes": 0}
 
     def motion(scheme, system, **changes):
         _core.Motion(scheme, system, (0.0, 0.0), settings | changes, 1, None, None, barrier)
@@ -65,6 +65,12 @@ def test_the_core_refuses_what_the_package_does():
         motion("trbdf2", solid._core)
     with pytest.raises(rf.InputError, match="newton_max is 1"):
         motion("bdf2", solid._core, newton_max=1)
+    with pytest.raises(rf.InputError, match="exact is 2: exponentials may cross a barrier"):
+        motion("bdf2", solid._core, exact=2)
+    with pytest.raises(rf.InputError, match="exact is 2, but with contact no modes"):
+        rf.BDF2(solid, 1e-3, newton_max=50, contact=contact, exact=2)
+    with pytest.raises(rf.InputError, match="ExponentialEuler takes no BarrierContact"):
+        rf.ExponentialEuler(solid, 1e-3, contact=contact)
     with pytest.raises(rf.InputError, match="of another system"):
         motion("bdf2", bar()._core)
     with pytest.raises(rf.InputError, match="nodes must ascend"):

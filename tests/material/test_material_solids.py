@@ -176,7 +176,7 @@ def test_reduced_models_are_of_laws_with_polynomials_only(law):
                     1e-10,
                 )
                 continue
-            message = f"needs materials .* region {region} is a {law}: use ProjectedSolid"
+            message = f"needs materials .* region {region} is a {law}: use reduce"
             with pytest.raises(rf.InputError, match=message):
                 rf.reduce(solid, vectors, editable=editable)
         # this has no polynomial

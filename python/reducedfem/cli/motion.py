@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from reducedfem.base.console import Console, count_text
 from reducedfem.dynamics.free_body import FreeBody, FreeBodyState
-from reducedfem.dynamics.integrator import ImplicitReport
+from reducedfem.dynamics.implicit_report import ImplicitReport
 from reducedfem.dynamics.newmark import ImplicitNewmark
 from reducedfem.errors import DivergedError, PlausibilityWarning
 from reducedfem.reduction.reduced import ReducedSolid

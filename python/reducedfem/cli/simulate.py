@@ -27,7 +27,8 @@ from reducedfem.cli.paths import check_writable, open_model, refuse_same
 from reducedfem.cli.texts import AXES, point_text, viscosity_text
 from reducedfem.dynamics.explicit import spectrum
 from reducedfem.dynamics.free_body import FreeBody
-from reducedfem.dynamics.integrator import Simulation, steps_too_long
+from reducedfem.dynamics.implicit_report import steps_too_long
+from reducedfem.dynamics.integrator import Simulation
 from reducedfem.dynamics.newmark import ImplicitNewmark
 from reducedfem.errors import DivergedError, FileFormatError, PlausibilityWarning
 from reducedfem.geometry.built import first_in_body

@@ -1,0 +1,66 @@
+"""Statistics of implicit integrators."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["ImplicitReport", "steps_too_long"]
+
+# number and part of shortened steps above which dt is too long for the motion
+_FEW, _PART = 10, 0.05
+
+
+@dataclass(frozen=True)
+class ImplicitReport:
+    """Statistics of an implicit integrator, such as `ImplicitNewmark`, since the last reset.
+
+    Attributes
+    ----------
+    steps
+        Steps taken.
+    solves
+        Linear systems solved (Newton iterations).
+    indefinite
+        Linear systems whose matrix was not positive definite.
+    unconverged
+        Steps not known to have met the tolerance. The residual after the last iteration is
+        not evaluated, so with ``newton_max=1`` this counts every step that moved.
+    residual
+        Last residual evaluated, relative to the largest of three: the step's first residual, the
+        internal force and the external force.
+    iterations
+        Linear systems solved in the last step.
+    most_iterations
+        Largest number of linear systems solved in one step.
+    residuals
+        Residuals of the last step before each iteration, and after the last iteration if that met
+        the tolerance; relative like `residual`, at most 32 values.
+    shortened
+        Newton increments that were cut off at the energy minimum, because the energy rose more
+        steeply at their end than it fell at their beginning.
+    shortened_steps
+        Steps with such increments. If they are more than a few, `dt` is too long and the motion may
+        be wrong, also where the steps converge; `step` warns.
+    refreshes
+        Times that exact modes were computed or adapted; see `BackwardEuler`.
+    drift
+        Sine of the largest angle between their space and that before, in the last sweep.
+    """
+
+    steps: int
+    solves: int
+    indefinite: int
+    unconverged: int
+    residual: float
+    iterations: int = 0
+    most_iterations: int = 0
+    residuals: tuple[float, ...] = ()
+    shortened: int = 0
+    shortened_steps: int = 0
+    refreshes: int = 0
+    drift: float = 0.0
+
+
+def steps_too_long(report: ImplicitReport) -> bool:
+    """Return True if increments were shortened in so many steps that the motion may be wrong."""
+    return report.shortened_steps >= max(_FEW, _PART * report.steps)
