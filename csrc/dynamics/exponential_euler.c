@@ -19,7 +19,7 @@ static void layout(const rf_system *s, const void *settings, rf_arena *a) {
   for (int i = 0; i < 4; ++i)
     *both[i] = rf_arena_take(a, ld > padded ? ld : padded, sizeof(double));
   w->scratch = rf_arena_take(a, 2 * ld, sizeof(double));
-  w->vectors = rf_arena_take(a, size * sparse, sizeof(double));
+  w->vectors = rf_arena_take(a, (size + 1) * sparse, sizeof(double));
   w->loads = rf_arena_take(a, 2 * sparse, sizeof(double));
   w->zero = rf_arena_take(a, ld, sizeof(double));
   w->apply = rf_arena_take(a, rf_exponential_work_bytes((int32_t)size), 1);

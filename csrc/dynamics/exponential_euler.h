@@ -24,7 +24,7 @@ typedef struct rf_exponential_work {
   double *rate, *force;            // v and F in these coordinates     (ld)
   double *change, *rate_change;    // results in them                  (ld)
   double *scratch;                 // (2, ld)
-  double *vectors;                 // of Lanczos' method               (krylov, ld)
+  double *vectors;                 // of Lanczos' method               (krylov + 1, ld)
   double *loads;                   // M times the last two             (2, ld)
   double *zero;                    // (ld)
   void *apply;                     // of rf_exponential_apply_rt

@@ -100,8 +100,7 @@ static double dot(const rf_motion *m, const double *x, const double *y) {
 
 // One more vector: from the last one and its load to the next ones, with entries of the form.
 // *left: false when the vectors span a space that K does not leave.
-static rf_status lengthen(rf_motion *m, rf_exponential_work *w, int32_t k, int32_t room,
-                          bool *left) {
+static rf_status lengthen(rf_motion *m, rf_exponential_work *w, int32_t k, bool *left) {
   rf_system *s = m->system;
   const int64_t ld = s->ld;
   double *const now = w->vectors + k * ld, *const load = w->loads + k % 2 * ld;
@@ -112,8 +111,6 @@ static rf_status lengthen(rf_motion *m, rf_exponential_work *w, int32_t k, int32
   const double along = w->diagonal[k] = dot(m, now, w->scratch);
   for (int64_t i = 0; i < s->n; ++i)
     next[i] = w->scratch[i] - along * load[i] - (k > 0 ? w->beside[k - 1] * next[i] : 0.0);
-  *left = true;
-  if (k + 1 == room) return RF_OK;
   double *const ahead = now + ld;
   memset(ahead, 0, (size_t)ld * sizeof *ahead);
   st = s->operations->mass_solve(s, next, ahead);
@@ -146,7 +143,6 @@ static rf_status try_vectors(rf_motion *m, rf_exponential_work *w, int32_t count
   for (int32_t i = 0; i < count; ++i) {
     const double change = fabs(w->change[i]), rate = fabs(w->rate_change[i]);
     whole = fmax(whole, fmax(change / h, rate));
-    if (i >= count - 2) last = fmax(last, fmax(change / h, rate));
     if (i >= count - 2 && left)
       last = fmax(last, h * w->beside[count - 1] * (change + beta * rate));
   }
@@ -171,9 +167,9 @@ static rf_status add_lanczos(rf_motion *m, rf_exponential_work *w, double *start
     w->loads[ld + i] = 0.0;
   }
   while (!enough && left && count < room) {
-    rf_status st = lengthen(m, w, count, room, &left);
+    rf_status st = lengthen(m, w, count, &left);
     ++count;
-    if (st >= 0 && (!left || count % FIRST_CHECK == 0) && count < room)
+    if (st >= 0 && (!left || count % FIRST_CHECK == 0 || count == room))
       st = try_vectors(m, w, count, size, of_rate, left, &enough);
     if (st < 0) return st;
   }

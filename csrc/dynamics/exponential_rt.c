@@ -49,7 +49,7 @@ static waves waves_at(double stiff, double z) {
 
 // c_2 = integral of  t e^(-z t) sin(s t) / (s t) t  over t in (0, 1)
 static double integrate(double stiff, double z) {
-  const int pieces = 1 + (int)fmin(z / PIECE, MOST_PIECES - 1.0);
+  const int pieces = 1 + (int)fmin(fabs(z) / PIECE, MOST_PIECES - 1.0);
   const double half = 0.5 / pieces;
   double sum = 0.0;
   for (int p = 0; p < pieces; ++p)

@@ -6,9 +6,6 @@
 
 enum { TERMS = RF_EXPONENTIAL_TERMS, PAD = 8, MOST_PARTS = 1024 };
 static const double ROUNDING = 32.0 * DBL_EPSILON;  // of the factors, relative
-// Part of the interval below zero, where the functions grow: errors are relative to the largest
-// value.
-static const double BELOW = 0x1p-10;
 static const double REACH = 40.0;  // angle of the highest mode that a part may have
 static const double PI = 3.14159265358979323846;
 
@@ -44,7 +41,8 @@ static int32_t count(const rf_exponential_series *s) {
   int32_t most = 1;
   for (int f = 0; f < 4; ++f) {
     double size = 0.0;
-    for (int k = 0; k < TERMS; ++k) size = fmax(size, fabs(s->factor[f][k]));
+    for (int k = 0; k < TERMS; ++k) size += fabs(s->factor[f][k]);
+    if (!isfinite(size)) return TERMS;
     const double enough = ROUNDING * size;
     for (int k = most; k < TERMS; ++k)
       if (fabs(s->factor[f][k]) > enough) most = k + 1;
@@ -63,8 +61,7 @@ static double above(double x) {
 // same series.
 bool rf_exponential_cover_rt(rf_exponential_series *s, double low, double high) {
   if (!(isfinite(low) && isfinite(high))) return false;
-  const double end = above(fmax(high, DBL_MIN)), margin = end * BELOW;
-  const double begin = low > -margin ? -margin : -above(-low);
+  const double end = above(fmax(high, DBL_MIN)), begin = low < 0.0 ? -above(-low) : 0.0;
   if (s->terms > 0 && s->low == begin && s->high == end) return true;
   tabulate(s);
   s->low = begin;
@@ -79,6 +76,14 @@ bool rf_exponential_cover_rt(rf_exponential_series *s, double low, double high) 
   return false;
 }
 
+// True if all pivots of the matrix are positive.
+static bool definite(int32_t n, const double *diagonal, const double *beside) {
+  double pivot = diagonal[0];
+  for (int32_t i = 1; i < n && pivot > 0.0; ++i)
+    pivot = diagonal[i] - beside[i - 1] * beside[i - 1] / pivot;
+  return pivot > 0.0;
+}
+
 void rf_exponential_bounds_rt(int32_t n, const double *diagonal, const double *beside, double *low,
                               double *high) {
   *low = INFINITY;
@@ -90,6 +95,8 @@ void rf_exponential_bounds_rt(int32_t n, const double *diagonal, const double *b
     // comparisons hide NaN
     if (!isfinite(diagonal[i] + radius)) *high = INFINITY;
   }
+  // without need the interval does not reach below zero, where the functions grow
+  if (definite(n, diagonal, beside)) *low = fmax(*low, 0.0);
 }
 
 // ---- functions of a matrix

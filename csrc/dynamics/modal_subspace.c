@@ -92,6 +92,8 @@ static rf_status refresh(rf_modal_subspace *s) {
   rf_status st = RF_OK;
   s->diagonal = false;
   if (s->modes == RF_SUBSPACE_REST) return st;
+  s->known_before = s->known;
+  if (s->known && s->before) rf_modal_subspace_give(s, s->before);
   if (s->known && s->modes == RF_SUBSPACE_FOLLOW)
     st = rf_modal_subspace_sweep(s);
   else
@@ -205,8 +207,16 @@ static void end(rf_motion *m) {
   rf_blas_serial_end();
 }
 
+static void undo(rf_motion *m) {
+  rf_modal_subspace *s = self(m);
+  s->base.responses_known = s->base.jumps = false;
+  if (s->modes == RF_SUBSPACE_REST) return;
+  s->known = s->known_before;
+  if (s->known && s->before) rf_modal_subspace_take(s, s->before);
+}
+
 static const rf_subspace_operations OPERATIONS = {
-    .begin = begin, .project = project, .solve = solve, .end = end};
+    .begin = begin, .project = project, .solve = solve, .end = end, .undo = undo};
 
 // ---- life
 
@@ -233,6 +243,7 @@ static rf_status allocate(rf_modal_subspace *s, rf_error *err) {
   RF_ALLOC(s->coordinates, 2 * k);
   RF_ALLOC(s->work, s->n_work);
   RF_ALLOC(s->int_work, s->n_int_work);
+  if (s->modes == RF_SUBSPACE_FOLLOW) RF_ALLOC(s->before, RF_SUBSPACE_PARTS * s->most * n);
 done:
   return st;
 }
@@ -262,6 +273,10 @@ rf_status rf_modal_subspace_create(rf_system *system, const rf_run *run, int32_t
   rf_modal_subspace *s = NULL;
   *out = NULL;
   if (modes_of < 1) return rf_fail(err, RF_ERR_ARG, "exact must be at least 0, got %d", modes_of);
+  const int32_t room = system->n - 3 * system->n_fixed - 1;
+  if (modes_of > room)
+    return rf_fail(err, RF_ERR_ARG, "exact must be at most %d, one less than the unknowns, got %d",
+                   room, modes_of);
   RF_ALLOC(s, 1);
   s->base.operations = &OPERATIONS;
   s->modes = modes;
@@ -271,11 +286,6 @@ rf_status rf_modal_subspace_create(rf_system *system, const rf_run *run, int32_t
   system->err = err;
   RF_TRY(rf_blocks_init(&s->blocks, system, 2 * (modes_of + SPARE), err));
   const int32_t most = s->blocks.n - 1;
-  if (modes_of > most) {
-    st = rf_fail(err, RF_ERR_ARG, "exact must be at most %d, one less than the unknowns, got %d",
-                 most, modes_of);
-    goto done;
-  }
   s->most = modes != RF_SUBSPACE_FOLLOW ? modes_of
             : modes_of + SPARE < most   ? modes_of + SPARE
                                         : most;
@@ -292,9 +302,10 @@ done:
 
 void rf_modal_subspace_free(rf_modal_subspace *s) {
   if (!s) return;
-  double *const blocks[] = {s->shapes, s->loads,    s->images,     s->responses,   s->vector,
-                            s->tall,   s->values,   s->turn,       s->small,       s->coupling,
-                            s->jump,   s->end_rate, s->multiplier, s->coordinates, s->work};
+  double *const blocks[] = {s->shapes,     s->loads,       s->images, s->responses,
+                            s->vector,     s->tall,        s->values, s->turn,
+                            s->small,      s->coupling,    s->jump,   s->end_rate,
+                            s->multiplier, s->coordinates, s->work,   s->before};
   for (size_t i = 0; i < sizeof blocks / sizeof *blocks; ++i) rf_free(blocks[i]);
   rf_free(s->int_work);
   rf_blocks_release(&s->blocks);

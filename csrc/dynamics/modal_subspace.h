@@ -57,6 +57,8 @@ typedef struct rf_modal_subspace {
   double *work;         // of LAPACK
   int *int_work;
   int n_work, n_int_work;
+  double *before;  // parts of rf_modal_subspace_give at the beginning of the step; of sweeps
+  bool known_before;
   int64_t refreshes;  // sweeps, or exact solutions
   double drift;       // sine of the largest angle of X to X before, of the last one
 } rf_modal_subspace;

@@ -120,6 +120,10 @@ rf_status rf_motion_create(rf_system *system, const rf_motion_settings *set, con
     st = rf_fail(err, RF_ERR_MESH, "all %d nodes are fixed: nothing can move", system->n_fixed);
     goto done;
   }
+  if ((set->exact > 0 || scheme->exact) && system->own_damping) {
+    st = rf_fail(err, RF_ERR_ARG, "exact modes and steps take Rayleigh damping only");
+    goto done;
+  }
   layout(&sizes, system, set->own, &count);
   // the struct first, its arrays behind it
   m = rf_alloc(head + count.used, 1);
@@ -283,6 +287,10 @@ rf_status rf_motion_explain(const rf_motion *m, const char *who, const char *rem
     const rf_scheme *scheme = m->set.scheme;
     rf_error why = {.text = "displacement, velocity or tangent is no longer finite or solvable"};
     if (scheme->mass_only) why = (rf_error){.text = "displacement or velocity is no longer finite"};
+    if (scheme->exact)
+      why = (rf_error){.text =
+                           "a number is no longer finite, krylov vectors did not reach the "
+                           "accuracy, or the highest mode is too stiff or damped for the step"};
     (void)rf_system_require_defined(m->system, m->x, "the step", &why);
     return rf_fail(
         err, RF_ERR_DIVERGED,

@@ -405,6 +405,7 @@ static rf_status end(rf_motion *m, rf_status st) {
   if (st >= 0 && m->subspace) m->subspace->operations->end(m);
   if (st >= 0) st = rf_motion_keep_rt(m);
   m->prepared = m->prepared && m->has_tangent;
+  if (st < 0 && m->subspace) m->subspace->operations->undo(m);
   if (st < 0 && m->barrier) rf_barrier_begin_rt(m->barrier, m->q, m->qdot);
   if (st < 0) rf_motion_clean_rt(m);
   return st;

@@ -19,6 +19,8 @@ typedef struct rf_subspace_operations {
   rf_status (*solve)(rf_motion *m, double *increment);
   // The acceleration of the modes at the end of a step.
   void (*end)(rf_motion *m);  // also in the report
+  // A step that failed leaves what it began with.
+  void (*undo)(rf_motion *m);
 } rf_subspace_operations;
 
 typedef struct rf_subspace {

@@ -101,6 +101,7 @@ struct rf_system {
   double length_m;       // diagonal of the body's box; INFINITY: not known
   bool explicit_steps;   // mass_solve is there
   bool cubic_force;      // R is cubic along every line
+  bool own_damping;      // there is D besides Rayleigh's damping
   bool factor_is_dear;   // factors cost far more than evaluations and solves
   rf_simd simd;
   // of the call under way, set by the caller of systems that are not real-time

@@ -207,6 +207,7 @@ rf_status rf_system_matrices(const void *of, const rf_run *run, const rf_system_
                         .damping_stiff = damping->stiffness,
                         .length_m = INFINITY,
                         .cubic_force = true,
+                        .own_damping = viscous != NULL,
                         .explicit_steps = explicit_steps};
   s->mass = mass;
   s->stiffness = stiffness;

@@ -173,6 +173,7 @@ rf_status rf_system_projected(const void *of, const rf_run *run, const rf_system
       .damping_stiff = damping->stiffness,
       .length_m = rf_mesh_length(model->solid->mesh->n_nodes, model->solid->mesh->nodes),
       .cubic_force = rf_solid_is_quadratic(model->solid),
+      .own_damping = damping->viscosity != NULL,
       .explicit_steps = explicit_steps,
       .simd = model->solid->simd};
   s->model = model;

@@ -75,6 +75,7 @@ rf_status rf_system_reduced(const void *of, const rf_run *run, const rf_system_d
                         .length_m = model->length_m,
                         .step_numbers = numbers,
                         .cubic_force = model->polynomial != NULL,
+                        .own_damping = strain_rate != NULL,
                         .explicit_steps = explicit_steps,
                         .simd = rf_reduced_simd(model)};
   s->model = model;

@@ -321,6 +321,7 @@ rf_status rf_system_solid(const void *of, const rf_run *run, const rf_system_dam
                         .length_m = rf_mesh_length(solid->mesh->n_nodes, solid->mesh->nodes),
                         .cubic_force = rf_solid_is_quadratic(solid),
                         .explicit_steps = explicit_steps,
+                        .own_damping = damping->viscosity != NULL,
                         .factor_is_dear = true,
                         .simd = solid->simd};
   s->solid = solid;

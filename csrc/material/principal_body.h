@@ -61,10 +61,13 @@ INLINE bool NAME(orthogonalize)(VEC *vp, VEC *vq, VEC *wp, VEC *wq) {
   const VEC d = NAME(select)(near, NAME(dot)(3, eq, wq) - NAME(dot)(3, ep, wp), qq - pp);
   const VEC lengths = NAME(root_of)(pp) * NAME(root_of)(qq);
   const VEC size = NAME(select)(near, NAME(root_of)(ww), lengths) * 4e-16;
-  const MASK which = (off > size) | (off < -size);
+  // far below all that matters, where sizes underflow
+  const VEC least = NAME(select)(size > 1e-290, size, (VEC){0} + 1e-290);
+  const MASK which = (off > least) | (off < -least);
   if (!NAME(some)(which)) return false;
   // relative to their sum, whose square may overflow
-  const VEC unit = 1.0 / (NAME(select)(d < 0.0, -d, d) + NAME(select)(off < 0.0, -off, off));
+  const VEC sum = NAME(select)(d < 0.0, -d, d) + NAME(select)(off < 0.0, -off, off);
+  const VEC unit = 1.0 / NAME(select)(which, sum, (VEC){0} + 1.0);
   const VEC x = d * unit, y = 2.0 * off * unit, length = NAME(root_of)(x * x + y * y);
   const VEC t = y / NAME(select)(x < 0.0, x - length, x + length);
   const VEC c = NAME(select)(which, 1.0 / NAME(root_of)(1.0 + t * t), (VEC){0} + 1.0);

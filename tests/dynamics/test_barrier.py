@@ -256,6 +256,7 @@ THROWN = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:.*did not reach the balance")  # of hard throws
 @pytest.mark.parametrize("name", THROWN)
 @pytest.mark.parametrize("kind", [rf.BackwardEuler, rf.BDF2])
 @pytest.mark.parametrize("lagged", [True, False])

@@ -49,6 +49,17 @@ def test_integrators_that_cross_refuse_barriers():
     assert rf.integrator("BE", cube(), 1e-3, contact=contact).contact_state is not None
 
 
+def test_steps_without_balance_are_reported():
+    """Once a reset; a good step is silent."""
+    contact = rf.BarrierContact(FLOOR)
+    fall = {"contact": contact, "gravity": (0.0, 0.0, -9.81)}
+    sim = rf.BackwardEuler(cube(), 1e-3, newton_max=2, tol=1e-12, **fall)
+    sim.reset(qdot=np.tile([0.0, 0.0, -5.0], (len(sim.displacement), 1)))
+    with pytest.warns(rf.PlausibilityWarning, match="did not reach the balance of forces"):
+        sim.step(n=40)
+    sim.step(n=5)
+
+
 def test_the_core_refuses_what_the_package_does():
     from reducedfem import _core
 

@@ -14,6 +14,7 @@ import pytest
 
 import reducedfem as rf
 from bars import UPRIGHT, bar, top_of
+from reducedfem import _core
 from shapes import box_hexes
 
 KINDS = [rf.BackwardEuler, rf.BDF2, rf.TRBDF2]
@@ -224,14 +225,17 @@ def test_results_have_the_same_bits_for_any_number_of_threads(modes):
 
 
 def test_a_failing_step_keeps_the_state(beam):
-    sim = rf.BDF2(beam, 5e-3, newton_max=3, exact=4)
+    sim, same = (rf.BDF2(beam, 5e-3, newton_max=3, exact=4) for _ in range(2))
     load = tip(beam, 1.0)
     sim.step(load, 4)
     before = sim.state
     with pytest.raises(rf.DivergedError):
         sim.step(1e200 * load)
     np.testing.assert_array_equal(sim.state.q, before.q)
-    sim.step(load, 4)
+    same.step(load, 4)
+    for one in (sim, same):
+        one.step(-load, 4)
+    np.testing.assert_array_equal(sim.state.q, same.state.q)
     assert np.isfinite(sim.state.q).all()
 
 
@@ -250,6 +254,20 @@ def test_wrong_arguments(beam, make, message):
     model = rf.reduce(beam, rf.modal_derivative_basis(beam, 4, 8))
     with pytest.raises(rf.InputError, match=message):
         make(model)
+
+
+def test_dampers_free_solids_and_absurd_numbers_are_refused(beam):
+    system = rf.SecondOrderSystem(np.eye(3), np.diag([1.0, 2, 3]), damping_matrix=np.eye(3))
+    with pytest.raises(rf.InputError, match="exact is 2, but system has a damping_matrix"):
+        rf.BDF2(system, 0.1, exact=2)
+    settings = {"dt": 0.1, "newton_max": 1, "tol": 1e-6, "exact": 2, "modes": 0}
+    with pytest.raises(rf.InputError, match="take Rayleigh damping only"):
+        _core.Motion("bdf2", system._core, (0.0, 0.0), settings, 1)
+    with pytest.raises(rf.InputError, match=f"exact must be at most .* got {2**30}"):
+        rf.BDF2(beam, 1e-3, exact=2**30)
+    free = rf.Solid(beam.mesh, rf.StVK(1e5, 0.3, 1000.0))
+    with pytest.raises(rf.InputError, match="modes is 'rest', but the system is a free solid"):
+        rf.BDF2(free, 1e-3, exact=8, modes="rest")
 
 
 def test_wrong_types(beam):

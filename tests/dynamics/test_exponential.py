@@ -154,6 +154,10 @@ def test_failing_steps_keep_the_state(beam):
         np.testing.assert_array_equal(sim.state.q, before.q)
         sim.step(load)
         assert np.isfinite(sim.state.q).all()
+    few = rf.SecondOrderSystem(np.eye(5), np.diag(np.arange(1.0, 6.0)))
+    whole = rf.ExponentialEuler(few, 1.0, krylov=5)
+    whole.reset(np.ones(5), np.ones(5))
+    whole.step()  # all vectors there are
     sim = rf.ExponentialEuler(beam, 0.05, krylov=4)
     with pytest.raises(rf.DivergedError, match="more vectors by krylov"):
         sim.step(load)
@@ -167,6 +171,7 @@ def test_failing_steps_keep_the_state(beam):
         (lambda m: rf.ExponentialEuler(m, 1e-3, krylov=1), r"krylov must be between 2"),
         (lambda m: rf.ExponentialEuler(m, -1e-3), r"dt must be finite and positive, got -0.001"),
         (lambda m: rf.integrator("ERE", m, 1e-3, newton_max=3), r"newton_max is given, but ERE"),
+        (lambda m: rf.integrator("ERE", m, 1e-3, exact=3), r"exact is given, but all modes"),
         (lambda m: rf.amplification("ERE", 1.0), r"name is 'ERE': exact modes have no error"),
         (
             lambda m: rf.ExponentialEuler(

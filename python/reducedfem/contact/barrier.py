@@ -48,7 +48,8 @@ class BarrierState:
     normal_forces
         Forces along the normals on the nodes [N], shape (k,).
     friction_forces
-        Friction on the nodes [N], shape (k, 3).
+        Friction on the nodes [N], shape (k, 3). After a reset, in a copy and after a step that
+        failed: that of these normal forces.
     smallest_distance
         Smallest distance of any node that may touch [m].
     """

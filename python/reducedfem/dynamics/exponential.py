@@ -58,7 +58,8 @@ class ExponentialEuler(Simulation):
     error than of `ImplicitNewmark` at the same step. Second order, but first with stiffness damping
     of a nonlinear system, whose change the Jacobian leaves out. Suits sound, vibration and
     references; not contact, and not stiff motion that should die out: large motion at steps in
-    which the highest modes turn many times gains energy until it diverges.
+    which the highest modes turn many times gains energy until it diverges, and a free solid that
+    turns loses momentum unless a turn takes hundreds of steps.
 
     Functions of the tangent matrix are series of Chebyshev polynomials. A `ReducedSolid` allocates
     nothing in a step. For a `Solid` or a `SecondOrderSystem` Lanczos' method builds them, which

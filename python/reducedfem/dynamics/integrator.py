@@ -33,6 +33,7 @@ from reducedfem.solid.plausible import (
     warn_of_far,
     warn_of_long_steps,
     warn_of_motion,
+    warn_of_unbalanced_contact,
 )
 from reducedfem.solid.second_order import SecondOrderSystem
 from reducedfem.solid.soft_loads import warn_of_loads
@@ -115,7 +116,12 @@ def wrong_system(system: object, wanted: str = "a ReducedSolid or a Solid") -> I
 
 
 _Scheme = TypeVar("_Scheme", bound="Simulation")
-_GIVEN = ("_doubted", "_load_doubted", "_far_doubted")  # whether a simulation gave a warning
+_GIVEN = (
+    "_doubted",
+    "_load_doubted",
+    "_far_doubted",
+    "_contact_doubted",
+)  # flags of warnings that were given
 
 
 def check_rigid_motion(system: System, deformation_only: bool, scheme: str) -> None:
@@ -153,6 +159,7 @@ class Simulation:
     _load_doubted = False  # a warning of a load was given
     _load: NDArray[Any] | None = None  # the last load of a solid
     _loads = 0  # changes of this load
+    _contact_doubted = False  # a warning of contact was given since the last reset
     _far_doubted = False  # a warning of far displacements was given since the last reset
 
     @property
@@ -296,7 +303,7 @@ class Simulation:
         for value, name in ((q, "q"), (qdot, "qdot"), (qddot, "qddot")):
             array_like(value, name)
         self._core.reset(q, qdot, qddot, threads())
-        self._doubted = self._far_doubted = False
+        self._doubted = self._far_doubted = self._contact_doubted = False
 
     def clone(self: _Scheme) -> _Scheme:
         """Return an independent simulation of the same system, in the same state.
@@ -511,7 +518,7 @@ class ImplicitSimulation(Simulation):
             soft node of nearly empty cut cells (once a simulation); Newton increments were
             shortened in many steps, see `ImplicitReport` (once a reset); or a reduced model is
             displaced by more than twice the diagonal of its box at the end of a call without
-            contact (once a reset).
+            contact, or steps with a `BarrierContact` did not converge (once a reset).
         """
         if contact is None:
             for value, name in (
@@ -522,6 +529,7 @@ class ImplicitSimulation(Simulation):
                 if value is not None:
                     raise InputError(f"{name} is given without contact")
             self._advance(force, n, progress)
+            self._doubt_contact()
             return None
         steps = step_count(n)
         system = model_in_contact(self._system, contact)
@@ -538,6 +546,18 @@ class ImplicitSimulation(Simulation):
         """Contact by a barrier after the last step; None without a `BarrierContact`."""
         found = self._core.barrier_state()
         return None if found is None else BarrierState(*found)
+
+    def _doubt_contact(self) -> None:
+        """Warn once a reset if steps at a barrier did not converge."""
+        if self._settings.get("contact") is None or self._contact_doubted:
+            return
+        report = self.report
+        if report.unconverged:
+            self._contact_doubted = True
+            most = self._settings["newton_max"]
+            warn_of_unbalanced_contact(
+                report.unconverged, report.steps, most, report.residual, stacklevel=4
+            )
 
     @property
     def report(self) -> ImplicitReport:

@@ -13,6 +13,8 @@ from reducedfem.dynamics.integrator import ImplicitSimulation, System
 from reducedfem.errors import InputError, InputTypeError
 from reducedfem.reduction.damping import StrainRateDamping, damping_argument
 from reducedfem.reduction.reduced_damping import ReducedStrainRateDamping
+from reducedfem.solid.second_order import SecondOrderSystem
+from reducedfem.solid.solid import Solid
 
 __all__ = ["Modes", "ModalSimulation"]
 
@@ -63,6 +65,16 @@ class ModalSimulation(ImplicitSimulation):
                 f"exact is {most}, but {'system has' if strain_rate is None else 'there is'} "
                 "strain-rate damping, and exact modes take Rayleigh damping only: pass "
                 "damping=(alpha, beta) alone, or exact=0"
+            )
+        if most and isinstance(system, SecondOrderSystem) and system.damping_matrix is not None:
+            raise InputError(
+                f"exact is {most}, but system has a damping_matrix, and exact modes take Rayleigh "
+                "damping only: use damping=(alpha, beta), or exact=0"
+            )
+        if most and modes == "rest" and isinstance(system, Solid) and not len(system.fixed):
+            raise InputError(
+                "modes is 'rest', but the system is a free solid, whose modes turn with it: take "
+                "modes='follow', or exact=0"
             )
         if most and contact is not None:
             raise InputError(

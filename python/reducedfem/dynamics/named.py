@@ -103,6 +103,8 @@ def integrator(name: str, system: System, dt: float, **options: Any) -> Simulati
     if not issubclass(kind, ImplicitSimulation):
         if "newton_max" in options:
             raise InputError(f"newton_max is given, but {name} iterates nothing: leave it out")
+        if "exact" in options:
+            raise InputError(f"exact is given, but all modes of {name} are exact: leave it out")
         made: Any = kind  # with arguments of its own
         return made(system, dt, **options)  # type: ignore[no-any-return]
     most = count(options.pop("newton_max", _ITERATIONS if solves else 1), "newton_max")

@@ -151,7 +151,7 @@ class StableNeoHookean(Isotropic):
     grows under compression, where that of `StVK` becomes negative.
 
     The energy is not a polynomial of the displacements: `Solid` and `ProjectedSolid` have this
-    material, while `reduce` refuses it.
+    material; `reduce` takes it with a `Cubature`.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ class NeoHookean(Isotropic):
     cannot be avoided, use `StableNeoHookean`.
 
     The energy is not a polynomial of the displacements: `Solid` and `ProjectedSolid` have this
-    material, while `reduce` refuses it.
+    material; `reduce` takes it with a `Cubature`.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ class Corotated(Isotropic):
     the two smallest.
 
     The energy is not a polynomial of the displacements: `Solid` and `ProjectedSolid` have this
-    material, while `reduce` refuses it.
+    material; `reduce` takes it with a `Cubature`.
 
     Parameters
     ----------
@@ -251,7 +251,7 @@ class MooneyRivlin(Material):
     ever turned inside out, as for `NeoHookean`.
 
     The energy is not a polynomial of the displacements: `Solid` and `ProjectedSolid` have this
-    material, while `reduce` refuses it.
+    material; `reduce` takes it with a `Cubature`.
 
     Parameters
     ----------

@@ -195,6 +195,19 @@ def warn_of_long_steps(
     )
 
 
+def warn_of_unbalanced_contact(
+    unconverged: int, steps: int, newton_max: int, residual: float, stacklevel: int
+) -> None:
+    """Warn of steps in contact by a barrier that did not reach the balance of forces."""
+    warnings.warn(
+        f"in {unconverged} of {steps} steps in contact {newton_max} iterations did not reach the "
+        f"balance of forces (residual {residual:.1e} in the last step), so forces and speeds may "
+        "be wrong, though nothing penetrates. Raise newton_max or take a smaller dt",
+        PlausibilityWarning,
+        stacklevel=stacklevel,
+    )
+
+
 def warn_of_far(
     displacement: NDArray[np.float64], mesh: Mesh, stacklevel: int, *, least: int = _STUDY
 ) -> bool:
