@@ -331,7 +331,7 @@ def test_wrong_arguments_of_reduce_are_refused():
         rf.reduce(solid, basis_of(solid, 4), cubature="many")
     with pytest.raises(rf.InputTypeError, match="cubature must be"):
         rf.reduce(solid, basis_of(solid, 4), cubature=True)
-    with pytest.raises(rf.InputError, match="not editable"):
+    with pytest.raises(rf.InputError, match="cannot be edited"):
         rf.reduce(solid, basis_of(solid, 4), cubature=20, editable=True)
     with pytest.raises(rf.InputError, match="cubature=200"):
         rf.reduce(solid, basis_of(solid, 4))

@@ -14,8 +14,8 @@ class BDF2(ModalSimulation):
     Liu and Ascher 2021, equation 7); the first one is a step of `BackwardEuler`. An undamped mode
     of angular frequency w loses the part (w h)^4 / 4 of its amplitude a step if w h is small, and
     dies out at once if it is large. Suits haptic sessions and contact: it costs as much as
-    `ImplicitNewmark`, and its energy does not grow where steps are coarse. `SDIRK2` and `TRBDF2`
-    damp slow motion less.
+    `ImplicitNewmark`, and coarse steps damp rather than excite, but for hard impacts, which may
+    gain some energy: take `BackwardEuler` for these. `SDIRK2` and `TRBDF2` damp slow motion less.
 
     With ``newton_max=1`` this is SBDF2 of the same authors. Methods may be called from several
     threads. A call waits for a few steps of another call, not for its end.

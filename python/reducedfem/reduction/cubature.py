@@ -47,8 +47,9 @@ class Cubature:
         Fewer points suffice if the training error becomes smaller than this; from 0, for all
         `points`, to below 1.
     poses
-        Training poses, reduced coordinates (k, r), at least 5, without that at rest. None: draws
-        `n_poses` static equilibria under random loads.
+        Training poses, reduced coordinates (k, r), at least 5, without that at rest; several times
+        r that differ, as errors are those of poses of their kind. None: draws `n_poses` static
+        equilibria under random loads.
     n_poses
         Number of poses to draw, at least 5; without use if `poses` are given.
     strain

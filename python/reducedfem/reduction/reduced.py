@@ -306,6 +306,8 @@ class ReducedSolid(ReducedEquations, Saved):
             would no longer be mass-orthogonal).
         """
         if self._parts is None:
+            if self.cubature is not None:
+                raise InputError("models with a cubature cannot be edited: reduce the solid again")
             raise InputError("this model is not editable; make it with reduce(..., editable=True)")
         if not isinstance(materials, Mapping):
             raise InputTypeError(
