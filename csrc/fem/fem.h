@@ -200,8 +200,8 @@ RF_MUST_CHECK rf_status rf_solid_block_multiply(const rf_solid *solid, const rf_
                                                 const double *blocks, int32_t n_vectors,
                                                 const double *x, double *y, rf_error *err);
 
-// Computes y = K x for groups of vectors side by side, (groups, n, 3, RF_SOLID_LANES): K is read once
-// a group.
+// Computes y = K x for groups of vectors side by side, (groups, n, 3, RF_SOLID_LANES): K is read
+// once a group.
 enum { RF_SOLID_LANES = 8 };
 RF_MUST_CHECK rf_status rf_solid_block_multiply_lanes(const rf_solid *solid, const rf_run *run,
                                                       const double *blocks, int32_t groups,
