@@ -94,7 +94,7 @@ static rf_status orthonormalize(rf_modal_subspace *s, int32_t k, int32_t *left) 
   double scale = 1.0;
   for (int pass = 0; pass < 2 && st >= 0; ++pass) {
     const int32_t count = pass ? *left : k;
-    if (st >= 0) st = inner(s, k, s->loads, count, w, s->small);
+    st = inner(s, k, s->loads, count, w, s->small);
     if (st >= 0 && pass == 0) scale = largest_square(k, s->small);
     if (st >= 0)
       st = rf_tall_add(run, (int32_t)n, k, s->shapes, count, s->small, -1.0, 1.0, w, err);

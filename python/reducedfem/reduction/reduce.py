@@ -111,7 +111,9 @@ def reduce(
     if cubature is not None:
         settings = require_cubature(cubature)
         if flag(editable, "editable"):
-            raise InputError("a model with a cubature cannot be edited: leave out editable or cubature")
+            raise InputError(
+                "a model with a cubature cannot be edited: leave out editable or cubature"
+            )
         core, errors = reduce_by_cubature(solid, vectors, settings, progress)
         warn_of_errors(errors, 2)
         description["law"] = CUBATURE_LAW
