@@ -48,7 +48,7 @@ def test_the_numbers_are_printed(seen):
 
 
 def test_every_fault_is_found(seen):
-    report = dataclasses.replace(seen.report, over=0, unrecorded=0)
+    report = dataclasses.replace(seen.report, over=0, unrecorded=0, interrupted=0)
     t = np.arange(1.0, 31.0)
     rest = {
         "seconds": t.tolist(), "resident": [10_000_000] * 30, "blocks": [7] * 30,

@@ -12,6 +12,7 @@
 #include "dynamics/newmark.h"
 #include "linalg/dense_rt.h"
 #include "no_free_body.h"
+#include "no_modes.h"
 #include "sdf/field.h"
 #include "world/world.h"
 

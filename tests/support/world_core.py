@@ -30,6 +30,7 @@ SOURCES = (
     "constraint/friction_law_rt.c", "constraint/friction_plain_rt.c", "constraint/friction_rt.c",
     "constraint/friction_step_rt.c",
     "base/alloc.c", "base/run.c", "base/status.c",
+    "dynamics/barrier.c", "dynamics/barrier_rt.c", "dynamics/barrier_solve_rt.c",
     "dynamics/motion.c", "dynamics/motion_rt.c", "dynamics/newmark.c",
     "dynamics/stage_rt.c", "dynamics/system.c", "dynamics/system_rt.c", "linalg/dense_avx2_rt.c",
     "linalg/dense_avx512_rt.c", "linalg/dense_plain_rt.c", "linalg/dense_rt.c", "linalg/pose.c",
