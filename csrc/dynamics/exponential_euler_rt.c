@@ -15,7 +15,7 @@
 #include "linalg/tridiagonal.h"
 #include "linalg/vector.h"
 
-enum { FIRST_CHECK = 4 };  // vectors of Lanczos' method between two checks
+enum { CHECKED = 4 };  // vectors of Lanczos' method from one check to the next
 
 static const double ROUNDING = 64.0 * DBL_EPSILON;  // of the mass of an orthonormal basis
 
@@ -169,7 +169,7 @@ static rf_status add_lanczos(rf_motion *m, rf_exponential_work *w, double *start
   while (!enough && left && count < room) {
     rf_status st = lengthen(m, w, count, &left);
     ++count;
-    if (st >= 0 && (!left || count % FIRST_CHECK == 0 || count == room))
+    if (st >= 0 && (!left || count % CHECKED == 0 || count == room))
       st = try_vectors(m, w, count, size, of_rate, left, &enough);
     if (st < 0) return st;
   }

@@ -102,22 +102,24 @@ void rf_exponential_bounds_rt(int32_t n, const double *diagonal, const double *b
 // ---- functions of a matrix
 
 typedef struct scratch {
-  double *diagonal, *beside;     // of the matrix moved to [-1, 1], times 2
-  double *last, *now, *next;     // of the recurrence
-  double *v, *a, *rate, *force;  // of the parts
+  double *diagonal, *beside;  // of the matrix moved to [-1, 1], times 2
+  double *last, *now, *next;  // of the recurrence
+  double *rate, *force;       // at the beginning of a part
 } scratch;
+
+enum { ARRAYS = 7 };
 
 static size_t length_of(int32_t n) { return ((size_t)n + 3 * PAD - 1) / PAD * PAD; }
 
-size_t rf_exponential_work_bytes(int32_t n) { return 9 * length_of(n) * sizeof(double); }
+size_t rf_exponential_work_bytes(int32_t n) { return ARRAYS * length_of(n) * sizeof(double); }
 
 // Arrays have a zero before their first entry, and zeros behind the last.
 static scratch carve(void *work, int32_t n) {
-  double *at[9];
+  double *at[ARRAYS];
   const size_t length = length_of(n);
   memset(work, 0, rf_exponential_work_bytes(n));
-  for (size_t i = 0; i < 9; ++i) at[i] = (double *)work + i * length + PAD;
-  return (scratch){at[0], at[1], at[2], at[3], at[4], at[5], at[6], at[7], at[8]};
+  for (size_t i = 0; i < ARRAYS; ++i) at[i] = (double *)work + i * length + PAD;
+  return (scratch){at[0], at[1], at[2], at[3], at[4], at[5], at[6]};
 }
 
 static void put_matrix(const rf_exponential_series *s, int32_t n, const double *diagonal,

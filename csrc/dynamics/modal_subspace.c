@@ -93,6 +93,7 @@ static rf_status refresh(rf_modal_subspace *s) {
   s->diagonal = false;
   if (s->modes == RF_SUBSPACE_REST) return st;
   s->known_before = s->known;
+  s->begun = true;
   if (s->known && s->before) rf_modal_subspace_give(s, s->before);
   if (s->known && s->modes == RF_SUBSPACE_FOLLOW)
     st = rf_modal_subspace_sweep(s);
@@ -100,7 +101,6 @@ static rf_status refresh(rf_modal_subspace *s) {
     st = rf_modal_subspace_solve(s);
   s->base.responses_known = false;
   s->known = s->diagonal = st >= 0;
-  ++s->refreshes;
   return st;
 }
 
@@ -202,7 +202,8 @@ static void end(rf_motion *m) {
   rf_modal_subspace *s = self(m);
   rf_blas_serial_begin();
   (void)add_to(s, s->shapes, s->multiplier, -1.0, m->xddot);
-  m->report.refreshes = s->refreshes;
+  if (s->begun) ++m->report.refreshes;
+  s->begun = false;
   m->report.drift = s->drift;
   rf_blas_serial_end();
 }
@@ -210,7 +211,8 @@ static void end(rf_motion *m) {
 static void undo(rf_motion *m) {
   rf_modal_subspace *s = self(m);
   s->base.responses_known = s->base.jumps = false;
-  if (s->modes == RF_SUBSPACE_REST) return;
+  if (!s->begun) return;
+  s->begun = false;
   s->known = s->known_before;
   if (s->known && s->before) rf_modal_subspace_take(s, s->before);
 }

@@ -2,7 +2,7 @@
 //
 // With K X = M X Lambda, X^T M X = 1, Q = M X and P = X Q^T, the part P of the equations is an
 // exponential step of the tangent where the stage begins (exponential.h), the rest the stage of the
-// scheme:  u_1 = b + c (1 - P) (vel, acc),  of which P u_1 is known.  So each solve of a stage is
+// scheme:  u_1 = b + c (1 - P) (vel, acc)  with P u_1 known.  So each solve of a stage is
 // one of the matrix A of the scheme under the constraint Q^T x = known,
 //   A dx + Q mu = -residual,   Q^T dx = jump,
 //   dx = y + Z (Q^T Z)^-1 (jump - Q^T y),   y = -A^-1 residual,   Z = A^-1 Q,
@@ -45,7 +45,7 @@ typedef struct rf_modal_subspace {
   double *shapes;     // X, and the other vectors of sweeps; room for twice as many  (2 most, n)
   double *loads;      // M times them                                               (2 most, n)
   double *images;     // K times them, and scratch                                  (2 most, n)
-  double *responses;  // A^-1 M times the vectors, of which Z is the beginning, and y  (most + 1, n)
+  double *responses;  // A^-1 M times the vectors, beginning with Z, and y  (most + 1, n)
   double *vector;     // (n)
   double *tall;       // scratch of linalg/tall.h
   double *values;     // eigenvalues                                                  (2 most)
@@ -59,8 +59,8 @@ typedef struct rf_modal_subspace {
   int n_work, n_int_work;
   double *before;  // parts of rf_modal_subspace_give at the beginning of the step; of sweeps
   bool known_before;
-  int64_t refreshes;  // sweeps, or exact solutions
-  double drift;       // sine of the largest angle of X to X before, of the last one
+  bool begun;    // a step is under way whose beginning these two are
+  double drift;  // sine of the largest angle of X to X before, of the last one
 } rf_modal_subspace;
 
 // Of `s` modes; RF_ERR_ARG where the system has not more unknowns.

@@ -5,7 +5,7 @@
 //
 //   K+ = K + sum V g^T (A+ - A) g,   A+ by rf_law_definite (material/law.h).
 //
-// Where A is definite, nothing is added and the tangent keeps its bits.
+// Nothing is added to points with a definite A, so that their tangent keeps its bits.
 
 static inline TARGET bool NAME(any)(NAME(mask) which) {
   int64_t any = 0;

@@ -113,6 +113,9 @@ def test_modes_that_follow_are_nearly_exact(beam, kind):
         sim.step(load, 60)
         ends[modes] = sim.displacement
         assert sim.report.refreshes == (0 if modes == "rest" else 60)
+        sim.reset()
+        sim.step(load, 3)
+        assert sim.report.refreshes == (0 if modes == "rest" else 3)
     size = np.abs(ends["exact"]).max()
     assert size > 0.1
     near, far = (np.abs(ends[m] - ends["exact"]).max() / size for m in ("follow", "rest"))
@@ -229,8 +232,9 @@ def test_a_failing_step_keeps_the_state(beam):
     load = tip(beam, 1.0)
     sim.step(load, 4)
     before = sim.state
-    with pytest.raises(rf.DivergedError):
-        sim.step(1e200 * load)
+    for _ in range(2):
+        with pytest.raises(rf.DivergedError):
+            sim.step(1e200 * load)
     np.testing.assert_array_equal(sim.state.q, before.q)
     same.step(load, 4)
     for one in (sim, same):
