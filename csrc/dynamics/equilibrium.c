@@ -104,6 +104,11 @@ rf_status rf_equilibrium_factorize(rf_equilibrium *e) {
   if (st != RF_ERR_SINGULAR || e->at_rest) return st;
   e->shifted = true;
   ++e->report->shifted;
+  if (e->system->operations->make_definite) {
+    st = e->system->operations->make_definite(e->system, e->next);
+    if (st >= 0) st = factor(e, 0.0);
+    if (st != RF_ERR_SINGULAR) return st;
+  }
   const double unit = e->system->operations->stiffness_per_mass(e->system);
   const double first = fmax(FIRST_SHIFT * unit, e->shift / SHIFT_GROWTH);
   st = rf_newton_shift_rt(factor, e, first, SHIFT_GROWTH, LAST_SHIFT * unit);

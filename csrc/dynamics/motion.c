@@ -35,11 +35,15 @@ static const rf_setting STEP[] = {SETTING("dt", dt_s, DOUBLE), {0}};
 static const rf_setting ITERATED[] = {SETTING("dt", dt_s, DOUBLE),
                                       SETTING("newton_max", newton_max, INT32),
                                       SETTING("tol", tolerance, DOUBLE),
+                                      SETTING("line_search", line_search, BOOL),
                                       {0}};
-static const rf_setting WITH_MODES[] = {
-    SETTING("dt", dt_s, DOUBLE),       SETTING("newton_max", newton_max, INT32),
-    SETTING("tol", tolerance, DOUBLE), SETTING("exact", exact, INT32),
-    SETTING("modes", modes, INT32),    {0}};
+static const rf_setting WITH_MODES[] = {SETTING("dt", dt_s, DOUBLE),
+                                        SETTING("newton_max", newton_max, INT32),
+                                        SETTING("tol", tolerance, DOUBLE),
+                                        SETTING("exact", exact, INT32),
+                                        SETTING("modes", modes, INT32),
+                                        SETTING("line_search", line_search, BOOL),
+                                        {0}};
 
 const rf_setting *rf_motion_settings_of(const rf_scheme *scheme) {
   if (scheme->with_modes) return WITH_MODES;
@@ -74,6 +78,9 @@ static rf_status check_barrier(const rf_system *system, const rf_motion_settings
     return rf_fail(err, RF_ERR_ARG,
                    "newton_max is 1, but a step by one linearization ends far from the balance of "
                    "forces at a barrier, or behind it: take newton_max=50");
+  if (!set->line_search)
+    return rf_fail(err, RF_ERR_ARG,
+                   "line_search is False, but whole increments cross a barrier: take True");
   if (set->exact > 0)
     return rf_fail(err, RF_ERR_ARG,
                    "exact is %d: exponentials may cross a barrier, so no modes can be exact",

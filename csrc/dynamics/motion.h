@@ -29,6 +29,7 @@ typedef struct rf_motion_settings {
   double dt_s;         // step, s, > 0
   double tolerance;    // of Newton's residual, relative, >= 0 (newton.h)
   int32_t newton_max;  // solves a stage, >= 1
+  bool line_search;    // increments are guarded (newton.h)
   int32_t exact;  // modes that are solved exactly (subspace.h), of a scheme with modes; 0: none
   int32_t modes;  // which: rf_subspace_modes
   const double *load;         // constant external force (n), added to that of every step (copied);
@@ -43,6 +44,7 @@ typedef struct rf_motion_report {
   int64_t steps;             // since the last reset
   int64_t solves;            // linear systems
   int64_t indefinite;        // of these, not positive definite
+  int64_t projected;         // of these, made definite point by point
   int64_t shortened;         // increments that the guard of newton.h shortened
   int64_t shortened_before;  // of these, up to the end of the last step
   int64_t shortened_steps;   // steps in which one was shortened

@@ -141,16 +141,22 @@ rf_status rf_stable_step_matrices(const void *of, const rf_run *run, const doubl
                                   const rf_system_damping *damping, double *step, rf_error *err) {
   const rf_matrices *model = of;
   const rf_csc *mass = &model->mass, *stiffness = &model->stiffness;
-  (void)x;
   rf_status st = RF_OK;
+  rf_csc tangent = {0};
   rf_modes_matrices *swapped = NULL;
   double *shape = NULL, inverse;
   RF_ALLOC(shape, mass->cols);
+  if (x && model->law && model->law->tangent) {
+    RF_TRY(rf_csc_copy(stiffness, &tangent, err));
+    RF_TRY(model->law->tangent(model->law_self, x, tangent.val, err));
+    stiffness = &tangent;
+  }
   // the lowest eigenvalue of  M x = mu K x  is that of the highest frequency
   RF_TRY(rf_modes_matrices_create(mass, stiffness, run, &swapped, err));
   RF_TRY(rf_modes_linear(rf_modes_matrices_system(swapped), run, 1, &inverse, shape, err));
   *step = rf_stable_step_of(1.0 / inverse, damping->stiffness / inverse);
 done:
+  rf_csc_free(&tangent);
   rf_modes_matrices_free(swapped);
   rf_free(shape);
   return st;

@@ -28,7 +28,9 @@ static double force_scale(const rf_motion *m) {
 }
 
 // True if increments are shortened by the energy of the step, which is then evaluated too.
-static bool searches(const rf_motion *m) { return m->barrier || !m->system->cubic_force; }
+static bool searches(const rf_motion *m) {
+  return m->barrier || (m->set.line_search && !m->system->cubic_force && !m->system->no_energy);
+}
 
 // Evaluates R, the tangent if asked and, where the guard needs it, the energy at m->x.
 static rf_status evaluate(rf_motion *m, bool tangent) {
@@ -278,11 +280,15 @@ static rf_status give_up(rf_motion *m, rf_newton *n) {
   return evaluate_residual(m, true, &n->size);
 }
 
+// True unless x is where the law, or a barrier, is not defined.
+static bool has_energy(const rf_motion *m) {
+  return isfinite(m->energy) && (!m->barrier || isfinite(m->barrier->energy));
+}
+
 // True if the residual, small before, has fallen by half: near the solution the changes of energy
-// drown in rounding, where contact needs residuals far below those.
+// drown in rounding.
 static bool falls(const rf_motion *m, const rf_newton *n, double before) {
-  return m->barrier && before <= NEAR * n->scale && n->size <= 0.5 * before &&
-         isfinite(m->energy + m->barrier->energy);
+  return before <= NEAR * n->scale && n->size <= 0.5 * before && has_energy(m);
 }
 
 // Adds the increment to x, shortened until the energy of the step falls.  If no length does that,
@@ -305,8 +311,10 @@ static rf_status move_searched(rf_motion *m, rf_newton *n) {
   return n->iterations == 0 ? RF_ERR_DIVERGED : give_up(m, n);
 }
 
-// Adds the increment of the unsymmetric matrix to x, shortened until the residual falls.
-static rf_status move_coupled(rf_motion *m, rf_newton *n) {
+// Adds the increment to x, shortened until the residual falls: of an unsymmetric matrix, or of a
+// force without a known energy.  If no length does that, it ends as `move_searched` does, but that
+// with contact there is a rough solution to begin with.
+static rf_status move_downhill(rf_motion *m, rf_newton *n) {
   const double before = n->size;
   double at = 0.0, part = first_part(m);
   memcpy(m->start, m->x, (size_t)m->n * sizeof *m->x);
@@ -314,11 +322,10 @@ static rf_status move_coupled(rf_motion *m, rf_newton *n) {
     const rf_status st = move(m, part - at, &n->size);
     if (st < 0) return st;
     at = part;
-    if (isfinite(m->energy + m->barrier->energy) &&
-        n->size <= (1.0 - RF_NEWTON_ARMIJO * part) * before)
-      return RF_OK;
+    if (has_energy(m) && n->size <= (1.0 - RF_NEWTON_ARMIJO * part) * before) return RF_OK;
+    if (k == 0 && !m->barrier) ++m->report.shortened;
   }
-  return give_up(m, n);
+  return n->iterations == 0 && !m->barrier ? RF_ERR_DIVERGED : give_up(m, n);
 }
 
 // A linearized stage has its first residual, and later ones are those of the guard.
@@ -331,15 +338,26 @@ static rf_status evaluate_newton_rt(void *motion, rf_newton *n) {
   return st;
 }
 
-// Far from rest the tangent may be indefinite: the factor of the mass grows until the energy falls
-// in all directions.
+// Far from rest the tangent may be indefinite.  A larger factor of the mass then makes the energy
+// fall in all directions, as a shorter step would; where the mass says little about the step, the
+// law is made definite point by point instead, and where neither is enough, the factor grows on.
 static rf_status factorize_rt(void *motion) {
   rf_motion *m = motion;
+  rf_status (*const make_definite)(rf_system *, const double *) =
+      m->system->operations->make_definite;
   const double of_mass = mass_factor(m);
   rf_status st = factor_rt(m, of_mass);
   if (st != RF_ERR_SINGULAR) return st;
   ++m->report.indefinite;
-  st = rf_newton_shift_rt(factor_rt, m, GROWTH * of_mass, GROWTH, SHIFTS * of_mass);
+  st = factor_rt(m, GROWTH * of_mass);
+  if (st == RF_ERR_SINGULAR && make_definite) {
+    ++m->report.projected;
+    st = make_definite(m->system, m->x);
+    if (st >= 0) st = factor_rt(m, of_mass);
+  }
+  if (st != RF_ERR_SINGULAR) return st;
+  const double next = GROWTH * GROWTH * of_mass;
+  st = rf_newton_shift_rt(factor_rt, m, next, GROWTH, SHIFTS * of_mass);
   return st == RF_ERR_SINGULAR ? RF_ERR_DIVERGED : st;
 }
 
@@ -352,8 +370,8 @@ static rf_status advance_rt(void *motion, rf_newton *n) {
   if (st >= 0 && coupled) st = rf_barrier_solve_rt(m->barrier, m->system, m->increment);
   if (st < 0) return st;
   // with one solve the modes go to their end whole, which energies do not judge
-  if (m->subspace && m->set.newton_max == 1) return move(m, 1.0, &n->size);
-  if (coupled) return move_coupled(m, n);
+  if (!m->set.line_search || (m->subspace && m->set.newton_max == 1)) return move(m, 1.0, &n->size);
+  if (coupled || m->system->no_energy) return move_downhill(m, n);
   return searches(m) ? move_searched(m, n) : move_guarded(m, &n->size);
 }
 

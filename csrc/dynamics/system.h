@@ -44,6 +44,9 @@ typedef struct rf_system_operations {
   // Evaluates R (force, with reactions where nothing can move), W (energy, nullable) and, if asked
   // for, K and D at x.
   rf_status (*evaluate)(rf_system *s, const double *x, bool tangent, double *energy, double *force);
+  // K at x, as factorizations read it, becomes semidefinite: the sum of the nearest semidefinite
+  // matrices of the points at which the law is evaluated.  Nullable: there are no such points.
+  rf_status (*make_definite)(rf_system *s, const double *x);
   // out = M w + (beta K + D) v + force - load, with R(x) for `force`; w nullable: zero.
   rf_status (*balance)(rf_system *s, const double *x, const double *v, const double *w,
                        const double *force, const double *load, double *out);
@@ -101,6 +104,7 @@ struct rf_system {
   double length_m;       // diagonal of the body's box; INFINITY: not known
   bool explicit_steps;   // mass_solve is there
   bool cubic_force;      // R is cubic along every line
+  bool no_energy;        // W is not known; evaluations leave it as it is
   bool own_damping;      // there is D besides Rayleigh's damping
   bool factor_is_dear;   // factors cost far more than evaluations and solves
   rf_simd simd;
@@ -125,7 +129,7 @@ RF_MUST_CHECK rf_status rf_system_damping_check(const rf_system_damping *damping
   ROW(reduced)   /* rf_reduced: dense, real-time */                            \
   ROW(projected) /* rf_projected: the same equations, evaluated on the mesh */ \
   ROW(solid)     /* rf_solid: sparse, three unknowns a free node */            \
-  ROW(matrices)  /* rf_matrices: sparse, constant; R = K x */
+  ROW(matrices)  /* rf_matrices: sparse; R = K x, or a law of the caller's */
 
 // model: of the type in the row, borrowed.  Steps that are not implicit need mass_solve, which only
 // then takes a `run`; else it may be NULL.
@@ -142,9 +146,19 @@ typedef rf_status rf_system_stable_step(const void *model, const rf_run *run, co
 RF_SYSTEMS(RF_SYSTEM_DECLARE)
 #undef RF_SYSTEM_DECLARE
 
+// A force C(x) that the caller computes, C(0) = 0, each function on one thread at a time.
+typedef struct rf_force_law {
+  rf_status (*force)(void *self, const double *x, double *force, rf_error *err);
+  // dC/dx, symmetric, on the pattern of the stiffness.  Nullable: not for implicit steps.
+  rf_status (*tangent)(void *self, const double *x, double *values, rf_error *err);
+  rf_status (*energy)(void *self, const double *x, double *energy, rf_error *err);  // nullable
+} rf_force_law;
+
 // Lower triangles of one size.
 typedef struct rf_matrices {
   rf_csc mass, stiffness, damping;  // damping without columns: none
+  const rf_force_law *law;          // borrowed, and the first argument of its functions; NULL:
+  void *law_self;                   // linear
 } rf_matrices;
 
 void rf_system_free(rf_system *s);  // NULL is fine

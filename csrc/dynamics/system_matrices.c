@@ -1,5 +1,6 @@
-// Two or three constant sparse matrices as a linear system: R = K x, forces and coordinates of any
-// kind.  The matrix of a step is factored when its factors change, which is once in most motions.
+// Two or three sparse matrices as a system, forces and coordinates of any kind: R = K x, or a law
+// of the caller's.  The matrix of a step is factored when its factors change, which is once in most
+// linear motions, or the tangent does.
 #include "dynamics/system.h"
 
 #include <math.h>
@@ -8,10 +9,13 @@
 #include "base/alloc.h"
 #include "linalg/cholesky.h"
 #include "linalg/dense_rt.h"
+#include "linalg/vector.h"
 
 typedef struct matrices_system {
   rf_system base;
+  const rf_matrices *model;
   const rf_csc *mass, *stiffness, *damping;  // lower triangles, borrowed; damping NULL: none
+  rf_csc tangent;                            // of a law: the stiffness at x
   rf_csc lower;                              // of a solve, with the pattern of all three
   rf_cholesky *factor;
   double factored[3];        // factors of the three in it; NaN: none yet
@@ -23,6 +27,7 @@ static matrices_system *self(rf_system *s) { return (matrices_system *)s; }
 
 static void release(rf_system *base) {
   matrices_system *s = self(base);
+  rf_csc_free(&s->tangent);
   rf_csc_free(&s->lower);
   rf_cholesky_free(s->factor);
   rf_cholesky_free(s->mass_factor);
@@ -30,10 +35,28 @@ static void release(rf_system *base) {
   rf_free(s);
 }
 
+// Asks for nothing else if the force is not finite.
+static rf_status evaluate_law(matrices_system *s, const double *x, bool tangent, double *energy,
+                              double *force) {
+  const rf_force_law *law = s->model->law;
+  void *const of = s->model->law_self;
+  rf_error *err = s->base.err;
+  rf_status st = law->force(of, x, force, err);
+  if (st < 0) return st;
+  const bool defined = isfinite(rf_norm(s->base.n, force));
+  if (defined && law->tangent && (tangent || s->base.damping_stiff > 0.0)) {
+    s->factored[0] = NAN;
+    st = law->tangent(of, x, s->tangent.val, err);
+  }
+  if (st < 0 || !energy || !law->energy) return st;
+  *energy = INFINITY;
+  return defined ? law->energy(of, x, energy, err) : st;
+}
+
 static rf_status evaluate(rf_system *base, const double *x, bool tangent, double *energy,
                           double *force) {
-  const matrices_system *s = self(base);
-  (void)tangent;
+  matrices_system *s = self(base);
+  if (s->model->law) return evaluate_law(s, x, tangent, energy, force);
   const rf_status st =
       rf_csc_symmetric_multiply(s->stiffness, base->run, 1, 1, x, force, base->err);
   if (st < 0 || !energy) return st;
@@ -168,6 +191,20 @@ static int32_t merge_column(int32_t j, const rf_csc *const a[3], int32_t *rows) 
   }
 }
 
+// The tangent of a law: that of rest until it is evaluated.
+static rf_status create_tangent(matrices_system *s, bool needed, rf_error *err) {
+  const rf_csc *rest = s->stiffness;
+  const rf_force_law *law = s->model->law;
+  if (!law) return RF_OK;
+  if (!law->tangent && needed)
+    return rf_fail(err, RF_ERR_ARG,
+                   "system has an internal_force, but no tangent: implicit steps and stiffness "
+                   "damping need one");
+  const rf_status st = rf_csc_copy(rest, &s->tangent, err);
+  if (st >= 0) s->stiffness = &s->tangent;
+  return st;
+}
+
 static rf_status create_pattern(matrices_system *s, rf_error *err) {
   const rf_csc *const all[3] = {s->mass, s->stiffness, s->damping};
   const int32_t n = (int32_t)s->base.n;
@@ -206,13 +243,16 @@ rf_status rf_system_matrices(const void *of, const rf_run *run, const rf_system_
                         .damping_mass = damping->mass,
                         .damping_stiff = damping->stiffness,
                         .length_m = INFINITY,
-                        .cubic_force = true,
+                        .cubic_force = !model->law,
+                        .no_energy = model->law && !model->law->energy,
                         .own_damping = viscous != NULL,
                         .explicit_steps = explicit_steps};
+  s->model = model;
   s->mass = mass;
   s->stiffness = stiffness;
   s->damping = viscous;
   s->factored[0] = NAN;
+  RF_TRY(create_tangent(s, steps != RF_STEPS_EXPLICIT || damping->stiffness > 0.0, err));
   RF_ALLOC(s->product, n);
   if (explicit_steps) {
     RF_TRY(rf_cholesky_create(mass, &s->mass_factor, err));

@@ -47,6 +47,13 @@ static rf_status evaluate(rf_system *base, const double *x, bool tangent, double
                               base->err);
 }
 
+static rf_status make_definite(rf_system *base, const double *x) {
+  projected_system *s = self(base);
+  s->joined = false;
+  return rf_projected_evaluate_as(s->model, base->run, s->projection, RF_TANGENT_DEFINITE, x, NULL,
+                                  NULL, s->stiffness, (int32_t)base->ld, base->err);
+}
+
 // sum += factor A v
 static void add_product(projected_system *s, double factor, const double *a, const double *v,
                         double *sum) {
@@ -138,6 +145,7 @@ static rf_status require_defined(rf_system *base, const double *x, const char *s
 }
 
 static const rf_system_operations OPERATIONS = {.evaluate = evaluate,
+                                                .make_definite = make_definite,
                                                 .balance = balance,
                                                 .factorize = factorize,
                                                 .solve = solve,

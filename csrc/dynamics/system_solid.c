@@ -74,6 +74,13 @@ static rf_status evaluate(rf_system *base, const double *x, bool tangent, double
                                                                force, stiffness, base->err);
 }
 
+static rf_status make_definite(rf_system *base, const double *x) {
+  solid_system *s = self(base);
+  s->joined = false;
+  return rf_solid_evaluate_as(s->solid, base->run, RF_TANGENT_UPPER | RF_TANGENT_DEFINITE, x, NULL,
+                              NULL, s->stiffness, base->err);
+}
+
 // sum += (beta K + D) v; the blocks of D are kept where steps are implicit
 static rf_status damp(solid_system *s, const double *x, const double *v, double *sum) {
   const rf_system *base = &s->base;
@@ -281,6 +288,7 @@ static rf_status explain_singular(const rf_system *base, rf_error *err) {
 static const rf_system_blocks BLOCKS = {
     .reserve = reserve, .mass = mass_block, .stiffness = stiffness_block, .solve = solve_block};
 static const rf_system_operations OPERATIONS = {.evaluate = evaluate,
+                                                .make_definite = make_definite,
                                                 .balance = balance,
                                                 .factorize = factorize,
                                                 .add_blocks = add_blocks,

@@ -24,6 +24,16 @@ done:
   return st;
 }
 
+rf_status rf_csc_copy(const rf_csc *from, rf_csc *out, rf_error *err) {
+  const size_t nnz = (size_t)from->colptr[from->cols];
+  const rf_status st = rf_csc_create(from->rows, from->cols, (int64_t)nnz, out, err);
+  if (st < 0) return st;
+  memcpy(out->colptr, from->colptr, ((size_t)from->cols + 1) * sizeof *out->colptr);
+  memcpy(out->rowind, from->rowind, nnz * sizeof *out->rowind);
+  memcpy(out->val, from->val, nnz * sizeof *out->val);
+  return st;
+}
+
 void rf_csc_free(rf_csc *a) {
   rf_free(a->colptr);
   rf_free(a->rowind);

@@ -16,6 +16,7 @@ typedef struct rf_csc {
 // Allocates nnz entries with zero values.  Zero-initialise `out` first.
 RF_MUST_CHECK rf_status rf_csc_create(int32_t rows, int32_t cols, int64_t nnz, rf_csc *out,
                                       rf_error *err);
+RF_MUST_CHECK rf_status rf_csc_copy(const rf_csc *from, rf_csc *out, rf_error *err);
 void rf_csc_free(rf_csc *a);  // leaves an empty matrix, which may be freed again
 
 // Computes y = (A x I) x for count vectors (count, cols, width); A is square, symmetric and stored

@@ -2,6 +2,7 @@
 // that threads may share it.
 #include "pyext/py_motion.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -20,7 +21,28 @@ typedef struct py_motion {
   npy_intp shape[2];  // of the state vectors
   int ndim;
   npy_intp modes[3];
+  _Atomic(unsigned long) holder;  // thread that holds the lock while functions of a system in
+                                  // Python may be called; 0: none
 } py_motion;
+
+static void lock_calling(PyObject *object) {
+  py_lock(object);
+  ((py_motion *)object)->holder = PyThread_get_thread_ident();
+}
+
+static void unlock_calling(PyObject *object) {
+  ((py_motion *)object)->holder = 0;
+  py_unlock(object);
+}
+
+// -1 with an exception set if such a function asks for its own simulation, whose lock it would
+// await for ever.
+static int refuse_within(PyObject *object) {
+  if (((py_motion *)object)->holder != PyThread_get_thread_ident()) return 0;
+  py_fail(py_state_of_object(object), PY_INPUT_ERROR,
+          "a function of the system uses the simulation that calls it; it may use x only");
+  return -1;
+}
 
 enum { MOST_STEPS = 256 };
 static const double WORK_PER_CHUNK = 1e7;  // numbers read; a core reads a few per ns
@@ -182,7 +204,7 @@ static PyObject *step(PyObject *object, PyObject *args) {
   py_in force;
   if (!PyArg_ParseTuple(args, "OLOi:step", &force_obj, &n, &progress, &threads)) return NULL;
   if (n < 0) return py_fail(state, PY_INPUT_ERROR, "n must be at least 0, got %lld", n);
-  if (py_run_init(state, &run, progress, threads) < 0 ||
+  if (refuse_within(object) < 0 || py_run_init(state, &run, progress, threads) < 0 ||
       vector_in(self, &force, force_obj, "force") < 0)
     return NULL;
   rf_error err = {0};
@@ -196,13 +218,13 @@ static PyObject *step(PyObject *object, PyObject *args) {
   const rf_run quiet = {.threads = threads};
   for (int64_t done = 0; done < n && st >= 0;) {
     const int64_t count = n - done < chunk ? n - done : chunk;
-    py_lock(object);
+    lock_calling(object);
     rf_motion *motion = self->object.held;
     const int64_t before = motion->report.shortened_steps;
     st = rf_motion_step(motion, &quiet, force.data, count, &err);
     shortened += motion->report.shortened_steps - before;
     farthest = rf_motion_farthest(motion);
-    py_unlock(object);
+    unlock_calling(object);
     done += count;
     if (st >= 0) st = rf_run_progress(&run.run, done, n, &err);
   }
@@ -347,7 +369,7 @@ static PyObject *reset(PyObject *object, PyObject *args) {
                         &steps, &objects[3], &objects[4], &modes_obj))
     return NULL;
   if (steps < 0) return py_fail(state, PY_INPUT_ERROR, "steps must not be negative");
-  if (py_run_init(state, &run, NULL, threads) < 0) return NULL;
+  if (refuse_within(object) < 0 || py_run_init(state, &run, NULL, threads) < 0) return NULL;
   for (int i = 0; i < 5; ++i)
     if (vector_in(self, &in[i], objects[i], names[i]) < 0) goto done;
   if (!in[3].data != !in[4].data) {
@@ -364,12 +386,12 @@ static PyObject *reset(PyObject *object, PyObject *args) {
   rf_status st;
   const rf_run quiet = {.threads = threads};
   Py_BEGIN_ALLOW_THREADS
-  py_lock(object);
+  lock_calling(object);
   st = rf_motion_reset(self->object.held, &quiet, in[0].data, in[1].data, in[2].data, &err);
   if (st >= 0) rf_motion_set_steps(self->object.held, steps);
   if (st >= 0 && in[3].data) rf_motion_recall(self->object.held, in[3].data, in[4].data);
   if (st >= 0 && modes.data) rf_motion_recall_modes(self->object.held, modes.data);
-  py_unlock(object);
+  unlock_calling(object);
   Py_END_ALLOW_THREADS
   result = st < 0 ? py_raise(state, st, &err) : Py_NewRef(Py_None);
 done:
@@ -386,6 +408,7 @@ static PyObject *read_vectors(PyObject *object, bool whole) {
   const npy_intp *size = whole ? modes_shape(self) : NULL;
   PyObject *out[6] = {NULL}, *result = NULL;
   bool made = true, follows = false, sweeps = false;
+  if (refuse_within(object) < 0) return NULL;
   for (int i = 0; i < n; ++i) made &= (out[i] = py_new_f64(self->ndim, self->shape)) != NULL;
   if (size) made &= (out[5] = py_new_f64(3, (npy_intp[]){size[0], size[1], size[2]})) != NULL;
   if (made) {
@@ -440,6 +463,7 @@ static PyObject *read_report(PyObject *object, PyObject *unused) {
   py_motion *self = (py_motion *)object;
   const rf_motion *m = self->object.held;
   rf_motion_report r;
+  if (refuse_within(object) < 0) return NULL;
   Py_BEGIN_ALLOW_THREADS
   py_lock(object);
   r = m->report;
@@ -458,13 +482,13 @@ static PyObject *read_report(PyObject *object, PyObject *unused) {
       Py_CLEAR(residuals);
   }
   if (!residuals) return NULL;
-  return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L,s:d,s:i,s:i,s:N,s:L,s:d}", "steps",
-                       (long long)r.steps, "solves", (long long)r.solves, "indefinite",
-                       (long long)r.indefinite, "shortened", (long long)r.shortened,
-                       "shortened_steps", (long long)r.shortened_steps, "unconverged",
-                       (long long)r.unconverged, "residual", r.residual, "iterations",
-                       (int)r.last_solves, "most_iterations", (int)r.most_solves, "residuals",
-                       residuals, "refreshes", (long long)r.refreshes, "drift", r.drift);
+  return Py_BuildValue(
+      "{s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:d,s:i,s:i,s:N,s:L,s:d}", "steps", (long long)r.steps,
+      "solves", (long long)r.solves, "indefinite", (long long)r.indefinite, "projected",
+      (long long)r.projected, "shortened", (long long)r.shortened, "shortened_steps",
+      (long long)r.shortened_steps, "unconverged", (long long)r.unconverged, "residual", r.residual,
+      "iterations", (int)r.last_solves, "most_iterations", (int)r.most_solves, "residuals",
+      residuals, "refreshes", (long long)r.refreshes, "drift", r.drift);
 }
 
 PyDoc_STRVAR(

@@ -1,5 +1,5 @@
-// The type _core.SecondOrder: a system known by two matrices, with the second derivative of its
-// forces as a Python callable.
+// The type _core.SecondOrder: a system known by two matrices, with its forces and their second
+// derivative as Python callables.
 #include <string.h>
 
 #include "base/alloc.h"
@@ -10,8 +10,10 @@
 #include "pyext/py_source.h"
 
 typedef struct py_second_order {
-  py_object object;      // holds rf_modes_matrices, which borrow the mass
+  py_object object;      // holds rf_modes_matrices, which borrow the mass; keeps the callables
   rf_matrices matrices;  // own memory
+  rf_force_law law;
+  PyObject *force, *tangent, *energy;  // borrowed; they return float64 arrays, see _core.pyi
 } py_second_order;
 
 static const rf_modes_system *system_of(PyObject *self) {
@@ -26,16 +28,6 @@ const rf_matrices *py_matrices_get(py_state *state, PyObject *object) {
 
 static void release(void *matrices) { rf_modes_matrices_free(matrices); }
 
-static rf_status copy_of(const rf_csc *from, rf_csc *to, rf_error *err) {
-  const size_t nnz = (size_t)from->colptr[from->cols];
-  const rf_status st = rf_csc_create(from->rows, from->cols, (int64_t)nnz, to, err);
-  if (st < 0) return st;
-  memcpy(to->colptr, from->colptr, ((size_t)from->cols + 1) * sizeof *to->colptr);
-  memcpy(to->rowind, from->rowind, nnz * sizeof *to->rowind);
-  memcpy(to->val, from->val, nnz * sizeof *to->val);
-  return st;
-}
-
 static rf_status require_definite_mass(const rf_csc *mass, const rf_run *run, rf_error *err) {
   rf_cholesky *factor = NULL;
   rf_status st = rf_cholesky_create(mass, &factor, err);
@@ -45,17 +37,80 @@ static rf_status require_definite_mass(const rf_csc *mass, const rf_run *run, rf
   return st;
 }
 
+// With the GIL: out = function(x), 0, or -1 with an exception set.
+static int ask_law(py_state *state, PyObject *function, npy_intp n, const double *x, npy_intp count,
+                   double *out) {
+  PyObject *at = py_new_f64(1, &n), *answer = NULL;
+  int result = -1;
+  if (at) {
+    memcpy(py_f64(at), x, (size_t)n * sizeof *x);
+    answer = PyObject_CallOneArg(function, at);
+  }
+  PyArrayObject *array = answer && PyArray_Check(answer) ? (PyArrayObject *)answer : NULL;
+  const bool fits = array && PyArray_TYPE(array) == NPY_DOUBLE && PyArray_IS_C_CONTIGUOUS(array) &&
+                    PyArray_ISNOTSWAPPED(array) && PyArray_SIZE(array) == count;
+  if (fits) {
+    memcpy(out, PyArray_DATA(array), (size_t)count * sizeof *out);
+    result = 0;
+  } else if (answer) {
+    py_fail(state, PY_INTERNAL_ERROR, "a function of the system must return %zd doubles", count);
+  }
+  Py_XDECREF(at);
+  Py_XDECREF(answer);
+  return result;
+}
+
+// Without the GIL.  An exception stays pending in this thread; py_raise keeps it.
+static rf_status call_law(const py_second_order *self, PyObject *function, const double *x,
+                          int32_t count, double *out, rf_error *err) {
+  const PyGILState_STATE gil = PyGILState_Ensure();
+  py_state *state = py_state_of_object((PyObject *)self);
+  const int failed = ask_law(state, function, self->matrices.mass.cols, x, count, out) < 0;
+  PyGILState_Release(gil);
+  return failed ? rf_fail(err, RF_ERR_INTERRUPTED, "a function of the system failed") : RF_OK;
+}
+
+static rf_status law_force(void *of, const double *x, double *force, rf_error *err) {
+  const py_second_order *self = of;
+  return call_law(self, self->force, x, self->matrices.mass.cols, force, err);
+}
+
+static rf_status law_tangent(void *of, const double *x, double *values, rf_error *err) {
+  const py_second_order *self = of;
+  const rf_csc *pattern = &self->matrices.stiffness;
+  return call_law(self, self->tangent, x, pattern->colptr[pattern->cols], values, err);
+}
+
+static rf_status law_energy(void *of, const double *x, double *energy, rf_error *err) {
+  const py_second_order *self = of;
+  return call_law(self, self->energy, x, 1, energy, err);
+}
+
+// `functions`: (force, tangent, energy), each None if there is none; kept by the object.
+static int take_law(py_second_order *self, PyObject *functions) {
+  PyObject *force, *tangent, *energy;
+  if (!PyArg_ParseTuple(functions, "OOO:law", &force, &tangent, &energy)) return -1;
+  if (force == Py_None) return 0;
+  self->force = force, self->tangent = tangent, self->energy = energy;
+  self->law = (rf_force_law){.force = law_force,
+                             .tangent = tangent == Py_None ? NULL : law_tangent,
+                             .energy = energy == Py_None ? NULL : law_energy};
+  self->matrices.law = &self->law;
+  self->matrices.law_self = self;
+  return 0;
+}
+
 static PyObject *second_order_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   py_state *state = (py_state *)PyType_GetModuleState(type);
-  PyObject *mass_obj, *stiffness_obj, *damping_obj, *result = NULL;
+  PyObject *mass_obj, *stiffness_obj, *damping_obj, *functions, *result = NULL;
   py_matrix mass = {0}, stiffness = {0}, damping = {0};
   rf_modes_matrices *matrices = NULL;
   rf_error err = {0};
   int threads;
   py_run run;
   if (py_refuse_keywords(type, kwargs) < 0) return NULL;
-  if (!PyArg_ParseTuple(args, "OOOi:SecondOrder", &mass_obj, &stiffness_obj, &damping_obj,
-                        &threads) ||
+  if (!PyArg_ParseTuple(args, "OOOO!i:SecondOrder", &mass_obj, &stiffness_obj, &damping_obj,
+                        &PyTuple_Type, &functions, &threads) ||
       py_run_init(state, &run, Py_None, threads) < 0)
     return NULL;
   if (py_in_matrix(state, &mass, mass_obj, "mass") < 0 ||
@@ -67,15 +122,19 @@ static PyObject *second_order_new(PyTypeObject *type, PyObject *args, PyObject *
             damping.view.cols);
     goto done;
   }
-  result = py_object_new(type, NULL, release, NULL);
+  result = py_object_new(type, NULL, release, functions);
   if (!result) goto done;
   py_second_order *self = (py_second_order *)result;
+  if (take_law(self, functions) < 0) {
+    Py_CLEAR(result);
+    goto done;
+  }
   rf_matrices *own = &self->matrices;
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
-  st = copy_of(&mass.view, &own->mass, &err);
-  if (st >= 0) st = copy_of(&stiffness.view, &own->stiffness, &err);
-  if (st >= 0 && damping.view.cols) st = copy_of(&damping.view, &own->damping, &err);
+  st = rf_csc_copy(&mass.view, &own->mass, &err);
+  if (st >= 0) st = rf_csc_copy(&stiffness.view, &own->stiffness, &err);
+  if (st >= 0 && damping.view.cols) st = rf_csc_copy(&damping.view, &own->damping, &err);
   if (st >= 0) st = require_definite_mass(&own->mass, &run.run, &err);
   if (st >= 0)
     st = rf_modes_matrices_create(&own->stiffness, &own->mass, &run.run, &matrices, &err);
@@ -387,8 +446,8 @@ PyDoc_STRVAR(
     "lower triangle; damping may be None. The public face is reducedfem.SecondOrderSystem.");
 
 static PyType_Spec spec =
-    PY_SPEC("SecondOrder", py_second_order, {Py_tp_new, second_order_new},
-            {Py_tp_dealloc, second_order_dealloc}, {Py_tp_methods, second_order_methods},
-            {Py_tp_doc, (void *)second_order_doc});
+    PY_SPEC_KEEPING("SecondOrder", py_second_order, {Py_tp_new, second_order_new},
+                    {Py_tp_dealloc, second_order_dealloc}, {Py_tp_methods, second_order_methods},
+                    {Py_tp_doc, (void *)second_order_doc});
 
 const py_room py_second_order_room = {.types = {{PY_SECOND_ORDER, &spec}}};

@@ -926,6 +926,11 @@ class SecondOrder:
         mass: tuple[ArrayLike, ArrayLike, ArrayLike],
         stiffness: tuple[ArrayLike, ArrayLike, ArrayLike],
         damping: tuple[ArrayLike, ArrayLike, ArrayLike] | None,
+        law: tuple[
+            Callable[[NDArray[np.float64]], NDArray[np.float64]] | None,
+            Callable[[NDArray[np.float64]], NDArray[np.float64]] | None,
+            Callable[[NDArray[np.float64]], NDArray[np.float64]] | None,
+        ],  # internal force, values of the tangent's lower triangle, energy (1,)
         threads: int,
         /,
     ) -> SecondOrder: ...

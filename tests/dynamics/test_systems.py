@@ -141,7 +141,7 @@ def test_matrices_of_other_sizes_are_refused_by_the_core():
         return np.ones(n), np.arange(n, dtype="i4"), np.arange(n + 1, dtype="i4")
 
     with pytest.raises(rf.InputError, match="mass has 20 columns, but damping_matrix has 4000"):
-        _core.SecondOrder(lower(20), lower(20), lower(4000), 1)
+        _core.SecondOrder(lower(20), lower(20), lower(4000), (None, None, None), 1)
 
 
 # --- matrices ---------------------------------------------------------------------------

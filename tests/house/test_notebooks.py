@@ -22,7 +22,7 @@ PICTURES = {
     "01_surface_to_realtime": 5,
     "02_free_bodies_materials_touch": 3,
     "03_bases_from_sketches_and_trajectories": 7,
-    "04_steps_damping_other_systems": 6,
+    "04_steps_damping_other_systems": 7,
     "05_elements_that_bend": 2,
     "06_contact": 10,
     "07_haptics": 9,

@@ -219,7 +219,7 @@ CALLS = {
     "ReplayDevice": (lambda w: rf.ReplayDevice, lambda w: dict(times=[0.0, 1.0], positions=np.zeros((2, 3)), quaternions=None, buttons=None)),
     "ReplayDevice.from_csv": (lambda w: rf.ReplayDevice.from_csv, lambda w: dict(path="r.csv")),
     "ReplayDevice.from_records": (lambda w: rf.ReplayDevice.from_records, lambda w: dict(records=w.records, hand=False)),
-    "SecondOrderSystem": (lambda w: rf.SecondOrderSystem, lambda w: dict(mass=np.eye(2), stiffness=np.eye(2), hessian_product=None, damping_matrix=np.eye(2))),
+    "SecondOrderSystem": (lambda w: rf.SecondOrderSystem, lambda w: dict(mass=np.eye(2), stiffness=np.eye(2), hessian_product=None, damping_matrix=np.eye(2), internal_force=lambda x: x, tangent=lambda x: np.eye(2), energy=lambda x: 0.5 * float(x @ x))),
     "SecondOrderSystem.linear_modes": (lambda w: w.system.linear_modes, lambda w: dict(k=1, progress=False)),
     "SecondOrderSystem.modal_derivatives": (lambda w: rf.SecondOrderSystem(np.eye(3), np.eye(3), lambda a, b: 0 * a).modal_derivatives, lambda w: dict(modes=np.eye(3)[:1], progress=False)),
     "SimulatedHand": (lambda w: rf.SimulatedHand, lambda w: dict(times=[0.0, 1.0], positions=np.zeros((2, 3)), quaternions=None, buttons=None, mass=0.1, damping=5.0, stiffness=300.0, inertia=1e-4)),

@@ -20,7 +20,7 @@ class StaticReport:
     factorizations
         Factorizations of the tangent.
     shifted
-        Iterations in which the tangent was not positive definite and had to be shifted:
+        Iterations in which the tangent was not positive definite and had to be changed:
         a sign of buckling or of a load beyond the capacity of the solid.
     residual
         Norm of the last residual, relative to that of load and reactions.

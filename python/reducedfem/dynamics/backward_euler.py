@@ -50,6 +50,8 @@ class BackwardEuler(ModalSimulation):
     contact
         A `BarrierContact`, which no node then penetrates; with ``newton_max=50`` or so. None: no
         contact.
+    line_search
+        Shortens increments of Newton's method; see `ImplicitNewmark`.
 
     Raises
     ------

@@ -50,6 +50,8 @@ class BDF2(ModalSimulation):
         Gravitational acceleration [m/s^2], shape (3,); see `ImplicitNewmark`.
     contact
         A `BarrierContact`; see `BackwardEuler`.
+    line_search
+        Shortens increments of Newton's method; see `ImplicitNewmark`.
 
     Raises
     ------

@@ -141,8 +141,8 @@ def stable_step(
         The system. A `Solid` has the same mass as in `CentralDifferences`. A `SecondOrderSystem`
         must not have a damping matrix.
     q
-        Reduced coordinates (r,) or displacements [m] (n, 3) at which the tangent is evaluated;
-        None: rest. Must be None for a `SecondOrderSystem`, whose tangent is constant.
+        Reduced coordinates (r,), displacements [m] (n, 3) or unknowns (n,) at which the tangent is
+        evaluated; None: rest. Must be None for a `SecondOrderSystem` without a `tangent`.
     damping
         Local Rayleigh damping (alpha [1/s], beta [s]), both at least 0, with the stiffness at `q`.
         Mass damping does not shorten the stable step.
@@ -173,8 +173,10 @@ def stable_step(
         raise wrong_system(system, SYSTEMS)
     rate = damping_argument(strain_rate, system)
     if isinstance(system, SecondOrderSystem):
-        if q is not None:
-            raise InputError("q must be None: the tangent of a SecondOrderSystem is constant")
+        if q is not None and system.tangent is None:
+            raise InputError(
+                "q must be None: the system has no tangent but its stiffness, which is constant"
+            )
         if system.damping_matrix is not None:
             raise InputError(
                 "the stable step of a system with a damping_matrix is not known: choose dt by "

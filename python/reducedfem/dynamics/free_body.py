@@ -118,6 +118,7 @@ class FreeBody:
             "gamma": number(gamma, "gamma"),
             "newton_max": count(newton_max, "newton_max"),
             "tol": number(tol, "tol"),
+            "line_search": True,
         }
         fall = acceleration(gravity)
         rates = rayleigh(damping)

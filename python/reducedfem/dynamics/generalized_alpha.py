@@ -43,6 +43,8 @@ class GeneralizedAlpha(ImplicitSimulation):
         Gravitational acceleration [m/s^2], shape (3,); see `ImplicitNewmark`.
     contact
         None; see `ImplicitNewmark`.
+    line_search
+        Shortens increments of Newton's method; see `ImplicitNewmark`.
     rho
         Factor by which infinitely high frequencies shrink in a step, 0 to 1; 1 does not damp them.
         Steps of a body in contact take 0.6 at most.
@@ -76,17 +78,8 @@ class GeneralizedAlpha(ImplicitSimulation):
         deformation_only: bool = False,
         gravity: ArrayLike | None = None,
         contact: BarrierContact | None = None,
+        line_search: bool = True,
     ) -> None:
         own = {"rho": rho}
-        self._create(
-            own,
-            system,
-            dt,
-            damping,
-            newton_max,
-            tol,
-            strain_rate,
-            deformation_only,
-            gravity,
-            contact,
-        )
+        more = strain_rate, deformation_only, gravity, contact, line_search
+        self._create(own, system, dt, damping, newton_max, tol, *more)

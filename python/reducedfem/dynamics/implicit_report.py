@@ -21,7 +21,8 @@ class ImplicitReport:
     solves
         Linear systems solved (Newton iterations).
     indefinite
-        Linear systems whose matrix was not positive definite.
+        Linear systems whose matrix was not positive definite. They are solved with a larger part
+        of the mass, or with the nearest semidefinite tangent of each point of the law.
     unconverged
         Steps not known to have met the tolerance. The residual after the last iteration is
         not evaluated, so with ``newton_max=1`` this counts every step that moved.
@@ -41,6 +42,9 @@ class ImplicitReport:
     shortened_steps
         Steps with such increments. If they are more than a few, `dt` is too long and the motion may
         be wrong, also where the steps converge; `step` warns.
+    projected
+        Linear systems solved with such semidefinite tangents, which only laws evaluated on a mesh
+        or at points of a cubature have.
     refreshes
         Times that exact modes were computed or adapted; see `BackwardEuler`.
     drift
@@ -57,6 +61,7 @@ class ImplicitReport:
     residuals: tuple[float, ...] = ()
     shortened: int = 0
     shortened_steps: int = 0
+    projected: int = 0
     refreshes: int = 0
     drift: float = 0.0
 

@@ -380,8 +380,9 @@ class ImplicitSimulation(Simulation):
         deformation_only: bool = False,
         gravity: ArrayLike | None = None,
         contact: BarrierContact | None = None,
+        line_search: bool = True,
     ) -> None:
-        more = strain_rate, deformation_only, gravity, contact
+        more = strain_rate, deformation_only, gravity, contact, line_search
         self._create({}, system, dt, damping, newton_max, tol, *more)
 
     def _create(
@@ -396,6 +397,7 @@ class ImplicitSimulation(Simulation):
         deformation_only: bool,
         gravity: ArrayLike | None,
         contact: BarrierContact | None,
+        line_search: bool,
     ) -> None:
         """Check the arguments and create the motion; own: settings of the scheme, by name."""
         settings = {
@@ -403,6 +405,7 @@ class ImplicitSimulation(Simulation):
             **{n: x if type(x) is int else number(x, n) for n, x in own.items()},
             "newton_max": count(newton_max, "newton_max"),
             "tol": number(tol, "tol"),
+            "line_search": flag(line_search, "line_search"),
         }
         rates = rayleigh(damping)
         if not isinstance(system, System):

@@ -53,6 +53,7 @@ class ModalSimulation(ImplicitSimulation):
         deformation_only: bool = False,
         gravity: ArrayLike | None = None,
         contact: BarrierContact | None = None,
+        line_search: bool = True,
     ) -> None:
         kind = _modes_argument(modes)
         most = count(exact, "exact", least=0)
@@ -82,6 +83,6 @@ class ModalSimulation(ImplicitSimulation):
                 "a barrier; pass exact=0"
             )
         own: dict[str, float] = {"exact": most, "modes": kind}
-        more = strain_rate, deformation_only, gravity, contact
+        more = strain_rate, deformation_only, gravity, contact, line_search
         self._create(own, system, dt, damping, newton_max, tol, *more)
         self._settings["modes"] = modes

@@ -19,15 +19,14 @@ class ImplicitNewmark(ImplicitSimulation):
 
     Integrates M q'' + C q' + R(q) = f for four kinds of system. A step of a `ReducedSolid`
     allocates nothing and suits haptic rates; a `ProjectedSolid` takes a pass over the mesh and a
-    dense factorization per iteration, a `Solid` a sparse factorization per iteration, and a
-    `SecondOrderSystem` a sparse solve. With the default `beta` and `gamma` the scheme is the
-    trapezoidal rule: second order, without numerical damping. Methods may be called from several
-    threads. A call waits for a few steps of another call, not for its end.
+    dense factorization per iteration, a `Solid` a sparse one, and a `SecondOrderSystem` a sparse
+    solve. With the default `beta` and `gamma` the scheme is the trapezoidal rule: second order,
+    without numerical damping. Methods may be called from several threads. A call waits for a few
+    steps of another call, not for its end.
 
     The trapezoidal rule conserves the energy of linear systems only: large undamped motions may
-    gain energy without bound if steps are coarse for the highest frequencies. A little stiffness
-    damping, such as ``damping=(0, dt / 20)`` at 100 steps per period of the lowest mode, or a
-    smaller `dt` prevents that; more Newton iterations do not. See ``docs/time_integration.md``.
+    gain energy without bound if steps are coarse for the highest frequencies. A smaller `dt` or
+    damping such as ``(0, dt / 20)`` prevents that (``docs/time_integration.md``).
 
     Parameters
     ----------
@@ -36,32 +35,34 @@ class ImplicitNewmark(ImplicitSimulation):
     dt
         Time step [s], positive.
     damping
-        Local Rayleigh damping (alpha [1/s], beta [s]), both at least 0: C = alpha M + beta K(q),
-        K at the current q (Barbic 2007, equation 2.33), added to the damping matrix of a
-        `SecondOrderSystem`. alpha damps all motion, including rigid motion of a free solid; beta
-        mostly damps high frequencies, and may add energy if K(q) is indefinite, unlike
-        `StrainRateDamping`.
+        Local Rayleigh damping (alpha [1/s], beta [s]), both at least 0: C = alpha M + beta K(q)
+        (Barbic 2007, equation 2.33), added to a damping matrix of the system. alpha damps all
+        motion, also rigid motion of a free solid; beta mostly high frequencies, and may add energy
+        if K(q) is indefinite, unlike `StrainRateDamping`.
     newton_max
         Maximum number of Newton iterations per step, 1 to 1000. One, usual at haptic rates, damps
-        large motions unless steps are very short; take 10 for motions that have to be right.
+        large motions unless steps are very short; 10 suit motions that have to be right.
     tol
-        Bound on the residual, relative to the largest of the step's first residual, the internal
-        force and the external force; at least 0.
+        Bound on the residual, relative to the largest of the step's first one, the internal and
+        the external force; at least 0.
     beta, gamma
         Newmark's parameters, 0 < beta <= 1, 0 <= gamma <= 1; for beta = 0 use
         `CentralDifferences`. Steps in which contact adds stiffness use gamma >= 0.6.
     strain_rate
-        Additional damping by the rate of strain: a `StrainRateDamping` of the `Solid` or of the
-        solid of the `ProjectedSolid`, or a `ReducedStrainRateDamping` for a `ReducedSolid`. None:
-        the damping of the model, if it has any. Not available for a `SecondOrderSystem`.
+        Additional damping by the rate of strain: a `StrainRateDamping` of the solid, or a
+        `ReducedStrainRateDamping` of a `ReducedSolid`. None: the damping of the model, if it has
+        any. Not for a `SecondOrderSystem`.
     deformation_only
-        Accept a model of a free body, whose basis has no rigid motion: its deformation in a frame
-        that is moved from outside, such as by a hand. `FreeBody` includes rigid motion.
+        Accept a model of a free body, without rigid motion (see `FreeBody`): its deformation in a
+        frame that is moved from outside.
     gravity
-        Gravitational acceleration [m/s^2], shape (3,), such as ``(0, 0, -9.81)``: a constant load,
-        also in contact and sessions. None: no weight, the only choice for a `SecondOrderSystem`.
+        Gravitational acceleration [m/s^2], shape (3,), such as ``(0, 0, -9.81)``. None: no weight,
+        as for any `SecondOrderSystem`.
     contact
-        None: this integrator refuses a `BarrierContact`; take `BackwardEuler` or `BDF2`.
+        None: a `BarrierContact` is refused; take `BackwardEuler` or `BDF2`.
+    line_search
+        Shorten increments of Newton's method along which the energy of the step would rise. False:
+        take them whole, as in textbooks, so that large loads may diverge.
 
     Raises
     ------
@@ -73,8 +74,7 @@ class ImplicitNewmark(ImplicitSimulation):
     Warns
     -----
     PlausibilityWarning
-        `dt` exceeds a fifth of the lowest natural period of a `ReducedSolid` (see
-        ``docs/time_integration.md``); gravity or stiffness damping suggest other units.
+        `dt` exceeds a fifth of the lowest natural period; gravity or damping suggest other units.
     """
 
     _scheme = "newmark"
@@ -93,17 +93,8 @@ class ImplicitNewmark(ImplicitSimulation):
         deformation_only: bool = False,
         gravity: ArrayLike | None = None,
         contact: BarrierContact | None = None,
+        line_search: bool = True,
     ) -> None:
         own = {"beta": beta, "gamma": gamma}
-        self._create(
-            own,
-            system,
-            dt,
-            damping,
-            newton_max,
-            tol,
-            strain_rate,
-            deformation_only,
-            gravity,
-            contact,
-        )
+        more = strain_rate, deformation_only, gravity, contact, line_search
+        self._create(own, system, dt, damping, newton_max, tol, *more)

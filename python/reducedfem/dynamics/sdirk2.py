@@ -46,6 +46,8 @@ class SDIRK2(ImplicitSimulation):
         Gravitational acceleration [m/s^2], shape (3,); see `ImplicitNewmark`.
     contact
         None; see `ImplicitNewmark`.
+    line_search
+        Shortens increments of Newton's method; see `ImplicitNewmark`.
     jacobians
         2: each stage begins with a matrix of its own. 1: the second one begins with that of the
         first, which with ``newton_max=1`` saves a factorization and keeps the order.
@@ -79,17 +81,8 @@ class SDIRK2(ImplicitSimulation):
         deformation_only: bool = False,
         gravity: ArrayLike | None = None,
         contact: BarrierContact | None = None,
+        line_search: bool = True,
     ) -> None:
         own: dict[str, float] = {"jacobians": count(jacobians, "jacobians")}
-        self._create(
-            own,
-            system,
-            dt,
-            damping,
-            newton_max,
-            tol,
-            strain_rate,
-            deformation_only,
-            gravity,
-            contact,
-        )
+        more = strain_rate, deformation_only, gravity, contact, line_search
+        self._create(own, system, dt, damping, newton_max, tol, *more)

@@ -49,6 +49,8 @@ class TRBDF2(ModalSimulation):
         Gravitational acceleration [m/s^2], shape (3,); see `ImplicitNewmark`.
     contact
         None; see `ImplicitNewmark`.
+    line_search
+        Shortens increments of Newton's method; see `ImplicitNewmark`.
 
     Raises
     ------

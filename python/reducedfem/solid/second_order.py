@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Union
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,18 +13,15 @@ from reducedfem.base.check import count, finite_result, reals
 from reducedfem.base.frozen import owned
 from reducedfem.base.run import Progress, callback, threads
 from reducedfem.errors import InputError, InputTypeError
+from reducedfem.solid.force_law import Energy, Force, Tangent, force_law
 from reducedfem.solid.modes import Modes, SystemModes
 from reducedfem.solid.sparse import CSC
-
-if TYPE_CHECKING:
-    import scipy.sparse
+from reducedfem.solid.symmetric import Matrix, symmetric
 
 __all__ = ["SecondOrderSystem"]
 
-Matrix = Union[CSC, ArrayLike, "scipy.sparse.spmatrix"]
 HessianProduct = Callable[[NDArray[np.float64], NDArray[np.float64]], ArrayLike]
 
-_SYMMETRIC = 1e-10  # of the largest entry
 # Hessian products by finite differences are symmetric to a few digits only.
 _SYMMETRIC_PRODUCT = 1e-4
 
@@ -35,8 +32,8 @@ class SecondOrderSystem:
     It is given by the mass A, the stiffness K = dC/dx at x = 0, the Hessian H of C at x = 0, and
     the damping B. `linear_modes` and `modal_derivatives` correspond to those of a `Solid`, and
     `modal_derivative_basis`, `mass_pca` and `pod_basis` accept the system in place of a solid;
-    they ignore B. `ImplicitNewmark` and `CentralDifferences` integrate the linear system,
-    C(x) = K x, and ignore H. Vectors have shape (n,), bases (r, n); units are the user's.
+    they ignore B. Time integrators take C(x) from `internal_force`, and the linear C(x) = K x
+    without it; they ignore H. Vectors have shape (n,), bases (r, n); units are the user's.
     Immutable, may be shared by threads.
 
     Parameters
@@ -51,12 +48,26 @@ class SecondOrderSystem:
         raised there. None: modal derivatives are not available.
     damping_matrix
         B, symmetric and positive semidefinite, in one of the forms above; None: zero.
+    internal_force
+        Function ``internal_force(x)`` of an array (n,) that returns C(x), shape (n,), with
+        C(0) = 0; NaN or infinity where it is not defined. None: C(x) = K x. This function and the
+        two below are called in the threads that step, must not use the simulation that calls them,
+        and their exceptions are raised by `step`, after which the state is that before the step.
+    tangent
+        Function ``tangent(x)`` that returns dC/dx in one of the forms above, symmetric, with
+        entries only where the stiffness has some (a dense stiffness has them everywhere). Required
+        by implicit steps of a system with `internal_force`, not by `CentralDifferences`.
+    energy
+        Function ``energy(x)`` that returns the potential W of C, a float. None: increments of
+        implicit steps are shortened by the residual, not by the energy.
 
     Raises
     ------
     InputError, InputTypeError
         A matrix is not square, not symmetric, or of another size than the others; a value is
-        not finite; `hessian_product` is not symmetric or does not return shape (n,).
+        not finite; `hessian_product` is not symmetric or does not return shape (n,);
+        `internal_force` is not zero at x = 0, or `tangent` is not the stiffness there; one of the
+        functions returns a wrong type or shape, or `tangent` and `energy` have no `internal_force`.
     SingularMatrixError
         The stiffness is not positive definite.
     """
@@ -68,12 +79,17 @@ class SecondOrderSystem:
         hessian_product: HessianProduct | None = None,
         *,
         damping_matrix: Matrix | None = None,
+        internal_force: Force | None = None,
+        tangent: Tangent | None = None,
+        energy: Energy | None = None,
     ) -> None:
-        self._mass, mass_lower = _symmetric(mass, "mass")
-        self._stiffness, stiffness_lower = _symmetric(stiffness, "stiffness")
+        self._mass, mass_lower = symmetric(mass, "mass")
+        self._stiffness, stiffness_lower = symmetric(
+            stiffness, "stiffness", whole=tangent is not None
+        )
         self._damping, damping_lower = None, None
         if damping_matrix is not None:
-            self._damping, damping_lower = _symmetric(
+            self._damping, damping_lower = symmetric(
                 damping_matrix, "damping_matrix", definite=False
             )
         for name, matrix in (("stiffness", self._stiffness), ("damping_matrix", self._damping)):
@@ -83,12 +99,19 @@ class SecondOrderSystem:
                 )
         if self.n < 2:
             raise InputError("a system must have at least 2 unknowns, got 1")
-        if hessian_product is not None and not callable(hessian_product):
-            raise InputTypeError(
-                f"hessian_product must be callable, got {type(hessian_product).__name__}"
-            )
         self._hessian = hessian_product
-        self._core = _core.SecondOrder(mass_lower, stiffness_lower, damping_lower, threads())
+        self._law = (internal_force, tangent, energy)
+        names = ("hessian_product", "internal_force", "tangent", "energy")
+        for function, name in zip((hessian_product, *self._law), names, strict=True):
+            if function is not None and not callable(function):
+                raise InputTypeError(f"{name} must be callable, got {type(function).__name__}")
+        self._core = _core.SecondOrder(
+            mass_lower,
+            stiffness_lower,
+            damping_lower,
+            force_law(internal_force, tangent, energy, self._stiffness),
+            threads(),
+        )
         if hessian_product is not None:
             _check_product(hessian_product, self.n)
 
@@ -116,6 +139,21 @@ class SecondOrderSystem:
     def hessian_product(self) -> HessianProduct | None:
         """Function given as `hessian_product`, or None."""
         return self._hessian
+
+    @property
+    def internal_force(self) -> Force | None:
+        """Function given as `internal_force`, or None."""
+        return self._law[0]
+
+    @property
+    def tangent(self) -> Tangent | None:
+        """Function given as `tangent`, or None."""
+        return self._law[1]
+
+    @property
+    def energy(self) -> Energy | None:
+        """Function given as `energy`, or None."""
+        return self._law[2]
 
     def linear_modes(self, k: int, *, progress: Progress = None) -> SystemModes:
         """Return the k lowest modes about rest: K psi = lambda A psi (equation 2.59).
@@ -193,101 +231,31 @@ class SecondOrderSystem:
         return self._hessian
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (self._mass, self._stiffness, self._hessian, self._damping)
+        return _restored, (self._mass, self._stiffness, self._hessian, self._damping, self._law)
 
     def __repr__(self) -> str:
         without = "" if self._hessian is not None else ", no hessian_product"
-        return f"<SecondOrderSystem: {self.n} unknowns{without}>"
+        kind = "" if self._law[0] is None else ", nonlinear"
+        return f"<SecondOrderSystem: {self.n} unknowns{kind}{without}>"
 
 
 def _restored(
-    mass: CSC, stiffness: CSC, hessian: HessianProduct | None, damping: CSC | None
+    mass: CSC,
+    stiffness: CSC,
+    hessian: HessianProduct | None,
+    damping: CSC | None,
+    law: tuple[Any, ...] = (None, None, None),
 ) -> SecondOrderSystem:
-    return SecondOrderSystem(mass, stiffness, hessian, damping_matrix=damping)
-
-
-def _triplets(
-    matrix: Matrix, name: str
-) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64], tuple[int, ...]]:
-    """Return entries, rows, columns and shape of a matrix in one of the accepted forms."""
-    if not isinstance(matrix, CSC) and hasattr(matrix, "tocsc"):
-        sparse = matrix.tocsc().copy()  # tocsc may return the same object
-        sparse.sum_duplicates()
-        matrix = CSC(sparse.data, sparse.indices, sparse.indptr, tuple(sparse.shape))
-    if isinstance(matrix, CSC):
-        data = reals(matrix.data, f"{name}.data")
-        rows = np.asarray(matrix.indices, dtype=np.int64)
-        pointer = np.asarray(matrix.indptr, dtype=np.int64)
-        shape = matrix.shape
-        good = (
-            len(shape) == 2
-            and pointer.shape == (shape[1] + 1,)
-            and pointer[0] == 0
-            and (np.diff(pointer) >= 0).all()
-            and data.shape == rows.shape == (pointer[-1],)
-            and ((rows >= 0) & (rows < shape[0])).all()
-        )
-        if not good:
-            raise InputError(f"{name} is no valid sparse matrix of shape {shape}")
-        return data, rows, np.repeat(np.arange(shape[1]), np.diff(pointer)), shape
-    dense = reals(matrix, name)
-    if dense.ndim != 2:
-        raise InputError(f"{name} must have shape (n, n), got {dense.shape}")
-    rows, columns = np.nonzero(dense)
-    return dense[rows, columns], rows, columns, dense.shape
-
-
-def _symmetric(
-    matrix: Matrix, name: str, *, definite: bool = True
-) -> tuple[CSC, tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int32]]]:
-    """Return a symmetric matrix and its lower triangle in the form that the core requires."""
-    data, rows, columns, shape = _triplets(matrix, name)
-    n = shape[0]
-    if shape != (n, n) or n == 0:
-        raise InputError(f"{name} must have shape (n, n), got {shape}")
-    by_column, by_row = np.lexsort((rows, columns)), np.lexsort((columns, rows))
-    twice = (np.diff(rows[by_column]) == 0) & (np.diff(columns[by_column]) == 0)
-    if twice.any():
-        at = by_column[int(np.flatnonzero(twice)[0])]
-        raise InputError(f"{name} has the entry ({rows[at]}, {columns[at]}) twice")
-    # entries of the transposed matrix, sorted like those of the matrix
-    alike = np.array_equal(rows[by_column], columns[by_row]) and np.array_equal(
-        columns[by_column], rows[by_row]
+    force, tangent, energy = law
+    return SecondOrderSystem(
+        mass,
+        stiffness,
+        hessian,
+        damping_matrix=damping,
+        internal_force=force,
+        tangent=tangent,
+        energy=energy,
     )
-    size = float(np.abs(data).max(initial=0.0))
-    if not alike:
-        raise InputError(f"{name} is not symmetric: entries without a partner across the diagonal")
-    apart = np.abs(data[by_column] - data[by_row])
-    if not (apart <= _SYMMETRIC * size).all():
-        at = by_column[int(apart.argmax())]
-        raise InputError(
-            f"{name} is not symmetric: its entries at ({rows[at]}, {columns[at]}) and across the "
-            f"diagonal differ by {apart.max():.3g}"
-        )
-    missing = np.setdiff1d(np.arange(n), rows[rows == columns])
-    if missing.size and definite:
-        raise InputError(
-            f"{name} has no entry on the diagonal at {missing[0]}; it must be positive definite"
-        )
-    data, rows, columns = data[by_column], rows[by_column], columns[by_column]
-    if missing.size:  # the core requires stored diagonal entries
-        data = np.append(data, np.zeros(len(missing)))
-        rows, columns = np.append(rows, missing), np.append(columns, missing)
-        order = np.lexsort((rows, columns))
-        data, rows, columns = data[order], rows[order], columns[order]
-    whole = CSC(*_compressed(data, rows, columns, n), (n, n))
-    lower = rows >= columns
-    return whole, _compressed(data[lower], rows[lower], columns[lower], n)
-
-
-def _compressed(
-    data: NDArray[np.float64], rows: NDArray[np.int64], columns: NDArray[np.int64], n: int
-) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int32]]:
-    pointer = np.searchsorted(columns, np.arange(n + 1)).astype(np.int32)
-    arrays = (data.copy(), rows.astype(np.int32), pointer)
-    for array in arrays:
-        array.flags.writeable = False
-    return arrays
 
 
 def _check_product(product: HessianProduct, n: int) -> None:
