@@ -297,7 +297,7 @@ def test_functions_that_use_their_simulation_are_refused(use):
         ({"energy": "W"}, rf.InputTypeError, "energy must be callable, got str"),
         ({"internal_force": None}, rf.InputError, "tangent is given without internal_force"),
         (
-            {"internal_force": lambda x: duffing_force(x) + [0.0, 0.5, 0.0]},
+            {"internal_force": lambda x: duffing_force(x) + np.array([0.0, 0.5, 0.0])},
             rf.InputError,
             r"internal_force\(0\)\[1\] is 0.5, but x = 0 is rest",
         ),
@@ -342,8 +342,8 @@ def test_entries_beyond_the_pattern_are_refused():
         np.eye(3), stiffness, internal_force=duffing_force, tangent=coupled
     )
     sim = rf.BackwardEuler(system, 0.1)
+    sim.reset(qdot=START)
     with pytest.raises(rf.InputError, match=r"tangent\(x\) has an entry at \(2, 0\), where"):
-        sim.reset(START)
         sim.step()
     # of a dense stiffness zeros count
     dense = rf.SecondOrderSystem(

@@ -75,17 +75,17 @@ class _Energy:
 
 def _places(rows: NDArray[Any], columns: NDArray[Any], n: int) -> NDArray[np.int64]:
     """Return the places of entries, ascending column by column."""
-    return columns.astype(np.int64) * n + rows
+    places: NDArray[np.int64] = columns.astype(np.int64) * n + rows
+    return places
 
 
 def _doubles(value: object, name: str, shape: tuple[int, ...]) -> Vector:
     """Return the result of a function as an array; refuse another shape or type."""
     array_like(value, name)
     try:
-        result = np.ascontiguousarray(value, dtype=np.float64)
+        result: Vector = np.array(value, dtype=np.float64, order="C")
     except (TypeError, ValueError):
         raise InputTypeError(f"{name} must be numbers, got {type(value).__name__}") from None
-    result = result.reshape(np.shape(value))  # ascontiguousarray makes scalars arrays (1,)
     if result.shape != shape:
         wanted = f"have shape {shape}" if shape else "be one number"
         raise InputError(f"{name} must {wanted}, got shape {result.shape}")

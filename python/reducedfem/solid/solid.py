@@ -395,8 +395,8 @@ class Solid:
     ) -> NDArray[np.float64] | tuple[NDArray[np.float64], StaticReport]:
         """Return the displacements in static equilibrium under dead loads, by Newton-Raphson.
 
-        Increments are shortened until the potential energy decreases, and an indefinite tangent is
-        made semidefinite. If several equilibria exist, more load steps follow the branch from rest more
+        Increments are shortened until the potential energy decreases; an indefinite tangent is made
+        definite. If several equilibria exist, more load steps follow the branch from rest more
         closely. Symmetry is not perturbed: beyond a critical load the result may be unstable.
 
         With `adaptive` a failed load step is halved, at most ten times, and later steps grow again.

@@ -93,9 +93,9 @@ def symmetric(
         rows, columns = np.append(rows, missing), np.append(columns, missing)
         order = np.lexsort((rows, columns))
         data, rows, columns = data[order], rows[order], columns[order]
-    whole = CSC(*_compressed(data, rows, columns, n), (n, n))
+    both = CSC(*_compressed(data, rows, columns, n), (n, n))
     lower = rows >= columns
-    return whole, _compressed(data[lower], rows[lower], columns[lower], n)
+    return both, _compressed(data[lower], rows[lower], columns[lower], n)
 
 
 def _compressed(
