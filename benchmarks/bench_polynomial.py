@@ -76,7 +76,14 @@ def step_rows(r: int) -> list[Row]:
     """One implicit Newmark step, beside the dsymv of its size."""
     yardsticks.blas_threads(1)
     model = stable_model(r)
-    settings = {"dt": 1e-3, "beta": 0.25, "gamma": 0.5, "newton_max": 1, "tol": 1e-6}
+    settings = {
+        "dt": 1e-3,
+        "beta": 0.25,
+        "gamma": 0.5,
+        "newton_max": 1,
+        "tol": 1e-6,
+        "line_search": True,
+    }
     simulation = _core.Motion("newmark", model, (0.0, 0.0), settings, 1)
     push = np.random.default_rng(1).normal(size=r)
     inner = max(1, int(200 / r))

@@ -183,10 +183,6 @@ static inline void rf_system_clear_fixed_rt(const rf_system *s, double *x) {
 // and loose parts may translate by any distance.
 double rf_system_largest_stretch(const rf_mesh *mesh, const double *displacement);
 
-// For dense systems: `rounding` and `stiffness_per_mass` of matrices in rows of ld.
-double rf_system_rounding_rt(const rf_system *s, const double *stiffness, const double *x);
-double rf_system_trace_ratio_rt(const rf_system *s, const double *stiffness, const double *mass);
-
 // RF_ERR_ARG unless the damping (nullable) has as many coordinates as the model.
 RF_MUST_CHECK rf_status rf_system_damping_fits(const rf_damping *damping, const rf_reduced *model,
                                                rf_error *err);

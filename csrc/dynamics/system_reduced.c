@@ -3,21 +3,13 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/arena.h"
 #include "linalg/dense_rt.h"
 
-static void layout(rf_reduced_system *s, const rf_reduced *model, bool explicit_steps,
+static void layout(rf_reduced_system *s, const rf_reduced *model, rf_system_steps steps,
                    bool strain_rate, rf_arena *a) {
-  const int32_t r = model->r;
-  const size_t ld = (size_t)rf_dense_ld(r), square = ld * ld;
-  s->mass = rf_arena_take(a, square, sizeof(double));
-  s->stiffness = rf_arena_take(a, square, sizeof(double));
-  s->factor = rf_arena_take(a, explicit_steps ? 0 : square, sizeof(double));
-  s->mass_factor = rf_arena_take(a, explicit_steps ? square : 0, sizeof(double));
-  s->product = rf_arena_take(a, ld, sizeof(double));
+  rf_dense_system_layout(&s->dense, model->r, steps, strain_rate, a);
   s->energy_work = rf_arena_take(a, rf_reduced_work_bytes(model), 1);
-  s->damping = rf_arena_take(a, strain_rate ? square : 0, sizeof(double));
-  s->strain_rate_work = rf_arena_take(a, strain_rate ? rf_damping_work_bytes(r) : 0, 1);
+  s->strain_rate_work = rf_arena_take(a, strain_rate ? rf_damping_work_bytes(model->r) : 0, 1);
 }
 
 static void release(rf_system *s) { rf_free(s); }
@@ -27,8 +19,7 @@ static rf_status copy(const rf_system *of, rf_system **out, rf_error *err) {
   const rf_system_damping damping = {
       .mass = of->damping_mass, .stiffness = of->damping_stiff, .strain_rate = s->strain_rate};
   return rf_system_reduced(s->model, NULL, &damping,
-                           s->base.explicit_steps ? RF_STEPS_EXPLICIT : RF_STEPS_IMPLICIT, out,
-                           err);
+                           of->explicit_steps ? RF_STEPS_EXPLICIT : RF_STEPS_IMPLICIT, out, err);
 }
 
 static rf_status require_defined(rf_system *s, const double *x, const char *subject,
@@ -54,7 +45,7 @@ rf_status rf_system_reduced(const void *of, const rf_run *run, const rf_system_d
   if (st < 0) return st;
   rf_reduced_system sizes;
   rf_arena count = {0};
-  layout(&sizes, model, explicit_steps, strain_rate != NULL, &count);
+  layout(&sizes, model, steps, strain_rate != NULL, &count);
   // the struct first, its arrays behind it
   const size_t head = (sizeof(rf_reduced_system) + 63) / 64 * 64;
   rf_reduced_system *s = rf_alloc(head + count.used, 1);
@@ -62,35 +53,30 @@ rf_status rf_system_reduced(const void *of, const rf_run *run, const rf_system_d
     return rf_fail(err, RF_ERR_MEMORY, "out of memory: a simulation of r = %d needs %zu bytes", r,
                    head + count.used);
   rf_arena carve = {.base = (char *)s + head};
-  layout(s, model, explicit_steps, strain_rate != NULL, &carve);
+  layout(s, model, steps, strain_rate != NULL, &carve);
   double numbers = rf_reduced_step_numbers(model);
   if (strain_rate) numbers += (double)strain_rate->count;
-  s->base = (rf_system){.operations = &rf_system_reduced_rt,
-                        .life = &LIFE,
-                        .model = model,
-                        .n = r,
-                        .ld = ld,
-                        .damping_mass = damping->mass,
-                        .damping_stiff = damping->stiffness,
-                        .length_m = model->length_m,
-                        .step_numbers = numbers,
-                        .cubic_force = model->polynomial != NULL,
-                        .own_damping = strain_rate != NULL,
-                        .explicit_steps = explicit_steps,
-                        .simd = rf_reduced_simd(model)};
+  s->dense.base = (rf_system){.operations = &rf_system_reduced_rt,
+                              .life = &LIFE,
+                              .model = model,
+                              .n = r,
+                              .ld = ld,
+                              .damping_mass = damping->mass,
+                              .damping_stiff = damping->stiffness,
+                              .length_m = model->length_m,
+                              .step_numbers = numbers,
+                              .cubic_force = model->polynomial != NULL,
+                              .own_damping = strain_rate != NULL,
+                              .explicit_steps = explicit_steps,
+                              .simd = rf_reduced_simd(model)};
   s->model = model;
   s->strain_rate = strain_rate;
-  for (int32_t i = 0; i < r; ++i)
-    memcpy(s->mass + i * ld, model->mass + i * r, (size_t)r * sizeof(double));
-  if (explicit_steps) {
-    memcpy(s->mass_factor, s->mass, (size_t)ld * (size_t)ld * sizeof(double));
-    if (!rf_dense_cholesky_rt(s->base.simd, r, s->mass_factor, ld)) {
-      rf_free(s);
-      return rf_fail(err, RF_ERR_SINGULAR, "reduced mass matrix is not positive definite");
-    }
-  }
-  *out = &s->base;
-  return RF_OK;
+  st = rf_dense_system_set_mass(&s->dense, model->mass, err);
+  if (st < 0)
+    rf_free(s);
+  else
+    *out = &s->dense.base;
+  return st;
 }
 
 rf_status rf_system_damping_fits(const rf_damping *damping, const rf_reduced *model,

@@ -67,7 +67,14 @@ def test_the_core_refuses_what_the_package_does():
     contact = rf.BarrierContact(FLOOR)
     rf.BackwardEuler(solid, 1e-3, newton_max=50, contact=contact)
     barrier = contact._bound[3]
-    settings = {"dt": 1e-3, "newton_max": 50, "tol": 1e-6, "exact": 0, "modes": 0}
+    settings = {
+        "dt": 1e-3,
+        "newton_max": 50,
+        "tol": 1e-6,
+        "line_search": True,
+        "exact": 0,
+        "modes": 0,
+    }
 
     def motion(scheme, system, **changes):
         _core.Motion(scheme, system, (0.0, 0.0), settings | changes, 1, None, None, barrier)

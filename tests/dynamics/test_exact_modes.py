@@ -19,6 +19,7 @@ from shapes import box_hexes
 
 KINDS = [rf.BackwardEuler, rf.BDF2, rf.TRBDF2]
 MODES = ["follow", "exact", "rest"]
+LARGE = pytest.mark.filterwarnings("ignore:the body is displaced by .* modes of rest")
 
 
 def oscillators(k, c, x, v, load, t):
@@ -104,6 +105,7 @@ def test_orders_of_a_large_motion(beam, kind, order, newton_max):
         assert np.log2(one / half) > order - 0.3
 
 
+@LARGE
 @pytest.mark.parametrize("kind", KINDS)
 def test_modes_that_follow_are_nearly_exact(beam, kind):
     load = tip(beam, 6.0)
@@ -155,6 +157,7 @@ def test_slow_motion_keeps_its_energy(beam):
     assert left[1] == pytest.approx(1.0, abs=0.02)
 
 
+@LARGE
 @pytest.mark.parametrize("modes", MODES)
 def test_old_modes_do_not_blow_up(beam, modes):
     """A21's matrices with eigenvectors of another moment do, in 60 steps."""
@@ -207,6 +210,7 @@ def test_copies_continue_as_the_original(beam, kind, modes):
             np.testing.assert_array_equal(getattr(other.state, name), getattr(sim.state, name))
 
 
+@LARGE
 @pytest.mark.parametrize("modes", MODES)
 def test_results_have_the_same_bits_for_any_number_of_threads(modes):
     nodes, elements = box_hexes(16, 12, 8, (0.4, 0.3, 0.2))
@@ -264,7 +268,14 @@ def test_dampers_free_solids_and_absurd_numbers_are_refused(beam):
     system = rf.SecondOrderSystem(np.eye(3), np.diag([1.0, 2, 3]), damping_matrix=np.eye(3))
     with pytest.raises(rf.InputError, match="exact is 2, but system has a damping_matrix"):
         rf.BDF2(system, 0.1, exact=2)
-    settings = {"dt": 0.1, "newton_max": 1, "tol": 1e-6, "exact": 2, "modes": 0}
+    settings = {
+        "dt": 0.1,
+        "newton_max": 1,
+        "tol": 1e-6,
+        "line_search": True,
+        "exact": 2,
+        "modes": 0,
+    }
     with pytest.raises(rf.InputError, match="take Rayleigh damping only"):
         _core.Motion("bdf2", system._core, (0.0, 0.0), settings, 1)
     with pytest.raises(rf.InputError, match=f"exact must be at most .* got {2**30}"):
@@ -272,6 +283,43 @@ def test_dampers_free_solids_and_absurd_numbers_are_refused(beam):
     free = rf.Solid(beam.mesh, rf.StVK(1e5, 0.3, 1000.0))
     with pytest.raises(rf.InputError, match="modes is 'rest', but the system is a free solid"):
         rf.BDF2(free, 1e-3, exact=8, modes="rest")
+
+
+def test_modes_of_rest_warn_of_large_motion(beam):
+    """Once a reset, and not where the motion is small."""
+    force = np.zeros_like(beam.mesh.nodes)
+    force[-1, 2] = 1.0
+    bent = beam.solve_static(force)
+    size = np.linalg.norm(np.ptp(beam.mesh.bounds, axis=0))
+    bent *= 0.01 * size / np.linalg.norm(bent, axis=1).max()
+    for modes in ("rest", "follow"):
+        sim = rf.BackwardEuler(beam, 1e-3, newton_max=10, exact=3, modes=modes)
+        sim.reset(bent)
+        sim.step()
+        sim.reset(4.0 * bent)
+        if modes == "rest":
+            with pytest.warns(rf.PlausibilityWarning, match="% of its size, where modes of rest"):
+                sim.step()
+        sim.step()
+        sim.clone().step()
+
+
+def test_exact_modes_of_a_free_solid_that_turns_warn(beam):
+    free = rf.Solid(beam.mesh, rf.StVK(1e5, 0.3, 1000.0))
+    x = free.mesh.nodes - free.mesh.nodes.mean(0)
+    for sim in (
+        rf.BDF2(free, 1e-3, newton_max=10, exact=8),
+        rf.BDF2(free, 1e-3, newton_max=10, exact=8, modes="exact"),
+        rf.ExponentialEuler(free, 1e-3),
+    ):
+        for turn in (330.0, 15.0):
+            sim.reset(None, np.cross([0.0, 0.0, 2e3 * np.pi / turn], x))
+            if turn == 15.0:
+                with pytest.warns(
+                    rf.PlausibilityWarning, match=r"turns once in 1\d steps, and its modes"
+                ):
+                    sim.step()
+            sim.step()
 
 
 def test_wrong_types(beam):

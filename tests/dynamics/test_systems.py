@@ -253,7 +253,14 @@ def test_second_order_systems_refuse_unsupported_arguments():
 
 def test_settings_by_name():
     core = three()[2]._core
-    good = {"dt": 1e-3, "beta": 0.25, "gamma": 0.5, "newton_max": 1, "tol": 1e-6}
+    good = {
+        "dt": 1e-3,
+        "beta": 0.25,
+        "gamma": 0.5,
+        "newton_max": 1,
+        "tol": 1e-6,
+        "line_search": True,
+    }
     make = lambda settings: _core.Motion("newmark", core, (0.0, 0.0), settings, 1)  # noqa: E731
     make(good)
     with pytest.raises(rf.InputTypeError, match="newmark has no setting 'rho'"):

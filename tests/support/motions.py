@@ -17,5 +17,12 @@ def newmark(
     threads: int = 1,
     strain_rate: object = None,
 ) -> _core.Motion:
-    settings = {"dt": dt, "beta": beta, "gamma": gamma, "newton_max": newton_max, "tol": tol}
+    settings = {
+        "dt": dt,
+        "beta": beta,
+        "gamma": gamma,
+        "newton_max": newton_max,
+        "tol": tol,
+        "line_search": True,
+    }
     return _core.Motion("newmark", system, damping, settings, threads, strain_rate)

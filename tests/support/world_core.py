@@ -32,7 +32,7 @@ SOURCES = (
     "base/alloc.c", "base/run.c", "base/status.c",
     "dynamics/barrier.c", "dynamics/barrier_rt.c", "dynamics/barrier_solve_rt.c",
     "dynamics/motion.c", "dynamics/motion_rt.c", "dynamics/newmark.c",
-    "dynamics/stage_rt.c", "dynamics/system.c", "dynamics/system_rt.c", "linalg/dense_avx2_rt.c",
+    "dynamics/stage_rt.c", "dynamics/system.c", "linalg/dense_avx2_rt.c",
     "linalg/dense_avx512_rt.c", "linalg/dense_plain_rt.c", "linalg/dense_rt.c", "linalg/pose.c",
     "linalg/simd.c", "mesh/bvh.c", "mesh/curved.c", "mesh/embed.c", "mesh/local.c",
     "mesh/nearest.c", "mesh/rule.c", "mesh/topology.c", "pointshell/tree.c",

@@ -59,6 +59,12 @@ class BackwardEuler(ModalSimulation):
         An argument has a wrong type, is out of range, or the model is that of a free body.
     MeshError
         All nodes of the solid are fixed.
+
+    Warns
+    -----
+    PlausibilityWarning
+        As `ImplicitNewmark`; exact modes of rest, in motion that is not small; exact modes of a
+        free solid that turns in less than 300 steps.
     """
 
     _scheme = "backward_euler"

@@ -22,10 +22,12 @@ from reducedfem.dynamics.integrator import (
     weight,
     wrong_system,
 )
+from reducedfem.dynamics.plausible import warn_of_turning_modes
 from reducedfem.errors import InputError
 from reducedfem.reduction.damping import damping_argument
 from reducedfem.solid.plausible import warn_of_motion
 from reducedfem.solid.second_order import SecondOrderSystem
+from reducedfem.solid.solid import Solid
 
 __all__ = ["ExponentialEuler", "ExponentialReport"]
 
@@ -99,6 +101,11 @@ class ExponentialEuler(Simulation):
         Rayleigh's; or the model is that of a free body.
     MeshError
         All nodes of the solid are fixed.
+
+    Warns
+    -----
+    PlausibilityWarning
+        Gravity or stiffness damping suggest other units; a free solid turns in less than 300 steps.
     """
 
     _scheme = "exponential_euler"
@@ -150,6 +157,14 @@ class ExponentialEuler(Simulation):
             "gravity": fall,
             **own,
         }
+
+    def _doubt_modes(self) -> None:
+        system = self._system
+        if isinstance(system, Solid) and not (len(system.fixed) or self._modes_doubted):
+            u, v = self._core.state()[:2]
+            self._modes_doubted = warn_of_turning_modes(
+                system.mesh.nodes + u, v, self._dt, "BDF2", stacklevel=4
+            )
 
     @property
     def report(self) -> ExponentialReport:

@@ -121,6 +121,7 @@ _GIVEN = (
     "_load_doubted",
     "_far_doubted",
     "_contact_doubted",
+    "_modes_doubted",
 )  # flags of warnings that were given
 
 
@@ -160,6 +161,7 @@ class Simulation:
     _load: NDArray[Any] | None = None  # the last load of a solid
     _loads = 0  # changes of this load
     _contact_doubted = False  # a warning of contact was given since the last reset
+    _modes_doubted = False  # a warning of exact modes was given since the last reset
     _far_doubted = False  # a warning of far displacements was given since the last reset
 
     @property
@@ -219,6 +221,10 @@ class Simulation:
             reset).
         """
         self._advance(force, n, progress)
+        self._doubt_modes()
+
+    def _doubt_modes(self) -> None:
+        """Warn if the motion is too large for modes that steps solve exactly."""
 
     def _advance(self, force: ArrayLike | None, n: int, progress: Progress) -> None:
         """Make the steps of a caller `step`."""
@@ -303,7 +309,8 @@ class Simulation:
         for value, name in ((q, "q"), (qdot, "qdot"), (qddot, "qddot")):
             array_like(value, name)
         self._core.reset(q, qdot, qddot, threads())
-        self._doubted = self._far_doubted = self._contact_doubted = False
+        self._doubted = self._far_doubted = False
+        self._contact_doubted = self._modes_doubted = False
 
     def clone(self: _Scheme) -> _Scheme:
         """Return an independent simulation of the same system, in the same state.
@@ -521,7 +528,8 @@ class ImplicitSimulation(Simulation):
             soft node of nearly empty cut cells (once a simulation); Newton increments were
             shortened in many steps, see `ImplicitReport` (once a reset); or a reduced model is
             displaced by more than twice the diagonal of its box at the end of a call without
-            contact, or steps with a `BarrierContact` did not converge (once a reset).
+            contact, a body by more than 2 % of it with exact modes of rest, or steps with a
+            `BarrierContact` did not converge (once a reset).
         """
         if contact is None:
             for value, name in (
@@ -533,6 +541,7 @@ class ImplicitSimulation(Simulation):
                     raise InputError(f"{name} is given without contact")
             self._advance(force, n, progress)
             self._doubt_contact()
+            self._doubt_modes()
             return None
         steps = step_count(n)
         system = model_in_contact(self._system, contact)

@@ -1,21 +1,27 @@
-"""Warnings about time steps that do not resolve the motion."""
+"""Warnings about time steps that do not resolve the motion, and of modes that do not fit it."""
 
 from __future__ import annotations
 
 import warnings
 
 import numpy as np
+from numpy.typing import NDArray
 
 from reducedfem import _core
 from reducedfem.errors import PlausibilityWarning
+from reducedfem.geometry.mesh import Mesh
 from reducedfem.reduction.reduced import ReducedSolid
 
-__all__ = ["warn_of_coarse_steps"]
+__all__ = ["warn_of_coarse_steps", "warn_of_rest_modes", "warn_of_turning_modes"]
 
 # steps per period of the lowest mode with which the trapezoidal rule makes it 12 % too long; those
 # of all other modes are worse
 _FEWEST = 5.0
 _ENOUGH = 20.0  # 0.8 % too long
+# displacement over the size of the body at which modes of rest lose a tenth of the energy in two
+# periods (docs/time_integration.md)
+_SMALL = 0.02
+_TURN = 300.0  # steps a turn with which exact modes lose 4 % of the energy a turn
 
 
 def warn_of_coarse_steps(
@@ -49,3 +55,40 @@ def warn_of_coarse_steps(
         PlausibilityWarning,
         stacklevel=stacklevel,
     )
+
+
+def warn_of_rest_modes(displacement: NDArray[np.float64], mesh: Mesh, stacklevel: int) -> bool:
+    """Warn of displacements (n, 3) that are large for modes of rest; True if they are."""
+    farthest = float(np.linalg.norm(displacement, axis=1).max())
+    diagonal = float(np.linalg.norm(np.ptp(mesh.bounds, axis=0)))
+    if farthest <= _SMALL * diagonal:
+        return False
+    warnings.warn(
+        f"the body is displaced by {farthest:.3g} m, {100.0 * farthest / diagonal:.2g} % of its "
+        "size, where modes of rest are no modes and lose energy: take modes='follow'",
+        PlausibilityWarning,
+        stacklevel=stacklevel,
+    )
+    return True
+
+
+def warn_of_turning_modes(
+    place: NDArray[np.float64],
+    velocity: NDArray[np.float64],
+    dt: float,
+    remedy: str,
+    stacklevel: int,
+) -> bool:
+    """Warn of a free body whose nodes (n, 3) turn too fast for exact modes; True if they do."""
+    arm, speed = place - place.mean(0), velocity - velocity.mean(0)
+    inertia = np.eye(3) * (arm * arm).sum() - arm.T @ arm
+    rate = float(np.linalg.norm(np.linalg.solve(inertia, np.cross(arm, speed).sum(0))))
+    if rate * dt * _TURN <= 2.0 * np.pi:
+        return False
+    warnings.warn(
+        f"the free body turns once in {2.0 * np.pi / (rate * dt):.2g} steps, and its modes with "
+        f"it, which takes angular momentum from it: take {remedy}, or a shorter dt",
+        PlausibilityWarning,
+        stacklevel=stacklevel,
+    )
+    return True

@@ -32,17 +32,8 @@ class TRBDF2(ModalSimulation):
         `ImplicitNewmark`.
     strain_rate
         Additional damping by the rate of strain; see `ImplicitNewmark`.
-    exact
-        Number of the lowest modes of the tangent stiffness that steps solve exactly, the others by
-        this scheme (Chen, Liu and Ascher 2021, section 4); 0: none. Slow motion keeps its energy
-        then, at steps that are coarse for the rest. At most one less than the free unknowns; 5 to
-        20 suit a `Solid`, and a reduced model hardly gains. With Rayleigh damping only: not with
-        `strain_rate` or a damping matrix.
-    modes
-        Those modes: ``"follow"``, one sweep of Rayleigh's and Ritz's method each step, from those
-        of the step before; ``"exact"``, computed anew for each step; ``"rest"``, those of the body
-        at rest, for small motion only, and not of a free solid. A free solid that turns loses
-        momentum by exact modes unless a turn takes hundreds of steps.
+    exact, modes
+        Number of the lowest modes that steps solve exactly, and which modes; see `BackwardEuler`.
     deformation_only
         Accept a model of a free body; see `ImplicitNewmark`.
     gravity
