@@ -99,14 +99,15 @@ rf_status rf_equilibrium_evaluate(rf_equilibrium *e, const double *x, bool tange
 
 rf_status rf_equilibrium_factorize(rf_equilibrium *e) {
   rf_status st = factor(e, 0.0);
-  e->shifted = false;
+  e->shifted = e->projected = false;
   // at rest the tangent is semidefinite: what fails there is no matter of shifting
   if (st != RF_ERR_SINGULAR || e->at_rest) return st;
   e->shifted = true;
   ++e->report->shifted;
-  if (e->system->operations->make_definite) {
+  if (e->system->operations->make_definite && !e->shifts) {
     st = e->system->operations->make_definite(e->system, e->next);
     if (st >= 0) st = factor(e, 0.0);
+    e->projected = st >= 0;
     if (st != RF_ERR_SINGULAR) return st;
   }
   const double unit = e->system->operations->stiffness_per_mass(e->system);
@@ -174,11 +175,14 @@ static rf_status advance(void *equilibrium, rf_newton *n) {
   if (st == RF_ERR_NO_CONVERGENCE) {
     // no progress within the rounding of R itself: this is the solution
     n->converged = n->size <= STALLED * n->rounding;
-    if (!n->converged && !n->kept) return st;
+    // a semidefinite tangent may be too soft in a direction
+    e->shifts = e->projected;
+    if (!n->converged && !n->kept && !e->shifts) return st;
     n->kept = false;
     return RF_OK;
   }
   if (st < 0) return st;
+  e->shifts = false;
   n->kept = e->system->factor_is_dear && !e->shifted &&
             residual_norm(e) <= (n->kept ? KEEP_KEPT : KEEP_FRESH) * n->size;
   ++e->report->iterations;
@@ -261,6 +265,7 @@ rf_status rf_equilibrium_solve(rf_equilibrium *e, const rf_run *run, const rf_st
   e->set = set;
   e->report = report;
   e->shift = 0.0;
+  e->shifts = false;
   const rf_status st = walk(e, x, err);
   e->system->run = NULL;
   e->system->err = NULL;

@@ -43,7 +43,9 @@ struct rf_equilibrium {
   double scale;          // of the residual: load, or reactions if larger
   bool at_rest;          // nothing has moved yet: a singular tangent is an error, not shifted
   double shift;          // factor of the mass that helped last, 0: none needed yet
-  bool shifted;          // the factor is that of a shifted tangent
+  bool shifted;          // the factor is that of a changed tangent
+  bool projected;        // of these, of a semidefinite one
+  bool shifts;           // which did not help: the next one is shifted
   const rf_run *run;
   const rf_static_settings *set;
   rf_static_report *report;
@@ -68,7 +70,7 @@ RF_MUST_CHECK rf_status rf_equilibrium_solve(rf_equilibrium *e, const rf_run *ru
 
 // For hooks.  Evaluates residual, potential, magnitude and scale at x, and K if asked for.
 RF_MUST_CHECK rf_status rf_equilibrium_evaluate(rf_equilibrium *e, const double *x, bool tangent);
-// Factor of the tangent evaluated last, shifted if necessary.
+// Factor of the tangent evaluated last at e->next, semidefinite or shifted if necessary.
 RF_MUST_CHECK rf_status rf_equilibrium_factorize(rf_equilibrium *e);
 
 #endif
