@@ -7,6 +7,9 @@ as good. Steps of 0.01 s, where the fastest modes turn tens of radians a step.
 
 The paper gives neither size, density nor step: its figure is compared by the order of the schemes.
 
+With --reference the beam and the schemes are those of a file of an independent program, and so are
+the marks: the total energy lost at the end within 5 %.
+
 Run it for the numbers and the plot:  python experiments/a21_beam.py [--coarse] [--help]
 """
 
@@ -28,13 +31,14 @@ Array = NDArray[np.float64]
 
 SIZE, GRAVITY, STEP, EXACT = (0.6, 0.1, 0.1), (0.0, 0.0, -9.81), 0.01, 10
 FINE, COARSE = (24, 4, 4), (12, 2, 2)
+AGREES = 0.05  # difference of the energy lost, relative
 SCHEMES = ("BE", "BDF2", "SIERE", "STR-SBDF2ERE", "SDIRK", "TR-BDF2", "TR")
 # corners of a cell that make a tetrahedron: one inside, and four at the corners it leaves out
 _FIVE = ((0, 3, 5, 6), (0, 1, 3, 5), (0, 2, 6, 3), (0, 4, 5, 6), (3, 5, 6, 7))
 
 
-def beam(cells: Sequence[int]) -> rf.Solid:
-    """Return the beam of cells of five tetrahedra, with mirror images in turns."""
+def tetrahedra(cells: Sequence[int]) -> rf.Mesh:
+    """Return the mesh of cells of five tetrahedra, with mirror images in turns."""
     counts = np.array(cells) + 1
     nodes = np.stack(np.meshgrid(*(np.arange(n) for n in counts), indexing="ij"), axis=-1)
     number = np.arange(nodes[..., 0].size).reshape(counts)
@@ -50,10 +54,15 @@ def beam(cells: Sequence[int]) -> rf.Solid:
             points = nodes.reshape(-1, 3)[[a, b, c, d]]
             volume = np.linalg.det(points[1:] - points[0])
             elements.append((a, b, c, d) if volume > 0 else (a, b, d, c))
-    places = nodes.reshape(-1, 3) * (np.array(SIZE) / cells)
-    ends = (places[:, 0] == 0.0) | (nodes.reshape(-1, 3)[:, 0] == cells[0])
+    return rf.Mesh(nodes.reshape(-1, 3) * (np.array(SIZE) / cells), np.array(elements))
+
+
+def beam(cells: Sequence[int]) -> rf.Solid:
+    """Return the beam, whose ends are fixed."""
+    mesh = tetrahedra(cells)
+    x = mesh.nodes[:, 0]
     law = rf.StableNeoHookean(young=1e5, poisson=0.4, density=1000.0)
-    return rf.Solid(rf.Mesh(places, np.array(elements)), law, fixed=ends)
+    return rf.Solid(mesh, law, fixed=(x == x.min()) | (x == x.max()))
 
 
 def energies(name: str, solid: rf.Solid, steps: int, modes: str = "follow") -> Array:
@@ -69,6 +78,34 @@ def energies(name: str, solid: rf.Solid, steps: int, modes: str = "follow") -> A
         q, v = sim.state.q, sim.state.qdot.ravel()
         found.append((solid.strain_energy(q), 0.5 * v @ (mass @ v), -weight @ q.ravel()))
     return np.array(found)
+
+
+def read_reference(path: Path) -> tuple[rf.Solid, dict[str, Array]]:
+    """Return the solid of a file and the energies of its schemes (steps, 3)."""
+    with np.load(path) as data:
+        law = rf.StableNeoHookean(*(float(data[k]) for k in ("young", "poisson", "density")))
+        mesh = rf.Mesh(data["nodes"], data["elements"])
+        wanted = {str(name): data[f"energies_{name}"] for name in data["schemes"]}
+        if float(data["dt"]) != STEP or tuple(data["gravity"]) != GRAVITY:
+            raise rf.InputError(f"{path} has another step or gravity")
+        return rf.Solid(mesh, law, fixed=data["fixed_nodes"]), wanted
+
+
+def compare(path: Path, steps: int) -> bool:
+    """Print losses of energy beside those of a file; True if they agree."""
+    solid, wanted = read_reference(path)
+    print(f"{solid.mesh.n_elements} tetrahedra; energy lost after {steps} steps [J]")
+    print("  scheme        here      reference  difference  largest difference of an energy")
+    good = True
+    for name, reference in wanted.items():
+        found = energies(name, solid, steps, "exact")
+        here, there = -found[-1].sum(), -reference[steps - 1].sum()
+        off = here / there - 1.0
+        # in parts of the largest strain energy
+        part = np.abs(found - reference[:steps]).max() / np.abs(reference[:, 0]).max()
+        print(f"  {name:13} {here:9.6f} {there:9.6f}  {off:9.1e}   {part:9.1e}", flush=True)
+        good &= abs(off) <= AGREES
+    return good
 
 
 def draw(times: Array, curves: dict[str, Array], path: Path) -> None:
@@ -90,9 +127,14 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the plot (out)")
     parser.add_argument("--coarse", action="store_true", help="an eighth of the cells: seconds")
     parser.add_argument("--steps", type=int, default=150, help="steps of 0.01 s (150)")
+    parser.add_argument(
+        "--reference", type=Path, metavar="FILE", help=".npz of an independent program"
+    )
     arguments = parser.parse_args()
     path = arguments.out / "a21_beam.png"
     try:
+        if arguments.reference is not None:
+            return 0 if compare(arguments.reference, arguments.steps) else 1
         arguments.out.mkdir(parents=True, exist_ok=True)
         solid = beam(COARSE if arguments.coarse else FINE)
         curves = {name: energies(name, solid, arguments.steps) for name in SCHEMES}

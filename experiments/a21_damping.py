@@ -3,7 +3,11 @@
 - Decay rate of an undamped mode over its frequency, by the step (figure 3), and the largest one.
   BDF2 damps less than TR-BDF2 and SDIRK where steps are very coarse only.
 - A stiff decay, v' = -1000 v at steps of 0.1 s (example 2): the solution stays positive, backward
-  Euler too; the others change the sign of v.
+  Euler too; the others change the sign of v. A decay of first order is the velocity of a mass with
+  a damper and no spring. The first stages of TR-BDF2 and SDIRK are steps of the trapezoidal rule of
+  h/2 and 2 g h, g = 1 - 1/sqrt(2), and are made as such.
+
+Marks: decay rates at w h = 1 and values of the example, in six digits; only BE stays positive.
 
 Run it for the numbers and the plot:  python experiments/a21_damping.py [--help]
 """
@@ -26,6 +30,9 @@ Array = NDArray[np.float64]
 SCHEMES = ("BE", "BDF2", "TR-BDF2", "SDIRK")
 THETA = np.geomspace(0.05, 200.0, 8001)  # angular frequency times step
 RATE, STEP = 1000.0, 0.1  # 1/s, s
+G = 1.0 - 1.0 / np.sqrt(2.0)  # of SDIRK
+# decay rates over frequency at w h = 1
+AT_ONE = {"BE": 0.693147, "BDF2": 0.138012, "TR-BDF2": 0.005900, "SDIRK": 0.006262}
 
 
 def damping() -> dict[str, Array]:
@@ -39,17 +46,45 @@ def crossing(curves: dict[str, Array], other: str) -> float:
     return float(THETA[less.argmax()])
 
 
-def decay(name: str, steps: int) -> Array:
+def decay(name: str, steps: int, dt: float = STEP) -> Array:
     """Return v after each step of v' = -RATE v from v = 1, (steps,)."""
     almost_none = 1e-12 * np.eye(2)  # a system has a stiffness, and two unknowns at least
     system = rf.SecondOrderSystem(np.eye(2), almost_none, damping_matrix=RATE * np.eye(2))
-    sim = rf.integrator(name, system, STEP, tol=0.0, newton_max=2)
+    sim = rf.integrator(name, system, dt, tol=0.0, newton_max=2)
     sim.reset([0.0, 0.0], [1.0, 1.0])
     found = []
     for _ in range(steps):
         sim.step()
         found.append(sim.state.qdot[0])
     return np.array(found)
+
+
+def example() -> dict[str, tuple[float, float]]:
+    """Return values of example 2 and their closed forms."""
+    first, second = decay("BDF2", 2)
+    return {
+        "TR-BDF2, first stage": (decay("TR", 1, 0.5 * STEP)[0], -0.923077),
+        "SDIRK, first stage": (decay("TR", 1, 2.0 * G * STEP)[0], -0.933970),
+        "BDF2, begun with BE": (first, 1.0 / 101.0),
+        "BDF2, next step": (second, (4.0 / 101.0 - 1.0) / 203.0),
+    }
+
+
+def misses() -> list[str]:
+    """Return the marks that are missed."""
+    missed = []
+    for name, wanted in AT_ONE.items():
+        found = float(rf.amplification(name, 1.0).damping)
+        if not abs(found - wanted) <= 1e-6:
+            missed.append(f"{name} damps {found:.6f} at w h = 1, not {wanted:.6f}")
+    for name, (found, wanted) in example().items():
+        if not abs(found - wanted) <= 1e-6:
+            missed.append(f"{name}: {found:.6f}, not {wanted:.6f}")
+    for name in SCHEMES:
+        positive = bool((decay(name, 4) > 0.0).all())
+        if positive is not (name == "BE"):
+            missed.append(f"{name} {'keeps' if positive else 'changes'} the sign of the decay")
+    return missed
 
 
 def draw(curves: dict[str, Array], path: Path) -> None:
@@ -64,7 +99,7 @@ def draw(curves: dict[str, Array], path: Path) -> None:
 
 
 def main() -> int:
-    """Print the numbers and draw the plot."""
+    """Print the numbers and draw the plot; 1 if a mark is missed."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -84,12 +119,18 @@ def main() -> int:
         print(f"\nv' = -{RATE:g} v, v = 1, steps of {STEP:g} s: v after each")
         for name in SCHEMES:
             print(f"  {name:8}" + "".join(f" {v:11.3e}" for v in decay(name, 4)))
+        print("example 2                     here closed form")
+        for name, (found, wanted) in example().items():
+            print(f"  {name:21} {found:10.6f} {wanted:10.6f}")
+        missed = misses()
         draw(curves, path)
         print(f"\nplot: {path}")
     except (rf.ReducedFEMError, OSError) as error:
         print(f"a21_damping.py: {error}", file=sys.stderr)
         return 1
-    return 0
+    for text in missed:
+        print(f"a21_damping.py: mark missed: {text}", file=sys.stderr)
+    return 1 if missed else 0
 
 
 if __name__ == "__main__":

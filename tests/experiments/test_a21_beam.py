@@ -43,6 +43,23 @@ def test_energies_are_those_of_an_independent_program(shared):
         )
 
 
+def test_the_beam_of_a_file_is_compared(shared, monkeypatch, capsys, tmp_path):
+    path = shared / "reference" / "integrators" / "figure6_coarse.npz"
+    if not path.is_file():
+        pytest.skip(f"no {path}")
+    short = {key: value for key, value in np.load(path).items() if not key.startswith("energies")}
+    short |= {"schemes": np.array(["BE"]), "energies_BE": np.load(path)["energies_BE"]}
+    copy = tmp_path / "reference.npz"
+    options = ("--reference", copy, "--steps", "20")
+    for factor, code in ((1.0, 0), (1.1, 1)):
+        np.savez(copy, **{**short, "energies_BE": factor * short["energies_BE"]})
+        assert experiments.start("a21_beam", monkeypatch, *options) == code
+        assert "BE" in capsys.readouterr().out
+    np.savez(copy, **{**short, "dt": 0.02})
+    assert experiments.start("a21_beam", monkeypatch, *options) == 1
+    assert "another step" in capsys.readouterr().err
+
+
 def test_the_script_prints_and_draws(monkeypatch, capsys, tmp_path):
     experiments.light_plots(monkeypatch)
     monkeypatch.setattr(a21_beam, "COARSE", (8, 1, 1))

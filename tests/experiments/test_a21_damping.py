@@ -32,6 +32,27 @@ def test_only_backward_euler_keeps_a_stiff_decay_positive():
         assert a21_damping.decay(name, 4).min() < 0.0
 
 
+def test_stages_of_the_example_have_the_values_of_closed_forms():
+    z, g = -a21_damping.RATE * a21_damping.STEP, a21_damping.G
+    found = [here for here, _ in a21_damping.example().values()]
+    stages = [(1.0 + c * z) / (1.0 - c * z) for c in (0.25, g)]
+    np.testing.assert_allclose(found[:2], stages, rtol=1e-10)
+    np.testing.assert_allclose(found[:2], [-0.923077, -0.933970], atol=5e-7)
+    assert a21_damping.misses() == []
+
+
+def test_missed_marks_end_with_1(monkeypatch, capsys, tmp_path):
+    experiments.light_plots(monkeypatch)
+    monkeypatch.setattr(a21_damping, "AT_ONE", {"BE": 0.7})
+    monkeypatch.setattr(a21_damping, "example", lambda: {"a stage": (0.5, 0.6)})
+    signs = {"BE": -1.0, "BDF2": 1.0}  # of decays that should be positive, and not
+    monkeypatch.setattr(a21_damping, "decay", lambda name, n: signs.get(name, -1.0) * np.ones(n))
+    assert experiments.start("a21_damping", monkeypatch, "--out", tmp_path) == 1
+    errors = capsys.readouterr().err.splitlines()
+    assert len(errors) == 4
+    assert all(line.startswith("a21_damping.py: mark missed: ") for line in errors)
+
+
 def test_the_script_prints_and_draws(monkeypatch, capsys, tmp_path):
     experiments.light_plots(monkeypatch)
     experiments.check_plot("a21_damping", monkeypatch, capsys, tmp_path / "new")

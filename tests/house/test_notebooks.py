@@ -27,6 +27,7 @@ PICTURES = {
     "06_contact": 10,
     "07_haptics": 9,
     "08_friction": 4,
+    "09_which_integrator": 4,
 }
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 

@@ -200,9 +200,9 @@ def warn_of_unbalanced_contact(
 ) -> None:
     """Warn of steps in contact by a barrier that did not reach the balance of forces."""
     warnings.warn(
-        f"in {unconverged} of {steps} steps in contact {newton_max} iterations did not reach the "
-        f"balance of forces (residual {residual:.1e} in the last step), so forces and speeds may "
-        "be wrong, though nothing penetrates. Raise newton_max or take a smaller dt",
+        f"in {unconverged} of {steps} steps with a contact {newton_max} iterations did not reach "
+        f"the balance of forces (residual {residual:.1e} in the last step), so forces and speeds "
+        "may be wrong, though nothing penetrates. Raise newton_max or take a smaller dt",
         PlausibilityWarning,
         stacklevel=stacklevel,
     )
