@@ -11,6 +11,7 @@
 #include "linalg/tall.h"
 
 enum { SPARE = 4 };  // vectors of sweeps beyond the modes, which makes the last of these good
+enum { SWEPT = 3 };  // parts of a sweep: modes, responses, earlier modes
 
 static rf_modal_subspace *self(const rf_motion *m) { return (rf_modal_subspace *)m->subspace; }
 
@@ -99,6 +100,8 @@ static rf_status refresh(rf_modal_subspace *s) {
     st = rf_modal_subspace_sweep(s);
   else
     st = rf_modal_subspace_solve(s);
+  if (!s->known_before && s->earlier)
+    memset(s->earlier, 0, (size_t)s->most * (size_t)s->blocks.n * sizeof *s->earlier);
   s->base.responses_known = false;
   s->known = s->diagonal = st >= 0;
   return st;
@@ -224,20 +227,21 @@ static const rf_subspace_operations OPERATIONS = {
 
 static rf_status allocate(rf_modal_subspace *s, rf_error *err) {
   rf_status st = RF_OK;
-  const int64_t n = s->blocks.n, k = s->s, two = 2 * (int64_t)s->most;
-  const size_t inner = rf_tall_inner_scratch(s->blocks.n, (int32_t)two, (int32_t)two);
-  const size_t turn = rf_tall_turn_scratch((int32_t)two, s->threads);
-  s->n_work = (int)(1 + 6 * two + 2 * two * two);
-  s->n_int_work = (int)(3 + 5 * two);
-  RF_ALLOC(s->shapes, two * n);
-  RF_ALLOC(s->loads, two * n);
-  RF_ALLOC(s->images, two * n);
+  const bool follows = s->modes == RF_SUBSPACE_FOLLOW;
+  const int64_t n = s->blocks.n, k = s->s, room = (follows ? SWEPT : 1) * (int64_t)s->most;
+  const size_t inner = rf_tall_inner_scratch(s->blocks.n, (int32_t)room, (int32_t)room);
+  const size_t turn = rf_tall_turn_scratch((int32_t)room, s->threads);
+  s->n_work = (int)(1 + 6 * room + 2 * room * room);
+  s->n_int_work = (int)(3 + 5 * room);
+  RF_ALLOC(s->shapes, room * n);
+  RF_ALLOC(s->loads, room * n);
+  RF_ALLOC(s->images, room * n);
   RF_ALLOC(s->responses, (s->most + 1) * n);
   RF_ALLOC(s->vector, n);
   RF_ALLOC(s->tall, inner > turn ? inner : turn);
-  RF_ALLOC(s->values, two);
-  RF_ALLOC(s->turn, two * two);
-  RF_ALLOC(s->small, two * two);
+  RF_ALLOC(s->values, room);
+  RF_ALLOC(s->turn, room * room);
+  RF_ALLOC(s->small, room * room);
   RF_ALLOC(s->coupling, k * k);
   RF_ALLOC(s->jump, k);
   RF_ALLOC(s->end_rate, k);
@@ -245,7 +249,10 @@ static rf_status allocate(rf_modal_subspace *s, rf_error *err) {
   RF_ALLOC(s->coordinates, 2 * k);
   RF_ALLOC(s->work, s->n_work);
   RF_ALLOC(s->int_work, s->n_int_work);
-  if (s->modes == RF_SUBSPACE_FOLLOW) RF_ALLOC(s->before, RF_SUBSPACE_PARTS * s->most * n);
+  if (follows) {
+    RF_ALLOC(s->earlier, s->most * n);
+    RF_ALLOC(s->before, RF_SUBSPACE_PARTS * s->most * n);
+  }
 done:
   return st;
 }
@@ -286,7 +293,7 @@ rf_status rf_modal_subspace_create(rf_system *system, const rf_run *run, int32_t
   s->threads = run ? run->threads : 1;
   system->run = run;
   system->err = err;
-  RF_TRY(rf_blocks_init(&s->blocks, system, 2 * (modes_of + SPARE), err));
+  RF_TRY(rf_blocks_init(&s->blocks, system, SWEPT * (modes_of + SPARE), err));
   const int32_t most = s->blocks.n - 1;
   s->most = modes != RF_SUBSPACE_FOLLOW ? modes_of
             : modes_of + SPARE < most   ? modes_of + SPARE
@@ -304,10 +311,10 @@ done:
 
 void rf_modal_subspace_free(rf_modal_subspace *s) {
   if (!s) return;
-  double *const blocks[] = {s->shapes,     s->loads,       s->images, s->responses,
-                            s->vector,     s->tall,        s->values, s->turn,
-                            s->small,      s->coupling,    s->jump,   s->end_rate,
-                            s->multiplier, s->coordinates, s->work,   s->before};
+  double *const blocks[] = {s->shapes, s->loads,    s->images,     s->responses,   s->vector,
+                            s->tall,   s->values,   s->turn,       s->small,       s->coupling,
+                            s->jump,   s->end_rate, s->multiplier, s->coordinates, s->work,
+                            s->before, s->earlier};
   for (size_t i = 0; i < sizeof blocks / sizeof *blocks; ++i) rf_free(blocks[i]);
   rf_free(s->int_work);
   rf_blocks_release(&s->blocks);
@@ -317,7 +324,7 @@ void rf_modal_subspace_free(rf_modal_subspace *s) {
 static size_t size_of(const rf_modal_subspace *s) { return (size_t)s->most * (size_t)s->blocks.n; }
 
 void rf_modal_subspace_take(rf_modal_subspace *s, const double *from) {
-  double *const parts[RF_SUBSPACE_PARTS] = {s->shapes, s->loads, s->responses};
+  double *const parts[RF_SUBSPACE_PARTS] = {s->shapes, s->loads, s->responses, s->earlier};
   const size_t size = size_of(s);
   for (size_t k = 0; k < RF_SUBSPACE_PARTS; ++k)
     memcpy(parts[k], from + k * size, size * sizeof *from);
@@ -325,7 +332,7 @@ void rf_modal_subspace_take(rf_modal_subspace *s, const double *from) {
 }
 
 void rf_modal_subspace_give(const rf_modal_subspace *s, double *to) {
-  const double *const parts[RF_SUBSPACE_PARTS] = {s->shapes, s->loads, s->responses};
+  const double *const parts[RF_SUBSPACE_PARTS] = {s->shapes, s->loads, s->responses, s->earlier};
   const size_t size = size_of(s);
   for (size_t k = 0; k < RF_SUBSPACE_PARTS; ++k) memcpy(to + k * size, parts[k], size * sizeof *to);
 }

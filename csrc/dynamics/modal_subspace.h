@@ -10,8 +10,9 @@
 // have a slope of the middle of the step in place of that of its end, and amplify the modes.
 //
 // The modes are those at the beginning of each step: exactly, or by one sweep of Rayleigh's and
-// Ritz's method from those of the step before and Z, whose solutions the step needed; or they are
-// those at rest.
+// Ritz's method; or they are those at rest.  The sweep begins with the modes of the step before, Z,
+// whose solutions that step needed, and the modes of the step before that, with which it can follow
+// modes that turn steadily: their error falls to about a tenth.
 #ifndef RF_DYNAMICS_MODAL_SUBSPACE_H
 #define RF_DYNAMICS_MODAL_SUBSPACE_H
 
@@ -42,15 +43,16 @@ typedef struct rf_modal_subspace {
   int32_t most;       // vectors of a sweep, s and some more
   bool known;         // the vectors below are there
   bool diagonal;      // X^T K X is diagonal
-  double *shapes;     // X, and the other vectors of sweeps; room for twice as many  (2 most, n)
-  double *loads;      // M times them                                               (2 most, n)
-  double *images;     // K times them, and scratch                                  (2 most, n)
+  double *shapes;     // X, and the other vectors of sweeps; room for all of these    (room, n)
+  double *loads;      // M times them                                                 (room, n)
+  double *images;     // K times them, and scratch                                    (room, n)
+  double *earlier;    // of sweeps: X of the step before; zero: not known             (most, n)
   double *responses;  // A^-1 M times the vectors, beginning with Z, and y  (most + 1, n)
   double *vector;     // (n)
   double *tall;       // scratch of linalg/tall.h
-  double *values;     // eigenvalues                                                  (2 most)
-  double *turn;       // eigenvectors of small matrices                       (2 most, 2 most)
-  double *small;      // another small matrix                                 (2 most, 2 most)
+  double *values;     // eigenvalues                                                    (room)
+  double *turn;       // eigenvectors of small matrices                           (room, room)
+  double *small;      // another small matrix                                     (room, room)
   double *coupling;   // factor of Q^T Z                                                (s, s)
   double *jump, *end_rate, *multiplier;  // change and rate of the modes; Q^T residual         (s)
   double *coordinates;  // scratch                                                     (2, s)
@@ -71,7 +73,7 @@ void rf_modal_subspace_free(rf_modal_subspace *s);  // NULL is fine
 
 // State of the next sweep, (RF_SUBSPACE_PARTS, most, n): copies to another of the same
 // system and number of modes.
-enum { RF_SUBSPACE_PARTS = 3 };
+enum { RF_SUBSPACE_PARTS = 4 };
 void rf_modal_subspace_take(rf_modal_subspace *s, const double *from);
 void rf_modal_subspace_give(const rf_modal_subspace *s, double *to);
 
@@ -79,7 +81,7 @@ void rf_modal_subspace_give(const rf_modal_subspace *s, double *to);
 const rf_run *rf_modal_subspace_run(rf_modal_subspace *s);
 // X becomes the modes of the tangent evaluated last.  The factor is another one then.
 RF_MUST_CHECK rf_status rf_modal_subspace_solve(rf_modal_subspace *s);
-// The vectors become the best approximations by themselves and their responses.
+// The vectors become the best approximations by themselves, their responses and the earlier ones.
 RF_MUST_CHECK rf_status rf_modal_subspace_sweep(rf_modal_subspace *s);
 // Eigenvalues (k), ascending, and eigenvectors of a symmetric matrix (k, k), which they replace.
 RF_MUST_CHECK rf_status rf_modal_subspace_diagonalize(rf_modal_subspace *s, int32_t k,

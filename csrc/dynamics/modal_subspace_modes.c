@@ -72,30 +72,32 @@ rf_status rf_modal_subspace_solve(rf_modal_subspace *s) {
 
 // ---- one sweep
 
-// Returns the largest sum of squares of a column of C (k, k).
-static double largest_square(int32_t k, const double *c) {
+// Returns the largest sum of squares of a column of C, (columns, rows).
+static double largest_square(int32_t columns, int32_t rows, const double *c) {
   double largest = 0.0;
-  for (int32_t j = 0; j < k; ++j) {
+  for (int32_t j = 0; j < columns; ++j) {
     double sum = 0.0;
-    for (int32_t i = 0; i < k; ++i) sum += c[j * k + i] * c[j * k + i];
+    for (int32_t i = 0; i < rows; ++i) sum += c[j * rows + i] * c[j * rows + i];
     largest = fmax(largest, sum);
   }
   return largest;
 }
 
-// Makes the vectors W behind the `k` of X orthogonal to them and to each other in the metric of M,
-// scaled to 1; without those that depend on the others.  Their loads are there.
-static rf_status orthonormalize(rf_modal_subspace *s, int32_t k, int32_t *left) {
+// Adds `more` vectors W to the `all` that are orthonormal in the metric of M: orthogonal to them
+// and to each other, scaled to 1, without those that depend on the others.
+static rf_status add_vectors(rf_modal_subspace *s, int32_t more, const double *from, int32_t *all) {
   const rf_run *run = rf_modal_subspace_run(s);
   rf_error *err = s->blocks.system->err;
   const int64_t n = s->blocks.n;
+  const int32_t k = *all;
   double *w = s->shapes + k * n, *load = s->loads + k * n;
-  rf_status st = RF_OK;
   double scale = 1.0;
+  memcpy(w, from, (size_t)more * (size_t)n * sizeof *w);
+  rf_status st = rf_blocks_mass(&s->blocks, more, w, load);
   for (int pass = 0; pass < 2 && st >= 0; ++pass) {
-    const int32_t count = pass ? *left : k;
+    const int32_t count = pass ? *all - k : more;
     st = inner(s, k, s->loads, count, w, s->small);
-    if (st >= 0 && pass == 0) scale = largest_square(k, s->small);
+    if (st >= 0 && pass == 0) scale = largest_square(count, k, s->small);
     if (st >= 0)
       st = rf_tall_add(run, (int32_t)n, k, s->shapes, count, s->small, -1.0, 1.0, w, err);
     if (st >= 0)
@@ -110,7 +112,7 @@ static rf_status orthonormalize(rf_modal_subspace *s, int32_t k, int32_t *left) 
         s->small[kept * count + i] = s->turn[j * count + i] / sqrt(s->values[j]);
       ++kept;
     }
-    *left = kept;
+    *all = k + kept;
     if (kept == 0) return RF_OK;
     st = rf_tall_turn(run, (int32_t)n, count, w, kept, s->small, s->tall, err);
     if (st >= 0) st = rf_tall_turn(run, (int32_t)n, count, load, kept, s->small, s->tall, err);
@@ -150,12 +152,10 @@ rf_status rf_modal_subspace_sweep(rf_modal_subspace *s) {
   const rf_run *run = rf_modal_subspace_run(s);
   rf_error *err = s->blocks.system->err;
   const int32_t k = s->most, n = s->blocks.n;
-  int32_t left = 0;
-  double *const more = s->shapes + (int64_t)k * n;
-  memcpy(more, s->responses, (size_t)k * (size_t)n * sizeof *more);
-  rf_status st = rf_blocks_mass(&s->blocks, k, more, s->loads + (int64_t)k * n);
-  if (st >= 0) st = orthonormalize(s, k, &left);
-  const int32_t all = k + left;
+  int32_t all = k;
+  rf_status st = add_vectors(s, k, s->responses, &all);
+  if (st >= 0) st = add_vectors(s, k, s->earlier, &all);
+  memcpy(s->earlier, s->shapes, (size_t)k * (size_t)n * sizeof *s->shapes);
   if (st >= 0) st = rf_blocks_stiffness(&s->blocks, all, s->shapes, s->images);
   if (st >= 0) st = inner(s, all, s->shapes, all, s->images, s->turn);
   if (st >= 0) st = rf_modal_subspace_diagonalize(s, all, s->turn);

@@ -258,16 +258,17 @@ void rf_motion_recall(rf_motion *m, const double *step, const double *step_rate)
   m->follows = m->set.scheme->remembers;
 }
 
-bool rf_motion_modes_size(const rf_motion *m, int32_t *count, int32_t *n) {
+bool rf_motion_modes_shape(const rf_motion *m, int32_t shape[3]) {
   if (!m->subspace || modes_of(m)->modes != RF_SUBSPACE_FOLLOW) return false;
-  *count = modes_of(m)->most;
-  *n = modes_of(m)->blocks.n;
+  shape[0] = RF_SUBSPACE_PARTS;
+  shape[1] = modes_of(m)->most;
+  shape[2] = modes_of(m)->blocks.n;
   return true;
 }
 
 bool rf_motion_modes(const rf_motion *m, double *out) {
-  int32_t count, n;
-  if (!rf_motion_modes_size(m, &count, &n) || !modes_of(m)->known) return false;
+  int32_t shape[3];
+  if (!rf_motion_modes_shape(m, shape) || !modes_of(m)->known) return false;
   rf_modal_subspace_give(modes_of(m), out);
   return true;
 }

@@ -137,9 +137,9 @@ void rf_motion_set_steps(rf_motion *m, int64_t steps);  // since the last reset,
 // Changes of q and qdot (n) in the step before the state, for a scheme that remembers them.
 void rf_motion_recall(rf_motion *m, const double *step, const double *step_rate);
 
-// Vectors of exact modes that follow (3, count, n), on which the next step depends too.  False:
-// there are none, or none yet.
-bool rf_motion_modes_size(const rf_motion *m, int32_t *count, int32_t *n);
+// Vectors of exact modes that follow, on which the next step depends too, and the shape of their
+// array.  False: there are none, or none yet.
+bool rf_motion_modes_shape(const rf_motion *m, int32_t shape[3]);
 bool rf_motion_modes(const rf_motion *m, double *out);
 void rf_motion_recall_modes(rf_motion *m, const double *modes);
 

@@ -4,7 +4,7 @@
 
 #include "linalg/dense_rt.h"
 
-void rf_dense_system_layout(rf_dense_system *s, int32_t r, rf_system_steps steps, bool damping,
+void rf_system_dense_layout(rf_dense_system *s, int32_t r, rf_system_steps steps, bool damping,
                             rf_arena *a) {
   const bool implicit = steps == RF_STEPS_IMPLICIT;
   const size_t ld = (size_t)rf_dense_ld(r), square = ld * ld;
@@ -16,7 +16,7 @@ void rf_dense_system_layout(rf_dense_system *s, int32_t r, rf_system_steps steps
   s->product = rf_arena_take(a, ld, sizeof(double));
 }
 
-rf_status rf_dense_system_set_mass(rf_dense_system *s, const double *mass, rf_error *err) {
+rf_status rf_system_dense_set_mass(rf_dense_system *s, const double *mass, rf_error *err) {
   const int32_t r = s->base.n, ld = (int32_t)s->base.ld;
   for (int64_t i = 0; i < r; ++i)
     memcpy(s->mass + i * ld, mass + i * r, (size_t)r * sizeof(double));

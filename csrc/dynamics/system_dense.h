@@ -1,4 +1,4 @@
-// What systems of dense matrices have in common.  Their kinds differ in how they evaluate.
+// Systems of dense matrices.  Their kinds differ in how they evaluate.
 #ifndef RF_DYNAMICS_SYSTEM_DENSE_H
 #define RF_DYNAMICS_SYSTEM_DENSE_H
 
@@ -17,33 +17,33 @@ typedef struct rf_dense_system {
 } rf_dense_system;
 
 // Takes the arrays of a system of r coordinates.
-void rf_dense_system_layout(rf_dense_system *s, int32_t r, rf_system_steps steps, bool damping,
+void rf_system_dense_layout(rf_dense_system *s, int32_t r, rf_system_steps steps, bool damping,
                             rf_arena *a);
 // Copies the mass (r, r) and factors it where steps need that.  s->base is set.
-RF_MUST_CHECK rf_status rf_dense_system_set_mass(rf_dense_system *s, const double *mass,
+RF_MUST_CHECK rf_status rf_system_dense_set_mass(rf_dense_system *s, const double *mass,
                                                  rf_error *err);
 
 // Operations of system.h.  In a system with D, s->damping is that of the last evaluation.
-rf_status rf_dense_system_balance_rt(rf_system *s, const double *x, const double *v,
+rf_status rf_system_dense_balance_rt(rf_system *s, const double *x, const double *v,
                                      const double *w, const double *force, const double *load,
                                      double *out);
-rf_status rf_dense_system_factorize_rt(rf_system *s, double mass, double stiffness, double damping,
+rf_status rf_system_dense_factorize_rt(rf_system *s, double mass, double stiffness, double damping,
                                        const double *added);
-rf_status rf_dense_system_solve_rt(rf_system *s, const double *b, double *x);
-void rf_dense_system_half_solve_rt(rf_system *s, int32_t ld, double *b);
-rf_status rf_dense_system_mass_solve_rt(rf_system *s, const double *b, double *x);
-rf_status rf_dense_system_multiply_rt(rf_system *s, const double *x, double *out);
-double rf_dense_system_rounding_rt(const rf_system *s, const double *x);
-double rf_dense_system_stiffness_per_mass_rt(const rf_system *s);
-rf_system_dense rf_dense_system_matrices_rt(const rf_system *s);
+rf_status rf_system_dense_solve_rt(rf_system *s, const double *b, double *x);
+void rf_system_dense_half_solve_rt(rf_system *s, int32_t ld, double *b);
+rf_status rf_system_dense_mass_solve_rt(rf_system *s, const double *b, double *x);
+rf_status rf_system_dense_multiply_rt(rf_system *s, const double *x, double *out);
+double rf_system_dense_rounding_rt(const rf_system *s, const double *x);
+double rf_system_dense_stiffness_per_mass_rt(const rf_system *s);
+rf_system_dense rf_system_dense_matrices_rt(const rf_system *s);
 
 // These, in a table of operations.
-#define RF_DENSE_SYSTEM_OPERATIONS                                                      \
-  .balance = rf_dense_system_balance_rt, .factorize = rf_dense_system_factorize_rt,     \
-  .solve = rf_dense_system_solve_rt, .half_solve = rf_dense_system_half_solve_rt,       \
-  .mass_solve = rf_dense_system_mass_solve_rt, .multiply = rf_dense_system_multiply_rt, \
-  .rounding = rf_dense_system_rounding_rt,                                              \
-  .stiffness_per_mass = rf_dense_system_stiffness_per_mass_rt,                          \
-  .dense = rf_dense_system_matrices_rt
+#define RF_SYSTEM_DENSE_OPERATIONS                                                      \
+  .balance = rf_system_dense_balance_rt, .factorize = rf_system_dense_factorize_rt,     \
+  .solve = rf_system_dense_solve_rt, .half_solve = rf_system_dense_half_solve_rt,       \
+  .mass_solve = rf_system_dense_mass_solve_rt, .multiply = rf_system_dense_multiply_rt, \
+  .rounding = rf_system_dense_rounding_rt,                                              \
+  .stiffness_per_mass = rf_system_dense_stiffness_per_mass_rt,                          \
+  .dense = rf_system_dense_matrices_rt
 
 #endif

@@ -15,7 +15,7 @@ static void add_product(rf_dense_system *s, double factor, const double *a, cons
   for (int32_t i = 0; i < r; ++i) sum[i] += factor * s->product[i];
 }
 
-rf_status rf_dense_system_balance_rt(rf_system *base, const double *x, const double *v,
+rf_status rf_system_dense_balance_rt(rf_system *base, const double *x, const double *v,
                                      const double *w, const double *force, const double *load,
                                      double *out) {
   rf_dense_system *s = self(base);
@@ -32,7 +32,7 @@ rf_status rf_dense_system_balance_rt(rf_system *base, const double *x, const dou
   return RF_OK;
 }
 
-rf_status rf_dense_system_factorize_rt(rf_system *base, double mass, double stiffness,
+rf_status rf_system_dense_factorize_rt(rf_system *base, double mass, double stiffness,
                                        double damping, const double *added) {
   const rf_dense_system *s = self(base);
   const int32_t r = base->n, ld = (int32_t)base->ld;
@@ -46,26 +46,26 @@ rf_status rf_dense_system_factorize_rt(rf_system *base, double mass, double stif
   return rf_dense_cholesky_rt(simd, r, s->factor, ld) ? RF_OK : RF_ERR_SINGULAR;
 }
 
-rf_status rf_dense_system_solve_rt(rf_system *s, const double *b, double *x) {
+rf_status rf_system_dense_solve_rt(rf_system *s, const double *b, double *x) {
   rf_dense_cholesky_solve_rt(s->simd, s->n, self(s)->factor, (int32_t)s->ld, b, x);
   return RF_OK;
 }
 
-void rf_dense_system_half_solve_rt(rf_system *s, int32_t ld, double *b) {
+void rf_system_dense_half_solve_rt(rf_system *s, int32_t ld, double *b) {
   rf_dense_half_solve_rt(s->simd, s->n, self(s)->factor, (int32_t)s->ld, ld, b);
 }
 
-rf_status rf_dense_system_mass_solve_rt(rf_system *s, const double *b, double *x) {
+rf_status rf_system_dense_mass_solve_rt(rf_system *s, const double *b, double *x) {
   rf_dense_cholesky_solve_rt(s->simd, s->n, self(s)->mass_factor, (int32_t)s->ld, b, x);
   return RF_OK;
 }
 
-rf_status rf_dense_system_multiply_rt(rf_system *s, const double *x, double *out) {
+rf_status rf_system_dense_multiply_rt(rf_system *s, const double *x, double *out) {
   rf_dense_multiply_rt(s->simd, s->n, self(s)->stiffness, (int32_t)s->ld, x, out);
   return RF_OK;
 }
 
-double rf_dense_system_rounding_rt(const rf_system *s, const double *x) {
+double rf_system_dense_rounding_rt(const rf_system *s, const double *x) {
   const double *stiffness = view(s)->stiffness;
   double sum = 0.0;
   for (int32_t i = 0; i < s->n; ++i) {
@@ -76,7 +76,7 @@ double rf_dense_system_rounding_rt(const rf_system *s, const double *x) {
   return DBL_EPSILON * sqrt(sum);
 }
 
-double rf_dense_system_stiffness_per_mass_rt(const rf_system *s) {
+double rf_system_dense_stiffness_per_mass_rt(const rf_system *s) {
   double above = 0.0, below = 0.0;
   for (int32_t i = 0; i < s->n; ++i) {
     above += fabs(view(s)->stiffness[i * s->ld + i]);
@@ -85,7 +85,7 @@ double rf_dense_system_stiffness_per_mass_rt(const rf_system *s) {
   return above / below;
 }
 
-rf_system_dense rf_dense_system_matrices_rt(const rf_system *base) {
+rf_system_dense rf_system_dense_matrices_rt(const rf_system *base) {
   const rf_dense_system *s = view(base);
   const bool explicit_steps = base->explicit_steps;
   return (rf_system_dense){.mass = s->mass,

@@ -60,13 +60,13 @@ static rf_status require_defined(rf_system *base, const double *x, const char *s
 static const rf_system_operations OPERATIONS = {.evaluate = evaluate,
                                                 .make_definite = make_definite,
                                                 .farthest = farthest,
-                                                RF_DENSE_SYSTEM_OPERATIONS};
+                                                RF_SYSTEM_DENSE_OPERATIONS};
 static const rf_system_life LIFE = {.release = release, .require_defined = require_defined};
 
 static void layout(projected_system *s, const rf_projected *model, rf_system_steps steps,
                    bool damping, rf_arena *a) {
   const rf_solid *solid = model->solid;
-  rf_dense_system_layout(&s->dense, model->r, steps, damping, a);
+  rf_system_dense_layout(&s->dense, model->r, steps, damping, a);
   s->viscosity =
       rf_arena_take(a, damping ? 2 * (size_t)solid->n_materials : 0, sizeof *s->viscosity);
   s->displacement = rf_arena_take(a, 3 * (size_t)solid->mesh->n_nodes, sizeof *s->displacement);
@@ -112,7 +112,7 @@ rf_status rf_system_projected(const void *of, const rf_run *run, const rf_system
   if (viscous)
     memcpy(s->viscosity, damping->viscosity, 2 * (size_t)n_materials * sizeof *s->viscosity);
   RF_TRY(rf_projected_work_create(model, &s->projection, err));
-  RF_TRY(rf_dense_system_set_mass(&s->dense, model->mass, err));
+  RF_TRY(rf_system_dense_set_mass(&s->dense, model->mass, err));
   *out = &s->dense.base;
   s = NULL;
 done:

@@ -7,7 +7,7 @@
 
 static void layout(rf_reduced_system *s, const rf_reduced *model, rf_system_steps steps,
                    bool strain_rate, rf_arena *a) {
-  rf_dense_system_layout(&s->dense, model->r, steps, strain_rate, a);
+  rf_system_dense_layout(&s->dense, model->r, steps, strain_rate, a);
   s->energy_work = rf_arena_take(a, rf_reduced_work_bytes(model), 1);
   s->strain_rate_work = rf_arena_take(a, strain_rate ? rf_damping_work_bytes(model->r) : 0, 1);
 }
@@ -71,7 +71,7 @@ rf_status rf_system_reduced(const void *of, const rf_run *run, const rf_system_d
                               .simd = rf_reduced_simd(model)};
   s->model = model;
   s->strain_rate = strain_rate;
-  st = rf_dense_system_set_mass(&s->dense, model->mass, err);
+  st = rf_system_dense_set_mass(&s->dense, model->mass, err);
   if (st < 0)
     rf_free(s);
   else

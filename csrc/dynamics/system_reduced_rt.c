@@ -17,4 +17,4 @@ static double farthest_rt(const rf_system *base, const double *x) {
 }
 
 const rf_system_operations rf_system_reduced_rt = {
-    .evaluate = evaluate_rt, .farthest = farthest_rt, RF_DENSE_SYSTEM_OPERATIONS};
+    .evaluate = evaluate_rt, .farthest = farthest_rt, RF_SYSTEM_DENSE_OPERATIONS};

@@ -342,11 +342,9 @@ done:
 // Shape of the modes that the next step depends on; NULL: on none.
 static const npy_intp *modes_shape(py_motion *self) {
   const rf_motion *m = self->object.held;
-  int32_t count, n;
-  if (!rf_motion_modes_size(m, &count, &n)) return NULL;
-  self->modes[0] = 3;
-  self->modes[1] = count;
-  self->modes[2] = n;
+  int32_t shape[3];
+  if (!rf_motion_modes_shape(m, shape)) return NULL;
+  for (int i = 0; i < 3; ++i) self->modes[i] = shape[i];
   return self->modes;
 }
 
@@ -449,7 +447,7 @@ PyDoc_STRVAR(
     whole_doc,
     "whole_state($self, /)\n--\n\n"
     "(q, qdot, qddot, time, last, modes): last are the changes (q, qdot) of the last step\n"
-    "where the next one depends on them, modes the vectors of a sweep (3, k, n); else None.");
+    "where the next one depends on them, modes the vectors of a sweep (4, k, n); else None.");
 static PyObject *read_whole_state(PyObject *object, PyObject *unused) {
   (void)unused;
   return read_vectors(object, true);

@@ -86,8 +86,10 @@ def test_the_other_modes_are_those_of_the_scheme(kind):
 
 
 @pytest.mark.parametrize("newton_max", [1, 20])
-@pytest.mark.parametrize(("kind", "order"), [(rf.BackwardEuler, 1), (rf.BDF2, 2), (rf.TRBDF2, 2)])
-def test_orders_of_a_large_motion(beam, kind, order, newton_max):
+@pytest.mark.parametrize(
+    ("kind", "order", "first"), [(rf.BackwardEuler, 1, 160), (rf.BDF2, 2, 320), (rf.TRBDF2, 2, 160)]
+)
+def test_orders_of_a_large_motion(beam, kind, order, first, newton_max):
     """Against finer steps of the same method; A21's own equations would be of order 1."""
     shape = beam.linear_modes(1).shapes[0]
     start = 2.0 * shape / np.abs(shape).max()
@@ -98,11 +100,10 @@ def test_orders_of_a_large_motion(beam, kind, order, newton_max):
         sim.step(None, n)
         return sim.state.q
 
-    ends = [last(n) for n in (80, 160, 320, 640)]
+    ends = [last(n) for n in (first, 2 * first, 4 * first)]
     assert np.abs(ends[-1]).max() > 0.1
-    changes = [np.abs(a - b).max() for a, b in itertools.pairwise(ends)]
-    for one, half in itertools.pairwise(changes):
-        assert np.log2(one / half) > order - 0.3
+    one, half = (np.abs(a - b).max() for a, b in itertools.pairwise(ends))
+    assert np.log2(one / half) > order - 0.3
 
 
 @LARGE
@@ -121,7 +122,7 @@ def test_modes_that_follow_are_nearly_exact(beam, kind):
     size = np.abs(ends["exact"]).max()
     assert size > 0.1
     near, far = (np.abs(ends[m] - ends["exact"]).max() / size for m in ("follow", "rest"))
-    assert near < 5e-3
+    assert near < 1e-4
     assert near < far
 
 

@@ -135,6 +135,7 @@ def acceleration(solid, basis, data):
     return a if basis is not None else (ways.T @ a).reshape(-1, 3)
 
 
+@pytest.mark.filterwarnings("ignore:the body is displaced by .* modes of rest")
 @pytest.mark.parametrize("file", FILES)
 def test_trajectories_are_those_of_a_dense_prototype(shared, file):
     path = shared / "reference" / "integrators" / f"trajectory_{file}.npz"
