@@ -65,6 +65,7 @@ struct rf_barrier_parts {
 struct rf_barrier_touch {
   const rf_barrier_parts *parts;
   const rf_system *system;      // for its run and error; NULL: one thread, no text
+  bool definite;                // matrices of pairs contribute positive parts only
   double energy, noise;         // of the last evaluation
   rf_system_coupling coupling;  // of the last linearization
 };

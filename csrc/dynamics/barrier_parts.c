@@ -198,7 +198,7 @@ static rf_error *errors_of(const touch *t) { return t->base.system ? t->base.sys
 // Returns an array with room for `count` items and the content of `array`, which it frees; NULL:
 // out of memory, the array is as before.
 static void *larger(void *array, int32_t *room, int64_t count, size_t size) {
-  if (count <= *room) return array;
+  if (array && count <= *room) return array;
   const int64_t most = count + count / 2 + 64;
   void *more = most <= INT32_MAX ? rf_alloc((size_t)most, size) : NULL;
   if (!more) return NULL;
@@ -475,7 +475,7 @@ static rf_status linearize(rf_barrier_touch *base, double rate) {
     if (!c->touching) continue;
     load(t, c, &p);
     known = known && is_coupled(t, c->vertex);
-    rf_primitive_linearize(&p, &c->at, t->set.stiffness, t->set.distance_m, true,
+    rf_primitive_linearize(&p, &c->at, t->set.stiffness, t->set.distance_m, base->definite,
                            t->matrix + 144 * (int64_t)n);
     put_stencil(t, c->vertex, n++);
   }

@@ -82,6 +82,17 @@ static bool least_in_plane(const double *u, const double *v, const double *to, d
   return true;
 }
 
+// Distance and normal as the part of `to`, towards the first side, along u x v: this has none of
+// the rounding of the weights.
+static void refine(const double *u, const double *v, const double *to, double sign,
+                   rf_primitive_nearest *out) {
+  double n[3];
+  rf_vec3_cross(u, v, n);
+  const double along = sign * rf_vec3_dot(n, to), length = rf_vec3_length(n);
+  out->distance = fabs(along) / length;
+  for (int c = 0; c < 3; ++c) out->normal[c] = (along < 0.0 ? -n[c] : n[c]) / length;
+}
+
 static bool inside(double s) { return s > 0.0 && s < 1.0; }
 
 static void find_of_triangle(const rf_primitive *p, rf_primitive_nearest *out) {
@@ -93,6 +104,7 @@ static void find_of_triangle(const rf_primitive *p, rf_primitive_nearest *out) {
     (void)take_nearer(p, (double[]){1.0, s - t - 1.0, -s, t}, out);
     add_dimension(p, (double[]){0.0, 1.0, -1.0, 0.0}, out);
     add_dimension(p, (double[]){0.0, 1.0, 0.0, -1.0}, out);
+    refine(u, v, to, 1.0, out);
     return;
   }
   try_side(p, 0, 1, 2, 1.0, out);
@@ -109,6 +121,7 @@ static void find_of_edges(const rf_primitive *p, rf_primitive_nearest *out) {
     (void)take_nearer(p, (double[]){1.0 - s, s, t - 1.0, -t}, out);
     add_dimension(p, (double[]){-1.0, 1.0, 0.0, 0.0}, out);
     add_dimension(p, (double[]){0.0, 0.0, 1.0, -1.0}, out);
+    refine(u, v, to, -1.0, out);
     return;
   }
   try_side(p, 0, 2, 3, 1.0, out);

@@ -341,12 +341,23 @@ static rf_status evaluate_newton_rt(void *motion, rf_newton *n) {
   return st;
 }
 
+// Factor of the matrix, or if it is not positive definite of that with the positive parts of contact
+// of parts.
+static rf_status factor_unshifted(rf_motion *m, double of_mass) {
+  rf_barrier_touch *touch = m->barrier ? m->barrier->touch : NULL;
+  if (!touch) return factor_rt(m, of_mass);
+  touch->definite = false;
+  const rf_status st = factor_rt(m, of_mass);
+  touch->definite = true;
+  return st == RF_ERR_SINGULAR ? factor_rt(m, of_mass) : st;
+}
+
 // Far from rest the tangent may be indefinite: the factor of the mass grows until the energy falls
 // in all directions.
 static rf_status factorize_rt(void *motion) {
   rf_motion *m = motion;
   const double of_mass = mass_factor(m);
-  rf_status st = factor_rt(m, of_mass);
+  rf_status st = factor_unshifted(m, of_mass);
   if (st != RF_ERR_SINGULAR) return st;
   ++m->report.indefinite;
   st = rf_newton_shift_rt(factor_rt, m, GROWTH * of_mass, GROWTH, SHIFTS * of_mass);
