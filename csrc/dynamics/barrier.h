@@ -64,7 +64,8 @@ struct rf_barrier_parts {
 
 struct rf_barrier_touch {
   const rf_barrier_parts *parts;
-  const rf_system *system;      // for its run and error; NULL: one thread, no text
+  const rf_system *system;  // for its run and error; NULL: one thread, and the error below
+  rf_error *err;
   bool definite;                // matrices of pairs contribute positive parts only
   double energy, noise;         // of the last evaluation
   rf_system_coupling coupling;  // of the last linearization

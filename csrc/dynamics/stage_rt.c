@@ -341,8 +341,8 @@ static rf_status evaluate_newton_rt(void *motion, rf_newton *n) {
   return st;
 }
 
-// Factor of the matrix, or if it is not positive definite of that with the positive parts of contact
-// of parts.
+// Factor of the matrix, or if it is not positive definite of that with the positive parts of
+// contact of parts.
 static rf_status factor_unshifted(rf_motion *m, double of_mass) {
   rf_barrier_touch *touch = m->barrier ? m->barrier->touch : NULL;
   if (!touch) return factor_rt(m, of_mass);

@@ -209,6 +209,7 @@ static PyObject *evaluate(PyObject *object, PyObject *args) {
   rf_error err = {0};
   rf_status st = rf_barrier_require_apart(b, u.data, &err);
   if (st >= 0) st = rf_barrier_work_create(b, 0, &work, &err);
+  if (st >= 0 && work->touch) work->touch->err = &err;
   if (st >= 0) st = rf_barrier_begin_rt(work, u.data, v.data);
   if (st < 0) {
     py_raise(state, st, &err);
