@@ -229,7 +229,7 @@ def test_two_free_blocks_in_an_impact_keep_momentum(integrator, friction):
         touched += len(sim.contact_state.part_nodes) > 0
         assert sim.contact_state.smallest_distance > 0.0
         size = np.abs(before).max()
-        np.testing.assert_allclose(momenta(sim)[0], before, rtol=0, atol=1e-9 * size)
+        np.testing.assert_allclose(momenta(sim)[0], before, rtol=0, atol=1e-10 * size)
     assert touched > 3
     assert crossing(solid, sim.displacement) == []
 
@@ -362,6 +362,17 @@ def test_uses_without_sense_are_refused():
     )
     with pytest.raises(rf.InputError, match="reduced model, whose coordinates move all parts"):
         simulated(model)
+
+
+def test_a_barrier_that_is_thick_for_a_part_is_doubted():
+    thin = block((0.0, 0.0, 0.2), size=(0.1, 0.1, 0.004))
+    for distance in (1e-3, 0.5e-3):
+        contact = rf.BarrierContact(parts=True, distance=distance)
+        if distance < 1e-3:
+            simulated(solid_of(block(), thin), contact=contact)
+            continue
+        with pytest.warns(rf.PlausibilityWarning, match=r"thinnest part of the solid is 0.004 m"):
+            simulated(solid_of(block(), thin), contact=contact)
 
 
 def test_the_core_checks_surfaces():

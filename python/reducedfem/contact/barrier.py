@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from reducedfem import _core
 from reducedfem.base.check import coefficient, field, flag, node_indices, number
 from reducedfem.contact.combined_field import Field
-from reducedfem.errors import InputError, InputTypeError
+from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
 from reducedfem.geometry.mesh import Mesh
 
 __all__ = ["RINGS", "BarrierContact", "BarrierState"]
@@ -26,6 +27,8 @@ RINGS = (
 
 _GRAVITY = 9.81  # m/s^2
 _SIDES = 6  # of a box: a body rests on about one of them
+_THICK = 0.2  # distance over the smallest extent of a part
+_MANY = 100  # parts that are looked at
 _AT_HALF = math.log(2.0) + 0.5  # -b'(delta / 2) / delta
 
 
@@ -189,7 +192,8 @@ class BarrierContact:
     Warns
     -----
     PlausibilityWarning
-        The coefficient of friction is above 5.
+        The coefficient of friction is above 5; at the first use: `distance` is more than a fifth of
+        the smallest extent of a part of the solid.
     """
 
     def __init__(
@@ -382,6 +386,7 @@ class BarrierContact:
             "slip": self._slip,
             "lagged": self._lagged,
         }
+        _warn_of_distance(self._distance, mesh, stacklevel=6)
         obstacles = tuple(one._core for one in self._obstacles)
         touching = self._touching(mesh, fixed)
         surfaces = _surfaces(mesh, fixed) if self._parts else None
@@ -415,6 +420,21 @@ class BarrierContact:
         # a copy belongs to no solid
         given = (self._obstacles or None, self._distance, self._stiffness, self._friction, self._slip)
         return BarrierContact, (*given, self._lagged, self._nodes, self._parts)
+
+
+def _warn_of_distance(distance: float, mesh: Mesh, stacklevel: int) -> None:
+    """Warn of a barrier that is thick for the thinnest part."""
+    thinnest = np.inf
+    part = mesh.components()
+    for k in range(min(int(part.max()) + 1, _MANY)):
+        thinnest = min(thinnest, float(np.ptp(mesh.nodes[mesh.elements[part == k]], (0, 1)).min()))
+    if distance > _THICK * thinnest:
+        warnings.warn(
+            f"distance is {distance:g} m, but the thinnest part of the solid is {thinnest:.3g} m "
+            f"thick: bodies at rest keep about half of distance; take {0.02 * thinnest:.1g} m or so",
+            PlausibilityWarning,
+            stacklevel=stacklevel,
+        )
 
 
 def _surfaces(
