@@ -20,7 +20,7 @@ def turn(axis: int, angle: float) -> np.ndarray:
     """Return the rotation about an axis."""
     c, s = np.cos(angle), np.sin(angle)
     matrix = np.eye(3)
-    i, j = [k for k in range(3) if k != axis]
+    i, j = (k for k in range(3) if k != axis)
     matrix[np.ix_([i, j], [i, j])] = [[c, -s], [s, c]]
     return matrix
 
@@ -148,7 +148,9 @@ def test_steps_satisfy_their_equation():
         along = state.part_normal_forces[:, None, None] * state.part_weights[:, :, None]
         np.add.at(given, state.part_nodes, along * state.part_normals[:, None, :])
         # all but the moments by which nearly parallel edges turn
-        np.testing.assert_allclose(given[free], force[free], rtol=0, atol=0.05 * np.abs(force).max())
+        np.testing.assert_allclose(
+            given[free], force[free], rtol=0, atol=0.05 * np.abs(force).max()
+        )
     assert sim.report.unconverged == 0
 
 
@@ -240,7 +242,9 @@ def test_parts_never_cross(speed, rotation):
     """The fast block would pass through the wide plate in one step."""
     plate = rf.Mesh(*box_tets(2, 2, 1, (0.8, 0.8, 0.03)))
     upper = block((0.36, 0.33, 0.06), rotation=rotation)
-    upper = rf.Mesh(upper.nodes + [0.0, 0.0, 0.05 - upper.nodes[:, 2].min()], upper.elements)
+    upper = rf.Mesh(
+        upper.nodes + np.array([0.0, 0.0, 0.05 - upper.nodes[:, 2].min()]), upper.elements
+    )
     solid = solid_of(plate, upper, young=1e6, fixed=np.arange(plate.n_nodes))
     contact = rf.BarrierContact(parts=True, stiffness=1e5, friction=0.0)
     part = parts_of(solid)
@@ -270,7 +274,8 @@ def test_three_parts_and_a_floor():
     part = parts_of(solid)
     force = contact.force(sim.displacement)
     assert force[part == 2, 2].sum() == pytest.approx(weight / 3, rel=5e-3)
-    assert " of parts" in repr(state) and "pairs, " in repr(state)
+    assert " of parts" in repr(state)
+    assert "pairs, " in repr(state)
 
 
 def test_parts_out_of_reach_change_nothing():

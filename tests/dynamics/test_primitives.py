@@ -151,8 +151,10 @@ def test_distances_are_those_of_all_positions(kind, edges):
         assert at.distance == pytest.approx(plain(x, edges), rel=1e-7, abs=1e-14 * size)
         weight = np.array(at.weight)
         first, second = (weight[:2], weight[2:]) if edges else (weight[:1], weight[1:])
-        assert first.sum() == pytest.approx(1.0) and (first >= 0.0).all()
-        assert second.sum() == pytest.approx(-1.0) and (second <= 0.0).all()
+        assert first.sum() == pytest.approx(1.0)
+        assert second.sum() == pytest.approx(-1.0)
+        assert (first >= 0.0).all()
+        assert (second <= 0.0).all()
         np.testing.assert_allclose(
             weight @ x, at.distance * np.array(at.normal), rtol=0, atol=1e-12 * size
         )
@@ -273,7 +275,5 @@ def test_nothing_is_reached_along_the_part_allowed(edges):
 def test_common_motion_is_not_cut():
     x = np.array([[0.2, 0.2, 1e-6], [0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
     dx = np.tile([3.0, -2.0, 1.0], (4, 1))
-    part = library().rf_primitive_reach(
-        ctypes.byref(primitive(x, False)), dx.ctypes.data, 1.0
-    )
+    part = library().rf_primitive_reach(ctypes.byref(primitive(x, False)), dx.ctypes.data, 1.0)
     assert part == 1.0

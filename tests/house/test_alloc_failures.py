@@ -126,7 +126,7 @@ def landing(w: SimpleNamespace) -> list[np.ndarray]:
 
 
 def touching(w: SimpleNamespace) -> list[np.ndarray]:
-    far = w.nodes + [0.0, 0.0, np.ptp(w.nodes[:, 2]) + 5e-4]
+    far = w.nodes + np.array([0.0, 0.0, np.ptp(w.nodes[:, 2]) + 5e-4])
     solid = rf.Solid(rf.join_meshes([w.mesh, rf.Mesh(far, w.mesh.elements)]), STVK)
     contact = rf.BarrierContact(parts=True, friction=0.3)
     sim = rf.BackwardEuler(solid, 1e-3, newton_max=20, contact=contact, gravity=(0.1, 0.0, -9.81))

@@ -34,8 +34,8 @@ def test_parts_keep_nodes_and_get_regions_of_their_own():
     nodes, elements = box_tets(2, 1, 1, (2.0, 1.0, 1.0))
     n = len(elements)
     first = rf.Mesh(nodes, elements, np.arange(n) % 2 + 3)
-    second = rf.Mesh(nodes + [5.0, 0.0, 0.0], elements)
-    third = rf.Mesh(nodes + [9.0, 0.0, 0.0], elements, np.full(n, 7))
+    second = rf.Mesh(nodes + np.array([5.0, 0.0, 0.0]), elements)
+    third = rf.Mesh(nodes + np.array([9.0, 0.0, 0.0]), elements, np.full(n, 7))
     both = rf.join_meshes([first, second, third])
     assert both.n_components() == 3
     for k, mesh in enumerate((first, second, third)):
@@ -55,7 +55,7 @@ def test_names_and_materials_move_with_regions(tmp_path):
     read = rf.read_mesh(path)
     (material,) = read.materials.values()
     (name,) = read.region_names.values()
-    plain = rf.Mesh(read.nodes - [3.0, 0.0, 0.0], read.elements)
+    plain = rf.Mesh(read.nodes - np.array([3.0, 0.0, 0.0]), read.elements)
     both = rf.join_meshes([plain, read])
     assert both.regions.tolist() == [0, 1]
     assert both.materials == {1: material}
@@ -67,7 +67,7 @@ def test_cut_cells_are_kept():
     surface = rf.Surface(corners, [[0, 2, 1], [0, 1, 3], [1, 2, 3], [0, 3, 2]])
     cut = rf.voxelize(surface, resolution=3, order=1)
     assert cut.fractions.min() < 1.0
-    whole = rf.Mesh(cut.nodes + [3.0, 0.0, 0.0], cut.elements)
+    whole = rf.Mesh(cut.nodes + np.array([3.0, 0.0, 0.0]), cut.elements)
     for meshes in ((cut, whole), (whole, cut)):
         both = rf.join_meshes(meshes)
         np.testing.assert_array_equal(both.fractions, np.concatenate([m.fractions for m in meshes]))

@@ -146,10 +146,10 @@ class BarrierContact:
     obstacle; s rises smoothly from 0 to 1 at the velocity `slip`. What should stick thus creeps, on
     a slope of angle t at slip (1 - sqrt(1 - tan(t) / mu)).
 
-    Only nodes touch obstacles: between them, a body may enter an obstacle that is small or has edges. The
-    obstacle may be any field. A `PlaneField` is treated exactly and takes the fewest iterations;
-    fields on grids have kinks, at which steps may end unconverged (see the report). Pass several
-    obstacles as a list, not as a `UnionField`, which has kinks where they meet.
+    Only nodes touch obstacles: between them, a body may enter an obstacle that is small or has
+    edges. The obstacle may be any field. A `PlaneField` is treated exactly and takes the fewest
+    iterations; fields on grids have kinks, at which steps may end unconverged (see the report).
+    Pass several obstacles as a list, not as a `UnionField`, which has kinks where they meet.
 
     With ``parts=True`` the parts of a `Solid` (`Mesh.components`; `join_meshes` makes one mesh of
     several) touch each other: nodes and triangles of `Mesh.surface`, and edges, of different parts
@@ -418,7 +418,13 @@ class BarrierContact:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # a copy belongs to no solid
-        given = (self._obstacles or None, self._distance, self._stiffness, self._friction, self._slip)
+        given = (
+            self._obstacles or None,
+            self._distance,
+            self._stiffness,
+            self._friction,
+            self._slip,
+        )
         return BarrierContact, (*given, self._lagged, self._nodes, self._parts)
 
 
@@ -431,7 +437,7 @@ def _warn_of_distance(distance: float, mesh: Mesh, stacklevel: int) -> None:
     if distance > _THICK * thinnest:
         warnings.warn(
             f"distance is {distance:g} m, but the thinnest part of the solid is {thinnest:.3g} m "
-            f"thick: bodies at rest keep about half of distance; take {0.02 * thinnest:.1g} m or so",
+            f"thick: bodies at rest keep about half of distance; try {0.02 * thinnest:.1g} m",
             PlausibilityWarning,
             stacklevel=stacklevel,
         )

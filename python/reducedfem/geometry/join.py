@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from reducedfem import _core
 from reducedfem.errors import InputError, InputTypeError
 from reducedfem.geometry.cut_cells import Rule, joined_rules
 from reducedfem.geometry.elements import NAMES
 from reducedfem.geometry.mesh import Mesh
+from reducedfem.io.volume_data import ElasticData
 
 __all__ = ["join_meshes"]
 
@@ -59,9 +61,12 @@ def join_meshes(meshes: Sequence[Mesh]) -> Mesh:
         if mesh.nodes_per_element != meshes[0].nodes_per_element:
             kinds = NAMES[meshes[0].nodes_per_element], NAMES[mesh.nodes_per_element]
             raise InputError(
-                f"meshes[{i}] has elements {kinds[1]}, meshes[0] has {kinds[0]}: a mesh has one kind"
+                f"meshes[{i}] has elements {kinds[1]}, meshes[0] has {kinds[0]}: they must agree"
             )
-    elements, regions, names, materials = [], [], {}, {}
+    elements: list[NDArray[np.int32]] = []
+    regions: list[NDArray[np.int32]] = []
+    names: dict[int, str] = {}
+    materials: dict[int, ElasticData] = {}
     nodes = after = 0
     for mesh in meshes:
         shift = after - int(mesh.regions.min()) if regions else 0
