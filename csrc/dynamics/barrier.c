@@ -111,14 +111,14 @@ rf_status rf_barrier_create(const rf_barrier_settings *set, int32_t n_obstacles,
   *out = b;
   b = NULL;
 done:
-  if (parts) parts->operations->free(parts);
+  if (parts) parts->operations->release(parts);
   rf_barrier_free(b);
   return st;
 }
 
 void rf_barrier_free(rf_barrier *b) {
   if (!b) return;
-  if (b->parts) b->parts->operations->free(b->parts);
+  if (b->parts) b->parts->operations->release(b->parts);
   rf_free(b->node);
   rf_free(b->rest);
   rf_free(b->obstacle);
@@ -162,7 +162,7 @@ rf_status rf_barrier_work_create(const rf_barrier *barrier, int64_t ld, rf_barri
 
 void rf_barrier_work_free(rf_barrier_work *work) {
   if (!work) return;
-  if (work->touch) work->touch->parts->operations->free_touch(work->touch);
+  if (work->touch) work->touch->parts->operations->release_touch(work->touch);
   rf_free(work);
 }
 

@@ -43,11 +43,11 @@ typedef struct rf_barrier_parts rf_barrier_parts;  // surfaces
 typedef struct rf_barrier_touch rf_barrier_touch;  // contact of one motion
 
 typedef struct rf_barrier_parts_operations {
-  void (*free)(rf_barrier_parts *p);  // NULL is fine, here and below
+  void (*release)(rf_barrier_parts *p);  // NULL is fine, here and below
   rf_status (*require_apart)(const rf_barrier_parts *p, const double *x, rf_error *err);
   rf_status (*create_touch)(const rf_barrier_parts *p, const rf_barrier_settings *set,
                             rf_barrier_touch **out, rf_error *err);
-  void (*free_touch)(rf_barrier_touch *t);
+  void (*release_touch)(rf_barrier_touch *t);
   // As the functions rf_barrier_*_rt.
   rf_status (*begin)(rf_barrier_touch *t, const double *x, const double *v);
   void (*evaluate)(rf_barrier_touch *t, const double *x, const double *v, double rate,

@@ -24,7 +24,7 @@ int32_t rf_barrier_key_unique(int64_t *key, int32_t n) {
   return kept;
 }
 
-static void free_parts(rf_barrier_parts *base) {
+static void release_parts(rf_barrier_parts *base) {
   rf_barrier_shape *p = (rf_barrier_shape *)base;
   if (!p) return;
   int32_t *const arrays[] = {p->node, p->part, p->fixed, p->triangle, p->edge};
@@ -133,10 +133,10 @@ done:
   return st;
 }
 
-static const rf_barrier_parts_operations OPERATIONS = {.free = free_parts,
+static const rf_barrier_parts_operations OPERATIONS = {.release = release_parts,
                                                        .require_apart = require_apart,
                                                        .create_touch = rf_barrier_touch_create,
-                                                       .free_touch = rf_barrier_touch_free,
+                                                       .release_touch = rf_barrier_touch_free,
                                                        .begin = rf_barrier_touch_begin,
                                                        .evaluate = rf_barrier_touch_evaluate,
                                                        .slope = rf_barrier_touch_slope,
@@ -168,6 +168,6 @@ rf_status rf_barrier_parts_create(const rf_barrier_surface *s, rf_barrier_parts 
   *out = &p->base;
   p = NULL;
 done:
-  free_parts((rf_barrier_parts *)p);
+  release_parts((rf_barrier_parts *)p);
   return st;
 }

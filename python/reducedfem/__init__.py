@@ -26,8 +26,7 @@ Motion
     (`ImplicitReport`), `ExponentialEuler` (`ExponentialReport`) and `CentralDifferences`
     (`CentralReport`, `stable_step`, `spectrum`, `Spectrum`) integrate all these systems in time;
     results: `State`. `integrator` finds them by name, `amplification` (`Amplification`) compares
-    them. `BarrierContact` (`BarrierState`): obstacles that a solid never enters, with friction,
-    and parts of it that touch each other.
+    them. `BarrierContact` (`BarrierState`): obstacles and parts that never meet, with friction.
     `FreeBody`, `FreeBodyState`, `step_free_bodies`: free bodies, with rigid motion.
 Contact
     One object is a `Field` of signed distances, negative inside: a `DistanceField` of a surface,

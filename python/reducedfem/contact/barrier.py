@@ -28,7 +28,7 @@ RINGS = (
 _GRAVITY = 9.81  # m/s^2
 _SIDES = 6  # of a box: a body rests on about one of them
 _THICK = 0.2  # distance over the smallest extent of a part
-_MANY = 100  # parts that are looked at
+_MANY = 100  # parts that are measured
 _AT_HALF = math.log(2.0) + 0.5  # -b'(delta / 2) / delta
 
 
@@ -177,8 +177,7 @@ class BarrierContact:
         True: friction of a step has normal forces and directions of its beginning. False: those of
         its end, which takes more iterations and has no error of the order of the step.
     nodes
-        Nodes that touch obstacles: a mask of shape (n,) or indices, none of them fixed. None: all
-        nodes of the boundary that are not fixed.
+        Nodes that touch obstacles: a mask (n,) or indices, none fixed. None: all of the boundary.
     parts
         True: the parts of the solid touch each other. Needs two parts or more, apart at the start,
         and friction that is lagged; reduced models refuse it, as their coordinates move all parts
