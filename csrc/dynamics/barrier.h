@@ -13,7 +13,8 @@
 //
 // No increment crosses a barrier: each is cut where a node has used up nine tenths of its distance.
 // On planes that is exact; on other fields it follows from their Lipschitz constant, so that fields
-// need not be true distances.  Forces act at nodes only.
+// need not be true distances.  Forces of obstacles act at nodes only.  Parts of a solid may touch
+// each other too: barrier_parts.h.
 #ifndef RF_DYNAMICS_BARRIER_H
 #define RF_DYNAMICS_BARRIER_H
 

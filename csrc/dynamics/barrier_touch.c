@@ -182,7 +182,7 @@ static int visit(void *context, int32_t at) {
   return q->status < 0;
 }
 
-// Finds the pairs that come nearer than delta or, half a margin, somewhere along `change`.
+// Finds the pairs that may come nearer than the margin somewhere along `change`.
 static rf_status search(touch *t, double margin) {
   const rf_barrier_shape *p = t->parts;
   const rf_run one = {.threads = 1};
