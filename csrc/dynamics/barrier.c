@@ -60,18 +60,35 @@ done:
   return st;
 }
 
+static rf_status check_sides(const rf_barrier_settings *set, int32_t n_obstacles, int32_t n_nodes,
+                             const double *basis, const rf_barrier_parts *parts, rf_error *err) {
+  if (n_obstacles < 0 || n_nodes < 0 || (!parts && (n_obstacles < 1 || n_nodes < 1)))
+    return rf_fail(err, RF_ERR_ARG, "contact has %d obstacles and %d nodes: it needs one of each",
+                   n_obstacles, n_nodes);
+  if (parts && basis)
+    return rf_fail(err, RF_ERR_ARG,
+                   "parts is True, but the contact is for a reduced model, whose coordinates move "
+                   "all parts at once: use the Solid");
+  if (parts && !set->lagged && set->friction > 0.0)
+    return rf_fail(err, RF_ERR_ARG,
+                   "lagged is False, but friction between parts has normal forces and directions "
+                   "of the beginning of a step: use lagged=True and a smaller dt, or friction=0");
+  return RF_OK;
+}
+
 rf_status rf_barrier_create(const rf_barrier_settings *set, int32_t n_obstacles,
                             const rf_field *const *fields, int32_t n_all, const double *rest,
                             int32_t n_nodes, const int32_t *node, int32_t n_coordinates,
-                            const double *basis, rf_barrier **out, rf_error *err) {
+                            const double *basis, rf_barrier_parts *parts, rf_barrier **out,
+                            rf_error *err) {
   rf_status st = RF_OK;
   rf_barrier *b = NULL;
   *out = NULL;
-  RF_TRY(check(set, err));
-  if (n_obstacles < 1 || n_nodes < 1)
-    return rf_fail(err, RF_ERR_ARG, "contact has %d obstacles and %d nodes: it needs one of each",
-                   n_obstacles, n_nodes);
   RF_ALLOC(b, 1);
+  b->parts = parts;
+  parts = NULL;
+  RF_TRY(check(set, err));
+  RF_TRY(check_sides(set, n_obstacles, n_nodes, basis, b->parts, err));
   b->set = *set;
   b->n_all = n_all;
   b->n_nodes = n_nodes;
@@ -94,12 +111,14 @@ rf_status rf_barrier_create(const rf_barrier_settings *set, int32_t n_obstacles,
   *out = b;
   b = NULL;
 done:
+  if (parts) parts->operations->release(parts);
   rf_barrier_free(b);
   return st;
 }
 
 void rf_barrier_free(rf_barrier *b) {
   if (!b) return;
+  if (b->parts) b->parts->operations->release(b->parts);
   rf_free(b->node);
   rf_free(b->rest);
   rf_free(b->obstacle);
@@ -132,10 +151,20 @@ rf_status rf_barrier_work_create(const rf_barrier *barrier, int64_t ld, rf_barri
   rf_arena carve = {.base = (char *)w + head};
   layout(barrier, (size_t)ld, w, &carve);
   w->barrier = barrier;
-  return RF_OK;
+  const rf_barrier_parts *parts = barrier->parts;
+  const rf_status st =
+      parts ? parts->operations->create_touch(parts, &barrier->set, &w->touch, err) : RF_OK;
+  if (st >= 0) return st;
+  rf_free(w);
+  *out = NULL;
+  return st;
 }
 
-void rf_barrier_work_free(rf_barrier_work *work) { rf_free(work); }
+void rf_barrier_work_free(rf_barrier_work *work) {
+  if (!work) return;
+  if (work->touch) work->touch->parts->operations->release_touch(work->touch);
+  rf_free(work);
+}
 
 // Returns a coordinate of the displacement of a node that touches.
 static double displacement_of(const rf_barrier *b, int32_t k, int c, const double *x) {
@@ -161,7 +190,7 @@ rf_status rf_barrier_require_apart(const rf_barrier *b, const double *x, rf_erro
       obstacle = o;
       memcpy(place, p, sizeof place);
     }
-  if (least > 0.0) return RF_OK;
+  if (least > 0.0) return b->parts ? b->parts->operations->require_apart(b->parts, x, err) : RF_OK;
   return rf_fail(
       err, RF_ERR_ARG,
       "contact: node %d at (%g, %g, %g) is at the distance %g m of obstacle %d: a barrier "

@@ -13,7 +13,8 @@
 //
 // No increment crosses a barrier: each is cut where a node has used up nine tenths of its distance.
 // On planes that is exact; on other fields it follows from their Lipschitz constant, so that fields
-// need not be true distances.  Forces act at nodes only.
+// need not be true distances.  Forces of obstacles act at nodes only.  Parts of a solid may touch
+// each other too: barrier_parts.h.
 #ifndef RF_DYNAMICS_BARRIER_H
 #define RF_DYNAMICS_BARRIER_H
 
@@ -37,6 +38,40 @@ typedef struct rf_barrier_settings {
 
 extern const rf_setting rf_barrier_settings_table[];
 
+// Contact of the parts of a solid with one another (barrier_parts.h), beside that with obstacles.
+// It allocates, so functions here reach it through a table only.
+typedef struct rf_barrier_parts rf_barrier_parts;  // surfaces
+typedef struct rf_barrier_touch rf_barrier_touch;  // contact of one motion
+
+typedef struct rf_barrier_parts_operations {
+  void (*release)(rf_barrier_parts *p);  // NULL is fine, here and below
+  rf_status (*require_apart)(const rf_barrier_parts *p, const double *x, rf_error *err);
+  rf_status (*create_touch)(const rf_barrier_parts *p, const rf_barrier_settings *set,
+                            rf_barrier_touch **out, rf_error *err);
+  void (*release_touch)(rf_barrier_touch *t);
+  // As the functions rf_barrier_*_rt.
+  rf_status (*begin)(rf_barrier_touch *t, const double *x, const double *v);
+  void (*evaluate)(rf_barrier_touch *t, const double *x, const double *v, double rate,
+                   double *residual);
+  rf_status (*linearize)(rf_barrier_touch *t, double rate);
+  double (*slope)(const rf_barrier_touch *t, const double *increment);
+  // *part: of the increment that is asked for; becomes the part without contact.
+  rf_status (*reach)(rf_barrier_touch *t, const double *increment, double *part);
+} rf_barrier_parts_operations;
+
+struct rf_barrier_parts {
+  const rf_barrier_parts_operations *operations;
+};
+
+struct rf_barrier_touch {
+  const rf_barrier_parts *parts;
+  const rf_system *system;  // for its run and error; NULL: one thread, and the error below
+  rf_error *err;
+  bool definite;                // matrices of pairs contribute positive parts only
+  double energy, noise;         // of the last evaluation
+  rf_system_coupling coupling;  // of the last linearization
+};
+
 typedef struct rf_barrier_obstacle {
   const rf_field *field;  // borrowed
   bool plane;             // its distance is linear
@@ -55,6 +90,7 @@ typedef struct rf_barrier {
   rf_barrier_obstacle *obstacle;  // (n_obstacles)
   int32_t n_coordinates;          // of a reduced model; 0: displacements are the unknowns
   double *basis;                  // its basis at the nodes            (n_nodes, 3, n_coordinates)
+  rf_barrier_parts *parts;        // owned; NULL: parts pass through each other
 } rf_barrier;
 
 // A node and an obstacle.
@@ -71,27 +107,30 @@ typedef struct rf_barrier_pair {
 // Contact of one motion.
 typedef struct rf_barrier_work {
   const rf_barrier *barrier;
-  rf_barrier_pair *pair;  // pairs in the order of obstacles, then nodes
-  bool coupled;           // friction follows the normal forces of each evaluation
-  double energy;          // J, of the last evaluation
-  double noise;           // its rounding error
-  double *place;          // positions of the nodes                    (n_nodes, 3)
-  double *velocity;       // and velocities                            (n_nodes, 3)
-  double *nodal;          // forces, or changes of positions           (n_nodes, 3)
-  double *blocks;         // derivative of minus the force, its symmetric part (n_nodes, 3, 3)
-  double *turning;        // and the rest, where coupled               (n_nodes, 3, 3)
-  double *added;          // blocks in reduced coordinates             (n_coordinates, ld)
-  double *krylov;         // vectors of a solve, unless lagged
+  rf_barrier_pair *pair;    // pairs in the order of obstacles, then nodes
+  bool coupled;             // friction follows the normal forces of each evaluation
+  double energy;            // J, of the last evaluation
+  double noise;             // its rounding error
+  double *place;            // positions of the nodes                    (n_nodes, 3)
+  double *velocity;         // and velocities                            (n_nodes, 3)
+  double *nodal;            // forces, or changes of positions           (n_nodes, 3)
+  double *blocks;           // derivative of minus the force, its symmetric part (n_nodes, 3, 3)
+  double *turning;          // and the rest, where coupled               (n_nodes, 3, 3)
+  double *added;            // blocks in reduced coordinates             (n_coordinates, ld)
+  double *krylov;           // vectors of a solve, unless lagged
+  rf_barrier_touch *touch;  // of parts; NULL: none
 } rf_barrier_work;
 
 // basis: fields of a reduced model (n_coordinates, n_all, 3); NULL: none.
 // rest: positions of all nodes (n_all, 3); node: those that touch, none of them fixed, ascending.
-// RF_ERR_ARG: a setting is out of range, or a field's box ends within delta of its object.
+// parts: taken over, also on failure; NULL: there is contact with obstacles only.
+// RF_ERR_ARG: a setting is out of range, a field's box ends within delta of its object, or parts
+// touch with friction that does not lag or in a reduced model.
 RF_MUST_CHECK rf_status rf_barrier_create(const rf_barrier_settings *set, int32_t n_obstacles,
                                           const rf_field *const *fields, int32_t n_all,
                                           const double *rest, int32_t n_nodes, const int32_t *node,
                                           int32_t n_coordinates, const double *basis,
-                                          rf_barrier **out, rf_error *err);
+                                          rf_barrier_parts *parts, rf_barrier **out, rf_error *err);
 void rf_barrier_free(rf_barrier *barrier);  // NULL is fine
 
 // ld: length of the vectors of the system.
@@ -99,8 +138,8 @@ RF_MUST_CHECK rf_status rf_barrier_work_create(const rf_barrier *barrier, int64_
                                                rf_barrier_work **out, rf_error *err);
 void rf_barrier_work_free(rf_barrier_work *work);  // NULL is fine
 
-// RF_ERR_ARG, naming the deepest node, unless all nodes are outside of all obstacles at the
-// unknowns x (NULL: at rest).
+// RF_ERR_ARG, naming the deepest node or two triangles, unless all nodes are outside of all
+// obstacles and all parts apart at the unknowns x (NULL: at rest).
 RF_MUST_CHECK rf_status rf_barrier_require_apart(const rf_barrier *barrier, const double *x,
                                                  rf_error *err);
 
@@ -112,19 +151,21 @@ static inline int64_t rf_barrier_pairs(const rf_barrier *b) {
 // `residual` (nullable).
 void rf_barrier_evaluate_rt(rf_barrier_work *w, const double *x, const double *v, double rate,
                             double *residual);
-// Begins a step: evaluates, and holds normal forces and directions for friction.
-void rf_barrier_begin_rt(rf_barrier_work *w, const double *x, const double *v);
-// Computes the blocks at the last evaluation.
-void rf_barrier_linearize_rt(rf_barrier_work *w, double rate);
+// Begins a step: evaluates, and holds normal forces and directions for friction.  Where parts
+// touch, this and the functions below may run out of memory.
+RF_MUST_CHECK rf_status rf_barrier_begin_rt(rf_barrier_work *w, const double *x, const double *v);
+// Computes the blocks, and the coupling of parts, at the last evaluation.
+RF_MUST_CHECK rf_status rf_barrier_linearize_rt(rf_barrier_work *w, double rate);
 // Computes and returns their matrix in reduced coordinates, n_coordinates rows of ld.
 const double *rf_barrier_reduce_rt(rf_barrier_work *w, int64_t ld);
 // out += the blocks of `turning` times x.
 void rf_barrier_turn_rt(rf_barrier_work *w, const double *x, double *out);
 // Returns the derivative of the energy along an increment at the last evaluation.
 double rf_barrier_slope_rt(rf_barrier_work *w, const double *increment);
-// Returns the part, up to 1, of an increment from the place of the last evaluation along which no
-// node touches.
-double rf_barrier_reach_rt(rf_barrier_work *w, const double *increment);
+// Sets the part, up to 1, of an increment from the place of the last evaluation along which nothing
+// touches.  Evaluations up to the next beginning or reach must lie along it.
+RF_MUST_CHECK rf_status rf_barrier_reach_rt(rf_barrier_work *w, const double *increment,
+                                            double *part);
 // Turns the solution A^-1 b of the symmetric part into that of the whole matrix, by GMRES with A^-1
 // as preconditioner.
 RF_MUST_CHECK rf_status rf_barrier_solve_rt(rf_barrier_work *w, rf_system *s, double *increment);

@@ -4,37 +4,13 @@
 #include <string.h>
 
 #include "dynamics/barrier.h"
+#include "dynamics/barrier_law.h"
 #include "linalg/vec3.h"
 
 static const double KEPT = 0.1;  // part of a distance that is left by an increment
 static const double ROUNDING = 8.0 * DBL_EPSILON;
 static const double NUDGE = 1e-4;  // of differences of gradients, over delta
 enum { MARCHES = 64 };             // queries of a field along an increment
-
-// ---- the laws
-
-// Energy b over kappa, and its first two derivatives, at 0 < d < delta.
-typedef struct barrier_law {
-  double energy, first, second;
-} barrier_law;
-
-static barrier_law barrier_at(double d, double delta) {
-  const double logarithm = log(d / delta), below = d - delta, ratio = below / d;
-  return (barrier_law){.energy = -below * below * logarithm,
-                       .first = -2.0 * below * logarithm - below * ratio,
-                       .second = -2.0 * logarithm - 4.0 * ratio + ratio * ratio};
-}
-
-// s(x) / x, its integral S and the factor of vbar vbar^T in the derivative of s(x) / x vbar.
-typedef struct slip_law {
-  double over, integral, outer;
-} slip_law;
-
-static slip_law slip_at(double x, double slip) {
-  if (x >= slip) return (slip_law){1.0 / x, x - slip / 3.0, -1.0 / (x * x * x)};
-  return (slip_law){(2.0 - x / slip) / slip, x * x / slip * (1.0 - x / (3.0 * slip)),
-                    x > 0.0 ? -1.0 / (slip * slip * x) : 0.0};
-}
 
 // ---- evaluation
 
@@ -69,16 +45,16 @@ static void scatter(const rf_barrier *b, const double *force, double *sum) {
 }
 
 // Sets distance, gradient and normal force of a pair at p; returns the law, zero where it is open.
-static barrier_law measure(const rf_barrier *b, const rf_barrier_obstacle *o, const double *p,
-                           rf_barrier_pair *pair) {
+static rf_barrier_law measure(const rf_barrier *b, const rf_barrier_obstacle *o, const double *p,
+                              rf_barrier_pair *pair) {
   pair->distance = rf_field_distance_rt(o->field, p);
   pair->normal_force = 0.0;
   if (o->plane) memcpy(pair->slope, o->normal, sizeof o->normal);
-  if (pair->distance >= b->set.distance_m) return (barrier_law){0};
+  if (pair->distance >= b->set.distance_m) return (rf_barrier_law){0};
   // also for NaN
-  if (!(pair->distance > 0.0)) return (barrier_law){.energy = INFINITY};
+  if (!(pair->distance > 0.0)) return (rf_barrier_law){.energy = INFINITY};
   if (!o->plane) (void)rf_field_gradient_rt(o->field, p, pair->slope);
-  const barrier_law law = barrier_at(pair->distance, b->set.distance_m);
+  const rf_barrier_law law = rf_barrier_law_rt(pair->distance, b->set.distance_m);
   pair->normal_force = -b->set.stiffness * law.first * rf_vec3_length(pair->slope);
   return law;
 }
@@ -94,7 +70,7 @@ static void hold(rf_barrier_pair *pair) {
 static double rub(const rf_barrier_settings *set, const double *v, rf_barrier_pair *pair) {
   const double along = rf_vec3_dot(pair->held_normal, v), most = set->friction * pair->held_force;
   for (int c = 0; c < 3; ++c) pair->sliding[c] = v[c] - along * pair->held_normal[c];
-  const slip_law law = slip_at(rf_vec3_length(pair->sliding), set->slip_m_s);
+  const rf_barrier_slip law = rf_barrier_slip_rt(rf_vec3_length(pair->sliding), set->slip_m_s);
   for (int c = 0; c < 3; ++c) pair->friction[c] = -most * law.over * pair->sliding[c];
   return most * law.integral;
 }
@@ -104,7 +80,7 @@ static void evaluate_pair(rf_barrier_work *w, const rf_barrier_obstacle *o, int3
   const rf_barrier *b = w->barrier;
   const int64_t at = 3 * (int64_t)k;
   const double *p = w->place + at;
-  const barrier_law law = measure(b, o, p, pair);
+  const rf_barrier_law law = measure(b, o, p, pair);
   const bool open = pair->distance >= b->set.distance_m;
   if (w->coupled) hold(pair);
   memset(pair->friction, 0, sizeof pair->friction);
@@ -129,12 +105,18 @@ void rf_barrier_evaluate_rt(rf_barrier_work *w, const double *x, const double *v
   for (int32_t o = 0; o < b->n_obstacles; ++o)
     for (int32_t k = 0; k < b->n_nodes; ++k) evaluate_pair(w, b->obstacle + o, k, rate, pair++);
   if (residual) scatter(b, w->nodal, residual);
+  if (!w->touch) return;
+  w->touch->parts->operations->evaluate(w->touch, x, v, rate, residual);
+  w->energy += w->touch->energy;
+  w->noise += w->touch->noise;
 }
 
-void rf_barrier_begin_rt(rf_barrier_work *w, const double *x, const double *v) {
+rf_status rf_barrier_begin_rt(rf_barrier_work *w, const double *x, const double *v) {
+  const rf_status st = w->touch ? w->touch->parts->operations->begin(w->touch, x, v) : RF_OK;
   w->coupled = true;
   rf_barrier_evaluate_rt(w, x, v, 1.0, NULL);
   w->coupled = false;
+  return st;
 }
 
 double rf_barrier_slope_rt(rf_barrier_work *w, const double *increment) {
@@ -150,6 +132,7 @@ double rf_barrier_slope_rt(rf_barrier_work *w, const double *increment) {
       const double length = rf_vec3_length(pair->slope);
       sum -= pair->normal_force / length * rf_vec3_dot(pair->slope, dx);
     }
+  if (w->touch) sum += w->touch->parts->operations->slope(w->touch, increment);
   return sum;
 }
 
@@ -210,7 +193,7 @@ static void add_curvature(const rf_field *field, const double *p, const double *
 
 static void add_friction(const rf_barrier_settings *set, const rf_barrier_pair *pair, double rate,
                          double *out) {
-  const slip_law law = slip_at(rf_vec3_length(pair->sliding), set->slip_m_s);
+  const rf_barrier_slip law = rf_barrier_slip_rt(rf_vec3_length(pair->sliding), set->slip_m_s);
   const double factor = rate * set->friction * pair->held_force;
   for (int c = 0; c < 3; ++c) out[4 * c] += factor * law.over;
   add_outer(-factor * law.over, pair->held_normal, pair->held_normal, out);
@@ -218,9 +201,9 @@ static void add_friction(const rf_barrier_settings *set, const rf_barrier_pair *
 }
 
 // Derivative of friction by the normal force, which follows the distance.
-static void add_turning(const rf_barrier_settings *set, const barrier_law *law,
+static void add_turning(const rf_barrier_settings *set, const rf_barrier_law *law,
                         const rf_barrier_pair *pair, double *out) {
-  const slip_law slip = slip_at(rf_vec3_length(pair->sliding), set->slip_m_s);
+  const rf_barrier_slip slip = rf_barrier_slip_rt(rf_vec3_length(pair->sliding), set->slip_m_s);
   const double force = -set->stiffness * law->second * rf_vec3_length(pair->slope);
   add_outer(set->friction * slip.over * force, pair->sliding, pair->slope, out);
 }
@@ -231,7 +214,7 @@ static void add_pair(rf_barrier_work *w, const rf_barrier_obstacle *o, int32_t k
   double *block = w->blocks + 9 * (int64_t)k;
   if (pair->held_force > 0.0 && rate > 0.0) add_friction(&b->set, pair, rate, block);
   if (!(pair->normal_force > 0.0)) return;
-  const barrier_law law = barrier_at(pair->distance, b->set.distance_m);
+  const rf_barrier_law law = rf_barrier_law_rt(pair->distance, b->set.distance_m);
   add_outer(b->set.stiffness * law.second, pair->slope, pair->slope, block);
   if (w->coupled) add_turning(&b->set, &law, pair, w->turning + 9 * (int64_t)k);
   if (!o->curved) return;
@@ -239,13 +222,14 @@ static void add_pair(rf_barrier_work *w, const rf_barrier_obstacle *o, int32_t k
                 b->set.distance_m, block);
 }
 
-void rf_barrier_linearize_rt(rf_barrier_work *w, double rate) {
+rf_status rf_barrier_linearize_rt(rf_barrier_work *w, double rate) {
   const rf_barrier *b = w->barrier;
   const rf_barrier_pair *pair = w->pair;
   memset(w->blocks, 0, 9 * (size_t)b->n_nodes * sizeof *w->blocks);
   memset(w->turning, 0, 9 * (size_t)b->n_nodes * sizeof *w->turning);
   for (int32_t o = 0; o < b->n_obstacles; ++o)
     for (int32_t k = 0; k < b->n_nodes; ++k) add_pair(w, b->obstacle + o, k, rate, pair++);
+  return w->touch ? w->touch->parts->operations->linearize(w->touch, rate) : RF_OK;
 }
 
 const double *rf_barrier_reduce_rt(rf_barrier_work *w, int64_t ld) {
@@ -296,10 +280,10 @@ static double reach_to_field(const rf_field *field, double d, const double *p, c
   return part;
 }
 
-double rf_barrier_reach_rt(rf_barrier_work *w, const double *increment) {
+rf_status rf_barrier_reach_rt(rf_barrier_work *w, const double *increment, double *part) {
   const rf_barrier *b = w->barrier;
   const rf_barrier_pair *pair = w->pair;
-  double part = 1.0;
+  *part = 1.0;
   gather(b, increment, w->nodal);
   for (int32_t i = 0; i < b->n_obstacles; ++i)
     for (int32_t k = 0; k < b->n_nodes; ++k, ++pair) {
@@ -307,7 +291,7 @@ double rf_barrier_reach_rt(rf_barrier_work *w, const double *increment) {
       const double *dx = w->nodal + 3 * (int64_t)k, *p = w->place + 3 * (int64_t)k;
       const double reach =
           o->plane ? reach_to_plane(pair, dx) : reach_to_field(o->field, pair->distance, p, dx);
-      if (reach < part) part = reach;
+      if (reach < *part) *part = reach;
     }
-  return part;
+  return w->touch ? w->touch->parts->operations->reach(w->touch, increment, part) : RF_OK;
 }

@@ -153,6 +153,7 @@ rf_status rf_motion_create(rf_system *system, const rf_motion_settings *set, con
     m->subspace = &modes->base;
   }
   if (set->barrier) RF_TRY(rf_barrier_work_create(set->barrier, m->system->ld, &m->barrier, err));
+  if (set->barrier && m->barrier->touch) m->barrier->touch->system = m->system;
   RF_TRY(rf_motion_reset(m, run, NULL, NULL, NULL, err));
   *out = m;
   m = NULL;
@@ -239,7 +240,7 @@ rf_status rf_motion_reset(rf_motion *m, const rf_run *run, const double *q, cons
   if (m->subspace) modes_of(m)->known = modes_of(m)->modes == RF_SUBSPACE_REST;
   m->displaced_m = m->farthest_m = 0.0;
   m->report = (rf_motion_report){0};
-  if (m->barrier) rf_barrier_begin_rt(m->barrier, m->q, m->qdot);
+  if (m->barrier) st = rf_barrier_begin_rt(m->barrier, m->q, m->qdot);
 done:
   s->run = NULL;
   s->err = NULL;

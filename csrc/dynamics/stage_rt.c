@@ -99,17 +99,18 @@ static rf_status begin_stage(rf_motion *m, rf_step_kind kind, int32_t k) {
 }
 
 // Begins a step at x = q, whose force the end of the last step has left in m->force.  `added`:
-// nullable; positive semidefinite, so that it is zero if its diagonal is.  Returns its kind.
-static rf_step_kind begin(rf_motion *m, const double *added) {
+// nullable; positive semidefinite, so that it is zero if its diagonal is.
+static rf_status begin(rf_motion *m, const double *added, rf_step_kind *kind) {
   bool touching = m->in_contact;
   m->added = added;
   m->displaced_m = 0.0;
   m->tally = (rf_motion_tally){.converged = true};
-  if (m->barrier) rf_barrier_begin_rt(m->barrier, m->q, m->qdot);
+  const rf_status st = m->barrier ? rf_barrier_begin_rt(m->barrier, m->q, m->qdot) : RF_OK;
   for (int64_t i = 0; added && i < m->n; ++i) touching |= added[i * (m->system->ld + 1)] != 0.0;
   memcpy(m->x, m->q, (size_t)m->n * sizeof *m->q);
-  if (m->set.scheme->remembers && !m->follows) return RF_STEP_FIRST;
-  return touching ? RF_STEP_TOUCHING : RF_STEP_ALONE;
+  *kind = touching ? RF_STEP_TOUCHING : RF_STEP_ALONE;
+  if (m->set.scheme->remembers && !m->follows) *kind = RF_STEP_FIRST;
+  return st;
 }
 
 // ---- the residual
@@ -164,13 +165,15 @@ static double mass_factor(const rf_motion *m) {
                         c->velocity[RF_STAGE_CHANGE] * m->system->damping_mass);
 }
 
-// The matrix to be factored takes the blocks of contact at x; returns what to add to dense ones.
-static const double *join_barrier(rf_motion *m) {
+// The matrix to be factored takes the blocks of contact at x; *added: of dense ones.
+static rf_status join_barrier(rf_motion *m, const double **added) {
   const rf_barrier *b = m->barrier->barrier;
-  rf_barrier_linearize_rt(m->barrier, rate_of(m));
-  if (b->basis) return rf_barrier_reduce_rt(m->barrier, m->system->ld);
-  m->system->operations->add_blocks(m->system, b->n_nodes, b->node, m->barrier->blocks);
-  return NULL;
+  const rf_status st = rf_barrier_linearize_rt(m->barrier, rate_of(m));
+  *added = b->basis ? rf_barrier_reduce_rt(m->barrier, m->system->ld) : NULL;
+  if (st < 0 || b->basis) return st;
+  m->system->operations->add_blocks(m->system, b->n_nodes, b->node, m->barrier->blocks,
+                                    m->barrier->touch ? &m->barrier->touch->coupling : NULL);
+  return RF_OK;
 }
 
 static rf_status factor_rt(void *motion, double of_mass) {
@@ -178,7 +181,9 @@ static rf_status factor_rt(void *motion, double of_mass) {
   rf_system *s = m->system;
   const double share = share_of(m), velocity = share * m->stage->velocity[RF_STAGE_CHANGE];
   if (m->subspace) m->subspace->responses_known = false;
-  const double *added = m->barrier ? join_barrier(m) : m->added;
+  const double *added = m->added;
+  const rf_status st = m->barrier ? join_barrier(m, &added) : RF_OK;
+  if (st < 0) return st;
   return s->operations->factorize(s, of_mass, share + velocity * s->damping_stiff, velocity, added);
 }
 
@@ -269,8 +274,9 @@ static double next_part(const place *start, const place *end, double part) {
 }
 
 // Part of an increment to try first: all of it, or what no barrier forbids.
-static double first_part(const rf_motion *m) {
-  return m->barrier ? rf_barrier_reach_rt(m->barrier, m->increment) : 1.0;
+static rf_status first_part(rf_motion *m, double *part) {
+  *part = 1.0;
+  return m->barrier ? rf_barrier_reach_rt(m->barrier, m->increment, part) : RF_OK;
 }
 
 // The iterations end at the x before the increment, since the next one would begin with the same.
@@ -296,10 +302,12 @@ static bool falls(const rf_motion *m, const rf_newton *n, double before) {
 static rf_status move_searched(rf_motion *m, rf_newton *n) {
   const place start = place_of(m);
   const double before = n->size;
-  double at = 0.0, part = first_part(m);
+  double at = 0.0, part;
+  rf_status st = first_part(m, &part);
+  if (st < 0) return st;
   memcpy(m->start, m->x, (size_t)m->n * sizeof *m->x);
   for (int k = 0; k < SEARCHES; ++k) {
-    const rf_status st = move(m, part - at, &n->size);
+    st = move(m, part - at, &n->size);
     if (st < 0) return st;
     at = part;
     if (!(start.slope < 0.0) && isfinite(m->energy) && !m->barrier) return RF_OK;
@@ -316,10 +324,12 @@ static rf_status move_searched(rf_motion *m, rf_newton *n) {
 // with contact there is a rough solution to begin with.
 static rf_status move_downhill(rf_motion *m, rf_newton *n) {
   const double before = n->size;
-  double at = 0.0, part = first_part(m);
+  double at = 0.0, part;
+  rf_status st = first_part(m, &part);
+  if (st < 0) return st;
   memcpy(m->start, m->x, (size_t)m->n * sizeof *m->x);
   for (int k = 0; k < SEARCHES; ++k, part *= 0.5) {
-    const rf_status st = move(m, part - at, &n->size);
+    st = move(m, part - at, &n->size);
     if (st < 0) return st;
     at = part;
     if (has_energy(m) && n->size <= (1.0 - RF_NEWTON_ARMIJO * part) * before) return RF_OK;
@@ -338,6 +348,17 @@ static rf_status evaluate_newton_rt(void *motion, rf_newton *n) {
   return st;
 }
 
+// Factor of the matrix, or if it is not positive definite of that with the positive parts of
+// contact of parts.
+static rf_status factor_unshifted(rf_motion *m, double of_mass) {
+  rf_barrier_touch *touch = m->barrier ? m->barrier->touch : NULL;
+  if (!touch) return factor_rt(m, of_mass);
+  touch->definite = false;
+  const rf_status st = factor_rt(m, of_mass);
+  touch->definite = true;
+  return st == RF_ERR_SINGULAR ? factor_rt(m, of_mass) : st;
+}
+
 // Far from rest the tangent may be indefinite.  A larger factor of the mass then makes the energy
 // fall in all directions, as a shorter step would; where the mass says little about the step, the
 // law is made definite point by point instead, and where neither is enough, the factor grows on.
@@ -346,7 +367,7 @@ static rf_status factorize_rt(void *motion) {
   rf_status (*const make_definite)(rf_system *, const double *) =
       m->system->operations->make_definite;
   const double of_mass = mass_factor(m);
-  rf_status st = factor_rt(m, of_mass);
+  rf_status st = factor_unshifted(m, of_mass);
   if (st != RF_ERR_SINGULAR) return st;
   ++m->report.indefinite;
   st = factor_rt(m, GROWTH * of_mass);
@@ -424,14 +445,17 @@ static rf_status end(rf_motion *m, rf_status st) {
   if (st >= 0) st = rf_motion_keep_rt(m);
   m->prepared = m->prepared && m->has_tangent;
   if (st < 0 && m->subspace) m->subspace->operations->undo(m);
-  if (st < 0 && m->barrier) rf_barrier_begin_rt(m->barrier, m->q, m->qdot);
+  if (st < 0 && m->barrier) {
+    const rf_status begun = rf_barrier_begin_rt(m->barrier, m->q, m->qdot);
+    if (begun < 0) st = begun;
+  }
   if (st < 0) rf_motion_clean_rt(m);
   return st;
 }
 
 rf_status rf_motion_step_stage_rt(rf_motion *m) {
-  const rf_step_kind kind = begin(m, NULL);
-  rf_status st = RF_OK;
+  rf_step_kind kind;
+  rf_status st = begin(m, NULL, &kind);
   for (int32_t k = 0; k < m->set.scheme->stages && st >= 0; ++k) {
     st = begin_stage(m, kind, k);
     if (st >= 0) st = solve_stage(m, m->stage->same_matrix && m->tally.solves > 0);
@@ -440,8 +464,10 @@ rf_status rf_motion_step_stage_rt(rf_motion *m) {
 }
 
 rf_status rf_motion_step_added_rt(rf_motion *m, const double *force, const double *stiffness) {
+  rf_step_kind kind;
   rf_motion_apply_rt(m, force);
-  rf_status st = begin_stage(m, begin(m, stiffness), 0);
+  rf_status st = begin(m, stiffness, &kind);
+  if (st >= 0) st = begin_stage(m, kind, 0);
   if (st >= 0) st = solve_stage(m, false);
   return end(m, st);
 }
@@ -462,8 +488,10 @@ static rf_status linearize(rf_motion *m, double *increment) {
 
 rf_status rf_motion_linearize_rt(rf_motion *m, const double *force, const double *stiffness,
                                  double *increment) {
+  rf_step_kind kind;
   rf_motion_apply_rt(m, force);
-  rf_status st = begin_stage(m, begin(m, stiffness), 0);
+  rf_status st = begin(m, stiffness, &kind);
+  if (st >= 0) st = begin_stage(m, kind, 0);
   if (st >= 0) st = linearize(m, increment);
   if (st < 0) rf_motion_clean_rt(m);
   return st;

@@ -39,6 +39,16 @@ typedef struct rf_system_blocks {
   rf_status (*solve)(rf_system *s, int32_t count, const double *x, double *y);
 } rf_system_blocks;
 
+// Symmetric matrices of four nodes each, and the pairs of nodes without an element in common that
+// they may couple.  Fixed nodes in them are skipped.
+typedef struct rf_system_coupling {
+  int32_t n_pairs;
+  const int32_t *pair;  // free nodes, ascending            (n_pairs, 2)
+  int32_t n;
+  const int32_t *node;   //                                  (n, 4)
+  const double *matrix;  //                                  (n, 12, 12)
+} rf_system_coupling;
+
 // Evaluations are kept inside: `balance` and `factorize` use R, K and D of the last `evaluate`.
 typedef struct rf_system_operations {
   // Evaluates R (force, with reactions where nothing can move), W (energy, nullable) and, if asked
@@ -54,9 +64,11 @@ typedef struct rf_system_operations {
   // definite.  added: symmetric, ld rows of ld, nullable; of dense systems only.
   rf_status (*factorize)(rf_system *s, double mass, double stiffness, double damping,
                          const double *added);
-  // Joins symmetric blocks (n, 3, 3) of nodes, none of them fixed, to the matrix of the next
-  // `factorize`; borrowed until then.  Nullable: nodes are not the unknowns.
-  void (*add_blocks)(rf_system *s, int32_t n, const int32_t *node, const double *blocks);
+  // Joins symmetric blocks (n, 3, 3) of nodes, none of them fixed, and those of a coupling
+  // (nullable) to the matrix of the next `factorize`; borrowed until then.  Another list of pairs
+  // than that before costs an analysis of the matrix.  Nullable: nodes are not the unknowns.
+  void (*add_blocks)(rf_system *s, int32_t n, const int32_t *node, const double *blocks,
+                     const rf_system_coupling *coupling);
   // x = A^-1 b by the last factor; x and b may be the same.
   rf_status (*solve)(rf_system *s, const double *b, double *x);
   // B (n rows of ld, a multiple of RF_DENSE_PAD) becomes L^-1 B, L L^T the last matrix factored.

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "dynamics/coupled_matrix.h"
 #include "fem/fem.h"
 #include "fem/mass_solve.h"
 #include "linalg/cholesky.h"
@@ -23,9 +24,12 @@ typedef struct solid_system {
   double *free;       // a vector over the free nodes                   (n_free, 3)
   rf_csc lower;       // matrix of a solve, over the free DOFs
   rf_cholesky *factor;
-  int32_t bad_column;          // at which the last factorization failed
-  const int32_t *added_node;   // blocks to add to the next matrix, borrowed (n_added)
-  const double *added_blocks;  // (n_added, 3, 3)
+  rf_coupled_matrix coupled;           // the same where parts touch
+  const rf_cholesky *used;             // factor of the last matrix
+  const rf_system_coupling *coupling;  // to add to the next matrix, borrowed
+  int32_t bad_column;                  // at which the last factorization failed
+  const int32_t *added_node;           // blocks to add to the next matrix, borrowed (n_added)
+  const double *added_blocks;          // (n_added, 3, 3)
   int32_t n_added;
   double scale;        // by which the matrix of the stage is larger than the factored one
   bool has_damping;    // D is that of the last evaluation
@@ -45,6 +49,7 @@ static void release(rf_system *base) {
   for (size_t i = 0; i < sizeof blocks / sizeof *blocks; ++i) rf_free(blocks[i]);
   rf_csc_free(&s->lower);
   rf_cholesky_free(s->factor);
+  rf_coupled_matrix_release(&s->coupled);
   rf_solid_mass_release(&s->mass);
   rf_csc_free(&s->free_mass);
   rf_free(s->lanes);
@@ -118,11 +123,13 @@ done:
   return st;
 }
 
-static void add_blocks(rf_system *base, int32_t n, const int32_t *node, const double *blocks) {
+static void add_blocks(rf_system *base, int32_t n, const int32_t *node, const double *blocks,
+                       const rf_system_coupling *coupling) {
   solid_system *s = self(base);
   s->n_added = n;
   s->added_node = node;
   s->added_blocks = blocks;
+  s->coupling = coupling;
 }
 
 // Adds them to the matrix, in which the diagonal block of a node is first in its columns.
@@ -137,6 +144,25 @@ static void join_blocks(solid_system *s) {
   s->n_added = 0;
 }
 
+// Factor of `lower` and the coupling.
+static rf_status factorize_coupled(solid_system *s) {
+  const rf_system_coupling *coupling = s->coupling;
+  const rf_system *base = &s->base;
+  const rf_csc *matrix = &s->lower;
+  rf_cholesky *factor = s->factor;
+  s->coupling = NULL;
+  if (coupling && coupling->n_pairs > 0) {
+    const rf_status st =
+        rf_coupled_matrix_fill(&s->coupled, &s->lower, s->solid->free_of, coupling, base->err);
+    if (st < 0) return st;
+    matrix = &s->coupled.lower;
+    factor = s->coupled.factor;
+  }
+  if (coupling) rf_coupled_matrix_add(coupling, s->solid->free_of, 1.0 / s->scale, matrix);
+  s->used = factor;
+  return rf_cholesky_factorize(factor, base->run, matrix, &s->bad_column, base->err);
+}
+
 // The matrix is factored over its factor of K, which saves a pass over the stiffness.
 static rf_status factorize(rf_system *base, double mass, double stiffness, double damping,
                            const double *added) {
@@ -149,13 +175,13 @@ static rf_status factorize(rf_system *base, double mass, double stiffness, doubl
   s->joined = s->joined || damping != 0.0;
   rf_solid_free_fill(s->solid, mass / s->scale, stiffness > 0.0 ? s->stiffness : NULL, &s->lower);
   join_blocks(s);
-  return rf_cholesky_factorize(s->factor, base->run, &s->lower, &s->bad_column, base->err);
+  return factorize_coupled(s);
 }
 
 static rf_status solve(rf_system *base, const double *b, double *x) {
   solid_system *s = self(base);
   rf_solid_gather(s->solid, b, s->free);
-  const rf_status st = rf_cholesky_solve(s->factor, base->run, 1, s->free, s->free, base->err);
+  const rf_status st = rf_cholesky_solve(s->used, base->run, 1, s->free, s->free, base->err);
   if (st < 0) return st;
   for (int64_t i = 0; i < 3 * (int64_t)s->solid->n_free; ++i) s->free[i] /= s->scale;
   rf_solid_scatter(s->solid, s->free, x);
@@ -230,7 +256,7 @@ static rf_status stiffness_block(rf_system *base, int32_t count, const double *x
 
 static rf_status solve_block(rf_system *base, int32_t count, const double *x, double *y) {
   const solid_system *s = self(base);
-  const rf_status st = rf_cholesky_solve(s->factor, base->run, count, x, y, base->err);
+  const rf_status st = rf_cholesky_solve(s->used, base->run, count, x, y, base->err);
   const int64_t all = count * 3 * (int64_t)s->solid->n_free;
   for (int64_t i = 0; i < all; ++i) y[i] /= s->scale;
   return st;
@@ -348,6 +374,7 @@ rf_status rf_system_solid(const void *of, const rf_run *run, const rf_system_dam
     RF_ALLOC(s->free, 3 * (int64_t)solid->n_free);
     RF_TRY(rf_solid_free_pattern(solid, &s->lower, err));
     RF_TRY(rf_cholesky_create(&s->lower, &s->factor, err));
+    s->used = s->factor;
   }
   *out = &s->base;
   s = NULL;

@@ -20,15 +20,50 @@ int py_barrier_in(py_state *state, PyObject *object, const rf_barrier **out) {
   return 0;
 }
 
+// Returns the surfaces of parts from (nodes, parts, fixed, triangles); NULL with an exception set.
+static rf_barrier_parts *parts_in(py_state *state, PyObject *tuple, const py_in *rest) {
+  PyObject *object[4];
+  py_in in[4] = {{0}};
+  static const char *const name[] = {"nodes of parts", "parts", "fixed", "triangles"};
+  rf_barrier_parts *parts = NULL;
+  const int32_t n_all = (int32_t)rest->shape[0];
+  if (!PyTuple_Check(tuple) ||
+      !PyArg_ParseTuple(tuple, "OOOO:Barrier", object, object + 1, object + 2, object + 3)) {
+    if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "parts must be a tuple of four");
+    return NULL;
+  }
+  if (py_in_i32(in, object[0], name[0], 1, (npy_intp[]){PY_ANY}, 0, n_all - 1) < 0) goto done;
+  for (int k = 1; k < 3; ++k)
+    if (py_in_i32(in + k, object[k], name[k], 1, in[0].shape, 0, INT32_MAX) < 0) goto done;
+  if (py_in_i32(in + 3, object[3], name[3], 2, (npy_intp[]){PY_ANY, 3}, 0,
+                (int32_t)in[0].shape[0] - 1) < 0)
+    goto done;
+  const rf_barrier_surface surface = {.n_all = n_all,
+                                      .rest = rest->data,
+                                      .n_vertices = (int32_t)in[0].shape[0],
+                                      .n_triangles = (int32_t)in[3].shape[0],
+                                      .node = in[0].data,
+                                      .part = in[1].data,
+                                      .fixed = in[2].data,
+                                      .triangles = in[3].data};
+  rf_error err = {0};
+  const rf_status st = rf_barrier_parts_create(&surface, &parts, &err);
+  if (st < 0) py_raise(state, st, &err);
+done:
+  for (int k = 0; k < 4; ++k) py_in_release(in + k);
+  return parts;
+}
+
 static PyObject *barrier_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   py_state *state = (py_state *)PyType_GetModuleState(type);
-  PyObject *fields, *rest_obj, *node_obj, *dict, *basis_obj = Py_None, *result = NULL;
+  PyObject *fields, *rest_obj, *node_obj, *dict, *basis_obj = Py_None, *parts_obj = Py_None;
+  PyObject *result = NULL;
   const rf_field **field = NULL;
   rf_barrier_settings set = {0};
   py_in rest = {0}, node = {0}, basis = {0};
   if (py_refuse_keywords(type, kwargs) < 0) return NULL;
-  if (!PyArg_ParseTuple(args, "O!OOO|O:Barrier", &PyTuple_Type, &fields, &rest_obj, &node_obj,
-                        &dict, &basis_obj))
+  if (!PyArg_ParseTuple(args, "O!OOO|OO:Barrier", &PyTuple_Type, &fields, &rest_obj, &node_obj,
+                        &dict, &basis_obj, &parts_obj))
     return NULL;
   if (py_settings_in(state, dict, "contact", rf_barrier_settings_table, &set) < 0) return NULL;
   const Py_ssize_t n = PyTuple_GET_SIZE(fields);
@@ -44,12 +79,14 @@ static PyObject *barrier_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
           0 ||
       (basis_obj != Py_None && py_in_fields(&basis, basis_obj, "basis", rest.shape[0]) < 0))
     goto done;
+  rf_barrier_parts *parts = NULL;
+  if (parts_obj != Py_None && !(parts = parts_in(state, parts_obj, &rest))) goto done;
   rf_barrier *barrier = NULL;
   const int32_t r = (int32_t)basis.shape[0];
   rf_error err = {0};
   const rf_status st =
       rf_barrier_create(&set, (int32_t)n, field, (int32_t)rest.shape[0], rest.data,
-                        (int32_t)node.shape[0], node.data, r, basis.data, &barrier, &err);
+                        (int32_t)node.shape[0], node.data, r, basis.data, parts, &barrier, &err);
   result = st < 0 ? py_raise(state, st, &err) : py_object_new(type, barrier, release, fields);
 done:
   rf_free((void *)field);
@@ -59,9 +96,47 @@ done:
   return result;
 }
 
-PyObject *py_barrier_state(const rf_barrier *b, const rf_barrier_pair *pair) {
+rf_status py_barrier_copy(const rf_barrier_work *work, py_barrier_pairs *out, rf_error *err) {
+  const size_t n = (size_t)rf_barrier_pairs(work->barrier);
+  *out = (py_barrier_pairs){.least = INFINITY};
+  out->pair = rf_alloc(n, sizeof *out->pair);
+  if (!out->pair) return rf_fail(err, RF_ERR_MEMORY, "out of memory: the state of a contact");
+  memcpy(out->pair, work->pair, n * sizeof *out->pair);
+  if (!work->touch) return RF_OK;
+  return rf_barrier_parts_read(work->touch, &out->contact, &out->n_contacts, &out->least, err);
+}
+
+void py_barrier_release(py_barrier_pairs *pairs) {
+  rf_free(pairs->pair);
+  rf_free(pairs->contact);
+}
+
+// Returns (nodes, weights, distances, normals, normal forces) of pairs of parts.
+static PyObject *contacts_out(const py_barrier_pairs *pairs) {
+  const npy_intp n = pairs->n_contacts;
+  PyObject *out[5] = {py_new_i32(2, (npy_intp[]){n, 4}), py_new_f64(2, (npy_intp[]){n, 4}),
+                      py_new_f64(1, &n), py_new_f64(2, (npy_intp[]){n, 3}), py_new_f64(1, &n)};
+  PyObject *result = NULL;
+  for (int k = 0; k < 5; ++k)
+    if (!out[k]) goto done;
+  for (npy_intp i = 0; i < n; ++i) {
+    const rf_barrier_contact *c = pairs->contact + i;
+    memcpy(py_i32(out[0]) + 4 * i, c->node, sizeof c->node);
+    memcpy(py_f64(out[1]) + 4 * i, c->weight, sizeof c->weight);
+    py_f64(out[2])[i] = c->distance;
+    memcpy(py_f64(out[3]) + 3 * i, c->normal, sizeof c->normal);
+    py_f64(out[4])[i] = c->force;
+  }
+  result = PyTuple_Pack(5, out[0], out[1], out[2], out[3], out[4]);
+done:
+  for (int k = 0; k < 5; ++k) Py_XDECREF(out[k]);
+  return result;
+}
+
+PyObject *py_barrier_state(const rf_barrier *b, const py_barrier_pairs *copy) {
   const int64_t pairs = rf_barrier_pairs(b);
-  double least = INFINITY;
+  const rf_barrier_pair *pair = copy->pair;
+  double least = copy->least;
   npy_intp n = 0;
   for (int64_t i = 0; i < pairs; ++i) {
     n += pair[i].distance < b->set.distance_m;
@@ -88,11 +163,29 @@ PyObject *py_barrier_state(const rf_barrier *b, const rf_barrier_pair *pair) {
     }
     ++at;
   }
-  PyObject *result =
-      made ? Py_BuildValue("(OOOOOOd)", out[0], out[1], out[2], out[3], out[4], out[5], least)
-           : NULL;
+  PyObject *contacts = made ? contacts_out(copy) : NULL, *result = NULL;
+  if (contacts) {
+    PyObject *own =
+        Py_BuildValue("(OOOOOOd)", out[0], out[1], out[2], out[3], out[4], out[5], least);
+    result = own ? PySequence_Concat(own, contacts) : NULL;
+    Py_XDECREF(own);
+  }
+  Py_XDECREF(contacts);
   for (int k = 0; k < 6; ++k) Py_XDECREF(out[k]);
   return result;
+}
+
+// Adds the blocks of nodes (n, 3, 3), those on the diagonal for parts.
+static void add_blocks(const rf_barrier_work *work, double sign, double *out) {
+  const rf_system_coupling *c = work->touch ? &work->touch->coupling : NULL;
+  for (int64_t k = 0; k < work->barrier->n_nodes; ++k)
+    for (int i = 0; i < 9; ++i)
+      out[9 * (int64_t)work->barrier->node[k] + i] +=
+          sign * (work->blocks[9 * k + i] + work->turning[9 * k + i]);
+  for (int64_t k = 0; c && k < 4 * (int64_t)c->n; ++k)
+    for (int i = 0; i < 9; ++i)
+      out[9 * (int64_t)c->node[k] + i] +=
+          sign * c->matrix[144 * (k / 4) + 39 * (k % 4) + 12 * (i / 3) + i % 3];
 }
 
 PyDoc_STRVAR(
@@ -116,6 +209,8 @@ static PyObject *evaluate(PyObject *object, PyObject *args) {
   rf_error err = {0};
   rf_status st = rf_barrier_require_apart(b, u.data, &err);
   if (st >= 0) st = rf_barrier_work_create(b, 0, &work, &err);
+  if (st >= 0 && work->touch) work->touch->err = &err;
+  if (st >= 0) st = rf_barrier_begin_rt(work, u.data, v.data);
   if (st < 0) {
     py_raise(state, st, &err);
     goto done;
@@ -130,17 +225,17 @@ static PyObject *evaluate(PyObject *object, PyObject *args) {
   rf_barrier_evaluate_rt(work, u.data, v.data, INFINITY, f);
   energy = work->energy;
   for (npy_intp i = 0; i < 3 * n; ++i) f[i] = -f[i] + 0.0;
-  rf_barrier_linearize_rt(work, 0.0);
-  for (int32_t k = 0; k < b->n_nodes; ++k)
-    for (int i = 0; i < 9; ++i)
-      py_f64(stiffness)[9 * (int64_t)b->node[k] + i] =
-          work->blocks[9 * (int64_t)k + i] + work->turning[9 * (int64_t)k + i];
-  rf_barrier_linearize_rt(work, 1.0);
-  for (int32_t k = 0; k < b->n_nodes; ++k)
-    for (int i = 0; i < 9; ++i)
-      py_f64(damping)[9 * (int64_t)b->node[k] + i] = work->blocks[9 * (int64_t)k + i] +
-                                                     work->turning[9 * (int64_t)k + i] -
-                                                     py_f64(stiffness)[9 * (int64_t)b->node[k] + i];
+  st = rf_barrier_linearize_rt(work, 0.0);
+  if (st >= 0) {
+    add_blocks(work, 1.0, py_f64(stiffness));
+    add_blocks(work, -1.0, py_f64(damping));
+    st = rf_barrier_linearize_rt(work, 1.0);
+  }
+  if (st < 0) {
+    py_raise(state, st, &err);
+    goto done;
+  }
+  add_blocks(work, 1.0, py_f64(damping));
   result = Py_BuildValue("(dOOO)", energy, force, stiffness, damping);
 done:
   rf_barrier_work_free(work);
@@ -159,9 +254,10 @@ static PyMethodDef methods[] = {
 
 PyDoc_STRVAR(
     barrier_doc,
-    "Barrier(fields, rest, nodes, settings, basis=None, /)\n--\n\n"
+    "Barrier(fields, rest, nodes, settings, basis=None, parts=None, /)\n--\n\n"
     "Contact of nodes (k,), ascending, of a mesh with nodes `rest` (n, 3), with obstacles\n"
-    "(tuple of Field); settings: a dict; basis: (r, n, 3) of a reduced model.");
+    "(tuple of Field); settings: a dict; basis: (r, n, 3) of a reduced model; parts: (nodes (m,)\n"
+    "of surfaces, their parts (m,), 1 where fixed (m,), triangles (t, 3)) that touch each other.");
 
 static PyType_Spec spec = PY_SPEC_KEEPING(
     "Barrier", py_object, {Py_tp_new, barrier_new}, {Py_tp_dealloc, py_object_dealloc},

@@ -493,24 +493,24 @@ PyDoc_STRVAR(
     barrier_doc,
     "barrier_state($self, /)\n--\n\n"
     "(nodes, obstacles, distances, normals, normal forces, friction, smallest distance) of\n"
-    "contact by a barrier; None: there is none.");
+    "contact by a barrier with obstacles, and (nodes, weights, distances, normals, normal\n"
+    "forces) of that of parts; None: there is none.");
 static PyObject *read_barrier(PyObject *object, PyObject *unused) {
   (void)unused;
   const rf_barrier_work *work = ((rf_motion *)py_held(object))->barrier;
   if (!work) Py_RETURN_NONE;
-  const int64_t pairs = rf_barrier_pairs(work->barrier);
-  rf_barrier_pair *copy = rf_alloc((size_t)pairs, sizeof *copy);
-  if (!copy) {
-    PyErr_SetString(PyExc_MemoryError, "out of memory: the state of a contact");
-    return NULL;
-  }
+  py_barrier_pairs copy;
+  rf_error err = {0};
+  rf_status st;
+  PyObject *result;
   Py_BEGIN_ALLOW_THREADS
   py_lock(object);
-  memcpy(copy, work->pair, (size_t)pairs * sizeof *copy);
+  st = py_barrier_copy(work, &copy, &err);
   py_unlock(object);
   Py_END_ALLOW_THREADS
-  PyObject *result = py_barrier_state(work->barrier, copy);
-  rf_free(copy);
+  result = st < 0 ? py_raise(py_state_of_object(object), st, &err)
+                  : py_barrier_state(work->barrier, &copy);
+  py_barrier_release(&copy);
   return result;
 }
 

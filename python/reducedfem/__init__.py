@@ -5,8 +5,8 @@ SI units; arrays are float64, fields at nodes (n, 3), reduced coordinates (r,).
 
 Geometry
     `read_surface`, `Surface`; `read_mesh`, `Mesh` (tetrahedra or hexahedra, of first or second
-    order), `voxelize` or `tetrahedralize` a surface, `read_fixed`; `Embedding` moves points with
-    a mesh, `Skin` moves a surface with a reduced model and picks points (`Pick`).
+    order), `join_meshes`, `voxelize` or `tetrahedralize` a surface, `read_fixed`; `Embedding`
+    moves points with a mesh, `Skin` moves a surface with a reduced model and picks points (`Pick`).
 Solids
     `StVK`, `LinearElastic`, `StableNeoHookean`, `NeoHookean`, `MooneyRivlin`, `Corotated`:
     materials. `Solid` (`SolidSummary`): mass, energy, forces, statics (`StaticReport`), linear
@@ -26,7 +26,7 @@ Motion
     (`ImplicitReport`), `ExponentialEuler` (`ExponentialReport`) and `CentralDifferences`
     (`CentralReport`, `stable_step`, `spectrum`, `Spectrum`) integrate all these systems in time;
     results: `State`. `integrator` finds them by name, `amplification` (`Amplification`) compares
-    them. `BarrierContact` (`BarrierState`): obstacles that a solid never enters, with friction.
+    them. `BarrierContact` (`BarrierState`): obstacles and parts that never meet, with friction.
     `FreeBody`, `FreeBodyState`, `step_free_bodies`: free bodies, with rigid motion.
 Contact
     One object is a `Field` of signed distances, negative inside: a `DistanceField` of a surface,
@@ -147,6 +147,7 @@ from reducedfem.errors import (  # noqa: E402
     StaticConvergenceError,
 )
 from reducedfem.geometry.embedding import Embedding  # noqa: E402
+from reducedfem.geometry.join import join_meshes  # noqa: E402
 from reducedfem.geometry.mesh import Mesh  # noqa: E402
 from reducedfem.geometry.mesh_files import read_fixed, read_mesh  # noqa: E402
 from reducedfem.geometry.pose import Pose  # noqa: E402
@@ -332,6 +333,7 @@ __all__ = [
     "amplification",
     "delassus",
     "integrator",
+    "join_meshes",
     "load",
     "mass_pca",
     "merge_bases",

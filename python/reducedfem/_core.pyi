@@ -700,6 +700,7 @@ class Barrier:
         nodes: ArrayLike,
         settings: dict[str, float],
         basis: ArrayLike | None = None,
+        parts: tuple[ArrayLike, ArrayLike, ArrayLike, ArrayLike] | None = None,
         /,
     ) -> Barrier: ...
     def evaluate(
@@ -731,6 +732,11 @@ class Motion:
             NDArray[np.float64],
             NDArray[np.float64],
             float,
+            NDArray[np.int32],
+            NDArray[np.float64],
+            NDArray[np.float64],
+            NDArray[np.float64],
+            NDArray[np.float64],
         ]
         | None
     ): ...

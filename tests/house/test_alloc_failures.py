@@ -125,6 +125,15 @@ def landing(w: SimpleNamespace) -> list[np.ndarray]:
     return [sim.state.q, sim.contact_state.distances, contact.force(sim.state.q)]
 
 
+def touching(w: SimpleNamespace) -> list[np.ndarray]:
+    far = w.nodes + np.array([0.0, 0.0, np.ptp(w.nodes[:, 2]) + 5e-4])
+    solid = rf.Solid(rf.join_meshes([w.mesh, rf.Mesh(far, w.mesh.elements)]), STVK)
+    contact = rf.BarrierContact(parts=True, friction=0.3)
+    sim = rf.BackwardEuler(solid, 1e-3, newton_max=20, contact=contact, gravity=(0.1, 0.0, -9.81))
+    sim.step(n=2)
+    return [sim.state.q, sim.contact_state.part_distances, contact.force(sim.state.q)]
+
+
 def hanging(w: SimpleNamespace) -> list[np.ndarray]:
     results = []
     for system in (rf.ProjectedSolid(w.solid, w.basis), w.solid, rf.reduce(w.solid, w.basis)):
@@ -225,6 +234,7 @@ OPERATIONS: dict[str, Operation] = {
     "weight": lambda w: w.solid.gravity(),
     "simulations under gravity": hanging,
     "contact by a barrier": landing,
+    "contact of parts": touching,
     "stiffness": lambda w: w.solid.stiffness(w.u).data,
     "strain energy": lambda w: w.solid.strain_energy(w.u),
     "Hessian product": lambda w: w.solid.hessian_product(w.u, w.force),

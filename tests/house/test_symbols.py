@@ -36,8 +36,8 @@ NOUNS = {
     "cubature": "cubature",
     "polynomial": "damping pairs polynomial quartic",
     "model": "projected reduced skin",
-    "dynamics": "barrier blocks equilibrium exponential free_bodies free_body modal_subspace "
-    "motion newton scheme spectrum stable_step statics system",
+    "dynamics": "barrier blocks coupled_matrix equilibrium exponential free_bodies free_body "
+    "modal_subspace motion newton primitive scheme spectrum stable_step statics system",
     "deform": "deformed",
     "contact": "contact fit",
     "render": "coupling depth_limit dynamic limit moved travel workspace",

@@ -85,7 +85,7 @@ def material(w):
 
 # name: the callable and arguments with which it works, both made of the world
 CALLS = {
-    "BarrierContact": (lambda w: rf.BarrierContact, lambda w: dict(obstacle=w.floor, distance=1e-3, stiffness=None, friction=0.2, slip=1e-3, lagged=True, nodes=None)),
+    "BarrierContact": (lambda w: rf.BarrierContact, lambda w: dict(obstacle=w.floor, distance=1e-3, stiffness=None, friction=0.2, slip=1e-3, lagged=True, nodes=None, parts=False)),
     "BarrierContact.damping": (lambda w: w.barrier.damping, lambda w: dict(u=w.u, v=w.u)),
     "BarrierContact.energy": (lambda w: w.barrier.energy, lambda w: dict(u=w.u)),
     "BarrierContact.force": (lambda w: w.barrier.force, lambda w: dict(u=w.u, v=w.u)),
@@ -284,6 +284,7 @@ CALLS = {
     "World.state": (lambda w: w.world.state, lambda w: dict(body=0)),
     "World.step": (lambda w: w.world.step, lambda w: dict(n=1, progress=False)),
     "delassus": (lambda w: rf.delassus, lambda w: dict(bodies=[(np.eye(3), np.eye(3))], compliance=0.0)),
+    "join_meshes": (lambda w: rf.join_meshes, lambda w: dict(meshes=[w.mesh, w.mesh])),
     "load": (lambda w: rf.load, lambda w: dict(path="r.safetensors", kind=None)),
     "mass_pca": (lambda w: rf.mass_pca, lambda w: dict(solid=w.solid, vectors=w.basis.vectors, r=2, weights=None, progress=False)),
     "merge_bases": (lambda w: rf.merge_bases, lambda w: dict(solid=w.solid, bases=[w.basis], r=None, tolerance=1e-6, progress=False)),

@@ -1,8 +1,9 @@
-"""Contact of a solid with fixed obstacles by a barrier, for implicit steps."""
+"""Contact of a solid with fixed obstacles and of its parts by a barrier, for implicit steps."""
 
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from reducedfem import _core
 from reducedfem.base.check import coefficient, field, flag, node_indices, number
 from reducedfem.contact.combined_field import Field
-from reducedfem.errors import InputError, InputTypeError
+from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
 from reducedfem.geometry.mesh import Mesh
 
 __all__ = ["RINGS", "BarrierContact", "BarrierState"]
@@ -26,6 +27,8 @@ RINGS = (
 
 _GRAVITY = 9.81  # m/s^2
 _SIDES = 6  # of a box: a body rests on about one of them
+_THICK = 0.2  # distance over the smallest extent of a part
+_MANY = 100  # parts that are measured
 _AT_HALF = math.log(2.0) + 0.5  # -b'(delta / 2) / delta
 
 
@@ -33,7 +36,8 @@ _AT_HALF = math.log(2.0) + 0.5  # -b'(delta / 2) / delta
 class BarrierState:
     """Contact after the last step of a simulation with a `BarrierContact`.
 
-    Pairs are those of a node and an obstacle nearer than the distance of the barrier.
+    Pairs are those of a node and an obstacle nearer than the distance of the barrier. Pairs of
+    parts (``parts=True``) are a node and a triangle of another part, or two edges, nearer than it.
 
     Attributes
     ----------
@@ -51,7 +55,21 @@ class BarrierState:
         Friction on the nodes [N], shape (k, 3). After a reset, in a copy and after a step that
         failed: that of these normal forces.
     smallest_distance
-        Smallest distance of any node that may touch [m].
+        Smallest distance of any node that may touch [m], or of two parts where these are nearer
+        than about twice the distance of the barrier; inf without obstacles and such parts.
+    part_nodes
+        Nodes of each pair of parts, shape (p, 4): a node and the corners of a triangle, or the ends
+        of two edges.
+    part_weights
+        Weights of these nodes, shape (p, 4): the sum of those above zero is 1 and gives the nearest
+        point of the node or the first edge, that of those below is -1 and gives that of the other.
+    part_distances
+        Distances of pairs of parts [m], all positive, shape (p,).
+    part_normals
+        Unit normals from the triangle or second edge to the node or first edge, shape (p, 3).
+    part_normal_forces
+        Forces along these normals on the node or first edge [N], shape (p,); those on single nodes
+        are these times the weights. Less for edges that are nearly parallel.
     """
 
     nodes: NDArray[np.int32]
@@ -61,13 +79,24 @@ class BarrierState:
     normal_forces: NDArray[np.float64]
     friction_forces: NDArray[np.float64]
     smallest_distance: float
+    part_nodes: NDArray[np.int32]
+    part_weights: NDArray[np.float64]
+    part_distances: NDArray[np.float64]
+    part_normals: NDArray[np.float64]
+    part_normal_forces: NDArray[np.float64]
 
     def __repr__(self) -> str:
         near = f"smallest distance {self.smallest_distance:.3g} m"
-        if not len(self.nodes):
-            return f"<BarrierState: no contact, {near}>"
-        pairs = "1 pair" if len(self.nodes) == 1 else f"{len(self.nodes)} pairs"
-        return f"<BarrierState: {pairs}, {self.normal_forces.sum():.4g} N, {near}>"
+        found = [
+            f"{_pairs(len(forces))}{of}, {forces.sum():.4g} N"
+            for forces, of in ((self.normal_forces, ""), (self.part_normal_forces, " of parts"))
+            if len(forces)
+        ]
+        return f"<BarrierState: {', '.join(found) or 'no contact'}, {near}>"
+
+
+def _pairs(count: int) -> str:
+    return "1 pair" if count == 1 else f"{count} pairs"
 
 
 def _positive(value: object, name: str) -> float:
@@ -77,8 +106,15 @@ def _positive(value: object, name: str) -> float:
     return result
 
 
-def _obstacles(value: object) -> tuple[Field, ...]:
+def _obstacles(value: object, parts: bool) -> tuple[Field, ...]:
     """Return the argument `obstacle` as fields; refuse others."""
+    if value is None:
+        if parts:
+            return ()
+        raise InputError(
+            "obstacle is None and parts is False: nothing can touch; pass a Field, or parts=True "
+            "for contact of the parts of a solid with each other"
+        )
     if isinstance(value, Field):
         return (value,)
     wanted = "a Field that does not deform, such as PlaneField, or a list of such fields"
@@ -97,7 +133,7 @@ _Bound = tuple[Mesh, float, "NDArray[np.int32]", "_core.Barrier", "NDArray[np.fl
 
 
 class BarrierContact:
-    """Contact of a `Solid` with fixed obstacles by a barrier, with smoothed friction.
+    """Contact of a `Solid` with obstacles, or of its parts, by a barrier, with smoothed friction.
 
     Passed to `BackwardEuler` or `BDF2` with ``newton_max=50``: the equations of a step then contain
     the energy kappa b(d) of each node at a distance d < delta of an obstacle,
@@ -110,10 +146,15 @@ class BarrierContact:
     obstacle; s rises smoothly from 0 to 1 at the velocity `slip`. What should stick thus creeps, on
     a slope of angle t at slip (1 - sqrt(1 - tan(t) / mu)).
 
-    Only nodes touch: between them, a body may enter an obstacle that is small or has edges. The
-    obstacle may be any field. A `PlaneField` is treated exactly and takes the fewest iterations;
-    fields on grids have kinks, at which steps may end unconverged (see the report). Pass several
-    obstacles as a list, not as a `UnionField`, which has kinks where they meet.
+    Only nodes touch obstacles: between them, a body may enter an obstacle that is small or has
+    edges. The obstacle may be any field. A `PlaneField` is treated exactly and takes the fewest
+    iterations; fields on grids have kinks, at which steps may end unconverged (see the report).
+    Pass several obstacles as a list, not as a `UnionField`, which has kinks where they meet.
+
+    With ``parts=True`` the parts of a `Solid` (`Mesh.components`; `join_meshes` makes one mesh of
+    several) touch each other: nodes and triangles of `Mesh.surface`, and edges, of different parts
+    (Li et al. 2020), each pair with the energy of a node above; that of edges fades out where they
+    become parallel. A part does not touch itself. Friction between parts is lagged.
 
     A `ReducedSolid` or `ProjectedSolid` touches with the nodes of its mesh, where its coordinates
     move them. A contact belongs to the first system with whose integrator it is used. It is
@@ -122,7 +163,7 @@ class BarrierContact:
     Parameters
     ----------
     obstacle
-        A `Field`, or a list of them, at rest in the frame of the solid.
+        A `Field`, or a list of them, at rest in the frame of the solid; None: none, with `parts`.
     distance
         delta [m], positive: where the barrier begins. A body at rest keeps a part of it.
     stiffness
@@ -136,8 +177,11 @@ class BarrierContact:
         True: friction of a step has normal forces and directions of its beginning. False: those of
         its end, which takes more iterations and has no error of the order of the step.
     nodes
-        Nodes that touch: a mask of shape (n,) or indices, none of them fixed. None: all nodes of
-        the boundary that are not fixed.
+        Nodes that touch obstacles: a mask (n,) or indices, none fixed. None: all of the boundary.
+    parts
+        True: the parts of the solid touch each other. Needs two parts or more, apart at the start,
+        and friction that is lagged; reduced models refuse it, as their coordinates move all parts
+        at once.
 
     Raises
     ------
@@ -147,25 +191,33 @@ class BarrierContact:
     Warns
     -----
     PlausibilityWarning
-        The coefficient of friction is above 5.
+        The coefficient of friction is above 5; at the first use: `distance` is more than a fifth of
+        the smallest extent of a part of the solid.
     """
 
     def __init__(
         self,
-        obstacle: Field | Sequence[Field],
+        obstacle: Field | Sequence[Field] | None = None,
         distance: float = 1e-3,
         stiffness: float | None = None,
         friction: float = 0.2,
         slip: float = 1e-3,
         lagged: bool = True,
         nodes: ArrayLike | None = None,
+        parts: bool = False,
     ) -> None:
-        self._obstacles = _obstacles(obstacle)
+        self._parts = flag(parts, "parts")
+        self._obstacles = _obstacles(obstacle, self._parts)
         self._distance = _positive(distance, "distance")
         self._stiffness = None if stiffness is None else _positive(stiffness, "stiffness")
         self._friction = coefficient(friction, "friction")
         self._slip = _positive(slip, "slip")
         self._lagged = flag(lagged, "lagged")
+        if self._parts and not self._lagged and self._friction > 0.0:
+            raise InputError(
+                "lagged is False, but friction between parts has normal forces and directions of "
+                "the beginning of a step: use lagged=True and a smaller dt, or friction=0"
+            )
         self._nodes = None if nodes is None else np.array(_indices(nodes))
         self._bound: _Bound | None = None
 
@@ -173,6 +225,11 @@ class BarrierContact:
     def obstacles(self) -> tuple[Field, ...]:
         """Fields of the obstacles."""
         return self._obstacles
+
+    @property
+    def parts(self) -> bool:
+        """True: the parts of the solid touch each other."""
+        return self._parts
 
     @property
     def distance(self) -> float:
@@ -236,7 +293,8 @@ class BarrierContact:
         """Return the derivatives of minus the forces by the displacements.
 
         Directions of friction and lengths of gradients count as constant, and second derivatives
-        of distances contribute their positive part only; on planes the result is exact.
+        of distances contribute their positive part only; on planes the result is exact. Contact of
+        parts also couples nodes, which is left out here.
 
         Parameters
         ----------
@@ -327,8 +385,11 @@ class BarrierContact:
             "slip": self._slip,
             "lagged": self._lagged,
         }
+        _warn_of_distance(self._distance, mesh, stacklevel=6)
         obstacles = tuple(one._core for one in self._obstacles)
-        core = _core.Barrier(obstacles, mesh.nodes, self._touching(mesh, fixed), settings, basis)
+        touching = self._touching(mesh, fixed)
+        surfaces = _surfaces(mesh, fixed) if self._parts else None
+        core = _core.Barrier(obstacles, mesh.nodes, touching, settings, basis, surfaces)
         self._bound = mesh, stiffness, fixed, core, basis
         return core
 
@@ -348,16 +409,48 @@ class BarrierContact:
         return chosen
 
     def __repr__(self) -> str:
-        with_what = self._obstacles[0] if len(self._obstacles) == 1 else list(self._obstacles)
+        with_what = [repr(one) for one in self._obstacles] + ["other parts"] * self._parts
         return (
-            f"<BarrierContact: with {with_what!r} from {self._distance:g} m, friction "
+            f"<BarrierContact: with {', '.join(with_what)} from {self._distance:g} m, friction "
             f"{self._friction:g}>"
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
         # a copy belongs to no solid
-        given = (self._obstacles, self._distance, self._stiffness, self._friction, self._slip)
-        return BarrierContact, (*given, self._lagged, self._nodes)
+        given = (
+            self._obstacles or None,
+            self._distance,
+            self._stiffness,
+            self._friction,
+            self._slip,
+        )
+        return BarrierContact, (*given, self._lagged, self._nodes, self._parts)
+
+
+def _warn_of_distance(distance: float, mesh: Mesh, stacklevel: int) -> None:
+    """Warn of a barrier that is thick for the thinnest part."""
+    thinnest = np.inf
+    part = mesh.components()
+    for k in range(min(int(part.max()) + 1, _MANY)):
+        thinnest = min(thinnest, float(np.ptp(mesh.nodes[mesh.elements[part == k]], (0, 1)).min()))
+    if distance > _THICK * thinnest:
+        warnings.warn(
+            f"distance is {distance:g} m, but the thinnest part of the solid is {thinnest:.3g} m "
+            f"thick: bodies at rest keep about half of distance; try {0.02 * thinnest:.1g} m",
+            PlausibilityWarning,
+            stacklevel=stacklevel,
+        )
+
+
+def _surfaces(
+    mesh: Mesh, fixed: NDArray[np.int32]
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+    """Return nodes of the boundary, their parts, 1 for fixed ones, and its triangles."""
+    nodes = mesh.boundary_nodes
+    part = np.empty(mesh.n_nodes, dtype=np.int32)
+    part[mesh.elements] = mesh.components()[:, None]
+    held = np.isin(nodes, fixed).astype(np.int32)
+    return nodes, part[nodes], held, mesh.surface().triangles
 
 
 def _indices(nodes: ArrayLike) -> NDArray[Any]:

@@ -1,0 +1,432 @@
+#include "dynamics/barrier_touch.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/run.h"
+#include "dynamics/barrier_law.h"
+#include "dynamics/primitives.h"
+#include "linalg/vec3.h"
+#include "mesh/bvh.h"
+
+static const double MARGIN = 2.0;  // of pairs at the beginning of a step, over delta
+static const double ROUNDING = 8.0 * DBL_EPSILON;
+
+typedef struct pair {
+  bool edges;
+  int32_t vertex[4];
+  double parallel;          // eps of edges
+  rf_primitive_nearest at;  // at the last evaluation
+  bool touching;            // nearer than delta
+  double normal_force;      // N
+} pair;
+
+// Friction of a pair that touched when the step began.
+typedef struct rubbing {
+  int32_t vertex[4];
+  double weight[4], normal[3], force;
+  double sliding[3];  // at the last evaluation, m/s
+} rubbing;
+
+typedef struct touch {
+  rf_barrier_touch base;
+  const rf_barrier_shape *parts;
+  rf_barrier_settings set;
+  double *place, *velocity, *change, *gradient;  // (n_vertices, 3)
+  double *triangle_box, *edge_box;               // (n_triangles, 6), (n_edges, 6)
+  pair *pair;                                    // that may touch (n_pairs)
+  int32_t n_pairs, pair_room;
+  rubbing *rub;  // (n_rubs)
+  int32_t n_rubs, rub_room;
+  int64_t *key;  // pairs of nodes that the pattern of the matrix has, ascending (n_keys)
+  int32_t n_keys, key_room;
+  int32_t *coupled;  // the same as nodes               (n_keys, 2)
+  int32_t coupled_room;
+  int32_t *stencil;  // nodes of each matrix             (., 4)
+  double *matrix;    //                                  (., 12, 12)
+  int32_t stencil_room, matrix_room;
+} touch;
+
+// ---- memory of a motion
+
+void rf_barrier_touch_free(rf_barrier_touch *base) {
+  touch *t = (touch *)base;
+  if (!t) return;
+  double *const arrays[] = {t->place,        t->velocity, t->change, t->gradient,
+                            t->triangle_box, t->edge_box, t->matrix};
+  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) rf_free(arrays[i]);
+  rf_free(t->pair);
+  rf_free(t->rub);
+  rf_free(t->key);
+  rf_free(t->coupled);
+  rf_free(t->stencil);
+  rf_free(t);
+}
+
+rf_status rf_barrier_touch_create(const rf_barrier_parts *base, const rf_barrier_settings *set,
+                                  rf_barrier_touch **out, rf_error *err) {
+  const rf_barrier_shape *p = (const rf_barrier_shape *)base;
+  const int64_t n = 3 * (int64_t)p->n_vertices;
+  rf_status st = RF_OK;
+  touch *t = NULL;
+  *out = NULL;
+  RF_ALLOC(t, 1);
+  t->base.parts = base;
+  t->parts = p;
+  t->set = *set;
+  RF_ALLOC(t->place, n);
+  RF_ALLOC(t->velocity, n);
+  RF_ALLOC(t->change, n);
+  RF_ALLOC(t->gradient, n);
+  RF_ALLOC(t->triangle_box, 6 * (int64_t)p->n_triangles);
+  RF_ALLOC(t->edge_box, 6 * (int64_t)p->n_edges);
+  *out = &t->base;
+  t = NULL;
+done:
+  rf_barrier_touch_free((rf_barrier_touch *)t);
+  return st;
+}
+
+static rf_error *errors_of(const touch *t) {
+  return t->base.system ? t->base.system->err : t->base.err;
+}
+
+// Returns an array with room for `count` items and the content of `array`, which it frees; NULL:
+// out of memory, the array is as before.
+static void *larger(void *array, int32_t *room, int64_t count, size_t size) {
+  if (array && count <= *room) return array;
+  const int64_t most = count + count / 2 + 64;
+  void *more = most <= INT32_MAX ? rf_alloc((size_t)most, size) : NULL;
+  if (!more) return NULL;
+  if (*room > 0) memcpy(more, array, (size_t)*room * size);
+  rf_free(array);
+  *room = (int32_t)most;
+  return more;
+}
+
+#define LARGER(array, room, count)                                                        \
+  do {                                                                                    \
+    void *more_ = larger(array, &(room), count, sizeof *(array));                         \
+    if (!more_)                                                                           \
+      return rf_fail(errors_of(t), RF_ERR_MEMORY, "out of memory: contact of %lld pairs", \
+                     (long long)(count));                                                 \
+    (array) = more_;                                                                      \
+  } while (0)
+
+// ---- pairs that may touch
+
+static void put_places(touch *t, const double *x) {
+  rf_barrier_parts_gather(t->parts, x, 1.0, t->place);
+  for (int64_t i = 0; i < 3 * (int64_t)t->parts->n_vertices; ++i) t->place[i] += t->parts->rest[i];
+}
+
+// Box around vertices and where they move, larger by the margin on all sides.
+static void put_box(const touch *t, const int32_t *vertex, int n, double margin, double *box) {
+  for (int c = 0; c < 3; ++c) {
+    box[c] = INFINITY;
+    box[3 + c] = -INFINITY;
+  }
+  for (int i = 0; i < n; ++i)
+    for (int c = 0; c < 3; ++c) {
+      const int64_t at = 3 * (int64_t)vertex[i] + c;
+      const double from = t->place[at], to = from + t->change[at];
+      box[c] = fmin(box[c], fmin(from, to) - margin);
+      box[3 + c] = fmax(box[3 + c], fmax(from, to) + margin);
+    }
+}
+
+// Items that overlap the box of one item.
+typedef struct query {
+  touch *touch;
+  const rf_bvh *bvh;
+  const double *boxes;  // of the items in the tree
+  const int32_t *vertices;
+  int of;  // vertices of an item: 3 of triangles, 2 of edges
+  double box[6];
+  int32_t item;  // a vertex or an edge
+  rf_status status;
+} query;
+
+static rf_status add_pair(touch *t, const pair *new) {
+  const rf_barrier_shape *p = t->parts;
+  bool fixed = true;
+  for (int i = 0; i < 4; ++i) fixed = fixed && p->fixed[new->vertex[i]];
+  if (fixed) return RF_OK;
+  LARGER(t->pair, t->pair_room, t->n_pairs + (int64_t)1);
+  t->pair[t->n_pairs++] = *new;
+  return RF_OK;
+}
+
+static int visit(void *context, int32_t at) {
+  query *q = context;
+  const rf_barrier_shape *p = q->touch->parts;
+  const int32_t other = q->bvh->item[at], *v = q->vertices + q->of * (int64_t)other;
+  const double *box = q->boxes + 6 * (int64_t)other;
+  for (int c = 0; c < 3; ++c)
+    if (box[c] > q->box[3 + c] || box[3 + c] < q->box[c]) return 0;
+  pair new = {.edges = q->of == 2};
+  if (new.edges) {
+    if (other <= q->item) return 0;
+    memcpy(new.vertex, p->edge + 2 * (int64_t)q->item, 2 * sizeof *v);
+    memcpy(new.vertex + 2, v, 2 * sizeof *v);
+    new.parallel = RF_PRIMITIVE_PARALLEL * p->square[q->item] * p->square[other];
+  } else {
+    new.vertex[0] = q->item;
+    memcpy(new.vertex + 1, v, 3 * sizeof *v);
+  }
+  if (p->part[new.vertex[0]] == p->part[new.vertex[3]]) return 0;
+  q->status = add_pair(q->touch, &new);
+  return q->status < 0;
+}
+
+// Finds the pairs that may come nearer than the margin somewhere along `change`.
+static rf_status search(touch *t, double margin) {
+  const rf_barrier_shape *p = t->parts;
+  const rf_run one = {.threads = 1};
+  const rf_run *run = t->base.system && t->base.system->run ? t->base.system->run : &one;
+  rf_error *err = errors_of(t);
+  rf_bvh triangles = {0}, edges = {0};
+  rf_status st = RF_OK;
+  t->n_pairs = 0;
+  for (int64_t k = 0; k < p->n_triangles; ++k)
+    put_box(t, p->triangle + 3 * k, 3, 0.0, t->triangle_box + 6 * k);
+  for (int64_t k = 0; k < p->n_edges; ++k) put_box(t, p->edge + 2 * k, 2, 0.0, t->edge_box + 6 * k);
+  RF_TRY(rf_bvh_create(p->n_triangles, t->triangle_box, run, &triangles, err));
+  RF_TRY(rf_bvh_create(p->n_edges, t->edge_box, run, &edges, err));
+  query q = {t, &triangles, t->triangle_box, p->triangle, 3, {0}, 0, RF_OK};
+  for (q.item = 0; q.item < p->n_vertices && q.status >= 0; ++q.item) {
+    put_box(t, &q.item, 1, margin, q.box);
+    (void)rf_bvh_overlap(&triangles, q.box, q.box + 3, visit, &q);
+  }
+  if (q.status >= 0) q = (query){t, &edges, t->edge_box, p->edge, 2, {0}, 0, RF_OK};
+  for (q.item = 0; q.of == 2 && q.item < p->n_edges && q.status >= 0; ++q.item) {
+    put_box(t, p->edge + 2 * (int64_t)q.item, 2, margin, q.box);
+    (void)rf_bvh_overlap(&edges, q.box, q.box + 3, visit, &q);
+  }
+  st = q.status;
+done:
+  rf_bvh_free(&triangles);
+  rf_bvh_free(&edges);
+  return st;
+}
+
+// ---- energy and forces
+
+static void load(const touch *t, const pair *c, rf_primitive *out) {
+  out->edges = c->edges;
+  out->parallel = c->parallel;
+  for (int i = 0; i < 4; ++i)
+    memcpy(out->x[i], t->place + 3 * (int64_t)c->vertex[i], sizeof out->x[i]);
+}
+
+static void evaluate_pair(touch *t, pair *c) {
+  rf_primitive p;
+  rf_primitive_energy e;
+  load(t, c, &p);
+  rf_primitive_find(&p, &c->at);
+  c->normal_force = 0.0;
+  c->touching = false;
+  if (c->at.distance >= t->set.distance_m) return;
+  // also for NaN
+  if (!(c->at.distance > 0.0)) {
+    t->base.energy = INFINITY;
+    return;
+  }
+  rf_primitive_evaluate(&p, &c->at, t->set.stiffness, t->set.distance_m, &e);
+  c->touching = true;
+  c->normal_force = e.normal_force;
+  t->base.energy += e.value;
+  t->base.noise += ROUNDING * e.normal_force * (rf_vec3_length(p.x[0]) + rf_vec3_length(p.x[3]));
+  for (int i = 0; i < 12; ++i) t->gradient[3 * (int64_t)c->vertex[i / 3] + i % 3] += e.gradient[i];
+}
+
+static void rub(touch *t, rubbing *r, double rate) {
+  double v[3] = {0.0};
+  for (int i = 0; i < 12; ++i)
+    v[i % 3] += r->weight[i / 3] * t->velocity[3 * (int64_t)r->vertex[i / 3] + i % 3];
+  const double along = rf_vec3_dot(r->normal, v), most = t->set.friction * r->force;
+  for (int c = 0; c < 3; ++c) r->sliding[c] = v[c] - along * r->normal[c];
+  const rf_barrier_slip law = rf_barrier_slip_rt(rf_vec3_length(r->sliding), t->set.slip_m_s);
+  t->base.energy += most * law.integral / rate;
+  for (int i = 0; i < 12; ++i)
+    t->gradient[3 * (int64_t)r->vertex[i / 3] + i % 3] +=
+        r->weight[i / 3] * most * law.over * r->sliding[i % 3];
+}
+
+void rf_barrier_touch_evaluate(rf_barrier_touch *base, const double *x, const double *v,
+                               double rate, double *residual) {
+  touch *t = (touch *)base;
+  const rf_barrier_shape *p = t->parts;
+  base->energy = base->noise = 0.0;
+  put_places(t, x);
+  if (t->n_rubs > 0) rf_barrier_parts_gather(p, v, 1.0, t->velocity);
+  memset(t->gradient, 0, 3 * (size_t)p->n_vertices * sizeof *t->gradient);
+  for (int32_t k = 0; k < t->n_pairs; ++k) evaluate_pair(t, t->pair + k);
+  for (int32_t k = 0; k < t->n_rubs; ++k) rub(t, t->rub + k, rate);
+  for (int64_t i = 0; residual && i < 3 * (int64_t)p->n_vertices; ++i)
+    if (!p->fixed[i / 3]) residual[3 * (int64_t)p->node[i / 3] + i % 3] += t->gradient[i];
+}
+
+double rf_barrier_touch_slope(const rf_barrier_touch *base, const double *increment) {
+  const touch *t = (const touch *)base;
+  const rf_barrier_shape *p = t->parts;
+  double sum = 0.0;
+  for (int64_t i = 0; i < 3 * (int64_t)p->n_vertices; ++i)
+    if (!p->fixed[i / 3]) sum += t->gradient[i] * increment[3 * (int64_t)p->node[i / 3] + i % 3];
+  return sum;
+}
+
+rf_status rf_barrier_touch_reach(rf_barrier_touch *base, const double *increment, double *part) {
+  touch *t = (touch *)base;
+  double most = 1.0;
+  rf_barrier_parts_gather(t->parts, increment, *part, t->change);
+  const rf_status st = search(t, t->set.distance_m);
+  if (st < 0) return st;
+  for (int32_t k = 0; k < t->n_pairs; ++k) {
+    const pair *c = t->pair + k;
+    rf_primitive p;
+    double dx[4][3];
+    load(t, c, &p);
+    for (int i = 0; i < 4; ++i) memcpy(dx[i], t->change + 3 * (int64_t)c->vertex[i], sizeof dx[i]);
+    most = rf_primitive_reach(&p, dx, most);
+  }
+  *part *= most;
+  return RF_OK;
+}
+
+// ---- the matrix
+
+// Keys of the pairs of free nodes of different parts among four vertices; returns how many.
+static int keys_of(const rf_barrier_shape *p, const int32_t *vertex, int64_t *key) {
+  int n = 0;
+  for (int i = 0; i < 4; ++i)
+    for (int j = i + 1; j < 4; ++j) {
+      const int32_t a = vertex[i], b = vertex[j];
+      if (p->part[a] != p->part[b] && !p->fixed[a] && !p->fixed[b])
+        key[n++] = rf_barrier_key(p->node[a], p->node[b], p->n_all);
+    }
+  return n;
+}
+
+// Adds all pairs that may touch to the pattern.
+static rf_status couple(touch *t) {
+  const int32_t n = t->parts->n_all;
+  LARGER(t->key, t->key_room, t->n_keys + 4 * (int64_t)t->n_pairs);
+  for (int32_t k = 0; k < t->n_pairs; ++k)
+    t->n_keys += keys_of(t->parts, t->pair[k].vertex, t->key + t->n_keys);
+  t->n_keys = rf_barrier_key_unique(t->key, t->n_keys);
+  LARGER(t->coupled, t->coupled_room, 2 * (int64_t)t->n_keys);
+  for (int32_t k = 0; k < t->n_keys; ++k) {
+    t->coupled[2 * (int64_t)k] = (int32_t)(t->key[k] / n);
+    t->coupled[2 * (int64_t)k + 1] = (int32_t)(t->key[k] % n);
+  }
+  return RF_OK;
+}
+
+static bool is_coupled(const touch *t, const int32_t *vertex) {
+  int64_t key[6];
+  const int n = keys_of(t->parts, vertex, key);
+  for (int i = 0; i < n; ++i)
+    if (!bsearch(key + i, t->key, (size_t)t->n_keys, sizeof *key, rf_barrier_key_order))
+      return false;
+  return true;
+}
+
+// Derivative of minus the friction by the velocity, times the rate.
+static void linearize_rubbing(const touch *t, const rubbing *r, double rate, double *out) {
+  const rf_barrier_slip law = rf_barrier_slip_rt(rf_vec3_length(r->sliding), t->set.slip_m_s);
+  const double factor = rate * t->set.friction * r->force;
+  for (int i = 0; i < 12; ++i)
+    for (int j = 0; j < 12; ++j) {
+      const int a = i % 3, b = j % 3;
+      const double plane = (a == b) - r->normal[a] * r->normal[b];
+      out[12 * i + j] = factor * r->weight[i / 3] * r->weight[j / 3] *
+                        (law.over * plane + law.outer * r->sliding[a] * r->sliding[b]);
+    }
+}
+
+// Names the nodes of matrix k, which gets zeros for fixed ones.
+static void put_stencil(touch *t, const int32_t *vertex, int32_t k) {
+  double *matrix = t->matrix + 144 * (int64_t)k;
+  for (int i = 0; i < 4; ++i) t->stencil[4 * (int64_t)k + i] = t->parts->node[vertex[i]];
+  for (int i = 0; i < 144; ++i)
+    if (t->parts->fixed[vertex[i / 36]] || t->parts->fixed[vertex[i % 12 / 3]]) matrix[i] = 0.0;
+}
+
+rf_status rf_barrier_touch_linearize(rf_barrier_touch *base, double rate) {
+  touch *t = (touch *)base;
+  const int32_t rubs = rate > 0.0 ? t->n_rubs : 0;
+  int32_t n = 0, touching = 0;
+  bool known = true;
+  for (int32_t k = 0; k < t->n_pairs; ++k) touching += t->pair[k].touching;
+  LARGER(t->stencil, t->stencil_room, 4 * ((int64_t)touching + rubs));
+  LARGER(t->matrix, t->matrix_room, 144 * ((int64_t)touching + rubs));
+  for (int32_t k = 0; k < t->n_pairs; ++k) {
+    const pair *c = t->pair + k;
+    rf_primitive p;
+    if (!c->touching) continue;
+    load(t, c, &p);
+    known = known && is_coupled(t, c->vertex);
+    rf_primitive_linearize(&p, &c->at, t->set.stiffness, t->set.distance_m, base->definite,
+                           t->matrix + 144 * (int64_t)n);
+    put_stencil(t, c->vertex, n++);
+  }
+  for (int32_t k = 0; k < rubs; ++k) {
+    linearize_rubbing(t, t->rub + k, rate, t->matrix + 144 * (int64_t)n);
+    put_stencil(t, t->rub[k].vertex, n++);
+  }
+  const rf_status st = known ? RF_OK : couple(t);
+  base->coupling = (rf_system_coupling){t->n_keys, t->coupled, n, t->stencil, t->matrix};
+  return st;
+}
+
+// ---- the beginning of a step
+
+rf_status rf_barrier_touch_begin(rf_barrier_touch *base, const double *x, const double *v) {
+  touch *t = (touch *)base;
+  t->n_rubs = t->n_keys = 0;
+  put_places(t, x);
+  rf_barrier_parts_gather(t->parts, NULL, 0.0, t->change);
+  rf_status st = search(t, MARGIN * t->set.distance_m);
+  if (st >= 0) st = couple(t);
+  if (st < 0) return st;
+  rf_barrier_touch_evaluate(base, x, v, 1.0, NULL);
+  for (int32_t k = 0; t->set.friction > 0.0 && k < t->n_pairs; ++k) {
+    const pair *c = t->pair + k;
+    if (!(c->normal_force > 0.0)) continue;
+    LARGER(t->rub, t->rub_room, t->n_rubs + (int64_t)1);
+    rubbing *r = t->rub + t->n_rubs++;
+    memcpy(r->vertex, c->vertex, sizeof r->vertex);
+    memcpy(r->weight, c->at.weight, sizeof r->weight);
+    memcpy(r->normal, c->at.normal, sizeof r->normal);
+    r->force = c->normal_force;
+  }
+  return RF_OK;
+}
+
+rf_status rf_barrier_parts_read(const rf_barrier_touch *base, rf_barrier_contact **out, int32_t *n,
+                                double *least, rf_error *err) {
+  const touch *t = (const touch *)base;
+  rf_status st = RF_OK;
+  *n = 0;
+  *least = INFINITY;
+  for (int32_t k = 0; k < t->n_pairs; ++k) *n += t->pair[k].touching;
+  RF_ALLOC(*out, *n);
+  *n = 0;
+  for (int32_t k = 0; k < t->n_pairs; ++k) {
+    const pair *c = t->pair + k;
+    *least = fmin(*least, c->at.distance);
+    if (!c->touching) continue;
+    rf_barrier_contact *to = *out + (*n)++;
+    for (int i = 0; i < 4; ++i) to->node[i] = t->parts->node[c->vertex[i]];
+    memcpy(to->weight, c->at.weight, sizeof to->weight);
+    memcpy(to->normal, c->at.normal, sizeof to->normal);
+    to->distance = c->at.distance;
+    to->force = c->normal_force;
+  }
+done:
+  return st;
+}

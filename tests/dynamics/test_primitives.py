@@ -1,0 +1,279 @@
+"""Distances and barrier energies of a vertex and a triangle, and of two edges."""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import functools
+import shutil
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ckernels
+from places import ROOT
+
+KAPPA, DELTA = 3.0, 0.5
+KINDS = [False, True]  # a vertex and a triangle; two edges
+
+
+class Primitive(ctypes.Structure):
+    _fields_ = (
+        ("edges", ctypes.c_bool),
+        ("parallel", ctypes.c_double),
+        ("x", ctypes.c_double * 12),
+    )
+
+
+class Nearest(ctypes.Structure):
+    _fields_ = (
+        ("distance", ctypes.c_double),
+        ("weight", ctypes.c_double * 4),
+        ("normal", ctypes.c_double * 3),
+        ("moving", ctypes.c_int),
+        ("along", ctypes.c_double * 6),
+        ("moved", ctypes.c_double * 8),
+    )
+
+
+class Energy(ctypes.Structure):
+    _fields_ = (
+        ("value", ctypes.c_double),
+        ("normal_force", ctypes.c_double),
+        ("gradient", ctypes.c_double * 12),
+    )
+
+
+@functools.cache
+def library() -> ctypes.CDLL:
+    """Compile once per run."""
+    folder = Path(tempfile.mkdtemp(prefix="reducedfem-primitives-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    lib = ckernels.build("primitives", [ROOT / "csrc/dynamics/primitives.c"], folder)
+    pointer, real = ctypes.c_void_p, ctypes.c_double
+    lib.rf_primitive_find.argtypes = pointer, pointer
+    lib.rf_primitive_evaluate.argtypes = pointer, pointer, real, real, pointer
+    lib.rf_primitive_linearize.argtypes = pointer, pointer, real, real, ctypes.c_bool, pointer
+    lib.rf_primitive_reach.argtypes = pointer, pointer, real
+    lib.rf_primitive_reach.restype = real
+    for name in ("find", "evaluate", "linearize"):
+        getattr(lib, f"rf_primitive_{name}").restype = None
+    return lib
+
+
+def primitive(x, edges, parallel=0.0):
+    return Primitive(edges, parallel, (ctypes.c_double * 12)(*np.ravel(x)))
+
+
+def nearest(x, edges):
+    out = Nearest()
+    library().rf_primitive_find(ctypes.byref(primitive(x, edges)), ctypes.byref(out))
+    return out
+
+
+def energy(x, edges, parallel=0.0):
+    """Return energy, gradient (12,) and normal force."""
+    p, at, out = primitive(x, edges, parallel), Nearest(), Energy()
+    library().rf_primitive_find(ctypes.byref(p), ctypes.byref(at))
+    assert at.distance < DELTA
+    library().rf_primitive_evaluate(
+        ctypes.byref(p), ctypes.byref(at), KAPPA, DELTA, ctypes.byref(out)
+    )
+    return out.value, np.array(out.gradient), out.normal_force
+
+
+def hessian(x, edges, parallel=0.0, definite=False):
+    p, at, out = primitive(x, edges, parallel), Nearest(), np.full((12, 12), np.nan)
+    library().rf_primitive_find(ctypes.byref(p), ctypes.byref(at))
+    library().rf_primitive_linearize(
+        ctypes.byref(p), ctypes.byref(at), KAPPA, DELTA, definite, out.ctypes.data
+    )
+    return out
+
+
+def to_segment(p, a, b):
+    side = b - a
+    square = side @ side
+    part = np.clip(side @ (p - a) / square, 0.0, 1.0) if square > 0.0 else 0.0
+    return np.linalg.norm(p - a - part * side)
+
+
+def plain(x, edges):
+    """Return the distance by all positions that nearest points may have."""
+    if edges:
+        found = [to_segment(x[i], x[2], x[3]) for i in (0, 1)]
+        found += [to_segment(x[i], x[0], x[1]) for i in (2, 3)]
+        directions = np.array([x[1] - x[0], x[2] - x[3]])
+        start = x[2] - x[0]
+        within = lambda part: (part >= 0.0).all() and (part <= 1.0).all()  # noqa: E731
+    else:
+        found = [to_segment(x[0], x[i], x[j]) for i, j in ((1, 2), (2, 3), (3, 1))]
+        directions = np.array([x[2] - x[1], x[3] - x[1]])
+        start = x[0] - x[1]
+        within = lambda part: (part >= 0.0).all() and part.sum() <= 1.0  # noqa: E731
+    part = np.linalg.lstsq(directions.T, start, rcond=None)[0]
+    if within(part):
+        found.append(np.linalg.norm(start - part @ directions))
+    return min(found)
+
+
+def degenerate(rng, kind, edges):
+    """Return points of a kind that general ones do not have."""
+    x = rng.normal(size=(4, 3))
+    if kind == "parallel":
+        x[3] = x[2] + rng.normal() * (x[1] - x[0])
+    elif kind == "nearly parallel":
+        x[3] = x[2] + rng.normal() * (x[1] - x[0]) + 1e-7 * rng.normal(size=3)
+    elif kind == "in a plane":
+        x[:, 2] = 0.0
+    elif kind == "on a grid":
+        x = rng.integers(-1, 2, size=(4, 3)).astype(float)
+    elif kind == "above a corner":
+        x[0] = x[1] + 0.3 * rng.normal(size=3)
+    elif kind == "far off":
+        x += 100.0 * rng.normal(size=3)
+    return x
+
+
+@pytest.mark.parametrize("edges", KINDS)
+@pytest.mark.parametrize(
+    "kind",
+    ["any", "parallel", "nearly parallel", "in a plane", "on a grid", "above a corner", "far off"],
+)
+def test_distances_are_those_of_all_positions(kind, edges):
+    rng = np.random.default_rng(3)
+    for _ in range(2000):
+        x = degenerate(rng, kind, edges)
+        at = nearest(x, edges)
+        size = np.abs(x).max()
+        assert at.distance == pytest.approx(plain(x, edges), rel=1e-7, abs=1e-14 * size)
+        weight = np.array(at.weight)
+        first, second = (weight[:2], weight[2:]) if edges else (weight[:1], weight[1:])
+        assert first.sum() == pytest.approx(1.0)
+        assert second.sum() == pytest.approx(-1.0)
+        assert (first >= 0.0).all()
+        assert (second <= 0.0).all()
+        np.testing.assert_allclose(
+            weight @ x, at.distance * np.array(at.normal), rtol=0, atol=1e-12 * size
+        )
+
+
+def close(rng, edges, parallel):
+    """Return points nearer than DELTA, of any position or nearly parallel, and eps."""
+    while True:
+        x = rng.normal(size=(4, 3))
+        if parallel:
+            along = x[1] - x[0]
+            x[3] = x[2] + rng.uniform(0.5, 1.5) * along + 1e-2 * rng.normal(size=3)
+        at = nearest(x, edges)
+        if 0.05 < at.distance < 0.9 * DELTA:
+            squares = [np.sum((x[i] - x[j]) ** 2) for i, j in ((0, 1), (2, 3))]
+            return x, 1e-3 * squares[0] * squares[1], at.moving
+
+
+CASES = [(False, False), (True, False), (True, True)]
+
+
+def differences(function, x, step):
+    columns = []
+    for i in range(12):
+        moved = []
+        for sign in (1.0, -1.0):
+            at = x.ravel().copy()
+            at[i] += sign * step
+            moved.append(function(at.reshape(4, 3)))
+        columns.append((moved[0] - moved[1]) / (2.0 * step))
+    return np.array(columns)
+
+
+@pytest.mark.parametrize(("edges", "parallel"), CASES)
+def test_forces_and_tangents_are_derivatives(edges, parallel):
+    """Also where the nearest points lie on sides and at corners."""
+    rng = np.random.default_rng(5)
+    positions = set()
+    for _ in range(60):
+        x, eps, moving = close(rng, edges, parallel)
+        value, gradient, _ = energy(x, edges, eps)
+        assert value > 0.0
+        slopes = differences(lambda at, e=eps: energy(at, edges, e)[0], x, 1e-6)
+        np.testing.assert_allclose(gradient, slopes, rtol=0, atol=2e-7 * np.abs(gradient).max())
+        exact = hessian(x, edges, eps)
+        curves = differences(lambda at, e=eps: energy(at, edges, e)[1], x, 1e-6)
+        np.testing.assert_allclose(exact, curves, rtol=0, atol=1e-6 * np.abs(exact).max())
+        positions.add(moving)
+    assert positions >= ({0, 1} if parallel else {0, 1, 2})
+
+
+@pytest.mark.parametrize(("edges", "parallel"), CASES)
+def test_definite_tangents_bound_the_exact_ones(edges, parallel):
+    rng = np.random.default_rng(7)
+    indefinite = 0
+    for _ in range(100):
+        x, eps, _ = close(rng, edges, parallel)
+        exact, definite = (hessian(x, edges, eps, kind) for kind in (False, True))
+        small = 1e-12 * np.abs(definite).max()
+        np.testing.assert_allclose(definite, definite.T, rtol=0, atol=small)
+        assert np.linalg.eigvalsh(definite)[0] >= -small
+        assert np.linalg.eigvalsh(definite - exact)[0] >= -small
+        indefinite += np.linalg.eigvalsh(exact)[0] < -small
+    assert indefinite > 50
+
+
+@pytest.mark.parametrize(("edges", "parallel"), CASES)
+def test_forces_have_no_sum_and_no_moment(edges, parallel):
+    rng = np.random.default_rng(9)
+    for _ in range(100):
+        x, eps, _ = close(rng, edges, parallel)
+        _, gradient, force = energy(x, edges, eps)
+        forces = gradient.reshape(4, 3)
+        small = 1e-12 * np.abs(forces).max()
+        np.testing.assert_allclose(forces.sum(0), 0.0, atol=small)
+        np.testing.assert_allclose(np.cross(x, forces).sum(0), 0.0, atol=10 * small)
+        assert force >= 0.0
+
+
+def test_forces_of_edges_are_continuous_where_they_become_parallel():
+    """The nearest points jump from end to end; without the factor m the force would."""
+    a = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
+
+    def at(angle):
+        turn = 0.5 * np.array([np.cos(angle), np.sin(angle), 0.0])
+        middle = np.array([0.5, 0.0, 0.2])
+        return energy(np.vstack([a, middle - turn, middle + turn]), True, 1e-3)
+
+    for angle in (1e-4, 1e-6, 1e-8, 0.0):
+        values = [at(sign * angle) for sign in (1.0, -1.0)]
+        assert values[0][0] == pytest.approx(values[1][0], rel=1e-6, abs=1e-12)
+        np.testing.assert_allclose(values[0][1], values[1][1], rtol=0, atol=4e3 * angle + 1e-12)
+    assert at(0.0)[0] == 0.0
+    across = np.vstack([a, [[0.5, -0.5, 0.2], [0.5, 0.5, 0.2]]])
+    assert at(0.04)[0] == pytest.approx(energy(across, True)[0])
+
+
+@pytest.mark.parametrize("edges", KINDS)
+def test_nothing_is_reached_along_the_part_allowed(edges):
+    rng = np.random.default_rng(11)
+    cut = 0
+    for _ in range(300):
+        x = rng.normal(size=(4, 3))
+        dx = rng.normal(size=(4, 3)) * 10.0 ** rng.uniform(-1, 2)
+        if rng.random() < 0.5:  # towards each other
+            dx[: 2 if edges else 1] -= 3.0 * np.array(nearest(x, edges).normal)
+        part = library().rf_primitive_reach(
+            ctypes.byref(primitive(x, edges)), np.ascontiguousarray(dx).ctypes.data, 1.0
+        )
+        assert 0.0 < part <= 1.0
+        cut += part < 1.0
+        start = nearest(x, edges).distance
+        least = min(nearest(x + t * dx, edges).distance for t in np.linspace(0.0, part, 300))
+        assert least > 0.009 * start
+    assert cut > 20
+
+
+def test_common_motion_is_not_cut():
+    x = np.array([[0.2, 0.2, 1e-6], [0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+    dx = np.tile([3.0, -2.0, 1.0], (4, 1))
+    part = library().rf_primitive_reach(ctypes.byref(primitive(x, False)), dx.ctypes.data, 1.0)
+    assert part == 1.0
