@@ -17,6 +17,7 @@ enum {
   BLOCK = 8,          // vectors that advance together
   SPARE = 18,         // vectors kept at a restart beyond the k wanted
   STEPS = 10,         // block steps between restarts
+  LOOKS = 16,         // part of the space by which it grows between two looks at Ritz pairs
   GUARD = 2,          // vectors beyond the wanted ones that must have converged roughly
   VERIFY = 4,         // block steps that search for further vectors of a large repeated space
   RESTARTS = 100,     // default limit
@@ -365,10 +366,16 @@ static rf_status search_all(search *s, rf_error *err) {
   append(&q);
   int verify = 0;
   double verified = 0.0;
-  for (;;) {
+  for (int32_t look = 0;;) {
     RF_TRY(advance(s, &q, err));
-    RF_TRY(ritz_pairs(&q, err));
     RF_TRY(report_progress(s, err));
+    const bool full = q.m + q.next_width > most;
+    if (q.m < look && !full && verify == 0 && q.next_width > 0) {
+      append(&q);
+      continue;
+    }
+    RF_TRY(ritz_pairs(&q, err));
+    look = q.m + q.m / LOOKS;
     const int32_t count = verify > 0 && --verify > 0 ? 0 : answer(&q, k);
     if (count > 0) {
       // a random block reaches at most BLOCK vectors of one repeated eigenvalue: if there may be
@@ -390,7 +397,7 @@ static rf_status search_all(search *s, rf_error *err) {
       RF_TRY(compress(s, &q, count, err));
       s->report->restarts += 1;
       RF_TRY(fresh_block(s, &q, s->set->seed + (uint64_t)s->report->restarts, err));
-    } else if (q.m + q.next_width > most) {
+    } else if (full) {
       if (s->report->restarts >= max_restarts) {
         st = give_up(s, &q, err);
         goto done;
