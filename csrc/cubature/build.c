@@ -353,8 +353,8 @@ static rf_status measure(const training *t, const rf_cubature_settings *set, con
   for (int32_t pose = 0; pose < t->n_training + t->n_held; ++pose) {
     double *found = force + r;
     force_of(t, pose, force);
-    rf_cubature_evaluate_rt(&elastic, set->poses + (int64_t)given_at(t, pose) * r, work, NULL,
-                            found, NULL, r);
+    rf_cubature_evaluate_rt(&elastic, false, set->poses + (int64_t)given_at(t, pose) * r, work,
+                            NULL, found, NULL, r);
     for (int32_t k = 0; k < r; ++k) found[k] -= force[k];
     if (pose < t->n_training) apply_metric(set->metric, r, 2, 1.0, scratch, force);
     const double error = rf_norm(r, found) / rf_norm(r, force);
