@@ -37,9 +37,7 @@ def far(model: rf.ReducedSolid, law: str) -> list[np.ndarray]:
     return found
 
 
-def stiff_poses(
-    model: rf.ReducedSolid | rf.ProjectedSolid, n: int, largest: float
-) -> np.ndarray:
+def stiff_poses(model: rf.ReducedSolid | rf.ProjectedSolid, n: int, largest: float) -> np.ndarray:
     """Return random poses (n, r) whose largest displacement is `largest`, m: stiff modes too."""
     poses = np.random.default_rng(3).standard_normal((n, model.r))
     return np.array([largest / np.abs(model.displacement(q)).max() * q for q in poses])
