@@ -9,10 +9,14 @@
 #include "model/sampled.h"
 
 static const double RIGID = 1e-9;    // eigenvalues below this part of the largest are rigid motions
-static const double RESIDUAL = 0.3;  // of a pose of the rough model, on the mesh, over the load
+static const double EXCESS = 2.0;    // most strain of a pose, over that of the linear response
+static const double RESIDUAL = 0.5;  // of a pose of the rough model, on the mesh, over the load
 static const double TURN = 6.283185307179586;
 
-enum { ATTEMPTS = 4, ITERATIONS = 60, HALVINGS = 6, ROUGH_POINTS = 2048 };
+enum { ATTEMPTS = 4, ROUGH_POINTS = 2048 };
+
+static const rf_static_settings STATIC = {
+    .tolerance = 1e-6, .load_steps = 1, .newton_max = 60, .halvings = 6};
 
 // Generator splitmix64.
 static uint64_t next_bits(uint64_t *state) {
@@ -39,6 +43,7 @@ typedef struct draw {
   double *modal;             // coordinates of a pose in them
   double *load, *force;
   double *u, *nodal;  // (n, 3)
+  double strain;      // of the linear response
   rf_reduced *rough;  // of a large mesh; NULL: a small one
 } draw;
 
@@ -51,7 +56,7 @@ static void combine(const draw *d, double factor, const double *modal, double *q
 }
 
 // Draws a pose of the linear equations in thermal equilibrium, scaled to a strain.
-static rf_status draw_linear(draw *d, double strain, uint64_t *state, double *q, rf_error *err) {
+static rf_status draw_linear(draw *d, uint64_t *state, double *q, rf_error *err) {
   const int32_t r = d->model->r;
   const double least = RIGID * d->values[r - 1];
   for (int32_t i = 0; i < r; ++i) {
@@ -61,7 +66,7 @@ static rf_status draw_linear(draw *d, double strain, uint64_t *state, double *q,
   combine(d, 1.0, d->modal, q);
   const rf_status st = rf_projected_displacement(d->model, d->run, q, d->u, err);
   if (st < 0) return st;
-  const double factor = rf_solid_strain_factor(d->model->solid, d->u, strain);
+  const double factor = rf_solid_strain_factor(d->model->solid, d->u, d->strain);
   if (!isfinite(factor))
     return rf_fail(err, RF_ERR_ARG, "no vector of the basis deforms the solid");
   for (int32_t i = 0; i < r; ++i) d->modal[i] *= factor;
@@ -90,14 +95,27 @@ static double size_of(const draw *d, const double *x) {
   return sqrt(sum);
 }
 
-// Solves the rough model.  RF_ERR_NO_CONVERGENCE where the mesh is far from equilibrium, or its law
-// is not defined.
-static rf_status balance_roughly(draw *d, const rf_run *run, const rf_static_settings *set,
-                                 double *q, rf_error *err) {
+// RF_ERR_NO_CONVERGENCE at poses that a load has snapped to far away.
+static rf_status refuse_far(draw *d, const double *q, rf_error *err) {
+  const rf_status st = rf_projected_displacement(d->model, d->run, q, d->u, err);
+  if (st < 0) return st;
+  const double factor = rf_solid_strain_factor(d->model->solid, d->u, EXCESS * d->strain);
+  return factor < 1.0 ? RF_ERR_NO_CONVERGENCE : RF_OK;
+}
+
+static rf_status balance_mesh(draw *d, const rf_run *run, double *q, rf_error *err) {
+  rf_static_report report;
+  const rf_status st = rf_statics_solve_projected(d->model, run, &STATIC, d->load, q, &report, err);
+  return st < 0 ? st : refuse_far(d, q, err);
+}
+
+// Solves the rough model.  RF_ERR_NO_CONVERGENCE where the mesh is far from equilibrium, too, or
+// its law is not defined.
+static rf_status balance_roughly(draw *d, const rf_run *run, double *q, rf_error *err) {
   rf_status st = RF_OK;
   rf_static_report report;
-  RF_TRY(rf_statics_solve_reduced(d->rough, run, set, d->load, q, &report, err));
-  RF_TRY(rf_projected_displacement(d->model, run, q, d->u, err));
+  RF_TRY(rf_statics_solve_reduced(d->rough, run, &STATIC, d->load, q, &report, err));
+  RF_TRY(refuse_far(d, q, err));
   RF_TRY(rf_solid_evaluate(d->model->solid, run, d->u, NULL, d->nodal, NULL, err));
   RF_TRY(rf_projected_project(d->model, run, d->nodal, d->force, err));
   for (int32_t i = 0; i < d->model->r; ++i) d->force[i] -= d->load[i];
@@ -110,20 +128,12 @@ done:
 // pose stays linear, and small.  Training needs no equilibria in the strict sense: those of a rough
 // model serve as well, at a small part of the cost.
 static rf_status balance(draw *d, double *q, rf_error *err) {
-  const size_t bytes = (size_t)d->model->r * sizeof *q;
-  const rf_static_settings set = {
-      .tolerance = 1e-6, .load_steps = 1, .newton_max = ITERATIONS, .halvings = HALVINGS};
   const rf_run quiet = {.threads = d->run->threads};
   double part = 1.0;
   for (int k = 0; k < ATTEMPTS; ++k, part *= 0.5) {
-    rf_static_report report;
-    rf_status st = RF_ERR_NO_CONVERGENCE;
     find_load(d, part);
-    memset(q, 0, bytes);
-    if (d->rough) st = balance_roughly(d, &quiet, &set, q, err);
-    if (st != RF_ERR_NO_CONVERGENCE) return st;
-    memset(q, 0, bytes);
-    st = rf_statics_solve_projected(d->model, &quiet, &set, d->load, q, &report, err);
+    memset(q, 0, (size_t)d->model->r * sizeof *q);
+    const rf_status st = (d->rough ? balance_roughly : balance_mesh)(d, &quiet, q, err);
     if (st != RF_ERR_NO_CONVERGENCE) return st;
   }
   combine(d, part, d->modal, q);
@@ -158,8 +168,8 @@ rf_status rf_statics_draw_poses(const rf_projected *model, const rf_run *run, in
   for (int32_t k = 0; k < count; ++k) {
     // a golden ratio spreads the strains evenly, also over those that are held out
     const double share = 0.5 + 0.6180339887498949 * k;
-    const double size = strain * fmax(share - floor(share), 0.02);
-    RF_TRY(draw_linear(&d, size, &seed, q + (int64_t)k * r, err));
+    d.strain = strain * fmax(share - floor(share), 0.02);
+    RF_TRY(draw_linear(&d, &seed, q + (int64_t)k * r, err));
     RF_TRY(balance(&d, q + (int64_t)k * r, err));
     RF_TRY(rf_run_progress(run, k + 1, count, err));
   }
