@@ -14,7 +14,6 @@ from sampled import basis_of, beam, poses_of, sampled
 from shapes import box_hexes
 from test_cubature import VARIANTS, all_points, relative
 
-
 ORTHOTROPIC = rf.LinearElastic.orthotropic(
     (3e5, 2e5, 1e5), (0.3, 0.2, 0.1), (8e4, 7e4, 6e4), 1000.0
 )

@@ -18,7 +18,17 @@ from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
 from reducedfem.io.tensors import Refused
 from reducedfem.solid.solid import Solid
 
-__all__ = ["ERRORS", "Cubature", "CubatureReport", "errors_of", "reduce_by_cubature"]
+__all__ = [
+    "ERRORS",
+    "FEWEST_POSES",
+    "MOST_NUMBERS",
+    "MOST_POINTS",
+    "MOST_SEED",
+    "Cubature",
+    "CubatureReport",
+    "errors_of",
+    "reduce_by_cubature",
+]
 
 MOST_POINTS = 4096  # RF_CUBATURE_MAX_POINTS in csrc/cubature/build.h
 MOST_NUMBERS = 1 << 17  # RF_CUBATURE_MAX_NUMBERS in csrc/cubature/build.h
