@@ -13,10 +13,9 @@ static const double EXCESS = 2.0;    // most strain of a pose, over that of the 
 static const double RESIDUAL = 0.5;  // of a pose of the rough model, on the mesh, over the load
 static const double TURN = 6.283185307179586;
 
-enum { ATTEMPTS = 4, ROUGH_POINTS = 2048 };
+enum { ATTEMPTS = 4, ROUGH_POINTS = 1024 };
 
-static const rf_static_settings STATIC = {
-    .tolerance = 1e-6, .load_steps = 1, .newton_max = 60, .halvings = 6};
+static const rf_static_settings STATIC = {.tolerance = 1e-6, .load_steps = 1, .newton_max = 30};
 
 // Generator splitmix64.
 static uint64_t next_bits(uint64_t *state) {
