@@ -84,7 +84,7 @@ def test_a_stiffness_that_is_indefinite_becomes_semidefinite():
         assert np.linalg.eigvalsh(K)[0] >= -1e-12 * np.linalg.norm(K)
 
 
-def test_where_all_points_are_definite_the_stiffness_keeps_its_bits():
+def test_the_stiffness_of_definite_points_keeps_its_bits():
     model = all_points(solid_of("StableNeoHookean"), basis_of(solid_of("StableNeoHookean"), 8))
     axis = np.eye(3)[0] * np.maximum(model.mesh.nodes[:, :1], 0.0)
     pulled = np.linalg.lstsq(model.matrix, 0.1 * axis.ravel(), rcond=None)[0]
