@@ -160,5 +160,5 @@ def test_poses_of_large_meshes_train_as_well_as_equilibria():
         q = exact.solve_static(load)
         largest = max(largest, np.abs(exact.displacement(q)).max())
         errors.append(relative(model.internal_force(q), load))
-    assert np.sqrt(np.mean(np.square(errors))) < 0.02
+    assert np.sqrt(np.mean(np.square(errors))) < 0.03
     assert largest > 0.1
