@@ -9,6 +9,8 @@
 #include "linalg/vector.h"
 #include "polynomial/strain.h"
 
+static const double NO_FORCE = 1e-12;  // of the largest
+
 enum {
   CHUNKS = 64,                 // of elements, one task each
   LANES = 8,                   // most poses at once
@@ -28,6 +30,7 @@ typedef struct training {
   int32_t n_rows;   // of the training matrix: r n_training, padded
   double *matrix;   // of each candidate its forces                  (candidates, n_rows)
   double *sums;     // forces of all points of a chunk               (chunks, blocks, r, lanes)
+  double *strain;   // largest of a chunk                            (chunks)
   double *scratch;  // of each worker
   rf_strain_gradients_fn *gradients;
 } training;
@@ -69,9 +72,26 @@ static void table_at(const training *t, int32_t element, int32_t point, double *
                table);
 }
 
-// Computes the force (r, lanes) of one point, of unit weight, in a block of poses.
+// Returns the larger of `least` and the Green strains |F^T F - 1| / 2 of all lanes, F = 1 + G.
+static double largest_strain(int lanes, const double *G, double least) {
+  for (int l = 0; l < lanes; ++l) {
+    double sum = 0.0;
+    for (int i = 0; i < 3; ++i)
+      for (int j = 0; j < 3; ++j) {
+        double twice = G[(3 * i + j) * lanes + l] + G[(3 * j + i) * lanes + l];
+        for (int k = 0; k < 3; ++k)
+          twice += G[(3 * k + i) * lanes + l] * G[(3 * k + j) * lanes + l];
+        sum += twice * twice;
+      }
+    least = fmax(least, 0.5 * sqrt(sum));
+  }
+  return least;
+}
+
+// Computes the force (r, lanes) of one point, of unit weight, in a block of poses, and raises the
+// strain to that of the point.
 static void force_at(const training *t, const rf_material *material, const double *table,
-                     const double *q, double *force) {
+                     const double *q, double *force, double *strain) {
   _Alignas(64) double parameters[RF_LAW_PARAMETERS * LANES] = {0}, G[9 * LANES] = {0};
   _Alignas(64) double P[9 * LANES], W[LANES];
   const int32_t r = t->r;
@@ -81,6 +101,7 @@ static void force_at(const training *t, const rf_material *material, const doubl
   for (int c = 0; c < 9; ++c)
     for (int32_t k = 0; k < r; ++k)
       for (int l = 0; l < lanes; ++l) G[c * lanes + l] += table[c * r + k] * q[k * lanes + l];
+  *strain = largest_strain(lanes, G, *strain);
   material->law->point[t->solid->simd](parameters, G, W, P, NULL);
   memset(force, 0, (size_t)(r * lanes) * sizeof *force);
   for (int c = 0; c < 9; ++c)
@@ -116,7 +137,7 @@ static rf_status train_chunk(void *context, int64_t task, int worker, rf_error *
           t->matrix && candidate < t->n_candidates && candidate_at(t, candidate) == at;
       table_at(t, e, p, table);
       for (int32_t b = 0; b < t->n_blocks; ++b) {
-        force_at(t, material, table, t->poses + b * size, force);
+        force_at(t, material, table, t->poses + b * size, force, t->strain + task);
         for (int64_t i = 0; i < size; ++i) sums[b * size + i] += volume * force[i];
         if (kept) keep(t, b, volume, force, t->matrix + candidate * t->n_rows);
       }
@@ -155,26 +176,36 @@ static rf_status check(int32_t r, const rf_cubature_settings *set, rf_error *err
   return RF_OK;
 }
 
-static rf_status prepare(training *t, const rf_run *run, const rf_cubature_settings *set,
-                         rf_error *err) {
+// Prepares the gradients of the basis at all points, which are candidates.
+static rf_status prepare_points(training *t, rf_error *err) {
   rf_status st = RF_OK;
   const rf_solid *s = t->solid;
   const int32_t n = s->mesh->n_nodes;
-  t->lanes = rf_law_lanes(s->simd);
   t->gradients = gradients_for(s->simd);
-  t->n_held = set->n_poses / RF_CUBATURE_HOLD;
-  t->n_training = set->n_poses - t->n_held;
-  t->n_blocks = (set->n_poses + t->lanes - 1) / t->lanes;
-  t->n_rows = (t->r * t->n_training + ROWS_PAD - 1) / ROWS_PAD * ROWS_PAD;
   RF_ALLOC(t->rows, 3 * (int64_t)n * t->r);
   for (int64_t d = 0; d < 3 * (int64_t)n; ++d)
     for (int32_t k = 0; k < t->r; ++k) t->rows[d * t->r + k] = t->basis[k * 3 * (int64_t)n + d];
   RF_ALLOC(t->start, s->mesh->n_elements + 1);
   for (int32_t e = 0; e < s->mesh->n_elements; ++e)
     t->start[e + 1] = t->start[e] + rf_solid_points(s, e);
+  t->n_candidates = n_points(t);
+done:
+  return st;
+}
+
+static rf_status prepare(training *t, const rf_run *run, const rf_cubature_settings *set,
+                         rf_error *err) {
+  rf_status st = RF_OK;
+  t->lanes = rf_law_lanes(t->solid->simd);
+  t->n_held = set->n_poses / RF_CUBATURE_HOLD;
+  t->n_training = set->n_poses - t->n_held;
+  t->n_blocks = (set->n_poses + t->lanes - 1) / t->lanes;
+  t->n_rows = (t->r * t->n_training + ROWS_PAD - 1) / ROWS_PAD * ROWS_PAD;
+  RF_TRY(prepare_points(t, err));
   RF_ALLOC(t->poses, t->n_blocks * block_size(t));
   pack_poses(t, set->poses);
   RF_ALLOC(t->sums, CHUNKS * t->n_blocks * block_size(t));
+  RF_ALLOC(t->strain, CHUNKS);
   RF_ALLOC(t->scratch, run->threads * (9 * (int64_t)t->r + block_size(t)));
   const int64_t most = TRAINING_NUMBERS / t->n_rows;
   t->n_candidates = n_points(t) < most ? n_points(t) : most;
@@ -188,6 +219,7 @@ static void release(training *t) {
   rf_free(t->start);
   rf_free(t->poses);
   rf_free(t->sums);
+  rf_free(t->strain);
   rf_free(t->scratch);
   rf_free(t->matrix);
 }
@@ -202,14 +234,15 @@ static void force_of(const training *t, int32_t pose, double *force) {
   }
 }
 
-static rf_status require_force(const training *t, int32_t pose, const double *force,
+// Rigid motions among deformations have the force of rounding.
+static rf_status require_force(const training *t, int32_t pose, double size, double largest,
                                rf_error *err) {
-  const double size = rf_norm(t->r, force);
-  if (isfinite(size) && size > 0.0) return RF_OK;
+  if (isfinite(size) && size > NO_FORCE * largest) return RF_OK;
   return rf_fail(err, RF_ERR_ARG,
-                 size == 0.0 ? "poses[%d] has no force: leave it out"
-                             : "poses[%d] has a force that is not finite: it is too far from rest, "
-                               "or the law of a material is not defined there; make it smaller",
+                 isfinite(size)
+                     ? "poses[%d] has no force: leave it out"
+                     : "poses[%d] has a force that is not finite: it is too far from rest, "
+                       "or the law of a material is not defined there; make it smaller",
                  given_at(t, pose));
 }
 
@@ -293,8 +326,8 @@ done:
   return st;
 }
 
-static rf_status assemble(const training *t, const rf_cubature_settings *set, const choice *c,
-                          rf_simd simd, rf_cubature **out, rf_error *err) {
+static rf_status assemble(const training *t, const double *linear, const choice *c, rf_simd simd,
+                          rf_cubature **out, rf_error *err) {
   rf_status st = RF_OK;
   const rf_solid *s = t->solid;
   double *gradient = NULL, *weight = NULL;
@@ -323,7 +356,7 @@ static rf_status assemble(const training *t, const rf_cubature_settings *set, co
                                    .weight = weight,
                                    .material = material,
                                    .materials = materials,
-                                   .linear = set->linear};
+                                   .linear = linear};
   RF_TRY(rf_cubature_create(&parts, simd, out, err));
 done:
   rf_free(gradient);
@@ -353,8 +386,8 @@ static rf_status measure(const training *t, const rf_cubature_settings *set, con
   for (int32_t pose = 0; pose < t->n_training + t->n_held; ++pose) {
     double *found = force + r;
     force_of(t, pose, force);
-    rf_cubature_evaluate_rt(&elastic, set->poses + (int64_t)given_at(t, pose) * r, work, NULL,
-                            found, NULL, r);
+    rf_cubature_evaluate_rt(&elastic, false, set->poses + (int64_t)given_at(t, pose) * r, work,
+                            NULL, found, NULL, r);
     for (int32_t k = 0; k < r; ++k) found[k] -= force[k];
     if (pose < t->n_training) apply_metric(set->metric, r, 2, 1.0, scratch, force);
     const double error = rf_norm(r, found) / rf_norm(r, force);
@@ -377,7 +410,7 @@ rf_status rf_cubature_build(const rf_solid *solid, const rf_run *run, int32_t r,
   rf_status st = RF_OK;
   training t = {.solid = solid, .r = r, .basis = basis};
   choice c = {0};
-  double *force = NULL;
+  double *force = NULL, *size = NULL, largest = 0.0;
   rf_run_part first = {run, 0, 1, 2}, second = {run, 1, 2, 2};
   const rf_run training_run = rf_run_of_part(&first), choosing_run = rf_run_of_part(&second);
   *out = NULL;
@@ -385,15 +418,21 @@ rf_status rf_cubature_build(const rf_solid *solid, const rf_run *run, int32_t r,
   RF_TRY(check(r, set, err));
   RF_TRY(prepare(&t, run, set, err));
   RF_ALLOC(force, r);
+  RF_ALLOC(size, set->n_poses);
   RF_TRY(rf_run_tasks(&training_run, CHUNKS, 1, train_chunk, &t, err));
-  for (int32_t pose = 0; pose < t.n_training + t.n_held; ++pose) {
+  for (int32_t pose = 0; pose < set->n_poses; ++pose) {
     force_of(&t, pose, force);
-    RF_TRY(require_force(&t, pose, force, err));
+    size[pose] = rf_norm(r, force);
+    if (isfinite(size[pose])) largest = fmax(largest, size[pose]);
   }
+  for (int32_t pose = 0; pose < set->n_poses; ++pose)
+    RF_TRY(require_force(&t, pose, size[pose], largest, err));
   RF_TRY(choose(&t, &choosing_run, set, &c, err));
-  RF_TRY(assemble(&t, set, &c, simd, out, err));
+  RF_TRY(assemble(&t, set->linear, &c, simd, out, err));
   *report = (rf_cubature_report){
-      .training = t.n_training, .held_out = t.n_held, .candidates = t.n_candidates};
+      .training = t.n_training, .held_out = t.n_held, .candidates = t.matrix ? t.n_candidates : 0};
+  for (int chunk = 0; chunk < CHUNKS; ++chunk)
+    report->strain = fmax(report->strain, t.strain[chunk]);
   RF_TRY(measure(&t, set, *out, report, err));
   RF_TRY(rf_run_progress(run, 2, 2, err));
 done:
@@ -405,5 +444,35 @@ done:
   rf_free(c.candidate);
   rf_free(c.factor);
   rf_free(force);
+  rf_free(size);
+  return st;
+}
+
+rf_status rf_cubature_spread(const rf_solid *solid, int32_t r, const double *basis, int32_t points,
+                             const double *linear, rf_simd simd, rf_cubature **out, rf_error *err) {
+  rf_status st = RF_OK;
+  training t = {.solid = solid, .r = r, .basis = basis};
+  choice c = {0};
+  double passed = 0.0;
+  const double share = solid->total_volume / points;
+  *out = NULL;
+  RF_TRY(prepare_points(&t, err));
+  RF_ALLOC(c.candidate, points + 1);
+  RF_ALLOC(c.factor, points + 1);
+  for (int32_t e = 0; e < solid->mesh->n_elements; ++e)
+    for (int32_t p = 0; p < rf_solid_points(solid, e); ++p) {
+      // a point stands for the middles of shares in its volume
+      const double volume = rf_solid_volume(solid, e)[p];
+      const double middles = floor((passed + volume) / share + 0.5) - floor(passed / share + 0.5);
+      passed += volume;
+      if (!(middles > 0.0) || c.count > points) continue;
+      c.candidate[c.count] = (int32_t)(t.start[e] + p);
+      c.factor[c.count++] = middles * share / volume;
+    }
+  RF_TRY(assemble(&t, linear, &c, simd, out, err));
+done:
+  release(&t);
+  rf_free(c.candidate);
+  rf_free(c.factor);
   return st;
 }

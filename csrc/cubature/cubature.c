@@ -71,6 +71,7 @@ static void put(const rf_cubature *c, double *stream, int32_t batch, int lane, i
   double *to = stream + batch * c->batch_size + lane;
   double *table = to + (int64_t)(1 + c->n_parameters) * lanes;
   c->batch_law[batch] = law_of(c, point);
+  c->isotropic[batch] = c->materials[c->material[point]].law->facts->isotropic;
   to[0] = weight;
   for (int32_t k = 0; k < c->n_parameters; ++k) to[(1 + k) * lanes] = parameter[k];
   for (int32_t k = 0; k < c->r; ++k)
@@ -139,6 +140,7 @@ rf_status rf_cubature_create(const rf_cubature_parts *p, rf_simd simd, rf_cubatu
   c->batch_size = (1 + c->n_parameters + 9 * (int64_t)c->padded) * rf_law_lanes(c->simd);
   c->n_batches = pack(c, NULL);
   RF_ALLOC(c->batch_law, c->n_batches);
+  RF_ALLOC(c->isotropic, c->n_batches);
   RF_ALLOC(c->stream, c->n_batches * c->batch_size);
   pack(c, c->stream);
   *out = c;
@@ -186,6 +188,7 @@ void rf_cubature_free(rf_cubature *c) {
   rf_free(c->materials);
   rf_free(c->linear);
   rf_free(c->batch_law);
+  rf_free(c->isotropic);
   rf_free(c->stream);
   rf_free(c);
 }

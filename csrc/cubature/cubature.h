@@ -10,6 +10,7 @@
 #ifndef RF_CUBATURE_CUBATURE_H
 #define RF_CUBATURE_CUBATURE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -38,6 +39,7 @@ typedef struct rf_cubature {
   int32_t n_parameters;             // most of any law
   int32_t n_batches;
   int32_t *batch_law;  // index of the law                                    (n_batches)
+  bool *isotropic;     // facts of the law                                    (n_batches)
   int64_t batch_size;  // numbers of a batch
   double *stream;      // of each batch: weights (lanes), parameters (n_parameters, lanes),
                        // gradients (padded, 9, lanes)
@@ -66,9 +68,11 @@ void rf_cubature_free(rf_cubature *c);  // NULL is allowed
 size_t rf_cubature_work_bytes(int32_t r);
 
 // Computes energy (1), force (r) and stiffness (r rows of `ld` >= r doubles, full symmetric), each
-// unless NULL.  NaN where the law of a point is not defined.
-void rf_cubature_evaluate_rt(const rf_cubature *c, const double *q, void *work, double *energy,
-                             double *force, double *stiffness, int32_t ld);
+// unless NULL.  NaN where the law of a point is not defined.  definite: A of each point is replaced
+// by the nearest positive semidefinite matrix (rf_law_definite), so that K is semidefinite, up to
+// rounding; where the A of all points are, K keeps its bits.
+void rf_cubature_evaluate_rt(const rf_cubature *c, bool definite, const double *q, void *work,
+                             double *energy, double *force, double *stiffness, int32_t ld);
 
 // RF_ERR_ARG unless the laws of all points are defined at q; the text names `subject` (that makes
 // it so) and the first point.

@@ -39,15 +39,16 @@ static void add_linear(const rf_cubature *c, const double *q, double *energy, do
   }
 }
 
-void rf_cubature_evaluate_rt(const rf_cubature *c, const double *q, void *work, double *energy,
-                             double *force, double *stiffness, int32_t ld) {
+void rf_cubature_evaluate_rt(const rf_cubature *c, bool definite, const double *q, void *work,
+                             double *energy, double *force, double *stiffness, int32_t ld) {
+  const rf_cubature_tangent kind = definite ? RF_CUBATURE_DEFINITE : RF_CUBATURE_TANGENT;
   rf_arena carve = {.base = work};
   rf_cubature_work w;
   const int32_t r = c->r, padded = c->padded, lanes = rf_law_lanes(c->simd);
   layout(&w, r, &carve);
   memcpy(w.q, q, (size_t)r * sizeof *q);
   for (int32_t k = r; k < padded; ++k) w.q[k] = 0.0;
-  RF_SIMD_CALL(c->simd, rf_cubature_add, c, &w, stiffness != NULL);
+  RF_SIMD_CALL(c->simd, rf_cubature_add, c, &w, stiffness ? kind : RF_CUBATURE_NO_TANGENT);
   if (energy) *energy = sum_lanes(lanes, w.energy);
   for (int32_t k = 0; force && k < r; ++k) force[k] = sum_lanes(lanes, w.force + k * lanes);
   for (int32_t k = 0; stiffness && k < r; ++k)

@@ -91,28 +91,41 @@ INLINE void add_matrix(int32_t padded, const VEC *table, const VEC *rows, VEC *m
     }
 }
 
+// Replaces A by the nearest positive semidefinite matrix; one that is semidefinite keeps its bits.
+static void make_definite(bool isotropic, const VEC *G, VEC *A) {
+  VEC copy[81], correction[81], selected;
+  memcpy(copy, A, sizeof copy);
+  if (!NAME(definite)(isotropic, (const double *)G, (double *)copy, (double *)correction,
+                      (int64_t *)&selected))
+    return;
+  for (int k = 0; k < 81; ++k) A[k] += correction[k];
+}
+
 static void add_batch(const rf_cubature *c, int32_t batch, const rf_cubature_work *work,
-                      bool stiffness) {
+                      rf_cubature_tangent tangent) {
   const double *from = c->stream + batch * c->batch_size, *parameters = from + LANES;
   const VEC weight = *(const VEC *)from;
   const VEC *table = (const VEC *)(parameters + c->n_parameters * LANES);
   VEC W = {0}, G[9], P[9] = {{0}}, A[81];
   gradient_at(c->padded, table, work->q, G);
   evaluate_law(c->batch_law[batch], parameters, (const double *)G, (double *)&W, (double *)P,
-               stiffness ? (double *)A : NULL);
+               tangent != RF_CUBATURE_NO_TANGENT ? (double *)A : NULL);
   *(VEC *)work->energy += weight * W;
   for (int k = 0; k < 9; ++k) P[k] *= weight;
   add_force(c->padded, table, P, (VEC *)work->force);
-  if (!stiffness) return;
+  if (tangent == RF_CUBATURE_NO_TANGENT) return;
+  if (tangent == RF_CUBATURE_DEFINITE) make_definite(c->isotropic[batch], G, A);
   for (int k = 0; k < 81; ++k) A[k] *= weight;
   multiply_rows(c->padded, table, A, (VEC *)work->rows);
   add_matrix(c->padded, table, (const VEC *)work->rows, (VEC *)work->matrix);
 }
 
-void NAME(rf_cubature_add)(const rf_cubature *c, const rf_cubature_work *work, bool stiffness) {
+void NAME(rf_cubature_add)(const rf_cubature *c, const rf_cubature_work *work,
+                           rf_cubature_tangent tangent) {
   const size_t padded = (size_t)c->padded;
   memset(work->energy, 0, LANES * sizeof(double));
   memset(work->force, 0, padded * LANES * sizeof(double));
-  if (stiffness) memset(work->matrix, 0, padded * padded * LANES * sizeof(double));
-  for (int32_t b = 0; b < c->n_batches; ++b) add_batch(c, b, work, stiffness);
+  if (tangent != RF_CUBATURE_NO_TANGENT)
+    memset(work->matrix, 0, padded * padded * LANES * sizeof(double));
+  for (int32_t b = 0; b < c->n_batches; ++b) add_batch(c, b, work, tangent);
 }

@@ -3,7 +3,6 @@
 #ifndef RF_CUBATURE_POINTS_RT_H
 #define RF_CUBATURE_POINTS_RT_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "cubature/cubature.h"
@@ -20,8 +19,15 @@ typedef struct rf_cubature_work {
   double *matrix;  // tiles that contain an entry k <= l   (padded, padded, lanes)
 } rf_cubature_work;
 
+typedef enum rf_cubature_tangent {
+  RF_CUBATURE_NO_TANGENT,
+  RF_CUBATURE_TANGENT,
+  RF_CUBATURE_DEFINITE
+} rf_cubature_tangent;
+
 // Clears the sums and adds all points; the matrix only if asked for.
-typedef void rf_cubature_add_fn(const rf_cubature *c, const rf_cubature_work *work, bool stiffness);
+typedef void rf_cubature_add_fn(const rf_cubature *c, const rf_cubature_work *work,
+                                rf_cubature_tangent tangent);
 RF_SIMD_DECLARE(rf_cubature_add_fn, rf_cubature_add);
 
 #endif

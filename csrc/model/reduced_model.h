@@ -7,6 +7,7 @@
 #define RF_MODEL_REDUCED_MODEL_H
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/status.h"
@@ -67,6 +68,10 @@ void rf_reduced_project(const rf_reduced *model, const double *force, double *re
 // memory of a call (64-byte aligned, need not be cleared).
 void rf_reduced_evaluate_rt(const rf_reduced *model, const double *q, void *work, double *energy,
                             double *force, double *stiffness, int32_t ld);
+// The same; with `definite` the stiffness of a model with a cubature is semidefinite, as
+// rf_cubature_evaluate_rt says.  A polynomial has no points to project: its tangent stays true.
+void rf_reduced_evaluate_as_rt(const rf_reduced *model, bool definite, const double *q, void *work,
+                               double *energy, double *force, double *stiffness, int32_t ld);
 size_t rf_reduced_work_bytes(const rf_reduced *model);
 // RF_ERR_ARG, naming `subject`, unless the law of every point of a cubature is defined at q.
 RF_MUST_CHECK rf_status rf_reduced_require_defined(const rf_reduced *model, const double *q,

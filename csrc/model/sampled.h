@@ -15,6 +15,10 @@ RF_MUST_CHECK rf_status rf_reduced_build_sampled(const rf_solid *solid, const rf
                                                  rf_reduced **out, rf_cubature_report *report,
                                                  rf_error *err);
 
+// Builds a rough model of a large mesh, by rf_cubature_spread.
+RF_MUST_CHECK rf_status rf_reduced_build_spread(const rf_projected *model, const rf_run *run,
+                                                int32_t points, rf_reduced **out, rf_error *err);
+
 // Computes the modes of the reduced equations at rest: eigenvalues, ascending (r), and vectors,
 // mass-orthonormal, one after the other (r, r).
 RF_MUST_CHECK rf_status rf_projected_modes(const rf_projected *model, const rf_run *run,

@@ -74,10 +74,12 @@ static PyObject *reduce_sampled(PyObject *module, PyObject *args) {
   if (st < 0) return py_raise(state, st, &err);
   PyObject *wrapped = py_reduced_wrap(state, model);
   if (!wrapped) return NULL;
-  return Py_BuildValue("N{s:i,s:i,s:L,s:d,s:d,s:d}", wrapped, "training_poses",
+  return Py_BuildValue("N{s:i,s:i,s:L,s:i,s:d,s:d,s:d,s:d,s:d}", wrapped, "training_poses",
                        (int)report.training, "held_out_poses", (int)report.held_out, "candidates",
-                       (long long)report.candidates, "training_error", report.training_error,
-                       "error", report.error, "largest_error", report.largest_error);
+                       (long long)report.candidates, "exercised", (int)report.exercised, "strain",
+                       report.strain, "training_error", report.training_error, "error",
+                       report.error, "largest_error", report.largest_error, "frequency_error",
+                       report.frequency_error);
 }
 
 // Arrays of a cubature.

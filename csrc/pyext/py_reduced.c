@@ -2,6 +2,7 @@
 #include "pyext/py_reduced.h"
 
 #include "base/alloc.h"
+#include "linalg/semidefinite.h"
 #include "pyext/py_damping.h"
 #include "pyext/py_fields.h"
 #include "pyext/py_object.h"
@@ -92,8 +93,10 @@ static PyObject *reduce(PyObject *module, PyObject *args) {
 }
 
 // Evaluates at q with work memory of this call; energy, force and stiffness nullable.
-static int evaluate(PyObject *self, PyObject *q_obj, double *energy, double *force,
+static int evaluate(PyObject *self, PyObject *q_obj, bool definite, double *energy, double *force,
                     double *stiffness) {
+  rf_status st = RF_OK;
+  rf_error err = {0};
   const rf_reduced *m = self_model(self);
   py_in q;
   if (py_in_f64(&q, q_obj, "q", 1, (npy_intp[]){m->r}) < 0) return -1;
@@ -104,11 +107,14 @@ static int evaluate(PyObject *self, PyObject *q_obj, double *energy, double *for
     return -1;
   }
   Py_BEGIN_ALLOW_THREADS
-  rf_reduced_evaluate_rt(m, q.data, work, energy, force, stiffness, m->r);
+  rf_reduced_evaluate_as_rt(m, definite, q.data, work, energy, force, stiffness, m->r);
+  if (definite && m->polynomial) st = rf_semidefinite(m->r, stiffness, &err);
   Py_END_ALLOW_THREADS
   rf_free(work);
   py_in_release(&q);
-  return 0;
+  if (st >= 0) return 0;
+  py_raise(py_state_of_object(self), st, &err);
+  return -1;
 }
 
 PyDoc_STRVAR(force_doc,
@@ -116,17 +122,20 @@ PyDoc_STRVAR(force_doc,
              "Reduced internal force (r,) at q (r,).");
 static PyObject *internal_force(PyObject *self, PyObject *q) {
   PyObject *out = py_new_f64(1, (npy_intp[]){self_model(self)->r});
-  if (out && evaluate(self, q, NULL, py_f64(out), NULL) < 0) Py_CLEAR(out);
+  if (out && evaluate(self, q, false, NULL, py_f64(out), NULL) < 0) Py_CLEAR(out);
   return out;
 }
 
 PyDoc_STRVAR(stiffness_doc,
-             "stiffness($self, q, /)\n--\n\n"
-             "Reduced tangent stiffness (r, r) at q (r,).");
-static PyObject *stiffness(PyObject *self, PyObject *q) {
+             "stiffness($self, q, definite=False, /)\n--\n\n"
+             "Reduced tangent stiffness (r, r) at q (r,), on request semidefinite.");
+static PyObject *stiffness(PyObject *self, PyObject *args) {
   const npy_intp r = self_model(self)->r;
+  PyObject *q;
+  int definite = 0;
+  if (!PyArg_ParseTuple(args, "O|p:stiffness", &q, &definite)) return NULL;
   PyObject *out = py_new_f64(2, (npy_intp[]){r, r});
-  if (out && evaluate(self, q, NULL, NULL, py_f64(out)) < 0) Py_CLEAR(out);
+  if (out && evaluate(self, q, definite, NULL, NULL, py_f64(out)) < 0) Py_CLEAR(out);
   return out;
 }
 
@@ -135,7 +144,7 @@ PyDoc_STRVAR(energy_doc,
              "Strain energy [J] at q (r,).");
 static PyObject *strain_energy(PyObject *self, PyObject *q) {
   double energy;
-  return evaluate(self, q, &energy, NULL, NULL) < 0 ? NULL : PyFloat_FromDouble(energy);
+  return evaluate(self, q, false, &energy, NULL, NULL) < 0 ? NULL : PyFloat_FromDouble(energy);
 }
 
 PyDoc_STRVAR(
@@ -298,7 +307,7 @@ const py_source_kind py_reduced_source = {PY_REDUCED, source_in};
 
 static PyMethodDef methods[] = {
     {"internal_force", internal_force, METH_O, force_doc},
-    {"stiffness", stiffness, METH_O, stiffness_doc},
+    {"stiffness", stiffness, METH_VARARGS, stiffness_doc},
     {"strain_energy", strain_energy, METH_O, energy_doc},
     {"farthest", farthest, METH_O, farthest_doc},
     {"displacement", displacement, METH_O, displacement_doc},

@@ -152,7 +152,7 @@ def test_files_hold_the_model(tmp_path):
     for name in ("weights", "gradients", "regions"):
         assert getattr(again.cubature, name).tobytes() == getattr(model.cubature, name).tobytes()
     assert again.cubature.error == model.cubature.error > 0.0
-    assert repr(again.cubature).startswith("<CubatureReport: 60 points, error ")
+    assert repr(again.cubature) == repr(model.cubature)
     assert again.materials == model.materials
     assert again.provenance == model.provenance
     q = poses_of(model, 1)[0]

@@ -18,6 +18,7 @@ from reducedfem.cli.options import Commands, UsageError, fail
 from reducedfem.cli.paths import is_surface, open_surface
 from reducedfem.cli.texts import (
     box_text,
+    cubature_text,
     materials_text,
     mesh_text,
     quadrature_text,
@@ -250,10 +251,7 @@ def _info_model(model: ReducedSolid, path: Path, console: Console) -> None:
     console.fact("reduced coordinates", str(model.r))
     rule = model.cubature
     if rule is not None:
-        console.fact(
-            "energy by cubature",
-            f"{count_text(len(rule.weights), 'point')}, error of forces {100 * rule.error:.2g} %",
-        )
+        console.fact("energy by cubature", cubature_text(rule))
     else:
         console.fact(
             "energy polynomial",

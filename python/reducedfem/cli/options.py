@@ -25,7 +25,6 @@ __all__ = [
     "fail",
     "not_negative",
     "number",
-    "not_negative",
     "positive",
 ]
 
@@ -71,19 +70,18 @@ def checked(check: Callable[[float], bool], must: str) -> Callable[[str], float]
 
 positive = checked(lambda x: x > 0, "positive")
 not_negative = checked(lambda x: x >= 0, "0 or more")
-not_negative = checked(lambda x: x >= 0, "0 or more")
 
 
-def counted(most: int) -> Callable[[str], int]:
-    """Return a converter that accepts integers from 1 to `most`."""
+def counted(most: int, least: int = 1) -> Callable[[str], int]:
+    """Return a converter that accepts integers from `least` to `most`."""
 
     def convert(text: str) -> int:
         try:
             value = int(text)
         except ValueError:
             raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
-        if value < 1:
-            raise argparse.ArgumentTypeError(f"must be 1 or more, got {text}")
+        if value < least:
+            raise argparse.ArgumentTypeError(f"must be {least} or more, got {text}")
         if value > most:
             raise argparse.ArgumentTypeError(f"must be {most:,} or less, got {text}")
         return value

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -23,15 +22,22 @@ from reducedfem.cli.options import (
     positive,
 )
 from reducedfem.cli.paths import check_writable, is_sample, is_surface, open_surface, refuse_same
-from reducedfem.cli.texts import materials_text, mesh_text, viscosity_text
+from reducedfem.cli.texts import cubature_text, materials_text, mesh_text, viscosity_text
 from reducedfem.errors import InputError, MeshError
 from reducedfem.geometry.mesh import Mesh
 from reducedfem.geometry.mesh_files import read_fixed, read_mesh
 from reducedfem.geometry.surface import Surface
 from reducedfem.geometry.voxels import voxelize
 from reducedfem.io.atomic import replacing, with_suffix
-from reducedfem.material.laws import StVK
+from reducedfem.material.laws import Isotropic, Material
 from reducedfem.reduction.basis import modal_derivative_basis
+from reducedfem.reduction.cubature import (
+    FEWEST_POSES,
+    MOST_NUMBERS,
+    MOST_POINTS,
+    MOST_SEED,
+    Cubature,
+)
 from reducedfem.reduction.damping import StrainRateDamping
 from reducedfem.reduction.model_contents import MAX_R
 from reducedfem.reduction.reduce import reduce
@@ -41,6 +47,9 @@ from reducedfem.solid.solid import Solid
 
 __all__ = ["add_to"]
 
+_LAWS: dict[str, type[Isotropic]] = {
+    name: one for name, one in Material.kinds.items() if issubclass(one, Isotropic)
+}
 _USUAL_MODES, _USUAL_RESOLUTION = 20, 64
 _MANY_NODES = 40_000  # larger meshes take a minute or more for modes and derivatives
 _FEWER_NODES = 20_000
@@ -65,6 +74,8 @@ def add_to(commands: Commands) -> None:
         "--young 2e8 --density 930\n"
         "  reducedfem reduce bunny.ply -o bunny.safetensors --fix-fraction z- 0.05 "
         "--resolution 40 --keep-largest\n"
+        "  reducedfem reduce spoon -o soft.safetensors --fix 'x<0.01' "
+        "--law StableNeoHookean --cubature 300\n"
         "  reducedfem reduce bridge.veg -o bridge.safetensors --fix-file bridge.bou -r 15",
     )
     parser.add_argument(
@@ -140,6 +151,12 @@ def add_to(commands: Commands) -> None:
     material.add_argument(
         "--density", type=positive, metavar="RHO", help="density [kg/m^3] (default: 1000)"
     )
+    material.add_argument(
+        "--law",
+        choices=tuple(_LAWS),
+        metavar="LAW",
+        help=f"{', '.join(_LAWS)} (default: StVK); other laws than StVK need --cubature",
+    )
     reduction = parser.add_argument_group("reduction")
     reduction.add_argument(
         "-k",
@@ -162,6 +179,36 @@ def add_to(commands: Commands) -> None:
         choices=(2, 3, 4),
         help="Gauss points per axis of a hexahedron (default: 2 for 8 nodes, 3 for 20 nodes); for "
         "ten-node tetrahedra 2 selects 4 points (default) and 3 selects 14",
+    )
+    trained = parser.add_argument_group(
+        "energy by a cubature, for any law (default: exact for StVK)"
+    )
+    trained.add_argument(
+        "--cubature",
+        type=counted(MOST_POINTS),
+        metavar="POINTS",
+        help="sum the energy over so many points of the mesh; ten times the number of reduced "
+        "coordinates is usual",
+    )
+    trained.add_argument(
+        "--training-poses",
+        type=counted(MOST_NUMBERS, FEWEST_POSES),
+        metavar="N",
+        help=f"poses drawn to choose the points, every fifth to measure the error (default: "
+        f"{Cubature.n_poses})",
+    )
+    trained.add_argument(
+        "--training-strain",
+        type=positive,
+        metavar="STRAIN",
+        help="largest strain of the poses, up to which the model is accurate (default: "
+        f"{Cubature.strain})",
+    )
+    trained.add_argument(
+        "--seed",
+        type=counted(MOST_SEED, 0),
+        metavar="SEED",
+        help=f"start of the random numbers (default: {Cubature.seed})",
     )
     viscous = parser.add_argument_group("strain-rate damping (default: none)")
     viscous.add_argument(
@@ -199,6 +246,7 @@ def _run(args: argparse.Namespace) -> int:
         )
     _check_sizes(args)
     _check_damping(args)
+    cubature = _cubature(args)
     began = time.perf_counter()
     listed = {file: read_fixed(file) for file in args.fix_file or ()}
     mesh = _mesh(args, console)
@@ -230,11 +278,15 @@ def _run(args: argparse.Namespace) -> int:
         f = basis.provenance["frequencies_hz"]
         stage.result = f"{count_text(len(f), 'mode')} from {f[0]:.3g} to {f[-1]:.3g} Hz"
     with console.stage("reduce") as stage:
-        model = reduce(solid, basis, progress=stage.show)
-        stage.result = (
-            f"{count_text(model.r, 'reduced coordinate')}, "
-            f"{count_text(len(model.coefficients), 'coefficient')}"
+        model = reduce(solid, basis, cubature=cubature, progress=stage.show)
+        rule = model.cubature
+        stage.result = f"{count_text(model.r, 'reduced coordinate')}, " + (
+            count_text(len(model.coefficients), "coefficient")
+            if rule is None
+            else count_text(len(rule.weights), "point")
         )
+    if rule is not None:
+        console.fact("cubature", cubature_text(rule))
     damping = _damping(args, solid)
     if damping is not None:
         with console.stage("damping") as stage:
@@ -277,6 +329,23 @@ def _check_damping(args: argparse.Namespace) -> None:
             f"-r/--coordinates must be {MAX_DAMPING_R} or less with strain-rate damping, got "
             f"{args.coordinates}"
         )
+
+
+def _cubature(args: argparse.Namespace) -> Cubature | None:
+    """Return the cubature selected by the options, or None; refuse a law that needs one."""
+    given = {
+        "n_poses": args.training_poses,
+        "strain": args.training_strain,
+        "seed": args.seed,
+    }
+    given = {name: value for name, value in given.items() if value is not None}
+    if args.cubature is not None:
+        return Cubature(args.cubature, **given)
+    if args.law not in (None, "StVK"):
+        raise UsageError(f"--law {args.law} has no energy polynomial: add --cubature 200, say")
+    if given:
+        raise UsageError("--training-poses, --training-strain and --seed need --cubature POINTS")
+    return None
 
 
 def _damping(args: argparse.Namespace, solid: Solid) -> StrainRateDamping | None:
@@ -389,13 +458,16 @@ def _scaled(mesh: Mesh, scale: float) -> Mesh:
     return scaled
 
 
-def _material(args: argparse.Namespace, mesh: Mesh) -> StVK | dict[int, StVK]:
+def _material(args: argparse.Namespace, mesh: Mesh) -> Material | dict[int, Material]:
     """Return the material of the options, completed by that of the file if all regions have one."""
-    names = ("young", "poisson", "density")
+    names, law = ("young", "poisson", "density"), _LAWS[args.law or "StVK"]
     given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
     if set(mesh.materials) >= set(mesh.regions.tolist()):
-        return {region: replace(one, **given) for region, one in mesh.materials.items()}
-    return StVK(**{"young": 1e6, "poisson": 0.4, "density": 1000.0, **given})
+        return {
+            region: law(**{name: getattr(one, name) for name in names} | given)
+            for region, one in mesh.materials.items()
+        }
+    return law(**{"young": 1e6, "poisson": 0.4, "density": 1000.0, **given})
 
 
 def _modes(args: argparse.Namespace, solid: Solid) -> int:

@@ -9,12 +9,14 @@ from numpy.typing import NDArray
 
 from reducedfem.base.console import count_text
 from reducedfem.geometry.mesh import Mesh
-from reducedfem.material.laws import Isotropic, LinearElastic, Material
+from reducedfem.material.laws import Isotropic, LinearElastic, Material, StVK
+from reducedfem.reduction.cubature import CubatureReport
 from reducedfem.reduction.reduced_damping import ReducedStrainRateDamping
 
 __all__ = [
     "AXES",
     "box_text",
+    "cubature_text",
     "materials_text",
     "mesh_text",
     "point_text",
@@ -51,11 +53,21 @@ def materials_text(materials: Collection[Material]) -> str:
         return f"{len(different)} materials"
     one = next(iter(different))
     if isinstance(one, Isotropic):
-        return f"E = {one.young:.4g} Pa, nu = {one.poisson:g}, {one.density:g} kg/m^3"
+        law = "" if isinstance(one, StVK) else f"{one.law}, "
+        return f"{law}E = {one.young:.4g} Pa, nu = {one.poisson:g}, {one.density:g} kg/m^3"
     if isinstance(one, LinearElastic):
         return f"a matrix of 21 constants, {one.density:g} kg/m^3"
     moduli = [f"{k} = {value:.4g} Pa" for k, value in one.constants.items() if k != "density"]
     return f"{', '.join(moduli)}, {one.density:g} kg/m^3"
+
+
+def cubature_text(rule: CubatureReport) -> str:
+    """Return the number of points and the errors."""
+    return (
+        f"{count_text(len(rule.weights), 'point')}, error of forces {100 * rule.error:.2g} % (at "
+        f"most {100 * rule.largest_error:.2g} %) up to strain {rule.strain:.2g}, of frequencies "
+        f"{100 * rule.frequency_error:.2g} %, {rule.exercised} directions exercised"
+    )
 
 
 def viscosity_text(damping: ReducedStrainRateDamping, region: int | None = None) -> str:

@@ -18,15 +18,36 @@ from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
 from reducedfem.io.tensors import Refused
 from reducedfem.solid.solid import Solid
 
-__all__ = ["ERRORS", "Cubature", "CubatureReport", "errors_of", "reduce_by_cubature"]
+__all__ = [
+    "ERRORS",
+    "FEWEST_POSES",
+    "MOST_NUMBERS",
+    "MOST_POINTS",
+    "MOST_SEED",
+    "Cubature",
+    "CubatureReport",
+    "errors_of",
+    "reduce_by_cubature",
+]
 
 MOST_POINTS = 4096  # RF_CUBATURE_MAX_POINTS in csrc/cubature/build.h
 MOST_NUMBERS = 1 << 17  # RF_CUBATURE_MAX_NUMBERS in csrc/cubature/build.h
 MOST_SEED = 2**64 - 1
 FEWEST_POSES = 5  # RF_CUBATURE_HOLD in csrc/cubature/build.h
-_FAR_OFF = 0.02  # error of the forces of poses held out that is worth a warning
+# worth a warning: error of the forces of poses held out, of frequencies, part of the coordinates
+# that is exercised, strain below which laws are linear
+_FAR_OFF, _OUT_OF_TUNE, _ONE_SIDED, _SMALL = 0.02, 0.05, 0.5, 1e-6
 # entries of the provenance of a model
-ERRORS = ("training_poses", "held_out_poses", "training_error", "error", "largest_error")
+ERRORS = (
+    "training_poses",
+    "held_out_poses",
+    "exercised",
+    "strain",
+    "training_error",
+    "error",
+    "largest_error",
+    "frequency_error",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +130,13 @@ class CubatureReport:
         Region of each point, shape (p,).
     training_poses, held_out_poses
         Numbers of poses.
+    exercised
+        Number of directions of the coordinates in which the poses that trained extend by more than
+        a thousandth of the longest extent, in the energy norm; r at most. The stiffness in other
+        directions is that of the chosen points, untrained.
+    strain
+        Largest Green strain (Frobenius norm) at the quadrature points of the mesh in all poses: the
+        errors hold up to about this strain.
     training_error
         Error of the force at the poses that trained, in the energy norm of the body at rest,
         relative, root of the mean square.
@@ -116,6 +144,9 @@ class CubatureReport:
         Error of the force at the poses held out, |f - f~| / |f|, root of the mean square.
     largest_error
         The largest of the same errors.
+    frequency_error
+        Largest relative error of the six lowest frequencies of vibration at rest, against those of
+        the mesh in the span of the basis.
     """
 
     weights: NDArray[np.float64]
@@ -123,12 +154,19 @@ class CubatureReport:
     regions: NDArray[np.int32]
     training_poses: int
     held_out_poses: int
+    exercised: int
+    strain: float
     training_error: float
     error: float
     largest_error: float
+    frequency_error: float
 
     def __repr__(self) -> str:
-        return f"<CubatureReport: {len(self.weights)} points, error {100 * self.error:.2g} %>"
+        return (
+            f"<CubatureReport: {len(self.weights)} points, error {100 * self.error:.2g} % up to "
+            f"strain {self.strain:.2g}, of frequencies {100 * self.frequency_error:.2g} %, "
+            f"{self.exercised} directions exercised>"
+        )
 
 
 def require_cubature(value: object) -> Cubature:
@@ -145,7 +183,7 @@ def require_cubature(value: object) -> Cubature:
 def reduce_by_cubature(
     solid: Solid, vectors: NDArray[np.float64], settings: Cubature, progress: Progress
 ) -> tuple[_core.Reduced, dict[str, Any]]:
-    """Return the model of the core and the entries ERRORS of its provenance."""
+    """Return the model of the core and the entries ERRORS of its provenance; warn of errors."""
     r = len(vectors)
     if settings.poses is None:
         if settings.n_poses * r > MOST_NUMBERS:
@@ -164,20 +202,40 @@ def reduce_by_cubature(
     chosen = (poses, settings.points, settings.tolerance)
     with callback(progress, "cubature") as tell:
         core, report = _core.reduce_sampled(solid._core, vectors, *chosen, tell, threads())
+    if report["candidates"]:
+        _warn_of(report, r, 4)
     return core, {name: report[name] for name in ERRORS}
 
 
-def warn_of_errors(errors: Mapping[str, Any], stacklevel: int) -> None:
-    """Warn of a cubature whose forces are far from those of the mesh."""
-    if errors["error"] > _FAR_OFF:
-        warnings.warn(
+def _warn_of(report: Mapping[str, Any], r: int, stacklevel: int) -> None:
+    """Warn of a cubature that is far from the mesh, or of poses that cannot show it."""
+    found = []
+    if report["error"] > _FAR_OFF:
+        found.append(
             f"the forces of the cubature differ from those of the mesh by "
-            f"{100 * errors['error']:.1f} % at poses held out (at most "
-            f"{100 * errors['largest_error']:.1f} %): use more points, more poses, or a smaller "
-            "strain",
-            PlausibilityWarning,
-            stacklevel=stacklevel + 1,
+            f"{100 * report['error']:.1f} % at poses held out (at most "
+            f"{100 * report['largest_error']:.1f} %): use more points, more poses, or a smaller "
+            "strain"
         )
+    elif report["frequency_error"] > _OUT_OF_TUNE:
+        found.append(
+            f"the lowest frequencies of the cubature at rest differ from those of the mesh by up "
+            f"to {100 * report['frequency_error']:.1f} %: use more points, or poses that differ "
+            "more, small ones among them"
+        )
+    if report["exercised"] < _ONE_SIDED * r:
+        found.append(
+            f"the poses that train exercise {report['exercised']} of {r} directions of the "
+            "coordinates, and the errors reported are those of such poses only: add poses that "
+            "deform the solid in other ways, or leave out poses to draw them"
+        )
+    if report["strain"] < _SMALL:
+        found.append(
+            f"the poses strain the solid by {report['strain']:.2g} at most, so that the cubature "
+            "is trained for small motions only: use larger poses"
+        )
+    for text in found:
+        warnings.warn(text, PlausibilityWarning, stacklevel=stacklevel + 1)
 
 
 def errors_of(entry: object) -> dict[str, Any]:
@@ -185,7 +243,7 @@ def errors_of(entry: object) -> dict[str, Any]:
     if not isinstance(entry, dict) or set(entry) != set(ERRORS):
         raise Refused("its entry 'cubature' does not hold the errors of a cubature")
     for name, value in entry.items():
-        whole = name.endswith("poses")
+        whole = name.endswith("poses") or name == "exercised"
         if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
             raise Refused(f"its entry {name!r} of the cubature is not a number")
         if not value >= 0:

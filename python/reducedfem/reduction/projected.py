@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
-from reducedfem.base.check import array_like, finite_result, flag
+from reducedfem.base.check import finite_result
 from reducedfem.base.frozen import frozen_array
 from reducedfem.base.run import threads
 from reducedfem.errors import InputError
@@ -97,31 +97,6 @@ class ProjectedSolid(ReducedEquations):
     def basis(self) -> NDArray[np.float64]:
         """U as fields over the nodes, read-only, shape (r, n, 3)."""
         return self._basis
-
-    def stiffness(self, q: ArrayLike, *, definite: bool = False) -> NDArray[np.float64]:
-        """Return the reduced tangent stiffness K~(q) = U^T K(U q) U, shape (r, r).
-
-        Parameters
-        ----------
-        q
-            Reduced coordinates, shape (r,).
-        definite
-            True: K is that of ``Solid.stiffness(u, definite=True)``, positive semidefinite.
-
-        Returns
-        -------
-        (r, r) float64 array
-            Symmetric; in s^-2 for a mass-orthonormal basis.
-
-        Raises
-        ------
-        InputError, InputTypeError
-            `q` has a wrong shape, a value that is not finite, or is so large that the result
-            is not finite; or it inverts an element where its law is not defined; or `definite`
-            is not a bool.
-        """
-        made = self._core.stiffness(array_like(q, "q"), threads(), flag(definite, "definite"))
-        return finite_result(made, "stiffness", "q")
 
     def gravity(self, acceleration: ArrayLike = (0.0, 0.0, -9.81)) -> NDArray[np.float64]:
         """Return the weight of the solid as a reduced force U^T M a, shape (r,).

@@ -92,13 +92,19 @@ class ReducedEquations:
         force = self._core.internal_force(array_like(q, "q"), *self._threads())
         return finite_result(force, "internal force", "q")
 
-    def stiffness(self, q: ArrayLike) -> NDArray[np.float64]:
+    def stiffness(self, q: ArrayLike, *, definite: bool = False) -> NDArray[np.float64]:
         """Return the reduced tangent stiffness K~(q) = U^T K(U q) U, shape (r, r).
 
         Parameters
         ----------
         q
             Reduced coordinates, shape (r,).
+
+        definite
+            True: positive semidefinite, up to rounding. Of a `ProjectedSolid` and of a model with
+            a cubature the Hessian of the energy density is projected at each point, as in
+            ``Solid.stiffness(u, definite=True)``; of an energy polynomial the negative eigenvalues
+            of the matrix become zero. Where nothing is negative it is the plain stiffness.
 
         Returns
         -------
@@ -110,9 +116,10 @@ class ReducedEquations:
         InputError, InputTypeError
             `q` has a wrong shape, a value that is not finite, or is so large that the result
             is not finite; or, for a `ProjectedSolid`, it inverts an element where its law is
-            not defined.
+            not defined; or `definite` is not a bool.
         """
-        stiffness = self._core.stiffness(array_like(q, "q"), *self._threads())
+        wanted = flag(definite, "definite")
+        stiffness = self._core.stiffness(array_like(q, "q"), *self._threads(), wanted)
         return finite_result(stiffness, "stiffness", "q")
 
     def strain_energy(self, q: ArrayLike) -> float:
