@@ -38,12 +38,13 @@ PHASES = 10  # flights at a step, which begin at different places
 DELTA = 1e-3  # m: the barrier of figure 7, which the path does not enter
 BARRIERS, SMOOTHINGS = (1.0, 0.5, 0.25), (1.0, 0.5, 0.1)  # delta [m], epsilon [m/s]
 SAME = 1e-7  # m, m/s: differences of a step that the barrier accepts
+LARGE = 20.0  # m, beside which distances of 1 m are small
 MU, ABOVE = 0.5, np.array([0.0, 0.0, 2.0])  # place of the node at rest [m]
 
 
-def small_body(place: ArrayLike) -> rf.Solid:
-    """Return a free tetrahedron of a centimetre, whose node 0 is at a place."""
-    nodes = 0.01 * np.array([[0.0, 0, 0], [0, 1, 0], [-1, 0, 0], [0, 0, 1]]) + place
+def small_body(place: ArrayLike, size: float = 0.01) -> rf.Solid:
+    """Return a free tetrahedron of a size [m], whose node 0 is at a place."""
+    nodes = size * np.array([[0.0, 0, 0], [0, 1, 0], [-1, 0, 0], [0, 0, 1]]) + place
     return rf.Solid(rf.Mesh(nodes, [[0, 1, 2, 3]]), rf.StableNeoHookean(1e6, 0.3, 1000.0))
 
 
@@ -110,7 +111,9 @@ def barrier_curve(delta: float, distances: Array) -> Array:
     """Return the energy of a node at each distance over the stiffness [m^2]."""
     plane = rf.PlaneField([0.0, 0.0, 0.0], [0.0, 0.0, 1.0])
     contact = rf.BarrierContact(plane, distance=delta, stiffness=1.0, nodes=[0])
-    rf.BackwardEuler(small_body(ABOVE), 1e-3, newton_max=50, contact=contact)  # gives it the body
+    rf.BackwardEuler(
+        small_body(ABOVE, LARGE), 1e-3, newton_max=50, contact=contact
+    )  # gives it the body
     return np.array([contact.energy(np.tile([0.0, 0.0, d], (4, 1)) - ABOVE) for d in distances])
 
 
@@ -118,7 +121,7 @@ def smoothing_curve(slip: float, speeds: Array) -> Array:
     """Return friction over mu times the normal force at each speed."""
     plane = rf.PlaneField([0.0, 0.0, 0.0], [0.0, 0.0, 1.0])
     contact = rf.BarrierContact(plane, 1.0, 1.0, friction=MU, slip=slip, nodes=[0])
-    rf.BackwardEuler(small_body(ABOVE), 1e-3, newton_max=50, contact=contact)
+    rf.BackwardEuler(small_body(ABOVE, LARGE), 1e-3, newton_max=50, contact=contact)
     u = np.tile([0.0, 0.0, 0.5], (4, 1)) - ABOVE
     forces = [contact.force(u, np.tile([speed, 0.0, 0.0], (4, 1)))[0] for speed in speeds]
     return np.array([-force[0] / (MU * force[2]) for force in forces])

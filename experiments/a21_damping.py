@@ -63,8 +63,8 @@ def example() -> dict[str, tuple[float, float]]:
     """Return values of example 2 and their closed forms."""
     first, second = decay("BDF2", 2)
     return {
-        "TR-BDF2, first stage": (decay("TR", 1, 0.5 * STEP)[0], -0.923077),
-        "SDIRK, first stage": (decay("TR", 1, 2.0 * G * STEP)[0], -0.933970),
+        "trapezoidal step of h / 2": (decay("TR", 1, 0.5 * STEP)[0], -0.923077),
+        "trapezoidal step of 2 g h": (decay("TR", 1, 2.0 * G * STEP)[0], -0.933970),
         "BDF2, begun with BE": (first, 1.0 / 101.0),
         "BDF2, next step": (second, (4.0 / 101.0 - 1.0) / 203.0),
     }

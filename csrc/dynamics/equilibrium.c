@@ -176,7 +176,7 @@ static rf_status advance(void *equilibrium, rf_newton *n) {
     // no progress within the rounding of R itself: this is the solution
     n->converged = n->size <= STALLED * n->rounding;
     // a semidefinite tangent may be too soft in a direction
-    e->shifts = e->projected;
+    e->shifts = e->projected && !n->converged;
     if (!n->converged && !n->kept && !e->shifts) return st;
     n->kept = false;
     return RF_OK;
@@ -203,6 +203,7 @@ static rf_status explain_undefined(rf_equilibrium *e) {
 // From e->next to equilibrium under the present load.
 static rf_status iterate(rf_equilibrium *e) {
   rf_newton n = {.tolerance = e->set->tolerance, .most = e->set->newton_max};
+  e->shifts = false;
   const rf_status st = rf_newton_solve_rt(&STATIC, e, &n);
   e->report->residual = n.residual;
   if (st == RF_ERR_DIVERGED) return explain_undefined(e);
@@ -265,7 +266,6 @@ rf_status rf_equilibrium_solve(rf_equilibrium *e, const rf_run *run, const rf_st
   e->set = set;
   e->report = report;
   e->shift = 0.0;
-  e->shifts = false;
   const rf_status st = walk(e, x, err);
   e->system->run = NULL;
   e->system->err = NULL;

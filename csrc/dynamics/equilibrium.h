@@ -2,10 +2,11 @@
 // - f.x.
 //
 // A step along a direction of descent is shortened until P falls enough (Armijo).  The tangent
-// gives such a direction where it is positive definite; elsewhere a multiple of the mass is added
-// until it is.  Close to the solution differences of P drown in rounding; there the residual
-// decides.  The load is applied part by part; with settings.halvings a part that fails is halved,
-// and after two that went well the next one is twice as long.
+// gives such a direction where it is positive definite; elsewhere the semidefinite tangents of the
+// points of the law do or, where these are too soft or there are none, a multiple of the mass that
+// is added.  Close to the solution differences of P drown in rounding; there the residual decides.
+// The load is applied part by part; with settings.halvings a part that fails is halved, and after
+// two that went well the next one is twice as long.
 #ifndef RF_DYNAMICS_EQUILIBRIUM_H
 #define RF_DYNAMICS_EQUILIBRIUM_H
 
@@ -43,9 +44,9 @@ struct rf_equilibrium {
   double scale;          // of the residual: load, or reactions if larger
   bool at_rest;          // nothing has moved yet: a singular tangent is an error, not shifted
   double shift;          // factor of the mass that helped last, 0: none needed yet
-  bool shifted;          // the factor is that of a changed tangent
-  bool projected;        // of these, of a semidefinite one
-  bool shifts;           // which did not help: the next one is shifted
+  bool shifted;          // the factor is not that of the true tangent
+  bool projected;        // but of a semidefinite one
+  bool shifts;           // the last semidefinite tangent gave no descent: the next is shifted
   const rf_run *run;
   const rf_static_settings *set;
   rf_static_report *report;

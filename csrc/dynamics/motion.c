@@ -300,6 +300,8 @@ rf_status rf_motion_explain(const rf_motion *m, const char *who, const char *rem
       why = (rf_error){.text =
                            "a number is no longer finite, krylov vectors did not reach the "
                            "accuracy, or the highest mode is too stiff or damped for the step"};
+    if (m->tally.stuck)
+      why = (rf_error){.text = "no part of an increment lowers the energy of the step"};
     (void)rf_system_require_defined(m->system, m->x, "the step", &why);
     return rf_fail(
         err, RF_ERR_DIVERGED,

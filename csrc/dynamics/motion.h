@@ -63,6 +63,7 @@ typedef struct rf_motion_report {
 // Of the stages of the step being made.
 typedef struct rf_motion_tally {
   bool converged;
+  bool stuck;  // no part of its first increment lowers the energy
   int32_t solves, evaluated;
   double history[RF_NEWTON_HISTORY];
 } rf_motion_tally;

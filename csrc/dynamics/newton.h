@@ -7,8 +7,8 @@
 //   residual = M (acc + alpha v) + (beta K + D) v + R(x) - f + A (x - q)
 //   (c_a M + c_v C + K + A) dx = -residual,   x += dx,   C = alpha M + beta K + D
 // until |residual| <= tolerance * max(|first residual|, |R|, |f|), or newton_max solves.  The
-// derivative of C(x) v by x is left out, as in B07.  Where the matrix is not positive definite, the
-// factor of M in it grows until it is.
+// derivative of C(x) v by x is left out, as in B07.  Where the matrix is not positive definite, it
+// takes more of M, or the semidefinite tangent of each point of the law.
 //
 // Each increment is guarded.  Along it the residual is cubic where the law is quadratic in Green's
 // strain, and so is its product with dx, the slope of the energy of the step.  If the slope at the
@@ -17,7 +17,7 @@
 // instead, found from four values.  For other laws the increment is shortened until the energy of
 // the step falls by a part of what the slope at the beginning promises (Armijo).  Its change is
 // that of W plus the work of all other forces, by the trapezoidal rule: exact for damping that is
-// constant.
+// constant.  Of a force without a known W all the work is found by that rule.
 #ifndef RF_DYNAMICS_NEWTON_H
 #define RF_DYNAMICS_NEWTON_H
 

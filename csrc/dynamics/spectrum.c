@@ -152,8 +152,14 @@ rf_status rf_stable_step_matrices(const void *of, const rf_run *run, const doubl
     stiffness = &tangent;
   }
   // the lowest eigenvalue of  M x = mu K x  is that of the highest frequency
-  RF_TRY(rf_modes_matrices_create(mass, stiffness, run, &swapped, err));
-  RF_TRY(rf_modes_linear(rf_modes_matrices_system(swapped), run, 1, &inverse, shape, err));
+  st = rf_modes_matrices_create(mass, stiffness, run, &swapped, err);
+  if (st >= 0)
+    st = rf_modes_linear(rf_modes_matrices_system(swapped), run, 1, &inverse, shape, err);
+  if (st == RF_ERR_SINGULAR && stiffness == &tangent)
+    st = rf_fail(err, st,
+                 "the tangent at q is not positive definite, so that its highest frequency is not "
+                 "found: take a q nearer to rest");
+  if (st < 0) goto done;
   *step = rf_stable_step_of(1.0 / inverse, damping->stiffness / inverse);
 done:
   rf_csc_free(&tangent);

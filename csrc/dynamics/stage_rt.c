@@ -29,7 +29,7 @@ static double force_scale(const rf_motion *m) {
 
 // True if increments are shortened by the energy of the step, which is then evaluated too.
 static bool searches(const rf_motion *m) {
-  return m->barrier || (m->set.line_search && !m->system->cubic_force && !m->system->no_energy);
+  return m->barrier || (m->set.line_search && !m->system->cubic_force);
 }
 
 // Evaluates R, the tangent if asked and, where the guard needs it, the energy at m->x.
@@ -252,6 +252,7 @@ typedef struct place {
 
 static place place_of(const rf_motion *m) {
   const double slope = slope_of(m), share = share_of(m);
+  if (m->system->no_energy) return (place){.slope = slope, .others = slope};
   const double inner = rf_dot_padded(m->system->ld, m->increment, m->force);
   place here = {share * m->energy, slope, slope - share * inner, 0.0};
   if (!m->barrier) return here;
@@ -316,13 +317,12 @@ static rf_status move_searched(rf_motion *m, rf_newton *n) {
     if (part == at || falls(m, n, before)) return RF_OK;
     if (k == 0 && !m->barrier) ++m->report.shortened;
   }
-  return n->iterations == 0 ? RF_ERR_DIVERGED : give_up(m, n);
+  m->tally.stuck = n->iterations == 0;
+  return m->tally.stuck ? RF_ERR_DIVERGED : give_up(m, n);
 }
 
-// Adds the increment to x, shortened until the residual falls: of an unsymmetric matrix, or of a
-// force without a known energy.  If no length does that, it ends as `move_searched` does, but that
-// with contact there is a rough solution to begin with.
-static rf_status move_downhill(rf_motion *m, rf_newton *n) {
+// Adds the increment of the unsymmetric matrix to x, shortened until the residual falls.
+static rf_status move_coupled(rf_motion *m, rf_newton *n) {
   const double before = n->size;
   double at = 0.0, part;
   rf_status st = first_part(m, &part);
@@ -333,9 +333,8 @@ static rf_status move_downhill(rf_motion *m, rf_newton *n) {
     if (st < 0) return st;
     at = part;
     if (has_energy(m) && n->size <= (1.0 - RF_NEWTON_ARMIJO * part) * before) return RF_OK;
-    if (k == 0 && !m->barrier) ++m->report.shortened;
   }
-  return n->iterations == 0 && !m->barrier ? RF_ERR_DIVERGED : give_up(m, n);
+  return give_up(m, n);
 }
 
 // A linearized stage has its first residual, and later ones are those of the guard.
@@ -392,7 +391,7 @@ static rf_status advance_rt(void *motion, rf_newton *n) {
   if (st < 0) return st;
   // with one solve the modes go to their end whole, which energies do not judge
   if (!m->set.line_search || (m->subspace && m->set.newton_max == 1)) return move(m, 1.0, &n->size);
-  if (coupled || m->system->no_energy) return move_downhill(m, n);
+  if (coupled) return move_coupled(m, n);
   return searches(m) ? move_searched(m, n) : move_guarded(m, &n->size);
 }
 

@@ -116,7 +116,7 @@ struct rf_system {
   double length_m;       // diagonal of the body's box; INFINITY: not known
   bool explicit_steps;   // mass_solve is there
   bool cubic_force;      // R is cubic along every line
-  bool no_energy;        // W is not known; evaluations leave it as it is
+  bool no_energy;        // W is not known; along lines it follows from R
   bool own_damping;      // there is D besides Rayleigh's damping
   bool factor_is_dear;   // factors cost far more than evaluations and solves
   rf_simd simd;

@@ -37,7 +37,7 @@ double rf_system_dense_rounding_rt(const rf_system *s, const double *x);
 double rf_system_dense_stiffness_per_mass_rt(const rf_system *s);
 rf_system_dense rf_system_dense_matrices_rt(const rf_system *s);
 
-// These, in a table of operations.
+// Their entries of a table of operations.
 #define RF_SYSTEM_DENSE_OPERATIONS                                                      \
   .balance = rf_system_dense_balance_rt, .factorize = rf_system_dense_factorize_rt,     \
   .solve = rf_system_dense_solve_rt, .half_solve = rf_system_dense_half_solve_rt,       \

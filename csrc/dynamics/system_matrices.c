@@ -35,7 +35,7 @@ static void release(rf_system *base) {
   rf_free(s);
 }
 
-// Asks for nothing else if the force is not finite.
+// Evaluates R; tangent and energy only where R is finite.
 static rf_status evaluate_law(matrices_system *s, const double *x, bool tangent, double *energy,
                               double *force) {
   const rf_force_law *law = s->model->law;
@@ -197,9 +197,11 @@ static rf_status create_tangent(matrices_system *s, bool needed, rf_error *err) 
   const rf_force_law *law = s->model->law;
   if (!law) return RF_OK;
   if (!law->tangent && needed)
-    return rf_fail(err, RF_ERR_ARG,
-                   "system has an internal_force, but no tangent: implicit steps and stiffness "
-                   "damping need one");
+    return rf_fail(
+        err, RF_ERR_ARG,
+        "system has an internal_force, but no tangent, which all steps need but those of "
+        "CentralDifferences without stiffness damping");
+  if (!law->tangent) return RF_OK;
   const rf_status st = rf_csc_copy(rest, &s->tangent, err);
   if (st >= 0) s->stiffness = &s->tangent;
   return st;

@@ -56,19 +56,20 @@ rf_status rf_system_reduced(const void *of, const rf_run *run, const rf_system_d
   layout(s, model, steps, strain_rate != NULL, &carve);
   double numbers = rf_reduced_step_numbers(model);
   if (strain_rate) numbers += (double)strain_rate->count;
-  s->dense.base = (rf_system){.operations = &rf_system_reduced_rt,
-                              .life = &LIFE,
-                              .model = model,
-                              .n = r,
-                              .ld = ld,
-                              .damping_mass = damping->mass,
-                              .damping_stiff = damping->stiffness,
-                              .length_m = model->length_m,
-                              .step_numbers = numbers,
-                              .cubic_force = model->polynomial != NULL,
-                              .own_damping = strain_rate != NULL,
-                              .explicit_steps = explicit_steps,
-                              .simd = rf_reduced_simd(model)};
+  s->dense.base =
+      (rf_system){.operations = model->cubature ? &rf_system_cubature_rt : &rf_system_reduced_rt,
+                  .life = &LIFE,
+                  .model = model,
+                  .n = r,
+                  .ld = ld,
+                  .damping_mass = damping->mass,
+                  .damping_stiff = damping->stiffness,
+                  .length_m = model->length_m,
+                  .step_numbers = numbers,
+                  .cubic_force = model->polynomial != NULL,
+                  .own_damping = strain_rate != NULL,
+                  .explicit_steps = explicit_steps,
+                  .simd = rf_reduced_simd(model)};
   s->model = model;
   s->strain_rate = strain_rate;
   st = rf_system_dense_set_mass(&s->dense, model->mass, err);

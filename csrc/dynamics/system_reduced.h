@@ -13,6 +13,6 @@ typedef struct rf_reduced_system {
   void *energy_work, *strain_rate_work;
 } rf_reduced_system;
 
-extern const rf_system_operations rf_system_reduced_rt;
+extern const rf_system_operations rf_system_reduced_rt, rf_system_cubature_rt;
 
 #endif

@@ -16,5 +16,16 @@ static double farthest_rt(const rf_system *base, const double *x) {
   return rf_reduced_farthest_rt(((const rf_reduced_system *)base)->model, x);
 }
 
+static rf_status make_definite_rt(rf_system *base, const double *x) {
+  const rf_reduced_system *s = (rf_reduced_system *)base;
+  rf_reduced_evaluate_as_rt(s->model, true, x, s->energy_work, NULL, NULL, s->dense.stiffness,
+                            (int32_t)base->ld);
+  return RF_OK;
+}
+
 const rf_system_operations rf_system_reduced_rt = {
     .evaluate = evaluate_rt, .farthest = farthest_rt, RF_SYSTEM_DENSE_OPERATIONS};
+const rf_system_operations rf_system_cubature_rt = {.evaluate = evaluate_rt,
+                                                    .make_definite = make_definite_rt,
+                                                    .farthest = farthest_rt,
+                                                    RF_SYSTEM_DENSE_OPERATIONS};

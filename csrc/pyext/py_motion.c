@@ -212,8 +212,8 @@ static PyObject *step(PyObject *object, PyObject *args) {
   int64_t shortened = 0;
   double farthest = 0.0;
   Py_BEGIN_ALLOW_THREADS
-  // the lock is held for a chunk of steps only and never while Python is called: progress
-  // callables and other threads may read the simulation in between
+  // the lock is held for a chunk of steps only, and not while progress is reported: callables and
+  // other threads may read the simulation in between
   const int64_t chunk = self->chunk;
   const rf_run quiet = {.threads = threads};
   for (int64_t done = 0; done < n && st >= 0;) {
@@ -360,7 +360,7 @@ static PyObject *reset(PyObject *object, PyObject *args) {
   PyObject *modes_obj = Py_None;
   int threads;
   long long steps = 0;
-  py_run run;  // checks `threads`; no Python is called while the lock is held
+  py_run run;  // checks `threads`
   py_in in[5] = {{0}}, modes = {0};
   static const char *const names[5] = {"q", "qdot", "qddot", "step", "step_rate"};
   if (!PyArg_ParseTuple(args, "OOOi|L(OO)O:reset", &objects[0], &objects[1], &objects[2], &threads,
@@ -526,7 +526,7 @@ static PyObject *time_steps(PyObject *object, PyObject *args) {
   if (!PyArg_ParseTuple(args, "Oii:time_steps", &force_obj, &runs, &inner)) return NULL;
   if (runs < 1 || inner < 1)
     return py_fail(py_state_of_object(object), PY_INPUT_ERROR, "runs and inner must be at least 1");
-  if (vector_in(self, &force, force_obj, "force") < 0) return NULL;
+  if (refuse_within(object) < 0 || vector_in(self, &force, force_obj, "force") < 0) return NULL;
   rf_status st = RF_OK;
   rf_error err = {0};
   const rf_run quiet = {.threads = 1};
@@ -534,13 +534,13 @@ static PyObject *time_steps(PyObject *object, PyObject *args) {
   if (out) {
     double *seconds = py_f64(out);
     Py_BEGIN_ALLOW_THREADS
-    py_lock(object);
+    lock_calling(object);
     for (int i = 0; i < runs && st >= 0; ++i) {
       const double start = py_now_s();
       st = rf_motion_step(self->object.held, &quiet, force.data, inner, &err);
       seconds[i] = (py_now_s() - start) / inner;
     }
-    py_unlock(object);
+    unlock_calling(object);
     Py_END_ALLOW_THREADS
   }
   py_in_release(&force);

@@ -13,7 +13,8 @@ typedef struct py_object {
 } py_object;
 
 static inline void *py_held(PyObject *self) { return ((py_object *)self)->held; }
-// Takes the lock; call without the GIL, hold it briefly: Python may wait for it.
+// Takes the lock; call without the GIL, hold it briefly: Python may wait for it.  One who calls
+// Python while holding it must refuse to be asked again by the same thread.
 static inline void py_lock(PyObject *self) {
   PyThread_acquire_lock(((py_object *)self)->lock, WAIT_LOCK);
 }
@@ -26,8 +27,8 @@ PyObject *py_object_new_locked(PyTypeObject *type, void *held, void (*release)(v
                                PyObject *kept);
 
 void py_object_dealloc(PyObject *self);
-// tp_traverse of types whose objects keep others.  There is no tp_clear: no kept object
-// refers to the one that keeps it, so they form no cycles.
+// tp_traverse of types whose objects keep others.  There is no tp_clear: in a cycle, as through the
+// functions of a system, there is an object of Python that has one.
 int py_object_traverse(PyObject *self, visitproc visit, void *arg);
 
 // The PyType_Spec of a type, after its name, its struct and its slots.

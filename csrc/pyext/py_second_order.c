@@ -441,9 +441,11 @@ static PyMethodDef second_order_methods[] = {
 
 PyDoc_STRVAR(
     second_order_doc,
-    "SecondOrder(mass, stiffness, damping, threads, /)\n--\n\n"
+    "SecondOrder(mass, stiffness, damping, law, threads, /)\n--\n\n"
     "Immutable system of symmetric matrices, each a tuple (data, indices, indptr) of its\n"
-    "lower triangle; damping may be None. The public face is reducedfem.SecondOrderSystem.");
+    "lower triangle; damping may be None. law: functions of x that return C(x), the values of\n"
+    "the lower triangle of dC/dx, and the energy (1,), each or None. The public face is\n"
+    "reducedfem.SecondOrderSystem.");
 
 static PyType_Spec spec =
     PY_SPEC_KEEPING("SecondOrder", py_second_order, {Py_tp_new, second_order_new},

@@ -46,7 +46,7 @@ static rf_status check_motion(const rf_motion *motion, rf_error *err) {
   if (!rf_scheme_takes_contact(motion->set.scheme))
     return rf_fail(err, RF_ERR_ARG,
                    "a simulation has an explicit integrator; friction needs an implicit one");
-  if (!motion->system->operations->half_solve)
+  if (!motion->system->life->copy)
     return rf_fail(err, RF_ERR_ARG, "friction needs simulations of a ReducedSolid");
   return RF_OK;
 }

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import copy
 import gc
+import itertools
 import pickle
+import threading
 import weakref
 
 import numpy as np
 import pytest
+from scipy.sparse import csc_matrix
 
 import reducedfem as rf
 from calls import IMPLICIT
@@ -133,6 +136,75 @@ def test_backward_euler_of_springs_balances():
     assert np.abs(balance).max() <= 1e-11 * 50.0
 
 
+def double_well(*, energy: bool) -> rf.SecondOrderSystem:
+    """Between its wells, at 0 and beyond 1, the tangent is negative."""
+    return rf.SecondOrderSystem(
+        np.eye(2),
+        2.0 * np.eye(2),
+        internal_force=lambda x: 2.0 * x - 6.0 * x**3 + 3.0 * x**5,
+        tangent=lambda x: np.diag(2.0 - 18.0 * x**2 + 15.0 * x**4),
+        energy=(lambda x: 1e6 + float((x**2 - 1.5 * x**4 + 0.5 * x**6).sum())) if energy else None,
+    )
+
+
+@pytest.mark.parametrize("energy", [False, True])
+@pytest.mark.parametrize("iterations", [1, 100])
+def test_negative_tangents_stop_no_motion(iterations, energy):
+    indefinite = 0
+    for start in np.random.default_rng(1).uniform(-1.5, 1.5, (20, 2)):
+        sim = rf.BackwardEuler(double_well(energy=energy), 2.0, newton_max=iterations, tol=1e-9)
+        sim.reset(start)
+        sim.step([0.3, -0.2], n=10)
+        indefinite += sim.report.indefinite
+        assert iterations == 1 or sim.report.unconverged == 0
+    assert indefinite > 10
+
+
+def test_patterns_of_the_tangent_may_change():
+    """Values of a pattern that was seen before are taken as those of a new one."""
+    band = np.abs(np.subtract.outer(range(6), range(6))) < 3
+    stiffness = np.where(band, -1.0, 0.0) + 8.0 * np.eye(6)
+    turn = itertools.cycle([0, 0, 1, 0])  # of the patterns
+    ends = []
+
+    def force(x):
+        return stiffness @ x + 3.0 * x**3
+
+    def tangent(x):
+        whole = csc_matrix(stiffness + 9.0 * np.diag(x**2))
+        if next(turn) == 0:
+            return whole
+        more = csc_matrix(whole)  # the same matrix, with zeros that are stored
+        more.data[more.data == -1.0] = 0.0
+        return more + csc_matrix(np.where(band & ~np.eye(6, dtype=bool), -1.0, 0.0))
+
+    for give in (tangent, lambda x: stiffness + 9.0 * np.diag(x**2)):
+        system = rf.SecondOrderSystem(
+            np.eye(6), csc_matrix(stiffness), internal_force=force, tangent=give
+        )
+        sim = rf.BackwardEuler(system, 0.3)
+        sim.reset(np.linspace(-1.0, 1.0, 6))
+        sim.step(n=9)
+        ends.append(sim.state.q)
+    np.testing.assert_allclose(*ends, rtol=1e-12)
+
+
+def test_each_tangent_must_be_symmetric():
+    skew = [0.0]
+    stiffness = np.array([[2.0, -1.0], [-1.0, 2.0]])
+    system = rf.SecondOrderSystem(
+        np.eye(2),
+        csc_matrix(stiffness),
+        internal_force=lambda x: stiffness @ x,
+        tangent=lambda x: csc_matrix(stiffness + skew[0] * np.triu(np.ones((2, 2)), 1)),
+    )
+    sim = rf.BackwardEuler(system, 0.1)
+    sim.step(np.ones(2), n=2)
+    skew[0] = 0.1
+    with pytest.raises(rf.InputError, match="is not symmetric: its entries at"):
+        sim.step()
+
+
 def test_exact_modes_follow_the_tangent():
     """Two springs of three are exact; the trapezoidal rule at tiny steps is the truth."""
     ends = []
@@ -180,7 +252,7 @@ def test_explicit_steps_need_no_tangent():
         sim.step(n=50)
         ends.append(sim.state.q)
     np.testing.assert_array_equal(*ends)
-    with pytest.raises(rf.InputError, match="no tangent: implicit steps"):
+    with pytest.raises(rf.InputError, match="no tangent, which all steps need but"):
         rf.BDF2(duffing(tangent=None), 1e-2)
     with pytest.raises(rf.InputError, match="no tangent"):
         rf.CentralDifferences(duffing(tangent=None), 1e-2, (0.0, 1e-3))
@@ -189,6 +261,10 @@ def test_explicit_steps_need_no_tangent():
 def test_the_stable_step_is_that_of_the_tangent():
     bent = rf.stable_step(duffing(), START)
     assert bent == pytest.approx(2.0 / np.sqrt(2.0 + 90.0 * 0.81), rel=1e-9)
+    with pytest.raises(rf.InputError, match="q must be None: the system has no tangent: pass tang"):
+        rf.stable_step(duffing(tangent=None), START)
+    with pytest.raises(rf.SingularMatrixError, match="tangent at q is not positive definite"):
+        rf.stable_step(double_well(energy=False), [0.7, 0.0])
 
 
 def test_copies_and_pickles_have_the_functions():
@@ -204,6 +280,24 @@ def test_copies_and_pickles_have_the_functions():
     assert (system.internal_force, system.tangent) == (duffing_force, duffing_tangent)
     assert system.energy is duffing_energy
     assert "nonlinear" in repr(system)
+
+
+def test_threads_may_step_simulations_of_one_system():
+    system, ends = duffing(), {}
+
+    def run(k: int) -> None:
+        sim = rf.BackwardEuler(system, 0.02 * (1 + k % 2), newton_max=5)
+        sim.reset(START)
+        sim.step(n=40)
+        ends[k] = sim.state.q
+
+    workers = [threading.Thread(target=run, args=(k,)) for k in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    np.testing.assert_array_equal(ends[0], ends[2])
+    np.testing.assert_array_equal(ends[1], ends[3])
 
 
 def test_systems_in_cycles_are_collected():
@@ -278,10 +372,21 @@ def test_functions_that_use_their_simulation_are_refused(use):
     sim = rf.BackwardEuler(duffing(internal_force=force), 0.1)
     sim.reset(START)
     asked.append(sim)
-    with pytest.raises(rf.InputError, match="uses the simulation that calls it"):
-        sim.step()
-    with pytest.raises(rf.InputError, match="uses the simulation that calls it"):
-        sim.reset(START)
+    caught = []
+
+    def attempt():
+        for call in (sim.step, lambda: sim.reset(START)):
+            try:
+                call()
+            except rf.InputError as error:
+                caught.append(str(error))
+
+    # were it not refused, the thread would hang, and not the tests
+    worker = threading.Thread(target=attempt, daemon=True)
+    worker.start()
+    worker.join(600.0)
+    assert len(caught) == 2
+    assert all("uses the simulation that calls it" in text for text in caught)
     asked.clear()
     sim.step()
     # another simulation may be used
@@ -309,7 +414,7 @@ def test_functions_that_use_their_simulation_are_refused(use):
         (
             {"internal_force": lambda x: "none"},
             rf.InputTypeError,
-            r"internal_force\(x\) must be numbers, got str",
+            r"internal_force\(x\) must be real numbers, got str",
         ),
         (
             {"tangent": lambda x: duffing_tangent(x) + np.eye(3)},
@@ -324,6 +429,21 @@ def test_functions_that_use_their_simulation_are_refused(use):
         ),
         ({"energy": lambda x: x}, rf.InputError, r"energy\(x\) must be one number, got shape"),
         ({"energy": lambda x: np.nan}, rf.InputError, r"energy\(0\) must be finite"),
+        (
+            {"energy": lambda x: None},
+            rf.InputTypeError,
+            r"energy\(x\) must be real numbers, got None",
+        ),
+        (
+            {"internal_force": lambda x: 1j * duffing_force(x)},
+            rf.InputTypeError,
+            r"internal_force\(x\) must be real numbers, got an array of complex128",
+        ),
+        (
+            {"energy": lambda x: 2.0 * duffing_energy(x)},
+            rf.InputError,
+            "energy is not the potential of internal_force: .* is 12, that of the stiffness 6",
+        ),
     ],
 )
 def test_functions_that_do_not_fit_are_refused(changes, error, message):

@@ -164,6 +164,8 @@ def stable_step(
     ------
     InputError, InputTypeError
         An argument has a wrong type, shape or value.
+    SingularMatrixError
+        The tangent of a `SecondOrderSystem` at `q` is not positive definite.
     MeshError
         All nodes of the solid are fixed.
     """
@@ -174,9 +176,12 @@ def stable_step(
     rate = damping_argument(strain_rate, system)
     if isinstance(system, SecondOrderSystem):
         if q is not None and system.tangent is None:
-            raise InputError(
-                "q must be None: the system has no tangent but its stiffness, which is constant"
+            why = (
+                "the system is linear, its tangent constant"
+                if system.internal_force is None
+                else "the system has no tangent: pass tangent= to SecondOrderSystem"
             )
+            raise InputError(f"q must be None: {why}")
         if system.damping_matrix is not None:
             raise InputError(
                 "the stable step of a system with a damping_matrix is not known: choose dt by "

@@ -158,7 +158,7 @@ class ExponentialEuler(Simulation):
             **own,
         }
 
-    def _doubt_modes(self) -> None:
+    def _doubt_modes(self, far: float) -> None:
         system = self._system
         if isinstance(system, Solid) and not (len(system.fixed) or self._modes_doubted):
             u, v = self._core.state()[:2]

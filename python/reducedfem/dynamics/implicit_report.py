@@ -44,7 +44,7 @@ class ImplicitReport:
         be wrong, also where the steps converge; `step` warns.
     projected
         Linear systems solved with such semidefinite tangents, which only laws evaluated on a mesh
-        or at points of a cubature have.
+        or at points of a cubature have: not polynomial models, nor a `SecondOrderSystem`.
     refreshes
         Times that exact modes were computed or adapted; see `BackwardEuler`.
     drift

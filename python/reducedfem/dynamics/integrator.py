@@ -220,14 +220,16 @@ class Simulation:
             displaced by more than twice the diagonal of its box at the end of the call (once a
             reset).
         """
-        self._advance(force, n, progress)
-        self._doubt_modes()
+        self._doubt_modes(self._advance(force, n, progress))
 
-    def _doubt_modes(self) -> None:
-        """Warn if the motion is too large for modes that steps solve exactly."""
+    def _doubt_modes(self, far: float) -> None:
+        """Warn if the motion is too large for modes that steps solve exactly.
 
-    def _advance(self, force: ArrayLike | None, n: int, progress: Progress) -> None:
-        """Make the steps of a caller `step`."""
+        far: upper bound of the displacement of a `ReducedSolid` over the size of its body.
+        """
+
+    def _advance(self, force: ArrayLike | None, n: int, progress: Progress) -> float:
+        """Make the steps of a caller `step`; return the bound of `_doubt_modes`."""
         steps = step_count(n)
         if isinstance(self._system, Solid | SecondOrderSystem):
             array_like(force, "force")
@@ -239,12 +241,14 @@ class Simulation:
             shortened, far = self._core.step(force, steps, tell, threads())
         if shortened and not self._doubted:
             self._doubt()
+        bound: float = far
         if self._far_doubted:
-            return
+            return bound
         if isinstance(self._system, ProjectedSolid):  # the core bounds its stretch only
             far = self._system._farthest(self._core.state()[0])
         if far > FAR:
             self._doubt_far()
+        return bound
 
     def _doubt_load(self, force: ArrayLike) -> None:
         """Warn once if nodal forces act on soft nodes outside of the body.
@@ -539,9 +543,8 @@ class ImplicitSimulation(Simulation):
             ):
                 if value is not None:
                     raise InputError(f"{name} is given without contact")
-            self._advance(force, n, progress)
+            self._doubt_modes(self._advance(force, n, progress))
             self._doubt_contact()
-            self._doubt_modes()
             return None
         steps = step_count(n)
         system = model_in_contact(self._system, contact)

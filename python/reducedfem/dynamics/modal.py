@@ -10,9 +10,10 @@ from numpy.typing import ArrayLike
 from reducedfem.base.check import count, did_you_mean
 from reducedfem.contact.barrier import BarrierContact
 from reducedfem.dynamics.integrator import ImplicitSimulation, System
-from reducedfem.dynamics.plausible import warn_of_rest_modes, warn_of_turning_modes
+from reducedfem.dynamics.plausible import SMALL, warn_of_rest_modes, warn_of_turning_modes
 from reducedfem.errors import InputError, InputTypeError
 from reducedfem.reduction.damping import StrainRateDamping, damping_argument
+from reducedfem.reduction.reduced import ReducedSolid
 from reducedfem.reduction.reduced_damping import ReducedStrainRateDamping
 from reducedfem.solid.second_order import SecondOrderSystem
 from reducedfem.solid.solid import Solid
@@ -88,11 +89,13 @@ class ModalSimulation(ImplicitSimulation):
         self._create(own, system, dt, damping, newton_max, tol, *more)
         self._settings["modes"] = modes
 
-    def _doubt_modes(self) -> None:
+    def _doubt_modes(self, far: float) -> None:
         system, given = self._system, self._settings
         if not given["exact"] or self._modes_doubted or isinstance(system, SecondOrderSystem):
             return
         if given["modes"] == "rest":
+            if isinstance(system, ReducedSolid) and far <= SMALL:
+                return
             self._modes_doubted = warn_of_rest_modes(self.displacement, system.mesh, stacklevel=4)
         elif isinstance(system, Solid) and not len(system.fixed):
             u, v = self._core.state()[:2]

@@ -26,7 +26,7 @@ class ImplicitNewmark(ImplicitSimulation):
 
     The trapezoidal rule conserves the energy of linear systems only: large undamped motions may
     gain energy without bound if steps are coarse for the highest frequencies. A smaller `dt` or
-    damping such as ``(0, dt / 20)`` prevents that (``docs/time_integration.md``).
+    damping, ``(0, dt / 20)`` at 100 steps a period, prevents that (``docs/time_integration.md``).
 
     Parameters
     ----------

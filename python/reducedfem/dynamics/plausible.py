@@ -12,7 +12,7 @@ from reducedfem.errors import PlausibilityWarning
 from reducedfem.geometry.mesh import Mesh
 from reducedfem.reduction.reduced import ReducedSolid
 
-__all__ = ["warn_of_coarse_steps", "warn_of_rest_modes", "warn_of_turning_modes"]
+__all__ = ["SMALL", "warn_of_coarse_steps", "warn_of_rest_modes", "warn_of_turning_modes"]
 
 # steps per period of the lowest mode with which the trapezoidal rule makes it 12 % too long; those
 # of all other modes are worse
@@ -20,7 +20,7 @@ _FEWEST = 5.0
 _ENOUGH = 20.0  # 0.8 % too long
 # displacement over the size of the body at which modes of rest lose a tenth of the energy in two
 # periods (docs/time_integration.md)
-_SMALL = 0.02
+SMALL = 0.02
 _TURN = 300.0  # steps a turn with which exact modes lose 4 % of the energy a turn
 
 
@@ -61,10 +61,10 @@ def warn_of_rest_modes(displacement: NDArray[np.float64], mesh: Mesh, stacklevel
     """Warn of displacements (n, 3) that are large for modes of rest; True if they are."""
     farthest = float(np.linalg.norm(displacement, axis=1).max())
     diagonal = float(np.linalg.norm(np.ptp(mesh.bounds, axis=0)))
-    if farthest <= _SMALL * diagonal:
+    if farthest <= SMALL * diagonal:
         return False
     warnings.warn(
-        f"the body is displaced by {farthest:.3g} m, {100.0 * farthest / diagonal:.2g} % of its "
+        f"the body is displaced by {farthest:.3g} m, {100.0 * farthest / diagonal:.3g} % of its "
         "size, where modes of rest are no modes and lose energy: take modes='follow'",
         PlausibilityWarning,
         stacklevel=stacklevel,
@@ -86,7 +86,7 @@ def warn_of_turning_modes(
     if rate * dt * _TURN <= 2.0 * np.pi:
         return False
     warnings.warn(
-        f"the free body turns once in {2.0 * np.pi / (rate * dt):.2g} steps, and its modes with "
+        f"the free body turns once in {2.0 * np.pi / (rate * dt):.3g} steps, and its modes with "
         f"it, which takes angular momentum from it: take {remedy}, or a shorter dt",
         PlausibilityWarning,
         stacklevel=stacklevel,

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from reducedfem.base.check import array_like
+from reducedfem.base.check import array_like, reals
 from reducedfem.errors import InputError, InputTypeError
 from reducedfem.solid.sparse import CSC
-from reducedfem.solid.symmetric import Matrix, symmetric
+from reducedfem.solid.symmetric import SYMMETRIC, Matrix, symmetric
 
 __all__ = ["Energy", "Force", "Tangent", "force_law"]
 
@@ -22,6 +22,9 @@ Energy = Callable[[Vector], float]
 
 # differences at x = 0 from what the matrices say, of the largest entry of the stiffness
 _ZERO, _ALIKE = 1e-12, 1e-6
+# sizes of x, and relative difference of the second derivatives of energy and stiffness
+_SIZES, _CURVED = 10.0 ** np.arange(0.0, -8.0, -1.0), 0.02
+_TANGENT = "tangent(x)"
 
 
 class _Force:
@@ -35,42 +38,77 @@ class _Force:
 
 
 class _Tangent:
-    """The function `tangent` for the core: values of the lower triangle of the stiffness."""
+    """The function `tangent` for the core: values of the lower triangle of the stiffness.
+
+    A pattern is examined when it first occurs; of sparse matrices with the pattern of the last one
+    only the values are.
+    """
 
     def __init__(self, function: Tangent, stiffness: CSC) -> None:
         self._function, self._shape = function, stiffness.shape
         columns = np.repeat(np.arange(stiffness.shape[1]), np.diff(stiffness.indptr))
         lower = stiffness.indices >= columns
         self._places = _places(stiffness.indices[lower], columns[lower], stiffness.shape[0])
+        # of the last sparse matrix: pattern, its transposition, its lower triangle and its places
+        self._last: tuple[NDArray[Any], ...] | None = None
 
     def __call__(self, x: Vector) -> Vector:
-        matrix, (data, rows, pointer) = symmetric(self._function(x), "tangent(x)", definite=False)
+        answer: Any = self._function(x)
+        sparse = answer.tocsc() if hasattr(answer, "tocsc") else answer
+        values = self._values_again(sparse)
+        return self._values(sparse) if values is None else values
+
+    def _values(self, answer: Any) -> Vector:
+        matrix, (data, rows, pointer) = symmetric(answer, _TANGENT, definite=False)
         if matrix.shape != self._shape:
-            raise InputError(f"tangent(x) must have shape {self._shape}, got {matrix.shape}")
+            raise InputError(f"{_TANGENT} must have shape {self._shape}, got {matrix.shape}")
         columns = np.repeat(np.arange(self._shape[1]), np.diff(pointer))
         places = _places(rows, columns, self._shape[0])
         at = np.minimum(np.searchsorted(self._places, places), len(self._places) - 1)
-        new = (self._places[at] != places) & (data != 0.0)
+        known = self._places[at] == places
+        new = ~known & (data != 0.0)
         if new.any():
             k = int(np.flatnonzero(new)[0])
             raise InputError(
-                f"tangent(x) has an entry at ({rows[k]}, {columns[k]}), where the stiffness has "
+                f"{_TANGENT} has an entry at ({rows[k]}, {columns[k]}), where the stiffness has "
                 "none: give it a zero there, or a dense stiffness"
             )
+        if known.all() and _is_canonical(answer) and len(answer.data) == len(matrix.data):
+            across = np.repeat(np.arange(self._shape[1]), np.diff(answer.indptr))
+            turned = np.lexsort((across, answer.indices))
+            pattern = (np.array(answer.indices), np.array(answer.indptr))
+            self._last = (*pattern, turned, np.flatnonzero(answer.indices >= across), at)
         values = np.zeros(len(self._places))
-        known = self._places[at] == places
         values[at[known]] = data[known]
+        return values
+
+    def _values_again(self, answer: Any) -> Vector | None:
+        """Return the values of a matrix with the pattern of the last one; None: it has another."""
+        last = self._last  # other threads may replace it
+        if last is None or not _is_canonical(answer) or answer.shape != self._shape:
+            return None
+        indices, pointer, turned, lower, at = last
+        if not (np.array_equal(answer.indices, indices) and np.array_equal(answer.indptr, pointer)):
+            return None
+        data = reals(answer.data, f"{_TANGENT}.data")
+        if not np.abs(data - data[turned]).max() <= SYMMETRIC * np.abs(data).max():
+            return None  # the whole examination says where
+        values = np.zeros(len(self._places))
+        values[at] = data[lower]
         return values
 
 
 class _Energy:
-    """The function `energy` for the core."""
+    """The function `energy` for the core, less its value at rest, beside which others may drown."""
 
-    def __init__(self, function: Energy) -> None:
+    def __init__(self, function: Energy, n: int) -> None:
         self._function = function
+        self._rest = _doubles(function(np.zeros(n)), "energy(x)", ())
+        if not np.isfinite(self._rest):
+            raise InputError(f"energy(0) must be finite, got {self._rest:g}")
 
     def __call__(self, x: Vector) -> Vector:
-        return _doubles(self._function(x), "energy(x)", ()).reshape(1)
+        return (_doubles(self._function(x), "energy(x)", ()) - self._rest).reshape(1)
 
 
 def _places(rows: NDArray[Any], columns: NDArray[Any], n: int) -> NDArray[np.int64]:
@@ -79,17 +117,39 @@ def _places(rows: NDArray[Any], columns: NDArray[Any], n: int) -> NDArray[np.int
     return places
 
 
+def _is_canonical(matrix: Any) -> bool:
+    """Return True for a CSC of ours, or one of SciPy whose entries are sorted and single."""
+    return isinstance(matrix, CSC) or bool(getattr(matrix, "has_canonical_format", False))
+
+
 def _doubles(value: object, name: str, shape: tuple[int, ...]) -> Vector:
-    """Return the result of a function as an array; refuse another shape or type."""
-    array_like(value, name)
-    try:
-        result: Vector = np.array(value, dtype=np.float64, order="C")
-    except (TypeError, ValueError):
-        raise InputTypeError(f"{name} must be numbers, got {type(value).__name__}") from None
-    if result.shape != shape:
+    """Return the result of a function, maybe not finite; refuse another shape or type."""
+    array = np.asarray(array_like(value, name))
+    if array.dtype.kind not in "iuf":
+        kind = type(value).__name__ if array.ndim == 0 else f"an array of {array.dtype}"
+        raise InputTypeError(f"{name} must be real numbers, got {kind}")
+    if array.shape != shape:
         wanted = f"have shape {shape}" if shape else "be one number"
-        raise InputError(f"{name} must {wanted}, got shape {result.shape}")
-    return result
+        raise InputError(f"{name} must {wanted}, got shape {array.shape}")
+    return np.array(array, dtype=np.float64, order="C")
+
+
+def _check_energy(energy: _Energy, stiffness: CSC) -> None:
+    """Refuse an energy whose second derivative at rest is not the stiffness.
+
+    The size of x is in the user's units: one of many sizes must fit, as do all small ones.
+    """
+    a = np.random.default_rng(0).choice([-1.0, 1.0], stiffness.shape[0])
+    wanted, found = float(a @ (stiffness @ a)), []
+    for size in _SIZES:
+        above, below = energy(size * a)[0], energy(-size * a)[0]
+        found.append(float((above + below) / (size * size)))
+        if abs(found[-1] - wanted) <= _CURVED * abs(wanted):
+            return
+    raise InputError(
+        "energy is not the potential of internal_force: its second derivative at x = 0 along a "
+        f"vector is {found[len(found) // 2]:.3g}, that of the stiffness {wanted:.3g}"
+    )
 
 
 def force_law(
@@ -119,7 +179,7 @@ def force_law(
                 f"tangent(0) differs from the stiffness by {apart:.3g} of {size:.3g}; they must be "
                 "alike"
             )
-    potential = None if energy is None else _Energy(energy)
-    if potential is not None and not np.isfinite(potential(np.zeros(n))[0]):
-        raise InputError("energy(0) must be finite")
+    potential = None if energy is None else _Energy(energy, n)
+    if potential is not None:
+        _check_energy(potential, stiffness)
     return force, slope, potential

@@ -51,15 +51,17 @@ class SecondOrderSystem:
     internal_force
         Function ``internal_force(x)`` of an array (n,) that returns C(x), shape (n,), with
         C(0) = 0; NaN or infinity where it is not defined. None: C(x) = K x. This function and the
-        two below are called in the threads that step, must not use the simulation that calls them,
-        and their exceptions are raised by `step`, after which the state is that before the step.
+        two below are called in the threads that create, reset and step simulations. They must use
+        no simulation that is being stepped, and wait for no thread that does. Their exceptions are
+        raised there; `step` and `reset` keep the state.
     tangent
         Function ``tangent(x)`` that returns dC/dx in one of the forms above, symmetric, with
-        entries only where the stiffness has some (a dense stiffness has them everywhere). Required
-        by implicit steps of a system with `internal_force`, not by `CentralDifferences`.
+        entries only where the stiffness has some (a dense stiffness has them everywhere). All
+        integrators need it but `CentralDifferences` without stiffness damping. Fastest as a sparse
+        matrix whose pattern stays the same.
     energy
         Function ``energy(x)`` that returns the potential W of C, a float. None: increments of
-        implicit steps are shortened by the residual, not by the energy.
+        implicit steps are shortened by the work of C at their ends, which is less sure.
 
     Raises
     ------
@@ -67,7 +69,8 @@ class SecondOrderSystem:
         A matrix is not square, not symmetric, or of another size than the others; a value is
         not finite; `hessian_product` is not symmetric or does not return shape (n,);
         `internal_force` is not zero at x = 0, or `tangent` is not the stiffness there; one of the
-        functions returns a wrong type or shape, or `tangent` and `energy` have no `internal_force`.
+        functions returns a wrong type or shape; `energy` is not the potential of the stiffness
+        near x = 0; or `tangent` and `energy` have no `internal_force`.
     SingularMatrixError
         The stiffness is not positive definite.
     """

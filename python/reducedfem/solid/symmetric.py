@@ -14,11 +14,11 @@ from reducedfem.solid.sparse import CSC
 if TYPE_CHECKING:
     import scipy.sparse
 
-__all__ = ["Matrix", "symmetric"]
+__all__ = ["SYMMETRIC", "Matrix", "symmetric"]
 
 Matrix = Union[CSC, ArrayLike, "scipy.sparse.spmatrix"]
 
-_SYMMETRIC = 1e-10  # of the largest entry
+SYMMETRIC = 1e-10  # of the largest entry
 
 
 def _triplets(
@@ -76,7 +76,7 @@ def symmetric(
     if not alike:
         raise InputError(f"{name} is not symmetric: entries without a partner across the diagonal")
     apart = np.abs(data[by_column] - data[by_row])
-    if not (apart <= _SYMMETRIC * size).all():
+    if not (apart <= SYMMETRIC * size).all():
         at = by_column[int(apart.argmax())]
         raise InputError(
             f"{name} is not symmetric: its entries at ({rows[at]}, {columns[at]}) and across the "
