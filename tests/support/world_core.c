@@ -100,8 +100,11 @@ static const rf_system_life LIFE = {.release = release, .copy = copy};
 static rf_status make_motion(int32_t n, const double *stiffness, double dt_s, const double *q,
                              rf_motion **out, rf_error *err) {
   rf_newmark_settings own = {.beta = 0.25, .gamma = 0.5};
-  const rf_motion_settings set = {
-      .scheme = &rf_scheme_newmark, .own = &own, .dt_s = dt_s, .newton_max = 1, .line_search = true};
+  const rf_motion_settings set = {.scheme = &rf_scheme_newmark,
+                                  .own = &own,
+                                  .dt_s = dt_s,
+                                  .newton_max = 1,
+                                  .line_search = true};
   springs *s = rf_alloc(1, sizeof *s);
   if (!s) return rf_fail(err, RF_ERR_MEMORY, "out of memory: springs");
   s->base = (rf_system){.operations = &OPERATIONS,
