@@ -14,6 +14,7 @@
 static const double SHORTEST = 1e-10;    // a shorter step means that the search failed
 static const double FIRST_SHIFT = 1e-6;  // of the ratio of stiffness to mass
 static const double SHIFT_GROWTH = 8.0;
+enum { TRIES = 3 };  // shifts before a semidefinite tangent, which may lead far away
 static const double LAST_SHIFT = 1e6;  // beyond it the mass alone would be left
 static const double NOISE = 100.0;     // roundings that two potentials may be apart by
 static const double STALLED = 1e3;     // floors of rounding at which no progress is an end
@@ -104,14 +105,18 @@ rf_status rf_equilibrium_factorize(rf_equilibrium *e) {
   if (st != RF_ERR_SINGULAR || e->at_rest) return st;
   e->shifted = true;
   ++e->report->shifted;
-  if (e->system->operations->make_definite && !e->shifts) {
+  const double unit = e->system->operations->stiffness_per_mass(e->system);
+  double first = fmax(FIRST_SHIFT * unit, e->shift / SHIFT_GROWTH);
+  if (e->system->operations->make_definite && e->repair != RF_REPAIR_SHIFT) {
+    const int tries = e->repair == RF_REPAIR_PROJECT ? 0 : TRIES;
+    for (int k = 0; k < tries && st == RF_ERR_SINGULAR; ++k, first *= SHIFT_GROWTH)
+      st = factor(e, first);
+    if (st != RF_ERR_SINGULAR) return st;
     st = e->system->operations->make_definite(e->system, e->next);
     if (st >= 0) st = factor(e, 0.0);
     e->projected = st >= 0;
     if (st != RF_ERR_SINGULAR) return st;
   }
-  const double unit = e->system->operations->stiffness_per_mass(e->system);
-  const double first = fmax(FIRST_SHIFT * unit, e->shift / SHIFT_GROWTH);
   st = rf_newton_shift_rt(factor, e, first, SHIFT_GROWTH, LAST_SHIFT * unit);
   if (st == RF_ERR_SINGULAR)
     return rf_fail(e->system->err, RF_ERR_NO_CONVERGENCE,
@@ -175,14 +180,17 @@ static rf_status advance(void *equilibrium, rf_newton *n) {
   if (st == RF_ERR_NO_CONVERGENCE) {
     // no progress within the rounding of R itself: this is the solution
     n->converged = n->size <= STALLED * n->rounding;
-    // a semidefinite tangent may be too soft in a direction
-    e->shifts = e->projected && !n->converged;
-    if (!n->converged && !n->kept && !e->shifts) return st;
+    if (n->converged) return RF_OK;
+    const rf_repair other = e->projected ? RF_REPAIR_SHIFT : RF_REPAIR_PROJECT;
+    const bool again =
+        e->shifted && e->repair == RF_REPAIR_ANY && e->system->operations->make_definite;
+    if (!n->kept && !again) return st;
+    if (!n->kept) e->repair = other;
     n->kept = false;
     return RF_OK;
   }
   if (st < 0) return st;
-  e->shifts = false;
+  e->repair = RF_REPAIR_ANY;
   n->kept = e->system->factor_is_dear && !e->shifted &&
             residual_norm(e) <= (n->kept ? KEEP_KEPT : KEEP_FRESH) * n->size;
   ++e->report->iterations;
@@ -203,13 +211,13 @@ static rf_status explain_undefined(rf_equilibrium *e) {
 // From e->next to equilibrium under the present load.
 static rf_status iterate(rf_equilibrium *e) {
   rf_newton n = {.tolerance = e->set->tolerance, .most = e->set->newton_max};
-  e->shifts = false;
+  e->repair = RF_REPAIR_ANY;
   const rf_status st = rf_newton_solve_rt(&STATIC, e, &n);
   e->report->residual = n.residual;
   if (st == RF_ERR_DIVERGED) return explain_undefined(e);
   if (st < 0 || n.converged) return st;
-  return rf_fail(e->system->err, RF_ERR_NO_CONVERGENCE, "the limit of %d iterations is reached",
-                 n.iterations);
+  return rf_fail(e->system->err, RF_ERR_NO_CONVERGENCE,
+                 "the limit of %d iterations is reached (max_iterations)", n.iterations);
 }
 
 // towards e->next, the equilibrium under a part of the load

@@ -2,11 +2,11 @@
 // - f.x.
 //
 // A step along a direction of descent is shortened until P falls enough (Armijo).  The tangent
-// gives such a direction where it is positive definite; elsewhere the semidefinite tangents of the
-// points of the law do or, where these are too soft or there are none, a multiple of the mass that
-// is added.  Close to the solution differences of P drown in rounding; there the residual decides.
-// The load is applied part by part; with settings.halvings a part that fails is halved, and after
-// two that went well the next one is twice as long.
+// gives such a direction where it is positive definite; elsewhere a multiple of the mass is added
+// or, where small ones do not help, the law is made semidefinite point by point.  Close to the
+// solution differences of P drown in rounding; there the residual decides. The load is applied part
+// by part; with settings.halvings a part that fails is halved, and after two that went well the
+// next one is twice as long.
 #ifndef RF_DYNAMICS_EQUILIBRIUM_H
 #define RF_DYNAMICS_EQUILIBRIUM_H
 
@@ -29,6 +29,10 @@ typedef struct rf_equilibrium_hooks {
   rf_status (*accept)(const rf_equilibrium *e, const double *x, rf_error *err);
 } rf_equilibrium_hooks;
 
+// Changes of an indefinite tangent: a shift by the mass, or a semidefinite one if small shifts do
+// not help; after one that gave no descent the other.
+typedef enum rf_repair { RF_REPAIR_ANY, RF_REPAIR_SHIFT, RF_REPAIR_PROJECT } rf_repair;
+
 // Vectors have system->ld values.
 struct rf_equilibrium {
   rf_system *system;  // owned
@@ -46,7 +50,7 @@ struct rf_equilibrium {
   double shift;          // factor of the mass that helped last, 0: none needed yet
   bool shifted;          // the factor is not that of the true tangent
   bool projected;        // but of a semidefinite one
-  bool shifts;           // the last semidefinite tangent gave no descent: the next is shifted
+  rf_repair repair;      // of the next indefinite tangent
   const rf_run *run;
   const rf_static_settings *set;
   rf_static_report *report;

@@ -17,7 +17,7 @@ enum {
   BLOCK = 8,          // vectors that advance together
   SPARE = 18,         // vectors kept at a restart beyond the k wanted
   STEPS = 10,         // block steps between restarts
-  LOOKS = 16,         // part of the space by which it grows between two looks at Ritz pairs
+  LOOKS = 16,         // part of the space by which it grows between two sets of Ritz pairs
   GUARD = 2,          // vectors beyond the wanted ones that must have converged roughly
   VERIFY = 4,         // block steps that search for further vectors of a large repeated space
   RESTARTS = 100,     // default limit
@@ -370,13 +370,10 @@ static rf_status search_all(search *s, rf_error *err) {
     RF_TRY(advance(s, &q, err));
     RF_TRY(report_progress(s, err));
     const bool full = q.m + q.next_width > most;
-    if (q.m < look && !full && verify == 0 && q.next_width > 0) {
-      append(&q);
-      continue;
-    }
-    RF_TRY(ritz_pairs(&q, err));
-    look = q.m + q.m / LOOKS;
-    const int32_t count = verify > 0 && --verify > 0 ? 0 : answer(&q, k);
+    const bool skip = q.m < look && !full && verify == 0 && q.next_width > 0;
+    if (!skip) RF_TRY(ritz_pairs(&q, err));
+    if (!skip) look = q.m + q.m / LOOKS;
+    const int32_t count = skip || (verify > 0 && --verify > 0) ? 0 : answer(&q, k);
     if (count > 0) {
       // a random block reaches at most BLOCK vectors of one repeated eigenvalue: if there may be
       // more, further random blocks are tried until the values no longer change

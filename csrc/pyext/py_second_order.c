@@ -44,6 +44,7 @@ static int ask_law(py_state *state, PyObject *function, npy_intp n, const double
   int result = -1;
   if (at) {
     memcpy(py_f64(at), x, (size_t)n * sizeof *x);
+    PyArray_CLEARFLAGS((PyArrayObject *)at, NPY_ARRAY_WRITEABLE);
     answer = PyObject_CallOneArg(function, at);
   }
   PyArrayObject *array = answer && PyArray_Check(answer) ? (PyArrayObject *)answer : NULL;

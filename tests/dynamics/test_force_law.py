@@ -440,6 +440,12 @@ def test_functions_that_use_their_simulation_are_refused(use):
             r"internal_force\(x\) must be real numbers, got an array of complex128",
         ),
         (
+            {"internal_force": lambda x: -duffing_force(x)},
+            rf.InputError,
+            "internal_force near x = 0 does not belong to the stiffness: .* by [-]?2, by the",
+        ),
+        ({"internal_force": lambda x: x.__imul__(2.0)}, ValueError, "read-only"),
+        (
             {"energy": lambda x: 2.0 * duffing_energy(x)},
             rf.InputError,
             "energy is not the potential of internal_force: .* is 12, that of the stiffness 6",

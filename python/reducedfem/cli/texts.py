@@ -47,7 +47,7 @@ def quadrature_text(mesh: Mesh, order: int) -> str:
 
 
 def materials_text(materials: Collection[Material]) -> str:
-    """Return the constants if all materials are equal, otherwise the number of materials."""
+    """Return law and constants if all materials are equal, otherwise their number."""
     different = set(materials)
     if len(different) > 1:
         return f"{len(different)} materials"

@@ -75,7 +75,8 @@ class Cubature:
         Number of poses to draw, at least 5; without use if `poses` are given.
     strain
         Largest Green strain (Frobenius norm) of the linear response to the loads drawn, positive;
-        without use if `poses` are given. The model is accurate up to about this strain.
+        without use if `poses` are given. The errors reported hold up to about that of
+        `CubatureReport.strain`, which is less where bodies stiffen; nothing warns beyond it.
     seed
         Start of the random numbers, 0 to 2^64 - 1. The same seed gives the same model.
 
@@ -141,7 +142,8 @@ class CubatureReport:
         Error of the force at the poses that trained, in the energy norm of the body at rest,
         relative, root of the mean square.
     error
-        Error of the force at the poses held out, |f - f~| / |f|, root of the mean square.
+        Error of the force at the poses held out, |f - f~| / |f|, root of the mean square: that of
+        the cubature only, beside which the basis has an error of its own.
     largest_error
         The largest of the same errors.
     frequency_error

@@ -22,8 +22,9 @@ Energy = Callable[[Vector], float]
 
 # differences at x = 0 from what the matrices say, of the largest entry of the stiffness
 _ZERO, _ALIKE = 1e-12, 1e-6
-# sizes of x, and relative difference of the second derivatives of energy and stiffness
-_SIZES, _CURVED = 10.0 ** np.arange(0.0, -8.0, -1.0), 0.02
+# sizes of x, and relative differences of derivatives from those by the stiffness
+_SIZES, _NEAR = 10.0 ** np.arange(0.0, -8.0, -1.0), 0.02
+_MIDDLE = 4  # of these sizes, for messages
 _TANGENT = "tangent(x)"
 
 
@@ -134,22 +135,32 @@ def _doubles(value: object, name: str, shape: tuple[int, ...]) -> Vector:
     return np.array(array, dtype=np.float64, order="C")
 
 
-def _check_energy(energy: _Energy, stiffness: CSC) -> None:
-    """Refuse an energy whose second derivative at rest is not the stiffness.
+def _check_slopes(force: _Force, energy: _Energy | None, stiffness: CSC) -> None:
+    """Refuse a force or an energy whose derivatives at rest are not those of the stiffness.
 
     The size of x is in the user's units: one of many sizes must fit, as do all small ones.
     """
     a = np.random.default_rng(0).choice([-1.0, 1.0], stiffness.shape[0])
-    wanted, found = float(a @ (stiffness @ a)), []
-    for size in _SIZES:
-        above, below = energy(size * a)[0], energy(-size * a)[0]
-        found.append(float((above + below) / (size * size)))
-        if abs(found[-1] - wanted) <= _CURVED * abs(wanted):
-            return
-    raise InputError(
-        "energy is not the potential of internal_force: its second derivative at x = 0 along a "
-        f"vector is {found[len(found) // 2]:.3g}, that of the stiffness {wanted:.3g}"
-    )
+    slope = stiffness @ a
+    size, curvature = float(np.abs(slope).max()), float(a @ slope)
+    slopes, curvatures = [], []
+    for h in _SIZES:
+        x = h * a
+        x.flags.writeable = False
+        slopes.append((force(x) - force(-x)) / (2.0 * h) - slope)
+        if energy is not None:
+            curvatures.append(float((energy(x)[0] + energy(-x)[0]) / h**2))
+    if not any(np.abs(apart).max() <= _NEAR * size for apart in slopes):
+        k = int(np.abs(slopes[_MIDDLE]).argmax())
+        raise InputError(
+            "internal_force near x = 0 does not belong to the stiffness: along a vector its "
+            f"component {k} changes by {slopes[_MIDDLE][k] + slope[k]:.3g}, by the stiffness {slope[k]:.3g}"
+        )
+    if energy is not None and not any(abs(c - curvature) <= _NEAR * curvature for c in curvatures):
+        raise InputError(
+            "energy is not the potential of internal_force: its second derivative at x = 0 along a "
+            f"vector is {curvatures[_MIDDLE]:.3g}, that of the stiffness {curvature:.3g}"
+        )
 
 
 def force_law(
@@ -163,7 +174,9 @@ def force_law(
         return None, None, None
     n, size = stiffness.shape[0], float(np.abs(stiffness.data).max())
     force = _Force(internal_force, n)
-    at_rest = np.abs(force(np.zeros(n)))
+    zero = np.zeros(n)
+    zero.flags.writeable = False
+    at_rest = np.abs(force(zero))
     if not at_rest.max() <= _ZERO * size:
         k = int(at_rest.argmax())
         raise InputError(
@@ -180,6 +193,5 @@ def force_law(
                 "alike"
             )
     potential = None if energy is None else _Energy(energy, n)
-    if potential is not None:
-        _check_energy(potential, stiffness)
+    _check_slopes(force, potential, stiffness)
     return force, slope, potential

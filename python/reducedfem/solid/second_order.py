@@ -49,7 +49,7 @@ class SecondOrderSystem:
     damping_matrix
         B, symmetric and positive semidefinite, in one of the forms above; None: zero.
     internal_force
-        Function ``internal_force(x)`` of an array (n,) that returns C(x), shape (n,), with
+        Function ``internal_force(x)`` of a read-only array (n,) that returns C(x), (n,), with
         C(0) = 0; NaN or infinity where it is not defined. None: C(x) = K x. This function and the
         two below are called in the threads that create, reset and step simulations. They must use
         no simulation that is being stepped, and wait for no thread that does. Their exceptions are
@@ -68,9 +68,9 @@ class SecondOrderSystem:
     InputError, InputTypeError
         A matrix is not square, not symmetric, or of another size than the others; a value is
         not finite; `hessian_product` is not symmetric or does not return shape (n,);
-        `internal_force` is not zero at x = 0, or `tangent` is not the stiffness there; one of the
-        functions returns a wrong type or shape; `energy` is not the potential of the stiffness
-        near x = 0; or `tangent` and `energy` have no `internal_force`.
+        `internal_force` is not zero at x = 0; `tangent` or the derivatives of `internal_force` and
+        `energy` are not those of the stiffness there; one of the functions returns a wrong type or
+        shape; `tangent` or `energy` has no `internal_force`; or there is one unknown only.
     SingularMatrixError
         The stiffness is not positive definite.
     """
