@@ -154,7 +154,8 @@ def _check_slopes(force: _Force, energy: _Energy | None, stiffness: CSC) -> None
         k = int(np.abs(slopes[_MIDDLE]).argmax())
         raise InputError(
             "internal_force near x = 0 does not belong to the stiffness: along a vector its "
-            f"component {k} changes by {slopes[_MIDDLE][k] + slope[k]:.3g}, by the stiffness {slope[k]:.3g}"
+            f"component {k} changes by {slopes[_MIDDLE][k] + slope[k]:.3g}, by the stiffness "
+            f"{slope[k]:.3g}"
         )
     if energy is not None and not any(abs(c - curvature) <= _NEAR * curvature for c in curvatures):
         raise InputError(
