@@ -74,6 +74,9 @@ size_t rf_cubature_work_bytes(int32_t r);
 void rf_cubature_evaluate_rt(const rf_cubature *c, bool definite, const double *q, void *work,
                              double *energy, double *force, double *stiffness, int32_t ld);
 
+// Returns the largest Green strain |F^T F - 1| / 2 (Frobenius norm) of the points at q.
+double rf_cubature_strain(const rf_cubature *c, const double *q);
+
 // RF_ERR_ARG unless the laws of all points are defined at q; the text names `subject` (that makes
 // it so) and the first point.
 RF_MUST_CHECK rf_status rf_cubature_require_defined(const rf_cubature *c, const double *q,

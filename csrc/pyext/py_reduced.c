@@ -126,6 +126,20 @@ static PyObject *internal_force(PyObject *self, PyObject *q) {
   return out;
 }
 
+PyDoc_STRVAR(strain_doc,
+             "strain($self, q, /)\n--\n\n"
+             "Largest Green strain of the points of the cubature at q (r,).");
+static PyObject *strain(PyObject *self, PyObject *q_obj) {
+  const rf_reduced *m = self_model(self);
+  py_in q = {0};
+  if (!m->cubature)
+    return py_fail(py_state_of_object(self), PY_INPUT_ERROR, "the model has no cubature");
+  if (py_in_f64(&q, q_obj, "q", 1, (npy_intp[]){m->r}) < 0) return NULL;
+  const double found = rf_cubature_strain(m->cubature, q.data);
+  py_in_release(&q);
+  return PyFloat_FromDouble(found);
+}
+
 PyDoc_STRVAR(stiffness_doc,
              "stiffness($self, q, definite=False, /)\n--\n\n"
              "Reduced tangent stiffness (r, r) at q (r,), on request semidefinite.");
@@ -308,6 +322,7 @@ const py_source_kind py_reduced_source = {PY_REDUCED, source_in};
 static PyMethodDef methods[] = {
     {"internal_force", internal_force, METH_O, force_doc},
     {"stiffness", stiffness, METH_VARARGS, stiffness_doc},
+    {"strain", strain, METH_O, strain_doc},
     {"strain_energy", strain_energy, METH_O, energy_doc},
     {"farthest", farthest, METH_O, farthest_doc},
     {"displacement", displacement, METH_O, displacement_doc},

@@ -262,3 +262,41 @@ def test_every_allocation_may_fail():
         return core.truncate(2), core.stiffness(np.zeros(4)), from_bytes(bytes_of_model)
 
     fail_each_allocation(work, more_than=100)
+
+
+# --- beyond the training ----------------------------------------------------------------
+
+
+def test_the_strain_is_that_of_the_points():
+    model = sampled()
+    q = 3.0 * poses_of(model, 1)[0]
+    F = np.eye(3) + (model.cubature.gradients @ q).reshape(-1, 3, 3)
+    E = 0.5 * (np.swapaxes(F, 1, 2) @ F - np.eye(3))
+    expected = np.sqrt((E**2).sum((1, 2))).max()
+    assert model._core.strain(q) == pytest.approx(expected, rel=1e-12)
+    assert model._core.strain(np.zeros(model.r)) == 0.0
+    solid = rf.Solid(SMALL.mesh, rf.StVK(1e5, 0.3, 1000.0), fixed=SMALL.fixed)
+    polynomial = rf.reduce(solid, basis_of(solid, 4))
+    with pytest.raises(rf.InputError, match="the model has no cubature"):
+        polynomial._core.strain(np.zeros(4))
+
+
+def test_motion_and_statics_beyond_the_poses_warn():
+    """Once a reset; a rigid turn of the whole strains nothing, and poses as trained warn never."""
+    model = sampled()
+    near = 0.3 * poses_of(model, 1)[0]
+    far = near * (1.0 + 3.0 * model.cubature.strain / model._core.strain(near))
+    message = r"has the Green strain \S+, but its cubature was trained up to"
+    for sim in (rf.BDF2(model, 1e-6), rf.CentralDifferences(model, 1e-6)):
+        sim.reset(near)
+        sim.step()
+        sim.reset(far)
+        with pytest.warns(rf.PlausibilityWarning, match=message) as caught:
+            sim.step()
+        assert caught[0].filename == __file__
+        sim.step()
+        sim.clone().step()
+    model.solve_static(model.internal_force(near), q0=near)
+    with pytest.warns(rf.PlausibilityWarning, match=message) as caught:
+        model.solve_static(model.internal_force(far), q0=far)
+    assert caught[0].filename == __file__

@@ -122,6 +122,7 @@ _GIVEN = (
     "_far_doubted",
     "_contact_doubted",
     "_modes_doubted",
+    "_strain_doubted",
 )  # flags of warnings that were given
 
 
@@ -162,6 +163,7 @@ class Simulation:
     _loads = 0  # changes of this load
     _contact_doubted = False  # a warning of contact was given since the last reset
     _modes_doubted = False  # a warning of exact modes was given since the last reset
+    _strain_doubted = False  # a warning of the strain of a cubature was given since the last reset
     _far_doubted = False  # a warning of far displacements was given since the last reset
 
     @property
@@ -217,8 +219,8 @@ class Simulation:
         PlausibilityWarning
             The system is a `Solid` with fixed nodes and a force acts outside of the body, on a
             soft node of nearly empty cut cells (once a simulation); or a reduced model is
-            displaced by more than twice the diagonal of its box at the end of the call (once a
-            reset).
+            displaced by more than twice the diagonal of its box at the end of the call, or its
+            cubature strained beyond the poses that trained it (once a reset).
         """
         self._doubt_modes(self._advance(force, n, progress))
 
@@ -242,6 +244,7 @@ class Simulation:
         if shortened and not self._doubted:
             self._doubt()
         bound: float = far
+        self._doubt_strain(stacklevel=5)
         if self._far_doubted:
             return bound
         if isinstance(self._system, ProjectedSolid):  # the core bounds its stretch only
@@ -249,6 +252,12 @@ class Simulation:
         if far > FAR:
             self._doubt_far()
         return bound
+
+    def _doubt_strain(self, stacklevel: int) -> None:
+        """Warn once a reset if a cubature is strained beyond its poses."""
+        if isinstance(self._system, ReducedSolid) and not self._strain_doubted:
+            q = self._core.state()[0]
+            self._strain_doubted = self._system._doubt_strain(q, stacklevel=stacklevel)
 
     def _doubt_load(self, force: ArrayLike) -> None:
         """Warn once if nodal forces act on soft nodes outside of the body.
@@ -314,7 +323,7 @@ class Simulation:
             array_like(value, name)
         self._core.reset(q, qdot, qddot, threads())
         self._doubted = self._far_doubted = False
-        self._contact_doubted = self._modes_doubted = False
+        self._contact_doubted = self._modes_doubted = self._strain_doubted = False
 
     def clone(self: _Scheme) -> _Scheme:
         """Return an independent simulation of the same system, in the same state.
@@ -532,8 +541,9 @@ class ImplicitSimulation(Simulation):
             soft node of nearly empty cut cells (once a simulation); Newton increments were
             shortened in many steps, see `ImplicitReport` (once a reset); or a reduced model is
             displaced by more than twice the diagonal of its box at the end of a call without
-            contact, a body by more than 2 % of it with exact modes of rest, or steps with a
-            `BarrierContact` did not converge (once a reset).
+            contact, its cubature strained beyond the poses that trained it, a body displaced by
+            more than 2 % of it with exact modes of rest, or steps with a `BarrierContact` did not
+            converge (once a reset).
         """
         if contact is None:
             for value, name in (
@@ -554,6 +564,7 @@ class ImplicitSimulation(Simulation):
             found = self._core.step_contact(
                 reduced_force(system, force), contact._core, places, turns, bent, tell
             )
+        self._doubt_strain(stacklevel=4)
         return ContactTrajectory(*(*found[:-1], None))
 
     @property

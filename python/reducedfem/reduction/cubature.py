@@ -76,7 +76,7 @@ class Cubature:
     strain
         Largest Green strain (Frobenius norm) of the linear response to the loads drawn, positive;
         without use if `poses` are given. The errors reported hold up to about that of
-        `CubatureReport.strain`, which is less where bodies stiffen; nothing warns beyond it.
+        `CubatureReport.strain`, which is less where bodies stiffen; simulations warn beyond it.
     seed
         Start of the random numbers, 0 to 2^64 - 1. The same seed gives the same model.
 

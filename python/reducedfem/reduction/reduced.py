@@ -25,7 +25,7 @@ from reducedfem.reduction.model_contents import Contents, read, written
 from reducedfem.reduction.reduced_damping import ReducedStrainRateDamping
 from reducedfem.reduction.reduced_equations import ReducedEquations
 from reducedfem.solid.composition import unit_weights
-from reducedfem.solid.plausible import warn_of_gravity
+from reducedfem.solid.plausible import warn_of_gravity, warn_of_strain
 from reducedfem.solid.rigid import RigidBody, from_plain, to_plain
 
 __all__ = ["ReducedSolid"]
@@ -109,6 +109,12 @@ class ReducedSolid(ReducedEquations, Saved):
     def _farthest(self, q: NDArray[np.float64]) -> float:
         bound: float = self._core.farthest(q)
         return bound
+
+    def _doubt_strain(self, q: NDArray[np.float64], stacklevel: int) -> bool:
+        trained = self._provenance.get("cubature")
+        if trained is None:
+            return False
+        return warn_of_strain(self._core.strain(q), trained["strain"], stacklevel=stacklevel + 1)
 
     @property
     def rigid_body(self) -> RigidBody | None:

@@ -41,6 +41,10 @@ class ReducedEquations:
         """Return an upper bound of the largest displacement at q, over the diagonal of the body."""
         raise NotImplementedError
 
+    def _doubt_strain(self, q: NDArray[np.float64], stacklevel: int) -> bool:
+        """Warn if q strains a cubature beyond its poses; True if it does."""
+        return False
+
     @property
     def mesh(self) -> Mesh:
         """Mesh of the basis."""
@@ -306,6 +310,7 @@ class ReducedEquations:
             raise StaticConvergenceError(failure, self.displacement(q), outcome)
         if self._farthest(q) > FAR:
             warn_of_far(self.displacement(q), self.mesh, stacklevel=3)
+        self._doubt_strain(q, stacklevel=3)
         return (q, outcome) if wanted else q
 
 

@@ -24,6 +24,7 @@ __all__ = [
     "warn_of_loose_supports",
     "warn_of_motion",
     "warn_of_reach",
+    "warn_of_strain",
     "warn_of_supports",
     "warn_of_units",
     "young_modulus",
@@ -34,6 +35,7 @@ _HAND = 10.0  # m; beyond the reach of hands and devices and the size of held ob
 _SOFT = 100.0  # Pa; below the softest tissues
 _DENSE, _METAL = 2500.0, 1e6  # kg/m^3 and Pa; solids as dense as stone are stiffer
 _LIGHT = 10.0  # kg/m^3; below the density of foams
+_BEYOND = 1.2  # strain over that of the poses of a cubature
 _STUDY = 100  # nodes; smaller meshes are element studies in arbitrary units
 _MOST_FIXED = 1.0 / 3.0
 # cells across the thinnest part, of first and of second order (docs/accuracy.md)
@@ -225,6 +227,20 @@ def warn_of_far(
         f"the model is deformed by {farthest:.3g} m, but the body is {diagonal:.3g} m large: no "
         "basis describes that, so the result is wrong. Is so large a load meant (force in N, "
         "gravity in m/s^2, Young's modulus in Pa)?",
+        PlausibilityWarning,
+        stacklevel=stacklevel,
+    )
+    return True
+
+
+def warn_of_strain(strain: float, trained: float, stacklevel: int) -> bool:
+    """Warn of a Green strain beyond that of the poses of a cubature; True if it is."""
+    if not strain > _BEYOND * trained:
+        return False
+    warnings.warn(
+        f"the model has the Green strain {strain:.2g}, but its cubature was trained up to "
+        f"{trained:.2g}: forces may be far off. Reduce with a larger Cubature(strain=...), or "
+        "compare with a ProjectedSolid",
         PlausibilityWarning,
         stacklevel=stacklevel,
     )
