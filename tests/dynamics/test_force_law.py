@@ -244,6 +244,19 @@ def test_places_without_a_force_are_avoided():
         np.testing.assert_allclose(q + force(q), [-5.0, 0.2], atol=1e-9)
 
 
+def test_functions_may_raise_far_from_rest():
+    """They are tried at small x first."""
+
+    def near(x):
+        if np.abs(x).max() > 1e-3:
+            raise Broken("far")
+        return duffing_force(x)
+
+    sim = rf.BackwardEuler(duffing(internal_force=near), 0.1)
+    with pytest.raises(Broken, match="far"):
+        sim.reset(START)
+
+
 def test_explicit_steps_need_no_tangent():
     ends = []
     for tangent in (duffing_tangent, None):

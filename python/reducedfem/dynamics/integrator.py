@@ -255,9 +255,10 @@ class Simulation:
 
     def _doubt_strain(self, stacklevel: int) -> None:
         """Warn once a reset if a cubature is strained beyond its poses."""
-        if isinstance(self._system, ReducedSolid) and not self._strain_doubted:
+        system = self._system
+        if isinstance(system, ReducedSolid) and system._sampled and not self._strain_doubted:
             q = self._core.state()[0]
-            self._strain_doubted = self._system._doubt_strain(q, stacklevel=stacklevel)
+            self._strain_doubted = system._doubt_strain(q, stacklevel=stacklevel)
 
     def _doubt_load(self, force: ArrayLike) -> None:
         """Warn once if nodal forces act on soft nodes outside of the body.

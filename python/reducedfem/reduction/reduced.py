@@ -110,11 +110,16 @@ class ReducedSolid(ReducedEquations, Saved):
         bound: float = self._core.farthest(q)
         return bound
 
+    @property
+    def _sampled(self) -> bool:
+        """True of a model with a cubature."""
+        return self._provenance.get("cubature") is not None
+
     def _doubt_strain(self, q: NDArray[np.float64], stacklevel: int) -> bool:
-        trained = self._provenance.get("cubature")
-        if trained is None:
+        if not self._sampled:
             return False
-        return warn_of_strain(self._core.strain(q), trained["strain"], stacklevel=stacklevel + 1)
+        trained = self._provenance["cubature"]["strain"]
+        return warn_of_strain(self._core.strain(q), trained, stacklevel=stacklevel + 1)
 
     @property
     def rigid_body(self) -> RigidBody | None:
