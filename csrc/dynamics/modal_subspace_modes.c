@@ -9,6 +9,7 @@
 #include "linalg/eigen.h"
 #include "linalg/tall.h"
 
+static const double ENOUGH = 1e-9;      // residual of the modes of a step, relative
 static const double DEPENDENT = 1e-13;  // square of a part of a vector that is rounding, relative
 static const double SHIFT = 1e-9;  // of the mass over the ratio of diagonals: K may be singular
 static const double GROWTH = 8.0, SHIFTS = 1e15;  // of the shift, for an indefinite K
@@ -64,7 +65,8 @@ rf_status rf_modal_subspace_solve(rf_modal_subspace *s) {
                                     .solve = apply_inverse,
                                     .context = &s->blocks,
                                     .shift = -tangent.shift};
-  const rf_eigen_settings set = {.k = s->most};
+  const rf_eigen_settings set = {.k = s->most,
+                                 .tolerance = s->modes == RF_SUBSPACE_EXACT ? ENOUGH : 0.0};
   st = rf_eigen_smallest(&problem, &set, rf_modal_subspace_run(s), s->values, s->shapes, NULL,
                          system->err);
   return st < 0 ? st : rf_blocks_mass(&s->blocks, s->most, s->shapes, s->loads);

@@ -25,7 +25,7 @@ enum {
   DOUBLINGS = 3,      // limit
   OTHER_SEEDS = 1000  // offset of the seeds for new directions in an invariant space
 };
-static const double TOLERANCE = 1e-11;       // on |A x - theta x| relative to theta
+static const double TOLERANCE = 1e-11;       // default, on |A x - theta x| relative to theta
 static const double ROUGH_TOLERANCE = 1e-4;  // the same for the guard
 static const double NEGLIGIBLE = 1e-10;      // part of a random vector that counts as rounding
 static const double INVARIANT = 1e-14;  // part of A that counts as rounding: the space is invariant
@@ -36,11 +36,11 @@ typedef struct search {
   const rf_eigen_settings *set;
   const rf_run *run;
   rf_eigen_report *report;
-  int64_t expected;  // solves, for the progress callback
-  int32_t found;     // vectors in x
-  int32_t capacity;  // room in x
-  double *theta;     // descending               (capacity)
-  double *x;         // vectors found            (capacity, n)
+  double tolerance;
+  int64_t expected;         // solves, for the progress callback
+  int32_t found, capacity;  // vectors in x, and room
+  double *theta;            // descending               (capacity)
+  double *x;                // vectors found            (capacity, n)
 } search;
 
 // Krylov space: V^T M V = 1, H = V^T M A V, A V = V H + (next block) B [last columns].
@@ -224,7 +224,7 @@ static rf_status fresh_block(const search *s, krylov *q, uint64_t seed, rf_error
 static rf_status give_up(const search *s, const krylov *q, rf_error *err) {
   const int32_t k = s->set->k;
   int32_t converged = 0;
-  while (converged < k && q->residual[converged] <= TOLERANCE * q->theta[converged]) ++converged;
+  while (converged < k && q->residual[converged] <= s->tolerance * q->theta[converged]) ++converged;
   return rf_fail(err, RF_ERR_NO_CONVERGENCE,
                  "%d of %d eigenvalues converged in %d restarts and %d solves: too many lie close "
                  "to %g, as those of many like parts do; ask for fewer modes, that stop below "
@@ -331,9 +331,9 @@ static void append(krylov *q) {
 
 // Returns the number of leading Ritz pairs in the answer: the k wanted and those of the same
 // eigenvalue as the k-th.  0 until all of them, and the guard vectors after them, have converged.
-static int32_t answer(const krylov *q, int32_t k) {
+static int32_t answer(const krylov *q, int32_t k, double tolerance) {
   int32_t count = 0;
-  while (count < q->m && q->residual[count] <= TOLERANCE * q->theta[count]) ++count;
+  while (count < q->m && q->residual[count] <= tolerance * q->theta[count]) ++count;
   if (count < k) return 0;
   const int32_t end = rf_cluster_end(q->m, q->theta, k - 1, RF_CLUSTER_CUT);
   if (end > count) return 0;
@@ -373,7 +373,7 @@ static rf_status search_all(search *s, rf_error *err) {
     const bool skip = q.m < look && !full && verify == 0 && q.next_width > 0;
     if (!skip) RF_TRY(ritz_pairs(&q, err));
     if (!skip) look = q.m + q.m / LOOKS;
-    const int32_t count = skip || (verify > 0 && --verify > 0) ? 0 : answer(&q, k);
+    const int32_t count = skip || (verify > 0 && --verify > 0) ? 0 : answer(&q, k, s->tolerance);
     if (count > 0) {
       // a random block reaches at most BLOCK vectors of one repeated eigenvalue: if there may be
       // more, further random blocks are tried until the values no longer change
@@ -401,8 +401,7 @@ static rf_status search_all(search *s, rf_error *err) {
       }
       s->report->restarts += 1;
       RF_TRY(compress(s, &q, keep, err));
-      // clustered eigenvalues near the wanted ones separate only in a space that can hold all of
-      // them
+      // clustered eigenvalues near the wanted ones separate only in a space that holds them all
       if (doublings > 0 && --patience == 0 && 2 * most + BLOCK <= (n - s->p->null_space) / 2) {
         keep += most / 2;
         most *= 2;
@@ -550,6 +549,7 @@ rf_status rf_eigen_smallest(const rf_eigen_problem *problem, const rf_eigen_sett
   const int32_t n = problem->n, k = set->k, all = n - problem->null_space;
   rf_eigen_report unused = {0};
   search s = {.p = problem, .set = set, .run = run, .report = report ? report : &unused};
+  s.tolerance = set->tolerance > 0.0 ? set->tolerance : TOLERANCE;
   double *mu = NULL;
   memset(s.report, 0, sizeof *s.report);
   if (!(k >= 1 && k < all))
@@ -581,10 +581,11 @@ rf_status rf_eigen_smallest(const rf_eigen_problem *problem, const rf_eigen_sett
   // one BLAS thread: the result must not depend on the thread count of the process
   rf_blas_serial_begin();
   st = dense ? solve_dense(&s, err) : search_all(&s, err);
-  const bool stuck = st == RF_ERR_NO_CONVERGENCE && set->subspace == 0;
-  if (stuck && n <= DENSE_MOST) st = solve_dense(&s, err);
+  if (st == RF_ERR_NO_CONVERGENCE && set->subspace == 0 && n <= DENSE_MOST)
+    st = solve_dense(&s, err);
   const int32_t m = st < 0 ? 0 : rf_cluster_end(s.found, s.theta, k - 1, RF_CLUSTER_CUT);
-  if (st >= 0) st = polish(&s, m, mu, err);
+  for (int32_t j = 0; j < m; ++j) mu[j] = 1.0 / s.theta[j];
+  if (st >= 0 && set->tolerance == 0.0) st = polish(&s, m, mu, err);
   rf_blas_serial_end();
   if (st < 0) goto done;
   RF_TRY(rf_canonical_vectors(n, m, mu, problem->n_weights, problem->weights, s.x, err));

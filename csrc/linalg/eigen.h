@@ -5,9 +5,10 @@
 // eigenvalues theta = 1 / (lambda - shift) of A = (K - shift M)^-1 M, which is symmetric in the
 // metric of M. Blocks have two advantages: eight solves at once cost as much as three alone, and
 // all vectors of a repeated eigenvalue appear together, of which a method with single vectors
-// misses some.  The space grows if more eigenvalues lie close together than it holds.  One step of
-// subspace iteration then polishes all vectors.  Small problems, and those that ask for a large
-// part of the spectrum, are solved densely by LAPACK. All state is local to the call.
+// misses some.  The space grows if more eigenvalues lie close together than it holds.  Without a
+// tolerance, one step of subspace iteration then polishes all vectors.  Small problems, and those
+// that ask for a large part of the spectrum, are solved densely by LAPACK. All state is local to
+// the call.
 //
 // Results are ascending, M-orthonormal and, as far as possible, unique by linalg/convention.h; the
 // cluster of the k-th eigenvalue is completed before the cut.
@@ -38,6 +39,7 @@ typedef struct rf_eigen_settings {
   int32_t k;             // 1 .. n - null_space - 1
   int32_t subspace;      // most vectors of the Krylov space; 0: k + 98, and more as needed
   int32_t max_restarts;  // 0: 100
+  double tolerance;      // residual of A x = theta x, relative to theta; 0: 1e-11 and one more step
   uint64_t seed;         // seed of the start vectors
 } rf_eigen_settings;
 
