@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import yardsticks
 from bench_motion import basket_solid, in_turns
 from table import Row
 
@@ -23,6 +24,7 @@ SCHEMES = {
 }
 SIZES = (15, 30, 60)
 ROUNDS = 60
+TAILS, BATCH = 300, 100  # batches of single steps in which tails are measured
 
 
 def reduced_rows() -> list[Row]:
@@ -50,6 +52,32 @@ def reduced_rows() -> list[Row]:
     return out
 
 
+def tail_rows() -> list[Row]:
+    """Slowest of a thousand single steps, beside additions that take as long."""
+    solid = basket_solid()
+    chosen = {name: make for name, (make, marks, _) in SCHEMES.items() if marks is not None}
+    out = []
+    for r in SIZES:
+        model = rf.reduce(solid, rf.modal_derivative_basis(solid, 20, r))
+        load = 1e-4 * np.ones(r)
+        for name, make in chosen.items():
+            sim = make(model)
+            length = float(np.median(sim._core.time_steps(load, BATCH, 1)))
+            steps, plain = np.empty((2, TAILS, BATCH))
+            for i in range(TAILS):
+                sim.reset()  # steps at rest are shorter
+                steps[i] = sim._core.time_steps(load, BATCH, 1)
+                plain[i] = yardsticks.additions(length, BATCH)
+            median, tail = np.percentile(steps, [50.0, 99.9])
+            usual, late = np.percentile(plain, [50.0, 99.9])
+            out.append(
+                Row(f"p99.9 of a step of {name}, r = {r}", tail * 1e6, "us",
+                    note=f"additions of {usual * 1e6:.3g} us: {late / usual:.3g}",
+                    ratio=float(tail / median), over="its median", ratio_mark=2.0)
+            )  # fmt: skip
+    return out
+
+
 def solid_rows() -> list[Row]:
     """Time steps of a solid of about 30,000 elements."""
     solid = basket_solid(69)
@@ -66,4 +94,4 @@ def solid_rows() -> list[Row]:
     ]  # fmt: skip
 
 
-ENTRIES = {"reduced": reduced_rows, "solid": solid_rows}
+ENTRIES = {"reduced": reduced_rows, "tails": tail_rows, "solid": solid_rows}

@@ -125,7 +125,14 @@ def peak_rate() -> float:
 
 def clock() -> np.ndarray:
     """Clock of the core [Hz], 50 samples."""
-    return _call("yardstick_clock", 50, runs=50)
+    return 1.6e5 / _call("yardstick_adds", 20000, 50, runs=50)
+
+
+def additions(seconds: float, runs: int) -> np.ndarray:
+    """Seconds of loops of additions in registers that take about `seconds`: what disturbs them
+    disturbs any program of that length."""
+    eights = max(int(seconds * float(np.median(clock())) / 8.0), 1)
+    return _call("yardstick_adds", eights, runs, runs=runs)
 
 
 def limit(size: int, flops: float) -> float:
