@@ -129,8 +129,7 @@ def clock() -> np.ndarray:
 
 
 def additions(seconds: float, runs: int) -> np.ndarray:
-    """Seconds of loops of additions in registers that take about `seconds`: what disturbs them
-    disturbs any program of that length."""
+    """Seconds of loops of additions in registers that take about `seconds`, as the machine is."""
     eights = max(int(seconds * float(np.median(clock())) / 8.0), 1)
     return _call("yardstick_adds", eights, runs, runs=runs)
 
