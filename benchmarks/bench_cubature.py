@@ -124,15 +124,7 @@ def step_rows() -> list[Row]:
     """Implicit Newmark steps with one iteration, under a load that comes and goes."""
     yardsticks.blas_threads(1)
     made = model()
-    settings = {
-        "dt": 1e-3,
-        "beta": 0.25,
-        "gamma": 0.5,
-        "newton_max": 1,
-        "tol": 1e-6,
-        "line_search": True,
-    }
-    simulation = _core.Motion("newmark", made._core, (0.0, 1e-4), settings, 1)
+    simulation = rf.ImplicitNewmark(made, 1e-3, damping=(0.0, 1e-4))._core
     push = made.gravity((0.0, 0.0, -9.81))
     calls = _core.alloc_counters()["calls"]
     t = simulation.time_steps(push, ROUNDS, 1)

@@ -15,6 +15,10 @@ ROUNDS = 300
 SIZES = (12, 15, 30, 40, 60)
 MARKS_EVALUATE = {12: 0.7, 15: 1.2, 30: 11.0}
 MARKS_STEP = {15: 2.5, 30: 16.0, 40: 60.0, 60: 250.0}
+# of implicit Newmark
+SETTINGS = {
+    "dt": 1e-3, "beta": 0.25, "gamma": 0.5, "newton_max": 1, "tol": 1e-6, "line_search": True
+}  # fmt: skip
 
 
 def stable_model(r: int) -> _core.Reduced:
@@ -76,15 +80,7 @@ def step_rows(r: int) -> list[Row]:
     """One implicit Newmark step, beside the dsymv of its size."""
     yardsticks.blas_threads(1)
     model = stable_model(r)
-    settings = {
-        "dt": 1e-3,
-        "beta": 0.25,
-        "gamma": 0.5,
-        "newton_max": 1,
-        "tol": 1e-6,
-        "line_search": True,
-    }
-    simulation = _core.Motion("newmark", model, (0.0, 0.0), settings, 1)
+    simulation = _core.Motion("newmark", model, (0.0, 0.0), SETTINGS, 1)
     push = np.random.default_rng(1).normal(size=r)
     inner = max(1, int(200 / r))
     calls = _core.alloc_counters()["calls"]

@@ -11,6 +11,7 @@ import pytest
 import reducedfem as rf
 from bars import bar, top_of
 from calls import IMPLICIT
+from motions import COMMON
 from shapes import box_tets
 
 FLOOR = rf.PlaneField([0.0, 0.0, -0.02], [0.0, 0.0, 1.0])
@@ -67,14 +68,7 @@ def test_the_core_refuses_what_the_package_does():
     contact = rf.BarrierContact(FLOOR)
     rf.BackwardEuler(solid, 1e-3, newton_max=50, contact=contact)
     barrier = contact._bound[3]
-    settings = {
-        "dt": 1e-3,
-        "newton_max": 50,
-        "tol": 1e-6,
-        "line_search": True,
-        "exact": 0,
-        "modes": 0,
-    }
+    settings = {**COMMON, "newton_max": 50, "exact": 0, "modes": 0}
 
     def motion(scheme, system, **changes):
         _core.Motion(scheme, system, (0.0, 0.0), settings | changes, 1, None, None, barrier)

@@ -14,6 +14,7 @@ import pytest
 
 import reducedfem as rf
 from bars import UPRIGHT, bar, top_of
+from motions import COMMON
 from reducedfem import _core
 from shapes import box_hexes
 
@@ -269,14 +270,7 @@ def test_dampers_free_solids_and_absurd_numbers_are_refused(beam):
     system = rf.SecondOrderSystem(np.eye(3), np.diag([1.0, 2, 3]), damping_matrix=np.eye(3))
     with pytest.raises(rf.InputError, match="exact is 2, but system has a damping_matrix"):
         rf.BDF2(system, 0.1, exact=2)
-    settings = {
-        "dt": 0.1,
-        "newton_max": 1,
-        "tol": 1e-6,
-        "line_search": True,
-        "exact": 2,
-        "modes": 0,
-    }
+    settings = {**COMMON, "exact": 2, "modes": 0}
     with pytest.raises(rf.InputError, match="take Rayleigh damping only"):
         _core.Motion("bdf2", system._core, (0.0, 0.0), settings, 1)
     with pytest.raises(rf.InputError, match=f"exact must be at most .* got {2**30}"):

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
+from motions import NEWMARK
 from reducedfem import _core
 from shapes import box_hexes
 
@@ -229,14 +230,7 @@ def test_bad_settings(model, arguments, message):
 
 
 def test_settings_by_name(model):
-    motion = {
-        "dt": 1e-3,
-        "beta": 0.25,
-        "gamma": 0.5,
-        "newton_max": 1,
-        "tol": 1e-6,
-        "line_search": True,
-    }
+    motion = NEWMARK
     rest, down = model.rigid_body, (0.0, 0.0, -9.81)
     inertia = tuple(rest.inertia.flat)
     rigid = {"mass": rest.mass, "centre": tuple(rest.centre), "inertia": inertia, "gravity": down}

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
+from motions import NEWMARK
 from reducedfem import _core
 from shapes import box_hexes
 
@@ -253,27 +254,19 @@ def test_second_order_systems_refuse_unsupported_arguments():
 
 def test_settings_by_name():
     core = three()[2]._core
-    good = {
-        "dt": 1e-3,
-        "beta": 0.25,
-        "gamma": 0.5,
-        "newton_max": 1,
-        "tol": 1e-6,
-        "line_search": True,
-    }
     make = lambda settings: _core.Motion("newmark", core, (0.0, 0.0), settings, 1)  # noqa: E731
-    make(good)
+    make(NEWMARK)
     with pytest.raises(rf.InputTypeError, match="newmark has no setting 'rho'"):
-        make({**good, "rho": 0.8})
+        make({**NEWMARK, "rho": 0.8})
     with pytest.raises(rf.InputTypeError, match="newmark: the setting gamma is missing"):
-        make({name: value for name, value in good.items() if name != "gamma"})
+        make({name: value for name, value in NEWMARK.items() if name != "gamma"})
     with pytest.raises(rf.InputTypeError, match="newton_max must be an int of 32 bits, got 1.5"):
-        make({**good, "newton_max": 1.5})
+        make({**NEWMARK, "newton_max": 1.5})
     with pytest.raises(rf.InputTypeError, match="dt must be a number, got 'fast'"):
-        make({**good, "dt": "fast"})
+        make({**NEWMARK, "dt": "fast"})
     with pytest.raises(rf.InputTypeError, match="settings must be a dict, got list"):
         make([])
     with pytest.raises(rf.InputTypeError, match="central has no setting 'beta'"):
-        _core.Motion("central", core, (0.0, 0.0), good, 1)
+        _core.Motion("central", core, (0.0, 0.0), NEWMARK, 1)
     with pytest.raises(rf.InputError, match="there is no time integrator Euler"):
-        _core.Motion("Euler", core, (0.0, 0.0), good, 1)
+        _core.Motion("Euler", core, (0.0, 0.0), NEWMARK, 1)

@@ -4,25 +4,19 @@ from __future__ import annotations
 
 from reducedfem import _core
 
+# settings of all implicit schemes of the core, and of implicit Newmark
+COMMON = {"dt": 1e-3, "newton_max": 1, "tol": 1e-6, "line_search": True}
+NEWMARK = {"beta": 0.25, "gamma": 0.5, **COMMON}
+
 
 def newmark(
     system: object,
     dt: float,
     damping: tuple[float, float] = (0.0, 0.0),
     *,
-    beta: float = 0.25,
-    gamma: float = 0.5,
-    newton_max: int = 1,
-    tol: float = 1e-6,
     threads: int = 1,
     strain_rate: object = None,
+    **settings: float,
 ) -> _core.Motion:
-    settings = {
-        "dt": dt,
-        "beta": beta,
-        "gamma": gamma,
-        "newton_max": newton_max,
-        "tol": tol,
-        "line_search": True,
-    }
-    return _core.Motion("newmark", system, damping, settings, threads, strain_rate)
+    every = {**NEWMARK, "dt": dt, **settings}
+    return _core.Motion("newmark", system, damping, every, threads, strain_rate)
