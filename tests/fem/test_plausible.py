@@ -12,7 +12,7 @@ import pytest
 import reducedfem as rf
 from reducedfem.cli import main
 from reducedfem.geometry.built import first_in_body, in_body
-from shapes import box_hexes, sphere
+from shapes import box_hexes, box_tets, sphere
 
 RUBBER = rf.StVK(young=1e6, poisson=0.4, density=1000)
 
@@ -67,6 +67,18 @@ def test_solids_mostly_fixed_give_a_warning():
     (only,) = said(mesh, RUBBER, x < 0.06)
     assert "fixed holds 64 of 112 nodes (57 %)" in only
     assert said(mesh, RUBBER, x < 0.03) == []
+
+
+def test_nearly_incompressible_materials_lock_elements_of_first_order():
+    hexahedra = block(0.1)
+    boxes = rf.Mesh(*box_tets(6, 3, 3, (0.1, 0.05, 0.05)))
+    for law in (rf.StVK, rf.StableNeoHookean):
+        for mesh, most in ((hexahedra, 0.48), (boxes, 0.45)):
+            assert said(mesh, law(1e6, most, 1000)) == []
+            (only,) = said(mesh, law(1e6, most + 0.005, 1000))
+            assert f"region 0 has poisson = {most + 0.005:g}" in only
+            assert "take mesh.quadratic()" in only
+            assert said(mesh.quadratic(), law(1e6, 0.499, 1000)) == []
 
 
 def plate(thickness: float, expand: float | None = 1.0) -> rf.Mesh:

@@ -21,7 +21,7 @@ __all__ = [
     "warn_of_gravity",
     "warn_of_inversion",
     "warn_of_long_steps",
-    "warn_of_loose_supports",
+    "warn_of_locking",
     "warn_of_motion",
     "warn_of_reach",
     "warn_of_strain",
@@ -47,6 +47,8 @@ _WEAKEST, _STRONGEST = 1e3, 2e4
 # displacement, over the diagonal of the box, that no held body reaches without stretch: turned
 # about an end by half a turn, its other end moves by twice its length
 FAR = 2.0
+# ratio of Poisson above which elements of four and eight nodes lock (docs/accuracy.md)
+_LOCKED = {4: 0.45, 8: 0.48}
 _HELD = 0.2  # fraction of the fixed nodes inside the body above which a support is firm
 
 
@@ -90,18 +92,36 @@ def warn_of_units(
         warnings.warn(sentence, PlausibilityWarning, stacklevel=stacklevel)
 
 
-def warn_of_supports(n_fixed: int, n_nodes: int, stacklevel: int) -> None:
-    """Warn if more than a third of the nodes is fixed."""
-    if n_nodes >= _STUDY and n_fixed > _MOST_FIXED * n_nodes:
+def warn_of_locking(mesh: Mesh, materials: Mapping[int, Material], stacklevel: int) -> None:
+    """Warn of a nearly incompressible material in elements of first order."""
+    most = _LOCKED.get(mesh.nodes_per_element, 0.5)
+    for region, material in materials.items():
+        if mesh.n_nodes < _STUDY or not isinstance(material, Isotropic) or material.poisson <= most:
+            continue
         warnings.warn(
-            f"fixed holds {n_fixed} of {n_nodes} nodes ({100 * n_fixed / n_nodes:.0f} %): was a "
+            f"the material of region {region} has poisson = {material.poisson:g}: elements of "
+            f"{mesh.nodes_per_element} nodes lock above {most:g} and may be several times too "
+            "stiff; take mesh.quadratic(), or a smaller ratio",
+            PlausibilityWarning,
+            stacklevel=stacklevel,
+        )
+        return
+
+
+def warn_of_supports(mesh: Mesh, fixed: NDArray[np.int64], stacklevel: int) -> None:
+    """Warn if more than a third of the nodes is fixed, or only those outside of a cut body."""
+    part = len(fixed) / mesh.n_nodes
+    if mesh.n_nodes >= _STUDY and part > _MOST_FIXED:
+        warnings.warn(
+            f"fixed holds {len(fixed)} of {mesh.n_nodes} nodes ({100 * part:.0f} %): was a "
             "smaller region meant?",
             PlausibilityWarning,
             stacklevel=stacklevel,
         )
+    _warn_of_loose_supports(mesh, fixed, stacklevel + 1)
 
 
-def warn_of_loose_supports(mesh: Mesh, fixed: NDArray[np.int64], stacklevel: int) -> None:
+def _warn_of_loose_supports(mesh: Mesh, fixed: NDArray[np.int64], stacklevel: int) -> None:
     """Warn of supports whose nodes lie outside the surface at which the cells are cut."""
     if mesh.source is None or not (mesh.fractions < 1.0).any():
         return

@@ -32,7 +32,7 @@ from reducedfem.solid.plausible import (
     warn_of_fit,
     warn_of_gravity,
     warn_of_inversion,
-    warn_of_loose_supports,
+    warn_of_locking,
     warn_of_supports,
     warn_of_units,
 )
@@ -116,8 +116,8 @@ class Solid:
         self._materials, element_material = materials_of(mesh, material)
         nodes = fixed_nodes(fixed, mesh)
         warn_of_units(mesh.bounds, mesh.n_nodes, self._materials.values(), 3)
-        warn_of_supports(len(nodes), mesh.n_nodes, 3)
-        warn_of_loose_supports(mesh, nodes, 3)
+        warn_of_locking(mesh, self._materials, 3)
+        warn_of_supports(mesh, nodes, 3)
         warn_of_fit(mesh, 3)
         self._core = compose(mesh, self._materials, element_material, nodes, int(quadrature))
 
