@@ -48,8 +48,8 @@ typedef struct rf_motion_report {
   int64_t shortened;         // increments that the guard of newton.h shortened
   int64_t shortened_before;  // of these, up to the end of the last step
   int64_t shortened_steps;   // steps in which one was shortened
-  int64_t unconverged;       // steps not known to have met the tolerance: the residual after the
-                             // last solve is not evaluated, so with newton_max = 1 all that solved
+  int64_t unconverged;       // steps that ended above the tolerance
+  int64_t unbalanced;        // steps that ended with a tenth of the forces or more
   int32_t most_solves;       // in one step
   // of the last step: solves, and the norms of the residuals evaluated, over the scale of newton.h
   int32_t last_solves;

@@ -10,8 +10,11 @@ void rf_motion_apply_rt(rf_motion *m, const double *force) {
   rf_system_clear_fixed_rt(m->system, m->applied);
 }
 
+static const double UNBALANCED = 0.1;  // relative residual with which motion loses energy
+
 static void note(rf_motion_report *report, const rf_motion_tally *step) {
   if (!step->converged) ++report->unconverged;
+  if (report->residual > UNBALANCED) ++report->unbalanced;
   if (report->shortened > report->shortened_before) ++report->shortened_steps;
   report->shortened_before = report->shortened;
   if (step->solves > report->most_solves) report->most_solves = step->solves;
@@ -48,8 +51,8 @@ rf_status rf_motion_keep_rt(rf_motion *m) {
   memcpy(m->qddot, m->xddot, bytes);
   m->prepared = rf_scheme_iterates(m->set.scheme);
   if (m->prepared) {
-    note(&m->report, &m->tally);
     m->report.residual = m->newton.residual;
+    note(&m->report, &m->tally);
   }
   ++m->report.steps;
   m->time_s = (double)m->report.steps * m->set.dt_s;  // a sum would drift

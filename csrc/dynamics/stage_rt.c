@@ -395,13 +395,14 @@ static rf_status advance_rt(void *motion, rf_newton *n) {
   return searches(m) ? move_searched(m, n) : move_guarded(m, &n->size);
 }
 
-static const rf_newton_operations STAGE_rt = {
-    .evaluate = evaluate_newton_rt, .factorize = factorize_rt, .advance = advance_rt};
+static const rf_newton_operations STAGE_rt = {.evaluate = evaluate_newton_rt,
+                                              .factorize = factorize_rt,
+                                              .advance = advance_rt,
+                                              .evaluates_last = true};
 
-// Notes the solves of a stage and the residuals before each, and after the last when that was
-// evaluated because it met the tolerance.
+// Notes the solves of a stage and the residuals before each and after the last.
 static void count_stage(rf_motion_tally *step, const rf_newton *n) {
-  const int32_t evaluated = n->converged ? n->iterations + 1 : n->iterations;
+  const int32_t evaluated = n->iterations + 1;
   step->converged &= n->converged;
   step->solves += n->iterations;
   for (int32_t i = 0; i < evaluated && step->evaluated + i < RF_NEWTON_HISTORY; ++i)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 import warnings
 
 import numpy as np
@@ -283,3 +284,36 @@ def test_five_steps_per_period_make_it_12_per_cent_longer(reduced):
             turned = np.arctan2(-place[1], place[0])
             angle, last = angle + (turned - last) % (2.0 * np.pi), turned
         assert 200 / steps * 2.0 * np.pi / angle - 1.0 == pytest.approx(longer, rel=0.1)
+
+
+SWINGS = [
+    (rf.BDF2, {}, True),
+    (rf.BDF2, {"newton_max": 2}, False),
+    (rf.ImplicitNewmark, {}, True),
+    (rf.SDIRK2, {}, False),
+    (rf.BackwardEuler, {}, False),  # takes all energy anyway
+    (rf.BackwardEuler, {"exact": 4}, True),
+]
+
+
+@pytest.mark.parametrize(("kind", "settings", "warns"), SWINGS)
+@pytest.mark.parametrize("system", ["solid", "reduced"])
+def test_large_motion_with_one_iteration_warns_once(reduced, system, kind, settings, warns):
+    """The beam is released under gravity and falls by a fifth of its length."""
+    simulated = reduced if system == "reduced" else beam()
+    sim = kind(simulated, 2e-2, gravity=EARTH, **settings)
+    for once in (sim, copy.copy(sim)):
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            for _ in range(60):
+                once.step()
+        assert (once.report.unbalanced > 30) is (warns or kind is rf.BackwardEuler)
+        assert len(found) == warns
+        if warns:
+            assert re.match(
+                r"\d+ of \d+ steps of one Newton iteration .* newton_max=2", str(found[0].message)
+            )
+            assert found[0].filename == __file__
+    copy.copy(sim).step(n=60)  # it has warned
+    small = kind(simulated, 2e-2, gravity=np.multiply(1e-3, EARTH), **settings)
+    small.step(n=60)

@@ -272,7 +272,7 @@ class CentralDifferences(Simulation):
             self._scheme, system._core, (alpha, stiff), {"dt": given}, threads(), rate, load
         )
         self._system = system
-        self._dt = given
+        self._warned, self._dt = set(), given
         self._settings = {
             "system": system,
             "dt": given,

@@ -149,7 +149,7 @@ class ExponentialEuler(Simulation):
             self._scheme, system._core, rates, own, threads(), None, weight(system, fall)
         )
         self._system = system
-        self._dt = own["dt"]
+        self._warned, self._dt = set(), own["dt"]
         self._settings = {
             "system": system,
             "damping": rates,
@@ -160,11 +160,11 @@ class ExponentialEuler(Simulation):
 
     def _doubt_modes(self, far: float) -> None:
         system = self._system
-        if isinstance(system, Solid) and not (len(system.fixed) or self._modes_doubted):
+        if isinstance(system, Solid) and not (len(system.fixed) or "modes" in self._warned):
             u, v = self._core.state()[:2]
-            self._modes_doubted = warn_of_turning_modes(
-                system.mesh.nodes + u, v, self._dt, "BDF2", stacklevel=4
-            )
+            place = system.mesh.nodes + u
+            given = warn_of_turning_modes(place, v, self._dt, "BDF2", stacklevel=4)
+            self._note(given, "modes")
 
     @property
     def report(self) -> ExponentialReport:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["ImplicitReport", "steps_too_long"]
+__all__ = ["ImplicitReport", "steps_too_long", "steps_unbalanced"]
 
 # number and part of shortened steps above which dt is too long for the motion
 _FEW, _PART = 10, 0.05
+_MOST = 0.5  # part of unbalanced steps that counts (docs/time_integration.md)
 
 
 @dataclass(frozen=True)
@@ -24,24 +25,26 @@ class ImplicitReport:
         Linear systems whose matrix was not positive definite. They are solved with a larger part
         of the mass, or with the nearest semidefinite tangent of each point of the law.
     unconverged
-        Steps not known to have met the tolerance. The residual after the last iteration is
-        not evaluated, so with ``newton_max=1`` this counts every step that moved.
+        Steps that ended above the tolerance, as most do with ``newton_max=1``.
     residual
-        Last residual evaluated, relative to the largest of three: the step's first residual, the
-        internal force and the external force.
+        Residual at the end of the last step, relative to the largest of three: the step's first
+        residual, the internal force and the external force.
     iterations
         Linear systems solved in the last step.
     most_iterations
         Largest number of linear systems solved in one step.
     residuals
-        Residuals of the last step before each iteration, and after the last iteration if that met
-        the tolerance; relative like `residual`, at most 32 values.
+        Residuals of the last step before each iteration and after the last, relative like
+        `residual`; the first 32 of them.
     shortened
         Newton increments that were cut off at the energy minimum, because the energy rose more
         steeply at their end than it fell at their beginning.
     shortened_steps
         Steps with such increments. If they are more than a few, `dt` is too long and the motion may
         be wrong, also where the steps converge; `step` warns.
+    unbalanced
+        Steps whose residual at the end is above 0.1. If most steps are such, large motion loses
+        energy; `step` warns.
     projected
         Linear systems solved with such semidefinite tangents, which only laws evaluated on a mesh
         or at points of a cubature have: not polynomial models, nor a `SecondOrderSystem`.
@@ -61,9 +64,15 @@ class ImplicitReport:
     residuals: tuple[float, ...] = ()
     shortened: int = 0
     shortened_steps: int = 0
+    unbalanced: int = 0
     projected: int = 0
     refreshes: int = 0
     drift: float = 0.0
+
+
+def steps_unbalanced(report: ImplicitReport) -> bool:
+    """Return True if so many steps ended far from the balance of forces that energy is lost."""
+    return report.unbalanced >= max(_FEW, _MOST * report.steps)
 
 
 def steps_too_long(report: ImplicitReport) -> bool:

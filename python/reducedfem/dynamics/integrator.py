@@ -19,8 +19,8 @@ from reducedfem.base.run import Progress, callback, threads
 from reducedfem.contact.barrier import RINGS, BarrierContact, BarrierState
 from reducedfem.contact.contact import Contact, ContactTrajectory
 from reducedfem.dynamics.contact_arguments import barrier_of, model_in_contact, repeated, trajectory
-from reducedfem.dynamics.implicit_report import ImplicitReport, steps_too_long
-from reducedfem.dynamics.plausible import warn_of_coarse_steps
+from reducedfem.dynamics.implicit_report import ImplicitReport, steps_too_long, steps_unbalanced
+from reducedfem.dynamics.plausible import SMALL, warn_of_coarse_steps, warn_of_imbalance
 from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
 from reducedfem.geometry.pose import Pose
 from reducedfem.reduction.damping import StrainRateDamping, damping_argument
@@ -116,14 +116,6 @@ def wrong_system(system: object, wanted: str = "a ReducedSolid or a Solid") -> I
 
 
 _Scheme = TypeVar("_Scheme", bound="Simulation")
-_GIVEN = (
-    "_doubted",
-    "_load_doubted",
-    "_far_doubted",
-    "_contact_doubted",
-    "_modes_doubted",
-    "_strain_doubted",
-)  # flags of warnings that were given
 
 
 def check_rigid_motion(system: System, deformation_only: bool, scheme: str) -> None:
@@ -157,14 +149,9 @@ class Simulation:
     _system: System
     _dt: float
     _settings: dict[str, Any]  # arguments of the constructor
-    _doubted = False  # a warning of long steps was given since the last reset
-    _load_doubted = False  # a warning of a load was given
+    _warned: set[str]  # warnings given since the last reset, that of loads ever
     _load: NDArray[Any] | None = None  # the last load of a solid
     _loads = 0  # changes of this load
-    _contact_doubted = False  # a warning of contact was given since the last reset
-    _modes_doubted = False  # a warning of exact modes was given since the last reset
-    _strain_doubted = False  # a warning of the strain of a cubature was given since the last reset
-    _far_doubted = False  # a warning of far displacements was given since the last reset
 
     @property
     def system(self) -> System:
@@ -235,17 +222,17 @@ class Simulation:
         steps = step_count(n)
         if isinstance(self._system, Solid | SecondOrderSystem):
             array_like(force, "force")
-            if force is not None and not self._load_doubted:
+            if force is not None and "load" not in self._warned:
                 self._doubt_load(force)
         else:
             force = reduced_force(self._system, force)
         with callback(progress, "steps") as tell:
             shortened, far = self._core.step(force, steps, tell, threads())
-        if shortened and not self._doubted:
+        if shortened and "steps" not in self._warned:
             self._doubt()
         bound: float = far
         self._doubt_strain(stacklevel=5)
-        if self._far_doubted:
+        if "far" in self._warned:
             return bound
         if isinstance(self._system, ProjectedSolid):  # the core bounds its stretch only
             far = self._system._farthest(self._core.state()[0])
@@ -253,12 +240,17 @@ class Simulation:
             self._doubt_far()
         return bound
 
+    def _note(self, given: bool, name: str) -> None:
+        """Note a warning that was given."""
+        if given:
+            self._warned.add(name)
+
     def _doubt_strain(self, stacklevel: int) -> None:
         """Warn once a reset if a cubature is strained beyond its poses."""
         system = self._system
-        if isinstance(system, ReducedSolid) and system._sampled and not self._strain_doubted:
+        if isinstance(system, ReducedSolid) and system._sampled and "strain" not in self._warned:
             q = self._core.state()[0]
-            self._strain_doubted = system._doubt_strain(q, stacklevel=stacklevel)
+            self._note(system._doubt_strain(q, stacklevel=stacklevel), "strain")
 
     def _doubt_load(self, force: ArrayLike) -> None:
         """Warn once if nodal forces act on soft nodes outside of the body.
@@ -276,20 +268,22 @@ class Simulation:
         self._loads += 1
         if self._loads & (self._loads - 1) == 0:
             solid = self._system
-            self._load_doubted = warn_of_loads(
+            found = warn_of_loads(
                 solid.mesh, solid._core, solid.materials.values(), self._load, stacklevel=5
             )
+            self._note(found, "load")
 
     def _doubt_far(self) -> None:
         """Warn if a reduced model is displaced farther than a basis describes."""
         if isinstance(self._system, ReducedSolid | ProjectedSolid):
-            self._far_doubted = warn_of_far(self.displacement, self._system.mesh, stacklevel=5)
+            found = warn_of_far(self.displacement, self._system.mesh, stacklevel=5)
+            self._note(found, "far")
 
     def _doubt(self) -> None:
         """Warn if increments were shortened in many of the steps since the last reset."""
         report = ImplicitReport(**self._core.report())
         if steps_too_long(report):
-            self._doubted = True
+            self._warned.add("steps")
             once = self._settings["newton_max"] == 1
             warn_of_long_steps(
                 report.shortened_steps, report.steps, self._dt, once=once, stacklevel=5
@@ -323,8 +317,7 @@ class Simulation:
         for value, name in ((q, "q"), (qdot, "qdot"), (qddot, "qddot")):
             array_like(value, name)
         self._core.reset(q, qdot, qddot, threads())
-        self._doubted = self._far_doubted = False
-        self._contact_doubted = self._modes_doubted = self._strain_doubted = False
+        self._warned &= {"load"}
 
     def clone(self: _Scheme) -> _Scheme:
         """Return an independent simulation of the same system, in the same state.
@@ -343,9 +336,8 @@ class Simulation:
     def _data(self) -> tuple[Any, ...]:
         """Return the arguments of `_restored`."""
         q, qdot, qddot, time, last, modes = self._core.whole_state()
-        given = tuple(vars(self).get(name, False) for name in _GIVEN)
         state = (q, qdot, qddot, round(time / self._dt), last, modes)
-        return type(self), self._settings, state, given
+        return type(self), self._settings, state, tuple(sorted(self._warned))
 
     def __copy__(self: _Scheme) -> _Scheme:
         return self.clone()
@@ -364,17 +356,16 @@ def _restored(
     kind: type[_Scheme],
     settings: dict[str, Any],
     state: tuple[Any, ...],
-    given: tuple[bool, ...] = (),
+    warned: tuple[str | bool, ...] = (),
 ) -> _Scheme:
-    """Create a simulation in a given state; given: warnings of the original, named in _GIVEN."""
+    """Create a simulation in a given state; warned: names of the warnings of the original."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PlausibilityWarning)  # the original warned
         made = kind(**settings)
     q, qdot, qddot, steps = state[:4]
     last, modes = (*state[4:], None, None)[:2]  # pickles of earlier versions end before them
     made._core.reset(q, qdot, qddot, threads(), steps, last or (None, None), modes)
-    for name, value in zip(_GIVEN, given, strict=False):
-        setattr(made, name, value)
+    made._warned = {one for one in warned if isinstance(one, str)}  # flags in earlier pickles
     return made
 
 
@@ -444,7 +435,7 @@ class ImplicitSimulation(Simulation):
         if lively and isinstance(system, ReducedSolid):
             warn_of_coarse_steps(system, settings["dt"], rates, viscous, stacklevel=4)  # type: ignore[arg-type]
         self._system = system
-        self._dt = float(dt)
+        self._warned, self._dt = set(), float(dt)
         self._settings = {
             "system": system,
             "damping": rates,
@@ -554,7 +545,9 @@ class ImplicitSimulation(Simulation):
             ):
                 if value is not None:
                     raise InputError(f"{name} is given without contact")
-            self._doubt_modes(self._advance(force, n, progress))
+            far = self._advance(force, n, progress)
+            self._doubt_modes(far)
+            self._doubt_balance(far)
             self._doubt_contact()
             return None
         steps = step_count(n)
@@ -574,13 +567,24 @@ class ImplicitSimulation(Simulation):
         found = self._core.barrier_state()
         return None if found is None else BarrierState(*found)
 
+    def _doubt_balance(self, far: float, stacklevel: int = 4) -> None:
+        """Warn once a reset if one iteration a step leaves the forces of large motion unbalanced."""
+        if self._warned & {"balance", "steps"} or self._settings["newton_max"] > 1:
+            return
+        if far <= SMALL and not isinstance(self._system, SecondOrderSystem):
+            return
+        report = self.report
+        if steps_unbalanced(report):
+            self._warned.add("balance")
+            warn_of_imbalance(report.unbalanced, report.steps, stacklevel)
+
     def _doubt_contact(self) -> None:
         """Warn once a reset if steps at a barrier did not converge."""
-        if self._settings.get("contact") is None or self._contact_doubted:
+        if self._settings.get("contact") is None or "contact" in self._warned:
             return
         report = self.report
         if report.unconverged:
-            self._contact_doubted = True
+            self._warned.add("contact")
             most = self._settings["newton_max"]
             warn_of_unbalanced_contact(
                 report.unconverged, report.steps, most, report.residual, stacklevel=4

@@ -91,13 +91,14 @@ class ModalSimulation(ImplicitSimulation):
 
     def _doubt_modes(self, far: float) -> None:
         system, given = self._system, self._settings
-        if not given["exact"] or self._modes_doubted or isinstance(system, SecondOrderSystem):
+        if not given["exact"] or "modes" in self._warned or isinstance(system, SecondOrderSystem):
             return
         if given["modes"] == "rest":
             if isinstance(system, ReducedSolid) and far <= SMALL:
                 return
-            self._modes_doubted = warn_of_rest_modes(self.displacement, system.mesh, stacklevel=4)
+            self._note(warn_of_rest_modes(self.displacement, system.mesh, stacklevel=4), "modes")
         elif isinstance(system, Solid) and not len(system.fixed):
             u, v = self._core.state()[:2]
             place = system.mesh.nodes + u
-            self._modes_doubted = warn_of_turning_modes(place, v, self._dt, "exact=0", stacklevel=4)
+            turns = warn_of_turning_modes(place, v, self._dt, "exact=0", stacklevel=4)
+            self._note(turns, "modes")

@@ -12,7 +12,7 @@ from reducedfem.errors import PlausibilityWarning
 from reducedfem.geometry.mesh import Mesh
 from reducedfem.reduction.reduced import ReducedSolid
 
-__all__ = ["SMALL", "warn_of_coarse_steps", "warn_of_rest_modes", "warn_of_turning_modes"]
+__all__ = ["SMALL", "warn_of_coarse_steps", "warn_of_imbalance", "warn_of_rest_modes", "warn_of_turning_modes"]
 
 # steps per period of the lowest mode with which the trapezoidal rule makes it 12 % too long; those
 # of all other modes are worse
@@ -52,6 +52,17 @@ def warn_of_coarse_steps(
         f"dt = {dt:g} s is {period / dt:.2g} steps per period of the lowest mode, {period:.3g} s: "
         f"its vibration is lost or wrong. Take a dt below {period / _ENOUGH:.2g} s; or "
         "BackwardEuler, if only the state of rest is wanted",
+        PlausibilityWarning,
+        stacklevel=stacklevel,
+    )
+
+
+def warn_of_imbalance(unbalanced: int, steps: int, stacklevel: int) -> None:
+    """Warn of large motion in steps whose single Newton iteration leaves forces unbalanced."""
+    warnings.warn(
+        f"{unbalanced} of {steps} steps of one Newton iteration ended with a tenth of the forces "
+        "or more unbalanced: large motion loses energy so. Take newton_max=2 or more, or a "
+        "smaller dt; see ImplicitReport.unbalanced",
         PlausibilityWarning,
         stacklevel=stacklevel,
     )
