@@ -13,7 +13,6 @@ static void tabulate(const void *settings, double h, rf_step_kind kind, int32_t 
 }
 
 const rf_scheme rf_scheme_backward_euler = {.name = "backward_euler",
-                                            .remedy = "try a smaller dt or newton_max > 1",
                                             .stages = 1,
                                             .with_modes = true,
                                             .takes_barriers = true,

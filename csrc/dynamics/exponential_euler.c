@@ -41,7 +41,6 @@ static const rf_setting SETTINGS[] = {
 
 const rf_scheme rf_scheme_exponential_euler = {
     .name = "exponential_euler",
-    .remedy = "try a smaller dt, or more vectors by krylov",
     .mass_only = true,
     .exact = true,
     .settings = SETTINGS,

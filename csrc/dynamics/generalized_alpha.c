@@ -36,7 +36,6 @@ static void tabulate(const void *settings, double h, rf_step_kind kind, int32_t 
 static const rf_setting SETTINGS[] = {RF_SETTING(alpha_settings, "rho", rho, DOUBLE, 0), {0}};
 
 const rf_scheme rf_scheme_generalized_alpha = {.name = "generalized_alpha",
-                                               .remedy = "try a smaller dt or newton_max > 1",
                                                .settings = SETTINGS,
                                                .settings_bytes = sizeof(alpha_settings),
                                                .check = check,

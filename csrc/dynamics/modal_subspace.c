@@ -64,7 +64,8 @@ static rf_status reduce(rf_modal_subspace *s) {
 }
 
 // From velocity and acceleration of the modes to their change in the time h and their rate at its
-// end.
+// end.  Unstable modes, lambda < 0, grow by cosh 1 at most: a tangent that buckles says nothing of
+// where the motion is a multiple of that away.
 static void propagate(rf_modal_subspace *s, double h, const double *v, const double *a) {
   const rf_system *system = s->blocks.system;
   const int32_t k = s->s;
@@ -74,8 +75,9 @@ static void propagate(rf_modal_subspace *s, double h, const double *v, const dou
   }
   for (int32_t j = 0; j < k; ++j) {
     const double *mode = s->turn + (int64_t)j * k;
+    const double value = s->values[j], lambda = value * h * h < -1.0 ? -value : value;
     const rf_exponential e =
-        rf_exponential_mode_rt(s->values[j], system->damping_mass, system->damping_stiff, h);
+        rf_exponential_mode_rt(lambda, system->damping_mass, system->damping_stiff, h);
     double along_v = 0.0, along_a = 0.0;
     for (int32_t i = 0; i < k; ++i) {
       along_v += mode[i] * v[i];

@@ -290,6 +290,19 @@ rf_status rf_motion_take(rf_motion *m, const rf_motion *from, rf_error *err) {
   return RF_OK;
 }
 
+// Puts advice that is not followed already into the text.
+static void advise(const rf_motion *m, rf_error *text) {
+  const rf_scheme *scheme = m->set.scheme;
+  const bool once = rf_scheme_iterates(scheme) && m->set.newton_max == 1;
+  const bool krylov = scheme->exact && !m->system->operations->dense;
+  if (scheme->remedy)
+    (void)rf_fail(text, RF_ERR_DIVERGED, "%s", scheme->remedy);
+  else
+    (void)rf_fail(text, RF_ERR_DIVERGED, "try a smaller dt%s%s%s or more damping",
+                  once ? ", newton_max=10" : "", m->subspace ? ", exact=0" : "",
+                  krylov ? ", more vectors by krylov" : "");
+}
+
 rf_status rf_motion_explain(const rf_motion *m, const char *who, const char *remedy,
                             rf_error *err) {
   if (!(m->displaced_m > 0.0)) {
@@ -303,10 +316,12 @@ rf_status rf_motion_explain(const rf_motion *m, const char *who, const char *rem
     if (m->tally.stuck)
       why = (rf_error){.text = "no part of an increment lowers the energy of the step"};
     (void)rf_system_require_defined(m->system, m->x, "the step", &why);
+    rf_error advice = {0};
+    advise(m, &advice);
     return rf_fail(
         err, RF_ERR_DIVERGED,
         "the simulation diverged at t = %g s: %s; the state before this step is kept; %s",
-        m->time_s, why.text, scheme->remedy);
+        m->time_s, why.text, advice.text);
   }
   return rf_fail(err, RF_ERR_DIVERGED,
                  "%s diverged at t = %g s: the body would be displaced by up to %.3g m, more than "

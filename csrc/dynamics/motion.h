@@ -50,6 +50,7 @@ typedef struct rf_motion_report {
   int64_t shortened_steps;   // steps in which one was shortened
   int64_t unconverged;       // steps that ended above the tolerance
   int64_t unbalanced;        // steps that ended with a tenth of the forces or more
+  double worst;              // largest relative residual at the end of a step
   int32_t most_solves;       // in one step
   // of the last step: solves, and the norms of the residuals evaluated, over the scale of newton.h
   int32_t last_solves;

@@ -15,6 +15,7 @@ static const double UNBALANCED = 0.1;  // relative residual with which motion lo
 static void note(rf_motion_report *report, const rf_motion_tally *step) {
   if (!step->converged) ++report->unconverged;
   if (report->residual > UNBALANCED) ++report->unbalanced;
+  if (report->residual > report->worst) report->worst = report->residual;
   if (report->shortened > report->shortened_before) ++report->shortened_steps;
   report->shortened_before = report->shortened;
   if (step->solves > report->most_solves) report->most_solves = step->solves;

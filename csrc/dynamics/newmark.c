@@ -31,7 +31,6 @@ static void tabulate(const void *settings, double h, rf_step_kind kind, int32_t 
 static const rf_setting SETTINGS[] = {SETTING(beta), SETTING(gamma), {0}};
 
 const rf_scheme rf_scheme_newmark = {.name = "newmark",
-                                     .remedy = "try a smaller dt, more damping or newton_max > 1",
                                      .settings = SETTINGS,
                                      .settings_bytes = sizeof(rf_newmark_settings),
                                      .check = check,

@@ -55,7 +55,7 @@ enum { RF_STAGES = 2 };  // of a step, at most
 
 typedef struct rf_scheme {
   const char *name;
-  const char *remedy;          // advice that ends the message of a step that diverges
+  const char *remedy;          // advice for steps that diverge, in place of the general one
   bool mass_only;              // solves with the mass matrix only
   bool exact;                  // of these: takes the consistent mass, and K
   const rf_setting *settings;  // of a struct of its own; NULL: none

@@ -32,7 +32,6 @@ static const rf_setting SETTINGS[] = {RF_SETTING(sdirk2_settings, "jacobians", j
                                       {0}};
 
 const rf_scheme rf_scheme_sdirk2 = {.name = "sdirk2",
-                                    .remedy = "try a smaller dt or newton_max > 1",
                                     .settings = SETTINGS,
                                     .settings_bytes = sizeof(sdirk2_settings),
                                     .check = check,

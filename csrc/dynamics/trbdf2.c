@@ -12,7 +12,6 @@ static void tabulate(const void *settings, double h, rf_step_kind kind, int32_t 
 }
 
 const rf_scheme rf_scheme_trbdf2 = {.name = "trbdf2",
-                                    .remedy = "try a smaller dt or newton_max > 1",
                                     .stages = 2,
                                     .with_modes = true,
                                     .tabulate = tabulate};

@@ -215,31 +215,46 @@ static double det_of(const double *o, const double *a, const double *b, const do
   return rf_vec3_det(u, v, w);
 }
 
+// Returns the volume of a whole element by its nodes.
+static double volume_of(rf_element_type type, const double x[RF_MAX_NODES][3]) {
+  if (type == RF_TET10) return rf_tet10_volume(x);
+  if (type == RF_HEX20) return rf_hex20_volume(x);
+  if (type == RF_TET4) return det_of(x[0], x[1], x[2], x[3]) / 6.0;
+  // a bilinear face spans with the apex the mean over its two triangulations, so the volume of a
+  // trilinear hexahedron is exact
+  double volume = 0.0;
+  for (int f = 0; f < 6; ++f) {
+    const uint8_t *c = HEX_FACES[f];
+    for (int a = 0; a < 4; ++a)
+      volume += det_of(x[0], x[c[a]], x[c[(a + 1) % 4]], x[c[(a + 2) % 4]]) / 12.0;
+  }
+  return volume;
+}
+
+// Copies the nodes of an element, displaced by u; NULL: at rest.
+static void nodes_of(const rf_mesh *m, int32_t element, const double *u,
+                     double x[RF_MAX_NODES][3]) {
+  const int32_t *el = m->elements + (size_t)m->type * (size_t)element;
+  for (int a = 0; a < (int)m->type; ++a)
+    for (int i = 0; i < 3; ++i)
+      x[a][i] =
+          m->nodes[3 * (size_t)el[a] + (size_t)i] + (u ? u[3 * (size_t)el[a] + (size_t)i] : 0.0);
+}
+
 void rf_mesh_volumes(const rf_mesh *m, double *volume) {
   for (int32_t e = 0; e < m->n_elements; ++e) {
-    const int32_t *el = m->elements + (size_t)m->type * (size_t)e;
     double x[RF_MAX_NODES][3];
-    for (int a = 0; a < (int)m->type; ++a) memcpy(x[a], m->nodes + 3 * (size_t)el[a], sizeof x[a]);
-    if (m->type == RF_TET10) {
-      volume[e] = rf_tet10_volume((const double(*)[3])x);
-      continue;
-    }
-    if (m->type == RF_HEX20) {
-      volume[e] = rf_mesh_fraction(m, e) * rf_hex20_volume((const double(*)[3])x);
-      continue;
-    }
-    if (m->type == RF_TET4) {
-      volume[e] = det_of(x[0], x[1], x[2], x[3]) / 6.0;
-      continue;
-    }
-    // a bilinear face spans with the apex the mean over its two triangulations, so the volume of a
-    // trilinear hexahedron is exact
-    volume[e] = 0.0;
-    for (int f = 0; f < 6; ++f) {
-      const uint8_t *c = HEX_FACES[f];
-      for (int a = 0; a < 4; ++a)
-        volume[e] += det_of(x[0], x[c[a]], x[c[(a + 1) % 4]], x[c[(a + 2) % 4]]) / 12.0;
-    }
-    volume[e] *= rf_mesh_fraction(m, e);
+    nodes_of(m, e, NULL, x);
+    volume[e] = rf_mesh_fraction(m, e) * volume_of(m->type, (const double(*)[3])x);
   }
+}
+
+int32_t rf_mesh_inverted(const rf_mesh *m, const double *u) {
+  int32_t count = 0;
+  for (int32_t e = 0; e < m->n_elements; ++e) {
+    double x[RF_MAX_NODES][3];
+    nodes_of(m, e, u, x);
+    count += !(volume_of(m->type, (const double(*)[3])x) > 0.0);
+  }
+  return count;
 }

@@ -43,5 +43,7 @@ void rf_boundary_free(rf_boundary *boundary);
 
 // Computes the volume of each element, for cut ones of the filled part, m^3 (n_elements).
 void rf_mesh_volumes(const rf_mesh *mesh, double *volume);
+// Returns the number of elements whose volume is not positive at the displacements u (n_nodes, 3).
+int32_t rf_mesh_inverted(const rf_mesh *mesh, const double *u);
 
 #endif

@@ -158,6 +158,21 @@ static PyObject *mesh_volumes(PyObject *self, PyObject *unused) {
   return volume;
 }
 
+PyDoc_STRVAR(inverted_doc,
+             "inverted($self, displacement, /)\n--\n\n"
+             "Number of elements whose volume is not positive at displacements (n, 3).");
+static PyObject *mesh_inverted(PyObject *self, PyObject *displacement) {
+  const rf_mesh *m = self_mesh(self);
+  py_in u;
+  if (py_in_f64(&u, displacement, "displacement", 2, (npy_intp[]){m->n_nodes, 3}) < 0) return NULL;
+  int32_t count;
+  Py_BEGIN_ALLOW_THREADS
+  count = rf_mesh_inverted(m, u.data);
+  Py_END_ALLOW_THREADS
+  py_in_release(&u);
+  return PyLong_FromLong(count);
+}
+
 PyDoc_STRVAR(quadratic_doc,
              "quadratic($self, /)\n--\n\n"
              "Mesh of second-order elements, with the edge midpoints after the nodes.");
@@ -176,6 +191,7 @@ static PyMethodDef mesh_methods[] = {
     {"components", mesh_components, METH_O, components_doc},
     {"boundary", mesh_boundary, METH_NOARGS, boundary_doc},
     {"volumes", mesh_volumes, METH_NOARGS, volumes_doc},
+    {"inverted", mesh_inverted, METH_O, inverted_doc},
     {"quadratic", mesh_quadratic, METH_NOARGS, quadratic_doc},
     {NULL, NULL, 0, NULL},
 };

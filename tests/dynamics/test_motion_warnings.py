@@ -317,3 +317,36 @@ def test_large_motion_with_one_iteration_warns_once(reduced, system, kind, setti
     copy.copy(sim).step(n=60)  # it has warned
     small = kind(simulated, 2e-2, gravity=np.multiply(1e-3, EARTH), **settings)
     small.step(n=60)
+
+
+def crushed(law, kind):
+    """Return a simulation of a block whose top has been pushed through its bottom."""
+    nodes, elements = box_hexes(3, 3, 3, 0.1)
+    solid = rf.Solid(rf.Mesh(nodes, elements), law(3e4, 0.3, 1000.0), nodes[:, 2] == 0.0)
+    u = np.zeros_like(nodes)
+    u[:, 2] = -2.0 * nodes[:, 2]
+    if kind is rf.ReducedSolid:
+        system = rf.reduce(solid, [u])
+        u = np.linalg.lstsq(system.displacement([1.0]).reshape(-1, 1), u.ravel(), rcond=None)[0]
+    else:
+        system = kind(solid, rf.modal_derivative_basis(solid, 3, 6)) if kind else solid
+    sim = rf.BackwardEuler(system, 1e-4, newton_max=20)
+    sim.reset(u)
+    return sim
+
+
+@pytest.mark.parametrize("kind", [None, rf.ReducedSolid])
+def test_elements_that_are_inside_out_warn_once(kind):
+    sim = crushed(rf.StVK, kind)
+    with pytest.warns(
+        rf.PlausibilityWarning, match="27 of 27 elements are inside out.*Stable"
+    ) as w:
+        for _ in range(4):
+            sim.step()
+    assert len(w) == 1
+    assert w[0].filename == __file__
+    copy.copy(sim).step()  # it has warned
+    sim.reset()
+    sim.step()  # at rest
+    if kind is None:
+        crushed(rf.StableNeoHookean, kind).step()  # elements recover

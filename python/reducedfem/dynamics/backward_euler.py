@@ -36,8 +36,9 @@ class BackwardEuler(ModalSimulation):
         Number of the lowest modes of the tangent stiffness that steps solve exactly, the others by
         this scheme (Chen, Liu and Ascher 2021, section 4); 0: none. Slow motion keeps its energy
         then, at steps that are coarse for the rest. At most one less than the free unknowns; 5 to
-        20 suit a `Solid`, and a reduced model hardly gains. With Rayleigh damping only: not with
-        `strain_rate` or a damping matrix.
+        20 suit a `Solid`, and a reduced model hardly gains. Of modes with the same frequency, such
+        as both bending modes of a square bar, all or none should be among them. With Rayleigh
+        damping only: not with `strain_rate` or a damping matrix.
     modes
         Those modes: ``"follow"``, one sweep of Rayleigh's and Ritz's method each step, from those
         of the step before; ``"exact"``, computed anew for each step; ``"rest"``, those of the body

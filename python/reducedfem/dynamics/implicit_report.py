@@ -29,6 +29,8 @@ class ImplicitReport:
     residual
         Residual at the end of the last step, relative to the largest of three: the step's first
         residual, the internal force and the external force.
+    worst_residual
+        Largest of these residuals since the last reset.
     iterations
         Linear systems solved in the last step.
     most_iterations
@@ -59,6 +61,7 @@ class ImplicitReport:
     indefinite: int
     unconverged: int
     residual: float
+    worst_residual: float = 0.0
     iterations: int = 0
     most_iterations: int = 0
     residuals: tuple[float, ...] = ()

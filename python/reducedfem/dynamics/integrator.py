@@ -19,8 +19,9 @@ from reducedfem.base.run import Progress, callback, threads
 from reducedfem.contact.barrier import RINGS, BarrierContact, BarrierState
 from reducedfem.contact.contact import Contact, ContactTrajectory
 from reducedfem.dynamics.contact_arguments import barrier_of, model_in_contact, repeated, trajectory
-from reducedfem.dynamics.implicit_report import ImplicitReport, steps_too_long, steps_unbalanced
-from reducedfem.dynamics.plausible import SMALL, warn_of_coarse_steps, warn_of_imbalance
+from reducedfem.dynamics.given_once import GivenOnce
+from reducedfem.dynamics.implicit_report import ImplicitReport
+from reducedfem.dynamics.plausible import warn_of_coarse_steps
 from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
 from reducedfem.geometry.pose import Pose
 from reducedfem.reduction.damping import StrainRateDamping, damping_argument
@@ -30,13 +31,9 @@ from reducedfem.reduction.reduced_damping import ReducedStrainRateDamping
 from reducedfem.reduction.reduced_equations import leaves_out_rigid_motion, reduced_force
 from reducedfem.solid.plausible import (
     FAR,
-    warn_of_far,
-    warn_of_long_steps,
     warn_of_motion,
-    warn_of_unbalanced_contact,
 )
 from reducedfem.solid.second_order import SecondOrderSystem
-from reducedfem.solid.soft_loads import warn_of_loads
 from reducedfem.solid.solid import Solid
 
 __all__ = ["ImplicitSimulation", "Simulation", "State"]
@@ -137,7 +134,7 @@ def check_rigid_motion(system: System, deformation_only: bool, scheme: str) -> N
         )
 
 
-class Simulation:
+class Simulation(GivenOnce):
     """Base class of all time integrators: state, steps, reset. Users create its subclasses.
 
     Methods may be called from several threads. A call waits for a few steps of another call, not
@@ -149,9 +146,6 @@ class Simulation:
     _system: System
     _dt: float
     _settings: dict[str, Any]  # arguments of the constructor
-    _warned: set[str]  # warnings given since the last reset, that of loads ever
-    _load: NDArray[Any] | None = None  # the last load of a solid
-    _loads = 0  # changes of this load
 
     @property
     def system(self) -> System:
@@ -211,12 +205,6 @@ class Simulation:
         """
         self._doubt_modes(self._advance(force, n, progress))
 
-    def _doubt_modes(self, far: float) -> None:
-        """Warn if the motion is too large for modes that steps solve exactly.
-
-        far: upper bound of the displacement of a `ReducedSolid` over the size of its body.
-        """
-
     def _advance(self, force: ArrayLike | None, n: int, progress: Progress) -> float:
         """Make the steps of a caller `step`; return the bound of `_doubt_modes`."""
         steps = step_count(n)
@@ -232,6 +220,7 @@ class Simulation:
             self._doubt()
         bound: float = far
         self._doubt_strain(stacklevel=5)
+        self._doubt_inversion()
         if "far" in self._warned:
             return bound
         if isinstance(self._system, ProjectedSolid):  # the core bounds its stretch only
@@ -239,55 +228,6 @@ class Simulation:
         if far > FAR:
             self._doubt_far()
         return bound
-
-    def _note(self, given: bool, name: str) -> None:
-        """Note a warning that was given."""
-        if given:
-            self._warned.add(name)
-
-    def _doubt_strain(self, stacklevel: int) -> None:
-        """Warn once a reset if a cubature is strained beyond its poses."""
-        system = self._system
-        if isinstance(system, ReducedSolid) and system._sampled and "strain" not in self._warned:
-            q = self._core.state()[0]
-            self._note(system._doubt_strain(q, stacklevel=stacklevel), "strain")
-
-    def _doubt_load(self, force: ArrayLike) -> None:
-        """Warn once if nodal forces act on soft nodes outside of the body.
-
-        Of loads that change, the first, second, fourth and so on are examined.
-        """
-        if not isinstance(self._system, Solid) or self._system.mesh.source is None:
-            return
-        if self._load is not None and np.array_equal(self._load, force):
-            return
-        try:
-            self._load = np.array(force)
-        except ValueError:  # rows of different lengths, which the core refuses
-            return
-        self._loads += 1
-        if self._loads & (self._loads - 1) == 0:
-            solid = self._system
-            found = warn_of_loads(
-                solid.mesh, solid._core, solid.materials.values(), self._load, stacklevel=5
-            )
-            self._note(found, "load")
-
-    def _doubt_far(self) -> None:
-        """Warn if a reduced model is displaced farther than a basis describes."""
-        if isinstance(self._system, ReducedSolid | ProjectedSolid):
-            found = warn_of_far(self.displacement, self._system.mesh, stacklevel=5)
-            self._note(found, "far")
-
-    def _doubt(self) -> None:
-        """Warn if increments were shortened in many of the steps since the last reset."""
-        report = ImplicitReport(**self._core.report())
-        if steps_too_long(report):
-            self._warned.add("steps")
-            once = self._settings["newton_max"] == 1
-            warn_of_long_steps(
-                report.shortened_steps, report.steps, self._dt, once=once, stacklevel=5
-            )
 
     def reset(
         self,
@@ -431,7 +371,7 @@ class ImplicitSimulation(Simulation):
         more = threads(), viscous, weight(system, fall), barrier
         self._core = _core.Motion(self._scheme, system._core, rates, settings, *more)
         # schemes that damp the motion are taken for the way to rest
-        lively = own["gamma"] <= 0.5 if "gamma" in own else self._lively
+        lively = own["gamma"] <= 0.5 if "gamma" in own else self._lively and not own.get("exact")
         if lively and isinstance(system, ReducedSolid):
             warn_of_coarse_steps(system, settings["dt"], rates, viscous, stacklevel=4)  # type: ignore[arg-type]
         self._system = system
@@ -566,29 +506,6 @@ class ImplicitSimulation(Simulation):
         """Contact by a barrier after the last step; None without a `BarrierContact`."""
         found = self._core.barrier_state()
         return None if found is None else BarrierState(*found)
-
-    def _doubt_balance(self, far: float, stacklevel: int = 4) -> None:
-        """Warn once a reset if one iteration a step leaves the forces of large motion unbalanced."""
-        if self._warned & {"balance", "steps"} or self._settings["newton_max"] > 1:
-            return
-        if far <= SMALL and not isinstance(self._system, SecondOrderSystem):
-            return
-        report = self.report
-        if steps_unbalanced(report):
-            self._warned.add("balance")
-            warn_of_imbalance(report.unbalanced, report.steps, stacklevel)
-
-    def _doubt_contact(self) -> None:
-        """Warn once a reset if steps at a barrier did not converge."""
-        if self._settings.get("contact") is None or "contact" in self._warned:
-            return
-        report = self.report
-        if report.unconverged:
-            self._warned.add("contact")
-            most = self._settings["newton_max"]
-            warn_of_unbalanced_contact(
-                report.unconverged, report.steps, most, report.residual, stacklevel=4
-            )
 
     @property
     def report(self) -> ImplicitReport:

@@ -1,0 +1,140 @@
+"""Warnings that a simulation gives once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from reducedfem import _core
+from reducedfem.dynamics.implicit_report import ImplicitReport, steps_too_long, steps_unbalanced
+from reducedfem.dynamics.plausible import SMALL, warn_of_imbalance, warn_of_inversion
+from reducedfem.reduction.projected import ProjectedSolid
+from reducedfem.reduction.reduced import ReducedSolid
+from reducedfem.solid.plausible import warn_of_far, warn_of_long_steps, warn_of_unbalanced_contact
+from reducedfem.solid.second_order import SecondOrderSystem
+from reducedfem.solid.soft_loads import warn_of_loads
+from reducedfem.solid.solid import Solid
+
+__all__ = ["GivenOnce"]
+
+
+def _softening(system: object) -> str | None:
+    """Return the law of a system that keeps elements inside out; None: it has none."""
+    if isinstance(system, ReducedSolid):
+        return None if system._sampled else "its law"
+    solid = system.solid if isinstance(system, ProjectedSolid) else system
+    if not isinstance(solid, Solid):
+        return None
+    return next((one.law for one in solid.materials.values() if one.quadratic), None)
+
+
+class GivenOnce:
+    """Base class of simulations: warnings once a reset, of loads once, at the caller of `step`."""
+
+    _core: _core.Motion
+    _system: ReducedSolid | ProjectedSolid | Solid | SecondOrderSystem
+    _dt: float
+    _settings: dict[str, Any]  # arguments of the constructor
+    _warned: set[str]  # warnings given since the last reset, that of loads ever
+    _load: NDArray[Any] | None = None  # the last load of a solid
+    _loads = 0  # changes of this load
+    _calls = 0  # of step
+
+    @property
+    def displacement(self) -> NDArray[np.float64]:
+        """Current displacements."""
+        raise NotImplementedError
+
+    def _note(self, given: bool, name: str) -> None:
+        """Note a warning that was given."""
+        if given:
+            self._warned.add(name)
+
+    def _doubt_strain(self, stacklevel: int) -> None:
+        """Warn once a reset if a cubature is strained beyond its poses."""
+        system = self._system
+        if isinstance(system, ReducedSolid) and system._sampled and "strain" not in self._warned:
+            q = self._core.state()[0]
+            self._note(system._doubt_strain(q, stacklevel=stacklevel), "strain")
+
+    def _doubt_inversion(self) -> None:
+        """Warn once a reset if elements of a law that allows it are inside out.
+
+        Of the calls with a reduced model, whose steps are quick, every power of two is examined.
+        """
+        self._calls += 1
+        reduced = isinstance(self._system, ReducedSolid)
+        if "inverted" in self._warned or (reduced and self._calls & (self._calls - 1)):
+            return
+        soft = _softening(self._system)
+        if soft is not None:
+            mesh = self._system.mesh  # type: ignore[union-attr]
+            self._note(warn_of_inversion(self.displacement, mesh, soft, stacklevel=5), "inverted")
+
+    def _doubt_load(self, force: ArrayLike) -> None:
+        """Warn once if nodal forces act on soft nodes outside of the body.
+
+        Of loads that change, the first, second, fourth and so on are examined.
+        """
+        if not isinstance(self._system, Solid) or self._system.mesh.source is None:
+            return
+        if self._load is not None and np.array_equal(self._load, force):
+            return
+        try:
+            self._load = np.array(force)
+        except ValueError:  # rows of different lengths, which the core refuses
+            return
+        self._loads += 1
+        if self._loads & (self._loads - 1) == 0:
+            solid = self._system
+            found = warn_of_loads(
+                solid.mesh, solid._core, solid.materials.values(), self._load, stacklevel=5
+            )
+            self._note(found, "load")
+
+    def _doubt_far(self) -> None:
+        """Warn if a reduced model is displaced farther than a basis describes."""
+        if isinstance(self._system, ReducedSolid | ProjectedSolid):
+            found = warn_of_far(self.displacement, self._system.mesh, stacklevel=5)
+            self._note(found, "far")
+
+    def _doubt(self) -> None:
+        """Warn if increments were shortened in many of the steps since the last reset."""
+        report = ImplicitReport(**self._core.report())
+        if steps_too_long(report):
+            self._warned.add("steps")
+            once = self._settings["newton_max"] == 1
+            warn_of_long_steps(
+                report.shortened_steps, report.steps, self._dt, once=once, stacklevel=5
+            )
+
+    def _doubt_modes(self, far: float) -> None:
+        """Warn if the motion is too large for modes that steps solve exactly.
+
+        far: upper bound of the displacement of a `ReducedSolid` over the size of its body.
+        """
+
+    def _doubt_balance(self, far: float, stacklevel: int = 4) -> None:
+        """Warn once a reset if one iteration a step leaves forces of large motion unbalanced."""
+        if self._warned & {"balance", "steps"} or self._settings["newton_max"] > 1:
+            return
+        if far <= SMALL and not isinstance(self._system, SecondOrderSystem):
+            return
+        report = ImplicitReport(**self._core.report())
+        if steps_unbalanced(report):
+            self._warned.add("balance")
+            warn_of_imbalance(report.unbalanced, report.steps, stacklevel)
+
+    def _doubt_contact(self) -> None:
+        """Warn once a reset if steps at a barrier did not converge."""
+        if self._settings.get("contact") is None or "contact" in self._warned:
+            return
+        report = ImplicitReport(**self._core.report())
+        if report.unconverged:
+            self._warned.add("contact")
+            most = self._settings["newton_max"]
+            warn_of_unbalanced_contact(
+                report.unconverged, report.steps, most, report.worst_residual, stacklevel=4
+            )
