@@ -335,6 +335,7 @@ class Solid:
         progress: Callable[[int, int], object] | None,
         threads: int,
         halvings: int = 0,
+        stability: bool = False,
         /,
     ) -> tuple[NDArray[np.float64], dict[str, float], str | None]: ...
     def solve_loads(
@@ -426,6 +427,7 @@ class Reduced:
         progress: Callable[[int, int], object] | None,
         threads: int,
         halvings: int,
+        stability: bool,
         /,
     ) -> tuple[NDArray[np.float64], dict[str, float], str | None]: ...
     def truncate(self, r: int, /) -> Reduced: ...
@@ -492,6 +494,7 @@ class Projected:
         progress: Callable[[int, int], object] | None,
         threads: int,
         halvings: int,
+        stability: bool,
         /,
     ) -> tuple[NDArray[np.float64], dict[str, float], str | None]: ...
 

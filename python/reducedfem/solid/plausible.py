@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from reducedfem.base.static_report import StaticReport
 from reducedfem.errors import PlausibilityWarning
 from reducedfem.geometry.built import cell_size, cells_along, fit, in_body
 from reducedfem.geometry.inside import KEPT, MANY_TRIANGLES, VOLUME_OFF, finer, volume_text
@@ -16,10 +17,11 @@ from reducedfem.material.laws import Isotropic, Material
 
 __all__ = [
     "FAR",
+    "warn_of_equilibrium",
     "warn_of_far",
     "warn_of_fit",
     "warn_of_gravity",
-    "warn_of_inversion",
+    "warn_of_instability",
     "warn_of_long_steps",
     "warn_of_loose_supports",
     "warn_of_motion",
@@ -133,22 +135,40 @@ def warn_of_loose_supports(mesh: Mesh, fixed: NDArray[np.int64], stacklevel: int
     )
 
 
-def warn_of_inversion(
-    inverted: int, mesh: Mesh, materials: Collection[Material], advice: str, stacklevel: int
+def warn_of_equilibrium(
+    report: StaticReport,
+    mesh: Mesh,
+    materials: Collection[Material],
+    adaptive: bool,
+    stacklevel: int,
 ) -> None:
-    """Warn of an equilibrium in which elements are inside out."""
-    if inverted <= 0:
+    """Warn of an equilibrium of a solid that is unstable or in which elements are inside out."""
+    warn_of_instability(report.stable, stacklevel + 1)
+    if report.inverted <= 0:
         return
+    advice = "start from rest, u0=None," if adaptive else "pass adaptive=True"
     # energies quadratic in Green's strain soften under compression
     soft = [one for one in dict.fromkeys(materials) if one.quadratic]
     law = f", or try StableNeoHookean instead of {soft[0].law}" if soft else ""
     warnings.warn(
-        f"{inverted} of {mesh.n_elements} elements are inside out in this equilibrium, which no "
-        f"real solid reaches: {advice} to follow the load from rest and stop before it inverts "
-        f"elements{law}",
+        f"{report.inverted} of {mesh.n_elements} elements are inside out in this equilibrium, "
+        f"which no real solid reaches: {advice} to follow the load from rest and stop before it "
+        f"inverts elements{law}",
         PlausibilityWarning,
         stacklevel=stacklevel,
     )
+
+
+def warn_of_instability(stable: bool | None, stacklevel: int) -> None:
+    """Warn of an equilibrium that is no minimum of the potential energy; None: not tested."""
+    if stable is False:
+        warnings.warn(
+            "this equilibrium is unstable: its tangent stiffness has a negative eigenvalue, so a "
+            "real body leaves it (buckling, snap-through). Add a small imperfection, such as a "
+            "side load of a thousandth of the load, or simulate the motion with damping",
+            PlausibilityWarning,
+            stacklevel=stacklevel,
+        )
 
 
 def warn_of_motion(
