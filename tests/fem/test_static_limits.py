@@ -12,7 +12,7 @@ from shapes import box_hexes
 
 
 def column(cells, size, law=rf.StVK):
-    """A cantilever along x of 20-node cells, and Euler's load pi^2 E I / (4 L^2) at its free end."""
+    """A cantilever along x of 20-node cells, and Euler's load pi^2 E I / (4 L^2) at its end."""
     young = 1e6
     mesh = rf.Mesh(*box_hexes(*cells, size)).quadratic()
     solid = rf.Solid(mesh, law(young, 0.4, 1000.0), mesh.nodes[:, 0] < 1e-9)
