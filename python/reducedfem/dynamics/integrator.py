@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
 from reducedfem.base.check import array_like, count, flag, number, reals
+from reducedfem.base.named_arguments import NamedArguments
 from reducedfem.base.run import Progress, callback, threads
 from reducedfem.contact.barrier import RINGS, BarrierContact, BarrierState
 from reducedfem.contact.contact import Contact, ContactTrajectory
@@ -145,7 +146,7 @@ def check_rigid_motion(system: System, deformation_only: bool, scheme: str) -> N
         )
 
 
-class Simulation:
+class Simulation(NamedArguments):
     """Base class of all time integrators: state, steps, reset. Users create its subclasses.
 
     Methods may be called from several threads. A call waits for a few steps of another call, not
