@@ -20,6 +20,7 @@ from reducedfem.base.run import Progress, callback, threads
 from reducedfem.contact.barrier import RINGS, BarrierContact, BarrierState
 from reducedfem.contact.contact import Contact, ContactTrajectory
 from reducedfem.dynamics.contact_arguments import barrier_of, model_in_contact, repeated, trajectory
+from reducedfem.dynamics.contradiction import contradiction, explained
 from reducedfem.dynamics.implicit_report import ImplicitReport, steps_too_long
 from reducedfem.dynamics.plausible import warn_of_coarse_steps
 from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
@@ -240,7 +241,7 @@ class Simulation(NamedArguments):
                 self._doubt_load(force)
         else:
             force = reduced_force(self._system, force)
-        with callback(progress, "steps") as tell:
+        with callback(progress, "steps") as tell, explained(self):
             shortened, far = self._core.step(force, steps, tell, threads())
         if shortened and not self._doubted:
             self._doubt()
@@ -292,8 +293,9 @@ class Simulation(NamedArguments):
         if steps_too_long(report):
             self._doubted = True
             once = self._settings["newton_max"] == 1
+            why = contradiction(self)
             warn_of_long_steps(
-                report.shortened_steps, report.steps, self._dt, once=once, stacklevel=5
+                report.shortened_steps, report.steps, self._dt, why, once=once, stacklevel=5
             )
 
     def reset(

@@ -203,15 +203,20 @@ def warn_of_gravity(
 
 
 def warn_of_long_steps(
-    shortened: int, steps: int, dt: float, *, once: bool, stacklevel: int
+    shortened: int, steps: int, dt: float, why: str | None, *, once: bool, stacklevel: int
 ) -> None:
-    """Warn of many steps with shortened Newton increments; once: of one iteration a step."""
+    """Warn of many steps with shortened Newton increments.
+
+    why: another reason than long steps; once: of one iteration a step.
+    """
     iterate = ", newton_max=10" if once else ""
+    reason = (
+        f"dt = {dt:g} s is too long for this motion, which may be wrong and gain energy. Take a "
+        f"smaller dt{iterate}, more damping or a smaller force"
+    )
     warnings.warn(
         f"in {shortened} of {steps} steps a Newton increment was shortened, because the energy "
-        f"rose along it: dt = {dt:g} s is too long for this motion, which may be wrong and gain "
-        f"energy. Take a smaller dt{iterate}, more damping or a smaller force; see "
-        "ImplicitReport.shortened_steps",
+        f"rose along it: {why or reason}; see ImplicitReport.shortened_steps",
         PlausibilityWarning,
         stacklevel=stacklevel,
     )
