@@ -259,8 +259,8 @@ class Simulation(NamedArguments):
         """Warn once a reset if a cubature is strained beyond its poses."""
         system = self._system
         if isinstance(system, ReducedSolid) and system._sampled and not self._strain_doubted:
-            q = self._core.state()[0]
-            self._strain_doubted = system._doubt_strain(q, stacklevel=stacklevel)
+            q, seen = self._core.state()[0], self._core.strain()
+            self._strain_doubted = system._doubt_strain(q, stacklevel=stacklevel, seen=seen)
 
     def _doubt_load(self, force: ArrayLike) -> None:
         """Warn once if nodal forces act on soft nodes outside of the body.

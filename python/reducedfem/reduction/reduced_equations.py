@@ -42,8 +42,8 @@ class ReducedEquations:
         """Return an upper bound of the largest displacement at q, over the diagonal of the body."""
         raise NotImplementedError
 
-    def _doubt_strain(self, q: NDArray[np.float64], stacklevel: int) -> bool:
-        """Warn if q strains a cubature beyond its poses; True if it does."""
+    def _doubt_strain(self, q: NDArray[np.float64], stacklevel: int, seen: float = 0.0) -> bool:
+        """Warn if q, or a strain seen before, is beyond the poses of a cubature; True if it is."""
         return False
 
     @property
