@@ -193,37 +193,13 @@ void rf_cubature_free(rf_cubature *c) {
   rf_free(c);
 }
 
-// F = 1 + G of a point.
-static void deform(const rf_cubature *c, int32_t p, const double *q, double *f) {
-  for (int i = 0; i < 9; ++i) {
-    const double *row = c->gradient + (9 * (int64_t)p + i) * c->r;
-    f[i] = i % 4 == 0 ? 1.0 : 0.0;
-    for (int32_t k = 0; k < c->r; ++k) f[i] += q[k] * row[k];
-  }
-}
-
-double rf_cubature_strain(const rf_cubature *c, const double *q) {
-  double largest = 0.0, f[9];
-  for (int32_t p = 0; p < c->n_points; ++p) {
-    double square = 0.0;
-    deform(c, p, q, f);
-    for (int i = 0; i < 3; ++i)
-      for (int j = 0; j < 3; ++j) {
-        const double e = 0.5 * (f[i] * f[j] + f[3 + i] * f[3 + j] + f[6 + i] * f[6 + j] - (i == j));
-        square += e * e;
-      }
-    largest = fmax(largest, square);
-  }
-  return sqrt(largest);
-}
-
 rf_status rf_cubature_require_defined(const rf_cubature *c, const double *q, const char *subject,
                                       rf_error *err) {
   for (int32_t p = 0; p < c->n_points; ++p) {
     const rf_law *law = c->materials[c->material[p]].law;
     double f[9];
     if (law->facts->defined_inverted) continue;
-    deform(c, p, q, f);
+    rf_cubature_deform_rt(c, p, q, f);
     if (!(rf_vec3_det(f, f + 3, f + 6) > 0.0))
       return rf_fail(err, RF_ERR_ARG,
                      "%s turns point %d of the cubature inside out, where %s is not defined: make "

@@ -74,8 +74,11 @@ size_t rf_cubature_work_bytes(int32_t r);
 void rf_cubature_evaluate_rt(const rf_cubature *c, bool definite, const double *q, void *work,
                              double *energy, double *force, double *stiffness, int32_t ld);
 
-// Returns the largest Green strain |F^T F - 1| / 2 (Frobenius norm) of the points at q.
-double rf_cubature_strain(const rf_cubature *c, const double *q);
+// F = 1 + G of a point at q, row by row.
+void rf_cubature_deform_rt(const rf_cubature *c, int32_t point, const double *q, double f[9]);
+// Returns the largest Green strain |F^T F - 1| / 2 (Frobenius norm) at q of `count` points from
+// `first` on, after the last of which the first follows.
+double rf_cubature_strain_rt(const rf_cubature *c, const double *q, int32_t first, int32_t count);
 
 // RF_ERR_ARG unless the laws of all points are defined at q; the text names `subject` (that makes
 // it so) and the first point.

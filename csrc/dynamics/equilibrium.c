@@ -18,6 +18,13 @@ enum { TRIES = 3 };  // shifts before a semidefinite tangent, which may lead far
 static const double LAST_SHIFT = 1e6;  // beyond it the mass alone would be left
 static const double NOISE = 100.0;     // roundings that two potentials may be apart by
 static const double STALLED = 1e3;     // floors of rounding at which no progress is an end
+static const double ATTAINED = 100.0;  // measured roundings at which it is, too
+static const double STAGNANT = 0.5;    // of the residual before; a smaller one is still falling
+static const double COARSE = 1e-3;     // relative residual above which rounding excuses nothing
+static const double NOISY = 4.0;       // measured changes of P that count as none
+enum { PROBES = 2 };                   // that measure the rounding
+// of the ratio of stiffness to mass: negative eigenvalues that may be rounding
+static const double NEGLIGIBLE = 1e-13;
 // a factor is kept while it brings the residual down so far; one that is fresh must do better
 static const double KEEP_FRESH = 0.03, KEEP_KEPT = 0.15;
 
@@ -103,7 +110,7 @@ rf_status rf_equilibrium_factorize(rf_equilibrium *e) {
   e->shifted = e->projected = false;
   // at rest the tangent is semidefinite: what fails there is no matter of shifting
   if (st != RF_ERR_SINGULAR || e->at_rest) return st;
-  e->shifted = true;
+  e->shifted = e->indefinite = true;
   ++e->report->shifted;
   const double unit = e->system->operations->stiffness_per_mass(e->system);
   double first = fmax(FIRST_SHIFT * unit, e->shift / SHIFT_GROWTH);
@@ -128,7 +135,7 @@ rf_status rf_equilibrium_factorize(rf_equilibrium *e) {
 static rf_status search(rf_equilibrium *e, double *x, rf_error *err) {
   const double before = e->potential, size = residual_norm(e);
   const double slope = -rf_dot(e->system->n, e->residual, e->direction);
-  const double noise = NOISE * DBL_EPSILON * e->magnitude;
+  const double noise = fmax(NOISE * DBL_EPSILON * e->magnitude, e->grain);
   double length = 1.0;
   while (length > SHORTEST) {
     for (int64_t i = 0; i < e->system->n; ++i) e->trial[i] = x[i] + length * e->direction[i];
@@ -166,9 +173,42 @@ static rf_status evaluate(void *equilibrium, rf_newton *n) {
   if (st >= 0) st = rf_equilibrium_evaluate(e, e->next, !n->kept);
   if (st < 0) return st;
   n->size = residual_norm(e);
+  e->ratio = n->iterations > 0 ? n->size / e->size : 0.0;
+  e->size = n->size;
   n->scale = e->scale;
   n->rounding = e->system->operations->rounding(e->system, e->next);
   return report_progress(e, n);
+}
+
+// x with its last digits changed.
+static void jiggle(const rf_equilibrium *e, int probe, const double *x, double *out) {
+  for (int64_t i = 0; i < e->system->n; ++i) {
+    // multiplicative hash: signs without a pattern
+    const uint32_t mixed = (uint32_t)(PROBES * i + probe) * 2654435769u;
+    out[i] = x[i] * (mixed >> 31 ? 1.0 + DBL_EPSILON : 1.0 - DBL_EPSILON);
+  }
+}
+
+// Measures the rounding of R and P at e->next; *is: the residual is no larger.
+static rf_status at_rounding(rf_equilibrium *e, const rf_newton *n, bool *is) {
+  rf_system *s = e->system;
+  double level = 0.0, energy, changed;
+  *is = n->size <= STALLED * n->rounding;
+  if (*is) return RF_OK;
+  rf_status st = s->operations->evaluate(s, e->next, false, &energy, e->force);
+  for (int probe = 0; probe < PROBES && st >= 0; ++probe) {
+    jiggle(e, probe, e->next, e->trial);
+    st = s->operations->evaluate(s, e->trial, false, &changed, e->direction);
+    if (st < 0) break;
+    for (int64_t i = 0; i < s->n; ++i) e->direction[i] -= e->force[i];
+    rf_system_clear_fixed_rt(s, e->direction);
+    level = fmax(level, rf_norm(s->n, e->direction));
+    if (isfinite(changed)) e->grain = fmax(e->grain, NOISY * fabs(changed - energy));
+  }
+  if (st < 0) return st;
+  e->noise = n->scale > 0.0 ? level / n->scale : level;
+  *is = n->size <= ATTAINED * level && n->residual <= COARSE;
+  return RF_OK;
 }
 
 static rf_status factorize(void *equilibrium) { return rf_equilibrium_factorize(equilibrium); }
@@ -178,9 +218,13 @@ static rf_status advance(void *equilibrium, rf_newton *n) {
   rf_status st = e->system->operations->solve(e->system, e->residual, e->direction);
   if (st >= 0) st = search(e, e->next, e->system->err);
   if (st == RF_ERR_NO_CONVERGENCE) {
-    // no progress within the rounding of R itself: this is the solution
-    n->converged = n->size <= STALLED * n->rounding;
-    if (n->converged) return RF_OK;
+    const double before = e->grain;
+    const rf_status measured = at_rounding(e, n, &n->converged);
+    if (measured < 0 || n->converged) return measured;
+    if (e->grain > 2.0 * fmax(before, NOISE * DBL_EPSILON * e->magnitude)) {
+      n->kept = false;
+      return RF_OK;  // the search, again
+    }
     const rf_repair other = e->projected ? RF_REPAIR_SHIFT : RF_REPAIR_PROJECT;
     const bool again =
         e->shifted && e->repair == RF_REPAIR_ANY && e->system->operations->make_definite;
@@ -212,9 +256,12 @@ static rf_status explain_undefined(rf_equilibrium *e) {
 static rf_status iterate(rf_equilibrium *e) {
   rf_newton n = {.tolerance = e->set->tolerance, .most = e->set->newton_max};
   e->repair = RF_REPAIR_ANY;
-  const rf_status st = rf_newton_solve_rt(&STATIC, e, &n);
+  e->noise = e->grain = 0.0;
+  e->indefinite = false;
+  rf_status st = rf_newton_solve_rt(&STATIC, e, &n);
   e->report->residual = n.residual;
   if (st == RF_ERR_DIVERGED) return explain_undefined(e);
+  if (st >= 0 && !n.converged && e->ratio > STAGNANT) st = at_rounding(e, &n, &n.converged);
   if (st < 0 || n.converged) return st;
   return rf_fail(e->system->err, RF_ERR_NO_CONVERGENCE,
                  "the limit of %d iterations is reached (max_iterations)", n.iterations);
@@ -264,6 +311,55 @@ static rf_status walk(rf_equilibrium *e, double *x, rf_error *err) {
   return RF_OK;
 }
 
+// Tests the tangent at the solution x.
+static rf_status test_stability(rf_equilibrium *e, const double *x) {
+  rf_system *s = e->system;
+  e->report->stable = 1;
+  if (!rf_system_moves(s)) return RF_OK;
+  rf_status st = rf_equilibrium_evaluate(e, x, true);
+  if (st < 0) return st;
+  const double unit = s->operations->stiffness_per_mass(s);
+  st = s->operations->factorize(s, NEGLIGIBLE * unit, 1.0, 0.0, NULL);
+  if (st != RF_ERR_SINGULAR) return st;
+  e->report->stable = 0;
+  return RF_OK;
+}
+
+// Advice after a failure.  Beyond a limit point or a bifurcation more load steps do not help.
+static const char *advice(const rf_equilibrium *e) {
+  if (e->noise > 0.0 && ATTAINED * e->noise >= e->report->residual)
+    return "rounding leaves no smaller residual: of a reduced model take fewer coordinates, or a "
+           "ProjectedSolid";
+  if (e->indefinite)
+    return "the tangent was indefinite, as near buckling or snap-through, beyond which more steps "
+           "may not help: lower the load, add a small side load, or simulate the motion with "
+           "damping";
+  if (e->set->halvings > 0) return "lower the load";
+  return "apply the load in more steps or with adaptive=True, or lower it";
+}
+
+// Replaces the reason of a failure by a text with the load reached, the residual and advice.
+static rf_status explain(const rf_equilibrium *e, rf_error *err) {
+  const rf_static_report *report = e->report;
+  rf_error why = *err;
+  char found[80] = "no static solution found", step[64], noise[64] = "";
+  why.text[120] = '\0';
+  if (report->fraction > 0.0)
+    (void)snprintf(found, sizeof found, "static solution found for %.6g of the load only, and not",
+                   report->fraction);
+  if (e->set->halvings > 0)
+    (void)snprintf(step, sizeof step, "steps of %.3g of the load", 1.0 / (double)e->parts);
+  else
+    (void)snprintf(step, sizeof step, "load step %d of %d", report->load_steps + 1,
+                   e->set->load_steps);
+  if (e->noise > 0.0)
+    (void)snprintf(noise, sizeof noise, ", rounding of the forces %.1g", e->noise);
+  return rf_fail(err, RF_ERR_NO_CONVERGENCE,
+                 "%s in %s: %s (%d iterations in all, relative residual %.3g, tol %.3g%s); %s",
+                 found, step, why.text, report->iterations, report->residual, e->set->tolerance,
+                 noise, advice(e));
+}
+
 rf_status rf_equilibrium_solve(rf_equilibrium *e, const rf_run *run, const rf_static_settings *set,
                                const double *load, double *x, rf_static_report *report,
                                rf_error *err) {
@@ -274,24 +370,10 @@ rf_status rf_equilibrium_solve(rf_equilibrium *e, const rf_run *run, const rf_st
   e->set = set;
   e->report = report;
   e->shift = 0.0;
-  const rf_status st = walk(e, x, err);
+  report->stable = -1;
+  rf_status st = walk(e, x, err);
+  if (st >= 0 && set->stability) st = test_stability(e, x);
   e->system->run = NULL;
   e->system->err = NULL;
-  if (st != RF_ERR_NO_CONVERGENCE || !err) return st;
-  rf_error why = *err;
-  why.text[160] = '\0';
-  char found[80] = "no static solution found";
-  if (report->fraction > 0.0)
-    (void)snprintf(found, sizeof found, "static solution found for %.6g of the load only, and not",
-                   report->fraction);
-  if (set->halvings > 0)
-    return rf_fail(err, st,
-                   "%s in steps of %.3g of the load: %s (%d load steps and %d iterations in all); "
-                   "lower the load",
-                   found, 1.0 / (double)e->parts, why.text, report->load_steps, report->iterations);
-  return rf_fail(err, st,
-                 "%s in load step %d of %d: %s (%d iterations in all, relative residual %.3g); "
-                 "apply the load in more steps or with adaptive=True, or lower it",
-                 found, report->load_steps + 1, set->load_steps, why.text, report->iterations,
-                 report->residual);
+  return st == RF_ERR_NO_CONVERGENCE && err ? explain(e, err) : st;
 }

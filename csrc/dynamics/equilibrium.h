@@ -4,7 +4,10 @@
 // A step along a direction of descent is shortened until P falls enough (Armijo).  The tangent
 // gives such a direction where it is positive definite; elsewhere a multiple of the mass is added
 // or, where small ones do not help, the law is made semidefinite point by point.  Close to the
-// solution differences of P drown in rounding; there the residual decides. The load is applied part
+// solution differences of P drown in rounding; there the residual decides.  Where it stagnates
+// above the tolerance, the rounding of R is measured, by changing x in its last digits: no residual
+// far below this level can be attained, and one near it is accepted.  R of a polynomial in q, or of
+// a projected mesh, may cancel to far less than the parts that it sums.  The load is applied part
 // by part; with settings.halvings a part that fails is halved, and after two that went well the
 // next one is twice as long.
 #ifndef RF_DYNAMICS_EQUILIBRIUM_H
@@ -56,6 +59,10 @@ struct rf_equilibrium {
   rf_static_report *report;
   int64_t at, step, parts;  // of the load: reached, tried beyond, all
   double first;             // size of the residual before the first iteration
+  double size, ratio;       // residual evaluated last, and over that before
+  double noise;             // rounding of R, of its scale; 0: not measured in this load step
+  double grain;             // rounding of P; 0: not measured
+  bool indefinite;          // so was a tangent in the load step tried last
   double share;             // of the step tried, for the progress callback
 };
 

@@ -58,6 +58,7 @@ typedef struct rf_motion_report {
   double history[RF_NEWTON_HISTORY];  // the first ones
   double residual;                    // the last one
   int64_t refreshes;                  // of exact modes
+  double strain;                      // largest seen of a cubature, of some points at each step
   double drift;  // sine of the largest angle of their space to that before the last one
 } rf_motion_report;
 

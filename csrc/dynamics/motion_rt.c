@@ -46,6 +46,8 @@ rf_status rf_motion_keep_rt(rf_motion *m) {
     return RF_ERR_DIVERGED;
   }
   if (m->bounded) m->farthest_m = displaced;
+  const double strain = s->operations->strain ? s->operations->strain(m->system, m->x) : 0.0;
+  if (strain > m->report.strain) m->report.strain = strain;
   if (m->set.scheme->remembers) remember(m);
   memcpy(m->q, m->x, bytes);
   memcpy(m->qdot, m->xdot, bytes);

@@ -153,7 +153,10 @@ rf_status rf_stable_step_matrices(const void *of, const rf_run *run, const doubl
   }
   // the lowest eigenvalue of  M x = mu K x  is that of the highest frequency
   st = rf_modes_matrices_create(mass, stiffness, run, &swapped, err);
-  if (st >= 0)
+  if (st >= 0 && mass->cols == 1) {
+    inverse = mass->val[0] / stiffness->val[0];
+    if (!(inverse > 0.0)) st = RF_ERR_SINGULAR;
+  } else if (st >= 0)
     st = rf_modes_linear(rf_modes_matrices_system(swapped), run, 1, &inverse, shape, err);
   if (st == RF_ERR_SINGULAR && stiffness == &tangent)
     st = rf_fail(err, st,

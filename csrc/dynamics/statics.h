@@ -5,8 +5,13 @@
 // laws accept: that is another branch than the one which starts at rest.  Without halvings the
 // report counts such elements.  A solution that stops short of the whole load reports the
 // fraction that it reached.
+//
+// A residual above the tolerance is accepted where it stagnates at the rounding of R (see
+// equilibrium.h); the report has it.
 #ifndef RF_DYNAMICS_STATICS_H
 #define RF_DYNAMICS_STATICS_H
+
+#include <stdbool.h>
 
 #include "fem/fem.h"
 #include "fem/loads.h"
@@ -20,12 +25,14 @@ typedef struct rf_static_settings {
   int32_t load_steps;  // the load is applied in this many equal parts
   int32_t newton_max;  // iterations per load step
   int32_t halvings;    // limit of halvings of a failed load step; 0: none
+  bool stability;      // tests the solution, for one factorization
 } rf_static_settings;
 
 typedef struct rf_static_report {
   int32_t iterations, load_steps, factorizations, shifted;  // shifted: the tangent was indefinite
   int32_t cuts;      // load steps that failed and were halved
   int32_t inverted;  // elements that are inside out at the end; of solids, -1: not counted
+  int32_t stable;    // 1: the tangent at the solution is positive definite, 0: not, -1: not tested
   double fraction;   // fraction of the load reached by u
   double residual;   // last relative residual
 } rf_static_report;

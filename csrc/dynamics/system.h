@@ -79,6 +79,8 @@ typedef struct rf_system_operations {
   // Size of the displacements at x, m: of a reduced model an upper bound of them; of solids
   // their largest difference within an element.
   double (*farthest)(const rf_system *s, const double *x);
+  // Largest Green strain at x of a few points of a cubature, of others at each call.  Nullable.
+  double (*strain)(rf_system *s, const double *x);
   // out = K x, and the size of the rounding error of R at x: eps sum |K_ij| |x_j|.
   rf_status (*multiply)(rf_system *s, const double *x, double *out);
   double (*rounding)(const rf_system *s, const double *x);

@@ -11,6 +11,7 @@ typedef struct rf_reduced_system {
   const rf_reduced *model;        // borrowed
   const rf_damping *strain_rate;  // borrowed, NULL: none
   void *energy_work, *strain_rate_work;
+  int32_t measured;  // point of a cubature whose strain is measured next
 } rf_reduced_system;
 
 extern const rf_system_operations rf_system_reduced_rt, rf_system_cubature_rt;

@@ -248,6 +248,7 @@ int py_free_body_restore(py_state *state, PyObject *object, const rf_free_body *
   Py_BEGIN_ALLOW_THREADS
   py_lock(object);
   st = rf_free_body_restore(to, &from->rigid, m->q, m->qdot, m->qddot, m->report.steps, &err);
+  if (st >= 0) to->deformation->report.strain = m->report.strain;
   py_unlock(object);
   Py_END_ALLOW_THREADS
   if (st >= 0) return 0;
@@ -393,6 +394,21 @@ done:
   return result;
 }
 
+PyDoc_STRVAR(strain_doc,
+             "strain($self, /)\n--\n\n"
+             "Largest Green strain of a cubature seen since the last reset: some points a step.");
+static PyObject *read_strain(PyObject *self, PyObject *unused) {
+  (void)unused;
+  const rf_free_body *body = py_held(self);
+  double strain;
+  Py_BEGIN_ALLOW_THREADS
+  py_lock(self);
+  strain = body->deformation->report.strain;
+  py_unlock(self);
+  Py_END_ALLOW_THREADS
+  return PyFloat_FromDouble(strain);
+}
+
 PyDoc_STRVAR(positions_doc,
              "positions($self, /)\n--\n\n"
              "Positions of the nodes in the world (n, 3).");
@@ -415,6 +431,7 @@ static PyMethodDef methods[] = {
     {"reset", reset, METH_VARARGS, reset_doc},
     {"snapshot", snapshot, METH_NOARGS, snapshot_doc},
     {"restore", restore, METH_VARARGS, restore_doc},
+    {"strain", read_strain, METH_NOARGS, strain_doc},
     {"positions", positions, METH_NOARGS, positions_doc},
     {NULL, NULL, 0, NULL},
 };

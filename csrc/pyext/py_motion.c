@@ -490,6 +490,20 @@ static PyObject *read_report(PyObject *object, PyObject *unused) {
       "refreshes", (long long)r.refreshes, "drift", r.drift);
 }
 
+PyDoc_STRVAR(strain_doc,
+             "strain($self, /)\n--\n\n"
+             "Largest Green strain of a cubature seen since the last reset: some points a step.");
+static PyObject *read_strain(PyObject *object, PyObject *unused) {
+  (void)unused;
+  double strain;
+  Py_BEGIN_ALLOW_THREADS
+  py_lock(object);
+  strain = ((rf_motion *)py_held(object))->report.strain;
+  py_unlock(object);
+  Py_END_ALLOW_THREADS
+  return PyFloat_FromDouble(strain);
+}
+
 PyDoc_STRVAR(
     barrier_doc,
     "barrier_state($self, /)\n--\n\n"
@@ -559,6 +573,7 @@ static PyMethodDef methods[] = {
     {"state", read_state, METH_NOARGS, state_doc},
     {"whole_state", read_whole_state, METH_NOARGS, whole_doc},
     {"report", read_report, METH_NOARGS, report_doc},
+    {"strain", read_strain, METH_NOARGS, strain_doc},
     {"barrier_state", read_barrier, METH_NOARGS, barrier_doc},
     {"time_steps", time_steps, METH_VARARGS, time_doc},
     {NULL, NULL, 0, NULL},

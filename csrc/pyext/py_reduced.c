@@ -135,7 +135,7 @@ static PyObject *strain(PyObject *self, PyObject *q_obj) {
   if (!m->cubature)
     return py_fail(py_state_of_object(self), PY_INPUT_ERROR, "the model has no cubature");
   if (py_in_f64(&q, q_obj, "q", 1, (npy_intp[]){m->r}) < 0) return NULL;
-  const double found = rf_cubature_strain(m->cubature, q.data);
+  const double found = rf_cubature_strain_rt(m->cubature, q.data, 0, m->cubature->n_points);
   py_in_release(&q);
   return PyFloat_FromDouble(found);
 }

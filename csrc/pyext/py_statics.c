@@ -14,16 +14,16 @@
 static PyObject *outcome(py_state *state, rf_status st, const rf_error *err, PyObject *x,
                          const rf_static_report *r) {
   if (st < 0 && st != RF_ERR_NO_CONVERGENCE) return py_raise(state, st, err);
-  return Py_BuildValue("O{s:i,s:i,s:i,s:i,s:i,s:i,s:d,s:d}z", x, "iterations", (int)r->iterations,
-                       "load_steps", (int)r->load_steps, "factorizations", (int)r->factorizations,
-                       "shifted", (int)r->shifted, "cuts", (int)r->cuts, "inverted",
-                       (int)r->inverted, "fraction", r->fraction, "residual", r->residual,
-                       st < 0 ? err->text : NULL);
+  return Py_BuildValue("O{s:i,s:i,s:i,s:i,s:i,s:i,s:i,s:d,s:d}z", x, "iterations",
+                       (int)r->iterations, "load_steps", (int)r->load_steps, "factorizations",
+                       (int)r->factorizations, "shifted", (int)r->shifted, "cuts", (int)r->cuts,
+                       "inverted", (int)r->inverted, "stable", (int)r->stable, "fraction",
+                       r->fraction, "residual", r->residual, st < 0 ? err->text : NULL);
 }
 
 const char py_solid_static_doc[] =
     "solve_static($self, force, prescribed, u0, tol, steps, max_iterations, progress, threads, "
-    "halvings=0, /)\n--\n\n"
+    "halvings=0, stability=False, /)\n--\n\n"
     "Static equilibrium (u, report, None); force, prescribed and u0 may be None: zero. On\n"
     "failure u is the state reached, and the third is the reason.";
 PyObject *py_solid_solve_static(PyObject *self, PyObject *args) {
@@ -32,14 +32,15 @@ PyObject *py_solid_solve_static(PyObject *self, PyObject *args) {
   const npy_intp n = s->mesh->n_nodes;
   PyObject *objects[3], *progress, *u = NULL, *zero = NULL, *result = NULL;
   rf_static_settings set = {0};
-  int threads;
+  int threads, stability = 0;
   py_run run;
   py_in in[3] = {{0}};
   const char *const names[3] = {"force", "prescribed", "u0"};
-  if (!PyArg_ParseTuple(args, "OOOdiiOi|i:solve_static", objects, objects + 1, objects + 2,
+  if (!PyArg_ParseTuple(args, "OOOdiiOi|ip:solve_static", objects, objects + 1, objects + 2,
                         &set.tolerance, &set.load_steps, &set.newton_max, &progress, &threads,
-                        &set.halvings))
+                        &set.halvings, &stability))
     return NULL;
+  set.stability = stability;
   if (py_run_init(state, &run, progress, threads) < 0) return NULL;
   for (int k = 0; k < 3; ++k)
     if (objects[k] != Py_None && py_in_field(in + k, objects[k], names[k], n) < 0) goto done;
@@ -69,12 +70,14 @@ static PyObject *reduced_static(PyObject *self, PyObject *args, npy_intp r, cons
   py_state *state = py_state_of_object(self);
   PyObject *force_obj, *start_obj, *progress, *q = NULL, *zero = NULL, *result = NULL;
   rf_static_settings set = {0};
-  int threads;
+  int threads, stability;
   py_run run;
   py_in force = {0}, start = {0};
-  if (!PyArg_ParseTuple(args, "OOdiiOii:solve_static", &force_obj, &start_obj, &set.tolerance,
-                        &set.load_steps, &set.newton_max, &progress, &threads, &set.halvings))
+  if (!PyArg_ParseTuple(args, "OOdiiOiip:solve_static", &force_obj, &start_obj, &set.tolerance,
+                        &set.load_steps, &set.newton_max, &progress, &threads, &set.halvings,
+                        &stability))
     return NULL;
+  set.stability = stability;
   if (py_run_init(state, &run, progress, threads) < 0) return NULL;
   if ((force_obj != Py_None && py_in_f64(&force, force_obj, "force", 1, &r) < 0) ||
       (start_obj != Py_None && py_in_f64(&start, start_obj, "q0", 1, &r) < 0))
@@ -102,7 +105,8 @@ done:
 }
 
 const char py_reduced_static_doc[] =
-    "solve_static($self, force, q0, tol, steps, max_iterations, progress, threads, halvings, /)\n"
+    "solve_static($self, force, q0, tol, steps, max_iterations, progress, threads, halvings, "
+    "stability, /)\n"
     "--\n\n"
     "Static equilibrium (q, report, None); force and q0 may be None: zero. On failure q is\n"
     "the state reached, and the third is the reason.";

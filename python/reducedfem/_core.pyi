@@ -336,6 +336,7 @@ class Solid:
         progress: Callable[[int, int], object] | None,
         threads: int,
         halvings: int = 0,
+        stability: bool = False,
         /,
     ) -> tuple[NDArray[np.float64], dict[str, float], str | None]: ...
     def solve_loads(
@@ -427,6 +428,7 @@ class Reduced:
         progress: Callable[[int, int], object] | None,
         threads: int,
         halvings: int,
+        stability: bool,
         /,
     ) -> tuple[NDArray[np.float64], dict[str, float], str | None]: ...
     def truncate(self, r: int, /) -> Reduced: ...
@@ -493,6 +495,7 @@ class Projected:
         progress: Callable[[int, int], object] | None,
         threads: int,
         halvings: int,
+        stability: bool,
         /,
     ) -> tuple[NDArray[np.float64], dict[str, float], str | None]: ...
 
@@ -681,6 +684,7 @@ class FreeBody:
         steps: int,
         /,
     ) -> None: ...
+    def strain(self, /) -> float: ...
     def positions(self, /) -> NDArray[np.float64]: ...
 
 def step_free_bodies(
@@ -723,6 +727,7 @@ class Motion:
         barrier: Barrier | None = None,
         /,
     ) -> Motion: ...
+    def strain(self, /) -> float: ...
     def barrier_state(
         self,
     ) -> (

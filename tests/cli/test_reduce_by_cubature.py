@@ -61,11 +61,39 @@ def test_materials_of_files_change_their_law(capsys, tmp_path):
     assert rf.load(path).materials == {0: rf.NeoHookean(123456.0, 0.25, 700.0)}
 
 
+@pytest.mark.parametrize("name", ["neohookean", "NEO-HOOKEAN", "neo_hookean"])
+def test_case_and_hyphens_of_laws_do_not_matter(capsys, surface, tmp_path, name):
+    model, _ = reduced(capsys, surface, tmp_path / "m", "--law", name, "--cubature", 60)
+    assert isinstance(model.materials[0], rf.NeoHookean)
+
+
+def test_mooney_rivlin_has_constants_of_its_own(capsys, surface, tmp_path):
+    constants = ("--c1", "2e4", "--c2", 0, "--bulk", "3e5")
+    law = ("--law", "mooneyrivlin", *constants, "--cubature", 60)
+    model, _ = reduced(capsys, surface, tmp_path / "m", *law)
+    assert model.materials[0] == rf.MooneyRivlin(2e4, 0.0, 3e5, 1000.0)
+
+
+def test_mooney_rivlin_takes_the_density_of_a_file(capsys, tmp_path):
+    (tmp_path / "m.veg").write_text(veg())
+    path = tmp_path / "m.safetensors"
+    args = ("reduce", tmp_path / "m.veg", "-o", path, "--fix", "z<0.5", "-k", 3, "-r", 4)
+    law = ("--law", "MooneyRivlin", "--c1", "2e4", "--c2", "1e4", "--bulk", "3e5")
+    status, _, err = run(capsys, *args, *law, "--cubature", 60)
+    assert status == 0, err
+    density = rf.read_mesh(tmp_path / "m.veg").materials[0].density
+    assert rf.load(path).materials == {0: rf.MooneyRivlin(2e4, 1e4, 3e5, density)}
+
+
 @pytest.mark.parametrize(
     ("more", "match"),
     [
         (("--law", "NeoHookean"), "--law NeoHookean has no energy polynomial: add --cubature 200"),
-        (("--law", "neohookean"), "'neohookean' is not one of StVK, .*; did you mean 'NeoHookean'"),
+        (("--law", "neohokean"), "'neohokean' is not one of StVK, .*; did you mean 'NeoHookean'"),
+        (("--law", "linear"), "'linear' is not one of StVK, .*MooneyRivlin"),
+        (("--law", "mooneyrivlin"), "--law MooneyRivlin needs --c1, --c2, --bulk"),
+        (("--law", "mooneyrivlin", "--young", 1), "--young is no constant of MooneyRivlin"),
+        (("--bulk", 1), "--bulk is no constant of StVK: add --law MooneyRivlin"),
         (("--seed", 1), "--seed need --cubature POINTS"),
         (("--training-strain", 0.1), "need --cubature POINTS"),
         (("--cubature", 0), "--cubature: must be 1 or more, got 0"),

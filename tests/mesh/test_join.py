@@ -49,6 +49,15 @@ def test_parts_keep_nodes_and_get_regions_of_their_own():
     np.testing.assert_array_equal(again.regions, both.regions)
 
 
+def test_meshes_may_be_arguments_of_their_own():
+    nodes, elements = box_tets(1, 1, 1, (1.0, 1.0, 1.0))
+    meshes = [rf.Mesh(nodes + np.array([2.0 * k, 0.0, 0.0]), elements) for k in range(3)]
+    listed, given = rf.join_meshes(meshes), rf.join_meshes(*meshes)
+    np.testing.assert_array_equal(given.nodes, listed.nodes)
+    np.testing.assert_array_equal(given.elements, listed.elements)
+    np.testing.assert_array_equal(given.regions, listed.regions)
+
+
 def test_names_and_materials_move_with_regions(tmp_path):
     path = tmp_path / "m.veg"
     path.write_text(VEG)
@@ -81,7 +90,11 @@ def test_other_lists_are_refused():
         rf.join_meshes([tets, hexes])
     with pytest.raises(rf.InputTypeError, match=r"meshes\[1\] must be a Mesh, got str"):
         rf.join_meshes([tets, "cube"])
-    with pytest.raises(rf.InputTypeError, match="meshes must be a list of Mesh, got Mesh"):
+    with pytest.raises(rf.InputTypeError, match="a list of Mesh or several of them, got Mesh"):
         rf.join_meshes(tets)
+    with pytest.raises(rf.InputTypeError, match=r"meshes\[1\] must be a Mesh, got list"):
+        rf.join_meshes(tets, [tets])
+    with pytest.raises(rf.InputTypeError, match=r"meshes\[0\] must be a Mesh, got list"):
+        rf.join_meshes([tets], tets)
     with pytest.raises(rf.InputError, match="at least one Mesh"):
         rf.join_meshes([])

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
-__all__ = ["StaticReport"]
+__all__ = ["StaticReport", "static_report"]
 
 
 @dataclass(frozen=True)
@@ -18,12 +20,13 @@ class StaticReport:
     load_steps
         Load steps.
     factorizations
-        Factorizations of the tangent.
+        Factorizations of the tangent, without that of the test of stability.
     shifted
         Iterations in which the tangent was not positive definite and had to be changed:
         a sign of buckling or of a load beyond the capacity of the solid.
     residual
-        Norm of the last residual, relative to that of load and reactions.
+        Norm of the last residual, relative to that of load and reactions. It is larger than `tol`
+        where rounding of the internal forces allows no smaller one.
     cuts
         Load steps that failed and were halved (with ``adaptive=True`` only).
     inverted
@@ -31,6 +34,10 @@ class StaticReport:
         -1 for reduced models, where they are not counted.
     fraction
         Fraction of the load that was reached, 0 to 1; 1 after success.
+    stable
+        True if the tangent is positive definite in the solution; False for an unstable
+        equilibrium, which a real body leaves (buckling). None: not tested, without a solution or
+        for the model of a free body with rigid motion.
     """
 
     iterations: int
@@ -41,3 +48,10 @@ class StaticReport:
     cuts: int
     inverted: int
     fraction: float
+    stable: bool | None = None
+
+
+def static_report(values: Mapping[str, Any]) -> StaticReport:
+    """Return the report of the core as a `StaticReport`."""
+    stable = values["stable"]
+    return StaticReport(**{**values, "stable": None if stable < 0 else stable == 1})

@@ -18,6 +18,7 @@ from reducedfem.cli.options import (
     checked,
     count,
     counted,
+    not_negative,
     number,
     positive,
 )
@@ -29,7 +30,7 @@ from reducedfem.geometry.mesh_files import read_fixed, read_mesh
 from reducedfem.geometry.surface import Surface
 from reducedfem.geometry.voxels import voxelize
 from reducedfem.io.atomic import replacing, with_suffix
-from reducedfem.material.laws import Isotropic, Material
+from reducedfem.material.laws import Isotropic, Material, MooneyRivlin
 from reducedfem.reduction.basis import modal_derivative_basis
 from reducedfem.reduction.cubature import (
     FEWEST_POSES,
@@ -47,9 +48,11 @@ from reducedfem.solid.solid import Solid
 
 __all__ = ["add_to"]
 
-_LAWS: dict[str, type[Isotropic]] = {
-    name: one for name, one in Material.kinds.items() if issubclass(one, Isotropic)
+_LAWS: dict[str, type[Isotropic | MooneyRivlin]] = {
+    name: one for name, one in Material.kinds.items() if issubclass(one, Isotropic | MooneyRivlin)
 }
+_OWN = ("c1", "c2", "bulk")  # constants of MooneyRivlin, in place of the next two
+_ELASTIC = {"young": 1e6, "poisson": 0.4}  # defaults of the other laws
 _USUAL_MODES, _USUAL_RESOLUTION = 20, 64
 _MANY_NODES = 40_000  # larger meshes take a minute or more for modes and derivatives
 _FEWER_NODES = 20_000
@@ -60,6 +63,12 @@ _MAX_RESOLUTION = 2048  # RF_VOXEL_MAX_RESOLUTION in csrc/mesh/voxelize.h
 
 _EXPAND = checked(lambda x: x >= 1, "1 or more")
 _POISSON = checked(lambda x: -1 < x < 0.5, "above -1 and below 0.5")
+
+
+def _law(text: str) -> str:
+    """Return the name of a law, of which case and hyphens do not matter; others as they are."""
+    key = text.lower().replace("-", "").replace("_", "")
+    return {name.lower(): name for name in _LAWS}.get(key, text)
 
 
 def add_to(commands: Commands) -> None:
@@ -153,9 +162,24 @@ def add_to(commands: Commands) -> None:
     )
     material.add_argument(
         "--law",
+        type=_law,
         choices=tuple(_LAWS),
         metavar="LAW",
-        help=f"{', '.join(_LAWS)} (default: StVK); other laws than StVK need --cubature",
+        help=f"{', '.join(_LAWS)} in any case (default: StVK); other laws than StVK need "
+        "--cubature, and MooneyRivlin --c1, --c2 and --bulk for --young and --poisson",
+    )
+    for name, of in (("c1", "invariant I"), ("c2", "invariant II")):
+        material.add_argument(
+            f"--{name}",
+            type=not_negative,
+            metavar=name.upper(),
+            help=f"constant of MooneyRivlin [Pa] of the {of}; not both are 0",
+        )
+    material.add_argument(
+        "--bulk",
+        type=positive,
+        metavar="K",
+        help="bulk modulus of MooneyRivlin [Pa], at least 4/3 C1 + 16/3 C2",
     )
     reduction = parser.add_argument_group("reduction")
     reduction.add_argument(
@@ -245,6 +269,7 @@ def _run(args: argparse.Namespace) -> int:
             "height) or --fix 'x<0.01' (in metres), or give --free for a free body"
         )
     _check_sizes(args)
+    _check_constants(args)
     _check_damping(args)
     cubature = _cubature(args)
     began = time.perf_counter()
@@ -309,6 +334,19 @@ def _check_sizes(args: argparse.Namespace) -> None:
             f"-r/--coordinates {args.coordinates} is more than the {most} that "
             f"{count_text(k, 'mode')} and their derivatives give: raise -k/--modes or lower it"
         )
+
+
+def _check_constants(args: argparse.Namespace) -> None:
+    """Refuse constants of another law than the chosen one, before any work."""
+    own = args.law == "MooneyRivlin"
+    for name in _ELASTIC if own else _OWN:
+        if getattr(args, name) is not None:
+            advice = f"give --{', --'.join(_OWN)}" if own else "add --law MooneyRivlin"
+            raise UsageError(
+                f"--{name} is no constant of {args.law or 'StVK'}: {advice}, or leave it out"
+            )
+    if own and any(getattr(args, name) is None for name in _OWN):
+        raise UsageError(f"--law MooneyRivlin needs --{', --'.join(_OWN)} [Pa]")
 
 
 def _check_damping(args: argparse.Namespace) -> None:
@@ -460,14 +498,18 @@ def _scaled(mesh: Mesh, scale: float) -> Mesh:
 
 def _material(args: argparse.Namespace, mesh: Mesh) -> Material | dict[int, Material]:
     """Return the material of the options, completed by that of the file if all regions have one."""
-    names, law = ("young", "poisson", "density"), _LAWS[args.law or "StVK"]
-    given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
+    law = _LAWS[args.law or "StVK"]
+    elastic = () if law is MooneyRivlin else tuple(_ELASTIC)
+    names = (*elastic, "density")
+    wanted = (*_OWN, *names)
+    given = {name: getattr(args, name) for name in wanted if getattr(args, name) is not None}
     if set(mesh.materials) >= set(mesh.regions.tolist()):
         return {
             region: law(**{name: getattr(one, name) for name in names} | given)
             for region, one in mesh.materials.items()
         }
-    return law(**{"young": 1e6, "poisson": 0.4, "density": 1000.0, **given})
+    usual = {name: _ELASTIC[name] for name in elastic}
+    return law(**{**usual, "density": 1000.0, **given})
 
 
 def _modes(args: argparse.Namespace, solid: Solid) -> int:

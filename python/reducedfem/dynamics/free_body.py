@@ -91,6 +91,7 @@ class FreeBody:
     """
 
     _far_doubted = False  # a warning of far displacements was given since the last reset
+    _strain_doubted = False  # a warning of the strain of a cubature was given since the last reset
 
     def __init__(
         self,
@@ -203,7 +204,8 @@ class FreeBody:
         Warns
         -----
         PlausibilityWarning
-            A force deforms the body by more than twice the diagonal of its box (once a reset).
+            A force deforms the body by more than twice the diagonal of its box, or strains its
+            cubature beyond the poses that trained it (once a reset).
         """
         _step([self], None if force is None else [force], n, progress)
 
@@ -252,7 +254,14 @@ class FreeBody:
         for name, value in given.items():
             array_like(value, name)
         self._core.reset(place, quaternion, velocity, angular_velocity, q, qdot)
-        self._far_doubted = False
+        self._far_doubted = self._strain_doubted = False
+
+    def _doubt_strain(self, stacklevel: int) -> None:
+        """Warn once a reset if the cubature of the model is strained beyond its poses."""
+        if self._reduced._sampled and not self._strain_doubted:
+            self._strain_doubted = self._reduced._doubt_strain(
+                self.state.q, stacklevel=stacklevel, seen=self._core.strain()
+            )
 
     def clone(self) -> FreeBody:
         """Return an independent body of the same model, in the same state.
@@ -267,7 +276,7 @@ class FreeBody:
 
     def _data(self) -> tuple[Any, ...]:
         """Return the arguments of `_restored`."""
-        return self._settings, self._core.snapshot(), self._far_doubted
+        return self._settings, self._core.snapshot(), self._far_doubted, self._strain_doubted
 
     def __copy__(self) -> FreeBody:
         return self.clone()
@@ -283,14 +292,17 @@ class FreeBody:
 
 
 def _restored(
-    settings: dict[str, Any], snapshot: tuple[Any, ...], far_doubted: bool = False
+    settings: dict[str, Any],
+    snapshot: tuple[Any, ...],
+    far_doubted: bool = False,
+    strain_doubted: bool = False,
 ) -> FreeBody:
     """Return a body in the state of a snapshot."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PlausibilityWarning)  # the original warned
         made = FreeBody(**settings)
     made._core.restore(*snapshot)
-    made._far_doubted = far_doubted
+    made._far_doubted, made._strain_doubted = far_doubted, strain_doubted
     return made
 
 
@@ -362,6 +374,7 @@ def _step(
         cores = [body._core for body in members]
         far = _core.step_free_bodies(cores, loads, steps, tell, threads())
     for body, bound in zip(members, far, strict=True):
+        body._doubt_strain(stacklevel=5)
         if bound > FAR and not body._far_doubted:
             u = body.reduced.displacement(body.state.q)
             body._far_doubted = warn_of_far(u, body.reduced.mesh, stacklevel=4)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
+from reducedfem.dynamics.contradiction import contradiction
 from reducedfem.dynamics.implicit_report import ImplicitReport, steps_too_long, steps_unbalanced
 from reducedfem.dynamics.plausible import SMALL, warn_of_imbalance, warn_of_inversion
 from reducedfem.reduction.projected import ProjectedSolid
@@ -56,8 +57,8 @@ class GivenOnce:
         """Warn once a reset if a cubature is strained beyond its poses."""
         system = self._system
         if isinstance(system, ReducedSolid) and system._sampled and "strain" not in self._warned:
-            q = self._core.state()[0]
-            self._note(system._doubt_strain(q, stacklevel=stacklevel), "strain")
+            q, seen = self._core.state()[0], self._core.strain()
+            self._note(system._doubt_strain(q, stacklevel=stacklevel, seen=seen), "strain")
 
     def _doubt_inversion(self) -> None:
         """Warn once a reset if elements of a law that allows it are inside out.
@@ -66,7 +67,7 @@ class GivenOnce:
         """
         self._calls += 1
         reduced = isinstance(self._system, ReducedSolid)
-        if "inverted" in self._warned or (reduced and self._calls & (self._calls - 1)):
+        if self._warned & {"inverted", "steps", "far"} or (reduced and self._calls & (self._calls - 1)):
             return
         soft = _softening(self._system)
         if soft is not None:
@@ -106,8 +107,9 @@ class GivenOnce:
         if steps_too_long(report):
             self._warned.add("steps")
             once = self._settings["newton_max"] == 1
+            why = contradiction(self._system, self._core, self._dt)
             warn_of_long_steps(
-                report.shortened_steps, report.steps, self._dt, once=once, stacklevel=5
+                report.shortened_steps, report.steps, self._dt, why, once=once, stacklevel=5
             )
 
     def _doubt_modes(self, far: float) -> None:

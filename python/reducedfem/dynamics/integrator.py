@@ -15,10 +15,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
 from reducedfem.base.check import array_like, count, flag, number, reals
+from reducedfem.base.named_arguments import NamedArguments
 from reducedfem.base.run import Progress, callback, threads
 from reducedfem.contact.barrier import RINGS, BarrierContact, BarrierState
 from reducedfem.contact.contact import Contact, ContactTrajectory
 from reducedfem.dynamics.contact_arguments import barrier_of, model_in_contact, repeated, trajectory
+from reducedfem.dynamics.contradiction import explained
 from reducedfem.dynamics.given_once import GivenOnce
 from reducedfem.dynamics.implicit_report import ImplicitReport
 from reducedfem.dynamics.plausible import warn_of_coarse_steps
@@ -134,7 +136,7 @@ def check_rigid_motion(system: System, deformation_only: bool, scheme: str) -> N
         )
 
 
-class Simulation(GivenOnce):
+class Simulation(NamedArguments, GivenOnce):
     """Base class of all time integrators: state, steps, reset. Users create its subclasses.
 
     Methods may be called from several threads. A call waits for a few steps of another call, not
@@ -214,19 +216,18 @@ class Simulation(GivenOnce):
                 self._doubt_load(force)
         else:
             force = reduced_force(self._system, force)
-        with callback(progress, "steps") as tell:
+        explain = explained(self._system, self._core, self._dt)
+        with callback(progress, "steps") as tell, explain:
             shortened, far = self._core.step(force, steps, tell, threads())
         if shortened and "steps" not in self._warned:
             self._doubt()
         bound: float = far
         self._doubt_strain(stacklevel=5)
-        self._doubt_inversion()
-        if "far" in self._warned:
-            return bound
         if isinstance(self._system, ProjectedSolid):  # the core bounds its stretch only
             far = self._system._farthest(self._core.state()[0])
-        if far > FAR:
+        if far > FAR and "far" not in self._warned:
             self._doubt_far()
+        self._doubt_inversion()
         return bound
 
     def reset(

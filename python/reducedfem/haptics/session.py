@@ -412,7 +412,8 @@ class HapticSession:
     def stop(self) -> None:
         """Fade out the forces, end the thread and close the device; allowed at any time.
 
-        Does nothing in a fork of the process that made the session.
+        Does nothing in a fork of the process that made the session. A `PlausibilityWarning` follows
+        if a cubature was strained beyond the poses that trained it, as for simulations.
 
         Raises
         ------
@@ -439,10 +440,7 @@ class HapticSession:
         if self._restored or not self._core.wait(0.0):
             return
         self._restored = True
-        for k, simulation in enumerate((*self._simulations, self._field_simulation)):
-            if simulation is not None:
-                index = -1 if k == len(self._simulations) else k
-                self._core.restore(index, simulation._core)
+        parts.restore(self._core, self._simulations, self._field_simulation, 6)
 
     def close(self) -> None:
         """Stop permanently, and free the device for another session.

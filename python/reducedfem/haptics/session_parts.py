@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from reducedfem import _core
 from reducedfem.base.console import count_text
 from reducedfem.contact.contact import Contact, any_contact, barrier_hint
 from reducedfem.contact.deformed_field import DeformedField
@@ -26,6 +27,7 @@ __all__ = [
     "check_parts",
     "field_bodies",
     "lengths",
+    "restore",
     "sequences",
     "split",
     "warn_of_copies",
@@ -263,6 +265,21 @@ def check_parts(
                     f"field_simulation and {names[k]} are the same simulation: give each body its "
                     "own, such as a clone()"
                 )
+
+
+def restore(
+    core: _core.Session,
+    simulations: tuple[_Shell | None, ...],
+    field_simulation: ImplicitSimulation | None,
+    stacklevel: int,
+) -> None:
+    """Copy the states of a session that has ended to the simulations; warn of their strains."""
+    for k, simulation in enumerate((*simulations, field_simulation)):
+        if simulation is not None:
+            core.restore(-1 if k == len(simulations) else k, simulation._core)
+    for simulation in (*simulations, field_simulation):
+        if simulation is not None:
+            simulation._doubt_strain(stacklevel=stacklevel + 1)
 
 
 def warn_of_rest(contacts: tuple[Contact, ...], stacklevel: int) -> None:

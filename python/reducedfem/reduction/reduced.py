@@ -115,11 +115,12 @@ class ReducedSolid(ReducedEquations, Saved):
         """True of a model with a cubature."""
         return self._provenance.get("cubature") is not None
 
-    def _doubt_strain(self, q: NDArray[np.float64], stacklevel: int) -> bool:
+    def _doubt_strain(self, q: NDArray[np.float64], stacklevel: int, seen: float = 0.0) -> bool:
         if not self._sampled:
             return False
         trained = self._provenance["cubature"]["strain"]
-        return warn_of_strain(self._core.strain(q), trained, stacklevel=stacklevel + 1)
+        strain = max(self._core.strain(q), seen)
+        return warn_of_strain(strain, trained, stacklevel=stacklevel + 1)
 
     @property
     def rigid_body(self) -> RigidBody | None:

@@ -9,10 +9,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from reducedfem.base.check import array_like, count, finite_result, flag, number, reals
 from reducedfem.base.run import Progress, callback, threads
+from reducedfem.base.static_report import StaticReport, static_report
 from reducedfem.errors import InputError, StaticConvergenceError
 from reducedfem.geometry.mesh import Mesh
-from reducedfem.solid.plausible import FAR, warn_of_far
-from reducedfem.solid.solid import HALVINGS, StaticReport
+from reducedfem.solid.plausible import FAR, warn_of_far, warn_of_instability
+from reducedfem.solid.solid import HALVINGS
 
 __all__ = ["ReducedEquations", "leaves_out_rigid_motion", "reduced_force"]
 
@@ -41,8 +42,8 @@ class ReducedEquations:
         """Return an upper bound of the largest displacement at q, over the diagonal of the body."""
         raise NotImplementedError
 
-    def _doubt_strain(self, q: NDArray[np.float64], stacklevel: int) -> bool:
-        """Warn if q strains a cubature beyond its poses; True if it does."""
+    def _doubt_strain(self, q: NDArray[np.float64], stacklevel: int, seen: float = 0.0) -> bool:
+        """Warn if q, or a strain seen before, is beyond the poses of a cubature; True if it is."""
         return False
 
     @property
@@ -248,7 +249,8 @@ class ReducedEquations:
         force
             Loads, reduced (r,) or nodal [N] (n, 3) or (3n,). None: no loads.
         tol
-            Bound on the residual, relative to load and internal force; positive.
+            Bound on the residual, relative to load and internal force; positive. A residual that
+            stagnates at the rounding of the internal force is accepted too.
         steps
             Number of equal load steps, at least 1.
         q0
@@ -283,10 +285,13 @@ class ReducedEquations:
         Warns
         -----
         PlausibilityWarning
-            Displacements exceed twice the diagonal of the body's box, which no basis describes.
+            Displacements exceed twice the diagonal of the body's box, which no basis describes; a
+            cubature is strained beyond the poses that trained it; or the equilibrium is unstable,
+            see `StaticReport.stable`.
         """
         wanted = flag(report, "report")
-        if not flag(deformation_only, "deformation_only") and leaves_out_rigid_motion(self):
+        deforms_only = leaves_out_rigid_motion(self)
+        if not flag(deformation_only, "deformation_only") and deforms_only:
             raise InputError(
                 "this is the model of a free body: loads that are not in balance accelerate it, "
                 "and statics would leave out this rigid motion. Fix some nodes of the Solid; or "
@@ -304,13 +309,15 @@ class ReducedEquations:
                 call,
                 threads(),
                 halvings,
+                deforms_only or len(self._fixed_nodes) > 0,
             )
-        outcome = StaticReport(**took)
+        outcome = static_report(took)
         if failure is not None:
             raise StaticConvergenceError(failure, self.displacement(q), outcome)
         if self._farthest(q) > FAR:
             warn_of_far(self.displacement(q), self.mesh, stacklevel=3)
         self._doubt_strain(q, stacklevel=3)
+        warn_of_instability(outcome.stable, stacklevel=3)
         return (q, outcome) if wanted else q
 
 

@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from reducedfem.base.static_report import StaticReport
 from reducedfem.errors import PlausibilityWarning
 from reducedfem.geometry.built import cell_size, cells_along, fit, in_body
 from reducedfem.geometry.inside import KEPT, MANY_TRIANGLES, VOLUME_OFF, finer, volume_text
@@ -16,10 +17,12 @@ from reducedfem.material.laws import Isotropic, Material
 
 __all__ = [
     "FAR",
+    "STUDY",
+    "warn_of_equilibrium",
     "warn_of_far",
     "warn_of_fit",
     "warn_of_gravity",
-    "warn_of_inversion",
+    "warn_of_instability",
     "warn_of_long_steps",
     "warn_of_locking",
     "warn_of_motion",
@@ -36,7 +39,7 @@ _SOFT = 100.0  # Pa; below the softest tissues
 _DENSE, _METAL = 2500.0, 1e6  # kg/m^3 and Pa; solids as dense as stone are stiffer
 _LIGHT = 10.0  # kg/m^3; below the density of foams
 _BEYOND = 1.2  # strain over that of the poses of a cubature
-_STUDY = 100  # nodes; smaller meshes are element studies in arbitrary units
+STUDY = 100  # nodes; smaller meshes are element studies in arbitrary units
 _MOST_FIXED = 1.0 / 3.0
 # cells across the thinnest part, of first and of second order (docs/accuracy.md)
 _LEAST_ACROSS = {1: 2.0, 2: 0.7}
@@ -78,7 +81,7 @@ def warn_of_units(
     bounds: NDArray[np.float64], n_nodes: int, materials: Collection[Material], stacklevel: int
 ) -> None:
     """Warn of lengths that suggest millimetres, moduli that suggest MPa, densities in g/cm^3."""
-    if n_nodes < _STUDY:
+    if n_nodes < STUDY:
         return
     longest = float(np.ptp(bounds, axis=0).max())
     said = [_odd_material(young_modulus(one), one.density) for one in dict.fromkeys(materials)]
@@ -96,7 +99,7 @@ def warn_of_locking(mesh: Mesh, materials: Mapping[int, Material], stacklevel: i
     """Warn of a nearly incompressible material in elements of first order."""
     most = _LOCKED.get(mesh.nodes_per_element, 0.5)
     for region, material in materials.items():
-        if mesh.n_nodes < _STUDY or not isinstance(material, Isotropic) or material.poisson <= most:
+        if mesh.n_nodes < STUDY or not isinstance(material, Isotropic) or material.poisson <= most:
             continue
         warnings.warn(
             f"the material of region {region} has poisson = {material.poisson:g}: elements of "
@@ -111,7 +114,7 @@ def warn_of_locking(mesh: Mesh, materials: Mapping[int, Material], stacklevel: i
 def warn_of_supports(mesh: Mesh, fixed: NDArray[np.int64], stacklevel: int) -> None:
     """Warn if more than a third of the nodes is fixed, or only those outside of a cut body."""
     part = len(fixed) / mesh.n_nodes
-    if mesh.n_nodes >= _STUDY and part > _MOST_FIXED:
+    if mesh.n_nodes >= STUDY and part > _MOST_FIXED:
         warnings.warn(
             f"fixed holds {len(fixed)} of {mesh.n_nodes} nodes ({100 * part:.0f} %): was a "
             "smaller region meant?",
@@ -153,29 +156,47 @@ def _warn_of_loose_supports(mesh: Mesh, fixed: NDArray[np.int64], stacklevel: in
     )
 
 
-def warn_of_inversion(
-    inverted: int, mesh: Mesh, materials: Collection[Material], advice: str, stacklevel: int
+def warn_of_equilibrium(
+    report: StaticReport,
+    mesh: Mesh,
+    materials: Collection[Material],
+    adaptive: bool,
+    stacklevel: int,
 ) -> None:
-    """Warn of an equilibrium in which elements are inside out."""
-    if inverted <= 0:
+    """Warn of an equilibrium of a solid that is unstable or in which elements are inside out."""
+    warn_of_instability(report.stable, stacklevel + 1)
+    if report.inverted <= 0:
         return
+    advice = "start from rest, u0=None," if adaptive else "pass adaptive=True"
     # energies quadratic in Green's strain soften under compression
     soft = [one for one in dict.fromkeys(materials) if one.quadratic]
     law = f", or try StableNeoHookean instead of {soft[0].law}" if soft else ""
     warnings.warn(
-        f"{inverted} of {mesh.n_elements} elements are inside out in this equilibrium, which no "
-        f"real solid reaches: {advice} to follow the load from rest and stop before it inverts "
-        f"elements{law}",
+        f"{report.inverted} of {mesh.n_elements} elements are inside out in this equilibrium, "
+        f"which no real solid reaches: {advice} to follow the load from rest and stop before it "
+        f"inverts elements{law}",
         PlausibilityWarning,
         stacklevel=stacklevel,
     )
+
+
+def warn_of_instability(stable: bool | None, stacklevel: int) -> None:
+    """Warn of an equilibrium that is no minimum of the potential energy; None: not tested."""
+    if stable is False:
+        warnings.warn(
+            "this equilibrium is unstable: its tangent stiffness has a negative eigenvalue, so a "
+            "real body leaves it (buckling, snap-through). Add a small imperfection, such as a "
+            "side load of a thousandth of the load, or simulate the motion with damping",
+            PlausibilityWarning,
+            stacklevel=stacklevel,
+        )
 
 
 def warn_of_motion(
     beta: float, gravity: NDArray[np.float64] | None, n_nodes: int, stacklevel: int
 ) -> None:
     """Warn of stiffness damping that stops all motion, and of gravity in mm/s^2."""
-    if n_nodes < _STUDY:
+    if n_nodes < STUDY:
         return
     if beta > _OVERDAMPED:
         warnings.warn(
@@ -191,7 +212,7 @@ def warn_of_gravity(
     gravity: NDArray[np.float64] | None, n_nodes: int | None, stacklevel: int
 ) -> None:
     """Warn of gravity in mm/s^2, but for element studies; n_nodes: None in worlds."""
-    if n_nodes is not None and n_nodes < _STUDY:
+    if n_nodes is not None and n_nodes < STUDY:
         return
     strength = 0.0 if gravity is None else float(np.linalg.norm(gravity))
     if _WEAKEST < strength < _STRONGEST:
@@ -203,15 +224,20 @@ def warn_of_gravity(
 
 
 def warn_of_long_steps(
-    shortened: int, steps: int, dt: float, *, once: bool, stacklevel: int
+    shortened: int, steps: int, dt: float, why: str | None, *, once: bool, stacklevel: int
 ) -> None:
-    """Warn of many steps with shortened Newton increments; once: of one iteration a step."""
+    """Warn of many steps with shortened Newton increments.
+
+    why: another reason than long steps; once: of one iteration a step.
+    """
     iterate = ", newton_max=10" if once else ""
+    reason = (
+        f"dt = {dt:g} s is too long for this motion, which may be wrong and gain energy. Take a "
+        f"smaller dt{iterate}, more damping or a smaller force"
+    )
     warnings.warn(
         f"in {shortened} of {steps} steps a Newton increment was shortened, because the energy "
-        f"rose along it: dt = {dt:g} s is too long for this motion, which may be wrong and gain "
-        f"energy. Take a smaller dt{iterate}, more damping or a smaller force; see "
-        "ImplicitReport.shortened_steps",
+        f"rose along it: {why or reason}; see ImplicitReport.shortened_steps",
         PlausibilityWarning,
         stacklevel=stacklevel,
     )
@@ -231,7 +257,7 @@ def warn_of_unbalanced_contact(
 
 
 def warn_of_far(
-    displacement: NDArray[np.float64], mesh: Mesh, stacklevel: int, *, least: int = _STUDY
+    displacement: NDArray[np.float64], mesh: Mesh, stacklevel: int, *, least: int = STUDY
 ) -> bool:
     """Warn of displacements (n, 3) that are too large for a basis; True if they are.
 

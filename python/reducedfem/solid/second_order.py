@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
 from reducedfem.base.check import count, finite_result, reals
+from reducedfem.base.console import count_text
 from reducedfem.base.frozen import owned
 from reducedfem.base.run import Progress, callback, threads
 from reducedfem.errors import InputError, InputTypeError
@@ -53,7 +54,8 @@ class SecondOrderSystem:
         C(0) = 0; NaN or infinity where it is not defined. None: C(x) = K x. This function and the
         two below are called in the threads that create, reset and step simulations. They must use
         no simulation that is being stepped, and wait for no thread that does. Their exceptions are
-        raised there; `step` and `reset` keep the state.
+        raised there; `step` and `reset` keep the state. Where a step fails or seems too long,
+        the message names those of them that contradict each other there.
     tangent
         Function ``tangent(x)`` that returns dC/dx in one of the forms above, symmetric, with
         entries only where the stiffness has some (a dense stiffness has them everywhere). All
@@ -70,7 +72,7 @@ class SecondOrderSystem:
         not finite; `hessian_product` is not symmetric or does not return shape (n,);
         `internal_force` is not zero at x = 0; `tangent` or the derivatives of `internal_force` and
         `energy` are not those of the stiffness there; one of the functions returns a wrong type or
-        shape; `tangent` or `energy` has no `internal_force`; or there is one unknown only.
+        shape; or `tangent` or `energy` has no `internal_force`.
     SingularMatrixError
         The stiffness is not positive definite.
     """
@@ -100,8 +102,6 @@ class SecondOrderSystem:
                 raise InputError(
                     f"mass is {self._mass.shape}, but {name} is {matrix.shape}; they must be alike"
                 )
-        if self.n < 2:
-            raise InputError("a system must have at least 2 unknowns, got 1")
         self._hessian = hessian_product
         self._law = (internal_force, tangent, energy)
         names = ("hessian_product", "internal_force", "tangent", "energy")
@@ -164,7 +164,7 @@ class SecondOrderSystem:
         Parameters
         ----------
         k
-            Number of modes, at least 1 and less than the number of unknowns.
+            Number of modes, at least 1 and less than the number of unknowns: none of one unknown.
         progress
             Progress bar: True, False, or None (after two seconds, in a terminal); or a callable
             ``f(done, total)``.
@@ -226,6 +226,11 @@ class SecondOrderSystem:
         return finite_result(found, "derivative", "modes")
 
     def _mode_count(self, k: int) -> int:
+        if self.n == 1:
+            raise InputError(
+                "a system of one unknown has no modes to compute: its angular frequency is "
+                "sqrt(stiffness / mass)"
+            )
         return count(k, "k", self.n - 1, "unknowns less one")
 
     def _require_hessian(self) -> HessianProduct:
@@ -239,7 +244,7 @@ class SecondOrderSystem:
     def __repr__(self) -> str:
         without = "" if self._hessian is not None else ", no hessian_product"
         kind = "" if self._law[0] is None else ", nonlinear"
-        return f"<SecondOrderSystem: {self.n} unknowns{kind}{without}>"
+        return f"<SecondOrderSystem: {count_text(self.n, 'unknown')}{kind}{without}>"
 
 
 def _restored(

@@ -20,7 +20,7 @@ from reducedfem.base.check import (
 )
 from reducedfem.base.frozen import owned
 from reducedfem.base.run import Progress, callback, threads
-from reducedfem.base.static_report import StaticReport
+from reducedfem.base.static_report import StaticReport, static_report
 from reducedfem.errors import InputError, InputTypeError, StaticConvergenceError
 from reducedfem.geometry.built import SolidSummary, summarize
 from reducedfem.geometry.mesh import Mesh
@@ -29,9 +29,9 @@ from reducedfem.solid.composition import compose, fixed_nodes, materials_of
 from reducedfem.solid.held import held_fields, mode_count, require_movable
 from reducedfem.solid.modes import Modes
 from reducedfem.solid.plausible import (
+    warn_of_equilibrium,
     warn_of_fit,
     warn_of_gravity,
-    warn_of_inversion,
     warn_of_locking,
     warn_of_supports,
     warn_of_units,
@@ -411,7 +411,7 @@ class Solid:
             Loads [N], (n, 3), of constant direction; loads on fixed nodes have no effect. None: no
             loads.
         tol
-            Bound on the residual at the free nodes, relative to load and reactions; positive.
+            Bound on the residual over load and reactions, positive; or it stagnates at rounding.
         steps
             Number of equal steps of the load and of the prescribed displacements, at least 1.
         prescribed
@@ -452,7 +452,7 @@ class Solid:
         PlausibilityWarning
             A load acts outside of the body, on nodes of nearly empty cut cells, and the load
             moves more than five times as far as on the surface beside; or the result inverts
-            elements.
+            elements or is unstable (`StaticReport.stable`).
         """
         wanted = flag(report, "report")
         halvings = HALVINGS if flag(adaptive, "adaptive") else 0
@@ -467,14 +467,14 @@ class Solid:
                 call,
                 threads(),
                 halvings,
+                True,
             )
-        outcome = StaticReport(**took)  # type: ignore[arg-type]
+        outcome = static_report(took)
         due = None if failure is not None or prescribed is not None else u
         warn_of_loads(self._mesh, self._core, self._materials.values(), force, 3, due)
         if failure is not None:
             raise StaticConvergenceError(failure, u, outcome)
-        advice = "start from rest, u0=None," if adaptive else "pass adaptive=True"
-        warn_of_inversion(outcome.inverted, self.mesh, self.materials.values(), advice, 3)
+        warn_of_equilibrium(outcome, self.mesh, self.materials.values(), adaptive, 3)
         return (u, outcome) if wanted else u
 
     def linear_modes(self, k: int, *, rigid: bool = False, progress: Progress = None) -> Modes:

@@ -1,0 +1,37 @@
+"""Errors of constructors that name the class which was called."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, ClassVar
+
+from reducedfem.base.check import refuse_names
+from reducedfem.errors import InputTypeError
+
+__all__ = ["NamedArguments"]
+
+
+class NamedArguments:
+    """Base of classes that inherit constructors: wrong arguments are refused by their own names.
+
+    Python's error of an inherited constructor names the class that defines it.
+    """
+
+    __signature__: ClassVar[inspect.Signature]
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        whole = inspect.signature(cls.__init__)
+        cls.__signature__ = whole.replace(parameters=list(whole.parameters.values())[1:])
+
+    def __new__(cls, *args: Any, **given: Any) -> Any:
+        """Create an object for `__init__`; refuse arguments that do not fit it."""
+        known = cls.__signature__.parameters
+        refuse_names([name for name in given if name not in known], cls, {})
+        try:
+            cls.__signature__.bind(*args, **given)
+        except TypeError as error:
+            raise InputTypeError(
+                f"{cls.__name__}: {error}; its arguments are {', '.join(known)}"
+            ) from None
+        return super().__new__(cls)
