@@ -138,8 +138,8 @@ RF_MUST_CHECK rf_status rf_barrier_work_create(const rf_barrier *barrier, int64_
                                                rf_barrier_work **out, rf_error *err);
 void rf_barrier_work_free(rf_barrier_work *work);  // NULL is fine
 
-// RF_ERR_ARG, naming the deepest node or two triangles, unless all nodes are outside of all
-// obstacles and all parts apart at the unknowns x (NULL: at rest).
+// RF_ERR_ARG, naming the deepest node, two triangles or two parts, unless all nodes are outside of
+// all obstacles, no parts cross and none is inside another at the unknowns x (NULL: at rest).
 RF_MUST_CHECK rf_status rf_barrier_require_apart(const rf_barrier *barrier, const double *x,
                                                  rf_error *err);
 

@@ -23,13 +23,13 @@ typedef struct rf_barrier_surface {
   const double *rest;  // their positions, m            (n_all, 3)
   int32_t n_vertices, n_triangles;
   const int32_t *node;       // of each vertex                (n_vertices)
-  const int32_t *part;       // of each vertex, two or more   (n_vertices)
+  const int32_t *part;       // of each vertex, from 0 on     (n_vertices)
   const int32_t *fixed;      // 1: its node is fixed; else 0  (n_vertices)
   const int32_t *triangles;  // vertices                      (n_triangles, 3)
 } rf_barrier_surface;
 
-// RF_ERR_ARG: an index is out of range, a triangle has no area or several parts, or there is one
-// part only.
+// RF_ERR_ARG: an index or part is out of range, a triangle has no area or several parts, or there
+// is one part only.
 RF_MUST_CHECK rf_status rf_barrier_parts_create(const rf_barrier_surface *surface,
                                                 rf_barrier_parts **out, rf_error *err);
 

@@ -8,7 +8,7 @@
 
 typedef struct rf_barrier_shape {
   rf_barrier_parts base;
-  int32_t n_all, n_vertices, n_triangles, n_edges;
+  int32_t n_all, n_parts, n_vertices, n_triangles, n_edges;
   int32_t *node, *part, *fixed;  // of each vertex           (n_vertices)
   double *rest;                  // m                        (n_vertices, 3)
   int32_t *triangle;             // vertices                 (n_triangles, 3)

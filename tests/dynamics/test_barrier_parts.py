@@ -350,6 +350,61 @@ def test_a_start_that_crosses_is_refused():
         sim._settings["contact"].energy(deep)
 
 
+def hollow(width: float, wall: float) -> rf.Mesh:
+    """Return a cube about the origin with a cubic cavity."""
+    nodes, elements = box_tets(3, 3, 3, (3.0,) * 3)
+    inner = 0.5 * width - wall
+    nodes = np.interp(nodes, np.arange(4), [-inner - wall, -inner, inner, inner + wall])
+    cavity = (np.abs(nodes[elements]) < inner + 1e-9).all((1, 2))
+    return rf.Mesh(nodes, elements[~cavity])
+
+
+def cube_at(middle, width=0.02, rotation=None) -> rf.Mesh:
+    return block(np.array(middle) - 0.5 * width, size=(width,) * 3, rotation=rotation)
+
+
+@pytest.mark.parametrize("inner_first", [True, False])
+def test_a_part_inside_another_is_refused(inner_first):
+    meshes = [block(size=(0.2,) * 3), cube_at((0.05, 0.13, 0.1), rotation=turn(0, 0.4))]
+    order = meshes[::-1] if inner_first else meshes
+    inner, outer = (0, 1) if inner_first else (1, 0)
+    solid = solid_of(*order)
+    with pytest.raises(rf.InputError, match=f"part {inner} is inside part {outer}") as found:
+        simulated(solid)
+    node = int(str(found.value).split("node ")[1].split(",")[0])
+    assert parts_of(solid)[node] == inner
+    # away at the start, inside after a reset
+    apart = solid_of(meshes[0], cube_at((0.05, 0.13, 0.3)))
+    sim = simulated(apart)
+    before = sim.state
+    with pytest.raises(rf.InputError, match="part 1 is inside part 0"):
+        sim.reset(np.where(parts_of(apart)[:, None] == 1, [0.0, 0.0, -0.2], 0.0))
+    assert (sim.state.q == before.q).all()
+
+
+def test_a_part_in_a_cavity_is_no_part_inside():
+    shell = hollow(0.2, 0.04)
+    simulated(solid_of(shell, cube_at((0.0, 0.01, 0.02), 0.06)))
+    # nested shells, the innermost in two cavities
+    simulated(solid_of(cube_at((0.0, 0.0, 0.0), 0.02), hollow(0.1, 0.02), shell))
+    with pytest.raises(rf.InputError, match="part 1 is inside part 0"):
+        simulated(solid_of(shell, cube_at((0.0, 0.0, 0.08))))
+    # the surface of the block is in the wall, the cavity in the block
+    with pytest.raises(rf.InputError, match="part 1 is inside part 0"):
+        simulated(solid_of(shell, cube_at((0.0, 0.0, 0.0), 0.16)))
+    with pytest.raises(rf.InputError, match="part 0 is inside part 1"):
+        simulated(solid_of(hollow(0.18, 0.05), shell))
+
+
+def test_a_part_in_the_hollow_of_another_is_apart():
+    """Boxes that nest, but not parts."""
+    nodes, elements = box_tets(3, 3, 2, (0.3,) * 3)
+    middle = nodes[elements].mean(1)
+    hole = (np.abs(middle[:, :2] - 0.15).max(1) < 0.05) & (middle[:, 2] > 0.15)
+    cup = rf.Mesh(nodes, elements[~hole])
+    simulated(solid_of(cup, cube_at((0.15, 0.15, 0.2))))
+
+
 def test_uses_without_sense_are_refused():
     with pytest.raises(rf.InputError, match="obstacle is None and parts is False"):
         rf.BarrierContact()
@@ -398,6 +453,8 @@ def test_the_core_checks_surfaces():
         made(part=0 * part)
     with pytest.raises(rf.InputError, match="corners of several parts"):
         made(triangles=np.array([[0, 1, len(nodes) - 1]], np.int32))
+    with pytest.raises(rf.InputError, match=r"parts\[0\] is 100000: parts are numbered"):
+        made(part=np.full_like(part, 100000))
     with pytest.raises(rf.InputError, match="triangle 0 of the surface has no area"):
         made(triangles=np.array([[0, 1, 1]], np.int32))
     with pytest.raises(rf.InputError, match="must ascend"):

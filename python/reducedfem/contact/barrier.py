@@ -180,8 +180,8 @@ class BarrierContact:
         Nodes that touch obstacles: a mask (n,) or indices, none fixed. None: all of the boundary.
     parts
         True: the parts of the solid touch each other. Needs two parts or more, apart at the start
-        by `distance` or more (a part inside another is not noticed), and friction that is lagged;
-        reduced models refuse it, as their coordinates move all parts at once.
+        by `distance` or more, and friction that is lagged; reduced models refuse it, as their
+        coordinates move all parts at once. A part may lie in a cavity of another.
 
     Raises
     ------
