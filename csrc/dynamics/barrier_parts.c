@@ -225,6 +225,7 @@ static const rf_barrier_parts_operations OPERATIONS = {.release = release_parts,
                                                        .release_touch = rf_barrier_touch_free,
                                                        .begin = rf_barrier_touch_begin,
                                                        .evaluate = rf_barrier_touch_evaluate,
+                                                       .turn = rf_barrier_touch_turn,
                                                        .slope = rf_barrier_touch_slope,
                                                        .reach = rf_barrier_touch_reach,
                                                        .linearize = rf_barrier_touch_linearize};

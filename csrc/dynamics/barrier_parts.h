@@ -3,7 +3,8 @@
 // each, as in incremental potential contact (Li et al. 2020).
 //
 // The forces of a pair add up to zero, and those along the normal have no moment.  Friction has the
-// weights, the tangential plane and the normal force of the beginning of the step.
+// weights, the tangential plane and the normal force of the beginning of the step, or of its end
+// (rubbing.h).
 //
 // Pairs that may touch along an increment are found before it by trees of boxes around the moved
 // primitives; the increment ends before any of them touch.  Newton's matrix couples the nodes of

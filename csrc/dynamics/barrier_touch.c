@@ -7,8 +7,8 @@
 
 #include "base/alloc.h"
 #include "base/run.h"
-#include "dynamics/barrier_law.h"
 #include "dynamics/primitives.h"
+#include "dynamics/rubbing.h"
 #include "linalg/vec3.h"
 #include "mesh/bvh.h"
 
@@ -24,11 +24,10 @@ typedef struct pair {
   double normal_force;      // N
 } pair;
 
-// Friction of a pair that touched when the step began.
+// Friction of a pair that touched when the step began, or touches.
 typedef struct rubbing {
   int32_t vertex[4];
-  double weight[4], normal[3], force;
-  double sliding[3];  // at the last evaluation, m/s
+  rf_rubbing law;
 } rubbing;
 
 typedef struct touch {
@@ -47,7 +46,7 @@ typedef struct touch {
   int32_t coupled_room;
   int32_t *stencil;  // nodes of each matrix             (., 4)
   double *matrix;    //                                  (., 12, 12)
-  int32_t stencil_room, matrix_room;
+  int32_t stencil_room, matrix_room, turning_room;
 } touch;
 
 // ---- memory of a motion
@@ -56,7 +55,7 @@ void rf_barrier_touch_free(rf_barrier_touch *base) {
   touch *t = (touch *)base;
   if (!t) return;
   double *const arrays[] = {t->place,        t->velocity, t->change, t->gradient,
-                            t->triangle_box, t->edge_box, t->matrix};
+                            t->triangle_box, t->edge_box, t->matrix, t->base.turning};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) rf_free(arrays[i]);
   rf_free(t->pair);
   rf_free(t->rub);
@@ -156,6 +155,7 @@ static rf_status add_pair(touch *t, const pair *new) {
   for (int i = 0; i < 4; ++i) fixed = fixed && p->fixed[new->vertex[i]];
   if (fixed) return RF_OK;
   LARGER(t->pair, t->pair_room, t->n_pairs + (int64_t)1);
+  if (t->set.friction > 0.0) LARGER(t->rub, t->rub_room, t->n_pairs + (int64_t)1);
   t->pair[t->n_pairs++] = *new;
   return RF_OK;
 }
@@ -215,11 +215,19 @@ done:
 
 // ---- energy and forces
 
+// Rows of a vector (n_vertices, 3).
+static void pick(const double *of, const int32_t *vertex, double out[4][3]) {
+  for (int i = 0; i < 4; ++i) memcpy(out[i], of + 3 * (int64_t)vertex[i], sizeof out[i]);
+}
+
+static void add_gradient(touch *t, const int32_t *vertex, const double *gradient) {
+  for (int i = 0; i < 12; ++i) t->gradient[3 * (int64_t)vertex[i / 3] + i % 3] += gradient[i];
+}
+
 static void load(const touch *t, const pair *c, rf_primitive *out) {
   out->edges = c->edges;
   out->parallel = c->parallel;
-  for (int i = 0; i < 4; ++i)
-    memcpy(out->x[i], t->place + 3 * (int64_t)c->vertex[i], sizeof out->x[i]);
+  pick(t->place, c->vertex, out->x);
 }
 
 static void evaluate_pair(touch *t, pair *c) {
@@ -240,20 +248,28 @@ static void evaluate_pair(touch *t, pair *c) {
   c->normal_force = e.normal_force;
   t->base.energy += e.value;
   t->base.noise += ROUNDING * e.normal_force * (rf_vec3_length(p.x[0]) + rf_vec3_length(p.x[3]));
-  for (int i = 0; i < 12; ++i) t->gradient[3 * (int64_t)c->vertex[i / 3] + i % 3] += e.gradient[i];
+  add_gradient(t, c->vertex, e.gradient);
+}
+
+// Friction by the present normal forces, weights and planes; there is room for all pairs.
+static void hold(touch *t) {
+  t->n_rubs = 0;
+  for (int32_t k = 0; t->set.friction > 0.0 && k < t->n_pairs; ++k) {
+    const pair *c = t->pair + k;
+    if (!c->touching) continue;
+    rubbing *r = t->rub + t->n_rubs++;
+    memcpy(r->vertex, c->vertex, sizeof r->vertex);
+    memcpy(r->law.weight, c->at.weight, sizeof r->law.weight);
+    memcpy(r->law.normal, c->at.normal, sizeof r->law.normal);
+    r->law.force = t->set.friction * c->normal_force;
+  }
 }
 
 static void rub(touch *t, rubbing *r, double rate) {
-  double v[3] = {0.0};
-  for (int i = 0; i < 12; ++i)
-    v[i % 3] += r->weight[i / 3] * t->velocity[3 * (int64_t)r->vertex[i / 3] + i % 3];
-  const double along = rf_vec3_dot(r->normal, v), most = t->set.friction * r->force;
-  for (int c = 0; c < 3; ++c) r->sliding[c] = v[c] - along * r->normal[c];
-  const rf_barrier_slip law = rf_barrier_slip_rt(rf_vec3_length(r->sliding), t->set.slip_m_s);
-  t->base.energy += most * law.integral / rate;
-  for (int i = 0; i < 12; ++i)
-    t->gradient[3 * (int64_t)r->vertex[i / 3] + i % 3] +=
-        r->weight[i / 3] * most * law.over * r->sliding[i % 3];
+  double v[4][3], gradient[12];
+  pick(t->velocity, r->vertex, v);
+  t->base.energy += rf_rubbing_evaluate(&r->law, v, t->set.slip_m_s, gradient) / rate;
+  add_gradient(t, r->vertex, gradient);
 }
 
 void rf_barrier_touch_evaluate(rf_barrier_touch *base, const double *x, const double *v,
@@ -262,9 +278,10 @@ void rf_barrier_touch_evaluate(rf_barrier_touch *base, const double *x, const do
   const rf_barrier_shape *p = t->parts;
   base->energy = base->noise = 0.0;
   put_places(t, x);
-  if (t->n_rubs > 0) rf_barrier_parts_gather(p, v, 1.0, t->velocity);
   memset(t->gradient, 0, 3 * (size_t)p->n_vertices * sizeof *t->gradient);
   for (int32_t k = 0; k < t->n_pairs; ++k) evaluate_pair(t, t->pair + k);
+  if (base->coupled) hold(t);
+  if (t->n_rubs > 0) rf_barrier_parts_gather(p, v, 1.0, t->velocity);
   for (int32_t k = 0; k < t->n_rubs; ++k) rub(t, t->rub + k, rate);
   for (int64_t i = 0; residual && i < 3 * (int64_t)p->n_vertices; ++i)
     if (!p->fixed[i / 3]) residual[3 * (int64_t)p->node[i / 3] + i % 3] += t->gradient[i];
@@ -290,7 +307,7 @@ rf_status rf_barrier_touch_reach(rf_barrier_touch *base, const double *increment
     rf_primitive p;
     double dx[4][3];
     load(t, c, &p);
-    for (int i = 0; i < 4; ++i) memcpy(dx[i], t->change + 3 * (int64_t)c->vertex[i], sizeof dx[i]);
+    pick(t->change, c->vertex, dx);
     most = rf_primitive_reach(&p, dx, most);
   }
   *part *= most;
@@ -335,25 +352,25 @@ static bool is_coupled(const touch *t, const int32_t *vertex) {
   return true;
 }
 
-// Derivative of minus the friction by the velocity, times the rate.
-static void linearize_rubbing(const touch *t, const rubbing *r, double rate, double *out) {
-  const rf_barrier_slip law = rf_barrier_slip_rt(rf_vec3_length(r->sliding), t->set.slip_m_s);
-  const double factor = rate * t->set.friction * r->force;
-  for (int i = 0; i < 12; ++i)
-    for (int j = 0; j < 12; ++j) {
-      const int a = i % 3, b = j % 3;
-      const double plane = (a == b) - r->normal[a] * r->normal[b];
-      out[12 * i + j] = factor * r->weight[i / 3] * r->weight[j / 3] *
-                        (law.over * plane + law.outer * r->sliding[a] * r->sliding[b]);
-    }
+// Names the nodes of matrix k.
+static void put_stencil(touch *t, const int32_t *vertex, int32_t k) {
+  for (int i = 0; i < 4; ++i) t->stencil[4 * (int64_t)k + i] = t->parts->node[vertex[i]];
 }
 
-// Names the nodes of matrix k, which gets zeros for fixed ones.
-static void put_stencil(touch *t, const int32_t *vertex, int32_t k) {
-  double *matrix = t->matrix + 144 * (int64_t)k;
-  for (int i = 0; i < 4; ++i) t->stencil[4 * (int64_t)k + i] = t->parts->node[vertex[i]];
+static void clear_fixed(const touch *t, const int32_t *vertex, double *matrix) {
   for (int i = 0; i < 144; ++i)
     if (t->parts->fixed[vertex[i / 36]] || t->parts->fixed[vertex[i % 12 / 3]]) matrix[i] = 0.0;
+}
+
+// Sets the unsymmetric matrix of a pair.
+static void turn(const touch *t, const pair *c, const rf_primitive *p, const rubbing *r,
+                 double *matrix) {
+  double v[4][3], slope[12];
+  pick(t->velocity, c->vertex, v);
+  rf_primitive_force_slope(p, &c->at, t->set.stiffness, t->set.distance_m, slope);
+  for (int i = 0; i < 12; ++i) slope[i] *= t->set.friction;
+  rf_rubbing_turn(&r->law, &c->at, slope, v, t->set.slip_m_s, matrix);
+  clear_fixed(t, c->vertex, matrix);
 }
 
 rf_status rf_barrier_touch_linearize(rf_barrier_touch *base, double rate) {
@@ -362,20 +379,27 @@ rf_status rf_barrier_touch_linearize(rf_barrier_touch *base, double rate) {
   int32_t n = 0, touching = 0;
   bool known = true;
   for (int32_t k = 0; k < t->n_pairs; ++k) touching += t->pair[k].touching;
+  // then friction is of the pairs that touch
+  base->n_turning = base->coupled ? t->n_rubs : 0;
   LARGER(t->stencil, t->stencil_room, 4 * ((int64_t)touching + rubs));
   LARGER(t->matrix, t->matrix_room, 144 * ((int64_t)touching + rubs));
+  LARGER(base->turning, t->turning_room, 144 * (int64_t)base->n_turning);
   for (int32_t k = 0; k < t->n_pairs; ++k) {
     const pair *c = t->pair + k;
+    double *matrix = t->matrix + 144 * (int64_t)n;
     rf_primitive p;
     if (!c->touching) continue;
     load(t, c, &p);
     known = known && is_coupled(t, c->vertex);
-    rf_primitive_linearize(&p, &c->at, t->set.stiffness, t->set.distance_m, base->definite,
-                           t->matrix + 144 * (int64_t)n);
+    rf_primitive_linearize(&p, &c->at, t->set.stiffness, t->set.distance_m, base->definite, matrix);
+    clear_fixed(t, c->vertex, matrix);
+    if (n < base->n_turning) turn(t, c, &p, t->rub + n, base->turning + 144 * (int64_t)n);
     put_stencil(t, c->vertex, n++);
   }
   for (int32_t k = 0; k < rubs; ++k) {
-    linearize_rubbing(t, t->rub + k, rate, t->matrix + 144 * (int64_t)n);
+    double *matrix = t->matrix + 144 * (int64_t)n;
+    rf_rubbing_linearize(&t->rub[k].law, t->set.slip_m_s, rate, matrix);
+    clear_fixed(t, t->rub[k].vertex, matrix);
     put_stencil(t, t->rub[k].vertex, n++);
   }
   const rf_status st = known ? RF_OK : couple(t);
@@ -383,28 +407,28 @@ rf_status rf_barrier_touch_linearize(rf_barrier_touch *base, double rate) {
   return st;
 }
 
+void rf_barrier_touch_turn(const rf_barrier_touch *base, const double *x, double *out) {
+  const touch *t = (const touch *)base;
+  for (int64_t k = 0; k < base->n_turning; ++k) {
+    const int32_t *node = t->stencil + 4 * k;
+    const double *matrix = base->turning + 144 * k;
+    double from[4][3];
+    pick(x, node, from);
+    for (int i = 0; i < 12; ++i)
+      for (int j = 0; j < 12; ++j)
+        out[3 * (int64_t)node[i / 3] + i % 3] += matrix[12 * i + j] * from[j / 3][j % 3];
+  }
+}
+
 // ---- the beginning of a step
 
-rf_status rf_barrier_touch_begin(rf_barrier_touch *base, const double *x, const double *v) {
+rf_status rf_barrier_touch_begin(rf_barrier_touch *base, const double *x) {
   touch *t = (touch *)base;
   t->n_rubs = t->n_keys = 0;
   put_places(t, x);
   rf_barrier_parts_gather(t->parts, NULL, 0.0, t->change);
-  rf_status st = search(t, MARGIN * t->set.distance_m);
-  if (st >= 0) st = couple(t);
-  if (st < 0) return st;
-  rf_barrier_touch_evaluate(base, x, v, 1.0, NULL);
-  for (int32_t k = 0; t->set.friction > 0.0 && k < t->n_pairs; ++k) {
-    const pair *c = t->pair + k;
-    if (!(c->normal_force > 0.0)) continue;
-    LARGER(t->rub, t->rub_room, t->n_rubs + (int64_t)1);
-    rubbing *r = t->rub + t->n_rubs++;
-    memcpy(r->vertex, c->vertex, sizeof r->vertex);
-    memcpy(r->weight, c->at.weight, sizeof r->weight);
-    memcpy(r->normal, c->at.normal, sizeof r->normal);
-    r->force = c->normal_force;
-  }
-  return RF_OK;
+  const rf_status st = search(t, MARGIN * t->set.distance_m);
+  return st < 0 ? st : couple(t);
 }
 
 rf_status rf_barrier_parts_read(const rf_barrier_touch *base, rf_barrier_contact **out, int32_t *n,

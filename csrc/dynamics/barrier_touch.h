@@ -33,11 +33,11 @@ RF_MUST_CHECK rf_status rf_barrier_touch_create(const rf_barrier_parts *parts,
                                                 const rf_barrier_settings *set,
                                                 rf_barrier_touch **out, rf_error *err);
 void rf_barrier_touch_free(rf_barrier_touch *t);
-RF_MUST_CHECK rf_status rf_barrier_touch_begin(rf_barrier_touch *t, const double *x,
-                                               const double *v);
+RF_MUST_CHECK rf_status rf_barrier_touch_begin(rf_barrier_touch *t, const double *x);
 void rf_barrier_touch_evaluate(rf_barrier_touch *t, const double *x, const double *v, double rate,
                                double *residual);
 RF_MUST_CHECK rf_status rf_barrier_touch_linearize(rf_barrier_touch *t, double rate);
+void rf_barrier_touch_turn(const rf_barrier_touch *t, const double *x, double *out);
 double rf_barrier_touch_slope(const rf_barrier_touch *t, const double *increment);
 RF_MUST_CHECK rf_status rf_barrier_touch_reach(rf_barrier_touch *t, const double *increment,
                                                double *part);

@@ -183,9 +183,11 @@ static void add_blocks(const rf_barrier_work *work, double sign, double *out) {
       out[9 * (int64_t)work->barrier->node[k] + i] +=
           sign * (work->blocks[9 * k + i] + work->turning[9 * k + i]);
   for (int64_t k = 0; c && k < 4 * (int64_t)c->n; ++k)
-    for (int i = 0; i < 9; ++i)
-      out[9 * (int64_t)c->node[k] + i] +=
-          sign * c->matrix[144 * (k / 4) + 39 * (k % 4) + 12 * (i / 3) + i % 3];
+    for (int i = 0; i < 9; ++i) {
+      const int64_t at = 144 * (k / 4) + 39 * (k % 4) + 12 * (i / 3) + i % 3;
+      const double turning = k / 4 < work->touch->n_turning ? work->touch->turning[at] : 0.0;
+      out[9 * (int64_t)c->node[k] + i] += sign * (c->matrix[at] + turning);
+    }
 }
 
 PyDoc_STRVAR(

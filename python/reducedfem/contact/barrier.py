@@ -154,7 +154,7 @@ class BarrierContact:
     With ``parts=True`` the parts of a `Solid` (`Mesh.components`; `join_meshes` makes one mesh of
     several) touch each other: nodes and triangles of `Mesh.surface`, and edges, of different parts
     (Li et al. 2020), each pair with the energy of a node above; that of edges fades out where they
-    become parallel. A part does not touch itself. Friction between parts is lagged.
+    become parallel. A part does not touch itself.
 
     A `ReducedSolid` or `ProjectedSolid` touches with the nodes of its mesh, where its coordinates
     move them. A contact belongs to the first system with whose integrator it is used. It is
@@ -180,8 +180,8 @@ class BarrierContact:
         Nodes that touch obstacles: a mask (n,) or indices, none fixed. None: all of the boundary.
     parts
         True: the parts of the solid touch each other. Needs two parts or more, apart at the start
-        by `distance` or more, and friction that is lagged; reduced models refuse it, as their
-        coordinates move all parts at once. A part may lie in a cavity of another.
+        by `distance` or more; one may lie in a cavity of another. Reduced models refuse it, as
+        their coordinates move all parts at once.
 
     Raises
     ------
@@ -213,11 +213,6 @@ class BarrierContact:
         self._friction = coefficient(friction, "friction")
         self._slip = _positive(slip, "slip")
         self._lagged = flag(lagged, "lagged")
-        if self._parts and not self._lagged and self._friction > 0.0:
-            raise InputError(
-                "lagged is False, but friction between parts has normal forces and directions of "
-                "the beginning of a step: use lagged=True and a smaller dt, or friction=0"
-            )
         self._nodes = None if nodes is None else np.array(_indices(nodes))
         self._bound: _Bound | None = None
 
@@ -292,9 +287,9 @@ class BarrierContact:
     def stiffness(self, u: ArrayLike, v: ArrayLike | None = None) -> NDArray[np.float64]:
         """Return the derivatives of minus the forces by the displacements.
 
-        Directions of friction and lengths of gradients count as constant, and second derivatives
-        of distances contribute their positive part only; on planes the result is exact. Contact of
-        parts also couples nodes, which is left out here.
+        Of obstacles, directions of friction and lengths of gradients count as constant, and second
+        derivatives of distances contribute their positive part only; on planes the result is exact,
+        and so is that of parts. These also couple nodes, which is left out here.
 
         Parameters
         ----------
