@@ -36,11 +36,12 @@ RF_MUST_CHECK rf_status rf_barrier_parts_create(const rf_barrier_surface *surfac
 
 // A pair nearer than delta.
 typedef struct rf_barrier_contact {
-  int32_t node[4];   // a vertex and the corners of a triangle, or the ends of two edges
-  double weight[4];  // of the nearest points: 1 or positive ones, then negative ones
-  double distance;   // m
-  double normal[3];  // unit, towards the vertex or the first edge
-  double force;      // along it, N
+  int32_t node[4];     // a vertex and the corners of a triangle, or the ends of two edges
+  double weight[4];    // of the nearest points: 1 or positive ones, then negative ones
+  double distance;     // m
+  double normal[3];    // unit, towards the vertex or the first edge
+  double force;        // along it, N
+  double friction[3];  // on the vertex or first edge, N; of pairs that touched when the step began
 } rf_barrier_contact;
 
 // Copies those of the last evaluation, to be freed by rf_free, and returns the smallest distance of

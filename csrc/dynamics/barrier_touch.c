@@ -26,6 +26,7 @@ typedef struct pair {
 
 // Friction of a pair that touched when the step began, or touches.
 typedef struct rubbing {
+  bool edges;
   int32_t vertex[4];
   rf_rubbing law;
 } rubbing;
@@ -258,6 +259,7 @@ static void hold(touch *t) {
     const pair *c = t->pair + k;
     if (!c->touching) continue;
     rubbing *r = t->rub + t->n_rubs++;
+    r->edges = c->edges;
     memcpy(r->vertex, c->vertex, sizeof r->vertex);
     memcpy(r->law.weight, c->at.weight, sizeof r->law.weight);
     memcpy(r->law.normal, c->at.normal, sizeof r->law.normal);
@@ -431,14 +433,32 @@ rf_status rf_barrier_touch_begin(rf_barrier_touch *base, const double *x) {
   return st < 0 ? st : couple(t);
 }
 
+static int rubbing_order(const void *a, const void *b) {
+  const rubbing *x = a, *y = b;
+  if (x->edges != y->edges) return x->edges ? 1 : -1;
+  return memcmp(x->vertex, y->vertex, sizeof x->vertex);
+}
+
+// Sets the friction on the first side of a pair; zero if it is not among those sorted.
+static void read_friction(const touch *t, const pair *c, const rubbing *sorted, double *out) {
+  rubbing key = {.edges = c->edges};
+  memcpy(key.vertex, c->vertex, sizeof key.vertex);
+  const rubbing *r = bsearch(&key, sorted, (size_t)t->n_rubs, sizeof key, rubbing_order);
+  if (r) rf_rubbing_force(&r->law, t->set.slip_m_s, out);
+}
+
 rf_status rf_barrier_parts_read(const rf_barrier_touch *base, rf_barrier_contact **out, int32_t *n,
                                 double *least, rf_error *err) {
   const touch *t = (const touch *)base;
   rf_status st = RF_OK;
+  rubbing *sorted = NULL;
   *n = 0;
   *least = INFINITY;
   for (int32_t k = 0; k < t->n_pairs; ++k) *n += t->pair[k].touching;
   RF_ALLOC(*out, *n);
+  RF_ALLOC(sorted, t->n_rubs);
+  if (t->n_rubs > 0) memcpy(sorted, t->rub, (size_t)t->n_rubs * sizeof *sorted);
+  qsort(sorted, (size_t)t->n_rubs, sizeof *sorted, rubbing_order);
   *n = 0;
   for (int32_t k = 0; k < t->n_pairs; ++k) {
     const pair *c = t->pair + k;
@@ -450,7 +470,9 @@ rf_status rf_barrier_parts_read(const rf_barrier_touch *base, rf_barrier_contact
     memcpy(to->normal, c->at.normal, sizeof to->normal);
     to->distance = c->at.distance;
     to->force = c->normal_force;
+    read_friction(t, c, sorted, to->friction);
   }
 done:
+  rf_free(sorted);
   return st;
 }

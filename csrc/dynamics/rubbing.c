@@ -30,6 +30,11 @@ double rf_rubbing_evaluate(rf_rubbing *r, const double v[4][3], double slip, dou
   return r->force * law.integral;
 }
 
+void rf_rubbing_force(const rf_rubbing *r, double slip, double out[3]) {
+  const rf_barrier_slip law = law_of(r, slip);
+  for (int c = 0; c < 3; ++c) out[c] = -r->force * law.over * r->sliding[c];
+}
+
 void rf_rubbing_linearize(const rf_rubbing *r, double slip, double rate, double *out) {
   const rf_barrier_slip law = law_of(r, slip);
   for (int i = 0; i < 12; ++i)
@@ -63,7 +68,7 @@ void rf_rubbing_turn(const rf_rubbing *r, const rf_primitive_nearest *at, const 
   double t[2][3], velocity[3], drag[3];
   combine(w, v, velocity);
   rf_primitive_tangents(at, t);
-  for (int c = 0; c < 3; ++c) drag[c] = -r->force * law.over * r->sliding[c];
+  rf_rubbing_force(r, slip, drag);
   for (int i = 0; i < 12; ++i)
     for (int j = 0; j < 12; ++j)
       out[12 * i + j] = law.over * w[i / 3] * r->sliding[i % 3] * slope[j];

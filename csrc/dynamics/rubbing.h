@@ -22,6 +22,9 @@ typedef struct rf_rubbing {
 // Sets vbar and the gradient (4, 3) at the velocities v; returns the energy times the rate, W.
 double rf_rubbing_evaluate(rf_rubbing *r, const double v[4][3], double slip, double *gradient);
 
+// Friction on the first side at the last evaluation, N.
+void rf_rubbing_force(const rf_rubbing *r, double slip, double out[3]);
+
 // Derivative (12, 12) of the gradient by the velocities, times the rate.
 void rf_rubbing_linearize(const rf_rubbing *r, double slip, double rate, double *out);
 

@@ -111,13 +111,17 @@ void py_barrier_release(py_barrier_pairs *pairs) {
   rf_free(pairs->contact);
 }
 
-// Returns (nodes, weights, distances, normals, normal forces) of pairs of parts.
+// Returns (nodes, weights, distances, normals, normal forces, friction) of pairs of parts.
 static PyObject *contacts_out(const py_barrier_pairs *pairs) {
   const npy_intp n = pairs->n_contacts;
-  PyObject *out[5] = {py_new_i32(2, (npy_intp[]){n, 4}), py_new_f64(2, (npy_intp[]){n, 4}),
-                      py_new_f64(1, &n), py_new_f64(2, (npy_intp[]){n, 3}), py_new_f64(1, &n)};
+  PyObject *out[6] = {py_new_i32(2, (npy_intp[]){n, 4}),
+                      py_new_f64(2, (npy_intp[]){n, 4}),
+                      py_new_f64(1, &n),
+                      py_new_f64(2, (npy_intp[]){n, 3}),
+                      py_new_f64(1, &n),
+                      py_new_f64(2, (npy_intp[]){n, 3})};
   PyObject *result = NULL;
-  for (int k = 0; k < 5; ++k)
+  for (int k = 0; k < 6; ++k)
     if (!out[k]) goto done;
   for (npy_intp i = 0; i < n; ++i) {
     const rf_barrier_contact *c = pairs->contact + i;
@@ -126,10 +130,11 @@ static PyObject *contacts_out(const py_barrier_pairs *pairs) {
     py_f64(out[2])[i] = c->distance;
     memcpy(py_f64(out[3]) + 3 * i, c->normal, sizeof c->normal);
     py_f64(out[4])[i] = c->force;
+    memcpy(py_f64(out[5]) + 3 * i, c->friction, sizeof c->friction);
   }
-  result = PyTuple_Pack(5, out[0], out[1], out[2], out[3], out[4]);
+  result = PyTuple_Pack(6, out[0], out[1], out[2], out[3], out[4], out[5]);
 done:
-  for (int k = 0; k < 5; ++k) Py_XDECREF(out[k]);
+  for (int k = 0; k < 6; ++k) Py_XDECREF(out[k]);
   return result;
 }
 

@@ -21,6 +21,7 @@ from part_cases import (
     near,
     parts_of,
     simulated,
+    slope,
     solid_of,
     stack,
     turn,
@@ -110,19 +111,6 @@ def test_a_block_upon_another_presses_with_its_weight(make, shift):
     held = solid.internal_force(sim.displacement) - solid.gravity((0, 0, -GRAVITY))
     assert held[solid.fixed, 2].sum() == pytest.approx(2.0 * weight, rel=1e-4)
     assert sim.report.unconverged == 0
-
-
-def slope(mu: float, angle: float, slip=1e-3, lagged=True):
-    """Return a simulation of a block on a wide fixed one, under gravity turned by the angle."""
-    base = rf.Mesh(*box_tets(4, 2, 1, (0.8, 0.2, 0.05)))
-    upper = block((0.05, 0.05, 0.05 + 0.5e-3))
-    fixed = np.arange(base.n_nodes)
-    solid = solid_of(base, upper, fixed=fixed)
-    contact = rf.BarrierContact(
-        parts=True, distance=DISTANCE, friction=mu, slip=slip, lagged=lagged
-    )
-    gravity = GRAVITY * np.array([np.sin(angle), 0.0, -np.cos(angle)])
-    return simulated(solid, contact=contact, gravity=gravity, damping=(0.0, 1e-3))
 
 
 @pytest.mark.parametrize("lagged", [True, False])

@@ -15,6 +15,7 @@ from part_cases import (
     near,
     parts_of,
     simulated,
+    slope,
     solid_of,
     stack,
     turn,
@@ -105,3 +106,86 @@ def test_hard_impacts_with_much_friction_converge(integrator, dt):
     sim.step(n=40)
     assert sim.report.unconverged == 0
     assert crossing(solid, sim.displacement) == []
+
+
+# ---- the state
+
+
+def on_nodes(state, vectors, n: int) -> np.ndarray:
+    """Return the forces on nodes of those of pairs."""
+    force = np.zeros((n, 3))
+    np.add.at(force, state.part_nodes, state.part_weights[:, :, None] * vectors[:, None, :])
+    return force
+
+
+def test_friction_of_pairs_adds_up_to_that_of_nodes():
+    solid = stack()
+    contact = implicit()
+    sim = simulated(solid, contact=contact, gravity=(4.0, 0.0, -GRAVITY))
+    sim.step(n=12)
+    for same in (sim, sim.clone()):
+        state = same.contact_state
+        expected = contact.force(sim.displacement, sim.state.qdot)
+        expected -= contact.force(sim.displacement)
+        found = on_nodes(state, state.part_friction_forces, len(expected))
+        largest = np.abs(expected).max()
+        assert largest > 1e-2
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12 * largest)
+        across = np.einsum("pc,pc->p", state.part_friction_forces, state.part_normals)
+        np.testing.assert_allclose(across, 0.0, atol=1e-12 * largest)
+        size = np.linalg.norm(state.part_friction_forces, axis=1)
+        assert (size <= 0.4 * state.part_normal_forces * (1.0 + 1e-12)).all()
+
+
+def test_lagged_friction_of_pairs_is_that_of_the_step():
+    """With the normal forces and weights of its beginning."""
+    dt, gravity, compared = 5e-3, (4.0, 0.0, -GRAVITY), 0
+    solid = stack()
+    contact = rf.BarrierContact(parts=True, distance=DISTANCE, friction=0.4)
+    sim = simulated(solid, dt, contact=contact, gravity=gravity)
+    upper = parts_of(solid) == 1
+    for _ in range(60):
+        before, pairs = sim.state.qdot, len(sim.contact_state.part_nodes)
+        sim.step()
+        state = sim.contact_state
+        inner = (masses(solid) @ (sim.state.qdot - before).ravel()).reshape(-1, 3) / dt
+        inner += solid.internal_force(sim.state.q) - solid.gravity(gravity)
+        rubbed = (inner - contact.force(sim.state.q))[upper].sum(0)
+        known = state.part_friction_forces.any(axis=1).sum()
+        if known < pairs:  # some have parted
+            continue
+        found = on_nodes(state, state.part_friction_forces, len(upper))[upper].sum(0)
+        np.testing.assert_allclose(found, rubbed, rtol=0, atol=1e-6)
+        compared += np.abs(found).max() > 0.1
+    assert compared > 5
+
+
+@pytest.mark.parametrize("lagged", [True, False])
+def test_forces_of_pairs_carry_a_block_that_rests_on_a_slope(lagged):
+    angle = np.radians(20.0)
+    sim = slope(0.5, angle, lagged=lagged)
+    solid, upper = sim.system, parts_of(sim.system) == 1
+    sim.step(n=400)
+    state = sim.contact_state
+    pressing = state.part_normal_forces[:, None] * state.part_normals
+    given = [
+        on_nodes(state, vectors, len(upper))[upper].sum(0)
+        for vectors in (pressing, state.part_friction_forces)
+    ]
+    weight = solid.gravity(GRAVITY * np.array([np.sin(angle), 0.0, -np.cos(angle)]))[upper].sum(0)
+    # the block creeps over bumps, on which normal forces tilt
+    np.testing.assert_allclose(sum(given), -weight, rtol=0, atol=2e-4 * np.abs(weight).max())
+    assert given[1][0] == pytest.approx(-weight[0], rel=0.03)
+    assert given[0][2] == pytest.approx(-weight[2], rel=0.03)
+
+
+def test_pairs_have_no_friction_without_motion_or_friction():
+    for friction, velocity in ((0.4, 0.0), (0.0, 0.1)):
+        sim = simulated(
+            stack(), contact=rf.BarrierContact(parts=True, friction=friction),
+            velocities=[[0.0] * 3, [velocity, 0.0, 0.0]],
+        )  # fmt: skip
+        state = sim.contact_state
+        assert len(state.part_nodes) > 0
+        assert state.part_friction_forces.shape == state.part_normals.shape
+        assert not state.part_friction_forces.any()

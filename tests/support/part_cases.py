@@ -88,3 +88,16 @@ def near(friction=0.0, slip=1e-3):
     u = 1e-4 * rng.normal(size=(solid.mesh.n_nodes, 3))
     u[parts_of(solid) == 1, 2] -= 8e-4
     return contact, solid, u, rng
+
+
+def slope(mu: float, angle: float, slip=1e-3, lagged=True):
+    """Return a simulation of a block on a wide fixed one, under gravity turned by the angle."""
+    base = rf.Mesh(*box_tets(4, 2, 1, (0.8, 0.2, 0.05)))
+    upper = block((0.05, 0.05, 0.05 + 0.5e-3))
+    fixed = np.arange(base.n_nodes)
+    solid = solid_of(base, upper, fixed=fixed)
+    contact = rf.BarrierContact(
+        parts=True, distance=DISTANCE, friction=mu, slip=slip, lagged=lagged
+    )
+    gravity = GRAVITY * np.array([np.sin(angle), 0.0, -np.cos(angle)])
+    return simulated(solid, contact=contact, gravity=gravity, damping=(0.0, 1e-3))

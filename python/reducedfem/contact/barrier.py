@@ -70,6 +70,10 @@ class BarrierState:
     part_normal_forces
         Forces along these normals on the node or first edge [N], shape (p,); those on single nodes
         are these times the weights. Less for edges that are nearly parallel.
+    part_friction_forces
+        Friction on the node or first edge [N], shape (p, 3), as `friction_forces`. Lagged friction
+        is that of pairs that touched when the step began, with their weights of then; zero for
+        others.
     """
 
     nodes: NDArray[np.int32]
@@ -84,6 +88,7 @@ class BarrierState:
     part_distances: NDArray[np.float64]
     part_normals: NDArray[np.float64]
     part_normal_forces: NDArray[np.float64]
+    part_friction_forces: NDArray[np.float64]
 
     def __repr__(self) -> str:
         near = f"smallest distance {self.smallest_distance:.3g} m"
