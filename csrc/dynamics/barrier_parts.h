@@ -7,7 +7,8 @@
 // (rubbing.h).
 //
 // Pairs that may touch along an increment are found before it by trees of boxes around the moved
-// primitives; the increment ends before any of them touch.  Newton's matrix couples the nodes of
+// primitives; the increment ends before any of them touch.  One that sweeps so much that
+// pairs would be far too many is shortened first.  Newton's matrix couples the nodes of
 // such pairs.  Its pattern, whose analysis is dear, contains all pairs within 2 delta at the
 // beginning of the step and grows only where one not among them touches; so it does not depend on
 // steps before, nor do the bits.

@@ -14,6 +14,9 @@
 
 static const double MARGIN = 2.0;  // of pairs at the beginning of a step, over delta
 static const double ROUNDING = 8.0 * DBL_EPSILON;
+// Most pairs along an increment: FEW, so many times the vertices and edges, or the pairs at the
+// beginning of the step.  Parts that move by a few edges in a step have about 10 for each.
+enum { FEW = 1 << 14, PER_ITEM = 32, PER_BEGUN = 4, HALVINGS = 60 };
 
 typedef struct pair {
   bool edges;
@@ -38,8 +41,8 @@ typedef struct touch {
   double *place, *velocity, *change, *gradient;  // (n_vertices, 3)
   double *triangle_box, *edge_box;               // (n_triangles, 6), (n_edges, 6)
   pair *pair;                                    // that may touch (n_pairs)
-  int32_t n_pairs, pair_room;
-  rubbing *rub;  // (n_rubs)
+  int32_t n_pairs, pair_room, n_begun;           // n_begun: those when the step began
+  rubbing *rub;                                  // (n_rubs)
   int32_t n_rubs, rub_room;
   int64_t *key;  // pairs of nodes that the pattern of the matrix has, ascending (n_keys)
   int32_t n_keys, key_room;
@@ -144,7 +147,8 @@ typedef struct query {
   const rf_bvh *bvh;
   const double *boxes;  // of the items in the tree
   const int32_t *vertices;
-  int of;  // vertices of an item: 3 of triangles, 2 of edges
+  int of;        // vertices of an item: 3 of triangles, 2 of edges
+  int64_t most;  // pairs
   double box[6];
   int32_t item;  // a vertex or an edge
   rf_status status;
@@ -180,11 +184,21 @@ static int visit(void *context, int32_t at) {
   }
   if (p->part[new.vertex[0]] == p->part[new.vertex[3]]) return 0;
   q->status = add_pair(q->touch, &new);
-  return q->status < 0;
+  return q->status < 0 || q->touch->n_pairs > q->most;
 }
 
-// Finds the pairs that may come nearer than the margin somewhere along `change`.
-static rf_status search(touch *t, double margin) {
+// Queries the tree for all items of a query.
+static void ask(query *q, int32_t n_items, const int32_t *item, int of, double margin) {
+  for (q->item = 0; q->item < n_items && q->status >= 0; ++q->item) {
+    const int32_t *vertex = item ? item + of * (int64_t)q->item : &q->item;
+    put_box(q->touch, vertex, of, margin, q->box);
+    if (rf_bvh_overlap(q->bvh, q->box, q->box + 3, visit, q) != 0) return;
+  }
+}
+
+// Finds the pairs that may come nearer than the margin somewhere along `change`; stops where there
+// are more than `most`.
+static rf_status search(touch *t, double margin, int64_t most) {
   const rf_barrier_shape *p = t->parts;
   const rf_run one = {.threads = 1};
   const rf_run *run = t->base.system && t->base.system->run ? t->base.system->run : &one;
@@ -197,21 +211,57 @@ static rf_status search(touch *t, double margin) {
   for (int64_t k = 0; k < p->n_edges; ++k) put_box(t, p->edge + 2 * k, 2, 0.0, t->edge_box + 6 * k);
   RF_TRY(rf_bvh_create(p->n_triangles, t->triangle_box, run, &triangles, err));
   RF_TRY(rf_bvh_create(p->n_edges, t->edge_box, run, &edges, err));
-  query q = {t, &triangles, t->triangle_box, p->triangle, 3, {0}, 0, RF_OK};
-  for (q.item = 0; q.item < p->n_vertices && q.status >= 0; ++q.item) {
-    put_box(t, &q.item, 1, margin, q.box);
-    (void)rf_bvh_overlap(&triangles, q.box, q.box + 3, visit, &q);
-  }
-  if (q.status >= 0) q = (query){t, &edges, t->edge_box, p->edge, 2, {0}, 0, RF_OK};
-  for (q.item = 0; q.of == 2 && q.item < p->n_edges && q.status >= 0; ++q.item) {
-    put_box(t, p->edge + 2 * (int64_t)q.item, 2, margin, q.box);
-    (void)rf_bvh_overlap(&edges, q.box, q.box + 3, visit, &q);
-  }
-  st = q.status;
+  query of_vertices = {t, &triangles, t->triangle_box, p->triangle, 3, most, {0}, 0, RF_OK};
+  query of_edges = {t, &edges, t->edge_box, p->edge, 2, most, {0}, 0, RF_OK};
+  ask(&of_vertices, p->n_vertices, NULL, 1, margin);
+  RF_TRY(of_vertices.status);
+  if (t->n_pairs <= most) ask(&of_edges, p->n_edges, p->edge, 2, margin);
+  st = of_edges.status;
 done:
   rf_bvh_free(&triangles);
   rf_bvh_free(&edges);
   return st;
+}
+
+// Removes the mean motion of free vertices, which changes no distance but the boxes.
+static void remove_common(touch *t) {
+  const rf_barrier_shape *p = t->parts;
+  double mean[3] = {0.0};
+  int32_t free = 0;
+  for (int32_t i = 0; i < p->n_vertices; ++i) free += !p->fixed[i];
+  for (int64_t i = 0; i < 3 * (int64_t)p->n_vertices; ++i)
+    if (!p->fixed[i / 3]) mean[i % 3] += t->change[i] / free;
+  for (int64_t i = 0; i < 3 * (int64_t)p->n_vertices; ++i) t->change[i] -= mean[i % 3];
+}
+
+// Size of all vertices together over the largest change.
+static double room_to_move(const touch *t) {
+  double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
+  double size = 0.0, largest = 0.0;
+  for (int64_t i = 0; i < 3 * (int64_t)t->parts->n_vertices; ++i) {
+    low[i % 3] = fmin(low[i % 3], t->place[i]);
+    high[i % 3] = fmax(high[i % 3], t->place[i]);
+    largest = fmax(largest, fabs(t->change[i]));
+  }
+  for (int c = 0; c < 3; ++c) size = fmax(size, high[c] - low[c]);
+  return size / largest;
+}
+
+// Finds the pairs along a part of the increment, which becomes shorter where boxes around what it
+// sweeps would make far too many.
+static rf_status search_along(touch *t, const double *increment, double *part) {
+  const int64_t items = (int64_t)t->parts->n_vertices + t->parts->n_edges;
+  int64_t most = PER_BEGUN * (int64_t)t->n_begun;
+  if (most < FEW + PER_ITEM * items) most = FEW + PER_ITEM * items;
+  for (int k = 0;; ++k) {
+    rf_barrier_parts_gather(t->parts, increment, *part, t->change);
+    if (k > 0) remove_common(t);
+    const rf_status st = search(t, t->set.distance_m, k < HALVINGS ? most : INT32_MAX);
+    if (st < 0 || t->n_pairs <= most || k == HALVINGS) return st;
+    if (k > 0) *part *= fmin(0.5, room_to_move(t));
+    // also of an increment that is not finite
+    if (!(*part > 0.0)) return RF_ERR_DIVERGED;
+  }
 }
 
 // ---- energy and forces
@@ -301,8 +351,7 @@ double rf_barrier_touch_slope(const rf_barrier_touch *base, const double *increm
 rf_status rf_barrier_touch_reach(rf_barrier_touch *base, const double *increment, double *part) {
   touch *t = (touch *)base;
   double most = 1.0;
-  rf_barrier_parts_gather(t->parts, increment, *part, t->change);
-  const rf_status st = search(t, t->set.distance_m);
+  const rf_status st = search_along(t, increment, part);
   if (st < 0) return st;
   for (int32_t k = 0; k < t->n_pairs; ++k) {
     const pair *c = t->pair + k;
@@ -429,7 +478,8 @@ rf_status rf_barrier_touch_begin(rf_barrier_touch *base, const double *x) {
   t->n_rubs = t->n_keys = 0;
   put_places(t, x);
   rf_barrier_parts_gather(t->parts, NULL, 0.0, t->change);
-  const rf_status st = search(t, MARGIN * t->set.distance_m);
+  const rf_status st = search(t, MARGIN * t->set.distance_m, INT32_MAX);
+  t->n_begun = t->n_pairs;
   return st < 0 ? st : couple(t);
 }
 

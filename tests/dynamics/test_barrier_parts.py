@@ -26,6 +26,7 @@ from part_cases import (
     stack,
     turn,
 )  # fmt: skip
+from reducedfem import _core
 from shapes import box_hexes, box_tets
 
 # ---- forces
@@ -185,6 +186,44 @@ def test_parts_never_cross(speed, rotation):
     assert touched > 0
     assert (solid.mesh.nodes + sim.displacement)[part == 1, 2].min() > 0.03
     assert sim.state.qdot[part == 1, 2].mean() > 0.0
+
+
+def plates(cells=16) -> rf.Solid:
+    """Return two free plates with far more pairs of vertices and triangles than can be kept."""
+    nodes, elements = box_tets(cells, cells, 1, (0.2, 0.2, 0.02))
+    return solid_of(*(rf.Mesh(nodes + shift, elements) for shift in (0.0, [3e-3, 2e-3, 0.022])))
+
+
+@pytest.mark.filterwarnings("ignore::reducedfem.errors.PlausibilityWarning")
+@pytest.mark.parametrize("kind", ["together", "apart", "forces"])
+def test_wild_motions_find_few_pairs(kind):
+    """Each of 1156 vertices sweeps the boxes of all 2304 triangles."""
+    solid = plates()
+    contact = rf.BarrierContact(parts=True, friction=0.3)
+    sim = rf.BackwardEuler(solid, 2e-3, newton_max=3, contact=contact)
+    rng, shape = np.random.default_rng(8), (solid.mesh.n_nodes, 3)
+    if kind == "together":
+        upper = parts_of(solid)[:, None] == 1
+        sim.reset(qdot=np.where(upper, [300.0, 200.0, -1000.0], 0.0))
+    elif kind == "apart":
+        sim.reset(qdot=1e4 * rng.normal(size=shape))
+    force = 1e9 * rng.normal(size=shape) if kind == "forces" else np.zeros(shape)
+    before = _core.alloc_counters()["live_bytes"]
+    _core.alloc_reset_peak()
+    sim.step(force)
+    assert _core.alloc_counters()["peak_bytes"] - before < 300e6
+    assert sim.contact_state.smallest_distance > 0.0
+    assert np.abs(sim.displacement).max() > 1e-6
+    assert crossing(solid, sim.displacement) == []
+
+
+def test_a_common_motion_is_not_shortened():
+    solid = plates()
+    sim = simulated(solid, 2e-3, velocities=[[1e4, 5e3, 7e3]] * 2)
+    sim.step()
+    np.testing.assert_allclose(sim.displacement, [[20.0, 10.0, 14.0]] * solid.mesh.n_nodes)
+    assert sim.report.unconverged == 0
+    assert sim.report.solves <= 4
 
 
 def test_three_parts_and_a_floor():
@@ -361,8 +400,6 @@ def test_a_barrier_that_is_thick_for_a_part_is_doubted():
 
 
 def test_the_core_checks_surfaces():
-    from reducedfem import _core
-
     mesh = rf.join_meshes([block(), block((0.0, 0.0, 0.2))])
     settings = {"distance": 1e-3, "stiffness": 1.0, "friction": 0.0, "slip": 1.0, "lagged": True}
     nodes = mesh.boundary_nodes
