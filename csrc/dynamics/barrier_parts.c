@@ -133,7 +133,7 @@ done:
   return st;
 }
 
-// Where a part lies.
+// Place of a part.
 typedef struct extent {
   double box[6];
   int32_t lowest;  // vertex with the least x, which is on its outer surface; -1: no vertices
