@@ -95,7 +95,7 @@ static rf_status take_vertices(const rf_barrier_surface *s, rf_barrier_shape *p,
     p->fixed[i] = s->fixed[i] != 0;
     memcpy(p->rest + 3 * (int64_t)i, s->rest + 3 * (int64_t)s->node[i], 3 * sizeof *s->rest);
   }
-  if (several) return RF_OK;
+  if (several || p->self) return RF_OK;
   return rf_fail(err, RF_ERR_ARG,
                  "parts is True, but the solid is of one part: contact of parts needs a mesh of "
                  "two or more that share no node (join_meshes)");
@@ -119,10 +119,10 @@ static rf_status require_no_crossing(const rf_barrier_shape *p, const rf_surface
   for (int64_t k = 0; k < found.n; ++k) {
     const int32_t a = found.pair[2 * k], b = found.pair[2 * k + 1];
     const int32_t *first = p->triangle + 3 * (int64_t)a, *second = p->triangle + 3 * (int64_t)b;
-    if (p->part[*first] == p->part[*second]) continue;
+    if (!p->self && p->part[*first] == p->part[*second]) continue;
     st = rf_fail(err, RF_ERR_ARG,
                  "contact: triangle %d of part %d (nodes %d, %d, %d) and triangle %d of part %d "
-                 "(nodes %d, %d, %d) touch or cross: a barrier needs the parts apart; move one",
+                 "(nodes %d, %d, %d) touch or cross: a barrier needs them apart; move one",
                  a, p->part[*first], p->node[first[0]], p->node[first[1]], p->node[first[2]], b,
                  p->part[*second], p->node[second[0]], p->node[second[1]], p->node[second[2]]);
     break;
@@ -240,6 +240,7 @@ rf_status rf_barrier_parts_create(const rf_barrier_surface *s, rf_barrier_parts 
                    s->n_vertices, s->n_triangles);
   RF_ALLOC(p, 1);
   p->base.operations = &OPERATIONS;
+  p->self = s->self;
   p->n_all = s->n_all;
   p->n_vertices = s->n_vertices;
   p->n_triangles = s->n_triangles;

@@ -6,6 +6,9 @@
 // weights, the tangential plane and the normal force of the beginning of the step, or of its end
 // (rubbing.h).
 //
+// A part may touch itself: primitives that share no vertex.  Those nearer than 2 delta at rest have
+// a barrier that begins at half of that distance, so that there is none at rest.
+//
 // Pairs that may touch along an increment are found before it by trees of boxes around the moved
 // primitives; the increment ends before any of them touch.  One that sweeps so much that
 // pairs would be far too many is shortened first.  Newton's matrix couples the nodes of
@@ -15,6 +18,7 @@
 #ifndef RF_DYNAMICS_BARRIER_PARTS_H
 #define RF_DYNAMICS_BARRIER_PARTS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/status.h"
@@ -28,10 +32,11 @@ typedef struct rf_barrier_surface {
   const int32_t *part;       // of each vertex, from 0 on     (n_vertices)
   const int32_t *fixed;      // 1: its node is fixed; else 0  (n_vertices)
   const int32_t *triangles;  // vertices                      (n_triangles, 3)
+  bool self;                 // parts touch themselves too
 } rf_barrier_surface;
 
 // RF_ERR_ARG: an index or part is out of range, a triangle has no area or several parts, or there
-// is one part only.
+// is one part only, which does not touch itself.
 RF_MUST_CHECK rf_status rf_barrier_parts_create(const rf_barrier_surface *surface,
                                                 rf_barrier_parts **out, rf_error *err);
 

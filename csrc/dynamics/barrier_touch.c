@@ -21,6 +21,7 @@ enum { FEW = 1 << 14, PER_ITEM = 32, PER_BEGUN = 4, HALVINGS = 60 };
 typedef struct pair {
   bool edges;
   int32_t vertex[4];
+  double delta;             // distance at which the barrier begins, m
   double parallel;          // eps of edges
   rf_primitive_nearest at;  // at the last evaluation
   bool touching;            // nearer than delta
@@ -147,7 +148,8 @@ typedef struct query {
   const rf_bvh *bvh;
   const double *boxes;  // of the items in the tree
   const int32_t *vertices;
-  int of;        // vertices of an item: 3 of triangles, 2 of edges
+  int of;  // vertices of an item: 3 of triangles, 2 of edges
+  double margin;
   int64_t most;  // pairs
   double box[6];
   int32_t item;  // a vertex or an edge
@@ -163,6 +165,35 @@ static rf_status add_pair(touch *t, const pair *new) {
   if (t->set.friction > 0.0) LARGER(t->rub, t->rub_room, t->n_pairs + (int64_t)1);
   t->pair[t->n_pairs++] = *new;
   return RF_OK;
+}
+
+// Rows of a vector (n_vertices, 3).
+static void pick(const double *of, const int32_t *vertex, double out[4][3]) {
+  for (int i = 0; i < 4; ++i) memcpy(out[i], of + 3 * (int64_t)vertex[i], sizeof out[i]);
+}
+
+static void load(const touch *t, const pair *c, rf_primitive *out) {
+  out->edges = c->edges;
+  out->parallel = c->parallel;
+  pick(t->place, c->vertex, out->x);
+}
+
+// False for primitives of one part that share a vertex, or stay farther apart along `change` than
+// `margins` times where their barrier begins, which is set.
+static bool may_touch_itself(const touch *t, double margins, pair *c) {
+  rf_primitive rest = {.edges = c->edges}, p;
+  rf_primitive_nearest at;
+  double dx[4][3];
+  for (int i = 0; i < 2; ++i)
+    for (int j = c->edges ? 2 : 1; j < 4; ++j)
+      if (i < j && c->vertex[i] == c->vertex[j] && (c->edges || i == 0)) return false;
+  pick(t->parts->rest, c->vertex, rest.x);
+  rf_primitive_find(&rest, &at);
+  c->delta = fmin(c->delta, 0.5 * at.distance);
+  load(t, c, &p);
+  pick(t->change, c->vertex, dx);
+  rf_primitive_find(&p, &at);
+  return at.distance - rf_primitive_nearing(c->edges, dx) < margins * c->delta;
 }
 
 static int visit(void *context, int32_t at) {
@@ -182,16 +213,19 @@ static int visit(void *context, int32_t at) {
     new.vertex[0] = q->item;
     memcpy(new.vertex + 1, v, 3 * sizeof *v);
   }
-  if (p->part[new.vertex[0]] == p->part[new.vertex[3]]) return 0;
+  new.delta = q->touch->set.distance_m;
+  if (p->part[new.vertex[0]] == p->part[new.vertex[3]] &&
+      !(p->self && may_touch_itself(q->touch, q->margin / new.delta, &new)))
+    return 0;
   q->status = add_pair(q->touch, &new);
   return q->status < 0 || q->touch->n_pairs > q->most;
 }
 
 // Queries the tree for all items of a query.
-static void ask(query *q, int32_t n_items, const int32_t *item, int of, double margin) {
+static void ask(query *q, int32_t n_items, const int32_t *item, int of) {
   for (q->item = 0; q->item < n_items && q->status >= 0; ++q->item) {
     const int32_t *vertex = item ? item + of * (int64_t)q->item : &q->item;
-    put_box(q->touch, vertex, of, margin, q->box);
+    put_box(q->touch, vertex, of, q->margin, q->box);
     if (rf_bvh_overlap(q->bvh, q->box, q->box + 3, visit, q) != 0) return;
   }
 }
@@ -211,11 +245,11 @@ static rf_status search(touch *t, double margin, int64_t most) {
   for (int64_t k = 0; k < p->n_edges; ++k) put_box(t, p->edge + 2 * k, 2, 0.0, t->edge_box + 6 * k);
   RF_TRY(rf_bvh_create(p->n_triangles, t->triangle_box, run, &triangles, err));
   RF_TRY(rf_bvh_create(p->n_edges, t->edge_box, run, &edges, err));
-  query of_vertices = {t, &triangles, t->triangle_box, p->triangle, 3, most, {0}, 0, RF_OK};
-  query of_edges = {t, &edges, t->edge_box, p->edge, 2, most, {0}, 0, RF_OK};
-  ask(&of_vertices, p->n_vertices, NULL, 1, margin);
+  query of_vertices = {t, &triangles, t->triangle_box, p->triangle, 3, margin, most, {0}, 0, RF_OK};
+  query of_edges = {t, &edges, t->edge_box, p->edge, 2, margin, most, {0}, 0, RF_OK};
+  ask(&of_vertices, p->n_vertices, NULL, 1);
   RF_TRY(of_vertices.status);
-  if (t->n_pairs <= most) ask(&of_edges, p->n_edges, p->edge, 2, margin);
+  if (t->n_pairs <= most) ask(&of_edges, p->n_edges, p->edge, 2);
   st = of_edges.status;
 done:
   rf_bvh_free(&triangles);
@@ -266,19 +300,8 @@ static rf_status search_along(touch *t, const double *increment, double *part) {
 
 // ---- energy and forces
 
-// Rows of a vector (n_vertices, 3).
-static void pick(const double *of, const int32_t *vertex, double out[4][3]) {
-  for (int i = 0; i < 4; ++i) memcpy(out[i], of + 3 * (int64_t)vertex[i], sizeof out[i]);
-}
-
 static void add_gradient(touch *t, const int32_t *vertex, const double *gradient) {
   for (int i = 0; i < 12; ++i) t->gradient[3 * (int64_t)vertex[i / 3] + i % 3] += gradient[i];
-}
-
-static void load(const touch *t, const pair *c, rf_primitive *out) {
-  out->edges = c->edges;
-  out->parallel = c->parallel;
-  pick(t->place, c->vertex, out->x);
 }
 
 static void evaluate_pair(touch *t, pair *c) {
@@ -288,13 +311,13 @@ static void evaluate_pair(touch *t, pair *c) {
   rf_primitive_find(&p, &c->at);
   c->normal_force = 0.0;
   c->touching = false;
-  if (c->at.distance >= t->set.distance_m) return;
+  if (c->at.distance >= c->delta) return;
   // also for NaN
   if (!(c->at.distance > 0.0)) {
     t->base.energy = INFINITY;
     return;
   }
-  rf_primitive_evaluate(&p, &c->at, t->set.stiffness, t->set.distance_m, &e);
+  rf_primitive_evaluate(&p, &c->at, t->set.stiffness, c->delta, &e);
   c->touching = true;
   c->normal_force = e.normal_force;
   t->base.energy += e.value;
@@ -367,13 +390,13 @@ rf_status rf_barrier_touch_reach(rf_barrier_touch *base, const double *increment
 
 // ---- the matrix
 
-// Keys of the pairs of free nodes of different parts among four vertices; returns how many.
+// Keys of the pairs of free nodes among four vertices that may be uncoupled; returns how many.
 static int keys_of(const rf_barrier_shape *p, const int32_t *vertex, int64_t *key) {
   int n = 0;
   for (int i = 0; i < 4; ++i)
     for (int j = i + 1; j < 4; ++j) {
       const int32_t a = vertex[i], b = vertex[j];
-      if (p->part[a] != p->part[b] && !p->fixed[a] && !p->fixed[b])
+      if ((p->self || p->part[a] != p->part[b]) && !p->fixed[a] && !p->fixed[b])
         key[n++] = rf_barrier_key(p->node[a], p->node[b], p->n_all);
     }
   return n;
@@ -382,7 +405,7 @@ static int keys_of(const rf_barrier_shape *p, const int32_t *vertex, int64_t *ke
 // Adds all pairs that may touch to the pattern.
 static rf_status couple(touch *t) {
   const int32_t n = t->parts->n_all;
-  LARGER(t->key, t->key_room, t->n_keys + 4 * (int64_t)t->n_pairs);
+  LARGER(t->key, t->key_room, t->n_keys + 6 * (int64_t)t->n_pairs);
   for (int32_t k = 0; k < t->n_pairs; ++k)
     t->n_keys += keys_of(t->parts, t->pair[k].vertex, t->key + t->n_keys);
   t->n_keys = rf_barrier_key_unique(t->key, t->n_keys);
@@ -418,7 +441,7 @@ static void turn(const touch *t, const pair *c, const rf_primitive *p, const rub
                  double *matrix) {
   double v[4][3], slope[12];
   pick(t->velocity, c->vertex, v);
-  rf_primitive_force_slope(p, &c->at, t->set.stiffness, t->set.distance_m, slope);
+  rf_primitive_force_slope(p, &c->at, t->set.stiffness, c->delta, slope);
   for (int i = 0; i < 12; ++i) slope[i] *= t->set.friction;
   rf_rubbing_turn(&r->law, &c->at, slope, v, t->set.slip_m_s, matrix);
   clear_fixed(t, c->vertex, matrix);
@@ -442,7 +465,7 @@ rf_status rf_barrier_touch_linearize(rf_barrier_touch *base, double rate) {
     if (!c->touching) continue;
     load(t, c, &p);
     known = known && is_coupled(t, c->vertex);
-    rf_primitive_linearize(&p, &c->at, t->set.stiffness, t->set.distance_m, base->definite, matrix);
+    rf_primitive_linearize(&p, &c->at, t->set.stiffness, c->delta, base->definite, matrix);
     clear_fixed(t, c->vertex, matrix);
     if (n < base->n_turning) turn(t, c, &p, t->rub + n, base->turning + 144 * (int64_t)n);
     put_stencil(t, c->vertex, n++);

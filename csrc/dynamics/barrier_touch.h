@@ -2,12 +2,14 @@
 #ifndef RF_DYNAMICS_BARRIER_TOUCH_H
 #define RF_DYNAMICS_BARRIER_TOUCH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "dynamics/barrier_parts.h"
 
 typedef struct rf_barrier_shape {
   rf_barrier_parts base;
+  bool self;  // parts touch themselves too
   int32_t n_all, n_parts, n_vertices, n_triangles, n_edges;
   int32_t *node, *part, *fixed;  // of each vertex           (n_vertices)
   double *rest;                  // m                        (n_vertices, 3)

@@ -298,8 +298,8 @@ void rf_primitive_linearize(const rf_primitive *p, const rf_primitive_nearest *a
 
 // ---- reach
 
-double rf_primitive_reach(const rf_primitive *p, const double dx[4][3], double most) {
-  const int first = p->edges ? 2 : 1;  // points of the first side
+double rf_primitive_nearing(bool edges, const double dx[4][3]) {
+  const int first = edges ? 2 : 1;  // points of the first side
   double mean[3], side[2] = {0.0};
   for (int c = 0; c < 3; ++c) mean[c] = 0.25 * (dx[0][c] + dx[1][c] + dx[2][c] + dx[3][c]);
   for (int i = 0; i < 4; ++i) {
@@ -307,7 +307,11 @@ double rf_primitive_reach(const rf_primitive *p, const double dx[4][3], double m
     rf_vec3_sub(dx[i], mean, own);
     side[i >= first] = fmax(side[i >= first], rf_vec3_length(own));
   }
-  const double speed = side[0] + side[1];
+  return side[0] + side[1];
+}
+
+double rf_primitive_reach(const rf_primitive *p, const double dx[4][3], double most) {
+  const double speed = rf_primitive_nearing(p->edges, dx);
   rf_primitive moved = *p;
   rf_primitive_nearest at;
   rf_primitive_find(p, &at);

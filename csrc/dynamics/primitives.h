@@ -58,6 +58,9 @@ void rf_primitive_tangents(const rf_primitive_nearest *at, double t[2][3]);
 void rf_primitive_linearize(const rf_primitive *p, const rf_primitive_nearest *at, double kappa,
                             double delta, bool definite, double *out);
 
+// Returns the most by which the distance can fall along the changes dx.
+double rf_primitive_nearing(bool edges, const double dx[4][3]);
+
 // Returns a part, up to `most`, of the changes dx along which the points can move without coming
 // nearer than a tenth of their distance, which falls by |dx| of both sides at most: steps of nine
 // tenths of what it allows (additive continuous collision detection, Li et al. 2021).

@@ -20,16 +20,18 @@ int py_barrier_in(py_state *state, PyObject *object, const rf_barrier **out) {
   return 0;
 }
 
-// Returns the surfaces of parts from (nodes, parts, fixed, triangles); NULL with an exception set.
+// Returns the surfaces of parts from (nodes, parts, fixed, triangles, self); NULL with an exception
+// set.
 static rf_barrier_parts *parts_in(py_state *state, PyObject *tuple, const py_in *rest) {
   PyObject *object[4];
   py_in in[4] = {{0}};
   static const char *const name[] = {"nodes of parts", "parts", "fixed", "triangles"};
   rf_barrier_parts *parts = NULL;
+  int self = 0;
   const int32_t n_all = (int32_t)rest->shape[0];
-  if (!PyTuple_Check(tuple) ||
-      !PyArg_ParseTuple(tuple, "OOOO:Barrier", object, object + 1, object + 2, object + 3)) {
-    if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "parts must be a tuple of four");
+  if (!PyTuple_Check(tuple) || !PyArg_ParseTuple(tuple, "OOOOp:Barrier", object, object + 1,
+                                                 object + 2, object + 3, &self)) {
+    if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "parts must be a tuple of five");
     return NULL;
   }
   if (py_in_i32(in, object[0], name[0], 1, (npy_intp[]){PY_ANY}, 0, n_all - 1) < 0) goto done;
@@ -45,7 +47,8 @@ static rf_barrier_parts *parts_in(py_state *state, PyObject *tuple, const py_in 
                                       .node = in[0].data,
                                       .part = in[1].data,
                                       .fixed = in[2].data,
-                                      .triangles = in[3].data};
+                                      .triangles = in[3].data,
+                                      .self = self != 0};
   rf_error err = {0};
   const rf_status st = rf_barrier_parts_create(&surface, &parts, &err);
   if (st < 0) py_raise(state, st, &err);
@@ -264,7 +267,8 @@ PyDoc_STRVAR(
     "Barrier(fields, rest, nodes, settings, basis=None, parts=None, /)\n--\n\n"
     "Contact of nodes (k,), ascending, of a mesh with nodes `rest` (n, 3), with obstacles\n"
     "(tuple of Field); settings: a dict; basis: (r, n, 3) of a reduced model; parts: (nodes (m,)\n"
-    "of surfaces, their parts (m,), 1 where fixed (m,), triangles (t, 3)) that touch each other.");
+    "of surfaces, their parts (m,), 1 where fixed (m,), triangles (t, 3), bool: each part touches\n"
+    "itself too) that touch each other.");
 
 static PyType_Spec spec = PY_SPEC_KEEPING(
     "Barrier", py_object, {Py_tp_new, barrier_new}, {Py_tp_dealloc, py_object_dealloc},

@@ -304,7 +304,7 @@ def test_a_start_that_crosses_is_refused():
     with pytest.raises(rf.InputError, match=r"triangle \d+ of part 0 .* triangle \d+ of part 1"):
         simulated(solid_of(block(), block((0.03, 0.02, 0.09))))
     touching = solid_of(block(), block((0.0, 0.0, SIZE)))
-    with pytest.raises(rf.InputError, match="touch or cross: a barrier needs the parts apart"):
+    with pytest.raises(rf.InputError, match="touch or cross: a barrier needs them apart"):
         simulated(touching)
     solid = stack()
     sim = simulated(solid)
@@ -407,7 +407,7 @@ def test_the_core_checks_surfaces():
     triangles = np.array(mesh.surface().triangles)
 
     def made(part=part, triangles=triangles, nodes=nodes, **changes):
-        surfaces = nodes, part, np.zeros_like(part), triangles
+        surfaces = nodes, part, np.zeros_like(part), triangles, False
         _core.Barrier((), mesh.nodes, nodes, settings | changes, None, surfaces)
 
     made()
