@@ -178,15 +178,16 @@ static void load(const touch *t, const pair *c, rf_primitive *out) {
   pick(t->place, c->vertex, out->x);
 }
 
-// False for primitives of one part that share a vertex, or stay farther apart along `change` than
-// `margins` times where their barrier begins, which is set.
+// Sets the distance at which the barrier of two primitives of one part begins.  False if they share
+// a vertex or stay farther apart along `change` than `margins` times that distance.
 static bool may_touch_itself(const touch *t, double margins, pair *c) {
   rf_primitive rest = {.edges = c->edges}, p;
   rf_primitive_nearest at;
   double dx[4][3];
-  for (int i = 0; i < 2; ++i)
-    for (int j = c->edges ? 2 : 1; j < 4; ++j)
-      if (i < j && c->vertex[i] == c->vertex[j] && (c->edges || i == 0)) return false;
+  const int first = c->edges ? 2 : 1;  // vertices of the first side
+  for (int i = 0; i < first; ++i)
+    for (int j = first; j < 4; ++j)
+      if (c->vertex[i] == c->vertex[j]) return false;
   pick(t->parts->rest, c->vertex, rest.x);
   rf_primitive_find(&rest, &at);
   c->delta = fmin(c->delta, 0.5 * at.distance);
