@@ -60,8 +60,8 @@ done:
   return st;
 }
 
-static rf_status check_sides(const rf_barrier_settings *set, int32_t n_obstacles, int32_t n_nodes,
-                             const double *basis, const rf_barrier_parts *parts, rf_error *err) {
+static rf_status check_sides(int32_t n_obstacles, int32_t n_nodes, const double *basis,
+                             const rf_barrier_parts *parts, rf_error *err) {
   if (n_obstacles < 0 || n_nodes < 0 || (!parts && (n_obstacles < 1 || n_nodes < 1)))
     return rf_fail(err, RF_ERR_ARG, "contact has %d obstacles and %d nodes: it needs one of each",
                    n_obstacles, n_nodes);
@@ -69,10 +69,6 @@ static rf_status check_sides(const rf_barrier_settings *set, int32_t n_obstacles
     return rf_fail(err, RF_ERR_ARG,
                    "parts is True, but the contact is for a reduced model, whose coordinates move "
                    "all parts at once: use the Solid");
-  if (parts && !set->lagged && set->friction > 0.0)
-    return rf_fail(err, RF_ERR_ARG,
-                   "lagged is False, but friction between parts has normal forces and directions "
-                   "of the beginning of a step: use lagged=True and a smaller dt, or friction=0");
   return RF_OK;
 }
 
@@ -88,7 +84,7 @@ rf_status rf_barrier_create(const rf_barrier_settings *set, int32_t n_obstacles,
   b->parts = parts;
   parts = NULL;
   RF_TRY(check(set, err));
-  RF_TRY(check_sides(set, n_obstacles, n_nodes, basis, b->parts, err));
+  RF_TRY(check_sides(n_obstacles, n_nodes, basis, b->parts, err));
   b->set = *set;
   b->n_all = n_all;
   b->n_nodes = n_nodes;

@@ -9,7 +9,8 @@
 // slip velocity eps, then 1: its energy in a step is mu lambda S(|vbar|) / rate, S' = s, rate =
 // d vbar / dx, so that the contact in a step has a potential.  For that lambda and the tangential
 // plane are those of the beginning of the step (lagged); or of its end, once the lagged step is
-// solved: then the matrix has the unsymmetric part mu s/|vbar| vbar (d lambda / dx)^T.
+// solved: then the matrix has the unsymmetric part mu s/|vbar| vbar (d lambda / dx)^T, and for
+// parts also what follows from their turning tangential planes and nearest points (rubbing.h).
 //
 // No increment crosses a barrier: each is cut where a node has used up nine tenths of its distance.
 // On planes that is exact; on other fields it follows from their Lipschitz constant, so that fields
@@ -49,11 +50,13 @@ typedef struct rf_barrier_parts_operations {
   rf_status (*create_touch)(const rf_barrier_parts *p, const rf_barrier_settings *set,
                             rf_barrier_touch **out, rf_error *err);
   void (*release_touch)(rf_barrier_touch *t);
+  // Finds the pairs that may touch at x; rf_barrier_begin_rt then evaluates them.
+  rf_status (*begin)(rf_barrier_touch *t, const double *x);
   // As the functions rf_barrier_*_rt.
-  rf_status (*begin)(rf_barrier_touch *t, const double *x, const double *v);
   void (*evaluate)(rf_barrier_touch *t, const double *x, const double *v, double rate,
                    double *residual);
   rf_status (*linearize)(rf_barrier_touch *t, double rate);
+  void (*turn)(const rf_barrier_touch *t, const double *x, double *out);
   double (*slope)(const rf_barrier_touch *t, const double *increment);
   // *part: of the increment that is asked for; becomes the part without contact.
   rf_status (*reach)(rf_barrier_touch *t, const double *increment, double *part);
@@ -68,8 +71,11 @@ struct rf_barrier_touch {
   const rf_system *system;  // for its run and error; NULL: one thread, and the error below
   rf_error *err;
   bool definite;                // matrices of pairs contribute positive parts only
+  bool coupled;                 // friction follows each evaluation
   double energy, noise;         // of the last evaluation
   rf_system_coupling coupling;  // of the last linearization
+  int32_t n_turning;  // the first matrices of the coupling have an unsymmetric rest if coupled
+  double *turning;    // (n_turning, 12, 12)
 };
 
 typedef struct rf_barrier_obstacle {
@@ -125,7 +131,7 @@ typedef struct rf_barrier_work {
 // rest: positions of all nodes (n_all, 3); node: those that touch, none of them fixed, ascending.
 // parts: taken over, also on failure; NULL: there is contact with obstacles only.
 // RF_ERR_ARG: a setting is out of range, a field's box ends within delta of its object, or parts
-// touch with friction that does not lag or in a reduced model.
+// touch in a reduced model.
 RF_MUST_CHECK rf_status rf_barrier_create(const rf_barrier_settings *set, int32_t n_obstacles,
                                           const rf_field *const *fields, int32_t n_all,
                                           const double *rest, int32_t n_nodes, const int32_t *node,
@@ -138,8 +144,8 @@ RF_MUST_CHECK rf_status rf_barrier_work_create(const rf_barrier *barrier, int64_
                                                rf_barrier_work **out, rf_error *err);
 void rf_barrier_work_free(rf_barrier_work *work);  // NULL is fine
 
-// RF_ERR_ARG, naming the deepest node or two triangles, unless all nodes are outside of all
-// obstacles and all parts apart at the unknowns x (NULL: at rest).
+// RF_ERR_ARG, naming the deepest node, two triangles or two parts, unless all nodes are outside of
+// all obstacles, no parts cross and none is inside another at the unknowns x (NULL: at rest).
 RF_MUST_CHECK rf_status rf_barrier_require_apart(const rf_barrier *barrier, const double *x,
                                                  rf_error *err);
 
@@ -158,7 +164,7 @@ RF_MUST_CHECK rf_status rf_barrier_begin_rt(rf_barrier_work *w, const double *x,
 RF_MUST_CHECK rf_status rf_barrier_linearize_rt(rf_barrier_work *w, double rate);
 // Computes and returns their matrix in reduced coordinates, n_coordinates rows of ld.
 const double *rf_barrier_reduce_rt(rf_barrier_work *w, int64_t ld);
-// out += the blocks of `turning` times x.
+// out += the unsymmetric part times x.
 void rf_barrier_turn_rt(rf_barrier_work *w, const double *x, double *out);
 // Returns the derivative of the energy along an increment at the last evaluation.
 double rf_barrier_slope_rt(rf_barrier_work *w, const double *increment);

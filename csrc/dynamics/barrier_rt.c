@@ -106,13 +106,14 @@ void rf_barrier_evaluate_rt(rf_barrier_work *w, const double *x, const double *v
     for (int32_t k = 0; k < b->n_nodes; ++k) evaluate_pair(w, b->obstacle + o, k, rate, pair++);
   if (residual) scatter(b, w->nodal, residual);
   if (!w->touch) return;
+  w->touch->coupled = w->coupled;
   w->touch->parts->operations->evaluate(w->touch, x, v, rate, residual);
   w->energy += w->touch->energy;
   w->noise += w->touch->noise;
 }
 
 rf_status rf_barrier_begin_rt(rf_barrier_work *w, const double *x, const double *v) {
-  const rf_status st = w->touch ? w->touch->parts->operations->begin(w->touch, x, v) : RF_OK;
+  const rf_status st = w->touch ? w->touch->parts->operations->begin(w->touch, x) : RF_OK;
   w->coupled = true;
   rf_barrier_evaluate_rt(w, x, v, 1.0, NULL);
   w->coupled = false;
@@ -258,6 +259,7 @@ void rf_barrier_turn_rt(rf_barrier_work *w, const double *x, double *out) {
     for (int r = 0; r < 3; ++r) f[r] = rf_vec3_dot(block + 3 * r, from);
   }
   scatter(b, w->nodal, out);
+  if (w->touch) w->touch->parts->operations->turn(w->touch, x, out);
 }
 
 // ---- reach

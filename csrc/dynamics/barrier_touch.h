@@ -2,13 +2,15 @@
 #ifndef RF_DYNAMICS_BARRIER_TOUCH_H
 #define RF_DYNAMICS_BARRIER_TOUCH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "dynamics/barrier_parts.h"
 
 typedef struct rf_barrier_shape {
   rf_barrier_parts base;
-  int32_t n_all, n_vertices, n_triangles, n_edges;
+  bool self;  // parts touch themselves too
+  int32_t n_all, n_parts, n_vertices, n_triangles, n_edges;
   int32_t *node, *part, *fixed;  // of each vertex           (n_vertices)
   double *rest;                  // m                        (n_vertices, 3)
   int32_t *triangle;             // vertices                 (n_triangles, 3)
@@ -33,11 +35,11 @@ RF_MUST_CHECK rf_status rf_barrier_touch_create(const rf_barrier_parts *parts,
                                                 const rf_barrier_settings *set,
                                                 rf_barrier_touch **out, rf_error *err);
 void rf_barrier_touch_free(rf_barrier_touch *t);
-RF_MUST_CHECK rf_status rf_barrier_touch_begin(rf_barrier_touch *t, const double *x,
-                                               const double *v);
+RF_MUST_CHECK rf_status rf_barrier_touch_begin(rf_barrier_touch *t, const double *x);
 void rf_barrier_touch_evaluate(rf_barrier_touch *t, const double *x, const double *v, double rate,
                                double *residual);
 RF_MUST_CHECK rf_status rf_barrier_touch_linearize(rf_barrier_touch *t, double rate);
+void rf_barrier_touch_turn(const rf_barrier_touch *t, const double *x, double *out);
 double rf_barrier_touch_slope(const rf_barrier_touch *t, const double *increment);
 RF_MUST_CHECK rf_status rf_barrier_touch_reach(rf_barrier_touch *t, const double *increment,
                                                double *part);

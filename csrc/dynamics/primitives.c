@@ -193,6 +193,15 @@ void rf_primitive_evaluate(const rf_primitive *p, const rf_primitive_nearest *at
         kappa * m.first * b.energy * m.gradient[i] - out->normal_force * out->gradient[i];
 }
 
+void rf_primitive_force_slope(const rf_primitive *p, const rf_primitive_nearest *at, double kappa,
+                              double delta, double *out) {
+  const rf_barrier_law b = rf_barrier_law_rt(at->distance, delta);
+  const mollifier m = mollify(p);
+  product(at->weight, at->normal, out);
+  for (int i = 0; i < 12; ++i)
+    out[i] = -kappa * (m.value * b.second * out[i] + m.first * b.first * m.gradient[i]);
+}
+
 // ---- tangent
 
 // out += aa a a^T + ab (a b^T + b a^T) + bb b b^T, or the positive part of it.
@@ -218,11 +227,8 @@ static void add_form(const double *a, const double *b, double aa, double ab, dou
       out[12 * i + j] += aa * a[i] * a[j] + ab * (a[i] * b[j] + b[i] * a[j]) + bb * b[i] * b[j];
 }
 
-// Adds `factor` times the Hessian of the distance.
-static void add_distance(const rf_primitive_nearest *at, double factor, bool definite,
-                         double *out) {
-  double a[12], c[12], t[2][3];
-  memcpy(t, at->along, sizeof t);
+void rf_primitive_tangents(const rf_primitive_nearest *at, double t[2][3]) {
+  memcpy(t, at->along, sizeof at->along);
   if (at->moving == 0) {
     const int least = fabs(at->normal[0]) < fabs(at->normal[1])
                           ? (fabs(at->normal[0]) < fabs(at->normal[2]) ? 0 : 2)
@@ -232,6 +238,13 @@ static void add_distance(const rf_primitive_nearest *at, double factor, bool def
     for (int i = 0; i < 3; ++i) t[0][i] /= length;
   }
   if (at->moving < 2) rf_vec3_cross(at->normal, t[0], t[1]);
+}
+
+// Adds `factor` times the Hessian of the distance.
+static void add_distance(const rf_primitive_nearest *at, double factor, bool definite,
+                         double *out) {
+  double a[12], c[12], t[2][3];
+  rf_primitive_tangents(at, t);
   for (int k = 0; k < 2; ++k) {
     product(at->weight, t[k], a);
     if (k < at->moving)
@@ -285,8 +298,8 @@ void rf_primitive_linearize(const rf_primitive *p, const rf_primitive_nearest *a
 
 // ---- reach
 
-double rf_primitive_reach(const rf_primitive *p, const double dx[4][3], double most) {
-  const int first = p->edges ? 2 : 1;  // points of the first side
+double rf_primitive_nearing(bool edges, const double dx[4][3]) {
+  const int first = edges ? 2 : 1;  // points of the first side
   double mean[3], side[2] = {0.0};
   for (int c = 0; c < 3; ++c) mean[c] = 0.25 * (dx[0][c] + dx[1][c] + dx[2][c] + dx[3][c]);
   for (int i = 0; i < 4; ++i) {
@@ -294,7 +307,11 @@ double rf_primitive_reach(const rf_primitive *p, const double dx[4][3], double m
     rf_vec3_sub(dx[i], mean, own);
     side[i >= first] = fmax(side[i >= first], rf_vec3_length(own));
   }
-  const double speed = side[0] + side[1];
+  return side[0] + side[1];
+}
+
+double rf_primitive_reach(const rf_primitive *p, const double dx[4][3], double most) {
+  const double speed = rf_primitive_nearing(p->edges, dx);
   rf_primitive moved = *p;
   rf_primitive_nearest at;
   rf_primitive_find(p, &at);

@@ -45,10 +45,21 @@ typedef struct rf_primitive_energy {
 void rf_primitive_evaluate(const rf_primitive *p, const rf_primitive_nearest *at, double kappa,
                            double delta, rf_primitive_energy *out);
 
+// Derivative (4, 3) of the normal force by the positions, N/m.
+void rf_primitive_force_slope(const rf_primitive *p, const rf_primitive_nearest *at, double kappa,
+                              double delta, double *out);
+
+// Unit vectors normal to n and to each other: t_k of the dimensions in which the nearest points
+// move, then others.
+void rf_primitive_tangents(const rf_primitive_nearest *at, double t[2][3]);
+
 // Hessian (12, 12) of that energy.  definite: each term of at most two vectors contributes its
 // positive part only, so that the sum is semidefinite and not below the Hessian.
 void rf_primitive_linearize(const rf_primitive *p, const rf_primitive_nearest *at, double kappa,
                             double delta, bool definite, double *out);
+
+// Returns the most by which the distance can fall along the changes dx.
+double rf_primitive_nearing(bool edges, const double dx[4][3]);
 
 // Returns a part, up to `most`, of the changes dx along which the points can move without coming
 // nearer than a tenth of their distance, which falls by |dx| of both sides at most: steps of nine

@@ -16,6 +16,7 @@ static const double NOISE = 2e-14;     // of energies, relative
 enum { SEARCHES = 24 };                // shortenings of an increment
 static const double NEAR = 1e-3;       // relative residual below which a search may go by it
 static const double ROUGH = 1e-3;      // tolerance of a stage that is solved again
+enum { RESTARTS = 4 };                 // of such a stage
 
 static double norm(const rf_motion *m, const double *x) { return rf_norm_padded(m->system->ld, x); }
 
@@ -343,7 +344,7 @@ static rf_status evaluate_newton_rt(void *motion, rf_newton *n) {
   n->constrained = m->subspace && m->subspace->jumps;
   if (n->iterations > 0) return RF_OK;
   const rf_status st = m->linearized ? RF_OK : evaluate_residual(m, true, &n->size);
-  n->scale = fmax(n->size, force_scale(m));
+  n->scale = fmax(n->scale, fmax(n->size, force_scale(m)));
   return st;
 }
 
@@ -415,13 +416,31 @@ static bool lags(const rf_motion *m) {
   return !m->barrier || m->barrier->barrier->set.lagged || m->barrier->barrier->set.friction == 0.0;
 }
 
-// Solves the stage with lagged friction, roughly; then friction follows the normal forces.
+// Solves the stage with friction held at the beginning of the step, or at x, roughly; then friction
+// follows the normal forces.  The scale is that of the first residual.
 static rf_status start_coupled(rf_motion *m) {
   rf_newton rough = {.tolerance = fmax(m->set.tolerance, ROUGH), .most = m->set.newton_max};
+  m->barrier->coupled = false;
+  rough.scale = m->newton.scale;
   const rf_status st = rf_newton_solve_rt(&STAGE_rt, m, &rough);
   m->tally.solves += rough.iterations;
+  m->newton.scale = rough.scale;
   m->barrier->coupled = m->prepared = true;
   return st;
+}
+
+// Solves a stage with friction of its end.  Where no increment makes the residual smaller, as at
+// kinks of the distance of edges, friction is held and the iterations start again from there.
+static rf_status solve_coupled(rf_motion *m) {
+  rf_newton *n = &m->newton;
+  for (int k = 0;; ++k) {
+    rf_status st = start_coupled(m);
+    n->most = m->set.newton_max;
+    if (st >= 0) st = rf_newton_solve_rt(&STAGE_rt, m, n);
+    if (st < 0 || n->converged || k == RESTARTS) return st;
+    m->tally.solves += n->iterations;
+    m->prepared = true;
+  }
 }
 
 // Solves the stage begun; `kept`: with the factor that is there; a linearized one also has its
@@ -431,8 +450,8 @@ static rf_status solve_stage(rf_motion *m, bool kept) {
   n->tolerance = m->set.tolerance;
   n->most = m->set.newton_max;
   n->kept = kept;
-  rf_status st = lags(m) ? RF_OK : start_coupled(m);
-  if (st >= 0) st = rf_newton_solve_rt(&STAGE_rt, m, n);
+  n->scale = 0.0;
+  const rf_status st = lags(m) ? rf_newton_solve_rt(&STAGE_rt, m, n) : solve_coupled(m);
   if (st < 0) return st;
   count_stage(&m->tally, n);
   m->prepared = true;

@@ -20,16 +20,18 @@ int py_barrier_in(py_state *state, PyObject *object, const rf_barrier **out) {
   return 0;
 }
 
-// Returns the surfaces of parts from (nodes, parts, fixed, triangles); NULL with an exception set.
+// Returns the surfaces of parts from (nodes, parts, fixed, triangles, self); NULL with an exception
+// set.
 static rf_barrier_parts *parts_in(py_state *state, PyObject *tuple, const py_in *rest) {
   PyObject *object[4];
   py_in in[4] = {{0}};
   static const char *const name[] = {"nodes of parts", "parts", "fixed", "triangles"};
   rf_barrier_parts *parts = NULL;
+  int self = 0;
   const int32_t n_all = (int32_t)rest->shape[0];
-  if (!PyTuple_Check(tuple) ||
-      !PyArg_ParseTuple(tuple, "OOOO:Barrier", object, object + 1, object + 2, object + 3)) {
-    if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "parts must be a tuple of four");
+  if (!PyTuple_Check(tuple) || !PyArg_ParseTuple(tuple, "OOOOp:Barrier", object, object + 1,
+                                                 object + 2, object + 3, &self)) {
+    if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "parts must be a tuple of five");
     return NULL;
   }
   if (py_in_i32(in, object[0], name[0], 1, (npy_intp[]){PY_ANY}, 0, n_all - 1) < 0) goto done;
@@ -45,7 +47,8 @@ static rf_barrier_parts *parts_in(py_state *state, PyObject *tuple, const py_in 
                                       .node = in[0].data,
                                       .part = in[1].data,
                                       .fixed = in[2].data,
-                                      .triangles = in[3].data};
+                                      .triangles = in[3].data,
+                                      .self = self != 0};
   rf_error err = {0};
   const rf_status st = rf_barrier_parts_create(&surface, &parts, &err);
   if (st < 0) py_raise(state, st, &err);
@@ -111,13 +114,17 @@ void py_barrier_release(py_barrier_pairs *pairs) {
   rf_free(pairs->contact);
 }
 
-// Returns (nodes, weights, distances, normals, normal forces) of pairs of parts.
+// Returns (nodes, weights, distances, normals, normal forces, friction) of pairs of parts.
 static PyObject *contacts_out(const py_barrier_pairs *pairs) {
   const npy_intp n = pairs->n_contacts;
-  PyObject *out[5] = {py_new_i32(2, (npy_intp[]){n, 4}), py_new_f64(2, (npy_intp[]){n, 4}),
-                      py_new_f64(1, &n), py_new_f64(2, (npy_intp[]){n, 3}), py_new_f64(1, &n)};
+  PyObject *out[6] = {py_new_i32(2, (npy_intp[]){n, 4}),
+                      py_new_f64(2, (npy_intp[]){n, 4}),
+                      py_new_f64(1, &n),
+                      py_new_f64(2, (npy_intp[]){n, 3}),
+                      py_new_f64(1, &n),
+                      py_new_f64(2, (npy_intp[]){n, 3})};
   PyObject *result = NULL;
-  for (int k = 0; k < 5; ++k)
+  for (int k = 0; k < 6; ++k)
     if (!out[k]) goto done;
   for (npy_intp i = 0; i < n; ++i) {
     const rf_barrier_contact *c = pairs->contact + i;
@@ -126,10 +133,11 @@ static PyObject *contacts_out(const py_barrier_pairs *pairs) {
     py_f64(out[2])[i] = c->distance;
     memcpy(py_f64(out[3]) + 3 * i, c->normal, sizeof c->normal);
     py_f64(out[4])[i] = c->force;
+    memcpy(py_f64(out[5]) + 3 * i, c->friction, sizeof c->friction);
   }
-  result = PyTuple_Pack(5, out[0], out[1], out[2], out[3], out[4]);
+  result = PyTuple_Pack(6, out[0], out[1], out[2], out[3], out[4], out[5]);
 done:
-  for (int k = 0; k < 5; ++k) Py_XDECREF(out[k]);
+  for (int k = 0; k < 6; ++k) Py_XDECREF(out[k]);
   return result;
 }
 
@@ -183,9 +191,11 @@ static void add_blocks(const rf_barrier_work *work, double sign, double *out) {
       out[9 * (int64_t)work->barrier->node[k] + i] +=
           sign * (work->blocks[9 * k + i] + work->turning[9 * k + i]);
   for (int64_t k = 0; c && k < 4 * (int64_t)c->n; ++k)
-    for (int i = 0; i < 9; ++i)
-      out[9 * (int64_t)c->node[k] + i] +=
-          sign * c->matrix[144 * (k / 4) + 39 * (k % 4) + 12 * (i / 3) + i % 3];
+    for (int i = 0; i < 9; ++i) {
+      const int64_t at = 144 * (k / 4) + 39 * (k % 4) + 12 * (i / 3) + i % 3;
+      const double turning = k / 4 < work->touch->n_turning ? work->touch->turning[at] : 0.0;
+      out[9 * (int64_t)c->node[k] + i] += sign * (c->matrix[at] + turning);
+    }
 }
 
 PyDoc_STRVAR(
@@ -257,7 +267,8 @@ PyDoc_STRVAR(
     "Barrier(fields, rest, nodes, settings, basis=None, parts=None, /)\n--\n\n"
     "Contact of nodes (k,), ascending, of a mesh with nodes `rest` (n, 3), with obstacles\n"
     "(tuple of Field); settings: a dict; basis: (r, n, 3) of a reduced model; parts: (nodes (m,)\n"
-    "of surfaces, their parts (m,), 1 where fixed (m,), triangles (t, 3)) that touch each other.");
+    "of surfaces, their parts (m,), 1 where fixed (m,), triangles (t, 3), bool: each part touches\n"
+    "itself too) that touch each other.");
 
 static PyType_Spec spec = PY_SPEC_KEEPING(
     "Barrier", py_object, {Py_tp_new, barrier_new}, {Py_tp_dealloc, py_object_dealloc},

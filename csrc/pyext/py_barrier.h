@@ -22,8 +22,8 @@ RF_MUST_CHECK rf_status py_barrier_copy(const rf_barrier_work *work, py_barrier_
 void py_barrier_release(py_barrier_pairs *pairs);
 
 // Returns (nodes, obstacles, distances, normals, normal forces, friction, smallest distance) of
-// pairs nearer than the distance of the barrier, and nodes, weights, distances, normals and normal
-// forces of those of parts.
+// pairs nearer than the distance of the barrier, and nodes, weights, distances, normals, normal
+// forces and friction of those of parts.
 PyObject *py_barrier_state(const rf_barrier *b, const py_barrier_pairs *pairs);
 
 #endif

@@ -706,7 +706,7 @@ class Barrier:
         nodes: ArrayLike,
         settings: dict[str, float],
         basis: ArrayLike | None = None,
-        parts: tuple[ArrayLike, ArrayLike, ArrayLike, ArrayLike] | None = None,
+        parts: tuple[ArrayLike, ArrayLike, ArrayLike, ArrayLike, bool] | None = None,
         /,
     ) -> Barrier: ...
     def evaluate(
@@ -740,6 +740,7 @@ class Motion:
             NDArray[np.float64],
             float,
             NDArray[np.int32],
+            NDArray[np.float64],
             NDArray[np.float64],
             NDArray[np.float64],
             NDArray[np.float64],

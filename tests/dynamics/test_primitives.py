@@ -16,6 +16,7 @@ import ckernels
 from places import ROOT
 
 KAPPA, DELTA = 3.0, 0.5
+MU, SLIP = 0.4, 1.0
 KINDS = [False, True]  # a vertex and a triangle; two edges
 
 
@@ -46,20 +47,37 @@ class Energy(ctypes.Structure):
     )
 
 
+class Rubbing(ctypes.Structure):
+    _fields_ = (
+        ("weight", ctypes.c_double * 4),
+        ("normal", ctypes.c_double * 3),
+        ("force", ctypes.c_double),
+        ("sliding", ctypes.c_double * 3),
+    )
+
+
 @functools.cache
 def library() -> ctypes.CDLL:
     """Compile once per run."""
     folder = Path(tempfile.mkdtemp(prefix="reducedfem-primitives-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    lib = ckernels.build("primitives", [ROOT / "csrc/dynamics/primitives.c"], folder)
+    sources = [ROOT / "csrc/dynamics" / name for name in ("primitives.c", "rubbing.c")]
+    lib = ckernels.build("primitives", sources, folder)
     pointer, real = ctypes.c_void_p, ctypes.c_double
     lib.rf_primitive_find.argtypes = pointer, pointer
     lib.rf_primitive_evaluate.argtypes = pointer, pointer, real, real, pointer
     lib.rf_primitive_linearize.argtypes = pointer, pointer, real, real, ctypes.c_bool, pointer
     lib.rf_primitive_reach.argtypes = pointer, pointer, real
     lib.rf_primitive_reach.restype = real
-    for name in ("find", "evaluate", "linearize"):
-        getattr(lib, f"rf_primitive_{name}").restype = None
+    lib.rf_primitive_force_slope.argtypes = pointer, pointer, real, real, pointer
+    lib.rf_rubbing_evaluate.argtypes = pointer, pointer, real, pointer
+    lib.rf_rubbing_evaluate.restype = real
+    lib.rf_rubbing_linearize.argtypes = pointer, real, real, pointer
+    lib.rf_rubbing_turn.argtypes = pointer, pointer, pointer, pointer, real, pointer
+    for name in ("primitive_find", "primitive_evaluate", "primitive_linearize"):
+        getattr(lib, f"rf_{name}").restype = None
+    for name in ("primitive_force_slope", "rubbing_linearize", "rubbing_turn"):
+        getattr(lib, f"rf_{name}").restype = None
     return lib
 
 
@@ -202,6 +220,81 @@ def test_forces_and_tangents_are_derivatives(edges, parallel):
         exact = hessian(x, edges, eps)
         curves = differences(lambda at, e=eps: energy(at, edges, e)[1], x, 1e-6)
         np.testing.assert_allclose(exact, curves, rtol=0, atol=1e-6 * np.abs(exact).max())
+        positions.add(moving)
+    assert positions >= ({0, 1} if parallel else {0, 1, 2})
+
+
+# ---- friction
+
+
+def rubbed(x, v, edges, eps):
+    """Return energy times the rate, gradient (12,), and the friction itself."""
+    at, out = nearest(x, edges), np.full(12, np.nan)
+    law = Rubbing(at.weight, at.normal, MU * energy(x, edges, eps)[2])
+    v = np.ascontiguousarray(v)
+    value = library().rf_rubbing_evaluate(ctypes.byref(law), v.ctypes.data, SLIP, out.ctypes.data)
+    return value, out, law
+
+
+def rubbing_cases(edges, parallel):
+    rng = np.random.default_rng(5)
+    for k in range(60):
+        x, eps, moving = close(rng, edges, parallel)
+        # below the slip velocity and above
+        yield x, rng.normal(size=(4, 3)) * (0.1, 3.0)[k % 2], eps, moving
+
+
+@pytest.mark.parametrize(("edges", "parallel"), CASES)
+def test_friction_is_that_of_its_law(edges, parallel):
+    sticking = 0
+    for x, v, eps, _ in rubbing_cases(edges, parallel):
+        value, gradient, law = rubbed(x, v, edges, eps)
+        at, load = nearest(x, edges), energy(x, edges, eps)[2]
+        weight, normal = np.array(at.weight), np.array(at.normal)
+        along = weight @ v
+        along = along - normal * (normal @ along)
+        speed = np.linalg.norm(along)
+        y = min(speed / SLIP, 1.0)
+        drag = MU * load * (2.0 * y - y**2) * along / speed
+        np.testing.assert_allclose(law.sliding, along, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(
+            gradient.reshape(4, 3), np.outer(weight, drag), rtol=0, atol=1e-12 * max(load, 1e-9)
+        )
+        # the integral of 2 y - y^2, and then the velocity beyond
+        integral = SLIP * (y**2 - y**3 / 3.0) + max(speed - SLIP, 0.0)
+        assert value == pytest.approx(MU * load * integral, rel=1e-12, abs=1e-15)
+        slopes = differences(lambda at, x=x, e=eps: rubbed(x, at, edges, e)[0], v, 1e-6)
+        np.testing.assert_allclose(gradient, slopes, rtol=0, atol=1e-7 * max(load, 1e-9))
+        sticking += speed < SLIP
+    assert 10 < sticking < 50
+
+
+@pytest.mark.parametrize(("edges", "parallel"), CASES)
+def test_tangents_of_friction_are_derivatives(edges, parallel):
+    """By velocities, and by positions that change normal force, plane and nearest points."""
+    positions = set()
+    for x, v, eps, moving in rubbing_cases(edges, parallel):
+        _, gradient, law = rubbed(x, v, edges, eps)
+        p, at = primitive(x, edges, eps), nearest(x, edges)
+        by_v, by_x = np.full((2, 12, 12), np.nan)
+        slope = np.full(12, np.nan)
+        library().rf_rubbing_linearize(ctypes.byref(law), SLIP, 7.0, by_v.ctypes.data)
+        expected = differences(lambda u, x=x, e=eps: rubbed(x, u, edges, e)[1], v, 1e-6).T
+        np.testing.assert_allclose(by_v, 7.0 * expected, rtol=0, atol=1e-6 * np.abs(by_v).max())
+        library().rf_primitive_force_slope(
+            ctypes.byref(p), ctypes.byref(at), KAPPA, DELTA, slope.ctypes.data
+        )
+        loads = differences(lambda u, e=eps: energy(u, edges, e)[2], x, 1e-7)
+        np.testing.assert_allclose(slope, loads, rtol=0, atol=1e-5 * np.abs(slope).max())
+        slope *= MU
+        library().rf_rubbing_turn(
+            ctypes.byref(law), ctypes.byref(at), slope.ctypes.data, v.ctypes.data, SLIP,
+            by_x.ctypes.data,
+        )  # fmt: skip
+        expected = differences(lambda u, v=v, e=eps: rubbed(u, v, edges, e)[1], x, 1e-7).T
+        np.testing.assert_allclose(by_x, expected, rtol=0, atol=1e-5 * np.abs(by_x).max())
+        assert np.abs(by_x).max() > 0.0
+        assert np.abs(gradient).max() > 0.0
         positions.add(moving)
     assert positions >= ({0, 1} if parallel else {0, 1, 2})
 

@@ -38,7 +38,8 @@ NOUNS = {
     "polynomial": "damping pairs polynomial quartic",
     "model": "projected reduced skin",
     "dynamics": "barrier blocks coupled_matrix equilibrium exponential free_bodies free_body "
-    "modal_subspace motion newton primitive scheme spectrum stable_step statics system",
+    "modal_subspace motion newton primitive rubbing scheme spectrum stable_step statics "
+    "system",
     "deform": "deformed",
     "contact": "contact fit",
     "render": "coupling depth_limit dynamic limit moved travel workspace",

@@ -37,7 +37,8 @@ class BarrierState:
     """Contact after the last step of a simulation with a `BarrierContact`.
 
     Pairs are those of a node and an obstacle nearer than the distance of the barrier. Pairs of
-    parts (``parts=True``) are a node and a triangle of another part, or two edges, nearer than it.
+    parts (``parts=True``) are a node and a triangle of another part, or two edges, nearer than it;
+    with ``self_contact=True`` also of the same part.
 
     Attributes
     ----------
@@ -70,6 +71,10 @@ class BarrierState:
     part_normal_forces
         Forces along these normals on the node or first edge [N], shape (p,); those on single nodes
         are these times the weights. Less for edges that are nearly parallel.
+    part_friction_forces
+        Friction on the node or first edge [N], shape (p, 3), as `friction_forces`. Lagged friction
+        is that of pairs that touched when the step began, with their weights of then; zero for
+        others.
     """
 
     nodes: NDArray[np.int32]
@@ -84,6 +89,7 @@ class BarrierState:
     part_distances: NDArray[np.float64]
     part_normals: NDArray[np.float64]
     part_normal_forces: NDArray[np.float64]
+    part_friction_forces: NDArray[np.float64]
 
     def __repr__(self) -> str:
         near = f"smallest distance {self.smallest_distance:.3g} m"
@@ -113,7 +119,8 @@ def _obstacles(value: object, parts: bool) -> tuple[Field, ...]:
             return ()
         raise InputError(
             "obstacle is None and parts is False: nothing can touch; pass a Field, or parts=True "
-            "for contact of the parts of a solid with each other"
+            "for contact of the parts of a solid with each other, self_contact=True also of each "
+            "with itself"
         )
     if isinstance(value, Field):
         return (value,)
@@ -139,8 +146,7 @@ class BarrierContact:
     the energy kappa b(d) of each node at a distance d < delta of an obstacle,
     b = -(d - delta)^2 ln(d / delta), which grows without bound towards d = 0, and friction (Chen,
     Liu and Ascher 2021, section 5). Every Newton increment ends before a node touches, so nothing
-    penetrates, however fast. Other integrators refuse it: their steps may cross a barrier, or
-    vibrate at it.
+    penetrates, however fast. Other integrators refuse it.
 
     Friction on a node with the normal force N is mu N s(v), opposite to its velocity v along the
     obstacle; s rises smoothly from 0 to 1 at the velocity `slip`. What should stick thus creeps, on
@@ -152,13 +158,13 @@ class BarrierContact:
     Pass several obstacles as a list, not as a `UnionField`, which has kinks where they meet.
 
     With ``parts=True`` the parts of a `Solid` (`Mesh.components`; `join_meshes` makes one mesh of
-    several) touch each other: nodes and triangles of `Mesh.surface`, and edges, of different parts
-    (Li et al. 2020), each pair with the energy of a node above; that of edges fades out where they
-    become parallel. A part does not touch itself. Friction between parts is lagged.
+    several) touch each other: nodes and triangles of `Mesh.surface`, and edges (Li et al. 2020),
+    each pair with the energy of a node above; that of edges fades out where they become parallel.
+    With ``self_contact=True`` so do those of one part that share no node; their barrier begins at
+    half of their distance at rest, where that is less than `distance`.
 
-    A `ReducedSolid` or `ProjectedSolid` touches with the nodes of its mesh, where its coordinates
-    move them. A contact belongs to the first system with whose integrator it is used. It is
-    immutable otherwise, and may be shared by threads and simulations of that system.
+    A `ReducedSolid` or `ProjectedSolid` touches with the nodes of its mesh. A contact belongs to
+    the first system whose integrator uses it; its simulations and their threads may share it.
 
     Parameters
     ----------
@@ -179,9 +185,10 @@ class BarrierContact:
     nodes
         Nodes that touch obstacles: a mask (n,) or indices, none fixed. None: all of the boundary.
     parts
-        True: the parts of the solid touch each other. Needs two parts or more, apart at the start
-        by `distance` or more (a part inside another is not noticed), and friction that is lagged;
-        reduced models refuse it, as their coordinates move all parts at once.
+        True: the parts of the solid touch each other: two or more, apart by `distance` at the start
+        (one may lie in a cavity of another). Reduced models refuse it: they move all parts at once.
+    self_contact
+        True: the parts, one or more, touch each other and themselves.
 
     Raises
     ------
@@ -205,19 +212,16 @@ class BarrierContact:
         lagged: bool = True,
         nodes: ArrayLike | None = None,
         parts: bool = False,
+        self_contact: bool = False,
     ) -> None:
-        self._parts = flag(parts, "parts")
+        self._self_contact = flag(self_contact, "self_contact")
+        self._parts = flag(parts, "parts") or self._self_contact
         self._obstacles = _obstacles(obstacle, self._parts)
         self._distance = _positive(distance, "distance")
         self._stiffness = None if stiffness is None else _positive(stiffness, "stiffness")
         self._friction = coefficient(friction, "friction")
         self._slip = _positive(slip, "slip")
         self._lagged = flag(lagged, "lagged")
-        if self._parts and not self._lagged and self._friction > 0.0:
-            raise InputError(
-                "lagged is False, but friction between parts has normal forces and directions of "
-                "the beginning of a step: use lagged=True and a smaller dt, or friction=0"
-            )
         self._nodes = None if nodes is None else np.array(_indices(nodes))
         self._bound: _Bound | None = None
 
@@ -230,6 +234,11 @@ class BarrierContact:
     def parts(self) -> bool:
         """True: the parts of the solid touch each other."""
         return self._parts
+
+    @property
+    def self_contact(self) -> bool:
+        """True: the parts of the solid touch themselves too."""
+        return self._self_contact
 
     @property
     def distance(self) -> float:
@@ -292,9 +301,9 @@ class BarrierContact:
     def stiffness(self, u: ArrayLike, v: ArrayLike | None = None) -> NDArray[np.float64]:
         """Return the derivatives of minus the forces by the displacements.
 
-        Directions of friction and lengths of gradients count as constant, and second derivatives
-        of distances contribute their positive part only; on planes the result is exact. Contact of
-        parts also couples nodes, which is left out here.
+        Of obstacles, directions of friction and lengths of gradients count as constant, and second
+        derivatives of distances contribute their positive part only; on planes the result is exact,
+        and so is that of parts. These also couple nodes, which is left out here.
 
         Parameters
         ----------
@@ -388,7 +397,7 @@ class BarrierContact:
         _warn_of_distance(self._distance, mesh, stacklevel=6)
         obstacles = tuple(one._core for one in self._obstacles)
         touching = self._touching(mesh, fixed)
-        surfaces = _surfaces(mesh, fixed) if self._parts else None
+        surfaces = (*_surfaces(mesh, fixed), self._self_contact) if self._parts else None
         core = _core.Barrier(obstacles, mesh.nodes, touching, settings, basis, surfaces)
         self._bound = mesh, stiffness, fixed, core, basis
         return core
@@ -410,6 +419,7 @@ class BarrierContact:
 
     def __repr__(self) -> str:
         with_what = [repr(one) for one in self._obstacles] + ["other parts"] * self._parts
+        with_what += ["itself"] * self._self_contact
         return (
             f"<BarrierContact: with {', '.join(with_what)} from {self._distance:g} m, friction "
             f"{self._friction:g}>"
@@ -424,7 +434,9 @@ class BarrierContact:
             self._friction,
             self._slip,
         )
-        return BarrierContact, (*given, self._lagged, self._nodes, self._parts)
+        return BarrierContact, (
+            *given, self._lagged, self._nodes, self._parts, self._self_contact
+        )  # fmt: skip
 
 
 def _warn_of_distance(distance: float, mesh: Mesh, stacklevel: int) -> None:
