@@ -39,7 +39,8 @@ class BarrierState:
     """Contact after the last step of a simulation with a `BarrierContact`.
 
     Pairs are those of a node and an obstacle nearer than the distance of the barrier; on a mesh
-    with cut cells vertices of `BarrierContact.surface` are in the place of nodes. Pairs of parts (``parts=True``) are a node and a triangle of another part, or two edges, nearer than it.
+    with cut cells vertices of `BarrierContact.surface` are in the place of nodes. Pairs of parts
+    (``parts=True``) are a node and a triangle of another part, or two edges, nearer than it.
 
     Attributes
     ----------
@@ -54,11 +55,11 @@ class BarrierState:
     normal_forces
         Forces along the normals on the nodes or vertices [N], shape (k,).
     friction_forces
-        Friction on the nodes or vertices [N], shape (k, 3). After a reset, in a copy and after a step that
-        failed: that of these normal forces.
+        Friction on the nodes or vertices [N], shape (k, 3). After a reset, in a copy and after a
+        step that failed: that of these normal forces.
     smallest_distance
-        Smallest distance of any node or vertex that may touch [m], or of two parts where these are nearer
-        than about twice the distance of the barrier; inf without obstacles and such parts.
+        Smallest distance of any node or vertex that may touch [m], or of two parts where these are
+        nearer than about twice the distance of the barrier; inf without obstacles and such parts.
     part_nodes
         Nodes of each pair of parts, shape (p, 4): a node and the corners of a triangle, or the ends
         of two edges.
@@ -159,17 +160,19 @@ class BarrierContact:
     Only nodes touch obstacles: between them, a body may enter an obstacle that is small or has
     edges. Nodes of cut cells (`voxelize`) stand out of the body; on a mesh with such cells the
     vertices of its surface (`Mesh.source`) touch in their place, moved and loaded by the shape
-    functions of their cells. Edges longer than the distance of nodes are halved first. The obstacle may be any field. A `PlaneField` is treated exactly and takes the fewest
-    iterations; fields on grids have kinks, at which steps may end unconverged (see the report).
-    Pass several obstacles as a list, not as a `UnionField`, which has kinks where they meet.
+    functions of their cells. Edges longer than the distance of nodes are halved first. The obstacle
+    may be any field. A `PlaneField` is treated exactly and takes the fewest iterations; fields on
+    grids have kinks, at which steps may end unconverged (see the report). Pass several obstacles as
+    a list, not as a `UnionField`, which has kinks where they meet.
 
     With ``parts=True`` the parts of a `Solid` (`Mesh.components`; `join_meshes` makes one mesh of
     several) touch each other: nodes and triangles of `Mesh.surface`, and edges, of different parts
     (Li et al. 2020), each pair with the energy of a node above; that of edges fades out where they
     become parallel. A part does not touch itself. Friction between parts is lagged.
 
-    A `ReducedSolid` or `ProjectedSolid` touches with the same points, as its coordinates move them. A contact belongs to the first system with whose integrator it is used. It is
-    immutable otherwise, and may be shared by threads and simulations of that system.
+    A `ReducedSolid` or `ProjectedSolid` touches with the same points, as its coordinates move them.
+    A contact belongs to the first system with whose integrator it is used. It is immutable
+    otherwise, and may be shared by threads and simulations of that system.
 
     Parameters
     ----------
@@ -178,8 +181,9 @@ class BarrierContact:
     distance
         delta [m], positive: where the barrier begins. A body at rest keeps a part of it.
     stiffness
-        kappa [N/m], positive. None: a sixth of the nodes of the boundary, or of the vertices of
-        the surface of cut cells, carry the weight of the solid (at 9.81 m/s^2) at half of `distance`. Forces do not depend on it, gaps do a little.
+        kappa [N/m], positive. None: a sixth of the nodes of the boundary, or of the vertices of the
+        surface of cut cells, carry the weight of the solid (at 9.81 m/s^2) at half of `distance`.
+        Forces do not depend on it, gaps do a little.
     friction
         Coefficient of friction mu, 0 to 1e9.
     slip
