@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -47,24 +48,59 @@ static rf_status set_obstacle(const rf_field *field, int32_t k, double distance,
                  k, field->cap, distance);
 }
 
-// Copies the rows of the nodes that touch.
+// Computes the rows of the points that touch.
 static rf_status take_basis(rf_barrier *b, int32_t n, const double *basis, rf_error *err) {
   rf_status st = RF_OK;
-  RF_ALLOC(b->basis, 3 * (int64_t)b->n_nodes * n);
+  double *rows = NULL;
+  RF_ALLOC(rows, 3 * (int64_t)b->points.n * n);
+  for (int64_t i = 0; i < 3 * (int64_t)b->points.n; ++i)
+    for (int64_t j = 0; j < n; ++j)
+      rows[i * n + j] = rf_barrier_value_rt(b, i, basis + 3 * j * b->n_all);
   b->n_coordinates = n;
-  for (int64_t k = 0; k < b->n_nodes; ++k)
-    for (int64_t c = 0; c < 3; ++c)
-      for (int64_t j = 0; j < n; ++j)
-        b->basis[(3 * k + c) * n + j] = basis[3 * (j * b->n_all + b->node[k]) + c];
+  b->basis = rows;
 done:
   return st;
 }
 
-static rf_status check_sides(int32_t n_obstacles, int32_t n_nodes, const double *basis,
+// Copies the points that touch; rest: of all nodes.
+static rf_status take_points(rf_barrier *b, const rf_barrier_points *from, const double *rest,
+                             rf_error *err) {
+  rf_status st = RF_OK;
+  rf_system_points *to = &b->points;
+  to->n = from->n;
+  to->corners = from->weight ? from->corners : 1;
+  if (to->corners < 1 || to->corners > INT32_MAX / 3 / (to->n > 0 ? to->n : 1))
+    return rf_fail(err, RF_ERR_ARG, "contact has %d points of %d nodes each: too many", to->n,
+                   to->corners);
+  const int64_t entries = (int64_t)to->n * to->corners;
+  RF_ALLOC(to->node, entries);
+  RF_ALLOC(to->weight, entries);
+  RF_ALLOC(b->name, to->n);
+  RF_ALLOC(b->rest, 3 * (int64_t)to->n);
+  for (int32_t k = 0; k < to->n; ++k) {
+    const int32_t name = b->name[k] = from->name[k];
+    if (name < 0 || (!from->weight && name >= b->n_all) || (k > 0 && name <= from->name[k - 1]))
+      return rf_fail(err, RF_ERR_ARG, "nodes[%d] is %d: nodes must ascend from 0 to %d", k, name,
+                     b->n_all - 1);
+    memcpy(b->rest + 3 * (int64_t)k,
+           from->weight ? from->rest + 3 * (int64_t)k : rest + 3 * (int64_t)name, 3 * sizeof *rest);
+  }
+  for (int64_t a = 0; a < entries; ++a) {
+    to->node[a] = from->weight ? from->node[a] : from->name[a];
+    to->weight[a] = from->weight ? from->weight[a] : 1.0;
+    if (to->node[a] < 0 || to->node[a] >= b->n_all)
+      return rf_fail(err, RF_ERR_ARG, "point %d moves with node %d: there are %d",
+                     (int)(a / to->corners), to->node[a], b->n_all);
+  }
+done:
+  return st;
+}
+
+static rf_status check_sides(int32_t n_obstacles, int32_t n_points, const double *basis,
                              const rf_barrier_parts *parts, rf_error *err) {
-  if (n_obstacles < 0 || n_nodes < 0 || (!parts && (n_obstacles < 1 || n_nodes < 1)))
-    return rf_fail(err, RF_ERR_ARG, "contact has %d obstacles and %d nodes: it needs one of each",
-                   n_obstacles, n_nodes);
+  if (n_obstacles < 0 || n_points < 0 || (!parts && (n_obstacles < 1 || n_points < 1)))
+    return rf_fail(err, RF_ERR_ARG, "contact has %d obstacles and %d points: it needs one of each",
+                   n_obstacles, n_points);
   if (parts && basis)
     return rf_fail(err, RF_ERR_ARG,
                    "parts is True, but the contact is for a reduced model, whose coordinates move "
@@ -74,7 +110,7 @@ static rf_status check_sides(int32_t n_obstacles, int32_t n_nodes, const double 
 
 rf_status rf_barrier_create(const rf_barrier_settings *set, int32_t n_obstacles,
                             const rf_field *const *fields, int32_t n_all, const double *rest,
-                            int32_t n_nodes, const int32_t *node, int32_t n_coordinates,
+                            const rf_barrier_points *points, int32_t n_coordinates,
                             const double *basis, rf_barrier_parts *parts, rf_barrier **out,
                             rf_error *err) {
   rf_status st = RF_OK;
@@ -84,23 +120,12 @@ rf_status rf_barrier_create(const rf_barrier_settings *set, int32_t n_obstacles,
   b->parts = parts;
   parts = NULL;
   RF_TRY(check(set, err));
-  RF_TRY(check_sides(n_obstacles, n_nodes, basis, b->parts, err));
+  RF_TRY(check_sides(n_obstacles, points->n, basis, b->parts, err));
   b->set = *set;
   b->n_all = n_all;
-  b->n_nodes = n_nodes;
   b->n_obstacles = n_obstacles;
-  RF_ALLOC(b->node, n_nodes);
-  RF_ALLOC(b->rest, 3 * (int64_t)n_nodes);
+  RF_TRY(take_points(b, points, rest, err));
   RF_ALLOC(b->obstacle, n_obstacles);
-  for (int32_t k = 0; k < n_nodes; ++k) {
-    if (node[k] < 0 || node[k] >= n_all || (k > 0 && node[k] <= node[k - 1])) {
-      st = rf_fail(err, RF_ERR_ARG, "nodes[%d] is %d: nodes must ascend from 0 to %d", k, node[k],
-                   n_all - 1);
-      goto done;
-    }
-    b->node[k] = node[k];
-    memcpy(b->rest + 3 * (int64_t)k, rest + 3 * (int64_t)node[k], 3 * sizeof *rest);
-  }
   for (int32_t k = 0; k < n_obstacles; ++k)
     RF_TRY(set_obstacle(fields[k], k, set->distance_m, b->obstacle + k, err));
   if (basis) RF_TRY(take_basis(b, n_coordinates, basis, err));
@@ -115,7 +140,9 @@ done:
 void rf_barrier_free(rf_barrier *b) {
   if (!b) return;
   if (b->parts) b->parts->operations->release(b->parts);
-  rf_free(b->node);
+  rf_free(b->points.node);
+  rf_free(b->points.weight);
+  rf_free(b->name);
   rf_free(b->rest);
   rf_free(b->obstacle);
   rf_free(b->basis);
@@ -123,14 +150,14 @@ void rf_barrier_free(rf_barrier *b) {
 }
 
 static void layout(const rf_barrier *b, size_t ld, rf_barrier_work *w, rf_arena *a) {
-  const size_t nodes = (size_t)b->n_nodes;
+  const size_t points = (size_t)b->points.n;
   w->pair = rf_arena_take(a, (size_t)rf_barrier_pairs(b), sizeof *w->pair);
-  w->place = rf_arena_take(a, 3 * nodes, sizeof *w->place);
-  w->velocity = rf_arena_take(a, 3 * nodes, sizeof *w->velocity);
-  w->nodal = rf_arena_take(a, 3 * nodes, sizeof *w->nodal);
+  w->place = rf_arena_take(a, 3 * points, sizeof *w->place);
+  w->velocity = rf_arena_take(a, 3 * points, sizeof *w->velocity);
+  w->local = rf_arena_take(a, 3 * points, sizeof *w->local);
   w->added = rf_arena_take(a, (size_t)b->n_coordinates * ld, sizeof *w->added);
-  w->blocks = rf_arena_take(a, 9 * nodes, sizeof *w->blocks);
-  w->turning = rf_arena_take(a, 9 * nodes, sizeof *w->turning);
+  w->blocks = rf_arena_take(a, 9 * points, sizeof *w->blocks);
+  w->turning = rf_arena_take(a, 9 * points, sizeof *w->turning);
   w->krylov = b->set.lagged ? NULL : rf_arena_take(a, (RF_BARRIER_KRYLOV + 1) * ld, sizeof(double));
 }
 
@@ -162,35 +189,39 @@ void rf_barrier_work_free(rf_barrier_work *work) {
   rf_free(work);
 }
 
-// Returns a coordinate of the displacement of a node that touches.
-static double displacement_of(const rf_barrier *b, int32_t k, int c, const double *x) {
-  double sum = 0.0;
-  if (!x) return sum;
-  if (!b->basis) return x[3 * (int64_t)b->node[k] + c];
-  const double *row = b->basis + (3 * (int64_t)k + c) * b->n_coordinates;
-  for (int32_t j = 0; j < b->n_coordinates; ++j) sum += row[j] * x[j];
-  return sum;
+// Says which point is deepest in an obstacle, and how to move or leave it out.
+static rf_status refuse_start(const rf_barrier *b, int32_t k, const double *p, double distance,
+                              int32_t obstacle, rf_error *err) {
+  const rf_system_points *of = &b->points;
+  const bool own = of->corners == 1;
+  int64_t most = (int64_t)k * of->corners;
+  for (int64_t a = most; a < (k + (int64_t)1) * of->corners; ++a)
+    if (of->weight[a] > of->weight[most]) most = a;
+  char leave[64] = "the node";
+  if (!own) (void)snprintf(leave, sizeof leave, "its nearest node %d", of->node[most]);
+  return rf_fail(err, RF_ERR_ARG,
+                 "contact: %s %d%s at (%g, %g, %g) is at the distance %g m of obstacle %d: a "
+                 "barrier needs all %s outside; move the body or the obstacle, or leave %s out of "
+                 "`nodes`",
+                 own ? "node" : "vertex", b->name[k], own ? "" : " of the surface", p[0], p[1],
+                 p[2], distance, obstacle, own ? "nodes" : "vertices", leave);
 }
 
 rf_status rf_barrier_require_apart(const rf_barrier *b, const double *x, rf_error *err) {
   double least = INFINITY, place[3] = {0};
-  int32_t node = -1, obstacle = 0;
+  int32_t point = -1, obstacle = 0;
   for (int32_t o = 0; o < b->n_obstacles; ++o)
-    for (int32_t k = 0; k < b->n_nodes; ++k) {
+    for (int32_t k = 0; k < b->points.n; ++k) {
       double p[3];
-      for (int c = 0; c < 3; ++c) p[c] = b->rest[3 * (int64_t)k + c] + displacement_of(b, k, c, x);
+      for (int64_t c = 0, i = 3 * (int64_t)k; c < 3; ++c)
+        p[c] = b->rest[i + c] + (x ? rf_barrier_value_rt(b, i + c, x) : 0.0);
       const double d = rf_field_distance_rt(b->obstacle[o].field, p);
-      if (d > least || (node >= 0 && d == least)) continue;
+      if (d > least || (point >= 0 && d == least)) continue;
       least = d;
-      node = b->node[k];
+      point = k;
       obstacle = o;
       memcpy(place, p, sizeof place);
     }
   if (least > 0.0) return b->parts ? b->parts->operations->require_apart(b->parts, x, err) : RF_OK;
-  return rf_fail(
-      err, RF_ERR_ARG,
-      "contact: node %d at (%g, %g, %g) is at the distance %g m of obstacle %d: a barrier "
-      "needs all nodes outside; move the body or the obstacle, or leave "
-      "the node out of `nodes`",
-      node, place[0], place[1], place[2], least, obstacle);
+  return refuse_start(b, point, place, least, obstacle, err);
 }

@@ -1,8 +1,9 @@
-// Contact of a solid's nodes, or those of a reduced model, with fixed obstacles, by a logarithmic
+// Contact of points of a solid, or of a reduced model, with fixed obstacles, by a logarithmic
 // barrier and smoothed friction (Chen, Liu and Ascher 2021, section 5; the barrier is that of
-// incremental potential contact).
+// incremental potential contact).  Points are nodes, or on cut cells, whose nodes stand out of the
+// body, vertices of its surface, which move by the shape functions of their cells.
 //
-// A node at the distance d < delta of an obstacle has the energy kappa b(d),
+// A point at the distance d < delta of an obstacle has the energy kappa b(d),
 //   b = -(d - delta)^2 ln(d / delta),
 // which is infinite at d = 0, and the normal force lambda = -kappa b'.  Friction opposes the
 // velocity vbar along the obstacle with mu lambda s(|vbar|), s(x) = 2 x/eps - x^2/eps^2 up to the
@@ -12,10 +13,10 @@
 // solved: then the matrix has the unsymmetric part mu s/|vbar| vbar (d lambda / dx)^T, and for
 // parts also what follows from their turning tangential planes and nearest points (rubbing.h).
 //
-// No increment crosses a barrier: each is cut where a node has used up nine tenths of its distance.
-// On planes that is exact; on other fields it follows from their Lipschitz constant, so that fields
-// need not be true distances.  Forces of obstacles act at nodes only.  Parts of a solid may touch
-// each other too: barrier_parts.h.
+// No increment crosses a barrier: each is cut where a point has used up nine tenths of its
+// distance. On planes that is exact; on other fields it follows from their Lipschitz constant, so
+// that fields need not be true distances.  Forces of obstacles act at these points only.  Parts of
+// a solid may touch each other too: barrier_parts.h.
 #ifndef RF_DYNAMICS_BARRIER_H
 #define RF_DYNAMICS_BARRIER_H
 
@@ -88,24 +89,34 @@ typedef struct rf_barrier_obstacle {
 // Immutable; shared by motions.
 typedef struct rf_barrier {
   rf_barrier_settings set;
-  int32_t n_all;    // nodes of the solid
-  int32_t n_nodes;  // of these, nodes that touch
+  int32_t n_all;            // nodes of the solid
+  rf_system_points points;  // that touch (n)
+  int32_t *name;            // of each point, as in rf_barrier_points (n)
+  double *rest;             // positions, m (n, 3)
   int32_t n_obstacles;
-  int32_t *node;                  // (n_nodes)
-  double *rest;                   // positions, m (n_nodes, 3)
   rf_barrier_obstacle *obstacle;  // (n_obstacles)
   int32_t n_coordinates;          // of a reduced model; 0: displacements are the unknowns
-  double *basis;                  // its basis at the nodes            (n_nodes, 3, n_coordinates)
+  double *basis;                  // its basis at the points                 (n, 3, n_coordinates)
   rf_barrier_parts *parts;        // owned; NULL: parts pass through each other
 } rf_barrier;
 
-// A node and an obstacle.
+// Points that touch; without weights these are the nodes `name`, and the fields below are unused.
+typedef struct rf_barrier_points {
+  int32_t n;
+  const int32_t *name;   // nodes, or vertices of a surface, ascending    (n)
+  const double *weight;  // of each node of a point                       (n, corners)
+  const int32_t *node;   // of one element                                (n, corners)
+  const double *rest;    // positions, m                                  (n, 3)
+  int32_t corners;
+} rf_barrier_points;
+
+// A point and an obstacle.
 typedef struct rf_barrier_pair {
   double distance;        // m
   double slope[3];        // gradient of it, where it is less than delta or the obstacle is a plane
   double normal_force;    // lambda |gradient|, N
   double sliding[3];      // vbar, m/s
-  double friction[3];     // force on the node, N
+  double friction[3];     // force on the point, N
   double held_force;      // normal force with which friction is computed, N
   double held_normal[3];  // and unit normal
 } rf_barrier_pair;
@@ -113,28 +124,28 @@ typedef struct rf_barrier_pair {
 // Contact of one motion.
 typedef struct rf_barrier_work {
   const rf_barrier *barrier;
-  rf_barrier_pair *pair;    // pairs in the order of obstacles, then nodes
+  rf_barrier_pair *pair;    // pairs in the order of obstacles, then points
   bool coupled;             // friction follows the normal forces of each evaluation
   double energy;            // J, of the last evaluation
   double noise;             // its rounding error
-  double *place;            // positions of the nodes                    (n_nodes, 3)
-  double *velocity;         // and velocities                            (n_nodes, 3)
-  double *nodal;            // forces, or changes of positions           (n_nodes, 3)
-  double *blocks;           // derivative of minus the force, its symmetric part (n_nodes, 3, 3)
-  double *turning;          // and the rest, where coupled               (n_nodes, 3, 3)
+  double *place;            // positions of the points                   (n, 3)
+  double *velocity;         // and velocities                            (n, 3)
+  double *local;            // forces, or changes of positions           (n, 3)
+  double *blocks;           // derivative of minus the force, its symmetric part (n, 3, 3)
+  double *turning;          // and the rest, where coupled               (n, 3, 3)
   double *added;            // blocks in reduced coordinates             (n_coordinates, ld)
   double *krylov;           // vectors of a solve, unless lagged
   rf_barrier_touch *touch;  // of parts; NULL: none
 } rf_barrier_work;
 
 // basis: fields of a reduced model (n_coordinates, n_all, 3); NULL: none.
-// rest: positions of all nodes (n_all, 3); node: those that touch, none of them fixed, ascending.
+// rest: positions of all nodes (n_all, 3).
 // parts: taken over, also on failure; NULL: there is contact with obstacles only.
 // RF_ERR_ARG: a setting is out of range, a field's box ends within delta of its object, or parts
 // touch in a reduced model.
 RF_MUST_CHECK rf_status rf_barrier_create(const rf_barrier_settings *set, int32_t n_obstacles,
                                           const rf_field *const *fields, int32_t n_all,
-                                          const double *rest, int32_t n_nodes, const int32_t *node,
+                                          const double *rest, const rf_barrier_points *points,
                                           int32_t n_coordinates, const double *basis,
                                           rf_barrier_parts *parts, rf_barrier **out, rf_error *err);
 void rf_barrier_free(rf_barrier *barrier);  // NULL is fine
@@ -144,13 +155,27 @@ RF_MUST_CHECK rf_status rf_barrier_work_create(const rf_barrier *barrier, int64_
                                                rf_barrier_work **out, rf_error *err);
 void rf_barrier_work_free(rf_barrier_work *work);  // NULL is fine
 
-// RF_ERR_ARG, naming the deepest node, two triangles or two parts, unless all nodes are outside of
-// all obstacles, no parts cross and none is inside another at the unknowns x (NULL: at rest).
+// RF_ERR_ARG, naming the deepest point, two triangles or two parts, unless all points are outside
+// of all obstacles, no parts cross and none is inside another at the unknowns x (NULL: at rest).
 RF_MUST_CHECK rf_status rf_barrier_require_apart(const rf_barrier *barrier, const double *x,
                                                  rf_error *err);
 
 static inline int64_t rf_barrier_pairs(const rf_barrier *b) {
-  return (int64_t)b->n_obstacles * b->n_nodes;
+  return (int64_t)b->n_obstacles * b->points.n;
+}
+
+// Returns coordinate i % 3 of point i / 3 in a vector of the system, such as its displacement.
+static inline double rf_barrier_value_rt(const rf_barrier *b, int64_t i, const double *x) {
+  const int64_t corners = b->points.corners, first = i / 3 * corners;
+  double sum = 0.0;
+  if (b->basis) {
+    const double *row = b->basis + i * b->n_coordinates;
+    for (int32_t j = 0; j < b->n_coordinates; ++j) sum += row[j] * x[j];
+  } else {
+    for (int64_t a = first; a < first + corners; ++a)
+      sum += b->points.weight[a] * x[3 * (int64_t)b->points.node[a] + i % 3];
+  }
+  return sum;
 }
 
 // Evaluates all pairs at unknowns x and their rates v, and adds the gradient of the energy to

@@ -19,28 +19,23 @@ static const double *row_of(const rf_barrier *b, int64_t row) {
   return b->basis + row * b->n_coordinates;
 }
 
-// Values of a vector of the system at the nodes that touch (n_nodes, 3).
+// Values of a vector of the system at the points that touch (n, 3).
 static void gather(const rf_barrier *b, const double *x, double *out) {
-  for (int64_t i = 0; i < 3 * (int64_t)b->n_nodes; ++i) {
-    if (!b->basis) {
-      out[i] = x[3 * (int64_t)b->node[i / 3] + i % 3];
-      continue;
-    }
-    const double *row = row_of(b, i);
-    out[i] = 0.0;
-    for (int32_t j = 0; j < b->n_coordinates; ++j) out[i] += row[j] * x[j];
-  }
+  for (int64_t i = 0; i < 3 * (int64_t)b->points.n; ++i) out[i] = rf_barrier_value_rt(b, i, x);
 }
 
-// Adds forces on these nodes to a vector of the system.
+// Adds forces on these points to a vector of the system.
 static void scatter(const rf_barrier *b, const double *force, double *sum) {
-  for (int64_t i = 0; i < 3 * (int64_t)b->n_nodes; ++i) {
-    if (!b->basis) {
-      sum[3 * (int64_t)b->node[i / 3] + i % 3] += force[i];
+  const int64_t corners = b->points.corners;
+  for (int64_t i = 0; i < 3 * (int64_t)b->points.n; ++i) {
+    if (force[i] == 0.0) continue;
+    if (b->basis) {
+      const double *row = row_of(b, i);
+      for (int32_t j = 0; j < b->n_coordinates; ++j) sum[j] += row[j] * force[i];
       continue;
     }
-    const double *row = row_of(b, i);
-    for (int32_t j = 0; force[i] != 0.0 && j < b->n_coordinates; ++j) sum[j] += row[j] * force[i];
+    for (int64_t a = i / 3 * corners; a < (i / 3 + 1) * corners; ++a)
+      sum[3 * (int64_t)b->points.node[a] + i % 3] += b->points.weight[a] * force[i];
   }
 }
 
@@ -86,11 +81,11 @@ static void evaluate_pair(rf_barrier_work *w, const rf_barrier_obstacle *o, int3
   memset(pair->friction, 0, sizeof pair->friction);
   memset(pair->sliding, 0, sizeof pair->sliding);
   if (pair->held_force > 0.0) w->energy += rub(&b->set, w->velocity + at, pair) / rate;
-  for (int c = 0; c < 3; ++c) w->nodal[at + c] -= pair->friction[c];
+  for (int c = 0; c < 3; ++c) w->local[at + c] -= pair->friction[c];
   if (open) return;
   w->energy += b->set.stiffness * law.energy;
   w->noise += ROUNDING * pair->normal_force * (rf_vec3_length(p) + rf_vec3_length(b->rest + at));
-  for (int c = 0; c < 3; ++c) w->nodal[at + c] += b->set.stiffness * law.first * pair->slope[c];
+  for (int c = 0; c < 3; ++c) w->local[at + c] += b->set.stiffness * law.first * pair->slope[c];
 }
 
 void rf_barrier_evaluate_rt(rf_barrier_work *w, const double *x, const double *v, double rate,
@@ -100,11 +95,11 @@ void rf_barrier_evaluate_rt(rf_barrier_work *w, const double *x, const double *v
   w->energy = w->noise = 0.0;
   gather(b, x, w->place);
   gather(b, v, w->velocity);
-  for (int64_t i = 0; i < 3 * (int64_t)b->n_nodes; ++i) w->place[i] += b->rest[i];
-  memset(w->nodal, 0, 3 * (size_t)b->n_nodes * sizeof *w->nodal);
+  for (int64_t i = 0; i < 3 * (int64_t)b->points.n; ++i) w->place[i] += b->rest[i];
+  memset(w->local, 0, 3 * (size_t)b->points.n * sizeof *w->local);
   for (int32_t o = 0; o < b->n_obstacles; ++o)
-    for (int32_t k = 0; k < b->n_nodes; ++k) evaluate_pair(w, b->obstacle + o, k, rate, pair++);
-  if (residual) scatter(b, w->nodal, residual);
+    for (int32_t k = 0; k < b->points.n; ++k) evaluate_pair(w, b->obstacle + o, k, rate, pair++);
+  if (residual) scatter(b, w->local, residual);
   if (!w->touch) return;
   w->touch->coupled = w->coupled;
   w->touch->parts->operations->evaluate(w->touch, x, v, rate, residual);
@@ -124,10 +119,10 @@ double rf_barrier_slope_rt(rf_barrier_work *w, const double *increment) {
   const rf_barrier *b = w->barrier;
   const rf_barrier_pair *pair = w->pair;
   double sum = 0.0;
-  gather(b, increment, w->nodal);
+  gather(b, increment, w->local);
   for (int32_t o = 0; o < b->n_obstacles; ++o)
-    for (int32_t k = 0; k < b->n_nodes; ++k, ++pair) {
-      const double *dx = w->nodal + 3 * (int64_t)k;
+    for (int32_t k = 0; k < b->points.n; ++k, ++pair) {
+      const double *dx = w->local + 3 * (int64_t)k;
       sum -= rf_vec3_dot(pair->friction, dx);
       if (!(pair->normal_force > 0.0)) continue;
       const double length = rf_vec3_length(pair->slope);
@@ -226,10 +221,10 @@ static void add_pair(rf_barrier_work *w, const rf_barrier_obstacle *o, int32_t k
 rf_status rf_barrier_linearize_rt(rf_barrier_work *w, double rate) {
   const rf_barrier *b = w->barrier;
   const rf_barrier_pair *pair = w->pair;
-  memset(w->blocks, 0, 9 * (size_t)b->n_nodes * sizeof *w->blocks);
-  memset(w->turning, 0, 9 * (size_t)b->n_nodes * sizeof *w->turning);
+  memset(w->blocks, 0, 9 * (size_t)b->points.n * sizeof *w->blocks);
+  memset(w->turning, 0, 9 * (size_t)b->points.n * sizeof *w->turning);
   for (int32_t o = 0; o < b->n_obstacles; ++o)
-    for (int32_t k = 0; k < b->n_nodes; ++k) add_pair(w, b->obstacle + o, k, rate, pair++);
+    for (int32_t k = 0; k < b->points.n; ++k) add_pair(w, b->obstacle + o, k, rate, pair++);
   return w->touch ? w->touch->parts->operations->linearize(w->touch, rate) : RF_OK;
 }
 
@@ -237,7 +232,7 @@ const double *rf_barrier_reduce_rt(rf_barrier_work *w, int64_t ld) {
   const rf_barrier *b = w->barrier;
   const int32_t n = b->n_coordinates;
   memset(w->added, 0, (size_t)(n * ld) * sizeof *w->added);
-  for (int64_t k = 0; k < b->n_nodes; ++k)
+  for (int64_t k = 0; k < b->points.n; ++k)
     for (int i = 0; i < 9; ++i) {
       const double value = w->blocks[9 * k + i];
       const double *left = row_of(b, 3 * k + i / 3), *right = row_of(b, 3 * k + i % 3);
@@ -252,13 +247,13 @@ const double *rf_barrier_reduce_rt(rf_barrier_work *w, int64_t ld) {
 
 void rf_barrier_turn_rt(rf_barrier_work *w, const double *x, double *out) {
   const rf_barrier *b = w->barrier;
-  gather(b, x, w->nodal);
-  for (int64_t k = 0; k < b->n_nodes; ++k) {
+  gather(b, x, w->local);
+  for (int64_t k = 0; k < b->points.n; ++k) {
     const double *block = w->turning + 9 * k;
-    double *f = w->nodal + 3 * k, from[3] = {f[0], f[1], f[2]};
+    double *f = w->local + 3 * k, from[3] = {f[0], f[1], f[2]};
     for (int r = 0; r < 3; ++r) f[r] = rf_vec3_dot(block + 3 * r, from);
   }
-  scatter(b, w->nodal, out);
+  scatter(b, w->local, out);
   if (w->touch) w->touch->parts->operations->turn(w->touch, x, out);
 }
 
@@ -286,11 +281,11 @@ rf_status rf_barrier_reach_rt(rf_barrier_work *w, const double *increment, doubl
   const rf_barrier *b = w->barrier;
   const rf_barrier_pair *pair = w->pair;
   *part = 1.0;
-  gather(b, increment, w->nodal);
+  gather(b, increment, w->local);
   for (int32_t i = 0; i < b->n_obstacles; ++i)
-    for (int32_t k = 0; k < b->n_nodes; ++k, ++pair) {
+    for (int32_t k = 0; k < b->points.n; ++k, ++pair) {
       const rf_barrier_obstacle *o = b->obstacle + i;
-      const double *dx = w->nodal + 3 * (int64_t)k, *p = w->place + 3 * (int64_t)k;
+      const double *dx = w->local + 3 * (int64_t)k, *p = w->place + 3 * (int64_t)k;
       const double reach =
           o->plane ? reach_to_plane(pair, dx) : reach_to_field(o->field, pair->distance, p, dx);
       if (reach < *part) *part = reach;

@@ -89,19 +89,6 @@ rf_status rf_coupled_matrix_fill(rf_coupled_matrix *m, const rf_csc *lower,
   return RF_OK;
 }
 
-// Adds to entry (row, column), row >= column, which the pattern has.
-static void add_entry(const rf_csc *to, int32_t row, int32_t column, double value) {
-  int32_t low = to->colptr[column], high = to->colptr[column + 1] - 1;
-  while (low < high) {
-    const int32_t middle = low + (high - low) / 2;
-    if (to->rowind[middle] < row)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  if (low <= high && to->rowind[low] == row) to->val[low] += value;
-}
-
 void rf_coupled_matrix_add(const rf_system_coupling *c, const int32_t *column_of, double factor,
                            const rf_csc *to) {
   for (int32_t k = 0; k < c->n; ++k)
@@ -110,7 +97,8 @@ void rf_coupled_matrix_add(const rf_system_coupling *c, const int32_t *column_of
         const int32_t a = column_of[c->node[4 * (int64_t)k + i / 3]];
         const int32_t b = column_of[c->node[4 * (int64_t)k + j / 3]];
         const int32_t row = 3 * a + i % 3, column = 3 * b + j % 3;
-        if (a >= 0 && b >= 0 && row >= column)
-          add_entry(to, row, column, factor * c->matrix[144 * (int64_t)k + 12 * i + j]);
+        if (a < 0 || b < 0 || row < column) continue;
+        const int64_t at = rf_csc_find(to, row, column);
+        if (at >= 0) to->val[at] += factor * c->matrix[144 * (int64_t)k + 12 * i + j];
       }
 }

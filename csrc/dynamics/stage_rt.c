@@ -155,7 +155,10 @@ static rf_status evaluate_residual(rf_motion *m, bool tangent, double *size) {
     for (int64_t i = 0; i < m->n; ++i) m->residual[i] += m->product[i];
   }
   if (m->subspace) st = m->subspace->operations->project(m);
-  if (m->barrier) rf_barrier_evaluate_rt(m->barrier, m->x, m->xdot, rate_of(m), m->residual);
+  if (m->barrier) {
+    rf_barrier_evaluate_rt(m->barrier, m->x, m->xdot, rate_of(m), m->residual);
+    rf_system_clear_fixed_rt(s, m->residual);
+  }
   *size = norm(m, m->residual);
   return st;
 }
@@ -172,7 +175,7 @@ static rf_status join_barrier(rf_motion *m, const double **added) {
   const rf_status st = rf_barrier_linearize_rt(m->barrier, rate_of(m));
   *added = b->basis ? rf_barrier_reduce_rt(m->barrier, m->system->ld) : NULL;
   if (st < 0 || b->basis) return st;
-  m->system->operations->add_blocks(m->system, b->n_nodes, b->node, m->barrier->blocks,
+  m->system->operations->add_blocks(m->system, &b->points, m->barrier->blocks,
                                     m->barrier->touch ? &m->barrier->touch->coupling : NULL);
   return RF_OK;
 }

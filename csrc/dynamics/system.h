@@ -49,6 +49,13 @@ typedef struct rf_system_coupling {
   const double *matrix;  //                                  (n, 12, 12)
 } rf_system_coupling;
 
+// Points that move with nodes: a node itself, or a weighted sum of nodes of one element.
+typedef struct rf_system_points {
+  int32_t n, corners;
+  int32_t *node;   // those of each                        (n, corners)
+  double *weight;  // of these, 1 for a node itself        (n, corners)
+} rf_system_points;
+
 // Evaluations are kept inside: `balance` and `factorize` use R, K and D of the last `evaluate`.
 typedef struct rf_system_operations {
   // Evaluates R (force, with reactions where nothing can move), W (energy, nullable) and, if asked
@@ -64,10 +71,10 @@ typedef struct rf_system_operations {
   // definite.  added: symmetric, ld rows of ld, nullable; of dense systems only.
   rf_status (*factorize)(rf_system *s, double mass, double stiffness, double damping,
                          const double *added);
-  // Joins symmetric blocks (n, 3, 3) of nodes, none of them fixed, and those of a coupling
-  // (nullable) to the matrix of the next `factorize`; borrowed until then.  Another list of pairs
-  // than that before costs an analysis of the matrix.  Nullable: nodes are not the unknowns.
-  void (*add_blocks)(rf_system *s, int32_t n, const int32_t *node, const double *blocks,
+  // Joins symmetric blocks (n, 3, 3) of points, and those of a coupling (nullable) to the matrix of
+  // the next `factorize`; borrowed until then.  Another list of pairs than that before costs an
+  // analysis of the matrix.  Nullable: nodes are not the unknowns.
+  void (*add_blocks)(rf_system *s, const rf_system_points *points, const double *blocks,
                      const rf_system_coupling *coupling);
   // x = A^-1 b by the last factor; x and b may be the same.
   rf_status (*solve)(rf_system *s, const double *b, double *x);

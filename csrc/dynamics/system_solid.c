@@ -28,9 +28,8 @@ typedef struct solid_system {
   const rf_cholesky *used;             // factor of the last matrix
   const rf_system_coupling *coupling;  // to add to the next matrix, borrowed
   int32_t bad_column;                  // at which the last factorization failed
-  const int32_t *added_node;           // blocks to add to the next matrix, borrowed (n_added)
-  const double *added_blocks;          // (n_added, 3, 3)
-  int32_t n_added;
+  const rf_system_points *added_to;    // points with blocks to add to the next matrix, borrowed
+  const double *added_blocks;          // (n, 3, 3)
   double scale;        // by which the matrix of the stage is larger than the factored one
   bool has_damping;    // D is that of the last evaluation
   bool joined;         // the stiffness has its part of D already
@@ -123,25 +122,46 @@ done:
   return st;
 }
 
-static void add_blocks(rf_system *base, int32_t n, const int32_t *node, const double *blocks,
+static void add_blocks(rf_system *base, const rf_system_points *points, const double *blocks,
                        const rf_system_coupling *coupling) {
   solid_system *s = self(base);
-  s->n_added = n;
-  s->added_node = node;
+  s->added_to = points;
   s->added_blocks = blocks;
   s->coupling = coupling;
 }
 
-// Adds them to the matrix, in which the diagonal block of a node is first in its columns.
-static void join_blocks(solid_system *s) {
-  for (int32_t k = 0; k < s->n_added; ++k) {
-    const int32_t column = 3 * s->solid->free_of[s->added_node[k]];
-    for (int c = 0; c < 3; ++c) {
-      double *to = s->lower.val + s->lower.colptr[column + c];
-      for (int r = c; r < 3; ++r) *to++ += s->added_blocks[9 * (int64_t)k + 3 * r + c] / s->scale;
+// Adds a block times a factor to the rows of free node a and the columns of free node b <= a.
+// RF_ERR_INTERNAL: no element has both.
+static rf_status join_block(const rf_csc *to, int32_t a, int32_t b, double factor,
+                            const double *block) {
+  for (int c = 0; c < 3; ++c) {
+    const int first = a == b ? c : 0;
+    const int64_t at = rf_csc_find(to, 3 * a + first, 3 * b + c);
+    if (at < 0) return RF_ERR_INTERNAL;
+    // rows of a node follow each other
+    for (int r = first; r < 3; ++r) to->val[at + r - first] += factor * block[3 * r + c];
+  }
+  return RF_OK;
+}
+
+// Adds them to the matrix: each point couples the nodes that carry it.
+static rf_status join_blocks(solid_system *s) {
+  static const double none[9] = {0};
+  const rf_system_points *p = s->added_to;
+  s->added_to = NULL;
+  for (int64_t k = 0; p && k < p->n; ++k) {
+    const double *block = s->added_blocks + 9 * k, *weight = p->weight + k * p->corners;
+    if (memcmp(block, none, sizeof none) == 0) continue;
+    for (int64_t ij = 0; ij < (int64_t)p->corners * p->corners; ++ij) {
+      const int64_t i = ij / p->corners, j = ij % p->corners;
+      const int32_t a = s->solid->free_of[p->node[k * p->corners + i]];
+      const int32_t b = s->solid->free_of[p->node[k * p->corners + j]];
+      if (b < 0 || a < b) continue;
+      const rf_status st = join_block(&s->lower, a, b, weight[i] * weight[j] / s->scale, block);
+      if (st < 0) return st;
     }
   }
-  s->n_added = 0;
+  return RF_OK;
 }
 
 // Factor of `lower` and the coupling.
@@ -174,8 +194,8 @@ static rf_status factorize(rf_system *base, double mass, double stiffness, doubl
     for (int64_t i = 0; i < entries; ++i) s->stiffness[i] += damping / s->scale * s->damping[i];
   s->joined = s->joined || damping != 0.0;
   rf_solid_free_fill(s->solid, mass / s->scale, stiffness > 0.0 ? s->stiffness : NULL, &s->lower);
-  join_blocks(s);
-  return factorize_coupled(s);
+  const rf_status st = join_blocks(s);
+  return st < 0 ? st : factorize_coupled(s);
 }
 
 static rf_status solve(rf_system *base, const double *b, double *x) {

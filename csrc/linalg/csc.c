@@ -34,6 +34,18 @@ rf_status rf_csc_copy(const rf_csc *from, rf_csc *out, rf_error *err) {
   return st;
 }
 
+int64_t rf_csc_find(const rf_csc *a, int32_t row, int32_t column) {
+  int32_t low = a->colptr[column], high = a->colptr[column + 1] - 1;
+  while (low < high) {
+    const int32_t middle = low + (high - low) / 2;
+    if (a->rowind[middle] < row)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low <= high && a->rowind[low] == row ? low : -1;
+}
+
 void rf_csc_free(rf_csc *a) {
   rf_free(a->colptr);
   rf_free(a->rowind);

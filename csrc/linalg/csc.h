@@ -17,6 +17,8 @@ typedef struct rf_csc {
 RF_MUST_CHECK rf_status rf_csc_create(int32_t rows, int32_t cols, int64_t nnz, rf_csc *out,
                                       rf_error *err);
 RF_MUST_CHECK rf_status rf_csc_copy(const rf_csc *from, rf_csc *out, rf_error *err);
+// Returns the place of entry (row, column) in rowind and val, or -1: the pattern does not have it.
+int64_t rf_csc_find(const rf_csc *a, int32_t row, int32_t column);
 void rf_csc_free(rf_csc *a);  // leaves an empty matrix, which may be freed again
 
 // Computes y = (A x I) x for count vectors (count, cols, width); A is square, symmetric and stored

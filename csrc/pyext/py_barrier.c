@@ -1,4 +1,4 @@
-// The type _core.Barrier: contact of a solid's nodes with fixed obstacles.
+// The type _core.Barrier: contact of points of a solid with fixed obstacles.
 #include "pyext/py_barrier.h"
 
 #include <math.h>
@@ -57,15 +57,42 @@ done:
   return parts;
 }
 
+enum { POINT_ARRAYS = 4 };
+
+// Converts points that touch: nodes (n,), or a tuple of names, nodes, weights and positions.
+static int points_in(PyObject *object, py_in *in, rf_barrier_points *out, int32_t n_all) {
+  if (!PyTuple_Check(object)) {
+    if (py_in_i32(in, object, "nodes", 1, (npy_intp[]){PY_ANY}, 0, n_all - 1) < 0) return -1;
+    *out = (rf_barrier_points){.n = (int32_t)in->shape[0], .name = in->data};
+    return 0;
+  }
+  PyObject *of[POINT_ARRAYS];
+  if (!PyArg_ParseTuple(object, "OOOO:Barrier", of, of + 1, of + 2, of + 3)) return -1;
+  if (py_in_i32(in, of[0], "names of points", 1, (npy_intp[]){PY_ANY}, 0, INT32_MAX) < 0) return -1;
+  const npy_intp n = in[0].shape[0];
+  if (py_in_i32(in + 1, of[1], "nodes of points", 2, (npy_intp[]){n, PY_ANY}, 0, n_all - 1) < 0 ||
+      py_in_f64(in + 2, of[2], "weights", 2, in[1].shape) < 0 ||
+      py_in_f64(in + 3, of[3], "points", 2, (npy_intp[]){n, 3}) < 0)
+    return -1;
+  *out = (rf_barrier_points){.n = (int32_t)n,
+                             .name = in[0].data,
+                             .weight = in[2].data,
+                             .node = in[1].data,
+                             .rest = in[3].data,
+                             .corners = (int32_t)in[1].shape[1]};
+  return 0;
+}
+
 static PyObject *barrier_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   py_state *state = (py_state *)PyType_GetModuleState(type);
-  PyObject *fields, *rest_obj, *node_obj, *dict, *basis_obj = Py_None, *parts_obj = Py_None;
+  PyObject *fields, *rest_obj, *points_obj, *dict, *basis_obj = Py_None, *parts_obj = Py_None;
   PyObject *result = NULL;
   const rf_field **field = NULL;
   rf_barrier_settings set = {0};
-  py_in rest = {0}, node = {0}, basis = {0};
+  py_in rest = {0}, point[POINT_ARRAYS] = {{0}}, basis = {0};
+  rf_barrier_points points;
   if (py_refuse_keywords(type, kwargs) < 0) return NULL;
-  if (!PyArg_ParseTuple(args, "O!OOO|OO:Barrier", &PyTuple_Type, &fields, &rest_obj, &node_obj,
+  if (!PyArg_ParseTuple(args, "O!OOO|OO:Barrier", &PyTuple_Type, &fields, &rest_obj, &points_obj,
                         &dict, &basis_obj, &parts_obj))
     return NULL;
   if (py_settings_in(state, dict, "contact", rf_barrier_settings_table, &set) < 0) return NULL;
@@ -78,8 +105,7 @@ static PyObject *barrier_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
   for (Py_ssize_t i = 0; i < n; ++i)
     if (!(field[i] = py_field_get(state, PyTuple_GET_ITEM(fields, i)))) goto done;
   if (py_in_f64(&rest, rest_obj, "nodes of the mesh", 2, (npy_intp[]){PY_ANY, 3}) < 0 ||
-      py_in_i32(&node, node_obj, "nodes", 1, (npy_intp[]){PY_ANY}, 0, (int32_t)rest.shape[0] - 1) <
-          0 ||
+      points_in(points_obj, point, &points, (int32_t)rest.shape[0]) < 0 ||
       (basis_obj != Py_None && py_in_fields(&basis, basis_obj, "basis", rest.shape[0]) < 0))
     goto done;
   rf_barrier_parts *parts = NULL;
@@ -87,14 +113,13 @@ static PyObject *barrier_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
   rf_barrier *barrier = NULL;
   const int32_t r = (int32_t)basis.shape[0];
   rf_error err = {0};
-  const rf_status st =
-      rf_barrier_create(&set, (int32_t)n, field, (int32_t)rest.shape[0], rest.data,
-                        (int32_t)node.shape[0], node.data, r, basis.data, parts, &barrier, &err);
+  const rf_status st = rf_barrier_create(&set, (int32_t)n, field, (int32_t)rest.shape[0], rest.data,
+                                         &points, r, basis.data, parts, &barrier, &err);
   result = st < 0 ? py_raise(state, st, &err) : py_object_new(type, barrier, release, fields);
 done:
   rf_free((void *)field);
   py_in_release(&rest);
-  py_in_release(&node);
+  for (int k = 0; k < POINT_ARRAYS; ++k) py_in_release(point + k);
   py_in_release(&basis);
   return result;
 }
@@ -161,8 +186,8 @@ PyObject *py_barrier_state(const rf_barrier *b, const py_barrier_pairs *copy) {
     const double length =
         sqrt(pair[i].slope[0] * pair[i].slope[0] + pair[i].slope[1] * pair[i].slope[1] +
              pair[i].slope[2] * pair[i].slope[2]);
-    py_i32(out[0])[at] = b->node[i % b->n_nodes];
-    py_i32(out[1])[at] = (int32_t)(i / b->n_nodes);
+    py_i32(out[0])[at] = b->name[i % b->points.n];
+    py_i32(out[1])[at] = (int32_t)(i / b->points.n);
     py_f64(out[2])[at] = pair[i].distance;
     py_f64(out[4])[at] = pair[i].normal_force;
     for (int c = 0; c < 3; ++c) {
@@ -183,13 +208,14 @@ PyObject *py_barrier_state(const rf_barrier *b, const py_barrier_pairs *copy) {
   return result;
 }
 
-// Adds the blocks of nodes (n, 3, 3), those on the diagonal for parts.
+// Adds the blocks of nodes (n, 3, 3) with themselves.
 static void add_blocks(const rf_barrier_work *work, double sign, double *out) {
   const rf_system_coupling *c = work->touch ? &work->touch->coupling : NULL;
-  for (int64_t k = 0; k < work->barrier->n_nodes; ++k)
-    for (int i = 0; i < 9; ++i)
-      out[9 * (int64_t)work->barrier->node[k] + i] +=
-          sign * (work->blocks[9 * k + i] + work->turning[9 * k + i]);
+  const rf_system_points *points = &work->barrier->points;
+  for (int64_t a = 0; a < (int64_t)points->n * points->corners; ++a)
+    for (int64_t i = 0, k = 9 * (a / points->corners); i < 9; ++i)
+      out[9 * (int64_t)points->node[a] + i] += sign * points->weight[a] * points->weight[a] *
+                                               (work->blocks[k + i] + work->turning[k + i]);
   for (int64_t k = 0; c && k < 4 * (int64_t)c->n; ++k)
     for (int i = 0; i < 9; ++i) {
       const int64_t at = 144 * (k / 4) + 39 * (k % 4) + 12 * (i / 3) + i % 3;
@@ -264,11 +290,13 @@ static PyMethodDef methods[] = {
 
 PyDoc_STRVAR(
     barrier_doc,
-    "Barrier(fields, rest, nodes, settings, basis=None, parts=None, /)\n--\n\n"
-    "Contact of nodes (k,), ascending, of a mesh with nodes `rest` (n, 3), with obstacles\n"
-    "(tuple of Field); settings: a dict; basis: (r, n, 3) of a reduced model; parts: (nodes (m,)\n"
-    "of surfaces, their parts (m,), 1 where fixed (m,), triangles (t, 3), bool: each part touches\n"
-    "itself too) that touch each other.");
+    "Barrier(fields, rest, points, settings, basis=None, parts=None, /)\n--\n\n"
+    "Contact of points of a mesh with nodes `rest` (n, 3), with obstacles (tuple of Field);\n"
+    "points: nodes (k,), ascending, or (names (k,), ascending, nodes (k, c) of one element,\n"
+    "weights (k, c), positions (k, 3)); settings: a dict; basis: (r, n, 3) of a reduced model;\n"
+    "parts: (nodes (m,) of surfaces, their parts (m,), 1 where fixed (m,), triangles (t, 3), "
+    "bool:\n"
+    "each part touches itself too) that touch each other.");
 
 static PyType_Spec spec = PY_SPEC_KEEPING(
     "Barrier", py_object, {Py_tp_new, barrier_new}, {Py_tp_dealloc, py_object_dealloc},

@@ -703,7 +703,7 @@ class Barrier:
         cls,
         fields: tuple[Field, ...],
         rest: ArrayLike,
-        nodes: ArrayLike,
+        points: ArrayLike | tuple[ArrayLike, ArrayLike, ArrayLike, ArrayLike],
         settings: dict[str, float],
         basis: ArrayLike | None = None,
         parts: tuple[ArrayLike, ArrayLike, ArrayLike, ArrayLike, bool] | None = None,

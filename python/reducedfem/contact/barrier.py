@@ -12,10 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
-from reducedfem.base.check import coefficient, field, flag, node_indices, number
+from reducedfem.base.check import coefficient, field, flag, number
 from reducedfem.contact.combined_field import Field
+from reducedfem.contact.touching import Touching, indices, touching
 from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
 from reducedfem.geometry.mesh import Mesh
+from reducedfem.geometry.surface import Surface
 
 __all__ = ["RINGS", "BarrierContact", "BarrierState"]
 
@@ -36,14 +38,15 @@ _AT_HALF = math.log(2.0) + 0.5  # -b'(delta / 2) / delta
 class BarrierState:
     """Contact after the last step of a simulation with a `BarrierContact`.
 
-    Pairs are those of a node and an obstacle nearer than the distance of the barrier. Pairs of
-    parts (``parts=True``) are a node and a triangle of another part, or two edges, nearer than it;
-    with ``self_contact=True`` also of the same part.
+    Pairs are those of a node and an obstacle nearer than the distance of the barrier; on a mesh
+    with cut cells vertices of `BarrierContact.surface` are in the place of nodes. Pairs of parts
+    (``parts=True``) are a node and a triangle of another part, or two edges, nearer than it; with
+    ``self_contact=True`` also of the same part.
 
     Attributes
     ----------
     nodes
-        Node of each pair, shape (k,).
+        Node of each pair, or its vertex of `BarrierContact.surface`, shape (k,).
     obstacles
         Index of its obstacle, shape (k,).
     distances
@@ -51,13 +54,13 @@ class BarrierState:
     normals
         Unit normals, away from the obstacle, shape (k, 3).
     normal_forces
-        Forces along the normals on the nodes [N], shape (k,).
+        Forces along the normals on the nodes or vertices [N], shape (k,).
     friction_forces
-        Friction on the nodes [N], shape (k, 3). After a reset, in a copy and after a step that
-        failed: that of these normal forces.
+        Friction on the nodes or vertices [N], shape (k, 3). After a reset, in a copy and after a
+        step that failed: that of these normal forces.
     smallest_distance
-        Smallest distance of any node that may touch [m], or of two parts where these are nearer
-        than about twice the distance of the barrier; inf without obstacles and such parts.
+        Smallest distance of any node or vertex that may touch [m], or of two parts where these are
+        nearer than about twice the distance of the barrier; inf without obstacles and such parts.
     part_nodes
         Nodes of each pair of parts, shape (p, 4): a node and the corners of a triangle, or the ends
         of two edges.
@@ -135,8 +138,16 @@ def _obstacles(value: object, parts: bool) -> tuple[Field, ...]:
     return tuple(value)
 
 
-# mesh, stiffness, fixed nodes, contact in the core, basis of a model
-_Bound = tuple[Mesh, float, "NDArray[np.int32]", "_core.Barrier", "NDArray[np.float64] | None"]
+# mesh, stiffness, fixed nodes, contact in the core, basis of a model, mass, points
+_Bound = tuple[
+    Mesh,
+    float,
+    "NDArray[np.int32]",
+    "_core.Barrier",
+    "NDArray[np.float64] | None",
+    float,
+    Touching,
+]
 
 
 class BarrierContact:
@@ -153,9 +164,12 @@ class BarrierContact:
     a slope of angle t at slip (1 - sqrt(1 - tan(t) / mu)).
 
     Only nodes touch obstacles: between them, a body may enter an obstacle that is small or has
-    edges. The obstacle may be any field. A `PlaneField` is treated exactly and takes the fewest
-    iterations; fields on grids have kinks, at which steps may end unconverged (see the report).
-    Pass several obstacles as a list, not as a `UnionField`, which has kinks where they meet.
+    edges. Nodes of cut cells (`voxelize`) stand out of the body; on a mesh with such cells the
+    vertices of its surface (`Mesh.source`) touch in their place, moved and loaded by the shape
+    functions of their cells. Edges longer than the distance of nodes are halved first. The obstacle
+    may be any field. A `PlaneField` is treated exactly and takes the fewest iterations; fields on
+    grids have kinks, at which steps may end unconverged (see the report). Pass several obstacles as
+    a list, not as a `UnionField`, which has kinks where they meet.
 
     With ``parts=True`` the parts of a `Solid` (`Mesh.components`; `join_meshes` makes one mesh of
     several) touch each other: nodes and triangles of `Mesh.surface`, and edges (Li et al. 2020),
@@ -163,8 +177,9 @@ class BarrierContact:
     With ``self_contact=True`` so do those of one part that share no node; their barrier begins at
     half of their distance at rest, where that is less than `distance`.
 
-    A `ReducedSolid` or `ProjectedSolid` touches with the nodes of its mesh. A contact belongs to
-    the first system whose integrator uses it; its simulations and their threads may share it.
+    A `ReducedSolid` or `ProjectedSolid` touches with the same points, as its coordinates move them.
+    A contact belongs to the first system whose integrator uses it; its simulations and their
+    threads may share it.
 
     Parameters
     ----------
@@ -173,8 +188,9 @@ class BarrierContact:
     distance
         delta [m], positive: where the barrier begins. A body at rest keeps a part of it.
     stiffness
-        kappa [N/m], positive. None: a sixth of the nodes of the boundary carry the weight of the
-        solid (at 9.81 m/s^2) at half of `distance`. Forces do not depend on it, gaps do a little.
+        kappa [N/m], positive. None: a sixth of the nodes of the boundary, or of the vertices of the
+        surface of cut cells, carry the weight of the solid (at 9.81 m/s^2) at half of `distance`.
+        Forces do not depend on it, gaps do a little.
     friction
         Coefficient of friction mu, 0 to 1e9.
     slip
@@ -184,6 +200,7 @@ class BarrierContact:
         its end, which takes more iterations and has no error of the order of the step.
     nodes
         Nodes that touch obstacles: a mask (n,) or indices, none fixed. None: all of the boundary.
+        On a mesh with cut cells the vertices touch that are nearest, by weight, to such nodes.
     parts
         True: the parts of the solid touch each other: two or more, apart by `distance` at the start
         (one may lie in a cavity of another). Reduced models refuse it: they move all parts at once.
@@ -193,7 +210,8 @@ class BarrierContact:
     Raises
     ------
     InputError, InputTypeError
-        An argument has a wrong type or is out of range.
+        An argument has a wrong type or is out of range; at the first use: the mesh has cut cells,
+        and `parts` is True or their surface is not known.
 
     Warns
     -----
@@ -222,7 +240,7 @@ class BarrierContact:
         self._friction = coefficient(friction, "friction")
         self._slip = _positive(slip, "slip")
         self._lagged = flag(lagged, "lagged")
-        self._nodes = None if nodes is None else np.array(_indices(nodes))
+        self._nodes = None if nodes is None else np.array(indices(nodes))
         self._bound: _Bound | None = None
 
     @property
@@ -254,6 +272,11 @@ class BarrierContact:
     def barrier_stiffness(self) -> float | None:
         """Stiffness kappa [N/m]; None before the first use if it follows from the solid."""
         return self._stiffness if self._bound is None else self._bound[1]
+
+    @property
+    def surface(self) -> Surface | None:
+        """Surface whose vertices touch: that of cut cells, with shorter edges; else None."""
+        return None if self._bound is None else self._bound[6].surface
 
     def energy(self, u: ArrayLike) -> float:
         """Return the energy of the barrier.
@@ -316,7 +339,7 @@ class BarrierContact:
         -------
         (n, 3, 3) array
             Derivative of each node's force by its own displacement [N/m]; unsymmetric with
-            friction.
+            friction. Cut cells couple their nodes too, which is left out here.
 
         Raises
         ------
@@ -339,7 +362,8 @@ class BarrierContact:
         Returns
         -------
         (n, 3, 3) array
-            Derivative of each node's friction by its own velocity [N s/m], symmetric.
+            Derivative of each node's friction by its own velocity [N s/m], symmetric; of cut cells
+            without coupling.
 
         Raises
         ------
@@ -372,21 +396,22 @@ class BarrierContact:
 
         basis: fields of a reduced model (r, n, 3); None: a solid.
         """
-        stiffness = self._stiffness
-        if stiffness is None:
-            resting = max(len(mesh.boundary_nodes) / _SIDES, 1.0)
-            stiffness = mass * _GRAVITY / resting / (_AT_HALF * self._distance)
         if self._bound is not None:
-            known, used, held, core, fields = self._bound
+            known, _, held, core, fields, weighed, _ = self._bound
             same = (fields is None) == (basis is None) and np.array_equal(held, fixed)
             if same and basis is not None and fields is not None:
                 same = np.array_equal(fields, basis)
-            if known is mesh and used == stiffness and same:
+            if known is mesh and same and (self._stiffness is not None or weighed == mass):
                 return core
             raise InputError(
                 "contact belongs to another solid or model, whose nodes it knows: make a "
                 "BarrierContact for each"
             )
+        points = touching(mesh, fixed, self._nodes, self._parts)
+        stiffness = self._stiffness
+        if stiffness is None:
+            resting = max(points.n_all / _SIDES, 1.0)
+            stiffness = mass * _GRAVITY / resting / (_AT_HALF * self._distance)
         settings: dict[str, Any] = {
             "distance": self._distance,
             "stiffness": stiffness,
@@ -396,26 +421,10 @@ class BarrierContact:
         }
         _warn_of_distance(self._distance, mesh, stacklevel=6)
         obstacles = tuple(one._core for one in self._obstacles)
-        touching = self._touching(mesh, fixed)
         surfaces = (*_surfaces(mesh, fixed), self._self_contact) if self._parts else None
-        core = _core.Barrier(obstacles, mesh.nodes, touching, settings, basis, surfaces)
-        self._bound = mesh, stiffness, fixed, core, basis
+        core = _core.Barrier(obstacles, mesh.nodes, points.points, settings, basis, surfaces)
+        self._bound = mesh, stiffness, fixed, core, basis, mass, points
         return core
-
-    def _touching(self, mesh: Mesh, fixed: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Return the nodes that touch; refuse fixed ones."""
-        if self._nodes is None:
-            free = np.setdiff1d(mesh.boundary_nodes, fixed)
-            return free.astype(np.int32)
-        chosen = node_indices(self._nodes, "nodes", mesh.n_nodes).astype(np.int32)
-        if not chosen.size:
-            raise InputError("nodes selects no node: leave it out for all nodes of the boundary")
-        held = np.intersect1d(chosen, fixed)
-        if held.size:
-            raise InputError(
-                f"nodes has node {held[0]}, which is fixed: no force moves it, so leave it out"
-            )
-        return chosen
 
     def __repr__(self) -> str:
         with_what = [repr(one) for one in self._obstacles] + ["other parts"] * self._parts
@@ -463,21 +472,3 @@ def _surfaces(
     part[mesh.elements] = mesh.components()[:, None]
     held = np.isin(nodes, fixed).astype(np.int32)
     return nodes, part[nodes], held, mesh.surface().triangles
-
-
-def _indices(nodes: ArrayLike) -> NDArray[Any]:
-    """Return the argument `nodes` as an array; refuse what is no mask and no list of nodes."""
-    try:
-        array = np.asarray(nodes)
-    except (TypeError, ValueError):
-        raise InputTypeError("nodes must be a mask (n,) or a list of node indices") from None
-    if array.dtype.kind not in "biu":
-        raise InputTypeError(
-            f"nodes must be a mask (n,) or a list of node indices, got {type(nodes).__name__} of "
-            f"dtype {array.dtype}"
-        )
-    if array.ndim != 1 or not array.size:
-        raise InputError(
-            f"nodes must be a mask (n,) or a list of node indices, got shape {array.shape}"
-        )
-    return array

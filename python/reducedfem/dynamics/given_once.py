@@ -67,7 +67,9 @@ class GivenOnce:
         """
         self._calls += 1
         reduced = isinstance(self._system, ReducedSolid)
-        if self._warned & {"inverted", "steps", "far"} or (reduced and self._calls & (self._calls - 1)):
+        if self._warned & {"inverted", "steps", "far"} or (
+            reduced and self._calls & (self._calls - 1)
+        ):
             return
         soft = _softening(self._system)
         if soft is not None:

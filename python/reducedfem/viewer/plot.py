@@ -7,7 +7,7 @@ correctly. Matplotlib, required for figures only, is the optional dependency
 
 from __future__ import annotations
 
-from reducedfem.viewer.refine import refined
+from reducedfem.geometry.refine import refined
 from reducedfem.viewer.render import UP, Shape, render
 from reducedfem.viewer.sessions import session_figure
 from reducedfem.viewer.shapes import shapes_figure

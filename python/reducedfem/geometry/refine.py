@@ -1,4 +1,4 @@
-"""Refinement of surfaces to draw their deformation."""
+"""Refinement of surfaces that deform."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["refined"]
 
 Array = NDArray[np.float64]
 
-# longest edge of a refined surface relative to its size, and maximum number of added triangles
+# longest edge of a surface to draw, relative to its size, and maximum number of added triangles
 _FINE = 0.02
 _MAX_ADDED = 20_000
 
@@ -23,19 +23,21 @@ def _sides(faces: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.sort(np.stack([faces, np.roll(faces, -1, axis=1)], axis=2), axis=2)
 
 
-def refined(surface: Surface) -> Surface:
-    """Return a surface of the same shape with edges short enough to draw its deformation.
+def refined(surface: Surface, edge: float | None = None, added: float = _MAX_ADDED) -> Surface:
+    """Return a surface of the same shape with edges short enough for its deformation.
 
-    The longest edges are halved first, in all adjacent triangles, until edges are at most a
-    fiftieth of the size or 20,000 triangles have been added.
+    The longest edges are halved first, in all adjacent triangles, until edges are at most `edge`
+    [m] (None: a fiftieth of the size, to draw it) or `added` triangles have been added. Vertices
+    keep their indices; new ones follow.
     """
     x, faces = surface.vertices, surface.triangles.astype(np.int64)
     finest = _FINE * float(np.linalg.norm(np.ptp(surface.bounds, axis=0)))
+    finest = finest if edge is None else edge
     while True:
         sides, n = _sides(faces), len(x)
         length = np.linalg.norm(x[sides[..., 0]] - x[sides[..., 1]], axis=2)
         long = length > max(finest, 0.5 * float(length.max()))
-        if not long.any() or len(faces) + long.sum() > surface.n_triangles + _MAX_ADDED:
+        if not long.any() or len(faces) + long.sum() > surface.n_triangles + added:
             return surface if n == surface.n_vertices else Surface(x, faces)
         halved = np.unique(sides[long] @ [n, 1])
         x = np.concatenate([x, 0.5 * (x[halved // n] + x[halved % n])])
