@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +11,6 @@ from numpy.typing import NDArray
 from reducedfem.errors import DivergedError
 from reducedfem.solid.second_order import SecondOrderSystem
 from reducedfem.solid.symmetric import symmetric
-
-if TYPE_CHECKING:
-    from reducedfem.dynamics.integrator import Simulation
 
 __all__ = ["contradiction", "explained"]
 
@@ -26,15 +22,12 @@ _SIZES, _NEAR = (1e-4, 1e-5, 1e-6, 1e-3, 1e-2), 0.02
 _CHECKED = 1000  # unknowns up to which a tangent is compared
 
 
-def contradiction(simulation: Simulation) -> str | None:
-    """Return a text on functions of a system that disagree near the present state, or None."""
-    system = simulation.system
+def contradiction(system: object, q: Vector, qdot: Vector, qddot: Vector, dt: float) -> str | None:
+    """Return a text on functions of a system that disagree near a state, or None."""
     if not isinstance(system, SecondOrderSystem) or system.internal_force is None:
         return None
-    state = simulation.state
-    ahead = simulation.dt * state.qdot + 0.5 * simulation.dt**2 * state.qddot
     for steps in _ALONG:
-        x = state.q + steps * ahead
+        x = q + steps * (dt * qdot + 0.5 * dt**2 * qddot)
         try:
             found = _compare(system, x)
         except Exception:
@@ -45,12 +38,12 @@ def contradiction(simulation: Simulation) -> str | None:
 
 
 @contextmanager
-def explained(simulation: Simulation) -> Iterator[None]:
-    """Add the functions that contradict each other to errors of steps that diverge."""
+def explained(find: Callable[[], str | None]) -> Iterator[None]:
+    """Add the text of a `contradiction` to errors of steps that diverge."""
     try:
         yield
     except DivergedError as error:
-        found = contradiction(simulation)
+        found = find()
         if found is None:
             raise
         raise DivergedError(f"{found}. Correct it first; {error}") from None

@@ -241,7 +241,7 @@ class Simulation(NamedArguments):
                 self._doubt_load(force)
         else:
             force = reduced_force(self._system, force)
-        with callback(progress, "steps") as tell, explained(self):
+        with callback(progress, "steps") as tell, explained(self._contradiction):
             shortened, far = self._core.step(force, steps, tell, threads())
         if shortened and not self._doubted:
             self._doubt()
@@ -254,6 +254,9 @@ class Simulation(NamedArguments):
         if far > FAR:
             self._doubt_far()
         return bound
+
+    def _contradiction(self) -> str | None:
+        return contradiction(self._system, *self._core.state()[:3], self._dt)
 
     def _doubt_strain(self, stacklevel: int) -> None:
         """Warn once a reset if a cubature is strained beyond its poses."""
@@ -293,7 +296,7 @@ class Simulation(NamedArguments):
         if steps_too_long(report):
             self._doubted = True
             once = self._settings["newton_max"] == 1
-            why = contradiction(self)
+            why = self._contradiction()
             warn_of_long_steps(
                 report.shortened_steps, report.steps, self._dt, why, once=once, stacklevel=5
             )
