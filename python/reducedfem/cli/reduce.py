@@ -517,7 +517,8 @@ def _material(args: argparse.Namespace, mesh: Mesh) -> Material | dict[int, Mate
             for region, one in mesh.materials.items()
         }
     usual = {name: _ELASTIC[name] for name in elastic}
-    return law(**{**usual, "density": 1000.0, **given})
+    made: Material = law(**{**usual, "density": 1000.0, **given})
+    return made
 
 
 def _modes(args: argparse.Namespace, solid: Solid) -> int:
