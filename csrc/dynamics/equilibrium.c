@@ -325,9 +325,14 @@ static rf_status test_stability(rf_equilibrium *e, const double *x) {
   return RF_OK;
 }
 
+// True if rounding is what keeps the residual up.
+static bool spoiled(const rf_equilibrium *e) {
+  return e->noise > 0.0 && ATTAINED * e->noise >= e->report->residual;
+}
+
 // Advice after a failure.  Beyond a limit point or a bifurcation more load steps do not help.
 static const char *advice(const rf_equilibrium *e) {
-  if (e->noise > 0.0 && ATTAINED * e->noise >= e->report->residual)
+  if (spoiled(e))
     return "rounding leaves no smaller residual: of a reduced model take fewer coordinates, or a "
            "ProjectedSolid";
   if (e->indefinite)
@@ -352,8 +357,7 @@ static rf_status explain(const rf_equilibrium *e, rf_error *err) {
   else
     (void)snprintf(step, sizeof step, "load step %d of %d", report->load_steps + 1,
                    e->set->load_steps);
-  if (e->noise > 0.0)
-    (void)snprintf(noise, sizeof noise, ", rounding of the forces %.1g", e->noise);
+  if (spoiled(e)) (void)snprintf(noise, sizeof noise, ", rounding of the forces %.1g", e->noise);
   return rf_fail(err, RF_ERR_NO_CONVERGENCE,
                  "%s in %s: %s (%d iterations in all, relative residual %.3g, tol %.3g%s); %s",
                  found, step, why.text, report->iterations, report->residual, e->set->tolerance,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +32,7 @@ from reducedfem.geometry.mesh_files import read_fixed, read_mesh
 from reducedfem.geometry.surface import Surface
 from reducedfem.geometry.voxels import voxelize
 from reducedfem.io.atomic import replacing, with_suffix
-from reducedfem.material.laws import Isotropic, Material, MooneyRivlin
+from reducedfem.material.laws import Material
 from reducedfem.reduction.basis import modal_derivative_basis
 from reducedfem.reduction.cubature import (
     FEWEST_POSES,
@@ -48,11 +50,18 @@ from reducedfem.solid.solid import Solid
 
 __all__ = ["add_to"]
 
-_LAWS: dict[str, type[Isotropic | MooneyRivlin]] = {
-    name: one for name, one in Material.kinds.items() if issubclass(one, Isotropic | MooneyRivlin)
+_ELASTIC = {"young": 1e6, "poisson": 0.4}  # constants of most laws, and their defaults
+_OWN = ("c1", "c2", "bulk")  # those of the others
+
+
+def _constants(law: type[Material]) -> tuple[str, ...]:
+    return tuple(one.name for one in dataclasses.fields(law) if one.name != "density")  # type: ignore[arg-type]
+
+
+_LAWS: dict[str, Any] = {
+    name: one for name, one in Material.kinds.items() if _constants(one) in (tuple(_ELASTIC), _OWN)
 }
-_OWN = ("c1", "c2", "bulk")  # constants of MooneyRivlin, in place of the next two
-_ELASTIC = {"young": 1e6, "poisson": 0.4}  # defaults of the other laws
+_OTHERS = " or ".join(name for name, one in _LAWS.items() if _constants(one) == _OWN)
 _USUAL_MODES, _USUAL_RESOLUTION = 20, 64
 _MANY_NODES = 40_000  # larger meshes take a minute or more for modes and derivatives
 _FEWER_NODES = 20_000
@@ -166,20 +175,20 @@ def add_to(commands: Commands) -> None:
         choices=tuple(_LAWS),
         metavar="LAW",
         help=f"{', '.join(_LAWS)} in any case (default: StVK); other laws than StVK need "
-        "--cubature, and MooneyRivlin --c1, --c2 and --bulk for --young and --poisson",
+        f"--cubature, and {_OTHERS} --c1, --c2 and --bulk for --young and --poisson",
     )
     for name, of in (("c1", "invariant I"), ("c2", "invariant II")):
         material.add_argument(
             f"--{name}",
             type=not_negative,
             metavar=name.upper(),
-            help=f"constant of MooneyRivlin [Pa] of the {of}; not both are 0",
+            help=f"constant of {_OTHERS} [Pa], of the {of}; not both are 0",
         )
     material.add_argument(
         "--bulk",
         type=positive,
         metavar="K",
-        help="bulk modulus of MooneyRivlin [Pa], at least 4/3 C1 + 16/3 C2",
+        help=f"bulk modulus of {_OTHERS} [Pa], at least 4/3 C1 + 16/3 C2",
     )
     reduction = parser.add_argument_group("reduction")
     reduction.add_argument(
@@ -338,15 +347,14 @@ def _check_sizes(args: argparse.Namespace) -> None:
 
 def _check_constants(args: argparse.Namespace) -> None:
     """Refuse constants of another law than the chosen one, before any work."""
-    own = args.law == "MooneyRivlin"
+    law = args.law or "StVK"
+    own = _constants(_LAWS[law]) == _OWN
     for name in _ELASTIC if own else _OWN:
         if getattr(args, name) is not None:
-            advice = f"give --{', --'.join(_OWN)}" if own else "add --law MooneyRivlin"
-            raise UsageError(
-                f"--{name} is no constant of {args.law or 'StVK'}: {advice}, or leave it out"
-            )
+            advice = f"give --{', --'.join(_OWN)}" if own else f"add --law {_OTHERS}"
+            raise UsageError(f"--{name} is no constant of {law}: {advice}, or leave it out")
     if own and any(getattr(args, name) is None for name in _OWN):
-        raise UsageError(f"--law MooneyRivlin needs --{', --'.join(_OWN)} [Pa]")
+        raise UsageError(f"--law {law} needs --{', --'.join(_OWN)} [Pa]")
 
 
 def _check_damping(args: argparse.Namespace) -> None:
@@ -499,7 +507,7 @@ def _scaled(mesh: Mesh, scale: float) -> Mesh:
 def _material(args: argparse.Namespace, mesh: Mesh) -> Material | dict[int, Material]:
     """Return the material of the options, completed by that of the file if all regions have one."""
     law = _LAWS[args.law or "StVK"]
-    elastic = () if law is MooneyRivlin else tuple(_ELASTIC)
+    elastic = () if _constants(law) == _OWN else tuple(_ELASTIC)
     names = (*elastic, "density")
     wanted = (*_OWN, *names)
     given = {name: getattr(args, name) for name in wanted if getattr(args, name) is not None}
@@ -509,7 +517,8 @@ def _material(args: argparse.Namespace, mesh: Mesh) -> Material | dict[int, Mate
             for region, one in mesh.materials.items()
         }
     usual = {name: _ELASTIC[name] for name in elastic}
-    return law(**{**usual, "density": 1000.0, **given})
+    made: Material = law(**{**usual, "density": 1000.0, **given})
+    return made
 
 
 def _modes(args: argparse.Namespace, solid: Solid) -> int:
