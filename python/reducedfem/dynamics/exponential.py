@@ -109,6 +109,7 @@ class ExponentialEuler(Simulation):
     """
 
     _scheme = "exponential_euler"
+    _force_part = 0.5
 
     def __init__(
         self,

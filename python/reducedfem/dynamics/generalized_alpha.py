@@ -83,3 +83,7 @@ class GeneralizedAlpha(ImplicitSimulation):
         own = {"rho": rho}
         more = strain_rate, deformation_only, gravity, contact, line_search
         self._create(own, system, dt, damping, newton_max, tol, *more)
+
+    @property
+    def _force_part(self) -> float:
+        return 1.0 / (1.0 + float(self._settings["rho"]))

@@ -172,6 +172,22 @@ class Simulation(NamedArguments, GivenOnce):
             return q
         return self._system.displacement(q)
 
+    @property
+    def force_time(self) -> float:
+        """Time at which the next step, which holds it constant, wants a force that varies [s].
+
+        At other times of the step the method is of first order. It is the end of the step, the
+        middle for `TRBDF2`, `SDIRK2`, `ExponentialEuler` and exact modes, and dt / (1 + rho) after
+        its beginning for `GeneralizedAlpha`.
+        """
+        time: float = self._core.state()[3]
+        return time + self._force_part * self._dt
+
+    @property
+    def _force_part(self) -> float:
+        """Part of a step after which a force that varies is wanted."""
+        return 0.5 if self._settings.get("exact") else 1.0
+
     def step(
         self, force: ArrayLike | None = None, n: int = 1, *, progress: Progress = False
     ) -> None:
@@ -180,9 +196,9 @@ class Simulation(NamedArguments, GivenOnce):
         Parameters
         ----------
         force
-            External force at the end of each step: nodal [N], (n_nodes, 3) or
-            (3 n_nodes,); for a reduced system also reduced, (r,); for a `SecondOrderSystem`
-            (n,). None: zero.
+            External force, constant over each step, at `force_time` if it varies: nodal [N],
+            (n_nodes, 3) or (3 n_nodes,); for a reduced system also reduced, (r,); for a
+            `SecondOrderSystem` (n,). None: zero.
         n
             Number of steps, at least 0.
         progress
@@ -430,9 +446,9 @@ class ImplicitSimulation(Simulation):
         Parameters
         ----------
         force
-            External force at the end of each step: nodal [N], (n_nodes, 3) or
-            (3 n_nodes,); for a reduced system also reduced, (r,); for a `SecondOrderSystem`
-            (n,). None: zero.
+            External force, constant over each step, at `force_time` if it varies: nodal [N],
+            (n_nodes, 3) or (3 n_nodes,); for a reduced system also reduced, (r,); for a
+            `SecondOrderSystem` (n,). None: zero.
         n
             Number of steps, at least 0; with a trajectory 1 or its length.
         contact

@@ -67,6 +67,7 @@ class SDIRK2(ImplicitSimulation):
 
     _scheme = "sdirk2"
     _lively = True
+    _force_part = 0.5
 
     def __init__(
         self,

@@ -58,3 +58,4 @@ class TRBDF2(ModalSimulation):
 
     _scheme = "trbdf2"
     _lively = True
+    _force_part = 0.5
