@@ -136,3 +136,24 @@ def test_a_free_body_has_no_statics_of_its_own(kind):
     assert report.residual < 1e-10
     np.testing.assert_allclose(model.internal_force(q), model.project(load), atol=1e-8)
     assert np.abs(q).max() > 1e-7
+
+
+def test_elements_inside_out_are_counted_and_warned_of():
+    """A bar under an axial load beyond the largest that its law carries."""
+    nodes, elements = box_hexes(8, 3, 3, (0.2, 0.06, 0.06))
+    solid = rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e5, 0.4, 1000.0), nodes[:, 0] == 0.0)
+    model = rf.reduce(solid, rf.modal_derivative_basis(solid, k=10, r=25))
+    end = nodes[:, 0] > 0.2 - 1e-9
+    load = np.zeros_like(nodes)
+    load[end, 0] = -60.0 / end.sum()
+    for system in (model, rf.ProjectedSolid(solid, model.basis)):
+        with pytest.warns(rf.PlausibilityWarning) as found:
+            q, report = system.solve_static(model.project(load), steps=5, report=True)
+        assert any("elements are inside out" in str(one.message) for one in found)
+        place = (nodes + system.displacement(q))[elements]
+        edges = place[:, [1, 3, 4]] - place[:, :1]
+        mirrored = np.linalg.det(edges) < 0.0
+        assert 0 < report.inverted <= 72
+        assert report.inverted >= 0.8 * mirrored.sum() > 10
+    calm = model.solve_static(0.1 * model.project(load), report=True)[1]
+    assert calm.inverted == 0

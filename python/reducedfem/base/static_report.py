@@ -31,7 +31,7 @@ class StaticReport:
         Load steps that failed and were halved (with ``adaptive=True`` only).
     inverted
         Elements that are inside out in the solution, at a quadrature point; real solids have none.
-        -1 for reduced models, where they are not counted.
+        Of reduced models, elements whose volume is not positive.
     fraction
         Fraction of the load that was reached, 0 to 1; 1 after success.
     stable

@@ -10,25 +10,21 @@ from numpy.typing import ArrayLike, NDArray
 from reducedfem import _core
 from reducedfem.dynamics.contradiction import contradiction
 from reducedfem.dynamics.implicit_report import ImplicitReport, steps_too_long, steps_unbalanced
-from reducedfem.dynamics.plausible import SMALL, warn_of_imbalance, warn_of_inversion
+from reducedfem.dynamics.plausible import SMALL, warn_of_imbalance
 from reducedfem.reduction.projected import ProjectedSolid
 from reducedfem.reduction.reduced import ReducedSolid
-from reducedfem.solid.plausible import warn_of_far, warn_of_long_steps, warn_of_unbalanced_contact
+from reducedfem.solid.plausible import (
+    softening,
+    warn_of_far,
+    warn_of_inversion,
+    warn_of_long_steps,
+    warn_of_unbalanced_contact,
+)
 from reducedfem.solid.second_order import SecondOrderSystem
 from reducedfem.solid.soft_loads import warn_of_loads
 from reducedfem.solid.solid import Solid
 
 __all__ = ["GivenOnce"]
-
-
-def _softening(system: object) -> str | None:
-    """Return the law of a system that keeps elements inside out; None: it has none."""
-    if isinstance(system, ReducedSolid):
-        return None if system._sampled else "its law"
-    solid = system.solid if isinstance(system, ProjectedSolid) else system
-    if not isinstance(solid, Solid):
-        return None
-    return next((one.law for one in solid.materials.values() if one.quadratic), None)
 
 
 class GivenOnce:
@@ -71,10 +67,16 @@ class GivenOnce:
             reduced and self._calls & (self._calls - 1)
         ):
             return
-        soft = _softening(self._system)
+        system = self._system
+        if isinstance(system, SecondOrderSystem):
+            return
+        if isinstance(system, Solid):
+            soft = softening(system.materials.values())
+        else:
+            soft = system._softens
         if soft is not None:
-            mesh = self._system.mesh  # type: ignore[union-attr]
-            self._note(warn_of_inversion(self.displacement, mesh, soft, stacklevel=5), "inverted")
+            inverted = system.mesh._core.inverted(self.displacement)
+            self._note(warn_of_inversion(inverted, system.mesh, soft, stacklevel=5), "inverted")
 
     def _doubt_load(self, force: ArrayLike) -> None:
         """Warn once if nodal forces act on soft nodes outside of the body.

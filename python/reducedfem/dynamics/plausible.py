@@ -11,13 +11,11 @@ from reducedfem import _core
 from reducedfem.errors import PlausibilityWarning
 from reducedfem.geometry.mesh import Mesh
 from reducedfem.reduction.reduced import ReducedSolid
-from reducedfem.solid.plausible import STUDY
 
 __all__ = [
     "SMALL",
     "warn_of_coarse_steps",
     "warn_of_imbalance",
-    "warn_of_inversion",
     "warn_of_rest_modes",
     "warn_of_turning_modes",
 ]
@@ -74,22 +72,6 @@ def warn_of_imbalance(unbalanced: int, steps: int, stacklevel: int) -> None:
         PlausibilityWarning,
         stacklevel=stacklevel,
     )
-
-
-def warn_of_inversion(
-    displacement: NDArray[np.float64], mesh: Mesh, law: str, stacklevel: int
-) -> bool:
-    """Warn of elements that are inside out at displacements (n, 3); True if there are some."""
-    inverted = 0 if mesh.n_nodes < STUDY else mesh._core.inverted(displacement)
-    if inverted:
-        warnings.warn(
-            f"{inverted} of {mesh.n_elements} elements are inside out, as no real solid is: {law} "
-            "softens under compression and keeps them so. Take StableNeoHookean, or smaller "
-            "loads and velocities",
-            PlausibilityWarning,
-            stacklevel=stacklevel,
-        )
-    return inverted > 0
 
 
 def warn_of_rest_modes(displacement: NDArray[np.float64], mesh: Mesh, stacklevel: int) -> bool:

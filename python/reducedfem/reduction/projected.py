@@ -17,7 +17,7 @@ from reducedfem.reduction.basis import Basis
 from reducedfem.reduction.identity import require_of
 from reducedfem.reduction.reduced_equations import ReducedEquations
 from reducedfem.solid.held import require_held
-from reducedfem.solid.plausible import warn_of_gravity
+from reducedfem.solid.plausible import softening, warn_of_gravity
 from reducedfem.solid.solid import Solid, require_solid
 
 __all__ = ["MAX_PROJECTED_R", "ProjectedSolid"]
@@ -75,6 +75,10 @@ class ProjectedSolid(ReducedEquations):
 
     def _farthest(self, q: NDArray[np.float64]) -> float:
         return float(np.abs(q) @ self._reach)
+
+    @property
+    def _softens(self) -> str | None:
+        return softening(self._solid.materials.values())
 
     @property
     def solid(self) -> Solid:

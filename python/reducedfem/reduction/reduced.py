@@ -115,6 +115,10 @@ class ReducedSolid(ReducedEquations, Saved):
         """True of a model with a cubature."""
         return self._provenance.get("cubature") is not None
 
+    @property
+    def _softens(self) -> str | None:
+        return None if self._sampled else "the law of a polynomial model"
+
     def _doubt_strain(self, q: NDArray[np.float64], stacklevel: int, seen: float = 0.0) -> bool:
         if not self._sampled:
             return False

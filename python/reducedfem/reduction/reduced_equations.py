@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -12,7 +13,7 @@ from reducedfem.base.run import Progress, callback, threads
 from reducedfem.base.static_report import StaticReport, static_report
 from reducedfem.errors import InputError, StaticConvergenceError
 from reducedfem.geometry.mesh import Mesh
-from reducedfem.solid.plausible import FAR, warn_of_far, warn_of_instability
+from reducedfem.solid.plausible import FAR, warn_of_far, warn_of_instability, warn_of_inversion
 from reducedfem.solid.solid import HALVINGS
 
 __all__ = ["ReducedEquations", "leaves_out_rigid_motion", "reduced_force"]
@@ -41,6 +42,11 @@ class ReducedEquations:
     def _farthest(self, q: NDArray[np.float64]) -> float:
         """Return an upper bound of the largest displacement at q, over the diagonal of the body."""
         raise NotImplementedError
+
+    @property
+    def _softens(self) -> str | None:
+        """Law that keeps elements inside out, or None."""
+        return None
 
     def _doubt_strain(self, q: NDArray[np.float64], stacklevel: int, seen: float = 0.0) -> bool:
         """Warn if q, or a strain seen before, is beyond the poses of a cubature; True if it is."""
@@ -314,8 +320,11 @@ class ReducedEquations:
         outcome = static_report(took)
         if failure is not None:
             raise StaticConvergenceError(failure, self.displacement(q), outcome)
-        if self._farthest(q) > FAR:
-            warn_of_far(self.displacement(q), self.mesh, stacklevel=3)
+        u = self.displacement(q)
+        outcome = replace(outcome, inverted=self.mesh._core.inverted(u))
+        far = self._farthest(q) > FAR and warn_of_far(u, self.mesh, stacklevel=3)
+        if not far and self._softens is not None:
+            warn_of_inversion(outcome.inverted, self.mesh, self._softens, stacklevel=3)
         self._doubt_strain(q, stacklevel=3)
         warn_of_instability(outcome.stable, stacklevel=3)
         return (q, outcome) if wanted else q

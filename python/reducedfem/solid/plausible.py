@@ -18,11 +18,13 @@ from reducedfem.material.laws import Isotropic, Material
 __all__ = [
     "FAR",
     "STUDY",
+    "softening",
     "warn_of_equilibrium",
     "warn_of_far",
     "warn_of_fit",
     "warn_of_gravity",
     "warn_of_instability",
+    "warn_of_inversion",
     "warn_of_long_steps",
     "warn_of_locking",
     "warn_of_motion",
@@ -168,9 +170,8 @@ def warn_of_equilibrium(
     if report.inverted <= 0:
         return
     advice = "start from rest, u0=None," if adaptive else "pass adaptive=True"
-    # energies quadratic in Green's strain soften under compression
-    soft = [one for one in dict.fromkeys(materials) if one.quadratic]
-    law = f", or try StableNeoHookean instead of {soft[0].law}" if soft else ""
+    soft = softening(materials)
+    law = f", or try StableNeoHookean instead of {soft}" if soft else ""
     warnings.warn(
         f"{report.inverted} of {mesh.n_elements} elements are inside out in this equilibrium, "
         f"which no real solid reaches: {advice} to follow the load from rest and stop before it "
@@ -178,6 +179,26 @@ def warn_of_equilibrium(
         PlausibilityWarning,
         stacklevel=stacklevel,
     )
+
+
+def softening(materials: Collection[Material]) -> str | None:
+    """Return the law of a material that keeps elements inside out, or None."""
+    # energies quadratic in Green's strain soften under compression
+    return next((one.law for one in dict.fromkeys(materials) if one.quadratic), None)
+
+
+def warn_of_inversion(inverted: int, mesh: Mesh, law: str, stacklevel: int) -> bool:
+    """Warn of elements that are inside out; True if there are some, but for element studies."""
+    if inverted <= 0 or mesh.n_nodes < STUDY:
+        return False
+    warnings.warn(
+        f"{inverted} of {mesh.n_elements} elements are inside out, as no real solid is: {law} "
+        "softens under compression and keeps them so. Take StableNeoHookean, or smaller loads and "
+        "velocities",
+        PlausibilityWarning,
+        stacklevel=stacklevel,
+    )
+    return True
 
 
 def warn_of_instability(stable: bool | None, stacklevel: int) -> None:
