@@ -150,29 +150,25 @@ class BarrierContact:
     the energy kappa b(d) of each node at a distance d < delta of an obstacle,
     b = -(d - delta)^2 ln(d / delta), which grows without bound towards d = 0, and friction (Chen,
     Liu and Ascher 2021, section 5). Every Newton increment ends before a node touches, so nothing
-    penetrates, however fast. Other integrators refuse it: their steps may cross a barrier, or
-    vibrate at it.
+    penetrates, however fast. Other integrators refuse it, as they may cross or ring at it.
 
     Friction on a node with the normal force N is mu N s(v), opposite to its velocity v along the
     obstacle; s rises smoothly from 0 to 1 at the velocity `slip`. What should stick thus creeps, on
     a slope of angle t at slip (1 - sqrt(1 - tan(t) / mu)).
 
-    Only nodes touch obstacles: between them, a body may enter an obstacle that is small or has
-    edges. Nodes of cut cells (`voxelize`) stand out of the body; on a mesh with such cells the
-    vertices of its surface (`Mesh.source`) touch in their place, moved and loaded by the shape
-    functions of their cells. Edges longer than the distance of nodes are halved first. The obstacle
-    may be any field. A `PlaneField` is treated exactly and takes the fewest iterations; fields on
-    grids have kinks, at which steps may end unconverged (see the report). Pass several obstacles as
-    a list, not as a `UnionField`, which has kinks where they meet.
+    Only nodes touch obstacles; on a mesh with cut cells (`voxelize`), whose nodes stand out of the
+    body, the vertices of `surface` instead, as their cells move them. Between them, a body may
+    enter an obstacle that is small or has edges. The obstacle may be any field. A `PlaneField` is
+    treated exactly and takes the fewest iterations; fields on grids have kinks, at which steps may
+    end unconverged. Pass several obstacles as a list, not as a `UnionField` with kinks between.
 
     With ``parts=True`` the parts of a `Solid` (`Mesh.components`; `join_meshes` makes one mesh of
     several) touch each other: nodes and triangles of `Mesh.surface`, and edges, of different parts
     (Li et al. 2020), each pair with the energy of a node above; that of edges fades out where they
     become parallel. A part does not touch itself. Friction between parts is lagged.
 
-    A `ReducedSolid` or `ProjectedSolid` touches with the same points, as its coordinates move them.
-    A contact belongs to the first system with whose integrator it is used. It is immutable
-    otherwise, and may be shared by threads and simulations of that system.
+    Models touch with the same points. A contact belongs to the first system with whose integrator
+    it is used. It is immutable otherwise; threads and simulations of that system may share it.
 
     Parameters
     ----------
@@ -181,9 +177,8 @@ class BarrierContact:
     distance
         delta [m], positive: where the barrier begins. A body at rest keeps a part of it.
     stiffness
-        kappa [N/m], positive. None: a sixth of the nodes of the boundary, or of the vertices of the
-        surface of cut cells, carry the weight of the solid (at 9.81 m/s^2) at half of `distance`.
-        Forces do not depend on it, gaps do a little.
+        kappa [N/m], positive. None: a sixth of the nodes of the boundary (or vertices) carry the
+        weight of the solid, at 9.81 m/s^2, at half of `distance`. Gaps depend on it, forces do not.
     friction
         Coefficient of friction mu, 0 to 1e9.
     slip
@@ -192,8 +187,8 @@ class BarrierContact:
         True: friction of a step has normal forces and directions of its beginning. False: those of
         its end, which takes more iterations and has no error of the order of the step.
     nodes
-        Nodes that touch obstacles: a mask (n,) or indices, none fixed. None: all of the boundary.
-        On a mesh with cut cells the vertices touch that are nearest, by weight, to such nodes.
+        Nodes that touch obstacles: a mask (n,) or indices, none fixed; of cut cells the vertices
+        that have most weight on them. None: all of the boundary.
     parts
         True: the parts of the solid touch each other. Needs two parts or more, apart at the start
         by `distance` or more (a part inside another is not noticed), and friction that is lagged;
@@ -202,14 +197,13 @@ class BarrierContact:
     Raises
     ------
     InputError, InputTypeError
-        An argument has a wrong type or is out of range; at the first use: the mesh has cut cells,
-        and `parts` is True or their surface is not known.
+        An argument has a wrong type or is out of range; at the first use: cells are cut, and
+        `parts` is True or their surface is not known (`Mesh.source`).
 
     Warns
     -----
     PlausibilityWarning
-        The coefficient of friction is above 5; at the first use: `distance` is more than a fifth of
-        the smallest extent of a part of the solid.
+        Friction is above 5; at the first use: `distance` is above a fifth of a part's extent.
     """
 
     def __init__(
@@ -265,7 +259,11 @@ class BarrierContact:
 
     @property
     def surface(self) -> Surface | None:
-        """Surface whose vertices touch: that of cut cells, with shorter edges; else None."""
+        """Surface whose vertices touch, of a mesh with cut cells; None: nodes do, or not used yet.
+
+        It is `Mesh.source`, of which edges longer than the distance of nodes are halved; the
+        vertices of that come first.
+        """
         return None if self._bound is None else self._bound[6].surface
 
     def energy(self, u: ArrayLike) -> float:
