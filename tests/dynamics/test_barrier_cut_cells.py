@@ -410,7 +410,7 @@ def test_the_core_checks_points():
         ({"nodes": np.array([[0, 1], [1, 3]], np.int32)}, "nodes of points"),
         (
             {"nodes": np.zeros((2, 0), np.int32), "weights": np.zeros((2, 0))},
-            "nodes each: too many",
+            "nodes each: out of range",
         ),
         ({"weights": np.full((2, 3), 0.5)}, "weights"),
         ({"weights": np.full((2, 2), np.nan)}, "weights"),
