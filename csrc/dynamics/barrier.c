@@ -70,7 +70,7 @@ static rf_status take_points(rf_barrier *b, const rf_barrier_points *from, const
   to->n = from->n;
   to->corners = from->weight ? from->corners : 1;
   if (to->corners < 1 || to->corners > INT32_MAX / 3 / (to->n > 0 ? to->n : 1))
-    return rf_fail(err, RF_ERR_ARG, "contact has %d points of %d nodes each: too many", to->n,
+    return rf_fail(err, RF_ERR_ARG, "contact has %d points of %d nodes each: out of range", to->n,
                    to->corners);
   const int64_t entries = (int64_t)to->n * to->corners;
   RF_ALLOC(to->node, entries);

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
+from reducedfem import _core
 
 GRAVITY = 9.81
 RADIUS, DISTANCE, SLIP = 0.05, 1e-3, 1e-3
@@ -386,3 +387,34 @@ def test_cut_cells_whose_surface_cannot_touch_are_refused():
     whole = rf.Solid(rf.voxelize(sphere(), 4, cut=False, order=1), SOFT)
     contact = used(rf.BarrierContact(floor(0.1)), whole)
     assert contact.surface is None
+
+
+def test_the_core_checks_points():
+    rest = np.eye(3)
+    settings = dict(distance=1.0, stiffness=1.0, friction=0.0, slip=1.0, lagged=True)
+    right = dict(
+        names=np.array([0, 4], np.int32), nodes=np.array([[0, 1], [1, 2]], np.int32),
+        weights=np.full((2, 2), 0.5), places=np.ones((2, 3)),
+    )  # fmt: skip
+
+    def made(**changes):
+        points = tuple((right | changes).values())
+        return _core.Barrier((floor(0.0)._core,), rest, points, settings)
+
+    energy, force, *_ = made().evaluate(np.full((3, 3), -0.5), np.zeros((3, 3)))
+    assert energy == pytest.approx(2.0 * 0.25 * np.log(2.0), rel=1e-12)
+    load = 2.0 * 0.5 * np.log(2.0) + 0.5
+    np.testing.assert_allclose(force[:, 2], [0.5 * load, load, 0.5 * load], rtol=1e-12)
+    for changes, message in (
+        ({"names": np.array([4, 4], np.int32)}, r"nodes\[1\] is 4: nodes must ascend"),
+        ({"nodes": np.array([[0, 1], [1, 3]], np.int32)}, "nodes of points"),
+        (
+            {"nodes": np.zeros((2, 0), np.int32), "weights": np.zeros((2, 0))},
+            "nodes each: out of range",
+        ),
+        ({"weights": np.full((2, 3), 0.5)}, "weights"),
+        ({"weights": np.full((2, 2), np.nan)}, "weights"),
+        ({"places": np.ones((1, 3))}, "points"),
+    ):
+        with pytest.raises((rf.InputError, rf.InputTypeError), match=message):
+            made(**changes)

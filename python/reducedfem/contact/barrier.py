@@ -163,13 +163,11 @@ class BarrierContact:
     obstacle; s rises smoothly from 0 to 1 at the velocity `slip`. What should stick thus creeps, on
     a slope of angle t at slip (1 - sqrt(1 - tan(t) / mu)).
 
-    Only nodes touch obstacles: between them, a body may enter an obstacle that is small or has
-    edges. Nodes of cut cells (`voxelize`) stand out of the body; on a mesh with such cells the
-    vertices of its surface (`Mesh.source`) touch in their place, moved and loaded by the shape
-    functions of their cells. Edges longer than the distance of nodes are halved first. The obstacle
-    may be any field. A `PlaneField` is treated exactly and takes the fewest iterations; fields on
-    grids have kinks, at which steps may end unconverged (see the report). Pass several obstacles as
-    a list, not as a `UnionField`, which has kinks where they meet.
+    Only nodes touch obstacles; on a mesh with cut cells (`voxelize`), whose nodes stand out of the
+    body, the vertices of `surface` instead, as their cells move them. Between them, a body may
+    enter an obstacle that is small or has edges. The obstacle may be any field. A `PlaneField` is
+    treated exactly and takes the fewest iterations; fields on grids have kinks, at which steps may
+    end unconverged. Pass several obstacles as a list, not as a `UnionField` with kinks between.
 
     With ``parts=True`` the parts of a `Solid` (`Mesh.components`; `join_meshes` makes one mesh of
     several) touch each other: nodes and triangles of `Mesh.surface`, and edges (Li et al. 2020),
@@ -177,9 +175,8 @@ class BarrierContact:
     With ``self_contact=True`` so do those of one part that share no node; their barrier begins at
     half of their distance at rest, where that is less than `distance`.
 
-    A `ReducedSolid` or `ProjectedSolid` touches with the same points, as its coordinates move them.
-    A contact belongs to the first system whose integrator uses it; its simulations and their
-    threads may share it.
+    Models touch with the same points. A contact belongs to the first system with whose integrator
+    it is used. It is immutable otherwise; threads and simulations of that system may share it.
 
     Parameters
     ----------
@@ -188,9 +185,8 @@ class BarrierContact:
     distance
         delta [m], positive: where the barrier begins. A body at rest keeps a part of it.
     stiffness
-        kappa [N/m], positive. None: a sixth of the nodes of the boundary, or of the vertices of the
-        surface of cut cells, carry the weight of the solid (at 9.81 m/s^2) at half of `distance`.
-        Forces do not depend on it, gaps do a little.
+        kappa [N/m], positive. None: a sixth of the nodes of the boundary (or vertices) carry the
+        weight of the solid, at 9.81 m/s^2, at half of `distance`. Gaps depend on it, forces do not.
     friction
         Coefficient of friction mu, 0 to 1e9.
     slip
@@ -199,8 +195,8 @@ class BarrierContact:
         True: friction of a step has normal forces and directions of its beginning. False: those of
         its end, which takes more iterations and has no error of the order of the step.
     nodes
-        Nodes that touch obstacles: a mask (n,) or indices, none fixed. None: all of the boundary.
-        On a mesh with cut cells the vertices touch that are nearest, by weight, to such nodes.
+        Nodes that touch obstacles: a mask (n,) or indices, none fixed; of cut cells the vertices
+        that have most weight on them. None: all of the boundary.
     parts
         True: the parts of the solid touch each other: two or more, apart by `distance` at the start
         (one may lie in a cavity of another). Reduced models refuse it: they move all parts at once.
@@ -210,14 +206,13 @@ class BarrierContact:
     Raises
     ------
     InputError, InputTypeError
-        An argument has a wrong type or is out of range; at the first use: the mesh has cut cells,
-        and `parts` is True or their surface is not known.
+        An argument has a wrong type or is out of range; at the first use: cells are cut, and
+        `parts` is True or their surface is not known (`Mesh.source`).
 
     Warns
     -----
     PlausibilityWarning
-        The coefficient of friction is above 5; at the first use: `distance` is more than a fifth of
-        the smallest extent of a part of the solid.
+        Friction is above 5; at the first use: `distance` is above a fifth of a part's extent.
     """
 
     def __init__(
@@ -275,7 +270,11 @@ class BarrierContact:
 
     @property
     def surface(self) -> Surface | None:
-        """Surface whose vertices touch: that of cut cells, with shorter edges; else None."""
+        """Surface whose vertices touch, of a mesh with cut cells; None: nodes do, or not used yet.
+
+        It is `Mesh.source`, of which edges longer than the distance of nodes are halved; the
+        vertices of that come first.
+        """
         return None if self._bound is None else self._bound[6].surface
 
     def energy(self, u: ArrayLike) -> float:

@@ -50,7 +50,13 @@ class BDF2(ModalSimulation):
         An argument has a wrong type, is out of range, or the model is that of a free body.
     MeshError
         All nodes of the solid are fixed.
+
+    Warns
+    -----
+    PlausibilityWarning
+        As `BackwardEuler` and `ImplicitNewmark`.
     """
 
     _scheme = "bdf2"
+    _lively = True
     _no_barrier = None
