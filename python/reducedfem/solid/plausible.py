@@ -270,8 +270,9 @@ def warn_of_unbalanced_contact(
     """Warn of steps in contact by a barrier that did not reach the balance of forces."""
     warnings.warn(
         f"in {unconverged} of {steps} steps with a contact {newton_max} iterations did not reach "
-        f"the balance of forces (residual {residual:.1e} in the last step), so forces and speeds "
-        "may be wrong, though nothing penetrates. Raise newton_max or take a smaller dt",
+        f"the balance of forces (residual up to {residual:.1e}), so forces and speeds may be "
+        "wrong, though nothing penetrates. Raise newton_max, take a smaller dt or, at obstacles on "
+        "a grid, a larger distance",
         PlausibilityWarning,
         stacklevel=stacklevel,
     )
