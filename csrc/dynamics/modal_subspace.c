@@ -64,8 +64,8 @@ static rf_status reduce(rf_modal_subspace *s) {
 }
 
 // From velocity and acceleration of the modes to their change in the time h and their rate at its
-// end.  Unstable modes, lambda < 0, grow by cosh 1 at most: a tangent that buckles says nothing of
-// where the motion is a multiple of that away.
+// end.  An unstable mode, lambda < 0, grows by cosh 1 at most; a faster one vibrates at its rate
+// instead, as its tangent does not hold as far as it would grow.
 static void propagate(rf_modal_subspace *s, double h, const double *v, const double *a) {
   const rf_system *system = s->blocks.system;
   const int32_t k = s->s;

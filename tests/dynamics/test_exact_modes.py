@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 import itertools
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -347,3 +348,20 @@ def test_contact_refuses_exact_modes():
     contact = rf.PenaltyContact(tree, rf.SphereField((0.0, 0.0, 0.0), 0.02))
     with pytest.raises(rf.InputTypeError, match="got one with exact modes"):
         sim.step(n=1, contact=contact, position=(0.19, 0.015, 0.047), quaternion=UPRIGHT)
+
+
+@pytest.mark.parametrize("modes", ["exact", "follow"])
+def test_buckling_modes_do_not_run_away(modes):
+    """A bar that is pushed to buckle, in steps in which its tangent would grow by e^7 and more."""
+    nodes, elements = box_hexes(6, 2, 2, (0.3, 0.05, 0.05))
+    solid = rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e5, 0.4, 1000.0), nodes[:, 0] == 0.0)
+    push = np.zeros_like(nodes)
+    push[nodes[:, 0] > 0.299] = (-3.0, 0.0, 0.5)
+    sim = rf.BackwardEuler(solid, 0.05, newton_max=30, exact=8, modes=modes)
+    farthest = 0.0
+    with warnings.catch_warnings():  # of long steps and inverted elements
+        warnings.simplefilter("ignore", rf.PlausibilityWarning)
+        for _ in range(20):
+            sim.step(push)
+            farthest = max(farthest, np.linalg.norm(sim.state.q, axis=1).max())
+    assert farthest < 3.0  # without the bound: 6 to 20 m
