@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 from bench_bodies import RUBBER, basket
 from child import measured
+from numpy.typing import NDArray
 from table import Row
 
 import reducedfem as rf
@@ -27,15 +28,20 @@ def damping_of(solid: rf.Solid) -> rf.StrainRateDamping:
     return rf.StrainRateDamping(solid, BETA * lam, BETA * mu)
 
 
-def in_turns(rounds: int, *works: Callable[[], object]) -> list[float]:
-    """Return median seconds of each of some works, done in turns after one round unmeasured."""
+def timed_rounds(rounds: int, *works: Callable[[], object]) -> NDArray[np.float64]:
+    """Return seconds (rounds, works) of works done in turns, after one round unmeasured."""
     seconds = np.empty((rounds + 1, len(works)))
     for i in range(rounds + 1):
         for j, work in enumerate(works):
             start = time.perf_counter()
             work()
             seconds[i, j] = time.perf_counter() - start
-    return [float(one) for one in np.median(seconds[1:], axis=0)]
+    return seconds[1:]
+
+
+def in_turns(rounds: int, *works: Callable[[], object]) -> list[float]:
+    """Return the median seconds of each of some works, done in turns."""
+    return [float(one) for one in np.median(timed_rounds(rounds, *works), axis=0)]
 
 
 def unreduced_damping_rows() -> list[Row]:

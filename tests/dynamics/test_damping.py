@@ -450,19 +450,6 @@ def test_stable_step(place):
     assert np.abs(sim.state.q).max() < 1e-5
 
 
-def test_a_reduced_step_allocates_nothing():
-    _, damping = viscous()
-    model = small_model(9)
-    rate = damping.reduce(model)
-    for sim in (
-        rf.ImplicitNewmark(model, 1e-3, newton_max=3, strain_rate=rate),
-        rf.CentralDifferences(model, strain_rate=rate),
-    ):
-        calls = _core.alloc_counters()["calls"]
-        sim.step(np.ones(9), n=300)
-        assert _core.alloc_counters()["calls"] == calls
-
-
 def test_a_simulation_keeps_its_damping():
     model = small_model(6)
     sims = [

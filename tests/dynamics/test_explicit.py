@@ -368,17 +368,6 @@ def test_spectra_are_ordered_as_in_table_2_1():
 # --- running and arguments -----------------------------------------------------------
 
 
-def test_a_reduced_step_allocates_nothing():
-    for r in (1, 20, 24):
-        for damping in ((0.0, 0.0), (0.1, 1e-5)):
-            sim = rf.CentralDifferences(small_model(r), damping=damping)
-            force = np.ones(r)
-            calls = _core.alloc_counters()["calls"]
-            sim.step(force)
-            sim.step(force, n=500)
-            assert _core.alloc_counters()["calls"] == calls
-
-
 @pytest.mark.parametrize("system", systems(), ids=["reduced", "solid"])
 def test_the_same_bits_every_time(system):
     results = []

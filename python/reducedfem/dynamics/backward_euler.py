@@ -43,7 +43,8 @@ class BackwardEuler(ModalSimulation):
         Those modes: ``"follow"``, one sweep of Rayleigh's and Ritz's method each step, from those
         of the step before; ``"exact"``, computed anew for each step; ``"rest"``, those of the body
         at rest, for small motion only, and not of a free solid. A free solid that turns loses
-        momentum by exact modes unless a turn takes hundreds of steps.
+        momentum by exact modes unless a turn takes hundreds of steps. Of reduced models,
+        ``"exact"`` allocates memory in each step and ``"follow"`` in the first.
     deformation_only
         Accept a model of a free body; see `ImplicitNewmark`.
     gravity
