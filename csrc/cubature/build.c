@@ -72,22 +72,6 @@ static void table_at(const training *t, int32_t element, int32_t point, double *
                table);
 }
 
-// Returns the larger of `least` and the Green strains |F^T F - 1| / 2 of all lanes, F = 1 + G.
-static double largest_strain(int lanes, const double *G, double least) {
-  for (int l = 0; l < lanes; ++l) {
-    double sum = 0.0;
-    for (int i = 0; i < 3; ++i)
-      for (int j = 0; j < 3; ++j) {
-        double twice = G[(3 * i + j) * lanes + l] + G[(3 * j + i) * lanes + l];
-        for (int k = 0; k < 3; ++k)
-          twice += G[(3 * k + i) * lanes + l] * G[(3 * k + j) * lanes + l];
-        sum += twice * twice;
-      }
-    least = fmax(least, 0.5 * sqrt(sum));
-  }
-  return least;
-}
-
 // Computes the force (r, lanes) of one point, of unit weight, in a block of poses, and raises the
 // strain to that of the point.
 static void force_at(const training *t, const rf_material *material, const double *table,
@@ -101,7 +85,7 @@ static void force_at(const training *t, const rf_material *material, const doubl
   for (int c = 0; c < 9; ++c)
     for (int32_t k = 0; k < r; ++k)
       for (int l = 0; l < lanes; ++l) G[c * lanes + l] += table[c * r + k] * q[k * lanes + l];
-  *strain = largest_strain(lanes, G, *strain);
+  for (int l = 0; l < lanes; ++l) *strain = fmax(*strain, rf_cubature_green(G + l, lanes));
   material->law->point[t->solid->simd](parameters, G, W, P, NULL);
   memset(force, 0, (size_t)(r * lanes) * sizeof *force);
   for (int c = 0; c < 9; ++c)
@@ -236,8 +220,14 @@ static void force_of(const training *t, int32_t pose, double *force) {
 
 // Rigid motions among deformations have the force of rounding.
 static rf_status require_force(const training *t, int32_t pose, double size, double largest,
-                               rf_error *err) {
+                               double drawn, rf_error *err) {
   if (isfinite(size) && size > NO_FORCE * largest) return RF_OK;
+  if (drawn > 0.0)
+    return rf_fail(err, RF_ERR_ARG,
+                   "strain is %g: the poses drawn for it include one whose force is %s; make it "
+                   "%s, or give poses",
+                   drawn, isfinite(size) ? "rounding" : "not finite",
+                   isfinite(size) ? "larger" : "smaller");
   return rf_fail(err, RF_ERR_ARG,
                  isfinite(size)
                      ? "poses[%d] has no force: leave it out"
@@ -426,7 +416,7 @@ rf_status rf_cubature_build(const rf_solid *solid, const rf_run *run, int32_t r,
     if (isfinite(size[pose])) largest = fmax(largest, size[pose]);
   }
   for (int32_t pose = 0; pose < set->n_poses; ++pose)
-    RF_TRY(require_force(&t, pose, size[pose], largest, err));
+    RF_TRY(require_force(&t, pose, size[pose], largest, set->drawn, err));
   RF_TRY(choose(&t, &choosing_run, set, &c, err));
   RF_TRY(assemble(&t, set->linear, &c, simd, out, err));
   *report = (rf_cubature_report){

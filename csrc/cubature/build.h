@@ -18,6 +18,7 @@ typedef struct rf_cubature_settings {
   double tolerance;      // on the training error; more points are chosen until it is met
   int32_t n_poses;       // RF_CUBATURE_HOLD or more
   const double *poses;   // (n_poses, r)
+  double drawn;          // strain for which they were drawn; 0: they were given
   const double *metric;  // S: training weighs errors of a force f by the norm of S f    (r, r)
   const double *linear;  // stiffness of a linear part that the cubature gets; NULL      (r, r)
 } rf_cubature_settings;

@@ -10,6 +10,7 @@
 #ifndef RF_CUBATURE_CUBATURE_H
 #define RF_CUBATURE_CUBATURE_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -74,9 +75,22 @@ size_t rf_cubature_work_bytes(int32_t r);
 void rf_cubature_evaluate_rt(const rf_cubature *c, bool definite, const double *q, void *work,
                              double *energy, double *force, double *stiffness, int32_t ld);
 
+// Returns the Green strain |F^T F - 1| / 2 (Frobenius norm), F = 1 + G, with entry i of G at
+// G[i * stride].
+static inline double rf_cubature_green(const double *G, int stride) {
+  double sum = 0.0;
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 3; ++j) {
+      double twice = G[(3 * i + j) * stride] + G[(3 * j + i) * stride];
+      for (int k = 0; k < 3; ++k) twice += G[(3 * k + i) * stride] * G[(3 * k + j) * stride];
+      sum += twice * twice;
+    }
+  return 0.5 * sqrt(sum);
+}
+
 // F = 1 + G of a point at q, row by row.
 void rf_cubature_deform_rt(const rf_cubature *c, int32_t point, const double *q, double f[9]);
-// Returns the largest Green strain |F^T F - 1| / 2 (Frobenius norm) at q of `count` points from
+// Returns the largest Green strain (rf_cubature_green) at q of `count` points from
 // `first` on, after the last of which the first follows.
 double rf_cubature_strain_rt(const rf_cubature *c, const double *q, int32_t first, int32_t count);
 

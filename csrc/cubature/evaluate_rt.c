@@ -59,24 +59,24 @@ void rf_cubature_evaluate_rt(const rf_cubature *c, bool definite, const double *
   if (c->linear) add_linear(c, q, energy, force, stiffness, ld);
 }
 
-void rf_cubature_deform_rt(const rf_cubature *c, int32_t point, const double *q, double f[9]) {
+// Computes the gradient G of the displacement of a point at q, row by row.
+static void gradient_at(const rf_cubature *c, int32_t point, const double *q, double g[9]) {
   const double *gradient = c->gradient + 9 * (int64_t)point * c->r;
-  for (int i = 0; i < 9; ++i) f[i] = i % 4 == 0 ? 1.0 : 0.0;
+  for (int i = 0; i < 9; ++i) g[i] = 0.0;
   for (int32_t k = 0; k < c->r; ++k)
-    for (int64_t i = 0; i < 9; ++i) f[i] += q[k] * gradient[i * c->r + k];
+    for (int64_t i = 0; i < 9; ++i) g[i] += q[k] * gradient[i * c->r + k];
+}
+
+void rf_cubature_deform_rt(const rf_cubature *c, int32_t point, const double *q, double f[9]) {
+  gradient_at(c, point, q, f);
+  for (int i = 0; i < 9; i += 4) f[i] += 1.0;
 }
 
 double rf_cubature_strain_rt(const rf_cubature *c, const double *q, int32_t first, int32_t count) {
-  double largest = 0.0, f[9];
+  double largest = 0.0, g[9];
   for (int32_t n = 0; n < count; ++n) {
-    double square = 0.0;
-    rf_cubature_deform_rt(c, (int32_t)(((int64_t)first + n) % c->n_points), q, f);
-    for (int i = 0; i < 3; ++i)
-      for (int j = 0; j < 3; ++j) {
-        const double e = 0.5 * (f[i] * f[j] + f[3 + i] * f[3 + j] + f[6 + i] * f[6 + j] - (i == j));
-        square += e * e;
-      }
-    if (square > largest) largest = square;
+    gradient_at(c, (int32_t)(((int64_t)first + n) % c->n_points), q, g);
+    largest = fmax(largest, rf_cubature_green(g, 1));
   }
-  return sqrt(largest);
+  return largest;
 }

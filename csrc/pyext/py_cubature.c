@@ -39,18 +39,18 @@ static PyObject *draw_poses(PyObject *module, PyObject *args) {
 
 PyDoc_STRVAR(reduce_doc,
              "reduce_sampled($module, solid, basis, poses, points, tolerance, progress, threads, "
-             "simd=0, /)\n--\n\n"
+             "simd=0, drawn=0.0, /)\n--\n\n"
              "Reduced model with a cubature trained by poses (k, r), every fifth of which is held\n"
-             "out, and its report as a dict.");
+             "out, and its report as a dict. drawn: strain for which they were drawn; 0: given.");
 static PyObject *reduce_sampled(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
   PyObject *solid, *vectors, *poses_obj, *progress;
   int threads, points, simd = RF_SIMD_BEST;
-  double tolerance;
+  double tolerance, drawn = 0.0;
   py_fields basis;
   py_in poses = {0};
-  if (!PyArg_ParseTuple(args, "OOOidOi|i:reduce_sampled", &solid, &vectors, &poses_obj, &points,
-                        &tolerance, &progress, &threads, &simd) ||
+  if (!PyArg_ParseTuple(args, "OOOidOi|id:reduce_sampled", &solid, &vectors, &poses_obj, &points,
+                        &tolerance, &progress, &threads, &simd, &drawn) ||
       py_basis_in(state, &basis, solid, vectors, progress, threads) < 0)
     return NULL;
   if (py_in_f64(&poses, poses_obj, "poses", 2, (npy_intp[]){PY_ANY, basis.count}) < 0) {
@@ -60,7 +60,8 @@ static PyObject *reduce_sampled(PyObject *module, PyObject *args) {
   const rf_cubature_settings set = {.points = points,
                                     .tolerance = tolerance,
                                     .n_poses = (int32_t)poses.shape[0],
-                                    .poses = poses.data};
+                                    .poses = poses.data,
+                                    .drawn = drawn};
   rf_cubature_report report;
   rf_reduced *model = NULL;
   rf_error err = {0};

@@ -37,6 +37,16 @@ static rf_status require_definite_mass(const rf_csc *mass, const rf_run *run, rf
   return st;
 }
 
+// Creates what modes need, which factors the stiffness; the mass is definite.
+static rf_status create_matrices(const rf_matrices *own, const rf_run *run, rf_modes_matrices **out,
+                                 rf_error *err) {
+  const rf_status st = rf_modes_matrices_create(&own->stiffness, &own->mass, run, out, err);
+  if (st != RF_ERR_SINGULAR) return st;
+  return rf_fail(err, st,
+                 "the stiffness is not positive definite: its diagonal must be positive, and rigid "
+                 "motions held");
+}
+
 // With the GIL: out = function(x), 0, or -1 with an exception set.
 static int ask_law(py_state *state, PyObject *function, npy_intp n, const double *x, npy_intp count,
                    double *out) {
@@ -137,8 +147,7 @@ static PyObject *second_order_new(PyTypeObject *type, PyObject *args, PyObject *
   if (st >= 0) st = rf_csc_copy(&stiffness.view, &own->stiffness, &err);
   if (st >= 0 && damping.view.cols) st = rf_csc_copy(&damping.view, &own->damping, &err);
   if (st >= 0) st = require_definite_mass(&own->mass, &run.run, &err);
-  if (st >= 0)
-    st = rf_modes_matrices_create(&own->stiffness, &own->mass, &run.run, &matrices, &err);
+  if (st >= 0) st = create_matrices(own, &run.run, &matrices, &err);
   Py_END_ALLOW_THREADS
   self->object.held = matrices;
   result = py_result(state, st, &err, result);

@@ -254,6 +254,24 @@ static PyObject *energy(PyObject *self, PyObject *unused) {
   return py_result(py_state_of_object(self), st, &err, out);
 }
 
+PyDoc_STRVAR(strains_doc,
+             "strains($self, /)\n--\n\n"
+             "Largest Green strain of the cubature of each body, some points a step, shape (n,).");
+static PyObject *strains(PyObject *self, PyObject *unused) {
+  (void)unused;
+  const npy_intp n = count_of(self);
+  PyObject *out = py_new_f64(1, &n);
+  if (!out) return NULL;
+  double *to = py_f64(out);
+  Py_BEGIN_ALLOW_THREADS
+  py_lock(self);
+  for (int32_t i = 0; i < n; ++i)
+    to[i] = rf_multibody_body(py_held(self), i)->deformation->report.strain;
+  py_unlock(self);
+  Py_END_ALLOW_THREADS
+  return out;
+}
+
 PyDoc_STRVAR(report_doc,
              "report($self, /)\n--\n\n"
              "(steps, candidates, pairs, points, passed, depth, iterations, residual, "
@@ -321,6 +339,7 @@ static PyMethodDef methods[] = {
     {"state", read_state, METH_VARARGS, state_doc},
     {"nodes", nodes, METH_VARARGS, nodes_doc},
     {"energy", energy, METH_NOARGS, energy_doc},
+    {"strains", strains, METH_NOARGS, strains_doc},
     {"report", report, METH_NOARGS, report_doc},
     {"contacts", contacts, METH_NOARGS, contacts_doc},
     {NULL, NULL, 0, NULL},

@@ -29,8 +29,8 @@ def test_a_stable_neo_hookean_model(capsys, surface, tmp_path):
     rule = model.cubature
     text = (
         f"60 points, error of forces {100 * rule.error:.2g} % (at most "
-        f"{100 * rule.largest_error:.2g} %) up to strain {rule.strain:.2g}, of frequencies "
-        f"{100 * rule.frequency_error:.2g} %, 6 directions exercised"
+        f"{100 * rule.largest_error:.2g} %) up to strain {rule.strain:.2g} (0.1 asked for), "
+        f"of frequencies {100 * rule.frequency_error:.2g} %, 6 directions exercised"
     )
     assert re.search(rf"cubature +{re.escape(text)}", out)
     assert (rule.training_poses, rule.held_out_poses) == (24, 6)
@@ -125,3 +125,20 @@ def test_too_few_points_are_worth_a_warning(capsys, surface, tmp_path):
     assert status == 0
     assert "the forces of the cubature differ from those of the mesh by" in err
     assert np.isfinite(rf.load(path).cubature.error)
+
+
+def test_warnings_of_strain_name_the_option_of_the_shell(capsys, tmp_path):
+    (tmp_path / "m.veg").write_text(veg())
+    path = tmp_path / "m.safetensors"
+    args = ("reduce", tmp_path / "m.veg", "-o", path, "--fix", "z<0.5", "-k", 3, "-r", 4)
+    law = ("--law", "StableNeoHookean", "--cubature", 4, "--training-strain", 1e-3)
+    assert run(capsys, *args, *law)[0] == 0
+    gravity = ("--gravity", 0, 0, -2000, "--steps", 5)
+    shown = run(capsys, "simulate", path, *gravity)[2]
+    assert "has the Green strain" in shown
+    for line in shown.splitlines():
+        if "has the Green strain" in line:
+            assert line.endswith("may be far off. Reduce with a larger --training-strain")
+    assert "Cubature(" not in shown
+    quiet = run(capsys, "simulate", path, *gravity, "--quiet")[2]
+    assert "has the Green strain" in quiet, "the motion itself warns, without statics"

@@ -98,6 +98,26 @@ def test_free_bodies_warn_once_a_reset():
         rf.step_free_bodies([body])
 
 
+def test_worlds_warn_once_a_body():
+    model = free_model()
+    body = rf.FreeBody(model, DT, damping=(0.0, 0.05), newton_max=5)
+    world = rf.World(DT)
+    body.reset(q=beyond(model, 0.9))
+    world.add(body)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        world.step(SWING)
+    body.reset(q=beyond(model, 1.6))
+    world.add(body)
+    with pytest.warns(rf.PlausibilityWarning, match=MESSAGE) as found:
+        world.step(SWING)
+    assert [one.filename for one in found] == [__file__]
+    assert is_at_ease(model, world.q[1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        world.step()
+
+
 def scene(model: rf.ReducedSolid, law=rf.PenaltyContact, **options) -> tuple[object, object]:
     """Return a contact far from the hand, and the hand."""
     shell = rf.Pointshell.from_surface(model.mesh.surface(), 50, levels=3)

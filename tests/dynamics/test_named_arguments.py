@@ -54,3 +54,46 @@ def test_signatures_and_copies_are_those_of_the_class(kind):
 def test_names_of_the_literature_pass_arguments_on():
     with pytest.raises(rf.InputTypeError, match="^BDF2 has no argument 'beta'"):
         rf.integrator("BDF2", small_model(3), 1e-3, beta=0.25)
+
+
+def test_refusals_of_names_advise_what_is_accepted():
+    model = small_model(3)
+    for name, kind in (("GA", rf.GeneralizedAlpha), ("TR", rf.ImplicitNewmark)):
+        with pytest.raises(
+            rf.InputError, match=rf"take 2 at least, or the class {kind.__name__}\("
+        ):
+            rf.integrator(name, model, 1e-3, newton_max=1)
+        assert kind(model, 1e-3, newton_max=1).step(np.zeros(3)) is None
+    floor = rf.BarrierContact(rf.PlaneField([0, 0, -9], [0, 0, 1]))
+    with pytest.raises(
+        rf.InputError, match="^contact: SI makes one iteration.*take 'BE' or 'BDF2'"
+    ):
+        rf.integrator("SI", model, 1e-3, contact=floor)
+
+
+def test_names_in_errors_are_those_of_the_documentation():
+    for call in (lambda: rf.amplification("TRBDF", 0.1), lambda: rf.integrator("TRBDF", None, 1.0)):
+        with pytest.raises(rf.InputError, match="TR-BDF2, STR-SBDF2, SDIRK, S-SDIRK") as failure:
+            call()
+        documented = rf.integrator.__doc__
+        for name in str(failure.value).partition("one of ")[2].partition(", got")[0].split(", "):
+            assert f'``"{name}"``' in documented
+
+
+@pytest.mark.parametrize("name", ["tr_bdf2", "TRBDF2", "TR-BDF2", "strbdf2", "STR-SBDF2"])
+def test_hyphens_and_case_of_names_do_not_matter(name):
+    assert isinstance(rf.integrator(name, small_model(3), 1e-3), rf.TRBDF2)
+
+
+@pytest.mark.parametrize("value", [0, 1001])
+def test_ranges_of_counts_are_the_true_ones(value):
+    model = small_model(3)
+    for call in (
+        lambda: rf.BDF2(model, 1e-3, newton_max=value),
+        lambda: rf.integrator("BE", model, 1e-3, newton_max=value),
+    ):
+        with pytest.raises(rf.InputError, match=f"^newton_max must be .*1 and 1000, got {value}$"):
+            call()
+    with pytest.raises(rf.InputError, match=f"^jacobians must be between 1 and 2, got {value}$"):
+        rf.SDIRK2(model, 1e-3, jacobians=value)
+    assert rf.BDF2(model, 1e-3, newton_max=1000) is not None

@@ -29,6 +29,7 @@ __all__ = [
     "finite_result",
     "flag",
     "integer",
+    "iterations",
     "limit",
     "node_indices",
     "number",
@@ -61,6 +62,7 @@ _ARRAYS = {
     "Voxmap": "values",
 }
 
+MOST_ITERATIONS = 1000  # of Newton in a step, MOST_ITERATIONS in csrc/dynamics/motion.c
 # largest coefficient of friction, RF_FRICTION_MOST_MU: of bodies that always stick
 MOST_FRICTION = 1e9
 _PLAUSIBLE_FRICTION = 5.0  # of rubber at most
@@ -177,6 +179,11 @@ def count(value: object, name: str, most: int = 2**31 - 1, why: str = "", *, lea
         reason = f" ({why})" if why else ""
         raise InputError(f"{name} must be between {least} and {most}{reason}, got {result}")
     return result
+
+
+def iterations(newton_max: object) -> int:
+    """Return the argument `newton_max`."""
+    return count(newton_max, "newton_max", MOST_ITERATIONS)
 
 
 def flag(value: object, name: str) -> bool:

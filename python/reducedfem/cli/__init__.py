@@ -18,6 +18,7 @@ from reducedfem.base.run import set_threads
 from reducedfem.cli import demo, haptics, info, reduce, simulate
 from reducedfem.cli.options import Parser, UsageError, fail
 from reducedfem.errors import GeometryWarning, PlausibilityWarning, ReducedFEMError
+from reducedfem.solid.plausible import RETRAIN
 
 __all__ = ["main"]
 
@@ -51,9 +52,10 @@ def _plain_warnings() -> Iterator[None]:
             message: Warning | str, category: type[Warning], *more: Any, **others: Any
         ) -> None:
             if issubclass(category, _WARNINGS):
-                if str(message) not in shown:
-                    print(f"reducedfem: warning: {message}", file=sys.stderr)
-                shown.add(str(message))
+                text = str(message).replace(RETRAIN, "a larger --training-strain")
+                if text not in shown:
+                    print(f"reducedfem: warning: {text}", file=sys.stderr)
+                shown.add(text)
             else:
                 usual(message, category, *more, **others)
 

@@ -37,7 +37,7 @@ from reducedfem.io.atomic import replacing
 from reducedfem.reduction.reduced import ReducedSolid
 from reducedfem.reduction.skin import Skin
 from reducedfem.samples import demo as demonstration
-from reducedfem.solid.plausible import warn_of_far
+from reducedfem.solid.plausible import warn_of_far, warn_of_strain
 from reducedfem.viewer import plot
 
 __all__ = ["add_to"]
@@ -360,6 +360,9 @@ def _report(
         console.fact(f"node {node}", f"moved {np.linalg.norm(u[:, k], axis=1).max():.4g} m at most")
     if motion.failure is None:
         warn_of_far(motion.farthest(model), model.mesh, stacklevel=2, least=0)
+        if model.cubature is not None:
+            strain = max(map(model._core.strain, motion.q))
+            warn_of_strain(strain, model.cubature.strain, stacklevel=2)
     if motion.failure is None and balance.added > _MOST_GAIN:
         console.fact(
             "energy",

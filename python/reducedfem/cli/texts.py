@@ -65,7 +65,7 @@ def cubature_text(rule: CubatureReport) -> str:
     """Return the number of points and the errors."""
     return (
         f"{count_text(len(rule.weights), 'point')}, error of forces {100 * rule.error:.2g} % (at "
-        f"most {100 * rule.largest_error:.2g} %) up to strain {rule.strain:.2g}, of frequencies "
+        f"most {100 * rule.largest_error:.2g} %) up to strain {rule.strain_text}, of frequencies "
         f"{100 * rule.frequency_error:.2g} %, {rule.exercised} directions exercised"
     )
 

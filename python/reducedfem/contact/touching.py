@@ -107,12 +107,14 @@ def indices(nodes: ArrayLike) -> NDArray[Any]:
         array = np.asarray(nodes)
     except (TypeError, ValueError):
         raise InputTypeError("nodes must be a mask (n,) or a list of node indices") from None
+    if array.ndim == 1 and not array.size:
+        raise InputError("nodes is empty: leave it out for all nodes of the boundary")
     if array.dtype.kind not in "biu":
         raise InputTypeError(
             f"nodes must be a mask (n,) or a list of node indices, got {type(nodes).__name__} of "
             f"dtype {array.dtype}"
         )
-    if array.ndim != 1 or not array.size:
+    if array.ndim != 1:
         raise InputError(
             f"nodes must be a mask (n,) or a list of node indices, got shape {array.shape}"
         )

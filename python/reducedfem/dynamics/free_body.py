@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
-from reducedfem.base.check import array_like, count, number, require, rotations
+from reducedfem.base.check import array_like, iterations, number, require, rotations
 from reducedfem.base.run import Progress, callback, threads
 from reducedfem.dynamics.integrator import acceleration, rayleigh, step_count
 from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
@@ -117,7 +117,7 @@ class FreeBody:
             "dt": number(dt, "dt"),
             "beta": number(beta, "beta"),
             "gamma": number(gamma, "gamma"),
-            "newton_max": count(newton_max, "newton_max"),
+            "newton_max": iterations(newton_max),
             "tol": number(tol, "tol"),
             "line_search": True,
         }

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
-from reducedfem.base.check import array_like, count, flag, number, reals
+from reducedfem.base.check import array_like, flag, iterations, number, reals
 from reducedfem.base.named_arguments import NamedArguments
 from reducedfem.base.run import Progress, callback, threads
 from reducedfem.contact.barrier import RINGS, BarrierContact, BarrierState
@@ -372,7 +372,7 @@ class ImplicitSimulation(Simulation):
         settings = {
             "dt": number(dt, "dt"),
             **{n: x if type(x) is int else number(x, n) for n, x in own.items()},
-            "newton_max": count(newton_max, "newton_max"),
+            "newton_max": iterations(newton_max),
             "tol": number(tol, "tol"),
             "line_search": flag(line_search, "line_search"),
         }

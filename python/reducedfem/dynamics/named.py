@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from reducedfem.base.check import count, did_you_mean
+from reducedfem.base.check import count, did_you_mean, iterations
 from reducedfem.dynamics.backward_euler import BackwardEuler
 from reducedfem.dynamics.bdf2 import BDF2
 from reducedfem.dynamics.exponential import ExponentialEuler
@@ -35,22 +35,24 @@ _NAMES = {
     "BDF2": Named(BDF2, True),
     "SBDF2": Named(BDF2, False),
     "TR": Named(ImplicitNewmark, True),
-    "TRBDF2": Named(TRBDF2, True),
-    "STRSBDF2": Named(TRBDF2, False),
+    "TR-BDF2": Named(TRBDF2, True),
+    "STR-SBDF2": Named(TRBDF2, False),
     "SDIRK": Named(SDIRK2, True),
-    "SSDIRK": Named(SDIRK2, False),
+    "S-SDIRK": Named(SDIRK2, False),
     "GA": Named(GeneralizedAlpha, True),
     "ERE": Named(ExponentialEuler, None),
     "BEERE": Named(BackwardEuler, True, True),
     "SIERE": Named(BackwardEuler, False, True),
     "BDF2ERE": Named(BDF2, True, True),
     "SBDF2ERE": Named(BDF2, False, True),
-    "TRBDF2ERE": Named(TRBDF2, True, True),
-    "STRSBDF2ERE": Named(TRBDF2, False, True),
+    "TR-BDF2ERE": Named(TRBDF2, True, True),
+    "STR-SBDF2ERE": Named(TRBDF2, False, True),
 }
+# by letters and digits in upper case
 _OTHER = {
-    "STRBDF2": "STRSBDF2",
-    "STRBDF2ERE": "STRSBDF2ERE",
+    **{name.replace("-", ""): name for name in _NAMES},
+    "STRBDF2": "STR-SBDF2",
+    "STRBDF2ERE": "STR-SBDF2ERE",
     "SDIRK2": "SDIRK",
     "GENERALIZEDALPHA": "GA",
     "NEWMARK": "TR",
@@ -62,12 +64,10 @@ def find(name: str) -> Named:
     if not isinstance(name, str):
         raise InputTypeError(f"name must be a str, got {type(name).__name__}")
     key = name.upper().replace("-", "").replace("_", "")
-    key = _OTHER.get(key, key)
-    if key not in _NAMES:
-        raise InputError(
-            f"name must be one of {', '.join(_NAMES)}, got {name!r}{did_you_mean(key, _NAMES)}"
-        )
-    return _NAMES[key]
+    if key not in _OTHER:
+        near = did_you_mean(name.upper(), _NAMES)
+        raise InputError(f"name must be one of {', '.join(_NAMES)}, got {name!r}{near}")
+    return _NAMES[_OTHER[key]]
 
 
 def integrator(name: str, system: System, dt: float, **options: Any) -> Simulation:
@@ -107,11 +107,18 @@ def integrator(name: str, system: System, dt: float, **options: Any) -> Simulati
             raise InputError(f"exact is given, but all modes of {name} are exact: leave it out")
         made: Any = kind  # with arguments of its own
         return made(system, dt, **options)  # type: ignore[no-any-return]
-    most = count(options.pop("newton_max", _ITERATIONS if solves else 1), "newton_max")
-    if solves is (most == 1):
+    most = iterations(options.pop("newton_max", _ITERATIONS if solves else 1))
+    if solves and most == 1:
         raise InputError(
-            f"newton_max is {most}, but {name} "
-            + ("solves its equations: take 2 at least" if solves else "makes one iteration")
+            f"newton_max is 1, but {name} solves its equations: take 2 at least, or the class "
+            f"{kind.__name__}(system, dt, newton_max=1) for one iteration"
+        )
+    if not solves and most > 1:
+        raise InputError(f"newton_max is {most}, but {name} makes one iteration: leave it out")
+    if not solves and options.get("contact") is not None:
+        raise InputError(
+            f"contact: {name} makes one iteration, which may cross a barrier: take 'BE' or 'BDF2' "
+            "with newton_max=50"
         )
     if exact:
         options["exact"] = count(options.get("exact", _EXACT), "exact")

@@ -84,6 +84,6 @@ class SDIRK2(ImplicitSimulation):
         contact: BarrierContact | None = None,
         line_search: bool = True,
     ) -> None:
-        own: dict[str, float] = {"jacobians": count(jacobians, "jacobians")}
+        own: dict[str, float] = {"jacobians": count(jacobians, "jacobians", 2)}
         more = strain_rate, deformation_only, gravity, contact, line_search
         self._create(own, system, dt, damping, newton_max, tol, *more)

@@ -16,6 +16,7 @@ from reducedfem.base.frozen import frozen_array
 from reducedfem.base.run import Progress, callback, threads
 from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
 from reducedfem.io.tensors import Refused
+from reducedfem.solid.plausible import RETRAIN
 from reducedfem.solid.solid import Solid
 
 __all__ = [
@@ -37,7 +38,9 @@ FEWEST_POSES = 5  # RF_CUBATURE_HOLD in csrc/cubature/build.h
 # worth a warning: error of the forces of poses held out, of frequencies, part of the coordinates
 # that is exercised, strain below which laws are linear
 _FAR_OFF, _OUT_OF_TUNE, _ONE_SIDED, _SMALL = 0.02, 0.05, 0.5, 1e-6
-# entries of the provenance of a model
+_WEAK = 1.0 / 3.0  # strain of drawn poses over that asked for, below which a warning is due
+_ASKED = "strain_asked"  # entry of the provenance of models whose poses were drawn
+# other entries of the provenance of a model
 ERRORS = (
     "training_poses",
     "held_out_poses",
@@ -84,6 +87,11 @@ class Cubature:
     ------
     InputError, InputTypeError
         A value is out of its range, not finite or of a wrong type.
+
+    Notes
+    -----
+    `reduce` warns if the poses drawn reach less than a third of `strain`: thin parts stiffen under
+    their loads. A larger value trains farther.
     """
 
     points: int = 200
@@ -149,6 +157,8 @@ class CubatureReport:
     frequency_error
         Largest relative error of the six lowest frequencies of vibration at rest, against those of
         the mesh in the span of the basis.
+    strain_asked
+        Strain for which poses were drawn, `Cubature.strain`; None: they were given.
     """
 
     weights: NDArray[np.float64]
@@ -162,11 +172,18 @@ class CubatureReport:
     error: float
     largest_error: float
     frequency_error: float
+    strain_asked: float | None = None
+
+    @property
+    def strain_text(self) -> str:
+        """Text of the strain reached and, if poses were drawn, of that asked for."""
+        asked = "" if self.strain_asked is None else f" ({self.strain_asked:.2g} asked for)"
+        return f"{self.strain:.2g}{asked}"
 
     def __repr__(self) -> str:
         return (
             f"<CubatureReport: {len(self.weights)} points, error {100 * self.error:.2g} % up to "
-            f"strain {self.strain:.2g}, of frequencies {100 * self.frequency_error:.2g} %, "
+            f"strain {self.strain_text}, of frequencies {100 * self.frequency_error:.2g} %, "
             f"{self.exercised} directions exercised>"
         )
 
@@ -201,16 +218,25 @@ def reduce_by_cubature(
         poses = reals(settings.poses, "poses")
         if poses.shape[1] != r:
             raise InputError(f"poses must have shape (any, {r}), got {poses.shape}")
+    asked = 0.0 if settings.poses is not None else float(settings.strain)
     chosen = (poses, settings.points, settings.tolerance)
     with callback(progress, "cubature") as tell:
-        core, report = _core.reduce_sampled(solid._core, vectors, *chosen, tell, threads())
+        core, report = _core.reduce_sampled(
+            solid._core, vectors, *chosen, tell, threads(), 0, asked
+        )
+    entry = {name: report[name] for name in ERRORS}
+    if asked:
+        entry[_ASKED] = asked
     if report["candidates"]:
-        _warn_of(report, r, 4)
-    return core, {name: report[name] for name in ERRORS}
+        _warn_of(entry, r, 4)
+    return core, entry
 
 
 def _warn_of(report: Mapping[str, Any], r: int, stacklevel: int) -> None:
-    """Warn of a cubature that is far from the mesh, or of poses that cannot show it."""
+    """Warn of a cubature that is far from the mesh, or of poses that cannot show it.
+
+    report: entries of the provenance.
+    """
     found = []
     if report["error"] > _FAR_OFF:
         found.append(
@@ -236,13 +262,19 @@ def _warn_of(report: Mapping[str, Any], r: int, stacklevel: int) -> None:
             f"the poses strain the solid by {report['strain']:.2g} at most, so that the cubature "
             "is trained for small motions only: use larger poses"
         )
+    elif report["strain"] < _WEAK * report.get(_ASKED, 0.0):
+        found.append(
+            f"the poses drawn strain the solid by {report['strain']:.2g} at most, though "
+            f"{report[_ASKED]:.2g} is asked for: it stiffens under their loads. If simulations "
+            f"warn of more strain, reduce with {RETRAIN}"
+        )
     for text in found:
         warnings.warn(text, PlausibilityWarning, stacklevel=stacklevel + 1)
 
 
 def errors_of(entry: object) -> dict[str, Any]:
     """Return the entries ERRORS of an untrusted provenance."""
-    if not isinstance(entry, dict) or set(entry) != set(ERRORS):
+    if not isinstance(entry, dict) or set(entry) - {_ASKED} != set(ERRORS):
         raise Refused("its entry 'cubature' does not hold the errors of a cubature")
     for name, value in entry.items():
         whole = name.endswith("poses") or name == "exercised"

@@ -17,6 +17,7 @@ from reducedfem.material.laws import Isotropic, Material
 
 __all__ = [
     "FAR",
+    "RETRAIN",
     "STUDY",
     "softening",
     "warn_of_equilibrium",
@@ -41,6 +42,11 @@ _SOFT = 100.0  # Pa; below the softest tissues
 _DENSE, _METAL = 2500.0, 1e6  # kg/m^3 and Pa; solids as dense as stone are stiffer
 _LIGHT = 10.0  # kg/m^3; below the density of foams
 _BEYOND = 1.2  # strain over that of the poses of a cubature
+# advice where a cubature is strained beyond its poses; the shell replaces it by its own
+RETRAIN = (
+    "a larger Cubature(strain=...), or with poses= of such motions, or compare with a "
+    "ProjectedSolid"
+)
 STUDY = 100  # nodes; smaller meshes are element studies in arbitrary units
 _MOST_FIXED = 1.0 / 3.0
 # cells across the thinnest part, of first and of second order (docs/accuracy.md)
@@ -307,8 +313,7 @@ def warn_of_strain(strain: float, trained: float, stacklevel: int) -> bool:
         return False
     warnings.warn(
         f"the model has the Green strain {strain:.2g}, but its cubature was trained up to "
-        f"{trained:.2g}: forces may be far off. Reduce with a larger Cubature(strain=...), or "
-        "compare with a ProjectedSolid",
+        f"{trained:.2g}: forces may be far off. Reduce with {RETRAIN}",
         PlausibilityWarning,
         stacklevel=stacklevel,
     )

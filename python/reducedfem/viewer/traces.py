@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from reducedfem.base.check import as_array
+from reducedfem.errors import InputError, InputTypeError
 from reducedfem.viewer.style import INK, require_matplotlib
 
 if TYPE_CHECKING:
@@ -17,11 +19,46 @@ __all__ = ["Trace", "traces_figure"]
 
 
 class Trace(NamedTuple):
-    """A curve of a plot: its name and its values over time."""
+    """A curve of a plot.
+
+    Parameters
+    ----------
+    label
+        Name of the curve in the legend.
+    time
+        Times of the values [s], shape (n,).
+    value
+        Values in the unit that `traces_figure` names, shape (n,).
+    """
 
     label: str
     time: ArrayLike
     value: ArrayLike
+
+
+def _check(traces: Sequence[Trace], difference: bool) -> None:
+    """Refuse curves that cannot be drawn."""
+    if isinstance(traces, Trace) or not isinstance(traces, Sequence):
+        raise InputTypeError(f"traces must be a list of Trace, got {type(traces).__name__}")
+    if not traces:
+        raise InputError("traces is empty: give at least one Trace")
+    for k, trace in enumerate(traces):
+        if not isinstance(trace, Trace):
+            raise InputTypeError(
+                f"traces[{k}] must be a Trace(label, time, value), got {type(trace).__name__}"
+            )
+        time = as_array(trace.time, f"traces[{k}].time")
+        value = as_array(trace.value, f"traces[{k}].value")
+        if time.ndim != 1 or time.shape != value.shape:
+            raise InputError(
+                f"traces[{k}].time and value must have the same shape (n,), got {time.shape} and "
+                f"{value.shape}"
+            )
+        if difference and not np.array_equal(time, traces[0].time):
+            raise InputError(
+                f"traces[{k}].time differs from that of traces[0]: difference=True needs the same "
+                "times"
+            )
 
 
 def traces_figure(
@@ -36,12 +73,12 @@ def traces_figure(
     Parameters
     ----------
     traces
-        Curves to draw.
+        Curves to draw, at least one.
     title, quantity, note
         Texts above the plot, along its axis, and under the title.
     difference
         Draw the first curve broad and the others over it, and their differences from the first in
-        a second plot below.
+        a second plot below; all have the same times then.
 
     Returns
     -------
@@ -49,9 +86,13 @@ def traces_figure(
 
     Raises
     ------
+    InputError, InputTypeError
+        There is no curve, an entry is no `Trace`, or the lengths of its times and values differ; or
+        those of curves whose difference is drawn.
     MissingMatplotlibError
         Matplotlib is not installed.
     """
+    _check(traces, difference)
     require_matplotlib()
     from matplotlib.figure import Figure
 

@@ -20,7 +20,7 @@ from reducedfem.contact.point_tree import PointTree
 from reducedfem.dynamics.free_body import FreeBody, FreeBodyState
 from reducedfem.dynamics.integrator import acceleration, step_count
 from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
-from reducedfem.solid.plausible import warn_of_gravity
+from reducedfem.solid.plausible import warn_of_gravity, warn_of_strain
 from reducedfem.world.plausible import doubts_of_body, doubts_of_steps
 
 __all__ = ["World", "WorldContacts", "WorldReport"]
@@ -192,6 +192,8 @@ class World:
         self._gravity = acceleration(gravity)
         warn_of_gravity(self._gravity, None, stacklevel=3)
         self._bodies: list[FreeBody] = []
+        # by number of body, the strains up to which cubatures are trained
+        self._trained: dict[int, float] = {}
         self._shapes: dict[tuple[object, ...], int] = {}
         self._stiffness: list[float | NDArray[np.float64]] = []  # of each shape
         self._warned: set[str] = set()
@@ -301,6 +303,8 @@ class World:
             self._warn((kind, f"body {index} {text}") for kind, text in doubts)
             self._core.add(body._core, shape, mu)
             self._bodies.append(body)
+            if body.reduced.cubature is not None:
+                self._trained[index] = body.reduced.cubature.strain
         return index
 
     def _warn(self, doubts: Iterable[tuple[str, str]]) -> None:
@@ -375,12 +379,17 @@ class World:
         PlausibilityWarning
             Bodies move by more than half the thickness of each other, or of the ground, in a step
             and may pass through; or a body overlaps others, or the ground, deeply in its first step
-            (each once a world).
+            (each once a world); or the cubature of a body is strained beyond the poses that trained
+            it (once a body).
         """
         with callback(progress, "steps") as tell:
             self._core.step(step_count(n), tell, threads())
         report = self._core.report()
         self._warn(doubts_of_steps(self._dt, report[9:11], report[11:]))
+        strains = self._core.strains() if self._trained else ()
+        for i, trained in tuple(self._trained.items()):
+            if warn_of_strain(float(strains[i]), trained, stacklevel=3):
+                del self._trained[i]
 
     @property
     def positions(self) -> NDArray[np.float64]:
