@@ -243,7 +243,7 @@ static rf_status advance(void *equilibrium, rf_newton *n) {
 }
 
 static const rf_newton_operations STATIC = {
-    .evaluate = evaluate, .factorize = factorize, .advance = advance, .evaluates_last = true};
+    .evaluate = evaluate, .factorize = factorize, .advance = advance};
 
 // Explains forces at e->next that are not finite.
 static rf_status explain_undefined(rf_equilibrium *e) {

@@ -39,12 +39,11 @@ static rf_status check(const void *settings, rf_error *err) {
 static const rf_setting SETTINGS[] = {
     SETTING("accuracy", accuracy, DOUBLE), SETTING("krylov", krylov, INT32), {0}};
 
-const rf_scheme rf_scheme_exponential_euler = {
-    .name = "exponential_euler",
-    .mass_only = true,
-    .exact = true,
-    .settings = SETTINGS,
-    .settings_bytes = sizeof(rf_exponential_settings),
-    .check = check,
-    .layout = layout,
-    .step_rt = rf_exponential_step_rt};
+const rf_scheme rf_scheme_exponential_euler = {.name = "exponential_euler",
+                                               .mass_only = true,
+                                               .exact = true,
+                                               .settings = SETTINGS,
+                                               .settings_bytes = sizeof(rf_exponential_settings),
+                                               .check = check,
+                                               .layout = layout,
+                                               .step_rt = rf_exponential_step_rt};

@@ -49,7 +49,8 @@ typedef struct rf_motion_report {
   int64_t shortened_before;  // of these, up to the end of the last step
   int64_t shortened_steps;   // steps in which one was shortened
   int64_t unconverged;       // steps that ended above the tolerance
-  int64_t unbalanced;        // steps that ended with a tenth of the forces or more
+  int64_t examined;          // steps of one iteration, of which
+  double missed;             // this is the sum of the parts of increments that it missed
   double worst;              // largest relative residual at the end of a step
   int32_t most_solves;       // in one step
   // of the last step: solves, and the norms of the residuals evaluated, over the scale of newton.h
@@ -68,6 +69,7 @@ typedef struct rf_motion_tally {
   bool stuck;  // no part of its first increment lowers the energy
   int32_t solves, evaluated;
   double history[RF_NEWTON_HISTORY];
+  double promised;  // of one iteration a step: minus the slope at the beginning of the increment
 } rf_motion_tally;
 
 // The model of the system is shared.  One thread at a time.

@@ -10,11 +10,8 @@ void rf_motion_apply_rt(rf_motion *m, const double *force) {
   rf_system_clear_fixed_rt(m->system, m->applied);
 }
 
-static const double UNBALANCED = 0.1;  // relative residual with which motion loses energy
-
 static void note(rf_motion_report *report, const rf_motion_tally *step) {
   if (!step->converged) ++report->unconverged;
-  if (report->residual > UNBALANCED) ++report->unbalanced;
   if (report->residual > report->worst) report->worst = report->residual;
   if (report->shortened > report->shortened_before) ++report->shortened_steps;
   report->shortened_before = report->shortened;

@@ -50,7 +50,6 @@ typedef struct rf_newton_operations {
   rf_status (*factorize)(void *self);
   // Moves x along the solution and decides n->kept.  May set n->converged: x is the solution.
   rf_status (*advance)(void *self, rf_newton *n);
-  bool evaluates_last;  // also after the last iteration allowed
 } rf_newton_operations;
 
 #define RF_NEWTON_ARMIJO 1e-4  // part of the promised change that is asked for
@@ -72,7 +71,6 @@ RF_MUST_CHECK static inline rf_status rf_newton_solve_rt(const rf_newton_operati
     if (st < 0) return st;
     if (!isfinite(n->size)) return RF_ERR_DIVERGED;
     const bool last = n->iterations == n->most;
-    if (last && !op->evaluates_last) return RF_OK;
     n->residual = n->scale > 0.0 ? n->size / n->scale : n->size;
     if (n->iterations < RF_NEWTON_HISTORY) n->history[n->iterations] = n->residual;
     n->converged =

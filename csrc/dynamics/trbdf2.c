@@ -11,7 +11,5 @@ static void tabulate(const void *settings, double h, rf_step_kind kind, int32_t 
   out->span_s = 0.5 * h;
 }
 
-const rf_scheme rf_scheme_trbdf2 = {.name = "trbdf2",
-                                    .stages = 2,
-                                    .with_modes = true,
-                                    .tabulate = tabulate};
+const rf_scheme rf_scheme_trbdf2 = {
+    .name = "trbdf2", .stages = 2, .with_modes = true, .tabulate = tabulate};

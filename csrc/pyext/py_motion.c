@@ -480,14 +480,15 @@ static PyObject *read_report(PyObject *object, PyObject *unused) {
       Py_CLEAR(residuals);
   }
   if (!residuals) return NULL;
-  return Py_BuildValue(
-      "{s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:d,s:d,s:i,s:i,s:N,s:L,s:d}", "steps", (long long)r.steps,
-      "solves", (long long)r.solves, "indefinite", (long long)r.indefinite, "projected",
-      (long long)r.projected, "shortened", (long long)r.shortened, "shortened_steps",
-      (long long)r.shortened_steps, "unconverged", (long long)r.unconverged, "unbalanced",
-      (long long)r.unbalanced, "residual", r.residual, "worst_residual", r.worst, "iterations",
-      (int)r.last_solves, "most_iterations", (int)r.most_solves, "residuals", residuals,
-      "refreshes", (long long)r.refreshes, "drift", r.drift);
+  return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:d,s:d,s:d,s:i,s:i,s:N,s:L,s:d}", "steps",
+                       (long long)r.steps, "solves", (long long)r.solves, "indefinite",
+                       (long long)r.indefinite, "projected", (long long)r.projected, "shortened",
+                       (long long)r.shortened, "shortened_steps", (long long)r.shortened_steps,
+                       "unconverged", (long long)r.unconverged, "examined", (long long)r.examined,
+                       "missed", r.examined > 0 ? r.missed / (double)r.examined : 0.0, "residual",
+                       r.residual, "worst_residual", r.worst, "iterations", (int)r.last_solves,
+                       "most_iterations", (int)r.most_solves, "residuals", residuals, "refreshes",
+                       (long long)r.refreshes, "drift", r.drift);
 }
 
 PyDoc_STRVAR(strain_doc,

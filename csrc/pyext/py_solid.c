@@ -229,6 +229,22 @@ static PyObject *solid_strain_energy(PyObject *self, PyObject *args) {
   return PyFloat_FromDouble(energy);
 }
 
+PyDoc_STRVAR(
+    inverted_doc,
+    "inverted($self, u, /)\n--\n\n"
+    "Number of elements that are inside out at displacements (n, 3), at a quadrature point.");
+static PyObject *solid_inverted(PyObject *self, PyObject *displacement) {
+  const rf_solid *s = self_solid(self);
+  py_in u;
+  if (py_in_f64(&u, displacement, "u", 2, (npy_intp[]){s->mesh->n_nodes, 3}) < 0) return NULL;
+  int32_t count;
+  Py_BEGIN_ALLOW_THREADS
+  count = rf_solid_inverted(s, u.data);
+  Py_END_ALLOW_THREADS
+  py_in_release(&u);
+  return PyLong_FromLong(count);
+}
+
 // Lists pointers to n_products consecutive fields.
 static rf_status hessian_products(const rf_solid *s, const rf_run *run, int32_t count,
                                   const double *a, const double *b, double *out, rf_error *err) {
@@ -392,6 +408,7 @@ static PyMethodDef solid_methods[] = {
     {"internal_force", solid_internal_force, METH_VARARGS, force_doc},
     {"gravity", solid_gravity, METH_VARARGS, gravity_doc},
     {"strain_energy", solid_strain_energy, METH_VARARGS, energy_doc},
+    {"inverted", solid_inverted, METH_O, inverted_doc},
     {"hessian_product", solid_hessian_product, METH_VARARGS, hessian_doc},
     {"rigid_body", solid_rigid_body, METH_VARARGS, rigid_body_doc},
     {"require_held", solid_require_held, METH_NOARGS, held_doc},

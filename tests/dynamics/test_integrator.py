@@ -241,7 +241,6 @@ def test_reduced_steps_are_those_of_the_plain_scheme(r, beta, gamma, newton):
         assert sim.report.indefinite == 0
 
 
-@pytest.mark.filterwarnings("ignore:.*steps of one Newton iteration")
 @pytest.mark.parametrize("newton", [1, 5])
 @pytest.mark.parametrize(("beta", "gamma"), SCHEMES[:2])
 @pytest.mark.parametrize("kind", ["hexes", "tets"])

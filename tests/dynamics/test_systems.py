@@ -53,7 +53,6 @@ def nodal(force: np.ndarray) -> np.ndarray:
     return full
 
 
-@pytest.mark.filterwarnings("ignore:.*steps of one Newton iteration")
 @pytest.mark.parametrize("newton_max", [1, 8])
 @pytest.mark.parametrize("damping", [(0.0, 0.0), (0.2, 1e-3)])
 def test_newmark_of_three_codes(newton_max, damping):

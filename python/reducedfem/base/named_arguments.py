@@ -27,7 +27,8 @@ class NamedArguments:
     def __new__(cls, *args: Any, **given: Any) -> Any:
         """Create an object for `__init__`; refuse arguments that do not fit it."""
         known = cls.__signature__.parameters
-        refuse_names([name for name in given if name not in known], cls, {})
+        if not any(one.kind is inspect.Parameter.VAR_KEYWORD for one in known.values()):
+            refuse_names([name for name in given if name not in known], cls, {})
         try:
             cls.__signature__.bind(*args, **given)
         except TypeError as error:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
 from reducedfem.dynamics.contradiction import contradiction
-from reducedfem.dynamics.implicit_report import ImplicitReport, steps_too_long, steps_unbalanced
-from reducedfem.dynamics.plausible import SMALL, warn_of_imbalance
+from reducedfem.dynamics.implicit_report import ImplicitReport, one_is_too_few, steps_too_long
+from reducedfem.dynamics.plausible import SMALL, warn_of_one_iteration
 from reducedfem.reduction.projected import ProjectedSolid
 from reducedfem.reduction.reduced import ReducedSolid
 from reducedfem.solid.plausible import (
@@ -30,6 +30,7 @@ __all__ = ["GivenOnce"]
 class GivenOnce:
     """Base class of simulations: warnings once a reset, of loads once, at the caller of `step`."""
 
+    _scheme: ClassVar[str]  # its name in the C core
     _core: _core.Motion
     _system: ReducedSolid | ProjectedSolid | Solid | SecondOrderSystem
     _dt: float
@@ -59,23 +60,21 @@ class GivenOnce:
     def _doubt_inversion(self) -> None:
         """Warn once a reset if elements of a law that allows it are inside out.
 
-        Of the calls with a reduced model, whose steps are quick, every power of two is examined.
+        Of the calls whose steps are quicker than this, every power of two is examined.
         """
-        self._calls += 1
-        reduced = isinstance(self._system, ReducedSolid)
-        if self._warned & {"inverted", "steps", "far"} or (
-            reduced and self._calls & (self._calls - 1)
-        ):
-            return
         system = self._system
-        if isinstance(system, SecondOrderSystem):
+        self._calls += 1
+        quick = isinstance(system, ReducedSolid) or self._scheme == "central"
+        if quick and self._calls & (self._calls - 1):
             return
+        if isinstance(system, SecondOrderSystem) or self._warned & {"inverted", "steps", "far"}:
+            return
+        u = self.displacement
         if isinstance(system, Solid):
-            soft = softening(system.materials.values())
+            inverted, soft = system._core.inverted(u), softening(system.materials.values())
         else:
-            soft = system._softens
+            inverted, soft = system._inside_out(u)
         if soft is not None:
-            inverted = system.mesh._core.inverted(self.displacement)
             self._note(warn_of_inversion(inverted, system.mesh, soft, stacklevel=5), "inverted")
 
     def _doubt_load(self, force: ArrayLike) -> None:
@@ -122,16 +121,16 @@ class GivenOnce:
         far: upper bound of the displacement of a `ReducedSolid` over the size of its body.
         """
 
-    def _doubt_balance(self, far: float, stacklevel: int = 4) -> None:
-        """Warn once a reset if one iteration a step leaves forces of large motion unbalanced."""
-        if self._warned & {"balance", "steps"} or self._settings["newton_max"] > 1:
+    def _doubt_iterations(self, far: float, stacklevel: int = 4) -> None:
+        """Warn once a reset if one iteration a step is too few for the motion."""
+        if self._warned & {"iterations", "steps"} or self._settings["newton_max"] > 1:
             return
         if far <= SMALL and not isinstance(self._system, SecondOrderSystem):
             return
         report = ImplicitReport(**self._core.report())
-        if steps_unbalanced(report):
-            self._warned.add("balance")
-            warn_of_imbalance(report.unbalanced, report.steps, stacklevel)
+        if one_is_too_few(report):
+            self._warned.add("iterations")
+            warn_of_one_iteration(report.missed, stacklevel)
 
     def _doubt_contact(self) -> None:
         """Warn once a reset if steps at a barrier did not converge."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["ImplicitReport", "steps_too_long", "steps_unbalanced"]
+__all__ = ["ImplicitReport", "one_is_too_few", "steps_too_long"]
 
 # number and part of shortened steps above which dt is too long for the motion
 _FEW, _PART = 10, 0.05
-_MOST = 0.5  # part of unbalanced steps that counts (docs/time_integration.md)
+_LEAST, _MISSED = 4, 0.01  # examined steps, and their mean (docs/time_integration.md)
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,11 @@ class ImplicitReport:
     shortened_steps
         Steps with such increments. If they are more than a few, `dt` is too long and the motion may
         be wrong, also where the steps converge; `step` warns.
-    unbalanced
-        Steps whose residual at the end is above 0.1. If most steps are such, large motion loses
-        energy; `step` warns.
+    missed
+        Part of the increments that one Newton iteration a step missed, in the norm of the energy:
+        the mean of the steps `examined`. Above 0.01 large motion loses energy; `step` warns.
+    examined
+        Steps examined for it: every eighth with ``newton_max=1``.
     projected
         Linear systems solved with such semidefinite tangents, which only laws evaluated on a mesh
         or at points of a cubature have: not polynomial models, nor a `SecondOrderSystem`.
@@ -67,15 +69,16 @@ class ImplicitReport:
     residuals: tuple[float, ...] = ()
     shortened: int = 0
     shortened_steps: int = 0
-    unbalanced: int = 0
+    missed: float = 0.0
+    examined: int = 0
     projected: int = 0
     refreshes: int = 0
     drift: float = 0.0
 
 
-def steps_unbalanced(report: ImplicitReport) -> bool:
-    """Return True if so many steps ended far from the balance of forces that energy is lost."""
-    return report.unbalanced >= max(_FEW, _MOST * report.steps)
+def one_is_too_few(report: ImplicitReport) -> bool:
+    """Return True if one iteration a step misses so much that the motion loses energy."""
+    return report.examined >= _LEAST and report.missed > _MISSED
 
 
 def steps_too_long(report: ImplicitReport) -> bool:

@@ -504,7 +504,7 @@ class ImplicitSimulation(Simulation):
                     raise InputError(f"{name} is given without contact")
             far = self._advance(force, n, progress)
             self._doubt_modes(far)
-            self._doubt_balance(far)
+            self._doubt_iterations(far)
             self._doubt_contact()
             return None
         steps = step_count(n)

@@ -15,7 +15,7 @@ from reducedfem.reduction.reduced import ReducedSolid
 __all__ = [
     "SMALL",
     "warn_of_coarse_steps",
-    "warn_of_imbalance",
+    "warn_of_one_iteration",
     "warn_of_rest_modes",
     "warn_of_turning_modes",
 ]
@@ -63,12 +63,12 @@ def warn_of_coarse_steps(
     )
 
 
-def warn_of_imbalance(unbalanced: int, steps: int, stacklevel: int) -> None:
-    """Warn of large motion in steps whose single Newton iteration leaves forces unbalanced."""
+def warn_of_one_iteration(missed: float, stacklevel: int) -> None:
+    """Warn of large motion in steps of one Newton iteration, which miss a part of increments."""
     warnings.warn(
-        f"{unbalanced} of {steps} steps of one Newton iteration ended with a tenth of the forces "
-        "or more unbalanced: large motion loses energy so. Take newton_max=2 or more, or a "
-        "smaller dt; see ImplicitReport.unbalanced",
+        f"one Newton iteration a step misses {100.0 * missed:.2g} % of the increments, with which "
+        "motion as large as this loses energy. Take newton_max=2 or more, or a smaller dt; see "
+        "ImplicitReport.missed",
         PlausibilityWarning,
         stacklevel=stacklevel,
     )

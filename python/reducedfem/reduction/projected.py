@@ -76,9 +76,8 @@ class ProjectedSolid(ReducedEquations):
     def _farthest(self, q: NDArray[np.float64]) -> float:
         return float(np.abs(q) @ self._reach)
 
-    @property
-    def _softens(self) -> str | None:
-        return softening(self._solid.materials.values())
+    def _inside_out(self, u: NDArray[np.float64]) -> tuple[int, str | None]:
+        return self._solid._core.inverted(u), softening(self._solid.materials.values())
 
     @property
     def solid(self) -> Solid:

@@ -43,10 +43,9 @@ class ReducedEquations:
         """Return an upper bound of the largest displacement at q, over the diagonal of the body."""
         raise NotImplementedError
 
-    @property
-    def _softens(self) -> str | None:
-        """Law that keeps elements inside out, or None."""
-        return None
+    def _inside_out(self, u: NDArray[np.float64]) -> tuple[int, str | None]:
+        """Return the number of elements that are inside out, and the law that keeps them so."""
+        raise NotImplementedError
 
     def _doubt_strain(self, q: NDArray[np.float64], stacklevel: int, seen: float = 0.0) -> bool:
         """Warn if q, or a strain seen before, is beyond the poses of a cubature; True if it is."""
@@ -321,10 +320,11 @@ class ReducedEquations:
         if failure is not None:
             raise StaticConvergenceError(failure, self.displacement(q), outcome)
         u = self.displacement(q)
-        outcome = replace(outcome, inverted=self.mesh._core.inverted(u))
+        inverted, soft = self._inside_out(u)
+        outcome = replace(outcome, inverted=inverted)
         far = self._farthest(q) > FAR and warn_of_far(u, self.mesh, stacklevel=3)
-        if not far and self._softens is not None:
-            warn_of_inversion(outcome.inverted, self.mesh, self._softens, stacklevel=3)
+        if not far and soft is not None:
+            warn_of_inversion(inverted, self.mesh, soft, stacklevel=3)
         self._doubt_strain(q, stacklevel=3)
         warn_of_instability(outcome.stable, stacklevel=3)
         return (q, outcome) if wanted else q

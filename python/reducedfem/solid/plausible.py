@@ -59,7 +59,7 @@ _WEAKEST, _STRONGEST = 1e3, 2e4
 # about an end by half a turn, its other end moves by twice its length
 FAR = 2.0
 # ratio of Poisson above which elements of four and eight nodes lock (docs/accuracy.md)
-_LOCKED = {4: 0.45, 8: 0.48}
+_LOCKED, _ROUNDING = {4: 0.45, 8: 0.48}, 1e-9
 _HELD = 0.2  # fraction of the fixed nodes inside the body above which a support is firm
 
 
@@ -105,14 +105,19 @@ def warn_of_units(
 
 def warn_of_locking(mesh: Mesh, materials: Mapping[int, Material], stacklevel: int) -> None:
     """Warn of a nearly incompressible material in elements of first order."""
-    most = _LOCKED.get(mesh.nodes_per_element, 0.5)
+    most = _LOCKED.get(mesh.nodes_per_element)
+    if most is None or mesh.n_nodes < STUDY:
+        return
+    finer = "voxelize(order=2)" if (mesh.fractions < 1.0).any() else "mesh.quadratic()"
     for region, material in materials.items():
-        if mesh.n_nodes < STUDY or not isinstance(material, Isotropic) or material.poisson <= most:
+        lame = getattr(material, "lame", None)  # isotropic ones have them
+        poisson = 0.0 if lame is None else 0.5 * lame[0] / (lame[0] + lame[1])
+        if poisson <= most + _ROUNDING:
             continue
         warnings.warn(
-            f"the material of region {region} has poisson = {material.poisson:g}: elements of "
+            f"the material of region {region} has a Poisson's ratio of {poisson:g}: elements of "
             f"{mesh.nodes_per_element} nodes lock above {most:g} and may be several times too "
-            "stiff; take mesh.quadratic(), or a smaller ratio",
+            f"stiff; take {finer}, or a smaller ratio",
             PlausibilityWarning,
             stacklevel=stacklevel,
         )
