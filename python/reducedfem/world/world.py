@@ -386,7 +386,9 @@ class World:
             self._core.step(step_count(n), tell, threads())
         report = self._core.report()
         self._warn(doubts_of_steps(self._dt, report[9:11], report[11:]))
-        strains = self._core.strains() if self._trained else ()
+        if not self._trained:
+            return
+        strains = self._core.strains()
         for i, trained in tuple(self._trained.items()):
             if warn_of_strain(float(strains[i]), trained, stacklevel=3):
                 del self._trained[i]
