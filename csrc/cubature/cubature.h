@@ -90,8 +90,8 @@ static inline double rf_cubature_green(const double *G, int stride) {
 
 // F = 1 + G of a point at q, row by row.
 void rf_cubature_deform_rt(const rf_cubature *c, int32_t point, const double *q, double f[9]);
-// Returns the largest Green strain (rf_cubature_green) at q of `count` points from
-// `first` on, after the last of which the first follows.
+// Returns the largest Green strain (rf_cubature_green) at q of `count` points from `first` on;
+// point 0 follows the last one.
 double rf_cubature_strain_rt(const rf_cubature *c, const double *q, int32_t first, int32_t count);
 
 // RF_ERR_ARG unless the laws of all points are defined at q; the text names `subject` (that makes

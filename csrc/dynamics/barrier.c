@@ -102,9 +102,10 @@ static rf_status check_sides(int32_t n_obstacles, int32_t n_points, const double
     return rf_fail(err, RF_ERR_ARG, "contact has %d obstacles and %d points: it needs one of each",
                    n_obstacles, n_points);
   if (parts && basis)
-    return rf_fail(err, RF_ERR_ARG,
-                   "parts is True, but the contact is for a reduced model, whose coordinates move "
-                   "all parts at once: use the Solid");
+    return rf_fail(
+        err, RF_ERR_ARG,
+        "parts or self_contact is True, but the system is a reduced model, whose coordinates move "
+        "all parts at once: use the Solid");
   return RF_OK;
 }
 

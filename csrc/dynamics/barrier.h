@@ -11,7 +11,7 @@
 // d vbar / dx, so that the contact in a step has a potential.  For that lambda and the tangential
 // plane are those of the beginning of the step (lagged); or of its end, once the lagged step is
 // solved: then the matrix has the unsymmetric part mu s/|vbar| vbar (d lambda / dx)^T, and for
-// parts also what follows from their turning tangential planes and nearest points (rubbing.h).
+// parts the derivatives of tangential planes and nearest points (rubbing.h).
 //
 // No increment crosses a barrier: each is cut where a point has used up nine tenths of its
 // distance. On planes that is exact; on other fields it follows from their Lipschitz constant, so

@@ -135,7 +135,7 @@ rf_status rf_equilibrium_factorize(rf_equilibrium *e) {
 static rf_status search(rf_equilibrium *e, double *x, rf_error *err) {
   const double before = e->potential, size = residual_norm(e);
   const double slope = -rf_dot(e->system->n, e->residual, e->direction);
-  const double noise = fmax(NOISE * DBL_EPSILON * e->magnitude, e->grain);
+  const double noise = fmax(NOISE * DBL_EPSILON * e->magnitude, e->energy_noise);
   double length = 1.0;
   while (length > SHORTEST) {
     for (int64_t i = 0; i < e->system->n; ++i) e->trial[i] = x[i] + length * e->direction[i];
@@ -181,7 +181,7 @@ static rf_status evaluate(void *equilibrium, rf_newton *n) {
 }
 
 // x with its last digits changed.
-static void jiggle(const rf_equilibrium *e, int probe, const double *x, double *out) {
+static void perturb(const rf_equilibrium *e, int probe, const double *x, double *out) {
   for (int64_t i = 0; i < e->system->n; ++i) {
     // multiplicative hash: signs without a pattern
     const uint32_t mixed = (uint32_t)(PROBES * i + probe) * 2654435769u;
@@ -197,13 +197,13 @@ static rf_status at_rounding(rf_equilibrium *e, const rf_newton *n, bool *is) {
   if (*is) return RF_OK;
   rf_status st = s->operations->evaluate(s, e->next, false, &energy, e->force);
   for (int probe = 0; probe < PROBES && st >= 0; ++probe) {
-    jiggle(e, probe, e->next, e->trial);
+    perturb(e, probe, e->next, e->trial);
     st = s->operations->evaluate(s, e->trial, false, &changed, e->direction);
     if (st < 0) break;
     for (int64_t i = 0; i < s->n; ++i) e->direction[i] -= e->force[i];
     rf_system_clear_fixed_rt(s, e->direction);
     level = fmax(level, rf_norm(s->n, e->direction));
-    if (isfinite(changed)) e->grain = fmax(e->grain, NOISY * fabs(changed - energy));
+    if (isfinite(changed)) e->energy_noise = fmax(e->energy_noise, NOISY * fabs(changed - energy));
   }
   if (st < 0) return st;
   e->noise = n->scale > 0.0 ? level / n->scale : level;
@@ -218,10 +218,10 @@ static rf_status advance(void *equilibrium, rf_newton *n) {
   rf_status st = e->system->operations->solve(e->system, e->residual, e->direction);
   if (st >= 0) st = search(e, e->next, e->system->err);
   if (st == RF_ERR_NO_CONVERGENCE) {
-    const double before = e->grain;
+    const double before = e->energy_noise;
     const rf_status measured = at_rounding(e, n, &n->converged);
     if (measured < 0 || n->converged) return measured;
-    if (e->grain > 2.0 * fmax(before, NOISE * DBL_EPSILON * e->magnitude)) {
+    if (e->energy_noise > 2.0 * fmax(before, NOISE * DBL_EPSILON * e->magnitude)) {
       n->kept = false;
       return RF_OK;  // the search, again
     }
@@ -256,7 +256,7 @@ static rf_status explain_undefined(rf_equilibrium *e) {
 static rf_status iterate(rf_equilibrium *e) {
   rf_newton n = {.tolerance = e->set->tolerance, .most = e->set->newton_max};
   e->repair = RF_REPAIR_ANY;
-  e->noise = e->grain = 0.0;
+  e->noise = e->energy_noise = 0.0;
   e->indefinite = false;
   rf_status st = rf_newton_solve_rt(&STATIC, e, &n);
   e->report->residual = n.residual;
@@ -326,13 +326,13 @@ static rf_status test_stability(rf_equilibrium *e, const double *x) {
 }
 
 // True if rounding is what keeps the residual up.
-static bool spoiled(const rf_equilibrium *e) {
+static bool limited_by_rounding(const rf_equilibrium *e) {
   return e->noise > 0.0 && ATTAINED * e->noise >= e->report->residual;
 }
 
 // Advice after a failure.  Beyond a limit point or a bifurcation more load steps do not help.
 static const char *advice(const rf_equilibrium *e) {
-  if (spoiled(e))
+  if (limited_by_rounding(e))
     return "rounding leaves no smaller residual: of a reduced model take fewer coordinates, or a "
            "ProjectedSolid";
   if (e->indefinite)
@@ -357,7 +357,8 @@ static rf_status explain(const rf_equilibrium *e, rf_error *err) {
   else
     (void)snprintf(step, sizeof step, "load step %d of %d", report->load_steps + 1,
                    e->set->load_steps);
-  if (spoiled(e)) (void)snprintf(noise, sizeof noise, ", rounding of the forces %.1g", e->noise);
+  if (limited_by_rounding(e))
+    (void)snprintf(noise, sizeof noise, ", rounding of the forces %.1g", e->noise);
   return rf_fail(err, RF_ERR_NO_CONVERGENCE,
                  "%s in %s: %s (%d iterations in all, relative residual %.3g, tol %.3g%s); %s",
                  found, step, why.text, report->iterations, report->residual, e->set->tolerance,

@@ -61,7 +61,7 @@ struct rf_equilibrium {
   double first;             // size of the residual before the first iteration
   double size, ratio;       // residual evaluated last, and over that before
   double noise;             // rounding of R, of its scale; 0: not measured in this load step
-  double grain;             // rounding of P; 0: not measured
+  double energy_noise;      // rounding of P; 0: not measured
   bool indefinite;          // so was a tangent in the load step tried last
   double share;             // of the step tried, for the progress callback
 };

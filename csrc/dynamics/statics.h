@@ -7,7 +7,7 @@
 // fraction that it reached.
 //
 // A residual above the tolerance is accepted where it stagnates at the rounding of R (see
-// equilibrium.h); the report has it.
+// equilibrium.h); the report contains it.
 #ifndef RF_DYNAMICS_STATICS_H
 #define RF_DYNAMICS_STATICS_H
 

@@ -23,7 +23,7 @@ static rf_status make_definite_rt(rf_system *base, const double *x) {
   return RF_OK;
 }
 
-// All points in turn: a strain lasts for longer than their round, and a step costs little more.
+// A few points per step, so that a step costs little more; large strains outlast a round of all.
 enum { MEASURED = 8 };
 static double strain_rt(rf_system *base, const double *x) {
   rf_reduced_system *s = (rf_reduced_system *)base;

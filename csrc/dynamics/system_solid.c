@@ -157,8 +157,10 @@ static rf_status join_blocks(solid_system *s) {
       const int32_t a = s->solid->free_of[p->node[k * p->corners + i]];
       const int32_t b = s->solid->free_of[p->node[k * p->corners + j]];
       if (b < 0 || a < b) continue;
-      const rf_status st = join_block(&s->lower, a, b, weight[i] * weight[j] / s->scale, block);
-      if (st < 0) return st;
+      if (join_block(&s->lower, a, b, weight[i] * weight[j] / s->scale, block) >= 0) continue;
+      s->coupling = NULL;
+      return rf_fail(s->base.err, RF_ERR_INTERNAL, "contact point %d couples nodes of no element",
+                     (int)k);
     }
   }
   return RF_OK;

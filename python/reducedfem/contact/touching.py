@@ -50,7 +50,7 @@ def touching(
         return Touching(own.astype(np.int32), len(all_of), None)
     stand_out = "the mesh has cut cells, whose nodes stand out of the body"
     if parts:
-        raise InputError(f"parts is True, but {stand_out}: {_UNCUT}")
+        raise InputError(f"parts or self_contact is True, but {stand_out}: {_UNCUT}")
     if mesh.source is None:
         raise InputError(
             f"{stand_out}, and Mesh.source, their surface, which could touch, is not known: keep "

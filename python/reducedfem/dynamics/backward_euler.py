@@ -72,6 +72,6 @@ class BackwardEuler(ModalSimulation):
     _scheme = "backward_euler"
     _no_barrier = None
 
-    def _doubt_iterations(self, far: float, stacklevel: int = 4) -> None:
+    def _warn_of_iterations(self, far: float, stacklevel: int = 4) -> None:
         if self._settings["exact"]:  # else the scheme takes the energy of all motion
-            super()._doubt_iterations(far, stacklevel + 1)
+            super()._warn_of_iterations(far, stacklevel + 1)

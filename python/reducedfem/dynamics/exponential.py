@@ -159,7 +159,7 @@ class ExponentialEuler(Simulation):
             **own,
         }
 
-    def _doubt_modes(self, far: float) -> None:
+    def _warn_of_modes(self, far: float) -> None:
         system = self._system
         if isinstance(system, Solid) and not (len(system.fixed) or "modes" in self._warned):
             u, v = self._core.state()[:2]

@@ -256,10 +256,10 @@ class FreeBody:
         self._core.reset(place, quaternion, velocity, angular_velocity, q, qdot)
         self._far_doubted = self._strain_doubted = False
 
-    def _doubt_strain(self, stacklevel: int) -> None:
+    def _warn_of_strain(self, stacklevel: int) -> None:
         """Warn once a reset if the cubature of the model is strained beyond its poses."""
         if self._reduced._sampled and not self._strain_doubted:
-            self._strain_doubted = self._reduced._doubt_strain(
+            self._strain_doubted = self._reduced._warn_of_strain(
                 self.state.q, stacklevel=stacklevel, seen=self._core.strain()
             )
 
@@ -374,7 +374,7 @@ def _step(
         cores = [body._core for body in members]
         far = _core.step_free_bodies(cores, loads, steps, tell, threads())
     for body, bound in zip(members, far, strict=True):
-        body._doubt_strain(stacklevel=5)
+        body._warn_of_strain(stacklevel=5)
         if bound > FAR and not body._far_doubted:
             u = body.reduced.displacement(body.state.q)
             body._far_doubted = warn_of_far(u, body.reduced.mesh, stacklevel=4)

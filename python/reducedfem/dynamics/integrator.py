@@ -21,9 +21,9 @@ from reducedfem.contact.barrier import RINGS, BarrierContact, BarrierState
 from reducedfem.contact.contact import Contact, ContactTrajectory
 from reducedfem.dynamics.contact_arguments import barrier_of, model_in_contact, repeated, trajectory
 from reducedfem.dynamics.contradiction import explained
-from reducedfem.dynamics.given_once import GivenOnce
 from reducedfem.dynamics.implicit_report import ImplicitReport
 from reducedfem.dynamics.plausible import warn_of_coarse_steps
+from reducedfem.dynamics.warns_once import WarnsOnce
 from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
 from reducedfem.geometry.pose import Pose
 from reducedfem.reduction.damping import StrainRateDamping, damping_argument
@@ -136,7 +136,7 @@ def check_rigid_motion(system: System, deformation_only: bool, scheme: str) -> N
         )
 
 
-class Simulation(NamedArguments, GivenOnce):
+class Simulation(NamedArguments, WarnsOnce):
     """Base class of all time integrators: state, steps, reset. Users create its subclasses.
 
     Methods may be called from several threads. A call waits for a few steps of another call, not
@@ -221,29 +221,29 @@ class Simulation(NamedArguments, GivenOnce):
             displaced by more than twice the diagonal of its box at the end of the call, or its
             cubature strained beyond the poses that trained it (once a reset).
         """
-        self._doubt_modes(self._advance(force, n, progress))
+        self._warn_of_modes(self._advance(force, n, progress))
 
     def _advance(self, force: ArrayLike | None, n: int, progress: Progress) -> float:
-        """Make the steps of a caller `step`; return the bound of `_doubt_modes`."""
+        """Make the steps of a caller `step`; return the bound of `_warn_of_modes`."""
         steps = step_count(n)
         if isinstance(self._system, Solid | SecondOrderSystem):
             array_like(force, "force")
             if force is not None and "load" not in self._warned:
-                self._doubt_load(force)
+                self._warn_of_load(force)
         else:
             force = reduced_force(self._system, force)
         explain = explained(self._system, self._core, self._dt)
         with callback(progress, "steps") as tell, explain:
             shortened, far = self._core.step(force, steps, tell, threads())
         if shortened and "steps" not in self._warned:
-            self._doubt()
+            self._warn_of_steps()
         bound: float = far
-        self._doubt_strain(stacklevel=5)
+        self._warn_of_strain(stacklevel=5)
         if isinstance(self._system, ProjectedSolid):  # the core bounds its stretch only
             far = self._system._farthest(self._core.state()[0])
         if far > FAR and "far" not in self._warned:
-            self._doubt_far()
-        self._doubt_inversion()
+            self._warn_of_far()
+        self._warn_of_inversion()
         return bound
 
     def reset(
@@ -503,9 +503,9 @@ class ImplicitSimulation(Simulation):
                 if value is not None:
                     raise InputError(f"{name} is given without contact")
             far = self._advance(force, n, progress)
-            self._doubt_modes(far)
-            self._doubt_iterations(far)
-            self._doubt_contact()
+            self._warn_of_modes(far)
+            self._warn_of_iterations(far)
+            self._warn_of_contact()
             return None
         steps = step_count(n)
         system = model_in_contact(self._system, contact)
@@ -515,7 +515,7 @@ class ImplicitSimulation(Simulation):
             found = self._core.step_contact(
                 reduced_force(system, force), contact._core, places, turns, bent, tell
             )
-        self._doubt_strain(stacklevel=4)
+        self._warn_of_strain(stacklevel=4)
         return ContactTrajectory(*(*found[:-1], None))
 
     @property

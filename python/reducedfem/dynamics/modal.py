@@ -89,7 +89,7 @@ class ModalSimulation(ImplicitSimulation):
         self._create(own, system, dt, damping, newton_max, tol, *more)
         self._settings["modes"] = modes
 
-    def _doubt_modes(self, far: float) -> None:
+    def _warn_of_modes(self, far: float) -> None:
         system, given = self._system, self._settings
         if not given["exact"] or "modes" in self._warned or isinstance(system, SecondOrderSystem):
             return

@@ -247,7 +247,8 @@ class HapticSession:
         trace: TracebackType | None,
     ) -> None:
         """Close the session; raise its failure, unless another exception is being raised."""
-        self.close()
+        self._close()
+        parts.warn_of_strains(self._restored, self._simulations, self._field_simulation)
         status = self._core.status()
         if kind is None and status["phase"] == "failed":
             raise DeviceError(status["failure"])
@@ -425,6 +426,7 @@ class HapticSession:
         """
         if self._core.status()["here"]:
             self._end(self._core.stop)
+            parts.warn_of_strains(self._restored, self._simulations, self._field_simulation)
 
     def _end(self, end: Callable[[], None]) -> None:
         self._stopping = True
@@ -433,14 +435,10 @@ class HapticSession:
             try:
                 self._finish_file()
             finally:
-                self._restore()
-
-    def _restore(self) -> None:
-        # a stuck thread still uses its state
-        if self._restored or not self._core.wait(0.0):
-            return
-        self._restored = True
-        parts.restore(self._core, self._simulations, self._field_simulation, 6)
+                # a stuck thread still uses its state
+                if not self._restored and self._core.wait(0.0):
+                    self._restored = True
+                    parts.restore(self._core, self._simulations, self._field_simulation)
 
     def close(self) -> None:
         """Stop permanently, and free the device for another session.
@@ -452,6 +450,10 @@ class HapticSession:
         FileFormatError
             As `stop`.
         """
+        self._close()
+        parts.warn_of_strains(self._restored, self._simulations, self._field_simulation)
+
+    def _close(self) -> None:
         if not self._core.status()["here"]:
             return
         try:

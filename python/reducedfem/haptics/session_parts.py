@@ -271,15 +271,22 @@ def restore(
     core: _core.Session,
     simulations: tuple[_Shell | None, ...],
     field_simulation: ImplicitSimulation | None,
-    stacklevel: int,
 ) -> None:
-    """Copy the states of a session that has ended to the simulations; warn of their strains."""
+    """Copy the states of a session that has ended to the simulations."""
     for k, simulation in enumerate((*simulations, field_simulation)):
         if simulation is not None:
             core.restore(-1 if k == len(simulations) else k, simulation._core)
+
+
+def warn_of_strains(
+    restored: bool,
+    simulations: tuple[_Shell | None, ...],
+    field_simulation: ImplicitSimulation | None,
+) -> None:
+    """Warn of strained cubatures, at the caller of the method of a session that calls this."""
     for simulation in (*simulations, field_simulation):
-        if simulation is not None:
-            simulation._doubt_strain(stacklevel=stacklevel + 1)
+        if restored and simulation is not None:
+            simulation._warn_of_strain(stacklevel=4)
 
 
 def warn_of_rest(contacts: tuple[Contact, ...], stacklevel: int) -> None:

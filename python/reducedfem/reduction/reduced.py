@@ -119,7 +119,7 @@ class ReducedSolid(ReducedEquations, Saved):
         soft = None if self._sampled else "the law of a polynomial model"
         return self._mesh._core.inverted(u), soft
 
-    def _doubt_strain(self, q: NDArray[np.float64], stacklevel: int, seen: float = 0.0) -> bool:
+    def _warn_of_strain(self, q: NDArray[np.float64], stacklevel: int, seen: float = 0.0) -> bool:
         if not self._sampled:
             return False
         trained = self._provenance["cubature"]["strain"]

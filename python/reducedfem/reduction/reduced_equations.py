@@ -13,7 +13,13 @@ from reducedfem.base.run import Progress, callback, threads
 from reducedfem.base.static_report import StaticReport, static_report
 from reducedfem.errors import InputError, StaticConvergenceError
 from reducedfem.geometry.mesh import Mesh
-from reducedfem.solid.plausible import FAR, warn_of_far, warn_of_instability, warn_of_inversion
+from reducedfem.solid.plausible import (
+    FAR,
+    warn_of_far,
+    warn_of_instability,
+    warn_of_inversion,
+    warn_of_rounding,
+)
 from reducedfem.solid.solid import HALVINGS
 
 __all__ = ["ReducedEquations", "leaves_out_rigid_motion", "reduced_force"]
@@ -47,7 +53,7 @@ class ReducedEquations:
         """Return the number of elements that are inside out, and the law that keeps them so."""
         raise NotImplementedError
 
-    def _doubt_strain(self, q: NDArray[np.float64], stacklevel: int, seen: float = 0.0) -> bool:
+    def _warn_of_strain(self, q: NDArray[np.float64], stacklevel: int, seen: float = 0.0) -> bool:
         """Warn if q, or a strain seen before, is beyond the poses of a cubature; True if it is."""
         return False
 
@@ -325,8 +331,9 @@ class ReducedEquations:
         far = self._farthest(q) > FAR and warn_of_far(u, self.mesh, stacklevel=3)
         if not far and soft is not None:
             warn_of_inversion(inverted, self.mesh, soft, stacklevel=3)
-        self._doubt_strain(q, stacklevel=3)
+        self._warn_of_strain(q, stacklevel=3)
         warn_of_instability(outcome.stable, stacklevel=3)
+        warn_of_rounding(outcome.residual, tol, stacklevel=3)
         return (q, outcome) if wanted else q
 
 

@@ -30,6 +30,7 @@ __all__ = [
     "warn_of_locking",
     "warn_of_motion",
     "warn_of_reach",
+    "warn_of_rounding",
     "warn_of_strain",
     "warn_of_supports",
     "warn_of_units",
@@ -52,6 +53,7 @@ _MOST_FIXED = 1.0 / 3.0
 # cells across the thinnest part, of first and of second order (docs/accuracy.md)
 _LEAST_ACROSS = {1: 2.0, 2: 0.7}
 _ROUNDED = 0.05  # cells; 1.95 is shown as 2
+_ROUGH = 1e-5  # relative residual at which statics are not as good as they seem
 _OVERDAMPED = 1.0  # s; this beta damps all motion above 1 / (pi beta) = 0.3 Hz critically
 # m/s^2; gravity in mm/s^2 is 1620 on the moon and 9810 on the earth, shocks and crashes are below
 _WEAKEST, _STRONGEST = 1e3, 2e4
@@ -174,10 +176,12 @@ def warn_of_equilibrium(
     mesh: Mesh,
     materials: Collection[Material],
     adaptive: bool,
+    tol: float,
     stacklevel: int,
 ) -> None:
     """Warn of an equilibrium of a solid that is unstable or in which elements are inside out."""
     warn_of_instability(report.stable, stacklevel + 1)
+    warn_of_rounding(report.residual, tol, stacklevel + 1)
     if report.inverted <= 0:
         return
     advice = "start from rest, u0=None," if adaptive else "pass adaptive=True"
@@ -204,12 +208,24 @@ def warn_of_inversion(inverted: int, mesh: Mesh, law: str, stacklevel: int) -> b
         return False
     warnings.warn(
         f"{inverted} of {mesh.n_elements} elements are inside out, as no real solid is: {law} "
-        "softens under compression and keeps them so. Take StableNeoHookean, or smaller loads and "
-        "velocities",
+        "softens under compression and keeps them so. Take StableNeoHookean (with a cubature where "
+        "the model is reduced), or smaller loads and velocities",
         PlausibilityWarning,
         stacklevel=stacklevel,
     )
     return True
+
+
+def warn_of_rounding(residual: float, tol: float, stacklevel: int) -> None:
+    """Warn of statics whose residual is above the tolerance by more than rounding mostly is."""
+    if residual > max(_ROUGH, tol):
+        warnings.warn(
+            f"rounding kept the residual of this equilibrium at {residual:.1e} of the load (tol = "
+            f"{tol:g}): displacements of soft directions may be off. Take a coarser mesh, fewer "
+            "coordinates, or a ProjectedSolid in place of a ReducedSolid",
+            PlausibilityWarning,
+            stacklevel=stacklevel,
+        )
 
 
 def warn_of_instability(stable: bool | None, stacklevel: int) -> None:

@@ -474,7 +474,7 @@ class Solid:
         warn_of_loads(self._mesh, self._core, self._materials.values(), force, 3, due)
         if failure is not None:
             raise StaticConvergenceError(failure, u, outcome)
-        warn_of_equilibrium(outcome, self.mesh, self.materials.values(), adaptive, 3)
+        warn_of_equilibrium(outcome, self.mesh, self.materials.values(), adaptive, tol, 3)
         return (u, outcome) if wanted else u
 
     def linear_modes(self, k: int, *, rigid: bool = False, progress: Progress = None) -> Modes:

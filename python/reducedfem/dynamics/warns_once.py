@@ -24,10 +24,10 @@ from reducedfem.solid.second_order import SecondOrderSystem
 from reducedfem.solid.soft_loads import warn_of_loads
 from reducedfem.solid.solid import Solid
 
-__all__ = ["GivenOnce"]
+__all__ = ["WarnsOnce"]
 
 
-class GivenOnce:
+class WarnsOnce:
     """Base class of simulations: warnings once a reset, of loads once, at the caller of `step`."""
 
     _scheme: ClassVar[str]  # its name in the C core
@@ -50,14 +50,14 @@ class GivenOnce:
         if given:
             self._warned.add(name)
 
-    def _doubt_strain(self, stacklevel: int) -> None:
+    def _warn_of_strain(self, stacklevel: int) -> None:
         """Warn once a reset if a cubature is strained beyond its poses."""
         system = self._system
         if isinstance(system, ReducedSolid) and system._sampled and "strain" not in self._warned:
             q, seen = self._core.state()[0], self._core.strain()
-            self._note(system._doubt_strain(q, stacklevel=stacklevel, seen=seen), "strain")
+            self._note(system._warn_of_strain(q, stacklevel=stacklevel, seen=seen), "strain")
 
-    def _doubt_inversion(self) -> None:
+    def _warn_of_inversion(self) -> None:
         """Warn once a reset if elements of a law that allows it are inside out.
 
         Of the calls whose steps are quicker than this, every power of two is examined.
@@ -77,7 +77,7 @@ class GivenOnce:
         if soft is not None:
             self._note(warn_of_inversion(inverted, system.mesh, soft, stacklevel=5), "inverted")
 
-    def _doubt_load(self, force: ArrayLike) -> None:
+    def _warn_of_load(self, force: ArrayLike) -> None:
         """Warn once if nodal forces act on soft nodes outside of the body.
 
         Of loads that change, the first, second, fourth and so on are examined.
@@ -98,13 +98,13 @@ class GivenOnce:
             )
             self._note(found, "load")
 
-    def _doubt_far(self) -> None:
+    def _warn_of_far(self) -> None:
         """Warn if a reduced model is displaced farther than a basis describes."""
         if isinstance(self._system, ReducedSolid | ProjectedSolid):
             found = warn_of_far(self.displacement, self._system.mesh, stacklevel=5)
             self._note(found, "far")
 
-    def _doubt(self) -> None:
+    def _warn_of_steps(self) -> None:
         """Warn if increments were shortened in many of the steps since the last reset."""
         report = ImplicitReport(**self._core.report())
         if steps_too_long(report):
@@ -115,13 +115,13 @@ class GivenOnce:
                 report.shortened_steps, report.steps, self._dt, why, once=once, stacklevel=5
             )
 
-    def _doubt_modes(self, far: float) -> None:
+    def _warn_of_modes(self, far: float) -> None:
         """Warn if the motion is too large for modes that steps solve exactly.
 
         far: upper bound of the displacement of a `ReducedSolid` over the size of its body.
         """
 
-    def _doubt_iterations(self, far: float, stacklevel: int = 4) -> None:
+    def _warn_of_iterations(self, far: float, stacklevel: int = 4) -> None:
         """Warn once a reset if one iteration a step is too few for the motion."""
         if self._warned & {"iterations", "steps"} or self._settings["newton_max"] > 1:
             return
@@ -132,7 +132,7 @@ class GivenOnce:
             self._warned.add("iterations")
             warn_of_one_iteration(report.missed, stacklevel)
 
-    def _doubt_contact(self) -> None:
+    def _warn_of_contact(self) -> None:
         """Warn once a reset if steps at a barrier did not converge."""
         if self._settings.get("contact") is None or "contact" in self._warned:
             return
