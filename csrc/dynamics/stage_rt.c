@@ -434,17 +434,15 @@ static rf_status start_coupled(rf_motion *m) {
   return st;
 }
 
-// Solves a stage with friction of its end.  Where no increment makes the residual smaller, as at
-// kinks of the distance of edges, friction is held and the iterations start again from there.
+// Solves a stage with friction of its end.  Iterations that do not converge, as at kinks of the
+// distance of edges, start again where they ended, with lagged friction first.
 static rf_status solve_coupled(rf_motion *m) {
   rf_newton *n = &m->newton;
-  int32_t left = m->set.newton_max;
   for (int k = 0;; ++k) {
     rf_status st = start_coupled(m);
-    n->most = left;
+    n->most = m->set.newton_max;
     if (st >= 0) st = rf_newton_solve_rt(&STAGE_rt, m, n);
-    left -= n->iterations;
-    if (st < 0 || n->converged || left <= 0 || k == RESTARTS) return st;
+    if (st < 0 || n->converged || k == RESTARTS) return st;
     m->tally.solves += n->iterations;
     m->prepared = true;
   }

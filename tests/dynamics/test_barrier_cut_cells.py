@@ -377,7 +377,7 @@ def test_a_vertex_at_several_places_of_a_list_touches_once():
 
 def test_cut_cells_whose_surface_cannot_touch_are_refused():
     solid = ball()
-    with pytest.raises(rf.InputError, match="parts is True, but .* cut cells.*tetrahedralize"):
+    with pytest.raises(rf.InputError, match="self_contact is True, but .* cut cells.*tetrahed"):
         used(rf.BarrierContact(parts=True), solid)
     beside = rf.Mesh(solid.mesh.nodes + np.array([0.3, 0.0, 0.0]), solid.mesh.elements)
     both = rf.join_meshes([solid.mesh, beside])

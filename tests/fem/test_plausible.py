@@ -81,7 +81,7 @@ def test_nearly_incompressible_materials_lock_elements_of_first_order():
             assert said(mesh.quadratic(), law(1e6, 0.499, 1000)) == []
     (only,) = said(hexahedra, rf.MooneyRivlin(c1=1e5, c2=1e4, bulk=1e9, density=1000.0))
     assert "a Poisson's ratio of 0.49989" in only
-    cells = rf.voxelize(sphere(8, radius=0.05), resolution=12, order=1)
+    cells = rf.voxelize(rf.Surface(*sphere(8, radius=0.05)), resolution=12, order=1)
     assert "take voxelize(order=2)" in said(cells, rf.StVK(1e6, 0.49, 1000))[-1]
 
 

@@ -175,8 +175,7 @@ class BarrierContact:
     With ``self_contact=True`` so do those of one part that share no node; their barrier begins at
     half of their distance at rest, where that is less than `distance`.
 
-    Models touch with the same points. A contact belongs to the first system with whose integrator
-    it is used. It is immutable otherwise; threads and simulations of that system may share it.
+    A contact belongs to the first system that uses it; its threads and simulations may share it.
 
     Parameters
     ----------
@@ -192,14 +191,14 @@ class BarrierContact:
     slip
         Velocity of full friction [m/s], positive.
     lagged
-        True: friction of a step has normal forces and directions of its beginning. False: those of
-        its end, which takes more iterations and has no error of the order of the step.
+        True: friction of a step has normal forces and directions of its beginning. False: of its
+        end, without an error of the order of the step, in up to five runs of `newton_max`.
     nodes
         Nodes that touch obstacles: a mask (n,) or indices, none fixed; of cut cells the vertices
         that have most weight on them. None: all of the boundary.
     parts
-        True: the parts of the solid touch each other: two or more, apart by `distance` at the start
-        (one may lie in a cavity of another). Reduced models refuse it: they move all parts at once.
+        True: the parts of the solid touch each other: two or more, apart by `distance` at the
+        start, also in cavities of others. Reduced models refuse it.
     self_contact
         True: the parts, one or more, touch each other and themselves.
 

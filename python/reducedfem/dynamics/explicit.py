@@ -238,6 +238,7 @@ class CentralDifferences(Simulation):
     """
 
     _scheme = "central"
+    _quick = True
 
     def __init__(
         self,

@@ -30,7 +30,7 @@ __all__ = ["WarnsOnce"]
 class WarnsOnce:
     """Base class of simulations: warnings once a reset, of loads once, at the caller of `step`."""
 
-    _scheme: ClassVar[str]  # its name in the C core
+    _quick: ClassVar[bool] = False  # steps take no longer than a check of all elements
     _core: _core.Motion
     _system: ReducedSolid | ProjectedSolid | Solid | SecondOrderSystem
     _dt: float
@@ -64,7 +64,7 @@ class WarnsOnce:
         """
         system = self._system
         self._calls += 1
-        quick = isinstance(system, ReducedSolid) or self._scheme == "central"
+        quick = self._quick or isinstance(system, ReducedSolid)
         if quick and self._calls & (self._calls - 1):
             return
         if isinstance(system, SecondOrderSystem) or self._warned & {"inverted", "steps", "far"}:

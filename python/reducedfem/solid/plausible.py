@@ -53,7 +53,8 @@ _MOST_FIXED = 1.0 / 3.0
 # cells across the thinnest part, of first and of second order (docs/accuracy.md)
 _LEAST_ACROSS = {1: 2.0, 2: 0.7}
 _ROUNDED = 0.05  # cells; 1.95 is shown as 2
-_ROUGH = 1e-5  # relative residual at which statics are not as good as they seem
+# relative residuals at which statics are not as good as they seem; larger ones have no load
+_ROUGH, _COARSE = 1e-5, 1e-3
 _OVERDAMPED = 1.0  # s; this beta damps all motion above 1 / (pi beta) = 0.3 Hz critically
 # m/s^2; gravity in mm/s^2 is 1620 on the moon and 9810 on the earth, shocks and crashes are below
 _WEAKEST, _STRONGEST = 1e3, 2e4
@@ -218,7 +219,7 @@ def warn_of_inversion(inverted: int, mesh: Mesh, law: str, stacklevel: int) -> b
 
 def warn_of_rounding(residual: float, tol: float, stacklevel: int) -> None:
     """Warn of statics whose residual is above the tolerance by more than rounding mostly is."""
-    if residual > max(_ROUGH, tol):
+    if max(_ROUGH, tol) < residual <= _COARSE:
         warnings.warn(
             f"rounding kept the residual of this equilibrium at {residual:.1e} of the load (tol = "
             f"{tol:g}): displacements of soft directions may be off. Take a coarser mesh, fewer "
