@@ -166,14 +166,14 @@ class BarrierContact:
     Only nodes touch obstacles; on a mesh with cut cells (`voxelize`), whose nodes stand out of the
     body, the vertices of `surface` instead, as their cells move them. Between them, a body may
     enter an obstacle that is small or has edges. The obstacle may be any field. A `PlaneField` is
-    treated exactly and takes the fewest iterations; fields on grids have kinks, at which steps may
-    end unconverged. Pass several obstacles as a list, not as a `UnionField` with kinks between.
+    treated exactly; fields on grids have kinks, at which steps may end unconverged. Pass several
+    obstacles as a list, not as a `UnionField`.
 
     With ``parts=True`` the parts of a `Solid` (`Mesh.components`; `join_meshes` makes one mesh of
     several) touch each other: nodes and triangles of `Mesh.surface`, and edges (Li et al. 2020),
     each pair with the energy of a node above; that of edges fades out where they become parallel.
-    With ``self_contact=True`` so do those of one part that share no node; their barrier begins at
-    half of their distance at rest, where that is less than `distance`.
+    With ``self_contact=True`` so do those of one part that share no node, from half of their
+    distance at rest where that is less than `distance`.
 
     A contact belongs to the first system that uses it; its threads and simulations may share it.
 
@@ -205,8 +205,8 @@ class BarrierContact:
     Raises
     ------
     InputError, InputTypeError
-        An argument has a wrong type or is out of range; at the first use: cells are cut, and
-        `parts` is True or their surface is not known (`Mesh.source`).
+        An argument is out of range; at the first use: cells are cut, and `parts` is True or their
+        surface is not known (`Mesh.source`).
 
     Warns
     -----
