@@ -160,14 +160,13 @@ class BarrierContact:
     penetrates, however fast. Other integrators refuse it.
 
     Friction on a node with the normal force N is mu N s(v), opposite to its velocity v along the
-    obstacle; s rises smoothly from 0 to 1 at the velocity `slip`. What should stick thus creeps, on
-    a slope of angle t at slip (1 - sqrt(1 - tan(t) / mu)).
+    obstacle; s rises from 0 to 1 at `slip`. What should stick creeps on a slope of angle t, at
+    slip (1 - sqrt(1 - tan(t) / mu)).
 
-    Only nodes touch obstacles; on a mesh with cut cells (`voxelize`), whose nodes stand out of the
-    body, the vertices of `surface` instead, as their cells move them. Between them, a body may
-    enter an obstacle that is small or has edges. The obstacle may be any field. A `PlaneField` is
-    treated exactly; fields on grids have kinks, at which steps may end unconverged. Pass several
-    obstacles as a list, not as a `UnionField`.
+    Only nodes touch obstacles, or on a mesh with cut cells (`voxelize`), whose nodes stand out of
+    the body, the vertices of `surface`. Between them, a body may enter an obstacle that is small or
+    has edges. A `PlaneField` is treated exactly; fields on grids have kinks, at which steps may end
+    unconverged. Pass several obstacles as a list, not as a `UnionField`.
 
     With ``parts=True`` the parts of a `Solid` (`Mesh.components`; `join_meshes` makes one mesh of
     several) touch each other: nodes and triangles of `Mesh.surface`, and edges (Li et al. 2020),
@@ -175,7 +174,7 @@ class BarrierContact:
     With ``self_contact=True`` so do those of one part that share no node, from half of their
     distance at rest where that is less than `distance`.
 
-    A contact belongs to the first system that uses it; its threads and simulations may share it.
+    A contact belongs to the first system that uses it, whose simulations and threads may share it.
 
     Parameters
     ----------
@@ -211,7 +210,7 @@ class BarrierContact:
     Warns
     -----
     PlausibilityWarning
-        Friction is above 5; at the first use: `distance` is above a fifth of a part's extent.
+        Friction is above 5, or `distance` above a fifth of a part's extent.
     """
 
     def __init__(
