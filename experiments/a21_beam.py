@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -26,6 +27,9 @@ from numpy.typing import NDArray
 
 import reducedfem as rf
 from reducedfem import plot as pictures
+
+# the semi-implicit schemes of the paper make one iteration
+warnings.filterwarnings("ignore", "one Newton iteration a step", rf.PlausibilityWarning)
 
 Array = NDArray[np.float64]
 

@@ -325,7 +325,7 @@ def test_names_are_found_in_any_spelling(model):
         (lambda m: rf.integrator("BE", m, 1e-3, newton_max=1), r"newton_max is 1, but BE solves"),
         (lambda m: rf.GeneralizedAlpha(m, 1e-3, rho=1.5), r"rho must be in \[0, 1\], got 1.5"),
         (lambda m: rf.GeneralizedAlpha(m, 1e-3, rho=np.nan), r"rho must be finite, got nan"),
-        (lambda m: rf.SDIRK2(m, 1e-3, jacobians=3), r"jacobians must be 1 or 2, got 3"),
+        (lambda m: rf.SDIRK2(m, 1e-3, jacobians=3), r"jacobians must be between 1 and 2, got 3"),
         (lambda m: rf.amplification("BE", [1.0, 0.0]), r"theta must be .* 0 at index 1"),
         (lambda m: rf.amplification("BE", 1.0, 1.0), r"damping_ratio must be at least 0 and less"),
         (lambda m: rf.amplification("BE", 1.0, rho=0.5), r"rho is for .*, not for BE"),

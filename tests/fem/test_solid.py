@@ -348,6 +348,7 @@ def test_upper_triangle_of_the_tangent_is_that_of_the_whole(make, cells, rng):
 
 # on every node, the nearly empty cells' included
 @pytest.mark.filterwarnings("ignore:force loads node:reducedfem.PlausibilityWarning")
+@pytest.mark.filterwarnings("ignore:.*elements are inside out:reducedfem.PlausibilityWarning")
 def test_upper_triangle_of_cut_cells_has_their_ghost_terms(rng):
     mesh = rf.voxelize(samples.load("spoon"), resolution=16)
     low = mesh.nodes[:, 0] < np.quantile(mesh.nodes[:, 0], 0.1)

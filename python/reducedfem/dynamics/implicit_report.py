@@ -8,7 +8,7 @@ __all__ = ["ImplicitReport", "one_is_too_few", "steps_too_long"]
 
 # number and part of shortened steps above which dt is too long for the motion
 _FEW, _PART = 10, 0.05
-_LEAST, _MISSED = 4, 0.01  # examined steps, and their mean (docs/time_integration.md)
+_LEAST, _MISSED = 4, 0.02  # examined steps, and their mean (docs/time_integration.md)
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class ImplicitReport:
         be wrong, also where the steps converge; `step` warns.
     missed
         Part of the increments that one Newton iteration a step missed, in the norm of the energy:
-        the mean of the steps `examined`. Above 0.01 large motion loses energy; `step` warns.
+        the mean of the steps `examined`. Above 0.02 large motion loses energy; `step` warns.
     examined
         Steps examined for it: every eighth with ``newton_max=1``.
     projected
