@@ -142,13 +142,13 @@ def acceleration(friction: float, kind) -> float:
     return (speeds[1] - speeds[0]) / (2 * steps * dt) / (GRAVITY * np.sin(angle))
 
 
-@pytest.mark.no_asan("the ball at rest runs the same C code")
+@pytest.mark.no_asan(reason="the ball at rest runs the same C code")
 def test_a_ball_rolls_down_a_slope():
     """A soft polyhedron of 8166 vertices; its speed varies by 2 % as these touch in turn."""
     assert acceleration(0.6, rf.BDF2) == pytest.approx(5.0 / 7.0, rel=0.03)
 
 
-@pytest.mark.no_asan("the ball at rest runs the same C code")
+@pytest.mark.no_asan(reason="the ball at rest runs the same C code")
 def test_a_ball_slides_where_friction_is_small():
     expected = 1.0 - 0.02 / np.tan(np.radians(10.0))
     assert acceleration(0.02, rf.BackwardEuler) == pytest.approx(expected, rel=2e-3)
@@ -193,7 +193,7 @@ def test_blocks_are_the_derivatives_of_the_force_of_each_node(order):
 
 
 @pytest.mark.filterwarnings("ignore:in 1 of 1 steps with a contact")
-@pytest.mark.no_asan("the blocks above run the same C code")
+@pytest.mark.no_asan(reason="the blocks above run the same C code")
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("obstacle", [BELOW, BOWL])
 def test_newton_steps_have_the_whole_matrix(obstacle, order):
