@@ -49,8 +49,8 @@ typedef struct rf_motion_report {
   int64_t shortened_before;  // of these, up to the end of the last step
   int64_t shortened_steps;   // steps in which one was shortened
   int64_t unconverged;       // steps that ended above the tolerance
-  int64_t examined;          // steps of one iteration, of which
-  double missed;             // this is the sum of the parts of increments that it missed
+  int64_t examined;          // steps of one iteration that were examined (stage_rt.c)
+  double missed;             // sum of the parts of their increments that one iteration missed
   double worst;              // largest relative residual at the end of a step
   int32_t most_solves;       // in one step
   // of the last step: solves, and the norms of the residuals evaluated, over the scale of newton.h

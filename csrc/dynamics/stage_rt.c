@@ -16,9 +16,9 @@ static const double NOISE = 2e-14;      // of energies, relative
 enum { SEARCHES = 24 };                 // shortenings of an increment
 static const double NEAR = 1e-3;        // relative residual below which a search may go by it
 static const double ROUGH = 1e-3;       // tolerance of a stage that is solved again
-enum { EXAMINED = 8 };                  // steps, of which one is examined
+enum { EXAMINED = 8 };                  // steps from one that is examined to the next
 static const double NEGLIGIBLE = 0.05;  // relative residual below which one iteration suffices
-enum { RESTARTS = 4 };                  // of such a stage
+enum { RESTARTS = 4 };                  // of a stage with friction of its end
 
 static double norm(const rf_motion *m, const double *x) { return rf_norm_padded(m->system->ld, x); }
 
@@ -448,9 +448,9 @@ static rf_status solve_coupled(rf_motion *m) {
   }
 }
 
-// Of every eighth step of one iteration: the part of its increment that the next iteration would
-// add, in the norm of the energy.  Motion loses a tenth of its energy in some periods where this is
-// a hundredth, and the residual says little of it: stiff directions have most of that.
+// Adds the part of the increment that a second iteration would add, in the norm of the energy, to
+// the report; every eighth step is enough.  The residual itself is no measure: most of it acts in
+// stiff directions, in which the body hardly moves.
 static rf_status examine(rf_motion *m) {
   rf_motion_report *report = &m->report;
   const bool last = m->set.scheme->stages == 1 || m->from != m->q;

@@ -352,3 +352,17 @@ def test_elements_that_are_inside_out_warn_once(kind):
     sim.step()  # at rest
     if kind is None:
         crushed(rf.StableNeoHookean, kind).step()  # elements recover
+
+
+def test_large_motion_of_a_fine_solid_warns():
+    """The nodes of an element move by less than 2 % of the body against each other."""
+    nodes, elements = box_hexes(48, 1, 1, (0.6, 0.03, 0.03))
+    solid = rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e7, 0.3, 1000.0), nodes[:, 0] < 1e-9)
+    sim = rf.BDF2(solid, 2e-2, gravity=EARTH)
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        sim.step(n=40)
+    u = sim.displacement
+    assert np.linalg.norm(u[elements] - u[elements][:, :1], axis=2).max() < 0.02 * 0.6
+    assert np.linalg.norm(u, axis=1).max() > 0.02 * 0.6
+    assert any("one Newton iteration a step" in str(one.message) for one in found)

@@ -75,7 +75,7 @@ _POISSON = checked(lambda x: -1 < x < 0.5, "above -1 and below 0.5")
 
 
 def _law(text: str) -> str:
-    """Return the name of a law, of which case and hyphens do not matter; others as they are."""
+    """Return the name of a law regardless of case and hyphens; other names as they are."""
     key = text.lower().replace("-", "").replace("_", "")
     return {name.lower(): name for name in _LAWS}.get(key, text)
 

@@ -270,8 +270,8 @@ class BarrierContact:
     def surface(self) -> Surface | None:
         """Surface whose vertices touch, of a mesh with cut cells; None: nodes do, or not used yet.
 
-        It is `Mesh.source`, of which edges longer than the distance of nodes are halved; the
-        vertices of that come first.
+        It is `Mesh.source` with edges longer than the distance of nodes halved. The vertices of
+        `Mesh.source` come first.
         """
         return None if self._bound is None else self._bound[6].surface
 

@@ -174,18 +174,19 @@ class Simulation(NamedArguments, WarnsOnce):
 
     @property
     def force_time(self) -> float:
-        """Time at which the next step, which holds it constant, wants a force that varies [s].
+        """Time at which to evaluate a varying force for the next step [s].
 
-        At other times of the step the method is of first order. It is the end of the step, the
-        middle for `TRBDF2`, `SDIRK2`, `ExponentialEuler` and exact modes, and dt / (1 + rho) after
-        its beginning for `GeneralizedAlpha`.
+        A step holds its force constant. With the force of this time the method keeps its order;
+        with that of another it is of first order. The time is the end of the step; for `TRBDF2`,
+        `SDIRK2`, `ExponentialEuler` and exact modes its middle; for `GeneralizedAlpha`
+        dt / (1 + rho) after its beginning.
         """
         time: float = self._core.state()[3]
         return time + self._force_part * self._dt
 
     @property
     def _force_part(self) -> float:
-        """Part of a step after which a force that varies is wanted."""
+        """Return the part of a step at whose end a varying force is evaluated."""
         return 0.5 if self._settings.get("exact") else 1.0
 
     def step(

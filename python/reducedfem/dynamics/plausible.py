@@ -14,6 +14,7 @@ from reducedfem.reduction.reduced import ReducedSolid
 
 __all__ = [
     "SMALL",
+    "farthest_of",
     "warn_of_coarse_steps",
     "warn_of_one_iteration",
     "warn_of_rest_modes",
@@ -63,6 +64,12 @@ def warn_of_coarse_steps(
     )
 
 
+def farthest_of(displacement: NDArray[np.float64], mesh: Mesh) -> tuple[float, float]:
+    """Return the largest of displacements (n, 3), and that over the diagonal of the body."""
+    farthest = float(np.linalg.norm(displacement, axis=1).max())
+    return farthest, farthest / float(np.linalg.norm(np.ptp(mesh.bounds, axis=0)))
+
+
 def warn_of_one_iteration(missed: float, stacklevel: int) -> None:
     """Warn of large motion in steps of one Newton iteration, which miss a part of increments."""
     warnings.warn(
@@ -76,12 +83,11 @@ def warn_of_one_iteration(missed: float, stacklevel: int) -> None:
 
 def warn_of_rest_modes(displacement: NDArray[np.float64], mesh: Mesh, stacklevel: int) -> bool:
     """Warn of displacements (n, 3) that are large for modes of rest; True if they are."""
-    farthest = float(np.linalg.norm(displacement, axis=1).max())
-    diagonal = float(np.linalg.norm(np.ptp(mesh.bounds, axis=0)))
-    if farthest <= SMALL * diagonal:
+    farthest, part = farthest_of(displacement, mesh)
+    if part <= SMALL:
         return False
     warnings.warn(
-        f"the body is displaced by {farthest:.3g} m, {100.0 * farthest / diagonal:.3g} % of its "
+        f"the body is displaced by {farthest:.3g} m, {100.0 * part:.3g} % of its "
         "size, where modes of rest are no modes and lose energy: take modes='follow'",
         PlausibilityWarning,
         stacklevel=stacklevel,

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from reducedfem import _core
 from reducedfem.dynamics.contradiction import contradiction
 from reducedfem.dynamics.implicit_report import ImplicitReport, one_is_too_few, steps_too_long
-from reducedfem.dynamics.plausible import SMALL, warn_of_one_iteration
+from reducedfem.dynamics.plausible import SMALL, farthest_of, warn_of_one_iteration
 from reducedfem.reduction.projected import ProjectedSolid
 from reducedfem.reduction.reduced import ReducedSolid
 from reducedfem.solid.plausible import (
@@ -69,13 +69,14 @@ class WarnsOnce:
             return
         if isinstance(system, SecondOrderSystem) or self._warned & {"inverted", "steps", "far"}:
             return
-        u = self.displacement
         if isinstance(system, Solid):
-            inverted, soft = system._core.inverted(u), softening(system.materials.values())
+            soft = softening(system.materials.values())
+            found = system._core.inverted(self.displacement) if soft else 0
         else:
-            inverted, soft = system._inside_out(u)
+            soft = system._softens
+            found = system._inverted(self.displacement) if soft else 0
         if soft is not None:
-            self._note(warn_of_inversion(inverted, system.mesh, soft, stacklevel=5), "inverted")
+            self._note(warn_of_inversion(found, system.mesh, soft, stacklevel=5), "inverted")
 
     def _warn_of_load(self, force: ArrayLike) -> None:
         """Warn once if nodal forces act on soft nodes outside of the body.
@@ -125,12 +126,17 @@ class WarnsOnce:
         """Warn once a reset if one iteration a step is too few for the motion."""
         if self._warned & {"iterations", "steps"} or self._settings["newton_max"] > 1:
             return
-        if far <= SMALL and not isinstance(self._system, SecondOrderSystem):
+        system = self._system
+        if isinstance(system, ReducedSolid) and far <= SMALL:
             return
         report = ImplicitReport(**self._core.report())
-        if one_is_too_few(report):
-            self._warned.add("iterations")
-            warn_of_one_iteration(report.missed, stacklevel)
+        if not one_is_too_few(report):
+            return
+        mesh = None if isinstance(system, SecondOrderSystem) else system.mesh
+        if mesh is not None and farthest_of(self.displacement, mesh)[1] <= SMALL:
+            return
+        self._warned.add("iterations")
+        warn_of_one_iteration(report.missed, stacklevel)
 
     def _warn_of_contact(self) -> None:
         """Warn once a reset if steps at a barrier did not converge."""

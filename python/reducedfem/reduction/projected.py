@@ -76,8 +76,12 @@ class ProjectedSolid(ReducedEquations):
     def _farthest(self, q: NDArray[np.float64]) -> float:
         return float(np.abs(q) @ self._reach)
 
-    def _inside_out(self, u: NDArray[np.float64]) -> tuple[int, str | None]:
-        return self._solid._core.inverted(u), softening(self._solid.materials.values())
+    @property
+    def _softens(self) -> str | None:
+        return softening(self._solid.materials.values())
+
+    def _inverted(self, u: NDArray[np.float64]) -> int:
+        return self._solid._core.inverted(u)
 
     @property
     def solid(self) -> Solid:

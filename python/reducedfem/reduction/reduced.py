@@ -115,9 +115,12 @@ class ReducedSolid(ReducedEquations, Saved):
         """True of a model with a cubature."""
         return self._provenance.get("cubature") is not None
 
-    def _inside_out(self, u: NDArray[np.float64]) -> tuple[int, str | None]:
-        soft = None if self._sampled else "the law of a polynomial model"
-        return self._mesh._core.inverted(u), soft
+    @property
+    def _softens(self) -> str | None:
+        return None if self._sampled else "the law of a polynomial model"
+
+    def _inverted(self, u: NDArray[np.float64]) -> int:
+        return self._mesh._core.inverted(u)
 
     def _warn_of_strain(self, q: NDArray[np.float64], stacklevel: int, seen: float = 0.0) -> bool:
         if not self._sampled:

@@ -49,8 +49,13 @@ class ReducedEquations:
         """Return an upper bound of the largest displacement at q, over the diagonal of the body."""
         raise NotImplementedError
 
-    def _inside_out(self, u: NDArray[np.float64]) -> tuple[int, str | None]:
-        """Return the number of elements that are inside out, and the law that keeps them so."""
+    @property
+    def _softens(self) -> str | None:
+        """Law that keeps elements inside out, or None."""
+        raise NotImplementedError
+
+    def _inverted(self, u: NDArray[np.float64]) -> int:
+        """Return the number of elements that are inside out."""
         raise NotImplementedError
 
     def _warn_of_strain(self, q: NDArray[np.float64], stacklevel: int, seen: float = 0.0) -> bool:
@@ -326,11 +331,10 @@ class ReducedEquations:
         if failure is not None:
             raise StaticConvergenceError(failure, self.displacement(q), outcome)
         u = self.displacement(q)
-        inverted, soft = self._inside_out(u)
-        outcome = replace(outcome, inverted=inverted)
+        outcome = replace(outcome, inverted=self._inverted(u))
         far = self._farthest(q) > FAR and warn_of_far(u, self.mesh, stacklevel=3)
-        if not far and soft is not None:
-            warn_of_inversion(inverted, self.mesh, soft, stacklevel=3)
+        if not far and self._softens is not None:
+            warn_of_inversion(outcome.inverted, self.mesh, self._softens, stacklevel=3)
         self._warn_of_strain(q, stacklevel=3)
         warn_of_instability(outcome.stable, stacklevel=3)
         warn_of_rounding(outcome.residual, tol, stacklevel=3)
