@@ -73,8 +73,7 @@ int py_motion_settings_in(py_state *state, const char *scheme, PyObject *dict, c
   return py_settings_in_all(state, dict, of, 2, all);
 }
 
-// The motion of a reduced model that sessions and contact can step, or NULL with InputTypeError.
-static rf_motion *coupled_motion(py_state *state, PyObject *object) {
+rf_motion *py_motion_coupled(py_state *state, PyObject *object) {
   rf_motion *m = Py_TYPE(object) == state->types[PY_MOTION] ? py_held(object) : NULL;
   if (m && m->barrier) {
     py_fail(state, PY_INPUT_ERROR,
@@ -98,7 +97,7 @@ static rf_motion *coupled_motion(py_state *state, PyObject *object) {
 int py_motion_copy(py_state *state, PyObject *object, rf_motion **out) {
   *out = NULL;
   if (object == Py_None) return 0;
-  const rf_motion *from = coupled_motion(state, object);
+  const rf_motion *from = py_motion_coupled(state, object);
   if (!from) return -1;
   rf_error err = {0};
   rf_status st;
@@ -113,7 +112,7 @@ int py_motion_copy(py_state *state, PyObject *object, rf_motion **out) {
 }
 
 int py_motion_restore(py_state *state, PyObject *object, const rf_motion *from) {
-  rf_motion *to = coupled_motion(state, object);
+  rf_motion *to = py_motion_coupled(state, object);
   if (!to) return -1;
   rf_error err = {0};
   rf_status st;
@@ -285,7 +284,7 @@ static PyObject *step_contact(PyObject *object, PyObject *args) {
                         &quaternions_obj, &field_qs_obj, &progress))
     return NULL;
   const rf_contact *of = py_contact_get(state, contact);
-  if (!of || !coupled_motion(state, object) || py_run_init(state, &run, progress, 1) < 0 ||
+  if (!of || !py_motion_coupled(state, object) || py_run_init(state, &run, progress, 1) < 0 ||
       vector_in(self, &force, force_obj, "force") < 0)
     return NULL;
   d.contact = contact;

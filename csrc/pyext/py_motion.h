@@ -5,6 +5,9 @@
 #include "dynamics/motion.h"
 #include "pyext/py_core.h"
 
+// The motion of a reduced model that sessions and contact can step, or NULL with InputTypeError.
+rf_motion *py_motion_coupled(py_state *state, PyObject *object);
+
 // Copies a motion with its state; NULL for None.  The caller frees the copy by rf_motion_free and
 // keeps `object`, which owns the model, alive until then.  0, or -1 with an exception.
 int py_motion_copy(py_state *state, PyObject *object, rf_motion **out);

@@ -51,6 +51,9 @@ Haptics
     ``reducedfem.scenes``: complete example sessions.
 Systems other than solids
     `SecondOrderSystem`, its `SystemModes` and `SystemBasis`.
+Pictures
+    `view` shows most of these objects in a page of the browser (`View`): reduced models give way
+    where the mouse pulls them. ``rf.plot``: pictures and figures.
 The machine
     `set_threads`, `threads`, `system_info`.
 Errors
@@ -215,6 +218,7 @@ from reducedfem.solid.second_order import SecondOrderSystem  # noqa: E402
 from reducedfem.solid.solid import Solid, SolidSummary, StaticReport  # noqa: E402
 from reducedfem.solid.sparse import CSC  # noqa: E402
 from reducedfem.viewer import plot as plot  # noqa: E402
+from reducedfem.viewer.view import View, view  # noqa: E402
 from reducedfem.world.world import World, WorldContacts, WorldReport  # noqa: E402
 
 __all__ = [
@@ -322,6 +326,7 @@ __all__ = [
     "UdpDevice",
     "Uniformity",
     "UnionField",
+    "View",
     "VirtualCoupling",
     "Voxmap",
     "VoxmapContact",
@@ -359,6 +364,7 @@ __all__ = [
     "thin_samples",
     "thin_shapes",
     "threads",
+    "view",
     "voxelize",
 ]
 

@@ -1168,6 +1168,17 @@ _PlacedFrame = tuple[ArrayLike, ArrayLike]
 _Load = tuple[ArrayLike, ArrayLike, ArrayLike, float]
 
 def suited_stiffness(stiffness: float, /) -> float: ...
+def pull(
+    motion: Motion,
+    rest: ArrayLike,
+    rows: ArrayLike,
+    stiffness: float,
+    place: ArrayLike,
+    force: ArrayLike | None,
+    n: int,
+    /,
+) -> tuple[tuple[float, float, float], tuple[float, float, float]]: ...
+def pull_body_stiffness(model: Reduced, rows: ArrayLike, /) -> float: ...
 def fit_stiffness(
     tree: PointTree,
     reduced: Reduced | None,

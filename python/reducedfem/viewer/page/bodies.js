@@ -1,0 +1,364 @@
+// Drawing of a scene by WebGL 2.
+
+import { add, length, scaled, sub, turned } from "view/linear";
+import { ARROWS, DISCS, EDGES, SURFACE } from "view/shaders";
+
+// colours from no displacement to the largest, as in style.py
+const SCALE = [
+  0.87, 0.88, 0.90, 0.56, 0.79, 0.87, 0.16, 0.60, 0.66,
+  0.60, 0.74, 0.36, 0.97, 0.72, 0.24, 0.86, 0.27, 0.22,
+];
+export const stops = () => [0, 1, 2, 3, 4, 5].map((k) => SCALE.slice(3 * k, 3 * k + 3));
+const SAMPLES = 2000; // vertices whose displacement decides the scale of colours
+const SIDES = 20; // of an arrow
+
+function program(gl, source) {
+  const made = gl.createProgram();
+  for (const [kind, text] of [[gl.VERTEX_SHADER, source.vertex], [gl.FRAGMENT_SHADER, source.fragment]]) {
+    const shader = gl.createShader(kind);
+    gl.shaderSource(shader, text);
+    gl.compileShader(shader);
+    if (!gl.getShaderParameter(shader, gl.COMPILE_STATUS)) {
+      throw new Error(gl.getShaderInfoLog(shader));
+    }
+    gl.attachShader(made, shader);
+  }
+  if (source.captured) gl.transformFeedbackVaryings(made, source.captured, gl.SEPARATE_ATTRIBS);
+  gl.linkProgram(made);
+  if (!gl.getProgramParameter(made, gl.LINK_STATUS)) throw new Error(gl.getProgramInfoLog(made));
+  const at = {};
+  for (let k = 0; k < gl.getProgramParameter(made, gl.ACTIVE_UNIFORMS); ++k) {
+    const name = gl.getActiveUniform(made, k).name.replace("[0]", "");
+    at[name] = gl.getUniformLocation(made, name);
+  }
+  return { made, at };
+}
+
+function buffer(gl, target, data, usage = gl.STATIC_DRAW) {
+  const made = gl.createBuffer();
+  gl.bindBuffer(target, made);
+  gl.bufferData(target, data, usage);
+  return made;
+}
+
+/** Texture array with a layer a shape and a texel a vertex, of shapes (r, v, 3). */
+function layers(gl, shapes) {
+  const [r, v] = shapes ? shapes.shape : [1, 1];
+  const most = gl.getParameter(gl.MAX_ARRAY_TEXTURE_LAYERS);
+  if (r > most) throw new Error(`This browser draws ${most} shapes of a body, not ${r}.`);
+  const width = Math.min(2048, v), height = Math.ceil(v / width);
+  const made = gl.createTexture();
+  gl.bindTexture(gl.TEXTURE_2D_ARRAY, made);
+  gl.texStorage3D(gl.TEXTURE_2D_ARRAY, 1, gl.RGB32F, width, height, r);
+  gl.texParameteri(gl.TEXTURE_2D_ARRAY, gl.TEXTURE_MIN_FILTER, gl.NEAREST);
+  gl.texParameteri(gl.TEXTURE_2D_ARRAY, gl.TEXTURE_MAG_FILTER, gl.NEAREST);
+  const padded = new Float32Array(3 * width * height);
+  for (let k = 0; k < (shapes ? r : 0); ++k) {
+    padded.set(shapes.subarray(3 * v * k, 3 * v * (k + 1)));
+    gl.texSubImage3D(gl.TEXTURE_2D_ARRAY, 0, 0, 0, k, width, height, 1, gl.RGB, gl.FLOAT, padded);
+  }
+  return made;
+}
+
+/** Edges of triangles, each once. */
+function edgesOf(triangles, vertices) {
+  const seen = new Set(), found = [];
+  for (let t = 0; t < triangles.length; t += 3) {
+    for (let k = 0; k < 3; ++k) {
+      const a = triangles[t + k], b = triangles[t + ((k + 1) % 3)];
+      const key = Math.min(a, b) * vertices + Math.max(a, b);
+      if (!seen.has(key)) {
+        seen.add(key);
+        found.push(a, b);
+      }
+    }
+  }
+  return new Int32Array(found);
+}
+
+class Body {
+  constructor(gl, given) {
+    this.given = given;
+    this.vertices = given.vertices.shape[0];
+    this.r = given.shapes ? given.shapes.shape[0] : 0;
+    this.q = new Float32Array(this.r);
+    this.turn = [0, 0, 0, 1];
+    this.place = [0, 0, 0];
+    this.shown = true;
+    this.lined = given.lined;
+    this.array = gl.createVertexArray();
+    gl.bindVertexArray(this.array);
+    const attribute = (at, data, type, normalised) => {
+      buffer(gl, gl.ARRAY_BUFFER, data);
+      gl.enableVertexAttribArray(at);
+      gl.vertexAttribPointer(at, 3, type, normalised, 0, 0);
+    };
+    attribute(0, given.vertices, gl.FLOAT, false);
+    if (given.normals) attribute(1, given.normals, gl.FLOAT, false);
+    if (given.colours) attribute(2, given.colours, gl.UNSIGNED_BYTE, true);
+    this.indices = buffer(gl, gl.ELEMENT_ARRAY_BUFFER, given.triangles);
+    gl.bindVertexArray(null);
+    this.shapes = layers(gl, given.shapes);
+    this.tilts = layers(gl, given.tilts);
+    this.amounts = gl.createTexture();
+    gl.bindTexture(gl.TEXTURE_2D, this.amounts);
+    gl.texStorage2D(gl.TEXTURE_2D, 1, gl.R32F, Math.max(1, this.r), 1);
+    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MIN_FILTER, gl.NEAREST);
+    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MAG_FILTER, gl.NEAREST);
+    this.offsets = null;
+    this.lines = null;
+  }
+
+  setCoordinates(gl, q) {
+    this.q.set(q);
+    gl.bindTexture(gl.TEXTURE_2D, this.amounts);
+    gl.texSubImage2D(gl.TEXTURE_2D, 0, 0, 0, Math.max(1, this.r), 1, gl.RED, gl.FLOAT, this.q);
+  }
+
+  setMoved(gl, moved) {
+    gl.bindVertexArray(this.array);
+    if (!this.offsets) {
+      this.offsets = gl.createBuffer();
+      gl.bindBuffer(gl.ARRAY_BUFFER, this.offsets);
+      gl.bufferData(gl.ARRAY_BUFFER, moved.byteLength, gl.DYNAMIC_DRAW);
+      gl.enableVertexAttribArray(3);
+      gl.vertexAttribPointer(3, 3, gl.FLOAT, false, 0, 0);
+    }
+    gl.bindBuffer(gl.ARRAY_BUFFER, this.offsets);
+    gl.bufferSubData(gl.ARRAY_BUFFER, 0, moved);
+    gl.bindVertexArray(null);
+    this.moved = moved;
+  }
+
+  /** Largest displacement of some vertices. */
+  farthest() {
+    const { shapes } = this.given;
+    const v = this.vertices, step = Math.max(1, Math.floor(v / SAMPLES));
+    let most = 0;
+    for (let i = 0; i < v; i += step) {
+      const u = [0, 0, 0];
+      for (let a = 0; a < 3; ++a) {
+        if (this.moved) u[a] += this.moved[3 * i + a];
+        for (let j = 0; j < this.r; ++j) u[a] += this.q[j] * shapes[3 * (v * j + i) + a];
+      }
+      most = Math.max(most, length(u));
+    }
+    return most;
+  }
+}
+
+/** Draws scenes on a canvas. */
+export class Drawing {
+  constructor(canvas) {
+    const gl = canvas.getContext("webgl2", { antialias: true, preserveDrawingBuffer: true });
+    if (!gl) {
+      throw new Error("This browser has no WebGL 2, by which views draw. Another browser, or graphics acceleration in the settings of this one, may have it.");
+    }
+    this.canvas = canvas;
+    this.gl = gl;
+    this.surface = program(gl, SURFACE);
+    this.edges = program(gl, EDGES);
+    this.discs = program(gl, DISCS);
+    this.arrow = program(gl, ARROWS);
+    this.bodies = [];
+    this.marks = [];
+    this.arrows = [];
+    this.largest = 0;
+    this.wire = false;
+    this.makeArrow();
+    const info = gl.getExtension("WEBGL_debug_renderer_info");
+    const name = info ? gl.getParameter(info.UNMASKED_RENDERER_WEBGL) : "";
+    this.byProcessor = /swiftshader|llvmpipe|softpipe|software/i.test(name);
+  }
+
+  makeArrow() {
+    const rings = [[0, 0.35, -1, 0], [0, 0.35, 0, 1], [1, 0.35, 0, 1], [1, 0.35, -1, 0], [1, 1, -1, 0],
+      [1, 1, 0.3, 0.95], [2, 0, 0.3, 0.95]];
+    const points = [], normals = [], indices = [];
+    for (const [x, radius, along, out] of rings) {
+      for (let k = 0; k < SIDES; ++k) {
+        const angle = (2 * Math.PI * k) / SIDES, c = Math.cos(angle), s = Math.sin(angle);
+        points.push(x > 1 || radius === 1 ? 1.0001 + (x - 1) * 0.9999 : x, radius * c, radius * s);
+        normals.push(along, out * c, out * s);
+      }
+    }
+    for (let j = 0; j + 1 < rings.length; ++j) {
+      for (let k = 0; k < SIDES; ++k) {
+        const a = SIDES * j + k, b = SIDES * j + ((k + 1) % SIDES);
+        indices.push(a, b, a + SIDES, b, b + SIDES, a + SIDES);
+      }
+    }
+    const { gl } = this;
+    this.arrowArray = gl.createVertexArray();
+    gl.bindVertexArray(this.arrowArray);
+    [points, normals].forEach((data, at) => {
+      buffer(gl, gl.ARRAY_BUFFER, new Float32Array(data));
+      gl.enableVertexAttribArray(at);
+      gl.vertexAttribPointer(at, 3, gl.FLOAT, false, 0, 0);
+    });
+    buffer(gl, gl.ELEMENT_ARRAY_BUFFER, new Uint16Array(indices));
+    this.arrowCount = indices.length;
+    gl.bindVertexArray(null);
+  }
+
+  setScene(scene) {
+    const { gl } = this;
+    this.centre = scene.centre;
+    this.bodies = scene.bodies.map((one) => new Body(gl, one));
+    this.marks = scene.marks.map((one) => {
+      const array = gl.createVertexArray();
+      gl.bindVertexArray(array);
+      buffer(gl, gl.ARRAY_BUFFER, one.points);
+      gl.enableVertexAttribArray(0);
+      gl.vertexAttribPointer(0, 3, gl.FLOAT, false, 0, 0);
+      gl.bindVertexArray(null);
+      return { ...one, array, count: one.points.shape[0], shown: true };
+    });
+    this.arrows = [];
+    this.largest = 0;
+  }
+
+  setFrame(frame) {
+    frame.bodies.forEach((one, k) => {
+      const body = this.bodies[k];
+      if (one.q) body.setCoordinates(this.gl, one.q);
+      if (one.moved) body.setMoved(this.gl, one.moved);
+      if (one.position) {
+        const [w, x, y, z] = one.quaternion;
+        body.turn = [x, y, z, w];
+        // positions of pages begin at the centre of the scene
+        body.place = sub(add(turned(body.turn, this.centre), [...one.position]), this.centre);
+      }
+      this.rescale(body);
+    });
+    this.arrows = frame.arrows ?? [];
+  }
+
+  /** The scale of colours ends at the largest displacement seen since the last reset. */
+  rescale(body) {
+    if (body.given.colour === null) this.largest = Math.max(this.largest, body.farthest());
+  }
+
+  draw(camera, colours) {
+    const { gl, canvas } = this;
+    const aspect = canvas.width / canvas.height;
+    const matrices = camera.matrices(aspect);
+    gl.viewport(0, 0, canvas.width, canvas.height);
+    gl.clearColor(...colours.background, 1);
+    gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
+    gl.enable(gl.DEPTH_TEST);
+    gl.enable(gl.BLEND);
+    gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
+    const order = this.bodies.filter((one) => one.shown).sort((a, b) => b.given.opacity - a.given.opacity);
+    for (const body of order) this.drawSurface(body, camera, matrices);
+    for (const body of order) {
+      if (this.wire || body.lined) this.drawEdges(body, matrices, colours.lines);
+    }
+    for (const one of this.marks) if (one.shown) this.drawDiscs(one, matrices);
+    for (const one of this.arrows) this.drawArrow(one, camera, matrices);
+    gl.depthMask(true);
+  }
+
+  moved(shader, body, matrices) {
+    const { gl } = this;
+    gl.useProgram(shader.made);
+    gl.bindVertexArray(body.array);
+    [[gl.TEXTURE_2D_ARRAY, body.shapes, "shapes"], [gl.TEXTURE_2D_ARRAY, body.tilts, "tilts"],
+      [gl.TEXTURE_2D, body.amounts, "amounts"]].forEach(([target, texture, name], k) => {
+      gl.activeTexture(gl.TEXTURE0 + k);
+      gl.bindTexture(target, texture);
+      gl.uniform1i(shader.at[name], k);
+    });
+    gl.uniform1i(shader.at.count, body.r);
+    gl.uniform1i(shader.at.tilted, body.given.tilts ? 1 : 0);
+    gl.uniform4fv(shader.at.turn, body.turn);
+    gl.uniform3fv(shader.at.place, body.place);
+    gl.uniformMatrix4fv(shader.at.camera, false, matrices.camera);
+    gl.uniformMatrix4fv(shader.at.projection, false, matrices.projection);
+  }
+
+  drawSurface(body, camera, matrices) {
+    const { gl, surface } = this;
+    const { given } = body;
+    this.moved(surface, body, matrices);
+    // normals that do not follow the deformation would be wrong
+    const still = !given.shapes && !body.offsets;
+    gl.uniform1i(surface.at.flat_, given.normals && (given.tilts || still) ? 0 : 1);
+    gl.uniform1i(surface.at.perspective, camera.perspective ? 1 : 0);
+    gl.uniform1i(surface.at.painting, given.colours ? 1 : given.colour ? 0 : 2);
+    gl.uniform4f(surface.at.colour, ...(given.colour ?? [1, 1, 1]), given.opacity);
+    gl.uniform1f(surface.at.largest, this.largest > 0 ? this.largest : 1);
+    gl.uniform3fv(surface.at.scale, SCALE);
+    gl.depthMask(given.opacity >= 1);
+    gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, body.indices);
+    gl.drawElements(gl.TRIANGLES, given.triangles.length, gl.UNSIGNED_INT, 0);
+    gl.depthMask(true);
+  }
+
+  drawEdges(body, matrices, colour) {
+    const { gl, edges } = this;
+    this.moved(edges, body, matrices);
+    if (!body.lines) {
+      const found = body.given.edges ?? edgesOf(body.given.triangles, body.vertices);
+      body.lines = buffer(gl, gl.ELEMENT_ARRAY_BUFFER, found);
+      body.lineCount = found.length;
+    }
+    gl.uniform4fv(edges.at.colour, colour);
+    gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, body.lines);
+    gl.drawElements(gl.LINES, body.lineCount, gl.UNSIGNED_INT, 0);
+  }
+
+  drawDiscs(one, matrices) {
+    const { gl, discs } = this;
+    gl.useProgram(discs.made);
+    gl.bindVertexArray(one.array);
+    gl.uniformMatrix4fv(discs.at.camera, false, matrices.camera);
+    gl.uniformMatrix4fv(discs.at.projection, false, matrices.projection);
+    gl.uniform1f(discs.at.size, 6 * window.devicePixelRatio);
+    gl.uniform4f(discs.at.colour, ...one.colour, 1);
+    gl.drawArrays(gl.POINTS, 0, one.count);
+  }
+
+  drawArrow(one, camera, matrices) {
+    const { gl, arrow } = this;
+    const along = sub([...one.to], [...one.from]);
+    gl.useProgram(arrow.made);
+    gl.bindVertexArray(this.arrowArray);
+    gl.uniformMatrix4fv(arrow.at.camera, false, matrices.camera);
+    gl.uniformMatrix4fv(arrow.at.projection, false, matrices.projection);
+    gl.uniform3fv(arrow.at.from, [...one.from]);
+    gl.uniform3fv(arrow.at.along, along);
+    gl.uniform1f(arrow.at.thick, (0.022 * camera.radius) / Math.max(1, Math.sqrt(camera.zoom)));
+    gl.uniform4f(arrow.at.colour, ...one.colour, 1);
+    gl.drawElements(gl.TRIANGLES, this.arrowCount, gl.UNSIGNED_SHORT, 0);
+  }
+
+  /** Positions and normals of a body as the shader moves them, from the centre of the scene. */
+  read(k) {
+    const { gl, surface } = this;
+    const body = this.bodies[k], bytes = 12 * body.vertices;
+    const feedback = gl.createTransformFeedback();
+    const buffers = [0, 1].map(() => buffer(gl, gl.ARRAY_BUFFER, bytes, gl.STREAM_READ));
+    gl.bindBuffer(gl.ARRAY_BUFFER, null);
+    this.moved(surface, body, { camera: new Float32Array(16), projection: new Float32Array(16) });
+    gl.bindTransformFeedback(gl.TRANSFORM_FEEDBACK, feedback);
+    buffers.forEach((one, at) => gl.bindBufferBase(gl.TRANSFORM_FEEDBACK_BUFFER, at, one));
+    gl.enable(gl.RASTERIZER_DISCARD);
+    gl.beginTransformFeedback(gl.POINTS);
+    gl.drawArrays(gl.POINTS, 0, body.vertices);
+    gl.endTransformFeedback();
+    gl.disable(gl.RASTERIZER_DISCARD);
+    gl.bindTransformFeedback(gl.TRANSFORM_FEEDBACK, null);
+    const read = buffers.map((one) => {
+      const out = new Float32Array(3 * body.vertices);
+      gl.bindBuffer(gl.ARRAY_BUFFER, one);
+      gl.getBufferSubData(gl.ARRAY_BUFFER, 0, out);
+      gl.deleteBuffer(one);
+      return out;
+    });
+    gl.deleteTransformFeedback(feedback);
+    return { positions: read[0], normals: read[1] };
+  }
+}
+
+export const midpoint = (a, b) => scaled(0.5, add(a, b));

@@ -1,0 +1,85 @@
+// Pointer, wheel, touch and keys.
+
+/** Turns events on the canvas into calls of `to`: press, drag, lift, orbit, pan, zoom, key. */
+export function listen(canvas, to) {
+  const pointers = new Map();
+  let held = false, last = null;
+
+  const place = (event) => {
+    const box = canvas.getBoundingClientRect();
+    return {
+      x: (2 * (event.clientX - box.left)) / box.width - 1,
+      y: 1 - (2 * (event.clientY - box.top)) / box.height,
+      aspect: box.width / box.height,
+      height: box.height,
+    };
+  };
+  const centre = () => {
+    const all = [...pointers.values()];
+    return {
+      x: all.reduce((sum, one) => sum + one.clientX, 0) / all.length,
+      y: all.reduce((sum, one) => sum + one.clientY, 0) / all.length,
+      spread: all.length > 1 ? Math.hypot(all[0].clientX - all[1].clientX, all[0].clientY - all[1].clientY) : 0,
+    };
+  };
+
+  canvas.addEventListener("pointerdown", (event) => {
+    canvas.focus();
+    canvas.setPointerCapture(event.pointerId);
+    pointers.set(event.pointerId, event);
+    if (pointers.size === 1 && event.button === 0 && !event.shiftKey && !event.ctrlKey) {
+      held = to.press(place(event));
+    } else if (held) {
+      held = false;
+      to.lift();
+    }
+    last = centre();
+  });
+
+  canvas.addEventListener("pointermove", (event) => {
+    if (!pointers.has(event.pointerId)) {
+      to.hover(place(event));
+      return;
+    }
+    pointers.set(event.pointerId, event);
+    const now = centre(), { height, aspect } = place(event);
+    const dx = (now.x - last.x) / height, dy = (now.y - last.y) / height;
+    if (held) to.drag(place(event));
+    else if (pointers.size > 1 || event.buttons !== 1 || event.shiftKey || event.ctrlKey) {
+      to.pan(dx, dy, aspect);
+    } else to.orbit(dx, dy);
+    if (pointers.size > 1 && last.spread > 0 && now.spread > 0) {
+      to.zoom(now.spread / last.spread, place({ clientX: now.x, clientY: now.y }));
+    }
+    last = now;
+  });
+
+  const up = (event) => {
+    if (!pointers.delete(event.pointerId)) return;
+    if (held) to.lift();
+    held = false;
+    if (pointers.size) last = centre();
+  };
+  canvas.addEventListener("pointerup", up);
+  canvas.addEventListener("pointercancel", up);
+  canvas.addEventListener("contextmenu", (event) => event.preventDefault());
+  canvas.addEventListener("dblclick", (event) => to.double(place(event)));
+  canvas.addEventListener(
+    "wheel",
+    (event) => {
+      event.preventDefault();
+      const lines = event.deltaMode === 1 ? 16 : 1;
+      to.zoom(Math.exp(-0.0015 * lines * event.deltaY), place(event));
+    },
+    { passive: false },
+  );
+  window.addEventListener("keydown", (event) => {
+    const typing = event.target instanceof HTMLInputElement && event.target.type !== "range";
+    if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
+    // sliders and buttons keep the keys that move them
+    const own = [" ", "Enter", "ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Home", "End"];
+    const control = event.target instanceof HTMLInputElement || event.target instanceof HTMLButtonElement;
+    if (control && own.includes(event.key)) return;
+    if (to.key(event.key)) event.preventDefault();
+  });
+}

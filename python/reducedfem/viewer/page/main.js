@@ -1,0 +1,380 @@
+// The page of a view: puts camera, drawing, controls and the source of frames together.
+
+import { Drawing, stops } from "view/bodies";
+import { Camera } from "view/camera";
+import { listen } from "view/gestures";
+import { length, sub } from "view/linear";
+import { Panel } from "view/panel";
+import { Clip, Swing } from "view/player";
+import { Socket, recorded } from "view/source";
+
+const canvas = document.getElementById("picture");
+const LINES = { light: [0.12, 0.14, 0.17, 0.35], dark: [0.02, 0.03, 0.04, 0.55] };
+const BACKGROUND = { light: [0.969, 0.973, 0.98], dark: [0.106, 0.118, 0.137] };
+
+class Page {
+  constructor() {
+    this.panel = new Panel({
+      toggle: () => this.toggle(),
+      step: () => this.step(1),
+      reset: () => this.reset(),
+      speed: (value) => this.setSpeed(value),
+      seek: (part) => this.seek(part),
+      fit: () => this.fit(),
+      wire: () => this.setWire(!this.drawing.wire),
+      project: () => this.project(),
+      theme: () => this.setTheme(this.theme === "dark" ? "light" : "dark"),
+      picture: () => this.savePicture(),
+      film: () => this.film(),
+      help: () => this.panel.help(),
+    });
+    this.drawing = new Drawing(canvas);
+    this.camera = new Camera();
+    this.frame = null;
+    this.dirty = true;
+    this.spent = []; // ms between frames that were drawn one after another
+    this.frames = 0;
+    const wished = new URLSearchParams(location.search).get("theme");
+    const dark = matchMedia("(prefers-color-scheme: dark)");
+    this.setTheme(wished ?? (dark.matches ? "dark" : "light"));
+    dark.addEventListener("change", () => this.setTheme(dark.matches ? "dark" : "light"));
+    new ResizeObserver(() => this.resize()).observe(canvas);
+    canvas.addEventListener("webglcontextlost", () => location.reload());
+    listen(canvas, this);
+    const own = recorded();
+    if (own) this.setScene(own);
+    else {
+      this.socket = new Socket({
+        scene: (scene) => this.setScene(scene),
+        frame: (frame) => this.setFrame(frame),
+        held: (point) => this.setHeld(point),
+        lost: (reason) => this.lost(reason),
+      });
+    }
+    requestAnimationFrame((now) => this.turn(now));
+  }
+
+  // ---- what is shown
+
+  setScene(scene) {
+    const first = !this.scene;
+    this.scene = scene;
+    this.panel.say("");
+    this.drawing.setScene(scene);
+    this.live = scene.controls;
+    this.player = null;
+    const body = scene.bodies[0];
+    if (scene.clip) this.player = new Clip(scene.clip);
+    else if (scene.oscillates) this.player = new Swing(this.drawing.bodies[0].r);
+    const swings = this.player instanceof Swing;
+    if (first) {
+      this.camera = new Camera(scene.up);
+      this.fit();
+    }
+    this.panel.build({
+      plays: this.live || this.player !== null,
+      steps: this.live || this.player instanceof Clip,
+      seeks: this.player instanceof Clip,
+      films: typeof MediaRecorder !== "undefined",
+    });
+    this.panel.setTitle(scene.title, scene.notes);
+    document.title = `${scene.title} – reducedfem`;
+    const labels = this.player instanceof Clip ? [] : body.labels;
+    this.panel.setSliders(labels, body.scales ?? [], this.size(), (k, value) => this.setShape(k, value));
+    if (swings && labels.length) {
+      this.setShape(0, (0.12 * this.size()) / (body.scales[0] || 1));
+      this.player.playing = true;
+    }
+    this.panel.setPlaying(this.player?.playing ?? false);
+    this.setWire(this.drawing.wire);
+    this.showLegend();
+    this.dirty = true;
+  }
+
+  setFrame(frame) {
+    this.frame = frame;
+    this.drawing.setFrame(frame);
+    this.panel.setPlaying(frame.playing);
+    if (frame.bodies[0]?.q) this.panel.setAmounts(frame.bodies[0].q);
+    this.panel.say(frame.failure ? `The simulation stopped: ${frame.failure}` : "");
+    this.showLegend();
+    this.dirty = true;
+  }
+
+  setHeld(point) {
+    this.grip = point;
+    if (!point) this.pressed = false;
+  }
+
+  lost(reason) {
+    this.grip = null;
+    this.panel.say(reason || "The connection is lost. Connecting again …");
+  }
+
+  setShape(k, value) {
+    if (this.player instanceof Swing) {
+      this.player.still();
+      this.panel.setPlaying(false);
+      this.player.amounts[k] = value;
+      this.showPlayer();
+      return;
+    }
+    this.socket?.send({ kind: "shape", body: 0, shape: k, value });
+  }
+
+  /** Shows the present state of the player. */
+  showPlayer() {
+    const body = this.drawing.bodies[0], q = this.player.coordinates();
+    body.setCoordinates(this.drawing.gl, q);
+    if (this.player instanceof Clip) {
+      const { now, begin, end } = this.player;
+      this.panel.setTime(end > begin ? (now - begin) / (end - begin) : 0, now);
+    } else this.panel.setAmounts(this.player.amounts);
+    this.drawing.rescale(body);
+    this.showLegend();
+    this.dirty = true;
+  }
+
+  showLegend() {
+    this.panel.setLegend(this.drawing.largest, stops(), this.scene.marks);
+  }
+
+  size() {
+    const { box } = this.scene;
+    return length(sub([...box.subarray(3, 6)], [...box.subarray(0, 3)]));
+  }
+
+  // ---- commands
+
+  toggle() {
+    if (this.live) {
+      this.socket.send({ kind: this.frame?.playing ? "pause" : "play" });
+      return;
+    }
+    if (!this.player) return;
+    this.player.playing = !this.player.playing;
+    this.panel.setPlaying(this.player.playing);
+  }
+
+  step(by) {
+    if (this.live && by > 0) this.socket.send({ kind: "step" });
+    if (!(this.player instanceof Clip)) return;
+    this.player.step(by);
+    this.panel.setPlaying(false);
+    this.showPlayer();
+  }
+
+  reset() {
+    this.drawing.largest = 0;
+    if (this.live) this.socket.send({ kind: "reset" });
+    if (this.player instanceof Clip) this.seek(0);
+    if (this.player instanceof Swing) {
+      this.player.amounts.fill(0);
+      this.showPlayer();
+    }
+  }
+
+  setSpeed(value) {
+    if (this.live) this.socket.send({ kind: "speed", value });
+    if (this.player) this.player.speed = value;
+  }
+
+  seek(part) {
+    const { begin, end } = this.player;
+    this.player.now = begin + part * (end - begin);
+    this.showPlayer();
+  }
+
+  fit() {
+    this.camera.fit([0, 0, 0], 0.5 * this.size());
+    this.dirty = true;
+  }
+
+  setWire(on) {
+    this.drawing.wire = on;
+    this.panel.setPressed("wire", on);
+    // edges that were there from the beginning go away, too
+    this.drawing.bodies.forEach((body) => {
+      body.lined = body.given.lined ? !on : false;
+    });
+    this.dirty = true;
+  }
+
+  project() {
+    this.camera.perspective = !this.camera.perspective;
+    this.panel.setPressed("project", !this.camera.perspective);
+    this.dirty = true;
+  }
+
+  setTheme(theme) {
+    this.theme = theme === "dark" ? "dark" : "light";
+    document.documentElement.dataset.theme = this.theme;
+    this.dirty = true;
+  }
+
+  savePicture() {
+    this.draw();
+    canvas.toBlob((blob) => save(blob, "reducedfem.png"));
+  }
+
+  film() {
+    if (this.recorder) {
+      this.recorder.stop();
+      return;
+    }
+    const parts = [];
+    const kinds = ["video/webm;codecs=vp9", "video/webm", "video/mp4"];
+    const type = kinds.find((one) => MediaRecorder.isTypeSupported(one));
+    this.recorder = new MediaRecorder(canvas.captureStream(60), { mimeType: type, videoBitsPerSecond: 12e6 });
+    this.recorder.ondataavailable = ({ data }) => parts.push(data);
+    this.recorder.onstop = () => {
+      this.recorder = null;
+      this.panel.setPressed("film", false);
+      save(new Blob(parts, { type }), `reducedfem.${type.includes("mp4") ? "mp4" : "webm"}`);
+    };
+    this.recorder.start();
+    this.panel.setPressed("film", true);
+  }
+
+  // ---- gestures
+
+  press({ x, y, aspect }) {
+    if (!this.live) return false;
+    const ray = this.camera.ray(x, y, aspect);
+    this.grip = null;
+    this.pressed = true;
+    this.socket.send({ kind: "pull", body: 0, origin: ray.origin, direction: ray.direction });
+    this.start = { x, y };
+    return true;
+  }
+
+  drag({ x, y, aspect }) {
+    if (this.grip) {
+      const place = this.camera.onPlane(this.camera.ray(x, y, aspect), this.grip);
+      this.socket.send({ kind: "move", place });
+    } else if (!this.pressed) {
+      // the ray met nothing: the camera turns
+      this.orbit(0.5 * (x - this.start.x) * aspect, 0.5 * (this.start.y - y));
+    }
+    this.start = { x, y };
+  }
+
+  lift() {
+    this.pressed = false;
+    this.grip = null;
+    this.socket?.send({ kind: "release" });
+  }
+
+  hover() {}
+
+  orbit(dx, dy) {
+    this.camera.orbit(dx, dy);
+    this.dirty = true;
+  }
+
+  pan(dx, dy, aspect) {
+    this.camera.pan(dx, dy, aspect);
+    this.dirty = true;
+  }
+
+  zoom(factor, { x, y, aspect }) {
+    this.camera.approach(factor, x, y, aspect);
+    this.dirty = true;
+  }
+
+  double({ x, y, aspect }) {
+    const ray = this.camera.ray(x, y, aspect);
+    this.camera.centre = this.camera.onPlane(ray, this.camera.centre);
+    this.dirty = true;
+  }
+
+  key(key) {
+    const turns = { ArrowLeft: [0.05, 0], ArrowRight: [-0.05, 0], ArrowUp: [0, 0.05], ArrowDown: [0, -0.05] };
+    const middle = { x: 0, y: 0, aspect: canvas.width / canvas.height };
+    const keys = {
+      " ": () => this.toggle(),
+      ".": () => this.step(1),
+      ",": () => this.step(-1),
+      0: () => this.reset(),
+      f: () => this.fit(),
+      w: () => this.setWire(!this.drawing.wire),
+      p: () => this.project(),
+      t: () => this.setTheme(this.theme === "dark" ? "light" : "dark"),
+      s: () => this.savePicture(),
+      r: () => this.film(),
+      "?": () => this.panel.help(),
+      "+": () => this.zoom(1.2, middle),
+      "-": () => this.zoom(1 / 1.2, middle),
+    };
+    if (key in turns) this.orbit(...turns[key]);
+    else if ("123".includes(key)) this.camera.along("123".indexOf(key));
+    else if (key in keys) keys[key]();
+    else return false;
+    this.dirty = true;
+    return true;
+  }
+
+  // ---- drawing
+
+  resize() {
+    const part = window.devicePixelRatio;
+    canvas.width = Math.max(1, Math.round(canvas.clientWidth * part));
+    canvas.height = Math.max(1, Math.round(canvas.clientHeight * part));
+    this.dirty = true;
+    this.draw();
+  }
+
+  draw() {
+    if (!this.scene) return;
+    this.drawing.draw(this.camera, { background: BACKGROUND[this.theme], lines: LINES[this.theme] });
+    this.frames += 1;
+    this.dirty = false;
+  }
+
+  turn(now) {
+    const elapsed = (now - (this.last ?? now)) / 1000;
+    this.last = now;
+    if (this.player?.advance(Math.min(elapsed, 0.25))) this.showPlayer();
+    if (this.dirty) {
+      this.draw();
+      this.spent.push(1000 * elapsed);
+      if (this.spent.length > 30) this.spent.shift();
+    }
+    if (!this.counted || now - this.counted > 250) {
+      this.counted = now;
+      this.showNumbers();
+    }
+    requestAnimationFrame((next) => this.turn(next));
+  }
+
+  showNumbers() {
+    if (!this.scene) return;
+    const rows = [...(this.frame?.numbers ?? [])];
+    if (this.frame?.playing) {
+      const { ratio, speed } = this.frame;
+      if (ratio < 0.9 * speed) rows.push(["slower than asked for", `${ratio.toPrecision(2)}× of ${speed}×`, ""]);
+    }
+    if (this.frame?.held && !this.frame.holds) rows.push(["another page holds the hand", "", ""]);
+    const ms = [...this.spent].sort((a, b) => a - b)[Math.floor(this.spent.length / 2)];
+    const moving = this.frame?.playing || this.player?.playing;
+    if (ms > 0 && moving) rows.push([this.drawing.byProcessor ? "drawn without a GPU" : "drawn", `${Math.round(1000 / ms)} frames/s`, ""]);
+    this.panel.setNumbers(rows);
+  }
+}
+
+function save(blob, name) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+}
+
+try {
+  window.reducedfem = new Page();
+} catch (error) {
+  const message = document.getElementById("message");
+  message.hidden = false;
+  message.textContent = error.message;
+  throw error;
+}

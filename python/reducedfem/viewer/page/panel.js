@@ -1,0 +1,234 @@
+// Controls around the picture: bar of buttons, numbers, sliders, legend, help.
+
+const ICONS = {
+  play: "M7 4v16l13-8z",
+  pause: "M6 4h4v16H6zM14 4h4v16h-4z",
+  step: "M5 4v16l10-8zM17 4h3v16h-3z",
+  reset: "M12 5a7 7 0 1 1-6.7 5H3l4-5 4 5H8.1A4.5 4.5 0 1 0 12 7.5z",
+  fit: "M4 4h6v2H6v4H4zM14 4h6v6h-2V6h-4zM4 14h2v4h4v2H4zM18 14h2v6h-6v-2h4z",
+  wire: "M12 3 3 19h18zM12 3v16M7.5 11h9M7.5 11 12 19l4.5-8",
+  project: "M4 8l8-4 8 4v8l-8 4-8-4zM4 8l8 4 8-4M12 12v8",
+  theme: "M12 3a9 9 0 1 0 0 18zM12 3a9 9 0 0 1 0 18z",
+  picture: "M4 7h4l2-2h4l2 2h4v12H4zM12 9a3.5 3.5 0 1 0 .01 0z",
+  film: "M12 5a7 7 0 1 0 .01 0z",
+  help: "M12 3a9 9 0 1 0 .01 0zM9.5 9.5a2.5 2.5 0 1 1 3.5 2.3c-.7.4-1 .8-1 1.7M12 16.5v.01",
+};
+const OUTLINED = new Set(["wire", "project", "theme", "help", "picture"]);
+const PREFIXES = [[1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""], [1e-3, "m"], [1e-6, "µ"], [1e-9, "n"]];
+
+/** Returns a number with three digits and an SI prefix. */
+export function readable(value, unit) {
+  if (value === null || !Number.isFinite(value)) return "–";
+  const size = Math.abs(value);
+  if (size === 0) return `0 ${unit}`;
+  const [factor, prefix] = PREFIXES.find(([one]) => size >= 0.9995 * one) ?? PREFIXES.at(-1);
+  const plain = unit === "" || unit === "×";
+  const number = plain ? value : value / factor;
+  const text = Math.abs(number) >= 99.95 ? number.toFixed(0) : number.toPrecision(3);
+  return `${text} ${plain ? "" : prefix}${unit}`.trim();
+}
+
+const svg = (name) => {
+  const space = "http://www.w3.org/2000/svg";
+  const icon = document.createElementNS(space, "svg"), path = document.createElementNS(space, "path");
+  icon.setAttribute("viewBox", "0 0 24 24");
+  icon.setAttribute("aria-hidden", "true");
+  if (OUTLINED.has(name)) icon.classList.add("outlined");
+  path.setAttribute("d", ICONS[name]);
+  icon.append(path);
+  return icon;
+};
+
+function element(kind, attributes = {}, ...children) {
+  const made = document.createElement(kind);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name in made && name !== "list") made[name] = value;
+    else made.setAttribute(name, value);
+  }
+  made.append(...children);
+  return made;
+}
+
+export class Panel {
+  constructor(actions) {
+    this.actions = actions;
+    this.bar = document.getElementById("bar");
+    this.numbers = document.getElementById("numbers");
+    this.sliders = document.getElementById("sliders");
+    this.legend = document.getElementById("legend");
+    this.buttons = {};
+    this.rows = new Map();
+    this.makeHelp();
+  }
+
+  button(name, text, key, action) {
+    const made = element("button", { type: "button", title: `${text} (${key})` }, svg(name));
+    made.setAttribute("aria-label", text);
+    made.addEventListener("click", action);
+    this.buttons[name] = made;
+    return made;
+  }
+
+  /** Builds the bar for a scene. */
+  build({ plays, steps, seeks, films }) {
+    const { actions } = this;
+    this.bar.replaceChildren();
+    if (plays) {
+      this.bar.append(this.button("play", "Play or pause", "space", actions.toggle));
+      if (steps) {
+        this.bar.append(this.button("step", "One step", ".", actions.step));
+        this.bar.append(this.button("reset", "Begin anew", "0", actions.reset));
+      }
+      this.speed = element("select", { title: "Speed" });
+      this.speed.setAttribute("aria-label", "Speed");
+      for (const one of [0.01, 0.03, 0.1, 0.3, 1, 3]) {
+        this.speed.append(element("option", { value: one, selected: one === 1 }, `${one}×`));
+      }
+      this.speed.addEventListener("change", () => actions.speed(Number(this.speed.value)));
+      this.bar.append(this.speed);
+    }
+    if (seeks) {
+      this.time = element("input", { type: "range", min: 0, max: 1000, value: 0, className: "time" });
+      this.time.setAttribute("aria-label", "Time");
+      this.time.addEventListener("input", () => actions.seek(Number(this.time.value) / 1000));
+      this.clock = element("output");
+      this.bar.append(this.time, this.clock);
+    }
+    this.bar.append(
+      element("span", { className: "gap" }),
+      this.button("fit", "Show all", "f", actions.fit),
+      this.button("wire", "Edges", "w", actions.wire),
+      this.button("project", "Perspective or parallel", "p", actions.project),
+      this.button("theme", "Light or dark", "t", actions.theme),
+      this.button("picture", "Save a picture", "s", actions.picture),
+    );
+    if (films) this.bar.append(this.button("film", "Record a film", "r", actions.film));
+    this.bar.append(this.button("help", "Help", "?", actions.help));
+  }
+
+  setPlaying(on) {
+    const path = this.buttons.play?.querySelector("path");
+    if (path) path.setAttribute("d", ICONS[on ? "pause" : "play"]);
+  }
+
+  setTime(part, seconds) {
+    if (!this.time) return;
+    if (document.activeElement !== this.time || !this.time.matches(":active")) this.time.value = 1000 * part;
+    this.clock.value = readable(seconds, "s");
+  }
+
+  setPressed(name, on) {
+    this.buttons[name]?.setAttribute("aria-pressed", on);
+  }
+
+  /** Shows rows of [name, value, unit]. */
+  setNumbers(rows) {
+    const names = new Set(rows.map(([name]) => name));
+    for (const [name, row] of this.rows) {
+      if (!names.has(name)) {
+        row.remove();
+        this.rows.delete(name);
+      }
+    }
+    for (const [name, value, unit] of rows) {
+      let row = this.rows.get(name);
+      if (!row) {
+        row = element("div", {}, element("span", {}, name), element("output"));
+        this.rows.set(name, row);
+        this.numbers.append(row);
+      }
+      const text = typeof value === "string" ? value : readable(value, unit);
+      if (row.lastChild.value !== text) row.lastChild.value = text;
+    }
+  }
+
+  /** Makes a slider for each label; `change` gets the number of the slider and its value. */
+  setSliders(labels, scales, size, change) {
+    this.sliders.replaceChildren();
+    this.inputs = [];
+    this.sliders.hidden = !labels.length;
+    if (!labels.length) return;
+    const list = element("details", { open: labels.length <= 40 && window.innerWidth > 700 },
+      element("summary", {}, `${labels.length} shapes`));
+    labels.forEach((label, k) => {
+      // a full slider displaces some vertex by a fifth of the size of the body
+      const most = scales[k] > 0 ? (0.2 * size) / scales[k] : 1;
+      const input = element("input", { type: "range", min: -1000, max: 1000, value: 0 });
+      input.setAttribute("aria-label", label);
+      const output = element("output");
+      input.addEventListener("input", () => change(k, (most * Number(input.value)) / 1000));
+      input.addEventListener("dblclick", () => {
+        input.value = 0;
+        change(k, 0);
+      });
+      this.inputs.push({ input, output, most, scale: scales[k] });
+      list.append(element("label", {}, element("span", {}, label), input, output));
+    });
+    this.sliders.append(list);
+  }
+
+  /** Shows coordinates at the sliders. */
+  setAmounts(q) {
+    this.inputs?.forEach(({ input, output, most, scale }, k) => {
+      const text = q[k] === 0 ? "" : readable(q[k] * scale, "m");
+      if (output.value !== text) output.value = text;
+      if (!input.matches(":active")) input.value = (1000 * q[k]) / most;
+    });
+  }
+
+  /** Shows the scale of colours up to a displacement [m]; 0: no scale. */
+  setLegend(largest, colours, marks) {
+    this.legend.hidden = !(largest > 0 || marks.length);
+    const rows = marks.map(({ name, colour }) => {
+      const spot = element("i", { className: "spot" });
+      spot.style.background = `rgb(${colour.map((x) => Math.round(255 * x)).join(" ")})`;
+      return element("div", {}, spot, name);
+    });
+    const text = `${largest > 0 ? readable(largest, "m") : ""} ${marks.map((one) => one.name)}`;
+    if (text === this.legendText) return;
+    this.legendText = text;
+    if (largest > 0) {
+      const bar = element("i", { className: "scale" });
+      const css = colours.map((c) => `rgb(${c.map((x) => Math.round(255 * x)).join(" ")})`);
+      bar.style.background = `linear-gradient(to right, ${css.join(", ")})`;
+      rows.push(element("div", {}, "displacement"), bar,
+        element("div", { className: "ends" }, element("span", {}, "0"), element("span", {}, readable(largest, "m"))));
+    }
+    this.legend.replaceChildren(...rows);
+  }
+
+  setTitle(title, notes) {
+    const header = document.getElementById("title");
+    header.replaceChildren(element("h1", {}, title), ...notes.map((one) => element("p", {}, one)));
+  }
+
+  /** Shows a text above all; empty: none. */
+  say(text) {
+    const message = document.getElementById("message");
+    message.hidden = !text;
+    message.textContent = text;
+  }
+
+  makeHelp() {
+    const rows = [
+      ["drag", "turn; on a body that can be pulled: pull it"],
+      ["shift + drag, right button, two fingers", "move"],
+      ["wheel, two fingers", "zoom"],
+      ["double click", "turn about this point"],
+      ["space", "play or pause"], [". ,", "one step forwards, of recordings also backwards"],
+      ["0", "begin anew"], ["f", "show all"], ["w", "edges of triangles or elements"],
+      ["p", "perspective or parallel projection"], ["1 2 3", "look along an axis"],
+      ["t", "light or dark"], ["s", "save a picture"], ["r", "record a film, or end it"],
+    ];
+    const table = element("table", {}, ...rows.map(([key, text]) =>
+      element("tr", {}, element("th", {}, key), element("td", {}, text))));
+    const close = element("button", { type: "button" }, "Close");
+    const dialog = document.getElementById("help");
+    dialog.append(element("h2", {}, "Controls"), table, close);
+    close.addEventListener("click", () => dialog.close());
+  }
+
+  help() {
+    document.getElementById("help").showModal();
+  }
+}

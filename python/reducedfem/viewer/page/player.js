@@ -1,0 +1,88 @@
+// Motions that a page plays by itself: recorded ones, and shapes that swing.
+
+const PERIOD = 1.6; // s, of a shape that swings
+
+/** A recorded motion: times (m) and coordinates (m, r). */
+export class Clip {
+  constructor({ times, q }) {
+    this.times = times;
+    this.q = q;
+    this.r = q.shape[1];
+    this.now = times[0];
+    this.playing = times.length > 1;
+    this.speed = 1;
+  }
+
+  get begin() {
+    return this.times[0];
+  }
+
+  get end() {
+    return this.times[this.times.length - 1];
+  }
+
+  /** Goes on by some seconds; begins anew at the end. */
+  advance(seconds) {
+    if (!this.playing) return false;
+    const span = this.end - this.begin;
+    this.now += seconds * this.speed;
+    if (this.now > this.end) this.now = this.begin + ((this.now - this.begin) % span);
+    return true;
+  }
+
+  /** The next record, forwards or backwards. */
+  step(by = 1) {
+    this.playing = false;
+    const k = Math.min(this.times.length - 1, Math.max(0, this.index() + by));
+    this.now = this.times[k];
+  }
+
+  /** Last record that is not later than the present time. */
+  index() {
+    let low = 0, high = this.times.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (this.times[middle] <= this.now + 1e-9 * (this.end - this.begin)) low = middle;
+      else high = middle - 1;
+    }
+    return low;
+  }
+
+  /** Coordinates at the present time, between records by interpolation. */
+  coordinates() {
+    const k = this.index(), next = Math.min(k + 1, this.times.length - 1);
+    const gap = this.times[next] - this.times[k];
+    const part = gap > 0 ? Math.max(0, (this.now - this.times[k]) / gap) : 0;
+    const out = new Float32Array(this.r);
+    for (let j = 0; j < this.r; ++j) {
+      out[j] = (1 - part) * this.q[this.r * k + j] + part * this.q[this.r * next + j];
+    }
+    return out;
+  }
+}
+
+/** Shapes at the amounts of the sliders, which may swing together. */
+export class Swing {
+  constructor(r) {
+    this.amounts = new Float32Array(r);
+    this.playing = false;
+    this.phase = 0.25;
+    this.speed = 1;
+  }
+
+  advance(seconds) {
+    if (!this.playing) return false;
+    this.phase = (this.phase + (seconds * this.speed) / PERIOD) % 1;
+    return true;
+  }
+
+  coordinates() {
+    const part = Math.sin(2 * Math.PI * this.phase);
+    return this.amounts.map((one) => one * part);
+  }
+
+  still() {
+    this.playing = false;
+    this.phase = 0.25;
+  }
+}

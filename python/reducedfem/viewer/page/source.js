@@ -1,0 +1,61 @@
+// Where scenes and frames come from: a socket, or the recording in the page itself.
+
+import { decode } from "view/messages";
+
+const AGAIN = [250, 500, 1000, 2000]; // ms until the next attempt to connect
+
+/** Connects to the view and connects again when the connection is lost. */
+export class Socket {
+  constructor(handlers) {
+    this.handlers = handlers;
+    this.attempts = 0;
+    this.ended = false;
+    this.connect();
+  }
+
+  connect() {
+    const address = new URL("socket", document.baseURI);
+    address.protocol = address.protocol === "https:" ? "wss:" : "ws:";
+    this.socket = new WebSocket(address);
+    this.socket.binaryType = "arraybuffer";
+    this.socket.onopen = () => {
+      this.attempts = 0;
+    };
+    this.socket.onmessage = ({ data }) => this.receive(data);
+    this.socket.onclose = (event) => this.lost(event);
+  }
+
+  receive(data) {
+    const message = decode(data);
+    if (message.kind === "scene") this.handlers.scene(message);
+    if (message.kind === "held") this.handlers.held(message.point);
+    if (message.kind === "frame") {
+      this.handlers.frame(message);
+      // the next frame comes when this one is on the screen
+      requestAnimationFrame(() => this.send({ kind: "seen", number: message.number }));
+    }
+  }
+
+  lost(event) {
+    const closed = event.code === 1000 || event.code === 1008;
+    this.handlers.lost(closed ? event.reason || "The view was closed." : "");
+    if (closed || this.ended) return;
+    const wait = AGAIN[Math.min(this.attempts++, AGAIN.length - 1)];
+    setTimeout(() => this.connect(), wait);
+  }
+
+  send(message) {
+    if (this.socket.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(message));
+  }
+}
+
+/** Returns the recorded scene in the page; null: there is none. */
+export function recorded() {
+  const element = document.getElementById("recorded");
+  if (!element) return null;
+  const text = atob(element.textContent);
+  const bytes = new Uint8Array(text.length);
+  for (let k = 0; k < text.length; ++k) bytes[k] = text.charCodeAt(k);
+  element.remove();
+  return decode(bytes.buffer);
+}

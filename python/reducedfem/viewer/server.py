@@ -1,0 +1,362 @@
+"""Server of views: pages and sockets on one port of the local machine.
+
+One thread with an event loop serves all views of the process. Each view has a secret token, with
+which its addresses begin; addresses within pages are relative, so that proxies may add a prefix.
+A page gets the scene, then frames: a new one only after it has confirmed the last one, and always
+the newest, so slow pages see fewer frames and delay nobody.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import concurrent.futures
+import contextlib
+import hmac
+import os
+import secrets
+import threading
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import numpy as np
+
+from reducedfem.errors import InputError, MissingPackageError
+from reducedfem.viewer import messages, page
+from reducedfem.viewer.shown import Shown
+
+if TYPE_CHECKING:
+    from aiohttp import web
+
+__all__ = ["Channel", "Server", "server"]
+
+HOST = "127.0.0.1"
+_LOCAL = ("127.0.0.1", "localhost", "[::1]")
+_PERIOD = 1.0 / 60.0  # s, between two frames
+_SILENT = 10.0  # s without an answer to a ping, after which a page is gone
+_MOST_PAGES = 32  # that watch one view
+_REFUSED = 1008  # code of WebSocket: policy violation
+
+
+class _Page:
+    """A page that is connected."""
+
+    def __init__(self, socket: web.WebSocketResponse) -> None:
+        self.socket = socket
+        self.confirmed = asyncio.Event()
+        self.confirmed.set()
+        self.sent = 0
+        self.holds = False
+
+
+class Channel:
+    """Pages that watch what a view shows; used in the thread of the server."""
+
+    def __init__(self, shown: Shown, origins: Sequence[str]) -> None:
+        self.token = secrets.token_urlsafe(16)
+        self.shown = shown
+        self.origins = tuple(origins)
+        self._scene: bytes | None = None
+        self._centre = np.zeros(3)
+        self._pages: set[_Page] = set()
+        self._making = asyncio.Lock()
+        self.left = threading.Event()  # the last page has gone
+        self.changed = asyncio.Event()  # a page has changed something
+
+    @property
+    def pages(self) -> int:
+        """Number of pages that are connected."""
+        return len(self._pages)
+
+    async def scene(self) -> bytes:
+        """Return the message of the scene; the first page waits for it."""
+        async with self._making:
+            if self._scene is None:
+                loop = asyncio.get_running_loop()
+                scene = await loop.run_in_executor(None, self.shown.scene)
+                self._centre = scene.centre
+                self._scene = await loop.run_in_executor(
+                    None, lambda: messages.encode(scene.described())
+                )
+            return self._scene
+
+    def _frame(self, number: int, holds: bool) -> bytes | None:
+        frame = self.shown.frame()
+        if frame is None:
+            return None
+        arrows = [
+            {**one, "from": one["from"] - self._centre, "to": one["to"] - self._centre}
+            for one in frame["arrows"]
+        ]
+        return messages.encode(
+            {
+                **frame,
+                "kind": "frame",
+                "number": number,
+                "arrows": arrows,
+                "pages": self.pages,
+                "holds": holds,
+                "held": any(one.holds for one in self._pages),
+            }
+        )
+
+    async def follow(self, one: _Page) -> None:
+        """Send frames to a page until it has gone."""
+        loop = asyncio.get_running_loop()
+        while not one.socket.closed:
+            begun = loop.time()
+            await one.confirmed.wait()
+            one.confirmed.clear()
+            one.sent += 1
+            data = await loop.run_in_executor(None, self._frame, one.sent, one.holds)
+            if data is None:
+                return
+            await one.socket.send_bytes(data)
+            await asyncio.sleep(max(0.0, _PERIOD - (loop.time() - begun)))
+
+    async def serve(self, socket: web.WebSocketResponse) -> None:
+        """Talk to a page until it has gone."""
+        from aiohttp import WSMsgType
+
+        if len(self._pages) >= _MOST_PAGES:
+            await socket.close(code=_REFUSED, message=b"too many pages watch this view")
+            return
+        await socket.send_bytes(await self.scene())
+        one = _Page(socket)
+        self._pages.add(one)
+        self.left.clear()
+        frames = asyncio.create_task(self.follow(one))
+        try:
+            async for message in socket:
+                if message.type is not WSMsgType.TEXT:
+                    await socket.close(code=_REFUSED, message=b"messages of pages are texts")
+                    break
+                try:
+                    await self._obey(one, messages.decode(message.data))
+                except InputError as error:
+                    await socket.close(code=_REFUSED, message=str(error).encode()[:120])
+                    break
+        finally:
+            frames.cancel()
+            with contextlib.suppress(asyncio.CancelledError, ConnectionError):
+                await frames
+            self._let_go(one)
+            self._pages.discard(one)
+            if not self._pages:
+                self.left.set()
+
+    def _let_go(self, one: _Page) -> None:
+        if one.holds:
+            one.holds = False
+            self.shown.release()
+
+    async def _obey(self, one: _Page, message: dict[str, Any]) -> None:
+        kind = message["kind"]
+        if kind == "seen":
+            if message["number"] == one.sent:
+                one.confirmed.set()
+        elif kind == "pull":
+            # one page holds the hand
+            if any(other.holds for other in self._pages):
+                return
+            one.holds = True
+            origin = np.array(message["origin"], dtype=float) + self._centre
+            direction = np.array(message["direction"], dtype=float)
+            loop = asyncio.get_running_loop()
+            point = await loop.run_in_executor(
+                None, self.shown.pull, message["body"], origin, direction
+            )
+            one.holds = point is not None
+            answer = None if point is None else [float(x) for x in point - self._centre]
+            await one.socket.send_bytes(messages.encode({"kind": "held", "point": answer}))
+        elif kind == "move":
+            if one.holds:
+                self.shown.move(np.array(message["place"], dtype=float) + self._centre)
+        elif kind == "release":
+            self._let_go(one)
+        else:
+            loop = asyncio.get_running_loop()
+            await loop.run_in_executor(None, self.shown.command, message)
+
+    async def close(self) -> None:
+        """Disconnect all pages."""
+        for one in tuple(self._pages):
+            with contextlib.suppress(Exception):
+                await one.socket.close(message=b"the view was closed")
+
+
+class Server:
+    """HTTP server in a thread of its own."""
+
+    def __init__(self, port: int) -> None:
+        try:
+            import aiohttp as _  # noqa: F401
+        except ImportError as error:
+            raise MissingPackageError(
+                "views need aiohttp, which is not installed: pip install 'reducedfem[view]'"
+            ) from error
+        self._channels: dict[str, Channel] = {}
+        self._loop = asyncio.new_event_loop()
+        self._wanted, self.port = port, 0
+        self._pid = os.getpid()
+        ready: concurrent.futures.Future[None] = concurrent.futures.Future()
+        self._thread = threading.Thread(
+            target=self._run, args=(ready,), name="reducedfem server", daemon=True
+        )
+        self._thread.start()
+        ready.result()
+
+    def _run(self, ready: concurrent.futures.Future[None]) -> None:
+        asyncio.set_event_loop(self._loop)
+        try:
+            self._loop.run_until_complete(self._begin())
+        except OSError as error:
+            ready.set_exception(
+                InputError(f"port {self._wanted} of {HOST} cannot be used: {error.strerror}")
+            )
+            return
+        except BaseException as error:
+            ready.set_exception(error)
+            return
+        ready.set_result(None)
+        self._loop.run_forever()
+
+    async def _begin(self) -> None:
+        from aiohttp import web
+
+        application = web.Application()
+        application.router.add_get("/{token}/", self._index)
+        application.router.add_get("/{token}/socket", self._socket)
+        application.router.add_get("/{token}/{name}", self._file)
+        self._runner = web.AppRunner(application, access_log=None)
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, HOST, self._wanted)
+        await site.start()
+        self.port = self._runner.addresses[0][1]
+
+    @property
+    def alive(self) -> bool:
+        """True in the process that made it, while its thread runs."""
+        return self._pid == os.getpid() and self._thread.is_alive()
+
+    def open(self, shown: Shown, origins: Sequence[str]) -> Channel:
+        """Return a channel for what a view shows."""
+
+        async def make() -> Channel:
+            made = Channel(shown, origins)
+            self._channels[made.token] = made
+            return made
+
+        return asyncio.run_coroutine_threadsafe(make(), self._loop).result()
+
+    def close(self, channel: Channel) -> None:
+        """Disconnect the pages of a channel and forget it."""
+
+        async def end() -> None:
+            self._channels.pop(channel.token, None)
+            await channel.close()
+
+        if self.alive:
+            asyncio.run_coroutine_threadsafe(end(), self._loop).result(5.0)
+
+    def end(self) -> None:
+        """End the thread."""
+        if not self.alive:
+            return
+
+        async def clean() -> None:
+            for channel in tuple(self._channels.values()):
+                await channel.close()
+            await self._runner.cleanup()
+
+        with contextlib.suppress(concurrent.futures.TimeoutError, RuntimeError):
+            asyncio.run_coroutine_threadsafe(clean(), self._loop).result(5.0)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(5.0)
+
+    def _channel(self, request: web.Request) -> Channel:
+        from aiohttp import web
+
+        given = request.match_info["token"].encode()
+        for token, channel in self._channels.items():
+            if hmac.compare_digest(token.encode(), given):
+                break
+        else:
+            raise web.HTTPNotFound(text="There is no such view; it may have been closed.")
+        host = urlsplit(f"//{request.headers.get('Host', '')}")
+        if f"{host.hostname}" not in (*(x.strip("[]") for x in _LOCAL), *_hosts(channel.origins)):
+            raise web.HTTPForbidden(text="The address of the page is not allowed.")
+        return channel
+
+    async def _index(self, request: web.Request) -> web.Response:
+        from aiohttp import web
+
+        channel = self._channel(request)
+        nonce = secrets.token_urlsafe(16)
+        frames = " ".join(("http://127.0.0.1:*", "http://localhost:*", *channel.origins))
+        return web.Response(
+            text=page.index(nonce),
+            content_type="text/html",
+            headers={
+                "Content-Security-Policy": page.policy(nonce, frames),
+                "Cache-Control": "no-store",
+                "Referrer-Policy": "no-referrer",
+                "X-Content-Type-Options": "nosniff",
+            },
+        )
+
+    async def _file(self, request: web.Request) -> web.Response:
+        from aiohttp import web
+
+        self._channel(request)
+        found = page.file(request.match_info["name"])
+        if found is None:
+            raise web.HTTPNotFound
+        text, kind = found
+        return web.Response(
+            text=text,
+            content_type=kind,
+            headers={"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"},
+        )
+
+    async def _socket(self, request: web.Request) -> web.StreamResponse:
+        from aiohttp import web
+
+        channel = self._channel(request)
+        if not self._allowed(request.headers.get("Origin"), channel.origins):
+            raise web.HTTPForbidden(text="The origin of the page is not allowed.")
+        socket = web.WebSocketResponse(
+            heartbeat=_SILENT, max_msg_size=messages.LONGEST, compress=False
+        )
+        await socket.prepare(request)
+        with contextlib.suppress(ConnectionError):
+            await channel.serve(socket)
+        return socket
+
+    def _allowed(self, origin: str | None, others: Sequence[str]) -> bool:
+        """Return True for pages of this server; browsers always send their origin."""
+        return origin in {f"http://{host}:{self.port}" for host in _LOCAL} | set(others)
+
+
+def _hosts(origins: Sequence[str]) -> tuple[str, ...]:
+    return tuple(f"{urlsplit(one).hostname}" for one in origins)
+
+
+_servers: dict[int, Server] = {}
+_starting = threading.Lock()
+
+
+def server(port: int) -> Server:
+    """Return the server at a port, 0: any, which starts if there is none."""
+    with _starting:
+        found = _servers.get(port)
+        if found is None or not found.alive:
+            found = _servers[port] = Server(port)
+        return found
+
+
+@atexit.register
+def _end_all() -> None:
+    for one in _servers.values():
+        one.end()

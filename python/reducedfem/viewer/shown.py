@@ -1,0 +1,60 @@
+"""Base class of what a view shows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reducedfem.errors import InputError
+from reducedfem.viewer.drawing import Scene
+
+__all__ = ["Frame", "Shown"]
+
+Frame = Mapping[str, Any]
+
+
+class Shown:
+    """What a view shows: a scene, and frames if it moves.
+
+    Methods are called from the threads of the view.
+    """
+
+    live: ClassVar[bool] = False  # frames change without a message of a page
+
+    def scene(self) -> Scene:
+        """Return the scene."""
+        raise NotImplementedError
+
+    def frame(self) -> Frame | None:
+        """Return what moves: ``bodies``, with ``q`` or ``pose`` each, ``arrows``, ``numbers``."""
+        return None
+
+    def begin(self) -> None:
+        """Start threads of its own, if any."""
+
+    def end(self) -> None:
+        """End them."""
+
+    def pull(self, body: int, origin: NDArray[Any], direction: NDArray[Any]) -> Any:
+        """Take hold of the first point of a body on a ray; return it (3,), or None."""
+        return None
+
+    def move(self, place: NDArray[Any]) -> None:
+        """Move the hand to a place [m]."""
+
+    def release(self) -> None:
+        """Let the point go."""
+
+    def command(self, message: Mapping[str, Any]) -> None:
+        """Obey ``play``, ``pause``, ``step``, ``reset``, ``speed`` and ``shape``."""
+
+
+def unit_scales(motion: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the largest displacement by a unit of each coordinate; motion: (r, v, 3)."""
+    scales: NDArray[np.float64] = np.sqrt((motion**2).sum(axis=2).max(axis=1))
+    if not np.isfinite(scales).all():
+        raise InputError("the shapes are not finite")
+    return scales

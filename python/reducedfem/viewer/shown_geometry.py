@@ -1,0 +1,115 @@
+"""Views of surfaces, meshes and solids."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from reducedfem.geometry.mesh import Mesh
+from reducedfem.geometry.surface import Surface
+from reducedfem.solid.solid import Solid
+from reducedfem.viewer.drawing import (
+    Body,
+    Marks,
+    Scene,
+    boundary_edges,
+    region_colours,
+    split,
+)
+from reducedfem.viewer.shown import Shown
+
+__all__ = ["ShownMesh", "ShownSolid", "ShownSurface"]
+
+
+class ShownSurface(Shown):
+    """A surface."""
+
+    def __init__(self, surface: Surface, up: str) -> None:
+        self._surface, self._up = surface, up
+
+    def scene(self) -> Scene:
+        """Return the scene."""
+        one = self._surface
+        source, triangles, normals = split(one)
+        defects = [
+            text
+            for wrong, text in (
+                (not one.is_closed, "not closed"),
+                (not one.is_manifold, "not manifold"),
+                (one.n_degenerate > 0, f"{one.n_degenerate} triangles without area"),
+            )
+            if wrong
+        ]
+        notes = (f"{one.n_vertices:,} vertices, {one.n_triangles:,} triangles", *defects)
+        body = Body("surface", one.vertices[source], triangles, normals)
+        return Scene("Surface", (body,), up=self._up, notes=notes)
+
+
+def mesh_body(mesh: Mesh, opacity: float = 1.0) -> Body:
+    """Return the boundary of a mesh, coloured by regions, with edges of the elements."""
+    boundary, edges, _ = boundary_edges(mesh)
+    owners = mesh._core.boundary()[1]
+    per_face = boundary.n_triangles // len(owners)
+    regions = np.repeat(mesh.regions[owners], per_face)
+    source, triangles, normals = split(boundary, regions)
+    copy = np.zeros(boundary.n_vertices, dtype=np.int32)
+    copy[source] = np.arange(len(source), dtype=np.int32)
+    several = len(np.unique(mesh.regions)) > 1
+    colours = None
+    if several:
+        colours = np.empty((len(source), 3))
+        colours[triangles.reshape(-1)] = np.repeat(region_colours(regions), 3, axis=0)
+    return Body(
+        "mesh",
+        boundary.vertices[source],
+        triangles,
+        normals,
+        colours=colours,
+        opacity=opacity,
+        edges=copy[edges],
+        lined=True,
+    )
+
+
+class ShownMesh(Shown):
+    """A volume mesh."""
+
+    def __init__(self, mesh: Mesh, up: str) -> None:
+        self._mesh, self._up = mesh, up
+
+    def _notes(self) -> tuple[str, ...]:
+        mesh = self._mesh
+        kind = {
+            4: "tetrahedra",
+            10: "tetrahedra of order 2",
+            8: "hexahedra",
+            20: "hexahedra of order 2",
+        }
+        names = [f"region {k}: {name}" for k, name in mesh.region_names.items()]
+        elements = f"{mesh.n_elements:,} {kind[mesh.nodes_per_element]}, {mesh.n_nodes:,} nodes"
+        return (elements, *names[:12])
+
+    def scene(self) -> Scene:
+        """Return the scene."""
+        return Scene("Mesh", (mesh_body(self._mesh),), up=self._up, notes=self._notes())
+
+
+class ShownSolid(ShownMesh):
+    """A solid: its mesh and its fixed nodes."""
+
+    def __init__(self, solid: Solid, up: str) -> None:
+        super().__init__(solid.mesh, up)
+        self._solid = solid
+
+    def scene(self) -> Scene:
+        """Return the scene."""
+        solid = self._solid
+        fixed = np.intersect1d(solid.fixed, solid.mesh.boundary_nodes)
+        marks = (Marks(f"{len(solid.fixed):,} fixed nodes", solid.mesh.nodes[fixed]),)
+        mass = f"mass {solid.total_mass:.4g} kg, volume {solid.volume:.4g} m³"
+        return Scene(
+            "Solid",
+            (mesh_body(self._mesh),),
+            marks if len(fixed) else (),
+            up=self._up,
+            notes=(*self._notes(), mass, *(() if len(fixed) else ("no fixed nodes",))),
+        )

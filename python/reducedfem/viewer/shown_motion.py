@@ -1,0 +1,274 @@
+"""Views of reduced models and simulations, which give way where they are pulled."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from reducedfem import _core
+from reducedfem.base.check import reals
+from reducedfem.dynamics.bdf2 import BDF2
+from reducedfem.dynamics.explicit import spectrum
+from reducedfem.dynamics.integrator import Simulation
+from reducedfem.errors import InputError, ReducedFEMError
+from reducedfem.geometry.embedding import Embedding
+from reducedfem.geometry.surface import Surface
+from reducedfem.reduction.reduced import ReducedSolid
+from reducedfem.reduction.skin import Pick, Skin
+from reducedfem.solid.solid import Solid
+from reducedfem.viewer.drawing import Body, Marks, Scene, split
+from reducedfem.viewer.drive import Drive
+from reducedfem.viewer.shown import Frame, Shown, unit_scales
+
+__all__ = ["ShownModel", "ShownMotion", "ShownSimulation", "skin_body", "skin_of"]
+
+_STEP = 1e-3  # s, of the simulation of a model
+_DAMPING = 0.05  # critical damping of its lowest frequency
+_STIFFER = 3.0  # stiffness of the spring of a pull over that of the body at the point
+_FRAME = 1.0 / 60.0  # s, between two records
+_PULL = (0.86, 0.27, 0.22)
+
+
+def skin_of(
+    reduced: ReducedSolid, surface: Surface | None = None
+) -> tuple[Skin, NDArray[np.int32]]:
+    """Return the surface of a model, split at creases, and the triangles' vertices before."""
+    whole = surface or reduced.mesh.source or reduced.mesh.surface()
+    source, triangles, normals = split(whole)
+    cut = Surface(whole.vertices[source], triangles)
+    # vertices of triangles without area have no normal
+    return Skin(reduced, cut, normals), source
+
+
+def skin_body(skin: Skin, name: str = "model", colour: Any = None) -> Body:
+    """Return the body of a model, with a slider for each coordinate."""
+    shapes = np.ascontiguousarray(skin.motion.transpose(2, 0, 1))
+    return Body(
+        name,
+        skin.surface.vertices,
+        skin.surface.triangles,
+        skin.rest_normals,
+        shapes=shapes,
+        tilts=np.ascontiguousarray(skin.tilt.transpose(2, 0, 1)),
+        colour=colour,
+        scales=unit_scales(shapes),
+        labels=tuple(f"q{k + 1}" for k in range(len(shapes))),
+    )
+
+
+class _Hand:
+    """A point that is pulled: the spring and its place."""
+
+    def __init__(self, pick: Pick, rows: NDArray[np.float64], rest: NDArray[Any], k: float) -> None:
+        self.rows, self.rest, self.stiffness = rows, rest, k
+        self.place = pick.point.copy()
+        self.point = pick.point.copy()
+        self.force = np.zeros(3)
+
+
+class ShownSimulation(Shown):
+    """A simulation of a model, or of a solid, that runs in real time."""
+
+    live: ClassVar[bool] = True
+
+    def __init__(
+        self, simulation: Simulation, up: str, stiffness: float | None, *, playing: bool = False
+    ) -> None:
+        system = simulation.system
+        self._sim, self._system, self._up, self._given = simulation, system, up, stiffness
+        self._skin: Skin | None = None
+        self._embedding: Embedding | None = None
+        if isinstance(system, ReducedSolid):
+            self._skin, _ = skin_of(system)
+        elif isinstance(system, Solid):
+            surface = system.mesh.source or system.mesh.surface()
+            source, triangles, _ = split(surface)
+            self._surface = Surface(surface.vertices[source], triangles)
+            self._embedding = Embedding(system.mesh, self._surface.vertices)
+        else:
+            raise InputError(
+                "x is a simulation of a "
+                f"{type(system).__name__}, which has no surface to show: views show those of a "
+                "ReducedSolid or a Solid"
+            )
+        self._hand: _Hand | None = None
+        self._lock = threading.Lock()
+        self._drive = Drive(self._advance, simulation.dt, playing=playing)
+
+    def scene(self) -> Scene:
+        """Return the scene."""
+        sim, system = self._sim, self._system
+        if self._skin is not None:
+            body = skin_body(self._skin)
+        else:
+            body = Body("solid", self._surface.vertices, self._surface.triangles, None, colour=None)
+        mesh = system.mesh  # type: ignore[union-attr]
+        fixed = np.intersect1d(system.fixed, mesh.boundary_nodes)  # type: ignore[union-attr]
+        marks = (Marks(f"{len(fixed):,} fixed nodes", mesh.nodes[fixed]),) if len(fixed) else ()
+        coordinates = f"{system.r} coordinates, " if isinstance(system, ReducedSolid) else ""
+        notes = (f"{coordinates}{mesh.n_nodes:,} nodes", f"{type(sim).__name__}, dt = {sim.dt:g} s")
+        if self._given is not None:
+            notes += (f"pulled by a spring of {self._given:g} N/m",)
+        return Scene(type(system).__name__, (body,), marks, up=self._up, controls=True, notes=notes)
+
+    def begin(self) -> None:
+        """Start the thread of the simulation."""
+        self._drive.start()
+
+    def end(self) -> None:
+        """End it."""
+        self._drive.end()
+
+    def frame(self) -> Frame | None:
+        """Return the state."""
+        state = self._sim.state
+        with self._lock:
+            hand = self._hand
+        numbers: list[tuple[str, float, str]] = [("time", state.time, "s")]
+        body: dict[str, Any]
+        if self._skin is not None:
+            body = {"q": state.q}
+            assert isinstance(self._system, ReducedSolid)
+            try:
+                elastic = self._system.strain_energy(state.q)
+                kinetic = 0.5 * float(state.qdot @ self._system.mass @ state.qdot)
+                numbers += [("elastic energy", elastic, "J"), ("kinetic energy", kinetic, "J")]
+            except ReducedFEMError:
+                pass  # too large for numbers
+        else:
+            assert self._embedding is not None
+            body = {"moved": self._embedding.interpolate(state.q)}
+        if self._drive.cost:
+            numbers.append(("step", self._drive.cost, "s"))
+        arrows = []
+        if hand is not None:
+            numbers.append(("force of the hand", float(np.linalg.norm(hand.force)), "N"))
+            numbers.append(("spring of the hand", hand.stiffness, "N/m"))
+            arrows.append({"from": hand.point, "to": hand.place, "colour": _PULL})
+        return {
+            "bodies": [body],
+            "arrows": arrows,
+            "numbers": numbers,
+            "playing": self._drive.playing,
+            "speed": self._drive.speed,
+            "ratio": self._drive.ratio,
+            "failure": self._drive.failure,
+        }
+
+    def _advance(self, n: int) -> None:
+        with self._lock:
+            hand = self._hand
+        if hand is None:
+            self._sim.step(None, n)
+            return
+        force, point = _core.pull(
+            self._sim._core, hand.rest, hand.rows, hand.stiffness, hand.place, None, n
+        )
+        hand.force, hand.point = np.array(force), np.array(point)
+
+    def pull(self, body: int, origin: NDArray[Any], direction: NDArray[Any]) -> Any:
+        """Take hold of the first point of the surface on a ray; the simulation runs."""
+        if self._skin is None:
+            return None
+        q = self._sim.state.q
+        pick = self._skin.pick(origin, direction, q)
+        if pick is None:
+            return None
+        rows = np.einsum("i,ijk->jk", pick.weights, self._skin.motion[pick.vertices])
+        rest = pick.weights @ self._skin.surface.vertices[pick.vertices]
+        assert isinstance(self._system, ReducedSolid)
+        try:
+            k = self._given
+            if k is None:
+                k = _STIFFER * _core.pull_body_stiffness(self._system._core, rows)
+            hand = _Hand(pick, rows, rest, k)
+            # refused here, and not in the thread, by simulations that take no spring
+            _core.pull(self._sim._core, rest, rows, k, pick.point, None, 0)
+        except ReducedFEMError:
+            return None
+        with self._lock:
+            self._hand = hand
+        self._drive.play()
+        return pick.point
+
+    def move(self, place: NDArray[Any]) -> None:
+        """Move the hand."""
+        with self._lock:
+            if self._hand is not None:
+                self._hand.place = place
+
+    def release(self) -> None:
+        """Let the point go."""
+        with self._lock:
+            self._hand = None
+
+    def command(self, message: Mapping[str, Any]) -> None:
+        """Obey the buttons and the sliders of a page."""
+        kind = message["kind"]
+        if kind in ("play", "pause"):
+            self._drive.play(kind == "play")
+        elif kind == "step":
+            self._drive.once()
+        elif kind == "speed":
+            self._drive.speed = float(message["value"])
+        elif kind == "reset":
+            self.release()
+            self._sim.reset()
+        elif kind == "shape" and isinstance(self._system, ReducedSolid):
+            k = message["shape"]
+            if k < self._system.r:
+                q = self._sim.state.q
+                q[k] = message["value"]
+                self._drive.play(False)
+                self._sim.reset(q)
+
+
+class ShownModel(ShownSimulation):
+    """A model, with a simulation of its own."""
+
+    def __init__(self, reduced: ReducedSolid, up: str, stiffness: float | None) -> None:
+        lowest = float(2.0 * np.pi * spectrum(reduced).lowest)
+        simulation = BDF2(
+            reduced,
+            _STEP,
+            damping=(2.0 * _DAMPING * lowest, 0.0),
+            newton_max=10,
+            deformation_only=reduced.rigid_body is not None,
+        )
+        super().__init__(simulation, up, stiffness, playing=True)
+
+
+class ShownMotion(Shown):
+    """A recorded motion of a model, which pages play."""
+
+    def __init__(self, reduced: ReducedSolid, motion: ArrayLike, times: Any, up: str) -> None:
+        q = reals(motion, "motion")
+        if q.ndim != 2 or q.shape[1] != reduced.r or not len(q):
+            raise InputError(
+                f"motion must have shape (m, {reduced.r}), a row of coordinates for each time, got "
+                f"{q.shape}"
+            )
+        when = reals(_FRAME if times is None else times, "times")
+        if when.ndim == 0:
+            if not when > 0.0:
+                raise InputError(f"times must be positive, got {float(when):g}")
+            when = when * np.arange(len(q))
+        if when.shape != (len(q),):
+            raise InputError(
+                f"times must have shape ({len(q)},), one for each row of motion, got {when.shape}"
+            )
+        wrong = np.flatnonzero(np.diff(when) <= 0.0)
+        if len(wrong):
+            k = int(wrong[0]) + 1
+            raise InputError(f"times must ascend: times[{k}] is {when[k]:g}, after {when[k - 1]:g}")
+        self._reduced, self._clip, self._up = reduced, (when, q), up
+
+    def scene(self) -> Scene:
+        """Return the scene."""
+        skin, _ = skin_of(self._reduced)
+        notes = (f"{self._reduced.r} coordinates, {len(self._clip[0]):,} records",)
+        return Scene("Motion", (skin_body(skin),), up=self._up, clip=self._clip, notes=notes)

@@ -1,0 +1,59 @@
+"""Views of modes and bases: a slider for each shape."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reducedfem.geometry.embedding import Embedding
+from reducedfem.geometry.mesh import Mesh
+from reducedfem.reduction.basis import Basis
+from reducedfem.solid.modes import Modes
+from reducedfem.viewer.drawing import Body, Scene, split
+from reducedfem.viewer.shown import Shown, unit_scales
+
+__all__ = ["ShownShapes", "shapes_body"]
+
+
+def shapes_body(mesh: Mesh, shapes: NDArray[np.float64], labels: tuple[str, ...]) -> Body:
+    """Return the surface of a mesh that deforms by fields at its nodes (r, n, 3)."""
+    surface = mesh.source
+    if surface is None:
+        surface = mesh.surface()
+        moved = shapes[:, mesh.boundary_nodes]
+    else:
+        moved = Embedding(mesh, surface.vertices).transfer(shapes)
+    source, triangles, _ = split(surface)
+    return Body(
+        "shapes",
+        surface.vertices[source],
+        triangles,
+        None,
+        shapes=moved[:, source],
+        colour=None,
+        scales=unit_scales(moved),
+        labels=labels,
+    )
+
+
+class ShownShapes(Shown):
+    """Modes, or the vectors of a basis."""
+
+    def __init__(self, shapes: Modes | Basis, mesh: Mesh, up: str) -> None:
+        self._mesh, self._up = mesh, up
+        if isinstance(shapes, Modes):
+            self._title = f"{len(shapes)} linear modes"
+            self._vectors = shapes.shapes
+            self._labels = tuple(
+                f"{k + 1}: {hertz:.4g} Hz" for k, hertz in enumerate(shapes.frequencies)
+            )
+        else:
+            self._title = f"Basis of {shapes.r} vectors"
+            self._vectors = shapes.vectors
+            self._labels = tuple(f"vector {k + 1}" for k in range(shapes.r))
+
+    def scene(self) -> Scene:
+        """Return the scene."""
+        body = shapes_body(self._mesh, self._vectors, self._labels)
+        notes = (f"{self._mesh.n_nodes:,} nodes",)
+        return Scene(self._title, (body,), up=self._up, oscillates=True, notes=notes)

@@ -1,0 +1,308 @@
+"""Views: what a page in the browser shows."""
+
+from __future__ import annotations
+
+import contextlib
+import html
+import os
+import sys
+import threading
+import webbrowser
+from collections.abc import Callable, Iterable
+from types import TracebackType
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from reducedfem.base.check import choice, count, flag, number
+from reducedfem.dynamics.integrator import Simulation
+from reducedfem.errors import InputError, InputTypeError
+from reducedfem.geometry.mesh import Mesh
+from reducedfem.geometry.surface import Surface
+from reducedfem.io.atomic import as_path, replacing
+from reducedfem.reduction.basis import Basis, SystemBasis
+from reducedfem.reduction.reduced import ReducedSolid
+from reducedfem.solid.modes import Modes, SystemModes
+from reducedfem.solid.solid import Solid
+from reducedfem.viewer import messages, page
+from reducedfem.viewer.render import UP
+from reducedfem.viewer.server import HOST, server
+from reducedfem.viewer.shown import Shown
+from reducedfem.viewer.shown_geometry import ShownMesh, ShownSolid, ShownSurface
+from reducedfem.viewer.shown_motion import ShownModel, ShownMotion, ShownSimulation
+from reducedfem.viewer.shown_shapes import ShownShapes
+
+__all__ = ["View", "view"]
+
+_LARGEST_PORT = 65535
+
+
+class View:
+    """A page in the browser, made by `view`.
+
+    In a notebook it is displayed as the result of a cell. As a context manager it is closed at the
+    end of the block; all views are closed when Python ends.
+
+    Attributes
+    ----------
+    address
+        Address of the page, with a secret token. It works on this computer only.
+    """
+
+    def __init__(self, shown: Shown, port: int, origins: tuple[str, ...], height: int) -> None:
+        self._shown, self._height = shown, height
+        self._server = server(port)
+        self._channel = self._server.open(shown, origins)
+        self._closing = threading.Lock()
+        self._closed = False
+        shown.begin()
+
+    @property
+    def address(self) -> str:
+        """Address of the page."""
+        return f"http://{HOST}:{self._server.port}/{self._channel.token}/"
+
+    @property
+    def pages(self) -> int:
+        """Number of pages that are connected."""
+        return self._channel.pages
+
+    @property
+    def closed(self) -> bool:
+        """True after `close`."""
+        return self._closed
+
+    def close(self) -> None:
+        """Disconnect the pages and end the threads of the view; again does nothing."""
+        with self._closing:
+            if self._closed:
+                return
+            self._closed = True
+        self._server.close(self._channel)
+        self._shown.end()
+
+    def wait(self, timeout: float | None = None) -> None:
+        """Wait until the last page is closed; a page must have been open. Ctrl-C ends it, too.
+
+        Parameters
+        ----------
+        timeout
+            Longest time to wait [s]; None: no limit.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            `timeout` is negative or not a number.
+        """
+        longest = None if timeout is None else number(timeout, "timeout")
+        if longest is not None and longest < 0.0:
+            raise InputError(f"timeout must be at least 0, got {longest:g}")
+        with contextlib.suppress(KeyboardInterrupt):
+            self._channel.left.wait(longest)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the scene, with a recorded motion if there is one, as a page in one file.
+
+        The file needs neither this package nor a network. An existing one is replaced only when
+        the new one is complete.
+
+        Parameters
+        ----------
+        path
+            Name of the file, ``.html``.
+
+        Raises
+        ------
+        FileFormatError
+            The file cannot be written.
+        InputError
+            The suffix is another one.
+        """
+        file = as_path(path)
+        if file.suffix.lower() not in (".html", ".htm"):
+            raise InputError(f"path must end in .html, got {str(file)!r}")
+        scene = {**self._shown.scene().described(), "controls": False}
+        text = page.single(scene["title"], messages.encode(scene))
+        with replacing(file) as temporary:
+            temporary.write_text(text, "utf-8")
+
+    def __enter__(self) -> View:
+        """Return the view."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the view."""
+        self.close()
+
+    def __repr__(self) -> str:
+        return "<View: closed>" if self._closed else f"<View: {self.address}>"
+
+    def _repr_html_(self) -> str:
+        if self._closed:
+            return html.escape(repr(self))
+        # behind a hub, the server of notebooks passes requests on
+        prefix = os.environ.get("JUPYTERHUB_SERVICE_PREFIX")
+        address = self.address
+        if prefix:
+            address = f"{prefix}proxy/{self._server.port}/{self._channel.token}/"
+        source = html.escape(address, quote=True)
+        return (
+            f'<iframe src="{source}" width="100%" height="{self._height}" '
+            'style="border: 0; border-radius: 8px" allow="fullscreen; gamepad"></iframe>'
+            f'<div><a href="{source}" target="_blank">{source}</a></div>'
+        )
+
+
+def _need(on: object, kind: str) -> Mesh:
+    if isinstance(on, Mesh):
+        return on
+    if isinstance(on, Solid | ReducedSolid):
+        return on.mesh
+    if on is None:
+        raise InputError(
+            f"on must be given with {kind}, which have no mesh of their own: pass the Solid that "
+            "they belong to, as view(x, solid)"
+        )
+    raise InputTypeError(f"on must be a Solid, a Mesh or None, got {type(on).__name__}")
+
+
+def _shown(
+    x: object, on: object, motion: Any, times: Any, up: str, stiffness: float | None
+) -> Shown:
+    if isinstance(x, SystemModes | SystemBasis):
+        raise InputTypeError(
+            f"x is a {type(x).__name__}, whose unknowns have no places that could be shown"
+        )
+    if isinstance(x, Modes | Basis):
+        mesh = _need(on, "modes" if isinstance(x, Modes) else "bases")
+        shapes = x.shapes if isinstance(x, Modes) else x.vectors
+        if shapes.shape[1] != mesh.n_nodes:
+            raise InputError(
+                f"x has shapes of {shapes.shape[1]} nodes, the mesh of on has {mesh.n_nodes}"
+            )
+        return ShownShapes(x, mesh, up)
+    if on is not None:
+        raise InputError("on is given, but x has a mesh of its own: leave it out")
+    if motion is not None:
+        if not isinstance(x, ReducedSolid):
+            raise InputTypeError(
+                f"motion is given, so x must be a ReducedSolid, got {type(x).__name__}"
+            )
+        return ShownMotion(x, motion, times, up)
+    kinds: dict[type, Callable[[], Shown]] = {
+        Surface: lambda: ShownSurface(x, up),  # type: ignore[arg-type]
+        Mesh: lambda: ShownMesh(x, up),  # type: ignore[arg-type]
+        Solid: lambda: ShownSolid(x, up),  # type: ignore[arg-type]
+        ReducedSolid: lambda: ShownModel(x, up, stiffness),  # type: ignore[arg-type]
+        Simulation: lambda: ShownSimulation(x, up, stiffness),  # type: ignore[arg-type]
+    }
+    for kind, make in kinds.items():
+        if isinstance(x, kind):
+            return make()
+    raise InputTypeError(
+        "x must be a Surface, a Mesh, a Solid, Modes, a Basis, a ReducedSolid or a time "
+        f"integrator, got {type(x).__name__}"
+    )
+
+
+def view(
+    x: Any,
+    on: Solid | Mesh | ReducedSolid | None = None,
+    *,
+    motion: ArrayLike | None = None,
+    times: ArrayLike | float | None = None,
+    up: str = "z",
+    stiffness: float | None = None,
+    port: int = 0,
+    origins: Iterable[str] = (),
+    height: int = 560,
+    browser: bool | None = None,
+) -> View:
+    """Show an object in a page of the browser.
+
+    In a notebook the page is the result of the cell; elsewhere the address is printed, and a
+    browser opened if the machine has a screen. Surfaces, meshes (with regions), and solids (with
+    fixed nodes) are at rest. Modes and bases have a slider for each shape. A `ReducedSolid` is
+    simulated: it gives way where it is pulled, by a spring whose force is shown. A time integrator
+    of a `ReducedSolid` or a `Solid` is shown in its present state, which other threads may change;
+    its page can run it in real time, and pull reduced ones.
+
+    The page is served on this computer only, to those who know its address.
+
+    Parameters
+    ----------
+    x
+        A `Surface`, `Mesh`, `Solid`, `Modes`, `Basis`, `ReducedSolid`, or a time integrator.
+    on
+        Solid or mesh of `Modes` or of a `Basis`; None for others.
+    motion
+        Recorded motion of a `ReducedSolid`, which the page plays: coordinates, shape (m, r).
+    times
+        Times of the records [s], ascending, shape (m,), or the time between two; None: 1/60 s.
+    up
+        Axis that is up: "z", "y", "x", "-z", "-y" or "-x".
+    stiffness
+        Stiffness of the spring by which pages pull [N/m], positive; None: three times that of the
+        body at the point, at rest.
+    port
+        Port of the server; 0: any free one.
+    origins
+        Origins of other servers that pass pages on, such as "https://hub.example.org".
+    height
+        Height of the frame in a notebook [pixels].
+    browser
+        True: open a browser; False: do not. None: unless a notebook shows the page.
+
+    Returns
+    -------
+    View
+
+    Raises
+    ------
+    InputError, InputTypeError
+        An argument has a wrong type or value; the port is in use.
+    MissingPackageError
+        aiohttp is not installed.
+    """
+    choice(up, "up", UP)
+    if stiffness is not None:
+        stiffness = number(stiffness, "stiffness")
+        if not stiffness > 0.0:
+            raise InputError(f"stiffness must be positive, got {stiffness:g}")
+    wanted = 0 if port == 0 else count(port, "port", _LARGEST_PORT)
+    allowed = (origins,) if isinstance(origins, str) else tuple(origins)
+    for k, one in enumerate(allowed):
+        if not (isinstance(one, str) and one.startswith(("http://", "https://"))):
+            raise InputError(f"origins[{k}] must be like 'https://hub.example.org', got {one!r}")
+    pixels = count(height, "height", 10000)
+    if browser is not None:
+        flag(browser, "browser")
+    shown = View(
+        _shown(x, on, motion, times, up, stiffness),
+        wanted,
+        tuple(one.rstrip("/") for one in allowed),
+        pixels,
+    )
+    notebook = _in_notebook()
+    if not notebook:
+        print(f"view: {shown.address}", flush=True)
+    if browser or (browser is None and not notebook and _has_screen()):
+        webbrowser.open(shown.address)
+    return shown
+
+
+def _in_notebook() -> bool:
+    shell = sys.modules.get("IPython")
+    current = shell.get_ipython() if shell is not None else None
+    return current is not None and hasattr(current, "kernel")
+
+
+def _has_screen() -> bool:
+    return sys.platform in ("darwin", "win32") or bool(
+        os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    )
