@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,17 @@ from reducedfem.geometry.mesh import Mesh
 from reducedfem.geometry.surface import Surface
 from reducedfem.viewer.render import corner_normals
 
-__all__ = ["GREY", "Body", "Marks", "Scene", "boundary_edges", "region_colours", "split"]
+__all__ = [
+    "GREY",
+    "Body",
+    "Marks",
+    "Scene",
+    "boundary_edges",
+    "fixed_nodes",
+    "region_colours",
+    "split",
+    "surface_tilts",
+]
 
 GREY = (0.72, 0.74, 0.77)
 # regions of a mesh in turn: blue, orange, green, red, violet, brown, pink, grey
@@ -52,6 +62,10 @@ class Body:
         Largest displacement by a unit of each coordinate [m], (r,); for sliders.
     labels
         Text of each slider; empty: no sliders.
+    size
+        Diameter [m] of the discs by which the vertices are drawn, of a body without triangles.
+    like
+        Number of a body of the scene whose geometry this one shares; it has none of its own.
     """
 
     name: str
@@ -67,23 +81,28 @@ class Body:
     lined: bool = False
     scales: Reals | None = None
     labels: tuple[str, ...] = ()
+    size: float = 0.0
+    like: int | None = None
 
     def described(self, centre: Reals) -> dict[str, Any]:
         """Return the body for a message, with positions from the centre of the scene."""
+        look = {"name": self.name, "colour": self.colour, "like": self.like}
+        if self.like is not None:
+            return look
         return {
-            "name": self.name,
+            **look,
             "vertices": self.vertices - centre,
             "triangles": self.triangles,
             "normals": self.normals,
             "shapes": self.shapes,
             "tilts": self.tilts,
-            "colour": self.colour,
             "colours": None if self.colours is None else np.uint8(np.round(255 * self.colours)),
             "opacity": self.opacity,
             "edges": self.edges,
             "lined": self.lined,
             "scales": self.scales,
             "labels": self.labels,
+            "size": self.size,
         }
 
 
@@ -123,13 +142,17 @@ class Scene:
     up
         Axis that is up, as of `plot.render`.
     controls
-        True: the view simulates, so its pages have buttons and can pull its bodies.
+        True: the view simulates, so its pages have buttons.
+    pulls
+        True: pages can pull its bodies.
     clip
         Recorded motion: times [s], (m,), and coordinates of body 0, (m, r); None: none.
     oscillates
         True: shapes may swing, as modes do.
-    notes
+    texts
         Lines of text about the objects.
+    box
+        Corners [m] of what is seen at first, (2, 3); None: of all bodies at rest.
     """
 
     title: str
@@ -137,9 +160,11 @@ class Scene:
     marks: tuple[Marks, ...] = ()
     up: str = "z"
     controls: bool = False
+    pulls: bool = False
     clip: tuple[Reals, Reals] | None = None
     oscillates: bool = False
-    notes: tuple[str, ...] = field(default=())
+    texts: tuple[str, ...] = ()
+    box: Reals | None = None
 
     @property
     def centre(self) -> Reals:
@@ -148,7 +173,9 @@ class Scene:
         return np.asarray(corners.mean(axis=0))
 
     def _corners(self) -> Reals:
-        every = [one.vertices for one in self.bodies] + [
+        if self.box is not None:
+            return self.box
+        every = [one.vertices for one in self.bodies if one.like is None] + [
             one.points for one in self.marks if len(one.points)
         ]
         low = np.min([x.min(axis=0) for x in every], axis=0)
@@ -165,8 +192,9 @@ class Scene:
             "box": self._corners() - centre,
             "up": self.up,
             "controls": self.controls,
+            "pulls": self.pulls,
             "oscillates": self.oscillates,
-            "notes": self.notes,
+            "texts": self.texts,
             "clip": None if self.clip is None else {"times": self.clip[0], "q": self.clip[1]},
             "bodies": [one.described(centre) for one in self.bodies],
             "marks": [one.described(centre) for one in self.marks],
@@ -207,6 +235,40 @@ def split(surface: Surface, groups: NDArray[Any] | None = None) -> tuple[Indices
     )
 
 
+def surface_tilts(vertices: Reals, triangles: Indices, shapes: Reals) -> Reals:
+    """Return changes of the vertex normals by shapes of a surface, to first order.
+
+    The normal of a vertex is along the sum of the area vectors a x b of its triangles, whose
+    change is da x b + a x db.
+
+    Parameters
+    ----------
+    vertices, triangles
+        Rest positions [m], (v, 3), and vertex indices, (t, 3).
+    shapes
+        Displacements of the vertices, (r, v, 3).
+
+    Returns
+    -------
+    (r, v, 3) array
+        Changes of unit normals, per unit of each shape.
+    """
+
+    def total(values: Reals) -> Reals:
+        out = np.empty_like(vertices)
+        for axis in range(3):
+            weights = np.repeat(values[:, axis], 3)
+            out[:, axis] = np.bincount(triangles.reshape(-1), weights, minlength=len(vertices))
+        return out
+
+    p, q, r = triangles.T
+    a, b = vertices[q] - vertices[p], vertices[r] - vertices[p]
+    area = np.linalg.norm(total(np.cross(a, b)), axis=1)[:, None]
+    changes = [total(np.cross(u[q] - u[p], b) + np.cross(a, u[r] - u[p])) for u in shapes]
+    tilts: Reals = np.stack(changes) / np.maximum(area, 1e-300)
+    return tilts
+
+
 def boundary_edges(mesh: Mesh) -> tuple[Surface, Indices, Indices]:
     """Return the boundary of a mesh, edges of its elements there, and the node of each vertex."""
     boundary = mesh.surface()
@@ -226,6 +288,12 @@ def boundary_edges(mesh: Mesh) -> tuple[Surface, Indices, Indices]:
     place = np.full(mesh.n_nodes, -1, dtype=np.int32)
     place[nodes] = np.arange(len(nodes), dtype=np.int32)
     return boundary, place[edges], nodes
+
+
+def fixed_nodes(mesh: Mesh, fixed: NDArray[Any]) -> tuple[Marks, ...]:
+    """Return the fixed nodes on the boundary of a mesh, if any."""
+    seen = np.intersect1d(fixed, mesh.boundary_nodes)
+    return (Marks(f"{len(fixed):,} fixed nodes", mesh.nodes[seen]),) if len(seen) else ()
 
 
 def region_colours(regions: NDArray[Any]) -> Reals:

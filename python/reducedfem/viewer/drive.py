@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 __all__ = ["Drive"]
 
@@ -38,11 +39,6 @@ class Drive:
         self.failure = ""
         self._thread = threading.Thread(target=self._run, name="reducedfem view", daemon=True)
 
-    @property
-    def playing(self) -> bool:
-        """True if the simulation runs."""
-        return self._playing
-
     def start(self) -> None:
         """Start the thread."""
         self._thread.start()
@@ -61,6 +57,28 @@ class Drive:
             self._playing = False
             self._single += 1
             self._turn.notify_all()
+
+    def status(self) -> dict[str, Any]:
+        """Return what pages show of it."""
+        return {
+            "playing": self._playing,
+            "speed": self.speed,
+            "ratio": self.ratio,
+            "failure": self.failure,
+        }
+
+    def command(self, message: Mapping[str, Any]) -> bool:
+        """Obey a button of a page; return False for those of others."""
+        kind = message["kind"]
+        if kind in ("play", "pause"):
+            self.play(kind == "play")
+        elif kind == "step":
+            self.once()
+        elif kind == "speed":
+            self.speed = float(message["value"])
+        else:
+            return False
+        return True
 
     def end(self) -> None:
         """End the thread."""

@@ -4,8 +4,8 @@ To the page: binary. ``RFV1``, the length of the header as uint32, the header in
 spaces to a multiple of 4, and the arrays behind it, little-endian. In the header an array is
 ``{"at": offset [bytes], "type": "f4" | "i4" | "u1", "shape": [...]}``.
 
-From the page: JSON texts of the kinds in `KINDS`, each with fields of fixed types. Any other message
-is malformed.
+From the page: JSON texts of the kinds in `KINDS`, each with fields of fixed types. Any other
+message is malformed.
 """
 
 from __future__ import annotations

@@ -89,9 +89,11 @@ class Channel:
             {**one, "from": one["from"] - self._centre, "to": one["to"] - self._centre}
             for one in frame["arrows"]
         ]
+        dots = [{**one, "points": one["points"] - self._centre} for one in frame.get("dots", ())]
         return messages.encode(
             {
                 **frame,
+                "dots": dots,
                 "kind": "frame",
                 "number": number,
                 "arrows": arrows,
@@ -279,11 +281,12 @@ class Server:
         from aiohttp import web
 
         given = request.match_info["token"].encode()
-        for token, channel in self._channels.items():
-            if hmac.compare_digest(token.encode(), given):
-                break
-        else:
+        found = [
+            one for one in self._channels.values() if hmac.compare_digest(one.token.encode(), given)
+        ]
+        if not found:
             raise web.HTTPNotFound(text="There is no such view; it may have been closed.")
+        channel = found[0]
         host = urlsplit(f"//{request.headers.get('Host', '')}")
         if f"{host.hostname}" not in (*(x.strip("[]") for x in _LOCAL), *_hosts(channel.origins)):
             raise web.HTTPForbidden(text="The address of the page is not allowed.")

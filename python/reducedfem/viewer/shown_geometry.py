@@ -9,9 +9,9 @@ from reducedfem.geometry.surface import Surface
 from reducedfem.solid.solid import Solid
 from reducedfem.viewer.drawing import (
     Body,
-    Marks,
     Scene,
     boundary_edges,
+    fixed_nodes,
     region_colours,
     split,
 )
@@ -39,9 +39,9 @@ class ShownSurface(Shown):
             )
             if wrong
         ]
-        notes = (f"{one.n_vertices:,} vertices, {one.n_triangles:,} triangles", *defects)
+        texts = (f"{one.n_vertices:,} vertices, {one.n_triangles:,} triangles", *defects)
         body = Body("surface", one.vertices[source], triangles, normals)
-        return Scene("Surface", (body,), up=self._up, notes=notes)
+        return Scene("Surface", (body,), up=self._up, texts=texts)
 
 
 def mesh_body(mesh: Mesh, opacity: float = 1.0) -> Body:
@@ -76,7 +76,7 @@ class ShownMesh(Shown):
     def __init__(self, mesh: Mesh, up: str) -> None:
         self._mesh, self._up = mesh, up
 
-    def _notes(self) -> tuple[str, ...]:
+    def _texts(self) -> tuple[str, ...]:
         mesh = self._mesh
         kind = {
             4: "tetrahedra",
@@ -90,7 +90,7 @@ class ShownMesh(Shown):
 
     def scene(self) -> Scene:
         """Return the scene."""
-        return Scene("Mesh", (mesh_body(self._mesh),), up=self._up, notes=self._notes())
+        return Scene("Mesh", (mesh_body(self._mesh),), up=self._up, texts=self._texts())
 
 
 class ShownSolid(ShownMesh):
@@ -103,13 +103,12 @@ class ShownSolid(ShownMesh):
     def scene(self) -> Scene:
         """Return the scene."""
         solid = self._solid
-        fixed = np.intersect1d(solid.fixed, solid.mesh.boundary_nodes)
-        marks = (Marks(f"{len(solid.fixed):,} fixed nodes", solid.mesh.nodes[fixed]),)
         mass = f"mass {solid.total_mass:.4g} kg, volume {solid.volume:.4g} m³"
+        texts = (*self._texts(), mass, *(() if len(solid.fixed) else ("no fixed nodes",)))
         return Scene(
             "Solid",
             (mesh_body(self._mesh),),
-            marks if len(fixed) else (),
+            fixed_nodes(solid.mesh, solid.fixed),
             up=self._up,
-            notes=(*self._notes(), mass, *(() if len(fixed) else ("no fixed nodes",))),
+            texts=texts,
         )

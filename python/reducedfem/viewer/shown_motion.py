@@ -20,7 +20,7 @@ from reducedfem.geometry.surface import Surface
 from reducedfem.reduction.reduced import ReducedSolid
 from reducedfem.reduction.skin import Pick, Skin
 from reducedfem.solid.solid import Solid
-from reducedfem.viewer.drawing import Body, Marks, Scene, split
+from reducedfem.viewer.drawing import Body, Scene, fixed_nodes, split
 from reducedfem.viewer.drive import Drive
 from reducedfem.viewer.shown import Frame, Shown, unit_scales
 
@@ -106,14 +106,23 @@ class ShownSimulation(Shown):
             body = skin_body(self._skin)
         else:
             body = Body("solid", self._surface.vertices, self._surface.triangles, None, colour=None)
-        mesh = system.mesh  # type: ignore[union-attr]
-        fixed = np.intersect1d(system.fixed, mesh.boundary_nodes)  # type: ignore[union-attr]
-        marks = (Marks(f"{len(fixed):,} fixed nodes", mesh.nodes[fixed]),) if len(fixed) else ()
+        assert isinstance(system, ReducedSolid | Solid)
         coordinates = f"{system.r} coordinates, " if isinstance(system, ReducedSolid) else ""
-        notes = (f"{coordinates}{mesh.n_nodes:,} nodes", f"{type(sim).__name__}, dt = {sim.dt:g} s")
+        texts: tuple[str, ...] = (
+            f"{coordinates}{system.mesh.n_nodes:,} nodes",
+            f"{type(sim).__name__}, dt = {sim.dt:g} s",
+        )
         if self._given is not None:
-            notes += (f"pulled by a spring of {self._given:g} N/m",)
-        return Scene(type(system).__name__, (body,), marks, up=self._up, controls=True, notes=notes)
+            texts += (f"pulled by a spring of {self._given:g} N/m",)
+        return Scene(
+            type(system).__name__,
+            (body,),
+            fixed_nodes(system.mesh, system.fixed),
+            up=self._up,
+            controls=True,
+            pulls=self._skin is not None,
+            texts=texts,
+        )
 
     def begin(self) -> None:
         """Start the thread of the simulation."""
@@ -141,7 +150,12 @@ class ShownSimulation(Shown):
                 pass  # too large for numbers
         else:
             assert self._embedding is not None
-            body = {"moved": self._embedding.interpolate(state.q)}
+            moved = self._embedding.interpolate(state.q)
+            place = self._surface.vertices + moved
+            body = {
+                "moved": moved,
+                "normals": _core.surface_normals(place, self._surface.triangles),
+            }
         if self._drive.cost:
             numbers.append(("step", self._drive.cost, "s"))
         arrows = []
@@ -153,10 +167,7 @@ class ShownSimulation(Shown):
             "bodies": [body],
             "arrows": arrows,
             "numbers": numbers,
-            "playing": self._drive.playing,
-            "speed": self._drive.speed,
-            "ratio": self._drive.ratio,
-            "failure": self._drive.failure,
+            **self._drive.status(),
         }
 
     def _advance(self, n: int) -> None:
@@ -209,13 +220,9 @@ class ShownSimulation(Shown):
     def command(self, message: Mapping[str, Any]) -> None:
         """Obey the buttons and the sliders of a page."""
         kind = message["kind"]
-        if kind in ("play", "pause"):
-            self._drive.play(kind == "play")
-        elif kind == "step":
-            self._drive.once()
-        elif kind == "speed":
-            self._drive.speed = float(message["value"])
-        elif kind == "reset":
+        if self._drive.command(message):
+            return
+        if kind == "reset":
             self.release()
             self._sim.reset()
         elif kind == "shape" and isinstance(self._system, ReducedSolid):
@@ -270,5 +277,7 @@ class ShownMotion(Shown):
     def scene(self) -> Scene:
         """Return the scene."""
         skin, _ = skin_of(self._reduced)
-        notes = (f"{self._reduced.r} coordinates, {len(self._clip[0]):,} records",)
-        return Scene("Motion", (skin_body(skin),), up=self._up, clip=self._clip, notes=notes)
+        texts = (f"{self._reduced.r} coordinates, {len(self._clip[0]):,} records",)
+        marks = fixed_nodes(self._reduced.mesh, self._reduced.fixed)
+        body = skin_body(skin)
+        return Scene("Motion", (body,), marks, up=self._up, clip=self._clip, texts=texts)

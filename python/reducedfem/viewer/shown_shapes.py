@@ -9,7 +9,7 @@ from reducedfem.geometry.embedding import Embedding
 from reducedfem.geometry.mesh import Mesh
 from reducedfem.reduction.basis import Basis
 from reducedfem.solid.modes import Modes
-from reducedfem.viewer.drawing import Body, Scene, split
+from reducedfem.viewer.drawing import Body, Scene, split, surface_tilts
 from reducedfem.viewer.shown import Shown, unit_scales
 
 __all__ = ["ShownShapes", "shapes_body"]
@@ -23,13 +23,15 @@ def shapes_body(mesh: Mesh, shapes: NDArray[np.float64], labels: tuple[str, ...]
         moved = shapes[:, mesh.boundary_nodes]
     else:
         moved = Embedding(mesh, surface.vertices).transfer(shapes)
-    source, triangles, _ = split(surface)
+    source, triangles, normals = split(surface)
+    vertices, moved = surface.vertices[source], moved[:, source]
     return Body(
         "shapes",
-        surface.vertices[source],
+        vertices,
         triangles,
-        None,
-        shapes=moved[:, source],
+        normals,
+        shapes=moved,
+        tilts=surface_tilts(vertices, triangles, moved),
         colour=None,
         scales=unit_scales(moved),
         labels=labels,
@@ -55,5 +57,5 @@ class ShownShapes(Shown):
     def scene(self) -> Scene:
         """Return the scene."""
         body = shapes_body(self._mesh, self._vectors, self._labels)
-        notes = (f"{self._mesh.n_nodes:,} nodes",)
-        return Scene(self._title, (body,), up=self._up, oscillates=True, notes=notes)
+        texts = (f"{self._mesh.n_nodes:,} nodes",)
+        return Scene(self._title, (body,), up=self._up, oscillates=True, texts=texts)

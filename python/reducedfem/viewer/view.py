@@ -15,10 +15,14 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from reducedfem.base.check import choice, count, flag, number
+from reducedfem.contact.contact import Contact
+from reducedfem.contact.deformed_field import DeformedField
+from reducedfem.contact.field import Field
 from reducedfem.dynamics.integrator import Simulation
 from reducedfem.errors import InputError, InputTypeError
 from reducedfem.geometry.mesh import Mesh
 from reducedfem.geometry.surface import Surface
+from reducedfem.haptics.session import HapticSession
 from reducedfem.io.atomic import as_path, replacing
 from reducedfem.reduction.basis import Basis, SystemBasis
 from reducedfem.reduction.reduced import ReducedSolid
@@ -28,9 +32,12 @@ from reducedfem.viewer import messages, page
 from reducedfem.viewer.render import UP
 from reducedfem.viewer.server import HOST, server
 from reducedfem.viewer.shown import Shown
+from reducedfem.viewer.shown_contact import ShownContact, ShownField, ShownSession
 from reducedfem.viewer.shown_geometry import ShownMesh, ShownSolid, ShownSurface
 from reducedfem.viewer.shown_motion import ShownModel, ShownMotion, ShownSimulation
 from reducedfem.viewer.shown_shapes import ShownShapes
+from reducedfem.viewer.shown_world import ShownWorld
+from reducedfem.world.world import World
 
 __all__ = ["View", "view"]
 
@@ -200,13 +207,18 @@ def _shown(
         Solid: lambda: ShownSolid(x, up),  # type: ignore[arg-type]
         ReducedSolid: lambda: ShownModel(x, up, stiffness),  # type: ignore[arg-type]
         Simulation: lambda: ShownSimulation(x, up, stiffness),  # type: ignore[arg-type]
+        Field: lambda: ShownField(x, up),  # type: ignore[arg-type]
+        DeformedField: lambda: ShownField(x, up),  # type: ignore[arg-type]
+        Contact: lambda: ShownContact(x, up),  # type: ignore[arg-type]
+        HapticSession: lambda: ShownSession(x, up),  # type: ignore[arg-type]
+        World: lambda: ShownWorld(x, up),  # type: ignore[arg-type]
     }
     for kind, make in kinds.items():
         if isinstance(x, kind):
             return make()
     raise InputTypeError(
-        "x must be a Surface, a Mesh, a Solid, Modes, a Basis, a ReducedSolid or a time "
-        f"integrator, got {type(x).__name__}"
+        "x must be a Surface, a Mesh, a Solid, Modes, a Basis, a ReducedSolid, a time integrator, "
+        f"a Field, a Contact, a HapticSession or a World, got {type(x).__name__}"
     )
 
 
@@ -230,14 +242,16 @@ def view(
     fixed nodes) are at rest. Modes and bases have a slider for each shape. A `ReducedSolid` is
     simulated: it gives way where it is pulled, by a spring whose force is shown. A time integrator
     of a `ReducedSolid` or a `Solid` is shown in its present state, which other threads may change;
-    its page can run it in real time, and pull reduced ones.
+    its page can run it in real time, and pull reduced ones. A `World` likewise. Fields and contacts
+    are at rest; a `HapticSession` is followed while it runs, with touching points and forces.
 
     The page is served on this computer only, to those who know its address.
 
     Parameters
     ----------
     x
-        A `Surface`, `Mesh`, `Solid`, `Modes`, `Basis`, `ReducedSolid`, or a time integrator.
+        A `Surface`, `Mesh`, `Solid`, `Modes`, `Basis`, `ReducedSolid`, time integrator, `Field`,
+        `DeformedField`, `Contact`, `HapticSession` or `World`.
     on
         Solid or mesh of `Modes` or of a `Basis`; None for others.
     motion

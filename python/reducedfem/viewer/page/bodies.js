@@ -77,15 +77,32 @@ function edgesOf(triangles, vertices) {
 }
 
 class Body {
-  constructor(gl, given) {
-    this.given = given;
-    this.vertices = given.vertices.shape[0];
-    this.r = given.shapes ? given.shapes.shape[0] : 0;
-    this.q = new Float32Array(this.r);
+  constructor(gl, given, like) {
     this.turn = [0, 0, 0, 1];
     this.place = [0, 0, 0];
     this.shown = true;
-    this.lined = given.lined;
+    this.offsets = null;
+    this.lines = null;
+    if (like) this.share(gl, given, like);
+    else this.upload(gl, given);
+    this.lined = this.given.lined;
+    this.q = new Float32Array(this.r);
+    this.amounts = gl.createTexture();
+    gl.bindTexture(gl.TEXTURE_2D, this.amounts);
+    gl.texStorage2D(gl.TEXTURE_2D, 1, gl.R32F, Math.max(1, this.r), 1);
+    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MIN_FILTER, gl.NEAREST);
+    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MAG_FILTER, gl.NEAREST);
+  }
+
+  share(gl, given, { given: other, vertices, r, array, indices, shapes, tilts }) {
+    this.given = { ...other, name: given.name, colour: given.colour };
+    Object.assign(this, { vertices, r, array, indices, shapes, tilts });
+  }
+
+  upload(gl, given) {
+    this.given = given;
+    this.vertices = given.vertices.shape[0];
+    this.r = given.shapes ? given.shapes.shape[0] : 0;
     this.array = gl.createVertexArray();
     gl.bindVertexArray(this.array);
     const attribute = (at, data, type, normalised) => {
@@ -100,13 +117,6 @@ class Body {
     gl.bindVertexArray(null);
     this.shapes = layers(gl, given.shapes);
     this.tilts = layers(gl, given.tilts);
-    this.amounts = gl.createTexture();
-    gl.bindTexture(gl.TEXTURE_2D, this.amounts);
-    gl.texStorage2D(gl.TEXTURE_2D, 1, gl.R32F, Math.max(1, this.r), 1);
-    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MIN_FILTER, gl.NEAREST);
-    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MAG_FILTER, gl.NEAREST);
-    this.offsets = null;
-    this.lines = null;
   }
 
   setCoordinates(gl, q) {
@@ -115,17 +125,21 @@ class Body {
     gl.texSubImage2D(gl.TEXTURE_2D, 0, 0, 0, Math.max(1, this.r), 1, gl.RED, gl.FLOAT, this.q);
   }
 
-  setMoved(gl, moved) {
+  setMoved(gl, moved, normals) {
     gl.bindVertexArray(this.array);
     if (!this.offsets) {
-      this.offsets = gl.createBuffer();
-      gl.bindBuffer(gl.ARRAY_BUFFER, this.offsets);
-      gl.bufferData(gl.ARRAY_BUFFER, moved.byteLength, gl.DYNAMIC_DRAW);
-      gl.enableVertexAttribArray(3);
-      gl.vertexAttribPointer(3, 3, gl.FLOAT, false, 0, 0);
+      this.offsets = [moved, normals].map((one, k) => {
+        const made = buffer(gl, gl.ARRAY_BUFFER, one.byteLength, gl.DYNAMIC_DRAW);
+        const at = k === 0 ? 3 : 1;
+        gl.enableVertexAttribArray(at);
+        gl.vertexAttribPointer(at, 3, gl.FLOAT, false, 0, 0);
+        return made;
+      });
     }
-    gl.bindBuffer(gl.ARRAY_BUFFER, this.offsets);
-    gl.bufferSubData(gl.ARRAY_BUFFER, 0, moved);
+    [moved, normals].forEach((one, k) => {
+      gl.bindBuffer(gl.ARRAY_BUFFER, this.offsets[k]);
+      gl.bufferSubData(gl.ARRAY_BUFFER, 0, one);
+    });
     gl.bindVertexArray(null);
     this.moved = moved;
   }
@@ -162,6 +176,7 @@ export class Drawing {
     this.arrow = program(gl, ARROWS);
     this.bodies = [];
     this.marks = [];
+    this.dots = [];
     this.arrows = [];
     this.largest = 0;
     this.wire = false;
@@ -204,25 +219,30 @@ export class Drawing {
   setScene(scene) {
     const { gl } = this;
     this.centre = scene.centre;
-    this.bodies = scene.bodies.map((one) => new Body(gl, one));
-    this.marks = scene.marks.map((one) => {
-      const array = gl.createVertexArray();
-      gl.bindVertexArray(array);
-      buffer(gl, gl.ARRAY_BUFFER, one.points);
-      gl.enableVertexAttribArray(0);
-      gl.vertexAttribPointer(0, 3, gl.FLOAT, false, 0, 0);
-      gl.bindVertexArray(null);
-      return { ...one, array, count: one.points.shape[0], shown: true };
-    });
+    this.bodies = [];
+    for (const one of scene.bodies) this.bodies.push(new Body(gl, one, this.bodies[one.like]));
+    this.marks = scene.marks.map((one) => this.makeDots(one));
+    this.dots = [];
     this.arrows = [];
     this.largest = 0;
+  }
+
+  makeDots(one) {
+    const { gl } = this;
+    const array = gl.createVertexArray();
+    gl.bindVertexArray(array);
+    const points = buffer(gl, gl.ARRAY_BUFFER, one.points);
+    gl.enableVertexAttribArray(0);
+    gl.vertexAttribPointer(0, 3, gl.FLOAT, false, 0, 0);
+    gl.bindVertexArray(null);
+    return { ...one, array, buffer: points, count: one.points.shape[0] };
   }
 
   setFrame(frame) {
     frame.bodies.forEach((one, k) => {
       const body = this.bodies[k];
       if (one.q) body.setCoordinates(this.gl, one.q);
-      if (one.moved) body.setMoved(this.gl, one.moved);
+      if (one.moved) body.setMoved(this.gl, one.moved, one.normals);
       if (one.position) {
         const [w, x, y, z] = one.quaternion;
         body.turn = [x, y, z, w];
@@ -231,7 +251,12 @@ export class Drawing {
       }
       this.rescale(body);
     });
-    this.arrows = frame.arrows ?? [];
+    this.arrows = frame.arrows;
+    for (const one of this.dots) {
+      this.gl.deleteVertexArray(one.array);
+      this.gl.deleteBuffer(one.buffer);
+    }
+    this.dots = frame.dots.map((one) => this.makeDots(one));
   }
 
   /** The scale of colours ends at the largest displacement seen since the last reset. */
@@ -254,7 +279,7 @@ export class Drawing {
     for (const body of order) {
       if (this.wire || body.lined) this.drawEdges(body, matrices, colours.lines);
     }
-    for (const one of this.marks) if (one.shown) this.drawDiscs(one, matrices);
+    for (const one of [...this.marks, ...this.dots]) this.drawDiscs(one, matrices);
     for (const one of this.arrows) this.drawArrow(one, camera, matrices);
     gl.depthMask(true);
   }
@@ -282,14 +307,20 @@ export class Drawing {
     const { given } = body;
     this.moved(surface, body, matrices);
     // normals that do not follow the deformation would be wrong
-    const still = !given.shapes && !body.offsets;
-    gl.uniform1i(surface.at.flat_, given.normals && (given.tilts || still) ? 0 : 1);
+    const follows = body.offsets || given.tilts || !given.shapes;
+    gl.uniform1i(surface.at.flat_, follows ? 0 : 1);
     gl.uniform1i(surface.at.perspective, camera.perspective ? 1 : 0);
     gl.uniform1i(surface.at.painting, given.colours ? 1 : given.colour ? 0 : 2);
     gl.uniform4f(surface.at.colour, ...(given.colour ?? [1, 1, 1]), given.opacity);
     gl.uniform1f(surface.at.largest, this.largest > 0 ? this.largest : 1);
     gl.uniform3fv(surface.at.scale, SCALE);
     gl.depthMask(given.opacity >= 1);
+    if (given.size > 0) {
+      // discs of a size in the world; `projection` gives half of the height of the picture
+      gl.uniform1f(surface.at.size, given.size * matrices.projection[5] * 0.5 * this.canvas.height);
+      gl.drawArrays(gl.POINTS, 0, body.vertices);
+      return;
+    }
     gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, body.indices);
     gl.drawElements(gl.TRIANGLES, given.triangles.length, gl.UNSIGNED_INT, 0);
     gl.depthMask(true);

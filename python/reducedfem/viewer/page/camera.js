@@ -1,6 +1,6 @@
 // A camera that turns about a point, with an axis that is up.
 
-import { add, cross, dot, length, lookAt, projection, scaled, sub, unit } from "view/linear";
+import { add, cross, dot, lookAt, projection, scaled, sub, unit } from "view/linear";
 
 const HALF = Math.tan((15 * Math.PI) / 180); // half of the height at distance 1
 const STEEPEST = 89.9; // degrees
@@ -45,7 +45,7 @@ export class Camera {
 
   /** Half of the height of the view at the centre. */
   half(aspect) {
-    return (1.05 * this.radius) / this.zoom / Math.min(1, aspect);
+    return (1.08 * this.radius) / this.zoom / Math.min(1, aspect);
   }
 
   distance(aspect) {
@@ -111,9 +111,5 @@ export class Camera {
   /** Looks along an axis: 0 x, 1 y, 2 z of the upright frame. */
   along(axis) {
     [this.azimuth, this.elevation] = [[0, 0], [-90, 0], [-90, STEEPEST]][axis];
-  }
-
-  size() {
-    return length([this.radius, this.radius, this.radius]);
   }
 }

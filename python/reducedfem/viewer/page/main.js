@@ -77,9 +77,10 @@ class Page {
       seeks: this.player instanceof Clip,
       films: typeof MediaRecorder !== "undefined",
     });
-    this.panel.setTitle(scene.title, scene.notes);
+    this.panel.setTitle(scene.title, scene.texts);
     document.title = `${scene.title} – reducedfem`;
-    const labels = this.player instanceof Clip ? [] : body.labels;
+    // sliders are for the shapes of one body
+    const labels = this.player instanceof Clip || scene.bodies.length > 1 ? [] : body.labels;
     this.panel.setSliders(labels, body.scales ?? [], this.size(), (k, value) => this.setShape(k, value));
     if (swings && labels.length) {
       this.setShape(0, (0.12 * this.size()) / (body.scales[0] || 1));
@@ -95,7 +96,7 @@ class Page {
     this.frame = frame;
     this.drawing.setFrame(frame);
     this.panel.setPlaying(frame.playing);
-    if (frame.bodies[0]?.q) this.panel.setAmounts(frame.bodies[0].q);
+    if (frame.bodies.length === 1 && frame.bodies[0].q) this.panel.setAmounts(frame.bodies[0].q);
     this.panel.say(frame.failure ? `The simulation stopped: ${frame.failure}` : "");
     this.showLegend();
     this.dirty = true;
@@ -239,7 +240,7 @@ class Page {
   // ---- gestures
 
   press({ x, y, aspect }) {
-    if (!this.live) return false;
+    if (!this.scene?.pulls) return false;
     const ray = this.camera.ray(x, y, aspect);
     this.grip = null;
     this.pressed = true;

@@ -20,6 +20,7 @@ const PREFIXES = [[1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""], [1e-3, "m"], [1e-
 export function readable(value, unit) {
   if (value === null || !Number.isFinite(value)) return "–";
   const size = Math.abs(value);
+  if (unit === "" && Number.isInteger(value)) return value.toLocaleString("en");
   if (size === 0) return `0 ${unit}`;
   const [factor, prefix] = PREFIXES.find(([one]) => size >= 0.9995 * one) ?? PREFIXES.at(-1);
   const plain = unit === "" || unit === "×";
@@ -197,9 +198,9 @@ export class Panel {
     this.legend.replaceChildren(...rows);
   }
 
-  setTitle(title, notes) {
+  setTitle(title, texts) {
     const header = document.getElementById("title");
-    header.replaceChildren(element("h1", {}, title), ...notes.map((one) => element("p", {}, one)));
+    header.replaceChildren(element("h1", {}, title), ...texts.map((one) => element("p", {}, one)));
   }
 
   /** Shows a text above all; empty: none. */

@@ -43,6 +43,7 @@ vec3 deform() {
 
 export const SURFACE = {
   vertex: MOVED + `
+uniform float size;             // of a body of points: pixels at distance 1
 out vec3 eye;                   // position in the frame of the camera
 out vec3 facing;
 out vec3 paint;
@@ -54,6 +55,7 @@ void main() {
   facing = mat3(camera) * bent;
   paint = colour;
   gl_Position = projection * at;
+  gl_PointSize = max(size / gl_Position.w, 1.0);
 }`,
   fragment: `#version 300 es
 precision highp float;

@@ -1,0 +1,198 @@
+"""Views of distance fields, pointshells, contacts and haptic sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reducedfem.contact.contact import Contact
+from reducedfem.contact.deformed_field import DeformedField
+from reducedfem.contact.field import DistanceField, Field
+from reducedfem.contact.point_tree import PointTree
+from reducedfem.contact.shape_field import PlaneField
+from reducedfem.errors import InputError
+from reducedfem.geometry.surface import Surface
+from reducedfem.haptics.session import HapticSession
+from reducedfem.haptics.snapshot import HapticSnapshot
+from reducedfem.viewer.drawing import Body, Scene, split
+from reducedfem.viewer.shown import Frame, Shown
+from reducedfem.viewer.shown_motion import skin_body, skin_of
+
+__all__ = [
+    "ShownContact",
+    "ShownField",
+    "ShownSession",
+    "field_body",
+    "field_surface",
+    "shell_body",
+]
+
+_FIELD = (0.62, 0.72, 0.80)
+_SHELLS = ((0.90, 0.74, 0.55), (0.70, 0.80, 0.62), (0.80, 0.66, 0.76), (0.78, 0.75, 0.66))
+_TOUCH = (0.86, 0.27, 0.22)
+_FORCE = (0.95, 0.62, 0.15)
+_MOST_POINTS = 50_000  # of a shell that are drawn
+_VOXELS = 96  # across a field that is sampled for its surface
+_LONGEST = 0.5  # of the radius of the scene, of an arrow
+
+
+def plane_surface(field: PlaneField, centre: NDArray[Any], size: float) -> Surface:
+    """Return a square of a plane, below a point."""
+    normal = field._normal
+    middle = centre - normal * float((centre - field._point) @ normal)
+    side = np.cross(normal, np.eye(3)[int(np.argmin(np.abs(normal)))])
+    side *= size / np.linalg.norm(side)
+    other = np.cross(normal, side)
+    corners = [middle - side - other, middle + side - other, middle + side + other]
+    return Surface([*corners, middle - side + other], [(0, 1, 2), (0, 2, 3)])
+
+
+def field_surface(field: Field | DeformedField) -> Surface:
+    """Return the surface of the object of a field, at rest."""
+    one = field.field if isinstance(field, DeformedField) else field
+    if isinstance(one, DistanceField):
+        return one.isosurface()
+    if isinstance(one, PlaneField):
+        return plane_surface(one, one._point, 1.0)
+    if not np.isfinite(one._core.bounds).all():
+        raise InputError(
+            f"the field {one!r} has no bounds: sample it by "
+            "DistanceField.from_field(field, box=...)"
+        )
+    return DistanceField.from_field(one, _VOXELS, expand=1.1).isosurface()
+
+
+def field_body(field: Field | DeformedField, name: str = "field") -> Body:
+    """Return the surface of the object of a field, which may deform."""
+    surface = field_surface(field)
+    if isinstance(field, DeformedField):
+        return skin_body(skin_of(field.reduced, surface)[0], name, _FIELD)
+    source, triangles, normals = split(surface)
+    return Body(name, surface.vertices[source], triangles, normals, colour=_FIELD)
+
+
+def shell_body(tree: PointTree, name: str, k: int = 0) -> Body:
+    """Return the surface of the model of a shell, or the points of a rigid one."""
+    if tree.reduced is not None:
+        return skin_body(skin_of(tree.reduced)[0], name, _SHELLS[k % len(_SHELLS)])
+    shell = tree.shell
+    level = max(
+        [k for k in range(shell.n_levels) if shell.level_counts[: k + 1].sum() <= _MOST_POINTS],
+        default=0,
+    )
+    part = shell.up_to(level)
+    x, y, z = np.ptp(part.points, axis=0)
+    area = 2.0 * float(x * y + y * z + z * x) if shell.areas is None else float(shell.areas.sum())
+    return Body(
+        name,
+        part.points,
+        np.zeros((0, 3), dtype=np.int32),
+        -part.normals,
+        colour=_SHELLS[k % len(_SHELLS)],
+        size=1.5 * float(np.sqrt(area / len(part.points))),
+    )
+
+
+class ShownField(Shown):
+    """A distance field, by the surface of its object."""
+
+    def __init__(self, field: Field | DeformedField, up: str) -> None:
+        self._body, self._up = field_body(field), up
+        self._text = repr(field).strip("<>")
+
+    def scene(self) -> Scene:
+        """Return the scene."""
+        return Scene("Distance field", (self._body,), up=self._up, texts=(self._text,))
+
+
+class ShownContact(Shown):
+    """A contact at rest: the field at the origin, and the shell."""
+
+    def __init__(self, contact: Contact, up: str) -> None:
+        self._contact, self._up = contact, up
+
+    def scene(self) -> Scene:
+        """Return the scene."""
+        one = self._contact
+        texts = (f"{one.tree.shell.n_points:,} points, {one.tree.n_levels} levels",)
+        bodies = (shell_body(one.tree, "shell"), field_body(one.field, "object of the field"))
+        return Scene(type(one).__name__, bodies, up=self._up, texts=texts)
+
+
+class ShownSession(Shown):
+    """A haptic session, which the view follows and never steps."""
+
+    live: ClassVar[bool] = True
+
+    def __init__(self, session: HapticSession, up: str) -> None:
+        self._session, self._up = session, up
+        self._reader = session.reader(points=True)
+        self._last: HapticSnapshot | None = None
+        self._longest = 0.1
+        self._usual = 1e-12  # N: force of the longest arrow
+
+    def _shells(self) -> list[int]:
+        """Return the contacts that are drawn: one for each shell."""
+        trees = [contact.tree for contact in self._session.contacts]
+        return [k for k, tree in enumerate(trees) if all(tree is not one for one in trees[:k])]
+
+    def scene(self) -> Scene:
+        """Return the scene."""
+        contacts = self._session.contacts
+        shells = [shell_body(contacts[k].tree, f"shell {k}", k) for k in range(len(contacts))]
+        held = field_body(contacts[0].field, "held object")
+        texts = (
+            f"{sum(contacts[k].tree.shell.n_points for k in self._shells()):,} points, "
+            f"{self._session.rate:g} Hz",
+            repr(self._session.device).strip("<>"),
+        )
+        box = np.array(
+            [
+                np.min([one.vertices.min(axis=0) for one in shells], axis=0),
+                np.max([one.vertices.max(axis=0) for one in shells], axis=0),
+            ]
+        )
+        self._longest = _LONGEST * 0.5 * float(np.linalg.norm(box[1] - box[0]))
+        return Scene("Haptic session", (*shells, held), up=self._up, texts=texts, box=box)
+
+    def frame(self) -> Frame:
+        """Return the newest snapshot."""
+        self._last = self._reader.read() or self._last
+        if self._last is None:
+            return {"bodies": [], "arrows": [], "numbers": [("the session has not begun", "", "")]}
+        shot, record = self._last, self._last.record
+        bodies: list[dict[str, Any]] = []
+        for one in self._by_contact(shot):
+            body = {"position": one.position, "quaternion": one.quaternion}
+            if one.q is not None:
+                body["q"] = one.q
+            bodies.append(body)
+        force = np.array(record["contact_force"])
+        size = float(np.linalg.norm(force))
+        self._usual = max(self._usual, size)
+        arrows = []
+        if size > 0.01 * self._usual:
+            begin = shot.position
+            way = force * (self._longest / self._usual)
+            arrows.append({"from": begin, "to": begin + way, "colour": _FORCE})
+        points = [part.positions for part in shot.contacts or ()]
+        dots = [{"points": np.concatenate(points), "colour": _TOUCH}] if points else []
+        numbers: list[tuple[str, float | str, str]] = [
+            ("time", shot.time, "s"),
+            ("cycle", 1e-6 * float(record["compute_us"]), "s"),
+            ("force on the hand", float(np.linalg.norm(shot.force)), "N"),
+            ("contact force", size, "N"),
+            ("touching points", float(record["touching"]), ""),
+            ("level", float(record["level"]), ""),
+            ("energy given to the hand", float(record["energy_j"]), "J"),
+        ]
+        return {"bodies": bodies, "arrows": arrows, "dots": dots, "numbers": numbers}
+
+    def _by_contact(self, shot: HapticSnapshot) -> Sequence[Any]:
+        """Return the body of the shell of each contact, then the held object."""
+        by_name = {one.name: one for one in shot.bodies}
+        shells = [by_name[name] for name in shot._layout.shells]
+        return [*shells, shot.bodies[-1]]

@@ -1,0 +1,124 @@
+"""Views of worlds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reducedfem.contact.shape_field import PlaneField
+from reducedfem.errors import InputError, ReducedFEMError
+from reducedfem.geometry.pose import Pose
+from reducedfem.reduction.reduced import ReducedSolid
+from reducedfem.viewer.drawing import Body, Scene, split
+from reducedfem.viewer.drive import Drive
+from reducedfem.viewer.shown import Frame, Shown
+from reducedfem.viewer.shown_contact import field_surface, plane_surface
+from reducedfem.viewer.shown_motion import skin_body, skin_of
+from reducedfem.world.world import World
+
+__all__ = ["ShownWorld"]
+
+_COLOURS = (
+    (0.55, 0.70, 0.82), (0.92, 0.72, 0.50), (0.62, 0.79, 0.60), (0.86, 0.60, 0.57),
+    (0.74, 0.68, 0.85), (0.80, 0.72, 0.60),
+)  # fmt: skip
+_GROUND = (0.80, 0.81, 0.83)
+
+
+class ShownWorld(Shown):
+    """A world, which a page can run in real time."""
+
+    live: ClassVar[bool] = True
+
+    def __init__(self, world: World, up: str) -> None:
+        if not len(world):
+            raise InputError("x is a World without bodies: add some first")
+        self._world, self._up = world, up
+        self._count = len(world)
+        self._drive = Drive(world.step, world.dt, playing=False)
+        self._rest = [body.rigid_body.centre for body in world.bodies]
+
+    def _places(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the poses of the frames of the meshes: origins (n, 3), rotations (n, 4)."""
+        positions, turns, *_ = self._world._core.motion()
+        n = self._count
+        origins = np.array(
+            [
+                p - Pose((0.0, 0.0, 0.0), turn).apply(rest)
+                for p, turn, rest in zip(positions[:n], turns[:n], self._rest, strict=True)
+            ]
+        )
+        return origins, turns[:n]
+
+    def scene(self) -> Scene:
+        """Return the scene."""
+        world = self._world
+        first: dict[ReducedSolid, int] = {}
+        bodies: list[Body] = []
+        for k, one in enumerate(world.bodies[: self._count]):
+            colour = _COLOURS[k % len(_COLOURS)]
+            if one.reduced in first:
+                shared = bodies[first[one.reduced]]
+                bodies.append(
+                    Body(
+                        f"body {k}",
+                        shared.vertices,
+                        shared.triangles,
+                        colour=colour,
+                        like=first[one.reduced],
+                    )
+                )
+                continue
+            first[one.reduced] = k
+            bodies.append(skin_body(skin_of(one.reduced)[0], f"body {k}", colour))
+        nodes = np.concatenate([world.nodes(k) for k in range(self._count)])
+        box = np.array([nodes.min(axis=0), nodes.max(axis=0)])
+        size = float(np.linalg.norm(box[1] - box[0]))
+        if world.ground is not None:
+            try:
+                ground = (
+                    plane_surface(world.ground, box.mean(axis=0), 1.5 * size)
+                    if isinstance(world.ground, PlaneField)
+                    else field_surface(world.ground)
+                )
+                source, triangles, normals = split(ground)
+                bodies.append(
+                    Body("ground", ground.vertices[source], triangles, normals, colour=_GROUND)
+                )
+            except ReducedFEMError:
+                pass  # without bounds: not drawn
+        texts = (f"{self._count:,} bodies, dt = {world.dt:g} s",)
+        return Scene("World", tuple(bodies), up=self._up, controls=True, texts=texts, box=box)
+
+    def begin(self) -> None:
+        """Start the thread."""
+        self._drive.start()
+
+    def end(self) -> None:
+        """End it."""
+        self._drive.end()
+
+    def frame(self) -> Frame:
+        """Return the state."""
+        world = self._world
+        origins, turns = self._places()
+        bodies = [
+            {"position": origins[k], "quaternion": turns[k], "q": world._core.state(k)[4]}
+            for k in range(self._count)
+        ]
+        report = world.report
+        numbers: list[tuple[str, float, str]] = [
+            ("time", report.steps * world.dt, "s"),
+            ("kinetic and elastic energy", float(world.energy.sum()), "J"),
+            ("pairs in contact", float(report.pairs), ""),
+        ]
+        if self._drive.cost:
+            numbers.append(("step", self._drive.cost, "s"))
+        return {"bodies": bodies, "arrows": [], "numbers": numbers, **self._drive.status()}
+
+    def command(self, message: Mapping[str, Any]) -> None:
+        """Obey the buttons of a page."""
+        self._drive.command(message)
