@@ -117,8 +117,10 @@ def decode(text: str) -> dict[str, Any]:
         raise InputError("a message of a page is of no known kind")
     fields = KINDS[kind]
     if set(message) != {"kind", *fields}:
-        raise InputError(f"a message of the kind {kind!r} has the fields {sorted(fields)}")
+        raise InputError(
+            f"a message {kind!r} of a page has the fields {sorted(fields)}, got {sorted(message)}"
+        )
     for name, good in fields.items():
         if not good(message[name]):
-            raise InputError(f"the field {name!r} of a message of the kind {kind!r} is not allowed")
+            raise InputError(f"a message {kind!r} of a page has a {name!r} that is not allowed")
     return dict(message)

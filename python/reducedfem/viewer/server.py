@@ -35,6 +35,7 @@ HOST = "127.0.0.1"
 _LOCAL = ("127.0.0.1", "localhost", "[::1]")
 _PERIOD = 1.0 / 60.0  # s, between two frames
 _SILENT = 10.0  # s without an answer to a ping, after which a page is gone
+_FAREWELL = 1.0  # s in which a page confirms that it is disconnected
 _MOST_PAGES = 32  # that watch one view
 _REFUSED = 1008  # code of WebSocket: policy violation
 
@@ -48,6 +49,8 @@ class _Page:
         self.confirmed.set()
         self.sent = 0
         self.holds = False
+        self.leaving = asyncio.Event()
+        self.gone = asyncio.Event()
 
 
 class Channel:
@@ -119,8 +122,6 @@ class Channel:
 
     async def serve(self, socket: web.WebSocketResponse) -> None:
         """Talk to a page until it has gone."""
-        from aiohttp import WSMsgType
-
         if len(self._pages) >= _MOST_PAGES:
             await socket.close(code=_REFUSED, message=b"too many pages watch this view")
             return
@@ -129,24 +130,45 @@ class Channel:
         self._pages.add(one)
         self.left.clear()
         frames = asyncio.create_task(self.follow(one))
+        leaving = asyncio.create_task(one.leaving.wait())
         try:
-            async for message in socket:
-                if message.type is not WSMsgType.TEXT:
-                    await socket.close(code=_REFUSED, message=b"messages of pages are texts")
-                    break
-                try:
-                    await self._obey(one, messages.decode(message.data))
-                except InputError as error:
-                    await socket.close(code=_REFUSED, message=str(error).encode()[:120])
-                    break
+            await self._listen(one, leaving)
         finally:
-            frames.cancel()
-            with contextlib.suppress(asyncio.CancelledError, ConnectionError):
-                await frames
+            for task in (frames, leaving):
+                task.cancel()
+                with contextlib.suppress(asyncio.CancelledError, ConnectionError):
+                    await task
             self._let_go(one)
             self._pages.discard(one)
+            one.gone.set()
             if not self._pages:
                 self.left.set()
+
+    async def _listen(self, one: _Page, leaving: asyncio.Task[bool]) -> None:
+        """Obey a page until it has gone, sends a malformed message, or is asked to leave."""
+        from aiohttp import WSMsgType
+
+        while True:
+            # only the task that receives may close: another one would cut the closing message off
+            receiving = asyncio.create_task(one.socket.receive())
+            await asyncio.wait((receiving, leaving), return_when=asyncio.FIRST_COMPLETED)
+            if leaving.done():
+                receiving.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await receiving
+                await one.socket.close(message=b"The view was closed.")
+                return
+            message = receiving.result()
+            if message.type in (WSMsgType.CLOSE, WSMsgType.CLOSING, WSMsgType.CLOSED):
+                return
+            if message.type is not WSMsgType.TEXT:
+                await one.socket.close(code=_REFUSED, message=b"messages of pages are texts")
+                return
+            try:
+                await self._obey(one, messages.decode(message.data))
+            except InputError as error:
+                await one.socket.close(code=_REFUSED, message=str(error).encode()[:120])
+                return
 
     def _let_go(self, one: _Page) -> None:
         if one.holds:
@@ -184,8 +206,11 @@ class Channel:
     async def close(self) -> None:
         """Disconnect all pages."""
         for one in tuple(self._pages):
-            with contextlib.suppress(Exception):
-                await one.socket.close(message=b"the view was closed")
+            one.leaving.set()
+        for one in tuple(self._pages):
+            # pages that hang do not answer
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(one.gone.wait(), 2.0 * _FAREWELL)
 
 
 class Server:
@@ -256,11 +281,11 @@ class Server:
         """Disconnect the pages of a channel and forget it."""
 
         async def end() -> None:
-            self._channels.pop(channel.token, None)
-            await channel.close()
+            if self._channels.pop(channel.token, None) is not None:
+                await channel.close()
 
         if self.alive:
-            asyncio.run_coroutine_threadsafe(end(), self._loop).result(5.0)
+            asyncio.run_coroutine_threadsafe(end(), self._loop).result()
 
     def end(self) -> None:
         """End the thread."""
@@ -330,7 +355,7 @@ class Server:
         if not self._allowed(request.headers.get("Origin"), channel.origins):
             raise web.HTTPForbidden(text="The origin of the page is not allowed.")
         socket = web.WebSocketResponse(
-            heartbeat=_SILENT, max_msg_size=messages.LONGEST, compress=False
+            timeout=_FAREWELL, heartbeat=_SILENT, max_msg_size=messages.LONGEST, compress=False
         )
         await socket.prepare(request)
         with contextlib.suppress(ConnectionError):

@@ -1,0 +1,93 @@
+"""Messages of views: binary ones to pages, and those of pages, which nobody trusts."""
+
+from __future__ import annotations
+
+import json
+import struct
+
+import numpy as np
+import pytest
+
+import reducedfem as rf
+from reducedfem.viewer import messages
+
+TYPES = {"f4": np.float32, "i4": np.int32, "u1": np.uint8}
+
+
+def decoded(data: bytes):
+    """Return a message as a page reads it."""
+    assert data[:4] == b"RFV1"
+    (size,) = struct.unpack_from("<I", data, 4)
+    assert size % 4 == 0
+
+    def filled(value):
+        if isinstance(value, list):
+            return [filled(one) for one in value]
+        if not isinstance(value, dict):
+            return value
+        if "at" not in value:
+            return {key: filled(one) for key, one in value.items()}
+        assert value["at"] % 4 == 0
+        count = int(np.prod(value["shape"]))
+        found = np.frombuffer(data, TYPES[value["type"]], count, 8 + size + value["at"])
+        return found.reshape(value["shape"])
+
+    return filled(json.loads(data[8 : 8 + size]))
+
+
+def test_arrays_arrive_at_any_depth(rng):
+    x, k, c = rng.standard_normal((5, 3)), np.arange(7), np.arange(5, dtype=np.uint8)
+    found = decoded(
+        messages.encode({"a": 1, "text": "µ", "list": [{"x": x}, (c, k)], "none": None, "e": x[:0]})
+    )
+    assert found["a"] == 1
+    assert found["text"] == "µ"
+    assert found["none"] is None
+    np.testing.assert_array_equal(found["list"][0]["x"], x.astype(np.float32))
+    np.testing.assert_array_equal(found["list"][1][0], c)
+    np.testing.assert_array_equal(found["list"][1][1], k)
+    assert found["e"].shape == (0, 3)
+
+
+def test_numbers_that_are_not_finite_become_null():
+    assert decoded(messages.encode({"x": [np.inf, float("nan"), 2.0]})) == {"x": [None, None, 2.0]}
+
+
+GOOD = [
+    {"kind": "seen", "number": 3},
+    {"kind": "pull", "body": 0, "origin": [0, 1, 2.5], "direction": [0, 0.6, 0.8]},
+    {"kind": "move", "place": [0, 0, 1e-3]},
+    {"kind": "speed", "value": 0.1},
+    {"kind": "shape", "body": 0, "shape": 2, "value": -1e-3},
+    *({"kind": kind} for kind in ("release", "play", "pause", "step", "reset")),
+]
+
+
+@pytest.mark.parametrize("message", GOOD, ids=lambda one: one["kind"])
+def test_messages_of_pages(message):
+    assert messages.decode(json.dumps(message)) == message
+
+
+def test_all_kinds_are_tested():
+    assert {one["kind"] for one in GOOD} == set(messages.KINDS)
+
+
+BAD = [
+    "", "{", "[]", "3", "null", '"pull"', "[" * 5000, "{}", '{"kind": 3}', '{"kind": ["play"]}',
+    '{"kind": "fly"}', '{"kind": "play", "value": 1}', '{"kind": "move"}',
+    '{"kind": "move", "place": [0, 0]}', '{"kind": "move", "place": [0, 0, "0"]}',
+    '{"kind": "move", "place": [0, 0, NaN]}', '{"kind": "move", "place": [0, 0, 1e300]}',
+    '{"kind": "move", "place": [0, 0, true]}', '{"kind": "move", "place": {"0": 1}}',
+    '{"kind": "seen", "number": -1}', '{"kind": "seen", "number": 1.5}',
+    '{"kind": "seen", "number": true}', '{"kind": "seen", "number": 99999999999}',
+    '{"kind": "speed", "value": 0}', '{"kind": "speed", "value": -1}',
+    '{"kind": "speed", "value": Infinity}',
+    '{"kind": "pull", "body": 0, "origin": [0, 0, 0], "direction": [0, 0, 0]}',
+    '{"kind": "shape", "body": 0, "shape": 1, "value": null}',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", BAD, ids=lambda text: text[:60])
+def test_malformed_messages_are_refused(text):
+    with pytest.raises(rf.InputError, match="page"):
+        messages.decode(text)
