@@ -238,16 +238,17 @@ class Server:
         asyncio.set_event_loop(self._loop)
         try:
             self._loop.run_until_complete(self._begin())
+            ready.set_result(None)
+            self._loop.run_forever()
         except OSError as error:
+            self._loop.run_until_complete(self._runner.cleanup())
             ready.set_exception(
                 InputError(f"port {self._wanted} of {HOST} cannot be used: {error.strerror}")
             )
-            return
         except BaseException as error:
             ready.set_exception(error)
-            return
-        ready.set_result(None)
-        self._loop.run_forever()
+        finally:
+            self._loop.close()
 
     async def _begin(self) -> None:
         from aiohttp import web

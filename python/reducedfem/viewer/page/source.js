@@ -9,7 +9,6 @@ export class Socket {
   constructor(handlers) {
     this.handlers = handlers;
     this.attempts = 0;
-    this.ended = false;
     this.connect();
   }
 
@@ -37,9 +36,9 @@ export class Socket {
   }
 
   lost(event) {
-    const closed = event.code === 1000 || event.code === 1008;
-    this.handlers.lost(closed ? event.reason || "The view was closed." : "");
-    if (closed || this.ended) return;
+    // the view gives a reason when it disconnects a page
+    this.handlers.lost(event.reason);
+    if (event.reason) return;
     const wait = AGAIN[Math.min(this.attempts++, AGAIN.length - 1)];
     setTimeout(() => this.connect(), wait);
   }

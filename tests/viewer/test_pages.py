@@ -1,0 +1,290 @@
+"""Pages of views in a browser: numbers, pixels, gestures, connections."""
+
+from __future__ import annotations
+
+import base64
+import http.server
+import io
+import threading
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import reducedfem as rf
+from browser import open_browser
+from reducedfem.viewer.drawing import GREY
+from reducedfem.viewer.render import Frame, Shape, draw, upright
+from shapes import box_hexes
+
+pytestmark = pytest.mark.no_asan(reason="runs a browser, no C code of its own")
+
+DRAWN = "(window.reducedfem?.frames ?? 0) > 0"
+
+
+@pytest.fixture(scope="module")
+def opened():
+    with open_browser(width=1100, height=760) as browser:
+        yield browser
+
+
+@pytest.fixture
+def browser(opened):
+    """Return the browser of all tests; one that leaves errors in its console fails."""
+    opened.errors()
+    yield opened
+    assert opened.errors() == []
+    opened.open("about:blank")
+
+
+@pytest.fixture(scope="module")
+def bar():
+    nodes, elements = box_hexes(8, 2, 2, (0.4, 0.1, 0.1))
+    return rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e5, 0.3, 1000.0), fixed=nodes[:, 0] < 1e-9)
+
+
+@pytest.fixture(scope="module")
+def reduced(bar):
+    return rf.reduce(bar, rf.modal_derivative_basis(bar, 4, 8))
+
+
+def shown(browser, view, query=""):
+    """Open the page of a view and wait for its first picture."""
+    browser.open(view.address + query)
+    browser.wait(DRAWN)
+
+
+def read(browser, body=0):
+    """Return positions and normals of a body as the shaders move them."""
+    found = browser.run(
+        f"const one = window.reducedfem.drawing.read({body});"
+        "return [Array.from(one.positions), Array.from(one.normals)];"
+    )
+    return (np.reshape(one, (-1, 3)) for one in found)
+
+
+def pixels(browser):
+    """Draw, and return the picture (h, w, 3), from 0 to 1."""
+    text = browser.run(
+        "const page = window.reducedfem; page.draw();"
+        "return page.drawing.canvas.toDataURL('image/png');"
+    )
+    picture = Image.open(io.BytesIO(base64.b64decode(text.partition(",")[2])))
+    return np.asarray(picture.convert("RGB")) / 255.0
+
+
+def test_shaders_deform_as_the_skin_does(browser, reduced):
+    q = np.array([3e-3, -2e-3, 1e-3, 5e-4, 2e-4, -1e-4, 3e-4, 1e-4])
+    with rf.view(reduced, motion=[q, q], times=0.1, browser=False) as view:
+        shown(browser, view)
+        positions, normals = read(browser)
+        scene = view._shown.scene()
+    body = scene.bodies[0]
+    u = np.tensordot(q, body.shapes, 1)
+    size = np.abs(body.vertices - scene.centre).max()
+    np.testing.assert_allclose(positions, body.vertices + u - scene.centre, atol=1e-6 * size)
+    normals /= np.linalg.norm(normals, axis=1)[:, None]
+    exact = body.normals + np.tensordot(q, body.tilts, 1)
+    exact /= np.linalg.norm(exact, axis=1)[:, None]
+    np.testing.assert_allclose(normals, exact, atol=1e-5)
+    # and the skin of the package agrees
+    skin = rf.Skin(reduced, rf.Surface(body.vertices, body.triangles), body.normals)
+    np.testing.assert_allclose(skin.positions(q), body.vertices + u, atol=1e-12)
+    assert np.abs(u).max() > 0.01 * size
+
+
+def test_pixels_are_those_of_the_renderer(browser):
+    ball = rf.DistanceField.from_field(
+        rf.SphereField([0, 0, 0], 0.1) | rf.BoxField([0, -0.05, -0.04], [0.2, 0.05, 0.04]), 40
+    ).isosurface()
+    with rf.view(ball, browser=False) as view:
+        shown(browser, view, "?theme=light")
+        scene = view._shown.scene()
+        width, height, half, background = browser.run(
+            "const page = window.reducedfem, { canvas } = page.drawing;"
+            "page.camera.perspective = false;"
+            "const half = page.camera.half(canvas.width / canvas.height);"
+            "return [canvas.width, canvas.height, half, [0.969, 0.973, 0.98]];"
+        )
+        found = pixels(browser)
+    assert found.shape == (height, width, 3)
+    scale = 0.5 * height / half
+    a, e = np.radians(-60.0), np.radians(20.0)
+    toward = np.array([np.cos(e) * np.cos(a), np.cos(e) * np.sin(a), np.sin(e)])
+    right = np.array([-np.sin(a), np.cos(a), 0.0])
+    axes = np.array([right, np.cross(toward, right), toward]) @ upright("z")
+    origin = axes @ scene.centre + [-0.5 * width / scale, 0.5 * height / scale, 0.0]
+    frame = Frame(axes, origin, scale, 0.0, (width, height))
+    exact = draw(frame, [Shape(ball.vertices, GREY)], ball.triangles, 2)
+    inside = exact[..., 3] > 0.999
+    outside = exact[..., 3] == 0.0
+    covered = np.abs(found - background).max(axis=2) > 0.01
+    # silhouettes differ in pixels at the edge only
+    assert np.mean(inside & ~covered) < 2e-3 * np.mean(inside)
+    assert np.mean(outside & covered) < 2e-3 * np.mean(inside)
+    assert 0.1 < np.mean(inside) < 0.9
+    error = np.abs(found - exact[..., :3])[inside]
+    assert np.median(error) < 0.004
+    assert np.mean(error) < 0.01
+
+
+def test_a_drag_moves_the_simulation(browser, reduced):
+    from selenium.webdriver.common.action_chains import ActionChains
+
+    with rf.view(reduced, browser=False) as view:
+        shown(browser, view)
+        browser.wait("window.reducedfem.frame !== null")
+        canvas = browser.driver.find_element("id", "picture")
+        # a point of the upper side, where it is on the screen
+        x, y = browser.run(
+            "const page = window.reducedfem, { canvas } = page.drawing;"
+            "const m = page.camera.matrices(canvas.width / canvas.height);"
+            "const box = page.scene.box, point = [0.4 * box[3], 0, box[5], 1];"
+            "const times = (a, v) => [0, 1, 2, 3].map((r) =>"
+            "  a[r] * v[0] + a[4 + r] * v[1] + a[8 + r] * v[2] + a[12 + r] * v[3]);"
+            "const at = times(m.projection, times(m.camera, point));"
+            "return [0.5 * canvas.clientWidth * at[0] / at[3],"
+            "        -0.5 * canvas.clientHeight * at[1] / at[3]];"
+        )
+        actions = ActionChains(browser.driver)
+        actions.move_to_element_with_offset(canvas, round(x), round(y)).click_and_hold().perform()
+        browser.wait("window.reducedfem.grip")
+        ActionChains(browser.driver).move_by_offset(0, -60).perform()
+        browser.wait("window.reducedfem.frame.arrows.length === 1")
+        browser.wait("window.reducedfem.drawing.bodies[0].farthest() > 0.01")
+        positions, _ = read(browser)
+        assert positions[:, 2].max() > 0.055
+        azimuth = browser.run("return window.reducedfem.camera.azimuth")
+        assert azimuth == -60  # the camera stays
+        ActionChains(browser.driver).release().perform()
+        browser.wait("window.reducedfem.frame.arrows.length === 0")
+        assert view._shown._hand is None
+
+
+def test_a_drag_beside_the_body_turns_the_camera(browser, reduced):
+    from selenium.webdriver.common.action_chains import ActionChains
+
+    with rf.view(reduced, browser=False) as view:
+        shown(browser, view)
+        canvas = browser.driver.find_element("id", "picture")
+        actions = ActionChains(browser.driver)
+        actions.move_to_element_with_offset(canvas, 0, 240).click_and_hold().perform()
+        browser.wait("window.reducedfem.pressed === false")
+        ActionChains(browser.driver).move_by_offset(60, 0).release().perform()
+        browser.wait("window.reducedfem.camera.azimuth !== -60")
+        assert view._shown._hand is None
+
+
+def test_keys_and_buttons(browser, reduced):
+    with rf.view(reduced, browser=False) as view:
+        shown(browser, view)
+        browser.wait("window.reducedfem.frame?.playing")
+        body = browser.driver.find_element("css selector", "body")
+        body.send_keys(" ")
+        browser.wait("!window.reducedfem.frame.playing")
+        body.send_keys("wp1")
+        assert browser.run(
+            "const { drawing, camera } = window.reducedfem;"
+            "return [drawing.wire, camera.perspective, camera.azimuth];"
+        ) == [True, False, 0]
+        browser.driver.find_element("css selector", "[aria-label='Play or pause']").click()
+        browser.wait("window.reducedfem.frame.playing")
+        theme = browser.run("return document.documentElement.dataset.theme")
+        browser.driver.find_element("css selector", "[aria-label='Light or dark']").click()
+        assert browser.run("return document.documentElement.dataset.theme") != theme
+
+
+def test_a_lost_connection_comes_back(browser, reduced):
+    with rf.view(reduced, browser=False) as view:
+        shown(browser, view)
+        browser.run(
+            "window.before = window.reducedfem.scene; window.reducedfem.socket.socket.close()"
+        )
+        browser.wait("window.reducedfem.scene !== window.before")
+        browser.wait("document.getElementById('message').hidden")
+        assert view.pages == 1
+    browser.wait("!document.getElementById('message').hidden")
+    assert "closed" in browser.run("return document.getElementById('message').textContent")
+
+
+def test_two_pages_see_the_same(browser, reduced):
+    with rf.view(reduced, browser=False) as view:
+        shown(browser, view)
+        first = browser.driver.current_window_handle
+        browser.driver.switch_to.new_window("tab")
+        shown(browser, view)
+        browser.run("window.reducedfem.socket.send({ kind: 'pause' })")
+        browser.run(
+            "window.reducedfem.socket.send({ kind: 'shape', body: 0, shape: 0, value: 0.004 })"
+        )
+        moved = "Math.abs((window.reducedfem.frame?.bodies[0].q[0] ?? 0) - 0.004) < 1e-9"
+        browser.wait(moved)
+        browser.driver.close()
+        browser.driver.switch_to.window(first)
+        browser.wait(moved)
+        browser.wait("window.reducedfem.frame.pages === 1")
+
+
+def test_a_frame_of_a_notebook(browser, reduced):
+    with rf.view(reduced, browser=False) as view:
+        text = f"<!DOCTYPE html><body>{view._repr_html_()}</body>".encode()
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                self.send_response(200)
+                self.send_header("Content-Type", "text/html")
+                self.end_headers()
+                self.wfile.write(text if self.path == "/" else b"")
+
+            def log_message(self, *_):
+                pass
+
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            browser.open(f"http://localhost:{server.server_port}/")
+            browser.driver.switch_to.frame(0)
+            browser.wait(DRAWN)
+            browser.wait("window.reducedfem.frame?.playing")
+        finally:
+            browser.driver.switch_to.default_content()
+            server.shutdown()
+            thread.join()
+            server.server_close()
+        assert view.address in browser.run("return document.body.textContent")
+
+
+def test_a_recorded_motion_in_one_file(browser, reduced, tmp_path):
+    motion = 1e-3 * np.outer(np.sin(np.linspace(0, 6, 40)), np.ones(reduced.r))
+    path = tmp_path / "motion.html"
+    with rf.view(reduced, motion=motion, times=0.05, browser=False) as view:
+        view.save(path)
+    browser.open(path.as_uri())
+    browser.wait(DRAWN)
+    browser.run("const { player } = window.reducedfem; player.playing = false;")
+    browser.run("const page = window.reducedfem; page.player.now = 0.05 * 12.5; page.showPlayer();")
+    q = browser.run("return Array.from(window.reducedfem.drawing.bodies[0].q)")
+    np.testing.assert_allclose(q, 0.5 * (motion[12] + motion[13]), rtol=0, atol=1e-9)
+    browser.driver.find_element("css selector", "[aria-label='Begin anew']").click()
+    assert browser.run("return window.reducedfem.player.now") == 0
+    entries = browser.run("return performance.getEntriesByType('resource').map((one) => one.name)")
+    assert [one for one in entries if not one.startswith(("data:", "blob:"))] == []
+
+
+def test_modes_swing_and_sliders_stop_them(browser, bar):
+    modes = bar.linear_modes(3)
+    with rf.view(modes, bar, browser=False) as view:
+        shown(browser, view)
+        browser.wait("window.reducedfem.drawing.bodies[0].q[0] !== 0")
+        found = browser.run(
+            "const input = document.querySelectorAll('#sliders input')[1];"
+            "input.value = 500; input.dispatchEvent(new Event('input'));"
+            "const page = window.reducedfem;"
+            "return [page.player.playing, Array.from(page.drawing.bodies[0].q)];"
+        )
+    assert found[0] is False
+    # a full slider is a fifth of the diagonal
+    largest = np.linalg.norm(modes.shapes[1], axis=1).max()
+    size = np.linalg.norm(np.ptp(bar.mesh.nodes, axis=0))
+    assert found[1][1] * largest == pytest.approx(0.5 * 0.2 * size, rel=1e-5)
