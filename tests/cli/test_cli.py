@@ -64,7 +64,9 @@ def test_version(capsys):
 
 def test_without_a_command(capsys):
     misused(capsys, match="COMMAND")
-    misused(capsys, "dance", match="'dance' is not one of demo, reduce, info, simulate, haptics")
+    misused(
+        capsys, "dance", match="'dance' is not one of demo, reduce, info, simulate, view, haptics"
+    )
     misused(capsys, "inf", match="did you mean 'info'")
     misused(capsys, "--versoin", match="unrecognized arguments: --versoin; did you mean '--vers")
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from reducedfem._version import __version__
 from reducedfem.base.run import set_threads
-from reducedfem.cli import demo, haptics, info, reduce, simulate
+from reducedfem.cli import demo, haptics, info, reduce, simulate, view
 from reducedfem.cli.options import Parser, UsageError, fail
 from reducedfem.errors import GeometryWarning, PlausibilityWarning, ReducedFEMError
 from reducedfem.solid.plausible import RETRAIN
@@ -23,7 +23,7 @@ from reducedfem.solid.plausible import RETRAIN
 __all__ = ["main"]
 
 _WARNINGS = (GeometryWarning, PlausibilityWarning)
-_COMMANDS = (demo, reduce, info, simulate, haptics)
+_COMMANDS = (demo, reduce, info, simulate, view, haptics)
 
 
 def _parser() -> Parser:

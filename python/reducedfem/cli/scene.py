@@ -20,10 +20,11 @@ from reducedfem.haptics.devices import Device, ReplayDevice
 from reducedfem.haptics.records import HapticRecords
 from reducedfem.haptics.session import HapticSession
 from reducedfem.viewer import plot
+from reducedfem.viewer.view import view
 
 __all__ = ["add_options", "refuse_options", "run"]
 
-_OPTIONS = ("device", "seconds", "points", "resolution", "friction", "plot", "record")
+_OPTIONS = ("device", "seconds", "points", "resolution", "friction", "plot", "record", "view")
 _LONGEST = 3600.0  # s; records are kept in memory
 
 
@@ -116,6 +117,12 @@ def add_options(parser: Parser) -> None:
         help="picture of forces, computing times, level of detail and paths (.png, .pdf, .svg, "
         ".jpg)",
     )
+    parser.add_argument(
+        "--view",
+        action="store_const",
+        const=True,
+        help="show the scene in the browser; it begins when the page is there",
+    )
 
 
 def refuse_options(args: argparse.Namespace) -> None:
@@ -167,6 +174,10 @@ def run(args: argparse.Namespace, console: Console) -> int:
         points = sum(contact.tree.shell.n_points for contact in session.contacts)
         stage.result = count_text(points, "point")
     failure = None
+    shown = view(session) if args.view else None
+    if shown is not None:
+        console.say("The scene begins when a page is open.")
+        shown.wait_open()
     if device is not None and device._waits:
         console.fact(
             "waiting",
@@ -180,6 +191,9 @@ def run(args: argparse.Namespace, console: Console) -> int:
         if not session.report().ticks:
             raise
         failure = error
+    finally:
+        if shown is not None:
+            shown.close()
     if args.record is not None:
         records = HapticRecords.load(args.record).array
     for line in str(session.report()).splitlines():

@@ -64,8 +64,8 @@ class Channel:
         self._centre = np.zeros(3)
         self._pages: set[_Page] = set()
         self._making = asyncio.Lock()
+        self.joined = threading.Event()  # there has been a page
         self.left = threading.Event()  # the last page has gone
-        self.changed = asyncio.Event()  # a page has changed something
 
     @property
     def pages(self) -> int:
@@ -129,6 +129,7 @@ class Channel:
         one = _Page(socket)
         self._pages.add(one)
         self.left.clear()
+        self.joined.set()
         frames = asyncio.create_task(self.follow(one))
         leaving = asyncio.create_task(one.leaving.wait())
         try:

@@ -88,8 +88,28 @@ class View:
         self._server.close(self._channel)
         self._shown.end()
 
+    def wait_open(self, timeout: float | None = None) -> bool:
+        """Wait until a page is connected.
+
+        Parameters
+        ----------
+        timeout
+            Longest time to wait [s]; None: no limit.
+
+        Returns
+        -------
+        bool
+            True if there has been a page.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            `timeout` is negative or not a number.
+        """
+        return self._channel.joined.wait(_limit(timeout))
+
     def wait(self, timeout: float | None = None) -> None:
-        """Wait until the last page is closed; a page must have been open. Ctrl-C ends it, too.
+        """Wait until the last page is closed. Ctrl-C ends it, too.
 
         Parameters
         ----------
@@ -101,9 +121,7 @@ class View:
         InputError, InputTypeError
             `timeout` is negative or not a number.
         """
-        longest = None if timeout is None else number(timeout, "timeout")
-        if longest is not None and longest < 0.0:
-            raise InputError(f"timeout must be at least 0, got {longest:g}")
+        longest = _limit(timeout)
         with contextlib.suppress(KeyboardInterrupt):
             self._channel.left.wait(longest)
 
@@ -163,6 +181,15 @@ class View:
             'style="border: 0; border-radius: 8px" allow="fullscreen; gamepad"></iframe>'
             f'<div><a href="{source}" target="_blank">{source}</a></div>'
         )
+
+
+def _limit(timeout: float | None) -> float | None:
+    if timeout is None:
+        return None
+    longest = number(timeout, "timeout")
+    if not longest >= 0.0:
+        raise InputError(f"timeout must be at least 0, got {longest:g}")
+    return min(longest, threading.TIMEOUT_MAX)
 
 
 def _need(on: object, kind: str) -> Mesh:

@@ -1,0 +1,105 @@
+"""``reducedfem view``: show a file in a page of the browser."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from reducedfem._load import load
+from reducedfem.base.console import Console
+from reducedfem.cli.options import Commands, UsageError, add_common, counted, positive
+from reducedfem.cli.paths import check_writable, is_surface, open_surface, refuse_same
+from reducedfem.geometry.mesh_files import read_mesh
+from reducedfem.viewer.render import UP
+from reducedfem.viewer.view import view
+
+__all__ = ["add_to"]
+
+
+def add_to(commands: Commands) -> None:
+    """Add the command and its options."""
+    parser = commands.add_parser(
+        "view",
+        help="show a surface, a mesh, a model or a distance field in the browser",
+        description="Show a file, or a sample by its name, in a page of the browser. A reduced "
+        "model gives way where\nthe mouse pulls it. The page is served on this computer only, to "
+        "those who know its address;\nthe command ends when the last page is closed, or by "
+        "Ctrl-C.",
+        epilog="examples:\n"
+        "  reducedfem view bunny.ply --up y\n"
+        "  reducedfem view spoon.safetensors\n"
+        "  reducedfem view part.stl --scale 0.001 --save part.html",
+    )
+    parser.add_argument("file", metavar="FILE", help="file to show")
+    parser.add_argument(
+        "--up",
+        choices=UP,
+        default="z",
+        help="axis that is up (default: z; -z and so on as --up=-z)",
+    )
+    parser.add_argument(
+        "--scale",
+        type=positive,
+        metavar="S",
+        help="metres per unit of a surface: 0.001 for mm (default: 1)",
+    )
+    parser.add_argument(
+        "--stiffness",
+        type=positive,
+        metavar="K",
+        help="stiffness of the spring that pulls a model [N/m] (default: three times that of the "
+        "model at the point)",
+    )
+    parser.add_argument(
+        "--port", type=counted(65535), metavar="N", help="port of the server (default: a free one)"
+    )
+    parser.add_argument(
+        "--no-browser", action="store_true", help="print the address and open no browser"
+    )
+    parser.add_argument(
+        "--save",
+        metavar="FILE",
+        help="write the page to one file that needs no server (.html), and show nothing",
+    )
+    add_common(parser)
+    parser.set_defaults(run=_run, parser=parser)
+
+
+def _open(args: argparse.Namespace) -> Any:
+    """Return the object in the file."""
+    name = args.file
+    if Path(name).suffix.lower() == ".safetensors":
+        found = load(name)
+    elif is_surface(name):
+        return open_surface(name, args.scale or 1.0)
+    else:
+        found = read_mesh(name)
+    if args.scale is not None:
+        raise UsageError(f"--scale is for surfaces, and {name!r} is none: leave it out")
+    return found
+
+
+def _run(args: argparse.Namespace) -> int:
+    console = Console(args.quiet)
+    if args.save is not None:
+        refuse_same([args.file], {"--save": args.save})
+        check_writable(Path(args.save), "--save")
+        if Path(args.save).suffix.lower() not in (".html", ".htm"):
+            raise UsageError(f"--save: the file name must end in .html, got {args.save!r}")
+    what = _open(args)
+    shown = view(
+        what,
+        up=args.up,
+        stiffness=args.stiffness,
+        port=args.port or 0,
+        browser=False if args.no_browser or args.save else None,
+    )
+    with shown:
+        if args.save is not None:
+            shown.save(args.save)
+            console.fact("page", args.save)
+            return 0
+        console.say("Ctrl-C ends the view.")
+        shown.wait()
+    return 0
