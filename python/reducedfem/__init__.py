@@ -53,7 +53,7 @@ Systems other than solids
     `SecondOrderSystem`, its `SystemModes` and `SystemBasis`.
 Pictures
     `view` shows most of these objects in a page of the browser (`View`): reduced models give way
-    where the mouse pulls them. ``rf.plot``: pictures and figures.
+    where the mouse pulls them. `export_html` writes it to a file. ``rf.plot``: pictures and figures.
 The machine
     `set_threads`, `threads`, `system_info`.
 Errors
@@ -218,7 +218,7 @@ from reducedfem.solid.second_order import SecondOrderSystem  # noqa: E402
 from reducedfem.solid.solid import Solid, SolidSummary, StaticReport  # noqa: E402
 from reducedfem.solid.sparse import CSC  # noqa: E402
 from reducedfem.viewer import plot as plot  # noqa: E402
-from reducedfem.viewer.view import View, view  # noqa: E402
+from reducedfem.viewer.view import View, export_html, view  # noqa: E402
 from reducedfem.world.world import World, WorldContacts, WorldReport  # noqa: E402
 
 __all__ = [
@@ -337,6 +337,7 @@ __all__ = [
     "WorldReport",
     "amplification",
     "delassus",
+    "export_html",
     "integrator",
     "join_meshes",
     "load",

@@ -12,7 +12,7 @@ from reducedfem.cli.options import Commands, UsageError, add_common, counted, po
 from reducedfem.cli.paths import check_writable, is_surface, open_surface, refuse_same
 from reducedfem.geometry.mesh_files import read_mesh
 from reducedfem.viewer.render import UP
-from reducedfem.viewer.view import view
+from reducedfem.viewer.view import export_html, view
 
 __all__ = ["add_to"]
 
@@ -70,7 +70,7 @@ def _open(args: argparse.Namespace) -> Any:
     """Return the object in the file."""
     name = args.file
     if Path(name).suffix.lower() == ".safetensors":
-        found = load(name)
+        found: Any = load(name)
     elif is_surface(name):
         return open_surface(name, args.scale or 1.0)
     else:
@@ -88,18 +88,18 @@ def _run(args: argparse.Namespace) -> int:
         if Path(args.save).suffix.lower() not in (".html", ".htm"):
             raise UsageError(f"--save: the file name must end in .html, got {args.save!r}")
     what = _open(args)
+    if args.save is not None:
+        export_html(args.save, what, up=args.up)
+        console.fact("page", args.save)
+        return 0
     shown = view(
         what,
         up=args.up,
         stiffness=args.stiffness,
         port=args.port or 0,
-        browser=False if args.no_browser or args.save else None,
+        browser=False if args.no_browser else None,
     )
     with shown:
-        if args.save is not None:
-            shown.save(args.save)
-            console.fact("page", args.save)
-            return 0
         console.say("Ctrl-C ends the view.")
         shown.wait()
     return 0

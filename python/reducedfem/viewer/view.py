@@ -39,7 +39,7 @@ from reducedfem.viewer.shown_shapes import ShownShapes
 from reducedfem.viewer.shown_world import ShownWorld
 from reducedfem.world.world import World
 
-__all__ = ["View", "view"]
+__all__ = ["View", "export_html", "view"]
 
 _LARGEST_PORT = 65535
 
@@ -143,13 +143,7 @@ class View:
         InputError
             The suffix is another one.
         """
-        file = as_path(path)
-        if file.suffix.lower() not in (".html", ".htm"):
-            raise InputError(f"path must end in .html, got {str(file)!r}")
-        scene = {**self._shown.scene().described(), "controls": False}
-        text = page.single(scene["title"], messages.encode(scene))
-        with replacing(file) as temporary:
-            temporary.write_text(text, "utf-8")
+        _write(self._shown, path)
 
     def __enter__(self) -> View:
         """Return the view."""
@@ -181,6 +175,17 @@ class View:
             'style="border: 0; border-radius: 8px" allow="fullscreen; gamepad"></iframe>'
             f'<div><a href="{source}" target="_blank">{source}</a></div>'
         )
+
+
+def _write(shown: Shown, path: str | os.PathLike[str]) -> None:
+    """Write a scene as a page in one file; see `export_html`."""
+    file = as_path(path)
+    if file.suffix.lower() not in (".html", ".htm"):
+        raise InputError(f"path must end in .html, got {str(file)!r}")
+    scene = {**shown.scene().described(), "controls": False, "pulls": False}
+    text = page.single(scene["title"], messages.encode(scene))
+    with replacing(file) as temporary:
+        temporary.write_text(text, "utf-8")
 
 
 def _limit(timeout: float | None) -> float | None:
@@ -335,6 +340,39 @@ def view(
     if browser or (browser is None and not notebook and _has_screen()):
         webbrowser.open(shown.address)
     return shown
+
+
+def export_html(
+    path: str | os.PathLike[str],
+    x: Any,
+    on: Solid | Mesh | ReducedSolid | None = None,
+    *,
+    motion: ArrayLike | None = None,
+    times: ArrayLike | float | None = None,
+    up: str = "z",
+) -> None:
+    """Write an interactive picture as a page in one file, for any browser.
+
+    The file needs neither this package nor a network: it has the surface, the shapes and the
+    coordinates of a recorded motion, which it plays. Models and simulations are at rest in it. An
+    existing file is replaced only when the new one is complete.
+
+    Parameters
+    ----------
+    path
+        Name of the file, ``.html``.
+    x, on, motion, times, up
+        As of `view`.
+
+    Raises
+    ------
+    FileFormatError
+        The file cannot be written.
+    InputError, InputTypeError
+        An argument has a wrong type or value.
+    """
+    choice(up, "up", UP)
+    _write(_shown(x, on, motion, times, up, None), path)
 
 
 def _in_notebook() -> bool:
