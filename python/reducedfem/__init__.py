@@ -126,6 +126,7 @@ from reducedfem.dynamics.implicit_report import ImplicitReport  # noqa: E402
 from reducedfem.dynamics.integrator import State  # noqa: E402
 from reducedfem.dynamics.named import integrator  # noqa: E402
 from reducedfem.dynamics.newmark import ImplicitNewmark  # noqa: E402
+from reducedfem.dynamics.recorded import Motion, record_motion  # noqa: E402
 from reducedfem.dynamics.sdirk2 import SDIRK2  # noqa: E402
 from reducedfem.dynamics.snapshots import record_snapshots  # noqa: E402
 from reducedfem.dynamics.trbdf2 import TRBDF2  # noqa: E402
@@ -215,6 +216,8 @@ from reducedfem.solid.second_order import SecondOrderSystem  # noqa: E402
 from reducedfem.solid.solid import Solid, SolidSummary, StaticReport  # noqa: E402
 from reducedfem.solid.sparse import CSC  # noqa: E402
 from reducedfem.viewer import plot as plot  # noqa: E402
+from reducedfem.viewer.gltf import export_gltf  # noqa: E402
+from reducedfem.viewer.vtk import export_vtk, to_pyvista  # noqa: E402
 from reducedfem.world.world import World, WorldContacts, WorldReport  # noqa: E402
 
 __all__ = [
@@ -280,6 +283,7 @@ __all__ = [
     "MissingPackageError",
     "Modes",
     "MooneyRivlin",
+    "Motion",
     "NeoHookean",
     "OffsetField",
     "OpenHaptics",
@@ -332,6 +336,8 @@ __all__ = [
     "WorldReport",
     "amplification",
     "delassus",
+    "export_gltf",
+    "export_vtk",
     "integrator",
     "join_meshes",
     "load",
@@ -344,6 +350,7 @@ __all__ = [
     "read_mesh",
     "read_surface",
     "record",
+    "record_motion",
     "record_snapshots",
     "reduce",
     "set_threads",
@@ -359,6 +366,7 @@ __all__ = [
     "thin_samples",
     "thin_shapes",
     "threads",
+    "to_pyvista",
     "voxelize",
 ]
 

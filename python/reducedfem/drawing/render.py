@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem.base.check import choice
+from reducedfem.drawing.style import on_scale
 from reducedfem.errors import InputError
-from reducedfem.viewer.style import on_scale
 
 __all__ = ["UP", "Frame", "Shape", "corner_normals", "draw", "frame_of", "render", "upright"]
 
