@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from reducedfem.base.check import flag, number, reals
+from reducedfem.base.check import flag, reals
 from reducedfem.drawing.render import upright
 from reducedfem.dynamics.recorded import Motion
 from reducedfem.errors import InputError
@@ -17,7 +17,7 @@ from reducedfem.io import gltf_files
 from reducedfem.io.atomic import as_path
 from reducedfem.io.gltf_files import Animation, Shape, Target
 from reducedfem.reduction.projected import ProjectedSolid
-from reducedfem.viewer.subject import Model, Subject
+from reducedfem.viewer.subject import Model, Subject, positive
 
 __all__ = ["export_gltf"]
 
@@ -33,14 +33,6 @@ def _checked_colour(colour: ArrayLike) -> tuple[float, float, float]:
         raise InputError(f"colour must be three numbers from 0 to 1, got {colour!r}")
     red, green, blue = given.tolist()
     return red, green, blue
-
-
-def positive(value: float, name: str) -> float:
-    """Return the argument as a positive float; refuse other values."""
-    result = number(value, name)
-    if not result > 0.0:
-        raise InputError(f"{name} must be positive, got {result:g}")
-    return result
 
 
 def _shapes(subject: Subject, normals: bool) -> tuple[Array, Array | None]:

@@ -7,7 +7,7 @@ correctly. Matplotlib, required for figures only, is the optional dependency
 
 from __future__ import annotations
 
-from reducedfem.drawing.render import UP, Shape, render
+from reducedfem.drawing.render import UP, Shape, frame_of, render
 from reducedfem.drawing.style import (
     check_picture,
     colours,
@@ -16,6 +16,7 @@ from reducedfem.drawing.style import (
     save_figure,
 )
 from reducedfem.geometry.refine import refined
+from reducedfem.viewer.animation import animate
 from reducedfem.viewer.sessions import session_figure
 from reducedfem.viewer.shapes import shapes_figure
 from reducedfem.viewer.traces import Trace, traces_figure
@@ -24,8 +25,10 @@ __all__ = [
     "UP",
     "Shape",
     "Trace",
+    "animate",
     "check_picture",
     "colours",
+    "frame_of",
     "length_unit",
     "refined",
     "render",

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from reducedfem.base.check import field
 from reducedfem.base.run import Progress, callback
 from reducedfem.dynamics.recorded import Motion, carried
-from reducedfem.errors import InputError, InputTypeError, MissingPackageError
+from reducedfem.errors import MissingPackageError
 from reducedfem.geometry.mesh import Mesh
 from reducedfem.geometry.surface import Surface
 from reducedfem.io import vtk_files
