@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from reducedfem.base.check import choice
+from reducedfem.base.check import choice, count
 from reducedfem.drawing.style import on_scale
 from reducedfem.errors import InputError, InputTypeError
 
@@ -17,6 +17,7 @@ __all__ = [
     "Frame",
     "Shape",
     "axes_of",
+    "checked_size",
     "corner_normals",
     "draw",
     "frame_around",
@@ -188,6 +189,15 @@ def upright(up: str) -> Array:
     z = np.eye(3)["xyz".index(up[-1])] * (-1.0 if up[0] == "-" else 1.0)
     x = np.eye(3)[1 if up[-1] == "x" else 0]
     return np.array([x, np.cross(z, x), z])
+
+
+def checked_size(size: Any) -> tuple[int, int]:
+    """Return the argument `size`, width and height of a picture; refuse other values."""
+    try:
+        wide, high = size
+    except (TypeError, ValueError):
+        raise InputTypeError(f"size must be two numbers of pixels, got {size!r}") from None
+    return count(wide, "size[0]", 4096, least=16), count(high, "size[1]", 4096, least=16)
 
 
 def axes_of(azimuth: float, elevation: float, up: str) -> Array:

@@ -18,14 +18,10 @@ from reducedfem.base.check import (
     flag,
     node_indices,
 )
-from reducedfem.errors import (
-    GeometryWarning,
-    InputError,
-    InputTypeError,
-    MeshError,
-)
+from reducedfem.drawing.card import Card, CardContents, extent_text
+from reducedfem.errors import GeometryWarning, InputError, InputTypeError, MeshError
 from reducedfem.geometry.cut_cells import Rule, filled_fractions, rule_of
-from reducedfem.geometry.elements import EDGES, NAMES, TRIANGLES
+from reducedfem.geometry.elements import EDGES, NAMES, TRIANGLES, referenced
 from reducedfem.geometry.surface import Surface, _with_hint
 from reducedfem.io.atomic import as_path, replacing
 from reducedfem.io.mesh_fields import Fields, checked_fields
@@ -36,25 +32,7 @@ from reducedfem.material.laws import StVK
 __all__ = ["Mesh"]
 
 
-def _drop_unreferenced(
-    nodes: ArrayLike, elements: ArrayLike
-) -> tuple[ArrayLike, ArrayLike, NDArray[np.int32] | None]:
-    """Remove nodes that no element uses; leave malformed input to the checks."""
-    try:
-        x, e = np.asarray(nodes), np.asarray(elements)
-    except ValueError:
-        return nodes, elements, None
-    if x.ndim != 2 or e.ndim != 2 or e.dtype.kind not in "iu" or e.size == 0:
-        return nodes, elements, None
-    if e.min() < 0 or e.max() >= len(x):
-        return nodes, elements, None
-    used = np.zeros(len(x), dtype=bool)
-    used[e] = True
-    place = np.cumsum(used) - 1
-    return x[used], place[e], np.flatnonzero(used).astype(np.int32)
-
-
-class Mesh:
+class Mesh(Card):
     """A volume mesh of tetrahedra (4 or 10 nodes) or hexahedra (8 or 20 nodes).
 
     Meshes are valid and immutable: the arrays are read-only. The node order within an element is
@@ -123,7 +101,7 @@ class Mesh:
         array_like(elements, "elements", "integers")
         array_like(regions, "regions", "integers")
         if flag(drop_unreferenced, "drop_unreferenced"):
-            nodes, elements, original = _drop_unreferenced(nodes, elements)
+            nodes, elements, original = referenced(nodes, elements)
         try:
             core = _core.Mesh(nodes, elements, regions)
         except InputError as error:
@@ -570,6 +548,18 @@ class Mesh:
             self._materials,
             None if self._rule() is None else self.fractions,
         )
+
+    def _card(self) -> CardContents:
+        boundary, regions = self.surface(), np.unique(self.regions)
+        rows = [
+            ("nodes", f"{self.n_nodes}"),
+            ("elements", f"{self.n_elements} {NAMES[self.nodes_per_element]}"),
+            ("size", extent_text(self.bounds)),
+            ("volume", f"{self.volume:.4g} m³"),
+            ("regions", f"{len(regions)}"),
+        ]
+        picture = (boundary.vertices, boundary.triangles, (0.55, 0.75, 0.85))
+        return CardContents("Mesh", rows, picture)
 
     def __repr__(self) -> str:
         name = NAMES[self.nodes_per_element]

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from reducedfem.base.check import count, number
+from reducedfem.base.check import number
 from reducedfem.base.run import Progress, callback
 from reducedfem.drawing.films import check_film, write_film
-from reducedfem.drawing.render import Shape, axes_of, draw, frame_around
+from reducedfem.drawing.render import Shape, axes_of, checked_size, draw, frame_around
 from reducedfem.drawing.style import on_paper, place_on_scale
 from reducedfem.dynamics.recorded import Motion
 from reducedfem.errors import InputError, InputTypeError
@@ -37,14 +37,6 @@ def _chosen(motion: Motion, fps: float, speed: float) -> NDArray[np.int64]:
     wanted = motion.times[0] + np.arange(int(pictures + 1e-9)) * (speed / fps)
     middles = 0.5 * (motion.times[1:] + motion.times[:-1])
     return np.searchsorted(middles, wanted)
-
-
-def _checked_size(size: tuple[int, int]) -> tuple[int, int]:
-    try:
-        wide, high = size
-    except (TypeError, ValueError):
-        raise InputTypeError(f"size must be two numbers of pixels, got {size!r}") from None
-    return count(wide, "size[0]", 4096, least=16), count(high, "size[1]", 4096, least=16)
 
 
 def animate(
@@ -104,7 +96,7 @@ def animate(
     """
     check_film(path)
     rate, pace = positive(fps, "fps"), positive(speed, "speed")
-    wide, high = _checked_size(size)
+    wide, high = checked_size(size)
     axes = axes_of(number(azimuth, "azimuth"), number(elevation, "elevation"), up)
     if not isinstance(motion, Motion):
         Subject(model, surface, motion)
