@@ -15,6 +15,7 @@ from reducedfem.base.console import Console, count_text
 from reducedfem.dynamics.free_body import FreeBody, FreeBodyState
 from reducedfem.dynamics.implicit_report import ImplicitReport
 from reducedfem.dynamics.newmark import ImplicitNewmark
+from reducedfem.dynamics.recorded import Motion as Recorded
 from reducedfem.dynamics.recorded import carried
 from reducedfem.errors import DivergedError, PlausibilityWarning
 from reducedfem.reduction.reduced import ReducedSolid
@@ -42,6 +43,10 @@ class Motion:
     def steps(self) -> int:
         """Number of steps."""
         return len(self.q) - 1
+
+    def recorded(self, times: NDArray[np.float64]) -> Recorded:
+        """Return the motion for exports."""
+        return Recorded(times, self.q, self.qdot, self.poses)
 
     def farthest(self, model: ReducedSolid) -> NDArray[np.float64]:
         """Return the displacements (n, 3) at the step of the largest, by an upper bound."""

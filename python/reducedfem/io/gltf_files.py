@@ -139,7 +139,7 @@ def _animation(animation: Animation, targets: int, node: int, arrays: _Arrays) -
         k = int(close[0]) + 1
         raise InputError(
             f"motion.times[{k}] is too close to the time before it for the single precision of "
-            "glTF files; leave out states, by motion[::10], or divide the motion"
+            "glTF files; choose a smaller speed, or leave out states, by motion[::10]"
         )
     when = arrays.reals(animation.times, "motion.times", None, bounds=True)
     values: list[tuple[str, Array]] = []

@@ -47,7 +47,7 @@ def checked_fields(
         if array.shape[: len(lead)] != lead or array.ndim > len(lead) + 1 or not array.size:
             wanted = ", ".join(map(str, lead))
             raise InputError(
-                f"{name}[{key!r}] must have shape ({wanted},) or ({wanted}, k), got {array.shape}"
+                f"{name}[{key!r}] must have shape {lead} or ({wanted}, k), got {array.shape}"
             )
         if not np.isfinite(array).all():
             index = tuple(np.argwhere(~np.isfinite(array))[0].tolist())

@@ -14,10 +14,10 @@ from reducedfem.drawing.films import check_film, write_film
 from reducedfem.drawing.render import Shape, axes_of, checked_size, draw, frame_around
 from reducedfem.drawing.style import on_paper, place_on_scale
 from reducedfem.dynamics.recorded import Motion
-from reducedfem.errors import InputError, InputTypeError
+from reducedfem.errors import InputError
 from reducedfem.geometry.refine import refined
 from reducedfem.geometry.surface import Surface
-from reducedfem.viewer.subject import Model, Subject, positive
+from reducedfem.viewer.subject import Model, Subject, check_motion, positive
 
 __all__ = ["animate"]
 
@@ -98,9 +98,7 @@ def animate(
     rate, pace = positive(fps, "fps"), positive(speed, "speed")
     wide, high = checked_size(size)
     axes = axes_of(number(azimuth, "azimuth"), number(elevation, "elevation"), up)
-    if not isinstance(motion, Motion):
-        Subject(model, surface, motion)
-        raise InputTypeError("motion must be a Motion, got None: record one with record_motion")
+    check_motion(motion, model)
     chosen = _chosen(motion, rate, pace)
     subject = Subject(model, surface, motion._at(np.unique(chosen)))
     assert subject.motion is not None

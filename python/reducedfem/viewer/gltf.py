@@ -127,8 +127,9 @@ def export_gltf(
         Axis of the object that is up: "z", "y", "x", "-z", "-y" or "-x". The format has y up; the
         parent node ``world`` has the rotation, and vertices keep their coordinates.
     normals
-        True: smooth normals, which follow the shapes as those of a `Skin` do. False, and for
-        the motion of displacements: no normals, the program shades flat triangles; half the size.
+        True: smooth normals, which follow the shapes as those of a `Skin` do. False, and for a
+        `ProjectedSolid` and a motion of displacements: no normals, and programs shade flat
+        triangles; half the size.
     colour
         Red, green and blue from 0 to 1.
 
@@ -163,7 +164,8 @@ def export_gltf(
             rest = rest - subject.centre
             animation = Animation(times, weights, motion.poses[:, :3], motion.poses[:, 3:])
     given: Array | None = None
-    if smooth:
+    # normals that do not follow the shapes would be wrong
+    if smooth and (subject.skin is not None or not targets):
         skin = subject.skin
         given = subject.surface.normals if skin is None else skin.rest_normals
     gltf_files.write(
