@@ -23,6 +23,8 @@ Picture = NDArray[np.uint8]
 _SUFFIXES = (".gif", ".mp4")
 _MOST_COLOURS = 256  # of a GIF
 _SAMPLES = 12  # pictures from which these colours are chosen
+_COARSER = 2  # bits by which colours differ that count as distinct
+_BITS = 0.3  # of an MP4, for each pixel
 
 
 def pillow(purpose: str) -> Any:
@@ -79,13 +81,15 @@ def check_film(path: str | os.PathLike[str]) -> None:
 
 def _gif(path: Path, pictures: list[Picture], fps: float) -> None:
     Image = pillow("a .gif file")
-    # one palette for all pictures, so that colours do not flicker, with the exact colour of the
-    # corner, usually the background, so that it has no grain
+    # one palette for all pictures, so that colours do not flicker; it has the exact colour of the
+    # corner, usually the background, so that it has no grain, and covers all colours, not those of
+    # large areas only
     some = np.concatenate(pictures[:: max(1, len(pictures) // _SAMPLES)]).reshape(-1, 3)
     corner = pictures[0][0, 0]
-    others = some[(some != corner).any(axis=1)]
-    sample = others[None] if len(others) else some[None]
-    colours = Image.fromarray(sample).quantize(_MOST_COLOURS - 1).getpalette()[:765]
+    present = np.zeros((1 << (8 - _COARSER),) * 3, bool)
+    present[tuple((some >> _COARSER).T)] = True
+    distinct = (np.argwhere(present) << _COARSER).astype(np.uint8)
+    colours = Image.fromarray(distinct[None]).quantize(_MOST_COLOURS - 1).getpalette()[:765]
     palette = Image.new("P", (1, 1))
     palette.putpalette([*corner.tolist(), *colours])
     frames = []
@@ -116,7 +120,8 @@ def _mp4(path: Path, pictures: Iterator[Picture], fps: float) -> None:
         *("-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{wide}x{high}", "-r", f"{fps:g}"),
         # pictures of an odd size lose a row or column: most players need even ones
         *("-i", "-", "-an", "-vf", "crop=trunc(iw/2)*2:trunc(ih/2)*2", "-pix_fmt", "yuv420p"),
-        *("-movflags", "+faststart", os.fspath(path.absolute())),
+        *("-b:v", f"{max(200_000, int(_BITS * wide * high * fps))}", "-movflags", "+faststart"),
+        os.fspath(path.absolute()),
     ]
     with tempfile.TemporaryFile() as said:
         with subprocess.Popen(

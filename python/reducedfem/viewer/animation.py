@@ -17,6 +17,7 @@ from reducedfem.dynamics.recorded import Motion
 from reducedfem.errors import InputError
 from reducedfem.geometry.refine import refined
 from reducedfem.geometry.surface import Surface
+from reducedfem.reduction.reduced import ReducedSolid
 from reducedfem.viewer.subject import Model, Subject, check_motion, positive
 
 __all__ = ["animate"]
@@ -100,11 +101,11 @@ def animate(
     axes = axes_of(number(azimuth, "azimuth"), number(elevation, "elevation"), up)
     check_motion(motion, model)
     chosen = _chosen(motion, rate, pace)
+    if surface is None and isinstance(model, ReducedSolid):
+        # large triangles cannot show the deformation
+        surface = refined(model.mesh.source or model.mesh.surface())
     subject = Subject(model, surface, motion._at(np.unique(chosen)))
     assert subject.motion is not None
-    if subject.skin is not None and surface is None and subject.skin is not model:
-        # large triangles cannot show the deformation
-        subject = Subject(model, refined(subject.surface), subject.motion)
     faces, rest = subject.surface.triangles, subject.surface.vertices
     used = np.unique(faces)
     lengths = [
