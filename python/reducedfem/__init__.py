@@ -28,6 +28,7 @@ Motion
     results: `State`. `integrator` finds them by name, `amplification` (`Amplification`) compares
     them. `BarrierContact` (`BarrierState`): obstacles and parts that never meet, with friction.
     `FreeBody`, `FreeBodyState`, `step_free_bodies`: free bodies, with rigid motion.
+    `record_motion` records a `Motion`.
 Contact
     One object is a `Field` of signed distances, negative inside: a `DistanceField` of a surface,
     on a grid; a `SphereField`, `BoxField`, `PlaneField` or `CapsuleField`; a `UnionField`,
@@ -49,6 +50,9 @@ Haptics
     `Device`: `ReplayDevice`, `SimulatedHand`, `UdpDevice` (`UdpCounts`), `SpaceMouse`,
     `ForceDimension`, `OpenHaptics`; `probe_devices` (`DeviceProbe`) finds them.
     ``reducedfem.scenes``: complete example sessions.
+Pictures and files
+    ``rf.plot`` draws shapes, curves and films. `export_gltf` writes shapes and motions for Blender
+    and browsers, `export_vtk` time series for ParaView; `to_pyvista` converts meshes.
 Systems other than solids
     `SecondOrderSystem`, its `SystemModes` and `SystemBasis`.
 The machine

@@ -48,7 +48,7 @@ def _ffmpeg() -> str:
     except ImportError as error:
         raise MissingPackageError(
             ".mp4 files need the program ffmpeg, which is not installed: apt-get install ffmpeg, "
-            "or pip install imageio-ffmpeg, which contains it; or write a .gif file"
+            "or pip install 'reducedfem[film]', which contains it; or write a .gif file"
         ) from error
     return str(imageio_ffmpeg.get_ffmpeg_exe())
 
