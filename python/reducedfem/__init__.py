@@ -27,8 +27,7 @@ Motion
     (`CentralReport`, `stable_step`, `spectrum`, `Spectrum`) integrate all these systems in time;
     results: `State`. `integrator` finds them by name, `amplification` (`Amplification`) compares
     them. `BarrierContact` (`BarrierState`): obstacles and parts that never meet, with friction.
-    `FreeBody`, `FreeBodyState`, `step_free_bodies`: free bodies, with rigid motion.
-    `record_motion` records a `Motion`.
+    `FreeBody`, `FreeBodyState`, `step_free_bodies`: free bodies. `record_motion`: a `Motion`.
 Contact
     One object is a `Field` of signed distances, negative inside: a `DistanceField` of a surface,
     on a grid; a `SphereField`, `BoxField`, `PlaneField` or `CapsuleField`; a `UnionField`,
@@ -36,10 +35,9 @@ Contact
     The other object is a `Pointshell`: surface points with inward normals (`Uniformity` of their
     spacing), in a `PointTree`, which may deform with a reduced model.
     A `Contact` of a tree with a field is evaluated at a `Pose` of the field's object, in bounded
-    time: `ContactForce` (with `ContactPoints`), `ContactTrajectory`. Its laws:
-    `PenaltyContact`, and `FrictionContact` in haptic sessions.
-    Friction of given compliances: `delassus`, `solve_friction` (`FrictionSolution`),
-    and the methods of 2006 for comparison, `solve_friction_sweeps`, `solve_friction_pyramid`.
+    time: `ContactForce` (with `ContactPoints`), `ContactTrajectory`. Its laws: `PenaltyContact`,
+    and `FrictionContact` in haptic sessions. Friction of compliances: `delassus`, `solve_friction`
+    (`FrictionSolution`); methods of 2006: `solve_friction_sweeps`, `solve_friction_pyramid`.
     `Voxmap`, `VoxmapContact` (`VoxmapForce`): two-bit voxels, the method of 1999 for comparison.
 Worlds
     `World`: many free bodies in contact, offline (`WorldContacts`, `WorldReport`).
@@ -50,13 +48,11 @@ Haptics
     `Device`: `ReplayDevice`, `SimulatedHand`, `UdpDevice` (`UdpCounts`), `SpaceMouse`,
     `ForceDimension`, `OpenHaptics`; `probe_devices` (`DeviceProbe`) finds them.
     ``reducedfem.scenes``: complete example sessions.
-Pictures and files
-    ``rf.plot`` draws shapes, curves and films. `export_gltf` writes shapes and motions for Blender
-    and browsers, `export_vtk` time series for ParaView; `to_pyvista` converts meshes.
 Systems other than solids
     `SecondOrderSystem`, its `SystemModes` and `SystemBasis`.
-The machine
-    `set_threads`, `threads`, `system_info`.
+Pictures, files, the machine
+    ``rf.plot``: figures and films. `export_gltf` (Blender, browsers), `export_vtk` (ParaView),
+    `to_pyvista`. `set_threads`, `threads`, `system_info`.
 Errors
     `ReducedFEMError` is the base class: `InputError`, `InputTypeError`, `MeshError`,
     `FileFormatError`, `SingularMatrixError`, `ConvergenceError`, `StaticConvergenceError`,

@@ -247,7 +247,7 @@ def test_motions_of_other_objects_are_refused(reduced, solid, motion, free, body
     rf.export_gltf(path, free, motion=flight)
 
 
-def test_what_single_precision_cannot_hold_is_refused(reduced, motion, tmp_path):
+def test_values_beyond_single_precision_are_refused(reduced, motion, tmp_path):
     path = tmp_path / "x.glb"
     rf.export_gltf(path, reduced)
     before = path.read_bytes()

@@ -153,7 +153,8 @@ def _animation(animation: Animation, targets: int, node: int, arrays: _Arrays) -
         signs = np.where((turned[1:] * turned[:-1]).sum(axis=1) < 0.0, -1.0, 1.0)
         turned[1:] *= np.cumprod(signs)[:, None]
         values.append(("rotation", np.roll(turned, -1, axis=1)))
-    samplers, channels = [], []
+    samplers: list[dict[str, Any]] = []
+    channels: list[dict[str, Any]] = []
     for path, value in values:
         output = arrays.reals(value, f"the {path} of the motion", None)
         channels.append({"sampler": len(samplers), "target": {"node": node, "path": path}})

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
 from reducedfem.drawing.card import Card, CardContents, extent_text
-
-if TYPE_CHECKING:
-    from reducedfem.geometry.mesh import Mesh
-    from reducedfem.material.laws import Material
 
 __all__ = ["SolidCard"]
 
@@ -22,31 +18,24 @@ class SolidCard(Card):
 
     __slots__ = ()
 
-    if TYPE_CHECKING:
-        mesh: Mesh
-        materials: dict[int, Material]
-        fixed: np.ndarray
-        free: np.ndarray
-        total_mass: float
-        volume: float
-
     def _card(self) -> CardContents:
-        mesh, held = self.mesh, np.zeros(self.mesh.n_nodes, bool)
-        held[self.fixed] = True
+        solid: Any = self
+        mesh, held = solid.mesh, np.zeros(solid.mesh.n_nodes, bool)
+        held[solid.fixed] = True
         surface = mesh.surface()
         colours = np.where(held[mesh.boundary_nodes, None], _HELD, _BODY)
         laws = ", ".join(
             f"{name} ({count} regions)" if count > 1 else name
-            for name, count in _counted([type(one).__name__ for one in self.materials.values()])
+            for name, count in _counted([type(one).__name__ for one in solid.materials.values()])
         )
         rows = [
             ("mesh", repr(mesh).strip("<>").removeprefix("Mesh: ")),
             ("size", extent_text(mesh.bounds)),
             ("material", laws),
-            ("mass", f"{self.total_mass:.4g} kg"),
-            ("volume", f"{self.volume:.4g} m³"),
-            ("fixed", f"{len(self.fixed)} nodes" if len(self.fixed) else "free body"),
-            ("degrees of freedom", f"{3 * len(self.free)}"),
+            ("mass", f"{solid.total_mass:.4g} kg"),
+            ("volume", f"{solid.volume:.4g} m³"),
+            ("fixed", f"{len(solid.fixed)} nodes" if len(solid.fixed) else "free body"),
+            ("degrees of freedom", f"{3 * len(solid.free)}"),
         ]
         return CardContents("Solid", rows, (surface.vertices, surface.triangles, colours))
 

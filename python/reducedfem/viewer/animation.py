@@ -37,7 +37,8 @@ def _chosen(motion: Motion, fps: float, speed: float) -> NDArray[np.int64]:
         )
     wanted = motion.times[0] + np.arange(int(pictures + 1e-9)) * (speed / fps)
     middles = 0.5 * (motion.times[1:] + motion.times[:-1])
-    return np.searchsorted(middles, wanted)
+    nearest: NDArray[np.int64] = np.searchsorted(middles, wanted)
+    return nearest
 
 
 def animate(

@@ -79,8 +79,8 @@ def _reduced(subject: Subject, normals: bool) -> tuple[list[Target], Array, dict
     if low.any():
         targets.append(target("least", low, slice(None)))
         weights = np.concatenate([weights, np.ones((len(weights), 1))], axis=1)
-    extras: dict[str, object] = {"q_least": low.tolist(), "q_range": scale.tolist()}
-    return targets, weights, {"reducedfem": extras} if len(shapes) else {}
+    numbers = {"q_least": low.tolist(), "q_range": scale.tolist()}
+    return targets, weights, {"reducedfem": numbers} if len(shapes) else {}
 
 
 def export_gltf(
@@ -148,12 +148,11 @@ def export_gltf(
     axes, rgb = upright(up), _checked_colour(colour)
     subject = Subject(model, surface, motion)
     rest = subject.surface.vertices
-    nodal = motion is not None and motion.q.ndim == 3
-    if nodal:
+    if motion is not None and motion.q.ndim == 3:
         # U is the states themselves, q the unit vectors
-        assert motion is not None
         targets = [Target(f"state {k + 1}", subject.deformation(k)) for k in range(len(motion))]
-        weights, extras, smooth = np.eye(len(motion)), {}, False
+        weights, smooth = np.eye(len(motion)), False
+        extras: dict[str, object] = {}
     else:
         targets, weights, extras = _reduced(subject, smooth)
     animation = None
