@@ -29,8 +29,8 @@ from bench_bodies import apart
 
 import reducedfem as rf
 from reducedfem import plot as pictures
+from reducedfem.pictures.plot import Shape, render
 from reducedfem.scenes import baskets
-from reducedfem.viewer.plot import Shape, render
 
 Array = NDArray[np.float64]
 

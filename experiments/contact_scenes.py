@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import reducedfem as rf
-from reducedfem.viewer.plot import Shape, render
+from reducedfem.pictures.plot import Shape, render
 
 Array = NDArray[np.float64]
 

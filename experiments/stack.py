@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 import reducedfem as rf
 from reducedfem import plot as pictures
-from reducedfem.viewer.plot import Shape, render
+from reducedfem.pictures.plot import Shape, render
 
 Array = NDArray[np.float64]
 

@@ -27,7 +27,7 @@ Motion
     (`CentralReport`, `stable_step`, `spectrum`, `Spectrum`) integrate all these systems in time;
     results: `State`. `integrator` finds them by name, `amplification` (`Amplification`) compares
     them. `BarrierContact` (`BarrierState`): obstacles and parts that never meet, with friction.
-    `FreeBody`, `FreeBodyState`, `step_free_bodies`: free bodies, with rigid motion.
+    `FreeBody`, `FreeBodyState`, `step_free_bodies`: free bodies. `record_motion`: a `Motion`.
 Contact
     One object is a `Field` of signed distances, negative inside: a `DistanceField` of a surface,
     on a grid; a `SphereField`, `BoxField`, `PlaneField` or `CapsuleField`; a `UnionField`,
@@ -35,10 +35,9 @@ Contact
     The other object is a `Pointshell`: surface points with inward normals (`Uniformity` of their
     spacing), in a `PointTree`, which may deform with a reduced model.
     A `Contact` of a tree with a field is evaluated at a `Pose` of the field's object, in bounded
-    time: `ContactForce` (with `ContactPoints`), `ContactTrajectory`. Its laws:
-    `PenaltyContact`, and `FrictionContact` in haptic sessions.
-    Friction of given compliances: `delassus`, `solve_friction` (`FrictionSolution`),
-    and the methods of 2006 for comparison, `solve_friction_sweeps`, `solve_friction_pyramid`.
+    time: `ContactForce` (with `ContactPoints`), `ContactTrajectory`. Its laws: `PenaltyContact`,
+    and `FrictionContact` in haptic sessions. Friction of compliances: `delassus`, `solve_friction`
+    (`FrictionSolution`); methods of 2006: `solve_friction_sweeps`, `solve_friction_pyramid`.
     `Voxmap`, `VoxmapContact` (`VoxmapForce`): two-bit voxels, the method of 1999 for comparison.
 Worlds
     `World`: many free bodies in contact, offline (`WorldContacts`, `WorldReport`).
@@ -51,11 +50,10 @@ Haptics
     ``reducedfem.scenes``: complete example sessions.
 Systems other than solids
     `SecondOrderSystem`, its `SystemModes` and `SystemBasis`.
-Pictures
-    `view` shows most of these objects in a page of the browser (`View`): reduced models give way
-    where the mouse pulls them. `export_html` writes it to a file. ``rf.plot``: pictures and figures.
-The machine
-    `set_threads`, `threads`, `system_info`.
+Pictures, files, the machine
+    `view`: most of these objects in a page of the browser (`View`), where reduced models give way
+    to the mouse. ``rf.plot``: figures and films. `export_html` (browsers), `export_gltf` (Blender),
+    `export_vtk` (ParaView), `to_pyvista`. `set_threads`, `threads`, `system_info`.
 Errors
     `ReducedFEMError` is the base class: `InputError`, `InputTypeError`, `MeshError`,
     `FileFormatError`, `SingularMatrixError`, `ConvergenceError`, `StaticConvergenceError`,
@@ -129,6 +127,7 @@ from reducedfem.dynamics.implicit_report import ImplicitReport  # noqa: E402
 from reducedfem.dynamics.integrator import State  # noqa: E402
 from reducedfem.dynamics.named import integrator  # noqa: E402
 from reducedfem.dynamics.newmark import ImplicitNewmark  # noqa: E402
+from reducedfem.dynamics.recorded import Motion, record_motion  # noqa: E402
 from reducedfem.dynamics.sdirk2 import SDIRK2  # noqa: E402
 from reducedfem.dynamics.snapshots import record_snapshots  # noqa: E402
 from reducedfem.dynamics.trbdf2 import TRBDF2  # noqa: E402
@@ -193,6 +192,9 @@ from reducedfem.material.laws import (  # noqa: E402
     StableNeoHookean,
     StVK,
 )
+from reducedfem.pictures import plot as plot  # noqa: E402
+from reducedfem.pictures.gltf import export_gltf  # noqa: E402
+from reducedfem.pictures.vtk import export_vtk, to_pyvista  # noqa: E402
 from reducedfem.reduction.basis import (  # noqa: E402
     Basis,
     SystemBasis,
@@ -217,7 +219,6 @@ from reducedfem.solid.rigid import RigidBody  # noqa: E402
 from reducedfem.solid.second_order import SecondOrderSystem  # noqa: E402
 from reducedfem.solid.solid import Solid, SolidSummary, StaticReport  # noqa: E402
 from reducedfem.solid.sparse import CSC  # noqa: E402
-from reducedfem.viewer import plot as plot  # noqa: E402
 from reducedfem.viewer.view import View, export_html, view  # noqa: E402
 from reducedfem.world.world import World, WorldContacts, WorldReport  # noqa: E402
 
@@ -284,6 +285,7 @@ __all__ = [
     "MissingPackageError",
     "Modes",
     "MooneyRivlin",
+    "Motion",
     "NeoHookean",
     "OffsetField",
     "OpenHaptics",
@@ -337,7 +339,9 @@ __all__ = [
     "WorldReport",
     "amplification",
     "delassus",
+    "export_gltf",
     "export_html",
+    "export_vtk",
     "integrator",
     "join_meshes",
     "load",
@@ -350,6 +354,7 @@ __all__ = [
     "read_mesh",
     "read_surface",
     "record",
+    "record_motion",
     "record_snapshots",
     "reduce",
     "set_threads",
@@ -365,6 +370,7 @@ __all__ = [
     "thin_samples",
     "thin_shapes",
     "threads",
+    "to_pyvista",
     "view",
     "voxelize",
 ]

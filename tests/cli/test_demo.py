@@ -10,10 +10,10 @@ import pytest
 import reducedfem as rf
 from commands import assert_png
 from reducedfem import cli, plot
+from reducedfem.drawing.render import corner_normals, upright
+from reducedfem.drawing.style import SCALE
+from reducedfem.pictures.shapes import drawn_shapes
 from reducedfem.samples import demo
-from reducedfem.viewer.render import corner_normals, upright
-from reducedfem.viewer.shapes import drawn_shapes
-from reducedfem.viewer.style import SCALE
 from shapes import box_hexes
 
 pytest.importorskip("matplotlib")

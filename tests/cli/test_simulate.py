@@ -67,7 +67,7 @@ def test_simulate_npz_and_default_node(capsys, model, tmp_path):
 
 
 def test_simulate_draws_large_triangles_bent(capsys, monkeypatch, tmp_path):
-    plot = pytest.importorskip("reducedfem.viewer.plot")
+    plot = pytest.importorskip("reducedfem.pictures.plot")
     pytest.importorskip("matplotlib")
     box = rf.Mesh(*box_hexes(1, 1, 1, (0.4, 0.05, 0.05))).surface()
     mesh = rf.voxelize(box, 16)

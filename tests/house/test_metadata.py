@@ -53,8 +53,10 @@ def test_the_notebook_extra_has_all_imports_of_notebooks():
 @pytest.mark.slow
 def test_the_package_imports_all_its_dependencies():
     """Modules imported inside of functions belong to an extra, or to a format of meshio."""
-    given = requirements("dependencies") | requirements("plot") | requirements("view")
-    given |= {"scipy", "ipywidgets"}
+    given = requirements("dependencies") | requirements("plot") | requirements("pyvista")
+    given |= requirements("view")
+    # Pillow is imported as PIL, imageio-ffmpeg with an underscore
+    given |= {"scipy", "ipywidgets", "PIL", "imageio_ffmpeg"}
     for path in (ROOT / "python" / "reducedfem").rglob("*.py"):
         assert imported(path.read_text()) <= given, path
 

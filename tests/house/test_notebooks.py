@@ -19,7 +19,7 @@ pytest.importorskip("ipykernel")
 
 # pictures that each draws, at least
 PICTURES = {
-    "01_surface_to_realtime": 5,
+    "01_surface_to_realtime": 6,
     "02_free_bodies_materials_touch": 3,
     "03_bases_from_sketches_and_trajectories": 7,
     "04_steps_damping_other_systems": 7,

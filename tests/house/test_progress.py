@@ -86,7 +86,7 @@ def test_no_terminal_no_bar(monkeypatch):
 
 def test_public_functions_take_the_default():
     """All functions except those that step, which are called too often to show a bar."""
-    steppers = ("step", "run", "record_snapshots", "step_free_bodies")
+    steppers = ("step", "run", "record_motion", "record_snapshots", "step_free_bodies")
     found = []
     for name in rf.__all__:
         one = getattr(rf, name)

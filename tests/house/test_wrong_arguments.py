@@ -90,8 +90,8 @@ RESULTS = {
     "Uniformity", "VoxmapForce", "WorldContacts", "WorldReport",
 }  # fmt: skip
 # made by functions of the package alone, or abstract
-# a session has to run for it; the library for the other is optional
-BUSY = {"HapticSession.wait", "tetrahedralize"}
+# a session has to run for it; the libraries for the others are optional
+BUSY = {"HapticSession.wait", "tetrahedralize", "to_pyvista"}
 NOT_MADE = {
     "Device",
     "Field",

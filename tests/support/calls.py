@@ -60,6 +60,7 @@ def make_world():
     w.n, w.r = len(nodes), 3
     w.u, w.q = np.zeros((w.n, 3)), np.zeros(3)
     w.force = np.ones((w.n, 3))
+    w.motion = rf.Motion([0.0, 1e-3], np.eye(2, w.r), np.eye(2, w.r))
     w.quaternion, w.position = [1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0]
     w.pose = (w.position, w.quaternion)
     w.sketch = rf.ForceSketch.from_forces(np.ones((2, w.n, 3)))
@@ -166,9 +167,10 @@ CALLS = {
     "Mesh.submesh": (lambda w: w.mesh.submesh, lambda w: dict(elements=[0])),
     "Mesh.with_mid_edge_nodes": (lambda w: w.tets.quadratic().with_mid_edge_nodes, lambda w: dict(nodes=[0])),
     "Mesh.with_regions": (lambda w: w.mesh.with_regions, lambda w: dict(regions=[1, 0, 2])),
-    "Mesh.write": (lambda w: w.mesh.write, lambda w: dict(path="m.veg")),
+    "Mesh.write": (lambda w: w.mesh.write, lambda w: dict(path="m.vtu", point_data={"u": w.u}, cell_data={"s": [1.0, 2.0, 3.0]})),
     "Modes": (lambda w: rf.Modes, lambda w: dict(eigenvalues=[1.0, 2.0], frequencies=[1.0, 2.0], shapes=w.modes.shapes)),
     "MooneyRivlin": (lambda w: rf.MooneyRivlin, lambda w: dict(c1=1e5, c2=2e4, bulk=1e6, density=1000.0)),
+    "Motion": (lambda w: rf.Motion, lambda w: dict(times=[0.0, 1.0], q=np.zeros((2, 3)), qdot=np.zeros((2, 3)), poses=[[0.0, 0, 0, 1, 0, 0, 0]] * 2, rates=np.zeros((2, 6)))),
     "OffsetField": (lambda w: rf.OffsetField, lambda w: dict(field=w.sphere, by=0.1)),
     "OpenHaptics": (lambda w: rf.OpenHaptics, lambda w: dict(name=None, max_torque=0.0, torque_unit=1.0, library=None)),
     "FrictionContact": (lambda w: rf.FrictionContact, lambda w: dict(tree=w.tree, field=w.field, mu=0.4, sites=64, budget_us=300.0, compliance=None, warm_nodes=None, cold_ratio=0.8)),
@@ -257,6 +259,7 @@ CALLS = {
     "StrainRateDamping.proportional": (lambda w: rf.StrainRateDamping.proportional, lambda w: dict(solid=w.solid, beta=1e-3)),
     "StrainRateDamping.reduce": (lambda w: w.damping.reduce, lambda w: dict(basis=w.basis, progress=False)),
     "Surface": (lambda w: rf.Surface, lambda w: dict(vertices=w.surface.vertices, triangles=w.surface.triangles)),
+    "Surface.plot": (lambda w: w.surface.plot, lambda w: dict(colours=[0.5, 0.5, 0.5], size=(40, 30), azimuth=0.0, elevation=20.0, up="y")),
     "Surface.self_intersections": (lambda w: w.surface.self_intersections, lambda w: dict(progress=False)),
     "Surface.from_trimesh": (lambda w: rf.Surface.from_trimesh, lambda w: dict(mesh=w.surface.to_trimesh())),
     "Surface.thickness": (lambda w: w.surface.thickness, lambda w: dict(progress=False)),
@@ -284,6 +287,8 @@ CALLS = {
     "World.state": (lambda w: w.world.state, lambda w: dict(body=0)),
     "World.step": (lambda w: w.world.step, lambda w: dict(n=1, progress=False)),
     "delassus": (lambda w: rf.delassus, lambda w: dict(bodies=[(np.eye(3), np.eye(3))], compliance=0.0)),
+    "export_gltf": (lambda w: rf.export_gltf, lambda w: dict(path="m.glb", model=w.reduced, surface=w.surface, motion=w.motion, speed=0.5, up="y", normals=True, colour=[0.5, 0.5, 0.5])),
+    "export_vtk": (lambda w: rf.export_vtk, lambda w: dict(path="m.pvd", model=w.reduced, motion=w.motion, point_data={"t": np.zeros((2, w.n))}, cell_data={"s": np.zeros((2, 3))}, progress=False)),
     "join_meshes": (lambda w: rf.join_meshes, lambda w: dict(meshes=[w.mesh, w.mesh])),
     "load": (lambda w: rf.load, lambda w: dict(path="r.safetensors", kind=None)),
     "mass_pca": (lambda w: rf.mass_pca, lambda w: dict(solid=w.solid, vectors=w.basis.vectors, r=2, weights=None, progress=False)),
@@ -294,6 +299,7 @@ CALLS = {
     "read_mesh": (lambda w: rf.read_mesh, lambda w: dict(path="m.veg")),
     "read_surface": (lambda w: rf.read_surface, lambda w: dict(path="s.obj")),
     "record": (lambda w: rf.record, lambda w: dict(model=w.model, dt=0.1, path=None)),
+    "record_motion": (lambda w: rf.record_motion, lambda w: dict(sim=rf.ImplicitNewmark(w.solid, 1e-3), n=1, force=w.u, every=1, progress=False)),
     "record_snapshots": (lambda w: rf.record_snapshots, lambda w: dict(sim=rf.ImplicitNewmark(w.solid, 1e-3), n=1, force=w.u, every=1, progress=False)),
     "reduce": (lambda w: rf.reduce, lambda w: dict(solid=w.solid, basis=w.basis, editable=False, strain_rate=None, cubature=None, progress=False)),
     "set_threads": (lambda w: rf.set_threads, lambda w: dict(count=rf.threads())),

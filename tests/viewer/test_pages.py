@@ -13,8 +13,8 @@ from PIL import Image
 
 import reducedfem as rf
 from browser import open_browser
-from reducedfem.viewer.drawing import GREY
-from reducedfem.viewer.render import Frame, Shape, draw, upright
+from reducedfem.drawing.render import Frame, Shape, draw, upright
+from reducedfem.viewer.parts import GREY
 from shapes import box_hexes
 
 pytestmark = pytest.mark.no_asan(reason="runs a browser, no C code of its own")

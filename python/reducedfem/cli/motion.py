@@ -15,6 +15,8 @@ from reducedfem.base.console import Console, count_text
 from reducedfem.dynamics.free_body import FreeBody, FreeBodyState
 from reducedfem.dynamics.implicit_report import ImplicitReport
 from reducedfem.dynamics.newmark import ImplicitNewmark
+from reducedfem.dynamics.recorded import Motion as Recorded
+from reducedfem.dynamics.recorded import carried
 from reducedfem.errors import DivergedError, PlausibilityWarning
 from reducedfem.reduction.reduced import ReducedSolid
 
@@ -42,6 +44,10 @@ class Motion:
         """Number of steps."""
         return len(self.q) - 1
 
+    def recorded(self, times: NDArray[np.float64]) -> Recorded:
+        """Return the motion for exports."""
+        return Recorded(times, self.q, self.qdot, self.poses)
+
     def farthest(self, model: ReducedSolid) -> NDArray[np.float64]:
         """Return the displacements (n, 3) at the step of the largest, by an upper bound."""
         reach = np.linalg.norm(model.basis, axis=2).max(axis=1)
@@ -53,10 +59,7 @@ class Motion:
         """Return world displacements at some steps of points displaced by u in the body."""
         if self.poses is None or model.rigid_body is None:
             return u
-        w, v = self.poses[at, None, 3:4], self.poses[at, None, 4:]
-        arm = rest - model.rigid_body.centre + u
-        turned: NDArray[np.float64] = arm + 2.0 * np.cross(v, np.cross(v, arm) + w * arm)
-        return self.poses[at, None, :3] + turned - rest
+        return carried(self.poses[at], model.rigid_body.centre, rest, u)
 
     def deformations(self, model: ReducedSolid, nodes: Sequence[int]) -> NDArray[np.float64]:
         """Return the displacements without the motion of a free body, (steps + 1, nodes, 3)."""

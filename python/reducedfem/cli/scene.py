@@ -19,7 +19,7 @@ from reducedfem.errors import DeviceError, DivergedError, FileFormatError
 from reducedfem.haptics.devices import Device, ReplayDevice
 from reducedfem.haptics.records import HapticRecords
 from reducedfem.haptics.session import HapticSession
-from reducedfem.viewer import plot
+from reducedfem.pictures import plot
 from reducedfem.viewer.view import view
 
 __all__ = ["add_options", "refuse_options", "run"]

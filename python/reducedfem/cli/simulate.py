@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from reducedfem.base.console import Console, count_text
 from reducedfem.cli.at_rest import compare_at_rest
+from reducedfem.cli.export import check_export, export
 from reducedfem.cli.motion import Balance, Motion, energy_balance, record
 from reducedfem.cli.options import (
     Commands,
@@ -34,11 +35,11 @@ from reducedfem.errors import DivergedError, FileFormatError, PlausibilityWarnin
 from reducedfem.geometry.built import first_in_body
 from reducedfem.geometry.mesh import Mesh
 from reducedfem.io.atomic import replacing
+from reducedfem.pictures import plot
 from reducedfem.reduction.reduced import ReducedSolid
 from reducedfem.reduction.skin import Skin
 from reducedfem.samples import demo as demonstration
 from reducedfem.solid.plausible import warn_of_far, warn_of_strain
-from reducedfem.viewer import plot
 
 __all__ = ["add_to"]
 
@@ -147,6 +148,21 @@ def add_to(commands: Commands) -> None:
     results.add_argument("--plot", metavar="FILE", help="picture of the trajectory (.png, .pdf)")
     results.add_argument("--picture", metavar="FILE", help="picture of the extreme shapes")
     results.add_argument(
+        "--export",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="the motion as .glb or .gltf (Blender, browsers), .gif, .mp4 (by ffmpeg) or .pvd "
+        "(ParaView); may be repeated",
+    )
+    results.add_argument(
+        "--speed",
+        type=positive,
+        default=1.0,
+        metavar="X",
+        help="speed of exported animations and films: 0.1 is slow motion (default: %(default)g)",
+    )
+    results.add_argument(
         "--up",
         choices=tuple(AXES),
         help="axis that is up in the picture, y in most models made for computer graphics "
@@ -198,8 +214,13 @@ def _yields_most(
 
 def _check_outputs(args: argparse.Namespace) -> None:
     """Refuse output paths that are not writable, before any work."""
-    written = {f"--{option}": getattr(args, option) for option in ("output", "plot", "picture")}
+    written: dict[str, str | None] = {
+        f"--{option}": getattr(args, option) for option in ("output", "plot", "picture")
+    }
+    written |= {f"--export {k}": name for k, name in enumerate(args.export, 1)}
     refuse_same([args.model], written)
+    for name in args.export:
+        check_export(name)
     for option in ("output", "plot", "picture"):
         if getattr(args, option) is not None:
             check_writable(Path(getattr(args, option)), f"--{option}")
@@ -272,6 +293,11 @@ def _run(args: argparse.Namespace) -> int:
     if args.picture is not None:
         _picture(args, model, motion, u[:, 0])
         console.fact("picture", args.picture)
+    for name in args.export:
+        up = args.up or _against(args.gravity)
+        with console.stage("export") as stage:
+            export(name, model, motion.recorded(times), args.speed, up, stage.show)
+            stage.result = name
     if motion.failure is not None:
         raise DivergedError(
             f"the simulation diverged in step {len(motion.q)} of {args.steps}, at t = "

@@ -10,8 +10,8 @@ from reducedfem._load import load
 from reducedfem.base.console import Console
 from reducedfem.cli.options import Commands, UsageError, add_common, counted, positive
 from reducedfem.cli.paths import check_writable, is_surface, open_surface, refuse_same
+from reducedfem.drawing.render import UP
 from reducedfem.geometry.mesh_files import read_mesh
-from reducedfem.viewer.render import UP
 from reducedfem.viewer.view import export_html, view
 
 __all__ = ["add_to"]

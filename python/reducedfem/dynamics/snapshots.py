@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from reducedfem.base.check import count
-from reducedfem.base.run import Progress, callback
+from reducedfem.base.run import Progress
 from reducedfem.dynamics.integrator import Simulation
+from reducedfem.dynamics.recorded import Force, advance
 from reducedfem.errors import InputTypeError
 
 __all__ = ["record_snapshots"]
@@ -18,7 +17,7 @@ __all__ = ["record_snapshots"]
 def record_snapshots(
     sim: Simulation,
     n: int,
-    force: ArrayLike | Callable[[int], ArrayLike | None] | None = None,
+    force: Force = None,
     every: int = 1,
     *,
     progress: Progress = False,
@@ -58,11 +57,6 @@ def record_snapshots(
     steps = count(n, "n")
     stride = count(every, "every", steps, "the number of steps")
     taken = np.empty((steps // stride, *sim.displacement.shape))
-    with callback(progress, "steps") as tell:
-        for i in range(steps):
-            sim.step(force(i) if callable(force) else force)
-            if (i + 1) % stride == 0:
-                taken[i // stride] = sim.displacement
-            if tell is not None:
-                tell(i + 1, steps)
+    for done in advance(sim, steps, force, stride, progress):
+        taken[done // stride - 1] = sim.displacement
     return taken

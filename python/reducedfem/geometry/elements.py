@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["EDGES", "NAMES", "TRIANGLES"]
+__all__ = ["EDGES", "NAMES", "TRIANGLES", "referenced"]
 
 # by number of nodes
 NAMES = {4: "tet4", 8: "hex8", 10: "tet10", 20: "hex20"}
@@ -26,3 +27,21 @@ TRIANGLES = {
     6: [0, 3, 5, 3, 1, 4, 5, 4, 2, 3, 4, 5],
     8: [0, 4, 7, 4, 1, 5, 5, 2, 6, 6, 3, 7, 4, 5, 6, 4, 6, 7],
 }
+
+
+def referenced(
+    nodes: ArrayLike, elements: ArrayLike
+) -> tuple[ArrayLike, ArrayLike, NDArray[np.int32] | None]:
+    """Remove nodes that no element uses; leave malformed input to the checks."""
+    try:
+        x, e = np.asarray(nodes), np.asarray(elements)
+    except ValueError:
+        return nodes, elements, None
+    if x.ndim != 2 or e.ndim != 2 or e.dtype.kind not in "iu" or e.size == 0:
+        return nodes, elements, None
+    if e.min() < 0 or e.max() >= len(x):
+        return nodes, elements, None
+    used = np.zeros(len(x), dtype=bool)
+    used[e] = True
+    place = np.cumsum(used) - 1
+    return x[used], place[e], np.flatnonzero(used).astype(np.int32)

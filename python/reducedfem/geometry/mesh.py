@@ -18,16 +18,13 @@ from reducedfem.base.check import (
     flag,
     node_indices,
 )
-from reducedfem.errors import (
-    GeometryWarning,
-    InputError,
-    InputTypeError,
-    MeshError,
-)
+from reducedfem.drawing.card import Card, CardContents, extent_text
+from reducedfem.errors import GeometryWarning, InputError, InputTypeError, MeshError
 from reducedfem.geometry.cut_cells import Rule, filled_fractions, rule_of
-from reducedfem.geometry.elements import EDGES, NAMES, TRIANGLES
+from reducedfem.geometry.elements import EDGES, NAMES, TRIANGLES, referenced
 from reducedfem.geometry.surface import Surface, _with_hint
 from reducedfem.io.atomic import as_path, replacing
+from reducedfem.io.mesh_fields import Fields, checked_fields
 from reducedfem.io.volume_data import ElasticData, VolumeData
 from reducedfem.io.volume_files import write_volume
 from reducedfem.material.laws import StVK
@@ -35,25 +32,7 @@ from reducedfem.material.laws import StVK
 __all__ = ["Mesh"]
 
 
-def _drop_unreferenced(
-    nodes: ArrayLike, elements: ArrayLike
-) -> tuple[ArrayLike, ArrayLike, NDArray[np.int32] | None]:
-    """Remove nodes that no element uses; leave malformed input to the checks."""
-    try:
-        x, e = np.asarray(nodes), np.asarray(elements)
-    except ValueError:
-        return nodes, elements, None
-    if x.ndim != 2 or e.ndim != 2 or e.dtype.kind not in "iu" or e.size == 0:
-        return nodes, elements, None
-    if e.min() < 0 or e.max() >= len(x):
-        return nodes, elements, None
-    used = np.zeros(len(x), dtype=bool)
-    used[e] = True
-    place = np.cumsum(used) - 1
-    return x[used], place[e], np.flatnonzero(used).astype(np.int32)
-
-
-class Mesh:
+class Mesh(Card):
     """A volume mesh of tetrahedra (4 or 10 nodes) or hexahedra (8 or 20 nodes).
 
     Meshes are valid and immutable: the arrays are read-only. The node order within an element is
@@ -122,7 +101,7 @@ class Mesh:
         array_like(elements, "elements", "integers")
         array_like(regions, "regions", "integers")
         if flag(drop_unreferenced, "drop_unreferenced"):
-            nodes, elements, original = _drop_unreferenced(nodes, elements)
+            nodes, elements, original = referenced(nodes, elements)
         try:
             core = _core.Mesh(nodes, elements, regions)
         except InputError as error:
@@ -508,7 +487,12 @@ class Mesh:
             chosen[self.elements[:, -len(edges) :][ends]] = True
         return np.flatnonzero(chosen).astype(np.int32)
 
-    def write(self, path: str | os.PathLike[str]) -> None:
+    def write(
+        self,
+        path: str | os.PathLike[str],
+        point_data: Fields | None = None,
+        cell_data: Fields | None = None,
+    ) -> None:
         """Write the mesh to a ``.veg`` file, or to a format of meshio (``.vtu``, ``.msh``, ...).
 
         Regions are written if the format supports them. An existing file is replaced only when
@@ -521,35 +505,61 @@ class Mesh:
         ----------
         path
             Name of the file; its suffix selects the format.
+        point_data
+            Fields of the nodes by name, shape (n,) or (n, k), such as ``{"u": displacements}``,
+            for ``.vtu``, ``.vtk`` and ``.xdmf`` files. None: no fields.
+        cell_data
+            Fields of the elements by name, shape (e,) or (e, k), likewise.
 
         Raises
         ------
         FileFormatError
-            The format is unknown or does not support the mesh, or the file cannot be written.
+            The format is unknown or does not support the mesh or the fields, or the file cannot be
+            written.
+        InputError, InputTypeError
+            A field has a wrong shape or dtype, a value that is not finite, or a name that is taken.
 
         Warns
         -----
         GeometryWarning
             The mesh has cut cells.
         """
-        cut = self._rule() is not None
-        data = VolumeData(
-            self.nodes,
-            self.elements.astype(np.int64),
-            self.regions.astype(np.int64),
-            self._region_names,
-            self._materials,
-            self.fractions if cut else None,
-        )
+        data = self._data()
+        data.point_data = checked_fields(point_data, "point_data", (self.n_nodes,), ())
+        own = ("region", "fraction")
+        data.cell_data = checked_fields(cell_data, "cell_data", (self.n_elements,), own)
         with replacing(path) as temporary:
             write_volume(temporary, data, as_path(path).suffix.lower())
-        if cut:
+        if data.fractions is not None:
             warnings.warn(
                 f"{str(path)!r} has whole cells where this mesh has cut ones: no file of volume "
                 "elements holds their quadrature; keep the mesh by pickle, or voxelize again",
                 GeometryWarning,
                 stacklevel=2,
             )
+
+    def _data(self) -> VolumeData:
+        """Return the contents of a file of the mesh."""
+        return VolumeData(
+            self.nodes,
+            self.elements.astype(np.int64),
+            self.regions.astype(np.int64),
+            self._region_names,
+            self._materials,
+            None if self._rule() is None else self.fractions,
+        )
+
+    def _card(self) -> CardContents:
+        boundary, regions = self.surface(), np.unique(self.regions)
+        rows = [
+            ("nodes", f"{self.n_nodes}"),
+            ("elements", f"{self.n_elements} {NAMES[self.nodes_per_element]}"),
+            ("size", extent_text(self.bounds)),
+            ("volume", f"{self.volume:.4g} m³"),
+            ("regions", f"{len(regions)}"),
+        ]
+        picture = (boundary.vertices, boundary.triangles, (0.55, 0.75, 0.85))
+        return CardContents("Mesh", rows, picture)
 
     def __repr__(self) -> str:
         name = NAMES[self.nodes_per_element]

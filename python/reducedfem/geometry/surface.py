@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
-from reducedfem.base.check import array_like, number, places, reals, rotations
+from reducedfem.base.check import array_like, number, places, reals
 from reducedfem.base.run import Progress, callback, threads
+from reducedfem.drawing.card import Card, CardContents, extent_text
+from reducedfem.drawing.render import checked_size
+from reducedfem.drawing.surfaces import surface_figure
 from reducedfem.errors import FileFormatError, InputError, InputTypeError, MeshError
+from reducedfem.geometry.transforms import rotation_matrix, scale_factors
 from reducedfem.io import surface_files
 from reducedfem.io.atomic import as_path
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["Surface", "read_surface"]
 
 
-class Surface:
+class Surface(Card):
     """A triangle surface of any quality, including polygon soups.
 
     Vertices need not be merged, and the surface may be open, non-manifold and self-intersecting;
@@ -357,9 +364,9 @@ class Surface:
         way = reals((0, 0, 0) if translation is None else translation, "translation")
         if way.shape != (3,):
             raise InputError(f"translation must have shape (3,), got {way.shape}")
-        turn = None if rotation is None else _rotation(rotation)
+        turn = None if rotation is None else rotation_matrix(rotation)
         with np.errstate(over="ignore", invalid="ignore"):
-            vertices = self._vertices * _scale(scale)
+            vertices = self._vertices * scale_factors(scale)
             if turn is not None:
                 vertices = vertices @ turn.T
             vertices = vertices + way
@@ -425,6 +432,50 @@ class Surface:
         kept, triangles = np.unique(first[self._triangles], return_inverse=True)
         return Surface(self._vertices[kept], triangles.reshape(-1, 3))
 
+    def plot(
+        self,
+        colours: ArrayLike = (0.72, 0.74, 0.77),
+        *,
+        size: tuple[int, int] = (900, 675),
+        azimuth: float = -60.0,
+        elevation: float = 20.0,
+        up: str = "z",
+    ) -> Figure:
+        """Return a picture of the surface.
+
+        Notebooks show it; ``plot.save_figure`` writes it to a file.
+
+        Parameters
+        ----------
+        colours
+            Red, green and blue from 0 to 1: one colour, (3,), or one for each vertex, (v, 3); or
+            a position for each vertex, (v, 1), on the scale of displacements, from 0 to 1.
+        size
+            Largest width and height [pixels], 16 to 4096.
+        azimuth, elevation, up
+            Direction to the viewer [degrees] and upward axis, see ``plot.render``.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+
+        Raises
+        ------
+        InputError, InputTypeError
+            An argument has a wrong type, shape or value.
+        MissingMatplotlibError
+            Matplotlib is not installed.
+        """
+        return surface_figure(
+            self._vertices,
+            self._triangles,
+            colours,
+            checked_size(size),
+            number(azimuth, "azimuth"),
+            number(elevation, "elevation"),
+            up,
+        )
+
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the surface to an OBJ, PLY or STL file.
 
@@ -442,6 +493,18 @@ class Surface:
             The suffix is not one of these, or the file cannot be written.
         """
         surface_files.save(self._vertices, self._triangles, path)
+
+    def _card(self) -> CardContents:
+        closed = self.is_closed
+        rows = [
+            ("vertices", f"{self.n_vertices}"),
+            ("triangles", f"{self.n_triangles}"),
+            ("size", extent_text(self.bounds)),
+            ("area", f"{self.area:.4g} m²"),
+            ("volume", f"{self.volume:.4g} m³" if closed else "not closed"),
+        ]
+        picture = (self._vertices, self._triangles, (0.72, 0.74, 0.77))
+        return CardContents("Surface", rows, picture)
 
     def __repr__(self) -> str:
         triangles = "1 triangle" if self.n_triangles == 1 else f"{self.n_triangles} triangles"
@@ -461,47 +524,6 @@ def _with_hint(error: InputError, points: ArrayLike, indices: ArrayLike, name: s
     if not looks:
         return error
     return type(error)(f"{error}; they seem to be counted from 1: pass {name} - 1")
-
-
-def _scale(value: float | ArrayLike) -> NDArray[np.float64]:
-    """Return one or three positive factors, shape () or (3,)."""
-    factor = reals(value, "scale")
-    if factor.shape not in ((), (3,)):
-        raise InputError(f"scale must be a number or three, got shape {factor.shape}")
-    if not (factor > 0).all():
-        raise InputError(f"scale must be positive, got {factor.min():g}")
-    return factor
-
-
-def _rotation(value: ArrayLike) -> NDArray[np.float64]:
-    """Return the rotation matrix of a matrix or a quaternion w, x, y, z."""
-    given = reals(rotations(value, "rotation"), "rotation")
-    if given.shape == (4,):
-        length = float(np.linalg.norm(given))
-        if not abs(length - 1) < 1e-6:
-            raise InputError(f"rotation must be a unit quaternion, its length is {length:g}")
-        w, x, y, z = given / length
-        return np.array(
-            [
-                [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-                [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-                [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-            ]
-        )
-    if given.shape != (3, 3):
-        raise InputError(
-            "rotation must be a matrix (3, 3) or a quaternion (4,) in order w, x, y, z, got shape "
-            f"{given.shape}"
-        )
-    error = float(np.abs(given @ given.T - np.eye(3)).max())
-    if not error < 1e-6:
-        raise InputError(
-            f"rotation is no rotation matrix: its rows are off unit length and right angles by "
-            f"{error:.2g}; scale has an argument of its own"
-        )
-    if np.linalg.det(given) < 0:
-        raise InputError("rotation is a reflection: its determinant is -1, it must be 1")
-    return given
 
 
 def read_surface(path: str | os.PathLike[str], scale: float = 1.0) -> Surface:

@@ -13,7 +13,7 @@ from reducedfem.errors import FileFormatError, InputError, InputTypeError
 from reducedfem.io.atomic import as_path, with_suffix
 from reducedfem.io.reading import regular_file
 from reducedfem.io.record_file import RECORD, RecordFile, read_records
-from reducedfem.viewer import plot
+from reducedfem.pictures import plot
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -23,7 +23,7 @@ from reducedfem.io.reading import read_regular, regular_file
 from reducedfem.io.text_lines import Included, Line
 from reducedfem.io.volume_data import VolumeData
 
-__all__ = ["WRITABLE", "WRITABLE_TETS", "read", "read_apart", "write"]
+__all__ = ["WITH_FIELDS", "WRITABLE", "WRITABLE_TETS", "read", "read_apart", "write"]
 
 _MESHIO_TYPES = {"tetra": 4, "hexahedron": 8, "tetra10": 10, "hexahedron20": 20}
 # formats that meshio writes and reads back unchanged
@@ -41,6 +41,8 @@ _MOST_SECONDS = 86400
 _WAIT = 10
 # formats for which meshio converts the order of 20-node hexahedra according to their manuals
 _WRITABLE_HEX20 = (".vtu", ".vtk", ".msh", ".inp")
+# formats with fields over nodes and elements
+WITH_FIELDS = (".vtu", ".vtk", ".xdmf", ".xmf")
 
 
 @contextlib.contextmanager
@@ -197,8 +199,10 @@ def write(path: Path, data: VolumeData, suffix: str, others: tuple[str, ...]) ->
         )
     regions = data.regions.astype(np.int32)
     cell_data: dict[str, list[NDArray[Any]]] = {"region": [regions]}
-    if data.fractions is not None and suffix in (".vtu", ".vtk", ".xdmf", ".xmf"):
-        cell_data["fraction"] = [data.fractions]
+    if suffix in WITH_FIELDS:
+        if data.fractions is not None:
+            cell_data["fraction"] = [data.fractions]
+        cell_data |= {name: [values] for name, values in data.cell_data.items()}
     field_data: dict[str, Any] = {}
     options: dict[str, Any] = {}
     if suffix == ".msh":
@@ -212,7 +216,9 @@ def write(path: Path, data: VolumeData, suffix: str, others: tuple[str, ...]) ->
         cell_data = {"tetgen:ref": [regions]}
     elif suffix in (".xdmf", ".xmf"):
         options["data_format"] = "XML"  # a single file
-    mesh = meshio.Mesh(data.nodes, [(kind, data.elements)], cell_data=cell_data)
+    mesh = meshio.Mesh(
+        data.nodes, [(kind, data.elements)], point_data=data.point_data, cell_data=cell_data
+    )
     mesh.field_data = field_data
     try:
         with _quiet():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,3 +30,5 @@ class VolumeData:
     region_names: dict[int, str] = field(default_factory=dict)
     materials: dict[int, ElasticData] = field(default_factory=dict)
     fractions: NDArray[np.float64] | None = None
+    point_data: dict[str, NDArray[Any]] = field(default_factory=dict)
+    cell_data: dict[str, NDArray[Any]] = field(default_factory=dict)

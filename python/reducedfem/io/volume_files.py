@@ -46,6 +46,11 @@ def read_volume(path: Path) -> VolumeData:
 
 def write_volume(path: Path, data: VolumeData, suffix: str) -> None:
     """Write a mesh in the format of a suffix; the caller replaces the target afterwards."""
+    if (data.point_data or data.cell_data) and suffix not in meshio_files.WITH_FIELDS:
+        raise FileFormatError(
+            f"cannot write point_data and cell_data as {suffix or 'a file without suffix'}: only "
+            f"{' '.join(meshio_files.WITH_FIELDS)} files have them"
+        )
     if suffix in FORMATS:
         FORMATS[suffix].write(path, data, suffix)
     else:

@@ -13,6 +13,7 @@ from reducedfem import _core
 from reducedfem.base.check import integer, reals
 from reducedfem.base.frozen import freeze, frozen_array, owned, thaw
 from reducedfem.base.run import Progress, callback, threads
+from reducedfem.drawing.card import Card, CardContents
 from reducedfem.errors import InputError, InputTypeError
 from reducedfem.reduction.identity import made_for
 from reducedfem.solid.held import held_fields, mode_count, require_movable
@@ -27,7 +28,7 @@ _USUAL_R = 30
 
 
 @dataclass(frozen=True, eq=False)
-class Basis:
+class Basis(Card):
     """A mass-orthonormal motion basis u = U q; arrays and provenance are read-only.
 
     Attributes
@@ -104,6 +105,17 @@ class Basis:
     def __reduce__(self) -> tuple[type[Basis], tuple[Any, ...]]:
         provenance = thaw(self.provenance)
         return type(self), (self.vectors, self.singular_values, self.spectrum, provenance)
+
+    def _card(self) -> CardContents:
+        first, last = self.singular_values[0], self.singular_values[-1]
+        over = "nodes" if self._axes == 3 else "unknowns"
+        rows = [
+            ("vectors", f"{self.r}"),
+            (over, f"{self.vectors.shape[1]}"),
+            ("method", self.provenance["method"]),
+            ("singular values", f"{first:.3g} to {last:.3g}"),
+        ]
+        return CardContents(type(self).__name__, rows)
 
     def __repr__(self) -> str:
         method = self.provenance["method"]

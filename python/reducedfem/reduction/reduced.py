@@ -13,6 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from reducedfem import _core
 from reducedfem.base.check import count, finite_result, reals
 from reducedfem.base.frozen import freeze
+from reducedfem.drawing.card import Card, CardContents
+from reducedfem.drawing.style import place_on_scale
 from reducedfem.errors import InputError, InputTypeError
 from reducedfem.geometry.mesh import Mesh
 from reducedfem.io import model_files
@@ -50,7 +52,7 @@ def _constants(region: int, made_with: Material, new: Material) -> tuple[float, 
     return factor, 0.0, new.density
 
 
-class ReducedSolid(ReducedEquations, Saved):
+class ReducedSolid(ReducedEquations, Saved, Card):
     """A solid restricted to the span of a basis, u = U q; created by `reduce` or `load`.
 
     The strain energy is a quartic polynomial of the r reduced coordinates q, the internal force
@@ -390,6 +392,23 @@ class ReducedSolid(ReducedEquations, Saved):
     @classmethod
     def _read(cls, stream: BinaryIO, size: int, name: str) -> ReducedSolid:
         return cls(*read(stream, size, name))
+
+    def _card(self) -> CardContents:
+        mesh, found = self._mesh, self.cubature
+        surface, u = mesh.surface(), self.basis[0][mesh.boundary_nodes]
+        largest = float(np.linalg.norm(u, axis=1).max())
+        # displaced along the first shape by a tenth of the size
+        u = u * (0.1 * float(np.linalg.norm(np.ptp(mesh.bounds, axis=0))) / max(largest, 1e-300))
+        rows = [
+            ("coordinates", f"{self.r}"),
+            ("forces", "cubic polynomials" if found is None else f"{len(found.weights)} points"),
+            ("mesh", repr(mesh).strip("<>").removeprefix("Mesh: ")),
+            ("material", ", ".join(sorted({type(m).__name__ for m in self.materials.values()}))),
+            ("fixed", f"{len(self._fixed)} nodes" if len(self._fixed) else "free body"),
+            ("basis", str(self._provenance["basis"].get("method", "given vectors"))),
+        ]
+        place = place_on_scale(u, float(np.linalg.norm(u, axis=1).max()))
+        return CardContents("ReducedSolid", rows, (surface.vertices + u, surface.triangles, place))
 
     def __repr__(self) -> str:
         return f"<ReducedSolid: r = {self.r}, {self._mesh.n_nodes} nodes>"

@@ -20,11 +20,11 @@ from reducedfem.geometry.embedding import Embedding
 from reducedfem.geometry.surface import Surface
 from reducedfem.geometry.voxels import voxelize
 from reducedfem.material.laws import StVK
+from reducedfem.pictures import plot
 from reducedfem.reduction.basis import modal_derivative_basis
 from reducedfem.reduction.reduce import reduce
 from reducedfem.reduction.reduced import ReducedSolid
 from reducedfem.solid.solid import Solid
-from reducedfem.viewer import plot
 
 __all__ = [
     "DEMOS",

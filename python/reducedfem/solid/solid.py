@@ -9,15 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
-from reducedfem.base.check import (
-    array_like,
-    count,
-    field,
-    finite_result,
-    flag,
-    number,
-    require,
-)
+from reducedfem.base.check import array_like, count, field, finite_result, flag, number, require
 from reducedfem.base.frozen import owned
 from reducedfem.base.run import Progress, callback, threads
 from reducedfem.base.static_report import StaticReport, static_report
@@ -25,6 +17,7 @@ from reducedfem.errors import InputError, InputTypeError, StaticConvergenceError
 from reducedfem.geometry.built import SolidSummary, summarize
 from reducedfem.geometry.mesh import Mesh
 from reducedfem.material.laws import Material
+from reducedfem.solid.card import SolidCard
 from reducedfem.solid.composition import compose, fixed_nodes, materials_of
 from reducedfem.solid.held import held_fields, mode_count, require_movable
 from reducedfem.solid.modes import Modes
@@ -45,7 +38,7 @@ __all__ = ["Solid", "SolidSummary", "StaticReport"]
 HALVINGS = 10  # maximum number of times a load step is halved
 
 
-class Solid:
+class Solid(SolidCard):
     """An elastic solid on a mesh; immutable, may be shared by threads.
 
     The law of every material is exact under large rotations. ``docs/accuracy.md`` says which one to

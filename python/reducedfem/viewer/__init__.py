@@ -1,1 +1,1 @@
-"""Pictures."""
+"""Views: pages in the browser that show objects and simulations."""

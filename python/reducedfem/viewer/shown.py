@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reducedfem.errors import InputError
-from reducedfem.viewer.drawing import Scene
+from reducedfem.viewer.parts import Scene
 
 __all__ = ["Frame", "Shown"]
 

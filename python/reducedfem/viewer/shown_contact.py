@@ -17,7 +17,7 @@ from reducedfem.errors import InputError
 from reducedfem.geometry.surface import Surface
 from reducedfem.haptics.session import HapticSession
 from reducedfem.haptics.snapshot import HapticSnapshot
-from reducedfem.viewer.drawing import Body, Scene, split
+from reducedfem.viewer.parts import Body, Scene, split
 from reducedfem.viewer.shown import Frame, Shown
 from reducedfem.viewer.shown_motion import skin_body, skin_of
 

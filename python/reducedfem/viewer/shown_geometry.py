@@ -7,7 +7,7 @@ import numpy as np
 from reducedfem.geometry.mesh import Mesh
 from reducedfem.geometry.surface import Surface
 from reducedfem.solid.solid import Solid
-from reducedfem.viewer.drawing import (
+from reducedfem.viewer.parts import (
     Body,
     Scene,
     boundary_edges,

@@ -20,8 +20,8 @@ from reducedfem.geometry.surface import Surface
 from reducedfem.reduction.reduced import ReducedSolid
 from reducedfem.reduction.skin import Pick, Skin
 from reducedfem.solid.solid import Solid
-from reducedfem.viewer.drawing import Body, Scene, fixed_nodes, split
 from reducedfem.viewer.drive import Drive
+from reducedfem.viewer.parts import Body, Scene, fixed_nodes, split
 from reducedfem.viewer.shown import Frame, Shown, unit_scales
 
 __all__ = ["ShownModel", "ShownMotion", "ShownSimulation", "skin_body", "skin_of"]

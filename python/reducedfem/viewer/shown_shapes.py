@@ -9,7 +9,7 @@ from reducedfem.geometry.embedding import Embedding
 from reducedfem.geometry.mesh import Mesh
 from reducedfem.reduction.basis import Basis
 from reducedfem.solid.modes import Modes
-from reducedfem.viewer.drawing import Body, Scene, split, surface_tilts
+from reducedfem.viewer.parts import Body, Scene, split, surface_tilts
 from reducedfem.viewer.shown import Shown, unit_scales
 
 __all__ = ["ShownShapes", "shapes_body"]

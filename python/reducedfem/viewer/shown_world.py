@@ -12,8 +12,8 @@ from reducedfem.contact.shape_field import PlaneField
 from reducedfem.errors import InputError, ReducedFEMError
 from reducedfem.geometry.pose import Pose
 from reducedfem.reduction.reduced import ReducedSolid
-from reducedfem.viewer.drawing import Body, Scene, split
 from reducedfem.viewer.drive import Drive
+from reducedfem.viewer.parts import Body, Scene, split
 from reducedfem.viewer.shown import Frame, Shown
 from reducedfem.viewer.shown_contact import field_surface, plane_surface
 from reducedfem.viewer.shown_motion import skin_body, skin_of

@@ -18,6 +18,7 @@ from reducedfem.base.check import choice, count, flag, number
 from reducedfem.contact.contact import Contact
 from reducedfem.contact.deformed_field import DeformedField
 from reducedfem.contact.field import Field
+from reducedfem.drawing.render import UP
 from reducedfem.dynamics.integrator import Simulation
 from reducedfem.errors import InputError, InputTypeError
 from reducedfem.geometry.mesh import Mesh
@@ -29,7 +30,6 @@ from reducedfem.reduction.reduced import ReducedSolid
 from reducedfem.solid.modes import Modes, SystemModes
 from reducedfem.solid.solid import Solid
 from reducedfem.viewer import messages, page
-from reducedfem.viewer.render import UP
 from reducedfem.viewer.server import HOST, server
 from reducedfem.viewer.shown import Shown
 from reducedfem.viewer.shown_contact import ShownContact, ShownField, ShownSession

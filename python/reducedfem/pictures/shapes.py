@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from reducedfem.viewer.render import Frame, Shape, draw, frame_of
-from reducedfem.viewer.style import (
+from reducedfem.drawing.render import Frame, Shape, draw, frame_of
+from reducedfem.drawing.style import (
     INK,
     PAPER,
     SCALE,

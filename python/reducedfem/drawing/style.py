@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,6 +22,7 @@ __all__ = [
     "check_picture",
     "colours",
     "length_unit",
+    "on_paper",
     "on_scale",
     "place_on_scale",
     "require_matplotlib",
@@ -83,6 +84,28 @@ def on_scale(place: Array) -> Array:
     """Return the colours at positions from 0 to 1 on the scale, (n, 3)."""
     stops = np.linspace(0.0, 1.0, len(SCALE))
     return np.stack([np.interp(place, stops, SCALE[:, axis]) for axis in range(3)], axis=1)
+
+
+def on_paper(image: Array, label: str = "") -> NDArray[np.uint8]:
+    """Return a picture of `render` on the colour of paper, (h, w, 3), with a text in a corner."""
+    paper = np.array([int(PAPER[k : k + 2], 16) / 255.0 for k in (1, 3, 5)])
+    alpha = image[..., 3:]
+    mixed: NDArray[np.uint8] = np.round(
+        255.0 * (image[..., :3] * alpha + paper * (1.0 - alpha))
+    ).astype(np.uint8)
+    if not label:
+        return mixed
+    from PIL import Image, ImageDraw, ImageFont
+
+    drawn = Image.fromarray(mixed)
+    letters = max(11, round(len(mixed) / 30))
+    try:
+        font: Any = ImageFont.load_default(letters)
+    except TypeError:  # of Pillow before 10.1 it has one size
+        font = ImageFont.load_default()
+    margin = letters
+    ImageDraw.Draw(drawn).text((margin, len(mixed) - margin - letters), label, fill=INK, font=font)
+    return np.asarray(drawn)
 
 
 def check_picture(path: str | os.PathLike[str]) -> None:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from reducedfem.drawing.render import corner_normals
 from reducedfem.geometry.mesh import Mesh
 from reducedfem.geometry.surface import Surface
-from reducedfem.viewer.render import corner_normals
 
 __all__ = [
     "GREY",

@@ -8,11 +8,23 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from reducedfem.base.check import choice
-from reducedfem.errors import InputError
-from reducedfem.viewer.style import on_scale
+from reducedfem.base.check import choice, count
+from reducedfem.drawing.style import on_scale
+from reducedfem.errors import InputError, InputTypeError
 
-__all__ = ["UP", "Frame", "Shape", "corner_normals", "draw", "frame_of", "render", "upright"]
+__all__ = [
+    "UP",
+    "Frame",
+    "Shape",
+    "axes_of",
+    "checked_size",
+    "corner_normals",
+    "draw",
+    "frame_around",
+    "frame_of",
+    "render",
+    "upright",
+]
 
 Array = NDArray[np.float64]
 
@@ -179,30 +191,63 @@ def upright(up: str) -> Array:
     return np.array([x, np.cross(z, x), z])
 
 
-def frame_of(
-    shapes: Sequence[Shape],
-    triangles: NDArray[np.int32],
-    size: tuple[int, int],
-    azimuth: float,
-    elevation: float,
-    margin: float,
-    up: str,
-) -> Frame:
-    """Return the parallel projection that shows all shapes; arguments as of `render`."""
-    if not shapes:
-        raise InputError("shapes is empty; there is nothing to draw")
+def checked_size(size: Any) -> tuple[int, int]:
+    """Return the argument `size`, width and height of a picture; refuse other values."""
+    try:
+        wide, high = size
+    except (TypeError, ValueError):
+        raise InputTypeError(f"size must be two numbers of pixels, got {size!r}") from None
+    return count(wide, "size[0]", 4096, least=16), count(high, "size[1]", 4096, least=16)
+
+
+def axes_of(azimuth: float, elevation: float, up: str) -> Array:
+    """Return the axes of the camera as rows: right, up, towards the viewer; as of `render`."""
     a, e = np.radians(azimuth), np.radians(elevation)
     toward = np.array([np.cos(e) * np.cos(a), np.cos(e) * np.sin(a), np.sin(e)])
     right = np.array([-np.sin(a), np.cos(a), 0.0])
-    axes = np.array([right, np.cross(toward, right), toward]) @ upright(up)
-    used = np.unique(triangles)
-    seen = np.concatenate([np.asarray(one.vertices, dtype=float)[used] @ axes.T for one in shapes])
-    low, high = seen.min(axis=0), seen.max(axis=0)
-    extent = np.maximum((high - low)[:2], 1e-12 * max(1.0, float(np.abs(seen).max())))
+    return np.array([right, np.cross(toward, right), toward]) @ upright(up)
+
+
+def frame_around(
+    bounds: Array, axes: Array, size: tuple[int, int], margin: float, crop: bool = True
+) -> Frame:
+    """Return the projection that shows a box, its corners (2, 3) given along the axes."""
+    low, high = bounds
+    extent = np.maximum((high - low)[:2], 1e-12 * max(1.0, float(np.abs(bounds).max())))
     border = margin * max(size)
     scale = float(np.min((np.array(size) - 2 * border) / extent))
+    origin = np.array([low[0], high[1], 0.0])
+    if not crop:
+        # the box in the middle
+        more = (np.array(size) - 2 * border) / scale - extent
+        origin[:2] += np.array([-0.5, 0.5]) * more
+        return Frame(axes, origin, scale, border, (int(size[0]), int(size[1])))
     width, height = (int(n) for n in np.ceil(extent * scale + 2 * border - 1e-6))
-    return Frame(axes, np.array([low[0], high[1], 0.0]), scale, border, (width, height))
+    return Frame(axes, origin, scale, border, (width, height))
+
+
+def frame_of(
+    shapes: Sequence[Shape],
+    triangles: NDArray[np.int32],
+    size: tuple[int, int] = (1200, 800),
+    azimuth: float = -60.0,
+    elevation: float = 20.0,
+    margin: float = 0.03,
+    up: str = "z",
+    crop: bool = True,
+) -> Frame:
+    """Return the parallel projection that shows all shapes, the `camera` of `render`.
+
+    Arguments are those of `render`. With the frame of all shapes, each of several pictures shows
+    its shapes at the same place and scale.
+    """
+    if not shapes:
+        raise InputError("shapes is empty; there is nothing to draw")
+    axes = axes_of(azimuth, elevation, up)
+    used = np.unique(triangles)
+    seen = np.concatenate([np.asarray(one.vertices, dtype=float)[used] @ axes.T for one in shapes])
+    bounds = np.array([seen.min(axis=0), seen.max(axis=0)])
+    return frame_around(bounds, axes, size, margin, crop)
 
 
 def render(
@@ -214,6 +259,9 @@ def render(
     margin: float = 0.03,
     smoothing: int = 2,
     up: str = "z",
+    *,
+    camera: Frame | None = None,
+    crop: bool = True,
 ) -> Array:
     """Draw shapes of one triangulation, all in the same frame, by parallel projection.
 
@@ -225,7 +273,7 @@ def render(
     triangles
         Vertex indices, shape (t, 3).
     size
-        Largest width and height [pixels]; the picture is cropped to the shapes.
+        Largest width and height [pixels].
     azimuth, elevation
         Direction to the viewer [degrees]: with z up, angle about z from x, and above the xy plane.
     margin
@@ -235,6 +283,11 @@ def render(
     up
         Axis that is up in the picture: "z", "y" as in most models made for computer graphics, "x",
         "-x", "-y" or "-z". With "y" the default view is from z, with "z" from -y.
+    camera
+        Frame of the picture, made by `frame_of`, instead of `size`, `azimuth`, `elevation`,
+        `margin`, `up` and `crop`. Pictures in one frame have the same size and scale.
+    crop
+        True: the picture is cropped to the shapes. False: it has exactly the given `size`.
 
     Returns
     -------
@@ -245,10 +298,18 @@ def render(
     ------
     InputError
         `shapes` is empty, or the picture is too large.
+    InputTypeError
+        `camera` is not a frame.
     """
     faces = np.asarray(triangles, dtype=np.int32)
-    frame = frame_of(shapes, faces, size, azimuth, elevation, margin, up)
-    return draw(frame, shapes, faces, smoothing)
+    if camera is None:
+        camera = frame_of(shapes, faces, size, azimuth, elevation, margin, up, crop)
+    elif not isinstance(camera, Frame):
+        raise InputTypeError(
+            f"camera must be a frame of plot.frame_of(shapes, triangles), got "
+            f"{type(camera).__name__}"
+        )
+    return draw(camera, shapes, faces, smoothing)
 
 
 def draw(

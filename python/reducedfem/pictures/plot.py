@@ -7,25 +7,28 @@ correctly. Matplotlib, required for figures only, is the optional dependency
 
 from __future__ import annotations
 
-from reducedfem.geometry.refine import refined
-from reducedfem.viewer.render import UP, Shape, render
-from reducedfem.viewer.sessions import session_figure
-from reducedfem.viewer.shapes import shapes_figure
-from reducedfem.viewer.style import (
+from reducedfem.drawing.render import UP, Shape, frame_of, render
+from reducedfem.drawing.style import (
     check_picture,
     colours,
     length_unit,
     require_matplotlib,
     save_figure,
 )
-from reducedfem.viewer.traces import Trace, traces_figure
+from reducedfem.geometry.refine import refined
+from reducedfem.pictures.animation import animate
+from reducedfem.pictures.sessions import session_figure
+from reducedfem.pictures.shapes import shapes_figure
+from reducedfem.pictures.traces import Trace, traces_figure
 
 __all__ = [
     "UP",
     "Shape",
     "Trace",
+    "animate",
     "check_picture",
     "colours",
+    "frame_of",
     "length_unit",
     "refined",
     "render",

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from reducedfem.base.check import number
+from reducedfem.drawing.style import INK, require_matplotlib
 from reducedfem.errors import InputError, InputTypeError
 from reducedfem.io.record_file import RECORD
-from reducedfem.viewer.style import INK, require_matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from reducedfem.base.check import as_array
+from reducedfem.drawing.style import INK, require_matplotlib
 from reducedfem.errors import InputError, InputTypeError
-from reducedfem.viewer.style import INK, require_matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

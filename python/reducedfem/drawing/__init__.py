@@ -1,0 +1,1 @@
+"""Pictures of shapes given as arrays."""

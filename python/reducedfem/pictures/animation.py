@@ -1,0 +1,140 @@
+"""Films of recorded motions."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reducedfem.base.check import number
+from reducedfem.base.run import Progress, callback
+from reducedfem.drawing.films import check_film, write_film
+from reducedfem.drawing.render import Shape, axes_of, checked_size, draw, frame_around
+from reducedfem.drawing.style import on_paper, place_on_scale
+from reducedfem.dynamics.recorded import Motion
+from reducedfem.errors import InputError
+from reducedfem.geometry.refine import refined
+from reducedfem.geometry.surface import Surface
+from reducedfem.pictures.subject import Model, Subject, check_motion, positive
+from reducedfem.reduction.reduced import ReducedSolid
+
+__all__ = ["animate"]
+
+Array = NDArray[np.float64]
+
+_MOST_PICTURES = 10_000
+
+
+def _chosen(motion: Motion, fps: float, speed: float) -> NDArray[np.int64]:
+    """Return the index of the state nearest to the time of each picture."""
+    pictures = motion.duration / speed * fps + 1.0
+    if pictures > _MOST_PICTURES:
+        raise InputError(
+            f"the film would have {pictures:.3g} pictures, {_MOST_PICTURES} at most: choose a "
+            "larger speed, a smaller fps, or a part of the motion"
+        )
+    wanted = motion.times[0] + np.arange(int(pictures + 1e-9)) * (speed / fps)
+    middles = 0.5 * (motion.times[1:] + motion.times[:-1])
+    nearest: NDArray[np.int64] = np.searchsorted(middles, wanted)
+    return nearest
+
+
+def animate(
+    path: str | os.PathLike[str],
+    model: Model,
+    motion: Motion,
+    surface: Surface | None = None,
+    *,
+    fps: float = 25.0,
+    speed: float = 1.0,
+    size: tuple[int, int] = (640, 480),
+    azimuth: float = -60.0,
+    elevation: float = 20.0,
+    up: str = "z",
+    clock: bool = True,
+    progress: Progress = None,
+) -> None:
+    """Write a film of a motion: a GIF, or an MP4 if the program ffmpeg is installed.
+
+    Surfaces are coloured by the displacement of the deformation, on the scale of `colours`. The
+    camera does not move, and shows the whole motion.
+
+    Parameters
+    ----------
+    path
+        Name of the file: ``.gif`` or ``.mp4``.
+    model
+        The object of the motion: a `ReducedSolid`, `ProjectedSolid`, `Skin`, `Solid` or `Mesh`.
+    motion
+        Motion of the model, see `record_motion`.
+    surface
+        Surface of the object. None: the surface from which its mesh was made, if there is one, or
+        else the boundary of its mesh; of a `Mesh` its boundary.
+    fps
+        Pictures per second. Each shows the state nearest to its time.
+    speed
+        Speed of the film: 0.1 plays ten times slower.
+    size
+        Width and height [pixels], 16 to 4096.
+    azimuth, elevation, up
+        Direction to the viewer [degrees] and upward axis, see `render`.
+    clock
+        Show the time in a corner.
+    progress
+        Progress bar: True, False, or None (after two seconds, in a terminal); or a callable
+        ``f(done, total)``.
+
+    Raises
+    ------
+    MissingPackageError
+        Pillow or ffmpeg is not installed.
+    FileFormatError
+        The suffix is another one, or the file cannot be written.
+    InputError, InputTypeError
+        An argument has a wrong type or value, the motion is not one of the model, or the film
+        would have more than 10,000 pictures.
+    """
+    check_film(path)
+    rate, pace = positive(fps, "fps"), positive(speed, "speed")
+    wide, high = checked_size(size)
+    axes = axes_of(number(azimuth, "azimuth"), number(elevation, "elevation"), up)
+    check_motion(motion, model)
+    chosen = _chosen(motion, rate, pace)
+    if surface is None and isinstance(model, ReducedSolid):
+        # large triangles cannot show the deformation
+        surface = refined(model.mesh.source or model.mesh.surface())
+    subject = Subject(model, surface, motion._at(np.unique(chosen)))
+    assert subject.motion is not None
+    faces, rest = subject.surface.triangles, subject.surface.vertices
+    used = np.unique(faces)
+    lengths = [
+        float(np.linalg.norm(subject.deformation(k), axis=1).max())
+        for k in range(len(subject.motion))
+    ]
+    bounds = np.array([np.full(3, np.inf), np.full(3, -np.inf)])
+    for u in subject.displacements():
+        seen = (rest + u)[used] @ axes.T
+        bounds = np.array(
+            [np.minimum(bounds[0], seen.min(axis=0)), np.maximum(bounds[1], seen.max(axis=0))]
+        )
+    frame = frame_around(bounds, axes, (wide, high), 0.06, crop=False)
+    repeats = np.unique(chosen, return_counts=True)[1]
+    with callback(progress, "pictures") as tell:
+
+        def pictures() -> Iterator[NDArray[np.uint8]]:
+            done = 0
+            for k, u in enumerate(subject.displacements()):
+                place = place_on_scale(subject.deformation(k), max(lengths))
+                image = draw(frame, [Shape(rest + u, place)], faces, 2)
+                assert subject.motion is not None
+                label = f"{subject.motion.times[k]:.3f} s" if clock else ""
+                picture = on_paper(image, label)
+                for _ in range(int(repeats[k])):
+                    yield picture
+                done += int(repeats[k])
+                if tell is not None:
+                    tell(done, len(chosen))
+
+        write_film(path, pictures(), rate)

@@ -1,0 +1,161 @@
+"""Surfaces to draw or to export, and their displacements along a motion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reducedfem.base.check import number, require
+from reducedfem.dynamics.recorded import Motion, carried
+from reducedfem.errors import InputError, InputTypeError
+from reducedfem.geometry.embedding import Embedding
+from reducedfem.geometry.mesh import Mesh
+from reducedfem.geometry.surface import Surface
+from reducedfem.reduction.projected import ProjectedSolid
+from reducedfem.reduction.reduced import ReducedSolid
+from reducedfem.reduction.skin import Skin
+from reducedfem.solid.solid import Solid
+
+__all__ = ["Model", "Subject", "check_motion", "mesh_of", "positive"]
+
+Array = NDArray[np.float64]
+
+Model = ReducedSolid | ProjectedSolid | Skin | Solid | Mesh | Surface
+_KINDS = "a ReducedSolid, ProjectedSolid, Skin, Solid, Mesh or Surface"
+
+
+def positive(value: float, name: str) -> float:
+    """Return the argument as a positive float; refuse other values."""
+    result = number(value, name)
+    if not result > 0.0:
+        raise InputError(f"{name} must be positive, got {result:g}")
+    return result
+
+
+def _wrong_model(model: object, kinds: str) -> InputTypeError:
+    return InputTypeError(f"model must be {kinds}, got {type(model).__name__}")
+
+
+def mesh_of(model: object, kinds: str) -> Mesh:
+    """Return the mesh of the argument `model`; refuse objects without one."""
+    if isinstance(model, Skin):
+        return model.reduced.mesh
+    if isinstance(model, ReducedSolid | ProjectedSolid | Solid):
+        return model.mesh
+    if isinstance(model, Mesh):
+        return model
+    raise _wrong_model(model, kinds)
+
+
+def check_motion(motion: Any, model: object) -> Motion:
+    """Return the argument `motion`; refuse one that is not a motion of the argument `model`."""
+    if not isinstance(motion, Motion):
+        raise InputTypeError(
+            f"motion must be a Motion, got {type(motion).__name__}; record one with "
+            "record_motion(sim, n), or make one of arrays, Motion(times, q)"
+        )
+    if isinstance(model, Surface):
+        raise InputError("motion must be None: a Surface alone has no motion; pass its model")
+    model = model.reduced if isinstance(model, Skin) else model
+    if motion.q.ndim == 2:
+        if not isinstance(model, ReducedSolid | ProjectedSolid):
+            raise InputError(
+                f"motion has reduced coordinates q {motion.q.shape}, but model is a "
+                f"{type(model).__name__}: pass the reduced model"
+            )
+        if motion.q.shape[1] != model.r:
+            raise InputError(
+                f"motion has {motion.q.shape[1]} reduced coordinates, but model has {model.r}"
+            )
+    else:
+        n = mesh_of(model, _KINDS).n_nodes
+        if motion.q.shape[1] != n:
+            raise InputError(
+                f"motion has displacements of {motion.q.shape[1]} nodes, but model has {n}"
+            )
+    free = isinstance(model, ReducedSolid) and model.rigid_body is not None
+    if motion.poses is not None and not free:
+        raise InputError(
+            "motion has the poses of a free body, but model has fixed nodes or is no ReducedSolid"
+        )
+    return motion
+
+
+class Subject:
+    """The surface of an object, and its displacements; arguments as of `export_gltf`.
+
+    Attributes are the surface at rest, the reduced or projected model (or None), the skin of a
+    reduced model (or None) and the motion (or None). ``flat`` is True for the boundary of a mesh,
+    whose edges are sharp.
+    """
+
+    def __init__(self, model: Model, surface: Surface | None, motion: Motion | None) -> None:
+        if not isinstance(model, Model):
+            raise _wrong_model(model, _KINDS)
+        self.motion = None if motion is None else check_motion(motion, model)
+        if surface is not None:
+            require(surface, Surface, "surface")
+            if isinstance(model, Skin | Surface):
+                raise InputError(
+                    f"surface must be None: model is a {type(model).__name__}, a surface itself"
+                )
+        self.skin = model if isinstance(model, Skin) else None
+        self.model = model.reduced if isinstance(model, Skin) else model
+        self.embedding: Embedding | None = None
+        self._nodes: NDArray[np.int32] | None = None
+        self.flat = False
+        if isinstance(model, Surface):
+            self.surface = model
+            return
+        if isinstance(model, Skin):
+            self.surface = model.surface
+            return
+        mesh = mesh_of(model, _KINDS)
+        given = surface or (None if isinstance(model, Mesh) else mesh.source)
+        self.flat = given is None
+        self.surface = mesh.surface() if given is None else given
+        if isinstance(model, ReducedSolid):
+            self.skin = Skin(model, self.surface)
+        elif given is None:
+            self._nodes = mesh.boundary_nodes
+        else:
+            self.embedding = Embedding(mesh, given.vertices)
+
+    @property
+    def centre(self) -> Array | None:
+        """Centre of mass at rest of a free body [m], shape (3,); None for other objects."""
+        body = self.model.rigid_body if isinstance(self.model, ReducedSolid) else None
+        return None if body is None else body.centre
+
+    def at_vertices(self, u: Array) -> Array:
+        """Return a field of the nodes (n, 3) at the vertices, (v, 3)."""
+        if self._nodes is not None:
+            return np.asarray(u[self._nodes])
+        if self.skin is not None:
+            return self.skin.embedding.interpolate(u)
+        assert self.embedding is not None
+        return self.embedding.interpolate(u)
+
+    def deformation(self, k: int) -> Array:
+        """Return the displacements of the vertices in state k, without rigid motion, (v, 3)."""
+        assert self.motion is not None
+        q = self.motion.q[k]
+        if q.ndim == 2:
+            return self.at_vertices(q)
+        if self.skin is not None:
+            return self.skin.positions(q) - self.surface.vertices
+        assert isinstance(self.model, ProjectedSolid)
+        return self.at_vertices(self.model.displacement(q))
+
+    def displacements(self) -> Iterator[Array]:
+        """Yield the displacements of the vertices in the world in each state [m], (v, 3)."""
+        assert self.motion is not None
+        rest, poses, centre = self.surface.vertices, self.motion.poses, self.centre
+        for k in range(len(self.motion)):
+            u = self.deformation(k)
+            if poses is not None and centre is not None:
+                u = carried(poses[k : k + 1], centre, rest, u[None])[0]
+            yield u

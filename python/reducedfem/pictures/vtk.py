@@ -1,0 +1,177 @@
+"""Export of motions to ParaView, and of meshes to PyVista."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from reducedfem.base.check import field
+from reducedfem.base.run import Progress, callback
+from reducedfem.dynamics.recorded import Motion, carried
+from reducedfem.errors import MissingPackageError
+from reducedfem.geometry.mesh import Mesh
+from reducedfem.geometry.surface import Surface
+from reducedfem.io import vtk_files
+from reducedfem.io.atomic import as_path
+from reducedfem.io.mesh_fields import Fields, checked_fields
+from reducedfem.io.vtk_files import FieldsOfState
+from reducedfem.pictures.subject import check_motion, mesh_of
+from reducedfem.reduction.projected import ProjectedSolid
+from reducedfem.reduction.reduced import ReducedSolid
+from reducedfem.solid.solid import Solid
+
+__all__ = ["export_vtk", "to_pyvista"]
+
+Array = NDArray[np.float64]
+
+_WITH_MESH = "a ReducedSolid, ProjectedSolid, Solid or Mesh"
+_CELLS = {4: 10, 8: 12, 10: 24, 20: 25}  # numbers of VTK by nodes per element
+
+
+def _nodal(model: object, q: Array) -> Array:
+    """Return the field of the nodes (n, 3) of one state of a motion, or of its rates."""
+    if q.ndim == 2:
+        return q
+    assert isinstance(model, ReducedSolid | ProjectedSolid)
+    return model.displacement(q)
+
+
+def _states(
+    model: object, mesh: Mesh, motion: Motion, nodal: dict[str, Any], cells: dict[str, Any]
+) -> Iterator[FieldsOfState]:
+    """Yield the time and the fields of each state."""
+    for k in range(len(motion)):
+        u = _nodal(model, motion.q[k])
+        v = None if motion.qdot is None else _nodal(model, motion.qdot[k])
+        if motion.poses is not None:
+            assert isinstance(model, ReducedSolid)
+            assert model.rigid_body is not None
+            pose, c = motion.poses[k : k + 1], model.rigid_body.centre
+            world = carried(pose, c, mesh.nodes, u[None])[0]
+            if v is not None and motion.rates is not None:
+                # v + w x (x - p), and the rates of the deformation in the axes of the world
+                arm = mesh.nodes + world - pose[0, :3]
+                turned = carried(pose, c, c + 0.0 * u, v[None])[0] - (pose[0, :3] - c)
+                v = motion.rates[k, :3] + np.cross(motion.rates[k, 3:], arm) + turned
+            else:
+                v = None
+            u = world
+        fields: dict[str, Any] = {"displacement": u.astype(np.float32)}
+        if v is not None:
+            fields["velocity"] = v.astype(np.float32)
+        fields |= {name: values[k] for name, values in nodal.items()}
+        yield float(motion.times[k]), fields, {name: values[k] for name, values in cells.items()}
+
+
+def export_vtk(
+    path: str | os.PathLike[str],
+    model: ReducedSolid | ProjectedSolid | Solid | Mesh,
+    motion: Motion,
+    *,
+    point_data: Fields | None = None,
+    cell_data: Fields | None = None,
+    progress: Progress = None,
+) -> None:
+    """Write a motion as a time series for ParaView.
+
+    The file ``name.pvd`` lists the times, and ``name_0000.vtu``, ``name_0001.vtu``, ... beside it
+    have the mesh at rest with the fields ``displacement`` [m] and, if the motion has rates,
+    ``velocity`` [m/s] at its nodes, in single precision. In ParaView open the ``.pvd`` file and
+    apply the filter Warp By Vector. PyVista reads it as well, and meshio reads each ``.vtu`` file.
+    Elements have their ``region``, cut ones the filled ``fraction``. Existing files are replaced
+    when all new ones are complete, ``name.pvd`` last.
+
+    Parameters
+    ----------
+    path
+        Name of the ``.pvd`` file.
+    model
+        The object of the motion.
+    motion
+        Motion of the model, see `record_motion`; ``motion[::10]`` has every tenth state.
+    point_data
+        Further fields of the nodes by name, with the values of all states, shape (s, n) or
+        (s, n, k).
+    cell_data
+        Further fields of the elements, such as stresses of yours, shape (s, e) or (s, e, k).
+    progress
+        Progress bar: True, False, or None (after two seconds, in a terminal); or a callable
+        ``f(done, total)``.
+
+    Raises
+    ------
+    FileFormatError
+        The suffix is another one, or a file cannot be written.
+    InputError, InputTypeError
+        An argument has a wrong type or shape, or the motion is not one of the model.
+    """
+    target = as_path(path)
+    vtk_files.check_suffix(target)
+    mesh = mesh_of(model, _WITH_MESH)
+    check_motion(motion, model)
+    nodal = checked_fields(point_data, "point_data", (len(motion), mesh.n_nodes))
+    cells = checked_fields(cell_data, "cell_data", (len(motion), mesh.n_elements))
+    with callback(progress, "states") as tell:
+
+        def counted() -> Iterator[FieldsOfState]:
+            for k, state in enumerate(_states(model, mesh, motion, nodal, cells)):
+                yield state
+                if tell is not None:
+                    tell(k + 1, len(motion))
+
+        vtk_files.write(target, mesh._data(), counted(), len(motion))
+
+
+def to_pyvista(
+    model: Surface | Mesh | Solid | ReducedSolid | ProjectedSolid, u: ArrayLike | None = None
+) -> Any:
+    """Return a surface or mesh as one of the package PyVista, which is optional.
+
+    Parameters
+    ----------
+    model
+        A `Surface`, or an object with a mesh.
+    u
+        Displacements of the vertices or nodes [m], shape (n, 3), stored as the point data
+        ``displacement``; ``grid.warp_by_vector("displacement")`` is the deformed shape. None: no
+        point data.
+
+    Returns
+    -------
+    pyvista.PolyData or pyvista.UnstructuredGrid
+        Of a surface its triangles; of others the elements, with the cell data ``region`` and, of
+        cut cells, ``fraction``.
+
+    Raises
+    ------
+    MissingPackageError
+        PyVista is not installed.
+    InputError, InputTypeError
+        An argument has a wrong type or shape, or a value that is not finite.
+    """
+    points = model.vertices if isinstance(model, Surface) else None
+    if points is None:
+        points = mesh_of(model, f"a Surface, {_WITH_MESH.removeprefix('a ')}").nodes
+    moved = None if u is None else field(u, "u", len(points))
+    try:
+        import pyvista
+    except ImportError as error:
+        raise MissingPackageError(
+            "to_pyvista needs PyVista, which is not installed: pip install 'reducedfem[pyvista]'"
+        ) from error
+    if isinstance(model, Surface):
+        made = pyvista.PolyData.from_regular_faces(points.copy(), model.triangles)
+    else:
+        mesh = mesh_of(model, _WITH_MESH)
+        kind = _CELLS[mesh.nodes_per_element]
+        made = pyvista.UnstructuredGrid({kind: mesh.elements}, points.copy())
+        made.cell_data["region"] = mesh.regions.copy()
+        if mesh._rule() is not None:
+            made.cell_data["fraction"] = mesh.fractions
+    if moved is not None:
+        made.point_data["displacement"] = moved.copy()
+    return made
