@@ -75,7 +75,7 @@ def pixels(browser):
 
 def test_shaders_deform_as_the_skin_does(browser, reduced):
     q = np.array([3e-3, -2e-3, 1e-3, 5e-4, 2e-4, -1e-4, 3e-4, 1e-4])
-    with rf.view(reduced, motion=[q, q], times=0.1, browser=False) as view:
+    with rf.view(reduced, motion=rf.Motion([0.0, 0.1], [q, q]), browser=False) as view:
         shown(browser, view)
         positions, normals = read(browser)
         scene = view._shown.scene()
@@ -258,8 +258,7 @@ def test_a_frame_of_a_notebook(browser, reduced):
 def test_a_recorded_motion_in_one_file(browser, reduced, tmp_path):
     motion = 1e-3 * np.outer(np.sin(np.linspace(0, 6, 40)), np.ones(reduced.r))
     path = tmp_path / "motion.html"
-    with rf.view(reduced, motion=motion, times=0.05, browser=False) as view:
-        view.save(path)
+    rf.export_html(path, reduced, motion=rf.Motion(0.05 * np.arange(40), motion))
     browser.open(path.as_uri())
     browser.wait(DRAWN)
     browser.run("const { player } = window.reducedfem; player.playing = false;")
@@ -288,3 +287,25 @@ def test_modes_swing_and_sliders_stop_them(browser, bar):
     largest = np.linalg.norm(modes.shapes[1], axis=1).max()
     size = np.linalg.norm(np.ptp(bar.mesh.nodes, axis=0))
     assert found[1][1] * largest == pytest.approx(0.5 * 0.2 * size, rel=1e-5)
+
+
+def test_a_free_body_is_where_it_was(browser, rng):
+    nodes, elements = box_hexes(3, 2, 2, (0.3, 0.2, 0.15))
+    solid = rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e5, 0.3, 1000.0))
+    free = rf.reduce(solid, rf.modal_derivative_basis(solid, 3, 5))
+    body = rf.FreeBody(free, 1e-3, gravity=(0.0, 0.0, -9.81))
+    body.reset([0.1, 0.2, 0.3], [1, 0, 0, 0], [0.5, 0.0, 0.2], [3.0, 2.0, 1.0])
+    motion = rf.record_motion(body, 200, every=50)
+    with rf.view(free, motion=motion, browser=False) as view:
+        shown(browser, view)
+        centre = view._shown.scene().centre
+        browser.run(
+            "const page = window.reducedfem; page.player.now = page.player.end;"
+            "page.player.playing = false; page.showPlayer();"
+        )
+        positions, _ = read(browser)
+    # the vertices of the picture are among the nodes, some of them more than once
+    exact = body.positions - centre
+    distance = np.linalg.norm(positions[:, None] - exact[None], axis=2).min(axis=1)
+    assert distance.max() < 1e-6
+    assert np.abs(exact).max() > 0.2

@@ -15,6 +15,7 @@ from reducedfem.geometry.surface import Surface
 __all__ = [
     "GREY",
     "Body",
+    "Clip",
     "Marks",
     "Scene",
     "boundary_edges",
@@ -130,6 +131,23 @@ class Marks:
 
 
 @dataclass(frozen=True)
+class Clip:
+    """A recorded motion of the first body.
+
+    Attributes
+    ----------
+    times, q
+        Times [s], (m,), and coordinates, (m, r).
+    places
+        Origin of the frame of the body [m] and its rotation (w, x, y, z), (m, 7); None: at rest.
+    """
+
+    times: Reals
+    q: Reals
+    places: Reals | None = None
+
+
+@dataclass(frozen=True)
 class Scene:
     """All that a view shows before anything moves.
 
@@ -146,7 +164,7 @@ class Scene:
     pulls
         True: pages can pull its bodies.
     clip
-        Recorded motion: times [s], (m,), and coordinates of body 0, (m, r); None: none.
+        Recorded motion that pages play; None: none.
     oscillates
         True: shapes may swing, as modes do.
     texts
@@ -161,7 +179,7 @@ class Scene:
     up: str = "z"
     controls: bool = False
     pulls: bool = False
-    clip: tuple[Reals, Reals] | None = None
+    clip: Clip | None = None
     oscillates: bool = False
     texts: tuple[str, ...] = ()
     box: Reals | None = None
@@ -195,7 +213,7 @@ class Scene:
             "pulls": self.pulls,
             "oscillates": self.oscillates,
             "texts": self.texts,
-            "clip": None if self.clip is None else {"times": self.clip[0], "q": self.clip[1]},
+            "clip": None if self.clip is None else vars(self.clip),
             "bodies": [one.described(centre) for one in self.bodies],
             "marks": [one.described(centre) for one in self.marks],
         }

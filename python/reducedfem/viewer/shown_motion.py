@@ -7,21 +7,23 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from reducedfem import _core
-from reducedfem.base.check import reals
 from reducedfem.dynamics.bdf2 import BDF2
 from reducedfem.dynamics.explicit import spectrum
 from reducedfem.dynamics.integrator import Simulation
+from reducedfem.dynamics.recorded import Motion
 from reducedfem.errors import InputError, ReducedFEMError
 from reducedfem.geometry.embedding import Embedding
+from reducedfem.geometry.pose import Pose
 from reducedfem.geometry.surface import Surface
+from reducedfem.pictures.subject import check_motion
 from reducedfem.reduction.reduced import ReducedSolid
 from reducedfem.reduction.skin import Pick, Skin
 from reducedfem.solid.solid import Solid
 from reducedfem.viewer.drive import Drive
-from reducedfem.viewer.parts import Body, Scene, fixed_nodes, split
+from reducedfem.viewer.parts import Body, Clip, Scene, fixed_nodes, split
 from reducedfem.viewer.shown import Frame, Shown, unit_scales
 
 __all__ = ["ShownModel", "ShownMotion", "ShownSimulation", "skin_body", "skin_of"]
@@ -29,7 +31,6 @@ __all__ = ["ShownModel", "ShownMotion", "ShownSimulation", "skin_body", "skin_of
 _STEP = 1e-3  # s, of the simulation of a model
 _DAMPING = 0.05  # critical damping of its lowest frequency
 _STIFFER = 3.0  # stiffness of the spring of a pull over that of the body at the point
-_FRAME = 1.0 / 60.0  # s, between two records
 _PULL = (0.86, 0.27, 0.22)
 
 
@@ -252,32 +253,26 @@ class ShownModel(ShownSimulation):
 class ShownMotion(Shown):
     """A recorded motion of a model, which pages play."""
 
-    def __init__(self, reduced: ReducedSolid, motion: ArrayLike, times: Any, up: str) -> None:
-        q = reals(motion, "motion")
-        if q.ndim != 2 or q.shape[1] != reduced.r or not len(q):
-            raise InputError(
-                f"motion must have shape (m, {reduced.r}), a row of coordinates for each time, got "
-                f"{q.shape}"
-            )
-        when = reals(_FRAME if times is None else times, "times")
-        if when.ndim == 0:
-            if not when > 0.0:
-                raise InputError(f"times must be positive, got {float(when):g}")
-            when = when * np.arange(len(q))
-        if when.shape != (len(q),):
-            raise InputError(
-                f"times must have shape ({len(q)},), one for each row of motion, got {when.shape}"
-            )
-        wrong = np.flatnonzero(np.diff(when) <= 0.0)
-        if len(wrong):
-            k = int(wrong[0]) + 1
-            raise InputError(f"times must ascend: times[{k}] is {when[k]:g}, after {when[k - 1]:g}")
-        self._reduced, self._clip, self._up = reduced, (when, q), up
+    def __init__(self, reduced: ReducedSolid, motion: Motion, up: str) -> None:
+        self._motion, self._reduced, self._up = check_motion(motion, reduced), reduced, up
 
     def scene(self) -> Scene:
         """Return the scene."""
-        skin, _ = skin_of(self._reduced)
-        texts = (f"{self._reduced.r} coordinates, {len(self._clip[0]):,} records",)
-        marks = fixed_nodes(self._reduced.mesh, self._reduced.fixed)
-        body = skin_body(skin)
-        return Scene("Motion", (body,), marks, up=self._up, clip=self._clip, texts=texts)
+        motion, reduced = self._motion, self._reduced
+        skin, _ = skin_of(reduced)
+        places = None
+        if motion.poses is not None and reduced.rigid_body is not None:
+            centre, turns = reduced.rigid_body.centre, motion.poses[:, 3:]
+            origins = [
+                p - Pose((0.0, 0.0, 0.0), turn).apply(centre)
+                for p, turn in zip(motion.poses[:, :3], turns, strict=True)
+            ]
+            places = np.column_stack([origins, turns])
+        return Scene(
+            "Motion",
+            (skin_body(skin),),
+            fixed_nodes(reduced.mesh, reduced.fixed),
+            up=self._up,
+            clip=Clip(motion.times, motion.q, places),
+            texts=(f"{reduced.r} coordinates, {len(motion):,} states",),
+        )

@@ -12,14 +12,13 @@ from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Any
 
-from numpy.typing import ArrayLike
-
 from reducedfem.base.check import choice, count, flag, number
 from reducedfem.contact.contact import Contact
 from reducedfem.contact.deformed_field import DeformedField
 from reducedfem.contact.field import Field
 from reducedfem.drawing.render import UP
 from reducedfem.dynamics.integrator import Simulation
+from reducedfem.dynamics.recorded import Motion
 from reducedfem.errors import InputError, InputTypeError
 from reducedfem.geometry.mesh import Mesh
 from reducedfem.geometry.surface import Surface
@@ -210,9 +209,7 @@ def _need(on: object, kind: str) -> Mesh:
     raise InputTypeError(f"on must be a Solid, a Mesh or None, got {type(on).__name__}")
 
 
-def _shown(
-    x: object, on: object, motion: Any, times: Any, up: str, stiffness: float | None
-) -> Shown:
+def _shown(x: object, on: object, motion: Motion | None, up: str, stiffness: float | None) -> Shown:
     if isinstance(x, SystemModes | SystemBasis):
         raise InputTypeError(
             f"x is a {type(x).__name__}, whose unknowns have no places that could be shown"
@@ -232,7 +229,7 @@ def _shown(
             raise InputTypeError(
                 f"motion is given, so x must be a ReducedSolid, got {type(x).__name__}"
             )
-        return ShownMotion(x, motion, times, up)
+        return ShownMotion(x, motion, up)
     kinds: dict[type, Callable[[], Shown]] = {
         Surface: lambda: ShownSurface(x, up),  # type: ignore[arg-type]
         Mesh: lambda: ShownMesh(x, up),  # type: ignore[arg-type]
@@ -258,8 +255,7 @@ def view(
     x: Any,
     on: Solid | Mesh | ReducedSolid | None = None,
     *,
-    motion: ArrayLike | None = None,
-    times: ArrayLike | float | None = None,
+    motion: Motion | None = None,
     up: str = "z",
     stiffness: float | None = None,
     port: int = 0,
@@ -287,9 +283,7 @@ def view(
     on
         Solid or mesh of `Modes` or of a `Basis`; None for others.
     motion
-        Recorded motion of a `ReducedSolid`, which the page plays: coordinates, shape (m, r).
-    times
-        Times of the records [s], ascending, shape (m,), or the time between two; None: 1/60 s.
+        Recorded motion of a `ReducedSolid`, which the page plays, see `record_motion`.
     up
         Axis that is up: "z", "y", "x", "-z", "-y" or "-x".
     stiffness
@@ -329,7 +323,7 @@ def view(
     if browser is not None:
         flag(browser, "browser")
     shown = View(
-        _shown(x, on, motion, times, up, stiffness),
+        _shown(x, on, motion, up, stiffness),
         wanted,
         tuple(one.rstrip("/") for one in allowed),
         pixels,
@@ -347,8 +341,7 @@ def export_html(
     x: Any,
     on: Solid | Mesh | ReducedSolid | None = None,
     *,
-    motion: ArrayLike | None = None,
-    times: ArrayLike | float | None = None,
+    motion: Motion | None = None,
     up: str = "z",
 ) -> None:
     """Write an interactive picture as a page in one file, for any browser.
@@ -361,7 +354,7 @@ def export_html(
     ----------
     path
         Name of the file, ``.html``.
-    x, on, motion, times, up
+    x, on, motion, up
         As of `view`.
 
     Raises
@@ -372,7 +365,7 @@ def export_html(
         An argument has a wrong type or value.
     """
     choice(up, "up", UP)
-    _write(_shown(x, on, motion, times, up, None), path)
+    _write(_shown(x, on, motion, up, None), path)
 
 
 def _in_notebook() -> bool:

@@ -243,12 +243,7 @@ export class Drawing {
       const body = this.bodies[k];
       if (one.q) body.setCoordinates(this.gl, one.q);
       if (one.moved) body.setMoved(this.gl, one.moved, one.normals);
-      if (one.position) {
-        const [w, x, y, z] = one.quaternion;
-        body.turn = [x, y, z, w];
-        // positions of pages begin at the centre of the scene
-        body.place = sub(add(turned(body.turn, this.centre), [...one.position]), this.centre);
-      }
+      if (one.position) this.setPlace(body, one);
       this.rescale(body);
     });
     this.arrows = frame.arrows;
@@ -257,6 +252,12 @@ export class Drawing {
       this.gl.deleteBuffer(one.buffer);
     }
     this.dots = frame.dots.map((one) => this.makeDots(one));
+  }
+
+  setPlace(body, { position, quaternion: [w, x, y, z] }) {
+    body.turn = [x, y, z, w];
+    // positions of pages begin at the centre of the scene
+    body.place = sub(add(turned(body.turn, this.centre), [...position]), this.centre);
   }
 
   /** The scale of colours ends at the largest displacement seen since the last reset. */

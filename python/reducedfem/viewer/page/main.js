@@ -128,7 +128,8 @@ class Page {
     const body = this.drawing.bodies[0], q = this.player.coordinates();
     body.setCoordinates(this.drawing.gl, q);
     if (this.player instanceof Clip) {
-      const { now, begin, end } = this.player;
+      const { now, begin, end } = this.player, place = this.player.place();
+      if (place) this.drawing.setPlace(body, place);
       this.panel.setTime(end > begin ? (now - begin) / (end - begin) : 0, now);
     } else this.panel.setAmounts(this.player.amounts);
     this.drawing.rescale(body);

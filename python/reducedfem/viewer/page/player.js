@@ -2,11 +2,12 @@
 
 const PERIOD = 1.6; // s, of a shape that swings
 
-/** A recorded motion: times (m) and coordinates (m, r). */
+/** A recorded motion: times (m), coordinates (m, r), and places (m, 7) of a free body or null. */
 export class Clip {
-  constructor({ times, q }) {
+  constructor({ times, q, places }) {
     this.times = times;
     this.q = q;
+    this.places = places;
     this.r = q.shape[1];
     this.now = times[0];
     this.playing = times.length > 1;
@@ -48,16 +49,28 @@ export class Clip {
     return low;
   }
 
-  /** Coordinates at the present time, between records by interpolation. */
-  coordinates() {
+  /** Values of an array with a row a record at the present time, between records by interpolation. */
+  between(array, width) {
     const k = this.index(), next = Math.min(k + 1, this.times.length - 1);
     const gap = this.times[next] - this.times[k];
     const part = gap > 0 ? Math.max(0, (this.now - this.times[k]) / gap) : 0;
-    const out = new Float32Array(this.r);
-    for (let j = 0; j < this.r; ++j) {
-      out[j] = (1 - part) * this.q[this.r * k + j] + part * this.q[this.r * next + j];
+    const out = new Float32Array(width);
+    for (let j = 0; j < width; ++j) {
+      out[j] = (1 - part) * array[width * k + j] + part * array[width * next + j];
     }
     return out;
+  }
+
+  coordinates() {
+    return this.between(this.q, this.r);
+  }
+
+  /** Origin and rotation of the body; null: at rest. */
+  place() {
+    if (!this.places) return null;
+    const found = this.between(this.places, 7), turn = [...found.subarray(3)];
+    const size = Math.hypot(...turn);
+    return { position: found.subarray(0, 3), quaternion: turn.map((one) => one / size) };
   }
 }
 
