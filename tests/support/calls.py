@@ -72,6 +72,7 @@ def make_world():
     w.dynamic = rf.DynamicCoupling(100.0, 0.1, 0.1, 1e-4)
     w.outcome = w.contact.evaluate(w.position, w.quaternion, w.q)
     w.hand = rf.ReplayDevice([0.0, 1.0], np.zeros((2, 3)))
+    w.view = rf.view(w.surface, browser=False)
     w.session = rf.HapticSession(
         rf.PenaltyContact(rf.PointTree(w.shell), w.field, 100.0),
         rf.ReplayDevice([0.0, 1.0], np.ones((2, 3))),
@@ -288,6 +289,7 @@ CALLS = {
     "World.step": (lambda w: w.world.step, lambda w: dict(n=1, progress=False)),
     "delassus": (lambda w: rf.delassus, lambda w: dict(bodies=[(np.eye(3), np.eye(3))], compliance=0.0)),
     "export_gltf": (lambda w: rf.export_gltf, lambda w: dict(path="m.glb", model=w.reduced, surface=w.surface, motion=w.motion, speed=0.5, up="y", normals=True, colour=[0.5, 0.5, 0.5])),
+    "export_html": (lambda w: rf.export_html, lambda w: dict(path="m.html", x=w.reduced, on=None, motion=w.motion, up="y")),
     "export_vtk": (lambda w: rf.export_vtk, lambda w: dict(path="m.pvd", model=w.reduced, motion=w.motion, point_data={"t": np.zeros((2, w.n))}, cell_data={"s": np.zeros((2, 3))}, progress=False)),
     "join_meshes": (lambda w: rf.join_meshes, lambda w: dict(meshes=[w.mesh, w.mesh])),
     "load": (lambda w: rf.load, lambda w: dict(path="r.safetensors", kind=None)),
