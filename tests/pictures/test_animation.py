@@ -160,7 +160,11 @@ def test_missing_programs_are_named(reduced, motion, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
     with pytest.raises(rf.MissingPackageError, match=r"apt-get install ffmpeg.*write a \.gif"):
         plot.animate(tmp_path / "b.mp4", reduced, motion)
+    (tmp_path / "ffmpeg").write_text("#!/bin/sh\n")
+    (tmp_path / "ffmpeg").chmod(0o755)
     monkeypatch.setitem(sys.modules, "PIL", None)
+    with pytest.raises(rf.MissingPackageError, match=r"the clock of a film needs Pillow"):
+        plot.animate(tmp_path / "b.mp4", reduced, motion)
     with pytest.raises(rf.MissingPackageError, match=r"needs Pillow.*'reducedfem\[plot\]'"):
         plot.animate(tmp_path / "b.gif", reduced, motion)
 
@@ -173,6 +177,8 @@ def test_missing_programs_are_named(reduced, motion, tmp_path, monkeypatch):
         (dict(motion=3), rf.InputTypeError, "motion must be a Motion, got int"),
         (dict(fps=0), rf.InputError, "fps must be positive, got 0"),
         (dict(speed=1e-9), rf.InputError, r"3e\+09 pictures, 10000 at most: choose a larger sp"),
+        (dict(size=(4096, 4096), speed=1e-3), rf.InputError, "3001 pictures .*, 17 do: choose"),
+        (dict(clock=1), rf.InputTypeError, "clock must be True or False, got int"),
         (dict(size=(64, 8)), rf.InputError, r"size\[1\] must be between 16 and 4096, got 8"),
         (dict(size=64), rf.InputTypeError, "size must be two numbers of pixels, got 64"),
         (dict(up="w"), rf.InputError, "up must be one of z, y, x"),

@@ -169,12 +169,17 @@ def test_meshes_are_written_with_fields(kind, suffix, tmp_path):
     if suffix == ".xdmf":
         pytest.importorskip("h5py", reason="meshio needs it for .xdmf")
     u = np.random.default_rng(3).random((mesh.n_nodes, 3))
-    point, cell = {"u": u, "held": u[:, 0] > 0.5}, {"s": np.arange(float(mesh.n_elements))}
+    kinds = (np.uint8, np.int16, np.int64, np.uint64, np.float16, np.float32)
+    point = {"u": u, "held": u[:, 0] > 0.5, "large": np.full(mesh.n_nodes, 2**40)}
+    cell = {"s": np.arange(float(mesh.n_elements))}
+    cell |= {kind.__name__: np.arange(mesh.n_elements, dtype=kind) for kind in kinds}
     mesh.write(path, point, cell)
     read = meshio.read(path)
     np.testing.assert_array_equal(read.point_data["u"], u)
     np.testing.assert_array_equal(read.point_data["held"], u[:, 0] > 0.5)
-    np.testing.assert_array_equal(read.cell_data["s"][0], cell["s"])
+    assert (read.point_data["large"] == 2**40).all()
+    for name, values in cell.items():
+        np.testing.assert_array_equal(read.cell_data[name][0], values)
     np.testing.assert_array_equal(rf.read_mesh(path).elements, mesh.elements)
 
 

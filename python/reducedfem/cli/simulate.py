@@ -150,7 +150,6 @@ def add_to(commands: Commands) -> None:
     results.add_argument(
         "--export",
         action="append",
-        default=[],
         metavar="FILE",
         help="the motion as .glb or .gltf (Blender, browsers), .gif, .mp4 (by ffmpeg) or .pvd "
         "(ParaView); may be repeated",
@@ -217,9 +216,9 @@ def _check_outputs(args: argparse.Namespace) -> None:
     written: dict[str, str | None] = {
         f"--{option}": getattr(args, option) for option in ("output", "plot", "picture")
     }
-    written |= {f"--export {k}": name for k, name in enumerate(args.export, 1)}
+    written |= {f"--export {k}": name for k, name in enumerate(args.export or (), 1)}
     refuse_same([args.model], written)
-    for name in args.export:
+    for name in args.export or ():
         check_export(name)
     for option in ("output", "plot", "picture"):
         if getattr(args, option) is not None:
@@ -293,7 +292,7 @@ def _run(args: argparse.Namespace) -> int:
     if args.picture is not None:
         _picture(args, model, motion, u[:, 0])
         console.fact("picture", args.picture)
-    for name in args.export:
+    for name in args.export or ():
         up = args.up or _against(args.gravity)
         with console.stage("export") as stage:
             export(name, model, motion.recorded(times), args.speed, up, stage.show)

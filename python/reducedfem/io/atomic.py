@@ -46,7 +46,7 @@ def as_path(path: str | os.PathLike[str], name: str = "path") -> Path:
 # suffixes of formats that this package writes or reads, and of pictures
 _SUFFIXES = frozenset(
     ".safetensors .npy .npz .csv .txt .json .obj .ply .stl .off .veg .bou .msh .vtu .vtk .mesh "
-    ".inp .bdf .nas .ele .node .png .pdf .svg .jpg .py".split()
+    ".inp .bdf .nas .ele .node .glb .gltf .pvd .gif .mp4 .png .pdf .svg .jpg .py".split()
 )
 
 

@@ -54,5 +54,16 @@ def checked_fields(
             raise InputError(
                 f"{name}[{key!r}]{list(index)} is {array[index]}; every value must be finite"
             )
-        found[key] = array.astype(np.uint8) if array.dtype.kind == "b" else array
+        found[key] = _common(array)
     return found
+
+
+def _common(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array in a dtype that all formats store."""
+    if array.dtype.kind == "f":
+        return array if array.dtype == np.float32 else array.astype(np.float64)
+    # bools are 0 and 1
+    for kind in (np.int32, np.int64):
+        if array.min() >= np.iinfo(kind).min and array.max() <= np.iinfo(kind).max:
+            return array.astype(kind)
+    return array.astype(np.float64)

@@ -8,15 +8,16 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from reducedfem.base.check import number
+from reducedfem.base.check import flag, number
 from reducedfem.base.run import Progress, callback
-from reducedfem.drawing.films import check_film, write_film
+from reducedfem.drawing.films import check_film, pillow, write_film
 from reducedfem.drawing.render import Shape, axes_of, checked_size, draw, frame_around
 from reducedfem.drawing.style import on_paper, place_on_scale
 from reducedfem.dynamics.recorded import Motion
 from reducedfem.errors import InputError
 from reducedfem.geometry.refine import refined
 from reducedfem.geometry.surface import Surface
+from reducedfem.io.atomic import as_path
 from reducedfem.pictures.subject import Model, Subject, check_motion, positive
 from reducedfem.reduction.reduced import ReducedSolid
 
@@ -25,6 +26,7 @@ __all__ = ["animate"]
 Array = NDArray[np.float64]
 
 _MOST_PICTURES = 10_000
+_MOST_PIXELS = 300_000_000  # of all pictures of a GIF, which are in memory at once
 
 
 def _chosen(motion: Motion, fps: float, speed: float) -> NDArray[np.int64]:
@@ -39,6 +41,16 @@ def _chosen(motion: Motion, fps: float, speed: float) -> NDArray[np.int64]:
     middles = 0.5 * (motion.times[1:] + motion.times[:-1])
     nearest: NDArray[np.int64] = np.searchsorted(middles, wanted)
     return nearest
+
+
+def _check_memory(path: str | os.PathLike[str], pictures: int, size: tuple[int, int]) -> None:
+    """Refuse a GIF whose pictures would fill the memory."""
+    most = _MOST_PIXELS // (size[0] * size[1])
+    if as_path(path).suffix.lower() == ".gif" and pictures > most:
+        raise InputError(
+            f"a .gif file of {pictures} pictures of this size does not fit into memory, {most} do: "
+            "choose a smaller size or fps, a larger speed, or an .mp4 file"
+        )
 
 
 def animate(
@@ -94,7 +106,7 @@ def animate(
         The suffix is another one, or the file cannot be written.
     InputError, InputTypeError
         An argument has a wrong type or value, the motion is not one of the model, or the film
-        would have more than 10,000 pictures.
+        would have more than 10,000 pictures, or more than fit into memory for a GIF.
     """
     check_film(path)
     rate, pace = positive(fps, "fps"), positive(speed, "speed")
@@ -102,6 +114,9 @@ def animate(
     axes = axes_of(number(azimuth, "azimuth"), number(elevation, "elevation"), up)
     check_motion(motion, model)
     chosen = _chosen(motion, rate, pace)
+    _check_memory(path, len(chosen), (wide, high))
+    if flag(clock, "clock"):
+        pillow("the clock of a film")
     if surface is None and isinstance(model, ReducedSolid):
         # large triangles cannot show the deformation
         surface = refined(model.mesh.source or model.mesh.surface())

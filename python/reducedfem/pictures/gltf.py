@@ -98,8 +98,8 @@ def export_gltf(
 
     Blender, browsers and most programs of computer graphics read the format. Each column of the
     basis is a morph target, and the motion the animation of their weights: u = U q is exact, to
-    single precision, in any program that adds all targets (some old ones add eight; then export
-    ``reduced.truncate(8)``). The rigid motion of a free body is that of the node. Lengths are in
+    single precision, in any program that adds all targets (some old ones add eight: they need a
+    model of seven shapes). The rigid motion of a free body is that of the node. Lengths are in
     metres. The file is written whole or not at all.
 
     Weights are from 0 to 1, because some programs clamp others: the weight of shape j is
