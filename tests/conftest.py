@@ -43,6 +43,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 # Files and folders left out under the address sanitizer, beside tests with the marker no_asan.
 NO_ASAN = {
+    "tests/base/test_broadcast.py": "programs of their own, built without that sanitizer",
     "tests/experiments/": "public functions only, which the tests of their rooms run",
     "tests/cli/test_cli.py": "public functions only, which the tests of their rooms run",
     "tests/cli/test_reduce.py": "public functions only, which the tests of their rooms run",
@@ -53,7 +54,9 @@ NO_ASAN = {
     "tests/house/test_floors.py": "reads sources",
     "tests/house/test_metadata.py": "reads sources",
     "tests/house/test_package.py": "documentation, imports and the wheel: Python only",
+    "tests/house/test_private_names.py": "reads sources",
     "tests/house/test_prose.py": "reads sources",
+    "tests/house/test_python_floors.py": "reads sources",
     "tests/house/test_readme.py": "public functions only, which the tests of their rooms run",
     "tests/house/test_rt_symbols.py": "reads object files",
     "tests/house/test_sources_to_add.py": "reads sources",
@@ -73,6 +76,7 @@ LONGEST = (
     "tests/cli/",
     "tests/haptics/",
     "tests/mesh/",
+    "tests/world/",
 )
 
 
