@@ -185,6 +185,7 @@ def jacobian(function, at, step) -> np.ndarray:
 
 
 @pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_blocks_are_the_derivatives_of_the_force_of_each_node(order):
     contact, _, u, v = pressed(BELOW, order)
     for found, expected in (
@@ -225,6 +226,7 @@ def test_newton_steps_have_the_whole_matrix(obstacle, order):
 
 @pytest.mark.parametrize("lagged", [True, False])
 @pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_a_model_with_all_displacements_moves_as_the_solid(order, lagged):
     solid = ball(2, order)
     n = 3 * solid.mesh.n_nodes
@@ -310,6 +312,7 @@ def test_points_that_move_with_fixed_nodes_only_do_not_touch():
         rf.BackwardEuler(solid, 4e-3, newton_max=50, contact=edge)
 
 
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_long_edges_are_halved():
     """A cylinder with vertices at its ends only rests on its side without entering the floor."""
     turn = np.linspace(0.0, 2.0 * np.pi, 25)[:-1]

@@ -43,6 +43,7 @@ def close(a, b, tolerance=ROUNDING):
 
 
 @pytest.mark.parametrize(("kind", "quadrature"), KINDS)
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_against_the_plain_reference(kind, quadrature, rng):
     solid = make_solid(kind, rng, quadrature)
     u = 0.2 * rng.standard_normal((solid.mesh.n_nodes, 3))  # elements turn inside out: no matter
