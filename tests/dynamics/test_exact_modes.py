@@ -163,6 +163,7 @@ def test_slow_motion_keeps_its_energy(beam):
 
 @LARGE
 @pytest.mark.parametrize("modes", MODES)
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_old_modes_do_not_blow_up(beam, modes):
     """A21's matrices with eigenvectors of another moment do, in 60 steps."""
     sim = rf.TRBDF2(beam, 8e-3, exact=10, modes=modes)

@@ -126,6 +126,7 @@ def test_free_bar_that_spins(shared):
     assert sim.report.steps == data["nsteps"]
 
 
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_damped_tetrahedra_under_gravity(shared):
     """Rayleigh damping with the current tangent, the exact consistent mass of tetrahedra."""
     data = load(shared, "dyn_tet_damped")
