@@ -124,6 +124,7 @@ def longest_silence(work: Callable[[], object]) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize("name", LONG)
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_python_runs_while_c_computes(name):
     w = make_solid(24, 6)
     w.basis = rf.mass_pca(w.solid, w.solid.linear_modes(8).shapes, 8)

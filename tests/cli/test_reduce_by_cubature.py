@@ -46,6 +46,7 @@ def test_a_stable_neo_hookean_model(capsys, surface, tmp_path):
     assert again.cubature.weights.tobytes() == rule.weights.tobytes()
 
 
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_stvk_by_cubature_and_the_default_training(capsys, surface, tmp_path):
     model, _ = reduced(capsys, surface, tmp_path / "m", "--cubature", 60)
     assert isinstance(model.materials[0], rf.StVK)
@@ -62,11 +63,13 @@ def test_materials_of_files_change_their_law(capsys, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["neohookean", "NEO-HOOKEAN", "neo_hookean"])
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_case_and_hyphens_of_laws_do_not_matter(capsys, surface, tmp_path, name):
     model, _ = reduced(capsys, surface, tmp_path / "m", "--law", name, "--cubature", 60)
     assert isinstance(model.materials[0], rf.NeoHookean)
 
 
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_mooney_rivlin_has_constants_of_its_own(capsys, surface, tmp_path):
     constants = ("--c1", "2e4", "--c2", 0, "--bulk", "3e5")
     law = ("--law", "mooneyrivlin", *constants, "--cubature", 60)

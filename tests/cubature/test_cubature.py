@@ -98,6 +98,7 @@ def twenty() -> tuple[rf.ReducedSolid, rf.ProjectedSolid]:
     )
 
 
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_200_points_of_a_beam_in_20_coordinates_err_by_less_than_2_per_cent(twenty):
     model, exact = twenty
     rule = model.cubature
@@ -112,6 +113,7 @@ def test_200_points_of_a_beam_in_20_coordinates_err_by_less_than_2_per_cent(twen
         assert np.sqrt(np.mean(np.square(errors))) < 0.02
 
 
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_the_reported_error_is_that_of_the_poses_held_out(twenty):
     model, exact = twenty
     poses = _core.draw_poses(exact._core, 100, 0.3, 0, None, 1)

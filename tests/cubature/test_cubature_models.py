@@ -53,6 +53,7 @@ def test_explicit_motions_are_near_those_of_the_projected_solid(exact):
     assert np.abs(ends[0] - ends[1]).max() < 0.03 * np.abs(ends[1]).max()
 
 
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_energy_is_conserved_in_free_vibration():
     """Forces are those of an energy: it does not drift over a hundred periods."""
     model = sampled()

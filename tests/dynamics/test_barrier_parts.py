@@ -115,6 +115,7 @@ def test_a_block_upon_another_presses_with_its_weight(make, shift):
 
 
 @pytest.mark.parametrize("lagged", [True, False])
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_a_block_slides_down_another_as_a_point_does(lagged):
     mu, angle = 0.2, np.radians(20.0)
     sim = slope(mu, angle, lagged=lagged)
@@ -130,6 +131,7 @@ def test_a_block_slides_down_another_as_a_point_does(lagged):
 
 
 @pytest.mark.parametrize("lagged", [True, False])
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_a_block_that_sticks_creeps(lagged):
     mu, angle = 0.5, np.radians(20.0)
     sim = slope(mu, angle, lagged=lagged)
@@ -144,6 +146,7 @@ def test_a_block_that_sticks_creeps(lagged):
 
 @pytest.mark.parametrize("integrator", [rf.BackwardEuler, rf.BDF2])
 @pytest.mark.parametrize(("friction", "lagged"), [(0.0, True), (0.3, True), (0.3, False)])
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_two_free_blocks_in_an_impact_keep_momentum(integrator, friction, lagged):
     rotation = turn(0, 0.3) @ turn(1, 0.4)
     solid = solid_of(block(), block((0.02, 0.01, 0.16), rotation=rotation))
@@ -226,6 +229,7 @@ def test_a_common_motion_is_not_shortened():
     assert sim.report.solves <= 4
 
 
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_three_parts_and_a_floor():
     """Parts among themselves and obstacles in one contact."""
     meshes = [block((0.01 * k, 0.0, k * (SIZE + 2e-3))) for k in range(3)]

@@ -76,6 +76,7 @@ def test_steps_satisfy_their_equation(integrator):
     assert sim.report.unconverged == 0
 
 
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_lagged_friction_tends_to_that_of_the_end():
     """The difference is of the order of the step."""
     differences = []
@@ -97,6 +98,7 @@ def test_lagged_friction_tends_to_that_of_the_end():
 
 
 @pytest.mark.parametrize(("integrator", "dt"), [(rf.BackwardEuler, 2e-3), (rf.BDF2, 5e-3)])
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_hard_impacts_with_much_friction_converge(integrator, dt):
     """Kinks of distances stop the iterations, which start again with friction held there."""
     upper = block((0.02, 0.01, 0.16), rotation=turn(0, 0.3) @ turn(1, 0.4))
@@ -161,6 +163,7 @@ def test_lagged_friction_of_pairs_is_that_of_the_step():
 
 
 @pytest.mark.parametrize("lagged", [True, False])
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_forces_of_pairs_carry_a_block_that_rests_on_a_slope(lagged):
     angle = np.radians(20.0)
     sim = slope(0.5, angle, lagged=lagged)

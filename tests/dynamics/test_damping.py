@@ -353,6 +353,7 @@ def test_newmark_steps_are_those_of_the_plain_scheme(place, newton):
     [(0, False), (0, True), (1, False), (1, True), (2, False)],
     ids=["solid", "solid explicit", "reduced", "reduced explicit", "projected"],
 )
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_energy_lost_is_the_power_dissipated(place, explicit):
     """Large motions: kinetic and strain energy fall by the time integral of v.D(u) v."""
     solid, damping = viscous()

@@ -91,6 +91,7 @@ def test_the_other_modes_are_those_of_the_scheme(kind):
 @pytest.mark.parametrize(
     ("kind", "order", "first"), [(rf.BackwardEuler, 1, 160), (rf.BDF2, 2, 320), (rf.TRBDF2, 2, 160)]
 )
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_orders_of_a_large_motion(beam, kind, order, first, newton_max):
     """Against finer steps of the same method; A21's own equations would be of order 1."""
     shape = beam.linear_modes(1).shapes[0]
@@ -162,6 +163,7 @@ def test_slow_motion_keeps_its_energy(beam):
 
 @LARGE
 @pytest.mark.parametrize("modes", MODES)
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_old_modes_do_not_blow_up(beam, modes):
     """A21's matrices with eigenvectors of another moment do, in 60 steps."""
     sim = rf.TRBDF2(beam, 8e-3, exact=10, modes=modes)

@@ -205,6 +205,7 @@ def test_each_tangent_must_be_symmetric():
         sim.step()
 
 
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_exact_modes_follow_the_tangent():
     """Two springs of three are exact; the trapezoidal rule at tiny steps is the truth."""
     ends = []

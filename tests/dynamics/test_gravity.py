@@ -343,6 +343,7 @@ def test_simulate_reports_energy_added_by_steps(capsys, reduced, tmp_path):
     assert status == 0
 
 
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_pictures_stand_against_gravity(capsys, reduced, tmp_path):
     """The axis `--up` wins over gravity; a lying bar is wider than high, a standing one is not."""
     path = tmp_path / "bar.safetensors"

@@ -200,6 +200,7 @@ def plain_newmark(system, dt, damping, newton, beta, gamma, start, forces):
 @pytest.mark.parametrize("newton", [1, 2, 6])
 @pytest.mark.parametrize(("beta", "gamma"), SCHEMES[:3])
 @pytest.mark.parametrize("r", [1, 5, 9, 24, 31])
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_reduced_steps_are_those_of_the_plain_scheme(r, beta, gamma, newton):
     rng = np.random.default_rng(r)
     mix = np.eye(r) + 0.1 * rng.standard_normal((r, r))

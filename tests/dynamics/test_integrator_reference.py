@@ -97,6 +97,7 @@ def energies(data, solid, states):
     return np.array(kinetic), np.array(strain)
 
 
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_cantilever_of_hexahedra_under_a_varying_load(shared):
     data = load(shared, "dyn_hex_load")
     solid, _, states = run(data)
@@ -108,6 +109,7 @@ def test_cantilever_of_hexahedra_under_a_varying_load(shared):
     assert np.abs(data["tip_u"]).max() > 0.2 * np.ptp(data["X"][:, 0])
 
 
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_free_bar_that_spins(shared):
     """No fixed node at all, and no force: only an initial velocity."""
     data = load(shared, "dyn_hex_spin")
@@ -124,6 +126,7 @@ def test_free_bar_that_spins(shared):
     assert sim.report.steps == data["nsteps"]
 
 
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_damped_tetrahedra_under_gravity(shared):
     """Rayleigh damping with the current tangent, the exact consistent mass of tetrahedra."""
     data = load(shared, "dyn_tet_damped")

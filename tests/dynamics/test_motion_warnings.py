@@ -298,6 +298,7 @@ SWINGS = [
 
 @pytest.mark.parametrize(("kind", "settings", "warns"), SWINGS)
 @pytest.mark.parametrize("system", ["solid", "reduced"])
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_large_motion_with_one_iteration_warns_once(reduced, system, kind, settings, warns):
     """The beam is released under gravity and falls by a fifth of its length."""
     simulated = reduced if system == "reduced" else beam()

@@ -60,6 +60,7 @@ NAMES = ["BE", "SI", "BDF2", "SBDF2", "TR", "TRBDF2", "STRSBDF2", "SDIRK", "SSDI
 
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("name", [*NAMES, "central"])
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_all_integrators_converge_to_the_closed_form(case, name):
     make, exact, end = CASES[case]
     errors = []
@@ -127,6 +128,7 @@ WRONG_ENERGY = {"energy": lambda x: RATE**2 * float(0.5 * x[0] ** 2 - 0.5 * x[0]
 WRONG_FORCE = {"internal_force": lambda x: RATE**2 * (x - x**3)}
 
 
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_a_wrong_energy_is_named_where_increments_are_shortened():
     sim = rf.BackwardEuler(pendulum(**WRONG_ENERGY), 0.02, newton_max=20)
     sim.reset([START])

@@ -197,6 +197,7 @@ def energies_of_motion(mesh, v):
 
 @pytest.mark.parametrize("name", ["ball", "ellipsoid"])
 @pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_mass_is_that_of_a_plain_version(order, name):
     # the ball has cells with several hosts, the ellipsoid has none
     mesh = rf.voxelize(BODIES[name], 6, order=order)
@@ -216,6 +217,7 @@ def checkered(mesh):
 
 
 @pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_slivers_among_another_material_are_held_as_among_their_own(order):
     mesh = rf.voxelize(BODIES["ellipsoid"], 8, order=order)
     one, two = rf.Solid(mesh, STVK), rf.Solid(checkered(mesh), {0: STVK, 1: STVK})
@@ -237,6 +239,7 @@ def test_a_stiff_sliver_does_not_lock_the_soft_cells_around_it(order):
 
 
 @pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_mass_has_the_symmetry_of_the_body(order):
     """Neighbours that are filled alike count alike: rounding does not choose among them."""
     mesh, _ = ball(8, order)
@@ -279,6 +282,7 @@ def test_explicit_steps_have_the_frequencies_of_the_modes(order):
         np.testing.assert_allclose(sim.state.q, expected, atol=2e-3 * np.abs(u).max())
 
 
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_stable_step_of_cut_cells_is_the_limit():
     mesh = rf.voxelize(BODIES["ball"], 5)
     solid = rf.Solid(mesh, STVK, fixed=mesh.nodes[:, 2] < -0.02)
@@ -356,6 +360,7 @@ BODIES = {
 
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("name", BODIES)
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_slivers_do_not_oscillate(name, order):
     """The highest frequency is about that of whole cubes; the mark is 1.3 times as much."""
     mesh = rf.voxelize(BODIES[name], 8, order=order)
@@ -378,6 +383,7 @@ def test_only_small_cells_are_tied_to_their_neighbours(height, tied):
     assert (entries > plain) == tied
 
 
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_slivers_have_no_modes_of_their_own_among_the_lowest():
     """Coarse cells of which many are all but empty have the modes of fine ones."""
     vertices, triangles = sphere(20, radius=0.05)

@@ -50,6 +50,7 @@ def close(a, b, tolerance=1e-13):
 
 
 @pytest.mark.parametrize(("kind", "quadrature"), KINDS)
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_against_the_plain_reference(kind, quadrature, rng):
     material = any_material(rng)
     solid = make_solid(kind, material, rng, quadrature)

@@ -41,6 +41,7 @@ def beside(solid, node):
     return near, rf.Embedding(solid.mesh, near[None]).distribute([[0.0, 0.0, -1e-3]])
 
 
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_the_load_of_a_point_keeps_force_and_moment_and_is_answered_by_the_body(solid, node):
     """Unlike a load on a node outside, which is answered by its nearly empty cell alone."""
     place, load = beside(solid, node)
@@ -60,6 +61,7 @@ def test_the_load_of_a_point_keeps_force_and_moment_and_is_answered_by_the_body(
     assert distance < said < distance + 0.002
 
 
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_simulations_of_solids_warn_once(solid, node):
     load = load_on(solid, node)
     for sim in (rf.BackwardEuler(solid, 1e-4), rf.CentralDifferences(solid, 1e-7)):
@@ -72,6 +74,7 @@ def test_simulations_of_solids_warn_once(solid, node):
             twin.step(-load)  # warnings are errors
 
 
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_warnings_are_independent_of_earlier_simulations(solid, node):
     good, load = beside(solid, node)[1], load_on(solid, node)
     for k in range(12):
@@ -92,6 +95,7 @@ def test_of_changing_loads_few_are_examined(solid, node):
         sim.step(2.0 * load)
 
 
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_reduced_models_have_no_soft_nodes(solid, node):
     load = load_on(solid, node)
     basis = rf.modal_derivative_basis(solid, 2, 4)
@@ -104,6 +108,7 @@ def test_reduced_models_have_no_soft_nodes(solid, node):
     rf.FreeBody(rf.reduce(free, rf.modal_derivative_basis(free, 1, 2)), 1e-4).step(load)
 
 
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_thin_bodies_bend_farther_than_their_nodes_yield():
     """Nodes outside of a thin plate move with it, but for those of the emptiest cells."""
     size = np.array([0.1, 0.03, 0.0022])
@@ -137,6 +142,7 @@ def test_thin_bodies_bend_farther_than_their_nodes_yield():
     assert soft < 4
 
 
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_loads_on_the_body_and_without_effect_do_not_warn(solid, node):
     mesh = solid.mesh
     embedding = rf.Embedding(mesh, BALL.vertices)

@@ -91,6 +91,7 @@ def plate(thickness: float, expand: float | None = 1.0) -> rf.Mesh:
     return rf.voxelize(rf.Mesh(vertices, quads).surface(), 10, expand=expand)
 
 
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_supports_outside_of_the_body_give_a_warning():
     """Cubes are centred about the body: a plate of 3.5 cells begins a quarter into one."""
     mesh = plate(0.035)
@@ -131,6 +132,7 @@ def test_nodes_of_the_body_are_distinguished_from_those_around_it():
     assert in_body(block(1.0), np.arange(5)).all()
 
 
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_overlapping_parts_are_counted_once():
     """Two boxes that share 4 % of their volume enclose 96 % of its sum."""
     vertices, quads = box_hexes(1, 1, 1, (0.1, 0.1, 0.1))
@@ -175,6 +177,7 @@ def test_films_too_thin_to_cut_are_reported_by_voxelize_and_the_solid(thickness,
     assert f"{100 * ratio:.4g} % of the volume enclosed" in str(rf.Solid(mesh, RUBBER).summary)
 
 
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_films_thick_enough_to_cut_cells_give_no_warning():
     for tilt in (0.0, 0.5):
         rf.voxelize(film(0.01, tilt), 24)  # warnings are errors
@@ -186,6 +189,7 @@ def test_skins_of_voxels_give_a_hint_and_no_verdict():
     assert "unless a skin is meant, voxelize the surface with the defaults" in message
 
 
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_thin_members_that_overlap_are_measured_as_they_are():
     """Plates along the axes, 0.4 cells thick, that share 3 % of their volume."""
     plates = []
@@ -221,6 +225,7 @@ def test_the_command_shows_warnings_as_lines(tmp_path, capsys):
     assert err.count("\n") == 1
 
 
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_an_open_surface_is_as_thin_as_with_its_hole_closed():
     """A half ball without its lid: rays into it leave through the hole."""
     vertices, triangles = sphere(12, radius=0.05)

@@ -34,6 +34,7 @@ def bar(make, cells, quadrature=None) -> rf.Solid:
 
 
 @pytest.mark.parametrize("suffix", [".vtu", ".vtk", ".msh", ".inp"])
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_files_keep_the_nodes(make, suffix, tmp_path, rng):
     mesh = curved(make, rng, 2)
     mesh.write(tmp_path / f"m{suffix}")
@@ -149,6 +150,7 @@ def test_models_keep_the_nodes_in_files(make, tmp_path):
     np.testing.assert_array_equal(again.coefficients, model.coefficients)
 
 
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_results_do_not_depend_on_threads(make, rng):
     cells = (10, 5, 4) if make is box_tet10s else (24, 10, 10)
     nodes, elements, _ = jittered(make, cells, 0.1, rng)

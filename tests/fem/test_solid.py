@@ -43,6 +43,7 @@ def close(a, b, tolerance=ROUNDING):
 
 
 @pytest.mark.parametrize(("kind", "quadrature"), KINDS)
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_against_the_plain_reference(kind, quadrature, rng):
     solid = make_solid(kind, rng, quadrature)
     u = 0.2 * rng.standard_normal((solid.mesh.n_nodes, 3))  # elements turn inside out: no matter
@@ -262,6 +263,7 @@ def test_exact_hex_mass():
 
 
 @pytest.mark.parametrize(("kind", "quadrature"), KINDS)
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_stiffness_is_symmetric_and_knows_rigid_motions(kind, quadrature, rng):
     solid = make_solid(kind, rng, quadrature)
     u = 0.1 * rng.standard_normal((solid.mesh.n_nodes, 3))
@@ -299,6 +301,7 @@ def test_sparse_matrices_are_well_formed(rng):
 
 @pytest.mark.usefixtures("_threads_restored")
 @pytest.mark.parametrize("make", BOXES.values())
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_same_bits_for_any_number_of_threads(make, rng):
     # enough elements for slabs (1000 each), longest along y, nodes in random order
     nodes, elements = make(11, 25, 12)
@@ -326,6 +329,7 @@ def test_same_bits_for_any_number_of_threads(make, rng):
 
 
 @pytest.mark.parametrize(("make", "cells"), [(box_tets, (6, 12, 6)), (box_hexes, (9, 25, 10))])
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_upper_triangle_of_the_tangent_is_that_of_the_whole(make, cells, rng):
     """Steps without damping evaluate and factorize the upper triangle only."""
     nodes, elements = make(*cells)
@@ -576,6 +580,7 @@ def test_the_mesh_lives_as_long_as_the_solid(rng):
     assert fixed.shape == (0,)
 
 
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_modes_of_cut_cells_are_those_of_their_stiffness():
     """Slivers of cells have stiffness from the penalty on their faces only."""
     part = rf.Mesh(*box_hexes(1, 1, 1, (1.0, 0.31, 0.2))).surface()

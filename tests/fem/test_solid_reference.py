@@ -189,6 +189,7 @@ def test_calculix_equilibria_without_a_solver(shared, name):
 
 
 @pytest.mark.parametrize("name", CALCULIX)
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_calculix_static_solutions(shared, name):
     """From rest: end loads at once, rotations in steps of at most 23 degrees."""
     solid, data, loads, moves = calculix_solid(shared, name)

@@ -150,6 +150,7 @@ def test_passivity_dissipates_the_energy_of_a_spring_too_stiff_for_its_rate():
         calm.close()
 
 
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_contact_stops_descending_when_time_is_up():
     """The budget of the session limits contacts without a limit and with one of nodes."""
     i, j = np.meshgrid(np.arange(201), np.arange(201), indexing="ij")

@@ -345,6 +345,7 @@ def felt(rng, body, saturated, render, harder=1.0, size=1.0, n_steps=24, n_still
 @pytest.mark.parametrize("harder", [1.0, 100.0])
 @pytest.mark.parametrize("saturated", [False, True])
 @pytest.mark.parametrize("n", range(1, 9))
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_no_stiffness_above_that_of_the_coupling_is_felt(n, saturated, harder):
     """Theorem of 4.7, rotations included: planes at random, off the grasp point, opening, closing.
 
@@ -367,6 +368,7 @@ def test_no_stiffness_above_that_of_the_coupling_is_felt(n, saturated, harder):
 @pytest.mark.parametrize("near", [False, True])
 @pytest.mark.parametrize("saturated", [False, True])
 @pytest.mark.parametrize("harder", [1.0, 10.0, 100.0, 1e5])
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_stiff_contact_comes_to_rest_and_is_felt_no_stiffer(harder, saturated, near):
     """Contact up to a million times as stiff as the coupling, wedges and slots.
 

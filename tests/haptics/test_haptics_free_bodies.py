@@ -59,6 +59,7 @@ def rest(contacts, body, n, place=(0.0, 0.0, FAR)):
     return session(contacts, np.tile(place, (n, 1)), simulation=[body] * len(contacts))
 
 
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_a_falling_body_falls_as_backward_euler_says(ball):
     model, tree = ball
     body, n = body_of(model, position=(0.1, 0.0, -0.1), angular_velocity=(0, 3.0, 0)), 200

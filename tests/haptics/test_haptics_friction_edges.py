@@ -27,6 +27,7 @@ def surface():
 @pytest.mark.parametrize("mu", [0.0, 0.3])
 @pytest.mark.parametrize("points", [600, 3000])
 @pytest.mark.parametrize(("sampled", "worst"), [(False, 2e-3), (True, 0.03)])
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_a_tool_slides_over_a_flat_block(surface, mu, points, sampled, worst):
     """The lateral force over the normal one, averaged while the tool moves at 20 mm/s.
 

@@ -85,6 +85,7 @@ def modes(stiffness, k: int = 5, threads: int = 1, progress=None):
 
 @pytest.mark.parametrize("name", MATRICES)
 @pytest.mark.parametrize("columns", [0, 1, 8, 13, 33])
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_equations_are_solved(rng, name, columns):
     matrix = MATRICES[name]()
     exact = rng.normal(size=(columns, matrix.shape[0]))
@@ -109,6 +110,7 @@ def test_modes_are_those_of_the_matrix(name):
 
 
 @pytest.mark.parametrize("name", ["block", "forest"])
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_bits_do_not_depend_on_threads(name):
     stiffness = MATRICES[name]()
     values, vectors, _ = modes(stiffness, k=12)

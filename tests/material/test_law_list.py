@@ -20,6 +20,7 @@ def test_rows_are_the_laws_of_the_core():
 
 
 @pytest.mark.parametrize("law", sorted(set(ROWS) - OWN_KERNELS))
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_a_law_touches_three_sources(law):
     """Its body, the list, and its class, which the package exports."""
     words = re.compile(rf"\b{law}\b|\b{ROWS[law]}\b|\b{law}_(point|second|facts|parameters|body)\b")

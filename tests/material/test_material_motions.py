@@ -32,6 +32,7 @@ def contraction(one, along):
 
 @pytest.mark.parametrize("along", [0.5, 0.9, 1.2, 2.0])
 @pytest.mark.parametrize("kind", ["tet", "hex", "tet10", "hex20"])
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_bar_in_tension(kind, along, rubber):
     """The force and the contraction of a bar, also where St.Venant-Kirchhoff has none."""
     nodes, elements, _ = jittered(BOXES[kind], (6, 2, 2), 0.1, np.random.default_rng(1), bend=0.0)
@@ -88,6 +89,7 @@ def test_steps_balance(beam, system):
     assert sim.report.unconverged == 0
 
 
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_trapezoidal_steps_keep_the_energy(beam):
     """Free vibration at large bends: second order in the step."""
     drift = []

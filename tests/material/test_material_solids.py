@@ -71,6 +71,7 @@ def require_plain(solid, u):
 
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize(("kind", "quadrature"), KINDS)
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_against_sums_over_points(kind, quadrature, law):
     solid = bar(kind, material_of(law), quadrature)
     rng = np.random.default_rng(4)
@@ -130,6 +131,7 @@ def test_sums_have_the_same_bits_for_any_number_of_threads():
 
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("law", LAWS)
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_cut_cells(law, order):
     """A homogeneous deformation gives the exact energy; forces are its slope everywhere."""
     mesh = rf.voxelize(samples.load("spoon"), resolution=12, order=order)

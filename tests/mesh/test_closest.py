@@ -224,6 +224,7 @@ def test_indices_are_checked():
 
 
 @pytest.mark.parametrize("use", ["closest", "sampler"])
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_signals_are_handled_while_large_surfaces_are_prepared(use):
     """Preparing the surface takes nearly all of these calls, for one place or sample."""
     at = np.full((1, 3), 0.5)

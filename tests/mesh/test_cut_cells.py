@@ -71,6 +71,7 @@ def test_turned_cubes_have_their_volume(seed):
 
 
 @pytest.mark.parametrize("resolution", [6, 16])
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_balls_and_rods_have_their_volume(resolution):
     ball = rf.Surface(*sphere(32, (0.01, 0.02, 0.03), 0.05))
     mesh = rf.voxelize(ball, resolution, order=1)
@@ -112,6 +113,7 @@ def test_fractions_and_volumes_are_those_of_the_rules():
 
 
 @pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_points_are_few_positive_and_inside(order):
     mesh = rf.voxelize(rf.Surface(*sphere(16)), 9, order=order)
     counts, points, weights, products = mesh._rule()
@@ -126,6 +128,7 @@ def test_points_are_few_positive_and_inside(order):
     np.testing.assert_allclose(sums, 8.0 * mesh.fractions[counts > 0], rtol=1e-12)
 
 
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_same_bits_for_any_number_of_threads():
     s = rf.Surface(*sphere(12))
     cubes = rf.voxelize(s, 8, cut=False, order=1)
@@ -302,6 +305,7 @@ def test_files_hold_whole_cells_and_give_a_warning(mesh, tmp_path):
 
 @pytest.mark.parametrize("resolution", [16, 24])
 @pytest.mark.parametrize("name", ["hose", "spoon"])
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_no_cell_lies_beyond_the_surface(name, resolution):
     """Edges of flat ends look filled in places to the sub-cells on the other side of the plane."""
     surface = samples.load(name)

@@ -12,6 +12,7 @@ from failures import fail_each_allocation
 from reducedfem import _core, set_threads, threads
 from shapes import sphere
 
+SHARED_CODE = pytest.mark.no_asan(reason="other tests run the same C code")
 OPEN = pytest.mark.filterwarnings("ignore::reducedfem.GeometryWarning")
 
 
@@ -57,6 +58,7 @@ def sub_volume(surface, resolution, parts=4):
 
 @pytest.mark.parametrize("kind", ["closed", "cut", "flipped", "missing", "inward", "crossing"])
 @OPEN
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_every_voxel_off_the_surface_is_decided_as_a_single_point(rng, kind):
     """Blocks of voxels are decided by few queries, and as one query for each would."""
     surface = {
@@ -164,6 +166,7 @@ SHEETS = {
 
 
 @pytest.mark.parametrize("name", SHEETS)
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_bodies_of_sheets_are_reported_as_a_guess(name):
     """The solid reports no volume that does not exist, and no resolutions without effect."""
     surface = SHEETS[name]
@@ -202,7 +205,9 @@ def shape_of_cloth():
 
 
 @pytest.mark.parametrize("tilt", [0.0, 0.6])
-@pytest.mark.parametrize("name", ["long tube", "tube", "cup", "cloth"])
+@pytest.mark.parametrize(
+    "name", ["long tube", "cloth", *(pytest.param(n, marks=SHARED_CODE) for n in ("tube", "cup"))]
+)
 def test_walls_without_thickness_are_reported_as_massive(name, tilt):
     """However far apart the ends of a tube are."""
     side = patch(lambda u, v: (*around(u, 0.1), 2 * v), 32, closed=True)
@@ -235,6 +240,7 @@ def test_fields_of_open_surfaces_are_advised_as_fields():
         rf.DistanceField.from_surface(bowl, 8)
 
 
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_the_bunny_weighs_the_same_at_every_resolution(shared):
     surface = rf.read_surface(shared / "meshes" / "stanford-bunny.obj")
     closed = surface.filled().volume
@@ -314,6 +320,7 @@ def test_open_fields_do_not_depend_on_threads_and_lose_no_memory():
     fail_each_allocation(lambda: rf.DistanceField.from_surface(small, 9), 40)
 
 
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_fields_of_the_bunny_and_other_open_surfaces(shared, rng):
     for name in ("stanford-bunny", "teapot", "suzanne"):
         surface = rf.read_surface(shared / "meshes" / f"{name}.obj")

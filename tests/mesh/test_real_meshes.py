@@ -137,6 +137,7 @@ def fixed_nodes(path: Path, mesh: rf.Mesh) -> np.ndarray:
 
 
 @pytest.mark.parametrize("name", [v for v in VOLUMES if v not in INCOMPLETE])
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_volume(name):
     mesh = rf.read_mesh(FOLDER / name)
     fixed = fixed_nodes(FOLDER / name, mesh)

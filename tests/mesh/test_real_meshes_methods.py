@@ -56,6 +56,7 @@ def close(found, expected, rtol):
     assert np.abs(found - expected).max() <= rtol * np.abs(expected).max()
 
 
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_free(case):
     """2.8.7: inertia-orthogonal derivatives; thrown, its centre flies a parabola."""
     solid = rf.Solid(case.mesh, {0: STIFF, 1: SOFT})

@@ -234,6 +234,7 @@ def test_elements_are_equal_cubes_to_rounding(rng):
 
 
 @AS_SHEETS
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_same_bits_for_any_number_of_threads(rng):
     s = rf.Surface(rng.normal(size=(300, 3)), rng.integers(0, 300, (500, 3)))
     before = threads()
@@ -351,6 +352,7 @@ def test_bodies_of_many_cells_are_of_first_order_unless_asked():
     assert rf.voxelize(part, 25, cut=False, expand=1.0, order=2).nodes_per_element == 20
 
 
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_the_number_of_cells_excludes_empty_ones():
     """Of the four layers that a thin plate touches two are empty."""
     plate = rf.Mesh(*box_hexes(1, 1, 1, (0.2, 0.1, 0.0005))).surface()
@@ -358,6 +360,7 @@ def test_the_number_of_cells_excludes_empty_ones():
     assert (mesh.n_elements, mesh.nodes_per_element) == (90 * 46 * 2, 20)
 
 
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_default_first_order_of_thin_parts_is_reported():
     plate = rf.Mesh(*box_hexes(1, 1, 1, (0.2, 0.2, 0.003))).surface()
     with pytest.warns(rf.PlausibilityWarning) as caught:

@@ -141,6 +141,7 @@ def test_hemisphere_on_its_axis(rng):
     )
 
 
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_real_surfaces_against_the_plain_sum(shared, rng):
     for name in ("cow", "suzanne", "teapot", "fandisk"):
         surface = rf.read_surface(shared / "meshes" / f"{name}.obj")

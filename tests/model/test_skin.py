@@ -162,6 +162,7 @@ def test_forces_on_the_surface_do_the_same_work(case, rng):
     assert reduced @ dq == pytest.approx(force @ moved, rel=1e-12)
 
 
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_results_do_not_depend_on_threads(case, rng):
     model, surface, _ = case
     q = 0.05 * rng.standard_normal(R)

@@ -267,6 +267,7 @@ def test_scattered_spectrum(rng):
 
 @pytest.mark.parametrize("k", [20, 60])
 @pytest.mark.parametrize("gap", [1e-5, 1e-7, 1e-12])
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_more_close_eigenvalues_than_the_space_holds(gap, k, rng):
     """Two hundred almost equal ones, above ten others: the space grows until it holds them."""
     band = 30.0 * (1.0 + gap * np.arange(200))
@@ -285,6 +286,7 @@ def test_more_close_eigenvalues_than_the_space_holds(gap, k, rng):
     assert solves < 2 * 1500
 
 
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_close_eigenvalues_beyond_any_space_are_found_densely(rng):
     spectrum = rng.permutation(
         np.concatenate([1.0 + 1e-9 * np.arange(1400), np.linspace(2, 90, 400)])

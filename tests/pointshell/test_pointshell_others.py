@@ -213,6 +213,7 @@ def test_areas(turned):
 
 
 @pytest.mark.parametrize("make", [rf.Pointshell.from_depth_cube, rf.Pointshell.from_voxels])
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_forces_with_areas_converge_to_the_integral(make, rng):
     """A ball, D deep in a half-space: F = k L D (3 - D/R) / 6 (B07 3.2); without areas it stops."""
     surface, deep, most = ball(resolution=96), 0.5, 10

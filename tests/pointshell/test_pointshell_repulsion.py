@@ -51,6 +51,7 @@ FIELDS = {
 
 
 @pytest.mark.parametrize("name", FIELDS)
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_defaults_converge(name):
     """Points of each level are even, for any shape; only the number of points is given."""
     field = FIELDS[name]()
@@ -93,6 +94,7 @@ def test_finer_levels_do_not_move_coarser_ones():
     np.testing.assert_array_equal(many[:5], few)
 
 
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_uniformity_against_plain_search():
     field = rf.SphereField([0, 0, 0], 1.0)
     shell = rf.Pointshell.from_field(field, 1500, 3)
@@ -230,6 +232,7 @@ def test_far_from_the_origin():
 
 
 @pytest.mark.parametrize("by", [-0.15, 0.4])
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_offsets_of_formulas(by):
     """Their boxes grow and shrink with them; with a level set on top too."""
     shapes = [
@@ -267,6 +270,7 @@ def test_levels_end_at_equilibrium():
         assert early.all() == (most == 100)
 
 
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_areas_add_up():
     field = rf.BoxField([0, 0, 0], [1, 1, 1])
     shell = rf.Pointshell.from_field(field, 600, 2, areas=True)

@@ -229,6 +229,7 @@ def _count(r: int) -> int:
 
 @pytest.mark.parametrize("simd", SIMD, ids=SIMD.get)
 @pytest.mark.parametrize("r", [4, 20, 21, 30, 31, 33])
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_every_coefficient_is_read_by_the_kernels(r, simd):
     """One coefficient at a time, the result is a monomial and its derivatives."""
     q = 1.0 + np.random.default_rng(r).uniform(size=r)

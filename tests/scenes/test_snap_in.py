@@ -26,6 +26,7 @@ FRICTION = pytest.mark.no_asan(reason="test_rough_scenes.py runs the scene with 
 @pytest.mark.parametrize(
     "mu", [0.0, pytest.param(0.2, marks=FRICTION), pytest.param(0.4, marks=FRICTION)]
 )
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_forces_are_those_of_two_beams(mu, monkeypatch):
     # solves end by themselves, on any machine
     monkeypatch.setattr(

@@ -61,6 +61,7 @@ def test_signs_far_from_the_origin():
 
 
 @pytest.mark.parametrize("resolution", [7, 10, 13])
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_samples_are_the_exact_distances(resolution):
     surface = bumpy_ball()
     field = rf.DistanceField.from_surface(surface, resolution)
@@ -180,6 +181,7 @@ def spheres_apart(p, apart):
 
 @pytest.mark.parametrize("mode", ["exact", "fast"])
 @pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_depth_in_spheres_that_overlap(mode, turned):
     vertices, triangles = ball(24)
     both = np.concatenate([vertices - [0.4, 0, 0], vertices + np.array([0.4, 0, 0])])
@@ -219,6 +221,7 @@ def test_depth_in_spheres_that_overlap(mode, turned):
         ([-0.3, 0.3, 0.3], [1.6, 0.37, 0.4]),  # through and through
     ],
 )
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_depth_in_boxes_that_overlap(low, size):
     """Against the nearest of many places on the sides that are not in the other box."""
     vertices, triangles = cube()
@@ -309,6 +312,7 @@ def test_depth_in_tents_that_share_their_apex():
     assert np.median(np.abs(off)) <= 0.1 * field.provenance["depth_error_m"]
 
 
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_a_bridge_of_overlapping_beams(shared):
     surface = rf.read_surface(shared / "meshes" / "vega" / "simpleBridge" / "simpleBridge.obj")
     low, high = surface.bounds

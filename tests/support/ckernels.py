@@ -91,11 +91,14 @@ def build(name: str, sources: Sequence[Path], folder: Path) -> ctypes.CDLL:
         pytest.skip(f"no C compiler on this machine ({compiler[0]})")
     flags = ["-std=c11", "-O1", "-fPIC", "-Wno-psabi", f"-I{ROOT / 'csrc'}"]
     if sanitizers := os.environ.get("RF_SANITIZED"):
-        flags += [f"-fsanitize={sanitizers}", "-fno-omit-frame-pointer"]
+        flags += [f"-fsanitize={sanitizers}", "-fno-sanitize-recover=all"]
+        flags += ["-fno-omit-frame-pointer"]
+    # a sanitizer is for this program, and makes a compiler slow
+    environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
 
     def compiled(*words: str | Path) -> str:
         command = [*compiler, *flags, *map(str, words)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
         assert done.returncode == 0, done.stderr
         return done.stdout
 

@@ -162,6 +162,7 @@ def test_a_cycle_solves_for_all_bodies(bodies, steps):
 
 @pytest.mark.parametrize("rate", [500.0, 1000.0])
 @pytest.mark.parametrize("steps", [1, 2, 5])
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_steps_that_divide_the_period_come_to_the_same_rest(bodies, rate, steps):
     """None of them shakes, though the contact alone would be too stiff."""
     models, trees, held, field = bodies

@@ -217,6 +217,7 @@ def heap(threads):
         rf.set_threads(old)
 
 
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_the_bits_do_not_depend_on_the_number_of_threads():
     alone, more = heap(1), heap(3)
     for name in ("positions", "quaternions", "velocities", "angular_velocities", "energy"):
@@ -333,6 +334,7 @@ def test_settings_are_checked(change, message):
 @pytest.mark.parametrize("mu", [0.0, 0.4, 1.0])
 @pytest.mark.parametrize("tree", [feet, soft])
 @pytest.mark.parametrize("n", [1, 3])
+@pytest.mark.no_asan(reason="other tests run the same C code")
 def test_the_least_tolerance_is_met(mu, tree, n):
     """Below it, at 1e-14, rounding keeps some steps of the three rigid boxes from it."""
     world = rf.World(1e-3, (0, 0, -9.81), GROUND, friction=mu, tol=1e-13)
