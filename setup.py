@@ -185,7 +185,9 @@ class BuildExt(build_ext):
             note, rule = Path(obj).with_suffix(".command"), Path(obj).with_suffix(".d")
             if not up_to_date(Path(obj), note, rule):
                 note.unlink(missing_ok=True)
-                own = [*extra, "-MMD", "-MF", str(rule), *(target_flags(source) if clang else [])]
+                own = [*extra, "-MMD", "-MF", str(rule)]
+                if clang:  # whose mere "fast" passes over pragmas that turn contraction off
+                    own += [*target_flags(source), "-ffp-contract=fast-honor-pragmas"]
                 compiler._compile(obj, source, suffix, cc_args, own, pp_opts)
                 note.write_text(accepted[0])
 

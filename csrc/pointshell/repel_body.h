@@ -3,7 +3,9 @@
 // Most points in the neighbouring cells are out of reach: a distance test rejects them, four at a
 // time, and only the rest is processed.  Contraction of products and sums is off, so all variants
 // give the same bits.
-#if !defined(__clang__)
+#if defined(__clang__)
+#pragma clang fp contract(off)
+#else
 #pragma GCC optimize("fp-contract=off")
 #endif
 #include <stdbool.h>
