@@ -3,16 +3,18 @@
 #
 #   PYTHON=/path/to/python3   use this interpreter (3.10 or newer)
 #   PYTEST_ARGS="-k mesh"     further arguments for pytest ("-n 0": in one process, for --pdb)
+#   PYTHONS="python3.12 ..."  interpreters for which to build wheels (3.10 to 3.13)
 
 PYTHON ?=
 PYTEST_ARGS ?=
+PYTHONS ?=
 OUT ?= out/demo
 
 BIN := .venv/bin
 PREPARE := PYTHON="$(PYTHON)" bash .ci/prepare
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint test-asan test-tsan bench build clean
+.PHONY: help demo test lint test-asan test-tsan bench build wheel test-wheel clean
 
 help:
 	@echo "make demo       build everything, reduce and simulate a sample, write pictures to $(OUT)"
@@ -22,6 +24,8 @@ help:
 	@echo "make test-tsan  run the tests of several threads under the thread sanitizer"
 	@echo "make bench      print the table of timings"
 	@echo "make build      set up and build only (environment: .venv)"
+	@echo "make wheel      build wheels with all libraries inside, in dist (x86-64 Linux)"
+	@echo "make test-wheel run the tests on the wheel of an interpreter (PYTHON)"
 	@echo "make clean      remove everything that was built"
 
 build:
@@ -50,6 +54,12 @@ lint:
 bench:
 	@$(PREPARE) build test
 	@$(BIN)/python benchmarks/run.py
+
+wheel:
+	@bash .ci/wheel/build $(PYTHONS)
+
+test-wheel:
+	@bash .ci/wheel/test $(or $(PYTHON),python3) $(PYTEST_ARGS)
 
 clean:
 	rm -rf .venv build out dist python/*.egg-info python/reducedfem/*.so

@@ -8,6 +8,8 @@ Built against NumPy 2, the extension runs with NumPy 1.24 and newer. It uses the
 C interface of NumPy, which rules out Python's limited interface: one build per
 Python version.
 
+RF_BLAS_PREFIX=scipy_  builds with the library scipy_openblas, all of whose names
+begin so: another OpenBLAS in the process cannot stand in for it (see .ci/wheel)
 RF_SANITIZE=address,undefined (or thread)  builds with the sanitizers
 RF_WERROR=1                                makes warnings errors
 """
@@ -28,11 +30,12 @@ from setuptools.command.build_ext import build_ext
 
 ROOT = Path(__file__).resolve().parent
 SANITIZE = os.environ.get("RF_SANITIZE", "")
+BLAS_PREFIX = os.environ.get("RF_BLAS_PREFIX", "")
 
 # header, pkg-config name, library name
 LIBRARIES = [
     ("cholmod.h", "CHOLMOD", "cholmod"),
-    ("cblas.h", "openblas", "openblas"),
+    ("cblas.h", "openblas", f"{BLAS_PREFIX}openblas"),
 ]
 USUAL_INCLUDES = ["/usr/include", "/usr/local/include", "/opt/homebrew/include"]
 
@@ -108,6 +111,18 @@ def target_flags(source):
     return ["-Wno-unknown-pragmas", *(f"-m{feature}" for feature in pragma[1].split(","))]
 
 
+def blas_macros():
+    """Return macros that give the routines of linalg/blas.h the names in the library."""
+    if not BLAS_PREFIX:
+        return []
+    header = (ROOT / "csrc" / "linalg" / "blas.h").read_text()
+    routines = re.findall(r"^void (\w+_)\(", header, re.MULTILINE)
+    return [
+        ("RF_BLAS_PREFIX", f'"{BLAS_PREFIX}"'),
+        *((routine, BLAS_PREFIX + routine) for routine in routines),
+    ]
+
+
 def prerequisites(rule):
     """Return the files that the compiler's rule of make names: the source and its headers."""
     words = Path(rule).read_text().replace("\\\n", " ").partition(":")[2]
@@ -170,7 +185,9 @@ class BuildExt(build_ext):
             note, rule = Path(obj).with_suffix(".command"), Path(obj).with_suffix(".d")
             if not up_to_date(Path(obj), note, rule):
                 note.unlink(missing_ok=True)
-                own = [*extra, "-MMD", "-MF", str(rule), *(target_flags(source) if clang else [])]
+                own = [*extra, "-MMD", "-MF", str(rule)]
+                if clang:  # whose mere "fast" passes over pragmas that turn contraction off
+                    own += [*target_flags(source), "-ffp-contract=fast-honor-pragmas"]
                 compiler._compile(obj, source, suffix, cc_args, own, pp_opts)
                 note.write_text(accepted[0])
 
@@ -216,6 +233,7 @@ setup(
             sources=sources,
             depends=[*headers, "setup.py"],
             include_dirs=["csrc"],
+            define_macros=blas_macros(),
             libraries=[library for _, _, library in LIBRARIES] + ["m", "dl"],
             extra_compile_args=flags,
             extra_link_args=["-pthread", *link_flags],

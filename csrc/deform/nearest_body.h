@@ -7,13 +7,6 @@
 
 enum { LANES = RF_DEFORMED_BLOCK, MAX_DEPTH = RF_DEFORMED_SEARCH_K / 4 };
 
-RF_INLINE rf_v4 root(rf_v4 a) {
-#ifdef __AVX__
-  return __builtin_ia32_sqrtpd256(a);
-#else
-  return (rf_v4){sqrt(a[0]), sqrt(a[1]), sqrt(a[2]), sqrt(a[3])};
-#endif
-}
 RF_INLINE rf_v4 chosen(rf_m4 mask, rf_v4 v) { return (rf_v4)(mask & (rf_m4)v); }
 RF_INLINE double largest(rf_v4 v) {
   const double a = v[0] > v[1] ? v[0] : v[1], b = v[2] > v[3] ? v[2] : v[3];
@@ -125,10 +118,10 @@ RF_INLINE void weigh(rf_deformed_block *b, int32_t k) {
   b->rows = last > 1 ? last : 1;
   for (int32_t at = 0; at < b->n; at += 4) {
     const rf_v4 first = rf_load4(b->square[0] + at);
-    const rf_v4 end = root(first / rf_load4(b->square[last] + at));
+    const rf_v4 end = rf_root4(first / rf_load4(b->square[last] + at));
     rf_v4 total = rf_splat(0.0);
     for (int32_t i = 0; i < last; ++i) {
-      const rf_v4 share = i == 0 ? rf_splat(1.0) : root(first / rf_load4(b->square[i] + at));
+      const rf_v4 share = i == 0 ? rf_splat(1.0) : rf_root4(first / rf_load4(b->square[i] + at));
       rf_store4(b->share[i] + at, share);
       total += share - end;
     }
@@ -275,7 +268,7 @@ void RF_NAME(rf_deformed_move)(int32_t n, int32_t r, const double *modes, const 
   // of zero makes the inverse worthless.
   const rf_v4 most = rf_splat(1.0 / (RF_DEFORMED_FLATTEST * RF_DEFORMED_FLATTEST));
   const rf_m4 good = (rf_m4)(det > rf_splat(0.0)) & (rf_m4)(square <= most) &
-                     (rf_m4)(det > least * size * root(size));
+                     (rf_m4)(det > least * size * rf_root4(size));
   for (int p = 0; p < 4; ++p) out->flat[p] = !good[p];
   for (int c = 0; c < 3; ++c) {
     const rf_v4 row[3] = {inverse[c], inverse[3 + c], inverse[6 + c]};

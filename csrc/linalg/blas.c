@@ -9,6 +9,15 @@
 #include <unistd.h>
 
 #include "linalg/process_lock.h"
+#include "linalg/simd.h"
+#if RF_SIMD_X86
+#include <cpuid.h>
+#endif
+
+// Names of the BLAS begin with it, as those of the OpenBLAS of a wheel; setup.py sets it.
+#ifndef RF_BLAS_PREFIX
+#define RF_BLAS_PREFIX ""
+#endif
 
 // OpenBLAS calls are looked up, not linked: another BLAS (reference, MKL, BLIS)
 // has none of them and the package still works with it.
@@ -17,12 +26,12 @@ typedef int (*get_int_fn)(void);
 typedef void (*set_int_fn)(int);
 typedef void (*void_fn)(void);
 
-static void *find(const char *name) { return dlsym(RTLD_DEFAULT, name); }
+#define FIND(name) dlsym(RTLD_DEFAULT, RF_BLAS_PREFIX name)
 
 // ISO C forbids casting an object pointer to a function pointer; POSIX requires it to work
 #define FIND_FUNCTION(variable, name)               \
   do {                                              \
-    void *found_ = find(name);                      \
+    void *found_ = FIND(name);                      \
     memcpy(&(variable), &found_, sizeof(variable)); \
   } while (0)
 
@@ -75,13 +84,11 @@ void rf_blas_serial_end(void) {
 
 // Returns the OpenBLAS family that fits the instruction sets of this processor.
 static const char *deserved_family(void) {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
-    return "SkylakeX";
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-    return __builtin_cpu_is("amd") ? "Zen" : "Haswell";
+#if RF_SIMD_X86
+  if (rf_simd_available(RF_SIMD_AVX512)) return "SkylakeX";
+  unsigned a, b, c, d;
+  if (rf_simd_available(RF_SIMD_AVX2) && __get_cpuid(0, &a, &b, &c, &d))
+    return b == signature_AMD_ebx ? "Zen" : "Haswell";
 #endif
   return "";
 }
@@ -149,8 +156,8 @@ void rf_blas_describe(rf_blas_description *out) {
   out->fallback = is_fallback(out->core);
   out->threads = threads ? threads() : 0;
   Dl_info info;
-  void *symbol = find("openblas_get_corename");
-  if (!symbol) symbol = find("dgemm_");
+  void *symbol = FIND("openblas_get_corename");
+  if (!symbol) symbol = FIND("dgemm_");
   if (symbol && dladdr(symbol, &info) != 0)
     copy_text(out->library, sizeof out->library, info.dli_fname);
 }

@@ -13,6 +13,7 @@
 
 #include "base/status.h"
 
+// In a library whose names all have a prefix, these have it, too: setup.py renames them by macros.
 void dgemm_(const char *transa, const char *transb, const int *m, const int *n, const int *k,
             const double *alpha, const double *a, const int *lda, const double *b, const int *ldb,
             const double *beta, double *c, const int *ldc);

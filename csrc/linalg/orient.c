@@ -1,5 +1,7 @@
 // Exact error terms rely on products and sums that are rounded separately (not contracted).
-#if !defined(__clang__)
+#if defined(__clang__)
+#pragma clang fp contract(off)
+#else
 #pragma GCC optimize("fp-contract=off")
 #endif
 #include "linalg/orient.h"

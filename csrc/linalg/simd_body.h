@@ -3,6 +3,7 @@
 #ifndef RF_LINALG_SIMD_BODY_H
 #define RF_LINALG_SIMD_BODY_H
 
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -102,6 +103,17 @@ RF_INLINE void rf_transpose4(rf_v4 x[4]) {
 RF_INLINE double rf_sum(rf_v v) {
   const rf_v4 f = rf_fold4(v);
   return (f[0] + f[1]) + (f[2] + f[3]);
+}
+
+// Returns the lane-wise square root.
+RF_INLINE rf_v4 rf_root4(rf_v4 x) {
+#if defined(__clang__) && __clang_major__ >= 17  // clang 22 has not the next one any more
+  return __builtin_elementwise_sqrt(x);
+#elif defined(__AVX__)
+  return __builtin_ia32_sqrtpd256(x);
+#else
+  return (rf_v4){sqrt(x[0]), sqrt(x[1]), sqrt(x[2]), sqrt(x[3])};
+#endif
 }
 
 // Return the lane-wise minimum and maximum; b where either is NaN.

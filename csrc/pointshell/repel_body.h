@@ -3,10 +3,11 @@
 // Most points in the neighbouring cells are out of reach: a distance test rejects them, four at a
 // time, and only the rest is processed.  Contraction of products and sums is off, so all variants
 // give the same bits.
-#if !defined(__clang__)
+#if defined(__clang__)
+#pragma clang fp contract(off)
+#else
 #pragma GCC optimize("fp-contract=off")
 #endif
-#include <math.h>
 #include <stdbool.h>
 
 #include "linalg/simd_body.h"
@@ -38,14 +39,6 @@ static const rf_i4 LANES[16] = {{0, 0, 0, 0}, {0, 0, 0, 0}, {1, 0, 0, 0}, {0, 1,
                                 {3, 0, 0, 0}, {0, 3, 0, 0}, {1, 3, 0, 0}, {0, 1, 3, 0},
                                 {2, 3, 0, 0}, {0, 2, 3, 0}, {1, 2, 3, 0}, {0, 1, 2, 3}};
 
-RF_INLINE rf_v4 root4(rf_v4 x) {
-#ifdef __AVX__
-  return __builtin_ia32_sqrtpd256(x);
-#else
-  return (rf_v4){sqrt(x[0]), sqrt(x[1]), sqrt(x[2]), sqrt(x[3])};
-#endif
-}
-
 RF_INLINE rf_v4 only(rf_m4 mask, rf_v4 x) { return (rf_v4)(mask & (rf_m4)x); }
 
 // Adds the forces of four points within reach, given by their positions.
@@ -66,7 +59,7 @@ RF_INLINE void add_four(sum *s, const int32_t *near) {
   const rf_m4 self = (rf_m4){near[0], near[1], near[2], near[3]} == (int64_t)s->self;
   const rf_m4 in = (rf_m4)(turn > RF_SAME_SIDE) & ~self;
   const rf_v4 side = rf_least4(1.0 - turn * (1.0 / RF_SAME_SIDE), rf_splat(1.0));
-  const rf_v4 distance = root4(square), t = distance * inverse;
+  const rf_v4 distance = rf_root4(square), t = distance * inverse;
   const rf_v4 push = side * (t * t * (2.0 * t - 3.0) + 1.0);
   s->stiffness += only(in, side * (6.0 * inverse) * t * (1.0 - t));
   const rf_m4 apart = in & (rf_m4)(square > 0.0);

@@ -1,7 +1,9 @@
 // Body of the variants of field_rt.c.  Needs RF_WIDTH 4 and RF_NAME (linalg/simd.h).
 //
 // Contraction of products and sums is off, so all variants give the same bits.
-#if !defined(__clang__)
+#if defined(__clang__)
+#pragma clang fp contract(off)
+#else
 #pragma GCC optimize("fp-contract=off")
 #endif
 #include "sdf/field_kernels.h"

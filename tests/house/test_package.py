@@ -10,6 +10,7 @@ import pkgutil
 import re
 import subprocess
 import sys
+import tarfile
 import zipfile
 
 import numpy as np
@@ -263,7 +264,27 @@ def test_errors_derive_from_the_package_error_and_a_built_in(name):
         assert issubclass(error, built_in)
 
 
-# --- the wheel -----------------------------------------------------------------------
+# --- distributions -------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_source_distribution_has_all_sources_and_nothing_else(tmp_path):
+    """`make wheel` builds from it."""
+    code = f"from setuptools import build_meta; build_meta.build_sdist({str(tmp_path)!r})"
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    (archive,) = tmp_path.glob("reducedfem-*.tar.gz")
+    with tarfile.open(archive) as tar:
+        names = {name.partition("/")[2] for name in tar.getnames()}
+    sources = {p.relative_to(ROOT).as_posix() for p in (ROOT / "csrc").rglob("*.[ch]")}
+    sources |= {p.relative_to(ROOT).as_posix() for p in PACKAGE.rglob("*.py")}
+    assert len(sources) > 600
+    assert sources | {"setup.py", "pyproject.toml", "README.md", "LICENSE"} <= names
+    places = {name.split("/")[0] for name in names - {""}}
+    assert places == {"csrc", "python", "setup.py", "setup.cfg", "pyproject.toml", "PKG-INFO",
+                      "README.md", "LICENSE"}  # fmt: skip
 
 
 @pytest.mark.slow

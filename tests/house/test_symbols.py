@@ -20,8 +20,8 @@ NOUNS = {
     "mat3 orient orient2 orient3 pose process quat same semidefinite simd solve6 tall tridiagonal "
     "vec3 "
     # vectors of the instruction sets, and sums over arrays
-    "abs all4 any4 dot fold4 larger least least4 load load4 most4 norm pieces splat store store4 "
-    "sum sums4 transpose4",
+    "abs all4 any4 dot fold4 larger least least4 load load4 most4 norm pieces root4 splat store "
+    "store4 sum sums4 transpose4",
     "material": "law",
     "constraint": "delassus friction lemke pyramid",
     "device": "device force_dimension frame hand library openhaptics replay spacemouse trajectory "

@@ -21,11 +21,13 @@ from reducedfem.base import system
 
 DESCRIPTION = _core.blas_description()
 DYNAMIC_OPENBLAS = "DYNAMIC_ARCH" in DESCRIPTION["config"]
+IN_WHEEL = "reducedfem.libs" in DESCRIPTION["library"]
 
 needs_dynamic = pytest.mark.skipif(
     not (DYNAMIC_OPENBLAS and DESCRIPTION["best"]),
     reason="needs an OpenBLAS that chooses its kernels at run time, on an x86-64 with AVX2",
 )
+needs_shared = pytest.mark.skipif(IN_WHEEL, reason="no other package loads the OpenBLAS of a wheel")
 
 
 def run(code: str, **environment: str) -> dict:
@@ -61,6 +63,7 @@ out["before"] = library.openblas_get_corename().decode()
 
 
 @needs_dynamic
+@needs_shared
 @pytest.mark.parametrize("old", ["Prescott", "Sandybridge"])
 def test_library_loaded_before_with_old_kernels_is_repaired(old):
     out = run(LOADED_BEFORE.replace("Prescott", old) + IMPORT)
@@ -70,6 +73,7 @@ def test_library_loaded_before_with_old_kernels_is_repaired(old):
 
 
 @needs_dynamic
+@needs_shared
 def test_repaired_kernels_compute_correctly():
     # dsyrk through a static solve or the like would need meshes: ask the library itself
     out = run(
@@ -101,7 +105,8 @@ def test_the_users_choice_is_kept():
     assert blas["core_vectors"] == "AVX2"
     assert blas["fallback"] == (blas["best_vectors"] == "AVX-512")
     blas = run(IMPORT, OPENBLAS_CORETYPE="Prescott")["blas"]
-    assert blas["core"] == "Prescott"
+    # newer releases have one family for all of that time
+    assert blas["core_vectors"] == "SSE"
     assert blas["fallback"]
 
 
@@ -126,8 +131,10 @@ def test_system_info_is_complete_and_plain():
     assert info["threads"] >= 1
     assert info["kernels"] in ("avx512", "avx2", "plain")
     # known flags decide the variant
-    if info["instruction_sets"]:
-        assert (info["kernels"] != "plain") == ({"avx2", "fma"} <= set(info["instruction_sets"]))
+    if sets := set(info["instruction_sets"]):
+        avx512 = {"avx512f", "avx512dq", "avx512bw", "avx512vl"} <= sets
+        narrow = "avx2" if {"avx2", "fma"} <= sets else "plain"
+        assert info["kernels"] == ("avx512" if avx512 else narrow)
     assert 1 <= info["processors"] <= (os.cpu_count() or 1)
     assert info["blas"]["core"] in info["blas"]["verdict"] or info["blas"]["core"] == "unknown"
 

@@ -5,7 +5,8 @@ processor selects slow ones: 0.3.21 (Debian 12) runs SSE3 kernels on recent
 Xeons. The environment variable ``OPENBLAS_CORETYPE`` overrides the selection.
 Importing this module before the extension sets it during loading, unless the
 user has set it. If another package has loaded the same library before, the
-extension repeats the selection (see ``csrc/linalg/blas.c``).
+extension repeats the selection (see ``csrc/linalg/blas.c``). Wheels contain a
+release that is right by itself.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 _VARIABLE = "OPENBLAS_CORETYPE"
+# folder in which wheels keep their libraries, beside the package
+_BUNDLED = Path(__file__).parents[2] / "reducedfem.libs"
 
 
 def cpu_description() -> tuple[str, frozenset[str]]:
@@ -31,9 +34,11 @@ def cpu_description() -> tuple[str, frozenset[str]]:
 def _wanted_core() -> str | None:
     """Return the OpenBLAS kernel family to force, or None to let OpenBLAS decide.
 
-    Only AVX-512 processors require it: current releases recognise all AVX2
-    processors, but not all AVX-512 ones.
+    Only AVX-512 processors require it: releases of distributions recognise all
+    AVX2 processors, but not all AVX-512 ones.
     """
+    if _BUNDLED.is_dir():
+        return None
     if {"avx512f", "avx512dq", "avx512bw", "avx512vl"} <= cpu_description()[1]:
         return "SkylakeX"
     return None
