@@ -21,8 +21,8 @@ ALLOWED = {
     "drawing": {"base", "io"},
     "pictures": {"base", "io", "drawing", "geometry", "solid", "reduction", "dynamics"},
     "viewer": {
-        "base", "io", "drawing", "geometry", "solid", "reduction", "contact", "dynamics",
-        "haptics", "world",
+        "base", "io", "drawing", "pictures", "geometry", "solid", "reduction", "contact",
+        "dynamics", "haptics", "world",
     },
     "geometry": {"base", "io", "drawing", "material"},
     "solid": {"base", "drawing", "geometry", "material"},

@@ -38,7 +38,7 @@ NOUNS = {
     "polynomial": "damping pairs polynomial quartic",
     "model": "projected reduced skin",
     "dynamics": "barrier blocks coupled_matrix equilibrium exponential free_bodies free_body "
-    "modal_subspace motion newton primitive rubbing scheme spectrum stable_step statics "
+    "modal_subspace motion newton primitive pull rubbing scheme spectrum stable_step statics "
     "system",
     "deform": "deformed",
     "contact": "contact fit",

@@ -272,6 +272,9 @@ CALLS = {
     "SystemModes": (lambda w: rf.SystemModes, lambda w: dict(eigenvalues=[1.0], frequencies=[1.0], shapes=[[1.0, 0]])),
     "UdpDevice": (lambda w: rf.UdpDevice, lambda w: dict(address=("127.0.0.1", 47815), client=None, wait=5.0, max_force=5.0, max_torque=0.1)),
     "UnionField": (lambda w: rf.UnionField, lambda w: dict(fields=[w.sphere])),
+    "View.save": (lambda w: w.view.save, lambda w: dict(path="m.html")),
+    "View.wait": (lambda w: w.view.wait, lambda w: dict(timeout=0.0)),
+    "View.wait_open": (lambda w: w.view.wait_open, lambda w: dict(timeout=0.0)),
     "VirtualCoupling": (lambda w: rf.VirtualCoupling, lambda w: dict(stiffness=100.0, torsional_stiffness=0.1, max_force=5.0, max_torque=0.1, max_depth=0.01, damping=0.5, max_speed=1.0, max_turn_rate=1.0)),
     "VirtualCoupling.for_contact": (lambda w: rf.VirtualCoupling.for_contact, lambda w: dict(contact=w.contact, stiffness=100.0, depth=0.001, dt=1e-3)),
     "VirtualCoupling.step": (lambda w: w.virtual.step, lambda w: dict(manipulandum=w.pose, position=w.position, quaternion=w.quaternion, contact=w.outcome, share=1.0, dt=1e-3)),
@@ -316,6 +319,7 @@ CALLS = {
     "step_free_bodies": (lambda w: rf.step_free_bodies, lambda w: dict(bodies=[rf.FreeBody(w.free_reduced, 1e-3)], forces=[w.u], n=1, progress=False)),
     "thin_samples": (lambda w: rf.thin_samples, lambda w: dict(vectors=w.basis.vectors, distance=1.0, progress=False)),
     "thin_shapes": (lambda w: rf.thin_shapes, lambda w: dict(solid=w.solid, shapes=w.basis.vectors, distance=1.0, progress=False)),
+    "view": (lambda w: rf.view, lambda w: dict(x=w.surface, on=None, motion=None, up="z", stiffness=None, port=0, origins=(), height=100, browser=False)),
     "voxelize": (lambda w: rf.voxelize, lambda w: dict(surface=w.surface, resolution=4, fill=False, expand=1.2, progress=False)),
 }  # fmt: skip
 

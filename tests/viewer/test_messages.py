@@ -1,4 +1,4 @@
-"""Messages of views: binary ones to pages, and those of pages, which nobody trusts."""
+"""Messages of views: binary ones to pages, and those of pages, which are checked."""
 
 from __future__ import annotations
 
@@ -77,6 +77,7 @@ BAD = [
     '{"kind": "fly"}', '{"kind": "play", "value": 1}', '{"kind": "move"}',
     '{"kind": "move", "place": [0, 0]}', '{"kind": "move", "place": [0, 0, "0"]}',
     '{"kind": "move", "place": [0, 0, NaN]}', '{"kind": "move", "place": [0, 0, 1e300]}',
+    '{"kind": "move", "place": [0, 0, 1' + 400 * "0" + "]}",
     '{"kind": "move", "place": [0, 0, true]}', '{"kind": "move", "place": {"0": 1}}',
     '{"kind": "seen", "number": -1}', '{"kind": "seen", "number": 1.5}',
     '{"kind": "seen", "number": true}', '{"kind": "seen", "number": 99999999999}',

@@ -102,7 +102,7 @@ def test_pixels_are_those_of_the_renderer(browser):
         scene = view._shown.scene()
         width, height, half, background = browser.run(
             "const page = window.reducedfem, { canvas } = page.drawing;"
-            "page.camera.perspective = false;"
+            "page.camera.perspective = false; page.camera.zoom = 1.6;"
             "const half = page.camera.half(canvas.width / canvas.height);"
             "return [canvas.width, canvas.height, half, [0.969, 0.973, 0.98]];"
         )
@@ -159,6 +159,7 @@ def test_a_drag_moves_the_simulation(browser, reduced):
         ActionChains(browser.driver).release().perform()
         browser.wait("window.reducedfem.frame.arrows.length === 0")
         assert view._shown._hand is None
+        assert view._shown._drive.playing
 
 
 def test_a_drag_beside_the_body_turns_the_camera(browser, reduced):
@@ -265,7 +266,7 @@ def test_a_recorded_motion_in_one_file(browser, reduced, tmp_path):
     browser.run("const page = window.reducedfem; page.player.now = 0.05 * 12.5; page.showPlayer();")
     q = browser.run("return Array.from(window.reducedfem.drawing.bodies[0].q)")
     np.testing.assert_allclose(q, 0.5 * (motion[12] + motion[13]), rtol=0, atol=1e-9)
-    browser.driver.find_element("css selector", "[aria-label='Begin anew']").click()
+    browser.driver.find_element("css selector", "[aria-label='Reset']").click()
     assert browser.run("return window.reducedfem.player.now") == 0
     entries = browser.run("return performance.getEntriesByType('resource').map((one) => one.name)")
     assert [one for one in entries if not one.startswith(("data:", "blob:"))] == []

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
+from reducedfem.viewer.drive import Drive
 from reducedfem.viewer.parts import split, surface_tilts
 from reducedfem.viewer.view import View
 from shapes import box_hexes, box_tets
@@ -71,7 +72,7 @@ def test_tilts_are_derivatives_of_normals(rng):
 def test_surfaces_name_their_defects(solid):
     surface = solid.mesh.surface()
     open_one = rf.Surface(surface.vertices, surface.triangles[1:])
-    assert scene_of(surface).texts == ("42 vertices, 80 triangles",)
+    assert scene_of(surface).texts == ("42 vertices, 80 triangles", "0.4 x 0.1 x 0.1 m")
     assert "not closed" in scene_of(open_one).texts
     flat = rf.Surface([[0, 0, 0], [1, 0, 0], [2, 0, 0], [0, 1, 0]], [[0, 1, 2], [0, 1, 3]])
     assert "1 triangles without area" in scene_of(flat).texts
@@ -133,6 +134,7 @@ def test_a_simulation_that_fails_says_so(reduced):
     sim = rf.ImplicitNewmark(reduced, 1e-3)
     sim.reset(qdot=np.full(reduced.r, 1e6))
     with rf.view(sim, browser=False) as view:
+        view._shown.watch(True)
         view._shown.command({"kind": "play"})
         while not (frame := view._shown.frame())["failure"]:
             pass
@@ -217,6 +219,11 @@ def test_a_session_is_followed(reduced):
         (("modes",), {"on": "other"}, rf.InputError, "shapes of 45 nodes, the mesh of on has 8"),
         (("reduced",), {"motion": 3}, rf.InputTypeError, "motion must be a Motion"),
         (("surface",), {"motion": "motion"}, rf.InputTypeError, "x must be a ReducedSolid"),
+        (("modes",), {"on": "solid", "motion": "motion"}, rf.InputTypeError, "a ReducedSolid"),
+        (("reduced", "motion"), {}, rf.InputTypeError, "pass it by name"),
+        (("motion",), {}, rf.InputTypeError, r"view\(reduced, motion=motion\)"),
+        (("solid",), {"stiffness": 1.0}, rf.InputError, "a Solid cannot be pulled"),
+        (("two stages",), {"stiffness": 1.0}, rf.InputError, "a TRBDF2 of a ReducedSolid cannot"),
     ],
 )
 def test_wrong_arguments(solid, reduced, args, options, error, match):
@@ -226,6 +233,7 @@ def test_wrong_arguments(solid, reduced, args, options, error, match):
         "reduced": reduced,
         "modes": solid.linear_modes(2),
         "other": rf.Mesh(*box_hexes(1, 1, 1)),
+        "two stages": rf.TRBDF2(reduced, 1e-3),
         "motion": rf.Motion([0.0], np.zeros((1, reduced.r))),
     }
     keep = ("up", "port", "origins")
@@ -273,3 +281,38 @@ def test_waiting(reduced):
             view.wait(-1.0)
         with pytest.raises(rf.InputTypeError, match="timeout"):
             view.wait_open("now")
+
+
+@pytest.mark.parametrize("dt", [1e-5, 2e-3, 0.03, 0.3])
+@pytest.mark.parametrize("speed", [0.01, 0.3, 3.0])
+def test_any_step_at_any_speed_is_made(dt, speed):
+    made = threading.Event()
+    drive = Drive(lambda n: made.set(), dt * 1e-3, playing=True)
+    drive.speed = speed * 1e-3
+    drive.start()
+    assert not made.wait(0.05)  # no page
+    drive.watch(True)
+    assert made.wait(300.0)
+    drive.end()
+
+
+def test_pages_reset_only_simulations_of_the_view(reduced):
+    sim = rf.ImplicitNewmark(reduced, 1e-3)
+    sim.reset(1e-4 * np.ones(reduced.r))
+    with rf.view(sim, browser=False) as view:
+        for message in ({"kind": "reset"}, {"kind": "shape", "body": 0, "shape": 0, "value": 1.0}):
+            view._shown.command(message)
+        np.testing.assert_array_equal(sim.state.q, 1e-4)
+        assert view._shown.scene().bodies[0].labels == ()
+
+
+def test_a_pull_of_a_paused_simulation_pauses_it_again(reduced):
+    sim = rf.BDF2(reduced, 1e-3)
+    with rf.view(sim, browser=False) as view:
+        shown = view._shown
+        shown.watch(True)
+        assert shown.pull(0, np.array([0.39, 0.01, 1.0]), np.array([0.0, 0.0, -1.0])) is not None
+        while sim.state.time == 0.0:
+            pass
+        shown.release()
+        assert not shown.frame()["playing"]

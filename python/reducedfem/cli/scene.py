@@ -20,6 +20,7 @@ from reducedfem.haptics.devices import Device, ReplayDevice
 from reducedfem.haptics.records import HapticRecords
 from reducedfem.haptics.session import HapticSession
 from reducedfem.pictures import plot
+from reducedfem.viewer.server import require_aiohttp
 from reducedfem.viewer.view import view
 
 __all__ = ["add_options", "refuse_options", "run"]
@@ -153,6 +154,8 @@ def _check_outputs(args: argparse.Namespace) -> None:
 def run(args: argparse.Namespace, console: Console) -> int:
     """Run the scene, print its report, and draw it."""
     _check_outputs(args)
+    if args.view:
+        require_aiohttp()
     kind, where = args.device or ("hand", "")
     device = _DEVICES[kind][1](where)
     seconds = args.seconds

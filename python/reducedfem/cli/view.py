@@ -76,7 +76,7 @@ def _open(args: argparse.Namespace) -> Any:
     else:
         found = read_mesh(name)
     if args.scale is not None:
-        raise UsageError(f"--scale is for surfaces, and {name!r} is none: leave it out")
+        raise UsageError(f"--scale is for surfaces, which {name!r} is not: leave it out")
     return found
 
 

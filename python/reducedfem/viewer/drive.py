@@ -11,6 +11,7 @@ __all__ = ["Drive"]
 
 _TURN = 1.0 / 120.0  # s, between two turns
 _BUSY = 0.05  # s, the longest turn asked for
+_MEASURED = 0.5  # s, over which the ratio is an average
 
 
 class Drive:
@@ -33,6 +34,7 @@ class Drive:
         self._advance, self._dt = advance, dt
         self._turn = threading.Condition()
         self._playing, self._ended, self._single = playing, False, 0
+        self._watched = False
         self.speed = 1.0
         self.ratio = 0.0  # simulated over elapsed time
         self.cost = 0.0  # s, of a step
@@ -55,8 +57,19 @@ class Drive:
         """Pause and make one step."""
         with self._turn:
             self._playing = False
-            self._single += 1
+            self._single = 1
             self._turn.notify_all()
+
+    def watch(self, on: bool) -> None:
+        """Run only while there are pages."""
+        with self._turn:
+            self._watched = on
+            self._turn.notify_all()
+
+    @property
+    def playing(self) -> bool:
+        """True if the simulation runs while there are pages."""
+        return self._playing
 
     def status(self) -> dict[str, Any]:
         """Return what pages show of it."""
@@ -102,12 +115,11 @@ class Drive:
         return True
 
     def _run(self) -> None:
-        last = 0.0
-        owed = 0.0
+        last = owed = spent = simulated = 0.0
         while True:
             with self._turn:
-                while not (self._playing or self._single or self._ended):
-                    self.ratio, last = 0.0, 0.0
+                while not (self._playing and self._watched or self._single or self._ended):
+                    self.ratio = last = owed = spent = simulated = 0.0
                     self._turn.wait()
                 if self._ended:
                     return
@@ -119,15 +131,14 @@ class Drive:
             elapsed = now - last if last else _TURN
             last = now
             # time that could not be simulated is not made up for
-            owed = min(owed + elapsed * self.speed, 2.0 * _BUSY * self.speed)
+            owed = min(owed + elapsed * self.speed, max(2.0 * _BUSY * self.speed, self._dt))
             most = max(1, int(_BUSY / self.cost)) if self.cost else 1
             n = min(int(owed / self._dt), most)
             if n and self._steps(n):
                 owed -= n * self._dt
-                if owed > _BUSY * self.speed:
-                    owed = 0.0
-            recent = n * self._dt / elapsed
-            self.ratio = 0.9 * self.ratio + 0.1 * recent if self.ratio else recent
+            spent, simulated = spent + elapsed, simulated + n * self._dt
+            if spent > max(_MEASURED, 5.0 * self._dt / self.speed):
+                self.ratio, spent, simulated = simulated / spent, 0.0, 0.0
             with self._turn:
                 if not (self._ended or self._single):
                     self._turn.wait(max(0.0, _TURN - (time.perf_counter() - now)))

@@ -26,7 +26,7 @@ __all__ = ["KINDS", "LONGEST", "decode", "encode"]
 LONGEST = 16 * 1024  # bytes of a message from a page
 _MAGIC = b"RFV1"
 _TYPES = {"f": "<f4", "i": "<i4", "u": "|u1"}
-_FARTHEST = 1e9  # m
+_LARGEST = 1e12  # magnitude of a number
 
 
 def encode(header: Mapping[str, Any]) -> bytes:
@@ -63,15 +63,11 @@ def _kind(dtype: np.dtype[Any]) -> str:
 
 def _real(value: Any) -> bool:
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    return number and math.isfinite(value)
+    return number and -_LARGEST <= value <= _LARGEST
 
 
 def _place(value: Any) -> bool:
-    return (
-        isinstance(value, list)
-        and len(value) == 3
-        and all(_real(x) and abs(x) <= _FARTHEST for x in value)
-    )
+    return isinstance(value, list) and len(value) == 3 and all(_real(x) for x in value)
 
 
 def _direction(value: Any) -> bool:
@@ -114,7 +110,7 @@ def decode(text: str) -> dict[str, Any]:
         raise InputError(f"a message of a page is not JSON: {error}") from None
     kind = message.get("kind") if isinstance(message, dict) else None
     if not isinstance(kind, str) or kind not in KINDS:
-        raise InputError("a message of a page is of no known kind")
+        raise InputError(f"a message of a page has the kind {kind!r}, which does not exist")
     fields = KINDS[kind]
     if set(message) != {"kind", *fields}:
         raise InputError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,7 +65,9 @@ class Body:
     labels
         Text of each slider; empty: no sliders.
     size
-        Diameter [m] of the discs by which the vertices are drawn, of a body without triangles.
+        Side [m] of the squares by which the vertices are drawn, of a body without triangles.
+    backdrop
+        True: pages that show all bodies need not show this one.
     like
         Number of a body of the scene whose geometry this one shares; it has none of its own.
     """
@@ -83,11 +86,17 @@ class Body:
     scales: Reals | None = None
     labels: tuple[str, ...] = ()
     size: float = 0.0
+    backdrop: bool = False
     like: int | None = None
 
     def described(self, centre: Reals) -> dict[str, Any]:
         """Return the body for a message, with positions from the centre of the scene."""
-        look = {"name": self.name, "colour": self.colour, "like": self.like}
+        look = {
+            "name": self.name,
+            "colour": self.colour,
+            "backdrop": self.backdrop,
+            "like": self.like,
+        }
         if self.like is not None:
             return look
         return {
@@ -146,6 +155,17 @@ class Clip:
     q: Reals
     places: Reals | None = None
 
+    def described(self) -> dict[str, Any]:
+        """Return the motion for a message, from time 0 on, with rotations that do not jump."""
+        places = None
+        if self.places is not None:
+            places = self.places.copy()
+            for before, now in itertools.pairwise(places):
+                # both signs are the same rotation; between opposite ones pages would find none
+                now[3:] *= -1.0 if before[3:] @ now[3:] < 0.0 else 1.0
+        begin = float(self.times[0])
+        return {"begin": begin, "times": self.times - begin, "q": self.q, "places": places}
+
 
 @dataclass(frozen=True)
 class Scene:
@@ -161,6 +181,8 @@ class Scene:
         Axis that is up, as of `plot.render`.
     controls
         True: the view simulates, so its pages have buttons.
+    resets
+        True: the simulation belongs to the view, so pages can reset it and set coordinates.
     pulls
         True: pages can pull its bodies.
     clip
@@ -178,6 +200,7 @@ class Scene:
     marks: tuple[Marks, ...] = ()
     up: str = "z"
     controls: bool = False
+    resets: bool = False
     pulls: bool = False
     clip: Clip | None = None
     oscillates: bool = False
@@ -210,10 +233,11 @@ class Scene:
             "box": self._corners() - centre,
             "up": self.up,
             "controls": self.controls,
+            "resets": self.resets,
             "pulls": self.pulls,
             "oscillates": self.oscillates,
             "texts": self.texts,
-            "clip": None if self.clip is None else vars(self.clip),
+            "clip": None if self.clip is None else self.clip.described(),
             "bodies": [one.described(centre) for one in self.bodies],
             "marks": [one.described(centre) for one in self.marks],
         }

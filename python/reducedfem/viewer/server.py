@@ -3,7 +3,7 @@
 One thread with an event loop serves all views of the process. Each view has a secret token, with
 which its addresses begin; addresses within pages are relative, so that proxies may add a prefix.
 A page gets the scene, then frames: a new one only after it has confirmed the last one, and always
-the newest, so slow pages see fewer frames and delay nobody.
+the newest, so slow pages see fewer frames and delay no others.
 """
 
 from __future__ import annotations
@@ -22,22 +22,38 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from reducedfem.errors import InputError, MissingPackageError
+from reducedfem.errors import InputError, MissingPackageError, ReducedFEMError
 from reducedfem.viewer import messages, page
 from reducedfem.viewer.shown import Shown
 
 if TYPE_CHECKING:
     from aiohttp import web
 
-__all__ = ["Channel", "Server", "server"]
+__all__ = ["Channel", "Server", "require_aiohttp", "server"]
 
 HOST = "127.0.0.1"
 _LOCAL = ("127.0.0.1", "localhost", "[::1]")
 _PERIOD = 1.0 / 60.0  # s, between two frames
-_SILENT = 10.0  # s without an answer to a ping, after which a page is gone
+_SILENT = 2.0  # s without a confirmation, after which a page no longer pulls
+_GRACE = 3.0  # s in which a page may come back, as after a reload
 _FAREWELL = 1.0  # s in which a page confirms that it is disconnected
 _MOST_PAGES = 32  # that watch one view
 _REFUSED = 1008  # code of WebSocket: policy violation
+
+
+def require_aiohttp() -> None:
+    """Raise `MissingPackageError` if there can be no server."""
+    try:
+        import aiohttp as _  # noqa: F401
+    except ImportError as error:
+        raise MissingPackageError(
+            "views need aiohttp, which is not installed: pip install 'reducedfem[view]'"
+        ) from error
+
+
+def _reason(error: BaseException) -> bytes:
+    """Return the text of an error as the reason of a closed socket, at most 123 bytes."""
+    return str(error).encode()[:120].decode(errors="ignore").encode()
 
 
 class _Page:
@@ -64,8 +80,10 @@ class Channel:
         self._centre = np.zeros(3)
         self._pages: set[_Page] = set()
         self._making = asyncio.Lock()
+        self._closed = False
+        self._threads = concurrent.futures.ThreadPoolExecutor(4, "reducedfem page")
         self.joined = threading.Event()  # there has been a page
-        self.left = threading.Event()  # the last page has gone
+        self.left = threading.Event()  # the last page has gone, and has not come back
 
     @property
     def pages(self) -> int:
@@ -77,10 +95,10 @@ class Channel:
         async with self._making:
             if self._scene is None:
                 loop = asyncio.get_running_loop()
-                scene = await loop.run_in_executor(None, self.shown.scene)
+                scene = await loop.run_in_executor(self._threads, self.shown.scene)
                 self._centre = scene.centre
                 self._scene = await loop.run_in_executor(
-                    None, lambda: messages.encode(scene.described())
+                    self._threads, lambda: messages.encode(scene.described())
                 )
             return self._scene
 
@@ -111,10 +129,14 @@ class Channel:
         loop = asyncio.get_running_loop()
         while not one.socket.closed:
             begun = loop.time()
-            await one.confirmed.wait()
+            try:
+                await asyncio.wait_for(one.confirmed.wait(), _SILENT)
+            except asyncio.TimeoutError:
+                self._let_go(one)
+                continue
             one.confirmed.clear()
             one.sent += 1
-            data = await loop.run_in_executor(None, self._frame, one.sent, one.holds)
+            data = await loop.run_in_executor(self._threads, self._frame, one.sent, one.holds)
             if data is None:
                 return
             await one.socket.send_bytes(data)
@@ -122,43 +144,63 @@ class Channel:
 
     async def serve(self, socket: web.WebSocketResponse) -> None:
         """Talk to a page until it has gone."""
-        if len(self._pages) >= _MOST_PAGES:
-            await socket.close(code=_REFUSED, message=b"too many pages watch this view")
+        if self._closed or len(self._pages) >= _MOST_PAGES:
+            await socket.close(code=_REFUSED, message=b"Too many pages watch this view.")
             return
-        await socket.send_bytes(await self.scene())
         one = _Page(socket)
         self._pages.add(one)
         self.left.clear()
         self.joined.set()
-        frames = asyncio.create_task(self.follow(one))
+        self.shown.watch(True)
         leaving = asyncio.create_task(one.leaving.wait())
+        frames: asyncio.Task[None] | None = None
         try:
-            await self._listen(one, leaving)
+            await socket.send_bytes(await self.scene())
+            frames = asyncio.create_task(self.follow(one))
+            await self._listen(one, leaving, frames)
+        except ReducedFEMError as error:
+            await socket.close(code=_REFUSED, message=_reason(error))
         finally:
             for task in (frames, leaving):
-                task.cancel()
-                with contextlib.suppress(asyncio.CancelledError, ConnectionError):
-                    await task
+                if task is not None:
+                    task.cancel()
             self._let_go(one)
             self._pages.discard(one)
             one.gone.set()
             if not self._pages:
-                self.left.set()
+                self.shown.watch(False)
+                asyncio.get_running_loop().call_later(_GRACE, self._notice)
 
-    async def _listen(self, one: _Page, leaving: asyncio.Task[bool]) -> None:
-        """Obey a page until it has gone, sends a malformed message, or is asked to leave."""
+    def _notice(self) -> None:
+        if not self._pages:
+            self.left.set()
+
+    async def _listen(
+        self, one: _Page, leaving: asyncio.Task[bool], frames: asyncio.Task[None]
+    ) -> None:
+        """Follow the messages of a page until it has gone, one is malformed, or it must leave."""
         from aiohttp import WSMsgType
 
         while True:
             # only the task that receives may close: another one would cut the closing message off
             receiving = asyncio.create_task(one.socket.receive())
-            await asyncio.wait((receiving, leaving), return_when=asyncio.FIRST_COMPLETED)
-            if leaving.done():
+            ends: set[asyncio.Task[Any]] = (
+                {leaving} if frames.done() and not frames.exception() else {leaving, frames}
+            )
+            await asyncio.wait({receiving, *ends}, return_when=asyncio.FIRST_COMPLETED)
+            failure = frames.exception() if frames.done() else None
+            if leaving.done() or failure is not None:
                 receiving.cancel()
                 with contextlib.suppress(asyncio.CancelledError):
                     await receiving
-                await one.socket.close(message=b"The view was closed.")
+                text = b"The view was closed." if failure is None else _reason(failure)
+                await one.socket.close(message=text)
                 return
+            if not receiving.done():
+                receiving.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await receiving
+                continue
             message = receiving.result()
             if message.type in (WSMsgType.CLOSE, WSMsgType.CLOSING, WSMsgType.CLOSED):
                 return
@@ -167,8 +209,8 @@ class Channel:
                 return
             try:
                 await self._obey(one, messages.decode(message.data))
-            except InputError as error:
-                await one.socket.close(code=_REFUSED, message=str(error).encode()[:120])
+            except ReducedFEMError as error:
+                await one.socket.close(code=_REFUSED, message=_reason(error))
                 return
 
     def _let_go(self, one: _Page) -> None:
@@ -184,13 +226,14 @@ class Channel:
         elif kind == "pull":
             # one page holds the hand
             if any(other.holds for other in self._pages):
+                await one.socket.send_bytes(messages.encode({"kind": "held", "point": None}))
                 return
             one.holds = True
             origin = np.array(message["origin"], dtype=float) + self._centre
             direction = np.array(message["direction"], dtype=float)
             loop = asyncio.get_running_loop()
             point = await loop.run_in_executor(
-                None, self.shown.pull, message["body"], origin, direction
+                self._threads, self.shown.pull, message["body"], origin, direction
             )
             one.holds = point is not None
             answer = None if point is None else [float(x) for x in point - self._centre]
@@ -202,28 +245,26 @@ class Channel:
             self._let_go(one)
         else:
             loop = asyncio.get_running_loop()
-            await loop.run_in_executor(None, self.shown.command, message)
+            await loop.run_in_executor(self._threads, self.shown.command, message)
 
     async def close(self) -> None:
         """Disconnect all pages."""
+        self._closed = True
         for one in tuple(self._pages):
             one.leaving.set()
         for one in tuple(self._pages):
             # pages that hang do not answer
             with contextlib.suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(one.gone.wait(), 2.0 * _FAREWELL)
+        self.left.set()
+        self._threads.shutdown(wait=False)
 
 
 class Server:
     """HTTP server in a thread of its own."""
 
     def __init__(self, port: int) -> None:
-        try:
-            import aiohttp as _  # noqa: F401
-        except ImportError as error:
-            raise MissingPackageError(
-                "views need aiohttp, which is not installed: pip install 'reducedfem[view]'"
-            ) from error
+        require_aiohttp()
         self._channels: dict[str, Channel] = {}
         self._loop = asyncio.new_event_loop()
         self._wanted, self.port = port, 0
@@ -314,7 +355,10 @@ class Server:
         if not found:
             raise web.HTTPNotFound(text="There is no such view; it may have been closed.")
         channel = found[0]
-        host = urlsplit(f"//{request.headers.get('Host', '')}")
+        try:
+            host = urlsplit(f"//{request.headers.get('Host', '')}")
+        except ValueError:
+            raise web.HTTPForbidden(text="The address of the page is not allowed.") from None
         if f"{host.hostname}" not in (*(x.strip("[]") for x in _LOCAL), *_hosts(channel.origins)):
             raise web.HTTPForbidden(text="The address of the page is not allowed.")
         return channel
@@ -357,7 +401,7 @@ class Server:
         if not self._allowed(request.headers.get("Origin"), channel.origins):
             raise web.HTTPForbidden(text="The origin of the page is not allowed.")
         socket = web.WebSocketResponse(
-            timeout=_FAREWELL, heartbeat=_SILENT, max_msg_size=messages.LONGEST, compress=False
+            timeout=_FAREWELL, max_msg_size=messages.LONGEST, compress=False
         )
         await socket.prepare(request)
         with contextlib.suppress(ConnectionError):

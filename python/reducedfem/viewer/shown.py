@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +17,10 @@ Frame = Mapping[str, Any]
 
 
 class Shown:
-    """What a view shows: a scene, and frames if it moves.
+    """Base of the objects that views show: a scene, and frames if it moves.
 
     Methods are called from the threads of the view.
     """
-
-    live: ClassVar[bool] = False  # frames change without a message of a page
 
     def scene(self) -> Scene:
         """Return the scene."""
@@ -31,6 +29,9 @@ class Shown:
     def frame(self) -> Frame | None:
         """Return what moves: ``bodies``, with ``q`` or ``pose`` each, ``arrows``, ``numbers``."""
         return None
+
+    def watch(self, on: bool) -> None:
+        """Note that there are pages, or no more."""
 
     def begin(self) -> None:
         """Start threads of its own, if any."""

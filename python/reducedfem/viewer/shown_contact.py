@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,7 +69,7 @@ def field_body(field: Field | DeformedField, name: str = "field") -> Body:
     """Return the surface of the object of a field, which may deform."""
     surface = field_surface(field)
     if isinstance(field, DeformedField):
-        return skin_body(skin_of(field.reduced, surface)[0], name, _FIELD)
+        return skin_body(skin_of(field.reduced, surface), name, _FIELD)
     source, triangles, normals = split(surface)
     return Body(name, surface.vertices[source], triangles, normals, colour=_FIELD)
 
@@ -77,7 +77,7 @@ def field_body(field: Field | DeformedField, name: str = "field") -> Body:
 def shell_body(tree: PointTree, name: str, k: int = 0) -> Body:
     """Return the surface of the model of a shell, or the points of a rigid one."""
     if tree.reduced is not None:
-        return skin_body(skin_of(tree.reduced)[0], name, _SHELLS[k % len(_SHELLS)])
+        return skin_body(skin_of(tree.reduced), name, _SHELLS[k % len(_SHELLS)])
     shell = tree.shell
     level = max(
         [k for k in range(shell.n_levels) if shell.level_counts[: k + 1].sum() <= _MOST_POINTS],
@@ -113,39 +113,33 @@ class ShownContact(Shown):
 
     def __init__(self, contact: Contact, up: str) -> None:
         self._contact, self._up = contact, up
+        # here, as a field may have no surface
+        self._bodies = shell_body(contact.tree, "shell"), field_body(contact.field, "object")
 
     def scene(self) -> Scene:
         """Return the scene."""
         one = self._contact
         texts = (f"{one.tree.shell.n_points:,} points, {one.tree.n_levels} levels",)
-        bodies = (shell_body(one.tree, "shell"), field_body(one.field, "object of the field"))
-        return Scene(type(one).__name__, bodies, up=self._up, texts=texts)
+        return Scene(type(one).__name__, self._bodies, up=self._up, texts=texts)
 
 
 class ShownSession(Shown):
     """A haptic session, which the view follows and never steps."""
 
-    live: ClassVar[bool] = True
-
     def __init__(self, session: HapticSession, up: str) -> None:
         self._session, self._up = session, up
+        self._held = field_body(session.contacts[0].field, "held object")
         self._reader = session.reader(points=True)
         self._last: HapticSnapshot | None = None
         self._longest = 0.1
         self._usual = 1e-12  # N: force of the longest arrow
 
-    def _shells(self) -> list[int]:
-        """Return the contacts that are drawn: one for each shell."""
-        trees = [contact.tree for contact in self._session.contacts]
-        return [k for k, tree in enumerate(trees) if all(tree is not one for one in trees[:k])]
-
     def scene(self) -> Scene:
         """Return the scene."""
         contacts = self._session.contacts
         shells = [shell_body(contacts[k].tree, f"shell {k}", k) for k in range(len(contacts))]
-        held = field_body(contacts[0].field, "held object")
         texts = (
-            f"{sum(contacts[k].tree.shell.n_points for k in self._shells()):,} points, "
+            f"{sum({c.tree: c.tree.shell.n_points for c in contacts}.values()):,} points, "
             f"{self._session.rate:g} Hz",
             repr(self._session.device).strip("<>"),
         )
@@ -156,7 +150,7 @@ class ShownSession(Shown):
             ]
         )
         self._longest = _LONGEST * 0.5 * float(np.linalg.norm(box[1] - box[0]))
-        return Scene("Haptic session", (*shells, held), up=self._up, texts=texts, box=box)
+        return Scene("Haptic session", (*shells, self._held), up=self._up, texts=texts, box=box)
 
     def frame(self) -> Frame:
         """Return the newest snapshot."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from reducedfem.base.console import size_text
 from reducedfem.geometry.mesh import Mesh
 from reducedfem.geometry.surface import Surface
 from reducedfem.solid.solid import Solid
@@ -39,7 +40,8 @@ class ShownSurface(Shown):
             )
             if wrong
         ]
-        texts = (f"{one.n_vertices:,} vertices, {one.n_triangles:,} triangles", *defects)
+        size = size_text(one.bounds)
+        texts = (f"{one.n_vertices:,} vertices, {one.n_triangles:,} triangles", size, *defects)
         body = Body("surface", one.vertices[source], triangles, normals)
         return Scene("Surface", (body,), up=self._up, texts=texts)
 
@@ -86,7 +88,7 @@ class ShownMesh(Shown):
         }
         names = [f"region {k}: {name}" for k, name in mesh.region_names.items()]
         elements = f"{mesh.n_elements:,} {kind[mesh.nodes_per_element]}, {mesh.n_nodes:,} nodes"
-        return (elements, *names[:12])
+        return (elements, size_text(mesh.bounds), *names[:12])
 
     def scene(self) -> Scene:
         """Return the scene."""

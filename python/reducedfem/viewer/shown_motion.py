@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,7 @@ from reducedfem.dynamics.bdf2 import BDF2
 from reducedfem.dynamics.explicit import spectrum
 from reducedfem.dynamics.integrator import Simulation
 from reducedfem.dynamics.recorded import Motion
-from reducedfem.errors import InputError, ReducedFEMError
+from reducedfem.errors import InputError, PlausibilityWarning, ReducedFEMError
 from reducedfem.geometry.embedding import Embedding
 from reducedfem.geometry.pose import Pose
 from reducedfem.geometry.surface import Surface
@@ -23,7 +24,7 @@ from reducedfem.reduction.reduced import ReducedSolid
 from reducedfem.reduction.skin import Pick, Skin
 from reducedfem.solid.solid import Solid
 from reducedfem.viewer.drive import Drive
-from reducedfem.viewer.parts import Body, Clip, Scene, fixed_nodes, split
+from reducedfem.viewer.parts import Body, Clip, Scene, fixed_nodes, split, surface_tilts
 from reducedfem.viewer.shown import Frame, Shown, unit_scales
 
 __all__ = ["ShownModel", "ShownMotion", "ShownSimulation", "skin_body", "skin_of"]
@@ -34,30 +35,30 @@ _STIFFER = 3.0  # stiffness of the spring of a pull over that of the body at the
 _PULL = (0.86, 0.27, 0.22)
 
 
-def skin_of(
-    reduced: ReducedSolid, surface: Surface | None = None
-) -> tuple[Skin, NDArray[np.int32]]:
-    """Return the surface of a model, split at creases, and the triangles' vertices before."""
+def skin_of(reduced: ReducedSolid, surface: Surface | None = None) -> Skin:
+    """Return the surface of a model, with vertices split at creases."""
     whole = surface or reduced.mesh.source or reduced.mesh.surface()
     source, triangles, normals = split(whole)
-    cut = Surface(whole.vertices[source], triangles)
-    # vertices of triangles without area have no normal
-    return Skin(reduced, cut, normals), source
+    return Skin(reduced, Surface(whole.vertices[source], triangles), normals)
 
 
-def skin_body(skin: Skin, name: str = "model", colour: Any = None) -> Body:
-    """Return the body of a model, with a slider for each coordinate."""
+def skin_body(
+    skin: Skin, name: str = "model", colour: Any = None, *, sliders: bool = False
+) -> Body:
+    """Return the body of a model, with a slider for each coordinate if asked for."""
     shapes = np.ascontiguousarray(skin.motion.transpose(2, 0, 1))
+    vertices, triangles = skin.surface.vertices, skin.surface.triangles
     return Body(
         name,
-        skin.surface.vertices,
-        skin.surface.triangles,
+        vertices,
+        triangles,
         skin.rest_normals,
         shapes=shapes,
-        tilts=np.ascontiguousarray(skin.tilt.transpose(2, 0, 1)),
+        # those of `Skin.tilt` are inaccurate under shear
+        tilts=surface_tilts(vertices, triangles, shapes),
         colour=colour,
         scales=unit_scales(shapes),
-        labels=tuple(f"q{k + 1}" for k in range(len(shapes))),
+        labels=tuple(f"q{k + 1}" for k in range(len(shapes))) if sliders else (),
     )
 
 
@@ -72,9 +73,9 @@ class _Hand:
 
 
 class ShownSimulation(Shown):
-    """A simulation of a model, or of a solid, that runs in real time."""
+    """A simulation of a model, or of a solid, that pages can run in real time."""
 
-    live: ClassVar[bool] = True
+    _owned = False  # the simulation was made for the view
 
     def __init__(
         self, simulation: Simulation, up: str, stiffness: float | None, *, playing: bool = False
@@ -84,7 +85,7 @@ class ShownSimulation(Shown):
         self._skin: Skin | None = None
         self._embedding: Embedding | None = None
         if isinstance(system, ReducedSolid):
-            self._skin, _ = skin_of(system)
+            self._skin = skin_of(system)
         elif isinstance(system, Solid):
             surface = system.mesh.source or system.mesh.surface()
             source, triangles, _ = split(surface)
@@ -96,15 +97,31 @@ class ShownSimulation(Shown):
                 f"{type(system).__name__}, which has no surface to show: views show those of a "
                 "ReducedSolid or a Solid"
             )
+        self._pulls = self._skin is not None and self._takes_pulls()
+        if stiffness is not None and not self._pulls:
+            raise InputError(
+                f"stiffness is given, but a {type(simulation).__name__} of a "
+                f"{type(system).__name__} cannot be pulled: leave it out"
+            )
         self._hand: _Hand | None = None
+        self._resumes = True  # runs on after a pull
         self._lock = threading.Lock()
         self._drive = Drive(self._advance, simulation.dt, playing=playing)
+
+    def _takes_pulls(self) -> bool:
+        """Return True if the integrator takes the spring of a pull."""
+        zero = np.zeros((3, self._skin.reduced.r if self._skin is not None else 0))
+        try:
+            _core.pull(self._sim._core, zero[:, 0], zero, 0.0, zero[:, 0], None, 0)
+        except ReducedFEMError:
+            return False
+        return True
 
     def scene(self) -> Scene:
         """Return the scene."""
         sim, system = self._sim, self._system
         if self._skin is not None:
-            body = skin_body(self._skin)
+            body = skin_body(self._skin, sliders=self._owned)
         else:
             body = Body("solid", self._surface.vertices, self._surface.triangles, None, colour=None)
         assert isinstance(system, ReducedSolid | Solid)
@@ -121,7 +138,8 @@ class ShownSimulation(Shown):
             fixed_nodes(system.mesh, system.fixed),
             up=self._up,
             controls=True,
-            pulls=self._skin is not None,
+            resets=self._owned,
+            pulls=self._pulls,
             texts=texts,
         )
 
@@ -132,6 +150,10 @@ class ShownSimulation(Shown):
     def end(self) -> None:
         """End it."""
         self._drive.end()
+
+    def watch(self, on: bool) -> None:
+        """Run only while there are pages."""
+        self._drive.watch(on)
 
     def frame(self) -> Frame | None:
         """Return the state."""
@@ -184,7 +206,7 @@ class ShownSimulation(Shown):
 
     def pull(self, body: int, origin: NDArray[Any], direction: NDArray[Any]) -> Any:
         """Take hold of the first point of the surface on a ray; the simulation runs."""
-        if self._skin is None:
+        if self._skin is None or not self._pulls:
             return None
         q = self._sim.state.q
         pick = self._skin.pick(origin, direction, q)
@@ -197,13 +219,11 @@ class ShownSimulation(Shown):
             k = self._given
             if k is None:
                 k = _STIFFER * _core.pull_body_stiffness(self._system._core, rows)
-            hand = _Hand(pick, rows, rest, k)
-            # refused here, and not in the thread, by simulations that take no spring
-            _core.pull(self._sim._core, rest, rows, k, pick.point, None, 0)
         except ReducedFEMError:
-            return None
+            return None  # a point that is fixed
         with self._lock:
-            self._hand = hand
+            self._hand = _Hand(pick, rows, rest, k)
+            self._resumes = self._drive.playing
         self._drive.play()
         return pick.point
 
@@ -214,39 +234,47 @@ class ShownSimulation(Shown):
                 self._hand.place = place
 
     def release(self) -> None:
-        """Let the point go."""
+        """Release the point; the simulation runs on if it ran before."""
         with self._lock:
-            self._hand = None
+            held, self._hand = self._hand, None
+        if held is not None and not self._resumes:
+            self._drive.play(False)
 
     def command(self, message: Mapping[str, Any]) -> None:
         """Obey the buttons and the sliders of a page."""
-        kind = message["kind"]
         if self._drive.command(message):
+            self._resumes = self._drive.playing
             return
-        if kind == "reset":
+        if not (self._owned and isinstance(self._system, ReducedSolid)):
+            return  # the states of simulations of others are theirs
+        if message["kind"] == "reset":
             self.release()
             self._sim.reset()
-        elif kind == "shape" and isinstance(self._system, ReducedSolid):
-            k = message["shape"]
-            if k < self._system.r:
-                q = self._sim.state.q
-                q[k] = message["value"]
-                self._drive.play(False)
-                self._sim.reset(q)
+            self._drive.failure = ""
+        elif message["kind"] == "shape" and message["shape"] < self._system.r:
+            self._drive.play(False)
+            q = self._sim.state.q
+            q[message["shape"]] = message["value"]
+            self._sim.reset(q)
 
 
 class ShownModel(ShownSimulation):
     """A model, with a simulation of its own."""
 
+    _owned = True
+
     def __init__(self, reduced: ReducedSolid, up: str, stiffness: float | None) -> None:
         lowest = float(2.0 * np.pi * spectrum(reduced).lowest)
-        simulation = BDF2(
-            reduced,
-            _STEP,
-            damping=(2.0 * _DAMPING * lowest, 0.0),
-            newton_max=10,
-            deformation_only=reduced.rigid_body is not None,
-        )
+        with warnings.catch_warnings():
+            # motion that is faster than a picture need not be resolved
+            warnings.simplefilter("ignore", PlausibilityWarning)
+            simulation = BDF2(
+                reduced,
+                _STEP,
+                damping=(2.0 * _DAMPING * lowest, 0.0),
+                newton_max=10,
+                deformation_only=reduced.rigid_body is not None,
+            )
         super().__init__(simulation, up, stiffness, playing=True)
 
 
@@ -259,7 +287,7 @@ class ShownMotion(Shown):
     def scene(self) -> Scene:
         """Return the scene."""
         motion, reduced = self._motion, self._reduced
-        skin, _ = skin_of(reduced)
+        skin = skin_of(reduced)
         places = None
         if motion.poses is not None and reduced.rigid_body is not None:
             centre, turns = reduced.rigid_body.centre, motion.poses[:, 3:]

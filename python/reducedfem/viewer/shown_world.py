@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,8 +30,6 @@ _GROUND = (0.80, 0.81, 0.83)
 
 class ShownWorld(Shown):
     """A world, which a page can run in real time."""
-
-    live: ClassVar[bool] = True
 
     def __init__(self, world: World, up: str) -> None:
         if not len(world):
@@ -73,7 +71,7 @@ class ShownWorld(Shown):
                 )
                 continue
             first[one.reduced] = k
-            bodies.append(skin_body(skin_of(one.reduced)[0], f"body {k}", colour))
+            bodies.append(skin_body(skin_of(one.reduced), f"body {k}", colour))
         nodes = np.concatenate([world.nodes(k) for k in range(self._count)])
         box = np.array([nodes.min(axis=0), nodes.max(axis=0)])
         size = float(np.linalg.norm(box[1] - box[0]))
@@ -86,7 +84,14 @@ class ShownWorld(Shown):
                 )
                 source, triangles, normals = split(ground)
                 bodies.append(
-                    Body("ground", ground.vertices[source], triangles, normals, colour=_GROUND)
+                    Body(
+                        "ground",
+                        ground.vertices[source],
+                        triangles,
+                        normals,
+                        colour=_GROUND,
+                        backdrop=True,
+                    )
                 )
             except ReducedFEMError:
                 pass  # without bounds: not drawn
@@ -100,6 +105,10 @@ class ShownWorld(Shown):
     def end(self) -> None:
         """End it."""
         self._drive.end()
+
+    def watch(self, on: bool) -> None:
+        """Run only while there are pages."""
+        self._drive.watch(on)
 
     def frame(self) -> Frame:
         """Return the state."""

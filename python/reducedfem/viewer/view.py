@@ -108,7 +108,7 @@ class View:
         return self._channel.joined.wait(_limit(timeout))
 
     def wait(self, timeout: float | None = None) -> None:
-        """Wait until the last page is closed. Ctrl-C ends it, too.
+        """Wait until the last page has been closed for three seconds, or Ctrl-C is pressed.
 
         Parameters
         ----------
@@ -156,6 +156,10 @@ class View:
     ) -> None:
         """Close the view."""
         self.close()
+
+    def __reduce__(self) -> Any:
+        """Reject copies and pickles."""
+        raise InputTypeError("a View can be neither copied nor pickled: call view() again")
 
     def __repr__(self) -> str:
         return "<View: closed>" if self._closed else f"<View: {self.address}>"
@@ -212,7 +216,18 @@ def _need(on: object, kind: str) -> Mesh:
 def _shown(x: object, on: object, motion: Motion | None, up: str, stiffness: float | None) -> Shown:
     if isinstance(x, SystemModes | SystemBasis):
         raise InputTypeError(
-            f"x is a {type(x).__name__}, whose unknowns have no places that could be shown"
+            f"x is a {type(x).__name__}, whose unknowns are not at places; "
+            "only modes and bases of a Solid can be shown"
+        )
+    if isinstance(on, Motion):
+        raise InputTypeError("on is a Motion: pass it by name, as view(reduced, motion=motion)")
+    if motion is not None and not isinstance(x, ReducedSolid):
+        raise InputTypeError(
+            f"motion is given, so x must be a ReducedSolid, got {type(x).__name__}"
+        )
+    if stiffness is not None and not isinstance(x, ReducedSolid | Simulation):
+        raise InputError(
+            f"stiffness is given, but a {type(x).__name__} cannot be pulled: leave it out"
         )
     if isinstance(x, Modes | Basis):
         mesh = _need(on, "modes" if isinstance(x, Modes) else "bases")
@@ -224,11 +239,7 @@ def _shown(x: object, on: object, motion: Motion | None, up: str, stiffness: flo
         return ShownShapes(x, mesh, up)
     if on is not None:
         raise InputError("on is given, but x has a mesh of its own: leave it out")
-    if motion is not None:
-        if not isinstance(x, ReducedSolid):
-            raise InputTypeError(
-                f"motion is given, so x must be a ReducedSolid, got {type(x).__name__}"
-            )
+    if motion is not None and isinstance(x, ReducedSolid):
         return ShownMotion(x, motion, up)
     kinds: dict[type, Callable[[], Shown]] = {
         Surface: lambda: ShownSurface(x, up),  # type: ignore[arg-type]
@@ -245,9 +256,14 @@ def _shown(x: object, on: object, motion: Motion | None, up: str, stiffness: flo
     for kind, make in kinds.items():
         if isinstance(x, kind):
             return make()
+    hint = ""
+    if isinstance(x, str | os.PathLike):
+        hint = "; read the file by rf.load, rf.read_surface or rf.read_mesh"
+    elif isinstance(x, Motion):
+        hint = "; pass its model, as view(reduced, motion=motion)"
     raise InputTypeError(
         "x must be a Surface, a Mesh, a Solid, Modes, a Basis, a ReducedSolid, a time integrator, "
-        f"a Field, a Contact, a HapticSession or a World, got {type(x).__name__}"
+        f"a Field, a Contact, a HapticSession or a World, got {type(x).__name__}{hint}"
     )
 
 
@@ -270,7 +286,8 @@ def view(
     fixed nodes) are at rest. Modes and bases have a slider for each shape. A `ReducedSolid` is
     simulated: it gives way where it is pulled, by a spring whose force is shown. A time integrator
     of a `ReducedSolid` or a `Solid` is shown in its present state, which other threads may change;
-    its page can run it in real time, and pull reduced ones. A `World` likewise. Fields and contacts
+    its page can run it in real time without other forces, and pull reduced ones, for which it runs
+    until they are released. A `World` likewise. Fields and contacts
     are at rest; a `HapticSession` is followed while it runs, with touching points and forces.
 
     The page is served on this computer only, to those who know its address.

@@ -9,8 +9,10 @@ const SCALE = [
   0.60, 0.74, 0.36, 0.97, 0.72, 0.24, 0.86, 0.27, 0.22,
 ];
 export const stops = () => [0, 1, 2, 3, 4, 5].map((k) => SCALE.slice(3 * k, 3 * k + 3));
-const SAMPLES = 2000; // vertices whose displacement decides the scale of colours
+const SAMPLES = 1000; // vertices, beside the farthest ones of each shape, that decide the scale
 const SIDES = 20; // of an arrow
+
+const midpoint = (a, b) => scaled(0.5, add(a, b));
 
 function program(gl, source) {
   const made = gl.createProgram();
@@ -52,6 +54,7 @@ function layers(gl, shapes) {
   gl.texStorage3D(gl.TEXTURE_2D_ARRAY, 1, gl.RGB32F, width, height, r);
   gl.texParameteri(gl.TEXTURE_2D_ARRAY, gl.TEXTURE_MIN_FILTER, gl.NEAREST);
   gl.texParameteri(gl.TEXTURE_2D_ARRAY, gl.TEXTURE_MAG_FILTER, gl.NEAREST);
+  if (gl.getError()) throw new Error("The graphics card has no memory for the shapes.");
   const padded = new Float32Array(3 * width * height);
   for (let k = 0; k < (shapes ? r : 0); ++k) {
     padded.set(shapes.subarray(3 * v * k, 3 * v * (k + 1)));
@@ -80,7 +83,6 @@ class Body {
   constructor(gl, given, like) {
     this.turn = [0, 0, 0, 1];
     this.place = [0, 0, 0];
-    this.shown = true;
     this.offsets = null;
     this.lines = null;
     if (like) this.share(gl, given, like);
@@ -105,8 +107,9 @@ class Body {
     this.r = given.shapes ? given.shapes.shape[0] : 0;
     this.array = gl.createVertexArray();
     gl.bindVertexArray(this.array);
+    this.buffers = [];
     const attribute = (at, data, type, normalised) => {
-      buffer(gl, gl.ARRAY_BUFFER, data);
+      this.buffers.push(buffer(gl, gl.ARRAY_BUFFER, data));
       gl.enableVertexAttribArray(at);
       gl.vertexAttribPointer(at, 3, type, normalised, 0, 0);
     };
@@ -114,6 +117,7 @@ class Body {
     if (given.normals) attribute(1, given.normals, gl.FLOAT, false);
     if (given.colours) attribute(2, given.colours, gl.UNSIGNED_BYTE, true);
     this.indices = buffer(gl, gl.ELEMENT_ARRAY_BUFFER, given.triangles);
+    this.buffers.push(this.indices);
     gl.bindVertexArray(null);
     this.shapes = layers(gl, given.shapes);
     this.tilts = layers(gl, given.tilts);
@@ -144,12 +148,41 @@ class Body {
     this.moved = moved;
   }
 
-  /** Largest displacement of some vertices. */
+  /** Vertices that each shape moves farthest, and some others. */
+  samples() {
+    if (this.sampled) return this.sampled;
+    const { shapes } = this.given;
+    const v = this.vertices, step = Math.max(1, Math.floor(v / SAMPLES)), found = new Set();
+    for (let i = 0; i < v; i += step) found.add(i);
+    for (let j = 0; j < this.r; ++j) {
+      let best = -1, at = 0;
+      for (let i = 0; i < v; ++i) {
+        const k = 3 * (v * j + i);
+        const size = shapes[k] ** 2 + shapes[k + 1] ** 2 + shapes[k + 2] ** 2;
+        if (size > best) [best, at] = [size, i];
+      }
+      found.add(at);
+    }
+    this.sampled = [...found];
+    return this.sampled;
+  }
+
+  /** Position of a vertex now, from the centre of the scene. */
+  position(i) {
+    const { shapes, vertices } = this.given;
+    const x = [0, 1, 2].map((a) => vertices[3 * i + a] + (this.moved ? this.moved[3 * i + a] : 0));
+    for (let j = 0; j < this.r; ++j) {
+      for (let a = 0; a < 3; ++a) x[a] += this.q[j] * shapes[3 * (this.vertices * j + i) + a];
+    }
+    return add(turned(this.turn, x), this.place);
+  }
+
+  /** Largest displacement of the samples. */
   farthest() {
     const { shapes } = this.given;
-    const v = this.vertices, step = Math.max(1, Math.floor(v / SAMPLES));
+    const v = this.vertices;
     let most = 0;
-    for (let i = 0; i < v; i += step) {
+    for (const i of this.samples()) {
       const u = [0, 0, 0];
       for (let a = 0; a < 3; ++a) {
         if (this.moved) u[a] += this.moved[3 * i + a];
@@ -216,8 +249,24 @@ export class Drawing {
     gl.bindVertexArray(null);
   }
 
+  /** Deletes what the last scene has on the graphics card. */
+  dispose() {
+    const { gl } = this;
+    for (const body of this.bodies) {
+      gl.deleteTexture(body.amounts);
+      for (const one of [body.shapes, body.tilts]) gl.deleteTexture(one);
+      gl.deleteVertexArray(body.array);
+      for (const one of body.buffers ?? []) gl.deleteBuffer(one);
+    }
+    for (const one of [...this.marks, ...this.dots]) {
+      gl.deleteVertexArray(one.array);
+      gl.deleteBuffer(one.buffer);
+    }
+  }
+
   setScene(scene) {
     const { gl } = this;
+    this.dispose();
     this.centre = scene.centre;
     this.bodies = [];
     for (const one of scene.bodies) this.bodies.push(new Body(gl, one, this.bodies[one.like]));
@@ -260,6 +309,20 @@ export class Drawing {
     body.place = sub(add(turned(body.turn, this.centre), [...position]), this.centre);
   }
 
+  /** Centre and radius of a sphere around the bodies as they are now. */
+  bounds() {
+    const low = [Infinity, Infinity, Infinity], high = [-Infinity, -Infinity, -Infinity];
+    for (const body of this.bodies.filter((one) => !one.given.backdrop)) {
+      for (const i of body.samples()) {
+        body.position(i).forEach((x, a) => {
+          low[a] = Math.min(low[a], x);
+          high[a] = Math.max(high[a], x);
+        });
+      }
+    }
+    return { centre: midpoint(low, high), radius: 0.5 * length(sub(high, low)) };
+  }
+
   /** The scale of colours ends at the largest displacement seen since the last reset. */
   rescale(body) {
     if (body.given.colour === null) this.largest = Math.max(this.largest, body.farthest());
@@ -275,7 +338,7 @@ export class Drawing {
     gl.enable(gl.DEPTH_TEST);
     gl.enable(gl.BLEND);
     gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
-    const order = this.bodies.filter((one) => one.shown).sort((a, b) => b.given.opacity - a.given.opacity);
+    const order = [...this.bodies].sort((a, b) => b.given.opacity - a.given.opacity);
     for (const body of order) this.drawSurface(body, camera, matrices);
     for (const body of order) {
       if (this.wire || body.lined) this.drawEdges(body, matrices, colours.lines);
@@ -392,5 +455,3 @@ export class Drawing {
     return { positions: read[0], normals: read[1] };
   }
 }
-
-export const midpoint = (a, b) => scaled(0.5, add(a, b));

@@ -38,7 +38,6 @@ export function listen(canvas, to) {
 
   canvas.addEventListener("pointermove", (event) => {
     if (!pointers.has(event.pointerId)) {
-      to.hover(place(event));
       return;
     }
     pointers.set(event.pointerId, event);
@@ -73,11 +72,18 @@ export function listen(canvas, to) {
     },
     { passive: false },
   );
+  // a page that is left no longer pulls
+  const leave = () => {
+    if (held) to.lift();
+    held = false;
+  };
+  canvas.addEventListener("lostpointercapture", leave);
+  window.addEventListener("blur", leave);
   window.addEventListener("keydown", (event) => {
     const typing = event.target instanceof HTMLInputElement && event.target.type !== "range";
     if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
     // sliders and buttons keep the keys that move them
-    const own = [" ", "Enter", "ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Home", "End"];
+    const own = ["Enter", "ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Home", "End"];
     const control = event.target instanceof HTMLInputElement || event.target instanceof HTMLButtonElement;
     if (control && own.includes(event.key)) return;
     if (to.key(event.key)) event.preventDefault();

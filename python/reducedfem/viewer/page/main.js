@@ -74,6 +74,7 @@ class Page {
     this.panel.build({
       plays: this.live || this.player !== null,
       steps: this.live || this.player instanceof Clip,
+      resets: scene.resets || this.player !== null,
       seeks: this.player instanceof Clip,
       films: typeof MediaRecorder !== "undefined",
     });
@@ -81,7 +82,7 @@ class Page {
     document.title = `${scene.title} – reducedfem`;
     // sliders are for the shapes of one body
     const labels = this.player instanceof Clip || scene.bodies.length > 1 ? [] : body.labels;
-    this.panel.setSliders(labels, body.scales ?? [], this.size(), (k, value) => this.setShape(k, value));
+    this.panel.setSliders(labels, body.scales ?? [], this.size(), swings, (k, value) => this.setShape(k, value));
     if (swings && labels.length) {
       this.setShape(0, (0.12 * this.size()) / (body.scales[0] || 1));
       this.player.playing = true;
@@ -93,13 +94,17 @@ class Page {
   }
 
   setFrame(frame) {
+    const before = this.frame;
     this.frame = frame;
     this.drawing.setFrame(frame);
+    // the first frame says where bodies are
+    if (!before && frame.bodies.some((one) => one.position)) this.fit();
     this.panel.setPlaying(frame.playing);
+    this.panel.setSpeed(frame.speed);
     if (frame.bodies.length === 1 && frame.bodies[0].q) this.panel.setAmounts(frame.bodies[0].q);
     this.panel.say(frame.failure ? `The simulation stopped: ${frame.failure}` : "");
     this.showLegend();
-    this.dirty = true;
+    this.dirty ||= !same(before, frame);
   }
 
   setHeld(point) {
@@ -120,7 +125,18 @@ class Page {
       this.showPlayer();
       return;
     }
-    this.socket?.send({ kind: "shape", body: 0, shape: k, value });
+    if (this.socket) {
+      this.socket.send({ kind: "shape", body: 0, shape: k, value });
+      return;
+    }
+    // a page in one file has no simulation
+    const q = this.drawing.bodies[0].q.slice();
+    q[k] = value;
+    this.drawing.bodies[0].setCoordinates(this.drawing.gl, q);
+    this.panel.setAmounts(q);
+    this.drawing.rescale(this.drawing.bodies[0]);
+    this.showLegend();
+    this.dirty = true;
   }
 
   /** Shows the present state of the player. */
@@ -130,7 +146,7 @@ class Page {
     if (this.player instanceof Clip) {
       const { now, begin, end } = this.player, place = this.player.place();
       if (place) this.drawing.setPlace(body, place);
-      this.panel.setTime(end > begin ? (now - begin) / (end - begin) : 0, now);
+      this.panel.setTime(end > begin ? (now - begin) / (end - begin) : 0, now + this.player.from);
     } else this.panel.setAmounts(this.player.amounts);
     this.drawing.rescale(body);
     this.showLegend();
@@ -168,7 +184,7 @@ class Page {
 
   reset() {
     this.drawing.largest = 0;
-    if (this.live) this.socket.send({ kind: "reset" });
+    if (this.scene.resets) this.socket?.send({ kind: "reset" });
     if (this.player instanceof Clip) this.seek(0);
     if (this.player instanceof Swing) {
       this.player.amounts.fill(0);
@@ -188,7 +204,8 @@ class Page {
   }
 
   fit() {
-    this.camera.fit([0, 0, 0], 0.5 * this.size());
+    const { centre, radius } = this.drawing.bounds();
+    this.camera.fit(centre, radius);
     this.dirty = true;
   }
 
@@ -266,8 +283,6 @@ class Page {
     this.grip = null;
     this.socket?.send({ kind: "release" });
   }
-
-  hover() {}
 
   orbit(dx, dy) {
     this.camera.orbit(dx, dy);
@@ -362,6 +377,16 @@ class Page {
     if (ms > 0 && moving) rows.push([this.drawing.byProcessor ? "drawn without a GPU" : "drawn", `${Math.round(1000 / ms)} frames/s`, ""]);
     this.panel.setNumbers(rows);
   }
+}
+
+/** True if two frames show the same. */
+function same(a, b) {
+  if (!a || a.arrows.length || b.arrows.length || a.dots.length || b.dots.length) return false;
+  return a.bodies.length === b.bodies.length && a.bodies.every((one, k) =>
+    ["q", "moved", "position", "quaternion"].every((name) => {
+      const x = one[name], y = b.bodies[k][name];
+      return x === y || (x && y && x.every((value, i) => value === y[i]));
+    }));
 }
 
 function save(blob, name) {

@@ -22,6 +22,7 @@ export function readable(value, unit) {
   const size = Math.abs(value);
   if (unit === "" && Number.isInteger(value)) return value.toLocaleString("en");
   if (size === 0) return `0 ${unit}`;
+  if (size < 1e-10) return `${value.toExponential(2)} ${unit}`;
   const [factor, prefix] = PREFIXES.find(([one]) => size >= 0.9995 * one) ?? PREFIXES.at(-1);
   const plain = unit === "" || unit === "×";
   const number = plain ? value : value / factor;
@@ -65,21 +66,24 @@ export class Panel {
   button(name, text, key, action) {
     const made = element("button", { type: "button", title: `${text} (${key})` }, svg(name));
     made.setAttribute("aria-label", text);
-    made.addEventListener("click", action);
+    made.addEventListener("click", () => {
+      action();
+      document.getElementById("picture").focus(); // keys are for the picture again
+    });
     this.buttons[name] = made;
     return made;
   }
 
   /** Builds the bar for a scene. */
-  build({ plays, steps, seeks, films }) {
+  build({ plays, steps, resets, seeks, films }) {
     const { actions } = this;
     this.bar.replaceChildren();
     if (plays) {
       this.bar.append(this.button("play", "Play or pause", "space", actions.toggle));
       if (steps) {
         this.bar.append(this.button("step", "One step", ".", actions.step));
-        this.bar.append(this.button("reset", "Begin anew", "0", actions.reset));
       }
+      if (resets) this.bar.append(this.button("reset", "Reset", "0", actions.reset));
       this.speed = element("select", { title: "Speed" });
       this.speed.setAttribute("aria-label", "Speed");
       for (const one of [0.01, 0.03, 0.1, 0.3, 1, 3]) {
@@ -110,6 +114,11 @@ export class Panel {
   setPlaying(on) {
     const path = this.buttons.play?.querySelector("path");
     if (path) path.setAttribute("d", ICONS[on ? "pause" : "play"]);
+  }
+
+  setSpeed(value) {
+    const known = [...(this.speed?.options ?? [])].find((one) => Number(one.value) === value);
+    if (known && document.activeElement !== this.speed) known.selected = true;
   }
 
   setTime(part, seconds) {
@@ -144,12 +153,12 @@ export class Panel {
   }
 
   /** Makes a slider for each label; `change` gets the number of the slider and its value. */
-  setSliders(labels, scales, size, change) {
+  setSliders(labels, scales, size, open, change) {
     this.sliders.replaceChildren();
     this.inputs = [];
     this.sliders.hidden = !labels.length;
     if (!labels.length) return;
-    const list = element("details", { open: labels.length <= 40 && window.innerWidth > 700 },
+    const list = element("details", { open: open && window.innerWidth > 700 },
       element("summary", {}, `${labels.length} shapes`));
     labels.forEach((label, k) => {
       // a full slider displaces some vertex by a fifth of the size of the body
@@ -158,6 +167,7 @@ export class Panel {
       input.setAttribute("aria-label", label);
       const output = element("output");
       input.addEventListener("input", () => change(k, (most * Number(input.value)) / 1000));
+      input.addEventListener("change", () => document.getElementById("picture").focus());
       input.addEventListener("dblclick", () => {
         input.value = 0;
         change(k, 0);
@@ -215,9 +225,9 @@ export class Panel {
       ["drag", "turn; on a body that can be pulled: pull it"],
       ["shift + drag, right button, two fingers", "move"],
       ["wheel, two fingers", "zoom"],
-      ["double click", "turn about this point"],
+      ["double click", "put this place in the middle"],
       ["space", "play or pause"], [". ,", "one step forwards, of recordings also backwards"],
-      ["0", "begin anew"], ["f", "show all"], ["w", "edges of triangles or elements"],
+      ["0", "reset"], ["f", "show all"], ["w", "edges of triangles or elements"],
       ["p", "perspective or parallel projection"], ["1 2 3", "look along an axis"],
       ["t", "light or dark"], ["s", "save a picture"], ["r", "record a film, or end it"],
     ];

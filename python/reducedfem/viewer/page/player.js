@@ -4,7 +4,8 @@ const PERIOD = 1.6; // s, of a shape that swings
 
 /** A recorded motion: times (m), coordinates (m, r), and places (m, 7) of a free body or null. */
 export class Clip {
-  constructor({ times, q, places }) {
+  constructor({ begin, times, q, places }) {
+    this.from = begin; // of the clock that is shown
     this.times = times;
     this.q = q;
     this.places = places;

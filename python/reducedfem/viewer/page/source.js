@@ -26,7 +26,15 @@ export class Socket {
 
   receive(data) {
     const message = decode(data);
-    if (message.kind === "scene") this.handlers.scene(message);
+    if (message.kind === "scene") {
+      try {
+        this.handlers.scene(message);
+      } catch (error) {
+        this.failed = error.message;
+        this.socket.close();
+        throw error;
+      }
+    }
     if (message.kind === "held") this.handlers.held(message.point);
     if (message.kind === "frame") {
       this.handlers.frame(message);
@@ -37,8 +45,9 @@ export class Socket {
 
   lost(event) {
     // the view gives a reason when it disconnects a page
-    this.handlers.lost(event.reason);
-    if (event.reason) return;
+    const reason = this.failed ?? event.reason;
+    this.handlers.lost(reason);
+    if (reason) return;
     const wait = AGAIN[Math.min(this.attempts++, AGAIN.length - 1)];
     setTimeout(() => this.connect(), wait);
   }
