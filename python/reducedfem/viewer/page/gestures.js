@@ -77,8 +77,7 @@ export function listen(canvas, to) {
     if (held) to.lift();
     held = false;
   };
-  canvas.addEventListener("lostpointercapture", leave);
-  window.addEventListener("blur", leave);
+  document.addEventListener("visibilitychange", leave);
   window.addEventListener("keydown", (event) => {
     const typing = event.target instanceof HTMLInputElement && event.target.type !== "range";
     if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
