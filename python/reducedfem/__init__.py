@@ -51,9 +51,8 @@ Haptics
 Systems other than solids
     `SecondOrderSystem`, its `SystemModes` and `SystemBasis`.
 Pictures, files, the machine
-    `view`: most of these objects in a page of the browser (`View`), where reduced models give way
-    to the mouse. ``rf.plot``: figures and films. `export_html` (browsers), `export_gltf` (Blender),
-    `export_vtk` (ParaView), `to_pyvista`. `set_threads`, `threads`, `system_info`.
+    `view`: a page of most objects (`View`), to pull models. ``rf.plot``: figures, films.
+    `export_html`, `export_gltf`, `export_vtk`, `to_pyvista`; `system_info`, `threads`, `set_threads`
 Errors
     `ReducedFEMError` is the base class: `InputError`, `InputTypeError`, `MeshError`,
     `FileFormatError`, `SingularMatrixError`, `ConvergenceError`, `StaticConvergenceError`,

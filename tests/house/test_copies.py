@@ -120,6 +120,8 @@ def test_all_other_types_are_copied_or_refused(world, way):
         CLONES[way](world.session)
     with pytest.raises(rf.InputTypeError, match="World .* make another"):
         CLONES[way](world.world)
+    with pytest.raises(rf.InputTypeError, match="View .* call view"):
+        CLONES[way](world.view)
     recording = rf.record(world.model)
     recording.add([[0.0, 0, 1]], [4])
     more = CLONES[way](recording)
@@ -129,5 +131,5 @@ def test_all_other_types_are_copied_or_refused(world, way):
     named = [one for one in vars(world).values() if type(one).__module__.startswith("reducedfem.")]
     named += [contact(world, kind) for kind in CONTACTS]
     for one in [*named, material(world), skin.embedding, world.solid.mass(), rf.Workspace()]:
-        if one not in (world.session, world.hand, world.world):
+        if one not in (world.session, world.hand, world.world, world.view):
             assert type(CLONES[way](one)) is type(one)

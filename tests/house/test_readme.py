@@ -182,6 +182,6 @@ def test_shell_lines_run(tmp_path):
         assert (done.returncode, done.stderr) == (0, ""), command
         assert "not the motion" not in done.stdout, command
     made = {path.name for path in tmp_path.iterdir()}
-    assert made == {"plastic.safetensors", "tip.csv", "tip.png", "shapes.png"}
+    assert made == {"plastic.safetensors", "plastic.html", "tip.csv", "tip.png", "shapes.png"}
     # no file of the quick start is overwritten
     assert [name for name in made if f'save("{name}")' in README] == []

@@ -91,7 +91,7 @@ RESULTS = {
 }  # fmt: skip
 # made by functions of the package alone, or abstract
 # a session has to run for it; the libraries for the others are optional
-BUSY = {"HapticSession.wait", "tetrahedralize", "to_pyvista"}
+BUSY = {"HapticSession.wait", "View.wait", "View.wait_open", "tetrahedralize", "to_pyvista"}
 NOT_MADE = {
     "Device",
     "Field",
@@ -99,6 +99,7 @@ NOT_MADE = {
     "ReducedSolid",
     "ReducedStrainRateDamping",
     "Recording",
+    "View",
 }
 # methods of the class below do for those of the others
 ONE_FOR_ALL = {

@@ -273,8 +273,6 @@ CALLS = {
     "UdpDevice": (lambda w: rf.UdpDevice, lambda w: dict(address=("127.0.0.1", 47815), client=None, wait=5.0, max_force=5.0, max_torque=0.1)),
     "UnionField": (lambda w: rf.UnionField, lambda w: dict(fields=[w.sphere])),
     "View.save": (lambda w: w.view.save, lambda w: dict(path="m.html")),
-    "View.wait": (lambda w: w.view.wait, lambda w: dict(timeout=0.0)),
-    "View.wait_open": (lambda w: w.view.wait_open, lambda w: dict(timeout=0.0)),
     "VirtualCoupling": (lambda w: rf.VirtualCoupling, lambda w: dict(stiffness=100.0, torsional_stiffness=0.1, max_force=5.0, max_torque=0.1, max_depth=0.01, damping=0.5, max_speed=1.0, max_turn_rate=1.0)),
     "VirtualCoupling.for_contact": (lambda w: rf.VirtualCoupling.for_contact, lambda w: dict(contact=w.contact, stiffness=100.0, depth=0.001, dt=1e-3)),
     "VirtualCoupling.step": (lambda w: w.virtual.step, lambda w: dict(manipulandum=w.pose, position=w.position, quaternion=w.quaternion, contact=w.outcome, share=1.0, dt=1e-3)),

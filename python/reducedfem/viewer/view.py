@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import html
 import os
+import re
 import sys
 import threading
 import webbrowser
@@ -41,6 +42,7 @@ from reducedfem.world.world import World
 __all__ = ["View", "export_html", "view"]
 
 _LARGEST_PORT = 65535
+_ORIGIN = re.compile(r"https?://[a-z0-9.-]+(:\d+)?")
 
 
 class View:
@@ -200,6 +202,21 @@ def _limit(timeout: float | None) -> float | None:
     return min(longest, threading.TIMEOUT_MAX)
 
 
+def _origins(origins: Iterable[str]) -> tuple[str, ...]:
+    """Return the argument `origins`, without slashes at the ends."""
+    if isinstance(origins, str) or not isinstance(origins, list | tuple):
+        raise InputTypeError(f"origins must be a list of texts, got {type(origins).__name__}")
+    found = []
+    for k, one in enumerate(origins):
+        if not isinstance(one, str):
+            raise InputTypeError(f"origins[{k}] must be a text, got {type(one).__name__}")
+        text = one.rstrip("/").lower()
+        if not _ORIGIN.fullmatch(text):
+            raise InputError(f"origins[{k}] must be like 'https://hub.example.org', got {one!r}")
+        found.append(text)
+    return tuple(found)
+
+
 def _need(on: object, kind: str) -> Mesh:
     if isinstance(on, Mesh):
         return on
@@ -331,18 +348,15 @@ def view(
         stiffness = number(stiffness, "stiffness")
         if not stiffness > 0.0:
             raise InputError(f"stiffness must be positive, got {stiffness:g}")
-    wanted = 0 if port == 0 else count(port, "port", _LARGEST_PORT)
-    allowed = (origins,) if isinstance(origins, str) else tuple(origins)
-    for k, one in enumerate(allowed):
-        if not (isinstance(one, str) and one.startswith(("http://", "https://"))):
-            raise InputError(f"origins[{k}] must be like 'https://hub.example.org', got {one!r}")
+    wanted = count(port, "port", _LARGEST_PORT, least=0)
+    allowed = _origins(origins)
     pixels = count(height, "height", 10000)
     if browser is not None:
         flag(browser, "browser")
     shown = View(
         _shown(x, on, motion, up, stiffness),
         wanted,
-        tuple(one.rstrip("/") for one in allowed),
+        allowed,
         pixels,
     )
     notebook = _in_notebook()
