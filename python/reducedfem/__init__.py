@@ -51,8 +51,8 @@ Haptics
 Systems other than solids
     `SecondOrderSystem`, its `SystemModes` and `SystemBasis`.
 Pictures, files, the machine
-    `view`: a page of most objects (`View`), to pull models. ``rf.plot``: figures, films.
-    `export_html`, `export_gltf`, `export_vtk`, `to_pyvista`; `system_info`, `threads`, `set_threads`
+    `view`: a page of most objects (`View`), to pull models. ``rf.plot``: figures, films; `threads`,
+    `export_html`, `export_gltf`, `export_vtk`, `to_pyvista`; `system_info`, `set_threads`.
 Errors
     `ReducedFEMError` is the base class: `InputError`, `InputTypeError`, `MeshError`,
     `FileFormatError`, `SingularMatrixError`, `ConvergenceError`, `StaticConvergenceError`,
