@@ -285,7 +285,7 @@ def test_waiting(reduced):
 
 
 @pytest.mark.parametrize("dt", [1e-5, 2e-3, 0.03, 0.3])
-@pytest.mark.parametrize("speed", [0.01, 0.3, 3.0])
+@pytest.mark.parametrize("speed", [0.1, 0.3, 3.0])
 def test_any_step_at_any_speed_is_made(dt, speed):
     made = threading.Event()
     drive = Drive(lambda n: made.set(), dt * 1e-3, playing=True)
