@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from html import escape
 from pathlib import Path
 from typing import Any
-from xml.sax.saxutils import quoteattr
 
 from numpy.typing import NDArray
 
@@ -38,7 +38,7 @@ def write(path: Path, data: VolumeData, states: Iterable[FieldsOfState], count: 
             data.point_data, data.cell_data = dict(nodal), dict(cells)
             meshio_files.write(temporary.with_name(name), data, ".vtu", ())
             lines.append(
-                f'    <DataSet timestep="{time!r}" group="" part="0" file={quoteattr(name)}/>\n'
+                f'    <DataSet timestep="{time!r}" group="" part="0" file="{escape(name)}"/>\n'
             )
         temporary.write_text(
             '<?xml version="1.0"?>\n<VTKFile type="Collection" version="0.1" '
