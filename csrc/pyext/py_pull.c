@@ -11,7 +11,7 @@ enum { CHUNK = 64 };
 PyDoc_STRVAR(
     pull_doc,
     "pull($module, motion, rest, rows, stiffness, place, force, n, /)\n--\n\n"
-    "n steps of a _core.Motion, a point of which a spring pulls to a place (3,): rest (3,),\n"
+    "n steps of a _core.Motion while a spring pulls a point to a place (3,): rest (3,),\n"
     "rows of the basis there (3, r), force besides (r,) or None. Returns the force of the\n"
     "spring on the body (3,) and the point (3,).");
 static PyObject *pull_steps(PyObject *module, PyObject *args) {

@@ -170,7 +170,7 @@ def ray_of(scene):
     return [float(box[1, 0]) - 0.01, 0.0, 1.0], [0.0, 0.0, -1.0]
 
 
-def test_one_page_holds_the_hand(view):
+def test_one_page_at_a_time_pulls(view):
     async def check():
         async with connected(view) as first, connected(view) as second:
             origin, direction = ray_of(await receive(first, "scene"))
@@ -191,7 +191,7 @@ def test_one_page_holds_the_hand(view):
                 assert not frame["holds"]
                 if (
                     frame["held"]
-                    and dict((n, v) for n, v, _ in frame["numbers"]).get("force of the hand", 0) > 0
+                    and dict((n, v) for n, v, _ in frame["numbers"]).get("force of the pull", 0) > 0
                 ):
                     break
             (arrow,) = frame["arrows"]
@@ -228,8 +228,8 @@ def test_the_body_gives_way_by_the_spring_that_is_shown(view, reduced):
     (arrow,) = frame["arrows"]
     np.testing.assert_allclose(arrow["to"], place, atol=1e-6)
     stretch = np.linalg.norm(arrow["to"] - arrow["from"])
-    assert numbers["force of the hand"] == pytest.approx(
-        numbers["spring of the hand"] * stretch, rel=1e-3
+    assert numbers["force of the pull"] == pytest.approx(
+        numbers["stiffness of the pull"] * stretch, rel=1e-3
     )
     # three times as stiff as the body: about a quarter of the way is the spring's
     assert 0.2 < stretch / 0.02 < 0.5

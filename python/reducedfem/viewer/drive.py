@@ -81,7 +81,7 @@ class Drive:
         }
 
     def command(self, message: Mapping[str, Any]) -> bool:
-        """Obey a button of a page; return False for those of others."""
+        """Handle a button of a page; return False for other messages."""
         kind = message["kind"]
         if kind in ("play", "pause"):
             self.play(kind == "play")

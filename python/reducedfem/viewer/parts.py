@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from reducedfem.drawing.render import corner_normals
 from reducedfem.geometry.mesh import Mesh
+from reducedfem.geometry.pose import Pose
 from reducedfem.geometry.surface import Surface
 
 __all__ = [
@@ -21,6 +23,7 @@ __all__ = [
     "Scene",
     "boundary_edges",
     "fixed_nodes",
+    "origins",
     "region_colours",
     "split",
     "surface_tilts",
@@ -54,8 +57,6 @@ class Body:
         does not deform by shapes.
     colour, colours
         Red, green, blue from 0 to 1, (3,), or one per vertex, (v, 3); None: by displacement.
-    opacity
-        From 0 to 1.
     edges
         Pairs of vertices drawn as lines in the wireframe, (e, 2); None: those of the triangles.
     lined
@@ -80,7 +81,6 @@ class Body:
     tilts: Reals | None = None
     colour: tuple[float, float, float] | None = GREY
     colours: Reals | None = None
-    opacity: float = 1.0
     edges: Indices | None = None
     lined: bool = False
     scales: Reals | None = None
@@ -107,7 +107,6 @@ class Body:
             "shapes": self.shapes,
             "tilts": self.tilts,
             "colours": None if self.colours is None else np.uint8(np.round(255 * self.colours)),
-            "opacity": self.opacity,
             "edges": self.edges,
             "lined": self.lined,
             "scales": self.scales,
@@ -311,8 +310,8 @@ def surface_tilts(vertices: Reals, triangles: Indices, shapes: Reals) -> Reals:
     return tilts
 
 
-def boundary_edges(mesh: Mesh) -> tuple[Surface, Indices, Indices]:
-    """Return the boundary of a mesh, edges of its elements there, and the node of each vertex."""
+def boundary_edges(mesh: Mesh) -> tuple[Surface, Indices]:
+    """Return the boundary of a mesh, and the edges of its elements there."""
     boundary = mesh.surface()
     nodes = mesh.boundary_nodes
     faces = mesh.boundary_faces
@@ -329,7 +328,17 @@ def boundary_edges(mesh: Mesh) -> tuple[Surface, Indices, Indices]:
     edges = np.unique(np.sort(np.concatenate(pairs), axis=1), axis=0)
     place = np.full(mesh.n_nodes, -1, dtype=np.int32)
     place[nodes] = np.arange(len(nodes), dtype=np.int32)
-    return boundary, place[edges], nodes
+    return boundary, place[edges]
+
+
+def origins(centres: Reals, turns: Reals, rest: Sequence[Reals]) -> Reals:
+    """Return the origins of frames of bodies from their centres of mass, now and at rest."""
+    return np.array(
+        [
+            p - Pose((0.0, 0.0, 0.0), turn).apply(at)
+            for p, turn, at in zip(centres, turns, rest, strict=True)
+        ]
+    )
 
 
 def fixed_nodes(mesh: Mesh, fixed: NDArray[Any]) -> tuple[Marks, ...]:

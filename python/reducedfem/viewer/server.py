@@ -132,7 +132,7 @@ class Channel:
             try:
                 await asyncio.wait_for(one.confirmed.wait(), _SILENT)
             except asyncio.TimeoutError:
-                self._let_go(one)
+                self._release(one)
                 continue
             one.confirmed.clear()
             one.sent += 1
@@ -145,7 +145,8 @@ class Channel:
     async def serve(self, socket: web.WebSocketResponse) -> None:
         """Talk to a page until it has gone."""
         if self._closed or len(self._pages) >= _MOST_PAGES:
-            await socket.close(code=_REFUSED, message=b"Too many pages watch this view.")
+            reason = b"The view was closed." if self._closed else b"Too many pages watch this view."
+            await socket.close(code=_REFUSED, message=reason)
             return
         one = _Page(socket)
         self._pages.add(one)
@@ -161,15 +162,17 @@ class Channel:
         except ReducedFEMError as error:
             await socket.close(code=_REFUSED, message=_reason(error))
         finally:
-            for task in (frames, leaving):
-                if task is not None:
-                    task.cancel()
-            self._let_go(one)
+            tasks = [task for task in (frames, leaving) if task is not None]
+            for task in tasks:
+                task.cancel()
+            self._release(one)
             self._pages.discard(one)
             one.gone.set()
             if not self._pages:
                 self.shown.watch(False)
                 asyncio.get_running_loop().call_later(_GRACE, self._notice)
+            # their failures have been noticed, or no longer matter
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     def _notice(self) -> None:
         if not self._pages:
@@ -208,23 +211,23 @@ class Channel:
                 await one.socket.close(code=_REFUSED, message=b"messages of pages are texts")
                 return
             try:
-                await self._obey(one, messages.decode(message.data))
+                await self._handle(one, messages.decode(message.data))
             except ReducedFEMError as error:
                 await one.socket.close(code=_REFUSED, message=_reason(error))
                 return
 
-    def _let_go(self, one: _Page) -> None:
+    def _release(self, one: _Page) -> None:
         if one.holds:
             one.holds = False
             self.shown.release()
 
-    async def _obey(self, one: _Page, message: dict[str, Any]) -> None:
+    async def _handle(self, one: _Page, message: dict[str, Any]) -> None:
         kind = message["kind"]
         if kind == "seen":
             if message["number"] == one.sent:
                 one.confirmed.set()
         elif kind == "pull":
-            # one page holds the hand
+            # one page at a time pulls
             if any(other.holds for other in self._pages):
                 await one.socket.send_bytes(messages.encode({"kind": "held", "point": None}))
                 return
@@ -242,7 +245,7 @@ class Channel:
             if one.holds:
                 self.shown.move(np.array(message["place"], dtype=float) + self._centre)
         elif kind == "release":
-            self._let_go(one)
+            self._release(one)
         else:
             loop = asyncio.get_running_loop()
             await loop.run_in_executor(self._threads, self.shown.command, message)

@@ -40,17 +40,17 @@ class Shown:
         """End them."""
 
     def pull(self, body: int, origin: NDArray[Any], direction: NDArray[Any]) -> Any:
-        """Take hold of the first point of a body on a ray; return it (3,), or None."""
+        """Start to pull at the first point of a body on a ray; return it (3,), or None."""
         return None
 
     def move(self, place: NDArray[Any]) -> None:
-        """Move the hand to a place [m]."""
+        """Move the place to which the spring pulls [m]."""
 
     def release(self) -> None:
-        """Let the point go."""
+        """Release the point."""
 
     def command(self, message: Mapping[str, Any]) -> None:
-        """Obey ``play``, ``pause``, ``step``, ``reset``, ``speed`` and ``shape``."""
+        """Handle ``play``, ``pause``, ``step``, ``reset``, ``speed`` and ``shape``."""
 
 
 def unit_scales(motion: NDArray[np.float64]) -> NDArray[np.float64]:

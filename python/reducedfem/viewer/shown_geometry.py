@@ -46,9 +46,9 @@ class ShownSurface(Shown):
         return Scene("Surface", (body,), up=self._up, texts=texts)
 
 
-def mesh_body(mesh: Mesh, opacity: float = 1.0) -> Body:
+def mesh_body(mesh: Mesh) -> Body:
     """Return the boundary of a mesh, coloured by regions, with edges of the elements."""
-    boundary, edges, _ = boundary_edges(mesh)
+    boundary, edges = boundary_edges(mesh)
     owners = mesh._core.boundary()[1]
     per_face = boundary.n_triangles // len(owners)
     regions = np.repeat(mesh.regions[owners], per_face)
@@ -66,7 +66,6 @@ def mesh_body(mesh: Mesh, opacity: float = 1.0) -> Body:
         triangles,
         normals,
         colours=colours,
-        opacity=opacity,
         edges=copy[edges],
         lined=True,
     )

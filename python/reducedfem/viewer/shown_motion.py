@@ -1,4 +1,4 @@
-"""Views of reduced models and simulations, which give way where they are pulled."""
+"""Views of reduced models and simulations, which pages can pull."""
 
 from __future__ import annotations
 
@@ -17,14 +17,13 @@ from reducedfem.dynamics.integrator import Simulation
 from reducedfem.dynamics.recorded import Motion
 from reducedfem.errors import InputError, PlausibilityWarning, ReducedFEMError
 from reducedfem.geometry.embedding import Embedding
-from reducedfem.geometry.pose import Pose
 from reducedfem.geometry.surface import Surface
 from reducedfem.pictures.subject import check_motion
 from reducedfem.reduction.reduced import ReducedSolid
 from reducedfem.reduction.skin import Pick, Skin
 from reducedfem.solid.solid import Solid
 from reducedfem.viewer.drive import Drive
-from reducedfem.viewer.parts import Body, Clip, Scene, fixed_nodes, split, surface_tilts
+from reducedfem.viewer.parts import Body, Clip, Scene, fixed_nodes, origins, split, surface_tilts
 from reducedfem.viewer.shown import Frame, Shown, unit_scales
 
 __all__ = ["ShownModel", "ShownMotion", "ShownSimulation", "skin_body", "skin_of"]
@@ -62,7 +61,7 @@ def skin_body(
     )
 
 
-class _Hand:
+class _Pull:
     """A point that is pulled: the spring and its place."""
 
     def __init__(self, pick: Pick, rows: NDArray[np.float64], rest: NDArray[Any], k: float) -> None:
@@ -103,7 +102,7 @@ class ShownSimulation(Shown):
                 f"stiffness is given, but a {type(simulation).__name__} of a "
                 f"{type(system).__name__} cannot be pulled: leave it out"
             )
-        self._hand: _Hand | None = None
+        self._hand: _Pull | None = None
         self._resumes = True  # runs on after a pull
         self._lock = threading.Lock()
         self._drive = Drive(self._advance, simulation.dt, playing=playing)
@@ -183,8 +182,8 @@ class ShownSimulation(Shown):
             numbers.append(("step", self._drive.cost, "s"))
         arrows = []
         if hand is not None:
-            numbers.append(("force of the hand", float(np.linalg.norm(hand.force)), "N"))
-            numbers.append(("spring of the hand", hand.stiffness, "N/m"))
+            numbers.append(("force of the pull", float(np.linalg.norm(hand.force)), "N"))
+            numbers.append(("stiffness of the pull", hand.stiffness, "N/m"))
             arrows.append({"from": hand.point, "to": hand.place, "colour": _PULL})
         return {
             "bodies": [body],
@@ -205,7 +204,7 @@ class ShownSimulation(Shown):
         hand.force, hand.point = np.array(force), np.array(point)
 
     def pull(self, body: int, origin: NDArray[Any], direction: NDArray[Any]) -> Any:
-        """Take hold of the first point of the surface on a ray; the simulation runs."""
+        """Start to pull at the first point of the surface on a ray; the simulation runs."""
         if self._skin is None or not self._pulls:
             return None
         q = self._sim.state.q
@@ -222,13 +221,13 @@ class ShownSimulation(Shown):
         except ReducedFEMError:
             return None  # a point that is fixed
         with self._lock:
-            self._hand = _Hand(pick, rows, rest, k)
+            self._hand = _Pull(pick, rows, rest, k)
             self._resumes = self._drive.playing
         self._drive.play()
         return pick.point
 
     def move(self, place: NDArray[Any]) -> None:
-        """Move the hand."""
+        """Move the place to which the spring pulls."""
         with self._lock:
             if self._hand is not None:
                 self._hand.place = place
@@ -241,12 +240,12 @@ class ShownSimulation(Shown):
             self._drive.play(False)
 
     def command(self, message: Mapping[str, Any]) -> None:
-        """Obey the buttons and the sliders of a page."""
+        """Handle the buttons and the sliders of a page."""
         if self._drive.command(message):
             self._resumes = self._drive.playing
             return
         if not (self._owned and isinstance(self._system, ReducedSolid)):
-            return  # the states of simulations of others are theirs
+            return  # the user sets the state of his own simulation
         if message["kind"] == "reset":
             self.release()
             self._sim.reset()
@@ -264,7 +263,8 @@ class ShownModel(ShownSimulation):
     _owned = True
 
     def __init__(self, reduced: ReducedSolid, up: str, stiffness: float | None) -> None:
-        lowest = float(2.0 * np.pi * spectrum(reduced).lowest)
+        # negative at an unstable state
+        lowest = float(2.0 * np.pi * max(spectrum(reduced).lowest, 0.0))
         with warnings.catch_warnings():
             # motion that is faster than a picture need not be resolved
             warnings.simplefilter("ignore", PlausibilityWarning)
@@ -290,12 +290,9 @@ class ShownMotion(Shown):
         skin = skin_of(reduced)
         places = None
         if motion.poses is not None and reduced.rigid_body is not None:
-            centre, turns = reduced.rigid_body.centre, motion.poses[:, 3:]
-            origins = [
-                p - Pose((0.0, 0.0, 0.0), turn).apply(centre)
-                for p, turn in zip(motion.poses[:, :3], turns, strict=True)
-            ]
-            places = np.column_stack([origins, turns])
+            turns = motion.poses[:, 3:]
+            centres = [reduced.rigid_body.centre] * len(turns)
+            places = np.column_stack([origins(motion.poses[:, :3], turns, centres), turns])
         return Scene(
             "Motion",
             (skin_body(skin),),

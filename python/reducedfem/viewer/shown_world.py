@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from reducedfem.contact.shape_field import PlaneField
 from reducedfem.errors import InputError, ReducedFEMError
-from reducedfem.geometry.pose import Pose
 from reducedfem.reduction.reduced import ReducedSolid
 from reducedfem.viewer.drive import Drive
-from reducedfem.viewer.parts import Body, Scene, split
+from reducedfem.viewer.parts import Body, Scene, origins, split
 from reducedfem.viewer.shown import Frame, Shown
 from reducedfem.viewer.shown_contact import field_surface, plane_surface
 from reducedfem.viewer.shown_motion import skin_body, skin_of
@@ -43,13 +42,7 @@ class ShownWorld(Shown):
         """Return the poses of the frames of the meshes: origins (n, 3), rotations (n, 4)."""
         positions, turns, *_ = self._world._core.motion()
         n = self._count
-        origins = np.array(
-            [
-                p - Pose((0.0, 0.0, 0.0), turn).apply(rest)
-                for p, turn, rest in zip(positions[:n], turns[:n], self._rest, strict=True)
-            ]
-        )
-        return origins, turns[:n]
+        return origins(positions[:n], turns[:n], self._rest), turns[:n]
 
     def scene(self) -> Scene:
         """Return the scene."""
@@ -113,9 +106,9 @@ class ShownWorld(Shown):
     def frame(self) -> Frame:
         """Return the state."""
         world = self._world
-        origins, turns = self._places()
+        places, turns = self._places()
         bodies = [
-            {"position": origins[k], "quaternion": turns[k], "q": world._core.state(k)[4]}
+            {"position": places[k], "quaternion": turns[k], "q": world._core.state(k)[4]}
             for k in range(self._count)
         ]
         report = world.report
@@ -129,5 +122,5 @@ class ShownWorld(Shown):
         return {"bodies": bodies, "arrows": [], "numbers": numbers, **self._drive.status()}
 
     def command(self, message: Mapping[str, Any]) -> None:
-        """Obey the buttons of a page."""
+        """Handle the buttons of a page."""
         self._drive.command(message)

@@ -338,14 +338,12 @@ export class Drawing {
     gl.enable(gl.DEPTH_TEST);
     gl.enable(gl.BLEND);
     gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
-    const order = [...this.bodies].sort((a, b) => b.given.opacity - a.given.opacity);
-    for (const body of order) this.drawSurface(body, camera, matrices);
-    for (const body of order) {
+    for (const body of this.bodies) this.drawSurface(body, camera, matrices);
+    for (const body of this.bodies) {
       if (this.wire || body.lined) this.drawEdges(body, matrices, colours.lines);
     }
     for (const one of [...this.marks, ...this.dots]) this.drawDiscs(one, matrices);
     for (const one of this.arrows) this.drawArrow(one, camera, matrices);
-    gl.depthMask(true);
   }
 
   moved(shader, body, matrices) {
@@ -375,10 +373,9 @@ export class Drawing {
     gl.uniform1i(surface.at.flat_, follows ? 0 : 1);
     gl.uniform1i(surface.at.perspective, camera.perspective ? 1 : 0);
     gl.uniform1i(surface.at.painting, given.colours ? 1 : given.colour ? 0 : 2);
-    gl.uniform4f(surface.at.colour, ...(given.colour ?? [1, 1, 1]), given.opacity);
+    gl.uniform4f(surface.at.colour, ...(given.colour ?? [1, 1, 1]), 1);
     gl.uniform1f(surface.at.largest, this.largest > 0 ? this.largest : 1);
     gl.uniform3fv(surface.at.scale, SCALE);
-    gl.depthMask(given.opacity >= 1);
     if (given.size > 0) {
       // discs of a size in the world; `projection` gives half of the height of the picture
       gl.uniform1f(surface.at.size, given.size * matrices.projection[5] * 0.5 * this.canvas.height);
@@ -387,7 +384,6 @@ export class Drawing {
     }
     gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, body.indices);
     gl.drawElements(gl.TRIANGLES, given.triangles.length, gl.UNSIGNED_INT, 0);
-    gl.depthMask(true);
   }
 
   drawEdges(body, matrices, colour) {

@@ -371,7 +371,7 @@ class Page {
       const { ratio, speed } = this.frame;
       if (ratio < 0.9 * speed) rows.push(["slower than asked for", `${ratio.toPrecision(2)}× of ${speed}×`, ""]);
     }
-    if (this.frame?.held && !this.frame.holds) rows.push(["another page holds the hand", "", ""]);
+    if (this.frame?.held && !this.frame.holds) rows.push(["another page pulls", "", ""]);
     const ms = [...this.spent].sort((a, b) => a - b)[Math.floor(this.spent.length / 2)];
     const moving = this.frame?.playing || this.player?.playing;
     if (ms > 0 && moving) rows.push([this.drawing.byProcessor ? "drawn without a GPU" : "drawn", `${Math.round(1000 / ms)} frames/s`, ""]);

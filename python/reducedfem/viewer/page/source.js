@@ -1,4 +1,4 @@
-// Where scenes and frames come from: a socket, or the recording in the page itself.
+// Sources of scenes and frames: a socket, or the recording in the page itself.
 
 import { decode } from "view/messages";
 
