@@ -309,6 +309,11 @@ class Server:
         self.port = self._runner.addresses[0][1]
 
     @property
+    def origin(self) -> str:
+        """Beginning of all addresses."""
+        return f"http://{HOST}:{self.port}"
+
+    @property
     def alive(self) -> bool:
         """True in the process that made it, while its thread runs."""
         return self._pid == os.getpid() and self._thread.is_alive()

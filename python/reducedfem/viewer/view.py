@@ -30,7 +30,6 @@ from reducedfem.reduction.reduced import ReducedSolid
 from reducedfem.solid.modes import Modes, SystemModes
 from reducedfem.solid.solid import Solid
 from reducedfem.viewer import messages, page
-from reducedfem.viewer.server import HOST, server
 from reducedfem.viewer.shown import Shown
 from reducedfem.viewer.shown_contact import ShownContact, ShownField, ShownSession
 from reducedfem.viewer.shown_geometry import ShownMesh, ShownSolid, ShownSurface
@@ -58,6 +57,9 @@ class View:
     """
 
     def __init__(self, shown: Shown, port: int, origins: tuple[str, ...], height: int) -> None:
+        # its modules take a quarter of the import time of the package beside NumPy
+        from reducedfem.viewer.server import server
+
         self._shown, self._height = shown, height
         self._server = server(port)
         self._channel = self._server.open(shown, origins)
@@ -68,7 +70,7 @@ class View:
     @property
     def address(self) -> str:
         """Address of the page."""
-        return f"http://{HOST}:{self._server.port}/{self._channel.token}/"
+        return f"{self._server.origin}/{self._channel.token}/"
 
     @property
     def pages(self) -> int:
