@@ -264,16 +264,18 @@ def split(surface: Surface, groups: NDArray[Any] | None = None) -> tuple[Indices
     x, faces = surface.vertices, surface.triangles
     corners = corner_normals(x, faces).reshape(-1, 3)
     # equal normals differ by rounding only; a ten-thousandth separates others
-    columns = [faces.reshape(-1), np.rint(1e4 * corners)]
+    steps = np.rint(1e4 * corners).astype(np.int64) + 10_000
+    keys = [faces.reshape(-1), steps @ np.array([20_001**2, 20_001, 1])]
     if groups is not None:
-        columns.append(np.repeat(groups, 3))
-    key = np.column_stack(columns).astype(np.int64)
-    _, first, which = np.unique(key, axis=0, return_index=True, return_inverse=True)
-    return (
-        faces.reshape(-1)[first],
-        which.reshape(-1, 3).astype(np.int32),
-        corners[first],
-    )
+        keys.append(np.repeat(groups, 3))
+    # faster than `unique` of rows
+    order = np.lexsort(keys[::-1])
+    begins = np.ones(len(order), dtype=bool)
+    begins[1:] = np.any([key[order][1:] != key[order][:-1] for key in keys], axis=0)
+    first = order[begins]
+    which = np.empty(len(order), dtype=np.int32)
+    which[order] = np.cumsum(begins) - 1
+    return faces.reshape(-1)[first], which.reshape(-1, 3), corners[first]
 
 
 def surface_tilts(vertices: Reals, triangles: Indices, shapes: Reals) -> Reals:

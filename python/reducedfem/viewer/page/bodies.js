@@ -65,18 +65,21 @@ function layers(gl, shapes) {
 
 /** Edges of triangles, each once. */
 function edgesOf(triangles, vertices) {
-  const seen = new Set(), found = [];
+  const keys = new Float64Array(triangles.length), found = new Int32Array(2 * triangles.length);
   for (let t = 0; t < triangles.length; t += 3) {
     for (let k = 0; k < 3; ++k) {
       const a = triangles[t + k], b = triangles[t + ((k + 1) % 3)];
-      const key = Math.min(a, b) * vertices + Math.max(a, b);
-      if (!seen.has(key)) {
-        seen.add(key);
-        found.push(a, b);
-      }
+      keys[t + k] = Math.min(a, b) * vertices + Math.max(a, b);
     }
   }
-  return new Int32Array(found);
+  keys.sort();
+  let count = 0;
+  keys.forEach((key, k) => {
+    if (k && key === keys[k - 1]) return;
+    found[count++] = Math.floor(key / vertices);
+    found[count++] = key % vertices;
+  });
+  return found.subarray(0, count);
 }
 
 class Body {
@@ -256,7 +259,7 @@ export class Drawing {
       gl.deleteTexture(body.amounts);
       for (const one of [body.shapes, body.tilts]) gl.deleteTexture(one);
       gl.deleteVertexArray(body.array);
-      for (const one of body.buffers ?? []) gl.deleteBuffer(one);
+      for (const one of [...(body.buffers ?? []), ...(body.offsets ?? []), body.lines]) gl.deleteBuffer(one);
     }
     for (const one of [...this.marks, ...this.dots]) {
       gl.deleteVertexArray(one.array);
