@@ -3,36 +3,13 @@
 from __future__ import annotations
 
 import json
-import struct
 
 import numpy as np
 import pytest
 
 import reducedfem as rf
+from pages import decoded
 from reducedfem.viewer import messages
-
-TYPES = {"f4": np.float32, "i4": np.int32, "u1": np.uint8}
-
-
-def decoded(data: bytes):
-    """Return a message as a page reads it."""
-    assert data[:4] == b"RFV1"
-    (size,) = struct.unpack_from("<I", data, 4)
-    assert size % 4 == 0
-
-    def filled(value):
-        if isinstance(value, list):
-            return [filled(one) for one in value]
-        if not isinstance(value, dict):
-            return value
-        if "at" not in value:
-            return {key: filled(one) for key, one in value.items()}
-        assert value["at"] % 4 == 0
-        count = int(np.prod(value["shape"]))
-        found = np.frombuffer(data, TYPES[value["type"]], count, 8 + size + value["at"])
-        return found.reshape(value["shape"])
-
-    return filled(json.loads(data[8 : 8 + size]))
 
 
 def test_arrays_arrive_at_any_depth(rng):
