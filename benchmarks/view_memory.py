@@ -31,7 +31,10 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 from browser import Browser, missing_browser, open_browser
 
 EVERY = 10.0  # s, between two readings
-WARM = 30.0  # s, at most half of the time, until all has the memory that it needs
+# s, at most half of the time, until all has the memory that it needs: the browser keeps records of
+# the first hundreds of frames
+WARM = 90.0
+SIZE = {"width": 480, "height": 360}  # of the window: small, for as many frames as possible
 SPAN = 300.0  # s, over which growth is judged
 
 # objects of WebGL that were created and not deleted
@@ -67,7 +70,8 @@ class Quantity:
 QUANTITIES = (
     Quantity("resident memory of Python", "kB", 1e3, 1e3),
     Quantity("JavaScript heap", "kB", 1e3, 300.0),
-    Quantity("resident memory of the browser", "kB", 1e3, 20e3),
+    Quantity("resident memory of the page's process", "kB", 1e3, 5e3),
+    Quantity("resident memory of the GPU process", "kB", 1e3, 5e3),
     Quantity("objects of WebGL", "", 1.0, 0.5),
     Quantity("nodes of the document", "", 1.0, 5.0),
     Quantity("listeners of events", "", 1.0, 5.0),
@@ -98,12 +102,12 @@ class Growth:
     def lines(self) -> Iterator[str]:
         """Return the table, line by line."""
         yield f"{self.frames} frames drawn in {self.seconds[-1]:.0f} s"
-        yield f"{'':<32}{'first':>10}{'last':>10}{'per minute':>12}{'+-':>8}"
+        yield f"{'':<42}{'first':>10}{'last':>10}{'per minute':>12}{'+-':>8}"
         for k, one in enumerate(QUANTITIES):
             rate, error = (60.0 * value / one.size for value in self.slope(k))
             first, last = (self.values[at][k] / one.size for at in (0, -1))
             name = f"{one.name} [{one.unit}]" if one.unit else one.name
-            yield f"{name:<32}{first:>10.0f}{last:>10.0f}{rate:>12.2f}{error:>8.2f}"
+            yield f"{name:<42}{first:>10.0f}{last:>10.0f}{rate:>12.2f}{error:>8.2f}"
 
     def faults(self) -> list[str]:
         """Return all growth beyond the error of its slope and beyond what is no drift."""
@@ -125,12 +129,14 @@ def family(process: int) -> Iterator[int]:
                 yield from family(int(one))
 
 
-def resident(processes: Iterator[int]) -> int:
-    """Return the resident memory of processes, without those that have ended [bytes]."""
+def resident(processes: Iterator[int], kind: str) -> int:
+    """Return the resident memory of the browser's processes of a kind [bytes]."""
     total = 0
     for one in processes:
-        with contextlib.suppress(OSError):
-            total += int(Path(f"/proc/{one}/statm").read_text().split()[1])
+        with contextlib.suppress(OSError):  # it has ended
+            words = Path(f"/proc/{one}/cmdline").read_bytes().split(b"\0")
+            if f"--type={kind}".encode() in words:
+                total += int(Path(f"/proc/{one}/statm").read_text().split()[1])
     return total * os.sysconf("SC_PAGE_SIZE")
 
 
@@ -139,11 +145,12 @@ def reading(browser: Browser) -> list[float]:
     cdp = browser.driver.execute_cdp_cmd
     cdp("HeapProfiler.collectGarbage", {})
     gc.collect()
+    process = browser.driver.service.process.pid
     metrics = {one["name"]: one["value"] for one in cdp("Performance.getMetrics", {})["metrics"]}
     return [
         float(child.resident()),
         metrics["JSHeapUsedSize"],
-        float(resident(family(browser.driver.service.process.pid))),
+        *(float(resident(family(process), kind)) for kind in ("renderer", "gpu-process")),
         float(browser.run("return window.live")),
         metrics["Nodes"],
         metrics["JSEventListeners"],
@@ -155,7 +162,7 @@ def watch(
 ) -> Growth:
     """Open a page for some seconds, read memory regularly; `act` is called with the time passed."""
     found = Growth()
-    with open_browser() as browser:
+    with open_browser(**SIZE) as browser:
         cdp = browser.driver.execute_cdp_cmd
         cdp("Performance.enable", {})
         cdp("Page.addScriptToEvaluateOnNewDocument", {"source": COUNTED})
@@ -222,26 +229,30 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=5.0, help="of each page (5)")
     parser.add_argument("--every", type=float, default=EVERY, help="s between readings (10)")
     parser.add_argument("--page", choices=("session", "model"), help="only this one")
+    parser.add_argument("--all", action="store_true", help="print all readings")
     parser.add_argument("--scene", default="soft", choices=scenes.STORIES, help="(soft)")
     arguments = parser.parse_args()
     if not 0.1 <= arguments.minutes <= 1000.0:
         parser.error(f"--minutes must be between 0.1 and 1000, got {arguments.minutes:g}")
-    seconds = 60.0 * arguments.minutes
-    if not 0.1 <= arguments.every <= seconds / 8.0:
+    length = 60.0 * arguments.minutes
+    if not 0.1 <= arguments.every <= length / 8.0:
         parser.error(
-            f"--every must be between 0.1 and an eighth of the time, {seconds / 8.0:g}, "
+            f"--every must be between 0.1 and an eighth of the time, {length / 8.0:g}, "
             f"got {arguments.every:g}"
         )
     if missing_browser():
         parser.error(missing_browser())
     pages: dict[str, Callable[..., Any]] = {
-        "session": lambda: of_session(seconds, arguments.every, arguments.scene),
-        "model": lambda: of_model(seconds, arguments.every),
+        "session": lambda: of_session(length, arguments.every, arguments.scene),
+        "model": lambda: of_model(length, arguments.every),
     }
     faults = []
     for name in [arguments.page] if arguments.page else pages:
         found = pages[name]()
         print(f"-- {name}", *found.lines(), sep="\n", flush=True)
+        for seconds, values in zip(found.seconds, found.values, strict=True):
+            if arguments.all:
+                print(f"{seconds:.0f} s", *(f"{value:.0f}" for value in values))
         for fault in found.faults():
             faults.append(fault)
             print(f"NOT RIGHT: {fault}")

@@ -9,8 +9,8 @@ Geometry
     moves points with a mesh, `Skin` moves a surface with a reduced model and picks points (`Pick`).
 Solids
     `StVK`, `LinearElastic`, `StableNeoHookean`, `NeoHookean`, `MooneyRivlin`, `Corotated`:
-    materials. `Solid` (`SolidSummary`): mass, energy, forces, statics (`StaticReport`), linear
-    `Modes`, modal derivatives, `RigidBody`; matrices are `CSC`.
+    materials. `Solid` (`SolidSummary`): mass, energy, forces, stress, statics (`StaticReport`),
+    linear `Modes`, modal derivatives, `RigidBody`; matrices are `CSC`.
     `StrainRateDamping` of a solid, and its reduction (`ReducedStrainRateDamping`).
 Bases
     `modal_derivative_basis`: from the solid alone. `sketch_basis` (`SketchReport`): from forces
