@@ -134,7 +134,8 @@ def resident(processes: Iterator[int], kind: str) -> int:
     total = 0
     for one in processes:
         with contextlib.suppress(OSError):  # it has ended
-            words = Path(f"/proc/{one}/cmdline").read_bytes().split(b"\0")
+            # renamed processes have blanks between their arguments
+            words = Path(f"/proc/{one}/cmdline").read_bytes().replace(b"\0", b" ").split()
             if f"--type={kind}".encode() in words:
                 total += int(Path(f"/proc/{one}/statm").read_text().split()[1])
     return total * os.sysconf("SC_PAGE_SIZE")

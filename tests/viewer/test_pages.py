@@ -202,6 +202,44 @@ def test_keys_and_buttons(browser, reduced):
         assert browser.run("return document.documentElement.dataset.theme") != theme
 
 
+def test_edges_are_drawn_once(browser, reduced):
+    with rf.view(reduced, browser=False) as view:
+        shown(browser, view)
+        lines, triangles = browser.run(
+            "const page = window.reducedfem, body = page.drawing.bodies[0];"
+            "page.setWire(true); page.draw();"
+            "const { gl } = page.drawing, lines = new Int32Array(body.lineCount);"
+            "gl.bindVertexArray(null); gl.bindBuffer(gl.COPY_READ_BUFFER, body.lines);"
+            "gl.getBufferSubData(gl.COPY_READ_BUFFER, 0, lines);"
+            "return [Array.from(lines), Array.from(body.given.triangles)];"
+        )
+    faces = np.reshape(triangles, (-1, 3))
+    sides = np.sort(np.stack([faces, np.roll(faces, -1, axis=1)], axis=2).reshape(-1, 2))
+    np.testing.assert_array_equal(np.reshape(lines, (-1, 2)), np.unique(sides, axis=0))
+
+
+def test_a_scene_that_is_replaced_leaves_no_buffers(browser, reduced):
+    """Edges and displacements included, which a body gets when it is drawn."""
+    with rf.view(reduced, browser=False) as view:
+        shown(browser, view)
+        counts = browser.run(
+            "const page = window.reducedfem, { drawing, scene } = page, { gl } = drawing;"
+            "const create = gl.createBuffer.bind(gl), remove = gl.deleteBuffer.bind(gl);"
+            "let live = 0; const counts = [];"
+            "gl.createBuffer = () => { live += 1; return create(); };"
+            "gl.deleteBuffer = (one) => { live -= one ? 1 : 0; remove(one); };"
+            "drawing.wire = true;"
+            "for (let k = 0; k < 3; ++k) {"
+            "  drawing.setScene(scene);"
+            "  const [body] = drawing.bodies, moved = new Float32Array(3 * body.vertices);"
+            "  body.setMoved(gl, moved, moved);"
+            "  page.draw(); counts.push(live);"
+            "}"
+            "return counts;"
+        )
+    assert counts[0] == counts[1] == counts[2]
+
+
 def test_a_lost_connection_comes_back(browser, reduced):
     with rf.view(reduced, browser=False) as view:
         shown(browser, view)
