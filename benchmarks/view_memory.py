@@ -190,19 +190,32 @@ def mouse(browser: Browser, kind: str, x: float, y: float) -> None:
     )
 
 
-def pull(browser: Browser, now: float) -> None:
-    """Pull at the middle of the picture, around a circle in 4 s, anew every 5 s."""
-    width, height = browser.run("return [innerWidth, innerHeight]")
-    x, y = 0.5 * width, 0.5 * height
-    part = now % 5.0
-    if part < 4.0:
-        if not browser.run("return window.reducedfem.pressed ?? false"):
-            mouse(browser, "mousePressed", x, y)
-        angle = 0.5 * np.pi * part
-        mouse(browser, "mouseMoved", x + 80.0 * np.sin(angle), y + 80.0 * (np.cos(angle) - 1.0))
-    else:
-        mouse(browser, "mouseReleased", x, y)
-    time.sleep(0.02)
+class Puller:
+    """A mouse that pulls at the middle of the picture, around a circle in 4 s, anew every 5 s.
+
+    It runs no scripts in the page, which would leave traces in its heap.
+    """
+
+    def __init__(self) -> None:
+        self._pressed = False
+        self._x = self._y = 0.0
+
+    def __call__(self, browser: Browser, now: float) -> None:
+        """Send the next event."""
+        if not self._x:
+            self._x, self._y = browser.run("return [0.5 * innerWidth, 0.5 * innerHeight]")
+        part = now % 5.0
+        if part >= 4.0 and self._pressed:
+            mouse(browser, "mouseReleased", self._x, self._y)
+            self._pressed = False
+        if part < 4.0:
+            if not self._pressed:
+                mouse(browser, "mousePressed", self._x, self._y)
+                self._pressed = True
+            turn, size = 0.5 * np.pi * part, 0.2 * self._y
+            x, y = self._x + size * np.sin(turn), self._y + size * (np.cos(turn) - 1.0)
+            mouse(browser, "mouseMoved", x, y)
+        time.sleep(0.02)
 
 
 def of_session(seconds: float, every: float, scene: str) -> Growth:
@@ -219,7 +232,7 @@ def of_model(seconds: float, every: float) -> Growth:
     solid = rf.Solid(mesh, rf.StVK(8e8, 0.4, 950.0), fixed=mesh.nodes[:, 0] < 0.01)
     reduced = rf.reduce(solid, rf.modal_derivative_basis(solid, k=5, r=12))
     with rf.view(reduced, browser=False) as view:
-        return watch(view, seconds, every, pull)
+        return watch(view, seconds, every, Puller())
 
 
 def main() -> int:

@@ -1,19 +1,23 @@
 """Pages of views by the number of vertices: frames a second, bytes, times of Python and loading.
 
 A ball of rubber with r coordinates is simulated, and drawn by a headless Chromium without a
-graphics card: its renderer runs on the processor, the slowest case. A surface at rest follows.
+graphics card: its renderer runs on the processor, the slowest case. A surface at rest follows. The
+processor time of a frame (CPU ms) is that of the browser's processes on all cores, the one to make
+a scene (made s) that of Python; unlike frames a second they hardly depend on other programs.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import sys
 import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
+from view_memory import family
 
 import reducedfem as rf
 from reducedfem.viewer import messages
@@ -66,44 +70,55 @@ def loaded(browser: Browser, address: str) -> float:
     return time.perf_counter() - begun
 
 
-def rate(browser: Browser) -> float:
-    """Return the frames a second that the page draws of a simulation that runs."""
+def processor_time(browser: Browser) -> float:
+    """Return the processor time of all processes of the browser so far [s]."""
+    total = 0
+    for one in family(browser.driver.service.process.pid):
+        with contextlib.suppress(OSError):
+            fields = Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split()
+            total += int(fields[11]) + int(fields[12])
+    return total / os.sysconf("SC_CLK_TCK")
+
+
+def rate(browser: Browser) -> tuple[float, float]:
+    """Return the frames a second of a simulation that runs, and the processor time of one [s]."""
     browser.wait("window.reducedfem.frame?.playing")
+    spent = processor_time(browser)
     # each picture is waited for, because commands for the renderer are queued
-    return float(
-        browser.run(
-            "const page = window.reducedfem, draw = page.draw.bind(page);"
-            "const pixel = new Uint8Array(4);"
-            "page.draw = () => {"
-            "  draw();"
-            "  const { gl } = page.drawing;"
-            "  gl.readPixels(0, 0, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, pixel);"
-            "};"
-            "const first = page.frames, begun = performance.now();"
-            "const turning = setInterval(() => { page.dirty = true; }, 4);"
-            f"await new Promise((done) => setTimeout(done, {1000.0 * SECONDS}));"
-            "clearInterval(turning);"
-            "return (1000 * (page.frames - first)) / (performance.now() - begun);"
-        )
+    frames, seconds = browser.run(
+        "const page = window.reducedfem, draw = page.draw.bind(page);"
+        "const pixel = new Uint8Array(4);"
+        "page.draw = () => {"
+        "  draw();"
+        "  const { gl } = page.drawing;"
+        "  gl.readPixels(0, 0, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, pixel);"
+        "};"
+        "const first = page.frames, begun = performance.now();"
+        "const turning = setInterval(() => { page.dirty = true; }, 4);"
+        f"await new Promise((done) => setTimeout(done, {1000.0 * SECONDS}));"
+        "clearInterval(turning);"
+        "page.draw = draw;"
+        "return [page.frames - first, 1e-3 * (performance.now() - begun)];"
     )
+    return frames / seconds, (processor_time(browser) - spent) / max(frames, 1)
 
 
 def of_model(browser: Browser, vertices: int, r: int) -> str:
     """Return the line of a model."""
     surface = ball(vertices)
     reduced = model(surface, r)
-    begun = time.perf_counter()
+    begun = time.process_time()
     with contextlib.redirect_stdout(None):
         view = rf.view(reduced, browser=False)
     with view:
         scene = view._shown.scene()
-        made = time.perf_counter() - begun
+        made = time.process_time() - begun
         size = len(messages.encode(scene.described()))
         frames, bytes_ = [], 0
         for _ in range(200):
-            begun = time.perf_counter()
+            begun = time.thread_time()
             bytes_ = len(messages.encode({**(view._shown.frame() or {}), "kind": "frame"}))
-            frames.append(time.perf_counter() - begun)
+            frames.append(time.thread_time() - begun)
         origin, down = np.array([0.0, 0.0, 1.0]), np.array([0.0, 0.0, -1.0])
         begun = time.perf_counter()
         if view._shown.pull(0, origin, down) is None:
@@ -111,7 +126,7 @@ def of_model(browser: Browser, vertices: int, r: int) -> str:
         picked = time.perf_counter() - begun
         view._shown.release()
         opened = loaded(browser, view.address)
-        drawn = rate(browser)
+        drawn, each = rate(browser)
     browser.open("about:blank")
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "ball.html"
@@ -120,25 +135,25 @@ def of_model(browser: Browser, vertices: int, r: int) -> str:
         bulk = file.stat().st_size
         browser.open("about:blank")
     return (
-        f"{surface.n_vertices:>9,}{r:>4}{drawn:>10.1f}{1e6 * np.median(frames):>12.0f}{bytes_:>8}"
-        f"{size / 1e6:>10.1f}{made:>9.2f}{opened:>9.2f}{1e3 * picked:>9.1f}{bulk / 1e6:>10.1f}"
-        f"{single:>9.2f}"
+        f"{surface.n_vertices:>9,}{r:>4}{drawn:>10.1f}{1e3 * each:>9.0f}"
+        f"{1e6 * np.median(frames):>12.0f}{bytes_:>8}{size / 1e6:>10.1f}{made:>9.2f}{opened:>9.2f}"
+        f"{1e3 * picked:>9.1f}{bulk / 1e6:>10.1f}{single:>9.2f}"
     )
 
 
 def of_surface(browser: Browser, vertices: int) -> str:
     """Return the line of a surface at rest, which is drawn while it turns."""
     surface = ball(vertices)
-    begun = time.perf_counter()
+    begun = time.process_time()
     with contextlib.redirect_stdout(None):
         view = rf.view(surface, browser=False)
     with view:
         scene = view._shown.scene()
-        made = time.perf_counter() - begun
+        made = time.process_time() - begun
         size = len(messages.encode(scene.described()))
         opened = loaded(browser, view.address)
         browser.run("window.reducedfem.frame = { playing: true, numbers: [] };")
-        drawn = rate(browser)
+        drawn, each = rate(browser)
         begun = time.perf_counter()
         browser.run(
             "const page = window.reducedfem; page.setWire(true); page.draw();"
@@ -147,8 +162,8 @@ def of_surface(browser: Browser, vertices: int) -> str:
         wired = time.perf_counter() - begun
     browser.open("about:blank")
     return (
-        f"{surface.n_vertices:>9,}{'-':>4}{drawn:>10.1f}{'-':>12}{'-':>8}{size / 1e6:>10.1f}"
-        f"{made:>9.2f}{opened:>9.2f}   edges after {wired:.2f} s"
+        f"{surface.n_vertices:>9,}{'-':>4}{drawn:>10.1f}{1e3 * each:>9.0f}{'-':>12}{'-':>8}"
+        f"{size / 1e6:>10.1f}{made:>9.2f}{opened:>9.2f}   edges after {wired:.2f} s"
     )
 
 
@@ -171,8 +186,8 @@ def main() -> int:
         browser.open("about:blank")
         print("canvas of 800 x 600 pixels at most; rendered by the processor")
         print(
-            f"{'vertices':>9}{'r':>4}{'frames/s':>10}{'Python us':>12}{'bytes':>8}{'scene MB':>10}"
-            f"{'made s':>9}{'page s':>9}{'pick ms':>9}{'file MB':>10}{'file s':>9}"
+            f"{'vertices':>9}{'r':>4}{'frames/s':>10}{'CPU ms':>9}{'Python us':>12}{'bytes':>8}"
+            f"{'scene MB':>10}{'made s':>9}{'page s':>9}{'pick ms':>9}{'file MB':>10}{'file s':>9}"
         )
         for n in arguments.vertices:
             print(of_model(browser, n, arguments.coordinates), flush=True)
