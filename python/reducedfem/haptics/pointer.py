@@ -35,10 +35,14 @@ class Pointer:
         """True while a user holds the handle."""
         return self._user is not None
 
+    def belongs_to_another(self, user: object) -> bool:
+        """Return True if another user holds the handle."""
+        return self._user is not None and self._user is not user
+
     def hold(self, user: object) -> bool:
         """Take the handle where it is, again if the user has it; False: another user has it."""
         with self._lock:
-            if self._user is not None and self._user is not user:
+            if self.belongs_to_another(user):
                 return False
             self._user = user
             self._holds += 1
