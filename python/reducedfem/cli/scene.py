@@ -223,9 +223,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
     return 0
 
 
-def _watched(
-    session: HapticSession, console: Console, page: View | None
-) -> NDArray[np.void]:
+def _watched(session: HapticSession, console: Console, page: View | None) -> NDArray[np.void]:
     """Wait for the end, also of a page; return the records, read before their buffer overflows."""
     parts = []
     with console.stage("run") as stage:

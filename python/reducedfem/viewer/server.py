@@ -137,9 +137,7 @@ class Channel:
             one.confirmed.clear()
             one.sent += 1
             held = any(other.holds for other in self._pages)
-            data = await loop.run_in_executor(
-                self._threads, self._frame, one.sent, one.holds, held
-            )
+            data = await loop.run_in_executor(self._threads, self._frame, one.sent, one.holds, held)
             if data is None:
                 return
             await one.socket.send_bytes(data)

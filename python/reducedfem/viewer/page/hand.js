@@ -16,7 +16,7 @@ const ROLL = 1.5e-3; // rad, likewise
 
 const HINTS = [
   "Drag the tool: it follows the pointer, and contact holds it back.",
-  "Wheel: nearer and farther. Shift and drag: turn. Shift and wheel: roll. Key u: upright. A drag beside the tool turns the camera.",
+  "Wheel: nearer and farther. Shift and drag: turn. Shift and wheel: roll. Keys: u upright, Escape release. A drag beside the tool turns the camera.",
 ];
 
 /** Returns the product of two quaternions w, x, y, z, as a unit quaternion. */
@@ -109,7 +109,8 @@ export class Hand {
       return one;
     };
     this.take = made("button", ["Hold the tool", key("h")], "main", () => this.toggle());
-    this.free = made("button", ["Release", key("Esc")], "", () => this.release());
+    this.free = made("button", "Release", "", () => this.release());
+    this.free.title = "Release the tool, which stays where it is (Escape)";
     this.turner = made("button", "Turn", "", () => this.setTurning(!this.turning));
     this.turner.title = "Drags turn the tool in place of moving it";
     const upright = made("button", "Upright", "", () => this.upright());
