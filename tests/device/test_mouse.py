@@ -141,7 +141,7 @@ def test_a_hold_begins_where_the_handle_is(ball):
     mouse._pointer.move(OTHER, (0.0, 0.01, 0.0), AHEAD, 0)
     moved = made.run(250).array["device_position"]
     assert np.abs(np.diff(moved, axis=0)).max() < 1e-3
-    np.testing.assert_allclose(moved[-1], place + [0.0, 0.01, 0.0], rtol=0, atol=1e-8)
+    np.testing.assert_allclose(moved[-1], np.add(place, [0.0, 0.01, 0.0]), rtol=0, atol=1e-8)
     made.close()
     # in another session it begins at the origin, whatever was sent before
     other = session(ball, mouse, workspace=FAR)

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
+import subprocess
+import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -153,16 +157,16 @@ def test_motions_in_the_world_are_those_of_the_device_in_its_axes(mouse):
     for _ in range(600):
         shown.hand(way.tolist(), turn.tolist(), 0)
         record = made.run(1).array[0]
-    np.testing.assert_allclose(record["hand_position"], way + [0, 0, 0.03], atol=1e-6)
+    np.testing.assert_allclose(record["hand_position"], np.add(way, [0, 0, 0.03]), atol=1e-6)
     np.testing.assert_allclose(record["hand_quaternion"], turn, atol=1e-6)
     np.testing.assert_allclose(record["device_position"], 0.5 * rotate(back(axes), way), atol=1e-6)
     own = product(product(back(axes), turn), axes)
     np.testing.assert_allclose(record["device_quaternion"], own, atol=1e-6)
     # the line to the pointer is in the world
-    shown.hand((way + [0.1, 0.0, 0.0]).tolist(), turn.tolist(), 0)
+    shown.hand(np.add(way, [0.1, 0.0, 0.0]).tolist(), turn.tolist(), 0)
     made.run(1)
     lead = shown.frame()["arrows"][-1]
-    np.testing.assert_allclose(lead["to"], way + [0.1, 0.0, 0.03], atol=1e-4)
+    np.testing.assert_allclose(lead["to"], np.add(way, [0.1, 0.0, 0.03]), atol=1e-4)
     shown.end()
     assert not mouse.held
     made.close()
@@ -202,7 +206,8 @@ def grip(browser):
         f"const page = {PAGE}, {{ camera, hand }} = page, c = document.getElementById('picture');"
         "const aspect = c.clientWidth / c.clientHeight, far = camera.distance(aspect);"
         "const { right, up, toward } = camera.frame();"
-        "const part = (axis) => hand.grip.reduce((s, x, k) => s + (x - camera.centre[k]) * axis[k], 0);"
+        "const way = hand.grip.map((x, k) => x - camera.centre[k]);"
+        "const part = (axis) => way.reduce((sum, x, k) => sum + x * axis[k], 0);"
         "const scale = (2 * camera.half(aspect) * (far - part(toward))) / far / c.clientHeight;"
         "return [part(right) / scale, -part(up) / scale, scale];"
     )
@@ -336,3 +341,37 @@ def test_another_page_holds_the_tool(browser, view):
             )
 
     run(check())
+
+
+# ---- from the command line
+
+
+def test_a_scene_is_played_until_its_page_is_closed():
+    """`--device mouse` opens the view; the report follows."""
+    command = [sys.executable, "-m", "reducedfem", "haptics", "peg", "--device", "mouse"]
+    with subprocess.Popen(
+        [*command, "--points", "400", "--resolution", "16"], stdout=subprocess.PIPE, text=True
+    ) as program:
+        lines = iter(program.stdout.readline, "")
+        address = next(one for one in lines if one.startswith("view: ")).split()[1]
+        assert "'Hold the tool' lets the pointer move it; closing the page" in next(lines)
+
+        async def play():
+            async with connected(SimpleNamespace(address=address)) as found:
+                assert (await receive(found, "scene"))["tool"] == 1
+                await found.send_str(HOLD)
+                first = None
+                while True:
+                    frame = await receive(found, "frame")
+                    if not frame["holds"] or "grip" not in frame:
+                        continue
+                    await found.send_str(hand([0.0, 0.0, 0.01]))
+                    first = frame["grip"] if first is None else first
+                    if frame["grip"][2] - first[2] > 0.009:
+                        return
+
+        run(play())
+        said = "".join(lines)
+    assert program.returncode == 0
+    assert "the page was closed, " in said
+    assert re.search(r"device +mouse", said)

@@ -88,7 +88,8 @@ def add_options(parser: Parser) -> None:
         type=_seconds,
         metavar="S",
         help="duration [s]; forces then fade out within 0.2 s (default: the duration of the "
-        "device's motion; 60 for a device without one, for a mouse 600 or until the page is closed)",
+        "device's motion; 60 for a device without one; for a mouse until its page is closed, at "
+        "most 600)",
     )
     parser.add_argument(
         "--points",
