@@ -143,7 +143,7 @@ def test_a_hold_begins_where_the_handle_is(ball):
     assert np.abs(np.diff(moved, axis=0)).max() < 1e-3
     np.testing.assert_allclose(moved[-1], np.add(place, [0.0, 0.01, 0.0]), rtol=0, atol=1e-8)
     made.close()
-    # in another session it begins at the origin, whatever was sent before
+    # in another session it begins at the origin: earlier targets do not count
     other = session(ball, mouse, workspace=FAR)
     assert not other.run(3).array["device_position"].any()
     other.close()

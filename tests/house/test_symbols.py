@@ -42,7 +42,7 @@ NOUNS = {
     "system",
     "deform": "deformed",
     "contact": "contact fit",
-    "render": "coupling depth_limit dynamic limit moved travel workspace",
+    "render": "coupling depth_limit dynamic moved travel workspace",
     "body": "body",
     "world": "broad coupled driven frictional multibody pair sites solver world",
     "haptic": "cycle feel histogram loop passivity safety session snapshot stage stillness tick",

@@ -317,7 +317,7 @@ def test_a_gamepad_moves_the_tool(browser, view, session):
     browser.run("navigator.getGamepads = () => []")
     assert session.records().array["buttons"].max() == 5
     way = at(session) - place
-    # 0.1 of the way of a stick is none
+    # less than 0.15 of the way of a stick does not count
     assert np.abs(way - right * (way @ right)).max() < 1e-6
 
 

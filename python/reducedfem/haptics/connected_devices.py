@@ -228,7 +228,7 @@ class MouseDevice(Device):
         )
         self._pointer = Pointer(self._core)
         self._duration = math.inf
-        self._looked_for = ("the pointer in a page of the browser: view(session)",)
+        self._looked_for = ()
 
     @property
     def held(self) -> bool:
