@@ -314,6 +314,8 @@ export class Hand {
       return false;
     }
     if (event.pointerId !== this.pointer) return true;
+    // it was lifted while the page was hidden
+    if (!event.buttons) return this.lift(event);
     // the other buttons of a mouse are those of the device
     this.buttons = event.buttons >> 1;
     const place = this.place(event), { camera } = this.page;
