@@ -45,8 +45,8 @@ Haptics
     `VirtualCoupling`, `DynamicCoupling` (`CouplingStep`, `CouplingWrench`) connect object and
     hand. `HapticSession` (`HapticSnapshot`, `BodySnapshot`, `HapticReader`, `HapticReport`,
     `HapticRecords`, `Workspace`) runs coupling, contact and simulations in a C thread with a
-    `Device`: `ReplayDevice`, `SimulatedHand`, `UdpDevice` (`UdpCounts`), `SpaceMouse`,
-    `ForceDimension`, `OpenHaptics`; `probe_devices` (`DeviceProbe`) finds them.
+    `Device`: `ReplayDevice`, `SimulatedHand`, `MouseDevice`, `UdpDevice` (`UdpCounts`),
+    `SpaceMouse`, `ForceDimension`, `OpenHaptics`; `probe_devices` (`DeviceProbe`) finds them.
     ``reducedfem.scenes``: complete example sessions.
 Systems other than solids
     `SecondOrderSystem`, its `SystemModes` and `SystemBasis`.
@@ -157,6 +157,7 @@ from reducedfem.geometry.tetrahedra import tetrahedralize  # noqa: E402
 from reducedfem.geometry.voxels import voxelize  # noqa: E402
 from reducedfem.haptics.connected_devices import (  # noqa: E402
     ForceDimension,
+    MouseDevice,
     OpenHaptics,
     SpaceMouse,
     UdpCounts,
@@ -285,6 +286,7 @@ __all__ = [
     "Modes",
     "MooneyRivlin",
     "Motion",
+    "MouseDevice",
     "NeoHookean",
     "OffsetField",
     "OpenHaptics",

@@ -1237,6 +1237,26 @@ def hand_device(
     max_torque: float,
     /,
 ) -> Device: ...
+def mouse_device(
+    position: tuple[float, float],
+    rotation: tuple[float, float],
+    speed: float,
+    turn: float,
+    max_force: float,
+    max_torque: float,
+    /,
+) -> Device: ...
+def mouse_send(
+    device: Device,
+    hold: int,
+    displacement: tuple[float, float, float],
+    turn: tuple[float, float, float, float],
+    buttons: int,
+    /,
+) -> None: ...
+def mouse_state(
+    device: Device, /
+) -> tuple[bool, tuple[float, float, float], tuple[float, float, float]] | None: ...
 def udp_device(
     address: tuple[str, int],
     client: tuple[str, int] | None,

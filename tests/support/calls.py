@@ -244,6 +244,7 @@ CALLS = {
     "Solid.strain_energy": (lambda w: w.solid.strain_energy, lambda w: dict(u=w.u)),
     "Solid.stress": (lambda w: w.solid.stress, lambda w: dict(u=w.u)),
     "Solid.von_mises": (lambda w: w.solid.von_mises, lambda w: dict(u=w.u)),
+    "MouseDevice": (lambda w: rf.MouseDevice, lambda w: dict(stiffness=300.0, torsional_stiffness=0.3, speed=0.5, turn=6.0, mass=0.1, inertia=1e-4, max_force=None, max_torque=None)),
     "SpaceMouse": (lambda w: rf.SpaceMouse, lambda w: dict(speed=0.1, turn=1.0, deadband=0.05, full=350.0, socket=None)),
     "SphereField": (lambda w: rf.SphereField, lambda w: dict(center=[0, 0, 0], radius=1.0)),
     "SphereField.difference": (lambda w: w.sphere.difference, lambda w: dict(others=w.sphere)),

@@ -36,7 +36,8 @@ GOOD = [
     {"kind": "move", "place": [0, 0, 1e-3]},
     {"kind": "speed", "value": 0.1},
     {"kind": "shape", "body": 0, "shape": 2, "value": -1e-3},
-    *({"kind": kind} for kind in ("release", "play", "pause", "step", "reset")),
+    {"kind": "hand", "moved": [0, 0, 1e-3], "turned": [0.6, 0, 0, 0.8], "buttons": 5},
+    *({"kind": kind} for kind in ("hold", "release", "play", "pause", "step", "reset")),
 ]
 
 
@@ -62,6 +63,12 @@ BAD = [
     '{"kind": "speed", "value": Infinity}',
     '{"kind": "pull", "body": 0, "origin": [0, 0, 0], "direction": [0, 0, 0]}',
     '{"kind": "shape", "body": 0, "shape": 1, "value": null}',
+    '{"kind": "hand", "moved": [0, 0, 0], "turned": [1, 0, 0], "buttons": 0}',
+    '{"kind": "hand", "moved": [0, 0, 0], "turned": [1, 0, 0, 1], "buttons": 0}',
+    '{"kind": "hand", "moved": [0, 0, 0], "turned": [1, 0, 0, NaN], "buttons": 0}',
+    '{"kind": "hand", "moved": [0, 1e13, 0], "turned": [1, 0, 0, 0], "buttons": 0}',
+    '{"kind": "hand", "moved": [0, 0, 0], "turned": [1, 0, 0, 0], "buttons": 65536}',
+    '{"kind": "hand", "moved": [0, 0, 0], "turned": [1, 0, 0, 0], "buttons": true}',
 ]  # fmt: skip
 
 

@@ -82,10 +82,21 @@ def _speed(value: Any) -> bool:
     return _real(value) and 1e-4 <= value <= 1e4
 
 
+def _rotation(value: Any) -> bool:
+    four = isinstance(value, list) and len(value) == 4 and all(_real(x) for x in value)
+    return four and abs(math.hypot(*value) - 1.0) < 1e-6
+
+
+def _buttons(value: Any) -> bool:
+    return _index(value) and value < 2**16
+
+
 KINDS: Mapping[str, Mapping[str, Callable[[Any], bool]]] = {
     "seen": {"number": _index},
     "pull": {"body": _index, "origin": _place, "direction": _direction},
     "move": {"place": _place},
+    "hold": {},
+    "hand": {"moved": _place, "turned": _rotation, "buttons": _buttons},
     "release": {},
     "play": {},
     "pause": {},

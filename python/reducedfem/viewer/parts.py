@@ -184,6 +184,8 @@ class Scene:
         True: the simulation belongs to the view, so pages can reset it and set coordinates.
     pulls
         True: pages can pull its bodies.
+    tool
+        Number of the body that pages can hold and move; None: none.
     clip
         Recorded motion that pages play; None: none.
     oscillates
@@ -201,6 +203,7 @@ class Scene:
     controls: bool = False
     resets: bool = False
     pulls: bool = False
+    tool: int | None = None
     clip: Clip | None = None
     oscillates: bool = False
     texts: tuple[str, ...] = ()
@@ -234,6 +237,7 @@ class Scene:
             "controls": self.controls,
             "resets": self.resets,
             "pulls": self.pulls,
+            "tool": self.tool,
             "oscillates": self.oscillates,
             "texts": self.texts,
             "clip": None if self.clip is None else self.clip.described(),

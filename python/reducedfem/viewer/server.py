@@ -102,7 +102,7 @@ class Channel:
                 )
             return self._scene
 
-    def _frame(self, number: int, holds: bool) -> bytes | None:
+    def _frame(self, number: int, holds: bool, held: bool) -> bytes | None:
         frame = self.shown.frame()
         if frame is None:
             return None
@@ -120,7 +120,7 @@ class Channel:
                 "arrows": arrows,
                 "pages": self.pages,
                 "holds": holds,
-                "held": any(one.holds for one in self._pages),
+                "held": held,
             }
         )
 
@@ -136,7 +136,8 @@ class Channel:
                 continue
             one.confirmed.clear()
             one.sent += 1
-            data = await loop.run_in_executor(self._threads, self._frame, one.sent, one.holds)
+            held = any(other.holds for other in self._pages)
+            data = await loop.run_in_executor(self._threads, self._frame, one.sent, one.holds, held)
             if data is None:
                 return
             await one.socket.send_bytes(data)
@@ -241,6 +242,12 @@ class Channel:
             one.holds = point is not None
             answer = None if point is None else [float(x) for x in point - self._centre]
             await one.socket.send_bytes(messages.encode({"kind": "held", "point": answer}))
+        elif kind == "hold":
+            if not any(other.holds for other in self._pages if other is not one):
+                one.holds = self.shown.hold()
+        elif kind == "hand":
+            if one.holds:
+                self.shown.hand(message["moved"], message["turned"], message["buttons"])
         elif kind == "move":
             if one.holds:
                 self.shown.move(np.array(message["place"], dtype=float) + self._centre)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -47,7 +47,14 @@ class Shown:
         """Move the place to which the spring pulls [m]."""
 
     def release(self) -> None:
-        """Release the point."""
+        """Release the point or the tool."""
+
+    def hold(self) -> bool:
+        """Take the tool where it is; False: another view has it, or there is none."""
+        return False
+
+    def hand(self, moved: Sequence[float], turned: Sequence[float], buttons: int) -> None:
+        """Move the tool: displacement [m] and turn (w, x, y, z) in the world since `hold`."""
 
     def command(self, message: Mapping[str, Any]) -> None:
         """Handle ``play``, ``pause``, ``step``, ``reset``, ``speed`` and ``shape``."""

@@ -14,6 +14,7 @@ from reducedfem.contact.field import DistanceField, Field
 from reducedfem.contact.point_tree import PointTree
 from reducedfem.contact.shape_field import PlaneField
 from reducedfem.errors import InputError
+from reducedfem.geometry.pose import Pose
 from reducedfem.geometry.surface import Surface
 from reducedfem.haptics.session import HapticSession
 from reducedfem.haptics.snapshot import HapticSnapshot
@@ -34,6 +35,7 @@ _FIELD = (0.62, 0.72, 0.80)
 _SHELLS = ((0.90, 0.74, 0.55), (0.70, 0.80, 0.62), (0.80, 0.66, 0.76), (0.78, 0.75, 0.66))
 _TOUCH = (0.86, 0.27, 0.22)
 _FORCE = (0.95, 0.62, 0.15)
+_LEAD = (0.08, 0.44, 0.54)
 _MOST_POINTS = 50_000  # of a shell that are drawn
 _VOXELS = 96  # across a field that is sampled for its surface
 _LONGEST = 0.5  # of the radius of the scene, of an arrow
@@ -133,6 +135,40 @@ class ShownSession(Shown):
         self._last: HapticSnapshot | None = None
         self._longest = 0.1
         self._usual = 1e-12  # N: force of the longest arrow
+        device = session.device
+        self._pointer = device._pointer if device._pointed else None
+        place = session._settings.place
+        self._aligned = Pose((0.0, 0.0, 0.0), place.alignment)  # from the device to the world
+        self._scale = place.scale
+
+    def end(self) -> None:
+        """Release the tool."""
+        self.release()
+
+    def hold(self) -> bool:
+        """Take the tool where it is."""
+        return self._pointer is not None and self._pointer.hold(self)
+
+    def hand(self, moved: Sequence[float], turned: Sequence[float], buttons: int) -> None:
+        """Move the tool."""
+        if self._pointer is not None:
+            back = self._aligned.inverse()
+            turn = back @ Pose((0.0, 0.0, 0.0), turned) @ self._aligned
+            way = self._scale * back.apply(moved)
+            self._pointer.move(self, way.tolist(), turn.quaternion.tolist(), buttons)
+
+    def release(self) -> None:
+        """Release the tool."""
+        if self._pointer is not None:
+            self._pointer.release(self)
+
+    def _lead(self, shot: HapticSnapshot) -> NDArray[Any] | None:
+        """Return the place to which a page leads the tool; None: no page holds it."""
+        state = None if self._pointer is None else self._pointer.state()
+        if state is None or not state[0]:
+            return None
+        way = self._aligned.apply(np.subtract(state[1], state[2])) / self._scale
+        return np.asarray(shot.record["hand_position"] + way)
 
     def scene(self) -> Scene:
         """Return the scene."""
@@ -150,13 +186,21 @@ class ShownSession(Shown):
             ]
         )
         self._longest = _LONGEST * 0.5 * float(np.linalg.norm(box[1] - box[0]))
-        return Scene("Haptic session", (*shells, self._held), up=self._up, texts=texts, box=box)
+        return Scene(
+            "Haptic session",
+            (*shells, self._held),
+            up=self._up,
+            tool=None if self._pointer is None else len(shells),
+            texts=texts,
+            box=box,
+        )
 
     def frame(self) -> Frame:
         """Return the newest snapshot."""
         self._last = self._reader.read() or self._last
         if self._last is None:
-            return {"bodies": [], "arrows": [], "numbers": [("the session has not begun", "", "")]}
+            begun = [("the session has not begun", "", "")]
+            return {"bodies": [], "arrows": [], "numbers": begun, "taken": self._taken}
         shot, record = self._last, self._last.record
         bodies: list[dict[str, Any]] = []
         for one in self._by_contact(shot):
@@ -172,6 +216,9 @@ class ShownSession(Shown):
             begin = shot.position
             way = force * (self._longest / self._usual)
             arrows.append({"from": begin, "to": begin + way, "colour": _FORCE})
+        lead = self._lead(shot)
+        if lead is not None:
+            arrows.append({"from": shot.position, "to": lead, "colour": _LEAD, "thick": 0.25})
         points = [part.positions for part in shot.contacts or ()]
         dots = [{"points": np.concatenate(points), "colour": _TOUCH}] if points else []
         numbers: list[tuple[str, float | str, str]] = [
@@ -183,7 +230,19 @@ class ShownSession(Shown):
             ("level", float(record["level"]), ""),
             ("energy given to the hand", float(record["energy_j"]), "J"),
         ]
-        return {"bodies": bodies, "arrows": arrows, "dots": dots, "numbers": numbers}
+        return {
+            "bodies": bodies,
+            "arrows": arrows,
+            "dots": dots,
+            "numbers": numbers,
+            "grip": shot.position,
+            "taken": self._taken,
+        }
+
+    @property
+    def _taken(self) -> bool:
+        """True if a page of another view holds the tool."""
+        return self._pointer is not None and self._pointer.belongs_to_another(self)
 
     def _by_contact(self, shot: HapticSnapshot) -> Sequence[Any]:
         """Return the body of the shell of each contact, then the held object."""

@@ -78,6 +78,11 @@ class View:
         return self._channel.pages
 
     @property
+    def left(self) -> bool:
+        """True if the last page has been closed for three seconds."""
+        return self._channel.left.is_set()
+
+    @property
     def closed(self) -> bool:
         """True after `close`."""
         return self._closed
@@ -189,7 +194,7 @@ def _write(shown: Shown, path: str | os.PathLike[str]) -> None:
     file = as_path(path)
     if file.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"path must end in .html, got {str(file)!r}")
-    scene = {**shown.scene().described(), "controls": False, "pulls": False}
+    scene = {**shown.scene().described(), "controls": False, "pulls": False, "tool": None}
     text = page.single(scene["title"], messages.encode(scene))
     with replacing(file) as temporary:
         temporary.write_text(text, "utf-8")
@@ -307,7 +312,8 @@ def view(
     of a `ReducedSolid` or a `Solid` is shown in its present state, which other threads may change;
     its page can run it in real time without other forces, and pull reduced ones, for which it runs
     until they are released. A `World` likewise. Fields and contacts
-    are at rest; a `HapticSession` is followed while it runs, with touching points and forces.
+    are at rest; a `HapticSession` is followed while it runs, with touching points and forces, and
+    played if its device is a `MouseDevice`.
 
     The page is served on this computer only, to those who know its address.
 

@@ -422,7 +422,7 @@ export class Drawing {
     gl.uniformMatrix4fv(arrow.at.projection, false, matrices.projection);
     gl.uniform3fv(arrow.at.from, [...one.from]);
     gl.uniform3fv(arrow.at.along, along);
-    gl.uniform1f(arrow.at.thick, (0.022 * camera.radius) / Math.max(1, Math.sqrt(camera.zoom)));
+    gl.uniform1f(arrow.at.thick, ((one.thick ?? 1) * 0.022 * camera.radius) / Math.max(1, Math.sqrt(camera.zoom)));
     gl.uniform4f(arrow.at.colour, ...one.colour, 1);
     gl.drawElements(gl.TRIANGLES, this.arrowCount, gl.UNSIGNED_SHORT, 0);
   }

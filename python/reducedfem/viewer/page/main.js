@@ -3,6 +3,7 @@
 import { Drawing, stops } from "view/bodies";
 import { Camera } from "view/camera";
 import { listen } from "view/gestures";
+import { Hand } from "view/hand";
 import { length, sub } from "view/linear";
 import { Panel } from "view/panel";
 import { Clip, Swing } from "view/player";
@@ -40,6 +41,7 @@ class Page {
     dark.addEventListener("change", () => this.setTheme(dark.matches ? "dark" : "light"));
     new ResizeObserver(() => this.resize()).observe(canvas);
     canvas.addEventListener("webglcontextlost", () => location.reload());
+    this.hand = new Hand(canvas, this);
     listen(canvas, this);
     const own = recorded();
     if (own) this.setScene(own);
@@ -79,6 +81,7 @@ class Page {
       films: typeof MediaRecorder !== "undefined",
     });
     this.panel.setTitle(scene.title, scene.texts);
+    this.hand.setScene(scene);
     document.title = `${scene.title} – reducedfem`;
     // sliders are for the shapes of one body
     const labels = this.player instanceof Clip || scene.bodies.length > 1 ? [] : body.labels;
@@ -99,6 +102,7 @@ class Page {
     this.drawing.setFrame(frame);
     // the first frame says where bodies are
     if (!before && frame.bodies.some((one) => one.position)) this.fit();
+    this.hand.setFrame(frame);
     this.panel.setPlaying(frame.playing);
     this.panel.setSpeed(frame.speed);
     if (frame.bodies.length === 1 && frame.bodies[0].q) this.panel.setAmounts(frame.bodies[0].q);
@@ -371,7 +375,7 @@ class Page {
       const { ratio, speed } = this.frame;
       if (ratio < 0.9 * speed) rows.push(["slower than asked for", `${ratio.toPrecision(2)}× of ${speed}×`, ""]);
     }
-    if (this.frame?.held && !this.frame.holds) rows.push(["another page pulls", "", ""]);
+    if (this.frame?.held && !this.frame.holds && this.scene.tool === null) rows.push(["another page pulls", "", ""]);
     const ms = [...this.spent].sort((a, b) => a - b)[Math.floor(this.spent.length / 2)];
     const moving = this.frame?.playing || this.player?.playing;
     if (ms > 0 && moving) rows.push([this.drawing.byProcessor ? "drawn without a GPU" : "drawn", `${Math.round(1000 / ms)} frames/s`, ""]);
