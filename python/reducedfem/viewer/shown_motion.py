@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 from reducedfem import _core
 from reducedfem.dynamics.bdf2 import BDF2
 from reducedfem.dynamics.explicit import spectrum
+from reducedfem.dynamics.free_body import FreeBody
 from reducedfem.dynamics.integrator import Simulation
 from reducedfem.dynamics.recorded import Motion
 from reducedfem.errors import InputError, PlausibilityWarning, ReducedFEMError
 from reducedfem.geometry.embedding import Embedding
 from reducedfem.geometry.surface import Surface
 from reducedfem.pictures.subject import check_motion
+from reducedfem.reduction.projected import ProjectedSolid
 from reducedfem.reduction.reduced import ReducedSolid
 from reducedfem.reduction.skin import Pick, Skin
 from reducedfem.solid.solid import Solid
@@ -26,7 +28,15 @@ from reducedfem.viewer.drive import Drive
 from reducedfem.viewer.parts import Body, Clip, Scene, fixed_nodes, origins, split, surface_tilts
 from reducedfem.viewer.shown import Frame, Shown, unit_scales
 
-__all__ = ["ShownModel", "ShownMotion", "ShownSimulation", "skin_body", "skin_of"]
+__all__ = [
+    "ShownFreeBody",
+    "ShownModel",
+    "ShownMotion",
+    "ShownSimulation",
+    "ShownSkin",
+    "skin_body",
+    "skin_of",
+]
 
 _STEP = 1e-3  # s, of the simulation of a model
 _DAMPING = 0.05  # critical damping of its lowest frequency
@@ -85,7 +95,7 @@ class ShownSimulation(Shown):
         self._embedding: Embedding | None = None
         if isinstance(system, ReducedSolid):
             self._skin = skin_of(system)
-        elif isinstance(system, Solid):
+        elif isinstance(system, Solid | ProjectedSolid):
             surface = system.mesh.source or system.mesh.surface()
             source, triangles, _ = split(surface)
             self._surface = Surface(surface.vertices[source], triangles)
@@ -94,7 +104,7 @@ class ShownSimulation(Shown):
             raise InputError(
                 "x is a simulation of a "
                 f"{type(system).__name__}, which has no surface to show: views show those of a "
-                "ReducedSolid or a Solid"
+                "ReducedSolid, a ProjectedSolid or a Solid"
             )
         self._pulls = self._skin is not None and self._takes_pulls()
         if stiffness is not None and not self._pulls:
@@ -123,8 +133,9 @@ class ShownSimulation(Shown):
             body = skin_body(self._skin, sliders=self._owned)
         else:
             body = Body("solid", self._surface.vertices, self._surface.triangles, None, colour=None)
-        assert isinstance(system, ReducedSolid | Solid)
-        coordinates = f"{system.r} coordinates, " if isinstance(system, ReducedSolid) else ""
+        assert isinstance(system, ReducedSolid | ProjectedSolid | Solid)
+        coordinates = "" if isinstance(system, Solid) else f"{system.r} coordinates, "
+        fixed = system._fixed_nodes if isinstance(system, ProjectedSolid) else system.fixed
         texts: tuple[str, ...] = (
             f"{coordinates}{system.mesh.n_nodes:,} nodes",
             f"{type(sim).__name__}, dt = {sim.dt:g} s",
@@ -134,7 +145,7 @@ class ShownSimulation(Shown):
         return Scene(
             type(system).__name__,
             (body,),
-            fixed_nodes(system.mesh, system.fixed),
+            fixed_nodes(system.mesh, fixed),
             up=self._up,
             controls=True,
             resets=self._owned,
@@ -172,7 +183,10 @@ class ShownSimulation(Shown):
                 pass  # too large for numbers
         else:
             assert self._embedding is not None
-            moved = self._embedding.interpolate(state.q)
+            field = state.q
+            if isinstance(self._system, ProjectedSolid):
+                field = np.tensordot(state.q, self._system.basis, 1)
+            moved = self._embedding.interpolate(field)
             place = self._surface.vertices + moved
             body = {
                 "moved": moved,
@@ -291,8 +305,8 @@ class ShownMotion(Shown):
         places = None
         if motion.poses is not None and reduced.rigid_body is not None:
             turns = motion.poses[:, 3:]
-            centres = [reduced.rigid_body.centre] * len(turns)
-            places = np.column_stack([origins(motion.poses[:, :3], turns, centres), turns])
+            begins = origins(motion.poses[:, :3], turns, reduced.rigid_body.centre)
+            places = np.column_stack([begins, turns])
         return Scene(
             "Motion",
             (skin_body(skin),),
@@ -301,3 +315,80 @@ class ShownMotion(Shown):
             clip=Clip(motion.times, motion.q, places),
             texts=(f"{reduced.r} coordinates, {len(motion):,} states",),
         )
+
+
+class ShownSkin(Shown):
+    """The surface of a model with a slider for each coordinate."""
+
+    def __init__(self, skin: Skin, up: str) -> None:
+        self._skin, self._up = skin, up
+
+    def scene(self) -> Scene:
+        """Return the scene."""
+        skin, reduced = self._skin, self._skin.reduced
+        surface = skin.surface
+        return Scene(
+            "Skin",
+            (skin_body(skin, "skin", sliders=True),),
+            fixed_nodes(reduced.mesh, reduced.fixed),
+            up=self._up,
+            texts=(
+                f"{surface.n_vertices:,} vertices, {surface.n_triangles:,} triangles",
+                f"{reduced.r} coordinates",
+            ),
+        )
+
+
+class ShownFreeBody(Shown):
+    """A free body, which a page can run in real time under its gravity."""
+
+    def __init__(self, body: FreeBody, up: str) -> None:
+        self._body, self._up = body, up
+        self._drive = Drive(lambda n: body.step(None, n), body.dt, playing=False)
+
+    def scene(self) -> Scene:
+        """Return the scene."""
+        body, reduced = self._body, self._body.reduced
+        fall = float(np.linalg.norm(body.gravity))
+        texts = (
+            f"{reduced.r} coordinates, {reduced.mesh.n_nodes:,} nodes, mass "
+            f"{body.rigid_body.mass:.4g} kg",
+            f"dt = {body.dt:g} s, " + (f"gravity {fall:.4g} m/s²" if fall else "no gravity"),
+        )
+        return Scene(
+            "Free body",
+            (skin_body(skin_of(reduced), "body"),),
+            up=self._up,
+            controls=True,
+            texts=texts,
+        )
+
+    def begin(self) -> None:
+        """Start the thread."""
+        self._drive.start()
+
+    def end(self) -> None:
+        """End it."""
+        self._drive.end()
+
+    def watch(self, on: bool) -> None:
+        """Run only while there are pages."""
+        self._drive.watch(on)
+
+    def frame(self) -> Frame:
+        """Return the state."""
+        state, rigid = self._body.state, self._body.rigid_body
+        begin = origins(state.position[None], state.quaternion[None], rigid.centre)[0]
+        numbers: list[tuple[str, float, str]] = [
+            ("time", state.time, "s"),
+            ("speed", float(np.linalg.norm(state.velocity)), "m/s"),
+            ("turns", float(np.linalg.norm(state.angular_velocity)), "rad/s"),
+        ]
+        if self._drive.cost:
+            numbers.append(("step", self._drive.cost, "s"))
+        bodies = [{"q": state.q, "position": begin, "quaternion": state.quaternion}]
+        return {"bodies": bodies, "arrows": [], "numbers": numbers, **self._drive.status()}
+
+    def command(self, message: Mapping[str, Any]) -> None:
+        """Handle the buttons of a page."""
+        self._drive.command(message)

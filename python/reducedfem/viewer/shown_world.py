@@ -36,7 +36,7 @@ class ShownWorld(Shown):
         self._world, self._up = world, up
         self._count = len(world)
         self._drive = Drive(world.step, world.dt, playing=False)
-        self._rest = [body.rigid_body.centre for body in world.bodies]
+        self._rest = np.array([body.rigid_body.centre for body in world.bodies])
 
     def _places(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the poses of the frames of the meshes: origins (n, 3), rotations (n, 4)."""

@@ -67,10 +67,7 @@ class Page {
     if (scene.clip) this.player = new Clip(scene.clip);
     else if (scene.oscillates) this.player = new Swing(this.drawing.bodies[0].r);
     const swings = this.player instanceof Swing;
-    if (first) {
-      this.camera = new Camera(scene.up);
-      this.fit();
-    }
+    if (first) this.camera = new Camera(scene.up);
     this.panel.build({
       plays: this.live || this.player !== null,
       steps: this.live || this.player instanceof Clip,
@@ -89,6 +86,8 @@ class Page {
     }
     this.panel.setPlaying(this.player?.playing ?? false);
     this.setWire(this.drawing.wire);
+    if (this.player instanceof Clip) this.showPlayer();
+    if (first) this.fit();
     this.showLegend();
     this.dirty = true;
   }
@@ -125,11 +124,11 @@ class Page {
       this.showPlayer();
       return;
     }
-    if (this.socket) {
+    if (this.live && this.socket) {
       this.socket.send({ kind: "shape", body: 0, shape: k, value });
       return;
     }
-    // a page in one file has no simulation
+    // without a simulation the page moves the shapes itself
     const q = this.drawing.bodies[0].q.slice();
     q[k] = value;
     this.drawing.bodies[0].setCoordinates(this.drawing.gl, q);
@@ -141,11 +140,12 @@ class Page {
 
   /** Shows the present state of the player. */
   showPlayer() {
-    const body = this.drawing.bodies[0], q = this.player.coordinates();
-    body.setCoordinates(this.drawing.gl, q);
+    const body = this.drawing.bodies[this.player.body ?? 0];
+    if (body.r) body.setCoordinates(this.drawing.gl, this.player.coordinates());
     if (this.player instanceof Clip) {
       const { now, begin, end } = this.player, place = this.player.place();
       if (place) this.drawing.setPlace(body, place);
+      this.drawing.arrows = this.player.arrows();
       this.panel.setTime(end > begin ? (now - begin) / (end - begin) : 0, now + this.player.from);
     } else this.panel.setAmounts(this.player.amounts);
     this.drawing.rescale(body);
@@ -366,7 +366,7 @@ class Page {
 
   showNumbers() {
     if (!this.scene) return;
-    const rows = [...(this.frame?.numbers ?? [])];
+    const rows = [...(this.frame?.numbers ?? this.player?.numbers?.() ?? [])];
     if (this.frame?.playing) {
       const { ratio, speed } = this.frame;
       if (ratio < 0.9 * speed) rows.push(["slower than asked for", `${ratio.toPrecision(2)}× of ${speed}×`, ""]);

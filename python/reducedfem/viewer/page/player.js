@@ -1,11 +1,15 @@
 // Motions that a page plays by itself: recorded ones, and shapes that swing.
 
+import { add, length } from "view/linear";
+
 const PERIOD = 1.6; // s, of a shape that swings
 
-/** A recorded motion: times (m), coordinates (m, r), and places (m, 7) of a free body or null. */
+/** A recorded motion: times (m), coordinates (m, r), and places (m, 7) of a body or null. */
 export class Clip {
-  constructor({ begin, times, q, places }) {
+  constructor({ begin, times, q, places, body, arrows, colour, numbers }) {
     this.from = begin; // of the clock that is shown
+    this.body = body; // its number
+    Object.assign(this, { given: arrows, colour, series: numbers });
     this.times = times;
     this.q = q;
     this.places = places;
@@ -72,6 +76,19 @@ export class Clip {
     const found = this.between(this.places, 7), turn = [...found.subarray(3)];
     const size = Math.hypot(...turn);
     return { position: found.subarray(0, 3), quaternion: turn.map((one) => one / size) };
+  }
+
+  /** Arrow of the force at the present time, in a list. */
+  arrows() {
+    if (!this.given) return [];
+    const found = [...this.between(this.given, 6)], from = found.slice(0, 3), along = found.slice(3);
+    return length(along) > 0 ? [{ from, to: add(from, along), colour: this.colour }] : [];
+  }
+
+  /** Numbers of the last record: [name, value, unit] each. */
+  numbers() {
+    const k = this.index();
+    return this.series.map(([name, values, unit]) => [name, values[k], unit]);
   }
 }
 
