@@ -282,7 +282,7 @@ def _shown(
         raise InputTypeError(
             f"motion is given, so x must be a ReducedSolid, got {type(x).__name__}"
         )
-    if stiffness is not None and not isinstance(x, ReducedSolid | Simulation):
+    if stiffness is not None and not isinstance(x, ReducedSolid | Simulation | FreeBody | World):
         raise InputError(
             f"stiffness is given, but a {type(x).__name__} cannot be pulled: leave it out"
         )
@@ -312,11 +312,11 @@ def _shown(
         DeformedField: lambda: ShownField(x, up),  # type: ignore[arg-type]
         Contact: lambda: ShownContact(x, up),  # type: ignore[arg-type]
         HapticSession: lambda: ShownSession(x, up),  # type: ignore[arg-type]
-        World: lambda: ShownWorld(x, up),  # type: ignore[arg-type]
+        World: lambda: ShownWorld(x, up, stiffness),  # type: ignore[arg-type]
         Skin: lambda: ShownSkin(x, up),  # type: ignore[arg-type]
         Pointshell: lambda: ShownPoints(x, up),  # type: ignore[arg-type]
         PointTree: lambda: ShownPoints(x, up),  # type: ignore[arg-type]
-        FreeBody: lambda: ShownFreeBody(x, up),  # type: ignore[arg-type]
+        FreeBody: lambda: ShownFreeBody(x, up, stiffness),  # type: ignore[arg-type]
     }
     for kind, make in kinds.items():
         if isinstance(x, kind):
@@ -352,9 +352,9 @@ def view(
     browser opened if the machine has a screen. Surfaces, meshes (with regions), and solids (with
     fixed nodes) are at rest. Modes and bases have a slider for each shape. A `ReducedSolid` is
     simulated: it gives way where it is pulled, by a spring whose force is shown. A time integrator
-    of a `ReducedSolid` or a `Solid` is shown in its present state, which other threads may change;
-    its page can run it in real time without other forces, and pull reduced ones, for which it runs
-    until they are released. A `World` likewise. Skins and fields of models have a slider for each
+    of a `ReducedSolid`, `ProjectedSolid` or `Solid` is shown in its present state, which other
+    threads may change; its page can run it in real time without other forces, and pull it, for
+    which it runs until released. A `FreeBody` or a `World` likewise. Skins and fields of models have a slider for each
     coordinate; points have a colour for each level. A `HapticSession` is followed while it runs,
     with touching points and forces.
 
