@@ -20,7 +20,19 @@ class Shown:
     """Base of the objects that views show: a scene, and frames if it moves.
 
     Methods are called from the threads of the view.
+
+    Attributes
+    ----------
+    version
+        Number of the scene: pages get it again when it has changed.
     """
+
+    version = 0
+
+    @property
+    def period(self) -> float:
+        """Shortest time between two frames [s]."""
+        return 1.0 / 60.0
 
     def scene(self) -> Scene:
         """Return the scene."""
@@ -50,7 +62,7 @@ class Shown:
         """Release the point."""
 
     def command(self, message: Mapping[str, Any]) -> None:
-        """Handle ``play``, ``pause``, ``step``, ``reset``, ``speed`` and ``shape``."""
+        """Handle the other messages of a page, see `messages.KINDS`."""
 
 
 def unit_scales(motion: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -31,6 +31,7 @@ from reducedfem.haptics.session import HapticSession
 from reducedfem.io.atomic import as_path, replacing
 from reducedfem.reduction.basis import Basis, SystemBasis
 from reducedfem.reduction.reduced import ReducedSolid
+from reducedfem.reduction.sketch import ForceSketch
 from reducedfem.reduction.skin import Skin
 from reducedfem.solid.modes import Modes, SystemModes
 from reducedfem.solid.solid import Solid
@@ -38,7 +39,7 @@ from reducedfem.viewer import messages, page
 from reducedfem.viewer.server import HOST, server
 from reducedfem.viewer.shown import Shown
 from reducedfem.viewer.shown_contact import ShownContact, ShownField, ShownPoints, ShownSession
-from reducedfem.viewer.shown_geometry import ShownMesh, ShownSolid, ShownSurface
+from reducedfem.viewer.shown_geometry import ShownMesh, ShownSurface
 from reducedfem.viewer.shown_motion import (
     ShownFreeBody,
     ShownModel,
@@ -48,6 +49,7 @@ from reducedfem.viewer.shown_motion import (
 )
 from reducedfem.viewer.shown_records import ShownRecords
 from reducedfem.viewer.shown_shapes import ShownShapes
+from reducedfem.viewer.shown_sketch import ShownSketch
 from reducedfem.viewer.shown_world import ShownWorld
 from reducedfem.world.world import World
 
@@ -81,6 +83,27 @@ class View:
     def address(self) -> str:
         """Address of the page."""
         return f"http://{HOST}:{self._server.port}/{self._channel.token}/"
+
+    def _sketched(self) -> ShownSketch:
+        if not isinstance(self._shown, ShownSketch):
+            raise InputError("forces are sketched on the page of a Solid: view(solid)")
+        return self._shown
+
+    @property
+    def sketch(self) -> ForceSketch:
+        """Forces placed on the page of a `Solid`, half and all of each.
+
+        `InputError` for views of other objects.
+        """
+        return self._sketched().sketch
+
+    @property
+    def basis(self) -> Basis | None:
+        """Basis that the page of a `Solid` computed last from its sketch; None: none yet.
+
+        `InputError` for views of other objects.
+        """
+        return self._sketched().basis
 
     @property
     def pages(self) -> int:
@@ -305,7 +328,7 @@ def _shown(
     kinds: dict[type, Callable[[], Shown]] = {
         Surface: lambda: ShownSurface(x, up),  # type: ignore[arg-type]
         Mesh: lambda: ShownMesh(x, up),  # type: ignore[arg-type]
-        Solid: lambda: ShownSolid(x, up),  # type: ignore[arg-type]
+        Solid: lambda: ShownSketch(x, up),  # type: ignore[arg-type]
         ReducedSolid: lambda: ShownModel(x, up, stiffness),  # type: ignore[arg-type]
         Simulation: lambda: ShownSimulation(x, up, stiffness),  # type: ignore[arg-type]
         Field: lambda: ShownField(x, up),  # type: ignore[arg-type]
@@ -354,9 +377,9 @@ def view(
     simulated: it gives way where it is pulled, by a spring whose force is shown. A time integrator
     of a `ReducedSolid`, `ProjectedSolid` or `Solid` is shown in its present state, which other
     threads may change; its page can run it in real time without other forces, and pull it, for
-    which it runs until released. A `FreeBody` or a `World` likewise. Skins and fields of models have a slider for each
-    coordinate; points have a colour for each level. A `HapticSession` is followed while it runs,
-    with touching points and forces.
+    which it runs until released. A `FreeBody` or a `World` likewise. Skins and fields of models
+    have a slider for each coordinate; points have a colour for each level. A `HapticSession` is
+    followed while it runs, with touching points and forces.
 
     The page is served on this computer only, to those who know its address.
 

@@ -6,6 +6,7 @@ import { listen } from "view/gestures";
 import { length, sub } from "view/linear";
 import { Panel } from "view/panel";
 import { Clip, Swing } from "view/player";
+import { Sketch } from "view/sketch";
 import { Socket, recorded } from "view/source";
 
 const canvas = document.getElementById("picture");
@@ -28,6 +29,7 @@ class Page {
       film: () => this.film(),
       help: () => this.panel.help(),
     });
+    this.sketch = new Sketch((message) => this.socket?.send(message));
     this.drawing = new Drawing(canvas);
     this.camera = new Camera();
     this.frame = null;
@@ -98,8 +100,11 @@ class Page {
     this.drawing.setFrame(frame);
     // the first frame says where bodies are
     if (!before && frame.bodies.some((one) => one.position)) this.fit();
-    this.panel.setPlaying(frame.playing);
-    this.panel.setSpeed(frame.speed);
+    if (this.live) {
+      this.panel.setPlaying(frame.playing);
+      this.panel.setSpeed(frame.speed);
+    }
+    this.sketch.show(frame.sketch);
     if (frame.bodies.length === 1 && frame.bodies[0].q) this.panel.setAmounts(frame.bodies[0].q);
     this.panel.say(frame.failure ? `The simulation stopped: ${frame.failure}` : "");
     this.showLegend();
@@ -314,6 +319,7 @@ class Page {
       ",": () => this.step(-1),
       0: () => this.reset(),
       f: () => this.fit(),
+      z: () => this.sketch.undo(),
       w: () => this.setWire(!this.drawing.wire),
       p: () => this.project(),
       t: () => this.setTheme(this.theme === "dark" ? "light" : "dark"),
