@@ -59,7 +59,9 @@ GOOD = [
     {"kind": "move", "place": [0, 0, 1e-3]},
     {"kind": "speed", "value": 0.1},
     {"kind": "shape", "body": 0, "shape": 2, "value": -1e-3},
-    *({"kind": kind} for kind in ("release", "play", "pause", "step", "reset")),
+    {"kind": "stage", "name": "sketch"},
+    {"kind": "erase", "number": 2},
+    *({"kind": kind} for kind in ("release", "play", "pause", "step", "reset", "cancel")),
 ]
 
 
@@ -82,7 +84,8 @@ BAD = [
     '{"kind": "seen", "number": -1}', '{"kind": "seen", "number": 1.5}',
     '{"kind": "seen", "number": true}', '{"kind": "seen", "number": 99999999999}',
     '{"kind": "speed", "value": 0}', '{"kind": "speed", "value": -1}',
-    '{"kind": "speed", "value": Infinity}',
+    '{"kind": "speed", "value": Infinity}', '{"kind": "stage", "name": "run"}',
+    '{"kind": "stage", "name": ["solid"]}', '{"kind": "erase", "number": -1}',
     '{"kind": "pull", "body": 0, "origin": [0, 0, 0], "direction": [0, 0, 0]}',
     '{"kind": "shape", "body": 0, "shape": 1, "value": null}',
 ]  # fmt: skip

@@ -255,6 +255,50 @@ def test_modes_swing_and_sliders_stop_them(browser, bar):
     assert found[1][1] * largest == pytest.approx(0.5 * 0.2 * size, rel=1e-5)
 
 
+def test_modes_swing_in_the_ratio_of_their_frequencies(browser, bar):
+    modes = bar.linear_modes(3)
+    with rf.view(modes, bar, browser=False) as view:
+        shown(browser, view)
+        found = browser.run(
+            "const { player } = window.reducedfem; player.playing = false;"
+            "player.amounts.set([0, 2, 3]); player.time = 0.4;"
+            "return Array.from(player.coordinates());"
+        )
+        # the lowest of those shown takes 1.6 s
+        slow = 0.5 * np.pi
+        ratio = modes.frequencies[2] / modes.frequencies[1]
+        np.testing.assert_allclose(
+            found, [0, 2 * np.cos(slow), 3 * np.cos(slow * ratio)], atol=1e-5
+        )
+        browser.run("window.reducedfem.player.playing = true")
+        text = browser.wait(
+            "[...document.querySelectorAll('#numbers div')].find((one) =>"
+            " one.textContent.startsWith('slowed down'))?.lastChild.value"
+        )
+    assert float(text[:-1]) == pytest.approx(1.6 * modes.frequencies[1], rel=0.01)
+
+
+def test_bodies_of_a_world_are_drawn_where_they_are(browser, bar):
+    free = rf.Solid(bar.mesh, rf.StVK(1e5, 0.3, 1000.0))
+    reduced = rf.reduce(free, rf.modal_derivative_basis(free, 2, 3))
+    world = rf.World(1e-3, (0.0, 0.0, -9.81))
+    for k in range(2):
+        body = rf.FreeBody(reduced, 1e-3)
+        body.reset([0.2, 0.05, 0.5 * k], [0.8, 0.6 * k, 0.6 * (1 - k), 0], q=[1e-3 * k] * reduced.r)
+        world.add(body)
+    world.step(5)
+    with rf.view(world, browser=False) as view:
+        shown(browser, view)
+        browser.wait("window.reducedfem.frame?.bodies.length === 2")
+        centre = view._shown.scene().centre
+        for k in range(2):
+            positions, _ = read(browser, k)
+            distance = np.linalg.norm(
+                positions[:, None] - (world.nodes(k) - centre)[None], axis=2
+            ).min(axis=1)
+            assert distance.max() < 1e-6
+
+
 def test_a_free_body_is_where_it_was(browser, rng):
     nodes, elements = box_hexes(3, 2, 2, (0.3, 0.2, 0.15))
     solid = rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e5, 0.3, 1000.0))

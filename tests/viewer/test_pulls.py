@@ -12,6 +12,7 @@ from shapes import box_hexes
 pytestmark = pytest.mark.no_asan(reason="pictures; tests/dynamics pulls")
 
 ABOVE, DOWN = np.array([0.37, 0.04, 1.0]), np.array([0.0, 0.0, -1.0])
+UP = np.array([0.0, 0.0, 0.03])
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +55,7 @@ def pulled(x, at=ABOVE, **options):
         assert shown.scene().pulls
         shown.watch(True)
         point = shown.pull(0, at, DOWN)
-        shown.move(point + [0.0, 0.0, 0.03])
+        shown.move(point + UP)
         while not (hand := shown._hand).point[2] > point[2] + 0.004:
             assert not shown._drive.failure
         frame = shown.frame()
@@ -83,7 +84,7 @@ def test_bodies_give_way(bar, free, kind):
     point, hand, frame = pulled(x)
     np.testing.assert_allclose(point, [0.37, 0.04, 0.1], atol=1e-9)
     (arrow,) = frame["arrows"]
-    np.testing.assert_allclose(arrow["to"], point + [0.0, 0.0, 0.03])
+    np.testing.assert_allclose(arrow["to"], point + UP)
     numbers = {name: value for name, value, _ in frame["numbers"]}
     assert numbers["force of the pull"] > 0.0
     assert numbers["stiffness of the pull"] == hand.stiffness

@@ -210,6 +210,8 @@ class Scene:
         Recorded motion that pages play; None: none.
     oscillates
         True: shapes may swing, as modes do.
+    frequencies
+        Those of the shapes that swing [Hz], (r,); None: not known.
     texts
         Lines of text about the objects.
     box
@@ -225,6 +227,7 @@ class Scene:
     pulls: bool = False
     clip: Clip | None = None
     oscillates: bool = False
+    frequencies: Reals | None = None
     texts: tuple[str, ...] = ()
     box: Reals | None = None
 
@@ -257,6 +260,7 @@ class Scene:
             "resets": self.resets,
             "pulls": self.pulls,
             "oscillates": self.oscillates,
+            "frequencies": self.frequencies,
             "texts": self.texts,
             "clip": None if self.clip is None else self.clip.described(centre),
             "bodies": [one.described(centre) for one in self.bodies],

@@ -39,7 +39,10 @@ class Shown:
         raise NotImplementedError
 
     def frame(self) -> Frame | None:
-        """Return what moves: ``bodies``, with ``q`` or ``pose`` each, ``arrows``, ``numbers``."""
+        """Return what moves: ``bodies``, with ``q``, ``moved``, a pose; ``arrows``, ``numbers``.
+
+        Or no bodies, but ``places`` (n, 7) and ``coordinates``, those of all of them in turn.
+        """
         return None
 
     def watch(self, on: bool) -> None:

@@ -67,7 +67,7 @@ class Page {
     this.player = null;
     const body = scene.bodies[0];
     if (scene.clip) this.player = new Clip(scene.clip);
-    else if (scene.oscillates) this.player = new Swing(this.drawing.bodies[0].r);
+    else if (scene.oscillates) this.player = new Swing(this.drawing.bodies[0].r, scene.frequencies);
     const swings = this.player instanceof Swing;
     if (first) this.camera = new Camera(scene.up);
     this.panel.build({
@@ -97,6 +97,7 @@ class Page {
   setFrame(frame) {
     const before = this.frame;
     this.frame = frame;
+    spread(frame, this.drawing.bodies);
     this.drawing.setFrame(frame);
     // the first frame says where bodies are
     if (!before && frame.bodies.some((one) => one.position)) this.fit();
@@ -382,6 +383,18 @@ class Page {
     const moving = this.frame?.playing || this.player?.playing;
     if (ms > 0 && moving) rows.push([this.drawing.byProcessor ? "drawn without a GPU" : "drawn", `${Math.round(1000 / ms)} frames/s`, ""]);
     this.panel.setNumbers(rows);
+  }
+}
+
+/** Gives bodies the parts of arrays that a frame has for all of them. */
+function spread(frame, bodies) {
+  const { places, coordinates } = frame;
+  let at = 0;
+  for (let k = 0; places && k < places.shape[0]; ++k) {
+    const q = coordinates.subarray(at, at + bodies[k].r);
+    at += bodies[k].r;
+    const place = places.subarray(7 * k, 7 * k + 7);
+    frame.bodies.push({ q, position: place.subarray(0, 3), quaternion: place.subarray(3) });
   }
 }
 
