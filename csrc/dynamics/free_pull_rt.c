@@ -86,7 +86,7 @@ void rf_free_pull_rt(const rf_free_pull *p, rf_free_body *b, const double place_
   rf_vec3_cross(arm, f, moment);
   for (int32_t i = 0; i < r; ++i)
     for (int a = 0; a < 3; ++a) m->qdot[i] += h * f[a] * p->rows[a * r + i];
-  // what was remembered of the last step has other rates
+  // forgets the last step, whose rates were others
   if (m->set.scheme->remembers) m->follows = false;
   rf_quat_rotate(b->rigid.quaternion, f, force_n);
   rf_quat_rotate(b->rigid.quaternion, moment, moment);

@@ -106,7 +106,7 @@ def test_a_click_places_no_force(bar):
         assert point[0] > 0.0
 
 
-def test_failures_are_told(bar):
+def test_failures_are_reported(bar):
     with rf.view(solid_of(fixed=None), browser=False) as view:
         view._shown.command({"kind": "stage", "name": "sketch"})
         assert "needs a solid with fixed nodes" in wait(view._shown, "solid")

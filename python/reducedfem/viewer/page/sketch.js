@@ -37,6 +37,8 @@ export class Sketch {
   }
 
   build(state) {
+    // below the title, which may have many lines
+    this.box.style.top = `${document.getElementById("title").getBoundingClientRect().bottom + 12}px`;
     this.box.replaceChildren();
     this.bar = null;
     if (state.failure) this.box.append(element("p", { className: "failure", role: "alert" }, state.failure));
