@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reducedfem.errors import InputError, ReducedFEMError
+from reducedfem.geometry.embedding import Embedding
 from reducedfem.reduction.basis import Basis
 from reducedfem.reduction.sketch import ForceSketch
 from reducedfem.reduction.sketch_basis import sketch_basis
@@ -40,9 +41,11 @@ class _Cancelled(Exception):
 
 @dataclass
 class _Force:
-    """A force on a node, drawn as the drag that placed it."""
+    """A force at a point of the surface, drawn as the drag that placed it."""
 
-    node: int
+    nodes: NDArray[np.int32]  # of the element that carries the point
+    weights: Reals
+    rows: Reals  # of the modes at the point  (k, 3)
     begin: Reals
     place: Reals
     force: Reals
@@ -74,14 +77,15 @@ class ShownSketch(ShownSolid):
         """The forces that are placed; of each, parts of it are samples."""
         with self._lock:
             forces = tuple(self._forces)
-        m = len(_PARTS) * len(forces)
-        values = [part * one.force for one in forces for part in _PARTS]
+        m, corners = len(_PARTS) * len(forces), len(forces[0].nodes) if forces else 0
+        nodes = [one.nodes for one in forces for _ in _PARTS]
+        values = [part * np.outer(x.weights, x.force) for x in forces for part in _PARTS]
         return ForceSketch(
             self._mesh.n_nodes,
             np.arange(float(m)),
-            np.arange(m + 1),
-            np.repeat(np.array([one.node for one in forces], dtype=np.int32), len(_PARTS)),
-            np.reshape(values, (m, 3)),
+            corners * np.arange(m + 1),
+            np.array(nodes, dtype=np.int32).reshape(-1),
+            np.reshape(values, (m * corners, 3)),
         )
 
     @property
@@ -138,8 +142,8 @@ class ShownSketch(ShownSolid):
             body["q"] = np.zeros(len(modes))
             arrows = [{"from": x.begin, "to": x.place, "colour": _PLACED} for x in forces]
             if drag is not None:
-                body["q"] = modes.shapes[:, drag.node] @ drag.force / modes.eigenvalues
-                moved = drag.begin + body["q"] @ modes.shapes[:, drag.node]
+                body["q"] = drag.rows @ drag.force / modes.eigenvalues
+                moved = drag.begin + body["q"] @ drag.rows
                 arrows.append({"from": moved, "to": drag.place, "colour": _DRAGGED})
                 numbers.append(("force", float(np.linalg.norm(drag.force)), "N"))
         return {"bodies": [body], "arrows": arrows, "numbers": numbers, "sketch": state}
@@ -147,19 +151,21 @@ class ShownSketch(ShownSolid):
     # ---- gestures
 
     def pull(self, body: int, origin: NDArray[Any], direction: NDArray[Any]) -> Any:
-        """Begin to drag the free node nearest to the first point on a ray."""
+        """Begin to drag the first point on a ray, unless it is fixed."""
         with self._lock:
-            linear = self._linear
-            if self._stage != "sketch" or linear is None or self._task:
+            linear, modes = self._linear, self._modes
+            if self._stage != "sketch" or linear is None or modes is None or self._task:
                 return None
             hit = first_hit(linear.vertices, linear.triangles, origin, direction)
-            nodes = np.setdiff1d(self._mesh.boundary_nodes, self._solid.fixed)
-            if hit is None or not len(nodes):
+            if hit is None:
                 return None
-            away = np.linalg.norm(self._mesh.nodes[nodes] - hit[2], axis=1)
-            node = int(nodes[np.argmin(away)])
-            begin = self._mesh.nodes[node]
-            self._drag = _Force(node, begin, begin.copy(), np.zeros(3))
+            begin = hit[2]
+            at = Embedding(self._mesh, begin[None])
+            nodes, weights = at.nodes[0], at.weights[0]
+            rows = np.einsum("c,kci->ki", weights, modes.shapes[:, nodes])
+            if not rows.any():
+                return None
+            self._drag = _Force(nodes, weights, rows, begin, begin.copy(), np.zeros(3))
             return begin
 
     def move(self, place: NDArray[Any]) -> None:
@@ -169,7 +175,7 @@ class ShownSketch(ShownSolid):
             if drag is None or modes is None:
                 return
             way = place - drag.begin
-            yields = float((((modes.shapes[:, drag.node] @ way) ** 2) / modes.eigenvalues).sum())
+            yields = float((((drag.rows @ way) ** 2) / modes.eigenvalues).sum())
             force = way * (float(way @ way) / yields) if yields > 0.0 else np.zeros(3)
             if np.isfinite(force).all():
                 drag.place, drag.force = np.array(place, dtype=np.float64), force
