@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-rf_status rf_free_pull_check(const rf_free_pull *p, int32_t r, rf_error *err) {
+rf_status rf_free_body_pull_check(const rf_free_body_pull *p, int32_t r, rf_error *err) {
   if (!(p->stiffness >= 0.0 && isfinite(p->stiffness)))
     return rf_fail(err, RF_ERR_ARG, "stiffness must be finite and at least 0, got %g",
                    p->stiffness);

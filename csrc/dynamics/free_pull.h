@@ -14,21 +14,23 @@
 
 #include "dynamics/free_body.h"
 
-typedef struct rf_free_pull {
+typedef struct rf_free_body_pull {
   double rest_m[3];    // X, in the frame of the body at rest
   double stiffness;    // k, N/m, >= 0
   double damping;      // c, N s/m, >= 0
   const double *rows;  // U_X, kg^-1/2, borrowed                       (3, r)
-} rf_free_pull;
+} rf_free_body_pull;
 
 // RF_ERR_ARG unless all numbers are finite and k, c at least 0.
-RF_MUST_CHECK rf_status rf_free_pull_check(const rf_free_pull *pull, int32_t r, rf_error *err);
+RF_MUST_CHECK rf_status rf_free_body_pull_check(const rf_free_body_pull *pull, int32_t r,
+                                                rf_error *err);
 
 // Point of the body in the world.
-void rf_free_pull_point_rt(const rf_free_pull *pull, const rf_free_body *body, double point_m[3]);
+void rf_free_body_pull_point_rt(const rf_free_body_pull *pull, const rf_free_body *body,
+                                double point_m[3]);
 // Changes the momenta of the body, and the rates of its deformation, by the force of one step,
 // which is returned; the step follows.
-void rf_free_pull_rt(const rf_free_pull *pull, rf_free_body *body, const double place_m[3],
-                     double force_n[3]);
+void rf_free_body_pull_rt(const rf_free_body_pull *pull, rf_free_body *body,
+                          const double place_m[3], double force_n[3]);
 
 #endif

@@ -4,7 +4,7 @@
 #include "linalg/quat.h"
 
 // Point from the centre of mass, in the frame of the body.
-static void arm_of(const rf_free_pull *p, const rf_free_body *b, double arm[3]) {
+static void arm_of(const rf_free_body_pull *p, const rf_free_body *b, double arm[3]) {
   const int32_t r = b->model->r;
   for (int a = 0; a < 3; ++a) {
     arm[a] = p->rest_m[a] - b->set.centre[a];
@@ -12,7 +12,8 @@ static void arm_of(const rf_free_pull *p, const rf_free_body *b, double arm[3]) 
   }
 }
 
-void rf_free_pull_point_rt(const rf_free_pull *p, const rf_free_body *b, double point_m[3]) {
+void rf_free_body_pull_point_rt(const rf_free_body_pull *p, const rf_free_body *b,
+                                double point_m[3]) {
   double arm[3];
   arm_of(p, b, arm);
   rf_quat_rotate(b->rigid.quaternion, arm, point_m);
@@ -21,7 +22,7 @@ void rf_free_pull_point_rt(const rf_free_pull *p, const rf_free_body *b, double 
 
 // Velocities of the point by the rigid motion, with gravity, and by the deformation, in the frame
 // of the body.
-static void velocities(const rf_free_pull *p, const rf_free_body *b, const double arm[3],
+static void velocities(const rf_free_body_pull *p, const rf_free_body *b, const double arm[3],
                        double v[3], double w[3]) {
   const double h = b->set.deformation.dt_s;
   const int32_t r = b->model->r;
@@ -40,7 +41,7 @@ static void velocities(const rf_free_pull *p, const rf_free_body *b, const doubl
 }
 
 // Matrix of the force.
-static void matrix_of(const rf_free_pull *p, const rf_free_body *b, const double arm[3],
+static void matrix_of(const rf_free_body_pull *p, const rf_free_body *b, const double arm[3],
                       double matrix[9]) {
   const double h = b->set.deformation.dt_s;
   const double both = h * h * p->stiffness, rigid = both + h * p->damping;
@@ -70,8 +71,8 @@ static void solve3(const double a[9], const double b[3], double x[3]) {
   x[0] = b[0] / d0 - l1 * x[1] - l2 * x[2];
 }
 
-void rf_free_pull_rt(const rf_free_pull *p, rf_free_body *b, const double place_m[3],
-                     double force_n[3]) {
+void rf_free_body_pull_rt(const rf_free_body_pull *p, rf_free_body *b, const double place_m[3],
+                          double force_n[3]) {
   const double h = b->set.deformation.dt_s, k = p->stiffness, c = p->damping;
   const int32_t r = b->model->r;
   rf_motion *m = b->deformation;

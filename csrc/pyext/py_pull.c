@@ -171,7 +171,7 @@ static PyObject *pull_free(PyObject *module, PyObject *args) {
   PyObject *object, *rest_obj, *rows_obj, *place_obj, *result = NULL;
   point_in at = {0};
   py_in place = {0};
-  rf_free_pull pull = {0};
+  rf_free_body_pull pull = {0};
   double felt[3] = {0.0}, point[3] = {0.0};
   long long n;
   int index, threads;
@@ -203,19 +203,19 @@ static PyObject *pull_free(PyObject *module, PyObject *args) {
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
   const rf_run quiet = {.threads = threads};
-  st = rf_free_pull_check(&pull, r, &err);
+  st = rf_free_body_pull_check(&pull, r, &err);
   if (st >= 0 && n == 0) {
     py_lock(object);
-    rf_free_pull_point_rt(&pull, body, point);
+    rf_free_body_pull_point_rt(&pull, body, point);
     py_unlock(object);
   }
   for (long long i = 0; i < n && st >= 0; ++i) {
     py_lock(object);
     // a world may have been given more bodies since
     if (world) body = rf_multibody_body(world, index);
-    rf_free_pull_rt(&pull, body, place.data, felt);
+    rf_free_body_pull_rt(&pull, body, place.data, felt);
     st = step_free(body, world, &quiet, &err);
-    rf_free_pull_point_rt(&pull, body, point);
+    rf_free_body_pull_point_rt(&pull, body, point);
     py_unlock(object);
   }
   Py_END_ALLOW_THREADS
