@@ -1172,14 +1172,31 @@ def suited_stiffness(stiffness: float, /) -> float: ...
 def pull(
     motion: Motion,
     rest: ArrayLike,
-    rows: ArrayLike,
+    where: ArrayLike | tuple[ArrayLike, ArrayLike],
     stiffness: float,
     place: ArrayLike,
     force: ArrayLike | None,
     n: int,
+    threads: int,
     /,
 ) -> tuple[tuple[float, float, float], tuple[float, float, float]]: ...
-def pull_body_stiffness(model: Reduced, rows: ArrayLike, /) -> float: ...
+def pull_body_stiffness(
+    system: Reduced | Projected | Solid,
+    where: ArrayLike | tuple[ArrayLike, ArrayLike],
+    threads: int,
+    /,
+) -> float: ...
+def pull_free(
+    body: FreeBody | World,
+    index: int,
+    rest: ArrayLike,
+    rows: ArrayLike,
+    spring: tuple[float, float],
+    place: ArrayLike,
+    n: int,
+    threads: int,
+    /,
+) -> tuple[tuple[float, float, float], tuple[float, float, float]]: ...
 def fit_stiffness(
     tree: PointTree,
     reduced: Reduced | None,

@@ -18,8 +18,8 @@ import pytest
 
 import reducedfem as rf
 from commands import bar, fails, misused, run
-from pages import connected, decoded, receive
-from pages import run as run_page
+from page_messages import connected, decoded, receive
+from page_messages import run as run_page
 from shapes import box_hexes
 
 pytestmark = pytest.mark.no_asan(reason="files and sockets, no C code of their own")

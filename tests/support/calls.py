@@ -294,8 +294,8 @@ CALLS = {
     "World.step": (lambda w: w.world.step, lambda w: dict(n=1, progress=False)),
     "delassus": (lambda w: rf.delassus, lambda w: dict(bodies=[(np.eye(3), np.eye(3))], compliance=0.0)),
     "export_gltf": (lambda w: rf.export_gltf, lambda w: dict(path="m.glb", model=w.reduced, surface=w.surface, motion=w.motion, speed=0.5, up="y", normals=True, colour=[0.5, 0.5, 0.5])),
-    "export_html": (lambda w: rf.export_html, lambda w: dict(path="m.html", x=w.reduced, on=None, motion=w.motion, up="y")),
     "export_vtk": (lambda w: rf.export_vtk, lambda w: dict(path="m.pvd", model=w.reduced, motion=w.motion, point_data={"t": np.zeros((2, w.n))}, cell_data={"s": np.zeros((2, 3))}, stress=w.solid, progress=False)),
+    "export_html": (lambda w: rf.export_html, lambda w: dict(path="m.html", x=w.reduced, on=None, motion=w.motion, records=None, up="y")),
     "join_meshes": (lambda w: rf.join_meshes, lambda w: dict(meshes=[w.mesh, w.mesh])),
     "load": (lambda w: rf.load, lambda w: dict(path="r.safetensors", kind=None)),
     "mass_pca": (lambda w: rf.mass_pca, lambda w: dict(solid=w.solid, vectors=w.basis.vectors, r=2, weights=None, progress=False)),
@@ -321,7 +321,7 @@ CALLS = {
     "step_free_bodies": (lambda w: rf.step_free_bodies, lambda w: dict(bodies=[rf.FreeBody(w.free_reduced, 1e-3)], forces=[w.u], n=1, progress=False)),
     "thin_samples": (lambda w: rf.thin_samples, lambda w: dict(vectors=w.basis.vectors, distance=1.0, progress=False)),
     "thin_shapes": (lambda w: rf.thin_shapes, lambda w: dict(solid=w.solid, shapes=w.basis.vectors, distance=1.0, progress=False)),
-    "view": (lambda w: rf.view, lambda w: dict(x=w.surface, on=None, motion=None, up="z", stiffness=None, port=0, origins=(), height=100, browser=False)),
+    "view": (lambda w: rf.view, lambda w: dict(x=w.surface, on=None, motion=None, records=None, up="z", stiffness=None, port=0, origins=(), height=100, browser=False)),
     "voxelize": (lambda w: rf.voxelize, lambda w: dict(surface=w.surface, resolution=4, fill=False, expand=1.2, progress=False)),
 }  # fmt: skip
 

@@ -1,66 +1,46 @@
-"""Programs that talk to a view as its pages do."""
+"""Pages of views in a browser: their first picture, and what they draw."""
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-import json
-import struct
-from collections.abc import AsyncIterator, Coroutine
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
-import aiohttp
 import numpy as np
 
-TYPES = {"f4": np.float32, "i4": np.int32, "u1": np.uint8}
+from browser import Browser
+
+if TYPE_CHECKING:
+    from reducedfem import View
+
+DRAWN = "(window.reducedfem?.frames ?? 0) > 0"
 
 
-def decoded(data: bytes) -> Any:
-    """Return a message as a page reads it."""
-    assert data[:4] == b"RFV1"
-    (size,) = struct.unpack_from("<I", data, 4)
-    assert size % 4 == 0
-
-    def filled(value: Any) -> Any:
-        if isinstance(value, list):
-            return [filled(one) for one in value]
-        if not isinstance(value, dict):
-            return value
-        if "at" not in value:
-            return {key: filled(one) for key, one in value.items()}
-        assert value["at"] % 4 == 0
-        count = int(np.prod(value["shape"]))
-        found = np.frombuffer(data, TYPES[value["type"]], count, 8 + size + value["at"])
-        return found.reshape(value["shape"])
-
-    return filled(json.loads(data[8 : 8 + size]))
+def shown(browser: Browser, view: View, query: str = "") -> None:
+    """Open the page of a view and wait for its first picture."""
+    browser.open(view.address + query)
+    browser.wait(DRAWN)
 
 
-def run(coroutine: Coroutine[Any, Any, Any]) -> Any:
-    """Return the result of a coroutine; a test that hangs fails."""
-    return asyncio.run(asyncio.wait_for(coroutine, 300.0))
+def read(browser: Browser, body: int = 0) -> Iterator[Any]:
+    """Return positions and normals of a body as the shaders move them."""
+    found = browser.run(
+        f"const one = window.reducedfem.drawing.read({body});"
+        "return [Array.from(one.positions), Array.from(one.normals)];"
+    )
+    return (np.reshape(one, (-1, 3)) for one in found)
 
 
-@contextlib.asynccontextmanager
-async def connected(address: str, **headers: str) -> AsyncIterator[aiohttp.ClientWebSocketResponse]:
-    """Connect as a page of the view at an address does."""
-    origin = address.rsplit("/", 2)[0]
-    async with (
-        aiohttp.ClientSession() as session,
-        session.ws_connect(
-            f"{address}socket", headers={"Origin": origin, **headers}, max_msg_size=0
-        ) as found,
-    ):
-        yield found
-
-
-async def receive(found: aiohttp.ClientWebSocketResponse, kind: str) -> Any:
-    """Return the next message of a kind; frames are confirmed."""
-    while True:
-        message = await found.receive()
-        assert message.type is aiohttp.WSMsgType.BINARY, message
-        read = decoded(message.data)
-        if read["kind"] == "frame":
-            await found.send_str(json.dumps({"kind": "seen", "number": read["number"]}))
-        if read["kind"] == kind:
-            return read
+def on_screen(browser: Browser, point: Any) -> tuple[int, int]:
+    """Return a place [m] as an offset from the middle of the picture [pixels], for selenium."""
+    x, y = browser.run(
+        "const page = window.reducedfem, { canvas } = page.drawing, c = page.scene.centre;"
+        "const m = page.camera.matrices(canvas.width / canvas.height);"
+        "const point = [...arguments[0].map((x, k) => x - c[k]), 1];"
+        "const times = (a, v) => [0, 1, 2, 3].map((r) =>"
+        "  a[r] * v[0] + a[4 + r] * v[1] + a[8 + r] * v[2] + a[12 + r] * v[3]);"
+        "const at = times(m.projection, times(m.camera, point));"
+        "return [0.5 * canvas.clientWidth * at[0] / at[3],"
+        "        -0.5 * canvas.clientHeight * at[1] / at[3]];",
+        [float(value) for value in point],
+    )
+    return round(x), round(y)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
-from pages import decoded
+from page_messages import decoded
 from reducedfem.viewer import messages
 
 
@@ -36,8 +36,10 @@ GOOD = [
     {"kind": "move", "place": [0, 0, 1e-3]},
     {"kind": "speed", "value": 0.1},
     {"kind": "shape", "body": 0, "shape": 2, "value": -1e-3},
+    {"kind": "stage", "name": "sketch"},
+    {"kind": "erase", "number": 2},
     {"kind": "hand", "moved": [0, 0, 1e-3], "turned": [0.6, 0, 0, 0.8], "buttons": 5},
-    *({"kind": kind} for kind in ("hold", "release", "play", "pause", "step", "reset")),
+    *({"kind": kind} for kind in ("hold", "release", "play", "pause", "step", "reset", "cancel")),
 ]
 
 
@@ -60,7 +62,8 @@ BAD = [
     '{"kind": "seen", "number": -1}', '{"kind": "seen", "number": 1.5}',
     '{"kind": "seen", "number": true}', '{"kind": "seen", "number": 99999999999}',
     '{"kind": "speed", "value": 0}', '{"kind": "speed", "value": -1}',
-    '{"kind": "speed", "value": Infinity}',
+    '{"kind": "speed", "value": Infinity}', '{"kind": "stage", "name": "run"}',
+    '{"kind": "stage", "name": ["solid"]}', '{"kind": "erase", "number": -1}',
     '{"kind": "pull", "body": 0, "origin": [0, 0, 0], "direction": [0, 0, 0]}',
     '{"kind": "shape", "body": 0, "shape": 1, "value": null}',
     '{"kind": "hand", "moved": [0, 0, 0], "turned": [1, 0, 0], "buttons": 0}',

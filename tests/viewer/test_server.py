@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
-from pages import connected, decoded, receive, run
+from page_messages import connected, decoded, receive, run
 from reducedfem.viewer import page
 from shapes import box_hexes
 

@@ -78,6 +78,10 @@ def _index(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31
 
 
+def _stage(value: Any) -> bool:
+    return value in ("solid", "sketch", "basis")
+
+
 def _speed(value: Any) -> bool:
     return _real(value) and 1e-4 <= value <= 1e4
 
@@ -103,6 +107,9 @@ KINDS: Mapping[str, Mapping[str, Callable[[Any], bool]]] = {
     "step": {},
     "reset": {},
     "speed": {"value": _speed},
+    "stage": {"name": _stage},
+    "erase": {"number": _index},
+    "cancel": {},
     "shape": {"body": _index, "shape": _index, "value": _real},
 }
 

@@ -323,6 +323,12 @@ export class Drawing {
         });
       }
     }
+    for (const { points } of this.marks) {
+      points.forEach((x, k) => {
+        low[k % 3] = Math.min(low[k % 3], x);
+        high[k % 3] = Math.max(high[k % 3], x);
+      });
+    }
     return { centre: midpoint(low, high), radius: 0.5 * length(sub(high, low)) };
   }
 

@@ -7,6 +7,7 @@ import { Hand } from "view/hand";
 import { length, sub } from "view/linear";
 import { Panel } from "view/panel";
 import { Clip, Swing } from "view/player";
+import { Sketch } from "view/sketch";
 import { Socket, recorded } from "view/source";
 
 const canvas = document.getElementById("picture");
@@ -29,6 +30,7 @@ class Page {
       film: () => this.film(),
       help: () => this.panel.help(),
     });
+    this.sketch = new Sketch((message) => this.socket?.send(message));
     this.drawing = new Drawing(canvas);
     this.camera = new Camera();
     this.frame = null;
@@ -67,12 +69,9 @@ class Page {
     this.player = null;
     const body = scene.bodies[0];
     if (scene.clip) this.player = new Clip(scene.clip);
-    else if (scene.oscillates) this.player = new Swing(this.drawing.bodies[0].r);
+    else if (scene.oscillates) this.player = new Swing(this.drawing.bodies[0].r, scene.frequencies);
     const swings = this.player instanceof Swing;
-    if (first) {
-      this.camera = new Camera(scene.up);
-      this.fit();
-    }
+    if (first) this.camera = new Camera(scene.up);
     this.panel.build({
       plays: this.live || this.player !== null,
       steps: this.live || this.player instanceof Clip,
@@ -92,6 +91,8 @@ class Page {
     }
     this.panel.setPlaying(this.player?.playing ?? false);
     this.setWire(this.drawing.wire);
+    if (this.player instanceof Clip) this.showPlayer();
+    if (first) this.fit();
     this.showLegend();
     this.dirty = true;
   }
@@ -99,12 +100,16 @@ class Page {
   setFrame(frame) {
     const before = this.frame;
     this.frame = frame;
+    spread(frame, this.drawing.bodies);
     this.drawing.setFrame(frame);
     // the first frame says where bodies are
     if (!before && frame.bodies.some((one) => one.position)) this.fit();
     this.hand.setFrame(frame);
-    this.panel.setPlaying(frame.playing);
-    this.panel.setSpeed(frame.speed);
+    if (this.live) {
+      this.panel.setPlaying(frame.playing);
+      this.panel.setSpeed(frame.speed);
+    }
+    this.sketch.show(frame.sketch);
     if (frame.bodies.length === 1 && frame.bodies[0].q) this.panel.setAmounts(frame.bodies[0].q);
     this.panel.say(frame.failure ? `The simulation stopped: ${frame.failure}` : "");
     this.showLegend();
@@ -129,11 +134,11 @@ class Page {
       this.showPlayer();
       return;
     }
-    if (this.socket) {
+    if (this.live && this.socket) {
       this.socket.send({ kind: "shape", body: 0, shape: k, value });
       return;
     }
-    // a page in one file has no simulation
+    // without a simulation the page moves the shapes itself
     const q = this.drawing.bodies[0].q.slice();
     q[k] = value;
     this.drawing.bodies[0].setCoordinates(this.drawing.gl, q);
@@ -145,11 +150,12 @@ class Page {
 
   /** Shows the present state of the player. */
   showPlayer() {
-    const body = this.drawing.bodies[0], q = this.player.coordinates();
-    body.setCoordinates(this.drawing.gl, q);
+    const body = this.drawing.bodies[this.player.body ?? 0];
+    if (body.r) body.setCoordinates(this.drawing.gl, this.player.coordinates());
     if (this.player instanceof Clip) {
       const { now, begin, end } = this.player, place = this.player.place();
       if (place) this.drawing.setPlace(body, place);
+      this.drawing.arrows = this.player.arrows();
       this.panel.setTime(end > begin ? (now - begin) / (end - begin) : 0, now + this.player.from);
     } else this.panel.setAmounts(this.player.amounts);
     this.drawing.rescale(body);
@@ -318,6 +324,7 @@ class Page {
       ",": () => this.step(-1),
       0: () => this.reset(),
       f: () => this.fit(),
+      z: () => this.sketch.undo(),
       w: () => this.setWire(!this.drawing.wire),
       p: () => this.project(),
       t: () => this.setTheme(this.theme === "dark" ? "light" : "dark"),
@@ -370,7 +377,7 @@ class Page {
 
   showNumbers() {
     if (!this.scene) return;
-    const rows = [...(this.frame?.numbers ?? [])];
+    const rows = [...(this.frame?.numbers ?? this.player?.numbers?.() ?? [])];
     if (this.frame?.playing) {
       const { ratio, speed } = this.frame;
       if (ratio < 0.9 * speed) rows.push(["slower than asked for", `${ratio.toPrecision(2)}× of ${speed}×`, ""]);
@@ -380,6 +387,18 @@ class Page {
     const moving = this.frame?.playing || this.player?.playing;
     if (ms > 0 && moving) rows.push([this.drawing.byProcessor ? "drawn without a GPU" : "drawn", `${Math.round(1000 / ms)} frames/s`, ""]);
     this.panel.setNumbers(rows);
+  }
+}
+
+/** Gives bodies the parts of arrays that a frame has for all of them. */
+function spread(frame, bodies) {
+  const { places, coordinates } = frame;
+  let at = 0;
+  for (let k = 0; places && k < places.shape[0]; ++k) {
+    const q = coordinates.subarray(at, at + bodies[k].r);
+    at += bodies[k].r;
+    const place = places.subarray(7 * k, 7 * k + 7);
+    frame.bodies.push({ q, position: place.subarray(0, 3), quaternion: place.subarray(3) });
   }
 }
 
