@@ -16,8 +16,8 @@ import reducedfem as rf
 from bridges import ball_on_a_floor
 from browser import open_browser
 from moments import wait_until
+from page_messages import connected, receive, run
 from reducedfem.viewer.shown_contact import ShownSession
-from test_server import connected, receive, run
 from turns import back, product, rotate, turned
 
 pytestmark = pytest.mark.no_asan(reason="runs a browser and sockets, no C code of its own")
