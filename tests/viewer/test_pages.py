@@ -198,6 +198,50 @@ def test_a_scene_that_is_replaced_leaves_no_buffers(browser, reduced):
     assert counts[0] == counts[1] == counts[2]
 
 
+FRAMES = """
+const page = window.reducedfem, { frame } = page, { gl } = page.drawing;
+for (let k = 0; k < arguments[0]; ++k) {
+  const q = frame.bodies[0].q.map((x) => x + 1e-3 * Math.random());
+  const points = Object.assign(new Float32Array(30), { shape: [10, 3] });
+  page.setFrame({
+    ...frame,
+    bodies: [{ q }],
+    arrows: [{ from: q.slice(0, 3), to: q.slice(3, 6), colour: [1, 0, 0] }],
+    dots: [{ points, colour: [1, 0, 0] }],
+    numbers: [["time", Math.random(), "s"], ["force", Math.random(), "N"]],
+  });
+  page.showNumbers();
+  if (k % 20) continue;
+  page.draw();
+  await new Promise((done) => setTimeout(done));
+}
+"""
+
+
+def test_frames_leave_no_memory(browser, reduced):
+    """4000 frames, as many as in a minute, leave less than 25 bytes each."""
+    cdp = browser.driver.execute_cdp_cmd
+
+    def heap(frames):
+        browser.run(FRAMES, frames)
+        for _ in range(2):  # nodes of the document go after the objects that refer to them
+            cdp("HeapProfiler.collectGarbage", {})
+        metrics = {x["name"]: x["value"] for x in cdp("Performance.getMetrics", {})["metrics"]}
+        return np.array([metrics[name] for name in ("JSHeapUsedSize", "Nodes")])
+
+    cdp("Performance.enable", {})
+    with rf.view(reduced, browser=False) as view:
+        shown(browser, view)
+        browser.wait("window.reducedfem.frame !== null")
+        browser.run("window.reducedfem.socket.send({ kind: 'pause' })")
+        browser.wait("!window.reducedfem.frame.playing")
+        heap(2000)  # compiled code and tables of the browser
+        before = heap(200)
+        size, nodes = heap(4000) - before
+    assert size < 4000 * 25
+    assert nodes < 100
+
+
 def test_a_lost_connection_comes_back(browser, reduced):
     with rf.view(reduced, browser=False) as view:
         shown(browser, view)
