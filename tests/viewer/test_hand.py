@@ -106,19 +106,22 @@ def test_one_page_holds_the_tool(view, session, mouse):
 
 
 def test_a_page_that_hangs_is_a_silent_device(view, session):
+    async def press(found):
+        while session.snapshot().force[2] < 0.5:
+            await receive(found, "frame")
+            await found.send_str(hand([0.0, 0.0, -0.02]))
+
     async def check():
         async with connected(view) as found:
             await found.send_str(HOLD)
-            while session.snapshot().force[2] < 0.5:
-                await found.send_str(hand([0.0, 0.0, -0.02]))
-                await asyncio.sleep(0.01)
+            while not (await receive(found, "frame"))["holds"]:
+                pass
+            await press(found)
             # connected, and quiet
             while not silent(session):
                 await asyncio.sleep(0.01)
             rest = at(session)
-            while session.snapshot().force[2] < 0.5:
-                await found.send_str(hand([0.0, 0.0, -0.02]))
-                await asyncio.sleep(0.01)
+            await press(found)
             assert abs(at(session) - rest).max() < 0.01
 
     run(check())
