@@ -146,6 +146,8 @@ from reducedfem.errors import (  # noqa: E402
     ReducedFEMError,
     SingularMatrixError,
     StaticConvergenceError,
+    StudyError,
+    WorkerError,
 )
 from reducedfem.geometry.embedding import Embedding  # noqa: E402
 from reducedfem.geometry.join import join_meshes  # noqa: E402
@@ -218,6 +220,7 @@ from reducedfem.solid.rigid import RigidBody  # noqa: E402
 from reducedfem.solid.second_order import SecondOrderSystem  # noqa: E402
 from reducedfem.solid.solid import Solid, SolidSummary, StaticReport  # noqa: E402
 from reducedfem.solid.sparse import CSC  # noqa: E402
+from reducedfem.studies.study import Study, study  # noqa: E402
 from reducedfem.viewer.view import View, export_html, view  # noqa: E402
 from reducedfem.world.world import World, WorldContacts, WorldReport  # noqa: E402
 
@@ -319,6 +322,8 @@ __all__ = [
     "StaticConvergenceError",
     "StaticReport",
     "StrainRateDamping",
+    "Study",
+    "StudyError",
     "Surface",
     "SystemBasis",
     "SystemModes",
@@ -333,6 +338,7 @@ __all__ = [
     "VoxmapContact",
     "VoxmapForce",
     "Workspace",
+    "WorkerError",
     "World",
     "WorldContacts",
     "WorldReport",
@@ -364,6 +370,7 @@ __all__ = [
     "spectrum",
     "stable_step",
     "step_free_bodies",
+    "study",
     "system_info",
     "tetrahedralize",
     "thin_samples",
