@@ -24,6 +24,7 @@ typedef enum py_type_index {
   PY_EMBEDDING,
   PY_SOLID,
   PY_REDUCED,
+  PY_DERIVATIVES,
   PY_MOTION,
   PY_BARRIER,
   PY_FREE_BODY,
