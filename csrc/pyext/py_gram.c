@@ -15,6 +15,18 @@ static PyObject *polynomial_blocks(PyObject *module, PyObject *solid_obj) {
   return solid ? PyLong_FromLong(rf_gram_blocks(solid, solid->mesh->n_elements)) : NULL;
 }
 
+PyDoc_STRVAR(count_doc,
+             "polynomial_count($module, r, /)\n--\n\n"
+             "Number of coefficients of a polynomial of r coordinates.");
+static PyObject *polynomial_count(PyObject *module, PyObject *args) {
+  int r;
+  if (!PyArg_ParseTuple(args, "i:polynomial_count", &r)) return NULL;
+  if (r < 1 || r > RF_POLYNOMIAL_MAX_R)
+    return py_fail(py_state_of_module(module), PY_INPUT_ERROR, "r must be between 1 and %d, got %d",
+                   RF_POLYNOMIAL_MAX_R, r);
+  return PyLong_FromLongLong(rf_polynomial_count(r));
+}
+
 static PyObject *copy_f64(const double *from, int ndim, const npy_intp *shape) {
   PyObject *out = py_new_f64(ndim, shape);
   if (out) memcpy(py_f64(out), from, (size_t)PyArray_NBYTES((PyArrayObject *)out));
@@ -212,6 +224,7 @@ static PyObject *add_coefficients(PyObject *module, PyObject *args) {
 }
 
 static PyMethodDef functions[] = {
+    {"polynomial_count", polynomial_count, METH_VARARGS, count_doc},
     {"polynomial_blocks", polynomial_blocks, METH_O, blocks_doc},
     {"polynomial_block", polynomial_block, METH_VARARGS, block_doc},
     {"block_coefficients", block_coefficients, METH_VARARGS, coefficients_doc},

@@ -117,10 +117,10 @@ class StudyError(ReducedFEMError, RuntimeError):
     message
         Text with the point and its error.
     study
-        Results of all points that were complete by then.
+        A `Study` with the results of all points that were complete by then.
     """
 
-    def __init__(self, message: str, study: Study) -> None:
+    def __init__(self, message: str, study: Any) -> None:
         super().__init__(message)
         self.study = study
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import importlib
 import os
 import pickle
 import socket
@@ -17,7 +18,7 @@ import traceback
 import uuid
 import warnings
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
     BrokenExecutor,
@@ -43,9 +44,9 @@ KEPT = 2  # common data that a worker keeps
 
 
 class Outcome(NamedTuple):
-    """Result of the task `index`, or the error that it raised."""
+    """Result of the task at a place, or the error that it raised."""
 
-    index: int
+    place: int
     value: Any
     error: Exception | None
 
@@ -84,7 +85,10 @@ def _unpickled(key: str, data: bytes | None) -> Any:
         if key not in _common:
             if data is None:
                 raise KeyError(key)
-            _common[key] = pickle.loads(data)
+            # models warned on the caller's side
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                _common[key] = pickle.loads(data)
             while len(_common) > KEPT:
                 _common.popitem(last=False)
         _common.move_to_end(key)
@@ -141,13 +145,11 @@ def require_executor(executor: object) -> Executors:
 
 def _pickled(value: object) -> bytes:
     """Return pickled data; functions of the prompt and lambdas too if cloudpickle is installed."""
-    dump: Callable[[object], bytes]
+    dumps: Callable[[object], bytes] = pickle.dumps
+    with contextlib.suppress(ImportError):
+        dumps = importlib.import_module("cloudpickle").dumps
     try:
-        from cloudpickle import dumps as dump
-    except ImportError:
-        dump = pickle.dumps
-    try:
-        return dump(value)
+        return dumps(value)
     except Exception as error:
         raise InputTypeError(
             f"the function, or data that it needs, cannot be sent to other processes by executor "
@@ -188,7 +190,7 @@ class _Pool:
 
 
 class _Submitted(NamedTuple):
-    index: int
+    place: int
     carries: bool  # sent with the common data
     alone: bool  # while no other task was submitted
 
@@ -228,13 +230,13 @@ class _Distribution:
                     error = _error_of(future)
                     if error is not None and _lost(error):
                         lost.append((task, error))
-                    elif (found := self._outcome(task.index, future, error)) is not None:
+                    elif (found := self._outcome(task.place, future, error)) is not None:
                         yield found
                 if broken:
                     yield from self._after_break([task for task, _ in lost])
                 else:
                     for task, error in lost:
-                        yield from self._after_loss(task.index, error)
+                        yield from self._after_loss(task.place, error)
         finally:
             for future in self._submitted:
                 future.cancel()
@@ -307,20 +309,20 @@ class _Distribution:
         """Repeat lost tasks on a new executor; one that broke an executor alone has failed."""
         self._lacking.clear()
         if not self._pool.renew():
-            rest = [*(task.index for task in lost), *self._held, *self._suspects, *self._waiting]
+            rest = [*(task.place for task in lost), *self._held, *self._suspects, *self._waiting]
             for queue in (self._held, self._suspects, self._waiting):
                 queue.clear()
             for index in sorted(rest):
                 yield Outcome(index, None, WorkerError(_BROKEN))
             return
         for task in sorted(lost, reverse=True):
-            self._losses[task.index] += 1
+            self._losses[task.place] += 1
             if task.alone:
-                yield Outcome(task.index, None, WorkerError(_DIED))
-            elif self._losses[task.index] == 1:
-                self._waiting.appendleft(task.index)
+                yield Outcome(task.place, None, WorkerError(_DIED))
+            elif self._losses[task.place] == 1:
+                self._waiting.appendleft(task.place)
             else:
-                self._suspects.appendleft(task.index)
+                self._suspects.appendleft(task.place)
         # with few at a time, few are in doubt after the next break
         self._most = processors()
 
@@ -370,7 +372,7 @@ def outcomes(
     function: Callable[[Any, Any], Any],
     tasks: Sequence[Any],
     common: object = None,
-) -> Iterator[Outcome]:
+) -> Generator[Outcome, None, None]:
     """Yield the outcome of ``function(common, task)`` of every task, as they complete.
 
     Parameters
@@ -402,11 +404,11 @@ def outcomes(
         pool.close(wait=complete)
 
 
-def in_order(found: Iterator[Outcome]) -> Iterator[Any]:
+def in_order(found: Generator[Outcome, None, None]) -> Iterator[Any]:
     """Yield the values of tasks in their order; raise the first error."""
     early: dict[int, Any] = {}
     due = 0
-    with contextlib.closing(found):  # type: ignore[type-var]
+    with contextlib.closing(found):
         for index, value, error in found:
             if error is not None:
                 raise error

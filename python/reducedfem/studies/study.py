@@ -278,7 +278,9 @@ def _points(grid: object) -> tuple[list[dict[str, Any]], tuple[int, ...]]:
                 raise InputError(f"grid[{name!r}] has no values")
             axes[name] = list(given)
         shape = tuple(map(len, axes.values()))
-        made = [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
+        made = [
+            dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())
+        ]
         return made, shape
     if isinstance(grid, str | bytes) or not isinstance(grid, Sequence):
         raise InputTypeError(
