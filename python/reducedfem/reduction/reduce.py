@@ -147,7 +147,8 @@ class _Blocks(Sequence[Any]):
     """Data of all blocks of elements, gathered when a block is sent."""
 
     def __init__(self, core: _core.Solid, vectors: NDArray[np.float64]) -> None:
-        self._core, self._vectors = core, vectors
+        self._core, self._vectors = core, vectors.copy()
+        self._vectors.flags.writeable = False  # otherwise the core copies it for each block
 
     def __len__(self) -> int:
         return _core.polynomial_blocks(self._core)
