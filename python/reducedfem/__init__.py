@@ -48,16 +48,16 @@ Haptics
     `Device`: `ReplayDevice`, `SimulatedHand`, `UdpDevice` (`UdpCounts`), `SpaceMouse`,
     `ForceDimension`, `OpenHaptics`; `probe_devices` (`DeviceProbe`) finds them.
     ``reducedfem.scenes``: complete example sessions.
-Systems other than solids
-    `SecondOrderSystem`, its `SystemModes` and `SystemBasis`.
+Systems other than solids: `SecondOrderSystem`, its `SystemModes` and `SystemBasis`.
 Pictures, files, the machine
     `view`: a page of most objects (`View`), to pull models. ``rf.plot``: figures, films; `threads`,
     `export_html`, `export_gltf`, `export_vtk`, `to_pyvista`; `system_info`, `set_threads`.
+    `study` (`Study`): a function at many points, on threads, processes or a cluster.
 Errors
     `ReducedFEMError` is the base class: `InputError`, `InputTypeError`, `MeshError`,
     `FileFormatError`, `SingularMatrixError`, `ConvergenceError`, `StaticConvergenceError`,
-    `DivergedError`, `DeviceError`, `MissingPackageError`, `MissingMatplotlibError`,
-    `InternalError`; `GeometryWarning`, `PlausibilityWarning`.
+    `DivergedError`, `DeviceError`, `MissingPackageError`, `MissingMatplotlibError`, `StudyError`,
+    `WorkerError`, `InternalError`; `GeometryWarning`, `PlausibilityWarning`.
 """
 
 from __future__ import annotations
@@ -337,8 +337,8 @@ __all__ = [
     "Voxmap",
     "VoxmapContact",
     "VoxmapForce",
-    "Workspace",
     "WorkerError",
+    "Workspace",
     "World",
     "WorldContacts",
     "WorldReport",
