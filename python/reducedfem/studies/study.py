@@ -9,6 +9,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -28,6 +29,7 @@ _SHOWN = 20  # rows of the table in notebooks
 _WRITE_EVERY = 1.0  # s between writes of the file
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class Study:
     """Results of a parameter study, in the order of its points; immutable.
 
@@ -47,22 +49,16 @@ class Study:
         become grids by ``study[name].reshape(study.shape)``.
     """
 
-    __slots__ = ("errors", "points", "shape", "values")
-
     points: tuple[Mapping[str, Any], ...]
     values: tuple[Any, ...]
     errors: Mapping[int, Exception]
     shape: tuple[int, ...]
 
-    def __init__(
-        self,
-        points: Sequence[Mapping[str, Any]],
-        values: Sequence[Any],
-        errors: Mapping[int, Exception],
-        shape: tuple[int, ...],
-    ) -> None:
-        self.points = tuple(MappingProxyType(dict(point)) for point in points)
-        self.values, self.errors, self.shape = tuple(values), MappingProxyType(dict(errors)), shape
+    def __post_init__(self) -> None:
+        points = tuple(MappingProxyType(dict(point)) for point in self.points)
+        object.__setattr__(self, "points", points)
+        object.__setattr__(self, "values", tuple(self.values))
+        object.__setattr__(self, "errors", MappingProxyType(dict(self.errors)))
 
     def to_dict(self) -> dict[str, NDArray[Any]]:
         """Return the columns, as ``pandas.DataFrame`` accepts them.
@@ -235,7 +231,9 @@ def study(
                 if not keep:
                     message = f"point {place} ({_described(points[place])}) failed: "
                     message += f"{type(error).__name__}: {error}"
-                    raise StudyError(message, Study(points, values, failed, shape)) from error
+                    raise StudyError(
+                        message, Study(tuple(points), tuple(values), failed, shape)
+                    ) from error
             else:
                 values[place] = value
                 if file is not None:
@@ -245,7 +243,7 @@ def study(
                         written = time.monotonic()
             if tell is not None:
                 tell(done, len(points))
-    return Study(points, values, failed, shape)
+    return Study(tuple(points), tuple(values), failed, shape)
 
 
 def _call(function: Callable[..., Any], point: Mapping[str, Any]) -> Any:
