@@ -27,7 +27,7 @@ from reducedfem import _core
 MODES, SIZE = 20, 30
 PAIRS = MODES * (MODES + 1) // 2
 MILLION = 1_000_000
-USUAL = (12, 18, 26, 36)
+USUAL = (16, 24, 32, 40)
 
 
 def cube(cells: int) -> rf.Solid:

@@ -63,9 +63,17 @@ class _Answer(NamedTuple):
 
     worker: str
     missing: bool = False
-    value: Any = None
+    value: bytes = b""  # pickled: clusters may wait for ever for results that they cannot pickle
     error: Exception | None = None
     trace: str = ""
+
+
+def _dumps(value: object) -> bytes:
+    """Return pickled data; functions of the prompt and lambdas too if cloudpickle is installed."""
+    dumps: Callable[[object], bytes] = pickle.dumps
+    with contextlib.suppress(ImportError):
+        dumps = importlib.import_module("cloudpickle").dumps
+    return dumps(value)
 
 
 # ---- on the worker ---------------------------------------------------------------------
@@ -120,9 +128,17 @@ def _work(key: str, data: bytes | None, task: bytes, caller: str, attempt: str) 
         )
         return _Answer(name, error=reason, trace=traceback.format_exc())
     try:
-        return _Answer(name, value=function(common, pickle.loads(task)))
+        value = function(common, pickle.loads(task))
     except Exception as error:
         return _Answer(name, error=_portable(error), trace=traceback.format_exc())
+    try:
+        return _Answer(name, value=_dumps(value))
+    except Exception as error:
+        reason = InputTypeError(
+            f"the result cannot be sent back by executor ({type(error).__name__}: {error}): return "
+            "numbers, arrays and other data that pickle accepts"
+        )
+        return _Answer(name, error=reason, trace=traceback.format_exc())
 
 
 # ---- on the caller's side ------------------------------------------------------------------
@@ -144,12 +160,9 @@ def require_executor(executor: object) -> Executors:
 
 
 def _pickled(value: object) -> bytes:
-    """Return pickled data; functions of the prompt and lambdas too if cloudpickle is installed."""
-    dumps: Callable[[object], bytes] = pickle.dumps
-    with contextlib.suppress(ImportError):
-        dumps = importlib.import_module("cloudpickle").dumps
+    """Return pickled data for workers."""
     try:
-        return dumps(value)
+        return _dumps(value)
     except Exception as error:
         raise InputTypeError(
             f"the function, or data that it needs, cannot be sent to other processes by executor "
@@ -282,11 +295,6 @@ class _Distribution:
     ) -> Outcome | None:
         """Return the outcome of a task that was not lost; None if its worker lacked data."""
         if isinstance(error, Exception):
-            if not self._local and "pickle" in f"{type(error).__name__} {error}".lower():
-                error = InputTypeError(
-                    f"the result cannot be sent back by executor ({type(error).__name__}: {error}):"
-                    " return numbers, arrays and other data that pickle accepts"
-                )
             return Outcome(index, None, error)
         if error is not None:
             raise error  # KeyboardInterrupt
@@ -301,9 +309,10 @@ class _Distribution:
         # the others may now find the data
         self._waiting.extendleft(reversed(self._held))
         self._held.clear()
-        if answer.error is not None and answer.trace:
+        if answer.error is not None:
             answer.error.__cause__ = _Traceback(answer.trace)
-        return Outcome(index, answer.value, answer.error)
+            return Outcome(index, None, answer.error)
+        return Outcome(index, pickle.loads(answer.value), None)
 
     def _after_break(self, lost: list[_Submitted]) -> Iterator[Outcome]:
         """Repeat lost tasks on a new executor; one that broke an executor alone has failed."""
