@@ -48,16 +48,16 @@ Haptics
     `Device`: `ReplayDevice`, `SimulatedHand`, `MouseDevice`, `UdpDevice` (`UdpCounts`),
     `SpaceMouse`, `ForceDimension`, `OpenHaptics`; `probe_devices` (`DeviceProbe`) finds them.
     ``reducedfem.scenes``: complete example sessions.
-Systems other than solids
-    `SecondOrderSystem`, its `SystemModes` and `SystemBasis`.
+Systems other than solids: `SecondOrderSystem`, its `SystemModes` and `SystemBasis`.
 Pictures, files, the machine
     `view`: a page of most objects (`View`), to pull models. ``rf.plot``: figures, films; `threads`,
     `export_html`, `export_gltf`, `export_vtk`, `to_pyvista`; `system_info`, `set_threads`.
+    `study` (`Study`): a function at many points, on threads, processes or a cluster.
 Errors
     `ReducedFEMError` is the base class: `InputError`, `InputTypeError`, `MeshError`,
     `FileFormatError`, `SingularMatrixError`, `ConvergenceError`, `StaticConvergenceError`,
-    `DivergedError`, `DeviceError`, `MissingPackageError`, `MissingMatplotlibError`,
-    `InternalError`; `GeometryWarning`, `PlausibilityWarning`.
+    `DivergedError`, `DeviceError`, `MissingPackageError`, `MissingMatplotlibError`, `StudyError`,
+    `WorkerError`, `InternalError`; `GeometryWarning`, `PlausibilityWarning`.
 """
 
 from __future__ import annotations
@@ -146,6 +146,8 @@ from reducedfem.errors import (  # noqa: E402
     ReducedFEMError,
     SingularMatrixError,
     StaticConvergenceError,
+    StudyError,
+    WorkerError,
 )
 from reducedfem.geometry.embedding import Embedding  # noqa: E402
 from reducedfem.geometry.join import join_meshes  # noqa: E402
@@ -219,6 +221,7 @@ from reducedfem.solid.rigid import RigidBody  # noqa: E402
 from reducedfem.solid.second_order import SecondOrderSystem  # noqa: E402
 from reducedfem.solid.solid import Solid, SolidSummary, StaticReport  # noqa: E402
 from reducedfem.solid.sparse import CSC  # noqa: E402
+from reducedfem.studies.study import Study, study  # noqa: E402
 from reducedfem.viewer.view import View, export_html, view  # noqa: E402
 from reducedfem.world.world import World, WorldContacts, WorldReport  # noqa: E402
 
@@ -321,6 +324,8 @@ __all__ = [
     "StaticConvergenceError",
     "StaticReport",
     "StrainRateDamping",
+    "Study",
+    "StudyError",
     "Surface",
     "SystemBasis",
     "SystemModes",
@@ -334,6 +339,7 @@ __all__ = [
     "Voxmap",
     "VoxmapContact",
     "VoxmapForce",
+    "WorkerError",
     "Workspace",
     "World",
     "WorldContacts",
@@ -366,6 +372,7 @@ __all__ = [
     "spectrum",
     "stable_step",
     "step_free_bodies",
+    "study",
     "system_info",
     "tetrahedralize",
     "thin_samples",

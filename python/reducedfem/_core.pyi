@@ -369,6 +369,15 @@ class Solid:
         /,
     ) -> NDArray[np.float64]: ...
 
+# csrc/pyext/py_gram.c
+def polynomial_count(r: int, /) -> int: ...
+def polynomial_blocks(solid: Solid, /) -> int: ...
+def polynomial_block(solid: Solid, basis: ArrayLike, index: int, /) -> tuple[Any, ...]: ...
+def block_coefficients(
+    data: tuple[Any, ...], simd: int, threads: int, /
+) -> NDArray[np.float64]: ...
+def add_coefficients(total: NDArray[np.float64], part: ArrayLike, /) -> None: ...
+
 # csrc/pyext/py_reduced.c
 def reduce(
     solid: Solid,
@@ -376,6 +385,7 @@ def reduce(
     progress: Callable[[int, int], object] | None,
     threads: int,
     simd: int = 0,
+    blocks: ArrayLike | None = None,
     /,
 ) -> Reduced: ...
 @final
@@ -853,6 +863,16 @@ def modal_derivatives(
     threads: int,
     /,
 ) -> NDArray[np.float64]: ...
+
+DERIVATIVES_BLOCK: int
+
+@final
+class Derivatives:
+    def __new__(cls, solid: Solid, threads: int, /) -> Derivatives: ...
+    def pairs(
+        self, shapes: ArrayLike, begin: int, end: int, threads: int, /
+    ) -> NDArray[np.float64]: ...
+
 def matrix_modes(
     stiffness: tuple[ArrayLike, ArrayLike, ArrayLike],
     mass: tuple[ArrayLike, ArrayLike, ArrayLike],
@@ -890,6 +910,17 @@ def modal_derivative_basis(
     at_most: bool = False,
     /,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]: ...
+def basis_of_derivatives(
+    solid: Solid,
+    eigenvalues: ArrayLike,
+    shapes: ArrayLike,
+    derivatives: ArrayLike,
+    r: int,
+    progress: Callable[[int, int], object] | None,
+    threads: int,
+    at_most: bool = False,
+    /,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
 
 # csrc/pyext/py_sketch.c
 def modal_response(

@@ -29,6 +29,7 @@ PICTURES = {
     "07_haptics": 9,
     "08_friction": 4,
     "09_which_integrator": 4,
+    "10_study": 1,
 }
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
