@@ -1,0 +1,93 @@
+"""Configuration of Sphinx; docs/site/build.py gathers the pages and runs it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from reducedfem import __version__
+
+project = "reducedfem"
+author = "The reducedfem developers"
+copyright = author
+version = release = __version__
+
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "numpydoc",
+    "mathml",
+]
+exclude_patterns: list[str] = []
+html_theme = "pydata_sphinx_theme"
+html_title = f"reducedfem {__version__}"
+html_static_path = ["_static"]
+html_css_files = ["style.css"]
+html_extra_path = ["_extra"]
+html_copy_source = False
+html_show_sourcelink = False
+html_show_copyright = False
+html_theme_options = {
+    "navbar_align": "left",
+    "header_links_before_dropdown": 8,
+    "show_prev_next": True,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": [],
+    "footer_end": [],
+    "show_version_warning_banner": False,
+    "navigation_with_keys": False,
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}
+html_sidebars = {"index": [], "changelog": [], "contributing": []}
+
+# Markdown
+myst_enable_extensions = ["dollarmath", "amsmath"]
+myst_heading_anchors = 4
+myst_dmath_double_inline = True
+nb_execution_mode = "cache" if os.environ.get("EXECUTE", "1") != "0" else "off"
+nb_execution_cache_path = os.environ["RF_DOCS_CACHE"]
+nb_execution_timeout = 600
+nb_execution_raise_on_error = True
+nb_merge_streams = True
+
+# docstrings: a name in backticks is a link where it is one of the package
+default_role = "py:obj"
+autodoc_typehints = "signature"
+autodoc_typehints_format = "short"
+autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True
+autosummary_generate = False
+python_use_unqualified_type_names = True
+python_maximum_signature_line_length = 90
+add_module_names = False
+toc_object_entries_show_parents = "hide"
+numpydoc_show_class_members = False
+numpydoc_xref_param_type = False
+
+linkcheck_timeout = 20
+linkcheck_ignore = [r"http://127\.0\.0\.1.*", r"https://hub\.example\.org.*"]
+
+
+def escape_bars(app, what, name, thing, options, lines):
+    """Keep ``|x|`` in docstrings from being read as a substitution."""
+    literal = None  # indent of the paragraph that a literal block follows
+    for k, line in enumerate(lines):
+        indent = len(line) - len(line.lstrip())
+        if literal is not None and line.strip() and indent <= literal:
+            literal = None
+        if literal is None:
+            parts = line.split("``")
+            parts[::2] = [part.replace("|", "\\|") for part in parts[::2]]
+            lines[k] = "``".join(parts)
+            if line.rstrip().endswith("::"):
+                literal = indent
+
+
+def setup(app):
+    """Connect the handler, which runs before numpydoc's."""
+    app.connect("autodoc-process-docstring", escape_bars, priority=100)

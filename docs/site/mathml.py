@@ -1,0 +1,44 @@
+"""Renders equations as MathML when pages are built, by docutils: no script, no font from outside."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from docutils import nodes
+from docutils.utils.math import MathError
+from docutils.utils.math.latex2mathml import tex2mathml
+from sphinx.application import Sphinx
+from sphinx.util import logging
+from sphinx.util.math import get_node_equation_number
+
+logger = logging.getLogger(__name__)
+
+
+def _mathml(node: nodes.Element, block: bool) -> str:
+    try:
+        return str(tex2mathml(node.astext(), as_block=block))
+    except MathError as error:
+        logger.warning("%s: %s", node.astext(), error, location=node, type="math")
+        return f"<code>{node.astext()}</code>"
+
+
+def _inline(writer: Any, node: nodes.math) -> None:
+    writer.body.append(_mathml(node, block=False))
+    raise nodes.SkipNode
+
+
+def _block(writer: Any, node: nodes.math_block) -> None:
+    writer.body.append(writer.starttag(node, "div", CLASS="math equation"))
+    writer.body.append(_mathml(node, block=True))
+    if node["number"]:
+        number = get_node_equation_number(writer, node)
+        writer.body.append(f'<span class="eqno">({number})</span>')
+    writer.body.append("</div>\n")
+    raise nodes.SkipNode
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Make it the renderer of equations."""
+    app.add_html_math_renderer("mathml", (_inline, None), (_block, None))
+    app.config.html_math_renderer = "mathml"  # type: ignore[attr-defined]
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
