@@ -147,14 +147,20 @@ def main() -> int:
     live_page(source / "_extra" / "live")
     if options.links:
         return sphinx("linkcheck", source, work / "links", cache)
-    shutil.rmtree(options.out, ignore_errors=True)
-    failed = sphinx("html", source, options.out, cache)
-    found = faults(options.out)
+    made = work / "html"
+    shutil.rmtree(made, ignore_errors=True)
+    failed = sphinx("html", source, made, cache)
+    found = faults(made)
     for fault in found:
         print(f"docs: {fault}", file=sys.stderr)
-    if not failed and not found:
-        print(f"docs: {len(list(options.out.rglob('*.html')))} pages in {options.out}")
-    return int(bool(failed or found))
+    if failed or found:
+        print("docs: not built: see the warnings above, which are errors", file=sys.stderr)
+        return 1
+    shutil.rmtree(options.out, ignore_errors=True)
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    shutil.move(made, options.out)
+    print(f"docs: {len(list(options.out.rglob('*.html')))} pages in {options.out}")
+    return 0
 
 
 if __name__ == "__main__":
