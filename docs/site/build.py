@@ -13,6 +13,7 @@ pictures, and that a browser fetches nothing from elsewhere.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import shutil
@@ -32,6 +33,7 @@ import reducedfem as rf  # noqa: E402
 LINK = re.compile(r"(?<!!)\[[^]]*\]\((?!https?:|#)([^)#\s]+)")
 NAME = re.compile(r"(?<!`)`((?:rf\.)?[A-Za-z]\w*(?:\.\w+)*)`(?!`)")
 MARKDOWN = re.compile(r"(!?\[[^]]*\]\()(?!https?:|#)([^)#\s]+)")
+FOREIGN = re.compile(r"<link[^>]*https://maxcdn[^>]*>")
 
 # the parts of the site, in the order of its bar
 PARTS = """
@@ -70,6 +72,8 @@ def gather(source: Path) -> None:
     shutil.copy(SITE / "conf.py", source)
     for page in SITE.glob("*.md"):
         shutil.copy(page, source / "notebooks")
+    for notebook in (source / "notebooks").glob("*.ipynb"):
+        notebook.write_text(without_servers(notebook.read_text()))
     (source / "index.md").write_text((ROOT / "README.md").read_text() + PARTS)
     for name in ("CHANGELOG", "CONTRIBUTING"):
         shutil.copy(ROOT / f"{name}.md", source / f"{name.lower()}.md")
@@ -79,6 +83,20 @@ def gather(source: Path) -> None:
     for page in source.rglob("*.md"):
         text = MARKDOWN.sub(lambda m, at=page: m[1] + page_of(at, m[2], source), page.read_text())
         page.write_text(linked(text))
+
+
+def without_servers(text: str) -> str:
+    """Return a notebook whose cells that open a view show a link instead: no server runs later."""
+    notebook = json.loads(text)
+    cells = []
+    for cell in notebook["cells"]:
+        cells.append(cell)
+        if cell["cell_type"] == "code" and re.search(r"\brf\.view\(", "".join(cell["source"])):
+            cell["metadata"].setdefault("tags", []).append("remove-output")
+            words = "A page like this one, without a server: [a live model](live.md)."
+            cells.append({"cell_type": "markdown", "id": "live", "metadata": {}, "source": [words]})
+    notebook["cells"] = cells
+    return json.dumps(notebook)
 
 
 def page_of(page: Path, link: str, source: Path) -> str:
@@ -93,7 +111,9 @@ def page_of(page: Path, link: str, source: Path) -> str:
 
 def linked(text: str) -> str:
     """Return Markdown in which names of the package in backticks are links to their pages."""
-    parts = re.split(r"(^```.*?^```|^#.*?$|^---\n.*?^---$|\[[^]]*\]\([^)]*\))", text, flags=re.M | re.S)
+    parts = re.split(
+        r"(^```.*?^```|^#.*?$|^---\n.*?^---$|\[[^]]*\]\([^)]*\))", text, flags=re.M | re.S
+    )
     # every second part is code, a heading or a link
     parts[::2] = [NAME.sub(reference, part) for part in parts[::2]]
     return "".join(parts)
@@ -105,7 +125,11 @@ def reference(name: re.Match[str]) -> str:
     for word in name[1].removeprefix("rf.").split("."):
         thing = getattr(thing, word, None)
     public = name[1].removeprefix("rf.").partition(".")[0] in rf.__all__
-    return f"{{py:obj}}`{name[1]} <reducedfem.{name[1].removeprefix('rf.')}>`" if public and thing else name[0]
+    return (
+        f"{{py:obj}}`{name[1]} <reducedfem.{name[1].removeprefix('rf.')}>`"
+        if public and thing
+        else name[0]
+    )
 
 
 def live_page(folder: Path) -> None:
@@ -129,12 +153,16 @@ def sphinx(builder: str, source: Path, out: Path, cache: Path) -> int:
     }
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", builder]
     command += ["-c", str(source), "-d", str(cache / "doctrees"), "-j", "auto"]
-    return subprocess.run([*command, str(source), str(out)], env=environment, check=False).returncode
+    return subprocess.run(
+        [*command, str(source), str(out)], env=environment, check=False
+    ).returncode
 
 
 def main() -> int:
     """Build the site; return the exit status."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "site")
     parser.add_argument("--links", action="store_true", help="check links to other sites")
     options = parser.parse_args()
@@ -150,6 +178,9 @@ def main() -> int:
     made = work / "html"
     shutil.rmtree(made, ignore_errors=True)
     failed = sphinx("html", source, made, cache)
+    for page in made.glob("notebooks/*.html"):
+        # icons of animations by Matplotlib, which the theme has as well
+        page.write_text(FOREIGN.sub("", page.read_text()))
     found = faults(made)
     for fault in found:
         print(f"docs: {fault}", file=sys.stderr)

@@ -58,8 +58,6 @@ def faults(site: Path) -> list[str]:
                 target = target / "index.html"
             if not target.exists():
                 found.append(f"{name}: {link} leads nowhere")
-            elif parts.fragment and target in pages:
-                # the top of a page has no name
-                if parts.fragment not in {*pages[target].anchors, "", "top"}:
-                    found.append(f"{name}: {link} leads to no heading")
+            elif target in pages and parts.fragment not in {*pages[target].anchors, "", "top"}:
+                found.append(f"{name}: {link} leads to no heading")
     return found

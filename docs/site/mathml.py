@@ -1,4 +1,4 @@
-"""Renders equations as MathML when pages are built, by docutils: no script, no font from outside."""
+"""Equations as MathML, made by docutils when pages are built: they need no script and no font."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Makes the animation and the picture of the viewer that README.md shows: docs/hose.gif, docs/view.png.
+"""Makes the animation and the picture of the viewer for README.md: docs/hose.gif, docs/view.png.
 
-    python docs/site/media.py     needs Chromium and selenium for the picture
+python docs/site/media.py     needs Chromium and selenium for the picture
 """
 
 from __future__ import annotations
@@ -40,14 +40,22 @@ def animation(path: Path, model: rf.ReducedSolid) -> None:
     middle = 100 + way[100:400].argmax()
     end = middle + way[middle : middle + 350].argmin()  # back at the beginning: the film repeats
     rf.plot.animate(
-        path, model, motion[: end + 1], fps=16, speed=0.35, size=(400, 290), elevation=12, clock=False
+        path,
+        model,
+        motion[: end + 1],
+        fps=16,
+        speed=0.35,
+        size=(400, 290),
+        elevation=12,
+        clock=False,
     )
 
 
 def picture(path: Path, model: rf.ReducedSolid) -> None:
     """Write a picture of the viewer's page while the mouse pulls the hose."""
-    from browser import open_browser
     from selenium.webdriver.common.action_chains import ActionChains
+
+    from browser import open_browser
 
     with open_browser(width=900, height=700) as browser, rf.view(model, browser=False) as view:
         browser.open(view.address)
