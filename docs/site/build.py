@@ -26,6 +26,7 @@ SITE = ROOT / "docs" / "site"
 sys.path[:0] = [str(SITE), str(ROOT / "python")]
 
 from check import faults  # noqa: E402
+from mathfont import write_math_font  # noqa: E402
 from reference import write_commands, write_names  # noqa: E402
 
 import reducedfem as rf  # noqa: E402
@@ -172,6 +173,7 @@ def main() -> int:
     gather(source)
     write_names(source / "api")
     write_commands(source / "api" / "commands.md")
+    write_math_font(source / "_static")
     live_page(source / "_extra" / "live")
     if options.links:
         return sphinx("linkcheck", source, work / "links", cache)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -28,7 +29,10 @@ html_title = f"reducedfem {__version__}"
 html_static_path = ["_static"]
 html_css_files = ["style.css"]
 html_extra_path = ["_extra"]
+html_favicon = "_static/favicon.svg"
+html_context = {"default_mode": "auto"}
 html_copy_source = False
+html_scaled_image_link = False
 html_show_sourcelink = False
 html_show_copyright = False
 html_theme_options = {
@@ -46,7 +50,7 @@ html_theme_options = {
 html_sidebars = {"index": [], "changelog": [], "contributing": []}
 
 # Markdown
-myst_enable_extensions = ["dollarmath", "amsmath"]
+myst_enable_extensions = ["dollarmath", "amsmath", "html_image"]
 myst_heading_anchors = 4
 myst_dmath_double_inline = True
 nb_execution_mode = "cache" if os.environ.get("EXECUTE", "1") != "0" else "off"
@@ -59,6 +63,7 @@ nb_merge_streams = True
 default_role = "py:obj"
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
+autodoc_type_aliases = {"ArrayLike": "ArrayLike", "Material": "Material"}
 autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True
 autosummary_generate = False
@@ -73,8 +78,13 @@ linkcheck_timeout = 20
 linkcheck_ignore = [r"http://127\.0\.0\.1.*", r"https://hub\.example\.org.*"]
 
 
-def escape_bars(app, what, name, thing, options, lines):
-    """Keep ``|x|`` in docstrings from being read as a substitution."""
+PAGE = re.compile(r"`{1,2}docs/(\w+)\.md`{1,2}")
+
+
+def plain_text(app, what, name, thing, options, lines):
+    """Make pages in docstrings links; keep ``|x|`` from being read as a substitution."""
+    for k, line in enumerate(lines):
+        lines[k] = PAGE.sub(r":doc:`docs/\1.md </docs/\1>`", line)
     literal = None  # indent of the paragraph that a literal block follows
     for k, line in enumerate(lines):
         indent = len(line) - len(line.lstrip())
@@ -90,4 +100,4 @@ def escape_bars(app, what, name, thing, options, lines):
 
 def setup(app):
     """Connect the handler, which runs before numpydoc's."""
-    app.connect("autodoc-process-docstring", escape_bars, priority=100)
+    app.connect("autodoc-process-docstring", plain_text, priority=100)

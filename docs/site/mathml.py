@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from docutils import nodes
@@ -11,15 +12,21 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.math import get_node_equation_number
 
+# a bar is read as an operator between two terms, and a function has no space before its argument
+BAR = re.compile(r"<mo[^>]*>\|</mo>")
+FUNCTION = re.compile(r"<mo>&ApplyFunction;</mo>(?!\s*<mo[^>]*>\()")
+
 logger = logging.getLogger(__name__)
 
 
 def _mathml(node: nodes.Element, block: bool) -> str:
     try:
-        return str(tex2mathml(node.astext(), as_block=block))
+        made = str(tex2mathml(node.astext(), as_block=block))
     except MathError as error:
         logger.warning("%s: %s", node.astext(), error, location=node, type="math")
         return f"<code>{node.astext()}</code>"
+    made = BAR.sub('<mo stretchy="false" lspace="0" rspace="0">|</mo>', made)
+    return FUNCTION.sub('<mspace width="0.17em"/>', made)
 
 
 def _inline(writer: Any, node: nodes.math) -> None:
