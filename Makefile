@@ -52,7 +52,7 @@ test-tsan:
 	@bash .ci/sanitized tsan $(PYTEST_ARGS)
 
 lint:
-	@$(PREPARE) build lint
+	@$(PREPARE) build lint docs
 	@bash .ci/lint
 
 bench:

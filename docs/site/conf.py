@@ -98,6 +98,15 @@ def plain_text(app, what, name, thing, options, lines):
                 literal = indent
 
 
+def short_names(app, what, name, thing, options, signature, returns):
+    """Write names of types as the sources do."""
+    return tuple(
+        re.sub(r"TypeAliasForwardRef\('(\w+)'\)", r"\1", part or "")
+        for part in (signature, returns)
+    )
+
+
 def setup(app):
-    """Connect the handler, which runs before numpydoc's."""
+    """Connect the handlers, which run before numpydoc's."""
+    app.connect("autodoc-process-signature", short_names)
     app.connect("autodoc-process-docstring", plain_text, priority=100)

@@ -31,7 +31,7 @@ CONSTANTS = {
     "ScriptPercentScaleDown": 72, "ScriptScriptPercentScaleDown": 58,
     "DelimitedSubFormulaMinHeight": 1300, "DisplayOperatorMinHeight": 1250,
     "AxisHeight": 258, "AccentBaseHeight": 400, "FlattenedAccentBaseHeight": 660,
-    "SubscriptShiftDown": 210, "SubscriptTopMax": 360, "SubscriptBaselineDropMin": 120,
+    "SubscriptShiftDown": 210, "SubscriptTopMax": 360, "SubscriptBaselineDropMin": -20,
     "SuperscriptShiftUp": 360, "SuperscriptShiftUpCramped": 290, "SuperscriptBottomMin": 120,
     "SuperscriptBaselineDropMax": 250, "SubSuperscriptGapMin": 150,
     "SuperscriptBottomMaxWithSubscript": 380, "SpaceAfterScript": 40,
