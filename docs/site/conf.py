@@ -99,11 +99,11 @@ def plain_text(app, what, name, thing, options, lines):
 
 
 def short_names(app, what, name, thing, options, signature, returns):
-    """Write names of types as the sources do."""
-    return tuple(
-        re.sub(r"TypeAliasForwardRef\('(\w+)'\)", r"\1", part or "")
-        for part in (signature, returns)
-    )
+    """Write names of types as the sources do; properties have no signature."""
+    if signature is None:
+        return None
+    parts = (signature, returns or "")
+    return tuple(re.sub(r"TypeAliasForwardRef\('(\w+)'\)", r"\1", part) for part in parts)
 
 
 def setup(app):
