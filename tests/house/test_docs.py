@@ -109,8 +109,9 @@ def test_faults_of_pages_are_found(tmp_path):
     assert check.faults(tmp_path) == []
     bad = (
         '<script src="https://example.org/x.js"></script><a href="no.html">x</a>'
-        '<a href="other.html#there">x</a><img src="no.png">'
+        '<a href="other.html#there">x</a><img src="no.png"><code class="py-obj">X</code>'
     )
     (tmp_path / "index.html").write_text(bad)
-    assert len(check.faults(tmp_path)) == 4
-    assert "from elsewhere" in check.faults(tmp_path)[0]
+    assert len(check.faults(tmp_path)) == 5
+    assert "1 names" in check.faults(tmp_path)[0]
+    assert "from elsewhere" in check.faults(tmp_path)[1]
