@@ -3,18 +3,20 @@
 #
 #   PYTHON=/path/to/python3   use this interpreter (3.10 or newer)
 #   PYTEST_ARGS="-k mesh"     further arguments for pytest ("-n 0": in one process, for --pdb)
+#   EXECUTE=0                 make docs does not run notebooks
 #   PYTHONS="python3.12 ..."  interpreters for which to build wheels (3.10 to 3.13)
 
 PYTHON ?=
 PYTEST_ARGS ?=
 PYTHONS ?=
 OUT ?= out/demo
+EXECUTE ?= 1
 
 BIN := .venv/bin
 PREPARE := PYTHON="$(PYTHON)" bash .ci/prepare
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint test-asan test-tsan bench build wheel test-wheel clean
+.PHONY: help demo test lint test-asan test-tsan bench build docs docs-links wheel test-wheel clean
 
 help:
 	@echo "make demo       build everything, reduce and simulate a sample, write pictures to $(OUT)"
@@ -23,6 +25,8 @@ help:
 	@echo "make test-asan  run the tests under the address and undefined-behaviour sanitizers"
 	@echo "make test-tsan  run the tests of several threads under the thread sanitizer"
 	@echo "make bench      print the table of timings"
+	@echo "make docs       build the documentation site in build/site (EXECUTE=0: without running notebooks)"
+	@echo "make docs-links check links of the documentation to other sites"
 	@echo "make build      set up and build only (environment: .venv)"
 	@echo "make wheel      build wheels with all libraries inside, in dist (x86-64 Linux)"
 	@echo "make test-wheel run the tests on the wheel of an interpreter (PYTHON)"
@@ -48,12 +52,20 @@ test-tsan:
 	@bash .ci/sanitized tsan $(PYTEST_ARGS)
 
 lint:
-	@$(PREPARE) build lint
+	@$(PREPARE) build lint docs
 	@bash .ci/lint
 
 bench:
 	@$(PREPARE) build test
 	@$(BIN)/python benchmarks/run.py
+
+docs:
+	@$(PREPARE) build docs
+	@EXECUTE="$(EXECUTE)" $(BIN)/python docs/site/build.py
+
+docs-links:
+	@$(PREPARE) build docs
+	@EXECUTE=0 $(BIN)/python docs/site/build.py --links
 
 wheel:
 	@bash .ci/wheel/build $(PYTHONS)

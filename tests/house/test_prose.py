@@ -184,7 +184,7 @@ def test_sources_are_written_in_plain_english():
 
 def test_documents_are_written_in_plain_english():
     paths = [
-        *ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "notebooks").glob("*.ipynb")
+        *ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "notebooks").glob("*.ipynb")
     ]  # fmt: skip
     found = [line for path in paths for line in listed(path, prose(path.read_text(), path.suffix))]
     assert paths
