@@ -16,7 +16,7 @@ def growth(name="", per_second=0.0, noise=0.0):
     found = watched.Growth(frames=100)
     rng = np.random.default_rng(1)
     for t in np.arange(0.0, 300.0, 10.0):
-        # what the first readings add is warm-up
+        # the first readings grow: a warm-up
         values = [1e8 + 1e7 * min(t, watched.WARM) for _ in NAMES]
         if name:
             values[NAMES.index(name)] += per_second * t + noise * rng.standard_normal()
