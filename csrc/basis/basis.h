@@ -52,6 +52,13 @@ RF_MUST_CHECK rf_status rf_basis_modal_derivatives(const rf_solid *solid, const 
                                                    double *eigenvalues, rf_basis *out,
                                                    rf_error *err);
 
+// The same, of a held solid, with eigenvalues (k), modes (k, n_nodes, 3) and derivatives
+// (rf_modes_pairs(k), n_nodes, 3) that are known.
+RF_MUST_CHECK rf_status rf_basis_of_derivatives(const rf_solid *solid, const rf_run *run, int32_t k,
+                                                int32_t r, bool at_most, const double *eigenvalues,
+                                                const double *shapes, const double *derivatives,
+                                                rf_basis *out, rf_error *err);
+
 // Applies the factors of 2.52 in place to shapes (k, n) and derivatives (pairs, n; for a free solid
 // (k, k, n)) over the system's unknowns.  Derivatives whose mass norm is rounding (1e-10 of the
 // largest) are set to zero.

@@ -80,25 +80,33 @@ done:
 // Progress, in per cent, after each stage.
 enum { AFTER_FACTOR = 15, AFTER_MODES = 45, AFTER_DERIVATIVES = 90, AFTER_ALL = 100 };
 
+// Lowers r to the number of vectors with at_most.
+static rf_status check_sizes(const rf_solid *solid, int32_t k, bool at_most, int32_t *r,
+                             rf_error *err) {
+  const int32_t most = rf_modes_most(solid);
+  if (!(k >= 1 && k <= most))
+    return rf_fail(err, RF_ERR_ARG,
+                   "k must be between 1 and %d (free degrees of freedom less one), got %d",
+                   (int)most, (int)k);
+  const int64_t count = k + rf_modes_solid_pairs(solid, k);
+  if (at_most && *r > count) *r = (int32_t)count;
+  if (!(*r >= 1 && *r <= count))
+    return rf_fail(err, RF_ERR_ARG,
+                   "r must be between 1 and %lld (%d modes and their %lld derivatives), got %d",
+                   (long long)count, (int)k, (long long)(count - k), (int)*r);
+  return RF_OK;
+}
+
 rf_status rf_basis_modal_derivatives(const rf_solid *solid, const rf_run *run, int32_t k, int32_t r,
                                      bool at_most, double *eigenvalues, rf_basis *out,
                                      rf_error *err) {
   rf_status st = RF_OK;
   rf_modes_solid *modes = NULL;
   double *shapes = NULL, *candidates = NULL;
-  const int32_t most = rf_modes_most(solid);
   const size_t n = 3 * (size_t)solid->n_free;
-  if (!(k >= 1 && k <= most))
-    return rf_fail(err, RF_ERR_ARG,
-                   "k must be between 1 and %d (free degrees of freedom less one), got %d",
-                   (int)most, (int)k);
   const bool is_free = solid->n_fixed == 0;
   const int64_t pairs = rf_modes_solid_pairs(solid, k), count = k + pairs;
-  if (at_most && r > count) r = (int32_t)count;
-  if (!(r >= 1 && r <= count))
-    return rf_fail(err, RF_ERR_ARG,
-                   "r must be between 1 and %lld (%d modes and their %lld derivatives), got %d",
-                   (long long)count, (int)k, (long long)(count - k), (int)r);
+  RF_TRY(check_sizes(solid, k, at_most, &r, err));
 
   rf_run_part part = {run, 0, AFTER_FACTOR, AFTER_ALL};
   rf_run inner = rf_run_of_part(&part);
@@ -130,5 +138,36 @@ done:
   rf_free(shapes);
   rf_free(candidates);
   rf_modes_solid_free(modes);
+  return st;
+}
+
+static rf_status multiply_mass(void *context, const rf_run *run, int32_t count, const double *x,
+                               double *y, rf_error *err) {
+  return rf_csc_symmetric_multiply(context, run, 3, count, x, y, err);
+}
+
+rf_status rf_basis_of_derivatives(const rf_solid *solid, const rf_run *run, int32_t k, int32_t r,
+                                  bool at_most, const double *eigenvalues, const double *shapes,
+                                  const double *derivatives, rf_basis *out, rf_error *err) {
+  rf_status st = RF_OK;
+  const size_t n = 3 * (size_t)solid->n_free, all = 3 * (size_t)solid->mesh->n_nodes;
+  rf_csc mass = {0};
+  double *candidates = NULL;
+  if (solid->n_fixed == 0)
+    return rf_fail(err, RF_ERR_ARG, "the solid is free: its basis needs derivatives with inertia");
+  RF_TRY(check_sizes(solid, k, at_most, &r, err));
+  const int64_t pairs = rf_modes_pairs(k), count = k + pairs;
+  RF_ALLOC(candidates, n * (size_t)count);
+  for (int64_t v = 0; v < count; ++v)
+    rf_solid_gather(solid, v < k ? shapes + all * (size_t)v : derivatives + all * (size_t)(v - k),
+                    candidates + n * (size_t)v);
+  RF_TRY(rf_solid_free_mass(solid, &mass, err));
+  const rf_modes_system system = {
+      .operators = {.n = 3 * solid->n_free, .mass = multiply_mass, .context = &mass}};
+  RF_TRY(rf_basis_scale(&system, run, k, eigenvalues, candidates, candidates + n * (size_t)k, err));
+  RF_TRY(rf_mass_pca_in_place(solid, run, (int32_t)count, candidates, r, at_most, out, err));
+done:
+  rf_free(candidates);
+  rf_csc_free(&mass);
   return st;
 }

@@ -27,7 +27,7 @@ done:
 }
 
 rf_status rf_reduced_build(const rf_solid *solid, const rf_run *run, int32_t r, const double *basis,
-                           rf_simd simd, rf_reduced **out, rf_error *err) {
+                           const double *blocks, rf_simd simd, rf_reduced **out, rf_error *err) {
   rf_status st = RF_OK;
   double *mass = NULL, *coefficient = NULL;
   *out = NULL;
@@ -39,7 +39,7 @@ rf_status rf_reduced_build(const rf_solid *solid, const rf_run *run, int32_t r, 
   RF_TRY(rf_reduced_mass(solid, run, r, basis, mass, err));
   // check before the long work: dependent vectors are a common mistake
   RF_TRY(rf_reduced_check_mass(r, mass, err));
-  RF_TRY(rf_polynomial_build(solid, run, r, basis, simd, coefficient, err));
+  RF_TRY(rf_polynomial_build(solid, run, r, basis, blocks, simd, coefficient, err));
   RF_TRY(rf_reduced_create(r, solid->mesh->n_nodes, solid->mesh->nodes, basis, mass, coefficient,
                            simd, out, err));
 done:

@@ -52,10 +52,11 @@ RF_MUST_CHECK rf_status rf_reduced_create_sampled(int32_t n_nodes, const double 
 // RF_ERR_SINGULAR, naming the first vector that depends on those before it, unless the reduced mass
 // is symmetric positive definite.
 RF_MUST_CHECK rf_status rf_reduced_check_mass(int32_t r, const double *mass, rf_error *err);
-// Builds the model of a solid in the span of basis (r, n_nodes, 3).
+// Builds the model of a solid in the span of basis (r, n_nodes, 3); blocks as in
+// rf_polynomial_build.
 RF_MUST_CHECK rf_status rf_reduced_build(const rf_solid *solid, const rf_run *run, int32_t r,
-                                         const double *basis, rf_simd simd, rf_reduced **out,
-                                         rf_error *err);
+                                         const double *basis, const double *blocks, rf_simd simd,
+                                         rf_reduced **out, rf_error *err);
 RF_MUST_CHECK rf_status rf_reduced_truncate(const rf_reduced *model, int32_t r_new,
                                             rf_reduced **out, rf_error *err);
 void rf_reduced_free(rf_reduced *model);  // NULL is allowed

@@ -82,6 +82,12 @@ RF_MUST_CHECK rf_status rf_modes_derivatives(const rf_modes_system *system, cons
                                              int32_t k, const double *shapes, double *derivatives,
                                              rf_error *err);
 
+// Computes those of the pairs begin .. end - 1: (end - begin, n).  begin is a multiple of
+// RF_CHOLESKY_BLOCK, and so is end unless it is the number of pairs; then they have the same bits.
+RF_MUST_CHECK rf_status rf_modes_derivatives_of(const rf_modes_system *system, const rf_run *run,
+                                                int32_t k, const double *shapes, int64_t begin,
+                                                int64_t end, double *derivatives, rf_error *err);
+
 // Computes derivatives (k, k, n) of k modes of a free solid, K singular: phi_ij at [i][j]. shapes
 // (k, n) must be its modes (to 1e-6); the rigid motions come from the solid.  If lambda_i is
 // repeated, parts of the right-hand sides along its eigenspace, which have no solution, are
@@ -101,6 +107,12 @@ RF_MUST_CHECK rf_status rf_modes_free_derivatives(const rf_modes_solid *solid, c
 RF_MUST_CHECK rf_status rf_modes_solid_derivatives(const rf_solid *solid, const rf_run *run,
                                                    int32_t k, const double *shapes,
                                                    double *derivatives, rf_error *err);
+
+// The same for the pairs begin .. end - 1 of a solid with fixed nodes and its system.
+RF_MUST_CHECK rf_status rf_modes_held_derivatives(const rf_modes_solid *modes,
+                                                  const rf_solid *solid, const rf_run *run,
+                                                  int32_t k, const double *shapes, int64_t begin,
+                                                  int64_t end, double *derivatives, rf_error *err);
 
 // Computes the static response of k modes (k, n_nodes, 3) to forces (count, 3) at some nodes plus
 // modal forces p (k; nullable: zero): u = sum_j psi_j (psi_j.f + p_j) / lambda_j, the linear model

@@ -6,37 +6,27 @@
 #include "base/run.h"
 #include "fem/fem.h"
 #include "fem/ghost.h"
-#include "linalg/blas.h"
 #include "linalg/vector.h"
 #include "material/law.h"
 #include "polynomial/damping.h"
+#include "polynomial/gram.h"
 #include "polynomial/polynomial.h"
 #include "polynomial/strain.h"
-
-enum {
-  TILE = 192,              // rows and columns of the Gram matrix per task
-  PANEL_BYTES = 16 << 20,  // size of a panel of strains; larger ones bring no gain
-};
 
 static const double VANISHES = 1e-14;  // relative pivot that is rounding
 
 typedef struct gram {
   const rf_solid *solid;
-  int32_t r, m;            // coordinates; number of pairs (0,b), then (a,b) with 1 <= a <= b
-  const double *basis;     // (3 n, r): coordinate index fastest
+  int32_t r, m;            // coordinates, order of the matrix
   const int32_t *element;  // elements to include, NULL: all                      (n_elements)
   int32_t n_elements;
   rf_strain_factor *factor;  // of each material                             (n_materials)
   int32_t rows;              // strain components: RF_STRAINS, or 1 for the trace
-  double *matrix;            // (m, m), lower triangle in Fortran's order
-  double *panel;             // columns of m values: strain components of quadrature points
-  double *scratch;           // per worker: gradients (9, r), for the trace columns (RF_STRAINS, m)
-  int64_t scratch_stride;
-  int64_t *start;        // quadrature points before each element           (n_elements + 1)
-  int32_t first, count;  // elements in the panel
-  int32_t tiles;         // tiles along one side of the matrix
-  rf_strain_kernels kernels;
+  double *matrix;            // of one block
 } gram;
+
+// Adds what a matrix (m, m) contributes to the coefficients.
+typedef void collect_fn(int32_t r, const double *matrix, double *out);
 
 // Computes the unweighted factor of a material's elasticity matrix.
 static rf_status factor_material(const rf_solid *s, int32_t material, rf_strain_factor *f,
@@ -78,59 +68,9 @@ static void factor_viscosity(double phi, double psi, rf_strain_factor *f) {
   f->l[2][2] = sqrt(fmax(diagonal - f->l[0][2] * f->l[0][2] - f->l[1][2] * f->l[1][2], 0.0));
 }
 
-static int32_t element_at(const gram *w, int32_t k) { return w->element ? w->element[k] : k; }
-
-// Runs one task of the first phase: the columns of one element.
-static rf_status fill_task(void *context, int64_t task, int worker, rf_error *err) {
-  (void)err;
-  const gram *w = context;
-  const int32_t e = element_at(w, w->first + (int32_t)task);
-  const int32_t points = rf_solid_points(w->solid, e);
-  const int64_t before = w->start[w->first + task] - w->start[w->first];
-  const int32_t nodes = (int32_t)w->solid->mesh->type;
-  double *g = w->scratch + worker * w->scratch_stride, *columns = g + 9 * (int64_t)w->r;
-  const rf_strain_factor *f = &w->factor[w->solid->element_material[e]];
-  const double *volume = rf_solid_volume(w->solid, e), *phi = rf_solid_gradient(w->solid, e);
-  const double *u[RF_MAX_NODES];
-  for (int32_t a = 0; a < nodes; ++a)
-    u[a] = w->basis + (int64_t)w->solid->mesh->elements[(int64_t)e * nodes + a] * 3 * w->r;
-  for (int32_t p = 0; p < points; ++p) {
-    double *column = w->panel + (before + p) * w->rows * (int64_t)w->m;
-    w->kernels.gradients(nodes, w->r, phi + (int64_t)p * nodes * 3, u, g);
-    rf_strain_factor weighted = *f;
-    const double root = sqrt(volume[p]);
-    for (int i = 0; i < RF_STRAINS; ++i)
-      for (int k = i; k < RF_STRAINS; ++k) weighted.l[i][k] *= root;
-    w->kernels.columns(w->r, &weighted, g, w->rows == RF_STRAINS ? column : columns);
-    if (w->rows == 1) memcpy(column, columns, (size_t)w->m * sizeof *column);
-  }
-  return RF_OK;
-}
-
-// Runs one task of the second phase: one tile of the lower triangle of the Gram matrix.
-static rf_status multiply_task(void *context, int64_t task, int worker, rf_error *err) {
-  (void)worker, (void)err;
-  const gram *w = context;
-  int32_t row = 0;
-  while ((int64_t)(row + 1) * (row + 2) / 2 <= task) ++row;
-  const int32_t column = (int32_t)(task - (int64_t)row * (row + 1) / 2);
-
-  const int m = w->m, k = (int)(w->start[w->first + w->count] - w->start[w->first]) * w->rows;
-  const int rows = m - row * TILE < TILE ? m - row * TILE : TILE;
-  const int columns = m - column * TILE < TILE ? m - column * TILE : TILE;
-  const double one = 1.0, *a = w->panel + row * TILE, *b = w->panel + column * TILE;
-  double *c = w->matrix + (int64_t)column * TILE * m + row * TILE;
-  if (row == column)
-    dsyrk_("L", "N", &rows, &k, &one, a, &m, &one, c, &m);
-  else
-    dgemm_("N", "T", &rows, &columns, &k, &one, a, &m, b, &m, &one, c, &m);
-  return RF_OK;
-}
-
 // W = z^T G z / 2: adds every product of two pairs to the coefficient of its four indices.
-static void collect(const gram *w, double *coefficient) {
-  const int32_t r = w->r, m = w->m;
-  memset(coefficient, 0, (size_t)rf_polynomial_count(r) * sizeof *coefficient);
+static void collect(int32_t r, const double *matrix, double *coefficient) {
+  const int32_t m = rf_gram_order(r);
   int32_t p = 0;
   for (int32_t a = 0; a <= r; ++a) {
     for (int32_t b = a ? a : 1; b <= r; ++b, ++p) {
@@ -140,7 +80,7 @@ static void collect(const gram *w, double *coefficient) {
           // merge the ordered pairs c <= d and a <= b, where c <= a
           const int32_t j = d < a ? d : a, rest = d < a ? a : d;
           const int32_t k = rest < b ? rest : b, l = rest < b ? b : rest;
-          const double g = w->matrix[(int64_t)q * m + p];
+          const double g = matrix[(int64_t)q * m + p];
           coefficient[rf_polynomial_index(r, c, j, k, l)] += p == q ? 0.5 * g : g;
         }
       }
@@ -149,98 +89,49 @@ static void collect(const gram *w, double *coefficient) {
 }
 
 // Collects the triangle of G, row by row.  The column of a pair (a, a) is half of that in dE/dq_a.
-static void collect_damping(const gram *w, double *triangle) {
+static void collect_damping(int32_t r, const double *matrix, double *triangle) {
+  const int32_t m = rf_gram_order(r);
   int64_t at = 0;
-  for (int32_t a = 0, p = 0; a <= w->r; ++a)
-    for (int32_t b = a ? a : 1; b <= w->r; ++b, ++p) {
+  for (int32_t a = 0, p = 0; a <= r; ++a)
+    for (int32_t b = a ? a : 1; b <= r; ++b, ++p) {
       const double of_p = a == b ? 2.0 : 1.0;
       int32_t q = 0;
       for (int32_t c = 0; c <= a; ++c)
-        for (int32_t d = c ? c : 1; d <= w->r && q <= p; ++d, ++q, ++at)
-          triangle[at] = of_p * (c == d ? 2.0 : 1.0) * w->matrix[(int64_t)q * w->m + p];
+        for (int32_t d = c ? c : 1; d <= r && q <= p; ++d, ++q, ++at)
+          triangle[at] += of_p * (c == d ? 2.0 : 1.0) * matrix[(int64_t)q * m + p];
     }
 }
 
-static rf_strain_kernels strain_kernels(rf_simd simd) {
-#if RF_SIMD_X86
-  if (simd == RF_SIMD_AVX512)
-    return (rf_strain_kernels){rf_strain_gradients_avx512, rf_strain_columns_avx512};
-  if (simd == RF_SIMD_AVX2)
-    return (rf_strain_kernels){rf_strain_gradients_avx2, rf_strain_columns_avx2};
-#endif
-  (void)simd;
-  return (rf_strain_kernels){rf_strain_gradients_plain, rf_strain_columns_plain};
+void rf_polynomial_add(int64_t count, const double *part, double *total) {
+  for (int64_t i = 0; i < count; ++i) total[i] += part[i];
 }
 
-// Counts the quadrature points that fit in a panel.
-static rf_status count_points(gram *w, int64_t *in_panel, rf_error *err) {
-  rf_status st = RF_OK;
-  const int64_t usual = w->solid->n_gauss, bytes = (int64_t)sizeof(double) * w->m * w->rows;
-  int64_t most = 1;
-  RF_ALLOC(w->start, (int64_t)w->n_elements + 1);
-  for (int32_t k = 0; k < w->n_elements; ++k) {
-    const int32_t points = rf_solid_points(w->solid, element_at(w, k));
-    w->start[k + 1] = w->start[k] + points;
-    most = points > most ? points : most;
-  }
-  *in_panel = PANEL_BYTES / (bytes * usual) * usual;
-  if (*in_panel > w->start[w->n_elements]) *in_panel = w->start[w->n_elements];
-  if (*in_panel < most) *in_panel = most;
-done:
-  return st;
-}
-
-// Counts the elements from w->first on that fit in the panel.
-static int32_t elements_in_panel(const gram *w, int64_t in_panel) {
-  int32_t end = w->first;
-  while (end < w->n_elements && w->start[end + 1] - w->start[w->first] <= in_panel) ++end;
-  return end - w->first;
-}
-
-// Computes the coefficients of w->element (w->n_elements of them) with w->factor; sets the rest of
-// w.
+// Computes the `count` coefficients of w->element (w->n_elements of them) with w->factor: the sum
+// of those of the blocks, in their order.
 static rf_status build(gram *w, const rf_run *run, const double *basis, rf_simd simd,
-                       void (*collect_to)(const gram *w, double *out), double *out, rf_error *err) {
+                       collect_fn *collect_to, int64_t count, double *out, rf_error *err) {
   rf_status st = RF_OK;
-  double *transposed = NULL;
-  const rf_solid *solid = w->solid;
-  const int32_t r = w->r, n_elements = w->n_elements;
-  const int64_t n_dofs = 3 * (int64_t)solid->mesh->n_nodes;
-  w->kernels = strain_kernels(rf_simd_resolve(simd));
-  w->m = r + r * (r + 1) / 2;
-  w->tiles = (w->m + TILE - 1) / TILE;
-  int64_t in_panel = 0;
-  w->scratch_stride = 9 * (int64_t)r + (w->rows == 1 ? RF_STRAINS * (int64_t)w->m : 0);
-
-  RF_ALLOC(transposed, n_dofs * r);
+  const int32_t blocks = rf_gram_blocks(w->solid, w->n_elements);
+  double *part = NULL;
+  rf_gram_block block = {0};
+  w->m = rf_gram_order(w->r);
+  memset(out, 0, (size_t)count * sizeof *out);
   RF_ALLOC(w->matrix, (int64_t)w->m * w->m);
-  RF_TRY(count_points(w, &in_panel, err));
-  RF_ALLOC(w->panel, in_panel * w->m * w->rows);
-  RF_ALLOC(w->scratch, run->threads * w->scratch_stride);
-  for (int32_t i = 0; i < r; ++i)
-    for (int64_t d = 0; d < n_dofs; ++d) transposed[d * r + i] = basis[i * n_dofs + d];
-  w->basis = transposed;
-
-  // tiles and panels, and so the sums, do not depend on the number of threads
-  rf_blas_serial_begin();
-  for (int32_t first = 0; first < n_elements && st >= 0; first += w->count) {
-    w->first = first;
-    w->count = elements_in_panel(w, in_panel);
-    st = rf_run_progress(run, first, n_elements, err);
-    if (st >= 0) st = rf_run_tasks(run, w->count, 0, fill_task, w, err);
-    if (st >= 0)
-      st = rf_run_tasks(run, (int64_t)w->tiles * (w->tiles + 1) / 2, 0, multiply_task, w, err);
+  if (blocks > 1) RF_ALLOC(part, count);
+  for (int32_t i = 0; i < blocks; ++i) {
+    RF_TRY(rf_run_progress(run, i, blocks, err));
+    RF_TRY(rf_gram_gather(w->solid, w->element, w->n_elements, w->r, basis, i, &block, err));
+    RF_TRY(rf_gram_matrix(&block, run, w->rows, w->factor, simd, w->matrix, err));
+    rf_gram_block_free(&block);
+    if (part) memset(part, 0, (size_t)count * sizeof *part);
+    collect_to(w->r, w->matrix, part ? part : out);
+    if (part) rf_polynomial_add(count, part, out);
   }
-  rf_blas_serial_end();
-  if (st < 0) goto done;
-  collect_to(w, out);
-  RF_TRY(rf_run_progress(run, n_elements, n_elements, err));
+  RF_TRY(rf_run_progress(run, blocks, blocks, err));
 done:
-  rf_free(transposed);
+  rf_gram_block_free(&block);
   rf_free(w->matrix);
-  rf_free(w->panel);
-  rf_free(w->start);
-  rf_free(w->scratch);
+  rf_free(part);
   return st;
 }
 
@@ -274,21 +165,49 @@ static rf_status check_arguments(int32_t r, rf_simd simd, rf_error *err) {
   return rf_simd_check(simd, err);
 }
 
-rf_status rf_polynomial_build(const rf_solid *solid, const rf_run *run, int32_t r,
-                              const double *basis, rf_simd simd, double *coefficient,
-                              rf_error *err) {
+rf_status rf_polynomial_factors(const rf_solid *solid, rf_strain_factor *factor, double *modulus,
+                                rf_error *err) {
   rf_status st = RF_OK;
-  double *modulus = NULL;
-  gram w = {.solid = solid, .r = r, .rows = RF_STRAINS, .n_elements = solid->mesh->n_elements};
-  RF_TRY(check_arguments(r, simd, err));
   RF_TRY(rf_solid_require_quadratic(solid, "the polynomial of a reduced model", err));
-  RF_ALLOC(w.factor, solid->n_materials);
-  RF_ALLOC(modulus, solid->n_materials);
   for (int32_t m = 0; m < solid->n_materials; ++m) {
-    RF_TRY(factor_material(solid, m, &w.factor[m], err));
+    RF_TRY(factor_material(solid, m, &factor[m], err));
     modulus[m] = rf_solid_ghost_modulus(solid, m);
   }
-  RF_TRY(build(&w, run, basis, simd, collect, coefficient, err));
+done:
+  return st;
+}
+
+rf_status rf_polynomial_block(const rf_gram_block *block, const rf_run *run,
+                              const rf_strain_factor *factor, rf_simd simd, double *coefficient,
+                              rf_error *err) {
+  rf_status st = RF_OK;
+  double *matrix = NULL;
+  const int64_t m = rf_gram_order(block->r);
+  RF_TRY(check_arguments(block->r, simd, err));
+  RF_ALLOC(matrix, m * m);
+  RF_TRY(rf_gram_matrix(block, run, RF_STRAINS, factor, simd, matrix, err));
+  memset(coefficient, 0, (size_t)rf_polynomial_count(block->r) * sizeof *coefficient);
+  collect(block->r, matrix, coefficient);
+done:
+  rf_free(matrix);
+  return st;
+}
+
+rf_status rf_polynomial_build(const rf_solid *solid, const rf_run *run, int32_t r,
+                              const double *basis, const double *blocks, rf_simd simd,
+                              double *coefficient, rf_error *err) {
+  rf_status st = RF_OK;
+  double *modulus = NULL;
+  const int64_t count = rf_polynomial_count(r);
+  gram w = {.solid = solid, .r = r, .rows = RF_STRAINS, .n_elements = solid->mesh->n_elements};
+  RF_TRY(check_arguments(r, simd, err));
+  RF_ALLOC(w.factor, solid->n_materials);
+  RF_ALLOC(modulus, solid->n_materials);
+  RF_TRY(rf_polynomial_factors(solid, w.factor, modulus, err));
+  if (blocks)
+    memcpy(coefficient, blocks, (size_t)count * sizeof *coefficient);
+  else
+    RF_TRY(build(&w, run, basis, simd, collect, count, coefficient, err));
   RF_TRY(add_ghosts(solid, run, r, basis, modulus, coefficient, err));
 done:
   rf_free(w.factor);
@@ -329,7 +248,7 @@ rf_status rf_polynomial_build_part(const rf_solid *solid, const rf_run *run, int
   for (int32_t e = 0; e < solid->mesh->n_elements; ++e)
     if (solid->element_material[e] == material) element[w.n_elements++] = e;
   w.element = element;
-  RF_TRY(build(&w, run, basis, simd, collect, coefficient, err));
+  RF_TRY(build(&w, run, basis, simd, collect, rf_polynomial_count(r), coefficient, err));
   RF_ALLOC(modulus, solid->n_materials);
   if (part == RF_PART_WHOLE) modulus[material] = rf_solid_ghost_modulus(solid, material);
   if (part == RF_PART_MU) modulus[material] = RF_GHOST_MODULUS;
@@ -352,7 +271,7 @@ rf_status rf_damping_build(const rf_solid *solid, const rf_run *run, int32_t r, 
   RF_ALLOC(w.factor, solid->n_materials);
   for (int32_t m = 0; m < solid->n_materials; ++m)
     factor_viscosity(viscosity[2 * (int64_t)m], viscosity[2 * (int64_t)m + 1], &w.factor[m]);
-  RF_TRY(build(&w, run, basis, simd, collect_damping, triangle, err));
+  RF_TRY(build(&w, run, basis, simd, collect_damping, rf_damping_count(r), triangle, err));
 done:
   rf_free(w.factor);
   return st;

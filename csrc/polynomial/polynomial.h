@@ -25,8 +25,7 @@
 
 #include "base/status.h"
 #include "linalg/simd.h"
-
-typedef struct rf_solid rf_solid;
+#include "polynomial/gram.h"
 
 enum { RF_POLYNOMIAL_MAX_R = 256, RF_POLYNOMIAL_PAIRS_R = 28, RF_POLYNOMIAL_PAIRS_MAX_R = 40 };
 
@@ -59,10 +58,21 @@ void rf_polynomial_free(rf_polynomial *p);  // NULL is allowed
 //
 // At a quadrature point E = sum_{(a,b)} z_ab E_ab is linear in the pair products
 // z_ab = q^_a q^_b, so W = z^T G z / 2 with G = sum_gp w E^T C E: one symmetric
-// rank-k update over blocks of quadrature points, at the speed of dsyrk.
+// rank-k update over blocks of quadrature points, at the speed of dsyrk.  The coefficients of
+// blocks of elements (polynomial/gram.h) are added in the order of the blocks.  `blocks`: this sum
+// if it is known already, otherwise NULL.
 RF_MUST_CHECK rf_status rf_polynomial_build(const rf_solid *solid, const rf_run *run, int32_t r,
-                                            const double *basis, rf_simd simd, double *coefficient,
-                                            rf_error *err);
+                                            const double *basis, const double *blocks, rf_simd simd,
+                                            double *coefficient, rf_error *err);
+
+// Parts of the sum, for other machines: the factor and the modulus of the ghost penalty of each
+// material (n_materials), the coefficients of one block, and total += part.
+RF_MUST_CHECK rf_status rf_polynomial_factors(const rf_solid *solid, rf_strain_factor *factor,
+                                              double *modulus, rf_error *err);
+RF_MUST_CHECK rf_status rf_polynomial_block(const rf_gram_block *block, const rf_run *run,
+                                            const rf_strain_factor *factor, rf_simd simd,
+                                            double *coefficient, rf_error *err);
+void rf_polynomial_add(int64_t count, const double *part, double *total);
 
 // Computes one part of the energy, which is linear in the constants of the materials (B07 2.11):
 // for an isotropic material it is lambda times the part RF_PART_LAMBDA plus mu times RF_PART_MU,

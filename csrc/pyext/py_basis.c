@@ -95,9 +95,46 @@ done:
   return result;
 }
 
+PyDoc_STRVAR(of_derivatives_doc,
+             "basis_of_derivatives($module, solid, eigenvalues, shapes, derivatives, r, progress,\n"
+             "threads, at_most=False, /)\n--\n\n"
+             "Vectors (r, n, 3) and all singular values of the basis of known modes (k, n, 3) and\n"
+             "derivatives (k(k+1)/2, n, 3) of a solid with fixed nodes.");
+static PyObject *basis_of_derivatives(PyObject *module, PyObject *args) {
+  py_state *state = py_state_of_module(module);
+  PyObject *solid, *values_obj, *shapes_obj, *derivatives_obj, *progress, *result = NULL;
+  int r, threads, at_most = 0;
+  py_fields shapes;
+  py_in values = {0}, derivatives = {0};
+  rf_basis basis = {0};
+  if (!PyArg_ParseTuple(args, "OOOOiOi|p:basis_of_derivatives", &solid, &values_obj, &shapes_obj,
+                        &derivatives_obj, &r, &progress, &threads, &at_most) ||
+      py_fields_in(state, &shapes, solid, shapes_obj, "shapes", progress, threads) < 0)
+    return NULL;
+  const npy_intp pairs = (npy_intp)rf_modes_pairs(shapes.count);
+  if (py_in_f64(&values, values_obj, "eigenvalues", 1, shapes.in.shape) < 0 ||
+      py_in_f64(&derivatives, derivatives_obj, "derivatives", 3,
+                (npy_intp[]){pairs, shapes.solid->mesh->n_nodes, 3}) < 0)
+    goto done;
+  rf_error err = {0};
+  rf_status st;
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_basis_of_derivatives(shapes.solid, &shapes.run.run, shapes.count, r, at_most != 0,
+                               values.data, shapes.data, derivatives.data, &basis, &err);
+  Py_END_ALLOW_THREADS
+  result = st < 0 ? py_raise(state, st, &err) : basis_arrays(&basis);
+done:
+  rf_basis_free(&basis);
+  py_fields_release(&shapes);
+  py_in_release(&values);
+  py_in_release(&derivatives);
+  return result;
+}
+
 static PyMethodDef functions[] = {
     {"mass_pca", mass_pca, METH_VARARGS, mass_pca_doc},
     {"modal_derivative_basis", modal_derivative_basis, METH_VARARGS, modal_basis_doc},
+    {"basis_of_derivatives", basis_of_derivatives, METH_VARARGS, of_derivatives_doc},
     {NULL, NULL, 0, NULL},
 };
 

@@ -8,6 +8,7 @@
 #include "modes/modes.h"
 #include "pyext/py_fields.h"
 #include "pyext/py_matrix.h"
+#include "pyext/py_object.h"
 #include "pyext/py_solid.h"
 
 int py_modes_arrays(py_state *state, const rf_solid *solid, int rigid, int k, PyObject **values,
@@ -218,6 +219,94 @@ done:
   return result;
 }
 
+// The factored stiffness of a solid with fixed nodes, kept for several blocks of pairs.
+typedef struct factored {
+  const rf_solid *solid;
+  rf_modes_solid *modes;
+} factored;
+
+static void release_factored(void *held) {
+  factored *f = held;
+  rf_modes_solid_free(f->modes);
+  rf_free(f);
+}
+
+static PyObject *derivatives_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+  py_state *state = (py_state *)PyType_GetModuleState(type);
+  PyObject *solid_obj;
+  int threads;
+  py_run run;
+  rf_error err = {0};
+  if (py_refuse_keywords(type, kwargs) < 0) return NULL;
+  if (!PyArg_ParseTuple(args, "Oi:Derivatives", &solid_obj, &threads)) return NULL;
+  const rf_solid *solid = py_solid_get(state, solid_obj);
+  if (!solid || py_run_init(state, &run, NULL, threads) < 0) return NULL;
+  factored *f = rf_alloc(1, sizeof *f);
+  if (!f) return PyErr_NoMemory();
+  *f = (factored){.solid = solid};
+  rf_status st;
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_modes_solid_create(solid, &run.run, &f->modes, &err);
+  Py_END_ALLOW_THREADS
+  if (st >= 0) return py_object_new(type, f, release_factored, solid_obj);
+  rf_free(f);
+  return py_raise(state, st, &err);
+}
+
+PyDoc_STRVAR(pairs_doc,
+             "pairs($self, shapes, begin, end, threads, /)\n--\n\n"
+             "Derivatives (end - begin, n, 3) of those pairs of shapes (k, n, 3), in blocks of\n"
+             "`DERIVATIVES_BLOCK`.");
+static PyObject *derivatives_pairs(PyObject *self, PyObject *args) {
+  py_state *state = py_state_of_object(self);
+  const factored *f = py_held(self);
+  PyObject *shapes_obj, *out = NULL;
+  long long begin, end;
+  int threads;
+  py_run run;
+  py_in shapes = {0};
+  rf_error err = {0};
+  if (!PyArg_ParseTuple(args, "OLLi:pairs", &shapes_obj, &begin, &end, &threads) ||
+      py_run_init(state, &run, NULL, threads) < 0 ||
+      py_in_fields(&shapes, shapes_obj, "shapes", f->solid->mesh->n_nodes) < 0)
+    return NULL;
+  const npy_intp k = shapes.shape[0];
+  if (k < 1 || k > 3 * (npy_intp)f->solid->mesh->n_nodes || begin < 0 || end <= begin ||
+      end > rf_modes_pairs((int32_t)k)) {
+    py_fail(state, PY_INPUT_ERROR, "%zd shapes have no pairs %lld to %lld", (Py_ssize_t)k, begin,
+            end);
+    goto done;
+  }
+  out = py_new_f64(3, (npy_intp[]){(npy_intp)(end - begin), f->solid->mesh->n_nodes, 3});
+  if (!out) goto done;
+  double *to = py_f64(out);
+  rf_status st;
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_modes_held_derivatives(f->modes, f->solid, &run.run, (int32_t)k, shapes.data, begin, end,
+                                 to, &err);
+  Py_END_ALLOW_THREADS
+  out = py_result(state, st, &err, out);
+done:
+  py_in_release(&shapes);
+  return out;
+}
+
+static PyMethodDef derivatives_methods[] = {
+    {"pairs", derivatives_pairs, METH_VARARGS, pairs_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+PyDoc_STRVAR(derivatives_doc,
+             "Derivatives(solid, threads, /)\n--\n\n"
+             "Modal derivatives of a solid with fixed nodes, whose stiffness is factored once.");
+
+static PyType_Spec derivatives_spec = PY_SPEC_KEEPING(
+    "Derivatives", py_object, {Py_tp_new, derivatives_new}, {Py_tp_dealloc, py_object_dealloc},
+    {Py_tp_methods, derivatives_methods}, {Py_tp_doc, (void *)derivatives_doc});
+
+static const py_constant constants[] = {{"DERIVATIVES_BLOCK", RF_CHOLESKY_BLOCK, false},
+                                        {NULL, 0.0, false}};
+
 static PyMethodDef functions[] = {
     {"linear_modes", linear_modes, METH_VARARGS, linear_modes_doc},
     {"modal_derivatives", modal_derivatives, METH_VARARGS, modal_derivatives_doc},
@@ -226,4 +315,5 @@ static PyMethodDef functions[] = {
     {NULL, NULL, 0, NULL},
 };
 
-const py_room py_modes_room = {.functions = functions};
+const py_room py_modes_room = {
+    .types = {{PY_DERIVATIVES, &derivatives_spec}}, .functions = functions, .constants = constants};

@@ -71,25 +71,34 @@ done:
 }
 
 PyDoc_STRVAR(reduce_doc,
-             "reduce($module, solid, basis, progress, threads, simd=0, /)\n--\n\n"
-             "Reduced model of a solid in the span of basis (r, n, 3).");
+             "reduce($module, solid, basis, progress, threads, simd=0, blocks=None, /)\n--\n\n"
+             "Reduced model of a solid in the span of basis (r, n, 3); blocks: the sum of the\n"
+             "coefficients of all blocks, if it is known already.");
 static PyObject *reduce(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
-  PyObject *solid, *vectors, *progress;
+  PyObject *solid, *vectors, *progress, *blocks_obj = Py_None;
   int threads, simd = RF_SIMD_BEST;
   py_fields basis;
-  if (!PyArg_ParseTuple(args, "OOOi|i:reduce", &solid, &vectors, &progress, &threads, &simd) ||
+  py_in blocks = {0};
+  if (!PyArg_ParseTuple(args, "OOOi|iO:reduce", &solid, &vectors, &progress, &threads, &simd,
+                        &blocks_obj) ||
       py_basis_in(state, &basis, solid, vectors, progress, threads) < 0)
     return NULL;
+  const npy_intp count = (npy_intp)rf_polynomial_count(basis.count);
+  PyObject *result = NULL;
+  if (blocks_obj != Py_None && py_in_f64(&blocks, blocks_obj, "blocks", 1, &count) < 0) goto done;
   rf_reduced *model = NULL;
   rf_error err = {0};
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
-  st = rf_reduced_build(basis.solid, &basis.run.run, basis.count, basis.data, (rf_simd)simd, &model,
-                        &err);
+  st = rf_reduced_build(basis.solid, &basis.run.run, basis.count, basis.data, blocks.data,
+                        (rf_simd)simd, &model, &err);
   Py_END_ALLOW_THREADS
+  result = st < 0 ? py_raise(state, st, &err) : py_reduced_wrap(state, model);
+done:
+  py_in_release(&blocks);
   py_fields_release(&basis);
-  return st < 0 ? py_raise(state, st, &err) : py_reduced_wrap(state, model);
+  return result;
 }
 
 // Evaluates at q with work memory of this call; energy, force and stiffness nullable.

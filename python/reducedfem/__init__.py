@@ -9,8 +9,8 @@ Geometry
     moves points with a mesh, `Skin` moves a surface with a reduced model and picks points (`Pick`).
 Solids
     `StVK`, `LinearElastic`, `StableNeoHookean`, `NeoHookean`, `MooneyRivlin`, `Corotated`:
-    materials. `Solid` (`SolidSummary`): mass, energy, forces, statics (`StaticReport`), linear
-    `Modes`, modal derivatives, `RigidBody`; matrices are `CSC`.
+    materials. `Solid` (`SolidSummary`): mass, energy, forces, stress, statics (`StaticReport`),
+    linear `Modes`, modal derivatives, `RigidBody`; matrices are `CSC`.
     `StrainRateDamping` of a solid, and its reduction (`ReducedStrainRateDamping`).
 Bases
     `modal_derivative_basis`: from the solid alone. `sketch_basis` (`SketchReport`): from forces
@@ -45,19 +45,19 @@ Haptics
     `VirtualCoupling`, `DynamicCoupling` (`CouplingStep`, `CouplingWrench`) connect object and
     hand. `HapticSession` (`HapticSnapshot`, `BodySnapshot`, `HapticReader`, `HapticReport`,
     `HapticRecords`, `Workspace`) runs coupling, contact and simulations in a C thread with a
-    `Device`: `ReplayDevice`, `SimulatedHand`, `UdpDevice` (`UdpCounts`), `SpaceMouse`,
-    `ForceDimension`, `OpenHaptics`; `probe_devices` (`DeviceProbe`) finds them.
+    `Device`: `ReplayDevice`, `SimulatedHand`, `MouseDevice`, `UdpDevice` (`UdpCounts`),
+    `SpaceMouse`, `ForceDimension`, `OpenHaptics`; `probe_devices` (`DeviceProbe`) finds them.
     ``reducedfem.scenes``: complete example sessions.
-Systems other than solids
-    `SecondOrderSystem`, its `SystemModes` and `SystemBasis`.
+Systems other than solids: `SecondOrderSystem`, its `SystemModes` and `SystemBasis`.
 Pictures, files, the machine
     `view`: a page of most objects (`View`), to pull models. ``rf.plot``: figures, films; `threads`,
     `export_html`, `export_gltf`, `export_vtk`, `to_pyvista`; `system_info`, `set_threads`.
+    `study` (`Study`): a function at many points, on threads, processes or a cluster.
 Errors
     `ReducedFEMError` is the base class: `InputError`, `InputTypeError`, `MeshError`,
     `FileFormatError`, `SingularMatrixError`, `ConvergenceError`, `StaticConvergenceError`,
-    `DivergedError`, `DeviceError`, `MissingPackageError`, `MissingMatplotlibError`,
-    `InternalError`; `GeometryWarning`, `PlausibilityWarning`.
+    `DivergedError`, `DeviceError`, `MissingPackageError`, `MissingMatplotlibError`, `StudyError`,
+    `WorkerError`, `InternalError`; `GeometryWarning`, `PlausibilityWarning`.
 """
 
 from __future__ import annotations
@@ -146,6 +146,8 @@ from reducedfem.errors import (  # noqa: E402
     ReducedFEMError,
     SingularMatrixError,
     StaticConvergenceError,
+    StudyError,
+    WorkerError,
 )
 from reducedfem.geometry.embedding import Embedding  # noqa: E402
 from reducedfem.geometry.join import join_meshes  # noqa: E402
@@ -157,6 +159,7 @@ from reducedfem.geometry.tetrahedra import tetrahedralize  # noqa: E402
 from reducedfem.geometry.voxels import voxelize  # noqa: E402
 from reducedfem.haptics.connected_devices import (  # noqa: E402
     ForceDimension,
+    MouseDevice,
     OpenHaptics,
     SpaceMouse,
     UdpCounts,
@@ -218,6 +221,7 @@ from reducedfem.solid.rigid import RigidBody  # noqa: E402
 from reducedfem.solid.second_order import SecondOrderSystem  # noqa: E402
 from reducedfem.solid.solid import Solid, SolidSummary, StaticReport  # noqa: E402
 from reducedfem.solid.sparse import CSC  # noqa: E402
+from reducedfem.studies.study import Study, study  # noqa: E402
 from reducedfem.viewer.view import View, export_html, view  # noqa: E402
 from reducedfem.world.world import World, WorldContacts, WorldReport  # noqa: E402
 
@@ -285,6 +289,7 @@ __all__ = [
     "Modes",
     "MooneyRivlin",
     "Motion",
+    "MouseDevice",
     "NeoHookean",
     "OffsetField",
     "OpenHaptics",
@@ -319,6 +324,8 @@ __all__ = [
     "StaticConvergenceError",
     "StaticReport",
     "StrainRateDamping",
+    "Study",
+    "StudyError",
     "Surface",
     "SystemBasis",
     "SystemModes",
@@ -332,6 +339,7 @@ __all__ = [
     "Voxmap",
     "VoxmapContact",
     "VoxmapForce",
+    "WorkerError",
     "Workspace",
     "World",
     "WorldContacts",
@@ -364,6 +372,7 @@ __all__ = [
     "spectrum",
     "stable_step",
     "step_free_bodies",
+    "study",
     "system_info",
     "tetrahedralize",
     "thin_samples",

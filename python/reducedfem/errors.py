@@ -32,6 +32,8 @@ __all__ = [
     "ReducedFEMError",
     "SingularMatrixError",
     "StaticConvergenceError",
+    "StudyError",
+    "WorkerError",
 ]
 
 
@@ -101,6 +103,29 @@ class DeviceError(ReducedFEMError, OSError):
 
 class FileFormatError(ReducedFEMError, OSError):
     """A file is missing, unreadable, damaged or of another format than its name says."""
+
+
+class WorkerError(ReducedFEMError, RuntimeError):
+    """A worker process of an executor died while it executed a task, for example of memory."""
+
+
+class StudyError(ReducedFEMError, RuntimeError):
+    """A point of a study failed; the message names it, and ``__cause__`` is its error.
+
+    Parameters
+    ----------
+    message
+        Text with the point and its error.
+    study
+        A `Study` with the results of all points that were complete by then.
+    """
+
+    def __init__(self, message: str, study: Any) -> None:
+        super().__init__(message)
+        self.study = study
+
+    def __reduce__(self) -> tuple[type[StudyError], tuple[Any, ...]]:
+        return StudyError, (self.args[0], self.study)
 
 
 class InternalError(ReducedFEMError, RuntimeError):

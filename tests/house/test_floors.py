@@ -68,7 +68,17 @@ LARGEST_FILE = 1_000_000  # bytes
 
 # folders of tests: the rooms, some under other names, and what has no room in C
 RENAMED = {"haptic": "haptics"}
-OTHER_TESTS = {"cli", "drawing", "experiments", "house", "io", "pictures", "scenes", "viewer"}
+OTHER_TESTS = {
+    "cli",
+    "drawing",
+    "experiments",
+    "house",
+    "io",
+    "pictures",
+    "scenes",
+    "studies",
+    "viewer",
+}
 SOURCES = ("csrc", "python", "tests", "benchmarks")
 LONGEST_SOURCE = 600  # lines
 

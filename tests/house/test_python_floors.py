@@ -33,11 +33,12 @@ ALLOWED = {
         "base", "io", "pictures", "geometry", "solid", "reduction", "contact", "dynamics",
     },
     "world": {"base", "geometry", "solid", "contact", "dynamics"},
+    "studies": {"base", "io"},
     "load": {"base", "io", "reduction", "contact"},
     # the package: public names of all folders above
     "top": {
         "base", "pictures", "viewer", "geometry", "material", "solid", "reduction", "contact",
-        "dynamics", "haptics", "world", "load",
+        "dynamics", "haptics", "world", "load", "studies",
     },
     # users of the package
     "scenes": {"base", "io", "haptics", "top"},

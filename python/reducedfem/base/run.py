@@ -14,7 +14,15 @@ from typing import Any
 from reducedfem.base.check import count as check_count
 from reducedfem.errors import InputTypeError
 
-__all__ = ["MAX_THREADS", "Progress", "callback", "processors", "set_threads", "threads"]
+__all__ = [
+    "MAX_THREADS",
+    "Progress",
+    "become_worker",
+    "callback",
+    "processors",
+    "set_threads",
+    "threads",
+]
 
 Progress = bool | Callable[[int, int], object] | None
 """True: progress bar; False: no output; None: bar after two seconds, if standard error is a
@@ -34,6 +42,8 @@ def processors() -> int:
 
 
 _threads = min(processors(), MAX_THREADS)
+_threads_set = False  # by the user
+_is_worker = False  # executes tasks of another process
 
 
 def threads() -> int:
@@ -63,8 +73,17 @@ def set_threads(count: int) -> None:
     InputError, InputTypeError
         `count` is out of range or not an int.
     """
-    global _threads
+    global _threads, _threads_set
+    _threads_set = True
     _threads = check_count(count, "count", MAX_THREADS)
+
+
+def become_worker() -> None:
+    """Adapt this process to executing tasks of another one: one thread, unless set; no bars."""
+    global _threads, _is_worker
+    if not _is_worker and not _threads_set:
+        _threads = 1
+    _is_worker = True
 
 
 def _bar_type() -> Any:
@@ -152,7 +171,7 @@ def callback(progress: Progress, label: str) -> Iterator[Callable[[int, int], ob
         with _Bar(label, 0.0) as bar:
             yield bar.show
     elif progress is None:
-        if sys.stderr is None or not sys.stderr.isatty():
+        if _is_worker or sys.stderr is None or not sys.stderr.isatty():
             yield None
             return
         with _Bar(label, PATIENCE) as bar:

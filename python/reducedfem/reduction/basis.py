@@ -11,11 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
 from reducedfem.base.check import integer, reals
+from reducedfem.base.executors import Executors, require_executor
 from reducedfem.base.frozen import freeze, frozen_array, owned, thaw
 from reducedfem.base.run import Progress, callback, threads
 from reducedfem.drawing.card import Card, CardContents
 from reducedfem.errors import InputError, InputTypeError
 from reducedfem.reduction.identity import made_for
+from reducedfem.solid.derivatives import derivatives_of, require_blocks
 from reducedfem.solid.held import held_fields, mode_count, require_movable
 from reducedfem.solid.second_order import SecondOrderSystem
 from reducedfem.solid.solid import Solid, require_solid
@@ -156,6 +158,7 @@ def modal_derivative_basis(
     k: int = 20,
     r: int | None = None,
     *,
+    executor: Executors = None,
     progress: Progress = None,
 ) -> Basis:
     """Return a basis for large deformations made of linear modes and modal derivatives.
@@ -180,6 +183,9 @@ def modal_derivative_basis(
     r
         Size of the basis, at most the rank of the k + k (k + 1) / 2 vectors (k + k k for a
         free solid). None: 30, or the rank if that is less.
+    executor
+        Workers that compute the derivatives of a solid with fixed nodes, as in `study`, with the
+        same bits; each needs memory for a factor of the stiffness. None: this process.
     progress
         Progress bar: True, False, or None (after two seconds, in a terminal); or a callable
         ``f(done, total)``.
@@ -207,7 +213,10 @@ def modal_derivative_basis(
     Solid.linear_modes, Solid.modal_derivatives, mass_pca
     """
     size = _size(r)
+    require_executor(executor)
     if isinstance(solid, SecondOrderSystem):
+        if executor is not None:
+            raise InputError("executor computes derivatives of a Solid only: leave executor out")
         modes, hessian = solid._mode_count(k), solid._require_hessian()
         with callback(progress, "basis") as tell:
             vectors, spectrum, frequencies = solid._core.derivative_basis(
@@ -216,10 +225,20 @@ def modal_derivative_basis(
     else:
         core = require_solid(solid)._core
         modes = mode_count(core, k)
+        require_blocks(solid, executor)
         with callback(progress, "basis") as tell:
-            vectors, spectrum, _, frequencies = _core.modal_derivative_basis(
-                core, modes, size, tell, threads(), r is None
-            )
+            if executor is not None:
+                values, frequencies, shapes = _core.linear_modes(
+                    core, modes, False, None, threads()
+                )
+                derivatives = derivatives_of(solid, shapes, executor, tell)
+                vectors, spectrum = _core.basis_of_derivatives(
+                    core, values, shapes, derivatives, size, None, threads(), r is None
+                )
+            else:
+                vectors, spectrum, _, frequencies = _core.modal_derivative_basis(
+                    core, modes, size, tell, threads(), r is None
+                )
     provenance = {
         "method": "modal derivatives",
         "k": modes,

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
 from reducedfem.base.check import fields, flag
+from reducedfem.base.executors import Executors, in_order, outcomes, require_executor
 from reducedfem.base.run import Progress, callback, threads
 from reducedfem.errors import InputError, InputTypeError
 from reducedfem.material.laws import LINEAR_LAW, STVK_LAW, StVK
@@ -37,6 +40,7 @@ def reduce(
     editable: bool = False,
     strain_rate: StrainRateDamping | None = None,
     cubature: Cubature | int | None = None,
+    executor: Executors = None,
     progress: Progress = None,
 ) -> ReducedSolid:
     """Return the reduced model of a solid in the span of a basis.
@@ -63,6 +67,9 @@ def reduce(
     cubature
         A `Cubature`, or its number of points: the energy is a sum over points of the mesh, for any
         material; not together with `editable`. None: the exact polynomial.
+    executor
+        Workers for blocks of elements, as in `study`: the coefficients have the same bits. Not
+        together with `editable` or `cubature`. None: this process.
     progress
         Progress bar: True, False, or None (after two seconds, in a terminal); or a callable
         ``f(done, total)``. With `strain_rate` progress runs from zero twice; with `cubature` once
@@ -108,6 +115,13 @@ def reduce(
     description = _describe_solid(solid)
     provenance: dict[str, Any] = {"solid": description, "basis": origin}
     parts = None
+    if require_executor(executor) is not None and (
+        flag(editable, "editable") or cubature is not None
+    ):
+        raise InputError(
+            "executor computes exact polynomials that are not editable: leave out executor, or "
+            f"{'editable' if editable else 'cubature'}"
+        )
     if cubature is not None:
         settings = require_cubature(cubature)
         if flag(editable, "editable"):
@@ -124,9 +138,47 @@ def reduce(
             core, parts = _core.take_apart(solid._core, vectors, tell, threads())
             provenance["parts_of"] = description["materials"]
         else:
-            core = _core.reduce(solid._core, vectors, tell, threads())
+            core = _reduced(solid._core, vectors, executor, tell)
     rate = None if strain_rate is None else strain_rate.reduce(vectors, progress=progress)
     return ReducedSolid(core, solid.mesh, solid.fixed, provenance, parts, rate)
+
+
+class _Blocks(Sequence[Any]):
+    """Data of all blocks of elements, gathered when a block is sent."""
+
+    def __init__(self, core: _core.Solid, vectors: NDArray[np.float64]) -> None:
+        self._core, self._vectors = core, vectors.copy()
+        self._vectors.flags.writeable = False  # otherwise the core copies it for each block
+
+    def __len__(self) -> int:
+        return _core.polynomial_blocks(self._core)
+
+    def __getitem__(self, index: Any) -> Any:
+        return _core.polynomial_block(self._core, self._vectors, index)
+
+
+def _coefficients(simd: int, block: Any) -> NDArray[np.float64]:
+    return _core.block_coefficients(block, simd, threads())
+
+
+def _reduced(
+    core: _core.Solid,
+    vectors: NDArray[np.float64],
+    executor: Executors,
+    tell: Callable[[int, int], object] | None,
+) -> _core.Reduced:
+    """Return the model of the core; workers compute the coefficients of blocks."""
+    if executor is None:
+        return _core.reduce(core, vectors, tell, threads())
+    # refuses dependent vectors before the long work, and selects the kernels for all workers
+    blank = np.zeros(_core.polynomial_count(len(vectors)))
+    simd = _core.reduce(core, vectors, None, threads(), 0, blank).simd
+    total, blocks = blank, _Blocks(core, vectors)
+    for done, part in enumerate(in_order(outcomes(executor, _coefficients, blocks, simd)), 1):
+        _core.add_coefficients(total, part)
+        if tell is not None:
+            tell(done, len(blocks))
+    return _core.reduce(core, vectors, None, threads(), simd, total)
 
 
 def _require_damping_of(strain_rate: StrainRateDamping, solid: Solid, r: int) -> None:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
 from reducedfem.base.check import array_like, count, field, finite_result, flag, number, require
+from reducedfem.base.executors import Executors
 from reducedfem.base.frozen import owned
 from reducedfem.base.run import Progress, callback, threads
 from reducedfem.base.static_report import StaticReport, static_report
@@ -17,8 +18,8 @@ from reducedfem.errors import InputError, InputTypeError, StaticConvergenceError
 from reducedfem.geometry.built import SolidSummary, summarize
 from reducedfem.geometry.mesh import Mesh
 from reducedfem.material.laws import Material
-from reducedfem.solid.card import SolidCard
 from reducedfem.solid.composition import compose, fixed_nodes, materials_of
+from reducedfem.solid.derivatives import derivatives_of, require_blocks
 from reducedfem.solid.held import held_fields, mode_count, require_movable
 from reducedfem.solid.modes import Modes
 from reducedfem.solid.plausible import (
@@ -32,13 +33,14 @@ from reducedfem.solid.plausible import (
 from reducedfem.solid.rigid import RigidBody
 from reducedfem.solid.soft_loads import warn_of_loads
 from reducedfem.solid.sparse import CSC
+from reducedfem.solid.stress import SolidStress
 
 __all__ = ["Solid", "SolidSummary", "StaticReport"]
 
 HALVINGS = 10  # maximum number of times a load step is halved
 
 
-class Solid(SolidCard):
+class Solid(SolidStress):
     """An elastic solid on a mesh; immutable, may be shared by threads.
 
     The law of every material is exact under large rotations. ``docs/accuracy.md`` says which one to
@@ -520,7 +522,7 @@ class Solid(SolidCard):
         return Modes(*map(owned, arrays))
 
     def modal_derivatives(
-        self, modes: Modes | ArrayLike, *, progress: Progress = None
+        self, modes: Modes | ArrayLike, *, executor: Executors = None, progress: Progress = None
     ) -> NDArray[np.float64]:
         """Return the modal derivatives of the solid.
 
@@ -542,6 +544,8 @@ class Solid(SolidCard):
         modes
             Modes, or k arbitrary directions, shape (k, n, 3), zero at fixed nodes. For a free
             solid, its lowest k elastic modes.
+        executor
+            Workers for blocks of pairs, as in `study`; fixed nodes only, same bits. None: here.
         progress
             Progress bar: True, False, or None (after two seconds, in a terminal); or a callable
             ``f(done, total)``.
@@ -572,8 +576,9 @@ class Solid(SolidCard):
         if not 1 <= len(directions) <= most:
             raise InputError(f"modes must hold 1 to {most} directions, got {len(directions)}")
         require_movable(self._core)
+        require_blocks(self, executor)
         with callback(progress, "modal derivatives") as tell:
-            derivatives = _core.modal_derivatives(self._core, directions, tell, threads())
+            derivatives = derivatives_of(self, directions, executor, tell)
         return finite_result(derivatives, "derivative", "modes")
 
     def __reduce__(self) -> tuple[type[Solid], tuple[Any, ...]]:

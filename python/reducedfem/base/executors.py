@@ -1,0 +1,427 @@
+"""Distribution of independent tasks over an executor: threads, processes or a cluster.
+
+Tasks and their boundaries never depend on the executor or its number of workers, so neither do the
+bits of their results. Data that all tasks need travels once to each worker, by its hash; it is sent
+again to workers that join later.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib
+import os
+import pickle
+import socket
+import threading
+import traceback
+import uuid
+import warnings
+from collections import OrderedDict, deque
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    ThreadPoolExecutor,
+    wait,
+)
+from typing import Any, NamedTuple
+
+from reducedfem.base.run import become_worker, processors
+from reducedfem.errors import InputError, InputTypeError, WorkerError
+
+__all__ = ["Executors", "Outcome", "in_order", "outcomes", "require_executor"]
+
+Executors = Executor | Callable[[], Executor] | None
+"""Argument `executor` of public functions."""
+
+ATTEMPTS = 3  # executions of a task whose worker disappears
+LARGE = 1 << 20  # bytes of common data above which tasks carry their hash only
+KEPT = 2  # common data that a worker keeps
+
+
+class Outcome(NamedTuple):
+    """Result of the task at a place, or the error that it raised."""
+
+    place: int
+    value: Any
+    error: Exception | None
+
+
+class _Traceback(Exception):
+    """Traceback of another process, shown as the cause of an error."""
+
+    def __str__(self) -> str:
+        return f"\n{self.args[0]}"
+
+
+class _Answer(NamedTuple):
+    """Answer of a worker; `missing`: it lacks the common data, and did nothing."""
+
+    worker: str
+    missing: bool = False
+    value: bytes = b""  # pickled: clusters may wait for ever for results that they cannot pickle
+    error: Exception | None = None
+    trace: str = ""
+
+
+def _dumps(value: object) -> bytes:
+    """Return pickled data; functions of the prompt and lambdas too if cloudpickle is installed."""
+    dumps: Callable[[object], bytes] = pickle.dumps
+    with contextlib.suppress(ImportError):
+        dumps = importlib.import_module("cloudpickle").dumps
+    return dumps(value)
+
+
+# ---- on the worker ---------------------------------------------------------------------
+
+_MODULE = uuid.uuid4().hex  # a forked process has the same, but another process id
+_common: OrderedDict[str, Any] = OrderedDict()  # unpickled data by hash
+_common_lock = threading.Lock()
+
+
+def _worker_name() -> str:
+    return f"{socket.gethostname()} {os.getpid()} {_MODULE}"
+
+
+def _unpickled(key: str, data: bytes | None) -> Any:
+    """Return the common data; KeyError if it is neither known nor sent."""
+    with _common_lock:
+        if key not in _common:
+            if data is None:
+                raise KeyError(key)
+            # models warned on the caller's side
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                _common[key] = pickle.loads(data)
+            while len(_common) > KEPT:
+                _common.popitem(last=False)
+        _common.move_to_end(key)
+        return _common[key]
+
+
+def _portable(error: Exception) -> Exception:
+    """Return the error, or one of the same text if it cannot be pickled."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return RuntimeError(f"{type(error).__name__}: {error}")
+    return error
+
+
+def _work(key: str, data: bytes | None, task: bytes, caller: str, attempt: str) -> _Answer:
+    """Execute one task in a worker process; `attempt` makes each call distinct for a cluster."""
+    name = _worker_name()
+    if name != caller:
+        become_worker()
+    try:
+        function, common = _unpickled(key, data)
+    except KeyError:
+        return _Answer(name, missing=True)
+    except Exception as error:
+        reason = InputTypeError(
+            f"the function cannot be loaded by a worker ({type(error).__name__}: {error}): define "
+            "it in a module that the workers can import, or install the package cloudpickle"
+        )
+        return _Answer(name, error=reason, trace=traceback.format_exc())
+    try:
+        value = function(common, pickle.loads(task))
+    except Exception as error:
+        return _Answer(name, error=_portable(error), trace=traceback.format_exc())
+    try:
+        return _Answer(name, value=_dumps(value))
+    except Exception as error:
+        reason = InputTypeError(
+            f"the result cannot be sent back by executor ({type(error).__name__}: {error}): return "
+            "numbers, arrays and other data that pickle accepts"
+        )
+        return _Answer(name, error=reason, trace=traceback.format_exc())
+
+
+# ---- on the caller's side ------------------------------------------------------------------
+
+
+def require_executor(executor: object) -> Executors:
+    """Return the argument `executor` of a public function; refuse other types."""
+    if executor is None or isinstance(executor, Executor) or callable(executor):
+        return executor
+    hint = ""
+    if hasattr(executor, "get_executor"):
+        hint = "; of a Dask client pass client.get_executor()"
+    elif isinstance(executor, int):
+        hint = "; for that many processes pass ProcessPoolExecutor(...)"
+    raise InputTypeError(
+        "executor must be a concurrent.futures.Executor, a callable that returns one, or None, got "
+        f"{type(executor).__name__}{hint}"
+    )
+
+
+def _pickled(value: object) -> bytes:
+    """Return pickled data for workers."""
+    try:
+        return _dumps(value)
+    except Exception as error:
+        raise InputTypeError(
+            f"the function, or data that it needs, cannot be sent to other processes by executor "
+            f"({type(error).__name__}: {error}): use a function of a module and plain data, or "
+            "ThreadPoolExecutor"
+        ) from error
+
+
+class _Pool:
+    """The caller's executor, or one made by the caller's function and made anew if it breaks."""
+
+    def __init__(self, executor: Executor | Callable[[], Executor]) -> None:
+        self._make = None if isinstance(executor, Executor) else executor
+        self.executor = executor if isinstance(executor, Executor) else self._made()
+
+    def _made(self) -> Executor:
+        assert self._make is not None
+        made = self._make()
+        if not isinstance(made, Executor):
+            raise InputTypeError(
+                "executor must be a concurrent.futures.Executor or a callable that returns one, "
+                f"got a callable that returned {type(made).__name__}"
+            )
+        return made
+
+    def renew(self) -> bool:
+        """Replace a broken executor; False if it is the caller's."""
+        if self._make is None:
+            return False
+        self.close(wait=False)
+        self.executor = self._made()
+        return True
+
+    def close(self, wait: bool) -> None:
+        """Shut the executor down unless it is the caller's."""
+        if self._make is not None:
+            self.executor.shutdown(wait=wait, cancel_futures=True)
+
+
+class _Submitted(NamedTuple):
+    place: int
+    carries: bool  # sent with the common data
+    alone: bool  # while no other task was submitted
+
+
+class _Distribution:
+    """The tasks of one call: waiting, submitted, and those whose worker was lost."""
+
+    def __init__(
+        self, pool: _Pool, function: Callable[[Any, Any], Any], tasks: Sequence[Any], common: object
+    ) -> None:
+        self._pool, self._function, self._tasks, self._common = pool, function, tasks, common
+        self._local = isinstance(pool.executor, ThreadPoolExecutor)
+        self._waiting = deque(range(len(tasks)))
+        self._suspects: deque[int] = deque()  # lost twice: each runs alone
+        self._held: deque[int] = deque()  # wait for common data on its way to their worker
+        self._submitted: dict[Future[Any], _Submitted] = {}
+        self._most = len(tasks)  # submitted at the same time
+        self._losses = [0] * len(tasks)
+        self._lacking: set[str] = set()  # workers without the common data
+        self._call = uuid.uuid4().hex
+        if not self._local:
+            self._data = _pickled((function, common))
+            self._key = hashlib.sha256(self._data).hexdigest()
+
+    def outcomes(self) -> Iterator[Outcome]:
+        """Yield the outcome of every task, as they complete."""
+        try:
+            while self._waiting or self._suspects or self._held or self._submitted:
+                broken = not self._submit_all()
+                done = wait(self._submitted, return_when=FIRST_COMPLETED).done
+                if broken or any(_is_broken(future) for future in done):
+                    # a broken executor fails all of its tasks
+                    broken, done = True, wait(self._submitted).done
+                lost = []
+                for future in done:
+                    task = self._submitted.pop(future)
+                    error = _error_of(future)
+                    if error is not None and _lost(error):
+                        lost.append((task, error))
+                    elif (found := self._outcome(task.place, future, error)) is not None:
+                        yield found
+                if broken:
+                    yield from self._after_break([task for task, _ in lost])
+                else:
+                    for task, error in lost:
+                        yield from self._after_loss(task.place, error)
+        finally:
+            for future in self._submitted:
+                future.cancel()
+
+    def _submit_all(self) -> bool:
+        """Submit the tasks that may run now; False: the executor is broken."""
+        try:
+            while self._held and self._carried() < max(len(self._lacking), 1):
+                self._submit(self._held, carry=True)
+            if self._suspects:
+                if not self._submitted:
+                    self._submit(self._suspects, carry=True, alone=True)
+                return True
+            while self._waiting and len(self._submitted) < self._most:
+                self._submit(self._waiting, carry=False)
+        except BrokenExecutor:
+            return False
+        except RuntimeError as error:
+            if "shutdown" not in str(error):
+                raise
+            raise InputError(f"executor is shut down: {error}") from None
+        return True
+
+    def _carried(self) -> int:
+        return sum(task.carries for task in self._submitted.values())
+
+    def _submit(self, queue: deque[int], carry: bool, alone: bool = False) -> None:
+        index, submit = queue[0], self._pool.executor.submit
+        if self._local:
+            future = submit(self._function, self._common, self._tasks[index])
+        else:
+            data = self._data if carry or len(self._data) <= LARGE else None
+            name, call = _worker_name(), f"{self._call} {index} {self._losses[index]} {carry}"
+            # Dask warns of the size of the data, which is sent about once to each worker
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
+                future = submit(_work, self._key, data, _pickled(self._tasks[index]), name, call)
+        queue.popleft()
+        self._submitted[future] = _Submitted(index, carry, alone)
+
+    def _outcome(
+        self, index: int, future: Future[Any], error: BaseException | None
+    ) -> Outcome | None:
+        """Return the outcome of a task that was not lost; None if its worker lacked data."""
+        if isinstance(error, Exception):
+            return Outcome(index, None, error)
+        if error is not None:
+            raise error  # KeyboardInterrupt
+        if self._local:
+            return Outcome(index, future.result(), None)
+        answer: _Answer = future.result()
+        if answer.missing:
+            self._lacking.add(answer.worker)
+            self._held.append(index)
+            return None
+        self._lacking.discard(answer.worker)
+        # the others may now find the data
+        self._waiting.extendleft(reversed(self._held))
+        self._held.clear()
+        if answer.error is not None:
+            answer.error.__cause__ = _Traceback(answer.trace)
+            return Outcome(index, None, answer.error)
+        return Outcome(index, pickle.loads(answer.value), None)
+
+    def _after_break(self, lost: list[_Submitted]) -> Iterator[Outcome]:
+        """Repeat lost tasks on a new executor; one that broke an executor alone has failed."""
+        self._lacking.clear()
+        if not self._pool.renew():
+            rest = [*(task.place for task in lost), *self._held, *self._suspects, *self._waiting]
+            for queue in (self._held, self._suspects, self._waiting):
+                queue.clear()
+            for index in sorted(rest):
+                yield Outcome(index, None, WorkerError(_BROKEN))
+            return
+        for task in sorted(lost, reverse=True):
+            self._losses[task.place] += 1
+            if task.alone:
+                yield Outcome(task.place, None, WorkerError(_DIED))
+            elif self._losses[task.place] == 1:
+                self._waiting.appendleft(task.place)
+            else:
+                self._suspects.appendleft(task.place)
+        # with few at a time, few are in doubt after the next break
+        self._most = processors()
+
+    def _after_loss(self, index: int, error: BaseException) -> Iterator[Outcome]:
+        """Repeat a task that a cluster lost, unless it has given the task up."""
+        self._losses[index] += 1
+        if isinstance(error, CancelledError) and self._losses[index] < ATTEMPTS:
+            self._waiting.appendleft(index)
+            return
+        died = WorkerError(_DIED)
+        died.__cause__ = error
+        yield Outcome(index, None, died)
+
+
+_DIED = (
+    "its worker process died each time (it may have run out of memory: give each worker more, or "
+    "use fewer workers)"
+)
+_BROKEN = (
+    "not executed: a worker process died (it may have run out of memory), and executor is broken "
+    "since; pass a callable that makes an executor, such as functools.partial("
+    "ProcessPoolExecutor, 4), and it is made anew"
+)
+
+
+def _is_broken(future: Future[Any]) -> bool:
+    return isinstance(_error_of(future), BrokenExecutor)
+
+
+def _error_of(future: Future[Any]) -> BaseException | None:
+    try:
+        return future.exception()
+    except CancelledError as error:
+        return error
+
+
+def _lost(error: BaseException) -> bool:
+    """Return True if the worker of a task was lost, rather than the task failing."""
+    # KilledWorker by name: the package distributed is optional
+    return (
+        isinstance(error, BrokenExecutor | CancelledError) or type(error).__name__ == "KilledWorker"
+    )
+
+
+def outcomes(
+    executor: Executors,
+    function: Callable[[Any, Any], Any],
+    tasks: Sequence[Any],
+    common: object = None,
+) -> Generator[Outcome, None, None]:
+    """Yield the outcome of ``function(common, task)`` of every task, as they complete.
+
+    Parameters
+    ----------
+    executor
+        Executor, or a callable that makes one: then it is closed at the end, and made anew if a
+        worker process dies. None: tasks are executed here, in order.
+    function
+        Function of a module.
+    tasks
+        Data of each task.
+    common
+        Data of all tasks.
+    """
+    if executor is None:
+        for index, task in enumerate(tasks):
+            try:
+                outcome = Outcome(index, function(common, task), None)
+            except Exception as error:
+                outcome = Outcome(index, None, error)
+            yield outcome
+        return
+    pool = _Pool(executor)
+    complete = False
+    try:
+        yield from _Distribution(pool, function, tasks, common).outcomes()
+        complete = True
+    finally:
+        pool.close(wait=complete)
+
+
+def in_order(found: Generator[Outcome, None, None]) -> Iterator[Any]:
+    """Yield the values of tasks in their order; raise the first error."""
+    early: dict[int, Any] = {}
+    due = 0
+    with contextlib.closing(found):
+        for index, value, error in found:
+            if error is not None:
+                raise error
+            early[index] = value
+            while due in early:
+                yield early.pop(due)
+                due += 1

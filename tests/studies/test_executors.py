@@ -1,0 +1,74 @@
+"""Work for executors: the same bits as here, with workers that die and data that is large."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import reducedfem as rf
+import study_functions as work
+from clusters import SPAWN
+from reducedfem import _core
+from reducedfem.base.executors import LARGE, in_order, outcomes
+from shapes import box_hexes
+
+# workers run the same blocks of C as the tests of bases and polynomials
+pytestmark = pytest.mark.no_asan(reason="the C code of workers is run in test_blocks.py, too")
+
+
+@pytest.fixture(scope="module")
+def solid():
+    nodes, elements = box_hexes(14, 7, 6, (0.2, 0.1, 0.1))
+    return rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e6, 0.3, 1000.0), fixed=nodes[:, 0] == 0)
+
+
+def test_precomputation_has_the_same_bits(executor, solid):
+    modes = solid.linear_modes(8)
+    basis = rf.modal_derivative_basis(solid, 8, 10)
+    assert _core.polynomial_blocks(solid._core) > 1
+    assert len(basis.spectrum) > _core.DERIVATIVES_BLOCK
+    counts = []
+    found = rf.modal_derivative_basis(
+        solid, 8, 10, executor=executor, progress=lambda done, total: counts.append((done, total))
+    )
+    assert counts == [(32, 36), (36, 36)]
+    np.testing.assert_array_equal(found.vectors, basis.vectors)
+    np.testing.assert_array_equal(found.spectrum, basis.spectrum)
+    assert found.provenance == basis.provenance
+    np.testing.assert_array_equal(
+        solid.modal_derivatives(modes, executor=executor), solid.modal_derivatives(modes)
+    )
+    model, here = rf.reduce(solid, basis, executor=executor), rf.reduce(solid, basis)
+    np.testing.assert_array_equal(model._core.coefficients, here._core.coefficients)
+    np.testing.assert_array_equal(model.mass, here.mass)
+
+
+def test_work_that_needs_the_whole_solid_is_refused(threaded, solid):
+    free = rf.Solid(solid.mesh, solid.material)
+    basis = rf.modal_derivative_basis(solid, 2, 3)
+    for call, message in (
+        (lambda: rf.modal_derivative_basis(free, 2, executor=threaded), "fixed nodes only"),
+        (lambda: free.modal_derivatives(np.eye(1), executor=threaded), "modes"),
+        (lambda: rf.reduce(solid, basis, editable=True, executor=threaded), "executor or|editable"),
+        (lambda: rf.reduce(solid, basis, cubature=20, executor=threaded), "or cubature"),
+    ):
+        with pytest.raises(rf.InputError, match=message):
+            call()
+
+
+@pytest.mark.parametrize("name", ["spawned", "dask"])
+def test_large_data_reaches_each_worker_and_workers_keep_it(name, request):
+    executor = request.getfixturevalue(name)
+    common = bytes(2 * LARGE)
+    found = list(in_order(outcomes(executor, work.length, list(range(40)), common)))
+    assert [length for _, length in found] == [len(common) + task for task in range(40)]
+    # known by now: the data that the message would carry is not needed
+    again = list(in_order(outcomes(executor, work.length, [1, 2], common)))
+    assert {process for process, _ in again} <= {process for process, _ in found}
+
+
+def test_large_data_reaches_new_workers(tmp_path):
+    common = str(tmp_path / "died"), bytes(2 * LARGE)
+    found = list(in_order(outcomes(SPAWN, work.kills_with, list(range(6)), common)))
+    assert found == [2 * LARGE + task + 1 for task in range(6)]
+    assert (tmp_path / "died").exists()

@@ -1,0 +1,223 @@
+"""Parameter studies: points, failures, workers that die, files."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import threading
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import reducedfem as rf
+import study_functions as work
+from clusters import CONTEXT, SPAWN
+
+pytestmark = pytest.mark.no_asan(reason="runs no C code")
+GRID = {"a": [1, 2, 3], "b": np.array([0.5, 0.25])}
+
+
+def test_points_are_in_the_order_of_the_grid(executor):
+    found = rf.study(work.together, GRID, executor=executor)
+    assert found.values == rf.study(work.together, GRID).values
+    assert [tuple(point.values()) for point in found.points] == [
+        (a, b) for a in (1, 2, 3) for b in (0.5, 0.25)
+    ]
+    assert found.shape == (3, 2)
+    np.testing.assert_array_equal(
+        found["sum"].reshape(found.shape), np.add.outer([1, 2, 3], [0.5, 0.25])
+    )
+
+
+def test_results_are_columns():
+    found = rf.study(work.together, [{"a": 1, "b": 2}, {"b": 4, "a": 3}])
+    assert list(found.to_dict()) == ["a", "b", "sum", "third"]
+    table = found.to_array()
+    assert table.dtype.names == ("a", "b", "sum", "third")
+    assert table["sum"].tolist() == [3, 7]
+    assert len(found) == 2
+    assert [value["sum"] for _, value in found] == [3, 7]
+    again = pickle.loads(pickle.dumps(found))
+    assert (again.points, again.values, again.shape) == (found.points, found.values, (2,))
+    with pytest.raises(rf.InputError, match="name must be a column"):
+        found["weight"]
+
+
+def test_arrays_are_stacked_and_names_stay_distinct():
+    found = rf.study(lambda a: {"a": np.full(2, a), "text": str(a)}, {"a": [1, 2]})
+    np.testing.assert_array_equal(found["a_result"], [[1, 1], [2, 2]])
+    assert found["text"].tolist() == ["1", "2"]
+
+
+def test_notebooks_show_a_table():
+    found = rf.study(work.fails_at_two, {"a": range(40)}, errors="keep")
+    html = found._repr_html_()
+    assert repr(found) == "<Study: 40 points of a, 1 failed>"
+    assert "ValueError: two is too many" in html
+    assert html.count("<tr>") == 1 + 20 + 1  # head, rows, dots
+
+
+def test_a_failed_point_is_named_and_the_others_are_kept(executor):
+    kept = rf.study(work.fails_at_two, {"a": range(5)}, executor=executor, errors="keep")
+    assert list(kept.errors) == [2]
+    assert isinstance(kept.errors[2], ValueError)
+    np.testing.assert_array_equal(kept["value"], [0, 1, np.nan, 3, 4])
+    with pytest.raises(rf.StudyError, match=r"point 2 \(a=2\) failed: ValueError: two") as caught:
+        rf.study(work.fails_at_two, {"a": range(5)}, executor=executor)
+    assert isinstance(caught.value.__cause__, ValueError)
+    assert caught.value.study.errors.keys() == {2}
+    assert isinstance(pickle.loads(pickle.dumps(caught.value)), rf.StudyError)
+
+
+def test_errors_of_workers_bring_their_traceback(spawned):
+    found = rf.study(work.fails_at_two, {"a": [2]}, executor=spawned, errors="keep")
+    assert "fails_at_two" in str(found.errors[0].__cause__)
+    odd = rf.study(work.fails_oddly, {"a": [1]}, executor=spawned, errors="keep")
+    assert str(odd.errors[0]) == "Odd: no 1"
+
+
+@pytest.mark.parametrize("kind", ["spawned", "dask"])
+def test_a_worker_that_dies_loses_no_point(kind, request, tmp_path):
+    executor = SPAWN if kind == "spawned" else request.getfixturevalue("dask")
+    marker = tmp_path / "died"
+    grid = {"a": range(12), "marker": [str(marker)]}
+    found = rf.study(work.kills_once, grid, executor=executor)
+    assert marker.exists()
+    assert found.values == tuple(range(12))
+
+
+def test_a_point_that_kills_each_worker_is_named():
+    found = rf.study(work.kills_always, {"a": [1, 3, 5]}, executor=SPAWN, errors="keep")
+    assert list(found.errors) == [1], dict(found.errors)
+    assert isinstance(found.errors[1], rf.WorkerError)
+    assert found.values == (1, None, 5)
+
+
+def test_a_broken_executor_of_the_caller_keeps_results(tmp_path):
+    path = tmp_path / "study.json"
+    with ProcessPoolExecutor(1, mp_context=CONTEXT) as executor:
+        found = rf.study(
+            work.kills_always, {"a": [3, 4]}, executor=executor, errors="keep", path=path
+        )
+        assert found.errors.keys() == {0, 1}
+        assert "callable that makes an executor" in str(found.errors[0])
+        with pytest.raises(rf.StudyError, match="a worker process died"):
+            rf.study(work.kills_always, {"a": [1]}, executor=executor)
+
+
+def test_an_executor_that_is_shut_down_is_refused():
+    with ThreadPoolExecutor(1) as executor:
+        pass
+    with pytest.raises(rf.InputError, match="executor is shut down"):
+        rf.study(work.together, GRID, executor=executor)
+
+
+def test_an_interruption_cancels_pending_points():
+    executed, release = [], threading.Event()
+
+    def point(a):
+        executed.append(a)
+        if a > 0:
+            release.wait(60)
+
+    def interrupt(done, total):
+        raise KeyboardInterrupt
+
+    with ThreadPoolExecutor(1) as executor:
+        with pytest.raises(KeyboardInterrupt):
+            rf.study(point, {"a": range(100)}, executor=executor, progress=interrupt)
+        release.set()
+    assert executed in ([0], [0, 1])
+
+
+def test_workers_use_one_thread_unless_it_was_set(spawned):
+    assert rf.study(work.setting_of_threads, {"a": [1]}, executor=spawned).values == (1,)
+    with ProcessPoolExecutor(1, CONTEXT, rf.set_threads, (3,)) as pool:
+        assert rf.study(work.setting_of_threads, {"a": [1]}, executor=pool).values == (3,)
+
+
+def test_data_that_cannot_travel_is_named(spawned, dask):
+    lock = threading.Lock()
+    with pytest.raises(rf.InputTypeError, match="cannot be sent to other processes"):
+        rf.study(lambda a: lock, {"a": [1]}, executor=spawned)
+    for executor in (spawned, dask):
+        with pytest.raises(rf.StudyError, match="cannot be sent back by executor"):
+            rf.study(work.returns_a_lock, {"a": [1]}, executor=executor)
+
+
+def test_a_study_is_resumed_from_its_file(tmp_path):
+    path = tmp_path / "study.json"
+    calls = []
+
+    def point(a):
+        calls.append(a)
+        if len(calls) == 3:
+            raise ValueError("out of luck")
+        return {"x": a / 3.0, "y": np.array([a, np.nan]), "z": (a, None, "t")}
+
+    with pytest.raises(rf.StudyError, match="out of luck"):
+        rf.study(point, {"a": range(4)}, path=path)
+    found = rf.study(point, {"a": range(5)}, path=path)
+    assert calls == [0, 1, 2, 2, 3, 4]
+    calls.clear()
+    again = rf.study(point, {"a": [4, 1]}, path=tmp_path / "study")
+    assert calls == []
+    for new, old in zip(again.values, (found.values[4], found.values[1]), strict=True):
+        assert (new["x"], new["z"]) == (old["x"], old["z"])
+        np.testing.assert_array_equal(new["y"], old["y"])
+    with pytest.raises(rf.InputError, match="path is .* a study of the function"):
+        rf.study(work.together, GRID, path=path)
+    with pytest.raises(rf.InputError, match="path: the value of point 0 contains a lock"):
+        rf.study(work.returns_a_lock, {"a": [1]}, path=tmp_path / "lock.json")
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"format": "x"}', '{"format": "reducedfem study", "version": 2}']
+)
+def test_other_files_are_refused_and_kept(tmp_path, text):
+    path = tmp_path / "study.json"
+    path.write_text(text)
+    with pytest.raises(rf.FileFormatError, match="not a file of a study"):
+        rf.study(work.together, GRID, path=path)
+    assert path.read_text() == text
+    with pytest.raises(rf.FileFormatError, match="format is"):
+        rf.study(work.together, GRID, path=tmp_path / "study.npz")
+
+
+def test_files_are_plain(tmp_path):
+    rf.study(work.fails_at_two, {"a": [1]}, path=tmp_path / "s.json")
+    stored = json.loads((tmp_path / "s.json").read_text())
+    assert stored["results"] == [[{"a": 1}, 1.0]]
+
+
+@pytest.mark.parametrize(
+    ("grid", "message"),
+    [
+        ({}, "grid is empty"),
+        ([], "grid is empty"),
+        ({"a": 1.0}, r"grid\['a'\] must be a sequence of values, got float; put"),
+        ({"a": []}, "has no values"),
+        ({1: [2]}, "names of parameters are texts"),
+        ([1], r"grid\[0\] must be a dict"),
+        ({"a": [1], "c": [2]}, "function does not accept the parameters of point 0"),
+        ([{"a": 1}], "missing a required argument: 'b'"),
+    ],
+)
+def test_wrong_grids_are_refused(grid, message):
+    with pytest.raises((rf.InputError, rf.InputTypeError), match=message):
+        rf.study(work.together, grid)
+
+
+def test_other_executors_are_refused():
+    class Client:
+        def get_executor(self):
+            return None
+
+    for executor, message in (
+        (Client(), r"pass client\.get_executor\(\)"),
+        (4, "for that many processes"),
+        (lambda: 3, "a callable that returned int"),
+    ):
+        with pytest.raises(rf.InputTypeError, match=f"executor must be .*{message}"):
+            rf.study(work.together, GRID, executor=executor)

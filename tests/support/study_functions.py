@@ -1,0 +1,66 @@
+"""Functions that tests send to workers; these import this module."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+
+import reducedfem as rf
+
+
+def together(a, b):
+    return {"sum": a + b, "third": a / 3.0}
+
+
+def fails_at_two(a):
+    if a == 2:
+        raise ValueError("two is too many")
+    return float(a)
+
+
+class Odd(Exception):
+    """An error that pickles, and cannot be unpickled."""
+
+    def __init__(self, first, second):
+        super().__init__(first + second)
+
+
+def fails_oddly(a):
+    raise Odd("no ", str(a))
+
+
+def kills_once(a, marker):
+    """Kill the worker at a = 3, the first time."""
+    if a == 3 and not Path(marker).exists():
+        Path(marker).touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return a
+
+
+def kills_always(a):
+    if a == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return a
+
+
+def returns_a_lock(a):
+    return threading.Lock()
+
+
+def setting_of_threads(a):
+    return rf.threads()
+
+
+def length(common, task):
+    """Return the process and the length of the common data, for `outcomes`."""
+    time.sleep(0.01)
+    return os.getpid(), len(common) + task
+
+
+def kills_with(common, task):
+    """Kill the worker at task 2, the first time, for `outcomes`."""
+    marker, data = common
+    return kills_once(task + 1, marker) + len(data)
