@@ -84,7 +84,14 @@ def write_math_font(folder: Path) -> None:
         name = names[ord(sign)]
         glyph = font["glyf"][name]
         variants[name] = [(name, glyph.yMax - glyph.yMin), _scaled(font, name, 1.35, 1.35)]
-    buildMathTable(font, constants=CONSTANTS, vertGlyphVariants=variants, minConnectorOverlap=50)
+    # browsers reject the table without corrections for single glyphs
+    buildMathTable(
+        font,
+        constants=CONSTANTS,
+        italicsCorrections={names[ord("\N{INTEGRAL}")]: 90},
+        vertGlyphVariants=variants,
+        minConnectorOverlap=50,
+    )
     for record in font["name"].names:
         if record.nameID in (1, 3, 4, 6, 16):
             record.string = "ReducedfemMath"

@@ -16,6 +16,8 @@ sys.path.insert(0, str(ROOT / "docs" / "site"))
 import check
 import reference
 
+pytestmark = pytest.mark.no_asan(reason="examples of functions that have tests of their own")
+
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
 NAMES = [str(path.relative_to(DOCS)) for path in PAGES]
@@ -45,7 +47,6 @@ WITH_SCRIPTS = [name for name, path in zip(NAMES, PAGES, strict=True)
                 if name not in ELSEWHERE and SCRIPT.search(path.read_text())]  # fmt: skip
 
 
-@pytest.mark.no_asan(reason="examples of functions that have tests of their own")
 @pytest.mark.parametrize("name", WITH_SCRIPTS)
 def test_scripts_of_a_page_run(name, tmp_path, monkeypatch, capsys):
     """They continue each other; warnings are errors."""
