@@ -38,6 +38,7 @@ NAMES = (
     "friction",
     "deformed",
     "haptics",
+    "follow",
     "rough",
 )
 

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -15,13 +16,15 @@ static rf_status hand_open(void *self, rf_device_info *info, rf_error *err) {
   memset(h->way, 0, sizeof h->way);
   memset(h->velocity, 0, sizeof h->velocity);
   memset(&h->wrench, 0, sizeof h->wrench);
+  h->handle = (rf_pose){.quaternion = {1.0, 0.0, 0.0, 0.0}};
+  if (h->intent.table->open) h->intent.table->open(h->intent.self);
   atomic_store(&h->halted, 0);
-  *info = (rf_device_info){.name = "simulated hand",
-                           .max_force_n = h->set.max_force_n,
+  *info = (rf_device_info){.max_force_n = h->set.max_force_n,
                            .max_torque_nm = h->set.max_torque_nm,
                            .max_stiffness_n_per_m = INFINITY,
                            .sensed = 6,
                            .actuated = 6};
+  (void)snprintf(info->name, sizeof info->name, "%s", h->intent.table->name);
   return RF_OK;
 }
 
@@ -36,7 +39,8 @@ static const char *hand_why(void *self) {
 }
 
 static void hand_free(void *self) {
-  rf_trajectory_free(((rf_hand *)self)->intended);
+  const rf_intent *intent = &((rf_hand *)self)->intent;
+  if (intent->self) intent->table->release(intent->self);
   rf_free(self);
 }
 
@@ -61,7 +65,7 @@ static rf_status check(const rf_oscillator *o, const char *mass, const char *dam
   return RF_OK;
 }
 
-rf_status rf_hand_create(const rf_hand_settings *set, rf_trajectory *intended, rf_device **out,
+rf_status rf_hand_create(const rf_hand_settings *set, rf_intent intent, rf_device **out,
                          rf_error *err) {
   rf_hand *h = NULL;
   rf_status st = check(&set->position, "mass", "damping", "stiffness", err);
@@ -70,12 +74,17 @@ rf_status rf_hand_create(const rf_hand_settings *set, rf_trajectory *intended, r
   RF_TRY(rf_device_check_limits(set->max_force_n, set->max_torque_nm, err));
   RF_ALLOC(h, 1);
   h->set = *set;
-  h->intended = intended;
-  intended = NULL;
+  h->intent = intent;
+  intent.self = NULL;
   RF_TRY(rf_device_create(&table, h, out, err));
   h = NULL;
 done:
   if (h) hand_free(h);
-  rf_trajectory_free(intended);
+  if (intent.self) intent.table->release(intent.self);
   return st;
+}
+
+rf_intent rf_hand_intent(const rf_device *device) {
+  return device->table == &table ? ((const rf_hand *)device->self)->intent
+                                 : (rf_intent){NULL, NULL};
 }

@@ -63,6 +63,13 @@ typedef struct rf_motion_report {
   double drift;  // sine of the largest angle of their space to that before the last one
 } rf_motion_report;
 
+// A spring of stiffness k at one point of a body whose unknowns are displacements of nodes.  Its
+// force follows the end of the step, as with A below.
+typedef struct rf_motion_spring {
+  rf_system_points at;  // one point
+  double matrix[9];     // k times the identity, N/m
+} rf_motion_spring;
+
 // Of the stages of the step being made.
 typedef struct rf_motion_tally {
   bool converged;
@@ -91,19 +98,20 @@ struct rf_motion {
   double *step, *step_rate;  // changes of q and qdot in the last step, of a scheme that remembers
   // the step being computed
   double *x, *xdot, *xddot;
-  double *load;              // constant external force
-  double *applied;           // external force, with the constant one
-  double *force;             // R(x)
-  double energy;             // W(x), where the guard of newton.h needs it
-  double *residual;          // of the stage at x
-  double *increment;         // of x, by a solve
-  double *product;           // scratch
-  double *start;             // x before an increment whose line is searched
-  double *change;            // x - q, where a stiffness is added
-  rf_barrier_work *barrier;  // contact; NULL: none
-  const double *added;       // A, symmetric, borrowed; NULL: none         (ld rows of ld)
-  bool prepared;             // force and what the system keeps are those of the next x
-  bool has_tangent;          // the last evaluation was with the tangent
+  double *load;                    // constant external force
+  double *applied;                 // external force, with the constant one
+  double *force;                   // R(x)
+  double energy;                   // W(x), where the guard of newton.h needs it
+  double *residual;                // of the stage at x
+  double *increment;               // of x, by a solve
+  double *product;                 // scratch
+  double *start;                   // x before an increment whose line is searched
+  double *change;                  // x - q, where a stiffness is added
+  rf_barrier_work *barrier;        // contact; NULL: none
+  const double *added;             // A, symmetric, borrowed; NULL: none         (ld rows of ld)
+  const rf_motion_spring *spring;  // borrowed; NULL: none
+  bool prepared;                   // force and what the system keeps are those of the next x
+  bool has_tangent;                // the last evaluation was with the tangent
   // the stage
   const rf_stage *stage;
   const double *from;                       // x where it begins: q or `middle`
@@ -187,6 +195,9 @@ void rf_motion_follow_rt(rf_motion *m, const rf_motion *other);
 // matrix that is not positive definite is solved as in _step.
 RF_MUST_CHECK rf_status rf_motion_step_added_rt(rf_motion *m, const double *force,
                                                 const double *stiffness);
+// The same with a spring in place of A: the force k (p - x_i) of the beginning is in f_0.
+RF_MUST_CHECK rf_status rf_motion_step_sprung_rt(rf_motion *m, const double *force,
+                                                 const rf_motion_spring *spring);
 // The three parts of one step.  f_0: `force` (n, nullable: zero); A: `stiffness`, symmetric, rows
 // as in linalg/dense_rt.h, nullable, borrowed until the step is finished; `increment` (ld): of x by
 // the first solve with f_1 = 0.  The state is as before; RF_ERR_SINGULAR where the matrix is not

@@ -4,25 +4,53 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "linalg/dense_rt.h"
+#include "linalg/vector.h"
 
-rf_status rf_pull_create(int32_t r, const double rest_m[3], const double *rows, double stiffness,
+static rf_status check_nodes(const rf_system *s, const rf_pull_point *p, rf_error *err) {
+  if (!s->operations->add_blocks)
+    return rf_fail(err, RF_ERR_ARG, "points of this system are rows of its basis");
+  if (p->corners < 1) return rf_fail(err, RF_ERR_ARG, "the point has no nodes");
+  for (int32_t i = 0; i < p->corners; ++i) {
+    if (!(p->nodes[i] >= 0 && p->nodes[i] < s->n / 3))
+      return rf_fail(err, RF_ERR_ARG, "nodes[%d] must be between 0 and %d, got %d", i, s->n / 3 - 1,
+                     p->nodes[i]);
+    if (!isfinite(p->weights[i]))
+      return rf_fail(err, RF_ERR_ARG, "weights[%d] is %g; it must be finite", i, p->weights[i]);
+  }
+  return RF_OK;
+}
+
+rf_status rf_pull_create(const rf_system *s, const rf_pull_point *point, double stiffness,
                          rf_pull **out, rf_error *err) {
   rf_status st = RF_OK;
   rf_pull *pull = NULL;
   *out = NULL;
   if (!(stiffness >= 0.0 && isfinite(stiffness)))
     return rf_fail(err, RF_ERR_ARG, "stiffness must be finite and at least 0, got %g", stiffness);
+  if (point->rows && !s->operations->dense)
+    return rf_fail(err, RF_ERR_ARG, "points of this system are nodes with weights");
+  if (!point->rows) RF_TRY(check_nodes(s, point, err));
   RF_ALLOC(pull, 1);
-  pull->r = r;
-  pull->ld = rf_dense_ld(r);
+  pull->n = s->n;
+  pull->ld = s->ld;
   pull->stiffness = stiffness;
-  memcpy(pull->rest_m, rest_m, sizeof pull->rest_m);
-  RF_ALLOC(pull->rows, 3 * pull->ld);
-  RF_ALLOC(pull->added, pull->ld * pull->ld);
+  memcpy(pull->rest_m, point->rest_m, sizeof pull->rest_m);
   RF_ALLOC(pull->force, pull->ld);
-  for (int a = 0; a < 3; ++a)
-    memcpy(pull->rows + a * pull->ld, rows + (size_t)a * (size_t)r, (size_t)r * sizeof *rows);
+  if (point->rows) {
+    const size_t n = (size_t)s->n;
+    RF_ALLOC(pull->rows, 3 * pull->ld);
+    RF_ALLOC(pull->added, pull->ld * pull->ld);
+    for (int a = 0; a < 3; ++a)
+      memcpy(pull->rows + a * pull->ld, point->rows + (size_t)a * n, n * sizeof(double));
+  } else {
+    rf_system_points *at = &pull->spring.at;
+    *at = (rf_system_points){.n = 1, .corners = point->corners};
+    RF_ALLOC(at->node, at->corners);
+    RF_ALLOC(at->weight, at->corners);
+    memcpy(at->node, point->nodes, (size_t)at->corners * sizeof *at->node);
+    memcpy(at->weight, point->weights, (size_t)at->corners * sizeof *at->weight);
+    for (int a = 0; a < 3; ++a) pull->spring.matrix[4 * a] = stiffness;
+  }
   *out = pull;
   pull = NULL;
 done:
@@ -35,38 +63,59 @@ void rf_pull_free(rf_pull *pull) {
   rf_free(pull->rows);
   rf_free(pull->added);
   rf_free(pull->force);
+  rf_free(pull->spring.at.node);
+  rf_free(pull->spring.at.weight);
   rf_free(pull);
 }
 
-rf_status rf_pull_body_stiffness(const rf_reduced *model, const double *rows, double *stiffness,
-                                 rf_error *err) {
-  enum { COLUMNS = RF_DENSE_PAD };
+// Unit force at the point along an axis, of the system.
+static void unit_force(const rf_pull *pull, int axis, double *force) {
+  const rf_system_points *at = &pull->spring.at;
+  memset(force, 0, (size_t)pull->ld * sizeof *force);
+  if (pull->rows) memcpy(force, pull->rows + axis * pull->ld, (size_t)pull->ld * sizeof *force);
+  for (int32_t i = 0; i < at->corners; ++i) force[3 * (int64_t)at->node[i] + axis] += at->weight[i];
+}
+
+rf_status rf_pull_body_stiffness(const rf_pull *pull, rf_system *s, const rf_run *run,
+                                 double *stiffness, rf_error *err) {
   rf_status st = RF_OK;
-  const int32_t r = model->r, ld = rf_dense_ld(r);
-  const rf_simd simd = rf_reduced_simd(model);
-  double *rest = NULL, *matrix = NULL, *half = NULL, yields = 0.0;
-  char *work = NULL;
-  RF_ALLOC(rest, ld);
-  RF_ALLOC(matrix, (size_t)ld * (size_t)ld);
-  RF_ALLOC(half, (size_t)ld * COLUMNS);
-  RF_ALLOC(work, rf_reduced_work_bytes(model));
-  rf_reduced_evaluate_rt(model, rest, work, NULL, NULL, matrix, ld);
-  if (!rf_dense_cholesky_rt(simd, r, matrix, ld)) {
-    st = rf_fail(err, RF_ERR_SINGULAR, "the stiffness at rest is not positive definite");
-    goto done;
+  double *rest = NULL, *force = NULL, *moved = NULL, yields = 0.0;
+  s->run = run;
+  s->err = err;
+  RF_ALLOC(rest, s->ld);
+  RF_ALLOC(force, s->ld);
+  RF_ALLOC(moved, s->ld);
+  RF_TRY(s->operations->evaluate(s, rest, true, NULL, moved));
+  if (rf_system_moves(s)) st = s->operations->factorize(s, 0.0, 1.0, 0.0, NULL);
+  if (st == RF_ERR_SINGULAR)
+    st = rf_fail(err, st, "the stiffness at rest is not positive definite");
+  for (int a = 0; a < 3 && st >= 0 && rf_system_moves(s); ++a) {
+    unit_force(pull, a, force);
+    rf_system_clear_fixed_rt(s, force);
+    st = s->operations->solve(s, force, moved);
+    yields += rf_dot_padded(s->ld, force, moved);
   }
-  for (int a = 0; a < 3; ++a)
-    for (int32_t i = 0; i < r; ++i) half[i * COLUMNS + a] = rows[a * r + i];
-  rf_dense_half_solve_rt(simd, r, matrix, ld, COLUMNS, half);
-  for (int64_t i = 0; i < (int64_t)r * COLUMNS; ++i) yields += half[i] * half[i];
+  if (st < 0) goto done;
   if (yields > 0.0 && isfinite(1.0 / yields))
     *stiffness = 1.0 / yields;
   else
     st = rf_fail(err, RF_ERR_SINGULAR, "the point cannot move: it is fixed");
 done:
+  s->run = NULL;
+  s->err = NULL;
   rf_free(rest);
-  rf_free(matrix);
-  rf_free(half);
-  rf_free(work);
+  rf_free(force);
+  rf_free(moved);
+  return st;
+}
+
+rf_status rf_pull_step(rf_pull *pull, rf_motion *m, const rf_run *run, const double place_m[3],
+                       const double *force, int64_t n, double force_n[3], rf_error *err) {
+  m->system->run = run;
+  m->system->err = err;
+  rf_status st = rf_pull_step_rt(pull, m, place_m, force, n, force_n);
+  if (st == RF_ERR_DIVERGED) st = rf_motion_explain(m, "the simulation", "a softer pull", err);
+  m->system->run = NULL;
+  m->system->err = NULL;
   return st;
 }

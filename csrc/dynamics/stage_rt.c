@@ -104,7 +104,7 @@ static rf_status begin_stage(rf_motion *m, rf_step_kind kind, int32_t k) {
 // Begins a step at x = q, whose force the end of the last step has left in m->force.  `added`:
 // nullable; positive semidefinite, so that it is zero if its diagonal is.
 static rf_status begin(rf_motion *m, const double *added, rf_step_kind *kind) {
-  bool touching = m->in_contact;
+  bool touching = m->in_contact || m->spring;
   m->added = added;
   m->displaced_m = 0.0;
   m->tally = (rf_motion_tally){.converged = true};
@@ -136,6 +136,21 @@ static double share_of(const rf_motion *m) {
   return m->set.scheme->stages == 1 ? 1.0 / (1.0 + m->stage->carried) : 1.0;
 }
 
+// Adds the change of the force of the spring since the beginning of the step to the residual.
+static void add_spring(rf_motion *m) {
+  const rf_system_points *at = &m->spring->at;
+  for (int a = 0; a < 3; ++a) {
+    double moved = 0.0;
+    for (int32_t i = 0; i < at->corners; ++i) {
+      const int64_t d = 3 * (int64_t)at->node[i] + a;
+      moved += at->weight[i] * (m->x[d] - m->q[d]);
+    }
+    for (int32_t i = 0; i < at->corners; ++i)
+      m->residual[3 * (int64_t)at->node[i] + a] += m->spring->matrix[0] * at->weight[i] * moved;
+  }
+  rf_system_clear_fixed_rt(m->system, m->residual);
+}
+
 // Evaluates rates, forces and the residual at m->x; size: its norm.
 static rf_status evaluate_residual(rf_motion *m, bool tangent, double *size) {
   rf_system *s = m->system;
@@ -156,6 +171,7 @@ static rf_status evaluate_residual(rf_motion *m, bool tangent, double *size) {
     rf_dense_multiply_rt(s->simd, (int32_t)m->n, m->added, (int32_t)s->ld, m->change, m->product);
     for (int64_t i = 0; i < m->n; ++i) m->residual[i] += m->product[i];
   }
+  if (m->spring) add_spring(m);
   if (m->subspace) st = m->subspace->operations->project(m);
   if (m->barrier) {
     rf_barrier_evaluate_rt(m->barrier, m->x, m->xdot, rate_of(m), m->residual);
@@ -190,6 +206,7 @@ static rf_status factor_rt(void *motion, double of_mass) {
   const double *added = m->added;
   const rf_status st = m->barrier ? join_barrier(m, &added) : RF_OK;
   if (st < 0) return st;
+  if (m->spring) s->operations->add_blocks(s, &m->spring->at, m->spring->matrix, NULL);
   return s->operations->factorize(s, of_mass, share + velocity * s->damping_stiff, velocity, added);
 }
 
@@ -483,6 +500,7 @@ static rf_status solve_stage(rf_motion *m, bool kept) {
 
 static rf_status end(rf_motion *m, rf_status st) {
   m->added = NULL;
+  m->spring = NULL;
   if (st >= 0 && m->subspace) m->subspace->operations->end(m);
   if (st >= 0) st = rf_motion_keep_rt(m);
   m->prepared = m->prepared && m->has_tangent;
@@ -512,6 +530,12 @@ rf_status rf_motion_step_added_rt(rf_motion *m, const double *force, const doubl
   if (st >= 0) st = begin_stage(m, kind, 0);
   if (st >= 0) st = solve_stage(m, false);
   return end(m, st);
+}
+
+rf_status rf_motion_step_sprung_rt(rf_motion *m, const double *force,
+                                   const rf_motion_spring *spring) {
+  m->spring = spring;
+  return rf_motion_step_added_rt(m, force, NULL);
 }
 
 void rf_motion_prepare_rt(rf_motion *m) {

@@ -243,11 +243,22 @@ RF_MUST_CHECK rf_status rf_solid_highest_bound(const rf_solid *solid, const rf_r
 // is `strain`; INFINITY without a displacement gradient.
 double rf_solid_strain_factor(const rf_solid *solid, const double *u, double strain);
 
+// Computes means over elements, each unless NULL: of Green's strain E = (F^T F - I)/2 over the rest
+// volume (n_elements, 3, 3); of Cauchy's stress sigma = P F^T / det F, Pa, over the deformed
+// volume, int P F^T dV / int det F dV (n_elements, 3, 3), without ghost penalties; and von Mises'
+// stress of that mean, Pa (n_elements).  RF_ERR_ARG where sigma is not defined.
+RF_MUST_CHECK rf_status rf_solid_measures(const rf_solid *solid, const rf_run *run, const double *u,
+                                          double *strain, double *stress, double *mises,
+                                          rf_error *err);
+
 // Returns the number of elements with det F <= 0 at one of their quadrature points.
 int32_t rf_solid_inverted(const rf_solid *solid, const double *u);
 // RF_ERR_ARG unless the laws of all elements are defined at u; the text names `subject` (that makes
 // it so) and the first element.
 RF_MUST_CHECK rf_status rf_solid_require_defined(const rf_solid *solid, const double *u,
                                                  const char *subject, rf_error *err);
+// RF_ERR_ARG if u turns an element inside out, where Cauchy's stress is not defined.
+RF_MUST_CHECK rf_status rf_solid_require_upright(const rf_solid *solid, const double *u,
+                                                 rf_error *err);
 
 #endif

@@ -35,3 +35,13 @@ rf_status rf_solid_require_defined(const rf_solid *s, const double *u, const cha
   }
   return RF_OK;
 }
+
+rf_status rf_solid_require_upright(const rf_solid *s, const double *u, rf_error *err) {
+  for (int32_t e = 0; e < s->mesh->n_elements; ++e)
+    if (inside_out(s, e, u))
+      return rf_fail(err, RF_ERR_ARG,
+                     "u turns element %d inside out, where the Cauchy stress is not defined: make "
+                     "it smaller",
+                     e);
+  return RF_OK;
+}

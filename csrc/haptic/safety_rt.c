@@ -3,7 +3,6 @@
 
 #include "haptic/safety.h"
 #include "linalg/vec3.h"
-#include "render/step_rt.h"
 
 // shortest fade after a pause, a silence or a takeover
 static const double RESUME_S = 0.05;
@@ -36,7 +35,7 @@ static bool finite(const rf_device_wrench *w) {
 static bool slow(const double last[3], double most, double v[3]) {
   double step[3];
   rf_vec3_sub(v, last, step);
-  if (!rf_limit(step, most)) return false;
+  if (!rf_vec3_limit(step, most)) return false;
   for (int i = 0; i < 3; ++i) v[i] = last[i] + step[i];
   return true;
 }
@@ -51,8 +50,8 @@ static uint32_t broken(rf_safety_state *state, rf_device_wrench *wanted) {
 }
 
 static uint32_t clamp(const rf_safety_settings *set, rf_device_wrench *wanted) {
-  const bool force = rf_limit(wanted->force_n, set->max_force_n);
-  const bool torque = rf_limit(wanted->torque_nm, set->max_torque_nm);
+  const bool force = rf_vec3_limit(wanted->force_n, set->max_force_n);
+  const bool torque = rf_vec3_limit(wanted->torque_nm, set->max_torque_nm);
   return force || torque ? RF_SAFETY_CLAMPED : 0;
 }
 

@@ -3,6 +3,7 @@
 #define RF_LINALG_VEC3_H
 
 #include <math.h>
+#include <stdbool.h>
 
 static inline double rf_vec3_dot(const double *a, const double *b) {
   return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
@@ -13,6 +14,14 @@ static inline double rf_vec3_length(const double *a) { return sqrt(rf_vec3_dot(a
 // Computes c = a - b.
 static inline void rf_vec3_sub(const double *a, const double *b, double *c) {
   for (int i = 0; i < 3; ++i) c[i] = a[i] - b[i];
+}
+
+// Shortens v to the length `most`; returns true if it was longer.
+static inline bool rf_vec3_limit(double v[3], double most) {
+  const double length = rf_vec3_length(v);
+  if (!(length > most)) return false;
+  for (int i = 0; i < 3; ++i) v[i] *= most / length;
+  return true;
 }
 
 // Computes the way from the nearest point of a box with sides along the axes to p; NaN stays NaN.

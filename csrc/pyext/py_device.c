@@ -5,6 +5,7 @@
 
 #include "device/force_dimension.h"
 #include "device/hand.h"
+#include "device/mouse.h"
 #include "device/openhaptics.h"
 #include "device/replay.h"
 #include "device/spacemouse.h"
@@ -88,8 +89,63 @@ static PyObject *hand_device(PyObject *module, PyObject *args) {
     return NULL;
   rf_trajectory *trajectory = trajectory_in(state, tuple);
   if (!trajectory) return NULL;
-  const rf_status st = rf_hand_create(&set, trajectory, &device, &err);
+  const rf_status st = rf_hand_create(&set, rf_trajectory_intent(trajectory), &device, &err);
   return device_out(state, st, &err, device);
+}
+
+PyDoc_STRVAR(mouse_doc,
+             "mouse_device(position, rotation, speed, turn, max_force, max_torque, /)\n--\n\n"
+             "Hand moved by a pointer: (mass, stiffness) of position and rotation.");
+static PyObject *mouse_device(PyObject *module, PyObject *args) {
+  py_state *state = py_state_of_module(module);
+  rf_device *device = NULL;
+  rf_mouse_settings set;
+  rf_error err = {0};
+  if (!PyArg_ParseTuple(args, "(dd)(dd)dddd:mouse_device", &set.mass_kg, &set.stiffness_n_per_m,
+                        &set.inertia_kg_m2, &set.stiffness_nm, &set.speed_m_s, &set.turn_rad_s,
+                        &set.max_force_n, &set.max_torque_nm))
+    return NULL;
+  const rf_status st = rf_mouse_create(&set, &device, &err);
+  return device_out(state, st, &err, device);
+}
+
+PyDoc_STRVAR(mouse_send_doc,
+             "mouse_send(device, hold, displacement, turn, buttons, /)\n--\n\n"
+             "Send a target: number of the hold, 0 to release; displacement and turn since then.");
+static PyObject *mouse_send(PyObject *module, PyObject *args) {
+  py_state *state = py_state_of_module(module);
+  PyObject *object;
+  int buttons;
+  long long hold;
+  rf_mouse_target to;
+  rf_error err = {0};
+  double *d = to.displacement_m, *q = to.turn;
+  if (!PyArg_ParseTuple(args, "OL(ddd)(dddd)i:mouse_send", &object, &hold, &d[0], &d[1], &d[2],
+                        &q[0], &q[1], &q[2], &q[3], &buttons))
+    return NULL;
+  const rf_device *device = py_device_get(state, object);
+  if (!device) return NULL;
+  if (hold < 0 || buttons < 0)
+    return py_fail(state, PY_INPUT_ERROR, "hold and buttons must be at least 0, got %lld and %d",
+                   hold, buttons);
+  to.hold = (uint64_t)hold;
+  to.buttons = (uint64_t)buttons;
+  // the GIL makes callers the one writer
+  const rf_status st = rf_mouse_send(device, &to, &err);
+  return py_result(state, st, &err, Py_NewRef(Py_None));
+}
+
+PyDoc_STRVAR(mouse_state_doc,
+             "mouse_state(device, /)\n--\n\n"
+             "(held, target position, handle position) of the last cycle; None before the first.");
+static PyObject *mouse_state(PyObject *module, PyObject *object) {
+  rf_mouse_state s;
+  const rf_device *device = py_device_get(py_state_of_module(module), object);
+  if (!device) return NULL;
+  if (!rf_mouse_read_state(device, &s)) Py_RETURN_NONE;
+  const double *t = s.target_m, *h = s.handle_m;
+  return Py_BuildValue("(N(ddd)(ddd))", PyBool_FromLong(s.held != 0), t[0], t[1], t[2], h[0], h[1],
+                       h[2]);
 }
 
 // ---- devices outside of the process -------------------------------------------------------
@@ -294,6 +350,9 @@ static PyObject *leave_device(PyObject *module, PyObject *object) {
 static PyMethodDef functions[] = {
     {"replay_device", replay_device, METH_VARARGS, replay_doc},
     {"hand_device", hand_device, METH_VARARGS, hand_doc},
+    {"mouse_device", mouse_device, METH_VARARGS, mouse_doc},
+    {"mouse_send", mouse_send, METH_VARARGS, mouse_send_doc},
+    {"mouse_state", mouse_state, METH_O, mouse_state_doc},
     {"udp_device", udp_device, METH_VARARGS, udp_doc},
     {"udp_counts", udp_counts, METH_O, udp_counts_doc},
     {"udp_accept", udp_accept, METH_O, udp_accept_doc},

@@ -1,46 +1,105 @@
-// A spring that pulls a point of a moving reduced body: functions of the module.
+// Springs that pull a point of a body: functions of the module.
+#include "dynamics/free_pull.h"
 #include "dynamics/pull.h"
 #include "pyext/py_convert.h"
+#include "pyext/py_free_body.h"
 #include "pyext/py_motion.h"
 #include "pyext/py_object.h"
-#include "pyext/py_reduced.h"
+#include "pyext/py_source.h"
+#include "world/multibody.h"
 
 // Steps while the lock of the simulation is held, in which others wait.
 enum { CHUNK = 64 };
 
-PyDoc_STRVAR(
-    pull_doc,
-    "pull($module, motion, rest, rows, stiffness, place, force, n, /)\n--\n\n"
-    "n steps of a _core.Motion while a spring pulls a point to a place (3,): rest (3,),\n"
-    "rows of the basis there (3, r), force besides (r,) or None. Returns the force of the\n"
-    "spring on the body (3,) and the point (3,).");
+// A point as an argument: rows of the basis (3, n), or a tuple of nodes (c,) and weights (c,).
+typedef struct point_in {
+  py_in rest, rows, nodes, weights;
+  rf_pull_point point;
+} point_in;
+
+static void release_point(point_in *in) {
+  py_in_release(&in->rest);
+  py_in_release(&in->rows);
+  py_in_release(&in->nodes);
+  py_in_release(&in->weights);
+}
+
+static int take_rest(point_in *in, PyObject *rest) {
+  if (py_in_f64(&in->rest, rest, "rest", 1, (npy_intp[]){3}) < 0) return -1;
+  for (int a = 0; a < 3; ++a) in->point.rest_m[a] = ((const double *)in->rest.data)[a];
+  return 0;
+}
+
+// n: values of a vector of the system.
+static int take_where(point_in *in, PyObject *where, npy_intp n) {
+  if (!PyTuple_Check(where)) {
+    if (py_in_f64(&in->rows, where, "rows", 2, (npy_intp[]){3, n}) < 0) return -1;
+    in->point.rows = in->rows.data;
+    return 0;
+  }
+  PyObject *nodes, *weights;
+  if (!PyArg_ParseTuple(where, "OO:where", &nodes, &weights) ||
+      py_in_i32(&in->nodes, nodes, "nodes", 1, (npy_intp[]){PY_ANY}, 0, INT32_MAX) < 0 ||
+      py_in_f64(&in->weights, weights, "weights", 1, in->nodes.shape) < 0)
+    return -1;
+  in->point.corners = (int32_t)in->nodes.shape[0];
+  in->point.nodes = in->nodes.data;
+  in->point.weights = in->weights.data;
+  return 0;
+}
+
+// Returns the motion of a _core.Motion that takes a spring, or NULL with an exception set.
+static rf_motion *pulled(py_state *state, PyObject *object) {
+  if (py_require_type(state, object, PY_MOTION, "motion", "Motion") < 0) return NULL;
+  rf_motion *m = py_held(object);
+  const rf_system_operations *op = m->system->operations;
+  if (rf_scheme_takes_contact(m->set.scheme) && !m->subspace && !m->barrier &&
+      (op->dense || op->add_blocks))
+    return m;
+  py_fail(state, PY_INPUT_TYPE_ERROR,
+          "motion must be that of an implicit integrator with one stage a step, such as "
+          "ImplicitNewmark or BDF2, without contact and exact modes, of a body with nodes");
+  return NULL;
+}
+
+PyDoc_STRVAR(pull_doc,
+             "pull($module, motion, rest, where, stiffness, place, force, n, threads, /)\n--\n\n"
+             "n steps of a _core.Motion while a spring pulls a point to a place (3,): rest (3,),\n"
+             "where: rows of the basis there (3, r), or a tuple of nodes of one element (c,) and\n"
+             "weights (c,); force besides, flat, or None. Returns the force of the spring on the\n"
+             "body (3,) and the point (3,).");
 static PyObject *pull_steps(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
-  PyObject *motion_obj, *rest_obj, *rows_obj, *place_obj, *force_obj, *result = NULL;
-  py_in rest = {0}, rows = {0}, place = {0}, force = {0};
+  PyObject *motion_obj, *rest_obj, *where_obj, *place_obj, *force_obj, *result = NULL;
+  py_in place = {0}, force = {0};
+  point_in at = {0};
   double stiffness, felt[3] = {0.0}, point[3] = {0.0};
   long long n;
+  int threads;
+  py_run run;
   rf_pull *pull = NULL;
   rf_error err = {0};
-  if (!PyArg_ParseTuple(args, "OOOdOOL:pull", &motion_obj, &rest_obj, &rows_obj, &stiffness,
-                        &place_obj, &force_obj, &n))
+  if (!PyArg_ParseTuple(args, "OOOdOOLi:pull", &motion_obj, &rest_obj, &where_obj, &stiffness,
+                        &place_obj, &force_obj, &n, &threads) ||
+      py_run_init(state, &run, NULL, threads) < 0)
     return NULL;
-  rf_motion *m = py_motion_coupled(state, motion_obj);
+  rf_motion *m = pulled(state, motion_obj);
   if (!m) return NULL;
   if (n < 0) return py_fail(state, PY_INPUT_ERROR, "n must be at least 0, got %lld", n);
-  if (py_in_f64(&rest, rest_obj, "rest", 1, (npy_intp[]){3}) < 0 ||
-      py_in_f64(&rows, rows_obj, "rows", 2, (npy_intp[]){3, m->n}) < 0 ||
+  if (take_rest(&at, rest_obj) < 0 || take_where(&at, where_obj, m->n) < 0 ||
       py_in_f64(&place, place_obj, "place", 1, (npy_intp[]){3}) < 0 ||
       (force_obj != Py_None && py_in_f64(&force, force_obj, "force", 1, (npy_intp[]){m->n}) < 0))
     goto done;
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
-  st = rf_pull_create(m->n, rest.data, rows.data, stiffness, &pull, &err);
+  const rf_run quiet = {.threads = threads};
+  // steps of a solid are long
+  const int64_t chunk = m->system->step_numbers > 0.0 ? CHUNK : 1;
+  st = rf_pull_create(m->system, &at.point, stiffness, &pull, &err);
   for (bool first = true; st >= 0 && (first || n > 0); first = false) {
-    const int64_t count = n < CHUNK ? n : CHUNK;
+    const int64_t count = n < chunk ? n : chunk;
     py_lock(motion_obj);
-    st = rf_pull_step_rt(pull, m, place.data, force.data, count, felt);
-    if (st == RF_ERR_DIVERGED) st = rf_motion_explain(m, "the simulation", "a softer pull", &err);
+    st = rf_pull_step(pull, m, &quiet, place.data, force.data, count, felt, &err);
     rf_pull_point_rt(pull, m, point);
     py_unlock(motion_obj);
     n -= count;
@@ -51,36 +110,128 @@ static PyObject *pull_steps(PyObject *module, PyObject *args) {
                   : Py_BuildValue("((ddd)(ddd))", felt[0], felt[1], felt[2], point[0], point[1],
                                   point[2]);
 done:
-  py_in_release(&rest);
-  py_in_release(&rows);
+  release_point(&at);
   py_in_release(&place);
   py_in_release(&force);
   return result;
 }
 
 PyDoc_STRVAR(stiffness_doc,
-             "pull_body_stiffness($module, model, rows, /)\n--\n\n"
-             "Stiffness of a body at a point, with the rows of the basis there (3, r) [N/m].");
+             "pull_body_stiffness($module, system, where, threads, /)\n--\n\n"
+             "Stiffness of a body at a point of `pull` [N/m]: the model of a system.");
 static PyObject *body_stiffness(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
-  PyObject *model_obj, *rows_obj;
-  py_in rows = {0};
+  PyObject *system_obj, *where_obj, *result = NULL;
+  point_in at = {0};
+  py_source from = {0};
   double stiffness = 0.0;
+  int threads;
+  py_run run;
   rf_error err = {0};
-  if (!PyArg_ParseTuple(args, "OO:pull_body_stiffness", &model_obj, &rows_obj)) return NULL;
-  const rf_reduced *model = py_reduced_get(state, model_obj);
-  if (!model || py_in_f64(&rows, rows_obj, "rows", 2, (npy_intp[]){3, model->r}) < 0) return NULL;
+  rf_system *system = NULL;
+  rf_pull *pull = NULL;
+  if (!PyArg_ParseTuple(args, "OOi:pull_body_stiffness", &system_obj, &where_obj, &threads) ||
+      py_run_init(state, &run, NULL, threads) < 0)
+    return NULL;
+  const py_system_kind *kind = py_source_in(state, system_obj, Py_None, &from);
+  if (!kind || take_where(&at, where_obj, from.n * (from.ndim == 2 ? 3 : 1)) < 0) goto done;
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
-  st = rf_pull_body_stiffness(model, rows.data, &stiffness, &err);
+  const rf_run quiet = {.threads = threads};
+  st = kind->create(from.model, &quiet, &from.damping, RF_STEPS_IMPLICIT, &system, &err);
+  if (st >= 0) st = rf_pull_create(system, &at.point, 0.0, &pull, &err);
+  if (st >= 0) st = rf_pull_body_stiffness(pull, system, &quiet, &stiffness, &err);
+  rf_pull_free(pull);
+  rf_system_free(system);
   Py_END_ALLOW_THREADS
-  py_in_release(&rows);
-  return st < 0 ? py_raise(state, st, &err) : PyFloat_FromDouble(stiffness);
+  result = st < 0 ? py_raise(state, st, &err) : PyFloat_FromDouble(stiffness);
+done:
+  release_point(&at);
+  py_source_release(&from);
+  return result;
+}
+
+// One step of a free body, or of the world that has it.
+static rf_status step_free(rf_free_body *body, rf_multibody *world, const rf_run *run,
+                           rf_error *err) {
+  static const int32_t NONE = 0;
+  static const rf_load *const NO_LOADS = NULL;
+  return world ? rf_multibody_step(world, run, err)
+               : rf_free_bodies_step(run, 1, &body, &NONE, &NO_LOADS, 1, err);
+}
+
+PyDoc_STRVAR(free_doc,
+             "pull_free($module, body, index, rest, rows, spring, place, n, threads, /)\n--\n\n"
+             "n steps of a _core.FreeBody (index -1), or of a _core.World with its body of an\n"
+             "index, while a spring (stiffness [N/m], damping [N s/m]) pulls a point to a place\n"
+             "(3,): rest (3,), rows of the basis there (3, r). Returns the force of the spring in\n"
+             "the last step (3,) and the point (3,).");
+static PyObject *pull_free(PyObject *module, PyObject *args) {
+  py_state *state = py_state_of_module(module);
+  PyObject *object, *rest_obj, *rows_obj, *place_obj, *result = NULL;
+  point_in at = {0};
+  py_in place = {0};
+  rf_free_body_pull pull = {0};
+  double felt[3] = {0.0}, point[3] = {0.0};
+  long long n;
+  int index, threads;
+  py_run run;
+  rf_error err = {0};
+  rf_multibody *world = NULL;
+  rf_free_body *body;
+  if (!PyArg_ParseTuple(args, "OiOO(dd)OLi:pull_free", &object, &index, &rest_obj, &rows_obj,
+                        &pull.stiffness, &pull.damping, &place_obj, &n, &threads) ||
+      py_run_init(state, &run, NULL, threads) < 0)
+    return NULL;
+  if (n < 0) return py_fail(state, PY_INPUT_ERROR, "n must be at least 0, got %lld", n);
+  if (Py_TYPE(object) == state->types[PY_WORLD]) {
+    world = py_held(object);
+    if (index < 0 || index >= rf_multibody_count(world))
+      return py_fail(state, PY_INPUT_ERROR, "index must be between 0 and %d, got %d",
+                     (int)rf_multibody_count(world) - 1, index);
+    body = rf_multibody_body(world, index);
+  } else if (!(body = py_free_body_get(state, object))) {
+    return NULL;
+  }
+  const int32_t r = body->model->r;
+  if (take_rest(&at, rest_obj) < 0 ||
+      py_in_f64(&at.rows, rows_obj, "rows", 2, (npy_intp[]){3, r}) < 0 ||
+      py_in_f64(&place, place_obj, "place", 1, (npy_intp[]){3}) < 0)
+    goto done;
+  for (int a = 0; a < 3; ++a) pull.rest_m[a] = at.point.rest_m[a];
+  pull.rows = at.rows.data;
+  rf_status st;
+  Py_BEGIN_ALLOW_THREADS
+  const rf_run quiet = {.threads = threads};
+  st = rf_free_body_pull_check(&pull, r, &err);
+  if (st >= 0 && n == 0) {
+    py_lock(object);
+    rf_free_body_pull_point_rt(&pull, body, point);
+    py_unlock(object);
+  }
+  for (long long i = 0; i < n && st >= 0; ++i) {
+    py_lock(object);
+    // a world may have been given more bodies since
+    if (world) body = rf_multibody_body(world, index);
+    rf_free_body_pull_rt(&pull, body, place.data, felt);
+    st = step_free(body, world, &quiet, &err);
+    rf_free_body_pull_point_rt(&pull, body, point);
+    py_unlock(object);
+  }
+  Py_END_ALLOW_THREADS
+  result = st < 0 ? py_raise(state, st, &err)
+                  : Py_BuildValue("((ddd)(ddd))", felt[0], felt[1], felt[2], point[0], point[1],
+                                  point[2]);
+done:
+  release_point(&at);
+  py_in_release(&place);
+  return result;
 }
 
 static PyMethodDef functions[] = {
     {"pull", pull_steps, METH_VARARGS, pull_doc},
     {"pull_body_stiffness", body_stiffness, METH_VARARGS, stiffness_doc},
+    {"pull_free", pull_free, METH_VARARGS, free_doc},
     {NULL, NULL, 0, NULL}};
 
 const py_room py_pull_room = {.functions = functions};

@@ -229,6 +229,36 @@ static PyObject *solid_strain_energy(PyObject *self, PyObject *args) {
   return PyFloat_FromDouble(energy);
 }
 
+PyDoc_STRVAR(measure_doc,
+             "measure($self, u, kind, threads, /)\n--\n\n"
+             "Means over elements at u: kind 0 Green's strain, 1 Cauchy's stress, Pa, (e, 3, 3),\n"
+             "2 von Mises' stress, Pa, (e,).");
+static PyObject *solid_measure(PyObject *self, PyObject *args) {
+  const rf_solid *s = self_solid(self);
+  py_state *state = py_state_of_object(self);
+  PyObject *u_obj, *result;
+  int kind, threads;
+  py_run run;
+  py_in u;
+  if (!PyArg_ParseTuple(args, "Oii:measure", &u_obj, &kind, &threads) ||
+      py_run_init(state, &run, NULL, threads) < 0)
+    return NULL;
+  if (kind < 0 || kind > 2) return PyErr_Format(PyExc_ValueError, "kind must be 0 to 2");
+  if (py_in_field(&u, u_obj, "u", s->mesh->n_nodes) < 0) return NULL;
+  result = py_new_f64(kind < 2 ? 3 : 1, (npy_intp[]){s->mesh->n_elements, 3, 3});
+  rf_error err = {0};
+  rf_status st = RF_OK;
+  if (result) {
+    double *to = py_f64(result);
+    Py_BEGIN_ALLOW_THREADS
+    st = rf_solid_measures(s, &run.run, u.data, kind == 0 ? to : NULL, kind == 1 ? to : NULL,
+                           kind == 2 ? to : NULL, &err);
+    Py_END_ALLOW_THREADS
+  }
+  py_in_release(&u);
+  return py_result(state, st, &err, result);
+}
+
 PyDoc_STRVAR(
     inverted_doc,
     "inverted($self, u, /)\n--\n\n"
@@ -408,6 +438,7 @@ static PyMethodDef solid_methods[] = {
     {"internal_force", solid_internal_force, METH_VARARGS, force_doc},
     {"gravity", solid_gravity, METH_VARARGS, gravity_doc},
     {"strain_energy", solid_strain_energy, METH_VARARGS, energy_doc},
+    {"measure", solid_measure, METH_VARARGS, measure_doc},
     {"inverted", solid_inverted, METH_O, inverted_doc},
     {"hessian_product", solid_hessian_product, METH_VARARGS, hessian_doc},
     {"rigid_body", solid_rigid_body, METH_VARARGS, rigid_body_doc},

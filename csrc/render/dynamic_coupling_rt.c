@@ -65,8 +65,8 @@ rf_status rf_dynamic_step_rt(const rf_dynamic_settings *set, const rf_pose *mani
       force[i] = mass[i] * velocity[i] + h * (force[i] + viscosity[i] * manipulandum_velocity[i]);
     const int32_t rank = rf_solve6_rt(system, force, 1e-12, INFINITY, velocity, next);
     if (rank < report->rank) report->rank = rank;
-    report->limited |= rf_limit(next, spring->max_step_m / set->dt_s);
-    report->limited |= rf_limit(next + 3, spring->max_turn_rad / set->dt_s);
+    report->limited |= rf_vec3_limit(next, spring->max_step_m / set->dt_s);
+    report->limited |= rf_vec3_limit(next + 3, spring->max_turn_rad / set->dt_s);
     for (int i = 0; i < 6; ++i) {
       velocity[i] = next[i];
       step[i] = h * next[i];
@@ -111,7 +111,7 @@ static bool put_compliance(const rf_dynamic_settings *set, const rf_coupling_wre
 // Cuts a motion to the largest speed, and what contact adds alike.
 static void slow(double most, double way[3], double *compliance, bool *limited) {
   const double length = rf_vec3_length(way);
-  if (!rf_limit(way, most)) return;
+  if (!rf_vec3_limit(way, most)) return;
   *limited = true;
   for (int i = 0; i < 3; ++i)
     for (int j = 0; j < 3; ++j) compliance[6 * i + j] *= most / length;

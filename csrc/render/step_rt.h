@@ -1,18 +1,10 @@
-// Shared by both couplings: steps of poses, limits of vectors; for real-time files only.
+// Shared by both couplings: steps of poses; for real-time files only.
 #ifndef RF_RENDER_STEP_RT_H
 #define RF_RENDER_STEP_RT_H
 
 #include "linalg/quat.h"
 #include "linalg/vec3.h"
 #include "render/virtual_coupling.h"
-
-// Shortens v to the length `most`; returns true if it was longer.
-static inline bool rf_limit(double v[3], double most) {
-  const double length = rf_vec3_length(v);
-  if (!(length > most)) return false;
-  for (int i = 0; i < 3; ++i) v[i] *= most / length;
-  return true;
-}
 
 // Returns a pose moved by a displacement and turned by a rotation vector about its own position.
 static inline rf_pose rf_moved(const rf_pose *pose, const double move[6]) {

@@ -129,8 +129,8 @@ rf_status rf_coupling_step_rt(const rf_coupling_settings *set, const rf_pose *ma
   springs(set, manipulandum, &state->object, true, w);
   double *move = report->move;
   report->rank = solve(set, load, share, w, manipulandum, &state->object, move);
-  report->limited = rf_limit(move, set->max_step_m);
-  report->limited |= rf_limit(move + 3, set->max_turn_rad);
+  report->limited = rf_vec3_limit(move, set->max_step_m);
+  report->limited |= rf_vec3_limit(move + 3, set->max_turn_rad);
   double kept[6] = {0};
   if (load->condensed) {
     follow(state->moved, load->led, kept);
@@ -156,7 +156,7 @@ static double at_least(const rf_coupling_settings *set, double value, double of)
 
 static void slow(double most, double way[3], double *compliance, bool *limited) {
   const double length = rf_vec3_length(way);
-  if (!rf_limit(way, most)) return;
+  if (!rf_vec3_limit(way, most)) return;
   *limited = true;
   for (int i = 0; i < 3; ++i) compliance[7 * i] *= most / length;
 }

@@ -9,8 +9,8 @@ Geometry
     moves points with a mesh, `Skin` moves a surface with a reduced model and picks points (`Pick`).
 Solids
     `StVK`, `LinearElastic`, `StableNeoHookean`, `NeoHookean`, `MooneyRivlin`, `Corotated`:
-    materials. `Solid` (`SolidSummary`): mass, energy, forces, statics (`StaticReport`), linear
-    `Modes`, modal derivatives, `RigidBody`; matrices are `CSC`.
+    materials. `Solid` (`SolidSummary`): mass, energy, forces, stress, statics (`StaticReport`),
+    linear `Modes`, modal derivatives, `RigidBody`; matrices are `CSC`.
     `StrainRateDamping` of a solid, and its reduction (`ReducedStrainRateDamping`).
 Bases
     `modal_derivative_basis`: from the solid alone. `sketch_basis` (`SketchReport`): from forces
@@ -45,8 +45,8 @@ Haptics
     `VirtualCoupling`, `DynamicCoupling` (`CouplingStep`, `CouplingWrench`) connect object and
     hand. `HapticSession` (`HapticSnapshot`, `BodySnapshot`, `HapticReader`, `HapticReport`,
     `HapticRecords`, `Workspace`) runs coupling, contact and simulations in a C thread with a
-    `Device`: `ReplayDevice`, `SimulatedHand`, `UdpDevice` (`UdpCounts`), `SpaceMouse`,
-    `ForceDimension`, `OpenHaptics`; `probe_devices` (`DeviceProbe`) finds them.
+    `Device`: `ReplayDevice`, `SimulatedHand`, `MouseDevice`, `UdpDevice` (`UdpCounts`),
+    `SpaceMouse`, `ForceDimension`, `OpenHaptics`; `probe_devices` (`DeviceProbe`) finds them.
     ``reducedfem.scenes``: complete example sessions.
 Systems other than solids: `SecondOrderSystem`, its `SystemModes` and `SystemBasis`.
 Pictures, files, the machine
@@ -159,6 +159,7 @@ from reducedfem.geometry.tetrahedra import tetrahedralize  # noqa: E402
 from reducedfem.geometry.voxels import voxelize  # noqa: E402
 from reducedfem.haptics.connected_devices import (  # noqa: E402
     ForceDimension,
+    MouseDevice,
     OpenHaptics,
     SpaceMouse,
     UdpCounts,
@@ -288,6 +289,7 @@ __all__ = [
     "Modes",
     "MooneyRivlin",
     "Motion",
+    "MouseDevice",
     "NeoHookean",
     "OffsetField",
     "OpenHaptics",

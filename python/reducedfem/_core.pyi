@@ -309,6 +309,7 @@ class Solid:
         self, u: ArrayLike | None, threads: int, definite: bool = False, /
     ) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int32]]: ...
     def internal_force(self, u: ArrayLike, threads: int, /) -> NDArray[np.float64]: ...
+    def measure(self, u: ArrayLike, kind: int, threads: int, /) -> NDArray[np.float64]: ...
     def inverted(self, u: ArrayLike, /) -> int: ...
     def strain_energy(self, u: ArrayLike, threads: int, /) -> float: ...
     def hessian_product(
@@ -1202,14 +1203,31 @@ def suited_stiffness(stiffness: float, /) -> float: ...
 def pull(
     motion: Motion,
     rest: ArrayLike,
-    rows: ArrayLike,
+    where: ArrayLike | tuple[ArrayLike, ArrayLike],
     stiffness: float,
     place: ArrayLike,
     force: ArrayLike | None,
     n: int,
+    threads: int,
     /,
 ) -> tuple[tuple[float, float, float], tuple[float, float, float]]: ...
-def pull_body_stiffness(model: Reduced, rows: ArrayLike, /) -> float: ...
+def pull_body_stiffness(
+    system: Reduced | Projected | Solid,
+    where: ArrayLike | tuple[ArrayLike, ArrayLike],
+    threads: int,
+    /,
+) -> float: ...
+def pull_free(
+    body: FreeBody | World,
+    index: int,
+    rest: ArrayLike,
+    rows: ArrayLike,
+    spring: tuple[float, float],
+    place: ArrayLike,
+    n: int,
+    threads: int,
+    /,
+) -> tuple[tuple[float, float, float], tuple[float, float, float]]: ...
 def fit_stiffness(
     tree: PointTree,
     reduced: Reduced | None,
@@ -1267,6 +1285,26 @@ def hand_device(
     max_torque: float,
     /,
 ) -> Device: ...
+def mouse_device(
+    position: tuple[float, float],
+    rotation: tuple[float, float],
+    speed: float,
+    turn: float,
+    max_force: float,
+    max_torque: float,
+    /,
+) -> Device: ...
+def mouse_send(
+    device: Device,
+    hold: int,
+    displacement: tuple[float, float, float],
+    turn: tuple[float, float, float, float],
+    buttons: int,
+    /,
+) -> None: ...
+def mouse_state(
+    device: Device, /
+) -> tuple[bool, tuple[float, float, float], tuple[float, float, float]] | None: ...
 def udp_device(
     address: tuple[str, int],
     client: tuple[str, int] | None,

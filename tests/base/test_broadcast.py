@@ -1,6 +1,6 @@
 """Broadcast and ring between threads: nothing torn, lost or out of order, no data race.
 
-The loop's session too: its threads begin, end, write records and halt a device that hangs.
+Likewise a mouse, and a session: its threads begin, end, write records and halt a device that hangs.
 """
 
 from __future__ import annotations
@@ -53,6 +53,11 @@ def run_watched(program, *arguments):
 
 
 SHARED = ("base/broadcast_rt.c", "base/ring_rt.c")
+MOUSE = (
+    *SHARED, "base/alloc.c", "base/status.c", "device/device.c", "device/hand.c",
+    "device/hand_rt.c", "device/mouse.c", "device/mouse_rt.c", "device/oscillator_rt.c",
+    "linalg/pose.c",
+)  # fmt: skip
 SESSION = (
     *SHARED, "base/alloc.c", "base/clock_rt.c", "base/status.c", "haptic/feel_rt.c",
     "haptic/histogram_rt.c", "haptic/loop_rt.c", "haptic/passivity_rt.c", "haptic/safety.c",
@@ -74,6 +79,11 @@ def test_readers_and_writer_share_values_and_items(tmp_path):
 
 def test_the_thread_sanitizer_sees_no_race(tmp_path):
     run_watched(built(tmp_path, "broadcast_threads", SHARED, "-fsanitize=thread"))
+
+
+def test_the_thread_sanitizer_sees_no_race_between_a_pointer_and_cycles(tmp_path):
+    """Targets and states are whole, and nothing jumps."""
+    run_watched(built(tmp_path, "mouse_threads", MOUSE, "-fsanitize=thread"))
 
 
 def test_the_thread_sanitizer_sees_no_race_in_a_session(tmp_path):

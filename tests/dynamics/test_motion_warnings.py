@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
+from reducedfem import samples
 from shapes import box_hexes
 
 EARTH = (0.0, 0.0, -9.81)
@@ -144,6 +145,27 @@ def test_warnings_of_long_steps_count_since_the_reset(reduced):
             sim.step(1e-4 * force, 100)
         assert sim.report.shortened_steps == 0
         sim.reset()
+
+
+@pytest.mark.no_asan(reason="test_reduced_steps has indefinite tangents of reduced models")
+def test_damping_by_an_indefinite_tangent_is_named():
+    surface = samples.load("spoon")
+    mesh = rf.voxelize(surface, resolution=40)
+    solid = rf.Solid(mesh, rf.StVK(8e8, 0.4, 950), fixed=mesh.nodes[:, 0] < 0.01)
+    model = rf.reduce(solid, rf.modal_derivative_basis(solid, k=5, r=12))
+    tip = [surface.vertices[:, 0].argmax()]
+    load = rf.Skin(model).project(tip, [[0.0, 0.0, 0.2]])
+
+    def step(beta):
+        sim = rf.BackwardEuler(model, 1e-3, damping=(4, beta), newton_max=10)
+        sim.step(load, 300)
+        return sim.report
+
+    with pytest.warns(rf.PlausibilityWarning, match=r"damping\[1\] = 0.001 s .* gains energy"):
+        assert step(1e-3).indefinite > 300
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert step(0.0).indefinite == 0
 
 
 FAR = r"the model is deformed by [\d.]+ m, but the body is 0\.616 m large: .* so large a load meant"

@@ -204,6 +204,7 @@ def devices(w: SimpleNamespace) -> list[bool]:
         rf.SimulatedHand([0.0, 1.0], np.zeros((2, 3))),
         rf.UdpDevice(),
         rf.SpaceMouse(),
+        rf.MouseDevice(),
         rf.ForceDimension(),
         rf.OpenHaptics(),
     ]

@@ -110,6 +110,7 @@ def test_all_other_types_are_copied_or_refused(world, way):
         rf.SimulatedHand([0.0, 1.0], np.zeros((2, 3))),
         rf.UdpDevice(),
         rf.SpaceMouse(),
+        rf.MouseDevice(),
         rf.ForceDimension(),
         rf.OpenHaptics(),
     ]

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -72,7 +73,8 @@ def test_runs(path, tmp_path, monkeypatch):
     )
     monkeypatch.setenv("JUPYTER_PATH", str(tmp_path))
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
-    paths = [str(ROOT / "python"), os.environ.get("PYTHONPATH", "")]
+    # of the package under test, which may be a wheel
+    paths = [str(Path(rf.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(p for p in paths if p))
 
     notebook = nbformat.read(path, as_version=4)

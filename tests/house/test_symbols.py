@@ -24,8 +24,8 @@ NOUNS = {
     "store4 sum sums4 transpose4",
     "material": "law",
     "constraint": "delassus friction lemke pyramid",
-    "device": "device force_dimension frame hand library openhaptics replay spacemouse trajectory "
-    "udp",
+    "device": "device force_dimension frame hand library mouse openhaptics oscillator replay "
+    "spacemouse trajectory udp",
     "mesh": "boundary box bvh closest crossings cube cut edge edges element embedding face hex "
     "hex20 holes inside local mesh orientation reference rule surface tet tet10 triangle voxel "
     "voxelize wide winding",
@@ -42,7 +42,7 @@ NOUNS = {
     "system",
     "deform": "deformed",
     "contact": "contact fit",
-    "render": "coupling depth_limit dynamic limit moved travel workspace",
+    "render": "coupling depth_limit dynamic moved travel workspace",
     "body": "body",
     "world": "broad coupled driven frictional multibody pair sites solver world",
     "haptic": "cycle feel histogram loop passivity safety session snapshot stage stillness tick",

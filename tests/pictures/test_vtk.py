@@ -13,6 +13,7 @@ import pytest
 import reducedfem as rf
 from shapes import box_hexes, box_tets
 
+MATERIAL = rf.StVK(2e5, 0.3, 1000.0)
 MESHES = {
     "tet4": rf.Mesh(*box_tets(1, 1, 1)),
     "tet10": rf.Mesh(*box_tets(1, 1, 1)).quadratic(),
@@ -113,6 +114,45 @@ def test_cut_cells_have_their_fractions(tmp_path):
         rf.export_vtk(tmp_path / "c.pvd", mesh, rf.Motion([0.0], u))
     read = meshio.read(series(tmp_path / "c.pvd")[1][0])
     np.testing.assert_array_equal(read.cell_data["fraction"][0], mesh.fractions)
+
+
+def test_stresses_of_a_motion(solid, reduced, motion, tmp_path):
+    rf.export_vtk(tmp_path / "s.pvd", reduced, motion[3:6], stress=solid)
+    for k, file in enumerate(series(tmp_path / "s.pvd")[1]):
+        read, u = meshio.read(file).cell_data, reduced.displacement(motion.q[3 + k])
+        expected = solid.stress(u).reshape(-1, 9)
+        scale = np.abs(expected).max()
+        np.testing.assert_allclose(read["stress"][0], expected, atol=1e-6 * scale)
+        np.testing.assert_allclose(read["von_mises"][0], solid.von_mises(u), rtol=1e-6)
+
+
+def test_stresses_turn_with_a_free_body(body, free, tmp_path):
+    solid = rf.Solid(free.mesh, MATERIAL)
+    motion = rf.record_motion(body, 40, every=40)
+    rf.export_vtk(tmp_path / "s.pvd", free, motion, stress=solid)
+    read = meshio.read(series(tmp_path / "s.pvd")[1][1]).cell_data["stress"][0].reshape(-1, 3, 3)
+    own = solid.stress(free.displacement(motion.q[1]))
+    pose = rf.Pose((0.0, 0.0, 0.0), motion.poses[1, 3:])
+    turn = pose.apply(np.eye(3)).T
+    assert np.abs(turn - np.eye(3)).max() > 0.3
+    np.testing.assert_allclose(read, turn @ own @ turn.T, atol=1e-5 * np.abs(own).max())
+
+
+def test_stresses_of_wrong_solids(solid, reduced, motion, free, tmp_path):
+    path = tmp_path / "s.pvd"
+    for stress, error, text in (
+        (reduced, rf.InputTypeError, "stress must be a Solid, got a? ?ReducedSolid"),
+        (rf.Solid(free.mesh, MATERIAL), rf.InputError, "stress has another mesh .* pass the Solid"),
+    ):
+        with pytest.raises(error, match=text):
+            rf.export_vtk(path, reduced, motion, stress=stress)
+    cells = {"von_mises": np.zeros((len(motion), solid.mesh.n_elements))}
+    with pytest.raises(rf.InputError, match="stress writes 'von_mises', which cell_data has too"):
+        rf.export_vtk(path, reduced, motion, cell_data=cells, stress=solid)
+    inside_out = rf.Motion([0.0], -1.5 * solid.mesh.nodes[None])
+    with pytest.raises(rf.InputError, match="stress of state 0 of motion: u turns element 0"):
+        rf.export_vtk(path, solid, inside_out, stress=solid)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_names_with_marks_of_xml(solid, tmp_path):

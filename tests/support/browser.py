@@ -74,15 +74,22 @@ class Browser:
         return found
 
 
-def require_browser() -> None:
-    """Skip the test if there is no browser; fail it in continuous integration."""
+def missing_browser() -> str:
+    """Return the text of what is missing; empty: nothing."""
     missing = [name for name in ("chromium", "chromedriver") if not shutil.which(name)]
     missing += ["selenium"] * (importlib.util.find_spec("selenium") is None)
-    if missing:
-        reason = (
-            f"no {', '.join(missing)}: install Debian's chromium and chromium-driver, "
-            "and Python's selenium"
-        )
+    if not missing:
+        return ""
+    return (
+        f"no {', '.join(missing)}: install Debian's chromium and chromium-driver, "
+        "and Python's selenium"
+    )
+
+
+def require_browser() -> None:
+    """Skip the test if there is no browser; fail it in continuous integration."""
+    reason = missing_browser()
+    if reason:
         (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(reason)
 
 

@@ -1,4 +1,4 @@
-"""The browser of the tests of pages."""
+"""The browsers of the tests of pages."""
 
 from __future__ import annotations
 
@@ -9,9 +9,17 @@ import pytest
 from browser import Browser, open_browser
 
 
+@pytest.fixture(scope="module")
+def opened() -> Iterator[Browser]:
+    """Return a browser of the module."""
+    with open_browser(width=1100, height=760) as browser:
+        yield browser
+
+
 @pytest.fixture
-def browser() -> Iterator[Browser]:
-    """Return a new browser; a test that leaves errors in its console fails."""
-    with open_browser() as opened:
-        yield opened
-        assert opened.errors() == []
+def browser(opened: Browser) -> Iterator[Browser]:
+    """Return the browser of the module; a test that leaves errors in its console fails."""
+    opened.errors()
+    yield opened
+    assert opened.errors() == []
+    opened.open("about:blank")

@@ -3,36 +3,13 @@
 from __future__ import annotations
 
 import json
-import struct
 
 import numpy as np
 import pytest
 
 import reducedfem as rf
+from page_messages import decoded
 from reducedfem.viewer import messages
-
-TYPES = {"f4": np.float32, "i4": np.int32, "u1": np.uint8}
-
-
-def decoded(data: bytes):
-    """Return a message as a page reads it."""
-    assert data[:4] == b"RFV1"
-    (size,) = struct.unpack_from("<I", data, 4)
-    assert size % 4 == 0
-
-    def filled(value):
-        if isinstance(value, list):
-            return [filled(one) for one in value]
-        if not isinstance(value, dict):
-            return value
-        if "at" not in value:
-            return {key: filled(one) for key, one in value.items()}
-        assert value["at"] % 4 == 0
-        count = int(np.prod(value["shape"]))
-        found = np.frombuffer(data, TYPES[value["type"]], count, 8 + size + value["at"])
-        return found.reshape(value["shape"])
-
-    return filled(json.loads(data[8 : 8 + size]))
 
 
 def test_arrays_arrive_at_any_depth(rng):
@@ -59,7 +36,10 @@ GOOD = [
     {"kind": "move", "place": [0, 0, 1e-3]},
     {"kind": "speed", "value": 0.1},
     {"kind": "shape", "body": 0, "shape": 2, "value": -1e-3},
-    *({"kind": kind} for kind in ("release", "play", "pause", "step", "reset")),
+    {"kind": "stage", "name": "sketch"},
+    {"kind": "erase", "number": 2},
+    {"kind": "hand", "moved": [0, 0, 1e-3], "turned": [0.6, 0, 0, 0.8], "buttons": 5},
+    *({"kind": kind} for kind in ("hold", "release", "play", "pause", "step", "reset", "cancel")),
 ]
 
 
@@ -82,9 +62,16 @@ BAD = [
     '{"kind": "seen", "number": -1}', '{"kind": "seen", "number": 1.5}',
     '{"kind": "seen", "number": true}', '{"kind": "seen", "number": 99999999999}',
     '{"kind": "speed", "value": 0}', '{"kind": "speed", "value": -1}',
-    '{"kind": "speed", "value": Infinity}',
+    '{"kind": "speed", "value": Infinity}', '{"kind": "stage", "name": "run"}',
+    '{"kind": "stage", "name": ["solid"]}', '{"kind": "erase", "number": -1}',
     '{"kind": "pull", "body": 0, "origin": [0, 0, 0], "direction": [0, 0, 0]}',
     '{"kind": "shape", "body": 0, "shape": 1, "value": null}',
+    '{"kind": "hand", "moved": [0, 0, 0], "turned": [1, 0, 0], "buttons": 0}',
+    '{"kind": "hand", "moved": [0, 0, 0], "turned": [1, 0, 0, 1], "buttons": 0}',
+    '{"kind": "hand", "moved": [0, 0, 0], "turned": [1, 0, 0, NaN], "buttons": 0}',
+    '{"kind": "hand", "moved": [0, 1e13, 0], "turned": [1, 0, 0, 0], "buttons": 0}',
+    '{"kind": "hand", "moved": [0, 0, 0], "turned": [1, 0, 0, 0], "buttons": 65536}',
+    '{"kind": "hand", "moved": [0, 0, 0], "turned": [1, 0, 0, 0], "buttons": true}',
 ]  # fmt: skip
 
 

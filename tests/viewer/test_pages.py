@@ -12,29 +12,12 @@ import pytest
 from PIL import Image
 
 import reducedfem as rf
-from browser import open_browser
+from pages import DRAWN, on_screen, read, shown
 from reducedfem.drawing.render import Frame, Shape, draw, upright
 from reducedfem.viewer.parts import GREY
 from shapes import box_hexes
 
 pytestmark = pytest.mark.no_asan(reason="runs a browser, no C code of its own")
-
-DRAWN = "(window.reducedfem?.frames ?? 0) > 0"
-
-
-@pytest.fixture(scope="module")
-def opened():
-    with open_browser(width=1100, height=760) as browser:
-        yield browser
-
-
-@pytest.fixture
-def browser(opened):
-    """Return the browser of all tests; one that leaves errors in its console fails."""
-    opened.errors()
-    yield opened
-    assert opened.errors() == []
-    opened.open("about:blank")
 
 
 @pytest.fixture(scope="module")
@@ -46,21 +29,6 @@ def bar():
 @pytest.fixture(scope="module")
 def reduced(bar):
     return rf.reduce(bar, rf.modal_derivative_basis(bar, 4, 8))
-
-
-def shown(browser, view, query=""):
-    """Open the page of a view and wait for its first picture."""
-    browser.open(view.address + query)
-    browser.wait(DRAWN)
-
-
-def read(browser, body=0):
-    """Return positions and normals of a body as the shaders move them."""
-    found = browser.run(
-        f"const one = window.reducedfem.drawing.read({body});"
-        "return [Array.from(one.positions), Array.from(one.normals)];"
-    )
-    return (np.reshape(one, (-1, 3)) for one in found)
 
 
 def pixels(browser):
@@ -142,19 +110,9 @@ def test_a_drag_moves_the_simulation(browser, reduced):
         shown(browser, view)
         browser.wait("window.reducedfem.frame !== null")
         canvas = browser.driver.find_element("id", "picture")
-        # a point of the upper side, where it is on the screen
-        x, y = browser.run(
-            "const page = window.reducedfem, { canvas } = page.drawing;"
-            "const m = page.camera.matrices(canvas.width / canvas.height);"
-            "const box = page.scene.box, point = [0.4 * box[3], 0, box[5], 1];"
-            "const times = (a, v) => [0, 1, 2, 3].map((r) =>"
-            "  a[r] * v[0] + a[4 + r] * v[1] + a[8 + r] * v[2] + a[12 + r] * v[3]);"
-            "const at = times(m.projection, times(m.camera, point));"
-            "return [0.5 * canvas.clientWidth * at[0] / at[3],"
-            "        -0.5 * canvas.clientHeight * at[1] / at[3]];"
-        )
+        x, y = on_screen(browser, [0.28, 0.05, 0.1])  # of the upper side
         actions = ActionChains(browser.driver)
-        actions.move_to_element_with_offset(canvas, round(x), round(y)).click_and_hold().perform()
+        actions.move_to_element_with_offset(canvas, x, y).click_and_hold().perform()
         browser.wait("window.reducedfem.grip")
         ActionChains(browser.driver).move_by_offset(0, -60).perform()
         browser.wait("window.reducedfem.frame.arrows.length === 1")
@@ -200,6 +158,44 @@ def test_keys_and_buttons(browser, reduced):
         theme = browser.run("return document.documentElement.dataset.theme")
         browser.driver.find_element("css selector", "[aria-label='Light or dark']").click()
         assert browser.run("return document.documentElement.dataset.theme") != theme
+
+
+def test_edges_are_drawn_once(browser, reduced):
+    with rf.view(reduced, browser=False) as view:
+        shown(browser, view)
+        lines, triangles = browser.run(
+            "const page = window.reducedfem, body = page.drawing.bodies[0];"
+            "page.setWire(true); page.draw();"
+            "const { gl } = page.drawing, lines = new Int32Array(body.lineCount);"
+            "gl.bindVertexArray(null); gl.bindBuffer(gl.COPY_READ_BUFFER, body.lines);"
+            "gl.getBufferSubData(gl.COPY_READ_BUFFER, 0, lines);"
+            "return [Array.from(lines), Array.from(body.given.triangles)];"
+        )
+    faces = np.reshape(triangles, (-1, 3))
+    sides = np.sort(np.stack([faces, np.roll(faces, -1, axis=1)], axis=2).reshape(-1, 2))
+    np.testing.assert_array_equal(np.reshape(lines, (-1, 2)), np.unique(sides, axis=0))
+
+
+def test_a_scene_that_is_replaced_leaves_no_buffers(browser, reduced):
+    """Edges and displacements included, which a body gets when it is drawn."""
+    with rf.view(reduced, browser=False) as view:
+        shown(browser, view)
+        counts = browser.run(
+            "const page = window.reducedfem, { drawing, scene } = page, { gl } = drawing;"
+            "const create = gl.createBuffer.bind(gl), remove = gl.deleteBuffer.bind(gl);"
+            "let live = 0; const counts = [];"
+            "gl.createBuffer = () => { live += 1; return create(); };"
+            "gl.deleteBuffer = (one) => { live -= one ? 1 : 0; remove(one); };"
+            "drawing.wire = true;"
+            "for (let k = 0; k < 3; ++k) {"
+            "  drawing.setScene(scene);"
+            "  const [body] = drawing.bodies, moved = new Float32Array(3 * body.vertices);"
+            "  body.setMoved(gl, moved, moved);"
+            "  page.draw(); counts.push(live);"
+            "}"
+            "return counts;"
+        )
+    assert counts[0] == counts[1] == counts[2]
 
 
 def test_a_lost_connection_comes_back(browser, reduced):
@@ -295,6 +291,50 @@ def test_modes_swing_and_sliders_stop_them(browser, bar):
     largest = np.linalg.norm(modes.shapes[1], axis=1).max()
     size = np.linalg.norm(np.ptp(bar.mesh.nodes, axis=0))
     assert found[1][1] * largest == pytest.approx(0.5 * 0.2 * size, rel=1e-5)
+
+
+def test_modes_swing_in_the_ratio_of_their_frequencies(browser, bar):
+    modes = bar.linear_modes(3)
+    with rf.view(modes, bar, browser=False) as view:
+        shown(browser, view)
+        found = browser.run(
+            "const { player } = window.reducedfem; player.playing = false;"
+            "player.amounts.set([0, 2, 3]); player.time = 0.4;"
+            "return Array.from(player.coordinates());"
+        )
+        # the lowest of those shown takes 1.6 s
+        slow = 0.5 * np.pi
+        ratio = modes.frequencies[2] / modes.frequencies[1]
+        np.testing.assert_allclose(
+            found, [0, 2 * np.cos(slow), 3 * np.cos(slow * ratio)], atol=1e-5
+        )
+        browser.run("window.reducedfem.player.playing = true")
+        text = browser.wait(
+            "[...document.querySelectorAll('#numbers div')].find((one) =>"
+            " one.textContent.startsWith('slowed down'))?.lastChild.value"
+        )
+    assert float(text[:-1]) == pytest.approx(1.6 * modes.frequencies[1], rel=0.01)
+
+
+def test_bodies_of_a_world_are_drawn_where_they_are(browser, bar):
+    free = rf.Solid(bar.mesh, rf.StVK(1e5, 0.3, 1000.0))
+    reduced = rf.reduce(free, rf.modal_derivative_basis(free, 2, 3))
+    world = rf.World(1e-3, (0.0, 0.0, -9.81))
+    for k in range(2):
+        body = rf.FreeBody(reduced, 1e-3)
+        body.reset([0.2, 0.05, 0.5 * k], [0.8, 0.6 * k, 0.6 * (1 - k), 0], q=[1e-3 * k] * reduced.r)
+        world.add(body)
+    world.step(5)
+    with rf.view(world, browser=False) as view:
+        shown(browser, view)
+        browser.wait("window.reducedfem.frame?.bodies.length === 2")
+        centre = view._shown.scene().centre
+        for k in range(2):
+            positions, _ = read(browser, k)
+            distance = np.linalg.norm(
+                positions[:, None] - (world.nodes(k) - centre)[None], axis=2
+            ).min(axis=1)
+            assert distance.max() < 1e-6
 
 
 def test_a_free_body_is_where_it_was(browser, rng):

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
+from page_messages import connected, decoded, receive, run
 from reducedfem.viewer import page
 from shapes import box_hexes
-from test_messages import decoded
 
 pytestmark = pytest.mark.no_asan(reason="sockets and texts, no C code of its own")
 
@@ -32,35 +32,6 @@ def reduced():
 def view(reduced):
     with rf.view(reduced, browser=False) as shown:
         yield shown
-
-
-def run(coroutine):
-    return asyncio.run(asyncio.wait_for(coroutine, 300.0))
-
-
-@contextlib.asynccontextmanager
-async def connected(view, **headers):
-    """Connect as a page of the view does."""
-    origin = view.address.rsplit("/", 2)[0]
-    async with (
-        aiohttp.ClientSession() as session,
-        session.ws_connect(
-            f"{view.address}socket", headers={"Origin": origin, **headers}, max_msg_size=0
-        ) as found,
-    ):
-        yield found
-
-
-async def receive(found, kind):
-    """Return the next message of a kind; frames are confirmed."""
-    while True:
-        message = await found.receive()
-        assert message.type is aiohttp.WSMsgType.BINARY, message
-        read = decoded(message.data)
-        if read["kind"] == "frame":
-            await found.send_str(json.dumps({"kind": "seen", "number": read["number"]}))
-        if read["kind"] == kind:
-            return read
 
 
 async def status(address, **headers):
@@ -130,7 +101,7 @@ def test_wrong_tokens_hosts_and_files(view):
 def test_other_origins_are_refused(view, origin):
     async def check():
         with pytest.raises(aiohttp.WSServerHandshakeError) as found:
-            async with connected(view, Origin=origin):
+            async with connected(view.address, Origin=origin):
                 pass
         assert found.value.status == 403
 
@@ -139,7 +110,7 @@ def test_other_origins_are_refused(view, origin):
 
 def test_origins_of_a_proxy_may_be_allowed(reduced):
     async def check(view):
-        async with connected(view, Origin="https://hub.example.org") as found:
+        async with connected(view.address, Origin="https://hub.example.org") as found:
             await receive(found, "scene")
 
     with rf.view(reduced, origins=["https://hub.example.org/"], browser=False) as view:
@@ -149,7 +120,7 @@ def test_origins_of_a_proxy_may_be_allowed(reduced):
 @pytest.mark.parametrize("message", ["{", '{"kind": "fly"}', b"\0\1", "x" * 20_000])
 def test_a_malformed_message_closes_its_connection_and_nothing_else(view, message):
     async def check():
-        async with connected(view) as good, connected(view) as bad:
+        async with connected(view.address) as good, connected(view.address) as bad:
             await receive(good, "frame")
             await receive(bad, "scene")
             await (bad.send_bytes if isinstance(message, bytes) else bad.send_str)(message)
@@ -172,7 +143,7 @@ def ray_of(scene):
 
 def test_one_page_at_a_time_pulls(view):
     async def check():
-        async with connected(view) as first, connected(view) as second:
+        async with connected(view.address) as first, connected(view.address) as second:
             origin, direction = ray_of(await receive(first, "scene"))
             await receive(second, "scene")
             pull = {"kind": "pull", "body": 0, "origin": origin, "direction": direction}
@@ -209,7 +180,7 @@ def test_one_page_at_a_time_pulls(view):
 
 def test_the_body_gives_way_by_the_spring_that_is_shown(view, reduced):
     async def check():
-        async with connected(view) as found:
+        async with connected(view.address) as found:
             scene = await receive(found, "scene")
             origin, direction = ray_of(scene)
             pull = {"kind": "pull", "body": 0, "origin": origin, "direction": direction}
@@ -237,7 +208,7 @@ def test_the_body_gives_way_by_the_spring_that_is_shown(view, reduced):
 
 def test_commands(view):
     async def check():
-        async with connected(view) as found:
+        async with connected(view.address) as found:
             await found.send_str('{"kind": "pause"}')
             while (await receive(found, "frame"))["playing"]:
                 pass
@@ -261,7 +232,7 @@ def test_commands(view):
 
 def test_no_frame_before_the_last_one_is_confirmed(view):
     async def check():
-        async with connected(view) as found:
+        async with connected(view.address) as found:
             numbers = []
             while len(numbers) < 1:
                 read = decoded((await found.receive()).data)
@@ -281,7 +252,7 @@ def test_no_frame_before_the_last_one_is_confirmed(view):
 
 def test_closing_disconnects_and_forgets(reduced):
     async def check(view):
-        async with connected(view) as found:
+        async with connected(view.address) as found:
             await receive(found, "frame")
             closing = asyncio.get_running_loop().run_in_executor(None, view.close)
             while (await found.receive()).type is aiohttp.WSMsgType.BINARY:
@@ -300,7 +271,7 @@ def test_closing_disconnects_and_forgets(reduced):
 
 def test_closing_does_not_wait_for_a_page_that_hangs(reduced):
     async def check(view):
-        async with connected(view) as found:
+        async with connected(view.address) as found:
             await receive(found, "frame")
             # reads nothing, confirms nothing
             await asyncio.get_running_loop().run_in_executor(None, view.close)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -159,8 +160,9 @@ def test_worlds_share_geometry():
         np.testing.assert_allclose(scene.bodies[-1].vertices[:, 2], -1.0)
         world.step(30)
         frame = view._shown.frame()
-        for k, one in enumerate(frame["bodies"]):
-            moved = rf.Pose(one["position"], one["quaternion"]).apply(nodes)
+        assert len(frame["places"]) == 3
+        for k, one in enumerate(frame["places"]):
+            moved = rf.Pose(one[:3], one[3:]).apply(nodes)
             np.testing.assert_allclose(moved, world.nodes(k), atol=1e-9)
 
 
@@ -272,6 +274,18 @@ def test_the_notebook_frame(reduced, monkeypatch):
         assert f'src="/user/ada/proxy/{view._server.port}/{view._channel.token}/"' in prefixed
         assert isinstance(view, View)
     assert "<iframe" not in view._repr_html_()
+
+
+def test_a_browser_gets_the_address_by_a_file_of_its_own(reduced, monkeypatch):
+    opened = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    with rf.view(reduced, browser=True) as view:
+        (address,) = opened
+        assert view.address not in address  # other users see the arguments of programs
+        path = Path(address.removeprefix("file://"))
+        assert path.stat().st_mode & 0o777 == 0o600
+        assert f'url={view.address}"' in path.read_text()
+    assert not path.exists()
 
 
 def test_waiting(reduced):

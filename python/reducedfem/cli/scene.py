@@ -21,12 +21,14 @@ from reducedfem.haptics.records import HapticRecords
 from reducedfem.haptics.session import HapticSession
 from reducedfem.pictures import plot
 from reducedfem.viewer.server import require_aiohttp
-from reducedfem.viewer.view import view
+from reducedfem.viewer.view import View, view
 
 __all__ = ["add_options", "refuse_options", "run"]
 
 _OPTIONS = ("device", "seconds", "points", "resolution", "friction", "plot", "record", "view")
+_PLAY = " Its button 'Hold the tool' lets the pointer move it; closing the page ends the scene."
 _LONGEST = 3600.0  # s; records are kept in memory
+_PLAYED = 600.0  # s, of a scene that a page plays
 
 
 def _replay(where: str) -> Device:
@@ -86,7 +88,8 @@ def add_options(parser: Parser) -> None:
         type=_seconds,
         metavar="S",
         help="duration [s]; forces then fade out within 0.2 s (default: the duration of the "
-        "device's motion; 60 for a device without one)",
+        "device's motion; 60 for a device without one; for a mouse until its page is closed, at "
+        "most 600)",
     )
     parser.add_argument(
         "--points",
@@ -154,13 +157,14 @@ def _check_outputs(args: argparse.Namespace) -> None:
 def run(args: argparse.Namespace, console: Console) -> int:
     """Run the scene, print its report, and draw it."""
     _check_outputs(args)
-    if args.view:
-        require_aiohttp()
     kind, where = args.device or ("hand", "")
     device = _DEVICES[kind][1](where)
+    played = device is not None and device._pointed  # by a page, which ends it
+    if args.view or played:
+        require_aiohttp()
     seconds = args.seconds
     if seconds is None and device is not None and np.isinf(device.duration):
-        seconds = 60.0
+        seconds = _PLAYED if played else 60.0
     options: dict[str, Any] = {"record": args.record, "duration": seconds}
     for name in ("points", "resolution", "friction"):
         if getattr(args, name) is not None:
@@ -177,9 +181,9 @@ def run(args: argparse.Namespace, console: Console) -> int:
         points = sum(contact.tree.shell.n_points for contact in session.contacts)
         stage.result = count_text(points, "point")
     failure = None
-    shown = view(session) if args.view else None
+    shown = view(session) if args.view or played else None
     if shown is not None:
-        console.say("The scene begins when a page is open.")
+        console.say("The scene begins when a page is open." + (_PLAY if played else ""))
         shown.wait_open()
     if device is not None and device._waits:
         console.fact(
@@ -189,7 +193,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
         )
     try:
         with session:
-            records = _watched(session, console)
+            records = _watched(session, console, shown if played else None)
     except (DeviceError, DivergedError) as error:
         if not session.report().ticks:
             raise
@@ -220,13 +224,16 @@ def run(args: argparse.Namespace, console: Console) -> int:
     return 0
 
 
-def _watched(session: HapticSession, console: Console) -> NDArray[np.void]:
-    """Wait for the end; return the records, read before their buffer overflows."""
+def _watched(session: HapticSession, console: Console, page: View | None) -> NDArray[np.void]:
+    """Wait for the end, also of a page; return the records, read before their buffer overflows."""
     parts = []
     with console.stage("run") as stage:
         try:
             while not session.wait(0.25):
                 parts.append(session.records(drain=True).array)
+                if page is not None and page.left:
+                    stage.result = "the page was closed, "
+                    break
         except KeyboardInterrupt:
             stage.result = "interrupted, "
         session.stop()

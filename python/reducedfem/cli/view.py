@@ -6,12 +6,14 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from reducedfem import scenes
 from reducedfem._load import load
 from reducedfem.base.console import Console
 from reducedfem.cli.options import Commands, UsageError, add_common, counted, positive
 from reducedfem.cli.paths import check_writable, is_surface, open_surface, refuse_same
 from reducedfem.drawing.render import UP
 from reducedfem.geometry.mesh_files import read_mesh
+from reducedfem.haptics.records import HapticRecords
 from reducedfem.viewer.view import export_html, view
 
 __all__ = ["add_to"]
@@ -21,15 +23,17 @@ def add_to(commands: Commands) -> None:
     """Add the command and its options."""
     parser = commands.add_parser(
         "view",
-        help="show a surface, a mesh, a model or a distance field in the browser",
+        help="show a surface, a mesh, a model, a distance field or records in the browser",
         description="Show a file, or a sample by its name, in a page of the browser. A reduced "
-        "model gives way where\nthe mouse pulls it. The page is served on this computer only, to "
+        "model gives way where\nthe mouse pulls it; records of 'reducedfem haptics --record' are "
+        "played, with the objects of\ntheir --scene. The page is served on this computer only, to "
         "those who know its address;\nthe command ends when the last page is closed, or by "
         "Ctrl-C.",
         epilog="examples:\n"
         "  reducedfem view bunny.ply --up y\n"
         "  reducedfem view spoon.safetensors\n"
-        "  reducedfem view part.stl --scale 0.001 --save part.html",
+        "  reducedfem view part.stl --scale 0.001 --save part.html\n"
+        "  reducedfem view played.npy --scene peg",
     )
     parser.add_argument("file", metavar="FILE", help="file to show")
     parser.add_argument(
@@ -43,6 +47,13 @@ def add_to(commands: Commands) -> None:
         type=positive,
         metavar="S",
         help="metres per unit of a surface: 0.001 for mm (default: 1)",
+    )
+    parser.add_argument(
+        "--scene",
+        choices=tuple(scenes.STORIES),
+        metavar="SCENE",
+        help="scene of which FILE has records (.npy), to show its objects: one of "
+        + ", ".join(scenes.STORIES),
     )
     parser.add_argument(
         "--stiffness",
@@ -69,8 +80,10 @@ def add_to(commands: Commands) -> None:
 def _open(args: argparse.Namespace) -> Any:
     """Return the object in the file."""
     name = args.file
-    if Path(name).suffix.lower() == ".safetensors":
-        found: Any = load(name)
+    if _is_records(args):
+        found: Any = HapticRecords.load(name)
+    elif Path(name).suffix.lower() == ".safetensors":
+        found = load(name)
     elif is_surface(name):
         return open_surface(name, args.scale or 1.0)
     else:
@@ -80,20 +93,35 @@ def _open(args: argparse.Namespace) -> Any:
     return found
 
 
+def _is_records(args: argparse.Namespace) -> bool:
+    return Path(args.file).suffix.lower() in (".npy", ".part")
+
+
 def _run(args: argparse.Namespace) -> int:
     console = Console(args.quiet)
+    if args.scene is not None and not _is_records(args):
+        raise UsageError(
+            f"--scene is for records of 'reducedfem haptics --record' (.npy), which {args.file!r} "
+            "is not: leave it out"
+        )
     if args.save is not None:
         refuse_same([args.file], {"--save": args.save})
         check_writable(Path(args.save), "--save")
         if Path(args.save).suffix.lower() not in (".html", ".htm"):
             raise UsageError(f"--save: the file name must end in .html, got {args.save!r}")
     what = _open(args)
+    records = None
+    if args.scene is not None:
+        records = what
+        with console.stage("build"):
+            what = scenes.session(args.scene)
     if args.save is not None:
-        export_html(args.save, what, up=args.up)
+        export_html(args.save, what, records=records, up=args.up)
         console.fact("page", args.save)
         return 0
     shown = view(
         what,
+        records=records,
         up=args.up,
         stiffness=args.stiffness,
         port=args.port or 0,

@@ -111,10 +111,21 @@ class WarnsOnce:
         if steps_too_long(report):
             self._warned.add("steps")
             once = self._settings["newton_max"] == 1
-            why = contradiction(self._system, self._core, self._dt)
+            why = contradiction(self._system, self._core, self._dt) or self._unstable(report)
             warn_of_long_steps(
                 report.shortened_steps, report.steps, self._dt, why, once=once, stacklevel=5
             )
+
+    def _unstable(self, report: ImplicitReport) -> str | None:
+        """Return the reason if damping by an indefinite tangent keeps steps from converging."""
+        beta = self._settings["damping"][1]
+        if not beta > 0.0 or 2 * report.indefinite < report.solves:
+            return None
+        return (
+            f"damping[1] = {beta:g} s times the tangent stiffness gains energy, because the "
+            f"tangent is not positive definite in {report.indefinite} of {report.solves} solves. "
+            "Take a smaller damping[1], as little as zero, and damping[0] instead"
+        )
 
     def _warn_of_modes(self, far: float) -> None:
         """Warn if the motion is too large for modes that steps solve exactly.

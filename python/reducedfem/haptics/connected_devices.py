@@ -1,4 +1,4 @@
-"""Devices connected to the machine: of other programs, of manufacturers' libraries."""
+"""Devices connected to the machine: pointer, other programs, manufacturers' libraries."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from reducedfem.base.check import flag, integer, limit, number
 from reducedfem.errors import InputTypeError
 from reducedfem.haptics.devices import Device
 from reducedfem.haptics.libraries import libraries, shown, source_of
+from reducedfem.haptics.pointer import Pointer
 from reducedfem.io.atomic import as_path
 
-__all__ = ["ForceDimension", "OpenHaptics", "SpaceMouse", "UdpCounts", "UdpDevice"]
+__all__ = ["ForceDimension", "MouseDevice", "OpenHaptics", "SpaceMouse", "UdpCounts", "UdpDevice"]
 
 _UDP_PORT = 47815
 _SPNAV_SOCKET = "/var/run/spnav.sock"
@@ -166,6 +167,73 @@ class UdpCounts:
     sent: int
     unsent: int
     refused: int
+
+
+class MouseDevice(Device):
+    """Handle that a page of a view moves: pointer, wheel, touch, gamepad.
+
+    `view` of the session shows the page; one page at a time holds the tool. The handle hangs on
+    the place to which the pointer leads it by a critically damped spring, so that contact holds it
+    back. It follows smoothly and at bounded speed. The session never waits for the page: without a
+    message for 0.3 s the device is silent, its forces are zero, and the handle rests where it is.
+    Its axes are those of the world. See ``docs/devices.md``.
+
+    Parameters
+    ----------
+    stiffness
+        Stiffness of the spring [N/m], positive: force on the tool per metre to the pointer.
+    torsional_stiffness
+        Likewise in rotation [N m], positive.
+    speed
+        Largest speed of the place to which the pointer leads [m/s], positive.
+    turn
+        Largest angular speed [rad/s], positive.
+    mass, inertia
+        Mass [kg] and moment of inertia [kg m^2] of hand and handle, positive.
+    max_force, max_torque
+        Largest force [N] and torque [N m] on the handle; None: no limits.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        A value is not positive, or not a number.
+    """
+
+    __slots__ = ()
+
+    _silence = 0.3
+    _option = "mouse"
+    _option_help = "mouse: the pointer in the page of --view, which it opens"
+    _pointed = True
+
+    def __init__(
+        self,
+        *,
+        stiffness: float = 300.0,
+        torsional_stiffness: float = 0.3,
+        speed: float = 0.5,
+        turn: float = 6.0,
+        mass: float = 0.1,
+        inertia: float = 1e-4,
+        max_force: float | None = None,
+        max_torque: float | None = None,
+    ) -> None:
+        self._core = _core.mouse_device(
+            (number(mass, "mass"), number(stiffness, "stiffness")),
+            (number(inertia, "inertia"), number(torsional_stiffness, "torsional_stiffness")),
+            number(speed, "speed"),
+            number(turn, "turn"),
+            limit(max_force, "max_force"),
+            limit(max_torque, "max_torque"),
+        )
+        self._pointer = Pointer(self._core)
+        self._duration = math.inf
+        self._looked_for = ()
+
+    @property
+    def held(self) -> bool:
+        """True while a page holds the tool."""
+        return self._pointer.held
 
 
 class SpaceMouse(Device):

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from reducedfem import _core
 from reducedfem.base.check import array_like, flag, limit, number, reals, rotations
 from reducedfem.errors import InputError, InputTypeError
+from reducedfem.haptics.pointer import Pointer
 from reducedfem.haptics.pose_table import read_poses
 from reducedfem.io.atomic import as_path
 
@@ -37,7 +38,7 @@ class Device:
         or at rest.
     """
 
-    __slots__ = ("__weakref__", "_core", "_duration", "_looked_for", "_travel")
+    __slots__ = ("__weakref__", "_core", "_duration", "_looked_for", "_pointer", "_travel")
 
     _alignment: ClassVar[tuple[float, ...]] = (1.0, 0.0, 0.0, 0.0)
     # default time without a sample after which a session renders no force [s]
@@ -46,12 +47,15 @@ class Device:
     _option: ClassVar[str | None] = None
     _option_form: ClassVar[str] = ""
     _option_help: ClassVar[str] = ""  # default: the name
+    # True: pages of a view of the session move it
+    _pointed: ClassVar[bool] = False
     # longest wait for a client when the command line opens it [s]
     _waits: ClassVar[float] = 0.0
     _core: _core.Device
     _duration: float
     _looked_for: tuple[str, ...]
     _travel: float  # longest side of the box around its path, if known [m]
+    _pointer: Pointer  # moves the handle; only if `_pointed`
 
     def __init__(self) -> None:
         raise InputTypeError("a Device is made by one of its subclasses, such as SimulatedHand")

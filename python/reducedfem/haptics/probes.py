@@ -43,15 +43,18 @@ class DeviceProbe:
 def probe_devices() -> list[DeviceProbe]:
     """Search for devices of every kind, with the default settings of their classes.
 
+    A `MouseDevice` needs no search, as each page has a pointer.
     No device is moved and no force is enabled. The search for a client of `UdpDevice` takes 0.1 s.
 
     Returns
     -------
     list of DeviceProbe
-        One result for each kind.
+        One result for each kind that can be missing.
     """
     found = []
     for kind in Device._connected():
+        if kind._pointed:
+            continue
         looked_for: tuple[str, ...] = ()
         try:
             device = kind._to_probe()

@@ -88,7 +88,7 @@ class HapticSession:
         device, and no limit of the rates; such a limit delays forces, which can add energy.
     ramp, silence
         Time in which forces fade in and out [s], 0: at once. Time without a new sample after
-        which forces are zero [s], None: 0.01 s for a `UdpDevice`, 0.05 s for others.
+        which forces are zero [s], None: 0.05 s, `UdpDevice` 0.01 s, `MouseDevice` 0.3 s.
     passivity, energy_allowance
         True: keep the energy given to the hand within the allowance [J].
     render

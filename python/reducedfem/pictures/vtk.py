@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from reducedfem.base.check import field
+from reducedfem.base.check import field, require
 from reducedfem.base.run import Progress, callback
 from reducedfem.dynamics.recorded import Motion, carried
-from reducedfem.errors import MissingPackageError
+from reducedfem.errors import InputError, MissingPackageError
 from reducedfem.geometry.mesh import Mesh
 from reducedfem.geometry.surface import Surface
 from reducedfem.io import vtk_files
@@ -41,7 +41,12 @@ def _nodal(model: object, q: Array) -> Array:
 
 
 def _states(
-    model: object, mesh: Mesh, motion: Motion, nodal: dict[str, Any], cells: dict[str, Any]
+    model: object,
+    mesh: Mesh,
+    motion: Motion,
+    nodal: dict[str, Any],
+    cells: dict[str, Any],
+    stressed: Solid | None,
 ) -> Iterator[FieldsOfState]:
     """Yield the time and the fields of each state."""
     for k in range(len(motion)):
@@ -64,7 +69,39 @@ def _states(
         if v is not None:
             fields["velocity"] = v.astype(np.float32)
         fields |= {name: values[k] for name, values in nodal.items()}
-        yield float(motion.times[k]), fields, {name: values[k] for name, values in cells.items()}
+        own = {name: values[k] for name, values in cells.items()}
+        if stressed is not None:
+            own |= _stresses(stressed, u, k)
+        yield float(motion.times[k]), fields, own
+
+
+def _stresses(solid: Solid, u: Array, k: int) -> dict[str, Any]:
+    """Return the stresses of state k in the axes of the world, at displacements (n, 3)."""
+    try:
+        stress = solid.stress(u).reshape(-1, 9)
+        return {
+            "stress": stress.astype(np.float32),
+            "von_mises": solid.von_mises(u).astype(np.float32),
+        }
+    except InputError as error:
+        raise InputError(f"stress of state {k} of motion: {error}") from None
+
+
+def _stressed(solid: Solid | None, mesh: Mesh, cells: dict[str, Any]) -> Solid | None:
+    """Return the argument `stress`, a solid on the mesh of the model, or None."""
+    if solid is None:
+        return None
+    require(solid, Solid, "stress")
+    same = np.array_equal(solid.mesh.elements, mesh.elements)
+    if not (same and np.array_equal(solid.mesh.nodes, mesh.nodes)):
+        raise InputError(
+            f"stress has another mesh ({solid.mesh!r}) than model ({mesh!r}): pass the Solid of "
+            "which the model was made"
+        )
+    for name in ("stress", "von_mises"):
+        if name in cells:
+            raise InputError(f"stress writes {name!r}, which cell_data has too: leave one out")
+    return solid
 
 
 def export_vtk(
@@ -74,6 +111,7 @@ def export_vtk(
     *,
     point_data: Fields | None = None,
     cell_data: Fields | None = None,
+    stress: Solid | None = None,
     progress: Progress = None,
 ) -> None:
     """Write a motion as a time series for ParaView.
@@ -97,7 +135,10 @@ def export_vtk(
         Further fields of the nodes by name, with the values of all states, shape (s, n) or
         (s, n, k).
     cell_data
-        Further fields of the elements, such as stresses of yours, shape (s, e) or (s, e, k).
+        Further fields of the elements, shape (s, e) or (s, e, k).
+    stress
+        Solid of which the model was made: its `Solid.stress` (nine numbers, row by row) and
+        `Solid.von_mises` become the fields ``stress`` and ``von_mises`` [Pa] of the elements.
     progress
         Progress bar: True, False, or None (after two seconds, in a terminal); or a callable
         ``f(done, total)``.
@@ -107,7 +148,8 @@ def export_vtk(
     FileFormatError
         The suffix is another one, or a file cannot be written.
     InputError, InputTypeError
-        An argument has a wrong type or shape, or the motion is not one of the model.
+        An argument has a wrong type or shape, the motion is not one of the model, or it turns an
+        element of `stress` inside out.
     """
     target = as_path(path)
     vtk_files.check_suffix(target)
@@ -115,10 +157,11 @@ def export_vtk(
     check_motion(motion, model)
     nodal = checked_fields(point_data, "point_data", (len(motion), mesh.n_nodes))
     cells = checked_fields(cell_data, "cell_data", (len(motion), mesh.n_elements))
+    stressed = _stressed(stress, mesh, cells)
     with callback(progress, "states") as tell:
 
         def counted() -> Iterator[FieldsOfState]:
-            for k, state in enumerate(_states(model, mesh, motion, nodal, cells)):
+            for k, state in enumerate(_states(model, mesh, motion, nodal, cells, stressed)):
                 yield state
                 if tell is not None:
                     tell(k + 1, len(motion))

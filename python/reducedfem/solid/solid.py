@@ -18,7 +18,6 @@ from reducedfem.errors import InputError, InputTypeError, StaticConvergenceError
 from reducedfem.geometry.built import SolidSummary, summarize
 from reducedfem.geometry.mesh import Mesh
 from reducedfem.material.laws import Material
-from reducedfem.solid.card import SolidCard
 from reducedfem.solid.composition import compose, fixed_nodes, materials_of
 from reducedfem.solid.derivatives import derivatives_of, require_blocks
 from reducedfem.solid.held import held_fields, mode_count, require_movable
@@ -34,13 +33,14 @@ from reducedfem.solid.plausible import (
 from reducedfem.solid.rigid import RigidBody
 from reducedfem.solid.soft_loads import warn_of_loads
 from reducedfem.solid.sparse import CSC
+from reducedfem.solid.stress import SolidStress
 
 __all__ = ["Solid", "SolidSummary", "StaticReport"]
 
 HALVINGS = 10  # maximum number of times a load step is halved
 
 
-class Solid(SolidCard):
+class Solid(SolidStress):
     """An elastic solid on a mesh; immutable, may be shared by threads.
 
     The law of every material is exact under large rotations. ``docs/accuracy.md`` says which one to

@@ -78,20 +78,38 @@ def _index(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31
 
 
+def _stage(value: Any) -> bool:
+    return value in ("solid", "sketch", "basis")
+
+
 def _speed(value: Any) -> bool:
     return _real(value) and 1e-4 <= value <= 1e4
+
+
+def _rotation(value: Any) -> bool:
+    four = isinstance(value, list) and len(value) == 4 and all(_real(x) for x in value)
+    return four and abs(math.hypot(*value) - 1.0) < 1e-6
+
+
+def _buttons(value: Any) -> bool:
+    return _index(value) and value < 2**16
 
 
 KINDS: Mapping[str, Mapping[str, Callable[[Any], bool]]] = {
     "seen": {"number": _index},
     "pull": {"body": _index, "origin": _place, "direction": _direction},
     "move": {"place": _place},
+    "hold": {},
+    "hand": {"moved": _place, "turned": _rotation, "buttons": _buttons},
     "release": {},
     "play": {},
     "pause": {},
     "step": {},
     "reset": {},
     "speed": {"value": _speed},
+    "stage": {"name": _stage},
+    "erase": {"number": _index},
+    "cancel": {},
     "shape": {"body": _index, "shape": _index, "value": _real},
 }
 

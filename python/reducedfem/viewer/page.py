@@ -12,8 +12,8 @@ __all__ = ["file", "index", "policy"]
 
 # modules of the page, by the names under which they import each other
 MODULES = (
-    "bodies", "camera", "gestures", "linear", "main", "messages", "panel", "player", "shaders",
-    "source",
+    "bodies", "camera", "gestures", "hand", "linear", "main", "messages", "panel", "player",
+    "shaders", "sketch", "source",
 )  # fmt: skip
 _KINDS = {".js": "text/javascript", ".css": "text/css"}
 

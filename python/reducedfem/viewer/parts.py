@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +10,6 @@ from numpy.typing import NDArray
 
 from reducedfem.drawing.render import corner_normals
 from reducedfem.geometry.mesh import Mesh
-from reducedfem.geometry.pose import Pose
 from reducedfem.geometry.surface import Surface
 
 __all__ = [
@@ -23,6 +20,7 @@ __all__ = [
     "Scene",
     "boundary_edges",
     "fixed_nodes",
+    "level_colours",
     "origins",
     "region_colours",
     "split",
@@ -140,7 +138,7 @@ class Marks:
 
 @dataclass(frozen=True)
 class Clip:
-    """A recorded motion of the first body.
+    """A recorded motion of a body.
 
     Attributes
     ----------
@@ -148,22 +146,46 @@ class Clip:
         Times [s], (m,), and coordinates, (m, r).
     places
         Origin of the frame of the body [m] and its rotation (w, x, y, z), (m, 7); None: at rest.
+    body
+        Number of the body in the scene.
+    arrows
+        Begin and vector [m] of an arrow, (m, 6); None: there is none.
+    colour
+        Red, green, blue of the arrow.
+    numbers
+        Name, values (m,) and unit of numbers that are shown.
     """
 
     times: Reals
     q: Reals
     places: Reals | None = None
+    body: int = 0
+    arrows: Reals | None = None
+    colour: tuple[float, float, float] = GREY
+    numbers: tuple[tuple[str, Reals, str], ...] = ()
 
-    def described(self) -> dict[str, Any]:
+    def described(self, centre: Reals) -> dict[str, Any]:
         """Return the motion for a message, from time 0 on, with rotations that do not jump."""
-        places = None
+        places = arrows = None
         if self.places is not None:
             places = self.places.copy()
-            for before, now in itertools.pairwise(places):
-                # both signs are the same rotation; between opposite ones pages would find none
-                now[3:] *= -1.0 if before[3:] @ now[3:] < 0.0 else 1.0
+            # both signs are the same rotation; between opposite ones pages would find none
+            turns = places[:, 3:]
+            jumps = (turns[1:] * turns[:-1]).sum(axis=1) < 0.0
+            turns[1:] *= np.cumprod(np.where(jumps, -1.0, 1.0))[:, None]
+        if self.arrows is not None:
+            arrows = self.arrows - np.append(centre, np.zeros(3))
         begin = float(self.times[0])
-        return {"begin": begin, "times": self.times - begin, "q": self.q, "places": places}
+        return {
+            "begin": begin,
+            "times": self.times - begin,
+            "q": self.q,
+            "places": places,
+            "body": self.body,
+            "arrows": arrows,
+            "colour": self.colour,
+            "numbers": self.numbers,
+        }
 
 
 @dataclass(frozen=True)
@@ -184,10 +206,14 @@ class Scene:
         True: the simulation belongs to the view, so pages can reset it and set coordinates.
     pulls
         True: pages can pull its bodies.
+    tool
+        Number of the body that pages can hold and move; None: none.
     clip
         Recorded motion that pages play; None: none.
     oscillates
         True: shapes may swing, as modes do.
+    frequencies
+        Those of the shapes that swing [Hz], (r,); None: not known.
     texts
         Lines of text about the objects.
     box
@@ -201,8 +227,10 @@ class Scene:
     controls: bool = False
     resets: bool = False
     pulls: bool = False
+    tool: int | None = None
     clip: Clip | None = None
     oscillates: bool = False
+    frequencies: Reals | None = None
     texts: tuple[str, ...] = ()
     box: Reals | None = None
 
@@ -234,9 +262,11 @@ class Scene:
             "controls": self.controls,
             "resets": self.resets,
             "pulls": self.pulls,
+            "tool": self.tool,
             "oscillates": self.oscillates,
+            "frequencies": self.frequencies,
             "texts": self.texts,
-            "clip": None if self.clip is None else self.clip.described(),
+            "clip": None if self.clip is None else self.clip.described(centre),
             "bodies": [one.described(centre) for one in self.bodies],
             "marks": [one.described(centre) for one in self.marks],
         }
@@ -264,16 +294,18 @@ def split(surface: Surface, groups: NDArray[Any] | None = None) -> tuple[Indices
     x, faces = surface.vertices, surface.triangles
     corners = corner_normals(x, faces).reshape(-1, 3)
     # equal normals differ by rounding only; a ten-thousandth separates others
-    columns = [faces.reshape(-1), np.rint(1e4 * corners)]
+    steps = np.rint(1e4 * corners).astype(np.int64) + 10_000
+    keys = [faces.reshape(-1), steps @ np.array([20_001**2, 20_001, 1])]
     if groups is not None:
-        columns.append(np.repeat(groups, 3))
-    key = np.column_stack(columns).astype(np.int64)
-    _, first, which = np.unique(key, axis=0, return_index=True, return_inverse=True)
-    return (
-        faces.reshape(-1)[first],
-        which.reshape(-1, 3).astype(np.int32),
-        corners[first],
-    )
+        keys.append(np.repeat(groups, 3))
+    # faster than `unique` of rows
+    order = np.lexsort(keys[::-1])
+    begins = np.ones(len(order), dtype=bool)
+    begins[1:] = np.any([key[order][1:] != key[order][:-1] for key in keys], axis=0)
+    first = order[begins]
+    which = np.empty(len(order), dtype=np.int32)
+    which[order] = np.cumsum(begins) - 1
+    return faces.reshape(-1)[first], which.reshape(-1, 3), corners[first]
 
 
 def surface_tilts(vertices: Reals, triangles: Indices, shapes: Reals) -> Reals:
@@ -331,20 +363,31 @@ def boundary_edges(mesh: Mesh) -> tuple[Surface, Indices]:
     return boundary, place[edges]
 
 
-def origins(centres: Reals, turns: Reals, rest: Sequence[Reals]) -> Reals:
-    """Return the origins of frames of bodies from their centres of mass, now and at rest."""
-    return np.array(
-        [
-            p - Pose((0.0, 0.0, 0.0), turn).apply(at)
-            for p, turn, at in zip(centres, turns, rest, strict=True)
-        ]
-    )
+def origins(centres: Reals, turns: Reals, rest: Reals) -> Reals:
+    """Return the origins of frames of bodies, (n, 3), from a point of each, now and at rest.
+
+    The rotations (w, x, y, z) are of length 1; `rest` is one point, (3,), or one per body.
+    """
+    w, axis = turns[:, :1], turns[:, 1:]
+    twice = 2.0 * np.cross(axis, rest)
+    turned = rest + w * twice + np.cross(axis, twice)
+    return np.asarray(centres - turned)
 
 
 def fixed_nodes(mesh: Mesh, fixed: NDArray[Any]) -> tuple[Marks, ...]:
     """Return the fixed nodes on the boundary of a mesh, if any."""
     seen = np.intersect1d(fixed, mesh.boundary_nodes)
     return (Marks(f"{len(fixed):,} fixed nodes", mesh.nodes[seen]),) if len(seen) else ()
+
+
+def level_colours(n: int) -> Reals:
+    """Return a colour for each level of points, from warm to cold, (n, 3)."""
+    stops = np.array(
+        [(0.86, 0.27, 0.22), (0.97, 0.72, 0.24), (0.36, 0.66, 0.55), (0.25, 0.45, 0.70)]
+    )
+    place = np.linspace(0.0, 1.0, max(n, 2))[:n]
+    at = np.linspace(0.0, 1.0, len(stops))
+    return np.stack([np.interp(place, at, column) for column in stops.T], axis=1)
 
 
 def region_colours(regions: NDArray[Any]) -> Reals:

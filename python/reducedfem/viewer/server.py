@@ -33,7 +33,6 @@ __all__ = ["Channel", "Server", "require_aiohttp", "server"]
 
 HOST = "127.0.0.1"
 _LOCAL = ("127.0.0.1", "localhost", "[::1]")
-_PERIOD = 1.0 / 60.0  # s, between two frames
 _SILENT = 30.0  # s without a confirmation, after which a page no longer pulls
 _GRACE = 3.0  # s in which a page may come back, as after a reload
 _FAREWELL = 1.0  # s in which a page confirms that it is disconnected
@@ -64,6 +63,7 @@ class _Page:
         self.confirmed = asyncio.Event()
         self.confirmed.set()
         self.sent = 0
+        self.version = -1  # of its scene
         self.holds = False
         self.leaving = asyncio.Event()
         self.gone = asyncio.Event()
@@ -76,7 +76,7 @@ class Channel:
         self.token = secrets.token_urlsafe(16)
         self.shown = shown
         self.origins = tuple(origins)
-        self._scene: bytes | None = None
+        self._scene, self._version = b"", -1
         self._centre = np.zeros(3)
         self._pages: set[_Page] = set()
         self._making = asyncio.Lock()
@@ -90,19 +90,25 @@ class Channel:
         """Number of pages that are connected."""
         return len(self._pages)
 
+    async def _send_scene(self, one: _Page) -> None:
+        one.version = self.shown.version
+        await one.socket.send_bytes(await self.scene())
+
     async def scene(self) -> bytes:
-        """Return the message of the scene; the first page waits for it."""
+        """Return the message of the present scene; the first page waits for it."""
         async with self._making:
-            if self._scene is None:
+            wanted = self.shown.version  # before it may change
+            if self._version != wanted:
                 loop = asyncio.get_running_loop()
                 scene = await loop.run_in_executor(self._threads, self.shown.scene)
                 self._centre = scene.centre
                 self._scene = await loop.run_in_executor(
                     self._threads, lambda: messages.encode(scene.described())
                 )
+                self._version = wanted
             return self._scene
 
-    def _frame(self, number: int, holds: bool) -> bytes | None:
+    def _frame(self, number: int, holds: bool, held: bool) -> bytes | None:
         frame = self.shown.frame()
         if frame is None:
             return None
@@ -120,7 +126,7 @@ class Channel:
                 "arrows": arrows,
                 "pages": self.pages,
                 "holds": holds,
-                "held": any(one.holds for one in self._pages),
+                "held": held,
             }
         )
 
@@ -134,13 +140,16 @@ class Channel:
             except asyncio.TimeoutError:
                 self._release(one)
                 continue
+            if one.version != self.shown.version:
+                await self._send_scene(one)
             one.confirmed.clear()
             one.sent += 1
-            data = await loop.run_in_executor(self._threads, self._frame, one.sent, one.holds)
+            held = any(other.holds for other in self._pages)
+            data = await loop.run_in_executor(self._threads, self._frame, one.sent, one.holds, held)
             if data is None:
                 return
             await one.socket.send_bytes(data)
-            await asyncio.sleep(max(0.0, _PERIOD - (loop.time() - begun)))
+            await asyncio.sleep(max(0.0, self.shown.period - (loop.time() - begun)))
 
     async def serve(self, socket: web.WebSocketResponse) -> None:
         """Talk to a page until it has gone."""
@@ -156,7 +165,7 @@ class Channel:
         leaving = asyncio.create_task(one.leaving.wait())
         frames: asyncio.Task[None] | None = None
         try:
-            await socket.send_bytes(await self.scene())
+            await self._send_scene(one)
             frames = asyncio.create_task(self.follow(one))
             await self._listen(one, leaving, frames)
         except ReducedFEMError as error:
@@ -241,6 +250,12 @@ class Channel:
             one.holds = point is not None
             answer = None if point is None else [float(x) for x in point - self._centre]
             await one.socket.send_bytes(messages.encode({"kind": "held", "point": answer}))
+        elif kind == "hold":
+            if not any(other.holds for other in self._pages if other is not one):
+                one.holds = self.shown.hold()
+        elif kind == "hand":
+            if one.holds:
+                self.shown.hand(message["moved"], message["turned"], message["buttons"])
         elif kind == "move":
             if one.holds:
                 self.shown.move(np.array(message["place"], dtype=float) + self._centre)
@@ -307,6 +322,11 @@ class Server:
         site = web.TCPSite(self._runner, HOST, self._wanted)
         await site.start()
         self.port = self._runner.addresses[0][1]
+
+    @property
+    def origin(self) -> str:
+        """Beginning of all addresses."""
+        return f"http://{HOST}:{self.port}"
 
     @property
     def alive(self) -> bool:

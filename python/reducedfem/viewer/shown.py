@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,14 +20,29 @@ class Shown:
     """Base of the objects that views show: a scene, and frames if it moves.
 
     Methods are called from the threads of the view.
+
+    Attributes
+    ----------
+    version
+        Number of the scene: pages get it again when it has changed.
     """
+
+    version = 0
+
+    @property
+    def period(self) -> float:
+        """Shortest time between two frames [s]."""
+        return 1.0 / 60.0
 
     def scene(self) -> Scene:
         """Return the scene."""
         raise NotImplementedError
 
     def frame(self) -> Frame | None:
-        """Return what moves: ``bodies``, with ``q`` or ``pose`` each, ``arrows``, ``numbers``."""
+        """Return what moves: ``bodies``, with ``q``, ``moved``, a pose; ``arrows``, ``numbers``.
+
+        Or no bodies, but ``places`` (n, 7) and ``coordinates``, those of all of them in turn.
+        """
         return None
 
     def watch(self, on: bool) -> None:
@@ -47,10 +62,17 @@ class Shown:
         """Move the place to which the spring pulls [m]."""
 
     def release(self) -> None:
-        """Release the point."""
+        """Release the point or the tool."""
+
+    def hold(self) -> bool:
+        """Take the tool where it is; False: another view has it, or there is none."""
+        return False
+
+    def hand(self, moved: Sequence[float], turned: Sequence[float], buttons: int) -> None:
+        """Move the tool: displacement [m] and turn (w, x, y, z) in the world since `hold`."""
 
     def command(self, message: Mapping[str, Any]) -> None:
-        """Handle ``play``, ``pause``, ``step``, ``reset``, ``speed`` and ``shape``."""
+        """Handle the other messages of a page, see `messages.KINDS`."""
 
 
 def unit_scales(motion: NDArray[np.float64]) -> NDArray[np.float64]:

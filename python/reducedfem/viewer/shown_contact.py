@@ -3,27 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from reducedfem import _core
+from reducedfem.base.run import threads
 from reducedfem.contact.contact import Contact
 from reducedfem.contact.deformed_field import DeformedField
 from reducedfem.contact.field import DistanceField, Field
 from reducedfem.contact.point_tree import PointTree
+from reducedfem.contact.pointshell import Pointshell
 from reducedfem.contact.shape_field import PlaneField
 from reducedfem.errors import InputError
+from reducedfem.geometry.embedding import Embedding
+from reducedfem.geometry.pose import Pose
 from reducedfem.geometry.surface import Surface
 from reducedfem.haptics.session import HapticSession
 from reducedfem.haptics.snapshot import HapticSnapshot
-from reducedfem.viewer.parts import Body, Scene, split
-from reducedfem.viewer.shown import Frame, Shown
+from reducedfem.viewer.parts import Body, Marks, Scene, level_colours, split
+from reducedfem.viewer.shown import Frame, Shown, unit_scales
 from reducedfem.viewer.shown_motion import skin_body, skin_of
 
 __all__ = [
+    "FORCE",
+    "LONGEST",
+    "TOUCH",
     "ShownContact",
     "ShownField",
+    "ShownPoints",
     "ShownSession",
     "field_body",
     "field_surface",
@@ -32,11 +42,12 @@ __all__ = [
 
 _FIELD = (0.62, 0.72, 0.80)
 _SHELLS = ((0.90, 0.74, 0.55), (0.70, 0.80, 0.62), (0.80, 0.66, 0.76), (0.78, 0.75, 0.66))
-_TOUCH = (0.86, 0.27, 0.22)
-_FORCE = (0.95, 0.62, 0.15)
+TOUCH = (0.86, 0.27, 0.22)
+FORCE = (0.95, 0.62, 0.15)
+LEAD = (0.08, 0.44, 0.54)
 _MOST_POINTS = 50_000  # of a shell that are drawn
 _VOXELS = 96  # across a field that is sampled for its surface
-_LONGEST = 0.5  # of the radius of the scene, of an arrow
+LONGEST = 0.5  # of the radius of the scene, of an arrow
 
 
 def plane_surface(field: PlaneField, centre: NDArray[Any], size: float) -> Surface:
@@ -65,20 +76,25 @@ def field_surface(field: Field | DeformedField) -> Surface:
     return DistanceField.from_field(one, _VOXELS, expand=1.1).isosurface()
 
 
-def field_body(field: Field | DeformedField, name: str = "field") -> Body:
+def field_body(field: Field | DeformedField, name: str = "field", *, sliders: bool = False) -> Body:
     """Return the surface of the object of a field, which may deform."""
     surface = field_surface(field)
     if isinstance(field, DeformedField):
-        return skin_body(skin_of(field.reduced, surface), name, _FIELD)
+        return skin_body(skin_of(field.reduced, surface), name, _FIELD, sliders=sliders)
     source, triangles, normals = split(surface)
     return Body(name, surface.vertices[source], triangles, normals, colour=_FIELD)
 
 
 def shell_body(tree: PointTree, name: str, k: int = 0) -> Body:
     """Return the surface of the model of a shell, or the points of a rigid one."""
+    colour = _SHELLS[k % len(_SHELLS)]
     if tree.reduced is not None:
-        return skin_body(skin_of(tree.reduced), name, _SHELLS[k % len(_SHELLS)])
-    shell = tree.shell
+        return skin_body(skin_of(tree.reduced), name, colour)
+    return points_body(tree.shell, name, colour)
+
+
+def points_body(shell: Pointshell, name: str, colour: Any, **options: Any) -> Body:
+    """Return the points of a shell, of its levels that pages can draw, as squares."""
     level = max(
         [k for k in range(shell.n_levels) if shell.level_counts[: k + 1].sum() <= _MOST_POINTS],
         default=0,
@@ -91,16 +107,65 @@ def shell_body(tree: PointTree, name: str, k: int = 0) -> Body:
         part.points,
         np.zeros((0, 3), dtype=np.int32),
         -part.normals,
-        colour=_SHELLS[k % len(_SHELLS)],
+        colour=colour,
         size=1.5 * float(np.sqrt(area / len(part.points))),
+        **options,
     )
 
 
+class ShownPoints(Shown):
+    """A pointshell, or the tree of one, with a colour for each level.
+
+    Those of a deforming tree have a slider for each coordinate.
+    """
+
+    def __init__(self, points: Pointshell | PointTree, up: str) -> None:
+        self._up, self._tree = up, points if isinstance(points, PointTree) else None
+        self._shell = points.shell if isinstance(points, PointTree) else points
+
+    def scene(self) -> Scene:
+        """Return the scene."""
+        shell, tree = self._shell, self._tree
+        colours = level_colours(shell.n_levels)
+        body = points_body(shell, "points", None)
+        n = len(body.vertices)
+        options: dict[str, Any] = {"colours": colours[shell.levels[:n]]}
+        if tree is not None and tree.reduced is not None:
+            reduced = tree.reduced
+            place = Embedding(reduced.mesh, body.vertices)
+            skin = _core.Skin(
+                reduced._core, reduced.mesh._core, place._core,
+                body.vertices, body.normals, None, threads(),
+            )  # fmt: skip
+            assert skin.tilt is not None
+            moved, tilts = (
+                np.ascontiguousarray(one.transpose(2, 0, 1)) for one in (skin.motion, skin.tilt)
+            )
+            options |= {
+                "shapes": moved,
+                "tilts": tilts,
+                "scales": unit_scales(moved),
+                "labels": tuple(f"q{k + 1}" for k in range(tree.r)),
+            }
+        marks = tuple(
+            Marks(f"level {k}: {count:,} points", np.zeros((0, 3)), tuple(colours[k]))
+            for k, count in enumerate(shell.level_counts)
+        )
+        texts = [f"{shell.n_points:,} points, {shell.n_levels} levels"]
+        if n < shell.n_points:
+            texts.append(f"{n:,} of them are shown")
+        if shell.areas is not None:
+            texts.append(f"area {shell.areas.sum():.4g} m²")
+        title = "Pointshell" if tree is None else "Point tree"
+        body = replace(body, **options)
+        return Scene(title, (body,), marks, up=self._up, texts=tuple(texts))
+
+
 class ShownField(Shown):
-    """A distance field, by the surface of its object."""
+    """A distance field, by the surface of its object; sliders move one that deforms."""
 
     def __init__(self, field: Field | DeformedField, up: str) -> None:
-        self._body, self._up = field_body(field), up
+        self._body, self._up = field_body(field, sliders=True), up
         self._text = repr(field).strip("<>")
 
     def scene(self) -> Scene:
@@ -133,6 +198,40 @@ class ShownSession(Shown):
         self._last: HapticSnapshot | None = None
         self._longest = 0.1
         self._usual = 1e-12  # N: force of the longest arrow
+        device = session.device
+        self._pointer = device._pointer if device._pointed else None
+        place = session._settings.place
+        self._aligned = Pose((0.0, 0.0, 0.0), place.alignment)  # from the device to the world
+        self._scale = place.scale
+
+    def end(self) -> None:
+        """Release the tool."""
+        self.release()
+
+    def hold(self) -> bool:
+        """Take the tool where it is."""
+        return self._pointer is not None and self._pointer.hold(self)
+
+    def hand(self, moved: Sequence[float], turned: Sequence[float], buttons: int) -> None:
+        """Move the tool."""
+        if self._pointer is not None:
+            back = self._aligned.inverse()
+            turn = back @ Pose((0.0, 0.0, 0.0), turned) @ self._aligned
+            way = self._scale * back.apply(moved)
+            self._pointer.move(self, way.tolist(), turn.quaternion.tolist(), buttons)
+
+    def release(self) -> None:
+        """Release the tool."""
+        if self._pointer is not None:
+            self._pointer.release(self)
+
+    def _lead(self, shot: HapticSnapshot) -> NDArray[Any] | None:
+        """Return the place to which a page leads the tool; None: no page holds it."""
+        state = None if self._pointer is None else self._pointer.state()
+        if state is None or not state[0]:
+            return None
+        way = self._aligned.apply(np.subtract(state[1], state[2])) / self._scale
+        return np.asarray(shot.record["hand_position"] + way)
 
     def scene(self) -> Scene:
         """Return the scene."""
@@ -149,14 +248,22 @@ class ShownSession(Shown):
                 np.max([one.vertices.max(axis=0) for one in shells], axis=0),
             ]
         )
-        self._longest = _LONGEST * 0.5 * float(np.linalg.norm(box[1] - box[0]))
-        return Scene("Haptic session", (*shells, self._held), up=self._up, texts=texts, box=box)
+        self._longest = LONGEST * 0.5 * float(np.linalg.norm(box[1] - box[0]))
+        return Scene(
+            "Haptic session",
+            (*shells, self._held),
+            up=self._up,
+            tool=None if self._pointer is None else len(shells),
+            texts=texts,
+            box=box,
+        )
 
     def frame(self) -> Frame:
         """Return the newest snapshot."""
         self._last = self._reader.read() or self._last
         if self._last is None:
-            return {"bodies": [], "arrows": [], "numbers": [("the session has not begun", "", "")]}
+            begun = [("the session has not begun", "", "")]
+            return {"bodies": [], "arrows": [], "numbers": begun, "taken": self._taken}
         shot, record = self._last, self._last.record
         bodies: list[dict[str, Any]] = []
         for one in self._by_contact(shot):
@@ -169,11 +276,14 @@ class ShownSession(Shown):
         self._usual = max(self._usual, size)
         arrows = []
         if size > 0.01 * self._usual:
-            begin = shot.position
+            begin = _pressed(shot)
             way = force * (self._longest / self._usual)
-            arrows.append({"from": begin, "to": begin + way, "colour": _FORCE})
+            arrows.append({"from": begin, "to": begin + way, "colour": FORCE})
+        lead = self._lead(shot)
+        if lead is not None:
+            arrows.append({"from": shot.position, "to": lead, "colour": LEAD, "thick": 0.25})
         points = [part.positions for part in shot.contacts or ()]
-        dots = [{"points": np.concatenate(points), "colour": _TOUCH}] if points else []
+        dots = [{"points": np.concatenate(points), "colour": TOUCH}] if points else []
         numbers: list[tuple[str, float | str, str]] = [
             ("time", shot.time, "s"),
             ("cycle", 1e-6 * float(record["compute_us"]), "s"),
@@ -183,10 +293,32 @@ class ShownSession(Shown):
             ("level", float(record["level"]), ""),
             ("energy given to the hand", float(record["energy_j"]), "J"),
         ]
-        return {"bodies": bodies, "arrows": arrows, "dots": dots, "numbers": numbers}
+        return {
+            "bodies": bodies,
+            "arrows": arrows,
+            "dots": dots,
+            "numbers": numbers,
+            "grip": shot.position,
+            "taken": self._taken,
+        }
+
+    @property
+    def _taken(self) -> bool:
+        """True if a page of another view holds the tool."""
+        return self._pointer is not None and self._pointer.belongs_to_another(self)
 
     def _by_contact(self, shot: HapticSnapshot) -> Sequence[Any]:
         """Return the body of the shell of each contact, then the held object."""
         by_name = {one.name: one for one in shot.bodies}
         shells = [by_name[name] for name in shot._layout.shells]
         return [*shells, shot.bodies[-1]]
+
+
+def _pressed(shot: HapticSnapshot) -> NDArray[np.float64]:
+    """Return the mean of the touching points, weighted by their forces; else the grasp point."""
+    parts = shot.contacts or ()
+    weights = np.concatenate([np.zeros(0), *(np.linalg.norm(one.forces, axis=1) for one in parts)])
+    if not weights.sum() > 0.0:
+        return shot.position
+    points = np.concatenate([one.positions for one in parts])
+    return np.asarray(weights @ points / weights.sum())

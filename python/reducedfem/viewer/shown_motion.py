@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import warnings
 from collections.abc import Mapping
 from typing import Any
@@ -11,27 +10,53 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reducedfem import _core
+from reducedfem.base.run import threads
 from reducedfem.dynamics.bdf2 import BDF2
 from reducedfem.dynamics.explicit import spectrum
+from reducedfem.dynamics.free_body import FreeBody, FreeBodyState
 from reducedfem.dynamics.integrator import Simulation
 from reducedfem.dynamics.recorded import Motion
-from reducedfem.errors import InputError, PlausibilityWarning, ReducedFEMError
+from reducedfem.errors import (
+    InputError,
+    PlausibilityWarning,
+    ReducedFEMError,
+    SingularMatrixError,
+)
 from reducedfem.geometry.embedding import Embedding
+from reducedfem.geometry.pose import Pose
 from reducedfem.geometry.surface import Surface
 from reducedfem.pictures.subject import check_motion
+from reducedfem.reduction.projected import ProjectedSolid
 from reducedfem.reduction.reduced import ReducedSolid
-from reducedfem.reduction.skin import Pick, Skin
+from reducedfem.reduction.skin import Skin
 from reducedfem.solid.solid import Solid
-from reducedfem.viewer.drive import Drive
 from reducedfem.viewer.parts import Body, Clip, Scene, fixed_nodes, origins, split, surface_tilts
 from reducedfem.viewer.shown import Frame, Shown, unit_scales
+from reducedfem.viewer.shown_driven import (
+    FreePull,
+    MotionPull,
+    Pull,
+    ShownDriven,
+    first_hit,
+    free_spring,
+)
 
-__all__ = ["ShownModel", "ShownMotion", "ShownSimulation", "skin_body", "skin_of"]
+__all__ = [
+    "ShownFreeBody",
+    "ShownModel",
+    "ShownMotion",
+    "ShownSimulation",
+    "ShownSkin",
+    "skin_body",
+    "skin_hit",
+    "skin_of",
+]
 
 _STEP = 1e-3  # s, of the simulation of a model
 _DAMPING = 0.05  # critical damping of its lowest frequency
 _STIFFER = 3.0  # stiffness of the spring of a pull over that of the body at the point
-_PULL = (0.86, 0.27, 0.22)
+
+Reals = NDArray[np.float64]
 
 
 def skin_of(reduced: ReducedSolid, surface: Surface | None = None) -> Skin:
@@ -61,17 +86,7 @@ def skin_body(
     )
 
 
-class _Pull:
-    """A point that is pulled: the spring and its place."""
-
-    def __init__(self, pick: Pick, rows: NDArray[np.float64], rest: NDArray[Any], k: float) -> None:
-        self.rows, self.rest, self.stiffness = rows, rest, k
-        self.place = pick.point.copy()
-        self.point = pick.point.copy()
-        self.force = np.zeros(3)
-
-
-class ShownSimulation(Shown):
+class ShownSimulation(ShownDriven):
     """A simulation of a model, or of a solid, that pages can run in real time."""
 
     _owned = False  # the simulation was made for the view
@@ -85,7 +100,7 @@ class ShownSimulation(Shown):
         self._embedding: Embedding | None = None
         if isinstance(system, ReducedSolid):
             self._skin = skin_of(system)
-        elif isinstance(system, Solid):
+        elif isinstance(system, Solid | ProjectedSolid):
             surface = system.mesh.source or system.mesh.surface()
             source, triangles, _ = split(surface)
             self._surface = Surface(surface.vertices[source], triangles)
@@ -94,24 +109,24 @@ class ShownSimulation(Shown):
             raise InputError(
                 "x is a simulation of a "
                 f"{type(system).__name__}, which has no surface to show: views show those of a "
-                "ReducedSolid or a Solid"
+                "ReducedSolid, a ProjectedSolid or a Solid"
             )
-        self._pulls = self._skin is not None and self._takes_pulls()
+        self._pulls = self._takes_pulls()
         if stiffness is not None and not self._pulls:
             raise InputError(
                 f"stiffness is given, but a {type(simulation).__name__} of a "
                 f"{type(system).__name__} cannot be pulled: leave it out"
             )
-        self._hand: _Pull | None = None
-        self._resumes = True  # runs on after a pull
-        self._lock = threading.Lock()
-        self._drive = Drive(self._advance, simulation.dt, playing=playing)
+        super().__init__(simulation.dt, playing=playing)
 
     def _takes_pulls(self) -> bool:
         """Return True if the integrator takes the spring of a pull."""
-        zero = np.zeros((3, self._skin.reduced.r if self._skin is not None else 0))
+        zero = np.zeros(3)
+        where: Any = [0], [1.0]
+        if not isinstance(self._system, Solid):
+            where = np.zeros((3, len(self._sim.state.q)))
         try:
-            _core.pull(self._sim._core, zero[:, 0], zero, 0.0, zero[:, 0], None, 0)
+            _core.pull(self._sim._core, zero, where, 0.0, zero, None, 0, threads())
         except ReducedFEMError:
             return False
         return True
@@ -123,8 +138,9 @@ class ShownSimulation(Shown):
             body = skin_body(self._skin, sliders=self._owned)
         else:
             body = Body("solid", self._surface.vertices, self._surface.triangles, None, colour=None)
-        assert isinstance(system, ReducedSolid | Solid)
-        coordinates = f"{system.r} coordinates, " if isinstance(system, ReducedSolid) else ""
+        assert isinstance(system, ReducedSolid | ProjectedSolid | Solid)
+        coordinates = "" if isinstance(system, Solid) else f"{system.r} coordinates, "
+        fixed = system._fixed_nodes if isinstance(system, ProjectedSolid) else system.fixed
         texts: tuple[str, ...] = (
             f"{coordinates}{system.mesh.n_nodes:,} nodes",
             f"{type(sim).__name__}, dt = {sim.dt:g} s",
@@ -134,7 +150,7 @@ class ShownSimulation(Shown):
         return Scene(
             type(system).__name__,
             (body,),
-            fixed_nodes(system.mesh, system.fixed),
+            fixed_nodes(system.mesh, fixed),
             up=self._up,
             controls=True,
             resets=self._owned,
@@ -142,23 +158,9 @@ class ShownSimulation(Shown):
             texts=texts,
         )
 
-    def begin(self) -> None:
-        """Start the thread of the simulation."""
-        self._drive.start()
-
-    def end(self) -> None:
-        """End it."""
-        self._drive.end()
-
-    def watch(self, on: bool) -> None:
-        """Run only while there are pages."""
-        self._drive.watch(on)
-
     def frame(self) -> Frame | None:
         """Return the state."""
         state = self._sim.state
-        with self._lock:
-            hand = self._hand
         numbers: list[tuple[str, float, str]] = [("time", state.time, "s")]
         body: dict[str, Any]
         if self._skin is not None:
@@ -171,79 +173,71 @@ class ShownSimulation(Shown):
             except ReducedFEMError:
                 pass  # too large for numbers
         else:
-            assert self._embedding is not None
-            moved = self._embedding.interpolate(state.q)
+            moved = self._moved(state.q)
             place = self._surface.vertices + moved
             body = {
                 "moved": moved,
                 "normals": _core.surface_normals(place, self._surface.triangles),
             }
-        if self._drive.cost:
-            numbers.append(("step", self._drive.cost, "s"))
-        arrows = []
-        if hand is not None:
-            numbers.append(("force of the pull", float(np.linalg.norm(hand.force)), "N"))
-            numbers.append(("stiffness of the pull", hand.stiffness, "N/m"))
-            arrows.append({"from": hand.point, "to": hand.place, "colour": _PULL})
-        return {
-            "bodies": [body],
-            "arrows": arrows,
-            "numbers": numbers,
-            **self._drive.status(),
-        }
+        return self._frame([body], numbers)
 
-    def _advance(self, n: int) -> None:
-        with self._lock:
-            hand = self._hand
-        if hand is None:
-            self._sim.step(None, n)
-            return
-        force, point = _core.pull(
-            self._sim._core, hand.rest, hand.rows, hand.stiffness, hand.place, None, n
-        )
-        hand.force, hand.point = np.array(force), np.array(point)
+    def _moved(self, q: Reals) -> Reals:
+        """Return displacements of the vertices of a system without a skin."""
+        assert self._embedding is not None
+        if isinstance(self._system, ProjectedSolid):
+            q = np.tensordot(q, self._system.basis, 1)
+        return self._embedding.interpolate(q)
 
-    def pull(self, body: int, origin: NDArray[Any], direction: NDArray[Any]) -> Any:
-        """Start to pull at the first point of the surface on a ray; the simulation runs."""
-        if self._skin is None or not self._pulls:
-            return None
+    def _plain(self, n: int) -> None:
+        self._sim.step(None, n)
+
+    def _point(self, origin: Reals, way: Reals) -> tuple[Reals, Reals, Any] | None:
+        """Return the first point on a ray now and at rest, and its place in the system."""
         q = self._sim.state.q
-        pick = self._skin.pick(origin, direction, q)
-        if pick is None:
+        if self._skin is not None:
+            pick = self._skin.pick(origin, way, q)
+            if pick is None:
+                return None
+            rows = np.einsum("i,ijk->jk", pick.weights, self._skin.motion[pick.vertices])
+            return pick.point, pick.weights @ self._skin.surface.vertices[pick.vertices], rows
+        surface = self._surface
+        hit = first_hit(surface.vertices + self._moved(q), surface.triangles, origin, way)
+        if hit is None:
             return None
-        rows = np.einsum("i,ijk->jk", pick.weights, self._skin.motion[pick.vertices])
-        rest = pick.weights @ self._skin.surface.vertices[pick.vertices]
-        assert isinstance(self._system, ReducedSolid)
+        rest = hit[1] @ surface.vertices[surface.triangles[hit[0]]]
+        assert isinstance(self._system, ProjectedSolid | Solid)
+        at = Embedding(self._system.mesh, rest[None])
+        nodes, weights = at.nodes[0], at.weights[0]
+        if isinstance(self._system, Solid):
+            return hit[2], rest, (nodes, weights)
+        return hit[2], rest, np.einsum("i,kij->jk", weights, self._system.basis[:, nodes])
+
+    def _grip(self, origin: Reals, direction: Reals) -> Pull | None:
+        found = self._point(origin, direction) if self._pulls else None
+        if found is None:
+            return None
+        point, rest, where = found
+        k = self._stiffness(where) if self._given is None else self._given
+        return None if k is None else MotionPull(self._sim._core, point, rest, where, k)
+
+    def _stiffness(self, where: Any) -> float | None:
+        """Return the stiffness of the spring at a point; None: it is fixed."""
+        system = self._system
+        assert isinstance(system, ReducedSolid | ProjectedSolid | Solid)
         try:
-            k = self._given
-            if k is None:
-                k = _STIFFER * _core.pull_body_stiffness(self._system._core, rows)
-        except ReducedFEMError:
-            return None  # a point that is fixed
-        with self._lock:
-            self._hand = _Pull(pick, rows, rest, k)
-            self._resumes = self._drive.playing
-        self._drive.play()
-        return pick.point
-
-    def move(self, place: NDArray[Any]) -> None:
-        """Move the place to which the spring pulls."""
-        with self._lock:
-            if self._hand is not None:
-                self._hand.place = place
-
-    def release(self) -> None:
-        """Release the point; the simulation runs on if it ran before."""
-        with self._lock:
-            held, self._hand = self._hand, None
-        if held is not None and not self._resumes:
-            self._drive.play(False)
+            return _STIFFER * _core.pull_body_stiffness(system._core, where, threads())
+        except SingularMatrixError as error:
+            if "fixed" in str(error):
+                return None
+        # a body that moves freely, or is unstable at rest
+        solid = system.solid if isinstance(system, ProjectedSolid) else system
+        if isinstance(solid, ReducedSolid):
+            return None
+        return free_spring(solid.total_mass, system.mesh.nodes, None)[0]
 
     def command(self, message: Mapping[str, Any]) -> None:
         """Handle the buttons and the sliders of a page."""
-        if self._drive.command(message):
-            self._resumes = self._drive.playing
-            return
+        super().command(message)
         if not (self._owned and isinstance(self._system, ReducedSolid)):
             return  # the user sets the state of his own simulation
         if message["kind"] == "reset":
@@ -291,8 +285,8 @@ class ShownMotion(Shown):
         places = None
         if motion.poses is not None and reduced.rigid_body is not None:
             turns = motion.poses[:, 3:]
-            centres = [reduced.rigid_body.centre] * len(turns)
-            places = np.column_stack([origins(motion.poses[:, :3], turns, centres), turns])
+            begins = origins(motion.poses[:, :3], turns, reduced.rigid_body.centre)
+            places = np.column_stack([begins, turns])
         return Scene(
             "Motion",
             (skin_body(skin),),
@@ -301,3 +295,96 @@ class ShownMotion(Shown):
             clip=Clip(motion.times, motion.q, places),
             texts=(f"{reduced.r} coordinates, {len(motion):,} states",),
         )
+
+
+class ShownSkin(Shown):
+    """The surface of a model with a slider for each coordinate."""
+
+    def __init__(self, skin: Skin, up: str) -> None:
+        self._skin, self._up = skin, up
+
+    def scene(self) -> Scene:
+        """Return the scene."""
+        skin, reduced = self._skin, self._skin.reduced
+        surface = skin.surface
+        return Scene(
+            "Skin",
+            (skin_body(skin, "skin", sliders=True),),
+            fixed_nodes(reduced.mesh, reduced.fixed),
+            up=self._up,
+            texts=(
+                f"{surface.n_vertices:,} vertices, {surface.n_triangles:,} triangles",
+                f"{reduced.r} coordinates",
+            ),
+        )
+
+
+class ShownFreeBody(ShownDriven):
+    """A free body, which a page can run in real time under its gravity."""
+
+    def __init__(self, body: FreeBody, up: str, stiffness: float | None) -> None:
+        super().__init__(body.dt, playing=False)
+        self._body, self._up, self._given = body, up, stiffness
+        self._skin = skin_of(body.reduced)
+
+    def scene(self) -> Scene:
+        """Return the scene."""
+        body, reduced = self._body, self._body.reduced
+        fall = float(np.linalg.norm(body.gravity))
+        texts = (
+            f"{reduced.r} coordinates, {reduced.mesh.n_nodes:,} nodes, mass "
+            f"{body.rigid_body.mass:.4g} kg",
+            f"dt = {body.dt:g} s, " + (f"gravity {fall:.4g} m/s²" if fall else "no gravity"),
+        )
+        return Scene(
+            "Free body",
+            (skin_body(self._skin, "body"),),
+            up=self._up,
+            controls=True,
+            pulls=True,
+            texts=texts,
+        )
+
+    def _place(self) -> tuple[FreeBodyState, Pose]:
+        state = self._body.state
+        rest = self._body.rigid_body.centre
+        begin = origins(state.position[None], state.quaternion[None], rest)[0]
+        return state, Pose(begin, state.quaternion)
+
+    def frame(self) -> Frame:
+        """Return the state."""
+        state, place = self._place()
+        numbers: list[tuple[str, float, str]] = [
+            ("time", state.time, "s"),
+            ("speed", float(np.linalg.norm(state.velocity)), "m/s"),
+            ("turns", float(np.linalg.norm(state.angular_velocity)), "rad/s"),
+        ]
+        body = {"q": state.q, "position": place.position, "quaternion": place.quaternion}
+        return self._frame([body], numbers)
+
+    def _plain(self, n: int) -> None:
+        self._body.step(None, n)
+
+    def _grip(self, origin: Reals, direction: Reals) -> Pull | None:
+        state, place = self._place()
+        hit = skin_hit(self._skin, place, state.q, origin, direction)
+        if hit is None:
+            return None
+        _, point, rest, rows = hit
+        body = self._body
+        spring = free_spring(body.rigid_body.mass, body.reduced.mesh.nodes, self._given)
+        return FreePull(body._core, -1, point, rest, rows, spring)
+
+
+def skin_hit(
+    skin: Skin, place: Pose, q: Reals, origin: Reals, direction: Reals
+) -> tuple[float, Reals, Reals, Reals] | None:
+    """Return distance, point, rest position and rows of the first point of a body on a ray."""
+    back = place.inverse()
+    way = back.apply(origin + direction) - back.apply(origin)
+    pick = skin.pick(back.apply(origin), way, q)
+    if pick is None:
+        return None
+    rows = np.einsum("i,ijk->jk", pick.weights, skin.motion[pick.vertices])
+    rest = pick.weights @ skin.surface.vertices[pick.vertices]
+    return pick.distance, place.apply(pick.point), rest, rows

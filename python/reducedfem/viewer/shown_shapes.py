@@ -43,7 +43,9 @@ class ShownShapes(Shown):
 
     def __init__(self, shapes: Modes | Basis, mesh: Mesh, up: str) -> None:
         self._mesh, self._up = mesh, up
+        self._frequencies = None
         if isinstance(shapes, Modes):
+            self._frequencies = shapes.frequencies
             self._title = f"{len(shapes)} linear modes"
             self._vectors = shapes.shapes
             self._labels = tuple(
@@ -58,4 +60,11 @@ class ShownShapes(Shown):
         """Return the scene."""
         body = shapes_body(self._mesh, self._vectors, self._labels)
         texts = (f"{self._mesh.n_nodes:,} nodes",)
-        return Scene(self._title, (body,), up=self._up, oscillates=True, texts=texts)
+        return Scene(
+            self._title,
+            (body,),
+            up=self._up,
+            oscillates=True,
+            frequencies=self._frequencies,
+            texts=texts,
+        )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,12 +9,13 @@ from numpy.typing import NDArray
 
 from reducedfem.contact.shape_field import PlaneField
 from reducedfem.errors import InputError, ReducedFEMError
+from reducedfem.geometry.pose import Pose
 from reducedfem.reduction.reduced import ReducedSolid
-from reducedfem.viewer.drive import Drive
 from reducedfem.viewer.parts import Body, Scene, origins, split
-from reducedfem.viewer.shown import Frame, Shown
+from reducedfem.viewer.shown import Frame
 from reducedfem.viewer.shown_contact import field_surface, plane_surface
-from reducedfem.viewer.shown_motion import skin_body, skin_of
+from reducedfem.viewer.shown_driven import FreePull, Pull, ShownDriven, free_spring
+from reducedfem.viewer.shown_motion import skin_body, skin_hit, skin_of
 from reducedfem.world.world import World
 
 __all__ = ["ShownWorld"]
@@ -27,16 +27,19 @@ _COLOURS = (
 _GROUND = (0.80, 0.81, 0.83)
 
 
-class ShownWorld(Shown):
+class ShownWorld(ShownDriven):
     """A world, which a page can run in real time."""
 
-    def __init__(self, world: World, up: str) -> None:
+    def __init__(self, world: World, up: str, stiffness: float | None) -> None:
         if not len(world):
             raise InputError("x is a World without bodies: add some first")
         self._world, self._up = world, up
         self._count = len(world)
-        self._drive = Drive(world.step, world.dt, playing=False)
-        self._rest = [body.rigid_body.centre for body in world.bodies]
+        super().__init__(world.dt, playing=False)
+        self._given = stiffness
+        # one of each model
+        self._skins = {one.reduced: skin_of(one.reduced) for one in world.bodies}
+        self._rest = np.array([body.rigid_body.centre for body in world.bodies])
 
     def _places(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the poses of the frames of the meshes: origins (n, 3), rotations (n, 4)."""
@@ -64,7 +67,7 @@ class ShownWorld(Shown):
                 )
                 continue
             first[one.reduced] = k
-            bodies.append(skin_body(skin_of(one.reduced), f"body {k}", colour))
+            bodies.append(skin_body(self._skins[one.reduced], f"body {k}", colour))
         nodes = np.concatenate([world.nodes(k) for k in range(self._count)])
         box = np.array([nodes.min(axis=0), nodes.max(axis=0)])
         size = float(np.linalg.norm(box[1] - box[0]))
@@ -89,38 +92,44 @@ class ShownWorld(Shown):
             except ReducedFEMError:
                 pass  # without bounds: not drawn
         texts = (f"{self._count:,} bodies, dt = {world.dt:g} s",)
-        return Scene("World", tuple(bodies), up=self._up, controls=True, texts=texts, box=box)
-
-    def begin(self) -> None:
-        """Start the thread."""
-        self._drive.start()
-
-    def end(self) -> None:
-        """End it."""
-        self._drive.end()
-
-    def watch(self, on: bool) -> None:
-        """Run only while there are pages."""
-        self._drive.watch(on)
+        return Scene(
+            "World", tuple(bodies), up=self._up, controls=True, pulls=True, texts=texts, box=box
+        )
 
     def frame(self) -> Frame:
         """Return the state."""
         world = self._world
         places, turns = self._places()
-        bodies = [
-            {"position": places[k], "quaternion": turns[k], "q": world._core.state(k)[4]}
-            for k in range(self._count)
-        ]
         report = world.report
         numbers: list[tuple[str, float, str]] = [
             ("time", report.steps * world.dt, "s"),
             ("kinetic and elastic energy", float(world.energy.sum()), "J"),
             ("pairs in contact", float(report.pairs), ""),
         ]
-        if self._drive.cost:
-            numbers.append(("step", self._drive.cost, "s"))
-        return {"bodies": bodies, "arrows": [], "numbers": numbers, **self._drive.status()}
+        # few long arrays travel faster than many short ones
+        return {
+            **self._frame([], numbers),
+            "places": np.column_stack([places, turns]),
+            "coordinates": np.concatenate(world.q[: self._count]),
+        }
 
-    def command(self, message: Mapping[str, Any]) -> None:
-        """Handle the buttons of a page."""
-        self._drive.command(message)
+    def _plain(self, n: int) -> None:
+        self._world.step(n)
+
+    def _grip(self, origin: NDArray[Any], direction: NDArray[Any]) -> Pull | None:
+        world = self._world
+        places, turns = self._places()
+        found = []
+        for k, one in enumerate(world.bodies[: self._count]):
+            q = world._core.state(k)[4]
+            hit = skin_hit(
+                self._skins[one.reduced], Pose(places[k], turns[k]), q, origin, direction
+            )
+            if hit is not None:
+                found.append((*hit, k))
+        if not found:
+            return None
+        _, point, rest, rows, k = min(found, key=lambda hit: hit[0])
+        body = world.bodies[k]
+        spring = free_spring(body.rigid_body.mass, body.reduced.mesh.nodes, self._given)
+        return FreePull(world._core, k, point, rest, rows, spring)

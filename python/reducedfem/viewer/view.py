@@ -8,8 +8,8 @@ import os
 import re
 import sys
 import threading
-import webbrowser
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -17,25 +17,38 @@ from reducedfem.base.check import choice, count, flag, number
 from reducedfem.contact.contact import Contact
 from reducedfem.contact.deformed_field import DeformedField
 from reducedfem.contact.field import Field
+from reducedfem.contact.point_tree import PointTree
+from reducedfem.contact.pointshell import Pointshell
 from reducedfem.drawing.render import UP
+from reducedfem.dynamics.free_body import FreeBody
 from reducedfem.dynamics.integrator import Simulation
 from reducedfem.dynamics.recorded import Motion
 from reducedfem.errors import InputError, InputTypeError
 from reducedfem.geometry.mesh import Mesh
 from reducedfem.geometry.surface import Surface
+from reducedfem.haptics.records import HapticRecords
 from reducedfem.haptics.session import HapticSession
 from reducedfem.io.atomic import as_path, replacing
 from reducedfem.reduction.basis import Basis, SystemBasis
 from reducedfem.reduction.reduced import ReducedSolid
+from reducedfem.reduction.sketch import ForceSketch
+from reducedfem.reduction.skin import Skin
 from reducedfem.solid.modes import Modes, SystemModes
 from reducedfem.solid.solid import Solid
-from reducedfem.viewer import messages, page
-from reducedfem.viewer.server import HOST, server
+from reducedfem.viewer import messages, page, redirect
 from reducedfem.viewer.shown import Shown
-from reducedfem.viewer.shown_contact import ShownContact, ShownField, ShownSession
-from reducedfem.viewer.shown_geometry import ShownMesh, ShownSolid, ShownSurface
-from reducedfem.viewer.shown_motion import ShownModel, ShownMotion, ShownSimulation
+from reducedfem.viewer.shown_contact import ShownContact, ShownField, ShownPoints, ShownSession
+from reducedfem.viewer.shown_geometry import ShownMesh, ShownSurface
+from reducedfem.viewer.shown_motion import (
+    ShownFreeBody,
+    ShownModel,
+    ShownMotion,
+    ShownSimulation,
+    ShownSkin,
+)
+from reducedfem.viewer.shown_records import ShownRecords
 from reducedfem.viewer.shown_shapes import ShownShapes
+from reducedfem.viewer.shown_sketch import ShownSketch
 from reducedfem.viewer.shown_world import ShownWorld
 from reducedfem.world.world import World
 
@@ -58,22 +71,52 @@ class View:
     """
 
     def __init__(self, shown: Shown, port: int, origins: tuple[str, ...], height: int) -> None:
+        # its modules take a quarter of the import time of the package beside NumPy
+        from reducedfem.viewer.server import server
+
         self._shown, self._height = shown, height
         self._server = server(port)
         self._channel = self._server.open(shown, origins)
         self._closing = threading.Lock()
         self._closed = False
+        self._redirect: Path | None = None
         shown.begin()
 
     @property
     def address(self) -> str:
         """Address of the page."""
-        return f"http://{HOST}:{self._server.port}/{self._channel.token}/"
+        return f"{self._server.origin}/{self._channel.token}/"
+
+    def _sketched(self) -> ShownSketch:
+        if not isinstance(self._shown, ShownSketch):
+            raise InputError("forces are sketched on the page of a Solid: view(solid)")
+        return self._shown
+
+    @property
+    def sketch(self) -> ForceSketch:
+        """Forces placed on the page of a `Solid`, half and all of each.
+
+        `InputError` for views of other objects.
+        """
+        return self._sketched().sketch
+
+    @property
+    def basis(self) -> Basis | None:
+        """Basis that the page of a `Solid` computed last from its sketch; None: none yet.
+
+        `InputError` for views of other objects.
+        """
+        return self._sketched().basis
 
     @property
     def pages(self) -> int:
         """Number of pages that are connected."""
         return self._channel.pages
+
+    @property
+    def left(self) -> bool:
+        """True if the last page has been closed for three seconds."""
+        return self._channel.left.is_set()
 
     @property
     def closed(self) -> bool:
@@ -88,6 +131,11 @@ class View:
             self._closed = True
         self._server.close(self._channel)
         self._shown.end()
+        if self._redirect is not None:
+            redirect.forget(self._redirect)
+
+    def _open_browser(self) -> None:
+        self._redirect = redirect.open_page(self.address)
 
     def wait_open(self, timeout: float | None = None) -> bool:
         """Wait until a page is connected.
@@ -187,7 +235,7 @@ def _write(shown: Shown, path: str | os.PathLike[str]) -> None:
     file = as_path(path)
     if file.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"path must end in .html, got {str(file)!r}")
-    scene = {**shown.scene().described(), "controls": False, "pulls": False}
+    scene = {**shown.scene().described(), "controls": False, "pulls": False, "tool": None}
     text = page.single(scene["title"], messages.encode(scene))
     with replacing(file) as temporary:
         temporary.write_text(text, "utf-8")
@@ -230,7 +278,33 @@ def _need(on: object, kind: str) -> Mesh:
     raise InputTypeError(f"on must be a Solid, a Mesh or None, got {type(on).__name__}")
 
 
-def _shown(x: object, on: object, motion: Motion | None, up: str, stiffness: float | None) -> Shown:
+def _records(x: object, records: object, up: str) -> Shown:
+    """Return records without objects, `x`, or with those of `x`."""
+    if not isinstance(records, HapticRecords):
+        raise InputTypeError(
+            f"records must be HapticRecords or None, got {type(records).__name__}; "
+            "HapticRecords.load reads a file of them"
+        )
+    if x is records:
+        return ShownRecords(records, (), up)
+    if isinstance(x, HapticSession):
+        return ShownRecords(records, x.contacts, up)
+    if isinstance(x, Contact):
+        return ShownRecords(records, (x,), up)
+    raise InputTypeError(
+        "records is given, so x must be the HapticSession, or the Contact, whose objects moved, "
+        f"got {type(x).__name__}"
+    )
+
+
+def _shown(
+    x: object,
+    on: object,
+    motion: Motion | None,
+    records: HapticRecords | None,
+    up: str,
+    stiffness: float | None,
+) -> Shown:
     if isinstance(x, SystemModes | SystemBasis):
         raise InputTypeError(
             f"x is a {type(x).__name__}, whose unknowns are not at places; "
@@ -238,14 +312,20 @@ def _shown(x: object, on: object, motion: Motion | None, up: str, stiffness: flo
         )
     if isinstance(on, Motion):
         raise InputTypeError("on is a Motion: pass it by name, as view(reduced, motion=motion)")
+    if isinstance(on, HapticRecords):
+        raise InputTypeError("on are records: pass them by name, as view(session, records=records)")
     if motion is not None and not isinstance(x, ReducedSolid):
         raise InputTypeError(
             f"motion is given, so x must be a ReducedSolid, got {type(x).__name__}"
         )
-    if stiffness is not None and not isinstance(x, ReducedSolid | Simulation):
+    if stiffness is not None and not isinstance(x, ReducedSolid | Simulation | FreeBody | World):
         raise InputError(
             f"stiffness is given, but a {type(x).__name__} cannot be pulled: leave it out"
         )
+    if records is not None and (motion is not None or on is not None):
+        raise InputError("records is given: leave out on and motion")
+    if records is not None or isinstance(x, HapticRecords):
+        return _records(x, x if records is None else records, up)
     if isinstance(x, Modes | Basis):
         mesh = _need(on, "modes" if isinstance(x, Modes) else "bases")
         shapes = x.shapes if isinstance(x, Modes) else x.vectors
@@ -261,14 +341,18 @@ def _shown(x: object, on: object, motion: Motion | None, up: str, stiffness: flo
     kinds: dict[type, Callable[[], Shown]] = {
         Surface: lambda: ShownSurface(x, up),  # type: ignore[arg-type]
         Mesh: lambda: ShownMesh(x, up),  # type: ignore[arg-type]
-        Solid: lambda: ShownSolid(x, up),  # type: ignore[arg-type]
+        Solid: lambda: ShownSketch(x, up),  # type: ignore[arg-type]
         ReducedSolid: lambda: ShownModel(x, up, stiffness),  # type: ignore[arg-type]
         Simulation: lambda: ShownSimulation(x, up, stiffness),  # type: ignore[arg-type]
         Field: lambda: ShownField(x, up),  # type: ignore[arg-type]
         DeformedField: lambda: ShownField(x, up),  # type: ignore[arg-type]
         Contact: lambda: ShownContact(x, up),  # type: ignore[arg-type]
         HapticSession: lambda: ShownSession(x, up),  # type: ignore[arg-type]
-        World: lambda: ShownWorld(x, up),  # type: ignore[arg-type]
+        World: lambda: ShownWorld(x, up, stiffness),  # type: ignore[arg-type]
+        Skin: lambda: ShownSkin(x, up),  # type: ignore[arg-type]
+        Pointshell: lambda: ShownPoints(x, up),  # type: ignore[arg-type]
+        PointTree: lambda: ShownPoints(x, up),  # type: ignore[arg-type]
+        FreeBody: lambda: ShownFreeBody(x, up, stiffness),  # type: ignore[arg-type]
     }
     for kind, make in kinds.items():
         if isinstance(x, kind):
@@ -279,8 +363,9 @@ def _shown(x: object, on: object, motion: Motion | None, up: str, stiffness: flo
     elif isinstance(x, Motion):
         hint = "; pass its model, as view(reduced, motion=motion)"
     raise InputTypeError(
-        "x must be a Surface, a Mesh, a Solid, Modes, a Basis, a ReducedSolid, a time integrator, "
-        f"a Field, a Contact, a HapticSession or a World, got {type(x).__name__}{hint}"
+        "x must be a Surface, a Mesh, a Solid, Modes, a Basis, a ReducedSolid, a Skin, a time "
+        "integrator, a FreeBody, a Field, a Pointshell, a PointTree, a Contact, a HapticSession, "
+        f"HapticRecords or a World, got {type(x).__name__}{hint}"
     )
 
 
@@ -289,6 +374,7 @@ def view(
     on: Solid | Mesh | ReducedSolid | None = None,
     *,
     motion: Motion | None = None,
+    records: HapticRecords | None = None,
     up: str = "z",
     stiffness: float | None = None,
     port: int = 0,
@@ -302,22 +388,28 @@ def view(
     browser opened if the machine has a screen. Surfaces, meshes (with regions), and solids (with
     fixed nodes) are at rest. Modes and bases have a slider for each shape. A `ReducedSolid` is
     simulated: it gives way where it is pulled, by a spring whose force is shown. A time integrator
-    of a `ReducedSolid` or a `Solid` is shown in its present state, which other threads may change;
-    its page can run it in real time without other forces, and pull reduced ones, for which it runs
-    until they are released. A `World` likewise. Fields and contacts
-    are at rest; a `HapticSession` is followed while it runs, with touching points and forces.
+    of a `ReducedSolid`, `ProjectedSolid` or `Solid` is shown in its present state, which other
+    threads may change; its page can run it in real time without other forces, and pull it, for
+    which it runs until released. A `FreeBody` or a `World` likewise. Skins and fields of models
+    have a slider for each coordinate; points have a colour for each level. A `HapticSession` is
+    followed while it runs, with touching points and forces, and played if its device is a
+    `MouseDevice`.
 
     The page is served on this computer only, to those who know its address.
 
     Parameters
     ----------
     x
-        A `Surface`, `Mesh`, `Solid`, `Modes`, `Basis`, `ReducedSolid`, time integrator, `Field`,
-        `DeformedField`, `Contact`, `HapticSession` or `World`.
+        A `Surface`, `Mesh`, `Solid`, `Modes`, `Basis`, `ReducedSolid`, `Skin`, time integrator,
+        `FreeBody`, `Field`, `DeformedField`, `Pointshell`, `PointTree`, `Contact`,
+        `HapticSession`, `HapticRecords` (the path of the object) or `World`.
     on
         Solid or mesh of `Modes` or of a `Basis`; None for others.
     motion
         Recorded motion of a `ReducedSolid`, which the page plays, see `record_motion`.
+    records
+        Records of a session, which the page plays with the objects of `x`, a `HapticSession` or
+        the `Contact` of one. They have no deformations, so shells are at rest.
     up
         Axis that is up: "z", "y", "x", "-z", "-y" or "-x".
     stiffness
@@ -354,7 +446,7 @@ def view(
     if browser is not None:
         flag(browser, "browser")
     shown = View(
-        _shown(x, on, motion, up, stiffness),
+        _shown(x, on, motion, records, up, stiffness),
         wanted,
         allowed,
         pixels,
@@ -363,7 +455,7 @@ def view(
     if not notebook:
         print(f"view: {shown.address}", flush=True)
     if browser or (browser is None and not notebook and _has_screen()):
-        webbrowser.open(shown.address)
+        shown._open_browser()
     return shown
 
 
@@ -373,19 +465,20 @@ def export_html(
     on: Solid | Mesh | ReducedSolid | None = None,
     *,
     motion: Motion | None = None,
+    records: HapticRecords | None = None,
     up: str = "z",
 ) -> None:
     """Write an interactive picture as a page in one file, for any browser.
 
-    The file needs neither this package nor a network: it has the surface, the shapes and the
-    coordinates of a recorded motion, which it plays. Models and simulations are at rest in it. An
+    The file needs neither this package nor a network: it has the surface, the shapes and a
+    recorded motion or session, which it plays. Models and simulations are at rest in it. An
     existing file is replaced only when the new one is complete.
 
     Parameters
     ----------
     path
         Name of the file, ``.html``.
-    x, on, motion, up
+    x, on, motion, records, up
         As of `view`.
 
     Raises
@@ -396,7 +489,7 @@ def export_html(
         An argument has a wrong type or value.
     """
     choice(up, "up", UP)
-    _write(_shown(x, on, motion, up, None), path)
+    _write(_shown(x, on, motion, records, up, None), path)
 
 
 def _in_notebook() -> bool:

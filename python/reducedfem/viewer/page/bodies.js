@@ -65,18 +65,21 @@ function layers(gl, shapes) {
 
 /** Edges of triangles, each once. */
 function edgesOf(triangles, vertices) {
-  const seen = new Set(), found = [];
+  const keys = new Float64Array(triangles.length), found = new Int32Array(2 * triangles.length);
   for (let t = 0; t < triangles.length; t += 3) {
     for (let k = 0; k < 3; ++k) {
       const a = triangles[t + k], b = triangles[t + ((k + 1) % 3)];
-      const key = Math.min(a, b) * vertices + Math.max(a, b);
-      if (!seen.has(key)) {
-        seen.add(key);
-        found.push(a, b);
-      }
+      keys[t + k] = Math.min(a, b) * vertices + Math.max(a, b);
     }
   }
-  return new Int32Array(found);
+  keys.sort();
+  let count = 0;
+  keys.forEach((key, k) => {
+    if (k && key === keys[k - 1]) return;
+    found[count++] = Math.floor(key / vertices);
+    found[count++] = key % vertices;
+  });
+  return found.subarray(0, count);
 }
 
 class Body {
@@ -256,7 +259,7 @@ export class Drawing {
       gl.deleteTexture(body.amounts);
       for (const one of [body.shapes, body.tilts]) gl.deleteTexture(one);
       gl.deleteVertexArray(body.array);
-      for (const one of body.buffers ?? []) gl.deleteBuffer(one);
+      for (const one of [...(body.buffers ?? []), ...(body.offsets ?? []), body.lines]) gl.deleteBuffer(one);
     }
     for (const one of [...this.marks, ...this.dots]) {
       gl.deleteVertexArray(one.array);
@@ -319,6 +322,12 @@ export class Drawing {
           high[a] = Math.max(high[a], x);
         });
       }
+    }
+    for (const { points } of this.marks) {
+      points.forEach((x, k) => {
+        low[k % 3] = Math.min(low[k % 3], x);
+        high[k % 3] = Math.max(high[k % 3], x);
+      });
     }
     return { centre: midpoint(low, high), radius: 0.5 * length(sub(high, low)) };
   }
@@ -419,7 +428,7 @@ export class Drawing {
     gl.uniformMatrix4fv(arrow.at.projection, false, matrices.projection);
     gl.uniform3fv(arrow.at.from, [...one.from]);
     gl.uniform3fv(arrow.at.along, along);
-    gl.uniform1f(arrow.at.thick, (0.022 * camera.radius) / Math.max(1, Math.sqrt(camera.zoom)));
+    gl.uniform1f(arrow.at.thick, ((one.thick ?? 1) * 0.022 * camera.radius) / Math.max(1, Math.sqrt(camera.zoom)));
     gl.uniform4f(arrow.at.colour, ...one.colour, 1);
     gl.drawElements(gl.TRIANGLES, this.arrowCount, gl.UNSIGNED_SHORT, 0);
   }

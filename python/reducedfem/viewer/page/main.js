@@ -3,9 +3,11 @@
 import { Drawing, stops } from "view/bodies";
 import { Camera } from "view/camera";
 import { listen } from "view/gestures";
+import { Hand } from "view/hand";
 import { length, sub } from "view/linear";
 import { Panel } from "view/panel";
 import { Clip, Swing } from "view/player";
+import { Sketch } from "view/sketch";
 import { Socket, recorded } from "view/source";
 
 const canvas = document.getElementById("picture");
@@ -28,6 +30,7 @@ class Page {
       film: () => this.film(),
       help: () => this.panel.help(),
     });
+    this.sketch = new Sketch((message) => this.socket?.send(message));
     this.drawing = new Drawing(canvas);
     this.camera = new Camera();
     this.frame = null;
@@ -40,6 +43,7 @@ class Page {
     dark.addEventListener("change", () => this.setTheme(dark.matches ? "dark" : "light"));
     new ResizeObserver(() => this.resize()).observe(canvas);
     canvas.addEventListener("webglcontextlost", () => location.reload());
+    this.hand = new Hand(canvas, this);
     listen(canvas, this);
     const own = recorded();
     if (own) this.setScene(own);
@@ -65,12 +69,9 @@ class Page {
     this.player = null;
     const body = scene.bodies[0];
     if (scene.clip) this.player = new Clip(scene.clip);
-    else if (scene.oscillates) this.player = new Swing(this.drawing.bodies[0].r);
+    else if (scene.oscillates) this.player = new Swing(this.drawing.bodies[0].r, scene.frequencies);
     const swings = this.player instanceof Swing;
-    if (first) {
-      this.camera = new Camera(scene.up);
-      this.fit();
-    }
+    if (first) this.camera = new Camera(scene.up);
     this.panel.build({
       plays: this.live || this.player !== null,
       steps: this.live || this.player instanceof Clip,
@@ -79,6 +80,7 @@ class Page {
       films: typeof MediaRecorder !== "undefined",
     });
     this.panel.setTitle(scene.title, scene.texts);
+    this.hand.setScene(scene);
     document.title = `${scene.title} – reducedfem`;
     // sliders are for the shapes of one body
     const labels = this.player instanceof Clip || scene.bodies.length > 1 ? [] : body.labels;
@@ -89,6 +91,8 @@ class Page {
     }
     this.panel.setPlaying(this.player?.playing ?? false);
     this.setWire(this.drawing.wire);
+    if (this.player instanceof Clip) this.showPlayer();
+    if (first) this.fit();
     this.showLegend();
     this.dirty = true;
   }
@@ -96,11 +100,16 @@ class Page {
   setFrame(frame) {
     const before = this.frame;
     this.frame = frame;
+    spread(frame, this.drawing.bodies);
     this.drawing.setFrame(frame);
     // the first frame says where bodies are
     if (!before && frame.bodies.some((one) => one.position)) this.fit();
-    this.panel.setPlaying(frame.playing);
-    this.panel.setSpeed(frame.speed);
+    this.hand.setFrame(frame);
+    if (this.live) {
+      this.panel.setPlaying(frame.playing);
+      this.panel.setSpeed(frame.speed);
+    }
+    this.sketch.show(frame.sketch);
     if (frame.bodies.length === 1 && frame.bodies[0].q) this.panel.setAmounts(frame.bodies[0].q);
     this.panel.say(frame.failure ? `The simulation stopped: ${frame.failure}` : "");
     this.showLegend();
@@ -125,11 +134,11 @@ class Page {
       this.showPlayer();
       return;
     }
-    if (this.socket) {
+    if (this.live && this.socket) {
       this.socket.send({ kind: "shape", body: 0, shape: k, value });
       return;
     }
-    // a page in one file has no simulation
+    // without a simulation the page moves the shapes itself
     const q = this.drawing.bodies[0].q.slice();
     q[k] = value;
     this.drawing.bodies[0].setCoordinates(this.drawing.gl, q);
@@ -141,11 +150,12 @@ class Page {
 
   /** Shows the present state of the player. */
   showPlayer() {
-    const body = this.drawing.bodies[0], q = this.player.coordinates();
-    body.setCoordinates(this.drawing.gl, q);
+    const body = this.drawing.bodies[this.player.body ?? 0];
+    if (body.r) body.setCoordinates(this.drawing.gl, this.player.coordinates());
     if (this.player instanceof Clip) {
       const { now, begin, end } = this.player, place = this.player.place();
       if (place) this.drawing.setPlace(body, place);
+      this.drawing.arrows = this.player.arrows();
       this.panel.setTime(end > begin ? (now - begin) / (end - begin) : 0, now + this.player.from);
     } else this.panel.setAmounts(this.player.amounts);
     this.drawing.rescale(body);
@@ -314,6 +324,7 @@ class Page {
       ",": () => this.step(-1),
       0: () => this.reset(),
       f: () => this.fit(),
+      z: () => this.sketch.undo(),
       w: () => this.setWire(!this.drawing.wire),
       p: () => this.project(),
       t: () => this.setTheme(this.theme === "dark" ? "light" : "dark"),
@@ -366,16 +377,28 @@ class Page {
 
   showNumbers() {
     if (!this.scene) return;
-    const rows = [...(this.frame?.numbers ?? [])];
+    const rows = [...(this.frame?.numbers ?? this.player?.numbers?.() ?? [])];
     if (this.frame?.playing) {
       const { ratio, speed } = this.frame;
       if (ratio < 0.9 * speed) rows.push(["slower than asked for", `${ratio.toPrecision(2)}× of ${speed}×`, ""]);
     }
-    if (this.frame?.held && !this.frame.holds) rows.push(["another page pulls", "", ""]);
+    if (this.frame?.held && !this.frame.holds && this.scene.tool === null) rows.push(["another page pulls", "", ""]);
     const ms = [...this.spent].sort((a, b) => a - b)[Math.floor(this.spent.length / 2)];
     const moving = this.frame?.playing || this.player?.playing;
     if (ms > 0 && moving) rows.push([this.drawing.byProcessor ? "drawn without a GPU" : "drawn", `${Math.round(1000 / ms)} frames/s`, ""]);
     this.panel.setNumbers(rows);
+  }
+}
+
+/** Gives bodies the parts of arrays that a frame has for all of them. */
+function spread(frame, bodies) {
+  const { places, coordinates } = frame;
+  let at = 0;
+  for (let k = 0; places && k < places.shape[0]; ++k) {
+    const q = coordinates.subarray(at, at + bodies[k].r);
+    at += bodies[k].r;
+    const place = places.subarray(7 * k, 7 * k + 7);
+    frame.bodies.push({ q, position: place.subarray(0, 3), quaternion: place.subarray(3) });
   }
 }
 

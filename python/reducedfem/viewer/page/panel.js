@@ -41,7 +41,8 @@ const svg = (name) => {
   return icon;
 };
 
-function element(kind, attributes = {}, ...children) {
+/** Makes an element of the page. */
+export function element(kind, attributes = {}, ...children) {
   const made = document.createElement(kind);
   for (const [name, value] of Object.entries(attributes)) {
     if (name in made && name !== "list") made[name] = value;
@@ -228,7 +229,7 @@ export class Panel {
       ["double click", "put this place in the middle"],
       ["space", "play or pause"], [". ,", "one step forwards, of recordings also backwards"],
       ["0", "reset"], ["f", "show all"], ["w", "edges of triangles or elements"],
-      ["p", "perspective or parallel projection"], ["1 2 3", "look along an axis"],
+      ["z", "undo a force of a sketch"], ["p", "perspective or parallel projection"], ["1 2 3", "look along an axis"],
       ["t", "light or dark"], ["s", "save a picture"], ["r", "record a film, or end it"],
     ];
     const table = element("table", {}, ...rows.map(([key, text]) =>

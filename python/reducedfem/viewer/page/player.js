@@ -1,11 +1,15 @@
 // Motions that a page plays by itself: recorded ones, and shapes that swing.
 
-const PERIOD = 1.6; // s, of a shape that swings
+import { add, length } from "view/linear";
 
-/** A recorded motion: times (m), coordinates (m, r), and places (m, 7) of a free body or null. */
+const PERIOD = 1.6; // s, of the slowest shape that swings
+
+/** A recorded motion: times (m), coordinates (m, r), and places (m, 7) of a body or null. */
 export class Clip {
-  constructor({ begin, times, q, places }) {
+  constructor({ begin, times, q, places, body, arrows, colour, numbers }) {
     this.from = begin; // of the clock that is shown
+    this.body = body; // its number
+    Object.assign(this, { given: arrows, colour, series: numbers });
     this.times = times;
     this.q = q;
     this.places = places;
@@ -73,30 +77,62 @@ export class Clip {
     const size = Math.hypot(...turn);
     return { position: found.subarray(0, 3), quaternion: turn.map((one) => one / size) };
   }
+
+  /** Arrow of the force at the present time, in a list. */
+  arrows() {
+    if (!this.given) return [];
+    const found = [...this.between(this.given, 6)], from = found.slice(0, 3), along = found.slice(3);
+    return length(along) > 0 ? [{ from, to: add(from, along), colour: this.colour }] : [];
+  }
+
+  /** Numbers of the last record: [name, value, unit] each. */
+  numbers() {
+    const k = this.index();
+    return this.series.map(([name, values, unit]) => [name, values[k], unit]);
+  }
 }
 
-/** Shapes at the amounts of the sliders, which may swing together. */
+/**
+ * Shapes at the amounts of the sliders, which swing together: with their frequencies [Hz], slowed
+ * so that the slowest of them takes the period; without (null), all alike.
+ */
 export class Swing {
-  constructor(r) {
+  constructor(r, frequencies) {
     this.amounts = new Float32Array(r);
+    this.frequencies = frequencies;
     this.playing = false;
-    this.phase = 0.25;
+    this.time = 0;
     this.speed = 1;
   }
 
   advance(seconds) {
     if (!this.playing) return false;
-    this.phase = (this.phase + (seconds * this.speed) / PERIOD) % 1;
+    this.time += seconds * this.speed;
     return true;
   }
 
+  /** Lowest frequency of a shape that is shown; 0: there is none. */
+  lowest() {
+    const shown = [...(this.frequencies ?? [])].filter((one, k) => one > 0 && this.amounts[k] !== 0);
+    return shown.length ? Math.min(...shown) : 0;
+  }
+
   coordinates() {
-    const part = Math.sin(2 * Math.PI * this.phase);
-    return this.amounts.map((one) => one * part);
+    const lowest = this.lowest();
+    return this.amounts.map((one, k) => {
+      const ratio = lowest > 0 ? this.frequencies[k] / lowest : 1;
+      return one * Math.cos((2 * Math.PI * ratio * this.time) / PERIOD);
+    });
+  }
+
+  /** Numbers beside the picture: how much slower than the body the shapes swing. */
+  numbers() {
+    const slower = (this.lowest() * PERIOD) / this.speed;
+    return slower > 0 && this.playing ? [["slowed down", slower, "×"]] : [];
   }
 
   still() {
     this.playing = false;
-    this.phase = 0.25;
+    this.time = 0;
   }
 }

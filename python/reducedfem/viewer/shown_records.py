@@ -1,0 +1,149 @@
+"""Views of recorded haptic sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reducedfem.contact.contact import Contact
+from reducedfem.errors import InputError
+from reducedfem.haptics.records import HapticRecords
+from reducedfem.viewer.parts import Body, Clip, Marks, Scene, origins
+from reducedfem.viewer.shown import Shown
+from reducedfem.viewer.shown_contact import FORCE, LONGEST, TOUCH, field_body, shell_body
+
+__all__ = ["ShownRecords"]
+
+_MOST = 100_000  # records that a page gets
+_PATH = 2000  # points of a path that are drawn
+_FREE = (0.45, 0.50, 0.57)
+_AXES = ((0.80, 0.30, 0.27), (0.36, 0.65, 0.36), (0.30, 0.50, 0.78))
+_MARKER = 0.12  # size of the axes over that of the path
+
+
+class ShownRecords(Shown):
+    """Records of a session, which pages play.
+
+    With contacts the held object moves past the shells; without, axes move along the path.
+    """
+
+    def __init__(self, records: HapticRecords, contacts: Sequence[Contact], up: str) -> None:
+        array = records.array
+        names = ("object_position", "object_quaternion", "contact_force", "contact_torque")
+        sound = np.isfinite(array["time_s"])
+        for name in names:
+            sound &= np.isfinite(array[name]).all(axis=1)
+        array = array[sound]
+        if not len(array):
+            raise InputError(
+                "the records have no cycle with finite poses and forces: there is nothing to show"
+            )
+        if (np.diff(array["time_s"]) < 0.0).any():
+            raise InputError("the records must be in the order of their times")
+        # of long sessions every k-th cycle is shown
+        self._every = -(-len(array) // _MOST)
+        self._array = array[:: self._every]
+        self._up, self._contacts = up, tuple(contacts)
+        # here, as a field may have no surface
+        self._held = field_body(contacts[0].field, "held object") if contacts else None
+
+    def scene(self) -> Scene:
+        """Return the scene."""
+        array = self._array
+        grasp = np.zeros(3)
+        marks: tuple[Marks, ...] = ()
+        texts = [f"{len(array):,} cycles"]
+        if self._every > 1:
+            texts = [f"{len(array):,} cycles, one of {self._every} that were recorded"]
+        bodies: tuple[Body, ...]
+        if self._held is None:
+            bodies, marks = (self._axes(),), self._path()
+            box = _box([one.points for one in marks])
+            texts.append("without the objects: pass the session, or its contact, and records=")
+        else:
+            grasp = np.array(self._contacts[0].options["grasp"], dtype=np.float64)
+            shells = tuple(
+                shell_body(one.tree, f"shell {k}", k) for k, one in enumerate(self._contacts)
+            )
+            bodies = (*shells, self._held)
+            box = _box([one.vertices for one in shells])
+            if any(one.tree.reduced is not None for one in self._contacts):
+                texts.append("the records have no deformations: shells are at rest")
+        turns = array["object_quaternion"]
+        places = np.column_stack([origins(array["object_position"], turns, grasp), turns])
+        size = float(np.linalg.norm(box[1] - box[0]))
+        return Scene(
+            "Recorded session",
+            bodies,
+            marks,
+            up=self._up,
+            clip=Clip(
+                array["time_s"],
+                np.zeros((len(array), 0)),
+                places,
+                body=len(bodies) - 1,
+                arrows=self._arrows(grasp, size),
+                colour=FORCE,
+                numbers=(
+                    ("contact force", _lengths(array["contact_force"]), "N"),
+                    ("force on the hand", _lengths(array["force"]), "N"),
+                    ("penetration", np.maximum(array["depth_m"], 0.0), "m"),
+                    ("touching points", array["touching"].astype(np.float64), ""),
+                    ("cycle", 1e-6 * array["compute_us"], "s"),
+                ),
+            ),
+            texts=tuple(texts),
+            box=box,
+        )
+
+    def _arrows(self, grasp: NDArray[np.float64], size: float) -> NDArray[np.float64]:
+        """Return begin and vector of the force on the object at each time, (m, 6)."""
+        array = self._array
+        force, torque = array["contact_force"], array["contact_torque"]
+        square = np.maximum((force**2).sum(axis=1), 1e-300)
+        # the line of action passes the grasp point at this distance, unless there is a pure torque
+        lever = np.cross(force, torque) / square[:, None]
+        reach = _MARKER * size
+        if self._held is not None:
+            reach = float(np.linalg.norm(self._held.vertices - grasp, axis=1).max())
+        lever *= np.minimum(1.0, reach / np.maximum(_lengths(lever), 1e-300))[:, None]
+        largest = float(np.sqrt(square.max()))
+        scale = 0.5 * LONGEST * size / largest if largest > 1e-12 else 0.0
+        return np.column_stack([array["object_position"] + lever, scale * force])
+
+    def _path(self) -> tuple[Marks, ...]:
+        array = self._array[:: -(-len(self._array) // _PATH)]
+        touching = array["touching"] > 0
+        kinds = (("path", ~touching, _FREE), ("path in contact", touching, TOUCH))
+        return tuple(
+            Marks(name, array["object_position"][mask], colour)
+            for name, mask, colour in kinds
+            if mask.any()
+        )
+
+    def _axes(self) -> Body:
+        """Return three bars along the axes of the object."""
+        path = self._array["object_position"]
+        length = _MARKER * float(np.linalg.norm(np.ptp(path, axis=0))) or 0.01
+        ends = np.array([(x, y, z) for x in (0, 1) for y in (-1, 1) for z in (-1, 1)], dtype=float)
+        faces = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
+        bar = np.array([half for a, b, c, d in faces for half in ((a, b, c), (a, c, d))])
+        thick = 0.05
+        bars = [np.roll(ends * (1.0, thick, thick), k, axis=1) for k in range(3)]
+        return Body(
+            "object",
+            length * np.concatenate(bars),
+            np.concatenate([bar + 8 * k for k in range(3)]).astype(np.int32),
+            colours=np.repeat(np.array(_AXES), 8, axis=0),
+        )
+
+
+def _box(points: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    every = np.concatenate(points)
+    return np.array([every.min(axis=0), every.max(axis=0)])
+
+
+def _lengths(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(np.linalg.norm(vectors, axis=1))

@@ -1,0 +1,272 @@
+"""Views of solids, on which pages sketch forces and compute a basis (Barbic 2007, 2.8.2)."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reducedfem.errors import InputError, ReducedFEMError
+from reducedfem.geometry.embedding import Embedding
+from reducedfem.reduction.basis import Basis
+from reducedfem.reduction.sketch import ForceSketch
+from reducedfem.reduction.sketch_basis import sketch_basis
+from reducedfem.solid.modes import Modes
+from reducedfem.solid.solid import Solid
+from reducedfem.viewer.parts import Body, Scene, fixed_nodes
+from reducedfem.viewer.shown import Frame
+from reducedfem.viewer.shown_driven import first_hit
+from reducedfem.viewer.shown_geometry import ShownSolid
+from reducedfem.viewer.shown_shapes import shapes_body
+
+__all__ = ["ShownSketch"]
+
+Reals = NDArray[np.float64]
+
+_MODES = 20  # of the linear model that follows the hand
+_PARTS = (0.5, 1.0)  # of each force, that are samples of the sketch
+_PLACED = (0.95, 0.62, 0.15)
+_DRAGGED = (0.86, 0.27, 0.22)
+_LEAST = 1e-3  # of the size of the solid: shorter drags place no force
+_IDLE = 0.1  # s between frames while nothing moves
+
+
+class _Cancelled(Exception):
+    """Ends a computation from its callback."""
+
+
+@dataclass
+class _Force:
+    """A force at a point of the surface, drawn as the drag that placed it."""
+
+    nodes: NDArray[np.int32]  # of the element that carries the point
+    weights: Reals
+    rows: Reals  # of the modes at the point  (k, 3)
+    begin: Reals
+    place: Reals
+    force: Reals
+
+
+class ShownSketch(ShownSolid):
+    """A solid; pages place forces on it by dragging, and compute a basis of its deformations.
+
+    While a point is dragged a linear modal model follows. Computations run in a thread.
+    """
+
+    def __init__(self, solid: Solid, up: str) -> None:
+        super().__init__(solid, up)
+        self._lock = threading.RLock()
+        self._stage = "solid"
+        self._forces: list[_Force] = []
+        self._drag: _Force | None = None
+        self._modes: Modes | None = None
+        self._linear: Body | None = None  # moved by the modes
+        self._basis: Basis | None = None
+        self._worker: threading.Thread | None = None
+        self._task, self._part, self._failure = "", 0.0, ""
+        self._ends = False  # the computation
+
+    # ---- results
+
+    @property
+    def sketch(self) -> ForceSketch:
+        """The forces that are placed; of each, parts of it are samples."""
+        with self._lock:
+            forces = tuple(self._forces)
+        m, corners = len(_PARTS) * len(forces), len(forces[0].nodes) if forces else 0
+        nodes = [one.nodes for one in forces for _ in _PARTS]
+        values = [part * np.outer(x.weights, x.force) for x in forces for part in _PARTS]
+        return ForceSketch(
+            self._mesh.n_nodes,
+            np.arange(float(m)),
+            corners * np.arange(m + 1),
+            np.array(nodes, dtype=np.int32).reshape(-1),
+            np.reshape(values, (m * corners, 3)),
+        )
+
+    @property
+    def basis(self) -> Basis | None:
+        """The basis computed last; None: there is none yet."""
+        return self._basis
+
+    # ---- what pages show
+
+    @property
+    def period(self) -> float:
+        """Time between two frames [s]."""
+        return _IDLE if self._drag is None else super().period
+
+    def scene(self) -> Scene:
+        """Return the scene of the present stage."""
+        with self._lock:
+            stage, linear, basis = self._stage, self._linear, self._basis
+        texts: tuple[str, ...]
+        solid = self._solid
+        marks = fixed_nodes(solid.mesh, solid.fixed)
+        box = np.array([self._mesh.nodes.min(axis=0), self._mesh.nodes.max(axis=0)])
+        if stage == "sketch" and linear is not None:
+            texts = ("the linear model follows; the basis is that of large deformations",)
+            return Scene("Sketch of forces", (linear,), marks, self._up, pulls=True,
+                         texts=texts, box=box)  # fmt: skip
+        if stage == "basis" and basis is not None:
+            labels = tuple(f"vector {k + 1}" for k in range(basis.r))
+            body = shapes_body(self._mesh, basis.vectors, labels)
+            failed = basis.provenance["failed"]
+            texts = (f"of {basis.provenance['loads']} loads",)
+            if failed:
+                texts += (f"{failed} of them were reached in part",)
+            return Scene(f"Basis of {basis.r} vectors", (body,), marks, self._up,
+                         oscillates=True, texts=texts, box=box)  # fmt: skip
+        return super().scene()
+
+    def frame(self) -> Frame:
+        """Return forces and deformation of the sketch, and the state of the computation."""
+        with self._lock:
+            drag, forces = self._drag, tuple(self._forces)
+            state = {
+                "stage": self._stage,
+                "task": self._task,
+                "part": self._part,
+                "failure": self._failure,
+                "forces": [float(np.linalg.norm(one.force)) for one in forces],
+            }
+            sketching, modes = self._stage == "sketch", self._modes
+        body: dict[str, Any] = {}
+        arrows = []
+        numbers: list[tuple[str, float, str]] = []
+        if sketching and modes is not None:
+            body["q"] = np.zeros(len(modes))
+            arrows = [{"from": x.begin, "to": x.place, "colour": _PLACED} for x in forces]
+            if drag is not None:
+                body["q"] = drag.rows @ drag.force / modes.eigenvalues
+                moved = drag.begin + body["q"] @ drag.rows
+                arrows.append({"from": moved, "to": drag.place, "colour": _DRAGGED})
+                numbers.append(("force", float(np.linalg.norm(drag.force)), "N"))
+        return {"bodies": [body], "arrows": arrows, "numbers": numbers, "sketch": state}
+
+    # ---- gestures
+
+    def pull(self, body: int, origin: NDArray[Any], direction: NDArray[Any]) -> Any:
+        """Begin to drag the first point on a ray, unless it is fixed."""
+        with self._lock:
+            linear, modes = self._linear, self._modes
+            if self._stage != "sketch" or linear is None or modes is None or self._task:
+                return None
+            hit = first_hit(linear.vertices, linear.triangles, origin, direction)
+            if hit is None:
+                return None
+            begin = hit[2]
+            at = Embedding(self._mesh, begin[None])
+            nodes, weights = at.nodes[0], at.weights[0]
+            rows = np.einsum("c,kci->ki", weights, modes.shapes[:, nodes])
+            if not rows.any():
+                return None
+            self._drag = _Force(nodes, weights, rows, begin, begin.copy(), np.zeros(3))
+            return begin
+
+    def move(self, place: NDArray[Any]) -> None:
+        """Drag the point; the force is along the drag, and takes the linear model as far."""
+        with self._lock:
+            drag, modes = self._drag, self._modes
+            if drag is None or modes is None:
+                return
+            way = place - drag.begin
+            yields = float((((drag.rows @ way) ** 2) / modes.eigenvalues).sum())
+            force = way * (float(way @ way) / yields) if yields > 0.0 else np.zeros(3)
+            if np.isfinite(force).all():
+                drag.place, drag.force = np.array(place, dtype=np.float64), force
+
+    def release(self) -> None:
+        """Place the force."""
+        with self._lock:
+            drag, self._drag = self._drag, None
+            if drag is None:
+                return
+            length = float(np.linalg.norm(np.ptp(self._mesh.nodes, axis=0)))
+            if np.linalg.norm(drag.place - drag.begin) > _LEAST * length and drag.force.any():
+                self._forces.append(drag)
+
+    def command(self, message: Mapping[str, Any]) -> None:
+        """Handle the buttons of a sketch."""
+        kind = message["kind"]
+        with self._lock:
+            if kind == "cancel":
+                self._ends = True
+            elif self._task:
+                pass  # the computation reads the forces
+            elif kind == "erase" and message["number"] < len(self._forces):
+                del self._forces[message["number"]]
+            elif kind == "stage":
+                self._failure = ""
+                self._go(message["name"])
+
+    def _go(self, stage: str) -> None:
+        if stage == "sketch" and self._modes is None:
+            self._start("linear modes", self._find_modes)
+        elif stage == "basis":
+            self._start("static shapes", self._find_basis)
+        else:
+            self._show(stage)
+
+    def _show(self, stage: str) -> None:
+        self._stage = stage
+        self._drag = None
+        self.version += 1
+
+    # ---- computations
+
+    def _start(self, name: str, work: Callable[[], None]) -> None:
+        def run() -> None:
+            failure = ""
+            try:
+                work()
+            except _Cancelled:
+                pass
+            except ReducedFEMError as error:
+                failure = str(error)
+            except Exception as error:
+                failure = f"{type(error).__name__}: {error}"
+            with self._lock:
+                self._task, self._failure = "", failure
+
+        self._task, self._part, self._ends = name, 0.0, False
+        self._worker = threading.Thread(target=run, name="reducedfem sketch", daemon=True)
+        self._worker.start()
+
+    def _progress(self, done: int, total: int) -> None:
+        if self._ends:
+            raise _Cancelled
+        self._part = done / max(total, 1)
+
+    def _find_modes(self) -> None:
+        solid = self._solid
+        if not len(solid.fixed):
+            raise InputError(
+                "a sketch needs a solid with fixed nodes, as its shapes are those of static loads: "
+                "make it by Solid(mesh, material, fixed=nodes)"
+            )
+        free = 3 * (self._mesh.n_nodes - len(solid.fixed))
+        modes = solid.linear_modes(min(_MODES, free), progress=self._progress)
+        linear = shapes_body(self._mesh, modes.shapes, ())
+        with self._lock:
+            self._modes, self._linear = modes, linear
+            self._show("sketch")
+
+    def _find_basis(self) -> None:
+        sketch = self.sketch
+        if not len(sketch):
+            raise InputError("the sketch has no forces: drag points of the body first")
+        basis = sketch_basis(self._solid, sketch, partial=True, progress=self._progress)
+        with self._lock:
+            self._basis = basis
+            self._show("basis")
+
+    def end(self) -> None:
+        """End the computation."""
+        self._ends = True
+        if self._worker is not None and self._worker is not threading.current_thread():
+            self._worker.join()
