@@ -112,6 +112,7 @@ static rf_status build(gram *w, const rf_run *run, const double *basis, rf_simd 
                        collect_fn *collect_to, int64_t count, double *out, rf_error *err) {
   rf_status st = RF_OK;
   const int32_t blocks = rf_gram_blocks(w->solid, w->n_elements);
+  int64_t finished = 0;
   double *part = NULL;
   rf_gram_block block = {0};
   w->m = rf_gram_order(w->r);
@@ -119,15 +120,16 @@ static rf_status build(gram *w, const rf_run *run, const double *basis, rf_simd 
   RF_ALLOC(w->matrix, (int64_t)w->m * w->m);
   if (blocks > 1) RF_ALLOC(part, count);
   for (int32_t i = 0; i < blocks; ++i) {
-    RF_TRY(rf_run_progress(run, i, blocks, err));
+    RF_TRY(rf_run_progress(run, finished, w->n_elements, err));
     RF_TRY(rf_gram_gather(w->solid, w->element, w->n_elements, w->r, basis, i, &block, err));
     RF_TRY(rf_gram_matrix(&block, run, w->rows, w->factor, simd, w->matrix, err));
+    finished += block.n_elements;
     rf_gram_block_free(&block);
     if (part) memset(part, 0, (size_t)count * sizeof *part);
     collect_to(w->r, w->matrix, part ? part : out);
     if (part) rf_polynomial_add(count, part, out);
   }
-  RF_TRY(rf_run_progress(run, blocks, blocks, err));
+  RF_TRY(rf_run_progress(run, w->n_elements, w->n_elements, err));
 done:
   rf_gram_block_free(&block);
   rf_free(w->matrix);

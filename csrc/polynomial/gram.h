@@ -1,8 +1,8 @@
 // Gram matrix of the strains of all pairs of reduced coordinates, by blocks of elements.
 //
 // Each block is summed from zero, and sums of blocks are added in the order of the blocks.  Their
-// boundaries follow from the solid and r alone, and a block contains all data of its elements: its
-// sum has the same bits wherever it is computed, by any number of threads.
+// boundaries follow from the solid alone, and a block contains all data of its elements: its
+// sum has the same bits on any machine with the same kernels, by any number of threads.
 #ifndef RF_POLYNOMIAL_GRAM_H
 #define RF_POLYNOMIAL_GRAM_H
 
