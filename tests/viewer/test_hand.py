@@ -7,7 +7,6 @@ import json
 import re
 import subprocess
 import sys
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -74,7 +73,7 @@ def hand(moved, turn=(1.0, 0.0, 0.0, 0.0), buttons=0):
 
 def test_one_page_holds_the_tool(view, session, mouse):
     async def check():
-        async with connected(view) as first, connected(view) as second:
+        async with connected(view.address) as first, connected(view.address) as second:
             assert (await receive(first, "scene"))["tool"] == 1
             assert (await receive(second, "scene"))["pulls"] is False
             await first.send_str(HOLD)
@@ -112,7 +111,7 @@ def test_a_page_that_hangs_is_a_silent_device(view, session):
             await found.send_str(hand([0.0, 0.0, -0.02]))
 
     async def check():
-        async with connected(view) as found:
+        async with connected(view.address) as found:
             await found.send_str(HOLD)
             while not (await receive(found, "frame"))["holds"]:
                 pass
@@ -129,7 +128,7 @@ def test_a_page_that_hangs_is_a_silent_device(view, session):
 
 def test_two_views_of_a_session_share_its_tool(view, session, mouse):
     async def check(other):
-        async with connected(view) as first, connected(other) as second:
+        async with connected(view.address) as first, connected(other.address) as second:
             await first.send_str(HOLD)
             while not (await receive(first, "frame"))["holds"]:
                 pass
@@ -326,7 +325,7 @@ def test_a_gamepad_moves_the_tool(browser, view, session):
 
 def test_another_page_holds_the_tool(browser, view):
     async def check():
-        async with connected(view) as other:
+        async with connected(view.address) as other:
             await other.send_str(HOLD)
             while not (await receive(other, "frame"))["holds"]:
                 pass
@@ -360,7 +359,7 @@ def test_a_scene_is_played_until_its_page_is_closed():
         assert "'Hold the tool' lets the pointer move it; closing the page" in next(lines)
 
         async def play():
-            async with connected(SimpleNamespace(address=address)) as found:
+            async with connected(address) as found:
                 assert (await receive(found, "scene"))["tool"] == 1
                 await found.send_str(HOLD)
                 first = None
