@@ -19,7 +19,9 @@ BASES = "object, tuple, list, BaseException, Exception, ABC, _Core"
 
 def rooms(overview: str) -> dict[str, str]:
     """Return the sections of the overview of the package by their titles."""
-    found = re.findall(r"^(\S.*)\n((?:    .*\n?|\n(?=    ))+)", overview, re.MULTILINE)
+    # a title on a line of its own, or before the text of one line
+    whole = re.sub(r"^([A-Z][\w ,]+): (?=.*`)", r"\1\n    ", overview, flags=re.MULTILINE)
+    found = re.findall(r"^(\S.*)\n((?:    .*\n?|\n(?=    ))+)", whole, re.MULTILINE)
     return {title: textwrap.dedent(text).strip() for title, text in found}
 
 

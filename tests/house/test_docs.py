@@ -22,8 +22,17 @@ DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
 NAMES = [str(path.relative_to(DOCS)) for path in PAGES]
 
-# scripts that other tests run (test_readme.py), or that the site runs
-ELSEWHERE = {"tutorial.md", "friction.md", "world.md", "site/live.md", "site/gallery.md"}
+# scripts that other tests run, or the site, or that need a page or workers
+ELSEWHERE = {
+    "cluster.md",
+    "devices.md",
+    "view.md",
+    "tutorial.md",
+    "friction.md",
+    "world.md",
+    "site/live.md",
+    "site/gallery.md",
+}
 # models that pages continue with
 BEAM = """
 import numpy as np
