@@ -35,6 +35,11 @@ class ShownRecords(Shown):
         sound = np.isfinite(array["time_s"])
         for name in names:
             sound &= np.isfinite(array[name]).all(axis=1)
+        if not len(array):
+            raise InputError(
+                "the records are empty: HapticSession.run returns its records, records() those "
+                "since its last call"
+            )
         array = array[sound]
         if not len(array):
             raise InputError(

@@ -91,7 +91,8 @@ class ShownWorld(ShownDriven):
                 )
             except ReducedFEMError:
                 pass  # without bounds: not drawn
-        texts = (f"{self._count:,} bodies, dt = {world.dt:g} s",)
+        bodies_shown = f"{self._count:,} {'body' if self._count == 1 else 'bodies'}"
+        texts = (f"{bodies_shown}, dt = {world.dt:g} s",)
         return Scene(
             "World", tuple(bodies), up=self._up, controls=True, pulls=True, texts=texts, box=box
         )

@@ -21,7 +21,8 @@ export function readable(value, unit) {
   if (value === null || !Number.isFinite(value)) return "–";
   const size = Math.abs(value);
   if (unit === "" && Number.isInteger(value)) return value.toLocaleString("en");
-  if (size === 0) return `0 ${unit}`;
+  // forces below are rounding errors of contact that has ended
+  if (size === 0 || (size < 1e-9 && unit.startsWith("N"))) return `0 ${unit}`;
   if (size < 1e-10) return `${value.toExponential(2)} ${unit}`;
   const [factor, prefix] = PREFIXES.find(([one]) => size >= 0.9995 * one) ?? PREFIXES.at(-1);
   const plain = unit === "" || unit === "×";
