@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import pickle
+import subprocess
+import sys
 import threading
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -135,6 +138,32 @@ def test_workers_use_one_thread_unless_it_was_set(spawned):
     assert rf.study(work.setting_of_threads, {"a": [1]}, executor=spawned).values == (1,)
     with ProcessPoolExecutor(1, CONTEXT, rf.set_threads, (3,)) as pool:
         assert rf.study(work.setting_of_threads, {"a": [1]}, executor=pool).values == (3,)
+
+
+FORKED = """
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor
+import reducedfem as rf
+import study_functions as work
+
+rf.set_threads(3)
+fork = multiprocessing.get_context("fork")
+for options in ({}, {"initializer": rf.set_threads, "initargs": (2,)}):
+    with ProcessPoolExecutor(1, fork, **options) as pool:
+        print(*rf.study(work.setting_of_threads, {"a": [1]}, executor=pool).values)
+"""
+
+
+def test_forked_workers_do_not_inherit_the_number_of_threads():
+    # in a fresh process: threads of this one may hold locks that a forked child waits for
+    found = subprocess.run(
+        [sys.executable, "-c", FORKED],
+        cwd=Path(work.__file__).parent,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    assert found.stdout.split() == ["1", "2"]
 
 
 def test_data_that_cannot_travel_is_named(spawned, dask):
