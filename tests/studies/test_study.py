@@ -202,6 +202,26 @@ def test_a_study_is_resumed_from_its_file(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("long array", "contains an array of float"),
+        ("long number", "contains a longdouble; files"),
+        ("complex array", "contains an array of complex128"),
+        ("array key", "has the key '__array__', which files"),
+        ("tuple key", "has the key '__tuple__', which files"),
+        ("number as key", "contains a dict; files"),
+    ],
+)
+def test_values_that_files_cannot_store_are_refused_and_others_kept(tmp_path, name, message):
+    path, grid = tmp_path / "study.json", {"a": [0, 1], "name": [name]}
+    with pytest.raises(rf.InputError, match=f"path: the value of point 1 {message}"):
+        rf.study(work.odd_value, grid, path=path)
+    with pytest.raises(rf.InputError, match=f"path: the value of point 1 {message}"):
+        rf.study(work.odd_value, grid, path=path)
+    assert json.loads(path.read_text())["results"] == [[{"a": 0, "name": name}, 0.5]]
+
+
+@pytest.mark.parametrize(
     "text", ["", "[]", "{}", '{"format": "x"}', '{"format": "reducedfem study", "version": 2}']
 )
 def test_other_files_are_refused_and_kept(tmp_path, text):

@@ -8,6 +8,8 @@ import threading
 import time
 from pathlib import Path
 
+import numpy as np
+
 import reducedfem as rf
 
 
@@ -48,6 +50,20 @@ def kills_always(a):
 
 def returns_a_lock(a):
     return threading.Lock()
+
+
+ODD_VALUES = {
+    "long array": np.ones(2, np.longdouble),
+    "long number": np.longdouble(1.0),
+    "complex array": np.ones(2, complex),
+    "array key": {"__array__": 1.0},
+    "tuple key": [{"__tuple__": [1, 2]}],
+    "number as key": {1: 2},
+}
+
+
+def odd_value(a, name):
+    return ODD_VALUES[name] if a == 1 else 0.5
 
 
 def setting_of_threads(a):

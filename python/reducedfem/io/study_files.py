@@ -25,17 +25,27 @@ def _plain(value: object, name: str) -> Any:
         value = value.item()
     if value is None or isinstance(value, bool | int | float | str):
         return value
-    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf" and value.dtype.itemsize <= 8:
         return {_ARRAY: value.tolist(), "dtype": value.dtype.str, "shape": list(value.shape)}
     if isinstance(value, tuple):
         return {_TUPLE: [_plain(one, name) for one in value]}
     if isinstance(value, list):
         return [_plain(one, name) for one in value]
     if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
+        for key in (_ARRAY, _TUPLE):
+            if key in value:
+                raise InputError(
+                    f"path: {name} has the key {key!r}, which files of studies use for other "
+                    "types: choose another name"
+                )
         return {key: _plain(one, name) for key, one in value.items()}
+    kind = type(value).__name__
+    if isinstance(value, np.ndarray):
+        kind = f"array of {value.dtype}"
+    article = "an" if kind[0] in "aeiouAEIOU" else "a"
     raise InputError(
-        f"path: {name} contains a {type(value).__name__}; files of studies store numbers, texts, "
-        "arrays, and lists, tuples and dicts of these"
+        f"path: {name} contains {article} {kind}; files of studies store numbers, texts, arrays of "
+        "numbers of at most 64 bits, and lists, tuples and dicts of these"
     )
 
 
