@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import pickle
 import subprocess
@@ -16,6 +17,7 @@ import pytest
 import reducedfem as rf
 import study_functions as work
 from clusters import CONTEXT, SPAWN
+from reducedfem.io.study_files import StudyFile
 
 pytestmark = pytest.mark.no_asan(reason="runs no C code")
 GRID = {"a": [1, 2, 3], "b": np.array([0.5, 0.25])}
@@ -176,21 +178,14 @@ def test_data_that_cannot_travel_is_named(spawned, dask):
 
 
 def test_a_study_is_resumed_from_its_file(tmp_path):
-    path = tmp_path / "study.json"
-    calls = []
-
-    def point(a):
-        calls.append(a)
-        if len(calls) == 3:
-            raise ValueError("out of luck")
-        return {"x": a / 3.0, "y": np.array([a, np.nan]), "z": (a, None, "t")}
-
+    path, calls = tmp_path / "study.json", work.CALLS
+    calls.clear()
     with pytest.raises(rf.StudyError, match="out of luck"):
-        rf.study(point, {"a": range(4)}, path=path)
-    found = rf.study(point, {"a": range(5)}, path=path)
+        rf.study(work.recorded, {"a": range(4)}, path=path)
+    found = rf.study(work.recorded, {"a": range(5)}, path=path)
     assert calls == [0, 1, 2, 2, 3, 4]
     calls.clear()
-    again = rf.study(point, {"a": [4, 1]}, path=tmp_path / "study")
+    again = rf.study(work.recorded, {"a": [4, 1]}, path=tmp_path / "study")
     assert calls == []
     for new, old in zip(again.values, (found.values[4], found.values[1]), strict=True):
         assert (new["x"], new["z"]) == (old["x"], old["z"])
@@ -199,6 +194,77 @@ def test_a_study_is_resumed_from_its_file(tmp_path):
         rf.study(work.together, GRID, path=path)
     with pytest.raises(rf.InputError, match="path: the value of point 0 contains a lock"):
         rf.study(work.returns_a_lock, {"a": [1]}, path=tmp_path / "lock.json")
+
+
+def test_a_file_is_of_one_function_with_its_data(tmp_path):
+    path = tmp_path / "study.json"
+
+    def bound(model, factors):
+        return functools.partial(
+            functools.partial(work.scaled, factors=np.array(factors)), model=model
+        )
+
+    first = rf.study(bound(2.0, [1.0]), {"a": [1.0]}, path=path)
+    assert rf.study(bound(2.0, [1.0]), {"a": [1.0]}, path=path).values == first.values == (2.0,)
+    for other in (bound(100.0, [1.0]), bound(2.0, [3.0])):
+        with pytest.raises(rf.InputError, match=r"study_functions.scaled' bound to \[.*, not to"):
+            rf.study(other, {"a": [1.0]}, path=path)
+    with pytest.raises(rf.InputError, match="not to nothing; name another file"):
+        rf.study(work.scaled, {"a": [1.0], "model": [2.0]}, path=path)
+
+    def scaled(a):
+        return a
+
+    scaled.__qualname__ = "scaled"
+    with pytest.raises(rf.InputError, match="study of the function 'study_functions.scaled'"):
+        rf.study(scaled, {"a": [1.0]}, path=path)
+
+
+def test_functions_that_files_cannot_compare_are_refused(tmp_path):
+    path, model = tmp_path / "study.json", work.Model()
+
+    def local(a):
+        return model
+
+    for function, message in (
+        (lambda a: a, "the function is a lambda, which the file cannot compare: define it by def"),
+        (functools.partial(work.scaled, model=model), "is bound to a Model, which"),
+        (functools.partial(work.scaled, model=[1.0, {"x": model}]), "is bound to a Model, which"),
+        (functools.partial(work.scaled, model=np.ones(1, complex)), "bound to an array of compl"),
+        (functools.partial(model.frequency), "is bound to a Model, which"),
+        (functools.partial(functools.partial(model.frequency), 3), "is bound to a Model, which"),
+        (local, r"local' uses variables of the function around it \(model\), which"),
+    ):
+        grid = [{}] if isinstance(function, functools.partial) and function.args else {"a": [1]}
+        with pytest.raises(rf.InputError, match=message):
+            rf.study(function, grid, path=path)
+    assert not path.exists()
+
+
+def test_writing_takes_a_small_part_of_the_time(tmp_path):
+    now = 0.0
+
+    def clock():
+        """Each reading is 3 s after the last, so that a write takes 3 s."""
+        nonlocal now
+        now += 3.0
+        return now
+
+    file = StudyFile(tmp_path / "study.json", work.together, clock)
+    written = []
+    for place in range(40):
+        file.add(place, {"a": place}, 1.0)
+        file.write_if_due()
+        written.append(len(StudyFile(file.path, work.together).known([{"a": place}])) == 1)
+    # after 3 s of writing, a pause of 30 s: 10 points at 3 s each
+    assert [place for place, one in enumerate(written) if one] == [0, 10, 20, 30]
+    file.write()
+    before = file.path.stat().st_ino, file.path.stat().st_mtime_ns
+    file.write()
+    assert (file.path.stat().st_ino, file.path.stat().st_mtime_ns) == before
+    file.add(40, {"a": 40}, 1.0)
+    file.write()
+    assert len(StudyFile(file.path, work.together).known([{"a": 40}])) == 1
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,28 @@ def kills_always(a):
     return a
 
 
+class Model:
+    """Data that a function may be bound to."""
+
+    def frequency(self, a):
+        return a
+
+
+def scaled(a, model, factors=()):
+    return model * a
+
+
+CALLS = []  # of `recorded`
+
+
+def recorded(a):
+    """Fail at the third call."""
+    CALLS.append(a)
+    if len(CALLS) == 3:
+        raise ValueError("out of luck")
+    return {"x": a / 3.0, "y": np.array([a, np.nan]), "z": (a, None, "t")}
+
+
 def returns_a_lock(a):
     return threading.Lock()
 
