@@ -5,10 +5,13 @@ from __future__ import annotations
 import functools
 import json
 import pickle
+import re
 import subprocess
 import sys
 import threading
+import traceback
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 import numpy as np
@@ -80,6 +83,20 @@ def test_errors_of_workers_bring_their_traceback(spawned):
     assert "fails_at_two" in str(found.errors[0].__cause__)
     odd = rf.study(work.fails_oddly, {"a": [1]}, executor=spawned, errors="keep")
     assert str(odd.errors[0]) == "Odd: no 1"
+
+
+@pytest.mark.parametrize("kind", [None, "threaded", "spawned", "dask"])
+def test_a_point_that_exits_or_breaks_its_own_pool_has_failed(kind, request):
+    executor = None if kind is None else request.getfixturevalue(kind)
+    grid = {"a": range(4)}
+    exited = rf.study(work.exits_at_two, grid, executor=executor, errors="keep")
+    assert exited.values == (0, 1, None, 3)
+    assert re.match(r"the function called sys\.exit\(3\): it must raise", str(exited.errors[2]))
+    broke = rf.study(work.breaks_at_two, grid, executor=executor, errors="keep")
+    assert broke.values == (0, 1, None, 3)
+    assert isinstance(broke.errors[2], BrokenProcessPool)
+    for found in (exited, broke):  # with the line that failed
+        assert "_at_two" in "".join(traceback.format_exception(found.errors[2]))
 
 
 @pytest.mark.parametrize("kind", ["spawned", "dask"])

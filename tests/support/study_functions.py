@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 import time
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +23,19 @@ def fails_at_two(a):
     if a == 2:
         raise ValueError("two is too many")
     return float(a)
+
+
+def breaks_at_two(a):
+    """Fail as if a pool of the function broke."""
+    if a == 2:
+        raise BrokenProcessPool("the pool of a task")
+    return a
+
+
+def exits_at_two(a):
+    if a == 2:
+        sys.exit(3)
+    return a
 
 
 class Odd(Exception):

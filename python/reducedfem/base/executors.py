@@ -8,6 +8,7 @@ again to workers that join later.
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import importlib
 import os
@@ -63,9 +64,23 @@ class _Answer(NamedTuple):
 
     worker: str
     missing: bool = False
-    value: bytes = b""  # pickled: clusters may wait for ever for results that they cannot pickle
+    value: Any = None
     error: Exception | None = None
-    trace: str = ""
+    trace: str = ""  # of an error of another process
+
+
+def _executed(call: Callable[[], Any]) -> tuple[Any, Exception | None]:
+    """Return the value of a call, or its error; ``sys.exit`` in a task is one, too."""
+    try:
+        return call(), None
+    except SystemExit as end:
+        failure = RuntimeError(
+            f"the function called sys.exit({end.code!r}): it must raise an error instead"
+        )
+        failure.__cause__ = end
+        return None, failure
+    except Exception as error:
+        return None, error
 
 
 def _dumps(value: object) -> bytes:
@@ -121,17 +136,18 @@ def _work(key: str, data: bytes | None, task: bytes, caller: str, attempt: str) 
         function, common = _unpickled(key, data)
     except KeyError:
         return _Answer(name, missing=True)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         reason = InputTypeError(
             f"the function cannot be loaded by a worker ({type(error).__name__}: {error}): define "
             "it in a module that the workers can import, or install the package cloudpickle"
         )
         return _Answer(name, error=reason, trace=traceback.format_exc())
+    value, failure = _executed(lambda: function(common, pickle.loads(task)))
+    if failure is not None:
+        trace = "".join(traceback.format_exception(failure))
+        return _Answer(name, error=_portable(failure), trace=trace)
     try:
-        value = function(common, pickle.loads(task))
-    except Exception as error:
-        return _Answer(name, error=_portable(error), trace=traceback.format_exc())
-    try:
+        # pickled here: clusters may wait for ever for results that they cannot pickle
         return _Answer(name, value=_dumps(value))
     except Exception as error:
         reason = InputTypeError(
@@ -139,6 +155,12 @@ def _work(key: str, data: bytes | None, task: bytes, caller: str, attempt: str) 
             "numbers, arrays and other data that pickle accepts"
         )
         return _Answer(name, error=reason, trace=traceback.format_exc())
+
+
+def _work_in_thread(function: Callable[[Any, Any], Any], common: object, task: Any) -> _Answer:
+    """Execute one task in a thread of the caller."""
+    value, error = _executed(lambda: function(common, task))
+    return _Answer("", value=value, error=error)
 
 
 # ---- on the caller's side ------------------------------------------------------------------
@@ -279,7 +301,7 @@ class _Distribution:
     def _submit(self, queue: deque[int], carry: bool, alone: bool = False) -> None:
         index, submit = queue[0], self._pool.executor.submit
         if self._local:
-            future = submit(self._function, self._common, self._tasks[index])
+            future = submit(_work_in_thread, self._function, self._common, self._tasks[index])
         else:
             data = self._data if carry or len(self._data) <= LARGE else None
             name, call = _worker_name(), f"{self._call} {index} {self._losses[index]} {carry}"
@@ -298,8 +320,6 @@ class _Distribution:
             return Outcome(index, None, error)
         if error is not None:
             raise error  # KeyboardInterrupt
-        if self._local:
-            return Outcome(index, future.result(), None)
         answer: _Answer = future.result()
         if answer.missing:
             self._lacking.add(answer.worker)
@@ -310,9 +330,11 @@ class _Distribution:
         self._waiting.extendleft(reversed(self._held))
         self._held.clear()
         if answer.error is not None:
-            answer.error.__cause__ = _Traceback(answer.trace)
+            if answer.trace:
+                answer.error.__cause__ = _Traceback(answer.trace)
             return Outcome(index, None, answer.error)
-        return Outcome(index, pickle.loads(answer.value), None)
+        value = answer.value if self._local else pickle.loads(answer.value)
+        return Outcome(index, value, None)
 
     def _after_break(self, lost: list[_Submitted]) -> Iterator[Outcome]:
         """Repeat lost tasks on a new executor; one that broke an executor alone has failed."""
@@ -398,11 +420,7 @@ def outcomes(
     """
     if executor is None:
         for index, task in enumerate(tasks):
-            try:
-                outcome = Outcome(index, function(common, task), None)
-            except Exception as error:
-                outcome = Outcome(index, None, error)
-            yield outcome
+            yield Outcome(index, *_executed(functools.partial(function, common, task)))
         return
     pool = _Pool(executor)
     complete = False

@@ -86,6 +86,8 @@ def _identity(function: Callable[..., Any]) -> tuple[str, list[Any]]:
     """Return a function as files store it: its name, and the data that it is bound to."""
     bound: list[Any] = []
     called: Any = function
+    data: Any
+    inner: Any
     advice = "put numbers, texts or arrays that describe it into grid"
     while True:
         owner = getattr(called, "__self__", None)
@@ -103,15 +105,15 @@ def _identity(function: Callable[..., Any]) -> tuple[str, list[Any]]:
             break
         called = inner
     name = getattr(called, "__qualname__", getattr(called, "__name__", None))
-    if name is None:
+    if not isinstance(name, str):
         _refuse(f"is {_kind(called)}", advice)
     if "<lambda>" in name:
         _refuse("is a lambda", "define it by def")
     if "<locals>" in name and getattr(called, "__closure__", None):
         names = ", ".join(called.__code__.co_freevars)
         _refuse(f"{name!r} uses variables of the function around it ({names})", advice)
-    if inspect.ismethod(called):  # of a class, which may have inherited it
-        name = f"{called.__self__.__qualname__}.{called.__name__}"
+    if isinstance(owner, type) and inspect.ismethod(called):  # of a class, which may have inherited it
+        name = f"{owner.__qualname__}.{called.__name__}"
     return f"{getattr(called, '__module__', None) or 'builtins'}.{name}", bound
 
 
