@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -9,7 +12,7 @@ import reducedfem as rf
 import study_functions as work
 from clusters import SPAWN
 from reducedfem import _core
-from reducedfem.base.executors import LARGE, in_order, outcomes
+from reducedfem.base.executors import BREAKS, LARGE, in_order, outcomes
 from shapes import box_hexes
 
 # workers run the same blocks of C as the tests of bases and polynomials
@@ -65,6 +68,56 @@ def test_large_data_reaches_each_worker_and_workers_keep_it(name, request):
     # known by now: the data that the message would carry is not needed
     again = list(in_order(outcomes(executor, work.length, [1, 2], common)))
     assert {process for process, _ in again} <= {process for process, _ in found}
+
+
+class Inline(Executor):
+    """Executes tasks at once, here, as a worker would; the task "kill" breaks it."""
+
+    def __init__(self):
+        self.broken = False
+
+    def submit(self, function, *given):
+        if self.broken:
+            raise BrokenExecutor("broken")
+        future = Future()
+        if any(isinstance(one, bytes) and pickle.loads(one) == "kill" for one in given):
+            self.broken = True
+            future.set_exception(BrokenExecutor("killed"))
+        else:
+            future.set_result(function(*given))
+        return future
+
+
+def test_tasks_that_kill_their_workers_one_after_the_other_are_named():
+    found = sorted(outcomes(Inline, work.returned, ["kill"] * 7 + ["ok"]))
+    assert [one.place for one in found] == list(range(8))
+    assert found[7].value == "ok"
+    for _, _, error in found[:7]:
+        assert isinstance(error, rf.WorkerError)
+        assert "died each time" in str(error)
+        assert str(error.__cause__) == "killed"
+
+
+def test_executors_that_break_at_each_start_are_given_up():
+    made = []
+
+    def make():
+        made.append(ThreadPoolExecutor(2, initializer=work.fails_at_two, initargs=(2,)))
+        return made[-1]
+
+    found = sorted(outcomes(make, work.returned, list(range(20))))
+    assert len(made) <= BREAKS + 1
+    assert [one.place for one in found] == list(range(20))
+    for _, _, error in found:
+        assert isinstance(error, rf.WorkerError)
+        assert "its initializer may fail" in str(error)
+        assert isinstance(error.__cause__, BrokenExecutor)
+
+
+def test_a_callable_that_returns_the_same_executor_again_is_refused():
+    pool = Inline()
+    with pytest.raises(rf.InputError, match="executor must make a new one at each call, got the"):
+        list(outcomes(lambda: pool, work.returned, ["kill", "ok"]))
 
 
 def test_large_data_reaches_new_workers(tmp_path):

@@ -40,6 +40,7 @@ Executors = Executor | Callable[[], Executor] | None
 """Argument `executor` of public functions."""
 
 ATTEMPTS = 3  # executions of a task whose worker disappears
+BREAKS = 3  # of executors in a row, before the next one is examined
 LARGE = 1 << 20  # bytes of common data above which tasks carry their hash only
 KEPT = 2  # common data that a worker keeps
 
@@ -67,6 +68,10 @@ class _Answer(NamedTuple):
     value: Any = None
     error: Exception | None = None
     trace: str = ""  # of an error of another process
+
+
+def _nothing() -> None:
+    """Empty task, which shows that an executor works."""
 
 
 def _executed(call: Callable[[], Any]) -> tuple[Any, Exception | None]:
@@ -215,8 +220,21 @@ class _Pool:
         if self._make is None:
             return False
         self.close(wait=False)
-        self.executor = self._made()
+        made = self._made()
+        if made is self.executor:
+            raise InputError(
+                "executor must make a new one at each call, got the same one again after it "
+                "broke: pass functools.partial(ProcessPoolExecutor, n), or the executor itself"
+            )
+        self.executor = made
         return True
+
+    def fails(self) -> BaseException | None:
+        """Return the error of an executor that cannot even execute an empty task."""
+        try:
+            return _error_of(self.executor.submit(_nothing))
+        except BrokenExecutor as error:
+            return error
 
     def close(self, wait: bool) -> None:
         """Shut the executor down unless it is the caller's."""
@@ -244,6 +262,7 @@ class _Distribution:
         self._submitted: dict[Future[Any], _Submitted] = {}
         self._most = len(tasks)  # submitted at the same time
         self._losses = [0] * len(tasks)
+        self._breaks = 0  # of executors since the last answer of a worker
         self._lacking: set[str] = set()  # workers without the common data
         self._call = uuid.uuid4().hex
         if not self._local:
@@ -254,11 +273,13 @@ class _Distribution:
         """Yield the outcome of every task, as they complete."""
         try:
             while self._waiting or self._suspects or self._held or self._submitted:
-                broken = not self._submit_all()
+                broken = self._submit_all()
                 done = wait(self._submitted, return_when=FIRST_COMPLETED).done
-                if broken or any(_is_broken(future) for future in done):
-                    # a broken executor fails all of its tasks
-                    broken, done = True, wait(self._submitted).done
+                errors = [broken, *map(_error_of, done)]
+                broken = next((one for one in errors if isinstance(one, BrokenExecutor)), None)
+                if broken is not None:
+                    # it fails all of its tasks
+                    done = wait(self._submitted).done
                 lost = []
                 for future in done:
                     task = self._submitted.pop(future)
@@ -267,8 +288,8 @@ class _Distribution:
                         lost.append((task, error))
                     elif (found := self._outcome(task.place, future, error)) is not None:
                         yield found
-                if broken:
-                    yield from self._after_break([task for task, _ in lost])
+                if broken is not None:
+                    yield from self._after_break([task for task, _ in lost], broken)
                 else:
                     for task, error in lost:
                         yield from self._after_loss(task.place, error)
@@ -276,24 +297,24 @@ class _Distribution:
             for future in self._submitted:
                 future.cancel()
 
-    def _submit_all(self) -> bool:
-        """Submit the tasks that may run now; False: the executor is broken."""
+    def _submit_all(self) -> BaseException | None:
+        """Submit the tasks that may run now; return the error of a broken executor."""
         try:
             while self._held and self._carried() < max(len(self._lacking), 1):
                 self._submit(self._held, carry=True)
             if self._suspects:
                 if not self._submitted:
                     self._submit(self._suspects, carry=True, alone=True)
-                return True
+                return None
             while self._waiting and len(self._submitted) < self._most:
                 self._submit(self._waiting, carry=False)
-        except BrokenExecutor:
-            return False
+        except BrokenExecutor as error:
+            return error
         except RuntimeError as error:
             if "shutdown" not in str(error):
                 raise
             raise InputError(f"executor is shut down: {error}") from None
-        return True
+        return None
 
     def _carried(self) -> int:
         return sum(task.carries for task in self._submitted.values())
@@ -321,6 +342,7 @@ class _Distribution:
         if error is not None:
             raise error  # KeyboardInterrupt
         answer: _Answer = future.result()
+        self._breaks = 0
         if answer.missing:
             self._lacking.add(answer.worker)
             self._held.append(index)
@@ -336,20 +358,24 @@ class _Distribution:
         value = answer.value if self._local else pickle.loads(answer.value)
         return Outcome(index, value, None)
 
-    def _after_break(self, lost: list[_Submitted]) -> Iterator[Outcome]:
+    def _after_break(self, lost: list[_Submitted], error: BaseException) -> Iterator[Outcome]:
         """Repeat lost tasks on a new executor; one that broke an executor alone has failed."""
         self._lacking.clear()
+        self._breaks += 1
         if not self._pool.renew():
-            rest = [*(task.place for task in lost), *self._held, *self._suspects, *self._waiting]
-            for queue in (self._held, self._suspects, self._waiting):
-                queue.clear()
-            for index in sorted(rest):
-                yield Outcome(index, None, WorkerError(_BROKEN))
+            yield from self._given_up(lost, _BROKEN, error)
             return
+        # tasks that kill their worker may follow each other: an empty one decides
+        if self._breaks >= BREAKS:
+            self._breaks = 0
+            failure = self._pool.fails()
+            if failure is not None:
+                yield from self._given_up(lost, _FAILS, failure)
+                return
         for task in sorted(lost, reverse=True):
             self._losses[task.place] += 1
             if task.alone:
-                yield Outcome(task.place, None, WorkerError(_DIED))
+                yield Outcome(task.place, None, _worker_error(_DIED, error))
             elif self._losses[task.place] == 1:
                 self._waiting.appendleft(task.place)
             else:
@@ -363,9 +389,17 @@ class _Distribution:
         if isinstance(error, CancelledError) and self._losses[index] < ATTEMPTS:
             self._waiting.appendleft(index)
             return
-        died = WorkerError(_DIED)
-        died.__cause__ = error
-        yield Outcome(index, None, died)
+        yield Outcome(index, None, _worker_error(_DIED, error))
+
+    def _given_up(
+        self, lost: list[_Submitted], message: str, error: BaseException
+    ) -> Iterator[Outcome]:
+        """Yield failures of all tasks that are left."""
+        rest = [*(task.place for task in lost), *self._held, *self._suspects, *self._waiting]
+        for queue in (self._held, self._suspects, self._waiting):
+            queue.clear()
+        for index in sorted(rest):
+            yield Outcome(index, None, _worker_error(message, error))
 
 
 _DIED = (
@@ -377,10 +411,17 @@ _BROKEN = (
     "since; pass a callable that makes an executor, such as functools.partial("
     "ProcessPoolExecutor, 4), and it is made anew"
 )
+_FAILS = (
+    f"not executed: {BREAKS} executors in a row broke before they completed a task, and the next "
+    "does not even execute an empty one (its initializer may fail, or a script that starts "
+    'processes may lack `if __name__ == "__main__":`)'
+)
 
 
-def _is_broken(future: Future[Any]) -> bool:
-    return isinstance(_error_of(future), BrokenExecutor)
+def _worker_error(message: str, cause: BaseException) -> WorkerError:
+    error = WorkerError(message)
+    error.__cause__ = cause
+    return error
 
 
 def _error_of(future: Future[Any]) -> BaseException | None:
