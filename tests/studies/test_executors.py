@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import pickle
+import threading
+from collections.abc import Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 
 import numpy as np
@@ -12,7 +15,8 @@ import reducedfem as rf
 import study_functions as work
 from clusters import SPAWN
 from reducedfem import _core
-from reducedfem.base.executors import BREAKS, LARGE, in_order, outcomes
+from reducedfem.base.executors import BREAKS, LARGE, WINDOW, in_order, outcomes
+from reducedfem.base.run import processors
 from shapes import box_hexes
 
 # workers run the same blocks of C as the tests of bases and polynomials
@@ -86,6 +90,58 @@ class Inline(Executor):
         else:
             future.set_result(function(*given))
         return future
+
+
+class Stepped(Executor):
+    """Executes its oldest task, as a worker would, when it has got `patience` of them."""
+
+    def __init__(self, patience):
+        self.patience, self.waiting = patience, []
+
+    def submit(self, function, *given):
+        future = Future()
+        self.waiting.append((future, function, given))
+        if len(self.waiting) == self.patience:
+            future_done, call, data = self.waiting.pop(0)
+            future_done.set_result(call(*data))
+        return future
+
+
+class Asked(Sequence):
+    """Tasks that remember how many of them were asked for."""
+
+    def __init__(self):
+        self.most = 0
+
+    def __len__(self):
+        return 100_000
+
+    def __getitem__(self, place):
+        self.most = max(self.most, place + 1)
+        return place
+
+
+def test_tasks_are_asked_for_when_they_are_due():
+    window, tasks = max(WINDOW, 4 * processors()), Asked()
+    found = outcomes(Stepped(window), work.returned, tasks)
+    with contextlib.closing(found):
+        for place in range(10):
+            assert next(found) == (place, place, None)
+            assert tasks.most == window + place
+
+
+def test_many_workers_get_many_tasks():
+    # each thread waits for all the others: all tasks must be submitted at the same time
+    workers = 2 * max(WINDOW, 4 * processors())
+    first, both = threading.Barrier(workers // 2), threading.Barrier(workers)
+
+    def meet(common, task):
+        (first if task < workers // 2 else both).wait(60)
+        return task
+
+    tasks = [*range(workers // 2), *range(workers, 2 * workers)]
+    with ThreadPoolExecutor(workers) as executor:
+        assert list(in_order(outcomes(executor, meet, tasks))) == tasks
 
 
 def test_tasks_that_kill_their_workers_one_after_the_other_are_named():

@@ -1,7 +1,8 @@
 """Distribution of independent tasks over an executor: threads, processes or a cluster.
 
 Tasks and their boundaries never depend on the executor or its number of workers, so neither do the
-bits of their results. Data that all tasks need travels once to each worker, by its hash; it is sent
+bits of their results. A few tasks for each worker are submitted at a time; later ones are asked for
+when they are due. Data that all tasks need travels once to each worker, by its hash; it is sent
 again to workers that join later.
 """
 
@@ -41,7 +42,8 @@ Executors = Executor | Callable[[], Executor] | None
 
 ATTEMPTS = 3  # executions of a task whose worker disappears
 BREAKS = 3  # of executors in a row, before the next one is examined
-LARGE = 1 << 20  # bytes of common data above which tasks carry their hash only
+WINDOW = 64  # tasks submitted at the same time, at least
+LARGE = 1 << 16  # bytes of common data above which tasks carry their hash only
 KEPT = 2  # common data that a worker keeps
 
 
@@ -64,6 +66,7 @@ class _Answer(NamedTuple):
     """Answer of a worker; `missing`: it lacks the common data, and did nothing."""
 
     worker: str
+    thread: int
     missing: bool = False
     value: Any = None
     error: Exception | None = None
@@ -134,38 +137,38 @@ def _portable(error: Exception) -> Exception:
 
 def _work(key: str, data: bytes | None, task: bytes, caller: str, attempt: str) -> _Answer:
     """Execute one task in a worker process; `attempt` makes each call distinct for a cluster."""
-    name = _worker_name()
+    name, thread = _worker_name(), threading.get_ident()
     if name != caller:
         become_worker()
     try:
         function, common = _unpickled(key, data)
     except KeyError:
-        return _Answer(name, missing=True)
+        return _Answer(name, thread, missing=True)
     except (Exception, SystemExit) as error:
         reason = InputTypeError(
             f"the function cannot be loaded by a worker ({type(error).__name__}: {error}): define "
             "it in a module that the workers can import, or install the package cloudpickle"
         )
-        return _Answer(name, error=reason, trace=traceback.format_exc())
+        return _Answer(name, thread, error=reason, trace=traceback.format_exc())
     value, failure = _executed(lambda: function(common, pickle.loads(task)))
     if failure is not None:
         trace = "".join(traceback.format_exception(failure))
-        return _Answer(name, error=_portable(failure), trace=trace)
+        return _Answer(name, thread, error=_portable(failure), trace=trace)
     try:
         # pickled here: clusters may wait for ever for results that they cannot pickle
-        return _Answer(name, value=_dumps(value))
+        return _Answer(name, thread, value=_dumps(value))
     except Exception as error:
         reason = InputTypeError(
             f"the result cannot be sent back by executor ({type(error).__name__}: {error}): return "
             "numbers, arrays and other data that pickle accepts"
         )
-        return _Answer(name, error=reason, trace=traceback.format_exc())
+        return _Answer(name, thread, error=reason, trace=traceback.format_exc())
 
 
 def _work_in_thread(function: Callable[[Any, Any], Any], common: object, task: Any) -> _Answer:
     """Execute one task in a thread of the caller."""
     value, error = _executed(lambda: function(common, task))
-    return _Answer("", value=value, error=error)
+    return _Answer("", threading.get_ident(), value=value, error=error)
 
 
 # ---- on the caller's side ------------------------------------------------------------------
@@ -260,8 +263,10 @@ class _Distribution:
         self._suspects: deque[int] = deque()  # lost twice: each runs alone
         self._held: deque[int] = deque()  # wait for common data on its way to their worker
         self._submitted: dict[Future[Any], _Submitted] = {}
-        self._most = len(tasks)  # submitted at the same time
+        self._most = max(WINDOW, 4 * processors())  # submitted at the same time
+        self._threads: set[tuple[str, int]] = set()  # of workers, which have answered
         self._losses = [0] * len(tasks)
+        self._cautious = False
         self._breaks = 0  # of executors since the last answer of a worker
         self._lacking: set[str] = set()  # workers without the common data
         self._call = uuid.uuid4().hex
@@ -273,7 +278,10 @@ class _Distribution:
         """Yield the outcome of every task, as they complete."""
         try:
             while self._waiting or self._suspects or self._held or self._submitted:
-                broken = self._submit_all()
+                # Dask warns of the size of the data, which is sent about once to each worker
+                with warnings.catch_warnings():
+                    warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
+                    broken = self._submit_all()
                 done = wait(self._submitted, return_when=FIRST_COMPLETED).done
                 errors = [broken, *map(_error_of, done)]
                 broken = next((one for one in errors if isinstance(one, BrokenExecutor)), None)
@@ -326,10 +334,7 @@ class _Distribution:
         else:
             data = self._data if carry or len(self._data) <= LARGE else None
             name, call = _worker_name(), f"{self._call} {index} {self._losses[index]} {carry}"
-            # Dask warns of the size of the data, which is sent about once to each worker
-            with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
-                future = submit(_work, self._key, data, _pickled(self._tasks[index]), name, call)
+            future = submit(_work, self._key, data, _pickled(self._tasks[index]), name, call)
         queue.popleft()
         self._submitted[future] = _Submitted(index, carry, alone)
 
@@ -343,6 +348,9 @@ class _Distribution:
             raise error  # KeyboardInterrupt
         answer: _Answer = future.result()
         self._breaks = 0
+        self._threads.add((answer.worker, answer.thread))
+        if not self._cautious:
+            self._most = max(self._most, 4 * len(self._threads))
         if answer.missing:
             self._lacking.add(answer.worker)
             self._held.append(index)
@@ -381,7 +389,7 @@ class _Distribution:
             else:
                 self._suspects.appendleft(task.place)
         # with few at a time, few are in doubt after the next break
-        self._most = processors()
+        self._cautious, self._most = True, processors()
 
     def _after_loss(self, index: int, error: BaseException) -> Iterator[Outcome]:
         """Repeat a task that a cluster lost, unless it has given the task up."""
