@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import pickle
 import threading
 from collections.abc import Sequence
@@ -52,26 +53,50 @@ def test_precomputation_has_the_same_bits(executor, solid):
 
 def test_work_that_needs_the_whole_solid_is_refused(threaded, solid):
     free = rf.Solid(solid.mesh, solid.material)
-    basis = rf.modal_derivative_basis(solid, 2, 3)
+    basis, modes = rf.modal_derivative_basis(solid, 2, 3), free.linear_modes(2)
     for call, message in (
         (lambda: rf.modal_derivative_basis(free, 2, executor=threaded), "fixed nodes only"),
-        (lambda: free.modal_derivatives(np.eye(1), executor=threaded), "modes"),
-        (lambda: rf.reduce(solid, basis, editable=True, executor=threaded), "executor or|editable"),
-        (lambda: rf.reduce(solid, basis, cubature=20, executor=threaded), "or cubature"),
+        (lambda: free.modal_derivatives(modes, executor=threaded), "fixed nodes only"),
+        (
+            lambda: rf.reduce(solid, basis, editable=True, executor=threaded),
+            "leave out executor, or editable",
+        ),
+        (
+            lambda: rf.reduce(solid, basis, cubature=20, executor=threaded),
+            "leave out executor, or cubature",
+        ),
     ):
         with pytest.raises(rf.InputError, match=message):
             call()
 
 
-@pytest.mark.parametrize("name", ["spawned", "dask"])
-def test_large_data_reaches_each_worker_and_workers_keep_it(name, request):
-    executor = request.getfixturevalue(name)
+class Router(Executor):
+    """Sends even tasks to one worker and odd ones to the other; records what carries large data."""
+
+    def __init__(self, workers):
+        self.workers, self.carried = workers, []
+
+    def submit(self, function, *given):
+        sizes = [len(one) for one in given if isinstance(one, bytes)]
+        self.carried.append(max(sizes) > LARGE)
+        task = pickle.loads(min((one for one in given if isinstance(one, bytes)), key=len))
+        return self.workers[task % 2].submit(function, *given)
+
+
+def test_large_data_reaches_each_worker_and_workers_keep_it(two_workers):
     common = bytes(2 * LARGE)
-    found = list(in_order(outcomes(executor, work.length, list(range(40)), common)))
+    first, then = Router(two_workers), Router(two_workers)
+    found = list(in_order(outcomes(first, work.length, list(range(40)), common)))
     assert [length for _, length in found] == [len(common) + task for task in range(40)]
-    # known by now: the data that the message would carry is not needed
-    again = list(in_order(outcomes(executor, work.length, [1, 2], common)))
-    assert {process for process, _ in again} <= {process for process, _ in found}
+    processes = {process for process, _ in found}
+    assert len(processes) == 2
+    assert os.getpid() not in processes
+    assert sum(first.carried) >= 2
+    assert not all(first.carried)
+    # known by now: no message carries the data
+    again = list(in_order(outcomes(then, work.length, [1, 2], common)))
+    assert {process for process, _ in again} == processes
+    assert then.carried == [False, False]
 
 
 class Inline(Executor):
