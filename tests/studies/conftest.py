@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import pytest
 
-from clusters import SPAWN, dask_executor
+from clusters import CONTEXT, SPAWN, dask_client
 
 
 @pytest.fixture(scope="module")
-def dask():
-    with dask_executor() as executor:
-        yield executor
+def client():
+    with dask_client() as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def dask(client):
+    return client.get_executor()
+
+
+@pytest.fixture(scope="module", params=["spawned", "dask"])
+def two_workers(request):
+    """Two executors, each of one process."""
+    if request.param == "dask":
+        client = request.getfixturevalue("client")
+        yield [client.get_executor(workers=[one]) for one in client.scheduler_info()["workers"]]
+        return
+    pools = [ProcessPoolExecutor(1, mp_context=CONTEXT) for _ in range(2)]
+    with pools[0], pools[1]:
+        yield pools
 
 
 @pytest.fixture(scope="module")

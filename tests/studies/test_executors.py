@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import pickle
+import threading
+from collections.abc import Sequence
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -9,7 +16,8 @@ import reducedfem as rf
 import study_functions as work
 from clusters import SPAWN
 from reducedfem import _core
-from reducedfem.base.executors import LARGE, in_order, outcomes
+from reducedfem.base.executors import BREAKS, LARGE, WINDOW, in_order, outcomes
+from reducedfem.base.run import processors
 from shapes import box_hexes
 
 # workers run the same blocks of C as the tests of bases and polynomials
@@ -45,26 +53,152 @@ def test_precomputation_has_the_same_bits(executor, solid):
 
 def test_work_that_needs_the_whole_solid_is_refused(threaded, solid):
     free = rf.Solid(solid.mesh, solid.material)
-    basis = rf.modal_derivative_basis(solid, 2, 3)
+    basis, modes = rf.modal_derivative_basis(solid, 2, 3), free.linear_modes(2)
     for call, message in (
         (lambda: rf.modal_derivative_basis(free, 2, executor=threaded), "fixed nodes only"),
-        (lambda: free.modal_derivatives(np.eye(1), executor=threaded), "modes"),
-        (lambda: rf.reduce(solid, basis, editable=True, executor=threaded), "executor or|editable"),
-        (lambda: rf.reduce(solid, basis, cubature=20, executor=threaded), "or cubature"),
+        (lambda: free.modal_derivatives(modes, executor=threaded), "fixed nodes only"),
+        (
+            lambda: rf.reduce(solid, basis, editable=True, executor=threaded),
+            "leave out executor, or editable",
+        ),
+        (
+            lambda: rf.reduce(solid, basis, cubature=20, executor=threaded),
+            "leave out executor, or cubature",
+        ),
     ):
         with pytest.raises(rf.InputError, match=message):
             call()
 
 
-@pytest.mark.parametrize("name", ["spawned", "dask"])
-def test_large_data_reaches_each_worker_and_workers_keep_it(name, request):
-    executor = request.getfixturevalue(name)
+class Router(Executor):
+    """Sends even tasks to one worker and odd ones to the other; records what carries large data."""
+
+    def __init__(self, workers):
+        self.workers, self.carried = workers, []
+
+    def submit(self, function, *given):
+        sizes = [len(one) for one in given if isinstance(one, bytes)]
+        self.carried.append(max(sizes) > LARGE)
+        task = pickle.loads(min((one for one in given if isinstance(one, bytes)), key=len))
+        return self.workers[task % 2].submit(function, *given)
+
+
+def test_large_data_reaches_each_worker_and_workers_keep_it(two_workers):
     common = bytes(2 * LARGE)
-    found = list(in_order(outcomes(executor, work.length, list(range(40)), common)))
+    first, then = Router(two_workers), Router(two_workers)
+    found = list(in_order(outcomes(first, work.length, list(range(40)), common)))
     assert [length for _, length in found] == [len(common) + task for task in range(40)]
-    # known by now: the data that the message would carry is not needed
-    again = list(in_order(outcomes(executor, work.length, [1, 2], common)))
-    assert {process for process, _ in again} <= {process for process, _ in found}
+    processes = {process for process, _ in found}
+    assert len(processes) == 2
+    assert os.getpid() not in processes
+    assert sum(first.carried) >= 2
+    assert not all(first.carried)
+    # known by now: no message carries the data
+    again = list(in_order(outcomes(then, work.length, [1, 2], common)))
+    assert {process for process, _ in again} == processes
+    assert then.carried == [False, False]
+
+
+class Inline(Executor):
+    """Executes tasks at once, here, as a worker would; the task "kill" breaks it."""
+
+    def __init__(self):
+        self.broken = False
+
+    def submit(self, function, *given):
+        if self.broken:
+            raise BrokenExecutor("broken")
+        future = Future()
+        if any(isinstance(one, bytes) and pickle.loads(one) == "kill" for one in given):
+            self.broken = True
+            future.set_exception(BrokenExecutor("killed"))
+        else:
+            future.set_result(function(*given))
+        return future
+
+
+class Stepped(Executor):
+    """Executes its oldest task, as a worker would, when it has got `patience` of them."""
+
+    def __init__(self, patience):
+        self.patience, self.waiting = patience, []
+
+    def submit(self, function, *given):
+        future = Future()
+        self.waiting.append((future, function, given))
+        if len(self.waiting) == self.patience:
+            future_done, call, data = self.waiting.pop(0)
+            future_done.set_result(call(*data))
+        return future
+
+
+class Asked(Sequence):
+    """Tasks that remember how many of them were asked for."""
+
+    def __init__(self):
+        self.most = 0
+
+    def __len__(self):
+        return 100_000
+
+    def __getitem__(self, place):
+        self.most = max(self.most, place + 1)
+        return place
+
+
+def test_tasks_are_asked_for_when_they_are_due():
+    window, tasks = max(WINDOW, 4 * processors()), Asked()
+    found = outcomes(Stepped(window), work.returned, tasks)
+    with contextlib.closing(found):
+        for place in range(10):
+            assert next(found) == (place, place, None)
+            assert tasks.most == window + place
+
+
+def test_many_workers_get_many_tasks():
+    # each thread waits for all the others: all tasks must be submitted at the same time
+    workers = 2 * max(WINDOW, 4 * processors())
+    first, both = threading.Barrier(workers // 2), threading.Barrier(workers)
+
+    def meet(common, task):
+        (first if task < workers // 2 else both).wait(60)
+        return task
+
+    tasks = [*range(workers // 2), *range(workers, 2 * workers)]
+    with ThreadPoolExecutor(workers) as executor:
+        assert list(in_order(outcomes(executor, meet, tasks))) == tasks
+
+
+def test_tasks_that_kill_their_workers_one_after_the_other_are_named():
+    found = sorted(outcomes(Inline, work.returned, ["kill"] * 7 + ["ok"]))
+    assert [one.place for one in found] == list(range(8))
+    assert found[7].value == "ok"
+    for _, _, error in found[:7]:
+        assert isinstance(error, rf.WorkerError)
+        assert "died each time" in str(error)
+        assert str(error.__cause__) == "killed"
+
+
+def test_executors_that_break_at_each_start_are_given_up():
+    made = []
+
+    def make():
+        made.append(ThreadPoolExecutor(2, initializer=work.fails_at_two, initargs=(2,)))
+        return made[-1]
+
+    found = sorted(outcomes(make, work.returned, list(range(20))))
+    assert len(made) <= BREAKS + 1
+    assert [one.place for one in found] == list(range(20))
+    for _, _, error in found:
+        assert isinstance(error, rf.WorkerError)
+        assert "its initializer may fail" in str(error)
+        assert isinstance(error.__cause__, BrokenExecutor)
+
+
+def test_a_callable_that_returns_the_same_executor_again_is_refused():
+    pool = Inline()
+    with pytest.raises(rf.InputError, match="executor must make a new one at each call, got the"):
+        list(outcomes(lambda: pool, work.returned, ["kill", "ok"]))
 
 
 def test_large_data_reaches_new_workers(tmp_path):

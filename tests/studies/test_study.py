@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import pickle
+import re
+import subprocess
+import sys
 import threading
+import traceback
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +20,7 @@ import pytest
 import reducedfem as rf
 import study_functions as work
 from clusters import CONTEXT, SPAWN
+from reducedfem.io.study_files import StudyFile
 
 pytestmark = pytest.mark.no_asan(reason="runs no C code")
 GRID = {"a": [1, 2, 3], "b": np.array([0.5, 0.25])}
@@ -77,6 +85,20 @@ def test_errors_of_workers_bring_their_traceback(spawned):
     assert str(odd.errors[0]) == "Odd: no 1"
 
 
+@pytest.mark.parametrize("kind", [None, "threaded", "spawned", "dask"])
+def test_a_point_that_exits_or_breaks_its_own_pool_has_failed(kind, request):
+    executor = None if kind is None else request.getfixturevalue(kind)
+    grid = {"a": range(4)}
+    exited = rf.study(work.exits_at_two, grid, executor=executor, errors="keep")
+    assert exited.values == (0, 1, None, 3)
+    assert re.match(r"the function called sys\.exit\(3\): it must raise", str(exited.errors[2]))
+    broke = rf.study(work.breaks_at_two, grid, executor=executor, errors="keep")
+    assert broke.values == (0, 1, None, 3)
+    assert isinstance(broke.errors[2], BrokenProcessPool)
+    for found in (exited, broke):  # with the line that failed
+        assert "_at_two" in "".join(traceback.format_exception(found.errors[2]))
+
+
 @pytest.mark.parametrize("kind", ["spawned", "dask"])
 def test_a_worker_that_dies_loses_no_point(kind, request, tmp_path):
     executor = SPAWN if kind == "spawned" else request.getfixturevalue("dask")
@@ -137,6 +159,32 @@ def test_workers_use_one_thread_unless_it_was_set(spawned):
         assert rf.study(work.setting_of_threads, {"a": [1]}, executor=pool).values == (3,)
 
 
+FORKED = """
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor
+import reducedfem as rf
+import study_functions as work
+
+rf.set_threads(3)
+fork = multiprocessing.get_context("fork")
+for options in ({}, {"initializer": rf.set_threads, "initargs": (2,)}):
+    with ProcessPoolExecutor(1, fork, **options) as pool:
+        print(*rf.study(work.setting_of_threads, {"a": [1]}, executor=pool).values)
+"""
+
+
+def test_forked_workers_do_not_inherit_the_number_of_threads():
+    # in a fresh process: threads of this one may hold locks that a forked child waits for
+    found = subprocess.run(
+        [sys.executable, "-c", FORKED],
+        cwd=Path(work.__file__).parent,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    assert found.stdout.split() == ["1", "2"]
+
+
 def test_data_that_cannot_travel_is_named(spawned, dask):
     lock = threading.Lock()
     with pytest.raises(rf.InputTypeError, match="cannot be sent to other processes"):
@@ -147,21 +195,14 @@ def test_data_that_cannot_travel_is_named(spawned, dask):
 
 
 def test_a_study_is_resumed_from_its_file(tmp_path):
-    path = tmp_path / "study.json"
-    calls = []
-
-    def point(a):
-        calls.append(a)
-        if len(calls) == 3:
-            raise ValueError("out of luck")
-        return {"x": a / 3.0, "y": np.array([a, np.nan]), "z": (a, None, "t")}
-
+    path, calls = tmp_path / "study.json", work.CALLS
+    calls.clear()
     with pytest.raises(rf.StudyError, match="out of luck"):
-        rf.study(point, {"a": range(4)}, path=path)
-    found = rf.study(point, {"a": range(5)}, path=path)
+        rf.study(work.recorded, {"a": range(4)}, path=path)
+    found = rf.study(work.recorded, {"a": range(5)}, path=path)
     assert calls == [0, 1, 2, 2, 3, 4]
     calls.clear()
-    again = rf.study(point, {"a": [4, 1]}, path=tmp_path / "study")
+    again = rf.study(work.recorded, {"a": [4, 1]}, path=tmp_path / "study")
     assert calls == []
     for new, old in zip(again.values, (found.values[4], found.values[1]), strict=True):
         assert (new["x"], new["z"]) == (old["x"], old["z"])
@@ -170,6 +211,97 @@ def test_a_study_is_resumed_from_its_file(tmp_path):
         rf.study(work.together, GRID, path=path)
     with pytest.raises(rf.InputError, match="path: the value of point 0 contains a lock"):
         rf.study(work.returns_a_lock, {"a": [1]}, path=tmp_path / "lock.json")
+
+
+def test_a_file_is_of_one_function_with_its_data(tmp_path):
+    path = tmp_path / "study.json"
+
+    def bound(model, factors):
+        return functools.partial(
+            functools.partial(work.scaled, factors=np.array(factors)), model=model
+        )
+
+    first = rf.study(bound(2.0, [1.0]), {"a": [1.0]}, path=path)
+    assert rf.study(bound(2.0, [1.0]), {"a": [1.0]}, path=path).values == first.values == (2.0,)
+    for other in (bound(100.0, [1.0]), bound(2.0, [3.0])):
+        with pytest.raises(rf.InputError, match=r"study_functions.scaled' bound to \[.*, not to"):
+            rf.study(other, {"a": [1.0]}, path=path)
+    with pytest.raises(rf.InputError, match="not to nothing; name another file"):
+        rf.study(work.scaled, {"a": [1.0], "model": [2.0]}, path=path)
+
+    def scaled(a):
+        return a
+
+    scaled.__qualname__ = "scaled"
+    with pytest.raises(rf.InputError, match="study of the function 'study_functions.scaled'"):
+        rf.study(scaled, {"a": [1.0]}, path=path)
+
+
+def test_functions_that_files_cannot_compare_are_refused(tmp_path):
+    path, model = tmp_path / "study.json", work.Model()
+
+    def local(a):
+        return model
+
+    for function, message in (
+        (lambda a: a, "the function is a lambda, which the file cannot compare: define it by def"),
+        (functools.partial(work.scaled, model=model), "is bound to a Model, which"),
+        (functools.partial(work.scaled, model=[1.0, {"x": model}]), "is bound to a Model, which"),
+        (functools.partial(work.scaled, model=np.ones(1, complex)), "bound to an array of compl"),
+        (functools.partial(model.frequency), "is bound to a Model, which"),
+        (functools.partial(functools.partial(model.frequency), 3), "is bound to a Model, which"),
+        (local, r"local' uses variables of the function around it \(model\), which"),
+    ):
+        grid = [{}] if isinstance(function, functools.partial) and function.args else {"a": [1]}
+        with pytest.raises(rf.InputError, match=message):
+            rf.study(function, grid, path=path)
+    assert not path.exists()
+
+
+def test_writing_takes_a_small_part_of_the_time(tmp_path):
+    now = 0.0
+
+    def clock():
+        """Each reading is 3 s after the last, so that a write takes 3 s."""
+        nonlocal now
+        now += 3.0
+        return now
+
+    file = StudyFile(tmp_path / "study.json", work.together, clock)
+    written = []
+    for place in range(40):
+        file.add(place, {"a": place}, 1.0)
+        file.write_if_due()
+        written.append(len(StudyFile(file.path, work.together).known([{"a": place}])) == 1)
+    # after 3 s of writing, a pause of 30 s: 10 points at 3 s each
+    assert [place for place, one in enumerate(written) if one] == [0, 10, 20, 30]
+    file.write()
+    before = file.path.stat().st_ino, file.path.stat().st_mtime_ns
+    file.write()
+    assert (file.path.stat().st_ino, file.path.stat().st_mtime_ns) == before
+    file.add(40, {"a": 40}, 1.0)
+    file.write()
+    assert len(StudyFile(file.path, work.together).known([{"a": 40}])) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("long array", "contains an array of float"),
+        ("long number", "contains a longdouble; files"),
+        ("complex array", "contains an array of complex128"),
+        ("array key", "has the key '__array__', which files"),
+        ("tuple key", "has the key '__tuple__', which files"),
+        ("number as key", "contains a dict; files"),
+    ],
+)
+def test_values_that_files_cannot_store_are_refused_and_others_kept(tmp_path, name, message):
+    path, grid = tmp_path / "study.json", {"a": [0, 1], "name": [name]}
+    with pytest.raises(rf.InputError, match=f"path: the value of point 1 {message}"):
+        rf.study(work.odd_value, grid, path=path)
+    with pytest.raises(rf.InputError, match=f"path: the value of point 1 {message}"):
+        rf.study(work.odd_value, grid, path=path)
+    assert json.loads(path.read_text())["results"] == [[{"a": 0, "name": name}, 0.5]]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,8 @@ import multiprocessing
 import os
 import warnings
 from collections.abc import Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
+from typing import Any
 
 import pytest
 
@@ -20,8 +21,8 @@ SPAWN = functools.partial(ProcessPoolExecutor, 2, mp_context=CONTEXT)
 
 
 @contextlib.contextmanager
-def dask_executor() -> Iterator[Executor]:
-    """Yield the executor of a cluster of two processes; skip without the package distributed."""
+def dask_client() -> Iterator[Any]:
+    """Yield the client of a cluster of two processes; skip without the package distributed."""
     if importlib.util.find_spec("distributed") is None:
         reason = "the package distributed is not installed"
         if os.environ.get("CI") == "true":
@@ -41,4 +42,4 @@ def dask_executor() -> Iterator[Executor]:
             ) as cluster,
             Client(cluster) as client,
         ):
-            yield client.get_executor()
+            yield client

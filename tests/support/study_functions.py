@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
-import time
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
+
+import numpy as np
 
 import reducedfem as rf
 
@@ -19,6 +22,19 @@ def fails_at_two(a):
     if a == 2:
         raise ValueError("two is too many")
     return float(a)
+
+
+def breaks_at_two(a):
+    """Fail as if a pool of the function broke."""
+    if a == 2:
+        raise BrokenProcessPool("the pool of a task")
+    return a
+
+
+def exits_at_two(a):
+    if a == 2:
+        sys.exit(3)
+    return a
 
 
 class Odd(Exception):
@@ -46,8 +62,44 @@ def kills_always(a):
     return a
 
 
+class Model:
+    """Data that a function may be bound to."""
+
+    def frequency(self, a):
+        return a
+
+
+def scaled(a, model, factors=()):
+    return model * a
+
+
+CALLS = []  # of `recorded`
+
+
+def recorded(a):
+    """Fail at the third call."""
+    CALLS.append(a)
+    if len(CALLS) == 3:
+        raise ValueError("out of luck")
+    return {"x": a / 3.0, "y": np.array([a, np.nan]), "z": (a, None, "t")}
+
+
 def returns_a_lock(a):
     return threading.Lock()
+
+
+ODD_VALUES = {
+    "long array": np.ones(2, np.longdouble),
+    "long number": np.longdouble(1.0),
+    "complex array": np.ones(2, complex),
+    "array key": {"__array__": 1.0},
+    "tuple key": [{"__tuple__": [1, 2]}],
+    "number as key": {1: 2},
+}
+
+
+def odd_value(a, name):
+    return ODD_VALUES[name] if a == 1 else 0.5
 
 
 def setting_of_threads(a):
@@ -56,8 +108,11 @@ def setting_of_threads(a):
 
 def length(common, task):
     """Return the process and the length of the common data, for `outcomes`."""
-    time.sleep(0.01)
     return os.getpid(), len(common) + task
+
+
+def returned(common, task):
+    return task
 
 
 def kills_with(common, task):

@@ -1,13 +1,15 @@
 """Distribution of independent tasks over an executor: threads, processes or a cluster.
 
 Tasks and their boundaries never depend on the executor or its number of workers, so neither do the
-bits of their results. Data that all tasks need travels once to each worker, by its hash; it is sent
+bits of their results. A few tasks for each worker are submitted at a time; later ones are asked for
+when they are due. Data that all tasks need travels once to each worker, by its hash; it is sent
 again to workers that join later.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import importlib
 import os
@@ -39,7 +41,9 @@ Executors = Executor | Callable[[], Executor] | None
 """Argument `executor` of public functions."""
 
 ATTEMPTS = 3  # executions of a task whose worker disappears
-LARGE = 1 << 20  # bytes of common data above which tasks carry their hash only
+BREAKS = 3  # of executors in a row, before the next one is examined
+WINDOW = 64  # tasks submitted at the same time, at least
+LARGE = 1 << 16  # bytes of common data above which tasks carry their hash only
 KEPT = 2  # common data that a worker keeps
 
 
@@ -62,10 +66,29 @@ class _Answer(NamedTuple):
     """Answer of a worker; `missing`: it lacks the common data, and did nothing."""
 
     worker: str
+    thread: int
     missing: bool = False
-    value: bytes = b""  # pickled: clusters may wait for ever for results that they cannot pickle
+    value: Any = None
     error: Exception | None = None
-    trace: str = ""
+    trace: str = ""  # of an error of another process
+
+
+def _nothing() -> None:
+    """Empty task, which shows that an executor works."""
+
+
+def _executed(call: Callable[[], Any]) -> tuple[Any, Exception | None]:
+    """Return the value of a call, or its error; ``sys.exit`` in a task is one, too."""
+    try:
+        return call(), None
+    except SystemExit as end:
+        failure = RuntimeError(
+            f"the function called sys.exit({end.code!r}): it must raise an error instead"
+        )
+        failure.__cause__ = end
+        return None, failure
+    except Exception as error:
+        return None, error
 
 
 def _dumps(value: object) -> bytes:
@@ -114,31 +137,38 @@ def _portable(error: Exception) -> Exception:
 
 def _work(key: str, data: bytes | None, task: bytes, caller: str, attempt: str) -> _Answer:
     """Execute one task in a worker process; `attempt` makes each call distinct for a cluster."""
-    name = _worker_name()
+    name, thread = _worker_name(), threading.get_ident()
     if name != caller:
         become_worker()
     try:
         function, common = _unpickled(key, data)
     except KeyError:
-        return _Answer(name, missing=True)
-    except Exception as error:
+        return _Answer(name, thread, missing=True)
+    except (Exception, SystemExit) as error:
         reason = InputTypeError(
             f"the function cannot be loaded by a worker ({type(error).__name__}: {error}): define "
             "it in a module that the workers can import, or install the package cloudpickle"
         )
-        return _Answer(name, error=reason, trace=traceback.format_exc())
+        return _Answer(name, thread, error=reason, trace=traceback.format_exc())
+    value, failure = _executed(lambda: function(common, pickle.loads(task)))
+    if failure is not None:
+        trace = "".join(traceback.format_exception(failure))
+        return _Answer(name, thread, error=_portable(failure), trace=trace)
     try:
-        value = function(common, pickle.loads(task))
-    except Exception as error:
-        return _Answer(name, error=_portable(error), trace=traceback.format_exc())
-    try:
-        return _Answer(name, value=_dumps(value))
+        # pickled here: clusters may wait for ever for results that they cannot pickle
+        return _Answer(name, thread, value=_dumps(value))
     except Exception as error:
         reason = InputTypeError(
             f"the result cannot be sent back by executor ({type(error).__name__}: {error}): return "
             "numbers, arrays and other data that pickle accepts"
         )
-        return _Answer(name, error=reason, trace=traceback.format_exc())
+        return _Answer(name, thread, error=reason, trace=traceback.format_exc())
+
+
+def _work_in_thread(function: Callable[[Any, Any], Any], common: object, task: Any) -> _Answer:
+    """Execute one task in a thread of the caller."""
+    value, error = _executed(lambda: function(common, task))
+    return _Answer("", threading.get_ident(), value=value, error=error)
 
 
 # ---- on the caller's side ------------------------------------------------------------------
@@ -193,8 +223,21 @@ class _Pool:
         if self._make is None:
             return False
         self.close(wait=False)
-        self.executor = self._made()
+        made = self._made()
+        if made is self.executor:
+            raise InputError(
+                "executor must make a new one at each call, got the same one again after it "
+                "broke: pass functools.partial(ProcessPoolExecutor, n), or the executor itself"
+            )
+        self.executor = made
         return True
+
+    def fails(self) -> BaseException | None:
+        """Return the error of an executor that cannot even execute an empty task."""
+        try:
+            return _error_of(self.executor.submit(_nothing))
+        except BrokenExecutor as error:
+            return error
 
     def close(self, wait: bool) -> None:
         """Shut the executor down unless it is the caller's."""
@@ -220,8 +263,11 @@ class _Distribution:
         self._suspects: deque[int] = deque()  # lost twice: each runs alone
         self._held: deque[int] = deque()  # wait for common data on its way to their worker
         self._submitted: dict[Future[Any], _Submitted] = {}
-        self._most = len(tasks)  # submitted at the same time
+        self._most = max(WINDOW, 4 * processors())  # submitted at the same time
+        self._threads: set[tuple[str, int]] = set()  # of workers, which have answered
         self._losses = [0] * len(tasks)
+        self._cautious = False
+        self._breaks = 0  # of executors since the last answer of a worker
         self._lacking: set[str] = set()  # workers without the common data
         self._call = uuid.uuid4().hex
         if not self._local:
@@ -232,11 +278,16 @@ class _Distribution:
         """Yield the outcome of every task, as they complete."""
         try:
             while self._waiting or self._suspects or self._held or self._submitted:
-                broken = not self._submit_all()
+                # Dask warns of the size of the data, which is sent about once to each worker
+                with warnings.catch_warnings():
+                    warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
+                    broken = self._submit_all()
                 done = wait(self._submitted, return_when=FIRST_COMPLETED).done
-                if broken or any(_is_broken(future) for future in done):
-                    # a broken executor fails all of its tasks
-                    broken, done = True, wait(self._submitted).done
+                errors = [broken, *map(_error_of, done)]
+                broken = next((one for one in errors if isinstance(one, BrokenExecutor)), None)
+                if broken is not None:
+                    # it fails all of its tasks
+                    done = wait(self._submitted).done
                 lost = []
                 for future in done:
                     task = self._submitted.pop(future)
@@ -245,8 +296,8 @@ class _Distribution:
                         lost.append((task, error))
                     elif (found := self._outcome(task.place, future, error)) is not None:
                         yield found
-                if broken:
-                    yield from self._after_break([task for task, _ in lost])
+                if broken is not None:
+                    yield from self._after_break([task for task, _ in lost], broken)
                 else:
                     for task, error in lost:
                         yield from self._after_loss(task.place, error)
@@ -254,24 +305,24 @@ class _Distribution:
             for future in self._submitted:
                 future.cancel()
 
-    def _submit_all(self) -> bool:
-        """Submit the tasks that may run now; False: the executor is broken."""
+    def _submit_all(self) -> BaseException | None:
+        """Submit the tasks that may run now; return the error of a broken executor."""
         try:
             while self._held and self._carried() < max(len(self._lacking), 1):
                 self._submit(self._held, carry=True)
             if self._suspects:
                 if not self._submitted:
                     self._submit(self._suspects, carry=True, alone=True)
-                return True
+                return None
             while self._waiting and len(self._submitted) < self._most:
                 self._submit(self._waiting, carry=False)
-        except BrokenExecutor:
-            return False
+        except BrokenExecutor as error:
+            return error
         except RuntimeError as error:
             if "shutdown" not in str(error):
                 raise
             raise InputError(f"executor is shut down: {error}") from None
-        return True
+        return None
 
     def _carried(self) -> int:
         return sum(task.carries for task in self._submitted.values())
@@ -279,14 +330,11 @@ class _Distribution:
     def _submit(self, queue: deque[int], carry: bool, alone: bool = False) -> None:
         index, submit = queue[0], self._pool.executor.submit
         if self._local:
-            future = submit(self._function, self._common, self._tasks[index])
+            future = submit(_work_in_thread, self._function, self._common, self._tasks[index])
         else:
             data = self._data if carry or len(self._data) <= LARGE else None
             name, call = _worker_name(), f"{self._call} {index} {self._losses[index]} {carry}"
-            # Dask warns of the size of the data, which is sent about once to each worker
-            with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
-                future = submit(_work, self._key, data, _pickled(self._tasks[index]), name, call)
+            future = submit(_work, self._key, data, _pickled(self._tasks[index]), name, call)
         queue.popleft()
         self._submitted[future] = _Submitted(index, carry, alone)
 
@@ -298,9 +346,11 @@ class _Distribution:
             return Outcome(index, None, error)
         if error is not None:
             raise error  # KeyboardInterrupt
-        if self._local:
-            return Outcome(index, future.result(), None)
         answer: _Answer = future.result()
+        self._breaks = 0
+        self._threads.add((answer.worker, answer.thread))
+        if not self._cautious:
+            self._most = max(self._most, 4 * len(self._threads))
         if answer.missing:
             self._lacking.add(answer.worker)
             self._held.append(index)
@@ -310,30 +360,36 @@ class _Distribution:
         self._waiting.extendleft(reversed(self._held))
         self._held.clear()
         if answer.error is not None:
-            answer.error.__cause__ = _Traceback(answer.trace)
+            if answer.trace:
+                answer.error.__cause__ = _Traceback(answer.trace)
             return Outcome(index, None, answer.error)
-        return Outcome(index, pickle.loads(answer.value), None)
+        value = answer.value if self._local else pickle.loads(answer.value)
+        return Outcome(index, value, None)
 
-    def _after_break(self, lost: list[_Submitted]) -> Iterator[Outcome]:
+    def _after_break(self, lost: list[_Submitted], error: BaseException) -> Iterator[Outcome]:
         """Repeat lost tasks on a new executor; one that broke an executor alone has failed."""
         self._lacking.clear()
+        self._breaks += 1
         if not self._pool.renew():
-            rest = [*(task.place for task in lost), *self._held, *self._suspects, *self._waiting]
-            for queue in (self._held, self._suspects, self._waiting):
-                queue.clear()
-            for index in sorted(rest):
-                yield Outcome(index, None, WorkerError(_BROKEN))
+            yield from self._given_up(lost, _BROKEN, error)
             return
+        # tasks that kill their worker may follow each other: an empty one decides
+        if self._breaks >= BREAKS:
+            self._breaks = 0
+            failure = self._pool.fails()
+            if failure is not None:
+                yield from self._given_up(lost, _FAILS, failure)
+                return
         for task in sorted(lost, reverse=True):
             self._losses[task.place] += 1
             if task.alone:
-                yield Outcome(task.place, None, WorkerError(_DIED))
+                yield Outcome(task.place, None, _worker_error(_DIED, error))
             elif self._losses[task.place] == 1:
                 self._waiting.appendleft(task.place)
             else:
                 self._suspects.appendleft(task.place)
         # with few at a time, few are in doubt after the next break
-        self._most = processors()
+        self._cautious, self._most = True, processors()
 
     def _after_loss(self, index: int, error: BaseException) -> Iterator[Outcome]:
         """Repeat a task that a cluster lost, unless it has given the task up."""
@@ -341,9 +397,17 @@ class _Distribution:
         if isinstance(error, CancelledError) and self._losses[index] < ATTEMPTS:
             self._waiting.appendleft(index)
             return
-        died = WorkerError(_DIED)
-        died.__cause__ = error
-        yield Outcome(index, None, died)
+        yield Outcome(index, None, _worker_error(_DIED, error))
+
+    def _given_up(
+        self, lost: list[_Submitted], message: str, error: BaseException
+    ) -> Iterator[Outcome]:
+        """Yield failures of all tasks that are left."""
+        rest = [*(task.place for task in lost), *self._held, *self._suspects, *self._waiting]
+        for queue in (self._held, self._suspects, self._waiting):
+            queue.clear()
+        for index in sorted(rest):
+            yield Outcome(index, None, _worker_error(message, error))
 
 
 _DIED = (
@@ -355,10 +419,17 @@ _BROKEN = (
     "since; pass a callable that makes an executor, such as functools.partial("
     "ProcessPoolExecutor, 4), and it is made anew"
 )
+_FAILS = (
+    f"not executed: {BREAKS} executors in a row broke before they completed a task, and the next "
+    "does not even execute an empty one (its initializer may fail, or a script that starts "
+    'processes may lack `if __name__ == "__main__":`)'
+)
 
 
-def _is_broken(future: Future[Any]) -> bool:
-    return isinstance(_error_of(future), BrokenExecutor)
+def _worker_error(message: str, cause: BaseException) -> WorkerError:
+    error = WorkerError(message)
+    error.__cause__ = cause
+    return error
 
 
 def _error_of(future: Future[Any]) -> BaseException | None:
@@ -398,11 +469,7 @@ def outcomes(
     """
     if executor is None:
         for index, task in enumerate(tasks):
-            try:
-                outcome = Outcome(index, function(common, task), None)
-            except Exception as error:
-                outcome = Outcome(index, None, error)
-            yield outcome
+            yield Outcome(index, *_executed(functools.partial(function, common, task)))
         return
     pool = _Pool(executor)
     complete = False

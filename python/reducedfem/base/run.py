@@ -42,8 +42,9 @@ def processors() -> int:
 
 
 _threads = min(processors(), MAX_THREADS)
-_threads_set = False  # by the user
-_is_worker = False  # executes tasks of another process
+# processes by id: forked ones inherit the variables
+_threads_set: int | None = None  # in which the user set the number
+_worker: int | None = None  # that executes tasks of another process
 
 
 def threads() -> int:
@@ -74,16 +75,17 @@ def set_threads(count: int) -> None:
         `count` is out of range or not an int.
     """
     global _threads, _threads_set
-    _threads_set = True
     _threads = check_count(count, "count", MAX_THREADS)
+    _threads_set = os.getpid()
 
 
 def become_worker() -> None:
     """Adapt this process to executing tasks of another one: one thread, unless set; no bars."""
-    global _threads, _is_worker
-    if not _is_worker and not _threads_set:
+    global _threads, _worker
+    process = os.getpid()
+    if process not in (_worker, _threads_set):
         _threads = 1
-    _is_worker = True
+    _worker = process
 
 
 def _bar_type() -> Any:
@@ -171,7 +173,7 @@ def callback(progress: Progress, label: str) -> Iterator[Callable[[int, int], ob
         with _Bar(label, 0.0) as bar:
             yield bar.show
     elif progress is None:
-        if _is_worker or sys.stderr is None or not sys.stderr.isatty():
+        if _worker is not None or sys.stderr is None or not sys.stderr.isatty():
             yield None
             return
         with _Bar(label, PATIENCE) as bar:

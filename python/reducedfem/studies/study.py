@@ -7,7 +7,6 @@ import inspect
 import itertools
 import math
 import os
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -26,7 +25,6 @@ __all__ = ["Study", "study"]
 
 _VALUE = "value"  # column of results that are no dicts
 _SHOWN = 20  # rows of the table in notebooks
-_WRITE_EVERY = 1.0  # s between writes of the file
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -185,8 +183,12 @@ def study(
         ``"raise"``: the first failure stops the study. ``"keep"``: it continues, and
         `Study.errors` has the failures.
     path
-        File (.json) to which results are written as they come, at most once a second. If it
-        exists, points whose results it contains are not executed again. None: no file.
+        File (.json) to which results are written as they come: at most once a second, and for at
+        most a tenth of the time. If it exists, points whose results it contains are not executed
+        again. It must be of the same function: the same name and, for a `functools.partial`, the
+        same data; an edited body is not noticed. Lambdas, functions bound to other objects than
+        numbers, texts and arrays, and local functions that use variables of the function around
+        them are refused. None: no file.
     progress
         Progress bar: True, False, or None (after two seconds, in a terminal); or a callable
         ``f(done, total)``.
@@ -211,7 +213,7 @@ def study(
     _require_function(function, points)
     require_executor(executor)
     keep = choice(errors, "errors", ("raise", "keep")) == "keep"
-    file = None if path is None else StudyFile(path, _name_of(function))
+    file = None if path is None else StudyFile(path, function)
     values: list[Any] = [None] * len(points)
     failed: dict[int, Exception] = {}
     known = {} if file is None else file.known(points)
@@ -223,7 +225,6 @@ def study(
             stack.callback(file.write)
         found = outcomes(executor, _call, [points[place] for place in due], function)
         stack.enter_context(contextlib.closing(found))
-        written = time.monotonic()
         for done, (index, value, error) in enumerate(found, len(known) + 1):
             place = due[index]
             if error is not None:
@@ -238,9 +239,7 @@ def study(
                 values[place] = value
                 if file is not None:
                     file.add(place, points[place], value)
-                    if time.monotonic() - written > _WRITE_EVERY:
-                        file.write()
-                        written = time.monotonic()
+                    file.write_if_due()
             if tell is not None:
                 tell(done, len(points))
     return Study(tuple(points), tuple(values), failed, shape)
@@ -248,12 +247,6 @@ def study(
 
 def _call(function: Callable[..., Any], point: Mapping[str, Any]) -> Any:
     return function(**point)
-
-
-def _name_of(function: Callable[..., Any]) -> str:
-    function = getattr(function, "func", function)  # of a functools.partial
-    name = getattr(function, "__qualname__", type(function).__qualname__)
-    return str(name)
 
 
 def _points(grid: object) -> tuple[list[dict[str, Any]], tuple[int, ...]]:
