@@ -126,6 +126,30 @@ def test_a_page_that_hangs_is_a_silent_device(view, session):
     run(check())
 
 
+def test_another_page_takes_the_tool_of_one_that_hangs(view, session, mouse):
+    async def check():
+        async with connected(view.address) as first, connected(view.address) as second:
+            await first.send_str(HOLD)
+            while not (await receive(first, "frame"))["holds"]:
+                pass
+            place = at(session)
+            # the first page sends no motions
+            while not (frame := await receive(second, "frame"))["holds"]:
+                if not frame["held"]:
+                    await second.send_str(HOLD)
+            while (await receive(first, "frame"))["holds"]:
+                pass
+            await first.send_str(hand([0.0, 0.0, 1.0]))
+            while abs(at(session)[0] - place[0] - 0.02) > 1e-4:
+                await second.send_str(hand([0.02, 0.0, 0.0]))
+                await asyncio.sleep(0.01)
+            assert abs(at(session)[2] - place[2]) < 0.01
+            assert (await receive(first, "frame"))["held"]
+
+    run(check())
+    wait_until(lambda: not mouse.held)
+
+
 def test_two_views_of_a_session_share_its_tool(view, session, mouse):
     async def check(other):
         async with connected(view.address) as first, connected(other.address) as second:
@@ -137,6 +161,12 @@ def test_two_views_of_a_session_share_its_tool(view, session, mouse):
                 pass
             assert not frame["holds"]
             assert not (await receive(first, "frame"))["taken"]
+            # the first page hangs: the second one takes the tool
+            while not (await receive(second, "frame"))["holds"]:
+                await second.send_str(HOLD)
+            while (frame := await receive(first, "frame"))["holds"]:
+                await first.send_str(hand([0.0, 0.0, 1.0]))
+            assert frame["taken"]
 
     with rf.view(session, browser=False) as other:
         run(check(other))
@@ -331,12 +361,19 @@ def test_another_page_holds_the_tool(browser, view):
                 pass
             loop = asyncio.get_running_loop()
 
+            async def beat():
+                while True:
+                    await other.send_str(hand([0.0, 0.0, 0.0]))
+                    await asyncio.sleep(0.05)
+
             def look():
                 browser.open(view.address)
                 browser.wait(f"{PAGE}?.hand.note.textContent === 'Another page holds the tool.'")
                 assert browser.run(f"return {PAGE}.hand.take.disabled")
 
+            beats = asyncio.create_task(beat())
             await loop.run_in_executor(None, look)
+            beats.cancel()
             await other.close()
             await loop.run_in_executor(
                 None, lambda: browser.wait(f"!{PAGE}.hand.take.disabled && {PAGE}.hand.note.hidden")

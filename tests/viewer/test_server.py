@@ -178,6 +178,21 @@ def test_one_page_at_a_time_pulls(view):
     run(check())
 
 
+def test_a_page_that_asks_for_a_tool_still_ends_its_pull(view):
+    async def check():
+        async with connected(view.address) as first, connected(view.address) as second:
+            origin, direction = ray_of(await receive(first, "scene"))
+            pull = {"kind": "pull", "body": 0, "origin": origin, "direction": direction}
+            await first.send_str(json.dumps(pull))
+            assert (await receive(first, "held"))["point"] is not None
+            await first.send_str('{"kind": "hold"}')  # there is none
+            await first.close()
+            while (await receive(second, "frame"))["arrows"]:
+                pass
+
+    run(check())
+
+
 def test_the_body_gives_way_by_the_spring_that_is_shown(view, reduced):
     async def check():
         async with connected(view.address) as found:

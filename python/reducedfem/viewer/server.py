@@ -144,7 +144,7 @@ class Channel:
                 await self._send_scene(one)
             one.confirmed.clear()
             one.sent += 1
-            held = any(other.holds for other in self._pages)
+            held = any(other.holds for other in self._pages) and not self.shown.idle
             data = await loop.run_in_executor(self._threads, self._frame, one.sent, one.holds, held)
             if data is None:
                 return
@@ -251,11 +251,18 @@ class Channel:
             answer = None if point is None else [float(x) for x in point - self._centre]
             await one.socket.send_bytes(messages.encode({"kind": "held", "point": answer}))
         elif kind == "hold":
-            if not any(other.holds for other in self._pages if other is not one):
-                one.holds = self.shown.hold()
+            others = [other for other in self._pages if other.holds and other is not one]
+            if others and not self.shown.idle:
+                return
+            if self.shown.hold():
+                for other in others:
+                    other.holds = False
+                one.holds = True
+            else:
+                self._release(one)  # it may pull
         elif kind == "hand":
             if one.holds:
-                self.shown.hand(message["moved"], message["turned"], message["buttons"])
+                one.holds = self.shown.hand(message["moved"], message["turned"], message["buttons"])
         elif kind == "move":
             if one.holds:
                 self.shown.move(np.array(message["place"], dtype=float) + self._centre)
