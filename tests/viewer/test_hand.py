@@ -274,6 +274,51 @@ def test_a_drag_moves_the_tool_in_the_plane_of_the_picture(browser, view, sessio
     )
 
 
+def touch(browser, *fingers):
+    """Move fingers in step: to pixels from the middle of the picture, "Down", "Up", or None."""
+    from selenium.webdriver.remote.command import Command
+
+    picture = browser.driver.find_element("id", "picture")
+
+    def action(one):
+        if one is None:
+            return {"type": "pause", "duration": 0}
+        if isinstance(one, str):
+            return {"type": f"pointer{one}", "button": 0}
+        return {"type": "pointerMove", "origin": picture, "x": one[0], "y": one[1], "duration": 0}
+
+    sources = [
+        {
+            "type": "pointer",
+            "id": f"finger {k}",
+            "parameters": {"pointerType": "touch"},
+            "actions": [action(one) for one in steps],
+        }
+        for k, steps in enumerate(fingers)
+    ]
+    browser.driver.execute(Command.W3C_ACTIONS, {"actions": sources})
+
+
+def test_a_finger_beside_the_tool_is_of_the_camera(browser, view):
+    """It is lifted while another finger is on the tool; afterwards one finger turns the camera."""
+    opened(browser, view)
+    x, y, _ = grip(browser)
+    beside = (-250, 100)
+    touch(
+        browser,
+        [beside, "Down", None, None, "Up", None],
+        [None, None, (x, y), "Down", None, "Up"],
+    )
+    camera = f"const {{ camera }} = {PAGE}; return [[...camera.centre], camera.azimuth]"
+    centre, azimuth = browser.run(camera)
+    assert azimuth == -60
+    assert browser.run(f"return {PAGE}.hand.pointer === null")
+    touch(browser, [beside, "Down", (-220, 100), "Up"])
+    now = browser.run(camera)
+    assert now[0] == centre
+    assert now[1] != azimuth
+
+
 def test_contact_holds_the_tool_back_until_the_page_is_closed(browser, view, session, mouse):
     opened(browser, view)
     browser.run(f"{PAGE}.camera.along(1)")
