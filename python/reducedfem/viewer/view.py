@@ -8,8 +8,8 @@ import os
 import re
 import sys
 import threading
+import webbrowser
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -35,7 +35,7 @@ from reducedfem.reduction.sketch import ForceSketch
 from reducedfem.reduction.skin import Skin
 from reducedfem.solid.modes import Modes, SystemModes
 from reducedfem.solid.solid import Solid
-from reducedfem.viewer import messages, page, redirect
+from reducedfem.viewer import messages, page
 from reducedfem.viewer.shown import Shown
 from reducedfem.viewer.shown_contact import ShownContact, ShownField, ShownPoints, ShownSession
 from reducedfem.viewer.shown_geometry import ShownMesh, ShownSurface
@@ -79,7 +79,6 @@ class View:
         self._channel = self._server.open(shown, origins)
         self._closing = threading.Lock()
         self._closed = False
-        self._redirect: Path | None = None
         shown.begin()
 
     @property
@@ -131,11 +130,9 @@ class View:
             self._closed = True
         self._server.close(self._channel)
         self._shown.end()
-        if self._redirect is not None:
-            redirect.forget(self._redirect)
 
     def _open_browser(self) -> None:
-        self._redirect = redirect.open_page(self.address)
+        webbrowser.open(self._server.address_once(self._channel))
 
     def wait_open(self, timeout: float | None = None) -> bool:
         """Wait until a page is connected.
