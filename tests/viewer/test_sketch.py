@@ -122,6 +122,8 @@ def test_failures_are_reported(bar):
         for name in ("sketch", "basis"):
             with pytest.raises(rf.InputError, match=r"view\(solid\)"):
                 getattr(view, name)
+            assert not hasattr(view, name)
+            assert getattr(view, name, 3) == 3
 
 
 def test_a_computation_is_cancelled(bar):

@@ -58,6 +58,10 @@ _LARGEST_PORT = 65535
 _ORIGIN = re.compile(r"https?://[a-z0-9.-]+(:\d+)?")
 
 
+class _NoSketchError(InputError, AttributeError):
+    """A view has no sketch; `hasattr` and `getattr` see a missing attribute."""
+
+
 class View:
     """A page in the browser, made by `view`.
 
@@ -88,7 +92,7 @@ class View:
 
     def _sketched(self) -> ShownSketch:
         if not isinstance(self._shown, ShownSketch):
-            raise InputError("forces are sketched on the page of a Solid: view(solid)")
+            raise _NoSketchError("forces are sketched on the page of a Solid: view(solid)")
         return self._shown
 
     @property
