@@ -19,6 +19,11 @@ typedef struct rf_free_body_pull {
   double stiffness;    // k, N/m, >= 0
   double damping;      // c, N s/m, >= 0
   const double *rows;  // U_X, kg^-1/2, borrowed                       (3, r)
+  // state before the last impulse, for a step that fails
+  rf_rigid_state rigid;
+  double *qdot;  // borrowed                                           (r)
+  int64_t steps;
+  bool follows;
 } rf_free_body_pull;
 
 // RF_ERR_ARG unless all numbers are finite and k, c at least 0.
@@ -29,8 +34,10 @@ RF_MUST_CHECK rf_status rf_free_body_pull_check(const rf_free_body_pull *pull, i
 void rf_free_body_pull_point_rt(const rf_free_body_pull *pull, const rf_free_body *body,
                                 double point_m[3]);
 // Changes the momenta of the body, and the rates of its deformation, by the force of one step,
-// which is returned; the step follows.
-void rf_free_body_pull_rt(const rf_free_body_pull *pull, rf_free_body *body,
-                          const double place_m[3], double force_n[3]);
+// which is returned; the step follows.  RF_ERR_DIVERGED: the force is not finite, nothing changes.
+RF_MUST_CHECK rf_status rf_free_body_pull_rt(rf_free_body_pull *pull, rf_free_body *body,
+                                             const double place_m[3], double force_n[3]);
+// Takes the impulse back from a body whose step has failed.
+void rf_free_body_pull_undo_rt(const rf_free_body_pull *pull, rf_free_body *body);
 
 #endif

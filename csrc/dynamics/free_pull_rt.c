@@ -1,4 +1,5 @@
 #include <math.h>
+#include <string.h>
 
 #include "dynamics/free_pull.h"
 #include "linalg/quat.h"
@@ -71,8 +72,23 @@ static void solve3(const double a[9], const double b[3], double x[3]) {
   x[0] = b[0] / d0 - l1 * x[1] - l2 * x[2];
 }
 
-void rf_free_body_pull_rt(const rf_free_body_pull *p, rf_free_body *b, const double place_m[3],
-                          double force_n[3]) {
+static void keep(rf_free_body_pull *p, const rf_free_body *b) {
+  p->rigid = b->rigid;
+  p->steps = b->deformation->report.steps;
+  p->follows = b->deformation->follows;
+  memcpy(p->qdot, b->deformation->qdot, (size_t)b->model->r * sizeof *p->qdot);
+}
+
+void rf_free_body_pull_undo_rt(const rf_free_body_pull *p, rf_free_body *b) {
+  // a world fails with another body, after this one has moved
+  if (b->deformation->report.steps != p->steps) return;
+  b->rigid = p->rigid;
+  b->deformation->follows = p->follows;
+  memcpy(b->deformation->qdot, p->qdot, (size_t)b->model->r * sizeof *p->qdot);
+}
+
+rf_status rf_free_body_pull_rt(rf_free_body_pull *p, rf_free_body *b, const double place_m[3],
+                               double force_n[3]) {
   const double h = b->set.deformation.dt_s, k = p->stiffness, c = p->damping;
   const int32_t r = b->model->r;
   rf_motion *m = b->deformation;
@@ -84,6 +100,8 @@ void rf_free_body_pull_rt(const rf_free_body_pull *p, rf_free_body *b, const dou
   rf_quat_rotate_back(b->rigid.quaternion, way, local);
   for (int a = 0; a < 3; ++a) f[a] = k * (local[a] - arm[a] - h * (v[a] + w[a])) - c * v[a];
   solve3(matrix, f, f);
+  if (!isfinite(f[0] + f[1] + f[2])) return RF_ERR_DIVERGED;
+  keep(p, b);
   rf_vec3_cross(arm, f, moment);
   for (int32_t i = 0; i < r; ++i)
     for (int a = 0; a < 3; ++a) m->qdot[i] += h * f[a] * p->rows[a * r + i];
@@ -95,4 +113,5 @@ void rf_free_body_pull_rt(const rf_free_body_pull *p, rf_free_body *b, const dou
     b->rigid.momentum[a] += h * force_n[a];
     b->rigid.angular_momentum[a] += h * moment[a];
   }
+  return RF_OK;
 }

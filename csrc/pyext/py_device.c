@@ -379,4 +379,8 @@ static PyType_Spec spec =
     PY_SPEC("Device", py_object, {Py_tp_new, device_new}, {Py_tp_dealloc, py_object_dealloc},
             {Py_tp_doc, (void *)device_doc});
 
-const py_room py_device_room = {.types = {{PY_DEVICE, &spec}}, .functions = functions};
+static const py_constant constants[] = {{"MOUSE_SILENT", RF_MOUSE_SILENT_S, true},
+                                        {NULL, 0.0, false}};
+
+const py_room py_device_room = {
+    .types = {{PY_DEVICE, &spec}}, .functions = functions, .constants = constants};

@@ -1,4 +1,5 @@
 // Springs that pull a point of a body: functions of the module.
+#include "base/alloc.h"
 #include "dynamics/free_pull.h"
 #include "dynamics/pull.h"
 #include "pyext/py_convert.h"
@@ -200,6 +201,10 @@ static PyObject *pull_free(PyObject *module, PyObject *args) {
     goto done;
   for (int a = 0; a < 3; ++a) pull.rest_m[a] = at.point.rest_m[a];
   pull.rows = at.rows.data;
+  if (!(pull.qdot = rf_alloc((size_t)r + 1, sizeof *pull.qdot))) {
+    PyErr_NoMemory();
+    goto done;
+  }
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
   const rf_run quiet = {.threads = threads};
@@ -213,8 +218,13 @@ static PyObject *pull_free(PyObject *module, PyObject *args) {
     py_lock(object);
     // a world may have been given more bodies since
     if (world) body = rf_multibody_body(world, index);
-    rf_free_body_pull_rt(&pull, body, place.data, felt);
-    st = step_free(body, world, &quiet, &err);
+    st = rf_free_body_pull_rt(&pull, body, place.data, felt);
+    if (st < 0) {
+      st = rf_fail(&err, st, "the force of the pull is not finite: take a softer pull");
+    } else {
+      st = step_free(body, world, &quiet, &err);
+      if (st < 0) rf_free_body_pull_undo_rt(&pull, body);
+    }
     rf_free_body_pull_point_rt(&pull, body, point);
     py_unlock(object);
   }
@@ -223,6 +233,7 @@ static PyObject *pull_free(PyObject *module, PyObject *args) {
                   : Py_BuildValue("((ddd)(ddd))", felt[0], felt[1], felt[2], point[0], point[1],
                                   point[2]);
 done:
+  rf_free(pull.qdot);
   release_point(&at);
   py_in_release(&place);
   return result;

@@ -229,21 +229,27 @@ static PyObject *solid_strain_energy(PyObject *self, PyObject *args) {
   return PyFloat_FromDouble(energy);
 }
 
-PyDoc_STRVAR(measure_doc,
-             "measure($self, u, kind, threads, /)\n--\n\n"
-             "Means over elements at u: kind 0 Green's strain, 1 Cauchy's stress, Pa, (e, 3, 3),\n"
-             "2 von Mises' stress, Pa, (e,).");
+PyDoc_STRVAR(
+    measure_doc,
+    "measure($self, u, kind, threads, /)\n--\n\n"
+    "Means over elements at u: \"strain\" (Green), \"stress\" (Cauchy), Pa, (e, 3, 3), or\n"
+    "\"von Mises stress\", Pa, (e,).");
 static PyObject *solid_measure(PyObject *self, PyObject *args) {
   const rf_solid *s = self_solid(self);
   py_state *state = py_state_of_object(self);
+  static const char *const kinds[] = {"strain", "stress", "von Mises stress"};
   PyObject *u_obj, *result;
-  int kind, threads;
+  const char *name;
+  int kind = 0, threads;
   py_run run;
   py_in u;
-  if (!PyArg_ParseTuple(args, "Oii:measure", &u_obj, &kind, &threads) ||
+  if (!PyArg_ParseTuple(args, "Osi:measure", &u_obj, &name, &threads) ||
       py_run_init(state, &run, NULL, threads) < 0)
     return NULL;
-  if (kind < 0 || kind > 2) return PyErr_Format(PyExc_ValueError, "kind must be 0 to 2");
+  while (kind < 3 && strcmp(name, kinds[kind]) != 0) ++kind;
+  if (kind == 3)
+    return py_fail(state, PY_INPUT_ERROR,
+                   "kind must be \"strain\", \"stress\" or \"von Mises stress\", got \"%s\"", name);
   if (py_in_field(&u, u_obj, "u", s->mesh->n_nodes) < 0) return NULL;
   result = py_new_f64(kind < 2 ? 3 : 1, (npy_intp[]){s->mesh->n_elements, 3, 3});
   rf_error err = {0};

@@ -14,10 +14,11 @@
 // are those of backward Euler, whose poses and coordinates follow v: average acceleration would
 // carry the force of an impact into the next step and give it energy.  With H = M / h^2 for the
 // rigid motion and Newton's matrix for the deformation, linearized at the beginning of the step, u
-// the value of h v without contact and e the change by contact, the step is the minimum of
+// the value of h v without contact of the rigid motion, zero for the deformation, and e the change
+// of both, the step is the minimum of
 //     1/2 e . H e - e . r + sum min(0, k (g - c W . (u + e)))^2 / (2 c k),
-// r the elastic force: strictly convex, so that a step is unique and the energy that springs can
-// give is that of their depths.  Newton's method with a line search finds it; each of its systems
+// r zero for the rigid motion, minus the residual of Newton's step for the deformation: strictly
+// convex, so that a step is unique and the energy that springs can give is that of their depths.  Newton's method with a line search finds it; each of its systems
 // is solved by conjugate gradients over all bodies, with their own blocks as the preconditioner.
 // Solving each body by its own block alone would not do: the forces of a pair would not be
 // opposite.  Here they are equal and opposite for any tolerance.

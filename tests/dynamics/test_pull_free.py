@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -125,3 +127,25 @@ def test_refusals(reduced):
         pull(body, (rest, rows[:, :-1]), (1.0, 0.0), rest)
     with pytest.raises(rf.InputError, match="n must be at least 0"):
         pull(body, (rest, rows), (1.0, 0.0), rest, n=-1)
+
+
+@pytest.mark.parametrize("spring", [(1e4, 0.0), (1e300, 1e300)])
+@pytest.mark.parametrize("index", [-1, 0])
+def test_a_pull_that_fails_keeps_the_state(reduced, spring, index):
+    one = body_of(reduced)
+    one.reset(velocity=[0.5, 0.0, 0.0])
+    if index == 0:
+        world = rf.World(H)
+        world.add(one)
+        one = world
+
+    def state():
+        found = one.state if index < 0 else one.state(index)
+        return np.concatenate([np.ravel(value) for value in dataclasses.astuple(found)])
+
+    one.step(n=2)
+    before = state()
+    with pytest.raises(rf.DivergedError):
+        pull(one, corner(reduced), spring, (1e300, 1e5, 0.0), index=index)
+    np.testing.assert_array_equal(state(), before)
+    one.step(n=1)

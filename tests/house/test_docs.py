@@ -23,11 +23,9 @@ DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
 NAMES = [str(path.relative_to(DOCS)) for path in PAGES]
 
-# scripts that other tests run, or the site, or that need a page or workers
+# scripts that other tests run, or the site
 ELSEWHERE = {
-    "cluster.md",
     "devices.md",
-    "view.md",
     "tutorial.md",
     "friction.md",
     "world.md",
@@ -61,7 +59,7 @@ WITH_SCRIPTS = [name for name, path in zip(NAMES, PAGES, strict=True)
 def test_scripts_of_a_page_run(name, tmp_path, monkeypatch, capsys):
     """They continue each other; warnings are errors."""
     monkeypatch.chdir(tmp_path)
-    names: dict[str, object] = {}
+    names: dict[str, object] = {"__name__": "__main__"}
     for script in [BEFORE.get(name, ""), *SCRIPT.findall((DOCS / name).read_text())]:
         exec(compile(script, name, "exec"), names)
 

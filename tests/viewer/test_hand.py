@@ -16,6 +16,7 @@ from bridges import ball_on_a_floor
 from browser import open_browser
 from moments import wait_until
 from page_messages import connected, receive, run
+from places import ROOT
 from reducedfem.viewer.shown_contact import ShownSession
 from turns import back, product, rotate, turned
 
@@ -459,3 +460,20 @@ def test_a_scene_is_played_until_its_page_is_closed():
     assert program.returncode == 0
     assert "the page was closed, " in said
     assert re.search(r"device +mouse", said)
+
+
+def test_the_script_of_the_docs_plays_a_scene(tmp_path):
+    page = (ROOT / "docs" / "devices.md").read_text()
+    (script,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    (tmp_path / "play.py").write_text(script)
+    with subprocess.Popen(
+        [sys.executable, tmp_path / "play.py"], stdout=subprocess.PIPE, text=True
+    ) as program:
+        address = program.stdout.readline().split()[1]
+
+        async def leave():
+            async with connected(address) as found:
+                assert (await receive(found, "scene"))["tool"] == 1
+
+        run(leave())
+    assert program.returncode == 0

@@ -175,7 +175,7 @@ class MouseDevice(Device):
     `view` of the session shows the page; one page at a time holds the tool. The handle hangs on
     the place to which the pointer leads it by a critically damped spring, so that contact holds it
     back. It follows smoothly and at bounded speed. The session never waits for the page: without a
-    message for 0.3 s the device is silent, its forces are zero, and the handle rests where it is.
+    message for 0.3 s the handle rests where it is, the device is silent, and forces are zero.
     Its axes are those of the world. See ``docs/devices.md``.
 
     Parameters
@@ -201,7 +201,7 @@ class MouseDevice(Device):
 
     __slots__ = ()
 
-    _silence = 0.3
+    _silence = _core.MOUSE_SILENT
     _option = "mouse"
     _option_help = "mouse: the pointer in the page of --view, which it opens"
     _pointed = True

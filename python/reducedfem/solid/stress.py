@@ -13,8 +13,6 @@ from reducedfem.solid.card import SolidCard
 
 __all__ = ["SolidStress"]
 
-_STRAIN, _STRESS, _VON_MISES = range(3)  # numbers of the core
-
 
 class SolidStress(SolidCard):
     """Base class of `Solid`: means of strain and stress over its elements."""
@@ -42,7 +40,7 @@ class SolidStress(SolidCard):
             `u` has a wrong shape, a value that is not finite, or is so large that the result
             is not finite.
         """
-        return self._measure(u, _STRAIN, "strain")
+        return self._measure(u, "strain")
 
     def stress(self, u: ArrayLike) -> NDArray[np.float64]:
         """Return the mean Cauchy stress P F^T / det F of each element [Pa], (e, 3, 3).
@@ -68,7 +66,7 @@ class SolidStress(SolidCard):
             `u` has a wrong shape, a value that is not finite, or is so large that the result
             is not finite; or it turns an element inside out.
         """
-        return self._measure(u, _STRESS, "stress")
+        return self._measure(u, "stress")
 
     def von_mises(self, u: ArrayLike) -> NDArray[np.float64]:
         """Return the von Mises stress of the mean Cauchy stress of each element [Pa], (e,).
@@ -90,9 +88,9 @@ class SolidStress(SolidCard):
         InputError, InputTypeError
             As of `stress`.
         """
-        return self._measure(u, _VON_MISES, "von Mises stress")
+        return self._measure(u, "von Mises stress")
 
-    def _measure(self, u: ArrayLike, kind: int, what: str) -> NDArray[np.float64]:
+    def _measure(self, u: ArrayLike, kind: str) -> NDArray[np.float64]:
         solid: Any = self
         found: NDArray[np.float64] = solid._core.measure(array_like(u, "u"), kind, threads())
-        return finite_result(found, what, "u")
+        return finite_result(found, kind, "u")
