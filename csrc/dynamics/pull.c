@@ -99,7 +99,7 @@ rf_status rf_pull_body_stiffness(const rf_pull *pull, rf_system *s, const rf_run
   if (yields > 0.0 && isfinite(1.0 / yields))
     *stiffness = 1.0 / yields;
   else
-    st = rf_fail(err, RF_ERR_SINGULAR, "the point cannot move: it is fixed");
+    st = rf_fail(err, RF_ERR_ARG, "the point cannot move: it is fixed");
 done:
   s->run = NULL;
   s->err = NULL;

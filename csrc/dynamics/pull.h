@@ -39,7 +39,7 @@ void rf_pull_free(rf_pull *pull);  // NULL is fine
 
 // Stiffness of the body itself at the point, N/m: the reciprocal of the trace of the compliance
 // U_X K^-1 U_X^T at rest, of an implicit system.  RF_ERR_SINGULAR where the stiffness at rest is
-// not positive definite, and where the point cannot move.
+// not positive definite, RF_ERR_ARG where the point cannot move.
 RF_MUST_CHECK rf_status rf_pull_body_stiffness(const rf_pull *pull, rf_system *s, const rf_run *run,
                                                double *stiffness, rf_error *err);
 

@@ -2,7 +2,7 @@
 
     python docs/site/build.py                 build/site, notebooks executed (with a cache)
     EXECUTE=0 python docs/site/build.py       without executing notebooks
-    python docs/site/build.py --out FOLDER    elsewhere
+    python docs/site/build.py --out FOLDER    elsewhere: a new or empty folder, or an earlier site
     python docs/site/build.py --links         also checks links to other sites, over the network
 
 Pages keep their places relative to each other, so that links work in the repository and on the
@@ -159,15 +159,29 @@ def sphinx(builder: str, source: Path, out: Path, cache: Path) -> int:
     ).returncode
 
 
+def replaceable(folder: Path) -> bool:
+    """Return True for a folder that is absent, empty, or an earlier site."""
+    if not folder.is_dir():
+        return not folder.exists()
+    return not any(folder.iterdir()) or (folder / "objects.inv").is_file()
+
+
 def main() -> int:
     """Build the site; return the exit status."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "site")
+    parser.add_argument("--work", type=Path, default=ROOT / "build" / "docs",
+                        help="folder of sources, cache and unfinished pages")  # fmt: skip
     parser.add_argument("--links", action="store_true", help="check links to other sites")
     options = parser.parse_args()
-    work = ROOT / "build" / "docs"
+    if not replaceable(options.out):
+        parser.error(
+            f"--out {options.out} would be replaced, but it is neither empty nor an earlier site, "
+            "which has objects.inv: name another folder"
+        )
+    work = options.work.resolve()
     source, cache = work / "source", work / "cache"
     cache.mkdir(parents=True, exist_ok=True)
     gather(source)

@@ -1,4 +1,7 @@
-"""Equations as MathML, made by docutils when pages are built: they need no script and no font."""
+"""Equations as MathML, made by docutils when pages are built: they need no script.
+
+Their font is that of mathfont.py, a file of the site.
+"""
 
 from __future__ import annotations
 

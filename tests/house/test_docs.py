@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import subprocess
 import sys
 
 import pytest
@@ -123,3 +124,36 @@ def test_faults_of_pages_are_found(tmp_path):
     assert len(check.faults(tmp_path)) == 5
     assert "1 names" in check.faults(tmp_path)[0]
     assert "from elsewhere" in check.faults(tmp_path)[1]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<img srcset="other.html 1x, https://example.org/x.png 2x">',
+        '<video poster="//example.org/x.png"></video>',
+        '<object data="https://example.org/x.svg"></object>',
+        "<style>@import 'https://example.org/x.css';</style>",
+        '<p style="background: url(https://example.org/x.png)">x</p>',
+        "x.css",
+    ],
+)
+def test_things_from_elsewhere_are_found(tmp_path, text):
+    (tmp_path / "other.html").write_text("<style>p { background: url(x.png) }</style>")
+    (tmp_path / "index.html").write_text("<p>@import 'https://example.org/x.css'</p>")
+    assert check.faults(tmp_path) == []
+    if text == "x.css":
+        (tmp_path / text).write_text('a { src: URL( "http://example.org/x.woff2") }')
+    else:
+        (tmp_path / "index.html").write_text(text)
+    (found,) = check.faults(tmp_path)
+    assert "from elsewhere" in found
+
+
+def test_a_site_replaces_only_a_site(tmp_path):
+    build = ROOT / "docs" / "site" / "build.py"
+    (tmp_path / "thesis.txt").write_text("x")
+    command = [sys.executable, str(build), "--out", str(tmp_path), "--work", str(tmp_path / "work")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "neither empty nor an earlier site" in done.stderr
+    assert [one.name for one in tmp_path.iterdir()] == ["thesis.txt"]

@@ -127,6 +127,30 @@ def test_a_page_that_hangs_is_a_silent_device(view, session):
     run(check())
 
 
+def test_another_page_takes_the_tool_of_one_that_hangs(view, session, mouse):
+    async def check():
+        async with connected(view.address) as first, connected(view.address) as second:
+            await first.send_str(HOLD)
+            while not (await receive(first, "frame"))["holds"]:
+                pass
+            place = at(session)
+            # the first page sends no motions
+            while not (frame := await receive(second, "frame"))["holds"]:
+                if not frame["held"]:
+                    await second.send_str(HOLD)
+            while (await receive(first, "frame"))["holds"]:
+                pass
+            await first.send_str(hand([0.0, 0.0, 1.0]))
+            while abs(at(session)[0] - place[0] - 0.02) > 1e-4:
+                await second.send_str(hand([0.02, 0.0, 0.0]))
+                await asyncio.sleep(0.01)
+            assert abs(at(session)[2] - place[2]) < 0.01
+            assert (await receive(first, "frame"))["held"]
+
+    run(check())
+    wait_until(lambda: not mouse.held)
+
+
 def test_two_views_of_a_session_share_its_tool(view, session, mouse):
     async def check(other):
         async with connected(view.address) as first, connected(other.address) as second:
@@ -138,6 +162,12 @@ def test_two_views_of_a_session_share_its_tool(view, session, mouse):
                 pass
             assert not frame["holds"]
             assert not (await receive(first, "frame"))["taken"]
+            # the first page hangs: the second one takes the tool
+            while not (await receive(second, "frame"))["holds"]:
+                await second.send_str(HOLD)
+            while (frame := await receive(first, "frame"))["holds"]:
+                await first.send_str(hand([0.0, 0.0, 1.0]))
+            assert frame["taken"]
 
     with rf.view(session, browser=False) as other:
         run(check(other))
@@ -245,6 +275,51 @@ def test_a_drag_moves_the_tool_in_the_plane_of_the_picture(browser, view, sessio
     )
 
 
+def touch(browser, *fingers):
+    """Move fingers in step: to pixels from the middle of the picture, "Down", "Up", or None."""
+    from selenium.webdriver.remote.command import Command
+
+    picture = browser.driver.find_element("id", "picture")
+
+    def action(one):
+        if one is None:
+            return {"type": "pause", "duration": 0}
+        if isinstance(one, str):
+            return {"type": f"pointer{one}", "button": 0}
+        return {"type": "pointerMove", "origin": picture, "x": one[0], "y": one[1], "duration": 0}
+
+    sources = [
+        {
+            "type": "pointer",
+            "id": f"finger {k}",
+            "parameters": {"pointerType": "touch"},
+            "actions": [action(one) for one in steps],
+        }
+        for k, steps in enumerate(fingers)
+    ]
+    browser.driver.execute(Command.W3C_ACTIONS, {"actions": sources})
+
+
+def test_a_finger_beside_the_tool_is_of_the_camera(browser, view):
+    """It is lifted while another finger is on the tool; afterwards one finger turns the camera."""
+    opened(browser, view)
+    x, y, _ = grip(browser)
+    beside = (-250, 100)
+    touch(
+        browser,
+        [beside, "Down", None, None, "Up", None],
+        [None, None, (x, y), "Down", None, "Up"],
+    )
+    camera = f"const {{ camera }} = {PAGE}; return [[...camera.centre], camera.azimuth]"
+    centre, azimuth = browser.run(camera)
+    assert azimuth == -60
+    assert browser.run(f"return {PAGE}.hand.pointer === null")
+    touch(browser, [beside, "Down", (-220, 100), "Up"])
+    now = browser.run(camera)
+    assert now[0] == centre
+    assert now[1] != azimuth
+
+
 def test_contact_holds_the_tool_back_until_the_page_is_closed(browser, view, session, mouse):
     opened(browser, view)
     browser.run(f"{PAGE}.camera.along(1)")
@@ -332,12 +407,19 @@ def test_another_page_holds_the_tool(browser, view):
                 pass
             loop = asyncio.get_running_loop()
 
+            async def beat():
+                while True:
+                    await other.send_str(hand([0.0, 0.0, 0.0]))
+                    await asyncio.sleep(0.05)
+
             def look():
                 browser.open(view.address)
                 browser.wait(f"{PAGE}?.hand.note.textContent === 'Another page holds the tool.'")
                 assert browser.run(f"return {PAGE}.hand.take.disabled")
 
+            beats = asyncio.create_task(beat())
             await loop.run_in_executor(None, look)
+            beats.cancel()
             await other.close()
             await loop.run_in_executor(
                 None, lambda: browser.wait(f"!{PAGE}.hand.take.disabled && {PAGE}.hand.note.hidden")

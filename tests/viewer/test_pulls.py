@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
-from reducedfem.viewer.shown_driven import first_hit
+from integrated import linear_model
+from reducedfem.viewer.shown_driven import first_hit, free_spring
 from shapes import box_hexes
 
 pytestmark = pytest.mark.no_asan(reason="pictures; tests/dynamics pulls")
@@ -105,6 +106,20 @@ def test_the_stiffness_can_be_given(bar, free):
     for x in (rf.BDF2(bar, 1e-3), rf.FreeBody(free, 1e-3)):
         _, hand, _ = pulled(x, stiffness=123.0)
         assert hand.stiffness == 123.0
+
+
+def test_a_model_that_is_unstable_at_rest_is_pulled_as_a_free_body():
+    made = linear_model(np.diag([-4.0, 9.0]))
+    facts = {"solid": {"total_mass": 2.0, "rigid_body": None}}
+    model = rf.ReducedSolid(made._core, made.mesh, made.fixed, facts)
+    surface = model.mesh.surface()
+    box = surface.vertices.min(axis=0), surface.vertices.max(axis=0)
+    above = 0.6 * box[1] + 0.4 * box[0]
+    above[2] = box[1][2] + 1.0
+    with rf.view(rf.BDF2(model, 1e-3), browser=False) as view:
+        assert view._shown.pull(0, above, DOWN) is not None
+        expected = free_spring(2.0, model.mesh.nodes, None)[0]
+        assert view._shown._hand.stiffness == pytest.approx(expected)
 
 
 def test_fixed_points_and_schemes_of_two_stages_are_not_pulled(bar):

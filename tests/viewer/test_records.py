@@ -152,6 +152,20 @@ def test_a_page_in_one_file_plays_the_records(browser, session, records, tmp_pat
     assert float(text.removesuffix(" mN")) == pytest.approx(1e3 * force, rel=5e-3)
 
 
+def test_records_of_one_time_do_not_play(browser, records):
+    array = records.array.copy()
+    array["time_s"] = 0.25
+    with rf.view(rf.HapticRecords(array), browser=False) as view:
+        shown(browser, view)
+        assert browser.run("return window.reducedfem.player.playing") is False
+        # as by its button
+        now = browser.run(
+            "const { player } = window.reducedfem; player.playing = true;"
+            "player.advance(0.1); player.advance(0.1); return player.now;"
+        )
+    assert now == 0.0
+
+
 def test_the_slider_of_time_and_slow_motion(browser, records):
     with rf.view(records, browser=False) as view:
         shown(browser, view)

@@ -16,6 +16,7 @@ import pytest
 import reducedfem as rf
 from page_messages import connected, decoded, receive, run
 from reducedfem.viewer import page
+from reducedfem.viewer.keys import OneTimeKeys
 from shapes import box_hexes
 
 pytestmark = pytest.mark.no_asan(reason="sockets and texts, no C code of its own")
@@ -178,6 +179,21 @@ def test_one_page_at_a_time_pulls(view):
     run(check())
 
 
+def test_a_page_that_asks_for_a_tool_still_ends_its_pull(view):
+    async def check():
+        async with connected(view.address) as first, connected(view.address) as second:
+            origin, direction = ray_of(await receive(first, "scene"))
+            pull = {"kind": "pull", "body": 0, "origin": origin, "direction": direction}
+            await first.send_str(json.dumps(pull))
+            assert (await receive(first, "held"))["point"] is not None
+            await first.send_str('{"kind": "hold"}')  # there is none
+            await first.close()
+            while (await receive(second, "frame"))["arrows"]:
+                pass
+
+    run(check())
+
+
 def test_the_body_gives_way_by_the_spring_that_is_shown(view, reduced):
     async def check():
         async with connected(view.address) as found:
@@ -248,6 +264,45 @@ def test_no_frame_before_the_last_one_is_confirmed(view):
             assert decoded((await found.receive()).data)["number"] == numbers[0] + 1
 
     run(check())
+
+
+def test_a_browser_is_given_an_address_that_works_once(reduced, monkeypatch):
+    opened = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+
+    async def check(view):
+        (address,) = opened
+        token = view.address.rstrip("/").rsplit("/", 1)[1]
+        assert token not in address  # other users see the arguments of programs
+        async with aiohttp.ClientSession() as session:
+            assert (await session.head(address)).status == 404  # and no use of it
+            async with session.get(address, allow_redirects=False) as found:
+                assert found.status == 303
+                assert found.headers["Location"] == f"/{token}/"
+                assert found.headers["Cache-Control"] == "no-store"
+                assert found.headers["Referrer-Policy"] == "no-referrer"
+        assert (await status(address))[0] == 404
+        again = view._server.address_once(view._channel)
+        assert (await status(again, Host="evil.example.org"))[0] == 403
+        assert (await status(again))[0] == 404
+        code, text, _ = await status(view._server.address_once(view._channel))
+        assert code == 200
+        assert "<canvas" in text
+
+    with rf.view(reduced, browser=True) as view:
+        run(check(view))
+
+
+def test_keys_are_valid_for_their_life():
+    now = [100.0]
+    keys = OneTimeKeys(60.0, lambda: now[0])
+    first, second = keys.make("a"), keys.make("b")
+    now[0] += 59.0
+    assert keys.use(first) == "a"
+    assert keys.use(first) is None
+    now[0] += 2.0
+    assert keys.use(second) is None
+    assert keys.use("x") is None
 
 
 def test_closing_disconnects_and_forgets(reduced):

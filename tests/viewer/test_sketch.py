@@ -122,6 +122,8 @@ def test_failures_are_reported(bar):
         for name in ("sketch", "basis"):
             with pytest.raises(rf.InputError, match=r"view\(solid\)"):
                 getattr(view, name)
+            assert not hasattr(view, name)
+            assert getattr(view, name, 3) == 3
 
 
 def test_a_computation_is_cancelled(bar):
@@ -134,9 +136,65 @@ def test_a_computation_is_cancelled(bar):
             page.command({"kind": "stage", "name": "basis"})
             page.command({"kind": "erase", "number": 0})  # not while it computes
             page.command({"kind": "cancel"})
+            assert page.frame()["sketch"]["cancelled"]
         assert wait(page, "sketch") == ""
         assert view.basis is None
         assert len(view.sketch) == 2
+
+
+def sketching(view):
+    """Return what a view shows, at the stage of the sketch."""
+    page = view._shown
+    page.command({"kind": "stage", "name": "sketch"})
+    assert wait(page, "sketch") == ""
+    return page
+
+
+def test_a_view_that_is_closed_waits_for_no_computation(bar):
+    with rf.view(bar, browser=False) as view:
+        page = sketching(view)
+        place(page, np.array([0.0, 0.0, 0.01]))
+        with page._lock:  # for which the computation waits
+            page.command({"kind": "stage", "name": "basis"})
+            worker = page._worker
+            view.close()
+            assert worker.is_alive()
+        worker.join()
+        assert view.basis is None
+        # late messages of a page
+        page.command({"kind": "stage", "name": "basis"})
+        assert page._worker is worker
+        assert page.frame()["sketch"]["task"] == ""
+
+
+def test_a_computation_ends_a_drag(bar):
+    with rf.view(bar, browser=False) as view:
+        page = sketching(view)
+        place(page, np.array([0.0, 0.0, 0.01]))
+        page.pull(0, ABOVE, DOWN)
+        page.move(TIP + 0.01)
+        with page._lock:  # for which the computation waits
+            page.command({"kind": "stage", "name": "basis"})
+            page.release()
+        wait(page, "basis")
+        assert len(view.sketch) == 2
+        assert view.basis.provenance["loads"] == 2
+
+
+def test_a_sketch_has_at_most_200_forces(bar):
+    with rf.view(bar, browser=False) as view:
+        page = sketching(view)
+        for _ in range(200):
+            place(page, np.array([0.0, 0.0, 0.01]))
+        assert page.pull(0, ABOVE, DOWN) is None
+        page.release()
+        state = page.frame()["sketch"]
+        assert len(state["forces"]) == 200
+        assert state["failure"] == "the sketch has 200 forces, the most allowed: delete some"
+        page.command({"kind": "erase", "number": 0})
+        assert page.frame()["sketch"]["failure"] == ""
+        place(page, np.array([0.0, 0.0, 0.01]))
+        assert len(view.sketch) == 400
 
 
 def click(browser, text):

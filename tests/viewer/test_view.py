@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -274,18 +273,6 @@ def test_the_notebook_frame(reduced, monkeypatch):
         assert f'src="/user/ada/proxy/{view._server.port}/{view._channel.token}/"' in prefixed
         assert isinstance(view, View)
     assert "<iframe" not in view._repr_html_()
-
-
-def test_a_browser_gets_the_address_by_a_file_of_its_own(reduced, monkeypatch):
-    opened = []
-    monkeypatch.setattr("webbrowser.open", opened.append)
-    with rf.view(reduced, browser=True) as view:
-        (address,) = opened
-        assert view.address not in address  # other users see the arguments of programs
-        path = Path(address.removeprefix("file://"))
-        assert path.stat().st_mode & 0o777 == 0o600
-        assert f'url={view.address}"' in path.read_text()
-    assert not path.exists()
 
 
 def test_waiting(reduced):

@@ -24,6 +24,7 @@ import numpy as np
 
 from reducedfem.errors import InputError, MissingPackageError, ReducedFEMError
 from reducedfem.viewer import messages, page
+from reducedfem.viewer.keys import OneTimeKeys
 from reducedfem.viewer.shown import Shown
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ _LOCAL = ("127.0.0.1", "localhost", "[::1]")
 _SILENT = 30.0  # s without a confirmation, after which a page no longer pulls
 _GRACE = 3.0  # s in which a page may come back, as after a reload
 _FAREWELL = 1.0  # s in which a page confirms that it is disconnected
+_KEY_LIFE = 60.0  # s in which a browser that was started asks for its page
 _MOST_PAGES = 32  # that watch one view
 _REFUSED = 1008  # code of WebSocket: policy violation
 
@@ -144,7 +146,7 @@ class Channel:
                 await self._send_scene(one)
             one.confirmed.clear()
             one.sent += 1
-            held = any(other.holds for other in self._pages)
+            held = any(other.holds for other in self._pages) and not self.shown.idle
             data = await loop.run_in_executor(self._threads, self._frame, one.sent, one.holds, held)
             if data is None:
                 return
@@ -251,11 +253,18 @@ class Channel:
             answer = None if point is None else [float(x) for x in point - self._centre]
             await one.socket.send_bytes(messages.encode({"kind": "held", "point": answer}))
         elif kind == "hold":
-            if not any(other.holds for other in self._pages if other is not one):
-                one.holds = self.shown.hold()
+            others = [other for other in self._pages if other.holds and other is not one]
+            if others and not self.shown.idle:
+                return
+            if self.shown.hold():
+                for other in others:
+                    other.holds = False
+                one.holds = True
+            else:
+                self._release(one)  # it may pull
         elif kind == "hand":
             if one.holds:
-                self.shown.hand(message["moved"], message["turned"], message["buttons"])
+                one.holds = self.shown.hand(message["moved"], message["turned"], message["buttons"])
         elif kind == "move":
             if one.holds:
                 self.shown.move(np.array(message["place"], dtype=float) + self._centre)
@@ -284,6 +293,7 @@ class Server:
     def __init__(self, port: int) -> None:
         require_aiohttp()
         self._channels: dict[str, Channel] = {}
+        self._keys = OneTimeKeys(_KEY_LIFE)
         self._loop = asyncio.new_event_loop()
         self._wanted, self.port = port, 0
         self._pid = os.getpid()
@@ -314,6 +324,7 @@ class Server:
         from aiohttp import web
 
         application = web.Application()
+        application.router.add_get("/open/{key}", self._open, allow_head=False)
         application.router.add_get("/{token}/", self._index)
         application.router.add_get("/{token}/socket", self._socket)
         application.router.add_get("/{token}/{name}", self._file)
@@ -343,6 +354,10 @@ class Server:
 
         return asyncio.run_coroutine_threadsafe(make(), self._loop).result()
 
+    def address_once(self, channel: Channel) -> str:
+        """Return an address that leads to the page of a channel, once and for a minute."""
+        return f"{self.origin}/open/{self._keys.make(channel.token)}"
+
     def close(self, channel: Channel) -> None:
         """Disconnect the pages of a channel and forget it."""
 
@@ -369,9 +384,12 @@ class Server:
         self._thread.join(5.0)
 
     def _channel(self, request: web.Request) -> Channel:
+        return self._found(request, request.match_info["token"])
+
+    def _found(self, request: web.Request, token: str) -> Channel:
         from aiohttp import web
 
-        given = request.match_info["token"].encode()
+        given = token.encode()
         found = [
             one for one in self._channels.values() if hmac.compare_digest(one.token.encode(), given)
         ]
@@ -385,6 +403,25 @@ class Server:
         if f"{host.hostname}" not in (*(x.strip("[]") for x in _LOCAL), *_hosts(channel.origins)):
             raise web.HTTPForbidden(text="The address of the page is not allowed.")
         return channel
+
+    async def _open(self, request: web.Request) -> web.Response:
+        from aiohttp import web
+
+        token = self._keys.use(request.match_info["key"])
+        if token is None:
+            raise web.HTTPNotFound(
+                text="This address was used before, or is older than a minute. The address of the "
+                "view is that of its attribute `address`, which was printed, too."
+            )
+        channel = self._found(request, token)
+        return web.Response(
+            status=303,
+            headers={
+                "Location": f"/{channel.token}/",
+                "Cache-Control": "no-store",
+                "Referrer-Policy": "no-referrer",
+            },
+        )
 
     async def _index(self, request: web.Request) -> web.Response:
         from aiohttp import web

@@ -68,8 +68,17 @@ class Shown:
         """Take the tool where it is; False: another view has it, or there is none."""
         return False
 
-    def hand(self, moved: Sequence[float], turned: Sequence[float], buttons: int) -> None:
-        """Move the tool: displacement [m] and turn (w, x, y, z) in the world since `hold`."""
+    @property
+    def idle(self) -> bool:
+        """True if a page may take the tool from one that holds it and has become silent."""
+        return False
+
+    def hand(self, moved: Sequence[float], turned: Sequence[float], buttons: int) -> bool:
+        """Move the tool: displacement [m] and turn (w, x, y, z) in the world since `hold`.
+
+        False: the view does not have it.
+        """
+        return False
 
     def command(self, message: Mapping[str, Any]) -> None:
         """Handle the other messages of a page, see `messages.KINDS`."""

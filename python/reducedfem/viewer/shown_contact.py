@@ -212,13 +212,19 @@ class ShownSession(Shown):
         """Take the tool where it is."""
         return self._pointer is not None and self._pointer.hold(self)
 
-    def hand(self, moved: Sequence[float], turned: Sequence[float], buttons: int) -> None:
+    @property
+    def idle(self) -> bool:
+        """True if the page that holds the tool has become silent."""
+        return self._pointer is not None and self._pointer.idle
+
+    def hand(self, moved: Sequence[float], turned: Sequence[float], buttons: int) -> bool:
         """Move the tool."""
-        if self._pointer is not None:
-            back = self._aligned.inverse()
-            turn = back @ Pose((0.0, 0.0, 0.0), turned) @ self._aligned
-            way = self._scale * back.apply(moved)
-            self._pointer.move(self, way.tolist(), turn.quaternion.tolist(), buttons)
+        if self._pointer is None:
+            return False
+        back = self._aligned.inverse()
+        turn = back @ Pose((0.0, 0.0, 0.0), turned) @ self._aligned
+        way = self._scale * back.apply(moved)
+        return self._pointer.move(self, way.tolist(), turn.quaternion.tolist(), buttons)
 
     def release(self) -> None:
         """Release the tool."""

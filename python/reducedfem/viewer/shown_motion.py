@@ -86,6 +86,12 @@ def skin_body(
     )
 
 
+def _mass(system: ReducedSolid | ProjectedSolid | Solid) -> float:
+    if isinstance(system, ReducedSolid):
+        return float(system.provenance["solid"]["total_mass"])
+    return (system.solid if isinstance(system, ProjectedSolid) else system).total_mass
+
+
 class ShownSimulation(ShownDriven):
     """A simulation of a model, or of a solid, that pages can run in real time."""
 
@@ -226,14 +232,10 @@ class ShownSimulation(ShownDriven):
         assert isinstance(system, ReducedSolid | ProjectedSolid | Solid)
         try:
             return _STIFFER * _core.pull_body_stiffness(system._core, where, threads())
-        except SingularMatrixError as error:
-            if "fixed" in str(error):
-                return None
-        # a body that moves freely, or is unstable at rest
-        solid = system.solid if isinstance(system, ProjectedSolid) else system
-        if isinstance(solid, ReducedSolid):
+        except InputError:
             return None
-        return free_spring(solid.total_mass, system.mesh.nodes, None)[0]
+        except SingularMatrixError:  # a body that moves freely, or is unstable at rest
+            return free_spring(_mass(system), system.mesh.nodes, None)[0]
 
     def command(self, message: Mapping[str, Any]) -> None:
         """Handle the buttons and the sliders of a page."""

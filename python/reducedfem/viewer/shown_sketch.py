@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -33,6 +34,19 @@ _PLACED = (0.95, 0.62, 0.15)
 _DRAGGED = (0.86, 0.27, 0.22)
 _LEAST = 1e-3  # of the size of the solid: shorter drags place no force
 _IDLE = 0.1  # s between frames while nothing moves
+_MOST = 200  # forces, all of which are in each frame
+_PATIENCE = 1.0  # s for which the end of a view waits for a computation
+
+
+_computing: dict[threading.Thread, ShownSketch] = {}
+
+
+@atexit.register
+def _finish() -> None:
+    """Wait for all computations: a library that is unloaded while it computes crashes."""
+    for worker, shown in tuple(_computing.items()):
+        shown.end()
+        worker.join()
 
 
 class _Cancelled(Exception):
@@ -69,6 +83,7 @@ class ShownSketch(ShownSolid):
         self._worker: threading.Thread | None = None
         self._task, self._part, self._failure = "", 0.0, ""
         self._ends = False  # the computation
+        self._closed = False
 
     # ---- results
 
@@ -131,6 +146,7 @@ class ShownSketch(ShownSolid):
                 "stage": self._stage,
                 "task": self._task,
                 "part": self._part,
+                "cancelled": self._ends,
                 "failure": self._failure,
                 "forces": [float(np.linalg.norm(one.force)) for one in forces],
             }
@@ -165,6 +181,9 @@ class ShownSketch(ShownSolid):
             rows = np.einsum("c,kci->ki", weights, modes.shapes[:, nodes])
             if not rows.any():
                 return None
+            if len(self._forces) >= _MOST:
+                self._failure = f"the sketch has {_MOST} forces, the most allowed: delete some"
+                return None
             self._drag = _Force(nodes, weights, rows, begin, begin.copy(), np.zeros(3))
             return begin
 
@@ -195,11 +214,12 @@ class ShownSketch(ShownSolid):
         kind = message["kind"]
         with self._lock:
             if kind == "cancel":
-                self._ends = True
+                self._ends = bool(self._task)
             elif self._task:
                 pass  # the computation reads the forces
             elif kind == "erase" and message["number"] < len(self._forces):
                 del self._forces[message["number"]]
+                self._failure = ""
             elif kind == "stage":
                 self._failure = ""
                 self._go(message["name"])
@@ -220,6 +240,9 @@ class ShownSketch(ShownSolid):
     # ---- computations
 
     def _start(self, name: str, work: Callable[[], None]) -> None:
+        if self._closed:
+            return
+
         def run() -> None:
             failure = ""
             try:
@@ -231,16 +254,22 @@ class ShownSketch(ShownSolid):
             except Exception as error:
                 failure = f"{type(error).__name__}: {error}"
             with self._lock:
-                self._task, self._failure = "", failure
+                self._task, self._failure, self._ends = "", failure, False
+                _computing.pop(threading.current_thread(), None)
 
+        self._drag = None  # of another page: the computation reads the forces
         self._task, self._part, self._ends = name, 0.0, False
         self._worker = threading.Thread(target=run, name="reducedfem sketch", daemon=True)
+        _computing[self._worker] = self
         self._worker.start()
 
     def _progress(self, done: int, total: int) -> None:
-        if self._ends:
-            raise _Cancelled
+        self._check()
         self._part = done / max(total, 1)
+
+    def _check(self) -> None:
+        if self._ends or self._closed:
+            raise _Cancelled
 
     def _find_modes(self) -> None:
         solid = self._solid
@@ -253,6 +282,7 @@ class ShownSketch(ShownSolid):
         modes = solid.linear_modes(min(_MODES, free), progress=self._progress)
         linear = shapes_body(self._mesh, modes.shapes, ())
         with self._lock:
+            self._check()
             self._modes, self._linear = modes, linear
             self._show("sketch")
 
@@ -262,11 +292,13 @@ class ShownSketch(ShownSolid):
             raise InputError("the sketch has no forces: drag points of the body first")
         basis = sketch_basis(self._solid, sketch, partial=True, progress=self._progress)
         with self._lock:
+            self._check()
             self._basis = basis
             self._show("basis")
 
     def end(self) -> None:
-        """End the computation."""
-        self._ends = True
+        """End the computation; a factorization, which cannot be stopped, ends by itself."""
+        with self._lock:
+            self._closed = True
         if self._worker is not None and self._worker is not threading.current_thread():
-            self._worker.join()
+            self._worker.join(_PATIENCE)

@@ -8,8 +8,8 @@ import os
 import re
 import sys
 import threading
+import webbrowser
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -35,7 +35,7 @@ from reducedfem.reduction.sketch import ForceSketch
 from reducedfem.reduction.skin import Skin
 from reducedfem.solid.modes import Modes, SystemModes
 from reducedfem.solid.solid import Solid
-from reducedfem.viewer import messages, page, redirect
+from reducedfem.viewer import messages, page
 from reducedfem.viewer.shown import Shown
 from reducedfem.viewer.shown_contact import ShownContact, ShownField, ShownPoints, ShownSession
 from reducedfem.viewer.shown_geometry import ShownMesh, ShownSurface
@@ -56,6 +56,10 @@ __all__ = ["View", "export_html", "view"]
 
 _LARGEST_PORT = 65535
 _ORIGIN = re.compile(r"https?://[a-z0-9.-]+(:\d+)?")
+
+
+class _NoSketchError(InputError, AttributeError):
+    """A view has no sketch; `hasattr` and `getattr` see a missing attribute."""
 
 
 class View:
@@ -79,7 +83,6 @@ class View:
         self._channel = self._server.open(shown, origins)
         self._closing = threading.Lock()
         self._closed = False
-        self._redirect: Path | None = None
         shown.begin()
 
     @property
@@ -89,7 +92,7 @@ class View:
 
     def _sketched(self) -> ShownSketch:
         if not isinstance(self._shown, ShownSketch):
-            raise InputError("forces are sketched on the page of a Solid: view(solid)")
+            raise _NoSketchError("forces are sketched on the page of a Solid: view(solid)")
         return self._shown
 
     @property
@@ -131,11 +134,9 @@ class View:
             self._closed = True
         self._server.close(self._channel)
         self._shown.end()
-        if self._redirect is not None:
-            redirect.forget(self._redirect)
 
     def _open_browser(self) -> None:
-        self._redirect = redirect.open_page(self.address)
+        webbrowser.open(self._server.address_once(self._channel))
 
     def wait_open(self, timeout: float | None = None) -> bool:
         """Wait until a page is connected.

@@ -1,8 +1,9 @@
 // The tool of a haptic session, moved by pointer, wheel, touch or gamepad.
 //
 // A page that holds the tool sends, some 60 times a second, how far it has moved and turned since a
-// press, also if it rests; a page that sends nothing, or is hidden, is a silent device.  Drags on the tool move it in the plane of the
-// picture at its depth; all other gestures are those of the camera.
+// press, also if it rests; a page that sends nothing, or is hidden, is a silent device.  Drags on
+// the tool move it in the plane of the picture at its depth; all other gestures are those of the
+// camera.
 
 import { add, cross, dot, length, scaled, sub, turned } from "view/linear";
 
@@ -73,6 +74,7 @@ export class Hand {
     this.card = document.getElementById("hand");
     this.wanted = this.held = false;
     this.pointer = null; // that drags the tool
+    this.own = new Set(); // pointers whose presses the camera has not seen
     this.turning = false; // drags turn the tool, for pointers without a keyboard
     this.makeCard();
     // before the gestures of the camera, which do not see what is done to the tool
@@ -173,6 +175,7 @@ export class Hand {
     clearInterval(this.clock);
     this.wanted = this.held = false;
     this.pointer = this.anchor = null;
+    this.own.clear();
     this.say(text);
   }
 
@@ -295,7 +298,14 @@ export class Hand {
   }
 
   press(event) {
-    if (this.pointer !== null) return true; // another finger
+    // also another finger than that on the tool
+    const own = this.pointer !== null || this.grasp(event);
+    if (own) this.own.add(event.pointerId);
+    return own;
+  }
+
+  /** Begins to drag the tool, if the pointer is on it. */
+  grasp(event) {
     if (event.button !== 0 || event.ctrlKey) return false;
     const at = this.hit(this.place(event));
     if (!at) return false;
@@ -309,8 +319,8 @@ export class Hand {
   }
 
   drag(event) {
-    if (this.pointer === null) {
-      this.seen = event.buttons ? null : this.place(event);
+    if (!this.own.has(event.pointerId)) {
+      if (this.pointer === null) this.seen = event.buttons ? null : this.place(event);
       return false;
     }
     if (event.pointerId !== this.pointer) return true;
@@ -334,10 +344,11 @@ export class Hand {
   }
 
   lift(event) {
-    if (event.pointerId !== this.pointer) return this.pointer !== null;
-    this.pointer = this.anchor = null;
-    this.buttons = 0;
-    return true;
+    if (event.pointerId === this.pointer) {
+      this.pointer = this.anchor = null;
+      this.buttons = 0;
+    }
+    return this.own.delete(event.pointerId);
   }
 
   wheel(event) {

@@ -15,7 +15,7 @@ export class Clip {
     this.places = places;
     this.r = q.shape[1];
     this.now = times[0];
-    this.playing = times.length > 1;
+    this.playing = this.end > this.begin;
     this.speed = 1;
   }
 
@@ -27,12 +27,12 @@ export class Clip {
     return this.times[this.times.length - 1];
   }
 
-  /** Goes on by some seconds; begins anew at the end. */
+  /** Advances by some seconds; begins anew at the end. */
   advance(seconds) {
     if (!this.playing) return false;
     const span = this.end - this.begin;
     this.now += seconds * this.speed;
-    if (this.now > this.end) this.now = this.begin + ((this.now - this.begin) % span);
+    if (this.now > this.end) this.now = this.begin + (span > 0 ? (this.now - this.begin) % span : 0);
     return true;
   }
 

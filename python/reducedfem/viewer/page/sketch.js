@@ -45,8 +45,10 @@ export class Sketch {
     if (state.task) {
       this.bar = element("progress", { max: 1, value: state.part });
       this.bar.setAttribute("aria-label", state.task);
-      this.box.append(element("p", {}, `Computing ${state.task} …`), this.bar,
-        this.button("Cancel", () => this.send({ kind: "cancel" })));
+      const text = state.cancelled ? "Cancelling …" : `Computing ${state.task} …`;
+      const cancel = this.button("Cancel", () => this.send({ kind: "cancel" }));
+      cancel.disabled = state.cancelled;
+      this.box.append(element("p", {}, text), this.bar, cancel);
     } else if (state.stage === "solid") {
       this.box.append(this.button("Sketch forces", () => this.stage("sketch")));
     } else if (state.stage === "sketch") {
