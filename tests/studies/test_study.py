@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import traceback
+import types
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
@@ -229,10 +230,8 @@ def test_a_file_is_of_one_function_with_its_data(tmp_path):
     with pytest.raises(rf.InputError, match="not to nothing; name another file"):
         rf.study(work.scaled, {"a": [1.0], "model": [2.0]}, path=path)
 
-    def scaled(a):
-        return a
-
-    scaled.__qualname__ = "scaled"
+    # the same name in another module
+    scaled = types.FunctionType(work.setting_of_threads.__code__, {"__name__": "other"}, "scaled")
     with pytest.raises(rf.InputError, match="study of the function 'study_functions.scaled'"):
         rf.study(scaled, {"a": [1.0]}, path=path)
 
