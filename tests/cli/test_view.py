@@ -29,6 +29,7 @@ KINDS = {
     "mesh": "Mesh",
     "model": "ReducedSolid",
     "field": "Distance field",
+    "shell": "Pointshell",
 }
 
 
@@ -40,7 +41,8 @@ def files(folder, model, surface):
         found[kind] = folder / name
     found["mesh"].write_text(bar(*box_hexes(4, 1, 1, (0.4, 0.1, 0.1))))
     rf.DistanceField.from_field(rf.SphereField((0, 0, 0), 0.1), 16, expand=1.5).save(found["field"])
-    shell = rf.Pointshell(np.eye(3), np.eye(3))
+    around = np.array([[np.cos(a), np.sin(a), 0.0] for a in range(12)])
+    shell = rf.Pointshell(0.1 * around, around)
     found["shell"] = folder / "shell.safetensors"
     shell.save(found["shell"])
     return found
@@ -138,7 +140,9 @@ def test_files_that_cannot_be_shown(files, tmp_path, capsys):
     refused("notes.txt", b"a mesh", r"notes\.txt")
     whole = files["model"].read_bytes()
     refused("cut.safetensors", whole[: len(whole) // 2], r"cut\.safetensors")
-    fails(capsys, "view", files["shell"], match="x must be a Surface, .* a World, got Pointshell")
+    sketch = tmp_path / "sketch.safetensors"
+    rf.ForceSketch(3, [0.0], [0, 1], [0], [[0.0, 0.0, 1.0]]).save(sketch)
+    fails(capsys, "view", sketch, "--save", page, match="its format is 'reducedfem-sketch'")
 
 
 @pytest.mark.parametrize(

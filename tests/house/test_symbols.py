@@ -35,7 +35,7 @@ NOUNS = {
     "modes": "modes",
     "basis": "basis mass metric thin",
     "cubature": "cubature",
-    "polynomial": "damping pairs polynomial quartic",
+    "polynomial": "damping gram pairs polynomial quartic",
     "model": "projected reduced skin",
     "dynamics": "barrier blocks coupled_matrix equilibrium exponential free_bodies free_body "
     "modal_subspace motion newton primitive pull rubbing scheme spectrum stable_step statics "

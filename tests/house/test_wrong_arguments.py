@@ -86,7 +86,7 @@ RESULTS = {
     "ContactPoints", "ContactTrajectory", "CouplingStep", "CouplingWrench", "CubatureReport",
     "DeviceProbe", "ExponentialReport", "FreeBodyState", "FrictionSolution", "HapticReport",
     "HapticSnapshot", "ImplicitReport", "Pick", "RigidBody", "SketchReport", "SolidSummary",
-    "Spectrum", "State", "StaticReport", "UdpCounts",
+    "Spectrum", "State", "StaticReport", "Study", "UdpCounts",
     "Uniformity", "VoxmapForce", "WorldContacts", "WorldReport",
 }  # fmt: skip
 # made by functions of the package alone, or abstract

@@ -33,7 +33,13 @@ export class Sketch {
     const text = JSON.stringify({ ...state, part: 0 });
     if (text !== this.last) this.build(state);
     this.last = text;
-    if (this.bar) this.bar.value = state.part;
+    if (this.bar) this.progress(state.part);
+  }
+
+  /** Shows a part; none yet, and the end of a task, as a bar that moves. */
+  progress(part) {
+    if (part > 0 && part < 1) this.bar.value = part;
+    else this.bar.removeAttribute("value");
   }
 
   build(state) {
@@ -43,7 +49,8 @@ export class Sketch {
     this.bar = null;
     if (state.failure) this.box.append(element("p", { className: "failure", role: "alert" }, state.failure));
     if (state.task) {
-      this.bar = element("progress", { max: 1, value: state.part });
+      this.bar = element("progress", { max: 1 });
+      this.progress(state.part);
       this.bar.setAttribute("aria-label", state.task);
       const text = state.cancelled ? "Cancelling …" : `Computing ${state.task} …`;
       const cancel = this.button("Cancel", () => this.send({ kind: "cancel" }));
