@@ -18,10 +18,11 @@
 // of both, the step is the minimum of
 //     1/2 e . H e - e . r + sum min(0, k (g - c W . (u + e)))^2 / (2 c k),
 // r zero for the rigid motion, minus the residual of Newton's step for the deformation: strictly
-// convex, so that a step is unique and the energy that springs can give is that of their depths.  Newton's method with a line search finds it; each of its systems
-// is solved by conjugate gradients over all bodies, with their own blocks as the preconditioner.
-// Solving each body by its own block alone would not do: the forces of a pair would not be
-// opposite.  Here they are equal and opposite for any tolerance.
+// convex, so that a step is unique and the energy that springs can give is that of their depths.
+// Newton's method with a line search finds it; each of its systems is solved by conjugate gradients
+// over all bodies, with their own blocks as the preconditioner. Solving each body by its own block
+// alone would not do: the forces of a pair would not be opposite.  Here they are equal and opposite
+// for any tolerance.
 //
 // With friction each point has a spring across its axis as well, which slips where its force would
 // exceed mu times that along the axis (world/pair_friction.h); mu is the geometric mean of the
