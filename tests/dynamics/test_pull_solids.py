@@ -152,7 +152,7 @@ def test_refusals(bar):
     with pytest.raises(rf.InputTypeError, match="one stage a step"):
         pull(rf.TRBDF2(bar, H), rest, (nodes, weights), 1.0, rest)
     fixed = int(bar.fixed[0])
-    with pytest.raises(rf.SingularMatrixError, match="the point cannot move"):
+    with pytest.raises(rf.InputError, match="the point cannot move"):
         _core.pull_body_stiffness(bar._core, ([fixed], [1.0]), 2)
     loose = rf.Solid(bar.mesh, rf.StVK(2e5, 0.3, 1000.0))
     with pytest.raises(rf.SingularMatrixError, match="not positive definite"):

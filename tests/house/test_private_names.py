@@ -67,3 +67,9 @@ def test_changes_of_private_names_are_found():
         "monkeypatch.setattr(_core, 'Session', 5)", "setattr(a, 'b', '_c')",
     ):  # fmt: skip
         assert not private_names_set(line), line
+
+
+def test_names_of_test_files_are_distinct():
+    """Pytest imports them by name, from all folders."""
+    names = [path.name for path in (ROOT / "tests").rglob("test_*.py")]
+    assert sorted(names) == sorted(set(names))

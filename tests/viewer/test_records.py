@@ -93,10 +93,17 @@ def test_long_records_are_thinned(records):
     assert scene.texts[0] == "73,334 cycles, one of 3 that were recorded"
 
 
+def unknown(array):
+    found = array.copy()
+    found["object_position"] = np.nan
+    return found
+
+
 @pytest.mark.parametrize(
     ("change", "match"),
     [
-        (lambda a: a[:0], "no cycle with finite poses"),
+        (lambda a: a[:0], "the records are empty"),
+        (unknown, "no cycle with finite poses"),
         (lambda a: a[::-1], "in the order of their times"),
     ],
 )
