@@ -12,7 +12,7 @@ NAMES = [one.name for one in watched.QUANTITIES]
 
 
 def growth(name="", per_second=0.0, noise=0.0):
-    """Return readings over five minutes of which one has a slope."""
+    """Return readings over five minutes; the named one has a slope."""
     found = watched.Growth(frames=100)
     rng = np.random.default_rng(1)
     for t in np.arange(0.0, 300.0, 10.0):

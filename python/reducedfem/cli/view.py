@@ -52,7 +52,7 @@ def add_to(commands: Commands) -> None:
         "--scene",
         choices=tuple(scenes.STORIES),
         metavar="SCENE",
-        help="scene of which FILE has records (.npy), to show its objects: one of "
+        help="scene that was recorded in FILE (.npy), whose objects are shown, too: one of "
         + ", ".join(scenes.STORIES),
     )
     parser.add_argument(

@@ -112,9 +112,8 @@ def _identity(function: Callable[..., Any]) -> tuple[str, list[Any]]:
     if "<locals>" in name and getattr(called, "__closure__", None):
         names = ", ".join(called.__code__.co_freevars)
         _refuse(f"{name!r} uses variables of the function around it ({names})", advice)
-    if isinstance(owner, type) and inspect.ismethod(
-        called
-    ):  # of a class, which may have inherited it
+    if isinstance(owner, type) and inspect.ismethod(called):
+        # the class may have inherited it
         name = f"{owner.__qualname__}.{called.__name__}"
     return f"{getattr(called, '__module__', None) or 'builtins'}.{name}", bound
 

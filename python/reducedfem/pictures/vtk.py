@@ -137,8 +137,8 @@ def export_vtk(
     cell_data
         Further fields of the elements, shape (s, e) or (s, e, k).
     stress
-        Solid of which the model was made: its `Solid.stress` (nine numbers, row by row) and
-        `Solid.von_mises` become the fields ``stress`` and ``von_mises`` [Pa] of the elements.
+        Solid from which the model was reduced. Adds the fields ``stress`` (nine numbers, row by
+        row) and ``von_mises`` [Pa] of the elements, by its `Solid.stress` and `Solid.von_mises`.
     progress
         Progress bar: True, False, or None (after two seconds, in a terminal); or a callable
         ``f(done, total)``.

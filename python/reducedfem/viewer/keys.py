@@ -11,7 +11,7 @@ __all__ = ["OneTimeKeys"]
 
 
 class OneTimeKeys:
-    """Random keys, each of which stands for a text until it is used or too old.
+    """Random keys for texts, each valid once and for a limited time.
 
     All users of a machine can read the arguments of programs, such as the address given to a
     browser. A key in it is worthless once the browser has used it.

@@ -34,7 +34,7 @@ _PLACED = (0.95, 0.62, 0.15)
 _DRAGGED = (0.86, 0.27, 0.22)
 _LEAST = 1e-3  # of the size of the solid: shorter drags place no force
 _IDLE = 0.1  # s between frames while nothing moves
-_MOST = 200  # forces, all of which are in each frame
+_MOST = 200  # forces; each frame has all of them
 _PATIENCE = 1.0  # s for which the end of a view waits for a computation
 
 
