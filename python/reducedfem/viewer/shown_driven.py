@@ -76,22 +76,14 @@ def free_spring(mass: float, nodes: Reals, stiffness: float | None) -> tuple[flo
 
 
 def first_hit(vertices: Reals, triangles: NDArray[Any], origin: Reals, way: Reals) -> Hit | None:
-    """Return where a ray first meets a triangle (Moeller and Trumbore 1997); None: nowhere."""
-    a, b, c = (vertices[triangles[:, k]] for k in range(3))
-    first, second, begin = b - a, c - a, origin - a
-    across = np.cross(way, second)
-    volume = (first * across).sum(axis=1)
-    inverse = 1.0 / np.where(volume == 0.0, np.inf, volume)
-    u = inverse * (begin * across).sum(axis=1)
-    turned = np.cross(begin, first)
-    v = inverse * (turned @ way)
-    distance = inverse * (second * turned).sum(axis=1)
-    met = (volume != 0.0) & (u >= 0.0) & (v >= 0.0) & (u + v <= 1.0) & (distance > 0.0)
-    if not met.any():
+    """Return where a ray first meets a triangle; None: nowhere."""
+    # scenes may have single precision
+    exact = vertices.astype(np.float64)
+    k, distance, *weights = _core.surface_cast(exact, triangles, origin, way)
+    if k < 0:
         return None
-    k = int(np.argmin(np.where(met, distance, np.inf)))
-    weights = np.array([1.0 - u[k] - v[k], u[k], v[k]])
-    return k, weights, weights @ vertices[triangles[k]], float(distance[k])
+    at = np.array(weights)
+    return k, at, at @ exact[triangles[k]], distance
 
 
 class ShownDriven(Shown):
