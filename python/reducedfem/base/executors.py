@@ -35,7 +35,7 @@ from typing import Any, NamedTuple
 from reducedfem.base.run import become_worker, processors
 from reducedfem.errors import InputError, InputTypeError, WorkerError
 
-__all__ = ["Executors", "Outcome", "in_order", "outcomes", "require_executor"]
+__all__ = ["Executors", "Outcome", "Pool", "in_order", "opened", "outcomes", "require_executor"]
 
 Executors = Executor | Callable[[], Executor] | None
 """Argument `executor` of public functions."""
@@ -201,7 +201,7 @@ def _pickled(value: object) -> bytes:
         ) from error
 
 
-class _Pool:
+class Pool:
     """The caller's executor, or one made by the caller's function and made anew if it breaks."""
 
     def __init__(self, executor: Executor | Callable[[], Executor]) -> None:
@@ -242,7 +242,8 @@ class _Pool:
     def close(self, wait: bool) -> None:
         """Shut the executor down unless it is the caller's."""
         if self._make is not None:
-            self.executor.shutdown(wait=wait, cancel_futures=True)
+            # pending tasks were cancelled before; executors of Dask have no cancel_futures
+            self.executor.shutdown(wait=wait)
 
 
 class _Submitted(NamedTuple):
@@ -255,7 +256,7 @@ class _Distribution:
     """The tasks of one call: waiting, submitted, and those whose worker was lost."""
 
     def __init__(
-        self, pool: _Pool, function: Callable[[Any, Any], Any], tasks: Sequence[Any], common: object
+        self, pool: Pool, function: Callable[[Any, Any], Any], tasks: Sequence[Any], common: object
     ) -> None:
         self._pool, self._function, self._tasks, self._common = pool, function, tasks, common
         self._local = isinstance(pool.executor, ThreadPoolExecutor)
@@ -447,8 +448,23 @@ def _lost(error: BaseException) -> bool:
     )
 
 
+@contextlib.contextmanager
+def opened(executor: Executors) -> Iterator[Pool | None]:
+    """Yield what several calls of `outcomes` use as their executor; it is closed at the end."""
+    if executor is None:
+        yield None
+        return
+    pool = Pool(executor)
+    complete = False
+    try:
+        yield pool
+        complete = True
+    finally:
+        pool.close(wait=complete)
+
+
 def outcomes(
-    executor: Executors,
+    executor: Executors | Pool,
     function: Callable[[Any, Any], Any],
     tasks: Sequence[Any],
     common: object = None,
@@ -459,7 +475,7 @@ def outcomes(
     ----------
     executor
         Executor, or a callable that makes one: then it is closed at the end, and made anew if a
-        worker process dies. None: tasks are executed here, in order.
+        worker process dies. None: tasks are executed here, in order. A pool of `opened` stays open.
     function
         Function of a module.
     tasks
@@ -471,13 +487,12 @@ def outcomes(
         for index, task in enumerate(tasks):
             yield Outcome(index, *_executed(functools.partial(function, common, task)))
         return
-    pool = _Pool(executor)
-    complete = False
-    try:
+    if isinstance(executor, Pool):
+        yield from _Distribution(executor, function, tasks, common).outcomes()
+        return
+    with opened(executor) as pool:
+        assert pool is not None
         yield from _Distribution(pool, function, tasks, common).outcomes()
-        complete = True
-    finally:
-        pool.close(wait=complete)
 
 
 def in_order(found: Generator[Outcome, None, None]) -> Iterator[Any]:
