@@ -119,7 +119,7 @@ CALLS = {
     "DistanceField.distance": (lambda w: w.field.distance, lambda w: dict(points=[w.position])),
     "DistanceField.distance_and_gradient": (lambda w: w.field.distance_and_gradient, lambda w: dict(points=[w.position])),
     "DistanceField.from_field": (lambda w: rf.DistanceField.from_field, lambda w: dict(field=w.sphere, resolution=8, expand=1.5, box=([-1, -1, -1], [1, 1, 1]), progress=False)),
-    "DistanceField.from_surface": (lambda w: rf.DistanceField.from_surface, lambda w: dict(surface=w.surface, resolution=8, expand=1.5, offset=None, mode="exact", box=None, progress=False)),
+    "DistanceField.from_surface": (lambda w: rf.DistanceField.from_surface, lambda w: dict(surface=w.surface, resolution=8, expand=1.5, offset=None, mode="exact", box=None, executor=None, progress=False)),
     "DistanceField.gradient": (lambda w: w.field.gradient, lambda w: dict(points=[w.position])),
     "DistanceField.intersection": (lambda w: w.field.intersection, lambda w: dict(others=w.sphere)),
     "DistanceField.isosurface": (lambda w: w.field.isosurface, lambda w: dict(value=0.0, progress=False)),

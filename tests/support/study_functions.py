@@ -115,6 +115,10 @@ def returned(common, task):
     return task
 
 
+def fails_with(common, task):
+    return fails_at_two(task)
+
+
 def kills_with(common, task):
     """Kill the worker at task 2, the first time, for `outcomes`."""
     marker, data = common
