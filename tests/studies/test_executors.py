@@ -6,6 +6,7 @@ import contextlib
 import os
 import pickle
 import threading
+import warnings
 from collections.abc import Sequence
 from concurrent.futures import (
     BrokenExecutor,
@@ -288,6 +289,21 @@ def test_a_callable_that_returns_the_same_executor_again_is_refused():
     pool = Inline()
     with pytest.raises(rf.InputError, match="executor must make a new one at each call, got the"):
         list(outcomes(lambda: pool, work.returned, ["kill", "ok"]))
+
+
+def test_models_that_reach_workers_do_not_warn_again():
+    nodes, elements = box_hexes(8, 8, 8, 0.1)
+    with pytest.warns(rf.PlausibilityWarning, match="if it was meant in MPa"):
+        soft = rf.Solid(rf.Mesh(nodes, elements), rf.StVK(50.0, 0.3, 1000.0))
+    # warnings are errors here
+    found = list(in_order(outcomes(Inline, work.nodes_of, [soft, soft], soft)))
+    assert found == [2 * len(nodes)] * 2
+
+
+def test_unpickling_leaves_the_filters_of_other_threads_alone():
+    common = work.FiltersWhenUnpickled()
+    (found,) = in_order(outcomes(Inline, work.first, [0], common))
+    assert found == list(warnings.filters)
 
 
 def test_an_executor_of_dask_made_by_a_callable(client):

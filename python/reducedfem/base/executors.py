@@ -18,7 +18,6 @@ import socket
 import threading
 import traceback
 import uuid
-import warnings
 from collections import OrderedDict, deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import (
@@ -32,6 +31,7 @@ from concurrent.futures import (
 )
 from typing import Any, NamedTuple
 
+from reducedfem.base.quiet import silenced
 from reducedfem.base.run import become_worker, processors
 from reducedfem.errors import InputError, InputTypeError, WorkerError
 
@@ -110,16 +110,19 @@ def _worker_name() -> str:
     return f"{socket.gethostname()} {os.getpid()} {_MODULE}"
 
 
+def _loads(data: bytes) -> Any:
+    """Return unpickled data of the caller, whose models warned there."""
+    with silenced():
+        return pickle.loads(data)
+
+
 def _unpickled(key: str, data: bytes | None) -> Any:
     """Return the common data; KeyError if it is neither known nor sent."""
     with _common_lock:
         if key not in _common:
             if data is None:
                 raise KeyError(key)
-            # models warned on the caller's side
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                _common[key] = pickle.loads(data)
+            _common[key] = _loads(data)
             while len(_common) > KEPT:
                 _common.popitem(last=False)
         _common.move_to_end(key)
@@ -150,7 +153,7 @@ def _work(key: str, data: bytes | None, task: bytes, caller: str, attempt: str) 
             "it in a module that the workers can import, or install the package cloudpickle"
         )
         return _Answer(name, thread, error=reason, trace=traceback.format_exc())
-    value, failure = _executed(lambda: function(common, pickle.loads(task)))
+    value, failure = _executed(lambda: function(common, _loads(task)))
     if failure is not None:
         trace = "".join(traceback.format_exception(failure))
         return _Answer(name, thread, error=_portable(failure), trace=trace)
@@ -246,6 +249,17 @@ class Pool:
             self.executor.shutdown(wait=wait)
 
 
+def _without_advice(executor: Executor) -> contextlib.AbstractContextManager[Any]:
+    """Silence Dask's warning of the size of data, which is sent about once to each worker."""
+    # by its settings: filters of warnings are those of all threads
+    if type(executor).__module__.partition(".")[0] != "distributed":
+        return contextlib.nullcontext()
+    settings = importlib.import_module("dask").config
+    quiet: contextlib.AbstractContextManager[Any]
+    quiet = settings.set({"distributed.admin.large-graph-warning-threshold": "1 TB"})
+    return quiet
+
+
 class _Submitted(NamedTuple):
     place: int
     carries: bool  # sent with the common data
@@ -279,9 +293,7 @@ class _Distribution:
         """Yield the outcome of every task, as they complete."""
         try:
             while self._waiting or self._suspects or self._held or self._submitted:
-                # Dask warns of the size of the data, which is sent about once to each worker
-                with warnings.catch_warnings():
-                    warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
+                with _without_advice(self._pool.executor):
                     broken = self._submit_all()
                 done = wait(self._submitted, return_when=FIRST_COMPLETED).done
                 errors = [broken, *map(_error_of, done)]
