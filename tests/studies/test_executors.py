@@ -296,13 +296,13 @@ def test_models_that_reach_workers_do_not_warn_again():
     with pytest.warns(rf.PlausibilityWarning, match="if it was meant in MPa"):
         soft = rf.Solid(rf.Mesh(nodes, elements), rf.StVK(50.0, 0.3, 1000.0))
     # warnings are errors here
-    found = list(in_order(outcomes(Inline, work.nodes_of, [soft, soft], soft)))
+    found = list(in_order(outcomes(Stepped(1), work.nodes_of, [soft, soft], soft)))
     assert found == [2 * len(nodes)] * 2
 
 
 def test_unpickling_leaves_the_filters_of_other_threads_alone():
     common = work.FiltersWhenUnpickled()
-    (found,) = in_order(outcomes(Inline, work.first, [0], common))
+    (found,) = in_order(outcomes(Stepped(1), work.first, [0], common))
     assert found == list(warnings.filters)
 
 
