@@ -26,6 +26,13 @@ static void release_filling(void *held) {
   rf_free(one);
 }
 
+static PyObject *filling_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+  (void)args;
+  if (py_refuse_keywords(type, kwargs) < 0) return NULL;
+  return py_fail((py_state *)PyType_GetModuleState(type), PY_INPUT_TYPE_ERROR,
+                 "a Filling is made by field_from_surface only, which passes it to a callable");
+}
+
 // Returns a filling that is under way; NULL with an exception set.
 static filling *under_way(PyObject *self) {
   filling *one = py_held(self);
@@ -144,9 +151,9 @@ PyDoc_STRVAR(filling_doc,
              "during the call that passes it.");
 
 static PyType_Spec filling_spec =
-    PY_SPEC_OF("Filling", py_object, Py_TPFLAGS_DISALLOW_INSTANTIATION,
-               {Py_tp_dealloc, py_object_dealloc}, {Py_tp_methods, filling_methods},
-               {Py_tp_getset, filling_getset}, {Py_tp_doc, (void *)filling_doc});
+    PY_SPEC("Filling", py_object, {Py_tp_new, filling_new}, {Py_tp_dealloc, py_object_dealloc},
+            {Py_tp_methods, filling_methods}, {Py_tp_getset, filling_getset},
+            {Py_tp_doc, (void *)filling_doc});
 
 static filling *filling_of(const rf_grid_filling *f, const rf_run *run) {
   filling *one = rf_alloc(1, sizeof *one);

@@ -11,7 +11,9 @@ from reducedfem import _core
 from shapes import box, sphere
 
 ONE = sphere(4)
-TWO = tuple(map(np.concatenate, zip(ONE, (ONE[0] + [0.7, 0, 0], ONE[1] + len(ONE[0])), strict=True)))
+TWO = tuple(
+    map(np.concatenate, zip(ONE, (ONE[0] + [0.7, 0, 0], ONE[1] + len(ONE[0])), strict=True))
+)
 BOWL = ONE[0], ONE[1][ONE[0][ONE[1]].mean(axis=1)[:, 2] < 0.4]
 SHEET = np.array([[0.0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]]), np.array([[0, 1, 2], [0, 2, 3]])
 SURFACES = {"closed": ONE, "crossing": TWO, "capped": BOWL, "sheet": SHEET}
@@ -109,6 +111,8 @@ def test_a_field_is_made_of_complete_samples_only():
 
 
 def test_wrong_blocks_are_refused():
+    with pytest.raises(rf.InputTypeError, match="a Filling is made by field_from_surface only"):
+        _core.Filling()
     kept = []
 
     def wrongly(filling):

@@ -196,8 +196,7 @@ class DistanceField(Field, Saved):
         box
             Corners of the box [m], shape (2, 3), in place of the cube.
         executor
-            Workers for blocks of samples, as in `study`: the samples have the same bits. None: this
-            process.
+            Workers for blocks of samples, as in `study`; the bits are the same. None: this process.
         progress
             A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
 
@@ -218,8 +217,7 @@ class DistanceField(Field, Saved):
         Warns
         -----
         GeometryWarning
-            The inside is uncertain: the surface has holes as large as the body, which the warning
-            names, or is in part a single sheet.
+            The inside is uncertain: holes are as large as the body, or a part is a single sheet.
         """
         require(surface, Surface, "surface")
         choice(mode, "mode", ("exact", "fast"))
