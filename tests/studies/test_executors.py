@@ -85,7 +85,7 @@ def surface():
     vertices, triangles = sphere(12)
     open_one = triangles[vertices[triangles].mean(axis=1)[:, 2] < 0.95]
     return rf.Surface(
-        np.concatenate([vertices, vertices + [0.8, 0.1, -0.3]]),
+        np.concatenate([vertices, vertices + np.array([0.8, 0.1, -0.3])]),
         np.concatenate([open_one, triangles + len(vertices)]),
     )
 
