@@ -147,6 +147,7 @@ static PyGetSetDef filling_getset[] = {
 };
 
 PyDoc_STRVAR(filling_doc,
+             "Filling()\n--\n\n"
              "The samples of a field under way, in blocks that are filled independently; valid\n"
              "during the call that passes it.");
 
