@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "INK",
+    "MISSING",
     "PAPER",
     "SCALE",
+    "VALUE_SCALE",
     "check_picture",
     "colours",
     "length_unit",
@@ -44,6 +46,19 @@ SCALE = np.array(
         [0.86, 0.27, 0.22],
     ]
 )
+# colours of values, from the least to the largest: the upper four fifths of viridis (CC0), at equal
+# distances in CIELAB; lightness rises all the way, so that they differ for the colour-blind too
+VALUE_SCALE = np.array(
+    [
+        [0.25, 0.27, 0.53],
+        [0.17, 0.45, 0.56],
+        [0.12, 0.62, 0.54],
+        [0.30, 0.76, 0.42],
+        [0.63, 0.85, 0.22],
+        [0.99, 0.91, 0.14],
+    ]
+)
+MISSING = (0.62, 0.62, 0.62)  # where there is no value
 
 
 def require_matplotlib() -> None:
@@ -80,10 +95,10 @@ def place_on_scale(displacement: ArrayLike, largest: float) -> Array:
     return np.asarray(far / max(largest, 1e-300))
 
 
-def on_scale(place: Array) -> Array:
-    """Return the colours at positions from 0 to 1 on the scale, (n, 3)."""
-    stops = np.linspace(0.0, 1.0, len(SCALE))
-    return np.stack([np.interp(place, stops, SCALE[:, axis]) for axis in range(3)], axis=1)
+def on_scale(place: Array, scale: Array = SCALE) -> Array:
+    """Return the colours at positions from 0 to 1 on a scale, (n, 3)."""
+    stops = np.linspace(0.0, 1.0, len(scale))
+    return np.stack([np.interp(place, stops, scale[:, axis]) for axis in range(3)], axis=1)
 
 
 def on_paper(image: Array, label: str = "") -> NDArray[np.uint8]:
