@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -101,26 +101,14 @@ def on_scale(place: Array, scale: Array = SCALE) -> Array:
     return np.stack([np.interp(place, stops, scale[:, axis]) for axis in range(3)], axis=1)
 
 
-def on_paper(image: Array, label: str = "") -> NDArray[np.uint8]:
-    """Return a picture of `render` on the colour of paper, (h, w, 3), with a text in a corner."""
+def on_paper(image: Array) -> NDArray[np.uint8]:
+    """Return a picture of `render` on the colour of paper, (h, w, 3)."""
     paper = np.array([int(PAPER[k : k + 2], 16) / 255.0 for k in (1, 3, 5)])
     alpha = image[..., 3:]
     mixed: NDArray[np.uint8] = np.round(
         255.0 * (image[..., :3] * alpha + paper * (1.0 - alpha))
     ).astype(np.uint8)
-    if not label:
-        return mixed
-    from PIL import Image, ImageDraw, ImageFont
-
-    drawn = Image.fromarray(mixed)
-    letters = max(11, round(len(mixed) / 30))
-    try:
-        font: Any = ImageFont.load_default(letters)
-    except TypeError:  # of Pillow before 10.1 it has one size
-        font = ImageFont.load_default()
-    margin = letters
-    ImageDraw.Draw(drawn).text((margin, len(mixed) - margin - letters), label, fill=INK, font=font)
-    return np.asarray(drawn)
+    return mixed
 
 
 def check_picture(path: str | os.PathLike[str]) -> None:

@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 # units whose SI prefixes are factors of the number; those of m² are not
 _PREFIXED = ("Pa", "N", "J", "W", "Hz", "m", "s", "V", "A", "N/m", "J/m³", "m/s", "m/s²")
 _PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
-_MOST_TICKS = 4  # steps between round numbers
+_MOST_STEPS = 5  # between round numbers; there are two numbers at least
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,8 +144,8 @@ class Scale(NamedTuple):
 
 def _round_step(span: float) -> float:
     """Return 1, 2 or 5 times a power of ten, the smallest that divides the span in few parts."""
-    power = float(10.0 ** np.floor(np.log10(span / _MOST_TICKS)))
-    return next(one * power for one in (1.0, 2.0, 5.0, 10.0) if span / (one * power) <= _MOST_TICKS)
+    power = float(10.0 ** np.floor(np.log10(span / _MOST_STEPS)))
+    return next(one * power for one in (1.0, 2.0, 5.0, 10.0) if span / (one * power) <= _MOST_STEPS)
 
 
 def _text(value: float, step: float, largest: float) -> str:

@@ -57,6 +57,11 @@ class SurfaceValues:
         Argument of the user.
     subject
         The surface and, unless the values are those of one state, its motion.
+
+    Attributes
+    ----------
+    single
+        Values of the vertices, (v,), if they are those of one state; None: they change.
     """
 
     def __init__(self, values: GivenValues, subject: Subject) -> None:
@@ -66,14 +71,14 @@ class SurfaceValues:
         if solid is not None:
             require_made_of(solid, subject.model, "values is the von_mises of a solid that")
         data = self.values.data
-        self._single: Array | None = None
+        self.single: Array | None = None
         if self._mesh is None:
-            self._single = vertex_values(self.values, subject.surface.n_vertices)
+            self.single = vertex_values(self.values, subject.surface.n_vertices)
         elif not callable(data):
             array = np.asarray(data)
             states = None if subject.motion is None else len(subject.motion)
             if array.ndim == 1:
-                self._single = self._at_vertices(array)
+                self.single = self._at_vertices(array)
             elif array.ndim != 2 or states is None or len(array) != states:
                 self._refuse(array.shape, states)
 
@@ -118,15 +123,15 @@ class SurfaceValues:
     def of(self, u: Array) -> Array:
         """Return the values of the vertices (v,) at displacements of the nodes (n, 3)."""
         data = self.values.data
-        if self._single is not None:
-            return self._single
+        if self.single is not None:
+            return self.single
         assert callable(data)
         return self._at_vertices(numbers(data(u), "the result of values"))
 
     def state(self, k: int) -> Array:
         """Return the values of the vertices (v,) in state k of the motion."""
-        if self._single is not None:
-            return self._single
+        if self.single is not None:
+            return self.single
         if not callable(self.values.data):
             return self._at_vertices(np.asarray(self.values.data)[k])
         try:
@@ -136,8 +141,8 @@ class SurfaceValues:
 
     def scale(self) -> Scale:
         """Return the scale of colours of all states."""
-        if self._single is not None:
-            return scale_of(self.values, [self._single])
+        if self.single is not None:
+            return scale_of(self.values, [self.single])
         assert self._subject.motion is not None
         return scale_of(self.values, map(self.state, range(len(self._subject.motion))))
 
