@@ -128,6 +128,20 @@ class SurfaceValues:
         assert callable(data)
         return self._at_vertices(numbers(data(u), "the result of values"))
 
+    def rest(self) -> Array:
+        """Return the values of the vertices (v,) of an object without a motion."""
+        if self.single is None:
+            raise InputError(
+                "values is a callable, whose displacements are not known at rest: pass u to "
+                "values_figure, or motion=Motion([0.0], [u]) to view"
+            )
+        return self.single
+
+    @property
+    def n_vertices(self) -> int:
+        """Number of vertices of the surface."""
+        return self._subject.surface.n_vertices
+
     def state(self, k: int) -> Array:
         """Return the values of the vertices (v,) in state k of the motion."""
         if self.single is not None:
@@ -225,7 +239,7 @@ def values_figure(
     if motion is not None:
         x, data = x + subject.deformation(0), shown.state(0)
     else:
-        data = shown.of(np.zeros((0 if subject.mesh is None else subject.mesh.n_nodes, 3)))
+        data = shown.rest()
     return surface_figure(
         x,
         subject.surface.triangles,
