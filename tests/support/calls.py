@@ -293,9 +293,9 @@ CALLS = {
     "World.state": (lambda w: w.world.state, lambda w: dict(body=0)),
     "World.step": (lambda w: w.world.step, lambda w: dict(n=1, progress=False)),
     "delassus": (lambda w: rf.delassus, lambda w: dict(bodies=[(np.eye(3), np.eye(3))], compliance=0.0)),
-    "export_gltf": (lambda w: rf.export_gltf, lambda w: dict(path="m.glb", model=w.reduced, surface=w.surface, motion=w.motion, speed=0.5, up="y", normals=True, colour=[0.5, 0.5, 0.5])),
+    "export_gltf": (lambda w: rf.export_gltf, lambda w: dict(path="m.glb", model=w.reduced, surface=w.surface, motion=w.motion, speed=0.5, up="y", normals=True, colour=[0.5, 0.5, 0.5], values=np.zeros(w.n))),
     "export_vtk": (lambda w: rf.export_vtk, lambda w: dict(path="m.pvd", model=w.reduced, motion=w.motion, point_data={"t": np.zeros((2, w.n))}, cell_data={"s": np.zeros((2, 3))}, stress=w.solid, progress=False)),
-    "export_html": (lambda w: rf.export_html, lambda w: dict(path="m.html", x=w.reduced, on=None, motion=w.motion, records=None, up="y")),
+    "export_html": (lambda w: rf.export_html, lambda w: dict(path="m.html", x=w.reduced, on=None, motion=w.motion, records=None, values=np.zeros((2, w.n)), up="y")),
     "join_meshes": (lambda w: rf.join_meshes, lambda w: dict(meshes=[w.mesh, w.mesh])),
     "load": (lambda w: rf.load, lambda w: dict(path="r.safetensors", kind=None)),
     "mass_pca": (lambda w: rf.mass_pca, lambda w: dict(solid=w.solid, vectors=w.basis.vectors, r=2, weights=None, progress=False)),
@@ -322,7 +322,7 @@ CALLS = {
     "study": (lambda w: rf.study, lambda w: dict(function=lambda a: a, grid={"a": [1]}, executor=None, errors="raise", path=None, progress=False)),
     "thin_samples": (lambda w: rf.thin_samples, lambda w: dict(vectors=w.basis.vectors, distance=1.0, progress=False)),
     "thin_shapes": (lambda w: rf.thin_shapes, lambda w: dict(solid=w.solid, shapes=w.basis.vectors, distance=1.0, progress=False)),
-    "view": (lambda w: rf.view, lambda w: dict(x=w.surface, on=None, motion=None, records=None, up="z", stiffness=None, port=0, origins=(), height=100, browser=False)),
+    "view": (lambda w: rf.view, lambda w: dict(x=w.surface, on=None, motion=None, records=None, values=np.zeros(w.surface.n_vertices), up="z", stiffness=None, port=0, origins=(), height=100, browser=False)),
     "voxelize": (lambda w: rf.voxelize, lambda w: dict(surface=w.surface, resolution=4, fill=False, expand=1.2, progress=False)),
 }  # fmt: skip
 

@@ -20,6 +20,7 @@ Array = NDArray[np.float64]
 # units whose SI prefixes are factors of the number; those of m² are not
 _PREFIXED = ("Pa", "N", "J", "W", "Hz", "m", "s", "V", "A", "N/m", "J/m³", "m/s", "m/s²")
 _PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
+_CONSTANT = 1e-6  # half of a range over the values below which it is rounding of the solver
 _MOST_STEPS = 5  # between round numbers; there are two numbers at least
 
 
@@ -42,7 +43,8 @@ class Values:
         Texts of the colour bar. Numbers in Pa, N, J, m and the like get a prefix, as in MPa.
     limits
         Values of the first and the last colour; values beyond have these colours. None: the least
-        and the largest finite value of all states; of running simulations since their last reset.
+        and the largest value of all states, of running simulations so far; a range below 2e-6 of
+        the values is none.
     at
         "nodes" or "elements", where `data` belongs; None: by the number of values.
 
@@ -123,8 +125,9 @@ class Scale(NamedTuple):
         """Return the positions on the scale from 0 to 1, of the same shape; NaN stays."""
         # halves, because the difference of large numbers may overflow
         width = 0.5 * self.high - 0.5 * self.low
-        place = (0.5 * values - 0.5 * self.low) / (width if width > 0.0 else 1.0)
-        return np.asarray(np.clip(place, 0.0, 1.0))
+        if not width > 0.0:
+            return np.where(np.isnan(values), np.nan, 0.0)
+        return np.asarray(np.clip((0.5 * values - 0.5 * self.low) / width, 0.0, 1.0))
 
     def ticks(self) -> tuple[str, list[tuple[float, str]]]:
         """Return the title of the bar, and round numbers along it: positions and texts."""
@@ -171,7 +174,11 @@ def scale_of(values: Values, parts: Iterable[Array]) -> Scale:
         good = part[~np.isnan(part)]
         if good.size:
             low, high = min(low, float(good.min())), max(high, float(good.max()))
-    return Scale(values.label, values.unit, *((low, high) if low <= high else (0.0, 0.0)))
+    if not low <= high:
+        low = high = 0.0
+    if 0.5 * high - 0.5 * low <= _CONSTANT * max(abs(low), abs(high)):
+        high = low
+    return Scale(values.label, values.unit, low, high)
 
 
 def value_colours(place: Array) -> Array:

@@ -115,5 +115,5 @@ class ShownMotion(Shown):
             self._marks(),
             up=self._up,
             clip=Clip(motion.times, q, places, levels=over_time),
-            texts=(f"{reduced}{len(motion):,} states",),
+            texts=(f"{reduced}{len(motion):,} state{'s' * (len(motion) > 1)}",),
         )
