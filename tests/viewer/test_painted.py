@@ -200,7 +200,7 @@ def test_a_page_follows_the_stress_of_a_simulation(browser, reduced, bar):
         load = np.zeros((bar.mesh.n_nodes, 3))
         load[-1] = [0.0, 0.0, -0.4]
         sim.step(load, 40)
-        browser.wait("window.reducedfem.drawing.bodies[0].levels")
+        browser.wait("!!window.reducedfem.drawing.bodies[0].levels")
         browser.wait("document.getElementById('legend').textContent.includes('von Mises stress [')")
         browser.wait("window.reducedfem.frame.legend.ticks.length > 1")
         seen = browser.run("return Array.from(window.reducedfem.frame.bodies[0].levels)")
