@@ -148,16 +148,16 @@ def test_mistakes_are_named(bar, reduced, motion, arguments, error, message):
         rf.view(**given, browser=False)
 
 
-def pixel(browser, point):
-    """Return the colour at a place of the picture, from 0 to 1."""
-    x, y = on_screen(browser, point)
+def pixels(browser, points):
+    """Draw, and return the colours at places of the picture, from 0 to 1."""
     text = browser.run(
         "const page = window.reducedfem; page.draw();"
         "return page.drawing.canvas.toDataURL('image/png');"
     )
     picture = Image.open(io.BytesIO(base64.b64decode(text.partition(",")[2]))).convert("RGB")
-    at = (picture.width // 2 + x, picture.height // 2 + y)
-    return np.array(picture.getpixel(at)) / 255.0
+    middle = np.array(picture.size) // 2
+    places = [tuple((middle + on_screen(browser, one)).tolist()) for one in points]
+    return np.array([picture.getpixel(one) for one in places]) / 255.0
 
 
 def lit(colour):
@@ -181,14 +181,13 @@ def test_pixels_have_the_colours_of_values(browser, bar, tmp_path):
     browser.run("window.reducedfem.player.playing = false;" + ABOVE)
     for part, mixed in ((0.0, 0.0), (0.5, 0.5), (1.0, 1.0)):
         browser.run(f"window.reducedfem.seek({part})")
-        for x in (0.05, 0.15, 0.25):
-            place = ((1.0 - mixed) * x + mixed * 0.3) / 0.3
-            wanted = lit(on_scale(np.array([place]), VALUE_SCALE)[0])
-            found = pixel(browser, [x, 0.04, 0.1])
-            np.testing.assert_allclose(found, wanted, atol=0.012)
+        x = np.array([0.05, 0.15, 0.25, 0.37])
+        place = ((1.0 - mixed) * x + mixed * 0.3) / 0.3
+        wanted = on_scale(place, VALUE_SCALE)
         # no value before the last record
-        end = lit(VALUE_SCALE[-1] if part == 1.0 else MISSING)
-        np.testing.assert_allclose(pixel(browser, [0.37, 0.04, 0.1]), end, atol=0.012)
+        wanted[3] = VALUE_SCALE[-1] if part == 1.0 else MISSING
+        found = pixels(browser, [[one, 0.04, 0.1] for one in x])
+        np.testing.assert_allclose(found, [lit(one) for one in wanted], atol=0.012)
     legend = browser.driver.find_element("id", "legend").text
     assert legend.split("\n")[-5:] == ["place [mm]", "0", "100", "200", "300"]
 

@@ -60,7 +60,9 @@ def _draw_bar(
     left, top = corner
     width = drawn.width - left - 2 * letters
     title, ticks = scale.ticks()
-    pen.text((left, top), title, fill=INK, font=font)
+    # a long title begins farther to the left
+    room = drawn.width - letters - pen.textlength(title, font=font)
+    pen.text((min(left, max(room, 0)), top), title, fill=INK, font=font)
     row = np.uint8(np.round(255.0 * value_colours(np.linspace(0.0, 1.0, width))))
     bar = np.broadcast_to(row, (max(letters // 2, 4), width, 3))
     drawn.paste(Image.fromarray(np.ascontiguousarray(bar)), (left, top + round(1.4 * letters)))
