@@ -115,7 +115,7 @@ def test_vertices_without_a_value_are_grey():
 
 def test_a_surface_has_a_bar_of_its_values(tmp_path):
     values = plot.Values(1e3 * BOX.vertices[:, 0], "force", "N")
-    figure = BOX.plot(values, size=(300, 200))
+    figure = BOX.plot(values=values, size=(300, 200))
     picture, bar = figure.axes
     assert bar.get_ylabel() == "force [kN]"
     labels = {text.get_text(): place for text, place in
@@ -124,9 +124,9 @@ def test_a_surface_has_a_bar_of_its_values(tmp_path):
     assert len(BOX.plot(size=(60, 40)).axes) == 1
     plot.save_figure(figure, tmp_path / "bar.png")
     with pytest.raises(rf.InputError, match=r"values must have shape \(8,\).*, got \(3,\)"):
-        BOX.plot(plot.Values(np.zeros(3)))
+        BOX.plot(values=np.zeros(3))
     with pytest.raises(rf.InputTypeError, match="values is a callable, but a surface alone"):
-        BOX.plot(plot.Values(np.linalg.norm))
+        BOX.plot(values=np.linalg.norm)
 
 
 @pytest.mark.parametrize(

@@ -250,7 +250,7 @@ def test_files_of_gltf_have_colours(reduced, solid, motion, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        (dict(values="x"), rf.InputTypeError, "values must be an array of real numbers, got dtype"),
+        (dict(values="von_mises"), rf.InputTypeError, "got 'von_mises'; .* values=solid.von_mises"),
         (dict(values=np.zeros(5)), rf.InputError,
          r"values must have shape \(63,\) or \(24,\): 63 nodes, 24 elements; got \(5,\)"),
         (dict(values=plot.Values(np.zeros(24), at="nodes")), rf.InputError,

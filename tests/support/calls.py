@@ -264,7 +264,7 @@ CALLS = {
     "StrainRateDamping.proportional": (lambda w: rf.StrainRateDamping.proportional, lambda w: dict(solid=w.solid, beta=1e-3)),
     "StrainRateDamping.reduce": (lambda w: w.damping.reduce, lambda w: dict(basis=w.basis, progress=False)),
     "Surface": (lambda w: rf.Surface, lambda w: dict(vertices=w.surface.vertices, triangles=w.surface.triangles)),
-    "Surface.plot": (lambda w: w.surface.plot, lambda w: dict(colours=[0.5, 0.5, 0.5], size=(40, 30), azimuth=0.0, elevation=20.0, up="y")),
+    "Surface.plot": (lambda w: w.surface.plot, lambda w: dict(colours=[0.5, 0.5, 0.5], values=None, size=(40, 30), azimuth=0.0, elevation=20.0, up="y")),
     "Surface.self_intersections": (lambda w: w.surface.self_intersections, lambda w: dict(progress=False)),
     "Surface.from_trimesh": (lambda w: rf.Surface.from_trimesh, lambda w: dict(mesh=w.surface.to_trimesh())),
     "Surface.thickness": (lambda w: w.surface.thickness, lambda w: dict(progress=False)),

@@ -129,6 +129,8 @@ def test_simulations_are_coloured_as_they_move(bar):
         (dict(x="bar", values="von_mises"), rf.InputError, r"motion=Motion\(\[0\.0\], \[u\]\)"),
         (dict(x="bar", values=np.zeros(3)), rf.InputError, r"must have shape \(81,\) or \(32"),
         (dict(x="reduced", values="other"), rf.InputError, "another material in region 0"),
+        (dict(x="sim", values=lambda u: u[:5, 0]), rf.InputError, r"\(81,\) or \(32,\): .* \(5,\)"),
+        (dict(x="surface", values="von_mises"), rf.InputTypeError, "values is a callable, but a"),
         (dict(x="surface", motion="motion"), rf.InputTypeError, "motion is given, so x must be"),
         (dict(x="bar", motion="long"), rf.InputError, r"2049 states .*: pass motion\[::2\]"),
     ],
@@ -138,7 +140,8 @@ def test_mistakes_are_named(bar, reduced, motion, arguments, error, message):
     things = {
         "bar": bar, "reduced": reduced, "motion": motion, "surface": bar.mesh.surface(),
         "basis": rf.Basis(reduced.basis[:1], [1.0], [1.0]), "von_mises": bar.von_mises,
-        "other": other.von_mises, "long": rf.Motion(np.arange(2049.0), np.zeros((2049, 81, 3))),
+        "other": other.von_mises, "sim": rf.BDF2(reduced, 1e-3),
+        "long": rf.Motion(np.arange(2049.0), np.zeros((2049, 81, 3))),
     }  # fmt: skip
     given = {
         name: things.get(one, one) if isinstance(one, str) else one

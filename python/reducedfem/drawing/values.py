@@ -13,7 +13,7 @@ from reducedfem.base.check import as_array, choice, number
 from reducedfem.drawing.style import MISSING, VALUE_SCALE, on_scale
 from reducedfem.errors import InputError, InputTypeError
 
-__all__ = ["Scale", "Values", "numbers", "scale_of", "value_colours", "vertex_values"]
+__all__ = ["Scale", "Values", "as_values", "numbers", "scale_of", "value_colours", "vertex_values"]
 
 Array = NDArray[np.float64]
 
@@ -82,6 +82,20 @@ def _checked_limits(limits: Any) -> tuple[float, float]:
     if not low < high:
         raise InputError(f"limits[0] must be below limits[1], got {low:g} and {high:g}")
     return low, high
+
+
+def as_values(given: Values | ArrayLike | Callable[[Array], ArrayLike]) -> Values:
+    """Return the argument `values`; refuse other objects."""
+    if isinstance(given, Values):
+        return given
+    kind = type(given)
+    if isinstance(given, str) or kind.__module__.startswith("reducedfem."):
+        shown = repr(given) if isinstance(given, str) else kind.__name__
+        raise InputTypeError(
+            "values must be an array, a function of the displacements, or plot.Values, got "
+            f"{shown}; the von Mises stress of a solid is values=solid.von_mises"
+        )
+    return Values(given if callable(given) else numbers(given, "values"))
 
 
 def numbers(value: ArrayLike, name: str) -> Array:

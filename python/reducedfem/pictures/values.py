@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from reducedfem.base.check import number, reals
 from reducedfem.drawing.render import checked_size
 from reducedfem.drawing.surfaces import surface_figure
-from reducedfem.drawing.values import Scale, Values, numbers, scale_of, vertex_values
+from reducedfem.drawing.values import Scale, Values, as_values, numbers, scale_of, vertex_values
 from reducedfem.dynamics.recorded import Motion
 from reducedfem.errors import InputError
 from reducedfem.geometry.mesh import Mesh
@@ -22,23 +22,19 @@ from reducedfem.solid.solid import Solid
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["GivenValues", "SurfaceValues", "as_values", "values_figure"]
+__all__ = ["GivenValues", "SurfaceValues", "values_figure"]
 
 Array = NDArray[np.float64]
 GivenValues = Values | ArrayLike | Callable[[Array], ArrayLike]
 
 
-def as_values(given: GivenValues) -> Values:
+def _with_texts(given: GivenValues) -> Values:
     """Return the argument `values` with its texts; refuse other objects."""
-    if isinstance(given, Values):
-        values = given
-    else:
-        values = Values(given if callable(given) else numbers(given, "values"))
-    if _owner(values) is not None:
-        # the solid has as many stresses as elements
-        text, unit = values.label or "von Mises stress", values.unit or "Pa"
-        return Values(values.data, text, unit, values.limits, "elements")
-    return values
+    values = as_values(given)
+    if _owner(values) is None:
+        return values
+    text, unit = values.label or "von Mises stress", values.unit or "Pa"
+    return Values(values.data, text, unit, values.limits, "elements")
 
 
 def _owner(values: Values) -> Solid | None:
@@ -65,16 +61,16 @@ class SurfaceValues:
     """
 
     def __init__(self, values: GivenValues, subject: Subject) -> None:
-        self.values = as_values(values)
+        self.values = _with_texts(values)
         self._subject, self._mesh = subject, subject.mesh
-        solid = _owner(self.values)
-        if solid is not None:
-            require_made_of(solid, subject.model, "values is the von_mises of a solid that")
-        data = self.values.data
         self.single: Array | None = None
         if self._mesh is None:
             self.single = vertex_values(self.values, subject.surface.n_vertices)
-        elif not callable(data):
+            return
+        solid, data = _owner(self.values), self.values.data
+        if solid is not None:
+            require_made_of(solid, subject.model, "values is the von_mises of a solid that")
+        if not callable(data):
             array = np.asarray(data)
             states = None if subject.motion is None else len(subject.motion)
             if array.ndim == 1:
@@ -88,11 +84,11 @@ class SurfaceValues:
         at = self.values.at
         sizes = [*([n] if at != "elements" else []), *([e] if at != "nodes" else [])]
         shapes = [f"({one},)" for one in sizes]
-        if states is not None:
+        if states is not None and states > 1:
             shapes += [f"({states}, {one})" for one in sizes]
         raise InputError(
             f"values must have shape {' or '.join(shapes)}: {n} nodes, {e} elements"
-            f"{'' if states is None else f', {states} states'}; got {shape}"
+            f"{f', {states} states' if states and states > 1 else ''}; got {shape}"
         )
 
     def _at_vertices(self, array: Array) -> Array:

@@ -54,9 +54,10 @@ def painted(body: Body, shown: SurfaceValues, source: NDArray[np.int32]) -> Body
 class Painter:
     """Values of a body that moves; their scale grows with them, unless it has limits."""
 
-    def __init__(self, values: GivenValues, subject: Subject) -> None:
+    def __init__(self, values: GivenValues, subject: Subject, n_nodes: int) -> None:
         self._shown = SurfaceValues(values, subject)
         self._scale: Scale | None = None
+        self._shown.of(np.zeros((n_nodes, 3)))  # refuses functions of other results, early
 
     def reset(self) -> None:
         """Forget the least and the largest value so far."""

@@ -126,12 +126,11 @@ class ShownSimulation(ShownDriven):
             )
         self._painter: Painter | None = None
         if values is not None:
-            self._painter = Painter(
-                values,
-                Subject(system, self._surface, None)
-                if self._skin is None
-                else Subject(self._skin, None, None),
-            )
+            if self._skin is not None:
+                subject = Subject(self._skin, None, None)
+            else:
+                subject = Subject(system, self._surface, None)
+            self._painter = Painter(values, subject, system.mesh.n_nodes)
         self._pulls = self._takes_pulls()
         if stiffness is not None and not self._pulls:
             raise InputError(
