@@ -117,7 +117,7 @@ def test_simulations_are_coloured_as_they_move(bar):
         sim.reset()
         later = view._shown.frame()
         assert later["legend"] == now["legend"]
-        # a state that has no stress
+        # elements inside out have no stress
         sim.reset(-1.5 * bar.mesh.nodes * (bar.mesh.nodes[:, :1] > 0))
         assert (view._shown.frame()["bodies"][0]["levels"] == 255).all()
 

@@ -58,7 +58,7 @@ VALUE_SCALE = np.array(
         [0.99, 0.91, 0.14],
     ]
 )
-MISSING = (0.62, 0.62, 0.62)  # where there is no value
+MISSING = (0.62, 0.62, 0.62)  # colour of places without a value
 
 
 def require_matplotlib() -> None:

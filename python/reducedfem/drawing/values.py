@@ -17,7 +17,7 @@ __all__ = ["Scale", "Values", "as_values", "numbers", "scale_of", "value_colours
 
 Array = NDArray[np.float64]
 
-# units whose SI prefixes are factors of the number; those of m² are not
+# units with SI prefixes that are factors of the number; those of m² are not
 _PREFIXED = ("Pa", "N", "J", "W", "Hz", "m", "s", "V", "A", "N/m", "J/m³", "m/s", "m/s²")
 _PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
 _CONSTANT = 1e-6  # half of a range over the values below which it is rounding of the solver
@@ -43,8 +43,8 @@ class Values:
         Texts of the colour bar. Numbers in Pa, N, J, m and the like get a prefix, as in MPa.
     limits
         Values of the first and the last colour; values beyond have these colours. None: the least
-        and the largest value of all states, of running simulations so far; a range below 2e-6 of
-        the values is none.
+        and the largest value of all states, of running simulations so far. Values that differ by
+        less than 2e-6 of their size have one colour.
     at
         "nodes" or "elements", where `data` belongs; None: by the number of values.
 
