@@ -255,6 +255,8 @@ def test_files_of_gltf_have_colours(reduced, solid, motion, tmp_path):
          r"values must have shape \(63,\) or \(24,\): 63 nodes, 24 elements; got \(5,\)"),
         (dict(values=plot.Values(np.zeros(24), at="nodes")), rf.InputError,
          r"shape \(63,\): 63 nodes, 24 elements; got \(24,\)"),
+        (dict(values=np.zeros((3, 63))), rf.InputError,
+         r"values has 3 states, shape \(3, 63\), but there is no motion: .* \(63,\) or \(24,\)"),
         (dict(values=[np.inf] * 24), rf.InputError, r"values\[0\] is infinite"),
         (dict(values=len), rf.InputError, "values is a callable, whose displacements .* pass u to"),
         (dict(values=lambda u: "x", u=np.zeros((63, 3))), rf.InputTypeError,
