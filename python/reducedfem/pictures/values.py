@@ -86,8 +86,8 @@ class SurfaceValues:
         shapes = [f"({one},)" for one in sizes]
         if states is None and len(shape) == 2 and shape[1] in sizes:
             raise InputError(
-                f"values has {shape[0]} states, shape {shape}, but there is no motion: pass one, or "
-                f"values of one state, {' or '.join(shapes)}"
+                f"values has {shape[0]} states, shape {shape}, but there is no motion: pass one, "
+                f"or values of one state, {' or '.join(shapes)}"
             )
         if states is not None and states > 1:
             shapes += [f"({states}, {one})" for one in sizes]
