@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import textwrap
 import threading
 
 import numpy as np
@@ -140,6 +143,33 @@ def test_a_simulation_that_fails_says_so(reduced):
             pass
         assert "diverged" in frame["failure"]
         assert not frame["playing"]
+
+
+def test_the_end_of_python_waits_for_a_step():
+    script = """
+        import threading, time
+        from reducedfem.viewer.drive import Drive
+
+        begun = threading.Event()
+
+        def advance(n):
+            begun.set()
+            threading.main_thread().join()  # until Python ends
+            end = time.monotonic() + 0.2
+            while time.monotonic() < end:
+                pass
+            print("ended", flush=True)
+
+        drive = Drive(advance, 1e-3, playing=True)
+        drive.watch(True)
+        drive.start()
+        begun.wait()
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)],
+        capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ended\n", "")
 
 
 def test_worlds_share_geometry():
