@@ -219,7 +219,10 @@ def test_a_session_is_followed(reduced):
     session = rf.HapticSession(contact, device, coupling=coupling, budget_us=0)
     with rf.view(session, browser=False) as view:
         assert view._shown.frame()["bodies"] == []
-        assert [body.name for body in view._shown.scene().bodies] == ["shell 0", "held object"]
+        assert [body.name for body in view._shown.scene().bodies] == [
+            "shell 0",
+            "tool (held object)",
+        ]
         session.run(300)
         view._shown.frame()
         session.run(10)

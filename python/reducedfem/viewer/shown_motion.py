@@ -156,7 +156,7 @@ class ShownSimulation(ShownDriven):
         return Scene(
             type(system).__name__,
             (body,),
-            fixed_nodes(system.mesh, fixed),
+            fixed_nodes(system.mesh, fixed, carried=True),
             up=self._up,
             controls=True,
             resets=self._owned,
@@ -284,18 +284,21 @@ class ShownMotion(Shown):
         """Return the scene."""
         motion, reduced = self._motion, self._reduced
         skin = skin_of(reduced)
-        places = None
+        places = box = None
         if motion.poses is not None and reduced.rigid_body is not None:
             turns = motion.poses[:, 3:]
             begins = origins(motion.poses[:, :3], turns, reduced.rigid_body.centre)
             places = np.column_stack([begins, turns])
+            seen = Pose(begins[0], turns[0]).apply(skin.surface.vertices)
+            box = np.array([seen.min(axis=0), seen.max(axis=0)])
         return Scene(
             "Motion",
             (skin_body(skin),),
-            fixed_nodes(reduced.mesh, reduced.fixed),
+            fixed_nodes(reduced.mesh, reduced.fixed, carried=True),
             up=self._up,
             clip=Clip(motion.times, motion.q, places),
             texts=(f"{reduced.r} coordinates, {len(motion):,} states",),
+            box=box,
         )
 
 
@@ -312,7 +315,7 @@ class ShownSkin(Shown):
         return Scene(
             "Skin",
             (skin_body(skin, "skin", sliders=True),),
-            fixed_nodes(reduced.mesh, reduced.fixed),
+            fixed_nodes(reduced.mesh, reduced.fixed, carried=True),
             up=self._up,
             texts=(
                 f"{surface.n_vertices:,} vertices, {surface.n_triangles:,} triangles",
@@ -338,6 +341,8 @@ class ShownFreeBody(ShownDriven):
             f"{body.rigid_body.mass:.4g} kg",
             f"dt = {body.dt:g} s, " + (f"gravity {fall:.4g} m/s²" if fall else "no gravity"),
         )
+        # it may be far from where it was at rest
+        seen = self._place()[1].apply(self._skin.surface.vertices)
         return Scene(
             "Free body",
             (skin_body(self._skin, "body"),),
@@ -345,6 +350,7 @@ class ShownFreeBody(ShownDriven):
             controls=True,
             pulls=True,
             texts=texts,
+            box=np.array([seen.min(axis=0), seen.max(axis=0)]),
         )
 
     def _place(self) -> tuple[FreeBodyState, Pose]:

@@ -110,7 +110,7 @@ class ShownSketch(ShownSolid):
             stage, linear, basis = self._stage, self._linear, self._basis
         texts: tuple[str, ...]
         solid = self._solid
-        marks = fixed_nodes(solid.mesh, solid.fixed)
+        marks = fixed_nodes(solid.mesh, solid.fixed, carried=True)
         box = np.array([self._mesh.nodes.min(axis=0), self._mesh.nodes.max(axis=0)])
         if stage == "sketch" and linear is not None:
             texts = ("the linear model follows; the basis is that of large deformations",)

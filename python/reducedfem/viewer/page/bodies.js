@@ -11,6 +11,10 @@ const SCALE = [
 export const stops = () => [0, 1, 2, 3, 4, 5].map((k) => SCALE.slice(3 * k, 3 * k + 3));
 const SAMPLES = 1000; // vertices, beside the farthest ones of each shape, that decide the scale
 const SIDES = 20; // of an arrow
+const FADE = 2; // s, in which the scale of colours falls to displacements that have ended by a factor e
+const FORGET = 30; // s, likewise the displacement of which it has at least a part
+const LEAST = 0.02; // that part
+const STILL = 1e-3; // part of it that is no displacement
 
 const midpoint = (a, b) => scaled(0.5, add(a, b));
 
@@ -85,7 +89,7 @@ function edgesOf(triangles, vertices) {
 class Body {
   constructor(gl, given, like) {
     this.turn = [0, 0, 0, 1];
-    this.place = [0, 0, 0];
+    this.place = [...given.place];
     this.offsets = null;
     this.lines = null;
     if (like) this.share(gl, given, like);
@@ -214,7 +218,7 @@ export class Drawing {
     this.marks = [];
     this.dots = [];
     this.arrows = [];
-    this.largest = 0;
+    this.still();
     this.wire = false;
     this.makeArrow();
     const info = gl.getExtension("WEBGL_debug_renderer_info");
@@ -270,13 +274,12 @@ export class Drawing {
   setScene(scene) {
     const { gl } = this;
     this.dispose();
-    this.centre = scene.centre;
     this.bodies = [];
     for (const one of scene.bodies) this.bodies.push(new Body(gl, one, this.bodies[one.like]));
     this.marks = scene.marks.map((one) => this.makeDots(one));
     this.dots = [];
     this.arrows = [];
-    this.largest = 0;
+    this.still();
   }
 
   makeDots(one) {
@@ -296,7 +299,6 @@ export class Drawing {
       if (one.q) body.setCoordinates(this.gl, one.q);
       if (one.moved) body.setMoved(this.gl, one.moved, one.normals);
       if (one.position) this.setPlace(body, one);
-      this.rescale(body);
     });
     this.arrows = frame.arrows;
     for (const one of this.dots) {
@@ -306,16 +308,16 @@ export class Drawing {
     this.dots = frame.dots.map((one) => this.makeDots(one));
   }
 
+  /** The position is that of the middle of the body, from the centre of the scene. */
   setPlace(body, { position, quaternion: [w, x, y, z] }) {
     body.turn = [x, y, z, w];
-    // positions of pages begin at the centre of the scene
-    body.place = sub(add(turned(body.turn, this.centre), [...position]), this.centre);
+    body.place = [...position];
   }
 
-  /** Centre and radius of a sphere around the bodies as they are now. */
-  bounds() {
+  /** Centre and radius of a sphere around bodies as they are now. */
+  bounds(bodies = this.bodies.filter((one) => !one.given.backdrop)) {
     const low = [Infinity, Infinity, Infinity], high = [-Infinity, -Infinity, -Infinity];
-    for (const body of this.bodies.filter((one) => !one.given.backdrop)) {
+    for (const body of bodies) {
       for (const i of body.samples()) {
         body.position(i).forEach((x, a) => {
           low[a] = Math.min(low[a], x);
@@ -332,9 +334,26 @@ export class Drawing {
     return { centre: midpoint(low, high), radius: 0.5 * length(sub(high, low)) };
   }
 
-  /** The scale of colours ends at the largest displacement seen since the last reset. */
+  /** Forgets displacements, and with them the scale of colours. */
+  still() {
+    this.largest = this.peak = 0;
+    this.displaced = false;
+  }
+
+  /** The scale of colours ends at the largest displacement seen since the last call of `still`. */
   rescale(body) {
     if (body.given.colour === null) this.largest = Math.max(this.largest, body.farthest());
+    this.displaced = this.largest > 0;
+  }
+
+  /** The scale of colours follows the displacements; true if what is drawn changes thereby. */
+  follow(seconds) {
+    const coloured = this.bodies.filter((one) => one.given.colour === null);
+    const now = Math.max(0, ...coloured.map((one) => one.farthest())), before = this.largest;
+    this.peak = Math.max(now, this.peak * Math.exp(-seconds / FORGET));
+    this.largest = Math.max(now, LEAST * this.peak, before * Math.exp(-seconds / FADE));
+    this.displaced = now > STILL * this.peak;
+    return this.displaced && this.largest !== before;
   }
 
   draw(camera, colours) {

@@ -154,7 +154,7 @@ export class Hand {
 
   setFrame(frame) {
     if (this.tool === null) return;
-    this.grip = frame.grip ? sub([...frame.grip], this.page.drawing.centre) : null;
+    this.grip = frame.grip ? [...frame.grip] : null;
     const others = frame.taken || (frame.held && !frame.holds);
     if (this.wanted && frame.holds && !this.held) {
       this.held = true;

@@ -72,6 +72,7 @@ class Page {
     else if (scene.oscillates) this.player = new Swing(this.drawing.bodies[0].r, scene.frequencies);
     const swings = this.player instanceof Swing;
     if (first) this.camera = new Camera(scene.up);
+    this.placed = false;
     this.panel.build({
       plays: this.live || this.player !== null,
       steps: this.live || this.player instanceof Clip,
@@ -102,8 +103,11 @@ class Page {
     this.frame = frame;
     spread(frame, this.drawing.bodies);
     this.drawing.setFrame(frame);
-    // the first frame says where bodies are
-    if (!before && frame.bodies.some((one) => one.position)) this.fit();
+    const now = performance.now();
+    this.dirty ||= this.drawing.follow(this.received ? (now - this.received) / 1000 : 0);
+    this.received = now;
+    // the first poses say where bodies are
+    if (!this.placed && frame.bodies.some((one) => one.position)) this.aim();
     this.hand.setFrame(frame);
     if (this.live) {
       this.panel.setPlaying(frame.playing);
@@ -129,6 +133,7 @@ class Page {
   setShape(k, value) {
     if (this.player instanceof Swing) {
       this.player.still();
+      this.drawing.still();
       this.panel.setPlaying(false);
       this.player.amounts[k] = value;
       this.showPlayer();
@@ -143,6 +148,7 @@ class Page {
     q[k] = value;
     this.drawing.bodies[0].setCoordinates(this.drawing.gl, q);
     this.panel.setAmounts(q);
+    this.drawing.still();
     this.drawing.rescale(this.drawing.bodies[0]);
     this.showLegend();
     this.dirty = true;
@@ -164,7 +170,9 @@ class Page {
   }
 
   showLegend() {
-    this.panel.setLegend(this.drawing.largest, stops(), this.scene.marks);
+    const { bodies, marks, listed } = this.scene;
+    const named = listed ? bodies.filter((one) => one.colour && !one.backdrop) : [];
+    this.panel.setLegend(this.drawing.displaced ? this.drawing.largest : 0, stops(), [...named, ...marks]);
   }
 
   size() {
@@ -193,7 +201,7 @@ class Page {
   }
 
   reset() {
-    this.drawing.largest = 0;
+    this.drawing.still();
     if (this.scene.resets) this.socket?.send({ kind: "reset" });
     if (this.player instanceof Clip) this.seek(0);
     if (this.player instanceof Swing) {
@@ -217,6 +225,17 @@ class Page {
     const { centre, radius } = this.drawing.bounds();
     this.camera.fit(centre, radius);
     this.dirty = true;
+  }
+
+  /** Shows all, from beside the way of the held object to the others. */
+  aim() {
+    this.placed = true;
+    const { drawing, camera, scene } = this, held = drawing.bodies[scene.held];
+    if (held) {
+      const others = drawing.bodies.filter((one) => one !== held && !one.given.backdrop);
+      camera.across(sub(drawing.bounds([held]).centre, drawing.bounds(others).centre));
+    }
+    this.fit();
   }
 
   setWire(on) {
