@@ -366,7 +366,7 @@ export class Drawing {
     gl.enable(gl.DEPTH_TEST);
     gl.enable(gl.BLEND);
     gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
-    for (const body of this.bodies) this.drawSurface(body, camera, matrices);
+    for (const body of this.bodies) this.drawSurface(body, camera, matrices, body.given.backdrop ? colours.backdrop : 1);
     for (const body of this.bodies) {
       if (this.wire || body.lined) this.drawEdges(body, matrices, colours.lines);
     }
@@ -392,7 +392,7 @@ export class Drawing {
     gl.uniformMatrix4fv(shader.at.projection, false, matrices.projection);
   }
 
-  drawSurface(body, camera, matrices) {
+  drawSurface(body, camera, matrices, bright) {
     const { gl, surface } = this;
     const { given } = body;
     this.moved(surface, body, matrices);
@@ -401,7 +401,7 @@ export class Drawing {
     gl.uniform1i(surface.at.flat_, follows ? 0 : 1);
     gl.uniform1i(surface.at.perspective, camera.perspective ? 1 : 0);
     gl.uniform1i(surface.at.painting, given.colours ? 1 : given.colour ? 0 : 2);
-    gl.uniform4f(surface.at.colour, ...(given.colour ?? [1, 1, 1]), 1);
+    gl.uniform4f(surface.at.colour, ...scaled(bright, given.colour ?? [1, 1, 1]), 1);
     gl.uniform1f(surface.at.largest, this.largest > 0 ? this.largest : 1);
     gl.uniform3fv(surface.at.scale, SCALE);
     if (given.size > 0) {

@@ -12,6 +12,7 @@ import { Socket, recorded } from "view/source";
 
 const canvas = document.getElementById("picture");
 const LINES = { light: [0.12, 0.14, 0.17, 0.35], dark: [0.02, 0.03, 0.04, 0.55] };
+const BACKDROP = { light: 1, dark: 0.35 }; // brightness of the ground
 const BACKGROUND = { light: [0.969, 0.973, 0.98], dark: [0.106, 0.118, 0.137] };
 
 class Page {
@@ -122,7 +123,9 @@ class Page {
 
   setHeld(point) {
     this.grip = point;
-    if (!point) this.pressed = false;
+    if (point) return;
+    this.pressed = false;
+    this.reach = null;
   }
 
   lost(reason) {
@@ -289,7 +292,7 @@ class Page {
   press({ x, y, aspect }) {
     if (!this.scene?.pulls) return false;
     const ray = this.camera.ray(x, y, aspect);
-    this.grip = null;
+    this.grip = this.reach = null;
     this.pressed = true;
     this.socket.send({ kind: "pull", body: 0, origin: ray.origin, direction: ray.direction });
     this.start = { x, y };
@@ -309,7 +312,7 @@ class Page {
 
   lift() {
     this.pressed = false;
-    this.grip = null;
+    this.grip = this.reach = null;
     this.socket?.send({ kind: "release" });
   }
 
@@ -334,7 +337,24 @@ class Page {
     this.dirty = true;
   }
 
-  key(key) {
+  /** Pulls at the middle of the picture by keys, or ends that. */
+  reachOut(middle) {
+    if (this.reach) this.lift();
+    else if (this.press(middle)) this.reach = middle;
+  }
+
+  /** Turns or moves the camera, or a point that is pulled by keys. */
+  arrow([dx, dy], shift) {
+    const aspect = canvas.width / canvas.height;
+    if (this.reach) {
+      const { x, y } = this.reach;
+      this.reach = { x: x - dx / aspect, y: y + dy, aspect };
+      this.drag(this.reach);
+    } else if (shift) this.pan(dx, dy, aspect);
+    else this.orbit(dx, dy);
+  }
+
+  key(key, shift = false) {
     const turns = { ArrowLeft: [0.05, 0], ArrowRight: [-0.05, 0], ArrowUp: [0, 0.05], ArrowDown: [0, -0.05] };
     const middle = { x: 0, y: 0, aspect: canvas.width / canvas.height };
     const keys = {
@@ -343,6 +363,7 @@ class Page {
       ",": () => this.step(-1),
       0: () => this.reset(),
       f: () => this.fit(),
+      g: () => this.reachOut(middle),
       z: () => this.sketch.undo(),
       w: () => this.setWire(!this.drawing.wire),
       p: () => this.project(),
@@ -353,7 +374,8 @@ class Page {
       "+": () => this.zoom(1.2, middle),
       "-": () => this.zoom(1 / 1.2, middle),
     };
-    if (key in turns) this.orbit(...turns[key]);
+    if (key in turns) this.arrow(turns[key], shift);
+    else if (key === "Escape" && this.reach) this.lift();
     else if ("123".includes(key)) this.camera.along("123".indexOf(key));
     else if (key in keys) keys[key]();
     else return false;
@@ -373,7 +395,8 @@ class Page {
 
   draw() {
     if (!this.scene) return;
-    this.drawing.draw(this.camera, { background: BACKGROUND[this.theme], lines: LINES[this.theme] });
+    const { theme } = this, backdrop = BACKDROP[theme];
+    this.drawing.draw(this.camera, { background: BACKGROUND[theme], lines: LINES[theme], backdrop });
     this.frames += 1;
     this.dirty = false;
   }
@@ -401,6 +424,7 @@ class Page {
       const { ratio, speed } = this.frame;
       if (ratio < 0.9 * speed) rows.push(["slower than asked for", `${ratio.toPrecision(2)}× of ${speed}×`, ""]);
     }
+    if (this.reach) rows.push(["arrows pull", "g releases", ""]);
     if (this.frame?.held && !this.frame.holds && this.scene.tool === null) rows.push(["another page pulls", "", ""]);
     const ms = [...this.spent].sort((a, b) => a - b)[Math.floor(this.spent.length / 2)];
     const moving = this.frame?.playing || this.player?.playing;
