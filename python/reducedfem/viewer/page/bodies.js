@@ -1,7 +1,7 @@
 // Drawing of a scene by WebGL 2.
 
 import { add, length, scaled, sub, turned } from "view/linear";
-import { ARROWS, DISCS, EDGES, SURFACE } from "view/shaders";
+import { ARROWS, DEFORM, DISCS, EDGES, SURFACE } from "view/shaders";
 
 // colours from no displacement to the largest, as in style.py
 const SCALE = [
@@ -103,26 +103,40 @@ class Body {
     gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MAG_FILTER, gl.NEAREST);
   }
 
-  share(gl, given, { given: other, vertices, r, array, indices, shapes, tilts }) {
+  share(gl, given, { given: other, vertices, r, array, indices, shapes, tilts, deformed }) {
     this.given = { ...other, name: given.name, colour: given.colour };
-    Object.assign(this, { vertices, r, array, indices, shapes, tilts });
+    Object.assign(this, { vertices, r, array, indices, shapes, tilts, deformed });
   }
 
   upload(gl, given) {
     this.given = given;
     this.vertices = given.vertices.shape[0];
     this.r = given.shapes ? given.shapes.shape[0] : 0;
+    this.buffers = [];
+    const attribute = (at, data, type = gl.FLOAT, size = 3, usage = gl.STATIC_DRAW) => {
+      const made = buffer(gl, gl.ARRAY_BUFFER, data, usage);
+      this.buffers.push(made);
+      gl.enableVertexAttribArray(at);
+      gl.vertexAttribPointer(at, size, type, type !== gl.FLOAT, 0, 0);
+      return made;
+    };
+    // at rest
+    this.rest = gl.createVertexArray();
+    gl.bindVertexArray(this.rest);
+    attribute(0, given.vertices);
+    if (given.normals) attribute(1, given.normals);
+    // as it is drawn: positions, normals and displacements of the body that was deformed last
     this.array = gl.createVertexArray();
     gl.bindVertexArray(this.array);
-    this.buffers = [];
-    const attribute = (at, data, type, normalised) => {
-      this.buffers.push(buffer(gl, gl.ARRAY_BUFFER, data));
-      gl.enableVertexAttribArray(at);
-      gl.vertexAttribPointer(at, 3, type, normalised, 0, 0);
-    };
-    attribute(0, given.vertices, gl.FLOAT, false);
-    if (given.normals) attribute(1, given.normals, gl.FLOAT, false);
-    if (given.colours) attribute(2, given.colours, gl.UNSIGNED_BYTE, true);
+    if (given.colours) attribute(2, given.colours, gl.UNSIGNED_BYTE);
+    const results = [[0, 3], [1, 3], [3, 1]].map(([at, size]) =>
+      attribute(at, 4 * size * this.vertices, gl.FLOAT, size, gl.DYNAMIC_COPY));
+    gl.bindBuffer(gl.ARRAY_BUFFER, null);
+    this.deformed = { rest: this.rest, feedback: gl.createTransformFeedback(), body: null };
+    gl.bindTransformFeedback(gl.TRANSFORM_FEEDBACK, this.deformed.feedback);
+    results.forEach((one, at) => gl.bindBufferBase(gl.TRANSFORM_FEEDBACK_BUFFER, at, one));
+    gl.bindTransformFeedback(gl.TRANSFORM_FEEDBACK, null);
+    gl.bindBuffer(gl.TRANSFORM_FEEDBACK_BUFFER, null);
     this.indices = buffer(gl, gl.ELEMENT_ARRAY_BUFFER, given.triangles);
     this.buffers.push(this.indices);
     gl.bindVertexArray(null);
@@ -131,17 +145,47 @@ class Body {
   }
 
   setCoordinates(gl, q) {
+    if (this.q.some((one, k) => one !== q[k])) this.forget();
     this.q.set(q);
     gl.bindTexture(gl.TEXTURE_2D, this.amounts);
     gl.texSubImage2D(gl.TEXTURE_2D, 0, 0, 0, Math.max(1, this.r), 1, gl.RED, gl.FLOAT, this.q);
   }
 
+  /** Computes the deformation anew when it is drawn next. */
+  forget() {
+    if (this.deformed.body === this) this.deformed.body = null;
+  }
+
+  /** Computes the deformation, unless the buffers have it. */
+  deform(gl, { made, at }) {
+    if (this.deformed.body === this) return;
+    this.deformed.body = this;
+    gl.useProgram(made);
+    [[gl.TEXTURE_2D_ARRAY, this.shapes, "shapes"], [gl.TEXTURE_2D_ARRAY, this.tilts, "tilts"],
+      [gl.TEXTURE_2D, this.amounts, "amounts"]].forEach(([target, texture, name], k) => {
+      gl.activeTexture(gl.TEXTURE0 + k);
+      gl.bindTexture(target, texture);
+      gl.uniform1i(at[name], k);
+    });
+    gl.uniform1i(at.count, this.r);
+    gl.uniform1i(at.tilted, this.given.tilts ? 1 : 0);
+    gl.bindVertexArray(this.deformed.rest);
+    gl.bindTransformFeedback(gl.TRANSFORM_FEEDBACK, this.deformed.feedback);
+    gl.enable(gl.RASTERIZER_DISCARD);
+    gl.beginTransformFeedback(gl.POINTS);
+    gl.drawArrays(gl.POINTS, 0, this.vertices);
+    gl.endTransformFeedback();
+    gl.disable(gl.RASTERIZER_DISCARD);
+    gl.bindTransformFeedback(gl.TRANSFORM_FEEDBACK, null);
+  }
+
   setMoved(gl, moved, normals) {
-    gl.bindVertexArray(this.array);
+    this.forget();
+    gl.bindVertexArray(this.rest);
     if (!this.offsets) {
       this.offsets = [moved, normals].map((one, k) => {
         const made = buffer(gl, gl.ARRAY_BUFFER, one.byteLength, gl.DYNAMIC_DRAW);
-        const at = k === 0 ? 3 : 1;
+        const at = k === 0 ? 2 : 1;
         gl.enableVertexAttribArray(at);
         gl.vertexAttribPointer(at, 3, gl.FLOAT, false, 0, 0);
         return made;
@@ -210,6 +254,7 @@ export class Drawing {
     }
     this.canvas = canvas;
     this.gl = gl;
+    this.deformation = program(gl, DEFORM);
     this.surface = program(gl, SURFACE);
     this.edges = program(gl, EDGES);
     this.discs = program(gl, DISCS);
@@ -262,7 +307,8 @@ export class Drawing {
     for (const body of this.bodies) {
       gl.deleteTexture(body.amounts);
       for (const one of [body.shapes, body.tilts]) gl.deleteTexture(one);
-      gl.deleteVertexArray(body.array);
+      for (const one of [body.array, body.rest]) gl.deleteVertexArray(one ?? null);
+      gl.deleteTransformFeedback(body.deformed.feedback);
       for (const one of [...(body.buffers ?? []), ...(body.offsets ?? []), body.lines]) gl.deleteBuffer(one);
     }
     for (const one of [...this.marks, ...this.dots]) {
@@ -376,16 +422,9 @@ export class Drawing {
 
   moved(shader, body, matrices) {
     const { gl } = this;
+    body.deform(gl, this.deformation);
     gl.useProgram(shader.made);
     gl.bindVertexArray(body.array);
-    [[gl.TEXTURE_2D_ARRAY, body.shapes, "shapes"], [gl.TEXTURE_2D_ARRAY, body.tilts, "tilts"],
-      [gl.TEXTURE_2D, body.amounts, "amounts"]].forEach(([target, texture, name], k) => {
-      gl.activeTexture(gl.TEXTURE0 + k);
-      gl.bindTexture(target, texture);
-      gl.uniform1i(shader.at[name], k);
-    });
-    gl.uniform1i(shader.at.count, body.r);
-    gl.uniform1i(shader.at.tilted, body.given.tilts ? 1 : 0);
     gl.uniform4fv(shader.at.turn, body.turn);
     gl.uniform3fv(shader.at.place, body.place);
     gl.uniformMatrix4fv(shader.at.camera, false, matrices.camera);
