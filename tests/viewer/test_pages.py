@@ -160,6 +160,45 @@ def test_keys_and_buttons(browser, reduced):
         assert browser.run("return document.documentElement.dataset.theme") != theme
 
 
+def test_deformations_are_computed_once_when_they_change(browser, reduced):
+    with rf.view(reduced, browser=False) as view:
+        shown(browser, view)
+        browser.driver.find_element("css selector", "body").send_keys(" w")
+        browser.wait("window.reducedfem.frame?.playing === false && !window.reducedfem.dirty")
+        # edges share what was computed for the surface; the camera changes nothing
+        found = browser.run(
+            "const page = window.reducedfem, { gl, bodies } = page.drawing;"
+            "const begin = gl.beginTransformFeedback.bind(gl);"
+            "let count = 0;"
+            "gl.beginTransformFeedback = (kind) => { count += 1; begin(kind); };"
+            "const counts = [];"
+            "for (const change of [() => page.orbit(0.1, 0), () => bodies[0].setCoordinates(gl,"
+            "  bodies[0].q.map((one) => one + 1e-3)), () => 0]) {"
+            "  change(); page.draw(); counts.push(count);"
+            "}"
+            "delete gl.beginTransformFeedback;"
+            "return counts;"
+        )
+    assert found == [0, 1, 1]
+
+
+def test_nothing_is_drawn_while_nothing_changes(browser, reduced):
+    with rf.view(reduced, browser=False) as view:
+        shown(browser, view)
+        browser.driver.find_element("css selector", "body").send_keys(" ")
+        browser.wait("window.reducedfem.frame?.playing === false && !window.reducedfem.dirty")
+        # the same arrow and the same points as before
+        found = browser.run(
+            "const page = window.reducedfem, frame = (x) => ({ ...page.frame, bodies: [],"
+            "  arrows: [{ from: [0, 0, 0], to: [x, 0, 0], colour: [1, 0, 0] }],"
+            "  dots: [{ points: Object.assign(new Float32Array(3), { shape: [1, 3] }),"
+            "           colour: [1, 0, 0] }] });"
+            "return [1, 1, 2].map((x) => {"
+            "  page.dirty = false; page.setFrame(frame(x)); return page.dirty; });"
+        )
+    assert found == [True, False, True]
+
+
 def test_edges_are_drawn_once(browser, reduced):
     with rf.view(reduced, browser=False) as view:
         shown(browser, view)

@@ -447,12 +447,12 @@ function spread(frame, bodies) {
 
 /** True if two frames show the same. */
 function same(a, b) {
-  if (!a || a.arrows.length || b.arrows.length || a.dots.length || b.dots.length) return false;
-  return a.bodies.length === b.bodies.length && a.bodies.every((one, k) =>
-    ["q", "moved", "position", "quaternion"].every((name) => {
-      const x = one[name], y = b.bodies[k][name];
-      return x === y || (x && y && x.every((value, i) => value === y[i]));
-    }));
+  const equal = (x, y) =>
+    x === y || (x?.length === y?.length && x?.length !== undefined && x.every((one, k) => one === y[k]));
+  const alike = (of, ...names) => a[of].length === b[of].length
+    && a[of].every((one, k) => names.every((name) => equal(one[name], b[of][k][name])));
+  return a !== null && alike("bodies", "q", "moved", "position", "quaternion")
+    && alike("arrows", "from", "to", "colour", "thick") && alike("dots", "points", "colour");
 }
 
 function save(blob, name) {
