@@ -11,6 +11,7 @@ const SCALE = [
 export const stops = () => [0, 1, 2, 3, 4, 5].map((k) => SCALE.slice(3 * k, 3 * k + 3));
 const SAMPLES = 1000; // vertices, beside the farthest ones of each shape, that decide the scale
 const SIDES = 20; // of an arrow
+const SAMPLED = 4; // samples a pixel
 const FADE = 2; // s, in which the scale of colours falls to displacements that have ended by a factor e
 const FORGET = 30; // s, likewise the displacement of which it has at least a part
 const LEAST = 0.02; // that part
@@ -245,10 +246,21 @@ class Body {
   }
 }
 
+/** Returns true if pictures are drawn by the processor. */
+function byProcessor() {
+  const gl = document.createElement("canvas").getContext("webgl2");
+  const info = gl?.getExtension("WEBGL_debug_renderer_info");
+  const name = info ? gl.getParameter(info.UNMASKED_RENDERER_WEBGL) : "";
+  gl?.getExtension("WEBGL_lose_context")?.loseContext();
+  return /swiftshader|llvmpipe|softpipe|software/i.test(name);
+}
+
 /** Draws scenes on a canvas. */
 export class Drawing {
   constructor(canvas) {
-    const gl = canvas.getContext("webgl2", { antialias: true, preserveDrawingBuffer: true });
+    this.byProcessor = byProcessor();
+    // without a graphics card smooth edges take half of the time, so they are drawn at rest only
+    const gl = canvas.getContext("webgl2", { antialias: !this.byProcessor, preserveDrawingBuffer: true });
     if (!gl) {
       throw new Error("This browser has no WebGL 2, by which views draw. Another browser, or graphics acceleration in the settings of this one, may have it.");
     }
@@ -266,9 +278,6 @@ export class Drawing {
     this.still();
     this.wire = false;
     this.makeArrow();
-    const info = gl.getExtension("WEBGL_debug_renderer_info");
-    const name = info ? gl.getParameter(info.UNMASKED_RENDERER_WEBGL) : "";
-    this.byProcessor = /swiftshader|llvmpipe|softpipe|software/i.test(name);
   }
 
   makeArrow() {
@@ -402,8 +411,32 @@ export class Drawing {
     return this.displaced && this.largest !== before;
   }
 
-  draw(camera, colours) {
-    const { gl, canvas } = this;
+  /** Binds a picture with several samples a pixel, which `finish` copies to the canvas. */
+  begin() {
+    const { gl, canvas } = this, { width, height } = canvas;
+    this.samples ??= { frame: gl.createFramebuffer(), buffers: [0, 1].map(() => gl.createRenderbuffer()) };
+    const { frame, buffers, size } = this.samples;
+    gl.bindFramebuffer(gl.FRAMEBUFFER, frame);
+    if (size === `${width} ${height}`) return;
+    this.samples.size = `${width} ${height}`;
+    [[gl.RGBA8, gl.COLOR_ATTACHMENT0], [gl.DEPTH_COMPONENT24, gl.DEPTH_ATTACHMENT]].forEach(([kind, at], k) => {
+      gl.bindRenderbuffer(gl.RENDERBUFFER, buffers[k]);
+      gl.renderbufferStorageMultisample(gl.RENDERBUFFER, SAMPLED, kind, width, height);
+      gl.framebufferRenderbuffer(gl.FRAMEBUFFER, at, gl.RENDERBUFFER, buffers[k]);
+    });
+  }
+
+  finish() {
+    const { gl, canvas: { width, height } } = this;
+    gl.bindFramebuffer(gl.DRAW_FRAMEBUFFER, null);
+    gl.blitFramebuffer(0, 0, width, height, 0, 0, width, height, gl.COLOR_BUFFER_BIT, gl.NEAREST);
+    gl.bindFramebuffer(gl.FRAMEBUFFER, null);
+  }
+
+  /** Draws all; smooth: edges have no steps also without a graphics card. */
+  draw(camera, colours, smooth = true) {
+    const { gl, canvas } = this, sampled = smooth && this.byProcessor;
+    if (sampled) this.begin();
     const aspect = canvas.width / canvas.height;
     const matrices = camera.matrices(aspect);
     gl.viewport(0, 0, canvas.width, canvas.height);
@@ -418,6 +451,7 @@ export class Drawing {
     }
     for (const one of [...this.marks, ...this.dots]) this.drawDiscs(one, matrices);
     for (const one of this.arrows) this.drawArrow(one, camera, matrices);
+    if (sampled) this.finish();
   }
 
   moved(shader, body, matrices) {

@@ -12,6 +12,8 @@ import { Socket, recorded } from "view/source";
 
 const canvas = document.getElementById("picture");
 const LINES = { light: [0.12, 0.14, 0.17, 0.35], dark: [0.02, 0.03, 0.04, 0.55] };
+const SLOW = 25; // ms of a picture, from which smooth edges are left out
+const REST = 150; // ms without motion
 const BACKDROP = { light: 1, dark: 0.35 }; // brightness of the ground
 const BACKGROUND = { light: [0.969, 0.973, 0.98], dark: [0.106, 0.118, 0.137] };
 
@@ -396,7 +398,7 @@ class Page {
   draw() {
     if (!this.scene) return;
     const { theme } = this, backdrop = BACKDROP[theme];
-    this.drawing.draw(this.camera, { background: BACKGROUND[theme], lines: LINES[theme], backdrop });
+    this.drawing.draw(this.camera, { background: BACKGROUND[theme], lines: LINES[theme], backdrop }, !this.rough);
     this.frames += 1;
     this.dirty = false;
   }
@@ -406,15 +408,27 @@ class Page {
     this.last = now;
     if (this.player?.advance(Math.min(elapsed, 0.25))) this.showPlayer();
     if (this.dirty) {
+      // of slow pictures only those at rest are smooth
+      this.rough = this.drawing.byProcessor && this.usual(3) > SLOW;
       this.draw();
+      [this.unfinished, this.rough, this.moved] = [this.rough, false, now];
       this.spent.push(1000 * elapsed);
       if (this.spent.length > 30) this.spent.shift();
+    } else if (this.unfinished && now - this.moved > REST) {
+      this.unfinished = false;
+      this.draw();
     }
     if (!this.counted || now - this.counted > 250) {
       this.counted = now;
       this.showNumbers();
     }
     requestAnimationFrame((next) => this.turn(next));
+  }
+
+  /** Median of the last times between pictures [ms]. */
+  usual(last = 30) {
+    const spent = this.spent.slice(-last);
+    return spent.sort((a, b) => a - b)[Math.floor(spent.length / 2)] ?? 0;
   }
 
   showNumbers() {
@@ -426,7 +440,7 @@ class Page {
     }
     if (this.reach) rows.push(["arrows pull", "g releases", ""]);
     if (this.frame?.held && !this.frame.holds && this.scene.tool === null) rows.push(["another page pulls", "", ""]);
-    const ms = [...this.spent].sort((a, b) => a - b)[Math.floor(this.spent.length / 2)];
+    const ms = this.usual();
     const moving = this.frame?.playing || this.player?.playing;
     if (ms > 0 && moving) rows.push([this.drawing.byProcessor ? "drawn without a GPU" : "drawn", `${Math.round(1000 / ms)} frames/s`, ""]);
     this.panel.setNumbers(rows);
