@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -89,7 +90,7 @@ class Body:
     backdrop: bool = False
     like: int | None = None
 
-    @property
+    @cached_property
     def middle(self) -> Reals:
         """Point at rest from which pages measure its vertices [m]."""
         ends = self.vertices.min(axis=0), self.vertices.max(axis=0)

@@ -409,7 +409,7 @@ class Page {
     if (this.player?.advance(Math.min(elapsed, 0.25))) this.showPlayer();
     if (this.dirty) {
       // of slow pictures only those at rest are smooth
-      this.rough = this.drawing.byProcessor && this.usual(3) > SLOW;
+      this.rough = this.drawing.byProcessor && !this.recorder && this.usual(3) > SLOW;
       this.draw();
       [this.unfinished, this.rough, this.moved] = [this.rough, false, now];
       this.spent.push(1000 * elapsed);
