@@ -157,6 +157,7 @@ def test_without_a_command(capsys):
         (["demo", "--surface", "fork"], "'fork' is not one of spoon, bridge, hose"),
         (["demo", "--surface", "spon"], "did you mean 'spoon'"),
         (["haptics", "peg", "--mu", "0.3"], "--mu 0.3; did you mean '--friction'"),
+        (["haptics", "peg", "--duration", "3"], "--duration 3; did you mean '--seconds'"),
         (["haptics", "peg", "--friction", "1e12"], r"--friction: must be 0 to 1e\+09, got 1e12"),
     ],
 )

@@ -175,8 +175,9 @@ def test_info_failures(capsys, tmp_path, model):
     (tmp_path / "what.xyz").write_text("?")
     fails(
         capsys, "info", tmp_path / "what.xyz",
-        match=r"\.xyz is no known format; known are \.veg .*\.vtu .* \(meshes\), \.obj .* "
-        r"\(surfaces\), \.safetensors .*, \.npy .* and \.csv \.npz \(tables\)$",
+        match=r"\.xyz is no known format; known are surfaces \(\.obj .*\), models, .* "
+        r"\(\.safetensors\), records .* \(\.npy\), tables \(\.csv \.npz\) "
+        r"and volume meshes \(\.veg .*\.vtu .*\)$",
     )  # fmt: skip
     for command in (["info"], ["reduce", "-o", tmp_path / "m", "--fix", "x<1"]):
         fails(

@@ -137,7 +137,8 @@ def test_files_that_cannot_be_shown(files, tmp_path, capsys):
     fails(capsys, "view", tmp_path / "none.safetensors", match=r"none\.safetensors")
     fails(capsys, "view", tmp_path, match=re.escape(str(tmp_path)))
     refused("empty.obj", b"", r"empty\.obj' is empty")
-    refused("notes.txt", b"a mesh", r"notes\.txt")
+    known = r"surfaces \(\.obj .*\), models, .* \(\.npy\) and volume meshes \(\.veg .*\.vtu .*\)$"
+    refused("notes.txt", b"a mesh", rf"notes\.txt.*no known format; known are {known}")
     whole = files["model"].read_bytes()
     refused("cut.safetensors", whole[: len(whole) // 2], r"cut\.safetensors")
     sketch = tmp_path / "sketch.safetensors"
@@ -153,6 +154,7 @@ def test_files_that_cannot_be_shown(files, tmp_path, capsys):
         ("model", ["--stiffness", "-1"], "--stiffness: must be positive"),
         ("model", ["--port", "65536"], "--port: must be 65,535 or less"),
         ("model", ["--up", "w"], "--up: 'w' is not one of"),
+        ("model", ["--stiffness", "9", "--save", "page.html"], "--stiffness is for a page that is"),
         ("model", ["--save", "page.txt"], r"--save: the file name must end in \.html"),
     ],
 )
@@ -223,6 +225,10 @@ def test_ctrl_c_before_there_is_a_page():
         until(process, "The scene begins when a page is open.")
         process.send_signal(signal.SIGINT)
         assert ended(process) == (130, "reducedfem: interrupted\n")
+
+
+def test_a_scene_is_no_file(capsys):
+    misused(capsys, "view", "peg", match="'peg' is a scene: run it by 'reducedfem haptics peg --vi")
 
 
 def test_scenes_are_shown_only_if_there_is_one(capsys):

@@ -234,3 +234,14 @@ def test_targets_that_are_no_poses_are_refused():
         with pytest.raises(rf.InputError, match="the device is not a MouseDevice"):
             _core.mouse_send(device._core, 1, (0.0, 0.0, 0.0), AHEAD, 0)
         assert _core.mouse_state(device._core) is None
+
+
+@pytest.mark.no_asan(reason="refused before C")
+def test_arguments_that_do_not_fit():
+    said = "^MouseDevice: too many positional arguments; its arguments are stiffness, .*, all of th"
+    with pytest.raises(rf.InputTypeError, match=said):
+        rf.MouseDevice("x")
+    with pytest.raises(rf.InputTypeError, match="no argument 'stifness'; .* mean 'stiffness'[?]"):
+        rf.MouseDevice(stifness=3.0)
+    with pytest.raises(rf.InputTypeError, match="^ReplayDevice: missing .*'positions'"):
+        rf.ReplayDevice([0.0])

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import textwrap
 import threading
 
 import numpy as np
@@ -142,6 +145,33 @@ def test_a_simulation_that_fails_says_so(reduced):
         assert not frame["playing"]
 
 
+def test_the_end_of_python_waits_for_a_step():
+    script = """
+        import threading, time
+        from reducedfem.viewer.drive import Drive
+
+        begun = threading.Event()
+
+        def advance(n):
+            begun.set()
+            threading.main_thread().join()  # until Python ends
+            end = time.monotonic() + 0.2
+            while time.monotonic() < end:
+                pass
+            print("ended", flush=True)
+
+        drive = Drive(advance, 1e-3, playing=True)
+        drive.watch(True)
+        drive.start()
+        begun.wait()
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)],
+        capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ended\n", "")
+
+
 def test_worlds_share_geometry():
     nodes, elements = box_hexes(2, 2, 2, (0.1, 0.1, 0.1))
     free = rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e6, 0.3, 1000.0))
@@ -189,7 +219,10 @@ def test_a_session_is_followed(reduced):
     session = rf.HapticSession(contact, device, coupling=coupling, budget_us=0)
     with rf.view(session, browser=False) as view:
         assert view._shown.frame()["bodies"] == []
-        assert [body.name for body in view._shown.scene().bodies] == ["shell 0", "held object"]
+        assert [body.name for body in view._shown.scene().bodies] == [
+            "shell 0",
+            "tool (held object)",
+        ]
         session.run(300)
         view._shown.frame()
         session.run(10)

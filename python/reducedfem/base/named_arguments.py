@@ -12,10 +12,12 @@ __all__ = ["NamedArguments"]
 
 
 class NamedArguments:
-    """Base of classes that inherit constructors: wrong arguments are refused by their own names.
+    """Base of classes whose constructors refuse wrong arguments by `InputTypeError`.
 
     Python's error of an inherited constructor names the class that defines it.
     """
+
+    __slots__ = ()
 
     __signature__: ClassVar[inspect.Signature]
 
@@ -32,7 +34,9 @@ class NamedArguments:
         try:
             cls.__signature__.bind(*args, **given)
         except TypeError as error:
+            named = all(one.kind is inspect.Parameter.KEYWORD_ONLY for one in known.values())
             raise InputTypeError(
                 f"{cls.__name__}: {error}; its arguments are {', '.join(known)}"
+                + (", all of them by name" if named and known else "")
             ) from None
         return super().__new__(cls)

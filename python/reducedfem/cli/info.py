@@ -15,7 +15,7 @@ from reducedfem.base.console import Console, bytes_text, count_text, size_text
 from reducedfem.base.system import system_report
 from reducedfem.cli.info_tables import SUFFIXES, info_table
 from reducedfem.cli.options import Commands, UsageError, fail
-from reducedfem.cli.paths import is_surface, open_surface
+from reducedfem.cli.paths import is_surface, open_mesh, open_surface
 from reducedfem.cli.texts import (
     box_text,
     cubature_text,
@@ -27,10 +27,8 @@ from reducedfem.cli.texts import (
 from reducedfem.contact.field import DistanceField
 from reducedfem.contact.pointshell import Pointshell
 from reducedfem.errors import FileFormatError, MeshError, ReducedFEMError
-from reducedfem.geometry.mesh_files import read_mesh
 from reducedfem.haptics.records import HapticRecords
 from reducedfem.io.reading import regular_file
-from reducedfem.io.surface_files import SURFACE_SUFFIXES
 from reducedfem.io.tensors import saved_place
 from reducedfem.material.laws import from_plain
 from reducedfem.reduction.reduced import ReducedSolid
@@ -105,16 +103,7 @@ def _info_file(name: str, console: Console) -> None:
     if path.suffix.lower() in SUFFIXES:
         info_table(path, console)
         return
-    try:
-        mesh = read_mesh(name)
-    except FileFormatError as error:
-        if "is no known format" not in str(error):
-            raise
-        raise FileFormatError(
-            f"{error} (meshes), {' '.join(SURFACE_SUFFIXES)} (surfaces), .safetensors (models, "
-            "distance fields and pointshells), .npy (records of haptic sessions) and "
-            f"{' '.join(SUFFIXES)} (tables)"
-        ) from None
+    mesh = open_mesh(name, f"tables ({' '.join(SUFFIXES)})")
     console.say(f"{name}: volume mesh")
     console.fact("elements", mesh_text(mesh))
     console.fact("size", size_text(mesh.bounds))

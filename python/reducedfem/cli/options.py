@@ -29,7 +29,8 @@ __all__ = [
 ]
 
 
-_MEANT = {"--mu": "--friction"}  # options by names that arguments in Python have
+# options by names that arguments in Python, or other programs, have
+_MEANT = {"--mu": "--friction", "--duration": "--seconds", "--time": "--seconds"}
 
 
 class UsageError(Exception):

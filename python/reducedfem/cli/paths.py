@@ -12,6 +12,8 @@ from reducedfem import samples
 from reducedfem.base.check import did_you_mean
 from reducedfem.cli.options import UsageError
 from reducedfem.errors import FileFormatError
+from reducedfem.geometry.mesh import Mesh
+from reducedfem.geometry.mesh_files import read_mesh
 from reducedfem.geometry.surface import Surface, read_surface
 from reducedfem.io.saved import MESHES
 from reducedfem.io.surface_files import SURFACE_SUFFIXES
@@ -21,6 +23,7 @@ __all__ = [
     "check_writable",
     "is_sample",
     "is_surface",
+    "open_mesh",
     "open_model",
     "open_surface",
     "refuse_same",
@@ -84,6 +87,28 @@ def open_surface(name: str, scale: float = 1.0) -> Surface:
         name = str(samples.path(name))
     surface = read_surface(name)
     return surface if scale == 1.0 else Surface(surface.vertices * scale, surface.triangles)
+
+
+def open_mesh(name: str, *others: str) -> Mesh:
+    """Read a volume mesh; refuse other formats with a list of all that the command reads.
+
+    `others` are kinds of files that only this command reads, with their suffixes.
+    """
+    try:
+        return read_mesh(name)
+    except FileFormatError as error:
+        text, found, meshes = str(error).partition("; known are ")
+        if not found:
+            raise
+        kinds = (
+            f"surfaces ({' '.join(SURFACE_SUFFIXES)})",
+            "models, distance fields and pointshells (.safetensors)",
+            "records of haptic sessions (.npy)",
+            *others,
+        )
+        raise FileFormatError(
+            f"{text}; known are {', '.join(kinds)} and volume meshes ({meshes})"
+        ) from None
 
 
 def open_model(name: str) -> ReducedSolid:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,8 @@ from reducedfem import scenes
 from reducedfem._load import load
 from reducedfem.base.console import Console
 from reducedfem.cli.options import Commands, UsageError, add_common, counted, positive
-from reducedfem.cli.paths import check_writable, is_surface, open_surface, refuse_same
+from reducedfem.cli.paths import check_writable, is_surface, open_mesh, open_surface, refuse_same
 from reducedfem.drawing.render import UP
-from reducedfem.geometry.mesh_files import read_mesh
 from reducedfem.haptics.records import HapticRecords
 from reducedfem.viewer.view import export_html, view
 
@@ -80,6 +80,11 @@ def add_to(commands: Commands) -> None:
 def _open(args: argparse.Namespace) -> Any:
     """Return the object in the file."""
     name = args.file
+    if name in scenes.STORIES and not os.path.lexists(name):
+        raise UsageError(
+            f"{name!r} is a scene: run it by 'reducedfem haptics {name} --view', or show records "
+            f"of it by --scene {name}"
+        )
     if _is_records(args):
         found: Any = HapticRecords.load(name)
     elif Path(name).suffix.lower() == ".safetensors":
@@ -87,7 +92,7 @@ def _open(args: argparse.Namespace) -> Any:
     elif is_surface(name):
         return open_surface(name, args.scale or 1.0)
     else:
-        found = read_mesh(name)
+        found = open_mesh(name)
     if args.scale is not None:
         raise UsageError(f"--scale is for surfaces, which {name!r} is not: leave it out")
     return found
@@ -105,6 +110,12 @@ def _run(args: argparse.Namespace) -> int:
             "is not: leave it out"
         )
     if args.save is not None:
+        for option in ("stiffness", "port"):
+            if getattr(args, option) is not None:
+                raise UsageError(
+                    f"--{option} is for a page that is served; --save writes one that neither "
+                    "simulates nor needs a server: leave one of them out"
+                )
         refuse_same([args.file], {"--save": args.save})
         check_writable(Path(args.save), "--save")
         if Path(args.save).suffix.lower() not in (".html", ".htm"):

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
 from reducedfem.base.check import array_like, flag, limit, number, reals, rotations
+from reducedfem.base.named_arguments import NamedArguments
 from reducedfem.errors import InputError, InputTypeError
 from reducedfem.haptics.pointer import Pointer
 from reducedfem.haptics.pose_table import read_poses
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Device", "ReplayDevice", "SimulatedHand"]
 
 
-class Device:
+class Device(NamedArguments):
     """Base class of all devices.
 
     A device belongs to one session at a time, from the construction of the session until it is

@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from reducedfem.viewer.workers import Worker
+
 __all__ = ["Drive"]
 
 _TURN = 1.0 / 120.0  # s, between two turns
@@ -39,7 +41,7 @@ class Drive:
         self.ratio = 0.0  # simulated over elapsed time
         self.cost = 0.0  # s, of a step
         self.failure = ""
-        self._thread = threading.Thread(target=self._run, name="reducedfem view", daemon=True)
+        self._thread = Worker("reducedfem view", self._run, self._stop)
 
     def start(self) -> None:
         """Start the thread."""
@@ -93,11 +95,14 @@ class Drive:
             return False
         return True
 
-    def end(self) -> None:
-        """End the thread."""
+    def _stop(self) -> None:
         with self._turn:
             self._ended = True
             self._turn.notify_all()
+
+    def end(self) -> None:
+        """End the thread."""
+        self._stop()
         if self._thread.is_alive() and self._thread is not threading.current_thread():
             self._thread.join()
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from reducedfem import _core
 from reducedfem.drawing.render import corner_normals
 from reducedfem.geometry.mesh import Mesh
 from reducedfem.geometry.surface import Surface
@@ -20,6 +22,7 @@ __all__ = [
     "Scene",
     "boundary_edges",
     "fixed_nodes",
+    "moved",
     "level_colours",
     "origins",
     "region_colours",
@@ -93,19 +96,26 @@ class Body:
     levels: NDArray[np.uint8] | None = None
     legend: dict[str, Any] | None = None
 
+    @cached_property
+    def middle(self) -> Reals:
+        """Point at rest from which pages measure its vertices [m]."""
+        ends = self.vertices.min(axis=0), self.vertices.max(axis=0)
+        return np.asarray(np.mean(ends, axis=0))
+
     def described(self, centre: Reals) -> dict[str, Any]:
-        """Return the body for a message, with positions from the centre of the scene."""
+        """Return the body for a message, with its place from the centre of the scene."""
         look = {
             "name": self.name,
             "colour": self.colour,
             "backdrop": self.backdrop,
             "like": self.like,
+            "place": self.middle - centre,
         }
         if self.like is not None:
             return look
         return {
             **look,
-            "vertices": self.vertices - centre,
+            "vertices": self.vertices - self.middle,
             "triangles": self.triangles,
             "normals": self.normals,
             "shapes": self.shapes,
@@ -175,11 +185,14 @@ class Clip:
     numbers: tuple[tuple[str, Reals, str], ...] = ()
     levels: NDArray[np.uint8] | None = None
 
-    def described(self, centre: Reals) -> dict[str, Any]:
-        """Return the motion for a message, from time 0 on, with rotations that do not jump."""
+    def described(self, centre: Reals, middle: Reals) -> dict[str, Any]:
+        """Return the motion for a message, from time 0 on, with rotations that do not jump.
+
+        middle: that of the body.
+        """
         places = arrows = None
         if self.places is not None:
-            places = self.places.copy()
+            places = moved(centre, middle, self.places)
             # both signs are the same rotation; between opposite ones pages would find none
             turns = places[:, 3:]
             jumps = (turns[1:] * turns[:-1]).sum(axis=1) < 0.0
@@ -220,6 +233,11 @@ class Scene:
         True: pages can pull its bodies.
     tool
         Number of the body that pages can hold and move; None: none.
+    held
+        Number of the body that a hand moves: pages look across its way to the others at first;
+        None: none.
+    listed
+        True: the legend has the names and colours of the bodies.
     clip
         Recorded motion that pages play; None: none.
     oscillates
@@ -240,6 +258,8 @@ class Scene:
     resets: bool = False
     pulls: bool = False
     tool: int | None = None
+    held: int | None = None
+    listed: bool = False
     clip: Clip | None = None
     oscillates: bool = False
     frequencies: Reals | None = None
@@ -251,6 +271,11 @@ class Scene:
         """Centre of the bounding box [m], from which pages measure positions."""
         corners = self._corners()
         return np.asarray(corners.mean(axis=0))
+
+    @property
+    def middles(self) -> Reals:
+        """Those of the bodies [m], (n, 3)."""
+        return np.array([one.middle for one in self.bodies])
 
     def _corners(self) -> Reals:
         if self.box is not None:
@@ -264,7 +289,9 @@ class Scene:
 
     def described(self) -> dict[str, Any]:
         """Return the scene for a message."""
-        centre = self.centre
+        centre, clip = self.centre, self.clip
+        if clip is not None:
+            motion = clip.described(centre, self.middles[clip.body])
         return {
             "kind": "scene",
             "title": self.title,
@@ -275,10 +302,12 @@ class Scene:
             "resets": self.resets,
             "pulls": self.pulls,
             "tool": self.tool,
+            "held": self.held,
+            "listed": self.listed,
             "oscillates": self.oscillates,
             "frequencies": self.frequencies,
             "texts": self.texts,
-            "clip": None if self.clip is None else self.clip.described(centre),
+            "clip": None if clip is None else motion,
             "bodies": [one.described(centre) for one in self.bodies],
             "marks": [one.described(centre) for one in self.marks],
         }
@@ -386,10 +415,30 @@ def origins(centres: Reals, turns: Reals, rest: Reals) -> Reals:
     return np.asarray(centres - turned)
 
 
-def fixed_nodes(mesh: Mesh, fixed: NDArray[Any]) -> tuple[Marks, ...]:
-    """Return the fixed nodes on the boundary of a mesh, if any."""
+def moved(centre: Reals, middles: Reals, places: Reals) -> Reals:
+    """Return places of bodies with those of their middles from the centre of the scene, (n, 7).
+
+    places: origins of their frames [m] and rotations. Pages have single precision, in which bodies
+    far from the origin of the world, or of their frames, would shake.
+    """
+    turns = places[:, 3:]
+    return np.column_stack([-origins(centre - places[:, :3], turns, middles), turns])
+
+
+def fixed_nodes(mesh: Mesh, fixed: NDArray[Any], *, carried: bool = False) -> tuple[Marks, ...]:
+    """Return the fixed nodes on the boundary of a mesh, if any.
+
+    carried: they are drawn on the surface that the mesh was made of, at the places nearest to
+    them, because nodes of cut cells lie beside it.
+    """
     seen = np.intersect1d(fixed, mesh.boundary_nodes)
-    return (Marks(f"{len(fixed):,} fixed nodes", mesh.nodes[seen]),) if len(seen) else ()
+    if not len(seen):
+        return ()
+    points = mesh.nodes[seen]
+    if carried and mesh.source is not None:
+        source = mesh.source
+        points = _core.surface_closest(source.vertices, source.triangles, points, np.inf)[1]
+    return (Marks(f"{len(fixed):,} fixed nodes", points),)
 
 
 def level_colours(n: int) -> Reals:

@@ -16,7 +16,7 @@ import hmac
 import os
 import secrets
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -25,6 +25,7 @@ import numpy as np
 from reducedfem.errors import InputError, MissingPackageError, ReducedFEMError
 from reducedfem.viewer import messages, page
 from reducedfem.viewer.keys import OneTimeKeys
+from reducedfem.viewer.parts import moved
 from reducedfem.viewer.shown import Shown
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ class Channel:
         self.shown = shown
         self.origins = tuple(origins)
         self._scene, self._version = b"", -1
-        self._centre = np.zeros(3)
+        self._centre, self._middles = np.zeros(3), np.zeros((0, 3))
         self._pages: set[_Page] = set()
         self._making = asyncio.Lock()
         self._closed = False
@@ -103,7 +104,7 @@ class Channel:
             if self._version != wanted:
                 loop = asyncio.get_running_loop()
                 scene = await loop.run_in_executor(self._threads, self.shown.scene)
-                self._centre = scene.centre
+                self._centre, self._middles = scene.centre, scene.middles
                 self._scene = await loop.run_in_executor(
                     self._threads, lambda: messages.encode(scene.described())
                 )
@@ -119,9 +120,17 @@ class Channel:
             for one in frame["arrows"]
         ]
         dots = [{**one, "points": one["points"] - self._centre} for one in frame.get("dots", ())]
+        placed: dict[str, Any] = {}
+        if "grip" in frame:
+            placed["grip"] = frame["grip"] - self._centre
+        if "places" in frame:
+            n = len(frame["places"])
+            placed["places"] = moved(self._centre, self._middles[:n], frame["places"])
         return messages.encode(
             {
                 **frame,
+                **placed,
+                "bodies": [self._placed(k, one) for k, one in enumerate(frame["bodies"])],
                 "dots": dots,
                 "kind": "frame",
                 "number": number,
@@ -131,6 +140,14 @@ class Channel:
                 "held": held,
             }
         )
+
+    def _placed(self, k: int, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return a body of a frame with its place from the centre of the scene."""
+        if "position" not in body:
+            return body
+        place = np.concatenate([body["position"], body["quaternion"]])
+        found = moved(self._centre, self._middles[k], place[None])[0]
+        return {**body, "position": found[:3], "quaternion": found[3:]}
 
     async def follow(self, one: _Page) -> None:
         """Send frames to a page until it has gone."""

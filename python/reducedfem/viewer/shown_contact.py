@@ -193,7 +193,7 @@ class ShownSession(Shown):
 
     def __init__(self, session: HapticSession, up: str) -> None:
         self._session, self._up = session, up
-        self._held = field_body(session.contacts[0].field, "held object")
+        self._held = field_body(session.contacts[0].field, "tool (held object)")
         self._reader = session.reader(points=True)
         self._last: HapticSnapshot | None = None
         self._longest = 0.1
@@ -260,6 +260,8 @@ class ShownSession(Shown):
             (*shells, self._held),
             up=self._up,
             tool=None if self._pointer is None else len(shells),
+            held=len(shells),
+            listed=True,
             texts=texts,
             box=box,
         )
@@ -292,6 +294,7 @@ class ShownSession(Shown):
         dots = [{"points": np.concatenate(points), "colour": TOUCH}] if points else []
         numbers: list[tuple[str, float | str, str]] = [
             ("time", shot.time, "s"),
+            ("tool", self._moved_by, ""),
             ("cycle", 1e-6 * float(record["compute_us"]), "s"),
             ("force on the hand", float(np.linalg.norm(shot.force)), "N"),
             ("contact force", size, "N"),
@@ -307,6 +310,13 @@ class ShownSession(Shown):
             "grip": shot.position,
             "taken": self._taken,
         }
+
+    @property
+    def _moved_by(self) -> str:
+        """Text about who moves the tool."""
+        if self._pointer is None:
+            return f"moved by a {type(self._session.device).__name__}"
+        return "held by a page" if self._pointer.held else "not held"
 
     @property
     def _taken(self) -> bool:

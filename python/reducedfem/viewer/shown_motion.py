@@ -172,7 +172,7 @@ class ShownSimulation(ShownDriven):
         return Scene(
             type(system).__name__,
             (body,),
-            fixed_nodes(system.mesh, fixed),
+            fixed_nodes(system.mesh, fixed, carried=True),
             up=self._up,
             controls=True,
             resets=self._owned,
@@ -314,7 +314,7 @@ class ShownSkin(Shown):
         return Scene(
             "Skin",
             (skin_body(skin, "skin", sliders=True),),
-            fixed_nodes(reduced.mesh, reduced.fixed),
+            fixed_nodes(reduced.mesh, reduced.fixed, carried=True),
             up=self._up,
             texts=(
                 f"{surface.n_vertices:,} vertices, {surface.n_triangles:,} triangles",
@@ -340,6 +340,8 @@ class ShownFreeBody(ShownDriven):
             f"{body.rigid_body.mass:.4g} kg",
             f"dt = {body.dt:g} s, " + (f"gravity {fall:.4g} m/s²" if fall else "no gravity"),
         )
+        # it may be far from where it was at rest
+        seen = self._place()[1].apply(self._skin.surface.vertices)
         return Scene(
             "Free body",
             (skin_body(self._skin, "body"),),
@@ -347,6 +349,7 @@ class ShownFreeBody(ShownDriven):
             controls=True,
             pulls=True,
             texts=texts,
+            box=np.array([seen.min(axis=0), seen.max(axis=0)]),
         )
 
     def _place(self) -> tuple[FreeBodyState, Pose]:

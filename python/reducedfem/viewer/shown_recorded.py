@@ -11,6 +11,7 @@ from reducedfem import _core
 from reducedfem.dynamics.recorded import Motion
 from reducedfem.errors import InputError
 from reducedfem.geometry.mesh import Mesh
+from reducedfem.geometry.pose import Pose
 from reducedfem.geometry.surface import Surface
 from reducedfem.pictures.subject import Subject, check_motion
 from reducedfem.pictures.values import GivenValues, SurfaceValues
@@ -92,16 +93,18 @@ class ShownMotion(Shown):
         if isinstance(model, Mesh):
             return ()
         fixed = model._fixed_nodes if isinstance(model, ProjectedSolid) else model.fixed
-        return fixed_nodes(model.mesh, fixed)
+        return fixed_nodes(model.mesh, fixed, carried=True)
 
     def scene(self) -> Scene:
         """Return the scene."""
         motion, body = self._motion, self._body()
-        places = over_time = None
+        places = over_time = box = None
         if motion.poses is not None and self._subject.centre is not None:
             turns = motion.poses[:, 3:]
             begins = origins(motion.poses[:, :3], turns, self._subject.centre)
             places = np.column_stack([begins, turns])
+            seen = Pose(begins[0], turns[0]).apply(self._subject.surface.vertices)
+            box = np.array([seen.min(axis=0), seen.max(axis=0)])
         if self._levels is not None:
             still = self._levels.ndim == 1
             over_time = None if still else self._levels
@@ -116,4 +119,5 @@ class ShownMotion(Shown):
             up=self._up,
             clip=Clip(motion.times, q, places, levels=over_time),
             texts=(f"{reduced}{len(motion):,} state{'s' * (len(motion) > 1)}",),
+            box=box,
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from reducedfem.viewer.shown import Frame
 from reducedfem.viewer.shown_driven import first_hit
 from reducedfem.viewer.shown_geometry import ShownSolid
 from reducedfem.viewer.shown_shapes import shapes_body
+from reducedfem.viewer.workers import Worker
 
 __all__ = ["ShownSketch"]
 
@@ -36,17 +36,6 @@ _LEAST = 1e-3  # of the size of the solid: shorter drags place no force
 _IDLE = 0.1  # s between frames while nothing moves
 _MOST = 200  # forces; each frame has all of them
 _PATIENCE = 1.0  # s for which the end of a view waits for a computation
-
-
-_computing: dict[threading.Thread, ShownSketch] = {}
-
-
-@atexit.register
-def _finish() -> None:
-    """Wait for all computations: a library that is unloaded while it computes crashes."""
-    for worker, shown in tuple(_computing.items()):
-        shown.end()
-        worker.join()
 
 
 class _Cancelled(Exception):
@@ -121,7 +110,7 @@ class ShownSketch(ShownSolid):
             stage, linear, basis = self._stage, self._linear, self._basis
         texts: tuple[str, ...]
         solid = self._solid
-        marks = fixed_nodes(solid.mesh, solid.fixed)
+        marks = fixed_nodes(solid.mesh, solid.fixed, carried=True)
         box = np.array([self._mesh.nodes.min(axis=0), self._mesh.nodes.max(axis=0)])
         if stage == "sketch" and linear is not None:
             texts = ("the linear model follows; the basis is that of large deformations",)
@@ -255,12 +244,10 @@ class ShownSketch(ShownSolid):
                 failure = f"{type(error).__name__}: {error}"
             with self._lock:
                 self._task, self._failure, self._ends = "", failure, False
-                _computing.pop(threading.current_thread(), None)
 
         self._drag = None  # of another page: the computation reads the forces
         self._task, self._part, self._ends = name, 0.0, False
-        self._worker = threading.Thread(target=run, name="reducedfem sketch", daemon=True)
-        _computing[self._worker] = self
+        self._worker = Worker("reducedfem sketch", run, self._stop)
         self._worker.start()
 
     def _progress(self, done: int, total: int) -> None:
@@ -296,9 +283,12 @@ class ShownSketch(ShownSolid):
             self._basis = basis
             self._show("basis")
 
-    def end(self) -> None:
-        """End the computation; a factorization, which cannot be stopped, ends by itself."""
+    def _stop(self) -> None:
         with self._lock:
             self._closed = True
+
+    def end(self) -> None:
+        """End the computation; a factorization, which cannot be stopped, ends by itself."""
+        self._stop()
         if self._worker is not None and self._worker is not threading.current_thread():
             self._worker.join(_PATIENCE)

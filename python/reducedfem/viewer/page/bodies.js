@@ -1,7 +1,7 @@
 // Drawing of a scene by WebGL 2.
 
 import { add, length, scaled, sub, turned } from "view/linear";
-import { ARROWS, DISCS, EDGES, SURFACE } from "view/shaders";
+import { ARROWS, DEFORM, DISCS, EDGES, SURFACE } from "view/shaders";
 
 // colours from no displacement to the largest, as in style.py
 const SCALE = [
@@ -17,6 +17,11 @@ const stopsOf = (scale) => [0, 1, 2, 3, 4, 5].map((k) => scale.slice(3 * k, 3 * 
 export const stops = (ofValues) => stopsOf(ofValues ? VALUES : SCALE);
 const SAMPLES = 1000; // vertices, beside the farthest ones of each shape, that decide the scale
 const SIDES = 20; // of an arrow
+const SAMPLED = 4; // samples a pixel
+const FADE = 2; // s, in which the scale of colours falls to displacements that have ended by a factor e
+const FORGET = 30; // s, likewise the displacement of which it has at least a part
+const LEAST = 0.02; // that part
+const STILL = 1e-3; // part of it that is no displacement
 
 const midpoint = (a, b) => scaled(0.5, add(a, b));
 
@@ -91,7 +96,7 @@ function edgesOf(triangles, vertices) {
 class Body {
   constructor(gl, given, like) {
     this.turn = [0, 0, 0, 1];
-    this.place = [0, 0, 0];
+    this.place = [...given.place];
     this.offsets = null;
     this.lines = null;
     if (like) this.share(gl, given, like);
@@ -105,26 +110,40 @@ class Body {
     gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MAG_FILTER, gl.NEAREST);
   }
 
-  share(gl, given, { given: other, vertices, r, array, indices, shapes, tilts }) {
+  share(gl, given, { given: other, vertices, r, array, indices, shapes, tilts, deformed }) {
     this.given = { ...other, name: given.name, colour: given.colour };
-    Object.assign(this, { vertices, r, array, indices, shapes, tilts });
+    Object.assign(this, { vertices, r, array, indices, shapes, tilts, deformed });
   }
 
   upload(gl, given) {
     this.given = given;
     this.vertices = given.vertices.shape[0];
     this.r = given.shapes ? given.shapes.shape[0] : 0;
+    this.buffers = [];
+    const attribute = (at, data, type = gl.FLOAT, size = 3, usage = gl.STATIC_DRAW) => {
+      const made = buffer(gl, gl.ARRAY_BUFFER, data, usage);
+      this.buffers.push(made);
+      gl.enableVertexAttribArray(at);
+      gl.vertexAttribPointer(at, size, type, type !== gl.FLOAT, 0, 0);
+      return made;
+    };
+    // at rest
+    this.rest = gl.createVertexArray();
+    gl.bindVertexArray(this.rest);
+    attribute(0, given.vertices);
+    if (given.normals) attribute(1, given.normals);
+    // as it is drawn: positions, normals and displacements of the body that was deformed last
     this.array = gl.createVertexArray();
     gl.bindVertexArray(this.array);
-    this.buffers = [];
-    const attribute = (at, data, type, normalised) => {
-      this.buffers.push(buffer(gl, gl.ARRAY_BUFFER, data));
-      gl.enableVertexAttribArray(at);
-      gl.vertexAttribPointer(at, 3, type, normalised, 0, 0);
-    };
-    attribute(0, given.vertices, gl.FLOAT, false);
-    if (given.normals) attribute(1, given.normals, gl.FLOAT, false);
-    if (given.colours) attribute(2, given.colours, gl.UNSIGNED_BYTE, true);
+    if (given.colours) attribute(2, given.colours, gl.UNSIGNED_BYTE);
+    const results = [[0, 3], [1, 3], [3, 1]].map(([at, size]) =>
+      attribute(at, 4 * size * this.vertices, gl.FLOAT, size, gl.DYNAMIC_COPY));
+    gl.bindBuffer(gl.ARRAY_BUFFER, null);
+    this.deformed = { rest: this.rest, feedback: gl.createTransformFeedback(), body: null };
+    gl.bindTransformFeedback(gl.TRANSFORM_FEEDBACK, this.deformed.feedback);
+    results.forEach((one, at) => gl.bindBufferBase(gl.TRANSFORM_FEEDBACK_BUFFER, at, one));
+    gl.bindTransformFeedback(gl.TRANSFORM_FEEDBACK, null);
+    gl.bindBuffer(gl.TRANSFORM_FEEDBACK_BUFFER, null);
     this.indices = buffer(gl, gl.ELEMENT_ARRAY_BUFFER, given.triangles);
     this.buffers.push(this.indices);
     gl.bindVertexArray(null);
@@ -148,17 +167,47 @@ class Body {
   }
 
   setCoordinates(gl, q) {
+    if (this.q.some((one, k) => one !== q[k])) this.forget();
     this.q.set(q);
     gl.bindTexture(gl.TEXTURE_2D, this.amounts);
     gl.texSubImage2D(gl.TEXTURE_2D, 0, 0, 0, Math.max(1, this.r), 1, gl.RED, gl.FLOAT, this.q);
   }
 
+  /** Computes the deformation anew when it is drawn next. */
+  forget() {
+    if (this.deformed.body === this) this.deformed.body = null;
+  }
+
+  /** Computes the deformation, unless the buffers have it. */
+  deform(gl, { made, at }) {
+    if (this.deformed.body === this) return;
+    this.deformed.body = this;
+    gl.useProgram(made);
+    [[gl.TEXTURE_2D_ARRAY, this.shapes, "shapes"], [gl.TEXTURE_2D_ARRAY, this.tilts, "tilts"],
+      [gl.TEXTURE_2D, this.amounts, "amounts"]].forEach(([target, texture, name], k) => {
+      gl.activeTexture(gl.TEXTURE0 + k);
+      gl.bindTexture(target, texture);
+      gl.uniform1i(at[name], k);
+    });
+    gl.uniform1i(at.count, this.r);
+    gl.uniform1i(at.tilted, this.given.tilts ? 1 : 0);
+    gl.bindVertexArray(this.deformed.rest);
+    gl.bindTransformFeedback(gl.TRANSFORM_FEEDBACK, this.deformed.feedback);
+    gl.enable(gl.RASTERIZER_DISCARD);
+    gl.beginTransformFeedback(gl.POINTS);
+    gl.drawArrays(gl.POINTS, 0, this.vertices);
+    gl.endTransformFeedback();
+    gl.disable(gl.RASTERIZER_DISCARD);
+    gl.bindTransformFeedback(gl.TRANSFORM_FEEDBACK, null);
+  }
+
   setMoved(gl, moved, normals) {
-    gl.bindVertexArray(this.array);
+    this.forget();
+    gl.bindVertexArray(this.rest);
     if (!this.offsets) {
       this.offsets = [moved, normals].map((one, k) => {
         const made = buffer(gl, gl.ARRAY_BUFFER, one.byteLength, gl.DYNAMIC_DRAW);
-        const at = k === 0 ? 3 : 1;
+        const at = k === 0 ? 2 : 1;
         gl.enableVertexAttribArray(at);
         gl.vertexAttribPointer(at, 3, gl.FLOAT, false, 0, 0);
         return made;
@@ -218,15 +267,27 @@ class Body {
   }
 }
 
+/** Returns true if pictures are drawn by the processor. */
+function byProcessor() {
+  const gl = document.createElement("canvas").getContext("webgl2");
+  const info = gl?.getExtension("WEBGL_debug_renderer_info");
+  const name = info ? gl.getParameter(info.UNMASKED_RENDERER_WEBGL) : "";
+  gl?.getExtension("WEBGL_lose_context")?.loseContext();
+  return /swiftshader|llvmpipe|softpipe|software/i.test(name);
+}
+
 /** Draws scenes on a canvas. */
 export class Drawing {
   constructor(canvas) {
-    const gl = canvas.getContext("webgl2", { antialias: true, preserveDrawingBuffer: true });
+    this.byProcessor = byProcessor();
+    // without a graphics card smooth edges take half of the time, so they are drawn at rest only
+    const gl = canvas.getContext("webgl2", { antialias: !this.byProcessor, preserveDrawingBuffer: true });
     if (!gl) {
       throw new Error("This browser has no WebGL 2, by which views draw. Another browser, or graphics acceleration in the settings of this one, may have it.");
     }
     this.canvas = canvas;
     this.gl = gl;
+    this.deformation = program(gl, DEFORM);
     this.surface = program(gl, SURFACE);
     this.edges = program(gl, EDGES);
     this.discs = program(gl, DISCS);
@@ -235,12 +296,9 @@ export class Drawing {
     this.marks = [];
     this.dots = [];
     this.arrows = [];
-    this.largest = 0;
+    this.still();
     this.wire = false;
     this.makeArrow();
-    const info = gl.getExtension("WEBGL_debug_renderer_info");
-    const name = info ? gl.getParameter(info.UNMASKED_RENDERER_WEBGL) : "";
-    this.byProcessor = /swiftshader|llvmpipe|softpipe|software/i.test(name);
   }
 
   makeArrow() {
@@ -279,7 +337,8 @@ export class Drawing {
     for (const body of this.bodies) {
       gl.deleteTexture(body.amounts);
       for (const one of [body.shapes, body.tilts]) gl.deleteTexture(one);
-      gl.deleteVertexArray(body.array);
+      for (const one of [body.array, body.rest]) gl.deleteVertexArray(one ?? null);
+      gl.deleteTransformFeedback(body.deformed.feedback);
       for (const one of [...(body.buffers ?? []), ...(body.offsets ?? []), body.lines]) gl.deleteBuffer(one);
     }
     for (const one of [...this.marks, ...this.dots]) {
@@ -291,13 +350,12 @@ export class Drawing {
   setScene(scene) {
     const { gl } = this;
     this.dispose();
-    this.centre = scene.centre;
     this.bodies = [];
     for (const one of scene.bodies) this.bodies.push(new Body(gl, one, this.bodies[one.like]));
     this.marks = scene.marks.map((one) => this.makeDots(one));
     this.dots = [];
     this.arrows = [];
-    this.largest = 0;
+    this.still();
   }
 
   makeDots(one) {
@@ -318,7 +376,6 @@ export class Drawing {
       if (one.moved) body.setMoved(this.gl, one.moved, one.normals);
       if (one.levels) body.setLevels(this.gl, one.levels);
       if (one.position) this.setPlace(body, one);
-      this.rescale(body);
     });
     this.arrows = frame.arrows;
     for (const one of this.dots) {
@@ -328,16 +385,16 @@ export class Drawing {
     this.dots = frame.dots.map((one) => this.makeDots(one));
   }
 
+  /** The position is that of the middle of the body, from the centre of the scene. */
   setPlace(body, { position, quaternion: [w, x, y, z] }) {
     body.turn = [x, y, z, w];
-    // positions of pages begin at the centre of the scene
-    body.place = sub(add(turned(body.turn, this.centre), [...position]), this.centre);
+    body.place = [...position];
   }
 
-  /** Centre and radius of a sphere around the bodies as they are now. */
-  bounds() {
+  /** Centre and radius of a sphere around bodies as they are now. */
+  bounds(bodies = this.bodies.filter((one) => !one.given.backdrop)) {
     const low = [Infinity, Infinity, Infinity], high = [-Infinity, -Infinity, -Infinity];
-    for (const body of this.bodies.filter((one) => !one.given.backdrop)) {
+    for (const body of bodies) {
       for (const i of body.samples()) {
         body.position(i).forEach((x, a) => {
           low[a] = Math.min(low[a], x);
@@ -354,13 +411,54 @@ export class Drawing {
     return { centre: midpoint(low, high), radius: 0.5 * length(sub(high, low)) };
   }
 
-  /** The scale of colours ends at the largest displacement seen since the last reset. */
-  rescale(body) {
-    if (body.given.colour === null) this.largest = Math.max(this.largest, body.farthest());
+  /** Forgets displacements, and with them the scale of colours. */
+  still() {
+    this.largest = this.peak = 0;
+    this.displaced = false;
   }
 
-  draw(camera, colours) {
-    const { gl, canvas } = this;
+  /** The scale of colours ends at the largest displacement seen since the last call of `still`. */
+  rescale(body) {
+    if (body.given.colour === null) this.largest = Math.max(this.largest, body.farthest());
+    this.displaced = this.largest > 0;
+  }
+
+  /** The scale of colours follows the displacements; true if what is drawn changes thereby. */
+  follow(seconds) {
+    const coloured = this.bodies.filter((one) => one.given.colour === null);
+    const now = Math.max(0, ...coloured.map((one) => one.farthest())), before = this.largest;
+    this.peak = Math.max(now, this.peak * Math.exp(-seconds / FORGET));
+    this.largest = Math.max(now, LEAST * this.peak, before * Math.exp(-seconds / FADE));
+    this.displaced = now > STILL * this.peak;
+    return this.displaced && this.largest !== before;
+  }
+
+  /** Binds a picture with several samples a pixel, which `finish` copies to the canvas. */
+  begin() {
+    const { gl, canvas } = this, { width, height } = canvas;
+    this.samples ??= { frame: gl.createFramebuffer(), buffers: [0, 1].map(() => gl.createRenderbuffer()) };
+    const { frame, buffers, size } = this.samples;
+    gl.bindFramebuffer(gl.FRAMEBUFFER, frame);
+    if (size === `${width} ${height}`) return;
+    this.samples.size = `${width} ${height}`;
+    [[gl.RGBA8, gl.COLOR_ATTACHMENT0], [gl.DEPTH_COMPONENT24, gl.DEPTH_ATTACHMENT]].forEach(([kind, at], k) => {
+      gl.bindRenderbuffer(gl.RENDERBUFFER, buffers[k]);
+      gl.renderbufferStorageMultisample(gl.RENDERBUFFER, SAMPLED, kind, width, height);
+      gl.framebufferRenderbuffer(gl.FRAMEBUFFER, at, gl.RENDERBUFFER, buffers[k]);
+    });
+  }
+
+  finish() {
+    const { gl, canvas: { width, height } } = this;
+    gl.bindFramebuffer(gl.DRAW_FRAMEBUFFER, null);
+    gl.blitFramebuffer(0, 0, width, height, 0, 0, width, height, gl.COLOR_BUFFER_BIT, gl.NEAREST);
+    gl.bindFramebuffer(gl.FRAMEBUFFER, null);
+  }
+
+  /** Draws all; smooth: edges have no steps also without a graphics card. */
+  draw(camera, colours, smooth = true) {
+    const { gl, canvas } = this, sampled = smooth && this.byProcessor;
+    if (sampled) this.begin();
     const aspect = canvas.width / canvas.height;
     const matrices = camera.matrices(aspect);
     gl.viewport(0, 0, canvas.width, canvas.height);
@@ -369,33 +467,27 @@ export class Drawing {
     gl.enable(gl.DEPTH_TEST);
     gl.enable(gl.BLEND);
     gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
-    for (const body of this.bodies) this.drawSurface(body, camera, matrices);
+    for (const body of this.bodies) this.drawSurface(body, camera, matrices, body.given.backdrop ? colours.backdrop : 1);
     for (const body of this.bodies) {
       if (this.wire || body.lined) this.drawEdges(body, matrices, colours.lines);
     }
     for (const one of [...this.marks, ...this.dots]) this.drawDiscs(one, matrices);
     for (const one of this.arrows) this.drawArrow(one, camera, matrices);
+    if (sampled) this.finish();
   }
 
   moved(shader, body, matrices) {
     const { gl } = this;
+    body.deform(gl, this.deformation);
     gl.useProgram(shader.made);
     gl.bindVertexArray(body.array);
-    [[gl.TEXTURE_2D_ARRAY, body.shapes, "shapes"], [gl.TEXTURE_2D_ARRAY, body.tilts, "tilts"],
-      [gl.TEXTURE_2D, body.amounts, "amounts"]].forEach(([target, texture, name], k) => {
-      gl.activeTexture(gl.TEXTURE0 + k);
-      gl.bindTexture(target, texture);
-      gl.uniform1i(shader.at[name], k);
-    });
-    gl.uniform1i(shader.at.count, body.r);
-    gl.uniform1i(shader.at.tilted, body.given.tilts ? 1 : 0);
     gl.uniform4fv(shader.at.turn, body.turn);
     gl.uniform3fv(shader.at.place, body.place);
     gl.uniformMatrix4fv(shader.at.camera, false, matrices.camera);
     gl.uniformMatrix4fv(shader.at.projection, false, matrices.projection);
   }
 
-  drawSurface(body, camera, matrices) {
+  drawSurface(body, camera, matrices, bright) {
     const { gl, surface } = this;
     const { given } = body;
     this.moved(surface, body, matrices);
@@ -404,7 +496,7 @@ export class Drawing {
     gl.uniform1i(surface.at.flat_, follows ? 0 : 1);
     gl.uniform1i(surface.at.perspective, camera.perspective ? 1 : 0);
     gl.uniform1i(surface.at.painting, body.levels ? 3 : given.colours ? 1 : given.colour ? 0 : 2);
-    gl.uniform4f(surface.at.colour, ...(given.colour ?? [1, 1, 1]), 1);
+    gl.uniform4f(surface.at.colour, ...scaled(bright, given.colour ?? [1, 1, 1]), 1);
     gl.uniform1f(surface.at.largest, this.largest > 0 ? this.largest : 1);
     gl.uniform3fv(surface.at.scale, body.levels ? VALUES : SCALE);
     if (given.size > 0) {

@@ -4,6 +4,7 @@ import { add, cross, dot, lookAt, projection, scaled, sub, unit } from "view/lin
 
 const HALF = Math.tan((15 * Math.PI) / 180); // half of the height at distance 1
 const STEEPEST = 89.9; // degrees
+const ACROSS = 75; // degrees, between a level direction and that of the camera
 
 /** Returns the rows x, y, z of the rotation that turns the axis `up` to z, as render.py does. */
 function upright(up) {
@@ -106,6 +107,12 @@ export class Camera {
     const { right, up } = this.frame();
     const rest = before - this.half(aspect);
     this.centre = add(this.centre, add(scaled(x * rest * aspect, right), scaled(y * rest, up)));
+  }
+
+  /** Looks across a direction of the world, unless that is steep. */
+  across(way) {
+    const [a, b, c] = this.axes.map((axis) => dot(axis, way));
+    if (Math.hypot(a, b) > Math.abs(c)) this.azimuth = (Math.atan2(b, a) * 180) / Math.PI - ACROSS;
   }
 
   /** Looks along an axis: 0 x, 1 y, 2 z of the upright frame. */

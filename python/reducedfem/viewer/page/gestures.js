@@ -1,5 +1,8 @@
 // Pointer, wheel, touch and keys.
 
+const PRESSING = [" ", "Enter", "ArrowUp", "ArrowDown"];
+const SLIDING = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "PageUp", "PageDown", "Home", "End"];
+
 /** Turns events on the canvas into calls of `to`: press, drag, lift, orbit, pan, zoom, key. */
 export function listen(canvas, to) {
   const pointers = new Map();
@@ -79,12 +82,11 @@ export function listen(canvas, to) {
   };
   document.addEventListener("visibilitychange", leave);
   window.addEventListener("keydown", (event) => {
-    const typing = event.target instanceof HTMLInputElement && event.target.type !== "range";
-    if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
-    // sliders and buttons keep the keys that move them
-    const own = ["Enter", "ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Home", "End"];
-    const control = event.target instanceof HTMLInputElement || event.target instanceof HTMLButtonElement;
-    if (control && own.includes(event.key)) return;
-    if (to.key(event.key)) event.preventDefault();
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    // controls keep the keys that they react to
+    if (event.target.closest?.("button, select, summary") && PRESSING.includes(event.key)) return;
+    if (event.target.closest?.("input, select") && SLIDING.includes(event.key)) return;
+    if (event.target.closest?.("select, dialog") && event.key.length === 1) return;
+    if (to.key(event.key, event.shiftKey)) event.preventDefault();
   });
 }

@@ -14,10 +14,16 @@ const PACE = 0.5; // heights of the picture per second, at full deflection
 const SPIN = 1.6; // rad/s, likewise
 const STEP = 2e-4; // heights of the picture, per unit of the wheel
 const ROLL = 1.5e-3; // rad, likewise
+const NUDGE = 0.01; // heights of the picture, by a key
+const TILT = 0.03; // rad, likewise
+const WAYS = {
+  ArrowLeft: [-1, 0, 0], ArrowRight: [1, 0, 0], ArrowDown: [0, -1, 0], ArrowUp: [0, 1, 0],
+  PageUp: [0, 0, -1], PageDown: [0, 0, 1],
+};
 
 const HINTS = [
   "Drag the tool: it follows the pointer, and contact holds it back.",
-  "Wheel: nearer and farther. Shift and drag: turn. Shift and wheel: roll. Keys: u upright, Escape release. A drag beside the tool turns the camera.",
+  "Wheel: nearer and farther. Shift and drag: turn. Shift and wheel: roll. Keys: arrows, page up and down, with shift to turn; u upright, Escape release. A drag beside the tool turns the camera.",
 ];
 
 /** Returns the product of two quaternions w, x, y, z, as a unit quaternion. */
@@ -98,9 +104,9 @@ export class Hand {
       one.className = className;
       if (action) {
         one.type = "button";
-        one.addEventListener("click", () => {
+        one.addEventListener("click", ({ detail }) => {
           action();
-          this.canvas.focus();
+          if (detail || !one.offsetParent) this.canvas.focus();
         });
       }
       return one;
@@ -154,7 +160,7 @@ export class Hand {
 
   setFrame(frame) {
     if (this.tool === null) return;
-    this.grip = frame.grip ? sub([...frame.grip], this.page.drawing.centre) : null;
+    this.grip = frame.grip ? [...frame.grip] : null;
     const others = frame.taken || (frame.held && !frame.holds);
     if (this.wanted && frame.holds && !this.held) {
       this.held = true;
@@ -205,8 +211,14 @@ export class Hand {
 
   key(event) {
     const field = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;
-    if (field || event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
+    if (field || event.ctrlKey || event.metaKey || event.altKey) return;
     if (this.tool === null || document.getElementById("help").open) return;
+    if (this.held && event.key in WAYS && !(event.target instanceof HTMLButtonElement)) {
+      this.nudge(WAYS[event.key], event.shiftKey);
+      event.preventDefault();
+      event.stopImmediatePropagation();
+    }
+    if (event.repeat) return;
     if (event.key === "h") this.toggle();
     else if (event.key === "u") this.upright();
     else if (event.key === "Escape") this.release();
@@ -231,6 +243,19 @@ export class Hand {
 
   turn(axis, angle) {
     if (angle) this.turned = product(about(axis, angle), this.turned);
+  }
+
+  /** Moves or turns the tool along the axes of the picture, by a key. */
+  nudge([a, b, c], turns) {
+    const { right, up, toward } = this.page.camera.frame();
+    if (turns) {
+      this.turn(up, TILT * a);
+      this.turn(right, -TILT * b);
+      this.turn(toward, -TILT * c);
+      return;
+    }
+    const step = NUDGE * this.height(this.aspect());
+    for (const [by, axis] of [[a, right], [b, up], [c, toward]]) this.move(scaled(step * by, axis));
   }
 
   /** Turns the tool so that its axes are those of the world, the nearest ones. */

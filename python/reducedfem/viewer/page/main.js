@@ -12,6 +12,9 @@ import { Socket, recorded } from "view/source";
 
 const canvas = document.getElementById("picture");
 const LINES = { light: [0.12, 0.14, 0.17, 0.35], dark: [0.02, 0.03, 0.04, 0.55] };
+const SLOW = 25; // ms of a picture, from which smooth edges are left out
+const REST = 150; // ms without motion
+const BACKDROP = { light: 1, dark: 0.35 }; // brightness of the ground
 const BACKGROUND = { light: [0.969, 0.973, 0.98], dark: [0.106, 0.118, 0.137] };
 
 class Page {
@@ -72,6 +75,7 @@ class Page {
     else if (scene.oscillates) this.player = new Swing(this.drawing.bodies[0].r, scene.frequencies);
     const swings = this.player instanceof Swing;
     if (first) this.camera = new Camera(scene.up);
+    this.placed = false;
     this.panel.build({
       plays: this.live || this.player !== null,
       steps: this.live || this.player instanceof Clip,
@@ -102,8 +106,11 @@ class Page {
     this.frame = frame;
     spread(frame, this.drawing.bodies);
     this.drawing.setFrame(frame);
-    // the first frame says where bodies are
-    if (!before && frame.bodies.some((one) => one.position)) this.fit();
+    const now = performance.now();
+    this.dirty ||= this.drawing.follow(this.received ? (now - this.received) / 1000 : 0);
+    this.received = now;
+    // the first poses say where bodies are
+    if (!this.placed && frame.bodies.some((one) => one.position)) this.aim();
     this.hand.setFrame(frame);
     if (this.live) {
       this.panel.setPlaying(frame.playing);
@@ -118,7 +125,9 @@ class Page {
 
   setHeld(point) {
     this.grip = point;
-    if (!point) this.pressed = false;
+    if (point) return;
+    this.pressed = false;
+    this.reach = null;
   }
 
   lost(reason) {
@@ -129,6 +138,7 @@ class Page {
   setShape(k, value) {
     if (this.player instanceof Swing) {
       this.player.still();
+      this.drawing.still();
       this.panel.setPlaying(false);
       this.player.amounts[k] = value;
       this.showPlayer();
@@ -143,6 +153,7 @@ class Page {
     q[k] = value;
     this.drawing.bodies[0].setCoordinates(this.drawing.gl, q);
     this.panel.setAmounts(q);
+    this.drawing.still();
     this.drawing.rescale(this.drawing.bodies[0]);
     this.showLegend();
     this.dirty = true;
@@ -167,7 +178,10 @@ class Page {
 
   showLegend() {
     const values = this.frame?.legend ?? this.scene.bodies.find((one) => one.legend)?.legend;
-    this.panel.setLegend(this.drawing.largest, stops(values), this.scene.marks, values);
+    const { bodies, marks, listed } = this.scene;
+    const named = listed ? bodies.filter((one) => one.colour && !one.backdrop) : [];
+    const largest = this.drawing.displaced ? this.drawing.largest : 0;
+    this.panel.setLegend(largest, stops(values), [...named, ...marks], values);
   }
 
   size() {
@@ -196,7 +210,7 @@ class Page {
   }
 
   reset() {
-    this.drawing.largest = 0;
+    this.drawing.still();
     if (this.scene.resets) this.socket?.send({ kind: "reset" });
     if (this.player instanceof Clip) this.seek(0);
     if (this.player instanceof Swing) {
@@ -220,6 +234,17 @@ class Page {
     const { centre, radius } = this.drawing.bounds();
     this.camera.fit(centre, radius);
     this.dirty = true;
+  }
+
+  /** Shows all, from beside the way of the held object to the others. */
+  aim() {
+    this.placed = true;
+    const { drawing, camera, scene } = this, held = drawing.bodies[scene.held];
+    if (held) {
+      const others = drawing.bodies.filter((one) => one !== held && !one.given.backdrop);
+      camera.across(sub(drawing.bounds([held]).centre, drawing.bounds(others).centre));
+    }
+    this.fit();
   }
 
   setWire(on) {
@@ -273,7 +298,7 @@ class Page {
   press({ x, y, aspect }) {
     if (!this.scene?.pulls) return false;
     const ray = this.camera.ray(x, y, aspect);
-    this.grip = null;
+    this.grip = this.reach = null;
     this.pressed = true;
     this.socket.send({ kind: "pull", body: 0, origin: ray.origin, direction: ray.direction });
     this.start = { x, y };
@@ -293,7 +318,7 @@ class Page {
 
   lift() {
     this.pressed = false;
-    this.grip = null;
+    this.grip = this.reach = null;
     this.socket?.send({ kind: "release" });
   }
 
@@ -318,7 +343,24 @@ class Page {
     this.dirty = true;
   }
 
-  key(key) {
+  /** Pulls at the middle of the picture by keys, or ends that. */
+  reachOut(middle) {
+    if (this.reach) this.lift();
+    else if (this.press(middle)) this.reach = middle;
+  }
+
+  /** Turns or moves the camera, or a point that is pulled by keys. */
+  arrow([dx, dy], shift) {
+    const aspect = canvas.width / canvas.height;
+    if (this.reach) {
+      const { x, y } = this.reach;
+      this.reach = { x: x - dx / aspect, y: y + dy, aspect };
+      this.drag(this.reach);
+    } else if (shift) this.pan(dx, dy, aspect);
+    else this.orbit(dx, dy);
+  }
+
+  key(key, shift = false) {
     const turns = { ArrowLeft: [0.05, 0], ArrowRight: [-0.05, 0], ArrowUp: [0, 0.05], ArrowDown: [0, -0.05] };
     const middle = { x: 0, y: 0, aspect: canvas.width / canvas.height };
     const keys = {
@@ -327,6 +369,7 @@ class Page {
       ",": () => this.step(-1),
       0: () => this.reset(),
       f: () => this.fit(),
+      g: () => this.reachOut(middle),
       z: () => this.sketch.undo(),
       w: () => this.setWire(!this.drawing.wire),
       p: () => this.project(),
@@ -337,7 +380,8 @@ class Page {
       "+": () => this.zoom(1.2, middle),
       "-": () => this.zoom(1 / 1.2, middle),
     };
-    if (key in turns) this.orbit(...turns[key]);
+    if (key in turns) this.arrow(turns[key], shift);
+    else if (key === "Escape" && this.reach) this.lift();
     else if ("123".includes(key)) this.camera.along("123".indexOf(key));
     else if (key in keys) keys[key]();
     else return false;
@@ -357,7 +401,8 @@ class Page {
 
   draw() {
     if (!this.scene) return;
-    this.drawing.draw(this.camera, { background: BACKGROUND[this.theme], lines: LINES[this.theme] });
+    const { theme } = this, backdrop = BACKDROP[theme];
+    this.drawing.draw(this.camera, { background: BACKGROUND[theme], lines: LINES[theme], backdrop }, !this.rough);
     this.frames += 1;
     this.dirty = false;
   }
@@ -367,15 +412,27 @@ class Page {
     this.last = now;
     if (this.player?.advance(Math.min(elapsed, 0.25))) this.showPlayer();
     if (this.dirty) {
+      // of slow pictures only those at rest are smooth
+      this.rough = this.drawing.byProcessor && !this.recorder && this.usual(3) > SLOW;
       this.draw();
+      [this.unfinished, this.rough, this.moved] = [this.rough, false, now];
       this.spent.push(1000 * elapsed);
       if (this.spent.length > 30) this.spent.shift();
+    } else if (this.unfinished && now - this.moved > REST) {
+      this.unfinished = false;
+      this.draw();
     }
     if (!this.counted || now - this.counted > 250) {
       this.counted = now;
       this.showNumbers();
     }
     requestAnimationFrame((next) => this.turn(next));
+  }
+
+  /** Median of the last times between pictures [ms]. */
+  usual(last = 30) {
+    const spent = this.spent.slice(-last);
+    return spent.sort((a, b) => a - b)[Math.floor(spent.length / 2)] ?? 0;
   }
 
   showNumbers() {
@@ -385,8 +442,9 @@ class Page {
       const { ratio, speed } = this.frame;
       if (ratio < 0.9 * speed) rows.push(["slower than asked for", `${ratio.toPrecision(2)}× of ${speed}×`, ""]);
     }
+    if (this.reach) rows.push(["arrows pull", "g releases", ""]);
     if (this.frame?.held && !this.frame.holds && this.scene.tool === null) rows.push(["another page pulls", "", ""]);
-    const ms = [...this.spent].sort((a, b) => a - b)[Math.floor(this.spent.length / 2)];
+    const ms = this.usual();
     const moving = this.frame?.playing || this.player?.playing;
     if (ms > 0 && moving) rows.push([this.drawing.byProcessor ? "drawn without a GPU" : "drawn", `${Math.round(1000 / ms)} frames/s`, ""]);
     this.panel.setNumbers(rows);
@@ -407,12 +465,12 @@ function spread(frame, bodies) {
 
 /** True if two frames show the same. */
 function same(a, b) {
-  if (!a || a.arrows.length || b.arrows.length || a.dots.length || b.dots.length) return false;
-  return a.bodies.length === b.bodies.length && a.bodies.every((one, k) =>
-    ["q", "moved", "position", "quaternion", "levels"].every((name) => {
-      const x = one[name], y = b.bodies[k][name];
-      return x === y || (x && y && x.every((value, i) => value === y[i]));
-    }));
+  const equal = (x, y) =>
+    x === y || (x?.length === y?.length && x?.length !== undefined && x.every((one, k) => one === y[k]));
+  const alike = (of, ...names) => a[of].length === b[of].length
+    && a[of].every((one, k) => names.every((name) => equal(one[name], b[of][k][name])));
+  return a !== null && alike("bodies", "q", "moved", "position", "quaternion", "levels")
+    && alike("arrows", "from", "to", "colour", "thick") && alike("dots", "points", "colour");
 }
 
 function save(blob, name) {

@@ -68,9 +68,10 @@ export class Panel {
   button(name, text, key, action) {
     const made = element("button", { type: "button", title: `${text} (${key})` }, svg(name));
     made.setAttribute("aria-label", text);
-    made.addEventListener("click", () => {
+    made.addEventListener("click", ({ detail }) => {
       action();
-      document.getElementById("picture").focus(); // keys are for the picture again
+      // keys are for the picture again, unless a key pressed the button
+      if (detail) document.getElementById("picture").focus();
     });
     this.buttons[name] = made;
     return made;
@@ -169,11 +170,13 @@ export class Panel {
       input.setAttribute("aria-label", label);
       const output = element("output");
       input.addEventListener("input", () => change(k, (most * Number(input.value)) / 1000));
-      input.addEventListener("change", () => document.getElementById("picture").focus());
-      input.addEventListener("dblclick", () => {
+      input.addEventListener("pointerup", () => document.getElementById("picture").focus());
+      const zero = () => {
         input.value = 0;
         change(k, 0);
-      });
+      };
+      input.addEventListener("dblclick", zero);
+      input.addEventListener("keydown", ({ key }) => key === "Delete" && zero());
       this.inputs.push({ input, output, most, scale: scales[k] });
       list.append(element("label", {}, element("span", {}, label), input, output));
     });
@@ -232,14 +235,17 @@ export class Panel {
 
   makeHelp() {
     const rows = [
-      ["drag", "turn; on a body that can be pulled: pull it"],
-      ["shift + drag, right button, two fingers", "move"],
-      ["wheel, two fingers", "zoom"],
+      ["drag, arrows", "turn; on a body that can be pulled: pull it"],
+      ["shift + drag or arrows, right button, two fingers", "move"],
+      ["wheel, two fingers, + -", "zoom"],
+      ["g", "pull at the middle of the picture, by arrows; again: release"],
+      ["h, u, Escape", "hold a tool, turn it upright, release it"],
+      ["arrows, page up and down", "move a tool that is held; with shift: turn it"],
       ["double click", "put this place in the middle"],
       ["space", "play or pause"], [". ,", "one step forwards, of recordings also backwards"],
       ["0", "reset"], ["f", "show all"], ["w", "edges of triangles or elements"],
       ["z", "undo a force of a sketch"], ["p", "perspective or parallel projection"], ["1 2 3", "look along an axis"],
-      ["t", "light or dark"], ["s", "save a picture"], ["r", "record a film, or end it"],
+      ["Delete", "slider to zero"], ["t", "light or dark"], ["s", "save a picture"], ["r", "record a film, or end it"],
     ];
     const table = element("table", {}, ...rows.map(([key, text]) =>
       element("tr", {}, element("th", {}, key), element("td", {}, text))));

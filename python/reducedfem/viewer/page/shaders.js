@@ -1,31 +1,26 @@
 // Shaders.  A surface is shaded as by render.py of the package, with lights that move with the
 // camera; its vertices move by u = U q, its normals by T q (Barbic 2007, sections 2.12 and 3.6.2).
 
-// Deformation, shared by surfaces and their edges.
-const MOVED = `#version 300 es
+// Deformation, once a vertex: surfaces and edges share the result, because renderers evaluate
+// vertices of triangles up to six times.
+export const DEFORM = {
+  vertex: `#version 300 es
 precision highp float;
 precision highp int;
 precision highp sampler2D;
 precision highp sampler2DArray;
 layout(location = 0) in vec3 position;
 layout(location = 1) in vec3 normal;
-layout(location = 2) in vec3 colour;
-layout(location = 3) in vec3 offset;
+layout(location = 2) in vec3 offset;
 uniform sampler2DArray shapes;  // U: a layer a coordinate, a texel a vertex
 uniform sampler2DArray tilts;   // T
 uniform sampler2D amounts;      // q: a texel a coordinate
 uniform int count;              // of coordinates
 uniform bool tilted;            // there is T
-uniform vec4 turn;              // of a rigid body: quaternion
-uniform vec3 place;
-uniform mat4 camera;
-uniform mat4 projection;
-out vec3 moved;                 // position and normal in the world
+out vec3 shifted;               // position and normal in the frame of the body
 out vec3 bent;
-
-vec3 rotated(vec3 v) { return v + 2.0 * cross(turn.xyz, cross(turn.xyz, v) + turn.w * v); }
-
-vec3 deform() {
+out float far;                  // displacement
+void main() {
   int width = textureSize(shapes, 0).x;
   ivec2 at = ivec2(gl_VertexID % width, gl_VertexID / width);
   vec3 u = offset;
@@ -35,9 +30,36 @@ vec3 deform() {
     u += q * texelFetch(shapes, ivec3(at, j), 0).xyz;
     if (tilted) bent += q * texelFetch(tilts, ivec3(at, j), 0).xyz;
   }
-  moved = rotated(position + u) + place;
-  bent = rotated(bent);
-  return u;
+  shifted = position + u;
+  far = length(u);
+  gl_Position = vec4(0.0);
+}`,
+  fragment: `#version 300 es
+precision highp float;
+out vec4 pixel;
+void main() { pixel = vec4(0.0); }`,
+  captured: ["shifted", "bent", "far"],
+};
+
+// Pose, shared by surfaces and their edges.
+const MOVED = `#version 300 es
+precision highp float;
+layout(location = 0) in vec3 shifted;
+layout(location = 1) in vec3 normal;
+layout(location = 2) in vec3 colour;
+layout(location = 3) in float displacement;
+uniform vec4 turn;              // of a rigid body: quaternion
+uniform vec3 place;
+uniform mat4 camera;
+uniform mat4 projection;
+out vec3 moved;                 // position and normal in the world
+out vec3 bent;
+
+vec3 rotated(vec3 v) { return v + 2.0 * cross(turn.xyz, cross(turn.xyz, v) + turn.w * v); }
+
+void pose() {
+  moved = rotated(shifted) + place;
+  bent = rotated(normal);
 }
 `;
 
@@ -52,7 +74,8 @@ out float far;                  // displacement
 out float part;                 // of the scale of values
 out float missing;              // above 0 in triangles with a vertex without a value
 void main() {
-  far = length(deform());
+  pose();
+  far = displacement;
   vec4 at = camera * vec4(moved, 1.0);
   eye = at.xyz;
   facing = mat3(camera) * bent;
@@ -98,7 +121,7 @@ void main() {
 export const EDGES = {
   vertex: MOVED + `
 void main() {
-  deform();
+  pose();
   vec4 at = camera * vec4(moved, 1.0);
   gl_Position = projection * at;
   gl_Position.z -= 2e-4 * gl_Position.w;  // in front of the surface

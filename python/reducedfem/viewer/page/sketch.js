@@ -6,7 +6,7 @@ export class Sketch {
   /** `send` takes a message for the view. */
   constructor(send) {
     this.send = send;
-    this.box = element("aside", { id: "sketch", hidden: true });
+    this.box = element("aside", { id: "sketch", hidden: true, "aria-label": "Sketch" });
     document.body.append(this.box);
     this.last = "";
   }
