@@ -40,6 +40,7 @@ from reducedfem.viewer.shown_driven import (
     first_hit,
     free_spring,
 )
+from reducedfem.viewer.shown_geometry import MovedSurface
 
 __all__ = [
     "ShownFreeBody",
@@ -103,14 +104,11 @@ class ShownSimulation(ShownDriven):
         system = simulation.system
         self._sim, self._system, self._up, self._given = simulation, system, up, stiffness
         self._skin: Skin | None = None
-        self._embedding: Embedding | None = None
+        self._surface: MovedSurface | None = None
         if isinstance(system, ReducedSolid):
             self._skin = skin_of(system)
         elif isinstance(system, Solid | ProjectedSolid):
-            surface = system.mesh.source or system.mesh.surface()
-            source, triangles, _ = split(surface)
-            self._surface = Surface(surface.vertices[source], triangles)
-            self._embedding = Embedding(system.mesh, self._surface.vertices)
+            self._surface = MovedSurface(system.mesh)
         else:
             raise InputError(
                 "x is a simulation of a "
@@ -143,7 +141,8 @@ class ShownSimulation(ShownDriven):
         if self._skin is not None:
             body = skin_body(self._skin, sliders=self._owned)
         else:
-            body = Body("solid", self._surface.vertices, self._surface.triangles, None, colour=None)
+            assert self._surface is not None
+            body = self._surface.body("solid")
         assert isinstance(system, ReducedSolid | ProjectedSolid | Solid)
         coordinates = "" if isinstance(system, Solid) else f"{system.r} coordinates, "
         fixed = system._fixed_nodes if isinstance(system, ProjectedSolid) else system.fixed
@@ -179,20 +178,15 @@ class ShownSimulation(ShownDriven):
             except ReducedFEMError:
                 pass  # too large for numbers
         else:
-            moved = self._moved(state.q)
-            place = self._surface.vertices + moved
-            body = {
-                "moved": moved,
-                "normals": _core.surface_normals(place, self._surface.triangles),
-            }
+            assert self._surface is not None
+            body = self._surface.frame(self._field(state.q))
         return self._frame([body], numbers)
 
-    def _moved(self, q: Reals) -> Reals:
-        """Return displacements of the vertices of a system without a skin."""
-        assert self._embedding is not None
+    def _field(self, q: Reals) -> Reals:
+        """Return displacements of the nodes of a system without a skin."""
         if isinstance(self._system, ProjectedSolid):
-            q = np.tensordot(q, self._system.basis, 1)
-        return self._embedding.interpolate(q)
+            return np.tensordot(q, self._system.basis, 1)
+        return q
 
     def _plain(self, n: int) -> None:
         self._sim.step(None, n)
@@ -207,7 +201,9 @@ class ShownSimulation(ShownDriven):
             rows = np.einsum("i,ijk->jk", pick.weights, self._skin.motion[pick.vertices])
             return pick.point, pick.weights @ self._skin.surface.vertices[pick.vertices], rows
         surface = self._surface
-        hit = first_hit(surface.vertices + self._moved(q), surface.triangles, origin, way)
+        assert surface is not None
+        moved = surface.moved(self._field(q))
+        hit = first_hit(surface.vertices + moved, surface.triangles, origin, way)
         if hit is None:
             return None
         rest = hit[1] @ surface.vertices[surface.triangles[hit[0]]]
