@@ -143,8 +143,8 @@ void rf_pull_drag(int32_t n, const rf_system_points *at, const double *moved, co
   for (int a = 0; a < 3; ++a)
     for (int b = 0; b < 3; ++b)
       for (int32_t i = 0; i < at->corners; ++i)
-        yields += way[a] * way[b] * at->weight[i] *
-                  moved[a * (int64_t)n + 3 * (int64_t)at->node[i] + b];
+        yields +=
+            way[a] * way[b] * at->weight[i] * moved[a * (int64_t)n + 3 * (int64_t)at->node[i] + b];
   for (int a = 0; a < 3; ++a) force[a] = yields > 0.0 ? length / yields * way[a] : 0.0;
   for (int32_t i = 0; i < n; ++i) {
     displacement[i] = 0.0;

@@ -264,7 +264,8 @@ static PyObject *response_new(PyTypeObject *type, PyObject *args, PyObject *kwar
   Py_BEGIN_ALLOW_THREADS
   st = rf_solid_require_held(solid, &err);
   if (st >= 0)
-    st = rf_system_solid(solid, &run.run, &(rf_system_damping){0}, RF_STEPS_IMPLICIT, &system, &err);
+    st =
+        rf_system_solid(solid, &run.run, &(rf_system_damping){0}, RF_STEPS_IMPLICIT, &system, &err);
   if (st >= 0) st = rf_pull_factorize_rest(system, &run.run, &err);
   if (st < 0) rf_system_free(system);
   Py_END_ALLOW_THREADS
@@ -292,10 +293,11 @@ done:
   return st;
 }
 
-PyDoc_STRVAR(unit_forces_doc,
-             "unit_forces($self, where, threads, /)\n--\n\n"
-             "Displacements (3, n, 3) by unit forces at a point along the axes [m/N]; where: nodes\n"
-             "of one element (c,) and weights (c,).");
+PyDoc_STRVAR(
+    unit_forces_doc,
+    "unit_forces($self, where, threads, /)\n--\n\n"
+    "Displacements (3, n, 3) by unit forces at a point along the axes [m/N]; where: nodes\n"
+    "of one element (c,) and weights (c,).");
 static PyObject *unit_forces(PyObject *self, PyObject *args) {
   py_state *state = py_state_of_object(self);
   const rf_system *system = py_held(self);
@@ -321,11 +323,12 @@ static PyObject *unit_forces(PyObject *self, PyObject *args) {
   return py_result(state, st, &err, out);
 }
 
-PyDoc_STRVAR(drag_doc,
-             "drag($module, moved, where, way, /)\n--\n\n"
-             "Linear statics of a drag (3,) of a point: the force along it that moves the point as\n"
-             "far along it (3,) and the displacements (n, 3); moved (3, n, 3) and where as of\n"
-             "StaticResponse.unit_forces.");
+PyDoc_STRVAR(
+    drag_doc,
+    "drag($module, moved, where, way, /)\n--\n\n"
+    "Linear statics of a drag (3,) of a point: the force along it that moves the point as\n"
+    "far along it (3,) and the displacements (n, 3); moved (3, n, 3) and where as of\n"
+    "StaticResponse.unit_forces.");
 static PyObject *drag(PyObject *module, PyObject *args) {
   PyObject *moved_obj, *nodes_obj, *weights_obj, *way_obj, *force = NULL, *u = NULL;
   PyObject *result = NULL;
