@@ -26,8 +26,8 @@ __all__ = [
 
 Progress = bool | Callable[[int, int], object] | None
 """True: progress bar; False: no output; None: bar after two seconds, if standard error is a
-terminal; a callable: called as ``f(done, total)``, after ``f.begin(label)`` if it has that method, with
-the name of the work."""
+terminal; a callable: called as ``f(done, total)``, after ``f.begin(label)`` if it has that method,
+with the name of the work."""
 
 PATIENCE = 2.0  # s before a progress bar appears with ``progress=None``
 TICK = 1.0  # s between updates of the clock of a bar

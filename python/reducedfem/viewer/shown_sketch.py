@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import atexit
+import dataclasses
 import threading
+import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,7 @@ _UNHELD = (
     "a sketch needs a solid with fixed nodes, as its shapes are those of static loads: "
     "make it by Solid(mesh, material, fixed=nodes)"
 )
+_IMMOVABLE = "a sketch needs a solid that can move: all of its nodes are fixed"
 
 
 _computing: dict[threading.Thread, ShownSketch] = {}
@@ -57,7 +59,22 @@ class _Cancelled(Exception):
     """Ends a computation from its callback."""
 
 
-@dataclass
+class _Progress:
+    """Follows a computation, and ends it if it is cancelled."""
+
+    def __init__(self, shown: ShownSketch) -> None:
+        self._shown = shown
+
+    def begin(self, label: str) -> None:
+        """Show the name of a stage."""
+        self._shown._follow(label, 0.0)
+
+    def __call__(self, done: int, total: int) -> None:
+        """Show the progress of the stage."""
+        self._shown._follow(None, done / max(total, 1))
+
+
+@dataclasses.dataclass
 class _Force:
     """A force at a point of the surface, drawn as the drag that placed it."""
 
@@ -72,7 +89,7 @@ class _Force:
         return self.at.nodes[0], self.at.weights[0]
 
 
-@dataclass
+@dataclasses.dataclass
 class _Drag(_Force):
     """A force that is being placed; `u` are the displacements that it causes."""
 
@@ -94,10 +111,10 @@ class ShownSketch(ShownSolid):
         self._drag: _Drag | None = None
         self._response: Any = None  # of linear statics
         self._surface: MovedSurface | None = None
-        self._rest: dict[str, Any] = {}  # of it, in a frame
         self._basis: Basis | None = None
         self._worker: threading.Thread | None = None
         self._task, self._part, self._failure = "", 0.0, ""
+        self._begun = 0.0  # time at which the computation did
         self._ends = False  # the computation
         self._closed = False
 
@@ -142,7 +159,9 @@ class ShownSketch(ShownSolid):
         box = np.array([self._mesh.nodes.min(axis=0), self._mesh.nodes.max(axis=0)])
         if stage == "sketch" and surface is not None:
             texts = ("linear statics follow; the basis is that of large deformations",)
-            return Scene("Sketch of forces", (surface.body("solid"),), marks, self._up, pulls=True,
+            normals = _core.surface_normals(surface.vertices, surface.triangles)
+            body = dataclasses.replace(surface.body("solid"), normals=normals)
+            return Scene("Sketch of forces", (body,), marks, self._up, pulls=True,
                          texts=texts, box=box)  # fmt: skip
         if stage == "basis" and basis is not None:
             labels = tuple(f"vector {k + 1}" for k in range(basis.r))
@@ -161,8 +180,10 @@ class ShownSketch(ShownSolid):
             drag, forces = self._drag, tuple(self._forces)
             state = {
                 "stage": self._stage,
-                "task": self._task,
+                "task": self._task.capitalize(),
                 "part": self._part,
+                "seconds": time.monotonic() - self._begun if self._task else 0.0,
+                "hint": self._hint(),
                 "cancelled": self._ends,
                 "failure": self._failure,
                 "forces": [float(np.linalg.norm(one.force)) for one in forces],
@@ -173,7 +194,6 @@ class ShownSketch(ShownSolid):
         arrows = []
         numbers: list[tuple[str, float, str]] = []
         if surface is not None:
-            body = self._rest
             arrows = [{"from": x.begin, "to": x.place, "colour": _PLACED} for x in forces]
             if held is not None:
                 point, place, force, u = held
@@ -244,7 +264,7 @@ class ShownSketch(ShownSolid):
 
     def _go(self, stage: str) -> None:
         if stage == "sketch" and self._response is None:
-            self._start("factor of the stiffness", self._find_response)
+            self._start("stiffness at rest", self._find_response)
         elif stage == "basis":
             self._start("static shapes", self._find_basis)
         else:
@@ -277,13 +297,20 @@ class ShownSketch(ShownSolid):
 
         self._drag = None  # of another page: the computation reads the forces
         self._task, self._part, self._ends = name, 0.0, False
+        self._begun = time.monotonic()
         self._worker = threading.Thread(target=run, name="reducedfem sketch", daemon=True)
         _computing[self._worker] = self
         self._worker.start()
 
-    def _progress(self, done: int, total: int) -> None:
-        self._check()
-        self._part = done / max(total, 1)
+    def _hint(self) -> str:
+        """Return the reason why the solid takes no sketch; empty: it does."""
+        fixed = len(self._solid.fixed)
+        return _UNHELD if not fixed else _IMMOVABLE if fixed == self._mesh.n_nodes else ""
+
+    def _follow(self, label: str | None, part: float) -> None:
+        with self._lock:
+            self._check()
+            self._task, self._part = label or self._task, part
 
     def _check(self) -> None:
         if self._ends or self._closed:
@@ -291,21 +318,20 @@ class ShownSketch(ShownSolid):
 
     def _find_response(self) -> None:
         solid = self._solid
-        if not len(solid.fixed):
-            raise InputError(_UNHELD)
-        response = _core.StaticResponse(solid._core, self._progress, threads())
+        if self._hint():
+            raise InputError(self._hint())
+        response = _core.StaticResponse(solid._core, None, threads())
         surface = MovedSurface(self._mesh)
         with self._lock:
             self._check()
             self._response, self._surface = response, surface
-            self._rest = surface.frame(np.zeros_like(self._mesh.nodes))
             self._show("sketch")
 
     def _find_basis(self) -> None:
         sketch = self.sketch
         if not len(sketch):
             raise InputError("the sketch has no forces: drag points of the body first")
-        basis = sketch_basis(self._solid, sketch, partial=True, progress=self._progress)
+        basis = sketch_basis(self._solid, sketch, partial=True, progress=_Progress(self))
         with self._lock:
             self._check()
             self._basis = basis

@@ -151,6 +151,12 @@ class Body {
     this.moved = moved;
   }
 
+  /** Undoes setMoved. */
+  setRest(gl) {
+    this.setMoved(gl, new Float32Array(3 * this.vertices), this.given.normals);
+    this.moved = null;
+  }
+
   /** Vertices that each shape moves farthest, and some others. */
   samples() {
     if (this.sampled) return this.sampled;
@@ -295,6 +301,7 @@ export class Drawing {
       const body = this.bodies[k];
       if (one.q) body.setCoordinates(this.gl, one.q);
       if (one.moved) body.setMoved(this.gl, one.moved, one.normals);
+      else if (body.moved) body.setRest(this.gl);
       if (one.position) this.setPlace(body, one);
       this.rescale(body);
     });
