@@ -169,7 +169,7 @@ class ShownSketch(ShownSolid):
             failed = basis.provenance["failed"]
             texts = (f"of {basis.provenance['loads']} loads",)
             if failed:
-                texts += (f"{failed} of them were reached in part",)
+                texts += (f"{failed} of them reached in part",)
             return Scene(f"Basis of {basis.r} vectors", (body,), marks, self._up,
                          oscillates=True, texts=texts, box=box)  # fmt: skip
         return super().scene()
@@ -180,7 +180,7 @@ class ShownSketch(ShownSolid):
             drag, forces = self._drag, tuple(self._forces)
             state = {
                 "stage": self._stage,
-                "task": self._task.capitalize(),
+                "task": self._task[:1].upper() + self._task[1:],
                 "part": self._part,
                 "seconds": time.monotonic() - self._begun if self._task else 0.0,
                 "hint": self._hint(),

@@ -186,15 +186,19 @@ class Body {
     return add(turned(this.turn, x), this.place);
   }
 
-  /** Largest displacement of the samples. */
+  /** Largest displacement: of the samples, or of all vertices if a frame has them. */
   farthest() {
     const { shapes } = this.given;
     const v = this.vertices;
     let most = 0;
+    if (this.moved) {
+      const u = this.moved;
+      for (let i = 0; i < u.length; i += 3) most = Math.max(most, u[i] ** 2 + u[i + 1] ** 2 + u[i + 2] ** 2);
+      return Math.sqrt(most);
+    }
     for (const i of this.samples()) {
       const u = [0, 0, 0];
       for (let a = 0; a < 3; ++a) {
-        if (this.moved) u[a] += this.moved[3 * i + a];
         for (let j = 0; j < this.r; ++j) u[a] += this.q[j] * shapes[3 * (v * j + i) + a];
       }
       most = Math.max(most, length(u));
