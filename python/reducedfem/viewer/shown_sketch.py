@@ -35,6 +35,7 @@ _PLACED = (0.95, 0.62, 0.15)
 _DRAGGED = (0.86, 0.27, 0.22)
 _LEAST = 1e-3  # of the size of the solid: shorter drags place no force
 _IDLE = 0.1  # s between frames while nothing moves
+_ITERATIONS = 25  # of a load step: those that converge take ten, others are halved sooner
 _MOST = 200  # forces; each frame has all of them
 _PATIENCE = 1.0  # s for which the end of a view waits for a computation
 _UNHELD = (
@@ -331,7 +332,13 @@ class ShownSketch(ShownSolid):
         sketch = self.sketch
         if not len(sketch):
             raise InputError("the sketch has no forces: drag points of the body first")
-        basis = sketch_basis(self._solid, sketch, partial=True, progress=_Progress(self))
+        basis = sketch_basis(
+            self._solid,
+            sketch,
+            partial=True,
+            max_iterations=_ITERATIONS,
+            progress=_Progress(self),
+        )
         with self._lock:
             self._check()
             self._basis = basis
