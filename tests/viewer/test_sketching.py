@@ -270,7 +270,8 @@ def test_all_buttons_can_be_reached_in_a_low_window(browser, bar):
             places = browser.run(
                 "const box = document.getElementById('sketch');"
                 "box.scrollTop = box.scrollHeight;"
-                "return [document.getElementById('bar'), box, ...box.querySelectorAll('div button')]"
+                "const bar = document.getElementById('bar');"
+                "return [bar, box, ...box.querySelectorAll('div button')]"
                 ".map((one) => one.getBoundingClientRect().toJSON());"
             )
         finally:
