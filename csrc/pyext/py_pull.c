@@ -260,15 +260,18 @@ static PyObject *response_new(PyTypeObject *type, PyObject *args, PyObject *kwar
     return NULL;
   const rf_solid *solid = py_solid_get(state, solid_obj);
   if (!solid || py_run_init(state, &run, progress, threads) < 0) return NULL;
+  py_source from = {0};
+  const py_system_kind *kind = py_source_in(state, solid_obj, Py_None, &from);
+  if (!kind) return NULL;
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
   st = rf_solid_require_held(solid, &err);
   if (st >= 0)
-    st =
-        rf_system_solid(solid, &run.run, &(rf_system_damping){0}, RF_STEPS_IMPLICIT, &system, &err);
+    st = kind->create(from.model, &run.run, &from.damping, RF_STEPS_IMPLICIT, &system, &err);
   if (st >= 0) st = rf_pull_factorize_rest(system, &run.run, &err);
   if (st < 0) rf_system_free(system);
   Py_END_ALLOW_THREADS
+  py_source_release(&from);
   return st < 0 ? py_raise(state, st, &err)
                 : py_object_new_locked(type, system, release_system, solid_obj);
 }
