@@ -155,6 +155,8 @@ class Page {
     if (this.player instanceof Clip) {
       const { now, begin, end } = this.player, place = this.player.place();
       if (place) this.drawing.setPlace(body, place);
+      const levels = this.player.levels();
+      if (levels) body.setLevels(this.drawing.gl, levels);
       this.drawing.arrows = this.player.arrows();
       this.panel.setTime(end > begin ? (now - begin) / (end - begin) : 0, now + this.player.from);
     } else this.panel.setAmounts(this.player.amounts);
@@ -164,7 +166,8 @@ class Page {
   }
 
   showLegend() {
-    this.panel.setLegend(this.drawing.largest, stops(), this.scene.marks);
+    const values = this.frame?.legend ?? this.scene.bodies.find((one) => one.legend)?.legend;
+    this.panel.setLegend(this.drawing.largest, stops(values), this.scene.marks, values);
   }
 
   size() {
@@ -406,7 +409,7 @@ function spread(frame, bodies) {
 function same(a, b) {
   if (!a || a.arrows.length || b.arrows.length || a.dots.length || b.dots.length) return false;
   return a.bodies.length === b.bodies.length && a.bodies.every((one, k) =>
-    ["q", "moved", "position", "quaternion"].every((name) => {
+    ["q", "moved", "position", "quaternion", "levels"].every((name) => {
       const x = one[name], y = b.bodies[k][name];
       return x === y || (x && y && x.every((value, i) => value === y[i]));
     }));
