@@ -1,8 +1,15 @@
+#define _POSIX_C_SOURCE 200809L
+
 #include "base/run.h"
 
+#include <errno.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <time.h>
+
+static const long POLL_NS = 50000000;  // between polls while helpers work
 
 typedef struct job {
   const rf_run *run;
@@ -11,6 +18,7 @@ typedef struct job {
   void *context;
   _Atomic int64_t next, done;
   atomic_bool failed;
+  sem_t ended;                   // helpers that have ended
   pthread_mutex_t failure_lock;  // guards the three fields below
   int64_t failed_task;
   rf_status failure;
@@ -77,7 +85,31 @@ static void *helper_main(void *arg) {
   const helper *h = arg;
   while (run_one(h->shared, h->worker)) {
   }
+  sem_post(&h->shared->ended);
   return NULL;
+}
+
+// Calls the progress callback; true if it asks to stop.
+static bool must_stop(job *j, int report) {
+  const rf_run *run = j->run;
+  const int64_t done = report ? atomic_load(&j->done) : -1;
+  if (!run->progress || run->progress(run->progress_context, done, report ? j->n_tasks : -1) == 0)
+    return false;
+  const rf_error text = {RF_ERR_INTERRUPTED, "interrupted"};
+  record_failure(j, -1, RF_ERR_INTERRUPTED, &text);
+  return true;
+}
+
+// Waits until a helper ends; false: none did in the time between two polls.
+static bool ends_soon(sem_t *ended) {
+  struct timespec until;
+  clock_gettime(CLOCK_REALTIME, &until);
+  until.tv_nsec += POLL_NS;
+  until.tv_sec += until.tv_nsec / 1000000000;
+  until.tv_nsec %= 1000000000;
+  while (sem_timedwait(ended, &until) != 0)
+    if (errno != EINTR) return false;
+  return true;
 }
 
 rf_status rf_run_tasks(const rf_run *run, int64_t n_tasks, int report, rf_task_fn task,
@@ -88,6 +120,7 @@ rf_status rf_run_tasks(const rf_run *run, int64_t n_tasks, int report, rf_task_f
 
   job j = {.run = run, .n_tasks = n_tasks, .task = task, .context = context};
   pthread_mutex_init(&j.failure_lock, NULL);
+  sem_init(&j.ended, 0, 0);
 
   // fewer helpers than requested give the same result, only later
   helper helpers[RF_MAX_THREADS];
@@ -98,17 +131,20 @@ rf_status rf_run_tasks(const rf_run *run, int64_t n_tasks, int report, rf_task_f
     ++started;
   }
 
-  bool more = n_tasks > 0;
+  bool more = n_tasks > 0, stopped = false;
   while (more) {
     more = run_one(&j, 0);
-    const int64_t done = report ? atomic_load(&j.done) : -1;
-    if (run->progress && run->progress(run->progress_context, done, report ? n_tasks : -1) != 0) {
-      const rf_error text = {RF_ERR_INTERRUPTED, "interrupted"};
-      record_failure(&j, -1, RF_ERR_INTERRUPTED, &text);
-      more = false;  // the callback has asked to stop: it is not called again
-    }
+    stopped = must_stop(&j, report);
+    more = more && !stopped;  // the callback that has asked to stop is not called again
   }
-  // every helper is in its last task; a stop has to wait for it too
+  // every helper is in its last task, which may take minutes
+  for (int ended = 0; run->progress && ended < started && !stopped;) {
+    if (ends_soon(&j.ended))
+      ++ended;
+    else
+      stopped = must_stop(&j, report);
+  }
+  // a stop has to wait for them too
   for (int h = 0; h < started; ++h) pthread_join(helpers[h].thread, NULL);
   // helpers may have finished last: report the full count
   if (started > 0 && report && run->progress && j.failure == RF_OK &&
@@ -118,6 +154,7 @@ rf_status rf_run_tasks(const rf_run *run, int64_t n_tasks, int report, rf_task_f
   }
 
   pthread_mutex_destroy(&j.failure_lock);
+  sem_destroy(&j.ended);
   if (err && j.failure != RF_OK) *err = j.failure_text;
   return j.failure;
 }

@@ -177,7 +177,10 @@ static rf_status evaluate(void *equilibrium, rf_newton *n) {
   e->size = n->size;
   n->scale = e->scale;
   n->rounding = e->system->operations->rounding(e->system, e->next);
-  return report_progress(e, n);
+  // near an equilibrium that is going to be rejected, further iterations are in vain
+  const bool near = n->size <= COARSE * n->scale && e->hooks && e->hooks->accept;
+  if (near) st = e->hooks->accept(e, e->next, e->system->err);
+  return st < 0 ? st : report_progress(e, n);
 }
 
 // x with its last digits changed.
@@ -286,12 +289,15 @@ static rf_status walk(rf_equilibrium *e, double *x, rf_error *err) {
   int32_t successes = 0;
   // the load in the smallest parts that there may be: fractions are exact
   e->parts = (int64_t)e->set->load_steps << halvings;
-  for (e->at = 0; e->at < e->parts;) {
+  e->at = (int64_t)(e->set->begin * (double)e->parts);
+  report->fraction = e->set->begin;
+  while (e->at < e->parts) {
     if (step > e->parts - e->at) step = e->parts - e->at;
     const bool at_rest = e->at_rest;
     e->step = step;
     rf_status st = balance(e, (double)(e->at + step) / (double)e->parts, x, err);
-    if (st == RF_ERR_NO_CONVERGENCE && step > 1) {
+    const double least = e->set->resolution * (double)e->at;
+    if (st == RF_ERR_NO_CONVERGENCE && step > 1 && (double)step > least) {
       step /= 2;
       successes = 0;
       e->at_rest = at_rest;

@@ -76,37 +76,80 @@ static void unit_force(const rf_pull *pull, int axis, double *force) {
   for (int32_t i = 0; i < at->corners; ++i) force[3 * (int64_t)at->node[i] + axis] += at->weight[i];
 }
 
-rf_status rf_pull_body_stiffness(const rf_pull *pull, rf_system *s, const rf_run *run,
-                                 double *stiffness, rf_error *err) {
+rf_status rf_pull_factorize_rest(rf_system *s, const rf_run *run, rf_error *err) {
   rf_status st = RF_OK;
-  double *rest = NULL, *force = NULL, *moved = NULL, yields = 0.0;
+  double *rest = NULL, *force = NULL;
   s->run = run;
   s->err = err;
   RF_ALLOC(rest, s->ld);
   RF_ALLOC(force, s->ld);
-  RF_ALLOC(moved, s->ld);
-  RF_TRY(s->operations->evaluate(s, rest, true, NULL, moved));
+  RF_TRY(s->operations->evaluate(s, rest, true, NULL, force));
   if (rf_system_moves(s)) st = s->operations->factorize(s, 0.0, 1.0, 0.0, NULL);
   if (st == RF_ERR_SINGULAR)
     st = rf_fail(err, st, "the stiffness at rest is not positive definite");
-  for (int a = 0; a < 3 && st >= 0 && rf_system_moves(s); ++a) {
-    unit_force(pull, a, force);
-    rf_system_clear_fixed_rt(s, force);
-    st = s->operations->solve(s, force, moved);
-    yields += rf_dot_padded(s->ld, force, moved);
-  }
-  if (st < 0) goto done;
-  if (yields > 0.0 && isfinite(1.0 / yields))
-    *stiffness = 1.0 / yields;
-  else
-    st = rf_fail(err, RF_ERR_ARG, "the point cannot move: it is fixed");
 done:
   s->run = NULL;
   s->err = NULL;
   rf_free(rest);
   rf_free(force);
-  rf_free(moved);
   return st;
+}
+
+rf_status rf_pull_unit_forces(const rf_pull *pull, rf_system *s, const rf_run *run, double *moved,
+                              rf_error *err) {
+  rf_status st = RF_OK;
+  double *force = NULL, yields = 0.0;
+  s->run = run;
+  s->err = err;
+  RF_ALLOC(force, s->ld);
+  for (int a = 0; a < 3 && rf_system_moves(s); ++a) {
+    unit_force(pull, a, force);
+    rf_system_clear_fixed_rt(s, force);
+    RF_TRY(s->operations->solve(s, force, moved + a * s->ld));
+    yields += rf_dot_padded(s->ld, force, moved + a * s->ld);
+  }
+  if (!(yields > 0.0 && isfinite(1.0 / yields)))
+    st = rf_fail(err, RF_ERR_ARG, "the point cannot move: it is fixed");
+done:
+  s->run = NULL;
+  s->err = NULL;
+  rf_free(force);
+  return st;
+}
+
+rf_status rf_pull_body_stiffness(const rf_pull *pull, rf_system *s, const rf_run *run,
+                                 double *stiffness, rf_error *err) {
+  rf_status st = RF_OK;
+  double *moved = NULL, *force = NULL, yields = 0.0;
+  RF_ALLOC(moved, 3 * s->ld);
+  RF_ALLOC(force, s->ld);
+  RF_TRY(rf_pull_factorize_rest(s, run, err));
+  RF_TRY(rf_pull_unit_forces(pull, s, run, moved, err));
+  for (int a = 0; a < 3; ++a) {
+    unit_force(pull, a, force);
+    yields += rf_dot_padded(s->ld, force, moved + a * s->ld);
+  }
+  *stiffness = 1.0 / yields;
+done:
+  rf_free(moved);
+  rf_free(force);
+  return st;
+}
+
+void rf_pull_drag(int32_t n, const rf_system_points *at, const double *moved, const double way[3],
+                  double force[3], double *displacement) {
+  double length = 0.0, yields = 0.0;
+  for (int a = 0; a < 3; ++a) length += way[a] * way[a];
+  for (int a = 0; a < 3; ++a)
+    for (int b = 0; b < 3; ++b)
+      for (int32_t i = 0; i < at->corners; ++i)
+        yields +=
+            way[a] * way[b] * at->weight[i] * moved[a * (int64_t)n + 3 * (int64_t)at->node[i] + b];
+  for (int a = 0; a < 3; ++a) force[a] = yields > 0.0 ? length / yields * way[a] : 0.0;
+  for (int32_t i = 0; i < n; ++i) {
+    displacement[i] = 0.0;
+    for (int a = 0; a < 3; ++a) displacement[i] += force[a] * moved[a * (int64_t)n + i];
+  }
 }
 
 rf_status rf_pull_step(rf_pull *pull, rf_motion *m, const rf_run *run, const double place_m[3],

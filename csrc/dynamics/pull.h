@@ -37,11 +37,25 @@ RF_MUST_CHECK rf_status rf_pull_create(const rf_system *s, const rf_pull_point *
                                        double stiffness, rf_pull **out, rf_error *err);
 void rf_pull_free(rf_pull *pull);  // NULL is fine
 
+// Factors K at rest, of an implicit system, for rf_pull_unit_forces.  RF_ERR_SINGULAR where it is
+// not positive definite.
+RF_MUST_CHECK rf_status rf_pull_factorize_rest(rf_system *s, const rf_run *run, rf_error *err);
+
+// Displacements by unit forces at the point along the axes, m/N: K^-1 U_X^T (3 rows of ld), with
+// the last factor of the system.  RF_ERR_ARG where the point cannot move.
+RF_MUST_CHECK rf_status rf_pull_unit_forces(const rf_pull *pull, rf_system *s, const rf_run *run,
+                                            double *moved, rf_error *err);
+
 // Stiffness of the body itself at the point, N/m: the reciprocal of the trace of the compliance
-// U_X K^-1 U_X^T at rest, of an implicit system.  RF_ERR_SINGULAR where the stiffness at rest is
-// not positive definite, RF_ERR_ARG where the point cannot move.
+// U_X K^-1 U_X^T at rest.  Errors as of the two functions above.
 RF_MUST_CHECK rf_status rf_pull_body_stiffness(const rf_pull *pull, rf_system *s, const rf_run *run,
                                                double *stiffness, rf_error *err);
+
+// The force along `way` by which linear statics moves the point as far along it, f = (d.d / d^T C
+// d) d with C = U_X K^-1 U_X^T, and the displacements (n) of the body: `moved` of
+// rf_pull_unit_forces, rows of n.  A way of zero gives zeros.
+void rf_pull_drag(int32_t n, const rf_system_points *at, const double *moved, const double way[3],
+                  double force[3], double *displacement);
 
 // Point of the body in the present state of the motion.
 void rf_pull_point_rt(const rf_pull *pull, const rf_motion *m, double point_m[3]);

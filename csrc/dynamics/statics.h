@@ -25,6 +25,8 @@ typedef struct rf_static_settings {
   int32_t load_steps;  // the load is applied in this many equal parts
   int32_t newton_max;  // iterations per load step
   int32_t halvings;    // limit of halvings of a failed load step; 0: none
+  double resolution;   // a failed step is not halved if it is this part of the load reached; 0: any
+  double begin;        // fraction of the load under which the start is in equilibrium; 0: of none
   bool stability;      // tests the solution, for one factorization
 } rf_static_settings;
 
@@ -73,10 +75,12 @@ RF_MUST_CHECK rf_status rf_statics_solve(rf_statics *w, const rf_run *run,
                                          const double *prescribed, double *u,
                                          rf_static_report *report, rf_error *err);
 
-// Solves for each load by itself from rest, zero at the fixed nodes: u (count, n_nodes, 3), reports
-// and outcomes (count).  A load that finds no equilibrium has the outcome RF_ERR_NO_CONVERGENCE and
-// its last load step in u; that is no failure of the call.  Each thread takes the memory of a
-// factor.
+// Solves for each load from rest, zero at the fixed nodes: u (count, n_nodes, 3), reports and
+// outcomes (count).  A load that is a larger multiple of the load before continues from the
+// solution of that, or has the same u if that was not reached.  A load that finds no equilibrium
+// has the outcome RF_ERR_NO_CONVERGENCE and its last load step in u; that is no failure of the
+// call.  The part of it that was reached is exact to a thirty-second.  Progress is that of all
+// loads, and follows each iteration.  Each thread takes the memory of a factor.
 RF_MUST_CHECK rf_status rf_statics_solve_loads(const rf_solid *solid, const rf_run *run,
                                                const rf_static_settings *set, const rf_loads *loads,
                                                double *u, rf_static_report *reports,

@@ -26,6 +26,7 @@ typedef enum py_type_index {
   PY_REDUCED,
   PY_DERIVATIVES,
   PY_MOTION,
+  PY_STATIC_RESPONSE,
   PY_BARRIER,
   PY_FREE_BODY,
   PY_PARTS,

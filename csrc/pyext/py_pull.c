@@ -1,4 +1,6 @@
-// Springs that pull a point of a body: functions of the module.
+// Springs that pull a point of a body, and linear statics under forces at a point.
+#include <string.h>
+
 #include "base/alloc.h"
 #include "dynamics/free_pull.h"
 #include "dynamics/pull.h"
@@ -6,6 +8,7 @@
 #include "pyext/py_free_body.h"
 #include "pyext/py_motion.h"
 #include "pyext/py_object.h"
+#include "pyext/py_solid.h"
 #include "pyext/py_source.h"
 #include "world/multibody.h"
 
@@ -239,10 +242,138 @@ done:
   return result;
 }
 
+// The static response of a solid at rest: a system with the factor of its stiffness.
+static void release_system(void *system) { rf_system_free(system); }
+
+PyDoc_STRVAR(response_doc,
+             "StaticResponse(solid, progress, threads, /)\n--\n\n"
+             "Factor of the stiffness of a solid with fixed nodes at rest, for linear statics.");
+static PyObject *response_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+  py_state *state = (py_state *)PyType_GetModuleState(type);
+  PyObject *solid_obj, *progress;
+  int threads;
+  py_run run;
+  rf_error err = {0};
+  rf_system *system = NULL;
+  if (py_refuse_keywords(type, kwargs) < 0 ||
+      !PyArg_ParseTuple(args, "OOi:StaticResponse", &solid_obj, &progress, &threads))
+    return NULL;
+  const rf_solid *solid = py_solid_get(state, solid_obj);
+  if (!solid || py_run_init(state, &run, progress, threads) < 0) return NULL;
+  py_source from = {0};
+  const py_system_kind *kind = py_source_in(state, solid_obj, Py_None, &from);
+  if (!kind) return NULL;
+  rf_status st;
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_solid_require_held(solid, &err);
+  if (st >= 0)
+    st = kind->create(from.model, &run.run, &from.damping, RF_STEPS_IMPLICIT, &system, &err);
+  if (st >= 0) st = rf_pull_factorize_rest(system, &run.run, &err);
+  if (st < 0) rf_system_free(system);
+  Py_END_ALLOW_THREADS
+  py_source_release(&from);
+  return st < 0 ? py_raise(state, st, &err)
+                : py_object_new_locked(type, system, release_system, solid_obj);
+}
+
+// moved (3, ld) becomes (3, n)
+static rf_status unit_forces_in_c(PyObject *self, const rf_pull_point *point, const rf_run *run,
+                                  double *out, rf_error *err) {
+  rf_status st = RF_OK;
+  rf_system *system = py_held(self);
+  rf_pull *pull = NULL;
+  double *moved = NULL;
+  RF_ALLOC(moved, 3 * system->ld);
+  RF_TRY(rf_pull_create(system, point, 0.0, &pull, err));
+  py_lock(self);
+  st = rf_pull_unit_forces(pull, system, run, moved, err);
+  py_unlock(self);
+  for (int64_t a = 0; a < 3; ++a)
+    memcpy(out + a * system->n, moved + a * system->ld, (size_t)system->n * sizeof *out);
+done:
+  rf_pull_free(pull);
+  rf_free(moved);
+  return st;
+}
+
+PyDoc_STRVAR(
+    unit_forces_doc,
+    "unit_forces($self, where, threads, /)\n--\n\n"
+    "Displacements (3, n, 3) by unit forces at a point along the axes [m/N]; where: nodes\n"
+    "of one element (c,) and weights (c,).");
+static PyObject *unit_forces(PyObject *self, PyObject *args) {
+  py_state *state = py_state_of_object(self);
+  const rf_system *system = py_held(self);
+  PyObject *where_obj, *out = NULL;
+  point_in at = {0};
+  int threads;
+  py_run run;
+  rf_error err = {0};
+  if (!PyArg_ParseTuple(args, "O!i:unit_forces", &PyTuple_Type, &where_obj, &threads) ||
+      py_run_init(state, &run, NULL, threads) < 0)
+    return NULL;
+  rf_status st = RF_OK;
+  if (take_where(&at, where_obj, system->n) == 0)
+    out = py_new_f64(3, (npy_intp[]){3, system->n / 3, 3});
+  if (out) {
+    double *to = py_f64(out);
+    Py_BEGIN_ALLOW_THREADS
+    const rf_run quiet = {.threads = threads};
+    st = unit_forces_in_c(self, &at.point, &quiet, to, &err);
+    Py_END_ALLOW_THREADS
+  }
+  release_point(&at);
+  return py_result(state, st, &err, out);
+}
+
+PyDoc_STRVAR(
+    drag_doc,
+    "drag($module, moved, where, way, /)\n--\n\n"
+    "Linear statics of a drag (3,) of a point: the force along it that moves the point as\n"
+    "far along it (3,) and the displacements (n, 3); moved (3, n, 3) and where as of\n"
+    "StaticResponse.unit_forces.");
+static PyObject *drag(PyObject *module, PyObject *args) {
+  PyObject *moved_obj, *nodes_obj, *weights_obj, *way_obj, *force = NULL, *u = NULL;
+  PyObject *result = NULL;
+  py_in moved = {0}, nodes = {0}, weights = {0}, way = {0};
+  (void)module;
+  if (!PyArg_ParseTuple(args, "O(OO)O:drag", &moved_obj, &nodes_obj, &weights_obj, &way_obj))
+    return NULL;
+  if (py_in_f64(&moved, moved_obj, "moved", 3, (npy_intp[]){3, PY_ANY, 3}) < 0 ||
+      py_in_i32(&nodes, nodes_obj, "nodes", 1, (npy_intp[]){PY_ANY}, 0,
+                (int32_t)moved.shape[1] - 1) < 0 ||
+      py_in_f64(&weights, weights_obj, "weights", 1, nodes.shape) < 0 ||
+      py_in_f64(&way, way_obj, "way", 1, (npy_intp[]){3}) < 0)
+    goto done;
+  force = py_new_f64(1, (npy_intp[]){3});
+  u = py_new_f64(2, (npy_intp[]){moved.shape[1], 3});
+  if (!force || !u) goto done;
+  const rf_system_points at = {1, (int32_t)nodes.shape[0], nodes.data, weights.data};
+  rf_pull_drag(3 * (int32_t)moved.shape[1], &at, moved.data, way.data, py_f64(force), py_f64(u));
+  result = PyTuple_Pack(2, force, u);
+done:
+  py_in_release(&moved);
+  py_in_release(&nodes);
+  py_in_release(&weights);
+  py_in_release(&way);
+  Py_XDECREF(force);
+  Py_XDECREF(u);
+  return result;
+}
+
+static PyMethodDef response_methods[] = {
+    {"unit_forces", unit_forces, METH_VARARGS, unit_forces_doc}, {NULL, NULL, 0, NULL}};
+
+static PyType_Spec response_spec = PY_SPEC_KEEPING(
+    "StaticResponse", py_object, {Py_tp_doc, (char *)response_doc}, {Py_tp_new, response_new},
+    {Py_tp_dealloc, py_object_dealloc}, {Py_tp_methods, response_methods});
+
 static PyMethodDef functions[] = {
+    {"drag", drag, METH_VARARGS, drag_doc},
     {"pull", pull_steps, METH_VARARGS, pull_doc},
     {"pull_body_stiffness", body_stiffness, METH_VARARGS, stiffness_doc},
     {"pull_free", pull_free, METH_VARARGS, free_doc},
     {NULL, NULL, 0, NULL}};
 
-const py_room py_pull_room = {.functions = functions};
+const py_room py_pull_room = {.types = {{PY_STATIC_RESPONSE, &response_spec}},
+                              .functions = functions};

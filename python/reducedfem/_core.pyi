@@ -1233,6 +1233,22 @@ def pull_body_stiffness(
     threads: int,
     /,
 ) -> float: ...
+@final
+class StaticResponse:
+    def __new__(
+        cls,
+        solid: Solid,
+        progress: Callable[[int, int], object] | None,
+        threads: int,
+        /,
+    ) -> StaticResponse: ...
+    def unit_forces(
+        self, where: tuple[ArrayLike, ArrayLike], threads: int, /
+    ) -> NDArray[np.float64]: ...
+
+def drag(
+    moved: ArrayLike, where: tuple[ArrayLike, ArrayLike], way: ArrayLike, /
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
 def pull_free(
     body: FreeBody | World,
     index: int,

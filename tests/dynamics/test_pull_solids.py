@@ -138,6 +138,51 @@ def test_the_stiffness_of_the_body_is_that_of_its_compliance(bar):
     assert found == pytest.approx(1.0 / compliance, rel=1e-9)
 
 
+def test_a_drag_is_linear_statics_under_the_force_along_it(bar):
+    _, where, rows = point_of(bar, (0.37, 0.06, 0.1))
+    free = np.setdiff1d(np.arange(bar.n_dofs), (3 * bar.fixed[:, None] + [0, 1, 2]).ravel())
+    stiffness = bar.stiffness().to_dense()[np.ix_(free, free)]
+    exact = np.zeros((3, bar.n_dofs))
+    exact[:, free] = np.linalg.solve(stiffness, rows[:, free].T).T
+    response = _core.StaticResponse(bar._core, None, 2)
+    unit = response.unit_forces(where, 2)
+    size = np.abs(exact).max()
+    np.testing.assert_allclose(unit.reshape(3, -1), exact, rtol=0, atol=1e-9 * size)
+    np.testing.assert_array_equal(response.unit_forces(where, 1), unit)
+    way = np.array([0.01, -0.02, 0.03])
+    force, u = _core.drag(unit, where, way)
+    compliance = rows @ exact.T
+    np.testing.assert_allclose(force, (way @ way) / (way @ compliance @ way) * way, rtol=1e-9)
+    np.testing.assert_allclose(
+        u.ravel(), force @ exact, rtol=0, atol=1e-9 * size * np.linalg.norm(force)
+    )
+    # the point moves as far along the drag
+    assert rows @ u.ravel() @ way == pytest.approx(way @ way, rel=1e-12)
+    for one in _core.drag(unit, where, np.zeros(3)):
+        assert not one.any()
+
+
+def test_refusals_of_static_responses(bar):
+    _, (nodes, weights), _ = point_of(bar, (0.4, 0.1, 0.1))
+    loose = rf.Solid(bar.mesh, rf.StVK(2e5, 0.3, 1000.0))
+    with pytest.raises(rf.MeshError, match="fixed"):
+        _core.StaticResponse(loose._core, None, 2)
+    with pytest.raises(rf.InputError, match="threads"):
+        _core.StaticResponse(bar._core, None, 0)
+    response = _core.StaticResponse(bar._core, None, 2)
+    with pytest.raises(rf.InputError, match="the point cannot move"):
+        response.unit_forces(([int(bar.fixed[0])], [1.0]), 2)
+    with pytest.raises(rf.InputError, match=r"nodes\[0\] must be between 0 and"):
+        response.unit_forces(([bar.mesh.n_nodes], [1.0]), 2)
+    unit = response.unit_forces((nodes, weights), 2)
+    with pytest.raises(rf.InputError, match="nodes"):
+        _core.drag(unit, ([bar.mesh.n_nodes], [1.0]), np.ones(3))
+    with pytest.raises(rf.InputError, match="weights"):
+        _core.drag(unit, (nodes, weights[:-1]), np.ones(3))
+    with pytest.raises(rf.InputError, match="way"):
+        _core.drag(unit, (nodes, weights), [0.0, np.nan, 0.0])
+
+
 def test_refusals(bar):
     rest, (nodes, weights), rows = point_of(bar, (0.4, 0.1, 0.1))
     sim = rf.ImplicitNewmark(bar, H)

@@ -1,5 +1,7 @@
 // Tasks that fail, the later one first: the lower one waits until the failure of the higher one has
 // been recorded, which the runner does under its lock.
+#define _POSIX_C_SOURCE 200809L
+
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>

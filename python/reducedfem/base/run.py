@@ -26,7 +26,8 @@ __all__ = [
 
 Progress = bool | Callable[[int, int], object] | None
 """True: progress bar; False: no output; None: bar after two seconds, if standard error is a
-terminal; a callable: called as ``f(done, total)``."""
+terminal; a callable: called as ``f(done, total)``, after ``f.begin(label)`` if it has that method,
+with the name of the work."""
 
 PATIENCE = 2.0  # s before a progress bar appears with ``progress=None``
 TICK = 1.0  # s between updates of the clock of a bar
@@ -179,6 +180,9 @@ def callback(progress: Progress, label: str) -> Iterator[Callable[[int, int], ob
         with _Bar(label, PATIENCE) as bar:
             yield bar.show
     elif callable(progress):
+        begin = getattr(progress, "begin", None)
+        if begin is not None:
+            begin(label)
         yield progress
     else:
         raise InputTypeError(

@@ -202,6 +202,11 @@ class ForceSketch:
             `i` is out of range or not an int.
         """
         which = integer(i, "i")
+        if not len(self):
+            raise InputError(
+                f"i is {which}, but the sketch is empty: record forces first, or place some on the "
+                "page of view(solid)"
+            )
         if not 0 <= which < len(self):
             raise InputError(f"i is {which}; the sketch has samples 0 to {len(self) - 1}")
         one = self.select([which])

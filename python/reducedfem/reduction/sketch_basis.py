@@ -38,7 +38,8 @@ class SketchReport:
         Nonlinear static displacements of each of these samples [m], (l, n, 3), under `fraction` of
         the load.
     fraction
-        Fraction of each load that was reached, (l,); 1 unless the solution failed.
+        Fraction of each load that was reached, (l,); 1 unless the solution failed. It is at most
+        a thirty-second less than can be reached.
     failed
         Samples whose solution failed, int32.
     shapes
@@ -113,7 +114,8 @@ def sketch_basis(
     """Return the basis of the deformations under recorded loads (Barbic 2007, section 2.8.2).
 
     Loads are thinned by distance. Each remaining load is solved on the unreduced solid with
-    adaptive load steps (`Solid.solve_static`). The deformations are thinned by mass distance, and
+    adaptive load steps (`Solid.solve_static`); one that is a larger multiple of the load before
+    continues from the solution of that. The deformations are thinned by mass distance, and
     mass-PCA gives the r vectors that represent them best. Loads are solved in parallel, with a
     matrix factor per thread.
 
@@ -142,7 +144,9 @@ def sketch_basis(
     report
         Also return a `SketchReport`.
     progress
-        True for progress bars, or a callable ``f(done, total)``, in each stage.
+        True for progress bars, or a callable ``f(done, total)``, in each stage, after
+        ``f.begin(stage)`` if it has that method. It may raise an exception to stop: statics end
+        before their next matrix factor.
 
     Returns
     -------
@@ -180,7 +184,7 @@ def sketch_basis(
     else:
         apart = distance_apart(force_distance, "force_distance")
     loads = sketch._keep(apart, progress)
-    with callback(progress, "statics") as tell:
+    with callback(progress, f"statics of {len(loads)} loads") as tell:
         u, found, fraction, iterations, _ = core.solve_loads(
             sketch.select(loads)._loads(), tolerance, 1, most, _HALVINGS, tell, threads()
         )

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from reducedfem import _core
 from reducedfem.base.console import size_text
+from reducedfem.geometry.embedding import Embedding
 from reducedfem.geometry.mesh import Mesh
 from reducedfem.geometry.surface import Surface
 from reducedfem.pictures.values import GivenValues, SurfaceValues
@@ -20,7 +25,7 @@ from reducedfem.viewer.parts import (
 )
 from reducedfem.viewer.shown import Shown
 
-__all__ = ["ShownMesh", "ShownSolid", "ShownSurface"]
+__all__ = ["MovedSurface", "ShownMesh", "ShownSolid", "ShownSurface"]
 
 
 class ShownSurface(Shown):
@@ -75,6 +80,30 @@ def mesh_body(mesh: Mesh, values: SurfaceValues | None = None) -> Body:
         lined=True,
     )
     return body if values is None else painted(body, values, source)
+
+
+class MovedSurface:
+    """The surface of a mesh, whose vertices follow displacements of the nodes."""
+
+    def __init__(self, mesh: Mesh) -> None:
+        surface = mesh.source or mesh.surface()
+        source, self.triangles, _ = split(surface)
+        self.vertices = surface.vertices[source]
+        self._embedding = Embedding(mesh, self.vertices)
+
+    def body(self, name: str) -> Body:
+        """Return the body, coloured by displacement."""
+        return Body(name, self.vertices, self.triangles, None, colour=None)
+
+    def moved(self, u: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return displacements of the vertices (v, 3)."""
+        return self._embedding.interpolate(u)
+
+    def frame(self, u: NDArray[np.float64]) -> dict[str, Any]:
+        """Return what a frame has of the body."""
+        moved = self.moved(u)
+        normals = _core.surface_normals(self.vertices + moved, self.triangles)
+        return {"moved": moved, "normals": normals}
 
 
 class ShownMesh(Shown):

@@ -42,6 +42,7 @@ from reducedfem.viewer.shown_driven import (
     first_hit,
     free_spring,
 )
+from reducedfem.viewer.shown_geometry import MovedSurface
 
 __all__ = [
     "ShownFreeBody",
@@ -110,14 +111,11 @@ class ShownSimulation(ShownDriven):
         system = simulation.system
         self._sim, self._system, self._up, self._given = simulation, system, up, stiffness
         self._skin: Skin | None = None
-        self._embedding: Embedding | None = None
+        self._surface: MovedSurface | None = None
         if isinstance(system, ReducedSolid):
             self._skin = skin_of(system)
         elif isinstance(system, Solid | ProjectedSolid):
-            surface = system.mesh.source or system.mesh.surface()
-            source, triangles, _ = split(surface)
-            self._surface = Surface(surface.vertices[source], triangles)
-            self._embedding = Embedding(system.mesh, self._surface.vertices)
+            self._surface = MovedSurface(system.mesh)
         else:
             raise InputError(
                 "x is a simulation of a "
@@ -129,7 +127,9 @@ class ShownSimulation(ShownDriven):
             if self._skin is not None:
                 subject = Subject(self._skin, None, None)
             else:
-                subject = Subject(system, self._surface, None)
+                seen = self._surface
+                assert seen is not None
+                subject = Subject(system, Surface(seen.vertices, seen.triangles), None)
             self._painter = Painter(values, subject, system.mesh.n_nodes)
         self._pulls = self._takes_pulls()
         if stiffness is not None and not self._pulls:
@@ -157,7 +157,8 @@ class ShownSimulation(ShownDriven):
         if self._skin is not None:
             body = skin_body(self._skin, sliders=self._owned)
         else:
-            body = Body("solid", self._surface.vertices, self._surface.triangles, None, colour=None)
+            assert self._surface is not None
+            body = self._surface.body("solid")
         if self._painter is not None:
             body = replace(body, colour=GREY)
         assert isinstance(system, ReducedSolid | ProjectedSolid | Solid)
@@ -167,6 +168,8 @@ class ShownSimulation(ShownDriven):
             f"{coordinates}{system.mesh.n_nodes:,} nodes",
             f"{type(sim).__name__}, dt = {sim.dt:g} s",
         )
+        if self._owned:
+            texts += ("forces for a basis are sketched on the page of its Solid",)
         if self._given is not None:
             texts += (f"pulled by a spring of {self._given:g} N/m",)
         return Scene(
@@ -195,23 +198,18 @@ class ShownSimulation(ShownDriven):
             except ReducedFEMError:
                 pass  # too large for numbers
         else:
-            moved = self._moved(state.q)
-            place = self._surface.vertices + moved
-            body = {
-                "moved": moved,
-                "normals": _core.surface_normals(place, self._surface.triangles),
-            }
+            assert self._surface is not None
+            body = self._surface.frame(self._field(state.q))
         more = {}
         if self._painter is not None:
             body["levels"], more["legend"] = self._painter.painted(nodal(self._system, state.q))
         return {**self._frame([body], numbers), **more}
 
-    def _moved(self, q: Reals) -> Reals:
-        """Return displacements of the vertices of a system without a skin."""
-        assert self._embedding is not None
+    def _field(self, q: Reals) -> Reals:
+        """Return displacements of the nodes of a system without a skin."""
         if isinstance(self._system, ProjectedSolid):
-            q = np.tensordot(q, self._system.basis, 1)
-        return self._embedding.interpolate(q)
+            return np.tensordot(q, self._system.basis, 1)
+        return q
 
     def _plain(self, n: int) -> None:
         self._sim.step(None, n)
@@ -226,7 +224,9 @@ class ShownSimulation(ShownDriven):
             rows = np.einsum("i,ijk->jk", pick.weights, self._skin.motion[pick.vertices])
             return pick.point, pick.weights @ self._skin.surface.vertices[pick.vertices], rows
         surface = self._surface
-        hit = first_hit(surface.vertices + self._moved(q), surface.triangles, origin, way)
+        assert surface is not None
+        moved = surface.moved(self._field(q))
+        hit = first_hit(surface.vertices + moved, surface.triangles, origin, way)
         if hit is None:
             return None
         rest = hit[1] @ surface.vertices[surface.triangles[hit[0]]]

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+import dataclasses
 import threading
+import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from reducedfem import _core
+from reducedfem.base.run import threads
 from reducedfem.errors import InputError, ReducedFEMError
 from reducedfem.geometry.embedding import Embedding
 from reducedfem.reduction.basis import Basis
 from reducedfem.reduction.sketch import ForceSketch
 from reducedfem.reduction.sketch_basis import sketch_basis
-from reducedfem.solid.modes import Modes
 from reducedfem.solid.solid import Solid
-from reducedfem.viewer.parts import Body, Scene, fixed_nodes
+from reducedfem.viewer.parts import Scene, fixed_nodes
 from reducedfem.viewer.shown import Frame
 from reducedfem.viewer.shown_driven import first_hit
-from reducedfem.viewer.shown_geometry import ShownSolid
+from reducedfem.viewer.shown_geometry import MovedSurface, ShownSolid
 from reducedfem.viewer.shown_shapes import shapes_body
 from reducedfem.viewer.workers import Worker
 
@@ -28,36 +30,67 @@ __all__ = ["ShownSketch"]
 
 Reals = NDArray[np.float64]
 
-_MODES = 20  # of the linear model that follows the hand
 _PARTS = (0.5, 1.0)  # of each force, that are samples of the sketch
 _PLACED = (0.95, 0.62, 0.15)
 _DRAGGED = (0.86, 0.27, 0.22)
 _LEAST = 1e-3  # of the size of the solid: shorter drags place no force
 _IDLE = 0.1  # s between frames while nothing moves
+_ITERATIONS = 25  # of a load step: those that converge take ten, others are halved sooner
 _MOST = 200  # forces; each frame has all of them
 _PATIENCE = 1.0  # s for which the end of a view waits for a computation
+_UNHELD = (
+    "a sketch needs a solid with fixed nodes, as its shapes are those of static loads: "
+    "make it by Solid(mesh, material, fixed=nodes)"
+)
+_IMMOVABLE = "a sketch needs a solid that can move: all of its nodes are fixed"
 
 
 class _Cancelled(Exception):
     """Ends a computation from its callback."""
 
 
-@dataclass
+class _Progress:
+    """Follows a computation, and ends it if it is cancelled."""
+
+    def __init__(self, shown: ShownSketch) -> None:
+        self._shown = shown
+
+    def begin(self, label: str) -> None:
+        """Show the name of a stage."""
+        self._shown._follow(label, 0.0)
+
+    def __call__(self, done: int, total: int) -> None:
+        """Show the progress of the stage."""
+        self._shown._follow(None, done / max(total, 1))
+
+
+@dataclasses.dataclass
 class _Force:
     """A force at a point of the surface, drawn as the drag that placed it."""
 
-    nodes: NDArray[np.int32]  # of the element that carries the point
-    weights: Reals
-    rows: Reals  # of the modes at the point  (k, 3)
+    at: Embedding  # the point
     begin: Reals
     place: Reals
     force: Reals
+
+    @property
+    def where(self) -> tuple[NDArray[np.int32], Reals]:
+        """Nodes of the element that carries the point, and their weights."""
+        return self.at.nodes[0], self.at.weights[0]
+
+
+@dataclasses.dataclass
+class _Drag(_Force):
+    """A force that is being placed; `u` are the displacements that it causes."""
+
+    unit: Reals  # displacements by unit forces along the axes [m/N]  (3, n, 3)
+    u: Reals
 
 
 class ShownSketch(ShownSolid):
     """A solid; pages place forces on it by dragging, and compute a basis of its deformations.
 
-    While a point is dragged a linear modal model follows. Computations run in a thread.
+    While a point is dragged linear statics of the whole solid follow. Computations run in a thread.
     """
 
     def __init__(self, solid: Solid, up: str) -> None:
@@ -65,12 +98,13 @@ class ShownSketch(ShownSolid):
         self._lock = threading.RLock()
         self._stage = "solid"
         self._forces: list[_Force] = []
-        self._drag: _Force | None = None
-        self._modes: Modes | None = None
-        self._linear: Body | None = None  # moved by the modes
+        self._drag: _Drag | None = None
+        self._response: Any = None  # of linear statics
+        self._surface: MovedSurface | None = None
         self._basis: Basis | None = None
         self._worker: threading.Thread | None = None
         self._task, self._part, self._failure = "", 0.0, ""
+        self._begun = 0.0  # time at which the computation did
         self._ends = False  # the computation
         self._closed = False
 
@@ -81,9 +115,10 @@ class ShownSketch(ShownSolid):
         """The forces that are placed; of each, parts of it are samples."""
         with self._lock:
             forces = tuple(self._forces)
-        m, corners = len(_PARTS) * len(forces), len(forces[0].nodes) if forces else 0
-        nodes = [one.nodes for one in forces for _ in _PARTS]
-        values = [part * np.outer(x.weights, x.force) for x in forces for part in _PARTS]
+        m = len(_PARTS) * len(forces)
+        corners = len(forces[0].where[0]) if forces else 0
+        nodes = [one.where[0] for one in forces for _ in _PARTS]
+        values = [part * np.outer(x.where[1], x.force) for x in forces for part in _PARTS]
         return ForceSketch(
             self._mesh.n_nodes,
             np.arange(float(m)),
@@ -107,14 +142,16 @@ class ShownSketch(ShownSolid):
     def scene(self) -> Scene:
         """Return the scene of the present stage."""
         with self._lock:
-            stage, linear, basis = self._stage, self._linear, self._basis
+            stage, surface, basis = self._stage, self._surface, self._basis
         texts: tuple[str, ...]
         solid = self._solid
         marks = fixed_nodes(solid.mesh, solid.fixed, carried=True)
         box = np.array([self._mesh.nodes.min(axis=0), self._mesh.nodes.max(axis=0)])
-        if stage == "sketch" and linear is not None:
-            texts = ("the linear model follows; the basis is that of large deformations",)
-            return Scene("Sketch of forces", (linear,), marks, self._up, pulls=True,
+        if stage == "sketch" and surface is not None:
+            texts = ("linear statics follow; the basis is that of large deformations",)
+            normals = _core.surface_normals(surface.vertices, surface.triangles)
+            body = dataclasses.replace(surface.body("solid"), normals=normals)
+            return Scene("Sketch of forces", (body,), marks, self._up, pulls=True,
                          texts=texts, box=box)  # fmt: skip
         if stage == "basis" and basis is not None:
             labels = tuple(f"vector {k + 1}" for k in range(basis.r))
@@ -122,7 +159,7 @@ class ShownSketch(ShownSolid):
             failed = basis.provenance["failed"]
             texts = (f"of {basis.provenance['loads']} loads",)
             if failed:
-                texts += (f"{failed} of them were reached in part",)
+                texts += (f"{failed} of them reached in part",)
             return Scene(f"Basis of {basis.r} vectors", (body,), marks, self._up,
                          oscillates=True, texts=texts, box=box)  # fmt: skip
         return super().scene()
@@ -133,24 +170,27 @@ class ShownSketch(ShownSolid):
             drag, forces = self._drag, tuple(self._forces)
             state = {
                 "stage": self._stage,
-                "task": self._task,
+                "task": self._task[:1].upper() + self._task[1:],
                 "part": self._part,
+                "seconds": time.monotonic() - self._begun if self._task else 0.0,
+                "hint": self._hint(),
                 "cancelled": self._ends,
                 "failure": self._failure,
                 "forces": [float(np.linalg.norm(one.force)) for one in forces],
             }
-            sketching, modes = self._stage == "sketch", self._modes
+            surface = self._surface if self._stage == "sketch" else None
+            held = (drag, drag.place, drag.force, drag.u) if drag else None
         body: dict[str, Any] = {}
         arrows = []
         numbers: list[tuple[str, float, str]] = []
-        if sketching and modes is not None:
-            body["q"] = np.zeros(len(modes))
+        if surface is not None:
             arrows = [{"from": x.begin, "to": x.place, "colour": _PLACED} for x in forces]
-            if drag is not None:
-                body["q"] = drag.rows @ drag.force / modes.eigenvalues
-                moved = drag.begin + body["q"] @ drag.rows
-                arrows.append({"from": moved, "to": drag.place, "colour": _DRAGGED})
-                numbers.append(("force", float(np.linalg.norm(drag.force)), "N"))
+            if held is not None:
+                point, place, force, u = held
+                body = surface.frame(u)
+                moved = point.begin + point.at.interpolate(u)[0]
+                arrows.append({"from": moved, "to": place, "colour": _DRAGGED})
+                numbers.append(("force", float(np.linalg.norm(force)), "N"))
         return {"bodies": [body], "arrows": arrows, "numbers": numbers, "sketch": state}
 
     # ---- gestures
@@ -158,35 +198,34 @@ class ShownSketch(ShownSolid):
     def pull(self, body: int, origin: NDArray[Any], direction: NDArray[Any]) -> Any:
         """Begin to drag the first point on a ray, unless it is fixed."""
         with self._lock:
-            linear, modes = self._linear, self._modes
-            if self._stage != "sketch" or linear is None or modes is None or self._task:
+            surface, response = self._surface, self._response
+            if self._stage != "sketch" or surface is None or self._task:
                 return None
-            hit = first_hit(linear.vertices, linear.triangles, origin, direction)
+            hit = first_hit(surface.vertices, surface.triangles, origin, direction)
             if hit is None:
-                return None
-            begin = hit[2]
-            at = Embedding(self._mesh, begin[None])
-            nodes, weights = at.nodes[0], at.weights[0]
-            rows = np.einsum("c,kci->ki", weights, modes.shapes[:, nodes])
-            if not rows.any():
                 return None
             if len(self._forces) >= _MOST:
                 self._failure = f"the sketch has {_MOST} forces, the most allowed: delete some"
                 return None
-            self._drag = _Force(nodes, weights, rows, begin, begin.copy(), np.zeros(3))
+            begin = hit[2]
+            at = Embedding(self._mesh, begin[None])
+            zero = np.zeros(3)
+            try:
+                unit = response.unit_forces((at.nodes[0], at.weights[0]), threads())
+            except InputError:  # the point is fixed
+                return None
+            self._drag = _Drag(at, begin, begin.copy(), zero, unit, np.zeros_like(unit[0]))
             return begin
 
     def move(self, place: NDArray[Any]) -> None:
-        """Drag the point; the force is along the drag, and takes the linear model as far."""
+        """Drag the point; the force is along the drag, and takes the point as far along it."""
         with self._lock:
-            drag, modes = self._drag, self._modes
-            if drag is None or modes is None:
+            drag = self._drag
+            if drag is None:
                 return
-            way = place - drag.begin
-            yields = float((((drag.rows @ way) ** 2) / modes.eigenvalues).sum())
-            force = way * (float(way @ way) / yields) if yields > 0.0 else np.zeros(3)
-            if np.isfinite(force).all():
-                drag.place, drag.force = np.array(place, dtype=np.float64), force
+            force, u = _core.drag(drag.unit, drag.where, place - drag.begin)
+            if np.isfinite(force).all() and np.isfinite(u).all():
+                drag.place, drag.force, drag.u = np.array(place, dtype=np.float64), force, u
 
     def release(self) -> None:
         """Place the force."""
@@ -196,7 +235,7 @@ class ShownSketch(ShownSolid):
                 return
             length = float(np.linalg.norm(np.ptp(self._mesh.nodes, axis=0)))
             if np.linalg.norm(drag.place - drag.begin) > _LEAST * length and drag.force.any():
-                self._forces.append(drag)
+                self._forces.append(_Force(drag.at, drag.begin, drag.place, drag.force))
 
     def command(self, message: Mapping[str, Any]) -> None:
         """Handle the buttons of a sketch."""
@@ -214,8 +253,8 @@ class ShownSketch(ShownSolid):
                 self._go(message["name"])
 
     def _go(self, stage: str) -> None:
-        if stage == "sketch" and self._modes is None:
-            self._start("linear modes", self._find_modes)
+        if stage == "sketch" and self._response is None:
+            self._start("stiffness at rest", self._find_response)
         elif stage == "basis":
             self._start("static shapes", self._find_basis)
         else:
@@ -247,37 +286,46 @@ class ShownSketch(ShownSolid):
 
         self._drag = None  # of another page: the computation reads the forces
         self._task, self._part, self._ends = name, 0.0, False
+        self._begun = time.monotonic()
         self._worker = Worker("reducedfem sketch", run, self._stop)
         self._worker.start()
 
-    def _progress(self, done: int, total: int) -> None:
-        self._check()
-        self._part = done / max(total, 1)
+    def _hint(self) -> str:
+        """Return the reason why the solid takes no sketch; empty: it does."""
+        fixed = len(self._solid.fixed)
+        return _UNHELD if not fixed else _IMMOVABLE if fixed == self._mesh.n_nodes else ""
+
+    def _follow(self, label: str | None, part: float) -> None:
+        with self._lock:
+            self._check()
+            self._task, self._part = label or self._task, part
 
     def _check(self) -> None:
         if self._ends or self._closed:
             raise _Cancelled
 
-    def _find_modes(self) -> None:
+    def _find_response(self) -> None:
         solid = self._solid
-        if not len(solid.fixed):
-            raise InputError(
-                "a sketch needs a solid with fixed nodes, as its shapes are those of static loads: "
-                "make it by Solid(mesh, material, fixed=nodes)"
-            )
-        free = 3 * (self._mesh.n_nodes - len(solid.fixed))
-        modes = solid.linear_modes(min(_MODES, free), progress=self._progress)
-        linear = shapes_body(self._mesh, modes.shapes, ())
+        if self._hint():
+            raise InputError(self._hint())
+        response = _core.StaticResponse(solid._core, None, threads())
+        surface = MovedSurface(self._mesh)
         with self._lock:
             self._check()
-            self._modes, self._linear = modes, linear
+            self._response, self._surface = response, surface
             self._show("sketch")
 
     def _find_basis(self) -> None:
         sketch = self.sketch
         if not len(sketch):
             raise InputError("the sketch has no forces: drag points of the body first")
-        basis = sketch_basis(self._solid, sketch, partial=True, progress=self._progress)
+        basis = sketch_basis(
+            self._solid,
+            sketch,
+            partial=True,
+            max_iterations=_ITERATIONS,
+            progress=_Progress(self),
+        )
         with self._lock:
             self._check()
             self._basis = basis

@@ -221,6 +221,12 @@ class Body {
     this.moved = moved;
   }
 
+  /** Undoes setMoved. */
+  setRest(gl) {
+    this.setMoved(gl, new Float32Array(3 * this.vertices), this.given.normals);
+    this.moved = null;
+  }
+
   /** Vertices that each shape moves farthest, and some others. */
   samples() {
     if (this.sampled) return this.sampled;
@@ -250,15 +256,19 @@ class Body {
     return add(turned(this.turn, x), this.place);
   }
 
-  /** Largest displacement of the samples. */
+  /** Largest displacement: of the samples, or of all vertices if a frame has them. */
   farthest() {
     const { shapes } = this.given;
     const v = this.vertices;
     let most = 0;
+    if (this.moved) {
+      const u = this.moved;
+      for (let i = 0; i < u.length; i += 3) most = Math.max(most, u[i] ** 2 + u[i + 1] ** 2 + u[i + 2] ** 2);
+      return Math.sqrt(most);
+    }
     for (const i of this.samples()) {
       const u = [0, 0, 0];
       for (let a = 0; a < 3; ++a) {
-        if (this.moved) u[a] += this.moved[3 * i + a];
         for (let j = 0; j < this.r; ++j) u[a] += this.q[j] * shapes[3 * (v * j + i) + a];
       }
       most = Math.max(most, length(u));
@@ -374,6 +384,7 @@ export class Drawing {
       const body = this.bodies[k];
       if (one.q) body.setCoordinates(this.gl, one.q);
       if (one.moved) body.setMoved(this.gl, one.moved, one.normals);
+      else if (body.moved) body.setRest(this.gl);
       if (one.levels) body.setLevels(this.gl, one.levels);
       if (one.position) this.setPlace(body, one);
     });

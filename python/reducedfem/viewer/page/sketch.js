@@ -30,34 +30,41 @@ export class Sketch {
     this.box.hidden = !state;
     if (!state) return;
     // the list is made anew only if it is another one, so that buttons can be clicked
-    const text = JSON.stringify({ ...state, part: 0 });
+    const text = JSON.stringify({ ...state, part: 0, seconds: 0 });
     if (text !== this.last) this.build(state);
     this.last = text;
-    if (this.bar) this.progress(state.part);
+    if (this.bar) this.progress(state);
   }
 
   /** Shows a part; none yet, and the end of a task, as a bar that moves. */
-  progress(part) {
-    if (part > 0 && part < 1) this.bar.value = part;
+  progress({ part, seconds }) {
+    const known = part > 0 && part < 1;
+    if (known) this.bar.value = part;
     else this.bar.removeAttribute("value");
+    this.clock.textContent = `${known ? `${Math.floor(100 * part)} %, ` : ""}${Math.floor(seconds)} s`;
   }
 
   build(state) {
     // below the title, which may have many lines
-    this.box.style.top = `${document.getElementById("title").getBoundingClientRect().bottom + 12}px`;
+    const top = document.getElementById("title").getBoundingClientRect().bottom + 12;
+    this.box.style.setProperty("--top", `${top}px`);
     this.box.replaceChildren();
     this.bar = null;
     if (state.failure) this.box.append(element("p", { className: "failure", role: "alert" }, state.failure));
     if (state.task) {
       this.bar = element("progress", { max: 1 });
-      this.progress(state.part);
+      this.clock = element("p");
+      this.progress(state);
       this.bar.setAttribute("aria-label", state.task);
-      const text = state.cancelled ? "Cancelling …" : `Computing ${state.task} …`;
+      const text = state.cancelled ? "Cancelling …" : `${state.task} …`;
       const cancel = this.button("Cancel", () => this.send({ kind: "cancel" }));
       cancel.disabled = state.cancelled;
-      this.box.append(element("p", {}, text), this.bar, cancel);
+      this.box.append(element("p", {}, text), this.bar, this.clock, cancel);
     } else if (state.stage === "solid") {
-      this.box.append(this.button("Sketch forces", () => this.stage("sketch")));
+      const begin = this.button("Sketch forces", () => this.stage("sketch"));
+      begin.disabled = state.hint !== "";
+      begin.title = state.hint;
+      this.box.append(begin);
     } else if (state.stage === "sketch") {
       this.sketching(state.forces);
     } else {
