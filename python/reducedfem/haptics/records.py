@@ -12,7 +12,7 @@ from reducedfem.base.check import choice
 from reducedfem.errors import FileFormatError, InputError, InputTypeError
 from reducedfem.io.atomic import as_path, with_suffix
 from reducedfem.io.reading import regular_file
-from reducedfem.io.record_file import RECORD, RecordFile, read_records
+from reducedfem.io.record_file import STATE, RecordFile, read_records, record_sizes
 from reducedfem.pictures import plot
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class HapticRecords:
     __slots__ = ("_array",)
 
     def __init__(self, array: NDArray[np.void]) -> None:
-        if getattr(array, "dtype", None) != RECORD:
+        if record_sizes(getattr(array, "dtype", None)) is None:
             raise InputTypeError(
                 f"array must hold the records of a session, got {type(array).__name__}; "
                 "HapticRecords.load reads a file of them"
@@ -95,10 +95,16 @@ class HapticRecords:
     def __getitem__(self, key: Any) -> Any:
         """Return a field for all cycles, or some of the records."""
         if isinstance(key, str):
-            choice(key, "name", RECORD.names or ())
+            names = self._array.dtype.names or ()
+            if key in STATE and key not in names:
+                raise InputError(
+                    f"the records have no {key!r}: the session had no such bodies, or its version "
+                    "did not record them"
+                )
+            choice(key, "name", names)
         found = self._array[key]
-        some = isinstance(found, np.ndarray) and found.dtype == RECORD and found.ndim == 1
-        return HapticRecords(found) if some else found
+        same = isinstance(found, np.ndarray) and found.dtype == self._array.dtype
+        return HapticRecords(found) if same and found.ndim == 1 else found
 
     def flagged(self, name: str) -> NDArray[np.bool_]:
         """Return a mask of the cycles with a flag.
@@ -145,7 +151,7 @@ class HapticRecords:
         FileFormatError
             The file cannot be written; an existing one is then unchanged.
         """
-        file = RecordFile(with_suffix(path, ".npy", "records"))
+        file = RecordFile(with_suffix(path, ".npy", "records"), self.array.dtype)
         file.begin()
         file.append(self.array)
 
