@@ -18,6 +18,7 @@ __all__ = [
     "Clip",
     "Marks",
     "Scene",
+    "Track",
     "boundary_edges",
     "fixed_nodes",
     "level_colours",
@@ -137,17 +138,45 @@ class Marks:
 
 
 @dataclass(frozen=True)
-class Clip:
-    """A recorded motion of a body.
+class Track:
+    """A recorded motion of one body.
 
     Attributes
     ----------
-    times, q
-        Times [s], (m,), and coordinates, (m, r).
-    places
-        Origin of the frame of the body [m] and its rotation (w, x, y, z), (m, 7); None: at rest.
     body
         Number of the body in the scene.
+    q
+        Coordinates, (m, r); None: it does not deform.
+    places
+        Origin of the frame of the body [m] and its rotation (w, x, y, z), (m, 7); None: at rest.
+    """
+
+    body: int = 0
+    q: Reals | None = None
+    places: Reals | None = None
+
+    def described(self) -> dict[str, Any]:
+        """Return the motion for a message, with rotations that do not jump."""
+        places = None
+        if self.places is not None:
+            places = self.places.copy()
+            # both signs are the same rotation; between opposite ones pages would find none
+            turns = places[:, 3:]
+            jumps = (turns[1:] * turns[:-1]).sum(axis=1) < 0.0
+            turns[1:] *= np.cumprod(np.where(jumps, -1.0, 1.0))[:, None]
+        return {"body": self.body, "q": self.q, "places": places}
+
+
+@dataclass(frozen=True)
+class Clip:
+    """A recorded motion of bodies.
+
+    Attributes
+    ----------
+    times
+        Times [s], (m,).
+    tracks
+        Motions of the bodies that move.
     arrows
         Begin and vector [m] of an arrow, (m, 6); None: there is none.
     colour
@@ -157,31 +186,21 @@ class Clip:
     """
 
     times: Reals
-    q: Reals
-    places: Reals | None = None
-    body: int = 0
+    tracks: tuple[Track, ...]
     arrows: Reals | None = None
     colour: tuple[float, float, float] = GREY
     numbers: tuple[tuple[str, Reals, str], ...] = ()
 
     def described(self, centre: Reals) -> dict[str, Any]:
-        """Return the motion for a message, from time 0 on, with rotations that do not jump."""
-        places = arrows = None
-        if self.places is not None:
-            places = self.places.copy()
-            # both signs are the same rotation; between opposite ones pages would find none
-            turns = places[:, 3:]
-            jumps = (turns[1:] * turns[:-1]).sum(axis=1) < 0.0
-            turns[1:] *= np.cumprod(np.where(jumps, -1.0, 1.0))[:, None]
+        """Return the motion for a message, from time 0 on."""
+        arrows = None
         if self.arrows is not None:
             arrows = self.arrows - np.append(centre, np.zeros(3))
         begin = float(self.times[0])
         return {
             "begin": begin,
             "times": self.times - begin,
-            "q": self.q,
-            "places": places,
-            "body": self.body,
+            "tracks": [one.described() for one in self.tracks],
             "arrows": arrows,
             "colour": self.colour,
             "numbers": self.numbers,

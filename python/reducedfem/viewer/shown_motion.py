@@ -30,7 +30,16 @@ from reducedfem.reduction.projected import ProjectedSolid
 from reducedfem.reduction.reduced import ReducedSolid
 from reducedfem.reduction.skin import Skin
 from reducedfem.solid.solid import Solid
-from reducedfem.viewer.parts import Body, Clip, Scene, fixed_nodes, origins, split, surface_tilts
+from reducedfem.viewer.parts import (
+    Body,
+    Clip,
+    Scene,
+    Track,
+    fixed_nodes,
+    origins,
+    split,
+    surface_tilts,
+)
 from reducedfem.viewer.shown import Frame, Shown, unit_scales
 from reducedfem.viewer.shown_driven import (
     FreePull,
@@ -294,7 +303,7 @@ class ShownMotion(Shown):
             (skin_body(skin),),
             fixed_nodes(reduced.mesh, reduced.fixed),
             up=self._up,
-            clip=Clip(motion.times, motion.q, places),
+            clip=Clip(motion.times, (Track(0, motion.q, places),)),
             texts=(f"{reduced.r} coordinates, {len(motion):,} states",),
         )
 

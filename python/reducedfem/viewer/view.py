@@ -287,11 +287,9 @@ def _records(x: object, records: object, up: str) -> Shown:
             "HapticRecords.load reads a file of them"
         )
     if x is records:
-        return ShownRecords(records, (), up)
-    if isinstance(x, HapticSession):
-        return ShownRecords(records, x.contacts, up)
-    if isinstance(x, Contact):
-        return ShownRecords(records, (x,), up)
+        return ShownRecords(records, None, up, 1)
+    if isinstance(x, HapticSession | Contact):
+        return ShownRecords(records, x, up, 4)
     raise InputTypeError(
         "records is given, so x must be the HapticSession, or the Contact, whose objects moved, "
         f"got {type(x).__name__}"
