@@ -25,7 +25,7 @@ __all__ = ["RecordedObjects", "warn_of_others"]
 
 _CYCLES = 10  # cycles with contact that are compared, and as many without
 _POINTS = 20_000  # points of a shell that are compared; those of coarse levels are first
-_TOLERANCE = 0.05  # of the size of the smaller object
+_TOLERANCE = 0.02  # of the size of the smaller object
 _BLAMED = 0.5  # part of the compared cycles that disagree
 
 Reals = NDArray[np.float64]
