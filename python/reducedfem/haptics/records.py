@@ -58,7 +58,10 @@ class HapticRecords:
         ``object_position`` and ``object_quaternion`` of the simulation object; ``contact_force``
         [N] and ``contact_torque`` [N m] on the simulation object; ``force`` [N] and ``torque``
         [N m] on the hand; ``depth_m``, ``share``, ``energy_j``, ``visited``, ``touching``,
-        ``level``, ``rank``, ``buttons`` and ``flags``.
+        ``level``, ``rank``, ``buttons`` and ``flags``. Of sessions whose bodies move by
+        themselves, after the cycle: ``q``, the reduced coordinates of all of them [kg^1/2 m],
+        float32; ``body_position`` and ``body_quaternion``, (F, 3) and (F, 4), the frames of the F
+        free bodies. Shells come in the order of the contacts, then the held object.
     """
 
     __slots__ = ("_array",)

@@ -25,7 +25,7 @@ __all__ = ["RecordedObjects", "warn_of_others"]
 
 _CYCLES = 10  # cycles with contact that are compared, and as many without
 _POINTS = 20_000  # points of a shell that are compared; those of coarse levels are first
-_TOLERANCE = 0.02  # of the size of the smaller object
+_TOLERANCE = 0.01  # of the size of the smaller object
 _BLAMED = 0.5  # part of the compared cycles that disagree
 
 Reals = NDArray[np.float64]
@@ -42,8 +42,9 @@ class Comparison:
         Number of the record.
     depth, touching
         Recorded penetration [m] and number of touching points.
-    gap
-        Least distance of the points [m], negative inside.
+    gap, coarse
+        Least distance of the points [m], negative inside; that of the points of the levels that
+        were rendered.
     moved
         Way of the bodies since the record before [m]: contact is that of the time between.
     """
@@ -52,15 +53,16 @@ class Comparison:
     depth: float
     touching: int
     gap: float
+    coarse: float
     moved: float
 
     @property
     def error(self) -> float:
         """Distance by which the objects are farther apart, or deeper, than recorded [m]."""
-        least = self.gap + self.depth
-        if self.touching == 0 and self.depth == 0.0:
-            least = min(least, 0.0)
-        return max(abs(least) - self.moved, 0.0)
+        # of several contacts only the coarsest level is known, so others may have found more
+        apart = self.gap + self.depth if self.touching > 0 or self.depth > 0.0 else 0.0
+        deeper = -(self.coarse + self.depth)
+        return max(apart - self.moved, deeper - self.moved, 0.0)
 
 
 @dataclass(frozen=True)
@@ -204,22 +206,26 @@ class RecordedObjects:
         held = self.coordinates(records, self.held_q), self.held_places(records)
         return (*moving, Track(len(shells), *held))
 
-    def gap(self, record: NDArray[np.void]) -> float:
+    def gaps(self, record: NDArray[np.void]) -> tuple[float, float]:
         """Return the least distance [m] of the points in an array of one record.
 
-        It is negative inside, and beyond the box of a field a lower bound.
+        And that of the points of its level. They are negative inside, and beyond the box of a
+        field lower bounds.
         """
         frames = [_pose(self.places(record, shell)) for shell in self.shells]
         held = _pose(self.held_places(record))
-        least = np.inf
+        least, coarse, level = np.inf, np.inf, max(int(record["level"][0]), 0)
         for contact, (k, on) in zip(self.contacts, self._pairs, strict=True):
             shell = self.shells[k]
             q = self.coordinates(record, shell.q) if shell.tree.r else None
             points = shell.tree.positions(None if q is None else q[0])
             frame = held if on == _HELD else Pose() if on == _REST else frames[on]
             points = (frame.inverse() @ frames[k]).apply(points[:_POINTS])
-            least = min(least, float(self._distances(contact, on, points, record).min()))
-        return least
+            distances = self._distances(contact, on, points, record)
+            rendered = int(shell.tree.shell.level_counts[: level + 1].sum())
+            least = min(least, float(distances.min()))
+            coarse = min(coarse, float(distances[:rendered].min()))
+        return least, coarse
 
     def _distances(
         self, contact: Contact, on: int, points: Reals, record: NDArray[np.void]
@@ -265,7 +271,7 @@ def compared(objects: RecordedObjects, records: NDArray[np.void]) -> list[Compar
         one = records[k : k + 1]
         depth, count = float(one["depth_m"][0]), int(one["touching"][0])
         moved = objects.moved(records[max(k - 1, 0) : k + 1])
-        found.append(Comparison(int(k), depth, count, objects.gap(one), moved))
+        found.append(Comparison(int(k), depth, count, *objects.gaps(one), moved))
     return found
 
 

@@ -408,7 +408,7 @@ def view(
         Recorded motion of a `ReducedSolid`, which the page plays, see `record_motion`.
     records
         Records of a session, which the page plays with the objects of `x`, a `HapticSession` or
-        the `Contact` of one. They have no deformations, so shells are at rest.
+        the `Contact` of one, as they moved and deformed.
     up
         Axis that is up: "z", "y", "x", "-z", "-y" or "-x".
     stiffness
@@ -433,6 +433,11 @@ def view(
         An argument has a wrong type or value; the port is in use.
     MissingPackageError
         aiohttp is not installed.
+
+    Warns
+    -----
+    PlausibilityWarning
+        The contact in `records` is not that of the objects of `x`, see ``docs/view.md``.
     """
     choice(up, "up", UP)
     if stiffness is not None:
@@ -486,6 +491,11 @@ def export_html(
         The file cannot be written.
     InputError, InputTypeError
         An argument has a wrong type or value.
+
+    Warns
+    -----
+    PlausibilityWarning
+        As of `view`.
     """
     choice(up, "up", UP)
     _write(_shown(x, on, motion, records, up, None), path)
