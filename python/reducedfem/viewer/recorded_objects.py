@@ -135,7 +135,7 @@ class RecordedObjects:
         if not self.known and found != (0, 0):
             raise InputError(
                 f"the records have {_sizes_text(*found)} in a cycle, the objects of x have "
-                f"{_sizes_text(*own)}: pass the session whose records they are"
+                f"{_sizes_text(*own)}: view them with the session or scene that was recorded"
             )
 
     def _take(self, r: int) -> slice:
@@ -300,10 +300,10 @@ def _warn(
         had = f"{count_text(one.touching, 'touching point')} up to {1e3 * one.depth:.3g} mm deep"
     apart = "apart" if one.gap > 0.0 else "deep"
     warnings.warn(
-        f"the records are probably those of other objects than x: in cycle "
+        f"the records are probably those of other objects than x has: in cycle "
         f"{records['tick'][one.cycle]} they have {had}, the objects at the same places are "
         f"{1e3 * abs(one.gap):.3g} mm {apart} ({len(wrong)} of {len(found)} cycles disagree): "
-        "pass the session whose records they are",
+        "view them with the session or scene that was recorded",
         PlausibilityWarning,
         stacklevel=stacklevel + 1,
     )
