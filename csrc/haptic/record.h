@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "body/body.h"
 #include "haptic/tick.h"
+#include "world/world.h"
 
 typedef struct rf_record_layout {
   int32_t n_free, n_deforming;                          // bodies
