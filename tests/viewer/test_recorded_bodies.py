@@ -184,8 +184,8 @@ def test_records_of_other_objects_are_noticed(beams, tmp_path):
     )  # fmt: skip
     with pytest.warns(
         rf.PlausibilityWarning,
-        match=r"probably those of other objects than x has: in cycle \d+ they have \d+ touching points "
-        r"up to [\d.]+ mm deep, the objects at the same places are [\d.]+ mm apart \(\d+ of 10 "
+        match=r"probably those of other objects than x has: in cycle \d+ they have \d+ touching "
+        r"points up to [\d.]+ mm deep, the objects at the same places are [\d.]+ mm apart \(\d+ of 10 "
         r"cycles disagree\)",
     ) as seen:
         rf.view(others, records=records, browser=False).close()

@@ -22,6 +22,7 @@ class SessionFile:
 
     def __init__(self, settings: HapticSettings, dtype: np.dtype[Any] = RECORD) -> None:
         self._settings, self._patience = settings, timeouts().patience
+        assert settings.record is not None
         self._path = as_path(settings.record, "record")
         self._file = RecordFile(self._path, dtype)
         self._written = self._lost = 0

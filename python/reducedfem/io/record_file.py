@@ -33,9 +33,9 @@ _MOST = 1 << 24  # bodies and coordinates of a record that are plausible
 _OPTIONAL = {"publish_us"}  # fields that files of earlier versions lack
 
 
-def record_sizes(dtype: object) -> tuple[int, int] | None:
+def record_sizes(dtype: Any) -> tuple[int, int] | None:
     """Return the numbers of free bodies and of reduced coordinates; None: not of records."""
-    if not isinstance(dtype, np.dtype) or dtype.names is None:
+    if not (isinstance(dtype, np.dtype) and dtype.names):
         return None
     # a damaged file may give any shapes
     shapes = [dtype[name].shape if name in dtype.names else (0,) for name in STATE]

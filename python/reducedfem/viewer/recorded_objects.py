@@ -242,7 +242,7 @@ class RecordedObjects:
         longest = 0.0
         for one in (self.held_places(records), *(self.places(records, s) for s in self.shells)):
             if one is not None:
-                angle = 2.0 * float(np.arccos(min(1.0, abs(one[0, 3:] @ one[-1, 3:]))))
+                angle = 2.0 * float(np.arccos(min(1.0, abs(float(one[0, 3:] @ one[-1, 3:])))))
                 way = float(np.linalg.norm(one[-1, :3] - one[0, :3])) + angle * self._reach
                 longest = max(longest, way)
         return longest
@@ -317,7 +317,7 @@ def _parts(mask: NDArray[np.bool_]) -> list[NDArray[np.intp]]:
 
 def _turned(quaternions: Reals) -> NDArray[np.bool_]:
     """Return True for quaternions of length 1: a damaged file may have others."""
-    return np.abs(np.linalg.norm(quaternions, axis=-1) - 1.0) < 1e-6
+    return np.asarray(np.abs(np.linalg.norm(quaternions, axis=-1) - 1.0) < 1e-6)
 
 
 def _pose(places: Reals | None) -> Pose:
