@@ -185,8 +185,8 @@ def test_records_of_other_objects_are_noticed(beams, tmp_path):
     with pytest.warns(
         rf.PlausibilityWarning,
         match=r"probably those of other objects than x has: in cycle \d+ they have \d+ touching "
-        r"points up to [\d.]+ mm deep, the objects at the same places are [\d.]+ mm apart \(\d+ of 10 "
-        r"cycles disagree\)",
+        r"points up to [\d.]+ mm deep, the objects at the same places are [\d.]+ mm apart \(\d+ "
+        r"of 10 cycles disagree\)",
     ) as seen:
         rf.view(others, records=records, browser=False).close()
     assert seen[0].filename == __file__

@@ -35,10 +35,11 @@ _OPTIONAL = {"publish_us"}  # fields that files of earlier versions lack
 
 def record_sizes(dtype: Any) -> tuple[int, int] | None:
     """Return the numbers of free bodies and of reduced coordinates; None: not of records."""
-    if not (isinstance(dtype, np.dtype) and dtype.names):
+    names = getattr(dtype, "names", None)
+    if not names:
         return None
     # a damaged file may give any shapes
-    shapes = [dtype[name].shape if name in dtype.names else (0,) for name in STATE]
+    shapes = [dtype[name].shape if name in names else (0,) for name in STATE]
     free, coordinates = (shapes[k][0] if shapes[k] else -1 for k in (0, 2))
     if not (0 <= free <= _MOST and 0 <= coordinates <= _MOST):
         return None
