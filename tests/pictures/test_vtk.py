@@ -59,7 +59,7 @@ def test_meshio_reads_each_state(reduced, motion, tmp_path):
 
 
 def test_pyvista_reads_the_series(reduced, motion, tmp_path):
-    pyvista = pytest.importorskip("pyvista", reason="PyVista and VTK have 600 MB")
+    pyvista = pytest.importorskip("pyvista")
     rf.export_vtk(tmp_path / "beam.pvd", reduced, motion)
     reader = pyvista.get_reader(tmp_path / "beam.pvd")
     np.testing.assert_array_equal(reader.time_values, motion.times)
@@ -238,7 +238,7 @@ def test_other_formats_refuse_fields(tmp_path):
 
 @pytest.mark.parametrize("kind", MESHES)
 def test_meshes_of_pyvista(kind):
-    pytest.importorskip("pyvista", reason="PyVista and VTK have 600 MB")
+    pytest.importorskip("pyvista")
     mesh = MESHES[kind].with_regions(np.arange(MESHES[kind].n_elements))
     u = np.random.default_rng(3).random((mesh.n_nodes, 3))
     for model in (mesh, rf.Solid(mesh, rf.StVK(1e5, 0.3, 1000.0), fixed=[0, 1, 2])):
@@ -252,7 +252,7 @@ def test_meshes_of_pyvista(kind):
 
 
 def test_surfaces_of_pyvista():
-    pytest.importorskip("pyvista", reason="PyVista and VTK have 600 MB")
+    pytest.importorskip("pyvista")
     surface = MESHES["hex8"].surface()
     made = rf.to_pyvista(surface, np.ones((surface.n_vertices, 3)))
     np.testing.assert_array_equal(made.regular_faces, surface.triangles)
