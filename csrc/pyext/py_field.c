@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "pyext/py_convert.h"
+#include "pyext/py_filling.h"
 #include "pyext/py_object.h"
 #include "pyext/py_surface.h"
 #include "sdf/build.h"
@@ -202,21 +203,28 @@ done:
 PyDoc_STRVAR(
     from_surface_doc,
     "field_from_surface($module, vertices, triangles, resolution, expand, box, offset, exact,"
-    " memory, progress, threads, /)\n--\n\n"
+    " memory, elsewhere, progress, threads, /)\n--\n\n"
     "Tuple (field, closed, turned, crossing, offset, parts left out, band, error, hidden\n"
     "triangles, depth error). resolution: three ints; box: corners (2, 3) or None; offset:\n"
-    "a number or None; memory: bytes or 0.");
+    "a number or None; memory: bytes or 0; elsewhere: None, or a callable that fills all\n"
+    "blocks of a `Filling`, called once for each pass over the samples.");
 static PyObject *from_surface(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
-  PyObject *vertices, *triangles, *box_obj, *offset_obj, *progress, *result = NULL;
+  PyObject *vertices, *triangles, *box_obj, *offset_obj, *elsewhere, *progress, *result = NULL;
   rf_field_settings set = {0};
   int exact, threads;
   py_run run;
-  if (!PyArg_ParseTuple(args, "OO(iii)dOOpdOi:field_from_surface", &vertices, &triangles,
+  if (!PyArg_ParseTuple(args, "OO(iii)dOOpdOOi:field_from_surface", &vertices, &triangles,
                         &set.resolution[0], &set.resolution[1], &set.resolution[2], &set.expand,
-                        &box_obj, &offset_obj, &exact, &set.memory, &progress, &threads) ||
+                        &box_obj, &offset_obj, &exact, &set.memory, &elsewhere, &progress,
+                        &threads) ||
       py_run_init(state, &run, progress, threads) < 0)
     return NULL;
+  py_filling_call call = {state, elsewhere};
+  if (elsewhere != Py_None) {
+    set.elsewhere = py_filling_elsewhere;
+    set.elsewhere_context = &call;
+  }
   set.exact = exact != 0;
   set.fitted = box_obj == Py_None;
   set.automatic = offset_obj == Py_None;

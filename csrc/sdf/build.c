@@ -22,6 +22,12 @@ static const double MOST_SHEETS = 0.5;  // share of the area: a surface of more 
 // Memory per boundary piece: during assembly, or with the tree over it.
 static const double PIECE_BYTES = 600.0;
 
+// Sets the surface from which distances are computed next, and its tree.
+static void measure_from(rf_grid_filling *f, const rf_surface *s, const rf_closest *closest) {
+  f->surface = s;
+  f->closest = closest;
+}
+
 // ---- depths ---------------------------------------------------------------------------
 
 // Corrects signs by winding numbers where pseudonormals fail or parts of the surface are hidden in
@@ -49,7 +55,7 @@ static rf_status settle_inside(const rf_surface *s, rf_grid_filling *f, rf_grid 
   const rf_surface boundary = {3 * around.n_triangles, around.n_triangles, around.vertices,
                                around.triangles};
   RF_TRY(rf_closest_create(&boundary, run, &closest, err));
-  f->closest = closest;
+  measure_from(f, &boundary, closest);
   f->rule = RF_SIGN_DEEPER;
   RF_TRY(rf_grid_fill(f, band, run, err));
 done:
@@ -173,7 +179,7 @@ static rf_status by_windings(const rf_surface *s, rf_grid_filling *f, rf_grid *g
   report->n_hidden = s->n_triangles - outer.n_triangles;
   if (report->n_hidden > 0) {
     RF_TRY(rf_closest_create(&outer, run, &walls, err));
-    f->closest = walls;
+    measure_from(f, &outer, walls);
   }
   f->rule = RF_SIGN_NONE;
   RF_TRY(rf_grid_fill(f, band, &first, err));
@@ -191,7 +197,7 @@ static rf_status by_windings(const rf_surface *s, rf_grid_filling *f, rf_grid *g
   report->depth_error = fmax(f->spacing[0], fmax(f->spacing[1], f->spacing[2]));
   const rf_surface lid = rf_isosurface_view(&cap);
   RF_TRY(rf_closest_create(&lid, run, &closest, err));
-  f->closest = closest;
+  measure_from(f, &lid, closest);
   f->rule = RF_SIGN_NEARER;
   RF_TRY(rf_grid_fill(f, band, &second, err));
 done:
@@ -307,7 +313,7 @@ static rf_status by_offset(const rf_surface *s, rf_grid_filling *f, rf_grid *g, 
   RF_TRY(rf_isosurface_create(g->n, g->origin, g->spacing, g->values, offset, &second, &iso, err));
   const rf_surface around = rf_isosurface_view(&iso);
   RF_TRY(rf_closest_create(&around, run, &closest, err));
-  f->closest = closest;
+  measure_from(f, &around, closest);
   f->rule = RF_SIGN_LEVEL;
   f->level = offset;
   RF_TRY(rf_grid_fill(f, band, &third, err));
@@ -387,8 +393,11 @@ rf_status rf_grid_from_surface(const rf_surface *surface, const rf_field_setting
   bool meet = false, found = false;
   if (report->closed) RF_TRY(rf_crossings_any(s, closest, run, &meet, &report->crossing, err));
 
-  rf_grid_filling f = {
-      .closest = closest, .values = g->values, .turn = report->turned ? -1.0 : 1.0};
+  rf_grid_filling f = {.elsewhere = set->elsewhere,
+                       .elsewhere_context = set->elsewhere_context,
+                       .values = g->values,
+                       .turn = report->turned ? -1.0 : 1.0};
+  measure_from(&f, s, closest);
   double largest = 0.0;
   bool whole = true;
   double from[3], to[3];
@@ -412,7 +421,7 @@ rf_status rf_grid_from_surface(const rf_surface *surface, const rf_field_setting
     RF_TRY(rf_run_progress(run, 100, 100, err));
   } else if (set->automatic || set->offset == 0.0) {
     RF_TRY(by_windings(s, &f, g, report->band, run, report, &found, err));
-    f.closest = closest;
+    measure_from(&f, s, closest);
     RF_TRY(rf_run_progress(run, 100, 100, err));
   }
   if (!found && !set->automatic && set->offset == 0.0 && !report->closed) {

@@ -28,6 +28,7 @@
 
 #include "base/status.h"
 #include "mesh/surface.h"
+#include "sdf/build_fill.h"
 #include "sdf/field.h"
 
 enum { RF_FAST_BAND = 8 };  // in spacings; distances up to this are always exact
@@ -45,6 +46,8 @@ typedef struct rf_field_settings {
   double offset;           // if not automatic: 0: direct; positive: offset, m
   bool exact;              // compute all distances exactly
   double memory;           // limit of memory, bytes; 0: none
+  rf_fill_fn *elsewhere;   // workers that compute the distances; NULL: this process
+  void *elsewhere_context;
 } rf_field_settings;
 
 typedef struct rf_field_report {

@@ -6,7 +6,7 @@
 #include "linalg/vec3.h"
 
 static double place_of(const rf_grid_filling *f, int axis, int32_t index) {
-  return f->origin[axis] + f->spacing[axis] * index;
+  return f->origin[axis] + f->spacing[axis] * (index + (axis < 2 ? f->start[axis] : 0));
 }
 
 static size_t coarse_at(const rf_grid_filling *f, int32_t i, int32_t j, int32_t k) {
@@ -118,10 +118,9 @@ static rf_status fill_columns(void *context, int64_t task, int worker, rf_error 
   return RF_OK;
 }
 
-// Fills f->values; all of f except the scratch memory must be set.
-static rf_status fill_exact(rf_grid_filling *f, const rf_run *run, rf_error *err) {
+rf_status rf_grid_fill_here(rf_grid_filling *f, const rf_run *run, rf_error *err) {
   rf_status st = RF_OK;
-  f->packet = rf_packet_best();
+  f->packet = rf_packet_of(f->simd);
   for (int c = 0; c < 3; ++c) f->blocks[c] = (f->n[c] + RF_PACKET - 1) / RF_PACKET;
   const size_t scratch = (size_t)run->threads * 16 * RF_PACKET * (size_t)f->blocks[2];
   RF_ALLOC(f->distance, scratch);
@@ -135,10 +134,15 @@ done:
   return st;
 }
 
+static rf_status fill(rf_grid_filling *f, const rf_run *run, rf_error *err) {
+  if (f->elsewhere) return f->elsewhere(f->elsewhere_context, f, run, err);
+  return rf_grid_fill_here(f, run, err);
+}
+
 rf_status rf_grid_fill(rf_grid_filling *f, double band, const rf_run *run, rf_error *err) {
   rf_status st = RF_OK;
   float *coarse = NULL;
-  if (band == INFINITY) return fill_exact(f, run, err);
+  if (band == INFINITY) return fill(f, run, err);
   rf_grid_filling few = *f;
   few.rule = RF_SIGN_NONE;
   for (int c = 0; c < 3; ++c) {
@@ -149,11 +153,11 @@ rf_status rf_grid_fill(rf_grid_filling *f, double band, const rf_run *run, rf_er
   few.values = coarse;
   rf_run_part first = {run, 0, 1, 5}, second = {run, 1, 5, 5};
   const rf_run one = rf_run_of_part(&first), two = rf_run_of_part(&second);
-  RF_TRY(fill_exact(&few, &one, err));
+  RF_TRY(fill(&few, &one, err));
   // distances in a cell are at least that of its nearest corner less half its diagonal
   f->coarse = coarse;
   f->far = band + 0.5 * rf_vec3_length(few.spacing) * (1.0 + 1e-6);
-  RF_TRY(fill_exact(f, &two, err));
+  RF_TRY(fill(f, &two, err));
 done:
   f->coarse = NULL;
   rf_free(coarse);

@@ -7,6 +7,7 @@
 #include "base/run.h"
 #include "base/status.h"
 #include "mesh/closest.h"
+#include "mesh/surface.h"
 #include "sdf/packet.h"
 
 enum { RF_FAST_STEP = 4 };  // spacing of coarse samples, in samples
@@ -20,9 +21,21 @@ typedef enum rf_sign_rule {
   RF_SIGN_NEARER   // samples may move nearer to 0 and keep their signs
 } rf_sign_rule;
 
-typedef struct rf_grid_filling {
+typedef struct rf_grid_filling rf_grid_filling;
+
+// Fills all samples like rf_grid_fill_here, with the same bits, by workers elsewhere
+// (build_blocks.h).
+typedef rf_status rf_fill_fn(void *context, const rf_grid_filling *f, const rf_run *run,
+                             rf_error *err);
+
+struct rf_grid_filling {
+  const rf_surface *surface;  // that of `closest`; needed by `elsewhere` only
   const rf_closest *closest;
+  rf_fill_fn *elsewhere;  // NULL: samples are filled here
+  void *elsewhere_context;
+  rf_simd simd;  // kernel of distances: RF_SIMD_BEST, or one of rf_packet_simd
   rf_packet_fn *packet;
+  int32_t start[2];  // first sample along x and y, of a part of a grid; multiples of RF_PACKET
   int32_t n[3], blocks[3];
   double origin[3], spacing[3];
   float *values;
@@ -34,11 +47,14 @@ typedef struct rf_grid_filling {
   int32_t coarse_n[3];
   double *distance;  // scratch for the rows of a task  (workers, 16, 4 blocks[2])
   int32_t *nearest;  // scratch of the same shape; -1: not known
-} rf_grid_filling;
+};
 
-// Fills f->values; all of f down to `level` must be set.  Distances above `band` are interpolated
-// from exact ones at every RF_FAST_STEP-th sample (build.h); INFINITY: none are.
+// Fills f->values; all of f down to `level` must be set, or zero.  Distances above `band` are
+// interpolated from exact ones at every RF_FAST_STEP-th sample (build.h); INFINITY: none are.
 RF_MUST_CHECK rf_status rf_grid_fill(rf_grid_filling *f, double band, const rf_run *run,
                                      rf_error *err);
+
+// Fills f->values on the threads of the run; all of f except the scratch memory must be set.
+RF_MUST_CHECK rf_status rf_grid_fill_here(rf_grid_filling *f, const rf_run *run, rf_error *err);
 
 #endif

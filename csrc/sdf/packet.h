@@ -22,9 +22,14 @@ typedef struct rf_packet {
 typedef void rf_packet_fn(const rf_closest *c, rf_packet *packet);
 rf_packet_fn rf_packet_plain, rf_packet_avx2;
 
-static inline rf_packet_fn *rf_packet_best(void) {
+// Returns the instruction set of the kernel that a request selects: RF_SIMD_AVX2 or RF_SIMD_PLAIN.
+static inline rf_simd rf_packet_simd(rf_simd simd) {
+  return simd != RF_SIMD_PLAIN && rf_simd_available(RF_SIMD_AVX2) ? RF_SIMD_AVX2 : RF_SIMD_PLAIN;
+}
+
+static inline rf_packet_fn *rf_packet_of(rf_simd simd) {
 #if RF_SIMD_X86
-  if (rf_simd_available(RF_SIMD_AVX2)) return rf_packet_avx2;
+  if (rf_packet_simd(simd) == RF_SIMD_AVX2) return rf_packet_avx2;
 #endif
   return rf_packet_plain;
 }

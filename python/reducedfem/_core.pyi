@@ -1148,6 +1148,7 @@ def field_from_surface(
     offset: float | None,
     exact: bool,
     memory: float,
+    elsewhere: Callable[[Filling], object] | None,
     progress: Callable[[int, int], object] | None,
     threads: int,
     /,
@@ -1155,6 +1156,20 @@ def field_from_surface(
     Field, bool, bool, bool, float, int, float, float, int, float, bool, int, int, int, float
 ]: ...
 def field_from_shape(shape: str, a: ArrayLike, b: ArrayLike, radius: float, /) -> Field: ...
+
+# csrc/pyext/py_filling.c
+@final
+class Filling:
+    @property
+    def count(self) -> int: ...
+    def surface(self) -> tuple[NDArray[np.float64], NDArray[np.int32]]: ...
+    def block(self, index: int, /) -> tuple[Any, ...]: ...
+    def put(self, index: int, values: ArrayLike, /) -> None: ...
+
+@final
+class Filler:
+    def __new__(cls, vertices: ArrayLike, triangles: ArrayLike, threads: int, /) -> Filler: ...
+    def fill(self, block: tuple[Any, ...], threads: int, /) -> NDArray[np.float32]: ...
 
 # csrc/pyext/py_deformed_field.c
 @final

@@ -177,7 +177,7 @@ SURFACE: dict[str, Callable[[object, object], object]] = {
     "cut": lambda v, t: _core.cut(CUBES, v, t, 1, None, 1)[0].elements,
     "voxmap_build": lambda v, t: _core.voxmap_build(v, t, 4, 1.2, None, 1).values(),
     "field_from_surface": lambda v, t: (
-        _core.field_from_surface(v, t, (6, 6, 6), 1.5, None, 0.0, True, 0, None, 1)[0].values
+        _core.field_from_surface(v, t, (6, 6, 6), 1.5, None, 0.0, True, 0, None, None, 1)[0].values
     ),
     "shell_create": lambda v, t: _core.shell_create(None, (v, t), *SHELL, None, 1),
     "shell_thinness": lambda v, t: _core.shell_thinness(BALL, v, t, 0.0, 0.1, 9, None, 1),

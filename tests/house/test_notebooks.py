@@ -24,7 +24,7 @@ PICTURES = {
     "02_free_bodies_materials_touch": 3,
     "03_bases_from_sketches_and_trajectories": 7,
     "04_steps_damping_other_systems": 7,
-    "05_elements_that_bend": 2,
+    "05_elements_that_bend": 3,
     "06_contact": 10,
     "07_haptics": 9,
     "08_friction": 4,

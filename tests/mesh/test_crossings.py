@@ -294,7 +294,17 @@ def test_memory_of_boundaries():
 
     def build(memory):
         return _core.field_from_surface(
-            surface.vertices, surface.triangles, (n, n, n), 1.5, None, None, True, memory, None, 1
+            surface.vertices,
+            surface.triangles,
+            (n, n, n),
+            1.5,
+            None,
+            None,
+            True,
+            memory,
+            None,
+            None,
+            1,
         )
 
     with pytest.raises(MemoryError, match="samples needs"):

@@ -515,11 +515,11 @@ def test_threads_change_nothing():
     for exact in (True, False):
         for v, t in ((vertices, triangles), (vertices, soup), (two.vertices, two.triangles)):
             one, *_ = _core.field_from_surface(
-                v, t, (24, 24, 24), 1.5, None, None, exact, 0.0, None, 1
+                v, t, (24, 24, 24), 1.5, None, None, exact, 0.0, None, None, 1
             )
             for threads in (2, 3):
                 other, *_ = _core.field_from_surface(
-                    v, t, (24, 24, 24), 1.5, None, None, exact, 0.0, None, threads
+                    v, t, (24, 24, 24), 1.5, None, None, exact, 0.0, None, None, threads
                 )
                 np.testing.assert_array_equal(other.values, one.values)
 

@@ -6,22 +6,31 @@ import contextlib
 import os
 import pickle
 import threading
+import warnings
 from collections.abc import Sequence
-from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
+from concurrent.futures import (
+    BrokenExecutor,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+)
 
 import numpy as np
 import pytest
 
 import reducedfem as rf
 import study_functions as work
-from clusters import SPAWN
+from clusters import CONTEXT, SPAWN
 from reducedfem import _core
 from reducedfem.base.executors import BREAKS, LARGE, WINDOW, in_order, outcomes
 from reducedfem.base.run import processors
-from shapes import box_hexes
+from shapes import box_hexes, sphere
 
-# workers run the same blocks of C as the tests of bases and polynomials
-pytestmark = pytest.mark.no_asan(reason="the C code of workers is run in test_blocks.py, too")
+# workers run the same blocks of C as the tests of bases, polynomials and fields
+pytestmark = pytest.mark.no_asan(
+    reason="the C code of workers is run in test_blocks.py and sdf/test_field_blocks.py, too"
+)
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +77,87 @@ def test_work_that_needs_the_whole_solid_is_refused(threaded, solid):
     ):
         with pytest.raises(rf.InputError, match=message):
             call()
+
+
+@pytest.fixture(scope="module")
+def surface():
+    """Two spheres that overlap, one with a hole: distances from walls, then from a cap."""
+    vertices, triangles = sphere(12)
+    open_one = triangles[vertices[triangles].mean(axis=1)[:, 2] < 0.95]
+    return rf.Surface(
+        np.concatenate([vertices, vertices + np.array([0.8, 0.1, -0.3])]),
+        np.concatenate([open_one, triangles + len(vertices)]),
+    )
+
+
+def assert_same_field(found, here):
+    np.testing.assert_array_equal(found.values.view(np.int32), here.values.view(np.int32))
+    assert found.provenance == here.provenance
+
+
+@pytest.mark.parametrize("mode", ["exact", "fast"])
+def test_fields_have_the_same_bits(executor, surface, mode):
+    done = []
+    found = rf.DistanceField.from_surface(
+        surface, 32, mode=mode, executor=executor, progress=lambda at, total: done.append(at)
+    )
+    assert done[-1] == 100
+    assert done == sorted(done)
+    here = rf.DistanceField.from_surface(surface, 32, mode=mode)
+    assert here.provenance["cap_triangles"] > 0
+    assert_same_field(found, here)
+
+
+class Killed(Executor):
+    """One process, which dies behind the third block of a field."""
+
+    def __init__(self):
+        self.pool, self.blocks = ProcessPoolExecutor(1, mp_context=CONTEXT), 0
+
+    def submit(self, function, *given):
+        future = self.pool.submit(function, *given)
+        self.blocks += 1
+        if self.blocks == 3:
+            self.pool.submit(os._exit, 1)
+        return future
+
+    def shutdown(self, wait=True):
+        self.pool.shutdown(wait=wait)
+
+
+def test_fields_survive_workers_that_die(surface):
+    made = []
+
+    def make():
+        made.append(ThreadPoolExecutor(1) if made else Killed())
+        return made[-1]
+
+    found = rf.DistanceField.from_surface(surface, 32, executor=make)
+    assert len(made) == 2
+    assert_same_field(found, rf.DistanceField.from_surface(surface, 32))
+
+
+class Failing(Executor):
+    """Executes two tasks, here, and fails at the third; later ones stay pending."""
+
+    def __init__(self):
+        self.futures = []
+
+    def submit(self, function, *given):
+        self.futures.append(Future())
+        if len(self.futures) < 3:
+            self.futures[-1].set_result(function(*given))
+        elif len(self.futures) == 3:
+            self.futures[-1].set_exception(ValueError("out of luck"))
+        return self.futures[-1]
+
+
+def test_a_field_that_fails_cancels_its_blocks(surface):
+    executor = Failing()
+    with pytest.raises(ValueError, match="out of luck"):
+        rf.DistanceField.from_surface(surface, 32, executor=executor)
+    assert len(executor.futures) == 9
+    assert all(one.cancelled() for one in executor.futures[3:])
 
 
 class Router(Executor):
@@ -199,6 +289,37 @@ def test_a_callable_that_returns_the_same_executor_again_is_refused():
     pool = Inline()
     with pytest.raises(rf.InputError, match="executor must make a new one at each call, got the"):
         list(outcomes(lambda: pool, work.returned, ["kill", "ok"]))
+
+
+def test_models_that_reach_workers_do_not_warn_again():
+    nodes, elements = box_hexes(8, 8, 8, 0.1)
+    with pytest.warns(rf.PlausibilityWarning, match="if it was meant in MPa"):
+        soft = rf.Solid(rf.Mesh(nodes, elements), rf.StVK(50.0, 0.3, 1000.0))
+    # warnings are errors here
+    found = list(in_order(outcomes(Stepped(1), work.nodes_of, [soft, soft], soft)))
+    assert found == [2 * len(nodes)] * 2
+
+
+def test_unpickling_leaves_the_filters_of_other_threads_alone():
+    common = work.FiltersWhenUnpickled()
+    (found,) = in_order(outcomes(Stepped(1), work.first, [0], common))
+    assert found == list(warnings.filters)
+
+
+def test_an_executor_of_dask_made_by_a_callable(client):
+    made = []
+
+    def make():
+        made.append(client.get_executor())
+        return made[-1]
+
+    assert list(in_order(outcomes(make, work.returned, [1, 2, 3]))) == [1, 2, 3]
+    with pytest.raises(RuntimeError, match="after shutdown"):
+        made[0].submit(int)
+    # also after a failure, which does not wait
+    with pytest.raises(ValueError, match="too many"):
+        list(in_order(outcomes(make, work.fails_with, [1, 2, 3])))
+    assert client.submit(int, "3").result() == 3
 
 
 def test_large_data_reaches_new_workers(tmp_path):

@@ -61,8 +61,10 @@ def verify(path):
     (mesh,) = document["meshes"]
     (primitive,) = mesh["primitives"]
     n = len(arrays[primitive["attributes"]["POSITION"]])
+    assert {"POSITION"} <= set(primitive["attributes"]) <= {"POSITION", "NORMAL", "COLOR_0"}
     for attributes in (primitive["attributes"], *primitive.get("targets", ())):
-        assert set(attributes) == set(primitive["attributes"])
+        # colours do not change
+        assert set(attributes) >= set(primitive["attributes"]) - {"COLOR_0"}
         assert {"min", "max"} <= set(document["accessors"][attributes["POSITION"]])
         for index in attributes.values():
             view = document["bufferViews"][document["accessors"][index]["bufferView"]]

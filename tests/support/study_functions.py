@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import threading
+import warnings
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
@@ -113,6 +114,29 @@ def length(common, task):
 
 def returned(common, task):
     return task
+
+
+def first(common, task):
+    return common
+
+
+def nodes_of(common, task):
+    return common.mesh.n_nodes + task.mesh.n_nodes
+
+
+def _filters():
+    return list(warnings.filters)
+
+
+class FiltersWhenUnpickled:
+    """An object that arrives as the list of the filters of warnings."""
+
+    def __reduce__(self):
+        return _filters, ()
+
+
+def fails_with(common, task):
+    return fails_at_two(task)
 
 
 def kills_with(common, task):

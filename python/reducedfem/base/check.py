@@ -6,13 +6,13 @@ import difflib
 import inspect
 import math
 import operator
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from reducedfem.base.quiet import warn
 from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
 
 __all__ = [
@@ -139,7 +139,7 @@ def doubt_coefficient(mu: float, name: str, doubt: str = "", *, stacklevel: int 
     if mu <= _PLAUSIBLE_FRICTION:
         return
     cause = doubt if mu > _MOST_PER_CENT and doubt else "is it in degrees or per cent?"
-    warnings.warn(
+    warn(
         f"{name} is {mu:g}: {cause} A coefficient is force over force, mostly 0.1 to 1",
         PlausibilityWarning,
         stacklevel=stacklevel,
@@ -223,7 +223,7 @@ def _warn_of_identity(value: ArrayLike, name: str) -> None:
     except (TypeError, ValueError, OverflowError):
         return  # refused later
     if array.size and array.shape[-1:] == (4,) and (array == (0.0, 0.0, 0.0, 1.0)).all():
-        warnings.warn(
+        warn(
             f"{name} is (0, 0, 0, 1), in the order w, x, y, z half a turn about z; the identity is "
             "(1, 0, 0, 0). If half a turn is meant, (0, 0, 0, -1) is the same",
             PlausibilityWarning,

@@ -18,7 +18,6 @@ import socket
 import threading
 import traceback
 import uuid
-import warnings
 from collections import OrderedDict, deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import (
@@ -32,10 +31,11 @@ from concurrent.futures import (
 )
 from typing import Any, NamedTuple
 
+from reducedfem.base.quiet import silenced
 from reducedfem.base.run import become_worker, processors
 from reducedfem.errors import InputError, InputTypeError, WorkerError
 
-__all__ = ["Executors", "Outcome", "in_order", "outcomes", "require_executor"]
+__all__ = ["Executors", "Outcome", "Pool", "in_order", "opened", "outcomes", "require_executor"]
 
 Executors = Executor | Callable[[], Executor] | None
 """Argument `executor` of public functions."""
@@ -110,16 +110,19 @@ def _worker_name() -> str:
     return f"{socket.gethostname()} {os.getpid()} {_MODULE}"
 
 
+def _loads(data: bytes) -> Any:
+    """Return unpickled data of the caller, whose models warned there."""
+    with silenced():
+        return pickle.loads(data)
+
+
 def _unpickled(key: str, data: bytes | None) -> Any:
     """Return the common data; KeyError if it is neither known nor sent."""
     with _common_lock:
         if key not in _common:
             if data is None:
                 raise KeyError(key)
-            # models warned on the caller's side
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                _common[key] = pickle.loads(data)
+            _common[key] = _loads(data)
             while len(_common) > KEPT:
                 _common.popitem(last=False)
         _common.move_to_end(key)
@@ -150,7 +153,7 @@ def _work(key: str, data: bytes | None, task: bytes, caller: str, attempt: str) 
             "it in a module that the workers can import, or install the package cloudpickle"
         )
         return _Answer(name, thread, error=reason, trace=traceback.format_exc())
-    value, failure = _executed(lambda: function(common, pickle.loads(task)))
+    value, failure = _executed(lambda: function(common, _loads(task)))
     if failure is not None:
         trace = "".join(traceback.format_exception(failure))
         return _Answer(name, thread, error=_portable(failure), trace=trace)
@@ -201,7 +204,7 @@ def _pickled(value: object) -> bytes:
         ) from error
 
 
-class _Pool:
+class Pool:
     """The caller's executor, or one made by the caller's function and made anew if it breaks."""
 
     def __init__(self, executor: Executor | Callable[[], Executor]) -> None:
@@ -242,7 +245,19 @@ class _Pool:
     def close(self, wait: bool) -> None:
         """Shut the executor down unless it is the caller's."""
         if self._make is not None:
-            self.executor.shutdown(wait=wait, cancel_futures=True)
+            # pending tasks were cancelled before; executors of Dask have no cancel_futures
+            self.executor.shutdown(wait=wait)
+
+
+def _without_advice(executor: Executor) -> contextlib.AbstractContextManager[Any]:
+    """Silence Dask's warning of the size of data, which is sent about once to each worker."""
+    # by its settings: filters of warnings are those of all threads
+    if type(executor).__module__.partition(".")[0] != "distributed":
+        return contextlib.nullcontext()
+    settings = importlib.import_module("dask").config
+    quiet: contextlib.AbstractContextManager[Any]
+    quiet = settings.set({"distributed.admin.large-graph-warning-threshold": "1 TB"})
+    return quiet
 
 
 class _Submitted(NamedTuple):
@@ -255,7 +270,7 @@ class _Distribution:
     """The tasks of one call: waiting, submitted, and those whose worker was lost."""
 
     def __init__(
-        self, pool: _Pool, function: Callable[[Any, Any], Any], tasks: Sequence[Any], common: object
+        self, pool: Pool, function: Callable[[Any, Any], Any], tasks: Sequence[Any], common: object
     ) -> None:
         self._pool, self._function, self._tasks, self._common = pool, function, tasks, common
         self._local = isinstance(pool.executor, ThreadPoolExecutor)
@@ -278,9 +293,7 @@ class _Distribution:
         """Yield the outcome of every task, as they complete."""
         try:
             while self._waiting or self._suspects or self._held or self._submitted:
-                # Dask warns of the size of the data, which is sent about once to each worker
-                with warnings.catch_warnings():
-                    warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
+                with _without_advice(self._pool.executor):
                     broken = self._submit_all()
                 done = wait(self._submitted, return_when=FIRST_COMPLETED).done
                 errors = [broken, *map(_error_of, done)]
@@ -447,8 +460,23 @@ def _lost(error: BaseException) -> bool:
     )
 
 
+@contextlib.contextmanager
+def opened(executor: Executors) -> Iterator[Pool | None]:
+    """Yield what several calls of `outcomes` use as their executor; it is closed at the end."""
+    if executor is None:
+        yield None
+        return
+    pool = Pool(executor)
+    complete = False
+    try:
+        yield pool
+        complete = True
+    finally:
+        pool.close(wait=complete)
+
+
 def outcomes(
-    executor: Executors,
+    executor: Executors | Pool,
     function: Callable[[Any, Any], Any],
     tasks: Sequence[Any],
     common: object = None,
@@ -459,7 +487,7 @@ def outcomes(
     ----------
     executor
         Executor, or a callable that makes one: then it is closed at the end, and made anew if a
-        worker process dies. None: tasks are executed here, in order.
+        worker process dies. None: tasks are executed here, in order. A pool of `opened` stays open.
     function
         Function of a module.
     tasks
@@ -471,13 +499,12 @@ def outcomes(
         for index, task in enumerate(tasks):
             yield Outcome(index, *_executed(functools.partial(function, common, task)))
         return
-    pool = _Pool(executor)
-    complete = False
-    try:
+    if isinstance(executor, Pool):
+        yield from _Distribution(executor, function, tasks, common).outcomes()
+        return
+    with opened(executor) as pool:
+        assert pool is not None
         yield from _Distribution(pool, function, tasks, common).outcomes()
-        complete = True
-    finally:
-        pool.close(wait=complete)
 
 
 def in_order(found: Generator[Outcome, None, None]) -> Iterator[Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
 from reducedfem.base.check import coefficient, field, flag, number
+from reducedfem.base.quiet import warn
 from reducedfem.contact.combined_field import Field
 from reducedfem.contact.touching import Touching, indices, touching
 from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
@@ -452,7 +452,7 @@ def _warn_of_distance(distance: float, mesh: Mesh, stacklevel: int) -> None:
     for k in range(min(int(part.max()) + 1, _MANY)):
         thinnest = min(thinnest, float(np.ptp(mesh.nodes[mesh.elements[part == k]], (0, 1)).min()))
     if distance > _THICK * thinnest:
-        warnings.warn(
+        warn(
             f"distance is {distance:g} m, but the thinnest part of the solid is {thinnest:.3g} m "
             f"thick: bodies at rest keep about half of distance; try {0.02 * thinnest:.1g} m",
             PlausibilityWarning,

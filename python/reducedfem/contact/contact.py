@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -23,6 +22,7 @@ from reducedfem.base.check import (
     require,
     rotations,
 )
+from reducedfem.base.quiet import silenced, warn
 from reducedfem.base.run import Progress, callback
 from reducedfem.contact.barrier import BarrierContact
 from reducedfem.contact.deformed_field import DeformedField
@@ -472,7 +472,7 @@ class Contact:
 
     def _warn_of_rest(self, q: object, name: str) -> None:
         if q is None and self._tree.r:
-            warnings.warn(
+            warn(
                 f"{name} is None, so contact uses the shell at rest, although it can deform (r = "
                 f"{self._tree.r}): pass state.q of the simulation, or zeros if that is meant",
                 PlausibilityWarning,
@@ -551,8 +551,7 @@ def _again(
     field: Field | DeformedField,
     options: dict[str, Any],
 ) -> _Kind:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PlausibilityWarning)  # the original warned
+    with silenced():
         return kind(tree, field, **options)
 
 

@@ -20,6 +20,7 @@ from reducedfem.base.check import (
     reals,
     require,
 )
+from reducedfem.base.executors import Executors
 from reducedfem.base.frozen import freeze, thaw
 from reducedfem.base.memory import available
 from reducedfem.base.run import Progress, callback, threads
@@ -30,6 +31,7 @@ from reducedfem.contact.combined_field import (
     OffsetField,
     UnionField,
 )
+from reducedfem.contact.field_blocks import distributed
 from reducedfem.contact.shape_field import (
     BoxField,
     CapsuleField,
@@ -153,6 +155,7 @@ class DistanceField(Field, Saved):
         *,
         mode: str = "exact",
         box: ArrayLike | None = None,
+        executor: Executors = None,
         progress: Progress = None,
     ) -> DistanceField:
         """Return the signed distance field of a triangle surface.
@@ -192,6 +195,8 @@ class DistanceField(Field, Saved):
             H^2 / (8 d) too large at a distance d.
         box
             Corners of the box [m], shape (2, 3), in place of the cube.
+        executor
+            Workers for blocks of samples, as in `study`; the bits are the same. None: this process.
         progress
             A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
 
@@ -212,13 +217,12 @@ class DistanceField(Field, Saved):
         Warns
         -----
         GeometryWarning
-            The inside is uncertain: the surface has holes as large as the body, which the warning
-            names, or is in part a single sheet.
+            The inside is uncertain: holes are as large as the body, or a part is a single sheet.
         """
         require(surface, Surface, "surface")
         choice(mode, "mode", ("exact", "fast"))
         voxels = _resolution(resolution)
-        with callback(progress, "distances") as call:
+        with distributed(executor) as elsewhere, callback(progress, "distances") as call:
             (
                 core,
                 closed,
@@ -244,6 +248,7 @@ class DistanceField(Field, Saved):
                 None if offset is None else number(offset, "offset"),
                 mode == "exact",
                 available(),
+                elsewhere,
                 call,
                 threads(),
             )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -21,6 +20,7 @@ from reducedfem.base.check import (
     reals,
     refuse_names,
 )
+from reducedfem.base.quiet import warn
 from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
 
 __all__ = [
@@ -223,7 +223,7 @@ def solve_friction(
                 f"W is not positive semidefinite: it has the eigenvalue {least:g}, so a force can "
                 "move its contacts against itself. Make it of compliances (delassus)"
             )
-        warnings.warn(
+        warn(
             f"no forces were found that solve the problem ({out.status}, residual "
             f"{out.residual:.2g}): those returned are bounded, no more. {advice}",
             PlausibilityWarning,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from types import MappingProxyType
 from typing import Any, NoReturn
 
 from numpy.typing import ArrayLike
 
 from reducedfem.base.check import coefficient, count, number, refuse_names
+from reducedfem.base.quiet import warn
 from reducedfem.contact.contact import WARM_NODES, Contact
 from reducedfem.contact.deformed_field import DeformedField
 from reducedfem.contact.field import Field
@@ -120,7 +120,7 @@ class FrictionContact(Contact):
                     f"{compliance:g}; it is 1 / stiffness"
                 )
             if compliance > _PLAUSIBLE_COMPLIANCE:
-                warnings.warn(
+                warn(
                     f"compliance is {compliance:g} m/N: a site yields by {compliance:g} m under "
                     f"1 N. Is it a stiffness? Then give 1 / stiffness, {1.0 / compliance:g}",
                     PlausibilityWarning,

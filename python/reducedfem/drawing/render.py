@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from reducedfem.base.check import choice, count
 from reducedfem.drawing.style import on_scale
+from reducedfem.drawing.values import Values, scale_of, value_colours, vertex_values
 from reducedfem.errors import InputError, InputTypeError
 
 __all__ = [
@@ -46,13 +47,14 @@ class Shape(NamedTuple):
         Positions [m], shape (v, 3).
     colours
         Red, green and blue from 0 to 1: one colour, (3,), or one per vertex, (v, 3). Or a position
-        per vertex, (v, 1), on the scale of `colours`, from 0 at rest to 1.
+        per vertex, (v, 1), on the scale of `colours`, from 0 at rest to 1. Or `Values` of the
+        vertices.
     opacity
         Opacity from 0 to 1; shapes behind an opaque shape are hidden.
     """
 
     vertices: ArrayLike
-    colours: ArrayLike = (0.72, 0.74, 0.77)
+    colours: ArrayLike | Values = (0.72, 0.74, 0.77)
     opacity: float = 1.0
 
 
@@ -312,6 +314,15 @@ def render(
     return draw(camera, shapes, faces, smoothing)
 
 
+def _paint(shape: Shape, n: int) -> tuple[Array, Callable[[Array], Array]]:
+    """Return the colours of a shape, or positions (n, 1) on a scale and the colours of that."""
+    given = shape.colours
+    if not isinstance(given, Values):
+        return np.asarray(given, dtype=np.float64), on_scale
+    data = vertex_values(given, n)
+    return scale_of(given, [data]).place(data)[:, None], value_colours
+
+
 def draw(
     frame: Frame, shapes: Sequence[Shape], triangles: NDArray[np.int32], smoothing: int
 ) -> Array:
@@ -325,13 +336,13 @@ def draw(
     # opaque shapes first, then transparent ones over the shapes behind them
     for shape in sorted(shapes, key=lambda shape: shape.opacity < 1.0):
         x = frame.pixels(shape.vertices) * smoothing
-        colour = np.asarray(shape.colours, dtype=np.float64)
+        colour, paint = _paint(shape, len(x))
         scaled = colour.shape == (len(x), 1)
         colour = colour if scaled else np.broadcast_to(colour, x.shape)
         seen = _rasterize(x, triangles, colour, wide, high)
         near = seen.depth > depth[seen.pixel]
         pixel, alpha = seen.pixel[near], shape.opacity
-        colour = on_scale(seen.colour[near, 0]) if scaled else seen.colour[near]
+        colour = paint(seen.colour[near, 0]) if scaled else seen.colour[near]
         rgb = _shade(seen.normal[near] * [1.0, -1.0, 1.0], colour)
         under = image[pixel]
         cover = alpha + under[:, 3] * (1.0 - alpha)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "INK",
+    "MISSING",
     "PAPER",
     "SCALE",
+    "VALUE_SCALE",
     "check_picture",
     "colours",
     "length_unit",
@@ -44,6 +46,19 @@ SCALE = np.array(
         [0.86, 0.27, 0.22],
     ]
 )
+# colours of values, from the least to the largest: the upper four fifths of viridis (CC0), at equal
+# distances in CIELAB; lightness rises all the way, so that they differ for the colour-blind too
+VALUE_SCALE = np.array(
+    [
+        [0.25, 0.27, 0.53],
+        [0.17, 0.45, 0.56],
+        [0.12, 0.62, 0.54],
+        [0.30, 0.76, 0.42],
+        [0.63, 0.85, 0.22],
+        [0.99, 0.91, 0.14],
+    ]
+)
+MISSING = (0.62, 0.62, 0.62)  # colour of places without a value
 
 
 def require_matplotlib() -> None:
@@ -80,32 +95,20 @@ def place_on_scale(displacement: ArrayLike, largest: float) -> Array:
     return np.asarray(far / max(largest, 1e-300))
 
 
-def on_scale(place: Array) -> Array:
-    """Return the colours at positions from 0 to 1 on the scale, (n, 3)."""
-    stops = np.linspace(0.0, 1.0, len(SCALE))
-    return np.stack([np.interp(place, stops, SCALE[:, axis]) for axis in range(3)], axis=1)
+def on_scale(place: Array, scale: Array = SCALE) -> Array:
+    """Return the colours at positions from 0 to 1 on a scale, (n, 3)."""
+    stops = np.linspace(0.0, 1.0, len(scale))
+    return np.stack([np.interp(place, stops, scale[:, axis]) for axis in range(3)], axis=1)
 
 
-def on_paper(image: Array, label: str = "") -> NDArray[np.uint8]:
-    """Return a picture of `render` on the colour of paper, (h, w, 3), with a text in a corner."""
+def on_paper(image: Array) -> NDArray[np.uint8]:
+    """Return a picture of `render` on the colour of paper, (h, w, 3)."""
     paper = np.array([int(PAPER[k : k + 2], 16) / 255.0 for k in (1, 3, 5)])
     alpha = image[..., 3:]
     mixed: NDArray[np.uint8] = np.round(
         255.0 * (image[..., :3] * alpha + paper * (1.0 - alpha))
     ).astype(np.uint8)
-    if not label:
-        return mixed
-    from PIL import Image, ImageDraw, ImageFont
-
-    drawn = Image.fromarray(mixed)
-    letters = max(11, round(len(mixed) / 30))
-    try:
-        font: Any = ImageFont.load_default(letters)
-    except TypeError:  # of Pillow before 10.1 it has one size
-        font = ImageFont.load_default()
-    margin = letters
-    ImageDraw.Draw(drawn).text((margin, len(mixed) - margin - letters), label, fill=INK, font=font)
-    return np.asarray(drawn)
+    return mixed
 
 
 def check_picture(path: str | os.PathLike[str]) -> None:

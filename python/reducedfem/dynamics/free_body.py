@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,9 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
 from reducedfem.base.check import array_like, iterations, number, require, rotations
+from reducedfem.base.quiet import silenced
 from reducedfem.base.run import Progress, callback, threads
 from reducedfem.dynamics.integrator import acceleration, rayleigh, step_count
-from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
+from reducedfem.errors import InputError, InputTypeError
 from reducedfem.geometry.pose import Pose, pose_arguments
 from reducedfem.reduction.damping import damping_argument
 from reducedfem.reduction.reduced import ReducedSolid
@@ -298,8 +298,7 @@ def _restored(
     strain_doubted: bool = False,
 ) -> FreeBody:
     """Return a body in the state of a snapshot."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PlausibilityWarning)  # the original warned
+    with silenced():
         made = FreeBody(**settings)
     made._core.restore(*snapshot)
     made._far_doubted, made._strain_doubted = far_doubted, strain_doubted

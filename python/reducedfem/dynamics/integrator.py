@@ -5,7 +5,6 @@ The systems are `ReducedSolid`, `ProjectedSolid`, `Solid` and `SecondOrderSystem
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar, overload
@@ -16,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from reducedfem import _core
 from reducedfem.base.check import array_like, flag, iterations, number, reals
 from reducedfem.base.named_arguments import NamedArguments
+from reducedfem.base.quiet import silenced
 from reducedfem.base.run import Progress, callback, threads
 from reducedfem.contact.barrier import RINGS, BarrierContact, BarrierState
 from reducedfem.contact.contact import Contact, ContactTrajectory
@@ -24,7 +24,7 @@ from reducedfem.dynamics.contradiction import explained
 from reducedfem.dynamics.implicit_report import ImplicitReport
 from reducedfem.dynamics.plausible import warn_of_coarse_steps
 from reducedfem.dynamics.warns_once import WarnsOnce
-from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
+from reducedfem.errors import InputError, InputTypeError
 from reducedfem.geometry.pose import Pose
 from reducedfem.reduction.damping import StrainRateDamping, damping_argument
 from reducedfem.reduction.projected import ProjectedSolid
@@ -317,8 +317,7 @@ def _restored(
     warned: tuple[str | bool, ...] = (),
 ) -> _Scheme:
     """Create a simulation in a given state; warned: names of the warnings of the original."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PlausibilityWarning)  # the original warned
+    with silenced():
         made = kind(**settings)
     q, qdot, qddot, steps = state[:4]
     last, modes = (*state[4:], None, None)[:2]  # pickles of earlier versions end before them

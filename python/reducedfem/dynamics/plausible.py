@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 from numpy.typing import NDArray
 
 from reducedfem import _core
+from reducedfem.base.quiet import warn
 from reducedfem.errors import PlausibilityWarning
 from reducedfem.geometry.mesh import Mesh
 from reducedfem.reduction.reduced import ReducedSolid
@@ -55,7 +54,7 @@ def warn_of_coarse_steps(
     if shape @ damping @ shape >= 2.0 * omega:
         return
     period = 2.0 * np.pi / omega
-    warnings.warn(
+    warn(
         f"dt = {dt:g} s is {period / dt:.2g} steps per period of the lowest mode, {period:.3g} s: "
         f"its vibration is lost or wrong. Take a dt below {period / _ENOUGH:.2g} s; or "
         "BackwardEuler, if only the state of rest is wanted",
@@ -72,7 +71,7 @@ def farthest_of(displacement: NDArray[np.float64], mesh: Mesh) -> tuple[float, f
 
 def warn_of_one_iteration(missed: float, stacklevel: int) -> None:
     """Warn of large motion in steps of one Newton iteration, which miss a part of increments."""
-    warnings.warn(
+    warn(
         f"one Newton iteration a step misses {100.0 * missed:.2g} % of the increments, with which "
         "motion as large as this loses energy. Take newton_max=2 or more, or a smaller dt; see "
         "ImplicitReport.missed",
@@ -86,7 +85,7 @@ def warn_of_rest_modes(displacement: NDArray[np.float64], mesh: Mesh, stacklevel
     farthest, part = farthest_of(displacement, mesh)
     if part <= SMALL:
         return False
-    warnings.warn(
+    warn(
         f"the body is displaced by {farthest:.3g} m, {100.0 * part:.3g} % of its "
         "size, where modes of rest are no modes and lose energy: take modes='follow'",
         PlausibilityWarning,
@@ -108,7 +107,7 @@ def warn_of_turning_modes(
     rate = float(np.linalg.norm(np.linalg.solve(inertia, np.cross(arm, speed).sum(0))))
     if rate * dt * _TURN <= 2.0 * np.pi:
         return False
-    warnings.warn(
+    warn(
         f"the free body turns once in {2.0 * np.pi / (rate * dt):.3g} steps, and its modes with "
         f"it, which takes angular momentum from it: take {remedy}, or a shorter dt",
         PlausibilityWarning,

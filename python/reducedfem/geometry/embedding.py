@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from reducedfem import _core
 from reducedfem._core import Embedding as _CoreEmbedding
 from reducedfem.base.check import array_like, field, fields
+from reducedfem.base.quiet import warn
 from reducedfem.base.run import Progress, callback, threads
 from reducedfem.errors import GeometryWarning, InputTypeError
 from reducedfem.geometry.mesh import Mesh
@@ -173,7 +173,7 @@ class Embedding:
         if not len(far):
             return
         k = int(far[np.argmax(self.distance[far])])
-        warnings.warn(
+        warn(
             f"f[{k}] acts {self.distance[k]:.3g} m outside of the mesh, which reaches "
             f"{_reach(nodes)}: a force there loads the body by a lever of that length",
             GeometryWarning,

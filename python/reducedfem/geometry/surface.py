@@ -14,6 +14,7 @@ from reducedfem.base.run import Progress, callback, threads
 from reducedfem.drawing.card import Card, CardContents, extent_text
 from reducedfem.drawing.render import checked_size
 from reducedfem.drawing.surfaces import surface_figure
+from reducedfem.drawing.values import Values, as_values
 from reducedfem.errors import FileFormatError, InputError, InputTypeError, MeshError
 from reducedfem.geometry.transforms import rotation_matrix, scale_factors
 from reducedfem.io import surface_files
@@ -436,6 +437,7 @@ class Surface(Card):
         self,
         colours: ArrayLike = (0.72, 0.74, 0.77),
         *,
+        values: Values | ArrayLike | None = None,
         size: tuple[int, int] = (900, 675),
         azimuth: float = -60.0,
         elevation: float = 20.0,
@@ -450,6 +452,9 @@ class Surface(Card):
         colours
             Red, green and blue from 0 to 1: one colour, (3,), or one for each vertex, (v, 3); or
             a position for each vertex, (v, 1), on the scale of displacements, from 0 to 1.
+        values
+            ``plot.Values`` of the vertices, (v,), or these alone, instead of `colours`; the picture
+            has a colour bar.
         size
             Largest width and height [pixels], 16 to 4096.
         azimuth, elevation, up
@@ -469,7 +474,7 @@ class Surface(Card):
         return surface_figure(
             self._vertices,
             self._triangles,
-            colours,
+            colours if values is None else as_values(values),
             checked_size(size),
             number(azimuth, "azimuth"),
             number(elevation, "elevation"),

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from reducedfem._version import __version__
 from reducedfem.errors import FileFormatError, InputError
@@ -60,7 +60,8 @@ class Shape:
     """Contents of a file: a surface with its morph targets, and how they move.
 
     ``upright`` is the rotation that turns the upward axis to z; colours are those of a screen
-    (sRGB, 0 to 1). ``extras`` are numbers for programs that read the file.
+    (sRGB, 0 to 1): ``colours``, (v, 3), or one. ``extras`` are numbers for programs that read the
+    file.
     """
 
     name: str
@@ -72,6 +73,7 @@ class Shape:
     targets: Sequence[Target] = ()
     animation: Animation | None = None
     extras: Mapping[str, Any] = field(default_factory=dict)
+    colours: Array | None = None
 
 
 class _Arrays:
@@ -120,10 +122,10 @@ class _Arrays:
         return self.add(single + np.float32(0.0), _FLOAT, target, bounds)
 
 
-def _linear(colour: Sequence[float]) -> list[float]:
-    """Return a colour of the screen as the linear one of the format."""
-    c = np.asarray(colour, dtype=np.float64)
-    return [*np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4).tolist(), 1.0]
+def _linear(colours: ArrayLike) -> Array:
+    """Return colours of the screen as the linear ones of the format."""
+    c = np.asarray(colours, dtype=np.float64)
+    return np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4)
 
 
 def _unit(normals: Array) -> Array:
@@ -168,6 +170,10 @@ def _document(shape: Shape) -> tuple[dict[str, Any], bytes]:
     attributes = {"POSITION": arrays.reals(shape.vertices, "vertices", _VERTICES, bounds=True)}
     if shape.normals is not None:
         attributes["NORMAL"] = arrays.reals(_unit(shape.normals), "normals", _VERTICES)
+    if shape.colours is not None:
+        # the format multiplies them by that of the material
+        attributes["COLOR_0"] = arrays.reals(_linear(shape.colours), "colours", _VERTICES)
+    base = (1.0, 1.0, 1.0) if shape.colours is not None else shape.colour
     small = len(shape.vertices) <= _RESTART
     indices = shape.triangles.reshape(-1).astype("<u2" if small else "<u4")
     primitive: dict[str, Any] = {
@@ -203,7 +209,7 @@ def _document(shape: Shape) -> tuple[dict[str, Any], bytes]:
                 "name": shape.name,
                 "doubleSided": True,
                 "pbrMetallicRoughness": {
-                    "baseColorFactor": _linear(shape.colour),
+                    "baseColorFactor": [*_linear(base).tolist(), 1.0],
                     "metallicFactor": 0.0,
                     "roughnessFactor": 0.5,
                 },

@@ -11,14 +11,17 @@ from numpy.typing import NDArray
 from reducedfem.base.check import flag, number
 from reducedfem.base.run import Progress, callback
 from reducedfem.drawing.films import check_film, pillow, write_film
+from reducedfem.drawing.labels import bar_height, labelled
 from reducedfem.drawing.render import Shape, axes_of, checked_size, draw, frame_around
 from reducedfem.drawing.style import on_paper, place_on_scale
+from reducedfem.drawing.values import Values
 from reducedfem.dynamics.recorded import Motion
 from reducedfem.errors import InputError
 from reducedfem.geometry.refine import refined
 from reducedfem.geometry.surface import Surface
 from reducedfem.io.atomic import as_path
 from reducedfem.pictures.subject import Model, Subject, check_motion, positive
+from reducedfem.pictures.values import GivenValues, SurfaceValues
 from reducedfem.reduction.reduced import ReducedSolid
 
 __all__ = ["animate"]
@@ -59,6 +62,7 @@ def animate(
     motion: Motion,
     surface: Surface | None = None,
     *,
+    values: GivenValues | None = None,
     fps: float = 25.0,
     speed: float = 1.0,
     size: tuple[int, int] = (640, 480),
@@ -70,8 +74,8 @@ def animate(
 ) -> None:
     """Write a film of a motion: a GIF, or an MP4 if the program ffmpeg is installed.
 
-    Surfaces are coloured by the displacement of the deformation, on the scale of `colours`. The
-    camera does not move, and shows the whole motion.
+    Surfaces are coloured by `values`, or else by the displacement of the deformation, on the scale
+    of `colours`. The camera does not move, and shows the whole motion.
 
     Parameters
     ----------
@@ -84,6 +88,9 @@ def animate(
     surface
         Surface of the object. None: the surface from which its mesh was made, if there is one, or
         else the boundary of its mesh; of a `Mesh` its boundary.
+    values
+        `Values` of the nodes or elements, or their `data` alone, such as ``solid.von_mises``. With
+        them pictures at least 120 pixels high have a colour bar. None: displacements.
     fps
         Pictures per second. Each shows the state nearest to its time.
     speed
@@ -105,8 +112,9 @@ def animate(
     FileFormatError
         The suffix is another one, or the file cannot be written.
     InputError, InputTypeError
-        An argument has a wrong type or value, the motion is not one of the model, or the film
-        would have more than 10,000 pictures, or more than fit into memory for a GIF.
+        An argument has a wrong type or value, the motion is not one of the model, `values` is the
+        method of a solid with another mesh or material, or the film would have more than 10,000
+        pictures, or more than fit into memory for a GIF.
     """
     check_film(path)
     rate, pace = positive(fps, "fps"), positive(speed, "speed")
@@ -117,11 +125,17 @@ def animate(
     _check_memory(path, len(chosen), (wide, high))
     if flag(clock, "clock"):
         pillow("the clock of a film")
+    if values is not None:
+        pillow("the colour bar of a film")
     if surface is None and isinstance(model, ReducedSolid):
         # large triangles cannot show the deformation
         surface = refined(model.mesh.source or model.mesh.surface())
-    subject = Subject(model, surface, motion._at(np.unique(chosen)))
-    assert subject.motion is not None
+    states = np.unique(chosen)
+    subject = Subject(model, surface, motion)
+    part = None if values is None else SurfaceValues(values, subject).chosen(states)
+    subject.motion = motion._at(states)
+    shown = None if part is None else SurfaceValues(part, subject)
+    scale = None if shown is None else shown.scale()
     faces, rest = subject.surface.triangles, subject.surface.vertices
     used = np.unique(faces)
     lengths = [
@@ -134,18 +148,21 @@ def animate(
         bounds = np.array(
             [np.minimum(bounds[0], seen.min(axis=0)), np.maximum(bounds[1], seen.max(axis=0))]
         )
-    frame = frame_around(bounds, axes, (wide, high), 0.06, crop=False)
+    drawn = (wide, high if scale is None else high - bar_height(high))
+    frame = frame_around(bounds, axes, drawn, 0.06, crop=False)
     repeats = np.unique(chosen, return_counts=True)[1]
     with callback(progress, "pictures") as tell:
 
         def pictures() -> Iterator[NDArray[np.uint8]]:
             done = 0
             for k, u in enumerate(subject.displacements()):
-                place = place_on_scale(subject.deformation(k), max(lengths))
-                image = draw(frame, [Shape(rest + u, place)], faces, 2)
+                colours: Array | Values = place_on_scale(subject.deformation(k), max(lengths))
+                if shown is not None and scale is not None:
+                    colours = Values(scale.place(shown.state(k)), limits=(0.0, 1.0))
+                image = draw(frame, [Shape(rest + u, colours)], faces, 2)
                 assert subject.motion is not None
                 label = f"{subject.motion.times[k]:.3f} s" if clock else ""
-                picture = on_paper(image, label)
+                picture = labelled(on_paper(image), label, scale, high)
                 for _ in range(int(repeats[k])):
                     yield picture
                 done += int(repeats[k])

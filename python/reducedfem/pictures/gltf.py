@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from reducedfem.base.check import flag, reals
 from reducedfem.drawing.render import upright
+from reducedfem.drawing.values import value_colours
 from reducedfem.dynamics.recorded import Motion
 from reducedfem.errors import InputError
 from reducedfem.geometry.surface import Surface
@@ -17,6 +18,7 @@ from reducedfem.io import gltf_files
 from reducedfem.io.atomic import as_path
 from reducedfem.io.gltf_files import Animation, Shape, Target
 from reducedfem.pictures.subject import Model, Subject, positive
+from reducedfem.pictures.values import GivenValues, SurfaceValues
 from reducedfem.reduction.projected import ProjectedSolid
 
 __all__ = ["export_gltf"]
@@ -33,6 +35,17 @@ def _checked_colour(colour: ArrayLike) -> tuple[float, float, float]:
         raise InputError(f"colour must be three numbers from 0 to 1, got {colour!r}")
     red, green, blue = given.tolist()
     return red, green, blue
+
+
+def _vertex_colours(values: GivenValues, subject: Subject) -> Array:
+    """Return the colours of values of one state, (v, 3)."""
+    shown = SurfaceValues(values, subject)
+    if shown.single is None:
+        raise InputError(
+            "values must be those of one state, such as solid.von_mises(u): the colours of a glTF "
+            "file do not change over time; plot.animate and export_html show values that do"
+        )
+    return value_colours(shown.scale().place(shown.single))
 
 
 def _shapes(subject: Subject, normals: bool) -> tuple[Array, Array | None]:
@@ -93,6 +106,7 @@ def export_gltf(
     up: str = "z",
     normals: bool = True,
     colour: Sequence[float] = (0.46, 0.62, 0.70),
+    values: GivenValues | None = None,
 ) -> None:
     """Write a surface, the shapes of its model and a motion to a glTF file.
 
@@ -132,6 +146,10 @@ def export_gltf(
         triangles; half the size.
     colour
         Red, green and blue from 0 to 1.
+    values
+        `Values` of the nodes or elements in one state, or their `data` alone, such as
+        ``solid.von_mises(u)``: they colour the vertices (``COLOR_0``), and the file has no colour
+        bar. None: one colour.
 
     Raises
     ------
@@ -162,6 +180,7 @@ def export_gltf(
         if motion.poses is not None and subject.centre is not None:
             rest = rest - subject.centre
             animation = Animation(times, weights, motion.poses[:, :3], motion.poses[:, 3:])
+    colours = None if values is None else _vertex_colours(values, subject)
     given: Array | None = None
     # normals that do not follow the shapes would be wrong
     if smooth and (subject.skin is not None or not targets):
@@ -179,5 +198,6 @@ def export_gltf(
             targets,
             animation,
             extras,
+            colours,
         ),
     )

@@ -15,16 +15,19 @@ from reducedfem.drawing.style import (
     require_matplotlib,
     save_figure,
 )
+from reducedfem.drawing.values import Values
 from reducedfem.geometry.refine import refined
 from reducedfem.pictures.animation import animate
 from reducedfem.pictures.sessions import session_figure
 from reducedfem.pictures.shapes import shapes_figure
 from reducedfem.pictures.traces import Trace, traces_figure
+from reducedfem.pictures.values import values_figure
 
 __all__ = [
     "UP",
     "Shape",
     "Trace",
+    "Values",
     "animate",
     "check_picture",
     "colours",
@@ -37,4 +40,5 @@ __all__ = [
     "session_figure",
     "shapes_figure",
     "traces_figure",
+    "values_figure",
 ]

@@ -19,7 +19,15 @@ from reducedfem.reduction.reduced import ReducedSolid
 from reducedfem.reduction.skin import Skin
 from reducedfem.solid.solid import Solid
 
-__all__ = ["Model", "Subject", "check_motion", "mesh_of", "positive"]
+__all__ = [
+    "Model",
+    "Subject",
+    "check_motion",
+    "mesh_of",
+    "nodal",
+    "positive",
+    "require_made_of",
+]
 
 Array = NDArray[np.float64]
 
@@ -84,6 +92,43 @@ def check_motion(motion: Any, model: object) -> Motion:
     return motion
 
 
+def nodal(model: object, q: Array) -> Array:
+    """Return the field of the nodes (n, 3) of one state of a motion, or of its rates."""
+    if q.ndim == 2:
+        return q
+    assert isinstance(model, ReducedSolid | ProjectedSolid)
+    return model.displacement(q)
+
+
+def require_made_of(solid: Solid, model: object, subject: str) -> None:
+    """Refuse a solid whose stress is not that of the model: of another mesh or material.
+
+    `subject` begins the message, with the name of the argument. Densities and fixed nodes do not
+    matter; of a `Mesh` the material is not known.
+    """
+    mesh, own = mesh_of(model, _KINDS), solid.mesh
+    same = np.array_equal(own.elements, mesh.elements) and np.array_equal(own.nodes, mesh.nodes)
+    if not (same and np.array_equal(own.fractions, mesh.fractions)):
+        raise InputError(
+            f"{subject} has another mesh ({own!r}) than model ({mesh!r}): pass the Solid of which "
+            "the model was made"
+        )
+    if isinstance(model, Mesh):
+        return
+    if isinstance(model, ProjectedSolid):
+        model = model.solid
+    assert isinstance(model, ReducedSolid | Solid | Skin)
+    made_of = (model.reduced if isinstance(model, Skin) else model).materials
+    pairs = np.unique(np.stack([own.regions, mesh.regions], axis=1), axis=0)
+    for region, other in pairs.tolist():
+        one, made = solid.materials[region], made_of[other]
+        if (one.law, one.parameters) != (made.law, made.parameters):
+            raise InputError(
+                f"{subject} has another material in region {region} ({one!r}) than model "
+                f"({made!r}): pass the Solid of which the model was made"
+            )
+
+
 class Subject:
     """The surface of an object, and its displacements; arguments as of `export_gltf`.
 
@@ -123,6 +168,16 @@ class Subject:
             self._nodes = mesh.boundary_nodes
         else:
             self.embedding = Embedding(mesh, given.vertices)
+
+    @property
+    def mesh(self) -> Mesh | None:
+        """Mesh of the object; None for a surface."""
+        return None if isinstance(self.model, Surface) else mesh_of(self.model, _KINDS)
+
+    def nodal(self, k: int) -> Array:
+        """Return the displacements of the nodes in state k, without rigid motion, (n, 3)."""
+        assert self.motion is not None
+        return nodal(self.model, self.motion.q[k])
 
     @property
     def centre(self) -> Array | None:

@@ -19,7 +19,7 @@ from reducedfem.io import vtk_files
 from reducedfem.io.atomic import as_path
 from reducedfem.io.mesh_fields import Fields, checked_fields
 from reducedfem.io.vtk_files import FieldsOfState
-from reducedfem.pictures.subject import check_motion, mesh_of
+from reducedfem.pictures.subject import check_motion, mesh_of, nodal, require_made_of
 from reducedfem.reduction.projected import ProjectedSolid
 from reducedfem.reduction.reduced import ReducedSolid
 from reducedfem.solid.solid import Solid
@@ -32,26 +32,18 @@ _WITH_MESH = "a ReducedSolid, ProjectedSolid, Solid or Mesh"
 _CELLS = {4: 10, 8: 12, 10: 24, 20: 25}  # numbers of VTK by nodes per element
 
 
-def _nodal(model: object, q: Array) -> Array:
-    """Return the field of the nodes (n, 3) of one state of a motion, or of its rates."""
-    if q.ndim == 2:
-        return q
-    assert isinstance(model, ReducedSolid | ProjectedSolid)
-    return model.displacement(q)
-
-
 def _states(
     model: object,
     mesh: Mesh,
     motion: Motion,
-    nodal: dict[str, Any],
+    points: dict[str, Any],
     cells: dict[str, Any],
     stressed: Solid | None,
 ) -> Iterator[FieldsOfState]:
     """Yield the time and the fields of each state."""
     for k in range(len(motion)):
-        u = _nodal(model, motion.q[k])
-        v = None if motion.qdot is None else _nodal(model, motion.qdot[k])
+        u = nodal(model, motion.q[k])
+        v = None if motion.qdot is None else nodal(model, motion.qdot[k])
         if motion.poses is not None:
             assert isinstance(model, ReducedSolid)
             assert model.rigid_body is not None
@@ -68,7 +60,7 @@ def _states(
         fields: dict[str, Any] = {"displacement": u.astype(np.float32)}
         if v is not None:
             fields["velocity"] = v.astype(np.float32)
-        fields |= {name: values[k] for name, values in nodal.items()}
+        fields |= {name: values[k] for name, values in points.items()}
         own = {name: values[k] for name, values in cells.items()}
         if stressed is not None:
             own |= _stresses(stressed, u, k)
@@ -87,17 +79,11 @@ def _stresses(solid: Solid, u: Array, k: int) -> dict[str, Any]:
         raise InputError(f"stress of state {k} of motion: {error}") from None
 
 
-def _stressed(solid: Solid | None, mesh: Mesh, cells: dict[str, Any]) -> Solid | None:
-    """Return the argument `stress`, a solid on the mesh of the model, or None."""
+def _stressed(solid: Solid | None, model: object, cells: dict[str, Any]) -> Solid | None:
+    """Return the argument `stress`, a solid of which the model was made, or None."""
     if solid is None:
         return None
-    require(solid, Solid, "stress")
-    same = np.array_equal(solid.mesh.elements, mesh.elements)
-    if not (same and np.array_equal(solid.mesh.nodes, mesh.nodes)):
-        raise InputError(
-            f"stress has another mesh ({solid.mesh!r}) than model ({mesh!r}): pass the Solid of "
-            "which the model was made"
-        )
+    require_made_of(require(solid, Solid, "stress"), model, "stress")
     for name in ("stress", "von_mises"):
         if name in cells:
             raise InputError(f"stress writes {name!r}, which cell_data has too: leave one out")
@@ -149,19 +135,19 @@ def export_vtk(
         The suffix is another one, or a file cannot be written.
     InputError, InputTypeError
         An argument has a wrong type or shape, the motion is not one of the model, or it turns an
-        element of `stress` inside out.
+        element of `stress` inside out; or `stress` has another mesh or material than the model.
     """
     target = as_path(path)
     vtk_files.check_suffix(target)
     mesh = mesh_of(model, _WITH_MESH)
     check_motion(motion, model)
-    nodal = checked_fields(point_data, "point_data", (len(motion), mesh.n_nodes))
+    points = checked_fields(point_data, "point_data", (len(motion), mesh.n_nodes))
     cells = checked_fields(cell_data, "cell_data", (len(motion), mesh.n_elements))
-    stressed = _stressed(stress, mesh, cells)
+    stressed = _stressed(stress, model, cells)
     with callback(progress, "states") as tell:
 
         def counted() -> Iterator[FieldsOfState]:
-            for k, state in enumerate(_states(model, mesh, motion, nodal, cells, stressed)):
+            for k, state in enumerate(_states(model, mesh, motion, points, cells, stressed)):
                 yield state
                 if tell is not None:
                     tell(k + 1, len(motion))

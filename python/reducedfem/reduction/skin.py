@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
 from reducedfem.base.check import array_like, as_array, finite_result, reals, require
+from reducedfem.base.quiet import warn
 from reducedfem.base.run import Progress, callback, threads
 from reducedfem.errors import GeometryWarning, InputError, InputTypeError
 from reducedfem.geometry.embedding import Embedding, beside_mesh
@@ -105,7 +105,7 @@ class Skin:
         self._embedding = Embedding(reduced.mesh, surface.vertices)
         beside = beside_mesh(self._embedding, "surface", "vertices")
         if beside:
-            warnings.warn(beside, GeometryWarning, stacklevel=2)
+            warn(beside, GeometryWarning, stacklevel=2)
         with callback(progress, "skin") as tell:
             self._core = _core.Skin(
                 reduced._core,

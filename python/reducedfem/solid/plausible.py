@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Collection, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
+from reducedfem.base.quiet import warn
 from reducedfem.base.static_report import StaticReport
 from reducedfem.errors import PlausibilityWarning
 from reducedfem.geometry.built import cell_size, cells_along, fit, in_body
@@ -103,7 +103,7 @@ def warn_of_units(
             "them by 0.001",
         )
     for sentence in filter(None, said):
-        warnings.warn(sentence, PlausibilityWarning, stacklevel=stacklevel)
+        warn(sentence, PlausibilityWarning, stacklevel=stacklevel)
 
 
 def warn_of_locking(mesh: Mesh, materials: Mapping[int, Material], stacklevel: int) -> None:
@@ -117,7 +117,7 @@ def warn_of_locking(mesh: Mesh, materials: Mapping[int, Material], stacklevel: i
         poisson = 0.0 if lame is None else 0.5 * lame[0] / (lame[0] + lame[1])
         if poisson <= most + _ROUNDING:
             continue
-        warnings.warn(
+        warn(
             f"the material of region {region} has a Poisson's ratio of {poisson:g}: elements of "
             f"{mesh.nodes_per_element} nodes lock above {most:g} and may be several times too "
             f"stiff; take {finer}, or a smaller ratio",
@@ -131,7 +131,7 @@ def warn_of_supports(mesh: Mesh, fixed: NDArray[np.int64], stacklevel: int) -> N
     """Warn if more than a third of the nodes is fixed, or only those outside of a cut body."""
     part = len(fixed) / mesh.n_nodes
     if mesh.n_nodes >= STUDY and part > _MOST_FIXED:
-        warnings.warn(
+        warn(
             f"fixed holds {len(fixed)} of {mesh.n_nodes} nodes ({100 * part:.0f} %): was a "
             "smaller region meant?",
             PlausibilityWarning,
@@ -163,7 +163,7 @@ def _warn_of_loose_supports(mesh: Mesh, fixed: NDArray[np.int64], stacklevel: in
         return
     x, y, z = mesh.nodes[loose[0]].mean(axis=0)
     more = f" (supports like it: {len(loose)})" if len(loose) > 1 else ""
-    warnings.warn(
+    warn(
         f"fixed: nearly all of the {len(loose[0])} nodes around ({x:.3g}, {y:.3g}, {z:.3g}) lie "
         f"outside of the body, in cut cells: this support is far too soft{more}. Fix nodes up to "
         f"one cell ({cell_size(mesh):.3g} m) further in as well",
@@ -188,7 +188,7 @@ def warn_of_equilibrium(
     advice = "start from rest, u0=None," if adaptive else "pass adaptive=True"
     soft = softening(materials)
     law = f", or try StableNeoHookean instead of {soft}" if soft else ""
-    warnings.warn(
+    warn(
         f"{report.inverted} of {mesh.n_elements} elements are inside out in this equilibrium, "
         f"which no real solid reaches: {advice} to follow the load from rest and stop before it "
         f"inverts elements{law}",
@@ -207,7 +207,7 @@ def warn_of_inversion(inverted: int, mesh: Mesh, law: str, stacklevel: int) -> b
     """Warn of elements that are inside out; True if there are some, but for element studies."""
     if inverted <= 0 or mesh.n_nodes < STUDY:
         return False
-    warnings.warn(
+    warn(
         f"{inverted} of {mesh.n_elements} elements are inside out, as no real solid is: {law} "
         "softens under compression and keeps them so. Take StableNeoHookean (with a cubature where "
         "the model is reduced), or smaller loads and velocities",
@@ -220,7 +220,7 @@ def warn_of_inversion(inverted: int, mesh: Mesh, law: str, stacklevel: int) -> b
 def warn_of_rounding(residual: float, tol: float, stacklevel: int) -> None:
     """Warn of statics whose residual is above the tolerance by more than rounding mostly is."""
     if max(_ROUGH, tol) < residual <= _COARSE:
-        warnings.warn(
+        warn(
             f"rounding kept the residual of this equilibrium at {residual:.1e} of the load (tol = "
             f"{tol:g}): displacements of soft directions may be off. Take a coarser mesh, fewer "
             "coordinates, or a ProjectedSolid in place of a ReducedSolid",
@@ -232,7 +232,7 @@ def warn_of_rounding(residual: float, tol: float, stacklevel: int) -> None:
 def warn_of_instability(stable: bool | None, stacklevel: int) -> None:
     """Warn of an equilibrium that is no minimum of the potential energy; None: not tested."""
     if stable is False:
-        warnings.warn(
+        warn(
             "this equilibrium is unstable: its tangent stiffness has a negative eigenvalue, so a "
             "real body leaves it (buckling, snap-through). Add a small imperfection, such as a "
             "side load of a thousandth of the load, or simulate the motion with damping",
@@ -248,7 +248,7 @@ def warn_of_motion(
     if n_nodes < STUDY:
         return
     if beta > _OVERDAMPED:
-        warnings.warn(
+        warn(
             f"damping: beta = {beta:g} s damps all motion above {1.0 / (np.pi * beta):.2g} Hz more "
             "than critically; damping is (alpha [1/s] of the mass, beta [s] of the stiffness)",
             PlausibilityWarning,
@@ -265,7 +265,7 @@ def warn_of_gravity(
         return
     strength = 0.0 if gravity is None else float(np.linalg.norm(gravity))
     if _WEAKEST < strength < _STRONGEST:
-        warnings.warn(
+        warn(
             f"gravity is {strength:g} m/s^2: if it was meant in mm/s^2, multiply it by 0.001",
             PlausibilityWarning,
             stacklevel=stacklevel,
@@ -284,7 +284,7 @@ def warn_of_long_steps(
         f"dt = {dt:g} s is too long for this motion, which may be wrong and gain energy. Take a "
         f"smaller dt{iterate}, more damping or a smaller force"
     )
-    warnings.warn(
+    warn(
         f"in {shortened} of {steps} steps a Newton increment was shortened, because the energy "
         f"rose along it: {why or reason}; see ImplicitReport.shortened_steps",
         PlausibilityWarning,
@@ -296,7 +296,7 @@ def warn_of_unbalanced_contact(
     unconverged: int, steps: int, newton_max: int, residual: float, stacklevel: int
 ) -> None:
     """Warn of steps in contact by a barrier that did not reach the balance of forces."""
-    warnings.warn(
+    warn(
         f"in {unconverged} of {steps} steps with a contact {newton_max} iterations did not reach "
         f"the balance of forces (residual up to {residual:.1e}), so forces and speeds may be "
         "wrong, though nothing penetrates. Raise newton_max, take a smaller dt or, at obstacles on "
@@ -319,7 +319,7 @@ def warn_of_far(
     diagonal = float(np.linalg.norm(np.ptp(mesh.bounds, axis=0)))
     if farthest <= FAR * diagonal:
         return False
-    warnings.warn(
+    warn(
         f"the model is deformed by {farthest:.3g} m, but the body is {diagonal:.3g} m large: no "
         "basis describes that, so the result is wrong. Is so large a load meant (force in N, "
         "gravity in m/s^2, Young's modulus in Pa)?",
@@ -333,7 +333,7 @@ def warn_of_strain(strain: float, trained: float, stacklevel: int) -> bool:
     """Warn of a Green strain beyond that of the poses of a cubature; True if it is."""
     if not strain > _BEYOND * trained:
         return False
-    warnings.warn(
+    warn(
         f"the model has the Green strain {strain:.2g}, but its cubature was trained up to "
         f"{trained:.2g}: forces may be far off. Reduce with {RETRAIN}",
         PlausibilityWarning,
@@ -346,7 +346,7 @@ def warn_of_reach(lengths: Mapping[str, float], stacklevel: int) -> None:
     """Warn of paths and bodies whose lengths [m] are too large for a hand."""
     for name, length in lengths.items():
         if np.isfinite(length) and length > _HAND:
-            warnings.warn(
+            warn(
                 f"{name} is {length:.3g} m long for the hand: if lengths were meant in "
                 "millimetres, scale them by 0.001; if not, a Workspace with a scale below 1 "
                 "makes the world smaller for it",
@@ -375,7 +375,7 @@ def warn_of_fit(mesh: Mesh, stacklevel: int) -> None:
                 "unless a skin is meant, voxelize the surface with the defaults fill=True and "
                 "cut=True, or raise the resolution"
             )
-        warnings.warn(
+        warn(
             f"{volume_text(mesh.volume, enclosed)}: {advice}",
             PlausibilityWarning,
             stacklevel=stacklevel,
@@ -387,7 +387,7 @@ def warn_of_fit(mesh: Mesh, stacklevel: int) -> None:
     if across < least - _ROUNDED:
         size = np.ptp(mesh.source.bounds, axis=0)
         along = cells_along(mesh, size)[size.argmax()]
-        warnings.warn(
+        warn(
             f"the thinnest parts are {across:.2g} cells across; with fewer than {least:g} cells of "
             f"order {order} they may bend several per cent too stiffly. "
             f"{finer(across, along, least, f'give {least:g}')}",

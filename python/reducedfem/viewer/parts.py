@@ -70,6 +70,10 @@ class Body:
         True: pages that show all bodies need not show this one.
     like
         Number of a body of the scene whose geometry this one shares; it has none of its own.
+    levels
+        Colour of each vertex on the scale of values, see `painted.levels`, (v,); None: no values.
+    legend
+        Texts of that scale, see `painted.legend`.
     """
 
     name: str
@@ -87,6 +91,8 @@ class Body:
     size: float = 0.0
     backdrop: bool = False
     like: int | None = None
+    levels: NDArray[np.uint8] | None = None
+    legend: dict[str, Any] | None = None
 
     def described(self, centre: Reals) -> dict[str, Any]:
         """Return the body for a message, with positions from the centre of the scene."""
@@ -111,6 +117,8 @@ class Body:
             "scales": self.scales,
             "labels": self.labels,
             "size": self.size,
+            "levels": self.levels,
+            "legend": self.legend,
         }
 
 
@@ -183,6 +191,9 @@ class Clip:
         Red, green, blue of the arrow.
     numbers
         Name, values (m,) and unit of numbers that are shown.
+    levels
+        Colours of the vertices of the first body over time, as `Body.levels`, (m, v); None: they
+        do not change.
     """
 
     times: Reals
@@ -190,6 +201,7 @@ class Clip:
     arrows: Reals | None = None
     colour: tuple[float, float, float] = GREY
     numbers: tuple[tuple[str, Reals, str], ...] = ()
+    levels: NDArray[np.uint8] | None = None
 
     def described(self, centre: Reals) -> dict[str, Any]:
         """Return the motion for a message, from time 0 on."""
@@ -204,6 +216,7 @@ class Clip:
             "arrows": arrows,
             "colour": self.colour,
             "numbers": self.numbers,
+            "levels": self.levels,
         }
 
 

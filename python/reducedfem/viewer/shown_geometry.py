@@ -7,7 +7,9 @@ import numpy as np
 from reducedfem.base.console import size_text
 from reducedfem.geometry.mesh import Mesh
 from reducedfem.geometry.surface import Surface
+from reducedfem.pictures.values import GivenValues, SurfaceValues
 from reducedfem.solid.solid import Solid
+from reducedfem.viewer.painted import at_rest, painted
 from reducedfem.viewer.parts import (
     Body,
     Scene,
@@ -24,8 +26,9 @@ __all__ = ["ShownMesh", "ShownSolid", "ShownSurface"]
 class ShownSurface(Shown):
     """A surface."""
 
-    def __init__(self, surface: Surface, up: str) -> None:
+    def __init__(self, surface: Surface, up: str, values: GivenValues | None = None) -> None:
         self._surface, self._up = surface, up
+        self._values = at_rest(values, surface)
 
     def scene(self) -> Scene:
         """Return the scene."""
@@ -43,11 +46,13 @@ class ShownSurface(Shown):
         size = size_text(one.bounds)
         texts = (f"{one.n_vertices:,} vertices, {one.n_triangles:,} triangles", size, *defects)
         body = Body("surface", one.vertices[source], triangles, normals)
+        if self._values is not None:
+            body = painted(body, self._values, source)
         return Scene("Surface", (body,), up=self._up, texts=texts)
 
 
-def mesh_body(mesh: Mesh) -> Body:
-    """Return the boundary of a mesh, coloured by regions, with edges of the elements."""
+def mesh_body(mesh: Mesh, values: SurfaceValues | None = None) -> Body:
+    """Return the boundary of a mesh, coloured by values or regions, with edges of the elements."""
     boundary, edges = boundary_edges(mesh)
     owners = mesh._core.boundary()[1]
     per_face = boundary.n_triangles // len(owners)
@@ -60,7 +65,7 @@ def mesh_body(mesh: Mesh) -> Body:
     if several:
         colours = np.empty((len(source), 3))
         colours[triangles.reshape(-1)] = np.repeat(region_colours(regions), 3, axis=0)
-    return Body(
+    body = Body(
         "mesh",
         boundary.vertices[source],
         triangles,
@@ -69,13 +74,15 @@ def mesh_body(mesh: Mesh) -> Body:
         edges=copy[edges],
         lined=True,
     )
+    return body if values is None else painted(body, values, source)
 
 
 class ShownMesh(Shown):
     """A volume mesh."""
 
-    def __init__(self, mesh: Mesh, up: str) -> None:
+    def __init__(self, mesh: Mesh, up: str, values: GivenValues | None = None) -> None:
         self._mesh, self._up = mesh, up
+        self._values = at_rest(values, mesh)
 
     def _texts(self) -> tuple[str, ...]:
         mesh = self._mesh
@@ -91,14 +98,16 @@ class ShownMesh(Shown):
 
     def scene(self) -> Scene:
         """Return the scene."""
-        return Scene("Mesh", (mesh_body(self._mesh),), up=self._up, texts=self._texts())
+        return Scene(
+            "Mesh", (mesh_body(self._mesh, self._values),), up=self._up, texts=self._texts()
+        )
 
 
 class ShownSolid(ShownMesh):
     """A solid: its mesh and its fixed nodes."""
 
-    def __init__(self, solid: Solid, up: str) -> None:
-        super().__init__(solid.mesh, up)
+    def __init__(self, solid: Solid, up: str, values: GivenValues | None = None) -> None:
+        super().__init__(solid.mesh, up, values)
         self._solid = solid
 
     def scene(self) -> Scene:
@@ -108,7 +117,7 @@ class ShownSolid(ShownMesh):
         texts = (*self._texts(), mass, *(() if len(solid.fixed) else ("no fixed nodes",)))
         return Scene(
             "Solid",
-            (mesh_body(self._mesh),),
+            (mesh_body(self._mesh, self._values),),
             fixed_nodes(solid.mesh, solid.fixed),
             up=self._up,
             texts=texts,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,6 @@ from reducedfem.dynamics.bdf2 import BDF2
 from reducedfem.dynamics.explicit import spectrum
 from reducedfem.dynamics.free_body import FreeBody, FreeBodyState
 from reducedfem.dynamics.integrator import Simulation
-from reducedfem.dynamics.recorded import Motion
 from reducedfem.errors import (
     InputError,
     PlausibilityWarning,
@@ -25,21 +25,14 @@ from reducedfem.errors import (
 from reducedfem.geometry.embedding import Embedding
 from reducedfem.geometry.pose import Pose
 from reducedfem.geometry.surface import Surface
-from reducedfem.pictures.subject import check_motion
+from reducedfem.pictures.subject import Subject, nodal
+from reducedfem.pictures.values import GivenValues
 from reducedfem.reduction.projected import ProjectedSolid
 from reducedfem.reduction.reduced import ReducedSolid
 from reducedfem.reduction.skin import Skin
 from reducedfem.solid.solid import Solid
-from reducedfem.viewer.parts import (
-    Body,
-    Clip,
-    Scene,
-    Track,
-    fixed_nodes,
-    origins,
-    split,
-    surface_tilts,
-)
+from reducedfem.viewer.painted import Painter
+from reducedfem.viewer.parts import GREY, Body, Scene, fixed_nodes, origins, split, surface_tilts
 from reducedfem.viewer.shown import Frame, Shown, unit_scales
 from reducedfem.viewer.shown_driven import (
     FreePull,
@@ -53,7 +46,6 @@ from reducedfem.viewer.shown_driven import (
 __all__ = [
     "ShownFreeBody",
     "ShownModel",
-    "ShownMotion",
     "ShownSimulation",
     "ShownSkin",
     "skin_body",
@@ -107,7 +99,13 @@ class ShownSimulation(ShownDriven):
     _owned = False  # the simulation was made for the view
 
     def __init__(
-        self, simulation: Simulation, up: str, stiffness: float | None, *, playing: bool = False
+        self,
+        simulation: Simulation,
+        up: str,
+        stiffness: float | None,
+        values: GivenValues | None = None,
+        *,
+        playing: bool = False,
     ) -> None:
         system = simulation.system
         self._sim, self._system, self._up, self._given = simulation, system, up, stiffness
@@ -126,6 +124,13 @@ class ShownSimulation(ShownDriven):
                 f"{type(system).__name__}, which has no surface to show: views show those of a "
                 "ReducedSolid, a ProjectedSolid or a Solid"
             )
+        self._painter: Painter | None = None
+        if values is not None:
+            if self._skin is not None:
+                subject = Subject(self._skin, None, None)
+            else:
+                subject = Subject(system, self._surface, None)
+            self._painter = Painter(values, subject, system.mesh.n_nodes)
         self._pulls = self._takes_pulls()
         if stiffness is not None and not self._pulls:
             raise InputError(
@@ -153,6 +158,8 @@ class ShownSimulation(ShownDriven):
             body = skin_body(self._skin, sliders=self._owned)
         else:
             body = Body("solid", self._surface.vertices, self._surface.triangles, None, colour=None)
+        if self._painter is not None:
+            body = replace(body, colour=GREY)
         assert isinstance(system, ReducedSolid | ProjectedSolid | Solid)
         coordinates = "" if isinstance(system, Solid) else f"{system.r} coordinates, "
         fixed = system._fixed_nodes if isinstance(system, ProjectedSolid) else system.fixed
@@ -194,7 +201,10 @@ class ShownSimulation(ShownDriven):
                 "moved": moved,
                 "normals": _core.surface_normals(place, self._surface.triangles),
             }
-        return self._frame([body], numbers)
+        more = {}
+        if self._painter is not None:
+            body["levels"], more["legend"] = self._painter.painted(nodal(self._system, state.q))
+        return {**self._frame([body], numbers), **more}
 
     def _moved(self, q: Reals) -> Reals:
         """Return displacements of the vertices of a system without a skin."""
@@ -254,6 +264,8 @@ class ShownSimulation(ShownDriven):
         if message["kind"] == "reset":
             self.release()
             self._sim.reset()
+            if self._painter is not None:
+                self._painter.reset()
             self._drive.failure = ""
         elif message["kind"] == "shape" and message["shape"] < self._system.r:
             self._drive.play(False)
@@ -267,7 +279,13 @@ class ShownModel(ShownSimulation):
 
     _owned = True
 
-    def __init__(self, reduced: ReducedSolid, up: str, stiffness: float | None) -> None:
+    def __init__(
+        self,
+        reduced: ReducedSolid,
+        up: str,
+        stiffness: float | None,
+        values: GivenValues | None = None,
+    ) -> None:
         # negative at an unstable state
         lowest = float(2.0 * np.pi * max(spectrum(reduced).lowest, 0.0))
         with warnings.catch_warnings():
@@ -280,32 +298,7 @@ class ShownModel(ShownSimulation):
                 newton_max=10,
                 deformation_only=reduced.rigid_body is not None,
             )
-        super().__init__(simulation, up, stiffness, playing=True)
-
-
-class ShownMotion(Shown):
-    """A recorded motion of a model, which pages play."""
-
-    def __init__(self, reduced: ReducedSolid, motion: Motion, up: str) -> None:
-        self._motion, self._reduced, self._up = check_motion(motion, reduced), reduced, up
-
-    def scene(self) -> Scene:
-        """Return the scene."""
-        motion, reduced = self._motion, self._reduced
-        skin = skin_of(reduced)
-        places = None
-        if motion.poses is not None and reduced.rigid_body is not None:
-            turns = motion.poses[:, 3:]
-            begins = origins(motion.poses[:, :3], turns, reduced.rigid_body.centre)
-            places = np.column_stack([begins, turns])
-        return Scene(
-            "Motion",
-            (skin_body(skin),),
-            fixed_nodes(reduced.mesh, reduced.fixed),
-            up=self._up,
-            clip=Clip(motion.times, (Track(0, motion.q, places),)),
-            texts=(f"{reduced.r} coordinates, {len(motion):,} states",),
-        )
+        super().__init__(simulation, up, stiffness, values, playing=True)
 
 
 class ShownSkin(Shown):

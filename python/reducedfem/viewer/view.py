@@ -29,6 +29,7 @@ from reducedfem.geometry.surface import Surface
 from reducedfem.haptics.records import HapticRecords
 from reducedfem.haptics.session import HapticSession
 from reducedfem.io.atomic import as_path, replacing
+from reducedfem.pictures.values import GivenValues
 from reducedfem.reduction.basis import Basis, SystemBasis
 from reducedfem.reduction.reduced import ReducedSolid
 from reducedfem.reduction.sketch import ForceSketch
@@ -38,14 +39,14 @@ from reducedfem.solid.solid import Solid
 from reducedfem.viewer import messages, page
 from reducedfem.viewer.shown import Shown
 from reducedfem.viewer.shown_contact import ShownContact, ShownField, ShownPoints, ShownSession
-from reducedfem.viewer.shown_geometry import ShownMesh, ShownSurface
+from reducedfem.viewer.shown_geometry import ShownMesh, ShownSolid, ShownSurface
 from reducedfem.viewer.shown_motion import (
     ShownFreeBody,
     ShownModel,
-    ShownMotion,
     ShownSimulation,
     ShownSkin,
 )
+from reducedfem.viewer.shown_recorded import Moving, ShownMotion
 from reducedfem.viewer.shown_records import ShownRecords
 from reducedfem.viewer.shown_shapes import ShownShapes
 from reducedfem.viewer.shown_sketch import ShownSketch
@@ -303,6 +304,7 @@ def _shown(
     records: HapticRecords | None,
     up: str,
     stiffness: float | None,
+    values: GivenValues | None,
 ) -> Shown:
     if isinstance(x, SystemModes | SystemBasis):
         raise InputTypeError(
@@ -313,9 +315,15 @@ def _shown(
         raise InputTypeError("on is a Motion: pass it by name, as view(reduced, motion=motion)")
     if isinstance(on, HapticRecords):
         raise InputTypeError("on are records: pass them by name, as view(session, records=records)")
-    if motion is not None and not isinstance(x, ReducedSolid):
+    if motion is not None and not isinstance(x, Moving):
         raise InputTypeError(
-            f"motion is given, so x must be a ReducedSolid, got {type(x).__name__}"
+            "motion is given, so x must be a ReducedSolid, a ProjectedSolid, a Solid or a Mesh, "
+            f"got {type(x).__name__}"
+        )
+    if values is not None and not isinstance(x, Moving | Surface | Simulation):
+        raise InputTypeError(
+            "values is given, so x must be a Surface, a Mesh, a Solid, a ReducedSolid, a time "
+            f"integrator, or the model of a motion, got {type(x).__name__}"
         )
     if stiffness is not None and not isinstance(x, ReducedSolid | Simulation | FreeBody | World):
         raise InputError(
@@ -335,14 +343,16 @@ def _shown(
         return ShownShapes(x, mesh, up)
     if on is not None:
         raise InputError("on is given, but x has a mesh of its own: leave it out")
-    if motion is not None and isinstance(x, ReducedSolid):
-        return ShownMotion(x, motion, up)
+    if motion is not None:
+        return ShownMotion(x, motion, up, values)  # type: ignore[arg-type]
     kinds: dict[type, Callable[[], Shown]] = {
-        Surface: lambda: ShownSurface(x, up),  # type: ignore[arg-type]
-        Mesh: lambda: ShownMesh(x, up),  # type: ignore[arg-type]
-        Solid: lambda: ShownSketch(x, up),  # type: ignore[arg-type]
-        ReducedSolid: lambda: ShownModel(x, up, stiffness),  # type: ignore[arg-type]
-        Simulation: lambda: ShownSimulation(x, up, stiffness),  # type: ignore[arg-type]
+        Surface: lambda: ShownSurface(x, up, values),  # type: ignore[arg-type]
+        Mesh: lambda: ShownMesh(x, up, values),  # type: ignore[arg-type]
+        Solid: lambda: (  # values are not for sketches
+            ShownSketch(x, up) if values is None else ShownSolid(x, up, values)  # type: ignore[arg-type]
+        ),
+        ReducedSolid: lambda: ShownModel(x, up, stiffness, values),  # type: ignore[arg-type]
+        Simulation: lambda: ShownSimulation(x, up, stiffness, values),  # type: ignore[arg-type]
         Field: lambda: ShownField(x, up),  # type: ignore[arg-type]
         DeformedField: lambda: ShownField(x, up),  # type: ignore[arg-type]
         Contact: lambda: ShownContact(x, up),  # type: ignore[arg-type]
@@ -374,6 +384,7 @@ def view(
     *,
     motion: Motion | None = None,
     records: HapticRecords | None = None,
+    values: GivenValues | None = None,
     up: str = "z",
     stiffness: float | None = None,
     port: int = 0,
@@ -405,10 +416,15 @@ def view(
     on
         Solid or mesh of `Modes` or of a `Basis`; None for others.
     motion
-        Recorded motion of a `ReducedSolid`, which the page plays, see `record_motion`.
+        Recorded motion, which the page plays, of a `ReducedSolid` or `ProjectedSolid`, see
+        `record_motion`; or displacements of a `Solid` or `Mesh`, ``Motion([0.0], [u])`` for one
+        state.
     records
         Records of a session, which the page plays with the objects of `x`, a `HapticSession` or
         the `Contact` of one, as they moved and deformed.
+    values
+        Colours of a `Surface`, `Mesh`, `Solid`, `ReducedSolid`, simulation or motion:
+        ``plot.Values``, or their data alone, such as ``solid.von_mises``, which follows what moves.
     up
         Axis that is up: "z", "y", "x", "-z", "-y" or "-x".
     stiffness
@@ -450,7 +466,7 @@ def view(
     if browser is not None:
         flag(browser, "browser")
     shown = View(
-        _shown(x, on, motion, records, up, stiffness),
+        _shown(x, on, motion, records, up, stiffness, values),
         wanted,
         allowed,
         pixels,
@@ -470,6 +486,7 @@ def export_html(
     *,
     motion: Motion | None = None,
     records: HapticRecords | None = None,
+    values: GivenValues | None = None,
     up: str = "z",
 ) -> None:
     """Write an interactive picture as a page in one file, for any browser.
@@ -482,7 +499,7 @@ def export_html(
     ----------
     path
         Name of the file, ``.html``.
-    x, on, motion, records, up
+    x, on, motion, records, values, up
         As of `view`.
 
     Raises
@@ -498,7 +515,7 @@ def export_html(
         As of `view`.
     """
     choice(up, "up", UP)
-    _write(_shown(x, on, motion, records, up, None), path)
+    _write(_shown(x, on, motion, records, up, None, values), path)
 
 
 def _in_notebook() -> bool:

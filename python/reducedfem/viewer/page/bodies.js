@@ -8,7 +8,13 @@ const SCALE = [
   0.87, 0.88, 0.90, 0.56, 0.79, 0.87, 0.16, 0.60, 0.66,
   0.60, 0.74, 0.36, 0.97, 0.72, 0.24, 0.86, 0.27, 0.22,
 ];
-export const stops = () => [0, 1, 2, 3, 4, 5].map((k) => SCALE.slice(3 * k, 3 * k + 3));
+// colours of values, from the least to the largest, as in style.py
+const VALUES = [
+  0.25, 0.27, 0.53, 0.17, 0.45, 0.56, 0.12, 0.62, 0.54,
+  0.30, 0.76, 0.42, 0.63, 0.85, 0.22, 0.99, 0.91, 0.14,
+];
+const stopsOf = (scale) => [0, 1, 2, 3, 4, 5].map((k) => scale.slice(3 * k, 3 * k + 3));
+export const stops = (ofValues) => stopsOf(ofValues ? VALUES : SCALE);
 const SAMPLES = 1000; // vertices, beside the farthest ones of each shape, that decide the scale
 const SIDES = 20; // of an arrow
 
@@ -124,6 +130,21 @@ class Body {
     gl.bindVertexArray(null);
     this.shapes = layers(gl, given.shapes);
     this.tilts = layers(gl, given.tilts);
+    if (given.levels) this.setLevels(gl, given.levels);
+  }
+
+  /** Colours of the vertices on the scale of values: bytes, 255 without a value. */
+  setLevels(gl, levels) {
+    gl.bindVertexArray(this.array);
+    if (!this.levels) {
+      this.levels = buffer(gl, gl.ARRAY_BUFFER, levels, gl.DYNAMIC_DRAW);
+      this.buffers.push(this.levels);
+      gl.enableVertexAttribArray(4);
+      gl.vertexAttribPointer(4, 1, gl.UNSIGNED_BYTE, false, 0, 0);
+    }
+    gl.bindBuffer(gl.ARRAY_BUFFER, this.levels);
+    gl.bufferSubData(gl.ARRAY_BUFFER, 0, levels);
+    gl.bindVertexArray(null);
   }
 
   setCoordinates(gl, q) {
@@ -295,6 +316,7 @@ export class Drawing {
       const body = this.bodies[k];
       if (one.q) body.setCoordinates(this.gl, one.q);
       if (one.moved) body.setMoved(this.gl, one.moved, one.normals);
+      if (one.levels) body.setLevels(this.gl, one.levels);
       if (one.position) this.setPlace(body, one);
       this.rescale(body);
     });
@@ -381,10 +403,10 @@ export class Drawing {
     const follows = body.offsets || given.tilts || !given.shapes;
     gl.uniform1i(surface.at.flat_, follows ? 0 : 1);
     gl.uniform1i(surface.at.perspective, camera.perspective ? 1 : 0);
-    gl.uniform1i(surface.at.painting, given.colours ? 1 : given.colour ? 0 : 2);
+    gl.uniform1i(surface.at.painting, body.levels ? 3 : given.colours ? 1 : given.colour ? 0 : 2);
     gl.uniform4f(surface.at.colour, ...(given.colour ?? [1, 1, 1]), 1);
     gl.uniform1f(surface.at.largest, this.largest > 0 ? this.largest : 1);
-    gl.uniform3fv(surface.at.scale, SCALE);
+    gl.uniform3fv(surface.at.scale, body.levels ? VALUES : SCALE);
     if (given.size > 0) {
       // discs of a size in the world; `projection` gives half of the height of the picture
       gl.uniform1f(surface.at.size, given.size * matrices.projection[5] * 0.5 * this.canvas.height);

@@ -157,7 +157,8 @@ class Page {
       this.drawing.rescale(body);
     }
     if (this.player instanceof Clip) {
-      const { now, begin, end } = this.player;
+      const { now, begin, end } = this.player, levels = this.player.levels();
+      if (levels) this.drawing.bodies[0].setLevels(this.drawing.gl, levels);
       this.drawing.arrows = this.player.arrows();
       this.panel.setTime(end > begin ? (now - begin) / (end - begin) : 0, now + this.player.from);
     } else this.panel.setAmounts(this.player.amounts);
@@ -166,7 +167,8 @@ class Page {
   }
 
   showLegend() {
-    this.panel.setLegend(this.drawing.largest, stops(), this.scene.marks);
+    const values = this.frame?.legend ?? this.scene.bodies.find((one) => one.legend)?.legend;
+    this.panel.setLegend(this.drawing.largest, stops(values), this.scene.marks, values);
   }
 
   size() {
@@ -408,7 +410,7 @@ function spread(frame, bodies) {
 function same(a, b) {
   if (!a || a.arrows.length || b.arrows.length || a.dots.length || b.dots.length) return false;
   return a.bodies.length === b.bodies.length && a.bodies.every((one, k) =>
-    ["q", "moved", "position", "quaternion"].every((name) => {
+    ["q", "moved", "position", "quaternion", "levels"].every((name) => {
       const x = one[name], y = b.bodies[k][name];
       return x === y || (x && y && x.every((value, i) => value === y[i]));
     }));

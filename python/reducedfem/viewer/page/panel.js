@@ -189,23 +189,31 @@ export class Panel {
     });
   }
 
-  /** Shows the scale of colours up to a displacement [m]; 0: no scale. */
-  setLegend(largest, colours, marks) {
-    this.legend.hidden = !(largest > 0 || marks.length);
+  /** Shows the scale of colours: of values, or up to a displacement [m]; 0: no scale. */
+  setLegend(largest, colours, marks, values) {
+    this.legend.hidden = !(values || largest > 0 || marks.length);
+    const ends = [[0, "0"], [1, readable(largest, "m")]];
+    const shown = values ?? (largest > 0 ? { title: "displacement", ticks: ends } : null);
+    const text = JSON.stringify([shown, marks.map((one) => one.name)]);
+    if (text === this.legendText) return;
+    this.legendText = text;
     const rows = marks.map(({ name, colour }) => {
       const spot = element("i", { className: "spot" });
       spot.style.background = `rgb(${colour.map((x) => Math.round(255 * x)).join(" ")})`;
       return element("div", {}, spot, name);
     });
-    const text = `${largest > 0 ? readable(largest, "m") : ""} ${marks.map((one) => one.name)}`;
-    if (text === this.legendText) return;
-    this.legendText = text;
-    if (largest > 0) {
+    if (shown) {
       const bar = element("i", { className: "scale" });
       const css = colours.map((c) => `rgb(${c.map((x) => Math.round(255 * x)).join(" ")})`);
       bar.style.background = `linear-gradient(to right, ${css.join(", ")})`;
-      rows.push(element("div", {}, "displacement"), bar,
-        element("div", { className: "ends" }, element("span", {}, "0"), element("span", {}, readable(largest, "m"))));
+      const ticks = shown.ticks.map(([part, number]) => {
+        const tick = element("span", {}, number);
+        tick.style.left = `${100 * part}%`;
+        // long numbers at the ends stay within the card
+        tick.style.transform = `translateX(-${values ? 50 : 100 * part}%)`;
+        return tick;
+      });
+      rows.push(element("div", {}, shown.title), bar, element("div", { className: "ticks" }, ...ticks));
     }
     this.legend.replaceChildren(...rows);
   }

@@ -6,9 +6,9 @@ const PERIOD = 1.6; // s, of the slowest shape that swings
 
 /** A recorded motion: times (m), and of each body that moves coordinates (m, r) and places (m, 7), or null. */
 export class Clip {
-  constructor({ begin, times, tracks, arrows, colour, numbers }) {
+  constructor({ begin, times, tracks, arrows, colour, numbers, levels }) {
     this.from = begin; // of the clock that is shown
-    Object.assign(this, { times, tracks, given: arrows, colour, series: numbers });
+    Object.assign(this, { times, tracks, given: arrows, colour, series: numbers, painted: levels });
     this.now = times[0];
     this.playing = this.end > this.begin;
     this.speed = 1;
@@ -49,11 +49,16 @@ export class Clip {
     return low;
   }
 
-  /** Values of an array with a row a record at the present time, between records by interpolation. */
-  between(array, width) {
+  /** The records before and after the present time, and its part of the way between them. */
+  moment() {
     const k = this.index(), next = Math.min(k + 1, this.times.length - 1);
     const gap = this.times[next] - this.times[k];
-    const part = gap > 0 ? Math.max(0, (this.now - this.times[k]) / gap) : 0;
+    return { k, next, part: gap > 0 ? Math.max(0, (this.now - this.times[k]) / gap) : 0 };
+  }
+
+  /** Values of an array with a row a record at the present time, between records by interpolation. */
+  between(array, width) {
+    const { k, next, part } = this.moment();
     const out = new Float32Array(width);
     for (let j = 0; j < width; ++j) {
       out[j] = (1 - part) * array[width * k + j] + part * array[width * next + j];
@@ -65,6 +70,17 @@ export class Clip {
   states() {
     return this.tracks.map(({ body, q, places }) => (
       { body, q: q && this.between(q, q.shape[1]), place: places && this.place(places) }));
+  }
+
+  /** Colours of the vertices of the first body at the present time; null: they do not change. */
+  levels() {
+    if (!this.painted) return null;
+    const width = this.painted.shape[1], { k, next, part } = this.moment();
+    const a = this.painted.subarray(width * k, width * (k + 1));
+    const b = this.painted.subarray(width * next, width * (next + 1));
+    // a vertex without a value in one of the records has none between them
+    return a.map((one, i) =>
+      one === 255 || b[i] === 255 ? 255 : Math.round((1 - part) * one + part * b[i]));
   }
 
   /** Origin and rotation of a body. */

@@ -43,27 +43,32 @@ vec3 deform() {
 
 export const SURFACE = {
   vertex: MOVED + `
+layout(location = 4) in float level;  // on the scale of values, 0 to 254; 255: none
 uniform float size;             // of a body of points: pixels at distance 1
 out vec3 eye;                   // position in the frame of the camera
 out vec3 facing;
 out vec3 paint;
 out float far;                  // displacement
+out float part;                 // of the scale of values
+out float missing;              // above 0 in triangles with a vertex without a value
 void main() {
   far = length(deform());
   vec4 at = camera * vec4(moved, 1.0);
   eye = at.xyz;
   facing = mat3(camera) * bent;
   paint = colour;
+  part = level / 254.0;
+  missing = level > 254.5 ? 1.0 : 0.0;
   gl_Position = projection * at;
   gl_PointSize = max(size / gl_Position.w, 1.0);
 }`,
   fragment: `#version 300 es
 precision highp float;
 in vec3 eye, facing, paint;
-in float far;
+in float far, part, missing;
 uniform bool flat_;             // normals of the triangles as they are now
 uniform bool perspective;
-uniform int painting;           // 0: one colour, 1: a colour a vertex, 2: by displacement
+uniform int painting;           // 0: one colour, 1: a colour a vertex, 2: by displacement, 3: by values
 uniform vec4 colour;
 uniform float largest;          // displacement of the last colour of the scale
 uniform vec3 scale[6];
@@ -81,7 +86,8 @@ void main() {
   n = normalize(n);
   // open surfaces have two sides
   if ((perspective ? dot(n, -eye) : n.z) < 0.0) n = -n;
-  vec3 base = painting == 0 ? colour.rgb : painting == 1 ? paint : on_scale(far / largest);
+  vec3 base = painting == 0 ? colour.rgb : painting == 1 ? paint
+    : painting == 2 ? on_scale(far / largest) : missing > 1e-3 ? vec3(0.62) : on_scale(part);
   float shade = 0.58 + 0.12 * n.y + 0.36 * max(dot(n, KEY), 0.0) + 0.16 * max(dot(n, FILL), 0.0);
   float shine = pow(max(dot(n, normalize(KEY + vec3(0.0, 0.0, 1.0))), 0.0), 40.0);
   pixel = vec4(clamp(base * shade + 0.22 * shine, 0.0, 1.0), 1.0) * colour.a;

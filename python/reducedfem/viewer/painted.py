@@ -1,0 +1,77 @@
+"""Values that colour bodies of views."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reducedfem.drawing.values import Scale, scale_of
+from reducedfem.errors import ReducedFEMError
+from reducedfem.geometry.mesh import Mesh
+from reducedfem.geometry.surface import Surface
+from reducedfem.pictures.subject import Subject
+from reducedfem.pictures.values import GivenValues, SurfaceValues
+from reducedfem.viewer.parts import GREY, Body
+
+__all__ = ["Painter", "at_rest", "legend", "levels", "painted"]
+
+Reals = NDArray[np.float64]
+
+_LAST, _NONE = 254, 255  # levels of the last colour, and of vertices without a value
+
+
+def levels(scale: Scale, values: Reals) -> NDArray[np.uint8]:
+    """Return colours as numbers of a byte: 0 to 254 along the scale, 255 without a value."""
+    place = scale.place(values)
+    return np.where(np.isnan(place), _NONE, np.rint(_LAST * np.nan_to_num(place))).astype(np.uint8)
+
+
+def legend(scale: Scale) -> dict[str, Any]:
+    """Return the texts of a scale for a message."""
+    title, ticks = scale.ticks()
+    return {"title": title, "ticks": ticks}
+
+
+def at_rest(values: GivenValues | None, model: Surface | Mesh) -> SurfaceValues | None:
+    """Return the argument `values` of an object without a motion, or None."""
+    if values is None:
+        return None
+    shown = SurfaceValues(values, Subject(model, None, None))
+    shown.rest()  # refuses values that change
+    return shown
+
+
+def painted(body: Body, shown: SurfaceValues, source: NDArray[np.int32]) -> Body:
+    """Return a body at rest with values; `source` has the vertex of each vertex of the body."""
+    scale = scale_of(shown.values, [shown.rest()])
+    colours = levels(scale, shown.rest()[source])
+    return replace(body, colour=GREY, colours=None, levels=colours, legend=legend(scale))
+
+
+class Painter:
+    """Values of a body that moves; their scale grows with them, unless it has limits."""
+
+    def __init__(self, values: GivenValues, subject: Subject, n_nodes: int) -> None:
+        self._shown = SurfaceValues(values, subject)
+        self._scale: Scale | None = None
+        self._shown.of(np.zeros((n_nodes, 3)))  # refuses functions of other results, early
+
+    def reset(self) -> None:
+        """Forget the least and the largest value so far."""
+        self._scale = None
+
+    def painted(self, u: Reals) -> tuple[NDArray[np.uint8], dict[str, Any]]:
+        """Return levels and legend at displacements of the nodes (n, 3)."""
+        try:
+            values = self._shown.of(u)
+        except ReducedFEMError:  # elements are inside out
+            values = np.full(self._shown.n_vertices, np.nan)
+        now, before = scale_of(self._shown.values, [values]), self._scale
+        if before is not None and self._shown.values.limits is None:
+            now = now._replace(low=min(now.low, before.low), high=max(now.high, before.high))
+        if not np.isnan(values).all():
+            self._scale = now
+        return levels(now, values), legend(now)
