@@ -421,7 +421,7 @@ def view(
         state.
     records
         Records of a session, which the page plays with the objects of `x`, a `HapticSession` or
-        the `Contact` of one, as they moved and deformed.
+        the `Contact` of one; a `PlausibilityWarning` follows if their contact is not that of `x`.
     values
         Colours of a `Surface`, `Mesh`, `Solid`, `ReducedSolid`, simulation or motion:
         ``plot.Values``, or their data alone, such as ``solid.von_mises``, which follows what moves.
@@ -449,11 +449,6 @@ def view(
         An argument has a wrong type or value; the port is in use.
     MissingPackageError
         aiohttp is not installed.
-
-    Warns
-    -----
-    PlausibilityWarning
-        The contact in `records` is not that of the objects of `x`, see ``docs/view.md``.
     """
     choice(up, "up", UP)
     if stiffness is not None:
@@ -512,7 +507,7 @@ def export_html(
     Warns
     -----
     PlausibilityWarning
-        As of `view`.
+        The contact in `records` is not that of the objects of `x`, see ``docs/view.md``.
     """
     choice(up, "up", UP)
     _write(_shown(x, on, motion, records, up, None, values), path)
