@@ -13,6 +13,7 @@
 #include "base/ring_rt.h"
 #include "haptic/feel.h"
 #include "haptic/histogram_rt.h"
+#include "haptic/record.h"
 #include "haptic/snapshot.h"
 #include "haptic/tick.h"
 
@@ -38,7 +39,9 @@ typedef struct rf_loop {
   double period_us;
   int64_t most_ticks;  // limit of this run; 0: unlimited
   rf_snapshot_layout layout;
-  char *value;        // snapshot being written
+  char *value;  // snapshot being written
+  rf_record_layout recorded;
+  char *record;       // record being written
   double publish_us;  // time of the last publication
 
   double begun_us;   // clock time of slot 0

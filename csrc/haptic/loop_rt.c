@@ -72,7 +72,8 @@ rf_status rf_loop_cycle_rt(rf_loop *loop, double late_us) {
   record.late_us = late_us;
   record.publish_us = loop->publish_us;
   publish(loop, &record, st >= 0);
-  if (!rf_ring_write_rt(&loop->records, &record)) COUNT(loop->unrecorded, 1);
+  rf_record_take_rt(&loop->recorded, &record, loop->record);
+  if (!rf_ring_write_rt(&loop->records, loop->record)) COUNT(loop->unrecorded, 1);
   rf_histogram_add_rt(&loop->compute, record.compute_us);
   rf_histogram_add_rt(&loop->processor, record.processor_us);
   rf_histogram_add_rt(&loop->contact, record.contact_us);

@@ -80,17 +80,19 @@ rf_status rf_session_create(const rf_session_settings *set, double period_s, rf_
   const size_t bytes = loop->layout.bytes;
   const uint64_t records = power_of_two(set->records);
   RF_ALLOC(loop->value, bytes);
-  RF_ALLOC(s->block, RF_SESSION_FILE_BLOCK);
-  char *newest, *commands;
-  rf_tick_record *ring;
+  loop->recorded = rf_record_layout_of(s->tick);
+  const size_t record_bytes = loop->recorded.bytes;
+  RF_ALLOC(loop->record, record_bytes);
+  RF_ALLOC(s->block, RF_SESSION_FILE_BLOCK * record_bytes);
+  char *newest, *commands, *ring;
   RF_ALLOC(newest, rf_broadcast_bytes_rt(bytes));
   s->newest_memory = newest;
-  RF_ALLOC(ring, records);
+  RF_ALLOC(ring, records * record_bytes);
   s->record_memory = ring;
   RF_ALLOC(commands, RF_LOOP_COMMANDS * sizeof(rf_command));
   s->command_memory = commands;
   rf_broadcast_begin_rt(&loop->newest, bytes, newest);
-  rf_ring_begin_rt(&loop->records, sizeof(rf_tick_record), records, ring);
+  rf_ring_begin_rt(&loop->records, record_bytes, records, ring);
   rf_ring_begin_rt(&loop->commands, sizeof(rf_command), RF_LOOP_COMMANDS, commands);
   *out = s;
   s = NULL;
@@ -115,6 +117,7 @@ bool rf_session_free(rf_session *s) {
   rf_tick_free(s->tick);
   rf_snapshot_layout_free(&s->loop.layout);
   rf_free(s->loop.value);
+  rf_free(s->loop.record);
   rf_free(s->block);
   rf_free(s->newest_memory);
   rf_free(s->record_memory);
@@ -302,14 +305,15 @@ void rf_session_follow(rf_session *s) {
   atomic_store(&s->loop.followed_until, atomic_load(&s->loop.ticks) + RF_LOOP_FOLLOWED);
 }
 
-int64_t rf_session_records(rf_session *s, int64_t most, rf_tick_record *out) {
+int64_t rf_session_records(rf_session *s, int64_t most, char *out) {
+  const size_t bytes = s->loop.recorded.bytes;
   if (s->has_writer || most <= 0) return 0;
   // first the records that a file did not accept
   uint64_t n = s->block_n - s->block_at;
   if (n > (uint64_t)most) n = (uint64_t)most;
-  memcpy(out, s->block + s->block_at, (size_t)n * sizeof *out);
+  memcpy(out, s->block + s->block_at * bytes, n * bytes);
   s->block_at += n;
-  return (int64_t)(n + rf_ring_read_rt(&s->loop.records, (uint64_t)most - n, out + n));
+  return (int64_t)(n + rf_ring_read_rt(&s->loop.records, (uint64_t)most - n, out + n * bytes));
 }
 
 void rf_session_read_status(rf_session *s, rf_session_status *out) {

@@ -104,9 +104,9 @@ bool rf_session_command(rf_session *session, const rf_command *command);
 uint64_t rf_session_snapshot(const rf_session *session, void *out, size_t *bytes);
 // Asks for contact points in the snapshots of the next RF_LOOP_FOLLOWED cycles; any thread.
 void rf_session_follow(rf_session *session);
-// Moves up to `most` records out of the ring and returns their number; none while they go to a
-// file.
-int64_t rf_session_records(rf_session *session, int64_t most, rf_tick_record *out);
+// Moves up to `most` records (haptic/record.h) out of the ring and returns their number; none while
+// they go to a file.
+int64_t rf_session_records(rf_session *session, int64_t most, char *out);
 void rf_session_read_status(rf_session *session, rf_session_status *out);
 
 const rf_device_info *rf_session_device(const rf_session *session);  // as last opened

@@ -15,8 +15,9 @@ void rf_session_close_file(rf_session *s) {
 
 // Writes the rest of the block; false: the file accepts no more.
 static bool write_block(rf_session *s) {
-  const char *from = (const char *)(s->block + s->block_at);
-  const size_t all = (size_t)(s->block_n - s->block_at) * sizeof *s->block;
+  const size_t bytes = s->loop.recorded.bytes;
+  const char *from = s->block + s->block_at * bytes;
+  const size_t all = (s->block_n - s->block_at) * bytes;
   size_t done = 0;
   while (done < all) {
     const ssize_t n = write(s->file, from + done, all - done);
@@ -25,9 +26,9 @@ static bool write_block(rf_session *s) {
       atomic_store(&s->file_error, n < 0 ? errno : EIO);
       return false;
     }
-    const size_t before = done / sizeof *s->block;
+    const size_t before = done / bytes;
     done += (size_t)n;
-    const size_t more = done / sizeof *s->block - before;
+    const size_t more = done / bytes - before;
     s->block_at += more;
     atomic_fetch_add(&s->written, (int64_t)more);
   }

@@ -28,7 +28,7 @@ struct rf_session {
   bool locked, was_locked;  // memory is locked now, was locked in the last run
   int file;                 // duplicate of the descriptor for records; -1: none
   pthread_t thread, watchdog, writer;
-  rf_tick_record *block;  // read from the ring for the file; owned by the writer while it runs
+  char *block;  // records for the file; owned by the writer while it runs
   uint64_t block_n, block_at;
   void *newest_memory, *record_memory, *command_memory;
 

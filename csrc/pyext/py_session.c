@@ -354,7 +354,8 @@ static PyObject *snapshot_layout(PyObject *self, PyObject *unused) {
 
 PyDoc_STRVAR(records_doc,
              "records($self, most, /)\n--\n\n"
-             "Remove up to `most` records from the queue, oldest first; return them as bytes.");
+             "Remove up to `most` records from the queue, oldest first; return them as bytes, see\n"
+             "`record_sizes`.");
 static PyObject *records(PyObject *self, PyObject *args) {
   long long most;
   int64_t n;
@@ -362,10 +363,10 @@ static PyObject *records(PyObject *self, PyObject *args) {
   if (most < 0 || most > 1 << 20)
     return py_fail(py_state_of_object(self), PY_INPUT_ERROR,
                    "most must be between 0 and %d, got %lld", 1 << 20, most);
-  PyObject *out =
-      PyBytes_FromStringAndSize(NULL, (Py_ssize_t)most * (Py_ssize_t)sizeof(rf_tick_record));
+  const Py_ssize_t bytes = (Py_ssize_t)rf_session_loop(self_session(self))->recorded.bytes;
+  PyObject *out = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)most * bytes);
   if (!out) return NULL;
-  rf_tick_record *to = (rf_tick_record *)PyBytes_AS_STRING(out);
+  char *to = PyBytes_AS_STRING(out);
   Py_BEGIN_ALLOW_THREADS
   lock(self);
   n = rf_session_records(self_session(self), most, to);
@@ -373,8 +374,17 @@ static PyObject *records(PyObject *self, PyObject *args) {
   Py_END_ALLOW_THREADS
       // on failure `out` is NULL, with the exception set
       (void)
-  _PyBytes_Resize(&out, (Py_ssize_t)(n * (int64_t)sizeof(rf_tick_record)));
+  _PyBytes_Resize(&out, (Py_ssize_t)n * bytes);
   return out;
+}
+
+PyDoc_STRVAR(record_sizes_doc,
+             "record_sizes($self, /)\n--\n\n"
+             "Numbers of free bodies and of reduced coordinates in a record, see `record_layout`.");
+static PyObject *record_sizes(PyObject *self, PyObject *unused) {
+  (void)unused;
+  const rf_record_layout *layout = &rf_session_loop(self_session(self))->recorded;
+  return Py_BuildValue("(ii)", (int)layout->n_free, (int)layout->n_coordinates);
 }
 
 PyDoc_STRVAR(status_doc,
@@ -482,6 +492,7 @@ static PyMethodDef methods[] = {
     {"snapshot_layout", snapshot_layout, METH_NOARGS, snapshot_layout_doc},
     {"follow", follow, METH_NOARGS, follow_doc},
     {"records", records, METH_VARARGS, records_doc},
+    {"record_sizes", record_sizes, METH_NOARGS, record_sizes_doc},
     {"status", status, METH_NOARGS, status_doc},
     {"device", device, METH_NOARGS, device_doc},
     {"times", times, METH_VARARGS, times_doc},
@@ -519,27 +530,60 @@ static PyObject *session_check(PyObject *module, PyObject *args) {
   return py_result(state, st, &err, Py_NewRef(Py_None));
 }
 
-PyDoc_STRVAR(layout_doc,
-             "record_layout(/)\n--\n\n"
-             "(names, formats, offsets, bytes) of a record, as numpy.dtype takes them.");
-static PyObject *record_layout(PyObject *module, PyObject *unused) {
-  (void)module;
-  (void)unused;
-  int32_t n;
-  const rf_snapshot_field *field = rf_snapshot_record(&n);
-  PyObject *names = PyList_New(n), *formats = PyList_New(n), *offsets = PyList_New(n);
-  for (int32_t k = 0; names && formats && offsets && k < n; ++k) {
-    PyList_SET_ITEM(names, k, PyUnicode_FromString(strchr(field[k].name, '.') + 1));
-    PyList_SET_ITEM(formats, k, PyUnicode_FromString(field[k].format));
-    PyList_SET_ITEM(offsets, k, PyLong_FromSize_t(field[k].offset));
+// Appends a field of a record to its lists; 0, or -1 with an exception set.
+static int add_field(PyObject *lists[3], const char *name, PyObject *format, size_t offset) {
+  PyObject *row[3] = {PyUnicode_FromString(name), format, PyLong_FromSize_t(offset)};
+  int failed = 0;
+  for (int i = 0; i < 3; ++i) {
+    failed |= !row[i] || PyList_Append(lists[i], row[i]) < 0;
+    Py_XDECREF(row[i]);
   }
-  // fails on a NULL argument, whose exception is set
-  return Py_BuildValue("(NNNn)", names, formats, offsets, (Py_ssize_t)sizeof(rf_tick_record));
+  return failed ? -1 : 0;
+}
+
+PyDoc_STRVAR(
+    layout_doc,
+    "record_layout(free, coordinates, /)\n--\n\n"
+    "(names, formats, offsets, bytes) of a record with these numbers of free bodies and of\n"
+    "reduced coordinates, as numpy.dtype takes them.");
+static PyObject *record_layout(PyObject *module, PyObject *args) {
+  rf_record_layout layout = {0};
+  int free, coordinates, n, failed = 0;
+  if (!PyArg_ParseTuple(args, "ii:record_layout", &free, &coordinates)) return NULL;
+  if (free < 0 || coordinates < 0)
+    return py_fail(py_state_of_module(module), PY_INPUT_ERROR,
+                   "numbers of bodies and coordinates must not be negative, got %d and %d", free,
+                   coordinates);
+  layout.n_free = free;
+  layout.n_coordinates = coordinates;
+  rf_record_layout_place(&layout);
+  const struct {
+    const char *name, *format;
+    int count;
+    size_t at;
+  } state[] = {{"body_position", "(%d,3)<f8", free, layout.positions_at},
+               {"body_quaternion", "(%d,4)<f8", free, layout.quaternions_at},
+               {"q", "(%d,)<f4", coordinates, layout.coordinates_at}};
+  const rf_snapshot_field *field = rf_snapshot_record(&n);
+  PyObject *lists[3] = {PyList_New(0), PyList_New(0), PyList_New(0)};
+  if (!lists[0] || !lists[1] || !lists[2]) failed = -1;
+  for (int k = 0; !failed && k < n; ++k)
+    failed = add_field(lists, strchr(field[k].name, '.') + 1, PyUnicode_FromString(field[k].format),
+                       field[k].offset);
+  for (int k = 0; !failed && k < 3; ++k)
+    if (state[k].count > 0)
+      failed = add_field(lists, state[k].name,
+                         PyUnicode_FromFormat(state[k].format, state[k].count), state[k].at);
+  PyObject *out =
+      failed ? NULL
+             : Py_BuildValue("(OOOn)", lists[0], lists[1], lists[2], (Py_ssize_t)layout.bytes);
+  for (int i = 0; i < 3; ++i) Py_XDECREF(lists[i]);
+  return out;
 }
 
 static PyMethodDef functions[] = {
     {"session_check", session_check, METH_VARARGS, session_check_doc},
-    {"record_layout", record_layout, METH_NOARGS, layout_doc},
+    {"record_layout", record_layout, METH_VARARGS, layout_doc},
     {NULL, NULL, 0, NULL},
 };
 

@@ -251,9 +251,12 @@ def test_snapshots_are_fresh_once_in_each_thread(ball):
 
 
 def test_layout_of_records_is_that_of_c():
-    names, _, offsets, size = _core.record_layout()
-    dtype = rf.io.record_file.RECORD
-    assert dtype.itemsize == size
-    assert [dtype.fields[name][1] for name in names] == offsets
-    # no byte without a name
-    assert sum(dtype.fields[name][0].itemsize for name in names) == size
+    for sizes in ((0, 0), (0, 5), (2, 0), (3, 7)):
+        names, _, offsets, size = _core.record_layout(*sizes)
+        dtype = rf.io.record_file.record_dtype(*sizes)
+        assert dtype.itemsize == size
+        assert [dtype.fields[name][1] for name in names] == offsets
+        # no byte without a name
+        assert sum(dtype.fields[name][0].itemsize for name in names) == size
+    with pytest.raises(rf.InputError, match="must not be negative, got 0 and -1"):
+        _core.record_layout(0, -1)

@@ -29,10 +29,10 @@ COUPLING = rf.DynamicCoupling(500.0, 1.0, mass=0.02, inertia=1e-5)
 SOURCES = (
     "base/alloc.c", "base/broadcast_rt.c", "base/ring_rt.c", "base/status.c", "haptic/feel_rt.c",
     "haptic/histogram_rt.c", "haptic/passivity_rt.c", "haptic/safety.c", "haptic/safety_rt.c",
-    "haptic/snapshot.c", "haptic/snapshot_rt.c", "haptic/tick.c",
-    "haptic/tick_contact_rt.c", "haptic/tick_input_rt.c", "haptic/tick_missed_rt.c",
-    "haptic/tick_motion_rt.c", "haptic/tick_output_rt.c", "haptic/tick_rt.c", "linalg/pose.c",
-    "linalg/solve6_rt.c", *WORLD, *RENDER,
+    "haptic/record.c", "haptic/record_rt.c", "haptic/snapshot.c", "haptic/snapshot_rt.c",
+    "haptic/tick.c", "haptic/tick_contact_rt.c", "haptic/tick_input_rt.c",
+    "haptic/tick_missed_rt.c", "haptic/tick_motion_rt.c", "haptic/tick_output_rt.c",
+    "haptic/tick_rt.c", "linalg/pose.c", "linalg/solve6_rt.c", *WORLD, *RENDER,
 )  # fmt: skip
 
 

@@ -41,7 +41,7 @@ ALLOWED = {
         "dynamics", "haptics", "world", "load", "studies",
     },
     # users of the package
-    "scenes": {"base", "io", "haptics", "top"},
+    "scenes": {"base", "haptics", "top"},
     "samples": {
         "base", "pictures", "geometry", "material", "solid", "reduction", "dynamics", "top",
     },

@@ -45,7 +45,8 @@ NOUNS = {
     "render": "coupling depth_limit dynamic moved travel workspace",
     "body": "body",
     "world": "broad coupled driven frictional multibody pair sites solver world",
-    "haptic": "cycle feel histogram loop passivity safety session snapshot stage stillness tick",
+    "haptic": "cycle feel histogram loop passivity record safety session snapshot stage stillness "
+    "tick",
 }
 # a declaration at the beginning of a line, also of an inline function
 DECLARED = re.compile(

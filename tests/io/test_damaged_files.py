@@ -16,7 +16,7 @@ import pytest
 import reducedfem as rf
 from reducedfem.io import meshio_child as child
 from reducedfem.io import meshio_files, reading
-from reducedfem.io.record_file import RECORD
+from reducedfem.io.record_file import RECORD, record_dtype
 from shapes import box_hexes, box_tets
 
 MESHIO = (".vtu", ".vtk", ".msh", ".mesh", ".meshb", ".inp", ".avs", ".bdf", ".su2", ".dat", ".ele")
@@ -106,7 +106,7 @@ def cases(folder):
     hexes.write(folder / "m.veg")
     (folder / "m.bou").write_bytes(b"1,2, 3\n4 5\n" * 3)
     (folder / "m.csv").write_bytes(TABLE)
-    rf.HapticRecords(np.zeros(1, RECORD)).save(folder / "m.npy")
+    rf.HapticRecords(np.zeros(1, record_dtype(2, 3))).save(folder / "m.npy")
     rf.DistanceField(np.ones((3, 3, 3)), [0, 0, 0], [1, 1, 1]).save(folder / "m.safetensors")
     yield from ((suffix, rf.read_surface) for suffix in SURFACES)
     yield ".veg", rf.read_mesh

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import functools
 import inspect
 import re
 import socket
@@ -14,24 +13,10 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
-from coarse_scenes import coarse_bodies
 from reducedfem import plot, scenes
 from reducedfem.cli import main
-from reducedfem.scenes import _scene, shapes
-
-SMALL = {
-    "statue": {"points": 12_000, "resolution": 96},
-    "hoses": {"points": 2_000, "resolution": 48, "r": 6},
-    "dragon": {"points": 4_000, "resolution": 48, "r": 8},
-    "soft": {"points": 2_000, "resolution": 48, "r": 6},
-    "peg": {"points": 20_000, "resolution": 96},
-    "grasp": {"points": 2_000, "resolution": 64},
-    "stack": {"points": 800, "resolution": 32},
-    "snap-in": {"points": 4_000, "resolution": 64},
-    "snap-in-soft": {"points": 2_000, "resolution": 64},
-    "alpha": {"points": 4_000, "resolution": 64},
-    "alpha-cheat": {"points": 4_000, "resolution": 64},
-}
+from reducedfem.scenes import shapes
+from scene_runs import SMALL, ran
 
 MODULES = ["alpha", "dragon", "grasp", "hoses", "peg", "snap_in", "soft", "stack", "statue"]
 
@@ -44,28 +29,6 @@ TEN_SECONDS = pytest.mark.no_asan(
 )
 
 
-@functools.cache
-def ran(name):
-    """Return what a scene did in ten seconds of the hand, its coupling, and shapes on the way."""
-    # without a budget of time the levels, and so all results, are the same on any machine
-    with coarse_bodies():
-        session = scenes.session(name, budget_us=0.0, duration=0.1, **SMALL[name])
-    # by which too few points are refused
-    levels = _scene._LEVELS.get(name, 5)
-    assert all(contact.tree.shell.n_levels == levels for contact in session.contacts)
-    parts, deformed = [], []
-    for _ in range(10):
-        parts.append(session.run(1000).array)
-        newest = session.snapshot()
-        deformed.append([q for q in (*newest.q, newest.field_q) if q is not None])
-    # and a tenth of a second in the thread, up to the end
-    with session:
-        assert session.wait(600.0)
-    assert session.report().phase == "finished"
-    assert session.report().ticks >= 10_100
-    return np.concatenate(parts), session.coupling, deformed
-
-
 @pytest.mark.parametrize(
     "name",
     [
@@ -74,7 +37,7 @@ def ran(name):
     ],
 )
 def test_scenes_meet_their_descriptions(name):
-    records, coupling, deformed = ran(name)
+    records, coupling, deformed, found = ran(name)
     assert len(records) == 10_000
     assert records["depth_m"].max() <= coupling.max_depth
     touching = records["touching"] > 0
@@ -102,6 +65,9 @@ def test_scenes_meet_their_descriptions(name):
         assert max(moved) > light.get(name, 3e-4)
         assert max(moved) > 3.0 * moved[-1] or name == "stack"
     assert all(len(at) == bodies for at in deformed)
+    # a view of the records warns beyond 0.01
+    assert sum(one.touching > 0 for one, _ in found) == 10
+    assert max(one.error / size for one, size in found) < 2e-3
 
 
 def held_tube(records, cycle):
@@ -114,7 +80,7 @@ def held_tube(records, cycle):
 
 @TEN_SECONDS
 def test_the_alpha_puzzle_is_solved():
-    records, _, _ = ran("alpha")
+    records = ran("alpha").records
     held, other = held_tube(records, 0)
     assert held[:, 2].min() < other[:, 2].min() + 1e-3  # they share the same heights
     held, other = held_tube(records, -1)
@@ -140,7 +106,7 @@ def test_the_way_out_of_the_alpha_puzzle_is_free():
 @TEN_SECONDS
 def test_the_alpha_puzzle_has_no_shortcut():
     """Tubes never a radius deep in each other, moved by less in a cycle, stay linked."""
-    records, coupling, _ = ran("alpha-cheat")
+    records, coupling = ran("alpha-cheat")[:2]
     hand = np.linalg.norm(records["hand_position"], axis=1)
     held = np.linalg.norm(records["object_position"], axis=1)
     assert hand.max() > held.max() + 0.015  # it was pulled hard
@@ -158,7 +124,7 @@ def test_the_alpha_puzzle_has_no_shortcut():
 @pytest.mark.parametrize("name", ["alpha", "alpha-cheat"])
 def test_a_recorded_hand_solves_the_alpha_puzzle_or_is_held(name, tmp_path):
     """Records replay to the same end after saving and loading: solved, or held where cheated."""
-    first, coupling, _ = ran(name)
+    first, coupling = ran(name)[:2]
     path = tmp_path / "hand.npy"
     rf.HapticRecords(first).save(path)
     device = rf.ReplayDevice.from_records(rf.HapticRecords.load(path), hand=True)
@@ -196,7 +162,7 @@ def test_without_limits_the_stiffness_of_contact_stops_the_object():
 
 @TEN_SECONDS
 def test_the_peg_goes_home():
-    records, _, _ = ran("peg")
+    records = ran("peg").records
     height = records["object_position"][:, 2] - 0.04
     assert height.min() == pytest.approx(0.0, abs=6e-4)  # the floor of the hole, less the clearance
     home = height < 0.001
@@ -384,7 +350,7 @@ def test_pictures_mark_forces_beyond_their_axes_and_show_the_path_from_the_start
 @TEN_SECONDS
 def test_a_picture_of_no_cycles_is_refused():
     pytest.importorskip("matplotlib")
-    records = ran("alpha")[0]
+    records = ran("alpha").records
     with pytest.raises(rf.InputError, match="records are empty"):
         plot.session_figure(records[:0])
     with pytest.raises(rf.InputError, match="records are empty"):

@@ -35,7 +35,7 @@ static struct {
   rf_device_table table;
   rf_device device;
   rf_loop loop;
-  rf_tick_record ring[MOST];
+  rf_tick_record ring[MOST], record;
   rf_command commands[RF_LOOP_COMMANDS];
   char value[1 << 15], newest[4 << 15];
 } world;
@@ -131,6 +131,8 @@ int world_begin(double dt_s, double velocity, double silent_s, int fresh, double
   const size_t bytes = world.loop.layout.bytes;
   if (bytes > sizeof world.value || rf_broadcast_bytes_rt(bytes) > sizeof world.newest) return 0;
   rf_broadcast_begin_rt(&world.loop.newest, bytes, world.newest);
+  world.loop.recorded = rf_record_layout_of(world.loop.tick);
+  world.loop.record = (char *)&world.record;
   rf_ring_begin_rt(&world.loop.records, sizeof(rf_tick_record), MOST, world.ring);
   rf_ring_begin_rt(&world.loop.commands, sizeof(rf_command), RF_LOOP_COMMANDS, world.commands);
   return 1;

@@ -383,7 +383,7 @@ def test_modes_swing_in_the_ratio_of_their_frequencies(browser, bar):
         found = browser.run(
             "const { player } = window.reducedfem; player.playing = false;"
             "player.amounts.set([0, 2, 3]); player.time = 0.4;"
-            "return Array.from(player.coordinates());"
+            "return Array.from(player.states()[0].q);"
         )
         # the lowest of those shown takes 1.6 s
         slow = 0.5 * np.pi

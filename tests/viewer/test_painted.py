@@ -87,7 +87,7 @@ def test_motions_have_levels_of_each_state(bar, reduced, motion):
         np.testing.assert_array_equal(
             one.clip.levels.max(axis=1), of_reduced.clip.levels.max(axis=1)
         )
-        moved = body.vertices + np.tensordot(one.clip.q[3], body.shapes, 1)
+        moved = body.vertices + np.tensordot(one.clip.tracks[0].q[3], body.shapes, 1)
         at = nodes_at(bar.mesh, body.vertices)
         np.testing.assert_allclose(moved, (bar.mesh.nodes + u[3])[at], atol=1e-12)
     # one state of values colours all states

@@ -56,10 +56,12 @@ def test_the_object_moves_as_recorded(session, contact, records, given):
         scene = view._shown.scene()
     assert [one.name for one in scene.bodies] == ["shell 0", "held object"]
     clip = scene.clip
-    assert clip.body == 1
+    (track,) = clip.tracks
+    assert track.body == 1
+    assert track.q is None
     np.testing.assert_array_equal(clip.times, records["time_s"])
     k = int(np.argmax(records["depth_m"]))
-    grasped = rf.Pose(clip.places[k, :3], clip.places[k, 3:]).apply(GRASP)
+    grasped = rf.Pose(track.places[k, :3], track.places[k, 3:]).apply(GRASP)
     np.testing.assert_allclose(grasped, records["object_position"][k], atol=1e-15)
     # the arrow lies on the line of action: its lever makes the torque across the force
     force, torque = records["contact_force"][k], records["contact_torque"][k]
@@ -77,7 +79,7 @@ def test_without_objects_axes_move_along_the_path(records):
         scene = view._shown.scene()
     (axes,) = scene.bodies
     path = records["object_position"]
-    np.testing.assert_allclose(scene.clip.places[:, :3], path, atol=1e-15)
+    np.testing.assert_allclose(scene.clip.tracks[0].places[:, :3], path, atol=1e-15)
     assert np.linalg.norm(axes.vertices, axis=1).max() < 0.2 * np.linalg.norm(np.ptp(path, axis=0))
     free, touching = scene.marks
     assert len(free.points) + len(touching.points) == len(records)
@@ -144,9 +146,9 @@ def test_a_page_in_one_file_plays_the_records(browser, session, records, tmp_pat
     positions, _ = read(browser, 1)
     with rf.view(session, records=records, browser=False) as view:
         scene = view._shown.scene()
-    moved = rf.Pose(scene.clip.places[k, :3], scene.clip.places[k, 3:]).apply(
-        scene.bodies[1].vertices
-    )
+    (track,) = scene.clip.tracks
+    place = rf.Pose(track.places[k, :3], track.places[k, 3:])
+    moved = place.apply(scene.bodies[1].vertices)
     np.testing.assert_allclose(positions, moved - scene.centre, atol=1e-7)
     (arrow,) = browser.run("return window.reducedfem.drawing.arrows")
     np.testing.assert_allclose(arrow["from"], scene.clip.arrows[k, :3] - scene.centre, atol=1e-7)

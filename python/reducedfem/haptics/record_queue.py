@@ -16,9 +16,11 @@ from reducedfem import _core
 from reducedfem.base.check import count, number
 from reducedfem.errors import InputError
 from reducedfem.haptics.records import HapticRecords
-from reducedfem.io.record_file import RECORD
+from reducedfem.io.record_file import record_dtype
 
 __all__ = ["RecordQueue", "count_cycles", "make_cycles"]
+
+_BYTES = 1 << 21  # of records that are moved by a call
 
 
 class RecordQueue:
@@ -26,6 +28,8 @@ class RecordQueue:
 
     def __init__(self, core: _core.Session, most: int) -> None:
         self._core, self._most = core, most
+        self.dtype = record_dtype(*core.record_sizes())
+        self._batch = max(64, _BYTES // self.dtype.itemsize)
         self._kept: list[bytes] = []
         self._reading = threading.RLock()  # keeps records in order
 
@@ -39,7 +43,7 @@ class RecordQueue:
     def move(self, into: list[bytes]) -> None:
         """Move the records of the C thread to a list."""
         # one call: no signal handler can run between taking and storing a record
-        into.extend(iter(functools.partial(self._core.records, 4096), b""))
+        into.extend(iter(functools.partial(self._core.records, self._batch), b""))
 
     def fetch(self) -> None:
         """Move the records of the C thread to the queue."""
@@ -59,9 +63,9 @@ class RecordQueue:
             # signal handlers run at calls: none can run between these two
             kept, self._kept = self._kept, [] if drain else self._kept
             if not drain:
-                kept = [b"".join(kept)[-self._most * RECORD.itemsize :]]
+                kept = [b"".join(kept)[-self._most * self.dtype.itemsize :]]
                 self._kept = kept.copy()
-        return np.frombuffer(bytearray().join(kept), RECORD)
+        return np.frombuffer(bytearray().join(kept), self.dtype)
 
 
 def count_cycles(cycles: int | None, seconds: float | None, rate: float) -> int:
@@ -107,7 +111,7 @@ def make_cycles(
                 tell(done, total)
         whole = True
     finally:
-        array = np.frombuffer(bytearray().join(made), RECORD)
+        array = np.frombuffer(bytearray().join(made), queue.dtype)
         try:
             store(array)
         except BaseException:

@@ -12,7 +12,7 @@ from reducedfem.base.check import choice
 from reducedfem.errors import FileFormatError, InputError, InputTypeError
 from reducedfem.io.atomic import as_path, with_suffix
 from reducedfem.io.reading import regular_file
-from reducedfem.io.record_file import RECORD, RecordFile, read_records
+from reducedfem.io.record_file import STATE, RecordFile, read_records, record_sizes
 from reducedfem.pictures import plot
 
 if TYPE_CHECKING:
@@ -58,13 +58,16 @@ class HapticRecords:
         ``object_position`` and ``object_quaternion`` of the simulation object; ``contact_force``
         [N] and ``contact_torque`` [N m] on the simulation object; ``force`` [N] and ``torque``
         [N m] on the hand; ``depth_m``, ``share``, ``energy_j``, ``visited``, ``touching``,
-        ``level``, ``rank``, ``buttons`` and ``flags``.
+        ``level``, ``rank``, ``buttons`` and ``flags``. Of sessions whose bodies move by
+        themselves, after the cycle: ``q``, the reduced coordinates of all of them [kg^1/2 m],
+        float32; ``body_position`` and ``body_quaternion``, (F, 3) and (F, 4), the frames of the F
+        free bodies. Shells come in the order of the contacts, then the held object.
     """
 
     __slots__ = ("_array",)
 
     def __init__(self, array: NDArray[np.void]) -> None:
-        if getattr(array, "dtype", None) != RECORD:
+        if record_sizes(getattr(array, "dtype", None)) is None:
             raise InputTypeError(
                 f"array must hold the records of a session, got {type(array).__name__}; "
                 "HapticRecords.load reads a file of them"
@@ -95,10 +98,16 @@ class HapticRecords:
     def __getitem__(self, key: Any) -> Any:
         """Return a field for all cycles, or some of the records."""
         if isinstance(key, str):
-            choice(key, "name", RECORD.names or ())
+            names = self._array.dtype.names or ()
+            if key in STATE and key not in names:
+                raise InputError(
+                    f"the records have no {key!r}: the session had no such bodies, or its version "
+                    "did not record them"
+                )
+            choice(key, "name", names)
         found = self._array[key]
-        some = isinstance(found, np.ndarray) and found.dtype == RECORD and found.ndim == 1
-        return HapticRecords(found) if some else found
+        same = isinstance(found, np.ndarray) and found.dtype == self._array.dtype
+        return HapticRecords(found) if same and found.ndim == 1 else found
 
     def flagged(self, name: str) -> NDArray[np.bool_]:
         """Return a mask of the cycles with a flag.
@@ -145,7 +154,7 @@ class HapticRecords:
         FileFormatError
             The file cannot be written; an existing one is then unchanged.
         """
-        file = RecordFile(with_suffix(path, ".npy", "records"))
+        file = RecordFile(with_suffix(path, ".npy", "records"), self.array.dtype)
         file.begin()
         file.append(self.array)
 

@@ -32,7 +32,6 @@ from reducedfem.haptics.session_file import SessionFile, is_active
 from reducedfem.haptics.settings import HapticSettings
 from reducedfem.haptics.snapshot import HapticReader, HapticSnapshot, Layout
 from reducedfem.haptics.workspace import Workspace
-from reducedfem.io.atomic import as_path
 from reducedfem.solid.plausible import warn_of_reach
 
 __all__ = ["HapticSession"]
@@ -121,6 +120,7 @@ class HapticSession:
         "_layout",
         "_life",
         "_making",
+        "_others",
         "_queue",
         "_restored",
         "_seen",
@@ -174,10 +174,9 @@ class HapticSession:
         parts.warn_of_equal_fields(contacts, others, 2)
         parts.warn_of_copies(contacts, simulations, 2)
         warn_of_reach(parts.lengths(contacts, device, settings.place.scale), 3)
-        self._contacts, self._simulations = contacts, simulations
+        self._contacts, self._simulations, self._others = contacts, simulations, others
         self._coupling = coupling._reaching(contacts[0])
         self._field_simulation, self._device = field_simulation, device
-        self._file = None if record is None else SessionFile(as_path(record, "record"), settings)
         self._life = threading.RLock()  # start, stop, and the file
         self._making = self._stopping = False  # `run` makes cycles; it is asked to end
         self._restored = True
@@ -193,6 +192,7 @@ class HapticSession:
             settings.core(device),
         )
         self._queue = RecordQueue(self._core, settings.keep_records)
+        self._file = None if record is None else SessionFile(settings, self._queue.dtype)
         self._layout, self._seen = Layout(self._core, simulations), threading.local()
         _live.add(self)
 

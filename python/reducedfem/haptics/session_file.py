@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,8 @@ from numpy.typing import NDArray
 from reducedfem import _core
 from reducedfem.errors import FileFormatError
 from reducedfem.haptics.settings import HapticSettings, timeouts
-from reducedfem.io.record_file import RecordFile
+from reducedfem.io.atomic import as_path
+from reducedfem.io.record_file import RECORD, RecordFile
 
 __all__ = ["SessionFile", "is_active"]
 
@@ -20,9 +20,11 @@ __all__ = ["SessionFile", "is_active"]
 class SessionFile:
     """Record file that the C thread of a session writes, from `begin` to `finish`."""
 
-    def __init__(self, path: Path, settings: HapticSettings) -> None:
-        self._path, self._settings, self._patience = path, settings, timeouts().patience
-        self._file = RecordFile(path)
+    def __init__(self, settings: HapticSettings, dtype: np.dtype[Any] = RECORD) -> None:
+        self._settings, self._patience = settings, timeouts().patience
+        assert settings.record is not None
+        self._path = as_path(settings.record, "record")
+        self._file = RecordFile(self._path, dtype)
         self._written = self._lost = 0
 
     @property

@@ -16,29 +16,60 @@ from reducedfem import _core
 from reducedfem.errors import FileFormatError
 
 
-def _record_dtype() -> np.dtype[Any]:
-    names, formats, offsets, size = _core.record_layout()
+def record_dtype(free: int = 0, coordinates: int = 0) -> np.dtype[Any]:
+    """Return the type of records with the poses of free bodies and reduced coordinates.
+
+    Those of sessions without such bodies, `RECORD`, have no fields for them.
+    """
+    names, formats, offsets, size = _core.record_layout(free, coordinates)
     return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": size})
 
 
-RECORD = _record_dtype()
+RECORD = record_dtype()
 
+# fields of the state of the bodies, of sessions that have such bodies
+STATE = ("body_position", "body_quaternion", "q")
+_MOST = 1 << 24  # bodies and coordinates of a record that are plausible
 _OPTIONAL = {"publish_us"}  # fields that files of earlier versions lack
 
 
+def record_sizes(dtype: Any) -> tuple[int, int] | None:
+    """Return the numbers of free bodies and of reduced coordinates; None: not of records."""
+    names = getattr(dtype, "names", None)
+    if not names:
+        return None
+    # a damaged file may give any shapes
+    shapes = [dtype[name].shape if name in names else (0,) for name in STATE]
+    free, coordinates = (shapes[k][0] if shapes[k] else -1 for k in (0, 2))
+    if not (0 <= free <= _MOST and 0 <= coordinates <= _MOST):
+        return None
+    return (free, coordinates) if dtype == record_dtype(free, coordinates) else None
+
+
 def _readable(dtype: np.dtype[Any]) -> bool:
-    """Return True for RECORD, with or without its optional fields."""
-    names = [name for name in RECORD.names or () if name in (dtype.names or ())]
-    packed = np.dtype([(name, RECORD[name]) for name in names])
-    return dtype == packed and set(RECORD.names or ()) - set(names) <= _OPTIONAL
+    """Return True for records, with or without the optional fields."""
+    return record_sizes(_filled(dtype)) is not None
+
+
+def _filled(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return a type with the optional fields that it lacks, in the order of RECORD."""
+    names = dtype.names or ()
+    every = [*(RECORD.names or ()), *(name for name in STATE if name in names)]
+    own = [name for name in names if name in every]
+    if dtype != np.dtype([(name, dtype[name]) for name in own]):
+        return dtype  # padded, or of other fields
+    if own != [name for name in every if name in own] or set(every) - set(own) - _OPTIONAL:
+        return dtype
+    return np.dtype([(name, dtype[name] if name in own else RECORD[name]) for name in every])
 
 
 def _completed(array: NDArray[np.void]) -> NDArray[np.void]:
     """Return records of an earlier version as present ones, with NaN in the fields they lack."""
-    if array.dtype == RECORD:
+    present = _filled(array.dtype)
+    if array.dtype == present:
         return array
-    out = np.empty(len(array), RECORD)
-    for name in RECORD.names or ():
+    out = np.empty(len(array), present)
+    for name in present.names or ():
         out[name] = array[name] if name in (array.dtype.names or ()) else np.nan
     return out
 
@@ -96,8 +127,8 @@ class RecordFile:
     HEADER = 4096
     PART = ".part"  # suffix of the temporary name
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path, dtype: np.dtype[Any] = RECORD) -> None:
+        self._path, self._dtype = path, dtype
         self._owner = os.getpid()
         self.part: Path | None = None  # temporary name, until the file is at its path
         self._announced = 0
@@ -135,7 +166,7 @@ class RecordFile:
             self.descriptor = os.open(self._path, os.O_WRONLY)
         except FileNotFoundError:
             return False  # it was moved: begin a new file
-        found, end = os.fstat(self.descriptor), self.HEADER + self._announced * RECORD.itemsize
+        found, end = os.fstat(self.descriptor), self.HEADER + self._announced * self._dtype.itemsize
         if (found.st_dev, found.st_ino) != self._place or found.st_size < end:
             self.close()
             raise FileFormatError(
@@ -173,7 +204,7 @@ class RecordFile:
     def _header(self, n: int) -> bytes:
         text = repr(
             {
-                "descr": np.lib.format.dtype_to_descr(RECORD),
+                "descr": np.lib.format.dtype_to_descr(self._dtype),
                 "fortran_order": False,
                 "shape": (n,),
             }

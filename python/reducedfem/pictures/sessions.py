@@ -9,7 +9,7 @@ import numpy as np
 from reducedfem.base.check import number
 from reducedfem.drawing.style import INK, require_matplotlib
 from reducedfem.errors import InputError, InputTypeError
-from reducedfem.io.record_file import RECORD
+from reducedfem.io.record_file import record_sizes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -47,7 +47,7 @@ def session_figure(records: Any, title: str = "", max_depth: float | None = None
     from matplotlib.figure import Figure
 
     records, given = getattr(records, "array", records), type(records).__name__
-    if getattr(records, "dtype", None) != RECORD:
+    if record_sizes(getattr(records, "dtype", None)) is None:
         raise InputTypeError(f"records must be HapticRecords or their array, got {given}")
     if records.ndim != 1:
         raise InputError(f"records must have the shape (n,), got {records.shape}")

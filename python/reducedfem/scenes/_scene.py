@@ -14,7 +14,6 @@ from reducedfem.haptics.devices import Device
 from reducedfem.haptics.session import HapticSession
 from reducedfem.haptics.session_file import SessionFile
 from reducedfem.haptics.settings import HapticSettings
-from reducedfem.io.atomic import as_path
 from reducedfem.scenes import shapes
 
 __all__ = ["scene"]
@@ -137,7 +136,7 @@ def _refuse(name: str, own: list[str], device: Device | None, options: dict[str,
             "1000, 500, 250, ..."
         )
     if settings.record is not None:
-        SessionFile(as_path(settings.record, "record"), settings).try_out()
+        SessionFile(settings).try_out()
 
 
 def _refuse_friction(name: str, friction: object) -> None:

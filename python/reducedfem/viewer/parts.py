@@ -20,6 +20,7 @@ __all__ = [
     "Clip",
     "Marks",
     "Scene",
+    "Track",
     "boundary_edges",
     "fixed_nodes",
     "moved",
@@ -155,17 +156,48 @@ class Marks:
 
 
 @dataclass(frozen=True)
-class Clip:
-    """A recorded motion of a body.
+class Track:
+    """A recorded motion of one body.
 
     Attributes
     ----------
-    times, q
-        Times [s], (m,), and coordinates, (m, r).
-    places
-        Origin of the frame of the body [m] and its rotation (w, x, y, z), (m, 7); None: at rest.
     body
         Number of the body in the scene.
+    q
+        Coordinates, (m, r); None: it does not deform.
+    places
+        Origin of the frame of the body [m] and its rotation (w, x, y, z), (m, 7); None: at rest.
+    """
+
+    body: int = 0
+    q: Reals | None = None
+    places: Reals | None = None
+
+    def described(self, centre: Reals, middle: Reals) -> dict[str, Any]:
+        """Return the motion for a message, with rotations that do not jump.
+
+        middle: that of the body.
+        """
+        places = None
+        if self.places is not None:
+            places = moved(centre, middle, self.places)
+            # both signs are the same rotation; between opposite ones pages would find none
+            turns = places[:, 3:]
+            jumps = (turns[1:] * turns[:-1]).sum(axis=1) < 0.0
+            turns[1:] *= np.cumprod(np.where(jumps, -1.0, 1.0))[:, None]
+        return {"body": self.body, "q": self.q, "places": places}
+
+
+@dataclass(frozen=True)
+class Clip:
+    """A recorded motion of bodies.
+
+    Attributes
+    ----------
+    times
+        Times [s], (m,).
+    tracks
+        Motions of the bodies that move.
     arrows
         Begin and vector [m] of an arrow, (m, 6); None: there is none.
     colour
@@ -173,39 +205,27 @@ class Clip:
     numbers
         Name, values (m,) and unit of numbers that are shown.
     levels
-        Colours of the vertices over time, as `Body.levels`, (m, v); None: they do not change.
+        Colours of the vertices of the first body over time, as `Body.levels`, (m, v); None: they
+        do not change.
     """
 
     times: Reals
-    q: Reals
-    places: Reals | None = None
-    body: int = 0
+    tracks: tuple[Track, ...]
     arrows: Reals | None = None
     colour: tuple[float, float, float] = GREY
     numbers: tuple[tuple[str, Reals, str], ...] = ()
     levels: NDArray[np.uint8] | None = None
 
-    def described(self, centre: Reals, middle: Reals) -> dict[str, Any]:
-        """Return the motion for a message, from time 0 on, with rotations that do not jump.
-
-        middle: that of the body.
-        """
-        places = arrows = None
-        if self.places is not None:
-            places = moved(centre, middle, self.places)
-            # both signs are the same rotation; between opposite ones pages would find none
-            turns = places[:, 3:]
-            jumps = (turns[1:] * turns[:-1]).sum(axis=1) < 0.0
-            turns[1:] *= np.cumprod(np.where(jumps, -1.0, 1.0))[:, None]
+    def described(self, centre: Reals, middles: Reals) -> dict[str, Any]:
+        """Return the motion for a message, from time 0 on; middles: those of the bodies."""
+        arrows = None
         if self.arrows is not None:
             arrows = self.arrows - np.append(centre, np.zeros(3))
         begin = float(self.times[0])
         return {
             "begin": begin,
             "times": self.times - begin,
-            "q": self.q,
-            "places": places,
-            "body": self.body,
+            "tracks": [one.described(centre, middles[one.body]) for one in self.tracks],
             "arrows": arrows,
             "colour": self.colour,
             "numbers": self.numbers,
@@ -291,7 +311,7 @@ class Scene:
         """Return the scene for a message."""
         centre, clip = self.centre, self.clip
         if clip is not None:
-            motion = clip.described(centre, self.middles[clip.body])
+            motion = clip.described(centre, self.middles)
         return {
             "kind": "scene",
             "title": self.title,

@@ -25,6 +25,7 @@ from reducedfem.viewer.parts import (
     Clip,
     Marks,
     Scene,
+    Track,
     fixed_nodes,
     origins,
     split,
@@ -117,7 +118,7 @@ class ShownMotion(Shown):
             (body,),
             self._marks(),
             up=self._up,
-            clip=Clip(motion.times, q, places, levels=over_time),
+            clip=Clip(motion.times, (Track(0, q, places),), levels=over_time),
             texts=(f"{reduced}{len(motion):,} state{'s' * (len(motion) > 1)}",),
             box=box,
         )

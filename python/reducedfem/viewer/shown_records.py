@@ -9,8 +9,12 @@ from numpy.typing import NDArray
 
 from reducedfem.contact.contact import Contact
 from reducedfem.errors import InputError
+from reducedfem.geometry.pose import Pose
 from reducedfem.haptics.records import HapticRecords
-from reducedfem.viewer.parts import Body, Clip, Marks, Scene, origins
+from reducedfem.haptics.session import HapticSession
+from reducedfem.io.record_file import STATE
+from reducedfem.viewer.parts import Body, Clip, Marks, Scene, Track
+from reducedfem.viewer.recorded_objects import RecordedObjects, warn_of_others
 from reducedfem.viewer.shown import Shown
 from reducedfem.viewer.shown_contact import FORCE, LONGEST, TOUCH, field_body, shell_body
 
@@ -26,15 +30,17 @@ _MARKER = 0.12  # size of the axes over that of the path
 class ShownRecords(Shown):
     """Records of a session, which pages play.
 
-    With contacts the held object moves past the shells; without, axes move along the path.
+    With the objects of a session these move as they did; without, axes move along the path.
     """
 
-    def __init__(self, records: HapticRecords, contacts: Sequence[Contact], up: str) -> None:
+    def __init__(
+        self, records: HapticRecords, x: HapticSession | Contact | None, up: str, stacklevel: int
+    ) -> None:
         array = records.array
-        names = ("object_position", "object_quaternion", "contact_force", "contact_torque")
+        names = {"object_position", "object_quaternion", "contact_force", "contact_torque", *STATE}
         sound = np.isfinite(array["time_s"])
-        for name in names:
-            sound &= np.isfinite(array[name]).all(axis=1)
+        for name in names & {*(array.dtype.names or ())}:
+            sound &= np.isfinite(array[name]).all(axis=tuple(range(1, array[name].ndim)))
         if not len(array):
             raise InputError(
                 "the records are empty: HapticSession.run returns its records, records() those "
@@ -50,34 +56,38 @@ class ShownRecords(Shown):
         # of long sessions every k-th cycle is shown
         self._every = -(-len(array) // _MOST)
         self._array = array[:: self._every]
-        self._up, self._contacts = up, tuple(contacts)
-        # here, as a field may have no surface
-        self._held = field_body(contacts[0].field, "held object") if contacts else None
+        self._up, self._objects, self._held = up, None, None
+        if x is not None:
+            self._objects = RecordedObjects(x, array)
+            # here, as a field may have no surface
+            self._held = field_body(self._objects.contacts[0].field, "held object")
+            warn_of_others(self._objects, array, stacklevel + 1)
 
     def scene(self) -> Scene:
         """Return the scene."""
-        array = self._array
+        array, objects = self._array, self._objects
         grasp = np.zeros(3)
         marks: tuple[Marks, ...] = ()
         texts = [f"{len(array):,} cycles"]
         if self._every > 1:
             texts = [f"{len(array):,} cycles, one of {self._every} that were recorded"]
         bodies: tuple[Body, ...]
-        if self._held is None:
+        tracks: tuple[Track, ...]
+        if objects is None or self._held is None:
             bodies, marks = (self._axes(),), self._path()
             box = _box([one.points for one in marks])
             texts.append("without the objects: pass the session, or its contact, and records=")
+            path = np.column_stack([array["object_position"], array["object_quaternion"]])
+            tracks = (Track(0, None, path),)
         else:
-            grasp = np.array(self._contacts[0].options["grasp"], dtype=np.float64)
+            grasp = np.array(objects.contacts[0].options["grasp"], dtype=np.float64)
             shells = tuple(
-                shell_body(one.tree, f"shell {k}", k) for k, one in enumerate(self._contacts)
+                shell_body(one.tree, one.name, k) for k, one in enumerate(objects.shells)
             )
-            bodies = (*shells, self._held)
-            box = _box([one.vertices for one in shells])
-            if any(one.tree.reduced is not None for one in self._contacts):
+            bodies, tracks = (*shells, self._held), objects.tracks(array)
+            box = _box([_begin(k, one, tracks) for k, one in enumerate(shells)])
+            if not objects.known:
                 texts.append("the records have no deformations: shells are at rest")
-        turns = array["object_quaternion"]
-        places = np.column_stack([origins(array["object_position"], turns, grasp), turns])
         size = float(np.linalg.norm(box[1] - box[0]))
         return Scene(
             "Recorded session",
@@ -86,9 +96,7 @@ class ShownRecords(Shown):
             up=self._up,
             clip=Clip(
                 array["time_s"],
-                np.zeros((len(array), 0)),
-                places,
-                body=len(bodies) - 1,
+                tracks,
                 arrows=self._arrows(grasp, size),
                 colour=FORCE,
                 numbers=(
@@ -143,6 +151,14 @@ class ShownRecords(Shown):
             np.concatenate([bar + 8 * k for k in range(3)]).astype(np.int32),
             colours=np.repeat(np.array(_AXES), 8, axis=0),
         )
+
+
+def _begin(number: int, body: Body, tracks: Sequence[Track]) -> NDArray[np.float64]:
+    """Return the vertices of a body without deformation, at the beginning."""
+    for one in tracks:
+        if one.body == number and one.places is not None:
+            return Pose(one.places[0, :3], one.places[0, 3:]).apply(body.vertices)
+    return body.vertices
 
 
 def _box(points: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:

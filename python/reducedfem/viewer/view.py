@@ -288,11 +288,9 @@ def _records(x: object, records: object, up: str) -> Shown:
             "HapticRecords.load reads a file of them"
         )
     if x is records:
-        return ShownRecords(records, (), up)
-    if isinstance(x, HapticSession):
-        return ShownRecords(records, x.contacts, up)
-    if isinstance(x, Contact):
-        return ShownRecords(records, (x,), up)
+        return ShownRecords(records, None, up, 1)
+    if isinstance(x, HapticSession | Contact):
+        return ShownRecords(records, x, up, 4)
     raise InputTypeError(
         "records is given, so x must be the HapticSession, or the Contact, whose objects moved, "
         f"got {type(x).__name__}"
@@ -423,7 +421,7 @@ def view(
         state.
     records
         Records of a session, which the page plays with the objects of `x`, a `HapticSession` or
-        the `Contact` of one. They have no deformations, so shells are at rest.
+        the `Contact` of one; a `PlausibilityWarning` follows if their contact is not that of `x`.
     values
         Colours of a `Surface`, `Mesh`, `Solid`, `ReducedSolid`, simulation or motion:
         ``plot.Values``, or their data alone, such as ``solid.von_mises``, which follows what moves.
@@ -505,6 +503,11 @@ def export_html(
         The file cannot be written.
     InputError, InputTypeError
         An argument has a wrong type or value.
+
+    Warns
+    -----
+    PlausibilityWarning
+        The contact in `records` is not that of the objects of `x`, see ``docs/view.md``.
     """
     choice(up, "up", UP)
     _write(_shown(x, on, motion, records, up, None, values), path)

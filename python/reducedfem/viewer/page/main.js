@@ -161,17 +161,18 @@ class Page {
 
   /** Shows the present state of the player. */
   showPlayer() {
-    const body = this.drawing.bodies[this.player.body ?? 0];
-    if (body.r) body.setCoordinates(this.drawing.gl, this.player.coordinates());
-    if (this.player instanceof Clip) {
-      const { now, begin, end } = this.player, place = this.player.place();
+    for (const { body: k, q, place } of this.player.states()) {
+      const body = this.drawing.bodies[k];
+      if (q && body.r) body.setCoordinates(this.drawing.gl, q);
       if (place) this.drawing.setPlace(body, place);
-      const levels = this.player.levels();
-      if (levels) body.setLevels(this.drawing.gl, levels);
+      this.drawing.rescale(body);
+    }
+    if (this.player instanceof Clip) {
+      const { now, begin, end } = this.player, levels = this.player.levels();
+      if (levels) this.drawing.bodies[0].setLevels(this.drawing.gl, levels);
       this.drawing.arrows = this.player.arrows();
       this.panel.setTime(end > begin ? (now - begin) / (end - begin) : 0, now + this.player.from);
     } else this.panel.setAmounts(this.player.amounts);
-    this.drawing.rescale(body);
     this.showLegend();
     this.dirty = true;
   }

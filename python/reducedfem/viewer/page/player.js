@@ -4,16 +4,11 @@ import { add, length } from "view/linear";
 
 const PERIOD = 1.6; // s, of the slowest shape that swings
 
-/** A recorded motion: times (m), coordinates (m, r), and places (m, 7) of a body or null. */
+/** A recorded motion: times (m), and of each body that moves coordinates (m, r) and places (m, 7), or null. */
 export class Clip {
-  constructor({ begin, times, q, places, body, arrows, colour, numbers, levels }) {
+  constructor({ begin, times, tracks, arrows, colour, numbers, levels }) {
     this.from = begin; // of the clock that is shown
-    this.body = body; // its number
-    Object.assign(this, { given: arrows, colour, series: numbers, painted: levels });
-    this.times = times;
-    this.q = q;
-    this.places = places;
-    this.r = q.shape[1];
+    Object.assign(this, { times, tracks, given: arrows, colour, series: numbers, painted: levels });
     this.now = times[0];
     this.playing = this.end > this.begin;
     this.speed = 1;
@@ -71,11 +66,13 @@ export class Clip {
     return out;
   }
 
-  coordinates() {
-    return this.between(this.q, this.r);
+  /** Number of each body that moves, its coordinates and place, or null, at the present time. */
+  states() {
+    return this.tracks.map(({ body, q, places }) => (
+      { body, q: q && this.between(q, q.shape[1]), place: places && this.place(places) }));
   }
 
-  /** Colours of the vertices at the present time; null: they do not change. */
+  /** Colours of the vertices of the first body at the present time; null: they do not change. */
   levels() {
     if (!this.painted) return null;
     const width = this.painted.shape[1], { k, next, part } = this.moment();
@@ -86,10 +83,9 @@ export class Clip {
       one === 255 || b[i] === 255 ? 255 : Math.round((1 - part) * one + part * b[i]));
   }
 
-  /** Origin and rotation of the body; null: at rest. */
-  place() {
-    if (!this.places) return null;
-    const found = this.between(this.places, 7), turn = [...found.subarray(3)];
+  /** Origin and rotation of a body. */
+  place(places) {
+    const found = this.between(places, 7), turn = [...found.subarray(3)];
     const size = Math.hypot(...turn);
     return { position: found.subarray(0, 3), quaternion: turn.map((one) => one / size) };
   }
@@ -133,12 +129,13 @@ export class Swing {
     return shown.length ? Math.min(...shown) : 0;
   }
 
-  coordinates() {
+  states() {
     const lowest = this.lowest();
-    return this.amounts.map((one, k) => {
+    const q = this.amounts.map((one, k) => {
       const ratio = lowest > 0 ? this.frequencies[k] / lowest : 1;
       return one * Math.cos((2 * Math.PI * ratio * this.time) / PERIOD);
     });
+    return [{ body: 0, q, place: null }];
   }
 
   /** Numbers beside the picture: how much slower than the body the shapes swing. */

@@ -1,0 +1,31 @@
+#include "haptic/record.h"
+
+#include <string.h>
+
+#include "haptic/tick_state.h"
+
+_Static_assert(sizeof(rf_tick_record) % sizeof(double) == 0, "doubles follow it");
+
+void rf_record_layout_place(rf_record_layout *layout) {
+  const size_t n = (size_t)layout->n_free;
+  layout->positions_at = sizeof(rf_tick_record);
+  layout->quaternions_at = layout->positions_at + n * 3 * sizeof(double);
+  layout->coordinates_at = layout->quaternions_at + n * 4 * sizeof(double);
+  layout->bytes = layout->coordinates_at + (size_t)layout->n_coordinates * sizeof(float);
+}
+
+rf_record_layout rf_record_layout_of(const rf_tick *tick) {
+  const rf_world *world = tick->world;
+  rf_record_layout layout;
+  memset(&layout, 0, sizeof layout);
+  for (int32_t k = 0; k < world->n_bodies; ++k) {
+    const rf_body *body = world->body[k];
+    if (body != tick->object && rf_tick_contact_of_rt(tick, body) < 0) continue;
+    if (rf_body_free_body(body)) layout.free[layout.n_free++] = body;
+    if (rf_body_coordinates_rt(body) == 0) continue;
+    layout.deforming[layout.n_deforming++] = body;
+    layout.n_coordinates += rf_body_coordinates_rt(body);
+  }
+  rf_record_layout_place(&layout);
+  return layout;
+}

@@ -1,0 +1,21 @@
+#include <string.h>
+
+#include "haptic/record.h"
+
+void rf_record_take_rt(const rf_record_layout *layout, const rf_tick_record *record, char *out) {
+  char *position = out + layout->positions_at, *quaternion = out + layout->quaternions_at;
+  float *q = (float *)(void *)(out + layout->coordinates_at);
+  memcpy(out, record, sizeof *record);
+  for (int32_t k = 0; k < layout->n_free; ++k) {
+    const rf_pose *pose = &layout->free[k]->pose;
+    memcpy(position + (size_t)k * sizeof pose->position_m, pose->position_m,
+           sizeof pose->position_m);
+    memcpy(quaternion + (size_t)k * sizeof pose->quaternion, pose->quaternion,
+           sizeof pose->quaternion);
+  }
+  for (int32_t k = 0; k < layout->n_deforming; ++k) {
+    const rf_motion *motion = layout->deforming[k]->motion;
+    for (int32_t i = 0; i < motion->n; ++i) q[i] = (float)motion->q[i];
+    q += motion->n;
+  }
+}
