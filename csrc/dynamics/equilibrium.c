@@ -176,8 +176,10 @@ static rf_status evaluate(void *equilibrium, rf_newton *n) {
   e->ratio = n->iterations > 0 ? n->size / e->size : 0.0;
   e->size = n->size;
   n->scale = e->scale;
+  n->residual = n->scale > 0.0 ? n->size / n->scale : n->size;  // the message of a rejection has it
   n->rounding = e->system->operations->rounding(e->system, e->next);
-  // near an equilibrium that is going to be rejected, further iterations are in vain
+  // near an equilibrium that is going to be rejected, further iterations are in vain; that it is
+  // near is a guess from the residual, and a wrong one costs a shorter load step
   const bool near = n->size <= COARSE * n->scale && e->hooks && e->hooks->accept;
   if (near) st = e->hooks->accept(e, e->next, e->system->err);
   return st < 0 ? st : report_progress(e, n);
@@ -266,6 +268,7 @@ static rf_status iterate(rf_equilibrium *e) {
   if (st == RF_ERR_DIVERGED) return explain_undefined(e);
   if (st >= 0 && !n.converged && e->ratio > STAGNANT) st = at_rounding(e, &n, &n.converged);
   if (st < 0 || n.converged) return st;
+  e->exhausted = true;
   return rf_fail(e->system->err, RF_ERR_NO_CONVERGENCE,
                  "the limit of %d iterations is reached (max_iterations)", n.iterations);
 }
@@ -274,6 +277,7 @@ static rf_status iterate(rf_equilibrium *e) {
 static rf_status balance(rf_equilibrium *e, double part, const double *x, rf_error *err) {
   memcpy(e->next, x, (size_t)e->system->n * sizeof *x);
   rf_status st = RF_OK;
+  e->exhausted = false;
   for (int64_t i = 0; i < e->system->n; ++i) e->load[i] = part * e->whole[i];
   if (e->hooks && e->hooks->begin) st = e->hooks->begin(e, part, e->next);
   if (st < 0 || !rf_system_moves(e->system)) return st;
@@ -297,7 +301,9 @@ static rf_status walk(rf_equilibrium *e, double *x, rf_error *err) {
     e->step = step;
     rf_status st = balance(e, (double)(e->at + step) / (double)e->parts, x, err);
     const double least = e->set->resolution * (double)e->at;
-    if (st == RF_ERR_NO_CONVERGENCE && step > 1 && (double)step > least) {
+    // more iterations might have found it: that says nothing about the load
+    const bool halved = (double)step > least || e->exhausted;
+    if (st == RF_ERR_NO_CONVERGENCE && step > 1 && halved) {
       step /= 2;
       successes = 0;
       e->at_rest = at_rest;

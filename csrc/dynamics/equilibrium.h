@@ -63,6 +63,7 @@ struct rf_equilibrium {
   double noise;             // rounding of R, of its scale; 0: not measured in this load step
   double energy_noise;      // rounding of P; 0: not measured
   bool indefinite;          // so was a tangent in the load step tried last
+  bool exhausted;           // the load step tried last ended at the limit of iterations
   double share;             // of the step tried, for the progress callback
 };
 

@@ -2,8 +2,9 @@
 // equations of motion without mass and damping), by equilibrium.h.
 //
 // With settings.halvings a load step of a solid also fails if it inverts elements, which most
-// laws accept: that is another branch than the one which starts at rest.  Without halvings the
-// report counts such elements.  A solution that stops short of the whole load reports the
+// laws accept: that is another branch than the one which starts at rest.  Iterates with a small
+// residual are rejected likewise, before they converge.  Without halvings the report counts such
+// elements.  A solution that stops short of the whole load reports the
 // fraction that it reached.
 //
 // A residual above the tolerance is accepted where it stagnates at the rounding of R (see
@@ -25,7 +26,9 @@ typedef struct rf_static_settings {
   int32_t load_steps;  // the load is applied in this many equal parts
   int32_t newton_max;  // iterations per load step
   int32_t halvings;    // limit of halvings of a failed load step; 0: none
-  double resolution;   // a failed step is not halved if it is this part of the load reached; 0: any
+  // a failed step is not halved if it is this part of the load reached, unless it ended at the
+  // limit of iterations; 0: always halved
+  double resolution;
   double begin;        // fraction of the load under which the start is in equilibrium; 0: of none
   bool stability;      // tests the solution, for one factorization
 } rf_static_settings;
@@ -77,10 +80,11 @@ RF_MUST_CHECK rf_status rf_statics_solve(rf_statics *w, const rf_run *run,
 
 // Solves for each load from rest, zero at the fixed nodes: u (count, n_nodes, 3), reports and
 // outcomes (count).  A load that is a larger multiple of the load before continues from the
-// solution of that, or has the same u if that was not reached.  A load that finds no equilibrium
-// has the outcome RF_ERR_NO_CONVERGENCE and its last load step in u; that is no failure of the
-// call.  The part of it that was reached is exact to a thirty-second.  Progress is that of all
-// loads, and follows each iteration.  Each thread takes the memory of a factor.
+// solution of that, which may lead to another equilibrium than the load alone; if that was not
+// reached, it is not tried: the same u, no iterations.  A load that finds no equilibrium has the
+// outcome RF_ERR_NO_CONVERGENCE and its last load step in u; that is no failure of the call.  The
+// part of it that was reached is exact to a thirty-second, or to the smallest step where steps end
+// at the limit of iterations.  Progress is that of all loads, and follows each iteration.  Each thread takes the memory of a factor.
 RF_MUST_CHECK rf_status rf_statics_solve_loads(const rf_solid *solid, const rf_run *run,
                                                const rf_static_settings *set, const rf_loads *loads,
                                                double *u, rf_static_report *reports,

@@ -40,6 +40,7 @@ typedef struct watch {
 static int report_progress(void *context, int64_t done, int64_t total) {
   batch *b = context;
   (void)done, (void)total;
+  if (atomic_load(&b->stopped)) return 1;  // the callback that stopped is not called again
   if (b->run->progress && b->run->progress(b->run->progress_context, atomic_load(&b->done),
                                            (int64_t)b->loads->count * RF_STATIC_SHARES) != 0)
     atomic_store(&b->stopped, true);
@@ -47,6 +48,7 @@ static int report_progress(void *context, int64_t done, int64_t total) {
 }
 
 static void advance(watch *w, int64_t shares) {
+  if (shares > RF_STATIC_SHARES) shares = RF_STATIC_SHARES;  // steps grow again: cuts may be many
   if (shares <= w->done) return;
   atomic_fetch_add(&w->all->done, shares - w->done);
   w->done = shares;
@@ -59,7 +61,8 @@ static int threads_of(batch *b) {
 }
 
 // Progress of a load: the fraction reached, or the part of the halvings that have been made. Counts
-// come between iterations, when no scratch of threads is in use.
+// come between iterations, when no scratch of threads is in use: the evaluation of a system must
+// not run tasks that report theirs, or the number of threads would change under it.
 static int follow(void *context, int64_t done, int64_t total) {
   watch *w = context;
   if (total > 0) {
@@ -168,6 +171,8 @@ rf_status rf_statics_solve_loads(const rf_solid *solid, const rf_run *run,
   for (int w = 0; w < workers; ++w) RF_TRY(rf_statics_create(solid, &b.solver[w], err));
   const rf_run inner = {workers, report_progress, &b};
   RF_TRY(rf_run_tasks(&inner, chains, 0, solve_chain, &b, err));
+  // helpers may have finished last
+  if (workers > 1) RF_TRY(rf_run_poll(&inner, err));
 done:
   for (int w = 0; b.solver && w < workers; ++w) rf_statics_free(b.solver[w]);
   rf_free(b.solver);

@@ -52,7 +52,8 @@ static rf_status accept(const rf_equilibrium *e, const double *u, rf_error *err)
   if (e->set->halvings == 0) return RF_OK;
   const int32_t inverted = rf_solid_inverted(w->solid, u);
   if (inverted <= w->inverted) return RF_OK;
-  return rf_fail(err, RF_ERR_NO_CONVERGENCE, "%d elements turn inside out", inverted);
+  return rf_fail(err, RF_ERR_NO_CONVERGENCE, "%d element%s inside out", inverted,
+                 inverted == 1 ? " turns" : "s turn");
 }
 
 static const rf_equilibrium_hooks HOOKS = {.begin = begin, .accept = accept};

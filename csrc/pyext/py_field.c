@@ -220,6 +220,9 @@ static PyObject *from_surface(PyObject *module, PyObject *args) {
                         &threads) ||
       py_run_init(state, &run, progress, threads) < 0)
     return NULL;
+  if (elsewhere != Py_None && !PyCallable_Check(elsewhere))
+    return py_fail(state, PY_INPUT_TYPE_ERROR, "elsewhere must be a callable or None, got %s",
+                   Py_TYPE(elsewhere)->tp_name);
   py_filling_call call = {state, elsewhere};
   if (elsewhere != Py_None) {
     set.elsewhere = py_filling_elsewhere;

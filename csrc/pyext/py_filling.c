@@ -120,6 +120,11 @@ static PyObject *put(PyObject *self, PyObject *args) {
   filling *one = with_block(self, index, &b);
   if (!one || py_in_f32(&values, values_obj, "values", 3, (npy_intp[]){b.n[0], b.n[1], b.n[2]}) < 0)
     return NULL;
+  // the conversion runs the caller's code: the call may have ended meanwhile
+  if (!under_way(self)) {
+    py_in_release(&values);
+    return NULL;
+  }
   rf_grid_block_write(one->f, &b, values.data);
   py_in_release(&values);
   one->done += !one->filled[index];

@@ -24,7 +24,8 @@ static int on_progress(void *context, int64_t done, int64_t total) {
   if (calls) r->next_call_s = now + PROGRESS_PERIOD_S;
 
   const PyGILState_STATE gil = PyGILState_Ensure();
-  int stop = PyErr_CheckSignals() != 0;
+  // a loop that asks once more after a stop must not run code under a pending exception
+  int stop = PyErr_Occurred() || PyErr_CheckSignals() != 0;
   if (!stop && calls) {
     PyObject *result = PyObject_CallFunction(r->callable, "LL", (long long)done, (long long)total);
     stop = result == NULL;

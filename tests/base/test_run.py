@@ -1,4 +1,4 @@
-"""Tasks on several threads: which failure is reported does not depend on who was first."""
+"""Tasks on several threads: which failure is reported, and a callback while helpers work."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 
 import ckernels
 from places import ROOT
+from reducedfem.base.run import callback
 
 
 @pytest.fixture(scope="module")
@@ -28,3 +29,28 @@ def test_the_failure_of_the_lowest_task_is_reported(library, order):
 
 def test_success_reports_no_failure(library):
     assert library.lowest_failure((ctypes.c_int * 3)(-1, -1, -1)) == -1
+
+
+def test_the_callback_is_polled_while_a_helper_works(library):
+    asked = ctypes.c_int()
+    assert library.status_of_pair(0, ctypes.byref(asked)) == 0
+    assert asked.value >= 3
+    assert library.status_of_pair(1, ctypes.byref(asked)) == -5  # RF_ERR_INTERRUPTED
+    assert asked.value == 3  # and not again after it asked to stop
+
+
+def test_a_label_goes_to_a_method_begin_only():
+    class Counted:
+        begin = 3  # its own affair
+
+        def __call__(self, done, total):
+            pass
+
+    class Labelled(Counted):
+        def begin(self, label):
+            self.label = label
+
+    with callback(one := Counted(), "work") as tell:
+        assert tell is one
+    with callback(one := Labelled(), "work"):
+        assert one.label == "work"

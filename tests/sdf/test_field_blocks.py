@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -108,6 +111,36 @@ def test_a_field_is_made_of_complete_samples_only():
 
     with pytest.raises(rf.InputError, match="1 of 6 blocks of samples were filled"):
         field_of(ONE, twice)
+
+
+def test_a_call_that_ends_while_values_are_converted():
+    inside, ended = threading.Event(), threading.Event()
+
+    class Late:
+        def __array__(self, dtype=None, copy=None):
+            inside.set()
+            assert ended.wait(60)
+            return np.zeros((4, 19, 26), np.float32)
+
+    with ThreadPoolExecutor(1) as other:
+        puts = []
+
+        def elsewhere(filling):
+            puts.append(other.submit(filling.put, 0, Late()))
+            assert inside.wait(60)
+
+        try:
+            with pytest.raises(rf.InputError, match="0 of 6 blocks of samples were filled"):
+                field_of(ONE, elsewhere)
+        finally:
+            ended.set()
+        with pytest.raises(rf.InputError, match="the field of this Filling is complete"):
+            puts[0].result(60)
+
+
+def test_elsewhere_is_a_callable():
+    with pytest.raises(rf.InputTypeError, match="elsewhere must be a callable or None, got int"):
+        field_of(ONE, 3)
 
 
 def test_wrong_blocks_are_refused():

@@ -306,6 +306,45 @@ def test_unpickling_leaves_the_filters_of_other_threads_alone():
     assert found == list(warnings.filters)
 
 
+def test_settings_of_dask_are_those_before_the_first_of_two_threads():
+    name = "distributed.admin.large-graph-warning-threshold"
+    config = pytest.importorskip("dask").config
+    before, seen = config.get(name, None), []
+
+    class Between(Stepped):
+        """Of Dask, by its module; submits after an event, when it has begun."""
+
+        __module__ = "distributed.between"
+
+        def __init__(self, until):
+            super().__init__(1)
+            self.begun, self.until = threading.Event(), until
+
+        def submit(self, function, *given):
+            self.begun.set()
+            assert self.until.wait(60)
+            seen.append(config.get(name))
+            return super().submit(function, *given)
+
+    second = Between(threading.Event())
+    first = Between(second.begun)
+
+    def run(executor):
+        return list(in_order(outcomes(executor, work.returned, [1])))
+
+    with ThreadPoolExecutor(2) as threads:
+        ends = [threads.submit(run, first)]
+        assert first.begun.wait(60)
+        ends.append(threads.submit(run, second))
+        try:
+            assert ends[0].result(60) == [1]
+        finally:
+            second.until.set()
+        assert ends[1].result(60) == [1]
+    assert seen == ["1 TB", "1 TB"]
+    assert config.get(name, None) == before
+
+
 def test_an_executor_of_dask_made_by_a_callable(client):
     made = []
 

@@ -31,7 +31,7 @@ from concurrent.futures import (
 )
 from typing import Any, NamedTuple
 
-from reducedfem.base.quiet import silenced
+from reducedfem.base.quiet import Shared, silenced
 from reducedfem.base.run import become_worker, processors
 from reducedfem.errors import InputError, InputTypeError, WorkerError
 
@@ -249,15 +249,23 @@ class Pool:
             self.executor.shutdown(wait=wait)
 
 
-def _without_advice(executor: Executor) -> contextlib.AbstractContextManager[Any]:
-    """Silence Dask's warning of the size of data, which is sent about once to each worker."""
-    # by its settings: filters of warnings are those of all threads
-    if type(executor).__module__.partition(".")[0] != "distributed":
-        return contextlib.nullcontext()
+def _settings_without_advice() -> contextlib.AbstractContextManager[Any]:
     settings = importlib.import_module("dask").config
     quiet: contextlib.AbstractContextManager[Any]
     quiet = settings.set({"distributed.admin.large-graph-warning-threshold": "1 TB"})
     return quiet
+
+
+# settings are those of the process: of two threads each would restore what the other has set
+_quiet = Shared(_settings_without_advice)
+
+
+def _without_advice(executor: Executor) -> contextlib.AbstractContextManager[Any]:
+    """Silence Dask's warning of the size of data, which is sent about once to each worker."""
+    # by its settings: filters of warnings are changed by others, too
+    if type(executor).__module__.partition(".")[0] != "distributed":
+        return contextlib.nullcontext()
+    return _quiet
 
 
 class _Submitted(NamedTuple):

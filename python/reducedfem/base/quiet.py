@@ -1,4 +1,4 @@
-"""Warnings of constructors, which a thread silences for itself.
+"""Warnings that are silenced: of constructors by each thread for itself, of others by all threads.
 
 `warnings.catch_warnings` changes the filters of the whole process, so that threads restore each
 other's.
@@ -7,11 +7,12 @@ other's.
 from __future__ import annotations
 
 import contextlib
+import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 
-__all__ = ["silenced", "warn"]
+__all__ = ["Shared", "silenced", "warn"]
 
 _silenced = ContextVar("silenced", default=False)
 
@@ -30,3 +31,25 @@ def warn(text: str, category: type[Warning], stacklevel: int) -> None:
     """Warn like `warnings.warn`, unless silenced; `stacklevel` 1 is the caller."""
     if not _silenced.get():
         warnings.warn(text, category, stacklevel=stacklevel + 1)
+
+
+class Shared:
+    """A context of the process that threads share: the first enters it, the last leaves it."""
+
+    def __init__(self, make: Callable[[], contextlib.AbstractContextManager[object]]) -> None:
+        self._make = make
+        self._lock = threading.Lock()
+        self._users = 0
+        self._open = contextlib.ExitStack()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._users == 0:
+                self._open.enter_context(self._make())
+            self._users += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._users -= 1
+            if self._users == 0:
+                self._open.close()

@@ -181,7 +181,7 @@ def callback(progress: Progress, label: str) -> Iterator[Callable[[int, int], ob
             yield bar.show
     elif callable(progress):
         begin = getattr(progress, "begin", None)
-        if begin is not None:
+        if callable(begin):
             begin(label)
         yield progress
     else:

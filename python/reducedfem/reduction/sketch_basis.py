@@ -39,15 +39,16 @@ class SketchReport:
         the load.
     fraction
         Fraction of each load that was reached, (l,); 1 unless the solution failed. It is at most
-        a thirty-second less than can be reached.
+        a thirty-second less than can be reached with steps of `max_iterations`.
     failed
-        Samples whose solution failed, int32.
+        Samples whose solution failed, int32. A larger multiple of a failed load before it is not
+        tried: it fails, too.
     shapes
         Samples whose deformations were used in the basis, int32.
     force_distance, shape_distance
         Minimum distances used [N], [kg^1/2 m].
     iterations
-        Newton iterations of each solution, int32 (l,).
+        Newton iterations of each solution, int32 (l,); 0 of loads that were not tried.
     """
 
     loads: NDArray[np.int32]
@@ -115,9 +116,9 @@ def sketch_basis(
 
     Loads are thinned by distance. Each remaining load is solved on the unreduced solid with
     adaptive load steps (`Solid.solve_static`); one that is a larger multiple of the load before
-    continues from the solution of that. The deformations are thinned by mass distance, and
-    mass-PCA gives the r vectors that represent them best. Loads are solved in parallel, with a
-    matrix factor per thread.
+    continues from the solution of that, which beyond buckling may lead to another equilibrium than
+    the load alone. The deformations are thinned by mass distance, and mass-PCA gives the r vectors
+    that represent them best. Loads are solved in parallel, with a matrix factor per thread.
 
     Parameters
     ----------
