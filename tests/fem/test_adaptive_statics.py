@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import time
 
 import numpy as np
 import pytest
@@ -266,3 +267,35 @@ def test_progress_counts_loads_and_can_stop():
     with pytest.raises(KeyboardInterrupt):
         solid._core.solve_loads(big, 1e-10, 1, 200, 10, stop, 2)
     assert np.isfinite(solid.solve_static(end_load(solid, 1.0))).all()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_progress_does_not_exceed_the_whole(threads):
+    """Steps grow again after failures: more are cut than a load can be halved."""
+    solid, calls = beam(), []
+    loads = nodal_loads(np.array([end_load(solid, total) for total in (30.0, -60.0)]))
+    solid._core.solve_loads(
+        loads, 1e-10, 1, 5, 10, lambda done, total: calls.append((done, total)), threads
+    )
+    assert len(calls) > 1
+    assert calls == sorted(calls)
+    assert calls[-1] == (200, 200)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_callback_that_raises_is_not_called_again(threads):
+    class Stop(Exception):
+        pass
+
+    calls = []
+
+    def stop(done, total):
+        calls.append(done)
+        time.sleep(0.08)  # longer than the shortest time between calls
+        raise Stop
+
+    solid = beam()
+    loads = np.array([end_load(solid, total) for total in (30.0, -60.0) * 3])
+    with pytest.raises(Stop):
+        solid._core.solve_loads(nodal_loads(loads), 1e-10, 1, 5, 10, stop, threads)
+    assert len(calls) == 1
