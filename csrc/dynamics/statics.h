@@ -29,8 +29,8 @@ typedef struct rf_static_settings {
   // a failed step is not halved if it is this part of the load reached, unless it ended at the
   // limit of iterations; 0: always halved
   double resolution;
-  double begin;        // fraction of the load under which the start is in equilibrium; 0: of none
-  bool stability;      // tests the solution, for one factorization
+  double begin;    // fraction of the load under which the start is in equilibrium; 0: of none
+  bool stability;  // tests the solution, for one factorization
 } rf_static_settings;
 
 typedef struct rf_static_report {
@@ -84,7 +84,8 @@ RF_MUST_CHECK rf_status rf_statics_solve(rf_statics *w, const rf_run *run,
 // reached, it is not tried: the same u, no iterations.  A load that finds no equilibrium has the
 // outcome RF_ERR_NO_CONVERGENCE and its last load step in u; that is no failure of the call.  The
 // part of it that was reached is exact to a thirty-second, or to the smallest step where steps end
-// at the limit of iterations.  Progress is that of all loads, and follows each iteration.  Each thread takes the memory of a factor.
+// at the limit of iterations.  Progress is that of all loads, and follows each iteration.  Each
+// thread takes the memory of a factor.
 RF_MUST_CHECK rf_status rf_statics_solve_loads(const rf_solid *solid, const rf_run *run,
                                                const rf_static_settings *set, const rf_loads *loads,
                                                double *u, rf_static_report *reports,

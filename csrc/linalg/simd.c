@@ -46,11 +46,12 @@ rf_status rf_simd_check(rf_simd simd, rf_error *err) {
   if (!(simd >= RF_SIMD_BEST && simd <= RF_SIMD_AVX512))
     return rf_fail(err, RF_ERR_ARG, "simd must be between 0 and %d, got %d", (int)RF_SIMD_AVX512,
                    (int)simd);
-  // only tasks from another machine name one
-  return rf_fail(err, RF_ERR_ARG,
-                 "kernel variant '%s' does not run on this processor: use an executor whose workers "
-                 "have the caller's kind of processor, or none",
-                 rf_simd_name(simd));
+  // who names a variant has found it available, maybe on another machine
+  return rf_fail(
+      err, RF_ERR_ARG,
+      "kernel variant '%s' does not run on this processor: use an executor whose workers "
+      "have the caller's kind of processor, or none",
+      rf_simd_name(simd));
 }
 
 rf_simd rf_simd_resolve(rf_simd simd) {

@@ -159,9 +159,9 @@ done:
 const char py_solid_loads_doc[] =
     "solve_loads($self, loads, tol, steps, max_iterations, halvings, progress, threads, /)\n--\n\n"
     "Static equilibria from rest: u (count, n, 3), and for each the success, the fraction of the\n"
-    "load reached (to a thirty-second, unless steps end at max_iterations), iterations and shifted\n"
-    "iterations. Larger multiples of a load continue from that before, or are not tried if it\n"
-    "failed. loads: (ptr, node, force, patterns, coordinates).";
+    "load reached (to a thirty-second, unless steps end at max_iterations), iterations and\n"
+    "shifted iterations. Larger multiples of a load continue from that before, or are not tried\n"
+    "if it failed. loads: (ptr, node, force, patterns, coordinates).";
 PyObject *py_solid_solve_loads(PyObject *self, PyObject *args) {
   py_state *state = py_state_of_object(self);
   const rf_solid *s = py_solid_get(state, self);
