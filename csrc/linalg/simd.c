@@ -46,7 +46,7 @@ rf_status rf_simd_check(rf_simd simd, rf_error *err) {
   if (!(simd >= RF_SIMD_BEST && simd <= RF_SIMD_AVX512))
     return rf_fail(err, RF_ERR_ARG, "simd must be between 0 and %d, got %d", (int)RF_SIMD_AVX512,
                    (int)simd);
-  // who names a variant has found it available, maybe on another machine
+  // a caller on another machine names a variant that its own processor has
   return rf_fail(
       err, RF_ERR_ARG,
       "kernel variant '%s' does not run on this processor: use an executor whose workers "

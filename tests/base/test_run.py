@@ -39,6 +39,7 @@ def test_the_callback_is_polled_while_a_helper_works(library):
     assert asked.value == 3  # and not again after it asked to stop
 
 
+@pytest.mark.no_asan(reason="it runs no C code")
 def test_a_label_goes_to_a_method_begin_only():
     class Counted:
         begin = 3  # its own affair
