@@ -179,7 +179,7 @@ static rf_status evaluate(void *equilibrium, rf_newton *n) {
   n->residual = n->scale > 0.0 ? n->size / n->scale : n->size;  // the message of a rejection has it
   n->rounding = e->system->operations->rounding(e->system, e->next);
   // near an equilibrium that is going to be rejected, further iterations are in vain; that it is
-  // near is a guess from the residual, and a wrong one costs a shorter load step
+  // near is a guess from the residual: a wrong one fails a step that might have converged
   const bool near = n->size <= COARSE * n->scale && e->hooks && e->hooks->accept;
   if (near) st = e->hooks->accept(e, e->next, e->system->err);
   return st < 0 ? st : report_progress(e, n);
