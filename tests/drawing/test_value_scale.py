@@ -169,4 +169,6 @@ def test_texts_of_films_are_apart(monkeypatch, size, clock):
         assert len(boxes) >= 2 + bool(clock)
         for k, one in enumerate(boxes):
             for other in boxes[:k]:
-                assert one[2] < other[0] or other[2] < one[0] or one[3] < other[1] or other[3] < one[1]
+                assert (
+                    one[2] < other[0] or other[2] < one[0] or one[3] < other[1] or other[3] < one[1]
+                )

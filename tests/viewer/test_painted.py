@@ -208,9 +208,11 @@ def test_files_have_no_values_that_follow_the_state(bar, reduced, tmp_path):
         (reduced, r"of a ReducedSolid has none: pass motion=Motion\(\[0\.0\], \[q\]\)"),
         (rf.BDF2(bar, 1e-3), r"of a BDF2 has none: pass its Solid and motion=Motion"),
     ):
-        with rf.view(x, browser=False, values=bar.von_mises) as view:
-            with pytest.raises(rf.InputError, match=text):
-                view.save(path)
+        with (
+            rf.view(x, browser=False, values=bar.von_mises) as view,
+            pytest.raises(rf.InputError, match=text),
+        ):
+            view.save(path)
         with pytest.raises(rf.InputError, match=text):
             rf.export_html(path, x, values=bar.von_mises)
     assert list(tmp_path.iterdir()) == []

@@ -267,7 +267,7 @@ def _one_state(u: ArrayLike, model: object) -> Motion:
     if isinstance(model, Surface):
         raise InputError("u must be None: a Surface alone has no nodes; pass its model")
     state, nodes = reals(u, "u"), mesh_of(model, "a model").n_nodes
-    shapes = [(nodes, 3)]
+    shapes: list[tuple[int, ...]] = [(nodes, 3)]
     wanted = f"({nodes}, 3), displacements of the nodes"
     if isinstance(model, ReducedSolid | ProjectedSolid):
         shapes += [(model.r,)]
