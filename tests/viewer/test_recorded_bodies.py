@@ -218,7 +218,7 @@ def test_a_tool_inside_of_another_object_is_noticed(beams):
 def test_other_numbers_of_coordinates_are_refused(beams, tower):
     made, records, _ = beams
     for x, given, match in (
-        (tower[0], records, r"have 10 reduced coordinates in a cycle, the objects of x have "
+        (tower[0], records, r"have 10 reduced coordinates in a cycle, the objects shown have "
          r"4 reduced coordinates, 1 free body: view them"),
         (made.contacts[0], records, "have 10 reduced .* have 6 reduced coordinates: view"),
         (made, tower[1], "have 4 reduced coordinates, 1 free body in a cycle, .* have 10 reduced"),

@@ -428,8 +428,9 @@ _DIED = (
     "use fewer workers)"
 )
 _BROKEN = (
-    "not executed: a worker process died (it may have run out of memory), and executor is broken "
-    "since; pass a callable that makes an executor, such as functools.partial("
+    "not executed: a worker process died (it may have run out of memory, or a script that starts "
+    'processes may lack `if __name__ == "__main__":`), and executor is broken since; '
+    "pass a callable that makes an executor, such as functools.partial("
     "ProcessPoolExecutor, 4), and it is made anew"
 )
 _FAILS = (

@@ -134,7 +134,7 @@ class RecordedObjects:
         self.known = found == own
         if not self.known and found != (0, 0):
             raise InputError(
-                f"the records have {_sizes_text(*found)} in a cycle, the objects of x have "
+                f"the records have {_sizes_text(*found)} in a cycle, the objects shown have "
                 f"{_sizes_text(*own)}: view them with the session or scene that was recorded"
             )
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reducedfem import _core
+from reducedfem.base.quiet import silenced
 from reducedfem.base.run import threads
 from reducedfem.contact.contact import Contact
 from reducedfem.contact.deformed_field import DeformedField
@@ -82,7 +83,9 @@ def field_body(field: Field | DeformedField, name: str = "field", *, sliders: bo
     """Return the surface of the object of a field, which may deform."""
     surface = field_surface(field)
     if isinstance(field, DeformedField):
-        return skin_body(skin_of(field.reduced, surface), name, _FIELD, sliders=sliders)
+        # the field may fill hollows of the mesh, as that of a hose does
+        with silenced():
+            return skin_body(skin_of(field.reduced, surface), name, _FIELD, sliders=sliders)
     source, triangles, normals = split(surface)
     return Body(name, surface.vertices[source], triangles, normals, colour=_FIELD)
 

@@ -173,8 +173,6 @@ class ShownSimulation(ShownDriven):
             f"{coordinates}{system.mesh.n_nodes:,} nodes",
             f"{type(sim).__name__}, dt = {sim.dt:g} s",
         )
-        if self._owned:
-            texts += ("forces for a basis are sketched on the page of its Solid",)
         if self._given is not None:
             texts += (f"pulled by a spring of {self._given:g} N/m",)
         return Scene(

@@ -76,7 +76,10 @@ class ShownRecords(Shown):
         if objects is None or self._held is None:
             bodies, marks = (self._axes(),), self._path()
             box = _box([one.points for one in marks])
-            texts.append("without the objects: pass the session, or its contact, and records=")
+            texts.append(
+                "without the objects: in Python pass the session, or its contact, and records=; at "
+                "the command line --scene"
+            )
             path = np.column_stack([array["object_position"], array["object_quaternion"]])
             tracks = (Track(0, None, path),)
         else:

@@ -14,6 +14,7 @@ const ICONS = {
   help: "M12 3a9 9 0 1 0 .01 0zM9.5 9.5a2.5 2.5 0 1 1 3.5 2.3c-.7.4-1 .8-1 1.7M12 16.5v.01",
 };
 const OUTLINED = new Set(["wire", "project", "theme", "help", "picture"]);
+const ROOM = 24; // letters along a scale
 const PREFIXES = [[1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""], [1e-3, "m"], [1e-6, "µ"], [1e-9, "n"]];
 
 /** Returns a number with three digits and an SI prefix. */
@@ -21,14 +22,20 @@ export function readable(value, unit) {
   if (value === null || !Number.isFinite(value)) return "–";
   const size = Math.abs(value);
   if (unit === "" && Number.isInteger(value)) return value.toLocaleString("en");
-  // forces below are rounding errors of contact that has ended
-  if (size === 0 || (size < 1e-9 && unit.startsWith("N"))) return `0 ${unit}`;
+  // forces and energies below are rounding errors of contact or motion that has ended
+  if (size === 0 || (size < 1e-9 && unit.startsWith("N")) || (size < 1e-18 && unit === "J")) return `0 ${unit}`;
   if (size < 1e-10) return `${value.toExponential(2)} ${unit}`;
   const [factor, prefix] = PREFIXES.find(([one]) => size >= 0.9995 * one) ?? PREFIXES.at(-1);
   const plain = unit === "" || unit === "×";
   const number = plain ? value : value / factor;
   const text = Math.abs(number) >= 99.95 ? number.toFixed(0) : number.toPrecision(3);
   return `${text} ${plain ? "" : prefix}${unit}`.trim();
+}
+
+/** Returns so many of the numbers [place, text] of a scale that their texts stay apart. */
+function apart(ticks) {
+  const letters = ticks.reduce((sum, [, text]) => sum + text.length + 2, 0);
+  return letters > ROOM && ticks.length > 2 ? apart(ticks.filter((_, k) => k % 2 === 0)) : ticks;
 }
 
 const svg = (name) => {
@@ -209,7 +216,7 @@ export class Panel {
       const bar = element("i", { className: "scale" });
       const css = colours.map((c) => `rgb(${c.map((x) => Math.round(255 * x)).join(" ")})`);
       bar.style.background = `linear-gradient(to right, ${css.join(", ")})`;
-      const ticks = shown.ticks.map(([part, number]) => {
+      const ticks = apart(shown.ticks).map(([part, number]) => {
         const tick = element("span", {}, number);
         tick.style.left = `${100 * part}%`;
         // long numbers at the ends stay within the card
@@ -256,6 +263,9 @@ export class Panel {
   }
 
   help() {
-    document.getElementById("help").showModal();
+    const dialog = document.getElementById("help");
+    dialog.showModal();
+    // the button that has the focus is at the end
+    dialog.scrollTop = 0;
   }
 }
