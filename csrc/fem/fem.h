@@ -257,7 +257,7 @@ int32_t rf_solid_inverted(const rf_solid *solid, const double *u);
 // it so) and the first element.
 RF_MUST_CHECK rf_status rf_solid_require_defined(const rf_solid *solid, const double *u,
                                                  const char *subject, rf_error *err);
-// RF_ERR_ARG if u turns an element inside out, where Cauchy's stress is not defined.
+// RF_ERR_MESH if u turns an element inside out, where Cauchy's stress is not defined.
 RF_MUST_CHECK rf_status rf_solid_require_upright(const rf_solid *solid, const double *u,
                                                  rf_error *err);
 

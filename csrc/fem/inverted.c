@@ -39,7 +39,7 @@ rf_status rf_solid_require_defined(const rf_solid *s, const double *u, const cha
 rf_status rf_solid_require_upright(const rf_solid *s, const double *u, rf_error *err) {
   for (int32_t e = 0; e < s->mesh->n_elements; ++e)
     if (inside_out(s, e, u))
-      return rf_fail(err, RF_ERR_ARG,
+      return rf_fail(err, RF_ERR_MESH,
                      "u turns element %d inside out, where the Cauchy stress is not defined: make "
                      "it smaller",
                      e);

@@ -10,6 +10,7 @@ import pytest
 import reducedfem as rf
 from places import ROOT
 from reducedfem import plot
+from reducedfem.drawing.labels import bar_height, labelled
 from reducedfem.drawing.style import MISSING, SCALE, VALUE_SCALE, on_scale
 from reducedfem.drawing.values import Scale, scale_of
 from shapes import box_hexes
@@ -145,3 +146,29 @@ def test_a_surface_has_a_bar_of_its_values(tmp_path):
 def test_mistakes_are_named(arguments, error, message):
     with pytest.raises(error, match=message):
         plot.Values(**dict(data=np.zeros(8)) | arguments)
+
+
+@pytest.mark.parametrize("size", [(160, 120), (90, 160), (20, 130), (640, 480)])
+@pytest.mark.parametrize("clock", ["", "0.123 s", "10.888 s", "1000.000 s"])
+def test_texts_of_films_are_apart(monkeypatch, size, clock):
+    draw = pytest.importorskip("PIL.ImageDraw")
+    boxes = []
+    write = draw.ImageDraw.text
+
+    def text(pen, place, string, **options):
+        if string:
+            boxes.append(pen.textbbox(place, string, font=options["font"]))
+        write(pen, place, string, **options)
+
+    monkeypatch.setattr(draw.ImageDraw, "text", text)
+    wide, high = size
+    picture = np.zeros((high - bar_height(high), wide, 3), np.uint8)
+    for low, most in ((0.0, 3.2e6), (-2e7, 1.1e7), (0.9871, 0.9874)):
+        del boxes[:]
+        assert labelled(picture, clock, Scale("s", "", low, most), high).shape == (high, wide, 3)
+        assert len(boxes) >= 2 + bool(clock)
+        for k, one in enumerate(boxes):
+            for other in boxes[:k]:
+                assert (
+                    one[2] < other[0] or other[2] < one[0] or one[3] < other[1] or other[3] < one[1]
+                )

@@ -256,20 +256,39 @@ def test_files_of_gltf_have_colours(reduced, solid, motion, tmp_path):
         (dict(values=plot.Values(np.zeros(24), at="nodes")), rf.InputError,
          r"shape \(63,\): 63 nodes, 24 elements; got \(24,\)"),
         (dict(values=np.zeros((3, 63))), rf.InputError,
-         r"values has 3 states, shape \(3, 63\), but there is no motion: .* \(63,\) or \(24,\)"),
+         r"values must be those of one state, such as values\[0\], got shape \(3, 63\)"),
         (dict(values=[np.inf] * 24), rf.InputError, r"values\[0\] is infinite"),
         (dict(values=len), rf.InputError, "values is a callable, whose displacements .* pass u to"),
         (dict(values=lambda u: "x", u=np.zeros((63, 3))), rf.InputTypeError,
          "the result of values must be an array of real numbers"),
-        (dict(values=np.zeros(63), u=3.0), rf.InputError, r"u must have shape \(n, 3\), .* \(\)"),
-        (dict(values=np.zeros(63), u=np.zeros((5, 3))), rf.InputError, "5 nodes, but model has 63"),
+        (dict(values=np.zeros(63), u=3.0), rf.InputError,
+         r"^u must have shape \(63, 3\), displacements of the nodes, got \(\)"),
+        (dict(values=np.zeros(63), u=np.zeros((5, 3))), rf.InputError, r"^u must .* got \(5, 3\)"),
+        (dict(values=np.zeros(63), u=np.zeros(5)), rf.InputError, r"^u must .* got \(5,\)"),
+        (dict(values=np.zeros(63), u=np.full((63, 3), np.nan)), rf.InputError, r"^u\[0, 0\] is n"),
+        (dict(values="stress", u="inverted"), rf.MeshError, "^u turns element 0 inside out"),
+        (dict(model="reduced", values=np.zeros(63), u=np.zeros(2)), rf.InputError,
+         r"^u must .* nodes, or \(5,\), reduced coordinates, got \(2,\)"),
+        (dict(model="surface", values=np.zeros(54), u=np.zeros((54, 3))), rf.InputError,
+         "^u must be None: a Surface alone has no nodes"),
+        (dict(model="surface", values=plot.Values(np.zeros(54), at="elements")), rf.InputError,
+         "values has at='elements', but a surface alone has no elements"),
+        (dict(values=None), rf.InputTypeError, "values must be an array, .* got None"),
         (dict(model=3, values=0), rf.InputTypeError, "model must be a ReducedSolid, .*, got int"),
         (dict(values=np.zeros(63), size=3), rf.InputTypeError, "size must be two numbers"),
     ],
 )  # fmt: skip
-def test_mistakes_are_named(solid, arguments, error, message):
+def test_mistakes_are_named(solid, reduced, arguments, error, message):
+    things = {
+        "reduced": reduced, "surface": solid.mesh.surface(), "inverted": -1.5 * solid.mesh.nodes,
+        "stress": solid.von_mises,
+    }  # fmt: skip
+    given = {
+        name: things.get(one, one) if isinstance(one, str) else one
+        for name, one in (dict(model=solid) | arguments).items()
+    }
     with pytest.raises(error, match=message):
-        plot.values_figure(**dict(model=solid) | arguments)
+        plot.values_figure(**given)
 
 
 def test_states_that_turn_elements_inside_out_are_named(solid, tmp_path):

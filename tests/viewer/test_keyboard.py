@@ -106,6 +106,21 @@ def test_controls_keep_their_keys_and_the_focus(browser, reduced):
         press(browser, Keys.ARROW_DOWN)
         browser.wait(f"{PAGE}.frame.speed === 3")
         assert browser.run(f"return {PAGE}.camera.elevation") == 20
+        # buttons have no use for arrows
+        browser.run("document.querySelector('[aria-label=Edges]').focus();")
+        press(browser, Keys.ARROW_UP)
+        assert browser.run(f"return {PAGE}.camera.elevation") == pytest.approx(29)
+        press(browser, "?")
+        assert browser.run("return document.getElementById('help').open")
+        press(browser, Keys.ARROW_UP, Keys.ARROW_LEFT, "+", "w")
+        found = browser.run(
+            f"const {{ camera, drawing }} = {PAGE};"
+            "return [camera.elevation, camera.azimuth, camera.zoom, drawing.wire];"
+        )
+        assert found == pytest.approx([29, -60, 1, True])
+        press(browser, Keys.ESCAPE)
+        press(browser, Keys.ARROW_DOWN)
+        assert browser.run(f"return {PAGE}.camera.elevation") == pytest.approx(20)
 
 
 def test_a_body_is_pulled_by_keys(browser, reduced):
@@ -133,6 +148,25 @@ def test_a_body_is_pulled_by_keys(browser, reduced):
         browser.wait(f"{PAGE}.frame.arrows.length === 0")
         assert view._shown._hand is None
         assert browser.run(f"return {PAGE}.camera.elevation") == 20
+        # a page that is hidden pulls no more
+        press(browser, "g")
+        browser.wait(f"{PAGE}.grip")
+        browser.run("document.dispatchEvent(new Event('visibilitychange'))")
+        browser.wait(f"{PAGE}.reach === null && {PAGE}.frame.arrows.length === 0")
+        # pointer and keys do not pull at once
+        press(browser, "g")
+        browser.wait(f"{PAGE}.grip")
+        found = browser.run(
+            f"const page = {PAGE}, sent = [], send = page.socket.send;"
+            "page.socket.send = (message) => sent.push(message.kind);"
+            "page.press({ x: 0, y: 0, aspect: 1 });"
+            "page.key('g');"
+            "page.socket.send = send;"
+            "page.lift();"
+            "return [sent, page.reach, page.pressed];"
+        )
+        assert found == [["release", "pull"], None, False]
+        browser.wait(f"{PAGE}.frame.arrows.length === 0")
         # beside the body there is nothing to pull
         browser.run(f"{PAGE}.camera.centre = [0, 0, 1];")
         press(browser, "g")

@@ -294,6 +294,61 @@ def test_a_lost_connection_comes_back(browser, reduced):
     assert "closed" in browser.run("return document.getElementById('message').textContent")
 
 
+AGAIN = "const page = window.reducedfem; window.before = page.scene; page.socket.socket.close();"
+RESTS = (
+    "window.reducedfem.scene !== window.before && window.reducedfem.frame?.playing === false"
+    " && !window.reducedfem.dirty && !window.reducedfem.unfinished"
+)
+
+
+def test_pages_that_connect_again_show_the_state(browser, bar, reduced):
+    # colours of displacements would change the picture in any case
+    with rf.view(reduced, values=bar.mesh.nodes[:, 0], browser=False) as view:
+        shown(browser, view)
+        browser.wait("window.reducedfem.frame")
+        browser.run("window.reducedfem.socket.send({ kind: 'pause' })")
+        browser.run("window.reducedfem.setShape(0, 0.01)")
+        browser.wait("Math.abs(window.reducedfem.frame.bodies[0].q[0] - 0.01) < 1e-9")
+        browser.run(AGAIN)
+        browser.wait(RESTS)
+        on_page, drawn = browser.run(
+            "const page = window.reducedfem, picture = () => page.drawing.canvas.toDataURL();"
+            "const seen = picture(); page.draw(); return [seen, picture()];"
+        )
+        assert on_page == drawn
+        positions, _ = read(browser)
+        (body,) = view._shown.scene().bodies
+        place = body.middle - browser.run("return window.reducedfem.scene.centre")
+    wanted = body.vertices - body.middle + place + 0.01 * body.shapes[0]
+    assert np.abs(positions - wanted).max() < 1e-6
+    assert 0.01 * np.abs(body.shapes[0]).max() > 1e-3
+
+
+def test_pages_that_connect_again_keep_the_camera_and_pull_no_more(browser):
+    nodes, elements = box_hexes(3, 2, 2, (0.3, 0.2, 0.15))
+    solid = rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e5, 0.3, 1000.0))
+    body = rf.FreeBody(rf.reduce(solid, rf.modal_derivative_basis(solid, 3, 5)), 1e-3)
+    camera = (
+        "const { azimuth, zoom, centre } = window.reducedfem.camera;"
+        "return [azimuth, zoom, ...centre];"
+    )
+    with rf.view(body, browser=False) as view:
+        shown(browser, view)
+        browser.wait("window.reducedfem.frame")
+        browser.run("window.reducedfem.key('g')")
+        browser.wait("window.reducedfem.grip")
+        browser.run(
+            "const page = window.reducedfem;"
+            "page.orbit(0.2, 0); page.zoom(1.3, { x: 0.1, y: 0, aspect: 1 });"
+        )
+        before = browser.run(camera)
+        browser.run(AGAIN)
+        browser.wait("window.reducedfem.scene !== window.before && window.reducedfem.frame")
+        assert browser.run(camera) == before
+        found = browser.run("const page = window.reducedfem; return [page.reach, page.pressed];")
+        assert found == [None, False]
+
+
 def test_two_pages_see_the_same(browser, reduced):
     with rf.view(reduced, browser=False) as view:
         shown(browser, view)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import base64
 import io
+import re
 
 import numpy as np
 import pytest
 
 import reducedfem as rf
+from page_messages import decoded
 from pages import on_screen, shown
 from reducedfem import plot
 from reducedfem.drawing.style import MISSING, VALUE_SCALE, on_scale
@@ -120,6 +122,100 @@ def test_simulations_are_coloured_as_they_move(bar):
         # elements inside out have no stress
         sim.reset(-1.5 * bar.mesh.nodes * (bar.mesh.nodes[:, :1] > 0))
         assert (view._shown.frame()["bodies"][0]["levels"] == 255).all()
+
+
+def test_functions_are_evaluated_once_a_state(bar, reduced, motion):
+    calls = []
+
+    def values(u):
+        calls.append(u)
+        return bar.von_mises(u)
+
+    scene_of(reduced, motion=motion, values=values)
+    assert len(calls) == len(motion)
+    sim = rf.BackwardEuler(bar, 1e-3, newton_max=10)
+    with rf.view(sim, browser=False, values=values) as view:
+        del calls[:]
+        frames = [view._shown.frame() for _ in range(3)]
+        assert len(calls) == 1
+        sim.step(np.where(bar.mesh.nodes[:, :1] > 0.39, [[0.0, 0.0, -0.5]], 0.0))
+        frames.append(view._shown.frame())
+        assert len(calls) == 2
+    same = [one["bodies"][0]["levels"] for one in frames]
+    np.testing.assert_array_equal(same[2], same[0])
+    assert (same[3] != same[0]).any()
+
+
+def test_colours_of_motions_are_bounded(bar, reduced):
+    long = rf.Motion(np.arange(1e6), np.zeros((1_000_000, reduced.r)))
+    with pytest.raises(
+        rf.InputError,
+        match=r"^motion has 1,000,000 states of [0-9]+ vertices, whose colours take [0-9]+ MB, and "
+        r"pages take 100 MB at most: pass motion\[::2\]$",
+    ):
+        rf.view(reduced, motion=long, values=bar.von_mises, browser=False)
+    # of one state they are no more
+    assert scene_of(reduced, motion=long, values=bar.mesh.nodes[:, 0]).clip.levels is None
+
+
+def test_states_without_values_do_not_widen_the_scale(bar):
+    sim = rf.BackwardEuler(bar, 1e-3)
+
+    def values(u):
+        if u[-1, 2] > 0.5:
+            raise rf.InputError("it is not defined there")
+        return np.full(len(u), np.nan if u[-1, 2] > 0.1 else 5.0 + u[-1, 2])
+
+    with rf.view(sim, browser=False, values=values) as view:
+        up = np.zeros_like(bar.mesh.nodes)
+        up[-1, 2] = 1.0
+        view._shown.frame()
+        sim.reset(0.08 * up)
+        wide = view._shown.frame()
+        assert wide["legend"]["ticks"][0][1] == "5.00"
+        sim.reset(0.2 * up)
+        missing = view._shown.frame()
+        assert (missing["bodies"][0]["levels"] == 255).all()
+        sim.reset(0.08 * up)
+        assert missing["legend"] == view._shown.frame()["legend"] == wide["legend"]
+        # other errors are no missing values
+        sim.reset(0.6 * up)
+        with pytest.raises(rf.InputError, match="it is not defined there"):
+            view._shown.frame()
+
+
+def test_files_have_values_that_do_not_change(bar, reduced, tmp_path):
+    path = tmp_path / "values.html"
+    values = plot.Values(bar.mesh.nodes[:, 0], "place", "m")
+    for x in (reduced, rf.BackwardEuler(bar, 1e-3)):
+        with rf.view(x, browser=False, values=values) as view:
+            assert "levels" not in view._shown.frame()["bodies"][0]
+            view.save(path)
+            saved = path.read_text()
+        rf.export_html(path, x, values=values)
+        assert path.read_text() == saved
+        text = re.search(r'id="recorded"[^>]*>([^<]*)<', saved)[1]
+        (body,) = decoded(base64.b64decode(text))["bodies"]
+        np.testing.assert_array_equal(body["levels"], scene_of(x, values=values).bodies[0].levels)
+        assert body["levels"].max() == 254
+        assert body["legend"]["title"] == "place [mm]"
+        assert body["colour"] is not None
+
+
+def test_files_have_no_values_that_follow_the_state(bar, reduced, tmp_path):
+    path = tmp_path / "values.html"
+    for x, text in (
+        (reduced, r"of a ReducedSolid has none: pass motion=Motion\(\[0\.0\], \[q\]\)"),
+        (rf.BDF2(bar, 1e-3), r"of a BDF2 has none: pass its Solid and motion=Motion"),
+    ):
+        with (
+            rf.view(x, browser=False, values=bar.von_mises) as view,
+            pytest.raises(rf.InputError, match=text),
+        ):
+            view.save(path)
+        with pytest.raises(rf.InputError, match=text):
+            rf.export_html(path, x, values=bar.von_mises)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,7 @@ def scene_of(x, records):
 def test_each_body_has_its_own_coordinates(beams):
     made, records, models = beams
     scene = scene_of(made, records)
-    assert [one.name for one in scene.bodies] == ["shell 0", "shell 1", "held object"]
+    assert [one.name for one in scene.bodies] == ["shell 0", "shell 1", "tool (held object)"]
     ends = made.snapshot()
     for k, q in enumerate((*ends.q, ends.field_q)):
         track = scene.clip.tracks[k]
@@ -154,7 +154,7 @@ def tower():
 def test_free_bodies_move_as_they_did(tower):
     made, records = tower
     scene = scene_of(made, records)
-    assert [one.name for one in scene.bodies] == ["shell 0", "held object"]
+    assert [one.name for one in scene.bodies] == ["shell 0", "tool (held object)"]
     track = scene.clip.tracks[0]
     shell = made.snapshot().bodies[0]
     np.testing.assert_array_equal(track.places[-1], [*shell.position, *shell.quaternion])

@@ -8,6 +8,7 @@ import pytest
 import reducedfem as rf
 from pages import DRAWN, read, shown
 from reducedfem.viewer.parts import origins
+from reducedfem.viewer.shown_contact import HELD
 
 pytestmark = pytest.mark.no_asan(reason="pictures, no C code of its own")
 
@@ -54,7 +55,8 @@ def test_the_object_moves_as_recorded(session, contact, records, given):
     x = session if given == "session" else contact
     with rf.view(x, records=records, browser=False) as view:
         scene = view._shown.scene()
-    assert [one.name for one in scene.bodies] == ["shell 0", "held object"]
+    assert [one.name for one in scene.bodies] == ["shell 0", HELD]
+    assert scene.listed
     clip = scene.clip
     (track,) = clip.tracks
     assert track.body == 1
@@ -78,6 +80,7 @@ def test_without_objects_axes_move_along_the_path(records):
     with rf.view(records, browser=False) as view:
         scene = view._shown.scene()
     (axes,) = scene.bodies
+    assert not scene.listed
     path = records["object_position"]
     np.testing.assert_allclose(scene.clip.tracks[0].places[:, :3], path, atol=1e-15)
     assert np.linalg.norm(axes.vertices, axis=1).max() < 0.2 * np.linalg.norm(np.ptp(path, axis=0))

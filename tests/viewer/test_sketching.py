@@ -253,7 +253,7 @@ def test_a_page_shows_what_failed_and_why_there_are_no_sketches(browser, bar):
     with rf.view(solid_of(fixed=None), browser=False) as view:
         shown(browser, view)
         browser.wait("document.querySelector('#sketch button:disabled')")
-        text = browser.run("return document.querySelector('#sketch button').title")
+        text = browser.run("return document.querySelector('#sketch p').innerText")
         assert text.startswith("a sketch needs a solid with fixed nodes")
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,8 @@ from reducedfem.drawing.values import Scale, value_colours
 __all__ = ["bar_height", "labelled"]
 
 _LEAST = 120  # height of a picture with room for a colour bar [pixels]
+_NARROW = 14  # width over the size of letters, below which the text is above the bar
+_CLOCK = "00.000 s"
 
 
 def _letters(height: int) -> int:
@@ -45,21 +49,29 @@ def labelled(
     except TypeError:  # of Pillow before 10.1 it has one size
         font = ImageFont.load_default()
     pen = ImageDraw.Draw(drawn)
-    pen.text((letters, whole - 2 * letters), label, fill=INK, font=font)
+    narrow = wide < _NARROW * letters
+    pen.text((letters, (high if narrow else whole) - 2 * letters), label, fill=INK, font=font)
     if scale is not None and whole > high:
-        _draw_bar(drawn, pen, scale, (wide // 3, high), letters, font)
+        # room for any digits, so that the bar of a film stays in its place
+        digits = max(re.sub("[0-9]", "0", label), _CLOCK, key=len)
+        room = pen.textlength(digits, font=font) if label and not narrow else 0.0
+        _draw_bar(drawn, pen, scale, (round(letters + room), high), letters, font)
     return np.asarray(drawn)
 
 
 def _draw_bar(
     drawn: Any, pen: Any, scale: Scale, corner: tuple[int, int], letters: int, font: Any
 ) -> None:
-    """Draw the title, the bar and its numbers from a corner to the right side."""
+    """Draw the title, the bar and its numbers on the right of a corner."""
     from PIL import Image
 
-    left, top = corner
-    width = drawn.width - left - 2 * letters
     title, ticks = scale.ticks()
+    longest, gap = max(pen.textlength(text, font=font) for _, text in ticks), letters // 2
+    left, top = max(drawn.width // 3, corner[0] + gap + math.ceil(0.5 * longest)), corner[1]
+    width = max(drawn.width - left - 2 * letters, 1)
+    # on a short bar every k-th number
+    step = width * (ticks[1][0] - ticks[0][0]) if len(ticks) > 1 else width
+    ticks = ticks[:: math.ceil((longest + gap) / step)]
     # a long title begins farther to the left
     room = drawn.width - letters - pen.textlength(title, font=font)
     pen.text((min(left, max(room, 0)), top), title, fill=INK, font=font)

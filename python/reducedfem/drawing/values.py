@@ -89,8 +89,8 @@ def as_values(given: Values | ArrayLike | Callable[[Array], ArrayLike]) -> Value
     if isinstance(given, Values):
         return given
     kind = type(given)
-    if isinstance(given, str) or kind.__module__.startswith("reducedfem."):
-        shown = repr(given) if isinstance(given, str) else kind.__name__
+    if given is None or isinstance(given, str) or kind.__module__.startswith("reducedfem."):
+        shown = repr(given) if given is None or isinstance(given, str) else kind.__name__
         raise InputTypeError(
             "values must be an array, a function of the displacements, or plot.Values, got "
             f"{shown}; the von Mises stress of a solid is values=solid.von_mises"
@@ -121,6 +121,11 @@ def vertex_values(values: Values, n: int) -> Array:
         raise InputTypeError(
             "values is a callable, but a surface alone has no displacements of nodes: pass an "
             "array, or a model with a mesh"
+        )
+    if values.at == "elements":
+        raise InputError(
+            "values has at='elements', but a surface alone has no elements: pass values of its "
+            "vertices, or a model with a mesh"
         )
     if np.shape(data) != (n,):
         raise InputError(f"values must have shape ({n},), one of each vertex, got {np.shape(data)}")

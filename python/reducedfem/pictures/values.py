@@ -16,7 +16,9 @@ from reducedfem.dynamics.recorded import Motion
 from reducedfem.errors import InputError
 from reducedfem.geometry.mesh import Mesh
 from reducedfem.geometry.surface import Surface
-from reducedfem.pictures.subject import Model, Subject, require_made_of
+from reducedfem.pictures.subject import Model, Subject, mesh_of, require_made_of
+from reducedfem.reduction.projected import ProjectedSolid
+from reducedfem.reduction.reduced import ReducedSolid
 from reducedfem.solid.solid import Solid
 
 if TYPE_CHECKING:
@@ -233,12 +235,19 @@ def values_figure(
     MissingMatplotlibError
         Matplotlib is not installed.
     """
-    motion = None if u is None else _one_state(u)
-    subject = Subject(model, surface, motion)
-    shown = SurfaceValues(values, subject)
+    subject = Subject(model, surface, None)
+    if u is not None:
+        subject.motion = _one_state(u, subject.model)
+    given = as_values(values)
+    if not callable(given.data) and np.ndim(given.data) > 1:
+        raise InputError(
+            "values must be those of one state, such as values[0], got shape "
+            f"{np.shape(given.data)}"
+        )
+    shown = SurfaceValues(given, subject)
     x, given = subject.surface.vertices, shown.values
-    if motion is not None:
-        x, data = x + subject.deformation(0), shown.state(0)
+    if subject.motion is not None:
+        x, data = x + subject.deformation(0), shown.of(subject.nodal(0))
     else:
         data = shown.rest()
     return surface_figure(
@@ -253,10 +262,16 @@ def values_figure(
     )
 
 
-def _one_state(u: ArrayLike) -> Motion:
-    state = reals(u, "u")
-    if state.ndim not in (1, 2) or not state.size:
-        raise InputError(
-            f"u must have shape (n, 3), displacements of the nodes, or (r,), got {state.shape}"
-        )
+def _one_state(u: ArrayLike, model: object) -> Motion:
+    """Return the argument `u` as a motion of one state; refuse that of another model."""
+    if isinstance(model, Surface):
+        raise InputError("u must be None: a Surface alone has no nodes; pass its model")
+    state, nodes = reals(u, "u"), mesh_of(model, "a model").n_nodes
+    shapes: list[tuple[int, ...]] = [(nodes, 3)]
+    wanted = f"({nodes}, 3), displacements of the nodes"
+    if isinstance(model, ReducedSolid | ProjectedSolid):
+        shapes += [(model.r,)]
+        wanted += f", or ({model.r},), reduced coordinates"
+    if state.shape not in shapes:
+        raise InputError(f"u must have shape {wanted}, got {state.shape}")
     return Motion(np.zeros(1), state[None])

@@ -64,7 +64,9 @@ class SolidStress(SolidCard):
         ------
         InputError, InputTypeError
             `u` has a wrong shape, a value that is not finite, or is so large that the result
-            is not finite; or it turns an element inside out.
+            is not finite.
+        MeshError
+            `u` turns an element inside out.
         """
         return self._measure(u, "stress")
 
@@ -85,7 +87,7 @@ class SolidStress(SolidCard):
 
         Raises
         ------
-        InputError, InputTypeError
+        InputError, InputTypeError, MeshError
             As of `stress`.
         """
         return self._measure(u, "von Mises stress")

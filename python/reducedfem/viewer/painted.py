@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reducedfem.drawing.values import Scale, scale_of
-from reducedfem.errors import ReducedFEMError
+from reducedfem.errors import MeshError
 from reducedfem.geometry.mesh import Mesh
 from reducedfem.geometry.surface import Surface
 from reducedfem.pictures.subject import Subject
@@ -52,24 +53,53 @@ def painted(body: Body, shown: SurfaceValues, source: NDArray[np.int32]) -> Body
 
 
 class Painter:
-    """Values of a body that moves; their scale grows with them, unless it has limits."""
+    """Values of a body that moves; their scale grows with them, unless it has limits.
+
+    Its methods may be called from several threads.
+    """
 
     def __init__(self, values: GivenValues, subject: Subject, n_nodes: int) -> None:
         self._shown = SurfaceValues(values, subject)
         self._scale: Scale | None = None
+        self._lock = threading.Lock()
+        self._last: tuple[Reals, NDArray[np.uint8], dict[str, Any]] | None = None
         self._shown.of(np.zeros((n_nodes, 3)))  # refuses functions of other results, early
+
+    @property
+    def changes(self) -> bool:
+        """True if the values follow the displacements."""
+        return self._shown.single is None
+
+    def coloured(self, body: Body) -> Body:
+        """Return the body of the scene: with its values, or grey if these change."""
+        grey = replace(body, colour=GREY)
+        if self._shown.single is None:
+            return grey
+        scale = self._shown.scale()
+        return replace(grey, levels=levels(scale, self._shown.single), legend=legend(scale))
 
     def reset(self) -> None:
         """Forget the least and the largest value so far."""
-        self._scale = None
+        with self._lock:
+            self._scale = self._last = None
 
     def painted(self, u: Reals) -> tuple[NDArray[np.uint8], dict[str, Any]]:
         """Return levels and legend at displacements of the nodes (n, 3)."""
+        # a paused simulation has many frames of one state
+        with self._lock:
+            if self._last is None or not np.array_equal(self._last[0], u):
+                self._last = u, *self._evaluated(u)
+            return self._last[1:]
+
+    def _evaluated(self, u: Reals) -> tuple[NDArray[np.uint8], dict[str, Any]]:
         try:
             values = self._shown.of(u)
-        except ReducedFEMError:  # elements are inside out
+        except MeshError:  # elements are inside out
             values = np.full(self._shown.n_vertices, np.nan)
-        now, before = scale_of(self._shown.values, [values]), self._scale
+        before = self._scale
+        if before is not None and np.isnan(values).all():
+            return levels(before, values), legend(before)
+        now = scale_of(self._shown.values, [values])
         if before is not None and self._shown.values.limits is None:
             now = now._replace(low=min(now.low, before.low), high=max(now.high, before.high))
         if not np.isnan(values).all():

@@ -28,6 +28,7 @@ __all__ = [
     "origins",
     "region_colours",
     "split",
+    "split_surface",
     "surface_tilts",
 ]
 
@@ -72,7 +73,8 @@ class Body:
     backdrop
         True: pages that show all bodies need not show this one.
     like
-        Number of a body of the scene whose geometry this one shares; it has none of its own.
+        Number of a body of the scene whose geometry this one shares; it has none of its own, and
+        neither values nor displacements of vertices in frames.
     levels
         Colour of each vertex on the scale of values, see `painted.levels`, (v,); None: no values.
     legend
@@ -367,6 +369,28 @@ def split(surface: Surface, groups: NDArray[Any] | None = None) -> tuple[Indices
     which = np.empty(len(order), dtype=np.int32)
     which[order] = np.cumsum(begins) - 1
     return faces.reshape(-1)[first], which.reshape(-1, 3), corners[first]
+
+
+def split_surface(mesh: Mesh, surface: Surface | None = None) -> tuple[Surface, Indices, Reals]:
+    """Return the surface of a model, with vertices split at creases, and the results of `split`.
+
+    Parameters
+    ----------
+    mesh
+        Mesh of the model.
+    surface
+        Its surface; None: the one from which the mesh was made, or else its boundary.
+
+    Returns
+    -------
+    surface
+        The surface with new vertices.
+    source, normals
+        As of `split`.
+    """
+    whole = surface or mesh.source or mesh.surface()
+    source, triangles, normals = split(whole)
+    return Surface(whole.vertices[source], triangles), source, normals
 
 
 def surface_tilts(vertices: Reals, triangles: Indices, shapes: Reals) -> Reals:

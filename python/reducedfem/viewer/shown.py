@@ -38,6 +38,10 @@ class Shown:
         """Return the scene."""
         raise NotImplementedError
 
+    def saved(self) -> Scene:
+        """Return the scene of a file, which has no frames; `InputError` if that is impossible."""
+        return self.scene()
+
     def frame(self) -> Frame | None:
         """Return what moves: ``bodies``, with ``q``, ``moved``, a pose; ``arrows``, ``numbers``.
 

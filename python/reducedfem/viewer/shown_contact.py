@@ -30,6 +30,7 @@ from reducedfem.viewer.shown_motion import skin_body, skin_of
 
 __all__ = [
     "FORCE",
+    "HELD",
     "LONGEST",
     "TOUCH",
     "ShownContact",
@@ -45,6 +46,7 @@ _FIELD = (0.62, 0.72, 0.80)
 _SHELLS = ((0.90, 0.74, 0.55), (0.70, 0.80, 0.62), (0.80, 0.66, 0.76), (0.78, 0.75, 0.66))
 TOUCH = (0.86, 0.27, 0.22)
 FORCE = (0.95, 0.62, 0.15)
+HELD = "tool (held object)"
 LEAD = (0.08, 0.44, 0.54)
 _MOST_POINTS = 50_000  # of a shell that are drawn
 _VOXELS = 96  # across a field that is sampled for its surface
@@ -196,7 +198,7 @@ class ShownSession(Shown):
 
     def __init__(self, session: HapticSession, up: str) -> None:
         self._session, self._up = session, up
-        self._held = field_body(session.contacts[0].field, "tool (held object)")
+        self._held = field_body(session.contacts[0].field, HELD)
         self._reader = session.reader(points=True)
         self._last: HapticSnapshot | None = None
         self._longest = 0.1

@@ -22,6 +22,7 @@ from reducedfem.viewer.parts import (
     fixed_nodes,
     region_colours,
     split,
+    split_surface,
 )
 from reducedfem.viewer.shown import Shown
 
@@ -86,9 +87,8 @@ class MovedSurface:
     """The surface of a mesh, whose vertices follow displacements of the nodes."""
 
     def __init__(self, mesh: Mesh) -> None:
-        surface = mesh.source or mesh.surface()
-        source, self.triangles, _ = split(surface)
-        self.vertices = surface.vertices[source]
+        self.surface = split_surface(mesh)[0]
+        self.vertices, self.triangles = self.surface.vertices, self.surface.triangles
         self._embedding = Embedding(mesh, self.vertices)
 
     def body(self, name: str) -> Body:

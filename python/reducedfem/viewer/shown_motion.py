@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -32,7 +31,14 @@ from reducedfem.reduction.reduced import ReducedSolid
 from reducedfem.reduction.skin import Skin
 from reducedfem.solid.solid import Solid
 from reducedfem.viewer.painted import Painter
-from reducedfem.viewer.parts import GREY, Body, Scene, fixed_nodes, origins, split, surface_tilts
+from reducedfem.viewer.parts import (
+    Body,
+    Scene,
+    fixed_nodes,
+    origins,
+    split_surface,
+    surface_tilts,
+)
 from reducedfem.viewer.shown import Frame, Shown, unit_scales
 from reducedfem.viewer.shown_driven import (
     FreePull,
@@ -63,9 +69,8 @@ Reals = NDArray[np.float64]
 
 def skin_of(reduced: ReducedSolid, surface: Surface | None = None) -> Skin:
     """Return the surface of a model, with vertices split at creases."""
-    whole = surface or reduced.mesh.source or reduced.mesh.surface()
-    source, triangles, normals = split(whole)
-    return Skin(reduced, Surface(whole.vertices[source], triangles), normals)
+    seen, _, normals = split_surface(reduced.mesh, surface)
+    return Skin(reduced, seen, normals)
 
 
 def skin_body(
@@ -129,7 +134,7 @@ class ShownSimulation(ShownDriven):
             else:
                 seen = self._surface
                 assert seen is not None
-                subject = Subject(system, Surface(seen.vertices, seen.triangles), None)
+                subject = Subject(system, seen.surface, None)
             self._painter = Painter(values, subject, system.mesh.n_nodes)
         self._pulls = self._takes_pulls()
         if stiffness is not None and not self._pulls:
@@ -160,7 +165,7 @@ class ShownSimulation(ShownDriven):
             assert self._surface is not None
             body = self._surface.body("solid")
         if self._painter is not None:
-            body = replace(body, colour=GREY)
+            body = self._painter.coloured(body)
         assert isinstance(system, ReducedSolid | ProjectedSolid | Solid)
         coordinates = "" if isinstance(system, Solid) else f"{system.r} coordinates, "
         fixed = system._fixed_nodes if isinstance(system, ProjectedSolid) else system.fixed
@@ -181,6 +186,17 @@ class ShownSimulation(ShownDriven):
             texts=texts,
         )
 
+    def saved(self) -> Scene:
+        """Return the scene of a file; refuse values that follow the state."""
+        if self._painter is not None and self._painter.changes:
+            x = self._system if self._owned else self._sim
+            model = "" if self._owned else f"its {type(self._system).__name__} and "
+            raise InputError(
+                f"values change with the displacements, and a file of a {type(x).__name__} has "
+                f"none: pass {model}motion=Motion([0.0], [q])"
+            )
+        return self.scene()
+
     def frame(self) -> Frame | None:
         """Return the state."""
         state = self._sim.state
@@ -199,7 +215,7 @@ class ShownSimulation(ShownDriven):
             assert self._surface is not None
             body = self._surface.frame(self._field(state.q))
         more = {}
-        if self._painter is not None:
+        if self._painter is not None and self._painter.changes:
             body["levels"], more["legend"] = self._painter.painted(nodal(self._system, state.q))
         return {**self._frame([body], numbers), **more}
 

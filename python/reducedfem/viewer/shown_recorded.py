@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reducedfem import _core
+from reducedfem.drawing.values import scale_of
 from reducedfem.dynamics.recorded import Motion
 from reducedfem.errors import InputError
 from reducedfem.geometry.mesh import Mesh
 from reducedfem.geometry.pose import Pose
-from reducedfem.geometry.surface import Surface
 from reducedfem.pictures.subject import Subject, check_motion
 from reducedfem.pictures.values import GivenValues, SurfaceValues
 from reducedfem.reduction.projected import ProjectedSolid
@@ -28,7 +28,7 @@ from reducedfem.viewer.parts import (
     Track,
     fixed_nodes,
     origins,
-    split,
+    split_surface,
     surface_tilts,
 )
 from reducedfem.viewer.shown import Shown
@@ -38,14 +38,7 @@ __all__ = ["Moving", "ShownMotion"]
 
 Moving = ReducedSolid | ProjectedSolid | Solid | Mesh
 _MOST_STATES = 2048  # layers of a texture in common browsers
-
-
-def _surface(model: ProjectedSolid | Solid | Mesh) -> Surface:
-    """Return the surface of a model, with vertices split at creases."""
-    mesh = model if isinstance(model, Mesh) else model.mesh
-    whole = mesh.surface() if isinstance(model, Mesh) else mesh.source or mesh.surface()
-    source, triangles, _ = split(whole)
-    return Surface(whole.vertices[source], triangles)
+_MOST_COLOURS = 100_000_000  # bytes, of a state and vertex each; their values take eight times that
 
 
 class ShownMotion(Shown):
@@ -62,15 +55,33 @@ class ShownMotion(Shown):
             )
         if isinstance(model, ReducedSolid):
             self._subject = Subject(skin_of(model), None, motion)
+        elif isinstance(model, Mesh):
+            self._subject = Subject(model, split_surface(model, model.surface())[0], motion)
         else:
-            self._subject = Subject(model, _surface(model), motion)
+            self._subject = Subject(model, split_surface(model.mesh)[0], motion)
         self._levels: NDArray[np.uint8] | None = None
         if values is not None:
-            shown = SurfaceValues(values, self._subject)
-            scale = shown.scale()
-            self._legend = legend(scale)
-            rows = [levels(scale, shown.state(k)) for k in range(len(motion))]
-            self._levels = rows[0] if shown.single is not None else np.stack(rows)
+            self._paint(SurfaceValues(values, self._subject))
+
+    def _paint(self, values: SurfaceValues) -> None:
+        """Evaluate the colours of all states."""
+        if values.single is not None:
+            scale = values.scale()
+            self._levels = levels(scale, values.single)
+        else:
+            m, v = len(self._motion), values.n_vertices
+            if m * v > _MOST_COLOURS:
+                part = f"[::{-(-m * v // _MOST_COLOURS)}]"
+                also = "" if callable(values.values.data) else f" and values{part}"
+                raise InputError(
+                    f"motion has {m:,} states of {v:,} vertices, whose colours take "
+                    f"{1e-6 * m * v:.0f} MB, and pages take {1e-6 * _MOST_COLOURS:.0f} MB at most: "
+                    f"pass motion{part}{also}"
+                )
+            states = [values.state(k) for k in range(m)]
+            scale = scale_of(values.values, states)
+            self._levels = np.stack([levels(scale, one) for one in states])
+        self._legend = legend(scale)
 
     def _body(self) -> Body:
         subject, motion = self._subject, self._motion

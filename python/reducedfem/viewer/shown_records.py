@@ -16,7 +16,7 @@ from reducedfem.io.record_file import STATE
 from reducedfem.viewer.parts import Body, Clip, Marks, Scene, Track
 from reducedfem.viewer.recorded_objects import RecordedObjects, warn_of_others
 from reducedfem.viewer.shown import Shown
-from reducedfem.viewer.shown_contact import FORCE, LONGEST, TOUCH, field_body, shell_body
+from reducedfem.viewer.shown_contact import FORCE, HELD, LONGEST, TOUCH, field_body, shell_body
 
 __all__ = ["ShownRecords"]
 
@@ -60,7 +60,7 @@ class ShownRecords(Shown):
         if x is not None:
             self._objects = RecordedObjects(x, array)
             # here, as a field may have no surface
-            self._held = field_body(self._objects.contacts[0].field, "held object")
+            self._held = field_body(self._objects.contacts[0].field, HELD)
             warn_of_others(self._objects, array, stacklevel + 1)
 
     def scene(self) -> Scene:
@@ -97,6 +97,7 @@ class ShownRecords(Shown):
             bodies,
             marks,
             up=self._up,
+            listed=objects is not None,
             clip=Clip(
                 array["time_s"],
                 tracks,

@@ -9,7 +9,7 @@ from reducedfem.geometry.embedding import Embedding
 from reducedfem.geometry.mesh import Mesh
 from reducedfem.reduction.basis import Basis
 from reducedfem.solid.modes import Modes
-from reducedfem.viewer.parts import Body, Scene, split, surface_tilts
+from reducedfem.viewer.parts import Body, Scene, split_surface, surface_tilts
 from reducedfem.viewer.shown import Shown, unit_scales
 
 __all__ = ["ShownShapes", "shapes_body"]
@@ -17,21 +17,18 @@ __all__ = ["ShownShapes", "shapes_body"]
 
 def shapes_body(mesh: Mesh, shapes: NDArray[np.float64], labels: tuple[str, ...]) -> Body:
     """Return the surface of a mesh that deforms by fields at its nodes (r, n, 3)."""
-    surface = mesh.source
-    if surface is None:
-        surface = mesh.surface()
-        moved = shapes[:, mesh.boundary_nodes]
+    surface, source, normals = split_surface(mesh)
+    if mesh.source is None:
+        moved = shapes[:, mesh.boundary_nodes[source]]
     else:
         moved = Embedding(mesh, surface.vertices).transfer(shapes)
-    source, triangles, normals = split(surface)
-    vertices, moved = surface.vertices[source], moved[:, source]
     return Body(
         "shapes",
-        vertices,
-        triangles,
+        surface.vertices,
+        surface.triangles,
         normals,
         shapes=moved,
-        tilts=surface_tilts(vertices, triangles, moved),
+        tilts=surface_tilts(surface.vertices, surface.triangles, moved),
         colour=None,
         scales=unit_scales(moved),
         labels=labels,

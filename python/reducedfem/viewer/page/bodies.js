@@ -180,7 +180,9 @@ class Body {
 
   /** Computes the deformation, unless the buffers have it. */
   deform(gl, { made, at }) {
-    if (this.deformed.body === this) return;
+    const { body } = this.deformed;
+    // bodies that share a geometry without shapes are all at rest
+    if (body === this || (body && !this.r && !this.offsets)) return;
     this.deformed.body = this;
     gl.useProgram(made);
     [[gl.TEXTURE_2D_ARRAY, this.shapes, "shapes"], [gl.TEXTURE_2D_ARRAY, this.tilts, "tilts"],

@@ -1,9 +1,9 @@
 // Pointer, wheel, touch and keys.
 
-const PRESSING = [" ", "Enter", "ArrowUp", "ArrowDown"];
+const PRESSING = [" ", "Enter"];
 const SLIDING = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "PageUp", "PageDown", "Home", "End"];
 
-/** Turns events on the canvas into calls of `to`: press, drag, lift, orbit, pan, zoom, key. */
+/** Turns events on the canvas into calls of `to`: press, drag, lift, leave, orbit, pan, zoom, key. */
 export function listen(canvas, to) {
   const pointers = new Map();
   let held = false, last = null;
@@ -79,14 +79,15 @@ export function listen(canvas, to) {
   const leave = () => {
     if (held) to.lift();
     held = false;
+    to.leave();
   };
   document.addEventListener("visibilitychange", leave);
   window.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
     // controls keep the keys that they react to
     if (event.target.closest?.("button, select, summary") && PRESSING.includes(event.key)) return;
     if (event.target.closest?.("input, select") && SLIDING.includes(event.key)) return;
-    if (event.target.closest?.("select, dialog") && event.key.length === 1) return;
+    if (event.target.closest?.("select") && event.key.length === 1) return;
     if (to.key(event.key, event.shiftKey)) event.preventDefault();
   });
 }

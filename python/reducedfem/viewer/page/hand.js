@@ -213,7 +213,7 @@ export class Hand {
     const field = event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement;
     if (field || event.ctrlKey || event.metaKey || event.altKey) return;
     if (this.tool === null || document.getElementById("help").open) return;
-    if (this.held && event.key in WAYS && !(event.target instanceof HTMLButtonElement)) {
+    if (this.held && event.key in WAYS) {
       this.nudge(WAYS[event.key], event.shiftKey);
       event.preventDefault();
       event.stopImmediatePropagation();

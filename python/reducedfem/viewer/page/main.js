@@ -37,6 +37,7 @@ class Page {
     this.drawing = new Drawing(canvas);
     this.camera = new Camera();
     this.frame = null;
+    this.placed = false; // the camera has been aimed at the first poses
     this.dirty = true;
     this.spent = []; // ms between frames that were drawn one after another
     this.frames = 0;
@@ -66,6 +67,7 @@ class Page {
   setScene(scene) {
     const first = !this.scene;
     this.scene = scene;
+    this.frame = null; // that of another scene
     this.panel.say("");
     this.drawing.setScene(scene);
     this.live = scene.controls;
@@ -75,7 +77,6 @@ class Page {
     else if (scene.oscillates) this.player = new Swing(this.drawing.bodies[0].r, scene.frequencies);
     const swings = this.player instanceof Swing;
     if (first) this.camera = new Camera(scene.up);
-    this.placed = false;
     this.panel.build({
       plays: this.live || this.player !== null,
       steps: this.live || this.player instanceof Clip,
@@ -131,7 +132,7 @@ class Page {
   }
 
   lost(reason) {
-    this.grip = null;
+    this.setHeld(null);
     this.panel.say(reason || "The connection is lost. Connecting again …");
   }
 
@@ -297,6 +298,7 @@ class Page {
   // ---- gestures
 
   press({ x, y, aspect }) {
+    if (this.reach) this.lift();
     if (!this.scene?.pulls) return false;
     const ray = this.camera.ray(x, y, aspect);
     this.grip = this.reach = null;
@@ -323,6 +325,11 @@ class Page {
     this.socket?.send({ kind: "release" });
   }
 
+  /** Releases what keys pull, when the page is hidden. */
+  leave() {
+    if (this.reach) this.lift();
+  }
+
   orbit(dx, dy) {
     this.camera.orbit(dx, dy);
     this.dirty = true;
@@ -347,7 +354,7 @@ class Page {
   /** Pulls at the middle of the picture by keys, or ends that. */
   reachOut(middle) {
     if (this.reach) this.lift();
-    else if (this.press(middle)) this.reach = middle;
+    else if (!this.pressed && this.press(middle)) this.reach = middle;
   }
 
   /** Turns or moves the camera, or a point that is pulled by keys. */

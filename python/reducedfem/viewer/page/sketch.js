@@ -63,8 +63,8 @@ export class Sketch {
     } else if (state.stage === "solid") {
       const begin = this.button("Sketch forces", () => this.stage("sketch"));
       begin.disabled = state.hint !== "";
-      begin.title = state.hint;
       this.box.append(begin);
+      if (state.hint) this.box.append(element("p", {}, state.hint));
     } else if (state.stage === "sketch") {
       this.sketching(state.forces);
     } else {
