@@ -88,7 +88,7 @@ class Painter:
         # a paused simulation has many frames of one state
         with self._lock:
             if self._last is None or not np.array_equal(self._last[0], u):
-                self._last = u, *self._evaluated(u)
+                self._last = u.copy(), *self._evaluated(u)
             return self._last[1:]
 
     def _evaluated(self, u: Reals) -> tuple[NDArray[np.uint8], dict[str, Any]]:
