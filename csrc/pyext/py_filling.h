@@ -7,7 +7,7 @@
 
 typedef struct py_filling_call {
   py_state *state;
-  PyObject *callable;  // borrowed; called with a _core.Filling, all blocks of which it fills
+  PyObject *callable;  // borrowed; gets a _core.Filling, and fills all of its blocks
 } py_filling_call;
 
 // An rf_fill_fn; context: py_filling_call.  Called without the GIL, on the caller's thread.

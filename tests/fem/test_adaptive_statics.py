@@ -188,7 +188,7 @@ def test_a_load_that_fails_does_not_spoil_the_others():
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_multiples_continue_from_the_load_before(threads):
-    """A load of which a smaller multiple failed is not tried again."""
+    """A load is not tried if a smaller multiple of it has failed."""
     solid = spike()
     peak = apex_force(solid, 1.0 / np.sqrt(3.0))
     loads = np.array([pressed(solid, part * peak) for part in (0.4, 0.8, 2.0, 4.0, 0.5)])

@@ -34,11 +34,11 @@ class Values:
     Attributes
     ----------
     data
-        Of a model with a mesh: values of the nodes, (n,), or of the elements, (e,), of which the
-        nodes get the mean, weighted by volume; or of each state of a motion, (s, n) or (s, e); or
-        a callable that returns them from the displacements of the nodes (n, 3) [m], without the
-        rigid motion of free bodies, such as ``lambda u: solid.stress(u)[:, 0, 0]``. Of a `Surface`
-        alone, and of a `Shape`: values of the vertices, (v,).
+        Of a model with a mesh: values of the nodes, (n,), or of the elements, (e,); a node gets the
+        mean of its elements, weighted by volume. Or values of each state of a motion, (s, n) or
+        (s, e); or a callable that returns them from the displacements of the nodes (n, 3) [m],
+        without the rigid motion of free bodies, such as ``lambda u: solid.stress(u)[:, 0, 0]``. Of
+        a `Surface` alone, and of a `Shape`: values of the vertices, (v,).
     label, unit
         Texts of the colour bar. Numbers in Pa, N, J, m and the like get a prefix, as in MPa.
     limits

@@ -80,7 +80,7 @@ def _stresses(solid: Solid, u: Array, k: int) -> dict[str, Any]:
 
 
 def _stressed(solid: Solid | None, model: object, cells: dict[str, Any]) -> Solid | None:
-    """Return the argument `stress`, a solid of which the model was made, or None."""
+    """Return the argument `stress`, the solid that the model was made of, or None."""
     if solid is None:
         return None
     require_made_of(require(solid, Solid, "stress"), model, "stress")

@@ -18,10 +18,12 @@ export const stops = (ofValues) => stopsOf(ofValues ? VALUES : SCALE);
 const SAMPLES = 1000; // vertices, beside the farthest ones of each shape, that decide the scale
 const SIDES = 20; // of an arrow
 const SAMPLED = 4; // samples a pixel
-const FADE = 2; // s, in which the scale of colours falls to displacements that have ended by a factor e
-const FORGET = 30; // s, likewise the displacement of which it has at least a part
-const LEAST = 0.02; // that part
-const STILL = 1e-3; // part of it that is no displacement
+// The end of the scale of colours falls after a motion, but not below a part of the peak, the largest
+// displacement so far, which falls more slowly.
+const FADE = 2; // s, in which the end of the scale falls by a factor e
+const FORGET = 30; // s, in which the peak falls by a factor e
+const LEAST = 0.02; // the scale ends at this part of the peak, at least
+const STILL = 1e-3; // displacements below this part of the peak hide the scale
 
 const midpoint = (a, b) => scaled(0.5, add(a, b));
 
