@@ -248,6 +248,7 @@ rf_status rf_motion_reset(rf_motion *m, const rf_run *run, const double *q, cons
   if (m->subspace) modes_of(m)->known = modes_of(m)->modes == RF_SUBSPACE_REST;
   m->displaced_m = m->farthest_m = 0.0;
   m->report = (rf_motion_report){0};
+  s->iterations = 0;
   if (m->barrier) st = rf_barrier_begin_rt(m->barrier, m->q, m->qdot);
 done:
   s->run = NULL;

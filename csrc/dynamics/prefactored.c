@@ -127,7 +127,7 @@ static rf_status apply(const rf_prefactored *d, const rf_run *run, const precond
 
 // Conjugate gradients: solves for the vector REST, into RESULT.
 static rf_status iterate(rf_prefactored *d, const rf_run *run, const preconditioner *by,
-                         rf_error *err) {
+                         int64_t *iterations, rf_error *err) {
   const int64_t n = size(d);
   double *r = vector(d, REST), *x = vector(d, RESULT), *p = vector(d, DIRECTION);
   double *product = vector(d, PRODUCT), *z = vector(d, SOLVED);
@@ -144,7 +144,7 @@ static rf_status iterate(rf_prefactored *d, const rf_run *run, const preconditio
     const double next = rf_dot(n, r, z);
     for (int64_t i = 0; i < n; ++i) p[i] = z[i] + next / square * p[i];
     square = next;
-    ++d->iterations;
+    ++*iterations;
   }
   if (!isfinite(square)) x[0] = NAN;  // the step fails
 done:
@@ -152,7 +152,7 @@ done:
 }
 
 rf_status rf_prefactored_solve(rf_prefactored *d, const rf_run *run, double dt_s, const double *x,
-                               double *y, rf_error *err) {
+                               double *y, int64_t *iterations, rf_error *err) {
   int exponent;
   const double ratio = 2.0 * frexp(dt_s / d->first_s, &exponent);  // in [1, 2)
   const int32_t level = exponent - 1;
@@ -165,7 +165,7 @@ rf_status rf_prefactored_solve(rf_prefactored *d, const rf_run *run, double dt_s
   } else {
     RF_TRY(factorize(d, run, level + 1, &by.factor[1], err));
     assemble(d, dt_s);
-    RF_TRY(iterate(d, run, &by, err));
+    RF_TRY(iterate(d, run, &by, iterations, err));
   }
   rf_solid_scatter(d->solid, vector(d, RESULT), y);
 done:

@@ -28,8 +28,7 @@ typedef struct rf_prefactored {
   rf_cholesky *factor[RF_PREFACTORED_FACTORS];  // that of h_k is number k modulo the count of them
   int32_t level[RF_PREFACTORED_FACTORS];        // k
   bool known[RF_PREFACTORED_FACTORS];
-  double *vectors;     // of the free DOFs        (RF_PREFACTORED_VECTORS, 3 n_free)
-  int64_t iterations;  // of conjugate gradients
+  double *vectors;  // of the free DOFs        (RF_PREFACTORED_VECTORS, 3 n_free)
 } rf_prefactored;
 
 // damping: with the length inside_s of most steps.  lumped: the mass is.
@@ -41,8 +40,9 @@ void rf_prefactored_free(rf_prefactored *d);  // NULL is fine
 // Computes y = D x for (n_nodes, 3) vectors, zero at fixed nodes.
 RF_MUST_CHECK rf_status rf_prefactored_multiply(rf_prefactored *d, const rf_run *run,
                                                 const double *x, double *y, rf_error *err);
-// Computes y = (M + h/2 D)^-1 x likewise; x and y may be the same.
+// Computes y = (M + h/2 D)^-1 x likewise, and counts the iterations; x and y may be the same.
 RF_MUST_CHECK rf_status rf_prefactored_solve(rf_prefactored *d, const rf_run *run, double dt_s,
-                                             const double *x, double *y, rf_error *err);
+                                             const double *x, double *y, int64_t *iterations,
+                                             rf_error *err);
 
 #endif

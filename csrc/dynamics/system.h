@@ -134,6 +134,7 @@ struct rf_system {
   bool inside;           // `damp` and `damped_solve` have all damping; the three above are zero
   bool factor_is_dear;   // factors cost far more than evaluations and solves
   rf_simd simd;
+  int64_t iterations;  // of conjugate gradients since the last reset of a motion
   // of the call under way, set by the caller of systems that are not real-time
   const rf_run *run;
   rf_error *err;

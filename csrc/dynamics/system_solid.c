@@ -222,7 +222,8 @@ static rf_status damp_inside(rf_system *base, const double *v, double *out) {
 }
 
 static rf_status damped_solve(rf_system *base, double dt_s, const double *b, double *x) {
-  return rf_prefactored_solve(self(base)->inside, base->run, dt_s, b, x, base->err);
+  return rf_prefactored_solve(self(base)->inside, base->run, dt_s, b, x, &base->iterations,
+                              base->err);
 }
 
 static double farthest(const rf_system *base, const double *x) {

@@ -390,16 +390,18 @@ static PyObject *read_report(PyObject *object, PyObject *unused) {
   py_motion *self = (py_motion *)object;
   const rf_motion *m = self->object.held;
   rf_motion_report r;
+  int64_t solved;
   if (refuse_within(object) < 0) return NULL;
   Py_BEGIN_ALLOW_THREADS
   py_lock(object);
   r = m->report;
+  solved = m->system->iterations;
   py_unlock(object);
   Py_END_ALLOW_THREADS
   if (m->set.scheme->exact)
     return Py_BuildValue("{s:L,s:L}", "steps", (long long)r.steps, "vectors", (long long)r.solves);
   if (!rf_scheme_iterates(m->set.scheme))
-    return Py_BuildValue("{s:L}", "steps", (long long)r.steps);
+    return Py_BuildValue("{s:L,s:L}", "steps", (long long)r.steps, "iterations", (long long)solved);
   PyObject *residuals = PyTuple_New(r.n_history);
   for (int32_t i = 0; residuals && i < r.n_history; ++i) {
     PyObject *value = PyFloat_FromDouble(r.history[i]);
