@@ -79,13 +79,22 @@ def test_solid_steps_are_those_of_the_plain_scheme(kind, viscous):
 def test_steps_of_cut_cells_are_those_of_the_plain_scheme():
     """They have the consistent mass."""
     mesh = rf.voxelize(box([0, 0, 0], [0.2, 0.1, 0.1]), 3, expand=1.25, order=1)
-    solid = rf.Solid(mesh, rf.StVK(5e4, 0.3, 1000.0), fixed=mesh.nodes[:, 0] < 0.01)
+    solid = rf.Solid(mesh, rf.StVK(5e4, 0.3, 1000.0), fixed=mesh.nodes[:, 0] < 0.07)
     damping = 0.5, 5e-3
     mass, damp, force = matrices(solid, damping, None)
-    forces, speed = forces_and_start(len(mass), 1, 0.1, 0.05, steps=5)
+    speed = 0.05 * np.random.default_rng(1).standard_normal(len(mass))
     sim = rf.CentralDifferences(solid, None, damping, implicit_damping=True)
-    expected = plain_steps(mass, damp, force, np.full(5, sim.dt), speed, forces)
-    check_solid_steps(sim, solid, speed, forces, expected, 1e-8)  # rounding, condition of the mass
+    start = np.zeros(3 * mesh.n_nodes)
+    start[free_dofs(solid)] = speed
+    sim.reset(qdot=start)
+    none = np.zeros((5, len(mass)))
+    for q, v, a in plain_steps(mass, damp, force, np.full(5, sim.dt), speed, none):
+        sim.step()
+        # rounding, amplified by the condition of the mass matrix
+        for got, expected in zip(
+            (sim.state.q, sim.state.qdot, sim.state.qddot), (q, v, a), strict=True
+        ):
+            assert deviation(got.ravel()[free_dofs(solid)], expected) < 1e-9
 
 
 @pytest.mark.parametrize("kind", ["reduced", "strain_rate", "projected"])
@@ -294,7 +303,9 @@ def test_refused_lengths():
         sim.step(dt="1")
     sim.step(dt=stable)
     rf.CentralDifferences(model, 2 * stable).step(dt=1.5 * stable)  # as its own steps
-    unknown = rf.CentralDifferences(rf.SecondOrderSystem(np.eye(2), np.eye(2), damping_matrix=np.eye(2)), 0.1)
+    unknown = rf.CentralDifferences(
+        rf.SecondOrderSystem(np.eye(2), np.eye(2), damping_matrix=np.eye(2)), 0.1
+    )
     unknown.step(dt=0.05)
     with pytest.raises(rf.InputError, match="as the stable step is not known"):
         unknown.step(dt=0.2)
