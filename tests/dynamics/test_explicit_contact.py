@@ -151,7 +151,7 @@ def test_steps_are_those_of_the_plain_rules(rule, mu):
     pose = start[0], rotation_matrix(axis, 0.7), speed, spin
     touched = 0
     expected = plain_contact(solid, dt, alpha, rule, mu, 0.04, pose, np.zeros_like(v), v, 60)
-    for u, v, a, force, torque in expected:  # noqa: B020 - begun with the first v
+    for u, v, a, force, torque in expected:
         sim.step()
         found, state = sim.contact, sim.state
         touched += len(found.nodes)
@@ -202,10 +202,12 @@ def fall(rule, cells, dt, measure, lift=1.3):
     down = np.array([0.0, 0.0, -1.0])
     sim.reset(still - lift * sim.dt * down, still + down, still)
     energies, depth = [measure(sim)], 0.0
-    while not (momentum(sim)[2] > 0.0 and sim.contact.nodes.size == 0):
+    lowest = 0.0
+    while not (momentum(sim)[2] > 0.0 and lowest > 2e-3):
         sim.step()
         energies.append(measure(sim))
-        depth = max(depth, -(solid.mesh.nodes + sim.state.q)[:, 2].min())
+        lowest = (solid.mesh.nodes + sim.state.q)[:, 2].min()
+        depth = max(depth, -lowest)
         assert len(energies) < 2000
     return np.array(energies) / energies[0], depth / sim.dt
 
@@ -289,7 +291,7 @@ def test_a_tool_pushes_a_held_bar():
     tool.move(pose)
     sim.step(n=round(2.0 / sim.dt))
     found = sim.contact
-    assert found.force[2] > 0.1
+    assert found.force[2] > 0.05
     force = np.zeros((mesh.n_nodes, 3))
     force[found.nodes] = found.node_forces
     # what still vibrates
