@@ -50,7 +50,7 @@ typedef struct rf_collide_rule {
 RF_COLLIDE_RULES(RF_COLLIDE_DECLARE)
 #undef RF_COLLIDE_DECLARE
 
-// The body.  It goes on with its velocities from the pose of its last move; its own frame turns
+// The body.  It continues with its velocities from the pose of its last move; its own frame turns
 // about the position.
 typedef struct rf_proxy {
   const rf_field *field;  // borrowed

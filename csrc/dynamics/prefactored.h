@@ -1,7 +1,7 @@
 // Damping of explicit steps of a solid taken inside the step, with a constant matrix
 //   D = alpha M + beta K(0) + strain-rate damping at rest:   (M + h/2 D) a = b.
 //
-// Central differences with it are stable for h omega <= 2 whatever D (Z00, chapter 4).  A step of
+// Central differences with it are stable for h omega <= 2 for any D (Z00, chapter 4).  A step of
 // the length h_k = h_0 2^k has a factor of its matrix.  One of another length, between h_k and
 // h_k+1, is solved by conjugate gradients with t A(h_k)^-1 + (1 - t) A(h_k+1)^-1 as preconditioner,
 // h = t h_k + (1 - t) h_k+1: as 1 / (1 + h s) is convex in h, the eigenvalues of the product lie

@@ -174,7 +174,8 @@ static PyObject *motion_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     goto done;
   }
   PyObject *rate = from.damping.strain_rate ? strain_rate : Py_None;
-  kept = PyTuple_Pack(4, system, rate, barrier, proxy ? proxy : Py_None);
+  PyObject *touched = barrier != Py_None ? barrier : proxy;
+  kept = PyTuple_Pack(touched ? 3 : 2, system, rate, touched);
   result = kept ? py_object_new_locked(type, motion, release, kept) : NULL;
   if (!kept) release(motion);
   if (!result) goto done;

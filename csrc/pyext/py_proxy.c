@@ -29,7 +29,7 @@ static PyObject *proxy_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 
 PyDoc_STRVAR(move_doc,
              "move($self, position, quaternion, velocity, angular_velocity, /)\n--\n\n"
-             "Set the pose and the velocities with which the body goes on from it.");
+             "Set the pose and the velocities with which the body continues from it.");
 static PyObject *move(PyObject *self, PyObject *args) {
   static const char *const names[] = {"position", "quaternion", "velocity", "angular_velocity"};
   py_state *state = py_state_of_object(self);

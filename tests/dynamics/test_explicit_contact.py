@@ -294,7 +294,7 @@ def test_a_tool_pushes_a_held_bar():
     assert found.force[2] > 0.05
     force = np.zeros((mesh.n_nodes, 3))
     force[found.nodes] = found.node_forces
-    # what still vibrates
+    # the rest of vibrations
     assert np.abs(solid.solve_static(force) - sim.displacement).max() < 1e-6
     places = mesh.nodes[found.nodes] + sim.displacement[found.nodes]
     assert (
@@ -343,7 +343,7 @@ def test_a_body_put_into_the_solid_does_not_throw_it_off():
     assert (solid.mesh.nodes + sim.state.q)[:, 2].min() > 0.0099
 
 
-def test_copies_go_on_with_the_same_bits():
+def test_copies_continue_with_the_same_bits():
     solid = block()
     tool = rf.RigidProxy(rf.SphereField([0.05, 0.05, 0.145], 0.04), 0.2)
     sim = rf.CentralDifferences(solid, contact=tool)

@@ -246,7 +246,7 @@ def test_solid_steps_of_any_length(beta):
 
 @pytest.mark.parametrize("system", systems(), ids=["reduced", "solid"])
 def test_a_length_is_that_of_one_call(system):
-    """Also without damping; a copy goes on with the same bits and the same time."""
+    """Also without damping; a copy continues with the same bits and the same time."""
     sim = rf.CentralDifferences(system, 0.2 * rf.stable_step(system), (0.5, 0.0))
     v = np.random.default_rng(0).standard_normal(sim.state.q.shape)
     if isinstance(system, rf.Solid):

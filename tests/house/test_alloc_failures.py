@@ -118,6 +118,29 @@ def stepped_explicitly(w: SimpleNamespace, system: rf.Solid | rf.ReducedSolid) -
     return [sim.state.q, sim.state.qdot]
 
 
+def damped_inside(w: SimpleNamespace) -> list[np.ndarray]:
+    damping = rf.StrainRateDamping(w.solid, 2.0, 1.0)
+    model = rf.reduce(w.solid, w.basis, strain_rate=damping)
+    results = []
+    for system, rate in (
+        (w.solid, damping),
+        (rf.ProjectedSolid(w.solid, w.basis), damping),
+        (model, None),
+    ):
+        sim = rf.CentralDifferences(system, None, (0.1, 1e-4), rate, implicit_damping=True)
+        sim.step(w.force, n=2)
+        sim.step(w.force, dt=0.7 * sim.dt)
+        results += [sim.state.q, sim.state.qddot]
+    return results
+
+
+def hitting(w: SimpleNamespace) -> list[np.ndarray]:
+    ground = rf.RigidProxy(rf.PlaneField([0.0, 0.0, 1e-3], [0.0, 0.0, 1.0]), 0.3)
+    sim = rf.CentralDifferences(w.solid, contact=ground)
+    sim.step(w.force, n=3)
+    return [sim.state.q, sim.contact.node_forces, sim.contact.force]
+
+
 def landing(w: SimpleNamespace) -> list[np.ndarray]:
     contact = rf.BarrierContact(rf.PlaneField([0.0, 0.0, -5e-4], [0.0, 0.0, 1.0]), lagged=False)
     sim = rf.BackwardEuler(w.solid, 1e-3, newton_max=20, contact=contact)
@@ -261,6 +284,8 @@ OPERATIONS: dict[str, Operation] = {
     "unreduced steps with exact modes": lambda w: stepped_exactly(w, w.solid),
     "reduced central differences": lambda w: stepped_explicitly(w, w.reduced),
     "unreduced central differences": lambda w: stepped_explicitly(w, w.solid),
+    "central differences with damping inside": damped_inside,
+    "contact in central differences": hitting,
     "strain-rate damping": damped,
     "central differences of cut cells": stepped_with_consistent_mass,
     "reduced spectrum": lambda w: rf.spectrum(w.reduced).highest,

@@ -9,14 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
-from reducedfem.base.check import choice, coefficient, reals
+from reducedfem.base.check import coefficient, reals
 from reducedfem.contact.combined_field import Field
 from reducedfem.errors import InputError, InputTypeError
 from reducedfem.geometry.pose import Pose, pose_arguments
 
 __all__ = ["ProxyForce", "RigidProxy"]
 
-RULES = ("surface", "mirror")
 _ZERO = (0.0, 0.0, 0.0)
 _UPRIGHT = (1.0, 0.0, 0.0, 0.0)
 
@@ -95,7 +94,9 @@ class RigidProxy:
                 f"field must be a Field, got {type(field).__name__}; make one with SphereField(), "
                 "BoxField(), PlaneField(), CapsuleField() or DistanceField.from_surface()"
             )
-        self._field, self._rule = field, choice(rule, "rule", RULES)
+        if not isinstance(rule, str):
+            raise InputTypeError(f"rule must be a str, got {type(rule).__name__}")
+        self._field, self._rule = field, rule
         self._friction = coefficient(friction, "friction")
         self._core = _core.Proxy(field._core, self._rule, self._friction)
         self._moved = tuple(np.array(x) for x in (_ZERO, _UPRIGHT, _ZERO, _ZERO))
@@ -140,7 +141,7 @@ class RigidProxy:
     ) -> None:
         """Set the pose at the beginning of the next step, and the velocities from there on.
 
-        The body goes on with its velocities through all steps until the next call. Give them
+        The body continues with its velocities through all steps until the next call. Give them
         where poses follow each other: a body that only jumps has no velocity for friction, and
         nodes inside of it then leave it by 5 % of their depth a step.
 

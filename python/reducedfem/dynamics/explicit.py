@@ -242,7 +242,7 @@ class CentralDifferences(Simulation):
     implicit_damping
         Take all damping inside of the step, by its matrix D at rest: (M + dt/2 D) a = f - R(x) -
         D (v + dt/2 a0). The matrix on the left is factored once; the scheme is of second order,
-        and stable for dt < 2 / omega whatever D. As D is constant, it also resists a body that
+        and stable for dt < 2 / omega for any D. As D is constant, it also resists a body that
         turns by a large angle.
     deformation_only
         Accept a model of a free body; see `ImplicitNewmark`.
