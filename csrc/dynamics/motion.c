@@ -99,6 +99,7 @@ static void set_up(rf_motion *m, const rf_motion_settings *set) {
   m->set = *set;
   m->set.own = own;
   m->set.load = set->load ? load : NULL;
+  m->set.collide = NULL;  // it was read
   if (scheme->settings_bytes) memcpy(own, set->own, scheme->settings_bytes);
   if (set->load) memcpy(load, set->load, (size_t)m->n * sizeof *load);
   for (int kind = 0; kind < RF_STEP_KINDS; ++kind)

@@ -409,6 +409,8 @@ def test_refused_systems():
     tool = rf.RigidProxy(FLOOR)
     with pytest.raises(rf.InputTypeError, match="a RigidProxy touches the nodes of a Solid, got"):
         rf.CentralDifferences(small_model(), contact=tool)
+    with pytest.raises(rf.InputTypeError, match=r"got PlaneField: make one, RigidProxy\(field\)"):
+        rf.CentralDifferences(small_solid(), contact=FLOOR)
     with pytest.raises(rf.InputTypeError, match="a RigidProxy is for CentralDifferences"):
         rf.BackwardEuler(small_solid(), 1e-3, newton_max=50, contact=tool)
     with pytest.raises(rf.InputError, match="takes no BarrierContact"):

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from reducedfem import _core
 from reducedfem.base.check import reals, rotations
 from reducedfem.contact.barrier import BarrierContact
+from reducedfem.contact.combined_field import Field
 from reducedfem.contact.contact import Contact, require_contact
 from reducedfem.contact.rigid_proxy import RigidProxy
 from reducedfem.errors import InputError, InputTypeError
@@ -64,10 +65,15 @@ def barrier_of(
 def proxy_of(contact: object, system: object) -> tuple[_core.Proxy, NDArray[np.int32]] | None:
     """Return the argument `contact` of explicit steps in the core: a body, and nodes that touch it.
 
-    None: it is no RigidProxy.
+    None: there is none, or a BarrierContact, which `barrier_of` refuses.
     """
-    if not isinstance(contact, RigidProxy):
+    if contact is None or isinstance(contact, BarrierContact):
         return None
+    if not isinstance(contact, RigidProxy):
+        hint = ": make one, RigidProxy(field)" if isinstance(contact, Field) else ""
+        raise InputTypeError(
+            f"contact must be a RigidProxy or None, got {type(contact).__name__}{hint}"
+        )
     if not isinstance(system, Solid):
         raise InputTypeError(
             "contact: a RigidProxy touches the nodes of a Solid, got a system of type "
