@@ -274,10 +274,17 @@ def test_all_buttons_can_be_reached_in_a_low_window(browser, bar):
                 "return [bar, box, ...box.querySelectorAll('div button')]"
                 ".map((one) => one.getBoundingClientRect().toJSON());"
             )
+            browser.driver.set_window_size(500, 400)
+            browser.wait("innerWidth <= 560")
+            rows = browser.run(
+                "const all = document.querySelectorAll('#sketch div button');"
+                "return new Set([...all].map((one) => one.offsetTop)).size;"
+            )
         finally:
             browser.driver.set_window_size(size["width"], size["height"])
     below, box, *buttons = places
     assert len(buttons) == 3
+    assert rows == 1
     assert box["bottom"] <= below["top"]
     assert all(box["top"] < one["top"] < one["bottom"] <= box["bottom"] for one in buttons)
 
