@@ -185,7 +185,9 @@ def test_indices_beyond_all_integers_are_refused(tmp_path):
         rf.read_fixed(tmp_path / "m.bou")
 
 
-@pytest.mark.parametrize("text", ["{'descr': (", "{'a'", "9" * 60, "(" * 60, "{'shape': (10**9,)}"])
+@pytest.mark.parametrize(
+    "text", ["{'descr': (", "{'a'", "9" * 60, "(" * 60, "{'shape': (10**9,)}", r"{'descr': '\8'"]
+)
 def test_malformed_headers_of_records_are_refused(tmp_path, text):
     rf.HapticRecords(np.zeros(2, RECORD)).save(tmp_path / "r.npy")
     data = bytearray((tmp_path / "r.npy").read_bytes())
