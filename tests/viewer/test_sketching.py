@@ -105,7 +105,7 @@ def test_forces_that_were_reached_in_part_are_named(bar):
         place(page, np.array([-0.39, 0.0, 0.0]))  # crushes the bar
         page.command({"kind": "stage", "name": "basis"})
         assert wait(page, "basis") == ""
-        (text,) = [one for one in page.scene().texts if "in part" in one]
+        (text,) = (one for one in page.scene().texts if "in part" in one)
         _, report = rf.sketch_basis(bar, view.sketch, partial=True, max_iterations=25, report=True)
     number, percent = re.search(r"2 of them reached in part: force (.*) to (.*) %$", text).groups()
     assert number == "2"
