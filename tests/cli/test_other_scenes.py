@@ -18,7 +18,7 @@ class Built(rf.ReducedFEMError):
 
 
 @pytest.fixture
-def unbuilt(monkeypatch):
+def _unbuilt(monkeypatch):
     """Raise where a scene would be built."""
 
     def build(name, *_, **__):
@@ -41,15 +41,15 @@ def recorded(path, free=0, coordinates=0, place=(0.0, 0.0, 0.0)):
     return path
 
 
-@pytest.mark.usefixtures("unbuilt")
+@pytest.mark.usefixtures("_unbuilt")
 def test_views_refuse_records_of_another_scene_before_it_is_built(capsys, tmp_path):
     hoses, tower = recorded(tmp_path / "h.npy", 0, 24), recorded(tmp_path / "t.npy", 3, 18)
     page = tmp_path / "page.html"
     for file, scene, match in (
         (hoses, "peg", "--scene peg: the records in '.*h.npy' have 24 reduced coordinates in a "
          "cycle, those of the scene peg have 0 .*: use --scene hoses, soft or snap-in$"),
-        (tower, "grasp", "have 18 reduced coordinates, 3 free bodies in a cycle, those of the scene "
-         "grasp have 12 reduced coordinates, 1 free body: use --scene stack$"),
+        (tower, "grasp", "have 18 reduced coordinates, 3 free bodies in a cycle, those of the "
+         "scene grasp have 12 reduced coordinates, 1 free body: use --scene stack$"),
         (recorded(tmp_path / "o.npy", 1, 5), "soft", "no scene has such records; show them in Py"),
         (hoses, "knight", "'knight' is not one of statue, hoses, dragon, soft, peg, .*alpha-cheat"),
     ):  # fmt: skip
@@ -61,7 +61,7 @@ def test_views_refuse_records_of_another_scene_before_it_is_built(capsys, tmp_pa
         fails(capsys, "view", file, "--scene", scene, "--save", page, match=match)
 
 
-@pytest.mark.usefixtures("unbuilt")
+@pytest.mark.usefixtures("_unbuilt")
 def test_a_replay_of_records_of_other_sizes_is_doubted_before_the_scene_is_built(capsys, tmp_path):
     soft, old = recorded(tmp_path / "s.npy", 0, 24), recorded(tmp_path / "old.npy")
     for file, scene, warned in (
