@@ -212,7 +212,7 @@ static rf_status step_of(rf_motion *m, const rf_run *run, const double *force, i
 
 PyDoc_STRVAR(
     step_doc,
-    "step($self, force, n, progress, threads, dt=0, /)\n--\n\n"
+    "step($self, force, n, progress, threads, dt=0.0, /)\n--\n\n"
     "n steps under a constant force (None: zero), of dt instead of the usual. Returns the number "
     "of them in which an\n"
     "increment was shortened, and an upper bound of the displacement by the last one over the\n"
