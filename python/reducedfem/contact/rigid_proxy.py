@@ -86,6 +86,8 @@ class RigidProxy:
     >>> sim = rf.CentralDifferences(solid, contact=floor, gravity=(0, 0, -9.81))  # doctest: +SKIP
     """
 
+    _moved: tuple[NDArray[np.float64], ...]
+
     __slots__ = ("__weakref__", "_core", "_field", "_friction", "_moved", "_rule")
 
     def __init__(self, field: Field, friction: float = 0.0, rule: str = "surface") -> None:
@@ -124,12 +126,14 @@ class RigidProxy:
     @property
     def velocity(self) -> NDArray[np.float64]:
         """Velocity since the last move [m/s], shape (3,)."""
-        return self._moved[2].copy()
+        rate: NDArray[np.float64] = self._moved[2].copy()
+        return rate
 
     @property
     def angular_velocity(self) -> NDArray[np.float64]:
         """Angular velocity since the last move [rad/s], in the world, shape (3,)."""
-        return self._moved[3].copy()
+        rate: NDArray[np.float64] = self._moved[3].copy()
+        return rate
 
     def move(
         self,

@@ -298,9 +298,18 @@ class CentralDifferences(Simulation):
             warn_of_motion(stiff, fall, system.mesh.n_nodes, stacklevel=3)
         lumped = {"lumped": system._core.steps_lumped} if isinstance(system, Solid) else {}
         load = weight(system, fall, **lumped)
-        settings = (alpha, stiff), {"dt": given}
-        more = threads(), rate, load, None, inside, proxy
-        self._core = _core.Motion(self._scheme, system._core, *settings, *more)
+        self._core = _core.Motion(
+            self._scheme,
+            system._core,
+            (alpha, stiff),
+            {"dt": given},
+            threads(),
+            rate,
+            load,
+            None,
+            inside,
+            proxy,
+        )
         self._system = system
         self._warned, self._dt = set(), given
         self._settings = {
