@@ -181,7 +181,7 @@ def draw(falls: dict[str, Fall], path: Path) -> None:
     right.set(title="force of the floor", ylabel="[N]")
     for axes in (left, right):
         axes.set_xlabel("time [ms]")
-        axes.legend(frameon=False)
+    right.legend(frameon=False)
     pictures.save_figure(figure, path, dpi=130)
 
 
