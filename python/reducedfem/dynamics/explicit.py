@@ -67,7 +67,7 @@ class CentralReport:
         see `stable_step`.
     iterations
         Iterations of conjugate gradients in steps of another length than `CentralDifferences.dt`
-        times a power of two, with `implicit_damping` of a solid: about eight each.
+        times a power of two, with `implicit_damping` of a solid: up to eight each.
     """
 
     steps: int
@@ -345,7 +345,7 @@ class CentralDifferences(Simulation):
             Length of these steps [s]; None: that of the simulation. At most the stable step at
             rest, or that of the simulation if it is longer. Each step may have another length;
             with `implicit_damping` of a solid, lengths other than powers of two times that of the
-            simulation take about eight iterations with the factors of the two next to them.
+            simulation take up to eight iterations with the factors of the two next to them.
         progress
             True for a progress bar, or a callable ``f(done, total)``.
 
