@@ -9,7 +9,8 @@
 
 enum { REST, RESULT, DIRECTION, PRODUCT, SOLVED, OTHER, RF_PREFACTORED_VECTORS };
 
-// The error falls to 3 % in an iteration, so that 8 are enough; more only where the matrix is not finite.
+// The error falls to 3 % in an iteration, so that 8 are enough; more only where the matrix is not
+// finite.
 static const double ACCURACY = 1e-12;
 enum { MOST_ITERATIONS = 30 };
 
