@@ -1,0 +1,457 @@
+// The series of control elements: its terms, the fields of products, its radius.
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "green/control_build.h"
+#include "linalg/vec3.h"
+#include "linalg/vector.h"
+
+enum { P = RF_CONTROL_PARAMETERS, MOST = RF_CONTROL_MOST_TERMS };
+
+// Terms below this fraction of the first are rounding.
+static const double ROUNDING = 1e-13;
+
+// The gradients of a term at a point, and the coefficients of E and S.
+typedef struct point {
+  double H[MOST][9];  // of u_1 .. u_(n-1)
+  double S[MOST][9];  // of e^1 .. e^n
+} point;
+
+// Adds half of A^T B + B^T A to E.
+static void add_product(const double *A, const double *B, double *E) {
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 3; ++j) {
+      const double one = A[i] * B[j] + A[3 + i] * B[3 + j] + A[6 + i] * B[6 + j];
+      E[3 * i + j] += 0.5 * one, E[3 * j + i] += 0.5 * one;
+    }
+}
+
+// S_m = C : E_m, E_m of the gradients with indices below n.
+static void strain_stress(const double *C, int m, int n, point *p) {
+  static const int at[6] = {0, 4, 8, 5, 2, 1};  // Voigt's order
+  double E[9] = {0}, e[6];
+  if (m < n)
+    for (int i = 0; i < 3; ++i)
+      for (int j = 0; j < 3; ++j)
+        E[3 * i + j] = 0.5 * (p->H[m - 1][3 * i + j] + p->H[m - 1][3 * j + i]);
+  for (int k = 1; k < m - k; ++k) add_product(p->H[k - 1], p->H[m - k - 1], E);
+  if (m % 2 == 0) {  // its own square, once
+    double square[9] = {0};
+    add_product(p->H[m / 2 - 1], p->H[m / 2 - 1], square);
+    for (int i = 0; i < 9; ++i) E[i] += 0.5 * square[i];
+  }
+  for (int k = 0; k < 6; ++k) e[k] = (k < 3 ? 1.0 : 2.0) * E[at[k]];
+  for (int k = 0; k < 6; ++k) {
+    double sum = 0.0;
+    for (int l = 0; l < 6; ++l) sum += C[6 * k + l] * e[l];
+    p->S[m - 1][at[k]] = p->S[m - 1][at[k] % 3 * 3 + at[k] / 3] = sum;
+  }
+}
+
+// P_n without the linear part of u_n: S_n + sum H_k S_(n-k).
+static void piola(const double *C, int n, point *p, double *out) {
+  for (int m = 1; m <= n; ++m) strain_stress(C, m, n, p);
+  memcpy(out, p->S[n - 1], 9 * sizeof *out);
+  for (int k = 1; k < n; ++k)
+    for (int i = 0; i < 3; ++i)
+      for (int j = 0; j < 3; ++j)
+        for (int l = 0; l < 3; ++l)
+          out[3 * i + j] += p->H[k - 1][3 * i + l] * p->S[n - k - 1][3 * l + j];
+}
+
+static void gradient_of(int nodes, const int32_t *corner, const double *gradient, const double *u,
+                        double *H) {
+  memset(H, 0, 9 * sizeof *H);
+  for (int a = 0; a < nodes; ++a)
+    for (int i = 0; i < 3; ++i)
+      for (int j = 0; j < 3; ++j)
+        H[3 * i + j] += u[3 * (int64_t)corner[a] + i] * gradient[3 * a + j];
+}
+
+void rf_control_series_force(const rf_solid *s, int n, const double *const *u, double *force) {
+  const int nodes = (int)s->mesh->type;
+  double C[36];
+  int32_t material = -1;
+  memset(force, 0, 3 * (size_t)s->mesh->n_nodes * sizeof *force);
+  for (int32_t e = 0; e < s->mesh->n_elements; ++e) {
+    const int32_t *const corner = s->mesh->elements + (int64_t)nodes * e;
+    const double *gradient = rf_solid_gradient(s, e), *const volume = rf_solid_volume(s, e);
+    if (s->element_material[e] != material) {
+      material = s->element_material[e];
+      rf_law_rest(s->material[material].law, s->material[material].parameter, C);
+    }
+    for (int g = 0; g < rf_solid_points(s, e); ++g, gradient += 3 * nodes) {
+      point p;
+      double stress[9];
+      for (int k = 1; k < n; ++k) gradient_of(nodes, corner, gradient, u[k - 1], p.H[k - 1]);
+      piola(C, n, &p, stress);
+      for (int a = 0; a < nodes; ++a)
+        for (int i = 0; i < 3; ++i)
+          force[3 * (int64_t)corner[a] + i] +=
+              volume[g] * rf_vec3_dot(stress + 3 * i, gradient + 3 * a);
+    }
+  }
+}
+
+// Paths s of the series: sums of one to three coordinates.
+typedef struct path {
+  int32_t index[3];
+  double factor[3];
+  int count;
+} path;
+
+typedef struct series {
+  rf_control_build *build;
+  double *basis;        // poses of all groups for relative poses (6 n_groups, p)
+  double *coordinates;  // L, L L^T = metric of relative poses  (p, p)
+  int32_t n_paths;
+  path *paths;       // (n_paths)
+  int64_t row;       // 3 n_surface + n_parameters
+  double *value[2];  // degrees 2 and 3: surface, then forces (n_paths, row)
+  double *u;         // terms of some paths    (RADIUS_TERMS, RF_CONTROL_PATHS, n_nodes, 3)
+  double *load;      //                        (RF_CONTROL_PATHS, n_nodes, 3)
+  double *moved;     // parameters of b_n      (RADIUS_TERMS, RF_CONTROL_PATHS, n_parameters)
+} series;
+
+// The inverse of the inertia of the control nodes, one unit of mass a node.
+static void make_inertia(rf_control *c) {
+  double I[9] = {0}, transposed[9];
+  for (int32_t g = 0; g < c->n_groups; ++g) {
+    const rf_control_group *group = c->group + g;
+    double d[3], J[9];
+    rf_vec3_sub(group->mean, c->centre, d);
+    for (int i = 0; i < 9; ++i) J[i] = group->moment[i] + group->count * d[i / 3] * d[i % 3];
+    for (int i = 0; i < 9; ++i) I[i] += (i % 4 ? 0.0 : J[0] + J[4] + J[8]) - J[i];
+  }
+  (void)rf_mat3_inverse_transposed(I, transposed);
+  for (int i = 0; i < 9; ++i) c->inverse[i] = transposed[i % 3 * 3 + i / 3];
+}
+
+// Column j of the basis: the pose of one group moves, then the rigid motion is taken out.
+static void make_column(const series *s, int32_t j) {
+  const rf_control *c = s->build->control;
+  const int32_t moved = 1 + j / 6, p = c->n_relative;
+  const rf_control_group *group = c->group + moved;
+  double T[3] = {0}, theta[3] = {0}, d[3], moment[3] = {0}, turn[3];
+  (j % 6 < 3 ? T : theta)[j % 3] = 1.0;
+  rf_vec3_sub(group->mean, c->centre, d);
+  rf_vec3_cross(d, T, moment);
+  const double *const J = group->moment;
+  for (int i = 0; i < 3; ++i)
+    moment[i] =
+        moment[i] * group->count + (J[0] + J[4] + J[8]) * theta[i] - rf_vec3_dot(J + 3 * i, theta);
+  for (int i = 0; i < 3; ++i) turn[i] = rf_vec3_dot(c->inverse + 3 * i, moment);
+  for (int32_t g = 0; g < c->n_groups; ++g) {
+    double arm[3], rigid[3];
+    rf_vec3_sub(c->group[g].mean, c->centre, arm);
+    rf_vec3_cross(turn, arm, rigid);
+    for (int i = 0; i < 3; ++i) {
+      s->basis[(6 * g + i) * p + j] =
+          (g == moved ? T[i] : 0.0) - rigid[i] - T[i] * group->count / c->count;
+      s->basis[(6 * g + 3 + i) * p + j] = (g == moved ? theta[i] : 0.0) - turn[i];
+    }
+  }
+}
+
+// Parameters of b_n for poses (6 n_groups): T for n = 1, and theta~^n / n!.
+static void boundary(const rf_control *c, int n, const double *poses, double *parameters) {
+  for (int32_t g = 0; g < c->n_groups; ++g) {
+    const double *const T = poses + 6 * g, *const theta = T + 3;
+    double *const to = parameters + P * g, power[9] = {[0] = 1.0, [4] = 1.0, [8] = 1.0};
+    for (int k = 1; k <= n; ++k) {
+      double skew[9] = {0}, next[9] = {0};
+      rf_vec3_add_skew(1.0 / k, theta, skew, 3);
+      for (int i = 0; i < 9; ++i)
+        for (int l = 0; l < 3; ++l) next[i] += power[i / 3 * 3 + l] * skew[3 * l + i % 3];
+      memcpy(power, next, sizeof power);
+    }
+    for (int i = 0; i < 3; ++i) to[i] = n == 1 ? T[i] : 0.0;
+    memcpy(to + 3, power, sizeof power);
+  }
+}
+
+// The metric of relative poses, (1/V) int grad u_i : grad u_j dV of their linear solutions u.
+static void make_metric(const rf_solid *s, int32_t p, const double *u, double *metric) {
+  const int nodes = (int)s->mesh->type;
+  const int64_t all = 3 * (int64_t)s->mesh->n_nodes;
+  double H[RF_CONTROL_MOST_FIELDS / 2][9], volume = 0.0;
+  memset(metric, 0, (size_t)(p * p) * sizeof *metric);
+  for (int32_t e = 0; e < s->mesh->n_elements; ++e) {
+    const int32_t *const corner = s->mesh->elements + (int64_t)nodes * e;
+    const double *gradient = rf_solid_gradient(s, e), *const weight = rf_solid_volume(s, e);
+    for (int g = 0; g < rf_solid_points(s, e); ++g, gradient += 3 * nodes) {
+      volume += weight[g];
+      for (int32_t i = 0; i < p; ++i) {
+        gradient_of(nodes, corner, gradient, u + i * all, H[i]);
+        for (int32_t j = 0; j <= i; ++j) metric[i * p + j] += weight[g] * rf_dot(9, H[i], H[j]);
+      }
+    }
+  }
+  for (int32_t i = 0; i < p * p; ++i) metric[i] /= volume;
+}
+
+// Cholesky factor of the lower triangle of a small matrix, in place; false: singular.
+static bool factor_small(int32_t n, double *a) {
+  for (int32_t j = 0; j < n; ++j) {
+    const double whole = a[j * n + j];
+    const double pivot = whole - rf_dot(j, a + j * n, a + j * n);
+    if (!(pivot > 1e-12 * whole)) return false;
+    a[j * n + j] = sqrt(pivot);
+    for (int32_t i = j + 1; i < n; ++i)
+      a[i * n + j] = (a[i * n + j] - rf_dot(j, a + i * n, a + j * n)) / a[j * n + j];
+  }
+  return true;
+}
+
+// Chooses coordinates s of relative poses r in which |s| is the mean gradient: s = L^T r.
+static rf_status make_coordinates(series *s, rf_error *err) {
+  rf_status st = RF_OK;
+  rf_control_build *b = s->build;
+  rf_control *c = b->control;
+  const int32_t p = c->n_relative;
+  const int64_t all = 3 * (int64_t)b->solid->mesh->n_nodes;
+  double *u = NULL, *poses = NULL, *parameters = NULL;
+  RF_ALLOC(u, p * all);
+  RF_ALLOC(poses, 6 * c->n_groups);
+  RF_ALLOC(parameters, c->n_parameters);
+  for (int32_t j = 0; j < p; ++j) {
+    make_column(s, j);
+    for (int32_t i = 0; i < 6 * c->n_groups; ++i) poses[i] = s->basis[i * p + j];
+    boundary(c, 1, poses, parameters);
+    rf_control_prescribe(b, parameters, u + j * all);
+  }
+  for (int32_t j = 0; j < p; j += 6) RF_TRY(rf_control_respond(b, 6, NULL, u + j * all, err));
+  make_metric(b->solid, p, u, s->coordinates);
+  if (!factor_small(p, s->coordinates)) {
+    st = rf_fail(err, RF_ERR_MESH,
+                 "two handles move apart without deforming the mesh: they are on parts that are "
+                 "not connected; make a solid of each part, or use order 1");
+    goto done;
+  }
+  for (int32_t i = 0; i < p; ++i)
+    for (int32_t j = 0; j < p; ++j)
+      c->to_relative[i * p + j] = j >= i ? s->coordinates[j * p + i] : 0.0;
+done:
+  rf_free(u);
+  rf_free(poses);
+  rf_free(parameters);
+  return st;
+}
+
+static path path_of(int32_t i, int32_t j, double factor, int32_t k) {
+  path p = {.index = {i, j, k}, .factor = {1.0, factor, 1.0}, .count = 1 + (j >= 0) + (k >= 0)};
+  return p;
+}
+
+static int32_t choose2(int32_t n) { return n * (n - 1) / 2; }
+
+// Number of i < j among pairs, row by row.
+static int32_t pair_of(int32_t p, int32_t i, int32_t j) {
+  return choose2(p) - choose2(p - i) + j - i - 1;
+}
+
+// All e_i, all e_i + e_j, and of order 3 all e_i - e_j and all e_i + e_j + e_k: as many as forms of
+// degree `order` have coefficients.
+static void make_paths(series *s) {
+  const int32_t p = s->build->control->n_relative;
+  path *to = s->paths;
+  for (int32_t i = 0; i < p; ++i) *to++ = path_of(i, -1, 0.0, -1);
+  for (int sign = 1; sign >= (s->build->control->order > 2 ? -1 : 1); sign -= 2)
+    for (int32_t i = 0; i < p; ++i)
+      for (int32_t j = i + 1; j < p; ++j) *to++ = path_of(i, j, sign, -1);
+  if (s->build->control->order > 2)
+    for (int32_t i = 0; i < p; ++i)
+      for (int32_t j = i + 1; j < p; ++j)
+        for (int32_t k = j + 1; k < p; ++k) *to++ = path_of(i, j, 1.0, k);
+}
+
+// Poses of all groups along a path: basis L^-T s.
+static void poses_of(const series *s, const path *way, double *poses) {
+  const rf_control *c = s->build->control;
+  const int32_t p = c->n_relative;
+  double r[RF_CONTROL_MOST_FIELDS / 2] = {0};
+  for (int k = 0; k < way->count; ++k) r[way->index[k]] = way->factor[k];
+  for (int32_t i = p - 1; i >= 0; --i) {
+    for (int32_t j = i + 1; j < p; ++j) r[i] -= s->coordinates[j * p + i] * r[j];
+    r[i] /= s->coordinates[i * p + i];
+  }
+  for (int32_t i = 0; i < 6 * c->n_groups; ++i) poses[i] = rf_dot(p, s->basis + i * p, r);
+}
+
+typedef struct force_task {
+  const series *s;
+  int n;
+} force_task;
+
+static rf_status force_of_path(void *context, int64_t task, int worker, rf_error *err) {
+  (void)worker, (void)err;
+  const force_task *t = context;
+  const int64_t all = 3 * (int64_t)t->s->build->solid->mesh->n_nodes;
+  const double *term[MOST];
+  for (int k = 0; k < t->n; ++k) term[k] = t->s->u + (k * RF_CONTROL_PATHS + task) * all;
+  rf_control_series_force(t->s->build->solid, t->n, term, t->s->load + task * all);
+  return RF_OK;
+}
+
+// The form of degree n on a path, at the surface, and its forces: without the linear part.
+static rf_status store(series *s, int32_t k, int n, int32_t in, rf_error *err) {
+  rf_status st = RF_OK;
+  const rf_control_build *b = s->build;
+  const rf_control *c = b->control;
+  const int64_t all = 3 * (int64_t)b->solid->mesh->n_nodes, surface = 3 * (int64_t)c->n_surface;
+  const double *const u = s->u + ((n - 1) * RF_CONTROL_PATHS + in) * all;
+  const double *const moved = s->moved + ((n - 1) * RF_CONTROL_PATHS + in) * c->n_parameters;
+  double *const to = s->value[n - 2] + k * s->row, *const forces = to + surface;
+  rf_control_sample(b, u, to);
+  for (int32_t m = 0; m < c->n_parameters; ++m)
+    for (int64_t i = 0; i < surface; ++i) to[i] -= moved[m] * b->surface[m * surface + i];
+  RF_TRY(rf_solid_block_multiply(b->solid, b->run, b->blocks, 1, u, b->load, err));
+  for (int64_t i = 0; i < all; ++i) b->load[i] += s->load[in * all + i];
+  rf_control_gather(b, b->load, forces);
+  for (int32_t m = 0; m < c->n_parameters; ++m)
+    forces[m] -= rf_dot(c->n_parameters, c->matrix + (int64_t)m * c->ld, moved);
+done:
+  return st;
+}
+
+// Radius in multiples of the path, by ratios of terms two apart: odd and even ones may differ.
+static double radius_of(int n, const double *size) {
+  double radius = INFINITY;
+  for (int k = 2; k < n; ++k)
+    if (size[k] > ROUNDING * size[0]) radius = fmin(radius, sqrt(size[k - 2] / size[k]));
+  return radius;
+}
+
+static rf_status make_terms(series *s, int32_t first, int count, int terms, rf_error *err) {
+  rf_status st = RF_OK;
+  rf_control_build *b = s->build;
+  rf_control *c = b->control;
+  const int64_t all = 3 * (int64_t)b->solid->mesh->n_nodes;
+  double poses[6 * RF_CONTROL_MOST_GROUPS], size[RF_CONTROL_PATHS][RF_CONTROL_RADIUS_TERMS];
+  memset(s->u, 0, (size_t)(terms * RF_CONTROL_PATHS * all) * sizeof *s->u);
+  for (int n = 1; n <= terms; ++n) {
+    double *const u = s->u + (n - 1) * RF_CONTROL_PATHS * all;
+    for (int k = 0; k < count; ++k) {
+      double *const moved = s->moved + ((n - 1) * RF_CONTROL_PATHS + k) * c->n_parameters;
+      poses_of(s, s->paths + first + k, poses);
+      boundary(c, n, poses, moved);
+      rf_control_prescribe(b, moved, u + k * all);
+    }
+    if (n > 1) {
+      force_task task = {s, n};
+      RF_TRY(rf_run_tasks(b->run, count, 0, force_of_path, &task, err));
+    }
+    RF_TRY(rf_control_respond(b, count, n > 1 ? s->load : NULL, u, err));
+    for (int k = 0; k < count; ++k) {
+      size[k][n - 1] = rf_norm(all, u + k * all);
+      if (n > 1 && n <= c->order) RF_TRY(store(s, first + k, n, k, err));
+    }
+  }
+  if (terms < RF_CONTROL_RADIUS_TERMS) goto done;
+  for (int k = 0; k < count; ++k) {
+    const double length = sqrt((double)s->paths[first + k].count);
+    c->radius = fmin(c->radius, length * radius_of(terms, size[k]));
+  }
+done:
+  return st;
+}
+
+// Adds `factor` times the value on a path to one of the fields and its forces.
+static void add_value(const series *s, int degree, int32_t from, double factor, int32_t to) {
+  rf_control *c = s->build->control;
+  const int64_t surface = 3 * (int64_t)c->n_surface;
+  const double *const value = s->value[degree - 2] + from * s->row;
+  double *const field = s->build->surface + (c->n_parameters + to) * surface;
+  double *const forces = c->product_forces + (int64_t)to * c->ld;
+  for (int64_t i = 0; i < surface; ++i) field[i] += factor * value[i];
+  for (int32_t i = 0; i < c->n_parameters; ++i) forces[i] += factor * value[surface + i];
+}
+
+// Coefficients of s_i s_j, i <= j.
+static int32_t polarize_pairs(const series *s) {
+  const int32_t p = s->build->control->n_relative;
+  int32_t to = 0;
+  for (int32_t i = 0; i < p; ++i)
+    for (int32_t j = i; j < p; ++j, ++to) {
+      if (i < j) {
+        add_value(s, 2, p + pair_of(p, i, j), 1.0, to);
+        add_value(s, 2, j, -1.0, to);
+      }
+      add_value(s, 2, i, i < j ? -1.0 : 1.0, to);
+    }
+  return to;
+}
+
+// Coefficients of s_i s_j s_k, i <= j <= k, behind those of pairs.
+static void polarize_triples(const series *s, int32_t to) {
+  const int32_t p = s->build->control->n_relative, sum = p, difference = p + choose2(p);
+  int32_t triple = difference + choose2(p);
+  for (int32_t i = 0; i < p; ++i)
+    for (int32_t j = i; j < p; ++j)
+      for (int32_t k = j; k < p; ++k, ++to) {
+        if (i < j && j < k) {
+          add_value(s, 3, triple++, 1.0, to);
+          const int32_t pair[3] = {pair_of(p, i, j), pair_of(p, i, k), pair_of(p, j, k)};
+          const int32_t one[3] = {i, j, k};
+          for (int q = 0; q < 3; ++q) {
+            add_value(s, 3, sum + pair[q], -1.0, to);
+            add_value(s, 3, one[q], 1.0, to);
+          }
+        } else if (i < k) {  // v(a + b) = iik + ikk + iii + kkk, v(a - b) = -iik + ikk + iii - kkk
+          const int32_t pair = pair_of(p, i, k);
+          const bool first_twice = i == j;
+          add_value(s, 3, sum + pair, 0.5, to);
+          add_value(s, 3, difference + pair, first_twice ? -0.5 : 0.5, to);
+          add_value(s, 3, first_twice ? k : i, -1.0, to);
+        } else {
+          add_value(s, 3, i, 1.0, to);
+        }
+      }
+}
+
+rf_status rf_control_build_series(rf_control_build *b, rf_error *err) {
+  rf_status st = RF_OK;
+  rf_control *c = b->control;
+  const int32_t p = c->n_relative, ends = c->n_groups;
+  const int64_t all = 3 * (int64_t)b->solid->mesh->n_nodes;
+  series s = {.build = b,
+              .n_paths = rf_control_products(c->order, p) - (c->order > 2 ? p * (p + 1) / 2 : 0),
+              .row = 3 * (int64_t)c->n_surface + c->n_parameters};
+  c->radius = INFINITY;
+  make_inertia(c);
+  RF_ALLOC(s.basis, 6 * c->n_groups * p);
+  RF_ALLOC(s.coordinates, p * p);
+  RF_ALLOC(s.paths, s.n_paths);
+  RF_ALLOC(s.u, RF_CONTROL_RADIUS_TERMS * RF_CONTROL_PATHS * all);
+  RF_ALLOC(s.load, RF_CONTROL_PATHS * all);
+  RF_ALLOC(s.moved, RF_CONTROL_RADIUS_TERMS * RF_CONTROL_PATHS * c->n_parameters);
+  for (int degree = 2; degree <= c->order; ++degree)
+    RF_ALLOC(s.value[degree - 2], s.n_paths * s.row);
+  RF_ALLOC(c->to_relative, p * p);
+  RF_ALLOC(c->product_forces, (int64_t)(c->n_fields - c->n_parameters) * c->ld);
+  RF_TRY(make_coordinates(&s, err));
+  make_paths(&s);
+  const int32_t long_paths = p + choose2(p);  // those that also give the radius
+  for (int32_t first = 0; first < s.n_paths;) {
+    const bool whole = first < long_paths;
+    const int32_t end = whole ? long_paths : s.n_paths;
+    const int count = end - first < RF_CONTROL_PATHS ? end - first : RF_CONTROL_PATHS;
+    RF_TRY(make_terms(&s, first, count, whole ? RF_CONTROL_RADIUS_TERMS : c->order, err));
+    first += count;
+    RF_TRY(rf_run_progress(b->run, (int64_t)ends * s.n_paths + first,
+                           (int64_t)(ends + 1) * s.n_paths, err));
+  }
+  const int32_t pairs = polarize_pairs(&s);
+  if (c->order > 2) polarize_triples(&s, pairs);
+done:
+  rf_free(s.basis);
+  rf_free(s.coordinates);
+  rf_free(s.paths);
+  rf_free(s.u);
+  rf_free(s.load);
+  rf_free(s.moved);
+  rf_free(s.value[0]);
+  rf_free(s.value[1]);
+  return st;
+}
