@@ -1,6 +1,4 @@
 // Control elements: solids moved by handles, solved in advance.
-#include <math.h>
-
 #include "base/alloc.h"
 #include "green/control.h"
 #include "pyext/py_convert.h"
@@ -150,18 +148,17 @@ static PyObject *forces(PyObject *self, PyObject *args) {
   return result;
 }
 
-PyDoc_STRVAR(state_doc,
-             "state($self, c, /)\n--\n\n"
-             "Frame and size of c: (rotation (3, 3), centre (3,), energy [J], amplitude). Refuses\n"
-             "no amplitude; the energy is that of order 1.");
-static PyObject *state_of(PyObject *self, PyObject *args) {
+PyDoc_STRVAR(measures_doc,
+             "measures($self, c, rotation, /)\n--\n\n"
+             "Linear energy [J], that of order 1, and amplitude of c, which may exceed the radius.");
+static PyObject *measures(PyObject *self, PyObject *args) {
   const rf_control *control = py_held(self);
-  PyObject *c_obj, *result = NULL;
+  PyObject *c_obj;
   int rotation;
   py_in c = {0};
   rf_control_state s;
   const npy_intp n = RF_CONTROL_PARAMETERS * control->n_handles;
-  if (!PyArg_ParseTuple(args, "Op:state", &c_obj, &rotation) ||
+  if (!PyArg_ParseTuple(args, "Op:measures", &c_obj, &rotation) ||
       py_in_f64(&c, c_obj, "c", 1, &n) < 0)
     return NULL;
   const rf_control_end end =
@@ -169,16 +166,7 @@ static PyObject *state_of(PyObject *self, PyObject *args) {
   py_in_release(&c);
   if (end != RF_CONTROL_DONE && end != RF_CONTROL_BEYOND)
     return refuse(py_state_of_object(self), control, end, &s);
-  PyObject *turn = py_new_f64(2, (npy_intp[]){3, 3}), *place = py_new_f64(1, (npy_intp[]){3});
-  if (turn && place) {
-    memcpy(py_f64(turn), s.turn, sizeof s.turn);
-    memcpy(py_f64(place), s.place, sizeof s.place);
-    const double energy = control->order == 1 ? rf_control_energy_rt(control, &s) : NAN;
-    result = Py_BuildValue("OOdd", turn, place, energy, s.amplitude);
-  }
-  Py_XDECREF(turn);
-  Py_XDECREF(place);
-  return result;
+  return Py_BuildValue("dd", rf_control_energy_rt(control, &s), s.amplitude);
 }
 
 static PyObject *get_matrix(PyObject *self, void *closure) {
@@ -223,7 +211,7 @@ static PyObject *get_bytes(PyObject *self, void *closure) {
 static PyMethodDef methods[] = {
     {"displacement", displacement, METH_VARARGS, displacement_doc},
     {"forces", forces, METH_VARARGS, forces_doc},
-    {"state", state_of, METH_VARARGS, state_doc},
+    {"measures", measures, METH_VARARGS, measures_doc},
     {NULL, NULL, 0, NULL},
 };
 

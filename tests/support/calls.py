@@ -56,6 +56,8 @@ def make_world():
     w.barrier = rf.BarrierContact(w.floor)
     w.above = rf.BackwardEuler(w.solid, 1e-3, newton_max=50, contact=w.barrier)
     w.voxmap = rf.Voxmap.from_surface(w.surface, 8)
+    w.handles = rf.ControlElements(w.solid, [nodes[:, 0] > 0.29])
+    w.series = rf.ControlElements(w.solid, [nodes[:, 0] > 0.29], order=2)
     w.system = rf.SecondOrderSystem(np.eye(3), 2.0 * np.eye(3))
     w.n, w.r = len(nodes), 3
     w.u, w.q = np.zeros((w.n, 3)), np.zeros(3)
