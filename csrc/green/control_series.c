@@ -11,6 +11,8 @@ enum { P = RF_CONTROL_PARAMETERS, MOST = RF_CONTROL_MOST_TERMS };
 
 // Terms below this fraction of the first are rounding.
 static const double ROUNDING = 1e-13;
+// Squares of gradients below this count as zero.
+static const double SINGULAR = 1e-14;
 
 // The gradients of a term at a point, and the coefficients of E and S.
 typedef struct point {
@@ -191,12 +193,12 @@ static void make_metric(const rf_solid *s, int32_t p, const double *u, double *m
   for (int32_t i = 0; i < p * p; ++i) metric[i] /= volume;
 }
 
-// Cholesky factor of the lower triangle of a small matrix, in place; false: singular.
-static bool factor_small(int32_t n, double *a) {
+// Cholesky factor of the lower triangle of the metric, in place; false: singular.
+static bool factor_metric(int32_t n, double length, double *a) {
   for (int32_t j = 0; j < n; ++j) {
-    const double whole = a[j * n + j];
-    const double pivot = whole - rf_dot(j, a + j * n, a + j * n);
-    if (!(pivot > 1e-12 * whole)) return false;
+    const double unit = j % 6 < 3 ? 1.0 / (length * length) : 1.0;  // shifts, then turns
+    const double pivot = a[j * n + j] - rf_dot(j, a + j * n, a + j * n);
+    if (!(pivot > SINGULAR * fmax(a[j * n + j], unit))) return false;
     a[j * n + j] = sqrt(pivot);
     for (int32_t i = j + 1; i < n; ++i)
       a[i * n + j] = (a[i * n + j] - rf_dot(j, a + i * n, a + j * n)) / a[j * n + j];
@@ -223,7 +225,8 @@ static rf_status make_coordinates(series *s, rf_error *err) {
   }
   for (int32_t j = 0; j < p; j += 6) RF_TRY(rf_control_respond(b, 6, NULL, u + j * all, err));
   make_metric(b->solid, p, u, s->coordinates);
-  if (!factor_small(p, s->coordinates)) {
+  if (!factor_metric(p, rf_mesh_length(b->solid->mesh->n_nodes, b->solid->mesh->nodes),
+                     s->coordinates)) {
     st = rf_fail(err, RF_ERR_MESH,
                  "two handles move apart without deforming the mesh: they are on parts that are "
                  "not connected; make a solid of each part, or use order 1");

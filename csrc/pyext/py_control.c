@@ -1,5 +1,6 @@
 // Control elements: solids moved by handles, solved in advance.
-#include "base/alloc.h"
+#include <stdio.h>
+
 #include "green/control.h"
 #include "pyext/py_convert.h"
 #include "pyext/py_object.h"
@@ -64,6 +65,7 @@ done:
 
 static PyObject *refuse(py_state *state, const rf_control *control, rf_control_end end,
                         const rf_control_state *s) {
+  char text[64];
   switch (end) {
     case RF_CONTROL_NO_FIT:
       return py_fail(state, PY_INPUT_ERROR,
@@ -79,11 +81,11 @@ static PyObject *refuse(py_state *state, const rf_control *control, rf_control_e
                      "c turns the handles so far from each other that they have no mean rotation; "
                      "turn them by less than pi");
     default:
+      snprintf(text, sizeof text, "%.4g, beyond %.4g", s->amplitude, control->radius);
       return py_fail(state, PY_INPUT_ERROR,
-                     "c has the amplitude %.4g, beyond %.4g, up to which the series of order %d "
-                     "was found to converge; move the handles less, add handles in between, or use "
-                     "order 1 or Solid.solve_static",
-                     s->amplitude, control->radius, control->order);
+                     "c has the amplitude %s, up to which the series of order %d was found to "
+                     "converge; move the handles less, or use order 1 or Solid.solve_static",
+                     text, control->order);
   }
 }
 
@@ -148,9 +150,10 @@ static PyObject *forces(PyObject *self, PyObject *args) {
   return result;
 }
 
-PyDoc_STRVAR(measures_doc,
-             "measures($self, c, rotation, /)\n--\n\n"
-             "Linear energy [J], that of order 1, and amplitude of c, which may exceed the radius.");
+PyDoc_STRVAR(
+    measures_doc,
+    "measures($self, c, rotation, /)\n--\n\n"
+    "Linear energy [J], that of order 1, and amplitude of c, which may exceed the radius.");
 static PyObject *measures(PyObject *self, PyObject *args) {
   const rf_control *control = py_held(self);
   PyObject *c_obj;
@@ -252,7 +255,8 @@ static PyObject *control_terms(PyObject *module, PyObject *args) {
   const rf_solid *solid = py_solid_get(state, solid_obj);
   if (!solid || py_run_init(state, &r, progress, threads) < 0) return NULL;
   if (handles_in(ptr_obj, nodes_obj, &ptr, &nodes, &set, state) < 0) goto done;
-  if (py_in_f64(&c, c_obj, "c", 1, (npy_intp[]){RF_CONTROL_PARAMETERS * (npy_intp)set.n_handles}) < 0)
+  if (py_in_f64(&c, c_obj, "c", 1, (npy_intp[]){RF_CONTROL_PARAMETERS * (npy_intp)set.n_handles}) <
+      0)
     goto done;
   if (terms < 1 || terms > RF_CONTROL_MOST_TERMS) {
     py_fail(state, PY_INPUT_ERROR, "order must be between 1 and %d, got %d", RF_CONTROL_MOST_TERMS,
