@@ -137,4 +137,4 @@ def rows() -> list[Row]:
     return result
 
 
-ENTRIES = ("rows",)
+ENTRIES = {"rows": rows}
