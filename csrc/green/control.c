@@ -414,6 +414,7 @@ void rf_control_free(rf_control *c) {
   rf_free(c->fields);
   rf_free(c->arm);
   rf_free(c->to_relative);
+  rf_free(c->gauge);
   rf_free(c->product_forces);
   rf_free(c);
 }

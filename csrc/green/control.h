@@ -81,7 +81,7 @@ typedef struct rf_control {
   double inverse[9];       // of sum n_g (|X_g-c|^2 1 - (X_g-c)(X_g-c)^T) + tr(J_g) 1 - J_g
   double *to_relative;     // s = this times the poses relative to the first group  (p, p)
   double *product_forces;  // on the parameters, of each product (n_fields - n_parameters, ld)
-  double radius;           // largest |s|, the root mean square of grad u_1
+  double *gauge;           // 1 / radius^2 of s: sum gauge_ij |s_i s_j|  (p, p)
 } rf_control;
 
 RF_MUST_CHECK rf_status rf_control_create(const struct rf_solid *solid,
@@ -106,14 +106,14 @@ typedef enum rf_control_end {
   RF_CONTROL_NO_FIT,     // the best rotation is not unique
   RF_CONTROL_NOT_RIGID,  // of order > 1: a handle is not turned, but deformed
   RF_CONTROL_FAR,        // of order > 1: poses differ so much that they have no mean
-  RF_CONTROL_BEYOND      // of order > 1: the amplitude exceeds the radius
+  RF_CONTROL_BEYOND      // of order > 1: the series need not converge
 } rf_control_end;
 
 typedef struct rf_control_state {
   double turn[9];     // R
   double place[3];    // x_c, m
   double stretch[9];  // S
-  double amplitude;   // |s|; 0 of order 1
+  double radius;      // multiple of s up to which the series converges; infinite of order 1
   int32_t handle;     // that is not rigid
   // parameters in the frame, then products of s
   double coefficient[RF_CONTROL_MOST_FIELDS];

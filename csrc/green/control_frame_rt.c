@@ -150,7 +150,7 @@ static bool mean_frame(const rf_control *control, const double *c, rf_control_st
 }
 
 // Products of the relative coordinates, behind the parameters.
-static void multiply_out(const rf_control *control, double *coefficient, double *amplitude) {
+static void multiply_out(const rf_control *control, double *coefficient, double *radius) {
   const int32_t p = control->n_relative;
   double r[RF_CONTROL_MOST_FIELDS / 2], s[RF_CONTROL_MOST_FIELDS / 2], first[6], arm[3], turned[3];
   double *to = coefficient + control->n_parameters, sum = 0.0;
@@ -169,10 +169,11 @@ static void multiply_out(const rf_control *control, double *coefficient, double 
   }
   for (int32_t i = 0; i < p; ++i) {
     s[i] = 0.0;
-    for (int32_t j = i; j < p; ++j) s[i] += control->to_relative[i * p + j] * r[j];
-    sum += s[i] * s[i];
+    for (int32_t j = 0; j < p; ++j) s[i] += control->to_relative[i * p + j] * r[j];
   }
-  *amplitude = sqrt(sum);
+  for (int32_t i = 0; i < p; ++i)
+    for (int32_t j = 0; j < p; ++j) sum += control->gauge[i * p + j] * fabs(s[i] * s[j]);
+  *radius = 1.0 / sqrt(sum);
   for (int32_t i = 0; i < p; ++i)
     for (int32_t j = i; j < p; ++j) *to++ = s[i] * s[j];
   if (control->order < 3) return;
@@ -206,7 +207,7 @@ static void fit_of(const rf_control *control, const double *c, double place[3], 
 rf_control_end rf_control_state_rt(const rf_control *control, rf_control_frame_kind kind,
                                    const double *c, rf_control_state *state) {
   double B[9];
-  state->amplitude = 0.0;
+  state->radius = INFINITY;
   memset(state->coefficient, 0, (size_t)control->n_fields * sizeof *state->coefficient);
   if (kind == RF_CONTROL_REST) {
     for (int i = 0; i < 9; ++i) state->turn[i] = i % 4 ? 0.0 : 1.0;
@@ -229,6 +230,6 @@ rf_control_end rf_control_state_rt(const rf_control *control, rf_control_frame_k
     to_frame(control, c, g, state->turn, state->place,
              state->coefficient + RF_CONTROL_PARAMETERS * g);
   if (control->order == 1) return RF_CONTROL_DONE;
-  multiply_out(control, state->coefficient, &state->amplitude);
-  return state->amplitude <= control->radius ? RF_CONTROL_DONE : RF_CONTROL_BEYOND;
+  multiply_out(control, state->coefficient, &state->radius);
+  return state->radius >= 1.0 ? RF_CONTROL_DONE : RF_CONTROL_BEYOND;
 }

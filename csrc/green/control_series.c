@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "green/control_build.h"
+#include "linalg/blas.h"
 #include "linalg/vec3.h"
 #include "linalg/vector.h"
 
@@ -105,10 +106,11 @@ typedef struct path {
 
 typedef struct series {
   rf_control_build *build;
-  double *basis;        // poses of all groups for relative poses (6 n_groups, p)
-  double *coordinates;  // L, L L^T = metric of relative poses  (p, p)
+  double *basis;  // poses of all groups along the coordinates (6 n_groups, p)
   int32_t n_paths;
   path *paths;       // (n_paths)
+  double *reach;     // multiple of a path up to which its series converges (n_long)
+  int32_t n_long;    // paths with enough terms for that: single ones and pairs
   int64_t row;       // 3 n_surface + n_parameters
   double *value[2];  // degrees 2 and 3: surface, then forces (n_paths, row)
   double *u;         // terms of some paths    (RADIUS_TERMS, RF_CONTROL_PATHS, n_nodes, 3)
@@ -193,52 +195,98 @@ static void make_metric(const rf_solid *s, int32_t p, const double *u, double *m
   for (int32_t i = 0; i < p * p; ++i) metric[i] /= volume;
 }
 
-// Cholesky factor of the lower triangle of the metric, in place; false: singular.
-static bool factor_metric(int32_t n, double length, double *a) {
+// RF_ERR_MESH if relative poses exist without gradients.  `metric` is destroyed.
+static rf_status require_connected(const rf_control_build *b, int32_t n, double *metric,
+                                   rf_error *err) {
+  const double length = rf_mesh_length(b->solid->mesh->n_nodes, b->solid->mesh->nodes);
   for (int32_t j = 0; j < n; ++j) {
     const double unit = j % 6 < 3 ? 1.0 / (length * length) : 1.0;  // shifts, then turns
-    const double pivot = a[j * n + j] - rf_dot(j, a + j * n, a + j * n);
-    if (!(pivot > SINGULAR * fmax(a[j * n + j], unit))) return false;
-    a[j * n + j] = sqrt(pivot);
+    const double own = metric[j * n + j], pivot = own - rf_dot(j, metric + j * n, metric + j * n);
+    if (!(pivot > SINGULAR * fmax(own, unit)))
+      return rf_fail(err, RF_ERR_MESH,
+                     "two handles move apart without deforming the mesh: they are on parts that "
+                     "are not connected; make a solid of each part, or use order 1");
+    metric[j * n + j] = sqrt(pivot);
     for (int32_t i = j + 1; i < n; ++i)
-      a[i * n + j] = (a[i * n + j] - rf_dot(j, a + i * n, a + j * n)) / a[j * n + j];
+      metric[i * n + j] =
+          (metric[i * n + j] - rf_dot(j, metric + i * n, metric + j * n)) / metric[j * n + j];
   }
-  return true;
+  return RF_OK;
 }
 
-// Chooses coordinates s of relative poses r in which |s| is the mean gradient: s = L^T r.
+// Stationary ratios of the energy to the metric: vectors X (columns), X^T metric X = 1, in place of
+// `energy`; destroys `metric`.
+static rf_status find_axes(int n, double *energy, double *metric, rf_error *err) {
+  rf_status st = RF_OK;
+  const int itype = 1, lwork = 1 + 6 * n + 2 * n * n, liwork = 3 + 5 * n;
+  double *values = NULL, *work = NULL;
+  int *iwork = NULL, info = 0;
+  RF_ALLOC(values, n);
+  RF_ALLOC(work, lwork);
+  RF_ALLOC(iwork, liwork);
+  rf_blas_serial_begin();
+  dsygvd_(&itype, "V", "L", &n, energy, &n, metric, &n, values, work, &lwork, iwork, &liwork,
+          &info);
+  rf_blas_serial_end();
+  if (info != 0)
+    st = rf_fail(err, RF_ERR_NO_CONVERGENCE, "principal motions of the handles not found");
+done:
+  rf_free(values);
+  rf_free(work);
+  rf_free(iwork);
+  return st;
+}
+
+// Chooses coordinates s of relative poses r in which |s| is the root mean square of the gradient
+// and the energy is diagonal: pull, twist and bending of a bar are axes of their own.
 static rf_status make_coordinates(series *s, rf_error *err) {
   rf_status st = RF_OK;
   rf_control_build *b = s->build;
   rf_control *c = b->control;
   const int32_t p = c->n_relative;
   const int64_t all = 3 * (int64_t)b->solid->mesh->n_nodes;
-  double *u = NULL, *poses = NULL, *parameters = NULL;
+  double *u = NULL, *poses = NULL, *moved = NULL, *metric = NULL, *axes = NULL, *scratch = NULL;
   RF_ALLOC(u, p * all);
   RF_ALLOC(poses, 6 * c->n_groups);
-  RF_ALLOC(parameters, c->n_parameters);
+  RF_ALLOC(moved, (int64_t)p * c->n_parameters);
+  RF_ALLOC(metric, p * p);
+  RF_ALLOC(axes, p * p);
+  RF_ALLOC(scratch, p * p + c->n_parameters);
   for (int32_t j = 0; j < p; ++j) {
     make_column(s, j);
     for (int32_t i = 0; i < 6 * c->n_groups; ++i) poses[i] = s->basis[i * p + j];
-    boundary(c, 1, poses, parameters);
-    rf_control_prescribe(b, parameters, u + j * all);
+    boundary(c, 1, poses, moved + j * c->n_parameters);
+    rf_control_prescribe(b, moved + j * c->n_parameters, u + j * all);
   }
   for (int32_t j = 0; j < p; j += 6) RF_TRY(rf_control_respond(b, 6, NULL, u + j * all, err));
-  make_metric(b->solid, p, u, s->coordinates);
-  if (!factor_metric(p, rf_mesh_length(b->solid->mesh->n_nodes, b->solid->mesh->nodes),
-                     s->coordinates)) {
-    st = rf_fail(err, RF_ERR_MESH,
-                 "two handles move apart without deforming the mesh: they are on parts that are "
-                 "not connected; make a solid of each part, or use order 1");
-    goto done;
+  make_metric(b->solid, p, u, metric);
+  memcpy(scratch, metric, (size_t)(p * p) * sizeof *scratch);
+  RF_TRY(require_connected(b, p, scratch, err));
+  for (int32_t i = 0; i < p; ++i) {
+    const double *const own = moved + i * c->n_parameters;
+    for (int32_t k = 0; k < c->n_parameters; ++k)
+      scratch[k] = rf_dot(c->n_parameters, c->matrix + (int64_t)k * c->ld, own);
+    for (int32_t j = 0; j < p; ++j)
+      axes[i * p + j] = rf_dot(c->n_parameters, scratch, moved + j * c->n_parameters);
   }
   for (int32_t i = 0; i < p; ++i)
+    for (int32_t j = 0; j < i; ++j) metric[j * p + i] = metric[i * p + j];
+  memcpy(scratch, metric, (size_t)(p * p) * sizeof *scratch);
+  RF_TRY(find_axes(p, axes, scratch, err));
+  for (int32_t i = 0; i < p; ++i)
     for (int32_t j = 0; j < p; ++j)
-      c->to_relative[i * p + j] = j >= i ? s->coordinates[j * p + i] : 0.0;
+      c->to_relative[i * p + j] = rf_dot(p, axes + i * p, metric + j * p);
+  for (int32_t i = 0; i < 6 * c->n_groups; ++i) {
+    memcpy(scratch, s->basis + i * p, (size_t)p * sizeof *scratch);
+    for (int32_t j = 0; j < p; ++j) s->basis[i * p + j] = rf_dot(p, axes + j * p, scratch);
+  }
 done:
   rf_free(u);
   rf_free(poses);
-  rf_free(parameters);
+  rf_free(moved);
+  rf_free(metric);
+  rf_free(axes);
+  rf_free(scratch);
   return st;
 }
 
@@ -254,13 +302,13 @@ static int32_t pair_of(int32_t p, int32_t i, int32_t j) {
   return choose2(p) - choose2(p - i) + j - i - 1;
 }
 
-// All e_i, all e_i + e_j, and of order 3 all e_i - e_j and all e_i + e_j + e_k: as many as forms of
-// degree `order` have coefficients.
+// All e_i, e_i + e_j and e_i - e_j, and of order 3 all e_i + e_j + e_k: with the first two, or with
+// all, as many as forms of degree 2 or 3 have coefficients.
 static void make_paths(series *s) {
   const int32_t p = s->build->control->n_relative;
   path *to = s->paths;
   for (int32_t i = 0; i < p; ++i) *to++ = path_of(i, -1, 0.0, -1);
-  for (int sign = 1; sign >= (s->build->control->order > 2 ? -1 : 1); sign -= 2)
+  for (int sign = 1; sign >= -1; sign -= 2)
     for (int32_t i = 0; i < p; ++i)
       for (int32_t j = i + 1; j < p; ++j) *to++ = path_of(i, j, sign, -1);
   if (s->build->control->order > 2)
@@ -269,17 +317,14 @@ static void make_paths(series *s) {
         for (int32_t k = j + 1; k < p; ++k) *to++ = path_of(i, j, 1.0, k);
 }
 
-// Poses of all groups along a path: basis L^-T s.
+// Poses of all groups along a path.
 static void poses_of(const series *s, const path *way, double *poses) {
   const rf_control *c = s->build->control;
-  const int32_t p = c->n_relative;
-  double r[RF_CONTROL_MOST_FIELDS / 2] = {0};
-  for (int k = 0; k < way->count; ++k) r[way->index[k]] = way->factor[k];
-  for (int32_t i = p - 1; i >= 0; --i) {
-    for (int32_t j = i + 1; j < p; ++j) r[i] -= s->coordinates[j * p + i] * r[j];
-    r[i] /= s->coordinates[i * p + i];
+  for (int32_t i = 0; i < 6 * c->n_groups; ++i) {
+    poses[i] = 0.0;
+    for (int k = 0; k < way->count; ++k)
+      poses[i] += way->factor[k] * s->basis[i * c->n_relative + way->index[k]];
   }
-  for (int32_t i = 0; i < 6 * c->n_groups; ++i) poses[i] = rf_dot(p, s->basis + i * p, r);
 }
 
 typedef struct force_task {
@@ -351,13 +396,25 @@ static rf_status make_terms(series *s, int32_t first, int count, int terms, rf_e
       if (n > 1 && n <= c->order) RF_TRY(store(s, first + k, n, k, err));
     }
   }
-  if (terms < RF_CONTROL_RADIUS_TERMS) goto done;
-  for (int k = 0; k < count; ++k) {
-    const double length = sqrt((double)s->paths[first + k].count);
-    c->radius = fmin(c->radius, length * radius_of(terms, size[k]));
-  }
+  if (terms == RF_CONTROL_RADIUS_TERMS)
+    for (int k = 0; k < count; ++k) s->reach[first + k] = radius_of(terms, size[k]);
 done:
   return st;
+}
+
+// The gauge that is 1 / radius^2 on every path, but for the larger one of each two pairs.
+static void make_gauge(const series *s) {
+  rf_control *c = s->build->control;
+  const int32_t p = c->n_relative;
+  for (int32_t i = 0; i < p; ++i) c->gauge[i * p + i] = 1.0 / (s->reach[i] * s->reach[i]);
+  for (int32_t i = 0; i < p; ++i)
+    for (int32_t j = i + 1; j < p; ++j) {
+      const double *const pair = s->reach + p + pair_of(p, i, j);
+      const double least = fmin(pair[0], pair[choose2(p)]);
+      const double mixed =
+          0.5 * (1.0 / (least * least) - c->gauge[i * p + i] - c->gauge[j * p + j]);
+      c->gauge[i * p + j] = c->gauge[j * p + i] = fmax(mixed, 0.0);
+    }
 }
 
 // Adds `factor` times the value on a path to one of the fields and its forces.
@@ -418,39 +475,41 @@ rf_status rf_control_build_series(rf_control_build *b, rf_error *err) {
   rf_control *c = b->control;
   const int32_t p = c->n_relative, ends = c->n_groups;
   const int64_t all = 3 * (int64_t)b->solid->mesh->n_nodes;
+  const int32_t longs = p * p;  // single paths and pairs of both signs
   series s = {.build = b,
-              .n_paths = rf_control_products(c->order, p) - (c->order > 2 ? p * (p + 1) / 2 : 0),
+              .n_long = longs,
+              .n_paths = longs + (c->order > 2 ? p * (p - 1) * (p - 2) / 6 : 0),
               .row = 3 * (int64_t)c->n_surface + c->n_parameters};
-  c->radius = INFINITY;
   make_inertia(c);
   RF_ALLOC(s.basis, 6 * c->n_groups * p);
-  RF_ALLOC(s.coordinates, p * p);
   RF_ALLOC(s.paths, s.n_paths);
+  RF_ALLOC(s.reach, s.n_long);
   RF_ALLOC(s.u, RF_CONTROL_RADIUS_TERMS * RF_CONTROL_PATHS * all);
   RF_ALLOC(s.load, RF_CONTROL_PATHS * all);
   RF_ALLOC(s.moved, RF_CONTROL_RADIUS_TERMS * RF_CONTROL_PATHS * c->n_parameters);
   for (int degree = 2; degree <= c->order; ++degree)
     RF_ALLOC(s.value[degree - 2], s.n_paths * s.row);
   RF_ALLOC(c->to_relative, p * p);
+  RF_ALLOC(c->gauge, p * p);
   RF_ALLOC(c->product_forces, (int64_t)(c->n_fields - c->n_parameters) * c->ld);
   RF_TRY(make_coordinates(&s, err));
   make_paths(&s);
-  const int32_t long_paths = p + choose2(p);  // those that also give the radius
   for (int32_t first = 0; first < s.n_paths;) {
-    const bool whole = first < long_paths;
-    const int32_t end = whole ? long_paths : s.n_paths;
+    const bool whole = first < s.n_long;
+    const int32_t end = whole ? s.n_long : s.n_paths;
     const int count = end - first < RF_CONTROL_PATHS ? end - first : RF_CONTROL_PATHS;
     RF_TRY(make_terms(&s, first, count, whole ? RF_CONTROL_RADIUS_TERMS : c->order, err));
     first += count;
     RF_TRY(rf_run_progress(b->run, (int64_t)ends * s.n_paths + first,
                            (int64_t)(ends + 1) * s.n_paths, err));
   }
+  make_gauge(&s);
   const int32_t pairs = polarize_pairs(&s);
   if (c->order > 2) polarize_triples(&s, pairs);
 done:
   rf_free(s.basis);
-  rf_free(s.coordinates);
   rf_free(s.paths);
+  rf_free(s.reach);
   rf_free(s.u);
   rf_free(s.load);
   rf_free(s.moved);

@@ -81,11 +81,12 @@ static PyObject *refuse(py_state *state, const rf_control *control, rf_control_e
                      "c turns the handles so far from each other that they have no mean rotation; "
                      "turn them by less than pi");
     default:
-      snprintf(text, sizeof text, "%.4g, beyond %.4g", s->amplitude, control->radius);
+      snprintf(text, sizeof text, "%.4g", s->radius);
       return py_fail(state, PY_INPUT_ERROR,
-                     "c has the amplitude %s, up to which the series of order %d was found to "
-                     "converge; move the handles less, or use order 1 or Solid.solve_static",
-                     text, control->order);
+                     "c is beyond the radius of the series of order %d, which was found to "
+                     "converge up to %s times this motion; move the handles less, or use order 1 "
+                     "or Solid.solve_static",
+                     control->order, text);
   }
 }
 
@@ -150,10 +151,9 @@ static PyObject *forces(PyObject *self, PyObject *args) {
   return result;
 }
 
-PyDoc_STRVAR(
-    measures_doc,
-    "measures($self, c, rotation, /)\n--\n\n"
-    "Linear energy [J], that of order 1, and amplitude of c, which may exceed the radius.");
+PyDoc_STRVAR(measures_doc,
+             "measures($self, c, rotation, /)\n--\n\n"
+             "Linear energy [J], that of order 1, and the radius in multiples of c, below 1 too.");
 static PyObject *measures(PyObject *self, PyObject *args) {
   const rf_control *control = py_held(self);
   PyObject *c_obj;
@@ -169,7 +169,7 @@ static PyObject *measures(PyObject *self, PyObject *args) {
   py_in_release(&c);
   if (end != RF_CONTROL_DONE && end != RF_CONTROL_BEYOND)
     return refuse(py_state_of_object(self), control, end, &s);
-  return Py_BuildValue("dd", rf_control_energy_rt(control, &s), s.amplitude);
+  return Py_BuildValue("dd", rf_control_energy_rt(control, &s), s.radius);
 }
 
 static PyObject *get_matrix(PyObject *self, void *closure) {
@@ -196,11 +196,6 @@ static PyObject *get_rank(PyObject *self, void *closure) {
   return PyLong_FromLong(((const rf_control *)py_held(self))->rank);
 }
 
-static PyObject *get_radius(PyObject *self, void *closure) {
-  (void)closure;
-  return PyFloat_FromDouble(((const rf_control *)py_held(self))->radius);
-}
-
 static PyObject *get_n_fields(PyObject *self, void *closure) {
   (void)closure;
   return PyLong_FromLong(((const rf_control *)py_held(self))->n_fields);
@@ -222,7 +217,6 @@ static PyGetSetDef getset[] = {
     {"matrix", get_matrix, NULL, "Forces on the parameters by the parameters (12h, 12h).", NULL},
     {"means", get_means, NULL, "Mean rest places of the handles (h, 3), m.", NULL},
     {"rank", get_rank, NULL, "Rank of the matrix.", NULL},
-    {"radius", get_radius, NULL, "Largest amplitude of the series; 0 of order 1.", NULL},
     {"n_fields", get_n_fields, NULL, "Number of fields.", NULL},
     {"bytes", get_bytes, NULL, "Memory of the fields.", NULL},
     {0},

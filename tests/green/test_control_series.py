@@ -122,8 +122,8 @@ def test_rigid_motions_of_all_handles_add_nothing(order):
         both.append(handles.parameters(k, affine=np.c_[linear, place - linear @ handles.means[k]]))
     u = world.apply(nodes + handles.displacement(c)) - nodes
     np.testing.assert_allclose(handles.displacement(both), u, atol=1e-13)
-    assert handles.amplitude(both) == pytest.approx(handles.amplitude(c), rel=1e-12)
-    assert handles.amplitude(c) > 0.1
+    assert handles.radius(both) == pytest.approx(handles.radius(c), rel=1e-10)
+    assert 1.0 < handles.radius(c) < 10.0
     for one, turned in zip(handles.wrench(c), handles.wrench(both), strict=True):
         scale = np.abs(one).max()
         np.testing.assert_allclose(turned, one @ world.rotation.T, atol=1e-10 * scale)
@@ -137,33 +137,44 @@ def test_three_handles_and_the_radius():
     assert "order 2, 114 fields" in repr(handles)  # 36 linear ones, and 12 * 13 / 2 products
     zero = np.zeros((3, 12))
     assert (handles.displacement(zero) == 0.0).all()
-    c = moved(handles, [1.2, 0.0, 0.0], [0.0, 0.0, 0.0])
-    assert 0.1 < handles.radius < 2.0
-    for scale in (0.2, 0.4, 0.8, 1.6, 2.4):
-        c = moved(handles, [scale, 0.0, 0.0], [0.0, 0.0, 0.0])
-        if handles.amplitude(c) > handles.radius:
-            break
-        handles.displacement(c)
-    else:
-        pytest.fail("every motion was within the radius")
-    assert scale > 0.2
+    assert handles.radius(zero) == np.inf
+    c = moved(handles, [0.2, 0.0, 0.0], [0.0, 0.0, 0.0])
+    reach = handles.radius(c)
+    assert 1.0 < reach < 10.0
+    inside, beyond = (
+        moved(handles, [0.2 * reach * factor, 0.0, 0.0], np.zeros(3)) for factor in (0.99, 1.01)
+    )
+    handles.displacement(inside)
+    assert handles.radius(beyond) < 1.0
     for call in (handles.displacement, handles.forces, handles.wrench):
-        with pytest.raises(rf.InputError, match=r"amplitude .* beyond .* order 2"):
-            call(c)
-    handles.displacement(c, rotation=None)  # the linear solution has no radius
-    with pytest.raises(rf.InputError, match="so far from each other"):
-        handles.displacement(moved(handles, [3.14159, 0.0, 0.0], [0.0, 0.0, 0.0]))
+        with pytest.raises(rf.InputError, match=r"beyond the radius of the series of order 2"):
+            call(beyond)
+    handles.displacement(beyond, rotation=None)  # the linear solution has no radius
+    wild = np.random.default_rng(7)
+    texts = []
+    for _ in range(60):
+        c = moved(handles, 3.0 * wild.normal(size=3), wild.normal(size=3))
+        c[0] = handles.parameters(0, quaternion=[0.0, 1.0, 0.0, 0.0])
+        with pytest.raises(rf.InputError) as refused:
+            handles.displacement(c)
+        texts.append(str(refused.value))
+    assert any("so far from each other" in text for text in texts)
 
 
 def test_radius_is_that_of_the_terms():
-    """No path of the estimate converges less than the radius says."""
-    solid = make_solid()
-    handles = rf.ControlElements(solid, ends(solid.mesh.nodes), order=2)
-    c = moved(handles, [0.0, 0.3, 0.0], [0.0, 0.0, 0.02])
-    sizes = [np.linalg.norm(one) for one in handles.terms(c, 8)]
-    ratio = min(np.sqrt(sizes[k - 2] / sizes[k]) for k in range(2, 8))
-    assert handles.radius < 3.0 * ratio * handles.amplitude(c)
-    assert handles.radius > 0.05
+    """A bar that is held at both ends and bent stiffens where its thickness is the shift."""
+    found = []
+    for thickness in (0.1, 0.05):
+        nodes, elements = box_hexes(8, 2, 2, (0.4, 0.1, thickness))
+        solid = rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e5, 0.3, 1000.0))
+        sets = [nodes[:, 0] < 1e-9, nodes[:, 0] > 0.4 - 1e-9]
+        handles = rf.ControlElements(solid, sets, order=2)
+        c = moved(handles, np.zeros(3), [0.0, 0.0, 0.01])
+        sizes = [np.linalg.norm(one) for one in handles.terms(c, 8)]
+        plain = min(np.sqrt(sizes[k - 2] / sizes[k]) for k in range(2, 8))
+        found.append(handles.radius(c))
+        assert 0.7 * plain < found[-1] < 3.0 * plain  # these are without a frame
+    assert 1.4 < found[0] / found[1] < 2.6
 
 
 def test_refusals_of_series():
@@ -177,9 +188,8 @@ def test_refusals_of_series():
     linear = rf.ControlElements(soft, sets)  # a linear solution has any material
     with pytest.raises(rf.InputError, match="a series needs materials"):
         linear.terms(np.zeros(24), 2)
-    assert linear.radius is None
-    with pytest.raises(rf.InputError, match="amplitude is for orders 2 and 3"):
-        linear.amplitude(np.zeros(24))
+    with pytest.raises(rf.InputError, match="radius is of orders 2 and 3"):
+        linear.radius(np.zeros(24))
     x = solid.mesh.nodes[:, 0]
     many = [np.abs(x - k * SIZE[0] / 4) < 0.01 for k in range(4)]
     with pytest.raises(rf.InputError, match=r"order 3 of 4 handles needs 1359 fields, more than"):

@@ -109,7 +109,7 @@ CALLS = {
     "Contact.evaluate": (lambda w: w.contact.evaluate, lambda w: dict(position=w.position, quaternion=w.quaternion, q=w.q, field_q=None, contacts=False, treeless=False, level=None)),
     "Contact.evaluate_many": (lambda w: w.contact.evaluate_many, lambda w: dict(positions=[w.position], quaternions=[w.quaternion], qs=[w.q], field_qs=None, contacts=False, treeless=False, level=None, progress=False)),
     "ControlElements": (lambda w: rf.ControlElements, lambda w: dict(solid=w.solid, handles=[[3, 7, 11]], surface_nodes=[5], order=1, dtype="float64", progress=False)),
-    "ControlElements.amplitude": (lambda w: w.series.amplitude, lambda w: dict(c=np.zeros(12))),
+    "ControlElements.radius": (lambda w: w.series.radius, lambda w: dict(c=np.zeros(12))),
     "ControlElements.displacement": (lambda w: w.handles.displacement, lambda w: dict(c=np.zeros(12), rotation="extract")),
     "ControlElements.energy": (lambda w: w.handles.energy, lambda w: dict(c=np.zeros(12), rotation="extract")),
     "ControlElements.forces": (lambda w: w.handles.forces, lambda w: dict(c=np.zeros(12), rotation="extract", consistent=True)),

@@ -125,15 +125,6 @@ class ControlElements:
         return self._core.rank
 
     @property
-    def radius(self) -> float | None:
-        """Largest `amplitude` of order 2 and 3; None of order 1.
-
-        Estimated by ratios of six terms along the axes of the relative poses and their pairs.
-        Beyond it the series need not converge.
-        """
-        return self._core.radius if self.order > 1 else None
-
-    @property
     def bytes(self) -> int:
         """Memory of the fields [bytes]."""
         return self._core.bytes
@@ -213,7 +204,7 @@ class ControlElements:
         ------
         InputError, InputTypeError
             `c` has a wrong shape or a value that is not finite, has no best rotation, or of order 2
-            and 3 deforms a handle or exceeds the `radius`; `rotation` is another value.
+            and 3 deforms a handle or has a `radius` below 1; `rotation` is another value.
         """
         u = self._core.displacement(self._coefficients(c), _extracts(rotation))
         return finite_result(u, "displacement", "c")
@@ -304,18 +295,21 @@ class ControlElements:
         energy, _ = self._core.measures(self._coefficients(c), _extracts(rotation))
         return finite_result(energy, "energy", "c")
 
-    def amplitude(self, c: ArrayLike) -> float:
-        """Return the size of a motion for the series: the root mean square of its linear gradient.
+    def radius(self, c: ArrayLike) -> float:
+        """Return the multiple of a motion up to which the series converges; infinite of rest.
+
+        Below 1 displacements and forces are refused. Estimated by ratios of six terms along the
+        principal relative motions of the handles and their pairs, and interpolated.
 
         Parameters
         ----------
         c
-            As of `displacement`; it may exceed the `radius`.
+            As of `displacement`; the radius may be below 1.
 
         Returns
         -------
         float
-            Amplitude, dimensionless: about the angle of a turn [rad], or a strain.
+            Factor of the relative shifts and rotation vectors.
 
         Raises
         ------
@@ -323,7 +317,7 @@ class ControlElements:
             As of `displacement`; the order is 1.
         """
         if self.order == 1:
-            raise InputError("amplitude is for orders 2 and 3, and this has order 1")
+            raise InputError("radius is of orders 2 and 3, and this has order 1")
         return self._core.measures(self._coefficients(c), True)[1]
 
     def terms(self, c: ArrayLike, order: int = 6, progress: Progress = None) -> NDArray[np.float64]:
