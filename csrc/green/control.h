@@ -1,5 +1,6 @@
 // Control elements: a solid whose handles (sets of nodes) are moved by affine maps, solved in
-// advance (James and Pai's control by prescribed displacements, with K = [A B; B^T C]).
+// advance (Nikitin et al., Real-time simulation of elastic objects in Virtual Environments, 2002),
+// with K = [A B; B^T C].
 //
 //   b = T + M (X - mean X) on a handle, 12 parameters (T, M row by row)
 //   u_k = -A^-1 B b_k for each parameter, u = sum c_k u_k
@@ -24,7 +25,8 @@
 // (that of the best fit up to first order), so that 6 (groups - 1) relative coordinates s remain.
 // Along s the group moves by (e T_g, exp(e theta_g)), and with u = sum e^n u_n the terms follow
 // from A u_n = -B b_n - f_n, f_n of the terms before.  u_n - (linear solution of b_n) is a form of
-// degree n in s: fields of all products, so that handles are met exactly.
+// degree n in s: fields of all products, so that handles are met exactly.  Forces are the sum of
+// terms up to the order alone.
 #ifndef RF_GREEN_CONTROL_H
 #define RF_GREEN_CONTROL_H
 
@@ -115,6 +117,9 @@ typedef struct rf_control_state {
   double stretch[9];  // S
   double radius;      // multiple of s up to which the series converges; infinite of order 1
   int32_t handle;     // that is not rigid
+  // Parameters of the forces in the frame: of order > 1 those of b_1 + ... + b_order, because the
+  // forces of later ones would not be balanced by those of products.
+  double acting[RF_CONTROL_MOST_FIELDS];
   // parameters in the frame, then products of s
   double coefficient[RF_CONTROL_MOST_FIELDS];
 } rf_control_state;
@@ -122,6 +127,8 @@ typedef struct rf_control_state {
 // Computes the state of c (12 n_handles): everything but the sum over the fields.
 rf_control_end rf_control_state_rt(const rf_control *control, rf_control_frame_kind kind,
                                    const double *c, rf_control_state *state);
+// Computes theta~^n / n!, the term of a rotation by the vector theta (3, 3).
+void rf_control_turn_term_rt(int n, const double theta[3], double term[9]);
 // Computes the displacements of the surface (n_surface, 3), m.
 void rf_control_displacement_rt(const rf_control *control, const rf_control_state *state,
                                 double *u);

@@ -149,10 +149,34 @@ static bool mean_frame(const rf_control *control, const double *c, rf_control_st
   return angle <= FAR;
 }
 
+void rf_control_turn_term_rt(int n, const double theta[3], double term[9]) {
+  for (int i = 0; i < 9; ++i) term[i] = i % 4 ? 0.0 : 1.0;
+  for (int k = 1; k <= n; ++k) {
+    double skew[9] = {0}, next[9] = {0};
+    rf_vec3_add_skew(1.0 / k, theta, skew, 3);
+    for (int i = 0; i < 9; ++i)
+      for (int l = 0; l < 3; ++l) next[i] += term[i / 3 * 3 + l] * skew[3 * l + i % 3];
+    memcpy(term, next, sizeof next);
+  }
+}
+
+// Parameters of b_1 + ... + b_order for those of a rotation.
+static void cut_off(int order, const double *d, double *out) {
+  double theta[3], term[9];
+  vector_of(d + 3, theta);
+  memcpy(out, d, 3 * sizeof *out);
+  memset(out + 3, 0, 9 * sizeof *out);
+  for (int n = 1; n <= order; ++n) {
+    rf_control_turn_term_rt(n, theta, term);
+    for (int i = 0; i < 9; ++i) out[3 + i] += term[i];
+  }
+}
+
 // Products of the relative coordinates, behind the parameters.
 static void multiply_out(const rf_control *control, double *coefficient, double *radius) {
   const int32_t p = control->n_relative;
-  double r[RF_CONTROL_MOST_FIELDS / 2], s[RF_CONTROL_MOST_FIELDS / 2], first[6], arm[3], turned[3];
+  double r[RF_CONTROL_MOST_FIELDS / 2] = {0}, s[RF_CONTROL_MOST_FIELDS / 2], first[6], arm[3],
+                                    turned[3];
   double *to = coefficient + control->n_parameters, sum = 0.0;
   memcpy(first, coefficient, 3 * sizeof *first);
   vector_of(coefficient + 3, first + 3);
@@ -207,12 +231,14 @@ static void fit_of(const rf_control *control, const double *c, double place[3], 
 rf_control_end rf_control_state_rt(const rf_control *control, rf_control_frame_kind kind,
                                    const double *c, rf_control_state *state) {
   double B[9];
+  const size_t parameters = (size_t)control->n_parameters * sizeof *state->acting;
   state->radius = INFINITY;
   memset(state->coefficient, 0, (size_t)control->n_fields * sizeof *state->coefficient);
   if (kind == RF_CONTROL_REST) {
     for (int i = 0; i < 9; ++i) state->turn[i] = i % 4 ? 0.0 : 1.0;
     memcpy(state->place, control->centre, sizeof state->place);
     memcpy(state->coefficient, c, (size_t)(RF_CONTROL_PARAMETERS * control->n_handles) * sizeof *c);
+    memcpy(state->acting, state->coefficient, parameters);
     return RF_CONTROL_DONE;
   }
   fit_of(control, c, state->place, B);
@@ -229,7 +255,10 @@ rf_control_end rf_control_state_rt(const rf_control *control, rf_control_frame_k
   for (int32_t g = 0; g < control->n_groups; ++g)
     to_frame(control, c, g, state->turn, state->place,
              state->coefficient + RF_CONTROL_PARAMETERS * g);
+  memcpy(state->acting, state->coefficient, parameters);
   if (control->order == 1) return RF_CONTROL_DONE;
+  for (int32_t g = 0; g < control->n_parameters; g += RF_CONTROL_PARAMETERS)
+    cut_off(control->order, state->coefficient + g, state->acting + g);
   multiply_out(control, state->coefficient, &state->radius);
   return state->radius >= 1.0 ? RF_CONTROL_DONE : RF_CONTROL_BEYOND;
 }

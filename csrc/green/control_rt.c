@@ -21,7 +21,7 @@ void rf_control_displacement_rt(const rf_control *control, const rf_control_stat
 static void forces_in_frame(const rf_control *control, const rf_control_state *state, double *h) {
   alignas(64) double d[RF_CONTROL_MOST_FIELDS];
   memset(d, 0, (size_t)control->ld * sizeof *d);
-  memcpy(d, state->coefficient, (size_t)control->n_parameters * sizeof *d);
+  memcpy(d, state->acting, (size_t)control->n_parameters * sizeof *d);
   rf_dense_multiply_rt(control->simd, control->n_parameters, control->matrix, control->ld, d, h);
   for (int32_t k = 0; k < control->n_fields - control->n_parameters; ++k) {
     const double factor = state->coefficient[control->n_parameters + k];

@@ -74,6 +74,7 @@ static void gradient_of(int nodes, const int32_t *corner, const double *gradient
 
 void rf_control_series_force(const rf_solid *s, int n, const double *const *u, double *force) {
   const int nodes = (int)s->mesh->type;
+  point p = {0};
   double C[36];
   int32_t material = -1;
   memset(force, 0, 3 * (size_t)s->mesh->n_nodes * sizeof *force);
@@ -85,7 +86,6 @@ void rf_control_series_force(const rf_solid *s, int n, const double *const *u, d
       rf_law_rest(s->material[material].law, s->material[material].parameter, C);
     }
     for (int g = 0; g < rf_solid_points(s, e); ++g, gradient += 3 * nodes) {
-      point p;
       double stress[9];
       for (int k = 1; k < n; ++k) gradient_of(nodes, corner, gradient, u[k - 1], p.H[k - 1]);
       piola(C, n, &p, stress);
@@ -161,17 +161,9 @@ static void make_column(const series *s, int32_t j) {
 // Parameters of b_n for poses (6 n_groups): T for n = 1, and theta~^n / n!.
 static void boundary(const rf_control *c, int n, const double *poses, double *parameters) {
   for (int32_t g = 0; g < c->n_groups; ++g) {
-    const double *const T = poses + 6 * g, *const theta = T + 3;
-    double *const to = parameters + P * g, power[9] = {[0] = 1.0, [4] = 1.0, [8] = 1.0};
-    for (int k = 1; k <= n; ++k) {
-      double skew[9] = {0}, next[9] = {0};
-      rf_vec3_add_skew(1.0 / k, theta, skew, 3);
-      for (int i = 0; i < 9; ++i)
-        for (int l = 0; l < 3; ++l) next[i] += power[i / 3 * 3 + l] * skew[3 * l + i % 3];
-      memcpy(power, next, sizeof power);
-    }
-    for (int i = 0; i < 3; ++i) to[i] = n == 1 ? T[i] : 0.0;
-    memcpy(to + 3, power, sizeof power);
+    double *const to = parameters + P * g;
+    for (int i = 0; i < 3; ++i) to[i] = n == 1 ? poses[6 * g + i] : 0.0;
+    rf_control_turn_term_rt(n, poses + 6 * g + 3, to + 3);
   }
 }
 

@@ -146,7 +146,9 @@ def test_frames_fit_best(free, handles, rng):
     nodes, sets = free.mesh.nodes, handles.handles
     c = np.zeros((2, 12))
     for k in range(2):
-        map_ = np.c_[turn(rng.normal(size=3)) @ (np.eye(3) + 0.1 * rng.normal(size=(3, 3))), [0.1] * 3]
+        map_ = np.c_[
+            turn(rng.normal(size=3)) @ (np.eye(3) + 0.1 * rng.normal(size=(3, 3))), [0.1] * 3
+        ]
         c[k] = handles.parameters(k, affine=map_)
     R, place, centre = frame(nodes, sets, c)
     x = nodes + field(nodes, sets, c)
@@ -203,7 +205,9 @@ def test_wrenches_are_forces_and_torques_about_the_moved_means(free, handles, rn
     about = np.array([x[one].mean(axis=0) for one in sets])
     scale = np.abs(torque).max()
     np.testing.assert_allclose(force.sum(axis=0), 0.0, atol=1e-9 * np.abs(force).max())
-    np.testing.assert_allclose((torque + np.cross(about, force)).sum(axis=0), 0.0, atol=1e-8 * scale)
+    np.testing.assert_allclose(
+        (torque + np.cross(about, force)).sum(axis=0), 0.0, atol=1e-8 * scale
+    )
 
 
 def test_parameters_of_poses_and_affine_maps(handles):

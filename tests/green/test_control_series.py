@@ -205,7 +205,7 @@ def test_refusals_of_series():
 
 def test_parts_that_are_not_connected_have_no_series():
     nodes, elements = box_tets(2, 1, 1, SIZE)
-    mesh = rf.Mesh(np.vstack([nodes, nodes + [1.0, 0, 0]]),
+    mesh = rf.Mesh(np.vstack([nodes, nodes + np.array([1.0, 0, 0])]),
                    np.vstack([elements, elements + len(nodes)]))  # fmt: skip
     solid = rf.Solid(mesh, rf.StVK(1e5, 0.3, 1000.0))
     sets = [np.flatnonzero(nodes[:, 0] < 1e-9) + shift for shift in (0, len(nodes))]

@@ -26,8 +26,8 @@ class ControlElements:
 
     A handle is a set of nodes that an affine map moves, b = T + M (X - mean X) with 12 parameters:
     T [m], then M row by row. The displacement of the solid is a sum of precomputed fields, its
-    forces on the parameters one small matrix product (James and Pai 1999; ``docs/howto/handles.md``
-    has the equations). Fixed nodes of the solid stay fixed.
+    forces on the parameters one small matrix product (Nikitin et al. 2002; equations are in
+    ``docs/howto/handles.md``). Fixed nodes of the solid stay fixed.
 
     Linear solutions are wrong for large rotations. With ``rotation="extract"`` they are computed in
     the frame of the best rigid fit of all handles and fixed nodes, so that rigid motions of the
@@ -51,17 +51,6 @@ class ControlElements:
     progress
         True, False, None or a callable, as everywhere.
 
-    Attributes
-    ----------
-    solid, order
-        The arguments.
-    handles
-        Nodes of each handle, ascending, read-only.
-    nodes
-        Nodes of the displacements, ascending, read-only, shape (s,).
-    means
-        Mean places of the handles at rest [m], read-only, shape (h, 3).
-
     Raises
     ------
     InputError, InputTypeError
@@ -72,13 +61,9 @@ class ControlElements:
         Handles and fixed nodes leave a part of the mesh loose.
     """
 
-    __slots__ = ("__weakref__", "_core", "_dtype", "handles", "means", "nodes", "order", "solid")
-
-    solid: Solid
-    handles: tuple[NDArray[np.int64], ...]
-    nodes: NDArray[np.int64]
-    means: NDArray[np.float64]
-    order: int
+    __slots__ = (
+        "__weakref__", "_core", "_dtype", "_handles", "_means", "_nodes", "_order", "_solid",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -95,20 +80,45 @@ class ControlElements:
         else:
             nodes = node_indices(surface_nodes, "surface_nodes", n)
         degree, single = count(order, "order", 3), choice(dtype, "dtype", ("float64", "float32"))
-        self.solid, self.order, self._dtype = solid, degree, single
-        self.handles, self.nodes = _sets(handles, n), _sealed(nodes)
+        self._solid, self._order, self._dtype = solid, degree, single
+        self._handles, self._nodes = _sets(handles, n), _sealed(nodes)
         with callback(progress, "control elements") as tell:
             self._core = _core.ControlElements(
                 solid._core,
-                *_listed(self.handles),
-                self.nodes,
+                *_listed(self._handles),
+                self._nodes,
                 degree,
                 single == "float32",
                 0,
                 tell,
                 threads(),
             )
-        self.means = owned(self._core.means)
+        self._means = owned(self._core.means)
+
+    @property
+    def solid(self) -> Solid:
+        """The solid."""
+        return self._solid
+
+    @property
+    def order(self) -> int:
+        """Order of the series: 1 is the linear solution."""
+        return self._order
+
+    @property
+    def handles(self) -> tuple[NDArray[np.int64], ...]:
+        """Nodes of each handle, ascending, read-only."""
+        return self._handles
+
+    @property
+    def nodes(self) -> NDArray[np.int64]:
+        """Nodes of the displacements, ascending, read-only, shape (s,)."""
+        return self._nodes
+
+    @property
+    def means(self) -> NDArray[np.float64]:
+        """Mean places of the nodes of each handle at rest [m], read-only, shape (h, 3)."""
+        return self._means
 
     @property
     def matrix(self) -> NDArray[np.float64]:
@@ -163,7 +173,7 @@ class ControlElements:
             There is no such handle, an argument has a wrong shape or value, or both a pose and an
             affine map are given.
         """
-        mean = self.means[count(i, "i", len(self.handles) - 1, "handles", least=0)]
+        mean = self._means[count(i, "i", len(self._handles) - 1, "handles", least=0)]
         if affine is not None:
             if position is not None or quaternion is not None:
                 raise InputTypeError("give either affine or position and quaternion, not both")
@@ -287,9 +297,9 @@ class ControlElements:
         InputError, InputTypeError
             As of `displacement`; the order is not 1.
         """
-        if self.order > 1:
+        if self._order > 1:
             raise InputError(
-                f"energy is that of order 1, and this has order {self.order}; use "
+                f"energy is that of order 1, and this has order {self._order}; use "
                 "Solid.strain_energy"
             )
         energy, _ = self._core.measures(self._coefficients(c), _extracts(rotation))
@@ -316,7 +326,7 @@ class ControlElements:
         InputError, InputTypeError
             As of `displacement`; the order is 1.
         """
-        if self.order == 1:
+        if self._order == 1:
             raise InputError("radius is of orders 2 and 3, and this has order 1")
         return self._core.measures(self._coefficients(c), True)[1]
 
@@ -350,12 +360,12 @@ class ControlElements:
         given = self._coefficients(c)
         with callback(progress, "terms") as tell:
             terms = _core.control_terms(
-                self.solid._core, *_listed(self.handles), given, number, tell, threads()
+                self._solid._core, *_listed(self._handles), given, number, tell, threads()
             )
         return finite_result(terms, "series", "c")
 
     def _coefficients(self, c: ArrayLike) -> NDArray[np.float64]:
-        given, h = reals(c, "c"), len(self.handles)
+        given, h = reals(c, "c"), len(self._handles)
         if given.shape not in ((_PARAMETERS * h,), (h, _PARAMETERS)):
             raise InputError(
                 f"c must have shape ({_PARAMETERS * h},) or ({h}, {_PARAMETERS}), 12 parameters of "
@@ -372,29 +382,29 @@ class ControlElements:
         return finite_result(forces, "force", "c"), finite_result(wrench, "torque", "c")
 
     def __repr__(self) -> str:
-        h, order = len(self.handles), "" if self.order == 1 else f"order {self.order}, "
+        h, order = len(self._handles), "" if self._order == 1 else f"order {self._order}, "
         return (
             f"<ControlElements: {h} handle{'s' * (h > 1)}, {order}{self._core.n_fields} fields at "
-            f"{len(self.nodes)} nodes, {self.bytes / 1e6:.3g} MB {self._dtype}, rank {self.rank} "
+            f"{len(self._nodes)} nodes, {self.bytes / 1e6:.3g} MB {self._dtype}, rank {self.rank} "
             f"of {_PARAMETERS * h}>"
         )
 
     def __reduce__(self) -> tuple[type[ControlElements], tuple[Any, ...]]:
         return type(self), (
-            self.solid, list(self.handles), self.nodes, self.order, self._dtype, False,
+            self._solid, list(self._handles), self._nodes, self._order, self._dtype, False,
         )  # fmt: skip
 
 
 def _extracts(rotation: Literal["extract"] | None) -> bool:
     if rotation is None:
         return False
-    if rotation != "extract":
+    if not isinstance(rotation, str) or rotation != "extract":
         raise InputError(f'rotation must be "extract" or None, got {rotation!r}')
     return True
 
 
 def _sealed(nodes: NDArray[np.int64]) -> NDArray[np.int64]:
-    own = nodes.copy()
+    own: NDArray[np.int64] = nodes.copy()
     own.flags.writeable = False
     return own
 
