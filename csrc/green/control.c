@@ -423,13 +423,15 @@ int64_t rf_control_bytes(const rf_control *c) {
   return (int64_t)rf_control_tiles(c) * c->n_fields * 3 * RF_CONTROL_TILE_BYTES;
 }
 
+// The terms are in the first of the lanes, whose others are zero.
 rf_status rf_control_terms(const rf_solid *solid, const rf_control_settings *set, const rf_run *run,
                            const double *c, int32_t terms, double *u, rf_error *err) {
+  enum { LANES = RF_CONTROL_LANES };
   rf_status st = RF_OK;
   rf_control_build b = {.solid = solid, .set = set, .run = run};
   const int64_t all = 3 * (int64_t)solid->mesh->n_nodes;
   const double *term[RF_CONTROL_MOST_TERMS];
-  double *force = NULL, *parameters = NULL;
+  double *lanes = NULL, *force = NULL, *load = NULL, *parameters = NULL;
   if (terms < 1 || terms > RF_CONTROL_MOST_TERMS) {
     st = rf_fail(err, RF_ERR_ARG, "order must be between 1 and %d, got %d", RF_CONTROL_MOST_TERMS,
                  terms);
@@ -437,20 +439,27 @@ rf_status rf_control_terms(const rf_solid *solid, const rf_control_settings *set
   }
   if (terms > 1) RF_TRY(rf_solid_require_quadratic(solid, "a series", err));
   RF_TRY(rf_control_build_begin(&b, err));
-  RF_ALLOC(force, all);
+  RF_ALLOC(lanes, terms * LANES * all);
+  RF_ALLOC(force, LANES * all);
+  RF_ALLOC(load, all);
   RF_ALLOC(parameters, b.control->n_parameters);
   memcpy(parameters, c, (size_t)(P * set->n_handles) * sizeof *c);
   memset(u, 0, (size_t)(terms * all) * sizeof *u);
   rf_control_prescribe(&b, parameters, u);
   for (int n = 1; n <= terms; ++n) {
-    term[n - 1] = u + (n - 1) * all;
+    double *const own = u + (n - 1) * all, *const lane = lanes + (n - 1) * LANES * all;
     if (n > 1) rf_control_series_force(solid, n, term, force);
-    RF_TRY(rf_control_respond(&b, 1, n > 1 ? force : NULL, u + (n - 1) * all, err));
+    for (int64_t i = 0; i < all; ++i) load[i] = force[i * LANES];
+    RF_TRY(rf_control_respond(&b, 1, load, own, err));
+    for (int64_t i = 0; i < all; ++i) lane[i * LANES] = own[i];
+    term[n - 1] = lane;
     RF_TRY(rf_run_progress(run, n, terms, err));
   }
 done:
   rf_control_build_end(&b);
+  rf_free(lanes);
   rf_free(force);
+  rf_free(load);
   rf_free(parameters);
   return st;
 }

@@ -9,7 +9,8 @@
 
 enum {
   RF_CONTROL_RADIUS_TERMS = 6,  // of the series from which its radius is estimated
-  RF_CONTROL_PATHS = 8          // series at a time
+  RF_CONTROL_LANES = 4,         // series side by side in the kernel of forces
+  RF_CONTROL_PATHS = 8          // series at a time, a multiple of these
 };
 
 typedef struct rf_control_build {
@@ -40,7 +41,8 @@ void rf_control_gather(const rf_control_build *b, const double *force, double *f
 // Copies a field to the nodes of the surface, (3 n_surface).
 void rf_control_sample(const rf_control_build *b, const double *u, double *to);
 
-// Computes the forces f_n (n_nodes, 3) of the terms u_1 .. u_(n-1): all of R in e^n but K u_n.
+// Computes the forces f_n of the terms u_1 .. u_(n-1): all of R in e^n but K u_n.  Each of them,
+// and f_n, has RF_CONTROL_LANES paths side by side, (n_nodes, 3, RF_CONTROL_LANES).
 void rf_control_series_force(const rf_solid *solid, int n, const double *const *u, double *force);
 // Adds the fields of products and what belongs to the series.
 RF_MUST_CHECK rf_status rf_control_build_series(rf_control_build *b, rf_error *err);

@@ -8,60 +8,12 @@
 #include "linalg/vec3.h"
 #include "linalg/vector.h"
 
-enum { P = RF_CONTROL_PARAMETERS, MOST = RF_CONTROL_MOST_TERMS };
+enum { P = RF_CONTROL_PARAMETERS, LANES = RF_CONTROL_LANES };
 
 // Terms below this fraction of the first are rounding.
 static const double ROUNDING = 1e-13;
 // Squares of gradients below this count as zero.
 static const double SINGULAR = 1e-14;
-
-// The gradients of a term at a point, and the coefficients of E and S.
-typedef struct point {
-  double H[MOST][9];  // of u_1 .. u_(n-1)
-  double S[MOST][9];  // of e^1 .. e^n
-} point;
-
-// Adds half of A^T B + B^T A to E.
-static void add_product(const double *A, const double *B, double *E) {
-  for (int i = 0; i < 3; ++i)
-    for (int j = 0; j < 3; ++j) {
-      const double one = A[i] * B[j] + A[3 + i] * B[3 + j] + A[6 + i] * B[6 + j];
-      E[3 * i + j] += 0.5 * one, E[3 * j + i] += 0.5 * one;
-    }
-}
-
-// S_m = C : E_m, E_m of the gradients with indices below n.
-static void strain_stress(const double *C, int m, int n, point *p) {
-  static const int at[6] = {0, 4, 8, 5, 2, 1};  // Voigt's order
-  double E[9] = {0}, e[6];
-  if (m < n)
-    for (int i = 0; i < 3; ++i)
-      for (int j = 0; j < 3; ++j)
-        E[3 * i + j] = 0.5 * (p->H[m - 1][3 * i + j] + p->H[m - 1][3 * j + i]);
-  for (int k = 1; k < m - k; ++k) add_product(p->H[k - 1], p->H[m - k - 1], E);
-  if (m % 2 == 0) {  // its own square, once
-    double square[9] = {0};
-    add_product(p->H[m / 2 - 1], p->H[m / 2 - 1], square);
-    for (int i = 0; i < 9; ++i) E[i] += 0.5 * square[i];
-  }
-  for (int k = 0; k < 6; ++k) e[k] = (k < 3 ? 1.0 : 2.0) * E[at[k]];
-  for (int k = 0; k < 6; ++k) {
-    double sum = 0.0;
-    for (int l = 0; l < 6; ++l) sum += C[6 * k + l] * e[l];
-    p->S[m - 1][at[k]] = p->S[m - 1][at[k] % 3 * 3 + at[k] / 3] = sum;
-  }
-}
-
-// P_n without the linear part of u_n: S_n + sum H_k S_(n-k).
-static void piola(const double *C, int n, point *p, double *out) {
-  for (int m = 1; m <= n; ++m) strain_stress(C, m, n, p);
-  memcpy(out, p->S[n - 1], 9 * sizeof *out);
-  for (int k = 1; k < n; ++k)
-    for (int i = 0; i < 3; ++i)
-      for (int j = 0; j < 3; ++j)
-        for (int l = 0; l < 3; ++l)
-          out[3 * i + j] += p->H[k - 1][3 * i + l] * p->S[n - k - 1][3 * l + j];
-}
 
 static void gradient_of(int nodes, const int32_t *corner, const double *gradient, const double *u,
                         double *H) {
@@ -70,31 +22,6 @@ static void gradient_of(int nodes, const int32_t *corner, const double *gradient
     for (int i = 0; i < 3; ++i)
       for (int j = 0; j < 3; ++j)
         H[3 * i + j] += u[3 * (int64_t)corner[a] + i] * gradient[3 * a + j];
-}
-
-void rf_control_series_force(const rf_solid *s, int n, const double *const *u, double *force) {
-  const int nodes = (int)s->mesh->type;
-  point p = {0};
-  double C[36];
-  int32_t material = -1;
-  memset(force, 0, 3 * (size_t)s->mesh->n_nodes * sizeof *force);
-  for (int32_t e = 0; e < s->mesh->n_elements; ++e) {
-    const int32_t *const corner = s->mesh->elements + (int64_t)nodes * e;
-    const double *gradient = rf_solid_gradient(s, e), *const volume = rf_solid_volume(s, e);
-    if (s->element_material[e] != material) {
-      material = s->element_material[e];
-      rf_law_rest(s->material[material].law, s->material[material].parameter, C);
-    }
-    for (int g = 0; g < rf_solid_points(s, e); ++g, gradient += 3 * nodes) {
-      double stress[9];
-      for (int k = 1; k < n; ++k) gradient_of(nodes, corner, gradient, u[k - 1], p.H[k - 1]);
-      piola(C, n, &p, stress);
-      for (int a = 0; a < nodes; ++a)
-        for (int i = 0; i < 3; ++i)
-          force[3 * (int64_t)corner[a] + i] +=
-              volume[g] * rf_vec3_dot(stress + 3 * i, gradient + 3 * a);
-    }
-  }
 }
 
 // Paths s of the series: sums of one to three coordinates.
@@ -115,6 +42,8 @@ typedef struct series {
   double *value[2];  // degrees 2 and 3: surface, then forces (n_paths, row)
   double *u;         // terms of some paths    (RADIUS_TERMS, RF_CONTROL_PATHS, n_nodes, 3)
   double *load;      //                        (RF_CONTROL_PATHS, n_nodes, 3)
+  double *lanes;     // the terms, LANES paths side by side  (RADIUS_TERMS, PATHS, n_nodes, 3)
+  double *forces;    // of them                              (PATHS, n_nodes, 3)
   double *moved;     // parameters of b_n      (RADIUS_TERMS, RF_CONTROL_PATHS, n_parameters)
 } series;
 
@@ -319,19 +248,36 @@ static void poses_of(const series *s, const path *way, double *poses) {
   }
 }
 
+// The paths of a task are side by side in s->lanes and in its part of s->forces.
 typedef struct force_task {
   const series *s;
   int n;
 } force_task;
 
-static rf_status force_of_path(void *context, int64_t task, int worker, rf_error *err) {
+static rf_status force_of_paths(void *context, int64_t task, int worker, rf_error *err) {
   (void)worker, (void)err;
   const force_task *t = context;
-  const int64_t all = 3 * (int64_t)t->s->build->solid->mesh->n_nodes;
-  const double *term[MOST];
-  for (int k = 0; k < t->n; ++k) term[k] = t->s->u + (k * RF_CONTROL_PATHS + task) * all;
-  rf_control_series_force(t->s->build->solid, t->n, term, t->s->load + task * all);
+  const series *s = t->s;
+  const int64_t all = 3 * (int64_t)s->build->solid->mesh->n_nodes;
+  const double *term[RF_CONTROL_RADIUS_TERMS];
+  double *const force = s->forces + task * LANES * all;
+  for (int k = 0; k < t->n; ++k) term[k] = s->lanes + (k * RF_CONTROL_PATHS + task * LANES) * all;
+  rf_control_series_force(s->build->solid, t->n, term, force);
+  for (int lane = 0; lane < LANES; ++lane) {
+    double *const to = s->load + (task * LANES + lane) * all;
+    for (int64_t i = 0; i < all; ++i) to[i] = force[i * LANES + lane];
+  }
   return RF_OK;
+}
+
+static void put_in_lanes(const series *s, int n, int count) {
+  const int64_t all = 3 * (int64_t)s->build->solid->mesh->n_nodes;
+  for (int k = 0; k < count; ++k) {
+    const double *const u = s->u + ((n - 1) * RF_CONTROL_PATHS + k) * all;
+    double *const to =
+        s->lanes + ((n - 1) * RF_CONTROL_PATHS + k / LANES * LANES) * all + k % LANES;
+    for (int64_t i = 0; i < all; ++i) to[i * LANES] = u[i];
+  }
 }
 
 // The form of degree n on a path, at the surface, and its forces: without the linear part.
@@ -380,9 +326,10 @@ static rf_status make_terms(series *s, int32_t first, int count, int terms, rf_e
     }
     if (n > 1) {
       force_task task = {s, n};
-      RF_TRY(rf_run_tasks(b->run, count, 0, force_of_path, &task, err));
+      RF_TRY(rf_run_tasks(b->run, (count + LANES - 1) / LANES, 0, force_of_paths, &task, err));
     }
     RF_TRY(rf_control_respond(b, count, n > 1 ? s->load : NULL, u, err));
+    put_in_lanes(s, n, count);
     for (int k = 0; k < count; ++k) {
       size[k][n - 1] = rf_norm(all, u + k * all);
       if (n > 1 && n <= c->order) RF_TRY(store(s, first + k, n, k, err));
@@ -478,6 +425,8 @@ rf_status rf_control_build_series(rf_control_build *b, rf_error *err) {
   RF_ALLOC(s.reach, s.n_long);
   RF_ALLOC(s.u, RF_CONTROL_RADIUS_TERMS * RF_CONTROL_PATHS * all);
   RF_ALLOC(s.load, RF_CONTROL_PATHS * all);
+  RF_ALLOC(s.lanes, RF_CONTROL_RADIUS_TERMS * RF_CONTROL_PATHS * all);
+  RF_ALLOC(s.forces, RF_CONTROL_PATHS * all);
   RF_ALLOC(s.moved, RF_CONTROL_RADIUS_TERMS * RF_CONTROL_PATHS * c->n_parameters);
   for (int degree = 2; degree <= c->order; ++degree)
     RF_ALLOC(s.value[degree - 2], s.n_paths * s.row);
@@ -504,6 +453,8 @@ done:
   rf_free(s.reach);
   rf_free(s.u);
   rf_free(s.load);
+  rf_free(s.lanes);
+  rf_free(s.forces);
   rf_free(s.moved);
   rf_free(s.value[0]);
   rf_free(s.value[1]);
