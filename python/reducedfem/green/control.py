@@ -131,7 +131,7 @@ class ControlElements:
 
     @property
     def rank(self) -> int:
-        """Rank of `matrix`: numbers that can be prescribed as forces at most."""
+        """Rank of `matrix`: the number of independent forces on the parameters."""
         return self._core.rank
 
     @property
