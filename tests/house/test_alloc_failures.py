@@ -218,15 +218,9 @@ def control_elements(w: SimpleNamespace) -> list[np.ndarray]:
 
 
 def devices(w: SimpleNamespace) -> list[bool]:
-    made = [
-        rf.ReplayDevice([0.0, 1.0], np.zeros((2, 3))),
-        rf.SimulatedHand([0.0, 1.0], np.zeros((2, 3))),
-        rf.UdpDevice(),
-        rf.SpaceMouse(),
-        rf.MouseDevice(),
-        rf.ForceDimension(),
-        rf.OpenHaptics(),
-    ]
+    stands = [kind([0.0, 1.0], np.zeros((2, 3))) for kind in (rf.ReplayDevice, rf.SimulatedHand)]
+    others = rf.UdpDevice, rf.SpaceMouse, rf.MouseDevice, rf.ForceDimension, rf.OpenHaptics
+    made = [*stands, *(kind() for kind in others)]
     return [math.isfinite(device.duration) for device in made]
 
 
@@ -291,17 +285,10 @@ OPERATIONS: dict[str, Operation] = {
 
 # those in which CHOLMOD, LAPACK or NumPy allocate as well
 FOREIGN = [
-    "mesh of hexes",
-    "sparse product",
-    "statics",
-    "modes",
-    "modes by iteration",
-    "modal derivatives",
-    "mass-PCA",
-    "reduction",
-    "implicit steps of a solid",
+    "mesh of hexes", "sparse product", "statics", "modes", "modes by iteration",
+    "modal derivatives", "mass-PCA", "reduction", "implicit steps of a solid",
     "unreduced spectrum",
-]
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module", autouse=True)
