@@ -12,6 +12,7 @@ Solids
     materials. `Solid` (`SolidSummary`): mass, energy, forces, stress, statics (`StaticReport`),
     linear `Modes`, modal derivatives, `RigidBody`; matrices are `CSC`.
     `StrainRateDamping` of a solid, and its reduction (`ReducedStrainRateDamping`).
+    `GreensFunctions` of a surface (`GreenSolution`, `GreenContact`, `GreenContacts`).
 Bases
     `modal_derivative_basis`: from the solid alone. `sketch_basis` (`SketchReport`): from forces
     on a `LinearModel`, which `record` stores as a `Recording` or `ForceSketch`. `pod_basis`: from
@@ -157,6 +158,9 @@ from reducedfem.geometry.pose import Pose  # noqa: E402
 from reducedfem.geometry.surface import Surface, read_surface  # noqa: E402
 from reducedfem.geometry.tetrahedra import tetrahedralize  # noqa: E402
 from reducedfem.geometry.voxels import voxelize  # noqa: E402
+from reducedfem.green.contacts import GreenContacts  # noqa: E402
+from reducedfem.green.functions import GreensFunctions  # noqa: E402
+from reducedfem.green.results import GreenContact, GreenSolution  # noqa: E402
 from reducedfem.haptics.connected_devices import (  # noqa: E402
     ForceDimension,
     MouseDevice,
@@ -269,6 +273,10 @@ __all__ = [
     "FrictionSolution",
     "GeneralizedAlpha",
     "GeometryWarning",
+    "GreenContact",
+    "GreenContacts",
+    "GreenSolution",
+    "GreensFunctions",
     "HapticReader",
     "HapticRecords",
     "HapticReport",

@@ -1,0 +1,1 @@
+"""Green's functions of the surfaces of solids."""
