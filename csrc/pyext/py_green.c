@@ -338,11 +338,6 @@ static PyObject *get_rigid(PyObject *self, void *none) {
   return py_view_f64(self, g->rigid, 3, (npy_intp[]){RF_GREEN_RIGID, rf_green_rows(g), 3});
 }
 
-static PyObject *get_n_nodes(PyObject *self, void *none) {
-  (void)none;
-  return PyLong_FromLong(self_green(self)->n_nodes);
-}
-
 static PyObject *get_places(PyObject *self, void *none) {
   (void)none;
   const rf_green *g = self_green(self);
@@ -351,7 +346,6 @@ static PyObject *get_places(PyObject *self, void *none) {
 
 static PyGetSetDef green_attributes[] = {
     {"nodes", get_nodes, NULL, "Nodes of the surface (s,).", NULL},
-    {"n_nodes", get_n_nodes, NULL, "Number of nodes of the mesh.", NULL},
     {"places", get_places, NULL, "Place of each node of the mesh, -1: not on the surface.", NULL},
     {"releasable", get_releasable, NULL, "Fixed nodes that can be released.", NULL},
     {"entries", get_entries, NULL, "Entries in tiles (csrc/green/green.h).", NULL},

@@ -11,8 +11,8 @@ Solids
     `StVK`, `LinearElastic`, `StableNeoHookean`, `NeoHookean`, `MooneyRivlin`, `Corotated`:
     materials. `Solid` (`SolidSummary`): mass, energy, forces, stress, statics (`StaticReport`),
     linear `Modes`, modal derivatives, `RigidBody`; matrices are `CSC`.
-    `StrainRateDamping` of a solid, and its reduction (`ReducedStrainRateDamping`).
-    `GreensFunctions` of a surface (`GreenSolution`, `GreenContact`, `GreenContacts`).
+    `StrainRateDamping`, reduced: `ReducedStrainRateDamping`. `GreensFunctions` of a surface
+    (`GreenSolution`, `GreenContact`, `GreenContacts`).
 Bases
     `modal_derivative_basis`: from the solid alone. `sketch_basis` (`SketchReport`): from forces
     on a `LinearModel`, which `record` stores as a `Recording` or `ForceSketch`. `pod_basis`: from
@@ -20,8 +20,7 @@ Bases
     bases; `thin_samples`, `thin_shapes` select samples. Each basis is a `Basis`.
 Reduced models
     `reduce` creates a `ReducedSolid` with exact cubic forces, or for any material with a
-    `Cubature` (`CubatureReport`); ``save`` and `load`.
-    `ProjectedSolid`: the same equations evaluated on the mesh, for large bases.
+    `Cubature` (`CubatureReport`); ``save``, `load`. `ProjectedSolid`: on the mesh, for large bases.
 Motion
     `ImplicitNewmark`, `BackwardEuler`, `BDF2`, `TRBDF2`, `SDIRK2`, `GeneralizedAlpha`
     (`ImplicitReport`), `ExponentialEuler` (`ExponentialReport`) and `CentralDifferences`

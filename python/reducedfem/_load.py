@@ -59,7 +59,8 @@ def load(path: str | os.PathLike[str], kind: type[Any] | None = None) -> Any:
     if kind is not None and not (isinstance(kind, type) and kind in _KINDS.values()):
         named = kind.__name__ if isinstance(kind, type) else repr(kind)
         raise InputTypeError(
-            f"kind must be ReducedSolid, DistanceField, Pointshell, GreensFunctions or None, got {named}"
+            "kind must be ReducedSolid, DistanceField, Pointshell, GreensFunctions or None, got "
+            f"{named}"
         )
 
     def read(stream: BinaryIO, size: int, name: str) -> Any:

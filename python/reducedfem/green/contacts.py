@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
 from reducedfem.base.check import finite_result, integer, reals
 from reducedfem.errors import InputError
-
-if TYPE_CHECKING:
-    from reducedfem.green.functions import GreensFunctions
+from reducedfem.green.arguments import place_of
 
 __all__ = ["GreenContacts"]
 
@@ -23,17 +19,23 @@ class GreenContacts:
     Made by `GreensFunctions.contacts`. The inverse of the compliance of the held directions is
     kept and updated; solutions are refined, so that they do not collect rounding errors. May be
     used by several threads, one at a time.
+
+    Attributes
+    ----------
+    max_contacts
+        Largest number of contacts.
+    nodes
+        Nodes in contact, in the order of addition, shape (m,).
     """
 
-    def __init__(self, green: GreensFunctions, max_contacts: int = 64) -> None:
-        self._green = green
-        self._most = integer(max_contacts, "max_contacts")
-        self._core = _core.GreenContacts(green._core, self._most)
+    __slots__ = ("__weakref__", "_core", "_green", "_most")
 
-    @property
-    def green(self) -> GreensFunctions:
-        """Green's functions of the surface."""
-        return self._green
+    @classmethod
+    def _of(cls, green: _core.Green, most: int) -> GreenContacts:
+        made = cls.__new__(cls)
+        made._green, made._most = green, most
+        made._core = _core.GreenContacts(green, most)
+        return made
 
     @property
     def max_contacts(self) -> int:
@@ -67,7 +69,7 @@ class GreenContacts:
         SingularMatrixError
             The node moves as those in contact already.
         """
-        place = self._green._place(integer(node, "node"), "node")
+        place = place_of(self._green, integer(node, "node"), "node")
         unit = None
         if normal is not None:
             unit = reals(normal, "normal")
@@ -78,7 +80,9 @@ class GreenContacts:
                 raise InputError(f"normal is {unit.tolist()}, which has no direction")
             unit = unit / length
         if not self._core.add(place, unit):
-            raise InputError(f"node {node} has a contact already; remove it first to change it")
+            raise InputError(
+                f"node {node} has a contact already; remove it first to change its normal"
+            )
 
     def remove(self, node: int) -> None:
         """Remove the contact of a node.
@@ -93,7 +97,7 @@ class GreenContacts:
         InputError, InputTypeError
             `node` has no contact.
         """
-        place = self._green._place(integer(node, "node"), "node")
+        place = place_of(self._green, integer(node, "node"), "node")
         if not self._core.remove(place):
             raise InputError(
                 f"node {node} has no contact; those in contact are {self.nodes.tolist()}"
@@ -128,7 +132,8 @@ class GreenContacts:
         return finite_result(self._core.solve(given), "force", "displacement")
 
     def __repr__(self) -> str:
-        return f"<GreenContacts: {len(self)} of {self._most} on {self._green!r}>"
+        nodes = len(self._green.nodes)
+        return f"<GreenContacts: {len(self)} of {self._most}, on a surface of {nodes} nodes>"
 
     def __reduce__(self) -> tuple[object, ...]:
         raise TypeError(

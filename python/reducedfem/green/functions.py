@@ -11,21 +11,27 @@ from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
 from reducedfem.base.check import (
-    MOST_FRICTION,
-    as_array,
     choice,
-    doubt_coefficient,
     field,
     finite_result,
     integer,
-    node_indices,
     number,
     reals,
 )
 from reducedfem.base.memory import available
 from reducedfem.base.quiet import warn
 from reducedfem.base.run import Progress, callback, threads
-from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
+from reducedfem.errors import InputError, PlausibilityWarning
+from reducedfem.green.arguments import (
+    coefficients,
+    distinct,
+    held_directions,
+    place_of,
+    places_of,
+    points_of,
+    released_of,
+    shares_of,
+)
 from reducedfem.green.contacts import GreenContacts
 from reducedfem.green.results import GreenContact, GreenSolution, states
 from reducedfem.io import green_files
@@ -35,7 +41,6 @@ from reducedfem.solid.solid import Solid, require_solid
 __all__ = ["GreensFunctions"]
 
 _ENDS = ("solved", "budget", "stalled", "infeasible")
-_SUM = 1e-6  # tolerance of the sum of barycentric coordinates
 
 
 class GreensFunctions(Saved):
@@ -52,7 +57,8 @@ class GreensFunctions(Saved):
     (``docs/howto/greens_functions.md``).
 
     Without fixed nodes, u is the deformation under inertia relief: rigid motions are removed from
-    loads and displacements in the metric of the mass. `solve` with held nodes adds the rigid motion.
+    loads and displacements in the metric of the mass. `solve` with held nodes adds the rigid
+    motion.
 
     Fields over the surface have shape (s, 3) in the order of `nodes`.
 
@@ -97,11 +103,12 @@ class GreensFunctions(Saved):
         require_solid(solid)
         n = solid.mesh.n_nodes
         single = choice(dtype, "dtype", ("float64", "float32")) == "float32"
+        nodes: NDArray[Any]
         if surface_nodes is None:
             nodes = np.setdiff1d(solid.mesh.boundary_nodes, solid.fixed)
         else:
-            nodes = _distinct(surface_nodes, "surface_nodes", n)
-        freed = _distinct(releasable, "releasable", n)
+            nodes = distinct(surface_nodes, "surface_nodes", n)
+        freed = distinct(releasable, "releasable", n)
         size = len(nodes)
         needed = 18.0 * size**2 * (1 if single else 2) + 72.0 * len(freed) * (len(freed) + size)
         _require_memory(needed, f"Green's functions of {size} nodes in {dtype}", _SMALLER[single])
@@ -146,7 +153,7 @@ class GreensFunctions(Saved):
 
     @property
     def rigid_motions(self) -> NDArray[np.float64] | None:
-        """Rigid motions of a free solid on the surface, orthonormal in its mass, (6, s, 3); or None.
+        """Rigid motions of a free solid, orthonormal in its mass, (6, s, 3); or None.
 
         Translations along x, y, z, then rotations about the principal axes [kg^-1/2]. Read-only.
         """
@@ -187,15 +194,13 @@ class GreensFunctions(Saved):
         InputError, InputTypeError
             `node` is not on the surface, or `axis` is not 0, 1 or 2.
         """
-        place = self._place(integer(node, "node"), "node")
+        place = place_of(self._core, integer(node, "node"), "node")
         along = integer(axis, "axis")
         if not 0 <= along <= 2:
             raise InputError(f"axis must be 0, 1 or 2, got {along}")
         return self._core.add([place], np.eye(3)[along : along + 1])
 
-    def displacement(
-        self, force: ArrayLike, nodes: ArrayLike | None = None
-    ) -> NDArray[np.float64]:
+    def displacement(self, force: ArrayLike, nodes: ArrayLike | None = None) -> NDArray[np.float64]:
         """Return the displacements of the surface under forces on it.
 
         Parameters
@@ -221,7 +226,7 @@ class GreensFunctions(Saved):
             places = np.flatnonzero(load.any(axis=1)).astype(np.int32)
             load = load[places]
         else:
-            places = self._places(nodes, "nodes")
+            places = places_of(self._core, nodes, "nodes")
             load = reals(force, "force")
             if load.shape != (len(places), 3):
                 raise InputError(
@@ -250,10 +255,10 @@ class GreensFunctions(Saved):
         InputError, InputTypeError
             An array has a wrong shape, a node is not on the surface, or the sum is not 1.
         """
-        places = self._places(nodes, "nodes")
+        places = places_of(self._core, nodes, "nodes")
         if places.shape != (3,):
             raise InputError(f"nodes must have shape (3,), got {places.shape}")
-        shares = _shares(weights, (3,))
+        shares = shares_of(weights, (3,))
         return self._core.compliance(places.reshape(1, 3), shares.reshape(1, 3))
 
     # --- contacts --------------------------------------------------------------------
@@ -293,11 +298,11 @@ class GreensFunctions(Saved):
         MemoryError
             The dense problem needs more memory than is available.
         """
-        order, rows, axes, targets = self._held(held)
+        order, rows, axes, targets = held_directions(self._core, held)
         places = np.array(order, dtype=np.int32)[rows]
         s = len(self.nodes)
         load = None if force is None else field(force, "force", s)
-        freed = self._released(released)
+        freed = released_of(self._core, released)
         needed = 8.0 * (len(places) ** 2 + 9.0 * len(freed) ** 2)
         _require_memory(needed, "held or released", "name fewer nodes")
         f, u, moved = self._core.solve(places, axes, targets, load, freed, threads())
@@ -353,9 +358,13 @@ class GreensFunctions(Saved):
         PlausibilityWarning
             The laws have no solution, or none was found; `friction` is above 5.
         """
-        places, shares = self._points(points)
+        places, shares = points_of(self._core, points)
         m = len(places)
-        direction, apart, mu = reals(normals, "normals"), reals(gaps, "gaps"), _mu(friction, m)
+        direction, apart, mu = (
+            reals(normals, "normals"),
+            reals(gaps, "gaps"),
+            coefficients(friction, m),
+        )
         if direction.shape != (m, 3):
             raise InputError(f"normals must have shape ({m}, 3), got {direction.shape}")
         length = np.linalg.norm(direction, axis=1)
@@ -400,7 +409,7 @@ class GreensFunctions(Saved):
         InputError, InputTypeError
             `max_contacts` is out of range or not an int.
         """
-        return GreenContacts(self, max_contacts)
+        return GreenContacts._of(self._core, integer(max_contacts, "max_contacts"))
 
     # --- files -----------------------------------------------------------------------
 
@@ -446,90 +455,6 @@ class GreensFunctions(Saved):
             f"{self.bytes / 1e6:,.1f} MB{free}>"
         )
 
-    # --- arguments -------------------------------------------------------------------
-
-    def _place(self, node: int, name: str) -> int:
-        """Return the place of a node in the list of nodes."""
-        places = self._core.places
-        if not 0 <= node < len(places):
-            raise InputError(f"{name} is {node}; nodes are numbered 0 to {len(places) - 1}")
-        if places[node] < 0:
-            raise InputError(
-                f"{name} is {node}, which is not among the {len(self.nodes)} nodes of these "
-                "Green's functions (attribute nodes): it is fixed, or not on the surface"
-            )
-        return int(places[node])
-
-    def _places(self, nodes: ArrayLike, name: str) -> NDArray[np.int32]:
-        """Return the places of an array of nodes, in its shape."""
-        array = as_array(nodes, name, "integers")
-        if array.size == 0:
-            array = array.astype(np.int32)
-        if array.dtype.kind not in "iu":
-            raise InputTypeError(f"{name} must hold integers, got dtype {array.dtype}")
-        flat = array.reshape(-1)
-        if array.ndim == 0 or array.ndim > 2:
-            raise InputError(f"{name} must have shape (m,), got {array.shape}")
-        found = [self._place(int(node), f"{name}[{k}]") for k, node in enumerate(flat)]
-        return np.array(found, dtype=np.int32).reshape(array.shape)
-
-    def _points(
-        self, points: ArrayLike | tuple[ArrayLike, ArrayLike]
-    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Return places and weights (m, 3) of points."""
-        if isinstance(points, tuple) and len(points) == 2 and np.ndim(points[0]) == 2:
-            places = self._places(points[0], "points[0]")
-            if places.shape[1] != 3 or not len(places):
-                raise InputError(f"points[0] must have shape (m, 3), got {places.shape}")
-            return places, _shares(points[1], places.shape, "points[1]")
-        nodes = self._places(points, "points")  # type: ignore[arg-type]
-        if nodes.ndim != 1 or not len(nodes):
-            raise InputError(
-                f"points must be nodes (m,), or a tuple of nodes (m, 3) and weights (m, 3); got "
-                f"shape {nodes.shape}"
-            )
-        weights = np.zeros((len(nodes), 3))
-        weights[:, 0] = 1.0
-        return np.repeat(nodes[:, None], 3, axis=1), weights
-
-    def _held(
-        self, held: Mapping[int, ArrayLike] | None
-    ) -> tuple[list[int], NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
-        """Return the places of held nodes; index, axis and displacement of each held direction."""
-        if held is not None and not isinstance(held, Mapping):
-            raise InputTypeError(
-                f"held must be a mapping from nodes to displacements (3,), got "
-                f"{type(held).__name__}"
-            )
-        order: list[int] = []
-        values = np.zeros((len(held or {}), 3))
-        for k, (node, given) in enumerate((held or {}).items()):
-            place = self._place(integer(node, "a node of held"), "a node of held")
-            value = as_array(given, f"held[{node}]")
-            if value.dtype.kind not in "biuf" or value.shape != (3,) or np.isinf(value).any():
-                raise InputError(
-                    f"held[{node}] must be a displacement, three finite numbers or nan for a free "
-                    f"axis; got {given!r}"
-                )
-            order.append(place)
-            values[k] = value
-        if len(set(order)) != len(order):
-            raise InputError("held names a node twice")
-        rows, axes = np.nonzero(~np.isnan(values))
-        return order, rows.astype(np.int32), axes.astype(np.int32), values[rows, axes]
-
-    def _released(self, released: ArrayLike | None) -> NDArray[np.int32]:
-        """Return the indices of released nodes among the releasable ones."""
-        nodes = _distinct(released, "released", len(self._core.places), ordered=True)
-        index = np.searchsorted(self.releasable, nodes)
-        for k, node in enumerate(nodes):
-            if index[k] >= len(self.releasable) or self.releasable[index[k]] != node:
-                raise InputError(
-                    f"released names node {node}, which is not among the {len(self.releasable)} "
-                    "releasable nodes; name it in releasable when the Green's functions are made"
-                )
-        return index.astype(np.int32)
-
 
 _SMALLER = ('pass dtype="float32", or fewer surface_nodes', "pass fewer surface_nodes")
 
@@ -555,48 +480,6 @@ def _require_memory(needed: float, what: str, advice: str) -> None:
             f"{what} would take {needed / 1e9:.1f} GB of memory, {there / 1e9:.1f} GB are "
             f"available; {advice}"
         )
-
-
-def _distinct(
-    value: ArrayLike | None, name: str, n: int, *, ordered: bool = False
-) -> NDArray[np.int64]:
-    """Return node indices, ascending unless `ordered`; refuse repeated ones."""
-    nodes = node_indices(value, name, n)
-    if value is None:
-        return nodes
-    array = np.asarray(value)
-    if array.dtype.kind not in "iu":
-        return nodes
-    if len(nodes) != len(array):
-        found, times = np.unique(array, return_counts=True)
-        raise InputError(f"{name} has node {found[times > 1][0]} more than once")
-    return array.astype(np.int64) if ordered else nodes
-
-
-def _shares(
-    value: ArrayLike, shape: tuple[int, ...], name: str = "weights"
-) -> NDArray[np.float64]:
-    """Return barycentric coordinates."""
-    shares = reals(value, name)
-    if shares.shape != shape:
-        raise InputError(f"{name} must have shape {shape}, got {shares.shape}")
-    off = np.abs(shares.sum(axis=-1) - 1.0)
-    if (off > _SUM).any() or (shares < -_SUM).any():
-        raise InputError(
-            f"{name} must be barycentric coordinates, three numbers from 0 on with the sum 1; got "
-            f"{shares.reshape(-1, 3)[np.argmax(off)].tolist()}"
-        )
-    return shares
-
-
-def _mu(value: ArrayLike, m: int) -> NDArray[np.float64]:
-    array = reals(value, "friction")
-    if array.shape not in ((), (m,)):
-        raise InputError(f"friction must be one number or have shape ({m},), got {array.shape}")
-    if (array < 0.0).any() or (array > MOST_FRICTION).any():
-        raise InputError(f"friction must be between 0 and {MOST_FRICTION:g}, got {array.tolist()}")
-    doubt_coefficient(float(np.max(array)), "friction", stacklevel=4)
-    return np.full(m, array) if array.ndim == 0 else array
 
 
 def _tolerance(value: object) -> float:

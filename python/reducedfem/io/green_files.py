@@ -61,9 +61,7 @@ def _schema(names: Collection[str]) -> dict[str, str]:
 _LAYOUT = tensors.Layout(FORMAT, 1, "Green's functions", _schema, _TEXTS)
 
 
-def save(
-    path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]], mesh_nodes: int
-) -> None:
+def save(path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]], mesh_nodes: int) -> None:
     """Write Green's functions, whole or not at all; equal arrays give equal bytes."""
     entries = arrays["entries"]
     named = {name: array for name, array in arrays.items() if name != "entries"}
