@@ -12,6 +12,9 @@ from reducedfem.green.arguments import place_of
 
 __all__ = ["GreenContacts"]
 
+_Green = _core.Green
+_Contacts = _core.GreenContacts
+
 
 class GreenContacts:
     """Held nodes of a surface that are added and removed one at a time, at the rate of haptics.
@@ -30,11 +33,15 @@ class GreenContacts:
 
     __slots__ = ("__weakref__", "_core", "_green", "_most")
 
+    _green: _Green
+    _most: int
+    _core: _Contacts
+
     @classmethod
-    def _of(cls, green: _core.Green, most: int) -> GreenContacts:
+    def _of(cls, green: _Green, most: int) -> GreenContacts:
         made = cls.__new__(cls)
         made._green, made._most = green, most
-        made._core = _core.GreenContacts(green, most)
+        made._core = _Contacts(green, most)
         return made
 
     @property
