@@ -194,6 +194,8 @@ rf_status rf_green_solve(const rf_green *g, const rf_run *run, const rf_green_pr
   }
   add_release(&w, u);
   for (int32_t q = 0; q < w.released; ++q) released[q] += w.at_supports[w.ld_released + q];
+  // to the bit, where sums of large opposite forces in single precision would leave some noise
+  for (int32_t k = 0; k < w.held; ++k) u[dof(&w, k)] = problem->target[k];
 done:
   release_work(&w);
   return st;
