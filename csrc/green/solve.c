@@ -87,10 +87,10 @@ static void respond_to_load(work *w, double *u) {
   const rf_green *g = w->g;
   const double *load = w->p->load;
   rf_green_load_rt(g, load, u);
-  for (int32_t k = 0; load && k < w->released; ++k) {
+  for (int32_t k = 0; k < w->released; ++k) {
     const double *mode = static_mode(w, k);
     double sum = 0.0;
-    for (int32_t i = 0; i < 3 * g->count; ++i) sum += mode[i] * load[i];
+    for (int32_t i = 0; load && i < 3 * g->count; ++i) sum += mode[i] * load[i];
     w->at_supports[k] = sum;
   }
   add_release(w, u);

@@ -170,6 +170,10 @@ def test_released_supports_are_those_of_a_solid_without_them(held, green, given)
     close(out.released, exact[freed], 1e-11)
     if given:
         close(out.force, support[list(given)], 1e-11)
+        exact, support = solve_dense(other, 0.0 * load, given)
+        out = green.solve(given, released=freed)
+        close(out.force, support[list(given)], 1e-11)
+        close(out.released, exact[freed], 1e-11)
     none = green.solve(given, surface, released=[])
     close(none.u, solve_dense(held, load, given)[0][green.nodes], 1e-11)
 
