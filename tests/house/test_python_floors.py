@@ -48,7 +48,7 @@ ALLOWED = {
     },
     "cli": {
         "base", "io", "drawing", "pictures", "viewer", "geometry", "material", "solid", "reduction",
-        "contact", "dynamics", "haptics", "load", "scenes", "samples",
+        "contact", "dynamics", "haptics", "green", "load", "scenes", "samples",
     },
     "main": {"cli"},
     "udp_client": set(),
