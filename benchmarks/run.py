@@ -37,6 +37,7 @@ NAMES = (
     "contact",
     "friction",
     "green",
+    "control",
     "deformed",
     "haptics",
     "follow",

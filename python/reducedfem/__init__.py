@@ -10,9 +10,9 @@ Geometry
 Solids
     `StVK`, `LinearElastic`, `StableNeoHookean`, `NeoHookean`, `MooneyRivlin`, `Corotated`:
     materials. `Solid` (`SolidSummary`): mass, energy, forces, stress, statics (`StaticReport`),
-    linear `Modes`, modal derivatives, `RigidBody`; matrices are `CSC`.
-    `StrainRateDamping`, reduced: `ReducedStrainRateDamping`. `GreensFunctions` of a surface
-    (`GreenSolution`, `GreenContact`, `GreenContacts`).
+    linear `Modes`, modal derivatives, `RigidBody`; matrices are `CSC`. `StrainRateDamping` and its
+    reduction, `ReducedStrainRateDamping`. In advance: `ControlElements`, statics by handles, and
+    `GreensFunctions` of a surface (`GreenSolution`, `GreenContact`, `GreenContacts`).
 Bases
     `modal_derivative_basis`: from the solid alone. `sketch_basis` (`SketchReport`): from forces
     on a `LinearModel`, which `record` stores as a `Recording` or `ForceSketch`. `pod_basis`: from
@@ -158,6 +158,7 @@ from reducedfem.geometry.surface import Surface, read_surface  # noqa: E402
 from reducedfem.geometry.tetrahedra import tetrahedralize  # noqa: E402
 from reducedfem.geometry.voxels import voxelize  # noqa: E402
 from reducedfem.green.contacts import GreenContacts  # noqa: E402
+from reducedfem.green.control import ControlElements  # noqa: E402
 from reducedfem.green.functions import GreensFunctions  # noqa: E402
 from reducedfem.green.results import GreenContact, GreenSolution  # noqa: E402
 from reducedfem.haptics.connected_devices import (  # noqa: E402
@@ -246,6 +247,7 @@ __all__ = [
     "ContactForce",
     "ContactPoints",
     "ContactTrajectory",
+    "ControlElements",
     "ConvergenceError",
     "Corotated",
     "CouplingStep",

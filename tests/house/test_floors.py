@@ -39,7 +39,8 @@ ALLOWED = {
     # tangent is too large to be handed over as an argument at every iteration
     # sdf: obstacles that a solid must not cross, by any steps of its integrator
     "dynamics": {"base", "linalg", "mesh", "fem", "sdf", "modes", "polynomial", "model"},
-    # modes: the factored stiffness of held and of free solids
+    # solutions of statics made in advance, combined in real time; modes: the factored stiffness of
+    # held and of free solids
     "green": {"base", "linalg", "fem", "modes", "constraint"},
     # distance fields of objects that deform
     "deform": {"base", "linalg", "mesh", "sdf", "model"},

@@ -28,18 +28,18 @@ ALLOWED = {
     "solid": {"base", "drawing", "geometry", "material"},
     "reduction": {"base", "io", "drawing", "geometry", "material", "solid"},
     "contact": {"base", "io", "geometry", "reduction"},
-    "green": {"base", "io", "solid"},
     "dynamics": {"base", "geometry", "solid", "reduction", "contact"},
     "haptics": {
         "base", "io", "pictures", "geometry", "solid", "reduction", "contact", "dynamics",
     },
     "world": {"base", "geometry", "solid", "contact", "dynamics"},
+    "green": {"base", "io", "geometry", "solid"},
     "studies": {"base", "io"},
     "load": {"base", "io", "reduction", "contact", "green"},
     # the package: public names of all folders above
     "top": {
         "base", "pictures", "viewer", "geometry", "material", "solid", "reduction", "contact",
-        "dynamics", "haptics", "world", "load", "studies", "green",
+        "dynamics", "haptics", "world", "green", "load", "studies",
     },
     # users of the package
     "scenes": {"base", "haptics", "top"},

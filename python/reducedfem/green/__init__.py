@@ -1,1 +1,1 @@
-"""Green's functions of the surfaces of solids."""
+"""Solutions of statics computed in advance."""
