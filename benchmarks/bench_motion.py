@@ -219,8 +219,58 @@ def explicit_rows() -> list[Row]:
     return out
 
 
+def impact_rows() -> list[Row]:
+    """Explicit steps of a cube of 1,331 hexahedra: alone, on a floor, with damping inside."""
+    ticks = np.arange(12)
+    nodes = np.stack(np.meshgrid(ticks, ticks, ticks, indexing="ij"), axis=-1).reshape(-1, 3)
+    index = np.arange(12**3).reshape(12, 12, 12)
+    corners = [(0, 0), (1, 0), (1, 1), (0, 1)]
+    elements = [
+        index[i : i + 11, j : j + 11, k : k + 11].ravel() for k in (0, 1) for i, j in corners
+    ]
+    solid = rf.Solid(rf.Mesh(0.1 / 11 * nodes, np.stack(elements, axis=1)), RUBBER)
+    floor = rf.RigidProxy(rf.PlaneField([0, 0, 1e-4], [0, 0, 1]), friction=0.3)
+    alone = rf.CentralDifferences(solid)
+    fallen = rf.CentralDifferences(solid, contact=floor)
+    damped = rf.CentralDifferences(solid, damping=(0.0, BETA))
+    inside = rf.CentralDifferences(solid, damping=(0.0, BETA), implicit_damping=True)
+    sims = (alone, fallen, damped, inside)
+    threads = rf.threads()
+    rf.set_threads(1)
+    u = 1e-5 * np.random.default_rng(0).normal(size=solid.mesh.nodes.shape)
+    works = [lambda sim=sim: sim.step(n=20) for sim in sims]
+    force, plain, *others = in_turns(51, lambda: solid._core.time_evaluate(u, False, 20, 1), *works)
+    rf.set_threads(threads)
+    names = ("in contact with a floor", "with stiffness damping", "with damping inside")
+    rows = [
+        Row(
+            "explicit step of 1331 hexes",
+            plain / 20 * 1e3,
+            "ms",
+            0.3,
+            "one core",
+            ratio=plain / force,
+            over="the internal force",
+        )
+    ]
+    for name, one in zip(names, others, strict=True):
+        rows.append(
+            Row(
+                f"explicit step of 1331 hexes {name}",
+                one / 20 * 1e3,
+                "ms",
+                None,
+                "one core",
+                ratio=one / plain,
+                over="a step without",
+            )
+        )
+    return rows
+
+
 ENTRIES = {
     "damping of solids": unreduced_damping_rows,
     "damping of models": reduced_damping_rows,
     "explicit": explicit_rows,
+    "explicit, 1331 hexes": impact_rows,
 }

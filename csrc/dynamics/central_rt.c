@@ -7,7 +7,21 @@
 // Mass damping is taken at the end of the step, which costs nothing; stiffness and strain-rate
 // damping at its middle, for a matrix would have to be factored otherwise.  Undamped and with mass
 // damping alone the scheme is of second order.  The stable step: spectrum.h.
+//
+// With damping inside, D = alpha M + beta K(0) + ... at rest, all of it is taken at the end,
+//   (M + h/2 D) a' = f - R(x') - D w,
+// which is of second order and stable for h omega <= 2 for any D (Z00, chapter 4).  Each step may
+// have a length of its own, as the scheme is velocity Verlet.
 #include "dynamics/motion.h"
+
+// xddot := acceleration of the end of the step, for the residual without damping inside.
+static rf_status damp_inside(rf_motion *m) {
+  rf_system *s = m->system;
+  const rf_status st = s->operations->damp(s, m->xdot, m->product);
+  if (st < 0) return st;
+  for (int64_t i = 0; i < m->n; ++i) m->residual[i] -= m->product[i];
+  return s->operations->damped_solve(s, m->set.dt_s, m->residual, m->xddot);
+}
 
 static rf_status compute(rf_motion *m) {
   rf_system *s = m->system;
@@ -21,13 +35,16 @@ static rf_status compute(rf_motion *m) {
   if (st >= 0)
     st = s->operations->balance(s, m->x, m->xdot, NULL, m->force, m->applied, m->residual);
   for (int64_t i = 0; i < m->n; ++i) m->residual[i] = 0.0 - m->residual[i];  // no negative zeros
-  if (st >= 0) st = s->operations->mass_solve(s, m->residual, m->xddot);
+  if (st >= 0)
+    st = s->inside ? damp_inside(m) : s->operations->mass_solve(s, m->residual, m->xddot);
   if (st < 0) return st;
-  for (int64_t i = 0; i < m->n; ++i) {
+  for (int64_t i = 0; i < m->n; ++i)
     m->xddot[i] = (m->xddot[i] - alpha * m->xdot[i]) / (1.0 + 0.5 * h * alpha);
-    m->xdot[i] += 0.5 * h * m->xddot[i];
-  }
-  return rf_motion_keep_rt(m);
+  if (m->collide) rf_collide_touch_rt(m->collide, h, m->qdot, m->qddot, m->x, m->xdot, m->xddot);
+  for (int64_t i = 0; i < m->n; ++i) m->xdot[i] += 0.5 * h * m->xddot[i];
+  st = rf_motion_keep_rt(m);
+  if (m->collide && st >= 0) rf_collide_keep_rt(m->collide, h);
+  return st;
 }
 
 static rf_status step_rt(rf_motion *m) {
@@ -39,6 +56,7 @@ static rf_status step_rt(rf_motion *m) {
 const rf_scheme rf_scheme_central = {
     .name = "central",
     .mass_only = true,
+    .varies = true,
     .step_rt = step_rt,
     .remedy =
         "try a smaller dt: the stable step shrinks where the solid stiffens (see stable_step)"};

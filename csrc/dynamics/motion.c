@@ -99,6 +99,7 @@ static void set_up(rf_motion *m, const rf_motion_settings *set) {
   m->set = *set;
   m->set.own = own;
   m->set.load = set->load ? load : NULL;
+  m->set.collide = NULL;  // it was read
   if (scheme->settings_bytes) memcpy(own, set->own, scheme->settings_bytes);
   if (set->load) memcpy(load, set->load, (size_t)m->n * sizeof *load);
   for (int kind = 0; kind < RF_STEP_KINDS; ++kind)
@@ -154,6 +155,7 @@ rf_status rf_motion_create(rf_system *system, const rf_motion_settings *set, con
   }
   if (set->barrier) RF_TRY(rf_barrier_work_create(set->barrier, m->system->ld, &m->barrier, err));
   if (set->barrier && m->barrier->touch) m->barrier->touch->system = m->system;
+  if (set->collide) RF_TRY(rf_collide_create(set->collide, m->system, &m->collide, err));
   RF_TRY(rf_motion_reset(m, run, NULL, NULL, NULL, err));
   *out = m;
   m = NULL;
@@ -182,6 +184,7 @@ void rf_motion_free(rf_motion *m) {
   if (!m) return;
   rf_modal_subspace_free(modes_of(m));
   rf_barrier_work_free(m->barrier);
+  rf_collide_free(m->collide);
   rf_system_free(m->system);
   rf_free(m);
 }
@@ -198,6 +201,10 @@ static rf_status accelerate(rf_motion *m) {
   rf_status st = op->evaluate(s, m->x, false, NULL, m->force);
   if (st >= 0) st = op->balance(s, m->x, m->xdot, NULL, m->force, m->load, m->residual);
   for (int64_t i = 0; i < m->n; ++i) m->residual[i] = 0.0 - m->residual[i];  // no negative zeros
+  if (st >= 0 && s->inside) {
+    st = op->damp(s, m->xdot, m->product);
+    for (int64_t i = 0; i < m->n; ++i) m->residual[i] -= m->product[i];
+  }
   if (st >= 0 && !s->explicit_steps) st = op->factorize(s, 1.0, 0.0, 0.0, NULL);
   if (st >= 0) st = (s->explicit_steps ? op->mass_solve : op->solve)(s, m->residual, m->xddot);
   for (int64_t i = 0; i < m->n; ++i) m->xddot[i] -= s->damping_mass * m->xdot[i];
@@ -225,6 +232,7 @@ rf_status rf_motion_reset(rf_motion *m, const rf_run *run, const double *q, cons
   s->err = err;
   if (q) RF_TRY(rf_system_require_defined(s, m->x, "q", err));
   if (m->barrier) RF_TRY(rf_barrier_require_apart(m->barrier->barrier, m->x, err));
+  if (m->collide) rf_collide_reset(m->collide);
   if (!qddot && (q || qdot || m->set.load)) st = accelerate(m);
   if (st == RF_ERR_SINGULAR) st = rf_fail(err, st, "the mass matrix is not positive definite");
   if (st < 0) goto done;
@@ -235,11 +243,13 @@ rf_status rf_motion_reset(rf_motion *m, const rf_run *run, const double *q, cons
         goto done;
       }
   for (int i = 0; i < 3; ++i) memcpy(state[i], step[i], bytes);
-  m->time_s = 0.0;
+  m->time_s = m->origin_s = 0.0;
+  m->origin_steps = 0;
   m->follows = false;
   if (m->subspace) modes_of(m)->known = modes_of(m)->modes == RF_SUBSPACE_REST;
   m->displaced_m = m->farthest_m = 0.0;
   m->report = (rf_motion_report){0};
+  s->iterations = 0;
   if (m->barrier) st = rf_barrier_begin_rt(m->barrier, m->q, m->qdot);
 done:
   s->run = NULL;
@@ -251,6 +261,34 @@ done:
 void rf_motion_set_steps(rf_motion *m, int64_t steps) {
   m->report.steps = steps;
   m->time_s = (double)steps * m->set.dt_s;
+}
+
+void rf_motion_pace(const rf_motion *m, double pace[RF_MOTION_PACE]) {
+  pace[0] = (double)m->report.steps;
+  pace[1] = (double)m->origin_steps;
+  pace[2] = m->origin_s;
+  for (int i = 3; i < RF_MOTION_PACE; ++i) pace[i] = 0.0;
+  if (m->collide) rf_collide_remember(m->collide, pace + 3);
+}
+
+void rf_motion_recall_pace(rf_motion *m, const double pace[RF_MOTION_PACE]) {
+  m->report.steps = (int64_t)pace[0];
+  m->origin_steps = (int64_t)pace[1];
+  m->origin_s = pace[2];
+  m->time_s = rf_motion_time_rt(m);
+  if (m->collide) rf_collide_recall(m->collide, pace + 3);
+}
+
+rf_status rf_motion_set_dt(rf_motion *m, double dt_s, rf_error *err) {
+  if (dt_s == m->set.dt_s) return RF_OK;
+  if (!m->set.scheme->varies)
+    return rf_fail(err, RF_ERR_ARG, "dt is constant in steps of %s", m->set.scheme->name);
+  if (!(isfinite(dt_s) && dt_s > 0.0))
+    return rf_fail(err, RF_ERR_ARG, "dt must be finite and positive, got %g", dt_s);
+  m->origin_s = m->time_s;
+  m->origin_steps = m->report.steps;
+  m->set.dt_s = dt_s;
+  return RF_OK;
 }
 
 void rf_motion_recall(rf_motion *m, const double *step, const double *step_rate) {
@@ -285,8 +323,10 @@ rf_status rf_motion_take(rf_motion *m, const rf_motion *from, rf_error *err) {
   if (st < 0) return st;
   const bool same = from->set.scheme == m->set.scheme && from->set.dt_s == m->set.dt_s;
   if (from->follows && same) rf_motion_recall(m, from->step, from->step_rate);
-  m->time_s = from->time_s;
   m->report = from->report;
+  m->origin_s = from->origin_s;
+  m->origin_steps = from->origin_steps;
+  m->time_s = from->time_s;
   return RF_OK;
 }
 

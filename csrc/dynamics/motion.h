@@ -18,6 +18,7 @@
 
 #include "base/status.h"
 #include "dynamics/barrier.h"
+#include "dynamics/collide.h"
 #include "dynamics/newton.h"
 #include "dynamics/scheme.h"
 #include "dynamics/subspace.h"
@@ -35,6 +36,7 @@ typedef struct rf_motion_settings {
   const double *load;         // constant external force (n), added to that of every step (copied);
                               // NULL: none
   const rf_barrier *barrier;  // contact of the body, borrowed; NULL: none
+  const rf_collide_settings *collide;  // contact in explicit steps, read on creation; NULL: none
 } rf_motion_settings;
 
 // Names of the settings that are not the scheme's own.
@@ -88,6 +90,8 @@ struct rf_motion {
   int32_t n;                                  // values of a vector; they have system->ld, zero
                                               // beyond
   double time_s;
+  double origin_s;       // time since which steps have the length dt_s
+  int64_t origin_steps;  // and the number of steps up to then
   rf_motion_report report;
   bool in_contact;           // steps are RF_STEP_TOUCHING, as with A
   bool bounded;              // steps that go farther than rf_motion_far_rt allows fail
@@ -108,6 +112,7 @@ struct rf_motion {
   double *start;                   // x before an increment whose line is searched
   double *change;                  // x - q, where a stiffness is added
   rf_barrier_work *barrier;        // contact; NULL: none
+  rf_collide *collide;             // contact of explicit steps; NULL: none
   const double *added;             // A, symmetric, borrowed; NULL: none         (ld rows of ld)
   const rf_motion_spring *spring;  // borrowed; NULL: none
   bool prepared;                   // force and what the system keeps are those of the next x
@@ -146,6 +151,13 @@ void rf_motion_free(rf_motion *m);  // NULL is fine
 RF_MUST_CHECK rf_status rf_motion_reset(rf_motion *m, const rf_run *run, const double *q,
                                         const double *qdot, const double *qddot, rf_error *err);
 void rf_motion_set_steps(rf_motion *m, int64_t steps);  // since the last reset, and so the time
+// Numbers besides the state on which steps of a scheme with varying ones depend: steps, their
+// origin, contact.
+enum { RF_MOTION_PACE = 3 + RF_COLLIDE_STATE };
+void rf_motion_pace(const rf_motion *m, double pace[RF_MOTION_PACE]);
+void rf_motion_recall_pace(rf_motion *m, const double pace[RF_MOTION_PACE]);
+// Length of the steps from now on.  RF_ERR_ARG unless the scheme varies it.
+RF_MUST_CHECK rf_status rf_motion_set_dt(rf_motion *m, double dt_s, rf_error *err);
 
 // Changes of q and qdot (n) in the step before the state, for a scheme that remembers them.
 void rf_motion_recall(rf_motion *m, const double *step, const double *step_rate);
@@ -216,6 +228,11 @@ RF_MUST_CHECK rf_status rf_motion_finish_rt(rf_motion *m, const double *more);
 void rf_motion_apply_rt(rf_motion *m, const double *force);
 // One step of implicit stages under m->applied.
 RF_MUST_CHECK rf_status rf_motion_step_stage_rt(rf_motion *m);
+
+// Time of the state; a sum of steps would drift.
+static inline double rf_motion_time_rt(const rf_motion *m) {
+  return m->origin_s + (double)(m->report.steps - m->origin_steps) * m->set.dt_s;
+}
 
 // For schemes.
 // After a failure: NaN may have reached the padding of vectors, which must be zero.

@@ -55,7 +55,7 @@ rf_status rf_motion_keep_rt(rf_motion *m) {
     note(&m->report, &m->tally);
   }
   ++m->report.steps;
-  m->time_s = (double)m->report.steps * m->set.dt_s;  // a sum would drift
+  m->time_s = rf_motion_time_rt(m);
   return RF_OK;
 }
 

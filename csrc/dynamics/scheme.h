@@ -58,6 +58,7 @@ typedef struct rf_scheme {
   const char *remedy;          // advice for steps that diverge, in place of the general one
   bool mass_only;              // solves with the mass matrix only
   bool exact;                  // of these: takes the consistent mass, and K
+  bool varies;                 // each step may have a length of its own
   const rf_setting *settings;  // of a struct of its own; NULL: none
   size_t settings_bytes;       // of that struct
   // RF_ERR_ARG: a setting is out of its range.  NULL: nothing to check.

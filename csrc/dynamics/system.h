@@ -83,6 +83,10 @@ typedef struct rf_system_operations {
   void (*half_solve)(rf_system *s, int32_t ld, double *b);
   // x = M^-1 b of explicit steps; x and b may be the same.
   rf_status (*mass_solve)(rf_system *s, const double *b, double *x);
+  // Of explicit steps with damping inside, D all damping at rest, with the mass: out = D v, and
+  // x = (M + h/2 D)^-1 b.  Nullable: not of this kind.
+  rf_status (*damp)(rf_system *s, const double *v, double *out);
+  rf_status (*damped_solve)(rf_system *s, double dt_s, const double *b, double *x);
   // Size of the displacements at x, m: of a reduced model an upper bound of them; of solids
   // their largest difference within an element.
   double (*farthest)(const rf_system *s, const double *x);
@@ -127,8 +131,10 @@ struct rf_system {
   bool cubic_force;      // R is cubic along every line
   bool no_energy;        // W is not known; along lines it follows from R
   bool own_damping;      // there is D besides Rayleigh's damping
+  bool inside;           // `damp` and `damped_solve` have all damping; the three above are zero
   bool factor_is_dear;   // factors cost far more than evaluations and solves
   rf_simd simd;
+  int64_t iterations;  // of conjugate gradients since the last reset of a motion
   // of the call under way, set by the caller of systems that are not real-time
   const rf_run *run;
   rf_error *err;
@@ -139,6 +145,7 @@ typedef struct rf_system_damping {
   double stiffness;               // and beta, s, >= 0
   const rf_damping *strain_rate;  // of a reduced model, borrowed; NULL: none
   const double *viscosity;        // phi and psi of each material, Pa s, copied; NULL: none
+  double inside_s;  // length of most steps, s, where explicit steps take the damping inside; else 0
 } rf_system_damping;
 
 // RF_ERR_ARG unless alpha and beta are finite and not negative.

@@ -60,6 +60,24 @@ rf_status rf_system_dense_mass_solve_rt(rf_system *s, const double *b, double *x
   return RF_OK;
 }
 
+rf_status rf_system_dense_damp_rt(rf_system *s, const double *v, double *out) {
+  rf_dense_multiply_rt(s->simd, s->n, self(s)->damping, (int32_t)s->ld, v, out);
+  return RF_OK;
+}
+
+rf_status rf_system_dense_damped_solve_rt(rf_system *base, double dt_s, const double *b,
+                                          double *x) {
+  rf_dense_system *s = self(base);
+  const int32_t r = base->n, ld = (int32_t)base->ld;
+  if (s->factor_s != dt_s) {
+    rf_dense_combine_rt(base->simd, r, 1.0, s->mass, 0.5 * dt_s, s->damping, ld, s->factor);
+    s->factor_s = rf_dense_cholesky_rt(base->simd, r, s->factor, ld) ? dt_s : 0.0;
+    if (!(s->factor_s > 0.0)) return RF_ERR_SINGULAR;
+  }
+  rf_dense_cholesky_solve_rt(base->simd, r, s->factor, ld, b, x);
+  return RF_OK;
+}
+
 rf_status rf_system_dense_multiply_rt(rf_system *s, const double *x, double *out) {
   rf_dense_multiply_rt(s->simd, s->n, self(s)->stiffness, (int32_t)s->ld, x, out);
   return RF_OK;

@@ -236,6 +236,10 @@ rf_status rf_system_matrices(const void *of, const rf_run *run, const rf_system_
       return rf_fail(err, RF_ERR_ARG, "mass is %d x %d, but %s is %d x %d; they must be alike", n,
                      n, k == 1 ? "stiffness" : "damping_matrix", all[k]->rows, all[k]->cols);
   RF_TRY(rf_system_damping_check(damping, err));
+  if (damping->inside_s > 0.0)
+    return rf_fail(err, RF_ERR_ARG,
+                   "implicit_damping is for a Solid, a ReducedSolid and a ProjectedSolid, got a "
+                   "SecondOrderSystem: leave it out");
   RF_ALLOC(s, 1);
   s->base = (rf_system){.operations = &OPERATIONS,
                         .life = &LIFE,

@@ -64,12 +64,28 @@ static const rf_system_operations OPERATIONS = {.evaluate = evaluate,
 static const rf_system_life LIFE = {.release = release, .require_defined = require_defined};
 
 static void layout(projected_system *s, const rf_projected *model, rf_system_steps steps,
-                   bool damping, rf_arena *a) {
+                   bool damping, bool inside, rf_arena *a) {
   const rf_solid *solid = model->solid;
-  rf_system_dense_layout(&s->dense, model->r, steps, damping, a);
+  rf_system_dense_layout(&s->dense, model->r, steps, damping || inside, a);
   s->viscosity =
       rf_arena_take(a, damping ? 2 * (size_t)solid->n_materials : 0, sizeof *s->viscosity);
   s->displacement = rf_arena_take(a, 3 * (size_t)solid->mesh->n_nodes, sizeof *s->displacement);
+}
+
+// Evaluates the damping at rest, where x = 0 is in s->dense.product.
+static rf_status take_inside(projected_system *s, const rf_run *run,
+                             const rf_system_damping *damping, rf_error *err) {
+  const int32_t ld = (int32_t)s->dense.base.ld;
+  const double *rest = s->dense.product;
+  rf_status st = RF_OK;
+  RF_TRY(rf_projected_evaluate(s->model, run, s->projection, rest, NULL, NULL, s->dense.stiffness,
+                               ld, err));
+  if (damping->viscosity)
+    RF_TRY(rf_projected_damping(s->model, run, s->projection, s->viscosity, rest, s->dense.damping,
+                                ld, err));
+  rf_system_dense_take_inside(&s->dense, damping);
+done:
+  return st;
 }
 
 rf_status rf_system_projected(const void *of, const rf_run *run, const rf_system_damping *damping,
@@ -78,8 +94,8 @@ rf_status rf_system_projected(const void *of, const rf_run *run, const rf_system
   const rf_mesh *mesh = model->solid->mesh;
   const int32_t n_materials = model->solid->n_materials;
   const bool viscous = damping->viscosity != NULL;
+  const bool inside = steps != RF_STEPS_IMPLICIT && rf_system_dense_inside(damping);
   const size_t head = (sizeof(projected_system) + 63) / 64 * 64;
-  (void)run;
   rf_status st = RF_OK;
   projected_system sizes, *s = NULL;
   rf_arena count = {0};
@@ -88,14 +104,14 @@ rf_status rf_system_projected(const void *of, const rf_run *run, const rf_system
   if (damping->strain_rate)
     return rf_fail(err, RF_ERR_ARG, "a projected solid takes the viscosities of its solid");
   if (viscous) RF_TRY(rf_viscosity_check(n_materials, damping->viscosity, err));
-  layout(&sizes, model, steps, viscous, &count);
+  layout(&sizes, model, steps, viscous, inside, &count);
   // the struct first, its arrays behind it
   s = rf_alloc(head + count.used, 1);
   if (!s)
     return rf_fail(err, RF_ERR_MEMORY, "out of memory: a simulation of r = %d needs %zu bytes",
                    model->r, head + count.used);
   rf_arena carve = {.base = (char *)s + head};
-  layout(s, model, steps, viscous, &carve);
+  layout(s, model, steps, viscous, inside, &carve);
   s->dense.base = (rf_system){.operations = &OPERATIONS,
                               .life = &LIFE,
                               .model = model,
@@ -113,6 +129,7 @@ rf_status rf_system_projected(const void *of, const rf_run *run, const rf_system
     memcpy(s->viscosity, damping->viscosity, 2 * (size_t)n_materials * sizeof *s->viscosity);
   RF_TRY(rf_projected_work_create(model, &s->projection, err));
   RF_TRY(rf_system_dense_set_mass(&s->dense, model->mass, err));
+  if (inside) RF_TRY(take_inside(s, run, damping, err));
   *out = &s->dense.base;
   s = NULL;
 done:

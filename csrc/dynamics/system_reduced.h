@@ -9,7 +9,8 @@
 typedef struct rf_reduced_system {
   rf_dense_system dense;
   const rf_reduced *model;        // borrowed
-  const rf_damping *strain_rate;  // borrowed, NULL: none
+  const rf_damping *strain_rate;  // borrowed, NULL: none, or inside
+  rf_system_damping given;        // for copies
   void *energy_work, *strain_rate_work;
   int32_t measured;  // point of a cubature whose strain is measured next
 } rf_reduced_system;

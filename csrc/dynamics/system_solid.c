@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "dynamics/coupled_matrix.h"
+#include "dynamics/prefactored.h"
 #include "fem/fem.h"
 #include "fem/mass_solve.h"
 #include "linalg/cholesky.h"
@@ -30,10 +31,11 @@ typedef struct solid_system {
   int32_t bad_column;                  // at which the last factorization failed
   const rf_system_points *added_to;    // points with blocks to add to the next matrix, borrowed
   const double *added_blocks;          // (n, 3, 3)
-  double scale;        // by which the matrix of the stage is larger than the factored one
-  bool has_damping;    // D is that of the last evaluation
-  bool joined;         // the stiffness has its part of D already
-  rf_solid_mass mass;  // of explicit steps
+  double scale;            // by which the matrix of the stage is larger than the factored one
+  bool has_damping;        // D is that of the last evaluation
+  bool joined;             // the stiffness has its part of D already
+  rf_solid_mass mass;      // of explicit steps
+  rf_prefactored *inside;  // of those with damping inside; else NULL
   // of products with many vectors
   rf_csc free_mass;  // lower triangle over the free nodes
   double *lanes;     // groups of vectors, and of products; zero at fixed nodes  (2, groups, n, 8)
@@ -50,6 +52,7 @@ static void release(rf_system *base) {
   rf_cholesky_free(s->factor);
   rf_coupled_matrix_release(&s->coupled);
   rf_solid_mass_release(&s->mass);
+  rf_prefactored_free(s->inside);
   rf_csc_free(&s->free_mass);
   rf_free(s->lanes);
   rf_free(s);
@@ -214,6 +217,15 @@ static rf_status mass_solve(rf_system *base, const double *b, double *x) {
   return rf_solid_mass_solve(&self(base)->mass, base->run, b, x, base->err);
 }
 
+static rf_status damp_inside(rf_system *base, const double *v, double *out) {
+  return rf_prefactored_multiply(self(base)->inside, base->run, v, out, base->err);
+}
+
+static rf_status damped_solve(rf_system *base, double dt_s, const double *b, double *x) {
+  return rf_prefactored_solve(self(base)->inside, base->run, dt_s, b, x, &base->iterations,
+                              base->err);
+}
+
 static double farthest(const rf_system *base, const double *x) {
   const rf_solid *solid = ((const solid_system *)base)->solid;
   return rf_system_largest_stretch(solid->mesh, x);
@@ -342,6 +354,8 @@ static const rf_system_operations OPERATIONS = {.evaluate = evaluate,
                                                 .add_blocks = add_blocks,
                                                 .solve = solve,
                                                 .mass_solve = mass_solve,
+                                                .damp = damp_inside,
+                                                .damped_solve = damped_solve,
                                                 .farthest = farthest,
                                                 .multiply = multiply,
                                                 .rounding = rounding,
@@ -355,6 +369,7 @@ static const rf_system_life LIFE = {.release = release,
 rf_status rf_system_solid(const void *of, const rf_run *run, const rf_system_damping *damping,
                           rf_system_steps steps, rf_system **out, rf_error *err) {
   const bool explicit_steps = steps != RF_STEPS_IMPLICIT;
+  const bool inside = damping->inside_s > 0.0 && (damping->stiffness > 0.0 || damping->viscosity);
   const rf_solid *solid = of;
   rf_status st = RF_OK;
   solid_system *s = NULL;
@@ -372,25 +387,28 @@ rf_status rf_system_solid(const void *of, const rf_run *run, const rf_system_dam
                         .fixed = solid->fixed,
                         .n_fixed = solid->n_fixed,
                         .ld = ((int64_t)n + RF_DENSE_PAD - 1) / RF_DENSE_PAD * RF_DENSE_PAD,
-                        .damping_mass = damping->mass,
-                        .damping_stiff = damping->stiffness,
+                        .damping_mass = inside ? 0.0 : damping->mass,
+                        .damping_stiff = inside ? 0.0 : damping->stiffness,
                         .length_m = rf_mesh_length(solid->mesh->n_nodes, solid->mesh->nodes),
                         .cubic_force = rf_solid_is_quadratic(solid),
                         .explicit_steps = explicit_steps,
-                        .own_damping = damping->viscosity != NULL,
+                        .own_damping = !inside && damping->viscosity != NULL,
+                        .inside = inside,
                         .factor_is_dear = true,
                         .simd = solid->simd};
   s->solid = solid;
   RF_ALLOC(s->product, n);
-  if (damping->viscosity) {
-    RF_TRY(rf_viscosity_check(solid->n_materials, damping->viscosity, err));
+  if (damping->viscosity) RF_TRY(rf_viscosity_check(solid->n_materials, damping->viscosity, err));
+  if (damping->viscosity && !inside) {
     RF_ALLOC(s->viscosity, 2 * (int64_t)solid->n_materials);
     memcpy(s->viscosity, damping->viscosity, 2 * (size_t)solid->n_materials * sizeof(double));
   }
-  if (steps != RF_STEPS_EXPLICIT || damping->stiffness > 0.0) RF_ALLOC(s->stiffness, entries);
+  if (steps != RF_STEPS_EXPLICIT || s->base.damping_stiff > 0.0) RF_ALLOC(s->stiffness, entries);
   if (explicit_steps) {
-    RF_TRY(rf_solid_mass_init(&s->mass, solid, run,
-                              steps == RF_STEPS_EXPLICIT && rf_solid_steps_lumped(solid), err));
+    const bool lumped = steps == RF_STEPS_EXPLICIT && rf_solid_steps_lumped(solid);
+    RF_TRY(rf_solid_mass_init(&s->mass, solid, run, lumped, err));
+    if (inside && solid->n_free > 0)
+      RF_TRY(rf_prefactored_create(solid, run, damping, lumped, &s->inside, err));
   } else if (solid->n_free > 0) {
     if (damping->viscosity) RF_ALLOC(s->damping, entries);
     RF_ALLOC(s->free, 3 * (int64_t)solid->n_free);

@@ -7,12 +7,11 @@
 
 #include "base/alloc.h"
 #include "pyext/py_barrier.h"
-#include "pyext/py_contact.h"
 #include "pyext/py_convert.h"
 #include "pyext/py_object.h"
+#include "pyext/py_proxy.h"
 #include "pyext/py_settings.h"
 #include "pyext/py_source.h"
-#include "world/driven.h"
 
 typedef struct py_motion {
   py_object object;   // holds an rf_motion, which borrows from the system, the strain-rate
@@ -21,17 +20,22 @@ typedef struct py_motion {
   npy_intp shape[2];  // of the state vectors
   int ndim;
   npy_intp modes[3];
+  PyObject *proxy;                // that it touches, among those kept; NULL: none
   _Atomic(unsigned long) holder;  // thread that holds the lock while functions of a system in
                                   // Python may be called; 0: none
 } py_motion;
 
 static void lock_calling(PyObject *object) {
+  py_motion *self = (py_motion *)object;
   py_lock(object);
-  ((py_motion *)object)->holder = PyThread_get_thread_ident();
+  if (self->proxy) py_lock(self->proxy);
+  self->holder = PyThread_get_thread_ident();
 }
 
 static void unlock_calling(PyObject *object) {
-  ((py_motion *)object)->holder = 0;
+  py_motion *self = (py_motion *)object;
+  self->holder = 0;
+  if (self->proxy) py_unlock(self->proxy);
   py_unlock(object);
 }
 
@@ -131,7 +135,7 @@ static void release(void *motion) { rf_motion_free(motion); }
 static PyObject *motion_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   py_state *state = (py_state *)PyType_GetModuleState(type);
   PyObject *system, *settings, *strain_rate = Py_None, *load_obj = Py_None, *result = NULL;
-  PyObject *barrier = Py_None;
+  PyObject *barrier = Py_None, *proxy_obj = Py_None, *proxy = NULL;
   PyObject *kept = NULL;
   const char *name;
   rf_motion_settings set = {0};
@@ -140,12 +144,14 @@ static PyObject *motion_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
   py_source from = {0};
   int threads;
   py_run run;
-  py_in load = {0};
+  py_in load = {0}, touching = {0};
+  rf_collide_settings collide = {0};
+  int inside = 0;
   rf_error err = {0};
   if (py_refuse_keywords(type, kwargs) < 0) return NULL;
-  if (!PyArg_ParseTuple(args, "sO(dd)Oi|OOO:Motion", &name, &system, &from.damping.mass,
+  if (!PyArg_ParseTuple(args, "sO(dd)Oi|OOOpO:Motion", &name, &system, &from.damping.mass,
                         &from.damping.stiffness, &settings, &threads, &strain_rate, &load_obj,
-                        &barrier) ||
+                        &barrier, &inside, &proxy_obj) ||
       py_run_init(state, &run, NULL, threads) < 0)
     return NULL;
   if (py_motion_settings_in(state, name, settings, name, &set) < 0 ||
@@ -153,7 +159,10 @@ static PyObject *motion_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     goto done;
   const py_system_kind *kind = py_source_in(state, system, strain_rate, &from);
   if (!kind || py_source_vector_in(&from, &load, load_obj, "gravity") < 0) goto done;
+  if (py_proxy_in(state, proxy_obj, &from, &collide, &proxy, &touching) < 0) goto done;
   set.load = load.data;
+  set.collide = proxy ? &collide : NULL;
+  from.damping.inside_s = inside ? set.dt_s : 0.0;
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
   st = kind->create(from.model, &run.run, &from.damping, rf_motion_steps_of(set.scheme), &moved,
@@ -165,13 +174,15 @@ static PyObject *motion_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     goto done;
   }
   PyObject *rate = from.damping.strain_rate ? strain_rate : Py_None;
-  kept = PyTuple_Pack(barrier == Py_None ? 2 : 3, system, rate, barrier);
+  PyObject *touched = barrier != Py_None ? barrier : proxy;
+  kept = PyTuple_Pack(touched ? 3 : 2, system, rate, touched);
   result = kept ? py_object_new_locked(type, motion, release, kept) : NULL;
   if (!kept) release(motion);
   if (!result) goto done;
   py_motion *self = (py_motion *)result;
   self->chunk = py_step_chunk(py_step_work(motion));
   self->ndim = from.ndim;
+  self->proxy = proxy;
   self->shape[0] = from.n;
   self->shape[1] = 3;
 done:
@@ -179,6 +190,7 @@ done:
   rf_free(set.own);
   py_source_release(&from);
   py_in_release(&load);
+  py_in_release(&touching);
   return result;
 }
 
@@ -187,10 +199,22 @@ static int vector_in(const py_motion *self, py_in *in, PyObject *object, const c
   return py_source_vector_in(&form, in, object, name);
 }
 
+// Makes steps of dt_s, or of the usual length where it is 0.
+static rf_status step_of(rf_motion *m, const rf_run *run, const double *force, int64_t n,
+                         double dt_s, rf_error *err) {
+  const double usual = m->set.dt_s;
+  rf_status st = dt_s == 0.0 ? RF_OK : rf_motion_set_dt(m, dt_s, err);
+  if (st < 0) return st;
+  st = rf_motion_step(m, run, force, n, err);
+  const rf_status back = rf_motion_set_dt(m, usual, err);
+  return st < 0 ? st : back;
+}
+
 PyDoc_STRVAR(
     step_doc,
-    "step($self, force, n, progress, threads, /)\n--\n\n"
-    "n steps under a constant force (None: zero). Returns the number of them in which an\n"
+    "step($self, force, n, progress, threads, dt=0.0, /)\n--\n\n"
+    "n steps under a constant force (None: zero), of dt instead of the usual. Returns the number "
+    "of them in which an\n"
     "increment was shortened, and an upper bound of the displacement by the last one over the\n"
     "diagonal of a reduced body.");
 static PyObject *step(PyObject *object, PyObject *args) {
@@ -199,9 +223,10 @@ static PyObject *step(PyObject *object, PyObject *args) {
   PyObject *force_obj, *progress;
   long long n;
   int threads;
+  double dt = 0.0;
   py_run run;
   py_in force;
-  if (!PyArg_ParseTuple(args, "OLOi:step", &force_obj, &n, &progress, &threads)) return NULL;
+  if (!PyArg_ParseTuple(args, "OLOi|d:step", &force_obj, &n, &progress, &threads, &dt)) return NULL;
   if (n < 0) return py_fail(state, PY_INPUT_ERROR, "n must be at least 0, got %lld", n);
   if (refuse_within(object) < 0 || py_run_init(state, &run, progress, threads) < 0 ||
       vector_in(self, &force, force_obj, "force") < 0)
@@ -220,7 +245,8 @@ static PyObject *step(PyObject *object, PyObject *args) {
     lock_calling(object);
     rf_motion *motion = self->object.held;
     const int64_t before = motion->report.shortened_steps;
-    st = rf_motion_step(motion, &quiet, force.data, count, &err);
+    if (done == 0 && motion->collide) memset(motion->collide->impulse, 0, 3 * sizeof(double));
+    st = step_of(motion, &quiet, force.data, count, dt, &err);
     shortened += motion->report.shortened_steps - before;
     farthest = rf_motion_farthest(motion);
     unlock_calling(object);
@@ -231,111 +257,6 @@ static PyObject *step(PyObject *object, PyObject *args) {
   py_in_release(&force);
   if (st < 0) return py_raise(state, st, &err);
   return Py_BuildValue("(Ld)", (long long)shortened, farthest);
-}
-
-// n steps in contact, arrays of which have a row a step.
-typedef struct driven {
-  PyObject *simulation, *contact;
-  const double *force, *positions, *quaternions, *field_qs;
-  double *reduced, *field_reduced;
-  rf_contact_result *found;
-  npy_intp r, s;  // coordinates of the shell and of the field
-} driven;
-
-// Both are locked for a chunk of steps only, the simulation first.
-static rf_status drive(const driven *d, rf_driven *work, int64_t from, int64_t end, rf_error *err) {
-  rf_status st = RF_OK;
-  py_lock(d->simulation);
-  py_lock(d->contact);
-  for (int64_t k = from; k < end && st >= 0; ++k) {
-    rf_pose pose;
-    memcpy(pose.position_m, d->positions + 3 * k, sizeof pose.position_m);
-    memcpy(pose.quaternion, d->quaternions + 4 * k, sizeof pose.quaternion);
-    st = rf_driven_step_rt(work, &pose, d->field_qs ? d->field_qs + d->s * k : NULL, d->force,
-                           d->found + k, d->reduced + d->r * k,
-                           d->field_reduced ? d->field_reduced + d->s * k : NULL);
-    if (st == RF_ERR_ARG)
-      st = rf_fail(err, st, "step %lld: the pose or field_q is not finite or too large",
-                   (long long)k);
-    else if (st < 0)
-      st = rf_motion_explain(py_held(d->simulation), "the simulation", "softer contact", err);
-  }
-  py_unlock(d->contact);
-  py_unlock(d->simulation);
-  return st;
-}
-
-PyDoc_STRVAR(
-    contact_doc,
-    "step_contact($self, force, contact, positions, quaternions, field_qs, progress, /)\n--\n\n"
-    "A step for each pose of the field object: what `Contact.evaluate_many` gives of them.");
-static PyObject *step_contact(PyObject *object, PyObject *args) {
-  py_motion *self = (py_motion *)object;
-  py_state *state = py_state_of_object(object);
-  PyObject *force_obj, *contact, *positions_obj, *quaternions_obj, *field_qs_obj, *progress;
-  PyObject *reduced = NULL, *field_reduced = NULL, *result = NULL;
-  py_run run;
-  py_in force, positions = {0}, quaternions = {0}, field_qs = {0};
-  rf_driven *work = NULL;
-  driven d = {.simulation = object};
-  rf_error err = {0};
-  rf_status st = RF_OK;
-  if (!PyArg_ParseTuple(args, "OOOOOO:step_contact", &force_obj, &contact, &positions_obj,
-                        &quaternions_obj, &field_qs_obj, &progress))
-    return NULL;
-  const rf_contact *of = py_contact_get(state, contact);
-  if (!of || !py_motion_coupled(state, object) || py_run_init(state, &run, progress, 1) < 0 ||
-      vector_in(self, &force, force_obj, "force") < 0)
-    return NULL;
-  d.contact = contact;
-  d.r = self->shape[0];
-  d.s = rf_contact_field_coordinates(of);
-  if (rf_contact_coordinates(of) != d.r) {
-    py_fail(state, PY_INPUT_ERROR,
-            "contact is of a shell with %d coordinates, the simulation has %zd",
-            (int)rf_contact_coordinates(of), (Py_ssize_t)d.r);
-    goto done;
-  }
-  if (py_in_f64(&positions, positions_obj, "position", 2, (npy_intp[]){PY_ANY, 3}) < 0) goto done;
-  const npy_intp n = positions.shape[0];
-  if (py_in_f64(&quaternions, quaternions_obj, "quaternion", 2, (npy_intp[]){n, 4}) < 0) goto done;
-  if (field_qs_obj != Py_None && !d.s) {
-    py_fail(state, PY_INPUT_ERROR, "field_q is given, but the field does not deform");
-    goto done;
-  }
-  if (field_qs_obj != Py_None &&
-      py_in_f64(&field_qs, field_qs_obj, "field_q", 2, (npy_intp[]){n, d.s}) < 0)
-    goto done;
-  reduced = py_new_f64(2, (npy_intp[]){n, d.r});
-  field_reduced = d.s ? py_new_f64(2, (npy_intp[]){n, d.s}) : Py_NewRef(Py_None);
-  d.found = rf_alloc((size_t)n, sizeof *d.found);
-  if (!d.found) PyErr_NoMemory();
-  if (!reduced || !field_reduced || !d.found) goto done;
-  d.force = force.data, d.positions = positions.data, d.quaternions = quaternions.data;
-  d.field_qs = field_qs.data;
-  d.reduced = py_f64(reduced);
-  d.field_reduced = d.s ? py_f64(field_reduced) : NULL;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_contact_check_many(of, n, d.positions, d.quaternions, NULL, &err);
-  if (st >= 0) st = rf_driven_create(py_held(contact), py_held(object), &work, &err);
-  for (int64_t from = 0; from < n && st >= 0; from += 64) {
-    const int64_t end = n - from < 64 ? n : from + 64;
-    st = drive(&d, work, from, end, &err);
-    if (st >= 0) st = rf_run_progress(&run.run, end, n, &err);
-  }
-  Py_END_ALLOW_THREADS
-  result = st < 0 ? py_raise(state, st, &err)
-                  : py_contact_results(n, d.found, reduced, field_reduced, Py_None);
-done:
-  rf_driven_free(work);
-  rf_free(d.found);
-  Py_XDECREF(reduced);
-  Py_XDECREF(field_reduced);
-  py_in_release(&positions);
-  py_in_release(&quaternions);
-  py_in_release(&field_qs);
-  py_in_release(&force);
-  return result;
 }
 
 // Shape of the modes that the next step depends on; NULL: on none.
@@ -349,21 +270,22 @@ static const npy_intp *modes_shape(py_motion *self) {
 
 PyDoc_STRVAR(
     reset_doc,
-    "reset($self, q, qdot, qddot, threads, steps=0, last=(None, None), modes=None, /)\n--\n\n"
+    "reset($self, q, qdot, qddot, threads, steps=0, last=(None, None), modes=None, pace=None, /)\n"
+    "--\n\n"
     "State after so many steps; None: zero, for qddot: consistent without external force.\n"
-    "last, modes: as of whole_state, or a pair of None.");
+    "last, modes, pace: as of whole_state, or a pair of None.");
 static PyObject *reset(PyObject *object, PyObject *args) {
   py_motion *self = (py_motion *)object;
   py_state *state = py_state_of_object(object);
   PyObject *objects[5] = {NULL, NULL, NULL, Py_None, Py_None}, *result = NULL;
-  PyObject *modes_obj = Py_None;
+  PyObject *modes_obj = Py_None, *pace_obj = Py_None;
   int threads;
   long long steps = 0;
   py_run run;  // checks `threads`
-  py_in in[5] = {{0}}, modes = {0};
+  py_in in[5] = {{0}}, modes = {0}, pace = {0};
   static const char *const names[5] = {"q", "qdot", "qddot", "step", "step_rate"};
-  if (!PyArg_ParseTuple(args, "OOOi|L(OO)O:reset", &objects[0], &objects[1], &objects[2], &threads,
-                        &steps, &objects[3], &objects[4], &modes_obj))
+  if (!PyArg_ParseTuple(args, "OOOi|L(OO)OO:reset", &objects[0], &objects[1], &objects[2], &threads,
+                        &steps, &objects[3], &objects[4], &modes_obj, &pace_obj))
     return NULL;
   if (steps < 0) return py_fail(state, PY_INPUT_ERROR, "steps must not be negative");
   if (refuse_within(object) < 0 || py_run_init(state, &run, NULL, threads) < 0) return NULL;
@@ -379,6 +301,9 @@ static PyObject *reset(PyObject *object, PyObject *args) {
     goto done;
   }
   if (modes_obj != Py_None && py_in_f64(&modes, modes_obj, "modes", 3, size) < 0) goto done;
+  if (pace_obj != Py_None &&
+      py_in_f64(&pace, pace_obj, "pace", 1, (npy_intp[]){RF_MOTION_PACE}) < 0)
+    goto done;
   rf_error err = {0};
   rf_status st;
   const rf_run quiet = {.threads = threads};
@@ -388,30 +313,34 @@ static PyObject *reset(PyObject *object, PyObject *args) {
   if (st >= 0) rf_motion_set_steps(self->object.held, steps);
   if (st >= 0 && in[3].data) rf_motion_recall(self->object.held, in[3].data, in[4].data);
   if (st >= 0 && modes.data) rf_motion_recall_modes(self->object.held, modes.data);
+  if (st >= 0 && pace.data) rf_motion_recall_pace(self->object.held, pace.data);
   unlock_calling(object);
   Py_END_ALLOW_THREADS
   result = st < 0 ? py_raise(state, st, &err) : Py_NewRef(Py_None);
 done:
   for (int i = 0; i < 5; ++i) py_in_release(&in[i]);
   py_in_release(&modes);
+  py_in_release(&pace);
   return result;
 }
 
-// (q, qdot, qddot, time), and with `whole` also (step, step_rate) or None, and modes or None:
+// (q, qdot, qddot, time), and with `whole` also (step, step_rate), modes and pace, each or None:
 // copies of one moment.
 static PyObject *read_vectors(PyObject *object, bool whole) {
   py_motion *self = (py_motion *)object;
   const int n = whole ? 5 : 3;
   const npy_intp *size = whole ? modes_shape(self) : NULL;
-  PyObject *out[6] = {NULL}, *result = NULL;
+  const bool varies = whole && ((const rf_motion *)py_held(object))->set.scheme->varies;
+  PyObject *out[7] = {NULL}, *result = NULL;
   bool made = true, follows = false, sweeps = false;
   if (refuse_within(object) < 0) return NULL;
   for (int i = 0; i < n; ++i) made &= (out[i] = py_new_f64(self->ndim, self->shape)) != NULL;
   if (size) made &= (out[5] = py_new_f64(3, (npy_intp[]){size[0], size[1], size[2]})) != NULL;
+  if (varies) made &= (out[6] = py_new_f64(1, (npy_intp[]){RF_MOTION_PACE})) != NULL;
   if (made) {
     const size_t count = (size_t)(self->shape[0] * (self->ndim == 2 ? 3 : 1));
-    double time_s, *to[6] = {NULL};
-    for (int i = 0; i < 6; ++i) to[i] = out[i] ? py_f64(out[i]) : NULL;
+    double time_s, *to[7] = {NULL};
+    for (int i = 0; i < 7; ++i) to[i] = out[i] ? py_f64(out[i]) : NULL;
     Py_BEGIN_ALLOW_THREADS
     py_lock(object);
     const rf_motion *now = self->object.held;
@@ -420,17 +349,18 @@ static PyObject *read_vectors(PyObject *object, bool whole) {
     time_s = now->time_s;
     follows = now->follows;
     sweeps = size && rf_motion_modes(now, to[5]);
+    if (varies) rf_motion_pace(now, to[6]);
     py_unlock(object);
     Py_END_ALLOW_THREADS
     PyObject *last = !whole || !follows ? Py_NewRef(Py_None) : PyTuple_Pack(2, out[3], out[4]);
     if (whole && last)
-      result = Py_BuildValue("(OOOdOO)", out[0], out[1], out[2], time_s, last,
-                             sweeps ? out[5] : Py_None);
+      result = Py_BuildValue("(OOOdOOO)", out[0], out[1], out[2], time_s, last,
+                             sweeps ? out[5] : Py_None, varies ? out[6] : Py_None);
     else if (last)
       result = Py_BuildValue("(OOOd)", out[0], out[1], out[2], time_s);
     Py_XDECREF(last);
   }
-  for (int i = 0; i < 6; ++i) Py_XDECREF(out[i]);
+  for (int i = 0; i < 7; ++i) Py_XDECREF(out[i]);
   return result;
 }
 
@@ -445,8 +375,9 @@ static PyObject *read_state(PyObject *object, PyObject *unused) {
 PyDoc_STRVAR(
     whole_doc,
     "whole_state($self, /)\n--\n\n"
-    "(q, qdot, qddot, time, last, modes): last are the changes (q, qdot) of the last step\n"
-    "where the next one depends on them, modes the vectors of a sweep (4, k, n); else None.");
+    "(q, qdot, qddot, time, last, modes, pace): last are the changes (q, qdot) of the last step\n"
+    "where the next one depends on them, modes the vectors of a sweep (4, k, n), pace numbers of\n"
+    "steps whose length varies; else None.");
 static PyObject *read_whole_state(PyObject *object, PyObject *unused) {
   (void)unused;
   return read_vectors(object, true);
@@ -460,16 +391,18 @@ static PyObject *read_report(PyObject *object, PyObject *unused) {
   py_motion *self = (py_motion *)object;
   const rf_motion *m = self->object.held;
   rf_motion_report r;
+  int64_t solved;
   if (refuse_within(object) < 0) return NULL;
   Py_BEGIN_ALLOW_THREADS
   py_lock(object);
   r = m->report;
+  solved = m->system->iterations;
   py_unlock(object);
   Py_END_ALLOW_THREADS
   if (m->set.scheme->exact)
     return Py_BuildValue("{s:L,s:L}", "steps", (long long)r.steps, "vectors", (long long)r.solves);
   if (!rf_scheme_iterates(m->set.scheme))
-    return Py_BuildValue("{s:L}", "steps", (long long)r.steps);
+    return Py_BuildValue("{s:L,s:L}", "steps", (long long)r.steps, "iterations", (long long)solved);
   PyObject *residuals = PyTuple_New(r.n_history);
   for (int32_t i = 0; residuals && i < r.n_history; ++i) {
     PyObject *value = PyFloat_FromDouble(r.history[i]);
@@ -529,6 +462,21 @@ static PyObject *read_barrier(PyObject *object, PyObject *unused) {
   return result;
 }
 
+PyDoc_STRVAR(
+    proxy_doc,
+    "proxy_results($self, /)\n--\n\n"
+    "(nodes, node forces, force, torque, impulse, position, quaternion) of contact with a\n"
+    "Proxy, on the solid; None: there is none.");
+static PyObject *read_proxy(PyObject *object, PyObject *unused) {
+  (void)unused;
+  return py_proxy_results(object, ((rf_motion *)py_held(object))->collide);
+}
+
+PyDoc_STRVAR(
+    contact_doc,
+    "step_contact($self, force, contact, positions, quaternions, field_qs, progress, /)\n--\n\n"
+    "A step for each pose of the field object: what `Contact.evaluate_many` gives of them.");
+
 PyDoc_STRVAR(time_doc,
              "time_steps($self, force, runs, inner, /)\n--\n\n"
              "Seconds per step of each of `runs` batches of `inner` steps. For benchmarks: no\n"
@@ -568,7 +516,8 @@ static PyObject *time_steps(PyObject *object, PyObject *args) {
 
 static PyMethodDef methods[] = {
     {"step", step, METH_VARARGS, step_doc},
-    {"step_contact", step_contact, METH_VARARGS, contact_doc},
+    {"step_contact", py_motion_step_contact, METH_VARARGS, contact_doc},
+    {"proxy_results", read_proxy, METH_NOARGS, proxy_doc},
     {"reset", reset, METH_VARARGS, reset_doc},
     {"state", read_state, METH_NOARGS, state_doc},
     {"whole_state", read_whole_state, METH_NOARGS, whole_doc},
@@ -582,11 +531,12 @@ static PyMethodDef methods[] = {
 PyDoc_STRVAR(
     motion_doc,
     "Motion(scheme, system, damping, settings, threads, strain_rate=None, load=None,\n"
-    "       barrier=None, /)\n"
+    "       barrier=None, inside=False, proxy=None, /)\n"
     "--\n\n"
     "A Reduced, Projected, Solid or SecondOrder in motion by a time integrator. damping:\n"
     "(alpha, beta); settings: a dict of what the scheme takes; strain_rate: a Damping of a\n"
-    "Reduced, else phi and psi of the materials; barrier: a Barrier of it.");
+    "Reduced, else phi and psi of the materials; barrier: a Barrier of it; inside: explicit steps\n"
+    "take damping inside; proxy: (Proxy, nodes that touch it) of explicit steps of a Solid.");
 
 static PyType_Spec spec = PY_SPEC_KEEPING(
     "Motion", py_motion, {Py_tp_new, motion_new}, {Py_tp_dealloc, py_object_dealloc},

@@ -24,4 +24,7 @@ double py_step_work(const rf_motion *m);
 // Returns the number of such steps between two checks for signals: some milliseconds.
 int64_t py_step_chunk(double work);
 
+// The method step_contact(force, contact, positions, quaternions, field_qs, progress).
+PyObject *py_motion_step_contact(PyObject *object, PyObject *args);
+
 #endif

@@ -26,7 +26,7 @@ Motion
     (`ImplicitReport`), `ExponentialEuler` (`ExponentialReport`) and `CentralDifferences`
     (`CentralReport`, `stable_step`, `spectrum`, `Spectrum`) integrate all these systems in time;
     results: `State`. `integrator` finds them by name, `amplification` (`Amplification`) compares
-    them. `BarrierContact` (`BarrierState`): obstacles and parts that never meet, with friction.
+    them. In contact: `BarrierContact` (`BarrierState`); explicit, `RigidProxy` (`ProxyForce`).
     `FreeBody`, `FreeBodyState`, `step_free_bodies`: free bodies. `record_motion`: a `Motion`.
 Contact
     One object is a `Field` of signed distances, negative inside: a `DistanceField` of a surface,
@@ -107,6 +107,7 @@ from reducedfem.contact.frictional import FrictionContact  # noqa: E402
 from reducedfem.contact.penalty import PenaltyContact  # noqa: E402
 from reducedfem.contact.point_tree import PointTree  # noqa: E402
 from reducedfem.contact.pointshell import Pointshell  # noqa: E402
+from reducedfem.contact.rigid_proxy import ProxyForce, RigidProxy  # noqa: E402
 from reducedfem.contact.uniformity import Uniformity  # noqa: E402
 from reducedfem.contact.voxmap import Voxmap, VoxmapContact, VoxmapForce  # noqa: E402
 from reducedfem.dynamics.amplification import Amplification, amplification  # noqa: E402
@@ -310,12 +311,14 @@ __all__ = [
     "Pointshell",
     "Pose",
     "ProjectedSolid",
+    "ProxyForce",
     "Recording",
     "ReducedFEMError",
     "ReducedSolid",
     "ReducedStrainRateDamping",
     "ReplayDevice",
     "RigidBody",
+    "RigidProxy",
     "SDIRK2",
     "SecondOrderSystem",
     "SimulatedHand",

@@ -837,6 +837,19 @@ def step_free_bodies(
     /,
 ) -> list[float]: ...
 
+# csrc/pyext/py_proxy.c
+@final
+class Proxy:
+    def __new__(cls, field: Field, rule: str, friction: float, /) -> Proxy: ...
+    def move(
+        self,
+        position: ArrayLike,
+        quaternion: ArrayLike,
+        velocity: ArrayLike,
+        angular_velocity: ArrayLike,
+        /,
+    ) -> None: ...
+
 # csrc/pyext/py_motion.c
 @final
 class Barrier:
@@ -866,8 +879,24 @@ class Motion:
         strain_rate: Damping | ArrayLike | None = None,
         load: ArrayLike | None = None,
         barrier: Barrier | None = None,
+        inside: bool = False,
+        proxy: tuple[Proxy, ArrayLike] | None = None,
         /,
     ) -> Motion: ...
+    def proxy_results(
+        self,
+    ) -> (
+        tuple[
+            NDArray[np.int32],
+            NDArray[np.float64],
+            NDArray[np.float64],
+            NDArray[np.float64],
+            NDArray[np.float64],
+            NDArray[np.float64],
+            NDArray[np.float64],
+        ]
+        | None
+    ): ...
     def strain(self, /) -> float: ...
     def barrier_state(
         self,
@@ -895,6 +924,7 @@ class Motion:
         n: int,
         progress: Callable[[int, int], object] | None,
         threads: int,
+        dt: float = 0.0,
         /,
     ) -> tuple[int, float]: ...
     def reset(
@@ -906,6 +936,7 @@ class Motion:
         steps: int = 0,
         last: tuple[ArrayLike | None, ArrayLike | None] = (None, None),
         modes: ArrayLike | None = None,
+        pace: ArrayLike | None = None,
         /,
     ) -> None: ...
     def state(
@@ -919,6 +950,7 @@ class Motion:
         NDArray[np.float64],
         float,
         tuple[NDArray[np.float64], NDArray[np.float64]] | None,
+        NDArray[np.float64] | None,
         NDArray[np.float64] | None,
     ]: ...
     def report(self) -> dict[str, Any]: ...

@@ -118,6 +118,18 @@ def stepped_explicitly(w: SimpleNamespace, system: rf.Solid | rf.ReducedSolid) -
     return [sim.state.q, sim.state.qdot]
 
 
+def hitting(w: SimpleNamespace) -> list[np.ndarray]:
+    ground = rf.RigidProxy(rf.PlaneField([0.0, 0.0, 1e-3], [0.0, 0.0, 1.0]), 0.3)
+    given = (0.1, 1e-4), rf.StrainRateDamping(w.solid, 2.0, 1.0)
+    results = []
+    for system, contact in ((w.solid, ground), (rf.ProjectedSolid(w.solid, w.basis), None)):
+        sim = rf.CentralDifferences(system, None, *given, contact=contact, implicit_damping=True)
+        sim.step(w.force)
+        sim.step(w.force, dt=0.7 * sim.dt)
+        results += [sim.state.q, sim.contact.node_forces if contact else sim.state.qddot]
+    return results
+
+
 def landing(w: SimpleNamespace) -> list[np.ndarray]:
     contact = rf.BarrierContact(rf.PlaneField([0.0, 0.0, -5e-4], [0.0, 0.0, 1.0]), lagged=False)
     sim = rf.BackwardEuler(w.solid, 1e-3, newton_max=20, contact=contact)
@@ -206,15 +218,9 @@ def control_elements(w: SimpleNamespace) -> list[np.ndarray]:
 
 
 def devices(w: SimpleNamespace) -> list[bool]:
-    made = [
-        rf.ReplayDevice([0.0, 1.0], np.zeros((2, 3))),
-        rf.SimulatedHand([0.0, 1.0], np.zeros((2, 3))),
-        rf.UdpDevice(),
-        rf.SpaceMouse(),
-        rf.MouseDevice(),
-        rf.ForceDimension(),
-        rf.OpenHaptics(),
-    ]
+    stands = [kind([0.0, 1.0], np.zeros((2, 3))) for kind in (rf.ReplayDevice, rf.SimulatedHand)]
+    others = rf.UdpDevice, rf.SpaceMouse, rf.MouseDevice, rf.ForceDimension, rf.OpenHaptics
+    made = [*stands, *(kind() for kind in others)]
     return [math.isfinite(device.duration) for device in made]
 
 
@@ -269,6 +275,7 @@ OPERATIONS: dict[str, Operation] = {
     "unreduced steps with exact modes": lambda w: stepped_exactly(w, w.solid),
     "reduced central differences": lambda w: stepped_explicitly(w, w.reduced),
     "unreduced central differences": lambda w: stepped_explicitly(w, w.solid),
+    "central differences in contact, with damping inside": hitting,
     "strain-rate damping": damped,
     "central differences of cut cells": stepped_with_consistent_mass,
     "reduced spectrum": lambda w: rf.spectrum(w.reduced).highest,
@@ -278,17 +285,10 @@ OPERATIONS: dict[str, Operation] = {
 
 # those in which CHOLMOD, LAPACK or NumPy allocate as well
 FOREIGN = [
-    "mesh of hexes",
-    "sparse product",
-    "statics",
-    "modes",
-    "modes by iteration",
-    "modal derivatives",
-    "mass-PCA",
-    "reduction",
-    "implicit steps of a solid",
+    "mesh of hexes", "sparse product", "statics", "modes", "modes by iteration",
+    "modal derivatives", "mass-PCA", "reduction", "implicit steps of a solid",
     "unreduced spectrum",
-]
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -70,6 +70,12 @@ def test_a_material_is_a_header_a_row_and_a_class(law, kind):
     assert users == {"laws.py", "__init__.py"} or kind in ("StVK", "LinearElastic")
 
 
+@pytest.mark.parametrize("rule", rows("dynamics/collide.h"))
+def test_a_rule_of_contact_in_explicit_steps_is_a_source_and_a_row(rule):
+    assert sources(rf"\brf_collide_{rule}\b") == {f"collide_{rule}_rt.c"}
+    assert rf.RigidProxy(rf.SphereField([0, 0, 0], 1.0), rule=rule).rule == rule
+
+
 @pytest.mark.parametrize("system", rows("dynamics/system.h", r"\bROW\((\w+)\)"))
 def test_a_system_is_a_source_and_a_row(system):
     """Statics and free bodies use the systems for which they are."""

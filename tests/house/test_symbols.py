@@ -37,9 +37,9 @@ NOUNS = {
     "cubature": "cubature",
     "polynomial": "damping gram pairs polynomial quartic",
     "model": "projected reduced skin",
-    "dynamics": "barrier blocks coupled_matrix equilibrium exponential free_bodies free_body "
-    "modal_subspace motion newton primitive pull rubbing scheme spectrum stable_step statics "
-    "system",
+    "dynamics": "barrier blocks collide coupled_matrix equilibrium exponential free_bodies "
+    "free_body modal_subspace motion newton prefactored primitive proxy pull rubbing scheme "
+    "spectrum stable_step statics system",
     "green": "control green",
     "deform": "deformed",
     "contact": "contact fit",

@@ -87,7 +87,8 @@ RESULTS = {
     "ContactPoints", "ContactTrajectory", "CouplingStep", "CouplingWrench", "CubatureReport",
     "DeviceProbe", "ExponentialReport", "FreeBodyState", "FrictionSolution", "GreenContact",
     "GreenSolution", "HapticReport",
-    "HapticSnapshot", "ImplicitReport", "Pick", "RigidBody", "SketchReport", "SolidSummary",
+    "HapticSnapshot", "ImplicitReport", "Pick", "ProxyForce", "RigidBody",
+    "SketchReport", "SolidSummary",
     "Spectrum", "State", "StaticReport", "Study", "UdpCounts",
     "Uniformity", "VoxmapForce", "WorldContacts", "WorldReport",
 }  # fmt: skip

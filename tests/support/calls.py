@@ -56,6 +56,7 @@ def make_world():
     w.floor = rf.PlaneField([0.0, 0.0, -1.0], [0.0, 0.0, 1.0])
     w.barrier = rf.BarrierContact(w.floor)
     w.above = rf.BackwardEuler(w.solid, 1e-3, newton_max=50, contact=w.barrier)
+    w.proxy = rf.RigidProxy(w.floor)
     w.voxmap = rf.Voxmap.from_surface(w.surface, 8)
     w.handles = rf.ControlElements(w.solid, [nodes[:, 0] > 0.29])
     w.series = rf.ControlElements(w.solid, [nodes[:, 0] > 0.29], order=2)
@@ -108,9 +109,9 @@ CALLS = {
     "ExponentialEuler": (lambda w: rf.ExponentialEuler, lambda w: dict(system=w.projected, dt=1e-3, damping=(0.0, 0.0), accuracy=1e-10, krylov=50, gravity=w.position)),
     "ExponentialEuler.reset": (lambda w: rf.ExponentialEuler(w.projected, 1e-3).reset, lambda w: dict(q=w.q, qdot=w.q, qddot=w.q)),
     "ExponentialEuler.step": (lambda w: rf.ExponentialEuler(w.projected, 1e-3).step, lambda w: dict(force=w.q, n=1, progress=False)),
-    "CentralDifferences": (lambda w: rf.CentralDifferences, lambda w: dict(system=w.reduced, dt=1e-4, damping=(0.0, 0.0), strain_rate=None, gravity=w.position)),
+    "CentralDifferences": (lambda w: rf.CentralDifferences, lambda w: dict(system=w.solid, dt=1e-4, damping=(0.0, 0.0), strain_rate=None, gravity=w.position, contact=w.proxy, implicit_damping=True)),
     "CentralDifferences.reset": (lambda w: rf.CentralDifferences(w.reduced, 1e-4).reset, lambda w: dict(q=w.q, qdot=w.q, qddot=w.q)),
-    "CentralDifferences.step": (lambda w: rf.CentralDifferences(w.reduced, 1e-4).step, lambda w: dict(force=w.q, n=1, progress=False)),
+    "CentralDifferences.step": (lambda w: rf.CentralDifferences(w.reduced, 1e-4).step, lambda w: dict(force=w.q, n=1, dt=1e-4, progress=False)),
     "ComplementField": (lambda w: rf.ComplementField, lambda w: dict(field=w.sphere)),
     "Contact.derivatives": (lambda w: w.contact.derivatives, lambda w: dict(position=w.position, quaternion=w.quaternion, q=w.q, treeless=False, level=None)),
     "Contact.evaluate": (lambda w: w.contact.evaluate, lambda w: dict(position=w.position, quaternion=w.quaternion, q=w.q, field_q=None, contacts=False, treeless=False, level=None)),
@@ -239,6 +240,8 @@ CALLS = {
     "ReplayDevice": (lambda w: rf.ReplayDevice, lambda w: dict(times=[0.0, 1.0], positions=np.zeros((2, 3)), quaternions=None, buttons=None)),
     "ReplayDevice.from_csv": (lambda w: rf.ReplayDevice.from_csv, lambda w: dict(path="r.csv")),
     "ReplayDevice.from_records": (lambda w: rf.ReplayDevice.from_records, lambda w: dict(records=w.records, hand=False)),
+    "RigidProxy": (lambda w: rf.RigidProxy, lambda w: dict(field=w.sphere, friction=0.2, rule="mirror")),
+    "RigidProxy.move": (lambda w: w.proxy.move, lambda w: dict(position=w.position, quaternion=w.quaternion, velocity=w.position, angular_velocity=w.position)),
     "SecondOrderSystem": (lambda w: rf.SecondOrderSystem, lambda w: dict(mass=np.eye(2), stiffness=np.eye(2), hessian_product=None, damping_matrix=np.eye(2), internal_force=lambda x: x, tangent=lambda x: np.eye(2), energy=lambda x: 0.5 * float(x @ x))),
     "SecondOrderSystem.linear_modes": (lambda w: w.system.linear_modes, lambda w: dict(k=1, progress=False)),
     "SecondOrderSystem.modal_derivatives": (lambda w: rf.SecondOrderSystem(np.eye(3), np.eye(3), lambda a, b: 0 * a).modal_derivatives, lambda w: dict(modes=np.eye(3)[:1], progress=False)),
@@ -346,7 +349,7 @@ CALLS = {
     "spectrum": (lambda w: rf.spectrum, lambda w: dict(system=w.reduced, q=None, lumped=False)),
     "amplification": (lambda w: rf.amplification, lambda w: dict(name="GA", theta=[0.1, 1.0], damping_ratio=0.1, rho=0.5)),
     "integrator": (lambda w: rf.integrator, lambda w: dict(name="BDF2", system=w.reduced, dt=1e-3)),
-    "stable_step": (lambda w: rf.stable_step, lambda w: dict(system=w.reduced, q=None, damping=(0.0, 0.0), strain_rate=None)),
+    "stable_step": (lambda w: rf.stable_step, lambda w: dict(system=w.reduced, q=None, damping=(0.0, 0.0), strain_rate=None, implicit_damping=False)),
     "step_free_bodies": (lambda w: rf.step_free_bodies, lambda w: dict(bodies=[rf.FreeBody(w.free_reduced, 1e-3)], forces=[w.u], n=1, progress=False)),
     "study": (lambda w: rf.study, lambda w: dict(function=lambda a: a, grid={"a": [1]}, executor=None, errors="raise", path=None, progress=False)),
     "thin_samples": (lambda w: rf.thin_samples, lambda w: dict(vectors=w.basis.vectors, distance=1.0, progress=False)),

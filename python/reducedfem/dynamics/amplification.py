@@ -117,7 +117,7 @@ def _largest(
         q, v, a, step, rate = (one if i == k else 0.0 * one for i in range(5))
         core.reset(q, v, a, threads(), 0, (step, rate))
         core.step(None, 1, None, threads())
-        q, v, a, _, last, _ = core.whole_state()
+        q, v, a, _, last, *_ = core.whole_state()
         columns.append([q, v, a, *(last or (0.0 * q, 0.0 * q))])
     roots = np.linalg.eigvals(np.transpose(columns, (2, 1, 0))).astype(complex)
     found: NDArray[np.complex128] = roots[np.arange(w.size), np.abs(roots).argmax(1)][: theta.size]

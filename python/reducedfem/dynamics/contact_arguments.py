@@ -10,14 +10,16 @@ from numpy.typing import ArrayLike, NDArray
 from reducedfem import _core
 from reducedfem.base.check import reals, rotations
 from reducedfem.contact.barrier import BarrierContact
+from reducedfem.contact.combined_field import Field
 from reducedfem.contact.contact import Contact, require_contact
+from reducedfem.contact.rigid_proxy import RigidProxy
 from reducedfem.errors import InputError, InputTypeError
 from reducedfem.geometry.pose import Pose, pose_arguments, poses_arguments
 from reducedfem.reduction.projected import ProjectedSolid
 from reducedfem.reduction.reduced import ReducedSolid, same_motion
 from reducedfem.solid.solid import Solid
 
-__all__ = ["barrier_of", "model_in_contact", "repeated", "trajectory"]
+__all__ = ["barrier_of", "model_in_contact", "proxy_of", "repeated", "trajectory"]
 
 
 _FOLLOWS = "use BackwardEuler or BDF2, with newton_max=50"
@@ -34,6 +36,8 @@ def barrier_of(
         return None
     if not isinstance(contact, BarrierContact):
         hint = "; a PenaltyContact goes to `step`" if isinstance(contact, Contact) else ""
+        if isinstance(contact, RigidProxy):
+            hint = "; a RigidProxy is for CentralDifferences"
         raise InputTypeError(
             f"contact must be a BarrierContact or None, got {type(contact).__name__}{hint}"
         )
@@ -56,6 +60,27 @@ def barrier_of(
         return contact._bind(solid.mesh, solid.fixed, solid.total_mass, system.basis)
     mass = system.provenance["solid"]["total_mass"]
     return contact._bind(system.mesh, system.fixed, mass, system.basis)
+
+
+def proxy_of(contact: object, system: object) -> tuple[_core.Proxy, NDArray[np.int32]] | None:
+    """Return the argument `contact` of explicit steps in the core: a body, and nodes that touch it.
+
+    None: there is none, or a BarrierContact, which `barrier_of` refuses.
+    """
+    if contact is None or isinstance(contact, BarrierContact):
+        return None
+    if not isinstance(contact, RigidProxy):
+        hint = ": make one, RigidProxy(field)" if isinstance(contact, Field) else ""
+        raise InputTypeError(
+            f"contact must be a RigidProxy or None, got {type(contact).__name__}{hint}"
+        )
+    if not isinstance(system, Solid):
+        raise InputTypeError(
+            "contact: a RigidProxy touches the nodes of a Solid, got a system of type "
+            f"{type(system).__name__}; reduced models take a PenaltyContact in the `step` of "
+            "implicit integrators"
+        )
+    return contact._core, np.setdiff1d(system.mesh.boundary_nodes, system.fixed).astype(np.int32)
 
 
 def model_in_contact(system: object, contact: Contact) -> ReducedSolid:

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 
 from reducedfem import _core
 from reducedfem.base.check import array_like, flag, number
-from reducedfem.base.run import threads
-from reducedfem.contact.barrier import BarrierContact
-from reducedfem.dynamics.contact_arguments import barrier_of
+from reducedfem.base.run import Progress, threads
+from reducedfem.contact.rigid_proxy import ProxyForce, RigidProxy
+from reducedfem.dynamics.contact_arguments import barrier_of, proxy_of
 from reducedfem.dynamics.integrator import (
     SYSTEMS,
     Simulation,
@@ -24,6 +24,7 @@ from reducedfem.dynamics.integrator import (
     wrong_system,
 )
 from reducedfem.errors import InputError
+from reducedfem.geometry.pose import Pose
 from reducedfem.reduction.damping import StrainRateDamping, damping_argument
 from reducedfem.reduction.reduced import ReducedSolid
 from reducedfem.reduction.reduced_damping import ReducedStrainRateDamping
@@ -64,10 +65,14 @@ class CentralReport:
     stable_step
         Stable step at rest [s], computed when the simulation was created; NaN if it is not known,
         see `stable_step`.
+    iterations
+        Iterations of conjugate gradients in steps of another length than `CentralDifferences.dt`
+        times a power of two, with `implicit_damping` of a solid: up to eight each.
     """
 
     steps: int
     stable_step: float
+    iterations: int
 
 
 def _frequency(eigenvalue: float) -> float:
@@ -126,6 +131,8 @@ def stable_step(
     q: ArrayLike | None = None,
     damping: Sequence[float] = (0.0, 0.0),
     strain_rate: StrainRateDamping | ReducedStrainRateDamping | None = None,
+    *,
+    implicit_damping: bool = False,
 ) -> float:
     """Return the largest time step for which `CentralDifferences` is stable near a state.
 
@@ -149,6 +156,8 @@ def stable_step(
     strain_rate
         Additional strain-rate damping. Its highest rate is attributed to the highest mode, which
         is conservative. None: the damping of the model, if it has any.
+    implicit_damping
+        Return the step of `CentralDifferences` with `implicit_damping`: 2 / omega for any damping.
 
     Returns
     -------
@@ -174,6 +183,9 @@ def stable_step(
     if not isinstance(system, System):
         raise wrong_system(system, SYSTEMS)
     rate = damping_argument(strain_rate, system)
+    if flag(implicit_damping, "implicit_damping"):
+        _refuse_inside(system)
+        rates, rate = (0.0, 0.0), None
     if isinstance(system, SecondOrderSystem):
         if q is not None and system.tangent is None:
             why = (
@@ -190,6 +202,14 @@ def stable_step(
     return _core.stable_step(system._core, q, rates, threads(), rate)
 
 
+def _refuse_inside(system: System) -> None:
+    if isinstance(system, SecondOrderSystem):
+        raise InputError(
+            "implicit_damping must be False for a SecondOrderSystem: it is for a Solid and its "
+            "models"
+        )
+
+
 class CentralDifferences(Simulation):
     """Explicit integration by central differences (Barbic 2007, section 2.9.1).
 
@@ -198,10 +218,9 @@ class CentralDifferences(Simulation):
     `ImplicitNewmark`, which is mostly faster for reduced models.
 
     A step of a `ReducedSolid` evaluates the reduced force once and allocates nothing. A `Solid`
-    has its lumped mass, and its elements are evaluated on all threads; stiffness damping requires
-    its tangent matrix and makes a step several times as long. Cut cells (`voxelize`) have their
-    consistent mass instead, which is factored once. Stiffness damping acts on the velocity half a
-    step earlier: the scheme is of first order with it, of second order without. See
+    has its lumped mass, cut cells (`voxelize`) their consistent mass, which is factored once.
+    Stiffness damping requires the tangent matrix, which makes a step several times as long, and
+    acts on the velocity half a step earlier: the scheme is of first order with it. See
     ``docs/time_integration.md``.
 
     Methods may be called from several threads. A call waits for a few steps of another call, not
@@ -219,20 +238,25 @@ class CentralDifferences(Simulation):
     strain_rate
         Additional damping by the rate of strain: a `StrainRateDamping` of the solid, or a
         `ReducedStrainRateDamping` for a reduced model. None: the damping of the model, if it has
-        any. It acts half a step earlier, like stiffness damping, but requires no matrix for a
-        solid.
+        any. It acts half a step earlier too, but requires no matrix for a solid.
+    implicit_damping
+        Take all damping inside of the step, by its matrix D at rest: (M + dt/2 D) a = f - R(x) -
+        D (v + dt/2 a0). The matrix on the left is factored once; the scheme is of second order,
+        and stable for dt < 2 / omega for any D. As D is constant, it also resists a body that
+        turns by a large angle.
     deformation_only
         Accept a model of a free body; see `ImplicitNewmark`.
     gravity
         Gravitational acceleration [m/s^2], shape (3,); see `ImplicitNewmark`.
     contact
-        None: explicit steps refuse a `BarrierContact`; take `BackwardEuler` or `BDF2`.
+        A `RigidProxy` that the surface nodes of a `Solid` touch; None: no contact. Explicit steps
+        refuse a `BarrierContact`; take `BackwardEuler` or `BDF2` for it.
 
     Raises
     ------
     InputError, InputTypeError
-        An argument has a wrong type, is out of range, or the model is that of a free body; `dt`
-        is None and the system has no stiffness at rest or its stable step is not known.
+        An argument has a wrong type, is out of range or not for this system; the model is that
+        of a free body; `dt` is None and there is no stiffness at rest or the stable step unknown.
     MeshError
         All nodes of the solid are fixed.
     """
@@ -249,15 +273,20 @@ class CentralDifferences(Simulation):
         *,
         deformation_only: bool = False,
         gravity: ArrayLike | None = None,
-        contact: BarrierContact | None = None,
+        contact: RigidProxy | None = None,
+        implicit_damping: bool = False,
     ) -> None:
         alpha, stiff = rayleigh(damping)
-        barrier_of(contact, type(self).__name__, _CROSSES, system, 1)
+        inside = flag(implicit_damping, "implicit_damping")
+        proxy = proxy_of(contact, system)
+        if proxy is None:
+            barrier_of(contact, type(self).__name__, _CROSSES, system, 1)
         given = None if dt is None else number(dt, "dt")
         unknown = isinstance(system, SecondOrderSystem) and system.damping_matrix is not None
         self._stable = math.nan
         if not unknown or given is None:
-            self._stable = stable_step(system, None, (alpha, stiff), strain_rate)
+            rates = (alpha, stiff), strain_rate
+            self._stable = stable_step(system, None, *rates, implicit_damping=inside)
         check_rigid_motion(system, deformation_only, type(self).__name__)
         if given is None:
             if not math.isfinite(self._stable):
@@ -270,7 +299,16 @@ class CentralDifferences(Simulation):
         lumped = {"lumped": system._core.steps_lumped} if isinstance(system, Solid) else {}
         load = weight(system, fall, **lumped)
         self._core = _core.Motion(
-            self._scheme, system._core, (alpha, stiff), {"dt": given}, threads(), rate, load
+            self._scheme,
+            system._core,
+            (alpha, stiff),
+            {"dt": given},
+            threads(),
+            rate,
+            load,
+            None,
+            inside,
+            proxy,
         )
         self._system = system
         self._warned, self._dt = set(), given
@@ -281,7 +319,80 @@ class CentralDifferences(Simulation):
             "strain_rate": strain_rate,
             "deformation_only": deformation_only,
             "gravity": fall,
+            "contact": contact,
+            "implicit_damping": inside,
         }
+
+    def step(
+        self,
+        force: ArrayLike | None = None,
+        n: int = 1,
+        *,
+        dt: float | None = None,
+        progress: Progress = False,
+    ) -> None:
+        """Advance by `n` steps under a constant force and the gravity of the simulation.
+
+        Parameters
+        ----------
+        force
+            External force, constant over each step, at `force_time` if it varies: nodal [N],
+            (n_nodes, 3) or (3 n_nodes,); for a reduced system also reduced, (r,); for a
+            `SecondOrderSystem` (n,). None: zero.
+        n
+            Number of steps, at least 0.
+        dt
+            Length of these steps [s]; None: that of the simulation. At most the stable step at
+            rest, or that of the simulation if it is longer. Each step may have another length;
+            with `implicit_damping` of a solid, lengths other than powers of two times that of the
+            simulation take up to eight iterations with the factors of the two next to them.
+        progress
+            True for a progress bar, or a callable ``f(done, total)``.
+
+        Raises
+        ------
+        DivergedError
+            The motion became infinite or NaN, or the last step displaced the body by more than 30
+            times the diagonal of its bounding box. The state is that before the failing step.
+        InputError, InputTypeError
+            `force` has a wrong shape or a value that is not finite, `n` is out of range, or `dt`
+            is not positive or beyond the stable step.
+
+        Warns
+        -----
+        PlausibilityWarning
+            As `Simulation.step`.
+        """
+        length = 0.0 if dt is None else self._length(number(dt, "dt"))
+        self._warn_of_modes(self._advance(force, n, progress, length))
+
+    def _length(self, dt: float) -> float:
+        """Return a length of steps; refuse those that are not stable."""
+        if not dt > 0.0:
+            raise InputError(f"dt must be positive, got {dt:g}")
+        known = not math.isnan(self._stable)
+        if dt > max(self._dt, self._stable if known else self._dt):
+            limit = (
+                f"the stable step at rest, {self._stable:g} s"
+                if known
+                else f"that of the simulation, {self._dt:g} s, as the stable step is not known"
+            )
+            raise InputError(
+                f"dt is {dt:g} s, beyond {limit}: make shorter steps, or a simulation with that dt"
+            )
+        return dt
+
+    @property
+    def contact(self) -> ProxyForce | None:
+        """Contact with the `RigidProxy` in the last step; None without one."""
+        found = self._core.proxy_results()
+        if found is None:
+            return None
+        nodes, forces, force, torque, impulse, position, quaternion = found
+        # zeros without a sign
+        return ProxyForce(
+            0.0 - force, 0.0 - torque, 0.0 - impulse, nodes, forces, Pose(position, quaternion)
+        )
 
     @property
     def report(self) -> CentralReport:

@@ -224,8 +224,13 @@ class Simulation(NamedArguments, WarnsOnce):
         """
         self._warn_of_modes(self._advance(force, n, progress))
 
-    def _advance(self, force: ArrayLike | None, n: int, progress: Progress) -> float:
-        """Make the steps of a caller `step`; return the bound of `_warn_of_modes`."""
+    def _advance(
+        self, force: ArrayLike | None, n: int, progress: Progress, dt: float = 0.0
+    ) -> float:
+        """Make the steps of a caller `step`; return the bound of `_warn_of_modes`.
+
+        dt: length of these steps; 0: the usual one.
+        """
         steps = step_count(n)
         if isinstance(self._system, Solid | SecondOrderSystem):
             array_like(force, "force")
@@ -235,7 +240,7 @@ class Simulation(NamedArguments, WarnsOnce):
             force = reduced_force(self._system, force)
         explain = explained(self._system, self._core, self._dt)
         with callback(progress, "steps") as tell, explain:
-            shortened, far = self._core.step(force, steps, tell, threads())
+            shortened, far = self._core.step(force, steps, tell, threads(), dt)
         if shortened and "steps" not in self._warned:
             self._warn_of_steps()
         bound: float = far
@@ -293,8 +298,8 @@ class Simulation(NamedArguments, WarnsOnce):
 
     def _data(self) -> tuple[Any, ...]:
         """Return the arguments of `_restored`."""
-        q, qdot, qddot, time, last, modes = self._core.whole_state()
-        state = (q, qdot, qddot, round(time / self._dt), last, modes)
+        q, qdot, qddot, time, last, modes, pace = self._core.whole_state()
+        state = (q, qdot, qddot, round(time / self._dt), last, modes, pace)
         return type(self), self._settings, state, tuple(sorted(self._warned))
 
     def __copy__(self: _Scheme) -> _Scheme:
@@ -320,8 +325,9 @@ def _restored(
     with silenced():
         made = kind(**settings)
     q, qdot, qddot, steps = state[:4]
-    last, modes = (*state[4:], None, None)[:2]  # pickles of earlier versions end before them
-    made._core.reset(q, qdot, qddot, threads(), steps, last or (None, None), modes)
+    # pickles of earlier versions end before them
+    last, modes, pace = (*state[4:], None, None, None)[:3]
+    made._core.reset(q, qdot, qddot, threads(), steps, last or (None, None), modes, pace)
     made._warned = {one for one in warned if isinstance(one, str)}  # flags in earlier pickles
     return made
 

@@ -1,0 +1,128 @@
+#include "dynamics/collide.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "fem/fem.h"
+#include "fem/mass_solve.h"
+
+#define ROW(name) &rf_collide_##name,
+static const rf_collide_rule *const RULES[] = {RF_COLLIDE_RULES(ROW)};
+#undef ROW
+#define NAME(name) " \"" #name "\""
+
+static const double FASTEST = 1e100;  // m/s and rad/s: squares stay finite
+
+rf_status rf_proxy_create(const rf_field *field, const char *rule, double friction, rf_proxy **out,
+                          rf_error *err) {
+  rf_status st = RF_OK;
+  const rf_collide_rule *found = NULL;
+  rf_proxy *p = NULL;
+  *out = NULL;
+  for (size_t i = 0; i < sizeof RULES / sizeof *RULES; ++i)
+    if (strcmp(RULES[i]->name, rule) == 0) found = RULES[i];
+  if (!found)
+    return rf_fail(err, RF_ERR_ARG, "rule must be one of" RF_COLLIDE_RULES(NAME) ", got \"%.40s\"",
+                   rule);
+  if (!(isfinite(friction) && friction >= 0.0))
+    return rf_fail(err, RF_ERR_ARG, "friction must be finite and at least 0, got %g", friction);
+  RF_ALLOC(p, 1);
+  *p = (rf_proxy){.field = field, .rule = found, .friction = friction, .pose.quaternion = {1.0}};
+  *out = p;
+done:
+  return st;
+}
+
+void rf_proxy_free(rf_proxy *proxy) { rf_free(proxy); }
+
+static rf_status check_rate(const double rate[3], const char *name, rf_error *err) {
+  for (int i = 0; i < 3; ++i)
+    if (!(fabs(rate[i]) < FASTEST))
+      return rf_fail(err, RF_ERR_ARG, "%s[%d] must be below %g, got %g", name, i, FASTEST, rate[i]);
+  return RF_OK;
+}
+
+rf_status rf_proxy_move(rf_proxy *proxy, const rf_pose *pose, const double velocity_m_s[3],
+                        const double spin_rad_s[3], rf_error *err) {
+  rf_status st = RF_OK;
+  RF_TRY(rf_pose_check(pose, err));
+  RF_TRY(check_rate(velocity_m_s, "velocity", err));
+  RF_TRY(check_rate(spin_rad_s, "angular_velocity", err));
+  memcpy(proxy->pose.position_m, pose->position_m, sizeof pose->position_m);
+  rf_quat_normalize(pose->quaternion, proxy->pose.quaternion);
+  memcpy(proxy->velocity_m_s, velocity_m_s, sizeof proxy->velocity_m_s);
+  memcpy(proxy->spin_rad_s, spin_rad_s, sizeof proxy->spin_rad_s);
+  ++proxy->moves;
+done:
+  return st;
+}
+
+rf_status rf_collide_create(const rf_collide_settings *set, const rf_system *system,
+                            rf_collide **out, rf_error *err) {
+  const rf_solid *solid = set->solid;
+  rf_status st = RF_OK;
+  rf_collide *c = NULL;
+  *out = NULL;
+  if (system->model != solid || !system->explicit_steps)
+    return rf_fail(err, RF_ERR_ARG, "contact is for explicit steps of a Solid");
+  if (!rf_solid_steps_lumped(solid))
+    return rf_fail(err, RF_ERR_ARG,
+                   "contact of a RigidProxy is for whole cells, but the mesh has cells that its "
+                   "surface cuts, whose nodes lie outside of the body: make tetrahedra "
+                   "(tetrahedralize), or whole cells (voxelize(cut=False))");
+  for (int32_t i = 0; i < set->n; ++i)
+    if (solid->free_of[set->node[i]] < 0)
+      return rf_fail(err, RF_ERR_ARG, "node %d is fixed and cannot touch", set->node[i]);
+  RF_ALLOC(c, 1);
+  c->proxy = set->proxy;
+  c->alpha = set->alpha;
+  c->n = set->n;
+  RF_ALLOC(c->node, c->n);
+  RF_ALLOC(c->rest, 3 * (int64_t)c->n);
+  RF_ALLOC(c->mass, c->n);
+  RF_ALLOC(c->place, 3 * (int64_t)c->n);
+  RF_ALLOC(c->distance, c->n);
+  RF_ALLOC(c->touching, c->n);
+  RF_ALLOC(c->force, 3 * (int64_t)c->n);
+  for (int64_t i = 0; i < c->n; ++i) {
+    c->node[i] = set->node[i];
+    c->mass[i] = solid->lumped[set->node[i]];
+    memcpy(c->rest + 3 * i, solid->mesh->nodes + 3 * (int64_t)set->node[i], 3 * sizeof *c->rest);
+  }
+  *out = c;
+  c = NULL;
+done:
+  rf_collide_free(c);
+  return st;
+}
+
+void rf_collide_free(rf_collide *c) {
+  if (!c) return;
+  rf_free(c->node);
+  rf_free(c->rest);
+  rf_free(c->mass);
+  rf_free(c->place);
+  rf_free(c->distance);
+  rf_free(c->touching);
+  rf_free(c->force);
+  rf_free(c);
+}
+
+void rf_collide_reset(rf_collide *c) {
+  c->moves = c->proxy->moves;
+  c->since_s = 0.0;
+  c->pose = c->proxy->pose;
+  c->n_touching = 0;
+  for (int k = 0; k < 3; ++k) c->total[k] = c->torque[k] = c->carried[k] = c->impulse[k] = 0.0;
+}
+
+void rf_collide_recall(rf_collide *c, const double state[RF_COLLIDE_STATE]) {
+  c->since_s = state[0];
+  memcpy(c->carried, state + 1, sizeof c->carried);
+}
+
+void rf_collide_remember(const rf_collide *c, double state[RF_COLLIDE_STATE]) {
+  state[0] = c->since_s;
+  memcpy(state + 1, c->carried, sizeof c->carried);
+}

@@ -1,0 +1,15 @@
+// Accelerations that make the velocity of a node zero at the end of the step in which it is inside
+// and came nearer: a' = -2 v / h - a (Z00 3.2).  As v + h/2 a changes its sign, the node is
+// reflected, and the solid gains a little energy, the less the smaller its elements.
+#include "dynamics/collide.h"
+#include "linalg/vec3.h"
+
+static const double ROUNDING = 1e-13;  // of the velocity: a node that was stopped does not approach
+
+static void ask_rt(const rf_collide_point *p, double change[3]) {
+  const double h = p->step_s, size = rf_vec3_length(p->before) + h * rf_vec3_length(p->started);
+  if (!(rf_vec3_dot(p->before, p->normal) < -ROUNDING * size)) return;
+  for (int k = 0; k < 3; ++k) change[k] = -2.0 * p->before[k] / h - p->started[k] - p->free[k];
+}
+
+const rf_collide_rule rf_collide_mirror = {.name = "mirror", .ahead = false, .ask_rt = ask_rt};
