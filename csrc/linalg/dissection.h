@@ -6,8 +6,9 @@
 //   Analysis 10 (1973)
 //
 // A plane divides the nodes of a set.  Edges of the graph that cross it make a bipartite graph; its
-// minimum vertex cover separates the rest of both sides (Z00 4.1.1.2), and is eliminated after them.
-// Both sides are divided in the same way.  Sets of a few nodes are eliminated by minimum degree.
+// minimum vertex cover separates the rest of both sides (Z00 4.1.1.2), and is eliminated after
+// them. Both sides are divided in the same way.  Sets of a few nodes are eliminated by minimum
+// degree.
 //
 // Deterministic and thread safe: no random numbers, no state of the process.
 #ifndef RF_LINALG_DISSECTION_H
@@ -35,21 +36,22 @@ RF_MUST_CHECK rf_status rf_dissection(const rf_adjacency *graph, const double *p
 RF_MUST_CHECK rf_status rf_dissection_nested(const rf_adjacency *graph, const double *points,
                                              int32_t *order, rf_error *err);
 
-// Elements of a mesh: `corners` nodes each.
+// Elements of a mesh.
 typedef struct rf_dissection_elements {
   int32_t count, corners;
-  const int32_t *node;  // (count, corners); negative: not an unknown
+  const int32_t *node;     // (count, corners) nodes of the mesh
+  const int32_t *unknown;  // number of each node in the order; negative: none.  Nullable: its own
 } rf_dissection_elements;
 
-// Z00 4.1.1.1: all nodes of the elements that a plane cuts are the separator.  The plane goes
-// through the median of centroids, across the axis where it cuts the fewest elements.
-// points (n, 3), centroids (count, 3).
-RF_MUST_CHECK rf_status rf_dissection_simple(const rf_adjacency *graph, const double *points,
-                                             const rf_dissection_elements *elements,
-                                             const double *centroids, int32_t *order,
+// The simple dissection (Z00 4.1.1.1): a plane through the median of centroids, across the axis
+// where it cuts the fewest elements; all nodes of cut elements are eliminated after the others.
+// Sets order (n).  points: of all nodes of the mesh.
+RF_MUST_CHECK rf_status rf_dissection_simple(const rf_dissection_elements *elements,
+                                             const double *points, int32_t n, int32_t *order,
                                              rf_error *err);
 
-// Minimum degree, exact: degrees are those of the elimination graph.  Memory grows as n^2 / 8 bytes.
+// Minimum degree, exact: degrees are those of the elimination graph.  Memory grows as n^2 / 8
+// bytes.
 RF_MUST_CHECK rf_status rf_minimum_degree(const rf_adjacency *graph, int32_t *order, rf_error *err);
 
 enum { RF_MINIMUM_DEGREE_MAX = 60000 };  // nodes

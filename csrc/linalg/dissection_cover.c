@@ -5,7 +5,7 @@
 //   D. Koenig: Graphok es matrixok. Matematikai es Fizikai Lapok 38 (1931)
 #include "linalg/dissection_internal.h"
 
-enum { FREE = -1, FAR = INT32_MAX };
+enum { FREE = -1, FAR = INT32_MAX };  // no mate; no path
 
 // Returns true if `to` is the other end of a crossing edge from a left node.
 static inline bool crosses(const rf_dissection_work *w, int32_t to) {
@@ -74,9 +74,9 @@ static void augment(rf_dissection_work *w, int32_t start) {
   }
 }
 
-int32_t rf_dissection_cover(rf_dissection_work *w, int32_t count, const int32_t *node) {
+void rf_dissection_cover(rf_dissection_work *w, int32_t count, const int32_t *node) {
   const rf_adjacency *g = w->graph;
-  int32_t *left = w->boundary, n_left = 0, size = 0;
+  int32_t *left = w->boundary, n_left = 0;
   for (int32_t i = 0; i < count; ++i) {
     const int32_t a = node[i];
     w->mate[a] = FREE;
@@ -106,7 +106,5 @@ int32_t rf_dissection_cover(rf_dissection_work *w, int32_t count, const int32_t 
     const int32_t a = left[i];
     if (w->mate[a] == FREE) continue;
     w->side[w->level[a] == FAR ? a : w->mate[a]] = RF_SIDE_SEPARATOR;
-    ++size;
   }
-  return size;
 }

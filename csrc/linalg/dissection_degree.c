@@ -13,6 +13,10 @@ static inline int32_t ones(uint64_t v) {
   return (int32_t)(v * 0x0101010101010101u >> 56);
 }
 
+static inline uint64_t *row_of(uint64_t *rows, int32_t words, int32_t i) {
+  return rows + (int64_t)words * i;
+}
+
 static int32_t count_bits(const uint64_t *row, int32_t words) {
   int32_t count = 0;
   for (int32_t i = 0; i < words; ++i) count += ones(row[i]);
@@ -40,18 +44,18 @@ static int32_t list_bits(const uint64_t *row, int32_t count, int32_t *list) {
 // Eliminates nodes 0 to count - 1; further bits of the rows are nodes eliminated later.
 static void eliminate(int32_t count, int32_t words, uint64_t *row, int32_t *degree, int32_t *list,
                       int32_t *order) {
-  for (int32_t i = 0; i < count; ++i) degree[i] = count_bits(row + (size_t)i * words, words);
+  for (int32_t i = 0; i < count; ++i) degree[i] = count_bits(row_of(row, words, i), words);
   for (int32_t done = 0; done < count;) {
     int32_t pivot = -1;
     for (int32_t i = 0; i < count; ++i)
       if (degree[i] >= 0 && (pivot < 0 || degree[i] < degree[pivot])) pivot = i;
     int32_t least = degree[pivot] - 1;  // degree of nodes without neighbours beyond the clique
-    const uint64_t *clique = row + (size_t)pivot * words;
+    const uint64_t *clique = row_of(row, words, pivot);
     const int32_t n = list_bits(clique, count, list);
     order[done++] = pivot;
     degree[pivot] = -1;
     for (int32_t k = 0; k < n; ++k) {
-      uint64_t *other = row + (size_t)list[k] * words;
+      uint64_t *other = row_of(row, words, list[k]);
       for (int32_t j = 0; j < words; ++j) other[j] |= clique[j];
       clear_bit(other, pivot);
       clear_bit(other, list[k]);
@@ -64,7 +68,7 @@ static void eliminate(int32_t count, int32_t words, uint64_t *row, int32_t *degr
       degree[list[k]] = -1;
       for (int32_t j = 0; j < n; ++j) {
         if (degree[list[j]] < 0) continue;
-        clear_bit(row + (size_t)list[j] * words, list[k]);
+        clear_bit(row_of(row, words, list[j]), list[k]);
         --degree[list[j]];
       }
       --least;
@@ -72,7 +76,7 @@ static void eliminate(int32_t count, int32_t words, uint64_t *row, int32_t *degr
   }
 }
 
-void rf_dissection_leaf(rf_dissection_work *w, int32_t count, int32_t *node) {
+static void order_leaf(rf_dissection_work *w, int32_t count, int32_t *node) {
   const rf_adjacency *g = w->graph;
   int32_t n = count;
   for (int32_t i = 0; i < count; ++i) w->place[node[i]] = i;
@@ -89,12 +93,17 @@ void rf_dissection_leaf(rf_dissection_work *w, int32_t count, int32_t *node) {
   for (int32_t i = 0; i < count; ++i)
     for (int32_t p = g->ptr[node[i]]; p < g->ptr[node[i] + 1]; ++p)
       if (w->place[g->neighbor[p]] >= 0)
-        set_bit(w->bits + (size_t)i * words, w->place[g->neighbor[p]]);
+        set_bit(row_of(w->bits, words, i), w->place[g->neighbor[p]]);
   for (int32_t i = 0; i < n; ++i) w->place[i < count ? node[i] : w->queue[i - count]] = -1;
   int32_t degree[RF_LEAF], list[RF_LEAF], order[RF_LEAF];
   eliminate(count, words, w->bits, degree, list, order);
   for (int32_t i = 0; i < count; ++i) degree[i] = node[order[i]];
   memcpy(node, degree, (size_t)count * sizeof *node);
+}
+
+void rf_dissection_leaves(rf_dissection_work *w, int32_t count, int32_t *node) {
+  for (int32_t i = 0; i < count; i += RF_LEAF)
+    order_leaf(w, count - i < RF_LEAF ? count - i : RF_LEAF, node + i);
 }
 
 rf_status rf_minimum_degree(const rf_adjacency *graph, int32_t *order, rf_error *err) {
@@ -112,7 +121,7 @@ rf_status rf_minimum_degree(const rf_adjacency *graph, int32_t *order, rf_error 
   RF_ALLOC(list, n);
   for (int32_t i = 0; i < n; ++i)
     for (int32_t p = graph->ptr[i]; p < graph->ptr[i + 1]; ++p)
-      set_bit(row + (size_t)i * words, graph->neighbor[p]);
+      set_bit(row_of(row, words, i), graph->neighbor[p]);
   eliminate(n, words, row, degree, list, order);
 done:
   rf_free(row);

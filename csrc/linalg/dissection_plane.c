@@ -4,45 +4,46 @@
 
 #include "linalg/dissection_internal.h"
 
-enum { BINS = 65536, DIGIT = 256 };
+enum { BINS = 65536, DIGIT = 256 };  // of sorting by two digits
 
-static const double LEAST_PART = 0.2;  // smaller side, relative to the set
-static const double BALANCE = 1.0;     // weight of the imbalance
+static const double IMBALANCE = 1.5;  // weight of unequal sides
+static const double SMALL = 1e6;      // penalty for a side below RF_LEAST_PART
 
-double rf_dissection_cost(int32_t count, int32_t left, int32_t right, int32_t separator) {
-  const double imbalance = fabs((double)left - right) / count;
-  return (separator + 1e-3) * (1.0 + BALANCE * imbalance * imbalance);
+double rf_dissection_cost(int32_t count, const int32_t size[RF_SIDES]) {
+  // the fill of the separator grows as its square, that of n nodes of a solid as n^(4/3)
+  const double imbalance = fabs((double)size[0] - size[1]) / count;
+  return (size[RF_SIDE_SEPARATOR] + 1e-3) * (1.0 + IMBALANCE * imbalance * imbalance);
 }
 
-// Sorts nodes into layers along a direction; returns the number of layers.
-static int32_t sort_layers(rf_dissection_work *w, int32_t count, const int32_t *node,
-                           const double direction[3]) {
+static double along(const rf_dissection_work *w, int32_t node, const double d[3]) {
+  const double *x = w->points + 3 * (size_t)node;
+  return d[0] * x[0] + d[1] * x[1] + d[2] * x[2];
+}
+
+int32_t rf_dissection_layers(rf_dissection_work *w, int32_t count, const int32_t *node,
+                             const double direction[3]) {
   double low = INFINITY, high = -INFINITY;
-  int32_t digits[2][DIGIT + 1] = {{0}};
+  int32_t begin[2][DIGIT + 1] = {{0}};
   for (int32_t i = 0; i < count; ++i) {
-    const double *x = w->points + 3 * (size_t)node[i];
-    const double t = direction[0] * x[0] + direction[1] * x[1] + direction[2] * x[2];
+    const double t = along(w, node[i], direction);
     low = fmin(low, t);
     high = fmax(high, t);
   }
-  if (!(high > low)) return 1;
-  const double scale = (BINS - 2) / (high - low);
+  const double scale = high > low ? (BINS - 2) / (high - low) : 0.0;
   for (int32_t i = 0; i < count; ++i) {
-    const double *x = w->points + 3 * (size_t)node[i];
-    const double t = direction[0] * x[0] + direction[1] * x[1] + direction[2] * x[2];
-    // in the middle of a bin for a grid: rounding does not tear a layer
-    const uint16_t key = (uint16_t)((t - low) * scale + 0.5);
+    // rounds to the middle of a bin, so that rounding errors do not tear the layers of a grid
+    const uint16_t key = (uint16_t)((along(w, node[i], direction) - low) * scale + 0.5);
     w->key[node[i]] = key;
-    ++digits[0][key % DIGIT + 1];
-    ++digits[1][key / DIGIT + 1];
+    ++begin[0][key % DIGIT + 1];
+    ++begin[1][key / DIGIT + 1];
   }
   for (int32_t d = 0; d < DIGIT; ++d) {
-    digits[0][d + 1] += digits[0][d];
-    digits[1][d + 1] += digits[1][d];
+    begin[0][d + 1] += begin[0][d];
+    begin[1][d + 1] += begin[1][d];
   }
-  for (int32_t i = 0; i < count; ++i) w->swap[digits[0][w->key[node[i]] % DIGIT]++] = node[i];
-  for (int32_t i = 0; i < count; ++i)
-    w->sorted[digits[1][w->key[w->swap[i]] / DIGIT]++] = w->swap[i];
+  int32_t *half = w->queue;
+  for (int32_t i = 0; i < count; ++i) half[begin[0][w->key[node[i]] % DIGIT]++] = node[i];
+  for (int32_t i = 0; i < count; ++i) w->sorted[begin[1][w->key[half[i]] / DIGIT]++] = half[i];
 
   int32_t layers = 0;
   for (int32_t i = 0; i < count; ++i) {
@@ -53,44 +54,48 @@ static int32_t sort_layers(rf_dissection_work *w, int32_t count, const int32_t *
   return layers;
 }
 
-int32_t rf_dissection_plane(rf_dissection_work *w, int32_t count, const int32_t *node,
-                            const double direction[3]) {
+// Counts boundary nodes: a node is on the boundary of the left side for the planes behind it and up
+// to its last neighbour.
+static void count_boundary(rf_dissection_work *w, int32_t count, const int32_t *node,
+                           int32_t layers) {
   const rf_adjacency *g = w->graph;
-  const int32_t layers = sort_layers(w, count, node, direction);
-  if (layers < 2) return -1;
   memset(w->left, 0, (size_t)(layers + 1) * sizeof *w->left);
   memset(w->right, 0, (size_t)(layers + 1) * sizeof *w->right);
-  // a node is on the boundary of the left side for planes behind it and up to its last neighbour
   for (int32_t i = 0; i < count; ++i) {
     const int32_t a = node[i], own = w->layer[a];
     int32_t first = own, last = own;
     for (int32_t p = g->ptr[a]; p < g->ptr[a + 1]; ++p) {
       const int32_t b = g->neighbor[p];
       if (!rf_dissection_inside(w, b)) continue;
-      first = w->layer[b] < first ? w->layer[b] : first;
-      last = w->layer[b] > last ? w->layer[b] : last;
+      if (w->layer[b] < first) first = w->layer[b];
+      if (w->layer[b] > last) last = w->layer[b];
     }
     ++w->left[own + 1];
     --w->left[last + 1];
     ++w->right[first + 1];
     --w->right[own + 1];
   }
-  int32_t best = -1, bound = 0, left = 0, right = 0;
+}
+
+double rf_dissection_plane(rf_dissection_work *w, int32_t count, const int32_t *node,
+                           const double direction[3]) {
+  const int32_t layers = rf_dissection_layers(w, count, node, direction);
+  if (layers < 2) return INFINITY;
+  count_boundary(w, count, node, layers);
+  int32_t best = -1, left = 0, right = 0;
   double least = INFINITY;
   for (int32_t k = 1; k < layers; ++k) {
     left += w->left[k];
     right += w->right[k];
-    const int32_t smaller = left < right ? left : right, before = w->before[k];
-    // the cover is taken from both sides alike
-    const double cost =
-        rf_dissection_cost(count, before, count - before, smaller) +
-        (before < LEAST_PART * count || count - before < LEAST_PART * count ? 1e6 : 0.0) * count;
+    const int32_t size[RF_SIDES] = {w->before[k], count - w->before[k],
+                                    left < right ? left : right};
+    const bool small = size[size[0] > size[1]] < RF_LEAST_PART * count;
+    const double cost = rf_dissection_cost(count, size) * (small ? SMALL : 1.0);
     if (cost >= least) continue;
     least = cost;
     best = k;
-    bound = smaller;
   }
   for (int32_t i = 0; i < count; ++i)
     w->side[node[i]] = w->layer[node[i]] < best ? RF_SIDE_LEFT : RF_SIDE_RIGHT;
-  return bound;
+  return least;
 }

@@ -9,36 +9,37 @@
 
 #include "linalg/dissection_internal.h"
 
-enum { END = -1 };
+enum { NONE = -1, PASSES = 4, PATIENCE = 100 };  // moves without a better state
 
 static int other(int side) { return 1 - side; }
 
-static void unlink_node(rf_refine_queue *q, int32_t node) {
-  const int32_t next = q->next[node], last = q->last[node], pulls = q->pulls[node];
-  if (last == END)
-    q->first[pulls < RF_PULLS ? pulls : RF_PULLS - 1] = next;
-  else
-    q->next[last] = next;
-  if (next != END) q->last[next] = last;
+static int32_t *head(rf_pull_queue *q, int32_t node) {
+  return &q->first[q->pulls[node] < RF_PULLS ? q->pulls[node] : RF_PULLS - 1];
 }
 
-static void link_node(rf_refine_queue *q, int32_t node) {
-  const int32_t pulls = q->pulls[node], bucket = pulls < RF_PULLS ? pulls : RF_PULLS - 1;
-  q->next[node] = q->first[bucket];
-  q->last[node] = END;
-  if (q->first[bucket] != END) q->last[q->first[bucket]] = node;
-  q->first[bucket] = node;
-  if (bucket < q->least) q->least = bucket;
+static void unlink_node(rf_pull_queue *q, int32_t node) {
+  const int32_t next = q->next[node], last = q->last[node];
+  *(last == NONE ? head(q, node) : &q->next[last]) = next;
+  if (next != NONE) q->last[next] = last;
+}
+
+static void link_node(rf_pull_queue *q, int32_t node) {
+  int32_t *first = head(q, node);
+  q->next[node] = *first;
+  q->last[node] = NONE;
+  if (*first != NONE) q->last[*first] = node;
+  *first = node;
+  if (first - q->first < q->least) q->least = (int32_t)(first - q->first);
 }
 
 // Returns the node that pulls the fewest others into the separator by moving to a side.
-static int32_t best_of(rf_refine_queue *q) {
-  while (q->least < RF_PULLS - 1 && q->first[q->least] == END) ++q->least;
-  return q->least < RF_PULLS - 1 ? q->first[q->least] : END;
+static int32_t best_of(rf_pull_queue *q) {
+  while (q->least < RF_PULLS - 1 && q->first[q->least] == NONE) ++q->least;
+  return q->least < RF_PULLS - 1 ? q->first[q->least] : NONE;
 }
 
-// A node comes into the separator; `locked` ones may not leave it in this pass.
-static void enter(rf_dissection_work *w, int32_t node) {
+// Lists a node of the separator, unless it has left it in this pass.
+static void list_node(rf_dissection_work *w, int32_t node) {
   const rf_adjacency *g = w->graph;
   int32_t count[2] = {0, 0};
   for (int32_t p = g->ptr[node]; p < g->ptr[node + 1]; ++p) {
@@ -46,13 +47,13 @@ static void enter(rf_dissection_work *w, int32_t node) {
     if (rf_dissection_inside(w, to) && w->side[to] != RF_SIDE_SEPARATOR) ++count[w->side[to]];
   }
   for (int side = 0; side < 2; ++side) {
-    w->queue_to[side].pulls[node] = count[other(side)];
-    if (w->moved[node] != w->pass) link_node(&w->queue_to[side], node);
+    w->to[side].pulls[node] = count[other(side)];
+    if (w->moved[node] != w->pass) link_node(&w->to[side], node);
   }
 }
 
 static void change_pulls(rf_dissection_work *w, int side, int32_t node, int32_t change) {
-  rf_refine_queue *q = &w->queue_to[side];
+  rf_pull_queue *q = &w->to[side];
   const bool listed = w->moved[node] != w->pass;
   if (listed) unlink_node(q, node);
   q->pulls[node] += change;
@@ -64,9 +65,9 @@ static void note(rf_dissection_work *w, int32_t node, int from) {
 }
 
 // Moves a node from the separator to a side.
-static void move(rf_dissection_work *w, int32_t node, int side, int32_t size[3]) {
+static void move(rf_dissection_work *w, int32_t node, int side, int32_t size[RF_SIDES]) {
   const rf_adjacency *g = w->graph;
-  for (int s = 0; s < 2; ++s) unlink_node(&w->queue_to[s], node);
+  for (int s = 0; s < 2; ++s) unlink_node(&w->to[s], node);
   w->moved[node] = w->pass;
   note(w, node, RF_SIDE_SEPARATOR);
   w->side[node] = (uint8_t)side;
@@ -88,62 +89,62 @@ static void move(rf_dissection_work *w, int32_t node, int side, int32_t size[3])
       if (b != node && rf_dissection_inside(w, b) && w->side[b] == RF_SIDE_SEPARATOR)
         change_pulls(w, side, b, -1);
     }
-    enter(w, a);
+    list_node(w, a);
   }
 }
 
-static bool improve(rf_dissection_work *w, int32_t count, const int32_t *node, int32_t size[3]) {
-  const double start = rf_dissection_cost(count, size[0], size[1], size[2]);
+// Selects the side and the node to move; returns the node, NONE: no move is left.
+static int32_t select_move(rf_dissection_work *w, int32_t count, const int32_t size[RF_SIDES],
+                           int *side) {
+  int32_t choice[2], pulls[2];
+  for (int s = 0; s < 2; ++s) {
+    choice[s] = best_of(&w->to[s]);
+    pulls[s] = choice[s] == NONE ? RF_PULLS : w->to[s].pulls[choice[s]];
+    const bool small = size[other(s)] - pulls[s] < RF_LEAST_PART * count;
+    if (small && pulls[s] > 0) pulls[s] = RF_PULLS;
+  }
+  *side = pulls[0] == pulls[1] ? size[0] > size[1] : pulls[1] < pulls[0];
+  const bool possible = pulls[*side] < RF_PULLS && w->logged + pulls[*side] < w->room;
+  return possible ? choice[*side] : NONE;
+}
+
+// Makes one pass; returns true if it has reduced the cost.
+static bool improve(rf_dissection_work *w, int32_t count, const int32_t *node,
+                    int32_t size[RF_SIDES]) {
+  const double start = rf_dissection_cost(count, size);
   double least = start;
-  int32_t idle = 0, kept = 0, best[3];
+  int32_t best[RF_SIDES], chosen;
+  int64_t kept = 0;
+  int side;
   memcpy(best, size, sizeof best);
   ++w->pass;
   w->logged = 0;
   for (int s = 0; s < 2; ++s) {
-    w->queue_to[s].least = RF_PULLS - 1;
-    for (int32_t b = 0; b < RF_PULLS; ++b) w->queue_to[s].first[b] = END;
+    w->to[s].least = RF_PULLS - 1;
+    for (int32_t b = 0; b < RF_PULLS; ++b) w->to[s].first[b] = NONE;
   }
   for (int32_t i = 0; i < count; ++i)
-    if (w->side[node[i]] == RF_SIDE_SEPARATOR) enter(w, node[i]);
-  const int32_t patience = 
-#ifdef PAT
-  PAT
-#else
-  100
-#endif
-  ;
-  while (idle++ < patience && w->logged < w->room) {
-    int32_t choice[2], pulls[2];
-    for (int s = 0; s < 2; ++s) {
-      choice[s] = best_of(&w->queue_to[s]);
-      pulls[s] = choice[s] == END ? RF_PULLS : w->queue_to[s].pulls[choice[s]];
-      // no side may become too small
-      if (choice[s] != END && pulls[s] > 0 && size[other(s)] - pulls[s] < 0.2 * count) pulls[s] = RF_PULLS;
-    }
-    int side = pulls[0] == pulls[1] ? size[0] > size[1] : pulls[1] < pulls[0];
-    if (pulls[side] >= RF_PULLS) break;
-    if (w->logged + pulls[side] + 1 > w->room) break;
-    move(w, choice[side], side, size);
-    const double cost = rf_dissection_cost(count, size[0], size[1], size[2]);
+    if (w->side[node[i]] == RF_SIDE_SEPARATOR) list_node(w, node[i]);
+  for (int32_t idle = 0; idle < PATIENCE; ++idle) {
+    if ((chosen = select_move(w, count, size, &side)) == NONE) break;
+    move(w, chosen, side, size);
+    const double cost = rf_dissection_cost(count, size);
     if (cost >= least) continue;
     least = cost;
     kept = w->logged;
     idle = 0;
     memcpy(best, size, sizeof best);
   }
+  // back to the best state
   while (w->logged > kept) {
     const int64_t entry = w->log[--w->logged];
     w->side[entry / 4] = (uint8_t)(entry % 4);
   }
   memcpy(size, best, sizeof best);
-  return least < start * (1.0 - 1e-9);
+  return least < start;
 }
 
 void rf_dissection_refine(rf_dissection_work *w, int32_t count, const int32_t *node,
-                          int32_t size[3]) {
-#ifndef PASSES
-#define PASSES 4
-#endif
-  for (int pass = 0; pass < PASSES; ++pass)
-    if (!improve(w, count, node, size)) break;
+                          int32_t size[RF_SIDES]) {
+  for (int pass = 0; pass < PASSES && improve(w, count, node, size); ++pass) continue;
 }
