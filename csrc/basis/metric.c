@@ -6,35 +6,33 @@
 #include "base/alloc.h"
 #include "base/run.h"
 
-// Completes a metric that has an analysed factor.
-static rf_status factorize(rf_metric *m, const rf_csc *mass, const rf_run *run, rf_error *err) {
-  rf_status st = rf_cholesky_factorize(m->factor, run, mass, NULL, err);
+rf_status rf_metric_create(const rf_csc *mass, const rf_places *places, int width,
+                           const rf_run *run, rf_metric *out, rf_error *err) {
+  rf_status st = RF_OK;
+  rf_metric m = {.rows = (size_t)mass->rows, .width = width};
+  RF_TRY(rf_cholesky_create(mass, places, &m.factor, err));
+  st = rf_cholesky_factorize(m.factor, run, mass, NULL, err);
   if (st == RF_ERR_SINGULAR)
     st = rf_fail(err, RF_ERR_SINGULAR, "the mass matrix is not positive definite");
-  if (st < 0) rf_metric_free(m);
+  if (st < 0) goto done;
+  *out = m;
+  m.factor = NULL;
+done:
+  rf_metric_free(&m);
   return st;
-}
-
-rf_status rf_metric_create(const rf_csc *mass, int width, const rf_run *run, rf_metric *out,
-                           rf_error *err) {
-  const rf_status st = rf_cholesky_create(mass, NULL, &out->factor, err);
-  if (st < 0) return st;
-  out->rows = (size_t)mass->rows;
-  out->width = width;
-  return factorize(out, mass, run, err);
 }
 
 rf_status rf_metric_of_solid(const rf_solid *solid, const rf_run *run, rf_metric *out,
                              rf_error *err) {
   rf_status st = RF_OK;
   rf_csc mass = {0};
+  double *point = NULL;
   RF_TRY(rf_solid_free_mass(solid, &mass, err));
-  RF_TRY(rf_solid_factor_create(solid, &mass, &out->factor, err));
-  out->rows = (size_t)mass.rows;
-  out->width = 3;
-  st = factorize(out, &mass, run, err);
+  RF_TRY(rf_solid_free_points(solid, &point, err));
+  RF_TRY(rf_metric_create(&mass, &(rf_places){1, point}, 3, run, out, err));
 done:
   rf_csc_free(&mass);
+  rf_free(point);
   return st;
 }
 

@@ -85,7 +85,7 @@ RESULTS = {
     "Amplification", "BarrierState", "BodySnapshot", "CentralReport", "ContactForce",
     "ContactPoints", "ContactTrajectory", "CouplingStep", "CouplingWrench", "CubatureReport",
     "DeviceProbe", "ExponentialReport", "FreeBodyState", "FrictionSolution", "HapticReport",
-    "HapticSnapshot", "ImplicitReport", "Pick", "RigidBody", "SketchReport", "SolidSummary",
+    "HapticSnapshot", "ImplicitReport", "Ordering", "Pick", "RigidBody", "SketchReport", "SolidSummary",
     "Spectrum", "State", "StaticReport", "Study", "UdpCounts",
     "Uniformity", "VoxmapForce", "WorldContacts", "WorldReport",
 }  # fmt: skip
