@@ -70,7 +70,7 @@ def ordering(
     system
         A solid: its stiffness, with three unknowns for each node of `Solid.free`, numbered
         3 index + axis. A mesh: the same with all nodes free. Or a symmetric matrix: a `CSC`, a
-        SciPy matrix or a dense array; values do not matter.
+        SciPy matrix, whose values do not matter, or a dense array, whose zeros are no entries.
     method
         ``"dissection"``: nested dissection by planes through the places of nodes, with minimum
         vertex covers as separators (Zhuang 2000, section 4.1.1.2), which are then refined; minimum
