@@ -44,7 +44,7 @@ int py_in_matrix(py_state *state, py_matrix *m, PyObject *tuple, const char *nam
 
 int py_in_places(py_state *state, py_places *places, PyObject *points, int32_t n) {
   if (!points || points == Py_None) return 0;
-  if (py_in_f64(&places->point, points, "points", 2, (npy_intp[]){PY_ANY, 3}) < 0) return -1;
+  if (py_in_points(&places->point, points, "points") < 0) return -1;
   const npy_intp count = places->point.shape[0];
   if (count != n && (count < 1 || 3 * count != n)) {
     py_fail(state, PY_INPUT_ERROR,
