@@ -85,8 +85,8 @@ RESULTS = {
     "Amplification", "BarrierState", "BodySnapshot", "CentralReport", "ContactForce",
     "ContactPoints", "ContactTrajectory", "CouplingStep", "CouplingWrench", "CubatureReport",
     "DeviceProbe", "ExponentialReport", "FreeBodyState", "FrictionSolution", "HapticReport",
-    "HapticSnapshot", "ImplicitReport", "Ordering", "Pick", "RigidBody", "SketchReport", "SolidSummary",
-    "Spectrum", "State", "StaticReport", "Study", "UdpCounts",
+    "HapticSnapshot", "ImplicitReport", "Ordering", "Pick", "RigidBody", "SketchReport",
+    "SolidSummary", "Spectrum", "State", "StaticReport", "Study", "UdpCounts",
     "Uniformity", "VoxmapForce", "WorldContacts", "WorldReport",
 }  # fmt: skip
 # made by functions of the package alone, or abstract
