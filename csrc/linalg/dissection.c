@@ -15,14 +15,6 @@ static const double DIRECTION[DIRECTIONS][3] = {
     {HALF, 0.0, HALF}, {HALF, 0.0, -HALF}, {0.0, HALF, HALF}, {0.0, HALF, -HALF}};
 
 static const double OBLIQUE = 1.1;  // oblique planes leave parts that are worse to divide
-#ifndef RR
-#define RR {2.0, 0.2}, {1.0, 0.3}
-#define NR 2
-#endif
-// The ordering with the fewest entries of the factor is taken.
-enum { RULES = NR };
-static const rf_dissection_rule RULE[RULES] = {RR};
-
 static const double COVERED = 0.9;  // a minimum cover is rarely smaller, relative to its bound
 
 void rf_adjacency_free(rf_adjacency *a) {
@@ -97,7 +89,7 @@ static bool divide(rf_dissection_work *w, int32_t count, const int32_t *node,
     rf_dissection_cover(w, count, node);
     int32_t sizes[RF_SIDES] = {0};
     for (int32_t i = 0; i < count; ++i) ++sizes[w->side[node[i]]];
-    const double cost = weight * rf_dissection_cost(w, count, sizes);
+    const double cost = weight * rf_dissection_cost(count, sizes);
     if (cost >= least || sizes[0] == 0 || sizes[1] == 0) continue;
     least = cost;
     memcpy(size, sizes, sizeof sizes);
@@ -123,44 +115,14 @@ static void dissect(rf_dissection_work *w, int32_t count, int32_t *node) {
   rf_dissection_leaves(w, count, node);
 }
 
-// Counts the entries of the factor: the rows of each node, along paths of the elimination tree.
-static double count_entries(rf_dissection_work *w, const int32_t *order) {
-  const rf_adjacency *g = w->graph;
-  int32_t *number = w->level, *parent = w->mate, *mark = w->next;
-  double entries = 0.0;
-  for (int32_t k = 0; k < g->n; ++k) number[order[k]] = k;
-  for (int32_t k = 0; k < g->n; ++k) {
-    parent[k] = -1;
-    mark[k] = k;
-    for (int32_t p = g->ptr[order[k]]; p < g->ptr[order[k] + 1]; ++p)
-      for (int32_t i = number[g->neighbor[p]]; i < k && mark[i] != k; i = parent[i]) {
-        if (parent[i] < 0) parent[i] = k;
-        mark[i] = k;
-        entries += 1.0;
-      }
-  }
-  return entries;
-}
-
 rf_status rf_dissection(const rf_adjacency *graph, const double *points, int32_t *order,
                         rf_error *err) {
   rf_dissection_work w;
   rf_status st;
-  double least = INFINITY;
-  int32_t *tried = NULL;
   RF_TRY(rf_dissection_work_init(&w, graph, points, err));
-  RF_ALLOC(tried, graph->n);
-  for (int r = 0; r < RULES; ++r) {
-    w.rule = RULE[r];
-    for (int32_t i = 0; i < graph->n; ++i) tried[i] = i;
-    dissect(&w, graph->n, tried);
-    const double entries = count_entries(&w, tried);
-    if (entries >= least) continue;
-    least = entries;
-    memcpy(order, tried, (size_t)graph->n * sizeof *order);
-  }
+  for (int32_t i = 0; i < graph->n; ++i) order[i] = i;
+  dissect(&w, graph->n, order);
 done:
   rf_dissection_work_release(&w);
-  rf_free(tried);
   return st;
 }

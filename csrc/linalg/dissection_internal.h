@@ -12,11 +12,7 @@ enum {
   RF_PULLS = 48         // nodes that pull more into the separator stay in it
 };
 
-// Choice of divisions.
-typedef struct rf_dissection_rule {
-  double imbalance;   // weight of unequal sides in the cost
-  double least_part;  // smaller side, relative to the set
-} rf_dissection_rule;
+static const double RF_LEAST_PART = 0.25;  // smaller side, relative to the set
 
 // Sides of a division.
 enum { RF_SIDE_LEFT, RF_SIDE_RIGHT, RF_SIDE_SEPARATOR, RF_SIDES };
@@ -32,7 +28,6 @@ typedef struct rf_pull_queue {
 typedef struct rf_dissection_work {
   const rf_adjacency *graph;
   const double *points;  // (n, 3)
-  rf_dissection_rule rule;
   int32_t stamp;         // of the set being divided
   int32_t *set;          // (n) stamp of the last set of each node
   uint8_t *side;         // (n) RF_SIDE_*, of nodes of the set
@@ -70,8 +65,7 @@ static inline bool rf_dissection_inside(const rf_dissection_work *w, int32_t nod
 }
 
 // Cost of a division of `count` nodes with `size` nodes on each of its sides.
-double rf_dissection_cost(const rf_dissection_work *w, int32_t count,
-                          const int32_t size[RF_SIDES]);
+double rf_dissection_cost(int32_t count, const int32_t size[RF_SIDES]);
 
 // Sorts nodes into layers of equal coordinates along a direction: w->layer, w->before.  Returns the
 // number of layers.

@@ -6,13 +6,13 @@
 
 enum { BINS = 65536, DIGIT = 256 };  // of sorting by two digits
 
-static const double SMALL = 1e6;  // factor of the cost for a side below the least part
+static const double IMBALANCE = 1.5;  // weight of unequal sides
+static const double SMALL = 1e6;      // penalty for a side below RF_LEAST_PART
 
-double rf_dissection_cost(const rf_dissection_work *w, int32_t count,
-                          const int32_t size[RF_SIDES]) {
+double rf_dissection_cost(int32_t count, const int32_t size[RF_SIDES]) {
   // the fill of the separator grows as its square, that of n nodes of a solid as n^(4/3)
   const double imbalance = fabs((double)size[0] - size[1]) / count;
-  return (size[RF_SIDE_SEPARATOR] + 1e-3) * (1.0 + w->rule.imbalance * imbalance * imbalance);
+  return (size[RF_SIDE_SEPARATOR] + 1e-3) * (1.0 + IMBALANCE * imbalance * imbalance);
 }
 
 static double along(const rf_dissection_work *w, int32_t node, const double d[3]) {
@@ -89,8 +89,8 @@ double rf_dissection_plane(rf_dissection_work *w, int32_t count, const int32_t *
     right += w->right[k];
     const int32_t size[RF_SIDES] = {w->before[k], count - w->before[k],
                                     left < right ? left : right};
-    const bool small = size[size[0] > size[1]] < w->rule.least_part * count;
-    const double cost = rf_dissection_cost(w, count, size) * (small ? SMALL : 1.0);
+    const bool small = size[size[0] > size[1]] < RF_LEAST_PART * count;
+    const double cost = rf_dissection_cost(count, size) * (small ? SMALL : 1.0);
     if (cost >= least) continue;
     least = cost;
     best = k;

@@ -100,7 +100,7 @@ static int32_t select_move(rf_dissection_work *w, int32_t count, const int32_t s
   for (int s = 0; s < 2; ++s) {
     choice[s] = best_of(&w->to[s]);
     pulls[s] = choice[s] == NONE ? RF_PULLS : w->to[s].pulls[choice[s]];
-    const bool small = size[other(s)] - pulls[s] < w->rule.least_part * count;
+    const bool small = size[other(s)] - pulls[s] < RF_LEAST_PART * count;
     if (small && pulls[s] > 0) pulls[s] = RF_PULLS;
   }
   *side = pulls[0] == pulls[1] ? size[0] > size[1] : pulls[1] < pulls[0];
@@ -111,7 +111,7 @@ static int32_t select_move(rf_dissection_work *w, int32_t count, const int32_t s
 // Makes one pass; returns true if it has reduced the cost.
 static bool improve(rf_dissection_work *w, int32_t count, const int32_t *node,
                     int32_t size[RF_SIDES]) {
-  const double start = rf_dissection_cost(w, count, size);
+  const double start = rf_dissection_cost(count, size);
   double least = start;
   int32_t best[RF_SIDES], chosen;
   int64_t kept = 0;
@@ -128,7 +128,7 @@ static bool improve(rf_dissection_work *w, int32_t count, const int32_t *node,
   for (int32_t idle = 0; idle < PATIENCE; ++idle) {
     if ((chosen = select_move(w, count, size, &side)) == NONE) break;
     move(w, chosen, side, size);
-    const double cost = rf_dissection_cost(w, count, size);
+    const double cost = rf_dissection_cost(count, size);
     if (cost >= least) continue;
     least = cost;
     kept = w->logged;
