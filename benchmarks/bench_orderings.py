@@ -92,7 +92,7 @@ def seconds_of(solid: rf.Solid, method: str) -> tuple[float, float]:
     rf.set_ordering(method)
     force = 1e-3 * solid.gravity()
     statics, modes = [], []
-    for _ in range(3):
+    for _ in range(2):
         start = time.process_time()
         solid.solve_static(force)
         middle = time.process_time()
@@ -107,7 +107,7 @@ def end_rows() -> list[Row]:
     """Statics and modes on one core with both orderings."""
     out = []
     rf.set_threads(1)
-    for name in ("cube", "cube, tets", "ball, tets", "cut cells", "cut cells of 20 nodes"):
+    for name in ("cube", "ball, tets", "cut cells of 20 nodes"):
         solid = SOLIDS[name]()
         ours, metis = (seconds_of(solid, method) for method in ("dissection", "metis"))
         for what, mine, theirs in zip(("statics", "20 modes"), ours, metis, strict=True):
