@@ -144,6 +144,6 @@ def set_ordering(method: str) -> None:
     Raises
     ------
     InputError
-        `method` is none of these.
+        `method` is not one of these.
     """
     _core.use_ordering(choice(method, "method", IN_FACTORS))
