@@ -37,6 +37,7 @@ NAMES = (
     "pointshell",
     "contact",
     "friction",
+    "control",
     "deformed",
     "haptics",
     "follow",
