@@ -37,6 +37,7 @@ NAMES = (
     "pointshell",
     "contact",
     "friction",
+    "green",
     "control",
     "deformed",
     "haptics",

@@ -59,6 +59,7 @@ OTHER_NAMES = {
         f"LinearElastic.fibres.{one}": _ELASTIC
         for one in ("young_along", "young_across", "poisson_along", "poisson_across", "shear_along")
     },
+    "GreensFunctions.displacement.nodes": ("force",),
     "LinearModel.displacement.nodes": ("force",),
     "Pointshell.from_field.level_set": ("level set",),
     "Pointshell.from_surface.offset": ("expand",),
@@ -84,9 +85,9 @@ OTHER_NAMES = {
 RESULTS = {
     "Amplification", "BarrierState", "BodySnapshot", "CentralReport", "ContactForce",
     "ContactPoints", "ContactTrajectory", "CouplingStep", "CouplingWrench", "CubatureReport",
-    "DeviceProbe", "ExponentialReport", "FreeBodyState", "FrictionSolution", "HapticReport",
-    "HapticSnapshot", "ImplicitReport", "Ordering", "Pick", "RigidBody", "SketchReport",
-    "SolidSummary", "Spectrum", "State", "StaticReport", "Study", "UdpCounts",
+    "DeviceProbe", "ExponentialReport", "FreeBodyState", "FrictionSolution", "GreenContact",
+    "GreenSolution", "HapticReport", "HapticSnapshot", "ImplicitReport", "Ordering", "Pick",
+    "RigidBody", "SketchReport", "SolidSummary", "Spectrum", "State", "StaticReport", "Study", "UdpCounts",
     "Uniformity", "VoxmapForce", "WorldContacts", "WorldReport",
 }  # fmt: skip
 # made by functions of the package alone, or abstract
@@ -95,6 +96,7 @@ BUSY = {"HapticSession.wait", "View.wait", "View.wait_open", "tetrahedralize", "
 NOT_MADE = {
     "Device",
     "Field",
+    "GreenContacts",
     "HapticReader",
     "ReducedSolid",
     "ReducedStrainRateDamping",
@@ -149,6 +151,7 @@ def test_wrong_arguments_are_refused_by_name(name, world, tmp_path, monkeypatch)
     world.reduced.save("ReducedSolid.safetensors")
     world.field.save("DistanceField.safetensors")
     world.shell.save("Pointshell.safetensors")
+    world.green.save("GreensFunctions.safetensors")
     world.mesh.write("m.veg")
     world.surface.write("s.obj")
     (tmp_path / "f.bou").write_text("1\n")
