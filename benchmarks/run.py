@@ -28,6 +28,7 @@ NAMES = (
     "cubature",
     "solid",
     "precompute",
+    "orderings",
     "bodies",
     "examples",
     "motion",

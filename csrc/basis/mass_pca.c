@@ -134,7 +134,7 @@ rf_status rf_mass_pca_of(const rf_pca_space *space, const rf_run *run, int32_t c
         err, RF_ERR_ARG,
         "r must be between 1 and %d (%d deformations, %zu free degrees of freedom), got %d",
         (int)most, (int)count, rows, (int)*r);
-  RF_TRY(rf_metric_create(space->mass, space->width, run, &metric, err));
+  RF_TRY(rf_metric_create(space->mass, space->places, space->width, run, &metric, err));
   RF_TRY(rf_metric_enter(&metric, run, count, vectors, err));
   int taken = 0;
   // one BLAS thread: the result must not depend on the thread count of the process
@@ -157,7 +157,7 @@ rf_status rf_mass_pca_in_place(const rf_solid *solid, const rf_run *run, int32_t
                                rf_error *err) {
   rf_status st = RF_OK;
   rf_csc mass = {0};
-  double *weight = NULL;
+  double *weight = NULL, *point = NULL;
   const size_t rows = 3 * (size_t)solid->n_free;
   rf_basis basis = {.n_nodes = solid->mesh->n_nodes};
   basis.n_spectrum = (size_t)count < rows ? count : (int32_t)rows;
@@ -166,7 +166,9 @@ rf_status rf_mass_pca_in_place(const rf_solid *solid, const rf_run *run, int32_t
   RF_ALLOC(weight, RF_MODES_WEIGHTS * rows);
   rf_modes_weights(solid, weight, weight + rows);
   const double *const weights[RF_MODES_WEIGHTS] = {weight, weight + rows};
-  const rf_pca_space space = {&mass, 3, RF_MODES_WEIGHTS, weights};
+  RF_TRY(rf_solid_free_points(solid, &point, err));
+  const rf_places places = {1, point};
+  const rf_pca_space space = {&mass, 3, &places, RF_MODES_WEIGHTS, weights};
   RF_ALLOC(basis.spectrum, basis.n_spectrum);
   RF_TRY(rf_mass_pca_of(&space, run, count, vectors, at_most, &r, basis.spectrum, err));
   RF_ALLOC(basis.vectors, 3 * (size_t)basis.n_nodes * (size_t)r);
@@ -177,6 +179,7 @@ rf_status rf_mass_pca_in_place(const rf_solid *solid, const rf_run *run, int32_t
   memset(&basis, 0, sizeof basis);
 done:
   rf_csc_free(&mass);
+  rf_free(point);
   rf_free(weight);
   rf_basis_free(&basis);
   return st;

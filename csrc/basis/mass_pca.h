@@ -10,6 +10,7 @@
 typedef struct rf_pca_space {
   const rf_csc *mass;
   int width;
+  const rf_places *places;  // of the rows of the mass; nullable
   int32_t n_weights;
   const double *const *weights;
 } rf_pca_space;

@@ -6,11 +6,11 @@
 #include "base/alloc.h"
 #include "base/run.h"
 
-rf_status rf_metric_create(const rf_csc *mass, int width, const rf_run *run, rf_metric *out,
-                           rf_error *err) {
+rf_status rf_metric_create(const rf_csc *mass, const rf_places *places, int width,
+                           const rf_run *run, rf_metric *out, rf_error *err) {
   rf_status st = RF_OK;
   rf_metric m = {.rows = (size_t)mass->rows, .width = width};
-  RF_TRY(rf_cholesky_create(mass, &m.factor, err));
+  RF_TRY(rf_cholesky_create(mass, places, &m.factor, err));
   st = rf_cholesky_factorize(m.factor, run, mass, NULL, err);
   if (st == RF_ERR_SINGULAR)
     st = rf_fail(err, RF_ERR_SINGULAR, "the mass matrix is not positive definite");
@@ -26,10 +26,13 @@ rf_status rf_metric_of_solid(const rf_solid *solid, const rf_run *run, rf_metric
                              rf_error *err) {
   rf_status st = RF_OK;
   rf_csc mass = {0};
+  double *point = NULL;
   RF_TRY(rf_solid_free_mass(solid, &mass, err));
-  RF_TRY(rf_metric_create(&mass, 3, run, out, err));
+  RF_TRY(rf_solid_free_points(solid, &point, err));
+  RF_TRY(rf_metric_create(&mass, &(rf_places){1, point}, 3, run, out, err));
 done:
   rf_csc_free(&mass);
+  rf_free(point);
   return st;
 }
 

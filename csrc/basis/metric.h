@@ -15,9 +15,10 @@ typedef struct rf_metric {
   int width;
 } rf_metric;
 
-// Creates a metric.  `mass`: lower triangle.  Zero-initialise `out` first.
-RF_MUST_CHECK rf_status rf_metric_create(const rf_csc *mass, int width, const rf_run *run,
-                                         rf_metric *out, rf_error *err);
+// Creates a metric.  `mass`: lower triangle; places: of its rows, nullable.  Zero-initialise `out`
+// first.
+RF_MUST_CHECK rf_status rf_metric_create(const rf_csc *mass, const rf_places *places, int width,
+                                         const rf_run *run, rf_metric *out, rf_error *err);
 // Creates the metric of the consistent mass over the free nodes.
 RF_MUST_CHECK rf_status rf_metric_of_solid(const rf_solid *solid, const rf_run *run, rf_metric *out,
                                            rf_error *err);

@@ -7,7 +7,7 @@ rf_status rf_basis_system_pca(const rf_modes_system *system, const rf_csc *mass,
                               int32_t count, const double *weights, double *vectors, bool at_most,
                               int32_t *r, double *spectrum, rf_error *err) {
   const rf_eigen_problem *op = &system->operators;
-  const rf_pca_space space = {mass, 1, op->n_weights, op->weights};
+  const rf_pca_space space = {mass, 1, NULL, op->n_weights, op->weights};
   if (!(count >= 1)) return rf_fail(err, RF_ERR_ARG, "vectors must hold at least one vector");
   if (mass->rows != op->n || mass->cols != op->n)
     return rf_fail(err, RF_ERR_ARG, "mass must be %d x %d, got %d x %d", (int)op->n, (int)op->n,

@@ -48,7 +48,7 @@ static int32_t merge_column(rf_coupled_matrix *m, const rf_csc *lower, int32_t c
   return at;
 }
 
-static rf_status build(rf_coupled_matrix *m, const rf_csc *lower, const int32_t *column_of,
+static rf_status build(rf_coupled_matrix *m, const rf_csc *lower, const rf_solid *solid,
                        const rf_system_coupling *c, rf_error *err) {
   rf_status st = RF_OK;
   const int32_t n = lower->cols / 3, entries = lower->colptr[lower->cols];
@@ -58,7 +58,7 @@ static rf_status build(rf_coupled_matrix *m, const rf_csc *lower, const int32_t 
   RF_ALLOC(row, c->n_pairs);
   RF_ALLOC(m->pair, 2 * (int64_t)c->n_pairs);
   RF_ALLOC(m->place, entries);
-  RF_TRY(list_rows(c, column_of, n, ptr, row));
+  RF_TRY(list_rows(c, solid->free_of, n, ptr, row));
   RF_TRY(
       rf_csc_create(lower->rows, lower->cols, entries + 9 * (int64_t)c->n_pairs, &m->lower, err));
   int32_t at = 0;
@@ -66,7 +66,7 @@ static rf_status build(rf_coupled_matrix *m, const rf_csc *lower, const int32_t 
     at = merge_column(m, lower, j, row + ptr[j / 3], ptr[j / 3 + 1] - ptr[j / 3], at);
     m->lower.colptr[j + 1] = at;
   }
-  RF_TRY(rf_cholesky_create(&m->lower, &m->factor, err));
+  RF_TRY(rf_solid_factor_create(solid, &m->lower, &m->factor, err));
   m->n_pairs = c->n_pairs;
   memcpy(m->pair, c->pair, 2 * (size_t)c->n_pairs * sizeof *m->pair);
 done:
@@ -76,12 +76,11 @@ done:
   return st;
 }
 
-rf_status rf_coupled_matrix_fill(rf_coupled_matrix *m, const rf_csc *lower,
-                                 const int32_t *column_of, const rf_system_coupling *c,
-                                 rf_error *err) {
+rf_status rf_coupled_matrix_fill(rf_coupled_matrix *m, const rf_csc *lower, const rf_solid *solid,
+                                 const rf_system_coupling *c, rf_error *err) {
   const bool same = m->n_pairs == c->n_pairs &&
                     memcmp(m->pair, c->pair, 2 * (size_t)c->n_pairs * sizeof *m->pair) == 0;
-  const rf_status st = same ? RF_OK : build(m, lower, column_of, c, err);
+  const rf_status st = same ? RF_OK : build(m, lower, solid, c, err);
   if (st < 0) return st;
   memset(m->lower.val, 0, (size_t)m->lower.colptr[m->lower.cols] * sizeof *m->lower.val);
   for (int32_t k = 0; k < lower->colptr[lower->cols]; ++k)

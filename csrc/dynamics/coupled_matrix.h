@@ -7,6 +7,7 @@
 
 #include "base/status.h"
 #include "dynamics/system.h"
+#include "fem/fem.h"
 #include "linalg/cholesky.h"
 #include "linalg/csc.h"
 
@@ -20,12 +21,12 @@ typedef struct rf_coupled_matrix {
 } rf_coupled_matrix;
 
 // Copies a lower triangle into the pattern with the pairs of the coupling, which is analysed again
-// if they are others than before.  column_of: free node of each node, -1: fixed; three columns
-// each.
+// if they are others than before.
 RF_MUST_CHECK rf_status rf_coupled_matrix_fill(rf_coupled_matrix *m, const rf_csc *lower,
-                                               const int32_t *column_of,
+                                               const rf_solid *solid,
                                                const rf_system_coupling *coupling, rf_error *err);
 // Adds `factor` times the matrices of the coupling to values of a pattern that contains them.
+// column_of: free node of each node, -1: fixed; three columns each.
 void rf_coupled_matrix_add(const rf_system_coupling *coupling, const int32_t *column_of,
                            double factor, const rf_csc *to);
 void rf_coupled_matrix_release(rf_coupled_matrix *m);

@@ -261,11 +261,11 @@ rf_status rf_system_matrices(const void *of, const rf_run *run, const rf_system_
   RF_TRY(create_tangent(s, steps != RF_STEPS_EXPLICIT || damping->stiffness > 0.0, err));
   RF_ALLOC(s->product, n);
   if (explicit_steps) {
-    RF_TRY(rf_cholesky_create(mass, &s->mass_factor, err));
+    RF_TRY(rf_cholesky_create(mass, NULL, &s->mass_factor, err));
     RF_TRY(rf_cholesky_factorize(s->mass_factor, run, mass, NULL, err));
   } else {
     RF_TRY(create_pattern(s, err));
-    RF_TRY(rf_cholesky_create(&s->lower, &s->factor, err));
+    RF_TRY(rf_cholesky_create(&s->lower, NULL, &s->factor, err));
   }
   *out = &s->base;
   s = NULL;

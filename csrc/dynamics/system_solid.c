@@ -178,7 +178,7 @@ static rf_status factorize_coupled(solid_system *s) {
   s->coupling = NULL;
   if (coupling && coupling->n_pairs > 0) {
     const rf_status st =
-        rf_coupled_matrix_fill(&s->coupled, &s->lower, s->solid->free_of, coupling, base->err);
+        rf_coupled_matrix_fill(&s->coupled, &s->lower, s->solid, coupling, base->err);
     if (st < 0) return st;
     matrix = &s->coupled.lower;
     factor = s->coupled.factor;
@@ -413,7 +413,7 @@ rf_status rf_system_solid(const void *of, const rf_run *run, const rf_system_dam
     if (damping->viscosity) RF_ALLOC(s->damping, entries);
     RF_ALLOC(s->free, 3 * (int64_t)solid->n_free);
     RF_TRY(rf_solid_free_pattern(solid, &s->lower, err));
-    RF_TRY(rf_cholesky_create(&s->lower, &s->factor, err));
+    RF_TRY(rf_solid_factor_create(solid, &s->lower, &s->factor, err));
     s->used = s->factor;
   }
   *out = &s->base;

@@ -212,6 +212,12 @@ RF_MUST_CHECK rf_status rf_solid_block_multiply_lanes(const rf_solid *solid, con
 RF_MUST_CHECK rf_status rf_solid_free_pattern(const rf_solid *solid, rf_csc *lower, rf_error *err);
 void rf_solid_free_fill(const rf_solid *solid, double mass_factor, const double *blocks,
                         rf_csc *lower);
+// Allocates the rest positions of the free nodes (n_free, 3); the caller frees them.
+RF_MUST_CHECK rf_status rf_solid_free_points(const rf_solid *solid, double **out, rf_error *err);
+// Analyses such a matrix, or a scalar one over the free nodes, for factors, with the places of its
+// unknowns.
+RF_MUST_CHECK rf_status rf_solid_factor_create(const rf_solid *solid, const rf_csc *lower,
+                                               rf_cholesky **out, rf_error *err);
 // Creates the lower triangle of the scalar mass matrix over the free nodes (n_free x n_free).
 RF_MUST_CHECK rf_status rf_solid_free_mass(const rf_solid *solid, rf_csc *lower, rf_error *err);
 // Create whole 3n x 3n matrices, fixed DOFs included, for export.

@@ -12,7 +12,7 @@ rf_status rf_solid_mass_init(rf_solid_mass *m, const rf_solid *solid, const rf_r
   if (lumped || solid->n_free < 1) return RF_OK;
   RF_ALLOC(m->columns, 3 * (int64_t)solid->n_free);
   RF_TRY(rf_solid_free_mass(solid, &lower, err));
-  RF_TRY(rf_cholesky_create(&lower, &m->factor, err));
+  RF_TRY(rf_solid_factor_create(solid, &lower, &m->factor, err));
   RF_TRY(rf_cholesky_factorize(m->factor, run, &lower, NULL, err));
 done:
   rf_csc_free(&lower);

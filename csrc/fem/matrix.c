@@ -153,6 +153,24 @@ done:
   return st;
 }
 
+rf_status rf_solid_free_points(const rf_solid *s, double **out, rf_error *err) {
+  rf_status st = RF_OK;
+  RF_ALLOC(*out, 3 * (int64_t)s->n_free);
+  rf_solid_gather(s, s->mesh->nodes, *out);
+done:
+  return st;
+}
+
+rf_status rf_solid_factor_create(const rf_solid *s, const rf_csc *lower, rf_cholesky **out,
+                                 rf_error *err) {
+  double *point = NULL;
+  rf_status st = rf_solid_free_points(s, &point, err);
+  if (st >= 0)
+    st = rf_cholesky_create(lower, &(rf_places){lower->cols / s->n_free, point}, out, err);
+  rf_free(point);
+  return st;
+}
+
 void rf_solid_free_fill(const rf_solid *s, double mass_factor, const double *blocks,
                         rf_csc *lower) {
   double *to = lower->val;

@@ -198,7 +198,7 @@ rf_status rf_control_build_begin(rf_control_build *b, rf_error *err) {
   RF_TRY(rf_solid_evaluate(b->solid, b->run, NULL, NULL, NULL, b->blocks, err));
   RF_TRY(rf_solid_free_pattern(&b->held, &lower, err));
   rf_solid_free_fill(&b->held, 0.0, b->blocks, &lower);
-  RF_TRY(rf_cholesky_create(&lower, &b->factor, err));
+  RF_TRY(rf_solid_factor_create(&b->held, &lower, &b->factor, err));
   RF_TRY(rf_cholesky_factorize(b->factor, b->run, &lower, NULL, err));
 done:
   rf_csc_free(&lower);

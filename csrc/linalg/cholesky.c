@@ -1,55 +1,22 @@
 #include "linalg/cholesky.h"
 
-#include <cholmod.h>
 #include <math.h>
-#include <stdbool.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/run.h"
+#include "linalg/analysis.h"
 #include "linalg/blas.h"
 #include "linalg/fronts.h"
-#include "linalg/process_lock.h"
 
 static const double PADDING = 1.25;  // entries stored in supernodes, relative to those of L
 static const double GB_PER_ENTRY = 1e-9 * sizeof(double);
 
-// CHOLMOD's allocator is a process-wide setting (SuiteSparse_config) and is left alone for the sake
-// of other users.  Its own counts are passed to base/alloc.h after every call that may change them.
-typedef struct session {
-  cholmod_common common;
-  bool started;
-  int64_t blocks, bytes;  // passed on so far
-} session;
-
 struct rf_cholesky {
-  session cholmod;
+  rf_analysis cholmod;
   cholmod_factor *factor;
   rf_fronts *fronts;
   int32_t n;
 };
-
-static void tell_memory(session *s) {
-  cholmod_common *c = &s->common;
-  rf_alloc_account((int64_t)c->malloc_count - s->blocks, (int64_t)c->memory_inuse - s->bytes,
-                   (int64_t)c->memory_usage - s->bytes);
-  s->blocks = (int64_t)c->malloc_count;
-  s->bytes = (int64_t)c->memory_inuse;
-  // restarts the peak for the next call
-  c->memory_usage = c->memory_inuse;
-}
-
-static void start(session *s) {
-  cholmod_start(&s->common);
-  s->common.print = 0;
-  s->started = true;
-}
-
-static void finish(session *s) {
-  if (!s->started) return;
-  cholmod_finish(&s->common);
-  tell_memory(s);
-}
 
 static const char REMEDY[] =
     "use a coarser mesh (a lower resolution) or elements of fewer nodes (order=1)";
@@ -85,37 +52,30 @@ static rf_status from_cholmod(const cholmod_common *c, const char *what, int32_t
                  c->status);
 }
 
-// Returns CHOLMOD's read-only view of a lower triangle.
-static cholmod_sparse view_of(const rf_csc *lower) {
-  cholmod_sparse a;
-  memset(&a, 0, sizeof a);
-  a.nrow = (size_t)lower->rows;
-  a.ncol = (size_t)lower->cols;
-  a.nzmax = (size_t)lower->colptr[lower->cols];
-  a.p = lower->colptr;
-  a.i = lower->rowind;
-  a.x = lower->val;
-  a.stype = -1;
-  a.itype = CHOLMOD_INT;
-  a.xtype = CHOLMOD_REAL;
-  a.dtype = CHOLMOD_DOUBLE;
-  a.sorted = 1;
-  a.packed = 1;
-  return a;
+// Analyses the pattern with the ordering in use: f->factor, NULL with a status of CHOLMOD.
+static rf_status analyze(rf_cholesky *f, const rf_csc *lower, const rf_places *places,
+                         rf_error *err) {
+  rf_status st = RF_OK;
+  int32_t *permutation = NULL;
+  const rf_ordering_method method = rf_ordering_in_use();
+  rf_analysis *a = &f->cholmod;
+  if (places && (method == RF_ORDER_AUTO || method == RF_ORDER_DISSECTION)) {
+    RF_ALLOC(permutation, f->n);
+    RF_TRY(rf_ordering(lower, places, NULL, RF_ORDER_DISSECTION, permutation, err));
+    f->factor = rf_analysis_run(a, lower, CHOLMOD_GIVEN, permutation);
+  } else if (method == RF_ORDER_AMD) {
+    f->factor = rf_analysis_run(a, lower, CHOLMOD_AMD, NULL);
+  } else {
+    // METIS gives half the fill of AMD on three-dimensional solids
+    f->factor = rf_analysis_run_metis(a, lower);
+  }
+done:
+  rf_free(permutation);
+  return st;
 }
 
-// METIS draws from rand() of the C library, shared by the process: concurrent analyses would take
-// numbers from each other and give different orderings.
-static cholmod_factor *analyze(cholmod_sparse *a, int ordering, cholmod_common *c) {
-  c->nmethods = 1;
-  c->method[0].ordering = ordering;
-  rf_process_lock_take(RF_LOCK_ANALYSIS);
-  cholmod_factor *factor = cholmod_analyze(a, c);
-  rf_process_lock_give(RF_LOCK_ANALYSIS);
-  return factor;
-}
-
-rf_status rf_cholesky_create(const rf_csc *lower, rf_cholesky **out, rf_error *err) {
+rf_status rf_cholesky_create(const rf_csc *lower, const rf_places *places, rf_cholesky **out,
+                             rf_error *err) {
   rf_status st = RF_OK;
   rf_cholesky *f = NULL;
   *out = NULL;
@@ -124,19 +84,13 @@ rf_status rf_cholesky_create(const rf_csc *lower, rf_cholesky **out, rf_error *e
                    lower->rows, lower->cols);
   RF_ALLOC(f, 1);
   f->n = lower->rows;
-  start(&f->cholmod);
+  rf_analysis_start(&f->cholmod);
   cholmod_common *c = &f->cholmod.common;
   c->supernodal = CHOLMOD_SUPERNODAL;
   c->final_ll = 1;
   c->quick_return_if_not_posdef = 1;
 
-  // METIS gives half the fill of AMD on three-dimensional solids; the call fails if CHOLMOD was
-  // built without METIS, and AMD is used
-  cholmod_sparse a = view_of(lower);
-  f->factor = analyze(&a, CHOLMOD_METIS, c);
-  if (!f->factor && c->status != CHOLMOD_OUT_OF_MEMORY && c->status != CHOLMOD_TOO_LARGE)
-    f->factor = analyze(&a, CHOLMOD_AMD, c);
-  tell_memory(&f->cholmod);
+  RF_TRY(analyze(f, lower, places, err));
   if (!f->factor) {
     st = from_cholmod(c, "analysis", f->n, PADDING * fmax(c->lnz, 0.0), err);
     goto done;
@@ -164,7 +118,7 @@ rf_status rf_cholesky_factorize(rf_cholesky *f, const rf_run *run, const rf_csc 
   if (f->factor->xtype == CHOLMOD_PATTERN &&
       !cholmod_change_factor(CHOLMOD_REAL, true, true, true, true, f->factor, c))
     return from_cholmod(c, "factorization", f->n, (double)f->factor->xsize, err);
-  tell_memory(&f->cholmod);
+  rf_analysis_account(&f->cholmod);
   // one BLAS thread, here and in the solves: the result must not depend on the thread count
   int32_t bad = 0;
   rf_blas_serial_begin();
@@ -205,7 +159,7 @@ void rf_cholesky_free(rf_cholesky *f) {
   rf_fronts_free(f->fronts);
   if (f->cholmod.started) {
     cholmod_free_factor(&f->factor, &f->cholmod.common);
-    finish(&f->cholmod);
+    rf_analysis_finish(&f->cholmod);
   }
   rf_free(f);
 }

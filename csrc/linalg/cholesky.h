@@ -1,7 +1,6 @@
 // Sparse Cholesky factorization of a symmetric positive definite matrix.  CHOLMOD analyses the
-// pattern: ordering (METIS if CHOLMOD has it, AMD otherwise) and supernodes.  linalg/fronts.h
-// computes factors and solutions on the threads of the run, with identical bits for any number of
-// threads.
+// pattern for supernodes, with the ordering in use (linalg/ordering.h).  linalg/fronts.h computes
+// factors and solutions on the threads of the run, with identical bits for any number of threads.
 //
 // Analyse once, factorize whenever values change, and solve for many columns at once: reading the
 // factor dominates, and it is read once per RF_CHOLESKY_BLOCK columns.
@@ -12,13 +11,16 @@
 
 #include "base/status.h"
 #include "linalg/csc.h"
+#include "linalg/ordering.h"
 
 typedef struct rf_cholesky rf_cholesky;
 
 enum { RF_CHOLESKY_BLOCK = 32 };  // good number of right-hand sides per solve
 
-// Analyses the pattern of `lower` symbolically; values are ignored.
-RF_MUST_CHECK rf_status rf_cholesky_create(const rf_csc *lower, rf_cholesky **out, rf_error *err);
+// Analyses the pattern of `lower` symbolically; values are ignored.  places: of the unknowns,
+// nullable.
+RF_MUST_CHECK rf_status rf_cholesky_create(const rf_csc *lower, const rf_places *places,
+                                           rf_cholesky **out, rf_error *err);
 
 // Factorizes a matrix with the analysed pattern.  RF_ERR_SINGULAR when a pivot is not
 // positive; *bad_column (nullable) is then its column in `lower`.

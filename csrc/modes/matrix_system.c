@@ -41,7 +41,7 @@ rf_status rf_modes_matrices_create(const rf_csc *stiffness, const rf_csc *mass, 
                    stiffness->rows, stiffness->cols, mass->rows, mass->cols);
   RF_ALLOC(m, 1);
   m->mass = mass;
-  RF_TRY(rf_cholesky_create(stiffness, &m->stiffness, err));
+  RF_TRY(rf_cholesky_create(stiffness, NULL, &m->stiffness, err));
   st = rf_cholesky_factorize(m->stiffness, run, stiffness, NULL, err);
   if (st < 0) goto done;
 

@@ -154,7 +154,7 @@ rf_status rf_modes_solid_create(const rf_solid *solid, const rf_run *run, rf_mod
   rf_free(blocks);
   blocks = NULL;
   if (is_free) RF_TRY(set_free(s, run, &lower, err));
-  RF_TRY(rf_cholesky_create(&lower, &s->stiffness, err));
+  RF_TRY(rf_solid_factor_create(solid, &lower, &s->stiffness, err));
   RF_TRY(rf_run_progress(run, -1, -1, err));
   int32_t column = 0;
   st = rf_cholesky_factorize(s->stiffness, run, &lower, &column, err);

@@ -42,6 +42,22 @@ int py_in_matrix(py_state *state, py_matrix *m, PyObject *tuple, const char *nam
   return 0;
 }
 
+int py_in_places(py_state *state, py_places *places, PyObject *points, int32_t n) {
+  if (!points || points == Py_None) return 0;
+  if (py_in_points(&places->point, points, "points") < 0) return -1;
+  const npy_intp count = places->point.shape[0];
+  if (count != n && (count < 1 || 3 * count != n)) {
+    py_fail(state, PY_INPUT_ERROR,
+            "points has %zd rows, but the matrix has %d: one point for each row or for each three "
+            "rows",
+            count, (int)n);
+    return -1;
+  }
+  places->view = (rf_places){.width = (int32_t)(n / count), .point = places->point.data};
+  places->used = &places->view;
+  return 0;
+}
+
 // Converts any matrix: 0, or -1 with an exception set.  Release in either case.
 static int any_matrix(py_state *state, py_matrix *m, PyObject *const parts[3], int rows, int cols) {
   const npy_intp any = PY_ANY, columns = (npy_intp)cols + 1;

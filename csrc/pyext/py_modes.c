@@ -160,11 +160,12 @@ done:
   return result;
 }
 
-static rf_status factor_and_solve(const rf_csc *lower, const rf_run *run, int runs, int columns,
-                                  const double *b, double *x, double *seconds, rf_error *err) {
+static rf_status factor_and_solve(const rf_csc *lower, const rf_places *places, const rf_run *run,
+                                  int runs, int columns, const double *b, double *x,
+                                  double *seconds, rf_error *err) {
   rf_status st = RF_OK;
   rf_cholesky *factor = NULL;
-  RF_TRY(rf_cholesky_create(lower, &factor, err));
+  RF_TRY(rf_cholesky_create(lower, places, &factor, err));
   for (int i = 0; i < runs; ++i) {
     const double start = py_now_s();
     RF_TRY(rf_cholesky_factorize(factor, run, lower, NULL, err));
@@ -179,25 +180,29 @@ done:
 }
 
 PyDoc_STRVAR(factor_solve_doc,
-             "factor_solve($module, matrix, b, runs, threads, /)\n--\n\n"
+             "factor_solve($module, matrix, b, runs, threads, points=None, /)\n--\n\n"
              "Solutions x (k, n) of A x = b, b (k, n), by Cholesky's method, A a tuple (data,\n"
              "indices, indptr) of its lower triangle; and seconds (runs, 2) of the numeric\n"
-             "factorizations and of the solves.");
+             "factorizations and of the solves.  points: places of nodes with one or three\n"
+             "unknowns each.");
 static PyObject *factor_solve(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
-  PyObject *matrix_obj, *b_obj, *x = NULL, *seconds = NULL, *result = NULL;
+  PyObject *matrix_obj, *b_obj, *points = NULL, *x = NULL, *seconds = NULL, *result = NULL;
   int runs, threads;
   py_matrix matrix = {0};
+  py_places places = {0};
   py_in b = {0};
   py_run r;
   rf_error err = {0};
-  if (!PyArg_ParseTuple(args, "OOii:factor_solve", &matrix_obj, &b_obj, &runs, &threads))
+  if (!PyArg_ParseTuple(args, "OOii|O:factor_solve", &matrix_obj, &b_obj, &runs, &threads, &points))
     return NULL;
   if (runs < 1) return py_fail(state, PY_INPUT_ERROR, "runs must be positive, got %d", runs);
   if (py_run_init(state, &r, NULL, threads) < 0) return NULL;
   if (py_in_matrix(state, &matrix, matrix_obj, "matrix") < 0) goto done;
   const int32_t n = matrix.view.cols;
-  if (py_in_f64(&b, b_obj, "b", 2, (npy_intp[]){PY_ANY, n}) < 0) goto done;
+  if (py_in_f64(&b, b_obj, "b", 2, (npy_intp[]){PY_ANY, n}) < 0 ||
+      py_in_places(state, &places, points, n) < 0)
+    goto done;
   const int columns = (int)b.shape[0];
   x = py_new_f64(2, (npy_intp[]){columns, n});
   seconds = py_new_f64(2, (npy_intp[]){runs, 2});
@@ -205,7 +210,7 @@ static PyObject *factor_solve(PyObject *module, PyObject *args) {
   double *to = py_f64(x), *time = py_f64(seconds);
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
-  st = factor_and_solve(&matrix.view, &r.run, runs, columns, b.data, to, time, &err);
+  st = factor_and_solve(&matrix.view, places.used, &r.run, runs, columns, b.data, to, time, &err);
   Py_END_ALLOW_THREADS
   if (st < 0)
     py_raise(state, st, &err);
@@ -213,6 +218,7 @@ static PyObject *factor_solve(PyObject *module, PyObject *args) {
     result = PyTuple_Pack(2, x, seconds);
 done:
   py_matrix_release(&matrix);
+  py_in_release(&places.point);
   py_in_release(&b);
   Py_XDECREF(x);
   Py_XDECREF(seconds);

@@ -30,7 +30,7 @@ static void release(void *matrices) { rf_modes_matrices_free(matrices); }
 
 static rf_status require_definite_mass(const rf_csc *mass, const rf_run *run, rf_error *err) {
   rf_cholesky *factor = NULL;
-  rf_status st = rf_cholesky_create(mass, &factor, err);
+  rf_status st = rf_cholesky_create(mass, NULL, &factor, err);
   if (st >= 0) st = rf_cholesky_factorize(factor, run, mass, NULL, err);
   if (st == RF_ERR_SINGULAR) st = rf_fail(err, st, "the mass is not positive definite");
   rf_cholesky_free(factor);

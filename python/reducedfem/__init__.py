@@ -10,9 +10,9 @@ Geometry
 Solids
     `StVK`, `LinearElastic`, `StableNeoHookean`, `NeoHookean`, `MooneyRivlin`, `Corotated`:
     materials. `Solid` (`SolidSummary`): mass, energy, forces, stress, statics (`StaticReport`),
-    linear `Modes`, modal derivatives, `RigidBody`; matrices are `CSC`. `StrainRateDamping` and its
-    reduction, `ReducedStrainRateDamping`. In advance: `ControlElements`, statics by handles, and
-    `GreensFunctions` of a surface (`GreenSolution`, `GreenContact`, `GreenContacts`).
+    linear `Modes`, modal derivatives, `RigidBody`; `CSC` matrices, `ordering` (`set_ordering`,
+    `Ordering`). `StrainRateDamping`, `ReducedStrainRateDamping`. In advance: `ControlElements`,
+    and `GreensFunctions` of a surface (`GreenSolution`, `GreenContact`, `GreenContacts`).
 Bases
     `modal_derivative_basis`: from the solid alone. `sketch_basis` (`SketchReport`): from forces
     on a `LinearModel`, which `record` stores as a `Recording` or `ForceSketch`. `pod_basis`: from
@@ -222,6 +222,7 @@ from reducedfem.reduction.sketch_basis import SketchReport, sketch_basis  # noqa
 from reducedfem.reduction.skin import Pick, Skin  # noqa: E402
 from reducedfem.reduction.thinning import thin_samples, thin_shapes  # noqa: E402
 from reducedfem.solid.modes import Modes, SystemModes  # noqa: E402
+from reducedfem.solid.ordering import Ordering, ordering, set_ordering  # noqa: E402
 from reducedfem.solid.rigid import RigidBody  # noqa: E402
 from reducedfem.solid.second_order import SecondOrderSystem  # noqa: E402
 from reducedfem.solid.solid import Solid, SolidSummary, StaticReport  # noqa: E402
@@ -303,6 +304,7 @@ __all__ = [
     "NeoHookean",
     "OffsetField",
     "OpenHaptics",
+    "Ordering",
     "PenaltyContact",
     "Pick",
     "PlaneField",
@@ -367,6 +369,7 @@ __all__ = [
     "mass_pca",
     "merge_bases",
     "modal_derivative_basis",
+    "ordering",
     "pod_basis",
     "probe_devices",
     "read_fixed",
@@ -376,6 +379,7 @@ __all__ = [
     "record_motion",
     "record_snapshots",
     "reduce",
+    "set_ordering",
     "set_threads",
     "sketch_basis",
     "solve_friction",

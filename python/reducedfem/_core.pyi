@@ -1048,8 +1048,22 @@ def factor_solve(
     b: ArrayLike,
     runs: int,
     threads: int,
+    points: ArrayLike | None = None,
     /,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+
+# csrc/pyext/py_ordering.c
+def ordering_of_solid(
+    solid: Solid, method: str, /
+) -> tuple[NDArray[np.int32], float, float, float, float]: ...
+def ordering_of_matrix(
+    matrix: tuple[ArrayLike, ArrayLike, ArrayLike], points: ArrayLike | None, method: str, /
+) -> tuple[NDArray[np.int32], float, float, float, float]: ...
+def ordering_counts(
+    matrix: tuple[ArrayLike, ArrayLike, ArrayLike], permutation: ArrayLike, /
+) -> tuple[float, float, float]: ...
+def use_ordering(method: str, /) -> None: ...
+def ordering_in_use() -> str: ...
 
 # csrc/pyext/py_basis.c
 def mass_pca(

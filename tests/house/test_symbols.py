@@ -16,9 +16,9 @@ CSRC = ROOT / "csrc"
 
 NOUNS = {
     "base": "alloc arena broadcast clock disjoint fail free processor redzone ring run",
-    "linalg": "blas canonical cholesky cluster csc curve deflate dense eigen front fronts lapack "
-    "mat3 orient orient2 orient3 pose process quat same semidefinite simd solve6 tall tridiagonal "
-    "vec3 "
+    "linalg": "adjacency analysis blas canonical cholesky cluster csc curve deflate dense "
+    "dissection eigen front fronts lapack mat3 minimum_degree ordering orient orient2 orient3 pose "
+    "process quat same semidefinite simd solve6 tall tridiagonal vec3 "
     # vectors of the instruction sets, and sums over arrays
     "abs all4 any4 dot fold4 larger least least4 load load4 most4 norm pieces root4 splat store "
     "store4 sum sums4 transpose4",

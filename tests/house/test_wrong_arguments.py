@@ -86,11 +86,10 @@ RESULTS = {
     "Amplification", "BarrierState", "BodySnapshot", "CentralReport", "ContactForce",
     "ContactPoints", "ContactTrajectory", "CouplingStep", "CouplingWrench", "CubatureReport",
     "DeviceProbe", "ExponentialReport", "FreeBodyState", "FrictionSolution", "GreenContact",
-    "GreenSolution", "HapticReport",
-    "HapticSnapshot", "ImplicitReport", "Pick", "ProxyForce", "RigidBody",
-    "SketchReport", "SolidSummary",
-    "Spectrum", "State", "StaticReport", "Study", "UdpCounts",
-    "Uniformity", "VoxmapForce", "WorldContacts", "WorldReport",
+    "GreenSolution", "HapticReport", "HapticSnapshot", "ImplicitReport", "Ordering", "Pick",
+    "ProxyForce", "RigidBody", "SketchReport", "SolidSummary", "Spectrum", "State",
+    "StaticReport", "Study", "UdpCounts", "Uniformity", "VoxmapForce", "WorldContacts",
+    "WorldReport",
 }  # fmt: skip
 # made by functions of the package alone, or abstract
 # a session has to run for it; the libraries for the others are optional

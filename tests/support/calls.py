@@ -341,6 +341,8 @@ CALLS = {
     "record_motion": (lambda w: rf.record_motion, lambda w: dict(sim=rf.ImplicitNewmark(w.solid, 1e-3), n=1, force=w.u, every=1, progress=False)),
     "record_snapshots": (lambda w: rf.record_snapshots, lambda w: dict(sim=rf.ImplicitNewmark(w.solid, 1e-3), n=1, force=w.u, every=1, progress=False)),
     "reduce": (lambda w: rf.reduce, lambda w: dict(solid=w.solid, basis=w.basis, editable=False, strain_rate=None, cubature=None, executor=None, progress=False)),
+    "ordering": (lambda w: rf.ordering, lambda w: dict(system=w.solid, method="amd", points=None)),
+    "set_ordering": (lambda w: rf.set_ordering, lambda w: dict(method="auto")),
     "set_threads": (lambda w: rf.set_threads, lambda w: dict(count=rf.threads())),
     "sketch_basis": (lambda w: rf.sketch_basis, lambda w: dict(solid=w.solid, sketch=w.sketch, r=1, force_distance=None, shape_distance=None, tol=1e-6, max_iterations=20, partial=False, report=False, progress=False)),
     "solve_friction": (lambda w: rf.solve_friction, lambda w: dict(W=np.eye(3), free=[-1.0, 0, 0], mu=0.5, start=None, tol=1e-8, budget_us=None)),

@@ -52,6 +52,7 @@ def system_info() -> dict[str, Any]:
         ``instruction_sets``: its vector instruction sets (empty if unknown).
         ``processors``: number of processors that this process may use.
         ``threads``: number of threads used by computations (see `set_threads`).
+        ``ordering``: ordering of sparse factors (see `set_ordering`).
         ``kernels``: variant of the package's own vector kernels in use, ``"plain"``,
         ``"avx2"`` or ``"avx512"``.
         ``blas``: a dict with the kernel family in use (``core``), the best family for the
@@ -75,6 +76,7 @@ def system_info() -> dict[str, Any]:
         "instruction_sets": [one for one in _SETS if one in flags],
         "processors": processors(),
         "threads": threads(),
+        "ordering": _core.ordering_in_use(),
         "kernels": kernels,
         "blas": blas,
     }
@@ -91,6 +93,7 @@ def system_report() -> str:
             f"processor    {info['processor']}, {info['processors']} usable",
             f"instructions {' '.join(info['instruction_sets']) or 'not known'}",
             f"threads      {info['threads']}",
+            f"ordering     {info['ordering']}",
             f"kernels      {info['kernels']}",
             f"BLAS         {blas['library']}",
             f"             {blas['config']}",

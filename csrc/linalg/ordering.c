@@ -1,0 +1,142 @@
+#include "linalg/ordering.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "base/alloc.h"
+#include "linalg/analysis.h"
+
+static _Atomic int in_use = RF_ORDER_AUTO;
+
+void rf_ordering_use(rf_ordering_method method) { atomic_store(&in_use, (int)method); }
+rf_ordering_method rf_ordering_in_use(void) { return (rf_ordering_method)atomic_load(&in_use); }
+
+// Builds the adjacency of nodes with `width` unknowns each.
+static rf_status adjacency_of(const rf_csc *lower, int32_t width, rf_adjacency *out,
+                              rf_error *err) {
+  rf_status st = RF_OK;
+  const int32_t n = lower->cols / width;
+  int32_t *last = NULL, *at = NULL;
+  *out = (rf_adjacency){.n = n};
+  RF_ALLOC(out->ptr, (int64_t)n + 1);
+  RF_ALLOC(last, n);
+  RF_ALLOC(at, n);
+  // counts, then enters each pair of nodes once in both rows
+  for (int pass = 0; pass < 2; ++pass) {
+    for (int32_t j = 0; j < n; ++j) last[j] = -1;
+    for (int32_t c = 0; c < width * n; ++c)
+      for (int32_t p = lower->colptr[c], j = c / width; p < lower->colptr[c + 1]; ++p) {
+        const int32_t i = lower->rowind[p] / width;
+        if (i == j || last[i] == j) continue;
+        last[i] = j;
+        if (pass == 0) {
+          ++out->ptr[i + 1];
+          ++out->ptr[j + 1];
+        } else {
+          out->neighbor[at[i]++] = j;
+          out->neighbor[at[j]++] = i;
+        }
+      }
+    if (pass == 1) break;
+    for (int32_t j = 0; j < n; ++j) {
+      if (out->ptr[j + 1] > INT32_MAX - out->ptr[j]) {
+        st = rf_fail(err, RF_ERR_MEMORY, "the pairs of %d nodes exceed 32 bits", (int)n);
+        goto done;
+      }
+      out->ptr[j + 1] += out->ptr[j];
+      at[j] = out->ptr[j];
+    }
+    RF_ALLOC(out->neighbor, out->ptr[n]);
+  }
+done:
+  rf_free(last);
+  rf_free(at);
+  if (st < 0) rf_adjacency_free(out);
+  return st;
+}
+
+static rf_status order_nodes(const rf_csc *lower, const rf_places *places,
+                             const rf_dissection_elements *elements, rf_ordering_method method,
+                             int32_t width, int32_t *order, rf_error *err) {
+  rf_adjacency graph = {0};
+  if (method == RF_ORDER_SIMPLE)
+    return rf_dissection_simple(elements, places->point, lower->cols / width, order, err);
+  rf_status st = adjacency_of(lower, width, &graph, err);
+  if (st >= 0 && method == RF_ORDER_DISSECTION)
+    st = rf_dissection(&graph, places->point, order, err);
+  if (st >= 0 && method == RF_ORDER_NESTED)
+    st = rf_dissection_nested(&graph, places->point, order, err);
+  if (st >= 0 && method == RF_ORDER_MINIMUM_DEGREE) st = rf_minimum_degree(&graph, order, err);
+  rf_adjacency_free(&graph);
+  return st;
+}
+
+static rf_status failed(const rf_analysis *a, int32_t n, rf_error *err) {
+  return rf_fail(err, RF_ERR_MEMORY,
+                 "the analysis of a matrix of %d unknowns failed (CHOLMOD status %d): memory or "
+                 "32-bit indices are exhausted",
+                 (int)n, a->common.status);
+}
+
+// Orders by CHOLMOD.
+static rf_status order_unknowns(const rf_csc *lower, bool metis, int32_t *permutation,
+                                rf_error *err) {
+  rf_status st = RF_OK;
+  rf_analysis a = {0};
+  rf_analysis_start(&a);
+  a.common.supernodal = CHOLMOD_SIMPLICIAL;
+  cholmod_factor *factor =
+      metis ? rf_analysis_run_metis(&a, lower) : rf_analysis_run(&a, lower, CHOLMOD_AMD, NULL);
+  if (!factor) st = failed(&a, lower->cols, err);
+  for (int32_t i = 0; factor && i < lower->cols; ++i)
+    permutation[i] = ((const int32_t *)factor->Perm)[i];
+  cholmod_free_factor(&factor, &a.common);
+  rf_analysis_finish(&a);
+  return st;
+}
+
+rf_status rf_ordering(const rf_csc *lower, const rf_places *places,
+                      const rf_dissection_elements *elements, rf_ordering_method method,
+                      int32_t *permutation, rf_error *err) {
+  rf_status st = RF_OK;
+  int32_t *order = NULL;
+  const int32_t n = lower->cols, width = places ? places->width : 1;
+  if (method == RF_ORDER_AUTO) method = places ? RF_ORDER_DISSECTION : RF_ORDER_METIS;
+  if (lower->rows != n || n < 1 || width < 1 || n % width)
+    return rf_fail(err, RF_ERR_ARG, "a matrix of %d x %d has no places for %d unknowns each",
+                   (int)lower->rows, (int)n, (int)width);
+  if (!places && method != RF_ORDER_METIS && method != RF_ORDER_AMD &&
+      method != RF_ORDER_MINIMUM_DEGREE)
+    return rf_fail(err, RF_ERR_ARG, "this ordering needs the places of the unknowns");
+  if (!elements && method == RF_ORDER_SIMPLE)
+    return rf_fail(err, RF_ERR_ARG, "the simple dissection needs elements");
+  if (method == RF_ORDER_METIS || method == RF_ORDER_AMD)
+    return order_unknowns(lower, method == RF_ORDER_METIS, permutation, err);
+  RF_ALLOC(order, n / width);
+  RF_TRY(order_nodes(lower, places, elements, method, width, order, err));
+  for (int32_t i = 0; i < n; ++i) permutation[i] = width * order[i / width] + i % width;
+done:
+  rf_free(order);
+  return st;
+}
+
+rf_status rf_ordering_count(const rf_csc *lower, const int32_t *permutation,
+                            rf_ordering_counts *out, rf_error *err) {
+  rf_status st = RF_OK;
+  rf_analysis a = {0};
+  rf_analysis_start(&a);
+  a.common.supernodal = CHOLMOD_SIMPLICIAL;
+  a.common.postorder = 0;
+  cholmod_factor *factor = rf_analysis_run(&a, lower, CHOLMOD_GIVEN, permutation);
+  *out = (rf_ordering_counts){0};
+  if (!factor) st = failed(&a, lower->cols, err);
+  for (int32_t j = 0; factor && j < lower->cols; ++j) {
+    const double below = ((const int32_t *)factor->ColCount)[j] - 1.0;
+    out->nonzeros += below + 1.0;
+    out->flops += below * below + 2.0 * below;
+  }
+  out->fill = out->nonzeros - lower->colptr[lower->cols];
+  cholmod_free_factor(&factor, &a.common);
+  rf_analysis_finish(&a);
+  return st;
+}

@@ -1,0 +1,26 @@
+// Parts of nested dissection, for tests: a cover and its refinement.
+#include <string.h>
+
+#include "linalg/dissection_internal.h"
+
+// Divides all nodes of a graph: side (n) in, 0 or 1; out with a separator, 2.  Returns 0 or a
+// status.
+int divide(int32_t n, int32_t *ptr, int32_t *neighbor, int refined, uint8_t *side, int32_t *size) {
+  const rf_adjacency graph = {n, ptr, neighbor};
+  rf_dissection_work w;
+  rf_error err = {0};
+  rf_status st = rf_dissection_work_init(&w, &graph, NULL, &err);
+  if (st >= 0) {
+    int32_t *node = w.before;  // unused by both
+    for (int32_t i = 0; i < n; ++i) node[i] = i;
+    rf_dissection_enter(&w, n, node);
+    memcpy(w.side, side, (size_t)n);
+    rf_dissection_cover(&w, n, node);
+    memset(size, 0, RF_SIDES * sizeof *size);
+    for (int32_t i = 0; i < n; ++i) ++size[w.side[i]];
+    if (refined) rf_dissection_refine(&w, n, node, size);
+    memcpy(side, w.side, (size_t)n);
+  }
+  rf_dissection_work_release(&w);
+  return st;
+}
