@@ -89,6 +89,15 @@ static rf_status check_barrier(const rf_system *system, const rf_motion_settings
   const bool fits = b->basis ? !system->operations->add_blocks && b->n_coordinates == system->n
                              : system->operations->add_blocks && b->n_all * (int64_t)3 == system->n;
   if (!fits) return rf_fail(err, RF_ERR_ARG, "contact by a barrier is of another system");
+  const rf_constraints *c = system->constraints;
+  for (int64_t a = 0; c && a < (int64_t)b->points.n * b->points.corners; ++a)
+    if (rf_constraints_find(c, b->points.node[a]) >= 0)
+      return rf_fail(
+          err, RF_ERR_ARG,
+          "node %d touches but is constrained to follow others, which a barrier does not "
+          "know: nodes of the surface must be independent, as voxelize(..., graded=) "
+          "makes them",
+          b->points.node[a]);
   return RF_OK;
 }
 

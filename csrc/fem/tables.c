@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "fem/constrained.h"
 #include "fem/ghost.h"
 #include "fem/shape.h"
 #include "linalg/vec3.h"
@@ -223,9 +224,23 @@ done:
   return st;
 }
 
+static rf_status constrained_volume(const rf_solid *s, int32_t material, double *mass,
+                                    rf_error *err) {
+  rf_status st = RF_OK;
+  const rf_solid *elements = s->constrained->elements;
+  double *all = NULL;
+  RF_ALLOC(all, elements->graph.ptr[elements->graph.n]);
+  RF_TRY(rf_solid_material_volume(elements, material, all, err));
+  rf_constrained_fold_numbers(s, all, mass);
+done:
+  rf_free(all);
+  return st;
+}
+
 rf_status rf_solid_material_volume(const rf_solid *s, int32_t material, double *mass,
                                    rf_error *err) {
   const rf_mesh *mesh = s->mesh;
+  if (s->constrained) return constrained_volume(s, material, mass, err);
   products all = begin_products(s);
   memset(mass, 0, (size_t)s->graph.ptr[mesh->n_nodes] * sizeof *mass);
   for (int32_t e = 0; e < mesh->n_elements; ++e) {

@@ -138,7 +138,7 @@ def test_files_have_the_oldest_version_that_has_their_entries(
         forged = forge(contents, metadata={"format_version": version})
         refused(forged, "entries that its format version does not define")
     assert from_bytes(forge(data, metadata={"format_version": "2"})).strain_rate is None
-    newer = forge(data, metadata={"format_version": "5"})
+    newer = forge(data, metadata={"format_version": "6"})
     refused(newer, "newer version .* format version 5.*please update")
 
 

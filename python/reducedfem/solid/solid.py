@@ -13,6 +13,7 @@ from reducedfem.base.check import array_like, count, field, finite_result, flag,
 from reducedfem.base.executors import Executors
 from reducedfem.base.frozen import owned
 from reducedfem.base.run import Progress, callback, threads
+from reducedfem.base.sparse import CSC
 from reducedfem.base.static_report import StaticReport, static_report
 from reducedfem.errors import InputError, InputTypeError, StaticConvergenceError
 from reducedfem.geometry.built import SolidSummary, summarize
@@ -32,7 +33,6 @@ from reducedfem.solid.plausible import (
 )
 from reducedfem.solid.rigid import RigidBody
 from reducedfem.solid.soft_loads import warn_of_loads
-from reducedfem.solid.sparse import CSC
 from reducedfem.solid.stress import SolidStress
 
 __all__ = ["Solid", "SolidSummary", "StaticReport"]
