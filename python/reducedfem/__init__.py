@@ -4,8 +4,8 @@ Public names in the order of use, from a surface to real time; ``help(name)`` ha
 SI units; arrays are float64, fields at nodes (n, 3), reduced coordinates (r,).
 
 Geometry
-    `read_surface`, `Surface`; `read_mesh`, `Mesh` (`Constraints` of nodes), `join_meshes`, `voxelize`
-    (`Grading` of cells) or `tetrahedralize` a surface, `read_fixed`; `Embedding` moves points
+    `read_surface`, `Surface`; `read_mesh`, `Mesh` (`Constraints` of nodes), `join_meshes`,
+    `voxelize` (`Grading`) or `tetrahedralize` a surface, `read_fixed`; `Embedding` moves points
     with a mesh, `Skin` moves a surface with a reduced model and picks points (`Pick`).
 Solids
     `StVK`, `LinearElastic`, `StableNeoHookean`, `NeoHookean`, `MooneyRivlin`, `Corotated`:

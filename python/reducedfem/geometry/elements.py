@@ -5,7 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["EDGES", "NAMES", "TRIANGLES", "referenced"]
+from reducedfem.base.check import array_like
+from reducedfem.errors import InputError, InputTypeError, MeshError
+
+__all__ = ["EDGES", "NAMES", "TRIANGLES", "chosen_elements", "referenced"]
 
 # by number of nodes
 NAMES = {4: "tet4", 8: "hex8", 10: "tet10", 20: "hex20"}
