@@ -146,7 +146,9 @@ static rf_status build_pattern(rf_solid *s, rf_constrained *c, const transposed 
         if (row[k].column == i) s->diagonal[i] = p;
       }
       if (row[k].column >= i && row[k].entry >= 0) {
-        c->term[terms] = row[k].entry;
+        const int32_t mirror = c->elements->mirror[row[k].entry];
+        // entries are numbered by rows, so the one above the diagonal comes first
+        c->term[terms] = mirror < row[k].entry ? ~mirror : row[k].entry;
         c->weight[terms++] = row[k].weight;
       }
       c->ptr[p + 1] = terms;
@@ -222,7 +224,8 @@ void rf_constrained_fold_numbers(const rf_solid *s, const double *from, double *
   for (int32_t i = 0; i < s->graph.n; ++i)
     for (int32_t p = s->diagonal[i]; p < s->graph.ptr[i + 1]; ++p) {
       double sum = 0.0;
-      for (int64_t k = c->ptr[p]; k < c->ptr[p + 1]; ++k) sum += c->weight[k] * from[c->term[k]];
+      for (int64_t k = c->ptr[p]; k < c->ptr[p + 1]; ++k)
+        sum += c->weight[k] * from[c->term[k] < 0 ? ~c->term[k] : c->term[k]];
       to[p] = to[s->mirror[p]] = sum;
     }
 }
@@ -240,8 +243,12 @@ static void fold_row(const folding *j, int32_t i) {
   for (int32_t p = s->diagonal[i]; p < s->graph.ptr[i + 1]; ++p) {
     double sum[9] = {0};
     for (int64_t k = c->ptr[p]; k < c->ptr[p + 1]; ++k) {
-      const double *block = j->from + 9 * (int64_t)c->term[k];
-      for (int d = 0; d < 9; ++d) sum[d] += c->weight[k] * block[d];
+      const int32_t at = c->term[k];
+      const double *block = j->from + 9 * (int64_t)(at < 0 ? ~at : at), w = c->weight[k];
+      if (at >= 0)
+        for (int d = 0; d < 9; ++d) sum[d] += w * block[d];
+      else
+        for (int d = 0; d < 9; ++d) sum[d] += w * block[3 * (d % 3) + d / 3];
     }
     // a diagonal block is symmetric up to rounding
     for (int r = 1; r < 3 && p == s->diagonal[i]; ++r)

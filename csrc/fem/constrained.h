@@ -17,7 +17,9 @@ struct rf_constrained {
   rf_solid *elements;  // without constraints and fixed nodes, owned; the solid shares its tables
   // Terms of each entry on and above the diagonal of the solid's graph; other entries have none.
   int64_t *ptr;   // (graph.ptr[n] + 1)
-  int32_t *term;  // entry of elements->graph              (ptr[graph.ptr[n]])
+  // Entry of elements->graph on or above its diagonal or, if the entry is below, the complement ~ of
+  // the one that mirrors it, whose block is transposed   (ptr[graph.ptr[n]])
+  int32_t *term;
   double *weight;
 };
 
@@ -26,8 +28,8 @@ struct rf_constrained {
 RF_MUST_CHECK rf_status rf_constrained_create(rf_solid *elements, rf_solid *solid, rf_error *err);
 void rf_constrained_free(rf_constrained *constrained);  // NULL is allowed
 
-// Fold numbers and blocks on the pattern of the elements to that of the solid.  upper: leave blocks
-// below the diagonal.
+// Fold numbers and blocks on the pattern of the elements to that of the solid; read entries on and
+// above the diagonal.  upper: leave blocks below the diagonal.
 void rf_constrained_fold_numbers(const rf_solid *solid, const double *from, double *to);
 RF_MUST_CHECK rf_status rf_constrained_fold_blocks(const rf_solid *solid, const rf_run *run,
                                                    const double *from, bool upper, double *to,

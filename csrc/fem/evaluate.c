@@ -220,7 +220,7 @@ static rf_status run_constrained(const evaluation *wanted, const rf_run *run, do
   if (wanted->tangent) RF_ALLOC(blocks, 9 * (int64_t)elements->graph.ptr[elements->graph.n]);
   job.solid = elements;
   job.u = u, job.v = v, job.tangent = blocks;
-  job.upper = false;  // folding reads whole rows
+  job.upper = true;  // folding reads the upper triangle
   RF_TRY(run_evaluation(&job, run, sum, err));
   if (wanted->force) rf_constraints_fold_rt(s->mesh->constraints, wanted->force);
   if (blocks)
