@@ -78,7 +78,7 @@ static rf_status measure(grading *g, rf_error *err) {
     }
   const double *a = m->nodes + 3 * (int64_t)m->elements[0];
   const double *b = m->nodes + 3 * (int64_t)m->elements[1];
-  g->h = b[0] - a[0];  // enough to count the cubes along each axis
+  g->h = b[0] - a[0];
   if (!(g->h > 0.0))
     return rf_fail(err, RF_ERR_MESH, "element 0 is no cube along the axes, which grading needs");
   double places = 1.0;
@@ -87,7 +87,9 @@ static rf_status measure(grading *g, rf_error *err) {
     places *= cells + 1.0;
     g->levels[0].n[c] = (int32_t)fmin(cells, INT32_MAX - 1.0);
   }
-  g->h = (high[0] - g->low[0]) / fmax(g->levels[0].n[0], 1.0);
+  // the mean edge has less rounding
+  const double mean = (high[0] - g->low[0]) / fmax(g->levels[0].n[0], 1.0);
+  if (fabs(mean - g->h) <= EQUAL * g->h) g->h = mean;
   if (!(places <= INT32_MAX))
     return rf_fail(err, RF_ERR_MESH,
                    "the box of the mesh has %.3g cubes; grading takes up to %.3g: use larger cubes",

@@ -8,13 +8,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
-from reducedfem.base.check import array_like
+from reducedfem.base.check import array_like, as_array
 from reducedfem.errors import InputError, InputTypeError
 
 if TYPE_CHECKING:
     from reducedfem.base.sparse import CSC
 
-__all__ = ["Constraints", "Table", "constrained", "of_elements", "shifted", "table_in"]
+__all__ = [
+    "Constraints",
+    "Table",
+    "constrained",
+    "of_elements",
+    "renumbered",
+    "shifted",
+    "table_in",
+]
 
 # constrained nodes, offsets, masters, weights
 Table = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]
@@ -113,17 +121,30 @@ def table_in(value: object) -> Table | None:
             "constraints must be (slaves, ptr, masters, weights) or those of another mesh, got "
             f"{type(value).__name__}" + (f" of {len(value)}" if hasattr(value, "__len__") else "")
         )
-    slaves, ptr, masters, weights = value
-    array_like(slaves, "slaves", "integers")
-    array_like(ptr, "ptr", "integers")
-    array_like(masters, "masters", "integers")
-    array_like(weights, "weights")
-    return slaves, ptr, masters, weights
+    slaves, ptr, masters = (
+        as_array(one, name, "integers")
+        for one, name in zip(value, ("slaves", "ptr", "masters"), strict=False)
+    )
+    return slaves, ptr, masters, as_array(value[3], "weights")
+
+
+def renumbered(table: Table, kept: NDArray[np.int32], n_nodes: int) -> Table:
+    """Return constraints after nodes were removed; `kept` are the old numbers of the others."""
+    slaves, ptr, masters, weights = table
+    new = np.full(n_nodes, -1, dtype=np.int32)
+    new[kept] = np.arange(len(kept))
+    for nodes, name in ((slaves, "slaves"), (masters, "masters")):
+        if nodes.ndim != 1 or nodes.dtype.kind not in "iu":
+            raise InputTypeError(f"{name} must be a list of integers, got dtype {nodes.dtype}")
+        for node in nodes.tolist():
+            if not 0 <= node < n_nodes or new[node] < 0:
+                raise InputError(f"{name} has {node}, which is a node of no element")
+    return new[slaves], ptr, new[masters], weights
 
 
 def constrained(core: _core.Mesh, table: Table | None) -> _core.Mesh:
     """Return the mesh with constraints; without any, the mesh itself."""
-    if table is None or len(table[0]) == 0:
+    if table is None:
         return core
     return _core.mesh_with_constraints(core, *table)
 
@@ -173,6 +194,8 @@ def of_elements(
     found, times = np.unique(pairs, return_counts=True)
     kept = np.zeros(len(counts), dtype=bool)
     kept[found[times == counts[found // len(elements)]] // len(elements)] = True
+    if not kept.any():
+        return None
     slaves, ptr, chosen, weights = _rows(table, kept)
     return new[slaves], ptr, new[chosen], weights
 

@@ -19,7 +19,14 @@ from reducedfem.base.check import (
     require,
 )
 from reducedfem.errors import GeometryWarning, InputError, MeshError
-from reducedfem.geometry.constraints import Constraints, Table, constrained, of_elements, table_in
+from reducedfem.geometry.constraints import (
+    Constraints,
+    Table,
+    constrained,
+    of_elements,
+    renumbered,
+    table_in,
+)
 from reducedfem.geometry.cut_cells import Rule, rule_of
 from reducedfem.geometry.elements import EDGES, NAMES, chosen_elements, referenced
 from reducedfem.geometry.grading import Grading
@@ -105,8 +112,10 @@ class Mesh(MeshArrays):
         array_like(elements, "elements", "integers")
         array_like(regions, "regions", "integers")
         if flag(drop_unreferenced, "drop_unreferenced"):
+            before = len(nodes) if hasattr(nodes, "__len__") else 0
             nodes, elements, original = referenced(nodes, elements)
-            ties = of_elements(ties, elements, original)
+            if ties is not None and original is not None:
+                ties = renumbered(ties, original, before)
         try:
             core = _core.Mesh(nodes, elements, regions)
         except InputError as error:
