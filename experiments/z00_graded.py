@@ -5,7 +5,7 @@ patch    error of the displacements inside a body under homogeneous strain of it
          masters (T^T, as `Solid` has it) and for the rule of the thesis, in which constrained nodes
          move with the mean of their masters and their forces are dropped;
 cells    number of cells of a cube of n^3 voxels;
-errors   of the compliance of a cube that is held below, uniform and graded: a shear of its top face,
+errors   of the compliance of a cube that is held below, uniform and graded: shear of its top face,
          and loads on a sixteenth of it in the middle and at a corner, against hexahedra of 20
          nodes; loads on one voxel of it, and gravity, against the uniform mesh of the same voxels;
 factor   nonzeros and operations of the Cholesky factor of the stiffness by nested dissection;
