@@ -61,6 +61,7 @@ def world() -> SimpleNamespace:
     w.sketch = rf.ForceSketch.from_forces([w.force, 0.5 * w.force[:, [2, 0, 1]], 0.1 * w.force])
     w.q = np.linspace(-0.01, 0.01, 5)
     w.surface = tetrahedron()
+    w.graded = rf.Mesh(*box_hexes(5, 5, 5)).graded()
     w.cut = rf.voxelize(w.surface, resolution=3, order=1)
     w.cut_quadratic = rf.voxelize(w.surface, resolution=2, order=2)
     # large enough that modes are found by iteration
@@ -91,6 +92,13 @@ def reduced_cut(w: SimpleNamespace) -> rf.ReducedSolid:
 def interpolated(w: SimpleNamespace) -> list[np.ndarray]:
     embedding = rf.Embedding(w.mesh, w.nodes * 0.9 + 0.01)
     return [embedding.interpolate(w.u), embedding.distribute(w.force)]
+
+
+def graded(w: SimpleNamespace) -> list[np.ndarray]:
+    solid = rf.Solid(w.graded, STVK, fixed=w.graded.nodes[:, 0] < 1e-9)
+    u = w.graded.nodes * [[1e-3, 0.0, 0.0]]
+    T = w.graded.constraints.matrix
+    return [solid.stiffness(u).data, solid.hessian_product(u, u), solid.solve_static(u), T.data]
 
 
 def stepped(w: SimpleNamespace, system: rf.Solid | rf.ReducedSolid) -> list[np.ndarray]:
@@ -225,6 +233,9 @@ OPERATIONS: dict[str, Operation] = {
     "cut cells": lambda w: cut_again(w).fractions,
     "solid of cut cells": lambda w: rf.Solid(w.cut, STVK).strain_energy(w.cut.nodes**2),
     "reduced cut cells": lambda w: reduced_cut(w).coefficients,
+    "graded mesh": lambda w: rf.Mesh(*box_hexes(5, 5, 5)).graded().elements,
+    "parts of a graded mesh": lambda w: w.graded.submesh([0, 1, 2]).nodes,
+    "solid of a graded mesh": graded,
     "embedding": interpolated,
     "solid of hexes": lambda w: rf.Solid(w.mesh, STVK, fixed=w.fixed, quadrature=3).volume,
     "solid of tets": lambda w: rf.Solid(rf.Mesh(*w.tets), STVK).volume,

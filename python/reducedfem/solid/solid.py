@@ -48,8 +48,9 @@ class Solid(SolidStress):
 
     Displacements and forces are arrays (n, 3); a flat (3n,) is accepted. Rows and columns of
     matrices are numbered 3 node + axis. Energies, forces and tangents are those of the whole
-    solid; fixed nodes affect `solve_static`, modes and time integration only. Results are bitwise
-    equal for any number of threads.
+    solid; fixed nodes affect `solve_static`, modes and time integration only. Constrained nodes
+    (`Mesh.constraints`) must follow in displacements; their forces and masses are at the masters,
+    zeros at them. Results are bitwise equal for any number of threads.
 
     Parameters
     ----------
@@ -147,7 +148,7 @@ class Solid(SolidStress):
 
     @property
     def free(self) -> NDArray[np.int32]:
-        """Nodes that are not fixed, ascending, read-only int32."""
+        """Nodes that are neither fixed nor constrained, ascending, read-only int32."""
         return self._core.free
 
     @property
