@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Sequence, Sized
 from typing import Any, Literal
 
 import numpy as np
@@ -104,7 +105,7 @@ class Mesh(MeshArrays):
         regions: ArrayLike | None = None,
         *,
         drop_unreferenced: bool = False,
-        constraints: Constraints | Table | None = None,
+        constraints: Constraints | Sequence[ArrayLike] | None = None,
     ) -> None:
         original = None
         ties = table_in(constraints)
@@ -112,7 +113,7 @@ class Mesh(MeshArrays):
         array_like(elements, "elements", "integers")
         array_like(regions, "regions", "integers")
         if flag(drop_unreferenced, "drop_unreferenced"):
-            before = len(nodes) if hasattr(nodes, "__len__") else 0
+            before = len(nodes) if isinstance(nodes, Sized) else 0
             nodes, elements, original = referenced(nodes, elements)
             if ties is not None and original is not None:
                 ties = renumbered(ties, original, before)
