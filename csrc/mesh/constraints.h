@@ -36,7 +36,7 @@ void rf_constraints_free(rf_constraints *constraints);  // NULL is allowed
 RF_MUST_CHECK rf_status rf_constraints_matrix(const rf_constraints *constraints, int32_t n_nodes,
                                               rf_csc *out, rf_error *err);
 
-// Returns the place of a node among the constrained ones, -1: it is none of them.
+// Returns the place of a node among the constrained ones, -1: it is independent.
 static inline int32_t rf_constraints_find(const rf_constraints *c, int32_t node) {
   int32_t low = 0, high = c->n;
   while (low < high) {

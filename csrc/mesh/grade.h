@@ -21,8 +21,8 @@ typedef struct rf_grade_settings {
   int32_t max_level;  // of the largest cells, whose edge is 2^level cubes; 0: nothing merges
 } rf_grade_settings;
 
-// Creates the graded mesh of equal cubes parallel to the axes; RF_ERR_MESH names an element that is
-// none.  Nodes and elements keep their order: `original` (nullable) are the nodes of `cubes`, an
+// Creates the graded mesh of equal cubes parallel to the axes; RF_ERR_MESH names an element of
+// another shape.  Nodes and elements keep their order: `original` (nullable) are the nodes of `cubes`, an
 // array that the caller frees.
 RF_MUST_CHECK rf_status rf_mesh_grade(const rf_mesh *cubes, const rf_grade_settings *set,
                                       const rf_run *run, rf_mesh **out, int32_t **original,

@@ -79,6 +79,7 @@ OTHER_NAMES = {
     "sketch_basis.tol": ("all deformations are zero",),
     "step_free_bodies.forces": ("force",),
     "voxelize.expand": ("voxels",),
+    "voxelize.fill": ("graded",),
 }
 # values that pass along with data: what is made of what was computed
 RESULTS = {

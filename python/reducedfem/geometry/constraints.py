@@ -34,6 +34,16 @@ class Constraints:
     `Mesh.constraints` returns it. Displacements at constrained nodes are u = T u', with u' at the
     independent nodes, and forces there count through the transpose, f' = T^T f. `Solid` applies
     both; see ``docs/howto/graded_meshes.md``.
+
+    Parameters
+    ----------
+    core
+        The mesh of the core, which has the table.
+
+    Raises
+    ------
+    InputTypeError
+        `core` is something else, or has no constrained nodes.
     """
 
     __slots__ = ("_core",)

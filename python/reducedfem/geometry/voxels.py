@@ -97,8 +97,7 @@ def voxelize(
         1: hexahedra of 8 nodes, a quarter of the unknowns, which need about six. The cost at run
         time is the same. None: 2 if `fill` is True and there are at most 15,000 cells, else 1.
     graded
-        Merge cubes to larger ones away from the surface, see `Mesh.graded`. Such cells are whole
-        and of first order: ``cut=False``, and `order` 1 or None.
+        Merge cubes away from the surface (`Mesh.graded`), with ``cut=False`` and `order` 1 or None.
     progress
         Progress bar: True, False, or None (after two seconds, in a terminal); or a callable
         ``f(done, total)``.
@@ -112,8 +111,8 @@ def voxelize(
     Raises
     ------
     InputError, InputTypeError
-        An argument is out of range or of a wrong type, or `cut` is True without `fill`, or
-        `graded` is given for cut cells or cells of second order.
+        An argument is out of range or of a wrong type; `cut` is True without `fill`, or with
+        `graded`.
     MeshError
         The surface has no extent, or lies too far from the origin for its size.
 

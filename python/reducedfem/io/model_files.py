@@ -40,9 +40,9 @@ Arrays, with r coordinates, n nodes and e elements:
 ``constraint_masters``   I32  (m,): nodes that they follow
 =======================  ===  =======================================================
 
-A model has ``energy_coefficients`` or the arrays ``cubature_*``. The arrays ``part_*`` are present
-if the model is editable, ``rule_*`` if elements are cut, ``constraint_*`` if nodes are constrained,
-``damping_coefficients`` with strain-rate damping, ``surface_*`` if the mesh has a source surface.
+A model has ``energy_coefficients`` or the arrays ``cubature_*``. Present are ``part_*`` if it is
+editable, ``rule_*`` if elements are cut, ``constraint_*`` if nodes are constrained, ``surface_*`` if
+the mesh has a source surface, ``damping_coefficients`` with strain-rate damping.
 
 Metadata, all texts, with structured values in JSON:
 
@@ -56,9 +56,8 @@ keys, without blanks and in ASCII, followed by the arrays in the order of the ta
 detects changed contents and is independent of the arrangement of the file.
 
 ``format_version`` is the lowest version with all features of the file: 5 with constrained nodes, 4
-with a cubature, 3 with a
-surface, cut elements or elements of 20 nodes, 2 with strain-rate damping or elements of ten nodes,
-else 1. Earlier versions of the package refuse only files with features that they lack.
+with a cubature, 3 with a surface, cut elements or elements of 20 nodes, 2 with strain-rate damping
+or elements of ten nodes, else 1. Earlier versions refuse only files with features that they lack.
 """
 
 from __future__ import annotations
