@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -306,6 +307,11 @@ def test_too_large_loads_are_reported_and_left_out(beam, model):
     assert report.shapes.tolist() == [0, 1]
     assert 0.0 < report.fraction[2] < 1.0
     assert basis.provenance["failed"] == 1
+    shown = re.search(
+        r"3 loads solved, 1 of them failed \(sample 2 reached to (.*) %\)", repr(report)
+    )
+    # rounded down
+    assert 0.0 <= 100.0 * report.fraction[2] - float(shown[1]) < 0.1 + 1e-9
     assert repr(basis).endswith("force sketch, 1 of 3 loads failed>")
     # too many coordinates: it says where the samples went
     with pytest.raises(rf.InputError, match=r"1 and 2, got 3: of the 3 samples 3 .* 1 of these"):

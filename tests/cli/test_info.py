@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import warnings
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -275,6 +277,25 @@ def test_archives_of_other_arrays_are_refused(capsys, tmp_path, changed):
     path = tmp_path / "other.npz"
     np.savez(path, **{name: one for name, one in arrays.items() if one is not None})
     fails(capsys, "info", path, match="which has the arrays time, nodes, displ")
+
+
+@pytest.mark.parametrize("at", [(0, b"text"), (11, b"(("), (11, rb"'\8"), (11, b"0or 1")])
+def test_damaged_headers_in_archives_are_refused(capsys, tmp_path, at):
+    """Errors of Python's tokenizer and parser are no tracebacks, their warnings are not printed."""
+    arrays = {"time": np.zeros(2), "nodes": np.arange(1), "displacement": np.zeros((2, 1, 3))}
+    path = tmp_path / "cut.npz"
+    np.savez(path, **arrays, q=np.zeros((2, 4)))
+    with zipfile.ZipFile(path) as whole:
+        members = {name: bytearray(whole.read(name)) for name in whole.namelist()}
+    begin, text = at
+    members["nodes.npy"][begin : begin + len(text)] = text
+    with zipfile.ZipFile(path, "w") as cut:
+        for name, data in members.items():
+            cut.writestr(name, bytes(data))
+    with warnings.catch_warnings(record=True) as given:
+        warnings.simplefilter("always")
+        fails(capsys, "info", path, match="damaged, or no archive of NumPy arrays")
+    assert not given
 
 
 def test_a_single_array_is_no_archive(capsys, tmp_path):

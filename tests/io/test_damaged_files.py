@@ -9,6 +9,7 @@ import random
 import signal
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -193,6 +194,20 @@ def test_malformed_headers_of_records_are_refused(tmp_path, text):
     (tmp_path / "r.npy").write_bytes(data)
     with pytest.raises(rf.FileFormatError, match="does not hold records"):
         rf.HapticRecords.load(tmp_path / "r.npy")
+
+
+def test_the_parser_of_a_damaged_header_gives_no_warning(tmp_path):
+    rf.HapticRecords(np.zeros(2, RECORD)).save(tmp_path / "r.npy")
+    data = (tmp_path / "r.npy").read_bytes()
+    (tmp_path / "r.npy").write_bytes(data.replace(b"'descr'", rb"'\8scr'", 1))
+    with warnings.catch_warnings(record=True) as given:
+        warnings.simplefilter("always")
+        with pytest.raises(rf.FileFormatError, match="does not hold records"):
+            rf.HapticRecords.load(tmp_path / "r.npy")
+        assert not given
+        # and others do afterwards
+        warnings.warn("later", SyntaxWarning, stacklevel=1)
+    assert len(given) == 1
 
 
 def test_missing_records_are_reported(tmp_path):

@@ -219,6 +219,20 @@ def test_films_show_values_of_their_states(reduced, motion, tmp_path):
         plot.animate(path, reduced, motion, values=values[:3], **arguments)
 
 
+def test_films_evaluate_functions_once_a_state(reduced, motion, solid, tmp_path):
+    pytest.importorskip("PIL.Image")
+    calls = []
+
+    def values(u):
+        calls.append(u)
+        return solid.von_mises(u)
+
+    plot.animate(tmp_path / "v.gif", reduced, motion[:3], values=values, fps=1000, size=(64, 48),
+                 progress=False)  # fmt: skip
+    assert len(calls) == 3
+    assert len({one.tobytes() for one in calls}) == 3
+
+
 def test_small_films_have_no_bar(reduced, motion, solid, tmp_path):
     Image = pytest.importorskip("PIL.Image")
     plot.animate(tmp_path / "v.gif", reduced, motion[:1], values=solid.von_mises, size=(64, 48))

@@ -342,7 +342,12 @@ def test_pages_that_connect_again_keep_the_camera_and_pull_no_more(browser):
             "page.orbit(0.2, 0); page.zoom(1.3, { x: 0.1, y: 0, aspect: 1 });"
         )
         before = browser.run(camera)
-        browser.run(AGAIN)
+        # keys and the pointer pull nothing while there is no connection
+        found = browser.run(
+            AGAIN + "page.lift(); page.key('g');"
+            "return [page.reach, page.press({ x: 0, y: 0, aspect: 1 }), page.pressed];"
+        )
+        assert found == [None, False, False]
         browser.wait("window.reducedfem.scene !== window.before && window.reducedfem.frame")
         assert browser.run(camera) == before
         found = browser.run("const page = window.reducedfem; return [page.reach, page.pressed];")

@@ -162,8 +162,6 @@ def test_states_without_values_do_not_widen_the_scale(bar):
     sim = rf.BackwardEuler(bar, 1e-3)
 
     def values(u):
-        if u[-1, 2] > 0.5:
-            raise rf.InputError("it is not defined there")
         return np.full(len(u), np.nan if u[-1, 2] > 0.1 else 5.0 + u[-1, 2])
 
     with rf.view(sim, browser=False, values=values) as view:
@@ -178,10 +176,61 @@ def test_states_without_values_do_not_widen_the_scale(bar):
         assert (missing["bodies"][0]["levels"] == 255).all()
         sim.reset(0.08 * up)
         assert missing["legend"] == view._shown.frame()["legend"] == wide["legend"]
-        # other errors are no missing values
-        sim.reset(0.6 * up)
-        with pytest.raises(rf.InputError, match="it is not defined there"):
-            view._shown.frame()
+
+
+def test_a_function_that_fails_leaves_the_body_grey(bar):
+    up = np.zeros_like(bar.mesh.nodes)
+    up[-1, 2] = 1.0
+
+    def height(u):
+        if u[-1, 2] > 0.5:
+            return u[:, 2] / (1 / 0)
+        return u[:5, 2] if u[-1, 2] > 0.2 else u[:, 2]
+
+    sim = rf.BackwardEuler(bar, 1e-3)
+    shape = r"values must have shape \(81,\) or \(32,\): 81 nodes, 32 elements; got \(5,\)"
+    division = "height failed, ZeroDivisionError: division by zero"
+    with rf.view(sim, browser=False, values=height) as view:
+
+        def frame(lift):
+            sim.reset(lift * up)
+            return decoded(view._channel._frame(1, False, False))
+
+        first = frame(0.1)
+        assert first["unpainted"] == ""
+        # the warning comes once, the text with each state that fails
+        with pytest.warns(rf.PlausibilityWarning) as warned:
+            frames = [frame(lift) for lift in (0.8, 0.8, 0.3)]
+        (warning,) = warned
+        assert str(warning.message) == (
+            f"values: {division}; the page is grey in states without values, and the simulation "
+            "continues"
+        )
+        assert [one["unpainted"] for one in frames[:2]] == [division, division]
+        assert re.fullmatch(f"height failed, InputError: {shape}", frames[2]["unpainted"])
+        for one in frames:
+            assert (one["bodies"][0]["levels"] == 255).all()
+            assert one["legend"] == first["legend"]
+            assert one["failure"] == ""
+        last = frame(0.1)
+        assert last["unpainted"] == ""
+        np.testing.assert_array_equal(last["bodies"][0]["levels"], first["bodies"][0]["levels"])
+
+
+def test_long_errors_of_functions_are_shortened(bar):
+    class Stress:
+        def __call__(self, u):
+            if u.any():
+                raise RuntimeError("far\n" * 1000)
+            return u[:, 0]
+
+    sim = rf.BackwardEuler(bar, 1e-3)
+    with rf.view(sim, browser=False, values=Stress()) as view:
+        sim.reset(np.full_like(bar.mesh.nodes, 0.1) * (bar.mesh.nodes[:, :1] > 0))
+        with pytest.warns(rf.PlausibilityWarning, match="^values: Stress failed, Runtime"):
+            text = view._shown.frame()["unpainted"]
+    assert len(text) < 350
+    assert text.endswith("far far …")
 
 
 def test_files_have_values_that_do_not_change(bar, reduced, tmp_path):
@@ -289,6 +338,9 @@ def test_pixels_have_the_colours_of_values(browser, bar, tmp_path):
         np.testing.assert_allclose(found, [lit(one) for one in wanted], atol=0.012)
     legend = browser.driver.find_element("id", "legend").text
     assert legend.split("\n")[-5:] == ["place [mm]", "0", "100", "200", "300"]
+    browser.run("window.reducedfem.seek(0)")
+    legend = browser.driver.find_element("id", "legend").text
+    assert legend.split("\n")[-2:] == ["300", "no value"]
 
 
 def test_a_page_follows_the_stress_of_a_simulation(browser, reduced, bar):
@@ -305,3 +357,30 @@ def test_a_page_follows_the_stress_of_a_simulation(browser, reduced, bar):
         np.testing.assert_array_equal(seen, view._shown.frame()["bodies"][0]["levels"])
         # displacements have no legend then
         assert "displacement" not in browser.driver.find_element("id", "legend").text
+
+
+def test_a_page_continues_when_values_fail(browser, reduced):
+    def lift(u):
+        if u[:, 2].max() > 5e-3:
+            raise ValueError("<b>too high</b>")
+        return u[:, 2]
+
+    page, message = "window.reducedfem", "document.getElementById('message')"
+    with (
+        pytest.warns(rf.PlausibilityWarning, match="lift failed, ValueError"),
+        rf.view(reduced, browser=False, values=lift) as view,
+    ):
+        shown(browser, view)
+        browser.wait(f"{page}.frame?.legend && {message}.hidden")
+        highest = reduced.displacement(np.eye(reduced.r)[0])[:, 2]
+        amount = 0.02 / highest[np.abs(highest).argmax()]
+        browser.run(f"{page}.setShape(0, {amount})")
+        browser.wait(f"!{message}.hidden")
+        text = browser.run(f"return {message}.textContent")
+        assert text == "No values: lift failed, ValueError: <b>too high</b>"
+        browser.wait("document.getElementById('legend').innerText.includes('no value')")
+        # it runs, and the text goes when there are values again
+        browser.run(f"window.before = {page}.frame.numbers[0][1]; {page}.toggle();")
+        browser.wait(f"{page}.frame.numbers[0][1] > window.before")
+        browser.run(f"{page}.reset()")
+        browser.wait(f"{message}.hidden")

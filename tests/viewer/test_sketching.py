@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -92,6 +94,26 @@ def test_a_sketch_becomes_a_basis(bar):
         assert len(view.sketch) == 2
         page.command({"kind": "stage", "name": "solid"})
         assert page.scene().title == "Solid"
+
+
+def test_forces_that_were_reached_in_part_are_named(bar):
+    with rf.view(bar, browser=False) as view:
+        page = view._shown
+        page.command({"kind": "stage", "name": "sketch"})
+        wait(page, "sketch")
+        place(page, np.array([0.0, 0.0, 0.01]))
+        place(page, np.array([-0.39, 0.0, 0.0]))  # crushes the bar
+        page.command({"kind": "stage", "name": "basis"})
+        assert wait(page, "basis") == ""
+        (text,) = (one for one in page.scene().texts if "in part" in one)
+        _, report = rf.sketch_basis(bar, view.sketch, partial=True, max_iterations=25, report=True)
+    number, percent = re.search(r"2 of them reached in part: force (.*) to (.*) %$", text).groups()
+    assert number == "2"
+    # samples are the half and the whole of each force
+    half, whole = report.fraction[-2:]
+    assert 0.0 < whole < 1.0
+    reached = 100.0 * max(0.5 * half, whole)
+    assert 0.0 <= reached - float(percent) < 0.1 + 1e-9
 
 
 def test_a_click_places_no_force(bar):
@@ -274,10 +296,17 @@ def test_all_buttons_can_be_reached_in_a_low_window(browser, bar):
                 "return [bar, box, ...box.querySelectorAll('div button')]"
                 ".map((one) => one.getBoundingClientRect().toJSON());"
             )
+            browser.driver.set_window_size(500, 400)
+            browser.wait("innerWidth <= 560")
+            rows = browser.run(
+                "const all = document.querySelectorAll('#sketch div button');"
+                "return new Set([...all].map((one) => one.offsetTop)).size;"
+            )
         finally:
             browser.driver.set_window_size(size["width"], size["height"])
     below, box, *buttons = places
     assert len(buttons) == 3
+    assert rows == 1
     assert box["bottom"] <= below["top"]
     assert all(box["top"] < one["top"] < one["bottom"] <= box["bottom"] for one in buttons)
 

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TextIO
 
-__all__ = ["Console", "bytes_text", "count_text", "size_text", "time_text"]
+__all__ = [
+    "Console",
+    "bytes_text",
+    "count_text",
+    "listed",
+    "part_text",
+    "size_text",
+    "time_text",
+]
 
 _BAR = 20
 _LABEL = 24
@@ -17,6 +26,17 @@ _LABEL = 24
 def count_text(count: int, one: str, many: str | None = None) -> str:
     """Return ``1 node`` or ``1,234 nodes``."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def listed(texts: Sequence[str], most: int = 3) -> str:
+    """Return texts joined by commas, of many the first ones and the number of the others."""
+    more = [f"{len(texts) - most:,} more"] if len(texts) > most else []
+    return ", ".join([*texts[:most], *more])
+
+
+def part_text(part: float) -> str:
+    """Return a part as a percentage, rounded down: nearly all of it is not 100 %."""
+    return f"{math.floor(1000.0 * part) / 10.0:g} %"
 
 
 def bytes_text(count: float) -> str:

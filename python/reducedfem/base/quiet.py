@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 
-__all__ = ["Shared", "silenced", "warn"]
+__all__ = ["Shared", "parsing", "silenced", "warn"]
 
 _silenced = ContextVar("silenced", default=False)
 
@@ -53,3 +53,16 @@ class Shared:
             self._users -= 1
             if self._users == 0:
                 self._open.close()
+
+
+@contextlib.contextmanager
+def _without_syntax_warnings() -> Iterator[None]:
+    with warnings.catch_warnings():
+        # of escape sequences; a DeprecationWarning before Python 3.12
+        for kind in (SyntaxWarning, DeprecationWarning):
+            warnings.simplefilter("ignore", kind)
+        yield
+
+
+parsing = Shared(_without_syntax_warnings)
+"""Silences the warnings that Python's parser gives for damaged headers of array files."""

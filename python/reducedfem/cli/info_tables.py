@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-import zipfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reducedfem.base.console import Console, bytes_text
+from reducedfem.base.quiet import parsing
 from reducedfem.cli.texts import AXES, box_text
 from reducedfem.errors import FileFormatError
 from reducedfem.haptics.pose_table import read_poses
-from reducedfem.io.reading import regular_file
+from reducedfem.io.reading import in_memory, regular_file
 
 __all__ = ["SUFFIXES", "info_table"]
 
@@ -68,14 +69,29 @@ def _info_displacements(path: Path, nodes: Sequence[int], console: Console) -> N
     _say(path, rows[:, 0], nodes, u, None, console)
 
 
-def _info_arrays(path: Path, console: Console) -> None:
+def _read_arrays(file: BinaryIO) -> dict[str, NDArray[np.float64]]:
+    """Return the arrays of an archive that trajectories have; raise ValueError if it is damaged."""
     try:
-        with regular_file(path) as (file, _):
+        with parsing:
             data = np.load(file, allow_pickle=False)
             if not isinstance(data, np.lib.npyio.NpzFile):
                 raise ValueError("one array")
             arrays = {name: data[name] for name in _ARRAYS if name in data}
-    except (ValueError, EOFError, zipfile.BadZipFile):
+    except (OSError, MemoryError):
+        raise
+    except Exception as error:  # of the tokenizer, of zlib and others, without a common base
+        raise ValueError(str(error)) from error
+    # members that do not begin as arrays are returned as bytes
+    if not all(isinstance(one, np.ndarray) for one in arrays.values()):
+        raise ValueError("no array")
+    return arrays
+
+
+def _info_arrays(path: Path, console: Console) -> None:
+    try:
+        with regular_file(path) as (file, _), in_memory(path):
+            arrays = _read_arrays(file)
+    except ValueError:
         raise FileFormatError(
             f"{str(path)!r} is damaged, or no archive of NumPy arrays (.npz)"
         ) from None

@@ -15,6 +15,7 @@ from reducedfem.base.check import MOST_FRICTION, did_you_mean
 from reducedfem.base.console import Console, count_text
 from reducedfem.cli.options import Parser, UsageError, checked, counted, positive
 from reducedfem.cli.paths import check_writable, refuse_same
+from reducedfem.cli.recorded import doubt_contact, doubt_sizes
 from reducedfem.errors import DeviceError, DivergedError, FileFormatError
 from reducedfem.haptics.devices import Device, ReplayDevice
 from reducedfem.haptics.records import HapticRecords
@@ -31,17 +32,10 @@ _LONGEST = 3600.0  # s; records are kept in memory
 _PLAYED = 600.0  # s, of a scene that a page plays
 
 
-def _replay(where: str) -> Device:
-    if Path(where).suffix.lower() == ".csv":
-        return ReplayDevice.from_csv(where)
-    # hand=True: recorded in the frame of the hand, independent of the axes of the device
-    return ReplayDevice.from_records(HapticRecords.load(where), hand=True)
-
-
 # device names, with the text after a colon: "" none, "FILE" required, "[PORT]" optional
 _DEVICES: dict[str, tuple[str, Callable[[str], Device | None]]] = {
     "hand": ("", lambda _: None),
-    "replay": ("FILE", _replay),
+    "replay": ("FILE", ReplayDevice.from_csv),
 } | {str(kind._option): (kind._option_form, kind._from_option) for kind in Device._connected()}
 
 
@@ -154,14 +148,27 @@ def _check_outputs(args: argparse.Namespace) -> None:
             raise UsageError(f"--plot: {error}") from None
 
 
+def _recorded(kind: str, where: str) -> HapticRecords | None:
+    """Return the records that a device replays; None: it replays none."""
+    if kind != "replay" or Path(where).suffix.lower() == ".csv":
+        return None
+    return HapticRecords.load(where)
+
+
 def run(args: argparse.Namespace, console: Console) -> int:
     """Run the scene, print its report, and draw it."""
     _check_outputs(args)
     kind, where = args.device or ("hand", "")
-    device = _DEVICES[kind][1](where)
+    recorded = _recorded(kind, where)
+    if recorded is None:
+        device = _DEVICES[kind][1](where)
+    else:
+        # hand=True: recorded in the frame of the hand, independent of the axes of the device
+        device = ReplayDevice.from_records(recorded, hand=True)
     played = device is not None and device._pointed  # by a page, which ends it
     if args.view or played:
         require_aiohttp()
+    doubted = recorded is not None and doubt_sizes(args.scene, where, recorded)
     seconds = args.seconds
     if seconds is None and device is not None and np.isinf(device.duration):
         seconds = _PLAYED if played else 60.0
@@ -180,6 +187,8 @@ def run(args: argparse.Namespace, console: Console) -> int:
         session = scenes.session(args.scene, device, **options)
         points = sum(contact.tree.shell.n_points for contact in session.contacts)
         stage.result = count_text(points, "point")
+    if recorded is not None and not doubted:
+        doubt_contact(args.scene, where, recorded, session)
     failure = None
     shown = view(session) if args.view or played else None
     if shown is not None:

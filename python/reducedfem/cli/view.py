@@ -12,6 +12,7 @@ from reducedfem._load import load
 from reducedfem.base.console import Console
 from reducedfem.cli.options import Commands, UsageError, add_common, counted, positive
 from reducedfem.cli.paths import check_writable, is_surface, open_mesh, open_surface, refuse_same
+from reducedfem.cli.recorded import refuse_other_scene
 from reducedfem.drawing.render import UP
 from reducedfem.haptics.records import HapticRecords
 from reducedfem.viewer.view import export_html, view
@@ -124,6 +125,7 @@ def _run(args: argparse.Namespace) -> int:
     records = None
     if args.scene is not None:
         records = what
+        refuse_other_scene(args.scene, args.file, records)
         with console.stage("build"):
             what = scenes.session(args.scene)
     if args.save is not None:

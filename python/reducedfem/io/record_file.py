@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reducedfem import _core
+from reducedfem.base.quiet import parsing
 from reducedfem.errors import FileFormatError
 
 
@@ -85,8 +86,9 @@ def _announced(file: BinaryIO) -> tuple[np.dtype[Any], int] | None:
     text = file.read(int.from_bytes(start[-2:], "little"))
     try:
         # NumPy's own reader takes seconds for some damaged headers
-        header = ast.literal_eval(text.decode("latin1").strip())
-        dtype = np.lib.format.descr_to_dtype(header["descr"])
+        with parsing:
+            header = ast.literal_eval(text.decode("latin1").strip())
+            dtype = np.lib.format.descr_to_dtype(header["descr"])
         (count,) = header["shape"]
     except Exception:
         return None

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["GivenValues", "SurfaceValues", "values_figure"]
 
 Array = NDArray[np.float64]
+_MOST_KEPT = 25_000_000  # numbers, of all states
 GivenValues = Values | ArrayLike | Callable[[Array], ArrayLike]
 
 
@@ -66,6 +67,7 @@ class SurfaceValues:
         self.values = _with_texts(values)
         self._subject, self._mesh = subject, subject.mesh
         self.single: Array | None = None
+        self._kept: dict[int, Array] = {}  # of each state, as functions may be slow
         if self._mesh is None:
             self.single = vertex_values(self.values, subject.surface.n_vertices)
             return
@@ -151,10 +153,15 @@ class SurfaceValues:
             return self.single
         if not callable(self.values.data):
             return self._at_vertices(np.asarray(self.values.data)[k])
+        if k in self._kept:
+            return self._kept[k]
         try:
-            return self.of(self._subject.nodal(k))
+            found = self.of(self._subject.nodal(k))
         except InputError as error:
             raise type(error)(f"values of state {k} of motion: {error}") from None
+        if (len(self._kept) + 1) * len(found) <= _MOST_KEPT:
+            self._kept[k] = found
+        return found
 
     def scale(self) -> Scale:
         """Return the scale of colours of all states."""

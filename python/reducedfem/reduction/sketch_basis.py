@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from reducedfem import _core
 from reducedfem.base.check import count, flag, integer, number
+from reducedfem.base.console import listed, part_text
 from reducedfem.base.run import Progress, callback, threads
 from reducedfem.errors import ConvergenceError, InputError, InputTypeError
 from reducedfem.reduction.basis import Basis, mass_pca
@@ -61,8 +62,14 @@ class SketchReport:
     iterations: NDArray[np.int32]
 
     def __repr__(self) -> str:
+        found = np.isin(self.loads, self.failed)
+        reached = [
+            f"sample {k} reached to {part_text(part)}"
+            for k, part in zip(self.loads[found], self.fraction[found], strict=True)
+        ]
+        named = f" ({listed(reached)})" if reached else ""
         return (
-            f"<SketchReport: {len(self.loads)} loads solved, {len(self.failed)} of them failed, "
+            f"<SketchReport: {len(self.loads)} loads solved, {len(reached)} of them failed{named}, "
             f"{len(self.shapes)} shapes used>"
         )
 

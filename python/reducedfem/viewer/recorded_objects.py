@@ -18,10 +18,10 @@ from reducedfem.errors import InputError, PlausibilityWarning
 from reducedfem.geometry.pose import Pose
 from reducedfem.haptics.session import HapticSession
 from reducedfem.haptics.session_parts import field_bodies
-from reducedfem.io.record_file import record_sizes
+from reducedfem.io.record_file import STATE, record_sizes
 from reducedfem.viewer.parts import Track, origins
 
-__all__ = ["RecordedObjects", "warn_of_others"]
+__all__ = ["RecordedObjects", "disagreement", "sizes_text", "sound_cycles", "warn_of_others"]
 
 _CYCLES = 10  # cycles with contact that are compared, and as many without
 _POINTS = 20_000  # points of a shell that are compared; those of coarse levels are first
@@ -134,8 +134,8 @@ class RecordedObjects:
         self.known = found == own
         if not self.known and found != (0, 0):
             raise InputError(
-                f"the records have {_sizes_text(*found)} in a cycle, the objects shown have "
-                f"{_sizes_text(*own)}: view them with the session or scene that was recorded"
+                f"the records have {sizes_text(*found)} in a cycle, the objects shown have "
+                f"{sizes_text(*own)}: view them with the session or scene that was recorded"
             )
 
     def _take(self, r: int) -> slice:
@@ -275,10 +275,32 @@ def compared(objects: RecordedObjects, records: NDArray[np.void]) -> list[Compar
     return found
 
 
+def sound_cycles(records: NDArray[np.void]) -> NDArray[np.void]:
+    """Return the records with finite times, poses, forces and states."""
+    names = {"object_position", "object_quaternion", "contact_force", "contact_torque", *STATE}
+    sound = np.isfinite(records["time_s"])
+    for name in names & {*(records.dtype.names or ())}:
+        sound &= np.isfinite(records[name]).all(axis=tuple(range(1, records[name].ndim)))
+    found: NDArray[np.void] = records[sound]
+    return found
+
+
 def warn_of_others(objects: RecordedObjects, records: NDArray[np.void], stacklevel: int) -> None:
     """Warn if the recorded contact is not that of the objects."""
+    found = disagreement(objects, records)
+    if found:
+        warnings.warn(
+            f"the records are probably those of other objects than x has: {found}: "
+            "view them with the session or scene that was recorded",
+            PlausibilityWarning,
+            stacklevel=stacklevel + 1,
+        )
+
+
+def disagreement(objects: RecordedObjects, records: NDArray[np.void]) -> str:
+    """Describe the difference of recorded contact and that of the objects; empty: there is none."""
     if not objects.known:
-        return
+        return ""
     every = compared(objects, records)
     # a tool that passes through another object is wrong in free cycles, too
     for found in (
@@ -287,25 +309,19 @@ def warn_of_others(objects: RecordedObjects, records: NDArray[np.void], stacklev
     ):
         wrong = [one for one in found if one.error > _TOLERANCE * objects.size]
         if wrong and len(wrong) >= _BLAMED * len(found):
-            _warn(wrong, found, records, stacklevel + 1)
-            return
+            return _described(wrong, found, records)
+    return ""
 
 
-def _warn(
-    wrong: list[Comparison], found: list[Comparison], records: NDArray[np.void], stacklevel: int
-) -> None:
+def _described(wrong: list[Comparison], found: list[Comparison], records: NDArray[np.void]) -> str:
     one = max(wrong, key=lambda one: one.error)
     had = "no contact"
     if one.touching:
         had = f"{count_text(one.touching, 'touching point')} up to {1e3 * one.depth:.3g} mm deep"
     apart = "apart" if one.gap > 0.0 else "deep"
-    warnings.warn(
-        f"the records are probably those of other objects than x has: in cycle "
-        f"{records['tick'][one.cycle]} they have {had}, the objects at the same places are "
-        f"{1e3 * abs(one.gap):.3g} mm {apart} ({len(wrong)} of {len(found)} cycles disagree): "
-        "view them with the session or scene that was recorded",
-        PlausibilityWarning,
-        stacklevel=stacklevel + 1,
+    return (
+        f"in cycle {records['tick'][one.cycle]} they have {had}, the objects at the same places "
+        f"are {1e3 * abs(one.gap):.3g} mm {apart} ({len(wrong)} of {len(found)} cycles disagree)"
     )
 
 
@@ -324,6 +340,7 @@ def _pose(places: Reals | None) -> Pose:
     return Pose() if places is None else Pose(places[0, :3], places[0, 3:])
 
 
-def _sizes_text(free: int, coordinates: int) -> str:
+def sizes_text(free: int, coordinates: int) -> str:
+    """Return the sizes of the states in a record as text."""
     bodies = f", {count_text(free, 'free body', 'free bodies')}" if free else ""
     return f"{count_text(coordinates, 'reduced coordinate')}{bodies}"

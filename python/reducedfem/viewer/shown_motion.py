@@ -214,9 +214,11 @@ class ShownSimulation(ShownDriven):
         else:
             assert self._surface is not None
             body = self._surface.frame(self._field(state.q))
-        more = {}
+        more: dict[str, Any] = {}
         if self._painter is not None and self._painter.changes:
-            body["levels"], more["legend"] = self._painter.painted(nodal(self._system, state.q))
+            paint = self._painter.painted(nodal(self._system, state.q))
+            body["levels"] = paint.levels
+            more = {"legend": paint.legend, "unpainted": paint.failure}
         return {**self._frame([body], numbers), **more}
 
     def _field(self, q: Reals) -> Reals:

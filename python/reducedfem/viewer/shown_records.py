@@ -12,9 +12,8 @@ from reducedfem.errors import InputError
 from reducedfem.geometry.pose import Pose
 from reducedfem.haptics.records import HapticRecords
 from reducedfem.haptics.session import HapticSession
-from reducedfem.io.record_file import STATE
 from reducedfem.viewer.parts import Body, Clip, Marks, Scene, Track
-from reducedfem.viewer.recorded_objects import RecordedObjects, warn_of_others
+from reducedfem.viewer.recorded_objects import RecordedObjects, sound_cycles, warn_of_others
 from reducedfem.viewer.shown import Shown
 from reducedfem.viewer.shown_contact import FORCE, HELD, LONGEST, TOUCH, field_body, shell_body
 
@@ -37,16 +36,12 @@ class ShownRecords(Shown):
         self, records: HapticRecords, x: HapticSession | Contact | None, up: str, stacklevel: int
     ) -> None:
         array = records.array
-        names = {"object_position", "object_quaternion", "contact_force", "contact_torque", *STATE}
-        sound = np.isfinite(array["time_s"])
-        for name in names & {*(array.dtype.names or ())}:
-            sound &= np.isfinite(array[name]).all(axis=tuple(range(1, array[name].ndim)))
         if not len(array):
             raise InputError(
                 "the records are empty: HapticSession.run returns its records, records() those "
                 "since its last call"
             )
-        array = array[sound]
+        array = sound_cycles(array)
         if not len(array):
             raise InputError(
                 "the records have no cycle with finite poses and forces: there is nothing to show"

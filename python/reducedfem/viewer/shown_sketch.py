@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reducedfem import _core
+from reducedfem.base.console import listed, part_text
 from reducedfem.base.run import threads
 from reducedfem.errors import InputError, ReducedFEMError
 from reducedfem.geometry.embedding import Embedding
 from reducedfem.reduction.basis import Basis
 from reducedfem.reduction.sketch import ForceSketch
-from reducedfem.reduction.sketch_basis import sketch_basis
+from reducedfem.reduction.sketch_basis import SketchReport, sketch_basis
 from reducedfem.solid.solid import Solid
 from reducedfem.viewer.parts import Scene, fixed_nodes
 from reducedfem.viewer.shown import Frame
@@ -102,6 +103,7 @@ class ShownSketch(ShownSolid):
         self._response: Any = None  # of linear statics
         self._surface: MovedSurface | None = None
         self._basis: Basis | None = None
+        self._reached = ""  # forces that the basis has in part
         self._worker: threading.Thread | None = None
         self._task, self._part, self._failure = "", 0.0, ""
         self._begun = 0.0  # time at which the computation did
@@ -143,6 +145,7 @@ class ShownSketch(ShownSolid):
         """Return the scene of the present stage."""
         with self._lock:
             stage, surface, basis = self._stage, self._surface, self._basis
+            reached = self._reached
         texts: tuple[str, ...]
         solid = self._solid
         marks = fixed_nodes(solid.mesh, solid.fixed, carried=True)
@@ -159,7 +162,7 @@ class ShownSketch(ShownSolid):
             failed = basis.provenance["failed"]
             texts = (f"of {basis.provenance['loads']} loads",)
             if failed:
-                texts += (f"{failed} of them reached in part",)
+                texts += (f"{failed} of them reached in part: {reached}",)
             return Scene(f"Basis of {basis.r} vectors", (body,), marks, self._up,
                          oscillates=True, texts=texts, box=box)  # fmt: skip
         return super().scene()
@@ -319,16 +322,17 @@ class ShownSketch(ShownSolid):
         sketch = self.sketch
         if not len(sketch):
             raise InputError("the sketch has no forces: drag points of the body first")
-        basis = sketch_basis(
+        basis, report = sketch_basis(
             self._solid,
             sketch,
             partial=True,
             max_iterations=_ITERATIONS,
+            report=True,
             progress=_Progress(self),
         )
         with self._lock:
             self._check()
-            self._basis = basis
+            self._basis, self._reached = basis, _reached(report)
             self._show("basis")
 
     def _stop(self) -> None:
@@ -340,3 +344,11 @@ class ShownSketch(ShownSolid):
         self._stop()
         if self._worker is not None and self._worker is not threading.current_thread():
             self._worker.join(_PATIENCE)
+
+
+def _reached(report: SketchReport) -> str:
+    """Name the forces with samples that failed, by their numbers on pages, and parts reached."""
+    force, part = np.divmod(report.loads, len(_PARTS))
+    reached = np.array(_PARTS)[part] * report.fraction
+    failed = np.unique(report.failed // len(_PARTS))
+    return listed([f"force {k + 1} to {part_text(reached[force == k].max())}" for k in failed])

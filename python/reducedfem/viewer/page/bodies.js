@@ -156,6 +156,7 @@ class Body {
 
   /** Colours of the vertices on the scale of values: bytes, 255 without a value. */
   setLevels(gl, levels) {
+    this.missing = levels.includes(255);
     gl.bindVertexArray(this.array);
     if (!this.levels) {
       this.levels = buffer(gl, gl.ARRAY_BUFFER, levels, gl.DYNAMIC_DRAW);

@@ -119,7 +119,8 @@ class Page {
     }
     this.sketch.show(frame.sketch);
     if (frame.bodies.length === 1 && frame.bodies[0].q) this.panel.setAmounts(frame.bodies[0].q);
-    this.panel.say(frame.failure ? `The simulation stopped: ${frame.failure}` : "");
+    const grey = frame.unpainted ? `No values: ${frame.unpainted}` : "";
+    this.panel.say(frame.failure ? `The simulation stopped: ${frame.failure}` : grey);
     this.showLegend();
     this.dirty ||= !same(before, frame);
   }
@@ -183,7 +184,8 @@ class Page {
     const { bodies, marks, listed } = this.scene;
     const named = listed ? bodies.filter((one) => one.colour && !one.backdrop) : [];
     const largest = this.drawing.displaced ? this.drawing.largest : 0;
-    this.panel.setLegend(largest, stops(values), [...named, ...marks], values);
+    const missing = this.drawing.bodies.some((one) => one.missing);
+    this.panel.setLegend(largest, stops(values), [...named, ...marks], values, missing);
   }
 
   size() {
@@ -299,7 +301,7 @@ class Page {
 
   press({ x, y, aspect }) {
     if (this.reach) this.lift();
-    if (!this.scene?.pulls) return false;
+    if (!this.scene?.pulls || !this.socket.open) return false;
     const ray = this.camera.ray(x, y, aspect);
     this.grip = this.reach = null;
     this.pressed = true;

@@ -1,5 +1,7 @@
 // Controls around the picture: bar of buttons, numbers, sliders, legend, help.
 
+import { MISSING } from "view/shaders";
+
 const ICONS = {
   play: "M7 4v16l13-8z",
   pause: "M6 4h4v16H6zM14 4h4v16h-4z",
@@ -199,19 +201,20 @@ export class Panel {
     });
   }
 
-  /** Shows the scale of colours: of values, or up to a displacement [m]; 0: no scale. */
-  setLegend(largest, colours, marks, values) {
+  /** Shows the scale of colours: of values, of which some may be missing, or up to a displacement [m]; 0: no scale. */
+  setLegend(largest, colours, marks, values, missing) {
     this.legend.hidden = !(values || largest > 0 || marks.length);
     const ends = [[0, "0"], [1, readable(largest, "m")]];
     const shown = values ?? (largest > 0 ? { title: "displacement", ticks: ends } : null);
-    const text = JSON.stringify([shown, marks.map((one) => one.name)]);
+    const text = JSON.stringify([shown, marks.map((one) => one.name), missing]);
     if (text === this.legendText) return;
     this.legendText = text;
-    const rows = marks.map(({ name, colour }) => {
+    const row = ({ name, colour }) => {
       const spot = element("i", { className: "spot" });
       spot.style.background = `rgb(${colour.map((x) => Math.round(255 * x)).join(" ")})`;
       return element("div", {}, spot, name);
-    });
+    };
+    const rows = marks.map(row);
     if (shown) {
       const bar = element("i", { className: "scale" });
       const css = colours.map((c) => `rgb(${c.map((x) => Math.round(255 * x)).join(" ")})`);
@@ -225,6 +228,7 @@ export class Panel {
       });
       rows.push(element("div", {}, shown.title), bar, element("div", { className: "ticks" }, ...ticks));
     }
+    if (missing) rows.push(row({ name: "no value", colour: MISSING }));
     this.legend.replaceChildren(...rows);
   }
 
@@ -237,7 +241,8 @@ export class Panel {
   say(text) {
     const message = document.getElementById("message");
     message.hidden = !text;
-    message.textContent = text;
+    // screen readers read each new text
+    if (message.textContent !== text) message.textContent = text;
   }
 
   makeHelp() {

@@ -63,6 +63,8 @@ void pose() {
 }
 `;
 
+export const MISSING = [0.62, 0.62, 0.62]; // colour of places without a value
+
 export const SURFACE = {
   vertex: MOVED + `
 layout(location = 4) in float level;  // on the scale of values, 0 to 254; 255: none
@@ -110,7 +112,7 @@ void main() {
   // open surfaces have two sides
   if ((perspective ? dot(n, -eye) : n.z) < 0.0) n = -n;
   vec3 base = painting == 0 ? colour.rgb : painting == 1 ? paint
-    : painting == 2 ? on_scale(far / largest) : missing > 1e-3 ? vec3(0.62) : on_scale(part);
+    : painting == 2 ? on_scale(far / largest) : missing > 1e-3 ? vec3(${MISSING}) : on_scale(part);
   float shade = 0.58 + 0.12 * n.y + 0.36 * max(dot(n, KEY), 0.0) + 0.16 * max(dot(n, FILL), 0.0);
   float shine = pow(max(dot(n, normalize(KEY + vec3(0.0, 0.0, 1.0))), 0.0), 40.0);
   pixel = vec4(clamp(base * shade + 0.22 * shine, 0.0, 1.0), 1.0) * colour.a;

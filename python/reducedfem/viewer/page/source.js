@@ -52,8 +52,12 @@ export class Socket {
     setTimeout(() => this.connect(), wait);
   }
 
+  get open() {
+    return this.socket.readyState === WebSocket.OPEN;
+  }
+
   send(message) {
-    if (this.socket.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(message));
+    if (this.open) this.socket.send(JSON.stringify(message));
   }
 }
 
