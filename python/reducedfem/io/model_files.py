@@ -41,8 +41,8 @@ Arrays, with r coordinates, n nodes and e elements:
 =======================  ===  =======================================================
 
 A model has ``energy_coefficients`` or the arrays ``cubature_*``. Present are ``part_*`` if it is
-editable, ``rule_*`` if elements are cut, ``constraint_*`` if nodes are constrained, ``surface_*`` if
-the mesh has a source surface, ``damping_coefficients`` with strain-rate damping.
+editable, ``rule_*`` if elements are cut, ``constraint_*`` if nodes are constrained,
+``surface_*`` with a source surface, ``damping_coefficients`` with strain-rate damping.
 
 Metadata, all texts, with structured values in JSON:
 
