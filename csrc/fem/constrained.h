@@ -16,9 +16,9 @@
 struct rf_constrained {
   rf_solid *elements;  // without constraints and fixed nodes, owned; the solid shares its tables
   // Terms of each entry on and above the diagonal of the solid's graph; other entries have none.
-  int64_t *ptr;   // (graph.ptr[n] + 1)
-  // Entry of elements->graph on or above its diagonal or, if the entry is below, the complement ~ of
-  // the one that mirrors it, whose block is transposed   (ptr[graph.ptr[n]])
+  int64_t *ptr;  // (graph.ptr[n] + 1)
+  // Entry of elements->graph on or above its diagonal or, if the entry is below, the complement ~
+  // of the one that mirrors it, whose block is transposed   (ptr[graph.ptr[n]])
   int32_t *term;
   double *weight;
 };

@@ -22,8 +22,8 @@ typedef struct rf_grade_settings {
 } rf_grade_settings;
 
 // Creates the graded mesh of equal cubes parallel to the axes; RF_ERR_MESH names an element of
-// another shape.  Nodes and elements keep their order: `original` (nullable) are the nodes of `cubes`, an
-// array that the caller frees.
+// another shape.  Nodes and elements keep their order: `original` (nullable) are the nodes of
+// `cubes`, an array that the caller frees.
 RF_MUST_CHECK rf_status rf_mesh_grade(const rf_mesh *cubes, const rf_grade_settings *set,
                                       const rf_run *run, rf_mesh **out, int32_t **original,
                                       rf_error *err);

@@ -1,9 +1,8 @@
 """Model files: reduced models in the safetensors format.
 
 A model file is a plain safetensors file (8 bytes of header length, a JSON header, raw
-little-endian arrays) that other programs can read; nothing in it is executed.
-
-Arrays, with r coordinates, n nodes and e elements:
+little-endian arrays) that other programs can read; nothing in it is executed. Its arrays, with r
+coordinates, n nodes and e elements:
 
 =======================  ===  =======================================================
 ``basis``                F64  (r, n, 3): U as fields over the nodes
@@ -41,8 +40,8 @@ Arrays, with r coordinates, n nodes and e elements:
 =======================  ===  =======================================================
 
 A model has ``energy_coefficients`` or the arrays ``cubature_*``. Present are ``part_*`` if it is
-editable, ``rule_*`` if elements are cut, ``constraint_*`` if nodes are constrained,
-``surface_*`` with a source surface, ``damping_coefficients`` with strain-rate damping.
+editable, ``rule_*`` if elements are cut, ``constraint_*`` if nodes are constrained, ``surface_*``
+with a source surface, ``damping_coefficients`` with strain-rate damping.
 
 Metadata, all texts, with structured values in JSON:
 
@@ -52,8 +51,8 @@ centre and inertia of a solid without fixed nodes, else null), ``basis`` (its pr
 ``history`` (later changes of the model), ``counts``, with strain-rate damping also
 ``strain_rate`` (its viscosities ``phi`` and ``psi`` by region, Pa s), and ``sha256``: the digest
 of ``{"arrays": {name: [dtype, shape]}, "metadata": {the other entries}}``, as JSON with sorted
-keys, without blanks and in ASCII, followed by the arrays in the order of the table. The digest
-detects changed contents and is independent of the arrangement of the file.
+keys, without blanks and in ASCII, then the arrays in the order of the table, so that it does not
+depend on the arrangement of the file.
 
 ``format_version`` is the lowest version with all features of the file: 5 with constrained nodes, 4
 with a cubature, 3 with a surface, cut elements or elements of 20 nodes, 2 with strain-rate damping
