@@ -36,6 +36,7 @@ NAMES = (
     "pointshell",
     "contact",
     "friction",
+    "control",
     "deformed",
     "haptics",
     "follow",

@@ -10,8 +10,8 @@ Geometry
 Solids
     `StVK`, `LinearElastic`, `StableNeoHookean`, `NeoHookean`, `MooneyRivlin`, `Corotated`:
     materials. `Solid` (`SolidSummary`): mass, energy, forces, stress, statics (`StaticReport`),
-    linear `Modes`, modal derivatives, `RigidBody`; matrices are `CSC`.
-    `StrainRateDamping` of a solid, and its reduction (`ReducedStrainRateDamping`).
+    linear `Modes`, modal derivatives, `RigidBody`; matrices are `CSC`. `StrainRateDamping` and its
+    reduction, `ReducedStrainRateDamping`. `ControlElements`: statics by handles, in advance.
 Bases
     `modal_derivative_basis`: from the solid alone. `sketch_basis` (`SketchReport`): from forces
     on a `LinearModel`, which `record` stores as a `Recording` or `ForceSketch`. `pod_basis`: from
@@ -160,6 +160,7 @@ from reducedfem.geometry.pose import Pose  # noqa: E402
 from reducedfem.geometry.surface import Surface, read_surface  # noqa: E402
 from reducedfem.geometry.tetrahedra import tetrahedralize  # noqa: E402
 from reducedfem.geometry.voxels import voxelize  # noqa: E402
+from reducedfem.green.control import ControlElements  # noqa: E402
 from reducedfem.haptics.connected_devices import (  # noqa: E402
     ForceDimension,
     MouseDevice,
@@ -246,6 +247,7 @@ __all__ = [
     "ContactForce",
     "ContactPoints",
     "ContactTrajectory",
+    "ControlElements",
     "ConvergenceError",
     "Corotated",
     "CouplingStep",

@@ -245,6 +245,51 @@ class Embedding:
     def transfer(self, vectors: ArrayLike, threads: int, /) -> NDArray[np.float64]: ...
     def distribute(self, f: ArrayLike, /) -> NDArray[np.float64]: ...
 
+# csrc/pyext/py_control.c
+CONTROL_MOST_TERMS: int
+
+@final
+class ControlElements:
+    def __new__(
+        cls,
+        solid: Solid,
+        ptr: ArrayLike,
+        handles: ArrayLike,
+        surface_nodes: ArrayLike,
+        order: int,
+        single: bool,
+        simd: int,
+        progress: Callable[[int, int], object] | None,
+        threads: int,
+        /,
+    ) -> ControlElements: ...
+    @property
+    def matrix(self) -> NDArray[np.float64]: ...
+    @property
+    def means(self) -> NDArray[np.float64]: ...
+    @property
+    def rank(self) -> int: ...
+    @property
+    def n_fields(self) -> int: ...
+    @property
+    def bytes(self) -> int: ...
+    def displacement(self, c: ArrayLike, rotation: bool, /) -> NDArray[np.float64]: ...
+    def forces(
+        self, c: ArrayLike, rotation: bool, consistent: bool, /
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+    def measures(self, c: ArrayLike, rotation: bool, /) -> tuple[float, float]: ...
+
+def control_terms(
+    solid: Solid,
+    ptr: ArrayLike,
+    handles: ArrayLike,
+    c: ArrayLike,
+    order: int,
+    progress: Callable[[int, int], object] | None,
+    threads: int,
+    /,
+) -> NDArray[np.float64]: ...
+
 # csrc/pyext/py_friction.c
 def delassus(
     bodies: Sequence[tuple[ArrayLike, ArrayLike]], compliance: float, /

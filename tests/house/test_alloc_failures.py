@@ -206,6 +206,13 @@ def projected(w: SimpleNamespace) -> list[np.ndarray]:
 Operation = Callable[[SimpleNamespace], object]
 
 
+def control_elements(w: SimpleNamespace) -> list[np.ndarray]:
+    far = w.nodes[:, 0] > w.nodes[:, 0].max() - 1e-9
+    handles = rf.ControlElements(w.solid, [far], order=3)
+    c = np.full(12, 0.01)
+    return [handles.matrix, handles.displacement(c, None), handles.terms(c, 3)]
+
+
 def devices(w: SimpleNamespace) -> list[bool]:
     made = [
         rf.ReplayDevice([0.0, 1.0], np.zeros((2, 3))),
@@ -252,6 +259,7 @@ OPERATIONS: dict[str, Operation] = {
     "Hessian product": lambda w: w.solid.hessian_product(w.u, w.force),
     "statics": lambda w: w.solid.solve_static(w.force, steps=2),
     "projected solid": projected,
+    "control elements": control_elements,
     "modes": lambda w: [(m := w.solid.linear_modes(3)).frequencies, m.shapes],
     "modes by iteration": lambda w: w.long.linear_modes(2).shapes,
     "modal derivatives": lambda w: w.solid.modal_derivatives(w.modes),

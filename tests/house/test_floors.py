@@ -28,6 +28,8 @@ ALLOWED = {
     "sdf": {"base", "linalg", "mesh"},
     # sdf: points are fitted to level sets of distance fields (B07 3.8.1)
     "pointshell": {"base", "linalg", "mesh", "sdf"},
+    # solutions of statics made in advance, combined in real time
+    "green": {"base", "linalg", "fem"},
     "modes": {"base", "linalg", "fem"},
     "basis": {"base", "linalg", "modes"},
     "polynomial": {"base", "linalg", "material", "fem"},

@@ -33,12 +33,13 @@ ALLOWED = {
         "base", "io", "pictures", "geometry", "solid", "reduction", "contact", "dynamics",
     },
     "world": {"base", "geometry", "solid", "contact", "dynamics"},
+    "green": {"base", "geometry", "solid"},
     "studies": {"base", "io"},
     "load": {"base", "io", "reduction", "contact"},
     # the package: public names of all folders above
     "top": {
         "base", "pictures", "viewer", "geometry", "material", "solid", "reduction", "contact",
-        "dynamics", "haptics", "world", "load", "studies",
+        "dynamics", "haptics", "world", "green", "load", "studies",
     },
     # users of the package
     "scenes": {"base", "haptics", "top"},

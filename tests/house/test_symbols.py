@@ -24,6 +24,7 @@ NOUNS = {
     "store4 sum sums4 transpose4",
     "material": "law",
     "constraint": "delassus friction lemke pyramid",
+    "green": "control",
     "device": "device force_dimension frame hand library mouse openhaptics oscillator replay "
     "spacemouse trajectory udp",
     "mesh": "boundary box bvh closest constraints crossings cube cut edge edges element embedding "

@@ -57,6 +57,8 @@ def make_world():
     w.barrier = rf.BarrierContact(w.floor)
     w.above = rf.BackwardEuler(w.solid, 1e-3, newton_max=50, contact=w.barrier)
     w.voxmap = rf.Voxmap.from_surface(w.surface, 8)
+    w.handles = rf.ControlElements(w.solid, [nodes[:, 0] > 0.29])
+    w.series = rf.ControlElements(w.solid, [nodes[:, 0] > 0.29], order=2)
     w.system = rf.SecondOrderSystem(np.eye(3), 2.0 * np.eye(3))
     w.n, w.r = len(nodes), 3
     w.u, w.q = np.zeros((w.n, 3)), np.zeros(3)
@@ -108,6 +110,14 @@ CALLS = {
     "Contact.derivatives": (lambda w: w.contact.derivatives, lambda w: dict(position=w.position, quaternion=w.quaternion, q=w.q, treeless=False, level=None)),
     "Contact.evaluate": (lambda w: w.contact.evaluate, lambda w: dict(position=w.position, quaternion=w.quaternion, q=w.q, field_q=None, contacts=False, treeless=False, level=None)),
     "Contact.evaluate_many": (lambda w: w.contact.evaluate_many, lambda w: dict(positions=[w.position], quaternions=[w.quaternion], qs=[w.q], field_qs=None, contacts=False, treeless=False, level=None, progress=False)),
+    "ControlElements": (lambda w: rf.ControlElements, lambda w: dict(solid=w.solid, handles=[[3, 7, 11]], surface_nodes=[5], order=1, dtype="float64", progress=False)),
+    "ControlElements.radius": (lambda w: w.series.radius, lambda w: dict(c=np.zeros(12))),
+    "ControlElements.displacement": (lambda w: w.handles.displacement, lambda w: dict(c=np.zeros(12), rotation="extract")),
+    "ControlElements.energy": (lambda w: w.handles.energy, lambda w: dict(c=np.zeros(12), rotation="extract")),
+    "ControlElements.forces": (lambda w: w.handles.forces, lambda w: dict(c=np.zeros(12), rotation="extract", consistent=True)),
+    "ControlElements.parameters": (lambda w: w.handles.parameters, lambda w: dict(i=0, position=w.position, quaternion=w.quaternion, affine=None)),
+    "ControlElements.terms": (lambda w: w.handles.terms, lambda w: dict(c=np.zeros(12), order=2, progress=False)),
+    "ControlElements.wrench": (lambda w: w.handles.wrench, lambda w: dict(c=np.zeros(12), rotation="extract", consistent=True)),
     "Corotated": (lambda w: rf.Corotated, lambda w: dict(young=1e6, poisson=0.3, density=1000.0)),
     "DeformedField": (lambda w: rf.DeformedField, lambda w: dict(field=w.field, reduced=w.reduced, proxies=4, k=2, embedding=None, rng=0, domains=None)),
     "DeformedField.distance": (lambda w: w.deformed.distance, lambda w: dict(points=[w.position], q=w.q)),

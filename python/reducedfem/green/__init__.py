@@ -1,0 +1,1 @@
+"""Solutions of statics computed in advance."""
