@@ -36,6 +36,7 @@ NAMES = (
     "pointshell",
     "contact",
     "friction",
+    "green",
     "control",
     "deformed",
     "haptics",

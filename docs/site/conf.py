@@ -9,6 +9,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from docutils import nodes
+from sphinx import addnodes
+
 from reducedfem import __version__
 
 project = "reducedfem"
@@ -106,7 +109,15 @@ def short_names(app, what, name, thing, options, signature, returns):
     return tuple(re.sub(r"TypeAliasForwardRef\('(\w+)'\)", r"\1", part) for part in parts)
 
 
+def built_in_names(app, doctree):
+    """Write the type ``bytes`` without a link: attributes of several classes have that name."""
+    for node in list(doctree.findall(addnodes.pending_xref)):
+        if node.get("reftarget") == "bytes":
+            node.replace_self(nodes.Text("bytes"))
+
+
 def setup(app):
     """Connect the handlers, which run before numpydoc's."""
     app.connect("autodoc-process-signature", short_names)
     app.connect("autodoc-process-docstring", plain_text, priority=100)
+    app.connect("doctree-read", built_in_names)

@@ -11,7 +11,8 @@ Solids
     `StVK`, `LinearElastic`, `StableNeoHookean`, `NeoHookean`, `MooneyRivlin`, `Corotated`:
     materials. `Solid` (`SolidSummary`): mass, energy, forces, stress, statics (`StaticReport`),
     linear `Modes`, modal derivatives, `RigidBody`; matrices are `CSC`. `StrainRateDamping` and its
-    reduction, `ReducedStrainRateDamping`. `ControlElements`: statics by handles, in advance.
+    reduction, `ReducedStrainRateDamping`. In advance: `ControlElements`, statics by handles, and
+    `GreensFunctions` of a surface (`GreenSolution`, `GreenContact`, `GreenContacts`).
 Bases
     `modal_derivative_basis`: from the solid alone. `sketch_basis` (`SketchReport`): from forces
     on a `LinearModel`, which `record` stores as a `Recording` or `ForceSketch`. `pod_basis`: from
@@ -19,8 +20,7 @@ Bases
     bases; `thin_samples`, `thin_shapes` select samples. Each basis is a `Basis`.
 Reduced models
     `reduce` creates a `ReducedSolid` with exact cubic forces, or for any material with a
-    `Cubature` (`CubatureReport`); ``save`` and `load`.
-    `ProjectedSolid`: the same equations evaluated on the mesh, for large bases.
+    `Cubature` (`CubatureReport`); ``save``, `load`. `ProjectedSolid`: on the mesh, for large bases.
 Motion
     `ImplicitNewmark`, `BackwardEuler`, `BDF2`, `TRBDF2`, `SDIRK2`, `GeneralizedAlpha`
     (`ImplicitReport`), `ExponentialEuler` (`ExponentialReport`) and `CentralDifferences`
@@ -160,7 +160,10 @@ from reducedfem.geometry.pose import Pose  # noqa: E402
 from reducedfem.geometry.surface import Surface, read_surface  # noqa: E402
 from reducedfem.geometry.tetrahedra import tetrahedralize  # noqa: E402
 from reducedfem.geometry.voxels import voxelize  # noqa: E402
+from reducedfem.green.contacts import GreenContacts  # noqa: E402
 from reducedfem.green.control import ControlElements  # noqa: E402
+from reducedfem.green.functions import GreensFunctions  # noqa: E402
+from reducedfem.green.results import GreenContact, GreenSolution  # noqa: E402
 from reducedfem.haptics.connected_devices import (  # noqa: E402
     ForceDimension,
     MouseDevice,
@@ -275,6 +278,10 @@ __all__ = [
     "GeneralizedAlpha",
     "GeometryWarning",
     "Grading",
+    "GreenContact",
+    "GreenContacts",
+    "GreenSolution",
+    "GreensFunctions",
     "HapticReader",
     "HapticRecords",
     "HapticReport",

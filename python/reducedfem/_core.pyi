@@ -325,6 +325,89 @@ def friction_sweeps(
     /,
 ) -> _Friction: ...
 
+# csrc/pyext/py_green.c
+@final
+class Green:
+    def __new__(
+        cls,
+        solid: Solid,
+        surface_nodes: ArrayLike,
+        releasable: ArrayLike,
+        single: bool,
+        progress: Callable[[int, int], object] | None,
+        threads: int,
+        simd: int = 0,
+        /,
+    ) -> Green: ...
+    @property
+    def nodes(self) -> NDArray[np.int32]: ...
+    @property
+    def places(self) -> NDArray[np.int32]: ...
+    @property
+    def releasable(self) -> NDArray[np.int32]: ...
+    @property
+    def entries(self) -> NDArray[Any]: ...
+    @property
+    def static_modes(self) -> NDArray[np.float64]: ...
+    @property
+    def support(self) -> NDArray[np.float64]: ...
+    @property
+    def rigid(self) -> NDArray[np.float64] | None: ...
+    def add(self, places: ArrayLike, forces: ArrayLike, /) -> NDArray[np.float64]: ...
+    def compliance(self, places: ArrayLike, weights: ArrayLike, /) -> NDArray[np.float64]: ...
+    def contact(
+        self,
+        places: ArrayLike,
+        weights: ArrayLike,
+        normals: ArrayLike,
+        gaps: ArrayLike,
+        mu: ArrayLike,
+        load: ArrayLike | None,
+        tol: float,
+        threads: int,
+        /,
+    ) -> tuple[
+        NDArray[np.float64],
+        NDArray[np.float64],
+        NDArray[np.int32],
+        NDArray[np.float64],
+        tuple[int, float, int, int, float],
+    ]: ...
+    def matrix(self, /) -> NDArray[Any]: ...
+    def solve(
+        self,
+        places: ArrayLike,
+        axes: ArrayLike,
+        targets: ArrayLike,
+        load: ArrayLike | None,
+        released: ArrayLike,
+        threads: int,
+        /,
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]: ...
+
+def green_of_entries(
+    n_nodes: int,
+    nodes: ArrayLike,
+    releasable: ArrayLike,
+    entries: NDArray[Any],
+    static_modes: ArrayLike,
+    support: ArrayLike,
+    rigid: ArrayLike | None,
+    /,
+) -> Green: ...
+
+# csrc/pyext/py_green_contacts.c
+GREEN_MOST_CONTACTS: int
+
+@final
+class GreenContacts:
+    def __new__(cls, green: Green, most: int, /) -> GreenContacts: ...
+    @property
+    def places(self) -> NDArray[np.int32]: ...
+    def add(self, place: int, normal: ArrayLike | None, /) -> bool: ...
+    def remove(self, place: int, /) -> bool: ...
+    def solve(self, displacement: ArrayLike, /) -> NDArray[np.float64]: ...
+
 # csrc/pyext/py_law.c
 def laws() -> dict[str, dict[str, Any]]: ...
 def law_rest(law: str, parameters: ArrayLike, /) -> NDArray[np.float64]: ...

@@ -8,19 +8,20 @@ from typing import Any, BinaryIO, TypeVar, overload
 from reducedfem.contact.field import DistanceField
 from reducedfem.contact.pointshell import Pointshell
 from reducedfem.errors import InputTypeError
-from reducedfem.io import field_files, model_files, shell_files, tensors
+from reducedfem.green.functions import GreensFunctions
+from reducedfem.io import field_files, green_files, model_files, shell_files, tensors
 from reducedfem.io.saved import load_saved
 from reducedfem.reduction.reduced import ReducedSolid
 
 __all__ = ["load"]
 
-_Saved = TypeVar("_Saved", ReducedSolid, DistanceField, Pointshell)
+_Saved = TypeVar("_Saved", ReducedSolid, DistanceField, Pointshell, GreensFunctions)
 
 
 @overload
 def load(
     path: str | os.PathLike[str], kind: None = None
-) -> ReducedSolid | DistanceField | Pointshell: ...
+) -> ReducedSolid | DistanceField | Pointshell | GreensFunctions: ...
 
 
 @overload
@@ -28,21 +29,22 @@ def load(path: str | os.PathLike[str], kind: type[_Saved]) -> _Saved: ...
 
 
 def load(path: str | os.PathLike[str], kind: type[Any] | None = None) -> Any:
-    """Read a reduced model, a distance field or a pointshell from a file of this package.
+    """Read an object from a file of this package.
 
     All contents are checked before use; nothing in the file is executed.
 
     Parameters
     ----------
     path
-        A file written by `ReducedSolid.save`, `DistanceField.save` or `Pointshell.save`.
+        A file written by `ReducedSolid.save`, `DistanceField.save`, `Pointshell.save` or
+        `GreensFunctions.save`.
     kind
-        Class that the file must contain; None: any of the three. It also gives type checkers the
+        Class that the file must contain; None: any of the four. It also gives type checkers the
         class of the result: ``rf.load(path, rf.Pointshell).normals``.
 
     Returns
     -------
-    ReducedSolid, DistanceField or Pointshell
+    ReducedSolid, DistanceField, Pointshell or GreensFunctions
         Object that is bitwise equal to the saved one, including the strain-rate damping of a
         model. Region names and `Mesh.original_nodes` of the mesh of a model are not stored.
 
@@ -52,12 +54,13 @@ def load(path: str | os.PathLike[str], kind: type[Any] | None = None) -> Any:
         The file is missing, unreadable, truncated, damaged, of another kind, or made by a
         newer version of the package; the message says which.
     InputTypeError
-        `kind` is not one of the three classes.
+        `kind` is not one of the four classes.
     """
     if kind is not None and not (isinstance(kind, type) and kind in _KINDS.values()):
         named = kind.__name__ if isinstance(kind, type) else repr(kind)
         raise InputTypeError(
-            f"kind must be ReducedSolid, DistanceField, Pointshell or None, got {named}"
+            "kind must be ReducedSolid, DistanceField, Pointshell, GreensFunctions or None, got "
+            f"{named}"
         )
 
     def read(stream: BinaryIO, size: int, name: str) -> Any:
@@ -73,4 +76,5 @@ _KINDS: dict[str, type[Any]] = {
     model_files.FORMAT: ReducedSolid,
     field_files.FORMAT: DistanceField,
     shell_files.FORMAT: Pointshell,
+    green_files.FORMAT: GreensFunctions,
 }

@@ -311,3 +311,5 @@ def test_control_elements_are_refused(plain):
     handle = np.flatnonzero(plain.mesh.nodes[:, 1] > 0.05)
     with pytest.raises(rf.MeshError, match="which control elements do not know"):
         rf.ControlElements(plain.solid, [handle])
+    with pytest.raises(rf.MeshError, match="which Green's functions do not know"):
+        rf.GreensFunctions(plain.solid)

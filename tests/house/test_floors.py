@@ -28,8 +28,6 @@ ALLOWED = {
     "sdf": {"base", "linalg", "mesh"},
     # sdf: points are fitted to level sets of distance fields (B07 3.8.1)
     "pointshell": {"base", "linalg", "mesh", "sdf"},
-    # solutions of statics made in advance, combined in real time
-    "green": {"base", "linalg", "fem"},
     "modes": {"base", "linalg", "fem"},
     "basis": {"base", "linalg", "modes"},
     "polynomial": {"base", "linalg", "material", "fem"},
@@ -41,6 +39,9 @@ ALLOWED = {
     # tangent is too large to be handed over as an argument at every iteration
     # sdf: obstacles that a solid must not cross, by any steps of its integrator
     "dynamics": {"base", "linalg", "mesh", "fem", "sdf", "modes", "polynomial", "model"},
+    # solutions of statics made in advance, combined in real time; modes: the factored stiffness of
+    # held and of free solids
+    "green": {"base", "linalg", "fem", "modes", "constraint"},
     # distance fields of objects that deform
     "deform": {"base", "linalg", "mesh", "sdf", "model"},
     "contact": {"base", "linalg", "sdf", "deform", "pointshell", "model"},

@@ -33,9 +33,9 @@ ALLOWED = {
         "base", "io", "pictures", "geometry", "solid", "reduction", "contact", "dynamics",
     },
     "world": {"base", "geometry", "solid", "contact", "dynamics"},
-    "green": {"base", "geometry", "solid"},
+    "green": {"base", "io", "geometry", "solid"},
     "studies": {"base", "io"},
-    "load": {"base", "io", "reduction", "contact"},
+    "load": {"base", "io", "reduction", "contact", "green"},
     # the package: public names of all folders above
     "top": {
         "base", "pictures", "viewer", "geometry", "material", "solid", "reduction", "contact",
@@ -48,7 +48,7 @@ ALLOWED = {
     },
     "cli": {
         "base", "io", "drawing", "pictures", "viewer", "geometry", "material", "solid", "reduction",
-        "contact", "dynamics", "haptics", "load", "scenes", "samples",
+        "contact", "dynamics", "haptics", "green", "load", "scenes", "samples",
     },
     "main": {"cli"},
     "udp_client": set(),

@@ -24,7 +24,6 @@ NOUNS = {
     "store4 sum sums4 transpose4",
     "material": "law",
     "constraint": "delassus friction lemke pyramid",
-    "green": "control",
     "device": "device force_dimension frame hand library mouse openhaptics oscillator replay "
     "spacemouse trajectory udp",
     "mesh": "boundary box bvh closest constraints crossings cube cut edge edges element embedding "
@@ -41,6 +40,7 @@ NOUNS = {
     "dynamics": "barrier blocks coupled_matrix equilibrium exponential free_bodies free_body "
     "modal_subspace motion newton primitive pull rubbing scheme spectrum stable_step statics "
     "system",
+    "green": "control green",
     "deform": "deformed",
     "contact": "contact fit",
     "render": "coupling depth_limit dynamic moved travel workspace",

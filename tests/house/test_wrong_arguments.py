@@ -59,6 +59,7 @@ OTHER_NAMES = {
         f"LinearElastic.fibres.{one}": _ELASTIC
         for one in ("young_along", "young_across", "poisson_along", "poisson_across", "shear_along")
     },
+    "GreensFunctions.displacement.nodes": ("force",),
     "LinearModel.displacement.nodes": ("force",),
     "Pointshell.from_field.level_set": ("level set",),
     "Pointshell.from_surface.offset": ("expand",),
@@ -85,7 +86,8 @@ OTHER_NAMES = {
 RESULTS = {
     "Amplification", "BarrierState", "BodySnapshot", "CentralReport", "ContactForce",
     "ContactPoints", "ContactTrajectory", "CouplingStep", "CouplingWrench", "CubatureReport",
-    "DeviceProbe", "ExponentialReport", "FreeBodyState", "FrictionSolution", "HapticReport",
+    "DeviceProbe", "ExponentialReport", "FreeBodyState", "FrictionSolution", "GreenContact",
+    "GreenSolution", "HapticReport",
     "HapticSnapshot", "ImplicitReport", "Pick", "RigidBody", "SketchReport", "SolidSummary",
     "Spectrum", "State", "StaticReport", "Study", "UdpCounts",
     "Uniformity", "VoxmapForce", "WorldContacts", "WorldReport",
@@ -97,6 +99,7 @@ NOT_MADE = {
     "Constraints",
     "Device",
     "Field",
+    "GreenContacts",
     "HapticReader",
     "ReducedSolid",
     "ReducedStrainRateDamping",
@@ -151,6 +154,7 @@ def test_wrong_arguments_are_refused_by_name(name, world, tmp_path, monkeypatch)
     world.reduced.save("ReducedSolid.safetensors")
     world.field.save("DistanceField.safetensors")
     world.shell.save("Pointshell.safetensors")
+    world.green.save("GreensFunctions.safetensors")
     world.mesh.write("m.veg")
     world.surface.write("s.obj")
     (tmp_path / "f.bou").write_text("1\n")

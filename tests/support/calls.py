@@ -53,6 +53,7 @@ def make_world():
     w.deformed = rf.DeformedField(w.field, w.reduced, 4, 2)
     w.contact = rf.PenaltyContact(w.tree, w.field, 100.0)
     w.model = rf.LinearModel(w.solid, w.modes)
+    w.green = rf.GreensFunctions(w.solid, releasable=w.solid.fixed)
     w.floor = rf.PlaneField([0.0, 0.0, -1.0], [0.0, 0.0, 1.0])
     w.barrier = rf.BarrierContact(w.floor)
     w.above = rf.BackwardEuler(w.solid, 1e-3, newton_max=50, contact=w.barrier)
@@ -86,6 +87,12 @@ def make_world():
 
 def material(w):
     return rf.LinearElastic(np.eye(6) * 1e6, 1000.0)
+
+
+def pressed(w):
+    contacts = w.green.contacts(4)
+    contacts.add(w.green.nodes[0])
+    return contacts
 
 
 # name: the callable and arguments with which it works, both made of the world
@@ -311,6 +318,18 @@ CALLS = {
     "export_vtk": (lambda w: rf.export_vtk, lambda w: dict(path="m.pvd", model=w.reduced, motion=w.motion, point_data={"t": np.zeros((2, w.n))}, cell_data={"s": np.zeros((2, 3))}, stress=w.solid, progress=False)),
     "export_html": (lambda w: rf.export_html, lambda w: dict(path="m.html", x=w.reduced, on=None, motion=w.motion, records=None, values=np.zeros((2, w.n)), up="y")),
     "join_meshes": (lambda w: rf.join_meshes, lambda w: dict(meshes=[w.mesh, w.mesh])),
+    "GreenContacts.add": (lambda w: w.green.contacts(4).add, lambda w: dict(node=w.green.nodes[0], normal=[0.0, 0, 1])),
+    "GreenContacts.remove": (lambda w: pressed(w).remove, lambda w: dict(node=w.green.nodes[0])),
+    "GreenContacts.solve": (lambda w: pressed(w).solve, lambda w: dict(displacement=[[0.0, 0, 1e-3]])),
+    "GreensFunctions": (lambda w: rf.GreensFunctions, lambda w: dict(solid=w.solid, surface_nodes=w.green.nodes, releasable=w.solid.fixed, dtype="float32", progress=False)),
+    "GreensFunctions.column": (lambda w: w.green.column, lambda w: dict(node=w.green.nodes[0], axis=2)),
+    "GreensFunctions.contact": (lambda w: w.green.contact, lambda w: dict(points=w.green.nodes[:1], normals=[[0.0, 0, 1]], gaps=[-1e-3], friction=0.3, force=np.zeros((len(w.green.nodes), 3)), tol=1e-10)),
+    "GreensFunctions.contacts": (lambda w: w.green.contacts, lambda w: dict(max_contacts=4)),
+    "GreensFunctions.displacement": (lambda w: w.green.displacement, lambda w: dict(force=[[0.0, 0, 1]], nodes=w.green.nodes[:1])),
+    "GreensFunctions.load": (lambda w: rf.GreensFunctions.load, lambda w: dict(path="GreensFunctions.safetensors")),
+    "GreensFunctions.point_compliance": (lambda w: w.green.point_compliance, lambda w: dict(nodes=w.green.nodes[:3], weights=[0.2, 0.3, 0.5])),
+    "GreensFunctions.save": (lambda w: w.green.save, lambda w: dict(path="g.safetensors")),
+    "GreensFunctions.solve": (lambda w: w.green.solve, lambda w: dict(held={int(w.green.nodes[0]): [0.0, 0.0, 1e-3]}, force=np.zeros((len(w.green.nodes), 3)), released=w.solid.fixed[:1])),
     "load": (lambda w: rf.load, lambda w: dict(path="r.safetensors", kind=None)),
     "mass_pca": (lambda w: rf.mass_pca, lambda w: dict(solid=w.solid, vectors=w.basis.vectors, r=2, weights=None, progress=False)),
     "merge_bases": (lambda w: rf.merge_bases, lambda w: dict(solid=w.solid, bases=[w.basis], r=None, tolerance=1e-6, progress=False)),

@@ -27,6 +27,7 @@ from reducedfem.cli.texts import (
 from reducedfem.contact.field import DistanceField
 from reducedfem.contact.pointshell import Pointshell
 from reducedfem.errors import FileFormatError, MeshError, ReducedFEMError
+from reducedfem.green.functions import GreensFunctions
 from reducedfem.haptics.records import HapticRecords
 from reducedfem.io.reading import regular_file
 from reducedfem.io.tensors import saved_place
@@ -48,9 +49,10 @@ def add_to(commands: Commands) -> None:
     parser = commands.add_parser(
         "info",
         help="describe a file, or the system the package runs on",
-        description="Describe files: reduced models, distance fields, pointshells, meshes, "
-        "surfaces, records of\nhaptic sessions, trajectories of 'reducedfem simulate' and tables "
-        "of poses. Or describe the\nprocessor and the libraries that the package uses (--system).",
+        description="Describe files: reduced models, distance fields, pointshells, Green's "
+        "functions,\nmeshes, surfaces, records of haptic sessions, trajectories of "
+        "'reducedfem simulate'\nand tables of poses. Or describe the processor and the libraries "
+        "that the package uses\n(--system).",
         epilog="examples:\n"
         "  reducedfem info spoon.safetensors\n"
         "  reducedfem info bunny.ply bunny_field.safetensors bunny_shell.safetensors\n"
@@ -155,6 +157,8 @@ def _info_saved(path: Path, console: Console) -> None:
         _info_field(saved, path, console)
     elif isinstance(saved, Pointshell):
         _info_shell(saved, path, console)
+    elif isinstance(saved, GreensFunctions):
+        _info_green(saved, path, console)
     else:
         _info_model(saved, path, console)
     console.fact("file size", bytes_text(path.stat().st_size))
@@ -204,6 +208,16 @@ def _info_shell(shell: Pointshell, path: Path, console: Console) -> None:
     console.fact("bounding box", box_text(bounds))
     areas = shell.areas
     console.fact("areas of points", "none" if areas is None else f"{areas.sum():.6g} m^2 in total")
+
+
+def _info_green(green: GreensFunctions, path: Path, console: Console) -> None:
+    bounds = np.array([green.positions.min(axis=0), green.positions.max(axis=0)])
+    console.say(f"{path}: Green's functions{' of a free solid' if green.is_free else ''}")
+    console.fact("nodes", f"{len(green.nodes):,}")
+    console.fact("releasable nodes", f"{len(green.releasable):,}")
+    console.fact("entries", f"{green.dtype} ({bytes_text(green.bytes)})")
+    console.fact("size", size_text(bounds))
+    console.fact("bounding box", box_text(bounds))
 
 
 def _info_records(path: Path, console: Console) -> None:

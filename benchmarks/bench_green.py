@@ -1,0 +1,123 @@
+"""Green's functions of the surface of a plate of 10,404 nodes, 5,398 of them on the surface.
+
+Times of a contact are those of calls from Python, which add less than a microsecond.
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable
+
+import numpy as np
+import yardsticks
+from bench_solid import box
+from table import Row
+
+import reducedfem as rf
+
+ROUNDS = 500
+CONTACTS = 32
+MARK_MAKE_S, MARK_GREEN_MB = 40.0, 530.0
+MARK_UPDATE_US, MARK_SOLVE_US, MARK_CHANGE_US = 8.0, 40.0, 3.0
+
+
+@functools.cache
+def plate() -> rf.Solid:
+    """Return a plate of tetrahedra, held at one side."""
+    mesh = box((50, 50, 3), tets=True)
+    mesh = rf.Mesh(mesh.nodes * [0.02, 0.02, 0.02], mesh.elements)
+    return rf.Solid(mesh, rf.StVK(1e5, 0.3, 1000.0), fixed=mesh.nodes[:, 0] < 1e-9)
+
+
+@functools.cache
+def made() -> tuple[rf.GreensFunctions, float]:
+    """Return the Green's functions in single precision, and the time of making them [s]."""
+    solid = plate()
+    begin = time.perf_counter()
+    green = rf.GreensFunctions(solid, dtype="float32", progress=False)
+    return green, time.perf_counter() - begin
+
+
+def random_places(count: int, some: int) -> np.ndarray:
+    """Return random places."""
+    chosen = np.random.default_rng(0).choice(count, some, replace=False)
+    return chosen.astype(np.int32)
+
+
+def best(work: Callable[[], object], rounds: int = ROUNDS) -> float:
+    """Return the shortest time of a call [us]."""
+    took = []
+    for _ in range(rounds):
+        begin = time.perf_counter()
+        work()
+        took.append(time.perf_counter() - begin)
+    return 1e6 * min(took)
+
+
+def rows() -> list[Row]:
+    """Measure all with one set of Green's functions."""
+    return making() + contact()
+
+
+def making() -> list[Row]:
+    """Measure the factorization and all solves, beside a solution of 32 columns by CHOLMOD."""
+    green, seconds = made()
+    free = np.zeros(plate().n_dofs, dtype=bool)
+    free.reshape(-1, 3)[plate().free] = True
+    stiffness = plate().stiffness()
+    columns = np.repeat(np.arange(plate().n_dofs), np.diff(stiffness.indptr))
+    keep = free[columns] & free[stiffness.indices] & (stiffness.indices >= columns)
+    number = np.cumsum(free) - 1
+    counts = np.bincount(number[columns[keep]], minlength=int(free.sum()))
+    pointer = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+    lower = (stiffness.data[keep], number[stiffness.indices[keep]].astype(np.int32), pointer)
+    _, solve = yardsticks.cholmod(lower, 32)
+    plain = solve * 3.0 * len(green.nodes) / 32.0
+    return [
+        Row("Green's functions, 5,398 nodes, all threads", seconds, "s", MARK_MAKE_S,
+            f"{plate().n_dofs:,} unknowns", seconds / plain, "columns by CHOLMOD, one thread"),
+        Row("Green's functions, float32", green.bytes / 1e6, "MB", MARK_GREEN_MB),
+    ]  # fmt: skip
+
+
+def contact() -> list[Row]:
+    """Measure the surface under one force, and contacts that come and go."""
+    green, _ = made()
+    core, size = green._core, 12.0 * 3 * len(green.nodes)
+    places, force = random_places(len(green.nodes), CONTACTS), np.ones((CONTACTS, 3))
+    one = best(lambda: core.add(places[:1], force[:1])) - best(lambda: core.add([], force[:0]))
+    each = best(lambda: core.add(places, force)) / CONTACTS
+    read = 1e6 * size / yardsticks.read_rate(1 << 18)
+    far = 1e6 * size / yardsticks.read_rate(1 << 22)
+
+    chosen = random_places(len(green.nodes), CONTACTS).tolist()
+    contacts = green.contacts()._core
+    for place in chosen:
+        contacts.add(place, None)
+    given = np.random.default_rng(0).normal(size=(CONTACTS, 3))
+    given.flags.writeable = False
+    solve = best(lambda: contacts.solve(given))
+    compliance = np.eye(3 * CONTACTS)
+    scratch = best(lambda: np.linalg.solve(compliance, given.ravel()))
+
+    def change() -> None:
+        contacts.remove(chosen[0])
+        contacts.add(chosen[0], None)
+        chosen.append(chosen.pop(0))
+
+    both = best(change) / 2.0
+    return [
+        Row("surface under one force, 5,398 nodes", one, "us", MARK_UPDATE_US,
+            f"{size / 1e3:.0f} kB of G; the call and the result apart", one / read,
+            "reading them, 256 kB cached"),
+        Row(f"surface under {CONTACTS} forces, each", each, "us", None, "", each / far,
+            "reading them, 4 MB cached"),
+        Row(f"{CONTACTS} contacts: forces", solve, "us", MARK_SOLVE_US,
+            f"{3 * CONTACTS} directions, refined", solve / scratch, "numpy.linalg.solve"),
+        Row(f"{CONTACTS} contacts: add or remove one", both, "us", MARK_CHANGE_US,
+            "mean of both, of the oldest", both / scratch, "numpy.linalg.solve"),
+    ]  # fmt: skip
+
+
+ENTRIES = {"plate": rows}

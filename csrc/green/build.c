@@ -1,0 +1,254 @@
+// Green's functions of a solid: one factorization, solves of some columns at once.
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/run.h"
+#include "fem/fem.h"
+#include "green/green.h"
+#include "modes/modes.h"
+
+_Static_assert((int)RF_GREEN_RIGID == (int)RF_RIGID, "rigid motions");
+
+enum {
+  // nodes per solve: two tiles are three blocks of RF_CHOLESKY_BLOCK columns
+  NODES = 2 * RF_GREEN_TILE,
+  COLUMNS = 3 * NODES
+};
+
+void rf_green_free(rf_green *g) {
+  if (!g) return;
+  rf_free(g->node);
+  rf_free(g->place);
+  rf_free(g->entry);
+  rf_free(g->releasable);
+  rf_free(g->static_modes);
+  rf_free(g->support);
+  rf_free(g->rigid);
+  rf_free(g);
+}
+
+static rf_status check_nodes(int32_t n_nodes, const rf_green_settings *set, rf_error *err) {
+  if (set->count < 1)
+    return rf_fail(err, RF_ERR_ARG, "surface_nodes selects no node; at least one is needed");
+  for (int32_t k = 0; k < set->count; ++k)
+    if (!(set->node[k] >= 0 && set->node[k] < n_nodes))
+      return rf_fail(err, RF_ERR_ARG, "surface_nodes[%d] is %d; nodes are numbered 0 to %d", (int)k,
+                     (int)set->node[k], (int)n_nodes - 1);
+  for (int32_t k = 0; k < set->n_releasable; ++k)
+    if (!(set->releasable[k] >= 0 && set->releasable[k] < n_nodes))
+      return rf_fail(err, RF_ERR_ARG, "releasable[%d] is %d; nodes are numbered 0 to %d", (int)k,
+                     (int)set->releasable[k], (int)n_nodes - 1);
+  return RF_OK;
+}
+
+rf_status rf_green_allocate(int32_t n_nodes, bool is_free, const rf_green_settings *set,
+                            rf_green **out, rf_error *err) {
+  rf_status st = RF_OK;
+  rf_green *g = NULL;
+  *out = NULL;
+  RF_TRY(check_nodes(n_nodes, set, err));
+  RF_TRY(rf_simd_check(set->simd, err));
+  RF_ALLOC(g, 1);
+  g->n_nodes = n_nodes;
+  g->count = set->count;
+  g->single = set->single;
+  g->n_releasable = set->n_releasable;
+  g->simd = rf_simd_resolve(set->simd);
+  RF_ALLOC(g->node, g->count);
+  RF_ALLOC(g->place, n_nodes);
+  RF_ALLOC(g->releasable, g->n_releasable);
+  memcpy(g->node, set->node, (size_t)g->count * sizeof *g->node);
+  if (g->n_releasable)
+    memcpy(g->releasable, set->releasable, (size_t)g->n_releasable * sizeof *g->releasable);
+  for (int32_t i = 0; i < n_nodes; ++i) g->place[i] = -1;
+  for (int32_t k = 0; k < g->count; ++k) {
+    int32_t *place = &g->place[g->node[k]];
+    if (*place >= 0) {
+      st = rf_fail(err, RF_ERR_ARG,
+                   "surface_nodes[%d] and [%d] are both node %d; each node may occur once",
+                   (int)*place, (int)k, (int)g->node[k]);
+      goto done;
+    }
+    *place = k;
+  }
+  const size_t bytes = g->single ? sizeof(float) : sizeof(double);
+  g->entry = rf_alloc((size_t)rf_green_entries(g->count) + 9, bytes);
+  if (!g->entry) {
+    st = rf_fail(err, RF_ERR_MEMORY, "out of memory: Green's functions of %d nodes need %.3g GB",
+                 (int)g->count, 1e-9 * (double)rf_green_entries(g->count) * (double)bytes);
+    goto done;
+  }
+  const int64_t field = 3 * (int64_t)rf_green_rows(g), r = 3 * (int64_t)g->n_releasable;
+  RF_ALLOC(g->static_modes, r * field);
+  RF_ALLOC(g->support, r * r);
+  if (is_free) RF_ALLOC(g->rigid, RF_GREEN_RIGID * field);
+  *out = g;
+  g = NULL;
+done:
+  rf_green_free(g);
+  return st;
+}
+
+// A solid in work: its factored stiffness, and columns of loads that become displacements.
+typedef struct work {
+  const rf_solid *solid;
+  const rf_run *run;
+  rf_modes_solid *modes;
+  double *x;  // (COLUMNS, n_free, 3)
+} work;
+
+static rf_status solve(work *w, int32_t columns, rf_error *err) {
+  const rf_eigen_problem *k = &rf_modes_solid_system(w->modes)->operators;
+  return k->solve(k->context, w->run, columns, w->x, w->x, err);
+}
+
+static void put(rf_green *g, int64_t at, double value) {
+  if (g->single)
+    ((float *)g->entry)[at] = (float)value;
+  else
+    ((double *)g->entry)[at] = value;
+}
+
+// Stores the columns of places [from, to), whole tiles or the last one, at and below the diagonal.
+static void store(rf_green *g, const work *w, int32_t from, int32_t to) {
+  const int64_t n = 3 * (int64_t)w->solid->n_free;
+  for (int32_t i = from; i < g->count; ++i) {
+    const double *row = w->x + 3 * (int64_t)w->solid->free_of[g->node[i]];
+    for (int32_t j = from; j < to && j <= i; ++j) {
+      const int64_t at = rf_green_at(i, j);
+      const bool mirrored = i / RF_GREEN_TILE == j / RF_GREEN_TILE;
+      for (int c = 0; c < 3; ++c)
+        for (int d = 0; d < 3; ++d) {
+          if (i == j && d > c) continue;
+          const double value = row[(3 * (j - from) + d) * n + c];
+          put(g, at + 3 * c + d, value);
+          if (mirrored) put(g, rf_green_at(j, i) + 3 * d + c, value);
+        }
+    }
+  }
+}
+
+static rf_status compute(rf_green *g, work *w, int64_t total, rf_error *err) {
+  rf_status st = RF_OK;
+  const int64_t n = 3 * (int64_t)w->solid->n_free;
+  for (int32_t from = 0; from < g->count; from += NODES) {
+    const int32_t to = from + NODES < g->count ? from + NODES : g->count;
+    memset(w->x, 0, (size_t)(3 * (to - from) * n) * sizeof *w->x);
+    for (int32_t k = 0; k < 3 * (to - from); ++k)
+      w->x[k * n + 3 * (int64_t)w->solid->free_of[g->node[from + k / 3]] + k % 3] = 1.0;
+    RF_TRY(solve(w, 3 * (to - from), err));
+    store(g, w, from, to);
+    RF_TRY(rf_run_progress(w->run, to, total, err));
+  }
+done:
+  return st;
+}
+
+// Static modes and stiffness of the releasable nodes (green.h).
+static rf_status release(rf_green *g, work *w, int64_t total, rf_error *err) {
+  rf_status st = RF_OK;
+  const rf_solid *s = w->solid;
+  const int64_t all = 3 * (int64_t)s->mesh->n_nodes, n = 3 * (int64_t)s->n_free;
+  const int64_t r = 3 * (int64_t)g->n_releasable, field = 3 * (int64_t)rf_green_rows(g);
+  double *blocks = NULL, *motion = NULL, *force = NULL;
+  RF_ALLOC(blocks, 9 * (int64_t)s->graph.ptr[s->graph.n]);
+  RF_ALLOC(motion, all * COLUMNS);
+  RF_ALLOC(force, all * COLUMNS);
+  RF_TRY(rf_solid_evaluate(s, w->run, NULL, NULL, NULL, blocks, err));
+  for (int64_t from = 0; from < r; from += COLUMNS) {
+    const int32_t columns = (int32_t)(from + COLUMNS < r ? COLUMNS : r - from);
+    memset(motion, 0, (size_t)(all * columns) * sizeof *motion);
+    for (int32_t k = 0; k < columns; ++k)
+      motion[k * all + 3 * (int64_t)g->releasable[(from + k) / 3] + (from + k) % 3] = 1.0;
+    RF_TRY(rf_solid_block_multiply(s, w->run, blocks, columns, motion, force, err));
+    for (int32_t k = 0; k < columns; ++k) rf_solid_gather(s, force + k * all, w->x + k * n);
+    for (int64_t i = 0; i < columns * n; ++i) w->x[i] = -w->x[i];
+    RF_TRY(solve(w, columns, err));
+    for (int32_t k = 0; k < columns; ++k) {
+      double *mode = g->static_modes + (from + k) * field;
+      rf_solid_scatter(s, w->x + k * n, motion + k * all);
+      motion[k * all + 3 * (int64_t)g->releasable[(from + k) / 3] + (from + k) % 3] = 1.0;
+      for (int32_t i = 0; i < g->count; ++i)
+        memcpy(mode + 3 * i, motion + k * all + 3 * (int64_t)g->node[i], 3 * sizeof *mode);
+    }
+    RF_TRY(rf_solid_block_multiply(s, w->run, blocks, columns, motion, force, err));
+    for (int32_t k = 0; k < columns; ++k)
+      for (int64_t i = 0; i < r; ++i)
+        g->support[(from + k) * r + i] = force[k * all + 3 * (int64_t)g->releasable[i / 3] + i % 3];
+    RF_TRY(rf_run_progress(w->run, g->count + (from + columns) / 3, total, err));
+  }
+  for (int64_t i = 0; i < r; ++i)
+    for (int64_t j = 0; j < i; ++j)
+      g->support[j * r + i] = g->support[i * r + j] =
+          0.5 * (g->support[j * r + i] + g->support[i * r + j]);
+done:
+  rf_free(blocks);
+  rf_free(motion);
+  rf_free(force);
+  return st;
+}
+
+static rf_status check(const rf_solid *s, const rf_green_settings *set, rf_error *err) {
+  if (s->constrained)
+    return rf_fail(err, RF_ERR_MESH,
+                   "the mesh has constrained nodes, which Green's functions do not know: take the "
+                   "mesh of equal cubes, before grading");
+  const rf_status st = check_nodes(s->mesh->n_nodes, set, err);
+  if (st < 0) return st;
+  for (int32_t k = 0; k < set->count; ++k)
+    if (s->free_of[set->node[k]] < 0)
+      return rf_fail(err, RF_ERR_ARG,
+                     "surface_nodes[%d] is %d, a fixed node, which does not move; leave it out, or "
+                     "name it in releasable if it is to be released",
+                     (int)k, (int)set->node[k]);
+  for (int32_t k = 0; k < set->n_releasable; ++k)
+    if (s->free_of[set->releasable[k]] >= 0)
+      return rf_fail(err, RF_ERR_ARG,
+                     "releasable[%d] is %d, which is not a fixed node of the solid; only these can "
+                     "be released",
+                     (int)k, (int)set->releasable[k]);
+  return RF_OK;
+}
+
+rf_status rf_green_create(const rf_solid *solid, const rf_run *run, const rf_green_settings *set,
+                          rf_green **out, rf_error *err) {
+  rf_status st = RF_OK;
+  rf_green *g = NULL;
+  work w = {.solid = solid, .run = run};
+  *out = NULL;
+  const int64_t total = set->count + (int64_t)set->n_releasable;
+  RF_TRY(check(solid, set, err));
+  RF_TRY(rf_green_allocate(solid->mesh->n_nodes, solid->n_fixed == 0, set, &g, err));
+  RF_TRY(rf_modes_solid_create(solid, run, &w.modes, err));
+  RF_ALLOC(w.x, COLUMNS * 3 * (int64_t)solid->n_free);
+  RF_TRY(compute(g, &w, total, err));
+  if (g->n_releasable > 0) RF_TRY(release(g, &w, total, err));
+  const double *rigid = rf_modes_solid_rigid(w.modes);
+  for (int k = 0; g->rigid && k < RF_GREEN_RIGID; ++k)
+    for (int32_t i = 0; i < g->count; ++i)
+      memcpy(g->rigid + 3 * ((int64_t)k * rf_green_rows(g) + i),
+             rigid + 3 * ((int64_t)k * g->n_nodes + g->node[i]), 3 * sizeof *rigid);
+  *out = g;
+  g = NULL;
+done:
+  rf_modes_solid_free(w.modes);
+  rf_free(w.x);
+  rf_green_free(g);
+  return st;
+}
+
+void rf_green_dense(const rf_green *g, void *out) {
+  const int64_t n = 3 * (int64_t)g->count;
+  for (int32_t i = 0; i < g->count; ++i)
+    for (int32_t j = 0; j < g->count; ++j) {
+      double block[9];
+      rf_green_block_rt(g, i, j, block);
+      for (int c = 0; c < 9; ++c) {
+        const int64_t at = (3 * (int64_t)i + c / 3) * n + 3 * (int64_t)j + c % 3;
+        if (g->single)
+          ((float *)out)[at] = (float)block[c];
+        else
+          ((double *)out)[at] = block[c];
+      }
+    }
+}

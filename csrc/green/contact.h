@@ -1,0 +1,26 @@
+// Unilateral contact with Coulomb friction at points of a surface with Green's functions, by the
+// laws of constraint/friction.h with the Delassus operator W = H G H^T.
+#ifndef RF_GREEN_CONTACT_H
+#define RF_GREEN_CONTACT_H
+
+#include "constraint/friction.h"
+#include "green/green.h"
+
+typedef struct rf_green_contact {
+  int32_t m;
+  const rf_green_point *point;  // (m)
+  const double *normal;         // from the obstacle to the body, any length > 0      (m, 3)
+  const double *gap;            // place relative to the obstacle without forces, m   (m, 3)
+  const double *mu;             // (m)
+  const double *load;           // N; nullable                                        (count, 3)
+} rf_green_contact;
+
+// Solves for the forces on the body (m, 3), N, the relative places after it (m, 3), states (m), and
+// u (rows, 3).
+RF_MUST_CHECK rf_status rf_green_contact_solve(const rf_green *g, const rf_run *run,
+                                               const rf_green_contact *contact, double tolerance,
+                                               double *force, double *gap, rf_contact_state *state,
+                                               double *u, rf_friction_report *report,
+                                               rf_error *err);
+
+#endif

@@ -1,0 +1,199 @@
+#include <math.h>
+#include <string.h>
+
+#include "green/contacts_state.h"
+#include "linalg/dense_rt.h"
+#include "linalg/vec3.h"
+
+enum {
+  WIDE = 4,  // vectors side by side
+  REFINE = 4
+};
+
+static const double SMALL = 1e-12;     // a pivot below this part of its compliance counts as zero
+static const double ACCURACY = 1e-13;  // of a residual, relative to the displacements
+
+// Inverts a symmetric positive definite block of n rows, n <= 3.  False where a pivot is lost
+// relative to `own`.
+static bool invert(int32_t n, const double own[3], const double a[9], double out[9]) {
+  double l[9] = {0};  // factor L, then its inverse
+  for (int i = 0; i < n; ++i)
+    for (int j = 0; j <= i; ++j) {
+      double sum = a[3 * i + j];
+      for (int k = 0; k < j; ++k) sum -= l[3 * i + k] * l[3 * j + k];
+      if (i != j) {
+        l[3 * i + j] = sum / l[3 * j + j];
+      } else {
+        if (!(sum > SMALL * own[i])) return false;
+        l[3 * i + i] = sqrt(sum);
+      }
+    }
+  double m[9] = {0};
+  for (int j = 0; j < n; ++j)
+    for (int i = j; i < n; ++i) {
+      double sum = i == j ? 1.0 : 0.0;
+      for (int k = j; k < i; ++k) sum -= l[3 * i + k] * m[3 * k + j];
+      m[3 * i + j] = sum / l[3 * i + i];
+    }
+  for (int i = 0; i < n; ++i)
+    for (int j = 0; j < n; ++j) {
+      out[3 * i + j] = 0.0;
+      for (int k = i > j ? i : j; k < n; ++k) out[3 * i + j] += m[3 * k + i] * m[3 * k + j];
+    }
+  return true;
+}
+
+// Returns the displacement along row p of contact a by a force along row q of contact b.
+static double along(const rf_green_held *a, int p, const rf_green_held *b, int q,
+                    const double block[9]) {
+  if (a->rows == 3 && b->rows == 3) return block[3 * p + q];
+  double moved[3];
+  for (int c = 0; c < 3; ++c)
+    moved[c] = b->rows == 3 ? block[3 * c + q] : rf_vec3_dot(block + 3 * c, b->normal);
+  return a->rows == 3 ? moved[p] : rf_vec3_dot(a->normal, moved);
+}
+
+// Fills the couplings of a new contact with the rows before.
+static void couple(rf_green_contacts *c, const rf_green_held *with) {
+  memset(c->coupling, 0, WIDE * (size_t)c->ld * sizeof *c->coupling);
+  for (int32_t k = 0; k < c->count; ++k) {
+    const rf_green_held *h = &c->held[k];
+    double block[9];
+    rf_green_block_rt(c->g, h->place, with->place, block);
+    for (int p = 0; p < h->rows; ++p)
+      for (int q = 0; q < with->rows; ++q)
+        c->coupling[WIDE * h->row[p] + q] = along(h, p, with, q, block);
+  }
+}
+
+// scaled = M x for three vectors of c->n numbers.
+static void scale(rf_green_contacts *c, int32_t rows, const double m[9]) {
+  for (int p = 0; p < rows; ++p)
+    for (int32_t i = 0; i < c->ld; ++i) {
+      double sum = 0.0;
+      for (int q = 0; q < rows; ++q) sum += m[3 * p + q] * c->x[q * c->ld + i];
+      c->scaled[p * c->ld + i] = sum;
+    }
+}
+
+rf_status rf_green_contacts_add_rt(rf_green_contacts *c, int32_t place, const double *normal) {
+  if (c->count == c->most) return RF_ERR_ARG;
+  const rf_simd simd = c->g->simd;
+  const int32_t n = c->n, ld = c->ld;
+  rf_green_held own = {.place = place, .rows = normal ? 1 : 3};
+  if (normal) memcpy(own.normal, normal, sizeof own.normal);
+  couple(c, &own);
+  memset(c->x, 0, WIDE * (size_t)ld * sizeof *c->x);
+  rf_dense_add_products_rt(simd, WIDE, n, n, c->coupling, WIDE, c->inverse, ld, c->x);
+
+  double block[9], rest[9] = {0}, size[3] = {0}, inverse[9] = {0};
+  rf_green_block_rt(c->g, place, place, block);
+  for (int p = 0; p < own.rows; ++p)
+    for (int q = 0; q <= p; ++q) {
+      double sum = along(&own, p, &own, q, block);
+      if (p == q) size[p] = sum;
+      for (int32_t i = 0; i < n; ++i) sum -= c->coupling[WIDE * i + p] * c->x[q * ld + i];
+      rest[3 * p + q] = rest[3 * q + p] = sum;
+    }
+  if (!invert(own.rows, size, rest, inverse)) return RF_ERR_SINGULAR;
+
+  scale(c, own.rows, inverse);
+  rf_dense_add_products_rt(simd, rf_dense_ld(n), n, own.rows, c->scaled, ld, c->x, ld, c->inverse);
+  for (int p = 0; p < own.rows; ++p) {
+    const int32_t row = n + p;
+    own.row[p] = row;
+    c->owner[row] = c->count;
+    for (int32_t i = 0; i < n; ++i) {
+      c->compliance[row * ld + i] = c->compliance[i * ld + row] = c->coupling[WIDE * i + p];
+      c->inverse[row * ld + i] = c->inverse[i * ld + row] = -c->scaled[p * ld + i];
+    }
+    for (int q = 0; q < own.rows; ++q) {
+      c->compliance[row * ld + n + q] = along(&own, p, &own, q, block);
+      c->inverse[row * ld + n + q] = inverse[3 * p + q];
+    }
+  }
+  c->n += own.rows;
+  c->held[c->count++] = own;
+  return RF_OK;
+}
+
+// Removes a row and column of a symmetric matrix: the last takes its place.
+static void replace_by_last(double *a, int32_t ld, int32_t row, int32_t last) {
+  if (row != last) {
+    memcpy(a + (int64_t)row * ld, a + (int64_t)last * ld, (size_t)ld * sizeof *a);
+    for (int32_t i = 0; i < last; ++i) a[i * ld + row] = a[row * ld + i];
+    a[row * ld + row] = a[last * ld + last];
+  }
+  memset(a + (int64_t)last * ld, 0, (size_t)ld * sizeof *a);
+  for (int32_t i = 0; i <= last; ++i) a[i * ld + last] = 0.0;
+}
+
+static void remove_row(rf_green_contacts *c, int32_t row) {
+  const int32_t last = --c->n;
+  replace_by_last(c->compliance, c->ld, row, last);
+  replace_by_last(c->inverse, c->ld, row, last);
+  rf_green_held *moved = &c->held[c->owner[last]];
+  for (int p = 0; p < moved->rows; ++p)
+    if (moved->row[p] == last) moved->row[p] = row;
+  c->owner[row] = c->owner[last];
+}
+
+void rf_green_contacts_remove_rt(rf_green_contacts *c, int32_t k) {
+  const rf_green_held *h = &c->held[k];
+  const int32_t ld = c->ld;
+  const double none[3] = {0};
+  double own[9] = {0}, m[9] = {0};
+  for (int p = 0; p < h->rows; ++p) {
+    memcpy(c->x + p * ld, c->inverse + (int64_t)h->row[p] * ld, (size_t)ld * sizeof *c->x);
+    for (int q = 0; q < h->rows; ++q) own[3 * p + q] = c->x[p * ld + h->row[q]];
+  }
+  // rounding cannot make a diagonal block of S indefinite where an addition was accepted
+  if (invert(h->rows, none, own, m)) {
+    for (int q = 0; q < 9; ++q) m[q] = -m[q];
+    scale(c, h->rows, m);
+    rf_dense_add_products_rt(c->g->simd, rf_dense_ld(c->n), c->n, h->rows, c->scaled, ld, c->x, ld,
+                             c->inverse);
+  }
+  for (int p = 0; p < h->rows; ++p) remove_row(c, c->held[k].row[p]);
+  --c->count;
+  memmove(c->held + k, c->held + k + 1, (size_t)(c->count - k) * sizeof *c->held);
+  for (int32_t i = 0; i < c->n; ++i)
+    if (c->owner[i] > k) --c->owner[i];
+}
+
+static double largest(const double *x, int32_t n) {
+  double most = 0.0;
+  for (int32_t i = 0; i < n; ++i) most = fmax(most, fabs(x[i]));
+  return most;
+}
+
+rf_status rf_green_contacts_solve_rt(rf_green_contacts *c, const double *displacement,
+                                     double *force) {
+  const rf_simd simd = c->g->simd;
+  const int32_t n = c->n, ld = c->ld;
+  for (int32_t k = 0; k < c->count; ++k) {
+    const rf_green_held *h = &c->held[k];
+    const double *d = displacement + 3 * (int64_t)k;
+    for (int p = 0; p < h->rows; ++p)
+      c->target[h->row[p]] = h->rows == 3 ? d[p] : rf_vec3_dot(h->normal, d);
+  }
+  for (int32_t i = n; i < ld; ++i) c->target[i] = 0.0;
+  const double size = largest(c->target, n);
+  double error = INFINITY;
+  memset(c->force, 0, (size_t)ld * sizeof *c->force);
+  memcpy(c->residual, c->target, (size_t)ld * sizeof *c->residual);
+  for (int step = 0; step < REFINE && error > ACCURACY * size; ++step) {
+    rf_dense_multiply_rt(simd, n, c->inverse, ld, c->residual, c->x);
+    for (int32_t i = 0; i < n; ++i) c->force[i] += c->x[i];
+    rf_dense_multiply_rt(simd, n, c->compliance, ld, c->force, c->residual);
+    for (int32_t i = 0; i < n; ++i) c->residual[i] = c->target[i] - c->residual[i];
+    error = largest(c->residual, n);
+  }
+  for (int32_t k = 0; k < c->count; ++k) {
+    const rf_green_held *h = &c->held[k];
+    for (int p = 0; p < 3; ++p)
+      force[3 * (int64_t)k + p] =
+          h->rows == 3 ? c->force[h->row[p]] : c->force[h->row[0]] * h->normal[p];
+  }
+  return error <= 1e-6 * size ? RF_OK : RF_ERR_SINGULAR;
+}

@@ -1,0 +1,26 @@
+// Memory of contacts (contacts.h).  Rows of a contact need not follow each other: a removed row is
+// replaced by the last one.
+#ifndef RF_GREEN_CONTACTS_STATE_H
+#define RF_GREEN_CONTACTS_STATE_H
+
+#include "green/contacts.h"
+
+typedef struct rf_green_held {
+  int32_t place, rows;
+  int32_t row[3];
+  double normal[3];
+} rf_green_held;
+
+struct rf_green_contacts {
+  const rf_green *g;
+  int32_t most, count, n, ld;         // contacts, rows
+  rf_green_held *held;                // in the order of addition                     (most)
+  int32_t *owner;                     // index in `held` of each row                     (ld)
+  double *compliance;                 // C, symmetric, zero beyond n                 (ld, ld)
+  double *inverse;                    // S                                           (ld, ld)
+  double *coupling;                   // B by columns: four numbers a row             (ld, 4)
+  double *x, *scaled;                 // X^T and E X^T, or rows of S                   (4, ld)
+  double *target, *force, *residual;  //                                         (ld)
+};
+
+#endif

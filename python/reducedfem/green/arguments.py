@@ -1,0 +1,162 @@
+"""Arguments of Green's functions: nodes, points, held and released nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from reducedfem import _core
+from reducedfem.base.check import (
+    MOST_FRICTION,
+    as_array,
+    doubt_coefficient,
+    integer,
+    node_indices,
+    reals,
+)
+from reducedfem.errors import InputError, InputTypeError
+
+__all__ = [
+    "coefficients",
+    "distinct",
+    "held_directions",
+    "place_of",
+    "places_of",
+    "points_of",
+    "released_of",
+    "shares_of",
+]
+
+_SUM = 1e-6  # tolerance of the sum of barycentric coordinates
+
+
+def place_of(green: _core.Green, node: int, name: str) -> int:
+    """Return the place of a node in the list of nodes."""
+    places = green.places
+    if not 0 <= node < len(places):
+        raise InputError(f"{name} is {node}; nodes are numbered 0 to {len(places) - 1}")
+    if places[node] < 0:
+        raise InputError(
+            f"{name} is {node}, which is not among the {len(green.nodes)} nodes of these "
+            "Green's functions (attribute nodes): it is fixed, or not on the surface"
+        )
+    return int(places[node])
+
+
+def places_of(green: _core.Green, nodes: ArrayLike, name: str) -> NDArray[np.int32]:
+    """Return the places of an array of nodes, in its shape."""
+    array = as_array(nodes, name, "integers")
+    if array.size == 0:
+        array = array.astype(np.int32)
+    if array.dtype.kind not in "iu":
+        raise InputTypeError(f"{name} must hold integers, got dtype {array.dtype}")
+    flat = array.reshape(-1)
+    if array.ndim == 0 or array.ndim > 2:
+        raise InputError(f"{name} must have shape (m,), got {array.shape}")
+    found = [place_of(green, int(node), f"{name}[{k}]") for k, node in enumerate(flat)]
+    return np.array(found, dtype=np.int32).reshape(array.shape)
+
+
+def points_of(
+    green: _core.Green, points: ArrayLike | tuple[ArrayLike, ArrayLike]
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Return places and weights (m, 3) of points."""
+    if isinstance(points, tuple) and len(points) == 2 and np.ndim(points[0]) == 2:
+        places = places_of(green, points[0], "points[0]")
+        if places.shape[1] != 3 or not len(places):
+            raise InputError(f"points[0] must have shape (m, 3), got {places.shape}")
+        return places, shares_of(points[1], places.shape, "points[1]")
+    nodes = places_of(green, points, "points")  # type: ignore[arg-type]
+    if nodes.ndim != 1 or not len(nodes):
+        raise InputError(
+            f"points must be nodes (m,), or a tuple of nodes (m, 3) and weights (m, 3); got "
+            f"shape {nodes.shape}"
+        )
+    weights = np.zeros((len(nodes), 3))
+    weights[:, 0] = 1.0
+    return np.repeat(nodes[:, None], 3, axis=1), weights
+
+
+def held_directions(
+    green: _core.Green, held: Mapping[int, ArrayLike] | None
+) -> tuple[list[int], NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
+    """Return the places of held nodes; index, axis and displacement of each held direction."""
+    if held is not None and not isinstance(held, Mapping):
+        raise InputTypeError(
+            f"held must be a mapping from nodes to displacements (3,), got "
+            f"{type(held).__name__}"
+        )
+    order: list[int] = []
+    values = np.zeros((len(held or {}), 3))
+    for k, (node, given) in enumerate((held or {}).items()):
+        place = place_of(green, integer(node, "a node of held"), "a node of held")
+        value = as_array(given, f"held[{node}]")
+        if value.dtype.kind not in "biuf" or value.shape != (3,) or np.isinf(value).any():
+            raise InputError(
+                f"held[{node}] must be a displacement, three finite numbers or nan for a free "
+                f"axis; got {given!r}"
+            )
+        order.append(place)
+        values[k] = value
+    if len(set(order)) != len(order):
+        raise InputError("held names a node twice")
+    rows, axes = np.nonzero(~np.isnan(values))
+    return order, rows.astype(np.int32), axes.astype(np.int32), values[rows, axes]
+
+
+def released_of(green: _core.Green, released: ArrayLike | None) -> NDArray[np.int32]:
+    """Return the indices of released nodes among the releasable ones."""
+    nodes = distinct(released, "released", len(green.places), ordered=True)
+    index = np.searchsorted(green.releasable, nodes)
+    for k, node in enumerate(nodes):
+        if index[k] >= len(green.releasable) or green.releasable[index[k]] != node:
+            raise InputError(
+                f"released names node {node}, which is not among the {len(green.releasable)} "
+                "releasable nodes; name it in releasable when the Green's functions are made"
+            )
+    return index.astype(np.int32)
+
+
+def distinct(
+    value: ArrayLike | None, name: str, n: int, *, ordered: bool = False
+) -> NDArray[np.int64]:
+    """Return node indices, ascending unless `ordered`; refuse repeated ones."""
+    nodes = node_indices(value, name, n)
+    if value is None:
+        return nodes
+    array = np.asarray(value)
+    if array.dtype.kind not in "iu":
+        return nodes
+    if len(nodes) != len(array):
+        found, times = np.unique(array, return_counts=True)
+        raise InputError(f"{name} has node {found[times > 1][0]} more than once")
+    return array.astype(np.int64) if ordered else nodes
+
+
+def shares_of(
+    value: ArrayLike, shape: tuple[int, ...], name: str = "weights"
+) -> NDArray[np.float64]:
+    """Return barycentric coordinates."""
+    shares = reals(value, name)
+    if shares.shape != shape:
+        raise InputError(f"{name} must have shape {shape}, got {shares.shape}")
+    off = np.abs(shares.sum(axis=-1) - 1.0)
+    if (off > _SUM).any() or (shares < -_SUM).any():
+        raise InputError(
+            f"{name} must be barycentric coordinates, three numbers from 0 on with the sum 1; got "
+            f"{shares.reshape(-1, 3)[np.argmax(off)].tolist()}"
+        )
+    return shares
+
+
+def coefficients(value: ArrayLike, m: int) -> NDArray[np.float64]:
+    """Return a coefficient of friction for each of m points."""
+    array = reals(value, "friction")
+    if array.shape not in ((), (m,)):
+        raise InputError(f"friction must be one number or have shape ({m},), got {array.shape}")
+    if (array < 0.0).any() or (array > MOST_FRICTION).any():
+        raise InputError(f"friction must be between 0 and {MOST_FRICTION:g}, got {array.tolist()}")
+    doubt_coefficient(float(np.max(array)), "friction", stacklevel=4)
+    return np.full(m, array) if array.ndim == 0 else array

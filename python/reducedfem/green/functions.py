@@ -1,0 +1,489 @@
+"""Green's functions of the surface of a solid: exact linear statics of its nodes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from reducedfem import _core
+from reducedfem.base.check import (
+    choice,
+    field,
+    finite_result,
+    integer,
+    number,
+    reals,
+)
+from reducedfem.base.memory import available
+from reducedfem.base.quiet import warn
+from reducedfem.base.run import Progress, callback, threads
+from reducedfem.errors import InputError, PlausibilityWarning
+from reducedfem.green.arguments import (
+    coefficients,
+    distinct,
+    held_directions,
+    place_of,
+    places_of,
+    points_of,
+    released_of,
+    shares_of,
+)
+from reducedfem.green.contacts import GreenContacts
+from reducedfem.green.results import GreenContact, GreenSolution, states
+from reducedfem.io import green_files
+from reducedfem.io.saved import Saved
+from reducedfem.solid.solid import Solid, require_solid
+
+__all__ = ["GreensFunctions"]
+
+_ENDS = ("solved", "budget", "stalled", "infeasible")
+
+
+class GreensFunctions(Saved):
+    """Displacements of the surface of a solid by forces there; immutable, shared by threads.
+
+    G is the part of the inverse stiffness at rest that belongs to the nodes of the surface:
+    ``u = G f`` is the linear static response of the solid with its fixed nodes, without modes and
+    without error of reduction. It is computed once, by one factorization, and stored as one
+    triangle: 18 s^2 bytes for s nodes in single precision, twice as much in double. Contacts are
+    small dense problems (James and Pai 1999).
+
+    A point force has no limit as a mesh is refined: the compliance of a node grows as one over the
+    size of its elements. Spread contacts over a disc of a fixed radius
+    (``docs/howto/greens_functions.md``).
+
+    Without fixed nodes, u is the deformation under inertia relief: rigid motions are removed from
+    loads and displacements in the metric of the mass. `solve` with held nodes adds the rigid
+    motion.
+
+    Fields over the surface have shape (s, 3) in the order of `nodes`.
+
+    Parameters
+    ----------
+    solid
+        The solid; materials count by their stiffness at rest.
+    surface_nodes
+        Nodes of the surface: a mask over the mesh or distinct node indices, none of them fixed.
+        None: nodes of the boundary that are not fixed.
+    releasable
+        Fixed nodes that `solve` may release, as `surface_nodes`. None: no nodes.
+    dtype
+        ``"float64"`` or ``"float32"`` for the entries of G; all computations are in double
+        precision.
+    progress
+        A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        An argument has a wrong type, shape or value.
+    MeshError
+        A part of the solid can move rigidly, or a free solid is not connected.
+    SingularMatrixError
+        The stiffness is not positive definite.
+    MemoryError
+        G needs more memory than is available; the message gives both.
+    """
+
+    __slots__ = ("__weakref__", "_core", "_positions")
+
+    def __init__(
+        self,
+        solid: Solid,
+        surface_nodes: ArrayLike | None = None,
+        *,
+        releasable: ArrayLike | None = None,
+        dtype: str = "float64",
+        progress: Progress = None,
+    ) -> None:
+        require_solid(solid)
+        n = solid.mesh.n_nodes
+        single = choice(dtype, "dtype", ("float64", "float32")) == "float32"
+        nodes: NDArray[Any]
+        if surface_nodes is None:
+            nodes = np.setdiff1d(solid.mesh.boundary_nodes, solid.fixed)
+        else:
+            nodes = distinct(surface_nodes, "surface_nodes", n)
+        freed = distinct(releasable, "releasable", n)
+        size = len(nodes)
+        needed = 18.0 * size**2 * (1 if single else 2) + 72.0 * len(freed) * (len(freed) + size)
+        _require_memory(needed, f"Green's functions of {size} nodes in {dtype}", _SMALLER[single])
+        with callback(progress, "Green's functions") as tell:
+            self._core = _core.Green(solid._core, nodes, freed, single, tell, threads())
+        self._positions = solid.mesh.nodes[self._core.nodes]
+        self._positions.flags.writeable = False
+
+    # --- what there is ---------------------------------------------------------------
+
+    @property
+    def nodes(self) -> NDArray[np.int32]:
+        """Nodes of the surface, ascending, read-only, shape (s,)."""
+        return self._core.nodes
+
+    @property
+    def positions(self) -> NDArray[np.float64]:
+        """Rest positions of the nodes of the surface [m], read-only, shape (s, 3)."""
+        return self._positions
+
+    @property
+    def releasable(self) -> NDArray[np.int32]:
+        """Fixed nodes that can be released, ascending, read-only, shape (r,)."""
+        return self._core.releasable
+
+    @property
+    def dtype(self) -> str:
+        """Type of the entries: ``"float64"`` or ``"float32"``."""
+        return str(self._core.entries.dtype)
+
+    @property
+    def bytes(self) -> int:
+        """Memory of G, of static modes and of rigid motions [bytes]."""
+        rigid = self._core.rigid
+        more = self._core.static_modes.nbytes + self._core.support.nbytes
+        return self._core.entries.nbytes + more + (0 if rigid is None else rigid.nbytes)
+
+    @property
+    def is_free(self) -> bool:
+        """True if the solid has no fixed nodes."""
+        return self._core.rigid is not None
+
+    @property
+    def rigid_motions(self) -> NDArray[np.float64] | None:
+        """Rigid motions of a free solid, orthonormal in its mass, (6, s, 3); or None.
+
+        Translations along x, y, z, then rotations about the principal axes [kg^-1/2]. Read-only.
+        """
+        rigid = self._core.rigid
+        return None if rigid is None else rigid[:, : len(self.nodes)]
+
+    @property
+    def matrix(self) -> NDArray[Any]:
+        """Dense copy of G [m/N] in the type `dtype`, rows and columns 3 place + axis, (3s, 3s).
+
+        Raises
+        ------
+        MemoryError
+            The copy needs more memory than is available.
+        """
+        rows = 3.0 * len(self.nodes)
+        needed = rows * rows * self._core.entries.itemsize
+        _require_memory(needed, "the dense matrix", "take its columns by column()")
+        return self._core.matrix()
+
+    def column(self, node: int, axis: int) -> NDArray[np.float64]:
+        """Return the displacements of the surface by a unit force at a node.
+
+        Parameters
+        ----------
+        node
+            A node of the surface.
+        axis
+            Direction of the force: 0, 1 or 2.
+
+        Returns
+        -------
+        (s, 3) float64 array
+            Displacements per force [m/N].
+
+        Raises
+        ------
+        InputError, InputTypeError
+            `node` is not on the surface, or `axis` is not 0, 1 or 2.
+        """
+        place = place_of(self._core, integer(node, "node"), "node")
+        along = integer(axis, "axis")
+        if not 0 <= along <= 2:
+            raise InputError(f"axis must be 0, 1 or 2, got {along}")
+        return self._core.add([place], np.eye(3)[along : along + 1])
+
+    def displacement(self, force: ArrayLike, nodes: ArrayLike | None = None) -> NDArray[np.float64]:
+        """Return the displacements of the surface under forces on it.
+
+        Parameters
+        ----------
+        force
+            Forces [N] on all nodes of the surface, (s, 3) or (3s,), or on `nodes`, (m, 3).
+        nodes
+            Nodes of the surface on which `force` acts, (m,); forces on repeated nodes are added.
+
+        Returns
+        -------
+        (s, 3) float64 array
+            Displacements [m].
+
+        Raises
+        ------
+        InputError, InputTypeError
+            An array has a wrong shape or a value that is not finite, or a node is not on the
+            surface.
+        """
+        if nodes is None:
+            load = field(force, "force", len(self.nodes))
+            places = np.flatnonzero(load.any(axis=1)).astype(np.int32)
+            load = load[places]
+        else:
+            places = places_of(self._core, nodes, "nodes")
+            load = reals(force, "force")
+            if load.shape != (len(places), 3):
+                raise InputError(
+                    f"force must have shape ({len(places)}, 3), one row for each of the nodes, got "
+                    f"{load.shape}"
+                )
+        return finite_result(self._core.add(places, load), "displacement", "force")
+
+    def point_compliance(self, nodes: ArrayLike, weights: ArrayLike) -> NDArray[np.float64]:
+        """Return the displacement of a point of a triangle by a force there.
+
+        Parameters
+        ----------
+        nodes
+            Three nodes of the surface.
+        weights
+            Barycentric coordinates of the point, three numbers with the sum 1.
+
+        Returns
+        -------
+        (3, 3) float64 array
+            Compliance [m/N], symmetric.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            An array has a wrong shape, a node is not on the surface, or the sum is not 1.
+        """
+        places = places_of(self._core, nodes, "nodes")
+        if places.shape != (3,):
+            raise InputError(f"nodes must have shape (3,), got {places.shape}")
+        shares = shares_of(weights, (3,))
+        return self._core.compliance(places.reshape(1, 3), shares.reshape(1, 3))
+
+    # --- contacts --------------------------------------------------------------------
+
+    def solve(
+        self,
+        held: Mapping[int, ArrayLike] | None = None,
+        force: ArrayLike | None = None,
+        released: ArrayLike | None = None,
+    ) -> GreenSolution:
+        """Return the response to prescribed displacements of some nodes, under a load.
+
+        Held nodes of a free solid support it: its rigid motion is included, and forces balance.
+
+        Parameters
+        ----------
+        held
+            Displacements [m] by node of the surface, (3,) each; nan: the node is free along that
+            axis. None: no nodes.
+        force
+            Load [N], (s, 3) or (3s,). None: zero.
+        released
+            Nodes among `releasable` that are free here. None: none.
+
+        Returns
+        -------
+        GreenSolution
+            Displacements of the surface and forces on the held nodes: ``u, f = green.solve(...)``.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            An argument has a wrong type, shape or value, or names a node that is not on the
+            surface or not releasable.
+        SingularMatrixError
+            Too few nodes stay fixed or held, or held nodes move alike.
+        MemoryError
+            The dense problem needs more memory than is available.
+        """
+        order, rows, axes, targets = held_directions(self._core, held)
+        places = np.array(order, dtype=np.int32)[rows]
+        s = len(self.nodes)
+        load = None if force is None else field(force, "force", s)
+        freed = released_of(self._core, released)
+        needed = 8.0 * (len(places) ** 2 + 9.0 * len(freed) ** 2)
+        _require_memory(needed, "held or released", "name fewer nodes")
+        f, u, moved = self._core.solve(places, axes, targets, load, freed, threads())
+        out = np.zeros((len(order), 3))
+        out[rows, axes] = f
+        finite_result(u, "displacement", "held or force")
+        return GreenSolution(u, finite_result(out, "force", "held or force"), moved)
+
+    def contact(
+        self,
+        points: ArrayLike | tuple[ArrayLike, ArrayLike],
+        normals: ArrayLike,
+        gaps: ArrayLike,
+        friction: ArrayLike = 0.0,
+        *,
+        force: ArrayLike | None = None,
+        tol: float = 1e-10,
+    ) -> GreenContact:
+        """Return the response to contact with a rigid obstacle, with friction.
+
+        Each contact obeys the laws of Signorini and Coulomb (`solve_friction`) with the compliance
+        of its point. Contacts of a free solid act on its deformation: rigid motions are left out.
+
+        Parameters
+        ----------
+        points
+            Nodes of the surface, (m,); or a tuple of the nodes of triangles and of barycentric
+            coordinates, both (m, 3). Up to 1024 points.
+        normals
+            Directions from the obstacle to the body, any length, (m, 3).
+        gaps
+            Normal distances of the points from the obstacle without forces [m], (m,); negative:
+            depth. Or places relative to the obstacle, (m, 3), whose tangential parts are slip
+            that has taken place while the points stuck: minus the motion of a tool.
+        friction
+            Coefficient of friction, one number or (m,).
+        force
+            Load [N], (s, 3) or (3s,). None: zero.
+        tol
+            Tolerance of the residual, > 0, as of `solve_friction`.
+
+        Returns
+        -------
+        GreenContact
+
+        Raises
+        ------
+        InputError, InputTypeError
+            An argument has a wrong type, shape or value, or a node is not on the surface.
+
+        Warns
+        -----
+        PlausibilityWarning
+            The laws have no solution, or none was found; `friction` is above 5.
+        """
+        places, shares = points_of(self._core, points)
+        m = len(places)
+        direction, apart, mu = (
+            reals(normals, "normals"),
+            reals(gaps, "gaps"),
+            coefficients(friction, m),
+        )
+        if direction.shape != (m, 3):
+            raise InputError(f"normals must have shape ({m}, 3), got {direction.shape}")
+        length = np.linalg.norm(direction, axis=1)
+        if not (length > 0.0).all():
+            raise InputError(f"normals[{np.argmin(length)}] is zero; it must have a direction")
+        unit = direction / length[:, None]
+        if apart.shape == (m,):
+            apart = apart[:, None] * unit
+        elif apart.shape != (m, 3):
+            raise InputError(f"gaps must have shape ({m},) or ({m}, 3), got {apart.shape}")
+        load = None if force is None else field(force, "force", len(self.nodes))
+        f, place, state, u, (end, residual, *_) = self._core.contact(
+            places, shares, unit, apart, mu, load, _tolerance(tol), threads()
+        )
+        if _ENDS[end] != "solved":
+            warn(
+                f"no forces were found that obey the laws of contact ({_ENDS[end]}, residual "
+                f"{residual:.2g}): those returned are bounded, no more. Points that are closer to "
+                "each other than the size of elements, or named twice, may be the cause",
+                PlausibilityWarning,
+                stacklevel=2,
+            )
+        gap = np.einsum("ij,ij->i", place, unit)
+        slip = place - gap[:, None] * unit
+        finite_result(u, "displacement", "gaps or force")
+        return GreenContact(u, f, gap, slip, states(state), _ENDS[end], residual)
+
+    def contacts(self, max_contacts: int = 64) -> GreenContacts:
+        """Return an empty set of contacts that come and go one at a time, in real time.
+
+        Parameters
+        ----------
+        max_contacts
+            Largest number of contacts, 1 to 256.
+
+        Returns
+        -------
+        GreenContacts
+
+        Raises
+        ------
+        InputError, InputTypeError
+            `max_contacts` is out of range or not an int.
+        """
+        return GreenContacts._of(self._core, integer(max_contacts, "max_contacts"))
+
+    # --- files -----------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write to a file in the safetensors format, completely or not at all; see `load`.
+
+        Parameters
+        ----------
+        path
+            File name; ``.safetensors`` is added if there is no suffix, others are refused.
+
+        Raises
+        ------
+        FileFormatError
+            The file cannot be written.
+        """
+        green_files.save(path, self._arrays(), len(self._core.places))
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        core = self._core
+        rigid = core.rigid
+        return {
+            "entries": core.entries,
+            "positions": self._positions,
+            "static_modes": core.static_modes,
+            "support": core.support,
+            "rigid": np.zeros((0, *core.static_modes.shape[1:])) if rigid is None else rigid,
+            "nodes": core.nodes,
+            "releasable": core.releasable,
+        }
+
+    @classmethod
+    def _read(cls, stream: BinaryIO, size: int, name: str) -> GreensFunctions:
+        return green_files.read(stream, size, name, _from_arrays)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _from_arrays, (len(self._core.places), self._arrays())
+
+    def __repr__(self) -> str:
+        free = ", free" if self.is_free else ""
+        return (
+            f"<GreensFunctions: {len(self.nodes)} nodes, {self.dtype}, "
+            f"{self.bytes / 1e6:,.1f} MB{free}>"
+        )
+
+
+_SMALLER = ('pass dtype="float32", or fewer surface_nodes', "pass fewer surface_nodes")
+
+
+def _from_arrays(n_nodes: int, arrays: Mapping[str, NDArray[Any]]) -> GreensFunctions:
+    """Return Green's functions of their arrays."""
+    rigid = arrays["rigid"] if len(arrays["rigid"]) else None
+    made = GreensFunctions.__new__(GreensFunctions)
+    made._core = _core.green_of_entries(
+        n_nodes, arrays["nodes"], arrays["releasable"], arrays["entries"],
+        arrays["static_modes"], arrays["support"], rigid,
+    )  # fmt: skip
+    made._positions = np.array(arrays["positions"], dtype=np.float64)
+    made._positions.flags.writeable = False
+    return made
+
+
+def _require_memory(needed: float, what: str, advice: str) -> None:
+    """Refuse what does not fit into memory."""
+    there = available()
+    if needed > there > 0.0:
+        raise MemoryError(
+            f"{what} would take {needed / 1e9:.1f} GB of memory, {there / 1e9:.1f} GB are "
+            f"available; {advice}"
+        )
+
+
+def _tolerance(value: object) -> float:
+    tol = number(value, "tol")
+    if not tol > 0.0:
+        raise InputError(f"tol must be positive, got {tol:g}")
+    return tol

@@ -1,0 +1,192 @@
+"""Contacts with Green's functions: unilateral, with friction, and added one at a time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import reducedfem as rf
+from shapes import box_hexes
+
+STVK = rf.StVK(1e5, 0.3, 1000.0)
+Array = NDArray[np.float64]
+
+
+@pytest.fixture(scope="module")
+def green() -> rf.GreensFunctions:
+    nodes, elements = box_hexes(5, 3, 2, (0.5, 0.3, 0.2))
+    solid = rf.Solid(rf.Mesh(nodes, elements), STVK, fixed=nodes[:, 2] < 1e-9)
+    return rf.GreensFunctions(solid)
+
+
+def rows_of(green: rf.GreensFunctions, contacts: list[tuple[int, Array | None]]) -> list[Array]:
+    """Return the directions of each contact as rows over the surface."""
+    found = []
+    for node, normal in contacts:
+        place = int(np.searchsorted(green.nodes, node))
+        axes = np.eye(3) if normal is None else normal[None] / np.linalg.norm(normal)
+        rows = np.zeros((len(axes), len(green.nodes), 3))
+        rows[:, place] = axes
+        found.append(rows.reshape(len(axes), -1))
+    return found
+
+
+def forces_of(
+    green: rf.GreensFunctions, contacts: list[tuple[int, Array | None]], displacement: Array
+) -> Array:
+    """Return the forces (m, 3) by a solve from scratch."""
+    rows = rows_of(green, contacts)
+    places = [int(np.searchsorted(green.nodes, node)) for node, _ in contacts]
+    whole = np.zeros((len(green.nodes), 3))
+    whole[places] = displacement
+    H = np.concatenate(rows)
+    force = H.T @ np.linalg.solve(H @ green.matrix @ H.T, H @ whole.ravel())
+    return force.reshape(-1, 3)[places]
+
+
+def test_contacts_that_come_and_go_agree_with_a_solve_from_scratch(green):
+    rng = np.random.default_rng(3)
+    contacts = green.contacts(12)
+    kept: list[tuple[int, Array | None]] = []
+    matched = 0
+    for _ in range(300):
+        if len(kept) < 12 and (not kept or rng.random() < 0.6):
+            node = int(rng.choice(np.setdiff1d(green.nodes, [n for n, _ in kept])))
+            normal = rng.normal(size=3) if rng.random() < 0.5 else None
+            contacts.add(node, normal)
+            kept.append((node, normal))
+        else:
+            node, _ = kept.pop(int(rng.integers(len(kept))))
+            contacts.remove(node)
+        assert contacts.nodes.tolist() == [n for n, _ in kept]
+        if kept and rng.random() < 0.3:
+            given = rng.normal(size=(len(kept), 3))
+            expected = forces_of(green, kept, given)
+            error = 1e-10 * np.abs(expected).max()
+            np.testing.assert_allclose(contacts.solve(given), expected, rtol=0, atol=error)
+            matched += 1
+    assert matched > 50
+    for node in contacts.nodes:
+        contacts.remove(int(node))
+    assert contacts.solve(np.zeros((0, 3))).shape == (0, 3)
+
+
+def test_forces_of_contacts_move_the_nodes_as_prescribed(green):
+    contacts = green.contacts()
+    nodes = green.nodes[[3, 25, 39]]
+    for node in nodes:
+        contacts.add(int(node))
+    given = np.random.default_rng(0).normal(size=(3, 3))
+    force = contacts.solve(given)
+    u = green.displacement(force, contacts.nodes)
+    np.testing.assert_allclose(u[np.searchsorted(green.nodes, nodes)], given, atol=1e-12)
+    held = dict(zip(nodes.tolist(), given, strict=True))
+    np.testing.assert_allclose(force, green.solve(held).force, rtol=1e-10)
+
+
+@pytest.mark.no_asan(reason="arguments that are refused")
+def test_contacts_refuse_what_they_cannot_hold(green):
+    contacts = green.contacts(2)
+    first, second, third = (int(n) for n in green.nodes[:3])
+    contacts.add(first)
+    contacts.add(second, [0, 0, 2.0])
+    for work, message in (
+        (lambda: contacts.add(first), f"node {first} has a contact already"),
+        (lambda: contacts.add(third), "all contacts are in use"),
+        (lambda: contacts.add(third, [0, 0, 0]), "normal is .* which has no direction"),
+        (lambda: contacts.add(0), "node is 0, which is not among"),
+        (lambda: contacts.remove(third), f"node {third} has no contact; those in contact are"),
+        (lambda: contacts.solve(np.zeros((3, 3))), r"displacement must have shape \(2, 3\)"),
+        (lambda: contacts.solve(np.zeros(3)), r"displacement must have shape \(2, 3\)"),
+        (lambda: green.contacts(0), "max_contacts must be between 1 and 256, got 0"),
+    ):
+        with pytest.raises(rf.InputError, match=message):
+            work()
+    assert contacts.nodes.tolist() == [first, second]
+    with pytest.raises(TypeError, match="add their nodes to new ones"):
+        __import__("copy").copy(contacts)
+
+
+def add_all(contacts: rf.GreenContacts, nodes: NDArray[np.int32]) -> None:
+    for node in nodes:
+        contacts.add(int(node))
+
+
+def test_a_node_that_moves_as_those_held_is_refused():
+    """All nodes of a free solid: forces of inertia alone move none of them."""
+    nodes, elements = box_hexes(1, 1, 1)
+    green = rf.GreensFunctions(rf.Solid(rf.Mesh(nodes, elements), STVK))
+    contacts = green.contacts(8)
+    for node in green.nodes[:5]:
+        contacts.add(int(node))
+    with pytest.raises(rf.SingularMatrixError, match="moves as the nodes that are in contact"):
+        add_all(contacts, green.nodes[5:])
+    count = len(contacts)
+    given = green.displacement(np.eye(3), green.nodes[:3])[:count]
+    force = contacts.solve(given)
+    moved = green.displacement(force, contacts.nodes)[:count]
+    np.testing.assert_allclose(moved, given, atol=1e-9 * np.abs(given).max())
+
+
+def test_pressing_with_friction_obeys_the_laws(green):
+    """The result is that of `solve_friction` with W of dense rows, in a frame of each normal."""
+    top = green.nodes[np.isclose(green.positions[:, 2], 0.2)][[0, 4, 9, 13]]
+    rng = np.random.default_rng(2)
+    normals = np.array([0.0, 0.0, -1.0]) + 0.2 * rng.normal(size=(4, 3))
+    normals /= np.linalg.norm(normals, axis=1)[:, None]
+    place = np.where(np.arange(4)[:, None] < 3, -2e-3, 2e-3) * normals
+    place += 1e-3 * rng.normal(size=(4, 3))
+    mu = np.array([0.1, 0.4, 2.0, 0.3])
+    load = np.zeros((len(green.nodes), 3))
+    load[7] = [1.0, 2.0, -1.0]
+    out = green.contact(top, normals, place, mu, force=load)
+    assert out.status == "solved"
+    assert set(out.state) == {"open", "stick", "slip"}
+
+    frames = np.stack([np.linalg.svd(n[None])[2] for n in normals])
+    frames[:, 0] = normals
+    rows = np.zeros((4, 3, len(green.nodes), 3))
+    rows[np.arange(4), :, np.searchsorted(green.nodes, top)] = frames
+    H = rows.reshape(12, -1)
+    sag = (green.matrix @ load.ravel()).reshape(-1, 3)[np.searchsorted(green.nodes, top)]
+    free = np.einsum("kij,kj->ki", frames, place + sag)
+    expected = rf.solve_friction(H @ green.matrix @ H.T, free, mu, tol=1e-12)
+    force = np.einsum("kij,ki->kj", frames, expected.force)
+    np.testing.assert_allclose(out.force, force, atol=1e-7 * np.abs(force).max())
+    np.testing.assert_array_equal(out.state, expected.state)
+    np.testing.assert_allclose(out.gap, expected.gap[:, 0], atol=1e-9)
+    u = green.displacement(load) + green.displacement(out.force, top)
+    np.testing.assert_allclose(out.u, u, atol=1e-14)
+    assert np.abs(out.slip[out.state == "stick"]).max() < 1e-8
+    np.testing.assert_allclose(np.einsum("ij,ij->i", out.slip, normals), 0.0, atol=1e-15)
+
+
+def test_points_of_triangles_are_nodes_at_their_corners(green):
+    nodes = green.nodes[[30, 38]]
+    normals, gaps = [[0, 0, -1.0]] * 2, [-1e-3, 2e-3]
+    at_nodes = green.contact(nodes, normals, gaps, 0.3)
+    triangles = np.stack([green.nodes[[1, 1]], nodes, green.nodes[[7, 9]]], 1)
+    at_corners = green.contact((triangles, [[0.0, 1.0, 0.0]] * 2), normals, gaps, 0.3)
+    np.testing.assert_allclose(at_corners.force, at_nodes.force, rtol=1e-12)
+    np.testing.assert_allclose(at_corners.u, at_nodes.u, rtol=1e-9, atol=1e-15)
+
+
+@pytest.mark.no_asan(reason="arguments that Python refuses")
+def test_wrong_contacts_are_named(green):
+    node = green.nodes[:1]
+    down = [[0.0, 0.0, -1.0]]
+    for work, message in (
+        (lambda: green.contact([0], down, [0.0]), r"points\[0\] is 0, which is not among"),
+        (lambda: green.contact(node, [[0, 0, 0]], [0.0]), r"normals\[0\] is zero"),
+        (lambda: green.contact(node, down, [0.0, 1.0]), r"gaps must have shape \(1,\) or"),
+        (lambda: green.contact(node, down, [0.0], -0.1), "friction must be between 0 and"),
+        (lambda: green.contact(node, down, [0.0], tol=0.0), "tol must be positive"),
+        (lambda: green.contact(([[1, 2]], [[1]]), down, [0.0]), r"points\[0\]"),
+        (lambda: green.contact([], down, [0.0]), "points must be nodes"),
+    ):
+        with pytest.raises(rf.InputError, match=message):
+            work()
+    twice = np.repeat(node, 2)
+    out = green.contact(twice, down * 2, [-1e-3, -1e-3])
+    np.testing.assert_allclose(out.force.sum(0), green.contact(node, down, [-1e-3]).force[0])
