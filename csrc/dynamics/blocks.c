@@ -13,6 +13,7 @@ static rf_status list_unknowns(rf_blocks *b, rf_error *err) {
   RF_ALLOC(b->unknown, s->n);
   for (int32_t i = 0; i < s->n; ++i) moves[i] = 1.0;
   rf_system_clear_fixed_rt(s, moves);
+  rf_constraints_clear_rt(s->constraints, moves);
   for (int32_t i = 0; i < s->n; ++i)
     if (moves[i] != 0.0) b->unknown[b->n++] = i;
 done:

@@ -71,6 +71,7 @@ rf_status rf_collide_create(const rf_collide_settings *set, const rf_system *sys
                    "contact of a RigidProxy is for whole cells, but the mesh has cells that its "
                    "surface cuts, whose nodes lie outside of the body: make tetrahedra "
                    "(tetrahedralize), or whole cells (voxelize(cut=False))");
+  RF_TRY(rf_constraints_require_free(solid->mesh->constraints, set->n, set->node, err));
   for (int32_t i = 0; i < set->n; ++i)
     if (solid->free_of[set->node[i]] < 0)
       return rf_fail(err, RF_ERR_ARG, "node %d is fixed and cannot touch", set->node[i]);

@@ -101,7 +101,7 @@ rf_status rf_equilibrium_evaluate(rf_equilibrium *e, const double *x, bool tange
   e->magnitude = fabs(energy) + fabs(work);
   e->scale = fmax(rf_norm(s->n, e->load), rf_norm(s->n, e->force));
   for (int64_t i = 0; i < s->n; ++i) e->residual[i] = e->load[i] - e->force[i];
-  rf_system_clear_fixed_rt(s, e->residual);
+  rf_system_keep_free_rt(s, e->residual);
   return RF_OK;
 }
 
@@ -206,7 +206,7 @@ static rf_status at_rounding(rf_equilibrium *e, const rf_newton *n, bool *is) {
     st = s->operations->evaluate(s, e->trial, false, &changed, e->direction);
     if (st < 0) break;
     for (int64_t i = 0; i < s->n; ++i) e->direction[i] -= e->force[i];
-    rf_system_clear_fixed_rt(s, e->direction);
+    rf_system_keep_free_rt(s, e->direction);
     level = fmax(level, rf_norm(s->n, e->direction));
     if (isfinite(changed)) e->energy_noise = fmax(e->energy_noise, NOISY * fabs(changed - energy));
   }

@@ -107,7 +107,7 @@ static rf_status lengthen(rf_motion *m, rf_exponential_work *w, int32_t k, bool 
   double *const next = w->loads + (k + 1) % 2 * ld;  // takes the place of the load before
   rf_status st = s->operations->multiply(s, now, w->scratch);
   if (st < 0) return st;
-  rf_system_clear_fixed_rt(s, w->scratch);
+  rf_system_keep_free_rt(s, w->scratch);
   const double along = w->diagonal[k] = dot(m, now, w->scratch);
   for (int64_t i = 0; i < s->n; ++i)
     next[i] = w->scratch[i] - along * load[i] - (k > 0 ? w->beside[k - 1] * next[i] : 0.0);
@@ -204,7 +204,7 @@ static rf_status advance_sparse(rf_motion *m, rf_exponential_work *w) {
 // evaluated.
 static rf_status balance(rf_motion *m, const double *x, const double *v) {
   rf_system *s = m->system;
-  rf_system_clear_fixed_rt(s, m->force);
+  rf_system_keep_free_rt(s, m->force);
   return s->operations->balance(s, x, v, NULL, m->force, m->applied, m->residual);
 }
 

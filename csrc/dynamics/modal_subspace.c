@@ -39,6 +39,14 @@ static rf_status add_to(rf_modal_subspace *s, const double *a, const double *c, 
   return st;
 }
 
+// The same of a motion, in which constrained nodes follow their masters.
+static rf_status move_by(rf_modal_subspace *s, const double *a, const double *c, double factor,
+                         double *all) {
+  const rf_status st = add_to(s, a, c, factor, all);
+  rf_constraints_fill_rt(s->blocks.system->constraints, all);
+  return st;
+}
+
 // out = A^T all.
 static rf_status of_all(rf_modal_subspace *s, const double *a, const double *all, double *out) {
   rf_blocks_gather(&s->blocks, all, s->vector);
@@ -124,11 +132,11 @@ static rf_status begin_stage(rf_motion *m, const double *v, bool first) {
   propagate(s, m->stage->span_s, rate, acceleration);
   st = of_all(s, s->loads, m->known_rate, rate);
   for (int32_t i = 0; i < k; ++i) rate[i] = s->end_rate[i] - of_rate * s->jump[i] - rate[i];
-  if (st >= 0) st = add_to(s, s->shapes, rate, 1.0, m->known_rate);
+  if (st >= 0) st = move_by(s, s->shapes, rate, 1.0, m->known_rate);
   s->base.jumps = m->set.newton_max == 1;
   if (st < 0 || s->base.jumps) return st;
   // iterations begin where the constraint holds
-  st = add_to(s, s->shapes, s->jump, 1.0, m->x);
+  st = move_by(s, s->shapes, s->jump, 1.0, m->x);
   memset(s->jump, 0, (size_t)k * sizeof *s->jump);
   m->prepared = false;
   return st;
@@ -193,7 +201,7 @@ static rf_status solve_constrained(rf_motion *m, double *increment) {
   memset(s->jump, 0, (size_t)k * sizeof *s->jump);
   memset(increment, 0, (size_t)m->n * sizeof *increment);
   rf_blocks_add(&s->blocks, 1.0, y, increment);
-  return add_to(s, s->responses, part, 1.0, increment);
+  return move_by(s, s->responses, part, 1.0, increment);
 }
 
 static rf_status solve(rf_motion *m, double *increment) {
@@ -206,7 +214,7 @@ static rf_status solve(rf_motion *m, double *increment) {
 static void end(rf_motion *m) {
   rf_modal_subspace *s = self(m);
   rf_blas_serial_begin();
-  (void)add_to(s, s->shapes, s->multiplier, -1.0, m->xddot);
+  (void)move_by(s, s->shapes, s->multiplier, -1.0, m->xddot);
   if (s->begun) ++m->report.refreshes;
   s->begun = false;
   m->report.drift = s->drift;
@@ -284,7 +292,7 @@ rf_status rf_modal_subspace_create(rf_system *system, const rf_run *run, int32_t
   rf_modal_subspace *s = NULL;
   *out = NULL;
   if (modes_of < 1) return rf_fail(err, RF_ERR_ARG, "exact must be at least 0, got %d", modes_of);
-  const int32_t room = system->n - 3 * system->n_fixed - 1;
+  const int32_t room = (int32_t)rf_system_unknowns(system) - 1;
   if (modes_of > room)
     return rf_fail(err, RF_ERR_ARG, "exact must be at most %d, one less than the unknowns, got %d",
                    room, modes_of);

@@ -89,7 +89,8 @@ static rf_status check_barrier(const rf_system *system, const rf_motion_settings
   const bool fits = b->basis ? !system->operations->add_blocks && b->n_coordinates == system->n
                              : system->operations->add_blocks && b->n_all * (int64_t)3 == system->n;
   if (!fits) return rf_fail(err, RF_ERR_ARG, "contact by a barrier is of another system");
-  return RF_OK;
+  return rf_constraints_require_free(system->constraints, (int64_t)b->points.n * b->points.corners,
+                                     b->points.node, err);
 }
 
 static void set_up(rf_motion *m, const rf_motion_settings *set) {

@@ -7,7 +7,7 @@
 
 void rf_motion_apply_rt(rf_motion *m, const double *force) {
   for (int64_t i = 0; i < m->n; ++i) m->applied[i] = force ? m->load[i] + force[i] : m->load[i];
-  rf_system_clear_fixed_rt(m->system, m->applied);
+  rf_system_keep_free_rt(m->system, m->applied);
 }
 
 static void note(rf_motion_report *report, const rf_motion_tally *step) {

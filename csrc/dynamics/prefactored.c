@@ -81,7 +81,9 @@ rf_status rf_prefactored_multiply(rf_prefactored *d, const rf_run *run, const do
   rf_solid_gather(d->solid, x, vector(d, REST));
   const rf_status st =
       rf_csc_symmetric_multiply(&d->damping, run, 1, 1, vector(d, REST), vector(d, PRODUCT), err);
-  if (st >= 0) rf_solid_scatter(d->solid, vector(d, PRODUCT), y);
+  if (st < 0) return st;
+  rf_solid_scatter(d->solid, vector(d, PRODUCT), y);
+  rf_constraints_clear_rt(d->solid->mesh->constraints, y);  // forces are at the masters
   return st;
 }
 
@@ -103,7 +105,7 @@ static rf_status factorize(rf_prefactored *d, const rf_run *run, int32_t level,
   if (d->known[i] && d->level[i] == level) return st;
   d->known[i] = false;
   assemble(d, ldexp(d->first_s, level));
-  if (!d->factor[i]) st = rf_cholesky_create(&d->matrix, &d->factor[i], err);
+  if (!d->factor[i]) st = rf_solid_factor_create(d->solid, &d->matrix, &d->factor[i], err);
   if (st >= 0) st = rf_cholesky_factorize(d->factor[i], run, &d->matrix, NULL, err);
   if (st < 0) return st;
   d->known[i] = true;

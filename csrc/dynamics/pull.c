@@ -20,6 +20,31 @@ static rf_status check_nodes(const rf_system *s, const rf_pull_point *p, rf_erro
   return RF_OK;
 }
 
+// Copies the nodes that carry the point; the masters of constrained ones carry it in their place.
+static rf_status take_nodes(const rf_constraints *c, const rf_pull_point *point,
+                            rf_system_points *at, rf_error *err) {
+  rf_status st = RF_OK;
+  *at = (rf_system_points){.n = 1};
+  for (int pass = 0; pass < 2; ++pass) {
+    int32_t count = 0;
+    for (int32_t i = 0; i < point->corners; ++i) {
+      const int32_t k = c ? rf_constraints_find(c, point->nodes[i]) : -1;
+      const int32_t first = k < 0 ? 0 : c->ptr[k], end = k < 0 ? 1 : c->ptr[k + 1];
+      for (int32_t p = first; p < end; ++p, ++count) {
+        if (pass == 0) continue;
+        at->node[count] = k < 0 ? point->nodes[i] : c->masters[p];
+        at->weight[count] = k < 0 ? point->weights[i] : point->weights[i] * c->weights[p];
+      }
+    }
+    if (pass > 0) break;
+    at->corners = count;
+    RF_ALLOC(at->node, count);
+    RF_ALLOC(at->weight, count);
+  }
+done:
+  return st;
+}
+
 rf_status rf_pull_create(const rf_system *s, const rf_pull_point *point, double stiffness,
                          rf_pull **out, rf_error *err) {
   rf_status st = RF_OK;
@@ -43,12 +68,7 @@ rf_status rf_pull_create(const rf_system *s, const rf_pull_point *point, double 
     for (int a = 0; a < 3; ++a)
       memcpy(pull->rows + a * pull->ld, point->rows + (size_t)a * n, n * sizeof(double));
   } else {
-    rf_system_points *at = &pull->spring.at;
-    *at = (rf_system_points){.n = 1, .corners = point->corners};
-    RF_ALLOC(at->node, at->corners);
-    RF_ALLOC(at->weight, at->corners);
-    memcpy(at->node, point->nodes, (size_t)at->corners * sizeof *at->node);
-    memcpy(at->weight, point->weights, (size_t)at->corners * sizeof *at->weight);
+    RF_TRY(take_nodes(s->constraints, point, &pull->spring.at, err));
     for (int a = 0; a < 3; ++a) pull->spring.matrix[4 * a] = stiffness;
   }
   *out = pull;
@@ -104,7 +124,7 @@ rf_status rf_pull_unit_forces(const rf_pull *pull, rf_system *s, const rf_run *r
   RF_ALLOC(force, s->ld);
   for (int a = 0; a < 3 && rf_system_moves(s); ++a) {
     unit_force(pull, a, force);
-    rf_system_clear_fixed_rt(s, force);
+    rf_system_keep_free_rt(s, force);
     RF_TRY(s->operations->solve(s, force, moved + a * s->ld));
     yields += rf_dot_padded(s->ld, force, moved + a * s->ld);
   }

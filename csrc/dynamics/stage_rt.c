@@ -58,7 +58,7 @@ static void put_known(const rf_motion *m, const double factor[RF_STAGE_TERMS], d
 // Returns M w + C v + R - load at x, of a system that was evaluated there, in m->residual.
 static rf_status balance(rf_motion *m, const double *x, const double *v, const double *load) {
   rf_system *s = m->system;
-  rf_system_clear_fixed_rt(s, m->force);
+  rf_system_keep_free_rt(s, m->force);
   return s->operations->balance(s, x, v, m->product, m->force, load, m->residual);
 }
 
@@ -148,7 +148,7 @@ static void add_spring(rf_motion *m) {
     for (int32_t i = 0; i < at->corners; ++i)
       m->residual[3 * (int64_t)at->node[i] + a] += m->spring->matrix[0] * at->weight[i] * moved;
   }
-  rf_system_clear_fixed_rt(m->system, m->residual);
+  rf_system_keep_free_rt(m->system, m->residual);
 }
 
 // Evaluates rates, forces and the residual at m->x; size: its norm.
@@ -175,7 +175,7 @@ static rf_status evaluate_residual(rf_motion *m, bool tangent, double *size) {
   if (m->subspace) st = m->subspace->operations->project(m);
   if (m->barrier) {
     rf_barrier_evaluate_rt(m->barrier, m->x, m->xdot, rate_of(m), m->residual);
-    rf_system_clear_fixed_rt(s, m->residual);
+    rf_system_keep_free_rt(s, m->residual);
   }
   *size = norm(m, m->residual);
   return st;

@@ -42,6 +42,7 @@ static rf_status begin(rf_equilibrium *e, double part, double *u) {
       w->move[i] = part < 1.0 ? w->start[i] + part * (end - w->start[i]) - u[i] : end - u[i];
       moved = fmax(moved, fabs(w->move[i]));
     }
+  rf_constraints_fill_rt(s->mesh->constraints, w->move);
   if (s->n_free > 0) return moved > 0.0 ? predict(e, u) : RF_OK;
   for (int64_t i = 0; i < e->system->n; ++i) u[i] += w->move[i];
   return rf_solid_require_defined(s, u, "prescribed", e->system->err);
@@ -69,6 +70,9 @@ static rf_status check(const rf_solid *s, const rf_static_settings *set, const d
       if (!isfinite(all[k][i]))
         return rf_fail(err, RF_ERR_ARG, "%s at node %lld is %g; every value must be finite",
                        name[k], (long long)(i / 3), all[k][i]);
+  const rf_status follows =
+      rf_constraints_require(s->mesh->constraints, s->mesh->n_nodes, u, "u0", err);
+  if (follows < 0) return follows;
   const rf_status defined = rf_solid_require_defined(s, u, "u0", err);
   return defined < 0 ? defined : rf_solid_require_held(s, err);
 }

@@ -3,7 +3,8 @@
 // system is one file that fills a table of them.
 //
 // Vectors have n values, padded with zeros to ld.  They are zero where the system cannot move
-// (fixed nodes), and so are forces: sums over a vector are sums over the free unknowns.
+// (fixed nodes), and so are forces: sums over a vector are sums over the free unknowns. Constrained
+// nodes (mesh/constraints.h) follow their masters in motions, and have no forces.
 #ifndef RF_DYNAMICS_SYSTEM_H
 #define RF_DYNAMICS_SYSTEM_H
 
@@ -13,6 +14,7 @@
 #include "base/status.h"
 #include "linalg/csc.h"
 #include "linalg/simd.h"
+#include "mesh/constraints.h"
 
 typedef enum rf_system_steps {
   RF_STEPS_IMPLICIT,
@@ -123,6 +125,7 @@ struct rf_system {
   int64_t ld;            // values with padding
   const int32_t *fixed;  // nodes of three values each that stay zero, borrowed  (n_fixed)
   int32_t n_fixed;
+  const rf_constraints *constraints;  // nodes that follow others, borrowed; NULL: none
   double step_numbers;   // numbers that an evaluation reads, of a real-time system; else 0
   double damping_mass;   // alpha, 1/s
   double damping_stiff;  // beta, s
@@ -196,15 +199,27 @@ static inline rf_status rf_system_require_defined(rf_system *s, const double *x,
   return s->life->require_defined ? s->life->require_defined(s, x, subject, err) : RF_OK;
 }
 
-// False if all nodes are fixed.
-static inline bool rf_system_moves(const rf_system *s) {
-  return s->n_fixed == 0 || s->n > 3 * (int64_t)s->n_fixed;
+// Returns the number of unknowns: without fixed and constrained nodes.
+static inline int64_t rf_system_unknowns(const rf_system *s) {
+  const int32_t others = s->n_fixed + (s->constraints ? s->constraints->n : 0);
+  return s->n - 3 * (int64_t)others;
 }
 
-// Sets the values of fixed nodes to zero.
+// False if all nodes are fixed.
+static inline bool rf_system_moves(const rf_system *s) {
+  return s->n_fixed == 0 || rf_system_unknowns(s) > 0;
+}
+
+// Sets the motion of fixed nodes to zero.
 static inline void rf_system_clear_fixed_rt(const rf_system *s, double *x) {
   for (int32_t i = 0; i < s->n_fixed; ++i)
     for (int64_t c = 0; c < 3; ++c) x[3 * (int64_t)s->fixed[i] + c] = 0.0;
+}
+
+// Moves forces on constrained nodes to their masters, and sets those on fixed nodes to zero.
+static inline void rf_system_keep_free_rt(const rf_system *s, double *force) {
+  rf_constraints_fold_rt(s->constraints, force);
+  rf_system_clear_fixed_rt(s, force);
 }
 
 // Returns the largest difference of two displacements (n_nodes, 3) within an element, m.  Bodies

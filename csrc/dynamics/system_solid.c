@@ -67,7 +67,7 @@ static rf_status check(const rf_system *base, const double *x, const char *name,
         return rf_fail(err, RF_ERR_ARG, "%s[%d, %d] is %g, but node %d is fixed: it must be 0",
                        name, solid->fixed[i], c, value, solid->fixed[i]);
     }
-  return RF_OK;
+  return rf_constraints_require(solid->mesh->constraints, solid->mesh->n_nodes, x, name, err);
 }
 
 static rf_status evaluate(rf_system *base, const double *x, bool tangent, double *energy,
@@ -120,7 +120,7 @@ static rf_status balance(rf_system *base, const double *x, const double *v, cons
     RF_TRY(damp(s, x, v, out));
     for (int64_t d = 0; d < base->n; ++d) out[d] -= load[d];
   }
-  rf_system_clear_fixed_rt(base, out);
+  rf_system_keep_free_rt(base, out);
 done:
   return st;
 }
@@ -386,6 +386,7 @@ rf_status rf_system_solid(const void *of, const rf_run *run, const rf_system_dam
                         .n = n,
                         .fixed = solid->fixed,
                         .n_fixed = solid->n_fixed,
+                        .constraints = solid->mesh->constraints,
                         .ld = ((int64_t)n + RF_DENSE_PAD - 1) / RF_DENSE_PAD * RF_DENSE_PAD,
                         .damping_mass = inside ? 0.0 : damping->mass,
                         .damping_stiff = inside ? 0.0 : damping->stiffness,

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/run.h"
+#include "fem/constrained.h"
 #include "fem/ghost.h"
 #include "fem/kernels.h"
 
@@ -207,6 +208,30 @@ done:
   return st;
 }
 
+// Evaluates the elements of a solid with constrained nodes, and folds the results.
+static rf_status run_constrained(const evaluation *wanted, const rf_run *run, double *sum,
+                                 rf_error *err) {
+  rf_status st = RF_OK;
+  const rf_solid *s = wanted->solid, *elements = s->constrained->elements;
+  evaluation job = *wanted;
+  double *u = NULL, *v = NULL, *blocks = NULL;
+  RF_TRY(rf_constrained_copy(s, wanted->u, &u, err));
+  RF_TRY(rf_constrained_copy(s, wanted->v, &v, err));
+  if (wanted->tangent) RF_ALLOC(blocks, 9 * (int64_t)elements->graph.ptr[elements->graph.n]);
+  job.solid = elements;
+  job.u = u, job.v = v, job.tangent = blocks;
+  job.upper = true;  // folding reads the upper triangle
+  RF_TRY(run_evaluation(&job, run, sum, err));
+  if (wanted->force) rf_constraints_fold_rt(s->mesh->constraints, wanted->force);
+  if (blocks)
+    RF_TRY(rf_constrained_fold_blocks(s, run, blocks, wanted->upper, wanted->tangent, err));
+done:
+  rf_free(u);
+  rf_free(v);
+  rf_free(blocks);
+  return st;
+}
+
 rf_status rf_solid_evaluate_as(const rf_solid *s, const rf_run *run, unsigned kind, const double *u,
                                double *energy, double *force, double *tangent, rf_error *err) {
   const bool upper = kind & RF_TANGENT_UPPER;
@@ -216,6 +241,7 @@ rf_status rf_solid_evaluate_as(const rf_solid *s, const rf_run *run, unsigned ki
                     .tangent = tangent,
                     .upper = upper,
                     .definite = kind & RF_TANGENT_DEFINITE};
+  if (s->constrained) return run_constrained(&job, run, energy, err);
   const rf_status st = run_evaluation(&job, run, energy, err);
   return st < 0 ? st : rf_solid_add_ghosts(s, run, u, energy, force, tangent, upper, err);
 }
@@ -247,6 +273,7 @@ rf_status rf_solid_damping(const rf_solid *s, const rf_run *run, const double *v
                            double *matrix, rf_error *err) {
   evaluation job = {
       .solid = s, .u = u, .v = v, .viscosity = viscosity, .force = force, .tangent = matrix};
+  if (s->constrained) return run_constrained(&job, run, power, err);
   return run_evaluation(&job, run, power, err);
 }
 
@@ -281,13 +308,17 @@ rf_status rf_solid_hessian_product(const rf_solid *s, const rf_run *run, int32_t
                                    double *const *out, rf_error *err) {
   if (n_products < 0)
     return rf_fail(err, RF_ERR_ARG, "n_products must not be negative, got %d", n_products);
-  products job = {.solid = s,
+  const rf_solid *elements = s->constrained ? s->constrained->elements : s;
+  products job = {.solid = elements,
                   // many products are one task each; a few are cut into slabs
                   .slabs = n_products >= 2 * run->threads ? 1 : slab_count(s, run),
                   .a = a,
                   .b = b,
                   .out = out};
   rf_kernels_for(s, job.kernels);
-  return rf_run_tasks(run, (int64_t)n_products * job.slabs, n_products > 1, product_slab, &job,
-                      err);
+  const rf_status st =
+      rf_run_tasks(run, (int64_t)n_products * job.slabs, n_products > 1, product_slab, &job, err);
+  for (int32_t p = 0; p < n_products && st >= 0; ++p)
+    rf_constraints_fold_rt(s->mesh->constraints, out[p]);
+  return st;
 }

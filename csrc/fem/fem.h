@@ -48,8 +48,13 @@ typedef struct rf_graph {
   int32_t *col;  // (ptr[n])
 } rf_graph;
 
+typedef struct rf_constrained rf_constrained;  // fem/constrained.h
+
 typedef struct rf_solid {
-  const rf_mesh *mesh;        // borrowed: must outlive the solid
+  const rf_mesh *mesh;  // borrowed: must outlive the solid
+  // NULL without constrained nodes.  With them, `graph`, `diagonal`, `mirror`, `mass` and `lumped`
+  // are those of T^T A T, with zeros at constrained nodes, and `upper` is NULL.
+  rf_constrained *constrained;
   int32_t quadrature;         // order of the standard rule, see fem/shape.h
   int32_t n_gauss;            // points of the standard rule
   bool congruent;             // all elements are translates of the first: whole ones share a table
@@ -77,8 +82,8 @@ typedef struct rf_solid {
   double total_volume;  // m^3
   int32_t n_fixed, n_free;
   int32_t *fixed;    // fixed nodes, ascending              (n_fixed)
-  int32_t *free;     // the others, ascending               (n_free)
-  int32_t *free_of;  // index in `free`, -1 when fixed      (n_nodes)
+  int32_t *free;     // the others, less the constrained ones, ascending (n_free)
+  int32_t *free_of;  // index in `free`, -1 when fixed, -2 when constrained (n_nodes)
   int32_t *rank;     // position of a node along the curve   (n_nodes)
   int32_t *by_rank;  // node at each position                (n_nodes)
   int32_t n_places;  // a multiple of the lanes
@@ -94,7 +99,8 @@ typedef struct rf_solid_settings {
   const rf_material *material;  // (n_materials)
   int32_t n_materials;
   const int32_t *element_material;  // (n_elements)
-  const int32_t *fixed;             // distinct node indices in any order (n_fixed)
+  const int32_t *fixed;             // distinct node indices in any order (n_fixed); constrained
+                                    // ones only with all their masters: they are left out
   int32_t n_fixed;
   int32_t quadrature;  // order: 2 or 3, see fem/shape.h; ignored for tets of four nodes
   rf_simd simd;        // must be available on this processor
@@ -144,7 +150,7 @@ static inline const double *rf_solid_volume(const rf_solid *s, int32_t e) {
 }
 
 // Computes energy (1), force (n,3) and tangent blocks (graph.ptr[n], 3, 3), each unless NULL. u
-// NULL means rest.
+// NULL means rest.  Values of u at constrained nodes are not used: these follow their masters.
 RF_MUST_CHECK rf_status rf_solid_evaluate(const rf_solid *solid, const rf_run *run, const double *u,
                                           double *energy, double *force, double *tangent,
                                           rf_error *err);
@@ -180,7 +186,8 @@ RF_MUST_CHECK rf_status rf_solid_damping(const rf_solid *solid, const rf_run *ru
                                          double *power, double *force, double *matrix,
                                          rf_error *err);
 
-// Computes out_p = (H:a_p) b_p at rest for n_products pairs, each (n,3):
+// Computes out_p = (H:a_p) b_p at rest for n_products pairs, each (n,3), in which constrained nodes
+// follow their masters:
 // int d2P/ds dt (1 + s grad a + t grad b) grad(phi) dV.
 RF_MUST_CHECK rf_status rf_solid_hessian_product(const rf_solid *solid, const rf_run *run,
                                                  int32_t n_products, const double *const *a,
@@ -226,7 +233,8 @@ RF_MUST_CHECK rf_status rf_solid_full_mass(const rf_solid *solid, bool lumped, r
 RF_MUST_CHECK rf_status rf_solid_full_tangent(const rf_solid *solid, const double *blocks,
                                               rf_csc *out, rf_error *err);
 
-// Convert between (n,3) vectors over all nodes and (n_free,3) vectors over the free ones.
+// Convert between (n,3) vectors over all nodes and (n_free,3) vectors over the free ones.  Scatter
+// moves constrained nodes with their masters, so it is for displacements.
 void rf_solid_gather(const rf_solid *solid, const double *all, double *free);
 void rf_solid_scatter(const rf_solid *solid, const double *free, double *all);  // zeros at fixed
 

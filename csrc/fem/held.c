@@ -123,7 +123,7 @@ static int parts_at(analysis *a, int32_t node, int32_t *parts) {
 
 // True for a node that is fixed or belongs to a held part.
 static bool stands(const analysis *a, int32_t node, int count, const int32_t *parts) {
-  bool still = a->solid->free_of[node] < 0;
+  bool still = a->solid->free_of[node] == -1;
   for (int q = 0; q < count; ++q) still = still || a->hold[parts[q]].count == 3;
   return still;
 }

@@ -27,7 +27,9 @@ enum {
 static const double RESIDUAL = 1e-4;   // relative, of the estimate
 static const double SMALLEST = 1e-12;  // smallest component of x, relative to the largest
 
+// Removes forces on fixed nodes; those on constrained nodes go to their masters.
 static void hold_fixed(const rf_solid *s, double *x) {
+  rf_constraints_fold_rt(s->mesh->constraints, x);
   for (int32_t k = 0; k < s->n_fixed; ++k) memset(x + 3 * (int64_t)s->fixed[k], 0, 3 * sizeof *x);
 }
 
@@ -154,8 +156,8 @@ static rf_status bound(const rf_solid *s, const rf_run *run, const double *block
   double *x = NULL, *y = NULL;
   RF_ALLOC(x, dofs);
   RF_ALLOC(y, dofs);
-  for (int64_t d = 0; d < dofs; ++d) x[d] = 1.0;
-  hold_fixed(s, x);
+  for (int32_t k = 0; k < s->n_free; ++k)
+    for (int c = 0; c < 3; ++c) x[3 * (int64_t)s->free[k] + c] = 1.0;
   *value = INFINITY;
   for (int sweeps = 0; sweeps < BOUND_SWEEPS; ++sweeps) {
     sweep job = {.solid = s, .blocks = blocks, .x = x, .y = y};

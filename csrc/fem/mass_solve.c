@@ -34,6 +34,7 @@ rf_status rf_solid_mass_solve(rf_solid_mass *m, const rf_run *run, const double 
     for (int32_t k = 0; k < n; ++k)
       for (int c = 0; c < 3; ++c)
         y[3 * (int64_t)s->free[k] + c] = x[3 * (int64_t)s->free[k] + c] / s->lumped[s->free[k]];
+    rf_constraints_fill_rt(s->mesh->constraints, y);
     return RF_OK;
   }
   for (int32_t k = 0; k < n; ++k)
@@ -42,5 +43,6 @@ rf_status rf_solid_mass_solve(rf_solid_mass *m, const rf_run *run, const double 
   if (st < 0) return st;
   for (int32_t k = 0; k < n; ++k)
     for (int c = 0; c < 3; ++c) y[3 * (int64_t)s->free[k] + c] = m->columns[c * (int64_t)n + k];
+  rf_constraints_fill_rt(s->mesh->constraints, y);
   return RF_OK;
 }

@@ -24,7 +24,7 @@ RF_MUST_CHECK rf_status rf_solid_mass_init(rf_solid_mass *m, const rf_solid *sol
 void rf_solid_mass_release(rf_solid_mass *m);  // a zeroed struct is allowed
 
 // Computes y = M^-1 x at free nodes, both (n, 3); y may equal x; its values at fixed nodes are
-// unchanged.
+// unchanged, and constrained ones follow their masters.
 RF_MUST_CHECK rf_status rf_solid_mass_solve(rf_solid_mass *m, const rf_run *run, const double *x,
                                             double *y, rf_error *err);
 

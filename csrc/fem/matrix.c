@@ -261,4 +261,5 @@ void rf_solid_scatter(const rf_solid *s, const double *free, double *all) {
     memset(all + 3 * (int64_t)s->fixed[k], 0, 3 * sizeof *all);
   for (int32_t k = 0; k < s->n_free; ++k)
     memcpy(all + 3 * (int64_t)s->free[k], free + 3 * (int64_t)k, 3 * sizeof *all);
+  rf_constraints_fill_rt(s->mesh->constraints, all);
 }

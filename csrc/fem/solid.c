@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/run.h"
 #include "fem/adjacency.h"
+#include "fem/constrained.h"
 #include "fem/ghost.h"
 #include "fem/shape.h"
 #include "fem/tables.h"
@@ -47,9 +48,22 @@ static rf_status check_settings(const rf_mesh *mesh, const rf_solid_settings *se
   return RF_OK;
 }
 
-static rf_status take_fixed(const rf_solid_settings *set, rf_solid *s, rf_error *err) {
+// Rejects a fixed constrained node with a master that is not fixed.
+static rf_status check_masters(const rf_constraints *c, const int32_t *free_of, rf_error *err) {
+  for (int32_t k = 0; c && k < c->n; ++k)
+    for (int32_t p = c->ptr[k]; p < c->ptr[k + 1] && free_of[c->slaves[k]] == -1; ++p)
+      if (free_of[c->masters[p]] != -1)
+        return rf_fail(err, RF_ERR_ARG,
+                       "fixed names node %d, which is constrained to follow node %d, but not that "
+                       "one: fix all %d masters of it, or leave it out",
+                       c->slaves[k], c->masters[p], c->ptr[k + 1] - c->ptr[k]);
+  return RF_OK;
+}
+
+// ties: constraints of nodes, NULL: none.
+static rf_status take_fixed(const rf_solid_settings *set, int32_t n, const rf_constraints *ties,
+                            rf_solid *s, rf_error *err) {
   rf_status st = RF_OK;
-  const int32_t n = s->mesh->n_nodes;
   RF_ALLOC(s->free_of, n);
   for (int32_t k = 0; k < set->n_fixed; ++k) {
     const int32_t i = set->fixed[k];
@@ -63,15 +77,19 @@ static rf_status take_fixed(const rf_solid_settings *set, rf_solid *s, rf_error 
     }
     s->free_of[i] = -1;
   }
-  s->n_fixed = set->n_fixed;
-  s->n_free = n - set->n_fixed;
+  RF_TRY(check_masters(ties, s->free_of, err));
+  for (int32_t k = 0; ties && k < ties->n; ++k) s->free_of[ties->slaves[k]] = -2;
+  for (int32_t i = 0; i < n; ++i) {
+    s->n_fixed += s->free_of[i] == -1;
+    s->n_free += s->free_of[i] == 0;
+  }
   RF_ALLOC(s->fixed, s->n_fixed);
   RF_ALLOC(s->free, s->n_free);
   int32_t at_fixed = 0, at_free = 0;
   for (int32_t i = 0; i < n; ++i) {
     if (s->free_of[i] == -1) {
       s->fixed[at_fixed++] = i;
-    } else {
+    } else if (s->free_of[i] == 0) {
       s->free_of[i] = at_free;
       s->free[at_free++] = i;
     }
@@ -278,12 +296,12 @@ done:
   return st;
 }
 
-rf_status rf_solid_create(const rf_mesh *mesh, const rf_solid_settings *set, const rf_run *run,
-                          rf_solid **out, rf_error *err) {
+// Creates a solid whose nodes are all independent.
+static rf_status create_elements(const rf_mesh *mesh, const rf_solid_settings *set,
+                                 const rf_run *run, rf_solid **out, rf_error *err) {
   rf_status st = RF_OK;
   rf_solid *s = NULL;
   *out = NULL;
-  RF_TRY(check_settings(mesh, set, err));
   RF_ALLOC(s, 1);
   s->mesh = mesh;
   s->quadrature = set->quadrature;
@@ -294,7 +312,7 @@ rf_status rf_solid_create(const rf_mesh *mesh, const rf_solid_settings *set, con
   RF_ALLOC(s->element_material, mesh->n_elements);
   memcpy(s->element_material, set->element_material,
          (size_t)mesh->n_elements * sizeof *s->element_material);
-  RF_TRY(take_fixed(set, s, err));
+  RF_TRY(take_fixed(set, mesh->n_nodes, NULL, s, err));
   RF_TRY(rf_run_progress(run, -1, -1, err));
   RF_TRY(build_ranks(s, err));
   RF_TRY(rf_run_progress(run, -1, -1, err));
@@ -303,6 +321,33 @@ rf_status rf_solid_create(const rf_mesh *mesh, const rf_solid_settings *set, con
   RF_TRY(rf_run_progress(run, -1, -1, err));
   RF_TRY(rf_solid_build_tables(s, err));
   RF_TRY(rf_solid_build_ghosts(s, err));
+  *out = s;
+  s = NULL;
+done:
+  rf_solid_free(s);
+  return st;
+}
+
+rf_status rf_solid_create(const rf_mesh *mesh, const rf_solid_settings *set, const rf_run *run,
+                          rf_solid **out, rf_error *err) {
+  rf_status st = RF_OK;
+  rf_solid *s = NULL, *elements = NULL;
+  rf_solid_settings unheld = *set;
+  *out = NULL;
+  RF_TRY(check_settings(mesh, set, err));
+  if (!mesh->constraints) return create_elements(mesh, set, run, out, err);
+  RF_ALLOC(s, 1);
+  RF_TRY(take_fixed(set, mesh->n_nodes, mesh->constraints, s, err));
+  unheld.n_fixed = 0;
+  RF_TRY(create_elements(mesh, &unheld, run, &elements, err));
+  s->constrained = rf_alloc(1, sizeof *s->constrained);
+  if (!s->constrained) {
+    rf_solid_free(elements);
+    st = rf_fail(err, RF_ERR_MEMORY, "out of memory");
+    goto done;
+  }
+  RF_TRY(rf_constrained_create(elements, s, err));
+  RF_TRY(rf_run_progress(run, -1, -1, err));
   *out = s;
   s = NULL;
 done:
@@ -337,6 +382,21 @@ rf_status rf_solid_require_quadratic(const rf_solid *s, const char *needs, rf_er
 
 void rf_solid_free(rf_solid *s) {
   if (!s) return;
+  rf_free(s->graph.ptr);
+  rf_free(s->graph.col);
+  rf_free(s->diagonal);
+  rf_free(s->mirror);
+  rf_free(s->mass);
+  rf_free(s->lumped);
+  rf_free(s->fixed);
+  rf_free(s->free);
+  rf_free(s->free_of);
+  if (s->constrained) {
+    // all else belongs to the elements
+    rf_constrained_free(s->constrained);
+    rf_free(s);
+    return;
+  }
   rf_free(s->first_point);
   rf_free(s->n_points);
   rf_free(s->ghost_mate);
@@ -347,16 +407,7 @@ void rf_solid_free(rf_solid *s) {
   rf_free(s->volume);
   rf_free(s->material);
   rf_free(s->element_material);
-  rf_free(s->graph.ptr);
-  rf_free(s->graph.col);
-  rf_free(s->diagonal);
-  rf_free(s->mirror);
   rf_free(s->upper);
-  rf_free(s->mass);
-  rf_free(s->lumped);
-  rf_free(s->fixed);
-  rf_free(s->free);
-  rf_free(s->free_of);
   rf_free(s->rank);
   rf_free(s->by_rank);
   rf_free(s->visit);

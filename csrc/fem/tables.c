@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "fem/constrained.h"
 #include "fem/ghost.h"
 #include "fem/shape.h"
 #include "linalg/vec3.h"
@@ -17,6 +18,8 @@
 static const double TRANSLATED = 1e-12;
 static const double TRANSLATED_FAR = 1e-9;
 
+enum { MOST_SHARED = 32 };  // shapes of elements of a graded mesh that share tables
+
 static void corners(const rf_mesh *mesh, int32_t e, double *x) {
   const int nodes = (int)mesh->type;
   const int32_t *element = mesh->elements + (int64_t)e * nodes;
@@ -24,26 +27,38 @@ static void corners(const rf_mesh *mesh, int32_t e, double *x) {
     memcpy(x + 3 * a, mesh->nodes + 3 * (int64_t)element[a], 3 * sizeof *x);
 }
 
-// True if all elements are translates of the first, up to rounding.
-static bool all_congruent(const rf_mesh *mesh) {
+// True if element e is a translate of another one, up to rounding; farthest: largest coordinate of
+// the mesh.
+static bool is_translate(const rf_mesh *mesh, int32_t e, int32_t other, double farthest) {
   const int nodes = (int)mesh->type;
-  double first[3 * RF_MAX_NODES], x[3 * RF_MAX_NODES], size = 0.0, farthest = 0.0;
-  corners(mesh, 0, first);
+  double first[3 * RF_MAX_NODES], x[3 * RF_MAX_NODES], size = 0.0;
+  corners(mesh, other, first);
   for (int a = 1; a < nodes; ++a)
     for (int i = 0; i < 3; ++i) size = fmax(size, fabs(first[3 * a + i] - first[i]));
   // a difference of four coordinates, each rounded relative to its distance from the origin
-  for (int64_t i = 0; i < 3 * (int64_t)mesh->n_nodes; ++i)
-    farthest = fmax(farthest, fabs(mesh->nodes[i]));
   const double tolerance =
       TRANSLATED * size + fmin(4.0 * DBL_EPSILON * farthest, TRANSLATED_FAR * size);
-  for (int32_t e = 1; e < mesh->n_elements; ++e) {
-    corners(mesh, e, x);
-    for (int a = 1; a < nodes; ++a)
-      for (int i = 0; i < 3; ++i) {
-        const double difference = (x[3 * a + i] - x[i]) - (first[3 * a + i] - first[i]);
-        if (!(fabs(difference) <= tolerance)) return false;
-      }
-  }
+  corners(mesh, e, x);
+  for (int a = 1; a < nodes; ++a)
+    for (int i = 0; i < 3; ++i) {
+      const double difference = (x[3 * a + i] - x[i]) - (first[3 * a + i] - first[i]);
+      if (!(fabs(difference) <= tolerance)) return false;
+    }
+  return true;
+}
+
+static double farthest_of(const rf_mesh *mesh) {
+  double farthest = 0.0;
+  for (int64_t i = 0; i < 3 * (int64_t)mesh->n_nodes; ++i)
+    farthest = fmax(farthest, fabs(mesh->nodes[i]));
+  return farthest;
+}
+
+// True if all elements are translates of the first.
+static bool all_congruent(const rf_mesh *mesh) {
+  const double farthest = farthest_of(mesh);
+  for (int32_t e = 1; e < mesh->n_elements; ++e)
+    if (!is_translate(mesh, e, 0, farthest)) return false;
   return true;
 }
 
@@ -70,10 +85,34 @@ done:
   return st;
 }
 
+// Cells of a graded mesh share a table with the translates of a few first ones: kernels take shared
+// tables from the cache.  The others have tables of their own.
+static rf_status share_points(rf_solid *s, rf_error *err) {
+  rf_status st = RF_OK;
+  const double farthest = farthest_of(s->mesh);
+  int32_t first[MOST_SHARED], shared = 0;
+  int64_t next = 0;
+  RF_ALLOC(s->first_point, s->n_places);
+  for (int32_t k = 0; k < s->n_places; ++k) {
+    const int32_t e = s->visit[k];
+    if (e < 0) continue;
+    int32_t c = 0;
+    while (c < shared && !is_translate(s->mesh, e, first[c], farthest)) ++c;
+    s->first_point[k] = c < shared ? s->first_point[s->place[first[c]]] : next;
+    if (c < shared) continue;
+    next += s->n_gauss;
+    if (shared < MOST_SHARED) first[shared++] = e;
+  }
+  st = allocate_points(s, next, err);
+done:
+  return st;
+}
+
 // Tables are stored in the order of `place`; congruent whole elements share the first.
 static rf_status lay_out_points(rf_solid *s, const rf_standard_rule *standard, rf_error *err) {
   rf_status st = RF_OK;
   const int32_t n = s->n_places;
+  if (s->mesh->constraints && !s->congruent) return share_points(s, err);
   if (!s->mesh->rule)
     return allocate_points(s, (int64_t)standard->count * (s->congruent ? 1 : n), err);
   int64_t next = s->congruent ? standard->count : 0;
@@ -94,7 +133,19 @@ done:
 
 static rf_status fill_points(rf_solid *s, const rf_standard_rule *standard, rf_error *err) {
   double x[3 * RF_MAX_NODES];
-  bool shared = false;  // the table of the whole elements exists
+  bool shared = false;   // the table of the whole elements exists
+  int64_t complete = 0;  // end of the tables of a graded mesh so far
+  for (int32_t k = 0; k < s->n_places && s->mesh->constraints && !s->congruent; ++k) {
+    if (s->visit[k] < 0 || s->first_point[k] < complete) continue;
+    complete = s->first_point[k] + s->n_gauss;
+    corners(s->mesh, s->visit[k], x);
+    const rf_status st =
+        rf_shape_tables(s->mesh->type, rf_shape_points(standard), x, s->visit[k],
+                        s->gradient + s->first_point[k] * (int64_t)s->mesh->type * 3,
+                        s->volume + s->first_point[k], NULL, err);
+    if (st < 0) return st;
+  }
+  if (s->mesh->constraints && !s->congruent) return RF_OK;
   for (int32_t e = 0; e < s->mesh->n_elements; ++e) {
     const int64_t first = rf_solid_first_at(s, s->place[e]);
     const bool shares = s->congruent && own_points(s->mesh, e).count == 0;
@@ -223,9 +274,23 @@ done:
   return st;
 }
 
+static rf_status constrained_volume(const rf_solid *s, int32_t material, double *mass,
+                                    rf_error *err) {
+  rf_status st = RF_OK;
+  const rf_solid *elements = s->constrained->elements;
+  double *all = NULL;
+  RF_ALLOC(all, elements->graph.ptr[elements->graph.n]);
+  RF_TRY(rf_solid_material_volume(elements, material, all, err));
+  rf_constrained_fold_numbers(s, all, mass);
+done:
+  rf_free(all);
+  return st;
+}
+
 rf_status rf_solid_material_volume(const rf_solid *s, int32_t material, double *mass,
                                    rf_error *err) {
   const rf_mesh *mesh = s->mesh;
+  if (s->constrained) return constrained_volume(s, material, mass, err);
   products all = begin_products(s);
   memset(mass, 0, (size_t)s->graph.ptr[mesh->n_nodes] * sizeof *mass);
   for (int32_t e = 0; e < mesh->n_elements; ++e) {

@@ -189,6 +189,10 @@ done:
 }
 
 static rf_status check(const rf_solid *s, const rf_green_settings *set, rf_error *err) {
+  if (s->constrained)
+    return rf_fail(err, RF_ERR_MESH,
+                   "the mesh has constrained nodes, which Green's functions do not know: take the "
+                   "mesh of equal cubes, before grading");
   const rf_status st = check_nodes(s->mesh->n_nodes, set, err);
   if (st < 0) return st;
   for (int32_t k = 0; k < set->count; ++k)

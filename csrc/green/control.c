@@ -35,6 +35,10 @@ static bool spans_plane(const rf_mesh *mesh, int32_t count, const int32_t *nodes
 }
 
 static rf_status check_settings(const rf_control_build *b, rf_error *err) {
+  if (b->solid->constrained)
+    return rf_fail(err, RF_ERR_MESH,
+                   "the mesh has constrained nodes, which control elements do not know: take the "
+                   "mesh of equal cubes, before grading");
   const rf_control_settings *set = b->set;
   const int32_t n = b->solid->mesh->n_nodes;
   const int32_t most = RF_CONTROL_MOST_GROUPS - 1;

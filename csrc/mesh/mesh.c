@@ -21,6 +21,7 @@ static const double PARALLEL = 1e-9;
 void rf_mesh_free(rf_mesh *mesh) {
   if (!mesh) return;
   rf_rule_free(mesh->rule);
+  rf_constraints_free(mesh->constraints);
   rf_free(mesh->nodes);
   rf_free(mesh->elements);
   rf_free(mesh->regions);

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "mesh/constraints.h"
 #include "mesh/rule.h"
 
 // The value is the number of nodes of an element.
@@ -35,10 +36,11 @@ static inline bool rf_element_is_quadratic(rf_element_type type) {
 typedef struct rf_mesh {
   rf_element_type type;
   int32_t n_nodes, n_elements;
-  double *nodes;      // rest positions, m        (n_nodes, 3)
-  int32_t *elements;  // node indices             (n_elements, type)
-  int32_t *regions;   // region of each element   (n_elements)
-  rf_rule *rule;      // quadrature of partly filled elements, owned; NULL: all are whole
+  double *nodes;                // rest positions, m        (n_nodes, 3)
+  int32_t *elements;            // node indices             (n_elements, type)
+  int32_t *regions;             // region of each element   (n_elements)
+  rf_rule *rule;                // quadrature of partly filled elements, owned; NULL: all are whole
+  rf_constraints *constraints;  // nodes that follow others, owned; NULL: none
 } rf_mesh;
 
 // DOF numbers, 3 node + axis, must fit an int32.

@@ -127,6 +127,10 @@ rf_status rf_mesh_quadratic(const rf_mesh *mesh, rf_mesh **out, rf_error *err) {
                    "only elements without mid-edge nodes can be made quadratic (tetrahedra of four "
                    "nodes, hexahedra of eight); these have %d",
                    (int)mesh->type);
+  if (mesh->constraints)
+    return rf_fail(err, RF_ERR_ARG,
+                   "a mesh with constrained nodes cannot be made quadratic: make the cells of a "
+                   "mesh without them quadratic");
   const rf_element_type type = mesh->type == RF_TET4 ? RF_TET10 : RF_HEX20;
   const int64_t count = rf_edges_of(type).count * (int64_t)mesh->n_elements;
   RF_TRY(sorted_edges(mesh, &edges, err));

@@ -60,9 +60,9 @@ typedef struct face_table {
   int64_t *first;  // lowest face with these nodes, plus 1; 0: empty
 } face_table;
 
-static size_t place_of(const rf_mesh *m, const face_table *t, int64_t face) {
-  int32_t key[4], other[4];
-  face_key(m, face, key);
+// Returns the place of a key, free if no face has these nodes.
+static size_t place_of_key(const rf_mesh *m, const face_table *t, const int32_t key[4]) {
+  int32_t other[4];
   uint64_t h = 0;
   for (int a = 0; a < 4; ++a) {
     h = (h ^ (uint64_t)(key[a] + 1)) * UINT64_C(0x9E3779B97F4A7C15);
@@ -71,9 +71,43 @@ static size_t place_of(const rf_mesh *m, const face_table *t, int64_t face) {
   size_t at = (size_t)h & (t->size - 1);
   for (; t->first[at]; at = (at + 1) & (t->size - 1)) {
     face_key(m, t->first[at] - 1, other);
-    if (memcmp(key, other, sizeof key) == 0) break;
+    if (memcmp(key, other, sizeof other) == 0) break;
   }
   return at;
+}
+
+static size_t place_of(const rf_mesh *m, const face_table *t, int64_t face) {
+  int32_t key[4];
+  face_key(m, face, key);
+  return place_of_key(m, t, key);
+}
+
+// Returns the face of a larger element on which the face of a smaller one lies, plus 1: its corners
+// are the nodes that the corners of the smaller face follow.  0: there is none.
+static int64_t larger_face(const rf_mesh *m, const face_table *t, int64_t face) {
+  const rf_constraints *c = m->constraints;
+  int32_t key[4], own[4], count = 0;
+  const int corners = corners_of(m);
+  bool follows = false;
+  if (!c) return 0;
+  face_nodes(m, face, corners, own);
+  for (int a = 0; a < corners; ++a) {
+    const int32_t k = rf_constraints_find(c, own[a]);
+    const int32_t *node = k < 0 ? &own[a] : c->masters + c->ptr[k];
+    const int32_t nodes = k < 0 ? 1 : c->ptr[k + 1] - c->ptr[k];
+    follows = follows || k >= 0;
+    for (int32_t i = 0; i < nodes; ++i) {
+      bool known = false;
+      for (int32_t b = 0; b < count; ++b) known = known || key[b] == node[i];
+      if (known) continue;
+      if (count == corners) return 0;
+      key[count++] = node[i];
+    }
+  }
+  if (!follows || count < corners) return 0;
+  if (corners < 4) key[3] = -1;
+  sort4(key);
+  return t->first[place_of_key(m, t, key)];
 }
 
 static rf_status make_table(const rf_mesh *m, face_table *t, rf_error *err) {
@@ -107,6 +141,10 @@ rf_status rf_mesh_components(const rf_mesh *m, bool by_face, int32_t *label, int
         rf_disjoint_join(parent, (int32_t)(f / per), (int32_t)((table.first[at] - 1) / per));
       else
         table.first[at] = f + 1;
+    }
+    for (int64_t f = 0; f < faces && m->constraints; ++f) {
+      const int64_t larger = larger_face(m, &table, f);
+      if (larger) rf_disjoint_join(parent, (int32_t)(f / per), (int32_t)((larger - 1) / per));
     }
   } else {
     RF_ALLOC(first, m->n_nodes);  // first element at a node, plus 1
@@ -182,6 +220,12 @@ rf_status rf_mesh_boundary(const rf_mesh *m, rf_boundary *out, rf_error *err) {
     const int64_t mate = table.first[at] - 1;
     count -= 1 + !shared[mate];
     shared[f] = shared[mate] = 1;
+  }
+  for (int64_t f = 0; f < faces && m->constraints; ++f) {
+    const int64_t larger = larger_face(m, &table, f);
+    if (!larger) continue;
+    count -= !shared[f] + !shared[larger - 1];
+    shared[f] = shared[larger - 1] = 1;
   }
   if (!(count <= INT32_MAX)) {
     st = rf_fail(err, RF_ERR_MESH, "the mesh has too many boundary faces: %lld", (long long)count);

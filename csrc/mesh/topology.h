@@ -1,8 +1,9 @@
 // Connected components and boundary faces of a mesh.
 //
 // Two elements share a face when all its corners are the same nodes (then its mid-edge nodes are,
-// too). Voxel parts that meet only along an edge or at a node are one component by nodes but two by
-// faces: a hinge, which has no elastic resistance.
+// too). Faces of smaller elements on a face of a larger one, which constrained nodes join, are
+// shared with it.  Voxel parts that meet only along an edge or at a node are one component by nodes
+// but two by faces: a hinge, which has no elastic resistance.
 #ifndef RF_MESH_TOPOLOGY_H
 #define RF_MESH_TOPOLOGY_H
 

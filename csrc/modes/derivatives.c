@@ -101,6 +101,22 @@ done:
   return st;
 }
 
+static rf_status free_derivatives(const rf_modes_solid *modes, const rf_solid *solid,
+                                  const rf_run *run, int32_t k, const double *shapes,
+                                  double *derivatives, rf_error *err) {
+  rf_status st = RF_OK;
+  const size_t all = 3 * (size_t)solid->mesh->n_nodes, held = 3 * (size_t)solid->n_free;
+  double *directions = NULL;
+  RF_ALLOC(directions, held * (size_t)k);
+  for (int32_t v = 0; v < k; ++v)
+    rf_solid_gather(solid, shapes + all * (size_t)v, directions + held * (size_t)v);
+  RF_TRY(rf_modes_free_derivatives(modes, run, k, directions, derivatives, NULL, err));
+  RF_TRY(rf_modes_expand(solid, (int64_t)k * k, derivatives, err));
+done:
+  rf_free(directions);
+  return st;
+}
+
 rf_status rf_modes_solid_derivatives(const rf_solid *solid, const rf_run *run, int32_t k,
                                      const double *shapes, double *derivatives, rf_error *err) {
   rf_status st = RF_OK;
@@ -108,7 +124,7 @@ rf_status rf_modes_solid_derivatives(const rf_solid *solid, const rf_run *run, i
   RF_TRY(check_held(solid, k, shapes, err));
   RF_TRY(rf_modes_solid_create(solid, run, &modes, err));
   if (solid->n_fixed == 0)
-    st = rf_modes_free_derivatives(modes, run, k, shapes, derivatives, NULL, err);
+    st = free_derivatives(modes, solid, run, k, shapes, derivatives, err);
   else
     st = rf_modes_held_derivatives(modes, solid, run, k, shapes, 0, rf_modes_pairs(k), derivatives,
                                    err);

@@ -117,22 +117,36 @@ static rf_status explain_singular(const rf_solid *solid, int32_t column, rf_erro
                  solid->free[column / 3], axis[column % 3]);
 }
 
+static void gather_rigid(const rf_solid *solid, const double *all, double *free) {
+  for (size_t i = 0; i < RF_RIGID; ++i)
+    rf_solid_gather(solid, all + 3 * (size_t)solid->mesh->n_nodes * i,
+                    free + 3 * (size_t)solid->n_free * i);
+}
+
 // Sets the rigid motions of a free solid, and the supports of its stiffness.
 static rf_status set_free(rf_modes_solid *s, const rf_run *run, rf_csc *lower, rf_error *err) {
   rf_status st = RF_OK;
   const int32_t n = 3 * s->solid->n_free;
+  const size_t all = 3 * (size_t)s->solid->mesh->n_nodes;
   rf_rigid_body body;
   int32_t supports[RF_RIGID];
+  double *modes = NULL, *product = NULL;  // over all nodes
+  RF_ALLOC(modes, RF_RIGID * all);
+  RF_ALLOC(product, RF_RIGID * all);
   RF_ALLOC(s->rigid, RF_RIGID * (int64_t)n);
   RF_ALLOC(s->rigid_mass, RF_RIGID * (int64_t)n);
   RF_TRY(rf_solid_rigid_body(s->solid, run, &body, err));
-  rf_rigid_modes(s->solid, &body, s->rigid_mass);
+  rf_rigid_modes(s->solid, &body, modes);
+  gather_rigid(s->solid, modes, s->rigid);
+  memcpy(s->rigid_mass, s->rigid, RF_RIGID * (size_t)n * sizeof *s->rigid);
   rf_rigid_supports(n, s->rigid_mass, supports);
   // supports as stiff as the solid at these DOFs; the diagonal comes first in a column
   for (int i = 0; i < RF_RIGID; ++i) lower->val[lower->colptr[supports[i]]] *= 2.0;
-  rf_rigid_modes(s->solid, &body, s->rigid);
-  RF_TRY(rf_solid_mass_multiply(s->solid, run, RF_RIGID, s->rigid, s->rigid_mass, err));
+  RF_TRY(rf_solid_mass_multiply(s->solid, run, RF_RIGID, modes, product, err));
+  gather_rigid(s->solid, product, s->rigid_mass);
 done:
+  rf_free(modes);
+  rf_free(product);
   return st;
 }
 

@@ -79,7 +79,7 @@ static PyObject *reduce_damping(PyObject *module, PyObject *args) {
     return NULL;
   const rf_solid *solid = py_solid_get(state, solid_obj);
   if (!solid || py_run_init(state, &run, progress, threads) < 0) return NULL;
-  if (py_in_fields(&basis, basis_obj, "basis", solid->mesh->n_nodes) < 0 ||
+  if (py_in_motions(state, &basis, basis_obj, "basis", solid) < 0 ||
       py_in_f64(&viscosity, viscosity_obj, "viscosity", 2, (npy_intp[]){solid->n_materials, 2}) < 0)
     goto done;
   if (basis.shape[0] < 1 || basis.shape[0] > RF_DAMPING_MAX_R) {
@@ -156,8 +156,8 @@ static PyObject *solid_damping(PyObject *module, PyObject *args) {
   const rf_solid *s = py_solid_get(state, objects[0]);
   if (!s || py_run_init(state, &run, NULL, threads) < 0) return NULL;
   if (py_viscosity_in(&viscosity, objects[1], s) < 0 ||
-      py_in_field(&u, objects[2], "u", s->mesh->n_nodes) < 0 ||
-      py_in_field(&v, objects[3], "v", s->mesh->n_nodes) < 0)
+      py_in_motion(state, &u, objects[2], "u", s) < 0 ||
+      py_in_motion(state, &v, objects[3], "v", s) < 0)
     goto done;
   force = py_new_f64(2, (npy_intp[]){s->mesh->n_nodes, 3});
   if (!force) goto done;
@@ -206,7 +206,7 @@ static PyObject *solid_damping_matrix(PyObject *module, PyObject *args) {
   const rf_solid *s = py_solid_get(state, objects[0]);
   if (!s || py_run_init(state, &run, NULL, threads) < 0) return NULL;
   if (py_viscosity_in(&viscosity, objects[1], s) < 0 ||
-      (objects[2] != Py_None && py_in_field(&u, objects[2], "u", s->mesh->n_nodes) < 0))
+      (objects[2] != Py_None && py_in_motion(state, &u, objects[2], "u", s) < 0))
     goto done;
   rf_csc out = {0};
   rf_error err = {0};

@@ -7,7 +7,7 @@ int py_fields_in(py_state *state, py_fields *f, PyObject *solid, PyObject *field
                  PyObject *progress, int threads) {
   *f = (py_fields){.solid = py_solid_get(state, solid)};
   if (!f->solid || py_run_init(state, &f->run, progress, threads) < 0 ||
-      py_in_fields(&f->in, fields, name, f->solid->mesh->n_nodes) < 0)
+      py_in_motions(state, &f->in, fields, name, f->solid) < 0)
     return -1;
   if (f->in.shape[0] > INT32_MAX / 2) {
     py_fail(state, PY_INPUT_ERROR, "%s holds too many fields: %zd", name, f->in.shape[0]);

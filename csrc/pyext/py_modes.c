@@ -46,7 +46,7 @@ static PyObject *linear_modes(PyObject *module, PyObject *args) {
   shapes = py_new_f64(3, (npy_intp[]){rigid + k, solid->mesh->n_nodes, 3});
   if (!shapes) goto done;
   double *value = py_f64(values), *frequency = py_f64(frequencies), *shape = py_f64(shapes);
-  const size_t field = 3 * (size_t)solid->mesh->n_nodes;
+  const size_t field = 3 * (size_t)solid->n_free;  // expanded at the end
   rf_modes_solid *modes = NULL;
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
@@ -56,7 +56,7 @@ static PyObject *linear_modes(PyObject *module, PyObject *args) {
   if (st >= 0)
     st = rf_modes_linear(rf_modes_solid_system(modes), &r.run, k, value + rigid,
                          shape + field * (size_t)rigid, &err);
-  if (st >= 0) st = rf_modes_expand(solid, k, shape + field * (size_t)rigid, &err);
+  if (st >= 0) st = rf_modes_expand(solid, rigid + k, shape, &err);
   rf_modes_solid_free(modes);
   Py_END_ALLOW_THREADS
   if (st < 0) {

@@ -21,6 +21,35 @@ const rf_solid *py_solid_get(py_state *state, PyObject *object) {
   return py_require_type(state, object, PY_SOLID, "solid", "Solid") < 0 ? NULL : self_solid(object);
 }
 
+static int require_follows(py_state *state, py_in *in, npy_intp count, const char *name,
+                           const rf_solid *s) {
+  const int64_t step = 3 * (int64_t)s->mesh->n_nodes;
+  for (npy_intp k = 0; s->mesh->constraints && k < count; ++k) {
+    rf_error err = {0};
+    char own[64];
+    PyOS_snprintf(own, sizeof own, in->ndim == 3 ? "%s[%zd]" : "%s", name, k);
+    const rf_status st = rf_constraints_require(s->mesh->constraints, s->mesh->n_nodes,
+                                                (double *)in->data + k * step, own, &err);
+    if (st >= 0) continue;
+    py_in_release(in);
+    py_raise(state, st, &err);
+    return -1;
+  }
+  return 0;
+}
+
+int py_in_motion(py_state *state, py_in *in, PyObject *object, const char *name,
+                 const rf_solid *s) {
+  if (py_in_field(in, object, name, s->mesh->n_nodes) < 0) return -1;
+  return require_follows(state, in, 1, name, s);
+}
+
+int py_in_motions(py_state *state, py_in *in, PyObject *object, const char *name,
+                  const rf_solid *s) {
+  if (py_in_fields(in, object, name, s->mesh->n_nodes) < 0) return -1;
+  return require_follows(state, in, in->shape[0], name, s);
+}
+
 static void release(void *solid) { rf_solid_free(solid); }
 
 static PyObject *solid_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
@@ -128,7 +157,7 @@ static int evaluation_in(PyObject *self, PyObject *args, const char *format, int
   if (!PyArg_ParseTuple(args, format, &u_obj, &threads, definite)) return -1;
   if (py_run_init(py_state_of_object(self), run, NULL, threads) < 0) return -1;
   if (none_is_rest && u_obj == Py_None) return 0;
-  return py_in_field(u, u_obj, "u", self_solid(self)->mesh->n_nodes);
+  return py_in_motion(py_state_of_object(self), u, u_obj, "u", self_solid(self));
 }
 
 PyDoc_STRVAR(stiffness_doc,
@@ -250,7 +279,7 @@ static PyObject *solid_measure(PyObject *self, PyObject *args) {
   if (kind == 3)
     return py_fail(state, PY_INPUT_ERROR,
                    "kind must be \"strain\", \"stress\" or \"von Mises stress\", got \"%s\"", name);
-  if (py_in_field(&u, u_obj, "u", s->mesh->n_nodes) < 0) return NULL;
+  if (py_in_motion(py_state_of_object(self), &u, u_obj, "u", s) < 0) return NULL;
   result = py_new_f64(kind < 2 ? 3 : 1, (npy_intp[]){s->mesh->n_elements, 3, 3});
   rf_error err = {0};
   rf_status st = RF_OK;
@@ -272,7 +301,7 @@ PyDoc_STRVAR(
 static PyObject *solid_inverted(PyObject *self, PyObject *displacement) {
   const rf_solid *s = self_solid(self);
   py_in u;
-  if (py_in_f64(&u, displacement, "u", 2, (npy_intp[]){s->mesh->n_nodes, 3}) < 0) return NULL;
+  if (py_in_motion(py_state_of_object(self), &u, displacement, "u", s) < 0) return NULL;
   int32_t count;
   Py_BEGIN_ALLOW_THREADS
   count = rf_solid_inverted(s, u.data);
@@ -317,8 +346,8 @@ static PyObject *solid_hessian_product(PyObject *self, PyObject *args) {
   if (!PyArg_ParseTuple(args, "OOOi:hessian_product", &a_obj, &b_obj, &progress, &threads))
     return NULL;
   if (py_run_init(state, &run, progress, threads) < 0) return NULL;
-  if (py_in_fields(&a, a_obj, "a", s->mesh->n_nodes) < 0 ||
-      py_in_f64(&b, b_obj, "b", 3, a.shape) < 0)
+  if (py_in_motions(state, &a, a_obj, "a", s) < 0 || py_in_f64(&b, b_obj, "b", 3, a.shape) < 0 ||
+      require_follows(state, &b, b.shape[0], "b", s) < 0)
     goto done;
   result = py_new_f64(3, a.shape);
   if (!result) goto done;

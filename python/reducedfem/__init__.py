@@ -4,9 +4,9 @@ Public names in the order of use, from a surface to real time; ``help(name)`` ha
 SI units; arrays are float64, fields at nodes (n, 3), reduced coordinates (r,).
 
 Geometry
-    `read_surface`, `Surface`; `read_mesh`, `Mesh` (tetrahedra or hexahedra, of first or second
-    order), `join_meshes`, `voxelize` or `tetrahedralize` a surface, `read_fixed`; `Embedding`
-    moves points with a mesh, `Skin` moves a surface with a reduced model and picks points (`Pick`).
+    `read_surface`, `Surface`; `read_mesh`, `Mesh` (`Constraints` of nodes), `join_meshes`,
+    `voxelize` (`Grading`) or `tetrahedralize` a surface, `read_fixed`; `Embedding` moves points
+    with a mesh, `Skin` moves a surface with a reduced model and picks points (`Pick`).
 Solids
     `StVK`, `LinearElastic`, `StableNeoHookean`, `NeoHookean`, `MooneyRivlin`, `Corotated`:
     materials. `Solid` (`SolidSummary`): mass, energy, forces, stress, statics (`StaticReport`),
@@ -75,6 +75,7 @@ del right_kernels, explained
 from reducedfem._load import load  # noqa: E402
 from reducedfem._version import __version__ as __version__  # noqa: E402
 from reducedfem.base.run import set_threads, threads  # noqa: E402
+from reducedfem.base.sparse import CSC  # noqa: E402
 from reducedfem.base.system import system_info  # noqa: E402
 from reducedfem.contact.barrier import BarrierContact, BarrierState  # noqa: E402
 from reducedfem.contact.contact import (  # noqa: E402
@@ -150,7 +151,9 @@ from reducedfem.errors import (  # noqa: E402
     StudyError,
     WorkerError,
 )
+from reducedfem.geometry.constraints import Constraints  # noqa: E402
 from reducedfem.geometry.embedding import Embedding  # noqa: E402
+from reducedfem.geometry.grading import Grading  # noqa: E402
 from reducedfem.geometry.join import join_meshes  # noqa: E402
 from reducedfem.geometry.mesh import Mesh  # noqa: E402
 from reducedfem.geometry.mesh_files import read_fixed, read_mesh  # noqa: E402
@@ -226,7 +229,6 @@ from reducedfem.solid.ordering import Ordering, ordering, set_ordering  # noqa: 
 from reducedfem.solid.rigid import RigidBody  # noqa: E402
 from reducedfem.solid.second_order import SecondOrderSystem  # noqa: E402
 from reducedfem.solid.solid import Solid, SolidSummary, StaticReport  # noqa: E402
-from reducedfem.solid.sparse import CSC  # noqa: E402
 from reducedfem.studies.study import Study, study  # noqa: E402
 from reducedfem.viewer.view import View, export_html, view  # noqa: E402
 from reducedfem.world.world import World, WorldContacts, WorldReport  # noqa: E402
@@ -245,6 +247,7 @@ __all__ = [
     "CentralDifferences",
     "CentralReport",
     "ComplementField",
+    "Constraints",
     "Contact",
     "ContactForce",
     "ContactPoints",
@@ -276,6 +279,7 @@ __all__ = [
     "FrictionSolution",
     "GeneralizedAlpha",
     "GeometryWarning",
+    "Grading",
     "GreenContact",
     "GreenContacts",
     "GreenSolution",

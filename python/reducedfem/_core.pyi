@@ -195,6 +195,33 @@ def mesh_with_rule(
     /,
 ) -> Mesh: ...
 
+# csrc/pyext/py_grade.c
+GRADE_MAX_LEVEL: int
+
+def mesh_constraints(
+    mesh: Mesh, /
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]] | None: ...
+def mesh_with_constraints(
+    mesh: Mesh,
+    slaves: ArrayLike,
+    ptr: ArrayLike,
+    masters: ArrayLike,
+    weights: ArrayLike,
+    /,
+) -> Mesh: ...
+def constraint_matrix(
+    mesh: Mesh, /
+) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int32]]: ...
+def constraints_fill(mesh: Mesh, u: ArrayLike, /) -> NDArray[np.float64]: ...
+def grade(
+    mesh: Mesh,
+    layers: int,
+    max_level: int,
+    progress: Callable[[int, int], object] | None,
+    /,
+) -> tuple[Mesh, NDArray[np.int32]]: ...
+def mesh_levels(mesh: Mesh, /) -> NDArray[np.int32]: ...
+
 # csrc/pyext/py_embedding.c
 @final
 class Embedding:

@@ -61,6 +61,7 @@ def world() -> SimpleNamespace:
     w.sketch = rf.ForceSketch.from_forces([w.force, 0.5 * w.force[:, [2, 0, 1]], 0.1 * w.force])
     w.q = np.linspace(-0.01, 0.01, 5)
     w.surface = tetrahedron()
+    w.graded = rf.Mesh(*box_hexes(5, 5, 5)).graded()
     w.cut = rf.voxelize(w.surface, resolution=3, order=1)
     w.cut_quadratic = rf.voxelize(w.surface, resolution=2, order=2)
     # large enough that modes are found by iteration
@@ -238,6 +239,9 @@ OPERATIONS: dict[str, Operation] = {
     "cut cells": lambda w: cut_again(w).fractions,
     "solid of cut cells": lambda w: rf.Solid(w.cut, STVK).strain_energy(w.cut.nodes**2),
     "reduced cut cells": lambda w: reduced_cut(w).coefficients,
+    "graded mesh": lambda w: rf.Mesh(*box_hexes(5, 5, 5)).graded().elements,
+    "parts of a graded mesh": lambda w: w.graded.submesh([0, 1, 2]).nodes,
+    "solid of a graded mesh": lambda w: rf.Solid(w.graded, STVK).stiffness(w.graded.nodes).data,
     "embedding": interpolated,
     "solid of hexes": lambda w: rf.Solid(w.mesh, STVK, fixed=w.fixed, quadrature=3).volume,
     "solid of tets": lambda w: rf.Solid(rf.Mesh(*w.tets), STVK).volume,

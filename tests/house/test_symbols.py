@@ -26,10 +26,10 @@ NOUNS = {
     "constraint": "delassus friction lemke pyramid",
     "device": "device force_dimension frame hand library mouse openhaptics oscillator replay "
     "spacemouse trajectory udp",
-    "mesh": "boundary box bvh closest crossings cube cut edge edges element embedding face hex "
-    "hex20 holes inside local mesh orientation reference rule surface tet tet10 triangle voxel "
-    "voxelize wide winding",
-    "fem": "kernels loads node rigid shape solid viscosity",
+    "mesh": "boundary box bvh closest constraints crossings cube cut edge edges element embedding "
+    "face hex hex20 holes inside local mesh orientation reference rule surface tet tet10 triangle "
+    "voxel voxelize wide winding",
+    "fem": "constrained kernels loads node rigid shape solid viscosity",
     "sdf": "field grid isosurface open packet union voxmap",
     "pointshell": "cells farthest hexagonal level point repel repulsion sampler seed shell uniform",
     "modes": "modes",

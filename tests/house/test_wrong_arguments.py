@@ -80,6 +80,7 @@ OTHER_NAMES = {
     "sketch_basis.tol": ("all deformations are zero",),
     "step_free_bodies.forces": ("force",),
     "voxelize.expand": ("voxels",),
+    "voxelize.fill": ("graded",),
 }
 # values that pass along with data: what is made of what was computed
 RESULTS = {
@@ -95,6 +96,7 @@ RESULTS = {
 # a session has to run for it; the libraries for the others are optional
 BUSY = {"HapticSession.wait", "View.wait", "View.wait_open", "tetrahedralize", "to_pyvista"}
 NOT_MADE = {
+    "Constraints",
     "Device",
     "Field",
     "GreenContacts",

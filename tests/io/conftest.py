@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
+from graded import graded_box
 from model_files import make_model
 from reducedfem.reduction.reduced import to_bytes
 from sampled import sampled
@@ -74,3 +75,11 @@ def cut_data() -> bytes:
     bend = np.zeros((1, len(nodes), 3))
     bend[0, :, 2] = nodes[:, 0] ** 2
     return to_bytes(rf.reduce(solid, bend))
+
+
+@pytest.fixture(scope="session")
+def graded_data() -> bytes:
+    """Return the file of a model of a mesh with constrained nodes."""
+    mesh = graded_box((5, 5, 5))
+    solid = rf.Solid(mesh, rf.StVK(1e5, 0.3, 1000.0), fixed=mesh.nodes[:, 0] < 1e-9)
+    return to_bytes(rf.reduce(solid, rf.modal_derivative_basis(solid, k=2, r=3)))

@@ -111,7 +111,7 @@ def test_bad_headers(text, match):
 
 def test_versions(data):
     header, body = split(data)
-    for version in ("5", "999"):
+    for version in ("6", "999"):
         header["__metadata__"].update(format_version=version, package_version="7.5")
         # a newer format may differ in anything, checksum included
         refused(join(header, body[:-8], sign=False), r"newer version of reducedfem \(7\.5")
@@ -121,7 +121,7 @@ def test_versions(data):
 
 
 def test_files_have_the_oldest_version_that_has_their_entries(
-    data, editable_data, damped_data, skinned_data, cut_data, sampled_data
+    data, editable_data, damped_data, skinned_data, cut_data, sampled_data, graded_data
 ):
     """An older package reads all files that it can, and reports the others as newer."""
     quadratic = to_bytes(make_model("tet10"))
@@ -129,17 +129,18 @@ def test_files_have_the_oldest_version_that_has_their_entries(
     for contents, version in (
         (data, "1"), (editable_data, "1"), (damped_data, "2"), (quadratic, "2"),
         (skinned_data, "3"), (serendipity, "3"), (cut_data, "3"), (sampled_data, "4"),
+        (graded_data, "5"),
     ):  # fmt: skip
         assert split(contents)[0]["__metadata__"]["format_version"] == version
     for contents, version in (
         (damped_data, "1"), (quadratic, "1"), (skinned_data, "2"), (serendipity, "2"),
-        (cut_data, "2"), (sampled_data, "3"),
+        (cut_data, "2"), (sampled_data, "3"), (graded_data, "4"),
     ):  # fmt: skip
         forged = forge(contents, metadata={"format_version": version})
         refused(forged, "entries that its format version does not define")
     assert from_bytes(forge(data, metadata={"format_version": "2"})).strain_rate is None
-    newer = forge(data, metadata={"format_version": "5"})
-    refused(newer, "newer version .* format version 5.*please update")
+    newer = forge(data, metadata={"format_version": "6"})
+    refused(newer, "newer version .* format version 6.*please update")
 
 
 @pytest.mark.parametrize(
@@ -277,7 +278,7 @@ def test_regions_are_numbers(data, editable_data, damped_data):
 
 @pytest.mark.parametrize("name", layout.SCHEMA)
 def test_missing_arrays_wrong_types_wrong_shapes(
-    name, data, editable_data, damped_data, skinned_data, cut_data, sampled_data
+    name, data, editable_data, damped_data, skinned_data, cut_data, sampled_data, graded_data
 ):
     if name in layout.CUBATURE:
         data = sampled_data
@@ -285,6 +286,8 @@ def test_missing_arrays_wrong_types_wrong_shapes(
         data = editable_data
     elif name in layout.RULE:
         data = cut_data
+    elif name in layout.CONSTRAINTS:
+        data = graded_data
     elif name == "damping_coefficients":
         data = damped_data
     elif name in layout.SURFACE:

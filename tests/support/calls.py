@@ -33,6 +33,7 @@ def make_world():
     w.stvk = rf.StVK(2e6, 0.3, 1000.0)
     w.mesh = rf.Mesh(nodes, elements)
     w.tets = rf.Mesh(*box_tets(1, 1, 1))
+    w.graded = rf.Mesh(*box_hexes(5, 5, 5)).graded()
     w.solid = rf.Solid(w.mesh, w.stvk, fixed=nodes[:, 0] < 1e-9)
     w.free = rf.Solid(w.mesh, w.stvk)
     w.modes = w.solid.linear_modes(2)
@@ -104,6 +105,7 @@ CALLS = {
     "BarrierContact.stiffness": (lambda w: w.barrier.stiffness, lambda w: dict(u=w.u, v=w.u)),
     "Basis": (lambda w: rf.Basis, lambda w: dict(vectors=w.basis.vectors, singular_values=[1, 1, 1.0], spectrum=[1.0, 1, 1], provenance={})),
     "BoxField": (lambda w: rf.BoxField, lambda w: dict(low=[0, 0, 0], high=[1, 1, 1])),
+    "Constraints.fill": (lambda w: w.graded.constraints.fill, lambda w: dict(u=np.zeros((w.graded.n_nodes, 3)))),
     "CSC": (lambda w: rf.CSC, lambda w: dict(data=[1.0], indices=[0], indptr=[0, 1], shape=(1, 1))),
     "CapsuleField": (lambda w: rf.CapsuleField, lambda w: dict(start=[0, 0, 0], end=[1, 0, 0], radius=0.1)),
     "ExponentialEuler": (lambda w: rf.ExponentialEuler, lambda w: dict(system=w.projected, dt=1e-3, damping=(0.0, 0.0), accuracy=1e-10, krylov=50, gravity=w.position)),
@@ -147,6 +149,7 @@ CALLS = {
     "DistanceField.union": (lambda w: w.field.union, lambda w: dict(others=w.sphere)),
     "DynamicCoupling": (lambda w: rf.DynamicCoupling, lambda w: dict(stiffness=100.0, torsional_stiffness=0.1, mass=0.1, inertia=1e-4, damping_ratio=1.0, substeps=1, max_force=5.0, max_torque=0.1, max_depth=0.01)),
     "DynamicCoupling.step": (lambda w: w.dynamic.step, lambda w: dict(manipulandum=w.pose, position=w.position, quaternion=w.quaternion, contact=w.outcome, velocity=np.zeros(6), manipulandum_velocity=np.zeros(6), share=1.0, dt=1e-3)),
+    "Grading": (lambda w: rf.Grading, lambda w: dict(layers=1, max_level=2)),
     "Embedding": (lambda w: rf.Embedding, lambda w: dict(mesh=w.mesh, points=[w.position], progress=False)),
     "Embedding.distribute": (lambda w: rf.Embedding(w.mesh, [w.position]).distribute, lambda w: dict(f=[[0.0, 0, 1]])),
     "Embedding.interpolate": (lambda w: rf.Embedding(w.mesh, [w.position]).interpolate, lambda w: dict(u=w.u)),
@@ -179,8 +182,9 @@ CALLS = {
     "LinearElastic.rotated": (lambda w: material(w).rotated, lambda w: dict(axes=np.eye(3))),
     "LinearModel": (lambda w: rf.LinearModel, lambda w: dict(solid=w.solid, modes=w.modes)),
     "LinearModel.displacement": (lambda w: w.model.displacement, lambda w: dict(force=[[0.0, 0, 1]], nodes=[4], modal=[0.0, 0.0])),
-    "Mesh": (lambda w: rf.Mesh, lambda w: dict(nodes=w.mesh.nodes, elements=w.mesh.elements, regions=None, drop_unreferenced=False)),
+    "Mesh": (lambda w: rf.Mesh, lambda w: dict(nodes=w.mesh.nodes, elements=w.mesh.elements, regions=None, drop_unreferenced=False, constraints=None)),
     "Mesh.components": (lambda w: w.mesh.components, lambda w: dict(by="face")),
+    "Mesh.graded": (lambda w: w.mesh.graded, lambda w: dict(grading=rf.Grading())),
     "Mesh.largest_component": (lambda w: w.mesh.largest_component, lambda w: dict(by="face")),
     "Mesh.n_components": (lambda w: w.mesh.n_components, lambda w: dict(by="face")),
     "Mesh.submesh": (lambda w: w.mesh.submesh, lambda w: dict(elements=[0])),
@@ -357,7 +361,7 @@ CALLS = {
     "thin_samples": (lambda w: rf.thin_samples, lambda w: dict(vectors=w.basis.vectors, distance=1.0, progress=False)),
     "thin_shapes": (lambda w: rf.thin_shapes, lambda w: dict(solid=w.solid, shapes=w.basis.vectors, distance=1.0, progress=False)),
     "view": (lambda w: rf.view, lambda w: dict(x=w.surface, on=None, motion=None, records=None, values=np.zeros(w.surface.n_vertices), up="z", stiffness=None, port=0, origins=(), height=100, browser=False)),
-    "voxelize": (lambda w: rf.voxelize, lambda w: dict(surface=w.surface, resolution=4, fill=False, expand=1.2, progress=False)),
+    "voxelize": (lambda w: rf.voxelize, lambda w: dict(surface=w.surface, resolution=4, fill=False, expand=1.2, graded=rf.Grading(), progress=False)),
 }  # fmt: skip
 
 

@@ -71,9 +71,11 @@ def signature(header: dict, body: bytes) -> str:
     order = ("basis", "reduced_mass", "energy_coefficients", "cubature_gradients",
              "cubature_weights", "cubature_linear", "mesh_nodes", "part_coefficients",
              "part_volumes", "part_masses", "damping_coefficients", "surface_vertices",
-             "rule_points", "rule_weights", "rule_products", "mesh_elements", "mesh_regions",
+             "rule_points", "rule_weights", "rule_products", "constraint_weights", "mesh_elements",
+             "mesh_regions",
              "fixed_nodes", "part_general", "surface_triangles", "rule_counts",
-             "cubature_materials")  # fmt: skip
+             "cubature_materials", "constraint_slaves", "constraint_ptr",
+             "constraint_masters")  # fmt: skip
     for name in order:
         if name.startswith("cubature_") and name not in header:
             continue
@@ -86,6 +88,8 @@ def signature(header: dict, body: bytes) -> str:
         if name == "damping_coefficients" and name not in header:
             continue
         if name.startswith("rule_") and "rule_counts" not in header:
+            continue
+        if name.startswith("constraint_") and "constraint_ptr" not in header:
             continue
         begin, end = header[name]["data_offsets"]
         digest.update(body[begin:end])

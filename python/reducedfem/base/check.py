@@ -72,6 +72,7 @@ _MOST_PER_CENT = 100.0  # as of degrees and per cent
 _MAKERS = {
     "Field": "DistanceField.from_surface(surface)",
     "FreeBody": "FreeBody(reduced, dt)",
+    "Grading": "Grading(layers=1)",
     "PointTree": "PointTree(shell)",
     "Pointshell": "Pointshell.from_surface(surface)",
     "ReducedSolid": "reduce(solid, basis)",

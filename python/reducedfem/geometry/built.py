@@ -30,15 +30,18 @@ _WEAK = 0.5
 
 
 def cell_size(mesh: Mesh) -> float:
-    """Return the edge [m] of a cube with the mean volume of the elements, cut cells as whole."""
-    return float(np.cbrt((mesh.element_volumes / mesh.fractions).mean()))
+    """Return the edge [m] of a cube with the mean volume of the elements, cut cells as whole.
+
+    Of graded meshes these are the smallest cells, which are those at the surface.
+    """
+    return float(np.cbrt((mesh.element_volumes / mesh.fractions)[mesh.levels == 0].mean()))
 
 
 def cells_along(mesh: Mesh, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return vectors [m] (any, 3) in units of cell edges, for boxes separately along each axis."""
     edges = np.full(3, cell_size(mesh))
     if mesh.nodes_per_element in (8, 20):
-        edges[:] = np.ptp(mesh.nodes[mesh.elements[0]], axis=0)
+        edges[:] = np.ptp(mesh.nodes[mesh.elements[mesh.levels.argmin()]], axis=0)
     inverse: NDArray[np.float64] = 1.0 / edges
     return vectors * inverse
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["EDGES", "NAMES", "TRIANGLES", "referenced"]
+from reducedfem.base.check import array_like
+from reducedfem.errors import InputError, InputTypeError, MeshError
+
+__all__ = ["EDGES", "NAMES", "TRIANGLES", "chosen_elements", "referenced"]
 
 # by number of nodes
 NAMES = {4: "tet4", 8: "hex8", 10: "tet10", 20: "hex20"}
@@ -45,3 +48,32 @@ def referenced(
     used[e] = True
     place = np.cumsum(used) - 1
     return x[used], place[e], np.flatnonzero(used).astype(np.int32)
+
+
+def chosen_elements(elements: ArrayLike, n_elements: int) -> NDArray[np.intp]:
+    """Return a selection of elements, a mask or indices, as indices."""
+    try:
+        chosen = np.asarray(array_like(elements, "elements", "integers"))
+    except ValueError:
+        raise InputTypeError(
+            "elements must be a mask or a list of indices, got a list of uneven parts"
+        ) from None
+    if chosen.dtype == np.bool_:
+        if chosen.shape != (n_elements,):
+            raise InputError(
+                f"elements, as a mask, must have shape ({n_elements},), " f"got {chosen.shape}"
+            )
+        chosen = np.flatnonzero(chosen)
+    if chosen.size == 0:
+        raise MeshError("elements selects nothing: a mesh needs one element at least")
+    if chosen.ndim != 1 or chosen.dtype.kind not in "iu":
+        raise InputTypeError(
+            "elements must be a mask or a list of indices, "
+            f"got dtype {chosen.dtype} and shape {chosen.shape}"
+        )
+    if chosen.min() < 0 or chosen.max() >= n_elements:
+        worst = chosen.min() if chosen.min() < 0 else chosen.max()
+        raise InputError(f"elements has {worst}; allowed are 0 to {n_elements - 1}")
+    if len(np.unique(chosen)) < len(chosen):
+        raise InputError("elements has an index twice")
+    return chosen

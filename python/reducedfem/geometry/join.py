@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from reducedfem import _core
 from reducedfem.errors import InputError, InputTypeError
+from reducedfem.geometry.constraints import constrained, shifted
 from reducedfem.geometry.cut_cells import Rule, joined_rules
 from reducedfem.geometry.elements import NAMES
 from reducedfem.geometry.mesh import Mesh
@@ -86,7 +87,8 @@ def join_meshes(meshes: Sequence[Mesh] | Mesh, *more: Mesh) -> Mesh:
         np.concatenate(elements),
         np.concatenate(regions),
     )
-    joined = Mesh.__new__(Mesh)._adopt(core, None, names, materials)
+    ties = shifted([(_core.mesh_constraints(mesh._core), mesh.n_nodes) for mesh in meshes])
+    joined = Mesh.__new__(Mesh)._adopt(constrained(core, ties), None, names, materials)
     rules: list[tuple[Rule | None, int]] = [(mesh._rule(), mesh.n_elements) for mesh in meshes]
     joined._cut_as(joined_rules(rules))
     return joined

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Sequence, Sized
 from typing import Any, Literal
 
 import numpy as np
@@ -14,14 +15,23 @@ from reducedfem._core import Mesh as _CoreMesh
 from reducedfem.base.check import (
     array_like,
     as_array,
-    choice,
     flag,
     node_indices,
+    require,
 )
-from reducedfem.drawing.card import Card, CardContents, extent_text
-from reducedfem.errors import GeometryWarning, InputError, InputTypeError, MeshError
-from reducedfem.geometry.cut_cells import Rule, filled_fractions, rule_of
-from reducedfem.geometry.elements import EDGES, NAMES, TRIANGLES, referenced
+from reducedfem.errors import GeometryWarning, InputError, MeshError
+from reducedfem.geometry.constraints import (
+    Constraints,
+    Table,
+    constrained,
+    of_elements,
+    renumbered,
+    table_in,
+)
+from reducedfem.geometry.cut_cells import Rule, rule_of
+from reducedfem.geometry.elements import EDGES, NAMES, chosen_elements, referenced
+from reducedfem.geometry.grading import Grading
+from reducedfem.geometry.mesh_arrays import MeshArrays
 from reducedfem.geometry.surface import Surface, _with_hint
 from reducedfem.io.atomic import as_path, replacing
 from reducedfem.io.mesh_fields import Fields, checked_fields
@@ -32,7 +42,7 @@ from reducedfem.material.laws import StVK
 __all__ = ["Mesh"]
 
 
-class Mesh(Card):
+class Mesh(MeshArrays):
     """A volume mesh of tetrahedra (4 or 10 nodes) or hexahedra (8 or 20 nodes).
 
     Meshes are valid and immutable: the arrays are read-only. The node order within an element is
@@ -55,13 +65,17 @@ class Mesh(Card):
     drop_unreferenced
         True: remove nodes that belong to no element; the others keep their order, and
         `original_nodes` contains their original indices. False: refuse such nodes.
+    constraints
+        Nodes that follow the weighted means of others, such as hanging nodes: `Constraints`, or
+        (slaves, ptr, masters, weights) as described there. None: none.
 
     Raises
     ------
     MeshError
         The mesh is empty, has inverted or degenerate elements, an element that uses a
-        node twice, nodes that belong to no element, or edges of second-order elements with
-        more than one mid-edge node. The message names the element or node.
+        node twice, nodes that belong to no element, edges of second-order elements with
+        more than one mid-edge node, or constrained nodes that follow constrained ones, or rest
+        elsewhere than at the mean of their masters. The message names the element or node.
     InputError, InputTypeError
         An array has a wrong shape or dtype, a value that is not finite, or an index out
         of range.
@@ -69,8 +83,6 @@ class Mesh(Card):
 
     __slots__ = (
         "__weakref__",
-        "_boundary",
-        "_core",
         "_fit",
         "_materials",
         "_original_nodes",
@@ -79,9 +91,7 @@ class Mesh(Card):
         "_weak",
     )
 
-    _core: _CoreMesh
     _original_nodes: NDArray[np.int32]
-    _boundary: tuple[NDArray[np.int32], NDArray[np.int32]] | None
     _region_names: dict[int, str]
     _materials: dict[int, ElasticData]
     _source: Surface | None
@@ -95,20 +105,25 @@ class Mesh(Card):
         regions: ArrayLike | None = None,
         *,
         drop_unreferenced: bool = False,
+        constraints: Constraints | Sequence[ArrayLike] | None = None,
     ) -> None:
         original = None
+        ties = table_in(constraints)
         array_like(nodes, "nodes")
         array_like(elements, "elements", "integers")
         array_like(regions, "regions", "integers")
         if flag(drop_unreferenced, "drop_unreferenced"):
+            before = len(nodes) if isinstance(nodes, Sized) else 0
             nodes, elements, original = referenced(nodes, elements)
+            if ties is not None and original is not None:
+                ties = renumbered(ties, original, before)
         try:
             core = _core.Mesh(nodes, elements, regions)
         except InputError as error:
             if isinstance(error, MeshError) and "belong to no element" in str(error):
                 raise MeshError(f"{error} (drop_unreferenced=True does that)") from None
             raise _with_hint(error, nodes, elements, "elements") from None
-        self._adopt(core, original)
+        self._adopt(constrained(core, ties), original)
 
     def _adopt(
         self,
@@ -132,29 +147,10 @@ class Mesh(Card):
         self._weak = None
         return self
 
-    def _rule(self) -> Rule | None:
-        """Return the quadrature of cut elements; None for a mesh without cut elements."""
-        return _core.mesh_rule(self._core)
-
     def _cut_as(self, rule: Rule | None) -> None:
         """Set the quadrature of cut elements during construction."""
         if rule is not None and rule[0].any():
             self._core = _core.mesh_with_rule(self._core, *rule)
-
-    @property
-    def nodes(self) -> NDArray[np.float64]:
-        """Rest positions [m], read-only, shape (n, 3)."""
-        return self._core.nodes
-
-    @property
-    def elements(self) -> NDArray[np.int32]:
-        """Node indices of each element in VTK order, read-only, shape (e, nodes_per_element)."""
-        return self._core.elements
-
-    @property
-    def regions(self) -> NDArray[np.int32]:
-        """Region of each element, read-only, shape (e,)."""
-        return self._core.regions
 
     @property
     def original_nodes(self) -> NDArray[np.int32]:
@@ -163,21 +159,6 @@ class Mesh(Card):
         -1 for mid-edge nodes that `quadratic` added.
         """
         return self._original_nodes
-
-    @property
-    def n_nodes(self) -> int:
-        """Number of nodes."""
-        return len(self._core.nodes)
-
-    @property
-    def n_elements(self) -> int:
-        """Number of elements."""
-        return len(self._core.elements)
-
-    @property
-    def nodes_per_element(self) -> int:
-        """Nodes per element: 4 or 10 for tetrahedra, 8 or 20 for hexahedra."""
-        return int(self._core.elements.shape[1])
 
     @property
     def region_names(self) -> dict[int, str]:
@@ -206,114 +187,6 @@ class Mesh(Card):
             for region, m in self._materials.items()
         }
 
-    @property
-    def bounds(self) -> NDArray[np.float64]:
-        """Lowest and highest corner [m], shape (2, 3)."""
-        return np.array([self.nodes.min(axis=0), self.nodes.max(axis=0)])
-
-    @property
-    def fractions(self) -> NDArray[np.float64]:
-        """Filled fraction of each element, shape (e,): below 1 for cut cells (`voxelize`)."""
-        return filled_fractions(self._rule(), self.n_elements)
-
-    @property
-    def element_volumes(self) -> NDArray[np.float64]:
-        """Volume of each element, for cut cells that of the filled part [m^3], shape (e,)."""
-        return self._core.volumes()
-
-    @property
-    def volume(self) -> float:
-        """Volume of the mesh, for cut cells that of the filled part [m^3]."""
-        return float(self._core.volumes().sum())
-
-    @property
-    def boundary_faces(self) -> NDArray[np.int32]:
-        """Faces that belong to one element only, read-only, shape (f, 3), (f, 4), (f, 6) or (f, 8).
-
-        Corners are counter-clockwise seen from outside. For second-order elements the mid-edge
-        nodes of the edges 01 12 20 (``VTK_QUADRATIC_TRIANGLE``) or 01 12 23 30
-        (``VTK_QUADRATIC_QUAD``) follow.
-        """
-        return self._faces()[0]
-
-    @property
-    def boundary_nodes(self) -> NDArray[np.int32]:
-        """Nodes of `boundary_faces`, ascending, read-only, shape (b,)."""
-        return self._faces()[1]
-
-    def _faces(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Return the faces of the boundary and their nodes."""
-        if self._boundary is None:
-            faces, _ = self._core.boundary()
-            nodes = np.unique(faces)
-            faces.flags.writeable = nodes.flags.writeable = False
-            self._boundary = faces, nodes
-        return self._boundary
-
-    def surface(self) -> Surface:
-        """Return the boundary of the mesh as a surface of triangles.
-
-        Quadrilaterals are split into two triangles, faces of ten-node tetrahedra into four, faces
-        of 20-node hexahedra into six. The vertices are ``mesh.nodes[mesh.boundary_nodes]``, so
-        ``u[mesh.boundary_nodes]`` is a field ``u`` of the mesh on the vertices of the surface.
-
-        Returns
-        -------
-        Surface
-            Triangles are counter-clockwise seen from outside.
-        """
-        kept, place = np.unique(self._faces()[0], return_inverse=True)
-        # the shape of `place` depends on the NumPy release
-        per_face = self._faces()[0].shape[1]
-        place = place.reshape(-1, per_face)[:, TRIANGLES[per_face]]
-        return Surface(self.nodes[kept], place.reshape(-1, 3))
-
-    def components(self, by: Literal["node", "face"] = "node") -> NDArray[np.int32]:
-        """Return the number of the connected part to which each element belongs.
-
-        Parameters
-        ----------
-        by
-            ``"node"``: elements that share a node are connected. ``"face"``: only elements that
-            share a whole face are connected. Parts that touch along an edge or at a node are one
-            part by node, but the hinge between them has no stiffness; the mesh has such hinges if
-            it has more parts by face than by node.
-
-        Returns
-        -------
-        (e,) int32 array
-            Part of each element; parts are numbered from 0 in the order of their first elements.
-
-        Raises
-        ------
-        InputError
-            `by` is neither ``"node"`` nor ``"face"``.
-        """
-        return self._components(by)[1]
-
-    def n_components(self, by: Literal["node", "face"] = "node") -> int:
-        """Return the number of connected parts.
-
-        Parameters
-        ----------
-        by
-            Kind of connection, ``"node"`` or ``"face"``; see `components`.
-
-        Returns
-        -------
-        int
-
-        Raises
-        ------
-        InputError
-            `by` is neither ``"node"`` nor ``"face"``.
-        """
-        return self._components(by)[0]
-
-    def _components(self, by: str) -> tuple[int, NDArray[np.int32]]:
-        choice(by, "by", ("node", "face"))
-        return self._core.components(by == "face")
-
     def submesh(self, elements: ArrayLike) -> Mesh:
         """Return a mesh of selected elements.
 
@@ -334,33 +207,11 @@ class Mesh(Card):
         InputError, InputTypeError
             A mask has another length, or an index is out of range or repeated.
         """
-        try:
-            chosen = np.asarray(array_like(elements, "elements", "integers"))
-        except ValueError:
-            raise InputTypeError(
-                "elements must be a mask or a list of indices, got a list of uneven parts"
-            ) from None
-        if chosen.dtype == np.bool_:
-            if chosen.shape != (self.n_elements,):
-                raise InputError(
-                    f"elements, as a mask, must have shape ({self.n_elements},), "
-                    f"got {chosen.shape}"
-                )
-            chosen = np.flatnonzero(chosen)
-        if chosen.size == 0:
-            raise MeshError("elements selects nothing: a mesh needs one element at least")
-        if chosen.ndim != 1 or chosen.dtype.kind not in "iu":
-            raise InputTypeError(
-                "elements must be a mask or a list of indices, "
-                f"got dtype {chosen.dtype} and shape {chosen.shape}"
-            )
-        if chosen.min() < 0 or chosen.max() >= self.n_elements:
-            worst = chosen.min() if chosen.min() < 0 else chosen.max()
-            raise InputError(f"elements has {worst}; allowed are 0 to {self.n_elements - 1}")
-        if len(np.unique(chosen)) < len(chosen):
-            raise InputError("elements has an index twice")
+        chosen = chosen_elements(elements, self.n_elements)
         part = Mesh(self.nodes, self.elements[chosen], self.regions[chosen], drop_unreferenced=True)
         part._cut_as(rule_of(self._rule(), chosen))
+        ties = of_elements(_core.mesh_constraints(self._core), part.elements, part._original_nodes)
+        part._core = constrained(part._core, ties)
         part._region_names, part._materials = dict(self._region_names), dict(self._materials)
         return part
 
@@ -409,10 +260,43 @@ class Mesh(Card):
             `regions` has another shape or values that are not integers.
         """
         chosen = as_array(regions, "regions", "integers")
-        core = _core.Mesh(self.nodes, self.elements, chosen)
+        core = constrained(
+            _core.Mesh(self.nodes, self.elements, chosen), _core.mesh_constraints(self._core)
+        )
         mesh = Mesh.__new__(Mesh)._adopt(core, self._original_nodes, source=self._source)
         mesh._cut_as(self._rule())
         return mesh
+
+    def graded(self, grading: Grading = Grading()) -> Mesh:  # noqa: B008 (immutable)
+        """Return this mesh of equal cubes with larger cells away from its surface.
+
+        The mesh is conforming by constrained nodes, see `constraints`; its volume is the same.
+        ``docs/howto/graded_meshes.md`` says when this pays.
+
+        Parameters
+        ----------
+        grading
+            Numbers of layers and levels.
+
+        Returns
+        -------
+        Mesh
+            Cells in the order of the cubes at their lowest corners; its `original_nodes` are node
+            indices of this mesh. Cells of different regions stay apart.
+
+        Raises
+        ------
+        MeshError
+            An element is not one of equal cubes parallel to the axes; or cells are cut.
+        InputTypeError
+            `grading` is not a `Grading`.
+        """
+        most = require(grading, Grading, "grading").max_level
+        level = _core.GRADE_MAX_LEVEL if most is None else most
+        core, original = _core.grade(self._core, grading.layers, level, None)
+        return Mesh.__new__(Mesh)._adopt(
+            core, original, self._region_names, self._materials, self._source
+        )
 
     def quadratic(self) -> Mesh:
         """Return this mesh with second-order elements.
@@ -432,8 +316,8 @@ class Mesh(Card):
         Raises
         ------
         InputError
-            The elements already have mid-edge nodes, or are cut: ``voxelize(order=2)`` creates
-            cut cells of second order.
+            The elements already have mid-edge nodes, are cut (``voxelize(order=2)`` creates cut
+            cells of second order), or have constrained nodes.
         MeshError
             Elements are so small and so far from the origin that mid-edge nodes are displaced by
             rounding, or a hexahedron is inverted between the points at which eight-node hexahedra
@@ -499,7 +383,7 @@ class Mesh(Card):
         the new one is complete. TetGen meshes consist of two files (``.ele`` and ``.node``);
         `read_mesh` refuses a pair from two different saves. No format stores the quadrature of cut
         cells: these are written as whole cells, with `fractions` as cell data in ``.vtu``,
-        ``.vtk`` and ``.xdmf`` files. `pickle` stores everything.
+        ``.vtk`` and ``.xdmf`` files; nor `constraints`. `pickle` stores everything.
 
         Parameters
         ----------
@@ -522,7 +406,7 @@ class Mesh(Card):
         Warns
         -----
         GeometryWarning
-            The mesh has cut cells.
+            The mesh has cut cells or constrained nodes.
         """
         data = self._data()
         data.point_data = checked_fields(point_data, "point_data", (self.n_nodes,), ())
@@ -534,6 +418,13 @@ class Mesh(Card):
             warnings.warn(
                 f"{str(path)!r} has whole cells where this mesh has cut ones: no file of volume "
                 "elements holds their quadrature; keep the mesh by pickle, or voxelize again",
+                GeometryWarning,
+                stacklevel=2,
+            )
+        if self.constraints is not None:
+            warnings.warn(
+                f"{str(path)!r} lacks the constraints of {len(self.constraints)} nodes, without "
+                "which cells come apart: keep the mesh by pickle, or grade it again",
                 GeometryWarning,
                 stacklevel=2,
             )
@@ -549,23 +440,12 @@ class Mesh(Card):
             None if self._rule() is None else self.fractions,
         )
 
-    def _card(self) -> CardContents:
-        boundary, regions = self.surface(), np.unique(self.regions)
-        rows = [
-            ("nodes", f"{self.n_nodes}"),
-            ("elements", f"{self.n_elements} {NAMES[self.nodes_per_element]}"),
-            ("size", extent_text(self.bounds)),
-            ("volume", f"{self.volume:.4g} m³"),
-            ("regions", f"{len(regions)}"),
-        ]
-        picture = (boundary.vertices, boundary.triangles, (0.55, 0.75, 0.85))
-        return CardContents("Mesh", rows, picture)
-
     def __repr__(self) -> str:
         name = NAMES[self.nodes_per_element]
         rule = self._rule()
         cut = "" if rule is None else f", {np.count_nonzero(rule[0])} cut"
-        return f"<Mesh: {self.n_nodes} nodes, {self.n_elements} {name}{cut}>"
+        ties = "" if self.constraints is None else f", {len(self.constraints)} nodes constrained"
+        return f"<Mesh: {self.n_nodes} nodes, {self.n_elements} {name}{cut}{ties}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore, (
@@ -577,6 +457,7 @@ class Mesh(Card):
             self._materials,
             self._source,
             self._rule(),
+            _core.mesh_constraints(self._core),
         )
 
 
@@ -589,9 +470,10 @@ def _restore(
     materials: dict[int, ElasticData],
     source: Surface | None = None,
     rule: Rule | None = None,
+    ties: Table | None = None,
 ) -> Mesh:
     """Recreate a pickled mesh."""
-    core = _core.Mesh(nodes, elements, regions)
+    core = constrained(_core.Mesh(nodes, elements, regions), ties)
     mesh = Mesh.__new__(Mesh)._adopt(core, original_nodes, region_names, materials, source)
     mesh._cut_as(rule)
     return mesh

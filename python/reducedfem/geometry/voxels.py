@@ -11,6 +11,7 @@ from reducedfem import _core
 from reducedfem.base.check import flag, integer, number, require
 from reducedfem.base.run import Progress, callback, threads
 from reducedfem.errors import InputError
+from reducedfem.geometry.grading import Grading
 from reducedfem.geometry.inside import warn_of_doubts, warn_of_first_order, warn_of_lost_volume
 from reducedfem.geometry.mesh import Mesh
 from reducedfem.geometry.surface import Surface
@@ -36,6 +37,22 @@ def _fitted(bounds: NDArray[np.float64], resolution: int) -> NDArray[np.float64]
     return scale
 
 
+def _order_of_graded(graded: object, cut: bool, order: int | None) -> Literal[1]:
+    """Return the order of graded cells; refuse other cells than whole ones of first order."""
+    require(graded, Grading, "graded")
+    if cut:
+        raise InputError("graded needs whole cubes, and cut is True by default: pass cut=False")
+    if order not in (1, None):
+        raise InputError(f"graded needs cubes of 8 nodes: order must be 1 or None, got {order!r}")
+    return 1
+
+
+def _graded(cubes: Mesh, grading: Grading) -> Mesh:
+    """Return the graded mesh, made from the surface like the cubes."""
+    mesh = cubes.graded(grading)
+    return Mesh.__new__(Mesh)._adopt(mesh._core, source=cubes.source)
+
+
 def voxelize(
     surface: Surface,
     resolution: int = 64,
@@ -44,6 +61,7 @@ def voxelize(
     *,
     cut: bool | None = None,
     order: Literal[1, 2] | None = None,
+    graded: Grading | None = None,
     progress: Progress = None,
 ) -> Mesh:
     """Create a mesh of equal cubes or boxes from the volume that a surface encloses.
@@ -78,6 +96,8 @@ def voxelize(
         2: hexahedra of 20 nodes, accurate in bending with two voxels across the thickness.
         1: hexahedra of 8 nodes, a quarter of the unknowns, which need about six. The cost at run
         time is the same. None: 2 if `fill` is True and there are at most 15,000 cells, else 1.
+    graded
+        Merge cubes away from the surface (`Mesh.graded`), with ``cut=False`` and `order` 1 or None.
     progress
         Progress bar: True, False, or None (after two seconds, in a terminal); or a callable
         ``f(done, total)``.
@@ -91,7 +111,8 @@ def voxelize(
     Raises
     ------
     InputError, InputTypeError
-        An argument is out of range or of a wrong type, or `cut` is True without `fill`.
+        An argument is out of range or of a wrong type; `cut` is True without `fill`, or with
+        `graded`.
     MeshError
         The surface has no extent, or lies too far from the origin for its size.
 
@@ -107,6 +128,8 @@ def voxelize(
     require(surface, Surface, "surface")
     fill = flag(fill, "fill")
     cut = fill if cut is None else flag(cut, "cut")
+    if graded is not None:
+        order = _order_of_graded(graded, cut, order)
     if cut and not fill:
         raise InputError("cut=True needs fill=True: only a filled body can be cut")
     if order is not None and integer(order, "order") not in (1, 2):
@@ -143,6 +166,8 @@ def voxelize(
         if rule is not None:
             core = _core.mesh_with_rule(core, *rule)
     mesh = Mesh.__new__(Mesh)._adopt(core, source=surface)
+    if graded is not None:
+        mesh = _graded(mesh, graded)
     if fill:
         warn_of_doubts(surface, touched + enclosed, doubtful, sheets, _SKIN, stacklevel=2)
     if fill and order is None and chosen == 1:

@@ -1,9 +1,8 @@
 """Model files: reduced models in the safetensors format.
 
 A model file is a plain safetensors file (8 bytes of header length, a JSON header, raw
-little-endian arrays) that other programs can read; nothing in it is executed.
-
-Arrays, with r coordinates, n nodes and e elements:
+little-endian arrays) that other programs can read; nothing in it is executed. Its arrays, with r
+coordinates, n nodes and e elements:
 
 =======================  ===  =======================================================
 ``basis``                F64  (r, n, 3): U as fields over the nodes
@@ -26,6 +25,7 @@ Arrays, with r coordinates, n nodes and e elements:
 ``rule_weights``         F64  (p,): their weights; the sum is 8 times the filled fraction
 ``rule_products``        F64  (c, k (k + 1) / 2): integrals of N_a N_b over the filled part in
                               local coordinates, upper triangle, k nodes, c cut elements
+``constraint_weights``   F64  (m,): weights of the masters of constrained nodes
 ``mesh_elements``        I32  (e, 4), (e, 8), (e, 10) or (e, 20): nodes of each element in
                               VTK order
 ``mesh_regions``         I32  (e,): region of each element
@@ -34,11 +34,14 @@ Arrays, with r coordinates, n nodes and e elements:
 ``part_general``         I32  (m,): 1 for a general material, else 0
 ``cubature_materials``   I32  (p,): material of each point, by index in ascending regions
 ``rule_counts``          I32  (e,): number of quadrature points of each cut element, else 0
+``constraint_slaves``    I32  (k,): constrained nodes, ascending
+``constraint_ptr``       I32  (k + 1,): offsets of their masters
+``constraint_masters``   I32  (m,): nodes that they follow
 =======================  ===  =======================================================
 
-A model has ``energy_coefficients`` or the arrays ``cubature_*``. The arrays ``part_*`` are present
-if the model is editable, ``rule_*`` if elements are cut,
-``damping_coefficients`` with strain-rate damping, ``surface_*`` if the mesh has a source surface.
+A model has ``energy_coefficients`` or the arrays ``cubature_*``. Present are ``part_*`` if it is
+editable, ``rule_*`` if elements are cut, ``constraint_*`` if nodes are constrained, ``surface_*``
+with a source surface, ``damping_coefficients`` with strain-rate damping.
 
 Metadata, all texts, with structured values in JSON:
 
@@ -48,12 +51,12 @@ centre and inertia of a solid without fixed nodes, else null), ``basis`` (its pr
 ``history`` (later changes of the model), ``counts``, with strain-rate damping also
 ``strain_rate`` (its viscosities ``phi`` and ``psi`` by region, Pa s), and ``sha256``: the digest
 of ``{"arrays": {name: [dtype, shape]}, "metadata": {the other entries}}``, as JSON with sorted
-keys, without blanks and in ASCII, followed by the arrays in the order of the table. The digest
-detects changed contents and is independent of the arrangement of the file.
+keys, without blanks and in ASCII, then the arrays in the order of the table, so that it does not
+depend on the arrangement of the file.
 
-``format_version`` is the lowest version with all features of the file: 4 with a cubature, 3 with a
-surface, cut elements or elements of 20 nodes, 2 with strain-rate damping or elements of ten nodes,
-else 1. Earlier versions of the package refuse only files with features that they lack.
+``format_version`` is the lowest version with all features of the file: 5 with constrained nodes, 4
+with a cubature, 3 with a surface, cut elements or elements of 20 nodes, 2 with strain-rate damping
+or elements of ten nodes, else 1. Earlier versions refuse only files with features that they lack.
 """
 
 from __future__ import annotations
@@ -87,7 +90,7 @@ __all__ = [
 _Model = TypeVar("_Model")
 
 FORMAT = "reducedfem-model"
-FORMAT_VERSION = 4
+FORMAT_VERSION = 5
 UNITS = (
     "SI; reduced coordinates of a mass-orthonormal basis in kg^(1/2) m, "
     "reduced forces in N kg^(-1/2)"
@@ -110,6 +113,7 @@ SCHEMA = {
     "rule_points": "F64",
     "rule_weights": "F64",
     "rule_products": "F64",
+    "constraint_weights": "F64",
     "mesh_elements": "I32",
     "mesh_regions": "I32",
     "fixed_nodes": "I32",
@@ -117,6 +121,9 @@ SCHEMA = {
     "surface_triangles": "I32",
     "rule_counts": "I32",
     "cubature_materials": "I32",
+    "constraint_slaves": "I32",
+    "constraint_ptr": "I32",
+    "constraint_masters": "I32",
 }
 # in files of editable models: all or none
 PARTS = ("part_coefficients", "part_general", "part_volumes", "part_masses")
@@ -130,6 +137,13 @@ CUBATURE = (
 POLYNOMIAL = "energy_coefficients"
 # in files of models with cut elements: all or none
 RULE = ("rule_counts", "rule_points", "rule_weights", "rule_products")
+# in files of models with constrained nodes: all or none
+CONSTRAINTS = (
+    "constraint_slaves",
+    "constraint_ptr",
+    "constraint_masters",
+    "constraint_weights",
+)
 # in files of models with strain-rate damping
 DAMPING = "damping_coefficients"
 # in files of models whose mesh was made from a surface: both or none
@@ -156,7 +170,7 @@ def _schema(names: Collection[str]) -> dict[str, str]:
     """Return names and types of the arrays that must accompany the given names."""
     absent = {
         name
-        for group in (PARTS, SURFACE, RULE, CUBATURE)
+        for group in (PARTS, SURFACE, RULE, CUBATURE, CONSTRAINTS)
         if not set(group) & set(names)
         for name in group
     }
@@ -170,6 +184,8 @@ def _schema(names: Collection[str]) -> dict[str, str]:
 def _version(arrays: Mapping[str, NDArray[Any]]) -> int:
     """Return the lowest format version that contains these arrays."""
     nodes = arrays["mesh_elements"].shape[1]
+    if CONSTRAINTS[0] in arrays:
+        return 5
     if CUBATURE[0] in arrays:
         return 4
     if nodes == 20 or SURFACE[0] in arrays or RULE[0] in arrays:
@@ -272,6 +288,11 @@ def _check_shapes(most: tuple[int, int], shapes: Mapping[str, tuple[int, ...]]) 
             "rule_points": (*points, 3),
             "rule_weights": points,
             "rule_products": (*products, elements[1] * (elements[1] + 1) // 2),
+        }
+    if CONSTRAINTS[0] in shapes:
+        expected |= {
+            "constraint_ptr": (shapes["constraint_slaves"][0] + 1,),
+            "constraint_masters": shapes["constraint_weights"][:1],
         }
     if DAMPING in shapes:
         if r > most[1]:

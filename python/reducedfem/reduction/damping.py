@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from reducedfem import _core
 from reducedfem.base.check import array_like, fields, finite_result, number
 from reducedfem.base.run import Progress, callback, threads
+from reducedfem.base.sparse import CSC
 from reducedfem.errors import InputError, InputTypeError
 from reducedfem.material.laws import LinearElastic
 from reducedfem.reduction.basis import Basis
@@ -20,7 +21,6 @@ from reducedfem.reduction.reduced_damping import ReducedStrainRateDamping, requi
 from reducedfem.solid.held import require_held
 from reducedfem.solid.second_order import SecondOrderSystem
 from reducedfem.solid.solid import Solid, require_solid
-from reducedfem.solid.sparse import CSC
 
 __all__ = ["StrainRateDamping"]
 

@@ -40,8 +40,10 @@ def _proportions(solid: Solid) -> str:
 def identity(solid: Solid) -> dict[str, str]:
     """Return fingerprints of the mesh, the fixed nodes and the ratios of the materials."""
     mesh = solid.mesh
+    ties = () if mesh.constraints is None else mesh.constraints._table()
+    shape = str(mesh.elements.shape)
     return {
-        "mesh": _digest([str(mesh.elements.shape), mesh.nodes, mesh.elements, mesh.regions]),
+        "mesh": _digest([shape, mesh.nodes, mesh.elements, mesh.regions, *ties]),
         "fixed nodes": _digest([solid.fixed]),
         "materials": _digest([_proportions(solid)]),
     }

@@ -14,7 +14,7 @@ from reducedfem.errors import ReducedFEMError
 from reducedfem.geometry.mesh import Mesh
 from reducedfem.geometry.surface import Surface
 from reducedfem.io import model_files
-from reducedfem.io.model_files import CUBATURE, DAMPING, PARTS, RULE, SURFACE
+from reducedfem.io.model_files import CONSTRAINTS, CUBATURE, DAMPING, PARTS, RULE, SURFACE
 from reducedfem.io.tensors import Refused
 from reducedfem.material.laws import LINEAR_LAW, STVK_LAW, LinearElastic
 from reducedfem.material.laws import from_plain as material_from_plain
@@ -68,6 +68,8 @@ def written(model: Contents) -> bytes:
         arrays.update(zip(SURFACE, (mesh.source.vertices, mesh.source.triangles), strict=True))
     if (rule := mesh._rule()) is not None:
         arrays.update(zip(RULE, rule, strict=True))
+    if mesh.constraints is not None:
+        arrays.update(zip(CONSTRAINTS, mesh.constraints._table(), strict=True))
     history = dict(model.provenance)
     solid, basis = history.pop("solid"), history.pop("basis")
     texts = {
@@ -180,7 +182,13 @@ def _assemble(texts: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Cont
     fixed = arrays["fixed_nodes"]
     fixed.flags.writeable = False
     try:
-        mesh = Mesh(arrays["mesh_nodes"], arrays["mesh_elements"], arrays["mesh_regions"])
+        ties = [arrays[name] for name in CONSTRAINTS if name in arrays]
+        mesh = Mesh(
+            arrays["mesh_nodes"],
+            arrays["mesh_elements"],
+            arrays["mesh_regions"],
+            constraints=tuple(ties) or None,
+        )
         if SURFACE[0] in arrays:
             mesh._source = Surface(*(arrays[name] for name in SURFACE))
         if RULE[0] in arrays:

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem.base.check import array_like, reals
+from reducedfem.base.sparse import CSC
 from reducedfem.errors import InputError, InputTypeError
-from reducedfem.solid.sparse import CSC
 from reducedfem.solid.symmetric import SYMMETRIC, Matrix, symmetric
 
 __all__ = ["Energy", "Force", "Tangent", "force_law"]

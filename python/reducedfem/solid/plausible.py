@@ -111,7 +111,8 @@ def warn_of_locking(mesh: Mesh, materials: Mapping[int, Material], stacklevel: i
     most = _LOCKED.get(mesh.nodes_per_element)
     if most is None or mesh.n_nodes < STUDY:
         return
-    finer = "voxelize(order=2)" if (mesh.fractions < 1.0).any() else "mesh.quadratic()"
+    voxels = (mesh.fractions < 1.0).any() or mesh.constraints is not None
+    finer = "voxelize(order=2)" if voxels else "mesh.quadratic()"
     for region, material in materials.items():
         lame = getattr(material, "lame", None)  # isotropic ones have them
         poisson = 0.0 if lame is None else 0.5 * lame[0] / (lame[0] + lame[1])

@@ -13,10 +13,10 @@ from reducedfem.base.check import count, finite_result, reals
 from reducedfem.base.console import count_text
 from reducedfem.base.frozen import owned
 from reducedfem.base.run import Progress, callback, threads
+from reducedfem.base.sparse import CSC
 from reducedfem.errors import InputError, InputTypeError
 from reducedfem.solid.force_law import Energy, Force, Tangent, force_law
 from reducedfem.solid.modes import Modes, SystemModes
-from reducedfem.solid.sparse import CSC
 from reducedfem.solid.symmetric import Matrix, symmetric
 
 __all__ = ["SecondOrderSystem"]

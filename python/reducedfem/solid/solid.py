@@ -13,6 +13,7 @@ from reducedfem.base.check import array_like, count, field, finite_result, flag,
 from reducedfem.base.executors import Executors
 from reducedfem.base.frozen import owned
 from reducedfem.base.run import Progress, callback, threads
+from reducedfem.base.sparse import CSC
 from reducedfem.base.static_report import StaticReport, static_report
 from reducedfem.errors import InputError, InputTypeError, StaticConvergenceError
 from reducedfem.geometry.built import SolidSummary, summarize
@@ -32,7 +33,6 @@ from reducedfem.solid.plausible import (
 )
 from reducedfem.solid.rigid import RigidBody
 from reducedfem.solid.soft_loads import warn_of_loads
-from reducedfem.solid.sparse import CSC
 from reducedfem.solid.stress import SolidStress
 
 __all__ = ["Solid", "SolidSummary", "StaticReport"]
@@ -48,8 +48,9 @@ class Solid(SolidStress):
 
     Displacements and forces are arrays (n, 3); a flat (3n,) is accepted. Rows and columns of
     matrices are numbered 3 node + axis. Energies, forces and tangents are those of the whole
-    solid; fixed nodes affect `solve_static`, modes and time integration only. Results are bitwise
-    equal for any number of threads.
+    solid; fixed nodes affect `solve_static`, modes and time integration only. Constrained nodes
+    (`Mesh.constraints`) must follow in displacements; their forces and masses are at the masters,
+    zeros at them. Results are bitwise equal for any number of threads.
 
     Parameters
     ----------
@@ -147,7 +148,7 @@ class Solid(SolidStress):
 
     @property
     def free(self) -> NDArray[np.int32]:
-        """Nodes that are not fixed, ascending, read-only int32."""
+        """Nodes that are neither fixed nor constrained, ascending, read-only int32."""
         return self._core.free
 
     @property

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem.base.check import reals
+from reducedfem.base.sparse import CSC
 from reducedfem.errors import InputError
-from reducedfem.solid.sparse import CSC
 
 if TYPE_CHECKING:
     import scipy.sparse

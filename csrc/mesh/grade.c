@@ -1,0 +1,407 @@
+#include "mesh/grade.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "mesh/topology.h"
+
+static const double EQUAL = 1e-6;  // difference of edges of equal cubes, over the edge
+
+// Corners of a cell in VTK's order, as steps along x, y, z.
+static const int CORNER[8][3] = {{0, 0, 0}, {1, 0, 0}, {1, 1, 0}, {0, 1, 0},
+                                 {0, 0, 1}, {1, 0, 1}, {1, 1, 1}, {0, 1, 1}};
+
+// Cells of one level on the lattice of their size.
+typedef struct level {
+  int32_t n[3];   // cells along each axis
+  uint8_t *cell;  // 0: none, 1: a cell of the mesh, 2: one that was merged  (n[2], n[1], n[0])
+} level;
+
+typedef struct grading {
+  const rf_mesh *cubes;
+  double low[3], h;  // lowest corner of the mesh, edge of the cubes, m
+  int32_t *place;    // of each cube in the lattice         (cubes->n_elements)
+  int32_t *element;  // cube at each place of the lattice, -1: none
+  int32_t *node;     // node at each place of the lattice of nodes, -1: none
+  int32_t n_levels;  // with cells
+  level levels[RF_GRADE_MAX_LEVEL + 1];
+  int32_t *renumber;  // node of the new mesh, -1: not used   (cubes->n_nodes)
+} grading;
+
+static int64_t place_in(const int32_t n[3], int64_t i, int64_t j, int64_t k) {
+  return (k * n[1] + j) * n[0] + i;
+}
+
+// Returns the node of `cubes` at a place of the lattice of nodes; -1: there is none.
+static int32_t node_at(const grading *g, const int32_t p[3]) {
+  const int32_t *n = g->levels[0].n, nodes[3] = {n[0] + 1, n[1] + 1, n[2] + 1};
+  return g->node[place_in(nodes, p[0], p[1], p[2])];
+}
+
+// ---- the lattice ----------------------------------------------------------------------
+
+// Sets the place of the lowest corner of element e; false unless it is a cube of the lattice.
+static bool find_place(const grading *g, int32_t e, int32_t at[3]) {
+  const int32_t *own = g->cubes->elements + 8 * (int64_t)e;
+  const double *x = g->cubes->nodes + 3 * (int64_t)own[0];
+  for (int c = 0; c < 3; ++c) {
+    at[c] = (int32_t)lround((x[c] - g->low[c]) / g->h);
+    if (!(fabs(x[c] - g->low[c] - at[c] * g->h) <= EQUAL * g->h)) return false;
+  }
+  for (int a = 1; a < 8; ++a) {
+    const double *y = g->cubes->nodes + 3 * (int64_t)own[a];
+    for (int c = 0; c < 3; ++c)
+      if (!(fabs(y[c] - x[c] - CORNER[a][c] * g->h) <= EQUAL * g->h)) return false;
+  }
+  return true;
+}
+
+static rf_status measure(grading *g, rf_error *err) {
+  const rf_mesh *m = g->cubes;
+  double high[3];
+  if (m->type != RF_HEX8)
+    return rf_fail(err, RF_ERR_MESH,
+                   "grading needs a mesh of equal cubes of 8 nodes; these elements have %d",
+                   (int)m->type);
+  if (m->rule)
+    return rf_fail(err, RF_ERR_MESH,
+                   "this mesh has cut cells, and grading needs whole cubes: "
+                   "voxelize(surface, cut=False, order=1)");
+  if (m->constraints) return rf_fail(err, RF_ERR_MESH, "this mesh is graded already");
+  for (int c = 0; c < 3; ++c) g->low[c] = high[c] = m->nodes[c];
+  for (int32_t i = 1; i < m->n_nodes; ++i)
+    for (int c = 0; c < 3; ++c) {
+      g->low[c] = fmin(g->low[c], m->nodes[3 * (int64_t)i + c]);
+      high[c] = fmax(high[c], m->nodes[3 * (int64_t)i + c]);
+    }
+  const double *a = m->nodes + 3 * (int64_t)m->elements[0];
+  const double *b = m->nodes + 3 * (int64_t)m->elements[1];
+  g->h = b[0] - a[0];
+  if (!(g->h > 0.0))
+    return rf_fail(err, RF_ERR_MESH, "element 0 is no cube along the axes, which grading needs");
+  double places = 1.0;
+  for (int c = 0; c < 3; ++c) {
+    const double cells = round((high[c] - g->low[c]) / g->h);
+    places *= cells + 1.0;
+    g->levels[0].n[c] = (int32_t)fmin(cells, INT32_MAX - 1.0);
+  }
+  // the mean edge has less rounding
+  const double mean = (high[0] - g->low[0]) / fmax(g->levels[0].n[0], 1.0);
+  if (fabs(mean - g->h) <= EQUAL * g->h) g->h = mean;
+  if (!(places <= INT32_MAX))
+    return rf_fail(err, RF_ERR_MESH,
+                   "the box of the mesh has %.3g cubes; grading takes up to %.3g: use larger cubes",
+                   places, (double)INT32_MAX);
+  return RF_OK;
+}
+
+static rf_status lay_lattice(grading *g, rf_error *err) {
+  rf_status st = RF_OK;
+  const rf_mesh *m = g->cubes;
+  RF_TRY(measure(g, err));
+  const int32_t *n = g->levels[0].n, nodes[3] = {n[0] + 1, n[1] + 1, n[2] + 1};
+  const int64_t cells = (int64_t)n[0] * n[1] * n[2];
+  RF_ALLOC(g->levels[0].cell, cells);
+  RF_ALLOC(g->place, m->n_elements);
+  RF_ALLOC(g->element, cells);
+  RF_ALLOC(g->node, (int64_t)nodes[0] * nodes[1] * nodes[2]);
+  memset(g->element, 255, (size_t)cells * sizeof *g->element);
+  memset(g->node, 255, (size_t)nodes[0] * (size_t)nodes[1] * (size_t)nodes[2] * sizeof *g->node);
+  for (int32_t e = 0; e < m->n_elements; ++e) {
+    int32_t at[3];
+    if (!find_place(g, e, at)) {
+      st = rf_fail(err, RF_ERR_MESH,
+                   "element %d is not a cube of edge %g m on the lattice of element 0: grading "
+                   "needs equal cubes, as voxelize(surface, cut=False, order=1) makes them",
+                   (int)e, g->h);
+      goto done;
+    }
+    const int64_t place = place_in(n, at[0], at[1], at[2]);
+    bool same = true;
+    for (int a = 0; a < 8; ++a) {
+      int32_t *node = &g->node[place_in(nodes, at[0] + CORNER[a][0], at[1] + CORNER[a][1],
+                                        at[2] + CORNER[a][2])];
+      const int32_t own = m->elements[8 * (int64_t)e + a];
+      if (*node < 0) *node = own;
+      same = same && *node == own;
+    }
+    if (g->element[place] >= 0 || !same) {
+      st = rf_fail(err, RF_ERR_MESH,
+                   "element %d %s: grading needs parts that share the nodes of one lattice", (int)e,
+                   same ? "occurs twice" : "has nodes of its own beside those of a neighbour");
+      goto done;
+    }
+    g->element[place] = e;
+    g->place[e] = (int32_t)place;
+    g->levels[0].cell[place] = 1;
+  }
+  g->n_levels = 1;
+done:
+  return st;
+}
+
+// ---- merging --------------------------------------------------------------------------
+
+// One axis of the test: to(i) = all of from(2 i - ring) .. from(2 i + 1 + ring).  `outer` lines of
+// `inner` numbers beside each other.
+static void shrink(const uint8_t *from, uint8_t *to, int64_t outer, int32_t n, int64_t inner,
+                   int32_t ring) {
+  for (int64_t o = 0; o < outer; ++o)
+    for (int32_t i = 0; i < n / 2; ++i) {
+      uint8_t *line = to + (o * (n / 2) + i) * inner;
+      const bool inside = 2 * i - ring >= 0 && 2 * i + 1 + ring < n;
+      memset(line, inside, (size_t)inner);
+      for (int32_t k = 2 * i - ring; inside && k <= 2 * i + 1 + ring; ++k) {
+        const uint8_t *cells = from + (o * n + k) * inner;
+        for (int64_t c = 0; c < inner; ++c) line[c] &= cells[c];
+      }
+    }
+}
+
+// Returns the cube at the lowest corner of a cell.
+static int32_t first_cube(const grading *g, int32_t l, int32_t i, int32_t j, int32_t k) {
+  return g->element[place_in(g->levels[0].n, (int64_t)i << l, (int64_t)j << l, (int64_t)k << l)];
+}
+
+// Removes a candidate whose cells have several regions; else marks these cells as merged.
+static bool take_block(grading *g, int32_t l, int32_t i, int32_t j, int32_t k) {
+  const int32_t *regions = g->cubes->regions;
+  level *fine = &g->levels[l - 1];
+  const int32_t region = regions[first_cube(g, l, i, j, k)];
+  for (int a = 0; a < 8; ++a)
+    if (regions[first_cube(g, l - 1, 2 * i + CORNER[a][0], 2 * j + CORNER[a][1],
+                           2 * k + CORNER[a][2])] != region)
+      return false;
+  for (int a = 0; a < 8; ++a)
+    fine->cell[place_in(fine->n, 2 * i + CORNER[a][0], 2 * j + CORNER[a][1],
+                        2 * k + CORNER[a][2])] = 2;
+  return true;
+}
+
+// Makes the cells of level l of those below; *any: there are some.
+static rf_status merge(grading *g, int32_t l, int32_t ring, bool *any, rf_error *err) {
+  rf_status st = RF_OK;
+  const level *fine = &g->levels[l - 1];
+  level *made = &g->levels[l];
+  uint8_t *x = NULL, *xy = NULL;
+  const int64_t nx = fine->n[0], ny = fine->n[1], nz = fine->n[2];
+  *any = false;
+  for (int c = 0; c < 3; ++c) made->n[c] = fine->n[c] / 2;
+  if (made->n[0] < 1 || made->n[1] < 1 || made->n[2] < 1) return RF_OK;
+  RF_ALLOC(x, nx / 2 * ny * nz);
+  RF_ALLOC(xy, (nx / 2) * (ny / 2) * nz);
+  RF_ALLOC(made->cell, (nx / 2) * (ny / 2) * (nz / 2));
+  shrink(fine->cell, x, ny * nz, fine->n[0], 1, ring);
+  shrink(x, xy, nz, fine->n[1], nx / 2, ring);
+  shrink(xy, made->cell, 1, fine->n[2], (nx / 2) * (ny / 2), ring);
+  for (int32_t k = 0; k < made->n[2]; ++k)
+    for (int32_t j = 0; j < made->n[1]; ++j)
+      for (int32_t i = 0; i < made->n[0]; ++i) {
+        uint8_t *cell = &made->cell[place_in(made->n, i, j, k)];
+        if (*cell) *cell = take_block(g, l, i, j, k);
+        *any = *any || *cell;
+      }
+done:
+  rf_free(x);
+  rf_free(xy);
+  return st;
+}
+
+// ---- the mesh -------------------------------------------------------------------------
+
+// Returns the level of the cell whose lowest corner is a cube at this place; -1: it is inside one.
+static int32_t level_at(const grading *g, const int32_t at[3]) {
+  for (int32_t l = 0; l < g->n_levels; ++l) {
+    const uint8_t cell =
+        g->levels[l].cell[place_in(g->levels[l].n, at[0] >> l, at[1] >> l, at[2] >> l)];
+    if (cell == 1) return l;
+    if (cell == 0 || ((at[0] | at[1] | at[2]) >> l & 1)) return -1;
+  }
+  return -1;
+}
+
+// Calls `visit` for each cell, by the order of the cubes at their lowest corners.
+typedef rf_status visit_cell(grading *g, void *context, int32_t e, const int32_t at[3], int32_t l,
+                             rf_error *err);
+static rf_status each_cell(grading *g, visit_cell *visit, void *context, rf_error *err) {
+  for (int32_t e = 0; e < g->cubes->n_elements; ++e) {
+    const int32_t *n = g->levels[0].n, place = g->place[e];
+    const int32_t at[3] = {place % n[0], place / n[0] % n[1], place / n[0] / n[1]};
+    const int32_t l = level_at(g, at);
+    const rf_status st = l >= 0 ? visit(g, context, e, at, l, err) : RF_OK;
+    if (st < 0) return st;
+  }
+  return RF_OK;
+}
+
+static void corner_of(const int32_t at[3], int32_t l, int a, int32_t p[3]) {
+  for (int c = 0; c < 3; ++c) p[c] = at[c] + (CORNER[a][c] << l);
+}
+
+// Counts cells and marks their nodes.
+static rf_status count_cell(grading *g, void *context, int32_t e, const int32_t at[3], int32_t l,
+                            rf_error *err) {
+  (void)e, (void)err;
+  ++*(int32_t *)context;
+  for (int a = 0; a < 8; ++a) {
+    int32_t p[3];
+    corner_of(at, l, a, p);
+    g->renumber[node_at(g, p)] = 1;
+  }
+  return RF_OK;
+}
+
+typedef struct made_mesh {
+  rf_mesh *mesh;
+  int32_t next;      // element
+  int32_t *masters;  // of each node, -1: none                (n_nodes, 4)
+} made_mesh;
+
+// Constrains the node between corners of a cell, the first of `count` corners opposite the last.
+static void constrain(const grading *g, made_mesh *m, const int32_t at[3], int32_t l,
+                      const uint8_t *corner, int count) {
+  int32_t p[3], q[3], middle[3];
+  corner_of(at, l, corner[0], p);
+  corner_of(at, l, corner[count / 2], q);
+  for (int c = 0; c < 3; ++c) middle[c] = (p[c] + q[c]) / 2;
+  const int32_t old = node_at(g, middle), node = old < 0 ? -1 : g->renumber[old];
+  if (node < 0) return;
+  int32_t *masters = m->masters + 4 * (int64_t)node;
+  // an edge decides before a face
+  if (masters[0] >= 0 && masters[2] < 0) return;
+  for (int k = 0; k < 4; ++k) {
+    if (k < count) corner_of(at, l, corner[k], p);
+    masters[k] = k < count ? g->renumber[node_at(g, p)] : -1;
+  }
+}
+
+static rf_status place_cell(grading *g, void *context, int32_t e, const int32_t at[3], int32_t l,
+                            rf_error *err) {
+  (void)err;
+  made_mesh *m = context;
+  for (int a = 0; a < 8; ++a) {
+    int32_t p[3];
+    corner_of(at, l, a, p);
+    m->mesh->elements[8 * (int64_t)m->next + a] = g->renumber[node_at(g, p)];
+  }
+  m->mesh->regions[m->next++] = g->cubes->regions[e];
+  for (int f = 0; f < 6 && l > 0; ++f) {
+    const uint8_t *face = rf_hex_face(f);
+    constrain(g, m, at, l, face, 4);
+    for (int k = 0; k < 4; ++k)
+      constrain(g, m, at, l, (const uint8_t[2]){face[k], face[(k + 1) % 4]}, 2);
+  }
+  return RF_OK;
+}
+
+// Collects the constraints in the table of the mesh.
+static rf_status set_constraints(made_mesh *m, rf_error *err) {
+  rf_status st = RF_OK;
+  const int32_t n = m->mesh->n_nodes;
+  rf_constraints c = {0};
+  int32_t at = 0;
+  for (int32_t i = 0; i < n; ++i) c.n += m->masters[4 * (int64_t)i] >= 0;
+  if (c.n == 0) return RF_OK;
+  RF_ALLOC(c.slaves, c.n);
+  RF_ALLOC(c.ptr, (int64_t)c.n + 1);
+  RF_ALLOC(c.masters, 4 * (int64_t)c.n);
+  RF_ALLOC(c.weights, 4 * (int64_t)c.n);
+  for (int32_t i = 0, k = 0; i < n; ++i) {
+    const int32_t *masters = m->masters + 4 * (int64_t)i;
+    if (masters[0] < 0) continue;
+    const int count = masters[2] < 0 ? 2 : 4;
+    c.slaves[k] = i;
+    for (int j = 0; j < count; ++j) {
+      c.masters[at] = masters[j];
+      c.weights[at++] = 1.0 / count;
+    }
+    c.ptr[++k] = at;
+  }
+  st = rf_mesh_set_constraints(m->mesh, &c, err);
+done:
+  rf_free(c.slaves);
+  rf_free(c.ptr);
+  rf_free(c.masters);
+  rf_free(c.weights);
+  return st;
+}
+
+static rf_status make_mesh(grading *g, rf_mesh **out, int32_t **original, rf_error *err) {
+  rf_status st = RF_OK;
+  const rf_mesh *cubes = g->cubes;
+  int32_t cells = 0, nodes = 0, *kept = NULL;
+  made_mesh m = {0};
+  RF_ALLOC(g->renumber, cubes->n_nodes);
+  RF_TRY(each_cell(g, count_cell, &cells, err));
+  for (int32_t i = 0; i < cubes->n_nodes; ++i) g->renumber[i] = g->renumber[i] ? nodes++ : -1;
+  RF_TRY(rf_mesh_allocate(RF_HEX8, nodes, cells, &m.mesh, err));
+  RF_ALLOC(kept, nodes);
+  RF_ALLOC(m.masters, 4 * (int64_t)nodes);
+  memset(m.masters, 255, 4 * (size_t)nodes * sizeof *m.masters);
+  for (int32_t i = 0; i < cubes->n_nodes; ++i) {
+    const int32_t node = g->renumber[i];
+    if (node < 0) continue;
+    kept[node] = i;
+    memcpy(m.mesh->nodes + 3 * (int64_t)node, cubes->nodes + 3 * (int64_t)i,
+           3 * sizeof *cubes->nodes);
+  }
+  RF_TRY(each_cell(g, place_cell, &m, err));
+  RF_TRY(set_constraints(&m, err));
+  *out = m.mesh;
+  m.mesh = NULL;
+  if (original) {
+    *original = kept;
+    kept = NULL;
+  }
+done:
+  rf_free(kept);
+  rf_free(m.masters);
+  rf_mesh_free(m.mesh);
+  return st;
+}
+
+rf_status rf_mesh_grade(const rf_mesh *cubes, const rf_grade_settings *set, const rf_run *run,
+                        rf_mesh **out, int32_t **original, rf_error *err) {
+  rf_status st = RF_OK;
+  grading g = {.cubes = cubes};
+  *out = NULL;
+  if (!(set->layers >= 1))
+    return rf_fail(err, RF_ERR_ARG, "layers must be at least 1, got %d", set->layers);
+  if (!(set->max_level >= 0 && set->max_level <= RF_GRADE_MAX_LEVEL))
+    return rf_fail(err, RF_ERR_ARG, "max_level must be 0 to %d, got %d", RF_GRADE_MAX_LEVEL,
+                   set->max_level);
+  RF_TRY(lay_lattice(&g, err));
+  RF_TRY(rf_run_progress(run, -1, -1, err));
+  for (bool more = true; more && g.n_levels <= set->max_level; g.n_levels += more)
+    RF_TRY(merge(&g, g.n_levels, g.n_levels == 1 ? set->layers : 1, &more, err));
+  RF_TRY(rf_run_progress(run, -1, -1, err));
+  RF_TRY(make_mesh(&g, out, original, err));
+done:
+  rf_free(g.place);
+  rf_free(g.element);
+  rf_free(g.node);
+  rf_free(g.renumber);
+  for (int32_t l = 0; l <= RF_GRADE_MAX_LEVEL; ++l) rf_free(g.levels[l].cell);
+  return st;
+}
+
+void rf_mesh_levels(const rf_mesh *m, int32_t *levels) {
+  const int nodes = (int)m->type;
+  double least = INFINITY;
+  for (int pass = 0; pass < 2; ++pass)
+    for (int32_t e = 0; e < m->n_elements; ++e) {
+      double square = 0.0;
+      const int32_t *own = m->elements + (int64_t)e * nodes;
+      for (int c = 0; c < 3; ++c) {
+        const double d =
+            m->nodes[3 * (int64_t)own[nodes == 8 ? 6 : 3] + c] - m->nodes[3 * (int64_t)own[0] + c];
+        square += d * d;
+      }
+      if (pass == 0)
+        least = fmin(least, square);
+      else
+        levels[e] = m->constraints ? (int32_t)lround(0.5 * log2(square / least)) : 0;
+    }
+}

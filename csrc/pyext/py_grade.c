@@ -1,0 +1,180 @@
+// Constrained nodes of meshes, and graded meshes.
+#include <string.h>
+
+#include "base/alloc.h"
+#include "mesh/grade.h"
+#include "pyext/py_convert.h"
+#include "pyext/py_mesh.h"
+#include "pyext/py_object.h"
+#include "pyext/py_solid.h"
+
+static void release(void *mesh) { rf_mesh_free(mesh); }
+
+static PyObject *wrap(py_state *state, rf_status st, rf_error *err, rf_mesh *mesh) {
+  return st < 0 ? py_raise(state, st, err)
+                : py_object_new(state->types[PY_MESH], mesh, release, NULL);
+}
+
+PyDoc_STRVAR(constraints_doc,
+             "mesh_constraints($module, mesh, /)\n--\n\n"
+             "Constrained nodes (k,), offsets (k + 1,), masters and weights of a mesh; None.");
+static PyObject *mesh_constraints(PyObject *module, PyObject *mesh_obj) {
+  const rf_mesh *mesh = py_mesh_get(py_state_of_module(module), mesh_obj);
+  if (!mesh) return NULL;
+  const rf_constraints *c = mesh->constraints;
+  if (!c) Py_RETURN_NONE;
+  const npy_intp masters = c->ptr[c->n];
+  return Py_BuildValue("NNNN", py_view_i32(mesh_obj, c->slaves, 1, (npy_intp[]){c->n}),
+                       py_view_i32(mesh_obj, c->ptr, 1, (npy_intp[]){(npy_intp)c->n + 1}),
+                       py_view_i32(mesh_obj, c->masters, 1, &masters),
+                       py_view_f64(mesh_obj, c->weights, 1, &masters));
+}
+
+// Returns a copy of the mesh with these constraints.
+static rf_status copy_with(const rf_mesh *from, const rf_constraints *c, rf_mesh **out,
+                           rf_error *err) {
+  rf_status st = RF_OK;
+  rf_mesh *mesh = NULL;
+  if (from->rule)
+    return rf_fail(err, RF_ERR_MESH, "a mesh with cut cells cannot have constrained nodes");
+  RF_TRY(rf_mesh_create(from->type, from->n_nodes, from->nodes, from->n_elements, from->elements,
+                        from->regions, &mesh, err));
+  RF_TRY(rf_mesh_set_constraints(mesh, c, err));
+  *out = mesh;
+  mesh = NULL;
+done:
+  rf_mesh_free(mesh);
+  return st;
+}
+
+PyDoc_STRVAR(with_constraints_doc,
+             "mesh_with_constraints($module, mesh, slaves, ptr, masters, weights, /)\n--\n\n"
+             "Copy of the mesh with these constrained nodes in place of its own.");
+static PyObject *mesh_with_constraints(PyObject *module, PyObject *args) {
+  py_state *state = py_state_of_module(module);
+  PyObject *mesh_obj, *slaves_obj, *ptr_obj, *masters_obj, *weights_obj, *result = NULL;
+  if (!PyArg_ParseTuple(args, "OOOOO:mesh_with_constraints", &mesh_obj, &slaves_obj, &ptr_obj,
+                        &masters_obj, &weights_obj))
+    return NULL;
+  const rf_mesh *mesh = py_mesh_get(state, mesh_obj);
+  if (!mesh) return NULL;
+  py_in slaves = {0}, ptr = {0}, masters = {0}, weights = {0};
+  if (py_in_i32(&slaves, slaves_obj, "slaves", 1, (npy_intp[]){PY_ANY}, 0, mesh->n_nodes - 1) < 0 ||
+      py_in_i32(&masters, masters_obj, "masters", 1, (npy_intp[]){PY_ANY}, 0, mesh->n_nodes - 1) <
+          0 ||
+      py_in_f64(&weights, weights_obj, "weights", 1, masters.shape) < 0 ||
+      py_in_i32(&ptr, ptr_obj, "ptr", 1, (npy_intp[]){slaves.shape[0] + 1}, 0, INT32_MAX) < 0)
+    goto done;
+  const int32_t *offsets = ptr.data;
+  if (offsets[slaves.shape[0]] != masters.shape[0]) {
+    py_fail(state, PY_INPUT_ERROR, "ptr must end with the number of masters, %zd, got %d",
+            masters.shape[0], offsets[slaves.shape[0]]);
+    goto done;
+  }
+  const rf_constraints c = {.n = (int32_t)slaves.shape[0],
+                            .slaves = slaves.data,
+                            .ptr = ptr.data,
+                            .masters = masters.data,
+                            .weights = weights.data};
+  rf_mesh *made = NULL;
+  rf_error err = {0};
+  rf_status st;
+  Py_BEGIN_ALLOW_THREADS
+  st = copy_with(mesh, &c, &made, &err);
+  Py_END_ALLOW_THREADS
+  result = wrap(state, st, &err, made);
+done:
+  py_in_release(&slaves);
+  py_in_release(&ptr);
+  py_in_release(&masters);
+  py_in_release(&weights);
+  return result;
+}
+
+PyDoc_STRVAR(matrix_doc,
+             "constraint_matrix($module, mesh, /)\n--\n\n"
+             "T (n, independent nodes) of a mesh with constrained nodes, as CSC arrays (data,\n"
+             "indices, indptr).");
+static PyObject *constraint_matrix(PyObject *module, PyObject *mesh_obj) {
+  py_state *state = py_state_of_module(module);
+  const rf_mesh *mesh = py_mesh_get(state, mesh_obj);
+  if (!mesh) return NULL;
+  if (!mesh->constraints)
+    return py_fail(state, PY_INPUT_ERROR, "mesh has no constrained nodes, so it has no matrix");
+  rf_csc matrix = {0};
+  rf_error err = {0};
+  const rf_status st = rf_constraints_matrix(mesh->constraints, mesh->n_nodes, &matrix, &err);
+  return st < 0 ? py_raise(state, st, &err) : py_csc_out(&matrix);
+}
+
+PyDoc_STRVAR(fill_doc,
+             "constraints_fill($module, mesh, u, /)\n--\n\n"
+             "Copy of a field (n, 3) in which constrained nodes follow their masters.");
+static PyObject *constraints_fill(PyObject *module, PyObject *args) {
+  PyObject *mesh_obj, *u_obj;
+  py_in u;
+  if (!PyArg_ParseTuple(args, "OO:constraints_fill", &mesh_obj, &u_obj)) return NULL;
+  const rf_mesh *mesh = py_mesh_get(py_state_of_module(module), mesh_obj);
+  if (!mesh || py_in_field(&u, u_obj, "u", mesh->n_nodes) < 0) return NULL;
+  PyObject *out = py_new_f64(2, (npy_intp[]){mesh->n_nodes, 3});
+  if (out) {
+    memcpy(py_f64(out), u.data, 3 * (size_t)mesh->n_nodes * sizeof(double));
+    rf_constraints_fill_rt(mesh->constraints, py_f64(out));
+  }
+  py_in_release(&u);
+  return out;
+}
+
+PyDoc_STRVAR(grade_doc,
+             "grade($module, mesh, layers, max_level, progress, /)\n--\n\n"
+             "Graded mesh of equal cubes, and the nodes of `mesh` that are its nodes, int32.");
+static PyObject *grade(PyObject *module, PyObject *args) {
+  py_state *state = py_state_of_module(module);
+  PyObject *mesh_obj, *progress;
+  rf_grade_settings set;
+  py_run run;
+  if (!PyArg_ParseTuple(args, "OiiO:grade", &mesh_obj, &set.layers, &set.max_level, &progress))
+    return NULL;
+  const rf_mesh *cubes = py_mesh_get(state, mesh_obj);
+  if (!cubes || py_run_init(state, &run, progress, 1) < 0) return NULL;
+  rf_mesh *made = NULL;
+  int32_t *original = NULL;
+  rf_error err = {0};
+  rf_status st;
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_mesh_grade(cubes, &set, &run.run, &made, &original, &err);
+  Py_END_ALLOW_THREADS
+  const npy_intp n = st < 0 ? 0 : made->n_nodes;
+  PyObject *mesh = wrap(state, st, &err, made), *nodes = mesh ? py_new_i32(1, &n) : NULL;
+  if (nodes) memcpy(py_i32(nodes), original, (size_t)n * sizeof *original);
+  rf_free(original);
+  if (nodes) return Py_BuildValue("NN", mesh, nodes);
+  Py_XDECREF(mesh);
+  return NULL;
+}
+
+PyDoc_STRVAR(levels_doc,
+             "mesh_levels($module, mesh, /)\n--\n\n"
+             "Level of each element, 0 for the smallest, int32 (e,).");
+static PyObject *mesh_levels(PyObject *module, PyObject *mesh_obj) {
+  const rf_mesh *mesh = py_mesh_get(py_state_of_module(module), mesh_obj);
+  if (!mesh) return NULL;
+  PyObject *levels = py_new_i32(1, (npy_intp[]){mesh->n_elements});
+  if (levels) rf_mesh_levels(mesh, py_i32(levels));
+  return levels;
+}
+
+static const py_constant constants[] = {{"GRADE_MAX_LEVEL", RF_GRADE_MAX_LEVEL, false},
+                                        {NULL, 0.0, false}};
+
+static PyMethodDef functions[] = {
+    {"mesh_constraints", mesh_constraints, METH_O, constraints_doc},
+    {"mesh_with_constraints", mesh_with_constraints, METH_VARARGS, with_constraints_doc},
+    {"constraint_matrix", constraint_matrix, METH_O, matrix_doc},
+    {"constraints_fill", constraints_fill, METH_VARARGS, fill_doc},
+    {"grade", grade, METH_VARARGS, grade_doc},
+    {"mesh_levels", mesh_levels, METH_O, levels_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+const py_room py_grade_room = {.functions = functions, .constants = constants};

@@ -1,0 +1,362 @@
+"""Graded meshes of cubes (Z00 3.3): the patch test, errors against unknowns, costs of a factor.
+
+patch    error of the displacements inside a body under homogeneous strain of its surface, the share
+         of the mass that is kept, and the growth of free vibrations, for forces that go to the
+         masters (T^T, as `Solid` has it) and for the rule of the thesis, in which constrained nodes
+         move with the mean of their masters and their forces are dropped;
+cells    number of cells of a cube of n^3 voxels;
+errors   of the compliance of a cube that is held below, uniform and graded: shear of its top face,
+         and loads on a sixteenth of it in the middle and at a corner, against hexahedra of 20
+         nodes; loads on one voxel of it, and gravity, against the uniform mesh of the same voxels;
+factor   nonzeros and operations of the Cholesky factor of the stiffness by nested dissection;
+steps    time of an evaluation of the forces, as in an explicit step.
+
+Run it for the tables:  python experiments/z00_graded.py [patch cells errors factor steps]
+                        [--finest N]
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sparse
+from numpy.typing import NDArray
+
+import reducedfem as rf
+from reducedfem import _core
+
+LAW = rf.StVK(young=1e5, poisson=0.3, density=1000.0)
+Array = NDArray[np.float64]
+
+CORNERS = np.array(
+    [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1], [1, 0, 1], [1, 1, 1], [0, 1, 1]]
+)
+
+
+def cube(n: int) -> rf.Mesh:
+    """Return the unit cube of n^3 cells."""
+    at = np.argwhere(np.ones((n, n, n), dtype=bool))
+    shape = (n + 1, n + 1, n + 1)
+    elements = np.ravel_multi_index(tuple((at[:, None] + CORNERS).reshape(-1, 3).T), shape).reshape(
+        -1, 8
+    )
+    return rf.Mesh(np.argwhere(np.ones(shape, dtype=bool)) / n, elements)
+
+
+def independent(mesh: rf.Mesh) -> NDArray[np.int64]:
+    """Return the nodes that are not constrained."""
+    free = np.ones(mesh.n_nodes, dtype=bool)
+    if mesh.constraints is not None:
+        free[mesh.constraints.slaves] = False
+    return np.flatnonzero(free)
+
+
+# --- the patch test, and the rule of the thesis ---------------------------------------
+
+
+def patch(n: int = 8) -> dict[str, tuple[float, float, float]]:
+    """Return, by rule, the error of the patch test, the mass kept, and the growth [1/s].
+
+    The error is that of the largest displacement; the growth is the largest real part of the
+    exponents of free vibrations with the lumped mass.
+    """
+    mesh = cube(n).graded()
+    assert mesh.constraints is not None
+    cells = rf.Solid(rf.Mesh(mesh.nodes, mesh.elements), LAW)
+    T = sparse.kron(mesh.constraints.matrix.to_scipy(), sparse.identity(3)).tocsr()
+    nodes = independent(mesh)
+    at = (3 * nodes[:, None] + np.arange(3)).ravel()
+    pick = sparse.identity(3 * mesh.n_nodes, format="csr")[at]
+    K = cells.stiffness().to_scipy()
+    m = cells.mass(lumped=True).to_scipy().diagonal()
+    G = np.random.default_rng(2).normal(size=(3, 3))
+    u = (mesh.nodes @ G.T)[nodes].ravel()
+    inside = np.flatnonzero(~np.isin(nodes, mesh.boundary_nodes).repeat(3))
+    found = {}
+    for name, to in (("T^T", T.T), ("means alone", pick)):
+        A = (to @ K @ T).tocsr()
+        mass = to @ m
+        # x'' = -M^-1 A x: exponents +-sqrt(-lambda); T^T A T is symmetric, with lambda >= 0
+        values = np.linalg.eigvals(A.toarray() / mass[:, None])
+        values[np.abs(values) < 1e-8 * np.abs(values).max()] = 0.0
+        growth = 0.0 if name == "T^T" else float(np.sqrt(-values.astype(complex)).real.max())
+        x = u.copy()
+        x[inside] = 0.0
+        x[inside] = np.linalg.solve(A[inside][:, inside].toarray(), -(A @ x)[inside])
+        error = float(np.abs(x - u).max() / np.abs(u).max())
+        found[name] = error, float(mass.sum() / m.sum()), growth
+    return found
+
+
+# --- errors ----------------------------------------------------------------------------
+
+
+def face_load(mesh: rf.Mesh, low: tuple[float, float], high: tuple[float, float]) -> Array:
+    """Return the nodal forces of a unit force along (1, 0, -1), spread over a part of the top."""
+    faces = mesh.boundary_faces
+    middle = mesh.nodes[faces[:, :4]].mean(axis=1)
+    flat = np.abs(mesh.nodes[faces[:, :4]][:, :, 2] - 1.0).max(axis=1) < 1e-9
+    chosen = flat & (middle[:, :2] > low).all(axis=1) & (middle[:, :2] < high).all(axis=1)
+    area = np.ptp(mesh.nodes[faces[chosen, :4]][:, :, :2], axis=1).prod(axis=1)
+    shares = [0.25] * 4 if faces.shape[1] == 4 else [-1 / 12] * 4 + [1 / 3] * 4
+    force = np.zeros((mesh.n_nodes, 3))
+    for k, share in enumerate(shares):
+        np.add.at(force, faces[chosen, k], np.outer(area * share, [1.0, 0.0, -1.0]))
+    return force / area.sum()
+
+
+def loads(solid: rf.Solid, voxels: int) -> dict[str, Array]:
+    """Return the loads of the table."""
+    at, h = 0.5, 1.0 / voxels
+    return {
+        "shear": face_load(solid.mesh, (0, 0), (1, 1)),
+        "patch": face_load(solid.mesh, (0.5, 0.5), (0.75, 0.75)),
+        "corner": face_load(solid.mesh, (0.75, 0.75), (1, 1)),
+        "one face": face_load(solid.mesh, (at, at), (at + h, at + h)),
+        "gravity": solid.gravity((0.0, 0.0, -1.0)),
+    }
+
+
+def lower_of(solid: rf.Solid) -> Any:
+    """Return the lower triangle of the stiffness over the free nodes, as a SciPy matrix."""
+    at = (3 * solid.free[:, None] + np.arange(3)).ravel()
+    lower = sparse.tril(solid.stiffness().to_scipy()[at][:, at], format="csc")
+    lower.sort_indices()
+    return lower
+
+
+def held(mesh: rf.Mesh) -> rf.Solid:
+    """Return the solid on a mesh of the cube, held below."""
+    return rf.Solid(mesh, LAW, fixed=mesh.nodes[:, 2] < 1e-9)
+
+
+def compliances(mesh: rf.Mesh, voxels: int) -> tuple[int, dict[str, float], float]:
+    """Return the unknowns, the compliance of each load in linear statics, and s of the factor."""
+    solid = held(mesh)
+    at = (3 * solid.free[:, None] + np.arange(3)).ravel()
+    lower = lower_of(solid)
+    T = None if mesh.constraints is None else mesh.constraints.matrix.to_scipy()
+    every = loads(solid, voxels)
+    columns = []
+    for force in every.values():
+        whole = np.zeros((mesh.n_nodes, 3))
+        whole[independent(mesh)] = force if T is None else T.T @ force
+        columns.append(whole.ravel()[at])
+    right = np.array(columns)
+    x, seconds = _core.factor_solve(
+        (lower.data, lower.indices, lower.indptr), right, 1, rf.threads()
+    )
+    work = np.einsum("ij,ij->i", x, right)
+    return lower.shape[0], dict(zip(every, work.tolist(), strict=True)), float(seconds[0, 0])
+
+
+def errors(finest: int) -> list[tuple[str, int, float, dict[str, float]]]:
+    """Return name, unknowns, seconds of the factor and errors [%] of each mesh."""
+    _, exact, _ = compliances(cube(20 if finest > 16 else 12).quadratic(), 20)
+    meshes: list[tuple[str, rf.Mesh, int]] = []
+    for n in (12, 16, 32):
+        if n <= finest:
+            meshes.append((f"uniform {n}", cube(n), n))
+            meshes.append((f"graded {n}", cube(n).graded(), n))
+    meshes.append(("graded 16, 3 layers", cube(16).graded(rf.Grading(layers=3)), 16))
+    rows, uniform = [], {}
+    local = ("one face", "gravity")
+    for name, mesh, n in meshes:
+        unknowns, found, seconds = compliances(mesh, n)
+        if mesh.constraints is None:
+            uniform[n] = found
+        known = {load: (uniform[n] if load in local else exact)[load] for load in found}
+        error = {load: 100.0 * (value / known[load] - 1.0) for load, value in found.items()}
+        rows.append((name, unknowns, seconds, error))
+    return rows
+
+
+# --- the factor ------------------------------------------------------------------------
+
+
+def dissection(points: Array, graph: Any, leaf: int = 30) -> NDArray[np.int64]:
+    """Return an order of nodes by nested dissection: halves at medians, separators last."""
+    out: list[NDArray[np.int64]] = []
+
+    def cut(nodes: NDArray[np.int64]) -> None:
+        if len(nodes) <= leaf:
+            out.append(nodes)
+            return
+        x = points[nodes]
+        axis = int(np.argmax(np.ptp(x, axis=0)))
+        left = x[:, axis] < np.median(x[:, axis]) - 1e-12
+        if not left.any() or left.all():
+            out.append(nodes)
+            return
+        mark = np.zeros(graph.shape[0], dtype=bool)
+        mark[nodes[left]] = True
+        border = graph[nodes[~left]] @ mark > 0
+        cut(nodes[left])
+        cut(nodes[~left][~border])
+        out.append(nodes[~left][border])
+
+    cut(np.arange(len(points)))
+    return np.concatenate(out)
+
+
+def counts(graph: Any) -> NDArray[np.int64]:
+    """Return the entries of each column of the factor of a symmetric pattern, in its order.
+
+    By row subtrees of the elimination tree (Gilbert, Ng and Peyton 1994), skeleton entries only.
+    """
+    n = graph.shape[0]
+    ptr, col = graph.indptr.tolist(), graph.indices.tolist()
+    parent, ancestor = [-1] * n, [-1] * n
+    for k in range(n):
+        for i in col[ptr[k] : ptr[k + 1]]:
+            while i != -1 and i < k:
+                after, ancestor[i] = ancestor[i], k
+                if after == -1:
+                    parent[i] = k
+                i = after
+    # postorder and first descendants
+    children: list[list[int]] = [[] for _ in range(n)]
+    for k in range(n - 1, -1, -1):
+        if parent[k] >= 0:
+            children[parent[k]].append(k)
+    order, stack = [], [k for k in range(n - 1, -1, -1) if parent[k] < 0]
+    while stack:
+        k = stack.pop()
+        if k >= 0:
+            stack.append(~k)
+            stack.extend(children[k])
+        else:
+            order.append(~k)
+    first, delta = [-1] * n, [0] * n
+    for place, k in enumerate(order):
+        delta[k] = 1 if first[k] == -1 else 0
+        while k != -1 and first[k] == -1:
+            first[k] = place
+            k = parent[k]
+    most, last, root = [-1] * n, [-1] * n, list(range(n))
+    for k in order:
+        if parent[k] != -1:
+            delta[parent[k]] -= 1
+        for i in col[ptr[k] : ptr[k + 1]]:
+            if i <= k or first[k] <= most[i]:
+                continue
+            most[i], before = first[k], last[i]
+            last[i] = k
+            delta[k] += 1
+            if before != -1:
+                q = before
+                while q != root[q]:
+                    q = root[q]
+                while before != q:
+                    root[before], before = q, root[before]
+                delta[q] -= 1
+        if parent[k] != -1:
+            root[k] = parent[k]
+    for k in order:
+        if parent[k] != -1:
+            delta[parent[k]] += delta[k]
+    return np.array(delta)
+
+
+def factor_cost(mesh: rf.Mesh) -> tuple[int, float, float]:
+    """Return unknowns, nonzeros of the factor, and operations of its computation."""
+    solid = held(mesh)
+    at = (3 * solid.free[:, None]).ravel()
+    mass = abs(solid.mass().to_scipy()[at][:, at]).tocsr()
+    mass.data[:] = 1.0
+    order = dissection(mesh.nodes[solid.free], mass)
+    pattern = mass[order][:, order].tocsr()
+    pattern.sort_indices()
+    columns = 3.0 * counts(pattern)
+    height = (columns[:, None] - np.arange(3)).ravel()
+    return 3 * len(at), float(height.sum()), float((height**2).sum())
+
+
+# --- steps -----------------------------------------------------------------------------
+
+
+def step_time(mesh: rf.Mesh) -> float:
+    """Return the least time of an evaluation of the forces on one thread [s]."""
+    solid = rf.Solid(mesh, LAW)
+    return float(min(solid._core.time_evaluate(1e-3 * mesh.nodes, False, 20, 1)))
+
+
+# --- the tables ------------------------------------------------------------------------
+
+
+def print_patch(_: int) -> None:
+    print("rule            patch test   mass kept   growth of free vibrations, 1/s")
+    for name, (error, mass, growth) in patch().items():
+        print(f"{name:14}  {error:10.2g}  {100 * mass:8.1f} %  {growth:10.2g}")
+
+
+def print_cells(finest: int) -> None:
+    print("     n   cubes     graded   constrained nodes   seconds of grading")
+    for n in (8, 16, 32, 64):
+        if n > max(finest, 16):
+            continue
+        mesh = cube(n)
+        start = time.perf_counter()
+        graded = mesh.graded()
+        took = time.perf_counter() - start
+        ties = 0 if graded.constraints is None else len(graded.constraints)
+        print(f"{n:6} {mesh.n_elements:8} {graded.n_elements:9} {ties:12} {took:18.4f}")
+
+
+def print_errors(finest: int) -> None:
+    rows = errors(finest)
+    names = list(rows[0][3])
+    print(
+        f"{'mesh':22}{'unknowns':>9}{'factor, s':>11}" + "".join(f"{x + ' %':>12}" for x in names)
+    )
+    for name, unknowns, seconds, error in rows:
+        print(f"{name:22}{unknowns:9}{seconds:11.2f}" + "".join(f"{error[x]:12.2f}" for x in names))
+
+
+def print_factor(finest: int) -> None:
+    print("mesh           unknowns   nonzeros, M   operations, G")
+    for n in (16, 32):
+        if n > max(finest, 16):
+            continue
+        cost = [factor_cost(one) for one in (cube(n), cube(n).graded())]
+        for name, (unknowns, nonzeros, flops) in zip(("uniform", "graded"), cost, strict=True):
+            print(f"{name + ' ' + str(n):14}{unknowns:9}{nonzeros / 1e6:14.1f}{flops / 1e9:14.1f}")
+        print(f"{'ratio':14}{'':9}{cost[0][1] / cost[1][1]:14.1f}{cost[0][2] / cost[1][2]:14.1f}")
+
+
+def print_steps(finest: int) -> None:
+    print("     n   uniform, ms   graded, ms")
+    for n in (10, 16, 32):
+        if n <= max(finest, 16):
+            times = [1e3 * step_time(one) for one in (cube(n), cube(n).graded())]
+            print(f"{n:6}{times[0]:14.3f}{times[1]:13.3f}")
+
+
+PARTS: dict[str, Callable[[int], None]] = {
+    "patch": print_patch,
+    "cells": print_cells,
+    "errors": print_errors,
+    "factor": print_factor,
+    "steps": print_steps,
+}
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
+    parser.add_argument("--finest", type=int, default=32, help="voxels along an edge (32)")
+    args = parser.parse_args()
+    if unknown := set(args.parts) - set(PARTS):
+        parser.error(f"no part {min(unknown)!r}: parts are {', '.join(PARTS)}")
+    for name in args.parts or PARTS:
+        PARTS[name](args.finest)
+        print()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,54 @@
+"""Graded meshes against uniform ones: experiments/z00_graded.py."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sparse
+import z00_graded
+from z00_graded import counts, cube, errors, factor_cost, patch
+
+
+def test_forces_must_go_to_the_masters():
+    """The rule of the thesis fails the patch test, loses mass, and has growing vibrations."""
+    found = patch(5)
+    assert found["T^T"][0] < 1e-12
+    assert abs(found["T^T"][1] - 1.0) < 1e-12
+    assert found["T^T"][2] == 0.0
+    error, mass, growth = found["means alone"]
+    assert error > 0.05
+    assert mass < 0.99
+    assert growth > 0.05
+
+
+@pytest.mark.no_asan(reason="linear statics, as in the tests of constrained solids")
+def test_loads_of_one_voxel_need_layers():
+    rows = {name: (unknowns, found) for name, unknowns, _, found in errors(16)}
+    assert rows["uniform 16"][0] == 13_872
+    assert rows["graded 16"][0] == 8016
+    assert rows["graded 16, 3 layers"][0] == 12_060
+    for load in ("one face", "gravity"):
+        assert -3.0 < rows["graded 16"][1][load] < -0.3
+        assert abs(rows["graded 16, 3 layers"][1][load]) < 0.2
+    # as good as the uniform mesh of as many unknowns, no better
+    for load in ("shear", "patch", "corner"):
+        assert abs(rows["graded 16"][1][load]) > 0.8 * abs(rows["uniform 12"][1][load])
+
+
+def test_entries_of_factors():
+    """The counts against a factorization of the pattern, entry by entry."""
+    rng = np.random.default_rng(7)
+    A = rng.random((40, 40)) < 0.06
+    A = A | A.T | np.eye(40, dtype=bool)
+    L = A.copy()
+    for k in range(40):
+        below = np.flatnonzero(L[k + 1 :, k]) + k + 1
+        L[np.ix_(below, below)] = True
+    np.testing.assert_array_equal(counts(sparse.csr_matrix(A)), np.tril(L).sum(axis=0))
+
+
+def test_the_factor_of_a_graded_mesh_is_smaller():
+    uniform, graded = factor_cost(cube(12)), factor_cost(cube(12).graded())
+    assert graded[1] < uniform[1]
+    assert graded[2] < 0.7 * uniform[2]
+    assert set(z00_graded.PARTS) == {"patch", "cells", "errors", "factor", "steps"}
