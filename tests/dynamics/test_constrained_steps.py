@@ -44,6 +44,25 @@ def test_explicit_steps(body):
     assert np.abs(sim.state.qdot.ravel() - T @ v).max() < 1e-11 * np.abs(v).max()
 
 
+def test_explicit_steps_with_damping_inside(body):
+    """(M + h/2 D) a' = f - R(x') - D (v + h/2 a), with M lumped, D = alpha M + beta K at rest."""
+    solid, cells, T = body
+    n, dt, load = solid.mesh.n_nodes, 2e-4, load_on(solid.mesh, 1e-2)
+    mass = T.T @ (cells.mass(lumped=True).to_dense() @ np.ones(3 * n))
+    damping = 0.5 * np.diag(mass) + 1e-3 * T.T @ cells.stiffness().to_dense() @ T
+    sim = rf.CentralDifferences(solid, dt, (0.5, 1e-3), implicit_damping=True)
+    sim.step(load, 20)
+    x, v, a = np.zeros((3, T.shape[1]))
+    for _ in range(20):
+        v += 0.5 * dt * a
+        x += dt * v
+        force = T.T @ (load - cells.internal_force((T @ x).reshape(n, 3))).ravel()
+        a = np.linalg.solve(np.diag(mass) + 0.5 * dt * damping, force - damping @ v)
+        v += 0.5 * dt * a
+    assert np.abs(sim.state.q.ravel() - T @ x).max() < 1e-10 * np.abs(x).max()
+    assert np.abs(sim.state.qdot.ravel() - T @ v).max() < 1e-10 * np.abs(v).max()
+
+
 @pytest.mark.parametrize(
     ("kind", "more"),
     [
@@ -159,3 +178,5 @@ def test_contact_by_barriers(body):
             newton_max=50,
             contact=rf.BarrierContact(rf.PlaneField([0.0, 0.0, -1e-4], [0.0, 0.0, 1.0])),
         )
+    with pytest.raises(rf.InputError, match="node 14 touches but is constrained"):
+        rf.CentralDifferences(held, contact=rf.RigidProxy(rf.SphereField([0.0, 0.0, 9.0], 1.0)))
