@@ -338,15 +338,14 @@ static PyObject *get_rigid(PyObject *self, void *none) {
   return py_view_f64(self, g->rigid, 3, (npy_intp[]){RF_GREEN_RIGID, rf_green_rows(g), 3});
 }
 
-static PyObject *get_places(PyObject *self, void *none) {
+static PyObject *get_n_nodes(PyObject *self, void *none) {
   (void)none;
-  const rf_green *g = self_green(self);
-  return py_view_i32(self, g->place, 1, (npy_intp[]){g->n_nodes});
+  return PyLong_FromLong(self_green(self)->n_nodes);
 }
 
 static PyGetSetDef green_attributes[] = {
     {"nodes", get_nodes, NULL, "Nodes of the surface (s,).", NULL},
-    {"places", get_places, NULL, "Place of each node of the mesh, -1: not on the surface.", NULL},
+    {"n_nodes", get_n_nodes, NULL, "Number of nodes of the mesh.", NULL},
     {"releasable", get_releasable, NULL, "Fixed nodes that can be released.", NULL},
     {"entries", get_entries, NULL, "Entries in tiles (csrc/green/green.h).", NULL},
     {"static_modes", get_static_modes, NULL, "Static modes (3r, rows, 3).", NULL},

@@ -7,6 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 import reducedfem as rf
+from reducedfem import _core
 from shapes import box_hexes
 
 STVK = rf.StVK(1e5, 0.3, 1000.0)
@@ -108,25 +109,49 @@ def test_contacts_refuse_what_they_cannot_hold(green):
         __import__("copy").copy(contacts)
 
 
-def add_all(contacts: rf.GreenContacts, nodes: NDArray[np.int32]) -> None:
-    for node in nodes:
-        contacts.add(int(node))
+def free_cube() -> rf.GreensFunctions:
+    nodes, elements = box_hexes(1, 1, 1)
+    return rf.GreensFunctions(rf.Solid(rf.Mesh(nodes, elements), STVK))
+
+
+def add_all(contacts: _core.GreenContacts, places: NDArray[np.int64]) -> None:
+    for place in places:
+        contacts.add(int(place), None)
 
 
 def test_a_node_that_moves_as_those_held_is_refused():
     """All nodes of a free solid: forces of inertia alone move none of them."""
-    nodes, elements = box_hexes(1, 1, 1)
-    green = rf.GreensFunctions(rf.Solid(rf.Mesh(nodes, elements), STVK))
-    contacts = green.contacts(8)
-    for node in green.nodes[:5]:
-        contacts.add(int(node))
+    green = free_cube()
+    contacts = _core.GreenContacts(green._core, 8)
+    add_all(contacts, np.arange(5))
     with pytest.raises(rf.SingularMatrixError, match="moves as the nodes that are in contact"):
-        add_all(contacts, green.nodes[5:])
-    count = len(contacts)
-    given = green.displacement(np.eye(3), green.nodes[:3])[:count]
+        add_all(contacts, np.arange(5, 8))
+    places = contacts.places
+    given = green.displacement(np.eye(3), green.nodes[:3])[: len(places)]
     force = contacts.solve(given)
-    moved = green.displacement(force, contacts.nodes)[:count]
+    moved = green.displacement(force, green.nodes[places])[: len(places)]
     np.testing.assert_allclose(moved, given, atol=1e-9 * np.abs(given).max())
+
+
+def test_contacts_are_of_solids_with_fixed_nodes():
+    """A free solid that is shifted as a whole needs no force, which contacts would not give."""
+    green = free_cube()
+    with pytest.raises(rf.InputError, match="name fixed nodes of the solid, or use solve"):
+        green.contacts()
+    with pytest.warns(rf.PlausibilityWarning, match="the solid has no fixed nodes"):
+        green.contact(green.nodes[:1], [[0, 0, 1.0]], [-1e-3])
+    shift = {int(node): (1e-3, 0.0, 0.0) for node in green.nodes[[0, 3, 5]]}
+    out = green.solve(shift)
+    np.testing.assert_allclose(out.force, 0.0, atol=1e-9)
+    np.testing.assert_allclose(out.u, np.tile([1e-3, 0.0, 0.0], (8, 1)), atol=1e-12)
+
+
+def test_forces_that_overflow_are_refused(green):
+    contacts = _core.GreenContacts(green._core, 4)
+    add_all(contacts, np.arange(2))
+    with pytest.raises(rf.InputError, match="so large that forces would not be finite"):
+        contacts.solve(np.full((2, 3), 1e306))
+    assert np.isfinite(contacts.solve(np.ones((2, 3)))).all()
 
 
 def test_pressing_with_friction_obeys_the_laws(green):
@@ -174,7 +199,7 @@ def test_points_of_triangles_are_nodes_at_their_corners(green):
 
 @pytest.mark.no_asan(reason="arguments that Python refuses")
 def test_wrong_contacts_are_named(green):
-    node = green.nodes[:1]
+    node, two = green.nodes[:1], green.nodes[:2]
     down = [[0.0, 0.0, -1.0]]
     for work, message in (
         (lambda: green.contact([0], down, [0.0]), r"points\[0\] is 0, which is not among"),
@@ -184,6 +209,15 @@ def test_wrong_contacts_are_named(green):
         (lambda: green.contact(node, down, [0.0], tol=0.0), "tol must be positive"),
         (lambda: green.contact(([[1, 2]], [[1]]), down, [0.0]), r"points\[0\]"),
         (lambda: green.contact([], down, [0.0]), "points must be nodes"),
+        (lambda: green.contact(two, down * 2, [0.0] * 2, [0.1, -1]), r"friction\[1\] .* got -1$"),
+        (
+            lambda: green.contact(
+                (np.stack([two[[0, 0, 1]]] * 2), [[0.2, 0.3, 0.5], [-0.5, 1, 0.5]]),
+                down * 2,
+                [0.0] * 2,
+            ),
+            r"points\[1\]\[1\] must be .* got \[-0.5, 1.0, 0.5\]",
+        ),
     ):
         with pytest.raises(rf.InputError, match=message):
             work()

@@ -356,8 +356,16 @@ class GreensFunctions(Saved):
         Warns
         -----
         PlausibilityWarning
-            The laws have no solution, or none was found; `friction` is above 5.
+            The laws have no solution, or none was found; `friction` is above 5; the solid has no
+            fixed nodes: a real one would evade the obstacle.
         """
+        if self.is_free:
+            warn(
+                "the solid has no fixed nodes: its rigid motion is left out, and forces are those "
+                "that deform it against its inertia. Name fixed nodes, or use solve",
+                PlausibilityWarning,
+                stacklevel=2,
+            )
         places, shares = points_of(self._core, points)
         m = len(places)
         direction, apart, mu = (
@@ -407,8 +415,14 @@ class GreensFunctions(Saved):
         Raises
         ------
         InputError, InputTypeError
-            `max_contacts` is out of range or not an int.
+            `max_contacts` is out of range or not an int; or the solid has no fixed nodes, whose
+            rigid motion these contacts leave out: `solve` includes it.
         """
+        if self.is_free:
+            raise InputError(
+                "contacts leave out the rigid motion of a solid without fixed nodes: name fixed "
+                "nodes of the solid, or use solve, which includes it"
+            )
         return GreenContacts._of(self._core, integer(max_contacts, "max_contacts"))
 
     # --- files -----------------------------------------------------------------------
@@ -426,7 +440,7 @@ class GreensFunctions(Saved):
         FileFormatError
             The file cannot be written.
         """
-        green_files.save(path, self._arrays(), len(self._core.places))
+        green_files.save(path, self._arrays(), self._core.n_nodes)
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         core = self._core
@@ -446,7 +460,7 @@ class GreensFunctions(Saved):
         return green_files.read(stream, size, name, _from_arrays)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _from_arrays, (len(self._core.places), self._arrays())
+        return _from_arrays, (self._core.n_nodes, self._arrays())
 
     def __repr__(self) -> str:
         free = ", free" if self.is_free else ""
