@@ -39,7 +39,7 @@ RF_MUST_CHECK rf_status rf_green_contacts_add_rt(rf_green_contacts *c, int32_t p
 void rf_green_contacts_remove_rt(rf_green_contacts *c, int32_t k);
 
 // Solves for the forces (count, 3) that give the contacts these displacements (count, 3), or their
-// normal parts.  RF_ERR_SINGULAR: C is too near to singular.  RF_ERR_ARG: forces are not finite.
+// normal parts, with S computed anew if refinement fails.  RF_ERR_SINGULAR: C is too near to singular.  RF_ERR_ARG: forces are not finite.
 // After an error they are zero.
 RF_MUST_CHECK rf_status rf_green_contacts_solve_rt(rf_green_contacts *c, const double *displacement,
                                                    double *force);

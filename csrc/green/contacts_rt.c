@@ -12,6 +12,7 @@ enum {
 
 static const double SMALL = 1e-12;     // a pivot below this part of its compliance counts as zero
 static const double ACCURACY = 1e-13;  // of a residual, relative to the displacements
+static const double ENOUGH = 1e-6;     // the largest residual that is accepted
 
 // Inverts a symmetric positive definite block of n rows, n <= 3.  False where a pivot is lost
 // relative to `own`.
@@ -194,9 +195,24 @@ static double largest(const double *x, int32_t n) {
   return most;
 }
 
+// Solves by S for the target, and refines the forces; returns the largest residual.
+static double refine(rf_green_contacts *c, double size) {
+  const int32_t n = c->n, ld = c->ld;
+  double error = INFINITY;
+  memset(c->force, 0, (size_t)ld * sizeof *c->force);
+  memcpy(c->residual, c->target, (size_t)ld * sizeof *c->residual);
+  for (int step = 0; step < REFINE && error > ACCURACY * size; ++step) {
+    rf_dense_multiply_rt(c->g->simd, n, c->inverse, ld, c->residual, c->x);
+    for (int32_t i = 0; i < n; ++i) c->force[i] += c->x[i];
+    rf_dense_multiply_rt(c->g->simd, n, c->compliance, ld, c->force, c->residual);
+    for (int32_t i = 0; i < n; ++i) c->residual[i] = c->target[i] - c->residual[i];
+    error = largest(c->residual, n);
+  }
+  return error;
+}
+
 rf_status rf_green_contacts_solve_rt(rf_green_contacts *c, const double *displacement,
                                      double *force) {
-  const rf_simd simd = c->g->simd;
   const int32_t n = c->n, ld = c->ld;
   memset(force, 0, 3 * (size_t)c->count * sizeof *force);
   if (c->stale) return RF_ERR_SINGULAR;
@@ -208,18 +224,10 @@ rf_status rf_green_contacts_solve_rt(rf_green_contacts *c, const double *displac
   }
   for (int32_t i = n; i < ld; ++i) c->target[i] = 0.0;
   const double size = largest(c->target, n);
-  double error = INFINITY;
-  memset(c->force, 0, (size_t)ld * sizeof *c->force);
-  memcpy(c->residual, c->target, (size_t)ld * sizeof *c->residual);
-  for (int step = 0; step < REFINE && error > ACCURACY * size; ++step) {
-    rf_dense_multiply_rt(simd, n, c->inverse, ld, c->residual, c->x);
-    for (int32_t i = 0; i < n; ++i) c->force[i] += c->x[i];
-    rf_dense_multiply_rt(simd, n, c->compliance, ld, c->force, c->residual);
-    for (int32_t i = 0; i < n; ++i) c->residual[i] = c->target[i] - c->residual[i];
-    error = largest(c->residual, n);
-  }
+  double error = refine(c, size);
+  if (isfinite(error) && error > ENOUGH * size && renew(c)) error = refine(c, size);
   if (!isfinite(error)) return RF_ERR_ARG;
-  if (!(error <= 1e-6 * size)) return RF_ERR_SINGULAR;
+  if (!(error <= ENOUGH * size)) return RF_ERR_SINGULAR;
   for (int32_t k = 0; k < c->count; ++k) {
     const rf_green_held *h = &c->held[k];
     for (int p = 0; p < 3; ++p)

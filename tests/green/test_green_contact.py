@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -131,6 +133,30 @@ def test_a_node_that_moves_as_those_held_is_refused():
     force = contacts.solve(given)
     moved = green.displacement(force, green.nodes[places])[: len(places)]
     np.testing.assert_allclose(moved, given, atol=1e-9 * np.abs(given).max())
+
+
+@pytest.mark.no_asan(reason="C that other tests run")
+def test_forces_do_not_suffer_from_nearly_dependent_contacts_before():
+    """The nodes of a cube in single precision depend on each other to rounding, two do not."""
+    nodes, elements = box_hexes(1, 1, 1)
+    solid = rf.Solid(rf.Mesh(nodes, elements), STVK)
+    green = rf.GreensFunctions(solid, dtype="float32")
+    for seed in range(880, 900):
+        rng = np.random.default_rng(seed)
+        contacts = _core.GreenContacts(green._core, 8)
+        for _ in range(60):
+            held = contacts.places
+            if len(held) < 8 and rng.random() < 0.6:
+                place = int(rng.choice(np.setdiff1d(np.arange(8), held)))
+                normal = rng.normal(size=3)
+                normal = normal / np.linalg.norm(normal) if rng.random() < 0.5 else None
+                with contextlib.suppress(rf.SingularMatrixError):
+                    contacts.add(place, normal)
+            elif len(held):
+                contacts.remove(int(rng.choice(held)))
+        while len(contacts.places) > 2:
+            contacts.remove(int(contacts.places[0]))
+        assert np.isfinite(contacts.solve(np.ones((len(contacts.places), 3)))).all()
 
 
 def test_contacts_are_of_solids_with_fixed_nodes():
