@@ -106,6 +106,28 @@ def test_errors_fall_with_the_order(kind, fixed):
     assert (errors[0, 2] < 5e-3).all()
 
 
+@pytest.mark.parametrize(("order", "bound"), [(2, 0.15), (3, 0.075)])
+def test_forces_within_half_of_the_radius_are_those_of_statics(order, bound):
+    """At a radius of 2 errors are within bounds; below it forces warn."""
+    solid = make_solid()
+    sets = ends(solid.mesh.nodes)
+    handles = rf.ControlElements(solid, sets, order=order)
+    rng = np.random.default_rng(0)
+    for _ in range(4):
+        vector, shift, size = rng.normal(size=3), 0.1 * rng.normal(size=3), 0.1
+        for _ in range(30):  # the radius is nearly, but not quite, inverse to the motion
+            c = moved(handles, size * vector, size * shift)
+            size *= handles.radius(c) / 2.001
+        assert handles.radius(c) == pytest.approx(2.001, abs=1e-4)
+        _, force, torque = equilibrium(solid, sets, c)
+        for got, exact in zip(handles.wrench(c), (force, torque), strict=True):
+            assert np.linalg.norm(got - exact) < bound * np.linalg.norm(exact)
+    c = moved(handles, 1.1 * size * vector, 1.1 * size * shift)
+    for call in (handles.forces, handles.wrench):
+        with pytest.warns(rf.PlausibilityWarning, match="c has a radius below 2, where forces of"):
+            call(c)
+
+
 @pytest.mark.parametrize("order", [2, 3])
 def test_rigid_motions_of_all_handles_add_nothing(order):
     """Turning the world turns displacements, forces and torques."""
