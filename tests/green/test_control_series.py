@@ -225,6 +225,16 @@ def test_refusals_of_series():
         handles.energy(c)
 
 
+def test_a_hinge_has_no_series():
+    """Fixed nodes on an edge: the linear solution is held by the handle, the series has no pose."""
+    nodes, _ = box_tets(4, 2, 2, SIZE)
+    edge = np.flatnonzero((nodes[:, 0] < 1e-9) & (nodes[:, 1] < 1e-9))
+    solid, right = make_solid(fixed=edge), ends(nodes)[1]
+    rf.ControlElements(solid, [right])
+    with pytest.raises(rf.InputError, match=r"at least three that are not on one line; the 3 of"):
+        rf.ControlElements(solid, [right], order=2)
+
+
 def test_parts_that_are_not_connected_have_no_series():
     nodes, elements = box_tets(2, 1, 1, SIZE)
     mesh = rf.Mesh(np.vstack([nodes, nodes + np.array([1.0, 0, 0])]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 
 import numpy as np
 import pytest
@@ -16,11 +17,15 @@ STVK = rf.StVK(1e5, 0.3, 1000.0)
 Array = NDArray[np.float64]
 
 
-@pytest.fixture(scope="module")
-def green() -> rf.GreensFunctions:
+def make(dtype: str = "float64") -> rf.GreensFunctions:
     nodes, elements = box_hexes(5, 3, 2, (0.5, 0.3, 0.2))
     solid = rf.Solid(rf.Mesh(nodes, elements), STVK, fixed=nodes[:, 2] < 1e-9)
-    return rf.GreensFunctions(solid)
+    return rf.GreensFunctions(solid, dtype=dtype)
+
+
+@pytest.fixture(scope="module")
+def green() -> rf.GreensFunctions:
+    return make()
 
 
 def rows_of(green: rf.GreensFunctions, contacts: list[tuple[int, Array | None]]) -> list[Array]:
@@ -86,6 +91,53 @@ def test_forces_of_contacts_move_the_nodes_as_prescribed(green):
     np.testing.assert_allclose(u[np.searchsorted(green.nodes, nodes)], given, atol=1e-12)
     held = dict(zip(nodes.tolist(), given, strict=True))
     np.testing.assert_allclose(force, green.solve(held).force, rtol=1e-10)
+
+
+@pytest.mark.no_asan(reason="C that other tests run")
+def test_contacts_in_single_precision_are_refined_in_double():
+    """Forces solve with the stored entries, to more digits than these have."""
+    green = make("float32")
+    contacts = green.contacts()
+    kept = [(int(node), None) for node in green.nodes[[3, 4, 25, 39]]]
+    for node, _ in kept:
+        contacts.add(node)
+    given = np.random.default_rng(0).normal(size=(4, 3))
+    places = np.searchsorted(green.nodes, contacts.nodes)
+    rows = (3 * places[:, None] + np.arange(3)).ravel()
+    stored = green.matrix.astype(float)[np.ix_(rows, rows)]
+    expected = np.linalg.solve(stored, given.ravel()).reshape(-1, 3)
+    np.testing.assert_allclose(contacts.solve(given), expected, atol=1e-11 * np.abs(expected).max())
+
+
+def test_threads_take_turns_with_contacts(green):
+    """Each thread adds and removes its own node; the one that stays has the same force."""
+    contacts = green.contacts()
+    nodes = [int(node) for node in green.nodes[[2, 11, 23, 30, 38]]]
+    contacts.add(nodes[0])
+    given = np.array([[1e-3, 0.0, -2e-3]])
+    alone = contacts.solve(given)
+    start, failed = threading.Barrier(4), []
+
+    def work(node: int) -> None:
+        start.wait()
+        try:
+            for _ in range(200):
+                contacts.add(node, [0.0, 0.0, 1.0])
+                with contextlib.suppress(rf.InputError):  # another thread changed their number
+                    force = contacts.solve(np.zeros((len(contacts), 3)))
+                    assert (force == 0.0).all()
+                contacts.remove(node)
+        except Exception as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=work, args=(node,)) for node in nodes[1:]]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failed
+    assert contacts.nodes.tolist() == nodes[:1]
+    np.testing.assert_allclose(contacts.solve(given), alone, rtol=1e-11)
 
 
 @pytest.mark.no_asan(reason="arguments that are refused")

@@ -72,8 +72,8 @@ class GreensFunctions(Saved):
     releasable
         Fixed nodes that `solve` may release, as `surface_nodes`. None: no nodes.
     dtype
-        ``"float64"`` or ``"float32"`` for the entries of G; all computations are in double
-        precision.
+        ``"float64"`` or ``"float32"`` for the entries of G. With the latter the products of one
+        force are in single precision, their sum and all solutions in double.
     progress
         A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
 
@@ -117,7 +117,7 @@ class GreensFunctions(Saved):
         self._positions = solid.mesh.nodes[self._core.nodes]
         self._positions.flags.writeable = False
 
-    # --- what there is ---------------------------------------------------------------
+    # --- attributes -------------------------------------------------------------------
 
     @property
     def nodes(self) -> NDArray[np.int32]:
@@ -281,7 +281,8 @@ class GreensFunctions(Saved):
         force
             Load [N], (s, 3) or (3s,). None: zero.
         released
-            Nodes among `releasable` that are free here. None: none.
+            Nodes among `releasable` that are free here; the others must still hold the solid.
+            None: none.
 
         Returns
         -------
@@ -294,7 +295,8 @@ class GreensFunctions(Saved):
             An argument has a wrong type, shape or value, or names a node that is not on the
             surface or not releasable.
         SingularMatrixError
-            Too few nodes stay fixed or held, or held nodes move alike.
+            Too few fixed nodes are left by `released`, where held nodes do not count; held nodes do
+            not support a free solid, or move alike.
         MemoryError
             The dense problem needs more memory than is available.
         """
