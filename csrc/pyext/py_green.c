@@ -246,9 +246,12 @@ static PyObject *green_contact(PyObject *self, PyObject *args) {
   if (object[5] != Py_None &&
       py_in_f64(&load, object[5], "force", 2, (npy_intp[]){g->count, 3}) < 0)
     goto done;
-  if (m < 1 || m > RF_FRICTION_MOST || !(tol > 0.0)) {
-    py_fail(state, PY_INPUT_ERROR, "points must be 1 to %d, and tol positive; got %zd",
-            RF_FRICTION_MOST, m);
+  if (m < 1 || m > RF_FRICTION_MOST) {
+    py_fail(state, PY_INPUT_ERROR, "points must be 1 to %d, got %zd", RF_FRICTION_MOST, m);
+    goto done;
+  }
+  if (!(tol > 0.0)) {
+    py_fail(state, PY_INPUT_ERROR, "tol must be positive");
     goto done;
   }
   force = py_new_f64(2, shape);

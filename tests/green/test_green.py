@@ -275,6 +275,11 @@ def test_wrong_nodes_are_named(held, green, free):
         (lambda: green.solve(released=[a]), f"released names node {a}, which is not among"),
         (lambda: green.displacement([[1, 2, 3]], [a, b]), r"force must have shape \(2, 3\)"),
         (lambda: green.point_compliance([a, b, c], [1, 1, 1]), "barycentric coordinates"),
+        (
+            lambda: green.displacement(np.eye(3)[:2], np.array([[a, b], [b, c]])),
+            r"nodes must have shape \(m,\), got \(2, 2\)",
+        ),
+        (lambda: green.displacement(np.eye(3)[:2], [a, fixed]), rf"nodes\[1\] is {fixed}, which"),
     ):
         with pytest.raises(rf.InputError, match=message):
             work()

@@ -287,6 +287,11 @@ def test_wrong_contacts_are_named(green):
         (lambda: green.contact(node, down, [0.0], tol=0.0), "tol must be positive"),
         (lambda: green.contact(([[1, 2]], [[1]]), down, [0.0]), r"points\[0\]"),
         (lambda: green.contact([], down, [0.0]), "points must be nodes"),
+        (
+            lambda: green.contact(np.tile(node, 1025), down * 1025, [0.0] * 1025),
+            "points must be 1 to 1024",
+        ),
+        (lambda: green.contact([[1, 2]], down, [0.0]), r"points must be nodes .* shape \(1, 2\)"),
         (lambda: green.contact(two, down * 2, [0.0] * 2, [0.1, -1]), r"friction\[1\] .* got -1$"),
         (
             lambda: green.contact(

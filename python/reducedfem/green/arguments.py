@@ -46,17 +46,21 @@ def place_of(green: _core.Green, node: int, name: str) -> int:
     return place
 
 
-def places_of(green: _core.Green, nodes: ArrayLike, name: str) -> NDArray[np.int32]:
-    """Return the places of an array of nodes, in its shape."""
+def places_of(
+    green: _core.Green, nodes: ArrayLike, name: str, shape: str = "(m,)"
+) -> NDArray[np.int32]:
+    """Return the places of an array of nodes of shape (m,) or "(m, 3)", in its shape."""
     array = as_array(nodes, name, "integers")
     if array.size == 0:
         array = array.astype(np.int32)
     if array.dtype.kind not in "iu":
         raise InputTypeError(f"{name} must hold integers, got dtype {array.dtype}")
-    flat = array.reshape(-1)
-    if array.ndim == 0 or array.ndim > 2:
-        raise InputError(f"{name} must have shape (m,), got {array.shape}")
-    found = [place_of(green, int(node), f"{name}[{k}]") for k, node in enumerate(flat)]
+    if array.ndim != (1 if shape == "(m,)" else 2):
+        raise InputError(f"{name} must have shape {shape}, got {array.shape}")
+    found = [
+        place_of(green, int(node), name + "".join(f"[{k}]" for k in index))
+        for index, node in np.ndenumerate(array)
+    ]
     return np.array(found, dtype=np.int32).reshape(array.shape)
 
 
@@ -65,16 +69,16 @@ def points_of(
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Return places and weights (m, 3) of points."""
     if isinstance(points, tuple) and len(points) == 2 and np.ndim(points[0]) == 2:
-        places = places_of(green, points[0], "points[0]")
+        places = places_of(green, points[0], "points[0]", "(m, 3)")
         if places.shape[1] != 3 or not len(places):
             raise InputError(f"points[0] must have shape (m, 3), got {places.shape}")
         return places, shares_of(points[1], places.shape, "points[1]")
-    nodes = places_of(green, points, "points")  # type: ignore[arg-type]
-    if nodes.ndim != 1 or not len(nodes):
+    if np.ndim(points) != 1 or not len(points):  # type: ignore[arg-type]
         raise InputError(
             f"points must be nodes (m,), or a tuple of nodes (m, 3) and weights (m, 3); got "
-            f"shape {nodes.shape}"
+            f"shape {np.shape(points)}"  # type: ignore[arg-type]
         )
+    nodes = places_of(green, points, "points")  # type: ignore[arg-type]
     weights = np.zeros((len(nodes), 3))
     weights[:, 0] = 1.0
     return np.repeat(nodes[:, None], 3, axis=1), weights
