@@ -1,7 +1,7 @@
 """Green's functions of the surface of a plate of 10,404 nodes, 5,398 of them on the surface.
 
-Times are medians, with their tails; those of a contact are of calls from Python, which add less than
-a microsecond.
+Times are medians, with their tails; those of a contact are of calls from Python, which add less
+than a microsecond.
 """
 
 from __future__ import annotations
@@ -111,9 +111,11 @@ def contact() -> list[Row]:
             each / far,
             "reading them, 4 MB cached"),
         Row(f"{CONTACTS} contacts: forces", solve, "us", MARK_SOLVE_US,
-            f"{3 * CONTACTS} directions, refined; {spread(solved)}", solve / scratch, "numpy.linalg.solve"),
+            f"{3 * CONTACTS} directions, refined; {spread(solved)}",
+            solve / scratch, "numpy.linalg.solve"),
         Row(f"{CONTACTS} contacts: add or remove one", both, "us", MARK_CHANGE_US,
-            f"mean of both, of the oldest; {spread(changed, 2.0)}", both / scratch, "numpy.linalg.solve"),
+            f"mean of both, of the oldest; {spread(changed, 2.0)}",
+            both / scratch, "numpy.linalg.solve"),
     ]  # fmt: skip
 
 

@@ -44,8 +44,7 @@ static rf_status check_nodes(int32_t n_nodes, const rf_green_settings *set, rf_e
   if (set->count < 1)
     return rf_fail(err, RF_ERR_ARG, "surface_nodes selects no node; at least one is needed");
   const rf_status st = check_list("surface_nodes", set->count, set->node, n_nodes, err);
-  return st < 0 ? st
-                : check_list("releasable", set->n_releasable, set->releasable, n_nodes, err);
+  return st < 0 ? st : check_list("releasable", set->n_releasable, set->releasable, n_nodes, err);
 }
 
 rf_status rf_green_allocate(int32_t n_nodes, bool is_free, const rf_green_settings *set,

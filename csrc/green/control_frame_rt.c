@@ -9,8 +9,8 @@ enum { SWEEPS = 12, MEAN_STEPS = 64 };
 
 static const double ROUNDING = 1e-17;  // entries below this part of the matrix count as zero
 static const double SMALL_TURN = 0.1;  // |M| below which a rotation is below that, rad
-static const double UNIQUE = 1e-9;  // gap of the two largest eigenvalues over the larger
-static const double RIGID = 1e-6;   // tolerance of the products of a rotation's columns
+static const double UNIQUE = 1e-9;     // gap of the two largest eigenvalues over the larger
+static const double RIGID = 1e-6;      // tolerance of the products of a rotation's columns
 static const double SETTLED = 1e-15, FAR = 1e-10;  // of the mean rotation, rad
 
 // Turns rows and columns p, q of A and the columns of V so that A_pq vanishes (Jacobi).

@@ -106,8 +106,8 @@ static rf_status factorize_supports(work *w, const rf_run *run, rf_error *err) {
       w->support[(int64_t)i * w->ld_released + j] =
           g->support[(3 * (int64_t)w->p->released[i / 3] + i % 3) * r +
                      3 * (int64_t)w->p->released[j / 3] + j % 3];
-  const rf_status st = factorize(g, run, w->released, w->support, w->ld_released, w->at_supports,
-                                 &good, err);
+  const rf_status st =
+      factorize(g, run, w->released, w->support, w->ld_released, w->at_supports, &good, err);
   if (st < 0) return st;
   if (!good)
     return rf_fail(err, RF_ERR_SINGULAR,

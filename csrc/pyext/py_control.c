@@ -130,10 +130,11 @@ static PyObject *displacement(PyObject *self, PyObject *args) {
   return out;
 }
 
-PyDoc_STRVAR(forces_doc,
-             "forces($self, c, rotation, consistent, /)\n--\n\n"
-             "Forces on the parameters (12h,), force and torque of each handle (h, 6), the largest\n"
-             "rotation in the frame, with extraction of order 1 [rad], and the radius.");
+PyDoc_STRVAR(
+    forces_doc,
+    "forces($self, c, rotation, consistent, /)\n--\n\n"
+    "Forces on the parameters (12h,), force and torque of each handle (h, 6), the largest\n"
+    "rotation in the frame, with extraction of order 1 [rad], and the radius.");
 static PyObject *forces(PyObject *self, PyObject *args) {
   const rf_control *control = py_held(self);
   PyObject *c_obj, *result = NULL;

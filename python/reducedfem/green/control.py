@@ -34,9 +34,9 @@ class ControlElements:
 
     Linear solutions are wrong for large rotations. With ``rotation="extract"`` they are computed in
     the frame of the best rigid fit of all handles and fixed nodes, so that rigid motions of the
-    whole are exact, but forces of order 1 are multiples of the true ones where handles turn by more
-    than some 15 degrees relative to each other. Orders 2 and 3 add the next terms of the solution in powers of the relative
-    poses of rigid handles.
+    whole are exact; forces of order 1 are multiples of the true ones where handles turn by more
+    than some 15 degrees relative to each other. Orders 2 and 3 add the next terms of the solution
+    in powers of the relative poses of rigid handles.
 
     Parameters
     ----------
@@ -330,8 +330,9 @@ class ControlElements:
         """Return the multiple of a motion up to which the series converges; infinite of rest.
 
         Below 1 displacements and forces are refused, below 2 forces warn: the error falls about as
-        radius^-order, and near 1 it may be as large as the force. Take 2 or more. Estimated by ratios of six terms along the
-        principal relative motions of the handles and their pairs, and interpolated.
+        radius^-order, and near 1 it may be as large as the force. Take 2 or more. Estimated by
+        ratios of six terms along the principal relative motions of the handles and their pairs, and
+        interpolated.
 
         Parameters
         ----------
