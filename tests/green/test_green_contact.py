@@ -187,7 +187,6 @@ def test_a_node_that_moves_as_those_held_is_refused():
     np.testing.assert_allclose(moved, given, atol=1e-9 * np.abs(given).max())
 
 
-@pytest.mark.no_asan(reason="C that other tests run")
 def test_forces_do_not_suffer_from_nearly_dependent_contacts_before():
     """The nodes of a cube in single precision depend on each other to rounding, two do not."""
     nodes, elements = box_hexes(1, 1, 1)
@@ -287,6 +286,7 @@ def test_wrong_contacts_are_named(green):
         (lambda: green.contact(node, down, [0.0], tol=0.0), "tol must be positive"),
         (lambda: green.contact(([[1, 2]], [[1]]), down, [0.0]), r"points\[0\]"),
         (lambda: green.contact([], down, [0.0]), "points must be nodes"),
+        (lambda: green.contact(([[1, 2], [1]], [[1]]), down, [0.0]), r"points\[0\]"),
         (
             lambda: green.contact(np.tile(node, 1025), down * 1025, [0.0] * 1025),
             "points must be 1 to 1024",

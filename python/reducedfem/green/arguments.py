@@ -68,17 +68,19 @@ def points_of(
     green: _core.Green, points: ArrayLike | tuple[ArrayLike, ArrayLike]
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Return places and weights (m, 3) of points."""
-    if isinstance(points, tuple) and len(points) == 2 and np.ndim(points[0]) == 2:
+    pair = isinstance(points, tuple) and len(points) == 2
+    if pair and as_array(points[0], "points[0]", "integers").ndim == 2:
         places = places_of(green, points[0], "points[0]", "(m, 3)")
         if places.shape[1] != 3 or not len(places):
             raise InputError(f"points[0] must have shape (m, 3), got {places.shape}")
         return places, shares_of(points[1], places.shape, "points[1]")
-    if np.ndim(points) != 1 or not len(points):  # type: ignore[arg-type]
+    given = as_array(points, "points", "integers")  # type: ignore[arg-type]
+    if given.ndim != 1 or not len(given):
         raise InputError(
             f"points must be nodes (m,), or a tuple of nodes (m, 3) and weights (m, 3); got "
-            f"shape {np.shape(points)}"  # type: ignore[arg-type]
+            f"shape {given.shape}"
         )
-    nodes = places_of(green, points, "points")  # type: ignore[arg-type]
+    nodes = places_of(green, given, "points")
     weights = np.zeros((len(nodes), 3))
     weights[:, 0] = 1.0
     return np.repeat(nodes[:, None], 3, axis=1), weights
