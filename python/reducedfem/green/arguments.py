@@ -68,13 +68,14 @@ def points_of(
     green: _core.Green, points: ArrayLike | tuple[ArrayLike, ArrayLike]
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Return places and weights (m, 3) of points."""
-    pair = isinstance(points, tuple) and len(points) == 2
-    if pair and as_array(points[0], "points[0]", "integers").ndim == 2:
-        places = places_of(green, points[0], "points[0]", "(m, 3)")
-        if places.shape[1] != 3 or not len(places):
-            raise InputError(f"points[0] must have shape (m, 3), got {places.shape}")
-        return places, shares_of(points[1], places.shape, "points[1]")
-    given = as_array(points, "points", "integers")  # type: ignore[arg-type]
+    if isinstance(points, tuple) and len(points) == 2:
+        first = as_array(points[0], "points[0]", "integers")
+        if first.ndim == 2:
+            places = places_of(green, first, "points[0]", "(m, 3)")
+            if places.shape[1] != 3 or not len(places):
+                raise InputError(f"points[0] must have shape (m, 3), got {places.shape}")
+            return places, shares_of(points[1], places.shape, "points[1]")
+    given = as_array(points, "points", "integers")
     if given.ndim != 1 or not len(given):
         raise InputError(
             f"points must be nodes (m,), or a tuple of nodes (m, 3) and weights (m, 3); got "
