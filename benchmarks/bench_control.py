@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Callable
 
 import numpy as np
 import scipy.sparse
@@ -12,12 +11,12 @@ import yardsticks
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator, cg
 from table import Row
+from ticks import spread, ticks
 
 import reducedfem as rf
 
 LENGTH, INNER, OUTER, END = 0.2, 0.02, 0.03, 0.02  # m
 RINGS, AROUND, THROUGH = 42, 60, 4
-ROUNDS = 2000
 MARK_MAKE_S = 2.0
 MARK_SURFACE_US, MARK_MATRIX_US = 50.0, 1.0
 
@@ -43,18 +42,6 @@ def handles() -> list[NDArray]:
     """Return masks of both ends."""
     z = tube().mesh.nodes[:, 2]
     return [z < END, z > LENGTH - END]
-
-
-def seconds(call: Callable[[], object], rounds: int = ROUNDS) -> NDArray:
-    """Return the times of calls, after some to warm up."""
-    for _ in range(rounds // 10 + 1):
-        call()
-    out = np.empty(rounds)
-    for k in range(rounds):
-        start = time.perf_counter()
-        call()
-        out[k] = time.perf_counter() - start
-    return out
 
 
 def on_line() -> float:
@@ -87,11 +74,11 @@ def rows() -> list[Row]:
         turn = [np.cos(0.05), np.sin(0.05), 0.0, 0.0]
         c[1] = made.parameters(1, made.means[1] + [0.0, 0.002, 0.0], turn)
         flat, core = c.ravel(), made._core
-        t = seconds(lambda core=core, flat=flat: core.displacement(flat, True))
-        linear = seconds(lambda core=core, flat=flat: core.displacement(flat, False))
-        whole = seconds(lambda made=made, c=c: made.displacement(c))
+        t = ticks(lambda core=core, flat=flat: core.displacement(flat, True))
+        linear = ticks(lambda core=core, flat=flat: core.displacement(flat, False))
+        whole = ticks(lambda made=made, c=c: made.displacement(c))
         name = f"order {order}, {dtype}, {core.n_fields} fields x {len(made.nodes)} nodes"
-        bound = made.bytes / yardsticks.read_rate(made.bytes)
+        bound = 1e6 * made.bytes / yardsticks.read_rate(made.bytes)
         if order == 1 or dtype == "float32":
             result.append(
                 Row(
@@ -107,12 +94,12 @@ def rows() -> list[Row]:
         result.append(
             Row(
                 f"displacements in a frame, {name}",
-                float(np.median(t)) * 1e6,
+                float(np.median(t)),
                 "us",
                 MARK_SURFACE_US if order < 3 else None,
-                f"p99.9 {np.percentile(t, 99.9) * 1e6:.3g}; without a frame "
-                f"{np.median(linear) * 1e6:.3g}; with checks {np.median(whole) * 1e6:.3g}; on line "
-                f"{plain / np.median(t):.3g} times as long",
+                f"{spread(t)}; without a frame "
+                f"{np.median(linear):.3g}; with checks {np.median(whole):.3g}; on line "
+                f"{1e6 * plain / np.median(t):.3g} times as long",
                 ratio=float(np.median(t)) / bound,
                 over="reading the fields",
             )
@@ -120,16 +107,16 @@ def rows() -> list[Row]:
         if order > 1 or dtype == "float32":
             continue
         D = made.matrix
-        product = seconds(lambda D=D, flat=flat: D @ flat)
+        product = ticks(lambda D=D, flat=flat: D @ flat)
         for frame, mark in ((False, MARK_MATRIX_US), (True, None)):
-            t = seconds(lambda core=core, flat=flat, frame=frame: core.forces(flat, frame, True))
+            t = ticks(lambda core=core, flat=flat, frame=frame: core.forces(flat, frame, True))
             result.append(
                 Row(
                     f"forces of two handles{', in a frame, consistent' if frame else ''}",
-                    float(np.median(t)) * 1e6,
+                    float(np.median(t)),
                     "us",
                     mark,
-                    f"p99.9 {np.percentile(t, 99.9) * 1e6:.3g}",
+                    spread(t),
                     ratio=float(np.median(t) / np.median(product)),
                     over="the product in NumPy",
                 )

@@ -1,22 +1,22 @@
 """Green's functions of the surface of a plate of 10,404 nodes, 5,398 of them on the surface.
 
-Times of a contact are those of calls from Python, which add less than a microsecond.
+Times are medians, with their tails; those of a contact are of calls from Python, which add less
+than a microsecond.
 """
 
 from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Callable
 
 import numpy as np
 import yardsticks
 from bench_solid import box
 from table import Row
+from ticks import spread, ticks
 
 import reducedfem as rf
 
-ROUNDS = 500
 CONTACTS = 32
 MARK_MAKE_S, MARK_GREEN_MB = 40.0, 530.0
 MARK_UPDATE_US, MARK_SOLVE_US, MARK_CHANGE_US = 8.0, 40.0, 3.0
@@ -43,16 +43,6 @@ def random_places(count: int, some: int) -> np.ndarray:
     """Return random places."""
     chosen = np.random.default_rng(0).choice(count, some, replace=False)
     return chosen.astype(np.int32)
-
-
-def best(work: Callable[[], object], rounds: int = ROUNDS) -> float:
-    """Return the shortest time of a call [us]."""
-    took = []
-    for _ in range(rounds):
-        begin = time.perf_counter()
-        work()
-        took.append(time.perf_counter() - begin)
-    return 1e6 * min(took)
 
 
 def rows() -> list[Row]:
@@ -86,8 +76,11 @@ def contact() -> list[Row]:
     green, _ = made()
     core, size = green._core, 12.0 * 3 * len(green.nodes)
     places, force = random_places(len(green.nodes), CONTACTS), np.ones((CONTACTS, 3))
-    one = best(lambda: core.add(places[:1], force[:1])) - best(lambda: core.add([], force[:0]))
-    each = best(lambda: core.add(places, force)) / CONTACTS
+    single = ticks(lambda: core.add(places[:1], force[:1]))
+    call = float(np.median(ticks(lambda: core.add([], force[:0]))))
+    one = float(np.median(single)) - call
+    many = ticks(lambda: core.add(places, force))
+    each = float(np.median(many)) / CONTACTS
     read = 1e6 * size / yardsticks.read_rate(1 << 18)
     far = 1e6 * size / yardsticks.read_rate(1 << 22)
 
@@ -97,26 +90,32 @@ def contact() -> list[Row]:
         contacts.add(place, None)
     given = np.random.default_rng(0).normal(size=(CONTACTS, 3))
     given.flags.writeable = False
-    solve = best(lambda: contacts.solve(given))
+    solved = ticks(lambda: contacts.solve(given))
+    solve = float(np.median(solved))
     compliance = np.eye(3 * CONTACTS)
-    scratch = best(lambda: np.linalg.solve(compliance, given.ravel()))
+    scratch = float(np.median(ticks(lambda: np.linalg.solve(compliance, given.ravel()))))
 
     def change() -> None:
         contacts.remove(chosen[0])
         contacts.add(chosen[0], None)
         chosen.append(chosen.pop(0))
 
-    both = best(change) / 2.0
+    changed = ticks(change)
+    both = float(np.median(changed)) / 2.0
     return [
         Row("surface under one force, 5,398 nodes", one, "us", MARK_UPDATE_US,
-            f"{size / 1e3:.0f} kB of G; the call and the result apart", one / read,
+            f"{size / 1e3:.0f} kB of G; without {call:.3g} of call and result; with them "
+            f"{spread(single)}", one / read,
             "reading them, 256 kB cached"),
-        Row(f"surface under {CONTACTS} forces, each", each, "us", None, "", each / far,
+        Row(f"surface under {CONTACTS} forces, each", each, "us", None, spread(many, CONTACTS),
+            each / far,
             "reading them, 4 MB cached"),
         Row(f"{CONTACTS} contacts: forces", solve, "us", MARK_SOLVE_US,
-            f"{3 * CONTACTS} directions, refined", solve / scratch, "numpy.linalg.solve"),
+            f"{3 * CONTACTS} directions, refined; {spread(solved)}",
+            solve / scratch, "numpy.linalg.solve"),
         Row(f"{CONTACTS} contacts: add or remove one", both, "us", MARK_CHANGE_US,
-            "mean of both, of the oldest", both / scratch, "numpy.linalg.solve"),
+            f"mean of both, of the oldest; {spread(changed, 2.0)}",
+            both / scratch, "numpy.linalg.solve"),
     ]  # fmt: skip
 
 

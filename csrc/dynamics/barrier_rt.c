@@ -140,17 +140,6 @@ static void add_outer(double factor, const double *a, const double *b, double *o
     for (int j = 0; j < 3; ++j) out[3 * i + j] += factor * a[i] * b[j];
 }
 
-// Sets two unit vectors normal to a unit vector n.
-static void tangents_of(const double *n, double *a, double *b) {
-  const int least = fabs(n[0]) < fabs(n[1]) ? (fabs(n[0]) < fabs(n[2]) ? 0 : 2)
-                                            : (fabs(n[1]) < fabs(n[2]) ? 1 : 2);
-  const double axis[3] = {least == 0, least == 1, least == 2};
-  rf_vec3_cross(n, axis, a);
-  const double length = rf_vec3_length(a);
-  for (int c = 0; c < 3; ++c) a[c] /= length;
-  rf_vec3_cross(n, a, b);
-}
-
 // Derivative of the gradient of a field along a unit vector t.
 static void differentiate(const rf_field *field, const double *p, const double *t, double step,
                           double *out) {
@@ -171,7 +160,7 @@ static void add_curvature(const rf_field *field, const double *p, const double *
   const double length = rf_vec3_length(slope);
   double n[3], a[3], b[3], along_a[3], along_b[3];
   for (int c = 0; c < 3; ++c) n[c] = slope[c] / length;
-  tangents_of(n, a, b);
+  rf_vec3_tangents(n, a, b);
   differentiate(field, p, a, NUDGE * delta, along_a);
   differentiate(field, p, b, NUDGE * delta, along_b);
   const double aa = factor * rf_vec3_dot(a, along_a), bb = factor * rf_vec3_dot(b, along_b);

@@ -18,7 +18,6 @@ enum {
 void rf_green_free(rf_green *g) {
   if (!g) return;
   rf_free(g->node);
-  rf_free(g->place);
   rf_free(g->entry);
   rf_free(g->releasable);
   rf_free(g->static_modes);
@@ -27,18 +26,25 @@ void rf_green_free(rf_green *g) {
   rf_free(g);
 }
 
+static rf_status check_list(const char *name, int32_t count, const int32_t *node, int32_t n_nodes,
+                            rf_error *err) {
+  for (int32_t k = 0; k < count; ++k) {
+    if (!(node[k] >= 0 && node[k] < n_nodes))
+      return rf_fail(err, RF_ERR_ARG, "%s[%d] is %d; nodes are numbered 0 to %d", name, (int)k,
+                     (int)node[k], (int)n_nodes - 1);
+    if (k > 0 && node[k] <= node[k - 1])
+      return rf_fail(err, RF_ERR_ARG,
+                     "%s[%d] is %d after %d; nodes must ascend, and each may occur once", name,
+                     (int)k, (int)node[k], (int)node[k - 1]);
+  }
+  return RF_OK;
+}
+
 static rf_status check_nodes(int32_t n_nodes, const rf_green_settings *set, rf_error *err) {
   if (set->count < 1)
     return rf_fail(err, RF_ERR_ARG, "surface_nodes selects no node; at least one is needed");
-  for (int32_t k = 0; k < set->count; ++k)
-    if (!(set->node[k] >= 0 && set->node[k] < n_nodes))
-      return rf_fail(err, RF_ERR_ARG, "surface_nodes[%d] is %d; nodes are numbered 0 to %d", (int)k,
-                     (int)set->node[k], (int)n_nodes - 1);
-  for (int32_t k = 0; k < set->n_releasable; ++k)
-    if (!(set->releasable[k] >= 0 && set->releasable[k] < n_nodes))
-      return rf_fail(err, RF_ERR_ARG, "releasable[%d] is %d; nodes are numbered 0 to %d", (int)k,
-                     (int)set->releasable[k], (int)n_nodes - 1);
-  return RF_OK;
+  const rf_status st = check_list("surface_nodes", set->count, set->node, n_nodes, err);
+  return st < 0 ? st : check_list("releasable", set->n_releasable, set->releasable, n_nodes, err);
 }
 
 rf_status rf_green_allocate(int32_t n_nodes, bool is_free, const rf_green_settings *set,
@@ -55,22 +61,10 @@ rf_status rf_green_allocate(int32_t n_nodes, bool is_free, const rf_green_settin
   g->n_releasable = set->n_releasable;
   g->simd = rf_simd_resolve(set->simd);
   RF_ALLOC(g->node, g->count);
-  RF_ALLOC(g->place, n_nodes);
   RF_ALLOC(g->releasable, g->n_releasable);
   memcpy(g->node, set->node, (size_t)g->count * sizeof *g->node);
   if (g->n_releasable)
     memcpy(g->releasable, set->releasable, (size_t)g->n_releasable * sizeof *g->releasable);
-  for (int32_t i = 0; i < n_nodes; ++i) g->place[i] = -1;
-  for (int32_t k = 0; k < g->count; ++k) {
-    int32_t *place = &g->place[g->node[k]];
-    if (*place >= 0) {
-      st = rf_fail(err, RF_ERR_ARG,
-                   "surface_nodes[%d] and [%d] are both node %d; each node may occur once",
-                   (int)*place, (int)k, (int)g->node[k]);
-      goto done;
-    }
-    *place = k;
-  }
   const size_t bytes = g->single ? sizeof(float) : sizeof(double);
   g->entry = rf_alloc((size_t)rf_green_entries(g->count) + 9, bytes);
   if (!g->entry) {

@@ -13,23 +13,9 @@ static rf_status make_frame(const double normal[3], int32_t k, double frame[9], 
   if (!(length > 0.0 && isfinite(length)))
     return rf_fail(err, RF_ERR_ARG, "normals[%d] is (%g, %g, %g), which has no direction", (int)k,
                    normal[0], normal[1], normal[2]);
-  int least = 0;
-  for (int c = 0; c < 3; ++c) {
-    frame[c] = normal[c] / length;
-    if (fabs(normal[c]) < fabs(normal[least])) least = c;
-  }
-  const double axis[3] = {least == 0, least == 1, least == 2};
-  rf_vec3_cross(frame, axis, frame + 3);
-  const double across = rf_vec3_length(frame + 3);
-  for (int c = 3; c < 6; ++c) frame[c] /= across;
-  rf_vec3_cross(frame, frame + 3, frame + 6);
+  for (int c = 0; c < 3; ++c) frame[c] = normal[c] / length;
+  rf_vec3_tangents(frame, frame + 3, frame + 6);
   return RF_OK;
-}
-
-// to = A B^T of row-major 3 x 3 matrices.
-static void multiply_transposed(const double a[9], const double b[9], double to[9]) {
-  for (int i = 0; i < 3; ++i)
-    for (int j = 0; j < 3; ++j) to[3 * i + j] = rf_vec3_dot(a + 3 * i, b + 3 * j);
 }
 
 // Adds forces (m, 3) at points to u.
@@ -58,8 +44,8 @@ static void fill_operator(const rf_green *g, const rf_green_contact *contact, co
       double block[9], turned[9], own[9];
       rf_green_between_rt(g, &contact->point[p], &contact->point[q], block);
       // F_p B F_q^T = F_p (F_q B^T)^T
-      multiply_transposed(frame + 9 * (int64_t)q, block, turned);
-      multiply_transposed(frame + 9 * (int64_t)p, turned, own);
+      rf_mat3_abt(frame + 9 * (int64_t)q, block, turned);
+      rf_mat3_abt(frame + 9 * (int64_t)p, turned, own);
       for (int i = 0; i < 3; ++i)
         for (int j = 0; j < 3; ++j) {
           const int64_t row = 3 * (int64_t)p + i, column = 3 * (int64_t)q + j;

@@ -34,11 +34,13 @@ int32_t rf_green_contacts_find(const rf_green_contacts *c, int32_t place);
 // RF_ERR_SINGULAR: the direction moves as those held before; nothing has changed.
 RF_MUST_CHECK rf_status rf_green_contacts_add_rt(rf_green_contacts *c, int32_t place,
                                                  const double *normal);
-// Removes contact k; those after it move up.
+// Removes contact k; those after it move up.  Where rounding has spoiled S, it is computed anew
+// from C, in n^3 operations for n rows.
 void rf_green_contacts_remove_rt(rf_green_contacts *c, int32_t k);
 
 // Solves for the forces (count, 3) that give the contacts these displacements (count, 3), or their
-// normal parts.  RF_ERR_SINGULAR: C is too near to singular.
+// normal parts, with S computed anew if refinement fails.  RF_ERR_SINGULAR: C is too near to
+// singular.  RF_ERR_ARG: forces are not finite. After an error they are zero.
 RF_MUST_CHECK rf_status rf_green_contacts_solve_rt(rf_green_contacts *c, const double *displacement,
                                                    double *force);
 

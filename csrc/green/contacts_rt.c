@@ -12,6 +12,7 @@ enum {
 
 static const double SMALL = 1e-12;     // a pivot below this part of its compliance counts as zero
 static const double ACCURACY = 1e-13;  // of a residual, relative to the displacements
+static const double ENOUGH = 1e-6;     // the largest residual that is accepted
 
 // Inverts a symmetric positive definite block of n rows, n <= 3.  False where a pivot is lost
 // relative to `own`.
@@ -78,6 +79,7 @@ static void scale(rf_green_contacts *c, int32_t rows, const double m[9]) {
 
 rf_status rf_green_contacts_add_rt(rf_green_contacts *c, int32_t place, const double *normal) {
   if (c->count == c->most) return RF_ERR_ARG;
+  if (c->stale) return RF_ERR_SINGULAR;
   const rf_simd simd = c->g->simd;
   const int32_t n = c->n, ld = c->ld;
   rf_green_held own = {.place = place, .rows = normal ? 1 : 3};
@@ -138,6 +140,28 @@ static void remove_row(rf_green_contacts *c, int32_t row) {
   c->owner[row] = c->owner[last];
 }
 
+// Inverts the compliance from scratch (Gauss-Jordan; it is positive definite).  False where a pivot
+// is lost.
+static bool renew(rf_green_contacts *c) {
+  const int32_t n = c->n;
+  const int64_t ld = c->ld;
+  double *s = c->inverse;
+  memcpy(s, c->compliance, (size_t)(ld * ld) * sizeof *s);
+  for (int32_t k = 0; k < n; ++k) {
+    if (!(s[k * ld + k] > SMALL * c->compliance[k * ld + k])) return false;
+    const double pivot = 1.0 / s[k * ld + k];
+    s[k * ld + k] = 1.0;
+    for (int32_t j = 0; j < n; ++j) s[k * ld + j] *= pivot;
+    for (int32_t i = 0; i < n; ++i) {
+      const double factor = s[i * ld + k];
+      if (i == k) continue;
+      s[i * ld + k] = 0.0;
+      for (int32_t j = 0; j < n; ++j) s[i * ld + j] -= factor * s[k * ld + j];
+    }
+  }
+  return true;
+}
+
 void rf_green_contacts_remove_rt(rf_green_contacts *c, int32_t k) {
   const rf_green_held *h = &c->held[k];
   const int32_t ld = c->ld;
@@ -147,8 +171,9 @@ void rf_green_contacts_remove_rt(rf_green_contacts *c, int32_t k) {
     memcpy(c->x + p * ld, c->inverse + (int64_t)h->row[p] * ld, (size_t)ld * sizeof *c->x);
     for (int q = 0; q < h->rows; ++q) own[3 * p + q] = c->x[p * ld + h->row[q]];
   }
-  // rounding cannot make a diagonal block of S indefinite where an addition was accepted
-  if (invert(h->rows, none, own, m)) {
+  // rounding may make a diagonal block of S indefinite where contacts are nearly dependent
+  const bool sound = !c->stale && invert(h->rows, none, own, m);
+  if (sound) {
     for (int q = 0; q < 9; ++q) m[q] = -m[q];
     scale(c, h->rows, m);
     rf_dense_add_products_rt(c->g->simd, rf_dense_ld(c->n), c->n, h->rows, c->scaled, ld, c->x, ld,
@@ -159,18 +184,38 @@ void rf_green_contacts_remove_rt(rf_green_contacts *c, int32_t k) {
   memmove(c->held + k, c->held + k + 1, (size_t)(c->count - k) * sizeof *c->held);
   for (int32_t i = 0; i < c->n; ++i)
     if (c->owner[i] > k) --c->owner[i];
+  if (!sound) c->stale = !renew(c);
 }
 
+// Returns the largest magnitude; NaN if there is one.
 static double largest(const double *x, int32_t n) {
   double most = 0.0;
-  for (int32_t i = 0; i < n; ++i) most = fmax(most, fabs(x[i]));
+  for (int32_t i = 0; i < n && !isnan(most); ++i)
+    if (!(fabs(x[i]) <= most)) most = fabs(x[i]);
   return most;
+}
+
+// Solves by S for the target, and refines the forces; returns the largest residual.
+static double refine(rf_green_contacts *c, double size) {
+  const int32_t n = c->n, ld = c->ld;
+  double error = INFINITY;
+  memset(c->force, 0, (size_t)ld * sizeof *c->force);
+  memcpy(c->residual, c->target, (size_t)ld * sizeof *c->residual);
+  for (int step = 0; step < REFINE && error > ACCURACY * size; ++step) {
+    rf_dense_multiply_rt(c->g->simd, n, c->inverse, ld, c->residual, c->x);
+    for (int32_t i = 0; i < n; ++i) c->force[i] += c->x[i];
+    rf_dense_multiply_rt(c->g->simd, n, c->compliance, ld, c->force, c->residual);
+    for (int32_t i = 0; i < n; ++i) c->residual[i] = c->target[i] - c->residual[i];
+    error = largest(c->residual, n);
+  }
+  return error;
 }
 
 rf_status rf_green_contacts_solve_rt(rf_green_contacts *c, const double *displacement,
                                      double *force) {
-  const rf_simd simd = c->g->simd;
   const int32_t n = c->n, ld = c->ld;
+  memset(force, 0, 3 * (size_t)c->count * sizeof *force);
+  if (c->stale) return RF_ERR_SINGULAR;
   for (int32_t k = 0; k < c->count; ++k) {
     const rf_green_held *h = &c->held[k];
     const double *d = displacement + 3 * (int64_t)k;
@@ -179,21 +224,15 @@ rf_status rf_green_contacts_solve_rt(rf_green_contacts *c, const double *displac
   }
   for (int32_t i = n; i < ld; ++i) c->target[i] = 0.0;
   const double size = largest(c->target, n);
-  double error = INFINITY;
-  memset(c->force, 0, (size_t)ld * sizeof *c->force);
-  memcpy(c->residual, c->target, (size_t)ld * sizeof *c->residual);
-  for (int step = 0; step < REFINE && error > ACCURACY * size; ++step) {
-    rf_dense_multiply_rt(simd, n, c->inverse, ld, c->residual, c->x);
-    for (int32_t i = 0; i < n; ++i) c->force[i] += c->x[i];
-    rf_dense_multiply_rt(simd, n, c->compliance, ld, c->force, c->residual);
-    for (int32_t i = 0; i < n; ++i) c->residual[i] = c->target[i] - c->residual[i];
-    error = largest(c->residual, n);
-  }
+  double error = refine(c, size);
+  if (isfinite(error) && error > ENOUGH * size && renew(c)) error = refine(c, size);
+  if (!isfinite(error)) return RF_ERR_ARG;
+  if (!(error <= ENOUGH * size)) return RF_ERR_SINGULAR;
   for (int32_t k = 0; k < c->count; ++k) {
     const rf_green_held *h = &c->held[k];
     for (int p = 0; p < 3; ++p)
       force[3 * (int64_t)k + p] =
           h->rows == 3 ? c->force[h->row[p]] : c->force[h->row[0]] * h->normal[p];
   }
-  return error <= 1e-6 * size ? RF_OK : RF_ERR_SINGULAR;
+  return RF_OK;
 }

@@ -93,7 +93,7 @@ void rf_control_free(rf_control *c);  // NULL is allowed
 int64_t rf_control_bytes(const rf_control *c);
 
 // Computes the first `terms` fields u_n (terms, n_nodes, 3) of the motion e b, b by c
-// (12 n_handles).  `set` without surface and order.
+// (12 n_handles).  Ignores surface and order of `set`.
 RF_MUST_CHECK rf_status rf_control_terms(const struct rf_solid *solid,
                                          const rf_control_settings *set, const rf_run *run,
                                          const double *c, int32_t terms, double *u, rf_error *err);
@@ -116,7 +116,7 @@ typedef struct rf_control_state {
   double place[3];    // x_c, m
   double stretch[9];  // S
   double radius;      // multiple of s up to which the series converges; infinite of order 1
-  int32_t handle;     // that is not rigid
+  int32_t handle;     // first handle that is not rigid
   // Parameters of the forces in the frame: of order > 1 those of b_1 + ... + b_order, because the
   // forces of later ones would not be balanced by those of products.
   double acting[RF_CONTROL_MOST_FIELDS];
@@ -127,6 +127,9 @@ typedef struct rf_control_state {
 // Computes the state of c (12 n_handles): everything but the sum over the fields.
 rf_control_end rf_control_state_rt(const rf_control *control, rf_control_frame_kind kind,
                                    const double *c, rf_control_state *state);
+// Returns the largest rotation of a group in the frame, rad, and that of two groups relative to
+// each other in `apart`; those of small parameters count as zero.
+double rf_control_turn_rt(const rf_control *control, const rf_control_state *state, double *apart);
 // Computes theta~^n / n!, the term of a rotation by the vector theta (3, 3).
 void rf_control_turn_term_rt(int n, const double theta[3], double term[9]);
 // Computes the displacements of the surface (n_surface, 3), m.

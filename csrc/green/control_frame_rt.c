@@ -7,8 +7,10 @@
 
 enum { SWEEPS = 12, MEAN_STEPS = 64 };
 
-static const double UNIQUE = 1e-9;  // gap of the two largest eigenvalues over the larger
-static const double RIGID = 1e-6;   // tolerance of the products of a rotation's columns
+static const double ROUNDING = 1e-17;  // entries below this part of the matrix count as zero
+static const double SMALL_TURN = 0.1;  // |M| below which a rotation is below that, rad
+static const double UNIQUE = 1e-9;     // gap of the two largest eigenvalues over the larger
+static const double RIGID = 1e-6;      // tolerance of the products of a rotation's columns
 static const double SETTLED = 1e-15, FAR = 1e-10;  // of the mean rotation, rad
 
 // Turns rows and columns p, q of A and the columns of V so that A_pq vanishes (Jacobi).
@@ -26,6 +28,14 @@ static void turn_plane(double A[4][4], double V[4][4], int p, int q) {
     const double x = A[p][k], y = A[q][k];
     A[p][k] = c * x - s * y, A[q][k] = s * x + c * y;
   }
+}
+
+// True if the entries beside the diagonal are below rounding; false for NaN.
+static bool is_diagonal(double A[4][4]) {
+  double beside = 0.0, size = 0.0;
+  for (int i = 0; i < 4; ++i)
+    for (int j = 0; j < 4; ++j) *(i == j ? &size : &beside) += A[i][j] * A[i][j];
+  return beside <= ROUNDING * ROUNDING * size;
 }
 
 static void matrix_of(const double q[4], double R[9]) {
@@ -49,7 +59,7 @@ static bool best_rotation(const double B[9], double R[9]) {
     for (int j = 0; j < 3; ++j)
       A[i + 1][j + 1] = B[3 * i + j] + B[3 * j + i] - (i == j ? trace : 0.0);
   }
-  for (int sweep = 0; sweep < SWEEPS; ++sweep)
+  for (int sweep = 0; sweep < SWEEPS && !is_diagonal(A); ++sweep)
     for (int p = 0; p < 3; ++p)
       for (int q = p + 1; q < 4; ++q) turn_plane(A, V, p, q);
   int best = 0;
@@ -65,13 +75,6 @@ static bool best_rotation(const double B[9], double R[9]) {
   rf_quat_normalize(q, q);
   matrix_of(q, R);
   return true;
-}
-
-// Computes out = A^T B.
-static void multiply_transposed(const double A[9], const double B[9], double out[9]) {
-  for (int i = 0; i < 3; ++i)
-    for (int j = 0; j < 3; ++j)
-      out[3 * i + j] = A[i] * B[j] + A[3 + i] * B[3 + j] + A[6 + i] * B[6 + j];
 }
 
 // The map A = 1 + M of a group; the fixed nodes stay.
@@ -94,7 +97,7 @@ static void to_frame(const rf_control *control, const double *c, int32_t g, cons
   for (int i = 0; i < 3; ++i)
     d[i] = R[i] * way[0] + R[3 + i] * way[1] + R[6 + i] * way[2] -
            (group->mean[i] - control->centre[i]);
-  multiply_transposed(R, A, d + 3);
+  rf_mat3_atb(R, A, d + 3);
   for (int i = 0; i < 3; ++i) d[3 + 4 * i] -= 1.0;
 }
 
@@ -136,7 +139,7 @@ static double turn_frame(const rf_control *control, const double *c, double R[9]
 
 static bool is_rotation(const double A[9]) {
   double square[9];
-  multiply_transposed(A, A, square);
+  rf_mat3_atb(A, A, square);
   for (int i = 0; i < 9; ++i)
     if (!(fabs(square[i] - (i % 4 ? 0.0 : 1.0)) <= RIGID)) return false;
   return rf_vec3_det(A, A + 3, A + 6) > 0.0;
@@ -251,7 +254,7 @@ rf_control_end rf_control_state_rt(const rf_control *control, rf_control_frame_k
     }
     if (!mean_frame(control, c, state)) return RF_CONTROL_FAR;
   }
-  multiply_transposed(state->turn, B, state->stretch);
+  rf_mat3_atb(state->turn, B, state->stretch);
   for (int32_t g = 0; g < control->n_groups; ++g)
     to_frame(control, c, g, state->turn, state->place,
              state->coefficient + RF_CONTROL_PARAMETERS * g);
@@ -261,4 +264,36 @@ rf_control_end rf_control_state_rt(const rf_control *control, rf_control_frame_k
     cut_off(control->order, state->coefficient + g, state->acting + g);
   multiply_out(control, state->coefficient, &state->radius);
   return state->radius >= 1.0 ? RF_CONTROL_DONE : RF_CONTROL_BEYOND;
+}
+
+// The rotation of a group in the frame, the one that fits its moved nodes best.
+static void rotation_of(const rf_control *control, const rf_control_state *state, int32_t g,
+                        double q[4]) {
+  const double *const M = state->coefficient + RF_CONTROL_PARAMETERS * g + 3;
+  const double *const J = control->group[g].moment;
+  double A[9], B[9], R[9], square = 0.0;
+  q[0] = 1.0, q[1] = q[2] = q[3] = 0.0;
+  for (int i = 0; i < 9; ++i) {
+    A[i] = M[i] + (i % 4 ? 0.0 : 1.0);
+    square += M[i] * M[i];
+  }
+  if (square < SMALL_TURN * SMALL_TURN) return;
+  rf_mat3_abt(A, J, B);  // J is symmetric
+  if (best_rotation(B, R)) rf_quat_of_matrix(R, q);
+}
+
+double rf_control_turn_rt(const rf_control *control, const rf_control_state *state, double *apart) {
+  static const double unit[4] = {1.0};
+  double q[RF_CONTROL_MOST_GROUPS + 1][4], v[3], most = 0.0;
+  *apart = 0.0;
+  for (int32_t g = 0; g < control->n_groups; ++g) {
+    rotation_of(control, state, g, q[g]);
+    rf_quat_rotation_between(unit, q[g], v);
+    most = fmax(most, rf_vec3_length(v));
+    for (int32_t h = 0; h < g; ++h) {
+      rf_quat_rotation_between(q[h], q[g], v);
+      *apart = fmax(*apart, rf_vec3_length(v));
+    }
+  }
+  return most;
 }

@@ -37,12 +37,6 @@ static void add_moment(const double Z[9], double m[3]) {
   m[2] += Z[3] - Z[1];
 }
 
-// Computes Z = F A^T.
-static void multiply_back(const double *F, const double *A, double Z[9]) {
-  for (int i = 0; i < 3; ++i)
-    for (int j = 0; j < 3; ++j) Z[3 * i + j] = rf_vec3_dot(F + 3 * i, A + 3 * j);
-}
-
 // The vector l with (tr(S) 1 - S) l = m, m the moment of h about the deformed groups.
 static void correction_of(const rf_control *control, const rf_control_state *state, const double *h,
                           double l[3]) {
@@ -55,7 +49,7 @@ static void correction_of(const rf_control *control, const rf_control_state *sta
     for (int i = 0; i < 3; ++i) place[i] = control->group[g].mean[i] - control->centre[i] + d[i];
     rf_vec3_cross(place, own, couple);
     for (int i = 0; i < 3; ++i) m[i] += couple[i];
-    multiply_back(own + 3, A, Z);
+    rf_mat3_abt(own + 3, A, Z);
     add_moment(Z, m);
   }
   for (int i = 0; i < 9; ++i) G[i] = (i % 4 ? 0.0 : trace) - S[i];
@@ -117,7 +111,7 @@ void rf_control_wrench_rt(const rf_control *control, const double *c, const doub
   for (int32_t g = 0; g < control->n_handles; ++g) {
     double A[9], Z[9], *const to = wrench + 6 * g;
     for (int i = 0; i < 9; ++i) A[i] = c[P * g + 3 + i] + (i % 4 ? 0.0 : 1.0);
-    multiply_back(forces + P * g + 3, A, Z);
+    rf_mat3_abt(forces + P * g + 3, A, Z);
     memcpy(to, forces + P * g, 3 * sizeof *to);
     memset(to + 3, 0, 3 * sizeof *to);
     add_moment(Z, to + 3);

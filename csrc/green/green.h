@@ -35,12 +35,11 @@ struct rf_solid;
 
 typedef struct rf_green {
   int32_t n_nodes, count;  // nodes of the mesh; of the surface
-  int32_t *node;           // (count)
-  int32_t *place;          // of each node of the mesh, -1: not on the surface  (n_nodes)
+  int32_t *node;           // ascending  (count)
   bool single;             // entries are float
   void *entry;             // tiles
   int32_t n_releasable;
-  int32_t *releasable;   // fixed nodes                                      (n_releasable)
+  int32_t *releasable;   // fixed nodes, ascending                           (n_releasable)
   double *static_modes;  // Phi at the surface      (3 n_releasable, rf_green_rows(g), 3)
   double *support;       // S, N/m                  (3 n_releasable, 3 n_releasable)
   double *rigid;  // motions of a free solid, NULL: held  (RF_GREEN_RIGID, rf_green_rows(g), 3)
@@ -66,9 +65,9 @@ static inline int64_t rf_green_at(int32_t i, int32_t j) {
 }
 
 typedef struct rf_green_settings {
-  const int32_t *node;  // of the surface, distinct and free         (count)
+  const int32_t *node;  // of the surface, ascending and free        (count)
   int32_t count;
-  const int32_t *releasable;  // distinct fixed nodes                 (n_releasable)
+  const int32_t *releasable;  // ascending fixed nodes                (n_releasable)
   int32_t n_releasable;
   bool single;
   rf_simd simd;

@@ -10,7 +10,10 @@
 #include "base/alloc.h"
 #include "base/run.h"
 #include "green/green.h"
+#include "linalg/blas.h"
 #include "linalg/dense_rt.h"
+
+enum { PANEL = 96 };  // columns that LAPACK factors between two polls
 
 // A pivot that is smaller than this part of its diagonal entry counts as zero.
 static const double SMALL = 1e-11;
@@ -47,16 +50,55 @@ static const double *rigid(const work *w, int k) {
   return w->g->rigid + (int64_t)k * 3 * rf_green_rows(w->g);
 }
 
-// True unless a pivot is lost: `diagonal` holds the entries before the factorization.
-static bool factorize(const rf_green *g, int32_t n, double *a, int32_t ld, double *diagonal) {
-  for (int32_t i = 0; i < n; ++i) diagonal[i] = a[(int64_t)i * ld + i];
-  if (!rf_dense_cholesky_rt(g->simd, n, a, ld)) return false;
-  for (int32_t i = 0; i < n; ++i)
-    if (!(1.0 > SMALL * diagonal[i] * a[(int64_t)i * ld + i])) return false;
-  return true;
+// The factor of rf_dense_cholesky_rt by panels of LAPACK, for matrices that take seconds.  The rows
+// of the upper triangle are the columns of the lower one there.
+static rf_status factorize_panels(const rf_run *run, int32_t n, double *a, int32_t ld, bool *good,
+                                  rf_error *err) {
+  const double one = 1.0, minus = -1.0;
+  *good = true;
+  for (int32_t k = 0; k < n; k += PANEL) {
+    const int wide = n - k < PANEL ? n - k : PANEL, rest = n - k - wide, step = ld;
+    double *corner = a + (int64_t)k * ld + k, *below = corner + wide;
+    double *behind = below + (int64_t)wide * ld;
+    int info = 0;
+    rf_blas_serial_begin();
+    dpotrf_("L", &wide, corner, &step, &info);
+    if (info == 0 && rest > 0) {
+      dtrsm_("R", "L", "T", "N", &rest, &wide, &one, corner, &step, below, &step);
+      dsyrk_("L", "N", &rest, &wide, &minus, below, &step, &one, behind, &step);
+    }
+    rf_blas_serial_end();
+    *good = info == 0;
+    const rf_status st = rf_run_poll(run, err);
+    if (st < 0 || !*good) return st;
+  }
+  for (int32_t i = 0; i < n; ++i) {
+    double *row = a + (int64_t)i * ld;
+    const double root = row[i];
+    for (int32_t j = i / RF_DENSE_PAD * RF_DENSE_PAD; j < i; ++j) row[j] = 0.0;
+    for (int32_t j = i + 1; j < n; ++j) row[j] *= root;
+    row[i] = 1.0 / (root * root);
+  }
+  return RF_OK;
 }
 
-static rf_status factorize_supports(work *w, rf_error *err) {
+// Factors A; `good` unless a pivot is lost: `diagonal` holds the entries before.
+static rf_status factorize(const rf_green *g, const rf_run *run, int32_t n, double *a, int32_t ld,
+                           double *diagonal, bool *good, rf_error *err) {
+  for (int32_t i = 0; i < n; ++i) diagonal[i] = a[(int64_t)i * ld + i];
+  if (n <= PANEL) {
+    *good = rf_dense_cholesky_rt(g->simd, n, a, ld);
+  } else {
+    const rf_status st = factorize_panels(run, n, a, ld, good, err);
+    if (st < 0) return st;
+  }
+  for (int32_t i = 0; *good && i < n; ++i)
+    *good = 1.0 > SMALL * diagonal[i] * a[(int64_t)i * ld + i];
+  return RF_OK;
+}
+
+static rf_status factorize_supports(work *w, const rf_run *run, rf_error *err) {
+  bool good = true;
   const rf_green *g = w->g;
   const int64_t r = 3 * (int64_t)g->n_releasable;
   for (int32_t i = 0; i < w->released; ++i)
@@ -64,9 +106,14 @@ static rf_status factorize_supports(work *w, rf_error *err) {
       w->support[(int64_t)i * w->ld_released + j] =
           g->support[(3 * (int64_t)w->p->released[i / 3] + i % 3) * r +
                      3 * (int64_t)w->p->released[j / 3] + j % 3];
-  if (w->released && !factorize(g, w->released, w->support, w->ld_released, w->at_supports))
+  const rf_status st =
+      factorize(g, run, w->released, w->support, w->ld_released, w->at_supports, &good, err);
+  if (st < 0) return st;
+  if (!good)
     return rf_fail(err, RF_ERR_SINGULAR,
-                   "released leaves too few fixed nodes: the solid could move as a rigid body");
+                   "released leaves too few fixed nodes: the solid could move as a rigid body, and "
+                   "held nodes do not count; release fewer, or make a solid without these fixed "
+                   "nodes");
   return RF_OK;
 }
 
@@ -96,7 +143,9 @@ static void respond_to_load(work *w, double *u) {
   add_release(w, u);
 }
 
-static rf_status factorize_compliance(work *w, rf_error *err) {
+static rf_status factorize_compliance(work *w, const rf_run *run, rf_error *err) {
+  rf_status st = RF_OK;
+  bool good = true;
   const rf_green *g = w->g;
   const rf_green_problem *p = w->p;
   for (int32_t k = 0; k < w->held; ++k) {
@@ -105,7 +154,8 @@ static rf_status factorize_compliance(work *w, rf_error *err) {
     if (w->released)
       rf_dense_cholesky_solve_rt(g->simd, w->released, w->support, w->ld_released, sag, sag);
   }
-  for (int32_t i = 0; i < w->held; ++i)
+  for (int32_t i = 0; i < w->held; ++i) {
+    if (i % PANEL == 0) RF_TRY(rf_run_poll(run, err));
     for (int32_t j = i; j < w->held; ++j) {
       double block[9];
       rf_green_block_rt(g, p->place[i], p->place[j], block);
@@ -114,15 +164,20 @@ static rf_status factorize_compliance(work *w, rf_error *err) {
         entry += static_mode(w, q)[dof(w, i)] * w->sag[(int64_t)j * w->ld_released + q];
       w->compliance[(int64_t)i * w->ld + j] = w->compliance[(int64_t)j * w->ld + i] = entry;
     }
-  if (factorize(g, w->held, w->compliance, w->ld, w->answer)) return RF_OK;
-  return rf_fail(err, RF_ERR_SINGULAR,
+  }
+  RF_TRY(factorize(g, run, w->held, w->compliance, w->ld, w->answer, &good, err));
+  if (!good)
+    st = rf_fail(err, RF_ERR_SINGULAR,
                  "held: the compliance of its %d directions is singular; nodes may be so close to "
                  "each other that they move alike, or hold all of a free solid",
                  (int)w->held);
+done:
+  return st;
 }
 
 // Changes w->target by the rigid motion a that lets the forces balance the load, and adds it to u.
-static rf_status support_free(work *w, double *u, rf_error *err) {
+static rf_status support_free(work *w, const rf_run *run, double *u, rf_error *err) {
+  bool good = true;
   const rf_green *g = w->g;
   enum { LD = 8 };
   _Alignas(64) double normal[LD * LD] = {0}, right[LD] = {0}, motion[LD] = {0}, diagonal[LD];
@@ -139,7 +194,9 @@ static rf_status support_free(work *w, double *u, rf_error *err) {
     for (int b = a; b < RF_GREEN_RIGID; ++b)
       for (int32_t k = 0; k < w->held; ++k)
         normal[a * LD + b] += rigid(w, a)[dof(w, k)] * w->answer[(int64_t)b * w->ld + k];
-  if (!factorize(g, RF_GREEN_RIGID, normal, LD, diagonal))
+  const rf_status st = factorize(g, run, RF_GREEN_RIGID, normal, LD, diagonal, &good, err);
+  if (st < 0) return st;
+  if (!good)
     return rf_fail(err, RF_ERR_SINGULAR,
                    "held does not support the free solid: hold three nodes that are not on a line, "
                    "or six directions that prevent every rigid motion");
@@ -172,13 +229,13 @@ rf_status rf_green_solve(const rf_green *g, const rf_run *run, const rf_green_pr
   rf_status st = RF_OK;
   work w = {.g = g, .p = problem};
   RF_TRY(make_room(&w, err));
-  RF_TRY(factorize_supports(&w, err));
+  RF_TRY(factorize_supports(&w, run, err));
   respond_to_load(&w, u);
   RF_TRY(rf_run_poll(run, err));
   if (w.held) {
     for (int32_t k = 0; k < w.held; ++k) w.target[k] = problem->target[k] - u[dof(&w, k)];
-    RF_TRY(factorize_compliance(&w, err));
-    if (g->rigid) RF_TRY(support_free(&w, u, err));
+    RF_TRY(factorize_compliance(&w, run, err));
+    if (g->rigid) RF_TRY(support_free(&w, run, u, err));
     rf_dense_cholesky_solve_rt(g->simd, w.held, w.compliance, w.ld, w.target, w.target);
   }
   for (int32_t q = 0; q < w.released; ++q) released[q] = w.at_supports[w.ld_released + q];

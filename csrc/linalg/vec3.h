@@ -38,6 +38,18 @@ static inline void rf_vec3_cross(const double *a, const double *b, double *c) {
   c[2] = a[0] * b[1] - a[1] * b[0];
 }
 
+// Computes two unit vectors that make a right-handed frame with the unit vector n.
+static inline void rf_vec3_tangents(const double *n, double *a, double *b) {
+  int least = 0;
+  for (int i = 1; i < 3; ++i)
+    if (fabs(n[i]) < fabs(n[least])) least = i;
+  const double axis[3] = {least == 0, least == 1, least == 2};
+  rf_vec3_cross(n, axis, a);
+  const double length = rf_vec3_length(a);
+  for (int i = 0; i < 3; ++i) a[i] /= length;
+  rf_vec3_cross(n, a, b);
+}
+
 // Adds a [v]x to m, rows `stride` apart.
 static inline void rf_vec3_add_skew(double a, const double v[3], double *m, int stride) {
   m[1] -= a * v[2], m[2] += a * v[1];
@@ -50,6 +62,19 @@ static inline double rf_vec3_det(const double *a, const double *b, const double 
   double n[3];
   rf_vec3_cross(b, c, n);
   return rf_vec3_dot(a, n);
+}
+
+// Computes out = A B^T; out must differ from both.
+static inline void rf_mat3_abt(const double *A, const double *B, double *out) {
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 3; ++j) out[3 * i + j] = rf_vec3_dot(A + 3 * i, B + 3 * j);
+}
+
+// Computes out = A^T B; out must differ from both.
+static inline void rf_mat3_atb(const double *A, const double *B, double *out) {
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 3; ++j)
+      out[3 * i + j] = A[i] * B[j] + A[3 + i] * B[3 + j] + A[6 + i] * B[6 + j];
 }
 
 // Computes the inverse transposed of m: row i of m times row k of out is 1 for i = k, else 0.

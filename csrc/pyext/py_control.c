@@ -1,10 +1,14 @@
 // Control elements: solids moved by handles, solved in advance.
+#include <math.h>
 #include <stdio.h>
 
 #include "green/control.h"
 #include "pyext/py_convert.h"
 #include "pyext/py_object.h"
 #include "pyext/py_solid.h"
+
+static const double DEGREES = 57.29577951308232;
+static const double MOST_APART = 150.0 / 57.29577951308232;  // rad, of forces of order 1
 
 // Converts `handles`, (ptr, nodes).
 static int handles_in(PyObject *ptr_obj, PyObject *nodes_obj, py_in *ptr, py_in *nodes,
@@ -126,24 +130,35 @@ static PyObject *displacement(PyObject *self, PyObject *args) {
   return out;
 }
 
-PyDoc_STRVAR(forces_doc,
-             "forces($self, c, rotation, consistent, /)\n--\n\n"
-             "Forces on the parameters (12h,), and force and torque of each handle (h, 6).");
+PyDoc_STRVAR(
+    forces_doc,
+    "forces($self, c, rotation, consistent, /)\n--\n\n"
+    "Forces on the parameters (12h,), force and torque of each handle (h, 6), the largest\n"
+    "rotation in the frame, with extraction of order 1 [rad], and the radius.");
 static PyObject *forces(PyObject *self, PyObject *args) {
   const rf_control *control = py_held(self);
   PyObject *c_obj, *result = NULL;
   int rotation, consistent;
+  double turn = 0.0, apart = 0.0;
   py_in c = {0};
   rf_control_state s;
   if (!PyArg_ParseTuple(args, "Opp:forces", &c_obj, &rotation, &consistent) ||
       state_in(self, c_obj, rotation, &c, &s) < 0)
     return NULL;
+  if (rotation && control->order == 1) turn = rf_control_turn_rt(control, &s, &apart);
+  if (apart > MOST_APART) {
+    py_in_release(&c);
+    return py_fail(py_state_of_object(self), PY_INPUT_ERROR,
+                   "c turns handles by %d degrees relative to each other: forces of order 1 have "
+                   "no meaning beyond %d, and jump at 180; turn them less, or use order 2 or 3",
+                   (int)lround(DEGREES * apart), (int)lround(DEGREES * MOST_APART));
+  }
   PyObject *force = py_new_f64(1, (npy_intp[]){RF_CONTROL_PARAMETERS * control->n_handles});
   PyObject *wrench = py_new_f64(2, (npy_intp[]){control->n_handles, 6});
   if (force && wrench) {
     rf_control_forces_rt(control, &s, consistent && rotation && control->order == 1, py_f64(force));
     rf_control_wrench_rt(control, c.data, py_f64(force), py_f64(wrench));
-    result = PyTuple_Pack(2, force, wrench);
+    result = Py_BuildValue("OOdd", force, wrench, turn, s.radius);
   }
   Py_XDECREF(force);
   Py_XDECREF(wrench);

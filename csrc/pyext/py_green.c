@@ -246,9 +246,12 @@ static PyObject *green_contact(PyObject *self, PyObject *args) {
   if (object[5] != Py_None &&
       py_in_f64(&load, object[5], "force", 2, (npy_intp[]){g->count, 3}) < 0)
     goto done;
-  if (m < 1 || m > RF_FRICTION_MOST || !(tol > 0.0)) {
-    py_fail(state, PY_INPUT_ERROR, "points must be 1 to %d, and tol positive; got %zd",
-            RF_FRICTION_MOST, m);
+  if (m < 1 || m > RF_FRICTION_MOST) {
+    py_fail(state, PY_INPUT_ERROR, "points must be 1 to %d, got %zd", RF_FRICTION_MOST, m);
+    goto done;
+  }
+  if (!(tol > 0.0)) {
+    py_fail(state, PY_INPUT_ERROR, "tol must be positive");
     goto done;
   }
   force = py_new_f64(2, shape);
@@ -338,15 +341,14 @@ static PyObject *get_rigid(PyObject *self, void *none) {
   return py_view_f64(self, g->rigid, 3, (npy_intp[]){RF_GREEN_RIGID, rf_green_rows(g), 3});
 }
 
-static PyObject *get_places(PyObject *self, void *none) {
+static PyObject *get_n_nodes(PyObject *self, void *none) {
   (void)none;
-  const rf_green *g = self_green(self);
-  return py_view_i32(self, g->place, 1, (npy_intp[]){g->n_nodes});
+  return PyLong_FromLong(self_green(self)->n_nodes);
 }
 
 static PyGetSetDef green_attributes[] = {
     {"nodes", get_nodes, NULL, "Nodes of the surface (s,).", NULL},
-    {"places", get_places, NULL, "Place of each node of the mesh, -1: not on the surface.", NULL},
+    {"n_nodes", get_n_nodes, NULL, "Number of nodes of the mesh.", NULL},
     {"releasable", get_releasable, NULL, "Fixed nodes that can be released.", NULL},
     {"entries", get_entries, NULL, "Entries in tiles (csrc/green/green.h).", NULL},
     {"static_modes", get_static_modes, NULL, "Static modes (3r, rows, 3).", NULL},

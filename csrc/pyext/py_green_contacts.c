@@ -106,6 +106,9 @@ static PyObject *contacts_solve(PyObject *self, PyObject *args) {
   if (count != m)
     return py_fail(state, PY_INPUT_ERROR, "displacement must have shape (%d, 3), got (%zd, 3)",
                    (int)count, m);
+  if (st == RF_ERR_ARG)
+    return py_fail(state, PY_INPUT_ERROR,
+                   "displacement has values so large that forces would not be finite");
   if (st < 0)
     return py_fail(state, PY_SINGULAR_ERROR,
                    "the contacts are too near to each other: their compliance is singular");

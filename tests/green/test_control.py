@@ -12,6 +12,7 @@ from reducedfem import _core
 from shapes import box_hexes, box_tets
 
 SIZE = (0.4, 0.1, 0.12)
+FAR = pytest.mark.filterwarnings("ignore:c turns a handle by more:reducedfem.PlausibilityWarning")
 
 
 def ends(nodes):
@@ -142,6 +143,7 @@ def frame(nodes, sets, c):
     return R, x.mean(axis=0), X.mean(axis=0)
 
 
+@FAR
 def test_frames_fit_best(free, handles, rng):
     nodes, sets = free.mesh.nodes, handles.handles
     c = np.zeros((2, 12))
@@ -171,6 +173,7 @@ def test_frames_fit_best(free, handles, rng):
         )
 
 
+@FAR
 @pytest.mark.parametrize("fixed", [False, True])
 def test_consistent_forces_are_the_gradient_of_the_energy(free, rng, fixed):
     sets = thick_ends(free.mesh.nodes)
@@ -189,6 +192,7 @@ def test_consistent_forces_are_the_gradient_of_the_energy(free, rng, fixed):
     assert np.abs(made.forces(c, consistent=False) - slope).max() > 1e-3 * scale
 
 
+@FAR
 def test_wrenches_are_forces_and_torques_about_the_moved_means(free, handles, rng):
     nodes, sets = free.mesh.nodes, handles.handles
     c = 0.2 * rng.normal(size=24)
@@ -222,6 +226,36 @@ def test_parameters_of_poses_and_affine_maps(handles):
     np.testing.assert_array_equal(handles.parameters(0), np.zeros(12))
 
 
+def test_forces_of_order_1_beyond_small_turns_warn_and_are_refused():
+    """Turns count between handles, by the motion of their nodes: not those of the whole."""
+    solid = rf.Solid(rf.Mesh(*box_tets(4, 2, 2, SIZE)), rf.StVK(1e5, 0.3, 1000.0))
+    handles = rf.ControlElements(solid, ends(solid.mesh.nodes))
+
+    def twisted(degrees, normal=0.0):
+        c = np.zeros((2, 12))
+        world, own = turn([1.0, -0.5, 0.7]), turn([np.radians(degrees), 0.0, 0.0])
+        mean = handles.means
+        for k, inner in enumerate((np.eye(3), own)):
+            inner = inner + normal * np.outer([1.0, 2.0, 0.0], [1.0, 0.0, 0.0])  # moves no node
+            linear = world @ inner
+            place = world @ mean[k]
+            c[k] = handles.parameters(k, affine=np.c_[linear, place - linear @ mean[k]])
+        return c
+
+    for normal in (0.0, 3.0):
+        handles.wrench(twisted(15.0, normal))
+        handles.forces(twisted(-15.0, normal))
+        with pytest.warns(rf.PlausibilityWarning, match=r"more than 0\.15 rad .* order 2 or 3"):
+            handles.wrench(twisted(20.0, normal))
+        with pytest.warns(rf.PlausibilityWarning):
+            handles.forces(twisted(149.0, normal))
+        for degrees in (152.0, 180.5, 208.0):
+            with pytest.raises(rf.InputError, match=r"c turns handles by 1\d\d degrees relative"):
+                handles.wrench(twisted(degrees, normal))
+    handles.forces(twisted(170.0), rotation=None)
+    handles.displacement(twisted(170.0))
+
+
 def test_refusals_name_handle_and_node(free):
     a, b = thick_ends(free.mesh.nodes)
     made = rf.ControlElements
@@ -238,6 +272,7 @@ def test_refusals_name_handle_and_node(free):
     refused(rf.InputError, rf"handles\[0\] has node {a[0]}, which is fixed", held, [[*a[:1], *b]])
     refused(rf.InputError, "for a single handle pass", free, a)
     refused(rf.InputError, "it is empty", free, [])
+    refused(rf.InputError, "surface_nodes selects no node", free, [a, b], [])
     refused(rf.InputError, "order must be between 1 and 3", free, [a, b], order=4)
     everything = np.arange(free.mesh.n_nodes)
     refused(rf.InputError, "are all 45 nodes", free, [everything])
@@ -268,6 +303,7 @@ def test_copies_are_equal(handles, rng):
     assert "rank 18 of 24" in repr(handles)
 
 
+@FAR
 def test_published_data(shared):
     data = np.load(shared / "reference" / "green_graded" / "green.npz")
     X, sets = data["nodes"], [data["control_a"], data["control_b"]]

@@ -106,6 +106,28 @@ def test_errors_fall_with_the_order(kind, fixed):
     assert (errors[0, 2] < 5e-3).all()
 
 
+@pytest.mark.parametrize(("order", "bound"), [(2, 0.15), (3, 0.075)])
+def test_forces_within_half_of_the_radius_are_those_of_statics(order, bound):
+    """At a radius of 2 errors are within bounds; below it forces warn."""
+    solid = make_solid()
+    sets = ends(solid.mesh.nodes)
+    handles = rf.ControlElements(solid, sets, order=order)
+    rng = np.random.default_rng(0)
+    for _ in range(4):
+        vector, shift, size = rng.normal(size=3), 0.1 * rng.normal(size=3), 0.1
+        for _ in range(30):  # the radius is nearly, but not quite, inverse to the motion
+            c = moved(handles, size * vector, size * shift)
+            size *= handles.radius(c) / 2.001
+        assert handles.radius(c) == pytest.approx(2.001, abs=1e-4)
+        _, force, torque = equilibrium(solid, sets, c)
+        for got, exact in zip(handles.wrench(c), (force, torque), strict=True):
+            assert np.linalg.norm(got - exact) < bound * np.linalg.norm(exact)
+    c = moved(handles, 1.1 * size * vector, 1.1 * size * shift)
+    for call in (handles.forces, handles.wrench):
+        with pytest.warns(rf.PlausibilityWarning, match="c has a radius below 2, where forces of"):
+            call(c)
+
+
 @pytest.mark.parametrize("order", [2, 3])
 def test_rigid_motions_of_all_handles_add_nothing(order):
     """Turning the world turns displacements, forces and torques."""
@@ -201,6 +223,16 @@ def test_refusals_of_series():
         handles.displacement(c)
     with pytest.raises(rf.InputError, match="energy is that of order 1"):
         handles.energy(c)
+
+
+def test_a_hinge_has_no_series():
+    """Fixed nodes on an edge: the linear solution is held by the handle, the series has no pose."""
+    nodes, _ = box_tets(4, 2, 2, SIZE)
+    edge = np.flatnonzero((nodes[:, 0] < 1e-9) & (nodes[:, 1] < 1e-9))
+    solid, right = make_solid(fixed=edge), ends(nodes)[1]
+    rf.ControlElements(solid, [right])
+    with pytest.raises(rf.InputError, match=r"at least three that are not on one line; the 3 of"):
+        rf.ControlElements(solid, [right], order=2)
 
 
 def test_parts_that_are_not_connected_have_no_series():

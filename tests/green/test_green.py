@@ -141,7 +141,8 @@ def test_any_number_of_threads_gives_the_same_bits(held, green):
 
 def test_prescribed_displacements(held, green):
     surface, load = load_on(green)
-    for places in ([7], [7, 8, 20], list(range(0, 30, 3))):
+    # the last of them in panels
+    for places in ([7], [7, 8, 20], list(range(0, 30, 3)), list(range(50))):
         rng = np.random.default_rng(len(places))
         given = {int(n): rng.normal(size=3) * 1e-3 for n in green.nodes[places]}
         given[int(green.nodes[places[0]])][1] = np.nan
@@ -154,8 +155,28 @@ def test_prescribed_displacements(held, green):
         for node, value in given.items():
             moved = u[np.searchsorted(green.nodes, node)]
             np.testing.assert_array_equal(moved[~np.isnan(value)], value[~np.isnan(value)])
+        # without the values that `solve` copies to the held nodes
+        both = green.displacement(surface) + green.displacement(force, list(given))
+        close(both, exact[green.nodes], 1e-11)
     assert len(green.solve().force) == 0
     close(green.solve(force=surface).u, green.displacement(surface), 1e-14)
+
+
+@pytest.mark.no_asan(reason="C that other tests run")
+def test_forces_in_single_precision_displace_as_prescribed(held):
+    green = rf.GreensFunctions(held, dtype="float32")
+    nodes = green.nodes[::4]
+    given = dict(zip(nodes.tolist(), 1e-3 * np.eye(3)[nodes % 3], strict=True))
+    force = green.solve(given).force
+    moved = green.displacement(force, list(given))[::4]
+    close(moved, np.array(list(given.values())), 1e-5)
+
+
+@pytest.mark.no_asan(reason="arguments that are refused")
+def test_held_nodes_do_not_replace_supports(held, green):
+    three = {int(n): (0.0, 0.0, 0.0) for n in green.nodes[[0, 20, 40]]}
+    with pytest.raises(rf.SingularMatrixError, match="held nodes do not count"):
+        green.solve(three, released=held.fixed)
 
 
 @pytest.mark.parametrize("given", [{}, {20: (np.nan, 0.0, 1e-3), 33: (1e-3, 0.0, 0.0)}])
@@ -254,6 +275,11 @@ def test_wrong_nodes_are_named(held, green, free):
         (lambda: green.solve(released=[a]), f"released names node {a}, which is not among"),
         (lambda: green.displacement([[1, 2, 3]], [a, b]), r"force must have shape \(2, 3\)"),
         (lambda: green.point_compliance([a, b, c], [1, 1, 1]), "barycentric coordinates"),
+        (
+            lambda: green.displacement(np.eye(3)[:2], np.array([[a, b], [b, c]])),
+            r"nodes must have shape \(m,\), got \(2, 2\)",
+        ),
+        (lambda: green.displacement(np.eye(3)[:2], [a, fixed]), rf"nodes\[1\] is {fixed}, which"),
     ):
         with pytest.raises(rf.InputError, match=message):
             work()

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 import reducedfem as rf
+from reducedfem import _core
 from shapes import box_hexes
 
 STVK = rf.StVK(1e5, 0.3, 1000.0)
 Array = NDArray[np.float64]
 
 
-@pytest.fixture(scope="module")
-def green() -> rf.GreensFunctions:
+def make(dtype: str = "float64") -> rf.GreensFunctions:
     nodes, elements = box_hexes(5, 3, 2, (0.5, 0.3, 0.2))
     solid = rf.Solid(rf.Mesh(nodes, elements), STVK, fixed=nodes[:, 2] < 1e-9)
-    return rf.GreensFunctions(solid)
+    return rf.GreensFunctions(solid, dtype=dtype)
+
+
+@pytest.fixture(scope="module")
+def green() -> rf.GreensFunctions:
+    return make()
 
 
 def rows_of(green: rf.GreensFunctions, contacts: list[tuple[int, Array | None]]) -> list[Array]:
@@ -85,6 +93,53 @@ def test_forces_of_contacts_move_the_nodes_as_prescribed(green):
     np.testing.assert_allclose(force, green.solve(held).force, rtol=1e-10)
 
 
+@pytest.mark.no_asan(reason="C that other tests run")
+def test_contacts_in_single_precision_are_refined_in_double():
+    """Forces solve with the stored entries, to more digits than these have."""
+    green = make("float32")
+    contacts = green.contacts()
+    kept = [(int(node), None) for node in green.nodes[[3, 4, 25, 39]]]
+    for node, _ in kept:
+        contacts.add(node)
+    given = np.random.default_rng(0).normal(size=(4, 3))
+    places = np.searchsorted(green.nodes, contacts.nodes)
+    rows = (3 * places[:, None] + np.arange(3)).ravel()
+    stored = green.matrix.astype(float)[np.ix_(rows, rows)]
+    expected = np.linalg.solve(stored, given.ravel()).reshape(-1, 3)
+    np.testing.assert_allclose(contacts.solve(given), expected, atol=1e-11 * np.abs(expected).max())
+
+
+def test_threads_take_turns_with_contacts(green):
+    """Each thread adds and removes its own node; the one that stays has the same force."""
+    contacts = green.contacts()
+    nodes = [int(node) for node in green.nodes[[2, 11, 23, 30, 38]]]
+    contacts.add(nodes[0])
+    given = np.array([[1e-3, 0.0, -2e-3]])
+    alone = contacts.solve(given)
+    start, failed = threading.Barrier(4), []
+
+    def work(node: int) -> None:
+        start.wait()
+        try:
+            for _ in range(200):
+                contacts.add(node, [0.0, 0.0, 1.0])
+                with contextlib.suppress(rf.InputError):  # another thread changed their number
+                    force = contacts.solve(np.zeros((len(contacts), 3)))
+                    assert (force == 0.0).all()
+                contacts.remove(node)
+        except Exception as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=work, args=(node,)) for node in nodes[1:]]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failed
+    assert contacts.nodes.tolist() == nodes[:1]
+    np.testing.assert_allclose(contacts.solve(given), alone, rtol=1e-11)
+
+
 @pytest.mark.no_asan(reason="arguments that are refused")
 def test_contacts_refuse_what_they_cannot_hold(green):
     contacts = green.contacts(2)
@@ -108,25 +163,72 @@ def test_contacts_refuse_what_they_cannot_hold(green):
         __import__("copy").copy(contacts)
 
 
-def add_all(contacts: rf.GreenContacts, nodes: NDArray[np.int32]) -> None:
-    for node in nodes:
-        contacts.add(int(node))
+def free_cube() -> rf.GreensFunctions:
+    nodes, elements = box_hexes(1, 1, 1)
+    return rf.GreensFunctions(rf.Solid(rf.Mesh(nodes, elements), STVK))
+
+
+def add_all(contacts: _core.GreenContacts, places: NDArray[np.int64]) -> None:
+    for place in places:
+        contacts.add(int(place), None)
 
 
 def test_a_node_that_moves_as_those_held_is_refused():
     """All nodes of a free solid: forces of inertia alone move none of them."""
-    nodes, elements = box_hexes(1, 1, 1)
-    green = rf.GreensFunctions(rf.Solid(rf.Mesh(nodes, elements), STVK))
-    contacts = green.contacts(8)
-    for node in green.nodes[:5]:
-        contacts.add(int(node))
+    green = free_cube()
+    contacts = _core.GreenContacts(green._core, 8)
+    add_all(contacts, np.arange(5))
     with pytest.raises(rf.SingularMatrixError, match="moves as the nodes that are in contact"):
-        add_all(contacts, green.nodes[5:])
-    count = len(contacts)
-    given = green.displacement(np.eye(3), green.nodes[:3])[:count]
+        add_all(contacts, np.arange(5, 8))
+    places = contacts.places
+    given = green.displacement(np.eye(3), green.nodes[:3])[: len(places)]
     force = contacts.solve(given)
-    moved = green.displacement(force, contacts.nodes)[:count]
+    moved = green.displacement(force, green.nodes[places])[: len(places)]
     np.testing.assert_allclose(moved, given, atol=1e-9 * np.abs(given).max())
+
+
+def test_forces_do_not_suffer_from_nearly_dependent_contacts_before():
+    """The nodes of a cube in single precision depend on each other to rounding, two do not."""
+    nodes, elements = box_hexes(1, 1, 1)
+    solid = rf.Solid(rf.Mesh(nodes, elements), STVK)
+    green = rf.GreensFunctions(solid, dtype="float32")
+    for seed in range(880, 900):
+        rng = np.random.default_rng(seed)
+        contacts = _core.GreenContacts(green._core, 8)
+        for _ in range(60):
+            held = contacts.places
+            if len(held) < 8 and rng.random() < 0.6:
+                place = int(rng.choice(np.setdiff1d(np.arange(8), held)))
+                normal = rng.normal(size=3)
+                normal = normal / np.linalg.norm(normal) if rng.random() < 0.5 else None
+                with contextlib.suppress(rf.SingularMatrixError):
+                    contacts.add(place, normal)
+            elif len(held):
+                contacts.remove(int(rng.choice(held)))
+        while len(contacts.places) > 2:
+            contacts.remove(int(contacts.places[0]))
+        assert np.isfinite(contacts.solve(np.ones((len(contacts.places), 3)))).all()
+
+
+def test_contacts_are_of_solids_with_fixed_nodes():
+    """A free solid that is shifted as a whole needs no force, which contacts would not give."""
+    green = free_cube()
+    with pytest.raises(rf.InputError, match="name fixed nodes of the solid, or use solve"):
+        green.contacts()
+    with pytest.warns(rf.PlausibilityWarning, match="the solid has no fixed nodes"):
+        green.contact(green.nodes[:1], [[0, 0, 1.0]], [-1e-3])
+    shift = {int(node): (1e-3, 0.0, 0.0) for node in green.nodes[[0, 3, 5]]}
+    out = green.solve(shift)
+    np.testing.assert_allclose(out.force, 0.0, atol=1e-9)
+    np.testing.assert_allclose(out.u, np.tile([1e-3, 0.0, 0.0], (8, 1)), atol=1e-12)
+
+
+def test_forces_that_overflow_are_refused(green):
+    contacts = _core.GreenContacts(green._core, 4)
+    add_all(contacts, np.arange(2))
+    with pytest.raises(rf.InputError, match="so large that forces would not be finite"):
+        contacts.solve(np.full((2, 3), 1e306))
+    assert np.isfinite(contacts.solve(np.ones((2, 3)))).all()
 
 
 def test_pressing_with_friction_obeys_the_laws(green):
@@ -174,7 +276,7 @@ def test_points_of_triangles_are_nodes_at_their_corners(green):
 
 @pytest.mark.no_asan(reason="arguments that Python refuses")
 def test_wrong_contacts_are_named(green):
-    node = green.nodes[:1]
+    node, two = green.nodes[:1], green.nodes[:2]
     down = [[0.0, 0.0, -1.0]]
     for work, message in (
         (lambda: green.contact([0], down, [0.0]), r"points\[0\] is 0, which is not among"),
@@ -184,9 +286,25 @@ def test_wrong_contacts_are_named(green):
         (lambda: green.contact(node, down, [0.0], tol=0.0), "tol must be positive"),
         (lambda: green.contact(([[1, 2]], [[1]]), down, [0.0]), r"points\[0\]"),
         (lambda: green.contact([], down, [0.0]), "points must be nodes"),
+        (
+            lambda: green.contact(np.tile(node, 1025), down * 1025, [0.0] * 1025),
+            "points must be 1 to 1024",
+        ),
+        (lambda: green.contact([[1, 2]], down, [0.0]), r"points must be nodes .* shape \(1, 2\)"),
+        (lambda: green.contact(two, down * 2, [0.0] * 2, [0.1, -1]), r"friction\[1\] .* got -1$"),
+        (
+            lambda: green.contact(
+                (np.stack([two[[0, 0, 1]]] * 2), [[0.2, 0.3, 0.5], [-0.5, 1, 0.5]]),
+                down * 2,
+                [0.0] * 2,
+            ),
+            r"points\[1\]\[1\] must be .* got \[-0.5, 1.0, 0.5\]",
+        ),
     ):
         with pytest.raises(rf.InputError, match=message):
             work()
+    with pytest.raises(rf.InputTypeError, match=r"points\[0\] must be an array"):
+        green.contact(([[1, 2], [1]], [[1]]), down, [0.0])
     twice = np.repeat(node, 2)
     out = green.contact(twice, down * 2, [-1e-3, -1e-3])
     np.testing.assert_allclose(out.force.sum(0), green.contact(node, down, [-1e-3]).force[0])

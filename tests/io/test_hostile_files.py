@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import os
+import pathlib
 import pickle
+import resource
 
 import numpy as np
 import pytest
@@ -13,8 +16,10 @@ from safetensors.numpy import save_file
 
 import reducedfem as rf
 from model_files import ARRAYS, assert_same, forge, join, make_model, refused, split
+from reducedfem.io import green_files
 from reducedfem.io import model_files as layout
 from reducedfem.reduction.reduced import from_bytes, to_bytes
+from shapes import box_hexes
 
 
 def test_missing_and_irregular_files_are_refused(tmp_path):
@@ -447,3 +452,32 @@ def test_random_damage_under_a_valid_checksum(which, request, rng):
         assert result.displacement(np.zeros(result.r)).shape == (result.mesh.n_nodes, 3)
         assert from_bytes(to_bytes(result)).r == result.r
     assert tried > 300
+
+
+def test_hostile_lists_of_nodes_of_greens_functions(tmp_path, monkeypatch):
+    """A claim of a mesh of 2^31 - 1 nodes takes no memory; lists of nodes ascend."""
+    monkeypatch.chdir(tmp_path)
+    nodes, elements = box_hexes(2, 1, 1)
+    solid = rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e5, 0.3, 1000.0), nodes[:, 0] < 1e-9)
+    green = rf.GreensFunctions(solid, releasable=solid.fixed)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    claimed = rf.GreensFunctions._read(*green_file(green, mesh_nodes=2**31 - 1))
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 1_000_000  # kB
+    np.testing.assert_array_equal(claimed.matrix, green.matrix)
+    for name in ("nodes", "releasable"):
+        good = getattr(green, name)
+        repeated = good.copy()
+        repeated[1] = good[0]
+        for bad in (good[::-1].copy(), repeated):
+            with pytest.raises(rf.FileFormatError, match="nodes must ascend"):
+                rf.GreensFunctions._read(*green_file(green, **{name: bad}))
+
+
+def green_file(
+    green: rf.GreensFunctions, mesh_nodes: int | None = None, **arrays: np.ndarray
+) -> tuple[io.BytesIO, int, str]:
+    """Return a file of changed Green's functions, its size and its name."""
+    path = pathlib.Path("green.safetensors")
+    green_files.save(path, {**green._arrays(), **arrays}, mesh_nodes or green._core.n_nodes)
+    data = path.read_bytes()
+    return io.BytesIO(data), len(data), "green"

@@ -34,28 +34,33 @@ _SUM = 1e-6  # tolerance of the sum of barycentric coordinates
 
 def place_of(green: _core.Green, node: int, name: str) -> int:
     """Return the place of a node in the list of nodes."""
-    places = green.places
-    if not 0 <= node < len(places):
-        raise InputError(f"{name} is {node}; nodes are numbered 0 to {len(places) - 1}")
-    if places[node] < 0:
+    if not 0 <= node < green.n_nodes:
+        raise InputError(f"{name} is {node}; nodes are numbered 0 to {green.n_nodes - 1}")
+    nodes = green.nodes
+    place = int(nodes.searchsorted(np.int32(node)))
+    if place == len(nodes) or nodes[place] != node:
         raise InputError(
             f"{name} is {node}, which is not among the {len(green.nodes)} nodes of these "
             "Green's functions (attribute nodes): it is fixed, or not on the surface"
         )
-    return int(places[node])
+    return place
 
 
-def places_of(green: _core.Green, nodes: ArrayLike, name: str) -> NDArray[np.int32]:
-    """Return the places of an array of nodes, in its shape."""
+def places_of(
+    green: _core.Green, nodes: ArrayLike, name: str, shape: str = "(m,)"
+) -> NDArray[np.int32]:
+    """Return the places of an array of nodes of shape (m,) or "(m, 3)", in its shape."""
     array = as_array(nodes, name, "integers")
     if array.size == 0:
         array = array.astype(np.int32)
     if array.dtype.kind not in "iu":
         raise InputTypeError(f"{name} must hold integers, got dtype {array.dtype}")
-    flat = array.reshape(-1)
-    if array.ndim == 0 or array.ndim > 2:
-        raise InputError(f"{name} must have shape (m,), got {array.shape}")
-    found = [place_of(green, int(node), f"{name}[{k}]") for k, node in enumerate(flat)]
+    if array.ndim != (1 if shape == "(m,)" else 2):
+        raise InputError(f"{name} must have shape {shape}, got {array.shape}")
+    found = [
+        place_of(green, int(node), name + "".join(f"[{k}]" for k in index))
+        for index, node in np.ndenumerate(array)
+    ]
     return np.array(found, dtype=np.int32).reshape(array.shape)
 
 
@@ -63,17 +68,20 @@ def points_of(
     green: _core.Green, points: ArrayLike | tuple[ArrayLike, ArrayLike]
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Return places and weights (m, 3) of points."""
-    if isinstance(points, tuple) and len(points) == 2 and np.ndim(points[0]) == 2:
-        places = places_of(green, points[0], "points[0]")
-        if places.shape[1] != 3 or not len(places):
-            raise InputError(f"points[0] must have shape (m, 3), got {places.shape}")
-        return places, shares_of(points[1], places.shape, "points[1]")
-    nodes = places_of(green, points, "points")  # type: ignore[arg-type]
-    if nodes.ndim != 1 or not len(nodes):
+    if isinstance(points, tuple) and len(points) == 2:
+        first = as_array(points[0], "points[0]", "integers")
+        if first.ndim == 2:
+            places = places_of(green, first, "points[0]", "(m, 3)")
+            if places.shape[1] != 3 or not len(places):
+                raise InputError(f"points[0] must have shape (m, 3), got {places.shape}")
+            return places, shares_of(points[1], places.shape, "points[1]")
+    given = as_array(points, "points", "integers")
+    if given.ndim != 1 or not len(given):
         raise InputError(
             f"points must be nodes (m,), or a tuple of nodes (m, 3) and weights (m, 3); got "
-            f"shape {nodes.shape}"
+            f"shape {given.shape}"
         )
+    nodes = places_of(green, given, "points")
     weights = np.zeros((len(nodes), 3))
     weights[:, 0] = 1.0
     return np.repeat(nodes[:, None], 3, axis=1), weights
@@ -101,14 +109,15 @@ def held_directions(
         order.append(place)
         values[k] = value
     if len(set(order)) != len(order):
-        raise InputError("held names a node twice")
+        twice = next(place for k, place in enumerate(order) if place in order[:k])
+        raise InputError(f"held names node {green.nodes[twice]} twice")
     rows, axes = np.nonzero(~np.isnan(values))
     return order, rows.astype(np.int32), axes.astype(np.int32), values[rows, axes]
 
 
 def released_of(green: _core.Green, released: ArrayLike | None) -> NDArray[np.int32]:
     """Return the indices of released nodes among the releasable ones."""
-    nodes = distinct(released, "released", len(green.places), ordered=True)
+    nodes = distinct(released, "released", green.n_nodes, ordered=True)
     index = np.searchsorted(green.releasable, nodes)
     for k, node in enumerate(nodes):
         if index[k] >= len(green.releasable) or green.releasable[index[k]] != node:
@@ -143,10 +152,13 @@ def shares_of(
     if shares.shape != shape:
         raise InputError(f"{name} must have shape {shape}, got {shares.shape}")
     off = np.abs(shares.sum(axis=-1) - 1.0)
-    if (off > _SUM).any() or (shares < -_SUM).any():
+    wrong = np.maximum(off, -shares.min(axis=-1, initial=0.0))
+    if (wrong > _SUM).any():
+        k = int(np.argmax(wrong))
+        row = f"[{k}]" if shares.ndim > 1 else ""
         raise InputError(
-            f"{name} must be barycentric coordinates, three numbers from 0 on with the sum 1; got "
-            f"{shares.reshape(-1, 3)[np.argmax(off)].tolist()}"
+            f"{name}{row} must be barycentric coordinates, three numbers from 0 on with the sum 1; "
+            f"got {shares.reshape(-1, 3)[k].tolist()}"
         )
     return shares
 
@@ -157,6 +169,10 @@ def coefficients(value: ArrayLike, m: int) -> NDArray[np.float64]:
     if array.shape not in ((), (m,)):
         raise InputError(f"friction must be one number or have shape ({m},), got {array.shape}")
     if (array < 0.0).any() or (array > MOST_FRICTION).any():
-        raise InputError(f"friction must be between 0 and {MOST_FRICTION:g}, got {array.tolist()}")
+        k = int(np.argmax(np.maximum(-array, array - MOST_FRICTION)))
+        one = "friction" if array.ndim == 0 else f"friction[{k}]"
+        raise InputError(
+            f"{one} must be between 0 and {MOST_FRICTION:g}, got {array.reshape(-1)[k]:g}"
+        )
     doubt_coefficient(float(np.max(array)), "friction", stacklevel=4)
     return np.full(m, array) if array.ndim == 0 else array

@@ -11,14 +11,17 @@ from numpy.typing import ArrayLike, NDArray
 from reducedfem import _core
 from reducedfem.base.check import choice, count, finite_result, flag, node_indices, reals, require
 from reducedfem.base.frozen import owned
+from reducedfem.base.quiet import warn
 from reducedfem.base.run import Progress, callback, threads
-from reducedfem.errors import InputError, InputTypeError
+from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
 from reducedfem.geometry.pose import Pose, pose_arguments
 from reducedfem.solid.solid import Solid
 
 __all__ = ["ControlElements"]
 
 _PARAMETERS = 12  # of a handle
+_MOST_TURN = 0.15  # rad in the frame, of forces of order 1
+_LEAST_RADIUS = 2.0  # of forces of higher orders
 
 
 class ControlElements:
@@ -31,8 +34,9 @@ class ControlElements:
 
     Linear solutions are wrong for large rotations. With ``rotation="extract"`` they are computed in
     the frame of the best rigid fit of all handles and fixed nodes, so that rigid motions of the
-    whole are exact. Orders 2 and 3 add the next terms of the solution in powers of the relative
-    poses of rigid handles.
+    whole are exact; forces of order 1 are multiples of the true ones where handles turn by more
+    than some 15 degrees relative to each other. Orders 2 and 3 add the next terms of the solution
+    in powers of the relative poses of rigid handles.
 
     Parameters
     ----------
@@ -49,7 +53,7 @@ class ControlElements:
     dtype
         Type of the fields. ``"float32"`` halves memory and time, with relative errors of 1e-6.
     progress
-        True, False, None or a callable, as everywhere.
+        A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
 
     Raises
     ------
@@ -79,6 +83,8 @@ class ControlElements:
             nodes = np.asarray(solid.mesh.boundary_nodes, dtype=np.int64)
         else:
             nodes = node_indices(surface_nodes, "surface_nodes", n)
+        if not len(nodes):
+            raise InputError("surface_nodes selects no node; at least one is needed")
         degree, single = count(order, "order", 3), choice(dtype, "dtype", ("float64", "float32"))
         self._solid, self._order, self._dtype = solid, degree, single
         self._handles, self._nodes = _sets(handles, n), _sealed(nodes)
@@ -227,7 +233,9 @@ class ControlElements:
     ) -> NDArray[np.float64]:
         """Return the forces that hold the handles, on their parameters, (12h,).
 
-        Components of T are forces [N], those of M moments sum f (X - mean X)^T [N m].
+        Components of T are forces [N], those of M moments sum f (X - mean X)^T [N m]. Those of
+        order 1 are wrong by tenths where handles turn by more than some 15 degrees relative to each
+        other, then by multiples; those of orders 2 and 3 where `radius` is below 2.
 
         Parameters
         ----------
@@ -246,7 +254,14 @@ class ControlElements:
         Raises
         ------
         InputError, InputTypeError
-            As of `displacement`; `consistent` is not a bool.
+            As of `displacement`; `consistent` is not a bool; or with extraction of order 1, two
+            handles turn by more than 150 degrees relative to each other.
+
+        Warns
+        -----
+        PlausibilityWarning
+            With extraction of order 1, a handle turns by more than 0.15 rad in the frame; of orders
+            2 and 3, `radius` is below 2.
         """
         return self._loads(c, rotation, consistent)[0]
 
@@ -259,7 +274,8 @@ class ControlElements:
         """Return forces [N] and torques [N m] that hold the handles, two (h, 3).
 
         Torques are about the moved mean of the nodes of a handle. A handle exerts these on the
-        solid; a hand that moves it feels the opposite.
+        solid; a hand that moves it feels the opposite. Those of order 1 are wrong by tenths where
+        handles turn by more than some 15 degrees relative to each other; see `forces`.
 
         Parameters
         ----------
@@ -274,6 +290,11 @@ class ControlElements:
         Raises
         ------
         InputError, InputTypeError
+            As of `forces`.
+
+        Warns
+        -----
+        PlausibilityWarning
             As of `forces`.
         """
         wrench = self._loads(c, rotation, consistent)[1]
@@ -308,8 +329,10 @@ class ControlElements:
     def radius(self, c: ArrayLike) -> float:
         """Return the multiple of a motion up to which the series converges; infinite of rest.
 
-        Below 1 displacements and forces are refused. Estimated by ratios of six terms along the
-        principal relative motions of the handles and their pairs, and interpolated.
+        Below 1 displacements and forces are refused, below 2 forces warn: the error falls about as
+        radius^-order, and near 1 it may be as large as the force. Take 2 or more. Estimated by
+        ratios of six terms along the principal relative motions of the handles and their pairs, and
+        interpolated.
 
         Parameters
         ----------
@@ -344,7 +367,7 @@ class ControlElements:
         order
             Number of terms, 1 to 16.
         progress
-            True, False, None or a callable, as everywhere.
+            A bar, as of the class.
 
         Returns
         -------
@@ -376,9 +399,24 @@ class ControlElements:
     def _loads(
         self, c: ArrayLike, rotation: Literal["extract"] | None, consistent: bool
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        forces, wrench = self._core.forces(
+        forces, wrench, turn, radius = self._core.forces(
             self._coefficients(c), _extracts(rotation), flag(consistent, "consistent")
         )
+        if turn > _MOST_TURN:
+            warn(
+                "c turns a handle by more than 0.15 rad in the frame of the best fit, where forces "
+                "of order 1 are wrong by tenths or more: they take turned handles for stretched "
+                "ones. Use order 2 or 3, or Solid.solve_static",
+                PlausibilityWarning,
+                stacklevel=3,
+            )
+        if radius < _LEAST_RADIUS:
+            warn(
+                f"c has a radius below {_LEAST_RADIUS:g}, where forces of order {self._order} may "
+                "be wrong by tenths or more; move the handles less, or use Solid.solve_static",
+                PlausibilityWarning,
+                stacklevel=3,
+            )
         return finite_result(forces, "force", "c"), finite_result(wrench, "torque", "c")
 
     def __repr__(self) -> str:

@@ -72,8 +72,8 @@ class GreensFunctions(Saved):
     releasable
         Fixed nodes that `solve` may release, as `surface_nodes`. None: no nodes.
     dtype
-        ``"float64"`` or ``"float32"`` for the entries of G; all computations are in double
-        precision.
+        ``"float64"`` or ``"float32"`` for the entries of G. With the latter the products of one
+        force are in single precision, their sum and all solutions in double.
     progress
         A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
 
@@ -117,7 +117,7 @@ class GreensFunctions(Saved):
         self._positions = solid.mesh.nodes[self._core.nodes]
         self._positions.flags.writeable = False
 
-    # --- what there is ---------------------------------------------------------------
+    # --- attributes -------------------------------------------------------------------
 
     @property
     def nodes(self) -> NDArray[np.int32]:
@@ -281,7 +281,8 @@ class GreensFunctions(Saved):
         force
             Load [N], (s, 3) or (3s,). None: zero.
         released
-            Nodes among `releasable` that are free here. None: none.
+            Nodes among `releasable` that are free here; the others must still hold the solid.
+            None: none.
 
         Returns
         -------
@@ -294,7 +295,8 @@ class GreensFunctions(Saved):
             An argument has a wrong type, shape or value, or names a node that is not on the
             surface or not releasable.
         SingularMatrixError
-            Too few nodes stay fixed or held, or held nodes move alike.
+            Too few fixed nodes are left by `released`, where held nodes do not count; held nodes do
+            not support a free solid, or move alike.
         MemoryError
             The dense problem needs more memory than is available.
         """
@@ -356,8 +358,16 @@ class GreensFunctions(Saved):
         Warns
         -----
         PlausibilityWarning
-            The laws have no solution, or none was found; `friction` is above 5.
+            The laws have no solution, or none was found; `friction` is above 5; the solid has no
+            fixed nodes: a real one would evade the obstacle.
         """
+        if self.is_free:
+            warn(
+                "the solid has no fixed nodes: its rigid motion is left out, and forces are those "
+                "that deform it against its inertia. Name fixed nodes, or use solve",
+                PlausibilityWarning,
+                stacklevel=2,
+            )
         places, shares = points_of(self._core, points)
         m = len(places)
         direction, apart, mu = (
@@ -407,8 +417,14 @@ class GreensFunctions(Saved):
         Raises
         ------
         InputError, InputTypeError
-            `max_contacts` is out of range or not an int.
+            `max_contacts` is out of range or not an int; or the solid has no fixed nodes, whose
+            rigid motion these contacts leave out: `solve` includes it.
         """
+        if self.is_free:
+            raise InputError(
+                "contacts leave out the rigid motion of a solid without fixed nodes: name fixed "
+                "nodes of the solid, or use solve, which includes it"
+            )
         return GreenContacts._of(self._core, integer(max_contacts, "max_contacts"))
 
     # --- files -----------------------------------------------------------------------
@@ -426,7 +442,7 @@ class GreensFunctions(Saved):
         FileFormatError
             The file cannot be written.
         """
-        green_files.save(path, self._arrays(), len(self._core.places))
+        green_files.save(path, self._arrays(), self._core.n_nodes)
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         core = self._core
@@ -446,7 +462,7 @@ class GreensFunctions(Saved):
         return green_files.read(stream, size, name, _from_arrays)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _from_arrays, (len(self._core.places), self._arrays())
+        return _from_arrays, (self._core.n_nodes, self._arrays())
 
     def __repr__(self) -> str:
         free = ", free" if self.is_free else ""
