@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
-from graded import CORNERS, graded_box, plain_matrix, without_constraints
+from graded import CORNERS, graded_box, plain_matrix, voxel_mesh, without_constraints
 from reducedfem import _core
 
 LAW = rf.StVK(1e5, 0.3, 1000.0)
@@ -106,6 +106,52 @@ def test_large_steps_balance(body):
     rest = cells.mass() @ a.ravel() + (cells.internal_force(sim.state.q) - load).ravel()
     assert np.abs(T.T @ rest).max() < 1e-8 * np.abs(load).max()
     assert sim.state.q.shape == (n, 3)
+
+
+@pytest.mark.parametrize("kind", [rf.ImplicitNewmark, rf.CentralDifferences])
+def test_simulations_accept_their_own_state_after_a_long_decay(body, kind):
+    """Rounding of constrained nodes must not exceed motions that have decayed."""
+    solid, _, _ = body
+    fill = solid.mesh.constraints.fill
+    dt, steps, most = (2e-4, 2000, 1e-9) if kind is rf.CentralDifferences else (1e-2, 100, 1e-5)
+    sim = kind(solid, dt, damping=(200.0, 0.0))
+    sim.step(load_on(solid.mesh, 1e-2), n=10)
+    sim.step(n=steps)
+    state = sim.state
+    assert 0.0 < np.abs(state.q).max() < most
+    for one in (state.q, state.qdot, state.qddot):
+        np.testing.assert_array_equal(one, fill(one))
+    solid.stress(state.q)
+    sim.reset(state.q, state.qdot, state.qddot)
+    sim.step(n=3)
+    again = kind(solid, dt, damping=(200.0, 0.0))
+    again.reset(state.q, state.qdot, state.qddot)
+    again.step(n=3)
+    np.testing.assert_array_equal(again.state.q, sim.state.q)
+
+
+@pytest.mark.parametrize("rule", ["mirror", "surface"])
+def test_constrained_nodes_follow_masters_that_touch(rule):
+    """Contact moves nodes of the surface alone, and with them those inside that follow them."""
+    box = voxel_mesh(np.ones((3, 3, 3), dtype=bool))
+    h = box.nodes[:, 2].max() / 3
+    slave, *masters = (
+        int(np.abs(box.nodes - h * np.array(at)).max(axis=1).argmin())
+        for at in ([1, 1, 1], [1, 1, 0], [1, 1, 2])
+    )
+    table = ([slave], [0, 2], masters, [0.5, 0.5])
+    mesh = rf.Mesh(box.nodes, box.elements, constraints=table)
+    floor = rf.RigidProxy(rf.PlaneField([0.0, 0.0, -1e-5], [0.0, 0.0, 1.0]), rule=rule)
+    solid = rf.Solid(mesh, LAW)
+    sim = rf.CentralDifferences(solid, 1e-4, contact=floor, gravity=(0.0, 0.0, -30.0))
+    touched = 0
+    for _ in range(100):
+        sim.step()
+        touched = max(touched, len(sim.contact.nodes))
+        state = sim.state
+        for one in (state.q, state.qdot, state.qddot):
+            np.testing.assert_array_equal(one, mesh.constraints.fill(one))
+    assert touched == 16
 
 
 def test_free_flight_keeps_momentum_and_energy():

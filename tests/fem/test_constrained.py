@@ -99,11 +99,20 @@ def test_motions_must_follow(plain):
         lambda x: plain.solid.solve_static(u0=x),
         lambda x: rf.mass_pca(plain.solid, [x], 1),
         lambda x: rf.ImplicitNewmark(plain.solid, 1e-3).reset(q=x),
+        lambda x: rf.ProjectedSolid(plain.solid, [x]),
+        lambda x: plain.solid.modal_derivatives([x]),
     ):
         x = u.copy()
         x[plain.solid.fixed] = 0.0
         with pytest.raises(rf.InputError, match=rf"{slave}, \d\] .* node {slave} is constrained"):
             call(plain.mesh.constraints.fill(x) * 0 + x)
+
+
+def test_motions_in_single_precision_are_refused_with_the_difference(plain):
+    u = plain.motion().astype(np.float32)
+    with pytest.raises(rf.InputError, match=r"differs by .*e-\d+; allowed is .*e-\d+ \(single prec"):
+        plain.solid.stress(u)
+    plain.solid.stress(plain.mesh.constraints.fill(u))
 
 
 def test_bits_do_not_depend_on_threads():
@@ -167,6 +176,23 @@ def test_fixed_constrained_nodes():
         every.linear_modes(1)
     with pytest.raises(rf.MeshError, match="fixed"):
         rf.ImplicitNewmark(every, 1e-3)
+
+
+def test_places_prescribed_to_constrained_nodes():
+    """Those of nodes whose masters are all fixed must be theirs, and may be left out."""
+    mesh = graded_box((5, 5, 5))
+    c = mesh.constraints
+    solid = rf.Solid(mesh, LAW, fixed=[*c.masters[: c.ptr[1]].tolist(), 0, 5, 30])
+    slave = int(c.slaves[0])
+    places = np.zeros((mesh.n_nodes, 3))
+    places[solid.fixed] = 1e-4 * rng().normal(size=(len(solid.fixed), 3))
+    found = solid.solve_static(prescribed=places)
+    filled = c.fill(places)
+    np.testing.assert_array_equal(solid.solve_static(prescribed=filled), found)
+    np.testing.assert_allclose(found[slave], filled[slave], rtol=1e-12)
+    filled[slave, 2] += 1e-5
+    with pytest.raises(rf.InputError, match=rf"prescribed\[{slave}, 2\] is .* masters, all fixed"):
+        solid.solve_static(prescribed=filled)
 
 
 def test_modes_and_derivatives_of_held_and_free_solids(plain):
