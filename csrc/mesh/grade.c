@@ -95,11 +95,12 @@ static rf_status measure(grading *g, rf_error *err) {
   // memory grows with the box
   const double most = fmin(fmax(FEW, SPARSE * m->n_elements), INT32_MAX);
   if (!(places <= most))
-    return rf_fail(err, RF_ERR_MESH,
-                   "the box of the mesh has %.3g places for cubes, the mesh %d cubes; grading takes "
-                   "boxes of up to %.3g places here: use larger cubes, or grade the parts one by one "
-                   "and join them (join_meshes)",
-                   places, (int)m->n_elements, most);
+    return rf_fail(
+        err, RF_ERR_MESH,
+        "the box of the mesh has %.3g places for cubes, the mesh %d cubes; grading takes "
+        "boxes of up to %.3g places here: use larger cubes, or grade the parts one by one "
+        "and join them (join_meshes)",
+        places, (int)m->n_elements, most);
   return RF_OK;
 }
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
-from graded import graded_box, plain_matrix, voxel_mesh, without_constraints
+from graded import CORNERS, graded_box, plain_matrix, voxel_mesh, without_constraints
 
 LAW = rf.StVK(1e5, 0.3, 1000.0)
 
@@ -176,6 +176,44 @@ def test_fixed_constrained_nodes():
         every.linear_modes(1)
     with pytest.raises(rf.MeshError, match="fixed"):
         rf.ImplicitNewmark(every, 1e-3)
+
+
+def tied_blocks(ties):
+    """Return a plate of 2x2 cells and a cube on it, some of whose nodes follow faces of it."""
+    plate = voxel_mesh(np.ones((2, 2, 1), dtype=bool))
+    cube = CORNERS * 0.01 + [0.005, 0.005, 0.01]
+    nodes = np.concatenate([plate.nodes, cube])
+    masters = [
+        np.flatnonzero(np.linalg.norm(plate.nodes - x, axis=1) < 0.008).tolist() for x in cube[ties]
+    ]
+    assert [len(one) for one in masters] == [4] * len(ties)
+    table = (
+        np.array(ties) + plate.n_nodes, 4 * np.arange(len(ties) + 1), np.ravel(masters),
+        np.full(4 * len(ties), 0.25),
+    )  # fmt: skip
+    elements = np.concatenate([plate.elements, np.arange(8)[None] + plate.n_nodes])
+    return rf.Mesh(nodes, elements, constraints=table)
+
+
+def test_parts_that_constraints_tie_are_held():
+    mesh = tied_blocks([0, 1, 2, 3])
+    body = Plain(mesh, fixed=mesh.nodes[:, 2] < 1e-9)
+    assert mesh.n_components() == 1
+    assert mesh.n_components("face") == 2
+    load = 1e-9 * rng().normal(size=(body.n, 3))
+    u = body.T[:, body.free] @ np.linalg.solve(
+        body.fold(body.cells.stiffness())[np.ix_(body.free, body.free)],
+        (body.T.T @ load.ravel())[body.free],
+    )
+    assert relative(body.solid.solve_static(load).ravel(), u) < 1e-6
+    assert len(rf.Solid(mesh, LAW).linear_modes(1).shapes) == 1  # one piece
+    three = tied_blocks([0, 1, 2])
+    rf.Solid(three, LAW, fixed=three.nodes[:, 2] < 1e-9).solve_static(load)
+    loose = tied_blocks([0, 1])
+    with pytest.raises(rf.MeshError, match="can swing"):
+        rf.Solid(loose, LAW, fixed=loose.nodes[:, 2] < 1e-9).solve_static(load)
+    with pytest.raises(rf.MeshError, match="can swing"):
+        rf.Solid(loose, LAW).linear_modes(1)
 
 
 def test_places_prescribed_to_constrained_nodes():
