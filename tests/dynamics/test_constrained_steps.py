@@ -200,6 +200,17 @@ def test_pull_on_a_point_among_constrained_nodes(body, k):
     assert found == pytest.approx(1.0 / compliance, rel=1e-9)
 
 
+def step_with_slaves():
+    """Return a cell with two cells of half its width on it, which have nodes 14 and 15 on it."""
+    upper = CORNERS + np.array([0, 0, 1])
+    nodes = np.concatenate([CORNERS, upper[4:], [[0.5, 0, 0]]]) * 1.0
+    return rf.Mesh(
+        np.concatenate([nodes[:12], [[0.5, 0, 2.0], [0.5, 1, 2.0], [0.5, 0, 1], [0.5, 1, 1]]]),
+        [list(range(8)), [4, 14, 15, 7, 8, 12, 13, 11], [14, 5, 6, 15, 12, 9, 10, 13]],
+        constraints=([14, 15], [0, 2, 4], [4, 5, 7, 6], [0.5] * 4),
+    )
+
+
 def test_contact_by_barriers(body):
     """The surface is independent, so it may touch; constrained nodes there are refused."""
     solid, _, _ = body
@@ -209,14 +220,7 @@ def test_contact_by_barriers(body):
     lowest = (solid.mesh.nodes + sim.state.q)[:, 2].min()
     assert lowest > -1e-4
     assert np.abs(sim.state.q).max() > 1e-4
-    upper = CORNERS + np.array([0, 0, 1])
-    nodes = np.concatenate([CORNERS, upper[4:], [[0.5, 0, 0]]]) * 1.0
-    with_slave = rf.Mesh(
-        np.concatenate([nodes[:12], [[0.5, 0, 2.0], [0.5, 1, 2.0], [0.5, 0, 1], [0.5, 1, 1]]]),
-        [list(range(8)), [4, 14, 15, 7, 8, 12, 13, 11], [14, 5, 6, 15, 12, 9, 10, 13]],
-        constraints=([14, 15], [0, 2, 4], [4, 5, 7, 6], [0.5] * 4),
-    )
-    held = rf.Solid(with_slave, LAW, fixed=[0, 1, 2, 3])
+    held = rf.Solid(step_with_slaves(), LAW, fixed=[0, 1, 2, 3])
     with pytest.raises(rf.InputError, match="node 14 touches but is constrained"):
         rf.BackwardEuler(
             held,
@@ -226,3 +230,16 @@ def test_contact_by_barriers(body):
         )
     with pytest.raises(rf.InputError, match="node 14 touches but is constrained"):
         rf.CentralDifferences(held, contact=rf.RigidProxy(rf.SphereField([0.0, 0.0, 9.0], 1.0)))
+
+
+def test_constrained_nodes_that_stand_with_their_masters_do_not_touch():
+    """Nodes 14 and 15 of the surface follow fixed nodes alone."""
+    mesh = step_with_slaves()
+    held = rf.Solid(mesh, LAW, fixed=list(range(8)))
+    proxy = rf.RigidProxy(rf.PlaneField([0.0, 0.0, -9.0], [0.0, 0.0, 1.0]))
+    rf.CentralDifferences(held, contact=proxy).step(n=2)
+    floor = rf.BarrierContact(rf.PlaneField([0.0, 0.0, -9.0], [0.0, 0.0, 1.0]))
+    rf.BackwardEuler(held, 1e-3, newton_max=50, contact=floor).step(n=2)
+    chosen = rf.BarrierContact(rf.PlaneField([0.0, 0.0, -9.0], [0.0, 0.0, 1.0]), nodes=[8, 14])
+    with pytest.raises(rf.InputError, match="nodes has node 14, which is fixed"):
+        rf.BackwardEuler(held, 1e-3, newton_max=50, contact=chosen)

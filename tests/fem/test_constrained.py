@@ -110,7 +110,9 @@ def test_motions_must_follow(plain):
 
 def test_motions_in_single_precision_are_refused_with_the_difference(plain):
     u = plain.motion().astype(np.float32)
-    with pytest.raises(rf.InputError, match=r"differs by .*e-\d+; allowed is .*e-\d+ \(single prec"):
+    with pytest.raises(
+        rf.InputError, match=r"differs by .*e-\d+; allowed is .*e-\d+ \(single prec"
+    ):
         plain.solid.stress(u)
     plain.solid.stress(plain.mesh.constraints.fill(u))
 

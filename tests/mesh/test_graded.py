@@ -274,9 +274,12 @@ def test_parts_of_a_graded_mesh():
 
 def boundary_area(mesh):
     faces = mesh.nodes[mesh.boundary_faces]
-    return 0.5 * np.linalg.norm(
-        np.cross(faces[:, 2] - faces[:, 0], faces[:, 3] - faces[:, 1]), axis=1
-    ).sum()
+    return (
+        0.5
+        * np.linalg.norm(
+            np.cross(faces[:, 2] - faces[:, 0], faces[:, 3] - faces[:, 1]), axis=1
+        ).sum()
+    )
 
 
 def plain_voxels(mesh, h=0.01):
@@ -309,4 +312,3 @@ def test_boxes_of_few_cubes_need_no_memory():
     mesh = rf.Mesh(far, np.arange(16).reshape(2, 8))
     with pytest.raises(rf.MeshError, match=r"3.46e\+08 places for cubes, the mesh 2 cubes"):
         mesh.graded()
-
