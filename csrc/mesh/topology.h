@@ -3,8 +3,8 @@
 // Two elements share a face when all its corners are the same nodes (then its mid-edge nodes are,
 // too). Faces of smaller elements on a face of a larger one, which constrained nodes join, are
 // shared with it, if they cover it.  Constrained nodes join their elements to those of their
-// masters, as nodes in common do.  Voxel parts that meet only along an edge or at a node are one component by nodes
-// but two by faces: a hinge, which has no elastic resistance.
+// masters, as nodes in common do.  Voxel parts that meet only along an edge or at a node are one
+// component by nodes but two by faces: a hinge, which has no elastic resistance.
 #ifndef RF_MESH_TOPOLOGY_H
 #define RF_MESH_TOPOLOGY_H
 
