@@ -227,6 +227,7 @@ rf_status rf_motion_reset(rf_motion *m, const rf_run *run, const double *q, cons
       memcpy(step[i], given[i], bytes);
     else
       memset(step[i], 0, bytes);
+  for (int i = 0; i < 3; ++i) rf_constraints_fill_rt(s->constraints, step[i]);
   rf_motion_clean_rt(m);
   rf_motion_apply_rt(m, NULL);
   s->run = run;
@@ -237,6 +238,7 @@ rf_status rf_motion_reset(rf_motion *m, const rf_run *run, const double *q, cons
   if (!qddot && (q || qdot || m->set.load)) st = accelerate(m);
   if (st == RF_ERR_SINGULAR) st = rf_fail(err, st, "the mass matrix is not positive definite");
   if (st < 0) goto done;
+  rf_constraints_fill_rt(s->constraints, m->xddot);
   for (int i = 0; i < 3; ++i)
     for (int64_t d = 0; d < m->n; ++d)
       if (!isfinite(step[i][d])) {

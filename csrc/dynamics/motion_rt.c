@@ -33,6 +33,10 @@ static void remember(rf_motion *m) {
 rf_status rf_motion_keep_rt(rf_motion *m) {
   const rf_system *s = m->system;
   const size_t bytes = (size_t)m->n * sizeof *m->q;
+  // constrained nodes drift by rounding, and contact moves their masters alone
+  rf_constraints_fill_rt(s->constraints, m->x);
+  rf_constraints_fill_rt(s->constraints, m->xdot);
+  rf_constraints_fill_rt(s->constraints, m->xddot);
   // a sum of squares is finite only if every term is
   if (!isfinite(rf_dot_padded(s->ld, m->x, m->x) + rf_dot_padded(s->ld, m->xdot, m->xdot) +
                 rf_dot_padded(s->ld, m->xddot, m->xddot)))

@@ -5,6 +5,8 @@
 #include "base/alloc.h"
 #include "dynamics/equilibrium.h"
 
+static const double AGREES = 1e-8;  // of places of fixed nodes, over the largest
+
 struct rf_statics {
   rf_equilibrium *equilibrium;
   const rf_solid *solid;
@@ -59,6 +61,34 @@ static rf_status accept(const rf_equilibrium *e, const double *u, rf_error *err)
 
 static const rf_equilibrium_hooks HOOKS = {.begin = begin, .accept = accept};
 
+// A place prescribed to a node that follows fixed ones alone is theirs, or 0: none.
+static rf_status check_places(const rf_solid *s, const double *prescribed, rf_error *err) {
+  const rf_constraints *c = s->mesh->constraints;
+  double largest = 0.0;
+  if (!c || !prescribed) return RF_OK;
+  for (int32_t j = 0; j < s->n_fixed; ++j)
+    for (int i = 0; i < 3; ++i)
+      largest = fmax(largest, fabs(prescribed[3 * (int64_t)s->fixed[j] + i]));
+  for (int32_t k = 0; k < c->n; ++k) {
+    double mean[3] = {0.0, 0.0, 0.0};
+    bool held = true;
+    for (int32_t p = c->ptr[k]; p < c->ptr[k + 1]; ++p) {
+      held = held && s->free_of[c->masters[p]] == -1;
+      for (int i = 0; i < 3; ++i)
+        mean[i] += c->weights[p] * prescribed[3 * (int64_t)c->masters[p] + i];
+    }
+    for (int i = 0; held && i < 3; ++i) {
+      const double value = prescribed[3 * (int64_t)c->slaves[k] + i];
+      if (value == 0.0 || fabs(value - mean[i]) <= AGREES * largest) continue;
+      return rf_fail(err, RF_ERR_ARG,
+                     "prescribed[%d, %d] is %g, but node %d is constrained, and the mean of its "
+                     "masters, all fixed, is %g: give it that value (mesh.constraints.fill) or 0",
+                     c->slaves[k], i, value, c->slaves[k], mean[i]);
+    }
+  }
+  return RF_OK;
+}
+
 static rf_status check(const rf_solid *s, const rf_static_settings *set, const double *force,
                        const double *prescribed, const double *u, rf_error *err) {
   const rf_status st = rf_statics_check(set, err);
@@ -70,6 +100,8 @@ static rf_status check(const rf_solid *s, const rf_static_settings *set, const d
       if (!isfinite(all[k][i]))
         return rf_fail(err, RF_ERR_ARG, "%s at node %lld is %g; every value must be finite",
                        name[k], (long long)(i / 3), all[k][i]);
+  const rf_status agrees = check_places(s, prescribed, err);
+  if (agrees < 0) return agrees;
   const rf_status follows =
       rf_constraints_require(s->mesh->constraints, s->mesh->n_nodes, u, "u0", err);
   if (follows < 0) return follows;

@@ -220,6 +220,42 @@ static int32_t first_dependent(double *A, int32_t n, int32_t *order) {
   return -1;
 }
 
+// Adds that constrained nodes follow their masters; nodes held in space do not move.
+static rf_status tie_parts(analysis *a, int32_t n, double size, rf_error *err) {
+  rf_status st = RF_OK;
+  const rf_mesh *mesh = a->solid->mesh;
+  const rf_constraints *c = mesh->constraints;
+  int32_t *at = NULL, most = 0, parts[MAX_PARTS_AT_NODE];
+  double *terms = NULL;  // of the loose parts `at`
+  for (int32_t k = 0; c && k < c->n; ++k)
+    most = c->ptr[k + 1] - c->ptr[k] > most ? c->ptr[k + 1] - c->ptr[k] : most;
+  if (most == 0) return RF_OK;
+  RF_ALLOC(at, (int64_t)most + 1);
+  RF_ALLOC(terms, 18 * ((int64_t)most + 1));
+  for (int32_t k = 0; k < c->n; ++k) {
+    int32_t count = 0;
+    for (int32_t p = c->ptr[k] - 1; p < c->ptr[k + 1]; ++p) {
+      const bool own = p < c->ptr[k];
+      const int32_t node = own ? c->slaves[k] : c->masters[p];
+      const int found = parts_at(a, node, parts);
+      if (stands(a, node, found, parts)) continue;
+      const int32_t corner = mesh->elements[(int64_t)a->first[parts[0]] * (int)mesh->type];
+      double *term = terms + 18 * (int64_t)count;
+      motion(mesh->nodes + 3 * (int64_t)node, mesh->nodes + 3 * (int64_t)corner, size, term);
+      for (int i = 0; i < 18; ++i) term[i] *= own ? 1.0 : -c->weights[p];
+      at[count++] = a->loose[parts[0]];
+    }
+    for (int32_t p = 0; p < count; ++p)
+      for (int32_t q = 0; q < count; ++q)
+        add_product(a->normal, n, at[p], terms + 18 * (int64_t)p, at[q], terms + 18 * (int64_t)q,
+                    1.0);
+  }
+done:
+  rf_free(at);
+  rf_free(terms);
+  return st;
+}
+
 // Tests the rigid motions of the loose parts.
 static rf_status check_loose(analysis *a, int32_t n_loose, rf_error *err) {
   rf_status st = RF_OK;
@@ -271,6 +307,7 @@ static rf_status check_loose(analysis *a, int32_t n_loose, rf_error *err) {
       }
     }
   }
+  RF_TRY(tie_parts(a, n, size, err));
   const int32_t dependent = first_dependent(a->normal, n, order);
   if (dependent >= 0) st = refuse_part(a, part[dependent / 6], err);
 done:

@@ -11,6 +11,7 @@
 static const double SUM = 1e-12;     // largest error of the sum of weights
 static const double PLACE = 1e-9;    // and of the rest place, over the distance to the masters
 static const double FOLLOWS = 1e-8;  // of a displacement, over the largest one
+static const double SINGLE = 1e-6;   // the same, after rounding to single precision
 
 void rf_constraints_free(rf_constraints *c) {
   if (!c) return;
@@ -43,9 +44,10 @@ static rf_status check_slaves(const rf_mesh *m, const rf_constraints *c, uint8_t
   return RF_OK;
 }
 
-// Checks the masters of constraint k, their weights, and the rest place of its node.
+// Checks the masters of constraint k, their weights, and the rest place of its node.  met[i] is the
+// last constraint with master i, plus 1.
 static rf_status check_one(const rf_mesh *m, const rf_constraints *c, int32_t k,
-                           const uint8_t *tied, rf_error *err) {
+                           const uint8_t *tied, int32_t *met, rf_error *err) {
   const int32_t s = c->slaves[k];
   const double *x = m->nodes + 3 * (int64_t)s;
   double sum = 0.0, mean[3] = {0.0, 0.0, 0.0}, reach = 0.0;
@@ -59,9 +61,9 @@ static rf_status check_one(const rf_mesh *m, const rf_constraints *c, int32_t k,
                      "node %d follows node %d, which is constrained itself: replace it by its own "
                      "masters",
                      s, a);
-    for (int32_t q = c->ptr[k]; q < p; ++q)
-      if (c->masters[q] == a)
-        return rf_fail(err, RF_ERR_MESH, "node %d has master %d twice: add their weights", s, a);
+    if (met[a] == k + 1)
+      return rf_fail(err, RF_ERR_MESH, "node %d has master %d twice: add their weights", s, a);
+    met[a] = k + 1;
     if (!isfinite(c->weights[p]))
       return rf_fail(err, RF_ERR_ARG, "weights[%d] is %g; weights must be finite", p,
                      c->weights[p]);
@@ -89,6 +91,7 @@ rf_status rf_mesh_set_constraints(rf_mesh *m, const rf_constraints *from, rf_err
   rf_status st = RF_OK;
   rf_constraints *c = NULL;
   uint8_t *tied = NULL;
+  int32_t *met = NULL;
   if (rf_element_is_quadratic(m->type))
     return rf_fail(err, RF_ERR_MESH,
                    "constrained nodes need elements without mid-edge nodes, of 4 or 8 nodes; these "
@@ -99,8 +102,9 @@ rf_status rf_mesh_set_constraints(rf_mesh *m, const rf_constraints *from, rf_err
   if (m->constraints || from->n < 1)
     return rf_fail(err, RF_ERR_ARG, "constraints must name at least one node, and once only");
   RF_ALLOC(tied, m->n_nodes);
+  RF_ALLOC(met, m->n_nodes);
   RF_TRY(check_slaves(m, from, tied, err));
-  for (int32_t k = 0; k < from->n; ++k) RF_TRY(check_one(m, from, k, tied, err));
+  for (int32_t k = 0; k < from->n; ++k) RF_TRY(check_one(m, from, k, tied, met, err));
 
   const size_t masters = (size_t)from->ptr[from->n];
   RF_ALLOC(c, 1);
@@ -117,6 +121,7 @@ rf_status rf_mesh_set_constraints(rf_mesh *m, const rf_constraints *from, rf_err
   c = NULL;
 done:
   rf_free(tied);
+  rf_free(met);
   rf_constraints_free(c);
   return st;
 }
@@ -181,11 +186,14 @@ rf_status rf_constraints_require(const rf_constraints *c, int32_t n_nodes, const
       for (int32_t p = c->ptr[k]; p < c->ptr[k + 1]; ++p)
         mean += c->weights[p] * x[3 * (int64_t)c->masters[p] + i];
       const double value = x[3 * (int64_t)c->slaves[k] + i];
-      if (fabs(value - mean) <= FOLLOWS * largest) continue;
+      const double off = fabs(value - mean);
+      if (off <= FOLLOWS * largest) continue;
       return rf_fail(err, RF_ERR_ARG,
                      "%s[%d, %d] is %g, but node %d is constrained, and the mean of its masters is "
-                     "%g: give it that value (mesh.constraints.fill)",
-                     name, c->slaves[k], i, value, c->slaves[k], mean);
+                     "%g, which differs by %.3g; allowed is %.3g%s; make constrained nodes follow "
+                     "(mesh.constraints.fill)",
+                     name, c->slaves[k], i, value, c->slaves[k], mean, off, FOLLOWS * largest,
+                     off <= SINGLE * largest ? " (single precision?)" : "");
     }
   return RF_OK;
 }

@@ -8,6 +8,8 @@
 #include "mesh/topology.h"
 
 static const double EQUAL = 1e-6;  // difference of edges of equal cubes, over the edge
+// most places of the box, which need memory: in all, and per cube
+static const double FEW = 1e8, SPARSE = 64.0;
 
 // Corners of a cell in VTK's order, as steps along x, y, z.
 static const int CORNER[8][3] = {{0, 0, 0}, {1, 0, 0}, {1, 1, 0}, {0, 1, 0},
@@ -90,10 +92,15 @@ static rf_status measure(grading *g, rf_error *err) {
   // the mean edge has less rounding
   const double mean = (high[0] - g->low[0]) / fmax(g->levels[0].n[0], 1.0);
   if (fabs(mean - g->h) <= EQUAL * g->h) g->h = mean;
-  if (!(places <= INT32_MAX))
-    return rf_fail(err, RF_ERR_MESH,
-                   "the box of the mesh has %.3g cubes; grading takes up to %.3g: use larger cubes",
-                   places, (double)INT32_MAX);
+  // memory grows with the box
+  const double most = fmin(fmax(FEW, SPARSE * m->n_elements), INT32_MAX);
+  if (!(places <= most))
+    return rf_fail(
+        err, RF_ERR_MESH,
+        "the box of the mesh has %.3g places for cubes, the mesh %d cubes; grading takes "
+        "boxes of up to %.3g places here: use larger cubes, or grade the parts one by one "
+        "and join them (join_meshes)",
+        places, (int)m->n_elements, most);
   return RF_OK;
 }
 

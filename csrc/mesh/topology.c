@@ -1,11 +1,14 @@
 #include "mesh/topology.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/disjoint.h"
 #include "linalg/vec3.h"
 #include "mesh/curved.h"
+
+static const double COVERED = 1e-9;  // largest share of a face that may be left uncovered
 
 // Faces in VTK's node numbers, counter-clockwise from outside, then mid-edge nodes.
 static const uint8_t TET_FACES[4][6] = {
@@ -121,6 +124,14 @@ done:
   return st;
 }
 
+static void fill_table(const rf_mesh *m, face_table *t) {
+  const int64_t faces = (int64_t)faces_of(m) * m->n_elements;
+  for (int64_t f = 0; f < faces; ++f) {
+    int64_t *first = &t->first[place_of(m, t, f)];
+    if (!*first) *first = f + 1;
+  }
+}
+
 // ---- components -------------------------------------------------------------
 
 rf_status rf_mesh_components(const rf_mesh *m, bool by_face, int32_t *label, int32_t *count,
@@ -156,6 +167,10 @@ rf_status rf_mesh_components(const rf_mesh *m, bool by_face, int32_t *label, int
         else
           *at = e + 1;
       }
+    const rf_constraints *c = m->constraints;
+    for (int32_t k = 0; c && k < c->n; ++k)
+      for (int32_t p = c->ptr[k]; p < c->ptr[k + 1]; ++p)
+        rf_disjoint_join(parent, first[c->slaves[k]] - 1, first[c->masters[p]] - 1);
   }
 
   // a root is the lowest of its component, so it is labelled before the others
@@ -200,10 +215,58 @@ void rf_boundary_free(rf_boundary *b) {
   *b = (rf_boundary){0};
 }
 
+static bool is_covered(double share) { return share >= 1.0 - COVERED; }
+
+// Computes twice the area of a face as a vector.
+static void area_of(const rf_mesh *m, int64_t face, double area[3]) {
+  const int corners = corners_of(m);
+  int32_t own[4];
+  double a[3], b[3];
+  face_nodes(m, face, corners, own);
+  const double *x[4];
+  for (int k = 0; k < corners; ++k) x[k] = m->nodes + 3 * (size_t)own[k];
+  rf_vec3_sub(x[2], x[0], a);
+  rf_vec3_sub(x[corners == 4 ? 3 : 1], x[corners == 4 ? 1 : 0], b);
+  rf_vec3_cross(a, b, area);
+}
+
+// Computes the share of each face that those of smaller elements cover (faces); 0: none do.
+static void cover(const rf_mesh *m, const face_table *table, double *covered) {
+  const int64_t faces = (int64_t)faces_of(m) * m->n_elements;
+  for (int64_t f = 0; f < faces; ++f) {
+    const int64_t larger = larger_face(m, table, f);
+    if (!larger) continue;
+    double own[3], whole[3];
+    area_of(m, f, own);
+    area_of(m, larger - 1, whole);
+    covered[larger - 1] += fabs(rf_vec3_dot(own, whole)) / rf_vec3_dot(whole, whole);
+  }
+}
+
+rf_status rf_mesh_partly_covered(const rf_mesh *m, int32_t *element, rf_error *err) {
+  rf_status st = RF_OK;
+  face_table table = {0};
+  double *covered = NULL;
+  const int64_t faces = (int64_t)faces_of(m) * m->n_elements;
+  *element = -1;
+  if (!m->constraints) return RF_OK;
+  RF_TRY(make_table(m, &table, err));
+  fill_table(m, &table);
+  RF_ALLOC(covered, faces);
+  cover(m, &table, covered);
+  for (int64_t f = 0; f < faces && *element < 0; ++f)
+    if (covered[f] > 0.0 && !is_covered(covered[f])) *element = (int32_t)(f / faces_of(m));
+done:
+  rf_free(covered);
+  rf_free(table.first);
+  return st;
+}
+
 rf_status rf_mesh_boundary(const rf_mesh *m, rf_boundary *out, rf_error *err) {
   rf_status st = RF_OK;
   face_table table = {0};
   uint8_t *shared = NULL;
+  double *covered = NULL;
   *out = (rf_boundary){.face_nodes = face_nodes_of(m)};
   const int per = faces_of(m);
   const int64_t faces = (int64_t)per * m->n_elements;
@@ -221,9 +284,13 @@ rf_status rf_mesh_boundary(const rf_mesh *m, rf_boundary *out, rf_error *err) {
     count -= 1 + !shared[mate];
     shared[f] = shared[mate] = 1;
   }
+  if (m->constraints) {
+    RF_ALLOC(covered, faces);
+    cover(m, &table, covered);
+  }
   for (int64_t f = 0; f < faces && m->constraints; ++f) {
     const int64_t larger = larger_face(m, &table, f);
-    if (!larger) continue;
+    if (!larger || !is_covered(covered[larger - 1])) continue;
     count -= !shared[f] + !shared[larger - 1];
     shared[f] = shared[larger - 1] = 1;
   }
@@ -243,6 +310,7 @@ rf_status rf_mesh_boundary(const rf_mesh *m, rf_boundary *out, rf_error *err) {
   }
 done:
   if (st < 0) rf_boundary_free(out);
+  rf_free(covered);
   rf_free(shared);
   rf_free(table.first);
   return st;

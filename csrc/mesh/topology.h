@@ -2,8 +2,9 @@
 //
 // Two elements share a face when all its corners are the same nodes (then its mid-edge nodes are,
 // too). Faces of smaller elements on a face of a larger one, which constrained nodes join, are
-// shared with it.  Voxel parts that meet only along an edge or at a node are one component by nodes
-// but two by faces: a hinge, which has no elastic resistance.
+// shared with it, if they cover it.  Constrained nodes join their elements to those of their
+// masters, as nodes in common do.  Voxel parts that meet only along an edge or at a node are one
+// component by nodes but two by faces: a hinge, which has no elastic resistance.
 #ifndef RF_MESH_TOPOLOGY_H
 #define RF_MESH_TOPOLOGY_H
 
@@ -39,8 +40,14 @@ const uint8_t *rf_hex_face(int f);
 // Returns triangle k of the face_nodes - 2 that make up a face: indices into its nodes.
 const uint8_t *rf_face_triangle(int32_t face_nodes, int k);
 
+// Faces of smaller elements on one of a larger element that they cover in part only belong to it,
+// as that one does: the surface stays closed.
 RF_MUST_CHECK rf_status rf_mesh_boundary(const rf_mesh *mesh, rf_boundary *out, rf_error *err);
 void rf_boundary_free(rf_boundary *boundary);
+
+// Sets *element to the first one with a face that smaller elements cover in part only, -1: none.
+RF_MUST_CHECK rf_status rf_mesh_partly_covered(const rf_mesh *mesh, int32_t *element,
+                                               rf_error *err);
 
 // Computes the volume of each element, for cut ones of the filled part, m^3 (n_elements).
 void rf_mesh_volumes(const rf_mesh *mesh, double *volume);

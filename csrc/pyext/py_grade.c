@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "mesh/grade.h"
+#include "mesh/topology.h"
 #include "pyext/py_convert.h"
 #include "pyext/py_mesh.h"
 #include "pyext/py_object.h"
@@ -28,6 +29,19 @@ static PyObject *mesh_constraints(PyObject *module, PyObject *mesh_obj) {
                        py_view_i32(mesh_obj, c->ptr, 1, (npy_intp[]){(npy_intp)c->n + 1}),
                        py_view_i32(mesh_obj, c->masters, 1, &masters),
                        py_view_f64(mesh_obj, c->weights, 1, &masters));
+}
+
+PyDoc_STRVAR(partly_doc,
+             "mesh_partly_covered($module, mesh, /)\n--\n\n"
+             "First element with a face that smaller ones cover in part only; -1: there is none.");
+static PyObject *mesh_partly_covered(PyObject *module, PyObject *mesh_obj) {
+  py_state *state = py_state_of_module(module);
+  const rf_mesh *mesh = py_mesh_get(state, mesh_obj);
+  if (!mesh) return NULL;
+  int32_t element;
+  rf_error err = {0};
+  const rf_status st = rf_mesh_partly_covered(mesh, &element, &err);
+  return st < 0 ? py_raise(state, st, &err) : PyLong_FromLong(element);
 }
 
 // Returns a copy of the mesh with these constraints.
@@ -169,6 +183,7 @@ static const py_constant constants[] = {{"GRADE_MAX_LEVEL", RF_GRADE_MAX_LEVEL, 
 
 static PyMethodDef functions[] = {
     {"mesh_constraints", mesh_constraints, METH_O, constraints_doc},
+    {"mesh_partly_covered", mesh_partly_covered, METH_O, partly_doc},
     {"mesh_with_constraints", mesh_with_constraints, METH_VARARGS, with_constraints_doc},
     {"constraint_matrix", constraint_matrix, METH_O, matrix_doc},
     {"constraints_fill", constraints_fill, METH_VARARGS, fill_doc},

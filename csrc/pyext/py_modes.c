@@ -274,7 +274,7 @@ static PyObject *derivatives_pairs(PyObject *self, PyObject *args) {
   rf_error err = {0};
   if (!PyArg_ParseTuple(args, "OLLi:pairs", &shapes_obj, &begin, &end, &threads) ||
       py_run_init(state, &run, NULL, threads) < 0 ||
-      py_in_fields(&shapes, shapes_obj, "shapes", f->solid->mesh->n_nodes) < 0)
+      py_in_motions(state, &shapes, shapes_obj, "shapes", f->solid) < 0)
     return NULL;
   const npy_intp k = shapes.shape[0];
   if (k < 1 || k > 3 * (npy_intp)f->solid->mesh->n_nodes || begin < 0 || end <= begin ||

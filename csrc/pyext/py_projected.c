@@ -28,7 +28,7 @@ static PyObject *projected_new(PyTypeObject *type, PyObject *args, PyObject *kwa
   if (!PyArg_ParseTuple(args, "OOi:Projected", &solid_obj, &basis_obj, &threads)) return NULL;
   const rf_solid *solid = py_solid_get(state, solid_obj);
   if (!solid || py_run_init(state, &run, NULL, threads) < 0 ||
-      py_in_fields(&basis, basis_obj, "basis", solid->mesh->n_nodes) < 0)
+      py_in_motions(state, &basis, basis_obj, "basis", solid) < 0)
     return NULL;
   const npy_intp r = basis.shape[0];
   if (r < 1 || r > RF_PROJECTED_MAX_R) {

@@ -198,6 +198,7 @@ def mesh_with_rule(
 # csrc/pyext/py_grade.c
 GRADE_MAX_LEVEL: int
 
+def mesh_partly_covered(mesh: Mesh, /) -> int: ...
 def mesh_constraints(
     mesh: Mesh, /
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]] | None: ...

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
-from graded import CORNERS, graded_box, plain_matrix, without_constraints
+from graded import CORNERS, graded_box, plain_matrix, voxel_mesh, without_constraints
 from reducedfem import _core
 
 LAW = rf.StVK(1e5, 0.3, 1000.0)
@@ -108,6 +108,52 @@ def test_large_steps_balance(body):
     assert sim.state.q.shape == (n, 3)
 
 
+@pytest.mark.parametrize("kind", [rf.ImplicitNewmark, rf.CentralDifferences])
+def test_simulations_accept_their_own_state_after_a_long_decay(body, kind):
+    """Rounding of constrained nodes must not exceed motions that have decayed."""
+    solid, _, _ = body
+    fill = solid.mesh.constraints.fill
+    dt, steps, most = (2e-4, 2000, 1e-9) if kind is rf.CentralDifferences else (1e-2, 100, 1e-5)
+    sim = kind(solid, dt, damping=(200.0, 0.0))
+    sim.step(load_on(solid.mesh, 1e-2), n=10)
+    sim.step(n=steps)
+    state = sim.state
+    assert 0.0 < np.abs(state.q).max() < most
+    for one in (state.q, state.qdot, state.qddot):
+        np.testing.assert_array_equal(one, fill(one))
+    solid.stress(state.q)
+    sim.reset(state.q, state.qdot, state.qddot)
+    sim.step(n=3)
+    again = kind(solid, dt, damping=(200.0, 0.0))
+    again.reset(state.q, state.qdot, state.qddot)
+    again.step(n=3)
+    np.testing.assert_array_equal(again.state.q, sim.state.q)
+
+
+@pytest.mark.parametrize("rule", ["mirror", "surface"])
+def test_constrained_nodes_follow_masters_that_touch(rule):
+    """Contact moves nodes of the surface alone, and with them those inside that follow them."""
+    box = voxel_mesh(np.ones((3, 3, 3), dtype=bool))
+    h = box.nodes[:, 2].max() / 3
+    slave, *masters = (
+        int(np.abs(box.nodes - h * np.array(at)).max(axis=1).argmin())
+        for at in ([1, 1, 1], [1, 1, 0], [1, 1, 2])
+    )
+    table = ([slave], [0, 2], masters, [0.5, 0.5])
+    mesh = rf.Mesh(box.nodes, box.elements, constraints=table)
+    floor = rf.RigidProxy(rf.PlaneField([0.0, 0.0, -1e-5], [0.0, 0.0, 1.0]), rule=rule)
+    solid = rf.Solid(mesh, LAW)
+    sim = rf.CentralDifferences(solid, 1e-4, contact=floor, gravity=(0.0, 0.0, -30.0))
+    touched = 0
+    for _ in range(100):
+        sim.step()
+        touched = max(touched, len(sim.contact.nodes))
+        state = sim.state
+        for one in (state.q, state.qdot, state.qddot):
+            np.testing.assert_array_equal(one, mesh.constraints.fill(one))
+    assert touched == 16
+
+
 def test_free_flight_keeps_momentum_and_energy():
     """The rule of virtual work has no drift, unlike means alone."""
     mesh = graded_box((5, 5, 5))
@@ -154,6 +200,17 @@ def test_pull_on_a_point_among_constrained_nodes(body, k):
     assert found == pytest.approx(1.0 / compliance, rel=1e-9)
 
 
+def step_with_slaves():
+    """Return a cell with two cells of half its width on it, which have nodes 14 and 15 on it."""
+    upper = CORNERS + np.array([0, 0, 1])
+    nodes = np.concatenate([CORNERS, upper[4:], [[0.5, 0, 0]]]) * 1.0
+    return rf.Mesh(
+        np.concatenate([nodes[:12], [[0.5, 0, 2.0], [0.5, 1, 2.0], [0.5, 0, 1], [0.5, 1, 1]]]),
+        [list(range(8)), [4, 14, 15, 7, 8, 12, 13, 11], [14, 5, 6, 15, 12, 9, 10, 13]],
+        constraints=([14, 15], [0, 2, 4], [4, 5, 7, 6], [0.5] * 4),
+    )
+
+
 def test_contact_by_barriers(body):
     """The surface is independent, so it may touch; constrained nodes there are refused."""
     solid, _, _ = body
@@ -163,14 +220,7 @@ def test_contact_by_barriers(body):
     lowest = (solid.mesh.nodes + sim.state.q)[:, 2].min()
     assert lowest > -1e-4
     assert np.abs(sim.state.q).max() > 1e-4
-    upper = CORNERS + np.array([0, 0, 1])
-    nodes = np.concatenate([CORNERS, upper[4:], [[0.5, 0, 0]]]) * 1.0
-    with_slave = rf.Mesh(
-        np.concatenate([nodes[:12], [[0.5, 0, 2.0], [0.5, 1, 2.0], [0.5, 0, 1], [0.5, 1, 1]]]),
-        [list(range(8)), [4, 14, 15, 7, 8, 12, 13, 11], [14, 5, 6, 15, 12, 9, 10, 13]],
-        constraints=([14, 15], [0, 2, 4], [4, 5, 7, 6], [0.5] * 4),
-    )
-    held = rf.Solid(with_slave, LAW, fixed=[0, 1, 2, 3])
+    held = rf.Solid(step_with_slaves(), LAW, fixed=[0, 1, 2, 3])
     with pytest.raises(rf.InputError, match="node 14 touches but is constrained"):
         rf.BackwardEuler(
             held,
@@ -180,3 +230,16 @@ def test_contact_by_barriers(body):
         )
     with pytest.raises(rf.InputError, match="node 14 touches but is constrained"):
         rf.CentralDifferences(held, contact=rf.RigidProxy(rf.SphereField([0.0, 0.0, 9.0], 1.0)))
+
+
+def test_constrained_nodes_that_stand_with_their_masters_do_not_touch():
+    """Nodes 14 and 15 of the surface follow fixed nodes alone."""
+    mesh = step_with_slaves()
+    held = rf.Solid(mesh, LAW, fixed=list(range(8)))
+    proxy = rf.RigidProxy(rf.PlaneField([0.0, 0.0, -9.0], [0.0, 0.0, 1.0]))
+    rf.CentralDifferences(held, contact=proxy).step(n=2)
+    floor = rf.BarrierContact(rf.PlaneField([0.0, 0.0, -9.0], [0.0, 0.0, 1.0]))
+    rf.BackwardEuler(held, 1e-3, newton_max=50, contact=floor).step(n=2)
+    chosen = rf.BarrierContact(rf.PlaneField([0.0, 0.0, -9.0], [0.0, 0.0, 1.0]), nodes=[8, 14])
+    with pytest.raises(rf.InputError, match="nodes has node 14, which is fixed"):
+        rf.BackwardEuler(held, 1e-3, newton_max=50, contact=chosen)

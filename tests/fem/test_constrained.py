@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
-from graded import graded_box, plain_matrix, voxel_mesh, without_constraints
+from graded import CORNERS, graded_box, plain_matrix, voxel_mesh, without_constraints
 
 LAW = rf.StVK(1e5, 0.3, 1000.0)
 
@@ -99,11 +99,22 @@ def test_motions_must_follow(plain):
         lambda x: plain.solid.solve_static(u0=x),
         lambda x: rf.mass_pca(plain.solid, [x], 1),
         lambda x: rf.ImplicitNewmark(plain.solid, 1e-3).reset(q=x),
+        lambda x: rf.ProjectedSolid(plain.solid, [x]),
+        lambda x: plain.solid.modal_derivatives([x]),
     ):
         x = u.copy()
         x[plain.solid.fixed] = 0.0
         with pytest.raises(rf.InputError, match=rf"{slave}, \d\] .* node {slave} is constrained"):
             call(plain.mesh.constraints.fill(x) * 0 + x)
+
+
+def test_motions_in_single_precision_are_refused_with_the_difference(plain):
+    u = plain.motion().astype(np.float32)
+    with pytest.raises(
+        rf.InputError, match=r"differs by .*e-\d+; allowed is .*e-\d+ \(single prec"
+    ):
+        plain.solid.stress(u)
+    plain.solid.stress(plain.mesh.constraints.fill(u))
 
 
 def test_bits_do_not_depend_on_threads():
@@ -167,6 +178,61 @@ def test_fixed_constrained_nodes():
         every.linear_modes(1)
     with pytest.raises(rf.MeshError, match="fixed"):
         rf.ImplicitNewmark(every, 1e-3)
+
+
+def tied_blocks(ties):
+    """Return a plate of 2x2 cells and a cube on it, some of whose nodes follow faces of it."""
+    plate = voxel_mesh(np.ones((2, 2, 1), dtype=bool))
+    cube = CORNERS * 0.01 + [0.005, 0.005, 0.01]
+    nodes = np.concatenate([plate.nodes, cube])
+    masters = [
+        np.flatnonzero(np.linalg.norm(plate.nodes - x, axis=1) < 0.008).tolist() for x in cube[ties]
+    ]
+    assert [len(one) for one in masters] == [4] * len(ties)
+    table = (
+        np.array(ties) + plate.n_nodes, 4 * np.arange(len(ties) + 1), np.ravel(masters),
+        np.full(4 * len(ties), 0.25),
+    )  # fmt: skip
+    elements = np.concatenate([plate.elements, np.arange(8)[None] + plate.n_nodes])
+    return rf.Mesh(nodes, elements, constraints=table)
+
+
+def test_parts_that_constraints_tie_are_held():
+    mesh = tied_blocks([0, 1, 2, 3])
+    body = Plain(mesh, fixed=mesh.nodes[:, 2] < 1e-9)
+    assert mesh.n_components() == 1
+    assert mesh.n_components("face") == 2
+    load = 1e-9 * rng().normal(size=(body.n, 3))
+    u = body.T[:, body.free] @ np.linalg.solve(
+        body.fold(body.cells.stiffness())[np.ix_(body.free, body.free)],
+        (body.T.T @ load.ravel())[body.free],
+    )
+    assert relative(body.solid.solve_static(load).ravel(), u) < 1e-6
+    assert len(rf.Solid(mesh, LAW).linear_modes(1).shapes) == 1  # one piece
+    three = tied_blocks([0, 1, 2])
+    rf.Solid(three, LAW, fixed=three.nodes[:, 2] < 1e-9).solve_static(load)
+    loose = tied_blocks([0, 1])
+    with pytest.raises(rf.MeshError, match="can swing"):
+        rf.Solid(loose, LAW, fixed=loose.nodes[:, 2] < 1e-9).solve_static(load)
+    with pytest.raises(rf.MeshError, match="can swing"):
+        rf.Solid(loose, LAW).linear_modes(1)
+
+
+def test_places_prescribed_to_constrained_nodes():
+    """Those of nodes whose masters are all fixed must be theirs, and may be left out."""
+    mesh = graded_box((5, 5, 5))
+    c = mesh.constraints
+    solid = rf.Solid(mesh, LAW, fixed=[*c.masters[: c.ptr[1]].tolist(), 0, 5, 30])
+    slave = int(c.slaves[0])
+    places = np.zeros((mesh.n_nodes, 3))
+    places[solid.fixed] = 1e-4 * rng().normal(size=(len(solid.fixed), 3))
+    found = solid.solve_static(prescribed=places)
+    filled = c.fill(places)
+    np.testing.assert_array_equal(solid.solve_static(prescribed=filled), found)
+    np.testing.assert_allclose(found[slave], filled[slave], rtol=1e-12)
+    filled[slave, 2] += 1e-5
+    with pytest.raises(rf.InputError, match=rf"prescribed\[{slave}, 2\] is .* masters, all fixed"):
+        solid.solve_static(prescribed=filled)
 
 
 def test_modes_and_derivatives_of_held_and_free_solids(plain):

@@ -307,6 +307,7 @@ def test_missing_arrays_wrong_types_wrong_shapes(
     other = {"F64": "<f4", "I32": "<i8"}[entry["dtype"]]
     refused(forge(data, {name: array.astype(other)}), "dtype")
     refused(forge(data, {name: array[None]}), "shape")
+    refused(forge(data, {name: array.reshape(-1)[0]}), "shape|counts")
     refused(forge(data, {name: array.reshape(-1)[:0]}))
     if name != "fixed_nodes":
         # of products the core knows how many there must be

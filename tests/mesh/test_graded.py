@@ -259,9 +259,56 @@ def test_parts_of_a_graded_mesh():
     assert fine.constraints is None
     large = int(np.flatnonzero(mesh.levels)[0])
     touching = np.isin(mesh.elements, mesh.constraints.slaves).any(axis=1)
-    some = mesh.submesh([*np.flatnonzero(touching)[:6].tolist(), large])
+    near = np.flatnonzero(touching)
+    some = mesh.submesh([*near.tolist(), large])
     kept = some.original_nodes[some.constraints.slaves]
     np.testing.assert_array_equal(
         kept, np.intersect1d(some.original_nodes, mesh.constraints.slaves)
     )
     np.testing.assert_allclose(some.constraints.fill(some.nodes), some.nodes, atol=1e-15)
+    assert boundary_area(some) == pytest.approx(boundary_area(plain_voxels(some)), rel=1e-12)
+    assert mesh.submesh([0, large]).constraints is None
+    with pytest.raises(rf.MeshError, match=f"element {large} is larger .* select all or none"):
+        mesh.submesh([*near[:6].tolist(), large])
+
+
+def boundary_area(mesh):
+    faces = mesh.nodes[mesh.boundary_faces]
+    return (
+        0.5
+        * np.linalg.norm(
+            np.cross(faces[:, 2] - faces[:, 0], faces[:, 3] - faces[:, 1]), axis=1
+        ).sum()
+    )
+
+
+def plain_voxels(mesh, h=0.01):
+    """Return the body as a mesh of equal cubes."""
+    low = np.rint(mesh.nodes[mesh.elements[:, 0]] / h).astype(int)
+    solid = np.zeros(np.rint(mesh.nodes.max(axis=0) / h).astype(int), dtype=bool)
+    for (i, j, k), n in zip(low, 2**mesh.levels, strict=True):
+        solid[i : i + n, j : j + n, k : k + n] = True
+    return voxel_mesh(solid)
+
+
+def test_a_face_covered_in_part_is_on_the_boundary():
+    """The surface stays closed: it encloses the volume of the elements."""
+    mesh = graded_box()
+    middle = mesh.nodes[mesh.elements].mean(axis=1)
+    large = int(mesh.levels.argmax())
+    beside = np.abs(middle - middle[large] - 0.01 * np.array([-1.5, 0.5, 0.5])).max(axis=1) < 1e-9
+    assert beside.sum() == 1
+    part = rf.Mesh(mesh.nodes, mesh.elements[~beside], constraints=mesh.constraints)
+    x = part.nodes[part.boundary_faces]
+    area = 0.5 * np.cross(x[:, 2] - x[:, 0], x[:, 3] - x[:, 1])
+    assert (area * x.mean(axis=1)).sum() / 3 == pytest.approx(part.volume, rel=1e-12)
+    # five faces of the hole are of small cells, one is of the large cell, on which three others lie
+    whole = boundary_area(mesh) / 1e-4
+    assert boundary_area(part) / 1e-4 == pytest.approx(whole + 5 + 4 + 3, rel=1e-12)
+
+
+def test_boxes_of_few_cubes_need_no_memory():
+    far = np.concatenate([CORNERS, CORNERS + 700]) * 0.01
+    mesh = rf.Mesh(far, np.arange(16).reshape(2, 8))
+    with pytest.raises(rf.MeshError, match=r"3.46e\+08 places for cubes, the mesh 2 cubes"):
+        mesh.graded()

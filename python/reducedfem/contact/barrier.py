@@ -16,6 +16,7 @@ from reducedfem.base.quiet import warn
 from reducedfem.contact.combined_field import Field
 from reducedfem.contact.touching import Touching, indices, touching
 from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
+from reducedfem.geometry.constraints import standing
 from reducedfem.geometry.mesh import Mesh
 from reducedfem.geometry.surface import Surface
 
@@ -393,6 +394,7 @@ class BarrierContact:
 
         basis: fields of a reduced model (r, n, 3); None: a solid.
         """
+        fixed = standing(mesh.constraints, fixed)
         if self._bound is not None:
             known, _, held, core, fields, weighed, _ = self._bound
             same = (fields is None) == (basis is None) and np.array_equal(held, fixed)

@@ -14,6 +14,7 @@ from reducedfem.contact.combined_field import Field
 from reducedfem.contact.contact import Contact, require_contact
 from reducedfem.contact.rigid_proxy import RigidProxy
 from reducedfem.errors import InputError, InputTypeError
+from reducedfem.geometry.constraints import standing
 from reducedfem.geometry.pose import Pose, pose_arguments, poses_arguments
 from reducedfem.reduction.projected import ProjectedSolid
 from reducedfem.reduction.reduced import ReducedSolid, same_motion
@@ -80,7 +81,9 @@ def proxy_of(contact: object, system: object) -> tuple[_core.Proxy, NDArray[np.i
             f"{type(system).__name__}; reduced models take a PenaltyContact in the `step` of "
             "implicit integrators"
         )
-    return contact._core, np.setdiff1d(system.mesh.boundary_nodes, system.fixed).astype(np.int32)
+    mesh = system.mesh
+    nodes = np.setdiff1d(mesh.boundary_nodes, standing(mesh.constraints, system.fixed))
+    return contact._core, nodes.astype(np.int32)
 
 
 def model_in_contact(system: object, contact: Contact) -> ReducedSolid:

@@ -120,11 +120,12 @@ class SolidSummary:
         Volume enclosed by the surface from which the mesh was made [m^3], 0 for sheets; None
         without a surface.
     cell
-        Edge of an element [m]; for tetrahedra, edge of a cube of their mean volume.
+        Edge of an element [m]; for tetrahedra, edge of a cube of their mean volume; for graded
+        meshes, of the smallest cells.
     cells_across
-        Number of elements across the thinnest part (5 % of the area) of that surface with its
-        holes closed; None without a surface and for sheets, infinity if the surface is too open
-        to have a thickness.
+        Number of such edges across the thinnest part (5 % of the area) of that surface with its
+        holes closed, in graded meshes more than there are cells if larger ones lie inside; None
+        without a surface and for sheets, infinity if the surface is too open to have a thickness.
     n_fixed, n_nodes
         Number of fixed nodes, and of all nodes.
     """

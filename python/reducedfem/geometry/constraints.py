@@ -21,6 +21,7 @@ __all__ = [
     "of_elements",
     "renumbered",
     "shifted",
+    "standing",
     "table_in",
 ]
 
@@ -118,6 +119,15 @@ class Constraints:
 
     def __repr__(self) -> str:
         return f"<Constraints: {len(self)} of {len(self._core.nodes)} nodes>"
+
+
+def standing(constraints: Constraints | None, fixed: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the nodes that cannot move, ascending: fixed ones, and followers of these alone."""
+    if constraints is None:
+        return fixed
+    slaves, ptr, masters, _ = constraints._table()
+    held = np.logical_and.reduceat(np.isin(masters, fixed), ptr[:-1])
+    return np.union1d(fixed, slaves[held]).astype(np.int32)
 
 
 def table_in(value: object) -> Table | None:

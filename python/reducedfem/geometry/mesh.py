@@ -203,7 +203,8 @@ class Mesh(MeshArrays):
         Raises
         ------
         MeshError
-            The selection is empty.
+            The selection is empty, or has only some of the smaller elements on a face of a larger
+            one.
         InputError, InputTypeError
             A mask has another length, or an index is out of range or repeated.
         """
@@ -212,6 +213,12 @@ class Mesh(MeshArrays):
         part._cut_as(rule_of(self._rule(), chosen))
         ties = of_elements(_core.mesh_constraints(self._core), part.elements, part._original_nodes)
         part._core = constrained(part._core, ties)
+        partly = _core.mesh_partly_covered(part._core)
+        if partly >= 0:
+            raise MeshError(
+                f"element {chosen[partly]} is larger than its neighbours, and the selection has "
+                "some of those on a face of it: select all or none of them, or cut before grading"
+            )
         part._region_names, part._materials = dict(self._region_names), dict(self._materials)
         return part
 

@@ -148,6 +148,15 @@ CONSTRAINTS = (
 DAMPING = "damping_coefficients"
 # in files of models whose mesh was made from a surface: both or none
 SURFACE = ("surface_vertices", "surface_triangles")
+# arrays of one dimension whose length gives that of others
+_LISTS = (
+    "fixed_nodes",
+    "cubature_weights",
+    "part_volumes",
+    "rule_weights",
+    "constraint_slaves",
+    "constraint_weights",
+)
 TEXTS = (
     "package_version",
     "units",
@@ -253,8 +262,9 @@ def _check_shapes(most: tuple[int, int], shapes: Mapping[str, tuple[int, ...]]) 
         raise Refused(
             f"'mesh_elements' has shape {elements}; it must be (e, 4), (e, 8), (e, 10) or (e, 20)"
         )
-    if len(shapes["fixed_nodes"]) != 1:
-        raise Refused(f"'fixed_nodes' has shape {shapes['fixed_nodes']}; it must be (f,)")
+    for name in _LISTS:
+        if len(shapes.get(name, (0,))) != 1:
+            raise Refused(f"{name!r} has shape {shapes[name]}; it must have one dimension")
     expected: dict[str, tuple[int, ...]] = {
         "basis": (r, n, 3),
         "reduced_mass": (r, r),
