@@ -2,12 +2,13 @@
 //
 // A rule asks for accelerations a' of the nodes that the step would leave inside of the body; the
 // force of node k is then q_k (a'_k - a'_free,k), with q = m (1 + h alpha / 2) as in the equation
-// of a step, so that its impulse h/2 (f + f') is the change of momentum to rounding.  Friction obeys
-// Coulomb's law: what a rule asks for along the surface, to stick, is cut to mu times what it asks
-// for along the normal.
+// of a step, so that its impulse h/2 (f + f') is the change of momentum to rounding.  Friction
+// obeys Coulomb's law: what a rule asks for along the surface, to stick, is cut to mu times what it
+// asks for along the normal.
 //
-// Rules set a' as if the next step had the same length; others would gain energy.  Damping inside of
-// a step would not know the change of a' until half a step later, and heavy damping grows from it.
+// Rules set a' as if the next step had the same length; others would gain energy.  Damping inside
+// of a step would not know the change of a' until half a step later, and heavy damping grows from
+// it.
 //
 // Rules are a table each (a source and a row below).  Only nodes touch: edges and corners of small
 // bodies enter between them.
@@ -39,7 +40,7 @@ typedef struct rf_collide_point {
 
 typedef struct rf_collide_rule {
   const char *name;
-  bool ahead;  // examines the places of the end of the next step, x'' = x' + h v' + h^2/2 a'_free
+  bool ahead;   // examines the places of the end of the next step, x'' = x' + h v' + h^2/2 a'_free
   bool damped;  // bodies come to rest under damping by stiffness or strain rate, too
   // Sets the change a' - a'_free that keeps the node on the surface and from sliding; zero: none.
   void (*ask_rt)(const rf_collide_point *p, double change[3]);
@@ -99,17 +100,17 @@ typedef struct rf_collide {
   double alpha;  // mass damping in q
   double stable_s;
   int32_t n;
-  int32_t *node;     // that touch                                             (n)
-  double *rest;      // their positions, m                                     (n, 3)
-  double *mass;      // lumped                                                 (n)
-  int64_t moves;     // of the proxy, seen
-  double since_s;    // time from its last move to the state
-  double *place;     // examined places in the frame of the body               (n, 3)
-  double *distance;  // and values of the field there                          (n)
+  int32_t *node;         // that touch                                             (n)
+  double *rest;          // their positions, m                                     (n, 3)
+  double *mass;          // lumped                                                 (n)
+  int64_t moves;         // of the proxy, seen
+  double since_s;        // time from its last move to the state
+  double *place;         // examined places in the frame of the body               (n, 3)
+  double *distance;      // and values of the field there                          (n)
   rf_collide_step last;  // that led to the state
   rf_collide_step next;  // being computed: it may fail
   double carried[3];     // the force at the state
-  double impulse[3];  // on the solid, N s, of the steps since the caller made it zero
+  double impulse[3];     // on the solid, N s, of the steps since the caller made it zero
 } rf_collide;
 
 // RF_ERR_ARG unless the system is that of explicit steps of the solid, with lumped mass and damping

@@ -142,8 +142,7 @@ static rf_status dissect(rf_dissection_work *w, int32_t count, int32_t *node,
     rf_dissection_split(w, count, node, w->side, size);
     // the larger side next in this loop: the depth of the recursion is bounded
     const bool swap = size[0] > size[1];
-    const rf_status st =
-        dissect(w, size[swap], swap ? node + size[0] : node, undivided, err);
+    const rf_status st = dissect(w, size[swap], swap ? node + size[0] : node, undivided, err);
     if (st < 0) return st;
     if (!swap) node += size[0];
     count = size[!swap];
