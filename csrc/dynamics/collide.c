@@ -71,6 +71,15 @@ rf_status rf_collide_create(const rf_collide_settings *set, const rf_system *sys
                    "contact of a RigidProxy is for whole cells, but the mesh has cells that its "
                    "surface cuts, whose nodes lie outside of the body: make tetrahedra "
                    "(tetrahedralize), or whole cells (voxelize(cut=False))");
+  if (system->inside)
+    return rf_fail(err, RF_ERR_ARG, "contact is not for explicit steps with damping inside");
+  if (!set->proxy->rule->damped && (system->damping_stiff > 0.0 || system->own_damping))
+    return rf_fail(err, RF_ERR_ARG,
+                   "contact: bodies sink at rest under damping by stiffness or strain rate with "
+                   "the rule \"%s\": take rule=\"surface\", or damping=(alpha, 0) alone",
+                   set->proxy->rule->name);
+  if (!(set->stable_s > 0.0))
+    return rf_fail(err, RF_ERR_ARG, "contact needs a positive stable step, got %g", set->stable_s);
   RF_TRY(rf_constraints_require_free(solid->mesh->constraints, set->n, set->node, err));
   for (int32_t i = 0; i < set->n; ++i)
     if (solid->free_of[set->node[i]] < 0)
@@ -78,14 +87,18 @@ rf_status rf_collide_create(const rf_collide_settings *set, const rf_system *sys
   RF_ALLOC(c, 1);
   c->proxy = set->proxy;
   c->alpha = set->alpha;
+  c->stable_s = set->stable_s;
   c->n = set->n;
   RF_ALLOC(c->node, c->n);
   RF_ALLOC(c->rest, 3 * (int64_t)c->n);
   RF_ALLOC(c->mass, c->n);
   RF_ALLOC(c->place, 3 * (int64_t)c->n);
   RF_ALLOC(c->distance, c->n);
-  RF_ALLOC(c->touching, c->n);
-  RF_ALLOC(c->force, 3 * (int64_t)c->n);
+  for (int k = 0; k < 2; ++k) {
+    rf_collide_step *one = k ? &c->next : &c->last;
+    RF_ALLOC(one->touching, c->n);
+    RF_ALLOC(one->force, 3 * (int64_t)c->n);
+  }
   for (int64_t i = 0; i < c->n; ++i) {
     c->node[i] = set->node[i];
     c->mass[i] = solid->lumped[set->node[i]];
@@ -105,17 +118,20 @@ void rf_collide_free(rf_collide *c) {
   rf_free(c->mass);
   rf_free(c->place);
   rf_free(c->distance);
-  rf_free(c->touching);
-  rf_free(c->force);
+  rf_free(c->last.touching);
+  rf_free(c->last.force);
+  rf_free(c->next.touching);
+  rf_free(c->next.force);
   rf_free(c);
 }
 
 void rf_collide_reset(rf_collide *c) {
   c->moves = c->proxy->moves;
   c->since_s = 0.0;
-  c->pose = c->proxy->pose;
-  c->n_touching = 0;
-  for (int k = 0; k < 3; ++k) c->total[k] = c->torque[k] = c->carried[k] = c->impulse[k] = 0.0;
+  c->last.pose = c->proxy->pose;
+  c->last.n_touching = 0;
+  for (int k = 0; k < 3; ++k)
+    c->last.total[k] = c->last.torque[k] = c->carried[k] = c->impulse[k] = 0.0;
 }
 
 void rf_collide_recall(rf_collide *c, const double state[RF_COLLIDE_STATE]) {
@@ -124,6 +140,7 @@ void rf_collide_recall(rf_collide *c, const double state[RF_COLLIDE_STATE]) {
 }
 
 void rf_collide_remember(const rf_collide *c, double state[RF_COLLIDE_STATE]) {
-  state[0] = c->since_s;
+  // since a move that no step has seen no time has passed
+  state[0] = c->moves == c->proxy->moves ? c->since_s : 0.0;
   memcpy(state + 1, c->carried, sizeof c->carried);
 }

@@ -2,10 +2,13 @@
 //
 // A rule asks for accelerations a' of the nodes that the step would leave inside of the body; the
 // force of node k is then q_k (a'_k - a'_free,k), with q = m (1 + h alpha / 2) as in the equation
-// of a step, so that its impulse h/2 (f + f') is the change of momentum to rounding.  Where damping
-// is inside, its forces, which have no sum, follow the change of a' half a step later.  Friction
-// obeys Coulomb's law: what a rule asks for along the surface, to stick, is cut to mu times what
-// it asks for along the normal.
+// of a step, so that its impulse h/2 (f + f') is the change of momentum to rounding.  Friction
+// obeys Coulomb's law: what a rule asks for along the surface, to stick, is cut to mu times what it
+// asks for along the normal.
+//
+// Rules set a' as if the next step had the same length; others would gain energy.  Damping inside
+// of a step would not know the change of a' until half a step later, and heavy damping grows from
+// it.
 //
 // Rules are a table each (a source and a row below).  Only nodes touch: edges and corners of small
 // bodies enter between them.
@@ -27,6 +30,7 @@ typedef struct rf_collide_point {
   double step_s;      // h
   double distance_m;  // of the place examined, 0 or less
   double depth_m;     // at the end of the step, 0 or more; of rules that examine places ahead
+  double recovery;    // part of the depth by which a node without velocity may go outwards
   double normal[3];   // outwards
   double before[3];   // velocity at the beginning of the step
   double halfway[3];  // in its middle
@@ -36,7 +40,8 @@ typedef struct rf_collide_point {
 
 typedef struct rf_collide_rule {
   const char *name;
-  bool ahead;  // examines the places of the end of the next step, x'' = x' + h v' + h^2/2 a'_free
+  bool ahead;   // examines the places of the end of the next step, x'' = x' + h v' + h^2/2 a'_free
+  bool damped;  // bodies come to rest under damping by stiffness or strain rate, too
   // Sets the change a' - a'_free that keeps the node on the surface and from sliding; zero: none.
   void (*ask_rt)(const rf_collide_point *p, double change[3]);
 } rf_collide_rule;
@@ -73,36 +78,43 @@ RF_MUST_CHECK rf_status rf_proxy_move(rf_proxy *proxy, const rf_pose *pose,
 typedef struct rf_collide_settings {
   const rf_proxy *proxy;  // borrowed
   const rf_solid *solid;
-  double alpha;  // mass damping, 1/s
+  double alpha;     // mass damping, 1/s
+  double stable_s;  // stable step, > 0: depth is recovered in a time proportional to it
   int32_t n;
   const int32_t *node;  // that touch, free ones
 } rf_collide_settings;
 
-// Contact of one motion.
-typedef struct rf_collide {
-  const rf_proxy *proxy;
-  double alpha;  // mass damping in q
-  int32_t n;
-  int32_t *node;     // that touch                                             (n)
-  double *rest;      // their positions, m                                     (n, 3)
-  double *mass;      // lumped                                                 (n)
-  int64_t moves;     // of the proxy, seen
-  double since_s;    // time from its last move to the state
-  double *place;     // examined places in the frame of the body               (n, 3)
-  double *distance;  // and values of the field there                          (n)
-  // of the last step
+// Contact in one step.
+typedef struct rf_collide_step {
   rf_pose pose;  // of the body at its end
   int32_t n_touching;
   int32_t *touching;  // numbers of nodes that touched                      (n)
   double *force;      // on them, N                                         (n, 3)
   double total[3];    // force on the solid, N
   double torque[3];   // and torque about the position of the body, N m
-  double carried[3];  // the force at the state
-  double impulse[3];  // on the solid, N s, of the steps since the caller made it zero
+} rf_collide_step;
+
+// Contact of one motion.
+typedef struct rf_collide {
+  const rf_proxy *proxy;
+  double alpha;  // mass damping in q
+  double stable_s;
+  int32_t n;
+  int32_t *node;         // that touch                                             (n)
+  double *rest;          // their positions, m                                     (n, 3)
+  double *mass;          // lumped                                                 (n)
+  int64_t moves;         // of the proxy, seen
+  double since_s;        // time from its last move to the state
+  double *place;         // examined places in the frame of the body               (n, 3)
+  double *distance;      // and values of the field there                          (n)
+  rf_collide_step last;  // that led to the state
+  rf_collide_step next;  // being computed: it may fail
+  double carried[3];     // the force at the state
+  double impulse[3];     // on the solid, N s, of the steps since the caller made it zero
 } rf_collide;
 
-// RF_ERR_ARG unless the system is that of explicit steps of the solid, with lumped mass, and all
-// nodes are free.
+// RF_ERR_ARG unless the system is that of explicit steps of the solid, with lumped mass and damping
+// that the rule bears, and all nodes are free.
 RF_MUST_CHECK rf_status rf_collide_create(const rf_collide_settings *set, const rf_system *system,
                                           rf_collide **out, rf_error *err);
 void rf_collide_free(rf_collide *c);  // NULL is fine

@@ -1,6 +1,10 @@
 // Accelerations that make the velocity of a node zero at the end of the step in which it is inside
 // and came nearer: a' = -2 v / h - a (Z00 3.2).  As v + h/2 a changes its sign, the node is
 // reflected, and the solid gains a little energy, the less the smaller its elements.
+//
+// A node that the step would slow more without the rule is pulled: the rule is that of the thesis,
+// which has no force of one sign.  Damping half a step earlier takes the velocity that the
+// reflection relies on, and bodies sink at rest.
 #include "dynamics/collide.h"
 #include "linalg/vec3.h"
 

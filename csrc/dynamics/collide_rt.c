@@ -2,6 +2,9 @@
 
 #include "dynamics/collide.h"
 
+// Part of the depth in a stable step: its speed does not depend on the length of the steps.
+static const double RECOVERY = 0.05;
+
 // Pose of the body some time after its last move.
 static rf_pose pose_at(const rf_proxy *p, double after_s) {
   rf_pose out = p->pose;
@@ -31,7 +34,9 @@ static bool find_normal(const rf_collide *c, int64_t i, const step *s, rf_collid
   if (!(length > 0.0)) return false;
   for (int k = 0; k < 3; ++k) slope[k] /= length;
   rf_quat_rotate(s->seen.quaternion, slope, p->normal);
-  p->distance_m = distance / length;
+  // not over the length: slopes of samples are shorter near edges and medial axes, and depths, too,
+  // are values of the field
+  p->distance_m = distance;
   return true;
 }
 
@@ -48,11 +53,12 @@ static void rub(double friction, const double normal[3], double change[3]) {
 static void touch(rf_collide *c, int64_t i, const step *s) {
   const rf_proxy *proxy = c->proxy;
   const int64_t at = 3 * (int64_t)c->node[i];
-  rf_collide_point p = {.step_s = s->h};
+  rf_collide_step *next = &c->next;
+  rf_collide_point p = {.step_s = s->h, .recovery = RECOVERY * fmin(1.0, s->h / c->stable_s)};
   double arm[3], turning[3], local[3], change[3] = {0.0, 0.0, 0.0}, torque[3];
   if (!find_normal(c, i, s, &p)) return;
   for (int64_t k = 0; k < 3; ++k)
-    arm[k] = c->rest[3 * i + k] + s->x[at + k] - c->pose.position_m[k];
+    arm[k] = c->rest[3 * i + k] + s->x[at + k] - next->pose.position_m[k];
   rf_vec3_cross(proxy->spin_rad_s, arm, turning);
   for (int64_t k = 0; k < 3; ++k) {
     const double body = proxy->velocity_m_s[k] + turning[k];
@@ -62,22 +68,22 @@ static void touch(rf_collide *c, int64_t i, const step *s) {
     p.free[k] = s->after[at + k];
   }
   if (proxy->rule->ahead) {
-    rf_quat_rotate_back(c->pose.quaternion, arm, local);
+    rf_quat_rotate_back(next->pose.quaternion, arm, local);
     p.depth_m = fmax(0.0, -rf_field_distance_rt(proxy->field, local));
   }
   proxy->rule->ask_rt(&p, change);
   rub(proxy->friction, p.normal, change);
   if (change[0] == 0.0 && change[1] == 0.0 && change[2] == 0.0) return;
-  const int64_t number = c->n_touching++;
-  double *force = c->force + 3 * number;
-  c->touching[number] = c->node[i];
+  const int64_t number = next->n_touching++;
+  double *force = next->force + 3 * number;
+  next->touching[number] = c->node[i];
   for (int64_t k = 0; k < 3; ++k) {
     force[k] = (1.0 + 0.5 * s->h * c->alpha) * c->mass[i] * change[k];
     s->after[at + k] += change[k];
-    c->total[k] += force[k];
+    next->total[k] += force[k];
   }
   rf_vec3_cross(arm, force, torque);
-  for (int k = 0; k < 3; ++k) c->torque[k] += torque[k];
+  for (int k = 0; k < 3; ++k) next->torque[k] += torque[k];
 }
 
 void rf_collide_touch_rt(rf_collide *c, double h, const double *v, const double *a, const double *x,
@@ -88,14 +94,14 @@ void rf_collide_touch_rt(rf_collide *c, double h, const double *v, const double 
     c->moves = proxy->moves;
     c->since_s = 0.0;
   }
-  c->pose = pose_at(proxy, c->since_s + h);
+  c->next.pose = pose_at(proxy, c->since_s + h);
   const step s = {.h = h,
                   .v = v,
                   .a = a,
                   .x = x,
                   .w = w,
                   .after = after,
-                  .seen = ahead ? pose_at(proxy, c->since_s + 2.0 * h) : c->pose};
+                  .seen = ahead ? pose_at(proxy, c->since_s + 2.0 * h) : c->next.pose};
   for (int64_t i = 0; i < c->n; ++i) {
     const int64_t at = 3 * (int64_t)c->node[i];
     double way[3];
@@ -106,16 +112,19 @@ void rf_collide_touch_rt(rf_collide *c, double h, const double *v, const double 
     rf_quat_rotate_back(s.seen.quaternion, way, c->place + 3 * i);
   }
   rf_field_distances_rt(proxy->field, c->n, c->place, c->distance);
-  c->n_touching = 0;
-  for (int k = 0; k < 3; ++k) c->total[k] = c->torque[k] = 0.0;
+  c->next.n_touching = 0;
+  for (int k = 0; k < 3; ++k) c->next.total[k] = c->next.torque[k] = 0.0;
   for (int64_t i = 0; i < c->n; ++i)
     if (c->distance[i] <= 0.0) touch(c, i, &s);
 }
 
 void rf_collide_keep_rt(rf_collide *c, double h) {
+  const rf_collide_step before = c->last;
+  c->last = c->next;
+  c->next = before;
   for (int k = 0; k < 3; ++k) {
-    c->impulse[k] += 0.5 * h * (c->carried[k] + c->total[k]);
-    c->carried[k] = c->total[k];
+    c->impulse[k] += 0.5 * h * (c->carried[k] + c->last.total[k]);
+    c->carried[k] = c->last.total[k];
   }
   c->since_s += h;
 }

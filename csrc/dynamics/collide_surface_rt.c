@@ -2,18 +2,16 @@
 //   x'' = x' + h w + h^2 a'   on the surface,   w + h a' along it zero
 // (Carpenter, Taylor and Katona 1991).  The node loses the energy of its approach.
 //
-// A node already inside goes outwards no faster than it entered, or by a part of its depth a step:
+// A node already inside goes outwards no faster than it entered, or by a part of its depth:
 // a body that is put into the solid does not throw it off.
 #include <math.h>
 
 #include "dynamics/collide.h"
 #include "linalg/vec3.h"
 
-static const double RECOVERY = 0.05;  // of the depth, in a step
-
 static void ask_rt(const rf_collide_point *p, double change[3]) {
   const double h = p->step_s, entered = h * fabs(rf_vec3_dot(p->halfway, p->normal));
-  const double most = fmax(entered, RECOVERY * p->depth_m);
+  const double most = fmax(entered, p->recovery * p->depth_m);
   const double outwards = (fmin(0.0, most - p->depth_m) - p->distance_m) / (h * h);
   if (!(outwards > 0.0)) return;
   double sliding[3];
@@ -23,4 +21,5 @@ static void ask_rt(const rf_collide_point *p, double change[3]) {
     change[k] = outwards * p->normal[k] - (sliding[k] - along * p->normal[k]);
 }
 
-const rf_collide_rule rf_collide_surface = {.name = "surface", .ahead = true, .ask_rt = ask_rt};
+const rf_collide_rule rf_collide_surface = {
+    .name = "surface", .ahead = true, .damped = true, .ask_rt = ask_rt};

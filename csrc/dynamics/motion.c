@@ -234,7 +234,6 @@ rf_status rf_motion_reset(rf_motion *m, const rf_run *run, const double *q, cons
   s->err = err;
   if (q) RF_TRY(rf_system_require_defined(s, m->x, "q", err));
   if (m->barrier) RF_TRY(rf_barrier_require_apart(m->barrier->barrier, m->x, err));
-  if (m->collide) rf_collide_reset(m->collide);
   if (!qddot && (q || qdot || m->set.load)) st = accelerate(m);
   if (st == RF_ERR_SINGULAR) st = rf_fail(err, st, "the mass matrix is not positive definite");
   if (st < 0) goto done;
@@ -253,6 +252,7 @@ rf_status rf_motion_reset(rf_motion *m, const rf_run *run, const double *q, cons
   m->displaced_m = m->farthest_m = 0.0;
   m->report = (rf_motion_report){0};
   s->iterations = 0;
+  if (m->collide) rf_collide_reset(m->collide);
   if (m->barrier) st = rf_barrier_begin_rt(m->barrier, m->q, m->qdot);
 done:
   s->run = NULL;
@@ -274,12 +274,19 @@ void rf_motion_pace(const rf_motion *m, double pace[RF_MOTION_PACE]) {
   if (m->collide) rf_collide_remember(m->collide, pace + 3);
 }
 
-void rf_motion_recall_pace(rf_motion *m, const double pace[RF_MOTION_PACE]) {
+rf_status rf_motion_recall_pace(rf_motion *m, const double pace[RF_MOTION_PACE], rf_error *err) {
+  static const double MOST = 9007199254740992.0;  // 2^53: steps are whole numbers
+  if (!(0.0 <= pace[1] && pace[1] <= pace[0] && pace[0] < MOST && pace[2] >= 0.0 && pace[3] >= 0.0))
+    return rf_fail(err, RF_ERR_ARG,
+                   "pace must be 0 <= origin <= steps < 2^53 and times of at least 0, got %g of %g "
+                   "steps, %g s and %g s",
+                   pace[1], pace[0], pace[2], pace[3]);
   m->report.steps = (int64_t)pace[0];
   m->origin_steps = (int64_t)pace[1];
   m->origin_s = pace[2];
   m->time_s = rf_motion_time_rt(m);
   if (m->collide) rf_collide_recall(m->collide, pace + 3);
+  return RF_OK;
 }
 
 rf_status rf_motion_set_dt(rf_motion *m, double dt_s, rf_error *err) {
@@ -288,6 +295,9 @@ rf_status rf_motion_set_dt(rf_motion *m, double dt_s, rf_error *err) {
     return rf_fail(err, RF_ERR_ARG, "dt is constant in steps of %s", m->set.scheme->name);
   if (!(isfinite(dt_s) && dt_s > 0.0))
     return rf_fail(err, RF_ERR_ARG, "dt must be finite and positive, got %g", dt_s);
+  if (m->collide)
+    return rf_fail(err, RF_ERR_ARG,
+                   "dt is constant in contact: rules expect the next step to be as long");
   m->origin_s = m->time_s;
   m->origin_steps = m->report.steps;
   m->set.dt_s = dt_s;

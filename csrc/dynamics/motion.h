@@ -155,8 +155,11 @@ void rf_motion_set_steps(rf_motion *m, int64_t steps);  // since the last reset,
 // origin, contact.
 enum { RF_MOTION_PACE = 3 + RF_COLLIDE_STATE };
 void rf_motion_pace(const rf_motion *m, double pace[RF_MOTION_PACE]);
-void rf_motion_recall_pace(rf_motion *m, const double pace[RF_MOTION_PACE]);
-// Length of the steps from now on.  RF_ERR_ARG unless the scheme varies it.
+// RF_ERR_ARG if numbers contradict each other; then nothing changes.
+RF_MUST_CHECK rf_status rf_motion_recall_pace(rf_motion *m, const double pace[RF_MOTION_PACE],
+                                              rf_error *err);
+// Length of the steps from now on.  RF_ERR_ARG unless the scheme varies it and there is
+// no contact.
 RF_MUST_CHECK rf_status rf_motion_set_dt(rf_motion *m, double dt_s, rf_error *err);
 
 // Changes of q and qdot (n) in the step before the state, for a scheme that remembers them.

@@ -101,27 +101,63 @@ static bool divide(rf_dissection_work *w, int32_t count, const int32_t *node,
   return true;
 }
 
+// Reorders nodes of a set by their graph alone.
+static rf_status order_undivided(rf_dissection_work *w, int32_t count, int32_t *node,
+                                 rf_order_graph *undivided, rf_error *err) {
+  const rf_adjacency *g = w->graph;
+  rf_status st = RF_OK;
+  int32_t *order = NULL, pairs = 0, *number = w->next;
+  rf_adjacency part = {.n = count};
+  rf_dissection_enter(w, count, node);
+  for (int32_t i = 0; i < count; ++i) number[node[i]] = i;
+  RF_ALLOC(order, count);
+  RF_ALLOC(part.ptr, (int64_t)count + 1);
+  for (int pass = 0; pass < 2; ++pass) {
+    pairs = 0;
+    for (int32_t i = 0; i < count; ++i) {
+      for (int32_t p = g->ptr[node[i]]; p < g->ptr[node[i] + 1]; ++p) {
+        if (!rf_dissection_inside(w, g->neighbor[p])) continue;
+        if (pass == 1) part.neighbor[pairs] = number[g->neighbor[p]];
+        ++pairs;
+      }
+      part.ptr[i + 1] = pairs;
+    }
+    if (pass == 0) RF_ALLOC(part.neighbor, pairs);
+  }
+  RF_TRY(undivided(&part, order, err));
+  for (int32_t i = 0; i < count; ++i) w->sorted[i] = node[order[i]];
+  memcpy(node, w->sorted, (size_t)count * sizeof *node);
+done:
+  rf_free(order);
+  rf_adjacency_free(&part);
+  return st;
+}
+
 // Reorders nodes: the left side, the right side, the separator.
-static void dissect(rf_dissection_work *w, int32_t count, int32_t *node) {
+static rf_status dissect(rf_dissection_work *w, int32_t count, int32_t *node,
+                         rf_order_graph *undivided, rf_error *err) {
   int32_t size[RF_SIDES];
-  while (count > RF_LEAF && divide(w, count, node, size)) {
+  while (count > RF_LEAF) {
+    if (!divide(w, count, node, size)) return order_undivided(w, count, node, undivided, err);
     rf_dissection_split(w, count, node, w->side, size);
     // the larger side next in this loop: the depth of the recursion is bounded
     const bool swap = size[0] > size[1];
-    dissect(w, size[swap], swap ? node + size[0] : node);
+    const rf_status st = dissect(w, size[swap], swap ? node + size[0] : node, undivided, err);
+    if (st < 0) return st;
     if (!swap) node += size[0];
     count = size[!swap];
   }
   rf_dissection_leaves(w, count, node);
+  return RF_OK;
 }
 
-rf_status rf_dissection(const rf_adjacency *graph, const double *points, int32_t *order,
-                        rf_error *err) {
+rf_status rf_dissection(const rf_adjacency *graph, const double *points, rf_order_graph *undivided,
+                        int32_t *order, rf_error *err) {
   rf_dissection_work w;
   rf_status st;
   RF_TRY(rf_dissection_work_init(&w, graph, points, err));
   for (int32_t i = 0; i < graph->n; ++i) order[i] = i;
-  dissect(&w, graph->n, order);
+  st = dissect(&w, graph->n, order, undivided, err);
 done:
   rf_dissection_work_release(&w);
   return st;

@@ -27,9 +27,13 @@ typedef struct rf_adjacency {
 
 void rf_adjacency_free(rf_adjacency *a);  // leaves an empty graph, which may be freed again
 
-// Sets order (n): nodes in the order of elimination.  points (n, 3), finite.
+// Orders a graph without places.
+typedef rf_status rf_order_graph(const rf_adjacency *graph, int32_t *order, rf_error *err);
+
+// Sets order (n): nodes in the order of elimination.  points (n, 3), finite.  undivided: for sets
+// of many nodes that no plane divides, as their places are equal.
 RF_MUST_CHECK rf_status rf_dissection(const rf_adjacency *graph, const double *points,
-                                      int32_t *order, rf_error *err);
+                                      rf_order_graph *undivided, int32_t *order, rf_error *err);
 
 // The dissection of regular grids (George 1973): the separator is the middle layer of nodes across
 // the longest side, counted in layers.  RF_ERR_ARG if a layer does not separate.

@@ -119,6 +119,9 @@ static void place_nodes(elements_work *w, int32_t element) {
   }
 }
 
+// Sets of which planes cut more are not divided: each level would leave a few elements only.
+static const double MOST_CUT = 0.95;
+
 // The procedure of Z00 4.1.1.1: nodes of cut elements get the last places.
 static void dissect_elements(elements_work *w, int32_t count, int32_t *element) {
   int32_t size[RF_SIDES], fewest[RF_SIDES] = {0, 0, INT32_MAX};
@@ -129,7 +132,7 @@ static void dissect_elements(elements_work *w, int32_t count, int32_t *element) 
     memcpy(fewest, size, sizeof size);
     best = a;
   }
-  if (count <= 1 || fewest[RF_SIDE_SEPARATOR] == count) {
+  if (count <= 1 || fewest[RF_SIDE_SEPARATOR] > MOST_CUT * count) {
     for (int32_t i = 0; i < count; ++i) place_nodes(w, element[i]);
     return;
   }

@@ -1,4 +1,5 @@
 // Planes that divide a set of nodes.
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -29,7 +30,8 @@ int32_t rf_dissection_layers(rf_dissection_work *w, int32_t count, const int32_t
     low = fmin(low, t);
     high = fmax(high, t);
   }
-  const double scale = high > low ? (BINS - 2) / (high - low) : 0.0;
+  // closer ones are equal, as the scale would overflow
+  const double scale = high - low > DBL_MIN * BINS ? (BINS - 2) / (high - low) : 0.0;
   for (int32_t i = 0; i < count; ++i) {
     // rounds to the middle of a bin, so that rounding errors do not tear the layers of a grid
     const uint16_t key = (uint16_t)((along(w, node[i], direction) - low) * scale + 0.5);

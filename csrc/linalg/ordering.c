@@ -55,27 +55,15 @@ done:
   return st;
 }
 
-static rf_status order_nodes(const rf_csc *lower, const rf_places *places,
-                             const rf_dissection_elements *elements, rf_ordering_method method,
-                             int32_t width, int32_t *order, rf_error *err) {
-  rf_adjacency graph = {0};
-  if (method == RF_ORDER_SIMPLE)
-    return rf_dissection_simple(elements, places->point, lower->cols / width, order, err);
-  rf_status st = adjacency_of(lower, width, &graph, err);
-  if (st >= 0 && method == RF_ORDER_DISSECTION)
-    st = rf_dissection(&graph, places->point, order, err);
-  if (st >= 0 && method == RF_ORDER_NESTED)
-    st = rf_dissection_nested(&graph, places->point, order, err);
-  if (st >= 0 && method == RF_ORDER_MINIMUM_DEGREE) st = rf_minimum_degree(&graph, order, err);
-  rf_adjacency_free(&graph);
-  return st;
-}
-
 static rf_status failed(const rf_analysis *a, int32_t n, rf_error *err) {
+  const int status = a->common.status;
+  if (status != CHOLMOD_OUT_OF_MEMORY && status != CHOLMOD_TOO_LARGE)
+    return rf_fail(err, RF_ERR_ARG, "a matrix of %d unknowns cannot be ordered (CHOLMOD status %d)",
+                   (int)n, status);
   return rf_fail(err, RF_ERR_MEMORY,
                  "the analysis of a matrix of %d unknowns failed (CHOLMOD status %d): memory or "
                  "32-bit indices are exhausted",
-                 (int)n, a->common.status);
+                 (int)n, status);
 }
 
 // Orders by CHOLMOD.
@@ -92,6 +80,51 @@ static rf_status order_unknowns(const rf_csc *lower, bool metis, int32_t *permut
     permutation[i] = ((const int32_t *)factor->Perm)[i];
   cholmod_free_factor(&factor, &a.common);
   rf_analysis_finish(&a);
+  return st;
+}
+
+// Orders a graph by approximate minimum degree.
+static rf_status order_graph(const rf_adjacency *graph, int32_t *order, rf_error *err) {
+  rf_status st = RF_OK;
+  const int32_t n = graph->n;
+  rf_csc lower = {.rows = n, .cols = n};
+  int32_t *at = NULL;
+  RF_ALLOC(at, n);
+  RF_ALLOC(lower.colptr, (int64_t)n + 1);
+  RF_ALLOC(lower.rowind, (int64_t)n + graph->ptr[n] / 2);
+  RF_ALLOC(lower.val, (int64_t)n + graph->ptr[n] / 2);
+  for (int32_t j = 0; j < n; ++j) {
+    int32_t below = 1;  // with the diagonal
+    for (int32_t p = graph->ptr[j]; p < graph->ptr[j + 1]; ++p) below += graph->neighbor[p] > j;
+    at[j] = lower.colptr[j];
+    lower.colptr[j + 1] = lower.colptr[j] + below;
+  }
+  // by rows, so that each column is sorted
+  for (int32_t i = 0; i < n; ++i) {
+    for (int32_t p = graph->ptr[i]; p < graph->ptr[i + 1]; ++p)
+      if (graph->neighbor[p] < i) lower.rowind[at[graph->neighbor[p]]++] = i;
+    lower.rowind[at[i]++] = i;
+  }
+  st = order_unknowns(&lower, false, order, err);
+done:
+  rf_free(at);
+  rf_csc_free(&lower);
+  return st;
+}
+
+static rf_status order_nodes(const rf_csc *lower, const rf_places *places,
+                             const rf_dissection_elements *elements, rf_ordering_method method,
+                             int32_t width, int32_t *order, rf_error *err) {
+  rf_adjacency graph = {0};
+  if (method == RF_ORDER_SIMPLE)
+    return rf_dissection_simple(elements, places->point, lower->cols / width, order, err);
+  rf_status st = adjacency_of(lower, width, &graph, err);
+  if (st >= 0 && method == RF_ORDER_DISSECTION)
+    st = rf_dissection(&graph, places->point, order_graph, order, err);
+  if (st >= 0 && method == RF_ORDER_NESTED)
+    st = rf_dissection_nested(&graph, places->point, order, err);
+  if (st >= 0 && method == RF_ORDER_MINIMUM_DEGREE) st = rf_minimum_degree(&graph, order, err);
+  rf_adjacency_free(&graph);
   return st;
 }
 
@@ -124,11 +157,22 @@ rf_status rf_ordering_count(const rf_csc *lower, const int32_t *permutation,
                             rf_ordering_counts *out, rf_error *err) {
   rf_status st = RF_OK;
   rf_analysis a = {0};
+  bool *seen = NULL;
+  *out = (rf_ordering_counts){0};
+  RF_ALLOC(seen, lower->cols);
+  for (int32_t i = 0; i < lower->cols; ++i) {
+    const int32_t j = permutation[i];
+    if (j < 0 || j >= lower->cols || seen[j]) {
+      st = rf_fail(err, RF_ERR_ARG, "permutation[%d] is %d, which is %s", (int)i, (int)j,
+                   j < 0 || j >= lower->cols ? "out of range" : "there before");
+      goto done;
+    }
+    seen[j] = true;
+  }
   rf_analysis_start(&a);
   a.common.supernodal = CHOLMOD_SIMPLICIAL;
   a.common.postorder = 0;
   cholmod_factor *factor = rf_analysis_run(&a, lower, CHOLMOD_GIVEN, permutation);
-  *out = (rf_ordering_counts){0};
   if (!factor) st = failed(&a, lower->cols, err);
   for (int32_t j = 0; factor && j < lower->cols; ++j) {
     const double below = ((const int32_t *)factor->ColCount)[j] - 1.0;
@@ -137,6 +181,8 @@ rf_status rf_ordering_count(const rf_csc *lower, const int32_t *permutation,
   }
   out->fill = out->nonzeros - lower->colptr[lower->cols];
   cholmod_free_factor(&factor, &a.common);
+done:
   rf_analysis_finish(&a);
+  rf_free(seen);
   return st;
 }

@@ -42,7 +42,8 @@ typedef struct rf_ordering_counts {
   double flops;     // of the factorization: sum of d^2 + 2 d over columns with d below the diagonal
 } rf_ordering_counts;
 
-// Counts the factor of a permuted matrix exactly, by its elimination tree.
+// Counts the factor of a permuted matrix exactly, by its elimination tree.  RF_ERR_ARG unless the
+// permutation is one.
 RF_MUST_CHECK rf_status rf_ordering_count(const rf_csc *lower, const int32_t *permutation,
                                           rf_ordering_counts *out, rf_error *err);
 

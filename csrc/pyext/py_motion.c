@@ -240,12 +240,15 @@ static PyObject *step(PyObject *object, PyObject *args) {
   // other threads may read the simulation in between
   const int64_t chunk = self->chunk;
   const rf_run quiet = {.threads = threads};
+  lock_calling(object);
+  rf_collide *const contact = ((rf_motion *)self->object.held)->collide;
+  if (contact) memset(contact->impulse, 0, sizeof contact->impulse);
+  unlock_calling(object);
   for (int64_t done = 0; done < n && st >= 0;) {
     const int64_t count = n - done < chunk ? n - done : chunk;
     lock_calling(object);
     rf_motion *motion = self->object.held;
     const int64_t before = motion->report.shortened_steps;
-    if (done == 0 && motion->collide) memset(motion->collide->impulse, 0, 3 * sizeof(double));
     st = step_of(motion, &quiet, force.data, count, dt, &err);
     shortened += motion->report.shortened_steps - before;
     farthest = rf_motion_farthest(motion);
@@ -313,7 +316,7 @@ static PyObject *reset(PyObject *object, PyObject *args) {
   if (st >= 0) rf_motion_set_steps(self->object.held, steps);
   if (st >= 0 && in[3].data) rf_motion_recall(self->object.held, in[3].data, in[4].data);
   if (st >= 0 && modes.data) rf_motion_recall_modes(self->object.held, modes.data);
-  if (st >= 0 && pace.data) rf_motion_recall_pace(self->object.held, pace.data);
+  if (st >= 0 && pace.data) st = rf_motion_recall_pace(self->object.held, pace.data, &err);
   unlock_calling(object);
   Py_END_ALLOW_THREADS
   result = st < 0 ? py_raise(state, st, &err) : Py_NewRef(Py_None);
@@ -343,6 +346,7 @@ static PyObject *read_vectors(PyObject *object, bool whole) {
     for (int i = 0; i < 7; ++i) to[i] = out[i] ? py_f64(out[i]) : NULL;
     Py_BEGIN_ALLOW_THREADS
     py_lock(object);
+    if (self->proxy) py_lock(self->proxy);  // its moves are compared
     const rf_motion *now = self->object.held;
     const double *const from[5] = {now->q, now->qdot, now->qddot, now->step, now->step_rate};
     for (int i = 0; i < n; ++i) memcpy(to[i], from[i], count * sizeof **to);
@@ -350,6 +354,7 @@ static PyObject *read_vectors(PyObject *object, bool whole) {
     follows = now->follows;
     sweeps = size && rf_motion_modes(now, to[5]);
     if (varies) rf_motion_pace(now, to[6]);
+    if (self->proxy) py_unlock(self->proxy);
     py_unlock(object);
     Py_END_ALLOW_THREADS
     PyObject *last = !whole || !follows ? Py_NewRef(Py_None) : PyTuple_Pack(2, out[3], out[4]);
@@ -536,7 +541,8 @@ PyDoc_STRVAR(
     "A Reduced, Projected, Solid or SecondOrder in motion by a time integrator. damping:\n"
     "(alpha, beta); settings: a dict of what the scheme takes; strain_rate: a Damping of a\n"
     "Reduced, else phi and psi of the materials; barrier: a Barrier of it; inside: explicit steps\n"
-    "take damping inside; proxy: (Proxy, nodes that touch it) of explicit steps of a Solid.");
+    "take damping inside; proxy: (Proxy, nodes that touch it, stable step) of explicit steps of a\n"
+    "Solid.");
 
 static PyType_Spec spec = PY_SPEC_KEEPING(
     "Motion", py_motion, {Py_tp_new, motion_new}, {Py_tp_dealloc, py_object_dealloc},

@@ -54,17 +54,43 @@ done:
   return result;
 }
 
+PyDoc_STRVAR(motion_doc,
+             "motion($self, /)\n--\n\n"
+             "(position, quaternion, velocity, angular_velocity) of the last move: copies.");
+static PyObject *read_motion(PyObject *self, PyObject *unused) {
+  (void)unused;
+  rf_proxy now;
+  Py_BEGIN_ALLOW_THREADS
+  py_lock(self);
+  now = *(const rf_proxy *)py_held(self);
+  py_unlock(self);
+  Py_END_ALLOW_THREADS
+  const double *const from[] = {now.pose.position_m, now.pose.quaternion, now.velocity_m_s,
+                                now.spin_rad_s};
+  PyObject *out[4] = {NULL}, *result = NULL;
+  for (int k = 0; k < 4; ++k) {
+    const npy_intp n = k == 1 ? 4 : 3;
+    if (!(out[k] = py_new_f64(1, &n))) goto done;
+    memcpy(py_f64(out[k]), from[k], (size_t)n * sizeof(double));
+  }
+  result = PyTuple_Pack(4, out[0], out[1], out[2], out[3]);
+done:
+  for (int k = 0; k < 4; ++k) Py_XDECREF(out[k]);
+  return result;
+}
+
 int py_proxy_in(py_state *state, PyObject *object, const py_source *from, rf_collide_settings *set,
                 PyObject **proxy, py_in *nodes) {
   PyObject *nodes_obj;
+  double stable_s;
   *set = (rf_collide_settings){0};
   *proxy = NULL;
   if (object == Py_None) return 0;
   if (!PyTuple_Check(object)) {
-    PyErr_SetString(PyExc_TypeError, "proxy must be a tuple of two");
+    PyErr_SetString(PyExc_TypeError, "proxy must be a tuple of three");
     return -1;
   }
-  if (!PyArg_ParseTuple(object, "OO:Motion", proxy, &nodes_obj) ||
+  if (!PyArg_ParseTuple(object, "OOd:Motion", proxy, &nodes_obj, &stable_s) ||
       py_require_type(state, *proxy, PY_PROXY, "contact", "RigidProxy") < 0)
     return -1;
   if (from->ndim != 2) {
@@ -76,6 +102,7 @@ int py_proxy_in(py_state *state, PyObject *object, const py_source *from, rf_col
   *set = (rf_collide_settings){.proxy = py_held(*proxy),
                                .solid = from->model,
                                .alpha = from->damping.mass,
+                               .stable_s = stable_s,
                                .n = (int32_t)nodes->shape[0],
                                .node = nodes->data};
   return 0;
@@ -84,7 +111,8 @@ int py_proxy_in(py_state *state, PyObject *object, const py_source *from, rf_col
 PyObject *py_proxy_results(PyObject *motion, const rf_collide *c) {
   if (!c) Py_RETURN_NONE;
   PyObject *out[7] = {NULL}, *result = NULL;
-  rf_collide now;
+  rf_collide_step now;
+  double impulse[3];
   int32_t *node = rf_alloc((size_t)c->n, sizeof *node);
   double *force = rf_alloc(3 * (size_t)c->n, sizeof *force);
   if (!node || !force) {
@@ -93,13 +121,14 @@ PyObject *py_proxy_results(PyObject *motion, const rf_collide *c) {
   }
   Py_BEGIN_ALLOW_THREADS
   py_lock(motion);
-  now = *c;
-  memcpy(node, c->touching, (size_t)now.n_touching * sizeof *node);
-  memcpy(force, c->force, 3 * (size_t)now.n_touching * sizeof *force);
+  now = c->last;
+  memcpy(impulse, c->impulse, sizeof impulse);
+  memcpy(node, now.touching, (size_t)now.n_touching * sizeof *node);
+  memcpy(force, now.force, 3 * (size_t)now.n_touching * sizeof *force);
   py_unlock(motion);
   Py_END_ALLOW_THREADS
   const npy_intp n = now.n_touching, three = 3, four = 4;
-  const double *const from[] = {now.total, now.torque, now.impulse, now.pose.position_m,
+  const double *const from[] = {now.total, now.torque, impulse, now.pose.position_m,
                                 now.pose.quaternion};
   out[0] = py_new_i32(1, &n);
   out[1] = py_new_f64(2, (npy_intp[]){n, 3});
@@ -120,6 +149,7 @@ done:
 
 static PyMethodDef methods[] = {
     {"move", move, METH_VARARGS, move_doc},
+    {"motion", read_motion, METH_NOARGS, motion_doc},
     {0},
 };
 

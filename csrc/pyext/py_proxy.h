@@ -6,9 +6,9 @@
 #include "pyext/py_convert.h"
 #include "pyext/py_source.h"
 
-// Reads the argument `proxy` of a motion, None or (Proxy, nodes), of a source: set->proxy is NULL
-// without one.  `nodes` holds set->node, to be released in either case.  0, or -1 with an
-// exception.
+// Reads the argument `proxy` of a motion, None or (Proxy, nodes, stable step), of a source:
+// set->proxy is NULL without one.  `nodes` holds set->node, to be released in either case.  0, or
+// -1 with an exception.
 int py_proxy_in(py_state *state, PyObject *object, const py_source *from, rf_collide_settings *set,
                 PyObject **proxy, py_in *nodes);
 

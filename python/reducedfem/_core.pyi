@@ -877,6 +877,11 @@ class Proxy:
         angular_velocity: ArrayLike,
         /,
     ) -> None: ...
+    def motion(
+        self,
+    ) -> tuple[
+        NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]
+    ]: ...
 
 # csrc/pyext/py_motion.c
 @final
@@ -908,7 +913,7 @@ class Motion:
         load: ArrayLike | None = None,
         barrier: Barrier | None = None,
         inside: bool = False,
-        proxy: tuple[Proxy, ArrayLike] | None = None,
+        proxy: tuple[Proxy, ArrayLike, float] | None = None,
         /,
     ) -> Motion: ...
     def proxy_results(

@@ -115,8 +115,8 @@ def test_dissection_has_at_most_the_fill_of_metis(name):
     }
     solid = held(shape[name]())
     fill = {one: rf.ordering(solid, one).fill for one in ("dissection", "metis", "amd")}
-    # METIS gives others with other states of rand(), 3 % more or less on meshes of this size
-    assert fill["dissection"] <= 1.05 * fill["metis"]
+    # other versions of METIS
+    assert fill["dissection"] <= 1.02 * fill["metis"]
     assert fill["dissection"] < fill["amd"]
 
 
@@ -136,6 +136,33 @@ def test_places_that_divide_nothing():
         assert sorted(order.permutation) == list(range(375))
     assert list(rf.ordering([[2.0]], "dissection", [[0, 0, 0]]).permutation) == [0]
     assert rf.ordering(np.eye(100), "dissection", np.arange(300.0).reshape(100, 3)).fill == 0
+
+
+@pytest.mark.parametrize("scale", [0.0, 1e-309])
+def test_equal_places_have_the_fill_of_minimum_degree(scale):
+    """Also those so close to each other that layers would overflow."""
+    nodes, elements = box_hexes(9, 9, 9)
+    matrix = rf.Solid(rf.Mesh(nodes, elements), STVK).stiffness()
+    fill = rf.ordering(matrix, "dissection", 9.0 * scale * nodes).fill
+    assert fill <= 1.05 * rf.ordering(matrix, "amd").fill
+
+
+def test_sets_that_planes_cut_nearly_all_of_are_not_divided():
+    """97 tetrahedra across the middle and 3 beside it, without common nodes: in their order."""
+    one = np.array([[-1.0, -1, -1], [1, -1, 1], [1, 1, -1], [-1, 1, 1]])
+    nodes = np.concatenate(
+        [one * (1 + 0.01 * k) if k < 97 else 5.0 + 0.1 * one + k for k in range(100)]
+    )
+    mesh = rf.Mesh(nodes, np.arange(400).reshape(100, 4))
+    order = rf.ordering(mesh, "simple").permutation[::3] // 3
+    np.testing.assert_array_equal(order, np.arange(400)[::-1])
+
+
+@pytest.mark.parametrize("wrong", [[0, 1, 1], [0, 0, 0]])
+def test_counts_refuse_what_is_no_permutation(wrong):
+    lower = np.ones(3), np.arange(3, dtype=np.int32), np.arange(4, dtype=np.int32)
+    with pytest.raises(rf.InputError, match=r"permutation\[\d\] is \d, which is there before"):
+        _core.ordering_counts(lower, np.array(wrong, dtype=np.int32))
 
 
 @pytest.fixture(scope="module")

@@ -63,9 +63,12 @@ def barrier_of(
     return contact._bind(system.mesh, system.fixed, mass, system.basis)
 
 
-def proxy_of(contact: object, system: object) -> tuple[_core.Proxy, NDArray[np.int32]] | None:
+def proxy_of(
+    contact: object, system: object, inside: bool
+) -> tuple[_core.Proxy, NDArray[np.int32]] | None:
     """Return the argument `contact` of explicit steps in the core: a body, and nodes that touch it.
 
+    inside: steps take damping inside, which is refused.
     None: there is none, or a BarrierContact, which `barrier_of` refuses.
     """
     if contact is None or isinstance(contact, BarrierContact):
@@ -80,6 +83,12 @@ def proxy_of(contact: object, system: object) -> tuple[_core.Proxy, NDArray[np.i
             "contact: a RigidProxy touches the nodes of a Solid, got a system of type "
             f"{type(system).__name__}; reduced models take a PenaltyContact in the `step` of "
             "implicit integrators"
+        )
+    if inside:
+        raise InputError(
+            "implicit_damping must be False with contact=: forces of contact would reach the "
+            "damping inside half a step late, and heavy damping grows from it; take "
+            "implicit_damping=False, damping half a step earlier"
         )
     mesh = system.mesh
     nodes = np.setdiff1d(mesh.boundary_nodes, standing(mesh.constraints, system.fixed))

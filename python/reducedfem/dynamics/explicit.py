@@ -36,6 +36,9 @@ __all__ = ["CentralDifferences", "CentralReport", "Spectrum", "spectrum", "stabl
 
 # fraction of the stable step at rest that is the default dt: most solids stiffen as they deform
 _FRACTION = 0.5
+# fraction up to which steps of two lengths are stable in turn: (a + b)^2 (1 - a b / 4) <= 4 for
+# a, b = omega dt
+_MIXED = 0.7
 _CROSSES = "an explicit step does not see a barrier ahead and crosses it"
 
 
@@ -243,14 +246,15 @@ class CentralDifferences(Simulation):
         Take all damping inside of the step, by its matrix D at rest: (M + dt/2 D) a = f - R(x) -
         D (v + dt/2 a0). The matrix on the left is factored once; the scheme is of second order,
         and stable for dt < 2 / omega for any D. As D is constant, it also resists a body that
-        turns by a large angle.
+        turns by a large angle. Not with `contact`.
     deformation_only
         Accept a model of a free body; see `ImplicitNewmark`.
     gravity
         Gravitational acceleration [m/s^2], shape (3,); see `ImplicitNewmark`.
     contact
-        A `RigidProxy` that the surface nodes of a `Solid` touch; None: no contact. Explicit steps
-        refuse a `BarrierContact`; take `BackwardEuler` or `BDF2` for it.
+        A `RigidProxy` that the surface nodes of a `Solid` touch; None: no contact. All steps then
+        have the length `dt`. Explicit steps refuse a `BarrierContact`; take `BackwardEuler` or
+        `BDF2` for it.
 
     Raises
     ------
@@ -278,7 +282,7 @@ class CentralDifferences(Simulation):
     ) -> None:
         alpha, stiff = rayleigh(damping)
         inside = flag(implicit_damping, "implicit_damping")
-        proxy = proxy_of(contact, system)
+        proxy = proxy_of(contact, system, inside)
         if proxy is None:
             barrier_of(contact, type(self).__name__, _CROSSES, system, 1)
         given = None if dt is None else number(dt, "dt")
@@ -308,7 +312,7 @@ class CentralDifferences(Simulation):
             load,
             None,
             inside,
-            proxy,
+            None if proxy is None else (*proxy, self._stable),
         )
         self._system = system
         self._warned, self._dt = set(), given
@@ -342,10 +346,12 @@ class CentralDifferences(Simulation):
         n
             Number of steps, at least 0.
         dt
-            Length of these steps [s]; None: that of the simulation. At most the stable step at
-            rest, or that of the simulation if it is longer. Each step may have another length;
-            with `implicit_damping` of a solid, lengths other than powers of two times that of the
-            simulation take up to eight iterations with the factors of the two next to them.
+            Length of these steps [s]; None: that of the simulation. Each step may have another
+            length, at most 0.7 stable steps at rest, where that of the simulation is at most that,
+            too: alternating lengths are unstable from 0.71 of it on. With `contact` only that of
+            the simulation. With `implicit_damping` of a solid, lengths other than powers of two
+            times that of the simulation take up to eight iterations with the factors of the two
+            next to them.
         progress
             True for a progress bar, or a callable ``f(done, total)``.
 
@@ -356,7 +362,7 @@ class CentralDifferences(Simulation):
             times the diagonal of its bounding box. The state is that before the failing step.
         InputError, InputTypeError
             `force` has a wrong shape or a value that is not finite, `n` is out of range, or `dt`
-            is not positive or beyond the stable step.
+            is not positive, too long, or another length in contact.
 
         Warns
         -----
@@ -370,15 +376,32 @@ class CentralDifferences(Simulation):
         """Return a length of steps; refuse those that are not stable."""
         if not dt > 0.0:
             raise InputError(f"dt must be positive, got {dt:g}")
-        known = not math.isnan(self._stable)
-        if dt > max(self._dt, self._stable if known else self._dt):
-            limit = (
-                f"the stable step at rest, {self._stable:g} s"
-                if known
-                else f"that of the simulation, {self._dt:g} s, as the stable step is not known"
-            )
+        if dt == self._dt:
+            return dt
+        if self._settings["contact"] is not None:
             raise InputError(
-                f"dt is {dt:g} s, beyond {limit}: make shorter steps, or a simulation with that dt"
+                f"dt is {dt:g} s, but steps in contact all have the length of the simulation, "
+                f"{self._dt:g} s, as others would gain energy: leave dt out, or make a simulation "
+                "with that dt"
+            )
+        if math.isnan(self._stable):
+            if dt > self._dt:
+                raise InputError(
+                    f"dt is {dt:g} s, beyond that of the simulation, {self._dt:g} s, as the stable "
+                    "step is not known: make shorter steps, or a simulation with that dt"
+                )
+            return dt
+        limit = _MIXED * self._stable
+        text = f"{_MIXED:g} stable steps at rest, {limit:g} s, beyond which mixed lengths may grow"
+        if dt > limit:
+            raise InputError(
+                f"dt is {dt:g} s, longer than {text}: make shorter steps, or a simulation with "
+                "that dt"
+            )
+        if self._dt > limit:
+            raise InputError(
+                f"dt is another length than that of the simulation, {self._dt:g} s, which is "
+                f"longer than {text}: leave dt out, or make the simulation with a shorter dt"
             )
         return dt
 

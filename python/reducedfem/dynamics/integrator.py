@@ -179,7 +179,8 @@ class Simulation(NamedArguments, WarnsOnce):
         A step holds its force constant. With the force of this time the method keeps its order;
         with that of another it is of first order. The time is the end of the step; for `TRBDF2`,
         `SDIRK2`, `ExponentialEuler` and exact modes its middle; for `GeneralizedAlpha`
-        dt / (1 + rho) after its beginning.
+        dt / (1 + rho) after its beginning. For ``CentralDifferences.step(dt=...)`` take
+        ``state.time + dt`` with that dt instead.
         """
         time: float = self._core.state()[3]
         return time + self._force_part * self._dt
