@@ -6,14 +6,23 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from reducedfem import _core
-from reducedfem.base.check import choice, count, finite_result, flag, node_indices, reals, require
+from reducedfem.base.check import (
+    count,
+    finite_result,
+    flag,
+    node_indices,
+    precision,
+    reals,
+    require,
+)
 from reducedfem.base.frozen import owned
 from reducedfem.base.run import Progress, callback, threads
 from reducedfem.errors import InputError, InputTypeError
 from reducedfem.geometry.pose import Pose, pose_arguments
+from reducedfem.solid.plausible import warn_of_loose_supports
 from reducedfem.solid.solid import Solid
 
 __all__ = ["ControlElements"]
@@ -47,7 +56,7 @@ class ControlElements:
         1: the linear solution. 2 or 3: terms of the series, for materials that are quadratic in
         Green's strain (`StVK`, `LinearElastic`) and rigid handles.
     dtype
-        Type of the fields. ``"float32"`` halves memory and time, with relative errors of 1e-6.
+        Type of the fields, also as a NumPy type. ``"float32"`` halves memory and time, with relative errors of 1e-6.
     progress
         True, False, None or a callable, as everywhere.
 
@@ -59,6 +68,11 @@ class ControlElements:
         only, or of more than 512 fields.
     MeshError
         Handles and fixed nodes leave a part of the mesh loose.
+
+    Warns
+    -----
+    PlausibilityWarning
+        Nodes of a handle lie outside of the body, in cut cells.
     """
 
     __slots__ = (
@@ -71,7 +85,7 @@ class ControlElements:
         handles: Sequence[ArrayLike],
         surface_nodes: ArrayLike | None = None,
         order: int = 1,
-        dtype: Literal["float64", "float32"] = "float64",
+        dtype: DTypeLike = "float64",
         progress: Progress = None,
     ) -> None:
         n = require(solid, Solid, "solid").mesh.n_nodes
@@ -79,7 +93,7 @@ class ControlElements:
             nodes = np.asarray(solid.mesh.boundary_nodes, dtype=np.int64)
         else:
             nodes = node_indices(surface_nodes, "surface_nodes", n)
-        degree, single = count(order, "order", 3), choice(dtype, "dtype", ("float64", "float32"))
+        degree, single = count(order, "order", 3), precision(dtype, "dtype")
         self._solid, self._order, self._dtype = solid, degree, single
         self._handles, self._nodes = _sets(handles, n), _sealed(nodes)
         with callback(progress, "control elements") as tell:
@@ -94,6 +108,8 @@ class ControlElements:
                 threads(),
             )
         self._means = owned(self._core.means)
+        for k, nodes in enumerate(self._handles):
+            warn_of_loose_supports(solid.mesh, nodes, 3, f"handles[{k}]")
 
     @property
     def solid(self) -> Solid:
