@@ -385,7 +385,7 @@ def test_steps_without_touching_have_the_same_bits():
 def test_refused_bodies():
     with pytest.raises(rf.InputTypeError, match="field must be a Field, got float"):
         rf.RigidProxy(0.1)
-    with pytest.raises(rf.InputError, match="rule must be"):
+    with pytest.raises(rf.InputError, match='rule must be "surface" or "mirror", got "penalty"'):
         rf.RigidProxy(FLOOR, rule="penalty")
     with pytest.raises(rf.InputError, match="friction must be a coefficient between 0"):
         rf.RigidProxy(FLOOR, -0.1)
