@@ -185,7 +185,9 @@ def test_wrong_contacts_are_named(green):
         (lambda: green.contact(([[1, 2]], [[1]]), down, [0.0]), r"points\[0\]"),
         (lambda: green.contact([], down, [0.0]), "points must be nodes"),
         (
-            lambda: green.contact(([[*node, *node, 40]], [[0.5, 0.5, 0.0]]), down, [0.0]),
+            lambda: green.contact(
+                ([[*node, *node, green.nodes[1]]], [[0.5, 0.5, 0.0]]), down, [0.0]
+            ),
             rf"points\[0\] has a triangle with node {node[0]} twice",
         ),
     ):

@@ -54,9 +54,9 @@ def test_nodes_in_the_body_give_none():
 def test_handles_outside_of_the_body_give_a_warning():
     """Cubes are centred about the body: a plate of 3.5 cells begins a quarter into one."""
     vertices, quads = box_hexes(1, 1, 1, (0.1, 0.1, 0.035))
-    mesh = rf.voxelize(rf.Mesh(vertices, quads).surface(), 10, order=1)
+    mesh = rf.voxelize(rf.Mesh(vertices, quads).surface(), 10, expand=1.0, order=1)
     solid, z = rf.Solid(mesh, RUBBER), mesh.nodes[:, 2]
     with pytest.warns(rf.PlausibilityWarning, match=r"handles\[1\]: nearly all of the") as found:
-        rf.ControlElements(solid, [z < 0.005, z > z.max() - 1e-6])
+        rf.ControlElements(solid, [z < 0.01, z > z.max() - 1e-6])
     assert [one.filename for one in found] == [__file__]
-    rf.ControlElements(solid, [z < 0.005, z > 0.03])
+    rf.ControlElements(solid, [z < 0.01, z > 0.02])
