@@ -176,6 +176,7 @@ def test_points_of_triangles_are_nodes_at_their_corners(green):
 def test_wrong_contacts_are_named(green):
     node = green.nodes[:1]
     down = [[0.0, 0.0, -1.0]]
+    flat = ([[*node, *node, green.nodes[1]]], [[0.5, 0.5, 0.0]])
     for work, message in (
         (lambda: green.contact([0], down, [0.0]), r"points\[0\] is 0, which is not among"),
         (lambda: green.contact(node, [[0, 0, 0]], [0.0]), r"normals\[0\] is zero"),
@@ -185,9 +186,7 @@ def test_wrong_contacts_are_named(green):
         (lambda: green.contact(([[1, 2]], [[1]]), down, [0.0]), r"points\[0\]"),
         (lambda: green.contact([], down, [0.0]), "points must be nodes"),
         (
-            lambda: green.contact(
-                ([[*node, *node, green.nodes[1]]], [[0.5, 0.5, 0.0]]), down, [0.0]
-            ),
+            lambda: green.contact(flat, down, [0.0]),
             rf"points\[0\] has a triangle with node {node[0]} twice",
         ),
     ):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import inspect
 import math
@@ -260,10 +261,8 @@ def choice(value: object, name: str, options: Sequence[str]) -> str:
 def precision(value: object, name: str) -> str:
     """Return "float64" or "float32", given so or as a type of NumPy; refuse others."""
     if isinstance(value, type | np.dtype):
-        try:
-            value = np.dtype(value).name  # type: ignore[arg-type]
-        except TypeError:
-            pass  # refused below
+        with contextlib.suppress(TypeError):  # refused below
+            value = np.dtype(value).name
     return choice(value, name, ("float64", "float32"))
 
 

@@ -56,7 +56,8 @@ class ControlElements:
         1: the linear solution. 2 or 3: terms of the series, for materials that are quadratic in
         Green's strain (`StVK`, `LinearElastic`) and rigid handles.
     dtype
-        Type of the fields, also as a NumPy type. ``"float32"`` halves memory and time, with relative errors of 1e-6.
+        Type of the fields, also as a NumPy type. ``"float32"`` halves memory and time, with
+        relative errors of 1e-6.
     progress
         True, False, None or a callable, as everywhere.
 

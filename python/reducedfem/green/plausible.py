@@ -36,11 +36,11 @@ def warn_of_soft_nodes(green: _core.Green, solid: Solid, name: str, stacklevel: 
         return
     x, y, z = mesh.nodes[node]
     warn(
-        f"{name}: {len(soft)} of the {len(green.nodes)} nodes lie in nearly empty cut cells, mostly "
-        f"outside of the body. A force on node {node} at ({x:.3g}, {y:.3g}, {z:.3g}) moves it "
-        f"{found[3]:.2g} times as far as the surface beside. Take a mesh with nodes on the surface, "
-        "such as tetrahedralize(surface), or of whole cells, voxelize(surface, cut=False); or name "
-        "nodes inside the body",
+        f"{name}: {len(soft)} of the {len(green.nodes)} nodes lie in nearly empty cut cells, "
+        f"mostly outside of the body. A force on node {node} at ({x:.3g}, {y:.3g}, {z:.3g}) moves "
+        f"it {found[3]:.2g} times as far as the surface beside. Take a mesh with nodes on the "
+        "surface, such as tetrahedralize(surface), or of whole cells, voxelize(surface, cut=False);"
+        " or name nodes inside the body",
         PlausibilityWarning,
         stacklevel=stacklevel,
     )
