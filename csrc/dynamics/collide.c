@@ -10,7 +10,7 @@
 #define ROW(name) &rf_collide_##name,
 static const rf_collide_rule *const RULES[] = {RF_COLLIDE_RULES(ROW)};
 #undef ROW
-#define NAME(name) " \"" #name "\""
+#define NAME(name) " or \"" #name "\""  // the first " or" is left out
 
 static const double FASTEST = 1e100;  // m/s and rad/s: squares stay finite
 
@@ -23,7 +23,7 @@ rf_status rf_proxy_create(const rf_field *field, const char *rule, double fricti
   for (size_t i = 0; i < sizeof RULES / sizeof *RULES; ++i)
     if (strcmp(RULES[i]->name, rule) == 0) found = RULES[i];
   if (!found)
-    return rf_fail(err, RF_ERR_ARG, "rule must be one of" RF_COLLIDE_RULES(NAME) ", got \"%.40s\"",
+    return rf_fail(err, RF_ERR_ARG, "rule must be%s, got \"%.40s\"", &(RF_COLLIDE_RULES(NAME))[3],
                    rule);
   if (!(isfinite(friction) && friction >= 0.0))
     return rf_fail(err, RF_ERR_ARG, "friction must be finite and at least 0, got %g", friction);

@@ -65,7 +65,8 @@ static rf_status measure(grading *g, rf_error *err) {
   double high[3];
   if (m->type != RF_HEX8)
     return rf_fail(err, RF_ERR_MESH,
-                   "grading needs a mesh of equal cubes of 8 nodes; these elements have %d",
+                   "grading needs a mesh of equal cubes of 8 nodes, and these elements have %d: "
+                   "voxelize(surface, cut=False, order=1)",
                    (int)m->type);
   if (m->rule)
     return rf_fail(err, RF_ERR_MESH,

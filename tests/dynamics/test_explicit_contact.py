@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -441,6 +442,7 @@ def test_copies_continue_with_the_same_bits():
     for one in copies:
         one.step(n=10)
     assert sim.contact.nodes.size > 0
+    assert re.fullmatch(r"<ProxyForce: \(.*\) N, \(.*\) N m, \d+ nodes?>", repr(sim.contact))
     for one in copies[1:]:
         assert np.array_equal(one.state.q, sim.state.q)
         assert np.array_equal(one.contact.impulse, sim.contact.impulse)
@@ -463,6 +465,7 @@ def test_steps_without_touching_have_the_same_bits():
         sim.step(force, n=50)
     assert np.array_equal(free.state.q, near.state.q)
     assert not near.contact.force.any()
+    assert repr(near.contact) == "<ProxyForce: no contact>"
     assert free.contact is None
 
 
@@ -473,7 +476,7 @@ def test_steps_without_touching_have_the_same_bits():
 def test_refused_bodies():
     with pytest.raises(rf.InputTypeError, match="field must be a Field, got float"):
         rf.RigidProxy(0.1)
-    with pytest.raises(rf.InputError, match="rule must be"):
+    with pytest.raises(rf.InputError, match='rule must be "surface" or "mirror", got "penalty"'):
         rf.RigidProxy(FLOOR, rule="penalty")
     with pytest.raises(rf.InputError, match="friction must be a coefficient between 0"):
         rf.RigidProxy(FLOOR, -0.1)

@@ -102,7 +102,7 @@ def test_supports_outside_of_the_body_give_a_warning():
     assert message.startswith(
         f"fixed: nearly all of the {lowest} nodes around (0.05, 0.05, -0.0025)"
     )
-    assert message.endswith("Fix nodes up to one cell (0.01 m) further in as well")
+    assert message.endswith("Take nodes up to one cell (0.01 m) further in as well")
     x = mesh.nodes[:, 0]
     (message,) = said(mesh, RUBBER, (z <= 0.0) & ((x < 0.02) | (x > 0.08)))
     assert "(supports like it: 2)" in message

@@ -123,6 +123,18 @@ def test_displacements_by_node(green):
     close(green.point_compliance(three, weights)[:, 1], weights @ moved[places], 1e-14)
 
 
+@pytest.mark.no_asan(reason="other tests run the same C code")
+def test_types_of_numpy_and_masks_are_taken(held, green):
+    for kind in (np.float32, np.dtype("float32")):
+        assert rf.GreensFunctions(held, green.nodes[:4], dtype=kind).dtype == "float32"
+    mask = np.zeros(held.mesh.n_nodes, bool)
+    mask[green.nodes[[3, 5]]] = True
+    force = [[0, 0, 1.0], [1.0, 0, 0]]
+    np.testing.assert_array_equal(
+        green.displacement(force, mask), green.displacement(force, green.nodes[[3, 5]])
+    )
+
+
 def test_single_precision_takes_half_of_the_memory(held, green):
     single = rf.GreensFunctions(held, dtype="float32")
     double = rf.GreensFunctions(held)
@@ -271,6 +283,7 @@ def test_wrong_nodes_are_named(held, green, free):
         (lambda: green.column(-1, 0), "node is -1; nodes are numbered 0 to"),
         (lambda: green.column(a, 3), "axis must be 0, 1 or 2, got 3"),
         (lambda: green.solve({fixed: (0, 0, 0)}), f"held is {fixed}, which is not among"),
+        (lambda: green.solve({a: [np.nan] * 3}), rf"held\[{a}\] is nan along all three axes"),
         (lambda: green.solve({a: (0, 0)}), rf"held\[{a}\] must be a displacement"),
         (lambda: green.solve(released=[a]), f"released names node {a}, which is not among"),
         (lambda: green.displacement([[1, 2, 3]], [a, b]), r"force must have shape \(2, 3\)"),
@@ -280,6 +293,11 @@ def test_wrong_nodes_are_named(held, green, free):
             r"nodes must have shape \(m,\), got \(2, 2\)",
         ),
         (lambda: green.displacement(np.eye(3)[:2], [a, fixed]), rf"nodes\[1\] is {fixed}, which"),
+        (lambda: green.point_compliance([a, b, a], [0.5, 0, 0.5]), f"node {a} twice"),
+        (
+            lambda: green.displacement([[0, 0, 1]], green.nodes == a),
+            r"nodes is a mask of shape .*pass nodes\[numpy.flatnonzero",
+        ),
     ):
         with pytest.raises(rf.InputError, match=message):
             work()

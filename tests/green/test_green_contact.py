@@ -278,6 +278,7 @@ def test_points_of_triangles_are_nodes_at_their_corners(green):
 def test_wrong_contacts_are_named(green):
     node, two = green.nodes[:1], green.nodes[:2]
     down = [[0.0, 0.0, -1.0]]
+    flat = ([[*node, *node, green.nodes[1]]], [[0.5, 0.5, 0.0]])
     for work, message in (
         (lambda: green.contact([0], down, [0.0]), r"points\[0\] is 0, which is not among"),
         (lambda: green.contact(node, [[0, 0, 0]], [0.0]), r"normals\[0\] is zero"),
@@ -299,6 +300,10 @@ def test_wrong_contacts_are_named(green):
                 [0.0] * 2,
             ),
             r"points\[1\]\[1\] must be .* got \[-0.5, 1.0, 0.5\]",
+        ),
+        (
+            lambda: green.contact(flat, down, [0.0]),
+            rf"points\[0\] has a triangle with node {node[0]} twice",
         ),
     ):
         with pytest.raises(rf.InputError, match=message):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import inspect
 import math
@@ -34,6 +35,7 @@ __all__ = [
     "node_indices",
     "number",
     "places",
+    "precision",
     "reals",
     "refuse_names",
     "require",
@@ -254,6 +256,14 @@ def choice(value: object, name: str, options: Sequence[str]) -> str:
             listed = "one of " + ", ".join(options)
         raise InputError(f"{name} must be {listed}, got {value!r}{did_you_mean(value, options)}")
     return value
+
+
+def precision(value: object, name: str) -> str:
+    """Return "float64" or "float32", given so or as a type of NumPy; refuse others."""
+    if isinstance(value, type | np.dtype):
+        with contextlib.suppress(TypeError):  # refused below
+            value = np.dtype(value).name
+    return choice(value, name, ("float64", "float32"))
 
 
 def did_you_mean(value: object, options: Iterable[str]) -> str:

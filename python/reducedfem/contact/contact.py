@@ -31,7 +31,7 @@ from reducedfem.contact.point_tree import PointTree
 from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
 from reducedfem.geometry.pose import Pose, pose_arguments, poses_arguments
 
-__all__ = ["Contact", "ContactForce", "ContactPoints", "ContactTrajectory"]
+__all__ = ["Contact", "ContactForce", "ContactPoints", "ContactTrajectory", "vector_text"]
 
 _Kind = TypeVar("_Kind", bound="Contact")
 _DIRECTIONS = ("gradient", "normal")
@@ -121,7 +121,7 @@ class ContactForce:
         tail = f"levels 0 to {self.level}, {self.microseconds:,.{digits}f} us>"
         if self.touching == 0:
             return f"<ContactForce: no contact, {tail}"
-        force, torque = _vector_text(self.force, "N"), _vector_text(self.torque, "N m")
+        force, torque = vector_text(self.force, "N"), vector_text(self.torque, "N m")
         return (
             f"<ContactForce: {force}, {torque}, {_points(self.touching)} up to "
             f"{self.depth:.3g} m deep, {tail}"
@@ -533,7 +533,7 @@ def require_contact(value: object) -> None:
         )
 
 
-def _vector_text(vector: NDArray[np.float64], unit: str) -> str:
+def vector_text(vector: NDArray[np.float64], unit: str) -> str:
     """Return a vector as text with its unit, with a prefix if it is large."""
     largest = float(np.abs(vector).max())
     factor, prefix = (1e6, "M") if largest >= 1e6 else (1e3, "k") if largest >= 1e3 else (1.0, "")

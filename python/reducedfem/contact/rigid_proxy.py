@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from reducedfem import _core
 from reducedfem.base.check import coefficient, reals
 from reducedfem.contact.combined_field import Field
+from reducedfem.contact.contact import vector_text
 from reducedfem.errors import InputError, InputTypeError
 from reducedfem.geometry.pose import Pose, pose_arguments
 
@@ -20,7 +21,7 @@ _ZERO = (0.0, 0.0, 0.0)
 _UPRIGHT = (1.0, 0.0, 0.0, 0.0)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ProxyForce:
     """Contact of a solid with a `RigidProxy`, `CentralDifferences.contact`.
 
@@ -46,6 +47,13 @@ class ProxyForce:
     nodes: NDArray[np.int32]
     node_forces: NDArray[np.float64]
     pose: Pose
+
+    def __repr__(self) -> str:
+        n = len(self.nodes)
+        if n == 0:
+            return "<ProxyForce: no contact>"
+        force, torque = vector_text(self.force, "N"), vector_text(self.torque, "N m")
+        return f"<ProxyForce: {force}, {torque}, {n} node{'s' * (n > 1)}>"
 
 
 def _vector(value: ArrayLike | None, name: str) -> NDArray[np.float64]:

@@ -337,6 +337,9 @@ class CentralDifferences(Simulation):
     ) -> None:
         """Advance by `n` steps under a constant force and the gravity of the simulation.
 
+        A force that starts suddenly makes the scheme first order, unless ``reset(qddot=)`` gives
+        the acceleration with it.
+
         Parameters
         ----------
         force

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,6 +26,7 @@ __all__ = [
     "place_of",
     "places_of",
     "points_of",
+    "refuse_repeated",
     "released_of",
     "shares_of",
 ]
@@ -53,6 +55,8 @@ def places_of(
     array = as_array(nodes, name, "integers")
     if array.size == 0:
         array = array.astype(np.int32)
+    if array.dtype == np.bool_:
+        array = _nodes_of_mask(green, array, name)
     if array.dtype.kind not in "iu":
         raise InputTypeError(f"{name} must hold integers, got dtype {array.dtype}")
     if array.ndim != (1 if shape == "(m,)" else 2):
@@ -62,6 +66,33 @@ def places_of(
         for index, node in np.ndenumerate(array)
     ]
     return np.array(found, dtype=np.int32).reshape(array.shape)
+
+
+def _nodes_of_mask(
+    green: _core.Green, mask: NDArray[np.bool_], name: str
+) -> NDArray[np.signedinteger[Any]]:
+    n, s = green.n_nodes, len(green.nodes)
+    if mask.shape != (n,):
+        hint = f"; for one of the surface pass nodes[numpy.flatnonzero({name})]"
+        raise InputError(
+            f"{name} is a mask of shape {mask.shape}; one for this mesh has shape ({n},)"
+            f"{hint if mask.shape == (s,) else ''}"
+        )
+    return np.flatnonzero(mask)
+
+
+def refuse_repeated(
+    green: _core.Green, places: NDArray[np.int32], shares: NDArray[np.float64], name: str
+) -> None:
+    """Refuse triangles (m, 3) that have a node twice with weights that are not zero."""
+    for a, b in ((0, 1), (1, 2), (2, 0)):
+        twice = (places[:, a] == places[:, b]) & (shares[:, [a, b]] != 0.0).all(axis=1)
+        if twice.any():
+            k = int(twice.argmax())
+            raise InputError(
+                f"{name} has a triangle with node {green.nodes[places[k, a]]} twice: "
+                f"{green.nodes[places[k]].tolist()}; for a node alone, the weights are (1, 0, 0)"
+            )
 
 
 def points_of(
@@ -74,7 +105,9 @@ def points_of(
             places = places_of(green, first, "points[0]", "(m, 3)")
             if places.shape[1] != 3 or not len(places):
                 raise InputError(f"points[0] must have shape (m, 3), got {places.shape}")
-            return places, shares_of(points[1], places.shape, "points[1]")
+            shares = shares_of(points[1], places.shape, "points[1]")
+            refuse_repeated(green, places, shares, "points[0]")
+            return places, shares
     given = as_array(points, "points", "integers")
     if given.ndim != 1 or not len(given):
         raise InputError(
@@ -105,6 +138,10 @@ def held_directions(
             raise InputError(
                 f"held[{node}] must be a displacement, three finite numbers or nan for a free "
                 f"axis; got {given!r}"
+            )
+        if np.isnan(value.astype(float)).all():
+            raise InputError(
+                f"held[{node}] is nan along all three axes, which holds nothing: leave the node out"
             )
         order.append(place)
         values[k] = value

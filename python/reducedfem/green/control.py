@@ -6,15 +6,24 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from reducedfem import _core
-from reducedfem.base.check import choice, count, finite_result, flag, node_indices, reals, require
+from reducedfem.base.check import (
+    count,
+    finite_result,
+    flag,
+    node_indices,
+    precision,
+    reals,
+    require,
+)
 from reducedfem.base.frozen import owned
 from reducedfem.base.quiet import warn
 from reducedfem.base.run import Progress, callback, threads
 from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
 from reducedfem.geometry.pose import Pose, pose_arguments
+from reducedfem.solid.plausible import warn_of_loose_supports
 from reducedfem.solid.solid import Solid
 
 __all__ = ["ControlElements"]
@@ -51,7 +60,8 @@ class ControlElements:
         1: the linear solution. 2 or 3: terms of the series, for materials that are quadratic in
         Green's strain (`StVK`, `LinearElastic`) and rigid handles.
     dtype
-        Type of the fields. ``"float32"`` halves memory and time, with relative errors of 1e-6.
+        Type of the fields, also as a NumPy type. ``"float32"`` halves memory and time, with
+        relative errors of 1e-6.
     progress
         A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
 
@@ -63,6 +73,11 @@ class ControlElements:
         only, or of more than 512 fields.
     MeshError
         Handles and fixed nodes leave a part of the mesh loose.
+
+    Warns
+    -----
+    PlausibilityWarning
+        Nodes of a handle lie outside of the body, in cut cells.
     """
 
     __slots__ = (
@@ -75,7 +90,7 @@ class ControlElements:
         handles: Sequence[ArrayLike],
         surface_nodes: ArrayLike | None = None,
         order: int = 1,
-        dtype: Literal["float64", "float32"] = "float64",
+        dtype: DTypeLike = "float64",
         progress: Progress = None,
     ) -> None:
         n = require(solid, Solid, "solid").mesh.n_nodes
@@ -85,7 +100,7 @@ class ControlElements:
             nodes = node_indices(surface_nodes, "surface_nodes", n)
         if not len(nodes):
             raise InputError("surface_nodes selects no node; at least one is needed")
-        degree, single = count(order, "order", 3), choice(dtype, "dtype", ("float64", "float32"))
+        degree, single = count(order, "order", 3), precision(dtype, "dtype")
         self._solid, self._order, self._dtype = solid, degree, single
         self._handles, self._nodes = _sets(handles, n), _sealed(nodes)
         with callback(progress, "control elements") as tell:
@@ -100,6 +115,8 @@ class ControlElements:
                 threads(),
             )
         self._means = owned(self._core.means)
+        for k, nodes in enumerate(self._handles):
+            warn_of_loose_supports(solid.mesh, nodes, 3, f"handles[{k}]")
 
     @property
     def solid(self) -> Solid:

@@ -7,17 +7,10 @@ from collections.abc import Mapping
 from typing import Any, BinaryIO
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from reducedfem import _core
-from reducedfem.base.check import (
-    choice,
-    field,
-    finite_result,
-    integer,
-    number,
-    reals,
-)
+from reducedfem.base.check import field, finite_result, integer, number, precision, reals
 from reducedfem.base.memory import available
 from reducedfem.base.quiet import warn
 from reducedfem.base.run import Progress, callback, threads
@@ -29,10 +22,12 @@ from reducedfem.green.arguments import (
     place_of,
     places_of,
     points_of,
+    refuse_repeated,
     released_of,
     shares_of,
 )
 from reducedfem.green.contacts import GreenContacts
+from reducedfem.green.plausible import warn_of_soft_nodes
 from reducedfem.green.results import GreenContact, GreenSolution, states
 from reducedfem.io import green_files
 from reducedfem.io.saved import Saved
@@ -72,8 +67,8 @@ class GreensFunctions(Saved):
     releasable
         Fixed nodes that `solve` may release, as `surface_nodes`. None: no nodes.
     dtype
-        ``"float64"`` or ``"float32"`` for the entries of G. With the latter the products of one
-        force are in single precision, their sum and all solutions in double.
+        ``"float64"`` or ``"float32"``, also as NumPy types, for the entries of G. With the latter
+        the products of one force are in single precision, their sum and all solutions in double.
     progress
         A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
 
@@ -87,6 +82,11 @@ class GreensFunctions(Saved):
         The stiffness is not positive definite.
     MemoryError
         G needs more memory than is available; the message gives both.
+
+    Warns
+    -----
+    PlausibilityWarning
+        A node in nearly empty cut cells moves more than five times as far as the surface beside.
     """
 
     __slots__ = ("__weakref__", "_core", "_positions")
@@ -97,12 +97,13 @@ class GreensFunctions(Saved):
         surface_nodes: ArrayLike | None = None,
         *,
         releasable: ArrayLike | None = None,
-        dtype: str = "float64",
+        dtype: DTypeLike = "float64",
         progress: Progress = None,
     ) -> None:
         require_solid(solid)
         n = solid.mesh.n_nodes
-        single = choice(dtype, "dtype", ("float64", "float32")) == "float32"
+        kind = precision(dtype, "dtype")
+        single = kind == "float32"
         nodes: NDArray[Any]
         if surface_nodes is None:
             nodes = np.setdiff1d(solid.mesh.boundary_nodes, solid.fixed)
@@ -111,11 +112,12 @@ class GreensFunctions(Saved):
         freed = distinct(releasable, "releasable", n)
         size = len(nodes)
         needed = 18.0 * size**2 * (1 if single else 2) + 72.0 * len(freed) * (len(freed) + size)
-        _require_memory(needed, f"Green's functions of {size} nodes in {dtype}", _SMALLER[single])
+        _require_memory(needed, f"Green's functions of {size} nodes in {kind}", _SMALLER[single])
         with callback(progress, "Green's functions") as tell:
             self._core = _core.Green(solid._core, nodes, freed, single, tell, threads())
         self._positions = solid.mesh.nodes[self._core.nodes]
         self._positions.flags.writeable = False
+        warn_of_soft_nodes(self._core, solid, "surface_nodes", 3)
 
     # --- attributes -------------------------------------------------------------------
 
@@ -208,7 +210,8 @@ class GreensFunctions(Saved):
         force
             Forces [N] on all nodes of the surface, (s, 3) or (3s,), or on `nodes`, (m, 3).
         nodes
-            Nodes of the surface on which `force` acts, (m,); forces on repeated nodes are added.
+            Nodes of the surface on which `force` acts, (m,), or a mask over the mesh; forces on
+            repeated nodes are added.
 
         Returns
         -------
@@ -241,7 +244,7 @@ class GreensFunctions(Saved):
         Parameters
         ----------
         nodes
-            Three nodes of the surface.
+            Three different nodes of the surface; those with the weight zero may be repeated.
         weights
             Barycentric coordinates of the point, three numbers with the sum 1.
 
@@ -259,6 +262,7 @@ class GreensFunctions(Saved):
         if places.shape != (3,):
             raise InputError(f"nodes must have shape (3,), got {places.shape}")
         shares = shares_of(weights, (3,))
+        refuse_repeated(self._core, places[None], shares[None], "nodes")
         return self._core.compliance(places.reshape(1, 3), shares.reshape(1, 3))
 
     # --- contacts --------------------------------------------------------------------
@@ -277,7 +281,7 @@ class GreensFunctions(Saved):
         ----------
         held
             Displacements [m] by node of the surface, (3,) each; nan: the node is free along that
-            axis. None: no nodes.
+            axis, one of three at least is held. None: no nodes.
         force
             Load [N], (s, 3) or (3s,). None: zero.
         released
@@ -331,8 +335,8 @@ class GreensFunctions(Saved):
         Parameters
         ----------
         points
-            Nodes of the surface, (m,); or a tuple of the nodes of triangles and of barycentric
-            coordinates, both (m, 3). Up to 1024 points.
+            Nodes of the surface, (m,), or a mask over the mesh; or a tuple of the nodes of
+            triangles and of barycentric coordinates, both (m, 3). Up to 1024 points.
         normals
             Directions from the obstacle to the body, any length, (m, 3).
         gaps

@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
 from reducedfem.base.check import choice, reals
-from reducedfem.errors import InputError
+from reducedfem.base.sparse import CSC
+from reducedfem.errors import InputError, InputTypeError
 from reducedfem.geometry.mesh import Mesh
 from reducedfem.material.laws import StVK
 from reducedfem.solid.composition import compose, fixed_nodes, materials_of
@@ -61,7 +62,7 @@ class Ordering:
 
 
 def ordering(
-    system: Solid | Mesh | Matrix, method: str = "dissection", points: ArrayLike | None = None
+    system: Solid | Mesh | Matrix, method: str = "auto", points: ArrayLike | None = None
 ) -> Ordering:
     """Return an order of elimination for the sparse Cholesky factorization of a matrix.
 
@@ -79,7 +80,8 @@ def ordering(
         ``"nested"``: layers of nodes of a regular grid are separators (George 1973).
         ``"minimum-degree"``: exact, for up to 60,000 nodes. ``"amd"``: approximate minimum degree.
         ``"metis"``: nested dissection of the graph, by METIS if CHOLMOD was built with it.
-        ``"auto"``: dissection if the places of the unknowns are known, METIS otherwise.
+        ``"auto"``: dissection if the places of the unknowns are known, METIS otherwise, or AMD if
+        CHOLMOD was built without METIS.
     points
         Places for a matrix: one for each unknown (n, 3), or for each three consecutive ones
         (n / 3, 3), which then stay together. Not for solids and meshes, which have places.
@@ -107,6 +109,11 @@ def ordering(
         if method == "simple":
             raise InputError(
                 'method "simple" needs elements: pass a Solid or a Mesh, or use "dissection"'
+            )
+        kind = type(system)
+        if kind.__module__.startswith("reducedfem.") and not isinstance(system, CSC):
+            raise InputTypeError(
+                f"system must be a Solid, a Mesh or a symmetric matrix, got {kind.__name__}"
             )
         lower = symmetric(system, "system", definite=False)[1]
         if points is None and method in BY_PLACES:

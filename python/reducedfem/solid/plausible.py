@@ -28,6 +28,7 @@ __all__ = [
     "warn_of_inversion",
     "warn_of_long_steps",
     "warn_of_locking",
+    "warn_of_loose_supports",
     "warn_of_motion",
     "warn_of_reach",
     "warn_of_rounding",
@@ -138,10 +139,12 @@ def warn_of_supports(mesh: Mesh, fixed: NDArray[np.int64], stacklevel: int) -> N
             PlausibilityWarning,
             stacklevel=stacklevel,
         )
-    _warn_of_loose_supports(mesh, fixed, stacklevel + 1)
+    warn_of_loose_supports(mesh, fixed, stacklevel + 1)
 
 
-def _warn_of_loose_supports(mesh: Mesh, fixed: NDArray[np.int64], stacklevel: int) -> None:
+def warn_of_loose_supports(
+    mesh: Mesh, fixed: NDArray[np.int64], stacklevel: int, name: str = "fixed"
+) -> None:
     """Warn of supports whose nodes lie outside the surface at which the cells are cut."""
     if mesh.source is None or not (mesh.fractions < 1.0).any():
         return
@@ -165,9 +168,9 @@ def _warn_of_loose_supports(mesh: Mesh, fixed: NDArray[np.int64], stacklevel: in
     x, y, z = mesh.nodes[loose[0]].mean(axis=0)
     more = f" (supports like it: {len(loose)})" if len(loose) > 1 else ""
     warn(
-        f"fixed: nearly all of the {len(loose[0])} nodes around ({x:.3g}, {y:.3g}, {z:.3g}) lie "
-        f"outside of the body, in cut cells: this support is far too soft{more}. Fix nodes up to "
-        f"one cell ({cell_size(mesh):.3g} m) further in as well",
+        f"{name}: nearly all of the {len(loose[0])} nodes around ({x:.3g}, {y:.3g}, {z:.3g}) lie "
+        f"outside of the body, in cut cells: this support is far too soft{more}. Take nodes up "
+        f"to one cell ({cell_size(mesh):.3g} m) further in as well",
         PlausibilityWarning,
         stacklevel=stacklevel,
     )

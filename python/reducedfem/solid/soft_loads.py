@@ -17,7 +17,7 @@ from reducedfem.geometry.mesh import Mesh
 from reducedfem.material.laws import Material
 from reducedfem.solid.plausible import young_modulus
 
-__all__ = ["warn_of_loads"]
+__all__ = ["softest", "warn_of_loads"]
 
 _PART = 0.25  # of the sizes of all loads, on such nodes, from which on they are examined
 # compliance over that of the same load on the surface from which on nodes count as soft: at points
@@ -48,9 +48,7 @@ def warn_of_loads(
         return False  # refused later
     load = np.array(values.reshape(-1, 3), float)
     load[core.fixed] = 0.0
-    modulus = min(map(young_modulus, materials))
-    small = _STRAIN * modulus * cell_size(mesh) ** 2
-    found = _softest(mesh, core, load, small, u)
+    found = softest(mesh, core, materials, load, u)
     if found is None:
         return False
     node, distance, held, times = found
@@ -67,19 +65,20 @@ def warn_of_loads(
     return True
 
 
-def _softest(
+def softest(
     mesh: Mesh,
     core: _core.Solid,
+    materials: Collection[Material],
     load: NDArray[np.float64],
-    small: float,
-    u: NDArray[np.float64] | None,
+    u: NDArray[np.float64] | None = None,
 ) -> tuple[int, float, float, float] | None:
     """Return the soft node that moves most under its load; None unless soft nodes bear the load.
 
     It comes with its distance from the body [m], the amount of the body around it [cells] and the
-    ratio of the compliances. small: loads that are tried [N].
+    ratio of the compliances. Loads (n, 3) act on free nodes; u: see `warn_of_loads`.
     """
     assert mesh.source is not None
+    small = _STRAIN * min(map(young_modulus, materials)) * cell_size(mesh) ** 2
     nodes, held = nearly_empty(mesh)
     sizes = np.linalg.norm(load, axis=1)
     total = sizes.sum()

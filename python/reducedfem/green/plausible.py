@@ -1,0 +1,57 @@
+"""Warnings of surfaces with Green's functions whose nodes lie outside of the body."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from reducedfem import _core
+from reducedfem.base.quiet import silenced, warn
+from reducedfem.errors import PlausibilityWarning
+from reducedfem.geometry.built import cell_size, nearly_empty
+from reducedfem.solid.soft_loads import softest
+from reducedfem.solid.solid import Solid
+
+__all__ = ["warn_of_soft_nodes"]
+
+_FAR = 3.0  # cells from a node at which a free solid is held to measure the softness of the node
+
+
+def warn_of_soft_nodes(green: _core.Green, solid: Solid, name: str, stacklevel: int) -> None:
+    """Warn if a node gives way much farther than the surface beside, as `solve_static` does."""
+    mesh = solid.mesh
+    if mesh.source is None:
+        return
+    soft = np.flatnonzero(np.isin(green.nodes, nearly_empty(mesh)[0])).astype(np.int32)
+    if len(soft) == 0:
+        return
+    first = np.array([[1.0, 0.0, 0.0]])
+    compliance = [green.compliance(np.full((1, 3), place, np.int32), first) for place in soft]
+    worst = int(np.trace(compliance, axis1=1, axis2=2).argmax())
+    node = int(green.nodes[soft[worst]])
+    load = np.zeros((mesh.n_nodes, 3))
+    load[node] = np.linalg.eigh(compliance[worst])[1][:, -1]
+    held = solid if len(solid.fixed) else _held(solid, node)
+    found = None if held is None else softest(mesh, held._core, solid.materials.values(), load)
+    if found is None:
+        return
+    x, y, z = mesh.nodes[node]
+    warn(
+        f"{name}: {len(soft)} of the {len(green.nodes)} nodes lie in nearly empty cut cells, "
+        f"mostly outside of the body. A force on node {node} at ({x:.3g}, {y:.3g}, {z:.3g}) moves "
+        f"it {found[3]:.2g} times as far as the surface beside. Take a mesh with nodes on the "
+        "surface, such as tetrahedralize(surface), or of whole cells, voxelize(surface, cut=False);"
+        " or name nodes inside the body",
+        PlausibilityWarning,
+        stacklevel=stacklevel,
+    )
+
+
+def _held(solid: Solid, node: int) -> Solid | None:
+    """Return a free solid, held at its whole cells away from a node; None without such cells."""
+    mesh = solid.mesh
+    away = np.linalg.norm(mesh.nodes[mesh.elements].mean(axis=1) - mesh.nodes[node], axis=1)
+    cells = (mesh.fractions == 1.0) & (away > _FAR * cell_size(mesh))
+    if not cells.any():
+        return None
+    with silenced():
+        return Solid(mesh, solid.materials, fixed=np.unique(mesh.elements[cells]))
