@@ -11,6 +11,7 @@
 #include "contact/penalty_law.h"
 #include "dynamics/newmark.h"
 #include "linalg/dense_rt.h"
+#include "no_collide.h"
 #include "no_free_body.h"
 #include "no_modes.h"
 #include "sdf/field.h"
