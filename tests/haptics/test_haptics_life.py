@@ -243,8 +243,9 @@ def test_a_fork_does_not_wait_for_a_thread_that_stops_the_session():
     done = run_script(
         f"""
         sys.path[:0] = {sys.path!r}
-        import signal, threading
+        import signal, threading, warnings
         import haptic_sessions as sessions
+        warnings.simplefilter("ignore", DeprecationWarning)  # Python warns of such forks
         made.close()
         reducedfem.haptics.settings.set_timeouts(patience=1e3)
         made = reducedfem.HapticSession(contact, device, coupling=coupling, keep_records=1 << 16)
