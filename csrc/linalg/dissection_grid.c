@@ -119,7 +119,8 @@ static void place_nodes(elements_work *w, int32_t element) {
   }
 }
 
-// Sets of which planes cut more are not divided: each level would leave a few elements only.
+// A set is not divided if a plane cuts a larger part of it: each level would take only a few
+// elements off.
 static const double MOST_CUT = 0.95;
 
 // The procedure of Z00 4.1.1.1: nodes of cut elements get the last places.

@@ -9,7 +9,7 @@
 #include "pyext/py_source.h"
 #include "world/driven.h"
 
-// n steps in contact, arrays of which have a row a step.
+// Steps in contact; the arrays have a row for each step.
 typedef struct driven {
   PyObject *simulation, *contact;
   const double *force, *positions, *quaternions, *field_qs;

@@ -139,8 +139,8 @@ class MeshArrays(Card):
         Parameters
         ----------
         by
-            ``"node"``: elements that share a node are connected, or of which one has a node that
-            follows nodes of the other. ``"face"``: only elements that share a whole face, or that
+            ``"node"``: elements are connected if they share a node, or if a node of one follows
+            nodes of the other. ``"face"``: only elements that share a whole face, or that
             of a smaller element on a larger one, are connected. Parts that touch along an edge or
             at a node are one part by node, but the hinge between them has no stiffness; the mesh
             has such hinges if it has more parts by face than by node.

@@ -318,7 +318,7 @@ class ControlElements:
         return wrench[:, :3], wrench[:, 3:]
 
     def energy(self, c: ArrayLike, rotation: Literal["extract"] | None = "extract") -> float:
-        """Return the strain energy of the linear solution [J], of which `forces` are the gradient.
+        """Return the strain energy of the linear solution [J]; `forces` are its gradient.
 
         Parameters
         ----------

@@ -28,7 +28,7 @@ BY_PLACES = ("dissection", "nested")
 class Ordering:
     """An order of elimination and the size of the Cholesky factor L that it gives.
 
-    Counts are exact: all entries that elimination makes, none of which cancels.
+    Counts are exact; they take it that no entry cancels.
 
     Attributes
     ----------

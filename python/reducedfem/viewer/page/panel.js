@@ -201,7 +201,7 @@ export class Panel {
     });
   }
 
-  /** Shows the scale of colours: of values, of which some may be missing, or up to a displacement [m]; 0: no scale. */
+  /** Shows the scale of colours: of values (some may be missing), or of displacements up to `largest` [m]; 0: no scale. */
   setLegend(largest, colours, marks, values, missing) {
     this.legend.hidden = !(values || largest > 0 || marks.length);
     const ends = [[0, "0"], [1, readable(largest, "m")]];
