@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/run.h"
+#include "constraint/friction_poll.h"
 #include "linalg/vec3.h"
 
 // Fills the rows normal, first and second tangent of a right-handed frame.
@@ -66,27 +67,16 @@ static void turn(int32_t m, const double *frame, bool back, const double *from, 
     }
 }
 
-// Asks the run whether the call should stop.
-typedef struct poll {
-  const rf_run *run;
-  rf_error *err;
-  rf_status st;
-} poll;
-
-static bool stop(void *context) {
-  poll *p = context;
-  p->st = rf_run_poll(p->run, p->err);
-  return p->st < 0;
-}
-
 rf_status rf_green_contact_solve(const rf_green *g, const rf_run *run,
                                  const rf_green_contact *contact, double tolerance, double *force,
                                  double *gap, rf_contact_state *state, double *u,
                                  rf_friction_report *report, rf_error *err) {
   rf_status st = RF_OK;
-  poll asked = {.run = run, .err = err};
-  const rf_friction_limits limits = {
-      .tolerance = tolerance, .budget_us = INFINITY, .stop = stop, .context = &asked};
+  rf_friction_poll asked = {.run = run, .err = err};
+  const rf_friction_limits limits = {.tolerance = tolerance,
+                                     .budget_us = INFINITY,
+                                     .stop = rf_friction_poll_stop,
+                                     .context = &asked};
   const int32_t m = contact->m;
   const rf_friction_settings set = {.most = m, .simd = g->simd};
   rf_friction *solver = NULL;

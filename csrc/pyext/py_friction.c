@@ -6,6 +6,7 @@
 #include "base/clock_rt.h"
 #include "constraint/delassus.h"
 #include "constraint/friction.h"
+#include "constraint/friction_poll.h"
 #include "constraint/pyramid.h"
 #include "pyext/py_convert.h"
 
@@ -152,19 +153,6 @@ static int convert(problem *p, PyObject *const object[4]) {
   return p->force && p->gap && p->state ? 0 : -1;
 }
 
-// Asks Python whether a call should stop.
-typedef struct poll {
-  const rf_run *run;
-  rf_error *err;
-  rf_status st;
-} poll;
-
-static bool stop(void *context) {
-  poll *p = context;
-  p->st = rf_run_poll(p->run, p->err);
-  return p->st < 0;
-}
-
 static rf_status solve_by_pyramid(const problem *p, rf_friction *solver,
                                   const rf_friction_limits *limits, rf_contact_state *state,
                                   rf_friction_report *report, rf_error *err) {
@@ -190,9 +178,9 @@ static rf_status solve_by(const problem *p, rf_friction *solver, rf_contact_stat
                           rf_friction_report *report, rf_error *err) {
   const double *free = p->free.data, *mu = p->mu.data, *start = p->start.data;
   double *force = py_f64(p->force), *gap = py_f64(p->gap);
-  poll asked = {.run = &p->run.run, .err = err};
+  rf_friction_poll asked = {.run = &p->run.run, .err = err};
   rf_friction_limits limits = p->limits;
-  limits.stop = stop;
+  limits.stop = rf_friction_poll_stop;
   limits.context = &asked;
   rf_status st;
   switch (p->method) {
