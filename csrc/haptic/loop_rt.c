@@ -90,6 +90,10 @@ rf_status rf_loop_cycle_rt(rf_loop *loop, double late_us) {
   if (record.flags & RF_SAFETY_PAUSED) COUNT(loop->paused, 1);
   if (record.flags & RF_TICK_MADE_UP) COUNT(loop->made_up, 1);
   if (record.flags & RF_TICK_UNSOLVED) COUNT(loop->unsolved, 1);
+  if (record.flags & RF_TICK_UNANSWERED) COUNT(loop->unanswered, 1);
+  const rf_touch_felt *felt = rf_tick_felt_rt(loop->tick);
+  if (felt && felt->stiffness_n_per_m > LOAD(loop->stiffest_n_per_m))
+    STORE(loop->stiffest_n_per_m, felt->stiffness_n_per_m);
   rf_feel *feel = &loop->feel;
   rf_feel_add_rt(feel, 1e-6 * loop->period_us, record.force, record.touching > 0,
                  (record.flags & RF_TICK_SATURATED) != 0);
