@@ -1,11 +1,11 @@
 // Local stiffness of contact between a body and a tool, from the states that a simulation passes.
 //
-// With the way d of the tool between two states and the change y of the force that it needs, the
+// With the way d of the tool between two states and the change y of the force against it, the
 // stiffness is the symmetric part of
-//     K = (sum y d^T) (sum d d^T + s^2 I)^-1,
-// its eigenvalues clamped to [0, limit].  Directions in which the tool did not move have none.
-// States fade out of the sums as newer ones bring ways: those of a tool at rest bring nothing and
-// take nothing.
+//     K = P (sum y d^T) (A + s^2 I)^-1,   P = A (A + s^2 I)^-1,   A = sum d d^T,
+// its eigenvalues clamped to [0, limit].  P is the identity for directions in which the tool moved,
+// and zero for the others, in which nothing is known.  States fade out of the sums as newer ones
+// bring ways: those of a tool at rest bring nothing and take nothing.
 //
 // The limit is 4 m / h^2, with m the mass of the nodes that touch and h the step of the simulation:
 // it never cuts the stiffness k of the body.  For displacements of the nodes that touch, K is at

@@ -62,11 +62,13 @@ static void clamp(double matrix[9], double most) {
 }
 
 static void estimate(rf_explicit_secant *s, double limit_n_per_m) {
-  double sum[9], inverse[9], k[9];  // the sum is symmetric, and so is its inverse
+  double sum[9], inverse[9], known[9], raw[9], k[9];  // the first three are symmetric
   memcpy(sum, s->ways, sizeof sum);
   for (int i = 0; i < 3; ++i) sum[4 * i] += s->noise_m * s->noise_m;
   rf_mat3_inverse_transposed(sum, inverse);
-  rf_mat3_abt(s->changes, inverse, k);
+  rf_mat3_abt(s->ways, inverse, known);
+  rf_mat3_abt(s->changes, inverse, raw);
+  rf_mat3_atb(known, raw, k);
   for (int i = 0; i < 3; ++i)
     for (int j = 0; j < 3; ++j) s->stiffness[3 * i + j] = 0.5 * (k[3 * i + j] + k[3 * j + i]);
   clamp(s->stiffness, limit_n_per_m);

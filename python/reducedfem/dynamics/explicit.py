@@ -409,6 +409,12 @@ class CentralDifferences(Simulation):
         return dt
 
     @property
+    def _tool(self) -> RigidProxy | None:
+        """Body that the solid touches."""
+        tool: RigidProxy | None = self._settings["contact"]
+        return tool
+
+    @property
     def contact(self) -> ProxyForce | None:
         """Contact with the `RigidProxy` in the last step; None without one."""
         found = self._core.proxy_results()
