@@ -97,7 +97,6 @@ typedef struct rf_collide_step {
   double total[3];    // force on the solid, N
   double torque[3];   // and torque about the position of the body, N m
   double depth_m;     // of the deepest of them in the body
-  double mass_kg;     // of all of them
 } rf_collide_step;
 
 // Contact of one motion.

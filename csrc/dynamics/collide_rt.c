@@ -90,7 +90,6 @@ static void touch(rf_collide *c, int64_t i, const step *s) {
   double *force = next->force + 3 * number;
   next->touching[number] = c->node[i];
   next->n_sliding += slides;
-  next->mass_kg += c->mass[i];
   next->depth_m = fmax(next->depth_m, proxy->rule->ahead ? p.depth_m : -p.distance_m);
   for (int64_t k = 0; k < 3; ++k) {
     force[k] = (1.0 + 0.5 * s->h * c->alpha) * c->mass[i] * change[k];
@@ -128,7 +127,7 @@ void rf_collide_touch_rt(rf_collide *c, double h, const double *v, const double 
   }
   rf_field_distances_rt(proxy->field, c->n, c->place, c->distance);
   c->next.n_touching = c->next.n_sliding = 0;
-  c->next.depth_m = c->next.mass_kg = 0.0;
+  c->next.depth_m = 0.0;
   for (int k = 0; k < 3; ++k) c->next.total[k] = c->next.torque[k] = 0.0;
   for (int64_t i = 0; i < c->n; ++i)
     if (c->distance[i] <= 0.0) touch(c, i, &s);

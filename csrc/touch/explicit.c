@@ -9,7 +9,8 @@
 static const double STALL_PERIODS = 5.0, STALL_S = 0.02;
 // Speed of ways of the tool that count as noise; time that the local stiffness remembers.
 static const double NOISE_M_S = 1e-3, MEMORY_S = 0.05;
-static const double EQUAL = 1e-6;  // relative, of times
+static const double FEWEST = 10.0;  // states of a measured stiffness
+static const double EQUAL = 1e-6;   // relative, of times
 
 static const rf_run ALONE = {.threads = 1};
 
@@ -58,6 +59,7 @@ static rf_status create(const rf_explicit_settings *set, rf_explicit **out, rf_e
   x->display.period_s = x->period_s;
   x->secant.noise_m = NOISE_M_S * x->period_s;
   x->secant.memory = exp(-x->period_s / MEMORY_S);
+  x->fewest = (int32_t)fmax(FEWEST, MEMORY_S / x->period_s);
   RF_ALLOC(hands, rf_broadcast_bytes_rt(sizeof(rf_explicit_hand)));
   x->hands_memory = hands;
   RF_ALLOC(states, rf_broadcast_bytes_rt(sizeof(rf_explicit_state)));
@@ -91,7 +93,7 @@ static const rf_touch_kind KIND = {.name = "explicit",
                                    .free = release};
 
 double rf_explicit_lag(const rf_explicit *x) {
-  static const double PERIODS[] = {0.5, 2.0, 1.5};
+  static const double PERIODS[] = {0.0, 2.0, 1.75};
   return PERIODS[x->set.way] * x->period_s;
 }
 

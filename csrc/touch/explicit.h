@@ -66,6 +66,7 @@ typedef struct rf_explicit {
   rf_explicit_report first;    // of the body of which all others are copies
   rf_explicit_report *report;  // that of the first one
   double period_s, stall_s;
+  int32_t fewest;     // states in contact, before a stiffness counts as measured
   const rf_run *run;  // one thread
   // the simulation
   rf_explicit_hand reached;
@@ -90,7 +91,7 @@ typedef struct rf_explicit {
 // period.  Copies move the same motion, and must be freed before the body.
 RF_MUST_CHECK rf_status rf_explicit_create(const rf_explicit_settings *set, rf_touch **out,
                                            rf_error *err);
-// Mean lag of a force that needs damping: 2 S in "delay", 3/2 S in "stiffness", else T / 2.
+// Mean lag of a force by its states: 2 S in "delay", 7/4 S in "stiffness", else zero.
 double rf_explicit_lag(const rf_explicit *x);
 
 // Moves the tool to the newest hand, with the steps of a period; false: it is there already.

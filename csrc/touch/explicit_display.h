@@ -1,17 +1,19 @@
 // Forces of a slower simulation at the rate of the hand.
 //
-// The simulation, of period S, takes the place x_j of the hand at t_j and gives the force F_j,
-// which is shown from t_j + S on, or from its arrival if that is later:
-//     delay      F(t) goes linearly from the force shown then to F_j, which it reaches after S
-//     stiffness  F(t) = F_j - K_j (x(t) - x_j), zero where that would pull
+// The simulation, of period S, takes the place x_j of the hand at t_j and gives the force F_j, and
+// in "stiffness" a local stiffness K_j (touch/explicit_secant.h), else zero.  From t_j + S on, or
+// from its arrival if that is later, the law
+//     F(x) = F_j - K_j (x - x_j)
+// comes in linearly for the one before: in a period in "delay", in half a period in "stiffness".
+// A force that the local stiffness turned to pull is zero.
 //
 // Stability: a body of stiffness k has F_j = -k x_j.  With weights a(t, s) of the speeds x'(s)
 // since the states shown at t,
-//     F(t) = -k x(t) + (k - K) int a(t, s) x'(s) ds,
+//     F(t) = -k x(t) + int (k - K) a(t, s) x'(s) ds,
 // and by Young's inequality the energy of a hand of damping b falls if
 //     b > |k - K| (int a(t, s) ds + int a(s, t) ds) / 2   at all t,
-// which is 2 S k on average in "delay" (K = 0), and 3/2 S |k - K| in "stiffness".  K itself is held
-// for a cycle T and needs K T / 2 likewise.  So no K from 0 to 2 k needs more damping by states
+// which is 2 S k on average in "delay", and 7/4 S |k - K| in "stiffness".  K itself is held for a
+// cycle T and needs K T / 2 likewise.  So by their states no K from 0 to 2 k needs more damping
 // than none, and K may change from state to state.
 #ifndef RF_TOUCH_EXPLICIT_DISPLAY_H
 #define RF_TOUCH_EXPLICIT_DISPLAY_H
@@ -21,15 +23,19 @@
 
 #include "linalg/pose.h"
 
+// A force that depends on the place of the hand: force - stiffness (x - hand).
+typedef struct rf_explicit_law {
+  double hand_m[3];
+  double force_n[3], torque_nm[3];  // on the tool, about its position
+  double stiffness[9];              // N/m
+} rf_explicit_law;
+
 // The contact at the end of a period of the simulation.
 typedef struct rf_explicit_state {
   int64_t number;       // from 1 on
   int64_t jumps;        // of the hand, up to it
   double hand_s;        // t_j
-  double hand_m[3];     // x_j
-  double force_n[3];    // F_j, on the tool
-  double torque_nm[3];  // about its position
-  double stiffness[9];  // K_j, N/m; zero in "delay"
+  rf_explicit_law law;  // x_j, F_j, and K_j, which is zero in "delay"
   rf_pose tool;         // in the simulation
   double slip_m[3];     // way of a sliding tool in the period
   double depth_m;       // of the deepest node in the tool
@@ -39,12 +45,12 @@ typedef struct rf_explicit_state {
 } rf_explicit_state;
 
 typedef struct rf_explicit_display {
-  bool local;                    // "stiffness"
-  double cycle_s, period_s;      // T and S
-  rf_explicit_state now, next;   // shown; known, and shown later
-  double from_n[3], from_nm[3];  // force and torque shown at begun_s
-  double begun_s;                // time from which `now` is shown
-  double arrived_s;              // of the newest state
+  bool local;                   // "stiffness"
+  double cycle_s, period_s;     // T and S
+  rf_explicit_state now, next;  // shown; known, and shown later
+  rf_explicit_law before;       // shown at begun_s
+  double begun_s;               // time from which `now` is shown
+  double arrived_s;             // of the newest state
 } rf_explicit_display;
 
 // Shows nothing, from a time on.

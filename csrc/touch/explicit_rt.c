@@ -5,14 +5,9 @@
 
 #include "linalg/vec3.h"
 
-// Highest stiffness of nodes, over their mass and the square of a stable step (explicit_secant.h).
-static const double STIFFEST = 4.0;
-enum { FEWEST_STATES = 10 };  // in contact, before a stiffness counts as measured
-
 // Fills the state at the end of a period in which the tool came from a pose.
 static void fill_state(rf_explicit *x, const rf_pose *from, const rf_explicit_hand *hand) {
-  const rf_motion *m = x->set.motion;
-  const rf_collide_step *step = &m->collide->last;
+  const rf_collide_step *step = &x->set.motion->collide->last;
   rf_explicit_state *s = &x->last;
   const bool slides = step->n_touching > 0 && step->n_sliding == step->n_touching;
   s->hand_s = hand->time_s;
@@ -20,17 +15,16 @@ static void fill_state(rf_explicit *x, const rf_pose *from, const rf_explicit_ha
   s->depth_m = step->depth_m;
   s->touching = step->n_touching;
   for (int i = 0; i < 3; ++i) {
-    s->hand_m[i] = hand->pose.position_m[i];
-    s->force_n[i] = 0.0 - step->total[i];
-    s->torque_nm[i] = 0.0 - step->torque[i];
+    s->law.hand_m[i] = hand->pose.position_m[i];
+    s->law.force_n[i] = 0.0 - step->total[i];
+    s->law.torque_nm[i] = 0.0 - step->torque[i];
     s->slip_m[i] = slides ? hand->pose.position_m[i] - from->position_m[i] : 0.0;
   }
-  rf_explicit_secant_take_rt(&x->secant, s->touching > 0, s->hand_m, s->force_n,
-                             STIFFEST * step->mass_kg / (m->set.dt_s * m->set.dt_s));
-  const bool known = x->secant.states >= FEWEST_STATES;
+  rf_explicit_secant_take_rt(&x->secant, s->touching > 0, s->law.hand_m, s->law.force_n);
+  const bool known = x->secant.states > x->fewest;
   s->most_n_per_m = known ? rf_explicit_secant_most_rt(&x->secant) : 0.0;
   if (x->set.way == RF_EXPLICIT_stiffness)
-    memcpy(s->stiffness, x->secant.stiffness, sizeof s->stiffness);
+    memcpy(s->law.stiffness, x->secant.stiffness, sizeof s->law.stiffness);
 }
 
 // Makes a period that ends with the tool at the hand.
@@ -97,8 +91,8 @@ rf_status rf_explicit_feel_rt(void *self, const rf_pose *hand, double dt_s, rf_t
   if (x->set.way == RF_EXPLICIT_direct) {
     simulate(x, &x->hand);
     if (s->failed) return RF_ERR_DIVERGED;
-    memcpy(out->force_n, s->force_n, sizeof out->force_n);
-    memcpy(out->torque_nm, s->torque_nm, sizeof out->torque_nm);
+    memcpy(out->force_n, s->law.force_n, sizeof out->force_n);
+    memcpy(out->torque_nm, s->law.torque_nm, sizeof out->torque_nm);
   } else {
     rf_broadcast_write_rt(&x->hands, &x->hand, sizeof x->hand);
     take(x);

@@ -5,14 +5,14 @@
 #include "touch/explicit_secant.h"
 
 // Takes n states; writes the stiffness after each (n, 9), and the parts of the changes missed.
-void secant_rows(int n, const int *touching, const double *place, const double *force, double limit,
-                 double noise, double memory, double *stiffness, double *most, double *missed) {
+void secant_rows(int n, const int *touching, const double *place, const double *force, double noise,
+                 double memory, double *stiffness, double *most, double *missed) {
   rf_explicit_secant s;
   memset(&s, 0, sizeof s);
   s.noise_m = noise;
   s.memory = memory;
   for (int k = 0; k < n; ++k) {
-    rf_explicit_secant_take_rt(&s, touching[k] != 0, place + 3 * k, force + 3 * k, limit);
+    rf_explicit_secant_take_rt(&s, touching[k] != 0, place + 3 * k, force + 3 * k);
     memcpy(stiffness + 9 * k, s.stiffness, sizeof s.stiffness);
     most[k] = rf_explicit_secant_most_rt(&s);
   }
@@ -39,10 +39,10 @@ void display_rows(int local, double cycle, double period, int n, const double *h
       memset(&s, 0, sizeof s);
       s.number = j + 1;
       s.hand_s = hand_s[j];
-      memcpy(s.hand_m, hand_m + 3 * j, sizeof s.hand_m);
-      memcpy(s.force_n, force_of + 3 * j, sizeof s.force_n);
-      for (int i = 0; i < 3; ++i) s.torque_nm[i] = 2.0 * s.force_n[i];
-      if (local) memcpy(s.stiffness, stiffness + 9 * j, sizeof s.stiffness);
+      memcpy(s.law.hand_m, hand_m + 3 * j, sizeof s.law.hand_m);
+      memcpy(s.law.force_n, force_of + 3 * j, sizeof s.law.force_n);
+      for (int i = 0; i < 3; ++i) s.law.torque_nm[i] = 2.0 * s.law.force_n[i];
+      if (local) memcpy(s.law.stiffness, stiffness + 9 * j, sizeof s.law.stiffness);
       rf_explicit_display_take_rt(&d, &s, time);
     }
     rf_explicit_display_show_rt(&d, time, hand + 3 * k, force + 3 * k, torque + 3 * k);

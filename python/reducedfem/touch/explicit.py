@@ -17,7 +17,7 @@ from reducedfem.dynamics.explicit import CentralDifferences
 from reducedfem.errors import InputError, InputTypeError
 from reducedfem.touch.touched import Touched
 
-__all__ = ["ExplicitTouch"]
+__all__ = ["ExplicitTouch", "touched_of"]
 
 _WAYS = ("delay", "stiffness")
 # part of the time that steps may take, in a cycle and in a thread of their own
@@ -116,7 +116,7 @@ class ExplicitTouch(Touched):
         """Return the time by which stiffness asks for damping [s]."""
         if self._way != "stiffness":
             return super()._damped_time(dt, delay)
-        missed: float = self._core.report()["missed"]  # type: ignore[attr-defined]
+        missed: float = self._core.report()["missed"]
         return 0.5 * dt + min(missed, 1.0) * delay
 
     def _restore(self, session: _core.Session) -> None:
@@ -127,7 +127,7 @@ class ExplicitTouch(Touched):
         self._given._resume(self._twin._data()[2])
 
     def _advice(self, status: dict[str, Any]) -> list[str]:
-        found, happened = [], self._core.report()  # type: ignore[attr-defined]
+        found, happened = [], self._core.report()
         if happened["failure"]:
             found.append(f"the simulation ended and the force faded out: {happened['failure']}")
         if happened["stalls"]:
@@ -154,3 +154,15 @@ def _cost(twin: CentralDifferences, steps: int) -> float:
         trials.append(time.perf_counter() - begun)
     twin._resume(before)
     return min(trials)
+
+
+def touched_of(contact: object, interpolation: object, simulation_rate: object) -> Touched | None:
+    """Return the body that a hand touches directly; None: `contact` is another kind of argument."""
+    if isinstance(contact, CentralDifferences):
+        return ExplicitTouch(contact, interpolation, simulation_rate)
+    if interpolation is not None:
+        raise InputError(
+            f"interpolation is {interpolation!r}, but a {type(contact).__name__} has its states in "
+            "each cycle: leave it out; it is for a CentralDifferences with contact=RigidProxy(...)"
+        )
+    return contact if isinstance(contact, Touched) else None
