@@ -369,6 +369,8 @@ void rf_session_read_status(rf_session *s, rf_session_status *out) {
   out->touching = atomic_load(&loop->touching);
   out->chatter_n = atomic_load(&loop->chatter_n);
   out->force_n = atomic_load(&loop->force_n);
+  const rf_touch *touch = rf_tick_touch(s->tick);
+  out->delay_s = touch ? touch->delay_s : 0.0;
   out->stiffest_n_per_m = atomic_load(&loop->stiffest_n_per_m);
 }
 

@@ -64,6 +64,7 @@ typedef struct rf_session_status {
   int file_error;       // errno that ended writing; 0: none
   bool writing;         // the file is still in use; after a stop: it accepts no records
   double energy_j, most_energy_j;
+  double delay_s;               // of a touched body (render/touch.h)
   int64_t touching, saturated;  // cycles with contact; those in which the coupling saturated
   double chatter_n, force_n;    // in contact: rms of the force faster than 20 ms; mean force
   double stiffest_n_per_m;  // largest stiffness of a touched body that the hand felt, in the world

@@ -134,7 +134,7 @@ typedef struct py_room {
   X(embedding) X(explicit) X(field) X(filling) X(free_body) X(friction) X(grade) X(gram) X(green) X(green_contacts) X(law) X(matrix) X(mesh) \
   X(modes) X(motion) X(ordering) X(parts) X(point_tree) X(pointshell) X(projected) X(proxy) X(pull) X(records) X(reduced) X(second_order) \
   X(session) X(sketch) \
-  X(skin) X(solid) X(spectrum) X(surface) X(system) X(voxmap) X(winding) X(world)
+  X(skin) X(solid) X(spectrum) X(surface) X(system) X(tip) X(voxmap) X(winding) X(world)
 // clang-format on
 
 #define PY_DECLARE_ROOM(name) extern const py_room py_##name##_room;

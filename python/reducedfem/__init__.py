@@ -47,7 +47,7 @@ Haptics
     `HapticRecords`, `Workspace`) runs coupling, contact and simulations in a C thread with a
     `Device`: `ReplayDevice`, `SimulatedHand`, `MouseDevice`, `UdpDevice` (`UdpCounts`),
     `SpaceMouse`, `ForceDimension`, `OpenHaptics`; `probe_devices` (`DeviceProbe`) finds them.
-    ``reducedfem.scenes``: complete example sessions.
+    `PointProxyContact`: a surface felt directly. ``reducedfem.scenes``: example sessions.
 Systems other than solids: `SecondOrderSystem`, its `SystemModes` and `SystemBasis`.
 Pictures, files, the machine
     `view`: a page of most objects (`View`), to pull models. ``rf.plot``: figures, films; `threads`,
@@ -230,6 +230,7 @@ from reducedfem.solid.rigid import RigidBody  # noqa: E402
 from reducedfem.solid.second_order import SecondOrderSystem  # noqa: E402
 from reducedfem.solid.solid import Solid, SolidSummary, StaticReport  # noqa: E402
 from reducedfem.studies.study import Study, study  # noqa: E402
+from reducedfem.touch.point_proxy import PointProxyContact  # noqa: E402
 from reducedfem.viewer.view import View, export_html, view  # noqa: E402
 from reducedfem.world.world import World, WorldContacts, WorldReport  # noqa: E402
 
@@ -313,6 +314,7 @@ __all__ = [
     "Pick",
     "PlaneField",
     "PlausibilityWarning",
+    "PointProxyContact",
     "PointTree",
     "Pointshell",
     "Pose",

@@ -1567,9 +1567,54 @@ def openhaptics_device(
 def probe_device(device: Device, /) -> _DeviceInfo: ...
 def leave_device(device: Device, /) -> None: ...
 
+# csrc/pyext/py_tip.c
+_Touch = tuple[
+    NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float, int, int,
+    NDArray[np.float64], NDArray[np.float64],
+]  # fmt: skip
+
+@final
+class Tip:
+    def __new__(
+        cls,
+        green: Green,
+        positions: ArrayLike,
+        vertices: ArrayLike,
+        triangles: ArrayLike,
+        radius: float,
+        friction: float,
+        max_depth: float,
+        position: ArrayLike,
+        quaternion: ArrayLike,
+        progress: Any,
+        threads: int,
+        /,
+    ) -> Tip: ...
+    @property
+    def max_depth(self) -> float: ...
+    @property
+    def nodes_per_disc(self) -> float: ...
+    def touch(self, position: ArrayLike, /) -> _Touch: ...
+    def felt(self, /) -> _Touch: ...
+    def reset(self, /) -> None: ...
+    def compliance(self, triangle: int, weights: ArrayLike, /) -> NDArray[np.float64]: ...
+    def displacement(
+        self, triangle: int, weights: ArrayLike, force: ArrayLike, /
+    ) -> NDArray[np.float64]: ...
+
+def tip_law(
+    compliance: ArrayLike, friction: float, displacement: ArrayLike, /
+) -> tuple[int, tuple[float, float, float], tuple[float, float, float]]: ...
+
+# csrc/pyext/py_touch.c
+Touched: TypeAlias = Tip
+
 # csrc/pyext/py_session.c
 @final
 class Session:
+    @overload
+    def __new__(cls, device: Device, touched: Touched, settings: dict[str, Any], /) -> Session: ...
+    @overload
     def __new__(
         cls,
         device: Device,
@@ -1599,6 +1644,7 @@ class Session:
     def device(self, /) -> _DeviceInfo: ...
     def times(self, shares: ArrayLike, /) -> NDArray[np.float64]: ...
     def restore(self, k: int, simulation: Any, /) -> None: ...
+    def restore_touch(self, touched: Touched, /) -> None: ...
 
 def session_check(settings: dict[str, Any], device: Device | None, /) -> None: ...
 def record_layout(

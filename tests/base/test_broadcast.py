@@ -65,8 +65,8 @@ SESSION = (
     "haptic/session_recorder.c", "haptic/session_thread.c", "haptic/session_watchdog.c",
     "haptic/snapshot.c", "haptic/snapshot_rt.c", "haptic/tick.c",
     "haptic/tick_contact_rt.c", "haptic/tick_input_rt.c", "haptic/tick_missed_rt.c",
-    "haptic/tick_motion_rt.c", "haptic/tick_output_rt.c", "haptic/tick_touch_rt.c", "haptic/tick_rt.c", "linalg/pose.c",
-    "linalg/solve6_rt.c",
+    "haptic/tick_motion_rt.c", "haptic/tick_output_rt.c", "haptic/tick_rt.c",
+    "haptic/tick_touch_rt.c", "linalg/pose.c", "linalg/solve6_rt.c",
     *WORLD, *RENDER,
 )  # fmt: skip
 

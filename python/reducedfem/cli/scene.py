@@ -21,6 +21,7 @@ from reducedfem.haptics.devices import Device, ReplayDevice
 from reducedfem.haptics.records import HapticRecords
 from reducedfem.haptics.session import HapticSession
 from reducedfem.pictures import plot
+from reducedfem.touch.point_proxy import PointProxyContact
 from reducedfem.viewer.server import require_aiohttp
 from reducedfem.viewer.view import View, view
 
@@ -185,8 +186,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
     console.fact("scene", scenes.STORIES[args.scene] + "; building it takes up to a minute")
     with console.stage("build") as stage:
         session = scenes.session(args.scene, device, **options)
-        points = sum(contact.tree.shell.n_points for contact in session.contacts)
-        stage.result = count_text(points, "point")
+        stage.result = _size(session)
     if recorded is not None and not doubted:
         doubt_contact(args.scene, where, recorded, session)
     failure = None
@@ -225,12 +225,19 @@ def run(args: argparse.Namespace, console: Console) -> int:
         console.fact("records", args.record)
     if args.plot is not None:
         title = f"{args.scene}: {scenes.STORIES[args.scene]}"
-        max_depth = session.coupling.max_depth
+        max_depth = session.report().max_depth
         HapticRecords(records).plot(args.plot, title=title, max_depth=max_depth)
         console.fact("plot", args.plot)
     if failure is not None:
         raise failure
     return 0
+
+
+def _size(session: HapticSession) -> str:
+    """Return the size of the bodies as text."""
+    if isinstance(session.touched, PointProxyContact):
+        return count_text(len(session.touched.green.nodes), "node") + " of the surface"
+    return count_text(sum(one.tree.shell.n_points for one in session.contacts), "point")
 
 
 def _watched(session: HapticSession, console: Console, page: View | None) -> NDArray[np.void]:

@@ -16,14 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reducedfem import _core
 from reducedfem.base.check import flag, number
 from reducedfem.base.run import Progress, callback
 from reducedfem.contact.contact import Contact
 from reducedfem.dynamics.integrator import ImplicitSimulation
 from reducedfem.errors import DeviceError, FileFormatError, InputError, InputTypeError
 from reducedfem.haptics import session_parts as parts
-from reducedfem.haptics.coupling import DynamicCoupling, VirtualCoupling
+from reducedfem.haptics.bodies import Coupling, bodies_of
 from reducedfem.haptics.devices import Device
 from reducedfem.haptics.record_queue import RecordQueue, count_cycles, make_cycles
 from reducedfem.haptics.records import HapticRecords
@@ -32,7 +31,7 @@ from reducedfem.haptics.session_file import SessionFile, is_active
 from reducedfem.haptics.settings import HapticSettings
 from reducedfem.haptics.snapshot import HapticReader, HapticSnapshot, Layout
 from reducedfem.haptics.workspace import Workspace
-from reducedfem.solid.plausible import warn_of_reach
+from reducedfem.touch.touched import Touched
 
 __all__ = ["HapticSession"]
 
@@ -59,7 +58,8 @@ class HapticSession:
     ----------
     contact
         Contact of the held object, the one with the distance field, with a shell; or a sequence
-        of contacts with the same `field` and grasp point.
+        of contacts with the same `field` and grasp point. Or a body that the hand touches
+        directly, such as a `PointProxyContact`, without coupling and simulations.
     device
         Device that the hand holds.
     coupling
@@ -111,30 +111,26 @@ class HapticSession:
 
     __slots__ = (
         "__weakref__",
-        "_contacts",
+        "_bodies",
         "_core",
-        "_coupling",
         "_device",
-        "_field_simulation",
         "_file",
         "_layout",
         "_life",
         "_making",
-        "_others",
         "_queue",
         "_restored",
         "_seen",
         "_settings",
-        "_simulations",
         "_stopping",
     )
 
     def __init__(
         self,
-        contact: Contact | Sequence[Contact],
+        contact: Contact | Sequence[Contact] | Touched,
         device: Device,
         *,
-        coupling: VirtualCoupling | DynamicCoupling,
+        coupling: Coupling | None = None,
         simulation: parts.Simulation | Sequence[parts.Simulation | None] | None = None,
         field_simulation: ImplicitSimulation | None = None,
         workspace: Workspace | None = HapticSettings.workspace,
@@ -157,8 +153,7 @@ class HapticSession:
         priority: int = HapticSettings.priority,
         lock_memory: bool = HapticSettings.lock_memory,
     ) -> None:
-        contacts, simulations, others = parts.sequences(contact, simulation)
-        parts.check_kinds(device, coupling, field_simulation)
+        bodies = bodies_of(contact, device, coupling, simulation, field_simulation)
         settings = HapticSettings(
             workspace=workspace, rate=rate, budget_us=budget_us, coupled=coupled,
             auto_stiffness=auto_stiffness, max_force=max_force, max_torque=max_torque,
@@ -167,33 +162,15 @@ class HapticSession:
             duration=duration, record=record, keep_records=keep_records, priority=priority,
             lock_memory=lock_memory,
         )  # fmt: skip
-        self._settings = settings
-        parts.check_parts(contacts, simulations, others, field_simulation, settings.dt)
-        if simulation is None:
-            parts.warn_of_rest(contacts, 2)
-        parts.warn_of_equal_fields(contacts, others, 2)
-        parts.warn_of_copies(contacts, simulations, 2)
-        warn_of_reach(parts.lengths(contacts, device, settings.place.scale), 3)
-        self._contacts, self._simulations, self._others = contacts, simulations, others
-        self._coupling = coupling._reaching(contacts[0])
-        self._field_simulation, self._device = field_simulation, device
+        bodies.check(device, settings, 3)
+        self._settings, self._bodies, self._device = settings, bodies, device
         self._life = threading.RLock()  # start, stop, and the file
         self._making = self._stopping = False  # `run` makes cycles; it is asked to end
         self._restored = True
-        static, dynamics = parts.split(self._coupling, settings.dt)
-        self._core = _core.Session(
-            device._core,
-            tuple(c._core for c in contacts),
-            tuple(None if s is None else s._core for s in simulations),
-            tuple(getattr(b, "_core", b) for b in parts.field_bodies(contacts, others)),
-            None if field_simulation is None else field_simulation._core,
-            static,
-            dynamics,
-            settings.core(device),
-        )
+        self._core = bodies.session(device, settings)
         self._queue = RecordQueue(self._core, settings.keep_records)
         self._file = None if record is None else SessionFile(settings, self._queue.dtype)
-        self._layout, self._seen = Layout(self._core, simulations), threading.local()
+        self._layout, self._seen = Layout(self._core, bodies.simulations), threading.local()
         _live.add(self)
 
     def __del__(self) -> None:
@@ -217,8 +194,13 @@ class HapticSession:
 
     @property
     def contacts(self) -> tuple[Contact, ...]:
-        """Contacts as given; the session evaluates copies of them."""
-        return self._contacts
+        """Contacts as given; the session evaluates copies of them. None of a touched body."""
+        return self._bodies.contacts
+
+    @property
+    def touched(self) -> Touched | None:
+        """Body that the hand touches directly, as given; None with contacts."""
+        return self._bodies.touched
 
     @property
     def device(self) -> Device:
@@ -248,7 +230,7 @@ class HapticSession:
     ) -> None:
         """Close the session; raise its failure, unless another exception is being raised."""
         self._close()
-        parts.warn_of_strains(self._restored, self._simulations, self._field_simulation)
+        self._bodies.warn_of_strains(self._restored)
         status = self._core.status()
         if kind is None and status["phase"] == "failed":
             raise DeviceError(status["failure"])
@@ -426,7 +408,7 @@ class HapticSession:
         """
         if self._core.status()["here"]:
             self._end(self._core.stop)
-            parts.warn_of_strains(self._restored, self._simulations, self._field_simulation)
+            self._bodies.warn_of_strains(self._restored)
 
     def _end(self, end: Callable[[], None]) -> None:
         self._stopping = True
@@ -438,7 +420,7 @@ class HapticSession:
                 # a stuck thread still uses its state
                 if not self._restored and self._core.wait(0.0):
                     self._restored = True
-                    parts.restore(self._core, self._simulations, self._field_simulation)
+                    self._bodies.restore(self._core)
 
     def close(self) -> None:
         """Stop permanently, and free the device for another session.
@@ -451,7 +433,7 @@ class HapticSession:
             As `stop`.
         """
         self._close()
-        parts.warn_of_strains(self._restored, self._simulations, self._field_simulation)
+        self._bodies.warn_of_strains(self._restored)
 
     def _close(self) -> None:
         if not self._core.status()["here"]:
@@ -554,20 +536,19 @@ class HapticSession:
         self._command(1, 0.0)
 
     @property
-    def coupling(self) -> VirtualCoupling | DynamicCoupling:
+    def coupling(self) -> Coupling | None:
         """Coupling of object and hand; it may be replaced while the session runs.
 
-        With `max_depth` and no `reach` given, it has the reach of the held object.
+        With `max_depth` and no `reach` given, it has the reach of the held object. None of a
+        touched body, for which it cannot be set.
         """
-        return self._coupling
+        return self._bodies.coupling
 
     @coupling.setter
-    def coupling(self, coupling: VirtualCoupling | DynamicCoupling) -> None:
-        parts.check_coupling(coupling)
-        # a given reach, or that of the held object
-        known = coupling._reaching(self._contacts[0])
-        self._command(2, 0.0, *parts.split(known, self.dt))
-        self._coupling = known
+    def coupling(self, coupling: Coupling) -> None:
+        known, static, dynamics = self._bodies.coupled_by(coupling, self.dt)
+        self._command(2, 0.0, static, dynamics)
+        self._bodies.coupling = known
 
     def _command(self, kind: int, value: float, static: Any = None, dynamics: Any = None) -> None:
         self._refuse_a_fork()
@@ -589,7 +570,7 @@ class HapticSession:
         -------
         HapticReport
         """
-        return report_of(self._core, self._settings, self._coupling, self._contacts)
+        return report_of(self._core, self._settings, self._bodies)
 
     def _finish_file(self) -> None:
         if self._file is not None:

@@ -77,6 +77,9 @@ _SCENES: dict[str, tuple[Callable[..., HapticSession], tuple[int, int], str]] = 
     ),
 }
 
+# scenes without a coupling
+_TOUCHED = ("button",)
+
 STORIES: Mapping[str, str] = MappingProxyType(
     {name: story for name, (*_, story) in _SCENES.items()}
 )
@@ -117,12 +120,12 @@ def session(name: str, device: Device | None = None, **options: Any) -> HapticSe
     return _SCENES[name][0](device, **options)
 
 
-def _record_sizes(name: str, r: int | None = None) -> tuple[int, int]:
-    """Return the numbers of free bodies and of reduced coordinates in records of a scene.
+def _record_sizes(name: str, r: int | None = None) -> tuple[int, int, int]:
+    """Return numbers of free bodies, reduced coordinates, touched bodies in records of a scene.
 
     r: reduced coordinates of each deformable body; None: the default of the scene.
     """
     make, (free, bodies), _ = _SCENES[name]
     if bodies and r is None:
         r = int(inspect.signature(make).parameters["r"].default)
-    return free, bodies * (r or 0)
+    return free, bodies * (r or 0), int(name in _TOUCHED)

@@ -1,0 +1,191 @@
+// Cycles of the contact of a tip.
+//
+// Outside of the body the nearest place is looked up in the grid.  A tip that has entered since the
+// last cycle gets its anchor where its way crossed the surface.  While it touches, the anchor stays
+// on the surface however deep the tip goes; where it slips the anchor walks, after the force is
+// sent, to the place next to the tip less the elastic displacement.
+#include <math.h>
+#include <string.h>
+
+#include "linalg/vec3.h"
+#include "touch/proxy_state.h"
+
+enum {
+  SEARCHED = 16384,  // triangles in a cycle of a search over all
+  SLIDES = 4         // passes in which the anchor follows the slip
+};
+static const double SETTLED = 1e-3;  // of the slip: what may be left
+static const double AT = 1e-9;       // of the size: distance that counts as outside
+static const double FAR = 0.5;       // of a side of the grid: a jump
+
+// Largest eigenvalue of a symmetric positive definite matrix.
+static double largest_eigenvalue(const double a[9]) {
+  const double mean = (a[0] + a[4] + a[8]) / 3.0;
+  const double off = a[1] * a[1] + a[2] * a[2] + a[5] * a[5];
+  const double b[3] = {a[0] - mean, a[4] - mean, a[8] - mean};
+  const double p = sqrt((rf_vec3_dot(b, b) + 2.0 * off) / 6.0);
+  if (!(p > 0.0)) return mean;
+  const double row[9] = {b[0] / p, a[1] / p, a[2] / p, a[3] / p, b[1] / p,
+                         a[5] / p, a[6] / p, a[7] / p, b[2] / p};
+  const double half = 0.5 * rf_vec3_det(row, row + 3, row + 6);
+  return mean + 2.0 * p * cos(acos(fmin(fmax(half, -1.0), 1.0)) / 3.0);
+}
+
+void rf_tip_anchor_rt(rf_tip *tip, const rf_tip_place *place) {
+  const rf_tip_tables *t = tip->tables;
+  const double *corner = t->corner_normal + 9 * (int64_t)place->triangle;
+  double c[9], turned[9], *n = tip->frame;
+  for (int i = 0; i < 3; ++i)
+    n[i] = place->weight[0] * corner[i] + place->weight[1] * corner[3 + i] +
+           place->weight[2] * corner[6 + i];
+  const double length = rf_vec3_length(n);
+  for (int i = 0; i < 3; ++i) n[i] /= length;
+  rf_vec3_tangents(n, n + 3, n + 6);
+  rf_tip_compliance_of_rt(t, place->triangle, place->weight, c);
+  rf_mat3_abt(tip->frame, c, turned);  // C is symmetric
+  rf_mat3_abt(turned, tip->frame, tip->compliance);
+  (void)rf_mat3_inverse_transposed(tip->compliance, tip->inverse);
+  tip->stiffness = largest_eigenvalue(tip->inverse);
+  tip->now.triangle = place->triangle;
+  memcpy(tip->now.weight, place->weight, sizeof place->weight);
+  memcpy(tip->now.anchor, place->position, sizeof place->position);
+  memcpy(tip->now.normal, n, sizeof tip->now.normal);
+}
+
+// Way from the anchor to a point, in its frame, with at most the largest depth.
+static void way_to(const rf_tip *tip, const double point[3], double d[3], bool *deep) {
+  double way[3];
+  rf_vec3_sub(point, tip->now.anchor, way);
+  for (int i = 0; i < 3; ++i) d[i] = rf_vec3_dot(tip->frame + 3 * i, way);
+  *deep = d[0] < -tip->max_depth_m;
+}
+
+static void from_frame(const double *frame, const double v[3], double out[3]) {
+  for (int i = 0; i < 3; ++i) out[i] = frame[i] * v[0] + frame[3 + i] * v[1] + frame[6 + i] * v[2];
+}
+
+static void open_contact(rf_tip *tip, rf_tip_phase phase) {
+  tip->phase = phase;
+  tip->now.state = RF_TIP_OPEN;
+  tip->now.depth_m = 0.0;
+  tip->now.deep = false;
+  memset(tip->now.force, 0, sizeof tip->now.force);
+  memset(tip->now.slip, 0, sizeof tip->now.slip);
+}
+
+// Solves for the force at the anchor.
+static void press(rf_tip *tip, const double point[3]) {
+  rf_tip_contact *now = &tip->now;
+  double d[3], f[3], slip[3];
+  way_to(tip, point, d, &now->deep);
+  now->depth_m = fmax(-d[0], 0.0);
+  d[0] = fmax(d[0], -tip->max_depth_m);
+  now->state = rf_tip_law_rt(tip->compliance, tip->inverse, tip->mu, d, f, slip);
+  if (now->state == RF_TIP_OPEN) {
+    open_contact(tip, RF_TIP_OUTSIDE);
+    return;
+  }
+  from_frame(tip->frame, f, now->force);
+  from_frame(tip->frame, slip, now->slip);
+}
+
+// Puts the anchor where the way to a point inside crossed the surface; `place` is next to the
+// point.
+static void enter(rf_tip *tip, const double point[3], const rf_tip_place *place,
+                  const double outward[3]) {
+  rf_tip_place entry = *place;
+  if (tip->has_last) {
+    double before[3], after[3], on[3];
+    rf_vec3_sub(tip->last, place->position, before);
+    rf_vec3_sub(point, place->position, after);
+    const double from = rf_vec3_dot(outward, before), to = rf_vec3_dot(outward, after);
+    if (from >= 0.0 && to < 0.0) {
+      for (int i = 0; i < 3; ++i)
+        on[i] = tip->last[i] + from / (from - to) * (point[i] - tip->last[i]);
+      rf_tip_walk_rt(tip->tables, on, &entry);
+    }
+  }
+  rf_tip_anchor_rt(tip, &entry);
+  tip->phase = RF_TIP_TOUCHING;
+  press(tip, point);
+}
+
+// Returns true if a point is outside, by the nearest place.
+static bool outside(const rf_tip *tip, const double point[3], const rf_tip_place *place,
+                    double outward[3]) {
+  double way[3];
+  rf_tip_outward_rt(tip->tables, place, outward);
+  rf_vec3_sub(point, place->position, way);
+  const double length = rf_vec3_length(outward);
+  return rf_vec3_dot(outward, way) >= -AT * tip->tables->size_m * length;
+}
+
+static void settle(rf_tip *tip, const double point[3], const rf_tip_place *place) {
+  double outward[3];
+  const bool out = outside(tip, point, place, outward);
+  tip->now.triangle = place->triangle;
+  memcpy(tip->now.weight, place->weight, sizeof place->weight);
+  memcpy(tip->now.anchor, place->position, sizeof place->position);
+  const double length = rf_vec3_length(outward);
+  for (int i = 0; i < 3; ++i) tip->now.normal[i] = length > 0.0 ? outward[i] / length : 0.0;
+  if (out)
+    open_contact(tip, RF_TIP_OUTSIDE);
+  else
+    enter(tip, point, place, outward);
+}
+
+// Searches all triangles, some in each cycle, for the one next to the tip.
+static void search(rf_tip *tip, const double point[3]) {
+  const int32_t n = tip->tables->n_triangles;
+  const int32_t end = n - tip->searched > SEARCHED ? tip->searched + SEARCHED : n;
+  if (tip->searched == 0) tip->nearest.square = INFINITY;
+  rf_tip_scan_rt(tip->tables, point, tip->searched, end, &tip->nearest);
+  tip->searched = end;
+  open_contact(tip, RF_TIP_UNKNOWN);
+  if (end < n) return;
+  tip->searched = 0;
+  if (n > SEARCHED) rf_tip_walk_rt(tip->tables, point, &tip->nearest);  // the tip has moved
+  settle(tip, point, &tip->nearest);
+}
+
+void rf_tip_feel_rt(rf_tip *tip, const double point[3]) {
+  rf_tip_place place;
+  double way[3] = {0};
+  if (tip->has_last) rf_vec3_sub(point, tip->last, way);
+  if (tip->phase == RF_TIP_TOUCHING) {
+    press(tip, point);
+  } else {
+    // in a jump the tip may have passed walls of the body
+    const double most = FAR * tip->tables->grid.side_m;
+    if (tip->phase == RF_TIP_UNKNOWN || rf_vec3_dot(way, way) > most * most)
+      search(tip, point);
+    else if (rf_tip_near_rt(tip->tables, point, &place))
+      settle(tip, point, &place);
+    else
+      open_contact(tip, tip->phase);
+  }
+  memcpy(tip->last, point, sizeof tip->last);
+  tip->has_last = tip->phase != RF_TIP_UNKNOWN;
+  tip->felt = tip->now;
+}
+
+void rf_tip_slide_rt(rf_tip *tip) {
+  rf_tip_contact *now = &tip->now;
+  if (tip->phase != RF_TIP_TOUCHING || now->state != RF_TIP_SLIPS) return;
+  const double first = rf_vec3_length(now->slip);
+  for (int k = 0; k < SLIDES && tip->phase == RF_TIP_TOUCHING && now->state == RF_TIP_SLIPS; ++k) {
+    const double left = rf_vec3_length(now->slip);
+    if (!(left > SETTLED * first)) return;
+    rf_tip_place place = {.triangle = now->triangle};
+    double to[3], outward[3];
+    for (int i = 0; i < 3; ++i) to[i] = now->anchor[i] + now->slip[i];
+    rf_tip_walk_rt(tip->tables, to, &place);
+    double moved[3];
+    rf_vec3_sub(place.position, now->anchor, moved);
+    rf_tip_anchor_rt(tip, &place);
+    press(tip, tip->last);
+    // at an edge that the tip has passed, it is off the body
+    if (rf_vec3_length(moved) < 0.5 * left && outside(tip, tip->last, &place, outward))
+      open_contact(tip, RF_TIP_OUTSIDE);
+  }
+}

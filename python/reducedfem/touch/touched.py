@@ -1,0 +1,45 @@
+"""Base class of bodies that a hand touches directly."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reducedfem import _core as core
+
+__all__ = ["Touched"]
+
+
+class Touched:
+    """Base of bodies that answer the pose of a hand by a force, in place of contact and coupling.
+
+    `HapticSession` takes one as its first argument, and copies it.
+
+    Attributes
+    ----------
+    max_depth
+        Depth up to which the body has a force [m]; None: any.
+    """
+
+    __slots__ = ()
+
+    _core: core.Touched
+
+    @property
+    def max_depth(self) -> float | None:
+        """Depth up to which the body has a force [m]; None: any."""
+        return None
+
+    def _box(self) -> NDArray[np.float64]:
+        """Return the lowest and the highest corner of the body [m], for checks of its size."""
+        raise NotImplementedError
+
+    def _restore(self, session: core.Session) -> None:
+        """Take the state of the session's copy, after the session."""
+        session.restore_touch(self._core)
+
+    def _advice(self, status: dict[str, Any]) -> list[str]:
+        """Return sentences for the report of a session."""
+        return []
