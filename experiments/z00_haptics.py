@@ -40,7 +40,7 @@ KINDS: tuple[str | None, ...] = (None, "delay", "stiffness")
 PERIOD = 5e-3  # T_s
 PERIODS = (4e-3, 5e-3, 8e-3, 10e-3, 20e-3)
 GRIP = 5.0  # N s/m
-FALLS = 0.95  # part of a swing that is left after 0.4 s if it dies away
+FALLS = 0.98  # part of a swing that is left after 0.4 s if it dies away
 HALVINGS = 10
 
 
@@ -103,9 +103,9 @@ def swing(x: Array) -> float:
 
 def rests(young: float, kind: str | None, period: float, damping: float, spring: float) -> bool:
     """Return True if the push dies away on the block."""
-    records, _ = felt(block(young), kind, period, 1.5, pushed(damping, spring))
+    records, _ = felt(block(young), kind, period, 1.8, pushed(damping, spring))
     x = records["device_position"][:, 2]
-    swings = [swing(x[k : k + 200]) for k in (520, 920, 1300)]
+    swings = [swing(x[k : k + 400]) for k in (600, 1000, 1400)]
     falls = all(b < FALLS * a or b < 2e-6 for a, b in zip(swings, swings[1:], strict=False))
     return falls and bool(records["touching"][-200:].all())
 

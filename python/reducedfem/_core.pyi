@@ -1607,7 +1607,15 @@ def tip_law(
 ) -> tuple[int, tuple[float, float, float], tuple[float, float, float]]: ...
 
 # csrc/pyext/py_touch.c
-Touched: TypeAlias = Tip
+
+@final
+class ExplicitTouch:
+    def __new__(
+        cls, motion: Motion, proxy: Proxy, way: str, cycle: float, cycles: int, steps: int, /
+    ) -> ExplicitTouch: ...
+    def report(self) -> dict[str, Any]: ...
+
+Touched: TypeAlias = Tip | ExplicitTouch
 
 # csrc/pyext/py_session.c
 @final

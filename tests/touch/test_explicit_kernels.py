@@ -70,7 +70,7 @@ def test_secants_against_plain_python(kernels):
     assert np.allclose(found, plain_secants(touching, place, force, 60.0), rtol=0, atol=1e-9)
     assert np.allclose(most, np.linalg.eigvalsh(found)[:, -1], rtol=0, atol=1e-9)
     assert most.max() == pytest.approx(60.0)
-    assert 0.0 < missed[1]
+    assert missed[1] > 0.0
 
 
 def test_the_stiffness_of_a_linear_body_is_found(kernels):

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from reducedfem.base.check import flag, number
 from reducedfem.base.run import Progress, callback
 from reducedfem.contact.contact import Contact
+from reducedfem.dynamics.explicit import CentralDifferences
 from reducedfem.dynamics.integrator import ImplicitSimulation
 from reducedfem.errors import DeviceError, FileFormatError, InputError, InputTypeError
 from reducedfem.haptics import session_parts as parts
@@ -59,7 +60,8 @@ class HapticSession:
     contact
         Contact of the held object, the one with the distance field, with a shell; or a sequence
         of contacts with the same `field` and grasp point. Or a body that the hand touches
-        directly, such as a `PointProxyContact`, without coupling and simulations.
+        directly, without coupling and simulations: a `PointProxyContact`, or a
+        `CentralDifferences` whose `RigidProxy` the hand moves.
     device
         Device that the hand holds.
     coupling
@@ -68,6 +70,9 @@ class HapticSession:
         Simulation of the shell (a sequence for several contacts; None: a shell at rest, as
         ``[None]`` without a warning if it could deform), and of the held object if its field is
         a `DeformedField`. Steps must divide the period. `FreeBody`: see ``docs/friction.md``.
+    interpolation, simulation_rate
+        Steps of a `CentralDifferences`: None: in each cycle; "delay", "stiffness": in a thread,
+        in so many periods per second [Hz], with forces interpolated, or with a local stiffness.
     workspace
         Map from the frame of the device to the world; None: the identity.
     rate
@@ -76,9 +81,8 @@ class HapticSession:
         Computing time of a cycle [us], up to one period, in place of the limits of the contacts.
         None: half a period; 0: the limits of the contacts, with friction times too (`run`).
     coupled
-        True: solve the motion of the object and the deformations together, 6 + r unknowns.
-        False: move the object, then step the bodies under the forces before that motion. With a
-        `FrictionContact` all are solved together in any case.
+        True: solve the motion of the object and the deformations together, as with a
+        `FrictionContact` in any case. False: the object first, then the bodies.
     auto_stiffness
         Meaning of ``stiffness="auto"`` of contacts: "coupling", 20 times that of the present
         coupling, or "contact", `PenaltyContact.stiffnesses`.
@@ -127,12 +131,14 @@ class HapticSession:
 
     def __init__(
         self,
-        contact: Contact | Sequence[Contact] | Touched,
+        contact: Contact | Sequence[Contact] | Touched | CentralDifferences,
         device: Device,
         *,
         coupling: Coupling | None = None,
         simulation: parts.Simulation | Sequence[parts.Simulation | None] | None = None,
         field_simulation: ImplicitSimulation | None = None,
+        interpolation: str | None = None,
+        simulation_rate: float = 200.0,
         workspace: Workspace | None = HapticSettings.workspace,
         rate: float = HapticSettings.rate,
         budget_us: float | None = HapticSettings.budget_us,
@@ -153,7 +159,9 @@ class HapticSession:
         priority: int = HapticSettings.priority,
         lock_memory: bool = HapticSettings.lock_memory,
     ) -> None:
-        bodies = bodies_of(contact, device, coupling, simulation, field_simulation)
+        bodies = bodies_of(
+            contact, device, coupling, simulation, field_simulation, interpolation, simulation_rate
+        )
         settings = HapticSettings(
             workspace=workspace, rate=rate, budget_us=budget_us, coupled=coupled,
             auto_stiffness=auto_stiffness, max_force=max_force, max_torque=max_torque,
@@ -198,9 +206,9 @@ class HapticSession:
         return self._bodies.contacts
 
     @property
-    def touched(self) -> Touched | None:
+    def touched(self) -> Touched | CentralDifferences | None:
         """Body that the hand touches directly, as given; None with contacts."""
-        return self._bodies.touched
+        return self._bodies.given
 
     @property
     def device(self) -> Device:

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reducedfem import _core
+from reducedfem import _core as core
 from reducedfem.base.check import choice, number
 from reducedfem.base.console import count_text
 from reducedfem.contact.rigid_proxy import RigidProxy
 from reducedfem.dynamics.explicit import CentralDifferences
-from reducedfem.errors import InputError, InputTypeError
+from reducedfem.errors import InputError
 from reducedfem.touch.touched import Touched
 
 __all__ = ["ExplicitTouch", "touched_of"]
@@ -36,18 +36,24 @@ class ExplicitTouch(Touched):
 
     __slots__ = ("_core", "_given", "_rate", "_twin", "_way")
 
+    _core: core.ExplicitTouch
+    _given: CentralDifferences
+    _twin: CentralDifferences
+    _way: str | None
+
     def __init__(self, given: CentralDifferences, interpolation: object, rate: object) -> None:
         if not isinstance(given._tool, RigidProxy):
             raise InputError(
                 "contact is a CentralDifferences without a tool for the hand: make it with "
                 "contact=RigidProxy(field)"
             )
+        self._way = None
         if interpolation is not None:
-            choice(interpolation, "interpolation", _WAYS)
+            self._way = choice(interpolation, "interpolation", _WAYS)
         self._rate = number(rate, "simulation_rate")
         if not self._rate > 0.0:
             raise InputError(f"simulation_rate must be positive, got {self._rate:g} Hz")
-        self._given, self._way = given, interpolation
+        self._given = given
 
     @property
     def given(self) -> CentralDifferences:
@@ -67,7 +73,7 @@ class ExplicitTouch(Touched):
         tool = self._twin._tool
         assert tool is not None
         self._require_fit(period, steps, _cost(self._twin, steps))
-        self._core = _core.ExplicitTouch(
+        self._core = core.ExplicitTouch(
             self._twin._core, tool._core, self._way or "direct", dt, cycles, steps
         )
 
@@ -119,7 +125,7 @@ class ExplicitTouch(Touched):
         missed: float = self._core.report()["missed"]
         return 0.5 * dt + min(missed, 1.0) * delay
 
-    def _restore(self, session: _core.Session) -> None:
+    def _restore(self, session: core.Session) -> None:
         tool, twin = self._given._tool, self._twin._tool
         assert tool is not None
         assert twin is not None

@@ -36,6 +36,18 @@ class Touched:
         """Return the lowest and the highest corner of the body [m], for checks of its size."""
         raise NotImplementedError
 
+    @property
+    def given(self) -> Any:
+        """The object that the session was given for it."""
+        return self
+
+    def _begin(self, dt: float) -> None:
+        """Prepare for the cycles of a session, of a length [s]."""
+
+    def _damped_time(self, dt: float, delay: float) -> float:
+        """Return the time by which a stiffness asks for damping [s]."""
+        return max(0.5 * dt, delay)
+
     def _restore(self, session: core.Session) -> None:
         """Take the state of the session's copy, after the session."""
         session.restore_touch(self._core)
