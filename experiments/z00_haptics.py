@@ -17,6 +17,7 @@ Run it for the numbers and the plot:  python experiments/z00_haptics.py [--help]
 from __future__ import annotations
 
 import argparse
+import itertools
 import math
 import sys
 from pathlib import Path
@@ -106,7 +107,7 @@ def rests(young: float, kind: str | None, period: float, damping: float, spring:
     records, _ = felt(block(young), kind, period, 1.8, pushed(damping, spring))
     x = records["device_position"][:, 2]
     swings = [swing(x[k : k + 400]) for k in (600, 1000, 1400)]
-    falls = all(b < FALLS * a or b < 2e-6 for a, b in zip(swings, swings[1:], strict=False))
+    falls = all(b < FALLS * a or b < 2e-6 for a, b in itertools.pairwise(swings))
     return falls and bool(records["touching"][-200:].all())
 
 
