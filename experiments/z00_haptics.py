@@ -127,12 +127,12 @@ def stiffness_of(young: float) -> float:
 
 def least_damping(young: float, kind: str | None, period: float) -> float:
     """Return the least damping of the hand for which a push dies away."""
-    return bisect(1e-3, 50.0, lambda b: rests(young, kind, period, b, 20.0))
+    return bisect(1e-3, 10.0, lambda b: rests(young, kind, period, b, 20.0))
 
 
 def stiffest(kind: str | None) -> float:
     """Return the largest Young's modulus of a block that the grip holds."""
-    return bisect(3e3, 3e6, lambda young: not rests(young, kind, PERIOD, GRIP, 300.0))
+    return bisect(1e4, 3e6, lambda young: not rests(young, kind, PERIOD, GRIP, 300.0))
 
 
 def error(force: Array, reference: Array) -> float:

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.no_asan(reason="such sessions run in tests/touch")
 def test_the_script_meets_its_marks_and_draws(monkeypatch, capsys, tmp_path):
     experiments.light_plots(monkeypatch)
     monkeypatch.setattr(z00_haptics, "PERIODS", (1e-2,))
-    monkeypatch.setattr(z00_haptics, "HALVINGS", 7)
+    monkeypatch.setattr(z00_haptics, "HALVINGS", 6)
     monkeypatch.setattr(z00_haptics, "FINE", (6, 6, 4))
     experiments.check_plot("z00_haptics", monkeypatch, capsys, tmp_path / "new")
     taken = tmp_path / "file"
