@@ -93,7 +93,7 @@ const rf_touch_kind rf_tip_kind = {.name = "tip",
                                    .publish_rt = publish_rt,
                                    .copy = copy_tip,
                                    .restore = restore_tip,
-                                   .free = free_tip};
+                                   .release = free_tip};
 
 rf_status rf_tip_create(const rf_tip_settings *set, const rf_run *run, rf_touch **out,
                         rf_error *err) {

@@ -211,6 +211,12 @@ rf_status rf_tip_tables_create(const rf_tip_settings *set, const rf_run *run, rf
   RF_TRY(list_fans(t, err));
   RF_TRY(set_normals(t, err));
   RF_TRY(make_grid(t, &set->surface, err));
+  if (set->radius_m > 0.5 * t->size_m) {
+    st = rf_fail(err, RF_ERR_ARG,
+                 "radius is %g m, the longest side of surface %g m: at most half of it is allowed",
+                 set->radius_m, t->size_m);
+    goto done;
+  }
   RF_TRY(rf_tip_discs_fill(t, set->radius_m, place, run, err));
   *out = t;
   t = NULL;

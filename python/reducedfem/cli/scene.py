@@ -21,7 +21,6 @@ from reducedfem.haptics.devices import Device, ReplayDevice
 from reducedfem.haptics.records import HapticRecords
 from reducedfem.haptics.session import HapticSession
 from reducedfem.pictures import plot
-from reducedfem.touch.point_proxy import PointProxyContact
 from reducedfem.viewer.server import require_aiohttp
 from reducedfem.viewer.view import View, view
 
@@ -235,8 +234,8 @@ def run(args: argparse.Namespace, console: Console) -> int:
 
 def _size(session: HapticSession) -> str:
     """Return the size of the bodies as text."""
-    if isinstance(session.touched, PointProxyContact):
-        return count_text(len(session.touched.green.nodes), "node") + " of the surface"
+    if session.touched is not None:
+        return session.touched._size
     return count_text(sum(one.tree.shell.n_points for one in session.contacts), "point")
 
 

@@ -258,6 +258,10 @@ class PointProxyContact(Touched):
 
     # --- in sessions -------------------------------------------------------------------
 
+    @property
+    def _size(self) -> str:
+        return f"{len(self._green.nodes):,} nodes of the surface"
+
     def _box(self) -> NDArray[np.float64]:
         return self._surface.bounds
 

@@ -32,6 +32,11 @@ class Touched:
         """Depth up to which the body has a force [m]; None: any."""
         return None
 
+    @property
+    def _size(self) -> str:
+        """Size of the body as text, "5,400 nodes"."""
+        raise NotImplementedError
+
     def _box(self) -> NDArray[np.float64]:
         """Return the lowest and the highest corner of the body [m], for checks of its size."""
         raise NotImplementedError
