@@ -151,6 +151,11 @@ static const rf_tip_tables *tables_of(const rf_touch *touch) {
   return ((const rf_tip *)touch->self)->tables;
 }
 
+const int32_t *rf_tip_places(const rf_touch *touch, int32_t *n) {
+  *n = tables_of(touch)->n_vertices;
+  return tables_of(touch)->place;
+}
+
 int32_t rf_tip_triangles(const rf_touch *touch) { return tables_of(touch)->n_triangles; }
 
 int32_t rf_tip_rows(const rf_touch *touch) { return rf_green_rows(tables_of(touch)->green); }

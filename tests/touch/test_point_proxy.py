@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 import reducedfem as rf
 from reducedfem import _core
+from reducedfem.viewer.shown_touch import ShownTouch
 from shapes import box_hexes, box_tets
 
 Array = NDArray[np.float64]
@@ -342,7 +343,7 @@ def test_the_anchor_walks_over_triangles_as_a_dense_reference():
     solid = rf.Solid(rf.Mesh(nodes, elements), LAW, fixed=nodes[:, 2] < -0.03)
     contact = rf.PointProxyContact(rf.GreensFunctions(solid), solid.mesh.surface(), 0.012, 0.25)
     dense = Dense(contact)
-    angles = np.linspace(0.0, 0.9, 40)
+    angles = np.linspace(0.03, 0.9, 40)
     around = 0.7 * angles
     flat = np.stack([np.cos(around), np.sin(around)], 1)
     path = []
@@ -577,3 +578,33 @@ def test_triangles_without_area_are_refused(pad):
     t = np.concatenate([surface.triangles, [surface.triangles[0][[0, 1, 1]]]])
     with pytest.raises(rf.InputError, match=f"triangle {len(t) - 1} of surface has no area"):
         rf.PointProxyContact(green, rf.Surface(surface.vertices, t))
+
+
+# ---- views --------------------------------------------------------------------------
+
+
+def test_views_draw_the_dent_of_the_present_contact(pad):
+    """The vertices of the page move as the nodes; the tip is at the hand."""
+    turned = rf.Pose((0.1, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0))
+    contact = tip(pad, pose=turned)
+    path = np.array([turned.apply(x) for x in circles(100)[:70]])
+    one = session(contact, path)
+    shown = ShownTouch(one, "z")
+    scene = shown.scene()
+    assert [body.name for body in scene.bodies] == ["body", "tool (held object)"]
+    assert shown.frame()["bodies"] == []
+    one.run(len(path))
+    body, hand = shown.frame()["bodies"]
+    np.testing.assert_allclose(hand["position"], path[-1])
+    np.testing.assert_array_equal(body["position"], turned.position)
+    one.close()
+    u = contact.displacement()
+    assert np.abs(u).max() > 1e-4
+    node = {tuple(x): k for k, x in enumerate(pad[0].positions)}
+    seen = scene.bodies[0].vertices
+    expected = [u[node[tuple(x)]] if tuple(x) in node else (0, 0, 0) for x in seen]
+    np.testing.assert_allclose(body["moved"], expected, atol=1e-15)
+    np.testing.assert_allclose(np.linalg.norm(body["normals"], axis=1), 1.0)
+    assert len(shown.frame()["arrows"]) == 1
+    with pytest.raises(rf.InputError, match="view the records alone"):
+        rf.view(one, records=one.records(), browser=False)

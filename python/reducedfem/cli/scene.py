@@ -95,7 +95,8 @@ def add_options(parser: Parser) -> None:
         "--resolution",
         type=counted(1024),
         metavar="N",
-        help="number of voxels along each side of the distance field (default: set by the scene)",
+        help="number of voxels along each side of the distance field, in the scene button of cells "
+        "along the keypad (default: set by the scene)",
     )
     parser.add_argument(
         "--friction",
@@ -186,7 +187,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
     with console.stage("build") as stage:
         session = scenes.session(args.scene, device, **options)
         stage.result = _size(session)
-    if recorded is not None and not doubted:
+    if recorded is not None and not doubted and session.touched is None:
         doubt_contact(args.scene, where, recorded, session)
     failure = None
     shown = view(session) if args.view or played else None
