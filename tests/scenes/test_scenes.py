@@ -22,17 +22,6 @@ from scene_runs import SMALL, ran
 MODULES = [
     "alpha", "button", "dragon", "grasp", "hoses", "peg", "snap_in", "soft", "stack", "statue"
 ]  # fmt: skip
-    "alpha",
-    "button",
-    "dragon",
-    "grasp",
-    "hoses",
-    "peg",
-    "snap_in",
-    "soft",
-    "stack",
-    "statue",
-]
 
 CONTACT = rf.PenaltyContact
 
