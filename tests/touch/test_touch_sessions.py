@@ -124,7 +124,7 @@ def test_views_draw_the_dent_of_the_present_contact(pad):
     scene = shown.scene()
     assert [body.name for body in scene.bodies] == ["body", "tool (held object)"]
     assert shown.frame()["bodies"] == []
-    one.run(len(path))
+    records = one.run(len(path))
     body, hand = shown.frame()["bodies"]
     np.testing.assert_allclose(hand["position"], path[-1])
     np.testing.assert_array_equal(body["position"], turned.position)
@@ -138,4 +138,4 @@ def test_views_draw_the_dent_of_the_present_contact(pad):
     np.testing.assert_allclose(np.linalg.norm(body["normals"], axis=1), 1.0)
     assert len(shown.frame()["arrows"]) == 1
     with pytest.raises(rf.InputError, match="view the records alone"):
-        rf.view(one, records=one.records(), browser=False)
+        rf.view(one, records=records, browser=False)
