@@ -19,7 +19,7 @@ import reducedfem as rf
 
 CONTACTS = 32
 MARK_MAKE_S, MARK_GREEN_MB = 40.0, 530.0
-MARK_UPDATE_US, MARK_SOLVE_US, MARK_CHANGE_US = 8.0, 40.0, 3.0
+MARK_UPDATE_US, MARK_SOLVE_US, MARK_CHANGE_US, MARK_POINT_US = 8.0, 40.0, 3.0, 1.0
 
 
 @functools.cache
@@ -47,7 +47,7 @@ def random_places(count: int, some: int) -> np.ndarray:
 
 def rows() -> list[Row]:
     """Measure all with one set of Green's functions."""
-    return making() + contact()
+    return making() + contact() + touching()
 
 
 def making() -> list[Row]:
@@ -116,6 +116,38 @@ def contact() -> list[Row]:
         Row(f"{CONTACTS} contacts: add or remove one", both, "us", MARK_CHANGE_US,
             f"mean of both, of the oldest; {spread(changed, 2.0)}",
             both / scratch, "numpy.linalg.solve"),
+    ]  # fmt: skip
+
+
+def touching() -> list[Row]:
+    """Measure cycles of a tip that sticks, and of one that slides over the plate."""
+    green, _ = made()
+    surface = plate().mesh.surface()
+    begin = time.perf_counter()
+    tip = rf.PointProxyContact(green, surface, 0.03, 0.4, progress=False)
+    seconds = time.perf_counter() - begin
+    high, n = surface.bounds[1][2], 4000
+    times = 1e-3 * np.arange(n)
+    rows = []
+    for what, way in (("sticks", 0.0), ("slides", 0.2)):
+        path = np.full((n, 3), high - 2e-3)
+        path[:, 0], path[:, 1] = 0.4 + way * times / times[-1], 0.5
+        session = rf.HapticSession(tip, rf.ReplayDevice(times, path), ramp=0.0)
+        # the last cycle ends with the work of making its records
+        records = session.run(n)[100:-1]
+        session.close()
+        spent = records["contact_us"] + records["deform_us"]
+        rows.append((what, spent, records.flagged("slipping").mean()))
+    dent = float(np.median(ticks(tip.displacement, 300)))
+    return [
+        Row("discs of a tip, 10,792 triangles", seconds, "s", None,
+            f"{tip.nodes_per_disc:.0f} nodes in each"),
+        *(
+            Row(f"a tip that {what}: a cycle", float(np.median(spent)), "us", MARK_POINT_US,
+                f"friction, {100 * share:.0f} % of the cycles slip; {spread(spent)}")
+            for what, spent, share in rows
+        ),
+        Row("its dent: the whole surface", dent, "us", None, "not in the loop"),
     ]  # fmt: skip
 
 

@@ -217,7 +217,7 @@ rf_status rf_tick_create(const rf_tick_settings *set, int32_t n_contacts,
   rf_tick *t = NULL;
   RF_ALLOC(t, 1);
   t->set = *set;
-  t->answer = &rf_coupled_answer;
+  t->answer = &rf_tick_coupled;
   RF_TRY(fill_world(t, n_contacts, contacts, field, err));
   rf_tick_set_coupling_rt(t, set);
   begin(t);
@@ -236,7 +236,7 @@ rf_status rf_tick_create_touch(const rf_tick_settings *set, const rf_touch *touc
   rf_tick *t = NULL;
   RF_ALLOC(t, 1);
   t->set = *set;
-  t->answer = &rf_touched_answer;
+  t->answer = &rf_tick_touched;
   RF_TRY(rf_world_create(&empty, &t->world, err));
   RF_TRY(add_body(t, -1, NULL, NULL, &t->object, err));
   RF_TRY(rf_touch_copy(touch, &t->touch, err));

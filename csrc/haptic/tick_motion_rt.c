@@ -174,5 +174,5 @@ static rf_status bodies_rt(rf_cycle *c) {
   return st;
 }
 
-const rf_tick_answer rf_coupled_answer = {
-    .contact_rt = rf_coupled_contact_rt, .object_rt = object_rt, .bodies_rt = bodies_rt};
+const rf_tick_answer rf_tick_coupled = {
+    .contact_rt = rf_tick_contact_rt, .object_rt = object_rt, .bodies_rt = bodies_rt};

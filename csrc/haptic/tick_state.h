@@ -102,8 +102,8 @@ rf_status rf_stage_limit_rt(rf_cycle *c);    // safety limits of the force on th
 rf_status rf_stage_write_rt(rf_cycle *c);    // the device: force
 rf_status rf_stage_bodies_rt(rf_cycle *c);   // bodies_rt of the answer
 
-extern const rf_tick_answer rf_coupled_answer;  // contacts and a coupling
-extern const rf_tick_answer rf_touched_answer;  // a body that the hand touches
-rf_status rf_coupled_contact_rt(rf_cycle *c);
+extern const rf_tick_answer rf_tick_coupled;  // contacts and a coupling
+extern const rf_tick_answer rf_tick_touched;  // a body that the hand touches
+rf_status rf_tick_contact_rt(rf_cycle *c);
 
 #endif

@@ -53,5 +53,5 @@ static rf_status bodies_rt(rf_cycle *c) {
   return st;
 }
 
-const rf_tick_answer rf_touched_answer = {
+const rf_tick_answer rf_tick_touched = {
     .contact_rt = feel_rt, .object_rt = object_rt, .bodies_rt = bodies_rt};

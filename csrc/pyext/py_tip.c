@@ -127,6 +127,16 @@ static PyObject *tip_felt(PyObject *self, PyObject *unused) {
   return felt_tuple(&felt, &now);
 }
 
+PyDoc_STRVAR(places_doc,
+             "places($self, /)\n--\n\n"
+             "Place of each vertex in the Green's functions, -1: held; (v,).");
+static PyObject *tip_places(PyObject *self, PyObject *unused) {
+  int32_t n;
+  (void)unused;
+  const int32_t *place = rf_tip_places(self_touch(self), &n);
+  return py_view_i32(self, place, 1, (npy_intp[]){n});
+}
+
 // Reads a triangle and its weights: 0, or -1 with an exception set.
 static int point_in(PyObject *self, int triangle, PyObject *weights_obj, py_in *weights) {
   const int n = (int)rf_tip_triangles(self_touch(self));
@@ -195,6 +205,7 @@ static PyMethodDef methods[] = {
     {"touch", tip_touch, METH_O, touch_doc},
     {"reset", tip_reset, METH_NOARGS, reset_doc},
     {"felt", tip_felt, METH_NOARGS, felt_doc},
+    {"places", tip_places, METH_NOARGS, places_doc},
     {"compliance", tip_compliance, METH_VARARGS, compliance_doc},
     {"displacement", tip_displacement, METH_VARARGS, displacement_doc},
     {NULL, NULL, 0, NULL},

@@ -7,7 +7,7 @@ rf_status rf_touch_create(const rf_touch_kind *kind, void *self, int32_t coordin
   rf_touch *touch = rf_alloc(1, sizeof *touch);
   *out = touch;
   if (!touch) {
-    kind->free(self);
+    kind->release(self);
     return rf_fail(err, RF_ERR_MEMORY, "out of memory: a body to touch");
   }
   *touch = (rf_touch){kind, self, coordinates, delay_s};
@@ -24,6 +24,6 @@ rf_status rf_touch_copy(const rf_touch *touch, rf_touch **out, rf_error *err) {
 
 void rf_touch_free(rf_touch *touch) {
   if (!touch) return;
-  touch->kind->free(touch->self);
+  touch->kind->release(touch->self);
   rf_free(touch);
 }

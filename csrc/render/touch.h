@@ -55,7 +55,7 @@ typedef struct rf_touch_kind {
   rf_status (*copy)(const void *self, void **out, rf_error *err);
   // Nullable.  Copies the state of a copy, which runs no more, to the body that it was made of.
   void (*restore)(void *self, const void *from);
-  void (*free)(void *self);
+  void (*release)(void *self);
 } rf_touch_kind;
 
 typedef struct rf_touch {

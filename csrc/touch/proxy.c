@@ -93,7 +93,7 @@ const rf_touch_kind rf_tip_kind = {.name = "tip",
                                    .publish_rt = publish_rt,
                                    .copy = copy_tip,
                                    .restore = restore_tip,
-                                   .free = free_tip};
+                                   .release = free_tip};
 
 rf_status rf_tip_create(const rf_tip_settings *set, const rf_run *run, rf_touch **out,
                         rf_error *err) {
@@ -149,6 +149,11 @@ double rf_tip_max_depth(const rf_touch *touch) {
 
 static const rf_tip_tables *tables_of(const rf_touch *touch) {
   return ((const rf_tip *)touch->self)->tables;
+}
+
+const int32_t *rf_tip_places(const rf_touch *touch, int32_t *n) {
+  *n = tables_of(touch)->n_vertices;
+  return tables_of(touch)->place;
 }
 
 int32_t rf_tip_triangles(const rf_touch *touch) { return tables_of(touch)->n_triangles; }

@@ -57,6 +57,8 @@ void rf_tip_felt(const rf_touch *touch, rf_touch_felt *out);
 // True while large surfaces are searched for the triangle next to the tip: there is no contact yet.
 bool rf_tip_is_searching(const rf_touch *touch);
 double rf_tip_max_depth(const rf_touch *touch);
+// Places of the vertices in the Green's functions, -1: held; sets their number.
+const int32_t *rf_tip_places(const rf_touch *touch, int32_t *n);
 int32_t rf_tip_triangles(const rf_touch *touch);
 int32_t rf_tip_rows(const rf_touch *touch);       // of rf_tip_displacement
 double rf_tip_mean_nodes(const rf_touch *touch);  // in a disc about a vertex

@@ -74,8 +74,8 @@ static void collect(const rf_tip_tables *t, double radius_m, int32_t v, disc *d)
 }
 
 // Makes the discs; counts only where the arrays are not there yet.
-static rf_status make_discs(rf_tip_tables *t, double radius_m, const int32_t *place, disc *d,
-                            const rf_run *run, rf_error *err) {
+static rf_status make_discs(rf_tip_tables *t, double radius_m, disc *d, const rf_run *run,
+                            rf_error *err) {
   rf_status st = RF_OK;
   int64_t n = 0;
   memset(d->seen, 0, (size_t)t->n_triangles * sizeof *d->seen);
@@ -96,12 +96,12 @@ static rf_status make_discs(rf_tip_tables *t, double radius_m, const int32_t *pl
     for (int32_t k = 0; k < d->n; ++k) {
       const int32_t vertex = d->touched[k];
       const double share = d->share[vertex] / d->area;
-      if (place[vertex] < 0) {
+      if (t->place[vertex] < 0) {
         if (t->disc_place) t->held[v] += share;
         continue;
       }
       if (t->disc_place) {
-        t->disc_place[n] = place[vertex];
+        t->disc_place[n] = t->place[vertex];
         t->disc_share[n] = share;
       }
       ++n;
@@ -206,8 +206,7 @@ done:
   return st;
 }
 
-rf_status rf_tip_discs_fill(rf_tip_tables *t, double radius_m, const int32_t *place,
-                            const rf_run *run, rf_error *err) {
+rf_status rf_tip_discs_fill(rf_tip_tables *t, double radius_m, const rf_run *run, rf_error *err) {
   rf_status st = RF_OK;
   disc d = {0};
   const int64_t n = t->n_vertices;
@@ -217,11 +216,11 @@ rf_status rf_tip_discs_fill(rf_tip_tables *t, double radius_m, const int32_t *pl
   RF_ALLOC(d.touched, n);
   RF_ALLOC(d.share, n);
   RF_ALLOC(t->disc_first, n + 1);
-  RF_TRY(make_discs(t, radius_m, place, &d, run, err));
+  RF_TRY(make_discs(t, radius_m, &d, run, err));
   RF_ALLOC(t->held, n);
   RF_ALLOC(t->disc_share, t->disc_first[n]);
   RF_ALLOC(t->disc_place, t->disc_first[n]);
-  RF_TRY(make_discs(t, radius_m, place, &d, run, err));
+  RF_TRY(make_discs(t, radius_m, &d, run, err));
   RF_ALLOC(t->own, RF_TIP_SYMMETRIC * n);
   RF_ALLOC(t->mixed, RF_TIP_SYMMETRIC * (int64_t)t->edges.n_edges);
   RF_TRY(fill_compliances(t, run, err));

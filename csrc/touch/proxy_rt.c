@@ -89,21 +89,33 @@ static void press(rf_tip *tip, const double point[3]) {
   from_frame(tip->frame, slip, now->slip);
 }
 
-// Puts the anchor where the way to a point inside crossed the surface; `place` is next to the
-// point.
+// Improves `best` by the place next to the point where the way of the tip crosses a plane; its
+// square is the distance from there.
+static void cross(const rf_tip *tip, const double point[3], int32_t triangle, const double on[3],
+                  const double outward[3], rf_tip_place *best) {
+  double before[3], after[3], crossing[3];
+  rf_tip_place entry = {.triangle = triangle};
+  rf_vec3_sub(tip->last, on, before);
+  rf_vec3_sub(point, on, after);
+  const double from = rf_vec3_dot(outward, before), to = rf_vec3_dot(outward, after);
+  if (!(from >= 0.0 && to < 0.0)) return;
+  for (int i = 0; i < 3; ++i)
+    crossing[i] = tip->last[i] + from / (from - to) * (point[i] - tip->last[i]);
+  rf_tip_walk_rt(tip->tables, crossing, &entry);
+  if (entry.square < best->square) *best = entry;
+}
+
+// Puts the anchor where the way to a point inside crossed the surface, by the planes at the places
+// next to its begin and its end.
 static void enter(rf_tip *tip, const double point[3], const rf_tip_place *place,
                   const double outward[3]) {
+  const rf_tip_contact *before = &tip->now;
   rf_tip_place entry = *place;
   if (tip->has_last) {
-    double before[3], after[3], on[3];
-    rf_vec3_sub(tip->last, place->position, before);
-    rf_vec3_sub(point, place->position, after);
-    const double from = rf_vec3_dot(outward, before), to = rf_vec3_dot(outward, after);
-    if (from >= 0.0 && to < 0.0) {
-      for (int i = 0; i < 3; ++i)
-        on[i] = tip->last[i] + from / (from - to) * (point[i] - tip->last[i]);
-      rf_tip_walk_rt(tip->tables, on, &entry);
-    }
+    entry.square = INFINITY;
+    if (before->triangle >= 0)
+      cross(tip, point, before->triangle, before->anchor, before->normal, &entry);
+    cross(tip, point, place->triangle, place->position, outward, &entry);
   }
   rf_tip_anchor_rt(tip, &entry);
   tip->phase = RF_TIP_TOUCHING;
@@ -122,16 +134,16 @@ static bool outside(const rf_tip *tip, const double point[3], const rf_tip_place
 
 static void settle(rf_tip *tip, const double point[3], const rf_tip_place *place) {
   double outward[3];
-  const bool out = outside(tip, point, place, outward);
+  if (!outside(tip, point, place, outward)) {
+    enter(tip, point, place, outward);
+    return;
+  }
   tip->now.triangle = place->triangle;
   memcpy(tip->now.weight, place->weight, sizeof place->weight);
   memcpy(tip->now.anchor, place->position, sizeof place->position);
   const double length = rf_vec3_length(outward);
   for (int i = 0; i < 3; ++i) tip->now.normal[i] = length > 0.0 ? outward[i] / length : 0.0;
-  if (out)
-    open_contact(tip, RF_TIP_OUTSIDE);
-  else
-    enter(tip, point, place, outward);
+  open_contact(tip, RF_TIP_OUTSIDE);
 }
 
 // Searches all triangles, some in each cycle, for the one next to the tip.
@@ -162,7 +174,7 @@ void rf_tip_feel_rt(rf_tip *tip, const double point[3]) {
     else if (rf_tip_near_rt(tip->tables, point, &place))
       settle(tip, point, &place);
     else
-      open_contact(tip, tip->phase);
+      tip->now.triangle = -1;  // far away
   }
   memcpy(tip->last, point, sizeof tip->last);
   tip->has_last = tip->phase != RF_TIP_UNKNOWN;

@@ -17,6 +17,7 @@ enum { MOST_BOXES = 8 };         // of the grid, for each triangle
 void rf_tip_tables_free(rf_tip_tables *t) {
   if (!t) return;
   rf_edges_free(&t->edges);
+  rf_free(t->place);
   rf_free(t->vertex);
   rf_free(t->fan_first);
   rf_free(t->fan);
@@ -196,26 +197,30 @@ rf_status rf_tip_tables_create(const rf_tip_settings *set, const rf_run *run, rf
                                rf_error *err) {
   rf_status st = RF_OK;
   rf_tip_tables *t = NULL;
-  int32_t *place = NULL;
   *out = NULL;
   RF_ALLOC(t, 1);
   t->green = set->green;
   t->n_vertices = set->surface.n_vertices;
   t->n_triangles = set->surface.n_triangles;
-  RF_ALLOC(place, t->n_vertices);
+  RF_ALLOC(t->place, t->n_vertices);
   RF_TRY(rf_surface_check(&set->surface, err));
-  RF_TRY(find_places(set, place, err));
+  RF_TRY(find_places(set, t->place, err));
   RF_ALLOC(t->vertex, 3 * (int64_t)t->n_vertices);
   memcpy(t->vertex, set->surface.vertices, 3 * (size_t)t->n_vertices * sizeof *t->vertex);
   RF_TRY(rf_edges_create(&set->surface, run, &t->edges, err));
   RF_TRY(list_fans(t, err));
   RF_TRY(set_normals(t, err));
   RF_TRY(make_grid(t, &set->surface, err));
-  RF_TRY(rf_tip_discs_fill(t, set->radius_m, place, run, err));
+  if (set->radius_m > 0.5 * t->size_m) {
+    st = rf_fail(err, RF_ERR_ARG,
+                 "radius is %g m, the longest side of surface %g m: at most half of it is allowed",
+                 set->radius_m, t->size_m);
+    goto done;
+  }
+  RF_TRY(rf_tip_discs_fill(t, set->radius_m, run, err));
   *out = t;
   t = NULL;
 done:
-  rf_free(place);
   rf_tip_tables_free(t);
   return st;
 }

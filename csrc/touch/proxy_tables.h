@@ -18,6 +18,7 @@ typedef struct rf_tip_grid {
 typedef struct rf_tip_tables {
   const rf_green *green;
   int32_t n_vertices, n_triangles;
+  int32_t *place;         // of each vertex in the Green's functions, -1: held (n_vertices)
   double *vertex;         // m                                                  (n_vertices, 3)
   rf_edges edges;         // corners are merged vertices
   int32_t *fan_first;     // range of the triangles at each vertex, in `fan`    (n_vertices + 1)
@@ -43,8 +44,8 @@ void rf_tip_tables_free(rf_tip_tables *t);  // NULL is fine
 
 // Fills discs and compliances of tables whose surface is complete; `place` of each vertex, -1:
 // held.
-RF_MUST_CHECK rf_status rf_tip_discs_fill(rf_tip_tables *t, double radius_m, const int32_t *place,
-                                          const rf_run *run, rf_error *err);
+RF_MUST_CHECK rf_status rf_tip_discs_fill(rf_tip_tables *t, double radius_m, const rf_run *run,
+                                          rf_error *err);
 // Integrates the linear functions of the corners of a triangle over its part within a radius of a
 // point, m^2.
 void rf_tip_disc_part(const double *const corner[3], const double normal[3], const double centre[3],

@@ -43,7 +43,8 @@ NOUNS = {
     "green": "control green",
     "deform": "deformed",
     "contact": "contact fit",
-    "render": "coupling depth_limit dynamic moved travel workspace",
+    "render": "coupling depth_limit dynamic moved touch travel workspace",
+    "touch": "tip",
     "body": "body",
     "world": "broad coupled driven frictional multibody pair sites solver world",
     "haptic": "cycle feel histogram loop passivity record safety session snapshot stage stillness "

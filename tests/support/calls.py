@@ -54,6 +54,7 @@ def make_world():
     w.contact = rf.PenaltyContact(w.tree, w.field, 100.0)
     w.model = rf.LinearModel(w.solid, w.modes)
     w.green = rf.GreensFunctions(w.solid, releasable=w.solid.fixed)
+    w.touched = rf.PointProxyContact(w.green, w.surface, 0.01)
     w.floor = rf.PlaneField([0.0, 0.0, -1.0], [0.0, 0.0, 1.0])
     w.barrier = rf.BarrierContact(w.floor)
     w.above = rf.BackwardEuler(w.solid, 1e-3, newton_max=50, contact=w.barrier)
@@ -204,6 +205,9 @@ CALLS = {
     "PointTree.positions": (lambda w: w.tree.positions, lambda w: dict(q=w.q)),
     "PointTree.radii": (lambda w: w.tree.radii, lambda w: dict(level=0, q=w.q)),
     "PointTree.tight_radii": (lambda w: w.tree.tight_radii, lambda w: dict(level=0, q=w.q)),
+    "PointProxyContact": (lambda w: rf.PointProxyContact, lambda w: dict(green=w.green, surface=w.surface, radius=0.01, friction=0.3, max_depth=0.01, pose=rf.Pose(*w.pose), progress=False)),
+    "PointProxyContact.compliance": (lambda w: w.touched.compliance, lambda w: dict(triangle=0, weights=[0.2, 0.3, 0.5])),
+    "PointProxyContact.touch": (lambda w: w.touched.touch, lambda w: dict(position=[0.2, 0.05, 0.099])),
     "Pointshell": (lambda w: rf.Pointshell, lambda w: dict(points=w.shell.points, normals=w.shell.normals, levels=w.shell.levels, areas=None)),
     "Pointshell.farthest_point_order": (lambda w: rf.Pointshell.farthest_point_order, lambda w: dict(points=w.mesh.nodes, branching=4, progress=False)),
     "Pointshell.from_depth_cube": (lambda w: rf.Pointshell.from_depth_cube, lambda w: dict(surface=w.surface, resolution=4, branching=4, areas=False, progress=False)),

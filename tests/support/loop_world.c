@@ -149,7 +149,7 @@ static const rf_touch_kind wall = {.name = "wall",
                                    .forget_rt = forget_wall_rt,
                                    .publish_rt = publish_wall_rt,
                                    .copy = copy_wall,
-                                   .free = free_wall};
+                                   .release = free_wall};
 
 // ---- what a test does
 

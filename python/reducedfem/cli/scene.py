@@ -21,7 +21,6 @@ from reducedfem.haptics.devices import Device, ReplayDevice
 from reducedfem.haptics.records import HapticRecords
 from reducedfem.haptics.session import HapticSession
 from reducedfem.pictures import plot
-from reducedfem.touch.point_proxy import PointProxyContact
 from reducedfem.viewer.server import require_aiohttp
 from reducedfem.viewer.view import View, view
 
@@ -96,7 +95,8 @@ def add_options(parser: Parser) -> None:
         "--resolution",
         type=counted(1024),
         metavar="N",
-        help="number of voxels along each side of the distance field (default: set by the scene)",
+        help="number of voxels along each side of the distance field, in the scene button of cells "
+        "along the keypad (default: set by the scene)",
     )
     parser.add_argument(
         "--friction",
@@ -187,7 +187,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
     with console.stage("build") as stage:
         session = scenes.session(args.scene, device, **options)
         stage.result = _size(session)
-    if recorded is not None and not doubted:
+    if recorded is not None and not doubted and session.touched is None:
         doubt_contact(args.scene, where, recorded, session)
     failure = None
     shown = view(session) if args.view or played else None
@@ -235,8 +235,8 @@ def run(args: argparse.Namespace, console: Console) -> int:
 
 def _size(session: HapticSession) -> str:
     """Return the size of the bodies as text."""
-    if isinstance(session.touched, PointProxyContact):
-        return count_text(len(session.touched.green.nodes), "node") + " of the surface"
+    if session.touched is not None:
+        return session.touched._size
     return count_text(sum(one.tree.shell.n_points for one in session.contacts), "point")
 
 

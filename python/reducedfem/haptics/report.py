@@ -188,8 +188,8 @@ class HapticReport:
         share = 100.0 * self.saturated / self.touching
         return (
             f"{count_text(self.touching, 'cycle')}; force on the hand {self.force:.3g} N on "
-            f"average, chatter {1e3 * self.chatter:.3g} mN rms; coupling saturated in "
-            f"{share:.3g} % of these cycles"
+            f"average, chatter {1e3 * self.chatter:.3g} mN rms"
+            + ("" if self.stiffness else f"; coupling saturated in {share:.3g} % of these cycles")
         )
 
     def _deepest(self) -> str:

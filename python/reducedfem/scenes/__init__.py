@@ -28,6 +28,7 @@ from reducedfem.haptics.session import HapticSession
 from reducedfem.scenes import (
     alpha,
     baskets,
+    button,
     dragon,
     grasp,
     hoses,
@@ -69,6 +70,7 @@ _SCENES: dict[str, tuple[Callable[..., HapticSession], tuple[int, int], str]] = 
         (0, 3),
         "a deformable pipe snaps into an elastic clip, with friction",
     ),
+    "button": (button.session, (0, 0), "a tip presses the keys of a soft keypad, felt directly"),
     "alpha": (alpha.session, (0, 0), "the alpha puzzle: two bent tubes are screwed apart"),
     "alpha-cheat": (
         partial(alpha.session, cheat=True),

@@ -67,7 +67,16 @@ class PointProxyContact(Touched):
         `friction` is above 5.
     """
 
-    __slots__ = ("__weakref__", "_core", "_friction", "_green", "_pose", "_radius", "_surface")
+    __slots__ = (
+        "__weakref__",
+        "_core",
+        "_friction",
+        "_green",
+        "_places",
+        "_pose",
+        "_radius",
+        "_surface",
+    )
 
     _core: _core.Tip
 
@@ -108,6 +117,7 @@ class PointProxyContact(Touched):
                 self._radius, self._friction, deepest,
                 self._pose.position, self._pose.quaternion, tell, threads(),
             )  # fmt: skip
+        self._places = self._core.places()
 
     def __repr__(self) -> str:
         state = f"anchored, {self.state}" if self.state != "open" else "no contact"
@@ -257,6 +267,19 @@ class PointProxyContact(Touched):
         return self._core.compliance(integer(triangle, "triangle"), shares_of(weights, (3,)))
 
     # --- in sessions -------------------------------------------------------------------
+
+    @property
+    def _size(self) -> str:
+        return f"{len(self._green.nodes):,} nodes of the surface"
+
+    @property
+    def _drawn(self) -> Surface:
+        return self._surface
+
+    def _moved(self, coordinates: NDArray[np.float64]) -> NDArray[np.float64]:
+        u = self._displaced(int(coordinates[1]), coordinates[2:5], coordinates[5:])
+        # vertices at nodes; the others are held
+        return np.concatenate([u, np.zeros((1, 3))])[self._places]
 
     def _box(self) -> NDArray[np.float64]:
         return self._surface.bounds

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reducedfem import _core as core
+from reducedfem.geometry.pose import Pose
+from reducedfem.geometry.surface import Surface
 
 __all__ = ["Touched"]
 
@@ -31,6 +33,25 @@ class Touched:
     def max_depth(self) -> float | None:
         """Depth up to which the body has a force [m]; None: any."""
         return None
+
+    @property
+    def _size(self) -> str:
+        """Size of the body as text, "5,400 nodes"."""
+        raise NotImplementedError
+
+    @property
+    def pose(self) -> Pose:
+        """Pose of the body in the world."""
+        raise NotImplementedError
+
+    @property
+    def _drawn(self) -> Surface:
+        """Surface that views draw, at rest in the frame of the body."""
+        raise NotImplementedError
+
+    def _moved(self, coordinates: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the displacements [m] of its vertices, (v, 3), by the published coordinates."""
+        raise NotImplementedError
 
     def _box(self) -> NDArray[np.float64]:
         """Return the lowest and the highest corner of the body [m], for checks of its size."""
