@@ -41,13 +41,15 @@ static void release(void *self) {
   rf_explicit_stop(x);
   rf_free(x->hands_memory);
   rf_free(x->states_memory);
+  rf_free(x->last);
+  rf_free(x->known);
   rf_free(x);
 }
 
 static rf_status create(const rf_explicit_settings *set, rf_explicit **out, rf_error *err) {
   rf_status st = RF_OK;
   rf_explicit *x = NULL;
-  char *hands, *states;
+  char *hands, *states, *simulated, *known;
   RF_ALLOC(x, 1);
   x->set = *set;
   x->report = &x->first;
@@ -62,10 +64,16 @@ static rf_status create(const rf_explicit_settings *set, rf_explicit **out, rf_e
   x->fewest = (int32_t)fmax(FEWEST, MEMORY_S / x->period_s);
   RF_ALLOC(hands, rf_broadcast_bytes_rt(sizeof(rf_explicit_hand)));
   x->hands_memory = hands;
-  RF_ALLOC(states, rf_broadcast_bytes_rt(sizeof(rf_explicit_state)));
+  x->n_moved = 3 * (int64_t)set->motion->collide->n;
+  x->state_bytes = sizeof(rf_explicit_state) + (size_t)x->n_moved * sizeof(double);
+  RF_ALLOC(simulated, x->state_bytes);
+  x->last = (rf_explicit_state *)(void *)simulated;
+  RF_ALLOC(known, x->state_bytes);
+  x->known = (rf_explicit_state *)(void *)known;
+  RF_ALLOC(states, rf_broadcast_bytes_rt(x->state_bytes));
   x->states_memory = states;
   rf_broadcast_begin_rt(&x->hands, sizeof(rf_explicit_hand), hands);
-  rf_broadcast_begin_rt(&x->states, sizeof(rf_explicit_state), states);
+  rf_broadcast_begin_rt(&x->states, x->state_bytes, states);
   *out = x;
   x = NULL;
 done:
@@ -90,7 +98,8 @@ static const rf_touch_kind KIND = {.name = "explicit",
                                    .start = rf_explicit_start,
                                    .stop = rf_explicit_stop,
                                    .copy = copy,
-                                   .free = release};
+                                   .publish_rt = rf_explicit_publish_rt,
+                                   .release = release};
 
 double rf_explicit_lag(const rf_explicit *x) {
   static const double PERIODS[] = {0.0, 2.0, 1.75};
@@ -103,5 +112,5 @@ rf_status rf_explicit_create(const rf_explicit_settings *set, rf_touch **out, rf
   rf_status st = check(set, err);
   if (st >= 0) st = create(set, &x, err);
   if (st < 0) return st;
-  return rf_touch_create(&KIND, x, 0, rf_explicit_lag(x), out, err);
+  return rf_touch_create(&KIND, x, (int32_t)x->n_moved, rf_explicit_lag(x), out, err);
 }

@@ -68,14 +68,17 @@ typedef struct rf_explicit {
   double period_s, stall_s;
   int32_t fewest;     // states in contact, before a stiffness counts as measured
   const rf_run *run;  // one thread
+  int64_t n_moved;
+  size_t state_bytes;  // with the displacements
   // the simulation
   rf_explicit_hand reached;
-  rf_explicit_state last;
+  rf_explicit_state *last;  // owned; behind it displacements of the nodes that touch, m (n_moved)
   rf_explicit_secant secant;
   // cycles
   rf_explicit_hand hand;
   rf_explicit_display display;
-  uint64_t taken;  // number of the newest state in the broadcast
+  rf_explicit_state *known;  // owned; the newest one, likewise
+  uint64_t taken;            // its number in the broadcast
   bool stalled;
   double due_s;  // time of the next period, without a thread
   // exchange
@@ -100,6 +103,7 @@ bool rf_explicit_serve_rt(rf_explicit *x);
 rf_status rf_explicit_feel_rt(void *self, const rf_pose *hand, double dt_s, rf_touch_felt *out);
 rf_status rf_explicit_step_rt(void *self, double dt_s);
 void rf_explicit_forget_rt(void *self);
+void rf_explicit_publish_rt(const void *self, double *out);
 rf_status rf_explicit_start(void *self, rf_error *err);
 void rf_explicit_stop(void *self);
 

@@ -8,7 +8,7 @@
 // Fills the state at the end of a period in which the tool came from a pose.
 static void fill_state(rf_explicit *x, const rf_pose *from, const rf_explicit_hand *hand) {
   const rf_collide_step *step = &x->set.motion->collide->last;
-  rf_explicit_state *s = &x->last;
+  rf_explicit_state *s = x->last;
   const bool slides = step->n_touching > 0 && step->n_sliding == step->n_touching;
   s->hand_s = hand->time_s;
   s->tool = hand->pose;
@@ -20,6 +20,10 @@ static void fill_state(rf_explicit *x, const rf_pose *from, const rf_explicit_ha
     s->law.torque_nm[i] = 0.0 - step->torque[i];
     s->slip_m[i] = slides ? hand->pose.position_m[i] - from->position_m[i] : 0.0;
   }
+  const rf_motion *m = x->set.motion;
+  double *moved = (double *)(void *)(s + 1);
+  for (int64_t k = 0; k < m->collide->n; ++k)
+    memcpy(moved + 3 * k, m->q + 3 * (int64_t)m->collide->node[k], 3 * sizeof *moved);
   rf_explicit_secant_take_rt(&x->secant, s->touching > 0, s->law.hand_m, s->law.force_n);
   const bool known = x->secant.states > x->fewest;
   s->most_n_per_m = known ? rf_explicit_secant_most_rt(&x->secant) : 0.0;
@@ -30,7 +34,7 @@ static void fill_state(rf_explicit *x, const rf_pose *from, const rf_explicit_ha
 // Makes a period that ends with the tool at the hand.
 static void simulate(rf_explicit *x, const rf_explicit_hand *hand) {
   rf_motion *m = x->set.motion;
-  rf_explicit_state *s = &x->last;
+  rf_explicit_state *s = x->last;
   // a tool that jumps has no velocity: nodes inside of it leave it slowly
   const bool jumps =
       s->number == 0 || hand->jumps != s->jumps || hand->time_s - x->reached.time_s > x->stall_s;
@@ -59,19 +63,19 @@ bool rf_explicit_serve_rt(rf_explicit *x) {
   const uint64_t found = rf_broadcast_read_rt(&x->hands, &hand, &bytes);
   if (found == 0 || found == RF_BROADCAST_LOST || hand.number == x->reached.number) return false;
   simulate(x, &hand);
-  rf_broadcast_write_rt(&x->states, &x->last, sizeof x->last);
+  rf_broadcast_write_rt(&x->states, x->last, x->state_bytes);
   return true;
 }
 
 // Takes the newest state, unless the hand has jumped since.
 static void take(rf_explicit *x) {
-  rf_explicit_state state;
   size_t bytes;
-  const uint64_t found = rf_broadcast_read_rt(&x->states, &state, &bytes);
-  if (found == 0 || found == RF_BROADCAST_LOST || found == x->taken) return;
+  if (atomic_load(&x->states.newest) == x->taken) return;
+  const uint64_t found = rf_broadcast_read_rt(&x->states, x->known, &bytes);
+  if (found == 0 || found == RF_BROADCAST_LOST) return;
   x->taken = found;
-  if (state.jumps == x->hand.jumps && !state.failed)
-    rf_explicit_display_take_rt(&x->display, &state, x->hand.time_s);
+  if (x->known->jumps == x->hand.jumps && !x->known->failed)
+    rf_explicit_display_take_rt(&x->display, x->known, x->hand.time_s);
 }
 
 // Returns true while no state comes, and after the last one.
@@ -84,7 +88,7 @@ static bool watch(rf_explicit *x) {
 
 rf_status rf_explicit_feel_rt(void *self, const rf_pose *hand, double dt_s, rf_touch_felt *out) {
   rf_explicit *x = self;
-  const rf_explicit_state *s = &x->last;
+  const rf_explicit_state *s = x->last;
   ++x->hand.number;
   x->hand.time_s += dt_s;
   x->hand.pose = *hand;
@@ -126,4 +130,10 @@ void rf_explicit_forget_rt(void *self) {
   rf_explicit *x = self;
   ++x->hand.jumps;
   rf_explicit_display_begin_rt(&x->display, x->hand.time_s);
+}
+
+void rf_explicit_publish_rt(const void *self, double *out) {
+  const rf_explicit *x = self;
+  const rf_explicit_state *s = x->set.way == RF_EXPLICIT_direct ? x->last : x->known;
+  memcpy(out, s + 1, (size_t)x->n_moved * sizeof *out);
 }

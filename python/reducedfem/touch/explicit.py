@@ -12,9 +12,15 @@ from numpy.typing import NDArray
 from reducedfem import _core as core
 from reducedfem.base.check import choice, number
 from reducedfem.base.console import count_text
+from reducedfem.contact.combined_field import Field
 from reducedfem.contact.rigid_proxy import RigidProxy
+from reducedfem.dynamics.contact_arguments import proxy_of
 from reducedfem.dynamics.explicit import CentralDifferences
 from reducedfem.errors import InputError
+from reducedfem.geometry.mesh import Mesh
+from reducedfem.geometry.pose import Pose
+from reducedfem.geometry.surface import Surface
+from reducedfem.solid.solid import Solid
 from reducedfem.touch.touched import Touched
 
 __all__ = ["ExplicitTouch", "touched_of"]
@@ -60,8 +66,40 @@ class ExplicitTouch(Touched):
         """The simulation as given."""
         return self._given
 
+    @property
+    def pose(self) -> Pose:
+        """Pose of the frame of the solid: that of the world."""
+        return Pose((0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0))
+
+    @property
+    def _mesh(self) -> Mesh:
+        system = self._given.system
+        assert isinstance(system, Solid)
+        return system.mesh
+
+    @property
+    def _size(self) -> str:
+        return count_text(self._mesh.n_nodes, "node")
+
+    @property
+    def _drawn(self) -> Surface:
+        return self._mesh.surface()
+
+    @property
+    def _shape(self) -> Field:
+        tool = self._given._tool
+        assert tool is not None
+        return tool.field
+
+    def _moved(self, coordinates: NDArray[np.float64]) -> NDArray[np.float64]:
+        moved = np.zeros((self._mesh.n_nodes, 3))
+        found = proxy_of(self._given._tool, self._given.system, False)
+        assert found is not None
+        moved[found[1]] = coordinates.reshape(-1, 3)
+        return moved[self._mesh.boundary_nodes]
+
     def _box(self) -> NDArray[np.float64]:
-        nodes = self._given.system.mesh.nodes  # type: ignore[union-attr]
+        nodes = self._mesh.nodes
         return np.stack([nodes.min(axis=0), nodes.max(axis=0)])
 
     def _begin(self, dt: float) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reducedfem import _core as core
+from reducedfem.contact.combined_field import Field
 from reducedfem.geometry.pose import Pose
 from reducedfem.geometry.surface import Surface
 
@@ -43,6 +44,11 @@ class Touched:
     def pose(self) -> Pose:
         """Pose of the body in the world."""
         raise NotImplementedError
+
+    @property
+    def _shape(self) -> Field | None:
+        """Shape of the tool in the frame of the hand; None: a point."""
+        return None
 
     @property
     def _drawn(self) -> Surface:
