@@ -13,6 +13,7 @@ from haptic_sessions import after
 from moments import LONG
 from reducedfem import _core
 from reducedfem.haptics.settings import HapticSettings
+from reducedfem.viewer.shown_touch import ShownTouch
 
 PERIOD = 5e-3
 
@@ -251,6 +252,29 @@ def test_a_hand_that_jumps_gives_the_body_no_speed():
         made.close()
         assert np.abs(records["force"]).max() < 1.0
         assert np.abs(sim.state.qdot).max() < 0.5
+
+
+@pytest.mark.parametrize("kind", [None, "delay"])
+def test_views_draw_the_solid_and_the_tool(kind):
+    places, turns = stroke()
+    sim, tool = touched()
+    made = session(sim, player(places[:61], turns[:61]), interpolation=kind)
+    shown = ShownTouch(made, "z")
+    scene = shown.scene()
+    made.run(61)
+    assert made.touched is sim
+    body, held = shown.frame()["bodies"]
+    made.close()
+    np.testing.assert_allclose(held["position"], places[60])
+    moved = {tuple(x): u for x, u in zip(sim.system.mesh.nodes, sim.displacement, strict=True)}
+    expected = [moved[tuple(x)] for x in scene.bodies[0].vertices]
+    assert np.abs(expected).max() > 1e-3
+    if kind is None:
+        np.testing.assert_allclose(body["moved"], expected, atol=1e-7)
+    else:  # of the state before
+        assert 0.0 < np.abs(body["moved"] - expected).max() < 1e-3
+    size = np.ptp(scene.bodies[1].vertices, axis=0)
+    np.testing.assert_allclose(size, 0.03, rtol=0.1)
 
 
 def test_wrong_arguments_are_named():
