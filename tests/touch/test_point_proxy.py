@@ -353,6 +353,32 @@ def test_a_tip_that_slides_over_an_edge_leaves_the_body(pad):
     assert abs(force[2]) < 0.3 * force[0]
 
 
+def test_a_wall_stops_a_tip_that_slides_on_the_floor():
+    """In the valley of an L both faces push, whatever the friction."""
+    nodes, elements = box_hexes(8, 4, 6, (0.16, 0.08, 0.12))
+    centre = nodes[elements].mean(axis=1)
+    kept = elements[(centre[:, 2] < 0.04) | (centre[:, 0] > 0.08)]
+    used, new = np.unique(kept, return_inverse=True)
+    mesh = rf.Mesh(nodes[used], new.reshape(-1, 8))
+    solid = rf.Solid(mesh, LAW, fixed=mesh.nodes[:, 2] < 1e-9)
+    for friction in (0.0, 0.3):
+        contact = rf.PointProxyContact(
+            rf.GreensFunctions(solid), mesh.surface(), 0.015, friction, max_depth=0.02
+        )
+        for x in np.linspace(0.04, 0.086, 60):
+            force, anchor, _ = contact.touch([x, 0.04, 0.038])
+            assert anchor[0] <= 0.08 + 1e-12
+        # 2 mm into the floor and 6 mm into the wall
+        assert force[2] > 0.0
+        assert force[0] < -2.0 * force[2]
+        # back, it is on the floor again
+        for x in np.linspace(0.086, 0.05, 60):
+            force, anchor, state = contact.touch([x, 0.04, 0.038])
+        np.testing.assert_allclose(anchor[2], 0.04)
+        assert force[2] > abs(force[0])
+        assert state == "slip"
+
+
 def test_a_tip_pushed_through_stays_on_its_side(pad):
     """However deep it goes; forces end at the largest depth."""
     contact = tip(pad, friction=0.3)
