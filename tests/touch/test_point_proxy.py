@@ -354,7 +354,7 @@ def test_a_tip_that_slides_over_an_edge_leaves_the_body(pad):
 
 
 def test_a_wall_stops_a_tip_that_slides_on_the_floor():
-    """In the valley of an L both faces push, whatever the friction."""
+    """In the valley of an L both faces push, with friction and without."""
     nodes, elements = box_hexes(8, 4, 6, (0.16, 0.08, 0.12))
     centre = nodes[elements].mean(axis=1)
     kept = elements[(centre[:, 2] < 0.04) | (centre[:, 0] > 0.08)]
