@@ -68,8 +68,9 @@ double rf_tip_mean_nodes(const rf_touch *touch);  // in a disc about a vertex
 void rf_tip_compliance_rt(const rf_touch *touch, int32_t triangle, const double weight[3],
                           double compliance[9]);
 // Displacements u (rf_green_rows(g), 3) by a force there.
-void rf_tip_displacement(const rf_touch *touch, int32_t triangle, const double weight[3],
-                         const double force[3], double *u);
+RF_MUST_CHECK rf_status rf_tip_displacement(const rf_touch *touch, int32_t triangle,
+                                            const double weight[3], const double force[3],
+                                            double *u, rf_error *err);
 
 // Solves the laws above for the force f on the body; `frame`: rows n and two tangents; C and its
 // inverse in that frame; `slip` is d - C f.  All vectors are in the frame.

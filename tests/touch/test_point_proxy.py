@@ -446,6 +446,12 @@ def test_wrong_parts_are_refused(pad):
     contact = tip(pad)
     with pytest.raises(rf.InputError, match="coupling is given, but a PointProxyContact answers"):
         rf.HapticSession(contact, device, coupling=rf.VirtualCoupling(100.0, 0.1))
+    with pytest.raises(rf.InputTypeError, match="contact must be a .*, got Surface"):
+        rf.HapticSession(surface, device)
+    shell = rf.Pointshell(surface.vertices, -surface.normals)
+    field = rf.PenaltyContact(rf.PointTree(shell), rf.SphereField((0.0, 0.0, 1.0), 0.1), 1.0)
+    with pytest.raises(rf.InputError, match="coupling is None: the held object of a Contact needs"):
+        rf.HapticSession(field, device)
     with pytest.raises(rf.InputError, match="simulation is given"):
         rf.HapticSession(contact, device, simulation=[None])
     with pytest.raises(rf.InputTypeError, match="device must be a Device"):
