@@ -424,6 +424,22 @@ def test_the_first_position_may_be_inside(pad):
     assert not contact.displacement().any()
 
 
+def test_large_surfaces_are_searched_in_several_cycles(pad):
+    """Of 16,800 triangles some at a time; scripts make all these cycles at once."""
+    green, surface = pad
+    many = rf.Surface(surface.vertices, np.tile(surface.triangles, (70, 1)))
+    contact, plain = rf.PointProxyContact(green, many, 0.0), tip(pad, 0.0)
+    inside = [0.05, 0.055, 0.039]
+    records = session(contact, np.tile(inside, (4, 1))).run(4)
+    assert records["touching"].tolist() == [0, 1, 1, 1]
+    force, anchor, state = contact.touch(inside)
+    expected = plain.touch(inside)
+    np.testing.assert_allclose(force, expected[0], rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(records.force[3], expected[0], rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(anchor, expected[1], atol=1e-12)
+    assert state == expected[2]
+
+
 def test_a_pose_turns_the_contact(pad):
     turned = rf.Pose((0.1, -0.2, 0.3), np.array([1.0, 2.0, 3.0, 4.0]) / math.sqrt(30.0))
     plain, moved = tip(pad), tip(pad, pose=turned)
