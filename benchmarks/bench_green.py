@@ -138,16 +138,22 @@ def touching() -> list[Row]:
         session.close()
         spent = records["contact_us"] + records["deform_us"]
         rows.append((what, spent, records.flagged("slipping").mean()))
+    one = random_places(len(green.nodes), 1), np.ones((1, 3))
+    column = float(np.median(ticks(lambda: green._core.add(*one))))
     dent = float(np.median(ticks(tip.displacement, 300)))
+    compliance, force = np.eye(3), np.ones(3)
+    small = float(np.median(ticks(lambda: np.linalg.solve(compliance, force))))
     return [
-        Row("discs of a tip, 10,792 triangles", seconds, "s", None,
-            f"{tip.nodes_per_disc:.0f} nodes in each"),
+        Row(f"discs of a tip, {surface.n_triangles:,} triangles", seconds, "s", None,
+            f"{tip.nodes_per_disc:.0f} nodes in each", seconds / made()[1], "making G"),
         *(
             Row(f"a tip that {what}: a cycle", float(np.median(spent)), "us", MARK_POINT_US,
-                f"friction, {100 * share:.0f} % of the cycles slip; {spread(spent)}")
+                f"friction, {100 * share:.0f} % of the cycles slip; {spread(spent)}",
+                float(np.median(spent)) / small, "numpy.linalg.solve, 3 unknowns")
             for what, spent, share in rows
         ),
-        Row("its dent: the whole surface", dent, "us", None, "not in the loop"),
+        Row("its dent: the whole surface", dent, "us", None, "not in the loop", dent / column,
+            "surface under one force"),
     ]  # fmt: skip
 
 

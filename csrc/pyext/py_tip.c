@@ -176,9 +176,12 @@ static PyObject *tip_displacement(PyObject *self, PyObject *args) {
       py_in_f64(&force, force_obj, "force", 1, (npy_intp[]){3}) == 0 &&
       (out = py_new_f64(2, (npy_intp[]){rf_tip_rows(self_touch(self)), 3}))) {
     double *to = py_f64(out);
+    rf_error err = {0};
+    rf_status st;
     Py_BEGIN_ALLOW_THREADS
-    rf_tip_displacement(self_touch(self), triangle, weights.data, force.data, to);
+    st = rf_tip_displacement(self_touch(self), triangle, weights.data, force.data, to, &err);
     Py_END_ALLOW_THREADS
+    out = py_result(py_state_of_object(self), st, &err, out);
   }
   py_in_release(&weights);
   py_in_release(&force);

@@ -172,16 +172,23 @@ void rf_tip_compliance_rt(const rf_touch *touch, int32_t triangle, const double 
   rf_tip_compliance_of_rt(tables_of(touch), triangle, weight, compliance);
 }
 
-void rf_tip_displacement(const rf_touch *touch, int32_t triangle, const double weight[3],
-                         const double force[3], double *u) {
+rf_status rf_tip_displacement(const rf_touch *touch, int32_t triangle, const double weight[3],
+                              const double force[3], double *u, rf_error *err) {
   const rf_tip_tables *t = tables_of(touch);
+  rf_status st = RF_OK;
+  int32_t disc[6];
+  double part[6], *share = NULL;
+  RF_ALLOC(share, t->green->count);  // of each place: discs have places in common
+  rf_tip_discs_at_rt(t, triangle, weight, disc, part);
+  for (int k = 0; k < 6; ++k)
+    for (int64_t j = t->disc_first[disc[k]]; j < t->disc_first[disc[k] + 1]; ++j)
+      share[t->disc_place[j]] += part[k] * t->disc_share[j];
   memset(u, 0, 3 * (size_t)rf_green_rows(t->green) * sizeof *u);
-  for (int k = 0; k < 3; ++k) {
-    const int32_t v = t->edges.corner[3 * (int64_t)triangle + k];
-    for (int64_t j = t->disc_first[v]; j < t->disc_first[v + 1]; ++j) {
-      const double share = weight[k] * t->disc_share[j];
-      const double part[3] = {share * force[0], share * force[1], share * force[2]};
-      if (share != 0.0) rf_green_add_rt(t->green, 1, &t->disc_place[j], part, u);
-    }
+  for (int32_t k = 0; k < t->green->count; ++k) {
+    const double own[3] = {share[k] * force[0], share[k] * force[1], share[k] * force[2]};
+    if (share[k] != 0.0) rf_green_add_rt(t->green, 1, &k, own, u);
   }
+done:
+  rf_free(share);
+  return st;
 }

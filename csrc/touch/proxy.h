@@ -10,8 +10,9 @@
 //     n.(C f) = n.d, |f_t| = mu f_n, f_t along the tangential slip d - C f:  it slips,
 //         and moves over the surface to where no slip is left.
 //
-// The shares of a disc are found at the vertices and interpolated inside triangles; so is C, from
-// blocks of vertices and edges.  Vertices at which no node has Green's functions are held.
+// Discs are found about the vertices and the middles of edges; inside triangles their shares and
+// C are interpolated by quadratic functions, which keep centre and radius of gyration of a disc.
+// Vertices at which no node has Green's functions are held.
 // The body rests at its pose in the world.  Depths beyond the largest one count as that one.
 #ifndef RF_TOUCH_PROXY_H
 #define RF_TOUCH_PROXY_H
@@ -67,8 +68,9 @@ double rf_tip_mean_nodes(const rf_touch *touch);  // in a disc about a vertex
 void rf_tip_compliance_rt(const rf_touch *touch, int32_t triangle, const double weight[3],
                           double compliance[9]);
 // Displacements u (rf_green_rows(g), 3) by a force there.
-void rf_tip_displacement(const rf_touch *touch, int32_t triangle, const double weight[3],
-                         const double force[3], double *u);
+RF_MUST_CHECK rf_status rf_tip_displacement(const rf_touch *touch, int32_t triangle,
+                                            const double weight[3], const double force[3],
+                                            double *u, rf_error *err);
 
 // Solves the laws above for the force f on the body; `frame`: rows n and two tangents; C and its
 // inverse in that frame; `slip` is d - C f.  All vectors are in the frame.

@@ -1,4 +1,4 @@
-// Discs about the vertices, and the compliances between neighbouring ones.
+// Discs about the vertices and the middles of the edges, and their compliances.
 #include <math.h>
 #include <string.h>
 
@@ -33,18 +33,57 @@ static void add_share(disc *d, int32_t number, int32_t vertex, double share) {
   d->area += share;
 }
 
-// Collects the shares of the disc about a vertex, over the triangles that it reaches and that face
-// outward there: not those behind a thin wall.
-static void collect(const rf_tip_tables *t, double radius_m, int32_t v, disc *d) {
-  const double *centre = t->vertex + 3 * (int64_t)v, *outward = t->pseudonormal + 3 * (int64_t)v;
-  const int32_t number = v + 1;
+static void enqueue(disc *d, int32_t number, int32_t triangle, int32_t *queued) {
+  if (d->seen[triangle] == number) return;
+  d->seen[triangle] = number;
+  d->queue[(*queued)++] = triangle;
+}
+
+// Finds centre and pseudonormal of disc k, and its first triangles; returns their number.
+static int32_t begin(const rf_tip_tables *t, int32_t k, disc *d, double centre[3],
+                     double outward[3]) {
   int32_t queued = 0;
+  if (k < t->n_vertices) {
+    memcpy(centre, t->vertex + 3 * (int64_t)k, 3 * sizeof *centre);
+    memcpy(outward, t->pseudonormal + 3 * (int64_t)k, 3 * sizeof *outward);
+    for (int32_t j = t->fan_first[k]; j < t->fan_first[k + 1]; ++j)
+      enqueue(d, k + 1, t->fan[j], &queued);
+    return queued;
+  }
+  const int32_t edge = k - t->n_vertices, side = t->edges.side[t->edges.first[edge]];
+  const double *from = t->vertex + 3 * (int64_t)rf_edges_from(&t->edges, side);
+  const double *to = t->vertex + 3 * (int64_t)rf_edges_to(&t->edges, side);
+  for (int i = 0; i < 3; ++i) centre[i] = 0.5 * (from[i] + to[i]);
+  memset(outward, 0, 3 * sizeof *outward);
+  for (int32_t j = t->edges.first[edge]; j < t->edges.first[edge + 1]; ++j) {
+    const int32_t triangle = t->edges.side[j] / 3;
+    for (int i = 0; i < 3; ++i) outward[i] += t->face_normal[3 * (int64_t)triangle + i];
+    enqueue(d, k + 1, triangle, &queued);
+  }
+  return queued;
+}
+
+// A disc without an area: a point, at a vertex or half way between two.
+static void collect_point(const rf_tip_tables *t, int32_t k, disc *d) {
   d->n = 0;
   d->area = 0.0;
-  for (int32_t k = t->fan_first[v]; k < t->fan_first[v + 1]; ++k) {
-    d->queue[queued++] = t->fan[k];
-    d->seen[t->fan[k]] = number;
+  if (k < t->n_vertices) {
+    add_share(d, k + 1, k, 1.0);
+    return;
   }
+  const int32_t side = t->edges.side[t->edges.first[k - t->n_vertices]];
+  add_share(d, k + 1, rf_edges_from(&t->edges, side), 0.5);
+  add_share(d, k + 1, rf_edges_to(&t->edges, side), 0.5);
+}
+
+// Collects the shares of disc k, over the triangles that it reaches and that face outward there:
+// not those behind a thin wall.
+static void collect(const rf_tip_tables *t, double radius_m, int32_t number_of, disc *d) {
+  const int32_t number = number_of + 1;
+  double centre[3], outward[3];
+  d->n = 0;
+  d->area = 0.0;
+  int32_t queued = begin(t, number_of, d, centre, outward);
   for (int32_t k = 0; radius_m > 0.0 && k < queued; ++k) {
     const int64_t f = d->queue[k];
     const int32_t *corner = t->edges.corner + 3 * f;
@@ -58,19 +97,16 @@ static void collect(const rf_tip_tables *t, double radius_m, int32_t v, disc *d)
     for (int i = 0; i < 3; ++i) {
       add_share(d, number, corner[i], part[i]);
       const int32_t edge = t->edges.edge[3 * f + i];
-      for (int32_t s = t->edges.first[edge]; s < t->edges.first[edge + 1]; ++s) {
-        const int32_t next = t->edges.side[s] / 3;
-        if (d->seen[next] == number) continue;
-        d->seen[next] = number;
-        d->queue[queued++] = next;
-      }
+      for (int32_t s = t->edges.first[edge]; s < t->edges.first[edge + 1]; ++s)
+        enqueue(d, number, t->edges.side[s] / 3, &queued);
     }
   }
-  if (!(d->area > 0.0)) {
-    d->n = 0;
-    add_share(d, number, v, 1.0);
-    d->area = 1.0;
-  }
+  if (!(d->area > 0.0)) collect_point(t, number_of, d);
+}
+
+// True for a vertex without triangles.
+static bool is_unused(const rf_tip_tables *t, int32_t k) {
+  return k < t->n_vertices && t->fan_first[k] == t->fan_first[k + 1];
 }
 
 // Makes the discs; counts only where the arrays are not there yet.
@@ -80,10 +116,10 @@ static rf_status make_discs(rf_tip_tables *t, double radius_m, disc *d, const rf
   int64_t n = 0;
   memset(d->seen, 0, (size_t)t->n_triangles * sizeof *d->seen);
   memset(d->reached, 0, (size_t)t->n_vertices * sizeof *d->reached);
-  for (int32_t v = 0; v < t->n_vertices; ++v) {
+  for (int32_t v = 0; v < t->n_discs; ++v) {
     if (v % BLOCK == 0) RF_TRY(rf_run_poll(run, err));
     t->disc_first[v] = n;
-    if (t->fan_first[v] == t->fan_first[v + 1]) continue;
+    if (is_unused(t, v)) continue;
     collect(t, radius_m, v, d);
     if (d->n > MOST_NODES) {
       st = rf_fail(err, RF_ERR_ARG,
@@ -107,76 +143,41 @@ static rf_status make_discs(rf_tip_tables *t, double radius_m, disc *d, const rf
       ++n;
     }
   }
-  t->disc_first[t->n_vertices] = n;
+  t->disc_first[t->n_discs] = n;
 done:
   return st;
 }
 
-// Memory of a thread: displacements per unit force at the places of some discs.
-typedef struct scratch {
-  int32_t *seen;  // number of the last vertex that needed a place        (count)
-  double *moved;  // block of each place                                  (count, 9)
-} scratch;
-
-typedef struct filling {
-  rf_tip_tables *t;
-  scratch *of;  // (threads)
-} filling;
-
-// Displacements at a place by a unit force over the disc about v.
-static const double *moved_at(const rf_tip_tables *t, int32_t v, int32_t place, scratch *s) {
-  double *out = s->moved + 9 * (int64_t)place;
-  if (s->seen[place] == v + 1) return out;
-  s->seen[place] = v + 1;
-  memset(out, 0, 9 * sizeof *out);
-  for (int64_t k = t->disc_first[v]; k < t->disc_first[v + 1]; ++k) {
-    double block[9];
-    rf_green_block_rt(t->green, place, t->disc_place[k], block);
-    for (int i = 0; i < 9; ++i) out[i] += t->disc_share[k] * block[i];
-  }
-  return out;
-}
-
-// Mean displacement of the disc about w, and its transpose, times `factor`.
-static void between(const rf_tip_tables *t, int32_t v, int32_t w, double factor, scratch *s,
-                    double out[RF_TIP_SYMMETRIC]) {
+// Mean displacement of disc k by a unit force over it.
+static void fill_own(const rf_tip_tables *t, int32_t k, double out[RF_TIP_SYMMETRIC]) {
   static const int row[RF_TIP_SYMMETRIC] = {0, 1, 2, 1, 0, 0}, column[] = {0, 1, 2, 2, 2, 1};
   double sum[9] = {0};
-  for (int64_t k = t->disc_first[w]; k < t->disc_first[w + 1]; ++k) {
-    const double *moved = moved_at(t, v, t->disc_place[k], s);
-    for (int i = 0; i < 9; ++i) sum[i] += t->disc_share[k] * moved[i];
-  }
-  for (int k = 0; k < RF_TIP_SYMMETRIC; ++k)
-    out[k] = factor * (sum[3 * row[k] + column[k]] + sum[3 * column[k] + row[k]]);
+  for (int64_t i = t->disc_first[k]; i < t->disc_first[k + 1]; ++i)
+    for (int64_t j = t->disc_first[k]; j <= i; ++j) {
+      double block[9];
+      rf_green_block_rt(t->green, t->disc_place[i], t->disc_place[j], block);
+      // the other half is its transpose
+      const double part = (i == j ? 0.5 : 1.0) * t->disc_share[i] * t->disc_share[j];
+      for (int c = 0; c < 9; ++c) sum[c] += part * block[c];
+    }
+  for (int c = 0; c < RF_TIP_SYMMETRIC; ++c)
+    out[c] = sum[3 * row[c] + column[c]] + sum[3 * column[c] + row[c]];
 }
 
 static rf_status fill_some(void *context, int64_t task, int worker, rf_error *err) {
-  const filling *f = context;
-  const rf_tip_tables *t = f->t;
-  scratch *s = f->of + worker;
-  (void)err;
-  for (int64_t k = 0; k < BLOCK && BLOCK * task + k < t->n_vertices; ++k) {
-    const int32_t v = (int32_t)(BLOCK * task + k);
-    if (t->fan_first[v] == t->fan_first[v + 1]) continue;
-    between(t, v, v, 0.5, s, t->own + RF_TIP_SYMMETRIC * (int64_t)v);
-    for (int32_t j = t->fan_first[v]; j < t->fan_first[v + 1]; ++j)
-      for (int i = 0; i < 3; ++i) {
-        const int32_t side = 3 * t->fan[j] + i, edge = t->edges.edge[side];
-        const int32_t from = rf_edges_from(&t->edges, side), to = rf_edges_to(&t->edges, side);
-        // once, from the lower end
-        if ((from < to ? from : to) != v || t->edges.side[t->edges.first[edge]] != side) continue;
-        between(t, v, from < to ? to : from, 1.0, s, t->mixed + RF_TIP_SYMMETRIC * (int64_t)edge);
-      }
-  }
+  const rf_tip_tables *t = context;
+  (void)worker, (void)err;
+  for (int64_t k = BLOCK * task; k < BLOCK * (task + 1) && k < t->n_discs; ++k)
+    fill_own(t, (int32_t)k, t->own + RF_TIP_SYMMETRIC * k);
   return RF_OK;
 }
 
 static void set_hardness(rf_tip_tables *t) {
   double sum = 0.0;
   int64_t n = 0;
-  for (int32_t v = 0; v < t->n_vertices; ++v) {
+  for (int32_t v = 0; v < t->n_discs; ++v) {
     const double *own = t->own + RF_TIP_SYMMETRIC * (int64_t)v;
-    if (t->fan_first[v] == t->fan_first[v + 1] || t->held[v] > 0.0) continue;
+    if (is_unused(t, v) || t->held[v] > 0.0) continue;
     sum += (own[0] + own[1] + own[2]) / 3.0;
     ++n;
   }
@@ -184,32 +185,21 @@ static void set_hardness(rf_tip_tables *t) {
 }
 
 static rf_status fill_compliances(rf_tip_tables *t, const rf_run *run, rf_error *err) {
-  rf_status st = RF_OK;
-  filling f = {.t = t};
-  RF_ALLOC(f.of, run->threads);
-  for (int k = 0; k < run->threads; ++k) {
-    RF_ALLOC(f.of[k].seen, t->green->count);
-    RF_ALLOC(f.of[k].moved, 9 * (int64_t)t->green->count);
-  }
-  RF_TRY(rf_run_tasks(run, (t->n_vertices + BLOCK - 1) / BLOCK, 1, fill_some, &f, err));
+  rf_status st = rf_run_tasks(run, (t->n_discs + BLOCK - 1) / BLOCK, 1, fill_some, t, err);
+  if (st < 0) return st;
   set_hardness(t);
   if (!(t->hardness > 0.0))
     st = rf_fail(err, RF_ERR_ARG,
                  "each disc of radius has held vertices of surface, which are no nodes of green: "
                  "take a smaller radius, or the surface of the mesh, mesh.surface()");
-done:
-  for (int k = 0; f.of && k < run->threads; ++k) {
-    rf_free(f.of[k].seen);
-    rf_free(f.of[k].moved);
-  }
-  rf_free(f.of);
   return st;
 }
 
 rf_status rf_tip_discs_fill(rf_tip_tables *t, double radius_m, const rf_run *run, rf_error *err) {
   rf_status st = RF_OK;
   disc d = {0};
-  const int64_t n = t->n_vertices;
+  t->n_discs = t->n_vertices + t->edges.n_edges;
+  const int64_t n = t->n_discs;
   RF_ALLOC(d.seen, t->n_triangles);
   RF_ALLOC(d.queue, t->n_triangles);
   RF_ALLOC(d.reached, n);
@@ -222,7 +212,6 @@ rf_status rf_tip_discs_fill(rf_tip_tables *t, double radius_m, const rf_run *run
   RF_ALLOC(t->disc_place, t->disc_first[n]);
   RF_TRY(make_discs(t, radius_m, &d, run, err));
   RF_ALLOC(t->own, RF_TIP_SYMMETRIC * n);
-  RF_ALLOC(t->mixed, RF_TIP_SYMMETRIC * (int64_t)t->edges.n_edges);
   RF_TRY(fill_compliances(t, run, err));
 done:
   rf_free(d.seen);

@@ -12,9 +12,12 @@
 
 enum {
   SEARCHED = 16384,  // triangles in a cycle of a search over all
-  SLIDES = 4         // passes in which the anchor follows the slip
+  SLIDES = 4,        // passes in which the anchor follows the slip
+  MOST_FACES = 32,   // at an edge or a corner
+  SWEEPS = 16        // over them
 };
 static const double SETTLED = 1e-3;  // of the slip: what may be left
+static const double FOLLOWED = 0.5;  // of the slip: less is a clamped anchor
 static const double AT = 1e-9;       // of the size: distance that counts as outside
 static const double FAR = 0.5;       // of a side of the grid: a jump
 
@@ -31,13 +34,14 @@ static double largest_eigenvalue(const double a[9]) {
   return mean + 2.0 * p * cos(acos(fmin(fmax(half, -1.0), 1.0)) / 3.0);
 }
 
-void rf_tip_anchor_rt(rf_tip *tip, const rf_tip_place *place) {
+void rf_tip_anchor_rt(rf_tip *tip, const rf_tip_place *place, const double *normal) {
   const rf_tip_tables *t = tip->tables;
   const double *corner = t->corner_normal + 9 * (int64_t)place->triangle;
   double c[9], turned[9], *n = tip->frame;
   for (int i = 0; i < 3; ++i)
     n[i] = place->weight[0] * corner[i] + place->weight[1] * corner[3 + i] +
            place->weight[2] * corner[6 + i];
+  if (normal) memcpy(n, normal, 3 * sizeof *n);
   const double length = rf_vec3_length(n);
   for (int i = 0; i < 3; ++i) n[i] /= length;
   rf_vec3_tangents(n, n + 3, n + 6);
@@ -117,7 +121,7 @@ static void enter(rf_tip *tip, const double point[3], const rf_tip_place *place,
       cross(tip, point, before->triangle, before->anchor, before->normal, &entry);
     cross(tip, point, place->triangle, place->position, outward, &entry);
   }
-  rf_tip_anchor_rt(tip, &entry);
+  rf_tip_anchor_rt(tip, &entry, NULL);
   tip->phase = RF_TIP_TOUCHING;
   press(tip, point);
 }
@@ -181,23 +185,69 @@ void rf_tip_feel_rt(rf_tip *tip, const double point[3]) {
   tip->felt = tip->now;
 }
 
+// Computes the direction in the cone of the faces at an edge or a corner that is next to the way
+// from the tip to the anchor: in a valley its sides hold the tip together.
+static bool cone_normal(const rf_tip *tip, const rf_tip_place *place, double normal[3]) {
+  const rf_tip_tables *t = tip->tables;
+  const double *face[MOST_FACES];
+  double part[MOST_FACES] = {0}, left[3];
+  int n = 0;
+  if (place->feature < 0) return false;
+  const int64_t side = 3 * (int64_t)place->triangle + place->feature % 3;
+  if (place->feature >= 3) {
+    const int32_t v = t->edges.corner[side];
+    for (int32_t k = t->fan_first[v]; k < t->fan_first[v + 1] && n < MOST_FACES; ++k)
+      face[n++] = t->face_normal + 3 * (int64_t)t->fan[k];
+  } else {
+    const int32_t edge = t->edges.edge[side];
+    for (int32_t k = t->edges.first[edge]; k < t->edges.first[edge + 1] && n < MOST_FACES; ++k)
+      face[n++] = t->face_normal + 3 * (int64_t)(t->edges.side[k] / 3);
+  }
+  rf_vec3_sub(place->position, tip->last, left);
+  for (int sweep = 0; sweep < SWEEPS; ++sweep)
+    for (int k = 0; k < n; ++k) {
+      const double now = fmax(part[k] + rf_vec3_dot(face[k], left), 0.0);
+      for (int i = 0; i < 3; ++i) left[i] -= (now - part[k]) * face[k][i];
+      part[k] = now;
+    }
+  memset(normal, 0, 3 * sizeof *normal);
+  for (int k = 0; k < n; ++k)
+    for (int i = 0; i < 3; ++i) normal[i] += part[k] * face[k][i];
+  const double length = rf_vec3_length(normal);
+  for (int i = 0; i < 3; ++i) normal[i] /= length;
+  return length > 0.0;
+}
+
+// The anchor could not follow the slip: the tip has passed an edge, or is held by a valley.
+static void catch_at_edge(rf_tip *tip, const rf_tip_place *place) {
+  rf_tip_place next = *place;
+  double normal[3];
+  rf_tip_walk_rt(tip->tables, tip->last, &next);
+  if (outside(tip, tip->last, &next, normal)) {
+    settle(tip, tip->last, &next);
+  } else if (cone_normal(tip, place, normal)) {
+    rf_tip_anchor_rt(tip, place, normal);
+    press(tip, tip->last);
+  }
+}
+
 void rf_tip_slide_rt(rf_tip *tip) {
   rf_tip_contact *now = &tip->now;
   if (tip->phase != RF_TIP_TOUCHING || now->state != RF_TIP_SLIPS) return;
   const double first = rf_vec3_length(now->slip);
   for (int k = 0; k < SLIDES && tip->phase == RF_TIP_TOUCHING && now->state == RF_TIP_SLIPS; ++k) {
     const double left = rf_vec3_length(now->slip);
-    if (!(left > SETTLED * first)) return;
     rf_tip_place place = {.triangle = now->triangle};
-    double to[3], outward[3];
+    double to[3], moved[3];
+    if (!(left > SETTLED * first)) return;
     for (int i = 0; i < 3; ++i) to[i] = now->anchor[i] + now->slip[i];
     rf_tip_walk_rt(tip->tables, to, &place);
-    double moved[3];
     rf_vec3_sub(place.position, now->anchor, moved);
-    rf_tip_anchor_rt(tip, &place);
+    rf_tip_anchor_rt(tip, &place, NULL);
     press(tip, tip->last);
-    // at an edge that the tip has passed, it is off the body
-    if (rf_vec3_length(moved) < 0.5 * left && outside(tip, tip->last, &place, outward))
-      open_contact(tip, RF_TIP_OUTSIDE);
+    if (tip->phase == RF_TIP_TOUCHING && rf_vec3_length(moved) < FOLLOWED * left) {
+      catch_at_edge(tip, &place);
+      return;
+    }
   }
 }

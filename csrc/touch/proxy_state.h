@@ -4,7 +4,7 @@
 
 #include "touch/proxy_tables.h"
 
-// What is known of the place of the tip.
+// Knowledge of the place of the tip.
 typedef enum rf_tip_phase {
   RF_TIP_UNKNOWN,  // all triangles are searched for the nearest one, some in each cycle
   RF_TIP_OUTSIDE,
@@ -34,8 +34,8 @@ typedef struct rf_tip {
 void rf_tip_feel_rt(rf_tip *tip, const double point[3]);
 // Moves the anchor where it slips.
 void rf_tip_slide_rt(rf_tip *tip);
-// The anchor is this place from now on.
-void rf_tip_anchor_rt(rf_tip *tip, const rf_tip_place *place);
+// The anchor is this place from now on; normal: in place of that of the surface, nullable.
+void rf_tip_anchor_rt(rf_tip *tip, const rf_tip_place *place, const double *normal);
 extern const rf_touch_kind rf_tip_kind;
 
 #endif

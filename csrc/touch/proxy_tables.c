@@ -31,7 +31,6 @@ void rf_tip_tables_free(rf_tip_tables *t) {
   rf_free(t->disc_share);
   rf_free(t->held);
   rf_free(t->own);
-  rf_free(t->mixed);
   rf_free(t);
 }
 

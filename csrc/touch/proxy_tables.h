@@ -28,13 +28,13 @@ typedef struct rf_tip_tables {
   double *pseudonormal;   // at vertices, weighted by angles                    (n_vertices, 3)
   rf_tip_grid grid;
   double size_m;  // longest side of the box
-  // discs about vertices
-  int64_t *disc_first;  // range of each disc in the next two                 (n_vertices + 1)
+  // discs about vertices, then about the middles of edges
+  int32_t n_discs;
+  int64_t *disc_first;  // range of each disc in the next two                  (n_discs + 1)
   int32_t *disc_place;  // places in the Green's functions
   double *disc_share;   // of the force; without the held part
-  double *held;         // held part of each disc                             (n_vertices)
-  double *own;          // compliance of each vertex          (n_vertices, RF_TIP_SYMMETRIC)
-  double *mixed;        // C_vw + C_wv of the ends of an edge (n_edges, RF_TIP_SYMMETRIC)
+  double *held;         // held part of each disc                              (n_discs)
+  double *own;          // its compliance                      (n_discs, RF_TIP_SYMMETRIC)
   double hardness;      // added compliance of a held disc, m/N
 } rf_tip_tables;
 
@@ -72,6 +72,9 @@ void rf_tip_scan_rt(const rf_tip_tables *t, const double point[3], int32_t begin
 // Pseudonormal at a place: not of unit length.
 void rf_tip_outward_rt(const rf_tip_tables *t, const rf_tip_place *place, double normal[3]);
 
+// Discs whose quadratic interpolation is the disc about a point of a triangle, and their weights.
+void rf_tip_discs_at_rt(const rf_tip_tables *t, int32_t triangle, const double weight[3],
+                        int32_t disc[6], double part[6]);
 // Compliance of the disc about a point of a triangle, m/N.
 void rf_tip_compliance_of_rt(const rf_tip_tables *t, int32_t triangle, const double weight[3],
                              double compliance[9]);

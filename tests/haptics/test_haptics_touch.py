@@ -15,7 +15,6 @@ import loop_worlds
 import reducedfem as rf
 from loop_worlds import DT, VELOCITY, run
 
-pytestmark = pytest.mark.no_asan(reason="sessions with a PointProxyContact run the same cycles")
 WALL, STIFFNESS = 0.01, 400.0
 
 

@@ -33,7 +33,7 @@ ALLOWED = {
         "base", "io", "pictures", "geometry", "solid", "reduction", "contact", "dynamics", "touch",
     },
     # bodies that a hand touches without a coupling
-    "touch": {"base", "geometry", "green", "contact", "dynamics"},
+    "touch": {"base", "geometry", "solid", "contact", "dynamics", "green"},
     "world": {"base", "geometry", "solid", "contact", "dynamics"},
     "green": {"base", "io", "geometry", "solid"},
     "studies": {"base", "io"},

@@ -29,6 +29,7 @@ def small_world() -> SimpleNamespace:
     w.force = np.zeros_like(w.nodes)
     w.force[w.nodes[:, 0] > 0.39, 2] = 0.5
     w.u = w.solid.solve_static(w.force)
+    w.green = rf.GreensFunctions(w.solid)
     w.modes = w.solid.linear_modes(3)
     w.basis = rf.modal_derivative_basis(w.solid, k=3, r=5)
     w.reduced = rf.reduce(w.solid, w.basis)
@@ -199,6 +200,14 @@ def control_elements(w: SimpleNamespace) -> list[np.ndarray]:
     return [handles.matrix, handles.displacement(c, None), handles.terms(c, 3)]
 
 
+def touched(w: SimpleNamespace) -> list[np.ndarray]:
+    tip = rf.PointProxyContact(w.green, w.mesh.surface(), 0.02)
+    session = rf.HapticSession(tip, rf.ReplayDevice([0.0], [[0.3, 0.05, 0.099]]), ramp=0.0)
+    records = session.run(2)
+    session.close()
+    return [tip.displacement(), records.force]
+
+
 def devices(w: SimpleNamespace) -> list[bool]:
     stands = [kind([0.0, 1.0], np.zeros((2, 3))) for kind in (rf.ReplayDevice, rf.SimulatedHand)]
     others = rf.UdpDevice, rf.SpaceMouse, rf.MouseDevice, rf.ForceDimension, rf.OpenHaptics
@@ -208,6 +217,7 @@ def devices(w: SimpleNamespace) -> list[bool]:
 
 OPERATIONS: dict[str, Operation] = {
     "devices": devices,
+    "contact of a tip": touched,
     "mesh of hexes": lambda w: rf.Mesh(w.nodes, w.elements).nodes,
     "mesh of tets": lambda w: rf.Mesh(*w.tets).elements,
     "mesh of tets with ten nodes": lambda w: rf.Mesh(*w.tets).quadratic().elements,

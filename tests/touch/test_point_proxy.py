@@ -164,30 +164,38 @@ def test_discs_have_the_shares_of_their_areas(where, radius):
 
 
 def test_compliance_and_displacement_are_of_one_load(pad):
-    """f . C f is the work of the load on its displacements; shapes between are interpolated."""
-    contact = tip(pad)
+    """Exactly where discs are made; inside triangles both are interpolated."""
+    contact, green = tip(pad), pad[0]
     surface = contact.surface
     rng = np.random.default_rng(1)
-    normals = np.cross(
-        *(
-            surface.vertices[surface.triangles[:, k]] - surface.vertices[surface.triangles[:, 0]]
-            for k in (1, 2)
-        )
-    )
-    for t in np.flatnonzero(normals[:, 2] > 0.0)[::9]:
-        weights = rng.dirichlet((1.0, 1.0, 1.0))
-        c = contact.compliance(int(t), weights)
-        corners = [contact.compliance(int(t), e) for e in np.eye(3)]
-        # the square root of a quadratic form is convex in the load
-        assert c[2, 2] <= max(one[2, 2] for one in corners)
-        for axis in range(3):
-            u = contact._core.displacement(int(t), weights, np.eye(3)[axis])[: len(pad[0].nodes)]
-            load = np.linalg.solve(pad[0].matrix, u.ravel()).reshape(-1, 3)
-            assert load[:, axis].sum() == pytest.approx(1.0)
-            assert np.vdot(load, u) == pytest.approx(c[axis, axis])
-            np.testing.assert_allclose(
-                load.T @ u, np.outer(np.eye(3)[axis], c[axis]), atol=1e-9 * abs(c).max()
-            )
+    top = (surface.vertices[surface.triangles][..., 2] > 0.039).all(axis=1)
+    for t in np.flatnonzero(top)[::7]:
+        inside = rng.dirichlet((1.0, 1.0, 1.0))
+        for weights, error in (
+            (np.eye(3)[1], 1e-9),
+            (np.array([0.5, 0.0, 0.5]), 1e-9),
+            (inside, 0.04),
+        ):
+            c = contact.compliance(int(t), weights)
+            u = [
+                contact._core.displacement(int(t), weights, one)[: len(green.nodes)]
+                for one in np.eye(3)
+            ]
+            load = np.linalg.solve(green.matrix, np.reshape(u, (3, -1)).T).T.reshape(3, -1, 3)
+            np.testing.assert_allclose(load.sum(axis=1), np.eye(3), atol=1e-9)
+            work = np.einsum("anx,bnx->ab", load, u)
+            np.testing.assert_allclose(work, c, atol=error * abs(c).max())
+            # the load is centred at the point
+            place = weights @ surface.vertices[surface.triangles[t]]
+            np.testing.assert_allclose(load[2, :, 2] @ green.positions, place, atol=6e-3)
+
+
+def test_forces_are_even_while_a_tip_slides_over_the_nodes():
+    """A disc keeps its size on its way over triangles that are as large as it is."""
+    green, surface = slab((12, 5, 2), (0.24, 0.1, 0.04))
+    contact = rf.PointProxyContact(green, surface, 0.02, 0.3)
+    normal = [contact.touch([x, 0.05, 0.039])[0][2] for x in np.linspace(0.09, 0.15, 120)]
+    assert np.ptp(normal) < 0.02 * np.mean(normal)
 
 
 def test_a_disc_on_a_deep_block_has_the_compliance_of_the_half_space():
@@ -353,6 +361,32 @@ def test_a_tip_that_slides_over_an_edge_leaves_the_body(pad):
     assert abs(force[2]) < 0.3 * force[0]
 
 
+def test_a_wall_stops_a_tip_that_slides_on_the_floor():
+    """In the valley of an L both faces push, with friction and without."""
+    nodes, elements = box_hexes(8, 4, 6, (0.16, 0.08, 0.12))
+    centre = nodes[elements].mean(axis=1)
+    kept = elements[(centre[:, 2] < 0.04) | (centre[:, 0] > 0.08)]
+    used, new = np.unique(kept, return_inverse=True)
+    mesh = rf.Mesh(nodes[used], new.reshape(-1, 8))
+    solid = rf.Solid(mesh, LAW, fixed=mesh.nodes[:, 2] < 1e-9)
+    for friction in (0.0, 0.3):
+        contact = rf.PointProxyContact(
+            rf.GreensFunctions(solid), mesh.surface(), 0.015, friction, max_depth=0.02
+        )
+        for x in np.linspace(0.04, 0.086, 60):
+            force, anchor, _ = contact.touch([x, 0.04, 0.038])
+            assert anchor[0] <= 0.08 + 1e-12
+        # 2 mm into the floor and 6 mm into the wall
+        assert force[2] > 0.0
+        assert force[0] < -2.0 * force[2]
+        # back, it is on the floor again
+        for x in np.linspace(0.086, 0.05, 60):
+            force, anchor, state = contact.touch([x, 0.04, 0.038])
+        np.testing.assert_allclose(anchor[2], 0.04)
+        assert force[2] > abs(force[0])
+        assert state == "slip"
+
+
 def test_a_tip_pushed_through_stays_on_its_side(pad):
     """However deep it goes; forces end at the largest depth."""
     contact = tip(pad, friction=0.3)
@@ -390,6 +424,22 @@ def test_the_first_position_may_be_inside(pad):
     assert not contact.displacement().any()
 
 
+def test_large_surfaces_are_searched_in_several_cycles(pad):
+    """Of 16,800 triangles some at a time; scripts make all these cycles at once."""
+    green, surface = pad
+    many = rf.Surface(surface.vertices, np.tile(surface.triangles, (70, 1)))
+    contact, plain = rf.PointProxyContact(green, many, 0.0), tip(pad, 0.0)
+    inside = [0.05, 0.055, 0.039]
+    records = session(contact, np.tile(inside, (4, 1))).run(4)
+    assert records["touching"].tolist() == [0, 1, 1, 1]
+    force, anchor, state = contact.touch(inside)
+    expected = plain.touch(inside)
+    np.testing.assert_allclose(force, expected[0], rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(records.force[3], expected[0], rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(anchor, expected[1], atol=1e-12)
+    assert state == expected[2]
+
+
 def test_a_pose_turns_the_contact(pad):
     turned = rf.Pose((0.1, -0.2, 0.3), np.array([1.0, 2.0, 3.0, 4.0]) / math.sqrt(30.0))
     plain, moved = tip(pad), tip(pad, pose=turned)
@@ -412,6 +462,12 @@ def test_wrong_parts_are_refused(pad):
     contact = tip(pad)
     with pytest.raises(rf.InputError, match="coupling is given, but a PointProxyContact answers"):
         rf.HapticSession(contact, device, coupling=rf.VirtualCoupling(100.0, 0.1))
+    with pytest.raises(rf.InputTypeError, match="contact must be a .*, got Surface"):
+        rf.HapticSession(surface, device)
+    shell = rf.Pointshell(surface.vertices, -surface.normals)
+    field = rf.PenaltyContact(rf.PointTree(shell), rf.SphereField((0.0, 0.0, 1.0), 0.1), 1.0)
+    with pytest.raises(rf.InputError, match="coupling is None: the held object of a Contact needs"):
+        rf.HapticSession(field, device)
     with pytest.raises(rf.InputError, match="simulation is given"):
         rf.HapticSession(contact, device, simulation=[None])
     with pytest.raises(rf.InputTypeError, match="device must be a Device"):

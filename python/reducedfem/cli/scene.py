@@ -264,6 +264,11 @@ def _report(records: NDArray[np.void], console: Console) -> None:
     if not len(records):  # ended before the first cycle
         return
     touching = records["touching"]
+    if "anchor" in (records.dtype.names or ()):
+        slips = HapticRecords(records).flagged("slipping")
+        share, slid = 100 * (touching > 0).mean(), 100 * slips.mean()
+        console.fact("contact", f"in {share:.0f} % of the cycles; slip in {slid:.0f} %")
+        return
     levels = np.bincount(records["level"])
     console.fact(
         "points in contact",

@@ -52,20 +52,19 @@ class HapticSession:
     A cycle reads the device, evaluates contact, moves the simulation object by the coupling,
     writes the force to the device and steps the deformable objects. `start`, or a ``with`` block,
     runs cycles in a C thread, one per period; `run` makes them in the calling thread, without
-    waiting. Contacts and simulations are copied; `stop` returns the state of the simulations.
-    Coupled cycles, limits of forces, energy, records: see ``docs/haptics.md``.
+    waiting. Parts are copied; `stop` returns states. Background: ``docs/haptics.md``.
 
     Parameters
     ----------
     contact
-        Contact of the held object, the one with the distance field, with a shell; or a sequence
-        of contacts with the same `field` and grasp point. Or a body that the hand touches
-        directly, without coupling and simulations: a `PointProxyContact`, or a
+        Contact of the held object, with the field, and a shell; several with the same `field` and
+        grasp point; or a body that the hand touches directly: a `PointProxyContact`, or a
         `CentralDifferences` whose `RigidProxy` the hand moves.
     device
         Device that the hand holds.
     coupling
         Coupling of object and hand; with `max_depth` and no `reach` it gets the object's reach.
+        None: of a touched body only, which takes none.
     simulation, field_simulation
         Simulation of the shell (a sequence for several contacts; None: a shell at rest, as
         ``[None]`` without a warning if it could deform), and of the held object if its field is

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -126,6 +127,13 @@ class PointProxyContact(Touched):
             f"{self._surface.n_triangles:,} triangles, radius {1e3 * self._radius:g} mm, "
             f"friction {self._friction:g}, {state}>"
         )
+
+    def __reduce__(self) -> Any:
+        """Copy or pickle the parts, without the contact."""
+        make = functools.partial(
+            PointProxyContact, max_depth=self.max_depth, pose=self._pose, progress=False
+        )
+        return make, (self._green, self._surface, self._radius, self._friction)
 
     # --- parts -------------------------------------------------------------------------
 

@@ -352,5 +352,6 @@ def _pose(places: Reals | None) -> Pose:
 def sizes_text(free: int, coordinates: int, touched: int = 0) -> str:
     """Return the sizes of the states in a record as text."""
     bodies = f", {count_text(free, 'free body', 'free bodies')}" if free else ""
-    bodies += ", a touched body" if touched else ""
+    if touched:
+        return "anchor and slip of a touched body"
     return f"{count_text(coordinates, 'reduced coordinate')}{bodies}"
