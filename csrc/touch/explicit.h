@@ -14,11 +14,9 @@
 #ifndef RF_TOUCH_EXPLICIT_H
 #define RF_TOUCH_EXPLICIT_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #include "base/broadcast_rt.h"
 #include "dynamics/motion.h"
@@ -52,7 +50,7 @@ typedef struct rf_explicit_hand {
   rf_pose pose;
 } rf_explicit_hand;
 
-// What happened, of a body and its copies; any thread may read it.
+// Statistics of a body and its copies; any thread may read it.
 typedef struct rf_explicit_report {
   _Atomic int64_t periods;  // made
   _Atomic int64_t late;     // of them, those that took longer than S
@@ -84,9 +82,7 @@ typedef struct rf_explicit {
   // exchange
   rf_broadcast hands, states;
   void *hands_memory, *states_memory;
-  pthread_t thread;
-  pid_t owner;  // process of the thread
-  bool threaded;
+  struct rf_explicit_thread *thread;  // owned; NULL: none runs
   atomic_bool stop;
 } rf_explicit;
 

@@ -118,7 +118,7 @@ rf_status rf_explicit_feel_rt(void *self, const rf_pose *hand, double dt_s, rf_t
 rf_status rf_explicit_step_rt(void *self, double dt_s) {
   rf_explicit *x = self;
   (void)dt_s;
-  if (x->set.way == RF_EXPLICIT_direct || x->threaded) return RF_OK;
+  if (x->set.way == RF_EXPLICIT_direct || x->thread) return RF_OK;
   // times are sums of cycles, of limited accuracy
   if (x->hand.time_s < x->due_s - 0.5 * x->set.cycle_s) return RF_OK;
   x->due_s = x->hand.time_s + x->period_s;

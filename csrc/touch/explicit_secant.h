@@ -8,8 +8,8 @@
 // bring nothing and take nothing.
 //
 // Eigenvalues are clamped to [0, 2 |F| / z], with the present force F and the depth z along it from
-// where the contact began.  A contact that stiffens has k >= |F| / z, so K <= 2 k, with which the
-// force is as stable as without (touch/explicit_display.h).
+// place of the tool before the contact.  A contact that stiffens has k >= |F| / z, so K <= 2 k,
+// with which the force is as stable as without (touch/explicit_display.h).
 #ifndef RF_TOUCH_EXPLICIT_SECANT_H
 #define RF_TOUCH_EXPLICIT_SECANT_H
 
@@ -23,7 +23,7 @@ typedef struct rf_explicit_secant {
   bool placed;          // the place below is known
   double place_m[3];    // of the tool in the last state
   double force_n[3];    // on the tool there
-  double began_m[3];    // where the contact began
+  double began_m[3];    // place of the tool before the contact
   double ways[9];       // sum d d^T, m^2
   double changes[9];    // sum y d^T, N m
   double stiffness[9];  // N/m

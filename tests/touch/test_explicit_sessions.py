@@ -217,8 +217,7 @@ def test_a_simulation_that_fails_lets_the_force_fade(threaded):
         assert np.abs(records["force"]).max() > 0.0
     assert made.report().phase in ("running", "ready")
     assert not made.snapshot().force.any()
-    (text,) = [one for one in made.report().advice if "ended" in one]
-    assert "diverged" in text
+    assert [one for one in made.report().advice if "ended" in one and "diverged" in one]
     made.close()
 
 

@@ -50,9 +50,8 @@ class HapticSession:
     """Real-time loop of contact, virtual coupling and deformation (Barbic 2007, figure 4.2).
 
     A cycle reads the device, evaluates contact, moves the simulation object by the coupling,
-    writes the force to the device and steps the deformable objects. `start`, or a ``with`` block,
-    runs cycles in a C thread, one per period; `run` makes them in the calling thread, without
-    waiting. Parts are copied; `stop` returns states. Background: ``docs/haptics.md``.
+    writes the force and steps the bodies. `start`, or a ``with`` block, runs cycles in a C thread;
+    `run` makes them here. Parts are copied; `stop` returns states. See ``docs/haptics.md``.
 
     Parameters
     ----------
@@ -64,14 +63,12 @@ class HapticSession:
         Device that the hand holds.
     coupling
         Coupling of object and hand; with `max_depth` and no `reach` it gets the object's reach.
-        None: of a touched body only, which takes none.
     simulation, field_simulation
-        Simulation of the shell (a sequence for several contacts; None: a shell at rest, as
-        ``[None]`` without a warning if it could deform), and of the held object if its field is
-        a `DeformedField`. Steps must divide the period. `FreeBody`: see ``docs/friction.md``.
+        Simulation of the shell (a sequence for several; None: at rest, as ``[None]`` without a
+        warning), and of the held object with a `DeformedField`. Steps must divide the period.
     interpolation, simulation_rate
-        Steps of a `CentralDifferences`: None: in each cycle; "delay", "stiffness": in a thread,
-        in so many periods per second [Hz], with forces interpolated, or with a local stiffness.
+        Steps of a `CentralDifferences`: None: in each cycle; "delay" or "stiffness": in a thread
+        in so many periods per second [Hz].
     workspace
         Map from the frame of the device to the world; None: the identity.
     rate
@@ -86,16 +83,16 @@ class HapticSession:
         Meaning of ``stiffness="auto"`` of contacts: "coupling", 20 times that of the present
         coupling, or "contact", `PenaltyContact.stiffnesses`.
     max_force, max_torque, force_slew, torque_slew
-        Limits of force [N], torque [N m] and their rates [N/s], [N m/s]. None: those of the
-        device, and no limit of the rates; such a limit delays forces, which can add energy.
+        Limits of force [N], torque [N m] and their rates, per s. None: those of the device, and
+        no limit of the rates; such a limit delays forces, which can add energy.
     ramp, silence
         Time in which forces fade in and out [s], 0: at once. Time without a new sample after
         which forces are zero [s], None: 0.05 s, `UdpDevice` 0.01 s, `MouseDevice` 0.3 s.
     passivity, energy_allowance
         True: keep the energy given to the hand within the allowance [J].
     render
-        Force on the hand from a saturated coupling: "linear", k e up to the limits of the device
-        (section 4.9), or "saturated", the opposite of the force on the object.
+        Force of a saturated coupling: "linear", k e up to the limits of the device (section 4.9),
+        or "saturated", the opposite of the force on the object.
     duration
         Length of the session [s], without the final fading; None: that of the device, if any.
     record, keep_records
@@ -108,8 +105,8 @@ class HapticSession:
     Raises
     ------
     InputError, InputTypeError
-        An argument has a wrong type or value; the device belongs to another session; a
-        simulation displaces its body by more than 30 times its length.
+        An argument has a wrong type or value; the device belongs to another session; a body is
+        displaced by more than 30 times its length, or steps take too long for a cycle.
     """
 
     __slots__ = (
