@@ -28,7 +28,7 @@ class Touched:
 
     __slots__ = ()
 
-    _core: core.Touched
+    _core: core.Tip | core.ExplicitTouch
 
     @property
     def max_depth(self) -> float | None:
