@@ -93,7 +93,8 @@ RF_MUST_CHECK rf_status rf_explicit_create(const rf_explicit_settings *set, rf_t
 // Mean lag of a force by its states: 2 S in "delay", 7/4 S in "stiffness", else zero.
 double rf_explicit_lag(const rf_explicit *x);
 
-// Moves the tool to the newest hand, with the steps of a period; false: it is there already.
+// Moves the tool to the newest hand, with the steps of a period; false: it is there already, or the
+// motion has failed.
 bool rf_explicit_serve_rt(rf_explicit *x);
 // Functions of the interface.
 rf_status rf_explicit_feel_rt(void *self, const rf_pose *hand, double dt_s, rf_touch_felt *out);

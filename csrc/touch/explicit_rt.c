@@ -42,8 +42,7 @@ static void simulate(rf_explicit *x, const rf_explicit_hand *hand) {
   if (jumps) rf_explicit_secant_forget_rt(&x->secant);
   rf_proxy_lead_rt(x->set.proxy, &from, &hand->pose, x->period_s);
   m->system->run = x->run;
-  const rf_status st =
-      s->failed ? RF_ERR_DIVERGED : rf_motion_step_within_rt(m, NULL, x->set.steps);
+  const rf_status st = rf_motion_step_within_rt(m, NULL, x->set.steps);
   m->system->run = NULL;
   x->reached = *hand;
   ++s->number;
@@ -60,6 +59,7 @@ static void simulate(rf_explicit *x, const rf_explicit_hand *hand) {
 bool rf_explicit_serve_rt(rf_explicit *x) {
   rf_explicit_hand hand;
   size_t bytes;
+  if (x->last->failed) return false;
   const uint64_t found = rf_broadcast_read_rt(&x->hands, &hand, &bytes);
   if (found == 0 || found == RF_BROADCAST_LOST || hand.number == x->reached.number) return false;
   simulate(x, &hand);
