@@ -10,6 +10,8 @@ import numpy as np
 
 import reducedfem as rf
 from calls import IMPLICIT
+from reducedfem import _core
+from reducedfem.haptics.settings import HapticSettings
 from shapes import box_hex20s, box_hexes, box_tet10s, box_tets
 
 STVK = rf.StVK(young=1e6, poisson=0.4, density=1000.0)
@@ -208,6 +210,18 @@ def touched(w: SimpleNamespace) -> list[np.ndarray]:
     return [tip.displacement(), records.force]
 
 
+def explicit_touch(w: SimpleNamespace) -> list[np.ndarray]:
+    tool = rf.RigidProxy(rf.SphereField([0.0, 0.0, 0.0], 0.05))
+    steps = math.ceil(2e-3 / rf.stable_step(w.solid))
+    sim = rf.CentralDifferences(w.solid, 1e-3 / steps, contact=tool)
+    touch = _core.ExplicitTouch(sim._core, tool._core, "delay", 1e-3, 2, 2 * steps)
+    hand = rf.ReplayDevice([0.0], [w.nodes[-1] + [0.0, 0.0, 0.04]])
+    session = _core.Session(hand._core, touch, HapticSettings(ramp=0.0).core(hand))
+    session.advance(6)
+    session.close()
+    return [sim.displacement]
+
+
 def devices(w: SimpleNamespace) -> list[bool]:
     stands = [kind([0.0, 1.0], np.zeros((2, 3))) for kind in (rf.ReplayDevice, rf.SimulatedHand)]
     others = rf.UdpDevice, rf.SpaceMouse, rf.MouseDevice, rf.ForceDimension, rf.OpenHaptics
@@ -218,6 +232,7 @@ def devices(w: SimpleNamespace) -> list[bool]:
 OPERATIONS: dict[str, Operation] = {
     "devices": devices,
     "contact of a tip": touched,
+    "explicit solid under a hand": explicit_touch,
     "mesh of hexes": lambda w: rf.Mesh(w.nodes, w.elements).nodes,
     "mesh of tets": lambda w: rf.Mesh(*w.tets).elements,
     "mesh of tets with ten nodes": lambda w: rf.Mesh(*w.tets).quadratic().elements,

@@ -147,7 +147,7 @@ class ExplicitTouch(Touched):
             f"{count_text(steps, 'step')} of the simulation took {1e6 * cost:.0f} us here, more "
             f"than {part:.0%} of"
         )
-        ways = "a coarser mesh, a softer or heavier solid, or a longer dt if it is stable"
+        ways = "a coarser mesh, linear elements, a softer or heavier solid, or a longer stable dt"
         if self._way is None:
             if cost <= _IN_THREAD * period:
                 ways = 'interpolation="stiffness" or "delay", which have a thread for it'
