@@ -51,9 +51,9 @@ def add_to(commands: Commands) -> None:
         "info",
         help="describe a file, or the system the package runs on",
         description="Describe files: reduced models, distance fields, pointshells, Green's "
-        "functions,\nmeshes, surfaces, records of haptic sessions, trajectories of "
-        "'reducedfem simulate'\nand tables of poses. Or describe the processor and the libraries "
-        "that the package uses\n(--system).",
+        "functions,\ncontrol elements, meshes, surfaces, records of haptic sessions, trajectories "
+        "of\n'reducedfem simulate' and tables of poses. Or describe the processor and the "
+        "libraries\nthat the package uses (--system).",
         epilog="examples:\n"
         "  reducedfem info spoon.safetensors\n"
         "  reducedfem info bunny.ply bunny_field.safetensors bunny_shell.safetensors\n"

@@ -103,7 +103,7 @@ def read(
             if not np.isfinite(array).all():
                 raise Refused("its arrays have values that are not finite")
         _check_nodes(arrays, numbers["mesh_nodes"])
-        named = {key.split("_f")[0]: array for key, array in arrays.items()}
+        named = {"fields" if key in _TILES else key: array for key, array in arrays.items()}
         try:
             return make(numbers, named)
         except ReducedFEMError as why:
