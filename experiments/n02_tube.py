@@ -1,9 +1,9 @@
 """The tube of Nikitin et al. 2002 (figures 7 and 8): 10,000 nodes moved by two handles.
 
 Times and memory beside the published ones (Athlon 1.3 GHz, SGI Onyx2) and beside conjugate gradients
-on line, and the tube twisted by one revolution: linear, with the mean rotation extracted, as a
-composite body, and by nonlinear statics (StVK). "Error" is that of the displacements relative to
-the latter, largest over largest.
+on line, and the tube twisted: linear, with the mean rotation extracted, as a composite body, and by
+nonlinear statics (StVK). "Error" is that of the displacements, largest over largest. Beyond some
+70 degrees the tube buckles.
 
 Run it for the table and the plot:  python experiments/n02_tube.py [--help]
 """
@@ -29,14 +29,14 @@ Array = NDArray[np.float64]
 
 LENGTH, INNER, OUTER, END = 0.2, 0.02, 0.03, 0.02  # m
 CELLS = (42, 60, 4)  # nodes along, around and through
-ANGLES = tuple(range(30, 361, 30))  # degrees
-SHOWN = (90, 180, 360)
+ANGLES = (20, 40, 60)  # degrees
 BLOCKS = (4, 8, 16)
 ROUNDS = 200
+LAW = rf.StVK(1e6, 0.3, 1000.0)
 
 
 def tube() -> rf.Solid:
-    """Return a tube of eight-node hexahedra along z, held at z = 0 to the length of a handle."""
+    """Return a tube of eight-node hexahedra along z, held at z = 0."""
     rings, around, through = CELLS
     k, j, i = (a.ravel() for a in np.indices(CELLS))
     radius = INNER + (OUTER - INNER) * i / (through - 1)
@@ -48,7 +48,7 @@ def tube() -> rf.Solid:
         ((k + up) * around + (j + a) % around) * through + i + b for up in (0, 1) for a, b in face
     ]
     mesh = rf.Mesh(nodes, np.stack(corners, axis=1))
-    return rf.Solid(mesh, rf.StVK(1e6, 0.3, 1000.0), nodes[:, 2] < END)
+    return rf.Solid(mesh, LAW, nodes[:, 2] < 1e-9)
 
 
 def seconds(call: Callable[[], object], rounds: int = 1) -> float:
@@ -62,7 +62,7 @@ def seconds(call: Callable[[], object], rounds: int = 1) -> float:
 
 
 def on_line(solid: rf.Solid, moved: NDArray[np.bool_], u: Array) -> float:
-    """Return the seconds of conjugate gradients for one prescribed motion, diagonal preconditioner."""
+    """Return the seconds of conjugate gradients for one motion, diagonal preconditioner."""
     held = np.repeat(moved, 3)
     held[(3 * solid.fixed[:, None] + np.arange(3)).ravel()] = True
     K = solid.stiffness().to_scipy().tocsr()
@@ -99,8 +99,7 @@ def twists(solid: rf.Solid, handle: NDArray[np.int64]) -> dict[str, dict[int, Ar
         half = np.radians(angle) / 2
         c = elements.parameters(0, quaternion=[np.cos(half), 0.0, 0.0, np.sin(half)])
         found["linear"][angle] = elements.displacement(c, rotation=None)
-        if angle != 180:
-            found["extracted"][angle] = elements.displacement(c)
+        found["extracted"][angle] = elements.displacement(c)
     for number in BLOCKS:
         begun = time.perf_counter()
         body = rf.CompositeBody(solid, number, holdable=handle, progress=False)
@@ -122,17 +121,13 @@ def twists(solid: rf.Solid, handle: NDArray[np.int64]) -> dict[str, dict[int, Ar
 
 
 def errors(found: dict[str, dict[int, Array]]) -> dict[str, list[float]]:
-    """Return the errors of the methods at the angles that are shown; nan: not defined."""
-    table = {}
-    for method, us in found.items():
-        if method == "nonlinear":
-            continue
-        table[method] = []
-        for angle in SHOWN:
-            exact = found["nonlinear"][angle]
-            off = np.abs(us[angle] - exact).max() if angle in us else np.nan
-            table[method].append(float(off / np.abs(exact).max()))
-    return table
+    """Return the errors of the methods at all angles."""
+    exact = found["nonlinear"]
+    return {
+        method: [float(np.abs(us[a] - exact[a]).max() / np.abs(exact[a]).max()) for a in ANGLES]
+        for method, us in found.items()
+        if method != "nonlinear"
+    }
 
 
 def draw(solid: rf.Solid, found: dict[str, dict[int, Array]], path: Path) -> None:
@@ -142,13 +137,11 @@ def draw(solid: rf.Solid, found: dict[str, dict[int, Array]], path: Path) -> Non
     stripe = np.where(np.abs(angle) < 0.4, 0.45, 0.8)[:, None] * [0.95, 0.75, 0.6]
     methods = ["linear", "extracted", f"{BLOCKS[-1]} blocks", "nonlinear"]
     figure = Figure(figsize=(9.0, 6.4), layout="constrained")
-    grid = figure.subplots(len(SHOWN), len(methods))
-    for row, degrees in zip(grid, SHOWN, strict=True):
+    grid = figure.subplots(len(ANGLES), len(methods))
+    for row, degrees in zip(grid, ANGLES, strict=True):
         for axes, method in zip(row, methods, strict=True):
             axes.axis("off")
             axes.set_title(f"{method}, {degrees}°", fontsize=9)
-            if degrees not in found[method]:
-                continue
             shape = pictures.Shape(surface.vertices + found[method][degrees][boundary], stripe)
             image = pictures.render(
                 [shape], surface.triangles, size=(260, 240), azimuth=25.0, elevation=15.0
@@ -157,11 +150,13 @@ def draw(solid: rf.Solid, found: dict[str, dict[int, Array]], path: Path) -> Non
     pictures.save_figure(figure, path, dpi=130)
 
 
-def table(solid: rf.Solid, handle: NDArray[np.int64], folder: Path) -> None:
-    """Print times and memory beside the published ones."""
-    x = solid.mesh.nodes
-    free = rf.Solid(solid.mesh, solid.material)
-    sets = [np.asarray(solid.fixed), handle]
+def table(mesh: rf.Mesh, folder: Path) -> None:
+    """Print times and memory beside the published ones, with ends of 2 cm as handles."""
+    x = mesh.nodes
+    free = rf.Solid(mesh, LAW)
+    sets = [np.flatnonzero(x[:, 2] < END), np.flatnonzero(x[:, 2] > LENGTH - END)]
+    handle = sets[1]
+    solid = rf.Solid(mesh, LAW, sets[0])
     assembly = seconds(solid.stiffness, 3)
     begun = time.perf_counter()
     made = rf.ControlElements(free, sets, dtype="float32", progress=False)
@@ -207,11 +202,11 @@ def main() -> int:
     try:
         arguments.out.mkdir(parents=True, exist_ok=True)
         solid = tube()
-        handle = np.flatnonzero(solid.mesh.nodes[:, 2] > LENGTH - END)
-        table(solid, handle, arguments.out)
+        handle = np.flatnonzero(solid.mesh.nodes[:, 2] > LENGTH - 1e-9)
+        table(solid.mesh, arguments.out)
         print()
         found = twists(solid, handle)
-        print(f"\n{'error at a twist of':20}" + "".join(f"{angle:>9}°" for angle in SHOWN))
+        print(f"\n{'error at a twist of':20}" + "".join(f"{angle:>9}°" for angle in ANGLES))
         for method, row in errors(found).items():
             print(f"{method:20}" + "".join(f"{100 * off:9.2g}%" for off in row))
         draw(solid, found, path)

@@ -121,13 +121,10 @@ static int compare_i32(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-// Numbers the unknowns and makes the pattern of the lower triangle.
-static rf_status make_pattern(work *w, rf_error *err) {
+static rf_status number_unknowns(work *w, rf_error *err) {
   rf_status st = RF_OK;
   const rf_composite *c = w->c;
   const rf_composite_problem *p = w->problem;
-  int32_t *seen = NULL, *near = NULL;
-  double *point = NULL;
   RF_ALLOC(w->dof, 3 * (int64_t)c->n_outer);
   RF_ALLOC(w->direction, 3 * (int64_t)c->n_outer);
   for (int32_t i = 0; i < 3 * c->n_outer; ++i) {
@@ -136,7 +133,16 @@ static rf_status make_pattern(work *w, rf_error *err) {
     if (!held) w->direction[w->n++] = i;
   }
   RF_ALLOC(w->right, w->n);
-  if (w->n == 0) goto done;
+done:
+  return st;
+}
+
+// Makes and analyses the pattern of the lower triangle.
+static rf_status make_pattern(work *w, rf_error *err) {
+  rf_status st = RF_OK;
+  const rf_composite *c = w->c;
+  int32_t *seen = NULL, *near = NULL;
+  double *point = NULL;
   RF_ALLOC(seen, c->n_outer);
   RF_ALLOC(near, c->n_outer);
   RF_ALLOC(w->place, (int64_t)w->run->threads * w->n);
@@ -177,11 +183,16 @@ static rf_status make_pattern(work *w, rf_error *err) {
     }
     if (!round) RF_TRY(rf_csc_create(w->n, w->n, entries, &w->tangent, err));
   }
-  RF_ALLOC(point, 3 * (int64_t)w->n);
+  // nodes stay together unless some directions of one are held
+  bool whole = w->n % 3 == 0;
   for (int32_t i = 0; i < w->n; ++i)
-    memcpy(point + 3 * (int64_t)i, c->rest + 3 * (int64_t)c->outer[w->direction[i] / 3],
+    whole = whole && w->direction[i] == w->direction[i / 3 * 3] / 3 * 3 + i % 3;
+  const int32_t width = whole ? 3 : 1;
+  RF_ALLOC(point, 3 * (int64_t)(w->n / width));
+  for (int32_t i = 0; i < w->n / width; ++i)
+    memcpy(point + 3 * (int64_t)i, c->rest + 3 * (int64_t)c->outer[w->direction[width * i] / 3],
            3 * sizeof *point);
-  RF_TRY(rf_cholesky_create(&w->tangent, &(rf_places){1, point}, &w->factor, err));
+  RF_TRY(rf_cholesky_create(&w->tangent, &(rf_places){width, point}, &w->factor, err));
 done:
   rf_free(seen);
   rf_free(near);
@@ -232,6 +243,7 @@ static rf_status fill_node(void *context, int64_t task, int worker, rf_error *er
 // gradient, less the tangent times w->moving.
 static rf_status factorize(work *w, rf_error *err) {
   rf_status st = RF_OK;
+  if (!w->factor) RF_TRY(make_pattern(w, err));
   for (int definite = 0; definite < 2; ++definite) {
     rf_error why = {0};
     w->definite = definite;
@@ -343,7 +355,7 @@ rf_status rf_composite_solve(const rf_composite *c, const rf_run *run,
   work w = {.c = c, .run = run, .problem = problem};
   *report = (rf_composite_report){0};
   RF_TRY(begin(&w, problem->force, err));
-  RF_TRY(make_pattern(&w, err));
+  RF_TRY(number_unknowns(&w, err));
   for (int32_t b = 0; b < c->n_blocks; ++b) w.rounding += c->block[b].rounding;
   for (int32_t i = 0; problem->start && i < c->n_outer; ++i)
     memcpy(w.v + 3 * (int64_t)i, problem->start + 3 * (int64_t)c->outer[i], 3 * sizeof *w.v);
