@@ -38,7 +38,9 @@ def test_files_give_the_same_control_elements(tmp_path, order, dtype, fixed):
     c[-1] = made.parameters(len(c) - 1, made.means[-1] + [0.0, 0.01, 0.0], turn)
     np.testing.assert_array_equal(same.parameters(0), made.parameters(0))
     for rotation in ("extract", None):
-        np.testing.assert_array_equal(same.displacement(c, rotation), made.displacement(c, rotation))
+        np.testing.assert_array_equal(
+            same.displacement(c, rotation), made.displacement(c, rotation)
+        )
         np.testing.assert_array_equal(same.forces(c, rotation), made.forces(c, rotation))
     for name in ("matrix", "means", "nodes", "positions"):
         np.testing.assert_array_equal(getattr(same, name), getattr(made, name))
@@ -111,7 +113,15 @@ def test_contents_that_do_not_belong_together_are_refused(tmp_path):
     refused("'gauge'", gauge=parts["gauge"][1:, 1:])
     # values of any size are read, and refused or used without harm
     for scale in (0.0, -1.0, 1e300):
-        for name in ("moments", "means", "matrix", "to_relative", "gauge", "product_forces", "arms"):
+        for name in (
+            "moments",
+            "means",
+            "matrix",
+            "to_relative",
+            "gauge",
+            "product_forces",
+            "arms",
+        ):
             wild = read(tmp_path, made, **{name: scale * parts[name]})
             try:
                 wild.displacement(np.full(24, 0.01), None)

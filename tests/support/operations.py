@@ -209,7 +209,9 @@ def composite_body(w: SimpleNamespace) -> list[np.ndarray]:
     body = rf.CompositeBody(w.long, 3)
     done = body.solve(np.full((w.long.mesh.n_nodes, 3), 1e-3))
     gradient = body._core.evaluate(None, done.u[body.nodes], False)[1]
-    cut = rf.CompositeBody(rf.Solid(w.cut, STVK, w.cut.nodes[:, 2] < w.cut.nodes[:, 2].min() + 0.1), 2)
+    cut = rf.CompositeBody(
+        rf.Solid(w.cut, STVK, w.cut.nodes[:, 2] < w.cut.nodes[:, 2].min() + 0.1), 2
+    )
     return [done.u, done.frames, gradient, cut.solve().u]
 
 

@@ -217,9 +217,7 @@ def _labels(mesh: Mesh, blocks: ArrayLike) -> NDArray[np.int32]:
         )
     if given.min() < 0 or given.max() >= mesh.n_elements:
         e = int(np.argmax((given < 0) | (given >= mesh.n_elements)))
-        raise InputError(
-            f"blocks[{e}] is {given[e]}; blocks are numbered from 0 on without gaps"
-        )
+        raise InputError(f"blocks[{e}] is {given[e]}; blocks are numbered from 0 on without gaps")
     labels = given.astype(np.int32)
     for k in range(int(labels.max()) + 1):
         if not (labels == k).any():
