@@ -7,11 +7,14 @@
 
 #include "base/alloc.h"
 #include "green/composite_parts.h"
+#include "linalg/quat.h"
 #include "linalg/vector.h"
 
 static const double ARMIJO = 1e-4;   // part of the promised change of the potential
 static const double NOISE = 1e-13;   // of the potential, relative to its terms
 static const double SHORTEST = 1e-9;  // part of an increment
+
+enum { MOST_TURNS = 4 };  // parts of an increment by which frames turn first
 
 typedef struct work {
   const rf_composite *c;
@@ -23,6 +26,7 @@ typedef struct work {
   int32_t n, *direction;      // unknowns, and their directions       (n)
   double *v, *trial, *step;   // (n_outer, 3)
   double *gradient;           // (n_outer, 3)
+  double *base, *spin;        // rotations of blocks, and those of the step (n_blocks, 9), (.., 3)
   double *right;              // (n)
   double potential, strain, magnitude, forces, rounding;
   bool definite;
@@ -42,6 +46,8 @@ static void end(work *w) {
   rf_free(w->trial);
   rf_free(w->step);
   rf_free(w->gradient);
+  rf_free(w->base);
+  rf_free(w->spin);
   rf_free(w->right);
   rf_free(w->place);
   rf_csc_free(&w->tangent);
@@ -58,6 +64,8 @@ static rf_status begin(work *w, const double *force, rf_error *err) {
   RF_ALLOC(w->trial, outer);
   RF_ALLOC(w->step, outer);
   RF_ALLOC(w->gradient, outer);
+  RF_ALLOC(w->base, RF_COMPOSITE_TURN * (int64_t)c->n_blocks);
+  RF_ALLOC(w->spin, 3 * (int64_t)c->n_blocks);
   for (int32_t b = 0; b < c->n_blocks; ++b) {
     RF_TRY(rf_composite_state_create(c, c->block + b, force, w->run, w->state + b, err));
     RF_TRY(rf_run_poll(w->run, err));
@@ -73,14 +81,29 @@ static rf_status place_block(void *context, int64_t task, int worker, rf_error *
   return RF_OK;
 }
 
+// Sums the gradients of blocks in the world, less the loads of outer nodes.
+static void gather(work *w) {
+  const rf_composite *c = w->c;
+  memset(w->gradient, 0, 3 * (size_t)c->n_outer * sizeof *w->gradient);
+  for (int32_t b = 0; b < c->n_blocks; ++b) {
+    const rf_composite_block *block = c->block + b;
+    const rf_composite_state *s = w->state + b;
+    for (int32_t i = 0; w->placed[b] && i < block->n_outer; ++i)
+      for (int k = 0; k < 3; ++k)
+        w->gradient[3 * (int64_t)block->outer[i] + k] +=
+            rf_vec3_dot(s->turn + 3 * k, s->p + 3 * i);
+  }
+  for (int32_t i = 0; w->problem->force && i < c->n_outer; ++i)
+    for (int k = 0; k < 3; ++k)
+      w->gradient[3 * (int64_t)i + k] -= w->problem->force[3 * (int64_t)c->outer[i] + k];
+}
+
 // Computes the potential and its gradient at w->trial; an infinite potential without frames.
 static rf_status place_all(work *w, rf_error *err) {
   rf_status st = RF_OK;
   const rf_composite *c = w->c;
-  const int64_t outer = 3 * (int64_t)c->n_outer;
   RF_TRY(rf_run_tasks(w->run, c->n_blocks, 0, place_block, w, err));
   w->potential = w->strain = w->magnitude = w->forces = 0.0;
-  memset(w->gradient, 0, (size_t)outer * sizeof *w->gradient);
   for (int32_t b = 0; b < c->n_blocks; ++b) {
     const rf_composite_block *block = c->block + b;
     const rf_composite_state *s = w->state + b;
@@ -90,21 +113,14 @@ static rf_status place_all(work *w, rf_error *err) {
     w->strain += s->strain;
     w->magnitude += fabs(s->strain) + fabs(s->potential);
     w->forces += rf_norm(3 * (int64_t)block->n_outer, s->p);
-    for (int32_t i = 0; i < block->n_outer; ++i)
-      for (int k = 0; k < 3; ++k)
-        w->gradient[3 * (int64_t)block->outer[i] + k] +=
-            s->turn[3 * k] * s->p[3 * i] + s->turn[3 * k + 1] * s->p[3 * i + 1] +
-            s->turn[3 * k + 2] * s->p[3 * i + 2];
   }
-  if (!w->problem->force) goto done;
-  for (int32_t i = 0; i < c->n_outer; ++i)
-    for (int k = 0; k < 3; ++k) {
-      const double f = w->problem->force[3 * (int64_t)c->outer[i] + k];
-      const double done = f * w->trial[3 * (int64_t)i + k];
-      w->potential -= done;
-      w->magnitude += fabs(done);
-      w->gradient[3 * (int64_t)i + k] -= f;
-    }
+  for (int32_t i = 0; w->problem->force && i < c->n_outer; ++i) {
+    const double work_of = rf_vec3_dot(w->problem->force + 3 * (int64_t)c->outer[i],
+                                       w->trial + 3 * (int64_t)i);
+    w->potential -= work_of;
+    w->magnitude += fabs(work_of);
+  }
+  gather(w);
 done:
   return st;
 }
@@ -295,15 +311,55 @@ done:
   return st;
 }
 
-// Moves w->v along w->step until the potential falls enough.
+// Turns the frames by a part of the rotations of w->step, and w->trial becomes the equilibrium with
+// these frames.
+static rf_status turn_frames(work *w, double part, rf_error *err) {
+  rf_status st = RF_OK;
+  const rf_composite *c = w->c;
+  for (int32_t b = 0; b < c->n_blocks; ++b) {
+    double q[4], more[9], turn[9], w_part[3];
+    const double *const R = w->base + RF_COMPOSITE_TURN * (int64_t)b;
+    for (int k = 0; k < 3; ++k) w_part[k] = part * w->spin[3 * (int64_t)b + k];
+    rf_quat_of_rotation(w_part, q);
+    rf_quat_to_matrix(q, more);
+    for (int k = 0; k < 9; ++k)
+      turn[k] = R[k / 3 * 3] * more[k % 3] + R[k / 3 * 3 + 1] * more[3 + k % 3] +
+                R[k / 3 * 3 + 2] * more[6 + k % 3];
+    rf_composite_fix_frame(c->block + b, w->v, turn, w->state + b);
+  }
+  gather(w);
+  for (int32_t i = 0; i < w->n; ++i) w->right[i] = -w->gradient[w->direction[i]];
+  RF_TRY(rf_run_tasks(w->run, c->n_outer, 0, fill_node, w, err));
+  RF_TRY(rf_cholesky_factorize(w->factor, w->run, &w->tangent, NULL, err));
+  RF_TRY(rf_cholesky_solve(w->factor, w->run, 1, w->right, w->right, err));
+  memcpy(w->trial, w->v, 3 * (size_t)c->n_outer * sizeof *w->v);
+  for (int32_t i = 0; i < w->n; ++i) w->trial[w->direction[i]] += w->right[i];
+done:
+  return st;
+}
+
+// Moves w->v along w->step until the potential falls enough.  Straight steps stretch blocks that
+// they turn; where a whole one does not help, the frames turn first.
 static rf_status advance(work *w, double slope, rf_error *err) {
   rf_status st = RF_OK;
   const int64_t outer = 3 * (int64_t)w->c->n_outer;
   const double before = w->potential, noise = NOISE * w->magnitude;
+  for (int32_t b = 0; b < w->c->n_blocks; ++b) {
+    rf_composite_turn_of(w->c->block + b, w->state + b, w->step, w->spin + 3 * (int64_t)b);
+    memcpy(w->base + RF_COMPOSITE_TURN * (int64_t)b, w->state[b].turn, sizeof w->state[b].turn);
+  }
+  int turns = 0;
   for (double part = 1.0; part > SHORTEST; part *= 0.5) {
     for (int64_t i = 0; i < outer; ++i) w->trial[i] = w->v[i] + part * w->step[i];
     RF_TRY(place_all(w, err));
-    if (!(w->potential <= before + ARMIJO * part * slope + noise)) continue;
+    bool good = w->potential <= before + ARMIJO * part * slope + noise;
+    for (; !good && turns < MOST_TURNS; ++turns) {
+      const double turned = ldexp(1.0, -turns);
+      RF_TRY(turn_frames(w, turned, err));
+      RF_TRY(place_all(w, err));
+      good = w->potential <= before + ARMIJO * turned * slope;
+    }
+    if (!good) continue;
     memcpy(w->v, w->trial, (size_t)outer * sizeof *w->v);
     return st;
   }

@@ -85,19 +85,12 @@ done:
   return st;
 }
 
-// The rotation of the best fit to A of the moved nodes; y, d and the shift in its frame.
-static bool find_frame(const rf_composite_block *b, const double *v, rf_composite_state *s) {
-  double fit[9] = {0};
+// y and d in the frame s->turn, and the shift.
+static void enter_frame(const rf_composite_block *b, const double *v, rf_composite_state *s) {
+  const double *const R = s->turn;
   memset(s->shift, 0, sizeof s->shift);
   for (int32_t i = 0; i < b->n_outer; ++i)
     for (int k = 0; k < 3; ++k) s->shift[k] += v[3 * (int64_t)b->outer[i] + k] / b->n_outer;
-  for (int32_t i = 0; i < b->n_outer; ++i) {
-    const double *const own = v + 3 * (int64_t)b->outer[i], *const arm = b->arm + 3 * (int64_t)i;
-    for (int k = 0; k < 3; ++k)
-      for (int j = 0; j < 3; ++j) fit[3 * k + j] += (arm[k] + own[k] - s->shift[k]) * arm[j];
-  }
-  if (!rf_pose_fit_rt(fit, s->turn)) return false;
-  const double *const R = s->turn;
   for (int32_t i = 0; i < b->n_outer; ++i) {
     const double *const own = v + 3 * (int64_t)b->outer[i], *const arm = b->arm + 3 * (int64_t)i;
     double way[3];
@@ -108,7 +101,46 @@ static bool find_frame(const rf_composite_block *b, const double *v, rf_composit
       s->d[3 * i + k] = y - arm[k];
     }
   }
+}
+
+// Finds the rotation that fits the moved nodes best.
+static bool find_frame(const rf_composite_block *b, const double *v, rf_composite_state *s) {
+  double fit[9] = {0};
+  // the shift has no effect: the sum of A is zero
+  for (int32_t i = 0; i < b->n_outer; ++i) {
+    const double *const own = v + 3 * (int64_t)b->outer[i], *const arm = b->arm + 3 * (int64_t)i;
+    for (int k = 0; k < 3; ++k)
+      for (int j = 0; j < 3; ++j) fit[3 * k + j] += (arm[k] + own[k]) * arm[j];
+  }
+  if (!rf_pose_fit_rt(fit, s->turn)) return false;
+  enter_frame(b, v, s);
   return true;
+}
+
+void rf_composite_turn_of(const rf_composite_block *b, const rf_composite_state *s,
+                          const double *step, double w[3]) {
+  const double *const R = s->turn;
+  w[0] = w[1] = w[2] = 0.0;
+  for (int32_t i = 0; i < b->n_outer; ++i) {
+    const double *const own = step + 3 * (int64_t)b->outer[i];
+    for (int j = 0; j < 3; ++j) {
+      const double inside = R[j] * own[0] + R[3 + j] * own[1] + R[6 + j] * own[2];
+      for (int k = 0; k < 3; ++k) w[k] += s->B[9 * (int64_t)i + 3 * j + k] * inside;
+    }
+  }
+}
+
+void rf_composite_fix_frame(const rf_composite_block *b, const double *v, const double turn[9],
+                            rf_composite_state *s) {
+  const int64_t n = 3 * (int64_t)b->n_outer;
+  memcpy(s->turn, turn, sizeof s->turn);
+  enter_frame(b, v, s);
+  for (int64_t i = 0; i < n; ++i) s->p[i] = rf_dot(n, b->stiffness + i * n, s->d);
+  for (int i = 0; s->linear && i < T; ++i)
+    for (int64_t k = 0; k < n; ++k) s->p[k] -= turn[i] * s->linear[i * n + k];
+  memset(s->B, 0, 3 * (size_t)n * sizeof *s->B);
+  memset(s->X, 0, 3 * (size_t)n * sizeof *s->X);
+  memset(s->M, 0, sizeof s->M);
 }
 
 // G of y, and its inverse.

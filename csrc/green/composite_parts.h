@@ -30,6 +30,12 @@ void rf_composite_state_free(rf_composite_state *s);
 // Computes the frame, energies and gradient at v (all outer nodes, 3); false: the frame is not
 // unique.
 bool rf_composite_place(const rf_composite_block *block, const double *v, rf_composite_state *s);
+// Computes the rotation w of the frame, in it, by a step of the outer nodes, after linearizing.
+void rf_composite_turn_of(const rf_composite_block *block, const rf_composite_state *s,
+                          const double *step, double w[3]);
+// Sets the rotation of the frame, and gradient and tangent with it fixed.
+void rf_composite_fix_frame(const rf_composite_block *block, const double *v, const double turn[9],
+                            rf_composite_state *s);
 // Computes what the tangent consists of, after rf_composite_place.
 void rf_composite_linearize(const rf_composite_block *block, bool definite, rf_composite_state *s);
 // Computes the 3 x 3 block of the tangent, in the world, of two outer nodes of the block.
