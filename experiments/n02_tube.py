@@ -1,9 +1,9 @@
 """The tube of Nikitin et al. 2002 (figures 7 and 8): 10,000 nodes moved by two handles.
 
-Times and memory beside the published ones (Athlon 1.3 GHz, SGI Onyx2) and beside conjugate gradients
-on line, and the tube twisted: linear, with the mean rotation extracted, as a composite body, and by
-nonlinear statics (StVK). "Error" is that of the displacements, largest over largest. Beyond some
-70 degrees the tube buckles.
+Times and memory beside the published ones (Athlon 1.3 GHz, SGI Onyx2) and beside conjugate
+gradients on line, and the tube twisted: linear, with the mean rotation extracted, as a composite
+body, and by nonlinear statics (StVK). "Error" is that of the displacements, largest over largest.
+Beyond some 70 degrees the tube buckles.
 
 Run it for the table and the plot:  python experiments/n02_tube.py [--help]
 """
@@ -17,7 +17,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import scipy.sparse
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator, cg

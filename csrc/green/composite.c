@@ -10,11 +10,11 @@
 #include "linalg/quat.h"
 #include "linalg/vector.h"
 
-static const double ARMIJO = 1e-4;   // part of the promised change of the potential
-static const double NOISE = 1e-13;   // of the potential, relative to its terms
+static const double ARMIJO = 1e-4;    // part of the promised change of the potential
+static const double NOISE = 1e-13;    // of the potential, relative to its terms
 static const double SHORTEST = 1e-9;  // part of an increment
 
-enum { MOST_TURNS = 4 };  // parts of an increment by which frames turn first
+enum { MOST_TURNS = 2 };  // parts of an increment by which frames turn first
 
 typedef struct work {
   const rf_composite *c;
@@ -90,8 +90,7 @@ static void gather(work *w) {
     const rf_composite_state *s = w->state + b;
     for (int32_t i = 0; w->placed[b] && i < block->n_outer; ++i)
       for (int k = 0; k < 3; ++k)
-        w->gradient[3 * (int64_t)block->outer[i] + k] +=
-            rf_vec3_dot(s->turn + 3 * k, s->p + 3 * i);
+        w->gradient[3 * (int64_t)block->outer[i] + k] += rf_vec3_dot(s->turn + 3 * k, s->p + 3 * i);
   }
   for (int32_t i = 0; w->problem->force && i < c->n_outer; ++i)
     for (int k = 0; k < 3; ++k)
@@ -115,8 +114,8 @@ static rf_status place_all(work *w, rf_error *err) {
     w->forces += rf_norm(3 * (int64_t)block->n_outer, s->p);
   }
   for (int32_t i = 0; w->problem->force && i < c->n_outer; ++i) {
-    const double work_of = rf_vec3_dot(w->problem->force + 3 * (int64_t)c->outer[i],
-                                       w->trial + 3 * (int64_t)i);
+    const double work_of =
+        rf_vec3_dot(w->problem->force + 3 * (int64_t)c->outer[i], w->trial + 3 * (int64_t)i);
     w->potential -= work_of;
     w->magnitude += fabs(work_of);
   }

@@ -61,12 +61,12 @@ typedef struct rf_composite_block {
 
 typedef struct rf_composite {
   int32_t n_nodes, n_outer, n_blocks;
-  double *rest;       // of all nodes, m                              (n_nodes, 3)
-  int32_t *outer;     // outer nodes, ascending                       (n_outer)
-  int32_t *outer_of;  // index among them, -1: inner                  (n_nodes)
-  bool *fixed;        //                                              (n_outer)
-  int32_t *ptr;       // range of an outer node in `member`           (n_outer + 1)
-  int32_t *member;    // blocks of an outer node, and its index there (ptr[n_outer], 2)
+  double *rest;               // of all nodes, m                              (n_nodes, 3)
+  int32_t *outer;             // outer nodes, ascending                       (n_outer)
+  int32_t *outer_of;          // index among them, -1: inner                  (n_nodes)
+  bool *fixed;                //                                              (n_outer)
+  int32_t *ptr;               // range of an outer node in `member`           (n_outer + 1)
+  int32_t *member;            // blocks of an outer node, and its index there (ptr[n_outer], 2)
   rf_composite_block *block;  // (n_blocks)
 } rf_composite;
 

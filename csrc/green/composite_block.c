@@ -161,8 +161,8 @@ static void multiply(const double M[9], const double x[3], double out[3]) {
 }
 
 // T = L^T d + Q r + N, and Z = R^T T.
-static void find_tension(const rf_composite_block *b, const rf_composite_state *s, double tension[9],
-                         double Z[9]) {
+static void find_tension(const rf_composite_block *b, const rf_composite_state *s,
+                         double tension[9], double Z[9]) {
   memset(tension, 0, T * sizeof *tension);
   if (s->linear)
     for (int i = 0; i < T; ++i)
@@ -172,8 +172,8 @@ static void find_tension(const rf_composite_block *b, const rf_composite_state *
 }
 
 // The vector l.
-static void find_couple(const rf_composite_block *b, const rf_composite_state *s,
-                        const double G[9], const double Z[9], double l[3]) {
+static void find_couple(const rf_composite_block *b, const rf_composite_state *s, const double G[9],
+                        const double Z[9], double l[3]) {
   double m[3] = {Z[7] - Z[5], Z[2] - Z[6], Z[3] - Z[1]};
   for (int32_t i = 0; i < b->n_outer; ++i) {
     double own[3];
@@ -249,8 +249,7 @@ static void linearize_rotation(const rf_composite_block *b, const double inverse
     rf_vec3_add_skew(1.0, axis, turn, 3);
     for (int i = 0; i < 9; ++i) {
       J[k][i] = 0.0;
-      for (int j = 0; j < 3; ++j)
-        J[k][i] += s->turn[3 * (i / 3) + j] * turn[3 * j + i % 3];
+      for (int j = 0; j < 3; ++j) J[k][i] += s->turn[3 * (i / 3) + j] * turn[3 * j + i % 3];
     }
   }
   for (int32_t i = 0; i < b->n_outer; ++i)
@@ -335,8 +334,7 @@ rf_status rf_composite_recover(const rf_composite *c, const rf_composite_block *
   for (int32_t i = 0; i < b->n_outer; ++i)
     for (int32_t p = b->ptr[i]; p < b->ptr[i + 1]; ++p)
       for (int k = 0; k < 9; ++k)
-        x[3 * (int64_t)b->col[p] + k % 3] -=
-            b->coupling[9 * (int64_t)p + k] * s->d[3 * i + k / 3];
+        x[3 * (int64_t)b->col[p] + k % 3] -= b->coupling[9 * (int64_t)p + k] * s->d[3 * i + k / 3];
   RF_TRY(rf_cholesky_solve(b->factor, run, 1, x, x, err));
   for (int32_t k = 0; k < b->n_inner; ++k) {
     const double *const rest = c->rest + 3 * (int64_t)b->inner[k];

@@ -359,7 +359,8 @@ static void measure(rf_composite_block *block) {
   const int64_t n = 3 * (int64_t)block->n_outer;
   double *const D = block->stiffness, farthest = 0.0, sum = 0.0;
   for (int64_t i = 0; i < n; ++i)
-    for (int64_t j = 0; j < i; ++j) D[i * n + j] = D[j * n + i] = 0.5 * (D[i * n + j] + D[j * n + i]);
+    for (int64_t j = 0; j < i; ++j)
+      D[i * n + j] = D[j * n + i] = 0.5 * (D[i * n + j] + D[j * n + i]);
   for (int32_t i = 0; i < block->n_outer; ++i)
     farthest = fmax(farthest, rf_vec3_length(block->arm + 3 * (int64_t)i));
   for (int64_t i = 0; i < n; ++i) {

@@ -16,7 +16,7 @@ typedef struct rf_composite_state {
   double M[9];               // its symmetric part
   double potential, strain;  // energies, J
   // Condensed loads of inner nodes; `linear` is NULL without any.
-  double *linear;                                // L^T           (9, 3 n_outer)
+  double *linear;                                 // L^T           (9, 3 n_outer)
   double quadratic[81], moment[9], resultant[3];  // Q, N, f
   double *load;  // f of the inner nodes, in the world  (n_inner, 3)
 } rf_composite_state;

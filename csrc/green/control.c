@@ -98,7 +98,8 @@ static rf_status check_series(const rf_control_build *b, rf_error *err) {
                    "order %d needs two handles, or one and fixed nodes in the solid, that move "
                    "relative to each other; got one handle and no fixed node",
                    set->order);
-  if (b->solid->n_fixed > 0 && !rf_control_spans_plane(b->solid->mesh, b->solid->n_fixed, b->solid->fixed))
+  if (b->solid->n_fixed > 0 &&
+      !rf_control_spans_plane(b->solid->mesh, b->solid->n_fixed, b->solid->fixed))
     return rf_fail(err, RF_ERR_ARG,
                    "order %d needs fixed nodes with a pose, at least three that are not on one "
                    "line; the %d of the solid are on one: fix more, or use order 1",

@@ -96,11 +96,11 @@ int64_t rf_control_bytes(const rf_control *c);
 typedef struct rf_control_parts {
   int32_t n_handles, n_groups, order, rank, n_surface;
   bool single;
-  const int32_t *count;          // of groups                          (n_groups)
-  const double *mean, *moment;   // (n_groups, 3), (n_groups, 9)
-  const double *matrix;          // (n_parameters, n_parameters)
-  const void *fields;            // as of rf_control
-  const double *arm;             // as of rf_control
+  const int32_t *count;               // of groups                          (n_groups)
+  const double *mean, *moment;        // (n_groups, 3), (n_groups, 9)
+  const double *matrix;               // (n_parameters, n_parameters)
+  const void *fields;                 // as of rf_control
+  const double *arm;                  // as of rf_control
   const double *to_relative, *gauge;  // (p, p)
   const double *product_forces;       // (products, n_parameters)
 } rf_control_parts;

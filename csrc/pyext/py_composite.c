@@ -128,8 +128,7 @@ static PyObject *evaluate(PyObject *self, PyObject *args) {
   st = rf_composite_evaluate(body, &r.run, force.data, v.data, definite, &potential, to[0], to[1],
                              &err);
   Py_END_ALLOW_THREADS
-  result = st < 0 ? py_raise(state, st, &err)
-                  : Py_BuildValue("dOO", potential, gradient, tangent);
+  result = st < 0 ? py_raise(state, st, &err) : Py_BuildValue("dOO", potential, gradient, tangent);
 done:
   py_in_release(&force);
   py_in_release(&v);

@@ -222,27 +222,28 @@ static PyObject *get_bytes(PyObject *self, void *closure) {
   return PyLong_FromLongLong(rf_control_bytes(py_held(self)));
 }
 
-PyDoc_STRVAR(parts_doc,
-             "parts($self, /)\n--\n\n"
-             "Arguments of control_of_parts, after n_handles: order, rank, number of surface nodes,\n"
-             "counts (g,), means (g, 3) and moments (g, 3, 3) of groups, matrix (12g, 12g), fields\n"
-             "(tiles, f, 3, tile), arms (tiles, 3, tile), to_relative and gauge (p, p), forces of\n"
-             "products (f - 12g, 12g).");
+PyDoc_STRVAR(
+    parts_doc,
+    "parts($self, /)\n--\n\n"
+    "Arguments of control_of_parts, after n_handles: order, rank, number of surface nodes,\n"
+    "counts (g,), means (g, 3) and moments (g, 3, 3) of groups, matrix (12g, 12g), fields\n"
+    "(tiles, f, 3, tile), arms (tiles, 3, tile), to_relative and gauge (p, p), forces of\n"
+    "products (f - 12g, 12g).");
 static PyObject *parts(PyObject *self, PyObject *none) {
   (void)none;
   const rf_control *c = py_held(self);
   const npy_intp groups = c->n_groups, n = c->n_parameters, p = c->n_relative;
   const npy_intp tiles = rf_control_tiles(c), tile = rf_control_tile(c->single);
   const npy_intp products = c->n_fields - n, field[4] = {tiles, c->n_fields, 3, tile};
-  PyObject *made[8] = {py_new_i32(1, &groups),
-                       py_new_f64(2, (npy_intp[]){groups, 3}),
-                       py_new_f64(3, (npy_intp[]){groups, 3, 3}),
-                       py_new_f64(2, (npy_intp[]){n, n}),
-                       c->single ? py_view_f32(self, c->fields, 4, field)
-                                 : py_view_f64(self, c->fields, 4, field),
-                       py_view_f64(self, c->arm, 3, (npy_intp[]){tiles, 3, tile}),
-                       NULL,
-                       NULL};
+  PyObject *made[8] = {
+      py_new_i32(1, &groups),
+      py_new_f64(2, (npy_intp[]){groups, 3}),
+      py_new_f64(3, (npy_intp[]){groups, 3, 3}),
+      py_new_f64(2, (npy_intp[]){n, n}),
+      c->single ? py_view_f32(self, c->fields, 4, field) : py_view_f64(self, c->fields, 4, field),
+      py_view_f64(self, c->arm, 3, (npy_intp[]){tiles, 3, tile}),
+      NULL,
+      NULL};
   PyObject *gauge = py_new_f64(2, (npy_intp[]){p, p}), *result = NULL;
   made[6] = py_new_f64(2, (npy_intp[]){p, p});
   made[7] = py_new_f64(2, (npy_intp[]){products, n});
@@ -335,15 +336,17 @@ done:
   return out;
 }
 
-PyDoc_STRVAR(of_parts_doc,
-             "control_of_parts($module, n_handles, order, rank, n_surface, counts, means, moments,\n"
-             "matrix, fields, arms, to_relative, gauge, product_forces, /)\n--\n\n"
-             "A `ControlElements` with these parts, as of its method `parts`.");
+PyDoc_STRVAR(
+    of_parts_doc,
+    "control_of_parts($module, n_handles, order, rank, n_surface, counts, means, moments,\n"
+    "matrix, fields, arms, to_relative, gauge, product_forces, /)\n--\n\n"
+    "A `ControlElements` with these parts, as of its method `parts`.");
 static PyObject *control_of_parts(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
   enum { N = 9 };
-  static const char *const names[N] = {"counts", "means", "moments",     "matrix",        "fields",
-                                       "arms",   "to_relative", "gauge", "product_forces"};
+  static const char *const names[N] = {"counts",      "means",  "moments",
+                                       "matrix",      "fields", "arms",
+                                       "to_relative", "gauge",  "product_forces"};
   PyObject *object[N], *result = NULL;
   py_in in[N] = {{0}};
   rf_control_parts parts = {0};
@@ -355,7 +358,8 @@ static PyObject *control_of_parts(PyObject *module, PyObject *args) {
     return NULL;
   if (parts.n_surface < 0 || parts.order < 1 || parts.order > 3)
     return py_fail(state, PY_INPUT_ERROR, "n_surface or order is out of range");
-  parts.single = PyArray_Check(object[4]) && PyArray_TYPE((PyArrayObject *)object[4]) == NPY_FLOAT32;
+  parts.single =
+      PyArray_Check(object[4]) && PyArray_TYPE((PyArrayObject *)object[4]) == NPY_FLOAT32;
   if (py_in_i32(&in[0], object[0], names[0], 1, (npy_intp[]){PY_ANY}, 1, INT32_MAX) < 0) goto done;
   const npy_intp g = in[0].shape[0];
   if (g < 1 || g > RF_CONTROL_MOST_GROUPS) {
@@ -365,9 +369,9 @@ static PyObject *control_of_parts(PyObject *module, PyObject *args) {
   const npy_intp n = RF_CONTROL_PARAMETERS * g, p = parts.order > 1 ? 6 * (g - 1) : 0;
   const npy_intp products = rf_control_products(parts.order, (int32_t)p);
   const npy_intp tile = rf_control_tile(parts.single), tiles = (parts.n_surface + tile - 1) / tile;
-  const npy_intp shapes[N][4] = {{g},           {g, 3},  {g, 3, 3},
-                                 {n, n},        {tiles, n + products, 3, tile},
-                                 {tiles, 3, tile}, {p, p}, {p, p}, {products, n}};
+  const npy_intp shapes[N][4] = {
+      {g},    {g, 3}, {g, 3, 3},    {n, n}, {tiles, n + products, 3, tile}, {tiles, 3, tile},
+      {p, p}, {p, p}, {products, n}};
   static const int axes[N] = {1, 2, 3, 2, 4, 3, 2, 2, 2};
   for (int k = 1; k < N; ++k)
     if ((k == 4 && parts.single ? py_in_f32(&in[k], object[k], names[k], axes[k], shapes[k])

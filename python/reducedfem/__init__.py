@@ -161,8 +161,8 @@ from reducedfem.geometry.pose import Pose  # noqa: E402
 from reducedfem.geometry.surface import Surface, read_surface  # noqa: E402
 from reducedfem.geometry.tetrahedra import tetrahedralize  # noqa: E402
 from reducedfem.geometry.voxels import voxelize  # noqa: E402
-from reducedfem.green.contacts import GreenContacts  # noqa: E402
 from reducedfem.green.composite import CompositeBody  # noqa: E402
+from reducedfem.green.contacts import GreenContacts  # noqa: E402
 from reducedfem.green.control import ControlElements  # noqa: E402
 from reducedfem.green.functions import GreensFunctions  # noqa: E402
 from reducedfem.green.results import (  # noqa: E402

@@ -119,6 +119,22 @@ def test_more_blocks_bend_like_the_nonlinear_solid():
     np.testing.assert_allclose(errors, [1.6e-2, 2.7e-3, 1.1e-3, 7.9e-4], rtol=0.05)
 
 
+def test_thin_strips_turn_far():
+    """Straight Newton steps would stretch the strip, so frames turn first."""
+    nodes, elements = box_hexes(16, 1, 1, (0.4, 0.05, 0.004))
+    mesh = rf.Mesh(nodes, elements).quadratic()
+    solid = rf.Solid(mesh, rf.StVK(1e7, 0.3, 1000.0), mesh.nodes[:, 0] < 1e-9)
+    end = mesh.nodes[:, 0] > 0.4 - 1e-9
+    force = np.zeros_like(mesh.nodes)
+    force[end, 2] = -0.05 / end.sum()
+    done = rf.CompositeBody(solid, 16).solve(force)
+    assert done.iterations < 15
+    tip = done.u[end, 2].mean()
+    assert tip < -0.2
+    exact = solid.solve_static(force, u0=done.u)[end, 2].mean()
+    np.testing.assert_allclose(tip, exact, rtol=5e-3)
+
+
 def test_held_nodes_keep_their_places_and_are_held_by_forces(rng):
     solid = bar((8, 2, 2))
     x = solid.mesh.nodes

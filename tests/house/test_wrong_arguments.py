@@ -84,8 +84,9 @@ OTHER_NAMES = {
 }
 # values that pass along with data: what is made of what was computed
 RESULTS = {
-    "Amplification", "BarrierState", "BodySnapshot", "CentralReport", "CompositeSolution", "ContactForce",
-    "ContactPoints", "ContactTrajectory", "CouplingStep", "CouplingWrench", "CubatureReport",
+    "Amplification", "BarrierState", "BodySnapshot", "CentralReport", "CompositeSolution",
+    "ContactForce", "ContactPoints", "ContactTrajectory", "CouplingStep", "CouplingWrench",
+    "CubatureReport",
     "DeviceProbe", "ExponentialReport", "FreeBodyState", "FrictionSolution", "GreenContact",
     "GreenSolution", "HapticReport", "HapticSnapshot", "ImplicitReport", "Ordering", "Pick",
     "ProxyForce", "RigidBody", "SketchReport", "SolidSummary", "Spectrum", "State",

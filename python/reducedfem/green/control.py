@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any, BinaryIO, Literal
 
 import numpy as np
@@ -525,9 +526,8 @@ def _of_parts(
     made._solid, made._mesh_nodes, made._order = solid, numbers["mesh_nodes"], numbers["order"]
     made._dtype = str(arrays["fields"].dtype)
     made._nodes = _sealed(nodes.astype(np.int64))
-    ends = zip(ptr[:-1], ptr[1:], strict=True)
     listed = arrays["handle_nodes"].astype(np.int64)
-    made._handles = tuple(_sealed(listed[begin:end]) for begin, end in ends)
+    made._handles = tuple(_sealed(listed[begin:end]) for begin, end in pairwise(ptr))
     made._means = owned(made._core.means)
     return made
 
