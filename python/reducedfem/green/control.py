@@ -150,7 +150,8 @@ class ControlElements(Saved):
         parts = self._parts()
         counts, arms = parts["counts"], parts["arms"]
         centre = np.average(parts["means"], axis=0, weights=counts)
-        return arms.transpose(0, 2, 1).reshape(-1, 3)[: len(self._nodes)] + centre
+        places: NDArray[np.float64] = arms.transpose(0, 2, 1).reshape(-1, 3) + centre
+        return places[: len(self._nodes)]
 
     @property
     def means(self) -> NDArray[np.float64]:
