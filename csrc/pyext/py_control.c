@@ -151,7 +151,8 @@ static PyObject *forces(PyObject *self, PyObject *args) {
     py_in_release(&c);
     return py_fail(py_state_of_object(self), PY_INPUT_ERROR,
                    "c turns handles by %d degrees relative to each other: forces of order 1 have "
-                   "no meaning beyond %d, and jump at 180; turn them less, or use order 2 or 3",
+                   "no meaning beyond %d, and jump at 180; turn them less, or use order 2 or 3, or "
+                   "CompositeBody",
                    (int)lround(DEGREES * apart), (int)lround(DEGREES * MOST_APART));
   }
   PyObject *force = py_new_f64(1, (npy_intp[]){RF_CONTROL_PARAMETERS * control->n_handles});
