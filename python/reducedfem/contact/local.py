@@ -21,6 +21,7 @@ from reducedfem.solid.solid import Solid
 __all__ = ["LocalCompliance"]
 
 _LARGE = 2e8  # bytes up to which pairs of points are stored, which is quicker than pairs of nodes
+_SHARE = 1e-9  # weight of a node that is rounding
 _SAME = 1e-6  # relative difference of stiffnesses that is rounding
 
 
@@ -80,7 +81,8 @@ class LocalCompliance:
             embedding = Embedding(solid.mesh, tree.shell.points)
         else:
             _check_model(model, solid)
-        weights = np.where(np.isin(embedding.nodes, solid.fixed), 0.0, embedding.weights)
+        still = np.isin(embedding.nodes, solid.fixed) | (np.abs(embedding.weights) < _SHARE)
+        weights = np.where(still, 0.0, embedding.weights)
         nodes = np.unique(embedding.nodes[weights != 0.0]).astype(np.int32)
         if len(nodes) == 0:
             raise InputError("tree has no points that move: all nodes beside them are fixed")
