@@ -103,8 +103,14 @@ static PyObject *displacement(PyObject *self, PyObject *args) {
   py_in points = {0}, forces = {0};
   if (!PyArg_ParseTuple(args, "OO:displacement", &points_obj, &forces_obj)) return NULL;
   if (py_in_i32(&points, points_obj, "points", 1, (npy_intp[]){PY_ANY}, 0, l->n_points - 1) < 0 ||
-      py_in_f64(&forces, forces_obj, "force", 2, (npy_intp[]){points.shape[0], 3}) < 0)
+      py_in_f64(&forces, forces_obj, "force", 2, (npy_intp[]){PY_ANY, 3}) < 0)
     goto done;
+  if (forces.shape[0] != points.shape[0]) {
+    py_fail(py_state_of_object(self), PY_INPUT_ERROR,
+            "force has %zd rows for %zd points; each of the points needs one", forces.shape[0],
+            points.shape[0]);
+    goto done;
+  }
   out = py_new_f64(2, (npy_intp[]){l->n_points, 3});
   if (!out) goto done;
   double *u = py_f64(out);

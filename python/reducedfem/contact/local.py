@@ -11,9 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from reducedfem import _core
 from reducedfem.base.check import finite_result, integer, reals, require
 from reducedfem.base.memory import available
+from reducedfem.base.quiet import warn
 from reducedfem.base.run import Progress, callback, threads
 from reducedfem.contact.point_tree import PointTree
-from reducedfem.errors import InputError
+from reducedfem.errors import InputError, PlausibilityWarning
+from reducedfem.geometry.built import nearly_empty
 from reducedfem.geometry.embedding import Embedding
 from reducedfem.reduction.reduced import ReducedSolid
 from reducedfem.solid.solid import Solid
@@ -22,6 +24,8 @@ __all__ = ["LocalCompliance"]
 
 _LARGE = 2e8  # bytes up to which pairs of points are stored, which is quicker than pairs of nodes
 _SHARE = 1e-9  # weight of a node that is rounding
+_SOFT = 10.0  # times the compliance of usual points
+_SAMPLES = 200  # of those
 _SAME = 1e-6  # relative difference of stiffnesses that is rounding
 
 
@@ -63,6 +67,11 @@ class LocalCompliance:
         More memory is needed than is available: Green's functions of s nodes of the elements that
         contain points take 36 s^2 bytes while S is made, S itself 18 n^2 for n points up to 200 MB,
         else 18 s^2.
+
+    Warns
+    -----
+    PlausibilityWarning
+        Points lie in nearly empty cut cells that give way ten times as far as the others.
     """
 
     __slots__ = ("__weakref__", "_core", "_solid", "_tree")
@@ -105,6 +114,27 @@ class LocalCompliance:
                 bool(by_points),
                 tell,
                 threads(),
+            )
+        self._warn_of_soft_points(embedding, weights)
+
+    def _warn_of_soft_points(self, embedding: Embedding, weights: NDArray[np.float64]) -> None:
+        if embedding.mesh.source is None:
+            return
+        empty = np.isin(embedding.nodes, nearly_empty(embedding.mesh)[0]) & (weights != 0.0)
+        soft, usual = np.flatnonzero(empty.any(axis=1)), np.flatnonzero(~empty.any(axis=1))
+        if len(soft) == 0 or len(usual) == 0:
+            return
+        sizes = [np.trace(self._core.between(int(p), int(p))) for p in soft]
+        some = usual[:: max(1, len(usual) // _SAMPLES)]
+        ratio = max(sizes) / np.median([np.trace(self._core.between(int(p), int(p))) for p in some])
+        if ratio > _SOFT:
+            warn(
+                f"{len(soft)} of {len(weights)} points of the shell lie in nearly empty cut cells, "
+                f"which give way up to {ratio:.2g} times as far as others: contact there is as "
+                "soft. Take a mesh of whole cells, voxelize(surface, cut=False), or one with nodes "
+                "on the surface, such as tetrahedralize(surface)",
+                PlausibilityWarning,
+                stacklevel=3,
             )
 
     @property
