@@ -244,7 +244,7 @@ def stroked(
 ) -> tuple[Array, int, float]:
     """Return times of the friction part of cycles under a punch [us], sites, interrupted share.
 
-    The punch has twice `half` as its side, and moves to and fro about a place on the diagonal.
+    The punch has twice `half` as its side, and oscillates about a place on the diagonal.
     """
     n = 4000
     time = 1e-3 * np.arange(n)

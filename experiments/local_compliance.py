@@ -1,13 +1,13 @@
 """Contact stiffness of reduced models under a small ball, with and without local compliance.
 
-A ball of 5 mm is pressed into a block and into a statue, in a haptic session; on its way it rests at
-several depths. The force there is compared with that of the unreduced solid under a ball at the same
-place, at the same points and without friction: by linear statics, and by statics of large
-deformations of two materials that are alike at rest, StVK, which softens where it is compressed, and
-StableNeoHookean. Large deformations are found by contacts with the Green's functions at rest and
-statics of the solid in turn, to 1e-3 of the force. The ball is pressed into a model of 30 coordinates, the same
-with a `LocalCompliance`, and a surface of linear statics (a rigid tree with a local compliance,
-without a model).
+A ball of 5 mm is pressed into a block and into a statue, in a haptic session; on its way it rests
+at several depths. The force there is compared with that of the unreduced solid under a ball at the
+same place, at the same points and without friction: by linear statics, and by statics of large
+deformations of two materials that are alike at rest, StVK, which softens where it is compressed,
+and StableNeoHookean. Large deformations are found by contacts with the Green's functions at rest
+and statics of the solid in turn, to 1e-3 of the force. The ball is pressed into a model of 30
+coordinates, the same with a `LocalCompliance`, and a surface of linear statics (a rigid tree with a
+local compliance, without a model).
 
 Mark: with local compliance the force is within 5 % of those of linear statics and of the second
 material.
@@ -79,7 +79,9 @@ def ticks(half: float, least: float, cells: int) -> Array:
     low, high = 1.0, 3.0
     for _ in range(60):
         growth = 0.5 * (low + high)
-        low, high = (growth, high) if least * sum(growth**np.arange(cells)) < half else (low, growth)
+        low, high = (
+            (growth, high) if least * sum(growth ** np.arange(cells)) < half else (low, growth)
+        )
     return np.concatenate([[0.0], np.cumsum(least * growth ** np.arange(cells))])
 
 
@@ -87,13 +89,12 @@ def block() -> Body:
     """Return a block of hexahedra, small near the ball, and the nodes on top near its middle."""
     side = ticks(SIDE / 2, EDGE, CELLS)
     x, z = np.concatenate([-side[:0:-1], side]), -ticks(SIDE / 2, EDGE, CELLS)[::-1]
-    nodes = np.stack(np.meshgrid(x, x, z, indexing="ij"), axis=-1)
-    n = np.array(nodes.shape[:3]) - 1
-    index = np.arange(nodes.size // 3).reshape(n + 1)
+    nodes = np.stack(np.meshgrid(x, x, z, indexing="ij"), axis=-1).reshape(-1, 3)
+    n = np.array([len(x), len(x), len(z)]) - 1
+    index = np.arange(len(nodes)).reshape(n + 1)
     base = [(0, 0), (1, 0), (1, 1), (0, 1)]
     corners = [(i, j, k) for k in (0, 1) for i, j in base]
     cells = [index[i : i + n[0], j : j + n[1], k : k + n[2]].ravel() for i, j, k in corners]
-    nodes = nodes.reshape(-1, 3)
     solid = solid_of(rf.Mesh(nodes, np.stack(cells, 1)), rf.StVK, nodes[:, 2] <= z[0])
     near = (nodes[:, 2] == 0.0) & (np.hypot(nodes[:, 0], nodes[:, 1]) < PATCH * RADIUS)
     inward = np.array([0.0, 0.0, -1.0])
@@ -178,12 +179,10 @@ class Pressed:
     microseconds: float  # of a cycle in contact, median
 
 
-def press(
-    body: Body, contact: rf.FrictionContact, simulation: rf.BackwardEuler | None
-) -> Pressed:
+def press(body: Body, contact: rf.FrictionContact, simulation: rf.BackwardEuler | None) -> Pressed:
     """Press the ball in and let it rest at each depth."""
     outward = -body.inward
-    start = body.place + (RADIUS + CLEAR) * outward
+    start = tuple(map(float, body.place + (RADIUS + CLEAR) * outward))
     ways = np.concatenate([[-CLEAR], PRESSED])
     part = np.minimum(np.arange(1, CYCLES + 1) / (CYCLES // 2), 1.0)
     deep = (ways[:-1, None] + np.diff(ways)[:, None] * part).ravel()
@@ -274,7 +273,9 @@ def draw(results: dict[str, Result], path: Path) -> None:
     for column, (name, one) in enumerate(results.items()):
         upper, lower = rows[:, column]
         fine = METHODS[1]
-        upper.plot(1e3 * one.depth[fine], one.true[fine], color="0.6", lw=4.0, label="solid, linear")
+        upper.plot(
+            1e3 * one.depth[fine], one.true[fine], color="0.6", lw=4.0, label="solid, linear"
+        )
         for law, large, style in zip(LAWS, one.large, ("--", ":"), strict=True):
             label = f"solid, {law.__name__}"
             upper.plot(1e3 * one.depth[fine], large, color="0.2", lw=1.0, ls=style, label=label)
@@ -315,7 +316,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the plot (out)")
-    parser.add_argument("--surface", type=Path, help="file of another closed surface, its front along x")
+    parser.add_argument(
+        "--surface", type=Path, help="file of another closed surface, its front along x"
+    )
     arguments = parser.parse_args(argv)
     path = arguments.out / "local_compliance.png"
     missed: list[str] = []

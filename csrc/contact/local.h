@@ -12,7 +12,7 @@
 //
 // Blocks S_pq (3, 3) are stored for pairs of carriers, one triangle, in single precision.  Carriers
 // are the points, or nodes between which points interpolate: more arithmetic for less memory.  The
-// diagonal is raised by the sum of the roundings of a row, so that S stays semidefinite.
+// diagonal is raised by a bound of the roundings of its row, so that S stays semidefinite.
 #ifndef RF_CONTACT_LOCAL_H
 #define RF_CONTACT_LOCAL_H
 

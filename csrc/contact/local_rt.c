@@ -15,8 +15,7 @@ static void add_block(const rf_contact_local *l, int32_t i, int32_t j, double we
     for (int b = 0; b < 3; ++b) block[3 * a + b] += weight * (double)from[3 * b + a];
 }
 
-void rf_contact_local_between_rt(const rf_contact_local *l, int32_t p, int32_t q,
-                                 double block[9]) {
+void rf_contact_local_between_rt(const rf_contact_local *l, int32_t p, int32_t q, double block[9]) {
   const int32_t *at = l->carrier + (int64_t)p * l->corners;
   const int32_t *to = l->carrier + (int64_t)q * l->corners;
   const double *first = l->weight + (int64_t)p * l->corners;

@@ -11,7 +11,6 @@
 #include "pyext/py_convert.h"
 #include "pyext/py_deformed_field.h"
 #include "pyext/py_field.h"
-#include "pyext/py_local.h"
 #include "pyext/py_object.h"
 #include "pyext/py_point_tree.h"
 #include "pyext/py_reduced.h"

@@ -1,8 +1,8 @@
 // Local compliance of the points of a shell: statics that a reduced model leaves out.
 #include "green/green.h"
+#include "pyext/py_contact.h"
 #include "pyext/py_convert.h"
 #include "pyext/py_green.h"
-#include "pyext/py_local.h"
 #include "pyext/py_object.h"
 
 static const rf_contact_local *self_local(PyObject *self) { return py_held(self); }
@@ -150,8 +150,8 @@ PyDoc_STRVAR(local_doc,
              "Local compliance of points, by places in a Green and weights (n, corners), with a\n"
              "basis at the nodes (s, 3, r) and its stiffness (r, r).");
 
-static PyType_Spec local_spec =
-    PY_SPEC("LocalCompliance", py_object, {Py_tp_new, local_new}, {Py_tp_dealloc, py_object_dealloc},
-            {Py_tp_methods, methods}, {Py_tp_getset, getset}, {Py_tp_doc, (void *)local_doc});
+static PyType_Spec local_spec = PY_SPEC(
+    "LocalCompliance", py_object, {Py_tp_new, local_new}, {Py_tp_dealloc, py_object_dealloc},
+    {Py_tp_methods, methods}, {Py_tp_getset, getset}, {Py_tp_doc, (void *)local_doc});
 
 const py_room py_local_room = {.types = {{PY_LOCAL, &local_spec}}};

@@ -17,9 +17,9 @@ static void release(void *self) {
     rf_free(c->body[k].last_q);
     rf_free(c->body[k].force);
   }
-  void *const owned[] = {c->body, c->pair,  c->levers, c->halves, c->factor, c->axes,
-                         c->gap,  c->start, c->forces, c->ends,   c->mu,     c->local,
-                         c->local_matrix};
+  void *const owned[] = {c->body, c->pair,  c->levers,      c->halves, c->factor,
+                         c->axes, c->gap,   c->start,       c->forces, c->ends,
+                         c->mu,   c->local, c->local_matrix};
   for (size_t k = 0; k < sizeof owned / sizeof *owned; ++k) rf_free(owned[k]);
   rf_friction_free(c->solver);
   rf_free(c);
@@ -81,9 +81,8 @@ static rf_status create_bodies(const rf_world *world, rf_frictional *c, rf_error
   RF_ALLOC(c->pair, world->n_pairs);
   for (int32_t k = 0; k < world->n_pairs; ++k) {
     const rf_pair *pair = world->pair[k];
-    c->pair[k] = (rf_frictional_pair){.side = {-1, -1},
-                                      .shell = pair->side[RF_PAIR_TREE].body,
-                                      .local = pair->contact->local};
+    c->pair[k] = (rf_frictional_pair){
+        .side = {-1, -1}, .shell = pair->side[RF_PAIR_TREE].body, .local = pair->contact->local};
     c->any_local = c->any_local || c->pair[k].local;
   }
   for (int32_t i = 0; i < world->n_bodies; ++i) {

@@ -28,11 +28,11 @@
 // does not creep.  c > 0 also makes forces unique (D06 6.3); by default it is a thousandth of the
 // mean diagonal of H C H^T.
 //
-// A shell may have a local compliance S (contact/local.h): its points move by the coordinates and by
-// S f, f the forces of this step alone.  S is added to W.  As S f replaces the dimple of the last
-// step, gaps are those of the shell without one; linearized where the last dimple leads to, so that
-// nothing is linearized at rest.  Slip is from the place in the last step, so the last dimple is
-// subtracted from the tangents.  Depths count with the dimple.
+// A shell may have a local compliance S (contact/local.h): its points move by the coordinates and
+// by S f, f the forces of this step alone.  S is added to W.  As S f replaces the dimple of the
+// last step, gaps are those of the shell without one; linearized where the last dimple leads to, so
+// that nothing is linearized at rest.  Slip is from the place in the last step, so the last dimple
+// is subtracted from the tangents.  Depths count with the dimple.
 //
 // A simulation with shorter steps is replaced in the solve by one whole step, as in coupled.h, and
 // makes its own under the constant force.  Where the matrix of a body is not positive definite, its

@@ -36,9 +36,8 @@ Contact
     spacing), in a `PointTree`, which may deform with a reduced model.
     A `Contact` of a tree with a field is evaluated at a `Pose` of the field's object, in bounded
     time: `ContactForce` (with `ContactPoints`), `ContactTrajectory`. Its laws: `PenaltyContact`,
-    and `FrictionContact` (`LocalCompliance`) in haptic sessions. Friction of compliances:
-    `delassus`, `solve_friction`, as of 2006 `solve_friction_sweeps`, `solve_friction_pyramid`
-    (`FrictionSolution`).
+    and `FrictionContact` (`LocalCompliance`) in sessions. Friction of compliances: `delassus`,
+    `solve_friction` (`FrictionSolution`), `solve_friction_sweeps`, `solve_friction_pyramid`.
     `Voxmap`, `VoxmapContact` (`VoxmapForce`): two-bit voxels, the method of 1999 for comparison.
 Worlds
     `World`: many free bodies in contact, offline (`WorldContacts`, `WorldReport`).

@@ -82,7 +82,8 @@ def test_it_is_what_the_basis_leaves_out_and_semidefinite(which, request):
     blocks = found.reshape(n, 3, n, 3), one.green.matrix.reshape(n, 3, n, 3)
     share = np.divide(*(np.einsum("pipi->p", each) for each in blocks))
     np.testing.assert_allclose(one.local.lacking, share, rtol=1e-5)
-    assert "81 points lack" in repr(one.local) and one.local.bytes > 18 * n**2
+    assert "81 points lack" in repr(one.local)
+    assert one.local.bytes > 18 * n**2
     force = np.random.default_rng(1).normal(size=(3, 3))
     load = np.zeros((n, 3))
     np.add.at(load, [4, 7, 4], force)
@@ -149,7 +150,11 @@ def contact_of(case, tree, local, mu=0.0):
 @pytest.mark.parametrize("rigid", [False, True])
 def test_the_force_at_rest_is_that_of_the_solid(case, mu, rigid):
     """The punch does not slide; the model alone is ten times as stiff as the solid."""
-    tree, local, moves = case.tree, case.local, rf.BackwardEuler(case.reduced, 1e-3, damping=(0.0, 1e-3))
+    tree, local, moves = (
+        case.tree,
+        case.local,
+        rf.BackwardEuler(case.reduced, 1e-3, damping=(0.0, 1e-3)),
+    )
     if rigid:
         tree, moves = rf.PointTree(case.shell), None
         local = rf.LocalCompliance(tree, case.solid)
@@ -172,7 +177,9 @@ def test_the_force_at_rest_is_that_of_the_solid(case, mu, rigid):
 
 def test_without_it_the_model_is_too_stiff(case):
     records = run(
-        contact_of(case, case.tree, None), pressed(300), simulation=rf.BackwardEuler(case.reduced, 1e-3, damping=(0.0, 1e-3))
+        contact_of(case, case.tree, None),
+        pressed(300),
+        simulation=rf.BackwardEuler(case.reduced, 1e-3, damping=(0.0, 1e-3)),
     )
     true = case.true(records["object_position"][-1, 2])[2]
     assert records["contact_force"][-1, 2] > 5.0 * true

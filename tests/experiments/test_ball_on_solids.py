@@ -12,14 +12,14 @@ import experiments
 pytestmark = pytest.mark.no_asan(reason="sessions with a local compliance run in tests/contact")
 
 
-@pytest.fixture
-def small(monkeypatch):
+@pytest.fixture(autouse=True)
+def _small(monkeypatch):
     """Take a coarse block alone, and few coordinates."""
     for name, value in {"CELLS": 5, "EDGE": 1e-3, "R": 9, "PRESSED": (2e-5, 4e-4)}.items():
         monkeypatch.setattr(local_compliance, name, value)
 
 
-def test_the_force_is_that_of_the_solid(small):
+def test_the_force_is_that_of_the_solid():
     """A model alone is many times as stiff; large deformations differ by a few percent."""
     result = local_compliance.measure(local_compliance.block())
     fine = local_compliance.METHODS[1]
@@ -37,7 +37,7 @@ def test_the_force_is_that_of_the_solid(small):
     assert len(local_compliance.misses("block", worse)) == 2
 
 
-def test_the_script_draws(small, monkeypatch, capsys, tmp_path):
+def test_the_script_draws(monkeypatch, capsys, tmp_path):
     experiments.light_plots(monkeypatch)
     block = local_compliance.block
     monkeypatch.setattr(local_compliance, "body_of", lambda surface, name: block())
