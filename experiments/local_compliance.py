@@ -279,11 +279,18 @@ def draw(results: dict[str, Result], path: Path) -> None:
         for law, large, style in zip(LAWS, one.large, ("--", ":"), strict=True):
             label = f"solid, {law.__name__}"
             upper.plot(1e3 * one.depth[fine], large, color="0.2", lw=1.0, ls=style, label=label)
-        for method, style in zip(METHODS, ("s-", "o-", "x:"), strict=True):
+        for k, (method, style) in enumerate(zip(METHODS, ("s-", "o-", "x:"), strict=True)):
             depth = 1e3 * one.depth[method]
-            lower.semilogy(depth, one.force[method] / one.true[method], style, ms=4, label=method)
+            lower.semilogy(
+                depth,
+                one.force[method] / one.true[method],
+                style,
+                ms=4,
+                color=f"C{k}",
+                label=method,
+            )
             if method != METHODS[0]:
-                upper.plot(depth, one.force[method], style, ms=4, lw=1, label=method)
+                upper.plot(depth, one.force[method], style, ms=4, lw=1, color=f"C{k}", label=method)
         upper.set(title=name, ylabel="force [N]", xlim=(0, None), ylim=(0, None))
         lower.set(xlabel="depth of the ball [mm]", ylabel="over linear statics", xlim=(0, None))
         for axes in (upper, lower):

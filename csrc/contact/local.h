@@ -59,5 +59,8 @@ void rf_contact_local_free(rf_contact_local *l);  // NULL is fine
 // Computes the displacement of point p by a force at point q, in the frame of the body at rest:
 // block (3, 3), row-major.
 void rf_contact_local_between_rt(const rf_contact_local *l, int32_t p, int32_t q, double block[9]);
+// out += S_pq f
+void rf_contact_local_push_rt(const rf_contact_local *l, int32_t p, int32_t q,
+                              const double force[3], double out[3]);
 
 #endif

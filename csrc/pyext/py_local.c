@@ -116,14 +116,9 @@ static PyObject *displacement(PyObject *self, PyObject *args) {
   double *u = py_f64(out);
   Py_BEGIN_ALLOW_THREADS
   for (int32_t p = 0; p < l->n_points; ++p)
-    for (npy_intp k = 0; k < points.shape[0]; ++k) {
-      const double *f = (const double *)forces.data + 3 * k;
-      double block[9];
-      rf_contact_local_between_rt(l, p, ((const int32_t *)points.data)[k], block);
-      for (int i = 0; i < 3; ++i)
-        u[3 * (npy_intp)p + i] +=
-            block[3 * i] * f[0] + block[3 * i + 1] * f[1] + block[3 * i + 2] * f[2];
-    }
+    for (npy_intp k = 0; k < points.shape[0]; ++k)
+      rf_contact_local_push_rt(l, p, ((const int32_t *)points.data)[k],
+                               (const double *)forces.data + 3 * k, u + 3 * (npy_intp)p);
   Py_END_ALLOW_THREADS
 done:
   py_in_release(&points);

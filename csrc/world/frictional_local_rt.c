@@ -36,10 +36,8 @@ void rf_frictional_dimple_rt(const rf_frictional *c, const rf_world *world, int3
   const int32_t point = point_of(world, pair, place);
   for (int32_t k = 0; k < c->n_borne; ++k) {
     const rf_frictional_borne *from = &c->borne[k];
-    double block[9];
     if (!share(mine, &c->pair[from->pair])) continue;
-    rf_contact_local_between_rt(mine->local, point, from->point, block);
-    for (int i = 0; i < 3; ++i) out[i] += rf_vec3_dot(block + 3 * i, from->force);
+    rf_contact_local_push_rt(mine->local, point, from->point, from->force, out);
   }
 }
 
