@@ -10,7 +10,7 @@ import pytest
 
 import reducedfem as rf
 from failures import fail_each_allocation
-from friction_sessions import run
+from friction_sessions import run, session
 from reducedfem import _core
 from shapes import box_hexes
 
@@ -217,6 +217,34 @@ def test_contacts_of_a_free_body_bend_it_together():
     assert found == pytest.approx(1e5 * 0.06**2 * depth / DEEP, rel=1e-4)
     found, depth = force(None)
     assert found > 5.0 * 1e5 * 0.06**2 * depth / DEEP
+
+
+def test_a_free_body_lies_on_a_surface_of_linear_statics(case):
+    """The field of a block with a weight sinks into a rigid tree with a local compliance."""
+    nodes, cells = box_hexes(1, 1, 1, (2 * HALF, 2 * HALF, 0.02))
+    nodes = nodes - [HALF, HALF, 0.01]
+    solid = rf.Solid(rf.Mesh(nodes, cells), rf.StVK(1e7, 0.3, 1000.0))
+    reduced = rf.reduce(solid, rf.modal_derivative_basis(solid, 1, 1))
+    normals = np.where(nodes[:, 2:] > 0.0, [[0.0, 0.0, -1.0]], [[0.0, 0.0, 1.0]])
+    body = rf.FreeBody(reduced, 1e-3, gravity=(0.0, 0.0, -5.0))
+    body.reset((0.0, 0.0, 0.01))
+    pad = rf.PointTree(case.shell)
+    shape = rf.BoxField((-HALF, -HALF, -0.01), (HALF, HALF, 0.01))
+    far = rf.SphereField((0.0, 0.0, 0.0), 0.01)
+    contacts = [
+        rf.FrictionContact(tree, field, 0.3, compliance=1e-8, budget_us=1e5, local=local)
+        for tree, field, local in (
+            (rf.PointTree(rf.Pointshell(nodes, normals), reduced), far, None),
+            (pad, shape, rf.LocalCompliance(pad, case.solid)),
+        )
+    ]
+    made = session(contacts, np.ones((500, 3)), simulation=[body, (None, body)])
+    made.run(500)
+    made.close()
+    sunk = body.state.position[2] - 0.01
+    weight = 5.0 * reduced.rigid_body.mass
+    assert case.true(sunk, 0.3)[2] == pytest.approx(weight, rel=2e-3)
+    assert abs(body.state.velocity[2]) < 1e-9
 
 
 def test_a_limit_of_the_depth_counts_the_dimple_as_shape(case):
