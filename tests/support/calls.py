@@ -200,7 +200,7 @@ CALLS = {
     "Motion": (lambda w: rf.Motion, lambda w: dict(times=[0.0, 1.0], q=np.zeros((2, 3)), qdot=np.zeros((2, 3)), poses=[[0.0, 0, 0, 1, 0, 0, 0]] * 2, rates=np.zeros((2, 6)))),
     "OffsetField": (lambda w: rf.OffsetField, lambda w: dict(field=w.sphere, by=0.1)),
     "OpenHaptics": (lambda w: rf.OpenHaptics, lambda w: dict(name=None, max_torque=0.0, torque_unit=1.0, library=None)),
-    "FrictionContact": (lambda w: rf.FrictionContact, lambda w: dict(tree=w.tree, field=w.field, mu=0.4, sites=64, budget_us=300.0, compliance=None, local=w.local, warm_nodes=None, cold_ratio=0.8)),
+    "FrictionContact": (lambda w: rf.FrictionContact, lambda w: dict(tree=w.tree, field=w.field, mu=0.4, sites=64, budget_us=300.0, compliance=None, local=getattr(w, "local", None), warm_nodes=None, cold_ratio=0.8)),
     "PenaltyContact": (lambda w: rf.PenaltyContact, lambda w: dict(tree=w.tree, field=w.field, stiffness=100.0, warm_nodes=None, budget_us=None, cold_ratio=0.8, max_points=10, area_weights=False)),
     "PlaneField": (lambda w: rf.PlaneField, lambda w: dict(point=[0, 0, 0], normal=[0, 0, 1])),
     "PointTree": (lambda w: rf.PointTree, lambda w: dict(shell=w.shell, reduced=w.reduced, embedding=None, progress=False)),
