@@ -36,8 +36,8 @@ Contact
     spacing), in a `PointTree`, which may deform with a reduced model.
     A `Contact` of a tree with a field is evaluated at a `Pose` of the field's object, in bounded
     time: `ContactForce` (with `ContactPoints`), `ContactTrajectory`. Its laws: `PenaltyContact`,
-    and `FrictionContact` in haptic sessions. Friction of compliances: `delassus`, `solve_friction`
-    (`FrictionSolution`); methods of 2006: `solve_friction_sweeps`, `solve_friction_pyramid`.
+    and `FrictionContact` (`LocalCompliance`) in sessions. Friction of compliances: `delassus`,
+    `solve_friction` (`FrictionSolution`), `solve_friction_sweeps`, `solve_friction_pyramid`.
     `Voxmap`, `VoxmapContact` (`VoxmapForce`): two-bit voxels, the method of 1999 for comparison.
 Worlds
     `World`: many free bodies in contact, offline (`WorldContacts`, `WorldReport`).
@@ -105,6 +105,7 @@ from reducedfem.contact.friction import (  # noqa: E402
     solve_friction_sweeps,
 )
 from reducedfem.contact.frictional import FrictionContact  # noqa: E402
+from reducedfem.contact.local import LocalCompliance  # noqa: E402
 from reducedfem.contact.penalty import PenaltyContact  # noqa: E402
 from reducedfem.contact.point_tree import PointTree  # noqa: E402
 from reducedfem.contact.pointshell import Pointshell  # noqa: E402
@@ -305,6 +306,7 @@ __all__ = [
     "IntersectionField",
     "LinearElastic",
     "LinearModel",
+    "LocalCompliance",
     "Mesh",
     "MeshError",
     "MissingMatplotlibError",

@@ -483,6 +483,28 @@ class GreenContacts:
     def remove(self, place: int, /) -> bool: ...
     def solve(self, displacement: ArrayLike, /) -> NDArray[np.float64]: ...
 
+# csrc/pyext/py_local.c
+@final
+class LocalCompliance:
+    def __new__(
+        cls,
+        green: Green,
+        places: ArrayLike,
+        weights: ArrayLike,
+        basis: ArrayLike,
+        stiffness: ArrayLike,
+        by_points: bool,
+        progress: Callable[[int, int], object] | None,
+        threads: int,
+        /,
+    ) -> LocalCompliance: ...
+    @property
+    def lacking(self) -> NDArray[np.float64]: ...
+    @property
+    def bytes(self) -> int: ...
+    def between(self, p: int, q: int, /) -> NDArray[np.float64]: ...
+    def displacement(self, points: ArrayLike, forces: ArrayLike, /) -> NDArray[np.float64]: ...
+
 # csrc/pyext/py_law.c
 def laws() -> dict[str, dict[str, Any]]: ...
 def law_rest(law: str, parameters: ArrayLike, /) -> NDArray[np.float64]: ...
@@ -808,6 +830,7 @@ class Contact:
         law: str,
         law_settings: dict[str, Any],
         settings: dict[str, Any],
+        local: LocalCompliance | None = None,
         /,
     ) -> Contact: ...
     def evaluate(

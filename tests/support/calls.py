@@ -48,6 +48,7 @@ def make_world():
     w.sphere = rf.SphereField([0, 0, 0], 0.1)
     w.shell = rf.Pointshell(nodes, np.tile([0.0, 0.0, 1.0], (len(nodes), 1)))
     w.tree = rf.PointTree(w.shell, w.reduced)
+    w.local = rf.LocalCompliance(w.tree, w.solid)
     w.world = rf.World(1e-3)
     w.world.add(rf.FreeBody(w.free_reduced, 1e-3))
     w.deformed = rf.DeformedField(w.field, w.reduced, 4, 2)
@@ -188,6 +189,9 @@ CALLS = {
     "LinearElastic.rotated": (lambda w: material(w).rotated, lambda w: dict(axes=np.eye(3))),
     "LinearModel": (lambda w: rf.LinearModel, lambda w: dict(solid=w.solid, modes=w.modes)),
     "LinearModel.displacement": (lambda w: w.model.displacement, lambda w: dict(force=[[0.0, 0, 1]], nodes=[4], modal=[0.0, 0.0])),
+    "LocalCompliance": (lambda w: rf.LocalCompliance, lambda w: dict(tree=w.tree, solid=w.solid, progress=False)),
+    "LocalCompliance.between": (lambda w: w.local.between, lambda w: dict(point=0, other=1)),
+    "LocalCompliance.displacement": (lambda w: w.local.displacement, lambda w: dict(force=[[0.0, 0, 1]], points=[1])),
     "Mesh": (lambda w: rf.Mesh, lambda w: dict(nodes=w.mesh.nodes, elements=w.mesh.elements, regions=None, drop_unreferenced=False, constraints=None)),
     "Mesh.components": (lambda w: w.mesh.components, lambda w: dict(by="face")),
     "Mesh.graded": (lambda w: w.mesh.graded, lambda w: dict(grading=rf.Grading())),
@@ -202,7 +206,7 @@ CALLS = {
     "Motion": (lambda w: rf.Motion, lambda w: dict(times=[0.0, 1.0], q=np.zeros((2, 3)), qdot=np.zeros((2, 3)), poses=[[0.0, 0, 0, 1, 0, 0, 0]] * 2, rates=np.zeros((2, 6)))),
     "OffsetField": (lambda w: rf.OffsetField, lambda w: dict(field=w.sphere, by=0.1)),
     "OpenHaptics": (lambda w: rf.OpenHaptics, lambda w: dict(name=None, max_torque=0.0, torque_unit=1.0, library=None)),
-    "FrictionContact": (lambda w: rf.FrictionContact, lambda w: dict(tree=w.tree, field=w.field, mu=0.4, sites=64, budget_us=300.0, compliance=None, warm_nodes=None, cold_ratio=0.8)),
+    "FrictionContact": (lambda w: rf.FrictionContact, lambda w: dict(tree=w.tree, field=w.field, mu=0.4, sites=64, budget_us=300.0, compliance=None, local=getattr(w, "local", None), warm_nodes=None, cold_ratio=0.8)),
     "PenaltyContact": (lambda w: rf.PenaltyContact, lambda w: dict(tree=w.tree, field=w.field, stiffness=100.0, warm_nodes=None, budget_us=None, cold_ratio=0.8, max_points=10, area_weights=False)),
     "PlaneField": (lambda w: rf.PlaneField, lambda w: dict(point=[0, 0, 0], normal=[0, 0, 1])),
     "PointTree": (lambda w: rf.PointTree, lambda w: dict(shell=w.shell, reduced=w.reduced, embedding=None, progress=False)),
