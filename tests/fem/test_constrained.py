@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
-from graded import CORNERS, graded_box, plain_matrix, voxel_mesh, without_constraints
+from graded import CORNERS, graded_box, plain_matrix, torn_solid, voxel_mesh
 
 LAW = rf.StVK(1e5, 0.3, 1000.0)
 
@@ -21,7 +21,7 @@ class Plain:
     def __init__(self, mesh, law=LAW, fixed=None):
         self.mesh, self.n = mesh, mesh.n_nodes
         self.solid = rf.Solid(mesh, law, fixed=fixed)
-        self.cells = rf.Solid(without_constraints(mesh), law)
+        self.cells = torn_solid(mesh, law)
         self.T = plain_matrix(mesh)
         self.independent = np.setdiff1d(np.arange(self.n), mesh.constraints.slaves)
         self.free = np.isin(self.independent, self.solid.free).repeat(3)
@@ -369,7 +369,7 @@ def test_parts_connected_across_levels_are_held():
     mesh = voxel_mesh(np.ones((8, 8, 8), dtype=bool)).graded()
     held = mesh.nodes[:, 2] < 1e-9
     rf.Solid(mesh, LAW, fixed=held).solve_static(np.zeros((mesh.n_nodes, 3)))
-    apart = rf.Solid(without_constraints(mesh), LAW, fixed=held)
+    apart = torn_solid(mesh, LAW, fixed=held)
     assert apart.mesh.n_components("face") > 1
 
 

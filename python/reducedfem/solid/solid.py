@@ -27,6 +27,7 @@ from reducedfem.solid.plausible import (
     warn_of_equilibrium,
     warn_of_fit,
     warn_of_gravity,
+    warn_of_hanging,
     warn_of_locking,
     warn_of_supports,
     warn_of_units,
@@ -86,6 +87,8 @@ class Solid(SolidStress):
         fixed; all fixed nodes of a support lie outside the body; the volume differs by more than
         5 % from that enclosed by the surface from which the mesh was made; or the thinnest parts
         of that surface are less than two cells across (0.7 cells of second order).
+    GeometryWarning
+        The mesh has `Mesh.hanging_nodes`.
     """
 
     __slots__ = ("__weakref__", "_core", "_materials", "_mesh")
@@ -115,6 +118,7 @@ class Solid(SolidStress):
         warn_of_locking(mesh, self._materials, 3)
         warn_of_supports(mesh, nodes, 3)
         warn_of_fit(mesh, 3)
+        warn_of_hanging(mesh, 3)
         self._core = compose(mesh, self._materials, element_material, nodes, int(quadrature))
 
     @property
