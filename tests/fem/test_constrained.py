@@ -371,11 +371,3 @@ def test_parts_connected_across_levels_are_held():
     rf.Solid(mesh, LAW, fixed=held).solve_static(np.zeros((mesh.n_nodes, 3)))
     apart = torn_solid(mesh, LAW, fixed=held)
     assert apart.mesh.n_components("face") > 1
-
-
-def test_control_elements_are_refused(plain):
-    handle = np.flatnonzero(plain.mesh.nodes[:, 1] > 0.05)
-    with pytest.raises(rf.MeshError, match="which control elements do not know"):
-        rf.ControlElements(plain.solid, [handle])
-    with pytest.raises(rf.MeshError, match="which Green's functions do not know"):
-        rf.GreensFunctions(plain.solid)
