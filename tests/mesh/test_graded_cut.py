@@ -115,11 +115,11 @@ def test_statics_and_modes_are_near_the_uniform_ones(ball):
     surface = rf.Surface(ball.vertices * [1.0, 0.83, 0.7], ball.triangles)
     results = []
     for graded in (None, rf.Grading()):
-        mesh = rf.voxelize(surface, 16, order=1, graded=graded)
+        mesh = rf.voxelize(surface, 14, order=1, graded=graded)
         low = mesh.bounds[0, 2]
         held = mesh.nodes[:, 2] < low + 0.15 * np.ptp(mesh.bounds[:, 2])
         solid = rf.Solid(mesh, LAW, fixed=held)
-        u = solid.solve_static(solid.gravity())
+        u = solid.solve_static(0.01 * solid.gravity())
         results.append((np.sum(u * solid.gravity()), solid.linear_modes(3).frequencies))
     assert results[1][0] == pytest.approx(results[0][0], rel=0.02)
     np.testing.assert_allclose(results[1][1], results[0][1], rtol=0.02)
