@@ -153,9 +153,12 @@ def test_bodies_of_surfaces():
     assert mesh.source is block
     assert is_conforming(mesh)
     ball = rf.Surface(*sphere(6))
-    whole = rf.graded_tets(ball, 16, layers=2, expand=1.2)
+    whole = rf.graded_tets(ball, 16, layers=2, expand=1.2, cut=False)
     assert whole.volume == pytest.approx(rf.voxelize(ball, 16, cut=False, order=1).volume)
-    assert rf.graded_tets(ball, 16, fill=False).volume < whole.volume
+    assert rf.graded_tets(ball, 16, fill=False, expand=1.2).volume < whole.volume
+    half = rf.graded_tets(ball, 24)
+    assert half.volume == pytest.approx(ball.volume, rel=0.02)
+    assert is_conforming(half)
 
 
 def test_refused_arguments():
@@ -164,6 +167,11 @@ def test_refused_arguments():
         rf.graded_tets(ball, 8, 0)
     with pytest.raises(rf.InputError, match="resolution"):
         rf.graded_tets(ball, 0)
+    with pytest.raises(rf.InputError, match="cut=True needs fill=True"):
+        rf.graded_tets(ball, 8, fill=False, cut=True)
+    sheet = rf.Mesh(*box_hexes(1, 1, 1, (1.0, 1.0, 0.02))).surface()
+    with pytest.raises(rf.MeshError, match="no voxel has its centre inside"):
+        rf.graded_tets(sheet, 4)
     for mesh in (rf.Mesh(*box_tets(1, 1, 1)), rf.voxelize(ball, 6, order=1)):
         with pytest.raises(rf.MeshError, match="cut=False, order=1"):
             _core.grade_tets(mesh._core, 1, None)
