@@ -148,9 +148,10 @@ static rf_status fill_points(rf_solid *s, const rf_standard_rule *standard, rf_e
     const rf_points points = points_of(s->mesh, s->visit[k], standard);
     complete = s->first_point[k] + points.count;
     corners(s->mesh, s->visit[k], x);
-    const rf_status st = rf_shape_tables(s->mesh->type, points, x, s->visit[k],
-                                         s->gradient + s->first_point[k] * (int64_t)s->mesh->type * 3,
-                                         s->volume + s->first_point[k], NULL, err);
+    const rf_status st =
+        rf_shape_tables(s->mesh->type, points, x, s->visit[k],
+                        s->gradient + s->first_point[k] * (int64_t)s->mesh->type * 3,
+                        s->volume + s->first_point[k], NULL, err);
     if (st < 0) return st;
   }
   if (s->mesh->constraints && !s->congruent) return RF_OK;

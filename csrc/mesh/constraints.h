@@ -26,8 +26,8 @@ typedef struct rf_constraints {
 
 typedef struct rf_mesh rf_mesh;
 
-// Copies and checks the table; n >= 1.  RF_ERR_MESH unless the mesh has elements of first order and no
-// constraints yet, cut elements have no constrained node, and all is as described above.
+// Copies and checks the table; n >= 1.  RF_ERR_MESH unless the mesh has elements of first order and
+// no constraints yet, cut elements have no constrained node, and all is as described above.
 RF_MUST_CHECK rf_status rf_mesh_set_constraints(rf_mesh *mesh, const rf_constraints *from,
                                                 rf_error *err);
 void rf_constraints_free(rf_constraints *constraints);  // NULL is allowed

@@ -40,8 +40,8 @@ done:
 
 // ---- merging --------------------------------------------------------------------------
 
-// One axis of the test: to(i) = WHOLE if all of from(2 i - ring) .. from(2 i + 1 + ring) are, else 0.  `outer` lines of
-// `inner` numbers beside each other.
+// One axis of the test: to(i) = WHOLE if all of from(2 i - ring) .. from(2 i + 1 + ring) are, else
+// 0.  `outer` lines of `inner` numbers beside each other.
 static void shrink(const uint8_t *from, uint8_t *to, int64_t outer, int32_t n, int64_t inner,
                    int32_t ring) {
   for (int64_t o = 0; o < outer; ++o)
@@ -58,7 +58,8 @@ static void shrink(const uint8_t *from, uint8_t *to, int64_t outer, int32_t n, i
 
 // Returns the cube at the lowest corner of a cell.
 static int32_t first_cube(const grading *g, int32_t l, int32_t i, int32_t j, int32_t k) {
-  return g->lattice.element[rf_lattice_place(g->levels[0].n, (int64_t)i << l, (int64_t)j << l, (int64_t)k << l)];
+  return g->lattice
+      .element[rf_lattice_place(g->levels[0].n, (int64_t)i << l, (int64_t)j << l, (int64_t)k << l)];
 }
 
 // Removes a candidate whose cells have several regions; else marks these cells as merged.
@@ -67,12 +68,14 @@ static bool take_block(grading *g, int32_t l, int32_t i, int32_t j, int32_t k) {
   level *fine = &g->levels[l - 1];
   const int32_t region = regions[first_cube(g, l, i, j, k)];
   for (int a = 0; a < 8; ++a)
-    if (regions[first_cube(g, l - 1, 2 * i + RF_LATTICE_CORNER[a][0], 2 * j + RF_LATTICE_CORNER[a][1],
-                           2 * k + RF_LATTICE_CORNER[a][2])] != region)
+    if (regions[first_cube(g, l - 1, 2 * i + RF_LATTICE_CORNER[a][0],
+                           2 * j + RF_LATTICE_CORNER[a][1], 2 * k + RF_LATTICE_CORNER[a][2])] !=
+        region)
       return false;
   for (int a = 0; a < 8; ++a)
-    fine->cell[rf_lattice_place(fine->n, 2 * i + RF_LATTICE_CORNER[a][0], 2 * j + RF_LATTICE_CORNER[a][1],
-                        2 * k + RF_LATTICE_CORNER[a][2])] = MERGED;
+    fine->cell[rf_lattice_place(fine->n, 2 * i + RF_LATTICE_CORNER[a][0],
+                                2 * j + RF_LATTICE_CORNER[a][1], 2 * k + RF_LATTICE_CORNER[a][2])] =
+        MERGED;
   return true;
 }
 

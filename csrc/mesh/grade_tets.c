@@ -23,11 +23,12 @@ typedef struct cells {
 typedef struct bisection {
   rf_lattice lattice;
   const rf_run *run;
-  int32_t n_levels;   // L
-  int32_t box[3];     // places along each axis, multiples of 2^L
-  uint8_t *marked;    // nodes at which tetrahedra are smallest     (box[2] + 1, box[1] + 1, box[0] + 1)
-  uint8_t *used;      // nodes of tetrahedra                        (the same)
-  cells *level;       // (n_levels + 1)
+  int32_t n_levels;  // L
+  int32_t box[3];    // places along each axis, multiples of 2^L
+  uint8_t
+      *marked;    // nodes at which tetrahedra are smallest     (box[2] + 1, box[1] + 1, box[0] + 1)
+  uint8_t *used;  // nodes of tetrahedra                        (the same)
+  cells *level;   // (n_levels + 1)
   tet *tets;
   int64_t count, room;
 } bisection;
@@ -138,10 +139,9 @@ static rf_status mark_cells(bisection *b, rf_error *err) {
         for (int32_t i = 0; i < own->n[0]; ++i, ++at)
           for (int a = 0; a < 8; ++a) {
             const int *c = RF_LATTICE_CORNER[a];
-            own->marked[at] |=
-                below ? below->marked[rf_lattice_place(below->n, 2 * i + c[0], 2 * j + c[1],
-                                                       2 * k + c[2])]
-                      : b->marked[node_of(b, pack(i + c[0], j + c[1], k + c[2]))];
+            own->marked[at] |= below ? below->marked[rf_lattice_place(below->n, 2 * i + c[0],
+                                                                      2 * j + c[1], 2 * k + c[2])]
+                                     : b->marked[node_of(b, pack(i + c[0], j + c[1], k + c[2]))];
           }
   }
 done:
@@ -187,7 +187,8 @@ static bool is_clear(const bisection *b, const tet *t) {
     unpack(t->x[a], p);
     for (int c = 0; c < 3; ++c) low[c] = p[c] < low[c] ? p[c] : low[c];
   }
-  return !b->level[l].marked[rf_lattice_place(b->level[l].n, low[0] >> l, low[1] >> l, low[2] >> l)];
+  return !b->level[l]
+              .marked[rf_lattice_place(b->level[l].n, low[0] >> l, low[1] >> l, low[2] >> l)];
 }
 
 // Appends the tetrahedra of t that are inside, bisected as far as they have marked nodes; *touches:
@@ -292,7 +293,8 @@ static rf_status make_mesh(const bisection *b, rf_mesh **out, int32_t **original
   int32_t *renumber = NULL, *kept = NULL, nodes = 0;
   rf_mesh *m = NULL;
   if (b->count > INT32_MAX / 4)
-    return rf_fail(err, RF_ERR_MESH, "the mesh would have %lld tetrahedra, too many: use larger cubes",
+    return rf_fail(err, RF_ERR_MESH,
+                   "the mesh would have %lld tetrahedra, too many: use larger cubes",
                    (long long)b->count);
   RF_ALLOC(renumber, cubes->n_nodes);
   for (int64_t i = 0; i < b->count; ++i)

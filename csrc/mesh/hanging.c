@@ -46,11 +46,11 @@ static void set_weights(int32_t nodes, double x, double y, double w[MOST_FACE_NO
 // order also quarters.
 static int list_spots(int32_t nodes, spot spots[MOST_SPOTS]) {
   // local coordinates, from 0 to 1 in triangles and from -1 to 1 in quadrilaterals
-  static const double TRIANGLE[9][2] = {{.5, 0},   {.5, .5},  {0, .5},   {.25, 0},   {.75, 0},
+  static const double TRIANGLE[9][2] = {{.5, 0},    {.5, .5},   {0, .5},  {.25, 0}, {.75, 0},
                                         {.75, .25}, {.25, .75}, {0, .75}, {0, .25}};
   static const double INNER[3][2] = {{.25, .25}, {.5, .25}, {.25, .5}};
-  static const double SQUARE[12][2] = {{0, -1},  {1, 0},   {0, 1},  {-1, 0}, {-.5, -1}, {.5, -1},
-                                       {1, -.5}, {1, .5},  {.5, 1}, {-.5, 1}, {-1, .5},  {-1, -.5}};
+  static const double SQUARE[12][2] = {{0, -1},  {1, 0},  {0, 1},  {-1, 0},  {-.5, -1}, {.5, -1},
+                                       {1, -.5}, {1, .5}, {.5, 1}, {-.5, 1}, {-1, .5},  {-1, -.5}};
   static const double CROSS[5][2] = {{0, 0}, {.5, 0}, {0, .5}, {-.5, 0}, {0, -.5}};
   const bool triangle = nodes == 3 || nodes == 6, second = nodes == 6 || nodes == 8;
   const double(*edge)[2] = triangle ? TRIANGLE : SQUARE, (*inner)[2] = triangle ? INNER : CROSS;
@@ -216,7 +216,8 @@ static rf_status make_table(search *s, rf_constraints *c, rf_error *err) {
   for (int pass = 0; pass < 2; ++pass) {
     at = 0;
     for (int32_t i = 0, k = 0; i < n; ++i) {
-      if (s->masters[4 * (int64_t)i] < 0 && !(known && rf_constraints_find(known, i) >= 0)) continue;
+      if (s->masters[4 * (int64_t)i] < 0 && !(known && rf_constraints_find(known, i) >= 0))
+        continue;
       int32_t count = 0;
       if (!expand(s, i, 1.0, 0, (pass * c->n) + k + 1, &count)) {
         st = rf_fail(err, RF_ERR_MESH,

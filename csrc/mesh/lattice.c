@@ -100,8 +100,9 @@ rf_status rf_lattice_create(const rf_mesh *cubes, rf_lattice *g, rf_error *err) 
     const int64_t place = rf_lattice_place(n, at[0], at[1], at[2]);
     bool same = true;
     for (int a = 0; a < 8; ++a) {
-      int32_t *node = &g->node[rf_lattice_place(nodes, at[0] + RF_LATTICE_CORNER[a][0], at[1] + RF_LATTICE_CORNER[a][1],
-                                        at[2] + RF_LATTICE_CORNER[a][2])];
+      int32_t *node = &g->node[rf_lattice_place(nodes, at[0] + RF_LATTICE_CORNER[a][0],
+                                                at[1] + RF_LATTICE_CORNER[a][1],
+                                                at[2] + RF_LATTICE_CORNER[a][2])];
       const int32_t own = m->elements[8 * (int64_t)e + a];
       if (*node < 0) *node = own;
       same = same && *node == own;

@@ -10,7 +10,7 @@ typedef struct rf_lattice {
   int32_t n[3];          // cubes along each axis of the box
   int32_t *place;        // of each cube                  (cubes->n_elements)
   int32_t *element;      // cube at each place, -1: none    (n[2], n[1], n[0])
-  int32_t *node;         // node at each place of the nodes, -1: none  (n[2] + 1, n[1] + 1, n[0] + 1)
+  int32_t *node;  // node at each place of the nodes, -1: none  (n[2] + 1, n[1] + 1, n[0] + 1)
 } rf_lattice;
 
 // Corners of a cell in VTK's order, as steps along x, y, z.

@@ -149,8 +149,8 @@ static double scale_of(const rf_mesh *mesh, int32_t e, const double edge[3]) {
   return exp2(round(0.5 * log2(rf_vec3_dot(way, way) / rf_vec3_dot(edge, edge))));
 }
 
-// Requires equal boxes: cut cells are coupled across faces, whose normals and sizes must agree.  Those
-// without constrained nodes meet such only.
+// Requires equal boxes: cut cells are coupled across faces, whose normals and sizes must agree.
+// Those without constrained nodes meet such only.
 static rf_status check_boxes(const rf_mesh *mesh, const rf_rule *rule, rf_error *err) {
   double edge[3][3], size = 0.0, way[3], xi[3];
   static const int ALONG[3] = {1, 3, 4};

@@ -27,8 +27,8 @@ RF_MUST_CHECK rf_status rf_mesh_set_rule(rf_mesh *mesh, const rf_rule *from, int
 RF_MUST_CHECK rf_status rf_mesh_copy_rule(const rf_mesh *from, rf_mesh *to, rf_error *err);
 void rf_rule_free(rf_rule *rule);  // NULL is allowed
 
-// RF_ERR_MESH if a node of a cut element is constrained (mesh/constraints.h): only whole elements may
-// have such nodes.
+// RF_ERR_MESH if a node of a cut element is constrained (mesh/constraints.h): only whole elements
+// may have such nodes.
 RF_MUST_CHECK rf_status rf_mesh_check_cut_nodes(const rf_mesh *mesh, rf_error *err);
 
 // Returns the number of elements with points of their own.

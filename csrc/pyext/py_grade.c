@@ -188,10 +188,11 @@ static PyObject *mesh_and_nodes(py_state *state, rf_status st, rf_error *err, rf
   return NULL;
 }
 
-PyDoc_STRVAR(grade_tets_doc,
-             "grade_tets($module, mesh, layers, progress, /)\n--\n\n"
-             "Graded mesh of tetrahedra of equal cubes, and the nodes of `mesh` that are its nodes,\n"
-             "int32.");
+PyDoc_STRVAR(
+    grade_tets_doc,
+    "grade_tets($module, mesh, layers, progress, /)\n--\n\n"
+    "Graded mesh of tetrahedra of equal cubes, and the nodes of `mesh` that are its nodes,\n"
+    "int32.");
 static PyObject *grade_tets(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
   PyObject *mesh_obj, *progress;

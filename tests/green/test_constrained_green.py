@@ -58,7 +58,10 @@ def test_matrix_has_constrained_nodes_by_their_masters(held):
     force = np.random.default_rng(3).normal(size=(len(nodes), 3))
     u = every.displacement(force).ravel()
     assert relative(u, exact[np.ix_(rows(nodes), rows(nodes))] @ force.ravel()) < 1e-12
-    assert relative(rf.GreensFunctions(solid, nodes, dtype="float32").displacement(force).ravel(), u) < 1e-5
+    assert (
+        relative(rf.GreensFunctions(solid, nodes, dtype="float32").displacement(force).ravel(), u)
+        < 1e-5
+    )
 
 
 def test_released_supports(held):
@@ -153,7 +156,9 @@ def test_handles_with_constrained_nodes_need_their_masters(held):
     far = np.flatnonzero(mesh.nodes[:, 0] > 0.06 - 1e-9).tolist()
     for lost in masters:
         nodes = sorted({*far, *masters, slave} - {lost})
-        with pytest.raises(rf.InputError, match=rf"handles\[0\] has node {slave}, .* follow node {lost}"):
+        with pytest.raises(
+            rf.InputError, match=rf"handles\[0\] has node {slave}, .* follow node {lost}"
+        ):
             rf.ControlElements(held.solid, [nodes])
     rf.ControlElements(held.solid, [sorted({*far, *masters, slave})])
 

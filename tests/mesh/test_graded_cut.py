@@ -137,7 +137,9 @@ def test_copies_parts_and_files(pair, tmp_path):
         np.testing.assert_array_equal(other.constraints.masters, mesh.constraints.masters)
         np.testing.assert_array_equal(other.fractions, mesh.fractions)
         assert other.volume == pytest.approx(mesh.volume, rel=1e-14)
-    solid = rf.Solid(mesh, LAW, fixed=mesh.nodes[:, 2] < mesh.bounds[0, 2] + 0.2 * np.ptp(mesh.bounds[:, 2]))
+    solid = rf.Solid(
+        mesh, LAW, fixed=mesh.nodes[:, 2] < mesh.bounds[0, 2] + 0.2 * np.ptp(mesh.bounds[:, 2])
+    )
     model = rf.reduce(solid, rf.modal_derivative_basis(solid, 2, 3))
     model.save(tmp_path / "model.safetensors")
     again = rf.load(tmp_path / "model.safetensors").mesh

@@ -33,7 +33,9 @@ def test_hanging_nodes_of_graded_meshes_are_those_of_grading():
     assert mended.with_constraints() is mended
 
 
-@pytest.mark.parametrize("nodes", [lambda m: m.nodes.astype(np.float32), lambda m: m.nodes.round(7)])
+@pytest.mark.parametrize(
+    "nodes", [lambda m: m.nodes.astype(np.float32), lambda m: m.nodes.round(7)]
+)
 def test_rounded_places_are_found_and_mended(nodes):
     mesh = graded_box((8, 8, 8))
     apart = rf.Mesh(nodes(mesh) + 0.3, mesh.elements)
@@ -129,7 +131,16 @@ def test_chains_follow_independent_nodes():
         cells.append(own)
 
     add([tuple(x) for x in (medium.tolist())] + [tuple(x) for x in (medium + [0, 0, 1]).tolist()])
-    large = [(0, 0, -2), (2, 0, -2), (2, 2, -2), (0, 2, -2), (0, 0, 0), (2, 0, 0), (2, 2, 0), (0, 2, 0)]
+    large = [
+        (0, 0, -2),
+        (2, 0, -2),
+        (2, 2, -2),
+        (0, 2, -2),
+        (0, 0, 0),
+        (2, 0, 0),
+        (2, 2, 0),
+        (0, 2, 0),
+    ]
     add([tuple(map(float, x)) for x in large])
     mesh = rf.Mesh(nodes, cells).with_constraints()
     c = mesh.constraints
@@ -184,6 +195,8 @@ def test_parts_of_ties_keep_them_or_say_so():
     tied = rf.Mesh(moved, pair.elements, constraints=([slave], [0, 2], ends, [0.5, 0.5]))
     whole = tied.submesh(range(4))
     assert as_table(whole) == {slave: sorted(ends.tolist())}
-    with pytest.warns(rf.GeometryWarning, match=f"1 nodes of the selection follow .* there: {slave}"):
+    with pytest.warns(
+        rf.GeometryWarning, match=f"1 nodes of the selection follow .* there: {slave}"
+    ):
         part = tied.submesh([0, 1, 2])
     assert part.constraints is None

@@ -224,9 +224,9 @@ OPERATIONS: dict[str, Operation] = {
     "graded mesh": lambda w: rf.Mesh(*box_hexes(5, 5, 5)).graded().elements,
     "parts of a graded mesh": lambda w: w.graded.submesh(w.graded.levels >= 0).nodes,
     "hanging nodes": lambda w: rf.Mesh(w.graded.nodes, w.graded.elements).hanging_nodes,
-    "constrained hanging nodes": lambda w: rf.Mesh(
-        w.graded.nodes, w.graded.elements
-    ).with_constraints().nodes,
+    "constrained hanging nodes": lambda w: rf.Mesh(w.graded.nodes, w.graded.elements)
+    .with_constraints()
+    .nodes,
     "graded tetrahedra": lambda w: rf.graded_tets(w.surface, 4, layers=2).elements,
     "graded cut cells": lambda w: w.graded_cut.graded().fractions,
     "solid of graded cut cells": lambda w: rf.Solid(w.graded_cut.graded(), STVK).strain_energy(

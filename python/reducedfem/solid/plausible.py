@@ -25,7 +25,6 @@ __all__ = [
     "warn_of_far",
     "warn_of_fit",
     "warn_of_gravity",
-    "warn_of_hanging",
     "warn_of_instability",
     "warn_of_inversion",
     "warn_of_long_steps",
@@ -131,9 +130,9 @@ def warn_of_locking(mesh: Mesh, materials: Mapping[int, Material], stacklevel: i
         return
 
 
-def warn_of_hanging(mesh: Mesh, stacklevel: int) -> None:
+def _warn_of_hanging(mesh: Mesh, stacklevel: int) -> None:
     """Warn of nodes in the middle of edges and faces of elements that do not have them."""
-    if mesh.source is not None:  # what makes meshes from surfaces makes conforming ones
+    if mesh.source is not None:  # meshes of surfaces conform
         return
     nodes = mesh.hanging_nodes
     if len(nodes) == 0:
@@ -384,7 +383,8 @@ def warn_of_reach(lengths: Mapping[str, float], stacklevel: int) -> None:
 
 
 def warn_of_fit(mesh: Mesh, stacklevel: int) -> None:
-    """Warn of a volume that differs from the enclosed one, and of cells larger than thin parts."""
+    """Warn of hanging nodes, of a volume that differs from the enclosed one, and of large cells."""
+    _warn_of_hanging(mesh, stacklevel + 1)
     if mesh.source is None or mesh.source.n_triangles > MANY_TRIANGLES:
         return
     found = fit(mesh)

@@ -27,7 +27,6 @@ from reducedfem.solid.plausible import (
     warn_of_equilibrium,
     warn_of_fit,
     warn_of_gravity,
-    warn_of_hanging,
     warn_of_locking,
     warn_of_supports,
     warn_of_units,
@@ -82,13 +81,12 @@ class Solid(SolidStress):
 
     Warns
     -----
-    PlausibilityWarning
-        Lengths, moduli or densities suggest other units; more than a third of the nodes is
-        fixed; all fixed nodes of a support lie outside the body; the volume differs by more than
-        5 % from that enclosed by the surface from which the mesh was made; or the thinnest parts
-        of that surface are less than two cells across (0.7 cells of second order).
-    GeometryWarning
-        The mesh has `Mesh.hanging_nodes`.
+    PlausibilityWarning, GeometryWarning
+        Nodes hang (`Mesh.hanging_nodes`); lengths, moduli or densities suggest other units; more
+        than a third of the nodes is fixed; all fixed nodes of a support lie outside the body; the
+        volume differs by more than 5 % from that enclosed by the surface from which the mesh was
+        made; or the thinnest parts of that surface are less than two cells across (0.7 cells of
+        second order).
     """
 
     __slots__ = ("__weakref__", "_core", "_materials", "_mesh")
@@ -118,7 +116,6 @@ class Solid(SolidStress):
         warn_of_locking(mesh, self._materials, 3)
         warn_of_supports(mesh, nodes, 3)
         warn_of_fit(mesh, 3)
-        warn_of_hanging(mesh, 3)
         self._core = compose(mesh, self._materials, element_material, nodes, int(quadrature))
 
     @property
