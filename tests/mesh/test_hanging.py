@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
+from commands import run
 from graded import CORNERS, graded_box, voxel_mesh, without_constraints
 from shapes import box_hexes, box_tets
 
 LAW = rf.StVK(1e5, 0.3, 1000.0)
+LIFT = np.array([0.0, 0.0, 1.0])
 
 
 def as_table(mesh):
@@ -60,16 +62,16 @@ def test_conforming_meshes_have_none(mesh):
 def test_parts_that_touch_without_common_nodes_have_none():
     """A large cube on four small ones, as for contact."""
     small, elements = box_hexes(2, 2, 1, (1.0, 1.0, 0.5))
-    pair = rf.join_meshes([rf.Mesh(small, elements), rf.Mesh(CORNERS + [0, 0, 0.5], [range(8)])])
+    pair = rf.join_meshes([rf.Mesh(small, elements), rf.Mesh(CORNERS + LIFT / 2, [range(8)])])
     assert len(pair.hanging_nodes) == 0
 
 
 def fine_and_coarse(quadratic=False):
     """Return a large cube on four small ones that share its corners; one part."""
     small, elements = box_hexes(2, 2, 1, (1.0, 1.0, 0.5))
-    top = CORNERS[4:] + [0, 0, 0.5]
+    top = CORNERS[4:] + LIFT / 2
     place = {tuple(x): i for i, x in enumerate(small.tolist())}
-    low = [place[tuple(x)] for x in (CORNERS[:4] + [0, 0, 0.5]).tolist()]
+    low = [place[tuple(x)] for x in (CORNERS[:4] + LIFT / 2).tolist()]
     nodes = np.concatenate([small, top])
     cells = [*elements.tolist(), [*low, *range(len(small), len(small) + 4)]]
     mesh = rf.Mesh(nodes, cells)
@@ -118,7 +120,7 @@ def test_chains_follow_independent_nodes():
     """Three sizes at one edge: the middle of a half follows the ends of the half."""
     fine, elements = box_hexes(2, 1, 1, (1.0, 1.0, 1.0))
     medium = np.array([[0, 1, 0], [1, 1, 0], [1, 2, 0], [0, 2, 0]], dtype=float)
-    # fine: two cells at y 0 to 1; medium: one cell at y 1 to 2, x 0 to 1; large: under both, x 0 to 2
+    # two fine cells, y 0 to 1; a medium one, y 1 to 2, both x 0 to 1; a large one below, x 0 to 2
     nodes = [tuple(x) for x in fine.tolist()]
     cells = [list(e) for e in elements.tolist()]
 
@@ -130,7 +132,7 @@ def test_chains_follow_independent_nodes():
             own.append(nodes.index(point))
         cells.append(own)
 
-    add([tuple(x) for x in (medium.tolist())] + [tuple(x) for x in (medium + [0, 0, 1]).tolist()])
+    add([tuple(x) for x in (medium.tolist())] + [tuple(x) for x in (medium + LIFT).tolist()])
     large = [
         (0, 0, -2),
         (2, 0, -2),
@@ -161,7 +163,9 @@ def test_statics_of_a_mesh_from_a_file(tmp_path):
     held = mesh.nodes[:, 2] < 1e-9
     want = rf.Solid(mesh, LAW, fixed=held)
     load = want.gravity()
-    with pytest.warns(rf.GeometryWarning, match=r"nodes hang, .* pass mesh.with_constraints\(\)"):
+    with pytest.warns(
+        rf.GeometryWarning, match=r"hanging nodes: .* pass mesh.with_constraints\(\)"
+    ):
         torn = rf.Solid(read, LAW, fixed=held)
     assert np.abs(torn.solve_static(load)).max() > 1.02 * np.abs(want.solve_static(load)).max()
     found = rf.Solid(read.with_constraints(), LAW, fixed=held)
@@ -183,7 +187,7 @@ def test_tables_in_place_of_others():
 def test_parts_of_ties_keep_them_or_say_so():
     """A node of one block follows nodes of several elements of another."""
     nodes, elements = box_hexes(2, 1, 1, (2.0, 1.0, 1.0))
-    pair = rf.join_meshes([rf.Mesh(nodes, elements), rf.Mesh(nodes + [0, 0, 2.0], elements)])
+    pair = rf.join_meshes([rf.Mesh(nodes, elements), rf.Mesh(nodes + 2 * LIFT, elements)])
     ends = np.flatnonzero(np.isin(pair.nodes[:, 0], (0, 2)) & (pair.nodes[:, 2] == 2.0))
     slave = int(np.flatnonzero((pair.nodes == [1, 0, 1]).all(axis=1))[0])
     moved = pair.nodes.copy()
@@ -195,8 +199,22 @@ def test_parts_of_ties_keep_them_or_say_so():
     tied = rf.Mesh(moved, pair.elements, constraints=([slave], [0, 2], ends, [0.5, 0.5]))
     whole = tied.submesh(range(4))
     assert as_table(whole) == {slave: sorted(ends.tolist())}
-    with pytest.warns(
-        rf.GeometryWarning, match=f"1 nodes of the selection follow .* there: {slave}"
-    ):
+    with pytest.warns(rf.GeometryWarning, match=f"nodes of the selection follow .* there: {slave}"):
         part = tied.submesh([0, 1, 2])
     assert part.constraints is None
+
+
+def test_command_line_constrains_hanging_nodes(tmp_path, capsys):
+    mesh = graded_box((6, 6, 10))
+    path = tmp_path / "graded.vtu"
+    with pytest.warns(rf.GeometryWarning, match="lacks the constraints"):
+        mesh.write(path)
+    status, out, _ = run(capsys, "info", path)
+    assert status == 0
+    assert "hanging nodes" in out
+    model = tmp_path / "model"
+    fix, young = ("--fix", "z<0.021"), ("--young", 1e5, "--poisson", 0.3, "--density", 1000)
+    status, out, err = run(capsys, "reduce", path, "-o", model, *fix, *young, "-k", 2, "-r", 3)
+    assert (status, err) == (0, ""), err
+    assert f"{len(mesh.constraints)}, which follow the elements that do not have them" in out
+    assert as_table(rf.load(model).mesh) == as_table(mesh)

@@ -222,8 +222,8 @@ class Mesh(MeshArrays):
         part._cut_as(rule_of(self._rule(), chosen))
         if len(lost):
             warnings.warn(
-                f"{len(lost)} nodes of the selection follow nodes that are not in it, and are "
-                f"independent there: {some_of(lost)}. Select elements with their masters too, or "
+                "nodes of the selection follow nodes that are not in it, and are independent "
+                f"there: {some_of(lost)}. Select elements with their masters too, or "
                 "constrain them anew (Mesh.with_constraints)",
                 GeometryWarning,
                 stacklevel=2,
@@ -498,8 +498,8 @@ class Mesh(MeshArrays):
         if self.constraints is not None:
             warnings.warn(
                 f"{str(path)!r} lacks the constraints of {len(self.constraints)} nodes, without "
-                "which cells come apart: keep the mesh by pickle, or call with_constraints() on the "
-                "mesh that is read, which finds hanging nodes again",
+                "which cells come apart: keep the mesh by pickle, or call with_constraints() on what "
+                "is read, which finds hanging nodes again",
                 GeometryWarning,
                 stacklevel=2,
             )

@@ -144,9 +144,9 @@ def _warn_of_hanging(mesh: Mesh, stacklevel: int) -> None:
             "first order and its with_constraints()"
         )
     warn(
-        f"{len(nodes)} nodes hang, {some_of(nodes)}: they lie in the middle of an edge or a face "
-        "of an element that does not have them, so that elements come apart there and the solid "
-        f"is far too soft; {remedy}",
+        f"the mesh has hanging nodes: {some_of(nodes)}. They lie in the middle of an edge or a "
+        "face of an element that does not have them, so that elements come apart there and the "
+        f"solid is far too soft; {remedy}",
         GeometryWarning,
         stacklevel=stacklevel,
     )
