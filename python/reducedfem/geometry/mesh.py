@@ -498,8 +498,8 @@ class Mesh(MeshArrays):
         if self.constraints is not None:
             warnings.warn(
                 f"{str(path)!r} lacks the constraints of {len(self.constraints)} nodes, without "
-                "which cells come apart: keep the mesh by pickle, or call with_constraints() on what "
-                "is read, which finds hanging nodes again",
+                "which cells come apart: keep the mesh by pickle, or take with_constraints() of "
+                "the mesh that is read, which finds hanging nodes again",
                 GeometryWarning,
                 stacklevel=2,
             )
