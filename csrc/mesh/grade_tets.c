@@ -356,6 +356,13 @@ rf_status rf_mesh_grade_tets(const rf_mesh *cubes, int32_t layers, const rf_run 
                    "voxelize(surface, cut=False, order=1)");
   RF_TRY(rf_lattice_create(cubes, &b.lattice, err));
   choose_levels(&b);
+  for (int c = 0; c < 3; ++c)
+    if (b.box[c] >= 1 << FIELD) {
+      st = rf_fail(err, RF_ERR_MESH,
+                   "the mesh has %d cubes along an axis, more than %d: use larger cubes",
+                   (int)b.lattice.n[c], (1 << FIELD) - 1);
+      goto done;
+    }
   RF_TRY(mark(&b, layers, err));
   RF_TRY(mark_cells(&b, err));
   RF_TRY(refine_all(&b, err));
