@@ -254,6 +254,48 @@ class Embedding:
     def transfer(self, vectors: ArrayLike, threads: int, /) -> NDArray[np.float64]: ...
     def distribute(self, f: ArrayLike, /) -> NDArray[np.float64]: ...
 
+# csrc/pyext/py_composite.c
+@final
+class CompositeBody:
+    def __new__(
+        cls,
+        solid: Solid,
+        blocks: ArrayLike,
+        n_blocks: int,
+        holdable: ArrayLike,
+        progress: Callable[[int, int], object] | None,
+        threads: int,
+        /,
+    ) -> CompositeBody: ...
+    @property
+    def outer(self) -> NDArray[np.int32]: ...
+    @property
+    def n_blocks(self) -> int: ...
+    @property
+    def bytes(self) -> int: ...
+    def evaluate(
+        self, force: ArrayLike | None, v: ArrayLike, definite: bool, /
+    ) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]: ...
+    def solve(
+        self,
+        force: ArrayLike | None,
+        held: ArrayLike,
+        target: ArrayLike,
+        start: ArrayLike | None,
+        tol: float,
+        newton_max: int,
+        threads: int,
+        /,
+    ) -> tuple[
+        NDArray[np.float64],
+        NDArray[np.float64],
+        NDArray[np.float64],
+        float,
+        int,
+        int,
+        float,
+    ]: ...
+
 # csrc/pyext/py_control.c
 CONTROL_MOST_TERMS: int
 
@@ -282,12 +324,44 @@ class ControlElements:
     def n_fields(self) -> int: ...
     @property
     def bytes(self) -> int: ...
+    def parts(
+        self,
+    ) -> tuple[
+        int,
+        int,
+        int,
+        NDArray[np.int32],
+        NDArray[np.float64],
+        NDArray[np.float64],
+        NDArray[np.float64],
+        NDArray[Any],
+        NDArray[np.float64],
+        NDArray[np.float64],
+        NDArray[np.float64],
+        NDArray[np.float64],
+    ]: ...
     def displacement(self, c: ArrayLike, rotation: bool, /) -> NDArray[np.float64]: ...
     def forces(
         self, c: ArrayLike, rotation: bool, consistent: bool, /
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], float, float]: ...
     def measures(self, c: ArrayLike, rotation: bool, /) -> tuple[float, float]: ...
 
+def control_of_parts(
+    n_handles: int,
+    order: int,
+    rank: int,
+    n_surface: int,
+    counts: ArrayLike,
+    means: ArrayLike,
+    moments: ArrayLike,
+    matrix: ArrayLike,
+    fields: ArrayLike,
+    arms: ArrayLike,
+    to_relative: ArrayLike,
+    gauge: ArrayLike,
+    product_forces: ArrayLike,
+    /,
+) -> ControlElements: ...
 def control_terms(
     solid: Solid,
     ptr: ArrayLike,

@@ -31,7 +31,8 @@ PICTURES = {
     "09_which_integrator": 4,
     "10_study": 1,
     "11_greens_functions": 3,
-    "12_handles": 4,
+    "12_handles": 6,
+    "13_explicit_solids": 4,
 }
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
