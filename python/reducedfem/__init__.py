@@ -5,8 +5,8 @@ SI units; arrays are float64, fields at nodes (n, 3), reduced coordinates (r,).
 
 Geometry
     `read_surface`, `Surface`; `read_mesh`, `Mesh` (`Constraints` of nodes), `join_meshes`,
-    `voxelize` (`Grading`) or `tetrahedralize` a surface, `read_fixed`; `Embedding` moves points
-    with a mesh, `Skin` moves a surface with a reduced model and picks points (`Pick`).
+    `voxelize` (`Grading`), `graded_tets` or `tetrahedralize` a surface, `read_fixed`; `Embedding`
+    moves points with a mesh, `Skin` moves a surface with a reduced model and picks points (`Pick`).
 Solids
     `StVK`, `LinearElastic`, `StableNeoHookean`, `NeoHookean`, `MooneyRivlin`, `Corotated`:
     materials. `Solid` (`SolidSummary`): mass, energy, forces, stress, statics (`StaticReport`),
@@ -154,6 +154,7 @@ from reducedfem.errors import (  # noqa: E402
 )
 from reducedfem.geometry.constraints import Constraints  # noqa: E402
 from reducedfem.geometry.embedding import Embedding  # noqa: E402
+from reducedfem.geometry.graded_tets import graded_tets  # noqa: E402
 from reducedfem.geometry.grading import Grading  # noqa: E402
 from reducedfem.geometry.join import join_meshes  # noqa: E402
 from reducedfem.geometry.mesh import Mesh  # noqa: E402
@@ -378,6 +379,7 @@ __all__ = [
     "export_gltf",
     "export_html",
     "export_vtk",
+    "graded_tets",
     "integrator",
     "join_meshes",
     "load",

@@ -319,8 +319,9 @@ def test_spectrum_of_a_solid(kind, lumped):
     k, m = dense(solid, lumped)
     got = rf.spectrum(solid, lumped=lumped)
     top = np.sqrt(scipy.linalg.eigvalsh(k, m)[-1]) / (2 * np.pi)
-    # Lanczos ends when its residual is 1e-4; the error of the eigenvalue is of second order
-    assert got.highest == pytest.approx(top, rel=1e-6)
+    assert got.highest == pytest.approx(top, rel=1e-11)
+    rough = rf.spectrum(solid, lumped=lumped, tolerance=1e-2)
+    assert rough.highest == pytest.approx(top, rel=1e-2)
     assert got.highest <= top * (1 + 1e-12)
     assert got.lowest == solid.linear_modes(1).frequencies[0]
 
@@ -332,8 +333,11 @@ def test_spectrum_of_a_larger_solid():
     free = (3 * solid.free[:, None] + np.arange(3)).ravel()
     k, m = (x.to_scipy().tocsc()[free][:, free] for x in (solid.stiffness(), solid.mass()))
     top = scipy.sparse.linalg.eigsh(k, 1, m, which="LM", return_eigenvectors=False)[0]
-    # as above; eigenvalues are dense at the end of the spectrum
-    assert rf.spectrum(solid).highest == pytest.approx(np.sqrt(top) / (2 * np.pi), rel=1e-4)
+    # eigenvalues are dense at the end of the spectrum
+    assert rf.spectrum(solid).highest == pytest.approx(np.sqrt(top) / (2 * np.pi), rel=1e-8)
+    for wrong in (0.0, 1e-13, 0.1):
+        with pytest.raises(rf.InputError, match="tolerance must be 1e-12 to 0.01"):
+            rf.spectrum(solid, tolerance=wrong)
 
 
 def test_spectrum_of_a_reduced_model():

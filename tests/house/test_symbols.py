@@ -27,8 +27,8 @@ NOUNS = {
     "device": "device force_dimension frame hand library mouse openhaptics oscillator replay "
     "spacemouse trajectory udp",
     "mesh": "boundary box bvh closest constraints crossings cube cut edge edges element embedding "
-    "face hex hex20 holes inside local mesh orientation reference rule surface tet tet10 triangle "
-    "voxel voxelize wide winding",
+    "face hex hex20 holes inside lattice local mesh orientation reference rule surface tet tet10 "
+    "triangle voxel voxelize wide winding",
     "fem": "constrained kernels loads node rigid shape solid viscosity",
     "sdf": "field grid isosurface open packet union voxmap",
     "pointshell": "cells farthest hexagonal level point repel repulsion sampler seed shell uniform",

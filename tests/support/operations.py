@@ -47,6 +47,7 @@ def small_world() -> SimpleNamespace:
     w.surface = tetrahedron()
     w.graded = rf.Mesh(*box_hexes(5, 5, 5)).graded()
     w.cut = rf.voxelize(w.surface, resolution=3, order=1)
+    w.graded_cut = rf.voxelize(w.surface, resolution=8, order=1)
     w.cut_quadratic = rf.voxelize(w.surface, resolution=2, order=2)
     # large enough that modes are found by iteration
     nodes, elements = box_hexes(10, 2, 2, (0.3, 0.1, 0.1))
@@ -263,6 +264,15 @@ OPERATIONS: dict[str, Operation] = {
     "reduced cut cells": lambda w: reduced_cut(w).coefficients,
     "graded mesh": lambda w: rf.Mesh(*box_hexes(5, 5, 5)).graded().elements,
     "parts of a graded mesh": lambda w: w.graded.submesh(w.graded.levels >= 0).nodes,
+    "hanging nodes": lambda w: rf.Mesh(w.graded.nodes, w.graded.elements).hanging_nodes,
+    "constrained hanging nodes": lambda w: rf.Mesh(w.graded.nodes, w.graded.elements)
+    .with_constraints()
+    .nodes,
+    "graded tetrahedra": lambda w: rf.graded_tets(w.surface, 4, layers=2).elements,
+    "graded cut cells": lambda w: w.graded_cut.graded().fractions,
+    "solid of graded cut cells": lambda w: rf.Solid(w.graded_cut.graded(), STVK).strain_energy(
+        np.zeros((w.graded_cut.graded().n_nodes, 3))
+    ),
     "solid of a graded mesh": lambda w: rf.Solid(w.graded, STVK).stiffness(w.graded.nodes).data,
     "embedding": interpolated,
     "solid of hexes": lambda w: rf.Solid(w.mesh, STVK, fixed=w.fixed, quadrature=3).volume,

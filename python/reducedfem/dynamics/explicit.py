@@ -42,6 +42,7 @@ _FRACTION = 0.5
 _MIXED = 0.7
 # times the stable step from which a dt is warned of: that of solids is up to 15 % below the limit
 _UNSTABLE = 1.25
+_LEAST_TOLERANCE, _MOST_TOLERANCE = 1e-12, 0.01  # of the highest frequency
 _CROSSES = "an explicit step does not see a barrier ahead and crosses it"
 
 
@@ -86,7 +87,11 @@ def _frequency(eigenvalue: float) -> float:
 
 
 def spectrum(
-    system: ReducedSolid | Solid, q: ArrayLike | None = None, *, lumped: bool = False
+    system: ReducedSolid | Solid,
+    q: ArrayLike | None = None,
+    *,
+    lumped: bool = False,
+    tolerance: float = 1e-8,
 ) -> Spectrum:
     """Return the lowest and the highest natural frequency of a system, from K x = omega^2 M x.
 
@@ -101,13 +106,16 @@ def spectrum(
         Use the lumped mass instead of the consistent mass for the highest frequency of a `Solid`.
         It gives a lower frequency, except for cut cells. `CentralDifferences` uses the lumped
         mass, except for cut cells.
+    tolerance
+        Relative error of the highest frequency of a `Solid`, 1e-12 to 0.01.
 
     Returns
     -------
     Spectrum
         Frequencies [Hz]. For a reduced model they follow from all eigenvalues. For a solid the
-        lowest is that of `Solid.linear_modes`; the highest comes from Lanczos' method, which
-        gives mostly 4 digits and, but for rounding, never more than the exact value.
+        lowest is that of `Solid.linear_modes`; the highest comes from Lanczos' method and is, but
+        for rounding, never above the exact value. (`stable_step` needs less: a bound from above,
+        or for cut cells an estimate.)
 
     Raises
     ------
@@ -115,8 +123,12 @@ def spectrum(
         An argument has a wrong type, shape or value; `q` is given for a solid.
     MeshError
         Some part of the solid can move rigidly.
+    ConvergenceError
+        The highest frequency is not found to `tolerance`.
     """
     flag(lumped, "lumped")
+    if not _LEAST_TOLERANCE <= number(tolerance, "tolerance") <= _MOST_TOLERANCE:
+        raise InputError(f"tolerance must be 1e-12 to 0.01, got {tolerance}")
     if isinstance(system, ReducedSolid):
         values = _core.reduced_eigenvalues(system._core, array_like(q, "q"))
         return Spectrum(_frequency(values[0]), _frequency(values[-1]))
@@ -128,7 +140,7 @@ def spectrum(
             "(stable_step takes displacements)"
         )
     lowest = float(system.linear_modes(1).frequencies[0])
-    highest = _core.solid_highest(system._core, lumped, threads())
+    highest = _core.solid_highest(system._core, lumped, 2.0 * tolerance, threads())
     return Spectrum(lowest, _frequency(highest))
 
 
