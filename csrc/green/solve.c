@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/run.h"
 #include "green/green.h"
+#include "green/packed.h"
 #include "linalg/blas.h"
 #include "linalg/dense_rt.h"
 
@@ -143,9 +144,9 @@ static void respond_to_load(work *w, double *u) {
   add_release(w, u);
 }
 
-static rf_status factorize_compliance(work *w, const rf_run *run, rf_error *err) {
+// Fills the compliance of the held DOFs, with the supports released.
+static rf_status fill_compliance(work *w, double lift, const rf_run *run, rf_error *err) {
   rf_status st = RF_OK;
-  bool good = true;
   const rf_green *g = w->g;
   const rf_green_problem *p = w->p;
   for (int32_t k = 0; k < w->held; ++k) {
@@ -159,13 +160,26 @@ static rf_status factorize_compliance(work *w, const rf_run *run, rf_error *err)
     for (int32_t j = i; j < w->held; ++j) {
       double block[9];
       rf_green_block_rt(g, p->place[i], p->place[j], block);
-      double entry = block[3 * p->axis[i] + p->axis[j]];
+      double entry = block[3 * p->axis[i] + p->axis[j]] *
+                     rf_green_lifted(g, lift, p->place[i], p->place[j]);
       for (int32_t q = 0; q < w->released; ++q)
         entry += static_mode(w, q)[dof(w, i)] * w->sag[(int64_t)j * w->ld_released + q];
       w->compliance[(int64_t)i * w->ld + j] = w->compliance[(int64_t)j * w->ld + i] = entry;
     }
   }
-  RF_TRY(factorize(g, run, w->held, w->compliance, w->ld, w->answer, &good, err));
+done:
+  return st;
+}
+
+static rf_status factorize_compliance(work *w, const rf_run *run, rf_error *err) {
+  rf_status st = RF_OK;
+  bool good = false;
+  double lift = 0.0;
+  do {
+    RF_TRY(fill_compliance(w, lift, run, err));
+    RF_TRY(factorize(w->g, run, w->held, w->compliance, w->ld, w->answer, &good, err));
+    lift = rf_green_next_lift(w->g, lift);
+  } while (!good && lift > 0.0);
   if (!good)
     st = rf_fail(err, RF_ERR_SINGULAR,
                  "held: the compliance of its %d directions is singular; nodes may be so close to "

@@ -335,6 +335,7 @@ class Green:
         surface_nodes: ArrayLike,
         releasable: ArrayLike,
         single: bool,
+        tolerance: float,
         progress: Callable[[int, int], object] | None,
         threads: int,
         simd: int = 0,
@@ -348,6 +349,14 @@ class Green:
     def releasable(self) -> NDArray[np.int32]: ...
     @property
     def entries(self) -> NDArray[Any]: ...
+    @property
+    def packed(
+        self,
+    ) -> tuple[float, NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]] | None: ...
+    @property
+    def single(self) -> bool: ...
+    @property
+    def bytes(self) -> int: ...
     @property
     def static_modes(self) -> NDArray[np.float64]: ...
     @property
@@ -394,6 +403,7 @@ def green_of_entries(
     static_modes: ArrayLike,
     support: ArrayLike,
     rigid: ArrayLike | None,
+    packed: tuple[float, ArrayLike, ArrayLike, ArrayLike] | None,
     /,
 ) -> Green: ...
 

@@ -95,7 +95,7 @@ def test_columns_and_sums_of_them(held, dtype, simd):
     if not _core.simd_available(simd):
         pytest.skip("this processor lacks the instruction set")
     nodes = np.setdiff1d(held.mesh.boundary_nodes, held.fixed)
-    core = _core.Green(held._core, nodes, [], dtype == "float32", None, 1, simd)
+    core = _core.Green(held._core, nodes, [], dtype == "float32", 0.0, None, 1, simd)
     error = 1e-12 if dtype == "float64" else 2e-7
     exact = inverse(held, nodes)
     assert len(nodes) > 3 * 16  # several tiles
@@ -146,7 +146,7 @@ def test_single_precision_takes_half_of_the_memory(held, green):
 
 def test_any_number_of_threads_gives_the_same_bits(held, green):
     for threads in (1, 3):
-        core = _core.Green(held._core, green.nodes, held.fixed, False, None, threads)
+        core = _core.Green(held._core, green.nodes, held.fixed, False, 0.0, None, threads)
         for name in ("entries", "static_modes", "support"):
             np.testing.assert_array_equal(getattr(core, name), getattr(green._core, name))
 

@@ -44,8 +44,9 @@ class GreensFunctions(Saved):
     G is the part of the inverse stiffness at rest that belongs to the nodes of the surface:
     ``u = G f`` is the linear static response of the solid with its fixed nodes, without modes and
     without error of reduction. It is computed once, by one factorization, and stored as one
-    triangle: 18 s^2 bytes for s nodes in single precision, twice as much in double. Contacts are
-    small dense problems (James and Pai 1999).
+    triangle: 18 s^2 bytes for s nodes in single precision, twice as much in double; or, with a
+    `tolerance`, with far blocks of low rank. Contacts are small dense problems (James and Pai
+    1999).
 
     A point force has no limit as a mesh is refined: the compliance of a node grows as one over the
     size of its elements. Spread contacts over a disc of a fixed radius
@@ -69,6 +70,10 @@ class GreensFunctions(Saved):
     dtype
         ``"float64"`` or ``"float32"``, also as NumPy types, for the entries of G. With the latter
         the products of one force are in single precision, their sum and all solutions in double.
+    tolerance
+        Largest error of the blocks of G between groups of up to 64 neighbouring nodes, relative to
+        the block (Frobenius norm), from 1e-6 in float32 or 1e-12 in float64 to 0.5. Blocks inside
+        of a group are exact. None: all are.
     progress
         A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
 
@@ -98,6 +103,7 @@ class GreensFunctions(Saved):
         *,
         releasable: ArrayLike | None = None,
         dtype: DTypeLike = "float64",
+        tolerance: float | None = None,
         progress: Progress = None,
     ) -> None:
         require_solid(solid)
@@ -111,10 +117,16 @@ class GreensFunctions(Saved):
             nodes = distinct(surface_nodes, "surface_nodes", n)
         freed = distinct(releasable, "releasable", n)
         size = len(nodes)
-        needed = 18.0 * size**2 * (1 if single else 2) + 72.0 * len(freed) * (len(freed) + size)
+        error = 0.0 if tolerance is None else _error(tolerance, kind)
+        # packed blocks take a part that is not known before
+        share = 0.05 if error else 1.0
+        needed = 18.0 * share * size**2 * (1 if single else 2)
+        needed += 72.0 * len(freed) * (len(freed) + size)
         _require_memory(needed, f"Green's functions of {size} nodes in {kind}", _SMALLER[single])
         with callback(progress, "Green's functions") as tell:
-            self._core = _core.Green(solid._core, nodes, freed, single, tell, threads())
+            self._core = _core.Green(
+                solid._core, nodes, freed, single, error, tell, threads()
+            )
         self._positions = solid.mesh.nodes[self._core.nodes]
         self._positions.flags.writeable = False
         warn_of_soft_nodes(self._core, solid, "surface_nodes", 3)
@@ -139,14 +151,18 @@ class GreensFunctions(Saved):
     @property
     def dtype(self) -> str:
         """Type of the entries: ``"float64"`` or ``"float32"``."""
-        return str(self._core.entries.dtype)
+        return "float32" if self._core.single else "float64"
+
+    @property
+    def tolerance(self) -> float | None:
+        """Largest relative error of a block of G; None: exact."""
+        packed = self._core.packed
+        return None if packed is None else packed[0]
 
     @property
     def bytes(self) -> int:
         """Memory of G, of static modes and of rigid motions [bytes]."""
-        rigid = self._core.rigid
-        more = self._core.static_modes.nbytes + self._core.support.nbytes
-        return self._core.entries.nbytes + more + (0 if rigid is None else rigid.nbytes)
+        return self._core.bytes
 
     @property
     def is_free(self) -> bool:
@@ -172,7 +188,7 @@ class GreensFunctions(Saved):
             The copy needs more memory than is available.
         """
         rows = 3.0 * len(self.nodes)
-        needed = rows * rows * self._core.entries.itemsize
+        needed = rows * rows * (4.0 if self._core.single else 8.0)
         _require_memory(needed, "the dense matrix", "take its columns by column()")
         return self._core.matrix()
 
@@ -450,7 +466,10 @@ class GreensFunctions(Saved):
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         core = self._core
-        rigid = core.rigid
+        rigid, packed = core.rigid, {}
+        if core.packed is not None:
+            names = ("tolerance", "tiles", "slots", "ranks")
+            packed = dict(zip(names, map(np.atleast_1d, core.packed), strict=True))
         return {
             "entries": core.entries,
             "positions": self._positions,
@@ -459,6 +478,7 @@ class GreensFunctions(Saved):
             "rigid": np.zeros((0, *core.static_modes.shape[1:])) if rigid is None else rigid,
             "nodes": core.nodes,
             "releasable": core.releasable,
+            **packed,
         }
 
     @classmethod
@@ -470,22 +490,31 @@ class GreensFunctions(Saved):
 
     def __repr__(self) -> str:
         free = ", free" if self.is_free else ""
+        error = "" if self.tolerance is None else f", tolerance {self.tolerance:.3g}"
         return (
             f"<GreensFunctions: {len(self.nodes)} nodes, {self.dtype}, "
-            f"{self.bytes / 1e6:,.1f} MB{free}>"
+            f"{self.bytes / 1e6:,.1f} MB{error}{free}>"
         )
 
 
-_SMALLER = ('pass dtype="float32", or fewer surface_nodes', "pass fewer surface_nodes")
+_SMALLER = (
+    'pass dtype="float32", a tolerance such as 1e-3, or fewer surface_nodes',
+    "pass a tolerance such as 1e-3, or fewer surface_nodes",
+)
+_LEAST_ERROR = {"float64": 1e-12, "float32": 1e-6}
 
 
 def _from_arrays(n_nodes: int, arrays: Mapping[str, NDArray[Any]]) -> GreensFunctions:
     """Return Green's functions of their arrays."""
     rigid = arrays["rigid"] if len(arrays["rigid"]) else None
+    packed = None
+    if "ranks" in arrays:
+        error = float(arrays["tolerance"][0])
+        packed = (error, arrays["tiles"], arrays["slots"], arrays["ranks"])
     made = GreensFunctions.__new__(GreensFunctions)
     made._core = _core.green_of_entries(
         n_nodes, arrays["nodes"], arrays["releasable"], arrays["entries"],
-        arrays["static_modes"], arrays["support"], rigid,
+        arrays["static_modes"], arrays["support"], rigid, packed,
     )  # fmt: skip
     made._positions = np.array(arrays["positions"], dtype=np.float64)
     made._positions.flags.writeable = False
@@ -500,6 +529,16 @@ def _require_memory(needed: float, what: str, advice: str) -> None:
             f"{what} would take {needed / 1e9:.1f} GB of memory, {there / 1e9:.1f} GB are "
             f"available; {advice}"
         )
+
+
+def _error(value: object, kind: str) -> float:
+    error, least = number(value, "tolerance"), _LEAST_ERROR[kind]
+    if not least <= error <= 0.5:
+        raise InputError(
+            f"tolerance must be between {least:g} (of {kind}) and 0.5, or None for exact blocks; "
+            f"got {error:g}"
+        )
+    return error
 
 
 def _tolerance(value: object) -> float:

@@ -1,0 +1,113 @@
+#include "green/columns.h"
+
+#include "base/alloc.h"
+#include "base/run.h"
+
+struct rf_green_columns {
+  const rf_solid *solid;
+  const int32_t *node;
+  rf_fronts_inverse *inverse;
+  const double *rigid;  // R of a free solid  (RF_RIGID, n, 3); NULL: held
+  double *balance;      // Q                  (RF_RIGID, n, 3)
+};
+
+static int32_t unknown_of(const rf_green_columns *c, int32_t place) {
+  return 3 * c->solid->free_of[c->node[place]];
+}
+
+// Computes Q of a free solid.
+static rf_status balance(rf_green_columns *c, const rf_modes_solid *modes, const rf_run *run,
+                         rf_error *err) {
+  rf_status st = RF_OK;
+  const rf_eigen_problem *k = &rf_modes_solid_system(modes)->operators;
+  const int64_t n = k->n;
+  double *mass = NULL;
+  RF_ALLOC(mass, RF_RIGID * n);
+  RF_ALLOC(c->balance, RF_RIGID * n);
+  RF_TRY(k->mass(k->context, run, RF_RIGID, c->rigid, mass, err));
+  RF_TRY(rf_cholesky_solve(rf_modes_solid_factor(modes), run, RF_RIGID, mass, c->balance, err));
+  double inner[RF_RIGID][RF_RIGID];
+  for (int a = 0; a < RF_RIGID; ++a)
+    for (int b = 0; b < RF_RIGID; ++b) {
+      inner[a][b] = 0.0;
+      for (int64_t i = 0; i < n; ++i) inner[a][b] += mass[a * n + i] * c->balance[b * n + i];
+    }
+  for (int a = 0; a < RF_RIGID; ++a)
+    for (int b = 0; b < RF_RIGID; ++b)
+      for (int64_t i = 0; i < n; ++i)
+        c->balance[b * n + i] -= 0.5 * inner[a][b] * c->rigid[a * n + i];
+done:
+  rf_free(mass);
+  return st;
+}
+
+rf_status rf_green_columns_create(const rf_solid *solid, const rf_modes_solid *modes,
+                                  const rf_run *run, int32_t count, const int32_t *node,
+                                  rf_green_columns **out, rf_error *err) {
+  rf_status st = RF_OK;
+  rf_green_columns *c = NULL;
+  int32_t *unknown = NULL;
+  *out = NULL;
+  RF_ALLOC(c, 1);
+  c->solid = solid;
+  c->node = node;
+  c->rigid = rf_modes_solid_rigid(modes);
+  if (c->rigid) RF_TRY(balance(c, modes, run, err));
+  RF_ALLOC(unknown, 3 * (int64_t)count);
+  for (int32_t i = 0; i < 3 * count; ++i) unknown[i] = unknown_of(c, i / 3) + i % 3;
+  RF_TRY(rf_cholesky_inverse_create(rf_modes_solid_factor(modes), 3 * count, unknown, run->threads,
+                                    &c->inverse, err));
+  *out = c;
+  c = NULL;
+done:
+  rf_free(unknown);
+  rf_green_columns_free(c);
+  return st;
+}
+
+void rf_green_columns_free(rf_green_columns *c) {
+  if (!c) return;
+  rf_fronts_inverse_free(c->inverse);
+  rf_free(c->balance);
+  rf_free(c);
+}
+
+int32_t rf_green_columns_position(const rf_green_columns *c, int32_t place) {
+  int32_t first = INT32_MAX;
+  for (int d = 0; d < 3; ++d) {
+    const int32_t at = rf_fronts_inverse_position(c->inverse, unknown_of(c, place) + d);
+    if (at < first) first = at;
+  }
+  return first;
+}
+
+const double *rf_green_columns_point(const rf_green_columns *c, int32_t place) {
+  return c->solid->mesh->nodes + 3 * (int64_t)c->node[place];
+}
+
+void rf_green_columns_solve(const rf_green_columns *c, int worker, int32_t some,
+                            const int32_t *place, int32_t from, int32_t rows, const int32_t *row) {
+  int32_t unknown[RF_FRONTS_INVERSE_COLUMNS], below[3 * RF_GREEN_ROWS];
+  for (int32_t i = 0; i < 3 * some; ++i) unknown[i] = unknown_of(c, place[i / 3]) + i % 3;
+  for (int32_t i = 0; i < 3 * rows; ++i) below[i] = unknown_of(c, row[i / 3]) + i % 3;
+  rf_fronts_inverse_solve(c->inverse, worker, 3 * some, unknown, from, 3 * rows,
+                          row ? below : NULL);
+}
+
+void rf_green_columns_block(const rf_green_columns *c, int worker, int32_t place, int32_t k,
+                            int32_t column, double block[9]) {
+  const int32_t at = unknown_of(c, place), from = unknown_of(c, column);
+  const int64_t n = 3 * (int64_t)c->solid->n_free;
+  int64_t stride;
+  for (int i = 0; i < 3; ++i) {
+    const double *row = rf_fronts_inverse_row(c->inverse, worker, at + i, &stride);
+    for (int j = 0; j < 3; ++j) {
+      const int32_t q = 3 * k + j;
+      double value = row[q / RF_PANEL_WIDTH * stride + q % RF_PANEL_WIDTH];
+      for (int a = 0; c->rigid && a < RF_RIGID; ++a)
+        value -= c->balance[a * n + at + i] * c->rigid[a * n + from + j] +
+                 c->rigid[a * n + at + i] * c->balance[a * n + from + j];
+      block[3 * i + j] = value;
+    }
+  }
+}
