@@ -14,6 +14,7 @@ typedef struct rf_green_held {
 struct rf_green_contacts {
   const rf_green *g;
   int32_t most, count, n, ld;         // contacts, rows
+  double lift;                        // of packed Green's functions (packed.h)
   bool stale;                         // S is lost: C was singular when it was to be renewed
   rf_green_held *held;                // in the order of addition                     (most)
   int32_t *owner;                     // index in `held` of each row                     (ld)

@@ -222,15 +222,17 @@ done:
 
 PyDoc_STRVAR(
     contact_doc,
-    "contact($self, places, weights, normals, gaps, mu, load, tol, threads, /)\n--\n\n"
+    "contact($self, places, weights, normals, gaps, mu, load, released, tol, threads, /)\n--\n\n"
     "Contacts at points, places and weights (m, 3), with normals and gaps (m, 3), mu (m,),\n"
-    "and a load (s, 3) or None. Tuple of the forces and gaps (m, 3), states (m,), u\n"
-    "(s, 3), and the end, residual, sweeps, steps and microseconds of the solver.");
+    "and a load (s, 3) or None, with releasable nodes `released` (by index) freed. Tuple of\n"
+    "the forces and gaps (m, 3), states (m,), u (s, 3), the displacements of the released\n"
+    "nodes (k, 3), and the end, residual, sweeps, steps and microseconds of the solver.");
 static PyObject *green_contact(PyObject *self, PyObject *args) {
   const rf_green *g = self_green(self);
   py_state *state = py_state_of_object(self);
-  PyObject *object[6], *force = NULL, *gap = NULL, *states = NULL, *u = NULL, *result = NULL;
-  py_in normals = {0}, gaps = {0}, mu = {0}, load = {0};
+  PyObject *object[7], *force = NULL, *gap = NULL, *states = NULL, *moved = NULL, *u = NULL;
+  PyObject *result = NULL;
+  py_in normals = {0}, gaps = {0}, mu = {0}, load = {0}, released = {0};
   rf_green_point *points = NULL;
   npy_intp m = 0;
   double tol;
@@ -238,15 +240,17 @@ static PyObject *green_contact(PyObject *self, PyObject *args) {
   py_run run;
   rf_friction_report report = {0};
   rf_error err = {0};
-  if (!PyArg_ParseTuple(args, "OOOOOOdi:contact", &object[0], &object[1], &object[2], &object[3],
-                        &object[4], &object[5], &tol, &threads) ||
+  if (!PyArg_ParseTuple(args, "OOOOOOOdi:contact", &object[0], &object[1], &object[2], &object[3],
+                        &object[4], &object[5], &object[6], &tol, &threads) ||
       py_run_init(state, &run, NULL, threads) < 0 ||
       points_in(g, object[0], object[1], &points, &m) < 0)
     return NULL;
   const npy_intp shape[2] = {m, 3};
   if (py_in_f64(&normals, object[2], "normals", 2, shape) < 0 ||
       py_in_f64(&gaps, object[3], "gaps", 2, shape) < 0 ||
-      py_in_f64(&mu, object[4], "friction", 1, &m) < 0)
+      py_in_f64(&mu, object[4], "friction", 1, &m) < 0 ||
+      py_in_i32(&released, object[6], "released", 1, (npy_intp[]){PY_ANY}, 0, g->n_releasable - 1) <
+          0)
     goto done;
   if (object[5] != Py_None &&
       py_in_f64(&load, object[5], "force", 2, (npy_intp[]){g->count, 3}) < 0)
@@ -262,9 +266,10 @@ static PyObject *green_contact(PyObject *self, PyObject *args) {
   force = py_new_f64(2, shape);
   gap = py_new_f64(2, shape);
   states = py_new_i32(1, &m);
+  moved = py_new_f64(2, (npy_intp[]){released.shape[0], 3});
   u = new_field(g);
   rf_contact_state *found = rf_alloc((size_t)m, sizeof *found);
-  if (!force || !gap || !states || !u || !found) {
+  if (!force || !gap || !states || !moved || !u || !found) {
     rf_free(found);
     if (!PyErr_Occurred()) PyErr_NoMemory();
     goto done;
@@ -274,12 +279,14 @@ static PyObject *green_contact(PyObject *self, PyObject *args) {
                                     .normal = normals.data,
                                     .gap = gaps.data,
                                     .mu = mu.data,
-                                    .load = load.data};
-  double *to[3] = {py_f64(force), py_f64(gap), py_f64(u)};
+                                    .load = load.data,
+                                    .n_released = (int32_t)released.shape[0],
+                                    .released = released.data};
+  double *to[4] = {py_f64(force), py_f64(gap), py_f64(moved), py_f64(u)};
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
-  st =
-      rf_green_contact_solve(g, &run.run, &contact, tol, to[0], to[1], found, to[2], &report, &err);
+  st = rf_green_contact_solve(g, &run.run, &contact, tol, to[0], to[1], found, to[2], to[3],
+                              &report, &err);
   Py_END_ALLOW_THREADS
   for (npy_intp k = 0; k < m; ++k) py_i32(states)[k] = (int32_t)found[k];
   rf_free(found);
@@ -289,7 +296,7 @@ static PyObject *green_contact(PyObject *self, PyObject *args) {
   }
   u = first_rows(g, u);
   if (u)
-    result = Py_BuildValue("OOOO(idiid)", force, gap, states, u, (int)report.end, report.residual,
+    result = Py_BuildValue("OOOOO(idiid)", force, gap, states, u, moved, (int)report.end, report.residual,
                            (int)report.sweeps, (int)report.steps, report.elapsed_us);
 done:
   rf_free(points);
@@ -297,9 +304,11 @@ done:
   py_in_release(&gaps);
   py_in_release(&mu);
   py_in_release(&load);
+  py_in_release(&released);
   Py_XDECREF(force);
   Py_XDECREF(gap);
   Py_XDECREF(states);
+  Py_XDECREF(moved);
   Py_XDECREF(u);
   return result;
 }

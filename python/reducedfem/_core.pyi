@@ -373,6 +373,7 @@ class Green:
         gaps: ArrayLike,
         mu: ArrayLike,
         load: ArrayLike | None,
+        released: ArrayLike,
         tol: float,
         threads: int,
         /,
@@ -380,6 +381,7 @@ class Green:
         NDArray[np.float64],
         NDArray[np.float64],
         NDArray[np.int32],
+        NDArray[np.float64],
         NDArray[np.float64],
         tuple[int, float, int, int, float],
     ]: ...
@@ -1098,10 +1100,10 @@ def factor_solve(
 # csrc/pyext/py_ordering.c
 def ordering_of_solid(
     solid: Solid, method: str, /
-) -> tuple[NDArray[np.int32], float, float, float, float]: ...
+) -> tuple[str, NDArray[np.int32], float, float, float, float]: ...
 def ordering_of_matrix(
     matrix: tuple[ArrayLike, ArrayLike, ArrayLike], points: ArrayLike | None, method: str, /
-) -> tuple[NDArray[np.int32], float, float, float, float]: ...
+) -> tuple[str, NDArray[np.int32], float, float, float, float]: ...
 def ordering_counts(
     matrix: tuple[ArrayLike, ArrayLike, ArrayLike], permutation: ArrayLike, /
 ) -> tuple[float, float, float]: ...

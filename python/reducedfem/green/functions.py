@@ -66,7 +66,7 @@ class GreensFunctions(Saved):
         Nodes of the surface: a mask over the mesh or distinct node indices, none of them fixed.
         None: nodes of the boundary that are not fixed.
     releasable
-        Fixed nodes that `solve` may release, as `surface_nodes`. None: no nodes.
+        Fixed nodes that `solve` and `contact` may release, as `surface_nodes`. None: no nodes.
     dtype
         ``"float64"`` or ``"float32"``, also as NumPy types, for the entries of G. With the latter
         the products of one force are in single precision, their sum and all solutions in double.
@@ -260,7 +260,8 @@ class GreensFunctions(Saved):
         Parameters
         ----------
         nodes
-            Three different nodes of the surface; those with the weight zero may be repeated.
+            Three different nodes of the surface, of a triangle or not; those with the weight zero
+            may be repeated.
         weights
             Barycentric coordinates of the point, three numbers with the sum 1.
 
@@ -291,7 +292,8 @@ class GreensFunctions(Saved):
     ) -> GreenSolution:
         """Return the response to prescribed displacements of some nodes, under a load.
 
-        Held nodes of a free solid support it: its rigid motion is included, and forces balance.
+        Held nodes support a free solid, or one whose fixed nodes are released: its rigid motion is
+        included, and forces balance.
 
         Parameters
         ----------
@@ -301,8 +303,8 @@ class GreensFunctions(Saved):
         force
             Load [N], (s, 3) or (3s,). None: zero.
         released
-            Nodes among `releasable` that are free here; the others must still hold the solid.
-            None: none.
+            Nodes among `releasable` that are free here; the other fixed nodes or the held ones must
+            still hold the solid. None: no nodes.
 
         Returns
         -------
@@ -315,8 +317,8 @@ class GreensFunctions(Saved):
             An argument has a wrong type, shape or value, or names a node that is not on the
             surface or not releasable.
         SingularMatrixError
-            Too few fixed nodes are left by `released`, where held nodes do not count; held nodes do
-            not support a free solid, or move alike.
+            Too few fixed nodes are left by `released`, and held nodes do not replace them; held
+            nodes do not support a free solid, or move alike.
         MemoryError
             The dense problem needs more memory than is available.
         """
@@ -341,18 +343,21 @@ class GreensFunctions(Saved):
         friction: ArrayLike = 0.0,
         *,
         force: ArrayLike | None = None,
+        released: ArrayLike | None = None,
         tol: float = 1e-10,
     ) -> GreenContact:
         """Return the response to contact with a rigid obstacle, with friction.
 
         Each contact obeys the laws of Signorini and Coulomb (`solve_friction`) with the compliance
         of its point. Contacts of a free solid act on its deformation: rigid motions are left out.
+        Contacts may hold a solid whose fixed nodes are all released.
 
         Parameters
         ----------
         points
             Nodes of the surface, (m,), or a mask over the mesh; or a tuple of the nodes of
-            triangles and of barycentric coordinates, both (m, 3). Up to 1024 points.
+            triangles and of barycentric coordinates, both (m, 3): any three nodes, whose weighted
+            mean moves and carries the force. Up to 1024 points.
         normals
             Directions from the obstacle to the body, any length, (m, 3).
         gaps
@@ -363,6 +368,8 @@ class GreensFunctions(Saved):
             Coefficient of friction, one number or (m,).
         force
             Load [N], (s, 3) or (3s,). None: zero.
+        released
+            Nodes among `releasable` that are free here, as in `solve`. None: no nodes.
         tol
             Tolerance of the residual, > 0, as of `solve_friction`.
 
@@ -373,7 +380,10 @@ class GreensFunctions(Saved):
         Raises
         ------
         InputError, InputTypeError
-            An argument has a wrong type, shape or value, or a node is not on the surface.
+            An argument has a wrong type, shape or value, or names a node that is not on the
+            surface or not releasable.
+        SingularMatrixError
+            Too few fixed nodes are left by `released`, and the contacts do not balance the load.
 
         Warns
         -----
@@ -406,8 +416,9 @@ class GreensFunctions(Saved):
         elif apart.shape != (m, 3):
             raise InputError(f"gaps must have shape ({m},) or ({m}, 3), got {apart.shape}")
         load = None if force is None else field(force, "force", len(self.nodes))
-        f, place, state, u, (end, residual, *_) = self._core.contact(
-            places, shares, unit, apart, mu, load, _tolerance(tol), threads()
+        freed = released_of(self._core, released)
+        f, place, state, u, moved, (end, residual, *_) = self._core.contact(
+            places, shares, unit, apart, mu, load, freed, _tolerance(tol), threads()
         )
         if _ENDS[end] != "solved":
             warn(
@@ -420,7 +431,7 @@ class GreensFunctions(Saved):
         gap = np.einsum("ij,ij->i", place, unit)
         slip = place - gap[:, None] * unit
         finite_result(u, "displacement", "gaps or force")
-        return GreenContact(u, f, gap, slip, states(state), _ENDS[end], residual)
+        return GreenContact(u, f, gap, slip, states(state), _ENDS[end], residual, moved)
 
     def contacts(self, max_contacts: int = 64) -> GreenContacts:
         """Return an empty set of contacts that come and go one at a time, in real time.
