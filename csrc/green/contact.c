@@ -254,6 +254,7 @@ static rf_status settle(work *w, rf_friction *solver, const rf_friction_limits *
                         rf_friction_report *report, rf_error *err) {
   rf_status st = RF_OK;
   rf_green_release *r = &w->release;
+  double size = w->contact->load ? largest(3 * (int64_t)w->g->count, w->contact->load) : 0.0;
   for (int centre = 0; centre < MOST_CENTRES; ++centre) {
     RF_TRY(solve_contact(w, solver, centre > 0, limits, state, report, err));
     RF_TRY(asked->st);
@@ -264,9 +265,8 @@ static rf_status settle(work *w, rf_friction *solver, const rf_friction_limits *
       rest = fmax(rest, fabs(w->spring * (r->motion[k] - w->centre[k])));
       w->centre[k] = r->motion[k];
     }
-    const double size = fmax(largest(3 * (int64_t)w->contact->m, w->force),
-                             w->contact->load ? largest(3 * (int64_t)w->g->count, w->contact->load)
-                                              : 0.0);
+    // a body that evades has no force in the end: the largest of all solves counts
+    size = fmax(size, largest(3 * (int64_t)w->contact->m, w->force));
     if (rest <= fmax(ENOUGH, limits->tolerance) * size) return st;
   }
   st = rf_fail(err, RF_ERR_SINGULAR,

@@ -316,6 +316,10 @@ def test_contacts_hold_a_solid_whose_supports_are_all_released(freed):
     same = green.solve(held, load, released=solid.fixed)
     np.testing.assert_allclose(same.u, out.u, atol=1e-6 * np.abs(out.u).max())
     np.testing.assert_allclose(same.released, out.released, atol=1e-6 * np.abs(out.u).max())
+    # without a load it evades a floor that rises
+    away = green.contact(low, up, np.full(len(low), -1e-3), 0.6, released=solid.fixed)
+    assert (away.u[np.searchsorted(green.nodes, low), 2] > 1e-3 - 1e-9).all()
+    assert np.abs(away.force).max() < 1e-6 * np.abs(load).max()
     for friction, force in ((0.2, load), (0.6, -load)):
         with pytest.raises(rf.SingularMatrixError, match="the contacts do not hold the solid"):
             green.contact(low, up, np.zeros(len(low)), friction, force=force, released=solid.fixed)
