@@ -153,8 +153,7 @@ static rf_status fill_task(void *context, int64_t task, int worker, rf_error *er
   return RF_OK;
 }
 
-static rf_status fill(rf_green *g, const work *w, double tolerance, int64_t total,
-                      rf_error *err) {
+static rf_status fill(rf_green *g, const work *w, double tolerance, int64_t total, rf_error *err) {
   rf_status st = RF_OK;
   rf_green_columns *columns = NULL;
   filling f = {.g = g};
@@ -170,8 +169,8 @@ static rf_status fill(rf_green *g, const work *w, double tolerance, int64_t tota
   for (int32_t i = 0; i < g->count; ++i)
     f.seat[i] = (seat){rf_green_columns_position(columns, i), i};
   qsort(f.seat, (size_t)g->count, sizeof *f.seat, compare);
-  RF_TRY(rf_run_tasks(&run, (g->count + RF_GREEN_GROUP - 1) / RF_GREEN_GROUP, 1, fill_task, &f,
-                      err));
+  RF_TRY(
+      rf_run_tasks(&run, (g->count + RF_GREEN_GROUP - 1) / RF_GREEN_GROUP, 1, fill_task, &f, err));
 done:
   rf_green_columns_free(columns);
   rf_free(f.seat);

@@ -236,8 +236,7 @@ static rf_status solve_contact(work *w, rf_friction *solver, bool started,
   move_released(w, NULL);
   memcpy(w->free, w->bare, (size_t)rows * sizeof *w->free);
   for (int32_t k = 0; k < w->release.n; ++k)
-    for (int64_t i = 0; i < rows; ++i)
-      w->free[i] += w->modes[k * rows + i] * w->release.motion[k];
+    for (int64_t i = 0; i < rows; ++i) w->free[i] += w->modes[k * rows + i] * w->release.motion[k];
   memcpy(w->start, w->force, (size_t)rows * sizeof *w->start);
   const rf_status st =
       rf_friction_solve_rt(solver, w->free, w->contact->mu, started ? w->start : NULL, limits,
@@ -269,9 +268,10 @@ static rf_status settle(work *w, rf_friction *solver, const rf_friction_limits *
     size = fmax(size, largest(3 * (int64_t)w->contact->m, w->force));
     if (rest <= fmax(ENOUGH, limits->tolerance) * size) return st;
   }
-  st = rf_fail(err, RF_ERR_SINGULAR,
-               "released leaves too few fixed nodes, and the contacts do not hold the solid against "
-               "the load: it would move away; release fewer, or add contacts on the other side");
+  st =
+      rf_fail(err, RF_ERR_SINGULAR,
+              "released leaves too few fixed nodes, and the contacts do not hold the solid against "
+              "the load: it would move away; release fewer, or add contacts on the other side");
 done:
   return st;
 }

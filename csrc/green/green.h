@@ -35,10 +35,10 @@ struct rf_solid;
 struct rf_green_packed;
 
 typedef struct rf_green {
-  int32_t n_nodes, count;  // nodes of the mesh; of the surface
-  int32_t *node;           // ascending  (count)
-  bool single;             // entries are float
-  void *entry;             // tiles; NULL: packed
+  int32_t n_nodes, count;          // nodes of the mesh; of the surface
+  int32_t *node;                   // ascending  (count)
+  bool single;                     // entries are float
+  void *entry;                     // tiles; NULL: packed
   struct rf_green_packed *packed;  // blocks of low rank (packed.h); NULL: tiles
   int32_t n_releasable;
   int32_t *releasable;   // fixed nodes, ascending                           (n_releasable)

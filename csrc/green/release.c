@@ -44,8 +44,8 @@ static rf_status factorize_panels(const rf_run *run, int32_t n, double *a, int32
   return RF_OK;
 }
 
-rf_status rf_green_factorize(const rf_green *g, const rf_run *run, int32_t n, double *a,
-                             int32_t ld, double *diagonal, bool *good, rf_error *err) {
+rf_status rf_green_factorize(const rf_green *g, const rf_run *run, int32_t n, double *a, int32_t ld,
+                             double *diagonal, bool *good, rf_error *err) {
   for (int32_t i = 0; i < n; ++i) diagonal[i] = a[(int64_t)i * ld + i];
   if (n <= PANEL) {
     *good = rf_dense_cholesky_rt(g->simd, n, a, ld);
@@ -93,8 +93,7 @@ rf_status rf_green_release_factorize(rf_green_release *r, const rf_run *run, dou
     for (int32_t j = 0; j < r->n; ++j)
       r->factor[(int64_t)i * r->ld + j] =
           rf_green_release_stiffness(r, i, j) + (i == j ? spring : 0.0);
-  const rf_status st =
-      rf_green_factorize(r->g, run, r->n, r->factor, r->ld, r->motion, good, err);
+  const rf_status st = rf_green_factorize(r->g, run, r->n, r->factor, r->ld, r->motion, good, err);
   memset(r->motion, 0, (size_t)r->ld * sizeof *r->motion);
   return st;
 }
@@ -109,8 +108,7 @@ void rf_green_release_load(rf_green_release *r, const double *load) {
 }
 
 void rf_green_release_solve(rf_green_release *r) {
-  if (r->n)
-    rf_dense_cholesky_solve_rt(r->g->simd, r->n, r->factor, r->ld, r->load, r->motion);
+  if (r->n) rf_dense_cholesky_solve_rt(r->g->simd, r->n, r->factor, r->ld, r->load, r->motion);
 }
 
 void rf_green_release_add(const rf_green_release *r, const double *motion, double *u) {

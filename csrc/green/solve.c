@@ -71,8 +71,8 @@ static rf_status fill_compliance(work *w, double lift, const rf_run *run, rf_err
     for (int32_t j = i; j < w->held; ++j) {
       double block[9];
       rf_green_block_rt(g, p->place[i], p->place[j], block);
-      double entry = block[3 * p->axis[i] + p->axis[j]] *
-                     rf_green_lifted(g, lift, p->place[i], p->place[j]);
+      double entry =
+          block[3 * p->axis[i] + p->axis[j]] * rf_green_lifted(g, lift, p->place[i], p->place[j]);
       for (int32_t q = 0; q < released; ++q)
         entry += mode_at(w, q, i) * w->sag[(int64_t)j * r->ld + q];
       w->compliance[(int64_t)i * w->ld + j] = w->compliance[(int64_t)j * w->ld + i] = entry;
@@ -152,8 +152,7 @@ static rf_status support_released(work *w, const rf_run *run, double *u, rf_erro
         sum += mode_at(w, p, k) * w->spread[(int64_t)q * w->ld + k];
       r->factor[(int64_t)p * r->ld + q] = r->factor[(int64_t)q * r->ld + p] = sum;
     }
-  const rf_status st =
-      rf_green_factorize(w->g, run, r->n, r->factor, r->ld, r->motion, &good, err);
+  const rf_status st = rf_green_factorize(w->g, run, r->n, r->factor, r->ld, r->motion, &good, err);
   if (st < 0) return st;
   if (!good)
     return rf_fail(err, RF_ERR_SINGULAR,

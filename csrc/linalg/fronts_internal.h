@@ -57,7 +57,7 @@ typedef struct rf_front_panel {
   rf_simd simd;
   int32_t blocks;
   const double *l;
-  double *z;       // (blocks, rows, RF_PANEL_WIDTH), blocks `stride` numbers apart
+  double *z;  // (blocks, rows, RF_PANEL_WIDTH), blocks `stride` numbers apart
   int64_t stride;
   int32_t rows, from, to, end;
 } rf_front_panel;

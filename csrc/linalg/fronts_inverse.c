@@ -134,8 +134,7 @@ static void forward(const rf_fronts_inverse *p, const work *w, int32_t s, int32_
   const int64_t own = (int64_t)(columns - t.from) * WIDTH, rest = (t.rows - columns) * WIDTH;
   for (int32_t block = 0; block < blocks; ++block) {
     double *z = t.z + block * t.stride + (int64_t)t.from * WIDTH;
-    memcpy(z, w->y + ((int64_t)block * f->nodes.n + row[t.from]) * WIDTH,
-           (size_t)own * sizeof *z);
+    memcpy(z, w->y + ((int64_t)block * f->nodes.n + row[t.from]) * WIDTH, (size_t)own * sizeof *z);
     memset(z + own, 0, (size_t)rest * sizeof *z);
   }
   rf_front_forward(&t);

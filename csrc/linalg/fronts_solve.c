@@ -113,14 +113,14 @@ static side side_of(const solution *q, int32_t column) {
 static rf_front_panel panel_of(const solution *q, int32_t s, int worker) {
   const rf_fronts *f = q->f;
   return (rf_front_panel){.run = q->run,
-                 .simd = q->simd,
-                 .blocks = q->blocks,
-                 .l = q->values + f->nodes.value_begin[s],
-                 .z = q->z[worker],
-                 .stride = (int64_t)f->most_rows * WIDTH,
-                 .rows = rf_front_rows(f, s),
-                 .to = rf_front_columns(f, s),
-                 .end = rf_front_rows(f, s)};
+                          .simd = q->simd,
+                          .blocks = q->blocks,
+                          .l = q->values + f->nodes.value_begin[s],
+                          .z = q->z[worker],
+                          .stride = (int64_t)f->most_rows * WIDTH,
+                          .rows = rf_front_rows(f, s),
+                          .to = rf_front_columns(f, s),
+                          .end = rf_front_rows(f, s)};
 }
 
 static double *y_block(const solution *q, int32_t block) {

@@ -296,8 +296,9 @@ static PyObject *green_contact(PyObject *self, PyObject *args) {
   }
   u = first_rows(g, u);
   if (u)
-    result = Py_BuildValue("OOOOO(idiid)", force, gap, states, u, moved, (int)report.end, report.residual,
-                           (int)report.sweeps, (int)report.steps, report.elapsed_us);
+    result =
+        Py_BuildValue("OOOOO(idiid)", force, gap, states, u, moved, (int)report.end,
+                      report.residual, (int)report.sweeps, (int)report.steps, report.elapsed_us);
 done:
   rf_free(points);
   py_in_release(&normals);
@@ -349,8 +350,7 @@ static PyObject *get_packed(PyObject *self, void *none) {
   PyObject *place = py_view_i32(self, p->place, 1, (npy_intp[]){g->count});
   PyObject *rank =
       py_view_i32(self, p->rank, 1, (npy_intp[]){(npy_intp)rf_green_packed_blocks(p->tiles)});
-  if (begin && place && rank)
-    return Py_BuildValue("dNNN", p->tolerance, begin, place, rank);
+  if (begin && place && rank) return Py_BuildValue("dNNN", p->tolerance, begin, place, rank);
   Py_XDECREF(begin);
   Py_XDECREF(place);
   Py_XDECREF(rank);
@@ -419,7 +419,8 @@ static PyMethodDef green_methods[] = {
 };
 
 PyDoc_STRVAR(green_doc,
-             "Green(solid, surface_nodes, releasable, single, tolerance, progress, threads, simd=0,\n/)\n--\n\n"
+             "Green(solid, surface_nodes, releasable, single, tolerance, progress, threads, "
+             "simd=0,\n/)\n--\n\n"
              "Displacements of the nodes of a surface by forces there.");
 
 static PyType_Spec green_spec =
@@ -463,8 +464,7 @@ static PyObject *green_of_entries(PyObject *module, PyObject *args) {
       goto done;
     }
     const npy_intp blocks = (npy_intp)rf_green_packed_blocks(file.tiles);
-    if (py_in_i32(&rank, rank_obj, "ranks", 1, &blocks, RF_GREEN_DENSE, INT32_MAX) < 0)
-      goto done;
+    if (py_in_i32(&rank, rank_obj, "ranks", 1, &blocks, RF_GREEN_DENSE, INT32_MAX) < 0) goto done;
     file.begin = begin.data;
     file.place = place.data;
     file.rank = rank.data;
@@ -476,7 +476,8 @@ static PyObject *green_of_entries(PyObject *module, PyObject *args) {
                                  .single = single,
                                  .tolerance = file.tolerance,
                                  .simd = RF_SIMD_BEST};
-  const npy_intp n = file.begin ? PY_ANY : (npy_intp)rf_green_entries(set.count), r = 3 * (npy_intp)set.n_releasable;
+  const npy_intp n = file.begin ? PY_ANY : (npy_intp)rf_green_entries(set.count),
+                 r = 3 * (npy_intp)set.n_releasable;
   const npy_intp rows = (set.count + RF_GREEN_TILE - 1) / RF_GREEN_TILE * RF_GREEN_TILE;
   if ((single ? py_in_f32(&entries, object[2], "entries", 1, &n)
               : py_in_f64(&entries, object[2], "entries", 1, &n)) < 0 ||

@@ -54,9 +54,10 @@ static PyObject *order(py_state *state, const rf_csc *lower, const rf_places *pl
   return py_raise(state, st, &err);
 }
 
-PyDoc_STRVAR(solid_doc,
-             "ordering_of_solid($module, solid, method, /)\n--\n\n"
-             "(method, permutation, nonzeros, fill, flops, seconds) of the stiffness over free nodes.");
+PyDoc_STRVAR(
+    solid_doc,
+    "ordering_of_solid($module, solid, method, /)\n--\n\n"
+    "(method, permutation, nonzeros, fill, flops, seconds) of the stiffness over free nodes.");
 static PyObject *ordering_of_solid(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
   PyObject *solid_obj, *result = NULL;
