@@ -19,8 +19,11 @@ enum { RF_GREEN_MOST_CONTACTS = 256 };
 
 typedef struct rf_green_contacts rf_green_contacts;
 
-// Creates no contacts, with room for `most`, 1 to RF_GREEN_MOST_CONTACTS.  G must outlive them.
-RF_MUST_CHECK rf_status rf_green_contacts_create(const rf_green *g, int32_t most,
+// Creates no contacts, with room for `most`, 1 to RF_GREEN_MOST_CONTACTS, of a solid with some
+// supports released (indices in g->releasable, distinct).  G must outlive them.  RF_ERR_SINGULAR:
+// the supports that are left do not hold the solid.
+RF_MUST_CHECK rf_status rf_green_contacts_create(const rf_green *g, const rf_run *run, int32_t most,
+                                                 int32_t n_released, const int32_t *released,
                                                  rf_green_contacts **out, rf_error *err);
 void rf_green_contacts_free(rf_green_contacts *c);  // NULL is allowed
 

@@ -297,6 +297,22 @@ def test_contact_of_a_solid_with_some_supports_released(freed):
     assert np.abs(found.released - alone.released).max() > 1e-6
 
 
+def test_contacts_that_come_and_go_know_released_supports(freed):
+    solid, green = freed
+    some = solid.fixed[1::3]
+    contacts = green.contacts(8, released=some)
+    given = {int(node): 1e-3 * np.cos([node, 2, 3 * node]) for node in green.nodes[[4, 5, 30, 41]]}
+    for node in given:
+        contacts.add(node)
+    expected = green.solve(given, released=some).force
+    force = contacts.solve(np.array(list(given.values())))
+    np.testing.assert_allclose(force, expected, atol=1e-9 * np.abs(expected).max())
+    with pytest.raises(rf.SingularMatrixError, match="released leaves too few fixed nodes"):
+        green.contacts(8, released=solid.fixed)
+    with pytest.raises(rf.InputError, match="not among the 12 releasable"):
+        green.contacts(8, released=green.nodes[:1])
+
+
 def test_contacts_hold_a_solid_whose_supports_are_all_released(freed):
     """A block on a floor: normal forces and friction balance its load, and it rests."""
     solid, green = freed

@@ -230,5 +230,6 @@ def test_memory_that_runs_out():
     fail_each_allocation(lambda: pickle.loads(pickle.dumps(small)))
     press = (small.nodes[:2], [[0.0, 0, 1]] * 2, [-1e-3] * 2)
     fail_each_allocation(lambda: small.contact(*press, released=solid.fixed))
+    fail_each_allocation(lambda: small.contacts(3, released=solid.fixed[:1]))
     held = {int(node): (0.0, 0.0, 1e-3) for node in small.nodes[[0, 30, 70]]}
     fail_each_allocation(lambda: small.solve(held, released=solid.fixed))

@@ -327,7 +327,7 @@ CALLS = {
     "GreensFunctions": (lambda w: rf.GreensFunctions, lambda w: dict(solid=w.solid, surface_nodes=w.green.nodes, releasable=w.solid.fixed, dtype="float32", tolerance=1e-2, progress=False)),
     "GreensFunctions.column": (lambda w: w.green.column, lambda w: dict(node=w.green.nodes[0], axis=2)),
     "GreensFunctions.contact": (lambda w: w.green.contact, lambda w: dict(points=w.green.nodes[:1], normals=[[0.0, 0, 1]], gaps=[-1e-3], friction=0.3, force=np.zeros((len(w.green.nodes), 3)), released=w.solid.fixed[:1], tol=1e-10)),
-    "GreensFunctions.contacts": (lambda w: w.green.contacts, lambda w: dict(max_contacts=4)),
+    "GreensFunctions.contacts": (lambda w: w.green.contacts, lambda w: dict(max_contacts=4, released=w.solid.fixed[:1])),
     "GreensFunctions.displacement": (lambda w: w.green.displacement, lambda w: dict(force=[[0.0, 0, 1]], nodes=w.green.nodes[:1])),
     "GreensFunctions.load": (lambda w: rf.GreensFunctions.load, lambda w: dict(path="GreensFunctions.safetensors")),
     "GreensFunctions.point_compliance": (lambda w: w.green.point_compliance, lambda w: dict(nodes=w.green.nodes[:3], weights=[0.2, 0.3, 0.5])),

@@ -433,13 +433,16 @@ class GreensFunctions(Saved):
         finite_result(u, "displacement", "gaps or force")
         return GreenContact(u, f, gap, slip, states(state), _ENDS[end], residual, moved)
 
-    def contacts(self, max_contacts: int = 64) -> GreenContacts:
+    def contacts(self, max_contacts: int = 64, released: ArrayLike | None = None) -> GreenContacts:
         """Return an empty set of contacts that come and go one at a time, in real time.
 
         Parameters
         ----------
         max_contacts
             Largest number of contacts, 1 to 256.
+        released
+            Nodes among `releasable` that are free here; the others must still hold the solid.
+            None: no nodes.
 
         Returns
         -------
@@ -448,15 +451,18 @@ class GreensFunctions(Saved):
         Raises
         ------
         InputError, InputTypeError
-            `max_contacts` is out of range or not an int; or the solid has no fixed nodes, whose
-            rigid motion these contacts leave out: `solve` includes it.
+            An argument has a wrong type or value; or the solid has no fixed nodes, whose rigid
+            motion these contacts leave out: `solve` includes it.
+        SingularMatrixError
+            Too few fixed nodes are left by `released`.
         """
         if self.is_free:
             raise InputError(
                 "contacts leave out the rigid motion of a solid without fixed nodes: name fixed "
                 "nodes of the solid, or use solve, which includes it"
             )
-        return GreenContacts._of(self._core, integer(max_contacts, "max_contacts"))
+        freed = released_of(self._core, released)
+        return GreenContacts._of(self._core, integer(max_contacts, "max_contacts"), freed)
 
     # --- files -----------------------------------------------------------------------
 
