@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 
 import numpy as np
@@ -41,7 +42,7 @@ def rows_of_tiles(green: rf.GreensFunctions) -> list[NDArray[np.int64]]:
     _, begin, place, _ = green._core.packed
     return [
         (3 * place[a:b, None] + np.arange(3)).ravel()
-        for a, b in zip(begin[:-1], begin[1:], strict=True)
+        for a, b in itertools.pairwise(begin)
     ]
 
 
@@ -51,13 +52,13 @@ def check_errors(green: rf.GreensFunctions, G: Array) -> None:
     assert len(tiles) == -(-len(green.nodes) // 64) > 2
     assert sorted(np.concatenate(tiles)) == list(range(len(G)))
     half = [np.linalg.cholesky(G[np.ix_(t, t)]) for t in tiles]
-    for I, row in enumerate(tiles):
+    for i, row in enumerate(tiles):
         assert np.abs(error[np.ix_(row, row)]).max() <= 1e-12 * np.abs(G).max()
-        for J, column in enumerate(tiles[:I]):
+        for j, column in enumerate(tiles[:i]):
             block = error[np.ix_(row, column)]
             size = np.linalg.norm(G[np.ix_(row, column)])
             assert np.linalg.norm(block) <= 1.001 * green.tolerance * size
-            scaled = np.linalg.solve(half[J], np.linalg.solve(half[I], block).T)
+            scaled = np.linalg.solve(half[j], np.linalg.solve(half[i], block).T)
             assert np.linalg.norm(scaled) <= 1.001 * green.tolerance
 
 
@@ -80,8 +81,8 @@ def test_free_solids_are_packed_too():
     full = rf.GreensFunctions(plate(fixed=False)).matrix
     assert np.linalg.norm(free.matrix - full) <= 1e-3 * np.linalg.norm(full)
     tiles = rows_of_tiles(free)
-    for I, row in enumerate(tiles):
-        for column in tiles[:I]:
+    for i, row in enumerate(tiles):
+        for column in tiles[:i]:
             block = np.ix_(row, column)
             error = np.linalg.norm(free.matrix[block] - full[block])
             assert error <= 1.001e-3 * np.linalg.norm(full[block])

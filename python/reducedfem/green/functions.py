@@ -124,9 +124,7 @@ class GreensFunctions(Saved):
         needed += 72.0 * len(freed) * (len(freed) + size)
         _require_memory(needed, f"Green's functions of {size} nodes in {kind}", _SMALLER[single])
         with callback(progress, "Green's functions") as tell:
-            self._core = _core.Green(
-                solid._core, nodes, freed, single, error, tell, threads()
-            )
+            self._core = _core.Green(solid._core, nodes, freed, single, error, tell, threads())
         self._positions = solid.mesh.nodes[self._core.nodes]
         self._positions.flags.writeable = False
         warn_of_soft_nodes(self._core, solid, "surface_nodes", 3)
@@ -483,10 +481,12 @@ class GreensFunctions(Saved):
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         core = self._core
-        rigid, packed = core.rigid, {}
+        rigid = core.rigid
+        packed: dict[str, NDArray[Any]] = {}
         if core.packed is not None:
-            names = ("tolerance", "tiles", "slots", "ranks")
-            packed = dict(zip(names, map(np.atleast_1d, core.packed), strict=True))
+            error, tiles, slots, ranks = core.packed
+            packed = {"tolerance": np.array([error]), "tiles": tiles, "slots": slots}
+            packed["ranks"] = ranks
         return {
             "entries": core.entries,
             "positions": self._positions,
