@@ -142,7 +142,7 @@ static rf_status fill_task(void *context, int64_t task, int worker, rf_error *er
   const int32_t end = begin + RF_GREEN_GROUP < count ? begin + RF_GREEN_GROUP : count;
   int32_t place[RF_GREEN_GROUP];
   for (int32_t k = begin; k < end; ++k) place[k - begin] = f->seat[k].place;
-  rf_green_columns_solve(f->columns, worker, end - begin, place, f->seat[begin].position, 0, NULL);
+  rf_green_columns_solve(f->columns, worker, end - begin, place, f->seat[begin].position);
   for (int32_t r = begin; r < count; ++r)
     for (int32_t k = begin; k < end && k <= r; ++k) {
       double block[9];

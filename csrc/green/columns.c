@@ -86,12 +86,10 @@ const double *rf_green_columns_point(const rf_green_columns *c, int32_t place) {
 }
 
 void rf_green_columns_solve(const rf_green_columns *c, int worker, int32_t some,
-                            const int32_t *place, int32_t from, int32_t rows, const int32_t *row) {
-  int32_t unknown[RF_FRONTS_INVERSE_COLUMNS], below[3 * RF_GREEN_ROWS];
+                            const int32_t *place, int32_t from) {
+  int32_t unknown[RF_FRONTS_INVERSE_COLUMNS];
   for (int32_t i = 0; i < 3 * some; ++i) unknown[i] = unknown_of(c, place[i / 3]) + i % 3;
-  for (int32_t i = 0; i < 3 * rows; ++i) below[i] = unknown_of(c, row[i / 3]) + i % 3;
-  rf_fronts_inverse_solve(c->inverse, worker, 3 * some, unknown, from, 3 * rows,
-                          row ? below : NULL);
+  rf_fronts_inverse_solve(c->inverse, worker, 3 * some, unknown, from);
 }
 
 void rf_green_columns_block(const rf_green_columns *c, int worker, int32_t place, int32_t k,

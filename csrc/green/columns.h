@@ -31,10 +31,9 @@ int32_t rf_green_columns_position(const rf_green_columns *c, int32_t place);
 const double *rf_green_columns_point(const rf_green_columns *c, int32_t place);
 
 // Solves for the columns of some places, in the memory of a worker, at places with a position of
-// `from` or later; row (rows): only at these of them, up to RF_GREEN_ROWS; NULL: at all.
-enum { RF_GREEN_ROWS = 64 };
+// `from` or later.
 void rf_green_columns_solve(const rf_green_columns *c, int worker, int32_t some,
-                            const int32_t *place, int32_t from, int32_t rows, const int32_t *row);
+                            const int32_t *place, int32_t from);
 
 // Copies the block of a place, row-major, and of column k of the last solve, which is of `column`.
 void rf_green_columns_block(const rf_green_columns *c, int worker, int32_t place, int32_t k,

@@ -1,6 +1,7 @@
 #include "green/packed.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,8 +10,6 @@
 #include "green/columns.h"
 #include "linalg/blas.h"
 #include "linalg/vector.h"
-
-_Static_assert((int)RF_GREEN_ROWS >= (int)RF_GREEN_CLUSTER, "rows of a tile");
 
 enum { MOST = 3 * RF_GREEN_CLUSTER };  // DOFs of a tile
 
@@ -151,8 +150,12 @@ typedef struct packing {
   rf_green *g;
   rf_green_packed *p;
   const rf_green_columns *columns;
-  double **half;  // (tiles) L of the blocks on the diagonal, by columns
-  scratch *of;    // (workers)
+  scratch *of;  // (workers)
+  // L of the blocks on the diagonal, by columns; NULL until its strip is solved; by the lock
+  double **half;  // (tiles)
+  bool failed;
+  pthread_mutex_t lock;
+  pthread_cond_t changed;
 } packing;
 
 // Returns the first position of a tile in the order of elimination.
@@ -165,16 +168,15 @@ static int32_t position_of(const packing *q, int32_t tile) {
   return first;
 }
 
-// Computes the blocks of a strip at the tiles [J, last], by columns.
-static void solve_strip(const packing *q, int worker, int32_t J, int32_t last, double *to) {
+// Computes the blocks of a strip, by columns.
+static void solve_strip(const packing *q, int worker, int32_t J, double *to) {
   const rf_green_packed *p = q->p;
   const int32_t begin = p->begin[J], end = p->begin[J + 1], from = position_of(q, J);
   for (int32_t first = begin; first < end; first += RF_GREEN_GROUP) {
     const int32_t some = end - first < RF_GREEN_GROUP ? end - first : RF_GREEN_GROUP;
-    rf_green_columns_solve(q->columns, worker, some, p->place + first, from,
-                           J == last ? end - begin : 0, J == last ? p->place + begin : NULL);
+    rf_green_columns_solve(q->columns, worker, some, p->place + first, from);
     double *block = to;
-    for (int32_t I = J; I <= last; ++I) {
+    for (int32_t I = J; I < p->tiles; ++I) {
       const int64_t m = rf_green_packed_size(p, I);
       for (int32_t i = p->begin[I]; i < p->begin[I + 1]; ++i)
         for (int32_t k = 0; k < some; ++k) {
@@ -192,16 +194,30 @@ static void solve_strip(const packing *q, int worker, int32_t J, int32_t last, d
     for (int64_t j = 0; j < i; ++j) to[i * m + j] = to[j * m + i];
 }
 
+// Sets L of a tile, or `failed` if there is none, and wakes those that wait for it.
+static void publish(packing *q, int32_t J, double *half, bool failed) {
+  pthread_mutex_lock(&q->lock);
+  if (half) q->half[J] = half;
+  q->failed = q->failed || failed;
+  pthread_cond_broadcast(&q->changed);
+  pthread_mutex_unlock(&q->lock);
+}
+
+// Waits for L of a tile; NULL: its strip failed.
+static const double *wait_for(packing *q, int32_t I) {
+  pthread_mutex_lock(&q->lock);
+  while (!q->half[I] && !q->failed) pthread_cond_wait(&q->changed, &q->lock);
+  const double *half = q->half[I];
+  pthread_mutex_unlock(&q->lock);
+  return half;
+}
+
 // Factors the block of a tile on the diagonal, as L with zeros above.
-static rf_status half_task(void *context, int64_t task, int worker, rf_error *err) {
+static rf_status factorize_tile(packing *q, int32_t J, const double *whole, rf_error *err) {
   rf_status st = RF_OK;
-  packing *q = context;
-  const int32_t J = (int32_t)task;
   const int n = rf_green_packed_size(q->p, J);
-  double *l, *whole = q->of[worker].whole, most = 0.0;
-  RF_ALLOC(q->half[J], (int64_t)n * n);
-  l = q->half[J];
-  solve_strip(q, worker, J, J, whole);
+  double *l = NULL, most = 0.0;
+  RF_ALLOC(l, (int64_t)n * n);
   for (int i = 0; i < n; ++i) most = fmax(most, whole[(int64_t)i * n + i]);
   // G of a free solid is singular if one tile holds all of its surface
   int info = 1;
@@ -210,11 +226,16 @@ static rf_status half_task(void *context, int64_t task, int worker, rf_error *er
     for (int i = 0; i < n; ++i) l[(int64_t)i * n + i] += lift * most;
     dpotrf_("L", &n, l, &n, &info);
   }
-  if (info != 0)
-    return rf_fail(err, RF_ERR_SINGULAR, "the compliance of the surface is not positive definite");
+  if (info != 0) {
+    st = rf_fail(err, RF_ERR_SINGULAR, "the compliance of the surface is not positive definite");
+    goto done;
+  }
   for (int64_t j = 0; j < n; ++j)
     for (int64_t i = 0; i < j; ++i) l[j * n + i] = 0.0;
+  publish(q, J, l, false);
+  l = NULL;
 done:
+  rf_free(l);
   return st;
 }
 
@@ -270,13 +291,14 @@ static int32_t fold(const scratch *s, double tolerance, int m, int n, const doub
   return RF_GREEN_DENSE;
 }
 
-static rf_status strip_task(void *context, int64_t task, int worker, rf_error *err) {
+// Solves a strip and packs its blocks.
+static rf_status pack_strip(packing *q, int worker, int32_t J, rf_error *err) {
   rf_status st = RF_OK;
-  packing *q = context;
   rf_green_packed *p = q->p;
   const scratch *s = &q->of[worker];
-  const int32_t J = (int32_t)task, n = rf_green_packed_size(p, J);
-  solve_strip(q, worker, J, p->tiles - 1, s->strip);
+  const int32_t n = rf_green_packed_size(p, J);
+  solve_strip(q, worker, J, s->strip);
+  RF_TRY(factorize_tile(q, J, s->strip, err));
   // packed entries take the place of blocks that have been read
   const double *block = s->strip;
   double *to = s->strip;
@@ -286,7 +308,9 @@ static rf_status strip_task(void *context, int64_t task, int worker, rf_error *e
     int32_t rank = RF_GREEN_DENSE;
     memcpy(s->whole, block, (size_t)size * sizeof *block);
     memcpy(s->again, block, (size_t)size * sizeof *block);
-    if (I > J) rank = fold(s, p->tolerance, m, n, q->half[I], q->half[J], s->whole);
+    const double *half = wait_for(q, I);
+    if (!half) return rf_fail(err, RF_ERR_INTERNAL, "an earlier part failed");
+    if (I > J) rank = fold(s, p->tolerance, m, n, half, q->half[J], s->whole);
     p->rank[rf_green_packed_index(I, J)] = rank;
     block += size;
     if (rank == RF_GREEN_DENSE) {
@@ -305,6 +329,16 @@ static rf_status strip_task(void *context, int64_t task, int worker, rf_error *e
   for (int64_t k = 0; q->g->single && k < total; ++k)
     ((float *)p->strip[J])[k] = (float)s->strip[k];
   if (!q->g->single) memcpy(p->strip[J], s->strip, (size_t)total * sizeof(double));
+done:
+  return st;
+}
+
+// Tasks are claimed in order, the last strip first: strips that this one needs are in work.
+static rf_status strip_task(void *context, int64_t task, int worker, rf_error *err) {
+  packing *q = context;
+  const int32_t J = q->p->tiles - 1 - (int32_t)task;
+  const rf_status st = pack_strip(q, worker, J, err);
+  if (st < 0) publish(q, J, NULL, true);
   return st;
 }
 
@@ -313,6 +347,8 @@ rf_status rf_green_packed_create(rf_green *g, const rf_green_columns *columns, d
   rf_status st = RF_OK;
   const int32_t tiles = (g->count + RF_GREEN_CLUSTER - 1) / RF_GREEN_CLUSTER;
   packing q = {.g = g, .columns = columns};
+  pthread_mutex_init(&q.lock, NULL);
+  pthread_cond_init(&q.changed, NULL);
   RF_TRY(allocate(g->count, tiles, tolerance, &q.p, err));
   RF_TRY(cluster(q.p, g->count, columns, err));
   RF_ALLOC(q.half, tiles);
@@ -326,8 +362,7 @@ rf_status rf_green_packed_create(rf_green *g, const rf_green_columns *columns, d
     RF_ALLOC(q.of[w].v, MOST * MOST / 2);
   }
   rf_blas_serial_begin();
-  st = rf_run_tasks(run, tiles, 0, half_task, &q, err);
-  if (st >= 0) st = rf_run_tasks(run, tiles, 1, strip_task, &q, err);
+  st = rf_run_tasks(run, tiles, 1, strip_task, &q, err);
   rf_blas_serial_end();
   if (st < 0) goto done;
   g->packed = q.p;
@@ -345,6 +380,8 @@ done:
   rf_free(q.half);
   rf_free(q.of);
   rf_green_packed_free(q.p);
+  pthread_cond_destroy(&q.changed);
+  pthread_mutex_destroy(&q.lock);
   return st;
 }
 

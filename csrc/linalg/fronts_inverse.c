@@ -12,7 +12,6 @@ typedef struct work {
   double *y;       // (BLOCKS, n, WIDTH), in the order of elimination
   double *z;       // (BLOCKS, most_rows, WIDTH) of one front
   int32_t *first;  // (count) first column of a front that is not zero; NONE: off the paths
-  int32_t *above;  // (count) the same of the paths of rows
 } work;
 
 struct rf_fronts_inverse {
@@ -65,7 +64,6 @@ rf_status rf_fronts_inverse_create(const rf_fronts *f, const double *values, int
     RF_ALLOC(p->of[w].y, (int64_t)BLOCKS * f->nodes.n * WIDTH);
     RF_ALLOC(p->of[w].z, (int64_t)BLOCKS * f->most_rows * WIDTH);
     RF_ALLOC(p->of[w].first, f->nodes.count);
-    RF_ALLOC(p->of[w].above, f->nodes.count);
   }
   mark_rows(p, count, unknown);
   *out = p;
@@ -81,7 +79,6 @@ void rf_fronts_inverse_free(rf_fronts_inverse *p) {
     rf_free(p->of[w].y);
     rf_free(p->of[w].z);
     rf_free(p->of[w].first);
-    rf_free(p->of[w].above);
   }
   rf_free(p->low);
   rf_free(p->last);
@@ -172,13 +169,11 @@ static void backward(const rf_fronts_inverse *p, const work *w, int32_t s, int32
 }
 
 void rf_fronts_inverse_solve(const rf_fronts_inverse *p, int worker, int32_t columns,
-                             const int32_t *unknown, int32_t from, int32_t rows,
-                             const int32_t *row) {
+                             const int32_t *unknown, int32_t from) {
   const rf_fronts *f = p->f;
   const work *w = &p->of[worker];
   const int32_t blocks = rf_pieces(columns, WIDTH), count = f->nodes.count;
   const int32_t begin = mark_paths(f, columns, unknown, w->first);
-  if (row) mark_paths(f, rows, row, w->above);
   for (int32_t s = begin; s < count; ++s)
     for (int32_t block = 0; w->first[s] != NONE && block < blocks; ++block)
       memset(w->y + ((int64_t)block * f->nodes.n + f->nodes.column[s]) * WIDTH, 0,
@@ -188,7 +183,7 @@ void rf_fronts_inverse_solve(const rf_fronts_inverse *p, int worker, int32_t col
   for (int32_t s = begin; s < count; ++s)
     if (w->first[s] != NONE) forward(p, w, s, blocks);
   for (int32_t s = count - 1; s >= f->owner[from]; --s)
-    if (p->last[s] >= from && !(row && w->above[s] == NONE)) backward(p, w, s, from, blocks);
+    if (p->last[s] >= from) backward(p, w, s, from, blocks);
 }
 
 const double *rf_fronts_inverse_row(const rf_fronts_inverse *p, int worker, int32_t unknown,

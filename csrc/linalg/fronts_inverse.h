@@ -30,10 +30,9 @@ void rf_fronts_inverse_free(rf_fronts_inverse *p);  // NULL is allowed
 int32_t rf_fronts_inverse_position(const rf_fronts_inverse *p, int32_t unknown);
 
 // Computes some columns of A^-1 in the memory of a worker, at the prepared rows with a position of
-// `from` or later; row (rows): only at these of them, NULL: at all.
+// `from` or later.
 void rf_fronts_inverse_solve(const rf_fronts_inverse *p, int worker, int32_t columns,
-                             const int32_t *unknown, int32_t from, int32_t rows,
-                             const int32_t *row);
+                             const int32_t *unknown, int32_t from);
 
 // Returns the row of an unknown: column k is at (k / RF_PANEL_WIDTH) stride + k % RF_PANEL_WIDTH.
 const double *rf_fronts_inverse_row(const rf_fronts_inverse *p, int worker, int32_t unknown,
