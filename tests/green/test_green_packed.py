@@ -40,10 +40,7 @@ def green(solid) -> rf.GreensFunctions:
 
 def rows_of_tiles(green: rf.GreensFunctions) -> list[NDArray[np.int64]]:
     _, begin, place, _ = green._core.packed
-    return [
-        (3 * place[a:b, None] + np.arange(3)).ravel()
-        for a, b in itertools.pairwise(begin)
-    ]
+    return [(3 * place[a:b, None] + np.arange(3)).ravel() for a, b in itertools.pairwise(begin)]
 
 
 def check_errors(green: rf.GreensFunctions, G: Array) -> None:
