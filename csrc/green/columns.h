@@ -3,6 +3,8 @@
 // Of a free solid with the rigid motions R, the factor A is that of six supports, and
 //   G = (1 - R R^T M) A^-1 (1 - M R R^T) = A^-1 - Q R^T - R Q^T,
 //   Q = A^-1 M R - R (R^T M A^-1 M R) / 2.
+//
+// Nodes that are constrained (mesh/constraints.h) move as their masters, which take their forces.
 #ifndef RF_GREEN_COLUMNS_H
 #define RF_GREEN_COLUMNS_H
 
@@ -24,7 +26,7 @@ RF_MUST_CHECK rf_status rf_green_columns_create(const rf_solid *solid, const rf_
                                                 rf_error *err);
 void rf_green_columns_free(rf_green_columns *c);  // NULL is allowed
 
-// Returns the position of a place in the order of elimination: that of its first DOF.
+// Returns the position of a place in the order of elimination: that of the first DOF it depends on.
 int32_t rf_green_columns_position(const rf_green_columns *c, int32_t place);
 
 // Returns the rest position of a place.

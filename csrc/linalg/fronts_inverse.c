@@ -12,6 +12,8 @@ typedef struct work {
   double *y;       // (BLOCKS, n, WIDTH), in the order of elimination
   double *z;       // (BLOCKS, most_rows, WIDTH) of one front
   int32_t *first;  // (count) first column of a front that is not zero; NONE: off the paths
+  int32_t blocks;  // of right-hand sides
+  int32_t begin;   // first front on a path
 } work;
 
 struct rf_fronts_inverse {
@@ -90,24 +92,32 @@ int32_t rf_fronts_inverse_position(const rf_fronts_inverse *p, int32_t unknown) 
   return p->f->position[unknown];
 }
 
-// Marks the fronts on the paths of columns; returns the first of them.
-static int32_t mark_paths(const rf_fronts *f, int32_t columns, const int32_t *unknown,
-                          int32_t *first) {
-  int32_t begin = f->nodes.count;
-  for (int32_t s = 0; s < f->nodes.count; ++s) first[s] = NONE;
-  for (int32_t k = 0; k < columns; ++k) {
-    const int32_t at = f->position[unknown[k]];
-    int32_t s = f->owner[at], column = at - f->nodes.column[s];
-    begin = rf_least(begin, s);
-    for (bool known = false; s >= 0 && !known;) {
-      known = first[s] != NONE;
-      first[s] = rf_least(first[s], column);
-      const int32_t parent = rf_front_parent(f, s);
-      if (parent >= 0) column = entry_of(f, s, parent);
-      s = parent;
-    }
+void rf_fronts_inverse_begin(const rf_fronts_inverse *p, int worker, int32_t columns) {
+  work *w = &p->of[worker];
+  w->blocks = rf_pieces(columns, WIDTH);
+  w->begin = p->f->nodes.count;
+  for (int32_t s = 0; s < p->f->nodes.count; ++s) w->first[s] = NONE;
+}
+
+void rf_fronts_inverse_add(const rf_fronts_inverse *p, int worker, int32_t column, int32_t unknown,
+                           double value) {
+  const rf_fronts *f = p->f;
+  work *w = &p->of[worker];
+  const int32_t at = f->position[unknown];
+  int32_t s = f->owner[at], low = at - f->nodes.column[s];
+  w->begin = rf_least(w->begin, s);
+  // marks the path, as far as it is new, and clears it
+  for (bool known = false; s >= 0 && !known;) {
+    known = w->first[s] != NONE;
+    w->first[s] = rf_least(w->first[s], low);
+    for (int32_t block = 0; !known && block < w->blocks; ++block)
+      memset(w->y + ((int64_t)block * f->nodes.n + f->nodes.column[s]) * WIDTH, 0,
+             (size_t)rf_front_columns(f, s) * WIDTH * sizeof *w->y);
+    const int32_t parent = rf_front_parent(f, s);
+    if (parent >= 0) low = entry_of(f, s, parent);
+    s = parent;
   }
-  return begin;
+  w->y[((int64_t)(column / WIDTH) * f->nodes.n + at) * WIDTH + column % WIDTH] += value;
 }
 
 static rf_front_panel panel_of(const rf_fronts_inverse *p, const work *w, int32_t s,
@@ -168,22 +178,13 @@ static void backward(const rf_fronts_inverse *p, const work *w, int32_t s, int32
            t.z + block * t.stride + (int64_t)t.from * WIDTH, (size_t)own * sizeof *t.z);
 }
 
-void rf_fronts_inverse_solve(const rf_fronts_inverse *p, int worker, int32_t columns,
-                             const int32_t *unknown, int32_t from) {
+void rf_fronts_inverse_solve(const rf_fronts_inverse *p, int worker, int32_t from) {
   const rf_fronts *f = p->f;
   const work *w = &p->of[worker];
-  const int32_t blocks = rf_pieces(columns, WIDTH), count = f->nodes.count;
-  const int32_t begin = mark_paths(f, columns, unknown, w->first);
-  for (int32_t s = begin; s < count; ++s)
-    for (int32_t block = 0; w->first[s] != NONE && block < blocks; ++block)
-      memset(w->y + ((int64_t)block * f->nodes.n + f->nodes.column[s]) * WIDTH, 0,
-             (size_t)rf_front_columns(f, s) * WIDTH * sizeof *w->y);
-  for (int32_t k = 0; k < columns; ++k)
-    w->y[((int64_t)(k / WIDTH) * f->nodes.n + f->position[unknown[k]]) * WIDTH + k % WIDTH] = 1.0;
-  for (int32_t s = begin; s < count; ++s)
-    if (w->first[s] != NONE) forward(p, w, s, blocks);
-  for (int32_t s = count - 1; s >= f->owner[from]; --s)
-    if (p->last[s] >= from) backward(p, w, s, from, blocks);
+  for (int32_t s = w->begin; s < f->nodes.count; ++s)
+    if (w->first[s] != NONE) forward(p, w, s, w->blocks);
+  for (int32_t s = f->nodes.count - 1; s >= f->owner[from]; --s)
+    if (p->last[s] >= from) backward(p, w, s, from, w->blocks);
 }
 
 const double *rf_fronts_inverse_row(const rf_fronts_inverse *p, int worker, int32_t unknown,

@@ -29,10 +29,12 @@ void rf_fronts_inverse_free(rf_fronts_inverse *p);  // NULL is allowed
 // Returns the place of an unknown in the order of elimination.
 int32_t rf_fronts_inverse_position(const rf_fronts_inverse *p, int32_t unknown);
 
-// Computes some columns of A^-1 in the memory of a worker, at the prepared rows with a position of
-// `from` or later.
-void rf_fronts_inverse_solve(const rf_fronts_inverse *p, int worker, int32_t columns,
-                             const int32_t *unknown, int32_t from);
+// Begin the right-hand sides of `columns` columns in the memory of a worker, as zero; add to one of
+// them; and solve, at the prepared rows with a position of `from` or later.
+void rf_fronts_inverse_begin(const rf_fronts_inverse *p, int worker, int32_t columns);
+void rf_fronts_inverse_add(const rf_fronts_inverse *p, int worker, int32_t column, int32_t unknown,
+                           double value);
+void rf_fronts_inverse_solve(const rf_fronts_inverse *p, int worker, int32_t from);
 
 // Returns the row of an unknown: column k is at (k / RF_PANEL_WIDTH) stride + k % RF_PANEL_WIDTH.
 const double *rf_fronts_inverse_row(const rf_fronts_inverse *p, int worker, int32_t unknown,
