@@ -21,7 +21,7 @@ from reducedfem import _core
 CONTACTS = 32
 MARK_MAKE_S, MARK_GREEN_MB, MARK_PACKED_MB = 40.0, 530.0, 150.0
 TOLERANCE = 1e-3
-MARK_UPDATE_US, MARK_SOLVE_US, MARK_CHANGE_US = 8.0, 40.0, 3.0
+MARK_UPDATE_US, MARK_SOLVE_US, MARK_CHANGE_US, MARK_POINT_US = 8.0, 40.0, 3.0, 1.0
 
 
 @functools.cache
@@ -49,7 +49,7 @@ def random_places(count: int, some: int) -> np.ndarray:
 
 def rows() -> list[Row]:
     """Measure all with one set of Green's functions."""
-    return making() + packing() + contact()
+    return making() + packing() + contact() + touching()
 
 
 def lower_stiffness() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -154,6 +154,44 @@ def contact() -> list[Row]:
         Row(f"{CONTACTS} contacts: add or remove one", both, "us", MARK_CHANGE_US,
             f"mean of both, of the oldest; {spread(changed, 2.0)}",
             both / scratch, "numpy.linalg.solve"),
+    ]  # fmt: skip
+
+
+def touching() -> list[Row]:
+    """Measure cycles of a tip that sticks, and of one that slides over the plate."""
+    green, _ = made()
+    surface = plate().mesh.surface()
+    begin = time.perf_counter()
+    tip = rf.PointProxyContact(green, surface, 0.03, 0.4, progress=False)
+    seconds = time.perf_counter() - begin
+    high, n = surface.bounds[1][2], 4000
+    times = 1e-3 * np.arange(n)
+    rows = []
+    for what, way in (("sticks", 0.0), ("slides", 0.2)):
+        path = np.full((n, 3), high - 2e-3)
+        path[:, 0], path[:, 1] = 0.4 + way * times / times[-1], 0.5
+        session = rf.HapticSession(tip, rf.ReplayDevice(times, path), ramp=0.0)
+        # the last cycle ends with the work of making its records
+        records = session.run(n)[100:-1]
+        session.close()
+        spent = records["contact_us"] + records["deform_us"]
+        rows.append((what, spent, records.flagged("slipping").mean()))
+    one = random_places(len(green.nodes), 1), np.ones((1, 3))
+    column = float(np.median(ticks(lambda: green._core.add(*one))))
+    dent = float(np.median(ticks(tip.displacement, 300)))
+    compliance, force = np.eye(3), np.ones(3)
+    small = float(np.median(ticks(lambda: np.linalg.solve(compliance, force))))
+    return [
+        Row(f"discs of a tip, {surface.n_triangles:,} triangles", seconds, "s", None,
+            f"{tip.nodes_per_disc:.0f} nodes in each", seconds / made()[1], "making G"),
+        *(
+            Row(f"a tip that {what}: a cycle", float(np.median(spent)), "us", MARK_POINT_US,
+                f"friction, {100 * share:.0f} % of the cycles slip; {spread(spent)}",
+                float(np.median(spent)) / small, "numpy.linalg.solve, 3 unknowns")
+            for what, spent, share in rows
+        ),
+        Row("its dent: the whole surface", dent, "us", None, "not in the loop", dent / column,
+            "surface under one force"),
     ]  # fmt: skip
 
 

@@ -57,8 +57,8 @@ typedef struct rf_loop {
   // `interrupted` is a part of `over`: released after it, so that a reader that loads it first,
   // with acquire order, finds the part no larger than the whole.
   _Atomic int64_t ticks, over, interrupted, skipped, unrecorded, too_deep, shortened, paused;
-  _Atomic int64_t made_up, unsolved;
-  _Atomic double energy_j, most_energy_j, most_depth_m;
+  _Atomic int64_t made_up, unsolved, unanswered;
+  _Atomic double energy_j, most_energy_j, most_depth_m, stiffest_n_per_m;
   rf_feel feel;  // used by the loop only; published in the next two lines
   _Atomic int64_t touching, saturated;
   _Atomic double chatter_n, force_n;
@@ -73,9 +73,6 @@ RF_MUST_CHECK rf_status rf_loop_called_rt(rf_loop *loop);
 bool rf_loop_ended_rt(rf_loop *loop);
 // Runs cycles from now until `stop` or `most_ticks` and the following fade-out, or until a failure.
 RF_MUST_CHECK rf_status rf_loop_run_rt(rf_loop *loop);
-// Makes denormal numbers count as zero in this thread; returns the previous mode, to be restored.
-uint64_t rf_loop_flush_denormals_rt(void);
-void rf_loop_restore_denormals_rt(uint64_t before);
 // Touches the stack that a cycle may need, so that its pages exist.
 void rf_loop_touch_stack_rt(void);
 

@@ -3,10 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#if defined(__x86_64__) || defined(_M_X64)
-#include <xmmintrin.h>
-#endif
-
 #include "base/clock_rt.h"
 
 enum { STACK_BYTES = 256 * 1024 };
@@ -14,29 +10,6 @@ enum { STACK_BYTES = 256 * 1024 };
 #define LOAD(a) atomic_load_explicit(&(a), memory_order_relaxed)
 #define STORE(a, value) atomic_store_explicit(&(a), (value), memory_order_relaxed)
 #define COUNT(a, more) STORE(a, LOAD(a) + (more))
-
-#if defined(__x86_64__) || defined(_M_X64)
-enum { FLUSH_RESULTS_AND_OPERANDS = 0x8040 };
-uint64_t rf_loop_flush_denormals_rt(void) {
-  const unsigned before = _mm_getcsr();
-  _mm_setcsr(before | FLUSH_RESULTS_AND_OPERANDS);
-  return before;
-}
-void rf_loop_restore_denormals_rt(uint64_t before) { _mm_setcsr((unsigned)before); }
-#elif defined(__aarch64__)
-uint64_t rf_loop_flush_denormals_rt(void) {
-  uint64_t before;
-  __asm__ volatile("mrs %0, fpcr" : "=r"(before));
-  __asm__ volatile("msr fpcr, %0" : : "r"(before | (1ULL << 24)));
-  return before;
-}
-void rf_loop_restore_denormals_rt(uint64_t before) {
-  __asm__ volatile("msr fpcr, %0" : : "r"(before));
-}
-#else
-uint64_t rf_loop_flush_denormals_rt(void) { return 0; }
-void rf_loop_restore_denormals_rt(uint64_t before) { (void)before; }
-#endif
 
 void rf_loop_touch_stack_rt(void) {
   volatile char here[STACK_BYTES];
@@ -90,6 +63,10 @@ rf_status rf_loop_cycle_rt(rf_loop *loop, double late_us) {
   if (record.flags & RF_SAFETY_PAUSED) COUNT(loop->paused, 1);
   if (record.flags & RF_TICK_MADE_UP) COUNT(loop->made_up, 1);
   if (record.flags & RF_TICK_UNSOLVED) COUNT(loop->unsolved, 1);
+  if (record.flags & RF_TICK_UNANSWERED) COUNT(loop->unanswered, 1);
+  const rf_touch_felt *felt = rf_tick_felt_rt(loop->tick);
+  if (felt && felt->stiffness_n_per_m > LOAD(loop->stiffest_n_per_m))
+    STORE(loop->stiffest_n_per_m, felt->stiffness_n_per_m);
   rf_feel *feel = &loop->feel;
   rf_feel_add_rt(feel, 1e-6 * loop->period_us, record.force, record.touching > 0,
                  (record.flags & RF_TICK_SATURATED) != 0);

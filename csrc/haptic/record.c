@@ -10,7 +10,8 @@ void rf_record_layout_place(rf_record_layout *layout) {
   const size_t n = (size_t)layout->n_free;
   layout->positions_at = sizeof(rf_tick_record);
   layout->quaternions_at = layout->positions_at + n * 3 * sizeof(double);
-  layout->coordinates_at = layout->quaternions_at + n * 4 * sizeof(double);
+  layout->touched_at = layout->quaternions_at + n * 4 * sizeof(double);
+  layout->coordinates_at = layout->touched_at + (size_t)layout->n_touched * 6 * sizeof(double);
   layout->bytes = layout->coordinates_at + (size_t)layout->n_coordinates * sizeof(float);
 }
 
@@ -18,6 +19,8 @@ rf_record_layout rf_record_layout_of(const rf_tick *tick) {
   const rf_world *world = tick->world;
   rf_record_layout layout;
   memset(&layout, 0, sizeof layout);
+  layout.felt = rf_tick_felt_rt(tick);
+  layout.n_touched = layout.felt ? 1 : 0;
   for (int32_t k = 0; k < world->n_bodies; ++k) {
     const rf_body *body = world->body[k];
     if (body != tick->object && rf_tick_contact_of_rt(tick, body) < 0) continue;

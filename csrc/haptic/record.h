@@ -3,7 +3,8 @@
 // A record is a block of bytes: an rf_tick_record, then of the free bodies all positions and all
 // rotations of their frames in the world, doubles (3) and (4) each, then the reduced coordinates of
 // all bodies with a simulation, floats.  Bodies are in the order of snapshots: by contact, then the
-// held object.  Of sessions without such bodies it is the rf_tick_record alone.
+// held object.  Of a touched body it has anchor and slip (render/touch.h), three doubles each,
+// instead.  Of sessions without such bodies it is the rf_tick_record alone.
 #ifndef RF_HAPTIC_RECORD_H
 #define RF_HAPTIC_RECORD_H
 
@@ -18,13 +19,15 @@ typedef struct rf_record_layout {
   int32_t n_coordinates;                                // of all deforming bodies
   const rf_body *free[RF_TICK_MOST_CONTACTS];           // borrowed                 (n_free)
   const rf_body *deforming[RF_TICK_MOST_CONTACTS + 1];  // borrowed                 (n_deforming)
-  size_t positions_at, quaternions_at, coordinates_at;  // bytes before them
-  size_t bytes;                                         // of a record
+  const rf_touch_felt *felt;                            // borrowed; NULL: no touched body
+  int32_t n_touched;                                    // 0 or 1
+  size_t positions_at, quaternions_at, touched_at, coordinates_at;  // bytes before them
+  size_t bytes;                                                     // of a record
 } rf_record_layout;
 
 // Returns the layout of a session's records; borrows the bodies of the tick.
 rf_record_layout rf_record_layout_of(const rf_tick *tick);
-// Sets the places in records of layout->n_free bodies and layout->n_coordinates coordinates.
+// Sets the places in records of layout->n_free and n_touched bodies and n_coordinates coordinates.
 void rf_record_layout_place(rf_record_layout *layout);
 
 // Writes a record of layout->bytes bytes, aligned as doubles.

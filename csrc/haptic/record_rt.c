@@ -6,6 +6,12 @@ void rf_record_take_rt(const rf_record_layout *layout, const rf_tick_record *rec
   char *position = out + layout->positions_at, *quaternion = out + layout->quaternions_at;
   float *q = (float *)(void *)(out + layout->coordinates_at);
   memcpy(out, record, sizeof *record);
+  if (layout->felt) {
+    char *anchor = out + layout->touched_at;
+    memcpy(anchor, layout->felt->anchor_m, sizeof layout->felt->anchor_m);
+    memcpy(anchor + sizeof layout->felt->anchor_m, layout->felt->slip_m,
+           sizeof layout->felt->slip_m);
+  }
   for (int32_t k = 0; k < layout->n_free; ++k) {
     const rf_pose *pose = &layout->free[k]->pose;
     memcpy(position + (size_t)k * sizeof pose->position_m, pose->position_m,

@@ -28,6 +28,7 @@ typedef struct rf_safety_state {
   bool enabled;           // false: the forces fade out
   bool paused;            // the next force is too late and is not sent
   bool resumed;           // forces fade in after a pause or a silence, or for another hand
+  bool muted;             // forces fade out, and in again once they are not muted any more
 } rf_safety_state;
 
 // Reasons for a limited wrench: bits of a record's flags.
@@ -48,6 +49,8 @@ uint32_t rf_safety_watch_rt(const rf_safety_settings *set, double elapsed_s,
 // Makes forces fade in again, over `ramp_s` and at least 0.05 s: the hand has moved meanwhile, or
 // is another one.
 void rf_safety_resume_rt(rf_safety_state *state);
+// Makes forces fade out, as nothing answers the hand, or in again as rf_safety_resume_rt.
+void rf_safety_mute_rt(bool muted, rf_safety_state *state);
 // Sets the force of this cycle to zero, because the hand may have moved far since the last one, and
 // makes forces fade in again.  Returns flags to add.
 uint32_t rf_safety_pause_rt(rf_safety_state *state);

@@ -19,6 +19,11 @@ void rf_safety_resume_rt(rf_safety_state *state) {
   state->resumed = true;
 }
 
+void rf_safety_mute_rt(bool muted, rf_safety_state *state) {
+  state->resumed = state->resumed || muted;
+  state->muted = muted;
+}
+
 uint32_t rf_safety_pause_rt(rf_safety_state *state) {
   rf_safety_resume_rt(state);
   state->paused = true;
@@ -61,7 +66,7 @@ uint32_t rf_safety_limit_rt(const rf_safety_settings *set, double dt_s, rf_safet
   if (!finite(wanted)) return broken(state, wanted);
   // a silent device gets zero at once: it may be disconnected
   const bool cut = state->paused || !(state->quiet_s <= set->silent_s);
-  const bool out = state->enabled && !cut;
+  const bool out = state->enabled && !state->muted && !cut;
   const double fade_s = out && state->resumed ? fmax(set->ramp_s, RESUME_S) : set->ramp_s;
   const double way = fade_s > 0.0 ? dt_s / fade_s : 1.0;
   state->paused = false;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/denormals_rt.h"
 #include "haptic/session_state.h"
 
 enum { FEWEST_RECORDS = 64 };
@@ -138,6 +139,20 @@ static rf_status open_device(rf_session *s, rf_error *err) {
   return RF_OK;
 }
 
+static rf_status start_touch(rf_session *s, rf_error *err) {
+  const rf_touch *touch = rf_tick_touch(s->tick);
+  const rf_status st = touch && touch->kind->start ? touch->kind->start(touch->self, err) : RF_OK;
+  s->touch_runs = touch && st >= 0;
+  return st;
+}
+
+// After the last cycle of a thread.
+static void stop_touch(rf_session *s) {
+  const rf_touch *touch = rf_tick_touch(s->tick);
+  if (s->touch_runs && touch->kind->stop) touch->kind->stop(touch->self);
+  s->touch_runs = false;
+}
+
 // ---- start and stop ---------------------------------------------------------------------
 
 static rf_status refuse_unless_ready(rf_session *s, rf_error *err) {
@@ -184,6 +199,12 @@ rf_status rf_session_start(rf_session *s, int file, rf_error *err) {
     return rf_fail(err, RF_ERR_ARG, "descriptor %d is no file for records: %s", file,
                    strerror(errno));
   }
+  st = start_touch(s, err);
+  if (st < 0) {
+    rf_session_close_device(s);
+    rf_session_close_file(s);
+    return st;
+  }
   // a count beyond the range: no limit
   const double most = ceil(1e6 * s->set.duration_s / s->loop.period_us - 1e-9);
   s->loop.most_ticks = most < 1e18 ? (int64_t)most : 0;
@@ -199,6 +220,7 @@ rf_status rf_session_start(rf_session *s, int file, rf_error *err) {
   rf_session_set_phase(s, RF_SESSION_RUNNING);
   const int error = rf_session_start_threads(s);
   if (!error) return RF_OK;
+  stop_touch(s);
   rf_session_close_device(s);
   if (!s->has_writer) rf_session_close_file(s);
   rf_session_unlock_memory(s);
@@ -216,9 +238,9 @@ rf_status rf_session_advance(rf_session *s, int64_t n, rf_error *err) {
   if (st >= 0) st = open_device(s, err);
   if (st < 0) return st;
   rf_tick_pace_rt(s->tick, INFINITY);
-  const uint64_t before = rf_loop_flush_denormals_rt();
+  const uint64_t before = rf_denormals_flush_rt();
   for (int64_t k = 0; k < n && st >= 0; ++k) st = rf_loop_cycle_rt(&s->loop, 0.0);
-  rf_loop_restore_denormals_rt(before);
+  rf_denormals_restore_rt(before);
   if (st >= 0) return RF_OK;
   rf_error why = {0};
   rf_session_explain(s, st, &why);
@@ -277,6 +299,7 @@ void rf_session_stop(rf_session *s) {
   }
   pthread_join(s->thread, NULL);
   pthread_join(s->watchdog, NULL);
+  stop_touch(s);
   s->has_threads = false;
   rf_session_unlock_memory(s);
   (void)rf_session_finish_records(s);
@@ -335,6 +358,7 @@ void rf_session_read_status(rf_session *s, rf_session_status *out) {
   out->paused = atomic_load(&loop->paused);
   out->made_up = atomic_load(&loop->made_up);
   out->unsolved = atomic_load(&loop->unsolved);
+  out->unanswered = atomic_load(&loop->unanswered);
   out->unrecorded = atomic_load(&loop->unrecorded);
   out->written = atomic_load(&s->written);
   out->file_error = atomic_load(&s->file_error);
@@ -345,6 +369,9 @@ void rf_session_read_status(rf_session *s, rf_session_status *out) {
   out->touching = atomic_load(&loop->touching);
   out->chatter_n = atomic_load(&loop->chatter_n);
   out->force_n = atomic_load(&loop->force_n);
+  const rf_touch *touch = rf_tick_touch(s->tick);
+  out->delay_s = touch ? touch->delay_s : 0.0;
+  out->stiffest_n_per_m = atomic_load(&loop->stiffest_n_per_m);
 }
 
 const rf_loop *rf_session_loop(const rf_session *s) { return &s->loop; }

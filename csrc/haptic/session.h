@@ -58,13 +58,16 @@ typedef struct rf_session_status {
   int64_t paused;       // cycles after a pause (RF_SAFETY_PAUSED)
   int64_t made_up;      // cycles that made up for missed ones (RF_TICK_MADE_UP)
   int64_t unsolved;     // cycles in which friction was not solved (RF_TICK_UNSOLVED)
+  int64_t unanswered;   // cycles in which a touched body did not answer (RF_TICK_UNANSWERED)
   int64_t unrecorded;   // records that found no room in the ring
   int64_t written;      // records in the file
   int file_error;       // errno that ended writing; 0: none
   bool writing;         // the file is still in use; after a stop: it accepts no records
   double energy_j, most_energy_j;
+  double delay_s;               // of a touched body (render/touch.h)
   int64_t touching, saturated;  // cycles with contact; those in which the coupling saturated
   double chatter_n, force_n;    // in contact: rms of the force faster than 20 ms; mean force
+  double stiffest_n_per_m;  // largest stiffness of a touched body that the hand felt, in the world
 } rf_session_status;
 
 typedef struct rf_session rf_session;

@@ -51,7 +51,8 @@ static const rf_snapshot_field POINTS[] = {
 enum {
   OF_RECORD = sizeof RECORD / sizeof *RECORD,
   OF_POINTS = sizeof POINTS / sizeof *POINTS,
-  OF_BODY = 4
+  OF_BODY = 4,
+  OF_TOUCH = 3
 };
 
 _Static_assert(RF_SNAPSHOT_POINTS / RF_CONTACT_BLOCK >= RF_TICK_MOST_CONTACTS, "a block a pair");
@@ -87,11 +88,16 @@ rf_status rf_snapshot_layout_create(const rf_tick *tick, rf_snapshot_layout *out
   const rf_world *world = tick->world;
   rf_status st = RF_OK;
   memset(out, 0, sizeof *out);
-  RF_ALLOC(out->field, OF_RECORD + OF_BODY * (size_t)world->n_bodies + 1 + OF_POINTS);
+  RF_ALLOC(out->field, OF_RECORD + OF_BODY * (size_t)world->n_bodies + OF_TOUCH + 1 + OF_POINTS);
   memcpy(out->field, RECORD, sizeof RECORD);
   out->n = OF_RECORD;
   out->bytes = sizeof(rf_tick_record);
   for (int32_t k = 0; k < world->n_bodies; ++k) add_body(out, tick, world->body[k]);
+  if (tick->touch) {
+    add(out, "touch", "anchor", 3);
+    add(out, "touch", "slip", 3);
+    add(out, "touch", "coordinates", tick->touch->coordinates);
+  }
   out->n_points_at = out->bytes;
   out->field[out->n++] = (rf_snapshot_field){"n_points", "<i8", out->bytes, 0, 1};
   out->bytes += sizeof(int64_t);

@@ -19,7 +19,7 @@ enum { RF_SNAPSHOT_NAME = 48, RF_SNAPSHOT_POINTS = 256 };
 
 // Part of a snapshot: `count` values of a NumPy format, `stride` bytes apart.
 typedef struct rf_snapshot_field {
-  char name[RF_SNAPSHOT_NAME];    // "record.force", "shell 0.q", "points.force"
+  char name[RF_SNAPSHOT_NAME];    // "record.force", "shell 0.q", "touch.anchor", "points.force"
   char format[RF_SNAPSHOT_NAME];  // "<f8", "(3,)<f8"
   size_t offset, stride;          // bytes
   int32_t count;                  // capacity of the points, else 1

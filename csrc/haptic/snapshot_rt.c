@@ -20,6 +20,15 @@ static char *put_body(char *to, const rf_body *body) {
   return put(to, body->motion->q, (size_t)body->motion->n * sizeof *body->motion->q);
 }
 
+static char *put_touch(char *to, const rf_tick *tick) {
+  const rf_touch *touch = tick->touch;
+  to = put(to, tick->felt.anchor_m, sizeof tick->felt.anchor_m);
+  to = put(to, tick->felt.slip_m, sizeof tick->felt.slip_m);
+  if (touch->coordinates == 0) return to;
+  touch->kind->publish_rt(touch->self, (double *)(void *)to);
+  return to + (size_t)touch->coordinates * sizeof(double);
+}
+
 // Copies touching points of a pair, of at most `most` blocks; returns how many.
 static int32_t put_points(rf_contact_touch *to, const rf_pair *pair, int32_t k, int32_t most) {
   const int32_t blocks = (pair->found.touching + BLOCK - 1) / BLOCK;
@@ -43,6 +52,7 @@ size_t rf_snapshot_take_rt(const rf_snapshot_layout *layout, const rf_tick *tick
     const rf_body *body = world->body[k];
     if (body == tick->object || rf_tick_contact_of_rt(tick, body) >= 0) to = put_body(to, body);
   }
+  if (tick->touch) to = put_touch(to, tick);
   rf_contact_touch *points = (rf_contact_touch *)(void *)(to + sizeof n);
   for (int32_t k = 0; with_points && k < world->n_pairs; ++k)
     n += put_points(points + n, world->pair[k], k, MOST_BLOCKS / world->n_pairs);

@@ -203,6 +203,12 @@ done:
   return st;
 }
 
+static void begin(rf_tick *t) {
+  rf_tick_recentre_rt(t);
+  rf_tick_begin_rt(t);
+  rf_tick_pace_rt(t, INFINITY);
+}
+
 rf_status rf_tick_create(const rf_tick_settings *set, int32_t n_contacts,
                          const rf_tick_contact *contacts, const rf_motion *field, rf_tick **out,
                          rf_error *err) {
@@ -211,11 +217,30 @@ rf_status rf_tick_create(const rf_tick_settings *set, int32_t n_contacts,
   rf_tick *t = NULL;
   RF_ALLOC(t, 1);
   t->set = *set;
+  t->answer = &rf_tick_coupled;
   RF_TRY(fill_world(t, n_contacts, contacts, field, err));
   rf_tick_set_coupling_rt(t, set);
-  rf_tick_recentre_rt(t);
-  rf_tick_begin_rt(t);
-  rf_tick_pace_rt(t, INFINITY);
+  begin(t);
+  *out = t;
+  t = NULL;
+done:
+  rf_tick_free(t);
+  return st;
+}
+
+rf_status rf_tick_create_touch(const rf_tick_settings *set, const rf_touch *touch, rf_tick **out,
+                               rf_error *err) {
+  const rf_world_settings empty = {.dt_s = set->dt_s, .most_bodies = 1};
+  rf_status st = rf_tick_check(set, err);
+  if (st < 0) return st;
+  rf_tick *t = NULL;
+  RF_ALLOC(t, 1);
+  t->set = *set;
+  t->answer = &rf_tick_touched;
+  RF_TRY(rf_world_create(&empty, &t->world, err));
+  RF_TRY(add_body(t, -1, NULL, NULL, &t->object, err));
+  RF_TRY(rf_touch_copy(touch, &t->touch, err));
+  begin(t);
   *out = t;
   t = NULL;
 done:
@@ -226,6 +251,7 @@ done:
 void rf_tick_free(rf_tick *t) {
   if (!t) return;
   rf_world_free(t->world);
+  rf_touch_free(t->touch);
   rf_free(t);
 }
 
@@ -233,6 +259,8 @@ const rf_motion *rf_tick_simulation(const rf_tick *t, int32_t k) {
   if (k < 0) return t->object->motion;
   return k < t->world->n_pairs ? rf_tick_shell_rt(t, k)->motion : NULL;
 }
+
+const rf_touch *rf_tick_touch(const rf_tick *t) { return t->touch; }
 
 const rf_free_body *rf_tick_free_body(const rf_tick *t, int32_t k) {
   if (k < 0 || k >= t->world->n_pairs) return NULL;

@@ -19,6 +19,9 @@
 // takes from the object.  With `saturated` the hand gets the opposite of the force on the object,
 // after saturation and relief.
 //
+// Instead of contacts and a coupling a tick may have a body that answers the hand directly
+// (render/touch.h).  The simulation object is then the tool that this body holds back.
+//
 // A tick owns all that it changes and borrows constant data.  Cycles do not allocate and call only
 // the clock and the device.
 #ifndef RF_HAPTIC_TICK_H
@@ -35,6 +38,7 @@
 #include "haptic/passivity.h"
 #include "haptic/safety.h"
 #include "render/dynamic_coupling.h"
+#include "render/touch.h"
 #include "render/virtual_coupling.h"
 #include "render/workspace.h"
 
@@ -92,7 +96,9 @@ enum {
   RF_TICK_SATURATED = 1 << 14,  // the object got less than the linear spring force
   RF_TICK_SHORTENED = 1 << 15,  // an increment of a body was shortened (dynamics/newton.h)
   RF_TICK_MADE_UP = 1 << 16,    // cycles missed before it were made up for
-  RF_TICK_UNSOLVED = 1 << 17    // forces of friction do not meet the tolerance
+  RF_TICK_UNSOLVED = 1 << 17,   // forces of friction do not meet the tolerance
+  RF_TICK_SLIPPING = 1 << 18,   // the hand slides over a touched body
+  RF_TICK_UNANSWERED = 1 << 19  // a touched body does not answer: forces fade out
 };
 
 // A contact, and its bodies.
@@ -116,6 +122,9 @@ RF_MUST_CHECK rf_status rf_tick_check(const rf_tick_settings *set, rf_error *err
 RF_MUST_CHECK rf_status rf_tick_create(const rf_tick_settings *set, int32_t n_contacts,
                                        const rf_tick_contact *contacts, const rf_motion *field,
                                        rf_tick **out, rf_error *err);
+// The same for a hand that touches a body without a coupling; copies the body.
+RF_MUST_CHECK rf_status rf_tick_create_touch(const rf_tick_settings *set, const rf_touch *touch,
+                                             rf_tick **out, rf_error *err);
 void rf_tick_free(rf_tick *tick);  // NULL is fine
 
 // Runs a cycle at the scheduled `time_s`.  The last one may be several periods ago: the cycles in
@@ -143,11 +152,14 @@ bool rf_tick_faded_rt(const rf_tick *tick);
 void rf_tick_limit_rt(rf_tick *tick, double max_force_n, double max_torque_nm);
 // Moves the manipulandum and the simulation object to the start of the workspace.
 void rf_tick_recentre_rt(rf_tick *tick);
-// Changes the coupling between cycles; the settings must be checked.
+// Changes the coupling between cycles; the settings must be checked.  Without a coupling: nothing.
 void rf_tick_set_coupling_rt(rf_tick *tick, const rf_tick_settings *set);
 
 // Returns the simulation of contact k, or of the field object (k < 0); NULL: none.
 const rf_motion *rf_tick_simulation(const rf_tick *tick, int32_t k);
+// Returns the touched body, and its last answer; NULL: the tick has contacts.
+const rf_touch *rf_tick_touch(const rf_tick *tick);
+const rf_touch_felt *rf_tick_felt_rt(const rf_tick *tick);
 // Returns the free body with the shell of contact k; NULL: the shell is on another kind of body.
 const rf_free_body *rf_tick_free_body(const rf_tick *tick, int32_t k);
 // Writes the name of that simulation, for messages.

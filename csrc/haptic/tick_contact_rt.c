@@ -1,4 +1,4 @@
-// Stage that evaluates contact.
+// Stage that evaluates contacts, of ticks with a coupling.
 #include <math.h>
 #include <string.h>
 
@@ -34,7 +34,7 @@ static rf_status touch(rf_tick *t, double processor_us, rf_coupling_load *load,
   return RF_OK;
 }
 
-rf_status rf_stage_contact_rt(rf_cycle *c) {
+rf_status rf_tick_contact_rt(rf_cycle *c) {
   rf_status st = rf_world_constrains_rt(c->t->world) ? rf_tick_free_rt(c) : RF_OK;
   if (st >= 0) st = touch(c->t, c->processor_begun_us, &c->load, c->out);
   c->out->contact_us = rf_cycle_lap_rt(c);

@@ -1,4 +1,4 @@
-// Stages that move the object and the bodies.
+// Stages that move the object and the bodies, of ticks with a coupling.
 #include <math.h>
 #include <string.h>
 
@@ -146,7 +146,7 @@ static bool saturated(const rf_coupling_report *report, double share) {
          rf_vec3_length(w->torque_nm) < WHOLE * rf_vec3_length(w->linear_torque_nm);
 }
 
-rf_status rf_stage_object_rt(rf_cycle *c) {
+static rf_status object_rt(rf_cycle *c) {
   rf_tick *t = c->t;
   rf_tick_record *out = c->out;
   const rf_status st = rf_world_constrains_rt(t->world)
@@ -164,7 +164,7 @@ rf_status rf_stage_object_rt(rf_cycle *c) {
 
 // Moves the bodies after the force is sent, and prepares the next cycle, which shortens its way to
 // the force.
-rf_status rf_stage_bodies_rt(rf_cycle *c) {
+static rf_status bodies_rt(rf_cycle *c) {
   rf_world *world = c->t->world;
   const int64_t before = rf_world_shortened_rt(world);
   const rf_status st = rf_world_step_rt(world, c->report.move);
@@ -173,3 +173,6 @@ rf_status rf_stage_bodies_rt(rf_cycle *c) {
   c->out->deform_us = rf_cycle_lap_rt(c);
   return st;
 }
+
+const rf_tick_answer rf_tick_coupled = {
+    .contact_rt = rf_tick_contact_rt, .object_rt = object_rt, .bodies_rt = bodies_rt};

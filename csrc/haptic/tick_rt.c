@@ -11,8 +11,18 @@ static const double FORGET = 1e-3;
 // pauses.
 static const double PAUSE = 2.0, SHORTEST_US = 1.0;
 
+rf_status rf_stage_contact_rt(rf_cycle *c) { return c->t->answer->contact_rt(c); }
+rf_status rf_stage_object_rt(rf_cycle *c) { return c->t->answer->object_rt(c); }
+rf_status rf_stage_bodies_rt(rf_cycle *c) { return c->t->answer->bodies_rt(c); }
+
+static void forget_touch(rf_tick *t) {
+  if (t->touch) t->touch->kind->forget_rt(t->touch->self);
+  memset(&t->felt, 0, sizeof t->felt);
+}
+
 void rf_tick_begin_rt(rf_tick *t) {
   t->last_s = t->limited_us = -1.0;
+  forget_touch(t);
   // as after a clutch: the object stays where it was left, the hand may have moved
   if (t->workspace.begun) {
     t->workspace.manipulandum = t->coupling.coupling.object;
@@ -35,6 +45,8 @@ void rf_tick_limit_rt(rf_tick *t, double max_force_n, double max_torque_nm) {
   if (max_torque_nm < set->max_torque_nm) set->max_torque_nm = max_torque_nm;
 }
 
+const rf_touch_felt *rf_tick_felt_rt(const rf_tick *t) { return t->touch ? &t->felt : NULL; }
+
 bool rf_tick_faded_rt(const rf_tick *t) { return !t->safety.enabled && t->safety.ramp == 0.0; }
 
 void rf_tick_recentre_rt(rf_tick *t) {
@@ -46,6 +58,7 @@ void rf_tick_recentre_rt(rf_tick *t) {
   t->coupling.coupling.share = 1.0;
   memset(&t->limit, 0, sizeof t->limit);
   rf_world_forget_rt(t->world);
+  forget_touch(t);
   t->safety.ramp = 0.0;  // the object may be in contact there
 }
 
@@ -54,6 +67,7 @@ static const rf_coupling_settings *springs_of(const rf_tick_settings *set) {
 }
 
 void rf_tick_set_coupling_rt(rf_tick *t, const rf_tick_settings *set) {
+  if (t->touch) return;
   // velocities of the last dynamic cycle are stale
   if (!t->set.dynamic) memset(t->coupling.velocity, 0, sizeof t->coupling.velocity);
   // a stiffer coupling fades in from the force of the old one

@@ -9,10 +9,22 @@
 #include "render/depth_limit.h"
 #include "world/world.h"
 
+struct rf_cycle;
+
+// Stages of a cycle between the hand and the force, and after it.
+typedef struct rf_tick_answer {
+  rf_status (*contact_rt)(struct rf_cycle *c);  // forces of contact
+  rf_status (*object_rt)(struct rf_cycle *c);   // moves the object
+  rf_status (*bodies_rt)(struct rf_cycle *c);   // makes the step of the bodies
+} rf_tick_answer;
+
 struct rf_tick {
   rf_tick_settings set;
+  const rf_tick_answer *answer;
   rf_world *world;  // pair k is contact k, its first body the shell of it
   rf_body *object;  // the simulation object, held by the coupling at the grasp point
+  rf_touch *touch;  // owned; NULL: contacts and a coupling
+  rf_touch_felt felt;
 
   int64_t ticks;
   double last_s;              // time of the last cycle; negative: none since opening
@@ -84,10 +96,14 @@ rf_status rf_tick_free_rt(rf_cycle *c);
 rf_status rf_stage_read_rt(rf_cycle *c);     // the device: pose of the hand, elapsed time
 rf_status rf_stage_hand_rt(rf_cycle *c);     // workspace: manipulandum
 rf_status rf_stage_missed_rt(rf_cycle *c);   // the next and the last stage of missed cycles
-rf_status rf_stage_contact_rt(rf_cycle *c);  // forces of all contacts
-rf_status rf_stage_object_rt(rf_cycle *c);   // coupling and depth limiter move the object
+rf_status rf_stage_contact_rt(rf_cycle *c);  // contact_rt of the answer
+rf_status rf_stage_object_rt(rf_cycle *c);   // object_rt of the answer
 rf_status rf_stage_limit_rt(rf_cycle *c);    // safety limits of the force on the hand
 rf_status rf_stage_write_rt(rf_cycle *c);    // the device: force
-rf_status rf_stage_bodies_rt(rf_cycle *c);   // the world makes its step
+rf_status rf_stage_bodies_rt(rf_cycle *c);   // bodies_rt of the answer
+
+extern const rf_tick_answer rf_tick_coupled;  // contacts and a coupling
+extern const rf_tick_answer rf_tick_touched;  // a body that the hand touches
+rf_status rf_tick_contact_rt(rf_cycle *c);
 
 #endif

@@ -15,6 +15,7 @@
 #include "pyext/py_motion.h"
 #include "pyext/py_object.h"
 #include "pyext/py_settings.h"
+#include "pyext/py_touch.h"
 
 static rf_session *self_session(PyObject *self) { return py_held(self); }
 
@@ -143,6 +144,33 @@ static int copies_in(py_state *state, PyObject *contacts, PyObject *shells, PyOb
   return py_motion_copy(state, held, &c->field);
 }
 
+// A session of a body that the hand touches directly.
+static PyObject *touching_session(PyTypeObject *type, PyObject *args) {
+  py_state *state = (py_state *)PyType_GetModuleState(type);
+  PyObject *device_obj, *touched, *settings;
+  all_settings set = {0};
+  rf_session *session = NULL;
+  rf_tick *tick = NULL;
+  rf_error err = {0};
+  rf_status st;
+  if (!PyArg_ParseTuple(args, "OOO:Session", &device_obj, &touched, &settings)) return NULL;
+  rf_device *device = py_device_get(state, device_obj);
+  rf_touch *touch = device ? py_touch_get(state, touched) : NULL;
+  if (!touch || py_settings_in(state, settings, "session", SETTINGS, &set) < 0) return NULL;
+  PyObject *kept = PyTuple_Pack(2, device_obj, touched);
+  if (!kept) return NULL;
+  Py_BEGIN_ALLOW_THREADS
+  py_lock(touched);
+  st = rf_tick_create_touch(&set.tick, touch, &tick, &err);
+  py_unlock(touched);
+  if (st >= 0) st = rf_session_create(&set.session, set.tick.dt_s, tick, device, &session, &err);
+  Py_END_ALLOW_THREADS
+  PyObject *self =
+      st < 0 ? py_raise(state, st, &err) : py_object_new_locked(type, session, release, kept);
+  Py_DECREF(kept);
+  return self;
+}
+
 static PyObject *session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   py_state *state = (py_state *)PyType_GetModuleState(type);
   PyObject *device_obj, *contacts, *shells, *fields, *field, *coupling, *dynamics, *settings;
@@ -150,6 +178,7 @@ static PyObject *session_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
   all_settings set = {0};
   copies c = {0};
   if (py_refuse_keywords(type, kwargs) < 0) return NULL;
+  if (PyTuple_GET_SIZE(args) == 3) return touching_session(type, args);
   if (!PyArg_ParseTuple(args, "OO!O!O!OOOO:Session", &device_obj, &PyTuple_Type, &contacts,
                         &PyTuple_Type, &shells, &PyTuple_Type, &fields, &field, &coupling,
                         &dynamics, &settings))
@@ -378,13 +407,16 @@ static PyObject *records(PyObject *self, PyObject *args) {
   return out;
 }
 
-PyDoc_STRVAR(record_sizes_doc,
-             "record_sizes($self, /)\n--\n\n"
-             "Numbers of free bodies and of reduced coordinates in a record, see `record_layout`.");
+PyDoc_STRVAR(
+    record_sizes_doc,
+    "record_sizes($self, /)\n--\n\n"
+    "Numbers of free bodies, of reduced coordinates and of touched bodies in a record, see\n"
+    "`record_layout`.");
 static PyObject *record_sizes(PyObject *self, PyObject *unused) {
   (void)unused;
   const rf_record_layout *layout = &rf_session_loop(self_session(self))->recorded;
-  return Py_BuildValue("(ii)", (int)layout->n_free, (int)layout->n_coordinates);
+  return Py_BuildValue("(iii)", (int)layout->n_free, (int)layout->n_coordinates,
+                       (int)layout->n_touched);
 }
 
 PyDoc_STRVAR(status_doc,
@@ -402,7 +434,7 @@ static PyObject *status(PyObject *self, PyObject *unused) {
   Py_END_ALLOW_THREADS
   return Py_BuildValue(
       "{s:s,s:N,s:N,s:N,s:N,s:N,s:s,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:i,s:N,s:d,s:d,"
-      "s:d,s:L,s:L,s:d,s:d}",
+      "s:d,s:L,s:L,s:d,s:d,s:L,s:d,s:d}",
       "phase", phases[s.phase], "closed", PyBool_FromLong(s.closed), "here",
       PyBool_FromLong(rf_session_here(self_session(self))), "failure", py_text(s.failure.text),
       "priority", PyBool_FromLong(s.priority), "locked", PyBool_FromLong(s.locked), "not_allowed",
@@ -414,7 +446,8 @@ static PyObject *status(PyObject *self, PyObject *unused) {
       s.file_error, "writing", PyBool_FromLong(s.writing), "energy", s.energy_j, "most_energy",
       s.most_energy_j, "depth", atomic_load(&rf_session_loop(self_session(self))->most_depth_m),
       "touching", (long long)s.touching, "saturated", (long long)s.saturated, "chatter",
-      s.chatter_n, "force", s.force_n);
+      s.chatter_n, "force", s.force_n, "unanswered", (long long)s.unanswered, "stiffest",
+      s.stiffest_n_per_m, "delay", s.delay_s);
 }
 
 PyDoc_STRVAR(
@@ -481,6 +514,29 @@ static PyObject *restore(PyObject *self, PyObject *args) {
   return result;
 }
 
+PyDoc_STRVAR(restore_touch_doc,
+             "restore_touch($self, touched, /)\n--\n\n"
+             "Copy the state of the session's copy of the touched body to that body.");
+static PyObject *restore_touch(PyObject *self, PyObject *touched) {
+  py_state *state = py_state_of_object(self);
+  rf_touch *to = py_touch_get(state, touched);
+  bool ended;
+  if (!to) return NULL;
+  Py_BEGIN_ALLOW_THREADS
+  lock(self);
+  const rf_touch *from = rf_tick_touch(rf_session_loop(self_session(self))->tick);
+  ended = rf_session_wait(self_session(self), 0.0);
+  if (ended && from && from->kind == to->kind && to->kind->restore) {
+    py_lock(touched);
+    to->kind->restore(to->self, from->self);
+    py_unlock(touched);
+  }
+  unlock(self);
+  Py_END_ALLOW_THREADS
+  if (!ended) return py_fail(state, PY_INPUT_ERROR, "the session is running: stop it first");
+  Py_RETURN_NONE;
+}
+
 static PyMethodDef methods[] = {
     {"start", start, METH_VARARGS, start_doc},
     {"advance", advance, METH_VARARGS, advance_doc},
@@ -497,6 +553,7 @@ static PyMethodDef methods[] = {
     {"device", device, METH_NOARGS, device_doc},
     {"times", times, METH_VARARGS, times_doc},
     {"restore", restore, METH_VARARGS, restore_doc},
+    {"restore_touch", restore_touch, METH_O, restore_touch_doc},
     {NULL, NULL, 0, NULL},
 };
 
@@ -504,7 +561,8 @@ PyDoc_STRVAR(
     session_doc,
     "Session(device, contacts, simulations, field_simulation, coupling, dynamics, settings, "
     "/)\n--\n\n"
-    "A haptic session. Settings are dicts by name; dynamics may be None.");
+    "A haptic session. Settings are dicts by name; dynamics may be None. Of a touched body:\n"
+    "Session(device, touched, settings).");
 
 static PyType_Spec spec = PY_SPEC_KEEPING(
     "Session", py_object, {Py_tp_new, session_new}, {Py_tp_dealloc, session_dealloc},
@@ -530,60 +588,8 @@ static PyObject *session_check(PyObject *module, PyObject *args) {
   return py_result(state, st, &err, Py_NewRef(Py_None));
 }
 
-// Appends a field of a record to its lists; 0, or -1 with an exception set.
-static int add_field(PyObject *lists[3], const char *name, PyObject *format, size_t offset) {
-  PyObject *row[3] = {PyUnicode_FromString(name), format, PyLong_FromSize_t(offset)};
-  int failed = 0;
-  for (int i = 0; i < 3; ++i) {
-    failed |= !row[i] || PyList_Append(lists[i], row[i]) < 0;
-    Py_XDECREF(row[i]);
-  }
-  return failed ? -1 : 0;
-}
-
-PyDoc_STRVAR(
-    layout_doc,
-    "record_layout(free, coordinates, /)\n--\n\n"
-    "(names, formats, offsets, bytes) of a record with these numbers of free bodies and of\n"
-    "reduced coordinates, as numpy.dtype takes them.");
-static PyObject *record_layout(PyObject *module, PyObject *args) {
-  rf_record_layout layout = {0};
-  int free, coordinates, n, failed = 0;
-  if (!PyArg_ParseTuple(args, "ii:record_layout", &free, &coordinates)) return NULL;
-  if (free < 0 || coordinates < 0)
-    return py_fail(py_state_of_module(module), PY_INPUT_ERROR,
-                   "numbers of bodies and coordinates must not be negative, got %d and %d", free,
-                   coordinates);
-  layout.n_free = free;
-  layout.n_coordinates = coordinates;
-  rf_record_layout_place(&layout);
-  const struct {
-    const char *name, *format;
-    int count;
-    size_t at;
-  } state[] = {{"body_position", "(%d,3)<f8", free, layout.positions_at},
-               {"body_quaternion", "(%d,4)<f8", free, layout.quaternions_at},
-               {"q", "(%d,)<f4", coordinates, layout.coordinates_at}};
-  const rf_snapshot_field *field = rf_snapshot_record(&n);
-  PyObject *lists[3] = {PyList_New(0), PyList_New(0), PyList_New(0)};
-  if (!lists[0] || !lists[1] || !lists[2]) failed = -1;
-  for (int k = 0; !failed && k < n; ++k)
-    failed = add_field(lists, strchr(field[k].name, '.') + 1, PyUnicode_FromString(field[k].format),
-                       field[k].offset);
-  for (int k = 0; !failed && k < 3; ++k)
-    if (state[k].count > 0)
-      failed = add_field(lists, state[k].name,
-                         PyUnicode_FromFormat(state[k].format, state[k].count), state[k].at);
-  PyObject *out =
-      failed ? NULL
-             : Py_BuildValue("(OOOn)", lists[0], lists[1], lists[2], (Py_ssize_t)layout.bytes);
-  for (int i = 0; i < 3; ++i) Py_XDECREF(lists[i]);
-  return out;
-}
-
 static PyMethodDef functions[] = {
     {"session_check", session_check, METH_VARARGS, session_check_doc},
-    {"record_layout", record_layout, METH_VARARGS, layout_doc},
     {NULL, NULL, 0, NULL},
 };
 

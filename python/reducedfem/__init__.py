@@ -10,9 +10,9 @@ Geometry
 Solids
     `StVK`, `LinearElastic`, `StableNeoHookean`, `NeoHookean`, `MooneyRivlin`, `Corotated`:
     materials. `Solid` (`SolidSummary`): mass, energy, forces, stress, statics (`StaticReport`),
-    linear `Modes`, modal derivatives, `RigidBody`; `CSC` matrices, `ordering` (`set_ordering`,
-    `Ordering`). `StrainRateDamping`, `ReducedStrainRateDamping`. In advance: `ControlElements`,
-    and `GreensFunctions` of a surface (`GreenSolution`, `GreenContact`, `GreenContacts`).
+    linear `Modes`, derivatives, `RigidBody`; `CSC`, `ordering` (`set_ordering`, `Ordering`).
+    `StrainRateDamping`, `ReducedStrainRateDamping`. In advance: `ControlElements`, `CompositeBody`
+    (`CompositeSolution`), `GreensFunctions` (`GreenSolution`, `GreenContact`, `GreenContacts`).
 Bases
     `modal_derivative_basis`: from the solid alone. `sketch_basis` (`SketchReport`): from forces
     on a `LinearModel`, which `record` stores as a `Recording` or `ForceSketch`. `pod_basis`: from
@@ -47,7 +47,7 @@ Haptics
     `HapticRecords`, `Workspace`) runs coupling, contact and simulations in a C thread with a
     `Device`: `ReplayDevice`, `SimulatedHand`, `MouseDevice`, `UdpDevice` (`UdpCounts`),
     `SpaceMouse`, `ForceDimension`, `OpenHaptics`; `probe_devices` (`DeviceProbe`) finds them.
-    ``reducedfem.scenes``: complete example sessions.
+    `PointProxyContact`: a surface felt directly. ``reducedfem.scenes``: example sessions.
 Systems other than solids: `SecondOrderSystem`, its `SystemModes` and `SystemBasis`.
 Pictures, files, the machine
     `view`: a page of most objects (`View`), to pull models. ``rf.plot``: figures, films; `threads`,
@@ -161,10 +161,15 @@ from reducedfem.geometry.pose import Pose  # noqa: E402
 from reducedfem.geometry.surface import Surface, read_surface  # noqa: E402
 from reducedfem.geometry.tetrahedra import tetrahedralize  # noqa: E402
 from reducedfem.geometry.voxels import voxelize  # noqa: E402
+from reducedfem.green.composite import CompositeBody  # noqa: E402
 from reducedfem.green.contacts import GreenContacts  # noqa: E402
 from reducedfem.green.control import ControlElements  # noqa: E402
 from reducedfem.green.functions import GreensFunctions  # noqa: E402
-from reducedfem.green.results import GreenContact, GreenSolution  # noqa: E402
+from reducedfem.green.results import (  # noqa: E402
+    CompositeSolution,
+    GreenContact,
+    GreenSolution,
+)
 from reducedfem.haptics.connected_devices import (  # noqa: E402
     ForceDimension,
     MouseDevice,
@@ -230,6 +235,7 @@ from reducedfem.solid.rigid import RigidBody  # noqa: E402
 from reducedfem.solid.second_order import SecondOrderSystem  # noqa: E402
 from reducedfem.solid.solid import Solid, SolidSummary, StaticReport  # noqa: E402
 from reducedfem.studies.study import Study, study  # noqa: E402
+from reducedfem.touch.point_proxy import PointProxyContact  # noqa: E402
 from reducedfem.viewer.view import View, export_html, view  # noqa: E402
 from reducedfem.world.world import World, WorldContacts, WorldReport  # noqa: E402
 
@@ -247,6 +253,8 @@ __all__ = [
     "CentralDifferences",
     "CentralReport",
     "ComplementField",
+    "CompositeBody",
+    "CompositeSolution",
     "Constraints",
     "Contact",
     "ContactForce",
@@ -313,6 +321,7 @@ __all__ = [
     "Pick",
     "PlaneField",
     "PlausibilityWarning",
+    "PointProxyContact",
     "PointTree",
     "Pointshell",
     "Pose",

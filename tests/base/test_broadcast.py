@@ -59,14 +59,15 @@ MOUSE = (
     "linalg/pose.c",
 )  # fmt: skip
 SESSION = (
-    *SHARED, "base/alloc.c", "base/clock_rt.c", "base/status.c", "haptic/feel_rt.c",
+    *SHARED, "base/alloc.c", "base/clock_rt.c", "base/denormals_rt.c", "base/status.c",
+    "haptic/feel_rt.c",
     "haptic/histogram_rt.c", "haptic/loop_rt.c", "haptic/passivity_rt.c", "haptic/record.c",
     "haptic/record_rt.c", "haptic/safety.c", "haptic/safety_rt.c", "haptic/session.c",
     "haptic/session_recorder.c", "haptic/session_thread.c", "haptic/session_watchdog.c",
     "haptic/snapshot.c", "haptic/snapshot_rt.c", "haptic/tick.c",
     "haptic/tick_contact_rt.c", "haptic/tick_input_rt.c", "haptic/tick_missed_rt.c",
-    "haptic/tick_motion_rt.c", "haptic/tick_output_rt.c", "haptic/tick_rt.c", "linalg/pose.c",
-    "linalg/solve6_rt.c",
+    "haptic/tick_motion_rt.c", "haptic/tick_output_rt.c", "haptic/tick_rt.c",
+    "haptic/tick_touch_rt.c", "linalg/pose.c", "linalg/solve6_rt.c",
     *WORLD, *RENDER,
 )  # fmt: skip
 

@@ -191,7 +191,7 @@ def test_every_method_in_a_fork():
 def test_the_table_has_every_public_method():
     public = {name for name in dir(rf.HapticSession) if not name.startswith("_")}
     # plain attributes in all phases
-    assert public - set(METHODS) == {"contacts", "dt", "rate"}
+    assert public - set(METHODS) == {"contacts", "dt", "rate", "touched"}
 
 
 def test_refused_couplings_leave_the_old_one(ball):

@@ -18,79 +18,23 @@ import numpy as np
 import pytest
 
 import ckernels
+import loop_worlds
 import reducedfem as rf
+from loop_worlds import DT, VELOCITY, run
 from places import ROOT
-from world_sources import RENDER, WORLD
 
 UPRIGHT = (1.0, 0.0, 0.0, 0.0)
-REAL, LONG, POINTER = ctypes.c_double, ctypes.c_int64, ctypes.c_void_p
-DT, VELOCITY = 1e-3, 0.1
 COUPLING = rf.DynamicCoupling(500.0, 1.0, mass=0.02, inertia=1e-5)
-SOURCES = (
-    "base/alloc.c", "base/broadcast_rt.c", "base/ring_rt.c", "base/status.c", "haptic/feel_rt.c",
-    "haptic/histogram_rt.c", "haptic/passivity_rt.c", "haptic/safety.c", "haptic/safety_rt.c",
-    "haptic/record.c", "haptic/record_rt.c", "haptic/snapshot.c", "haptic/snapshot_rt.c",
-    "haptic/tick.c", "haptic/tick_contact_rt.c", "haptic/tick_input_rt.c",
-    "haptic/tick_missed_rt.c", "haptic/tick_motion_rt.c", "haptic/tick_output_rt.c",
-    "haptic/tick_rt.c", "linalg/pose.c", "linalg/solve6_rt.c", *WORLD, *RENDER,
-)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
-    core = ROOT / "csrc"
-    sources = [ROOT / "tests/support/loop_world.c", *(core / name for name in SOURCES)]
-    made = ckernels.build("loop", sources, tmp_path_factory.mktemp("loop"))
-    made.world_begin.argtypes = [*[REAL] * 3, ctypes.c_int, REAL, REAL, ctypes.c_int32, REAL, REAL]
-    for name in ("run", "called"):
-        getattr(made, f"world_{name}").restype = LONG
-    made.world_run.argtypes = [LONG, LONG, POINTER, POINTER]
-    made.world_called.argtypes = [LONG, POINTER, POINTER]
-    made.world_search.argtypes = [LONG, POINTER]
-    made.world_search.restype = None
-    made.world_push.argtypes = [REAL, REAL]
-    made.world_control.argtypes, made.world_control.restype = [REAL, REAL], None
-    made.world_write.argtypes = [LONG, POINTER]
-    made.world_static.argtypes, made.world_static.restype = [REAL, REAL], None
-    made.world_wall.argtypes, made.world_wall.restype = [REAL] * 3, None
-    made.world_break.argtypes = [LONG] * 3
-    made.world_push.restype = made.world_write.restype = made.world_break.restype = None
-    made.world_last.restype = REAL
-    made.world_look.argtypes, made.world_look.restype = [REAL], None
-    made.world_given.argtypes, made.world_given.restype = [LONG], REAL
-    for name in ("skipped", "over", "interrupted", "paused", "made_up"):
-        getattr(made, f"world_{name}").restype = LONG
-    return made
+    return loop_worlds.build(tmp_path_factory.mktemp("loop"))
 
 
 @pytest.fixture
 def world(library):
-    """Return a function that begins a loop, and ends the one before."""
-    begun = []
-
-    def end():
-        while begun and begun.pop():
-            library.world_end()
-
-    def begin(silence=math.inf, fresh=True, contacts=1, budget=0.0, ramp=0.0):
-        viscosity = 2.0 * math.sqrt(500.0 * 0.02), 2.0 * math.sqrt(0.5 * 1e-5)
-        rest = contacts, budget, ramp
-        end()
-        assert library.world_begin(DT, VELOCITY, silence, fresh, *viscosity, *rest)
-        begun.append(True)
-        return library
-
-    yield begin
-    end()
-
-
-def run(library, periods, overslept):
-    """Return the records of a run, and how many periods were left out."""
-    overslept = np.asarray(overslept, dtype=float)
-    out = np.zeros(periods + 100, rf.io.record_file.RECORD)
-    n = library.world_run(periods, len(overslept), overslept.ctypes.data, out.ctypes.data)
-    assert n > periods - 1  # in the last ones forces fade out
-    return out[:n], library.world_skipped()
+    yield from loop_worlds.beginner(library)
 
 
 def test_periods_without_a_cycle_are_counted(world):
@@ -396,7 +340,7 @@ def test_devices_that_make_the_cycles_are_late_by_the_clock(world):
 def with_mock_scheduler(tmp_path, sleep_ms):
     """Return a session whose cycles come from a scheduler that sleeps between its calls."""
     library = ckernels.build("mock_hd", [ROOT / "tests/support/mock_hd.c"], tmp_path)
-    (REAL * 16).in_dll(library, "mock_transform")[:] = np.eye(4).ravel().tolist()
+    (ctypes.c_double * 16).in_dll(library, "mock_transform")[:] = np.eye(4).ravel().tolist()
     ctypes.c_int.in_dll(library, "mock_sleep_ms").value = sleep_ms
     plane = rf.Pointshell([[0.0, 0.0, 0.0]], [[0.0, 0.0, -1.0]])
     ball = rf.PenaltyContact(rf.PointTree(plane), rf.SphereField((0, 0, 0), 0.02), 200.0)

@@ -47,6 +47,8 @@ ALLOWED = {
     "contact": {"base", "linalg", "sdf", "deform", "pointshell", "model"},
     # from the hand to the held object: couplings, depth limiter, workspace
     "render": {"base", "linalg"},
+    # bodies that a hand touches directly
+    "touch": {"base", "linalg", "mesh", "green", "render", "dynamics"},
     "body": {"base", "linalg", "dynamics"},
     # bodies in contact, and solvers for several of them
     "world": {"base", "linalg", "constraint", "dynamics", "contact", "body"},

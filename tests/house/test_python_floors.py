@@ -30,8 +30,10 @@ ALLOWED = {
     "contact": {"base", "io", "geometry", "reduction"},
     "dynamics": {"base", "geometry", "solid", "reduction", "contact"},
     "haptics": {
-        "base", "io", "pictures", "geometry", "solid", "reduction", "contact", "dynamics",
+        "base", "io", "pictures", "geometry", "solid", "reduction", "contact", "dynamics", "touch",
     },
+    # bodies that a hand touches without a coupling
+    "touch": {"base", "geometry", "solid", "contact", "dynamics", "green"},
     "world": {"base", "geometry", "solid", "contact", "dynamics"},
     "green": {"base", "io", "geometry", "solid"},
     "studies": {"base", "io"},
@@ -39,7 +41,7 @@ ALLOWED = {
     # the package: public names of all folders above
     "top": {
         "base", "pictures", "viewer", "geometry", "material", "solid", "reduction", "contact",
-        "dynamics", "haptics", "world", "green", "load", "studies",
+        "dynamics", "haptics", "world", "green", "touch", "load", "studies",
     },
     # users of the package
     "scenes": {"base", "haptics", "top"},

@@ -15,7 +15,7 @@ from places import ROOT
 CSRC = ROOT / "csrc"
 
 NOUNS = {
-    "base": "alloc arena broadcast clock disjoint fail free processor redzone ring run",
+    "base": "alloc arena broadcast clock denormals disjoint fail free processor redzone ring run",
     "linalg": "adjacency analysis blas canonical cholesky cluster csc curve deflate dense "
     "dissection eigen front fronts lapack mat3 minimum_degree ordering orient orient2 orient3 pose "
     "process quat same semidefinite simd solve6 tall tridiagonal vec3 "
@@ -40,10 +40,11 @@ NOUNS = {
     "dynamics": "barrier blocks collide coupled_matrix equilibrium exponential free_bodies "
     "free_body modal_subspace motion newton prefactored primitive proxy pull rubbing scheme "
     "spectrum stable_step statics system",
-    "green": "control green",
+    "green": "composite control green",
     "deform": "deformed",
     "contact": "contact fit",
-    "render": "coupling depth_limit dynamic moved travel workspace",
+    "render": "coupling depth_limit dynamic moved touch travel workspace",
+    "touch": "explicit tip",
     "body": "body",
     "world": "broad coupled driven frictional multibody pair sites solver world",
     "haptic": "cycle feel histogram loop passivity record safety session snapshot stage stillness "

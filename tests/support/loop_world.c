@@ -35,7 +35,9 @@ static struct {
   rf_device_table table;
   rf_device device;
   rf_loop loop;
-  rf_tick_record ring[MOST], record;
+  rf_tick_record ring[MOST], record[2];  // the second one for what follows a record
+  // a body that is touched: a wall across x that pulls back along y; from these cycles on
+  int64_t felt, stepped, forgotten, no_answer, answers_again, no_feeling;
   rf_command commands[RF_LOOP_COMMANDS];
   char value[1 << 15], newest[4 << 15];
 } world;
@@ -95,6 +97,60 @@ static rf_status write_hand(void *self, double time_s, const rf_device_wrench *w
   return RF_OK;
 }
 
+// ---- a body that is touched
+
+static rf_status feel_wall_rt(void *self, const rf_pose *hand, double dt_s, rf_touch_felt *out) {
+  (void)self, (void)dt_s;
+  const int64_t k = world.felt++;
+  search();
+  if (k >= world.no_feeling) return RF_ERR_DIVERGED;
+  out->object = *hand;
+  out->depth_m = fmax(hand->position_m[0] - world.wall_m, 0.0);
+  out->object.position_m[0] -= out->depth_m;
+  out->touching = out->depth_m > 0.0;
+  out->stiffness_n_per_m = world.wall_n_per_m;
+  out->force_n[0] = -world.wall_n_per_m * out->depth_m;
+  out->force_n[1] = world.push_n;
+  out->anchor_m[0] = world.wall_m;
+  out->slip_m[1] = 1e-3 * (double)k;
+  if (k >= world.no_answer && k < world.answers_again) out->flags |= RF_TOUCH_FAILED;
+  if (out->depth_m > 1e-3) out->flags |= RF_TOUCH_DEEP | RF_TOUCH_SLIPS;
+  return RF_OK;
+}
+
+static rf_status step_wall_rt(void *self, double dt_s) {
+  (void)self, (void)dt_s;
+  ++world.stepped;
+  return RF_OK;
+}
+
+static void forget_wall_rt(void *self) {
+  (void)self;
+  ++world.forgotten;
+}
+
+static void publish_wall_rt(const void *self, double *out) {
+  (void)self;
+  out[0] = (double)world.felt;
+  out[1] = (double)world.stepped;
+}
+
+static rf_status copy_wall(const void *self, void **out, rf_error *err) {
+  (void)err;
+  *out = (void *)(uintptr_t)self;
+  return RF_OK;
+}
+
+static void free_wall(void *self) { (void)self; }
+
+static const rf_touch_kind wall = {.name = "wall",
+                                   .feel_rt = feel_wall_rt,
+                                   .step_rt = step_wall_rt,
+                                   .forget_rt = forget_wall_rt,
+                                   .publish_rt = publish_wall_rt,
+                                   .copy = copy_wall,
+                                   .release = free_wall};
+
 // ---- what a test does
 
 // Springs of the coupling: 500 N/m, 1 N m; a mass of 0.02 kg, 1e-5 kg m^2 and these dampers.
@@ -123,7 +179,12 @@ int world_begin(double dt_s, double velocity, double silent_s, int fresh, double
   world.table.read_rt = read_hand;
   world.table.write_rt = write_hand;
   world.device.table = &world.table;
-  if (rf_tick_create(&set, n_contacts, contact, NULL, &world.loop.tick, &err) < 0) return 0;
+  world.no_answer = world.no_feeling = INT64_MAX;
+  const rf_touch touch = {&wall, &world, 2, 0.0};
+  const rf_status st = n_contacts > 0
+                           ? rf_tick_create(&set, n_contacts, contact, NULL, &world.loop.tick, &err)
+                           : rf_tick_create_touch(&set, &touch, &world.loop.tick, &err);
+  if (st < 0) return 0;
   world.loop.device = &world.device;
   world.loop.period_us = 1e6 * dt_s;
   world.loop.value = world.value;
@@ -132,7 +193,8 @@ int world_begin(double dt_s, double velocity, double silent_s, int fresh, double
   if (bytes > sizeof world.value || rf_broadcast_bytes_rt(bytes) > sizeof world.newest) return 0;
   rf_broadcast_begin_rt(&world.loop.newest, bytes, world.newest);
   world.loop.recorded = rf_record_layout_of(world.loop.tick);
-  world.loop.record = (char *)&world.record;
+  if (world.loop.recorded.bytes > sizeof world.record) return 0;
+  world.loop.record = (char *)world.record;
   rf_ring_begin_rt(&world.loop.records, sizeof(rf_tick_record), MOST, world.ring);
   rf_ring_begin_rt(&world.loop.commands, sizeof(rf_command), RF_LOOP_COMMANDS, world.commands);
   return 1;
@@ -209,6 +271,30 @@ void world_break(int64_t read, int64_t pose, int64_t write) {
   world.no_read = read;
   world.no_pose = pose;
   world.no_write = write;
+}
+
+// The touched body does not answer from feeling `from` until `until`, and fails at `fail`.
+void world_unanswered(int64_t from, int64_t until, int64_t fail) {
+  world.no_answer = from;
+  world.answers_again = until;
+  world.no_feeling = fail;
+}
+
+int64_t world_felt(void) { return world.felt; }
+int64_t world_stepped(void) { return world.stepped; }
+int64_t world_forgotten(void) { return world.forgotten; }
+double world_stiffest(void) { return atomic_load(&world.loop.stiffest_n_per_m); }
+void world_recentre(void) { rf_tick_recentre_rt(world.loop.tick); }
+// Anchor, slip and coordinates in the newest snapshot, and anchor and slip in the last record.
+int world_touch(double out[14]) {
+  const rf_snapshot_layout *layout = &world.loop.layout;
+  memcpy(out + 8, (const char *)world.record + world.loop.recorded.touched_at, 6 * sizeof *out);
+  for (int32_t k = 0; k < layout->n; ++k)
+    if (strcmp(layout->field[k].name, "touch.anchor") == 0) {
+      memcpy(out, world.value + layout->field[k].offset, 8 * sizeof *out);
+      return layout->field[k + 2].offset == layout->field[k].offset + 6 * sizeof *out;
+    }
+  return 0;
 }
 
 // The device has been closed and is open again.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 from collections.abc import Callable
 from types import SimpleNamespace
 
@@ -10,6 +11,8 @@ import numpy as np
 
 import reducedfem as rf
 from calls import IMPLICIT
+from reducedfem import _core
+from reducedfem.haptics.settings import HapticSettings
 from shapes import box_hex20s, box_hexes, box_tet10s, box_tets
 
 STVK = rf.StVK(young=1e6, poisson=0.4, density=1000.0)
@@ -29,6 +32,7 @@ def small_world() -> SimpleNamespace:
     w.force = np.zeros_like(w.nodes)
     w.force[w.nodes[:, 0] > 0.39, 2] = 0.5
     w.u = w.solid.solve_static(w.force)
+    w.green = rf.GreensFunctions(w.solid)
     w.modes = w.solid.linear_modes(3)
     w.basis = rf.modal_derivative_basis(w.solid, k=3, r=5)
     w.reduced = rf.reduce(w.solid, w.basis)
@@ -199,6 +203,41 @@ def control_elements(w: SimpleNamespace) -> list[np.ndarray]:
     return [handles.matrix, handles.displacement(c, None), handles.terms(c, 3)]
 
 
+def touched(w: SimpleNamespace) -> list[np.ndarray]:
+    tip = rf.PointProxyContact(w.green, w.mesh.surface(), 0.02)
+    session = rf.HapticSession(tip, rf.ReplayDevice([0.0], [[0.3, 0.05, 0.099]]), ramp=0.0)
+    records = session.run(2)
+    session.close()
+    return [tip.displacement(), records.force]
+
+
+def explicit_touch(w: SimpleNamespace) -> list[np.ndarray]:
+    tool = rf.RigidProxy(rf.SphereField([0.0, 0.0, 0.0], 0.05))
+    steps = math.ceil(2e-3 / rf.stable_step(w.solid))
+    sim = rf.CentralDifferences(w.solid, 1e-3 / steps, contact=tool)
+    touch = _core.ExplicitTouch(sim._core, tool._core, "delay", 1e-3, 2, 2 * steps)
+    hand = rf.ReplayDevice([0.0], [w.nodes[-1] + [0.0, 0.0, 0.04]])
+    session = _core.Session(hand._core, touch, HapticSettings(ramp=0.0).core(hand))
+    session.advance(6)
+    session.close()
+    return [sim.displacement]
+
+
+def saved_handles(w: SimpleNamespace) -> np.ndarray:
+    far = w.nodes[:, 0] > w.nodes[:, 0].max() - 1e-9
+    return pickle.loads(pickle.dumps(rf.ControlElements(w.solid, [far], order=2))).matrix
+
+
+def composite_body(w: SimpleNamespace) -> list[np.ndarray]:
+    body = rf.CompositeBody(w.long, 3)
+    done = body.solve(np.full((w.long.mesh.n_nodes, 3), 1e-3))
+    gradient = body._core.evaluate(None, done.u[body.nodes], False)[1]
+    cut = rf.CompositeBody(
+        rf.Solid(w.cut, STVK, w.cut.nodes[:, 2] < w.cut.nodes[:, 2].min() + 0.1), 2
+    )
+    return [done.u, done.frames, gradient, cut.solve().u]
+
+
 def devices(w: SimpleNamespace) -> list[bool]:
     stands = [kind([0.0, 1.0], np.zeros((2, 3))) for kind in (rf.ReplayDevice, rf.SimulatedHand)]
     others = rf.UdpDevice, rf.SpaceMouse, rf.MouseDevice, rf.ForceDimension, rf.OpenHaptics
@@ -208,6 +247,8 @@ def devices(w: SimpleNamespace) -> list[bool]:
 
 OPERATIONS: dict[str, Operation] = {
     "devices": devices,
+    "contact of a tip": touched,
+    "explicit solid under a hand": explicit_touch,
     "mesh of hexes": lambda w: rf.Mesh(w.nodes, w.elements).nodes,
     "mesh of tets": lambda w: rf.Mesh(*w.tets).elements,
     "mesh of tets with ten nodes": lambda w: rf.Mesh(*w.tets).quadratic().elements,
@@ -245,6 +286,8 @@ OPERATIONS: dict[str, Operation] = {
     "ordering by minimum degree": lambda w: rf.ordering(w.long, "minimum-degree").permutation,
     "ordering by CHOLMOD": lambda w: rf.ordering(w.long, "amd").permutation,
     "control elements": control_elements,
+    "saved control elements": saved_handles,
+    "composite body": composite_body,
     "modes": lambda w: [(m := w.solid.linear_modes(3)).frequencies, m.shapes],
     "modes by iteration": lambda w: w.long.linear_modes(2).shapes,
     "modal derivatives": lambda w: w.solid.modal_derivatives(w.modes),

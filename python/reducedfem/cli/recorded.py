@@ -19,10 +19,14 @@ from reducedfem.viewer.recorded_objects import (
 
 __all__ = ["doubt_contact", "doubt_sizes", "refuse_other_scene"]
 
-_NONE = (0, 0)  # of rigid scenes, and of all in versions that did not record the states of bodies
+_NONE = (
+    0,
+    0,
+    0,
+)  # of rigid scenes, and of all in versions that did not record the states of bodies
 
 
-def _sizes(records: HapticRecords) -> tuple[int, int]:
+def _sizes(records: HapticRecords) -> tuple[int, int, int]:
     return record_sizes(records.array.dtype) or _NONE
 
 

@@ -95,7 +95,8 @@ def add_options(parser: Parser) -> None:
         "--resolution",
         type=counted(1024),
         metavar="N",
-        help="number of voxels along each side of the distance field (default: set by the scene)",
+        help="number of voxels along each side of the distance field, in the scene button of cells "
+        "along the keypad (default: set by the scene)",
     )
     parser.add_argument(
         "--friction",
@@ -185,9 +186,8 @@ def run(args: argparse.Namespace, console: Console) -> int:
     console.fact("scene", scenes.STORIES[args.scene] + "; building it takes up to a minute")
     with console.stage("build") as stage:
         session = scenes.session(args.scene, device, **options)
-        points = sum(contact.tree.shell.n_points for contact in session.contacts)
-        stage.result = count_text(points, "point")
-    if recorded is not None and not doubted:
+        stage.result = _size(session)
+    if recorded is not None and not doubted and session.touched is None:
         doubt_contact(args.scene, where, recorded, session)
     failure = None
     shown = view(session) if args.view or played else None
@@ -225,12 +225,20 @@ def run(args: argparse.Namespace, console: Console) -> int:
         console.fact("records", args.record)
     if args.plot is not None:
         title = f"{args.scene}: {scenes.STORIES[args.scene]}"
-        max_depth = session.coupling.max_depth
+        max_depth = session.report().max_depth
         HapticRecords(records).plot(args.plot, title=title, max_depth=max_depth)
         console.fact("plot", args.plot)
     if failure is not None:
         raise failure
     return 0
+
+
+def _size(session: HapticSession) -> str:
+    """Return the size of the bodies as text."""
+    touched = session._bodies.touched
+    if touched is not None:
+        return touched._size
+    return count_text(sum(one.tree.shell.n_points for one in session.contacts), "point")
 
 
 def _watched(session: HapticSession, console: Console, page: View | None) -> NDArray[np.void]:
@@ -256,6 +264,11 @@ def _report(records: NDArray[np.void], console: Console) -> None:
     if not len(records):  # ended before the first cycle
         return
     touching = records["touching"]
+    if "anchor" in (records.dtype.names or ()):
+        slips = HapticRecords(records).flagged("slipping")
+        share, slid = 100 * (touching > 0).mean(), 100 * slips.mean()
+        console.fact("contact", f"in {share:.0f} % of the cycles; slip in {slid:.0f} %")
+        return
     levels = np.bincount(records["level"])
     console.fact(
         "points in contact",

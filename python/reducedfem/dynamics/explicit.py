@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from reducedfem import _core
 from reducedfem.base.check import array_like, flag, number
+from reducedfem.base.quiet import warn
 from reducedfem.base.run import Progress, threads
 from reducedfem.contact.rigid_proxy import ProxyForce, RigidProxy
 from reducedfem.dynamics.contact_arguments import barrier_of, proxy_of
@@ -23,7 +24,7 @@ from reducedfem.dynamics.integrator import (
     weight,
     wrong_system,
 )
-from reducedfem.errors import InputError
+from reducedfem.errors import InputError, PlausibilityWarning
 from reducedfem.geometry.pose import Pose
 from reducedfem.reduction.damping import StrainRateDamping, damping_argument
 from reducedfem.reduction.reduced import ReducedSolid
@@ -39,6 +40,8 @@ _FRACTION = 0.5
 # fraction up to which steps of two lengths are stable in turn: (a + b)^2 (1 - a b / 4) <= 4 for
 # a, b = omega dt
 _MIXED = 0.7
+# times the stable step from which a dt is warned of: that of solids is up to 15 % below the limit
+_UNSTABLE = 1.25
 _CROSSES = "an explicit step does not see a barrier ahead and crosses it"
 
 
@@ -263,6 +266,11 @@ class CentralDifferences(Simulation):
         of a free body; `dt` is None and there is no stiffness at rest or the stable step unknown.
     MeshError
         All nodes of the solid are fixed.
+
+    Warns
+    -----
+    PlausibilityWarning
+        `dt` is more than 1.25 times the stable step at rest.
     """
 
     _scheme = "central"
@@ -296,6 +304,13 @@ class CentralDifferences(Simulation):
             if not math.isfinite(self._stable):
                 raise InputError("dt must be given: the system has no stiffness at rest")
             given = _FRACTION * self._stable
+        elif given > _UNSTABLE * self._stable:
+            warn(
+                f"dt is {given:g} s, but steps are stable up to {self._stable:g} s at rest: "
+                "vibrations will grow without bound; leave dt out for half of that",
+                PlausibilityWarning,
+                2,
+            )
         rate = damping_argument(strain_rate, system)
         fall = None if gravity is None else acceleration(gravity)
         if not isinstance(system, SecondOrderSystem):
@@ -407,6 +422,12 @@ class CentralDifferences(Simulation):
                 f"longer than {text}: leave dt out, or make the simulation with a shorter dt"
             )
         return dt
+
+    @property
+    def _tool(self) -> RigidProxy | None:
+        """Body that the solid touches."""
+        tool: RigidProxy | None = self._settings["contact"]
+        return tool
 
     @property
     def contact(self) -> ProxyForce | None:

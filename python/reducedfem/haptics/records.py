@@ -37,6 +37,8 @@ _FLAGS = {
     "shortened": 1 << 15,
     "made_up": 1 << 16,
     "unsolved": 1 << 17,
+    "slipping": 1 << 18,
+    "unanswered": 1 << 19,
 }
 
 
@@ -61,7 +63,8 @@ class HapticRecords:
         ``level``, ``rank``, ``buttons`` and ``flags``. Of sessions whose bodies move by
         themselves, after the cycle: ``q``, the reduced coordinates of all of them [kg^1/2 m],
         float32; ``body_position`` and ``body_quaternion``, (F, 3) and (F, 4), the frames of the F
-        free bodies. Shells come in the order of the contacts, then the held object.
+        free bodies. Shells come in the order of the contacts, then the held object. Of a touched
+        body: ``anchor`` and ``slip`` [m], in the world, of the force of the cycle.
     """
 
     __slots__ = ("_array",)
@@ -80,6 +83,32 @@ class HapticRecords:
     def array(self) -> NDArray[np.void]:
         """Structured array of the records, one element per cycle."""
         return self._array
+
+    @property
+    def force(self) -> NDArray[np.float64]:
+        """Force on the hand, in the frame of the device [N], shape (n, 3)."""
+        return np.asarray(self._array["force"])
+
+    @property
+    def depth(self) -> NDArray[np.float64]:
+        """Depth of contact [m], shape (n,)."""
+        return np.asarray(self._array["depth_m"])
+
+    @property
+    def anchor(self) -> NDArray[np.float64]:
+        """Place of contact on a touched body at rest, in the world [m], shape (n, 3).
+
+        Without contact the place of the hand. `InputError` if the session touched no body.
+        """
+        return np.asarray(self["anchor"])
+
+    @property
+    def slip(self) -> NDArray[np.float64]:
+        """Way of the contact over a touched body in each cycle, in the world [m], shape (n, 3).
+
+        `InputError` if the session touched no body.
+        """
+        return np.asarray(self["slip"])
 
     def __len__(self) -> int:
         return len(self.array)
@@ -123,9 +152,11 @@ class HapticRecords:
             saturated or was relieved; "shortened": a Newton increment of a body was shortened, as
             in `ImplicitReport`; "made_up": skipped cycles were made up for, which adds to
             ``compute_us``; "unsolved": forces with friction had a residual above 1e-3
-            (``docs/friction.md``); "broken", "device_failed", "diverged": the session failed, by a
-            force that is not finite, by the device, or by a simulation that is not finite or
-            would displace a body by more than 30 times its length (`ImplicitNewmark.step`).
+            (``docs/friction.md``); "slipping": the contact slid over a touched body; "unanswered":
+            a touched body did not answer, so forces faded; "broken", "device_failed", "diverged":
+            the session failed, by a force that is not finite, by the device, or by a simulation
+            that is not finite or would displace a body by more than 30 times its length
+            (`ImplicitNewmark.step`).
 
         Returns
         -------

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from reducedfem import _core
 from reducedfem.base.console import count_text
-from reducedfem.contact.contact import Contact
-from reducedfem.haptics.coupling import DynamicCoupling, VirtualCoupling
+from reducedfem.haptics.bodies import CoupledBodies, TouchedBody
 from reducedfem.haptics.settings import HapticSettings
 
 __all__ = ["HapticReport", "report_of"]
@@ -52,21 +50,21 @@ class HapticReport:
     depth
         Deepest penetration so far [m]; 0 without contact.
     max_depth
-        Limit of the coupling for the depth [m]; None: no limit.
+        Limit of the coupling, or of the touched body, for the depth [m]; None: no limit.
     too_deep
-        Number of cycles with contact deeper than `max_depth` of the coupling at that time; see
-        `VirtualCoupling` for cases without a bound.
+        Number of cycles with contact deeper than `max_depth` at that time; see `VirtualCoupling`.
     shortened
-        Number of cycles in which a Newton increment of a body was shortened (`ImplicitReport`):
-        the period was too long for its motion.
+        Number of cycles in which a Newton increment was shortened (`ImplicitReport`).
     paused
-        Number of cycles after a pause, i.e. 0.05 s or ten periods without a force: the process or
-        the machine was paused. Forces fade in from zero after each.
+        Number of cycles after a pause of 0.05 s or ten periods; forces fade in after each.
     made_up
         Number of cycles that made up for skipped ones before them (``docs/haptics.md``).
     unsolved
-        Number of cycles whose forces with friction had a residual above 1e-3 (`FrictionSolution`):
-        the time of the solve was too short, or no forces exist.
+        Number of cycles whose forces with friction had a residual above 1e-3.
+    stiffness, delay, damping, unanswered
+        Of a touched body: largest stiffness that the hand felt at the device [N/m]; age of the
+        body's state [s]; damping of hand and device [N s/m] that it asks for, the stiffness times
+        half a period or the delay; number of cycles without an answer. 0 with a coupling.
     energy, most_energy
         Energy given to the hand so far, and its maximum over time [J]. A passive session never
         gives more than it has received; exceptions: ``docs/haptics.md``.
@@ -104,6 +102,10 @@ class HapticReport:
     paused: int
     made_up: int
     unsolved: int
+    stiffness: float
+    delay: float
+    damping: float
+    unanswered: int
     energy: float
     most_energy: float
     touching: int
@@ -139,6 +141,10 @@ class HapticReport:
         ]
         if self.paused:
             rows.append(("pauses of the machine", f"{self.paused}; forces faded in after each"))
+        if self.stiffness:
+            rows.append(("stiffness felt", self._stiff()))
+        if self.unanswered:
+            rows.append(("body did not answer", f"in {count_text(self.unanswered, 'cycle')}"))
         if self.unsolved:
             rows.append(("friction not solved", f"in {count_text(self.unsolved, 'cycle')}"))
         rows += [("advice", sentence) for sentence in self.advice]
@@ -169,14 +175,21 @@ class HapticReport:
         found = f"{energy:.3g} J in total, maximum over time {most:.3g} J"
         return found + ("; negative: received from the hand" if energy < 0.0 else "")
 
+    def _stiff(self) -> str:
+        late = f", felt {1e3 * self.delay:.3g} ms late" if self.delay else ""
+        return (
+            f"at most {self.stiffness:.4g} N/m{late}; hand and device need a damping of "
+            f"{self.damping:.3g} N s/m"
+        )
+
     def _felt(self) -> str:
         if not self.touching:
             return "none"
         share = 100.0 * self.saturated / self.touching
         return (
             f"{count_text(self.touching, 'cycle')}; force on the hand {self.force:.3g} N on "
-            f"average, chatter {1e3 * self.chatter:.3g} mN rms; coupling saturated in "
-            f"{share:.3g} % of these cycles"
+            f"average, chatter {1e3 * self.chatter:.3g} mN rms"
+            + ("" if self.stiffness else f"; coupling saturated in {share:.3g} % of these cycles")
         )
 
     def _deepest(self) -> str:
@@ -193,11 +206,12 @@ class HapticReport:
 def report_of(
     core: _core.Session,
     settings: HapticSettings,
-    coupling: VirtualCoupling | DynamicCoupling,
-    contacts: Sequence[Contact],
+    bodies: CoupledBodies | TouchedBody,
 ) -> HapticReport:
     """Return the report of a session so far."""
     status = core.status()
+    place, holder = settings.place, bodies.touched or bodies.coupling
+    stiffness = status["stiffest"] * place.force_scale / place.scale
     times = core.times(list(_SHARES.values()))
     named = [dict(zip(_SHARES, row.tolist(), strict=True)) for row in times]
     return HapticReport(
@@ -215,19 +229,23 @@ def report_of(
         late_us=named[2],
         contact_us=named[3],
         depth=status["depth"],
-        max_depth=coupling.max_depth,
+        max_depth=None if holder is None else holder.max_depth,
         too_deep=status["too_deep"],
         shortened=status["shortened"],
         paused=status["paused"],
         made_up=status["made_up"],
         unsolved=status["unsolved"],
+        stiffness=stiffness,
+        delay=status["delay"],
+        damping=stiffness * bodies.damped_time(settings.dt, status["delay"]),
+        unanswered=status["unanswered"],
         energy=status["energy"],
         most_energy=status["most_energy"],
         touching=status["touching"],
         saturated=status["saturated"],
         force=status["force"],
         chatter=status["chatter"],
-        advice=_advice(status, settings, coupling, contacts),
+        advice=_advice(status, settings, bodies),
         priority=status["priority"],
         locked=status["locked"],
         not_allowed=status["not_allowed"],
@@ -235,12 +253,12 @@ def report_of(
 
 
 def _advice(
-    status: dict[str, Any],
-    settings: HapticSettings,
-    coupling: VirtualCoupling | DynamicCoupling,
-    contacts: Sequence[Contact],
+    status: dict[str, Any], settings: HapticSettings, bodies: CoupledBodies | TouchedBody
 ) -> tuple[str, ...]:
     """Return sentences that suggest changes of the settings."""
+    coupling, contacts = bodies.coupling, bodies.contacts
+    if bodies.touched is not None or coupling is None:
+        return () if bodies.touched is None else tuple(bodies.touched._advice(status))
     found = []
     suited = _core.suited_stiffness(coupling.stiffness)
     held = coupling.stiffness if settings.suited else 0.0

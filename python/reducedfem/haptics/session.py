@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reducedfem import _core
 from reducedfem.base.check import flag, number
 from reducedfem.base.run import Progress, callback
 from reducedfem.contact.contact import Contact
+from reducedfem.dynamics.explicit import CentralDifferences
 from reducedfem.dynamics.integrator import ImplicitSimulation
 from reducedfem.errors import DeviceError, FileFormatError, InputError, InputTypeError
 from reducedfem.haptics import session_parts as parts
-from reducedfem.haptics.coupling import DynamicCoupling, VirtualCoupling
+from reducedfem.haptics.bodies import Coupling, bodies_of
 from reducedfem.haptics.devices import Device
 from reducedfem.haptics.record_queue import RecordQueue, count_cycles, make_cycles
 from reducedfem.haptics.records import HapticRecords
@@ -32,7 +32,7 @@ from reducedfem.haptics.session_file import SessionFile, is_active
 from reducedfem.haptics.settings import HapticSettings
 from reducedfem.haptics.snapshot import HapticReader, HapticSnapshot, Layout
 from reducedfem.haptics.workspace import Workspace
-from reducedfem.solid.plausible import warn_of_reach
+from reducedfem.touch.touched import Touched
 
 __all__ = ["HapticSession"]
 
@@ -50,24 +50,25 @@ class HapticSession:
     """Real-time loop of contact, virtual coupling and deformation (Barbic 2007, figure 4.2).
 
     A cycle reads the device, evaluates contact, moves the simulation object by the coupling,
-    writes the force to the device and steps the deformable objects. `start`, or a ``with`` block,
-    runs cycles in a C thread, one per period; `run` makes them in the calling thread, without
-    waiting. Contacts and simulations are copied; `stop` returns the state of the simulations.
-    Coupled cycles, limits of forces, energy, records: see ``docs/haptics.md``.
+    writes the force and steps the bodies. `start`, or a ``with`` block, runs cycles in a C thread;
+    `run` makes them here. Parts are copied; `stop` returns states. See ``docs/haptics.md``.
 
     Parameters
     ----------
     contact
-        Contact of the held object, the one with the distance field, with a shell; or a sequence
-        of contacts with the same `field` and grasp point.
+        Contact of the held object, with the field, and a shell; several with the same `field` and
+        grasp point; or a body that the hand touches directly: a `PointProxyContact`, or a
+        `CentralDifferences` whose `RigidProxy` the hand moves.
     device
         Device that the hand holds.
     coupling
         Coupling of object and hand; with `max_depth` and no `reach` it gets the object's reach.
     simulation, field_simulation
-        Simulation of the shell (a sequence for several contacts; None: a shell at rest, as
-        ``[None]`` without a warning if it could deform), and of the held object if its field is
-        a `DeformedField`. Steps must divide the period. `FreeBody`: see ``docs/friction.md``.
+        Simulation of the shell (a sequence for several; None: at rest, as ``[None]`` without a
+        warning), and of the held object with a `DeformedField`. Steps must divide the period.
+    interpolation, simulation_rate
+        Steps of a `CentralDifferences`: None: in each cycle; "delay" or "stiffness": in a thread
+        in so many periods per second [Hz].
     workspace
         Map from the frame of the device to the world; None: the identity.
     rate
@@ -76,23 +77,22 @@ class HapticSession:
         Computing time of a cycle [us], up to one period, in place of the limits of the contacts.
         None: half a period; 0: the limits of the contacts, with friction times too (`run`).
     coupled
-        True: solve the motion of the object and the deformations together, 6 + r unknowns.
-        False: move the object, then step the bodies under the forces before that motion. With a
-        `FrictionContact` all are solved together in any case.
+        True: solve the motion of the object and the deformations together, as with a
+        `FrictionContact` in any case. False: the object first, then the bodies.
     auto_stiffness
         Meaning of ``stiffness="auto"`` of contacts: "coupling", 20 times that of the present
         coupling, or "contact", `PenaltyContact.stiffnesses`.
     max_force, max_torque, force_slew, torque_slew
-        Limits of force [N], torque [N m] and their rates [N/s], [N m/s]. None: those of the
-        device, and no limit of the rates; such a limit delays forces, which can add energy.
+        Limits of force [N], torque [N m] and their rates, per s. None: those of the device, and
+        no limit of the rates; such a limit delays forces, which can add energy.
     ramp, silence
         Time in which forces fade in and out [s], 0: at once. Time without a new sample after
         which forces are zero [s], None: 0.05 s, `UdpDevice` 0.01 s, `MouseDevice` 0.3 s.
     passivity, energy_allowance
         True: keep the energy given to the hand within the allowance [J].
     render
-        Force on the hand from a saturated coupling: "linear", k e up to the limits of the device
-        (section 4.9), or "saturated", the opposite of the force on the object.
+        Force of a saturated coupling: "linear", k e up to the limits of the device (section 4.9),
+        or "saturated", the opposite of the force on the object.
     duration
         Length of the session [s], without the final fading; None: that of the device, if any.
     record, keep_records
@@ -105,38 +105,36 @@ class HapticSession:
     Raises
     ------
     InputError, InputTypeError
-        An argument has a wrong type or value; the device belongs to another session; a
-        simulation displaces its body by more than 30 times its length.
+        An argument has a wrong type or value; the device belongs to another session; a body is
+        displaced by more than 30 times its length, or steps take too long for a cycle.
     """
 
     __slots__ = (
         "__weakref__",
-        "_contacts",
+        "_bodies",
         "_core",
-        "_coupling",
         "_device",
-        "_field_simulation",
         "_file",
         "_layout",
         "_life",
         "_making",
-        "_others",
         "_queue",
         "_restored",
         "_seen",
         "_settings",
-        "_simulations",
         "_stopping",
     )
 
     def __init__(
         self,
-        contact: Contact | Sequence[Contact],
+        contact: Contact | Sequence[Contact] | Touched | CentralDifferences,
         device: Device,
         *,
-        coupling: VirtualCoupling | DynamicCoupling,
+        coupling: Coupling | None = None,
         simulation: parts.Simulation | Sequence[parts.Simulation | None] | None = None,
         field_simulation: ImplicitSimulation | None = None,
+        interpolation: str | None = None,
+        simulation_rate: float = 200.0,
         workspace: Workspace | None = HapticSettings.workspace,
         rate: float = HapticSettings.rate,
         budget_us: float | None = HapticSettings.budget_us,
@@ -157,8 +155,9 @@ class HapticSession:
         priority: int = HapticSettings.priority,
         lock_memory: bool = HapticSettings.lock_memory,
     ) -> None:
-        contacts, simulations, others = parts.sequences(contact, simulation)
-        parts.check_kinds(device, coupling, field_simulation)
+        bodies = bodies_of(
+            contact, device, coupling, simulation, field_simulation, interpolation, simulation_rate
+        )
         settings = HapticSettings(
             workspace=workspace, rate=rate, budget_us=budget_us, coupled=coupled,
             auto_stiffness=auto_stiffness, max_force=max_force, max_torque=max_torque,
@@ -167,33 +166,15 @@ class HapticSession:
             duration=duration, record=record, keep_records=keep_records, priority=priority,
             lock_memory=lock_memory,
         )  # fmt: skip
-        self._settings = settings
-        parts.check_parts(contacts, simulations, others, field_simulation, settings.dt)
-        if simulation is None:
-            parts.warn_of_rest(contacts, 2)
-        parts.warn_of_equal_fields(contacts, others, 2)
-        parts.warn_of_copies(contacts, simulations, 2)
-        warn_of_reach(parts.lengths(contacts, device, settings.place.scale), 3)
-        self._contacts, self._simulations, self._others = contacts, simulations, others
-        self._coupling = coupling._reaching(contacts[0])
-        self._field_simulation, self._device = field_simulation, device
+        bodies.check(device, settings, 3)
+        self._settings, self._bodies, self._device = settings, bodies, device
         self._life = threading.RLock()  # start, stop, and the file
         self._making = self._stopping = False  # `run` makes cycles; it is asked to end
         self._restored = True
-        static, dynamics = parts.split(self._coupling, settings.dt)
-        self._core = _core.Session(
-            device._core,
-            tuple(c._core for c in contacts),
-            tuple(None if s is None else s._core for s in simulations),
-            tuple(getattr(b, "_core", b) for b in parts.field_bodies(contacts, others)),
-            None if field_simulation is None else field_simulation._core,
-            static,
-            dynamics,
-            settings.core(device),
-        )
+        self._core = bodies.session(device, settings)
         self._queue = RecordQueue(self._core, settings.keep_records)
         self._file = None if record is None else SessionFile(settings, self._queue.dtype)
-        self._layout, self._seen = Layout(self._core, simulations), threading.local()
+        self._layout, self._seen = Layout(self._core, bodies.simulations), threading.local()
         _live.add(self)
 
     def __del__(self) -> None:
@@ -217,8 +198,13 @@ class HapticSession:
 
     @property
     def contacts(self) -> tuple[Contact, ...]:
-        """Contacts as given; the session evaluates copies of them."""
-        return self._contacts
+        """Contacts as given; the session evaluates copies of them. None of a touched body."""
+        return self._bodies.contacts
+
+    @property
+    def touched(self) -> Touched | CentralDifferences | None:
+        """Body that the hand touches directly, as given; None with contacts."""
+        return self._bodies.given
 
     @property
     def device(self) -> Device:
@@ -248,7 +234,7 @@ class HapticSession:
     ) -> None:
         """Close the session; raise its failure, unless another exception is being raised."""
         self._close()
-        parts.warn_of_strains(self._restored, self._simulations, self._field_simulation)
+        self._bodies.warn_of_strains(self._restored)
         status = self._core.status()
         if kind is None and status["phase"] == "failed":
             raise DeviceError(status["failure"])
@@ -426,7 +412,7 @@ class HapticSession:
         """
         if self._core.status()["here"]:
             self._end(self._core.stop)
-            parts.warn_of_strains(self._restored, self._simulations, self._field_simulation)
+            self._bodies.warn_of_strains(self._restored)
 
     def _end(self, end: Callable[[], None]) -> None:
         self._stopping = True
@@ -438,7 +424,7 @@ class HapticSession:
                 # a stuck thread still uses its state
                 if not self._restored and self._core.wait(0.0):
                     self._restored = True
-                    parts.restore(self._core, self._simulations, self._field_simulation)
+                    self._bodies.restore(self._core)
 
     def close(self) -> None:
         """Stop permanently, and free the device for another session.
@@ -451,7 +437,7 @@ class HapticSession:
             As `stop`.
         """
         self._close()
-        parts.warn_of_strains(self._restored, self._simulations, self._field_simulation)
+        self._bodies.warn_of_strains(self._restored)
 
     def _close(self) -> None:
         if not self._core.status()["here"]:
@@ -554,20 +540,19 @@ class HapticSession:
         self._command(1, 0.0)
 
     @property
-    def coupling(self) -> VirtualCoupling | DynamicCoupling:
+    def coupling(self) -> Coupling | None:
         """Coupling of object and hand; it may be replaced while the session runs.
 
-        With `max_depth` and no `reach` given, it has the reach of the held object.
+        With `max_depth` and no `reach` given, it has the reach of the held object. None of a
+        touched body, for which it cannot be set.
         """
-        return self._coupling
+        return self._bodies.coupling
 
     @coupling.setter
-    def coupling(self, coupling: VirtualCoupling | DynamicCoupling) -> None:
-        parts.check_coupling(coupling)
-        # a given reach, or that of the held object
-        known = coupling._reaching(self._contacts[0])
-        self._command(2, 0.0, *parts.split(known, self.dt))
-        self._coupling = known
+    def coupling(self, coupling: Coupling) -> None:
+        known, static, dynamics = self._bodies.coupled_by(coupling, self.dt)
+        self._command(2, 0.0, static, dynamics)
+        self._bodies.coupling = known
 
     def _command(self, kind: int, value: float, static: Any = None, dynamics: Any = None) -> None:
         self._refuse_a_fork()
@@ -589,7 +574,7 @@ class HapticSession:
         -------
         HapticReport
         """
-        return report_of(self._core, self._settings, self._coupling, self._contacts)
+        return report_of(self._core, self._settings, self._bodies)
 
     def _finish_file(self) -> None:
         if self._file is not None:

@@ -23,6 +23,7 @@ from reducedfem.reduction.reduced import ReducedSolid, same_motion
 __all__ = [
     "Simulation",
     "check_coupling",
+    "check_device",
     "check_kinds",
     "check_parts",
     "field_bodies",
@@ -30,6 +31,7 @@ __all__ = [
     "restore",
     "sequences",
     "split",
+    "travel",
     "warn_of_copies",
     "warn_of_equal_fields",
     "warn_of_rest",
@@ -109,6 +111,14 @@ def check_coupling(coupling: object) -> None:
         )
 
 
+def check_device(device: object) -> None:
+    """Reject all but devices."""
+    if not isinstance(device, Device):
+        raise InputTypeError(
+            f"device must be a Device, such as SimulatedHand, got {type(device).__name__}"
+        )
+
+
 def check_kinds(device: object, coupling: object, field_simulation: object) -> None:
     """Reject parts of other classes."""
     if field_simulation is not None and not isinstance(field_simulation, ImplicitSimulation):
@@ -116,10 +126,7 @@ def check_kinds(device: object, coupling: object, field_simulation: object) -> N
             "field_simulation must be an implicit integrator, got "
             f"{type(field_simulation).__name__}"
         )
-    if not isinstance(device, Device):
-        raise InputTypeError(
-            f"device must be a Device, such as SimulatedHand, got {type(device).__name__}"
-        )
+    check_device(device)
     check_coupling(coupling)
 
 
@@ -368,4 +375,9 @@ def lengths(contacts: tuple[Contact, ...], device: Device, scale: float) -> dict
         name = "contact" if len(contacts) == 1 else f"contact[{k}]"
         boxes[f"the shell of {name}"] = contact.tree.shell.points
     found = {name: scale * float(np.ptp(box, axis=0).max()) for name, box in boxes.items()}
-    return found | {"the path of the device": getattr(device, "_travel", 0.0)}
+    return found | travel(device)
+
+
+def travel(device: Device) -> dict[str, float]:
+    """Return the longest side of the box of the device's path [m], with a name for it."""
+    return {"the path of the device": getattr(device, "_travel", 0.0)}

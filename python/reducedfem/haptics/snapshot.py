@@ -19,12 +19,13 @@ __all__ = ["BodySnapshot", "HapticReader", "HapticSnapshot", "Layout"]
 class Layout:
     """Fields of the snapshots of a session, by name, as the core describes them."""
 
-    __slots__ = ("_fields", "bodies", "shells")
+    __slots__ = ("_fields", "bodies", "shells", "touched")
 
     def __init__(self, core: _core.Session, simulations: Sequence[object]) -> None:
         self._fields: dict[str, tuple[np.dtype[Any], int, int, int]] = {}
         for name, format, offset, stride, count in core.snapshot_layout():
             self._fields[name] = (np.dtype(format), offset, stride, count)
+        self.touched = "touch.anchor" in self._fields
         parts = (name.rpartition(".") for name in self._fields)
         self.bodies = tuple(body for body, _, part in parts if part == "wrench")
         # contacts of one free body have one shell, named by the first of them
@@ -95,6 +96,9 @@ class HapticSnapshot:
         Reduced coordinates of each shell [kg^1/2 m]; None for shells without a simulation.
     field_q
         Reduced coordinates of the held object [kg^1/2 m]; None if it does not deform.
+    anchor, slip
+        Of a touched body: place of contact on it at rest, and way of the contact over it in the
+        cycle, in the world [m], (3,) each. None of a session with a coupling.
     fresh
         True if a cycle has ended since the last snapshot.
     """
@@ -131,6 +135,8 @@ class HapticSnapshot:
     def contacts(self) -> tuple[ContactPoints, ...] | None:
         """Touching points of each contact; None without readers that ask for them."""
         n = int(self._get("n_points"))
+        if self._layout.touched:
+            return ()
         if n == 0 and int(self._get("record.touching")) > 0:
             return None
         parts = ("point", "position", "gap_m", "normal", "force")
@@ -150,6 +156,20 @@ class HapticSnapshot:
     def field_q(self) -> NDArray[np.float64] | None:
         """Reduced coordinates of the held object [kg^1/2 m]; None if it does not deform."""
         return self._coordinates(self._layout.bodies[-1])
+
+    @property
+    def anchor(self) -> NDArray[np.float64] | None:
+        """Place of contact on a touched body at rest, in the world [m]; None: no such body."""
+        return self._get("touch.anchor") if self._layout.touched else None
+
+    @property
+    def slip(self) -> NDArray[np.float64] | None:
+        """Way of the contact over a touched body in the cycle [m]; None: no such body."""
+        return self._get("touch.slip") if self._layout.touched else None
+
+    @property
+    def _coordinates_of_touched(self) -> NDArray[np.float64]:
+        return self._get("touch.coordinates")
 
     @property
     def fresh(self) -> bool:

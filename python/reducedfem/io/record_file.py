@@ -17,34 +17,36 @@ from reducedfem.base.quiet import parsing
 from reducedfem.errors import FileFormatError
 
 
-def record_dtype(free: int = 0, coordinates: int = 0) -> np.dtype[Any]:
+def record_dtype(free: int = 0, coordinates: int = 0, touched: int = 0) -> np.dtype[Any]:
     """Return the type of records with the poses of free bodies and reduced coordinates.
 
-    Those of sessions without such bodies, `RECORD`, have no fields for them.
+    touched: 1 for records with anchor and slip of a touched body. Those of sessions without such
+    bodies, `RECORD`, have no fields for them.
     """
-    names, formats, offsets, size = _core.record_layout(free, coordinates)
+    names, formats, offsets, size = _core.record_layout(free, coordinates, touched)
     return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": size})
 
 
 RECORD = record_dtype()
 
 # fields of the state of the bodies, of sessions that have such bodies
-STATE = ("body_position", "body_quaternion", "q")
+STATE = ("body_position", "body_quaternion", "anchor", "slip", "q")
 _MOST = 1 << 24  # bodies and coordinates of a record that are plausible
 _OPTIONAL = {"publish_us"}  # fields that files of earlier versions lack
 
 
-def record_sizes(dtype: Any) -> tuple[int, int] | None:
-    """Return the numbers of free bodies and of reduced coordinates; None: not of records."""
+def record_sizes(dtype: Any) -> tuple[int, int, int] | None:
+    """Return numbers of free bodies, reduced coordinates, touched bodies; None: not of records."""
     names = getattr(dtype, "names", None)
     if not names:
         return None
     # a damaged file may give any shapes
-    shapes = [dtype[name].shape if name in names else (0,) for name in STATE]
-    free, coordinates = (shapes[k][0] if shapes[k] else -1 for k in (0, 2))
+    shapes = [dtype[name].shape if name in names else (0,) for name in ("body_position", "q")]
+    free, coordinates = (shape[0] if shape else -1 for shape in shapes)
     if not (0 <= free <= _MOST and 0 <= coordinates <= _MOST):
         return None
-    return (free, coordinates) if dtype == record_dtype(free, coordinates) else None
+    sizes = free, coordinates, int("anchor" in names)
+    return sizes if dtype == record_dtype(*sizes) else None
 
 
 def _readable(dtype: np.dtype[Any]) -> bool:

@@ -28,6 +28,7 @@ from reducedfem.haptics.session import HapticSession
 from reducedfem.scenes import (
     alpha,
     baskets,
+    button,
     dragon,
     grasp,
     hoses,
@@ -69,6 +70,7 @@ _SCENES: dict[str, tuple[Callable[..., HapticSession], tuple[int, int], str]] = 
         (0, 3),
         "a deformable pipe snaps into an elastic clip, with friction",
     ),
+    "button": (button.session, (0, 0), "a tip presses the keys of a soft keypad, felt directly"),
     "alpha": (alpha.session, (0, 0), "the alpha puzzle: two bent tubes are screwed apart"),
     "alpha-cheat": (
         partial(alpha.session, cheat=True),
@@ -76,6 +78,9 @@ _SCENES: dict[str, tuple[Callable[..., HapticSession], tuple[int, int], str]] = 
         "the alpha puzzle: the hand pulls and levers, and the tubes stay linked",
     ),
 }
+
+# scenes without a coupling
+_TOUCHED = ("button",)
 
 STORIES: Mapping[str, str] = MappingProxyType(
     {name: story for name, (*_, story) in _SCENES.items()}
@@ -117,12 +122,12 @@ def session(name: str, device: Device | None = None, **options: Any) -> HapticSe
     return _SCENES[name][0](device, **options)
 
 
-def _record_sizes(name: str, r: int | None = None) -> tuple[int, int]:
-    """Return the numbers of free bodies and of reduced coordinates in records of a scene.
+def _record_sizes(name: str, r: int | None = None) -> tuple[int, int, int]:
+    """Return numbers of free bodies, reduced coordinates, touched bodies in records of a scene.
 
     r: reduced coordinates of each deformable body; None: the default of the scene.
     """
     make, (free, bodies), _ = _SCENES[name]
     if bodies and r is None:
         r = int(inspect.signature(make).parameters["r"].default)
-    return free, bodies * (r or 0)
+    return free, bodies * (r or 0), int(name in _TOUCHED)

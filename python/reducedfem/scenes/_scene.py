@@ -31,8 +31,14 @@ _OPTIONS = {
 # scenes with free bodies, for which penalty forces do not suffice
 _FREE = ("grasp", "stack")
 _FREE_FRICTION = "Coefficient of each `FrictionContact`; 0: without friction."
+# the scene without a pointshell and a field
+_BUTTON = {
+    "resolution": "Cells along the longer side; 64: 5,300 nodes of the surface, made in a minute.",
+    "friction": "Coefficient of friction.",
+}
 # levels of pointshells, if not the default
 _LEVELS = {"statue": 7}
+_MOST_CELLS = 128  # of the scene button
 _DOC = """{summary}
 
     Parameters
@@ -85,10 +91,12 @@ def scene(make: Callable[..., HapticSession]) -> Callable[..., HapticSession]:
         _refuse(name, own, device, options)
         with warnings.catch_warnings():
             # given above, once and before anything is built
-            warnings.filterwarnings("ignore", "mu is .* A coefficient is", PlausibilityWarning)
+            again = "(mu|friction) is .* A coefficient is"
+            warnings.filterwarnings("ignore", again, PlausibilityWarning)
             return make(device, **options)
 
     texts = {**_OPTIONS, "friction": _FREE_FRICTION} if name in _FREE else _OPTIONS
+    texts = {**texts, **_BUTTON} if name == "button" else texts
     described = "\n".join(f"    {option}\n        {texts[option]}" for option in own)
     # python -OO removes docstrings
     if make.__doc__ is not None:
@@ -119,7 +127,13 @@ def _refuse(name: str, own: list[str], device: Device | None, options: dict[str,
             f"points must be {fewest} or more, got {points}: the pointshell of the scene {name} "
             f"has {levels} levels, each with four times as many points as the one before"
         )
-    count(options.get("resolution", 1), "resolution")
+    resolution = count(options.get("resolution", 16), "resolution")
+    if name == "button" and not 8 <= resolution <= _MOST_CELLS:
+        raise InputError(
+            f"resolution must be between 8 and {_MOST_CELLS} in the scene button, got "
+            f"{resolution}: the Green's functions of its surface take memory and time as its "
+            "fourth power"
+        )
     if "r" in own:
         count(options.get("r", 1), "r", shapes.MOST_R)
     for option in ("cheat", "soft_pipe"):
@@ -141,11 +155,13 @@ def _refuse(name: str, own: list[str], device: Device | None, options: dict[str,
 
 def _refuse_friction(name: str, friction: object) -> None:
     if friction is None:
-        if name in _FREE:
+        if name in _FREE or name == "button":
+            why = "penalty forces do not move its free bodies; " if name in _FREE else ""
             raise InputError(
-                f"friction must be a coefficient in the scene {name}, got None: penalty forces do "
-                "not move its free bodies; 0 is without friction"
+                f"friction must be a coefficient in the scene {name}, got None: {why}0 is without "
+                "friction"
             )
         return
     # of the caller of scenes.session
-    coefficient(friction, "friction", "" if name in _FREE else ", or None", stacklevel=6)
+    more = "" if name in (*_FREE, "button") else ", or None"
+    coefficient(friction, "friction", more, stacklevel=6)

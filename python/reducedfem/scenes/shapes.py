@@ -274,6 +274,39 @@ def post() -> rf.Surface:
     return tube([[0.0, 0.0, 0.0], [0.0, 0.0, 0.12]], lambda s, _: 0.012 + 0.01 * s**4)
 
 
+def keypad(resolution: int) -> tuple[rf.Mesh, NDArray[np.bool_]]:
+    """Return a sheet of hexahedra with four rows of three keys, and the nodes that hold it.
+
+    Parameters
+    ----------
+    resolution
+        Cells along the longer side, of 120 mm.
+
+    Returns
+    -------
+    mesh, held
+        The mesh, 90 by 120 mm, up to 10 mm high, and a mask of the nodes on its ground, which it
+        has between the keys.
+    """
+    rows, columns, pitch, size = 4, 3, 0.03, 0.02
+    n = (max(1, round(columns / rows * resolution)), resolution, max(2, round(resolution / 16)))
+    axes = [np.linspace(0.0, 1.0, k + 1) for k in n]
+    x, y, z = (one.ravel() for one in np.meshgrid(*axes, indexing="ij"))
+    x, y = columns * pitch * x, rows * pitch * y
+    # distance from the rim of the nearest key, negative inside: a square with round corners
+    ways = [np.abs(one % pitch - 0.5 * pitch) - 0.5 * size + 0.004 for one in (x, y)]
+    rim = np.hypot(*np.maximum(ways, 0.0)) + np.minimum(np.maximum(*ways), 0.0) - 0.004
+    rise = np.clip(0.5 - rim / 0.006, 0.0, 1.0)
+    height = 0.006 + 0.004 * rise**2 * (3.0 - 2.0 * rise)
+    number = np.arange(len(x)).reshape([k + 1 for k in n])
+    corners = [(*side, layer) for layer in (0, 1) for side in ((0, 0), (1, 0), (1, 1), (0, 1))]
+    cells = np.stack(
+        [number[tuple(slice(c, c + k) for c, k in zip(at, n, strict=True))] for at in corners], -1
+    )
+    mesh = rf.Mesh(np.stack([x, y, height * z], 1), cells.reshape(-1, 8))
+    return mesh, (z == 0.0) & (rim > 0.001)
+
+
 def soften(
     surface: rf.Surface,
     held: Callable[[Array], NDArray[np.bool_]] | None,

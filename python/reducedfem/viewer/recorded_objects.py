@@ -117,12 +117,17 @@ class RecordedObjects:
         # of each contact, the number of its shell, and that of the shell of the body of its field
         self._pairs: list[tuple[int, int]] = []
         if isinstance(x, HapticSession):
+            if x.touched is not None:
+                raise InputError(
+                    "x is a session whose hand touches a body directly; its records have the path "
+                    "and the forces, not the shapes of that body: view the records alone"
+                )
             self.contacts = x.contacts
             self._of_session(x)
-            held = x._field_simulation is not None
+            held = x._bodies.field_simulation is not None
         else:
             self.contacts = (x,)
-            self._of_contact(x, *found)
+            self._of_contact(x, *found[:2])
             held = True
         self.held_q: slice | None = None
         field = self.contacts[0].field
@@ -130,9 +135,9 @@ class RecordedObjects:
             self.held_q = self._take(field.r)
         sizes = self._sizes()
         self.size, self._reach = min(sizes), max(sizes)
-        own = (self._count[0], self._count[1])
+        own = (self._count[0], self._count[1], 0)
         self.known = found == own
-        if not self.known and found != (0, 0):
+        if not self.known and found != (0, 0, 0):
             raise InputError(
                 f"the records have {sizes_text(*found)} in a cycle, the objects shown have "
                 f"{sizes_text(*own)}: view them with the session or scene that was recorded"
@@ -151,14 +156,18 @@ class RecordedObjects:
     def _of_session(self, session: HapticSession) -> None:
         of_body: dict[int, int] = {}
         own = []
-        for k, (contact, body) in enumerate(zip(self.contacts, session._simulations, strict=True)):
+        for k, (contact, body) in enumerate(
+            zip(self.contacts, session._bodies.simulations, strict=True)
+        ):
             if id(body) not in of_body or not isinstance(body, FreeBody):
                 of_body[id(body)] = len(self.shells)
                 free = isinstance(body, FreeBody)
                 r = body.reduced.r if isinstance(body, FreeBody) else contact.tree.r
                 self._add(k, contact.tree, free, 0 if body is None else r)
             own.append(of_body[id(body)])
-        for shell, field in zip(own, field_bodies(self.contacts, session._others), strict=True):
+        for shell, field in zip(
+            own, field_bodies(self.contacts, session._bodies.others), strict=True
+        ):
             on = _HELD if field is None else _REST if field is True else of_body[id(field)]
             self._pairs.append((shell, on))
 
@@ -340,7 +349,9 @@ def _pose(places: Reals | None) -> Pose:
     return Pose() if places is None else Pose(places[0, :3], places[0, 3:])
 
 
-def sizes_text(free: int, coordinates: int) -> str:
+def sizes_text(free: int, coordinates: int, touched: int = 0) -> str:
     """Return the sizes of the states in a record as text."""
     bodies = f", {count_text(free, 'free body', 'free bodies')}" if free else ""
+    if touched:
+        return "anchor and slip of a touched body"
     return f"{count_text(coordinates, 'reduced coordinate')}{bodies}"

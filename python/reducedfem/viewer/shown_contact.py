@@ -198,7 +198,7 @@ class ShownSession(Shown):
 
     def __init__(self, session: HapticSession, up: str) -> None:
         self._session, self._up = session, up
-        self._held = field_body(session.contacts[0].field, HELD)
+        self._held = self._tool()
         self._reader = session.reader(points=True)
         self._last: HapticSnapshot | None = None
         self._longest = 0.1
@@ -208,6 +208,10 @@ class ShownSession(Shown):
         place = session._settings.place
         self._aligned = Pose((0.0, 0.0, 0.0), place.alignment)  # from the device to the world
         self._scale = place.scale
+
+    def _tool(self) -> Body:
+        """Return the held object."""
+        return field_body(self._session.contacts[0].field, HELD)
 
     def end(self) -> None:
         """Release the tool."""
@@ -244,15 +248,17 @@ class ShownSession(Shown):
         way = self._aligned.apply(np.subtract(state[1], state[2])) / self._scale
         return np.asarray(shot.record["hand_position"] + way)
 
-    def scene(self) -> Scene:
-        """Return the scene."""
+    def _others(self) -> tuple[list[Body], str]:
+        """Return the bodies that are not held, and their size as text."""
         contacts = self._session.contacts
         shells = [shell_body(contacts[k].tree, f"shell {k}", k) for k in range(len(contacts))]
-        texts = (
-            f"{sum({c.tree: c.tree.shell.n_points for c in contacts}.values()):,} points, "
-            f"{self._session.rate:g} Hz",
-            repr(self._session.device).strip("<>"),
-        )
+        points = sum({c.tree: c.tree.shell.n_points for c in contacts}.values())
+        return shells, f"{points:,} points"
+
+    def scene(self) -> Scene:
+        """Return the scene."""
+        shells, size = self._others()
+        texts = (f"{size}, {self._session.rate:g} Hz", repr(self._session.device).strip("<>"))
         box = np.array(
             [
                 np.min([one.vertices.min(axis=0) for one in shells], axis=0),
@@ -278,24 +284,19 @@ class ShownSession(Shown):
             begun = [("the session has not begun", "", "")]
             return {"bodies": [], "arrows": [], "numbers": begun, "taken": self._taken}
         shot, record = self._last, self._last.record
-        bodies: list[dict[str, Any]] = []
-        for one in self._by_contact(shot):
-            body = {"position": one.position, "quaternion": one.quaternion}
-            if one.q is not None:
-                body["q"] = one.q
-            bodies.append(body)
+        bodies = self._states(shot)
         force = np.array(record["contact_force"])
         size = float(np.linalg.norm(force))
         self._usual = max(self._usual, size)
         arrows = []
         if size > 0.01 * self._usual:
-            begin = _pressed(shot)
+            begin = self._pressed(shot)
             way = force * (self._longest / self._usual)
             arrows.append({"from": begin, "to": begin + way, "colour": FORCE})
         lead = self._lead(shot)
         if lead is not None:
             arrows.append({"from": shot.position, "to": lead, "colour": LEAD, "thick": 0.25})
-        points = [part.positions for part in shot.contacts or ()]
+        points = self._touched_at(shot)
         dots = [{"points": np.concatenate(points), "colour": TOUCH}] if points else []
         numbers: list[tuple[str, float | str, str]] = [
             ("time", shot.time, "s"),
@@ -328,18 +329,27 @@ class ShownSession(Shown):
         """True if a page of another view holds the tool."""
         return self._pointer is not None and self._pointer.belongs_to_another(self)
 
-    def _by_contact(self, shot: HapticSnapshot) -> Sequence[Any]:
-        """Return the body of the shell of each contact, then the held object."""
+    def _states(self, shot: HapticSnapshot) -> list[dict[str, Any]]:
+        """Return the shell of each contact, then the held object."""
         by_name = {one.name: one for one in shot.bodies}
-        shells = [by_name[name] for name in shot._layout.shells]
-        return [*shells, shot.bodies[-1]]
+        bodies = []
+        for one in [*(by_name[name] for name in shot._layout.shells), shot.bodies[-1]]:
+            body = {"position": one.position, "quaternion": one.quaternion}
+            if one.q is not None:
+                body["q"] = one.q
+            bodies.append(body)
+        return bodies
 
+    def _touched_at(self, shot: HapticSnapshot) -> list[NDArray[np.float64]]:
+        """Return the touching points."""
+        return [part.positions for part in shot.contacts or ()]
 
-def _pressed(shot: HapticSnapshot) -> NDArray[np.float64]:
-    """Return the mean of the touching points, weighted by their forces; else the grasp point."""
-    parts = shot.contacts or ()
-    weights = np.concatenate([np.zeros(0), *(np.linalg.norm(one.forces, axis=1) for one in parts)])
-    if not weights.sum() > 0.0:
-        return shot.position
-    points = np.concatenate([one.positions for one in parts])
-    return np.asarray(weights @ points / weights.sum())
+    def _pressed(self, shot: HapticSnapshot) -> NDArray[np.float64]:
+        """Return the mean of the touching points by their forces; else the grasp point."""
+        parts = shot.contacts or ()
+        sizes = (np.linalg.norm(one.forces, axis=1) for one in parts)
+        weights = np.concatenate([np.zeros(0), *sizes])
+        if not weights.sum() > 0.0:
+            return shot.position
+        points = np.concatenate([one.positions for one in parts])
+        return np.asarray(weights @ points / weights.sum())

@@ -50,6 +50,7 @@ from reducedfem.viewer.shown_recorded import Moving, ShownMotion
 from reducedfem.viewer.shown_records import ShownRecords
 from reducedfem.viewer.shown_shapes import ShownShapes
 from reducedfem.viewer.shown_sketch import ShownSketch
+from reducedfem.viewer.shown_touch import ShownTouch
 from reducedfem.viewer.shown_world import ShownWorld
 from reducedfem.world.world import World
 
@@ -356,7 +357,9 @@ def _shown(
         Field: lambda: ShownField(x, up),  # type: ignore[arg-type]
         DeformedField: lambda: ShownField(x, up),  # type: ignore[arg-type]
         Contact: lambda: ShownContact(x, up),  # type: ignore[arg-type]
-        HapticSession: lambda: ShownSession(x, up),  # type: ignore[arg-type]
+        HapticSession: lambda: (
+            ShownSession if x.touched is None else ShownTouch  # type: ignore[attr-defined]
+        )(x, up),  # type: ignore[arg-type]
         World: lambda: ShownWorld(x, up, stiffness),  # type: ignore[arg-type]
         Skin: lambda: ShownSkin(x, up),  # type: ignore[arg-type]
         Pointshell: lambda: ShownPoints(x, up),  # type: ignore[arg-type]

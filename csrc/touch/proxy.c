@@ -1,0 +1,194 @@
+#include "touch/proxy.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "touch/proxy_state.h"
+
+static void free_tip(void *self) {
+  rf_tip *tip = self;
+  if (!tip) return;
+  if (tip->owns) rf_tip_tables_free(tip->tables);
+  rf_free(tip);
+}
+
+static void forget_rt(void *self) {
+  rf_tip *tip = self;
+  memset(&tip->now, 0, sizeof tip->now);
+  tip->now.triangle = -1;
+  tip->felt = tip->now;
+  tip->phase = RF_TIP_UNKNOWN;
+  tip->searched = 0;
+  tip->has_last = false;
+  for (int i = 0; i < 3; ++i) tip->last[i] = NAN;
+}
+
+static rf_status copy_tip(const void *self, void **out, rf_error *err) {
+  rf_tip *tip = rf_alloc(1, sizeof *tip);
+  *out = tip;
+  if (!tip) return rf_fail(err, RF_ERR_MEMORY, "out of memory: a contact of a tip");
+  *tip = *(const rf_tip *)self;
+  tip->owns = false;
+  forget_rt(tip);
+  return RF_OK;
+}
+
+static void restore_tip(void *self, const void *from) {
+  rf_tip *to = self;
+  const bool owns = to->owns;
+  *to = *(const rf_tip *)from;
+  to->owns = owns;
+}
+
+// Turns the contact of the last cycle into the world.
+static void answer(const rf_tip *tip, const rf_pose *hand, rf_touch_felt *out) {
+  const double *turn = tip->pose.quaternion;
+  const rf_tip_contact *now = &tip->felt;
+  out->object = *hand;
+  memcpy(out->anchor_m, hand->position_m, sizeof out->anchor_m);
+  if (now->state == RF_TIP_OPEN) return;
+  rf_quat_rotate(turn, now->anchor, out->anchor_m);
+  rf_quat_rotate(turn, now->slip, out->slip_m);
+  rf_quat_rotate(turn, now->force, out->force_n);
+  for (int i = 0; i < 3; ++i) {
+    out->anchor_m[i] += tip->pose.position_m[i];
+    out->force_n[i] = -out->force_n[i];
+  }
+  memcpy(out->object.position_m, out->anchor_m, sizeof out->anchor_m);
+  out->depth_m = now->depth_m;
+  out->stiffness_n_per_m = tip->stiffness;
+  out->touching = 1;
+  if (now->state == RF_TIP_SLIPS) out->flags |= RF_TOUCH_SLIPS;
+  if (now->deep) out->flags |= RF_TOUCH_DEEP;
+}
+
+static rf_status feel_rt(void *self, const rf_pose *hand, double dt_s, rf_touch_felt *out) {
+  rf_tip *tip = self;
+  const rf_pose seen = rf_pose_seen_from_rt(&tip->pose, hand);
+  (void)dt_s;
+  rf_tip_feel_rt(tip, seen.position_m);
+  answer(tip, hand, out);
+  return RF_OK;
+}
+
+static rf_status step_rt(void *self, double dt_s) {
+  (void)dt_s;
+  rf_tip_slide_rt(self);
+  return RF_OK;
+}
+
+static void publish_rt(const void *self, double *out) {
+  const rf_tip_contact *now = &((const rf_tip *)self)->felt;
+  out[0] = (double)now->state;
+  out[1] = (double)now->triangle;
+  memcpy(out + 2, now->weight, sizeof now->weight);
+  memcpy(out + 5, now->force, sizeof now->force);
+}
+
+const rf_touch_kind rf_tip_kind = {.name = "tip",
+                                   .feel_rt = feel_rt,
+                                   .step_rt = step_rt,
+                                   .forget_rt = forget_rt,
+                                   .publish_rt = publish_rt,
+                                   .copy = copy_tip,
+                                   .restore = restore_tip,
+                                   .release = free_tip};
+
+rf_status rf_tip_create(const rf_tip_settings *set, const rf_run *run, rf_touch **out,
+                        rf_error *err) {
+  rf_status st = RF_OK;
+  rf_tip *tip = NULL;
+  *out = NULL;
+  if (!(set->radius_m >= 0.0 && isfinite(set->radius_m)))
+    return rf_fail(err, RF_ERR_ARG, "radius must be finite and not negative, got %g",
+                   set->radius_m);
+  if (!(set->friction >= 0.0 && isfinite(set->friction)))
+    return rf_fail(err, RF_ERR_ARG, "friction must be finite and not negative, got %g",
+                   set->friction);
+  if (!(set->max_depth_m >= 0.0))
+    return rf_fail(err, RF_ERR_ARG, "max_depth must be positive, got %g", set->max_depth_m);
+  if (set->green->rigid)
+    return rf_fail(err, RF_ERR_ARG,
+                   "the solid of green has no fixed nodes, so it would evade the tool: name some");
+  RF_ALLOC(tip, 1);
+  tip->owns = true;
+  tip->mu = set->friction;
+  tip->pose = set->pose;
+  RF_TRY(rf_pose_check(&set->pose, err));
+  RF_TRY(rf_tip_tables_create(set, run, &tip->tables, err));
+  tip->max_depth_m = set->max_depth_m > 0.0 ? set->max_depth_m : 0.1 * tip->tables->size_m;
+  forget_rt(tip);
+  st = rf_touch_create(&rf_tip_kind, tip, RF_TIP_COORDINATES, 0.0, out, err);
+  tip = NULL;
+done:
+  free_tip(tip);
+  return st;
+}
+
+const rf_tip_contact *rf_tip_now(const rf_touch *touch) {
+  return &((const rf_tip *)touch->self)->felt;
+}
+
+void rf_tip_felt(const rf_touch *touch, rf_touch_felt *out) {
+  const rf_tip *tip = touch->self;
+  rf_pose hand = tip->pose;
+  rf_quat_rotate(tip->pose.quaternion, tip->last, hand.position_m);
+  for (int i = 0; i < 3; ++i) hand.position_m[i] += tip->pose.position_m[i];
+  memset(out, 0, sizeof *out);
+  answer(tip, &hand, out);
+}
+
+bool rf_tip_is_searching(const rf_touch *touch) {
+  return ((const rf_tip *)touch->self)->phase == RF_TIP_UNKNOWN;
+}
+
+double rf_tip_max_depth(const rf_touch *touch) {
+  return ((const rf_tip *)touch->self)->max_depth_m;
+}
+
+static const rf_tip_tables *tables_of(const rf_touch *touch) {
+  return ((const rf_tip *)touch->self)->tables;
+}
+
+const int32_t *rf_tip_places(const rf_touch *touch, int32_t *n) {
+  *n = tables_of(touch)->n_vertices;
+  return tables_of(touch)->place;
+}
+
+int32_t rf_tip_triangles(const rf_touch *touch) { return tables_of(touch)->n_triangles; }
+
+int32_t rf_tip_rows(const rf_touch *touch) { return rf_green_rows(tables_of(touch)->green); }
+
+double rf_tip_mean_nodes(const rf_touch *touch) {
+  const rf_tip_tables *t = tables_of(touch);
+  int32_t used = 0;
+  for (int32_t v = 0; v < t->n_vertices; ++v) used += t->fan_first[v + 1] > t->fan_first[v];
+  return (double)t->disc_first[t->n_vertices] / used;
+}
+
+void rf_tip_compliance_rt(const rf_touch *touch, int32_t triangle, const double weight[3],
+                          double compliance[9]) {
+  rf_tip_compliance_of_rt(tables_of(touch), triangle, weight, compliance);
+}
+
+rf_status rf_tip_displacement(const rf_touch *touch, int32_t triangle, const double weight[3],
+                              const double force[3], double *u, rf_error *err) {
+  const rf_tip_tables *t = tables_of(touch);
+  rf_status st = RF_OK;
+  int32_t disc[6];
+  double part[6], *share = NULL;
+  RF_ALLOC(share, t->green->count);  // of each place: discs have places in common
+  rf_tip_discs_at_rt(t, triangle, weight, disc, part);
+  for (int k = 0; k < 6; ++k)
+    for (int64_t j = t->disc_first[disc[k]]; j < t->disc_first[disc[k] + 1]; ++j)
+      share[t->disc_place[j]] += part[k] * t->disc_share[j];
+  memset(u, 0, 3 * (size_t)rf_green_rows(t->green) * sizeof *u);
+  for (int32_t k = 0; k < t->green->count; ++k) {
+    const double own[3] = {share[k] * force[0], share[k] * force[1], share[k] * force[2]};
+    if (share[k] != 0.0) rf_green_add_rt(t->green, 1, &k, own, u);
+  }
+done:
+  rf_free(share);
+  return st;
+}

@@ -1,0 +1,80 @@
+// Contact of the tip of a tool with a surface that has Green's functions: a body that a hand
+// touches directly (render/touch.h).
+//
+// The tip acts on the anchor, a point of a triangle.  Its force is spread over a disc of a fixed
+// radius about the anchor by areas: a point force has no limit as the mesh is refined.  With the
+// 3x3 compliance C of the disc, the way d from the place of the anchor at rest to the tip, and the
+// outward normal n there:
+//     n.d >= 0:  no contact;
+//     C f = d, if |f_t| <= mu f_n, f_n = -n.f:  the anchor sticks to the tip;
+//     n.(C f) = n.d, |f_t| = mu f_n, f_t along the tangential slip d - C f:  it slips,
+//         and moves over the surface to where no slip is left.
+//
+// Discs are found about the vertices and the middles of edges; inside triangles their shares and
+// C are interpolated by quadratic functions, which keep centre and radius of gyration of a disc.
+// Vertices at which no node has Green's functions are held.
+// The body rests at its pose in the world.  Depths beyond the largest one count as that one.
+#ifndef RF_TOUCH_PROXY_H
+#define RF_TOUCH_PROXY_H
+
+#include "green/green.h"
+#include "mesh/surface.h"
+#include "render/touch.h"
+
+typedef struct rf_tip_settings {
+  const rf_green *green;   // of a held solid; outlives the contact
+  const double *position;  // of the nodes of the Green's functions, m        (green->count, 3)
+  rf_surface surface;      // a vertex is a node if it is at the same position
+  double radius_m;         // of the disc, >= 0; 0: a point
+  double friction;         // >= 0
+  double max_depth_m;      // > 0; 0: a tenth of the longest side of the surface's box
+  rf_pose pose;            // of the body at rest, in the world
+} rf_tip_settings;
+
+typedef enum rf_tip_state { RF_TIP_OPEN, RF_TIP_STICKS, RF_TIP_SLIPS } rf_tip_state;
+
+// Contact after a cycle, in the frame of the body.
+typedef struct rf_tip_contact {
+  rf_tip_state state;
+  int32_t triangle;  // of the anchor; without contact the nearest one, -1: not known
+  double weight[3];  // barycentric coordinates of the anchor
+  double anchor[3];  // its place at rest
+  double force[3];   // on the body, N
+  double slip[3];    // d - C f
+  double normal[3];  // outward, unit
+  double depth_m;    // of the tip below the surface at the anchor
+  bool deep;         // that is beyond the largest one
+} rf_tip_contact;
+
+enum { RF_TIP_COORDINATES = 8 };  // state, triangle, weights, force: what publish_rt writes
+
+// Creates a contact; RF_ERR_ARG: free solid, too few vertices are nodes, triangles without area.
+RF_MUST_CHECK rf_status rf_tip_create(const rf_tip_settings *set, const rf_run *run, rf_touch **out,
+                                      rf_error *err);
+// Contact of the last cycle, of a body that rf_tip_create made.
+const rf_tip_contact *rf_tip_now(const rf_touch *touch);
+// The same as an answer in the world; its positions are NaN before the first cycle.
+void rf_tip_felt(const rf_touch *touch, rf_touch_felt *out);
+// True while large surfaces are searched for the triangle next to the tip: there is no contact yet.
+bool rf_tip_is_searching(const rf_touch *touch);
+double rf_tip_max_depth(const rf_touch *touch);
+// Places of the vertices in the Green's functions, -1: held; sets their number.
+const int32_t *rf_tip_places(const rf_touch *touch, int32_t *n);
+int32_t rf_tip_triangles(const rf_touch *touch);
+int32_t rf_tip_rows(const rf_touch *touch);       // of rf_tip_displacement
+double rf_tip_mean_nodes(const rf_touch *touch);  // in a disc about a vertex
+
+// Compliance (3, 3) of the disc about a point of a triangle, m/N, in the frame of the body.
+void rf_tip_compliance_rt(const rf_touch *touch, int32_t triangle, const double weight[3],
+                          double compliance[9]);
+// Displacements u (rf_green_rows(g), 3) by a force there.
+RF_MUST_CHECK rf_status rf_tip_displacement(const rf_touch *touch, int32_t triangle,
+                                            const double weight[3], const double force[3],
+                                            double *u, rf_error *err);
+
+// Solves the laws above for the force f on the body; `frame`: rows n and two tangents; C and its
+// inverse in that frame; `slip` is d - C f.  All vectors are in the frame.
+rf_tip_state rf_tip_law_rt(const double c[9], const double inverse[9], double mu, const double d[3],
+                           double f[3], double slip[3]);
+
+#endif

@@ -1,0 +1,253 @@
+// Cycles of the contact of a tip.
+//
+// Outside of the body the nearest place is looked up in the grid.  A tip that has entered since the
+// last cycle gets its anchor where its way crossed the surface.  While it touches, the anchor stays
+// on the surface however deep the tip goes; where it slips the anchor walks, after the force is
+// sent, to the place next to the tip less the elastic displacement.
+#include <math.h>
+#include <string.h>
+
+#include "linalg/vec3.h"
+#include "touch/proxy_state.h"
+
+enum {
+  SEARCHED = 16384,  // triangles in a cycle of a search over all
+  SLIDES = 4,        // passes in which the anchor follows the slip
+  MOST_FACES = 32,   // at an edge or a corner
+  SWEEPS = 16        // over them
+};
+static const double SETTLED = 1e-3;  // of the slip: what may be left
+static const double FOLLOWED = 0.5;  // of the slip: less is a clamped anchor
+static const double AT = 1e-9;       // of the size: distance that counts as outside
+static const double FAR = 0.5;       // of a side of the grid: a jump
+
+// Largest eigenvalue of a symmetric positive definite matrix.
+static double largest_eigenvalue(const double a[9]) {
+  const double mean = (a[0] + a[4] + a[8]) / 3.0;
+  const double off = a[1] * a[1] + a[2] * a[2] + a[5] * a[5];
+  const double b[3] = {a[0] - mean, a[4] - mean, a[8] - mean};
+  const double p = sqrt((rf_vec3_dot(b, b) + 2.0 * off) / 6.0);
+  if (!(p > 0.0)) return mean;
+  const double row[9] = {b[0] / p, a[1] / p, a[2] / p, a[3] / p, b[1] / p,
+                         a[5] / p, a[6] / p, a[7] / p, b[2] / p};
+  const double half = 0.5 * rf_vec3_det(row, row + 3, row + 6);
+  return mean + 2.0 * p * cos(acos(fmin(fmax(half, -1.0), 1.0)) / 3.0);
+}
+
+void rf_tip_anchor_rt(rf_tip *tip, const rf_tip_place *place, const double *normal) {
+  const rf_tip_tables *t = tip->tables;
+  const double *corner = t->corner_normal + 9 * (int64_t)place->triangle;
+  double c[9], turned[9], *n = tip->frame;
+  for (int i = 0; i < 3; ++i)
+    n[i] = place->weight[0] * corner[i] + place->weight[1] * corner[3 + i] +
+           place->weight[2] * corner[6 + i];
+  if (normal) memcpy(n, normal, 3 * sizeof *n);
+  const double length = rf_vec3_length(n);
+  for (int i = 0; i < 3; ++i) n[i] /= length;
+  rf_vec3_tangents(n, n + 3, n + 6);
+  rf_tip_compliance_of_rt(t, place->triangle, place->weight, c);
+  rf_mat3_abt(tip->frame, c, turned);  // C is symmetric
+  rf_mat3_abt(turned, tip->frame, tip->compliance);
+  (void)rf_mat3_inverse_transposed(tip->compliance, tip->inverse);
+  tip->stiffness = largest_eigenvalue(tip->inverse);
+  tip->now.triangle = place->triangle;
+  memcpy(tip->now.weight, place->weight, sizeof place->weight);
+  memcpy(tip->now.anchor, place->position, sizeof place->position);
+  memcpy(tip->now.normal, n, sizeof tip->now.normal);
+}
+
+// Way from the anchor to a point, in its frame, with at most the largest depth.
+static void way_to(const rf_tip *tip, const double point[3], double d[3], bool *deep) {
+  double way[3];
+  rf_vec3_sub(point, tip->now.anchor, way);
+  for (int i = 0; i < 3; ++i) d[i] = rf_vec3_dot(tip->frame + 3 * i, way);
+  *deep = d[0] < -tip->max_depth_m;
+}
+
+static void from_frame(const double *frame, const double v[3], double out[3]) {
+  for (int i = 0; i < 3; ++i) out[i] = frame[i] * v[0] + frame[3 + i] * v[1] + frame[6 + i] * v[2];
+}
+
+static void open_contact(rf_tip *tip, rf_tip_phase phase) {
+  tip->phase = phase;
+  tip->now.state = RF_TIP_OPEN;
+  tip->now.depth_m = 0.0;
+  tip->now.deep = false;
+  memset(tip->now.force, 0, sizeof tip->now.force);
+  memset(tip->now.slip, 0, sizeof tip->now.slip);
+}
+
+// Solves for the force at the anchor.
+static void press(rf_tip *tip, const double point[3]) {
+  rf_tip_contact *now = &tip->now;
+  double d[3], f[3], slip[3];
+  way_to(tip, point, d, &now->deep);
+  now->depth_m = fmax(-d[0], 0.0);
+  d[0] = fmax(d[0], -tip->max_depth_m);
+  now->state = rf_tip_law_rt(tip->compliance, tip->inverse, tip->mu, d, f, slip);
+  if (now->state == RF_TIP_OPEN) {
+    open_contact(tip, RF_TIP_OUTSIDE);
+    return;
+  }
+  from_frame(tip->frame, f, now->force);
+  from_frame(tip->frame, slip, now->slip);
+}
+
+// Improves `best` by the place next to the point where the way of the tip crosses a plane; its
+// square is the distance from there.
+static void cross(const rf_tip *tip, const double point[3], int32_t triangle, const double on[3],
+                  const double outward[3], rf_tip_place *best) {
+  double before[3], after[3], crossing[3];
+  rf_tip_place entry = {.triangle = triangle};
+  rf_vec3_sub(tip->last, on, before);
+  rf_vec3_sub(point, on, after);
+  const double from = rf_vec3_dot(outward, before), to = rf_vec3_dot(outward, after);
+  if (!(from >= 0.0 && to < 0.0)) return;
+  for (int i = 0; i < 3; ++i)
+    crossing[i] = tip->last[i] + from / (from - to) * (point[i] - tip->last[i]);
+  rf_tip_walk_rt(tip->tables, crossing, &entry);
+  if (entry.square < best->square) *best = entry;
+}
+
+// Puts the anchor where the way to a point inside crossed the surface, by the planes at the places
+// next to its begin and its end.
+static void enter(rf_tip *tip, const double point[3], const rf_tip_place *place,
+                  const double outward[3]) {
+  const rf_tip_contact *before = &tip->now;
+  rf_tip_place entry = *place;
+  if (tip->has_last) {
+    entry.square = INFINITY;
+    if (before->triangle >= 0)
+      cross(tip, point, before->triangle, before->anchor, before->normal, &entry);
+    cross(tip, point, place->triangle, place->position, outward, &entry);
+  }
+  rf_tip_anchor_rt(tip, &entry, NULL);
+  tip->phase = RF_TIP_TOUCHING;
+  press(tip, point);
+}
+
+// Returns true if a point is outside, by the nearest place.
+static bool outside(const rf_tip *tip, const double point[3], const rf_tip_place *place,
+                    double outward[3]) {
+  double way[3];
+  rf_tip_outward_rt(tip->tables, place, outward);
+  rf_vec3_sub(point, place->position, way);
+  const double length = rf_vec3_length(outward);
+  return rf_vec3_dot(outward, way) >= -AT * tip->tables->size_m * length;
+}
+
+static void settle(rf_tip *tip, const double point[3], const rf_tip_place *place) {
+  double outward[3];
+  if (!outside(tip, point, place, outward)) {
+    enter(tip, point, place, outward);
+    return;
+  }
+  tip->now.triangle = place->triangle;
+  memcpy(tip->now.weight, place->weight, sizeof place->weight);
+  memcpy(tip->now.anchor, place->position, sizeof place->position);
+  const double length = rf_vec3_length(outward);
+  for (int i = 0; i < 3; ++i) tip->now.normal[i] = length > 0.0 ? outward[i] / length : 0.0;
+  open_contact(tip, RF_TIP_OUTSIDE);
+}
+
+// Searches all triangles, some in each cycle, for the one next to the tip.
+static void search(rf_tip *tip, const double point[3]) {
+  const int32_t n = tip->tables->n_triangles;
+  const int32_t end = n - tip->searched > SEARCHED ? tip->searched + SEARCHED : n;
+  if (tip->searched == 0) tip->nearest.square = INFINITY;
+  rf_tip_scan_rt(tip->tables, point, tip->searched, end, &tip->nearest);
+  tip->searched = end;
+  open_contact(tip, RF_TIP_UNKNOWN);
+  if (end < n) return;
+  tip->searched = 0;
+  if (n > SEARCHED) rf_tip_walk_rt(tip->tables, point, &tip->nearest);  // the tip has moved
+  settle(tip, point, &tip->nearest);
+}
+
+void rf_tip_feel_rt(rf_tip *tip, const double point[3]) {
+  rf_tip_place place;
+  double way[3] = {0};
+  if (tip->has_last) rf_vec3_sub(point, tip->last, way);
+  if (tip->phase == RF_TIP_TOUCHING) {
+    press(tip, point);
+  } else {
+    // in a jump the tip may have passed walls of the body
+    const double most = FAR * tip->tables->grid.side_m;
+    if (tip->phase == RF_TIP_UNKNOWN || rf_vec3_dot(way, way) > most * most)
+      search(tip, point);
+    else if (rf_tip_near_rt(tip->tables, point, &place))
+      settle(tip, point, &place);
+    else
+      tip->now.triangle = -1;  // far away
+  }
+  memcpy(tip->last, point, sizeof tip->last);
+  tip->has_last = tip->phase != RF_TIP_UNKNOWN;
+  tip->felt = tip->now;
+}
+
+// Computes the direction in the cone of the faces at an edge or a corner that is next to the way
+// from the tip to the anchor: in a valley its sides hold the tip together.
+static bool cone_normal(const rf_tip *tip, const rf_tip_place *place, double normal[3]) {
+  const rf_tip_tables *t = tip->tables;
+  const double *face[MOST_FACES];
+  double part[MOST_FACES] = {0}, left[3];
+  int n = 0;
+  if (place->feature < 0) return false;
+  const int64_t side = 3 * (int64_t)place->triangle + place->feature % 3;
+  if (place->feature >= 3) {
+    const int32_t v = t->edges.corner[side];
+    for (int32_t k = t->fan_first[v]; k < t->fan_first[v + 1] && n < MOST_FACES; ++k)
+      face[n++] = t->face_normal + 3 * (int64_t)t->fan[k];
+  } else {
+    const int32_t edge = t->edges.edge[side];
+    for (int32_t k = t->edges.first[edge]; k < t->edges.first[edge + 1] && n < MOST_FACES; ++k)
+      face[n++] = t->face_normal + 3 * (int64_t)(t->edges.side[k] / 3);
+  }
+  rf_vec3_sub(place->position, tip->last, left);
+  for (int sweep = 0; sweep < SWEEPS; ++sweep)
+    for (int k = 0; k < n; ++k) {
+      const double now = fmax(part[k] + rf_vec3_dot(face[k], left), 0.0);
+      for (int i = 0; i < 3; ++i) left[i] -= (now - part[k]) * face[k][i];
+      part[k] = now;
+    }
+  memset(normal, 0, 3 * sizeof *normal);
+  for (int k = 0; k < n; ++k)
+    for (int i = 0; i < 3; ++i) normal[i] += part[k] * face[k][i];
+  const double length = rf_vec3_length(normal);
+  for (int i = 0; i < 3; ++i) normal[i] /= length;
+  return length > 0.0;
+}
+
+// The anchor could not follow the slip: the tip has passed an edge, or is held by a valley.
+static void catch_at_edge(rf_tip *tip, const rf_tip_place *place) {
+  rf_tip_place next = *place;
+  double normal[3];
+  rf_tip_walk_rt(tip->tables, tip->last, &next);
+  if (outside(tip, tip->last, &next, normal)) {
+    settle(tip, tip->last, &next);
+  } else if (cone_normal(tip, place, normal)) {
+    rf_tip_anchor_rt(tip, place, normal);
+    press(tip, tip->last);
+  }
+}
+
+void rf_tip_slide_rt(rf_tip *tip) {
+  rf_tip_contact *now = &tip->now;
+  if (tip->phase != RF_TIP_TOUCHING || now->state != RF_TIP_SLIPS) return;
+  const double first = rf_vec3_length(now->slip);
+  for (int k = 0; k < SLIDES && tip->phase == RF_TIP_TOUCHING && now->state == RF_TIP_SLIPS; ++k) {
+    const double left = rf_vec3_length(now->slip);
+    rf_tip_place place = {.triangle = now->triangle};
+    double to[3], moved[3];
+    if (!(left > SETTLED * first)) return;
+    for (int i = 0; i < 3; ++i) to[i] = now->anchor[i] + now->slip[i];
+    rf_tip_walk_rt(tip->tables, to, &place);
+    rf_vec3_sub(place.position, now->anchor, moved);
+    rf_tip_anchor_rt(tip, &place, NULL);
+    press(tip, tip->last);
+    if (tip->phase == RF_TIP_TOUCHING && rf_vec3_length(moved) < FOLLOWED * left) {
+      catch_at_edge(tip, &place);
+      return;
+    }
+  }
+}

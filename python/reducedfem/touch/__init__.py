@@ -1,0 +1,1 @@
+"""Bodies that a hand touches directly, without a virtual coupling."""

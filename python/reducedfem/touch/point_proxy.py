@@ -1,0 +1,303 @@
+"""Contact of the tip of a tool with a surface in full detail, with friction."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from reducedfem import _core
+from reducedfem.base.check import coefficient, integer, number, reals
+from reducedfem.base.run import Progress, callback, threads
+from reducedfem.errors import InputError, InputTypeError
+from reducedfem.geometry.pose import Pose
+from reducedfem.geometry.surface import Surface
+from reducedfem.green.arguments import shares_of
+from reducedfem.green.functions import GreensFunctions
+from reducedfem.touch.touched import Touched
+
+__all__ = ["PointProxyContact"]
+
+_STATES = ("open", "stick", "slip")
+
+
+class PointProxyContact(Touched):
+    """Contact of the tip of a tool with a surface that has Green's functions, with friction.
+
+    The tip acts on the anchor, a point of a triangle. Its force f is spread over a disc of a fixed
+    radius about the anchor, by areas: a point force has no limit as the mesh is refined
+    (``docs/howto/greens_functions.md``). With the compliance C of the disc, (3, 3), the way d from
+    the anchor at rest to the tip, and the outward normal n: no contact for n . d >= 0; the anchor
+    sticks with C f = d where that force is in the friction cone; else it slips with
+    n . C f = n . d, and the anchor moves to where no slip is left, over the triangles.
+
+    `HapticSession` takes it as its first argument, without a coupling: the hand feels -f. In
+    scripts `touch` makes a cycle. The body is linear and at rest in the world: depths beyond
+    `max_depth` count as that one.
+
+    Parameters
+    ----------
+    green
+        Green's functions of a solid with fixed nodes; ``dtype="float32"`` suffices.
+    surface
+        Surface of its mesh, `Mesh.surface`. Vertices at the positions of the nodes of `green` move
+        with them, others are held, as fixed nodes are; more than half must be such nodes.
+    radius
+        Radius of the disc [m]; of the tip, or of the patch that it presses. 0: a point force, whose
+        compliance depends on the mesh.
+    friction
+        Coefficient of friction.
+    max_depth
+        Depth up to which forces grow [m]; None: a tenth of the longest side of the surface's box.
+    pose
+        Pose of the body in the world; None: its own frame.
+    progress
+        A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        An argument has a wrong type or value; the solid is free; too few vertices are nodes of
+        `green`; a triangle has no area, or the surface faces inward.
+
+    Warns
+    -----
+    PlausibilityWarning
+        `friction` is above 5.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_core",
+        "_friction",
+        "_green",
+        "_places",
+        "_pose",
+        "_radius",
+        "_surface",
+    )
+
+    _core: _core.Tip
+
+    def __init__(
+        self,
+        green: GreensFunctions,
+        surface: Surface,
+        radius: float = 2e-3,
+        friction: float = 0.4,
+        *,
+        max_depth: float | None = None,
+        pose: Pose | None = None,
+        progress: Progress = None,
+    ) -> None:
+        for name, given, kind in (("green", green, GreensFunctions), ("surface", surface, Surface)):
+            if not isinstance(given, kind):
+                raise InputTypeError(
+                    f"{name} must be a {kind.__name__}, got {type(given).__name__}"
+                    + ("; mesh.surface() is that of a mesh" if name == "surface" else "")
+                )
+        if pose is not None and not isinstance(pose, Pose):
+            raise InputTypeError(f"pose must be a Pose or None, got {type(pose).__name__}")
+        self._radius, self._friction = number(radius, "radius"), coefficient(friction, "friction")
+        deepest = 0.0 if max_depth is None else number(max_depth, "max_depth")
+        if self._radius < 0.0:
+            raise InputError(f"radius must not be negative, got {self._radius:g} m")
+        if max_depth is not None and not deepest > 0.0:
+            raise InputError(f"max_depth must be positive or None, got {deepest:g} m")
+        if surface.is_closed and surface.volume < 0.0:
+            raise InputError(
+                "surface faces inward, so contact would be inside out: take surface.oriented()"
+            )
+        self._green, self._surface = green, surface
+        self._pose = Pose() if pose is None else pose
+        with callback(progress, "discs of contact") as tell:
+            self._core = _core.Tip(
+                green._core, green.positions, surface.vertices, surface.triangles,
+                self._radius, self._friction, deepest,
+                self._pose.position, self._pose.quaternion, tell, threads(),
+            )  # fmt: skip
+        self._places = self._core.places()
+
+    def __repr__(self) -> str:
+        state = f"anchored, {self.state}" if self.state != "open" else "no contact"
+        return (
+            f"<PointProxyContact: {len(self._green.nodes):,} nodes, "
+            f"{self._surface.n_triangles:,} triangles, radius {1e3 * self._radius:g} mm, "
+            f"friction {self._friction:g}, {state}>"
+        )
+
+    def __reduce__(self) -> Any:
+        """Copy or pickle the parts, without the contact."""
+        make = functools.partial(
+            PointProxyContact, max_depth=self.max_depth, pose=self._pose, progress=False
+        )
+        return make, (self._green, self._surface, self._radius, self._friction)
+
+    # --- parts -------------------------------------------------------------------------
+
+    @property
+    def green(self) -> GreensFunctions:
+        """Green's functions of the solid."""
+        return self._green
+
+    @property
+    def surface(self) -> Surface:
+        """Surface that the tip touches, in the frame of the body."""
+        return self._surface
+
+    @property
+    def radius(self) -> float:
+        """Radius of the disc [m]."""
+        return self._radius
+
+    @property
+    def friction(self) -> float:
+        """Coefficient of friction."""
+        return self._friction
+
+    @property
+    def max_depth(self) -> float:
+        """Depth up to which forces grow [m]."""
+        return self._core.max_depth
+
+    @property
+    def pose(self) -> Pose:
+        """Pose of the body in the world."""
+        return self._pose
+
+    @property
+    def nodes_per_disc(self) -> float:
+        """Mean number of nodes in a disc about a vertex; near 1 the mesh is coarser than it."""
+        return self._core.nodes_per_disc
+
+    # --- contact -----------------------------------------------------------------------
+
+    def touch(self, position: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64], str]:
+        """Make a cycle with the tip at a position, as a session does.
+
+        The force is that of the anchor before it slips. The first position after `reset` may be
+        inside: the anchor is then the nearest point of the surface.
+
+        Parameters
+        ----------
+        position
+            Position of the tip in the world [m], shape (3,).
+
+        Returns
+        -------
+        force, anchor, state
+            As the attributes.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            `position` has a wrong shape or a value that is not finite.
+        """
+        given = reals(position, "position")
+        if given.shape != (3,):
+            raise InputError(f"position must have shape (3,), got {given.shape}")
+        force, anchor, _, _, state, *_ = self._core.touch(given)
+        return force, anchor, _STATES[state]
+
+    def reset(self) -> None:
+        """Forget the contact."""
+        self._core.reset()
+
+    @property
+    def force(self) -> NDArray[np.float64]:
+        """Force on the hand in the world [N], shape (3,)."""
+        return self._core.felt()[0]
+
+    @property
+    def anchor(self) -> NDArray[np.float64]:
+        """Anchor on the surface at rest, in the world [m], shape (3,).
+
+        Without contact the position of the tip; NaN before the first one.
+        """
+        return self._core.felt()[1]
+
+    @property
+    def slip(self) -> NDArray[np.float64]:
+        """Slip of the last cycle, d - C f, in the world [m], shape (3,)."""
+        return self._core.felt()[2]
+
+    @property
+    def depth(self) -> float:
+        """Depth of the tip below the surface at rest [m]; 0 without contact."""
+        return self._core.felt()[3]
+
+    @property
+    def state(self) -> str:
+        """``"open"``, ``"stick"`` or ``"slip"``."""
+        return _STATES[self._core.felt()[4]]
+
+    def displacement(self) -> NDArray[np.float64]:
+        """Return the displacements of the surface at the present contact.
+
+        Returns
+        -------
+        (s, 3) float64 array
+            Displacements [m] of the nodes of `green`, in the frame of the body.
+        """
+        *_, triangle, weights, force = self._core.felt()
+        return self._displaced(triangle, weights, force)
+
+    def _displaced(
+        self, triangle: int, weights: ArrayLike, force: ArrayLike
+    ) -> NDArray[np.float64]:
+        s = len(self._green.nodes)
+        if triangle < 0 or not np.any(force):
+            return np.zeros((s, 3))
+        return self._core.displacement(triangle, weights, force)[:s]
+
+    def compliance(self, triangle: int, weights: ArrayLike) -> NDArray[np.float64]:
+        """Return the displacement of the disc about a point by a force over it.
+
+        Parameters
+        ----------
+        triangle
+            Triangle of `surface`.
+        weights
+            Barycentric coordinates of the point, three numbers with the sum 1.
+
+        Returns
+        -------
+        (3, 3) float64 array
+            Compliance [m/N] in the frame of the body, symmetric.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            There is no such triangle, or `weights` has a wrong shape or sum.
+        """
+        return self._core.compliance(integer(triangle, "triangle"), shares_of(weights, (3,)))
+
+    # --- in sessions -------------------------------------------------------------------
+
+    @property
+    def _size(self) -> str:
+        return f"{len(self._green.nodes):,} nodes of the surface"
+
+    @property
+    def _drawn(self) -> Surface:
+        return self._surface
+
+    def _moved(self, coordinates: NDArray[np.float64]) -> NDArray[np.float64]:
+        u = self._displaced(int(coordinates[1]), coordinates[2:5], coordinates[5:])
+        # vertices at nodes; the others are held
+        return np.concatenate([u, np.zeros((1, 3))])[self._places]
+
+    def _box(self) -> NDArray[np.float64]:
+        return self._surface.bounds
+
+    def _advice(self, status: dict[str, Any]) -> list[str]:
+        if not status["too_deep"]:
+            return []
+        share = 100.0 * status["too_deep"] / max(status["touching"], 1)
+        return [
+            f"the tip was deeper than max_depth, {1e3 * self.max_depth:.3g} mm, in {share:.3g} % "
+            "of the cycles with contact: forces grow no more there, as linear theory does not "
+            "reach so deep; take a stiffer solid, or raise max_depth"
+        ]

@@ -1,0 +1,84 @@
+"""Base class of bodies that a hand touches directly."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reducedfem import _core as core
+from reducedfem.contact.combined_field import Field
+from reducedfem.geometry.pose import Pose
+from reducedfem.geometry.surface import Surface
+
+__all__ = ["Touched"]
+
+
+class Touched:
+    """Base of bodies that answer the pose of a hand by a force, in place of contact and coupling.
+
+    `HapticSession` takes one as its first argument, and copies it.
+
+    Attributes
+    ----------
+    max_depth
+        Depth up to which the body has a force [m]; None: any.
+    """
+
+    __slots__ = ()
+
+    _core: core.Tip | core.ExplicitTouch
+
+    @property
+    def max_depth(self) -> float | None:
+        """Depth up to which the body has a force [m]; None: any."""
+        return None
+
+    @property
+    def _size(self) -> str:
+        """Size of the body as text, "5,400 nodes"."""
+        raise NotImplementedError
+
+    @property
+    def pose(self) -> Pose:
+        """Pose of the body in the world."""
+        raise NotImplementedError
+
+    @property
+    def _shape(self) -> Field | None:
+        """Shape of the tool in the frame of the hand; None: a point."""
+        return None
+
+    @property
+    def _drawn(self) -> Surface:
+        """Surface that views draw, at rest in the frame of the body."""
+        raise NotImplementedError
+
+    def _moved(self, coordinates: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the displacements [m] of its vertices, (v, 3), by the published coordinates."""
+        raise NotImplementedError
+
+    def _box(self) -> NDArray[np.float64]:
+        """Return the lowest and the highest corner of the body [m], for checks of its size."""
+        raise NotImplementedError
+
+    @property
+    def given(self) -> Any:
+        """The object that the session was given for it."""
+        return self
+
+    def _begin(self, dt: float) -> None:
+        """Prepare for the cycles of a session, of a length [s]."""
+
+    def _damped_time(self, dt: float, delay: float) -> float:
+        """Return the time by which a stiffness asks for damping [s]."""
+        return max(0.5 * dt, delay)
+
+    def _restore(self, session: core.Session) -> None:
+        """Take the state of the session's copy, after the session."""
+        session.restore_touch(self._core)
+
+    def _advice(self, status: dict[str, Any]) -> list[str]:
+        """Return sentences for the report of a session."""
+        return []

@@ -1,0 +1,44 @@
+"""Surfaces with Green's functions that a tip touches, and sessions of them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+import reducedfem as rf
+from shapes import box_hexes, box_tets
+
+Array = NDArray[np.float64]
+LAW = rf.StVK(1e5, 0.3, 1000.0)
+
+
+def slab(
+    n: tuple[int, int, int] = (6, 6, 2), size=(0.12, 0.12, 0.04), *, tets: bool = False, law=LAW
+) -> tuple[rf.GreensFunctions, rf.Surface]:
+    """Return Green's functions and surface of a slab that is held below."""
+    mesh = rf.Mesh(*(box_tets if tets else box_hexes)(*n, size))
+    solid = rf.Solid(mesh, law, fixed=mesh.nodes[:, 2] < 1e-9)
+    return rf.GreensFunctions(solid), mesh.surface()
+
+
+def tip(pad, radius=0.015, friction=0.4, **options) -> rf.PointProxyContact:
+    return rf.PointProxyContact(*pad, radius, friction, **options)
+
+
+def replay(positions: Array) -> rf.ReplayDevice:
+    """Return a device that is at one of the positions in each cycle."""
+    return rf.ReplayDevice(1e-3 * np.arange(len(positions)), positions)
+
+
+def session(contact, positions, **options) -> rf.HapticSession:
+    return rf.HapticSession(contact, replay(positions), ramp=0.0, **options)
+
+
+def circles(n: int, radius=0.02, depth=2e-3) -> Array:
+    """Return a path that comes down, goes round twice, and leaves."""
+    down = np.linspace([0.08, 0.06, 0.045], [0.08, 0.06, 0.04 - depth], n // 4)
+    angle = np.linspace(0.0, 4.0 * np.pi, n)
+    round_ = np.stack(
+        [0.06 + radius * np.cos(angle), 0.06 + radius * np.sin(angle), 0 * angle + 0.04 - depth], 1
+    )
+    return np.concatenate([down, round_, down[::-1]])
