@@ -16,9 +16,11 @@ from table import Row
 from ticks import spread, ticks
 
 import reducedfem as rf
+from reducedfem import _core
 
 CONTACTS = 32
-MARK_MAKE_S, MARK_GREEN_MB = 40.0, 530.0
+MARK_MAKE_S, MARK_GREEN_MB, MARK_PACKED_MB = 40.0, 530.0, 150.0
+TOLERANCE = 1e-3
 MARK_UPDATE_US, MARK_SOLVE_US, MARK_CHANGE_US, MARK_POINT_US = 8.0, 40.0, 3.0, 1.0
 
 
@@ -47,12 +49,11 @@ def random_places(count: int, some: int) -> np.ndarray:
 
 def rows() -> list[Row]:
     """Measure all with one set of Green's functions."""
-    return making() + contact() + touching()
+    return making() + packing() + contact() + touching()
 
 
-def making() -> list[Row]:
-    """Measure the factorization and all solves, beside a solution of 32 columns by CHOLMOD."""
-    green, seconds = made()
+def lower_stiffness() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the lower triangle over the free degrees of freedom."""
     free = np.zeros(plate().n_dofs, dtype=bool)
     free.reshape(-1, 3)[plate().free] = True
     stiffness = plate().stiffness()
@@ -61,13 +62,50 @@ def making() -> list[Row]:
     number = np.cumsum(free) - 1
     counts = np.bincount(number[columns[keep]], minlength=int(free.sum()))
     pointer = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
-    lower = (stiffness.data[keep], number[stiffness.indices[keep]].astype(np.int32), pointer)
+    return stiffness.data[keep], number[stiffness.indices[keep]].astype(np.int32), pointer
+
+
+def making() -> list[Row]:
+    """Measure the factorization and all solves, beside solutions of 32 whole columns."""
+    green, seconds = made()
+    lower, blocks = lower_stiffness(), 3.0 * len(green.nodes) / 32.0
     _, solve = yardsticks.cholmod(lower, 32)
-    plain = solve * 3.0 * len(green.nodes) / 32.0
+    points, threads = plate().mesh.nodes[plate().free], rf.threads()
+    right = np.zeros((32, 3 * len(points)))
+    right[np.arange(32), np.arange(32)] = 1.0
+    whole = float(np.median(_core.factor_solve(lower, right, 5, threads, points)[1][:, 1]))
     return [
         Row("Green's functions, 5,398 nodes, all threads", seconds, "s", MARK_MAKE_S,
-            f"{plate().n_dofs:,} unknowns", seconds / plain, "columns by CHOLMOD, one thread"),
+            f"{plate().n_dofs:,} unknowns", seconds / (solve * blocks),
+            "columns by CHOLMOD, one thread"),
+        Row("Green's functions, by paths of the tree", seconds, "s", None, "",
+            seconds / (whole * blocks), "whole columns by the same factor, all threads"),
         Row("Green's functions, float32", green.bytes / 1e6, "MB", MARK_GREEN_MB),
+    ]  # fmt: skip
+
+
+def packing() -> list[Row]:
+    """Measure the same with blocks of low rank."""
+    green, seconds = made()
+    _core.alloc_reset_peak()
+    before = _core.alloc_counters()["live_bytes"]
+    begin = time.perf_counter()
+    packed = rf.GreensFunctions(plate(), dtype="float32", tolerance=TOLERANCE, progress=False)
+    taken = time.perf_counter() - begin
+    peak = _core.alloc_counters()["peak_bytes"] - before
+    force = np.ones((1, 3))
+    one, dense = (float(np.median(ticks(lambda g=g: g._core.add([100], force))))
+                  for g in (packed, green))  # fmt: skip
+    ranks = packed._core.packed[3]
+    return [
+        Row(f"Green's functions, tolerance {TOLERANCE:g}", taken, "s", MARK_MAKE_S,
+            f"{packed.bytes / green.bytes:.2f} of the memory; mean rank "
+            f"{ranks[ranks >= 0].mean():.3g}", taken / seconds, "all entries"),
+        Row("Green's functions, float32, packed", packed.bytes / 1e6, "MB", MARK_PACKED_MB),
+        Row("memory of the core while they are made", peak / 1e6, "MB", green.bytes / 1e6,
+            f"with factors, and columns of {rf.threads()} threads"),
+        Row("surface under one force, packed", one, "us", None, "with the call", one / dense,
+            "all entries"),
     ]  # fmt: skip
 
 

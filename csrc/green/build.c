@@ -1,25 +1,25 @@
 // Green's functions of a solid: one factorization, solves of some columns at once.
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/run.h"
 #include "fem/fem.h"
+#include "green/columns.h"
 #include "green/green.h"
 #include "green/node.h"
+#include "green/packed.h"
 #include "modes/modes.h"
 
 _Static_assert((int)RF_GREEN_RIGID == (int)RF_RIGID, "rigid motions");
 
-enum {
-  // nodes per solve: two tiles are three blocks of RF_CHOLESKY_BLOCK columns
-  NODES = 2 * RF_GREEN_TILE,
-  COLUMNS = 3 * NODES
-};
+enum { COLUMNS = 3 * RF_CHOLESKY_BLOCK };  // of static modes per solve
 
 void rf_green_free(rf_green *g) {
   if (!g) return;
   rf_free(g->node);
   rf_free(g->entry);
+  rf_green_packed_free(g->packed);
   rf_free(g->releasable);
   rf_free(g->static_modes);
   rf_free(g->support);
@@ -67,8 +67,8 @@ rf_status rf_green_allocate(int32_t n_nodes, bool is_free, const rf_green_settin
   if (g->n_releasable)
     memcpy(g->releasable, set->releasable, (size_t)g->n_releasable * sizeof *g->releasable);
   const size_t bytes = g->single ? sizeof(float) : sizeof(double);
-  g->entry = rf_alloc((size_t)rf_green_entries(g->count) + 9, bytes);
-  if (!g->entry) {
+  if (set->tolerance == 0.0) g->entry = rf_alloc((size_t)rf_green_entries(g->count) + 9, bytes);
+  if (set->tolerance == 0.0 && !g->entry) {
     st = rf_fail(err, RF_ERR_MEMORY, "out of memory: Green's functions of %d nodes need %.3g GB",
                  (int)g->count, 1e-9 * (double)rf_green_entries(g->count) * (double)bytes);
     goto done;
@@ -104,47 +104,77 @@ static void put(rf_green *g, int64_t at, double value) {
     ((double *)g->entry)[at] = value;
 }
 
-// Stores the columns of places [from, to), whole tiles or the last one, at and below the diagonal.
-static void store(rf_green *g, const work *w, int32_t from, int32_t to) {
-  const int64_t n = 3 * (int64_t)w->solid->n_free;
-  for (int32_t i = from; i < g->count; ++i) {
-    const int32_t place = w->solid->free_of[g->node[i]];
-    const double *row = w->x + 3 * (int64_t)place;
-    double followed[3 * COLUMNS];
-    int64_t step = n;  // of the columns in `row`
-    if (place < 0) {
-      for (int32_t k = 0; k < 3 * (to - from); ++k)
-        rf_green_read(w->solid, g->node[i], w->x + k * n, followed + 3 * (int64_t)k);
-      row = followed;
-      step = 3;
-    }
-    for (int32_t j = from; j < to && j <= i; ++j) {
-      const int64_t at = rf_green_at(i, j);
-      const bool mirrored = i / RF_GREEN_TILE == j / RF_GREEN_TILE;
-      for (int c = 0; c < 3; ++c)
-        for (int d = 0; d < 3; ++d) {
-          if (i == j && d > c) continue;
-          const double value = row[(3 * (j - from) + d) * step + c];
-          put(g, at + 3 * c + d, value);
-          if (mirrored) put(g, rf_green_at(j, i) + 3 * d + c, value);
-        }
-    }
-  }
+// A place, and its position in the order of elimination.
+typedef struct seat {
+  int32_t position, place;
+} seat;
+
+static int compare(const void *a, const void *b) {
+  const int32_t p = ((const seat *)a)->position, q = ((const seat *)b)->position;
+  return p < q ? -1 : p > q;
 }
 
-static rf_status compute(rf_green *g, work *w, int64_t total, rf_error *err) {
+typedef struct filling {
+  rf_green *g;
+  const rf_green_columns *columns;
+  seat *seat;  // (count) ascending
+} filling;
+
+// Stores the block of two places.
+static void store(rf_green *g, int32_t i, int32_t j, const double block[9]) {
+  const bool stored = i / RF_GREEN_TILE >= j / RF_GREEN_TILE;
+  const bool mirrored = i / RF_GREEN_TILE == j / RF_GREEN_TILE;
+  const int64_t at = stored ? rf_green_at(i, j) : rf_green_at(j, i);
+  const int64_t across = mirrored ? rf_green_at(j, i) : 0;
+  for (int c = 0; c < 3; ++c)
+    for (int d = 0; d < 3; ++d) {
+      if (i == j && d > c) continue;
+      put(g, at + (stored ? 3 * c + d : 3 * d + c), block[3 * c + d]);
+      if (mirrored) put(g, across + 3 * d + c, block[3 * c + d]);
+    }
+}
+
+// Solves for the columns of some places at those that are eliminated later: the others are rows of
+// other columns.
+static rf_status fill_task(void *context, int64_t task, int worker, rf_error *err) {
+  (void)err;
+  const filling *f = context;
+  const int32_t count = f->g->count, begin = (int32_t)task * RF_GREEN_GROUP;
+  const int32_t end = begin + RF_GREEN_GROUP < count ? begin + RF_GREEN_GROUP : count;
+  int32_t place[RF_GREEN_GROUP];
+  for (int32_t k = begin; k < end; ++k) place[k - begin] = f->seat[k].place;
+  rf_green_columns_solve(f->columns, worker, end - begin, place, f->seat[begin].position);
+  for (int32_t r = begin; r < count; ++r)
+    for (int32_t k = begin; k < end && k <= r; ++k) {
+      double block[9];
+      const int32_t i = f->seat[r].place, j = f->seat[k].place;
+      rf_green_columns_block(f->columns, worker, i, k - begin, j, block);
+      store(f->g, i, j, block);
+    }
+  return RF_OK;
+}
+
+static rf_status fill(rf_green *g, const work *w, double tolerance, int64_t total, rf_error *err) {
   rf_status st = RF_OK;
-  const int64_t n = 3 * (int64_t)w->solid->n_free;
-  for (int32_t from = 0; from < g->count; from += NODES) {
-    const int32_t to = from + NODES < g->count ? from + NODES : g->count;
-    memset(w->x, 0, (size_t)(3 * (to - from) * n) * sizeof *w->x);
-    for (int32_t k = 0; k < 3 * (to - from); ++k)
-      rf_green_push(w->solid, g->node[from + k / 3], k % 3, w->x + k * n);
-    RF_TRY(solve(w, 3 * (to - from), err));
-    store(g, w, from, to);
-    RF_TRY(rf_run_progress(w->run, to, total, err));
+  rf_green_columns *columns = NULL;
+  filling f = {.g = g};
+  rf_run_part part = {w->run, 0, g->count, total};
+  const rf_run run = rf_run_of_part(&part);
+  RF_ALLOC(f.seat, g->count);
+  RF_TRY(rf_green_columns_create(w->solid, w->modes, w->run, g->count, g->node, &columns, err));
+  f.columns = columns;
+  if (tolerance > 0.0) {
+    st = rf_green_packed_create(g, columns, tolerance, &run, err);
+    goto done;
   }
+  for (int32_t i = 0; i < g->count; ++i)
+    f.seat[i] = (seat){rf_green_columns_position(columns, i), i};
+  qsort(f.seat, (size_t)g->count, sizeof *f.seat, compare);
+  RF_TRY(
+      rf_run_tasks(&run, (g->count + RF_GREEN_GROUP - 1) / RF_GREEN_GROUP, 1, fill_task, &f, err));
 done:
+  rf_green_columns_free(columns);
+  rf_free(f.seat);
   return st;
 }
 
@@ -155,6 +185,7 @@ static rf_status release(rf_green *g, work *w, int64_t total, rf_error *err) {
   const int64_t all = 3 * (int64_t)s->mesh->n_nodes, n = 3 * (int64_t)s->n_free;
   const int64_t r = 3 * (int64_t)g->n_releasable, field = 3 * (int64_t)rf_green_rows(g);
   double *blocks = NULL, *motion = NULL, *force = NULL;
+  RF_ALLOC(w->x, COLUMNS * n);
   RF_ALLOC(blocks, 9 * (int64_t)s->graph.ptr[s->graph.n]);
   RF_ALLOC(motion, all * COLUMNS);
   RF_ALLOC(force, all * COLUMNS);
@@ -221,8 +252,7 @@ rf_status rf_green_create(const rf_solid *solid, const rf_run *run, const rf_gre
   RF_TRY(check(solid, set, err));
   RF_TRY(rf_green_allocate(solid->mesh->n_nodes, solid->n_fixed == 0, set, &g, err));
   RF_TRY(rf_modes_solid_create(solid, run, &w.modes, err));
-  RF_ALLOC(w.x, COLUMNS * 3 * (int64_t)solid->n_free);
-  RF_TRY(compute(g, &w, total, err));
+  RF_TRY(fill(g, &w, set->tolerance, total, err));
   if (g->n_releasable > 0) RF_TRY(release(g, &w, total, err));
   const double *rigid = rf_modes_solid_rigid(w.modes);
   for (int k = 0; g->rigid && k < RF_GREEN_RIGID; ++k)
@@ -236,6 +266,17 @@ done:
   rf_free(w.x);
   rf_green_free(g);
   return st;
+}
+
+int64_t rf_green_bytes(const rf_green *g) {
+  const int64_t field = 3 * (int64_t)rf_green_rows(g), r = 3 * (int64_t)g->n_releasable;
+  const int64_t size = g->single ? (int64_t)sizeof(float) : (int64_t)sizeof(double);
+  const int64_t more = r * (field + r) + (g->rigid ? RF_GREEN_RIGID * field : 0);
+  const int64_t entries =
+      g->packed ? rf_green_packed_entries(g->packed) : rf_green_entries(g->count);
+  const int64_t blocks = g->packed ? rf_green_packed_blocks(g->packed->tiles) : 0;
+  return entries * size + more * (int64_t)sizeof(double) +
+         blocks * (int64_t)(sizeof(int32_t) + sizeof(int64_t));
 }
 
 void rf_green_dense(const rf_green *g, void *out) {

@@ -12,6 +12,11 @@ typedef void rf_green_add_double_fn(const double *entry, int32_t side, int32_t m
                                     const int32_t *place, const double *force, double *u);
 typedef void rf_green_add_single_fn(const float *entry, int32_t side, int32_t m,
                                     const int32_t *place, const double *force, double *u);
+// u (n) += factor entry (n): a column of a packed block.
+typedef void rf_green_spread_double_fn(const double *entry, int32_t n, double factor, double *u);
+typedef void rf_green_spread_single_fn(const float *entry, int32_t n, double factor, double *u);
+RF_SIMD_DECLARE(rf_green_spread_double_fn, rf_green_spread_double);
+RF_SIMD_DECLARE(rf_green_spread_single_fn, rf_green_spread_single);
 RF_SIMD_DECLARE(rf_green_add_double_fn, rf_green_add_double);
 RF_SIMD_DECLARE(rf_green_add_single_fn, rf_green_add_single);
 

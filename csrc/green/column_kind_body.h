@@ -81,4 +81,8 @@ void RF_NAME(RF_KIND(rf_green_add))(const RF_ENTRY *entry, int32_t side, int32_t
     }
 }
 
+void RF_NAME(RF_KIND(rf_green_spread))(const RF_ENTRY *entry, int32_t n, double factor, double *u) {
+  for (int32_t i = 0; i < n; ++i) u[i] += factor * (double)entry[i];
+}
+
 #undef RF_MIX

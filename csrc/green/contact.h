@@ -1,5 +1,9 @@
 // Unilateral contact with Coulomb friction at points of a surface with Green's functions, by the
 // laws of constraint/friction.h with the Delassus operator W = H G H^T.
+//
+// Released supports add H Phi S^-1 Phi^T H^T to W.  If those that are left do not hold the solid, S
+// is singular, and contacts must hold it.  Then springs tie the released nodes to where the solve
+// before has left them, again and again (proximal point), until they carry no force.
 #ifndef RF_GREEN_CONTACT_H
 #define RF_GREEN_CONTACT_H
 
@@ -13,14 +17,17 @@ typedef struct rf_green_contact {
   const double *gap;            // place relative to the obstacle without forces, m   (m, 3)
   const double *mu;             // (m)
   const double *load;           // N; nullable                                        (count, 3)
+  int32_t n_released;
+  const int32_t *released;  // indices in g->releasable, distinct              (n_released)
 } rf_green_contact;
 
-// Solves for the forces on the body (m, 3), N, the relative places after it (m, 3), states (m), and
-// u (rows, 3).
+// Solves for the forces on the body (m, 3), N, the relative places after it (m, 3), states (m), the
+// displacements of the released nodes (n_released, 3), and u (rows, 3).  RF_ERR_SINGULAR: contacts
+// do not hold a solid that the other supports do not hold.
 RF_MUST_CHECK rf_status rf_green_contact_solve(const rf_green *g, const rf_run *run,
                                                const rf_green_contact *contact, double tolerance,
                                                double *force, double *gap, rf_contact_state *state,
-                                               double *u, rf_friction_report *report,
-                                               rf_error *err);
+                                               double *released, double *u,
+                                               rf_friction_report *report, rf_error *err);
 
 #endif

@@ -1,11 +1,47 @@
 #include "green/contacts.h"
 
+#include <string.h>
+
 #include "base/alloc.h"
 #include "green/contacts_state.h"
+#include "green/release.h"
 #include "linalg/dense_rt.h"
 
-rf_status rf_green_contacts_create(const rf_green *g, int32_t most, rf_green_contacts **out,
-                                   rf_error *err) {
+// Fills what the release of supports adds to G.
+static rf_status release_supports(rf_green_contacts *c, const rf_run *run, int32_t n,
+                                  const int32_t *released, rf_error *err) {
+  rf_status st = RF_OK;
+  bool good = true;
+  const rf_green *g = c->g;
+  const int64_t field = 3 * (int64_t)rf_green_rows(g);
+  double *modes = NULL;
+  rf_green_release r = {0};
+  RF_TRY(rf_green_release_create(g, n, released, &r, err));
+  RF_TRY(rf_green_release_factorize(&r, run, 0.0, &good, err));
+  if (!good) {
+    st =
+        rf_fail(err, RF_ERR_SINGULAR,
+                "released leaves too few fixed nodes: the solid could move as a rigid body, which "
+                "contacts that come and go do not prevent; release fewer, or use contact or solve");
+    goto done;
+  }
+  RF_ALLOC(modes, r.n * field);
+  RF_ALLOC(c->release, 3 * (int64_t)g->count * r.ld);
+  c->released = r.ld;
+  for (int32_t k = 0; k < r.n; ++k)
+    memcpy(modes + k * field, rf_green_release_mode(&r, k), (size_t)field * sizeof *modes);
+  rf_dense_half_solve_rt(g->simd, r.n, r.factor, r.ld, (int32_t)field, modes);
+  for (int64_t i = 0; i < 3 * g->count; ++i)
+    for (int32_t k = 0; k < r.n; ++k) c->release[i * r.ld + k] = modes[k * field + i];
+done:
+  rf_green_release_free(&r);
+  rf_free(modes);
+  return st;
+}
+
+rf_status rf_green_contacts_create(const rf_green *g, const rf_run *run, int32_t most,
+                                   int32_t n_released, const int32_t *released,
+                                   rf_green_contacts **out, rf_error *err) {
   rf_status st = RF_OK;
   rf_green_contacts *c = NULL;
   *out = NULL;
@@ -17,6 +53,7 @@ rf_status rf_green_contacts_create(const rf_green *g, int32_t most, rf_green_con
   c->most = most;
   c->ld = rf_dense_ld(3 * most);
   const int64_t ld = c->ld;
+  if (n_released > 0) RF_TRY(release_supports(c, run, n_released, released, err));
   RF_ALLOC(c->held, most);
   RF_ALLOC(c->owner, ld);
   RF_ALLOC(c->compliance, ld * ld);
@@ -36,6 +73,7 @@ done:
 
 void rf_green_contacts_free(rf_green_contacts *c) {
   if (!c) return;
+  rf_free(c->release);
   rf_free(c->held);
   rf_free(c->owner);
   rf_free(c->compliance);

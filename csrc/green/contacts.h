@@ -19,8 +19,11 @@ enum { RF_GREEN_MOST_CONTACTS = 256 };
 
 typedef struct rf_green_contacts rf_green_contacts;
 
-// Creates no contacts, with room for `most`, 1 to RF_GREEN_MOST_CONTACTS.  G must outlive them.
-RF_MUST_CHECK rf_status rf_green_contacts_create(const rf_green *g, int32_t most,
+// Creates no contacts, with room for `most`, 1 to RF_GREEN_MOST_CONTACTS, of a solid with some
+// supports released (indices in g->releasable, distinct).  G must outlive them.  RF_ERR_SINGULAR:
+// the supports that are left do not hold the solid.
+RF_MUST_CHECK rf_status rf_green_contacts_create(const rf_green *g, const rf_run *run, int32_t most,
+                                                 int32_t n_released, const int32_t *released,
                                                  rf_green_contacts **out, rf_error *err);
 void rf_green_contacts_free(rf_green_contacts *c);  // NULL is allowed
 
@@ -31,7 +34,9 @@ int32_t rf_green_contacts_place(const rf_green_contacts *c, int32_t k);
 int32_t rf_green_contacts_find(const rf_green_contacts *c, int32_t place);
 
 // Adds a contact at a place that has none, with a unit normal or NULL.  RF_ERR_ARG: no room.
-// RF_ERR_SINGULAR: the direction moves as those held before; nothing has changed.
+// RF_ERR_SINGULAR: the direction moves as those held before; nothing has changed.  Where the error
+// of packed Green's functions makes C indefinite, they are lifted, until no contact is left: C and
+// S are computed anew, in n^3 operations for n rows.
 RF_MUST_CHECK rf_status rf_green_contacts_add_rt(rf_green_contacts *c, int32_t place,
                                                  const double *normal);
 // Removes contact k; those after it move up.  Where rounding has spoiled S, it is computed anew

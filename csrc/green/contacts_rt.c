@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "green/contacts_state.h"
+#include "green/packed.h"
 #include "linalg/dense_rt.h"
 #include "linalg/vec3.h"
 
@@ -54,13 +55,26 @@ static double along(const rf_green_held *a, int p, const rf_green_held *b, int q
   return a->rows == 3 ? moved[p] : rf_vec3_dot(a->normal, moved);
 }
 
+// Copies the block of two places, of lifted Green's functions with supports released.
+static void block_of(const rf_green_contacts *c, int32_t i, int32_t j, double block[9]) {
+  const double factor = rf_green_lifted(c->g, c->lift, i, j);
+  rf_green_block_rt(c->g, i, j, block);
+  for (int q = 0; q < 9; ++q) block[q] *= factor;
+  const int32_t n = c->released;
+  for (int q = 0; q < 9 && n > 0; ++q) {
+    const double *a = c->release + (3 * (int64_t)i + q / 3) * n;
+    const double *b = c->release + (3 * (int64_t)j + q % 3) * n;
+    for (int32_t k = 0; k < n; ++k) block[q] += a[k] * b[k];
+  }
+}
+
 // Fills the couplings of a new contact with the rows before.
 static void couple(rf_green_contacts *c, const rf_green_held *with) {
   memset(c->coupling, 0, WIDE * (size_t)c->ld * sizeof *c->coupling);
   for (int32_t k = 0; k < c->count; ++k) {
     const rf_green_held *h = &c->held[k];
     double block[9];
-    rf_green_block_rt(c->g, h->place, with->place, block);
+    block_of(c, h->place, with->place, block);
     for (int p = 0; p < h->rows; ++p)
       for (int q = 0; q < with->rows; ++q)
         c->coupling[WIDE * h->row[p] + q] = along(h, p, with, q, block);
@@ -77,27 +91,83 @@ static void scale(rf_green_contacts *c, int32_t rows, const double m[9]) {
     }
 }
 
+// Inverts the compliance from scratch (Gauss-Jordan; it is positive definite).  False where a pivot
+// is lost.
+static bool renew(rf_green_contacts *c) {
+  const int32_t n = c->n;
+  const int64_t ld = c->ld;
+  double *s = c->inverse;
+  memcpy(s, c->compliance, (size_t)(ld * ld) * sizeof *s);
+  for (int32_t k = 0; k < n; ++k) {
+    if (!(s[k * ld + k] > SMALL * c->compliance[k * ld + k])) return false;
+    const double pivot = 1.0 / s[k * ld + k];
+    s[k * ld + k] = 1.0;
+    for (int32_t j = 0; j < n; ++j) s[k * ld + j] *= pivot;
+    for (int32_t i = 0; i < n; ++i) {
+      const double factor = s[i * ld + k];
+      if (i == k) continue;
+      s[i * ld + k] = 0.0;
+      for (int32_t j = 0; j < n; ++j) s[i * ld + j] -= factor * s[k * ld + j];
+    }
+  }
+  return true;
+}
+
+// Fills C, and S from it; false where C is singular.
+static bool refill(rf_green_contacts *c, double lift) {
+  c->lift = lift;
+  for (int32_t k = 0; k < c->count; ++k)
+    for (int32_t l = 0; l <= k; ++l) {
+      const rf_green_held *a = &c->held[k], *b = &c->held[l];
+      double block[9];
+      block_of(c, a->place, b->place, block);
+      for (int p = 0; p < a->rows; ++p)
+        for (int q = 0; q < b->rows; ++q) {
+          const int32_t i = a->row[p], j = b->row[q];
+          c->compliance[(int64_t)i * c->ld + j] = c->compliance[(int64_t)j * c->ld + i] =
+              along(a, p, b, q, block);
+        }
+    }
+  return renew(c);
+}
+
+// Inverts what the contacts before leave of the own block of a new one; fills its couplings B and
+// X = S B.
+static bool couple_definite(rf_green_contacts *c, const rf_green_held *own, double block[9],
+                            double inverse[9]) {
+  const int32_t n = c->n, ld = c->ld;
+  double rest[9] = {0}, size[3] = {0};
+  couple(c, own);
+  memset(c->x, 0, WIDE * (size_t)ld * sizeof *c->x);
+  rf_dense_add_products_rt(c->g->simd, WIDE, n, n, c->coupling, WIDE, c->inverse, ld, c->x);
+  block_of(c, own->place, own->place, block);
+  for (int p = 0; p < own->rows; ++p)
+    for (int q = 0; q <= p; ++q) {
+      double sum = along(own, p, own, q, block);
+      if (p == q) size[p] = sum;
+      for (int32_t i = 0; i < n; ++i) sum -= c->coupling[WIDE * i + p] * c->x[q * ld + i];
+      rest[3 * p + q] = rest[3 * q + p] = sum;
+    }
+  return invert(own->rows, size, rest, inverse);
+}
+
 rf_status rf_green_contacts_add_rt(rf_green_contacts *c, int32_t place, const double *normal) {
   if (c->count == c->most) return RF_ERR_ARG;
   if (c->stale) return RF_ERR_SINGULAR;
   const rf_simd simd = c->g->simd;
   const int32_t n = c->n, ld = c->ld;
+  const double before = c->lift;
   rf_green_held own = {.place = place, .rows = normal ? 1 : 3};
   if (normal) memcpy(own.normal, normal, sizeof own.normal);
-  couple(c, &own);
-  memset(c->x, 0, WIDE * (size_t)ld * sizeof *c->x);
-  rf_dense_add_products_rt(simd, WIDE, n, n, c->coupling, WIDE, c->inverse, ld, c->x);
-
-  double block[9], rest[9] = {0}, size[3] = {0}, inverse[9] = {0};
-  rf_green_block_rt(c->g, place, place, block);
-  for (int p = 0; p < own.rows; ++p)
-    for (int q = 0; q <= p; ++q) {
-      double sum = along(&own, p, &own, q, block);
-      if (p == q) size[p] = sum;
-      for (int32_t i = 0; i < n; ++i) sum -= c->coupling[WIDE * i + p] * c->x[q * ld + i];
-      rest[3 * p + q] = rest[3 * q + p] = sum;
+  double block[9], inverse[9] = {0};
+  for (bool sound = true; !(sound && couple_definite(c, &own, block, inverse));) {
+    const double lift = rf_green_next_lift(c->g, c->lift);
+    if (lift == 0.0) {
+      if (c->lift != before) c->stale = !refill(c, before);
+      return RF_ERR_SINGULAR;
     }
-  if (!invert(own.rows, size, rest, inverse)) return RF_ERR_SINGULAR;
+    sound = refill(c, lift);
+  }
 
   scale(c, own.rows, inverse);
   rf_dense_add_products_rt(simd, rf_dense_ld(n), n, own.rows, c->scaled, ld, c->x, ld, c->inverse);
@@ -140,28 +210,6 @@ static void remove_row(rf_green_contacts *c, int32_t row) {
   c->owner[row] = c->owner[last];
 }
 
-// Inverts the compliance from scratch (Gauss-Jordan; it is positive definite).  False where a pivot
-// is lost.
-static bool renew(rf_green_contacts *c) {
-  const int32_t n = c->n;
-  const int64_t ld = c->ld;
-  double *s = c->inverse;
-  memcpy(s, c->compliance, (size_t)(ld * ld) * sizeof *s);
-  for (int32_t k = 0; k < n; ++k) {
-    if (!(s[k * ld + k] > SMALL * c->compliance[k * ld + k])) return false;
-    const double pivot = 1.0 / s[k * ld + k];
-    s[k * ld + k] = 1.0;
-    for (int32_t j = 0; j < n; ++j) s[k * ld + j] *= pivot;
-    for (int32_t i = 0; i < n; ++i) {
-      const double factor = s[i * ld + k];
-      if (i == k) continue;
-      s[i * ld + k] = 0.0;
-      for (int32_t j = 0; j < n; ++j) s[i * ld + j] -= factor * s[k * ld + j];
-    }
-  }
-  return true;
-}
-
 void rf_green_contacts_remove_rt(rf_green_contacts *c, int32_t k) {
   const rf_green_held *h = &c->held[k];
   const int32_t ld = c->ld;
@@ -181,6 +229,7 @@ void rf_green_contacts_remove_rt(rf_green_contacts *c, int32_t k) {
   }
   for (int p = 0; p < h->rows; ++p) remove_row(c, c->held[k].row[p]);
   --c->count;
+  if (c->count == 0) c->lift = 0.0;
   memmove(c->held + k, c->held + k + 1, (size_t)(c->count - k) * sizeof *c->held);
   for (int32_t i = 0; i < c->n; ++i)
     if (c->owner[i] > k) --c->owner[i];

@@ -14,7 +14,10 @@ typedef struct rf_green_held {
 struct rf_green_contacts {
   const rf_green *g;
   int32_t most, count, n, ld;         // contacts, rows
+  double lift;                        // of packed Green's functions (packed.h)
   bool stale;                         // S is lost: C was singular when it was to be renewed
+  int32_t released;                   // DOFs, padded
+  double *release;                    // (L^-1 Phi^T)^T, S = L L^T    (3 g->count, released)
   rf_green_held *held;                // in the order of addition                     (most)
   int32_t *owner;                     // index in `held` of each row                     (ld)
   double *compliance;                 // C, symmetric, zero beyond n                 (ld, ld)

@@ -14,7 +14,7 @@
 // whole: tile (I, J), J <= I, has the index I (I + 1) / 2 + J and contains the 3x3 block G_ij of
 // nodes i of I and j of J at i RF_GREEN_TILE + j.  The columns of a node are then a row of some
 // tiles, and pieces of others that share pages.  Entries are float or double; rf_green_block_rt
-// converts to double.
+// converts to double.  With a tolerance, blocks of low rank take less memory (packed.h).
 //
 // Places are positions in the list of nodes.  Fields over the surface have rf_green_rows(g) rows:
 // those beyond `count` are scratch.
@@ -32,12 +32,14 @@ enum { RF_GREEN_TILE = 16, RF_GREEN_RIGID = 6 };
 
 // Incomplete here, as real-time code includes this header.
 struct rf_solid;
+struct rf_green_packed;
 
 typedef struct rf_green {
-  int32_t n_nodes, count;  // nodes of the mesh; of the surface
-  int32_t *node;           // ascending  (count)
-  bool single;             // entries are float
-  void *entry;             // tiles
+  int32_t n_nodes, count;          // nodes of the mesh; of the surface
+  int32_t *node;                   // ascending  (count)
+  bool single;                     // entries are float
+  void *entry;                     // tiles; NULL: packed
+  struct rf_green_packed *packed;  // blocks of low rank (packed.h); NULL: tiles
   int32_t n_releasable;
   int32_t *releasable;   // fixed nodes, ascending                           (n_releasable)
   double *static_modes;  // Phi at the surface      (3 n_releasable, rf_green_rows(g), 3)
@@ -70,6 +72,7 @@ typedef struct rf_green_settings {
   const int32_t *releasable;  // ascending fixed nodes                (n_releasable)
   int32_t n_releasable;
   bool single;
+  double tolerance;  // of blocks of low rank (packed.h); 0: exact
   rf_simd simd;
 } rf_green_settings;
 
@@ -77,11 +80,14 @@ typedef struct rf_green_settings {
 RF_MUST_CHECK rf_status rf_green_create(const struct rf_solid *solid, const rf_run *run,
                                         const rf_green_settings *set, rf_green **out,
                                         rf_error *err);
-// Allocates all arrays, zero but for the lists of nodes: as of a file.
+// Allocates all arrays, zero but for the lists of nodes: as of a file; no tiles with a tolerance.
 RF_MUST_CHECK rf_status rf_green_allocate(int32_t n_nodes, bool is_free,
                                           const rf_green_settings *set, rf_green **out,
                                           rf_error *err);
 void rf_green_free(rf_green *g);  // NULL is allowed
+
+// Returns the bytes of all arrays but the lists of nodes.
+int64_t rf_green_bytes(const rf_green *g);
 
 // Copies G to a dense matrix (3 count, 3 count) of float if g->single, else of double.
 void rf_green_dense(const rf_green *g, void *out);

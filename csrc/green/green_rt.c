@@ -4,8 +4,13 @@
 #include <string.h>
 
 #include "green/column.h"
+#include "green/packed.h"
 
 void rf_green_block_rt(const rf_green *g, int32_t i, int32_t j, double block[9]) {
+  if (g->packed) {
+    rf_green_packed_block_rt(g, i, j, block);
+    return;
+  }
   const bool stored = i / RF_GREEN_TILE >= j / RF_GREEN_TILE;
   const int64_t at = stored ? rf_green_at(i, j) : rf_green_at(j, i);
   for (int c = 0; c < 3; ++c)
@@ -32,7 +37,9 @@ void rf_green_between_rt(const rf_green *g, const rf_green_point *p, const rf_gr
 void rf_green_add_rt(const rf_green *g, int32_t m, const int32_t *place, const double *force,
                      double *u) {
   const int32_t side = rf_green_rows(g) / RF_GREEN_TILE;
-  if (g->single)
+  if (g->packed)
+    rf_green_packed_add_rt(g, m, place, force, u);
+  else if (g->single)
     RF_GREEN_CALL(g->simd, rf_green_add_single, g->entry, side, m, place, force, u);
   else
     RF_GREEN_CALL(g->simd, rf_green_add_double, g->entry, side, m, place, force, u);

@@ -154,6 +154,11 @@ rf_status rf_cholesky_half_multiply(const rf_cholesky *f, const rf_run *run, int
   return apply(f, run, RF_FRONTS_HALF_MULTIPLY, &(rf_fronts_sides){vectors, width, x, x}, err);
 }
 
+rf_status rf_cholesky_inverse_create(const rf_cholesky *f, int32_t count, const int32_t *unknown,
+                                     int workers, rf_fronts_inverse **out, rf_error *err) {
+  return rf_fronts_inverse_create(f->fronts, f->factor->x, count, unknown, workers, out, err);
+}
+
 void rf_cholesky_free(rf_cholesky *f) {
   if (!f) return;
   rf_fronts_free(f->fronts);

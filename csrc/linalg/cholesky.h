@@ -11,6 +11,7 @@
 
 #include "base/status.h"
 #include "linalg/csc.h"
+#include "linalg/fronts_inverse.h"
 #include "linalg/ordering.h"
 
 typedef struct rf_cholesky rf_cholesky;
@@ -39,6 +40,12 @@ RF_MUST_CHECK rf_status rf_cholesky_half_solve(const rf_cholesky *f, const rf_ru
                                                int width, double *x, rf_error *err);
 RF_MUST_CHECK rf_status rf_cholesky_half_multiply(const rf_cholesky *f, const rf_run *run,
                                                   int vectors, int width, double *x, rf_error *err);
+
+// Prepares parts of the inverse (linalg/fronts_inverse.h): rows of `count` unknowns, for so many
+// workers.  The factor must outlive them.
+RF_MUST_CHECK rf_status rf_cholesky_inverse_create(const rf_cholesky *f, int32_t count,
+                                                   const int32_t *unknown, int workers,
+                                                   rf_fronts_inverse **out, rf_error *err);
 
 void rf_cholesky_free(rf_cholesky *f);  // NULL is allowed
 

@@ -3,6 +3,7 @@
 #define RF_LINALG_FRONTS_INTERNAL_H
 
 #include "linalg/fronts.h"
+#include "linalg/simd.h"
 
 // A subtree handled by one thread, or one front above such subtrees.
 typedef struct rf_front_unit {
@@ -49,6 +50,21 @@ static inline int32_t rf_least(int32_t a, int32_t b) { return a < b ? a : b; }
 static inline int32_t rf_pieces(int32_t length, int32_t piece) {
   return (length + piece - 1) / piece;
 }
+
+// Columns [from, to) of a front and its rows below `end`, with blocks of right-hand sides.
+typedef struct rf_front_panel {
+  const rf_run *run;  // of steps on several threads; else NULL
+  rf_simd simd;
+  int32_t blocks;
+  const double *l;
+  double *z;  // (blocks, rows, RF_PANEL_WIDTH), blocks `stride` numbers apart
+  int64_t stride;
+  int32_t rows, from, to, end;
+} rf_front_panel;
+
+// Solve with the columns of a panel: by L, with the updates of the rows below, or by L^T.
+void rf_front_forward(const rf_front_panel *p);
+void rf_front_backward(const rf_front_panel *p);
 
 // Processes a unit.  `worker` selects scratch; a top unit runs alone and may use the threads of the
 // run.

@@ -30,38 +30,27 @@ typedef struct solution {
   int32_t **at;     // per worker: (n) positions of rows above a unit among those of its root
 } solution;
 
-// Columns [from, to) of a front and its rows below `end`.
-typedef struct panel {
-  const solution *q;
-  const double *l;
-  double *z;
-  int64_t stride;
-  int32_t rows, from, to, end;
-} panel;
-
-static double *row_of(const panel *p, int32_t row) { return p->z + (int64_t)row * WIDTH; }
-static const double *entry(const panel *p, int32_t row, int32_t column) {
+static double *row_of(const rf_front_panel *p, int32_t row) { return p->z + (int64_t)row * WIDTH; }
+static const double *entry(const rf_front_panel *p, int32_t row, int32_t column) {
   return p->l + (int64_t)column * p->rows + row;
 }
 
-static void solve_forward(const panel *p) {
-  const solution *q = p->q;
+void rf_front_forward(const rf_front_panel *p) {
   for (int32_t c = p->from; c < p->to; c += COLUMNS) {
     const int32_t n = rf_least(COLUMNS, p->to - c);
-    RF_SIMD_CALL(q->simd, rf_panel_solve, n, entry(p, c, c), p->rows, q->blocks, p->stride,
+    RF_SIMD_CALL(p->simd, rf_panel_solve, n, entry(p, c, c), p->rows, p->blocks, p->stride,
                  row_of(p, c));
-    RF_SIMD_CALL(q->simd, rf_panel_subtract, p->end - c - n, n, entry(p, c + n, c), p->rows,
-                 q->blocks, p->stride, row_of(p, c), row_of(p, c + n));
+    RF_SIMD_CALL(p->simd, rf_panel_subtract, p->end - c - n, n, entry(p, c + n, c), p->rows,
+                 p->blocks, p->stride, row_of(p, c), row_of(p, c + n));
   }
 }
 
-static void solve_backward(const panel *p) {
-  const solution *q = p->q;
+void rf_front_backward(const rf_front_panel *p) {
   for (int32_t i = rf_pieces(p->to - p->from, COLUMNS) - 1; i >= 0; --i) {
     const int32_t c = p->from + i * COLUMNS, n = rf_least(COLUMNS, p->to - c);
-    RF_SIMD_CALL(q->simd, rf_panel_subtract_transposed, p->end - c - n, n, entry(p, c + n, c),
-                 p->rows, q->blocks, p->stride, row_of(p, c + n), row_of(p, c));
-    RF_SIMD_CALL(q->simd, rf_panel_solve_transposed, n, entry(p, c, c), p->rows, q->blocks,
+    RF_SIMD_CALL(p->simd, rf_panel_subtract_transposed, p->end - c - n, n, entry(p, c + n, c),
+                 p->rows, p->blocks, p->stride, row_of(p, c + n), row_of(p, c));
+    RF_SIMD_CALL(p->simd, rf_panel_solve_transposed, n, entry(p, c, c), p->rows, p->blocks,
                  p->stride, row_of(p, c));
   }
 }
@@ -69,46 +58,44 @@ static void solve_backward(const panel *p) {
 // Takes the forward step for some of the rows below a wide range of columns.
 static rf_status forward_task(void *context, int64_t task, int worker, rf_error *err) {
   (void)worker, (void)err;
-  const panel *p = context;
-  const solution *q = p->q;
+  const rf_front_panel *p = context;
   const int32_t r = p->to + (int32_t)task * WIDE, rows = rf_least(WIDE, p->rows - r);
   for (int32_t c = p->from; c < p->to; c += COLUMNS)
-    RF_SIMD_CALL(q->simd, rf_panel_subtract, rows, rf_least(COLUMNS, p->to - c), entry(p, r, c),
-                 p->rows, q->blocks, p->stride, row_of(p, c), row_of(p, r));
+    RF_SIMD_CALL(p->simd, rf_panel_subtract, rows, rf_least(COLUMNS, p->to - c), entry(p, r, c),
+                 p->rows, p->blocks, p->stride, row_of(p, c), row_of(p, r));
   return RF_OK;
 }
 
 // Takes the backward step for some of the columns, from all rows below them.
 static rf_status backward_task(void *context, int64_t task, int worker, rf_error *err) {
   (void)worker, (void)err;
-  const panel *p = context;
-  const solution *q = p->q;
+  const rf_front_panel *p = context;
   const int32_t c = p->from + (int32_t)task * COLUMNS;
-  RF_SIMD_CALL(q->simd, rf_panel_subtract_transposed, p->rows - p->to, rf_least(COLUMNS, p->to - c),
-               entry(p, p->to, c), p->rows, q->blocks, p->stride, row_of(p, p->to), row_of(p, c));
+  RF_SIMD_CALL(p->simd, rf_panel_subtract_transposed, p->rows - p->to, rf_least(COLUMNS, p->to - c),
+               entry(p, p->to, c), p->rows, p->blocks, p->stride, row_of(p, p->to), row_of(p, c));
   return RF_OK;
 }
 
-static rf_status forward_on_threads(panel *p, rf_error *err) {
+static rf_status forward_on_threads(rf_front_panel *p, rf_error *err) {
   const int32_t columns = p->to;
   for (p->from = 0; p->from < columns; p->from = p->to) {
     p->end = p->to = rf_least(p->from + WIDE, columns);
-    solve_forward(p);
+    rf_front_forward(p);
     const rf_status st =
-        rf_run_tasks(p->q->run, rf_pieces(p->rows - p->to, WIDE), 0, forward_task, p, err);
+        rf_run_tasks(p->run, rf_pieces(p->rows - p->to, WIDE), 0, forward_task, p, err);
     if (st < 0) return st;
   }
   return RF_OK;
 }
 
-static rf_status backward_on_threads(panel *p, rf_error *err) {
+static rf_status backward_on_threads(rf_front_panel *p, rf_error *err) {
   for (int32_t i = rf_pieces(p->to, WIDE) - 1, columns = p->to; i >= 0; --i) {
     p->from = i * WIDE;
     p->end = p->to = rf_least(p->from + WIDE, columns);
     const rf_status st =
-        rf_run_tasks(p->q->run, rf_pieces(p->to - p->from, COLUMNS), 0, backward_task, p, err);
+        rf_run_tasks(p->run, rf_pieces(p->to - p->from, COLUMNS), 0, backward_task, p, err);
     if (st < 0) return st;
-    solve_backward(p);
+    rf_front_backward(p);
   }
   return RF_OK;
 }
@@ -123,15 +110,17 @@ static side side_of(const solution *q, int32_t column) {
   return (side){i / width * width * q->f->nodes.n + i % width, width};
 }
 
-static panel panel_of(const solution *q, int32_t s, int worker) {
+static rf_front_panel panel_of(const solution *q, int32_t s, int worker) {
   const rf_fronts *f = q->f;
-  return (panel){.q = q,
-                 .l = q->values + f->nodes.value_begin[s],
-                 .z = q->z[worker],
-                 .stride = (int64_t)f->most_rows * WIDTH,
-                 .rows = rf_front_rows(f, s),
-                 .to = rf_front_columns(f, s),
-                 .end = rf_front_rows(f, s)};
+  return (rf_front_panel){.run = q->run,
+                          .simd = q->simd,
+                          .blocks = q->blocks,
+                          .l = q->values + f->nodes.value_begin[s],
+                          .z = q->z[worker],
+                          .stride = (int64_t)f->most_rows * WIDTH,
+                          .rows = rf_front_rows(f, s),
+                          .to = rf_front_columns(f, s),
+                          .end = rf_front_rows(f, s)};
 }
 
 static double *y_block(const solution *q, int32_t block) {
@@ -166,7 +155,7 @@ static rf_status forward_unit(void *context, int32_t unit, int worker, rf_error 
     }
   }
   for (int32_t s = u->begin; s < u->end; ++s) {
-    panel p = panel_of(q, s, worker);
+    rf_front_panel p = panel_of(q, s, worker);
     const int32_t columns = p.to, *row = rf_front_row(f, s);
     const size_t own = (size_t)columns * WIDTH, rest = (size_t)(p.rows - columns) * WIDTH;
     for (int32_t block = 0; block < q->blocks; ++block) {
@@ -178,7 +167,7 @@ static rf_status forward_unit(void *context, int32_t unit, int worker, rf_error 
       const rf_status st = forward_on_threads(&p, err);
       if (st < 0) return st;
     } else {
-      solve_forward(&p);
+      rf_front_forward(&p);
     }
     for (int32_t block = 0; block < q->blocks; ++block) {
       const double *z = p.z + block * p.stride;
@@ -197,7 +186,7 @@ static rf_status backward_unit(void *context, int32_t unit, int worker, rf_error
   const rf_fronts *f = q->f;
   const rf_front_unit *u = &f->unit[unit];
   for (int32_t s = u->end - 1; s >= u->begin; --s) {
-    panel p = panel_of(q, s, worker);
+    rf_front_panel p = panel_of(q, s, worker);
     const int32_t columns = p.to, *row = rf_front_row(f, s);
     for (int32_t block = 0; block < q->blocks; ++block) {
       const double *y = y_block(q, block);
@@ -209,7 +198,7 @@ static rf_status backward_unit(void *context, int32_t unit, int worker, rf_error
       const rf_status st = backward_on_threads(&p, err);
       if (st < 0) return st;
     } else {
-      solve_backward(&p);
+      rf_front_backward(&p);
     }
     for (int32_t block = 0; block < q->blocks; ++block)
       memcpy(y_block(q, block) + (int64_t)row[0] * WIDTH, p.z + block * p.stride,
@@ -226,7 +215,7 @@ static rf_status multiply_task(void *context, int64_t task, int worker, rf_error
   const int32_t end = rf_least((int32_t)(task + 1) * COLUMNS, f->nodes.n);
   for (int32_t c = (int32_t)task * COLUMNS, next; c < end; c = next) {
     const int32_t s = f->owner[c];
-    const panel p = panel_of(q, s, worker);
+    const rf_front_panel p = panel_of(q, s, worker);
     next = rf_least(end, f->nodes.column[s + 1]);
     const int32_t from = c - f->nodes.column[s], n = next - c, *row = rf_front_row(f, s);
     double *product = p.z + (int64_t)q->blocks * p.stride;  // as many rows as columns

@@ -128,13 +128,18 @@ static rf_status order_nodes(const rf_csc *lower, const rf_places *places,
   return st;
 }
 
+rf_ordering_method rf_ordering_taken(rf_ordering_method method, const rf_places *places) {
+  if (method != RF_ORDER_AUTO) return method;
+  return places ? RF_ORDER_DISSECTION : RF_ORDER_METIS;
+}
+
 rf_status rf_ordering(const rf_csc *lower, const rf_places *places,
                       const rf_dissection_elements *elements, rf_ordering_method method,
                       int32_t *permutation, rf_error *err) {
   rf_status st = RF_OK;
   int32_t *order = NULL;
   const int32_t n = lower->cols, width = places ? places->width : 1;
-  if (method == RF_ORDER_AUTO) method = places ? RF_ORDER_DISSECTION : RF_ORDER_METIS;
+  method = rf_ordering_taken(method, places);
   if (lower->rows != n || n < 1 || width < 1 || n % width)
     return rf_fail(err, RF_ERR_ARG, "a matrix of %d x %d has no places for %d unknowns each",
                    (int)lower->rows, (int)n, (int)width);

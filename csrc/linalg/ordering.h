@@ -29,6 +29,9 @@ typedef struct rf_places {
 void rf_ordering_use(rf_ordering_method method);
 rf_ordering_method rf_ordering_in_use(void);
 
+// Returns the method that AUTO stands for, and others themselves.
+rf_ordering_method rf_ordering_taken(rf_ordering_method method, const rf_places *places);
+
 // Orders the unknowns of a lower triangle with diagonal: permutation (n), unknowns in the order of
 // elimination.  places: nullable; DISSECTION and NESTED need them.  The unknowns of a node stay
 // together.  SIMPLE takes elements and points of all nodes of their mesh instead, with `width`.

@@ -44,6 +44,8 @@ RF_MUST_CHECK rf_status rf_modes_solid_create(const rf_solid *solid, const rf_ru
                                               rf_modes_solid **out, rf_error *err);
 void rf_modes_solid_free(rf_modes_solid *s);  // NULL is allowed
 const rf_modes_system *rf_modes_solid_system(const rf_modes_solid *s);
+// Returns the factor of K over the free nodes; of a free solid, with its six supports.
+const rf_cholesky *rf_modes_solid_factor(const rf_modes_solid *s);
 // Returns the M-orthonormal rigid motions of a free solid (6, n_nodes, 3); NULL for a held one.
 const double *rf_modes_solid_rigid(const rf_modes_solid *s);
 

@@ -209,4 +209,6 @@ void rf_modes_solid_free(rf_modes_solid *s) {
 
 const rf_modes_system *rf_modes_solid_system(const rf_modes_solid *s) { return &s->system; }
 
+const rf_cholesky *rf_modes_solid_factor(const rf_modes_solid *s) { return s->stiffness; }
+
 const double *rf_modes_solid_rigid(const rf_modes_solid *s) { return s->rigid; }

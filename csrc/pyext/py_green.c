@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "fem/fem.h"
 #include "green/contact.h"
+#include "green/packed.h"
 #include "pyext/py_convert.h"
 #include "pyext/py_green.h"
 #include "pyext/py_object.h"
@@ -23,15 +24,18 @@ static PyObject *green_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
   py_state *state = (py_state *)PyType_GetModuleState(type);
   PyObject *solid_obj, *nodes_obj, *releasable_obj, *callable, *result = NULL;
   int single, threads, simd = RF_SIMD_BEST;
+  double tolerance;
   py_in nodes = {0}, releasable = {0};
   py_run run;
   rf_green *green = NULL;
   rf_error err = {0};
   rf_status st;
   if (py_refuse_keywords(type, kwargs) < 0) return NULL;
-  if (!PyArg_ParseTuple(args, "OOOpOi|i:Green", &solid_obj, &nodes_obj, &releasable_obj, &single,
-                        &callable, &threads, &simd))
+  if (!PyArg_ParseTuple(args, "OOOpdOi|i:Green", &solid_obj, &nodes_obj, &releasable_obj, &single,
+                        &tolerance, &callable, &threads, &simd))
     return NULL;
+  if (!(tolerance >= 0.0 && tolerance < 1.0))
+    return py_fail(state, PY_INPUT_ERROR, "tolerance must be 0 or more and below 1");
   const rf_solid *solid = py_solid_get(state, solid_obj);
   if (!solid || py_run_init(state, &run, callable, threads) < 0) return NULL;
   const npy_intp any = PY_ANY;
@@ -44,6 +48,7 @@ static PyObject *green_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
                                  .releasable = releasable.data,
                                  .n_releasable = (int32_t)releasable.shape[0],
                                  .single = single,
+                                 .tolerance = tolerance,
                                  .simd = (rf_simd)simd};
   Py_BEGIN_ALLOW_THREADS
   st = rf_green_create(solid, &run.run, &set, &green, &err);
@@ -217,15 +222,17 @@ done:
 
 PyDoc_STRVAR(
     contact_doc,
-    "contact($self, places, weights, normals, gaps, mu, load, tol, threads, /)\n--\n\n"
+    "contact($self, places, weights, normals, gaps, mu, load, released, tol, threads, /)\n--\n\n"
     "Contacts at points, places and weights (m, 3), with normals and gaps (m, 3), mu (m,),\n"
-    "and a load (s, 3) or None. Tuple of the forces and gaps (m, 3), states (m,), u\n"
-    "(s, 3), and the end, residual, sweeps, steps and microseconds of the solver.");
+    "and a load (s, 3) or None, with releasable nodes `released` (by index) freed. Tuple of\n"
+    "the forces and gaps (m, 3), states (m,), u (s, 3), the displacements of the released\n"
+    "nodes (k, 3), and the end, residual, sweeps, steps and microseconds of the solver.");
 static PyObject *green_contact(PyObject *self, PyObject *args) {
   const rf_green *g = self_green(self);
   py_state *state = py_state_of_object(self);
-  PyObject *object[6], *force = NULL, *gap = NULL, *states = NULL, *u = NULL, *result = NULL;
-  py_in normals = {0}, gaps = {0}, mu = {0}, load = {0};
+  PyObject *object[7], *force = NULL, *gap = NULL, *states = NULL, *moved = NULL, *u = NULL;
+  PyObject *result = NULL;
+  py_in normals = {0}, gaps = {0}, mu = {0}, load = {0}, released = {0};
   rf_green_point *points = NULL;
   npy_intp m = 0;
   double tol;
@@ -233,15 +240,17 @@ static PyObject *green_contact(PyObject *self, PyObject *args) {
   py_run run;
   rf_friction_report report = {0};
   rf_error err = {0};
-  if (!PyArg_ParseTuple(args, "OOOOOOdi:contact", &object[0], &object[1], &object[2], &object[3],
-                        &object[4], &object[5], &tol, &threads) ||
+  if (!PyArg_ParseTuple(args, "OOOOOOOdi:contact", &object[0], &object[1], &object[2], &object[3],
+                        &object[4], &object[5], &object[6], &tol, &threads) ||
       py_run_init(state, &run, NULL, threads) < 0 ||
       points_in(g, object[0], object[1], &points, &m) < 0)
     return NULL;
   const npy_intp shape[2] = {m, 3};
   if (py_in_f64(&normals, object[2], "normals", 2, shape) < 0 ||
       py_in_f64(&gaps, object[3], "gaps", 2, shape) < 0 ||
-      py_in_f64(&mu, object[4], "friction", 1, &m) < 0)
+      py_in_f64(&mu, object[4], "friction", 1, &m) < 0 ||
+      py_in_i32(&released, object[6], "released", 1, (npy_intp[]){PY_ANY}, 0, g->n_releasable - 1) <
+          0)
     goto done;
   if (object[5] != Py_None &&
       py_in_f64(&load, object[5], "force", 2, (npy_intp[]){g->count, 3}) < 0)
@@ -257,9 +266,10 @@ static PyObject *green_contact(PyObject *self, PyObject *args) {
   force = py_new_f64(2, shape);
   gap = py_new_f64(2, shape);
   states = py_new_i32(1, &m);
+  moved = py_new_f64(2, (npy_intp[]){released.shape[0], 3});
   u = new_field(g);
   rf_contact_state *found = rf_alloc((size_t)m, sizeof *found);
-  if (!force || !gap || !states || !u || !found) {
+  if (!force || !gap || !states || !moved || !u || !found) {
     rf_free(found);
     if (!PyErr_Occurred()) PyErr_NoMemory();
     goto done;
@@ -269,12 +279,14 @@ static PyObject *green_contact(PyObject *self, PyObject *args) {
                                     .normal = normals.data,
                                     .gap = gaps.data,
                                     .mu = mu.data,
-                                    .load = load.data};
-  double *to[3] = {py_f64(force), py_f64(gap), py_f64(u)};
+                                    .load = load.data,
+                                    .n_released = (int32_t)released.shape[0],
+                                    .released = released.data};
+  double *to[4] = {py_f64(force), py_f64(gap), py_f64(moved), py_f64(u)};
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
-  st =
-      rf_green_contact_solve(g, &run.run, &contact, tol, to[0], to[1], found, to[2], &report, &err);
+  st = rf_green_contact_solve(g, &run.run, &contact, tol, to[0], to[1], found, to[2], to[3],
+                              &report, &err);
   Py_END_ALLOW_THREADS
   for (npy_intp k = 0; k < m; ++k) py_i32(states)[k] = (int32_t)found[k];
   rf_free(found);
@@ -284,17 +296,20 @@ static PyObject *green_contact(PyObject *self, PyObject *args) {
   }
   u = first_rows(g, u);
   if (u)
-    result = Py_BuildValue("OOOO(idiid)", force, gap, states, u, (int)report.end, report.residual,
-                           (int)report.sweeps, (int)report.steps, report.elapsed_us);
+    result =
+        Py_BuildValue("OOOOO(idiid)", force, gap, states, u, moved, (int)report.end,
+                      report.residual, (int)report.sweeps, (int)report.steps, report.elapsed_us);
 done:
   rf_free(points);
   py_in_release(&normals);
   py_in_release(&gaps);
   py_in_release(&mu);
   py_in_release(&load);
+  py_in_release(&released);
   Py_XDECREF(force);
   Py_XDECREF(gap);
   Py_XDECREF(states);
+  Py_XDECREF(moved);
   Py_XDECREF(u);
   return result;
 }
@@ -316,8 +331,40 @@ static PyObject *get_releasable(PyObject *self, void *none) {
 static PyObject *get_entries(PyObject *self, void *none) {
   (void)none;
   const rf_green *g = self_green(self);
+  if (g->packed) {
+    PyObject *out =
+        new_array(1, (npy_intp[]){(npy_intp)rf_green_packed_entries(g->packed)}, g->single);
+    if (out) rf_green_packed_copy(g, PyArray_DATA((PyArrayObject *)out));
+    return out;
+  }
   const npy_intp n = (npy_intp)rf_green_entries(g->count);
   return g->single ? py_view_f32(self, g->entry, 1, &n) : py_view_f64(self, g->entry, 1, &n);
+}
+
+static PyObject *get_packed(PyObject *self, void *none) {
+  (void)none;
+  const rf_green *g = self_green(self);
+  const rf_green_packed *p = g->packed;
+  if (!p) Py_RETURN_NONE;
+  PyObject *begin = py_view_i32(self, p->begin, 1, (npy_intp[]){p->tiles + 1});
+  PyObject *place = py_view_i32(self, p->place, 1, (npy_intp[]){g->count});
+  PyObject *rank =
+      py_view_i32(self, p->rank, 1, (npy_intp[]){(npy_intp)rf_green_packed_blocks(p->tiles)});
+  if (begin && place && rank) return Py_BuildValue("dNNN", p->tolerance, begin, place, rank);
+  Py_XDECREF(begin);
+  Py_XDECREF(place);
+  Py_XDECREF(rank);
+  return NULL;
+}
+
+static PyObject *get_single(PyObject *self, void *none) {
+  (void)none;
+  return PyBool_FromLong(self_green(self)->single);
+}
+
+static PyObject *get_bytes(PyObject *self, void *none) {
+  (void)none;
+  return PyLong_FromLongLong(rf_green_bytes(self_green(self)));
 }
 
 static PyObject *get_static_modes(PyObject *self, void *none) {
@@ -350,7 +397,12 @@ static PyGetSetDef green_attributes[] = {
     {"nodes", get_nodes, NULL, "Nodes of the surface (s,).", NULL},
     {"n_nodes", get_n_nodes, NULL, "Number of nodes of the mesh.", NULL},
     {"releasable", get_releasable, NULL, "Fixed nodes that can be released.", NULL},
-    {"entries", get_entries, NULL, "Entries in tiles (csrc/green/green.h).", NULL},
+    {"entries", get_entries, NULL, "Entries in tiles, or a copy of packed ones.", NULL},
+    {"packed", get_packed, NULL,
+     "None, or tolerance, first slots of tiles, places of slots, ranks (csrc/green/packed.h).",
+     NULL},
+    {"single", get_single, NULL, "Entries are float.", NULL},
+    {"bytes", get_bytes, NULL, "Bytes of all arrays.", NULL},
     {"static_modes", get_static_modes, NULL, "Static modes (3r, rows, 3).", NULL},
     {"support", get_support, NULL, "Stiffness of the releasable nodes (3r, 3r).", NULL},
     {"rigid", get_rigid, NULL, "Rigid motions (6, rows, 3), or None.", NULL},
@@ -367,7 +419,8 @@ static PyMethodDef green_methods[] = {
 };
 
 PyDoc_STRVAR(green_doc,
-             "Green(solid, surface_nodes, releasable, single, progress, threads, simd=0, /)\n--\n\n"
+             "Green(solid, surface_nodes, releasable, single, tolerance, progress, threads, "
+             "simd=0,\n/)\n--\n\n"
              "Displacements of the nodes of a surface by forces there.");
 
 static PyType_Spec green_spec =
@@ -378,18 +431,20 @@ static PyType_Spec green_spec =
 PyDoc_STRVAR(
     from_doc,
     "green_of_entries($module, n_nodes, nodes, releasable, entries, static_modes, support,\n"
-    "rigid, /)\n--\n\n"
-    "A `Green` with these arrays, as its attributes; `rigid` may be None.");
+    "rigid, packed, /)\n--\n\n"
+    "A `Green` with these arrays, as its attributes; `rigid` and `packed` may be None.");
 static PyObject *green_of_entries(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
-  PyObject *object[6], *result = NULL;
+  PyObject *object[7], *begin_obj, *place_obj, *rank_obj, *result = NULL;
   py_in nodes = {0}, releasable = {0}, entries = {0}, modes = {0}, support = {0}, rigid = {0};
+  py_in begin = {0}, place = {0}, rank = {0};
+  rf_green_packed_file file = {0};
   int n_nodes;
   rf_green *g = NULL;
   rf_error err = {0};
   const npy_intp any = PY_ANY;
-  if (!PyArg_ParseTuple(args, "iOOOOOO:green_of_entries", &n_nodes, &object[0], &object[1],
-                        &object[2], &object[3], &object[4], &object[5]))
+  if (!PyArg_ParseTuple(args, "iOOOOOOO:green_of_entries", &n_nodes, &object[0], &object[1],
+                        &object[2], &object[3], &object[4], &object[5], &object[6]))
     return NULL;
   if (n_nodes < 1) return py_fail(state, PY_INPUT_ERROR, "n_nodes must be positive");
   const bool single =
@@ -397,13 +452,32 @@ static PyObject *green_of_entries(PyObject *module, PyObject *args) {
   if (py_in_i32(&nodes, object[0], "nodes", 1, &any, 0, n_nodes - 1) < 0 ||
       py_in_i32(&releasable, object[1], "releasable", 1, &any, 0, n_nodes - 1) < 0)
     goto done;
+  if (object[6] != Py_None) {
+    if (!PyArg_ParseTuple(object[6], "dOOO:packed", &file.tolerance, &begin_obj, &place_obj,
+                          &rank_obj) ||
+        py_in_i32(&begin, begin_obj, "tiles", 1, &any, 0, INT32_MAX) < 0 ||
+        py_in_i32(&place, place_obj, "slots", 1, &nodes.shape[0], 0, INT32_MAX) < 0)
+      goto done;
+    file.tiles = (int32_t)begin.shape[0] - 1;
+    if (file.tiles < 1 || file.tiles > (int32_t)nodes.shape[0]) {
+      py_fail(state, PY_INPUT_ERROR, "tiles must be 1 to %zd", nodes.shape[0]);
+      goto done;
+    }
+    const npy_intp blocks = (npy_intp)rf_green_packed_blocks(file.tiles);
+    if (py_in_i32(&rank, rank_obj, "ranks", 1, &blocks, RF_GREEN_DENSE, INT32_MAX) < 0) goto done;
+    file.begin = begin.data;
+    file.place = place.data;
+    file.rank = rank.data;
+  }
   const rf_green_settings set = {.node = nodes.data,
                                  .count = (int32_t)nodes.shape[0],
                                  .releasable = releasable.data,
                                  .n_releasable = (int32_t)releasable.shape[0],
                                  .single = single,
+                                 .tolerance = file.tolerance,
                                  .simd = RF_SIMD_BEST};
-  const npy_intp n = (npy_intp)rf_green_entries(set.count), r = 3 * (npy_intp)set.n_releasable;
+  const npy_intp n = file.begin ? PY_ANY : (npy_intp)rf_green_entries(set.count),
+                 r = 3 * (npy_intp)set.n_releasable;
   const npy_intp rows = (set.count + RF_GREEN_TILE - 1) / RF_GREEN_TILE * RF_GREEN_TILE;
   if ((single ? py_in_f32(&entries, object[2], "entries", 1, &n)
               : py_in_f64(&entries, object[2], "entries", 1, &n)) < 0 ||
@@ -418,7 +492,18 @@ static PyObject *green_of_entries(PyObject *module, PyObject *args) {
     py_raise(state, st, &err);
     goto done;
   }
-  memcpy(g->entry, entries.data, (size_t)n * (single ? sizeof(float) : sizeof(double)));
+  if (file.begin) {
+    file.entry = entries.data;
+    file.n_entries = entries.shape[0];
+    const rf_status packed = rf_green_packed_restore(g, &file, &err);
+    if (packed < 0) {
+      rf_green_free(g);
+      py_raise(state, packed, &err);
+      goto done;
+    }
+  } else {
+    memcpy(g->entry, entries.data, (size_t)n * (single ? sizeof(float) : sizeof(double)));
+  }
   if (r) memcpy(g->static_modes, modes.data, (size_t)(r * rows * 3) * sizeof(double));
   if (r) memcpy(g->support, support.data, (size_t)(r * r) * sizeof(double));
   if (g->rigid) memcpy(g->rigid, rigid.data, (size_t)(RF_GREEN_RIGID * rows * 3) * sizeof(double));
@@ -430,6 +515,9 @@ done:
   py_in_release(&modes);
   py_in_release(&support);
   py_in_release(&rigid);
+  py_in_release(&begin);
+  py_in_release(&place);
+  py_in_release(&rank);
   return result;
 }
 

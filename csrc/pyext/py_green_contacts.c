@@ -11,15 +11,26 @@ static void release_contacts(void *contacts) { rf_green_contacts_free(contacts);
 
 static PyObject *contacts_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   py_state *state = (py_state *)PyType_GetModuleState(type);
-  PyObject *green_obj;
-  int most;
+  PyObject *green_obj, *released_obj = NULL;
+  int most, threads = 1;
+  py_run run;
+  py_in released = {0};
   rf_green_contacts *contacts = NULL;
   rf_error err = {0};
   if (py_refuse_keywords(type, kwargs) < 0) return NULL;
-  if (!PyArg_ParseTuple(args, "Oi:GreenContacts", &green_obj, &most) ||
-      !py_green_get(state, green_obj))
+  if (!PyArg_ParseTuple(args, "Oi|Oi:GreenContacts", &green_obj, &most, &released_obj, &threads) ||
+      py_run_init(state, &run, NULL, threads) < 0)
     return NULL;
-  const rf_status st = rf_green_contacts_create(py_held(green_obj), most, &contacts, &err);
+  const rf_green *g = py_green_get(state, green_obj);
+  if (!g || (released_obj && py_in_i32(&released, released_obj, "released", 1, (npy_intp[]){PY_ANY},
+                                       0, g->n_releasable - 1) < 0))
+    return NULL;
+  const int32_t n = released_obj ? (int32_t)released.shape[0] : 0;
+  rf_status st;
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_green_contacts_create(g, &run.run, most, n, released.data, &contacts, &err);
+  Py_END_ALLOW_THREADS
+  py_in_release(&released);
   if (st < 0) return py_raise(state, st, &err);
   return py_object_new_locked(type, contacts, release_contacts, green_obj);
 }
@@ -143,7 +154,8 @@ static PyMethodDef contacts_methods[] = {
 };
 
 PyDoc_STRVAR(contacts_doc,
-             "GreenContacts(green, most, /)\n--\n\nContacts that come and go one at a time.");
+             "GreenContacts(green, most, released=(), threads=1, /)\n--\n\n"
+             "Contacts that come and go one at a time, with releasable nodes (by index) freed.");
 
 static PyType_Spec contacts_spec =
     PY_SPEC_KEEPING("GreenContacts", py_object, {Py_tp_new, contacts_new},

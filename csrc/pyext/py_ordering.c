@@ -29,7 +29,8 @@ static int method_of(py_state *state, const char *name, int count) {
   return -1;
 }
 
-// Orders and counts without the GIL; the result is (permutation, nonzeros, fill, flops, seconds).
+// Orders and counts without the GIL; the result is (method, permutation, nonzeros, fill, flops,
+// seconds).
 static PyObject *order(py_state *state, const rf_csc *lower, const rf_places *places,
                        const rf_dissection_elements *elements, int method) {
   const npy_intp n = lower->cols;
@@ -47,14 +48,16 @@ static PyObject *order(py_state *state, const rf_csc *lower, const rf_places *pl
   if (st >= 0) st = rf_ordering_count(lower, to, &counts, &err);
   Py_END_ALLOW_THREADS
   if (st >= 0)
-    return Py_BuildValue("Ndddd", permutation, counts.nonzeros, counts.fill, counts.flops, seconds);
+    return Py_BuildValue("sNdddd", NAMES[rf_ordering_taken((rf_ordering_method)method, places)],
+                         permutation, counts.nonzeros, counts.fill, counts.flops, seconds);
   Py_DECREF(permutation);
   return py_raise(state, st, &err);
 }
 
-PyDoc_STRVAR(solid_doc,
-             "ordering_of_solid($module, solid, method, /)\n--\n\n"
-             "(permutation, nonzeros, fill, flops, seconds) of the stiffness over free nodes.");
+PyDoc_STRVAR(
+    solid_doc,
+    "ordering_of_solid($module, solid, method, /)\n--\n\n"
+    "(method, permutation, nonzeros, fill, flops, seconds) of the stiffness over free nodes.");
 static PyObject *ordering_of_solid(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
   PyObject *solid_obj, *result = NULL;
@@ -90,8 +93,8 @@ static PyObject *ordering_of_solid(PyObject *module, PyObject *args) {
 PyDoc_STRVAR(
     matrix_doc,
     "ordering_of_matrix($module, matrix, points, method, /)\n--\n\n"
-    "(permutation, nonzeros, fill, flops, seconds) of a symmetric matrix, a tuple (data,\n"
-    "indices, indptr) of its lower triangle; points: None, or places of nodes with one or\n"
+    "(method, permutation, nonzeros, fill, flops, seconds) of a symmetric matrix, a tuple\n"
+    "(data, indices, indptr) of its lower triangle; points: None, or places of nodes with one or\n"
     "three unknowns each.");
 static PyObject *ordering_of_matrix(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);

@@ -417,6 +417,7 @@ class Green:
         surface_nodes: ArrayLike,
         releasable: ArrayLike,
         single: bool,
+        tolerance: float,
         progress: Callable[[int, int], object] | None,
         threads: int,
         simd: int = 0,
@@ -430,6 +431,14 @@ class Green:
     def releasable(self) -> NDArray[np.int32]: ...
     @property
     def entries(self) -> NDArray[Any]: ...
+    @property
+    def packed(
+        self,
+    ) -> tuple[float, NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]] | None: ...
+    @property
+    def single(self) -> bool: ...
+    @property
+    def bytes(self) -> int: ...
     @property
     def static_modes(self) -> NDArray[np.float64]: ...
     @property
@@ -446,6 +455,7 @@ class Green:
         gaps: ArrayLike,
         mu: ArrayLike,
         load: ArrayLike | None,
+        released: ArrayLike,
         tol: float,
         threads: int,
         /,
@@ -453,6 +463,7 @@ class Green:
         NDArray[np.float64],
         NDArray[np.float64],
         NDArray[np.int32],
+        NDArray[np.float64],
         NDArray[np.float64],
         tuple[int, float, int, int, float],
     ]: ...
@@ -476,6 +487,7 @@ def green_of_entries(
     static_modes: ArrayLike,
     support: ArrayLike,
     rigid: ArrayLike | None,
+    packed: tuple[float, ArrayLike, ArrayLike, ArrayLike] | None,
     /,
 ) -> Green: ...
 
@@ -484,7 +496,9 @@ GREEN_MOST_CONTACTS: int
 
 @final
 class GreenContacts:
-    def __new__(cls, green: Green, most: int, /) -> GreenContacts: ...
+    def __new__(
+        cls, green: Green, most: int, released: ArrayLike = (), threads: int = 1, /
+    ) -> GreenContacts: ...
     @property
     def places(self) -> NDArray[np.int32]: ...
     def add(self, place: int, normal: ArrayLike | None, /) -> bool: ...
@@ -1193,10 +1207,10 @@ def factor_solve(
 # csrc/pyext/py_ordering.c
 def ordering_of_solid(
     solid: Solid, method: str, /
-) -> tuple[NDArray[np.int32], float, float, float, float]: ...
+) -> tuple[str, NDArray[np.int32], float, float, float, float]: ...
 def ordering_of_matrix(
     matrix: tuple[ArrayLike, ArrayLike, ArrayLike], points: ArrayLike | None, method: str, /
-) -> tuple[NDArray[np.int32], float, float, float, float]: ...
+) -> tuple[str, NDArray[np.int32], float, float, float, float]: ...
 def ordering_counts(
     matrix: tuple[ArrayLike, ArrayLike, ArrayLike], permutation: ArrayLike, /
 ) -> tuple[float, float, float]: ...

@@ -95,7 +95,7 @@ def test_columns_and_sums_of_them(held, dtype, simd):
     if not _core.simd_available(simd):
         pytest.skip("this processor lacks the instruction set")
     nodes = np.setdiff1d(held.mesh.boundary_nodes, held.fixed)
-    core = _core.Green(held._core, nodes, [], dtype == "float32", None, 1, simd)
+    core = _core.Green(held._core, nodes, [], dtype == "float32", 0.0, None, 1, simd)
     error = 1e-12 if dtype == "float64" else 2e-7
     exact = inverse(held, nodes)
     assert len(nodes) > 3 * 16  # several tiles
@@ -146,7 +146,7 @@ def test_single_precision_takes_half_of_the_memory(held, green):
 
 def test_any_number_of_threads_gives_the_same_bits(held, green):
     for threads in (1, 3):
-        core = _core.Green(held._core, green.nodes, held.fixed, False, None, threads)
+        core = _core.Green(held._core, green.nodes, held.fixed, False, 0.0, None, threads)
         for name in ("entries", "static_modes", "support"):
             np.testing.assert_array_equal(getattr(core, name), getattr(green._core, name))
 
@@ -184,11 +184,35 @@ def test_forces_in_single_precision_displace_as_prescribed(held):
     close(moved, np.array(list(given.values())), 1e-5)
 
 
-@pytest.mark.no_asan(reason="arguments that are refused")
-def test_held_nodes_do_not_replace_supports(held, green):
-    three = {int(n): (0.0, 0.0, 0.0) for n in green.nodes[[0, 20, 40]]}
-    with pytest.raises(rf.SingularMatrixError, match="held nodes do not count"):
-        green.solve(three, released=held.fixed)
+@pytest.mark.parametrize("kept", [0, 1])
+def test_held_nodes_replace_released_supports(held, green, kept):
+    freed = held.fixed[kept:]
+    other = rf.Solid(held.mesh, STVK, fixed=held.fixed[:kept] if kept else None)
+    surface, load = load_on(green)
+    given = {int(n): 1e-3 * np.cos([n, n + 1, n + 2]) for n in green.nodes[[0, 20, 21, 40]]}
+    given[int(green.nodes[21])][0] = np.nan
+    out = green.solve(given, surface, released=freed)
+    exact, support = solve_dense(other, load, given)
+    close(out.u, exact[green.nodes], 1e-9)
+    close(out.released, exact[freed], 1e-9)
+    close(out.force[[0, 1, 3]], support[[list(given)[k] for k in (0, 1, 3)]], 1e-9)
+    few = dict(list(given.items())[:1])
+    with pytest.raises(rf.SingularMatrixError, match="held does not replace them"):
+        green.solve(few, surface, released=held.fixed)
+
+
+def test_columns_of_any_nodes_in_any_order_of_elimination():
+    """Few nodes inside, of fronts of which most are not needed."""
+    nodes, elements = box_hexes(7, 6, 8)
+    solid = rf.Solid(rf.Mesh(nodes, elements), STVK, fixed=nodes[:, 0] < 1e-9)
+    chosen = np.sort(np.random.default_rng(4).choice(solid.free, 61, replace=False))
+    expected = inverse(solid, chosen)
+    for method in ("dissection", "amd"):
+        try:
+            rf.set_ordering(method)
+            close(rf.GreensFunctions(solid, chosen).matrix, expected, 1e-12)
+        finally:
+            rf.set_ordering("auto")
 
 
 @pytest.mark.parametrize("given", [{}, {20: (np.nan, 0.0, 1e-3), 33: (1e-3, 0.0, 0.0)}])

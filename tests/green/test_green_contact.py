@@ -264,6 +264,83 @@ def test_pressing_with_friction_obeys_the_laws(green):
     np.testing.assert_allclose(np.einsum("ij,ij->i", out.slip, normals), 0.0, atol=1e-15)
 
 
+@pytest.fixture(scope="module")
+def freed() -> tuple[rf.Solid, rf.GreensFunctions]:
+    nodes, elements = box_hexes(5, 3, 2, (0.5, 0.3, 0.2))
+    solid = rf.Solid(rf.Mesh(nodes, elements), STVK, fixed=nodes[:, 0] < 1e-9)
+    return solid, rf.GreensFunctions(solid, releasable=solid.fixed)
+
+
+def test_contact_of_a_solid_with_some_supports_released(freed):
+    """The result is that of a solid without these supports."""
+    solid, green = freed
+    some = solid.fixed[::3]
+    other = rf.GreensFunctions(
+        rf.Solid(solid.mesh, STVK, fixed=np.setdiff1d(solid.fixed, some)), green.nodes
+    )
+    top = green.nodes[np.isclose(green.positions[:, 2], 0.2)][[1, 5, 9, 13]]
+    given = (top, np.tile([0.1, 0.2, -1.0], (4, 1)), [-1e-3, -2e-3, 1e-3, -1e-3], 0.3)
+    load = np.cos(np.arange(3 * len(green.nodes)))
+    found, expected = (
+        green.contact(*given, force=load, released=some),
+        other.contact(*given, force=load),
+    )
+    np.testing.assert_array_equal(found.state, expected.state)
+    size = np.abs(expected.force).max()
+    np.testing.assert_allclose(found.force, expected.force, atol=1e-8 * size)
+    np.testing.assert_allclose(found.u, expected.u, atol=1e-8 * np.abs(expected.u).max())
+    alone = green.solve(force=load, released=some)
+    pressed = load.reshape(-1, 3) + 0.0
+    np.add.at(pressed, np.searchsorted(green.nodes, top), found.force)
+    both = green.solve(force=pressed, released=some)
+    np.testing.assert_allclose(found.released, both.released, atol=1e-12)
+    assert np.abs(found.released - alone.released).max() > 1e-6
+
+
+def test_contacts_that_come_and_go_know_released_supports(freed):
+    solid, green = freed
+    some = solid.fixed[1::3]
+    contacts = green.contacts(8, released=some)
+    given = {int(node): 1e-3 * np.cos([node, 2, 3 * node]) for node in green.nodes[[4, 5, 30, 41]]}
+    for node in given:
+        contacts.add(node)
+    expected = green.solve(given, released=some).force
+    force = contacts.solve(np.array(list(given.values())))
+    np.testing.assert_allclose(force, expected, atol=1e-9 * np.abs(expected).max())
+    with pytest.raises(rf.SingularMatrixError, match="released leaves too few fixed nodes"):
+        green.contacts(8, released=solid.fixed)
+    with pytest.raises(rf.InputError, match="not among the 12 releasable"):
+        green.contacts(8, released=green.nodes[:1])
+
+
+def test_contacts_hold_a_solid_whose_supports_are_all_released(freed):
+    """A block on a floor: normal forces and friction balance its load, and it rests."""
+    solid, green = freed
+    low = green.nodes[np.isclose(green.positions[:, 2], 0.0)]
+    up = np.tile([0.0, 0.0, 1.0], (len(low), 1))
+    load = np.tile([0.05, 0.0, -0.2], (len(green.nodes), 1))
+    out = green.contact(low, up, np.zeros(len(low)), 0.6, force=load, released=solid.fixed)
+    assert out.status == "solved"
+    np.testing.assert_allclose(out.force.sum(0), -load.sum(0), atol=1e-7)
+    moment = np.cross(green.positions, load).sum(0)
+    at = green.positions[np.searchsorted(green.nodes, low)]
+    np.testing.assert_allclose(np.cross(at, out.force).sum(0), -moment, atol=1e-7)
+    assert (out.gap >= -1e-9).all()
+    # the same as held at the places where the contacts leave it
+    ends = out.u[np.searchsorted(green.nodes, low)]
+    held = dict(zip(low.tolist(), ends, strict=True))
+    same = green.solve(held, load, released=solid.fixed)
+    np.testing.assert_allclose(same.u, out.u, atol=1e-6 * np.abs(out.u).max())
+    np.testing.assert_allclose(same.released, out.released, atol=1e-6 * np.abs(out.u).max())
+    # without a load it evades a floor that rises
+    away = green.contact(low, up, np.full(len(low), -1e-3), 0.6, released=solid.fixed)
+    assert (away.u[np.searchsorted(green.nodes, low), 2] > 1e-3 - 1e-9).all()
+    assert np.abs(away.force).max() < 1e-6 * np.abs(load).max()
+    for friction, force in ((0.2, load), (0.6, -load)):
+        with pytest.raises(rf.SingularMatrixError, match="the contacts do not hold the solid"):
+            green.contact(low, up, np.zeros(len(low)), friction, force=force, released=solid.fixed)
+
+
 def test_points_of_triangles_are_nodes_at_their_corners(green):
     nodes = green.nodes[[30, 38]]
     normals, gaps = [[0, 0, -1.0]] * 2, [-1e-3, 2e-3]

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
 from reducedfem.base.check import finite_result, integer, reals
+from reducedfem.base.run import threads
 from reducedfem.errors import InputError
 from reducedfem.green.arguments import place_of
 
@@ -38,10 +39,10 @@ class GreenContacts:
     _core: _Contacts
 
     @classmethod
-    def _of(cls, green: _Green, most: int) -> GreenContacts:
+    def _of(cls, green: _Green, most: int, released: NDArray[np.int32]) -> GreenContacts:
         made = cls.__new__(cls)
         made._green, made._most = green, most
-        made._core = _Contacts(green, most)
+        made._core = _Contacts(green, most, released, threads())
         return made
 
     @property
@@ -113,7 +114,8 @@ class GreenContacts:
     def solve(self, displacement: ArrayLike) -> NDArray[np.float64]:
         """Return the forces on the contacts that give them prescribed displacements.
 
-        ``green.displacement(force, contacts.nodes)`` is the surface under these forces.
+        ``green.displacement(force, contacts.nodes)`` is the surface under these forces, and with
+        supports released ``green.solve(force=..., released=...).u``.
 
         Parameters
         ----------

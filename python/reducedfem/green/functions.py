@@ -45,8 +45,9 @@ class GreensFunctions(Saved):
     G is the part of the inverse stiffness at rest that belongs to the nodes of the surface:
     ``u = G f`` is the linear static response of the solid with its fixed nodes, without modes and
     without error of reduction. It is computed once, by one factorization, and stored as one
-    triangle: 18 s^2 bytes for s nodes in single precision, twice as much in double. Contacts are
-    small dense problems (James and Pai 1999).
+    triangle: 18 s^2 bytes for s nodes in single precision, twice as much in double; or, with a
+    `tolerance`, with far blocks of low rank. Contacts are small dense problems (James and Pai
+    1999).
 
     A point force has no limit as a mesh is refined: the compliance of a node grows as one over the
     size of its elements. Spread contacts over a disc of a fixed radius
@@ -66,10 +67,14 @@ class GreensFunctions(Saved):
         Nodes of the surface: a mask over the mesh or distinct node indices, none of them fixed.
         None: nodes of the boundary that are not fixed.
     releasable
-        Fixed nodes that `solve` may release, as `surface_nodes`. None: no nodes.
+        Fixed nodes that `solve` and `contact` may release, as `surface_nodes`. None: no nodes.
     dtype
         ``"float64"`` or ``"float32"``, also as NumPy types, for the entries of G. With the latter
         the products of one force are in single precision, their sum and all solutions in double.
+    tolerance
+        Largest error of the blocks of G between groups of up to 64 neighbouring nodes, relative to
+        the block (Frobenius norm), from 1e-6 in float32 or 1e-12 in float64 to 0.5. Blocks inside
+        of a group are exact. None: all are.
     progress
         A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
 
@@ -99,6 +104,7 @@ class GreensFunctions(Saved):
         *,
         releasable: ArrayLike | None = None,
         dtype: DTypeLike = "float64",
+        tolerance: float | None = None,
         progress: Progress = None,
     ) -> None:
         require_solid(solid)
@@ -112,10 +118,14 @@ class GreensFunctions(Saved):
             nodes = distinct(surface_nodes, "surface_nodes", n)
         freed = distinct(releasable, "releasable", n)
         size = len(nodes)
-        needed = 18.0 * size**2 * (1 if single else 2) + 72.0 * len(freed) * (len(freed) + size)
+        error = 0.0 if tolerance is None else _error(tolerance, kind)
+        # packed blocks take a part that is not known before
+        share = 0.05 if error else 1.0
+        needed = 18.0 * share * size**2 * (1 if single else 2)
+        needed += 72.0 * len(freed) * (len(freed) + size)
         _require_memory(needed, f"Green's functions of {size} nodes in {kind}", _SMALLER[single])
         with callback(progress, "Green's functions") as tell:
-            self._core = _core.Green(solid._core, nodes, freed, single, tell, threads())
+            self._core = _core.Green(solid._core, nodes, freed, single, error, tell, threads())
         self._positions = solid.mesh.nodes[self._core.nodes]
         self._positions.flags.writeable = False
         warn_of_soft_nodes(self._core, solid, "surface_nodes", 3)
@@ -140,14 +150,18 @@ class GreensFunctions(Saved):
     @property
     def dtype(self) -> str:
         """Type of the entries: ``"float64"`` or ``"float32"``."""
-        return str(self._core.entries.dtype)
+        return "float32" if self._core.single else "float64"
+
+    @property
+    def tolerance(self) -> float | None:
+        """Largest relative error of a block of G; None: exact."""
+        packed = self._core.packed
+        return None if packed is None else packed[0]
 
     @property
     def bytes(self) -> int:
         """Memory of G, of static modes and of rigid motions [bytes]."""
-        rigid = self._core.rigid
-        more = self._core.static_modes.nbytes + self._core.support.nbytes
-        return self._core.entries.nbytes + more + (0 if rigid is None else rigid.nbytes)
+        return self._core.bytes
 
     @property
     def is_free(self) -> bool:
@@ -173,7 +187,7 @@ class GreensFunctions(Saved):
             The copy needs more memory than is available.
         """
         rows = 3.0 * len(self.nodes)
-        needed = rows * rows * self._core.entries.itemsize
+        needed = rows * rows * (4.0 if self._core.single else 8.0)
         _require_memory(needed, "the dense matrix", "take its columns by column()")
         return self._core.matrix()
 
@@ -245,7 +259,8 @@ class GreensFunctions(Saved):
         Parameters
         ----------
         nodes
-            Three different nodes of the surface; those with the weight zero may be repeated.
+            Three different nodes of the surface, of a triangle or not; those with the weight zero
+            may be repeated.
         weights
             Barycentric coordinates of the point, three numbers with the sum 1.
 
@@ -276,7 +291,8 @@ class GreensFunctions(Saved):
     ) -> GreenSolution:
         """Return the response to prescribed displacements of some nodes, under a load.
 
-        Held nodes of a free solid support it: its rigid motion is included, and forces balance.
+        Held nodes support a free solid, or one whose fixed nodes are released: its rigid motion is
+        included, and forces balance.
 
         Parameters
         ----------
@@ -286,8 +302,8 @@ class GreensFunctions(Saved):
         force
             Load [N], (s, 3) or (3s,). None: zero.
         released
-            Nodes among `releasable` that are free here; the others must still hold the solid.
-            None: none.
+            Nodes among `releasable` that are free here; the other fixed nodes or the held ones must
+            still hold the solid. None: no nodes.
 
         Returns
         -------
@@ -300,8 +316,8 @@ class GreensFunctions(Saved):
             An argument has a wrong type, shape or value, or names a node that is not on the
             surface or not releasable.
         SingularMatrixError
-            Too few fixed nodes are left by `released`, where held nodes do not count; held nodes do
-            not support a free solid, or move alike.
+            Too few fixed nodes are left by `released`, and held nodes do not replace them; held
+            nodes do not support a free solid, or move alike.
         MemoryError
             The dense problem needs more memory than is available.
         """
@@ -327,18 +343,21 @@ class GreensFunctions(Saved):
         friction: ArrayLike = 0.0,
         *,
         force: ArrayLike | None = None,
+        released: ArrayLike | None = None,
         tol: float = 1e-10,
     ) -> GreenContact:
         """Return the response to contact with a rigid obstacle, with friction.
 
         Each contact obeys the laws of Signorini and Coulomb (`solve_friction`) with the compliance
         of its point. Contacts of a free solid act on its deformation: rigid motions are left out.
+        Contacts may hold a solid whose fixed nodes are all released.
 
         Parameters
         ----------
         points
             Nodes of the surface, (m,), or a mask over the mesh; or a tuple of the nodes of
-            triangles and of barycentric coordinates, both (m, 3). Up to 1024 points.
+            triangles and of barycentric coordinates, both (m, 3): any three nodes, whose weighted
+            mean moves and carries the force. Up to 1024 points.
         normals
             Directions from the obstacle to the body, any length, (m, 3).
         gaps
@@ -349,6 +368,8 @@ class GreensFunctions(Saved):
             Coefficient of friction, one number or (m,).
         force
             Load [N], (s, 3) or (3s,). None: zero.
+        released
+            Nodes among `releasable` that are free here, as in `solve`. None: no nodes.
         tol
             Tolerance of the residual, > 0, as of `solve_friction`.
 
@@ -359,7 +380,10 @@ class GreensFunctions(Saved):
         Raises
         ------
         InputError, InputTypeError
-            An argument has a wrong type, shape or value, or a node is not on the surface.
+            An argument has a wrong type, shape or value, or names a node that is not on the
+            surface or not releasable.
+        SingularMatrixError
+            Too few fixed nodes are left by `released`, and the contacts do not balance the load.
 
         Warns
         -----
@@ -392,8 +416,9 @@ class GreensFunctions(Saved):
         elif apart.shape != (m, 3):
             raise InputError(f"gaps must have shape ({m},) or ({m}, 3), got {apart.shape}")
         load = None if force is None else field(force, "force", len(self.nodes))
-        f, place, state, u, (end, residual, *_) = self._core.contact(
-            places, shares, unit, apart, mu, load, _tolerance(tol), threads()
+        freed = released_of(self._core, released)
+        f, place, state, u, moved, (end, residual, *_) = self._core.contact(
+            places, shares, unit, apart, mu, load, freed, _tolerance(tol), threads()
         )
         if _ENDS[end] != "solved":
             warn(
@@ -406,15 +431,18 @@ class GreensFunctions(Saved):
         gap = np.einsum("ij,ij->i", place, unit)
         slip = place - gap[:, None] * unit
         finite_result(u, "displacement", "gaps or force")
-        return GreenContact(u, f, gap, slip, states(state), _ENDS[end], residual)
+        return GreenContact(u, f, gap, slip, states(state), _ENDS[end], residual, moved)
 
-    def contacts(self, max_contacts: int = 64) -> GreenContacts:
+    def contacts(self, max_contacts: int = 64, released: ArrayLike | None = None) -> GreenContacts:
         """Return an empty set of contacts that come and go one at a time, in real time.
 
         Parameters
         ----------
         max_contacts
             Largest number of contacts, 1 to 256.
+        released
+            Nodes among `releasable` that are free here; the others must still hold the solid.
+            None: no nodes.
 
         Returns
         -------
@@ -423,15 +451,18 @@ class GreensFunctions(Saved):
         Raises
         ------
         InputError, InputTypeError
-            `max_contacts` is out of range or not an int; or the solid has no fixed nodes, whose
-            rigid motion these contacts leave out: `solve` includes it.
+            An argument has a wrong type or value; or the solid has no fixed nodes, whose rigid
+            motion these contacts leave out: `solve` includes it.
+        SingularMatrixError
+            Too few fixed nodes are left by `released`.
         """
         if self.is_free:
             raise InputError(
                 "contacts leave out the rigid motion of a solid without fixed nodes: name fixed "
                 "nodes of the solid, or use solve, which includes it"
             )
-        return GreenContacts._of(self._core, integer(max_contacts, "max_contacts"))
+        freed = released_of(self._core, released)
+        return GreenContacts._of(self._core, integer(max_contacts, "max_contacts"), freed)
 
     # --- files -----------------------------------------------------------------------
 
@@ -453,6 +484,11 @@ class GreensFunctions(Saved):
     def _arrays(self) -> dict[str, NDArray[Any]]:
         core = self._core
         rigid = core.rigid
+        packed: dict[str, NDArray[Any]] = {}
+        if core.packed is not None:
+            error, tiles, slots, ranks = core.packed
+            packed = {"tolerance": np.array([error]), "tiles": tiles, "slots": slots}
+            packed["ranks"] = ranks
         return {
             "entries": core.entries,
             "positions": self._positions,
@@ -461,6 +497,7 @@ class GreensFunctions(Saved):
             "rigid": np.zeros((0, *core.static_modes.shape[1:])) if rigid is None else rigid,
             "nodes": core.nodes,
             "releasable": core.releasable,
+            **packed,
         }
 
     @classmethod
@@ -472,22 +509,31 @@ class GreensFunctions(Saved):
 
     def __repr__(self) -> str:
         free = ", free" if self.is_free else ""
+        error = "" if self.tolerance is None else f", tolerance {self.tolerance:.3g}"
         return (
             f"<GreensFunctions: {len(self.nodes)} nodes, {self.dtype}, "
-            f"{self.bytes / 1e6:,.1f} MB{free}>"
+            f"{self.bytes / 1e6:,.1f} MB{error}{free}>"
         )
 
 
-_SMALLER = ('pass dtype="float32", or fewer surface_nodes', "pass fewer surface_nodes")
+_SMALLER = (
+    'pass dtype="float32", a tolerance such as 1e-3, or fewer surface_nodes',
+    "pass a tolerance such as 1e-3, or fewer surface_nodes",
+)
+_LEAST_ERROR = {"float64": 1e-12, "float32": 1e-6}
 
 
 def _from_arrays(n_nodes: int, arrays: Mapping[str, NDArray[Any]]) -> GreensFunctions:
     """Return Green's functions of their arrays."""
     rigid = arrays["rigid"] if len(arrays["rigid"]) else None
+    packed = None
+    if "ranks" in arrays:
+        error = float(arrays["tolerance"][0])
+        packed = (error, arrays["tiles"], arrays["slots"], arrays["ranks"])
     made = GreensFunctions.__new__(GreensFunctions)
     made._core = _core.green_of_entries(
         n_nodes, arrays["nodes"], arrays["releasable"], arrays["entries"],
-        arrays["static_modes"], arrays["support"], rigid,
+        arrays["static_modes"], arrays["support"], rigid, packed,
     )  # fmt: skip
     made._positions = np.array(arrays["positions"], dtype=np.float64)
     made._positions.flags.writeable = False
@@ -502,6 +548,16 @@ def _require_memory(needed: float, what: str, advice: str) -> None:
             f"{what} would take {needed / 1e9:.1f} GB of memory, {there / 1e9:.1f} GB are "
             f"available; {advice}"
         )
+
+
+def _error(value: object, kind: str) -> float:
+    error, least = number(value, "tolerance"), _LEAST_ERROR[kind]
+    if not least <= error <= 0.5:
+        raise InputError(
+            f"tolerance must be between {least:g} (of {kind}) and 0.5, or None for exact blocks; "
+            f"got {error:g}"
+        )
+    return error
 
 
 def _tolerance(value: object) -> float:

@@ -94,6 +94,8 @@ class GreenContact:
         As of `FrictionSolution`.
     residual
         Largest violation of the law, dimensionless; see `solve_friction`.
+    released
+        Displacements of the released nodes [m], in the order of `released`, shape (k, 3).
     """
 
     u: NDArray[np.float64]
@@ -103,6 +105,7 @@ class GreenContact:
     state: NDArray[np.str_]
     status: str
     residual: float
+    released: NDArray[np.float64]
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{(self.state == one).sum()} {one}" for one in _STATES)

@@ -15,6 +15,16 @@ and r releasable nodes:
 ``releasable``        I32  (r,): releasable nodes
 ====================  ===  ==================================================================
 
+With a tolerance, entries are those of blocks of low rank between n groups of nodes, in the order
+of ``csrc/green/packed.h``, and there are
+
+====================  ===  ==================================================================
+``tolerance``         F64  (1,): error of a block, relative
+``tiles``             I32  (n + 1,): first slot of each group
+``slots``             I32  (s,): place of each slot
+``ranks``             I32  (n (n + 1) / 2,): ranks of blocks, -1: dense
+====================  ===  ==================================================================
+
 Metadata, all texts: ``format`` (always ``reducedfem-green``), ``format_version``,
 ``package_version``, ``units``, ``mesh_nodes`` (JSON: number of nodes of the mesh) and ``sha256`` as
 in files of models.
@@ -50,12 +60,15 @@ _SCHEMA = {
     "nodes": "I32",
     "releasable": "I32",
 }
+_PACKED = {"tolerance": "F64", "tiles": "I32", "slots": "I32", "ranks": "I32"}
 _TEXTS = ("package_version", "units", "mesh_nodes", "sha256")
 
 
 def _schema(names: Collection[str]) -> dict[str, str]:
     absent = "entries_f64" if "entries_f32" in names else "entries_f32"
-    return {name: dtype for name, dtype in _SCHEMA.items() if name != absent}
+    known = _SCHEMA | (_PACKED if "ranks" in names else {})
+    wider_first = sorted(known, key=lambda name: ("F64", "F32", "I32").index(known[name]))
+    return {name: known[name] for name in wider_first if name != absent}
 
 
 _LAYOUT = tensors.Layout(FORMAT, 1, "Green's functions", _schema, _TEXTS)
@@ -109,12 +122,17 @@ def _check_shapes(shapes: Mapping[str, tuple[int, ...]]) -> None:
     motions = 6 if shapes["rigid"][:1] == (6,) else 0
     entries = "entries_f32" if "entries_f32" in shapes else "entries_f64"
     expected = {
-        entries: (side * (side + 1) // 2 * _TILE * _TILE * 9,),
         "positions": (s, 3),
         "static_modes": (3 * r, _TILE * side, 3),
         "support": (3 * r, 3 * r),
         "rigid": (motions, _TILE * side, 3),
     }
+    if "ranks" in shapes:
+        tiles = max(shapes["tiles"][0] - 1, 0) if shapes["tiles"] else 0
+        expected |= {"tolerance": (1,), "tiles": (tiles + 1,), "slots": (s,)}
+        expected |= {"ranks": (tiles * (tiles + 1) // 2,), entries: shapes[entries][:1]}
+    else:
+        expected[entries] = (side * (side + 1) // 2 * _TILE * _TILE * 9,)
     for name, shape in expected.items():
         if shapes[name] != shape:
             raise Refused(f"{name!r} has shape {shapes[name]}; it must be {shape} here")

@@ -33,7 +33,7 @@ class Ordering:
     Attributes
     ----------
     method
-        Name of the method.
+        Name of the method; of ``"auto"``, that of the method taken.
     permutation
         Unknowns in the order of elimination, int32 (n,), read-only.
     fill
@@ -123,9 +123,9 @@ def ordering(
             )
         places = None if points is None else reals(points, "points")
         found = _core.ordering_of_matrix(lower, places, method)
-    permutation, nonzeros, fill, flops, seconds = found
+    taken, permutation, nonzeros, fill, flops, seconds = found
     permutation.flags.writeable = False
-    return Ordering(method, permutation, int(fill), int(nonzeros), flops, seconds)
+    return Ordering(taken, permutation, int(fill), int(nonzeros), flops, seconds)
 
 
 def _solid_of(mesh: Mesh) -> _core.Solid:
