@@ -15,8 +15,8 @@ static const double RANK = 1e-9;  // eigenvalues below this fraction of the larg
 
 enum { P = RF_CONTROL_PARAMETERS };
 
-// True if the nodes do not lie on one line.
-static bool spans_plane(const rf_mesh *mesh, int32_t count, const int32_t *nodes) {
+bool rf_control_spans_plane(const rf_mesh *mesh, int32_t count, const int32_t *nodes) {
+  if (count < 3) return false;
   const double *const origin = mesh->nodes + 3 * (int64_t)nodes[0];
   double along[3] = {0}, longest = 0.0;
   for (int32_t k = 1; k < count; ++k) {
@@ -79,7 +79,7 @@ static rf_status check_handles(const rf_control_build *b, int32_t *owner, rf_err
                        h, node);
       owner[node] = h;
     }
-    if (count < 3 || !spans_plane(b->solid->mesh, count, nodes))
+    if (count < 3 || !rf_control_spans_plane(b->solid->mesh, count, nodes))
       return rf_fail(err, RF_ERR_ARG,
                      "handles[%d] has %d node%s%s; a handle needs at least three that are not on "
                      "one line",
@@ -98,7 +98,8 @@ static rf_status check_series(const rf_control_build *b, rf_error *err) {
                    "order %d needs two handles, or one and fixed nodes in the solid, that move "
                    "relative to each other; got one handle and no fixed node",
                    set->order);
-  if (b->solid->n_fixed > 0 && !spans_plane(b->solid->mesh, b->solid->n_fixed, b->solid->fixed))
+  if (b->solid->n_fixed > 0 &&
+      !rf_control_spans_plane(b->solid->mesh, b->solid->n_fixed, b->solid->fixed))
     return rf_fail(err, RF_ERR_ARG,
                    "order %d needs fixed nodes with a pose, at least three that are not on one "
                    "line; the %d of the solid are on one: fix more, or use order 1",
@@ -162,6 +163,12 @@ static void make_group(const rf_mesh *mesh, const int32_t *nodes, rf_control_gro
   }
 }
 
+void rf_control_find_centre(rf_control *c) {
+  for (int32_t g = 0; g < c->n_groups; ++g) c->count += c->group[g].count;
+  for (int32_t g = 0; g < c->n_groups; ++g)
+    for (int i = 0; i < 3; ++i) c->centre[i] += c->group[g].mean[i] * c->group[g].count / c->count;
+}
+
 static rf_status make_groups(rf_control_build *b, rf_error *err) {
   rf_status st = RF_OK;
   rf_control *c = b->control;
@@ -181,10 +188,8 @@ static rf_status make_groups(rf_control_build *b, rf_error *err) {
     b->nodes[g] = handle ? set->nodes + set->ptr[g] : b->solid->fixed;
     c->group[g].count = handle ? set->ptr[g + 1] - set->ptr[g] : b->solid->n_fixed;
     make_group(b->solid->mesh, b->nodes[g], c->group + g);
-    c->count += c->group[g].count;
   }
-  for (int32_t g = 0; g < c->n_groups; ++g)
-    for (int i = 0; i < 3; ++i) c->centre[i] += c->group[g].mean[i] * c->group[g].count / c->count;
+  rf_control_find_centre(c);
 done:
   return st;
 }

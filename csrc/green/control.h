@@ -92,6 +92,22 @@ RF_MUST_CHECK rf_status rf_control_create(const struct rf_solid *solid,
 void rf_control_free(rf_control *c);  // NULL is allowed
 int64_t rf_control_bytes(const rf_control *c);
 
+// Parts of control elements, as kept in files; those of the series are NULL in order 1.
+typedef struct rf_control_parts {
+  int32_t n_handles, n_groups, order, rank, n_surface;
+  bool single;
+  const int32_t *count;               // of groups                          (n_groups)
+  const double *mean, *moment;        // (n_groups, 3), (n_groups, 9)
+  const double *matrix;               // (n_parameters, n_parameters)
+  const void *fields;                 // as of rf_control
+  const double *arm;                  // as of rf_control
+  const double *to_relative, *gauge;  // (p, p)
+  const double *product_forces;       // (products, n_parameters)
+} rf_control_parts;
+// RF_ERR_ARG where they do not belong together.
+RF_MUST_CHECK rf_status rf_control_of_parts(const rf_control_parts *parts, rf_control **out,
+                                            rf_error *err);
+
 // Computes the first `terms` fields u_n (terms, n_nodes, 3) of the motion e b, b by c
 // (12 n_handles).  Ignores surface and order of `set`.
 RF_MUST_CHECK rf_status rf_control_terms(const struct rf_solid *solid,
@@ -144,6 +160,12 @@ double rf_control_energy_rt(const rf_control *control, const rf_control_state *s
 // Computes force and torque about the moved mean of each handle (n_handles, 6).
 void rf_control_wrench_rt(const rf_control *control, const double *c, const double *forces,
                           double *wrench);
+
+// Returns the number of products of 2, and with order 3 also of 3, of p coordinates.
+static inline int32_t rf_control_products(int order, int32_t p) {
+  const int32_t pairs = p * (p + 1) / 2;
+  return order < 2 ? 0 : order < 3 ? pairs : pairs + pairs * (p + 2) / 3;
+}
 
 // Nodes in a tile.
 static inline int32_t rf_control_tile(bool single) {

@@ -26,6 +26,9 @@ typedef struct rf_control_build {
   double *surface;        // fields at the surface          (n_fields, 3 n_surface)
 } rf_control_build;
 
+// True for three nodes or more that do not lie on one line.
+bool rf_control_spans_plane(const rf_mesh *mesh, int32_t count, const int32_t *nodes);
+
 // Checks the handles, makes the groups, and factors A.  Releases nothing after a failure.
 RF_MUST_CHECK rf_status rf_control_build_begin(rf_control_build *b, rf_error *err);
 void rf_control_build_end(rf_control_build *b);
@@ -36,6 +39,11 @@ void rf_control_prescribe(const rf_control_build *b, const double *parameters, d
 // control nodes are set and whose others are zero; load (count, n_nodes, 3), nullable.
 RF_MUST_CHECK rf_status rf_control_respond(const rf_control_build *b, int count, const double *load,
                                            double *u, rf_error *err);
+// Sets the number of control nodes and their mean place.
+void rf_control_find_centre(rf_control *c);
+// Sets the inverse of the inertia of the control nodes, one unit of mass a node.
+void rf_control_make_inertia(rf_control *c);
+
 // Computes P^T f (n_parameters) of nodal forces f (n_nodes, 3).
 void rf_control_gather(const rf_control_build *b, const double *force, double *forces);
 // Copies a field to the nodes of the surface, (3 n_surface).
@@ -46,11 +54,5 @@ void rf_control_sample(const rf_control_build *b, const double *u, double *to);
 void rf_control_series_force(const rf_solid *solid, int n, const double *const *u, double *force);
 // Adds the fields of products and what belongs to the series.
 RF_MUST_CHECK rf_status rf_control_build_series(rf_control_build *b, rf_error *err);
-
-// Returns the number of products of 2, and with order 3 also of 3, of p coordinates.
-static inline int32_t rf_control_products(int order, int32_t p) {
-  const int32_t pairs = p * (p + 1) / 2;
-  return order < 2 ? 0 : order < 3 ? pairs : pairs + pairs * (p + 2) / 3;
-}
 
 #endif

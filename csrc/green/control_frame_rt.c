@@ -3,79 +3,13 @@
 #include <string.h>
 
 #include "green/control.h"
-#include "linalg/quat.h"
+#include "linalg/pose.h"
 
-enum { SWEEPS = 12, MEAN_STEPS = 64 };
+enum { MEAN_STEPS = 64 };
 
-static const double ROUNDING = 1e-17;  // entries below this part of the matrix count as zero
 static const double SMALL_TURN = 0.1;  // |M| below which a rotation is below that, rad
-static const double UNIQUE = 1e-9;     // gap of the two largest eigenvalues over the larger
 static const double RIGID = 1e-6;      // tolerance of the products of a rotation's columns
 static const double SETTLED = 1e-15, FAR = 1e-10;  // of the mean rotation, rad
-
-// Turns rows and columns p, q of A and the columns of V so that A_pq vanishes (Jacobi).
-static void turn_plane(double A[4][4], double V[4][4], int p, int q) {
-  if (A[p][q] == 0.0) return;
-  const double ratio = (A[q][q] - A[p][p]) / (2.0 * A[p][q]);
-  const double t = (ratio < 0.0 ? -1.0 : 1.0) / (fabs(ratio) + hypot(ratio, 1.0));
-  const double c = 1.0 / sqrt(t * t + 1.0), s = t * c;
-  for (int k = 0; k < 4; ++k) {
-    const double x = A[k][p], y = A[k][q], v = V[k][p], w = V[k][q];
-    A[k][p] = c * x - s * y, A[k][q] = s * x + c * y;
-    V[k][p] = c * v - s * w, V[k][q] = s * v + c * w;
-  }
-  for (int k = 0; k < 4; ++k) {
-    const double x = A[p][k], y = A[q][k];
-    A[p][k] = c * x - s * y, A[q][k] = s * x + c * y;
-  }
-}
-
-// True if the entries beside the diagonal are below rounding; false for NaN.
-static bool is_diagonal(double A[4][4]) {
-  double beside = 0.0, size = 0.0;
-  for (int i = 0; i < 4; ++i)
-    for (int j = 0; j < 4; ++j) *(i == j ? &size : &beside) += A[i][j] * A[i][j];
-  return beside <= ROUNDING * ROUNDING * size;
-}
-
-static void matrix_of(const double q[4], double R[9]) {
-  for (int j = 0; j < 3; ++j) {
-    const double unit[3] = {j == 0, j == 1, j == 2};
-    double column[3];
-    rf_quat_rotate(q, unit, column);
-    for (int i = 0; i < 3; ++i) R[3 * i + j] = column[i];
-  }
-}
-
-// The rotation that maximises tr(R^T B): the largest eigenvector of Davenport's matrix.  False if
-// it is not unique.
-static bool best_rotation(const double B[9], double R[9]) {
-  const double trace = B[0] + B[4] + B[8];
-  const double z[3] = {B[7] - B[5], B[2] - B[6], B[3] - B[1]};
-  double A[4][4], V[4][4] = {{1.0}, {0.0, 1.0}, {0.0, 0.0, 1.0}, {0.0, 0.0, 0.0, 1.0}};
-  A[0][0] = trace;
-  for (int i = 0; i < 3; ++i) {
-    A[0][i + 1] = A[i + 1][0] = z[i];
-    for (int j = 0; j < 3; ++j)
-      A[i + 1][j + 1] = B[3 * i + j] + B[3 * j + i] - (i == j ? trace : 0.0);
-  }
-  for (int sweep = 0; sweep < SWEEPS && !is_diagonal(A); ++sweep)
-    for (int p = 0; p < 3; ++p)
-      for (int q = p + 1; q < 4; ++q) turn_plane(A, V, p, q);
-  int best = 0;
-  double size = 0.0, second = -INFINITY, q[4];
-  for (int k = 0; k < 4; ++k) {
-    if (A[k][k] > A[best][best]) best = k;
-    size = fmax(size, fabs(A[k][k]));
-  }
-  for (int k = 0; k < 4; ++k)
-    if (k != best) second = fmax(second, A[k][k]);
-  if (!(A[best][best] - second > UNIQUE * size)) return false;
-  for (int k = 0; k < 4; ++k) q[k] = V[k][best];
-  rf_quat_normalize(q, q);
-  matrix_of(q, R);
-  return true;
-}
 
 // The map A = 1 + M of a group; the fixed nodes stay.
 static void map_of(const rf_control *control, const double *c, int32_t g, double A[9]) {
@@ -128,7 +62,7 @@ static double turn_frame(const rf_control *control, const double *c, double R[9]
   }
   for (int i = 0; i < 3; ++i) w[i] = rf_vec3_dot(control->inverse + 3 * i, moment);
   rf_quat_of_rotation(w, q);
-  matrix_of(q, turn);
+  rf_quat_to_matrix(q, turn);
   for (int i = 0; i < 3; ++i)
     for (int j = 0; j < 3; ++j)
       next[3 * i + j] =
@@ -245,7 +179,7 @@ rf_control_end rf_control_state_rt(const rf_control *control, rf_control_frame_k
     return RF_CONTROL_DONE;
   }
   fit_of(control, c, state->place, B);
-  if (!best_rotation(B, state->turn)) return RF_CONTROL_NO_FIT;
+  if (!rf_pose_fit_rt(B, state->turn)) return RF_CONTROL_NO_FIT;
   if (control->order > 1) {
     for (state->handle = 0; state->handle < control->n_handles; ++state->handle) {
       double A[9];
@@ -279,7 +213,7 @@ static void rotation_of(const rf_control *control, const rf_control_state *state
   }
   if (square < SMALL_TURN * SMALL_TURN) return;
   rf_mat3_abt(A, J, B);  // J is symmetric
-  if (best_rotation(B, R)) rf_quat_of_matrix(R, q);
+  if (rf_pose_fit_rt(B, R)) rf_quat_of_matrix(R, q);
 }
 
 double rf_control_turn_rt(const rf_control *control, const rf_control_state *state, double *apart) {

@@ -47,8 +47,7 @@ typedef struct series {
   double *moved;     // parameters of b_n      (RADIUS_TERMS, RF_CONTROL_PATHS, n_parameters)
 } series;
 
-// The inverse of the inertia of the control nodes, one unit of mass a node.
-static void make_inertia(rf_control *c) {
+void rf_control_make_inertia(rf_control *c) {
   double I[9] = {0}, transposed[9];
   for (int32_t g = 0; g < c->n_groups; ++g) {
     const rf_control_group *group = c->group + g;
@@ -419,7 +418,7 @@ rf_status rf_control_build_series(rf_control_build *b, rf_error *err) {
               .n_long = longs,
               .n_paths = longs + (c->order > 2 ? p * (p - 1) * (p - 2) / 6 : 0),
               .row = 3 * (int64_t)c->n_surface + c->n_parameters};
-  make_inertia(c);
+  rf_control_make_inertia(c);
   RF_ALLOC(s.basis, 6 * c->n_groups * p);
   RF_ALLOC(s.paths, s.n_paths);
   RF_ALLOC(s.reach, s.n_long);

@@ -41,6 +41,10 @@ static inline rf_pose rf_pose_seen_from_rt(const rf_pose *frame, const rf_pose *
   return out;
 }
 
+// Computes the rotation R that maximises tr(R^T B), with B = sum x X^T that of the best fit of
+// places X to x (row-major).  False if it is not unique.
+bool rf_pose_fit_rt(const double B[9], double R[9]);
+
 // Rejects unusable poses with an explanation.
 RF_MUST_CHECK rf_status rf_pose_check(const rf_pose *pose, rf_error *err);
 

@@ -67,6 +67,16 @@ static inline void rf_quat_rotate(const double q[4], const double v[3], double o
   for (int i = 0; i < 3; ++i) out[i] = v[i] + q[0] * t[i] + u[i];
 }
 
+// Computes the row-major rotation matrix.
+static inline void rf_quat_to_matrix(const double q[4], double R[9]) {
+  for (int j = 0; j < 3; ++j) {
+    const double unit[3] = {j == 0, j == 1, j == 2};
+    double column[3];
+    rf_quat_rotate(q, unit, column);
+    for (int i = 0; i < 3; ++i) R[3 * i + j] = column[i];
+  }
+}
+
 // Computes out = R^T v, from world to body; out may be v.
 static inline void rf_quat_rotate_back(const double q[4], const double v[3], double out[3]) {
   const double back[4] = {q[0], -q[1], -q[2], -q[3]};

@@ -1,6 +1,7 @@
 // Control elements: solids moved by handles, solved in advance.
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "green/control.h"
 #include "pyext/py_convert.h"
@@ -150,7 +151,8 @@ static PyObject *forces(PyObject *self, PyObject *args) {
     py_in_release(&c);
     return py_fail(py_state_of_object(self), PY_INPUT_ERROR,
                    "c turns handles by %d degrees relative to each other: forces of order 1 have "
-                   "no meaning beyond %d, and jump at 180; turn them less, or use order 2 or 3",
+                   "no meaning beyond %d, and jump at 180; turn them less, or use order 2 or 3, or "
+                   "CompositeBody",
                    (int)lround(DEGREES * apart), (int)lround(DEGREES * MOST_APART));
   }
   PyObject *force = py_new_f64(1, (npy_intp[]){RF_CONTROL_PARAMETERS * control->n_handles});
@@ -221,7 +223,56 @@ static PyObject *get_bytes(PyObject *self, void *closure) {
   return PyLong_FromLongLong(rf_control_bytes(py_held(self)));
 }
 
+PyDoc_STRVAR(
+    parts_doc,
+    "parts($self, /)\n--\n\n"
+    "Arguments of control_of_parts, after n_handles: order, rank, number of surface nodes,\n"
+    "counts (g,), means (g, 3) and moments (g, 3, 3) of groups, matrix (12g, 12g), fields\n"
+    "(tiles, f, 3, tile), arms (tiles, 3, tile), to_relative and gauge (p, p), forces of\n"
+    "products (f - 12g, 12g).");
+static PyObject *parts(PyObject *self, PyObject *none) {
+  (void)none;
+  const rf_control *c = py_held(self);
+  const npy_intp groups = c->n_groups, n = c->n_parameters, p = c->n_relative;
+  const npy_intp tiles = rf_control_tiles(c), tile = rf_control_tile(c->single);
+  const npy_intp products = c->n_fields - n, field[4] = {tiles, c->n_fields, 3, tile};
+  PyObject *made[8] = {
+      py_new_i32(1, &groups),
+      py_new_f64(2, (npy_intp[]){groups, 3}),
+      py_new_f64(3, (npy_intp[]){groups, 3, 3}),
+      py_new_f64(2, (npy_intp[]){n, n}),
+      c->single ? py_view_f32(self, c->fields, 4, field) : py_view_f64(self, c->fields, 4, field),
+      py_view_f64(self, c->arm, 3, (npy_intp[]){tiles, 3, tile}),
+      NULL,
+      NULL};
+  PyObject *gauge = py_new_f64(2, (npy_intp[]){p, p}), *result = NULL;
+  made[6] = py_new_f64(2, (npy_intp[]){p, p});
+  made[7] = py_new_f64(2, (npy_intp[]){products, n});
+  bool good = gauge != NULL;
+  for (int k = 0; k < 8; ++k) good = good && made[k];
+  for (npy_intp g = 0; good && g < groups; ++g) {
+    py_i32(made[0])[g] = c->group[g].count;
+    memcpy(py_f64(made[1]) + 3 * g, c->group[g].mean, sizeof c->group[g].mean);
+    memcpy(py_f64(made[2]) + 9 * g, c->group[g].moment, sizeof c->group[g].moment);
+  }
+  for (npy_intp i = 0; good && i < n; ++i)
+    memcpy(py_f64(made[3]) + i * n, c->matrix + i * c->ld, (size_t)n * sizeof(double));
+  for (npy_intp i = 0; good && i < products; ++i)
+    memcpy(py_f64(made[7]) + i * n, c->product_forces + i * c->ld, (size_t)n * sizeof(double));
+  if (good && p) {
+    memcpy(py_f64(made[6]), c->to_relative, (size_t)(p * p) * sizeof(double));
+    memcpy(py_f64(gauge), c->gauge, (size_t)(p * p) * sizeof(double));
+  }
+  if (good)
+    result = Py_BuildValue("iiiOOOOOOOOO", c->order, c->rank, c->n_surface, made[0], made[1],
+                           made[2], made[3], made[4], made[5], made[6], gauge, made[7]);
+  for (int k = 0; k < 8; ++k) Py_XDECREF(made[k]);
+  Py_XDECREF(gauge);
+  return result;
+}
+
 static PyMethodDef methods[] = {
+    {"parts", parts, METH_NOARGS, parts_doc},
     {"displacement", displacement, METH_VARARGS, displacement_doc},
     {"forces", forces, METH_VARARGS, forces_doc},
     {"measures", measures, METH_VARARGS, measures_doc},
@@ -286,7 +337,67 @@ done:
   return out;
 }
 
+PyDoc_STRVAR(
+    of_parts_doc,
+    "control_of_parts($module, n_handles, order, rank, n_surface, counts, means, moments,\n"
+    "matrix, fields, arms, to_relative, gauge, product_forces, /)\n--\n\n"
+    "A `ControlElements` with these parts, as of its method `parts`.");
+static PyObject *control_of_parts(PyObject *module, PyObject *args) {
+  py_state *state = py_state_of_module(module);
+  enum { N = 9 };
+  static const char *const names[N] = {"counts",      "means",  "moments",
+                                       "matrix",      "fields", "arms",
+                                       "to_relative", "gauge",  "product_forces"};
+  PyObject *object[N], *result = NULL;
+  py_in in[N] = {{0}};
+  rf_control_parts parts = {0};
+  rf_control *control = NULL;
+  rf_error err = {0};
+  if (!PyArg_ParseTuple(args, "iiiiOOOOOOOOO:control_of_parts", &parts.n_handles, &parts.order,
+                        &parts.rank, &parts.n_surface, &object[0], &object[1], &object[2],
+                        &object[3], &object[4], &object[5], &object[6], &object[7], &object[8]))
+    return NULL;
+  if (parts.n_surface < 0 || parts.order < 1 || parts.order > 3)
+    return py_fail(state, PY_INPUT_ERROR, "n_surface or order is out of range");
+  parts.single =
+      PyArray_Check(object[4]) && PyArray_TYPE((PyArrayObject *)object[4]) == NPY_FLOAT32;
+  if (py_in_i32(&in[0], object[0], names[0], 1, (npy_intp[]){PY_ANY}, 1, INT32_MAX) < 0) goto done;
+  const npy_intp g = in[0].shape[0];
+  if (g < 1 || g > RF_CONTROL_MOST_GROUPS) {
+    py_fail(state, PY_INPUT_ERROR, "counts must have 1 to %d entries", RF_CONTROL_MOST_GROUPS);
+    goto done;
+  }
+  const npy_intp n = RF_CONTROL_PARAMETERS * g, p = parts.order > 1 ? 6 * (g - 1) : 0;
+  const npy_intp products = rf_control_products(parts.order, (int32_t)p);
+  const npy_intp tile = rf_control_tile(parts.single), tiles = (parts.n_surface + tile - 1) / tile;
+  const npy_intp shapes[N][4] = {
+      {g},    {g, 3}, {g, 3, 3},    {n, n}, {tiles, n + products, 3, tile}, {tiles, 3, tile},
+      {p, p}, {p, p}, {products, n}};
+  static const int axes[N] = {1, 2, 3, 2, 4, 3, 2, 2, 2};
+  for (int k = 1; k < N; ++k)
+    if ((k == 4 && parts.single ? py_in_f32(&in[k], object[k], names[k], axes[k], shapes[k])
+                                : py_in_f64(&in[k], object[k], names[k], axes[k], shapes[k])) < 0)
+      goto done;
+  parts.n_groups = (int32_t)g;
+  parts.count = in[0].data;
+  parts.mean = in[1].data;
+  parts.moment = in[2].data;
+  parts.matrix = in[3].data;
+  parts.fields = in[4].data;
+  parts.arm = in[5].data;
+  parts.to_relative = in[6].data;
+  parts.gauge = in[7].data;
+  parts.product_forces = in[8].data;
+  const rf_status st = rf_control_of_parts(&parts, &control, &err);
+  result = st < 0 ? py_raise(state, st, &err)
+                  : py_object_new(state->types[PY_CONTROL], control, release, NULL);
+done:
+  for (int k = 0; k < N; ++k) py_in_release(&in[k]);
+  return result;
+}
+
 static PyMethodDef functions[] = {
+    {"control_of_parts", control_of_parts, METH_VARARGS, of_parts_doc},
     {"control_terms", control_terms, METH_VARARGS, terms_doc},
     {NULL, NULL, 0, NULL},
 };

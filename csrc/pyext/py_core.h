@@ -45,6 +45,7 @@ typedef enum py_type_index {
   PY_FILLING,
   PY_FILLER,
   PY_CONTACT,
+  PY_COMPOSITE,
   PY_CONTROL,
   PY_TIP,
   PY_DEVICE,
@@ -129,7 +130,7 @@ typedef struct py_room {
 // The only list of them.
 // clang-format off
 #define PY_ROOMS(X) \
-  X(barrier) X(basis) X(contact) X(control) X(coupling) X(cubature) X(cut) X(damping) X(deformed_field) X(device) \
+  X(barrier) X(basis) X(composite) X(contact) X(control) X(coupling) X(cubature) X(cut) X(damping) X(deformed_field) X(device) \
   X(embedding) X(field) X(filling) X(free_body) X(friction) X(grade) X(gram) X(green) X(green_contacts) X(law) X(matrix) X(mesh) \
   X(modes) X(motion) X(ordering) X(parts) X(point_tree) X(pointshell) X(projected) X(proxy) X(pull) X(records) X(reduced) X(second_order) \
   X(session) X(sketch) \

@@ -10,9 +10,9 @@ Geometry
 Solids
     `StVK`, `LinearElastic`, `StableNeoHookean`, `NeoHookean`, `MooneyRivlin`, `Corotated`:
     materials. `Solid` (`SolidSummary`): mass, energy, forces, stress, statics (`StaticReport`),
-    linear `Modes`, modal derivatives, `RigidBody`; `CSC` matrices, `ordering` (`set_ordering`,
-    `Ordering`). `StrainRateDamping`, `ReducedStrainRateDamping`. In advance: `ControlElements`,
-    and `GreensFunctions` of a surface (`GreenSolution`, `GreenContact`, `GreenContacts`).
+    linear `Modes`, derivatives, `RigidBody`; `CSC`, `ordering` (`set_ordering`, `Ordering`).
+    `StrainRateDamping`, `ReducedStrainRateDamping`. In advance: `ControlElements`, `CompositeBody`
+    (`CompositeSolution`), `GreensFunctions` (`GreenSolution`, `GreenContact`, `GreenContacts`).
 Bases
     `modal_derivative_basis`: from the solid alone. `sketch_basis` (`SketchReport`): from forces
     on a `LinearModel`, which `record` stores as a `Recording` or `ForceSketch`. `pod_basis`: from
@@ -161,10 +161,15 @@ from reducedfem.geometry.pose import Pose  # noqa: E402
 from reducedfem.geometry.surface import Surface, read_surface  # noqa: E402
 from reducedfem.geometry.tetrahedra import tetrahedralize  # noqa: E402
 from reducedfem.geometry.voxels import voxelize  # noqa: E402
+from reducedfem.green.composite import CompositeBody  # noqa: E402
 from reducedfem.green.contacts import GreenContacts  # noqa: E402
 from reducedfem.green.control import ControlElements  # noqa: E402
 from reducedfem.green.functions import GreensFunctions  # noqa: E402
-from reducedfem.green.results import GreenContact, GreenSolution  # noqa: E402
+from reducedfem.green.results import (  # noqa: E402
+    CompositeSolution,
+    GreenContact,
+    GreenSolution,
+)
 from reducedfem.haptics.connected_devices import (  # noqa: E402
     ForceDimension,
     MouseDevice,
@@ -248,6 +253,8 @@ __all__ = [
     "CentralDifferences",
     "CentralReport",
     "ComplementField",
+    "CompositeBody",
+    "CompositeSolution",
     "Constraints",
     "Contact",
     "ContactForce",

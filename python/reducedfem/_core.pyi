@@ -246,6 +246,48 @@ class Embedding:
     def transfer(self, vectors: ArrayLike, threads: int, /) -> NDArray[np.float64]: ...
     def distribute(self, f: ArrayLike, /) -> NDArray[np.float64]: ...
 
+# csrc/pyext/py_composite.c
+@final
+class CompositeBody:
+    def __new__(
+        cls,
+        solid: Solid,
+        blocks: ArrayLike,
+        n_blocks: int,
+        holdable: ArrayLike,
+        progress: Callable[[int, int], object] | None,
+        threads: int,
+        /,
+    ) -> CompositeBody: ...
+    @property
+    def outer(self) -> NDArray[np.int32]: ...
+    @property
+    def n_blocks(self) -> int: ...
+    @property
+    def bytes(self) -> int: ...
+    def evaluate(
+        self, force: ArrayLike | None, v: ArrayLike, definite: bool, /
+    ) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]: ...
+    def solve(
+        self,
+        force: ArrayLike | None,
+        held: ArrayLike,
+        target: ArrayLike,
+        start: ArrayLike | None,
+        tol: float,
+        newton_max: int,
+        threads: int,
+        /,
+    ) -> tuple[
+        NDArray[np.float64],
+        NDArray[np.float64],
+        NDArray[np.float64],
+        float,
+        int,
+        int,
+        float,
+    ]: ...
+
 # csrc/pyext/py_control.c
 CONTROL_MOST_TERMS: int
 
@@ -274,12 +316,44 @@ class ControlElements:
     def n_fields(self) -> int: ...
     @property
     def bytes(self) -> int: ...
+    def parts(
+        self,
+    ) -> tuple[
+        int,
+        int,
+        int,
+        NDArray[np.int32],
+        NDArray[np.float64],
+        NDArray[np.float64],
+        NDArray[np.float64],
+        NDArray[Any],
+        NDArray[np.float64],
+        NDArray[np.float64],
+        NDArray[np.float64],
+        NDArray[np.float64],
+    ]: ...
     def displacement(self, c: ArrayLike, rotation: bool, /) -> NDArray[np.float64]: ...
     def forces(
         self, c: ArrayLike, rotation: bool, consistent: bool, /
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], float, float]: ...
     def measures(self, c: ArrayLike, rotation: bool, /) -> tuple[float, float]: ...
 
+def control_of_parts(
+    n_handles: int,
+    order: int,
+    rank: int,
+    n_surface: int,
+    counts: ArrayLike,
+    means: ArrayLike,
+    moments: ArrayLike,
+    matrix: ArrayLike,
+    fields: ArrayLike,
+    arms: ArrayLike,
+    to_relative: ArrayLike,
+    gauge: ArrayLike,
+    product_forces: ArrayLike,
+    /,
+) -> ControlElements: ...
 def control_terms(
     solid: Solid,
     ptr: ArrayLike,
@@ -1608,13 +1682,13 @@ def tip_law(
 ) -> tuple[int, tuple[float, float, float], tuple[float, float, float]]: ...
 
 # csrc/pyext/py_touch.c
-Touched: TypeAlias = Tip
+_Touched: TypeAlias = Tip
 
 # csrc/pyext/py_session.c
 @final
 class Session:
     @overload
-    def __new__(cls, device: Device, touched: Touched, settings: dict[str, Any], /) -> Session: ...
+    def __new__(cls, device: Device, touched: _Touched, settings: dict[str, Any], /) -> Session: ...
     @overload
     def __new__(
         cls,
@@ -1645,7 +1719,7 @@ class Session:
     def device(self, /) -> _DeviceInfo: ...
     def times(self, shares: ArrayLike, /) -> NDArray[np.float64]: ...
     def restore(self, k: int, simulation: Any, /) -> None: ...
-    def restore_touch(self, touched: Touched, /) -> None: ...
+    def restore_touch(self, touched: _Touched, /) -> None: ...
 
 def session_check(settings: dict[str, Any], device: Device | None, /) -> None: ...
 def record_layout(

@@ -8,20 +8,30 @@ from typing import Any, BinaryIO, TypeVar, overload
 from reducedfem.contact.field import DistanceField
 from reducedfem.contact.pointshell import Pointshell
 from reducedfem.errors import InputTypeError
+from reducedfem.green.control import ControlElements
 from reducedfem.green.functions import GreensFunctions
-from reducedfem.io import field_files, green_files, model_files, shell_files, tensors
+from reducedfem.io import (
+    field_files,
+    green_files,
+    handle_files,
+    model_files,
+    shell_files,
+    tensors,
+)
 from reducedfem.io.saved import load_saved
 from reducedfem.reduction.reduced import ReducedSolid
 
 __all__ = ["load"]
 
-_Saved = TypeVar("_Saved", ReducedSolid, DistanceField, Pointshell, GreensFunctions)
+_Saved = TypeVar(
+    "_Saved", ReducedSolid, DistanceField, Pointshell, GreensFunctions, ControlElements
+)
 
 
 @overload
 def load(
     path: str | os.PathLike[str], kind: None = None
-) -> ReducedSolid | DistanceField | Pointshell | GreensFunctions: ...
+) -> ReducedSolid | DistanceField | Pointshell | GreensFunctions | ControlElements: ...
 
 
 @overload
@@ -36,15 +46,15 @@ def load(path: str | os.PathLike[str], kind: type[Any] | None = None) -> Any:
     Parameters
     ----------
     path
-        A file written by `ReducedSolid.save`, `DistanceField.save`, `Pointshell.save` or
-        `GreensFunctions.save`.
+        A file written by `ReducedSolid.save`, `DistanceField.save`, `Pointshell.save`,
+        `GreensFunctions.save` or `ControlElements.save`.
     kind
-        Class that the file must contain; None: any of the four. It also gives type checkers the
+        Class that the file must contain; None: any of the five. It also gives type checkers the
         class of the result: ``rf.load(path, rf.Pointshell).normals``.
 
     Returns
     -------
-    ReducedSolid, DistanceField, Pointshell or GreensFunctions
+    ReducedSolid, DistanceField, Pointshell, GreensFunctions or ControlElements
         Object that is bitwise equal to the saved one, including the strain-rate damping of a
         model. Region names and `Mesh.original_nodes` of the mesh of a model are not stored.
 
@@ -54,13 +64,13 @@ def load(path: str | os.PathLike[str], kind: type[Any] | None = None) -> Any:
         The file is missing, unreadable, truncated, damaged, of another kind, or made by a
         newer version of the package; the message says which.
     InputTypeError
-        `kind` is not one of the four classes.
+        `kind` is not one of the five classes.
     """
     if kind is not None and not (isinstance(kind, type) and kind in _KINDS.values()):
         named = kind.__name__ if isinstance(kind, type) else repr(kind)
         raise InputTypeError(
-            "kind must be ReducedSolid, DistanceField, Pointshell, GreensFunctions or None, got "
-            f"{named}"
+            "kind must be ReducedSolid, DistanceField, Pointshell, GreensFunctions, "
+            f"ControlElements or None, got {named}"
         )
 
     def read(stream: BinaryIO, size: int, name: str) -> Any:
@@ -77,4 +87,5 @@ _KINDS: dict[str, type[Any]] = {
     field_files.FORMAT: DistanceField,
     shell_files.FORMAT: Pointshell,
     green_files.FORMAT: GreensFunctions,
+    handle_files.FORMAT: ControlElements,
 }

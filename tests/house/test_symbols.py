@@ -40,7 +40,7 @@ NOUNS = {
     "dynamics": "barrier blocks collide coupled_matrix equilibrium exponential free_bodies "
     "free_body modal_subspace motion newton prefactored primitive proxy pull rubbing scheme "
     "spectrum stable_step statics system",
-    "green": "control green",
+    "green": "composite control green",
     "deform": "deformed",
     "contact": "contact fit",
     "render": "coupling depth_limit dynamic moved touch travel workspace",

@@ -84,8 +84,9 @@ OTHER_NAMES = {
 }
 # values that pass along with data: what is made of what was computed
 RESULTS = {
-    "Amplification", "BarrierState", "BodySnapshot", "CentralReport", "ContactForce",
-    "ContactPoints", "ContactTrajectory", "CouplingStep", "CouplingWrench", "CubatureReport",
+    "Amplification", "BarrierState", "BodySnapshot", "CentralReport", "CompositeSolution",
+    "ContactForce", "ContactPoints", "ContactTrajectory", "CouplingStep", "CouplingWrench",
+    "CubatureReport",
     "DeviceProbe", "ExponentialReport", "FreeBodyState", "FrictionSolution", "GreenContact",
     "GreenSolution", "HapticReport", "HapticSnapshot", "ImplicitReport", "Ordering", "Pick",
     "ProxyForce", "RigidBody", "SketchReport", "SolidSummary", "Spectrum", "State",
@@ -155,6 +156,7 @@ def test_wrong_arguments_are_refused_by_name(name, world, tmp_path, monkeypatch)
     world.field.save("DistanceField.safetensors")
     world.shell.save("Pointshell.safetensors")
     world.green.save("GreensFunctions.safetensors")
+    world.handles.save("ControlElements.safetensors")
     world.mesh.write("m.veg")
     world.surface.write("s.obj")
     (tmp_path / "f.bou").write_text("1\n")

@@ -62,6 +62,7 @@ def make_world():
     w.voxmap = rf.Voxmap.from_surface(w.surface, 8)
     w.handles = rf.ControlElements(w.solid, [nodes[:, 0] > 0.29])
     w.series = rf.ControlElements(w.solid, [nodes[:, 0] > 0.29], order=2)
+    w.composite = rf.CompositeBody(w.solid, 3, holdable=[15])
     w.system = rf.SecondOrderSystem(np.eye(3), 2.0 * np.eye(3))
     w.n, w.r = len(nodes), 3
     w.u, w.q = np.zeros((w.n, 3)), np.zeros(3)
@@ -119,12 +120,16 @@ CALLS = {
     "Contact.derivatives": (lambda w: w.contact.derivatives, lambda w: dict(position=w.position, quaternion=w.quaternion, q=w.q, treeless=False, level=None)),
     "Contact.evaluate": (lambda w: w.contact.evaluate, lambda w: dict(position=w.position, quaternion=w.quaternion, q=w.q, field_q=None, contacts=False, treeless=False, level=None)),
     "Contact.evaluate_many": (lambda w: w.contact.evaluate_many, lambda w: dict(positions=[w.position], quaternions=[w.quaternion], qs=[w.q], field_qs=None, contacts=False, treeless=False, level=None, progress=False)),
+    "CompositeBody": (lambda w: rf.CompositeBody, lambda w: dict(solid=w.solid, blocks=[0, 0, 1], holdable=[13], progress=False)),
+    "CompositeBody.solve": (lambda w: w.composite.solve, lambda w: dict(force=w.force, held={15: w.position}, u0=w.u, tol=1e-8, max_iterations=50)),
     "ControlElements": (lambda w: rf.ControlElements, lambda w: dict(solid=w.solid, handles=[[3, 7, 11]], surface_nodes=[5], order=1, dtype="float64", progress=False)),
     "ControlElements.radius": (lambda w: w.series.radius, lambda w: dict(c=np.zeros(12))),
     "ControlElements.displacement": (lambda w: w.handles.displacement, lambda w: dict(c=np.zeros(12), rotation="extract")),
     "ControlElements.energy": (lambda w: w.handles.energy, lambda w: dict(c=np.zeros(12), rotation="extract")),
     "ControlElements.forces": (lambda w: w.handles.forces, lambda w: dict(c=np.zeros(12), rotation="extract", consistent=True)),
+    "ControlElements.load": (lambda w: rf.ControlElements.load, lambda w: dict(path="ControlElements.safetensors")),
     "ControlElements.parameters": (lambda w: w.handles.parameters, lambda w: dict(i=0, position=w.position, quaternion=w.quaternion, affine=None)),
+    "ControlElements.save": (lambda w: w.handles.save, lambda w: dict(path="c.safetensors")),
     "ControlElements.terms": (lambda w: w.handles.terms, lambda w: dict(c=np.zeros(12), order=2, progress=False)),
     "ControlElements.wrench": (lambda w: w.handles.wrench, lambda w: dict(c=np.zeros(12), rotation="extract", consistent=True)),
     "Corotated": (lambda w: rf.Corotated, lambda w: dict(young=1e6, poisson=0.3, density=1000.0)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 from collections.abc import Callable
 from types import SimpleNamespace
 
@@ -208,6 +209,21 @@ def touched(w: SimpleNamespace) -> list[np.ndarray]:
     return [tip.displacement(), records.force]
 
 
+def saved_handles(w: SimpleNamespace) -> np.ndarray:
+    far = w.nodes[:, 0] > w.nodes[:, 0].max() - 1e-9
+    return pickle.loads(pickle.dumps(rf.ControlElements(w.solid, [far], order=2))).matrix
+
+
+def composite_body(w: SimpleNamespace) -> list[np.ndarray]:
+    body = rf.CompositeBody(w.long, 3)
+    done = body.solve(np.full((w.long.mesh.n_nodes, 3), 1e-3))
+    gradient = body._core.evaluate(None, done.u[body.nodes], False)[1]
+    cut = rf.CompositeBody(
+        rf.Solid(w.cut, STVK, w.cut.nodes[:, 2] < w.cut.nodes[:, 2].min() + 0.1), 2
+    )
+    return [done.u, done.frames, gradient, cut.solve().u]
+
+
 def devices(w: SimpleNamespace) -> list[bool]:
     stands = [kind([0.0, 1.0], np.zeros((2, 3))) for kind in (rf.ReplayDevice, rf.SimulatedHand)]
     others = rf.UdpDevice, rf.SpaceMouse, rf.MouseDevice, rf.ForceDimension, rf.OpenHaptics
@@ -255,6 +271,8 @@ OPERATIONS: dict[str, Operation] = {
     "ordering by minimum degree": lambda w: rf.ordering(w.long, "minimum-degree").permutation,
     "ordering by CHOLMOD": lambda w: rf.ordering(w.long, "amd").permutation,
     "control elements": control_elements,
+    "saved control elements": saved_handles,
+    "composite body": composite_body,
     "modes": lambda w: [(m := w.solid.linear_modes(3)).frequencies, m.shapes],
     "modes by iteration": lambda w: w.long.linear_modes(2).shapes,
     "modal derivatives": lambda w: w.solid.modal_derivatives(w.modes),

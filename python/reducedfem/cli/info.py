@@ -27,6 +27,7 @@ from reducedfem.cli.texts import (
 from reducedfem.contact.field import DistanceField
 from reducedfem.contact.pointshell import Pointshell
 from reducedfem.errors import FileFormatError, MeshError, ReducedFEMError
+from reducedfem.green.control import ControlElements
 from reducedfem.green.functions import GreensFunctions
 from reducedfem.haptics.records import HapticRecords
 from reducedfem.io.reading import regular_file
@@ -50,9 +51,9 @@ def add_to(commands: Commands) -> None:
         "info",
         help="describe a file, or the system the package runs on",
         description="Describe files: reduced models, distance fields, pointshells, Green's "
-        "functions,\nmeshes, surfaces, records of haptic sessions, trajectories of "
-        "'reducedfem simulate'\nand tables of poses. Or describe the processor and the libraries "
-        "that the package uses\n(--system).",
+        "functions,\ncontrol elements, meshes, surfaces, records of haptic sessions, trajectories "
+        "of\n'reducedfem simulate' and tables of poses. Or describe the processor and the "
+        "libraries\nthat the package uses (--system).",
         epilog="examples:\n"
         "  reducedfem info spoon.safetensors\n"
         "  reducedfem info bunny.ply bunny_field.safetensors bunny_shell.safetensors\n"
@@ -159,6 +160,8 @@ def _info_saved(path: Path, console: Console) -> None:
         _info_shell(saved, path, console)
     elif isinstance(saved, GreensFunctions):
         _info_green(saved, path, console)
+    elif isinstance(saved, ControlElements):
+        _info_handles(saved, path, console)
     else:
         _info_model(saved, path, console)
     console.fact("file size", bytes_text(path.stat().st_size))
@@ -216,6 +219,20 @@ def _info_green(green: GreensFunctions, path: Path, console: Console) -> None:
     console.fact("nodes", f"{len(green.nodes):,}")
     console.fact("releasable nodes", f"{len(green.releasable):,}")
     console.fact("entries", f"{green.dtype} ({bytes_text(green.bytes)})")
+    console.fact("size", size_text(bounds))
+    console.fact("bounding box", box_text(bounds))
+
+
+def _info_handles(handles: ControlElements, path: Path, console: Console) -> None:
+    places = handles.positions
+    bounds = np.array([places.min(axis=0), places.max(axis=0)])
+    console.say(f"{path}: control elements")
+    counts = ", ".join(f"{len(nodes):,}" for nodes in handles.handles[:_LEVELS_SHOWN])
+    more = ", ..." if len(handles.handles) > _LEVELS_SHOWN else ""
+    console.fact("handles", f"{len(handles.handles)}, with {counts}{more} nodes")
+    console.fact("nodes of the surface", f"{len(handles.nodes):,}")
+    console.fact("order", f"{handles.order}, rank {handles.rank} of {12 * len(handles.handles)}")
+    console.fact("fields", f"{handles.dtype} ({bytes_text(handles.bytes)})")
     console.fact("size", size_text(bounds))
     console.fact("bounding box", box_text(bounds))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -121,9 +121,12 @@ def points_of(
 
 
 def held_directions(
-    green: _core.Green, held: Mapping[int, ArrayLike] | None
+    find: Callable[[int, str], int], held: Mapping[int, ArrayLike] | None
 ) -> tuple[list[int], NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
-    """Return the places of held nodes; index, axis and displacement of each held direction."""
+    """Return the places of held nodes; index, axis and displacement of each held direction.
+
+    `find` returns the place of a node, or refuses it by the given name.
+    """
     if held is not None and not isinstance(held, Mapping):
         raise InputTypeError(
             f"held must be a mapping from nodes to displacements (3,), got "
@@ -132,7 +135,7 @@ def held_directions(
     order: list[int] = []
     values = np.zeros((len(held or {}), 3))
     for k, (node, given) in enumerate((held or {}).items()):
-        place = place_of(green, integer(node, "a node of held"), "a node of held")
+        place = find(integer(node, "a node of held"), "a node of held")
         value = as_array(given, f"held[{node}]")
         if value.dtype.kind not in "biuf" or value.shape != (3,) or np.isinf(value).any():
             raise InputError(
@@ -146,8 +149,8 @@ def held_directions(
         order.append(place)
         values[k] = value
     if len(set(order)) != len(order):
-        twice = next(place for k, place in enumerate(order) if place in order[:k])
-        raise InputError(f"held names node {green.nodes[twice]} twice")
+        twice = next(k for k, place in enumerate(order) if place in order[:k])
+        raise InputError(f"held names node {list(held or ())[twice]} twice")
     rows, axes = np.nonzero(~np.isnan(values))
     return order, rows.astype(np.int32), axes.astype(np.int32), values[rows, axes]
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Literal
+import os
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any, BinaryIO, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -23,6 +25,8 @@ from reducedfem.base.quiet import warn
 from reducedfem.base.run import Progress, callback, threads
 from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
 from reducedfem.geometry.pose import Pose, pose_arguments
+from reducedfem.io import handle_files
+from reducedfem.io.saved import Saved
 from reducedfem.solid.plausible import warn_of_loose_supports
 from reducedfem.solid.solid import Solid
 
@@ -33,7 +37,7 @@ _MOST_TURN = 0.15  # rad in the frame, of forces of order 1
 _LEAST_RADIUS = 2.0  # of forces of higher orders
 
 
-class ControlElements:
+class ControlElements(Saved):
     """A solid moved by handles, with all displacements computed in advance; immutable.
 
     A handle is a set of nodes that an affine map moves, b = T + M (X - mean X) with 12 parameters:
@@ -81,7 +85,8 @@ class ControlElements:
     """
 
     __slots__ = (
-        "__weakref__", "_core", "_dtype", "_handles", "_means", "_nodes", "_order", "_solid",
+        "__weakref__", "_core", "_dtype", "_handles", "_means", "_mesh_nodes", "_nodes", "_order",
+        "_solid",
     )  # fmt: skip
 
     def __init__(
@@ -101,7 +106,8 @@ class ControlElements:
         if not len(nodes):
             raise InputError("surface_nodes selects no node; at least one is needed")
         degree, single = count(order, "order", 3), precision(dtype, "dtype")
-        self._solid, self._order, self._dtype = solid, degree, single
+        self._solid: Solid | None = solid
+        self._mesh_nodes, self._order, self._dtype = n, degree, single
         self._handles, self._nodes = _sets(handles, n), _sealed(nodes)
         with callback(progress, "control elements") as tell:
             self._core = _core.ControlElements(
@@ -119,8 +125,8 @@ class ControlElements:
             warn_of_loose_supports(solid.mesh, nodes, 3, f"handles[{k}]")
 
     @property
-    def solid(self) -> Solid:
-        """The solid."""
+    def solid(self) -> Solid | None:
+        """The solid; None of control elements from a file."""
         return self._solid
 
     @property
@@ -137,6 +143,15 @@ class ControlElements:
     def nodes(self) -> NDArray[np.int64]:
         """Nodes of the displacements, ascending, read-only, shape (s,)."""
         return self._nodes
+
+    @property
+    def positions(self) -> NDArray[np.float64]:
+        """Rest positions of `nodes` [m], (s, 3)."""
+        parts = self._parts()
+        counts, arms = parts["counts"], parts["arms"]
+        centre = np.average(parts["means"], axis=0, weights=counts)
+        places: NDArray[np.float64] = arms.transpose(0, 2, 1).reshape(-1, 3) + centre
+        return places[: len(self._nodes)]
 
     @property
     def means(self) -> NDArray[np.float64]:
@@ -156,6 +171,11 @@ class ControlElements:
     def rank(self) -> int:
         """Rank of `matrix`: the number of independent forces on the parameters."""
         return self._core.rank
+
+    @property
+    def dtype(self) -> str:
+        """Type of the fields: ``"float64"`` or ``"float32"``."""
+        return self._dtype
 
     @property
     def bytes(self) -> int:
@@ -394,8 +414,13 @@ class ControlElements:
         Raises
         ------
         InputError, InputTypeError
-            As of `displacement`; the material is not quadratic in Green's strain.
+            As of `displacement`; the material is not quadratic in Green's strain; or there is no
+            solid, because they are from a file.
         """
+        if self._solid is None:
+            raise InputError(
+                "terms needs the solid, which files do not have: make the control elements of it"
+            )
         number = count(order, "order", _core.CONTROL_MOST_TERMS)
         given = self._coefficients(c)
         with callback(progress, "terms") as tell:
@@ -403,6 +428,35 @@ class ControlElements:
                 self._solid._core, *_listed(self._handles), given, number, tell, threads()
             )
         return finite_result(terms, "series", "c")
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write to a file in the safetensors format, completely or not at all; see `load`.
+
+        The file has the fields and matrices, but not the solid.
+
+        Parameters
+        ----------
+        path
+            File name; ``.safetensors`` is added if there is no suffix, others are refused.
+
+        Raises
+        ------
+        FileFormatError
+            The file cannot be written.
+        """
+        handle_files.save(path, self._parts(), self._numbers())
+
+    def _numbers(self) -> dict[str, int]:
+        return {"mesh_nodes": self._mesh_nodes, "order": self._order, "rank": self.rank}
+
+    def _parts(self) -> dict[str, NDArray[Any]]:
+        ptr, nodes = _listed(self._handles)
+        lists = {"handle_ptr": ptr, "handle_nodes": nodes, "nodes": self._nodes}
+        return dict(zip(_ARRAYS, self._core.parts()[3:], strict=True)) | lists
+
+    @classmethod
+    def _read(cls, stream: BinaryIO, size: int, name: str) -> ControlElements:
+        return handle_files.read(stream, size, name, _of_parts)
 
     def _coefficients(self, c: ArrayLike) -> NDArray[np.float64]:
         given, h = reals(c, "c"), len(self._handles)
@@ -423,14 +477,16 @@ class ControlElements:
             warn(
                 "c turns a handle by more than 0.15 rad in the frame of the best fit, where forces "
                 "of order 1 are wrong by tenths or more: they take turned handles for stretched "
-                "ones. Use order 2 or 3, or Solid.solve_static",
+                "ones, and grow with the cube of the angle. Use order 2 or 3, CompositeBody for "
+                "large turns, or Solid.solve_static",
                 PlausibilityWarning,
                 stacklevel=3,
             )
         if radius < _LEAST_RADIUS:
             warn(
                 f"c has a radius below {_LEAST_RADIUS:g}, where forces of order {self._order} may "
-                "be wrong by tenths or more; move the handles less, or use Solid.solve_static",
+                "be wrong by tenths or more; move the handles less, or use CompositeBody or "
+                "Solid.solve_static",
                 PlausibilityWarning,
                 stacklevel=3,
             )
@@ -444,10 +500,37 @@ class ControlElements:
             f"of {_PARAMETERS * h}>"
         )
 
-    def __reduce__(self) -> tuple[type[ControlElements], tuple[Any, ...]]:
-        return type(self), (
-            self._solid, list(self._handles), self._nodes, self._order, self._dtype, False,
-        )  # fmt: skip
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _of_parts, (self._numbers(), self._parts(), self._solid)
+
+
+# arrays of the parts of the core
+_ARRAYS = (
+    "counts", "means", "moments", "matrix", "fields", "arms", "to_relative", "gauge",
+    "product_forces",
+)  # fmt: skip
+
+
+def _of_parts(
+    numbers: Mapping[str, int], arrays: Mapping[str, NDArray[Any]], solid: Solid | None = None
+) -> ControlElements:
+    """Return control elements of their parts."""
+    ptr, nodes = arrays["handle_ptr"], arrays["nodes"]
+    made = ControlElements.__new__(ControlElements)
+    made._core = _core.control_of_parts(
+        len(ptr) - 1,
+        numbers["order"],
+        numbers["rank"],
+        len(nodes),
+        *(arrays[name] for name in _ARRAYS),
+    )
+    made._solid, made._mesh_nodes, made._order = solid, numbers["mesh_nodes"], numbers["order"]
+    made._dtype = str(arrays["fields"].dtype)
+    made._nodes = _sealed(nodes.astype(np.int64))
+    listed = arrays["handle_nodes"].astype(np.int64)
+    made._handles = tuple(_sealed(listed[begin:end]) for begin, end in pairwise(ptr))
+    made._means = owned(made._core.means)
+    return made
 
 
 def _extracts(rotation: Literal["extract"] | None) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -304,7 +305,8 @@ class GreensFunctions(Saved):
         MemoryError
             The dense problem needs more memory than is available.
         """
-        order, rows, axes, targets = held_directions(self._core, held)
+        find = partial(place_of, self._core)
+        order, rows, axes, targets = held_directions(find, held)
         places = np.array(order, dtype=np.int32)[rows]
         s = len(self.nodes)
         load = None if force is None else field(force, "force", s)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["GreenContact", "GreenSolution"]
+__all__ = ["CompositeSolution", "GreenContact", "GreenSolution"]
 
 _STATES = np.array(["open", "stick", "slip"])
 
@@ -37,6 +37,40 @@ class GreenSolution:
     def __repr__(self) -> str:
         freed = f", {len(self.released)} released" if len(self.released) else ""
         return f"<GreenSolution: {len(self.force)} nodes held{freed}, {len(self.u)} on the surface>"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CompositeSolution:
+    """Result of `CompositeBody.solve`.
+
+    Attributes
+    ----------
+    u
+        Displacements of all nodes [m], shape (n, 3).
+    frames
+        Rotations of the blocks, shape (b, 3, 3).
+    force
+        Forces that hold the nodes [N], in the order of `held`, zero on free axes, shape (m, 3).
+    energy
+        Strain energy [J].
+    iterations
+        Number of Newton iterations.
+    residual
+        Last residual over the sum of the forces on blocks.
+    """
+
+    u: NDArray[np.float64]
+    frames: NDArray[np.float64]
+    force: NDArray[np.float64]
+    energy: float
+    iterations: int
+    residual: float
+
+    def __repr__(self) -> str:
+        return (
+            f"<CompositeSolution: {len(self.frames)} blocks, energy {self.energy:.4g} J, "
+            f"{self.iterations} iterations, residual {self.residual:.1e}>"
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)

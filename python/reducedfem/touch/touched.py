@@ -27,7 +27,7 @@ class Touched:
 
     __slots__ = ()
 
-    _core: core.Touched
+    _core: core._Touched
 
     @property
     def max_depth(self) -> float | None:

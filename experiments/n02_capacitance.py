@@ -1,0 +1,143 @@
+"""Green's functions in contact (Nikitin et al. 2002): costs by contacts, point forces.
+
+contacts  1 to 64 held nodes of a cube: times to add the last one, to remove it, to find the forces,
+          and to move the surface by them; and the difference of the surface from a solution of the
+          solid with these nodes fixed, relative;
+points    compliance of the middle node of a face, times Young's modulus and edge of the cells: a
+          point force has no limit, it sinks in by as much as the cells are small.
+
+Run it for the tables:  python experiments/n02_capacitance.py [contacts points] [--finest N]
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+import reducedfem as rf
+
+EDGE, YOUNG = 0.2, 1e5  # m, Pa
+LAW = rf.StVK(young=YOUNG, poisson=0.3, density=1000.0)
+COUNTS = (1, 2, 4, 8, 16, 32, 64)
+ROUNDS = 50
+
+
+def cube(n: int) -> rf.Solid:
+    """Return a cube of n^3 cells, held below."""
+    grid = np.indices((n + 1,) * 3).reshape(3, -1).T
+    number = np.arange(len(grid)).reshape((n + 1,) * 3)
+    corners = [(i, j, k) for k in (0, 1) for i, j in ((0, 0), (1, 0), (1, 1), (0, 1))]
+    elements = np.stack(
+        [number[i : i + n, j : j + n, k : k + n].ravel() for i, j, k in corners], axis=1
+    )
+    return rf.Solid(rf.Mesh(grid * EDGE / n, elements), LAW, grid[:, 2] == 0)
+
+
+def microseconds(call: Callable[[], object]) -> float:
+    """Return the median time of a call [us]."""
+    times = []
+    for _ in range(ROUNDS):
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    return 1e6 * float(np.median(times))
+
+
+def fixed_too(
+    solid: rf.Solid, nodes: NDArray[np.int32], u: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the linear response of the solid with more nodes at prescribed displacements."""
+    more = rf.Solid(solid.mesh, LAW, np.union1d(solid.fixed, nodes))
+    full = np.zeros_like(solid.mesh.nodes)
+    small = 1e-7
+    full[nodes] = small * u
+    # of small displacements the nonlinear solution is the linear one
+    plus, minus = (more.solve_static(prescribed=s * full, progress=False) for s in (1, -1))
+    return (plus - minus) / (2.0 * small)
+
+
+def contacts(finest: int) -> list[float]:
+    """Print the costs; return the differences from solutions with fixed nodes."""
+    solid = cube(finest)
+    green = rf.GreensFunctions(solid, progress=False)
+    print(f"{len(green.nodes)} nodes of the surface, {green.bytes / 1e6:.0f} MB")
+    print("contacts   add [us]  remove [us]  forces [us]  surface [us]  difference")
+    rng, found = np.random.default_rng(1), []
+    chosen = rng.choice(green.nodes, max(COUNTS), replace=False)
+    for count in COUNTS:
+        held, last = chosen[:count], int(chosen[count - 1])
+        state = green.contacts(count)
+        for node in held:
+            state.add(int(node))
+        adding = removing = 0.0
+        for _ in range(ROUNDS):
+            begun = time.perf_counter()
+            state.remove(last)
+            between = time.perf_counter()
+            state.add(last)
+            adding += (time.perf_counter() - between) / ROUNDS
+            removing += (between - begun) / ROUNDS
+        target = 0.01 * EDGE * rng.normal(size=(count, 3))
+        order = [held.tolist().index(int(node)) for node in state.nodes]
+        force = state.solve(target[order])
+        solving = microseconds(lambda state=state, d=target[order]: state.solve(d))
+        moving = microseconds(lambda f=force, n=state.nodes: green.displacement(f, n))
+        u = green.displacement(force, state.nodes)
+        exact = fixed_too(solid, held, target)[green.nodes]
+        off = float(np.abs(u - exact).max() / np.abs(exact).max())
+        found.append(off)
+        print(
+            f"{count:8}  {1e6 * adding:9.1f}  {1e6 * removing:11.1f}  {solving:11.1f}  "
+            f"{moving:12.1f}  {off:10.1e}"
+        )
+    return found
+
+
+def points(finest: int) -> list[float]:
+    """Print and return the compliance of a point, times E h."""
+    found = []
+    print("cells  edge [mm]  compliance times E h")
+    for n in (4, 8, 16, 24):
+        if n > max(finest, 8):
+            continue
+        solid = cube(n)
+        x = solid.mesh.nodes
+        middle = int(np.argmin(np.linalg.norm(x - [EDGE / 2, EDGE / 2, EDGE], axis=1)))
+        green = rf.GreensFunctions(solid, [middle], progress=False)
+        found.append(float(green.matrix[2, 2] * YOUNG * EDGE / n))
+        print(f"{n:5}  {1e3 * EDGE / n:9.1f}  {found[-1]:20.3f}")
+    return found
+
+
+PARTS = {"contacts": contacts, "points": points}
+
+
+def main() -> int:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("parts", nargs="*", default=list(PARTS), metavar="PART",
+                        help=f"{', '.join(PARTS)} (all)")  # fmt: skip
+    parser.add_argument("--finest", type=int, default=16, help="cells along an edge (16)")
+    arguments = parser.parse_args()
+    unknown = [part for part in arguments.parts if part not in PARTS]
+    if unknown:
+        parser.error(f"unknown part {unknown[0]!r}; there are {', '.join(PARTS)}")
+    try:
+        for part in arguments.parts:
+            PARTS[part](arguments.finest)
+            print()
+    except rf.ReducedFEMError as error:
+        print(f"n02_capacitance.py: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,269 @@
+"""Composite bodies: solids cut into blocks, each linear in a frame that turns with it."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from reducedfem import _core
+from reducedfem.base.check import as_array, count, field, finite_result, number
+from reducedfem.base.run import Progress, callback, threads
+from reducedfem.errors import InputError, InputTypeError
+from reducedfem.geometry.mesh import Mesh
+from reducedfem.green.arguments import distinct, held_directions
+from reducedfem.green.results import CompositeSolution
+from reducedfem.solid.solid import Solid, require_solid
+
+__all__ = ["CompositeBody"]
+
+_SMALL = 0.1  # of the largest piece of a slab: smaller ones join another block
+
+
+class CompositeBody:
+    """A solid cut into blocks, each with linear statics in a frame that turns with it; immutable.
+
+    The inner nodes of each block are eliminated in advance. Its energy is that of linear elasticity
+    in the frame of the best rigid fit of its outer nodes: those that it shares with other blocks,
+    fixed ones, and those that may be held. `solve` minimises the sum of the energies over the outer
+    nodes, by Newton's method (Nikitin et al. 2002, appendix; equations are in
+    ``docs/howto/handles.md``). Rotations may be large, also from block to block up to some ten
+    degrees, but strains are small: the errors of bending and twist fall with the number of blocks.
+
+    Parameters
+    ----------
+    solid
+        The solid, with fixed nodes; materials count by their stiffness at rest.
+    blocks
+        The block of each element, integers from 0 on without gaps, shape (e,), each block in one
+        piece; or a number of slabs of equal length along the longest side of the bounding box:
+        pieces of a slab that do not touch are blocks of their own, and small ones, below a tenth of
+        the largest of the slab, belong to the block next to them.
+    holdable
+        Nodes that `solve` may hold besides those that blocks share: a mask over the mesh or
+        distinct node indices. None: no nodes.
+    progress
+        A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        An argument has a wrong type, shape or value; a block is empty, in several pieces, shares no
+        node with another, or has outer nodes on one line only; there is a single block.
+    MeshError
+        The solid has no fixed nodes, or a part of it can move rigidly; or its mesh has constrained
+        nodes.
+    SingularMatrixError
+        The stiffness of a block is not positive definite.
+    """
+
+    __slots__ = ("__weakref__", "_blocks", "_core", "_holdable", "_solid")
+
+    def __init__(
+        self,
+        solid: Solid,
+        blocks: ArrayLike,
+        holdable: ArrayLike | None = None,
+        progress: Progress = None,
+    ) -> None:
+        mesh = require_solid(solid).mesh
+        self._solid = solid
+        self._blocks = _labels(mesh, blocks)
+        self._blocks.flags.writeable = False
+        self._holdable = distinct(holdable, "holdable", mesh.n_nodes)
+        with callback(progress, "composite body") as tell:
+            self._core = _core.CompositeBody(
+                solid._core,
+                self._blocks,
+                int(self._blocks.max()) + 1,
+                self._holdable,
+                tell,
+                threads(),
+            )
+
+    @property
+    def solid(self) -> Solid:
+        """The solid."""
+        return self._solid
+
+    @property
+    def blocks(self) -> NDArray[np.int32]:
+        """Block of each element, read-only, shape (e,)."""
+        return self._blocks
+
+    @property
+    def n_blocks(self) -> int:
+        """Number of blocks."""
+        return self._core.n_blocks
+
+    @property
+    def nodes(self) -> NDArray[np.int32]:
+        """Outer nodes: shared by blocks, fixed, or holdable; ascending, read-only, shape (o,)."""
+        return self._core.outer
+
+    @property
+    def bytes(self) -> int:
+        """Memory of the condensed stiffness of all blocks [bytes]."""
+        return self._core.bytes
+
+    def solve(
+        self,
+        force: ArrayLike | None = None,
+        held: Mapping[int, ArrayLike] | None = None,
+        *,
+        u0: ArrayLike | None = None,
+        tol: float = 1e-8,
+        max_iterations: int = 100,
+    ) -> CompositeSolution:
+        """Return the equilibrium under dead loads and prescribed displacements of some nodes.
+
+        Poses do not count revolutions: move held nodes far in steps, each from the solution before.
+
+        Parameters
+        ----------
+        force
+            Loads [N], (n, 3) or (3n,), of constant direction, also on inner nodes; those on fixed
+            nodes have no effect. None: none.
+        held
+            Displacements [m] by outer node, (3,) each; nan: the node is free along that axis, one
+            of three at least is held. None: no nodes.
+        u0
+            Displacements to start from [m], (n, 3) or (3n,), of which those of the outer nodes are
+            used. None: rest.
+        tol
+            Bound on the residual over the sum of the forces on blocks, positive; below rounding it
+            has no effect.
+        max_iterations
+            Maximum number of Newton iterations, at least 1.
+
+        Returns
+        -------
+        CompositeSolution
+
+        Raises
+        ------
+        InputError, InputTypeError
+            An argument has a wrong type, shape or value, names a node that is not an outer one or
+            that is fixed, or leaves a block without a rotation.
+        ConvergenceError
+            No equilibrium was found.
+        SingularMatrixError
+            The tangent is singular: blocks are folded, or swing about nodes on one line.
+        """
+        nodes, fixed = self.nodes, set(self._solid.fixed.tolist())
+
+        def place(node: int, name: str) -> int:
+            if node in fixed:
+                raise InputError(f"{name} is {node}, which is fixed in the solid: leave it out")
+            at = int(nodes.searchsorted(np.int32(node))) if 0 <= node < 2**31 else len(nodes)
+            if at == len(nodes) or nodes[at] != node:
+                raise InputError(
+                    f"{name} is {node}, which is not among the {len(nodes)} outer nodes of the "
+                    "body (attribute nodes): name it in holdable when the body is made"
+                )
+            return at
+
+        n = self._solid.mesh.n_nodes
+        order, rows, axes, targets = held_directions(place, held)
+        at = np.array(order, dtype=np.int32)
+        mask, target = np.zeros((len(nodes), 3), np.uint8), np.zeros((len(nodes), 3))
+        mask[at[rows], axes], target[at[rows], axes] = 1, targets
+        bound = number(tol, "tol")
+        if not bound > 0.0:
+            raise InputError(f"tol must be positive, got {bound:g}")
+        u, frames, forces, energy, iterations, _, residual = self._core.solve(
+            None if force is None else field(force, "force", n),
+            mask,
+            target,
+            None if u0 is None else field(u0, "u0", n),
+            bound,
+            count(max_iterations, "max_iterations"),
+            threads(),
+        )
+        finite_result(u, "displacement", "force or held")
+        return CompositeSolution(u, frames, forces[at], energy, iterations, residual)
+
+    def __repr__(self) -> str:
+        return (
+            f"<CompositeBody: {self.n_blocks} blocks, {len(self.nodes)} of "
+            f"{self._solid.mesh.n_nodes} nodes outside, {self.bytes / 1e6:.3g} MB>"
+        )
+
+    def __reduce__(self) -> tuple[type[CompositeBody], tuple[Any, ...]]:
+        return type(self), (self._solid, self._blocks, self._holdable, False)
+
+
+def _labels(mesh: Mesh, blocks: ArrayLike) -> NDArray[np.int32]:
+    """Return the block of each element."""
+    try:
+        number = None if isinstance(blocks, bool) else operator.index(blocks)  # type: ignore[arg-type]
+    except TypeError:
+        number = None
+    if number is not None:
+        return _slabs(mesh, count(number, "blocks", mesh.n_elements, "elements", least=2))
+    given = as_array(blocks, "blocks", "integers")
+    if given.dtype.kind not in "iu":
+        raise InputTypeError(
+            "blocks must be the number of blocks or the block of each element, integers; got "
+            f"dtype {given.dtype}"
+        )
+    if given.shape != (mesh.n_elements,):
+        raise InputError(
+            f"blocks must have shape ({mesh.n_elements},), one integer for each element, got "
+            f"{given.shape}"
+        )
+    if given.min() < 0 or given.max() >= mesh.n_elements:
+        e = int(np.argmax((given < 0) | (given >= mesh.n_elements)))
+        raise InputError(f"blocks[{e}] is {given[e]}; blocks are numbered from 0 on without gaps")
+    labels = given.astype(np.int32)
+    for k in range(int(labels.max()) + 1):
+        if not (labels == k).any():
+            raise InputError(
+                f"blocks has no element with the label {k}, but up to {labels.max()}; number the "
+                "blocks from 0 on without gaps"
+            )
+        pieces = mesh.submesh(labels == k).n_components() if labels.max() else 1
+        if pieces > 1:
+            raise InputError(
+                f"block {k} is in {pieces} pieces that do not touch, and would turn as one; give "
+                "each piece a label of its own"
+            )
+    return labels
+
+
+def _slabs(mesh: Mesh, number: int) -> NDArray[np.int32]:
+    """Return the block of each element for slabs along the longest side."""
+    low, high = mesh.bounds
+    axis = int(np.argmax(high - low))
+    middle = mesh.nodes[mesh.elements, axis].mean(axis=1)
+    along = (middle - low[axis]) / (high[axis] - low[axis])
+    slab = np.clip((number * along).astype(np.int32), 0, number - 1)
+    empty = np.flatnonzero(np.bincount(slab, minlength=number) == 0)
+    if len(empty):
+        raise InputError(
+            f"blocks is {number}, but slab {empty[0]} of these along {'xyz'[axis]} has no element: "
+            "elements are longer; take fewer blocks"
+        )
+    labels = np.full(mesh.n_elements, -1, np.int32)
+    small: list[NDArray[np.int64]] = []
+    made = 0
+    for k in range(number):
+        elements = np.flatnonzero(slab == k)
+        part = mesh.submesh(elements).components("face")
+        sizes = np.bincount(part)
+        for piece, size in enumerate(sizes):
+            own = elements[part == piece]
+            if size < _SMALL * sizes.max():
+                small.append(own)
+            else:
+                labels[own] = made
+                made += 1
+    for own in small:
+        near = np.isin(mesh.elements, mesh.elements[own]).sum(axis=1)
+        near[labels < 0] = 0
+        votes = np.bincount(np.maximum(labels, 0), near, made)
+        labels[own] = int(np.argmax(votes))
+    return labels

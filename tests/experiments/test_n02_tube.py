@@ -1,0 +1,35 @@
+"""The tube of Nikitin et al. 2002: experiments/n02_tube.py."""
+
+from __future__ import annotations
+
+import n02_tube
+import numpy as np
+import pytest
+
+import experiments
+
+pytestmark = pytest.mark.no_asan(reason="handles and composite bodies run in tests/green")
+
+
+def test_the_script_compares_and_draws(monkeypatch, capsys, tmp_path):
+    experiments.light_plots(monkeypatch)
+    monkeypatch.setattr(n02_tube, "CELLS", (17, 12, 2))
+    monkeypatch.setattr(n02_tube, "ROUNDS", 2)
+    monkeypatch.setattr(n02_tube, "BLOCKS", (2, 4))
+    monkeypatch.setattr(n02_tube, "ANGLES", (20, 40))
+    picture = np.ones((12, 16, 4))
+    monkeypatch.setattr(n02_tube.pictures, "render", lambda *args, **named: picture)
+    experiments.check_plot("n02_tube", monkeypatch, capsys, tmp_path / "new")
+    assert (tmp_path / "new" / "n02_tube.safetensors").stat().st_size > 10_000
+    taken = tmp_path / "file"
+    taken.write_text("")
+    assert experiments.start("n02_tube", monkeypatch, "--out", taken) == 1
+    assert capsys.readouterr().err.startswith("n02_tube.py: ")
+
+
+def test_composites_are_nearer_than_extraction():
+    exact = {angle: np.eye(3) for angle in n02_tube.ANGLES}
+    off = {angle: 1.1 * np.eye(3) for angle in n02_tube.ANGLES}
+    found = n02_tube.errors({"nonlinear": exact, "linear": off})
+    assert list(found) == ["linear"]
+    np.testing.assert_allclose(found["linear"], 0.1)
