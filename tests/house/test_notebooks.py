@@ -30,14 +30,9 @@ PICTURES = {
     "08_friction": 4,
     "09_which_integrator": 4,
     "10_study": 1,
-<<<<<<< HEAD
     "11_greens_functions": 4,
-    "12_handles": 4,
-=======
-    "11_greens_functions": 3,
     "12_handles": 6,
     "13_explicit_solids": 4,
->>>>>>> origin/main
 }
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
