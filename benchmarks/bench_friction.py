@@ -28,6 +28,7 @@ Array = NDArray[np.float64]
 
 REPEATS = 9
 COEFFICIENTS = (0.2, 0.8)
+THICK = 0.03  # m, of the pad
 SKIN = 1e-4  # m/N, compliance of a site: softer than the bodies, so that all sites below press
 INTERRUPTED_US = 5.0
 ROOT = Path(__file__).resolve().parents[1]
@@ -209,9 +210,9 @@ def sequence() -> list[Row]:
     )
 
 
-def cycle() -> list[Row]:
-    """Measure the friction part of cycles: free motions, sites, forces, motions of the bodies."""
-    edges = (0.1, 0.1, 0.03)
+def pad() -> tuple[rf.Solid, rf.PointTree]:
+    """Return a pad that is fixed below, and points on top, 5 mm apart, that its model moves."""
+    edges = (0.1, 0.1, THICK)
     shape = np.array([11, 11, 4])
     index = np.arange(shape.prod()).reshape(shape)
     corners = [
@@ -233,31 +234,48 @@ def cycle() -> list[Row]:
     solid = rf.Solid(mesh, rf.StVK(2e5, 0.4, 1000.0), fixed=mesh.nodes[:, 2] < 1e-9)
     model = rf.reduce(solid, rf.modal_derivative_basis(solid, k=10, r=20))
     side = np.linspace(0.005, 0.095, 19)
-    top = np.stack(np.meshgrid(side, side, [edges[2]]), axis=-1).reshape(-1, 3)
-    tree = rf.PointTree(rf.Pointshell(top, np.tile([0.0, 0.0, -1.0], (len(top), 1))), model)
+    top = np.stack(np.meshgrid(side, side, [THICK]), axis=-1).reshape(-1, 3)
+    shell = rf.Pointshell(top, np.tile([0.0, 0.0, -1.0], (len(top), 1)))
+    return solid, rf.PointTree(shell, model)
+
+
+def stroked(
+    tree: rf.PointTree, half: float, place: float, local: rf.LocalCompliance | None = None
+) -> tuple[Array, int, float]:
+    """Return times of the friction part of cycles under a punch [us], sites, interrupted share.
+
+    The punch has twice `half` as its side, and oscillates about a place on the diagonal.
+    """
     n = 4000
     time = 1e-3 * np.arange(n)
-    hand = np.tile([0.05, 0.05, edges[2] + 1e-4], (n, 1))
+    hand = np.tile([place, place, THICK + 1e-4], (n, 1))
     hand[:, 2] -= 0.003 * np.minimum(time / 0.3, 1.0)
     hand[:, 0] += 0.003 * np.sin(2.0 * np.pi * np.maximum(time - 0.5, 0.0))
-    field = rf.BoxField((-0.0135, -0.0135, 0.0), (0.0135, 0.0135, 0.02))
+    field = rf.BoxField((-half, -half, 0.0), (half, half, 0.02))
+    assert tree.reduced is not None
     session = rf.HapticSession(
-        rf.FrictionContact(tree, field, 0.4, compliance=SKIN),
+        rf.FrictionContact(tree, field, 0.4, compliance=SKIN, local=local),
         rf.ReplayDevice(time, hand, np.tile([1.0, 0.0, 0.0, 0.0], (n, 1))),
         coupling=rf.VirtualCoupling(1000.0, torsional_stiffness=2.0),
-        simulation=rf.ImplicitNewmark(model, 1e-3, damping=(20.0, 0.002)),
+        simulation=rf.ImplicitNewmark(tree.reduced, 1e-3, damping=(20.0, 0.002)),
         budget_us=0,
     )
     records = session.run(n).array[500:]
     # without the cycles that other processes interrupted, unless all are
     alone = records["compute_us"] <= records["processor_us"] + INTERRUPTED_US
     took = (records["coupling_us"] + records["deform_us"])[alone if alone.any() else ...]
+    return took, int(np.median(records["touching"])), float(np.mean(~alone))
+
+
+def cycle() -> list[Row]:
+    """Measure the friction part of cycles: free motions, sites, forces, motions of the bodies."""
+    _, tree = pad()
+    took, press, interrupted = stroked(tree, 0.0135, 0.05)
     given = task(CASES["soft"])
     yardstick = float(
         np.median([sweeps_of(given.W, given.free[0], given.mu[0]) for _ in range(REPEATS)])
     )
-    press = int(np.median(records["touching"]))
-    note = f"r = {model.r} + 6, {press} sites press, {np.mean(~alone):.1%} of cycles interrupted"
+    note = f"r = {tree.r} + 6, {press} sites press, {interrupted:.1%} of cycles interrupted"
     middle, late = np.percentile(took, [50, 99])
     return with_marks(
         "friction in a cycle",
@@ -269,8 +287,30 @@ def cycle() -> list[Row]:
     )
 
 
+def local() -> list[Row]:
+    """Measure the same under a punch on 16 points, with and without a local compliance."""
+    solid, tree = pad()
+    plain, few, _ = stroked(tree, 0.0085, 0.0525)
+    took, press, interrupted = stroked(tree, 0.0085, 0.0525, rf.LocalCompliance(tree, solid))
+    middle, late = np.percentile(took, [50, 99])
+    without = float(np.median(plain))
+    return [
+        Row(
+            "friction in a cycle, local compliance",
+            float(middle),
+            "us",
+            without + 5.0 * press,
+            f"{press} sites press, {few} without; more time {(middle - without) / press:.2f} us a "
+            f"site; p99 {late:.0f} us, {interrupted:.1%} of cycles interrupted",
+            ratio=float(middle) / without,
+            over="without",
+        )
+    ]
+
+
 ENTRIES = {
     **{name: lambda name=name: rows_of(name) for name in CASES},
     "sequence": sequence,
     "cycle": cycle,
+    "local": local,
 }

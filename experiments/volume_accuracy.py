@@ -143,7 +143,7 @@ def bodies_of(folder: Path, file: Path) -> list[Body]:
 
 def highest(solid: rf.Solid) -> float:
     """Return the highest angular frequency of a solid [1/s]."""
-    return float(np.sqrt(_core.solid_highest(solid._core, False, 1)))
+    return float(np.sqrt(_core.solid_highest(solid._core, False, 1e-8, 1)))
 
 
 def measure(body: Body, way: str, resolution: int) -> Result:

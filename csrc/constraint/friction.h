@@ -75,6 +75,11 @@ RF_MUST_CHECK rf_status rf_friction_set_matrix_rt(rf_friction *s, int32_t m, con
 RF_MUST_CHECK rf_status rf_friction_set_factor_rt(rf_friction *s, int32_t m, int32_t rank,
                                                   const double *v, double compliance);
 
+// Sets W = V V^T + E + compliance, with a symmetric semidefinite E (3m, 3m), m/N, as of
+// rf_friction_set_matrix_rt.
+RF_MUST_CHECK rf_status rf_friction_set_sum_rt(rf_friction *s, int32_t m, int32_t rank,
+                                               const double *v, const double *e, double compliance);
+
 // Largest coefficient of friction, and range of max|free| and of mean(diag W) in which squares and
 // quotients are finite; smaller ones count as zero.
 #define RF_FRICTION_MOST_MU 1e9

@@ -102,8 +102,18 @@ static void scale_factor(rf_friction *s, double compliance) {
   }
 }
 
-rf_status rf_friction_set_factor_rt(rf_friction *s, int32_t m, int32_t rank, const double *v,
-                                    double compliance) {
+// W = V V^T + compliance, of the scaled factor.
+static void square_factor(rf_friction *s) {
+  const int32_t length = 3 * s->ld;
+  RF_SIMD_CALL(s->set.simd, rf_friction_square, length, rf_dense_ld(s->rank), s->factor, s->w);
+  for (int k = 0; k < 3; ++k)
+    for (int32_t i = 0; i < s->m; ++i)
+      s->w[(int64_t)(k * s->ld + i) * (length + 1)] += s->compliance;
+}
+
+// Takes a factor, with the trace of what is added to V V^T.
+static rf_status take_factor(rf_friction *s, int32_t m, int32_t rank, const double *v,
+                             double compliance, double trace) {
   s->m = s->rank = 0;
   if (m < 0 || m > s->set.most || rank < 1 || rank > s->set.most_rank ||
       !(compliance >= 0.0 && compliance * 0.0 == 0.0))
@@ -116,15 +126,42 @@ rf_status rf_friction_set_factor_rt(rf_friction *s, int32_t m, int32_t rank, con
   s->ld = ld;
   s->rank = rank;
   // NaN and infinity pass into the trace
-  if (!set_sizes(s, m, set_diagonals_of_factor(s) + n * compliance)) {
+  if (!set_sizes(s, m, set_diagonals_of_factor(s) + n * compliance + trace)) {
     s->rank = 0;
     return RF_ERR_ARG;
   }
   scale_factor(s, compliance);
-  if (rf_friction_is_by_factor(s)) return RF_OK;
-  RF_SIMD_CALL(s->set.simd, rf_friction_square, length, r, s->factor, s->w);
-  for (int k = 0; k < 3; ++k)
-    for (int32_t i = 0; i < m; ++i) s->w[(int64_t)(k * ld + i) * (length + 1)] += s->compliance;
+  return RF_OK;
+}
+
+rf_status rf_friction_set_factor_rt(rf_friction *s, int32_t m, int32_t rank, const double *v,
+                                    double compliance) {
+  const rf_status st = take_factor(s, m, rank, v, compliance, 0.0);
+  if (st >= 0 && !rf_friction_is_by_factor(s)) square_factor(s);
+  return st;
+}
+
+rf_status rf_friction_set_sum_rt(rf_friction *s, int32_t m, int32_t rank, const double *v,
+                                 const double *e, double compliance) {
+  const int32_t n = 3 * m;
+  double trace = 0.0;
+  s->m = s->rank = 0;
+  if (m < 0 || m > s->set.most || !all_finite((int64_t)n * n, e)) return RF_ERR_ARG;
+  for (int32_t i = 0; i < n; ++i) {
+    if (!(e[(int64_t)i * n + i] >= 0.0)) return RF_ERR_ARG;
+    trace += e[(int64_t)i * n + i];
+  }
+  const rf_status st = take_factor(s, m, rank, v, compliance, trace);
+  if (st < 0) return st;
+  square_factor(s);
+  const double share = 1.0 / s->mean;
+  for (int32_t i = 0; i < n; ++i) {
+    double *to = s->w + (int64_t)(i % 3 * s->ld + i / 3) * 3 * s->ld;
+    for (int32_t j = 0; j < m; ++j)
+      for (int k = 0; k < 3; ++k) to[k * s->ld + j] += share * e[(int64_t)i * n + 3 * j + k];
+  }
+  s->rank = 0;  // of W as a matrix
+  set_diagonals(s);
   return RF_OK;
 }
 

@@ -108,6 +108,7 @@ rf_status rf_contact_copy(const rf_contact *from, rf_contact **out, rf_error *er
   RF_TRY(copy_weights(&from->search, &p->search, err));
   RF_TRY(rf_contact_law_copy(&from->law, &p->law, err));
   rf_contact_law_reset_rt(&p->law);
+  p->local = from->local;
   *out = p;
   p = NULL;
 done:
@@ -142,6 +143,14 @@ rf_status rf_contact_stiffest(const rf_contact *p, double coupling_n_per_m, doub
   if (!(isfinite(depth_m) && depth_m >= 0.0))
     return rf_fail(err, RF_ERR_ARG, "depth must be finite and 0 or more, got %g", depth_m);
   *out = p->law.kind->rt->stiffest(p->law.self, coupling_n_per_m, depth_m);
+  return RF_OK;
+}
+
+rf_status rf_contact_set_local(rf_contact *p, const rf_contact_local *local, rf_error *err) {
+  if (local->n_points != p->search.tree->n_points)
+    return rf_fail(err, RF_ERR_ARG, "the local compliance has %d points, the shell %d",
+                   (int)local->n_points, (int)p->search.tree->n_points);
+  p->local = local;
   return RF_OK;
 }
 

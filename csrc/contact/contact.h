@@ -18,6 +18,7 @@
 
 #include "base/status.h"
 #include "contact/distance.h"
+#include "contact/local.h"
 #include "contact/wrench.h"
 #include "linalg/pose.h"
 #include "pointshell/tree.h"
@@ -57,6 +58,10 @@ RF_MUST_CHECK rf_status rf_contact_create(const rf_point_tree *tree,
 // Makes another one with the same settings, as after a reset; it borrows the same.
 RF_MUST_CHECK rf_status rf_contact_copy(const rf_contact *contact, rf_contact **out, rf_error *err);
 void rf_contact_free(rf_contact *contact);  // NULL is fine
+
+// Gives the shell a local compliance, borrowed, at sites whose forces a world makes.
+RF_MUST_CHECK rf_status rf_contact_set_local(rf_contact *contact, const rf_contact_local *local,
+                                             rf_error *err);
 
 // Forgets all earlier cycles.
 void rf_contact_reset(rf_contact *contact);

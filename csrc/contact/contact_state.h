@@ -11,6 +11,7 @@ struct rf_contact {
   rf_contact_budget budget;
   rf_contact_law law;
   rf_contact_wrench wrench;
+  const rf_contact_local *local;  // borrowed; NULL: none
 };
 
 #endif

@@ -129,7 +129,8 @@ void rf_collide_reset(rf_collide *c) {
   c->moves = c->proxy->moves;
   c->since_s = 0.0;
   c->last.pose = c->proxy->pose;
-  c->last.n_touching = 0;
+  c->last.n_touching = c->last.n_sliding = 0;
+  c->last.depth_m = 0.0;
   for (int k = 0; k < 3; ++k)
     c->last.total[k] = c->last.torque[k] = c->carried[k] = c->impulse[k] = 0.0;
 }

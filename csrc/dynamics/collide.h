@@ -75,6 +75,9 @@ RF_MUST_CHECK rf_status rf_proxy_move(rf_proxy *proxy, const rf_pose *pose,
                                       const double velocity_m_s[3], const double spin_rad_s[3],
                                       rf_error *err);
 
+// The body goes from one pose to another in a time > 0.
+void rf_proxy_lead_rt(rf_proxy *proxy, const rf_pose *from, const rf_pose *to, double seconds);
+
 typedef struct rf_collide_settings {
   const rf_proxy *proxy;  // borrowed
   const rf_solid *solid;
@@ -90,8 +93,10 @@ typedef struct rf_collide_step {
   int32_t n_touching;
   int32_t *touching;  // numbers of nodes that touched                      (n)
   double *force;      // on them, N                                         (n, 3)
+  int32_t n_sliding;  // of them, those whose friction is at its limit
   double total[3];    // force on the solid, N
   double torque[3];   // and torque about the position of the body, N m
+  double depth_m;     // of the deepest of them in the body
 } rf_collide_step;
 
 // Contact of one motion.

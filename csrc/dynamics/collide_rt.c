@@ -18,6 +18,16 @@ static rf_pose pose_at(const rf_proxy *p, double after_s) {
   return out;
 }
 
+void rf_proxy_lead_rt(rf_proxy *proxy, const rf_pose *from, const rf_pose *to, double seconds) {
+  rf_quat_rotation_between(from->quaternion, to->quaternion, proxy->spin_rad_s);
+  for (int k = 0; k < 3; ++k) {
+    proxy->velocity_m_s[k] = (to->position_m[k] - from->position_m[k]) / seconds;
+    proxy->spin_rad_s[k] /= seconds;
+  }
+  proxy->pose = *from;
+  ++proxy->moves;
+}
+
 // A step, as the arguments of rf_collide_touch_rt.
 typedef struct step {
   double h;
@@ -40,13 +50,15 @@ static bool find_normal(const rf_collide *c, int64_t i, const step *s, rf_collid
   return true;
 }
 
-// Cuts the part of a change along the surface to the cone of friction.
-static void rub(double friction, const double normal[3], double change[3]) {
+// Cuts the part of a change along the surface to the cone of friction; returns true if it was
+// longer.
+static bool rub(double friction, const double normal[3], double change[3]) {
   const double pushed = rf_vec3_dot(change, normal);
   double along[3];
   for (int k = 0; k < 3; ++k) along[k] = change[k] - pushed * normal[k];
-  rf_vec3_limit(along, friction * fmax(pushed, 0.0));
+  const bool slides = rf_vec3_limit(along, friction * fmax(pushed, 0.0));
   for (int k = 0; k < 3; ++k) change[k] = pushed * normal[k] + along[k];
+  return slides;
 }
 
 // Lets node i touch.
@@ -72,11 +84,13 @@ static void touch(rf_collide *c, int64_t i, const step *s) {
     p.depth_m = fmax(0.0, -rf_field_distance_rt(proxy->field, local));
   }
   proxy->rule->ask_rt(&p, change);
-  rub(proxy->friction, p.normal, change);
+  const bool slides = rub(proxy->friction, p.normal, change);
   if (change[0] == 0.0 && change[1] == 0.0 && change[2] == 0.0) return;
   const int64_t number = next->n_touching++;
   double *force = next->force + 3 * number;
   next->touching[number] = c->node[i];
+  next->n_sliding += slides;
+  next->depth_m = fmax(next->depth_m, proxy->rule->ahead ? p.depth_m : -p.distance_m);
   for (int64_t k = 0; k < 3; ++k) {
     force[k] = (1.0 + 0.5 * s->h * c->alpha) * c->mass[i] * change[k];
     s->after[at + k] += change[k];
@@ -112,7 +126,8 @@ void rf_collide_touch_rt(rf_collide *c, double h, const double *v, const double 
     rf_quat_rotate_back(s.seen.quaternion, way, c->place + 3 * i);
   }
   rf_field_distances_rt(proxy->field, c->n, c->place, c->distance);
-  c->next.n_touching = 0;
+  c->next.n_touching = c->next.n_sliding = 0;
+  c->next.depth_m = 0.0;
   for (int k = 0; k < 3; ++k) c->next.total[k] = c->next.torque[k] = 0.0;
   for (int64_t i = 0; i < c->n; ++i)
     if (c->distance[i] <= 0.0) touch(c, i, &s);

@@ -13,7 +13,8 @@
 #include "modes/modes.h"
 #include "polynomial/damping.h"
 
-static const double MARGIN = 1.02;  // factor for eigenvalues that are estimated from below
+// error of eigenvalues that are estimated from below, and the factor that makes up for it
+static const double ROUGH = 1e-4, MARGIN = 1.02;
 
 // eigenvalues of A x = lambda M~ x, ascending; `a` (r, r) is overwritten
 static rf_status eigenvalues(int32_t r_, const double *m, double *a, double *values,
@@ -176,7 +177,7 @@ done:
 static rf_status highest_rate(const rf_solid *solid, const rf_run *run, const double *blocks,
                               double *rate, rf_error *err) {
   if (rf_solid_steps_lumped(solid)) return rf_solid_highest_bound(solid, run, blocks, rate, err);
-  const rf_status st = rf_solid_highest(solid, run, blocks, false, rate, err);
+  const rf_status st = rf_solid_highest(solid, run, blocks, false, ROUGH, rate, err);
   if (st >= 0 && *rate > 0.0) *rate *= MARGIN;
   return st;
 }

@@ -245,11 +245,12 @@ RF_MUST_CHECK rf_status rf_solid_require_held(const rf_solid *solid, rf_error *e
 RF_MUST_CHECK rf_status rf_solid_require_one_piece(const rf_solid *solid, rf_error *err);
 
 // Computes the largest eigenvalue lambda of B x = lambda M x over the free DOFs, B given as
-// symmetric tangent blocks: an estimate by Lanczos, at most lambda up to rounding and usually
-// within 1e-4 of it, and, for the lumped mass, an upper bound.
+// symmetric tangent blocks: by Lanczos' method, at most lambda up to rounding and within the
+// relative error `tol` of an eigenvalue; and, for the lumped mass, an upper bound, which needs no
+// iteration to converge.  RF_ERR_NO_CONVERGENCE: `tol` is too small.
 RF_MUST_CHECK rf_status rf_solid_highest(const rf_solid *solid, const rf_run *run,
-                                         const double *blocks, bool lumped, double *value,
-                                         rf_error *err);
+                                         const double *blocks, bool lumped, double tol,
+                                         double *value, rf_error *err);
 RF_MUST_CHECK rf_status rf_solid_highest_bound(const rf_solid *solid, const rf_run *run,
                                                const double *blocks, double *value, rf_error *err);
 

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/run.h"
 #include "fem/adjacency.h"
+#include "fem/constrained.h"
 #include "fem/inertia.h"
 #include "linalg/vec3.h"
 #include "mesh/reference.h"
@@ -73,12 +74,12 @@ done:
 
 // ---- the matrix of a face -------------------------------------------------------------
 
-// Computes the edge vectors of a box; all boxes are equal.
+// Computes the edge vectors of a cut box; those at ghost faces are equal.
 static void box_edges(const rf_mesh *m, double edge[3][3]) {
   static const int ALONG[3] = {1, 3, 4};
+  const int32_t *own = m->elements + (size_t)m->type * (size_t)rf_mesh_first_cut(m);
   for (int k = 0; k < 3; ++k)
-    rf_vec3_sub(m->nodes + 3 * (size_t)m->elements[ALONG[k]], m->nodes + 3 * (size_t)m->elements[0],
-                edge[k]);
+    rf_vec3_sub(m->nodes + 3 * (size_t)own[ALONG[k]], m->nodes + 3 * (size_t)own[0], edge[k]);
 }
 
 // Returns the cube root of the volume of a cell, m.
@@ -176,9 +177,24 @@ static void add_row(const rf_solid *s, int32_t i, int32_t e, const double *const
   }
 }
 
+// The same of a solid with constrained nodes.
+static rf_status constrained_matrix(const rf_solid *s, const double *factor, double *entries,
+                                    rf_error *err) {
+  rf_status st = RF_OK;
+  const rf_solid *elements = s->constrained->elements;
+  double *all = NULL;
+  RF_ALLOC(all, elements->graph.ptr[elements->graph.n]);
+  RF_TRY(rf_solid_ghost_matrix(elements, factor, all, err));
+  rf_constrained_fold_numbers(s, all, entries);
+done:
+  rf_free(all);
+  return st;
+}
+
 rf_status rf_solid_ghost_matrix(const rf_solid *s, const double *factor, double *entries,
                                 rf_error *err) {
   rf_status st = RF_OK;
+  if (s->constrained) return constrained_matrix(s, factor, entries, err);
   const int32_t n = s->mesh->n_nodes;
   const size_t values = 4 * (size_t)s->mesh->type * (size_t)s->mesh->type;
   int32_t *ptr = NULL, *list = NULL, *place = NULL;

@@ -1,7 +1,8 @@
 // Largest eigenvalue of K x = lambda M x over the free DOFs.
 //
-// Estimate: Lanczos in the metric of M. The largest Ritz value approaches lambda from below; it is
-// accepted when its residual bounds the distance to some eigenvalue.  Vectors are not
+// Value: Lanczos in the metric of M. The largest Ritz value approaches lambda from below; it is
+// accepted when its residual, which bounds the distance to some eigenvalue, is within the
+// tolerance.  Vectors are not
 // reorthogonalised: copies of a converged eigenvalue do no harm here.
 //
 // Bound (lumped mass): N = M^-1 |K|, entry by entry, is nonnegative; its spectral radius is at
@@ -19,12 +20,11 @@
 #include "linalg/vector.h"
 
 enum {
-  FIRST_CHECK = 16,   // Lanczos vectors before the first test; each later test doubles them
-  LAST_CHECK = 256,   // limit
+  FIRST_CHECK = 16,  // Lanczos vectors before the first test; each later one has half as many more
+  MOST_VECTORS = 16384,
   BOUND_SWEEPS = 24,  // steps of the power method
   ROWS_PER_TASK = 1024
 };
-static const double RESIDUAL = 1e-4;   // relative, of the estimate
 static const double SMALLEST = 1e-12;  // smallest component of x, relative to the largest
 
 // Removes forces on fixed nodes; those on constrained nodes go to their masters.
@@ -33,37 +33,52 @@ static void hold_fixed(const rf_solid *s, double *x) {
   for (int32_t k = 0; k < s->n_fixed; ++k) memset(x + 3 * (int64_t)s->fixed[k], 0, 3 * sizeof *x);
 }
 
-// Computes the largest eigenvalue of the tridiagonal matrix of k vectors, and a bound of its
-// distance to an eigenvalue of the whole problem.
-static rf_status ritz(int32_t k, const double *diagonal, const double *off, double *value,
-                      double *residual, rf_error *err) {
-  rf_status st = RF_OK;
-  const int n = k, lwork = 1 + 6 * k + 2 * k * k, liwork = 3 + 5 * k;
-  double *t = NULL, *values = NULL, *work = NULL;
-  int *iwork = NULL, info = 0;
-  RF_ALLOC(t, (int64_t)k * k);
-  RF_ALLOC(values, k);
-  RF_ALLOC(work, lwork);
-  RF_ALLOC(iwork, liwork);
+// Returns the number of pivots x - T = L D L^T of the tridiagonal matrix that are not positive: of
+// eigenvalues at or above x.  pivot: (k), nullable.
+static int32_t above(int32_t k, const double *diagonal, const double *off, double x,
+                     double *pivot) {
+  int32_t count = 0;
+  double d = 1.0;
   for (int32_t i = 0; i < k; ++i) {
-    t[(int64_t)i * k + i] = diagonal[i];
-    if (i + 1 < k) t[(int64_t)i * k + i + 1] = off[i];
+    d = x - diagonal[i] - (i > 0 ? off[i - 1] * off[i - 1] / d : 0.0);
+    if (d == 0.0) d = -DBL_MIN;
+    count += !(d > 0.0);
+    if (pivot) pivot[i] = d;
   }
-  rf_blas_serial_begin();
-  dsyevd_("V", "L", &n, t, &n, values, work, &lwork, iwork, &liwork, &info);
-  rf_blas_serial_end();
-  if (info != 0) {
-    st = rf_fail(err, RF_ERR_NO_CONVERGENCE, "eigenvalues of a tridiagonal matrix not found");
-    goto done;
+  return count;
+}
+
+// Computes the largest eigenvalue of the tridiagonal matrix of k vectors, and a bound of its
+// distance to an eigenvalue of the whole problem.  work: (2, k).
+static void ritz(int32_t k, const double *diagonal, const double *off, double *work, double *value,
+                 double *residual) {
+  enum { BISECTIONS = 200, ITERATIONS = 3 };
+  double low = diagonal[0], high = diagonal[0], *pivot = work, *y = work + k;
+  for (int32_t i = 0; i < k; ++i) {
+    const double beside = (i > 0 ? off[i - 1] : 0.0) + (i + 1 < k ? off[i] : 0.0);
+    low = fmax(low, diagonal[i]);
+    high = fmax(high, diagonal[i] + beside);
   }
-  *value = values[k - 1];
-  *residual = fabs(off[k - 1] * t[(int64_t)(k - 1) * k + k - 1]);
-done:
-  rf_free(t);
-  rf_free(values);
-  rf_free(work);
-  rf_free(iwork);
-  return st;
+  // rounding must not hide the eigenvalue
+  high += DBL_EPSILON * fabs(high) + DBL_MIN;
+  for (int step = 0; step < BISECTIONS; ++step) {
+    const double middle = low + 0.5 * (high - low);
+    if (!(middle > low && middle < high)) break;
+    *(above(k, diagonal, off, middle, NULL) > 0 ? &low : &high) = middle;
+  }
+  *value = low + 0.5 * (high - low);
+  // inverse iteration; high - T is positive definite, and the vector sought has no change of sign
+  above(k, diagonal, off, high, pivot);
+  for (int32_t i = 0; i < k; ++i) y[i] = 1.0;
+  for (int iteration = 0; iteration < ITERATIONS; ++iteration) {
+    for (int32_t i = 1; i < k; ++i) y[i] += off[i - 1] / pivot[i - 1] * y[i - 1];
+    y[k - 1] /= pivot[k - 1];
+    for (int32_t i = k - 1; i-- > 0;) y[i] = (y[i] + off[i] * y[i + 1]) / pivot[i];
+    double largest = 0.0;
+    for (int32_t i = 0; i < k; ++i) largest = fmax(largest, fabs(y[i]));
+    for (int32_t i = 0; i < k; ++i) y[i] /= largest;
+  }
+  *residual = off[k - 1] * fabs(y[k - 1]) / rf_norm(k, y);
 }
 
 // Fills x with an asymmetric vector, the same on every machine.
@@ -76,16 +91,19 @@ static void start_vector(int64_t count, double *x) {
 }
 
 static rf_status estimate(const rf_solid *s, const rf_run *run, const double *blocks, bool lumped,
-                          double *value, rf_error *err) {
+                          double tol, double *value, rf_error *err) {
   rf_status st = RF_OK;
   const int64_t dofs = 3 * (int64_t)s->mesh->n_nodes, free_dofs = 3 * (int64_t)s->n_free;
   rf_solid_mass mass = {0};
   double *v = NULL, *mass_v = NULL, *before = NULL, *z = NULL;
-  double diagonal[LAST_CHECK], off[LAST_CHECK];
+  double *diagonal = NULL, *off = NULL, *work = NULL;
   RF_ALLOC(v, dofs);
   RF_ALLOC(mass_v, dofs);
   RF_ALLOC(before, dofs);
   RF_ALLOC(z, dofs);
+  RF_ALLOC(diagonal, MOST_VECTORS);
+  RF_ALLOC(off, MOST_VECTORS);
+  RF_ALLOC(work, 2 * MOST_VECTORS);
   RF_TRY(rf_solid_mass_init(&mass, s, run, lumped, err));
   start_vector(dofs, z);
   hold_fixed(s, z);
@@ -94,7 +112,8 @@ static rf_status estimate(const rf_solid *s, const rf_run *run, const double *bl
   for (int64_t d = 0; d < dofs; ++d) v[d] /= norm, mass_v[d] = z[d] / norm;
 
   double last = 0.0;
-  for (int32_t k = 0, check = FIRST_CHECK; k < LAST_CHECK; ++k) {
+  bool found = false;
+  for (int32_t k = 0, check = FIRST_CHECK; k < MOST_VECTORS && !found; ++k) {
     RF_TRY(rf_run_progress(run, -1, -1, err));
     RF_TRY(rf_solid_block_multiply(s, run, blocks, 1, v, z, err));
     hold_fixed(s, z);
@@ -106,18 +125,26 @@ static rf_status estimate(const rf_solid *s, const rf_run *run, const double *bl
     last = off[k] = sqrt(fmax(rf_dot(dofs, v, z), 0.0));
     // the Krylov space is invariant, or the whole space
     const bool ended = !(last > DBL_EPSILON * fabs(diagonal[0])) || k + 1 >= free_dofs;
-    if (ended || k + 1 == check) {
-      check *= 2;
-      RF_TRY(ritz(k + 1, diagonal, off, value, &residual, err));
-      if (ended || residual <= RESIDUAL * fabs(*value)) break;
+    if (ended || k + 1 == check || k + 1 == MOST_VECTORS) {
+      check += check / 2;
+      ritz(k + 1, diagonal, off, work, value, &residual);
+      found = ended || residual <= tol * fabs(*value);
     }
     for (int64_t d = 0; d < dofs; ++d) v[d] /= last, mass_v[d] = z[d] / last;
   }
+  if (!found)
+    st = rf_fail(err, RF_ERR_NO_CONVERGENCE,
+                 "the highest frequency is not known to %.1g after %d iterations, but to %.1g: "
+                 "ask for a larger tolerance",
+                 0.5 * tol, MOST_VECTORS, 0.5 * residual / fabs(*value));
 done:
   rf_free(v);
   rf_free(mass_v);
   rf_free(before);
   rf_free(z);
+  rf_free(diagonal);
+  rf_free(off);
+  rf_free(work);
   rf_solid_mass_release(&mass);
   return st;
 }
@@ -195,9 +222,9 @@ static rf_status check(const rf_solid *s, const double *blocks, rf_error *err) {
 }
 
 rf_status rf_solid_highest(const rf_solid *s, const rf_run *run, const double *blocks, bool lumped,
-                           double *value, rf_error *err) {
+                           double tol, double *value, rf_error *err) {
   const rf_status st = check(s, blocks, err);
-  return st < 0 ? st : estimate(s, run, blocks, lumped, value, err);
+  return st < 0 ? st : estimate(s, run, blocks, lumped, tol, value, err);
 }
 
 rf_status rf_solid_highest_bound(const rf_solid *s, const rf_run *run, const double *blocks,

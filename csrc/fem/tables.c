@@ -93,9 +93,17 @@ static rf_status share_points(rf_solid *s, rf_error *err) {
   int32_t first[MOST_SHARED], shared = 0;
   int64_t next = 0;
   RF_ALLOC(s->first_point, s->n_places);
+  if (s->mesh->rule) RF_ALLOC(s->n_points, s->n_places);
   for (int32_t k = 0; k < s->n_places; ++k) {
     const int32_t e = s->visit[k];
     if (e < 0) continue;
+    const int32_t own = own_points(s->mesh, e).count;
+    if (s->n_points) s->n_points[k] = own > 0 ? own : s->n_gauss;
+    if (own > 0) {
+      s->first_point[k] = next;
+      next += own;
+      continue;
+    }
     int32_t c = 0;
     while (c < shared && !is_translate(s->mesh, e, first[c], farthest)) ++c;
     s->first_point[k] = c < shared ? s->first_point[s->place[first[c]]] : next;
@@ -137,10 +145,11 @@ static rf_status fill_points(rf_solid *s, const rf_standard_rule *standard, rf_e
   int64_t complete = 0;  // end of the tables of a graded mesh so far
   for (int32_t k = 0; k < s->n_places && s->mesh->constraints && !s->congruent; ++k) {
     if (s->visit[k] < 0 || s->first_point[k] < complete) continue;
-    complete = s->first_point[k] + s->n_gauss;
+    const rf_points points = points_of(s->mesh, s->visit[k], standard);
+    complete = s->first_point[k] + points.count;
     corners(s->mesh, s->visit[k], x);
     const rf_status st =
-        rf_shape_tables(s->mesh->type, rf_shape_points(standard), x, s->visit[k],
+        rf_shape_tables(s->mesh->type, points, x, s->visit[k],
                         s->gradient + s->first_point[k] * (int64_t)s->mesh->type * 3,
                         s->volume + s->first_point[k], NULL, err);
     if (st < 0) return st;

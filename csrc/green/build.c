@@ -5,6 +5,7 @@
 #include "base/run.h"
 #include "fem/fem.h"
 #include "green/green.h"
+#include "green/node.h"
 #include "modes/modes.h"
 
 _Static_assert((int)RF_GREEN_RIGID == (int)RF_RIGID, "rigid motions");
@@ -107,14 +108,23 @@ static void put(rf_green *g, int64_t at, double value) {
 static void store(rf_green *g, const work *w, int32_t from, int32_t to) {
   const int64_t n = 3 * (int64_t)w->solid->n_free;
   for (int32_t i = from; i < g->count; ++i) {
-    const double *row = w->x + 3 * (int64_t)w->solid->free_of[g->node[i]];
+    const int32_t place = w->solid->free_of[g->node[i]];
+    const double *row = w->x + 3 * (int64_t)place;
+    double followed[3 * COLUMNS];
+    int64_t step = n;  // of the columns in `row`
+    if (place < 0) {
+      for (int32_t k = 0; k < 3 * (to - from); ++k)
+        rf_green_read(w->solid, g->node[i], w->x + k * n, followed + 3 * (int64_t)k);
+      row = followed;
+      step = 3;
+    }
     for (int32_t j = from; j < to && j <= i; ++j) {
       const int64_t at = rf_green_at(i, j);
       const bool mirrored = i / RF_GREEN_TILE == j / RF_GREEN_TILE;
       for (int c = 0; c < 3; ++c)
         for (int d = 0; d < 3; ++d) {
           if (i == j && d > c) continue;
-          const double value = row[(3 * (j - from) + d) * n + c];
+          const double value = row[(3 * (j - from) + d) * step + c];
           put(g, at + 3 * c + d, value);
           if (mirrored) put(g, rf_green_at(j, i) + 3 * d + c, value);
         }
@@ -129,7 +139,7 @@ static rf_status compute(rf_green *g, work *w, int64_t total, rf_error *err) {
     const int32_t to = from + NODES < g->count ? from + NODES : g->count;
     memset(w->x, 0, (size_t)(3 * (to - from) * n) * sizeof *w->x);
     for (int32_t k = 0; k < 3 * (to - from); ++k)
-      w->x[k * n + 3 * (int64_t)w->solid->free_of[g->node[from + k / 3]] + k % 3] = 1.0;
+      rf_green_push(w->solid, g->node[from + k / 3], k % 3, w->x + k * n);
     RF_TRY(solve(w, 3 * (to - from), err));
     store(g, w, from, to);
     RF_TRY(rf_run_progress(w->run, to, total, err));
@@ -162,6 +172,7 @@ static rf_status release(rf_green *g, work *w, int64_t total, rf_error *err) {
       double *mode = g->static_modes + (from + k) * field;
       rf_solid_scatter(s, w->x + k * n, motion + k * all);
       motion[k * all + 3 * (int64_t)g->releasable[(from + k) / 3] + (from + k) % 3] = 1.0;
+      rf_constraints_fill_rt(s->mesh->constraints, motion + k * all);
       for (int32_t i = 0; i < g->count; ++i)
         memcpy(mode + 3 * i, motion + k * all + 3 * (int64_t)g->node[i], 3 * sizeof *mode);
     }
@@ -183,20 +194,16 @@ done:
 }
 
 static rf_status check(const rf_solid *s, const rf_green_settings *set, rf_error *err) {
-  if (s->constrained)
-    return rf_fail(err, RF_ERR_MESH,
-                   "the mesh has constrained nodes, which Green's functions do not know: take the "
-                   "mesh of equal cubes, before grading");
   const rf_status st = check_nodes(s->mesh->n_nodes, set, err);
   if (st < 0) return st;
   for (int32_t k = 0; k < set->count; ++k)
-    if (s->free_of[set->node[k]] < 0)
+    if (!rf_green_moves(s, set->node[k]))
       return rf_fail(err, RF_ERR_ARG,
                      "surface_nodes[%d] is %d, a fixed node, which does not move; leave it out, or "
                      "name it in releasable if it is to be released",
                      (int)k, (int)set->node[k]);
   for (int32_t k = 0; k < set->n_releasable; ++k)
-    if (s->free_of[set->releasable[k]] >= 0)
+    if (s->free_of[set->releasable[k]] != -1)
       return rf_fail(err, RF_ERR_ARG,
                      "releasable[%d] is %d, which is not a fixed node of the solid; only these can "
                      "be released",

@@ -35,10 +35,6 @@ bool rf_control_spans_plane(const rf_mesh *mesh, int32_t count, const int32_t *n
 }
 
 static rf_status check_settings(const rf_control_build *b, rf_error *err) {
-  if (b->solid->constrained)
-    return rf_fail(err, RF_ERR_MESH,
-                   "the mesh has constrained nodes, which control elements do not know: take the "
-                   "mesh of equal cubes, before grading");
   const rf_control_settings *set = b->set;
   const int32_t n = b->solid->mesh->n_nodes;
   const int32_t most = RF_CONTROL_MOST_GROUPS - 1;
@@ -58,6 +54,19 @@ static rf_status check_settings(const rf_control_build *b, rf_error *err) {
   return rf_simd_check(set->simd, err);
 }
 
+// Refuses handles that have constrained nodes without their masters.
+static rf_status check_followers(const rf_control_build *b, const int32_t *owner, rf_error *err) {
+  const rf_constraints *c = b->solid->mesh->constraints;
+  for (int32_t k = 0; c && k < c->n; ++k)
+    for (int32_t p = c->ptr[k]; p < c->ptr[k + 1] && owner[c->slaves[k]] >= 0; ++p)
+      if (owner[c->masters[p]] != owner[c->slaves[k]])
+        return rf_fail(err, RF_ERR_ARG,
+                       "handles[%d] has node %d, which is constrained to follow node %d, but not "
+                       "that one: add it, or leave out node %d",
+                       owner[c->slaves[k]], c->slaves[k], c->masters[p], c->slaves[k]);
+  return RF_OK;
+}
+
 // Refuses handles that share nodes, have fixed ones, or do not span a plane.  owner: handle of each
 // node, -1: none.
 static rf_status check_handles(const rf_control_build *b, int32_t *owner, rf_error *err) {
@@ -73,7 +82,7 @@ static rf_status check_handles(const rf_control_build *b, int32_t *owner, rf_err
         return rf_fail(err, RF_ERR_ARG,
                        "handles[%d] and handles[%d] share node %d; give each node to one handle",
                        owner[node], h, node);
-      if (b->solid->free_of[node] < 0)
+      if (b->solid->free_of[node] == -1)
         return rf_fail(err, RF_ERR_ARG,
                        "handles[%d] has node %d, which is fixed in the solid; leave it out of one",
                        h, node);
@@ -85,7 +94,7 @@ static rf_status check_handles(const rf_control_build *b, int32_t *owner, rf_err
                      "one line",
                      h, count, count == 1 ? "" : "s", count < 3 ? "" : ", all on one line");
   }
-  return RF_OK;
+  return check_followers(b, owner, err);
 }
 
 // The series needs two groups, a quadratic law, and not too many products.
@@ -126,14 +135,16 @@ static rf_status hold(rf_control_build *b, const int32_t *owner, rf_error *err) 
   b->held.fixed = b->held.free = b->held.free_of = NULL;
   b->held.n_fixed = b->held.n_free = 0;
   RF_ALLOC(b->held.fixed, total);
-  RF_ALLOC(b->held.free, n - total);
+  RF_ALLOC(b->held.free, n);
   RF_ALLOC(b->held.free_of, n);
   for (int32_t i = 0; i < n; ++i) {
-    const bool fixed = owner[i] >= 0 || s->free_of[i] < 0;
-    b->held.free_of[i] = fixed ? -1 : b->held.n_free;
+    // constrained nodes follow their masters, also in handles
+    const bool follows = s->free_of[i] == -2;
+    const bool fixed = !follows && (owner[i] >= 0 || s->free_of[i] < 0);
+    b->held.free_of[i] = follows ? -2 : fixed ? -1 : b->held.n_free;
     if (fixed)
       b->held.fixed[b->held.n_fixed++] = i;
-    else
+    else if (!follows)
       b->held.free[b->held.n_free++] = i;
   }
   if (b->held.n_free == 0) {
@@ -279,6 +290,7 @@ rf_status rf_control_respond(const rf_control_build *b, int count, const double 
   for (int k = 0; k < count; ++k) {
     double *const total = b->load + k * all;
     for (int64_t i = 0; i < all; ++i) total[i] = -total[i] - (load ? load[k * all + i] : 0.0);
+    rf_constraints_fold_rt(held->mesh->constraints, total);
     rf_solid_gather(held, total, b->part + k * free);
   }
   RF_TRY(rf_cholesky_solve(b->factor, b->run, count, b->part, b->part, err));
@@ -286,6 +298,7 @@ rf_status rf_control_respond(const rf_control_build *b, int count, const double 
     for (int32_t i = 0; i < held->n_free; ++i)
       memcpy(u + k * all + 3 * (int64_t)held->free[i], b->part + k * free + 3 * (int64_t)i,
              3 * sizeof *u);
+  for (int k = 0; k < count; ++k) rf_constraints_fill_rt(held->mesh->constraints, u + k * all);
 done:
   return st;
 }

@@ -265,6 +265,7 @@ static rf_status force_of_paths(void *context, int64_t task, int worker, rf_erro
   for (int lane = 0; lane < LANES; ++lane) {
     double *const to = s->load + (task * LANES + lane) * all;
     for (int64_t i = 0; i < all; ++i) to[i] = force[i * LANES + lane];
+    rf_constraints_fold_rt(s->build->solid->mesh->constraints, to);
   }
   return RF_OK;
 }

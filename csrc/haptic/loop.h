@@ -73,9 +73,6 @@ RF_MUST_CHECK rf_status rf_loop_called_rt(rf_loop *loop);
 bool rf_loop_ended_rt(rf_loop *loop);
 // Runs cycles from now until `stop` or `most_ticks` and the following fade-out, or until a failure.
 RF_MUST_CHECK rf_status rf_loop_run_rt(rf_loop *loop);
-// Makes denormal numbers count as zero in this thread; returns the previous mode, to be restored.
-uint64_t rf_loop_flush_denormals_rt(void);
-void rf_loop_restore_denormals_rt(uint64_t before);
 // Touches the stack that a cycle may need, so that its pages exist.
 void rf_loop_touch_stack_rt(void);
 

@@ -3,10 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#if defined(__x86_64__) || defined(_M_X64)
-#include <xmmintrin.h>
-#endif
-
 #include "base/clock_rt.h"
 
 enum { STACK_BYTES = 256 * 1024 };
@@ -14,29 +10,6 @@ enum { STACK_BYTES = 256 * 1024 };
 #define LOAD(a) atomic_load_explicit(&(a), memory_order_relaxed)
 #define STORE(a, value) atomic_store_explicit(&(a), (value), memory_order_relaxed)
 #define COUNT(a, more) STORE(a, LOAD(a) + (more))
-
-#if defined(__x86_64__) || defined(_M_X64)
-enum { FLUSH_RESULTS_AND_OPERANDS = 0x8040 };
-uint64_t rf_loop_flush_denormals_rt(void) {
-  const unsigned before = _mm_getcsr();
-  _mm_setcsr(before | FLUSH_RESULTS_AND_OPERANDS);
-  return before;
-}
-void rf_loop_restore_denormals_rt(uint64_t before) { _mm_setcsr((unsigned)before); }
-#elif defined(__aarch64__)
-uint64_t rf_loop_flush_denormals_rt(void) {
-  uint64_t before;
-  __asm__ volatile("mrs %0, fpcr" : "=r"(before));
-  __asm__ volatile("msr fpcr, %0" : : "r"(before | (1ULL << 24)));
-  return before;
-}
-void rf_loop_restore_denormals_rt(uint64_t before) {
-  __asm__ volatile("msr fpcr, %0" : : "r"(before));
-}
-#else
-uint64_t rf_loop_flush_denormals_rt(void) { return 0; }
-void rf_loop_restore_denormals_rt(uint64_t before) { (void)before; }
-#endif
 
 void rf_loop_touch_stack_rt(void) {
   volatile char here[STACK_BYTES];

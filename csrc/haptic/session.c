@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/denormals_rt.h"
 #include "haptic/session_state.h"
 
 enum { FEWEST_RECORDS = 64 };
@@ -237,9 +238,9 @@ rf_status rf_session_advance(rf_session *s, int64_t n, rf_error *err) {
   if (st >= 0) st = open_device(s, err);
   if (st < 0) return st;
   rf_tick_pace_rt(s->tick, INFINITY);
-  const uint64_t before = rf_loop_flush_denormals_rt();
+  const uint64_t before = rf_denormals_flush_rt();
   for (int64_t k = 0; k < n && st >= 0; ++k) st = rf_loop_cycle_rt(&s->loop, 0.0);
-  rf_loop_restore_denormals_rt(before);
+  rf_denormals_restore_rt(before);
   if (st >= 0) return RF_OK;
   rf_error why = {0};
   rf_session_explain(s, st, &why);

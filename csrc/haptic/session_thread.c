@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <sys/mman.h>
 
+#include "base/denormals_rt.h"
+
 enum { LOCKED_STACK = 512 << 10 };
 
 void rf_session_close_device(rf_session *s) {
@@ -49,7 +51,7 @@ static rf_status own_cycle(void *context) {
   rf_session *s = context;
   rf_loop *loop = &s->loop;
   if (rf_loop_ended_rt(loop)) return RF_ERR_INTERRUPTED;
-  if (loop->this_run == 0) (void)rf_loop_flush_denormals_rt();
+  if (loop->this_run == 0) (void)rf_denormals_flush_rt();
   return rf_loop_called_rt(loop);
 }
 
@@ -74,7 +76,7 @@ void *rf_session_run_cycles(void *context) {
   rf_status st;
   atomic_store(&s->cycling, true);
   lock_stack(s);
-  (void)rf_loop_flush_denormals_rt();
+  (void)rf_denormals_flush_rt();
   rf_loop_touch_stack_rt();
   if (s->device->table->run) {
     st = s->device->table->run(s->device->self, own_cycle, s, &why);

@@ -2,6 +2,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -97,8 +98,6 @@ rf_status rf_mesh_set_constraints(rf_mesh *m, const rf_constraints *from, rf_err
                    "constrained nodes need elements without mid-edge nodes, of 4 or 8 nodes; these "
                    "have %d",
                    (int)m->type);
-  if (m->rule)
-    return rf_fail(err, RF_ERR_MESH, "a mesh with cut cells cannot have constrained nodes");
   if (m->constraints || from->n < 1)
     return rf_fail(err, RF_ERR_ARG, "constraints must name at least one node, and once only");
   RF_ALLOC(tied, m->n_nodes);
@@ -119,6 +118,7 @@ rf_status rf_mesh_set_constraints(rf_mesh *m, const rf_constraints *from, rf_err
   memcpy(c->weights, from->weights, masters * sizeof *c->weights);
   m->constraints = c;
   c = NULL;
+  st = rf_mesh_check_cut_nodes(m, err);
 done:
   rf_free(tied);
   rf_free(met);
@@ -195,5 +195,16 @@ rf_status rf_constraints_require(const rf_constraints *c, int32_t n_nodes, const
                      name, c->slaves[k], i, value, c->slaves[k], mean, off, FOLLOWS * largest,
                      off <= SINGLE * largest ? " (single precision?)" : "");
     }
+  return RF_OK;
+}
+
+rf_status rf_constraints_require_all(const rf_constraints *c, int32_t n_nodes, int64_t count,
+                                     const double *x, const char *name, rf_error *err) {
+  char own[64];
+  for (int64_t k = 0; c && k < count; ++k) {
+    snprintf(own, sizeof own, "%s[%lld]", name, (long long)k);
+    const rf_status st = rf_constraints_require(c, n_nodes, x + 3 * k * n_nodes, own, err);
+    if (st < 0) return st;
+  }
   return RF_OK;
 }

@@ -26,8 +26,8 @@ typedef struct rf_constraints {
 
 typedef struct rf_mesh rf_mesh;
 
-// Copies and checks the table; n >= 1.  RF_ERR_MESH unless the mesh has whole elements of first
-// order and none yet, and all is as described above.
+// Copies and checks the table; n >= 1.  RF_ERR_MESH unless the mesh has elements of first order and
+// no constraints yet, cut elements have no constrained node, and all is as described above.
 RF_MUST_CHECK rf_status rf_mesh_set_constraints(rf_mesh *mesh, const rf_constraints *from,
                                                 rf_error *err);
 void rf_constraints_free(rf_constraints *constraints);  // NULL is allowed
@@ -83,5 +83,9 @@ RF_MUST_CHECK rf_status rf_constraints_require_free(const rf_constraints *constr
 // 1e-8 of its largest value.  NULL constraints pass.
 RF_MUST_CHECK rf_status rf_constraints_require(const rf_constraints *constraints, int32_t n_nodes,
                                                const double *x, const char *name, rf_error *err);
+// The same of `count` fields (count, n_nodes, 3), each named by its number: name[k].
+RF_MUST_CHECK rf_status rf_constraints_require_all(const rf_constraints *constraints,
+                                                   int32_t n_nodes, int64_t count, const double *x,
+                                                   const char *name, rf_error *err);
 
 #endif

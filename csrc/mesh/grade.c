@@ -5,146 +5,34 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "mesh/lattice.h"
 #include "mesh/topology.h"
 
-static const double EQUAL = 1e-6;  // difference of edges of equal cubes, over the edge
-// most places of the box, which need memory: in all, and per cube
-static const double FEW = 1e8, SPARSE = 64.0;
-
-// Corners of a cell in VTK's order, as steps along x, y, z.
-static const int CORNER[8][3] = {{0, 0, 0}, {1, 0, 0}, {1, 1, 0}, {0, 1, 0},
-                                 {0, 0, 1}, {1, 0, 1}, {1, 1, 1}, {0, 1, 1}};
+// Cells of one level.
+enum { WHOLE = 1, MERGED = 2, CUT = 4 };
 
 // Cells of one level on the lattice of their size.
 typedef struct level {
   int32_t n[3];   // cells along each axis
-  uint8_t *cell;  // 0: none, 1: a cell of the mesh, 2: one that was merged  (n[2], n[1], n[0])
+  uint8_t *cell;  // 0: none, or of the kinds above            (n[2], n[1], n[0])
 } level;
 
 typedef struct grading {
   const rf_mesh *cubes;
-  double low[3], h;  // lowest corner of the mesh, edge of the cubes, m
-  int32_t *place;    // of each cube in the lattice         (cubes->n_elements)
-  int32_t *element;  // cube at each place of the lattice, -1: none
-  int32_t *node;     // node at each place of the lattice of nodes, -1: none
+  rf_lattice lattice;
   int32_t n_levels;  // with cells
   level levels[RF_GRADE_MAX_LEVEL + 1];
   int32_t *renumber;  // node of the new mesh, -1: not used   (cubes->n_nodes)
 } grading;
 
-static int64_t place_in(const int32_t n[3], int64_t i, int64_t j, int64_t k) {
-  return (k * n[1] + j) * n[0] + i;
-}
-
-// Returns the node of `cubes` at a place of the lattice of nodes; -1: there is none.
-static int32_t node_at(const grading *g, const int32_t p[3]) {
-  const int32_t *n = g->levels[0].n, nodes[3] = {n[0] + 1, n[1] + 1, n[2] + 1};
-  return g->node[place_in(nodes, p[0], p[1], p[2])];
-}
-
-// ---- the lattice ----------------------------------------------------------------------
-
-// Sets the place of the lowest corner of element e; false unless it is a cube of the lattice.
-static bool find_place(const grading *g, int32_t e, int32_t at[3]) {
-  const int32_t *own = g->cubes->elements + 8 * (int64_t)e;
-  const double *x = g->cubes->nodes + 3 * (int64_t)own[0];
-  for (int c = 0; c < 3; ++c) {
-    at[c] = (int32_t)lround((x[c] - g->low[c]) / g->h);
-    if (!(fabs(x[c] - g->low[c] - at[c] * g->h) <= EQUAL * g->h)) return false;
-  }
-  for (int a = 1; a < 8; ++a) {
-    const double *y = g->cubes->nodes + 3 * (int64_t)own[a];
-    for (int c = 0; c < 3; ++c)
-      if (!(fabs(y[c] - x[c] - CORNER[a][c] * g->h) <= EQUAL * g->h)) return false;
-  }
-  return true;
-}
-
-static rf_status measure(grading *g, rf_error *err) {
-  const rf_mesh *m = g->cubes;
-  double high[3];
-  if (m->type != RF_HEX8)
-    return rf_fail(err, RF_ERR_MESH,
-                   "grading needs a mesh of equal cubes of 8 nodes, and these elements have %d: "
-                   "voxelize(surface, cut=False, order=1)",
-                   (int)m->type);
-  if (m->rule)
-    return rf_fail(err, RF_ERR_MESH,
-                   "this mesh has cut cells, and grading needs whole cubes: "
-                   "voxelize(surface, cut=False, order=1)");
-  if (m->constraints) return rf_fail(err, RF_ERR_MESH, "this mesh is graded already");
-  for (int c = 0; c < 3; ++c) g->low[c] = high[c] = m->nodes[c];
-  for (int32_t i = 1; i < m->n_nodes; ++i)
-    for (int c = 0; c < 3; ++c) {
-      g->low[c] = fmin(g->low[c], m->nodes[3 * (int64_t)i + c]);
-      high[c] = fmax(high[c], m->nodes[3 * (int64_t)i + c]);
-    }
-  const double *a = m->nodes + 3 * (int64_t)m->elements[0];
-  const double *b = m->nodes + 3 * (int64_t)m->elements[1];
-  g->h = b[0] - a[0];
-  if (!(g->h > 0.0))
-    return rf_fail(err, RF_ERR_MESH, "element 0 is no cube along the axes, which grading needs");
-  double places = 1.0;
-  for (int c = 0; c < 3; ++c) {
-    const double cells = round((high[c] - g->low[c]) / g->h);
-    places *= cells + 1.0;
-    g->levels[0].n[c] = (int32_t)fmin(cells, INT32_MAX - 1.0);
-  }
-  // the mean edge has less rounding
-  const double mean = (high[0] - g->low[0]) / fmax(g->levels[0].n[0], 1.0);
-  if (fabs(mean - g->h) <= EQUAL * g->h) g->h = mean;
-  // memory grows with the box
-  const double most = fmin(fmax(FEW, SPARSE * m->n_elements), INT32_MAX);
-  if (!(places <= most))
-    return rf_fail(
-        err, RF_ERR_MESH,
-        "the box of the mesh has %.3g places for cubes, the mesh %d cubes; grading takes "
-        "boxes of up to %.3g places here: use larger cubes, or grade the parts one by one "
-        "and join them (join_meshes)",
-        places, (int)m->n_elements, most);
-  return RF_OK;
-}
-
-static rf_status lay_lattice(grading *g, rf_error *err) {
+static rf_status set_finest(grading *g, rf_error *err) {
   rf_status st = RF_OK;
-  const rf_mesh *m = g->cubes;
-  RF_TRY(measure(g, err));
-  const int32_t *n = g->levels[0].n, nodes[3] = {n[0] + 1, n[1] + 1, n[2] + 1};
-  const int64_t cells = (int64_t)n[0] * n[1] * n[2];
-  RF_ALLOC(g->levels[0].cell, cells);
-  RF_ALLOC(g->place, m->n_elements);
-  RF_ALLOC(g->element, cells);
-  RF_ALLOC(g->node, (int64_t)nodes[0] * nodes[1] * nodes[2]);
-  memset(g->element, 255, (size_t)cells * sizeof *g->element);
-  memset(g->node, 255, (size_t)nodes[0] * (size_t)nodes[1] * (size_t)nodes[2] * sizeof *g->node);
-  for (int32_t e = 0; e < m->n_elements; ++e) {
-    int32_t at[3];
-    if (!find_place(g, e, at)) {
-      st = rf_fail(err, RF_ERR_MESH,
-                   "element %d is not a cube of edge %g m on the lattice of element 0: grading "
-                   "needs equal cubes, as voxelize(surface, cut=False, order=1) makes them",
-                   (int)e, g->h);
-      goto done;
-    }
-    const int64_t place = place_in(n, at[0], at[1], at[2]);
-    bool same = true;
-    for (int a = 0; a < 8; ++a) {
-      int32_t *node = &g->node[place_in(nodes, at[0] + CORNER[a][0], at[1] + CORNER[a][1],
-                                        at[2] + CORNER[a][2])];
-      const int32_t own = m->elements[8 * (int64_t)e + a];
-      if (*node < 0) *node = own;
-      same = same && *node == own;
-    }
-    if (g->element[place] >= 0 || !same) {
-      st = rf_fail(err, RF_ERR_MESH,
-                   "element %d %s: grading needs parts that share the nodes of one lattice", (int)e,
-                   same ? "occurs twice" : "has nodes of its own beside those of a neighbour");
-      goto done;
-    }
-    g->element[place] = e;
-    g->place[e] = (int32_t)place;
-    g->levels[0].cell[place] = 1;
-  }
+  level *finest = &g->levels[0];
+  const rf_rule *rule = g->cubes->rule;
+  memcpy(finest->n, g->lattice.n, sizeof finest->n);
+  RF_ALLOC(finest->cell, (int64_t)finest->n[0] * finest->n[1] * finest->n[2]);
+  for (int32_t e = 0; e < g->cubes->n_elements; ++e)
+    finest->cell[g->lattice.place[e]] = rule && rule->ptr[e + 1] > rule->ptr[e] ? CUT : WHOLE;
   g->n_levels = 1;
 done:
   return st;
@@ -152,15 +40,15 @@ done:
 
 // ---- merging --------------------------------------------------------------------------
 
-// One axis of the test: to(i) = all of from(2 i - ring) .. from(2 i + 1 + ring).  `outer` lines of
-// `inner` numbers beside each other.
+// One axis of the test: to(i) = WHOLE if all of from(2 i - ring) .. from(2 i + 1 + ring) are, else
+// 0.  `outer` lines of `inner` numbers beside each other.
 static void shrink(const uint8_t *from, uint8_t *to, int64_t outer, int32_t n, int64_t inner,
                    int32_t ring) {
   for (int64_t o = 0; o < outer; ++o)
     for (int32_t i = 0; i < n / 2; ++i) {
       uint8_t *line = to + (o * (n / 2) + i) * inner;
       const bool inside = 2 * i - ring >= 0 && 2 * i + 1 + ring < n;
-      memset(line, inside, (size_t)inner);
+      memset(line, inside ? WHOLE : 0, (size_t)inner);
       for (int32_t k = 2 * i - ring; inside && k <= 2 * i + 1 + ring; ++k) {
         const uint8_t *cells = from + (o * n + k) * inner;
         for (int64_t c = 0; c < inner; ++c) line[c] &= cells[c];
@@ -170,7 +58,8 @@ static void shrink(const uint8_t *from, uint8_t *to, int64_t outer, int32_t n, i
 
 // Returns the cube at the lowest corner of a cell.
 static int32_t first_cube(const grading *g, int32_t l, int32_t i, int32_t j, int32_t k) {
-  return g->element[place_in(g->levels[0].n, (int64_t)i << l, (int64_t)j << l, (int64_t)k << l)];
+  return g->lattice
+      .element[rf_lattice_place(g->levels[0].n, (int64_t)i << l, (int64_t)j << l, (int64_t)k << l)];
 }
 
 // Removes a candidate whose cells have several regions; else marks these cells as merged.
@@ -179,12 +68,14 @@ static bool take_block(grading *g, int32_t l, int32_t i, int32_t j, int32_t k) {
   level *fine = &g->levels[l - 1];
   const int32_t region = regions[first_cube(g, l, i, j, k)];
   for (int a = 0; a < 8; ++a)
-    if (regions[first_cube(g, l - 1, 2 * i + CORNER[a][0], 2 * j + CORNER[a][1],
-                           2 * k + CORNER[a][2])] != region)
+    if (regions[first_cube(g, l - 1, 2 * i + RF_LATTICE_CORNER[a][0],
+                           2 * j + RF_LATTICE_CORNER[a][1], 2 * k + RF_LATTICE_CORNER[a][2])] !=
+        region)
       return false;
   for (int a = 0; a < 8; ++a)
-    fine->cell[place_in(fine->n, 2 * i + CORNER[a][0], 2 * j + CORNER[a][1],
-                        2 * k + CORNER[a][2])] = 2;
+    fine->cell[rf_lattice_place(fine->n, 2 * i + RF_LATTICE_CORNER[a][0],
+                                2 * j + RF_LATTICE_CORNER[a][1], 2 * k + RF_LATTICE_CORNER[a][2])] =
+        MERGED;
   return true;
 }
 
@@ -207,7 +98,7 @@ static rf_status merge(grading *g, int32_t l, int32_t ring, bool *any, rf_error 
   for (int32_t k = 0; k < made->n[2]; ++k)
     for (int32_t j = 0; j < made->n[1]; ++j)
       for (int32_t i = 0; i < made->n[0]; ++i) {
-        uint8_t *cell = &made->cell[place_in(made->n, i, j, k)];
+        uint8_t *cell = &made->cell[rf_lattice_place(made->n, i, j, k)];
         if (*cell) *cell = take_block(g, l, i, j, k);
         *any = *any || *cell;
       }
@@ -223,8 +114,8 @@ done:
 static int32_t level_at(const grading *g, const int32_t at[3]) {
   for (int32_t l = 0; l < g->n_levels; ++l) {
     const uint8_t cell =
-        g->levels[l].cell[place_in(g->levels[l].n, at[0] >> l, at[1] >> l, at[2] >> l)];
-    if (cell == 1) return l;
+        g->levels[l].cell[rf_lattice_place(g->levels[l].n, at[0] >> l, at[1] >> l, at[2] >> l)];
+    if (cell == WHOLE || cell == CUT) return l;
     if (cell == 0 || ((at[0] | at[1] | at[2]) >> l & 1)) return -1;
   }
   return -1;
@@ -235,7 +126,7 @@ typedef rf_status visit_cell(grading *g, void *context, int32_t e, const int32_t
                              rf_error *err);
 static rf_status each_cell(grading *g, visit_cell *visit, void *context, rf_error *err) {
   for (int32_t e = 0; e < g->cubes->n_elements; ++e) {
-    const int32_t *n = g->levels[0].n, place = g->place[e];
+    const int32_t *n = g->levels[0].n, place = g->lattice.place[e];
     const int32_t at[3] = {place % n[0], place / n[0] % n[1], place / n[0] / n[1]};
     const int32_t l = level_at(g, at);
     const rf_status st = l >= 0 ? visit(g, context, e, at, l, err) : RF_OK;
@@ -245,7 +136,7 @@ static rf_status each_cell(grading *g, visit_cell *visit, void *context, rf_erro
 }
 
 static void corner_of(const int32_t at[3], int32_t l, int a, int32_t p[3]) {
-  for (int c = 0; c < 3; ++c) p[c] = at[c] + (CORNER[a][c] << l);
+  for (int c = 0; c < 3; ++c) p[c] = at[c] + (RF_LATTICE_CORNER[a][c] << l);
 }
 
 // Counts cells and marks their nodes.
@@ -256,7 +147,7 @@ static rf_status count_cell(grading *g, void *context, int32_t e, const int32_t 
   for (int a = 0; a < 8; ++a) {
     int32_t p[3];
     corner_of(at, l, a, p);
-    g->renumber[node_at(g, p)] = 1;
+    g->renumber[rf_lattice_node(&g->lattice, p)] = 1;
   }
   return RF_OK;
 }
@@ -264,6 +155,7 @@ static rf_status count_cell(grading *g, void *context, int32_t e, const int32_t 
 typedef struct made_mesh {
   rf_mesh *mesh;
   int32_t next;      // element
+  int32_t *cube;     // at the lowest corner of each element
   int32_t *masters;  // of each node, -1: none                (n_nodes, 4)
 } made_mesh;
 
@@ -274,14 +166,14 @@ static void constrain(const grading *g, made_mesh *m, const int32_t at[3], int32
   corner_of(at, l, corner[0], p);
   corner_of(at, l, corner[count / 2], q);
   for (int c = 0; c < 3; ++c) middle[c] = (p[c] + q[c]) / 2;
-  const int32_t old = node_at(g, middle), node = old < 0 ? -1 : g->renumber[old];
+  const int32_t old = rf_lattice_node(&g->lattice, middle), node = old < 0 ? -1 : g->renumber[old];
   if (node < 0) return;
   int32_t *masters = m->masters + 4 * (int64_t)node;
   // an edge decides before a face
   if (masters[0] >= 0 && masters[2] < 0) return;
   for (int k = 0; k < 4; ++k) {
     if (k < count) corner_of(at, l, corner[k], p);
-    masters[k] = k < count ? g->renumber[node_at(g, p)] : -1;
+    masters[k] = k < count ? g->renumber[rf_lattice_node(&g->lattice, p)] : -1;
   }
 }
 
@@ -292,8 +184,9 @@ static rf_status place_cell(grading *g, void *context, int32_t e, const int32_t 
   for (int a = 0; a < 8; ++a) {
     int32_t p[3];
     corner_of(at, l, a, p);
-    m->mesh->elements[8 * (int64_t)m->next + a] = g->renumber[node_at(g, p)];
+    m->mesh->elements[8 * (int64_t)m->next + a] = g->renumber[rf_lattice_node(&g->lattice, p)];
   }
+  m->cube[m->next] = e;
   m->mesh->regions[m->next++] = g->cubes->regions[e];
   for (int f = 0; f < 6 && l > 0; ++f) {
     const uint8_t *face = rf_hex_face(f);
@@ -336,6 +229,31 @@ done:
   return st;
 }
 
+// Copies the quadrature of the cut cells, which all remain in their order.
+static rf_status set_rule(grading *g, made_mesh *m, rf_error *err) {
+  rf_status st = RF_OK;
+  const rf_mesh *cubes = g->cubes;
+  const rf_rule *from = cubes->rule;
+  if (!from) return RF_OK;
+  const size_t points = (size_t)from->ptr[cubes->n_elements];
+  const size_t products = (size_t)rf_mesh_cut_count(cubes) * (RF_HEX8 * (RF_HEX8 + 1) / 2);
+  RF_ALLOC(m->mesh->rule, 1);
+  rf_rule *r = m->mesh->rule;
+  RF_ALLOC(r->ptr, (int64_t)m->mesh->n_elements + 1);
+  RF_ALLOC(r->point, 3 * points);
+  RF_ALLOC(r->weight, points);
+  RF_ALLOC(r->product, products);
+  for (int32_t k = 0; k < m->mesh->n_elements; ++k) {
+    const int32_t e = m->cube[k];
+    r->ptr[k + 1] = r->ptr[k] + from->ptr[e + 1] - from->ptr[e];
+  }
+  memcpy(r->point, from->point, 3 * points * sizeof *r->point);
+  memcpy(r->weight, from->weight, points * sizeof *r->weight);
+  memcpy(r->product, from->product, products * sizeof *r->product);
+done:
+  return st;
+}
+
 static rf_status make_mesh(grading *g, rf_mesh **out, int32_t **original, rf_error *err) {
   rf_status st = RF_OK;
   const rf_mesh *cubes = g->cubes;
@@ -346,6 +264,7 @@ static rf_status make_mesh(grading *g, rf_mesh **out, int32_t **original, rf_err
   for (int32_t i = 0; i < cubes->n_nodes; ++i) g->renumber[i] = g->renumber[i] ? nodes++ : -1;
   RF_TRY(rf_mesh_allocate(RF_HEX8, nodes, cells, &m.mesh, err));
   RF_ALLOC(kept, nodes);
+  RF_ALLOC(m.cube, cells);
   RF_ALLOC(m.masters, 4 * (int64_t)nodes);
   memset(m.masters, 255, 4 * (size_t)nodes * sizeof *m.masters);
   for (int32_t i = 0; i < cubes->n_nodes; ++i) {
@@ -356,6 +275,7 @@ static rf_status make_mesh(grading *g, rf_mesh **out, int32_t **original, rf_err
            3 * sizeof *cubes->nodes);
   }
   RF_TRY(each_cell(g, place_cell, &m, err));
+  RF_TRY(set_rule(g, &m, err));
   RF_TRY(set_constraints(&m, err));
   *out = m.mesh;
   m.mesh = NULL;
@@ -365,6 +285,7 @@ static rf_status make_mesh(grading *g, rf_mesh **out, int32_t **original, rf_err
   }
 done:
   rf_free(kept);
+  rf_free(m.cube);
   rf_free(m.masters);
   rf_mesh_free(m.mesh);
   return st;
@@ -380,16 +301,15 @@ rf_status rf_mesh_grade(const rf_mesh *cubes, const rf_grade_settings *set, cons
   if (!(set->max_level >= 0 && set->max_level <= RF_GRADE_MAX_LEVEL))
     return rf_fail(err, RF_ERR_ARG, "max_level must be 0 to %d, got %d", RF_GRADE_MAX_LEVEL,
                    set->max_level);
-  RF_TRY(lay_lattice(&g, err));
+  RF_TRY(rf_lattice_create(cubes, &g.lattice, err));
+  RF_TRY(set_finest(&g, err));
   RF_TRY(rf_run_progress(run, -1, -1, err));
   for (bool more = true; more && g.n_levels <= set->max_level; g.n_levels += more)
     RF_TRY(merge(&g, g.n_levels, g.n_levels == 1 ? set->layers : 1, &more, err));
   RF_TRY(rf_run_progress(run, -1, -1, err));
   RF_TRY(make_mesh(&g, out, original, err));
 done:
-  rf_free(g.place);
-  rf_free(g.element);
-  rf_free(g.node);
+  rf_lattice_release(&g.lattice);
   rf_free(g.renumber);
   for (int32_t l = 0; l <= RF_GRADE_MAX_LEVEL; ++l) rf_free(g.levels[l].cell);
   return st;

@@ -3,7 +3,9 @@
 // A block of 2x2x2 equal cells becomes one cell if it and all cells of the ring around it exist and
 // have the same size; of the smallest cells, `layers` rings.  So cells at the surface keep their
 // size, and cells that share a face, an edge or a corner differ by one level at most.  Blocks are
-// aligned to the lowest corner of the mesh.  Cells of one block have one region.
+// aligned to the lowest corner of the mesh.  Cells of one block have one region.  Cut cells
+// (mesh/cut.h) stay as they are, and count as missing: rings have whole cells only, so that cut
+// cells have neighbours of their own size.
 //
 // Nodes in the middle of an edge or of a face of a larger cell are constrained to its ends or
 // corners (mesh/constraints.h); where both apply, the edge decides.  Masters are then never

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "linalg/vec3.h"
 #include "mesh/mesh.h"
 #include "mesh/reference.h"
 
@@ -26,6 +27,14 @@ int32_t rf_mesh_cut_count(const rf_mesh *mesh) {
   for (int32_t e = 0; mesh->rule && e < mesh->n_elements; ++e)
     count += mesh->rule->ptr[e + 1] > mesh->rule->ptr[e];
   return count;
+}
+
+static bool is_cut(const rf_rule *r, int32_t e) { return r && r->ptr[e + 1] > r->ptr[e]; }
+
+int32_t rf_mesh_first_cut(const rf_mesh *mesh) {
+  int32_t e = 0;
+  while (e < mesh->n_elements && !is_cut(mesh->rule, e)) ++e;
+  return e < mesh->n_elements ? e : 0;
 }
 
 double rf_mesh_fraction(const rf_mesh *mesh, int32_t e) {
@@ -133,41 +142,56 @@ static void reference_node(int a, double xi[3]) {
   for (int k = 0; k < 3; ++k) xi[k] = 0.5 * (c[k] + d[k]);
 }
 
+// Returns the size of element e over that of a box with this edge, to a power of two.
+static double scale_of(const rf_mesh *mesh, int32_t e, const double edge[3]) {
+  double way[3];
+  way_to(mesh, e, 1, way);
+  return exp2(round(0.5 * log2(rf_vec3_dot(way, way) / rf_vec3_dot(edge, edge))));
+}
+
 // Requires equal boxes: cut cells are coupled across faces, whose normals and sizes must agree.
-static rf_status check_boxes(const rf_mesh *mesh, rf_error *err) {
+// Those without constrained nodes meet such only.
+static rf_status check_boxes(const rf_mesh *mesh, const rf_rule *rule, rf_error *err) {
   double edge[3][3], size = 0.0, way[3], xi[3];
   static const int ALONG[3] = {1, 3, 4};
+  int32_t first = 0;
+  while (first + 1 < mesh->n_elements && !is_cut(rule, first)) ++first;
   if (!(mesh->type == RF_HEX8 || mesh->type == RF_HEX20))
     return rf_fail(err, RF_ERR_MESH, "only hexahedra can be cut, not elements of %d nodes",
                    (int)mesh->type);
   for (int k = 0; k < 3; ++k) {
-    way_to(mesh, 0, ALONG[k], edge[k]);
+    way_to(mesh, first, ALONG[k], edge[k]);
     for (int i = 0; i < 3; ++i) size = fmax(size, fabs(edge[k][i]));
   }
-  for (int32_t e = 0; e < mesh->n_elements; ++e)
+  for (int32_t e = 0; e < mesh->n_elements; ++e) {
+    const bool may_differ = mesh->constraints && !is_cut(rule, e);
+    const double scale = may_differ ? scale_of(mesh, e, edge[0]) : 1.0;
     for (int a = 0; a < (int)mesh->type; ++a) {
       way_to(mesh, e, a, way);
       reference_node(a, xi);
       for (int i = 0; i < 3; ++i) {
         double expected = 0.0;
-        for (int k = 0; k < 3; ++k) expected += 0.5 * (1.0 + xi[k]) * edge[k][i];
-        if (!(fabs(way[i] - expected) <= UNEQUAL * size))
+        for (int k = 0; k < 3; ++k) expected += 0.5 * (1.0 + xi[k]) * scale * edge[k][i];
+        if (!(fabs(way[i] - expected) <= UNEQUAL * scale * size))
           return rf_fail(err, RF_ERR_MESH,
-                         "element %d differs from element 0: cut cells need equal boxes", (int)e);
+                         "element %d differs from element %d: cut cells need equal boxes", (int)e,
+                         (int)first);
       }
     }
+  }
   return RF_OK;
 }
 
 rf_status rf_mesh_set_rule(rf_mesh *mesh, const rf_rule *from, int64_t n_points, int64_t n_products,
                            rf_error *err) {
   rf_status st = RF_OK;
-  RF_TRY(check_boxes(mesh, err));
   RF_TRY(check_pointers(mesh, from->ptr, n_points, err));
+  RF_TRY(check_boxes(mesh, from, err));
   RF_TRY(check_points(from, n_points, err));
   RF_ALLOC(mesh->rule, 1);
   RF_ALLOC(mesh->rule->ptr, (int64_t)mesh->n_elements + 1);
   memcpy(mesh->rule->ptr, from->ptr, ((size_t)mesh->n_elements + 1) * sizeof *from->ptr);
+  RF_TRY(rf_mesh_check_cut_nodes(mesh, err));
   RF_TRY(check_products(mesh, from->product, n_products, err));
   RF_TRY(check_all_moments(mesh, from, err));
   RF_ALLOC(mesh->rule->point, 3 * n_points);
@@ -176,6 +200,31 @@ rf_status rf_mesh_set_rule(rf_mesh *mesh, const rf_rule *from, int64_t n_points,
   memcpy(mesh->rule->point, from->point, 3 * (size_t)n_points * sizeof *from->point);
   memcpy(mesh->rule->weight, from->weight, (size_t)n_points * sizeof *from->weight);
   memcpy(mesh->rule->product, from->product, (size_t)n_products * sizeof *from->product);
+done:
+  return st;
+}
+
+rf_status rf_mesh_check_cut_nodes(const rf_mesh *mesh, rf_error *err) {
+  if (!mesh->constraints || !mesh->rule) return RF_OK;
+  for (int32_t e = 0; e < mesh->n_elements; ++e)
+    for (int a = 0; is_cut(mesh->rule, e) && a < (int)mesh->type; ++a) {
+      const int32_t node = mesh->elements[(int64_t)e * (int64_t)mesh->type + a];
+      if (rf_constraints_find(mesh->constraints, node) >= 0)
+        return rf_fail(err, RF_ERR_MESH,
+                       "node %d of the cut element %d is constrained: only whole elements may have "
+                       "such nodes, as voxelize(..., graded=) makes them",
+                       node, (int)e);
+    }
+  return RF_OK;
+}
+
+rf_status rf_mesh_copy_rule(const rf_mesh *from, rf_mesh *to, rf_error *err) {
+  rf_status st = RF_OK;
+  const rf_rule *r = from->rule;
+  if (!r) return RF_OK;
+  const int64_t points = r->ptr[from->n_elements];
+  const int64_t pairs = (int64_t)from->type * ((int64_t)from->type + 1) / 2;
+  RF_TRY(rf_mesh_set_rule(to, r, points, pairs * rf_mesh_cut_count(from), err));
 done:
   return st;
 }

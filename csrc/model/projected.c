@@ -45,7 +45,8 @@ static rf_status check_basis(const rf_solid *solid, int32_t r, const double *bas
                        solid->fixed[i]);
     }
   }
-  return RF_OK;
+  return rf_constraints_require_all(solid->mesh->constraints, solid->mesh->n_nodes, r, basis,
+                                    "basis", err);
 }
 
 rf_status rf_projected_create(const rf_solid *solid, const rf_run *run, int32_t r,

@@ -77,7 +77,8 @@ static rf_status check_held(const rf_solid *solid, int32_t k, const double *shap
                      (int)v, (int)solid->fixed[f], u[0], u[1], u[2]);
     }
   }
-  return RF_OK;
+  return rf_constraints_require_all(solid->mesh->constraints, solid->mesh->n_nodes, k, shapes,
+                                    "shapes", err);
 }
 
 rf_status rf_modes_held_derivatives(const rf_modes_solid *modes, const rf_solid *solid,

@@ -57,7 +57,7 @@ static int distance_in(py_state *state, PyObject *field, rf_contact_distance *to
 
 static PyObject *contact_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   py_state *state = (py_state *)PyType_GetModuleState(type);
-  PyObject *tree_obj, *field_obj, *weights_obj, *law_obj, *settings_obj;
+  PyObject *tree_obj, *field_obj, *weights_obj, *law_obj, *settings_obj, *local_obj = Py_None;
   PyObject *kept = NULL, *held = NULL, *self = NULL;
   const char *name;
   py_in weights = {0};
@@ -65,16 +65,18 @@ static PyObject *contact_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
   rf_contact_settings set = {0};
   void *law = NULL;
   if (py_refuse_keywords(type, kwargs) < 0) return NULL;
-  if (!PyArg_ParseTuple(args, "OOOsOO:Contact", &tree_obj, &field_obj, &weights_obj, &name,
-                        &law_obj, &settings_obj))
+  if (!PyArg_ParseTuple(args, "OOOsOO|O:Contact", &tree_obj, &field_obj, &weights_obj, &name,
+                        &law_obj, &settings_obj, &local_obj))
     return NULL;
+  const rf_contact_local *local = NULL;
+  if (local_obj != Py_None && !(local = py_local_get(state, local_obj))) return NULL;
   const rf_point_tree *tree = py_point_tree_get(state, tree_obj);
   if (!tree || distance_in(state, field_obj, &distance) < 0) return NULL;
   if (py_settings_in(state, settings_obj, "contact", SETTINGS, &set) < 0) return NULL;
   if (weights_obj != Py_None &&
       py_in_f64(&weights, weights_obj, "weights", 1, (npy_intp[]){tree->n_points}) < 0)
     goto done;
-  kept = PyTuple_Pack(2, tree_obj, field_obj);
+  kept = PyTuple_Pack(3, tree_obj, field_obj, local_obj);
   held = PyList_New(0);
   if (!kept || !held) goto done;
   law = law_in(state, name, law_obj, tree, held);
@@ -84,8 +86,14 @@ static PyObject *contact_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
   st = rf_contact_create(tree, &distance, name, law, &set, weights.data, &contact, &err);
+  if (st >= 0 && local) st = rf_contact_set_local(contact, local, &err);
   Py_END_ALLOW_THREADS
-  self = st < 0 ? py_raise(state, st, &err) : py_object_new_locked(type, contact, release, kept);
+  if (st < 0) {
+    rf_contact_free(contact);
+    py_raise(state, st, &err);
+  } else {
+    self = py_object_new_locked(type, contact, release, kept);
+  }
 done:
   rf_free(law);
   Py_XDECREF(kept);
@@ -536,7 +544,7 @@ PyMethodDef py_contact_functions[] = {
 };
 
 PyDoc_STRVAR(contact_doc,
-             "Contact(tree, field, weights, law, law_settings, settings, /)\n--\n\n"
+             "Contact(tree, field, weights, law, law_settings, settings, local=None, /)\n--\n\n"
              "Contact of a PointTree with a Field by the law of this name; settings are dicts.");
 
 PyType_Spec py_contact_spec = PY_SPEC_KEEPING(

@@ -74,12 +74,11 @@ static rf_status copy_with_rule(const rf_mesh *from, const int32_t *count, const
   rf_status st = RF_OK;
   rf_rule rule = *arrays;
   rf_mesh *mesh = NULL;
-  if (from->constraints)
-    return rf_fail(err, RF_ERR_MESH, "a mesh with constrained nodes cannot have cut cells");
   RF_ALLOC(rule.ptr, (int64_t)from->n_elements + 1);
   for (int32_t e = 0; e < from->n_elements; ++e) rule.ptr[e + 1] = rule.ptr[e] + count[e];
   RF_TRY(rf_mesh_create(from->type, from->n_nodes, from->nodes, from->n_elements, from->elements,
                         from->regions, &mesh, err));
+  if (from->constraints) RF_TRY(rf_mesh_set_constraints(mesh, from->constraints, err));
   RF_TRY(rf_mesh_set_rule(mesh, &rule, n_points, n_products, err));
   *out = mesh;
   mesh = NULL;

@@ -3,6 +3,8 @@
 
 #include "base/alloc.h"
 #include "mesh/grade.h"
+#include "mesh/grade_tets.h"
+#include "mesh/hanging.h"
 #include "mesh/topology.h"
 #include "pyext/py_convert.h"
 #include "pyext/py_mesh.h"
@@ -49,11 +51,10 @@ static rf_status copy_with(const rf_mesh *from, const rf_constraints *c, rf_mesh
                            rf_error *err) {
   rf_status st = RF_OK;
   rf_mesh *mesh = NULL;
-  if (from->rule)
-    return rf_fail(err, RF_ERR_MESH, "a mesh with cut cells cannot have constrained nodes");
   RF_TRY(rf_mesh_create(from->type, from->n_nodes, from->nodes, from->n_elements, from->elements,
                         from->regions, &mesh, err));
   RF_TRY(rf_mesh_set_constraints(mesh, c, err));
+  RF_TRY(rf_mesh_copy_rule(from, mesh, err));
   *out = mesh;
   mesh = NULL;
 done:
@@ -139,6 +140,77 @@ static PyObject *constraints_fill(PyObject *module, PyObject *args) {
   return out;
 }
 
+PyDoc_STRVAR(hanging_doc,
+             "hanging_nodes($module, mesh, /)\n--\n\n"
+             "Nodes in the middle of edges and faces of elements that do not have them, without\n"
+             "constraints: int32 (k,), ascending.");
+static PyObject *hanging_nodes(PyObject *module, PyObject *mesh_obj) {
+  py_state *state = py_state_of_module(module);
+  const rf_mesh *mesh = py_mesh_get(state, mesh_obj);
+  if (!mesh) return NULL;
+  int32_t count = 0, *nodes = NULL;
+  rf_error err = {0};
+  rf_status st;
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_mesh_find_hanging(mesh, &count, &nodes, &err);
+  Py_END_ALLOW_THREADS
+  PyObject *out = st < 0 ? py_raise(state, st, &err) : py_new_i32(1, (npy_intp[]){count});
+  if (out && count) memcpy(py_i32(out), nodes, (size_t)count * sizeof *nodes);
+  rf_free(nodes);
+  return out;
+}
+
+PyDoc_STRVAR(constrain_doc,
+             "constrain_hanging($module, mesh, /)\n--\n\n"
+             "Copy of the mesh in which hanging nodes are constrained, too.");
+static PyObject *constrain_hanging(PyObject *module, PyObject *mesh_obj) {
+  py_state *state = py_state_of_module(module);
+  const rf_mesh *mesh = py_mesh_get(state, mesh_obj);
+  if (!mesh) return NULL;
+  rf_mesh *made = NULL;
+  rf_error err = {0};
+  rf_status st;
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_mesh_constrain_hanging(mesh, &made, &err);
+  Py_END_ALLOW_THREADS
+  return wrap(state, st, &err, made);
+}
+
+// Returns a mesh and the nodes of another one that are its nodes; takes over both.
+static PyObject *mesh_and_nodes(py_state *state, rf_status st, rf_error *err, rf_mesh *made,
+                                int32_t *original) {
+  const npy_intp n = st < 0 ? 0 : made->n_nodes;
+  PyObject *mesh = wrap(state, st, err, made), *nodes = mesh ? py_new_i32(1, &n) : NULL;
+  if (nodes) memcpy(py_i32(nodes), original, (size_t)n * sizeof *original);
+  rf_free(original);
+  if (nodes) return Py_BuildValue("NN", mesh, nodes);
+  Py_XDECREF(mesh);
+  return NULL;
+}
+
+PyDoc_STRVAR(
+    grade_tets_doc,
+    "grade_tets($module, mesh, layers, progress, /)\n--\n\n"
+    "Graded mesh of tetrahedra of equal cubes, and the nodes of `mesh` that are its nodes,\n"
+    "int32.");
+static PyObject *grade_tets(PyObject *module, PyObject *args) {
+  py_state *state = py_state_of_module(module);
+  PyObject *mesh_obj, *progress;
+  int layers;
+  py_run run;
+  if (!PyArg_ParseTuple(args, "OiO:grade_tets", &mesh_obj, &layers, &progress)) return NULL;
+  const rf_mesh *cubes = py_mesh_get(state, mesh_obj);
+  if (!cubes || py_run_init(state, &run, progress, 1) < 0) return NULL;
+  rf_mesh *made = NULL;
+  int32_t *original = NULL;
+  rf_error err = {0};
+  rf_status st;
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_mesh_grade_tets(cubes, layers, &run.run, &made, &original, &err);
+  Py_END_ALLOW_THREADS
+  return mesh_and_nodes(state, st, &err, made, original);
+}
+
 PyDoc_STRVAR(grade_doc,
              "grade($module, mesh, layers, max_level, progress, /)\n--\n\n"
              "Graded mesh of equal cubes, and the nodes of `mesh` that are its nodes, int32.");
@@ -158,13 +230,7 @@ static PyObject *grade(PyObject *module, PyObject *args) {
   Py_BEGIN_ALLOW_THREADS
   st = rf_mesh_grade(cubes, &set, &run.run, &made, &original, &err);
   Py_END_ALLOW_THREADS
-  const npy_intp n = st < 0 ? 0 : made->n_nodes;
-  PyObject *mesh = wrap(state, st, &err, made), *nodes = mesh ? py_new_i32(1, &n) : NULL;
-  if (nodes) memcpy(py_i32(nodes), original, (size_t)n * sizeof *original);
-  rf_free(original);
-  if (nodes) return Py_BuildValue("NN", mesh, nodes);
-  Py_XDECREF(mesh);
-  return NULL;
+  return mesh_and_nodes(state, st, &err, made, original);
 }
 
 PyDoc_STRVAR(levels_doc,
@@ -187,7 +253,10 @@ static PyMethodDef functions[] = {
     {"mesh_with_constraints", mesh_with_constraints, METH_VARARGS, with_constraints_doc},
     {"constraint_matrix", constraint_matrix, METH_O, matrix_doc},
     {"constraints_fill", constraints_fill, METH_VARARGS, fill_doc},
+    {"hanging_nodes", hanging_nodes, METH_O, hanging_doc},
+    {"constrain_hanging", constrain_hanging, METH_O, constrain_doc},
     {"grade", grade, METH_VARARGS, grade_doc},
+    {"grade_tets", grade_tets, METH_VARARGS, grade_tets_doc},
     {"mesh_levels", mesh_levels, METH_O, levels_doc},
     {NULL, NULL, 0, NULL},
 };

@@ -23,19 +23,15 @@ const rf_solid *py_solid_get(py_state *state, PyObject *object) {
 
 static int require_follows(py_state *state, py_in *in, npy_intp count, const char *name,
                            const rf_solid *s) {
-  const int64_t step = 3 * (int64_t)s->mesh->n_nodes;
-  for (npy_intp k = 0; s->mesh->constraints && k < count; ++k) {
-    rf_error err = {0};
-    char own[64];
-    PyOS_snprintf(own, sizeof own, in->ndim == 3 ? "%s[%zd]" : "%s", name, k);
-    const rf_status st = rf_constraints_require(s->mesh->constraints, s->mesh->n_nodes,
-                                                (double *)in->data + k * step, own, &err);
-    if (st >= 0) continue;
-    py_in_release(in);
-    py_raise(state, st, &err);
-    return -1;
-  }
-  return 0;
+  rf_error err = {0};
+  const rf_constraints *c = s->mesh->constraints;
+  const rf_status st =
+      in->ndim == 3 ? rf_constraints_require_all(c, s->mesh->n_nodes, count, in->data, name, &err)
+                    : rf_constraints_require(c, s->mesh->n_nodes, in->data, name, &err);
+  if (st >= 0) return 0;
+  py_in_release(in);
+  py_raise(state, st, &err);
+  return -1;
 }
 
 int py_in_motion(py_state *state, py_in *in, PyObject *object, const char *name,

@@ -61,34 +61,35 @@ done:
   return result;
 }
 
-static rf_status highest_at_rest(const rf_solid *solid, const rf_run *run, int lumped,
+static rf_status highest_at_rest(const rf_solid *solid, const rf_run *run, int lumped, double tol,
                                  double *highest, rf_error *err) {
   rf_status st = RF_OK;
   double *blocks = NULL;
   RF_ALLOC(blocks, 9 * (int64_t)solid->graph.ptr[solid->mesh->n_nodes]);
   RF_TRY(rf_solid_evaluate(solid, run, NULL, NULL, NULL, blocks, err));
-  RF_TRY(rf_solid_highest(solid, run, blocks, lumped != 0, highest, err));
+  RF_TRY(rf_solid_highest(solid, run, blocks, lumped != 0, tol, highest, err));
 done:
   rf_free(blocks);
   return st;
 }
 
 PyDoc_STRVAR(highest_doc,
-             "solid_highest(system, lumped, threads, /)\n--\n\n"
-             "Estimate of the largest eigenvalue of K x = lambda M x at rest.");
+             "solid_highest(system, lumped, tol, threads, /)\n--\n\n"
+             "Largest eigenvalue of K x = lambda M x at rest, to the relative error tol.");
 static PyObject *solid_highest(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
   PyObject *system;
   int lumped, threads;
+  double tol;
   py_run run;
-  if (!PyArg_ParseTuple(args, "Opi:solid_highest", &system, &lumped, &threads)) return NULL;
+  if (!PyArg_ParseTuple(args, "Opdi:solid_highest", &system, &lumped, &tol, &threads)) return NULL;
   const rf_solid *solid = py_solid_get(state, system);
   if (!solid || py_run_init(state, &run, NULL, threads) < 0) return NULL;
   double highest = 0.0;
   rf_error err = {0};
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
-  st = highest_at_rest(solid, &run.run, lumped, &highest, &err);
+  st = highest_at_rest(solid, &run.run, lumped, tol, &highest, &err);
   Py_END_ALLOW_THREADS
   return st < 0 ? py_raise(state, st, &err) : PyFloat_FromDouble(highest);
 }

@@ -3,7 +3,7 @@
 #include "pyext/py_object.h"
 
 // Types whose objects hold an rf_touch, with a lock.
-static const py_type_index KINDS[] = {PY_TIP};
+static const py_type_index KINDS[] = {PY_TIP, PY_EXPLICIT_TOUCH};
 
 rf_touch *py_touch_get(py_state *state, PyObject *object) {
   for (size_t k = 0; k < sizeof KINDS / sizeof *KINDS; ++k)

@@ -17,8 +17,9 @@ static void release(void *self) {
     rf_free(c->body[k].last_q);
     rf_free(c->body[k].force);
   }
-  void *const owned[] = {c->body, c->pair,  c->levers, c->halves, c->factor, c->axes,
-                         c->gap,  c->start, c->forces, c->ends,   c->mu,     c->local};
+  void *const owned[] = {c->body, c->pair,  c->levers,      c->halves, c->factor,
+                         c->axes, c->gap,   c->start,       c->forces, c->ends,
+                         c->mu,   c->local, c->local_matrix};
   for (size_t k = 0; k < sizeof owned / sizeof *owned; ++k) rf_free(owned[k]);
   rf_friction_free(c->solver);
   rf_free(c);
@@ -78,7 +79,12 @@ static rf_status create_bodies(const rf_world *world, rf_frictional *c, rf_error
   int32_t holders = 0;
   RF_ALLOC(c->body, world->n_bodies);
   RF_ALLOC(c->pair, world->n_pairs);
-  for (int32_t k = 0; k < world->n_pairs; ++k) c->pair[k] = (rf_frictional_pair){{-1, -1}};
+  for (int32_t k = 0; k < world->n_pairs; ++k) {
+    const rf_pair *pair = world->pair[k];
+    c->pair[k] = (rf_frictional_pair){
+        .side = {-1, -1}, .shell = pair->side[RF_PAIR_TREE].body, .local = pair->contact->local};
+    c->any_local = c->any_local || c->pair[k].local;
+  }
   for (int32_t i = 0; i < world->n_bodies; ++i) {
     rf_body *of = world->body[i];
     if (!of->motion && of->kind->anchored) continue;
@@ -116,6 +122,7 @@ static rf_status make_room(rf_frictional *c, rf_error *err) {
   RF_ALLOC(c->ends, ld);
   RF_ALLOC(c->mu, ld);
   RF_ALLOC(c->local, (size_t)rf_dense_ld(c->rank));
+  if (c->any_local) RF_ALLOC(c->local_matrix, 9 * most * most);
 done:
   return st;
 }

@@ -28,6 +28,12 @@
 // does not creep.  c > 0 also makes forces unique (D06 6.3); by default it is a thousandth of the
 // mean diagonal of H C H^T.
 //
+// A shell may have a local compliance S (contact/local.h): its points move by the coordinates and
+// by S f, f the forces of this step alone.  S is added to W.  As S f replaces the dimple of the
+// last step, gaps are those of the shell without one; linearized where the last dimple leads to, so
+// that nothing is linearized at rest.  Slip is from the place in the last step, so the last dimple
+// is subtracted from the tangents.  Depths count with the dimple.
+//
 // A simulation with shorter steps is replaced in the solve by one whole step, as in coupled.h, and
 // makes its own under the constant force.  Where the matrix of a body is not positive definite, its
 // deformation is rigid in the solve, and makes its step under the forces.
@@ -73,13 +79,22 @@ typedef struct rf_frictional_body {
 // Bodies of a pair by their roles, as numbers among those that move or deform; -1: at rest.
 typedef struct rf_frictional_pair {
   int32_t side[2];
+  const rf_body *shell;
+  const rf_contact_local *local;  // of the shell; NULL: none
 } rf_frictional_pair;
+
+// A force of the last step on a shell with a local compliance.
+typedef struct rf_frictional_borne {
+  int32_t pair, point;
+  double force[3];  // N, in the frame of the shell
+} rf_frictional_borne;
 
 // A site whose rows are entered.
 typedef struct rf_frictional_site {
   int32_t pair, place;
   double gap;                         // m
   double ahead;                       // gap of the linearization where nothing moves, m
+  double dimple[3];                   // of the last step, along the axes, m
   double point[3];                    // in the world, m
   struct rf_contact_site_force last;  // of the step before
   bool bore;                          // a force then
@@ -108,6 +123,12 @@ typedef struct rf_frictional {
   double *axes;    // n, t1, t2 of each site                                   (most, 9)
   double *gap, *start, *forces, *mu, *ends;
   double *local;  // U^T a                                                    (largest ld)
+  // of shells with a local compliance
+  bool any_local;
+  double yielding;  // c of this step, m/N
+  int32_t n_borne;
+  rf_frictional_borne borne[RF_SITES_MOST];
+  double *local_matrix;  // H S H^T                                            (3 sites, 3 sites)
 } rf_frictional;
 
 // Functions of the solver (world/solver.h).  All pairs have the law with sites; one body is held.
@@ -133,6 +154,18 @@ static inline rf_contact_sites *rf_frictional_law_rt(const rf_world *world, int3
 }
 // False if nothing of a pair yields to a given motion of the held body.
 bool rf_frictional_yields_rt(const rf_frictional *c, int32_t pair);
+// ---- frictional_local_rt.c, for both
+
+// Keeps the forces of the last step.
+void rf_frictional_note_forces_rt(rf_frictional *c, const rf_world *world);
+// Computes the displacement of a point by these forces, in the frame of the shell.
+void rf_frictional_dimple_rt(const rf_frictional *c, const rf_world *world, int32_t pair,
+                             int32_t place, double out[3]);
+// Fills local_matrix for the sites; returns its trace.
+double rf_frictional_put_local_rt(rf_frictional *c, const rf_world *world);
+// Keeps the depths at the end of the step, for the next search.
+void rf_frictional_note_depths_rt(rf_frictional *c, rf_world *world);
+
 // Rows of the deformation of a body among those of all.
 static inline int32_t rf_frictional_deformation_rt(const rf_frictional_body *b) {
   return b->first + (b->moves ? 6 : 0);

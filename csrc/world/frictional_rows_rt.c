@@ -226,6 +226,7 @@ typedef struct entry {
   displacement along[3];  // along them
   displacement normal;    // along the direction
   double gap;             // of the linearization where nothing moves
+  double dimple[3];       // of the last step, in the frame of the shell
 } entry;
 
 static void put_entry(rf_frictional *c, int32_t site, const contact_point *p, entry *e) {
@@ -237,6 +238,14 @@ static void put_entry(rf_frictional *c, int32_t site, const contact_point *p, en
     rf_quat_rotate(p->pose, e->axes + 3 * a, axis);
     e->along[a] = put_row(c, p, e->axes + 3 * a, axis, 3 * site + a);
   }
+  e->normal = e->along[0];
+}
+
+// Adds the dimple of the last step to the displacements by its motions.
+static void add_dimple(const rf_frictional *c, const rf_world *world, const contact_point *p,
+                       entry *e) {
+  rf_frictional_dimple_rt(c, world, p->pair, p->points->place[p->k], e->dimple);
+  for (int a = 0; a < 3; ++a) e->along[a].last += rf_vec3_dot(e->axes + 3 * a, e->dimple);
   e->normal = e->along[0];
 }
 
@@ -301,11 +310,21 @@ static void clear_site(rf_frictional *c, int32_t site) {
 }
 
 bool rf_frictional_yields_rt(const rf_frictional *c, int32_t pair) {
+  if (c->pair[pair].local) return true;
   for (int e = 0; e < 2; ++e) {
     const int32_t b = c->pair[pair].side[e];
     if (b >= 0 && (b != c->held || c->body[b].n > 0)) return true;
   }
   return false;
+}
+
+// Turns the dimple of an entry to the axes of its site, the last one entered.
+static void put_dimple(const rf_frictional *c, const contact_point *p, const entry *e,
+                       rf_frictional_site *site) {
+  double dimple[3];
+  rf_quat_rotate(p->pose, e->dimple, dimple);
+  for (int a = 0; a < 3; ++a)
+    site->dimple[a] = rf_vec3_dot(c->axes + 9 * (c->n_sites - 1) + 3 * a, dimple);
 }
 
 // Enters the sites of a block, but of those that stay open by the margin in the free motions.
@@ -323,6 +342,7 @@ static void put_block(rf_frictional *c, const rf_world *world, contact_point *p)
     rf_quat_rotate(p->pose, points->position + 3 * p->k, p->place);
     for (int i = 0; i < 3; ++i) world_place[3 * n + i] = p->place[i] += place[i];
     put_entry(c, first + n, p, &entries[n]);
+    add_dimple(c, world, p, &entries[n]);
     ++n;
   }
   if (!p->contact->search.along_normal) look_ahead(c, p, first, n, entries);
@@ -334,6 +354,7 @@ static void put_block(rf_frictional *c, const rf_world *world, contact_point *p)
     rf_frictional_site *site = &c->site[c->n_sites++];
     *site = (rf_frictional_site){.pair = p->pair, .place = at, .gap = points->gap[e->k]};
     site->ahead = e->gap;
+    put_dimple(c, p, e, site);
     memcpy(site->point, world_place + 3 * i, sizeof site->point);
     site->last = law->of[at];
     site->bore = bore(law, at);

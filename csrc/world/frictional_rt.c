@@ -82,6 +82,7 @@ rf_status rf_frictional_foresee_rt(void *self, rf_world *world, const rf_held_fr
   rf_status st = RF_OK;
   c->reach_m = held->reach_m;
   c->moved = false;
+  if (c->any_local) rf_frictional_note_forces_rt(c, world);
   for (int32_t k = 0; k < c->n_bodies && st >= 0; ++k) {
     rf_frictional_body *b = &c->body[k];
     if (b->moves) foresee_pose(b, held);
@@ -122,9 +123,9 @@ static void put_halves(rf_frictional *c) {
 }
 
 // Sets W of the solver; returns c.
-static rf_status put_matrix(rf_frictional *c, double *compliance) {
+static rf_status put_matrix(rf_frictional *c, const rf_world *world, double *compliance) {
   const int32_t m = c->n_sites, rank = c->rank;
-  double trace = 0.0;
+  double trace = c->any_local ? rf_frictional_put_local_rt(c, world) : 0.0;
   for (int32_t k = 0; k < 3 * m; ++k)
     for (int32_t j = 0; j < rank; ++j) {
       const double v = c->halves[(size_t)j * (size_t)c->ld + (size_t)k];
@@ -132,6 +133,8 @@ static rf_status put_matrix(rf_frictional *c, double *compliance) {
       trace += v * v;
     }
   *compliance = c->compliance > 0.0 ? c->compliance : COMPLIANCE * trace / (3.0 * m);
+  if (c->any_local)
+    return rf_friction_set_sum_rt(c->solver, m, rank, c->factor, c->local_matrix, *compliance);
   return rf_friction_set_factor_rt(c->solver, m, rank, c->factor, *compliance);
 }
 
@@ -144,7 +147,7 @@ static void add_displacements(rf_frictional *c, int32_t first, int32_t n, const 
 }
 
 // Gap of a site, not deeper than a step can close without a kick; yielded: part of the depth by the
-// compliance of the site.
+// compliance of the site and by its dimple.
 static double gap_of(const rf_world *world, const rf_frictional_site *site, double yielded) {
   const rf_pair *pair = world->pair[site->pair];
   const bool free = pair->side[0].body->kind->move_rt || pair->side[1].body->kind->move_rt;
@@ -181,9 +184,9 @@ static void add_gaps(rf_frictional *c, const rf_world *world, double compliance)
     c->mu[i] = law->mu;
     for (int k = 0; k < 3; ++k)
       c->start[3 * i + k] = site->bore ? rf_vec3_dot(last, c->axes + 9 * i + 3 * k) : 0.0;
-    c->gap[3 * i] += gap_of(world, site, compliance * c->start[3 * i]);
+    c->gap[3 * i] += gap_of(world, site, compliance * c->start[3 * i] + site->dimple[0]);
     for (int k = 1; k < 3; ++k) {
-      c->gap[3 * i + k] -= compliance * c->start[3 * i + k];
+      c->gap[3 * i + k] -= compliance * c->start[3 * i + k] + site->dimple[k];
       if (site->bore) c->gap[3 * i + k] += rf_vec3_dot(missed, c->axes + 9 * i + 3 * k);
     }
   }
@@ -295,7 +298,8 @@ static rf_status solve(rf_frictional *c, rf_world *world, double end_us) {
     return RF_OK;
   }
   put_halves(c);
-  if (put_matrix(c, &compliance) < 0) return RF_ERR_DIVERGED;
+  if (put_matrix(c, world, &compliance) < 0) return RF_ERR_DIVERGED;
+  c->yielding = compliance;
   add_gaps(c, world, compliance);
   if (isfinite(end_us)) {
     const double left_us = end_us - rf_processor_us_rt();
@@ -326,6 +330,7 @@ rf_status rf_frictional_constrain_rt(void *self, rf_world *world, const double *
   if (st < 0) return st;
   put_loads(c);
   keep_forces(c, world);
+  if (c->any_local) rf_frictional_note_depths_rt(c, world);
   memcpy(wrench, move ? held->of->wrench : held->wrench, sizeof held->wrench);
   world->joint = true;
   return RF_OK;
@@ -364,5 +369,6 @@ void rf_frictional_prepare_rt(void *self) {
 void rf_frictional_reset_rt(void *self) {
   rf_frictional *c = self;
   for (int32_t k = 0; k < c->n_bodies; ++k) c->body[k].touched = c->body[k].begun = false;
+  c->n_sites = c->n_borne = 0;
   rf_sites_reset_rt(&c->sites, c->sites.most, c->sites.least_spacing);
 }

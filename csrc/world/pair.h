@@ -36,6 +36,8 @@ typedef struct rf_pair {
   rf_pair_side side[2];      // by role
   bool deforms;              // deforms its field before each search
   bool has_blocks;           // any block is filled
+  bool dimpled;              // the last step has bent the shell by its local compliance
+  double dimpled_m;          // deepest penetration with that
   rf_contact_blocks blocks;  // -c W W^T (contact/wrench.h), in the axes of the world; owned
   rf_contact_result found;   // of the last evaluation; force, torque and gradient are those of the
                              // field's body, in the world

@@ -79,6 +79,7 @@ rf_status rf_pair_search_rt(rf_pair *pair) {
                               pair->side[RF_PAIR_TREE].reduced, pair->side[RF_PAIR_FIELD].reduced,
                               pair->has_blocks ? &pair->blocks : NULL);
   if (st < 0) return st;
+  if (pair->dimpled) pair->found.depth_m = pair->dimpled_m;
   if (moved) turn_results(pair);
   set_wrenches(pair);
   return RF_OK;

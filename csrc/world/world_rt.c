@@ -74,6 +74,7 @@ void rf_world_forget_rt(rf_world *w) {
   for (int32_t k = 0; k < w->n_pairs; ++k) {
     rf_contact_forget_rt(w->pair[k]->contact);
     w->pair[k]->found.touching = 0;
+    w->pair[k]->dimpled = false;
     w->pair[k]->found.depth_m = w->pair[k]->found.clearance_m = 0.0;
   }
   if (w->solver->reset_rt) w->solver->reset_rt(w->solving);

@@ -5,8 +5,8 @@ SI units; arrays are float64, fields at nodes (n, 3), reduced coordinates (r,).
 
 Geometry
     `read_surface`, `Surface`; `read_mesh`, `Mesh` (`Constraints` of nodes), `join_meshes`,
-    `voxelize` (`Grading`) or `tetrahedralize` a surface, `read_fixed`; `Embedding` moves points
-    with a mesh, `Skin` moves a surface with a reduced model and picks points (`Pick`).
+    `voxelize` (`Grading`), `graded_tets` or `tetrahedralize` a surface, `read_fixed`; `Embedding`
+    moves points with a mesh, `Skin` moves a surface with a reduced model and picks points (`Pick`).
 Solids
     `StVK`, `LinearElastic`, `StableNeoHookean`, `NeoHookean`, `MooneyRivlin`, `Corotated`:
     materials. `Solid` (`SolidSummary`): mass, energy, forces, stress, statics (`StaticReport`),
@@ -36,8 +36,8 @@ Contact
     spacing), in a `PointTree`, which may deform with a reduced model.
     A `Contact` of a tree with a field is evaluated at a `Pose` of the field's object, in bounded
     time: `ContactForce` (with `ContactPoints`), `ContactTrajectory`. Its laws: `PenaltyContact`,
-    and `FrictionContact` in haptic sessions. Friction of compliances: `delassus`, `solve_friction`
-    (`FrictionSolution`); methods of 2006: `solve_friction_sweeps`, `solve_friction_pyramid`.
+    and `FrictionContact` (`LocalCompliance`) in sessions. Friction of compliances: `delassus`,
+    `solve_friction` (`FrictionSolution`), `solve_friction_sweeps`, `solve_friction_pyramid`.
     `Voxmap`, `VoxmapContact` (`VoxmapForce`): two-bit voxels, the method of 1999 for comparison.
 Worlds
     `World`: many free bodies in contact, offline (`WorldContacts`, `WorldReport`).
@@ -105,6 +105,7 @@ from reducedfem.contact.friction import (  # noqa: E402
     solve_friction_sweeps,
 )
 from reducedfem.contact.frictional import FrictionContact  # noqa: E402
+from reducedfem.contact.local import LocalCompliance  # noqa: E402
 from reducedfem.contact.penalty import PenaltyContact  # noqa: E402
 from reducedfem.contact.point_tree import PointTree  # noqa: E402
 from reducedfem.contact.pointshell import Pointshell  # noqa: E402
@@ -153,6 +154,7 @@ from reducedfem.errors import (  # noqa: E402
 )
 from reducedfem.geometry.constraints import Constraints  # noqa: E402
 from reducedfem.geometry.embedding import Embedding  # noqa: E402
+from reducedfem.geometry.graded_tets import graded_tets  # noqa: E402
 from reducedfem.geometry.grading import Grading  # noqa: E402
 from reducedfem.geometry.join import join_meshes  # noqa: E402
 from reducedfem.geometry.mesh import Mesh  # noqa: E402
@@ -305,6 +307,7 @@ __all__ = [
     "IntersectionField",
     "LinearElastic",
     "LinearModel",
+    "LocalCompliance",
     "Mesh",
     "MeshError",
     "MissingMatplotlibError",
@@ -376,6 +379,7 @@ __all__ = [
     "export_gltf",
     "export_html",
     "export_vtk",
+    "graded_tets",
     "integrator",
     "join_meshes",
     "load",

@@ -214,6 +214,14 @@ def constraint_matrix(
     mesh: Mesh, /
 ) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int32]]: ...
 def constraints_fill(mesh: Mesh, u: ArrayLike, /) -> NDArray[np.float64]: ...
+def hanging_nodes(mesh: Mesh, /) -> NDArray[np.int32]: ...
+def constrain_hanging(mesh: Mesh, /) -> Mesh: ...
+def grade_tets(
+    mesh: Mesh,
+    layers: int,
+    progress: Callable[[int, int], object] | None,
+    /,
+) -> tuple[Mesh, NDArray[np.int32]]: ...
 def grade(
     mesh: Mesh,
     layers: int,
@@ -482,6 +490,28 @@ class GreenContacts:
     def add(self, place: int, normal: ArrayLike | None, /) -> bool: ...
     def remove(self, place: int, /) -> bool: ...
     def solve(self, displacement: ArrayLike, /) -> NDArray[np.float64]: ...
+
+# csrc/pyext/py_local.c
+@final
+class LocalCompliance:
+    def __new__(
+        cls,
+        green: Green,
+        places: ArrayLike,
+        weights: ArrayLike,
+        basis: ArrayLike,
+        stiffness: ArrayLike,
+        by_points: bool,
+        progress: Callable[[int, int], object] | None,
+        threads: int,
+        /,
+    ) -> LocalCompliance: ...
+    @property
+    def lacking(self) -> NDArray[np.float64]: ...
+    @property
+    def bytes(self) -> int: ...
+    def between(self, p: int, q: int, /) -> NDArray[np.float64]: ...
+    def displacement(self, points: ArrayLike, forces: ArrayLike, /) -> NDArray[np.float64]: ...
 
 # csrc/pyext/py_law.c
 def laws() -> dict[str, dict[str, Any]]: ...
@@ -808,6 +838,7 @@ class Contact:
         law: str,
         law_settings: dict[str, Any],
         settings: dict[str, Any],
+        local: LocalCompliance | None = None,
         /,
     ) -> Contact: ...
     def evaluate(
@@ -1085,7 +1116,7 @@ def stable_step(
     strain_rate: Damping | ArrayLike | None = None,
     /,
 ) -> float: ...
-def solid_highest(system: Solid, lumped: bool, threads: int, /) -> float: ...
+def solid_highest(system: Solid, lumped: bool, tol: float, threads: int, /) -> float: ...
 
 # csrc/pyext/py_damping.c
 @final
@@ -1682,7 +1713,15 @@ def tip_law(
 ) -> tuple[int, tuple[float, float, float], tuple[float, float, float]]: ...
 
 # csrc/pyext/py_touch.c
-_Touched: TypeAlias = Tip
+
+@final
+class ExplicitTouch:
+    def __new__(
+        cls, motion: Motion, proxy: Proxy, way: str, cycle: float, cycles: int, steps: int, /
+    ) -> ExplicitTouch: ...
+    def report(self) -> dict[str, Any]: ...
+
+_Touched: TypeAlias = Tip | ExplicitTouch
 
 # csrc/pyext/py_session.c
 @final

@@ -367,7 +367,7 @@ def test_slivers_do_not_oscillate(name, order):
     assert mesh.fractions.min() < 0.05
     whole = rf.voxelize(BODIES[name], 8, order=order, cut=False, expand=1.0)
     highest, of_cubes = (
-        _core.solid_highest(rf.Solid(m, STVK)._core, False, 1) for m in (mesh, whole)
+        _core.solid_highest(rf.Solid(m, STVK)._core, False, 1e-8, 1) for m in (mesh, whole)
     )
     assert highest < 1.08**2 * of_cubes
 

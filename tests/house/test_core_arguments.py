@@ -333,7 +333,7 @@ def test_objects_keep_borrowed_arrays_and_release_them(solid):
         # those with samples, each once
         (_core.Field((BALL, carved, grid), 0.1), [grid]),
         (_core.VoxmapContact(voxmap, VERTICES, up, 1.0), [voxmap]),
-        (core_contact(tree, BALL), [tree, BALL]),
+        (core_contact(tree, BALL), [tree, BALL, None]),
     ]
     for thing, kept in made:
         assert gc.is_tracked(thing)

@@ -48,7 +48,7 @@ ALLOWED = {
     # from the hand to the held object: couplings, depth limiter, workspace
     "render": {"base", "linalg"},
     # bodies that a hand touches directly
-    "touch": {"base", "linalg", "mesh", "green", "render"},
+    "touch": {"base", "linalg", "mesh", "green", "render", "dynamics"},
     "body": {"base", "linalg", "dynamics"},
     # bodies in contact, and solvers for several of them
     "world": {"base", "linalg", "constraint", "dynamics", "contact", "body"},

@@ -27,13 +27,13 @@ ALLOWED = {
     "geometry": {"base", "io", "drawing", "material"},
     "solid": {"base", "drawing", "geometry", "material"},
     "reduction": {"base", "io", "drawing", "geometry", "material", "solid"},
-    "contact": {"base", "io", "geometry", "reduction"},
+    "contact": {"base", "io", "geometry", "solid", "reduction"},
     "dynamics": {"base", "geometry", "solid", "reduction", "contact"},
     "haptics": {
         "base", "io", "pictures", "geometry", "solid", "reduction", "contact", "dynamics", "touch",
     },
     # bodies that a hand touches without a coupling
-    "touch": {"base", "geometry", "green"},
+    "touch": {"base", "geometry", "solid", "contact", "dynamics", "green"},
     "world": {"base", "geometry", "solid", "contact", "dynamics"},
     "green": {"base", "io", "geometry", "solid"},
     "studies": {"base", "io"},

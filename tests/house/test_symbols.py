@@ -15,7 +15,7 @@ from places import ROOT
 CSRC = ROOT / "csrc"
 
 NOUNS = {
-    "base": "alloc arena broadcast clock disjoint fail free processor redzone ring run",
+    "base": "alloc arena broadcast clock denormals disjoint fail free processor redzone ring run",
     "linalg": "adjacency analysis blas canonical cholesky cluster csc curve deflate dense "
     "dissection eigen front fronts lapack mat3 minimum_degree ordering orient orient2 orient3 pose "
     "process quat same semidefinite simd solve6 tall tridiagonal vec3 "
@@ -27,8 +27,8 @@ NOUNS = {
     "device": "device force_dimension frame hand library mouse openhaptics oscillator replay "
     "spacemouse trajectory udp",
     "mesh": "boundary box bvh closest constraints crossings cube cut edge edges element embedding "
-    "face hex hex20 holes inside local mesh orientation reference rule surface tet tet10 triangle "
-    "voxel voxelize wide winding",
+    "face hex hex20 holes inside lattice local mesh orientation reference rule surface tet tet10 "
+    "triangle voxel voxelize wide winding",
     "fem": "constrained kernels loads node rigid shape solid viscosity",
     "sdf": "field grid isosurface open packet union voxmap",
     "pointshell": "cells farthest hexagonal level point repel repulsion sampler seed shell uniform",
@@ -44,7 +44,7 @@ NOUNS = {
     "deform": "deformed",
     "contact": "contact fit",
     "render": "coupling depth_limit dynamic moved touch travel workspace",
-    "touch": "tip",
+    "touch": "explicit tip",
     "body": "body",
     "world": "broad coupled driven frictional multibody pair sites solver world",
     "haptic": "cycle feel histogram loop passivity record safety session snapshot stage stillness "

@@ -73,6 +73,7 @@ OTHER_NAMES = {
     "StrainRateDamping.proportional.beta": ("phi",),
     "VirtualCoupling.for_contact.depth": ("max_force",),
     "Voxmap.from_surface.expand": ("voxels",),
+    "graded_tets.expand": ("voxel",),
     "mass_pca.weights": ("weight",),
     "pod_basis.snapshots": ("vectors",),
     "sketch_basis.force_distance": ("provenance",),

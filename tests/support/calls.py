@@ -48,6 +48,7 @@ def make_world():
     w.sphere = rf.SphereField([0, 0, 0], 0.1)
     w.shell = rf.Pointshell(nodes, np.tile([0.0, 0.0, 1.0], (len(nodes), 1)))
     w.tree = rf.PointTree(w.shell, w.reduced)
+    w.local = rf.LocalCompliance(w.tree, w.solid)
     w.world = rf.World(1e-3)
     w.world.add(rf.FreeBody(w.free_reduced, 1e-3))
     w.deformed = rf.DeformedField(w.field, w.reduced, 4, 2)
@@ -188,12 +189,16 @@ CALLS = {
     "LinearElastic.rotated": (lambda w: material(w).rotated, lambda w: dict(axes=np.eye(3))),
     "LinearModel": (lambda w: rf.LinearModel, lambda w: dict(solid=w.solid, modes=w.modes)),
     "LinearModel.displacement": (lambda w: w.model.displacement, lambda w: dict(force=[[0.0, 0, 1]], nodes=[4], modal=[0.0, 0.0])),
+    "LocalCompliance": (lambda w: rf.LocalCompliance, lambda w: dict(tree=w.tree, solid=w.solid, progress=False)),
+    "LocalCompliance.between": (lambda w: w.local.between, lambda w: dict(point=0, other=1)),
+    "LocalCompliance.displacement": (lambda w: w.local.displacement, lambda w: dict(force=[[0.0, 0, 1]], points=[1])),
     "Mesh": (lambda w: rf.Mesh, lambda w: dict(nodes=w.mesh.nodes, elements=w.mesh.elements, regions=None, drop_unreferenced=False, constraints=None)),
     "Mesh.components": (lambda w: w.mesh.components, lambda w: dict(by="face")),
     "Mesh.graded": (lambda w: w.mesh.graded, lambda w: dict(grading=rf.Grading())),
     "Mesh.largest_component": (lambda w: w.mesh.largest_component, lambda w: dict(by="face")),
     "Mesh.n_components": (lambda w: w.mesh.n_components, lambda w: dict(by="face")),
     "Mesh.submesh": (lambda w: w.mesh.submesh, lambda w: dict(elements=[0])),
+    "Mesh.with_constraints": (lambda w: w.mesh.with_constraints, lambda w: dict(constraints=None)),
     "Mesh.with_mid_edge_nodes": (lambda w: w.tets.quadratic().with_mid_edge_nodes, lambda w: dict(nodes=[0])),
     "Mesh.with_regions": (lambda w: w.mesh.with_regions, lambda w: dict(regions=[1, 0, 2])),
     "Mesh.write": (lambda w: w.mesh.write, lambda w: dict(path="m.vtu", point_data={"u": w.u}, cell_data={"s": [1.0, 2.0, 3.0]})),
@@ -202,7 +207,7 @@ CALLS = {
     "Motion": (lambda w: rf.Motion, lambda w: dict(times=[0.0, 1.0], q=np.zeros((2, 3)), qdot=np.zeros((2, 3)), poses=[[0.0, 0, 0, 1, 0, 0, 0]] * 2, rates=np.zeros((2, 6)))),
     "OffsetField": (lambda w: rf.OffsetField, lambda w: dict(field=w.sphere, by=0.1)),
     "OpenHaptics": (lambda w: rf.OpenHaptics, lambda w: dict(name=None, max_torque=0.0, torque_unit=1.0, library=None)),
-    "FrictionContact": (lambda w: rf.FrictionContact, lambda w: dict(tree=w.tree, field=w.field, mu=0.4, sites=64, budget_us=300.0, compliance=None, warm_nodes=None, cold_ratio=0.8)),
+    "FrictionContact": (lambda w: rf.FrictionContact, lambda w: dict(tree=w.tree, field=w.field, mu=0.4, sites=64, budget_us=300.0, compliance=None, local=getattr(w, "local", None), warm_nodes=None, cold_ratio=0.8)),
     "PenaltyContact": (lambda w: rf.PenaltyContact, lambda w: dict(tree=w.tree, field=w.field, stiffness=100.0, warm_nodes=None, budget_us=None, cold_ratio=0.8, max_points=10, area_weights=False)),
     "PlaneField": (lambda w: rf.PlaneField, lambda w: dict(point=[0, 0, 0], normal=[0, 0, 1])),
     "PointTree": (lambda w: rf.PointTree, lambda w: dict(shell=w.shell, reduced=w.reduced, embedding=None, progress=False)),
@@ -329,6 +334,7 @@ CALLS = {
     "export_gltf": (lambda w: rf.export_gltf, lambda w: dict(path="m.glb", model=w.reduced, surface=w.surface, motion=w.motion, speed=0.5, up="y", normals=True, colour=[0.5, 0.5, 0.5], values=np.zeros(w.n))),
     "export_vtk": (lambda w: rf.export_vtk, lambda w: dict(path="m.pvd", model=w.reduced, motion=w.motion, point_data={"t": np.zeros((2, w.n))}, cell_data={"s": np.zeros((2, 3))}, stress=w.solid, progress=False)),
     "export_html": (lambda w: rf.export_html, lambda w: dict(path="m.html", x=w.reduced, on=None, motion=w.motion, records=None, values=np.zeros((2, w.n)), up="y")),
+    "graded_tets": (lambda w: rf.graded_tets, lambda w: dict(surface=w.surface, resolution=4, layers=1, fill=True, expand=1.2, cut=True, progress=False)),
     "join_meshes": (lambda w: rf.join_meshes, lambda w: dict(meshes=[w.mesh, w.mesh])),
     "GreenContacts.add": (lambda w: w.green.contacts(4).add, lambda w: dict(node=w.green.nodes[0], normal=[0.0, 0, 1])),
     "GreenContacts.remove": (lambda w: pressed(w).remove, lambda w: dict(node=w.green.nodes[0])),
@@ -361,7 +367,7 @@ CALLS = {
     "solve_friction": (lambda w: rf.solve_friction, lambda w: dict(W=np.eye(3), free=[-1.0, 0, 0], mu=0.5, start=None, tol=1e-8, budget_us=None)),
     "solve_friction_pyramid": (lambda w: rf.solve_friction_pyramid, lambda w: dict(W=np.eye(3), free=[-1.0, 0, 0], mu=0.5, sides=8)),
     "solve_friction_sweeps": (lambda w: rf.solve_friction_sweeps, lambda w: dict(W=np.eye(3), free=[-1.0, 0, 0], mu=0.5, start=None, change=0.01, most_sweeps=100)),
-    "spectrum": (lambda w: rf.spectrum, lambda w: dict(system=w.reduced, q=None, lumped=False)),
+    "spectrum": (lambda w: rf.spectrum, lambda w: dict(system=w.reduced, q=None, lumped=False, tolerance=1e-8)),
     "amplification": (lambda w: rf.amplification, lambda w: dict(name="GA", theta=[0.1, 1.0], damping_ratio=0.1, rho=0.5)),
     "integrator": (lambda w: rf.integrator, lambda w: dict(name="BDF2", system=w.reduced, dt=1e-3)),
     "stable_step": (lambda w: rf.stable_step, lambda w: dict(system=w.reduced, q=None, damping=(0.0, 0.0), strain_rate=None, implicit_damping=False)),

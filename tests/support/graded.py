@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 
 import reducedfem as rf
@@ -42,3 +44,10 @@ def plain_matrix(mesh):
 def without_constraints(mesh):
     """Return the same cells without constraints: they come apart between levels."""
     return rf.Mesh(mesh.nodes, mesh.elements, mesh.regions)
+
+
+def torn_solid(mesh, law, fixed=None):
+    """Return the solid of the cells alone, without the warning of hanging nodes."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", rf.GeometryWarning)
+        return rf.Solid(without_constraints(mesh), law, fixed=fixed)

@@ -11,6 +11,8 @@ import numpy as np
 
 import reducedfem as rf
 from calls import IMPLICIT
+from reducedfem import _core
+from reducedfem.haptics.settings import HapticSettings
 from shapes import box_hex20s, box_hexes, box_tet10s, box_tets
 
 STVK = rf.StVK(young=1e6, poisson=0.4, density=1000.0)
@@ -45,6 +47,7 @@ def small_world() -> SimpleNamespace:
     w.surface = tetrahedron()
     w.graded = rf.Mesh(*box_hexes(5, 5, 5)).graded()
     w.cut = rf.voxelize(w.surface, resolution=3, order=1)
+    w.graded_cut = rf.voxelize(w.surface, resolution=8, order=1)
     w.cut_quadratic = rf.voxelize(w.surface, resolution=2, order=2)
     # large enough that modes are found by iteration
     nodes, elements = box_hexes(10, 2, 2, (0.3, 0.1, 0.1))
@@ -209,6 +212,18 @@ def touched(w: SimpleNamespace) -> list[np.ndarray]:
     return [tip.displacement(), records.force]
 
 
+def explicit_touch(w: SimpleNamespace) -> list[np.ndarray]:
+    tool = rf.RigidProxy(rf.SphereField([0.0, 0.0, 0.0], 0.05))
+    steps = math.ceil(2e-3 / rf.stable_step(w.solid))
+    sim = rf.CentralDifferences(w.solid, 1e-3 / steps, contact=tool)
+    touch = _core.ExplicitTouch(sim._core, tool._core, "delay", 1e-3, 2, 2 * steps)
+    hand = rf.ReplayDevice([0.0], [w.nodes[-1] + [0.0, 0.0, 0.04]])
+    session = _core.Session(hand._core, touch, HapticSettings(ramp=0.0).core(hand))
+    session.advance(6)
+    session.close()
+    return [sim.displacement]
+
+
 def saved_handles(w: SimpleNamespace) -> np.ndarray:
     far = w.nodes[:, 0] > w.nodes[:, 0].max() - 1e-9
     return pickle.loads(pickle.dumps(rf.ControlElements(w.solid, [far], order=2))).matrix
@@ -234,6 +249,7 @@ def devices(w: SimpleNamespace) -> list[bool]:
 OPERATIONS: dict[str, Operation] = {
     "devices": devices,
     "contact of a tip": touched,
+    "explicit solid under a hand": explicit_touch,
     "mesh of hexes": lambda w: rf.Mesh(w.nodes, w.elements).nodes,
     "mesh of tets": lambda w: rf.Mesh(*w.tets).elements,
     "mesh of tets with ten nodes": lambda w: rf.Mesh(*w.tets).quadratic().elements,
@@ -248,6 +264,15 @@ OPERATIONS: dict[str, Operation] = {
     "reduced cut cells": lambda w: reduced_cut(w).coefficients,
     "graded mesh": lambda w: rf.Mesh(*box_hexes(5, 5, 5)).graded().elements,
     "parts of a graded mesh": lambda w: w.graded.submesh(w.graded.levels >= 0).nodes,
+    "hanging nodes": lambda w: rf.Mesh(w.graded.nodes, w.graded.elements).hanging_nodes,
+    "constrained hanging nodes": lambda w: rf.Mesh(w.graded.nodes, w.graded.elements)
+    .with_constraints()
+    .nodes,
+    "graded tetrahedra": lambda w: rf.graded_tets(w.surface, 4, layers=2).elements,
+    "graded cut cells": lambda w: w.graded_cut.graded().fractions,
+    "solid of graded cut cells": lambda w: rf.Solid(w.graded_cut.graded(), STVK).strain_energy(
+        np.zeros((w.graded_cut.graded().n_nodes, 3))
+    ),
     "solid of a graded mesh": lambda w: rf.Solid(w.graded, STVK).stiffness(w.graded.nodes).data,
     "embedding": interpolated,
     "solid of hexes": lambda w: rf.Solid(w.mesh, STVK, fixed=w.fixed, quadrature=3).volume,

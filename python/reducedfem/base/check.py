@@ -75,6 +75,7 @@ _MAKERS = {
     "Field": "DistanceField.from_surface(surface)",
     "FreeBody": "FreeBody(reduced, dt)",
     "Grading": "Grading(layers=1)",
+    "LocalCompliance": "LocalCompliance(tree, solid)",
     "PointTree": "PointTree(shell)",
     "Pointshell": "Pointshell.from_surface(surface)",
     "ReducedSolid": "reduce(solid, basis)",

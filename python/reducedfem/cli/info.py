@@ -113,6 +113,12 @@ def _info_file(name: str, console: Console) -> None:
     console.fact("bounding box", box_text(mesh.bounds))
     console.fact("volume", f"{mesh.volume:.6g} m^3")
     console.fact("parts", f"{mesh.n_components('face')}, each connected through faces of elements")
+    if len(mesh.hanging_nodes):
+        console.fact(
+            "hanging nodes",
+            f"{len(mesh.hanging_nodes)}, in the middle of edges or faces of elements that do not "
+            "have them: Mesh.with_constraints",
+        )
     names = mesh.region_names
     for region in np.unique(mesh.regions):
         count = int((mesh.regions == region).sum())

@@ -27,6 +27,8 @@ from reducedfem.cli.options import (
 from reducedfem.cli.paths import check_writable, is_sample, is_surface, open_surface, refuse_same
 from reducedfem.cli.texts import cubature_text, materials_text, mesh_text, viscosity_text
 from reducedfem.errors import InputError, MeshError
+from reducedfem.geometry.constraints import standing
+from reducedfem.geometry.elements import EDGES
 from reducedfem.geometry.mesh import Mesh
 from reducedfem.geometry.mesh_files import read_fixed, read_mesh
 from reducedfem.geometry.surface import Surface
@@ -296,6 +298,10 @@ def _run(args: argparse.Namespace) -> int:
                 "largest",
             )
     fixed = None if args.free else fixed_nodes(args, mesh, listed)
+    if fixed is not None and mesh.constraints is not None:
+        # constrained nodes stand still only with all their masters
+        fixed[mesh.constraints.slaves] = False
+        fixed[standing(mesh.constraints, np.flatnonzero(fixed).astype(np.int32))] = True
     solid = Solid(mesh, _material(args, mesh), fixed, args.quadrature)
     console.fact("material", materials_text(solid.materials.values()))
     for label, text in solid.summary.rows()[1:]:
@@ -443,7 +449,16 @@ def _mesh(args: argparse.Namespace, console: Console) -> Mesh:
     if args.scale != 1.0:
         mesh = _scaled(mesh, args.scale)
     console.fact("mesh", f"{mesh_text(mesh)}, {size_text(mesh.bounds)}")
-    return _quadratic(mesh, args, console)
+    return _quadratic(_constrained(mesh, console), args, console)
+
+
+def _constrained(mesh: Mesh, console: Console) -> Mesh:
+    """Return the mesh with constraints for its hanging nodes, for elements of first order."""
+    hanging = len(mesh.hanging_nodes)
+    if hanging == 0 or mesh.nodes_per_element in EDGES:
+        return mesh
+    console.fact("hanging nodes", f"{hanging:,}, which follow the elements that do not have them")
+    return mesh.with_constraints()
 
 
 def _announce_cells(surface: Surface, resolution: int, console: Console) -> None:

@@ -235,8 +235,9 @@ def run(args: argparse.Namespace, console: Console) -> int:
 
 def _size(session: HapticSession) -> str:
     """Return the size of the bodies as text."""
-    if session.touched is not None:
-        return session.touched._size
+    touched = session._bodies.touched
+    if touched is not None:
+        return touched._size
     return count_text(sum(one.tree.shell.n_points for one in session.contacts), "point")
 
 

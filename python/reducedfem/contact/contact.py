@@ -27,6 +27,7 @@ from reducedfem.base.run import Progress, callback
 from reducedfem.contact.barrier import BarrierContact
 from reducedfem.contact.deformed_field import DeformedField
 from reducedfem.contact.field import Field
+from reducedfem.contact.local import LocalCompliance
 from reducedfem.contact.point_tree import PointTree
 from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
 from reducedfem.geometry.pose import Pose, pose_arguments, poses_arguments
@@ -224,6 +225,7 @@ class Contact:
         temporal_coherence: bool,
         grasp: ArrayLike | None,
         direction: str,
+        local: LocalCompliance | None = None,
     ) -> None:
         """Check the common arguments and create the contact; own: options of the law, checked."""
         require(tree, PointTree, "tree")
@@ -281,6 +283,7 @@ class Contact:
                 "along_normal": direction == "normal",
                 "grasp": tuple(map(float, place)),
             },
+            None if local is None else local._core,
         )
 
     def _law_settings(self, own: dict[str, Any]) -> dict[str, Any]:

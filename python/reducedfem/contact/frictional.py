@@ -7,11 +7,12 @@ from typing import Any, NoReturn
 
 from numpy.typing import ArrayLike
 
-from reducedfem.base.check import coefficient, count, number, refuse_names
+from reducedfem.base.check import coefficient, count, number, refuse_names, require
 from reducedfem.base.quiet import warn
 from reducedfem.contact.contact import WARM_NODES, Contact
 from reducedfem.contact.deformed_field import DeformedField
 from reducedfem.contact.field import Field
+from reducedfem.contact.local import LocalCompliance
 from reducedfem.contact.penalty import STIFFNESS, fitted_stiffness
 from reducedfem.contact.point_tree import PointTree
 from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
@@ -67,6 +68,9 @@ class FrictionContact(Contact):
         Displacement of a site by a force there [m/N], positive, at most 1e6; None: a thousandth of
         the mean compliance of the bodies at the sites. It makes the forces unique (6.3 there), and
         contact softer by as much.
+    local
+        `LocalCompliance` of the tree, which gives the points the dimples that the reduced model
+        leaves out, in sessions; None: none.
     warm_nodes, cold_ratio, temporal_coherence, grasp, direction
         As of `PenaltyContact`; in sessions, "gradient" is that of the field everywhere.
     **others
@@ -98,6 +102,7 @@ class FrictionContact(Contact):
         sites: int = _MOST_SITES,
         budget_us: float = 300.0,
         compliance: float | None = None,
+        local: LocalCompliance | None = None,
         warm_nodes: int | None = WARM_NODES,
         cold_ratio: float = 0.8,
         temporal_coherence: bool = True,
@@ -126,6 +131,13 @@ class FrictionContact(Contact):
                     PlausibilityWarning,
                     stacklevel=2,
                 )
+        if local is not None:
+            require(local, LocalCompliance, "local", " or None")
+            if local.tree is not tree:
+                raise InputError(
+                    "local is the LocalCompliance of another PointTree: make it of the tree of the "
+                    "contact"
+                )
         own = {
             "mu": coefficient(mu, "mu", doubt=_STIFFNESS),
             "sites": count(sites, "sites", _MOST_SITES),
@@ -144,8 +156,9 @@ class FrictionContact(Contact):
             temporal_coherence=temporal_coherence,
             grasp=grasp,
             direction=direction,
+            local=local,
         )
-        options = {**self._options, **own}
+        options = {**self._options, **own, "local": local}
         del options["max_points"], options["area_weights"]
         self._options = MappingProxyType(options)
 

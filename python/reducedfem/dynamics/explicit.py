@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from reducedfem import _core
 from reducedfem.base.check import array_like, flag, number
+from reducedfem.base.quiet import warn
 from reducedfem.base.run import Progress, threads
 from reducedfem.contact.rigid_proxy import ProxyForce, RigidProxy
 from reducedfem.dynamics.contact_arguments import barrier_of, proxy_of
@@ -23,7 +24,7 @@ from reducedfem.dynamics.integrator import (
     weight,
     wrong_system,
 )
-from reducedfem.errors import InputError
+from reducedfem.errors import InputError, PlausibilityWarning
 from reducedfem.geometry.pose import Pose
 from reducedfem.reduction.damping import StrainRateDamping, damping_argument
 from reducedfem.reduction.reduced import ReducedSolid
@@ -39,6 +40,9 @@ _FRACTION = 0.5
 # fraction up to which steps of two lengths are stable in turn: (a + b)^2 (1 - a b / 4) <= 4 for
 # a, b = omega dt
 _MIXED = 0.7
+# times the stable step from which a dt is warned of: that of solids is up to 15 % below the limit
+_UNSTABLE = 1.25
+_LEAST_TOLERANCE, _MOST_TOLERANCE = 1e-12, 0.01  # of the highest frequency
 _CROSSES = "an explicit step does not see a barrier ahead and crosses it"
 
 
@@ -83,7 +87,11 @@ def _frequency(eigenvalue: float) -> float:
 
 
 def spectrum(
-    system: ReducedSolid | Solid, q: ArrayLike | None = None, *, lumped: bool = False
+    system: ReducedSolid | Solid,
+    q: ArrayLike | None = None,
+    *,
+    lumped: bool = False,
+    tolerance: float = 1e-8,
 ) -> Spectrum:
     """Return the lowest and the highest natural frequency of a system, from K x = omega^2 M x.
 
@@ -98,13 +106,16 @@ def spectrum(
         Use the lumped mass instead of the consistent mass for the highest frequency of a `Solid`.
         It gives a lower frequency, except for cut cells. `CentralDifferences` uses the lumped
         mass, except for cut cells.
+    tolerance
+        Relative error of the highest frequency of a `Solid`, 1e-12 to 0.01.
 
     Returns
     -------
     Spectrum
         Frequencies [Hz]. For a reduced model they follow from all eigenvalues. For a solid the
-        lowest is that of `Solid.linear_modes`; the highest comes from Lanczos' method, which
-        gives mostly 4 digits and, but for rounding, never more than the exact value.
+        lowest is that of `Solid.linear_modes`; the highest comes from Lanczos' method and is, but
+        for rounding, never above the exact value. (`stable_step` needs less: a bound from above,
+        or for cut cells an estimate.)
 
     Raises
     ------
@@ -112,8 +123,12 @@ def spectrum(
         An argument has a wrong type, shape or value; `q` is given for a solid.
     MeshError
         Some part of the solid can move rigidly.
+    ConvergenceError
+        The highest frequency is not found to `tolerance`.
     """
     flag(lumped, "lumped")
+    if not _LEAST_TOLERANCE <= number(tolerance, "tolerance") <= _MOST_TOLERANCE:
+        raise InputError(f"tolerance must be 1e-12 to 0.01, got {tolerance}")
     if isinstance(system, ReducedSolid):
         values = _core.reduced_eigenvalues(system._core, array_like(q, "q"))
         return Spectrum(_frequency(values[0]), _frequency(values[-1]))
@@ -125,7 +140,7 @@ def spectrum(
             "(stable_step takes displacements)"
         )
     lowest = float(system.linear_modes(1).frequencies[0])
-    highest = _core.solid_highest(system._core, lumped, threads())
+    highest = _core.solid_highest(system._core, lumped, 2.0 * tolerance, threads())
     return Spectrum(lowest, _frequency(highest))
 
 
@@ -263,6 +278,11 @@ class CentralDifferences(Simulation):
         of a free body; `dt` is None and there is no stiffness at rest or the stable step unknown.
     MeshError
         All nodes of the solid are fixed.
+
+    Warns
+    -----
+    PlausibilityWarning
+        `dt` is more than 1.25 times the stable step at rest.
     """
 
     _scheme = "central"
@@ -296,6 +316,13 @@ class CentralDifferences(Simulation):
             if not math.isfinite(self._stable):
                 raise InputError("dt must be given: the system has no stiffness at rest")
             given = _FRACTION * self._stable
+        elif given > _UNSTABLE * self._stable:
+            warn(
+                f"dt is {given:g} s, but steps are stable up to {self._stable:g} s at rest: "
+                "vibrations will grow without bound; leave dt out for half of that",
+                PlausibilityWarning,
+                2,
+            )
         rate = damping_argument(strain_rate, system)
         fall = None if gravity is None else acceleration(gravity)
         if not isinstance(system, SecondOrderSystem):
@@ -407,6 +434,12 @@ class CentralDifferences(Simulation):
                 f"longer than {text}: leave dt out, or make the simulation with a shorter dt"
             )
         return dt
+
+    @property
+    def _tool(self) -> RigidProxy | None:
+        """Body that the solid touches."""
+        tool: RigidProxy | None = self._settings["contact"]
+        return tool
 
     @property
     def contact(self) -> ProxyForce | None:

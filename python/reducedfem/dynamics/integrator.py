@@ -294,8 +294,20 @@ class Simulation(NamedArguments, WarnsOnce):
         Simulation
             One of the same class.
         """
-        made: _Scheme = _restored(*self._data())
+        return self._clone()
+
+    def _clone(self: _Scheme, **changes: Any) -> _Scheme:
+        """Return a clone with other arguments of the constructor."""
+        kind, settings, state, warned = self._data()
+        made: _Scheme = _restored(kind, settings | changes, state, warned)
         return made
+
+    def _resume(self, state: tuple[Any, ...]) -> None:
+        """Set the state to the third of `_data`, of any simulation of the system."""
+        q, qdot, qddot, steps = state[:4]
+        # pickles of earlier versions end before them
+        last, modes, pace = (*state[4:], None, None, None)[:3]
+        self._core.reset(q, qdot, qddot, threads(), steps, last or (None, None), modes, pace)
 
     def _data(self) -> tuple[Any, ...]:
         """Return the arguments of `_restored`."""
@@ -325,10 +337,7 @@ def _restored(
     """Create a simulation in a given state; warned: names of the warnings of the original."""
     with silenced():
         made = kind(**settings)
-    q, qdot, qddot, steps = state[:4]
-    # pickles of earlier versions end before them
-    last, modes, pace = (*state[4:], None, None, None)[:3]
-    made._core.reset(q, qdot, qddot, threads(), steps, last or (None, None), modes, pace)
+    made._resume(state)
     made._warned = {one for one in warned if isinstance(one, str)}  # flags in earlier pickles
     return made
 

@@ -178,13 +178,40 @@ def _rows(table: Table, kept: NDArray[np.bool_]) -> Table:
     return slaves[kept], offsets, masters[terms], weights[terms]
 
 
-def of_elements(
-    table: Table | None, elements: NDArray[np.int32], old_nodes: NDArray[np.int32]
-) -> Table | None:
-    """Return the constraints of a part of a mesh.
+def _in_one_element(
+    ptr: NDArray[np.int32],
+    masters: NDArray[np.int32],
+    elements: NDArray[np.int32],
+    n_nodes: int,
+) -> NDArray[np.bool_]:
+    """Return which constraints have all masters in one element; masters of -1 are in none."""
+    counts = np.diff(ptr)
+    owner = np.repeat(np.arange(len(counts)), counts)
+    use = np.logical_and.reduceat(masters >= 0, ptr[:-1])[owner]
+    # elements around each node
+    order = np.argsort(elements, axis=None, kind="stable") // elements.shape[1]
+    first = np.searchsorted(np.sort(elements, axis=None), np.arange(n_nodes + 1))
+    around = [order[first[m] : first[m + 1]] for m in masters[use].tolist()]
+    pairs = np.repeat(owner[use], [len(one) for one in around]) * len(elements)
+    if len(pairs):
+        pairs = pairs + np.concatenate(around)
+    found, times = np.unique(pairs, return_counts=True)
+    result = np.zeros(len(counts), dtype=bool)
+    result[found[times == counts[found // len(elements)]] // len(elements)] = True
+    return result
 
-    A node stays constrained if one of the elements has all its masters, so that it lies on an
-    edge or a face of that element.
+
+def of_elements(
+    table: Table | None,
+    elements: NDArray[np.int32],
+    old_nodes: NDArray[np.int32],
+    whole: NDArray[np.int32],
+) -> tuple[Table | None, NDArray[np.int32]]:
+    """Return the constraints of a part of a mesh, and the nodes that it cannot constrain.
+
+    A hanging node stays constrained if one of the elements has all its masters, so that it lies on
+    an edge or a face of that element. Other constraints, whose masters are in no single element of
+    the whole mesh, need all their masters; the nodes without these are returned.
 
     Parameters
     ----------
@@ -194,30 +221,28 @@ def of_elements(
         Nodes of the elements of the part, in the numbers of the part.
     old_nodes
         Number in the whole mesh of each node of the part.
+    whole
+        Nodes of the elements of the whole mesh.
     """
+    none = np.zeros(0, dtype=np.int32)
     if table is None:
-        return None
-    new = np.full(int(max(table[2].max(), table[0].max(), old_nodes.max())) + 1, -1, np.int32)
+        return None, none
+    slaves, ptr, masters, _ = table
+    n_nodes = int(whole.max()) + 1
+    new = np.full(n_nodes, -1, np.int32)
     new[old_nodes] = np.arange(len(old_nodes))
-    counts = np.diff(table[1])
-    owner = np.repeat(np.arange(len(counts)), counts)
-    present = np.logical_and.reduceat(new[table[2]] >= 0, table[1][:-1]) & (new[table[0]] >= 0)
-    # elements around each node of the part
-    order = np.argsort(elements, axis=None, kind="stable") // elements.shape[1]
-    first = np.searchsorted(np.sort(elements, axis=None), np.arange(len(old_nodes) + 1))
-    use = present[owner]
-    masters = new[table[2]][use]
-    around = [order[first[m] : first[m + 1]] for m in masters.tolist()]
-    pairs = np.repeat(owner[use], [len(one) for one in around]) * len(elements)
-    if len(pairs):
-        pairs = pairs + np.concatenate(around)
-    found, times = np.unique(pairs, return_counts=True)
-    kept = np.zeros(len(counts), dtype=bool)
-    kept[found[times == counts[found // len(elements)]] // len(elements)] = True
+    present = new[slaves] >= 0
+    kept = present & _in_one_element(ptr, new[masters], elements, len(old_nodes))
+    lost = none
+    if (present & ~kept).any():
+        ties = present & ~kept & ~_in_one_element(ptr, masters, whole, n_nodes)
+        complete = np.logical_and.reduceat(new[masters] >= 0, ptr[:-1])
+        kept |= ties & complete
+        lost = slaves[ties & ~complete]
     if not kept.any():
-        return None
-    slaves, ptr, chosen, weights = _rows(table, kept)
-    return new[slaves], ptr, new[chosen], weights
+        return None, lost
+    chosen, offsets, others, weights = _rows(table, kept)
+    return (new[chosen], offsets, new[others], weights), lost
 
 
 def shifted(tables: list[tuple[Table | None, int]]) -> Table | None:

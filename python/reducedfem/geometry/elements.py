@@ -8,8 +8,9 @@ from numpy.typing import ArrayLike, NDArray
 from reducedfem.base.check import array_like
 from reducedfem.errors import InputError, InputTypeError, MeshError
 
-__all__ = ["EDGES", "NAMES", "TRIANGLES", "chosen_elements", "referenced"]
+__all__ = ["EDGES", "NAMES", "TRIANGLES", "chosen_elements", "referenced", "some_of"]
 
+_NAMED = 5  # nodes listed in a message
 # by number of nodes
 NAMES = {4: "tet4", 8: "hex8", 10: "tet10", 20: "hex20"}
 # edges of the mid-edge nodes, by number of nodes of an element
@@ -48,6 +49,12 @@ def referenced(
     used[e] = True
     place = np.cumsum(used) - 1
     return x[used], place[e], np.flatnonzero(used).astype(np.int32)
+
+
+def some_of(nodes: NDArray[np.integer]) -> str:
+    """Return the first few of a list of nodes as a text."""
+    named = ", ".join(map(str, nodes[:_NAMED].tolist()))
+    return f"{named} and {len(nodes) - _NAMED} more" if len(nodes) > _NAMED else named
 
 
 def chosen_elements(elements: ArrayLike, n_elements: int) -> NDArray[np.intp]:

@@ -43,3 +43,8 @@ class Grading:
         most = _core.GRADE_MAX_LEVEL
         if self.max_level is not None and not 0 <= integer(self.max_level, "max_level") <= most:
             raise InputError(f"max_level must be 0 to {most}, or None, got {self.max_level}")
+
+    @property
+    def level(self) -> int:
+        """Highest level, also without a limit."""
+        return _core.GRADE_MAX_LEVEL if self.max_level is None else self.max_level

@@ -29,7 +29,7 @@ from reducedfem.geometry.constraints import (
     table_in,
 )
 from reducedfem.geometry.cut_cells import Rule, rule_of
-from reducedfem.geometry.elements import EDGES, NAMES, chosen_elements, referenced
+from reducedfem.geometry.elements import EDGES, NAMES, chosen_elements, referenced, some_of
 from reducedfem.geometry.grading import Grading
 from reducedfem.geometry.mesh_arrays import MeshArrays
 from reducedfem.geometry.surface import Surface, _with_hint
@@ -207,12 +207,27 @@ class Mesh(MeshArrays):
             one.
         InputError, InputTypeError
             A mask has another length, or an index is out of range or repeated.
+
+        Warns
+        -----
+        GeometryWarning
+            Constrained nodes lose masters outside of the selection, and with them their constraint.
         """
         chosen = chosen_elements(elements, self.n_elements)
         part = Mesh(self.nodes, self.elements[chosen], self.regions[chosen], drop_unreferenced=True)
-        part._cut_as(rule_of(self._rule(), chosen))
-        ties = of_elements(_core.mesh_constraints(self._core), part.elements, part._original_nodes)
+        ties, lost = of_elements(
+            _core.mesh_constraints(self._core), part.elements, part._original_nodes, self.elements
+        )
         part._core = constrained(part._core, ties)
+        part._cut_as(rule_of(self._rule(), chosen))
+        if len(lost):
+            warnings.warn(
+                "nodes of the selection follow nodes that are not in it, and are independent "
+                f"there: {some_of(lost)}. Select elements with their masters too, or "
+                "constrain them anew (Mesh.with_constraints)",
+                GeometryWarning,
+                stacklevel=2,
+            )
         partly = _core.mesh_partly_covered(part._core)
         if partly >= 0:
             raise MeshError(
@@ -274,10 +289,63 @@ class Mesh(MeshArrays):
         mesh._cut_as(self._rule())
         return mesh
 
+    @property
+    def hanging_nodes(self) -> NDArray[np.int32]:
+        """Hanging nodes without constraints, ascending, shape (k,); `with_constraints` mends them.
+
+        They lie in the middle of an edge or a face of an element that does not have them, where
+        elements meet others of twice their size; in second-order meshes also at quarters. Elements
+        come apart there, and statics of a `Solid` are wrong by any amount.
+        """
+        return _core.hanging_nodes(self._core)
+
+    def with_constraints(
+        self, constraints: Constraints | Sequence[ArrayLike] | None = None
+    ) -> Mesh:
+        """Return this mesh with constrained nodes, by default those that hang.
+
+        Parameters
+        ----------
+        constraints
+            Table in place of the one of this mesh, see `Mesh`. None: `hanging_nodes` follow the
+            ends of their edge or the corners of their face, and are moved there, by rounding;
+            constraints that the mesh has stay.
+
+        Returns
+        -------
+        Mesh
+            This mesh itself if nothing is to be constrained.
+
+        Raises
+        ------
+        MeshError
+            The elements are of second order, or the table does not fit the mesh.
+        InputError, InputTypeError
+            An array has a wrong shape or dtype, or an index is out of range.
+
+        Examples
+        --------
+        >>> import reducedfem as rf
+        >>> nodes = [[0, 0, 0], [2, 0, 0], [0, 2, 0], [0, 0, 2], [1, 0, 0], [0, -2, 0]]
+        >>> mesh = rf.Mesh(nodes, [[0, 1, 2, 3], [0, 5, 4, 3], [4, 5, 1, 3]])
+        >>> mesh.hanging_nodes, mesh.with_constraints()
+        (array([4], dtype=int32), <Mesh: 6 nodes, 3 tet4, 1 nodes constrained>)
+        """
+        if constraints is None:
+            if len(self.hanging_nodes) == 0:
+                return self
+            core = _core.constrain_hanging(self._core)
+        else:
+            core = constrained(self._core, table_in(constraints))
+        return Mesh.__new__(Mesh)._adopt(
+            core, self._original_nodes, self._region_names, self._materials, self._source
+        )
+
     def graded(self, grading: Grading = Grading()) -> Mesh:  # noqa: B008 (immutable)
         """Return this mesh of equal cubes with larger cells away from its surface.
 
-        The mesh is conforming by constrained nodes, see `constraints`; its volume is the same.
+        The mesh is conforming by constrained nodes, see `constraints`; its volume is the same. Cut
+        cells stay as they are, with a layer of whole cubes of their size beneath them.
         ``docs/howto/graded_meshes.md`` says when this pays.
 
         Parameters
@@ -294,13 +362,12 @@ class Mesh(MeshArrays):
         Raises
         ------
         MeshError
-            An element is not one of equal cubes parallel to the axes; or cells are cut.
+            An element is not one of equal cubes parallel to the axes.
         InputTypeError
             `grading` is not a `Grading`.
         """
-        most = require(grading, Grading, "grading").max_level
-        level = _core.GRADE_MAX_LEVEL if most is None else most
-        core, original = _core.grade(self._core, grading.layers, level, None)
+        require(grading, Grading, "grading")
+        core, original = _core.grade(self._core, grading.layers, grading.level, None)
         return Mesh.__new__(Mesh)._adopt(
             core, original, self._region_names, self._materials, self._source
         )
@@ -431,7 +498,8 @@ class Mesh(MeshArrays):
         if self.constraints is not None:
             warnings.warn(
                 f"{str(path)!r} lacks the constraints of {len(self.constraints)} nodes, without "
-                "which cells come apart: keep the mesh by pickle, or grade it again",
+                "which cells come apart: keep the mesh by pickle, or take with_constraints() of "
+                "the mesh that is read, which finds hanging nodes again",
                 GeometryWarning,
                 stacklevel=2,
             )

@@ -11,21 +11,22 @@ from reducedfem import _core
 from reducedfem.base.check import flag, integer, number, require
 from reducedfem.base.run import Progress, callback, threads
 from reducedfem.errors import InputError
+from reducedfem.geometry.constraints import constrained
 from reducedfem.geometry.grading import Grading
 from reducedfem.geometry.inside import warn_of_doubts, warn_of_first_order, warn_of_lost_volume
 from reducedfem.geometry.mesh import Mesh
 from reducedfem.geometry.surface import Surface
 
-__all__ = ["voxelize"]
+__all__ = ["SKIN", "fitted", "voxelize"]
 
 _ROUNDED = 1e-6  # relative excess of a length over whole cells that is treated as rounding
 _THINNEST = 1.0 / 8.0  # thickness in cubes below which cells are cut but not flattened
 # cells of 20 nodes whose factorization fits into common memory: about 60,000 nodes
 _MOST_SECOND_ORDER = 15_000
-_SKIN = "pass fill=False for a skin of voxels along it"
+SKIN = "pass fill=False for a skin of voxels along it"
 
 
-def _fitted(bounds: NDArray[np.float64], resolution: int) -> NDArray[np.float64]:
+def fitted(bounds: NDArray[np.float64], resolution: int) -> NDArray[np.float64]:
     """Return the scale along each axis at which the surface ends on cell boundaries."""
     size = np.ptp(bounds, axis=0)
     cube = size.max() / max(resolution, 1)
@@ -37,20 +38,19 @@ def _fitted(bounds: NDArray[np.float64], resolution: int) -> NDArray[np.float64]
     return scale
 
 
-def _order_of_graded(graded: object, cut: bool, order: int | None) -> Literal[1]:
-    """Return the order of graded cells; refuse other cells than whole ones of first order."""
+def _order_of_graded(graded: object, order: int | None) -> Literal[1]:
+    """Return the order of graded cells; refuse others than those of first order."""
     require(graded, Grading, "graded")
-    if cut:
-        raise InputError("graded needs whole cubes, and cut is True by default: pass cut=False")
     if order not in (1, None):
         raise InputError(f"graded needs cubes of 8 nodes: order must be 1 or None, got {order!r}")
     return 1
 
 
-def _graded(cubes: Mesh, grading: Grading) -> Mesh:
-    """Return the graded mesh, made from the surface like the cubes."""
-    mesh = cubes.graded(grading)
-    return Mesh.__new__(Mesh)._adopt(mesh._core, source=cubes.source)
+def _scaled(core: _core.Mesh, scale: NDArray[np.float64]) -> _core.Mesh:
+    """Return a mesh with the places of its nodes divided by a factor along each axis."""
+    rule, ties = _core.mesh_rule(core), _core.mesh_constraints(core)
+    made = constrained(_core.Mesh(core.nodes / scale, core.elements, core.regions), ties)
+    return made if rule is None else _core.mesh_with_rule(made, *rule)
 
 
 def voxelize(
@@ -97,7 +97,7 @@ def voxelize(
         1: hexahedra of 8 nodes, a quarter of the unknowns, which need about six. The cost at run
         time is the same. None: 2 if `fill` is True and there are at most 15,000 cells, else 1.
     graded
-        Merge cubes away from the surface (`Mesh.graded`), with ``cut=False`` and `order` 1 or None.
+        Merge cubes away from the surface (`Mesh.graded`), with `order` 1 or None.
     progress
         Progress bar: True, False, or None (after two seconds, in a terminal); or a callable
         ``f(done, total)``.
@@ -111,8 +111,8 @@ def voxelize(
     Raises
     ------
     InputError, InputTypeError
-        An argument is out of range or of a wrong type; `cut` is True without `fill`, or with
-        `graded`.
+        An argument is out of range or of a wrong type; `cut` is True without `fill`, or `order` 2
+        with `graded`.
     MeshError
         The surface has no extent, or lies too far from the origin for its size.
 
@@ -129,13 +129,13 @@ def voxelize(
     fill = flag(fill, "fill")
     cut = fill if cut is None else flag(cut, "cut")
     if graded is not None:
-        order = _order_of_graded(graded, cut, order)
+        order = _order_of_graded(graded, order)
     if cut and not fill:
         raise InputError("cut=True needs fill=True: only a filled body can be cut")
     if order is not None and integer(order, "order") not in (1, 2):
         raise InputError(f"order must be 1 or 2, got {order}")
     resolution = integer(resolution, "resolution")
-    scale = _fitted(surface.bounds, resolution) if cut and expand is None else np.ones(3)
+    scale = fitted(surface.bounds, resolution) if cut and expand is None else np.ones(3)
     vertices = surface.vertices * scale
     if expand is None:
         expand = 1.0 if cut else 1.2
@@ -160,16 +160,13 @@ def voxelize(
                 core, _ = _core.cut(cubes, vertices, surface.triangles, 1, call, threads())
         elif chosen == 2:
             core = core.quadratic()
+        if graded is not None:
+            core, _ = _core.grade(core, graded.layers, graded.level, None)
     if (scale != 1.0).any():
-        rule = _core.mesh_rule(core)
-        core = _core.Mesh(core.nodes / scale, core.elements, core.regions)
-        if rule is not None:
-            core = _core.mesh_with_rule(core, *rule)
+        core = _scaled(core, scale)
     mesh = Mesh.__new__(Mesh)._adopt(core, source=surface)
-    if graded is not None:
-        mesh = _graded(mesh, graded)
     if fill:
-        warn_of_doubts(surface, touched + enclosed, doubtful, sheets, _SKIN, stacklevel=2)
+        warn_of_doubts(surface, touched + enclosed, doubtful, sheets, SKIN, stacklevel=2)
     if fill and order is None and chosen == 1:
         edge = float(np.ptp(mesh.nodes[mesh.elements[0]], axis=0).max())
         warn_of_first_order(

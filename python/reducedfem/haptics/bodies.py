@@ -6,6 +6,7 @@ from typing import Any
 
 from reducedfem import _core
 from reducedfem.contact.contact import Contact
+from reducedfem.dynamics.explicit import CentralDifferences
 from reducedfem.dynamics.integrator import ImplicitSimulation
 from reducedfem.errors import InputError
 from reducedfem.haptics import session_parts as parts
@@ -13,6 +14,7 @@ from reducedfem.haptics.coupling import DynamicCoupling, VirtualCoupling
 from reducedfem.haptics.devices import Device
 from reducedfem.haptics.settings import HapticSettings
 from reducedfem.solid.plausible import warn_of_reach
+from reducedfem.touch.explicit import touched_of
 from reducedfem.touch.touched import Touched
 
 __all__ = ["CoupledBodies", "TouchedBody", "bodies_of"]
@@ -24,6 +26,7 @@ class CoupledBodies:
     """Contacts, simulations and the coupling that moves the held object."""
 
     touched: Touched | None = None
+    given: Touched | CentralDifferences | None = None
 
     def __init__(
         self,
@@ -73,6 +76,10 @@ class CoupledBodies:
         known = coupling._reaching(self.contacts[0])
         return (known, *parts.split(known, dt))
 
+    def damped_time(self, dt: float, delay: float) -> float:
+        """Return the time by which the stiffness of a touched body asks for damping [s]."""
+        return 0.5 * dt
+
     def restore(self, core: _core.Session) -> None:
         """Copy the states of a session that has ended to the simulations."""
         parts.restore(core, self.simulations, self.field_simulation)
@@ -93,10 +100,12 @@ class TouchedBody:
 
     def __init__(self, touched: Touched, device: Device) -> None:
         parts.check_device(device)
-        self.touched = touched
+        self.touched: Touched = touched
+        self.given: Touched | CentralDifferences = touched.given
 
     def check(self, device: Device, settings: HapticSettings, stacklevel: int) -> None:
         """Warn of bodies that are too large for a hand."""
+        self.touched._begin(settings.dt)
         size = settings.place.scale * float((self.touched._box()[1] - self.touched._box()[0]).max())
         found = {"the touched body": size, **parts.travel(device)}
         warn_of_reach(found, stacklevel + 1)
@@ -112,6 +121,10 @@ class TouchedBody:
             "directly"
         )
 
+    def damped_time(self, dt: float, delay: float) -> float:
+        """Return the time by which the stiffness of the body asks for damping [s]."""
+        return self.touched._damped_time(dt, delay)
+
     def restore(self, core: _core.Session) -> None:
         """Copy the state of a session that has ended to the body."""
         self.touched._restore(core)
@@ -121,10 +134,17 @@ class TouchedBody:
 
 
 def bodies_of(
-    contact: Any, device: Device, coupling: Any, simulation: Any, field_simulation: Any
+    contact: Any,
+    device: Device,
+    coupling: Any,
+    simulation: Any,
+    field_simulation: Any,
+    interpolation: Any,
+    simulation_rate: Any,
 ) -> CoupledBodies | TouchedBody:
     """Return the bodies of a session; reject parts that do not belong to their kind."""
-    if not isinstance(contact, Touched):
+    touched = touched_of(contact, interpolation, simulation_rate)
+    if touched is None:
         if coupling is None:
             parts.sequences(contact, simulation)  # a contact of a wrong class comes first
             raise InputError(
@@ -142,4 +162,4 @@ def bodies_of(
                 "field_simulation": "has no held object that could deform",
             }[what]
             raise InputError(f"{what} is given, but a {name} {why}: leave it out")
-    return TouchedBody(contact, device)
+    return TouchedBody(touched, device)

@@ -237,7 +237,7 @@ def report_of(
         unsolved=status["unsolved"],
         stiffness=stiffness,
         delay=status["delay"],
-        damping=stiffness * max(0.5 * settings.dt, status["delay"]),
+        damping=stiffness * bodies.damped_time(settings.dt, status["delay"]),
         unanswered=status["unanswered"],
         energy=status["energy"],
         most_energy=status["most_energy"],

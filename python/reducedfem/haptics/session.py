@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from reducedfem.base.check import flag, number
 from reducedfem.base.run import Progress, callback
 from reducedfem.contact.contact import Contact
+from reducedfem.dynamics.explicit import CentralDifferences
 from reducedfem.dynamics.integrator import ImplicitSimulation
 from reducedfem.errors import DeviceError, FileFormatError, InputError, InputTypeError
 from reducedfem.haptics import session_parts as parts
@@ -49,24 +50,25 @@ class HapticSession:
     """Real-time loop of contact, virtual coupling and deformation (Barbic 2007, figure 4.2).
 
     A cycle reads the device, evaluates contact, moves the simulation object by the coupling,
-    writes the force to the device and steps the deformable objects. `start`, or a ``with`` block,
-    runs cycles in a C thread, one per period; `run` makes them in the calling thread, without
-    waiting. Parts are copied; `stop` returns states. Background: ``docs/haptics.md``.
+    writes the force and steps the bodies. `start`, or a ``with`` block, runs cycles in a C thread;
+    `run` makes them here. Parts are copied; `stop` returns states. See ``docs/haptics.md``.
 
     Parameters
     ----------
     contact
         Contact of the held object, with the field, and a shell; several with the same `field` and
-        grasp point; or a body that the hand touches directly, such as a `PointProxyContact`.
+        grasp point; or a body that the hand touches directly: a `PointProxyContact`, or a
+        `CentralDifferences` whose `RigidProxy` the hand moves.
     device
         Device that the hand holds.
     coupling
         Coupling of object and hand; with `max_depth` and no `reach` it gets the object's reach.
-        None: of a touched body only, which takes none.
     simulation, field_simulation
-        Simulation of the shell (a sequence for several contacts; None: a shell at rest, as
-        ``[None]`` without a warning if it could deform), and of the held object if its field is
-        a `DeformedField`. Steps must divide the period. `FreeBody`: see ``docs/friction.md``.
+        Simulation of the shell (a sequence for several; None: at rest, as ``[None]`` without a
+        warning), and of the held object with a `DeformedField`. Steps must divide the period.
+    interpolation, simulation_rate
+        Steps of a `CentralDifferences`: None: in each cycle; "delay" or "stiffness": in a thread
+        in so many periods per second [Hz].
     workspace
         Map from the frame of the device to the world; None: the identity.
     rate
@@ -75,23 +77,22 @@ class HapticSession:
         Computing time of a cycle [us], up to one period, in place of the limits of the contacts.
         None: half a period; 0: the limits of the contacts, with friction times too (`run`).
     coupled
-        True: solve the motion of the object and the deformations together, 6 + r unknowns.
-        False: move the object, then step the bodies under the forces before that motion. With a
-        `FrictionContact` all are solved together in any case.
+        True: solve the motion of the object and the deformations together, as with a
+        `FrictionContact` in any case. False: the object first, then the bodies.
     auto_stiffness
         Meaning of ``stiffness="auto"`` of contacts: "coupling", 20 times that of the present
         coupling, or "contact", `PenaltyContact.stiffnesses`.
     max_force, max_torque, force_slew, torque_slew
-        Limits of force [N], torque [N m] and their rates [N/s], [N m/s]. None: those of the
-        device, and no limit of the rates; such a limit delays forces, which can add energy.
+        Limits of force [N], torque [N m] and their rates, per s. None: those of the device, and
+        no limit of the rates; such a limit delays forces, which can add energy.
     ramp, silence
         Time in which forces fade in and out [s], 0: at once. Time without a new sample after
         which forces are zero [s], None: 0.05 s, `UdpDevice` 0.01 s, `MouseDevice` 0.3 s.
     passivity, energy_allowance
         True: keep the energy given to the hand within the allowance [J].
     render
-        Force on the hand from a saturated coupling: "linear", k e up to the limits of the device
-        (section 4.9), or "saturated", the opposite of the force on the object.
+        Force of a saturated coupling: "linear", k e up to the limits of the device (section 4.9),
+        or "saturated", the opposite of the force on the object.
     duration
         Length of the session [s], without the final fading; None: that of the device, if any.
     record, keep_records
@@ -104,8 +105,8 @@ class HapticSession:
     Raises
     ------
     InputError, InputTypeError
-        An argument has a wrong type or value; the device belongs to another session; a
-        simulation displaces its body by more than 30 times its length.
+        An argument has a wrong type or value; the device belongs to another session; a body is
+        displaced by more than 30 times its length, or steps take too long for a cycle.
     """
 
     __slots__ = (
@@ -126,12 +127,14 @@ class HapticSession:
 
     def __init__(
         self,
-        contact: Contact | Sequence[Contact] | Touched,
+        contact: Contact | Sequence[Contact] | Touched | CentralDifferences,
         device: Device,
         *,
         coupling: Coupling | None = None,
         simulation: parts.Simulation | Sequence[parts.Simulation | None] | None = None,
         field_simulation: ImplicitSimulation | None = None,
+        interpolation: str | None = None,
+        simulation_rate: float = 200.0,
         workspace: Workspace | None = HapticSettings.workspace,
         rate: float = HapticSettings.rate,
         budget_us: float | None = HapticSettings.budget_us,
@@ -152,7 +155,9 @@ class HapticSession:
         priority: int = HapticSettings.priority,
         lock_memory: bool = HapticSettings.lock_memory,
     ) -> None:
-        bodies = bodies_of(contact, device, coupling, simulation, field_simulation)
+        bodies = bodies_of(
+            contact, device, coupling, simulation, field_simulation, interpolation, simulation_rate
+        )
         settings = HapticSettings(
             workspace=workspace, rate=rate, budget_us=budget_us, coupled=coupled,
             auto_stiffness=auto_stiffness, max_force=max_force, max_torque=max_torque,
@@ -197,9 +202,9 @@ class HapticSession:
         return self._bodies.contacts
 
     @property
-    def touched(self) -> Touched | None:
+    def touched(self) -> Touched | CentralDifferences | None:
         """Body that the hand touches directly, as given; None with contacts."""
-        return self._bodies.touched
+        return self._bodies.given
 
     @property
     def device(self) -> Device:

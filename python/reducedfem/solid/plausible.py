@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from reducedfem.base.quiet import warn
 from reducedfem.base.static_report import StaticReport
-from reducedfem.errors import PlausibilityWarning
+from reducedfem.errors import GeometryWarning, PlausibilityWarning
 from reducedfem.geometry.built import cell_size, cells_along, fit, in_body
+from reducedfem.geometry.elements import EDGES, some_of
 from reducedfem.geometry.inside import KEPT, MANY_TRIANGLES, VOLUME_OFF, finer, volume_text
 from reducedfem.geometry.mesh import Mesh
 from reducedfem.material.laws import Isotropic, Material
@@ -129,6 +130,28 @@ def warn_of_locking(mesh: Mesh, materials: Mapping[int, Material], stacklevel: i
         return
 
 
+def _warn_of_hanging(mesh: Mesh, stacklevel: int) -> None:
+    """Warn of nodes in the middle of edges and faces of elements that do not have them."""
+    if mesh.source is not None:  # meshes of surfaces conform
+        return
+    nodes = mesh.hanging_nodes
+    if len(nodes) == 0:
+        return
+    remedy = "pass mesh.with_constraints(), in which they follow these elements"
+    if mesh.nodes_per_element in EDGES:
+        remedy = (
+            "elements of second order cannot be constrained: take a conforming mesh, or one of "
+            "first order and its with_constraints()"
+        )
+    warn(
+        f"the mesh has hanging nodes: {some_of(nodes)}. They lie in the middle of an edge or a "
+        "face of an element that does not have them, so that elements come apart there and the "
+        f"solid is far too soft; {remedy}",
+        GeometryWarning,
+        stacklevel=stacklevel,
+    )
+
+
 def warn_of_supports(mesh: Mesh, fixed: NDArray[np.int64], stacklevel: int) -> None:
     """Warn if more than a third of the nodes is fixed, or only those outside of a cut body."""
     part = len(fixed) / mesh.n_nodes
@@ -153,10 +176,10 @@ def warn_of_loose_supports(
     cells = np.flatnonzero(is_fixed[mesh.elements].any(axis=1))
     if len(cells) == 0:
         return
-    part = mesh.submesh(cells)
+    part = Mesh(mesh.nodes, mesh.elements[cells], drop_unreferenced=True)
     count, label = part._components("node")
     # a whole cell, or a cell with all nodes fixed, is a firm support
-    firm = (part.fractions == 1.0) | is_fixed[mesh.elements[cells]].all(axis=1)
+    firm = (mesh.fractions[cells] == 1.0) | is_fixed[mesh.elements[cells]].all(axis=1)
     loose = []
     for support in np.setdiff1d(np.arange(count), label[firm]):
         nodes = np.unique(mesh.elements[cells[label == support]])
@@ -360,7 +383,8 @@ def warn_of_reach(lengths: Mapping[str, float], stacklevel: int) -> None:
 
 
 def warn_of_fit(mesh: Mesh, stacklevel: int) -> None:
-    """Warn of a volume that differs from the enclosed one, and of cells larger than thin parts."""
+    """Warn of hanging nodes, of a volume that differs from the enclosed one, and of large cells."""
+    _warn_of_hanging(mesh, stacklevel + 1)
     if mesh.source is None or mesh.source.n_triangles > MANY_TRIANGLES:
         return
     found = fit(mesh)

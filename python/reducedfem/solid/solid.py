@@ -81,11 +81,12 @@ class Solid(SolidStress):
 
     Warns
     -----
-    PlausibilityWarning
-        Lengths, moduli or densities suggest other units; more than a third of the nodes is
-        fixed; all fixed nodes of a support lie outside the body; the volume differs by more than
-        5 % from that enclosed by the surface from which the mesh was made; or the thinnest parts
-        of that surface are less than two cells across (0.7 cells of second order).
+    PlausibilityWarning, GeometryWarning
+        Nodes hang (`Mesh.hanging_nodes`); lengths, moduli or densities suggest other units; more
+        than a third of the nodes is fixed; all fixed nodes of a support lie outside the body; the
+        volume differs by more than 5 % from that enclosed by the surface from which the mesh was
+        made; or the thinnest parts of that surface are less than two cells across (0.7 cells of
+        second order).
     """
 
     __slots__ = ("__weakref__", "_core", "_materials", "_mesh")

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reducedfem import _core as core
+from reducedfem.contact.combined_field import Field
 from reducedfem.geometry.pose import Pose
 from reducedfem.geometry.surface import Surface
 
@@ -45,6 +46,11 @@ class Touched:
         raise NotImplementedError
 
     @property
+    def _shape(self) -> Field | None:
+        """Shape of the tool in the frame of the hand; None: a point."""
+        return None
+
+    @property
     def _drawn(self) -> Surface:
         """Surface that views draw, at rest in the frame of the body."""
         raise NotImplementedError
@@ -56,6 +62,18 @@ class Touched:
     def _box(self) -> NDArray[np.float64]:
         """Return the lowest and the highest corner of the body [m], for checks of its size."""
         raise NotImplementedError
+
+    @property
+    def given(self) -> Any:
+        """The object that the session was given for it."""
+        return self
+
+    def _begin(self, dt: float) -> None:
+        """Prepare for the cycles of a session, of a length [s]."""
+
+    def _damped_time(self, dt: float, delay: float) -> float:
+        """Return the time by which a stiffness asks for damping [s]."""
+        return max(0.5 * dt, delay)
 
     def _restore(self, session: core.Session) -> None:
         """Take the state of the session's copy, after the session."""

@@ -24,8 +24,9 @@ class ShownTouch(ShownSession):
     """A session whose hand touches a body: its dent is drawn from what the loop publishes."""
 
     def __init__(self, session: HapticSession, up: str) -> None:
-        assert session.touched is not None
-        self._touched = session.touched
+        touched = session._bodies.touched
+        assert touched is not None
+        self._touched = touched
         whole = self._touched._drawn
         self._source, triangles, _ = split(whole)
         self._vertices = np.ascontiguousarray(whole.vertices[self._source])
@@ -33,6 +34,9 @@ class ShownTouch(ShownSession):
         super().__init__(session, up)
 
     def _tool(self) -> Body:
+        shape = self._touched._shape
+        if shape is not None:
+            return field_body(shape, HELD)
         radius = _TIP * float((self._touched._box()[1] - self._touched._box()[0]).max())
         return field_body(SphereField((0.0, 0.0, radius), radius), HELD)
 

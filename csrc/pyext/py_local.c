@@ -1,0 +1,152 @@
+// Local compliance of the points of a shell: statics that a reduced model leaves out.
+#include "green/green.h"
+#include "pyext/py_contact.h"
+#include "pyext/py_convert.h"
+#include "pyext/py_green.h"
+#include "pyext/py_object.h"
+
+static const rf_contact_local *self_local(PyObject *self) { return py_held(self); }
+
+const rf_contact_local *py_local_get(py_state *state, PyObject *object) {
+  return py_require_type(state, object, PY_LOCAL, "local", "LocalCompliance") < 0
+             ? NULL
+             : self_local(object);
+}
+
+static void release(void *local) { rf_contact_local_free(local); }
+
+static void block_of(const void *of, int32_t i, int32_t j, double block[9]) {
+  rf_green_block_rt(of, i, j, block);
+}
+
+static PyObject *local_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+  py_state *state = (py_state *)PyType_GetModuleState(type);
+  PyObject *green_obj, *places_obj, *weights_obj, *basis_obj, *stiffness_obj, *progress;
+  PyObject *self = NULL;
+  py_in places = {0}, weights = {0}, basis = {0}, stiffness = {0};
+  rf_contact_local *local = NULL;
+  rf_error err = {0};
+  rf_status st;
+  py_run run;
+  int by_points, threads;
+  if (py_refuse_keywords(type, kwargs) < 0) return NULL;
+  if (!PyArg_ParseTuple(args, "OOOOOpOi:LocalCompliance", &green_obj, &places_obj, &weights_obj,
+                        &basis_obj, &stiffness_obj, &by_points, &progress, &threads))
+    return NULL;
+  const rf_green *g = py_green_get(state, green_obj);
+  if (!g || py_run_init(state, &run, progress, threads) < 0) return NULL;
+  if (py_in_i32(&places, places_obj, "places", 2, (npy_intp[]){PY_ANY, PY_ANY}, 0, g->count - 1) <
+          0 ||
+      py_in_f64(&weights, weights_obj, "weights", 2, places.shape) < 0 ||
+      py_in_f64(&basis, basis_obj, "basis", 3, (npy_intp[]){g->count, 3, PY_ANY}) < 0 ||
+      py_in_f64(&stiffness, stiffness_obj, "stiffness", 2,
+                (npy_intp[]){basis.shape[2], basis.shape[2]}) < 0)
+    goto done;
+  const rf_contact_local_settings set = {.n_nodes = g->count,
+                                         .block = block_of,
+                                         .of = g,
+                                         .n_points = (int32_t)places.shape[0],
+                                         .corners = (int32_t)places.shape[1],
+                                         .node = places.data,
+                                         .weight = weights.data,
+                                         .by_points = by_points,
+                                         .r = (int32_t)basis.shape[2],
+                                         .basis = basis.data,
+                                         .stiffness = stiffness.data};
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_contact_local_create(&set, &run.run, &local, &err);
+  Py_END_ALLOW_THREADS
+  self = st < 0 ? py_raise(state, st, &err) : py_object_new(type, local, release, NULL);
+done:
+  py_in_release(&places);
+  py_in_release(&weights);
+  py_in_release(&basis);
+  py_in_release(&stiffness);
+  return self;
+}
+
+static PyObject *get_lacking(PyObject *self, void *unused) {
+  (void)unused;
+  const rf_contact_local *l = self_local(self);
+  return py_view_f64(self, l->lacking, 1, (npy_intp[]){l->n_points});
+}
+
+static PyObject *get_bytes(PyObject *self, void *unused) {
+  (void)unused;
+  const rf_contact_local *l = self_local(self);
+  const int64_t points = (int64_t)l->n_points * (l->corners * 12 + 8);
+  return PyLong_FromLongLong(4 * rf_contact_local_entries(l->n_carriers) + points);
+}
+
+PyDoc_STRVAR(between_doc,
+             "between($self, p, q, /)\n--\n\n"
+             "Displacement of point p by a force at point q, (3, 3).");
+static PyObject *between(PyObject *self, PyObject *args) {
+  const rf_contact_local *l = self_local(self);
+  int p, q;
+  if (!PyArg_ParseTuple(args, "ii:between", &p, &q)) return NULL;
+  for (int k = 0; k < 2; ++k)
+    if ((k ? q : p) < 0 || (k ? q : p) >= l->n_points)
+      return py_fail(py_state_of_object(self), PY_INPUT_ERROR, "%s is %d; points are 0 to %d",
+                     k ? "q" : "p", k ? q : p, (int)l->n_points - 1);
+  PyObject *out = py_new_f64(2, (npy_intp[]){3, 3});
+  if (out) rf_contact_local_between_rt(l, p, q, py_f64(out));
+  return out;
+}
+
+PyDoc_STRVAR(displacement_doc,
+             "displacement($self, points, forces, /)\n--\n\n"
+             "Displacements (n, 3) of all points by forces (m, 3) at points (m,).");
+static PyObject *displacement(PyObject *self, PyObject *args) {
+  const rf_contact_local *l = self_local(self);
+  PyObject *points_obj, *forces_obj, *out = NULL;
+  py_in points = {0}, forces = {0};
+  if (!PyArg_ParseTuple(args, "OO:displacement", &points_obj, &forces_obj)) return NULL;
+  if (py_in_i32(&points, points_obj, "points", 1, (npy_intp[]){PY_ANY}, 0, l->n_points - 1) < 0 ||
+      py_in_f64(&forces, forces_obj, "force", 2, (npy_intp[]){PY_ANY, 3}) < 0)
+    goto done;
+  if (forces.shape[0] != points.shape[0]) {
+    py_fail(py_state_of_object(self), PY_INPUT_ERROR,
+            "force has %zd rows for %zd points; each of the points needs one", forces.shape[0],
+            points.shape[0]);
+    goto done;
+  }
+  out = py_new_f64(2, (npy_intp[]){l->n_points, 3});
+  if (!out) goto done;
+  double *u = py_f64(out);
+  Py_BEGIN_ALLOW_THREADS
+  for (int32_t p = 0; p < l->n_points; ++p)
+    for (npy_intp k = 0; k < points.shape[0]; ++k)
+      rf_contact_local_push_rt(l, p, ((const int32_t *)points.data)[k],
+                               (const double *)forces.data + 3 * k, u + 3 * (npy_intp)p);
+  Py_END_ALLOW_THREADS
+done:
+  py_in_release(&points);
+  py_in_release(&forces);
+  return out;
+}
+
+static PyGetSetDef getset[] = {
+    {"lacking", get_lacking, NULL, "Share of the compliance of each point, (n,); read-only view.",
+     NULL},
+    {"bytes", get_bytes, NULL, "Memory [bytes].", NULL},
+    {0},
+};
+
+static PyMethodDef methods[] = {
+    {"between", between, METH_VARARGS, between_doc},
+    {"displacement", displacement, METH_VARARGS, displacement_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+PyDoc_STRVAR(local_doc,
+             "LocalCompliance(green, places, weights, basis, stiffness, by_points, progress, "
+             "threads, /)\n--\n\n"
+             "Local compliance of points, by places in a Green and weights (n, corners), with a\n"
+             "basis at the nodes (s, 3, r) and its stiffness (r, r).");
+
+static PyType_Spec local_spec = PY_SPEC(
+    "LocalCompliance", py_object, {Py_tp_new, local_new}, {Py_tp_dealloc, py_object_dealloc},
+    {Py_tp_methods, methods}, {Py_tp_getset, getset}, {Py_tp_doc, (void *)local_doc});
+
+const py_room py_local_room = {.types = {{PY_LOCAL, &local_spec}}};

@@ -1,0 +1,116 @@
+#include "touch/explicit.h"
+
+#include <math.h>
+
+#include "base/alloc.h"
+#include "base/run.h"
+
+// Time without a state after which the body does not answer: periods, or some milliseconds.
+static const double STALL_PERIODS = 5.0, STALL_S = 0.02;
+// Speed of ways of the tool that count as noise; time that the local stiffness remembers.
+static const double NOISE_M_S = 1e-3, MEMORY_S = 0.05;
+static const double FEWEST = 10.0;  // states of a measured stiffness
+static const double EQUAL = 1e-6;   // relative, of times
+
+static const rf_run ALONE = {.threads = 1};
+
+static rf_status check(const rf_explicit_settings *set, rf_error *err) {
+  const rf_motion *m = set->motion;
+  const double period_s = set->cycle_s * set->cycles;
+  if (!(isfinite(set->cycle_s) && set->cycle_s > 0.0 && set->cycles >= 1 && set->steps >= 1))
+    return rf_fail(err, RF_ERR_ARG, "a period needs cycles and steps, got %d of %g s and %d",
+                   (int)set->cycles, set->cycle_s, (int)set->steps);
+  if (!m->collide || m->collide->proxy != set->proxy)
+    return rf_fail(err, RF_ERR_ARG, "the simulation has no contact with this RigidProxy");
+  if (!(fabs(set->steps * m->set.dt_s - period_s) <= EQUAL * period_s))
+    return rf_fail(err, RF_ERR_ARG, "%d steps of %g s do not fill a period of %g s",
+                   (int)set->steps, m->set.dt_s, period_s);
+  if (set->way == RF_EXPLICIT_direct && set->cycles != 1)
+    return rf_fail(err, RF_ERR_ARG, "without interpolation a period is one cycle, got %d",
+                   (int)set->cycles);
+  if (set->way == RF_EXPLICIT_direct && m->system->constraints)
+    return rf_fail(err, RF_ERR_ARG,
+                   "interpolation is None, but steps of a graded mesh allocate memory, which a "
+                   "haptic cycle must not: take \"delay\" or \"stiffness\"");
+  return RF_OK;
+}
+
+static void release(void *self) {
+  rf_explicit *x = self;
+  if (!x) return;
+  rf_explicit_stop(x);
+  rf_free(x->hands_memory);
+  rf_free(x->states_memory);
+  rf_free(x->last);
+  rf_free(x->known);
+  rf_free(x);
+}
+
+static rf_status create(const rf_explicit_settings *set, rf_explicit **out, rf_error *err) {
+  rf_status st = RF_OK;
+  rf_explicit *x = NULL;
+  char *hands, *states, *simulated, *known;
+  RF_ALLOC(x, 1);
+  x->set = *set;
+  x->report = &x->first;
+  x->run = &ALONE;
+  x->period_s = set->cycle_s * set->cycles;
+  x->stall_s = fmax(STALL_PERIODS * x->period_s, STALL_S);
+  x->display.local = set->way == RF_EXPLICIT_stiffness;
+  x->display.cycle_s = set->cycle_s;
+  x->display.period_s = x->period_s;
+  x->secant.noise_m = NOISE_M_S * x->period_s;
+  x->secant.memory = exp(-x->period_s / MEMORY_S);
+  x->fewest = (int32_t)fmax(FEWEST, MEMORY_S / x->period_s);
+  RF_ALLOC(hands, rf_broadcast_bytes_rt(sizeof(rf_explicit_hand)));
+  x->hands_memory = hands;
+  x->n_moved = 3 * (int64_t)set->motion->collide->n;
+  x->state_bytes = sizeof(rf_explicit_state) + (size_t)x->n_moved * sizeof(double);
+  RF_ALLOC(simulated, x->state_bytes);
+  x->last = (rf_explicit_state *)(void *)simulated;
+  RF_ALLOC(known, x->state_bytes);
+  x->known = (rf_explicit_state *)(void *)known;
+  RF_ALLOC(states, rf_broadcast_bytes_rt(x->state_bytes));
+  x->states_memory = states;
+  rf_broadcast_begin_rt(&x->hands, sizeof(rf_explicit_hand), hands);
+  rf_broadcast_begin_rt(&x->states, x->state_bytes, states);
+  *out = x;
+  x = NULL;
+done:
+  release(x);
+  return st;
+}
+
+static rf_status copy(const void *self, void **out, rf_error *err) {
+  const rf_explicit *from = self;
+  rf_explicit *x;
+  const rf_status st = create(&from->set, &x, err);
+  if (st < 0) return st;
+  x->report = from->report;
+  *out = x;
+  return st;
+}
+
+static const rf_touch_kind KIND = {.name = "explicit",
+                                   .feel_rt = rf_explicit_feel_rt,
+                                   .step_rt = rf_explicit_step_rt,
+                                   .forget_rt = rf_explicit_forget_rt,
+                                   .start = rf_explicit_start,
+                                   .stop = rf_explicit_stop,
+                                   .copy = copy,
+                                   .publish_rt = rf_explicit_publish_rt,
+                                   .release = release};
+
+double rf_explicit_lag(const rf_explicit *x) {
+  static const double PERIODS[] = {0.0, 2.0, 1.75};
+  return PERIODS[x->set.way] * x->period_s;
+}
+
+rf_status rf_explicit_create(const rf_explicit_settings *set, rf_touch **out, rf_error *err) {
+  rf_explicit *x;
+  *out = NULL;
+  rf_status st = check(set, err);
+  if (st >= 0) st = create(set, &x, err);
+  if (st < 0) return st;
+  return rf_touch_create(&KIND, x, (int32_t)x->n_moved, rf_explicit_lag(x), out, err);
+}

@@ -1,0 +1,77 @@
+#include "touch/explicit_display.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "linalg/vec3.h"
+
+void rf_explicit_display_begin_rt(rf_explicit_display *d, double time_s) {
+  memset(&d->now, 0, sizeof d->now);
+  memset(&d->next, 0, sizeof d->next);
+  memset(&d->before, 0, sizeof d->before);
+  d->begun_s = d->arrived_s = time_s;
+}
+
+// Time in which a state comes in, in periods: all of it without a local stiffness, as the next
+// state follows then.
+static const double COMES_IN = 1.0, COMES_IN_LOCAL = 0.5;
+
+// Returns the part of the present state in what is shown; the rest is of the law before.
+static double part_at(const rf_explicit_display *d, double time_s) {
+  const double time = d->period_s * (d->local ? COMES_IN_LOCAL : COMES_IN);
+  return fmin(fmax((time_s - d->begun_s) / time, 0.0), 1.0);
+}
+
+// Adds a part of the force and torque by a law at a place.
+static void add(const rf_explicit_law *law, double part, const double hand_m[3], double force_n[3],
+                double torque_nm[3]) {
+  double way[3];
+  rf_vec3_sub(hand_m, law->hand_m, way);
+  for (int i = 0; i < 3; ++i) {
+    force_n[i] += part * (law->force_n[i] - rf_vec3_dot(law->stiffness + 3 * i, way));
+    torque_nm[i] += part * law->torque_nm[i];
+  }
+}
+
+static void show(const rf_explicit_display *d, double part, const double hand_m[3],
+                 double force_n[3], double torque_nm[3]) {
+  for (int i = 0; i < 3; ++i) force_n[i] = torque_nm[i] = 0.0;
+  add(&d->before, 1.0 - part, hand_m, force_n, torque_nm);
+  add(&d->now.law, part, hand_m, force_n, torque_nm);
+}
+
+void rf_explicit_display_take_rt(rf_explicit_display *d, const rf_explicit_state *state,
+                                 double time_s) {
+  d->next = *state;
+  d->arrived_s = time_s;
+}
+
+// The next state becomes the present one; what is shown now becomes the law before.
+static void advance(rf_explicit_display *d, double time_s, const double hand_m[3]) {
+  const double part = part_at(d, time_s);
+  rf_explicit_law shown;
+  show(d, part, hand_m, shown.force_n, shown.torque_nm);
+  memcpy(shown.hand_m, hand_m, sizeof shown.hand_m);
+  for (int i = 0; i < 9; ++i)
+    shown.stiffness[i] = (1.0 - part) * d->before.stiffness[i] + part * d->now.law.stiffness[i];
+  d->before = shown;
+  d->now = d->next;
+  d->next.number = 0;
+  d->begun_s = time_s;
+}
+
+void rf_explicit_display_show_rt(rf_explicit_display *d, double time_s, const double hand_m[3],
+                                 double force_n[3], double torque_nm[3]) {
+  // times are sums of cycles, of limited accuracy
+  if (d->next.number > 0 && time_s > d->next.hand_s + d->period_s - 0.5 * d->cycle_s)
+    advance(d, time_s, hand_m);
+  const double part = part_at(d, time_s);
+  show(d, part, hand_m, force_n, torque_nm);
+  if (!d->local) return;
+  // the local stiffness must not pull: states tell where forces point
+  double towards[3];
+  for (int i = 0; i < 3; ++i)
+    towards[i] = (1.0 - part) * d->before.force_n[i] + part * d->now.law.force_n[i];
+  if (rf_vec3_dot(force_n, towards) > 0.0) return;
+  for (int i = 0; i < 3; ++i) force_n[i] = torque_nm[i] = 0.0;
+}

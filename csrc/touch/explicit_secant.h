@@ -1,0 +1,42 @@
+// Local stiffness of contact between a body and a tool, from the states that a simulation passes.
+//
+// With the way d of the tool between two states and the change y of the force against it, the
+// stiffness is the symmetric part of
+//     K = P (sum y d^T) (A + s^2 I)^-1,   P = A (A + s^2 I)^-1,   A = sum d d^T.
+// P is the identity for directions in which the tool moved, and zero for the others, in which
+// nothing is known.  States fade out of the sums as newer ones bring ways: those of a tool at rest
+// bring nothing and take nothing.
+//
+// Eigenvalues are clamped to [0, 2 |F| / z], with the present force F and the depth z along it from
+// place of the tool before the contact.  A contact that stiffens has k >= |F| / z, so K <= 2 k,
+// with which the force is as stable as without (touch/explicit_display.h).
+#ifndef RF_TOUCH_EXPLICIT_SECANT_H
+#define RF_TOUCH_EXPLICIT_SECANT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct rf_explicit_secant {
+  double noise_m;       // s: ways shorter than this tell little, > 0
+  double memory;        // weight of a state after one with a long way, in [0, 1)
+  int32_t states;       // in contact, in a row
+  bool placed;          // the place below is known
+  double place_m[3];    // of the tool in the last state
+  double force_n[3];    // on the tool there
+  double began_m[3];    // place of the tool before the contact
+  double ways[9];       // sum d d^T, m^2
+  double changes[9];    // sum y d^T, N m
+  double stiffness[9];  // N/m
+  // of all states: squares of changes, and of those that the stiffness before did not foresee
+  double changed_n2, missed_n2;
+} rf_explicit_secant;
+
+// Takes a state.  Without contact the stiffness is zero, and what was known is forgotten.
+void rf_explicit_secant_take_rt(rf_explicit_secant *s, bool touching, const double place_m[3],
+                                const double force_n[3]);
+// Forgets all but the statistics: the tool jumps.
+void rf_explicit_secant_forget_rt(rf_explicit_secant *s);
+// Returns the largest eigenvalue of the stiffness.
+double rf_explicit_secant_most_rt(const rf_explicit_secant *s);
+
+#endif

@@ -1,0 +1,129 @@
+#include "touch/explicit_secant.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "linalg/vec3.h"
+
+static const double MOST = 2.0;  // times the secant from where the contact began
+enum { SWEEPS = 6 };             // of Jacobi's method, whose error is squared in each
+
+static void clear(rf_explicit_secant *s) {
+  s->states = 0;
+  memset(s->ways, 0, sizeof s->ways);
+  memset(s->changes, 0, sizeof s->changes);
+  memset(s->stiffness, 0, sizeof s->stiffness);
+}
+
+void rf_explicit_secant_forget_rt(rf_explicit_secant *s) {
+  clear(s);
+  s->placed = false;
+}
+
+// Turns rows and columns p and q of the symmetric matrix a so that a_pq vanishes, and the columns
+// of v.
+static void turn(double a[9], double v[9], int p, int q) {
+  const double off = a[3 * p + q];
+  if (off == 0.0) return;
+  const double half = 0.5 * (a[4 * q] - a[4 * p]);
+  const double t = off / (half + copysign(hypot(half, off), half));
+  const double c = 1.0 / sqrt(1.0 + t * t), s = t * c;
+  for (int k = 0; k < 3; ++k) {
+    const double x = a[3 * k + p], y = a[3 * k + q];
+    a[3 * k + p] = c * x - s * y;
+    a[3 * k + q] = s * x + c * y;
+  }
+  for (int k = 0; k < 3; ++k) {
+    const double x = a[3 * p + k], y = a[3 * q + k];
+    a[3 * p + k] = c * x - s * y;
+    a[3 * q + k] = s * x + c * y;
+  }
+  for (int k = 0; k < 3; ++k) {
+    const double x = v[3 * k + p], y = v[3 * k + q];
+    v[3 * k + p] = c * x - s * y;
+    v[3 * k + q] = s * x + c * y;
+  }
+}
+
+// Diagonalizes a = V D V^T: D on the diagonal of a, eigenvectors in the columns of v.
+static void diagonalize(double a[9], double v[9]) {
+  for (int i = 0; i < 9; ++i) v[i] = i % 4 == 0;
+  for (int k = 0; k < SWEEPS; ++k) {
+    turn(a, v, 0, 1);
+    turn(a, v, 0, 2);
+    turn(a, v, 1, 2);
+  }
+}
+
+static void clamp(double matrix[9], double most) {
+  double v[9], a[9];
+  memcpy(a, matrix, sizeof a);
+  diagonalize(a, v);
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 3; ++j) {
+      matrix[3 * i + j] = 0.0;
+      for (int k = 0; k < 3; ++k)
+        matrix[3 * i + j] += fmin(fmax(a[4 * k], 0.0), most) * v[3 * i + k] * v[3 * j + k];
+    }
+}
+
+static void estimate(rf_explicit_secant *s, double most_n_per_m) {
+  double sum[9], inverse[9], known[9], raw[9], k[9];  // the first three are symmetric
+  memcpy(sum, s->ways, sizeof sum);
+  for (int i = 0; i < 3; ++i) sum[4 * i] += s->noise_m * s->noise_m;
+  rf_mat3_inverse_transposed(sum, inverse);
+  rf_mat3_abt(s->ways, inverse, known);
+  rf_mat3_abt(s->changes, inverse, raw);
+  rf_mat3_atb(known, raw, k);
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 3; ++j) s->stiffness[3 * i + j] = 0.5 * (k[3 * i + j] + k[3 * j + i]);
+  clamp(s->stiffness, most_n_per_m);
+}
+
+// Returns the largest stiffness allowed for a force at a place.
+static double limit(const rf_explicit_secant *s, const double place_m[3], const double force_n[3]) {
+  double way[3];
+  rf_vec3_sub(s->began_m, place_m, way);
+  const double along = rf_vec3_dot(way, force_n);
+  return along > 0.0 ? MOST * rf_vec3_dot(force_n, force_n) / along : INFINITY;
+}
+
+// Adds the way from the last state in contact.
+static void add(rf_explicit_secant *s, const double place_m[3], const double force_n[3]) {
+  double way[3], change[3], missed[3];
+  rf_vec3_sub(place_m, s->place_m, way);
+  rf_vec3_sub(s->force_n, force_n, change);
+  const double square = rf_vec3_dot(way, way), noise = s->noise_m * s->noise_m;
+  const double kept = 1.0 - (1.0 - s->memory) * square / (square + noise);
+  for (int i = 0; i < 3; ++i) {
+    missed[i] = change[i] - rf_vec3_dot(s->stiffness + 3 * i, way);
+    for (int j = 0; j < 3; ++j) {
+      s->ways[3 * i + j] = kept * s->ways[3 * i + j] + way[i] * way[j];
+      s->changes[3 * i + j] = kept * s->changes[3 * i + j] + change[i] * way[j];
+    }
+  }
+  s->changed_n2 += rf_vec3_dot(change, change);
+  s->missed_n2 += rf_vec3_dot(missed, missed);
+}
+
+void rf_explicit_secant_take_rt(rf_explicit_secant *s, bool touching, const double place_m[3],
+                                const double force_n[3]) {
+  if (!touching) {
+    clear(s);
+  } else if (s->states++ == 0) {
+    memcpy(s->began_m, s->placed ? s->place_m : place_m, sizeof s->began_m);
+  } else {
+    add(s, place_m, force_n);
+    estimate(s, limit(s, place_m, force_n));
+  }
+  s->placed = true;
+  memcpy(s->place_m, place_m, sizeof s->place_m);
+  memcpy(s->force_n, force_n, sizeof s->force_n);
+}
+
+double rf_explicit_secant_most_rt(const rf_explicit_secant *s) {
+  double a[9], v[9];
+  memcpy(a, s->stiffness, sizeof a);
+  diagonalize(a, v);
+  return fmax(fmax(a[0], a[4]), a[8]);
+}

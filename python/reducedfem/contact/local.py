@@ -1,0 +1,257 @@
+"""Local compliance of shells: the dimple at a contact that a reduced model leaves out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from reducedfem import _core
+from reducedfem.base.check import finite_result, integer, reals, require
+from reducedfem.base.memory import available
+from reducedfem.base.quiet import warn
+from reducedfem.base.run import Progress, callback, threads
+from reducedfem.contact.point_tree import PointTree
+from reducedfem.errors import InputError, PlausibilityWarning
+from reducedfem.geometry.built import nearly_empty
+from reducedfem.geometry.embedding import Embedding
+from reducedfem.reduction.reduced import ReducedSolid
+from reducedfem.solid.solid import Solid
+
+__all__ = ["LocalCompliance"]
+
+_LARGE = 2e8  # bytes up to which pairs of points are stored, which is quicker than pairs of nodes
+_SHARE = 1e-9  # weight of a node that is rounding
+_SOFT = 10.0  # times the compliance of usual points
+_SAMPLES = 200  # of those
+_SAME = 1e-6  # relative difference of stiffnesses that is rounding
+
+
+class LocalCompliance:
+    """Dimples of a deformable shell that its reduced model leaves out.
+
+    A few shapes cannot make the dimple under a small tool, so that a reduced model is too stiff
+    there. The exact linear statics of the solid, u = G f with its Green's functions G, are those of
+    the model, U (U^T K U)^-1 U^T f with its basis U and the stiffness K at rest, plus S f,
+    ``S = G - U (U^T K U)^-1 U^T``. S is the local compliance: positive semidefinite, without
+    anything that the model does itself. A `FrictionContact` with ``local=`` adds S f to the motion
+    of the points, with f the forces of the present cycle.
+
+    With a rigid tree S = G: the shell deforms as the solid does in linear statics, at all times at
+    rest, without a model or a simulation.
+
+    S is linear, in the frame of the body at rest, without inertia and damping of its own. See
+    ``docs/friction.md``. Immutable; several contacts may share one, and those of one body then
+    act on each other.
+
+    Parameters
+    ----------
+    tree
+        Tree of the points. They move with `tree.reduced`, a model of `solid`; or the tree is rigid
+        and `solid` has fixed nodes.
+    solid
+        The unreduced solid, as a mesh with fixed nodes and materials.
+    progress
+        A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        An argument has a wrong type, or `solid` is not that of the model: another mesh, other
+        fixed nodes or materials.
+    MeshError
+        The mesh has constrained nodes, or a part of the solid can move rigidly.
+    MemoryError
+        More memory is needed than is available: Green's functions of s nodes of the elements that
+        contain points take 36 s^2 bytes while S is made, S itself 18 n^2 for n points up to 200 MB,
+        else 18 s^2.
+
+    Warns
+    -----
+    PlausibilityWarning
+        Points lie in nearly empty cut cells that give way ten times as far as the others.
+    """
+
+    __slots__ = ("__weakref__", "_core", "_solid", "_tree")
+
+    def __init__(self, tree: PointTree, solid: Solid, *, progress: Progress = None) -> None:
+        require(tree, PointTree, "tree")
+        require(solid, Solid, "solid")
+        self._tree, self._solid = tree, solid
+        model, embedding = tree.reduced, tree.embedding
+        if embedding is None or model is None:
+            if len(solid.fixed) == 0:
+                raise InputError(
+                    "tree is rigid, and solid has no fixed nodes that hold it: make the Solid with "
+                    "fixed=, or the PointTree with a model that is free"
+                )
+            embedding = Embedding(solid.mesh, tree.shell.points)
+        else:
+            _check_model(model, solid)
+        still = np.isin(embedding.nodes, solid.fixed) | (np.abs(embedding.weights) < _SHARE)
+        weights = np.where(still, 0.0, embedding.weights)
+        nodes = np.unique(embedding.nodes[weights != 0.0]).astype(np.int32)
+        if len(nodes) == 0:
+            raise InputError("tree has no points that move: all nodes beside them are fixed")
+        points, s = tree.shell.n_points, len(nodes)
+        by_points = 18.0 * points**2 <= max(_LARGE, 18.0 * s**2)
+        _require_memory(36.0 * s**2 + 18.0 * (points if by_points else s) ** 2, points, s)
+        places = np.where(weights != 0.0, np.searchsorted(nodes, embedding.nodes), 0)
+        basis, stiffness = np.zeros((0, solid.mesh.n_nodes, 3)), np.zeros((0, 0))
+        if model is not None:
+            basis, stiffness = model.basis, _stiffness(model, solid)
+        none = np.zeros(0, dtype=np.int32)
+        with callback(progress, "local compliance") as tell:
+            green = _core.Green(solid._core, nodes, none, False, tell, threads())
+            self._core = _core.LocalCompliance(
+                green,
+                places.astype(np.int32),
+                weights,
+                np.ascontiguousarray(basis[:, nodes].transpose(1, 2, 0)),
+                stiffness,
+                bool(by_points),
+                tell,
+                threads(),
+            )
+        self._warn_of_soft_points(embedding, weights)
+
+    def _warn_of_soft_points(self, embedding: Embedding, weights: NDArray[np.float64]) -> None:
+        if embedding.mesh.source is None:
+            return
+        empty = np.isin(embedding.nodes, nearly_empty(embedding.mesh)[0]) & (weights != 0.0)
+        soft, usual = np.flatnonzero(empty.any(axis=1)), np.flatnonzero(~empty.any(axis=1))
+        if len(soft) == 0 or len(usual) == 0:
+            return
+        sizes = [np.trace(self._core.between(int(p), int(p))) for p in soft]
+        some = usual[:: max(1, len(usual) // _SAMPLES)]
+        ratio = max(sizes) / np.median([np.trace(self._core.between(int(p), int(p))) for p in some])
+        if ratio > _SOFT:
+            warn(
+                f"{len(soft)} of {len(weights)} points of the shell lie in nearly empty cut cells, "
+                f"which give way up to {ratio:.2g} times as far as others: contact there is as "
+                "soft. Take a mesh of whole cells, voxelize(surface, cut=False), or one with nodes "
+                "on the surface, such as tetrahedralize(surface)",
+                PlausibilityWarning,
+                stacklevel=3,
+            )
+
+    @property
+    def tree(self) -> PointTree:
+        """Tree of the points."""
+        return self._tree
+
+    @property
+    def solid(self) -> Solid:
+        """The unreduced solid."""
+        return self._solid
+
+    @property
+    def lacking(self) -> NDArray[np.float64]:
+        """Share of the compliance of each point that the model leaves out, read-only, (n,).
+
+        The trace of S over that of G: near 0 where the basis has all of it, 1 for a rigid tree.
+        """
+        return self._core.lacking
+
+    @property
+    def bytes(self) -> int:
+        """Memory [bytes]."""
+        return self._core.bytes
+
+    def between(self, point: int, other: int) -> NDArray[np.float64]:
+        """Return the displacement of a point by a unit force at another one, S_po.
+
+        Parameters
+        ----------
+        point, other
+            Indices in the shell.
+
+        Returns
+        -------
+        (3, 3) array
+            Compliance [m/N], in the frame of the body at rest.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            An index is out of range or not an int.
+        """
+        n = self._tree.shell.n_points
+        first, second = integer(point, "point"), integer(other, "other")
+        for name, index in (("point", first), ("other", second)):
+            if not 0 <= index < n:
+                raise InputError(f"{name} must be between 0 and {n - 1}, got {index}")
+        return self._core.between(first, second)
+
+    def displacement(self, force: ArrayLike, points: ArrayLike) -> NDArray[np.float64]:
+        """Return the displacements of all points by forces on some, S f.
+
+        Parameters
+        ----------
+        force
+            Forces [N], (m, 3), in the frame of the body at rest.
+        points
+            Indices in the shell of the points on which they act, (m,).
+
+        Returns
+        -------
+        (n, 3) array
+            Displacements [m] in the order of the shell, in addition to those of the model.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            An array has a wrong shape, or a value that is not finite or out of range.
+        """
+        given = reals(force, "force")
+        return finite_result(self._core.displacement(points, given), "displacement", "force")
+
+    def __repr__(self) -> str:
+        n = self._tree.shell.n_points
+        share, size = float(np.mean(self.lacking)), self.bytes / 1e6
+        return f"<LocalCompliance: {n} points lack {share:.0%} on average, {size:.3g} MB>"
+
+    def __reduce__(self) -> tuple[Callable[..., LocalCompliance], tuple[Any, ...]]:
+        # computed again: S is large, and equal in every bit
+        return LocalCompliance, (self._tree, self._solid)
+
+
+def _check_model(model: ReducedSolid, solid: Solid) -> None:
+    """Refuse a model of another solid, as far as meshes and supports tell."""
+    a, b = model.mesh, solid.mesh
+    same = np.array_equal(a.nodes, b.nodes) and np.array_equal(a.elements, b.elements)
+    if not (a is b or same):
+        raise InputError(
+            f"solid has another mesh ({b.n_nodes} nodes) than tree.reduced ({a.n_nodes} nodes): "
+            "pass the Solid that was reduced"
+        )
+    if not np.array_equal(model.fixed, solid.fixed):
+        raise InputError(
+            f"solid has other fixed nodes ({len(solid.fixed)}) than tree.reduced "
+            f"({len(model.fixed)}): pass the Solid that was reduced"
+        )
+
+
+def _stiffness(model: ReducedSolid, solid: Solid) -> NDArray[np.float64]:
+    """Return U^T K U at rest; refuse a model of other materials."""
+    rest = np.zeros(model.r)
+    own = _core.Projected(solid._core, model.basis, threads()).stiffness(rest, threads())
+    away = np.abs(model.stiffness(rest) - own).max() / np.abs(own).max()
+    if model.cubature is None and not away <= _SAME:
+        raise InputError(
+            f"solid has another stiffness than tree.reduced, by {away:.2g} of the largest entry in "
+            "its basis: pass the Solid that was reduced, with the same materials"
+        )
+    return own
+
+
+def _require_memory(needed: float, points: int, nodes: int) -> None:
+    there = available()
+    if needed > there > 0.0:
+        raise MemoryError(
+            f"the local compliance of {points} points at {nodes} nodes would take "
+            f"{needed / 1e9:.1f} GB of memory, {there / 1e9:.1f} GB are available: take a shell "
+            "of the part that is touched, or a coarser mesh"
+        )

@@ -1,0 +1,212 @@
+"""Solids in explicit steps that a hand touches directly."""
+
+from __future__ import annotations
+
+import copy
+import time
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reducedfem import _core as core
+from reducedfem.base.check import choice, number
+from reducedfem.base.console import count_text
+from reducedfem.contact.combined_field import Field
+from reducedfem.contact.rigid_proxy import RigidProxy
+from reducedfem.dynamics.contact_arguments import proxy_of
+from reducedfem.dynamics.explicit import CentralDifferences
+from reducedfem.errors import InputError
+from reducedfem.geometry.mesh import Mesh
+from reducedfem.geometry.pose import Pose
+from reducedfem.geometry.surface import Surface
+from reducedfem.solid.solid import Solid
+from reducedfem.touch.touched import Touched
+
+__all__ = ["ExplicitTouch", "touched_of"]
+
+_WAYS = ("delay", "stiffness")
+# part of the time that steps may take, in a cycle and in a thread of their own
+_IN_CYCLE, _IN_THREAD = 0.5, 0.9
+_TRIALS, _PATIENCE = 5, 0.1  # s
+_EQUAL = 1e-6  # relative, of times
+_OFTEN = 0.01  # part of the periods
+
+
+class ExplicitTouch(Touched):
+    """A `CentralDifferences` whose `RigidProxy` the hand moves.
+
+    A session has a simulation of its own, which begins in the state of the one given and returns
+    its state to it.
+    """
+
+    __slots__ = ("_core", "_given", "_rate", "_twin", "_way")
+
+    _core: core.ExplicitTouch
+    _given: CentralDifferences
+    _twin: CentralDifferences
+    _way: str | None
+
+    def __init__(self, given: CentralDifferences, interpolation: object, rate: object) -> None:
+        if not isinstance(given._tool, RigidProxy):
+            raise InputError(
+                "contact is a CentralDifferences without a tool for the hand: make it with "
+                "contact=RigidProxy(field)"
+            )
+        self._way = None
+        if interpolation is not None:
+            self._way = choice(interpolation, "interpolation", _WAYS)
+        self._rate = number(rate, "simulation_rate")
+        if not self._rate > 0.0:
+            raise InputError(f"simulation_rate must be positive, got {self._rate:g} Hz")
+        self._given = given
+
+    @property
+    def given(self) -> CentralDifferences:
+        """The simulation as given."""
+        return self._given
+
+    @property
+    def pose(self) -> Pose:
+        """Pose of the frame of the solid: that of the world."""
+        return Pose((0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0))
+
+    @property
+    def _mesh(self) -> Mesh:
+        system = self._given.system
+        assert isinstance(system, Solid)
+        return system.mesh
+
+    @property
+    def _size(self) -> str:
+        return count_text(self._mesh.n_nodes, "node")
+
+    @property
+    def _drawn(self) -> Surface:
+        return self._mesh.surface()
+
+    @property
+    def _shape(self) -> Field:
+        tool = self._given._tool
+        assert tool is not None
+        return tool.field
+
+    def _moved(self, coordinates: NDArray[np.float64]) -> NDArray[np.float64]:
+        moved = np.zeros((self._mesh.n_nodes, 3))
+        found = proxy_of(self._given._tool, self._given.system, False)
+        assert found is not None
+        moved[found[1]] = coordinates.reshape(-1, 3)
+        return moved[self._mesh.boundary_nodes]
+
+    def _box(self) -> NDArray[np.float64]:
+        nodes = self._mesh.nodes
+        return np.stack([nodes.min(axis=0), nodes.max(axis=0)])
+
+    def _begin(self, dt: float) -> None:
+        """Make the simulation of a session with cycles of a length [s]."""
+        cycles = 1 if self._way is None else self._cycles(dt)
+        period = cycles * dt
+        steps = self._steps(period)
+        self._twin = self._given._clone(contact=copy.copy(self._given._tool))
+        tool = self._twin._tool
+        assert tool is not None
+        # without the tool, which is not at the hand yet
+        alone = self._given._clone(contact=None)
+        self._require_fit(period, steps, _cost(alone, steps))
+        self._core = core.ExplicitTouch(
+            self._twin._core, tool._core, self._way or "direct", dt, cycles, steps
+        )
+
+    def _cycles(self, dt: float) -> int:
+        ratio = 1.0 / (dt * self._rate)
+        if not (ratio > 0.5 and abs(ratio - round(ratio)) < _EQUAL * ratio):
+            near = 1.0 / (dt * max(1, round(ratio)))
+            raise InputError(
+                f"simulation_rate is {self._rate:g} Hz, which must divide the rate of the session, "
+                f"{1.0 / dt:g} Hz: take {near:g}"
+            )
+        return round(ratio)
+
+    def _steps(self, period: float) -> int:
+        step = self._given.dt
+        ratio = period / step
+        if not (ratio > 0.5 and abs(ratio - round(ratio)) < _EQUAL * ratio):
+            where = "a cycle" if self._way is None else "a period of the simulation"
+            slower = "" if self._way or ratio > 1.0 else ', or pass interpolation="stiffness"'
+            raise InputError(
+                f"contact has steps of {step:g} s, which must divide {where} of {period:g} s into "
+                f"whole steps: make it with dt={period:g}/{max(1, int(np.ceil(ratio)))}{slower}"
+            )
+        return round(ratio)
+
+    def _require_fit(self, period: float, steps: int, cost: float) -> None:
+        part = _IN_CYCLE if self._way is None else _IN_THREAD
+        if cost <= part * period:
+            return
+        taken = (
+            f"{count_text(steps, 'step')} of the simulation took {1e6 * cost:.0f} us here, more "
+            f"than {part:.0%} of"
+        )
+        ways = "a coarser mesh, linear elements, a softer or heavier solid, or a longer stable dt"
+        if self._way is None:
+            if cost <= _IN_THREAD * period:
+                ways = 'interpolation="stiffness" or "delay", which have a thread for it'
+            raise InputError(f"interpolation is None, but {taken} a cycle, {1e6 * period:g} us: "
+                             f"take {ways}")  # fmt: skip
+        raise InputError(
+            f"simulation_rate is {self._rate:g} Hz, but {taken} a period, {1e6 * period:g} us: "
+            f"take {ways}"
+        )
+
+    def _damped_time(self, dt: float, delay: float) -> float:
+        """Return the time by which stiffness asks for damping [s]."""
+        if self._way != "stiffness":
+            return super()._damped_time(dt, delay)
+        missed: float = self._core.report()["missed"]
+        return 0.5 * dt + min(missed, 1.0) * delay
+
+    def _restore(self, session: core.Session) -> None:
+        tool, last = self._given._tool, self._twin.contact
+        assert tool is not None
+        assert last is not None
+        tool.move(last.pose)
+        self._given._resume(self._twin._data()[2])
+
+    def _advice(self, status: dict[str, Any]) -> list[str]:
+        found, happened = [], self._core.report()
+        if happened["failure"]:
+            found.append(f"the simulation ended and the force faded out: {happened['failure']}")
+        if happened["stalls"]:
+            found.append(
+                f"the force faded out {count_text(happened['stalls'], 'time')}, as the thread of "
+                "the simulation did not run: take a lower simulation_rate, or free a processor"
+            )
+        if happened["late"] > _OFTEN * happened["periods"]:
+            found.append(
+                f"{count_text(happened['late'], 'period')} of the simulation took longer than "
+                "their time, so the solid moved slower than real: take a coarser mesh, a longer "
+                "dt, or free a processor"
+            )
+        return found
+
+
+def _cost(sim: CentralDifferences, steps: int) -> float:
+    """Return the time of a period [s], which the simulation makes."""
+    trials: list[float] = []
+    while len(trials) < _TRIALS and sum(trials) < _PATIENCE:
+        begun = time.perf_counter()
+        sim._core.step(None, steps, None, 1, 0.0)
+        trials.append(time.perf_counter() - begun)
+    return min(trials)
+
+
+def touched_of(contact: object, interpolation: object, simulation_rate: object) -> Touched | None:
+    """Return the body that a hand touches directly; None: `contact` is another kind of argument."""
+    if isinstance(contact, CentralDifferences):
+        return ExplicitTouch(contact, interpolation, simulation_rate)
+    if interpolation is not None:
+        raise InputError(
+            f"interpolation is {interpolation!r}, but a {type(contact).__name__} has its states in "
+            "each cycle: leave it out; it is for a CentralDifferences with contact=RigidProxy(...)"
+        )
+    return contact if isinstance(contact, Touched) else None

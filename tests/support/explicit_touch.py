@@ -1,0 +1,105 @@
+"""Plain Python of explicit bodies that a hand touches, and sessions of a block."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import reducedfem as rf
+from shapes import box_hexes
+
+CYCLE = 1e-3
+SIZE, RADIUS = (0.06, 0.06, 0.04), 0.015
+
+
+class PlainSecant:
+    """Local stiffness of contact from states, as csrc/touch/explicit_secant.h defines it."""
+
+    def __init__(self, noise, memory):
+        self.noise, self.memory = noise, memory
+        self.place = self.force = None
+        self.clear()
+        self.changed = self.missed = 0.0
+
+    def clear(self):
+        self.states, self.stiffness = 0, np.zeros((3, 3))
+        self.ways, self.changes = np.zeros((3, 3)), np.zeros((3, 3))
+
+    def take(self, touching, place, force):
+        if not touching:
+            self.clear()
+        elif self.states == 0:
+            self.states, self.began = 1, place if self.place is None else self.place
+        else:
+            self.states += 1
+            d, y = place - self.place, self.force - force
+            kept = 1.0 - (1.0 - self.memory) * (d @ d) / (d @ d + self.noise**2)
+            self.changed += y @ y
+            self.missed += np.sum((y - self.stiffness @ d) ** 2)
+            self.ways = kept * self.ways + np.outer(d, d)
+            self.changes = kept * self.changes + np.outer(y, d)
+            inverse = np.linalg.inv(self.ways + self.noise**2 * np.eye(3))
+            whole = self.ways @ inverse @ self.changes @ inverse
+            along = (self.began - place) @ force
+            most = 2.0 * (force @ force) / along if along > 0.0 else np.inf
+            value, vector = np.linalg.eigh(0.5 * (whole + whole.T))
+            self.stiffness = (vector * np.clip(value, 0.0, most)) @ vector.T
+        self.place, self.force = place, force
+        return self.stiffness
+
+
+class PlainDisplay:
+    """Forces of a slower simulation at the rate of the hand, by their definition."""
+
+    def __init__(self, local, period):
+        self.local, self.period = local, period
+        zero = np.zeros(3), np.zeros(3), np.zeros((3, 3))
+        self.before, self.now, self.begun, self.waiting = zero, zero, 0.0, None
+
+    def take(self, time, place, force, stiffness):
+        """Take a state: the time and place of its hand."""
+        self.waiting = time, (place, force, stiffness if self.local else np.zeros((3, 3)))
+
+    def show(self, time, place):
+        if self.waiting and time > self.waiting[0] + self.period - 0.5 * CYCLE:
+            part = self.part(time)
+            mixed = (1 - part) * self.before[2] + part * self.now[2]
+            self.before = place, self.law(time, place), mixed
+            self.now, self.begun, self.waiting = self.waiting[1], time, None
+        force, part = self.law(time, place), self.part(time)
+        towards = (1 - part) * self.before[1] + part * self.now[1]
+        return np.zeros(3) if self.local and force @ towards <= 0.0 else force
+
+    def part(self, time):
+        comes_in = self.period * (0.5 if self.local else 1.0)
+        return min((time - self.begun) / comes_in, 1.0)
+
+    def law(self, time, x):
+        a, b = (force - k @ (x - place) for place, force, k in (self.before, self.now))
+        part = self.part(time)
+        return (1 - part) * a + part * b
+
+
+def block(young=1e4, cells=(3, 3, 2), size=SIZE, **options):
+    nodes, elements = box_hexes(*cells, size)
+    return rf.Solid(
+        rf.Mesh(nodes, elements), rf.StVK(young, 0.3, 1000.0), fixed=nodes[:, 2] < 1e-9, **options
+    )
+
+
+def touched(solid=None, steps=2, friction=0.3, field=None, **options):
+    """Return a simulation in contact with a tool, with so many steps in a cycle, and the tool."""
+    field = rf.SphereField([0.0, 0.0, 0.0], RADIUS) if field is None else field
+    tool = rf.RigidProxy(field, friction=friction)
+    solid = block() if solid is None else solid
+    sim = rf.CentralDifferences(solid, CYCLE / steps, (5.0, 0.0), contact=tool, **options)
+    return sim, tool
+
+
+def above(*places):
+    """Return positions by offsets from the place at which the ball touches a node of the block."""
+    start = np.array([SIZE[0] * 2 / 3, SIZE[1] * 2 / 3, SIZE[2] + RADIUS])
+    return start + np.array(places)
+
+
+def session(sim, device, **options):
+    return rf.HapticSession(sim, device, **{"ramp": 0.0, "rate": 1.0 / CYCLE} | options)

@@ -1,0 +1,304 @@
+"""Sessions in which the hand moves the tool of a CentralDifferences."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+import reducedfem as rf
+from explicit_touch import CYCLE, SIZE, PlainDisplay, PlainSecant, above, block, session, touched
+from haptic_sessions import after
+from moments import LONG
+from reducedfem import _core
+from reducedfem.haptics.settings import HapticSettings
+from reducedfem.viewer.shown_touch import ShownTouch
+
+PERIOD = 5e-3
+
+
+def stroke(cycles=120):
+    """Return poses of a hand that presses, slides, turns and leaves."""
+    k = np.arange(cycles)
+    x = np.interp(k, [0, 60, 90, 120], [0.0, 0.0, 5e-3, 5e-3])
+    z = np.interp(k, [0, 5, 50, 90, 120], [1e-3, 1e-3, -4e-3, -4e-3, 3e-3])
+    angle = 1e-3 * k
+    turns = np.stack([np.cos(angle), 0 * k, np.sin(angle), 0 * k], axis=1)
+    return above(*np.stack([x, 0 * x, z], axis=1)), turns
+
+
+def player(places, turns=None):
+    return rf.ReplayDevice(CYCLE * np.arange(len(places)), places, turns)
+
+
+def rotation_vector(a, b):
+    """Return the rotation from a quaternion to another."""
+    w, v = a[0] * b[0] + a[1:] @ b[1:], a[0] * b[1:] - b[0] * a[1:] - np.cross(b[1:], a[1:])
+    sine = np.linalg.norm(v)
+    return v * (2.0 * np.arctan2(sine, w) / sine if sine > 0.0 else 2.0)
+
+
+def lead(sim, tool, places, turns, every):
+    """Yield forces and torques on the tool after each period of a script."""
+    last = places[0], turns[0]
+    for k in range(0, len(places), every):
+        period = every * CYCLE
+        speed = (places[k] - last[0]) / period
+        spin = rotation_vector(last[1], turns[k]) / period
+        tool.move(last[0], last[1], velocity=speed, angular_velocity=spin)
+        sim.step(n=round(period / sim.dt))
+        last = places[k], turns[k]
+        yield k, sim.contact
+
+
+def test_a_session_makes_the_steps_of_a_script():
+    """Bit for bit, and the simulation has the state afterwards."""
+    places, _ = stroke()
+    turns = np.tile([1.0, 0.0, 0.0, 0.0], (len(places), 1))
+    sim, tool = touched()
+    other, moved = touched()
+    with_hand = session(sim, player(places))
+    records = with_hand.run(len(places))
+    assert sim.state.time == 0.0
+    with_hand.close()
+    force = np.zeros((len(places), 3))
+    for k, contact in lead(other, moved, places, turns, 1):
+        force[k] = contact.force
+    assert np.array_equal(records["contact_force"], force)
+    assert np.array_equal(records["force"], force)
+    assert np.array_equal(records["object_position"], records["hand_position"])
+    assert force[:, 2].max() > 0.1
+    assert np.abs(force[:, 0]).max() > 0.01
+    for name in ("q", "qdot", "qddot", "time"):
+        assert np.array_equal(getattr(sim.state, name), getattr(other.state, name))
+    assert np.allclose(tool.pose.position, places[-1], rtol=0, atol=1e-15)
+    assert not tool.velocity.any()
+    # it was a copy: the tool of the session is another one
+    assert sim.contact is not None
+
+
+@pytest.mark.parametrize("kind", ["delay", "stiffness"])
+def test_a_slower_simulation_against_plain_python(kind):
+    places, turns = stroke()
+    sim, _ = touched()
+    other, moved = touched()
+    made = session(sim, player(places, turns), interpolation=kind, simulation_rate=1.0 / PERIOD)
+    records = made.run(len(places))
+    report = made.report()
+    made.close()
+    display, secant = PlainDisplay(kind == "stiffness", PERIOD), PlainSecant(5e-6, np.exp(-0.1))
+    script, force, proxy = lead(other, moved, places, turns, 5), [], []
+    waiting, tool = [], None
+    for k, x in enumerate(places):
+        # without a thread a period is made after the force of a cycle is sent
+        for state in waiting:
+            display.take(*state)
+        waiting = []
+        begun = display.begun
+        force.append(display.show((k + 1) * CYCLE, x))
+        tool = places[k - 5] if display.begun != begun else tool
+        proxy.append(x if tool is None else tool)
+        if k % 5 == 0:
+            _, contact = next(script)
+            held = secant.take(len(contact.nodes) > 0, x, contact.force)
+            waiting = [((k + 1) * CYCLE, x, contact.force, held)]
+    assert np.abs(records["force"] - force).max() < 1e-9
+    assert np.array_equal(records["object_position"], proxy)
+    assert records["force"][:, 2].max() > 0.1
+    for name in ("q", "qdot"):
+        assert np.allclose(getattr(sim.state, name), getattr(other.state, name), atol=1e-9)
+    assert report.stiffness > 20.0
+    delay = {"delay": 2.0, "stiffness": 1.75}[kind] * PERIOD
+    assert report.delay == pytest.approx(delay)
+    part = min(np.sqrt(secant.missed / secant.changed), 1.0) if kind == "stiffness" else 1.0
+    asked = part * delay + (0.5 * CYCLE if kind == "stiffness" else 0.0)
+    assert report.damping == pytest.approx(report.stiffness * asked)
+    assert not records.flagged("unanswered").any()
+
+
+def test_friction_is_felt_and_slides_are_recorded():
+    """A plate that slides on the whole block: mu times the normal force, against the motion."""
+    plate = rf.BoxField([-0.1, -0.1, 0.0], [0.1, 0.1, 0.02])
+    sim, _ = touched(block(cells=(2, 2, 2)), friction=0.2, field=plate)
+    k = np.arange(400)
+    x, z = np.interp(k, [0, 100, 400], [0, 0, 0.03]), np.interp(k, [0, 100], [1e-3, -1e-3])
+    places = np.array(SIZE) * [0.5, 0.5, 1.0] + np.stack([x, 0 * x, z], axis=1)
+    made = session(sim, player(places))
+    records = made.run(len(places))
+    made.close()
+    sliding = records.flagged("slipping")
+    assert sliding[-100:].all()
+    assert not sliding[:50].any()
+    force = records["force"][sliding]
+    # nodes also slide sideways
+    share = -force[:, 0] / (0.2 * force[:, 2])
+    assert 0.97 < share.min() < share.max() <= 1.0
+    assert np.allclose(records["slip"][-100:], [1e-4, 0.0, 0.0], rtol=0, atol=1e-12)
+    assert (records["depth_m"] < 2e-4).all()
+
+
+def pushed(damping):
+    """Return a hand that rests on the block and is pushed."""
+    at = above(*([0.0, 0.0, z] for z in (1e-3, -0.05, -0.05, -0.0503)))
+    return rf.SimulatedHand([0.0, 0.3, 0.5, 0.501], at, damping=damping, stiffness=20.0)
+
+
+def swings(kind, damping):
+    sim, _ = touched(steps=1)
+    made = session(sim, pushed(damping), interpolation=kind, simulation_rate=100.0)
+    z = made.run(1800)["device_position"][:, 2]
+    report = made.report()
+    made.close()
+    return report, [np.ptp(z[k : k + 400] - z[k : k + 400].mean()) for k in (600, 1400)]
+
+
+def test_the_damping_that_a_report_asks_for_is_enough():
+    """A fifth of it is not, in "delay"; with a local stiffness a tenth is."""
+    report, found = swings("delay", 5.0)
+    assert report.damping == pytest.approx(report.stiffness * 0.02)
+    _, found = swings("delay", report.damping)
+    assert found[1] < 0.9 * found[0]
+    _, found = swings("delay", 0.2 * report.damping)
+    assert found[1] > 0.02
+    local, found = swings("stiffness", 0.1 * report.damping)
+    assert found[1] < 0.5 * found[0]
+    assert local.damping < 0.7 * report.damping
+
+
+def wait_for(condition):
+    until = time.monotonic() + LONG
+    while not condition():
+        assert time.monotonic() < until
+        time.sleep(0.005)
+
+
+@pytest.mark.parametrize("kind", [None, "delay", "stiffness"])
+def test_a_thread_holds_the_force(kind):
+    """It is that of a script at rest; without any permission of the system."""
+    hold = rf.ReplayDevice([0.0, 0.2, 1e5], above([0, 0, 1e-3], [0, 0, -3e-3], [0, 0, -3e-3]))
+    sim, tool = touched()
+    made = session(sim, hold, interpolation=kind, priority=0, lock_memory=False)
+    other, moved = touched()
+    moved.move(above([0, 0, 1e-3])[0], velocity=[0.0, 0.0, -0.02])
+    other.step(n=400)
+    moved.move(above([0, 0, -3e-3])[0])
+    other.step(n=2000)
+    held = pytest.approx(other.contact.force[2], rel=0.05)
+    with made:
+        after(made, 300)
+        wait_for(lambda: made.snapshot().force[2] == held)
+        report = made.report()
+    assert report.phase == "running"
+    assert sim.state.time > 0.1
+    assert np.allclose(tool.pose.position, above([0, 0, -3e-3])[0])
+    if kind is not None:
+        assert 0 < report.stiffness < 1e3
+    # it continues from there
+    made = session(sim, hold, interpolation=kind)
+    assert made.run(5)["force"].shape == (5, 3)
+    made.close()
+
+
+@pytest.mark.parametrize("threaded", [False, True])
+def test_a_simulation_that_fails_lets_the_force_fade(threaded):
+    solid = block(young=6e4)
+    tool = rf.RigidProxy(rf.SphereField([0.0, 0.0, 0.0], 0.015))
+    with pytest.warns(rf.PlausibilityWarning, match=r"dt is 0.005 s, but steps are stable up to"):
+        sim = rf.CentralDifferences(solid, 5e-3, contact=tool)
+    hold = rf.ReplayDevice([0.0, 0.05, 1e5], above([0, 0, 1e-3], [0, 0, -3e-3], [0, 0, -3e-3]))
+    made = session(sim, hold, interpolation="delay", max_force=5.0)
+    if threaded:
+        made.start()
+        wait_for(lambda: made.report().unanswered > 200)
+    else:
+        records = made.run(2000)
+        assert records.flagged("unanswered")[-1]
+        assert np.abs(records["force"]).max() > 0.0
+    assert made.report().phase in ("running", "ready")
+    assert not made.snapshot().force.any()
+    assert [one for one in made.report().advice if "ended" in one and "diverged" in one]
+    made.close()
+
+
+def test_a_simulation_that_stalls_lets_the_force_fade():
+    """Periods of 5 ms whose steps take far longer: there is no answer for 25 ms."""
+    tool = rf.RigidProxy(rf.SphereField([0.0, 0.0, 0.0], 0.015))
+    sim = rf.CentralDifferences(block(cells=(1, 1, 1)), 5e-8, contact=tool)
+    touch = _core.ExplicitTouch(sim._core, tool._core, "delay", CYCLE, 5, 100_000)
+    hold = rf.ReplayDevice([0.0, 1e5], above([0, 0, -1e-3], [0, 0, -1e-3]))
+    settings = HapticSettings(priority=0, lock_memory=False).core(hold)
+    core = _core.Session(hold._core, touch, settings)
+    core.start(-1)
+    wait_for(lambda: core.status()["unanswered"] > 100)
+    assert core.status()["phase"] == "running"
+    core.close()
+    report = touch.report()
+    assert report["stalls"] >= 1
+    assert report["late"] >= 1
+    assert report["failure"] == ""
+
+
+def test_a_hand_that_jumps_gives_the_body_no_speed():
+    places = np.repeat(above([0, 0, 5e-3], [0, 0, -3e-3]), 40, axis=0)
+    start = rf.Workspace(start=(places[-1], [1.0, 0.0, 0.0, 0.0]))
+    for kind in (None, "delay"):
+        sim, _ = touched()
+        made = session(sim, player(places[:40]), interpolation=kind, workspace=start)
+        made.run(20)
+        made.recentre()
+        records = made.run(60)
+        made.close()
+        assert np.abs(records["force"]).max() < 1.0
+        assert np.abs(sim.state.qdot).max() < 0.5
+
+
+@pytest.mark.parametrize("kind", [None, "delay"])
+def test_views_draw_the_solid_and_the_tool(kind):
+    places, turns = stroke()
+    sim, tool = touched()
+    made = session(sim, player(places[:61], turns[:61]), interpolation=kind)
+    shown = ShownTouch(made, "z")
+    scene = shown.scene()
+    made.run(61)
+    assert made.touched is sim
+    body, held = shown.frame()["bodies"]
+    made.close()
+    np.testing.assert_allclose(held["position"], places[60])
+    moved = {tuple(x): u for x, u in zip(sim.system.mesh.nodes, sim.displacement, strict=True)}
+    expected = [moved[tuple(x)] for x in scene.bodies[0].vertices]
+    assert np.abs(expected).max() > 1e-3
+    if kind is None:
+        np.testing.assert_allclose(body["moved"], expected, atol=1e-7)
+    else:  # of the state before
+        assert 0.0 < np.abs(body["moved"] - expected).max() < 1e-3
+    size = np.ptp(scene.bodies[1].vertices, axis=0)
+    np.testing.assert_allclose(size, 0.03, rtol=0.1)
+
+
+def test_wrong_arguments_are_named():
+    hand = player(stroke()[0])
+    sim, _ = touched()
+
+    def refused(text, body=sim, kind=rf.InputError, **options):
+        with pytest.raises(kind, match=text):
+            session(body, hand, **options)
+
+    refused("without a tool.*RigidProxy", rf.CentralDifferences(block()))
+    refused("interpolation must be .delay. or .stiffness.", interpolation="linear")
+    refused("simulation_rate must be positive", interpolation="delay", simulation_rate=0.0)
+    refused("300 Hz, which must divide.*333", interpolation="delay", simulation_rate=300.0)
+    refused("simulation_rate must be a number", kind=rf.InputTypeError, simulation_rate="fast")
+    refused("coupling is given.*CentralDifferences", coupling=rf.VirtualCoupling(500.0, 1.0))
+    odd, _ = touched(steps=1.5)
+    refused(r"must divide a cycle of 0.001 s.*dt=0.001/2", odd)
+    slow, _ = touched(steps=0.5)
+    refused(r'dt=0.001/1, or pass interpolation="stiffness"', slow)
+    tiny, _ = touched(steps=2000)
+    refused("2,000 steps of the simulation took .* take a coarser mesh", tiny)
+    refused("10,000 steps .* 90% of a period", tiny, interpolation="delay")
+    contact = rf.PenaltyContact(
+        rf.PointTree(rf.Pointshell(above([0, 0, 0]), [[0.0, 0.0, 1.0]])),
+        rf.SphereField([0, 0, 0], 0.01),
+    )
+    refused("interpolation is 'delay', but a PenaltyContact", contact, interpolation="delay")
