@@ -28,7 +28,7 @@ class Touched:
 
     __slots__ = ()
 
-    _core: core.Tip | core.ExplicitTouch
+    _core: core._Touched
 
     @property
     def max_depth(self) -> float | None:
