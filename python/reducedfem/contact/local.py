@@ -104,7 +104,7 @@ class LocalCompliance:
             basis, stiffness = model.basis, _stiffness(model, solid)
         none = np.zeros(0, dtype=np.int32)
         with callback(progress, "local compliance") as tell:
-            green = _core.Green(solid._core, nodes, none, False, tell, threads())
+            green = _core.Green(solid._core, nodes, none, False, 0.0, tell, threads())
             self._core = _core.LocalCompliance(
                 green,
                 places.astype(np.int32),
