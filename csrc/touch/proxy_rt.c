@@ -185,12 +185,12 @@ void rf_tip_feel_rt(rf_tip *tip, const double point[3]) {
   tip->felt = tip->now;
 }
 
-// Computes the direction in the cone of the faces at an edge or a corner that is next to the way
-// from the tip to the anchor: in a valley its sides hold the tip together.
+// Computes the direction of the force without friction that the faces at an edge or a corner share:
+// in a valley its sides hold the tip together, and none pulls.
 static bool cone_normal(const rf_tip *tip, const rf_tip_place *place, double normal[3]) {
   const rf_tip_tables *t = tip->tables;
   const double *face[MOST_FACES];
-  double part[MOST_FACES] = {0}, left[3];
+  double part[MOST_FACES] = {0}, left[3], c[9], moved[MOST_FACES][3];
   int n = 0;
   if (place->feature < 0) return false;
   const int64_t side = 3 * (int64_t)place->triangle + place->feature % 3;
@@ -203,11 +203,15 @@ static bool cone_normal(const rf_tip *tip, const rf_tip_place *place, double nor
     for (int32_t k = t->edges.first[edge]; k < t->edges.first[edge + 1] && n < MOST_FACES; ++k)
       face[n++] = t->face_normal + 3 * (int64_t)(t->edges.side[k] / 3);
   }
+  rf_tip_compliance_of_rt(t, place->triangle, place->weight, c);
+  for (int k = 0; k < n; ++k)
+    for (int i = 0; i < 3; ++i) moved[k][i] = rf_vec3_dot(c + 3 * i, face[k]);
   rf_vec3_sub(place->position, tip->last, left);
   for (int sweep = 0; sweep < SWEEPS; ++sweep)
     for (int k = 0; k < n; ++k) {
-      const double now = fmax(part[k] + rf_vec3_dot(face[k], left), 0.0);
-      for (int i = 0; i < 3; ++i) left[i] -= (now - part[k]) * face[k][i];
+      const double step = rf_vec3_dot(face[k], left) / rf_vec3_dot(face[k], moved[k]);
+      const double now = fmax(part[k] + step, 0.0);
+      for (int i = 0; i < 3; ++i) left[i] -= (now - part[k]) * moved[k][i];
       part[k] = now;
     }
   memset(normal, 0, 3 * sizeof *normal);
@@ -218,12 +222,22 @@ static bool cone_normal(const rf_tip *tip, const rf_tip_place *place, double nor
   return length > 0.0;
 }
 
+// Returns true if a tip that is outside at this place is so at the place of all next to it too: else
+// it would enter again in the next cycle.
+static bool has_left(const rf_tip *tip, const rf_tip_place *place) {
+  double outward[3];
+  rf_tip_place next;
+  if (!outside(tip, tip->last, place, outward)) return false;
+  return !rf_tip_near_rt(tip->tables, tip->last, &next) ||
+         outside(tip, tip->last, &next, outward);
+}
+
 // The anchor could not follow the slip: the tip has passed an edge, or is held by a valley.
 static void catch_at_edge(rf_tip *tip, const rf_tip_place *place) {
   rf_tip_place next = *place;
   double normal[3];
   rf_tip_walk_rt(tip->tables, tip->last, &next);
-  if (outside(tip, tip->last, &next, normal)) {
+  if (has_left(tip, &next)) {
     settle(tip, tip->last, &next);
   } else if (cone_normal(tip, place, normal)) {
     rf_tip_anchor_rt(tip, place, normal);
@@ -231,23 +245,36 @@ static void catch_at_edge(rf_tip *tip, const rf_tip_place *place) {
   }
 }
 
+// Makes a pass in which the anchor follows the slip; false: it was the last one.
+static bool follow(rf_tip *tip) {
+  const rf_tip_contact *now = &tip->now;
+  const double left = rf_vec3_length(now->slip);
+  rf_tip_place place = {.triangle = now->triangle};
+  double to[3], moved[3];
+  for (int i = 0; i < 3; ++i) to[i] = now->anchor[i] + now->slip[i];
+  rf_tip_walk_rt(tip->tables, to, &place);
+  rf_vec3_sub(place.position, now->anchor, moved);
+  rf_tip_anchor_rt(tip, &place, NULL);
+  press(tip, tip->last);
+  if (tip->phase != RF_TIP_TOUCHING) return false;
+  if (rf_vec3_length(moved) >= FOLLOWED * left) return true;
+  catch_at_edge(tip, &place);
+  return false;
+}
+
 void rf_tip_slide_rt(rf_tip *tip) {
-  rf_tip_contact *now = &tip->now;
-  if (tip->phase != RF_TIP_TOUCHING || now->state != RF_TIP_SLIPS) return;
-  const double first = rf_vec3_length(now->slip);
-  for (int k = 0; k < SLIDES && tip->phase == RF_TIP_TOUCHING && now->state == RF_TIP_SLIPS; ++k) {
-    const double left = rf_vec3_length(now->slip);
-    rf_tip_place place = {.triangle = now->triangle};
-    double to[3], moved[3];
-    if (!(left > SETTLED * first)) return;
-    for (int i = 0; i < 3; ++i) to[i] = now->anchor[i] + now->slip[i];
-    rf_tip_walk_rt(tip->tables, to, &place);
-    rf_vec3_sub(place.position, now->anchor, moved);
-    rf_tip_anchor_rt(tip, &place, NULL);
-    press(tip, tip->last);
-    if (tip->phase == RF_TIP_TOUCHING && rf_vec3_length(moved) < FOLLOWED * left) {
-      catch_at_edge(tip, &place);
-      return;
-    }
+  if (tip->phase != RF_TIP_TOUCHING || tip->now.state != RF_TIP_SLIPS) return;
+  // the pass with the least slip counts: at edges anchors would alternate below a hand at rest
+  rf_tip best = *tip;
+  const double first = rf_vec3_length(best.now.slip);
+  double least = first;
+  bool more = true;
+  for (int k = 0; k < SLIDES && more && least > SETTLED * first; ++k) {
+    more = follow(tip);
+    const double left = rf_vec3_length(tip->now.slip);
+    if (!(left < least)) continue;
+    best = *tip;
+    least = left;
   }
+  *tip = best;
 }
