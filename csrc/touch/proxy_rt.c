@@ -232,7 +232,8 @@ static bool has_left(const rf_tip *tip, const rf_tip_place *place) {
          outside(tip, tip->last, &next, outward);
 }
 
-// The anchor could not follow the slip: the tip has passed an edge, or is held by a valley.
+// The anchor could not follow the slip, or is below the tip there: the tip has passed an edge, or is
+// held by a valley.
 static void catch_at_edge(rf_tip *tip, const rf_tip_place *place) {
   rf_tip_place next = *place;
   double normal[3];
@@ -241,8 +242,23 @@ static void catch_at_edge(rf_tip *tip, const rf_tip_place *place) {
     settle(tip, tip->last, &next);
   } else if (cone_normal(tip, place, normal)) {
     rf_tip_anchor_rt(tip, place, normal);
+    tip->phase = RF_TIP_TOUCHING;
     press(tip, tip->last);
   }
+}
+
+// Counts a place that is on a side but for rounding as such.
+static void snap(rf_tip_place *place) {
+  for (int k = 0; k < 3 && place->feature < 0; ++k)
+    if (place->weight[k] < AT) place->feature = (k + 1) % 3;
+}
+
+// Slip that is left, m; infinite if the contact has opened though the tip is inside.
+static double slip_left(const rf_tip *tip) {
+  rf_tip_place place = {.triangle = tip->now.triangle};
+  if (tip->phase == RF_TIP_TOUCHING) return rf_vec3_length(tip->now.slip);
+  rf_tip_walk_rt(tip->tables, tip->last, &place);
+  return has_left(tip, &place) ? 0.0 : INFINITY;
 }
 
 // Makes a pass in which the anchor follows the slip; false: it was the last one.
@@ -253,11 +269,11 @@ static bool follow(rf_tip *tip) {
   double to[3], moved[3];
   for (int i = 0; i < 3; ++i) to[i] = now->anchor[i] + now->slip[i];
   rf_tip_walk_rt(tip->tables, to, &place);
+  snap(&place);
   rf_vec3_sub(place.position, now->anchor, moved);
   rf_tip_anchor_rt(tip, &place, NULL);
   press(tip, tip->last);
-  if (tip->phase != RF_TIP_TOUCHING) return false;
-  if (rf_vec3_length(moved) >= FOLLOWED * left) return true;
+  if (tip->phase == RF_TIP_TOUCHING && rf_vec3_length(moved) >= FOLLOWED * left) return true;
   catch_at_edge(tip, &place);
   return false;
 }
@@ -271,7 +287,7 @@ void rf_tip_slide_rt(rf_tip *tip) {
   bool more = true;
   for (int k = 0; k < SLIDES && more && least > SETTLED * first; ++k) {
     more = follow(tip);
-    const double left = rf_vec3_length(tip->now.slip);
+    const double left = slip_left(tip);
     if (!(left < least)) continue;
     best = *tip;
     least = left;
