@@ -222,18 +222,36 @@ static bool cone_normal(const rf_tip *tip, const rf_tip_place *place, double nor
   return length > 0.0;
 }
 
-// Returns true if a tip that is outside at this place is so at the place of all next to it too: else
-// it would enter again in the next cycle.
+// Returns true if a tip that is outside at this place is so at the place of all next to it too:
+// else it would enter again in the next cycle.
 static bool has_left(const rf_tip *tip, const rf_tip_place *place) {
   double outward[3];
   rf_tip_place next;
   if (!outside(tip, tip->last, place, outward)) return false;
-  return !rf_tip_near_rt(tip->tables, tip->last, &next) ||
-         outside(tip, tip->last, &next, outward);
+  return !rf_tip_near_rt(tip->tables, tip->last, &next) || outside(tip, tip->last, &next, outward);
 }
 
-// The anchor could not follow the slip, or is below the tip there: the tip has passed an edge, or is
-// held by a valley.
+// Moves a place inside a triangle to the side whose opposite corner has the least weight, if that
+// is below a bound.
+static void snap(const rf_tip_tables *t, double bound, rf_tip_place *place) {
+  const double *weight = place->weight;
+  if (place->feature >= 0) return;
+  const int k = weight[0] <= fmin(weight[1], weight[2]) ? 0 : weight[1] <= weight[2] ? 1 : 2;
+  if (!(weight[k] < bound)) return;
+  const double rest = 1.0 - weight[k];
+  place->weight[k] = 0.0;
+  place->feature = (k + 1) % 3;
+  memset(place->position, 0, sizeof place->position);
+  for (int j = 0; j < 3; ++j) {
+    const double *corner =
+        t->vertex + 3 * (int64_t)t->edges.corner[3 * (int64_t)place->triangle + j];
+    place->weight[j] /= rest;
+    for (int i = 0; i < 3; ++i) place->position[i] += place->weight[j] * corner[i];
+  }
+}
+
+// The anchor could not follow the slip, or is below the tip there: the tip has passed an edge, or
+// is held by a valley.
 static void catch_at_edge(rf_tip *tip, const rf_tip_place *place) {
   rf_tip_place next = *place;
   double normal[3];
@@ -245,12 +263,6 @@ static void catch_at_edge(rf_tip *tip, const rf_tip_place *place) {
     tip->phase = RF_TIP_TOUCHING;
     press(tip, tip->last);
   }
-}
-
-// Counts a place that is on a side but for rounding as such.
-static void snap(rf_tip_place *place) {
-  for (int k = 0; k < 3 && place->feature < 0; ++k)
-    if (place->weight[k] < AT) place->feature = (k + 1) % 3;
 }
 
 // Slip that is left, m; infinite if the contact has opened though the tip is inside.
@@ -269,11 +281,12 @@ static bool follow(rf_tip *tip) {
   double to[3], moved[3];
   for (int i = 0; i < 3; ++i) to[i] = now->anchor[i] + now->slip[i];
   rf_tip_walk_rt(tip->tables, to, &place);
-  snap(&place);
+  snap(tip->tables, AT, &place);  // rounding
   rf_vec3_sub(place.position, now->anchor, moved);
   rf_tip_anchor_rt(tip, &place, NULL);
   press(tip, tip->last);
   if (tip->phase == RF_TIP_TOUCHING && rf_vec3_length(moved) >= FOLLOWED * left) return true;
+  if (tip->phase != RF_TIP_TOUCHING) snap(tip->tables, 1.0, &place);  // a side that it has crossed
   catch_at_edge(tip, &place);
   return false;
 }
