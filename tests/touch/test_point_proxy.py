@@ -497,3 +497,27 @@ def test_triangles_without_area_are_refused(pad):
     t = np.concatenate([surface.triangles, [surface.triangles[0][[0, 1, 1]]]])
     with pytest.raises(rf.InputError, match=f"triangle {len(t) - 1} of surface has no area"):
         rf.PointProxyContact(green, rf.Surface(surface.vertices, t))
+
+
+@pytest.mark.parametrize("friction", [0.0, 0.4])
+def test_a_hand_at_rest_feels_a_force_at_rest_on_stairs(friction):
+    """At the edges and in the valleys of a stepped ball, where anchors could alternate."""
+    nodes, elements = box_hexes(8, 8, 8, 0.1)
+    nodes -= 0.05
+    kept = elements[np.linalg.norm(nodes[elements].mean(axis=1), axis=1) < 0.05]
+    used, new = np.unique(kept, return_inverse=True)
+    mesh = rf.Mesh(nodes[used], new.reshape(-1, 8))
+    solid = rf.Solid(mesh, LAW, fixed=mesh.nodes[:, 2] < -0.03)
+    contact = rf.PointProxyContact(rf.GreensFunctions(solid), mesh.surface(), 0.014, friction)
+    rng = np.random.default_rng(5)
+    ways = rng.normal(size=(60, 3))
+    ways[:, 2] = np.abs(ways[:, 2])
+    ways /= np.linalg.norm(ways, axis=1)[:, None]
+    for way in ways:
+        contact.reset()
+        for r in np.linspace(0.064, 0.043, 60):
+            contact.touch(r * way)
+        for _ in range(100):
+            contact.touch(0.043 * way)
+        forces = np.array([contact.touch(0.043 * way)[0] for _ in range(8)])
+        assert np.ptp(forces, axis=0).max() <= 0.02 * np.abs(forces).max(), way
