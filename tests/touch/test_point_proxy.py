@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -521,3 +522,13 @@ def test_a_hand_at_rest_feels_a_force_at_rest_on_stairs(friction):
             contact.touch(0.043 * way)
         forces = np.array([contact.touch(0.043 * way)[0] for _ in range(8)])
         assert np.ptp(forces, axis=0).max() <= 0.02 * np.abs(forces).max(), way
+
+
+@pytest.mark.no_asan(reason="a warning in Python")
+def test_a_disc_below_the_edges_warns(pad):
+    with pytest.warns(rf.PlausibilityWarning, match=r"radius is 2 mm.*20 mm.*at least.*18 mm"):
+        rf.PointProxyContact(*pad, 2e-3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tip(pad, 0.0)
+        tip(pad, 0.018)

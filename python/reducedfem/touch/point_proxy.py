@@ -10,17 +10,20 @@ from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
 from reducedfem.base.check import coefficient, integer, number, reals
+from reducedfem.base.quiet import warn
 from reducedfem.base.run import Progress, callback, threads
-from reducedfem.errors import InputError, InputTypeError
+from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
 from reducedfem.geometry.pose import Pose
 from reducedfem.geometry.surface import Surface
 from reducedfem.green.arguments import shares_of
 from reducedfem.green.functions import GreensFunctions
+from reducedfem.solid.plausible import STUDY
 from reducedfem.touch.touched import Touched
 
 __all__ = ["PointProxyContact"]
 
 _STATES = ("open", "stick", "slip")
+_LEAST = 0.9  # radius over the length of edges; measured in docs/howto/greens_functions.md
 
 
 class PointProxyContact(Touched):
@@ -30,11 +33,11 @@ class PointProxyContact(Touched):
     radius about the anchor, by areas: a point force has no limit as the mesh is refined
     (``docs/howto/greens_functions.md``). With the compliance C of the disc, (3, 3), the way d from
     the anchor at rest to the tip, and the outward normal n: no contact for n . d >= 0; the anchor
-    sticks with C f = d where that force is in the friction cone; else it slips with
+    sticks with C f = d where that force on the body is in the friction cone; else it slips with
     n . C f = n . d, and the anchor moves to where no slip is left, over the triangles.
 
-    `HapticSession` takes it as its first argument, without a coupling: the hand feels -f. In
-    scripts `touch` makes a cycle. The body is linear and at rest in the world: depths beyond
+    `HapticSession` takes it as its first argument, without a coupling. In scripts `touch` makes a
+    cycle. Both give the force on the hand, `force` = -f. The body is linear and at rest in the world: depths beyond
     `max_depth` count as that one.
 
     Parameters
@@ -65,7 +68,7 @@ class PointProxyContact(Touched):
     Warns
     -----
     PlausibilityWarning
-        `friction` is above 5.
+        `friction` is above 5; `radius` is below 0.9 edges of `surface` (0 is not).
     """
 
     __slots__ = (
@@ -119,6 +122,7 @@ class PointProxyContact(Touched):
                 self._pose.position, self._pose.quaternion, tell, threads(),
             )  # fmt: skip
         self._places = self._core.places()
+        _warn_of_edges(self._radius, surface, 2)
 
     def __repr__(self) -> str:
         state = f"anchored, {self.state}" if self.state != "open" else "no contact"
@@ -169,7 +173,10 @@ class PointProxyContact(Touched):
 
     @property
     def nodes_per_disc(self) -> float:
-        """Mean number of nodes in a disc about a vertex; near 1 the mesh is coarser than it."""
+        """Mean number of nodes with a share of a disc about a vertex.
+
+        Nodes of the triangles that the disc overlaps have shares, also of a tiny disc.
+        """
         return self._core.nodes_per_disc
 
     # --- contact -----------------------------------------------------------------------
@@ -187,8 +194,12 @@ class PointProxyContact(Touched):
 
         Returns
         -------
-        force, anchor, state
-            As the attributes.
+        force
+            Force on the hand in the world [N], shape (3,), as `force`.
+        anchor
+            Anchor on the surface at rest, in the world [m], shape (3,), as `anchor`.
+        state
+            ``"open"``, ``"stick"`` or ``"slip"``.
 
         Raises
         ------
@@ -207,7 +218,7 @@ class PointProxyContact(Touched):
 
     @property
     def force(self) -> NDArray[np.float64]:
-        """Force on the hand in the world [N], shape (3,)."""
+        """Force on the hand in the world, -f [N], shape (3,)."""
         return self._core.felt()[0]
 
     @property
@@ -301,3 +312,20 @@ class PointProxyContact(Touched):
             "of the cycles with contact: forces grow no more there, as linear theory does not "
             "reach so deep; take a stiffer solid, or raise max_depth"
         ]
+
+
+def _warn_of_edges(radius: float, surface: Surface, stacklevel: int) -> None:
+    """Warn of a disc that is small beside the triangles, unless a point is meant."""
+    if radius == 0.0 or surface.n_vertices < STUDY:
+        return
+    corners = surface.vertices[surface.triangles]
+    edge = float(np.median(np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2)))
+    if radius >= 0.999 * _LEAST * edge:  # as rounded in the text
+        return
+    warn(
+        f"radius is {1e3 * radius:.3g} mm, but half of the edges of surface are longer than "
+        f"{1e3 * edge:.3g} mm: forces would depend on where the nodes are; take a radius of at "
+        f"least {_LEAST:g} edges, {1e3 * _LEAST * edge:.3g} mm, or a finer mesh",
+        PlausibilityWarning,
+        stacklevel=stacklevel + 1,
+    )
