@@ -68,7 +68,7 @@ class HapticSession:
         warning), and of the held object with a `DeformedField`. Steps must divide the period.
     interpolation, simulation_rate
         Steps of a `CentralDifferences`: None: in each cycle; "delay" or "stiffness": in a thread
-        in so many periods per second [Hz].
+        in so many periods per second [Hz], None: 200.
     workspace
         Map from the frame of the device to the world; None: the identity.
     rate
@@ -134,7 +134,7 @@ class HapticSession:
         simulation: parts.Simulation | Sequence[parts.Simulation | None] | None = None,
         field_simulation: ImplicitSimulation | None = None,
         interpolation: str | None = None,
-        simulation_rate: float = 200.0,
+        simulation_rate: float | None = None,
         workspace: Workspace | None = HapticSettings.workspace,
         rate: float = HapticSettings.rate,
         budget_us: float | None = HapticSettings.budget_us,

@@ -13,12 +13,14 @@ from reducedfem.base.console import count_text
 from reducedfem.contact.contact import Contact, any_contact, barrier_hint
 from reducedfem.contact.deformed_field import DeformedField
 from reducedfem.contact.field import DistanceField
+from reducedfem.dynamics.explicit import CentralDifferences
 from reducedfem.dynamics.free_body import FreeBody
 from reducedfem.dynamics.integrator import ImplicitSimulation
 from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
 from reducedfem.haptics.coupling import DynamicCoupling, VirtualCoupling
 from reducedfem.haptics.devices import Device
 from reducedfem.reduction.reduced import ReducedSolid, same_motion
+from reducedfem.touch.touched import Touched
 
 __all__ = [
     "Simulation",
@@ -50,6 +52,16 @@ def _a(kind: Any) -> str:
     return f"{'an' if kind.__name__[0] in 'AEIOU' else 'a'} {kind.__name__}"
 
 
+def _touched_hint(item: object) -> str:
+    """Return the bodies that are touched directly, and advice for one in a sequence."""
+    if isinstance(item, Touched | CentralDifferences):
+        return ", which the hand touches alone: pass it by itself, not in a sequence"
+    return (
+        "; a hand may also touch one body directly: a PointProxyContact, or a CentralDifferences "
+        "with contact=RigidProxy(field)"
+    )
+
+
 def _sequence(value: Any, name: str, kind: Any, none: bool) -> tuple[Any, ...]:
     """Return one object or several of a class, or None if `none`, as a tuple; refuse others."""
     items = (value,) if isinstance(value, kind) else value
@@ -60,8 +72,10 @@ def _sequence(value: Any, name: str, kind: Any, none: bool) -> tuple[Any, ...]:
     for k, item in enumerate(result):
         if not (isinstance(item, kind) or (none and item is None)):
             place = name if len(result) == 1 else f"{name}[{k}]"
+            touched = _touched_hint(item) if kind is Contact else ""
             raise InputTypeError(
                 f"{place} must be {_a(kind)}, got {type(item).__name__}{barrier_hint(item)}"
+                f"{touched}"
             )
     if not result:
         raise InputError(f"{name} is empty")

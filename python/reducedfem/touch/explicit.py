@@ -28,6 +28,7 @@ __all__ = ["ExplicitTouch", "touched_of"]
 _WAYS = ("delay", "stiffness")
 # part of the time that steps may take, in a cycle and in a thread of their own
 _IN_CYCLE, _IN_THREAD = 0.5, 0.9
+_RATE = 200.0  # Hz
 _TRIALS, _PATIENCE = 5, 0.1  # s
 _EQUAL = 1e-6  # relative, of times
 _OFTEN = 0.01  # part of the periods
@@ -56,9 +57,15 @@ class ExplicitTouch(Touched):
         self._way = None
         if interpolation is not None:
             self._way = choice(interpolation, "interpolation", _WAYS)
-        self._rate = number(rate, "simulation_rate")
+        self._rate = _RATE if rate is None else number(rate, "simulation_rate")
         if not self._rate > 0.0:
             raise InputError(f"simulation_rate must be positive, got {self._rate:g} Hz")
+        if rate is not None and self._way is None:
+            raise InputError(
+                f"simulation_rate is {self._rate:g} Hz, but interpolation is None, with which the "
+                'steps are made in each cycle: pass interpolation="stiffness" or "delay" too, or '
+                "leave simulation_rate out"
+            )
         self._given = given
 
     @property
@@ -120,10 +127,11 @@ class ExplicitTouch(Touched):
     def _cycles(self, dt: float) -> int:
         ratio = 1.0 / (dt * self._rate)
         if not (ratio > 0.5 and abs(ratio - round(ratio)) < _EQUAL * ratio):
-            near = 1.0 / (dt * max(1, round(ratio)))
+            fewer = max(1, int(ratio))
+            near = [1.0 / (dt * n) for n in ((fewer, fewer + 1) if ratio > 1.0 else (1,))]
             raise InputError(
                 f"simulation_rate is {self._rate:g} Hz, which must divide the rate of the session, "
-                f"{1.0 / dt:g} Hz: take {near:g}"
+                f"{1.0 / dt:g} Hz: take {' or '.join(f'{one:g}' for one in near)}, or another rate"
             )
         return round(ratio)
 
@@ -133,9 +141,10 @@ class ExplicitTouch(Touched):
         if not (ratio > 0.5 and abs(ratio - round(ratio)) < _EQUAL * ratio):
             where = "a cycle" if self._way is None else "a period of the simulation"
             slower = "" if self._way or ratio > 1.0 else ', or pass interpolation="stiffness"'
+            n = max(1, int(np.ceil(ratio)))
             raise InputError(
                 f"contact has steps of {step:g} s, which must divide {where} of {period:g} s into "
-                f"whole steps: make it with dt={period:g}/{max(1, int(np.ceil(ratio)))}{slower}"
+                f"whole steps: make it with dt={period:g}{f'/{n}' if n > 1 else ''}{slower}"
             )
         return round(ratio)
 
@@ -204,9 +213,11 @@ def touched_of(contact: object, interpolation: object, simulation_rate: object) 
     """Return the body that a hand touches directly; None: `contact` is another kind of argument."""
     if isinstance(contact, CentralDifferences):
         return ExplicitTouch(contact, interpolation, simulation_rate)
-    if interpolation is not None:
+    for name, given in (("interpolation", interpolation), ("simulation_rate", simulation_rate)):
+        if given is None:
+            continue
         raise InputError(
-            f"interpolation is {interpolation!r}, but a {type(contact).__name__} has its states in "
+            f"{name} is {given!r}, but a {type(contact).__name__} has its states in "
             "each cycle: leave it out; it is for a CentralDifferences with contact=RigidProxy(...)"
         )
     return contact if isinstance(contact, Touched) else None
