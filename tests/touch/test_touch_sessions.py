@@ -137,5 +137,5 @@ def test_views_draw_the_dent_of_the_present_contact(pad):
     np.testing.assert_allclose(body["moved"], expected, atol=1e-15)
     np.testing.assert_allclose(np.linalg.norm(body["normals"], axis=1), 1.0)
     assert len(shown.frame()["arrows"]) == 1
-    with pytest.raises(rf.InputError, match="view the records alone"):
+    with pytest.raises(rf.InputError, match="pass the records alone"):
         rf.view(one, records=records, browser=False)

@@ -120,7 +120,7 @@ class RecordedObjects:
             if x.touched is not None:
                 raise InputError(
                     "x is a session whose hand touches a body directly; its records have the path "
-                    "and the forces, not the shapes of that body: view the records alone"
+                    "and the forces, not the shapes of that body: pass the records alone, as x"
                 )
             self.contacts = x.contacts
             self._of_session(x)
