@@ -44,13 +44,19 @@ def recorded(path, free=0, coordinates=0, place=(0.0, 0.0, 0.0)):
 @pytest.mark.usefixtures("_unbuilt")
 def test_views_refuse_records_of_another_scene_before_it_is_built(capsys, tmp_path):
     hoses, tower = recorded(tmp_path / "h.npy", 0, 24), recorded(tmp_path / "t.npy", 3, 18)
-    page = tmp_path / "page.html"
+    page, touched = tmp_path / "page.html", tmp_path / "a.npy"
+    array = np.zeros(3, record_dtype(0, 0, 1))
+    array["hand_quaternion"][:, 0] = array["object_quaternion"][:, 0] = 1.0
+    rf.HapticRecords(array).save(touched)
     for file, scene, match in (
         (hoses, "peg", "--scene peg: the records in '.*h.npy' have 24 reduced coordinates in a "
          "cycle, those of the scene peg have 0 .*: use --scene hoses, soft or snap-in$"),
         (tower, "grasp", "have 18 reduced coordinates, 3 free bodies in a cycle, those of the "
          "scene grasp have 12 reduced coordinates, 1 free body: use --scene stack$"),
         (recorded(tmp_path / "o.npy", 1, 5), "soft", "no scene has such records; show them in Py"),
+        (touched, "button", "--scene button: the records in '.*a.npy' .*: leave out --scene$"),
+        (touched, "peg", "--scene peg: the records in .* directly; .*: leave out --scene$"),
+        (hoses, "button", "--scene button: the scene button is .*: leave out --scene$"),
         (hoses, "knight", "'knight' is not one of statue, hoses, dragon, soft, peg, .*alpha-cheat"),
     ):  # fmt: skip
         misused(capsys, "view", file, "--scene", scene, "--save", page, match=match)

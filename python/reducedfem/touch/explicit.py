@@ -41,10 +41,11 @@ class ExplicitTouch(Touched):
     its state to it.
     """
 
-    __slots__ = ("_core", "_given", "_rate", "_twin", "_way")
+    __slots__ = ("_core", "_given", "_inverted", "_rate", "_twin", "_way")
 
     _core: core.ExplicitTouch
     _given: CentralDifferences
+    _inverted: int  # elements at the end of the session
     _twin: CentralDifferences
     _way: str | None
 
@@ -66,7 +67,7 @@ class ExplicitTouch(Touched):
                 'steps are made in each cycle: pass interpolation="stiffness" or "delay" too, or '
                 "leave simulation_rate out"
             )
-        self._given = given
+        self._given, self._inverted = given, 0
 
     @property
     def given(self) -> CentralDifferences:
@@ -180,6 +181,9 @@ class ExplicitTouch(Touched):
         assert last is not None
         tool.move(last.pose)
         self._given._resume(self._twin._data()[2])
+        system = self._given.system
+        assert isinstance(system, Solid)
+        self._inverted = system._core.inverted(self._given.displacement)
 
     def _advice(self, status: dict[str, Any]) -> list[str]:
         found, happened = [], self._core.report()
@@ -195,6 +199,12 @@ class ExplicitTouch(Touched):
                 f"{count_text(happened['late'], 'period')} of the simulation took longer than "
                 "their time, so the solid moved slower than real: take a coarser mesh, a longer "
                 "dt, or free a processor"
+            )
+        if self._inverted:
+            found.append(
+                f"{self._inverted} of {count_text(self._mesh.n_elements, 'element')} were inside "
+                "out at the end, as no real solid is: press less deep, or take StableNeoHookean or "
+                "a stiffer solid"
             )
         return found
 
