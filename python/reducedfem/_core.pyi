@@ -465,6 +465,7 @@ class Green:
         NDArray[np.int32],
         NDArray[np.float64],
         NDArray[np.float64],
+        float,
         tuple[int, float, int, int, float],
     ]: ...
     def matrix(self, /) -> NDArray[Any]: ...
@@ -477,7 +478,7 @@ class Green:
         released: ArrayLike,
         threads: int,
         /,
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]: ...
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float]: ...
 
 def green_of_entries(
     n_nodes: int,
