@@ -59,7 +59,7 @@ def check_errors(green: rf.GreensFunctions, G: Array) -> None:
             assert np.linalg.norm(scaled) <= 1.001 * green.tolerance
 
 
-@pytest.mark.parametrize("tolerance", [0.3, 1e-2, 1e-5])
+@pytest.mark.parametrize("tolerance", [0.3, 1e-2, 1e-5, 1e-10])
 def test_blocks_have_the_error_that_is_asked_for(solid, exact, tolerance):
     green = rf.GreensFunctions(solid, tolerance=tolerance)
     check_errors(green, exact.matrix)
@@ -99,8 +99,11 @@ def test_columns_and_blocks_are_those_of_the_matrix(solid, exact, dtype, simd):
         expected = G[:, 3 * place : 3 * place + 3] @ [1.0, -2.0, 0.5]
         np.testing.assert_allclose(column, expected, rtol=0.0, atol=4.0 * error)
     forces = np.random.default_rng(0).normal(size=(len(exact.nodes), 3))
-    found = core.add(np.arange(len(forces)), forces).ravel()
-    np.testing.assert_allclose(found, G @ forces.ravel(), rtol=0.0, atol=1000.0 * error)
+    for found in (
+        core.add(np.arange(len(forces)), forces),
+        core.solve([], [], [], forces, [], 1)[1],
+    ):
+        np.testing.assert_allclose(found.ravel(), G @ forces.ravel(), rtol=0, atol=1000.0 * error)
     places, weights = np.array([[3, 90, 200]]), np.array([[0.2, 0.3, 0.5]])
     spread = np.kron(weights, np.eye(3))
     rows = (3 * places[0][:, None] + np.arange(3)).ravel()
@@ -140,11 +143,20 @@ def test_parts_that_an_error_makes_indefinite_are_lifted(solid, exact):
     held = {int(node): (0.0, 0.0, -1e-3) for node in green.nodes}
     out, true = green.solve(held), exact.solve(held)
     work = [np.sum(one.force[:, 2]) * -1e-3 for one in (out, true)]
-    assert 0.0 < work[0] < 2.0 * work[1]
+    assert 0.0 < work[0] < work[1]
+    assert out.lift in 0.3 * 2.0 ** np.arange(2)
+    assert true.lift == 0.0
+    G = green.matrix
+    for row in rows_of_tiles(green):
+        G[np.ix_(row, row)] *= 1.0 + out.lift
+    np.testing.assert_allclose(G @ out.force.ravel(), out.u.ravel(), rtol=0, atol=1e-9)
     top = green.nodes[np.isclose(green.positions[:, 2], 0.05)]
     pressed = green.contact(top, np.tile([0, 0, -1.0], (len(top), 1)), np.full(len(top), -1e-3))
     assert pressed.status == "solved"
     assert (pressed.force[:, 2] <= 0.0).all()
+    assert pressed.lift > 0.0
+    moved = pressed.u[np.searchsorted(green.nodes, top), 2]
+    np.testing.assert_allclose(pressed.gap, -1e-3 - moved, rtol=0, atol=1e-12)
     contacts = green.contacts(256)
     rows: list[int] = []
     for node in green.nodes[5::6]:
