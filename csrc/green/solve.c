@@ -93,7 +93,12 @@ static rf_status factorize_compliance(work *w, const rf_run *run, rf_error *err)
     RF_TRY(rf_green_factorize(w->g, run, w->held, w->compliance, w->ld, w->answer, &good, err));
     lift = rf_green_next_lift(w->g, lift);
   } while (!good && lift > 0.0);
-  if (!good)
+  if (!good && w->g->packed)
+    st = rf_fail(err, RF_ERR_SINGULAR,
+                 "held: the compliance of its %d directions is singular, or tolerance %g is too "
+                 "coarse for them; make the Green's functions with a smaller one",
+                 (int)w->held, w->g->packed->tolerance);
+  else if (!good)
     st = rf_fail(err, RF_ERR_SINGULAR,
                  "held: the compliance of its %d directions is singular; nodes may be so close to "
                  "each other that they move alike, or hold all of a free solid",

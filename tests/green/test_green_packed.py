@@ -67,7 +67,7 @@ def test_blocks_have_the_error_that_is_asked_for(solid, exact, tolerance):
     assert green.tolerance == tolerance
     ranks = green._core.packed[3]
     assert (ranks > 0).any()
-    assert green.bytes < exact.bytes
+    assert green.bytes < (0.8 if tolerance < 1e-3 else 0.6) * exact.bytes
     assert f"tolerance {tolerance:.3g}" in repr(green)
     assert exact.tolerance is None
 
@@ -141,17 +141,20 @@ def test_parts_that_an_error_makes_indefinite_are_lifted(solid, exact):
     """With a coarse tolerance; forces are bounded by those of the exact compliance."""
     green = rf.GreensFunctions(solid, tolerance=0.3)
     held = {int(node): (0.0, 0.0, -1e-3) for node in green.nodes}
-    out, true = green.solve(held), exact.solve(held)
+    coarse = "tolerance 0.3 is coarse for these"
+    with pytest.warns(rf.PlausibilityWarning, match=f"{coarse} held nodes: .* 30 % softer"):
+        out = green.solve(held)
+    true = exact.solve(held)
     work = [np.sum(one.force[:, 2]) * -1e-3 for one in (out, true)]
     assert 0.0 < work[0] < work[1]
-    assert out.lift in 0.3 * 2.0 ** np.arange(2)
-    assert true.lift == 0.0
+    assert (out.lift, true.lift) == (0.3, 0.0)
     G = green.matrix
     for row in rows_of_tiles(green):
         G[np.ix_(row, row)] *= 1.0 + out.lift
     np.testing.assert_allclose(G @ out.force.ravel(), out.u.ravel(), rtol=0, atol=1e-9)
     top = green.nodes[np.isclose(green.positions[:, 2], 0.05)]
-    pressed = green.contact(top, np.tile([0, 0, -1.0], (len(top), 1)), np.full(len(top), -1e-3))
+    with pytest.warns(rf.PlausibilityWarning, match=f"{coarse} contacts"):
+        pressed = green.contact(top, np.tile([0, 0, -1.0], (len(top), 1)), np.full(len(top), -1e-3))
     assert pressed.status == "solved"
     assert (pressed.force[:, 2] <= 0.0).all()
     assert pressed.lift > 0.0

@@ -121,7 +121,7 @@ class GreensFunctions(Saved):
         size = len(nodes)
         error = 0.0 if tolerance is None else _error(tolerance, kind)
         # packed blocks take a part that is not known before, and blocks of 192 columns in work
-        share = 0.25 if error else 1.0
+        share = 1.0 if not error else 0.25 if error >= 1e-3 else 0.5
         needed = 18.0 * share * size**2 * (1 if single else 2)
         needed += 8.0 * 3 * size * 192 * (threads() + 1) if error else 0.0
         needed += 72.0 * len(freed) * (len(freed) + size)
@@ -319,14 +319,14 @@ class GreensFunctions(Saved):
             surface or not releasable.
         SingularMatrixError
             Too few fixed nodes are left by `released`, and held nodes do not replace them; held
-            nodes do not support a free solid, or move alike.
+            nodes do not support a free solid, or move alike; `tolerance` is too coarse for them.
         MemoryError
             The dense problem needs more memory than is available.
 
         Warns
         -----
         PlausibilityWarning
-            The lift is above ten times `tolerance`.
+            `tolerance` is coarse for the held nodes, which are softer by more than 5 %.
         """
         find = partial(place_of, self._core)
         order, rows, axes, targets = held_directions(find, held)
@@ -399,8 +399,8 @@ class GreensFunctions(Saved):
         -----
         PlausibilityWarning
             The laws have no solution, or none was found; `friction` is above 5; the solid has no
-            fixed nodes: a real one would evade the obstacle; the lift is above ten times
-            `tolerance`.
+            fixed nodes: a real one would evade the obstacle; `tolerance` is coarse for the contacts,
+            whose nodes are softer by more than 5 %.
         """
         if self.is_free:
             warn(
@@ -477,7 +477,7 @@ class GreensFunctions(Saved):
         return GreenContacts._of(self._core, integer(max_contacts, "max_contacts"), freed)
 
     def _doubt_lift(self, lift: float, what: str) -> None:
-        if self.tolerance is not None and lift > _MOST_LIFT * self.tolerance:
+        if self.tolerance is not None and lift > _MOST_LIFT:
             warn(
                 f"tolerance {self.tolerance:.3g} is coarse for these {what}: their nodes are "
                 f"{100 * lift:.3g} % softer than by exact blocks, so that the compliance is "
@@ -543,7 +543,7 @@ _SMALLER = (
     "pass a tolerance such as 1e-3, or fewer surface_nodes",
 )
 _LEAST_ERROR = {"float64": 1e-12, "float32": 1e-6}
-_MOST_LIFT = 10.0  # without a warning, relative to the tolerance
+_MOST_LIFT = 0.05  # without a warning
 
 
 def _from_arrays(n_nodes: int, arrays: Mapping[str, NDArray[Any]]) -> GreensFunctions:
