@@ -180,6 +180,27 @@ def test_parts_that_an_error_makes_indefinite_are_lifted(solid, exact):
     np.testing.assert_allclose(force, exact.solve(last).force, rtol=1e-9)
 
 
+def test_parts_that_no_lift_makes_definite_are_refused(solid, green):
+    """Entries of the wrong sign stand for an error that is too large."""
+    old = green._core
+    core = _core.green_of_entries(
+        old.n_nodes, old.nodes, [], -old.entries, old.static_modes[:0], np.zeros((0, 0)), None,
+        old.packed,
+    )  # fmt: skip
+    places, none = np.array([[0, 0, 0], [9, 9, 9]]), np.zeros((2, 3))
+    with pytest.raises(rf.SingularMatrixError, match="tolerance is too coarse for these contacts"):
+        core.contact(
+            places, np.eye(3)[[0, 0]], [[0, 0, 1.0]] * 2, none, [0.0, 0.0], None, [], 1e-10, 1
+        )
+    with pytest.raises(rf.SingularMatrixError, match=r"2 directions .* or tolerance 0.01 is too"):
+        core.solve([0, 9], [2, 2], [1e-3, 1e-3], None, [], 1)
+    contacts = _core.GreenContacts(core, 4)
+    for _ in range(2):
+        with pytest.raises(rf.SingularMatrixError, match="the contact adds nothing"):
+            contacts.add(0, None)
+    assert contacts.places.size == 0
+
+
 def test_supports_are_released(solid, green, exact):
     some = solid.fixed[::2]
     other = rf.GreensFunctions(
