@@ -304,7 +304,7 @@ static rf_status settle(work *w, rf_friction *solver, const rf_friction_limits *
     }
     // a body that evades has no force in the end: the largest of all solves counts
     size = fmax(size, largest(3 * (int64_t)w->contact->m, w->force));
-    if (report->end == RF_FRICTION_STALLED && report->residual <= fmax(limits->tolerance, ENOUGH))
+    if (report->end == RF_FRICTION_STALLED && report->residual <= limits->tolerance)
       report->end = RF_FRICTION_SOLVED;
     if (rest <= ENOUGH * size) return st;
     if (report->end != RF_FRICTION_SOLVED) ++unsolved;
