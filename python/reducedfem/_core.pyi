@@ -292,7 +292,9 @@ class CompositeBody:
         NDArray[np.float64],
         float,
         int,
-        int,
+        bool,
+        float,
+        float,
         float,
     ]: ...
 

@@ -11,16 +11,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
 from reducedfem.base.check import as_array, count, field, finite_result, number
+from reducedfem.base.quiet import warn
 from reducedfem.base.run import Progress, callback, threads
-from reducedfem.errors import InputError, InputTypeError
+from reducedfem.errors import InputError, InputTypeError, MeshError, PlausibilityWarning
 from reducedfem.geometry.mesh import Mesh
 from reducedfem.green.arguments import distinct, held_directions
 from reducedfem.green.results import CompositeSolution
+from reducedfem.solid.plausible import STUDY, warn_of_instability
 from reducedfem.solid.solid import Solid, require_solid
 
 __all__ = ["CompositeBody"]
 
 _SMALL = 0.1  # of the largest piece of a slab: smaller ones join another block
+_FARTHEST, _STRAINED = 20.0, 0.1  # degrees between neighbours, and |d| by |A|, before warnings
 
 
 class CompositeBody:
@@ -70,6 +73,11 @@ class CompositeBody:
         progress: Progress = None,
     ) -> None:
         mesh = require_solid(solid).mesh
+        if mesh.constraints is not None:
+            raise MeshError(
+                "the mesh has constrained nodes, which composite bodies do not know: take the mesh "
+                "of equal cubes, before grading"
+            )
         self._solid = solid
         self._blocks = _labels(mesh, blocks)
         self._blocks.flags.writeable = False
@@ -134,8 +142,8 @@ class CompositeBody:
             Displacements to start from [m], (n, 3) or (3n,), of which those of the outer nodes are
             used. None: rest.
         tol
-            Bound on the residual over the sum of the forces on blocks, positive; below rounding it
-            has no effect.
+            Bound on the residual over the sum of the loads and the forces on blocks, positive; a
+            residual within the rounding of these forces is accepted, small loads too are solved.
         max_iterations
             Maximum number of Newton iterations, at least 1.
 
@@ -152,6 +160,11 @@ class CompositeBody:
             No equilibrium was found.
         SingularMatrixError
             The tangent is singular: blocks are folded, or swing about nodes on one line.
+
+        Warns
+        -----
+        PlausibilityWarning
+            The equilibrium is unstable; or blocks turn or deform beyond the range of the method.
         """
         nodes, fixed = self.nodes, set(self._solid.fixed.tolist())
 
@@ -174,7 +187,7 @@ class CompositeBody:
         bound = number(tol, "tol")
         if not bound > 0.0:
             raise InputError(f"tol must be positive, got {bound:g}")
-        u, frames, forces, energy, iterations, _, residual = self._core.solve(
+        u, frames, forces, energy, iterations, stable, residual, angle, strain = self._core.solve(
             None if force is None else field(force, "force", n),
             mask,
             target,
@@ -184,7 +197,23 @@ class CompositeBody:
             threads(),
         )
         finite_result(u, "displacement", "force or held")
-        return CompositeSolution(u, frames, forces[at], energy, iterations, residual)
+        warn_of_instability(stable, 3)
+        self._warn_of_range(angle, strain)
+        return CompositeSolution(u, frames, forces[at], energy, iterations, residual, stable)
+
+    def _warn_of_range(self, angle: float, strain: float) -> None:
+        """Warn of blocks that turn from their neighbours, or deform, too far for linear ones."""
+        degrees = float(np.degrees(angle))
+        if self._solid.mesh.n_nodes < STUDY or (degrees <= _FARTHEST and strain <= _STRAINED):
+            return
+        warn(
+            f"blocks are turned by up to {degrees:.0f} degrees from their neighbours, and deformed "
+            f"by up to {100 * strain:.0f} % of their size: above {_FARTHEST:g} degrees or "
+            f"{100 * _STRAINED:g} % linear blocks may be several per cent off. Take more blocks, "
+            "or smaller loads",
+            PlausibilityWarning,
+            stacklevel=3,
+        )
 
     def __repr__(self) -> str:
         return (
@@ -219,19 +248,39 @@ def _labels(mesh: Mesh, blocks: ArrayLike) -> NDArray[np.int32]:
         e = int(np.argmax((given < 0) | (given >= mesh.n_elements)))
         raise InputError(f"blocks[{e}] is {given[e]}; blocks are numbered from 0 on without gaps")
     labels = given.astype(np.int32)
-    for k in range(int(labels.max()) + 1):
-        if not (labels == k).any():
-            raise InputError(
-                f"blocks has no element with the label {k}, but up to {labels.max()}; number the "
-                "blocks from 0 on without gaps"
-            )
-        pieces = mesh.submesh(labels == k).n_components() if labels.max() else 1
-        if pieces > 1:
-            raise InputError(
-                f"block {k} is in {pieces} pieces that do not touch, and would turn as one; give "
-                "each piece a label of its own"
-            )
+    missing = np.flatnonzero(np.bincount(labels) == 0)
+    if len(missing):
+        raise InputError(
+            f"blocks has no element with the label {missing[0]}, but up to {labels.max()}; number "
+            "the blocks from 0 on without gaps"
+        )
+    label_of = _pieces(mesh, labels, by_face=False)[1]
+    pieces = np.bincount(label_of)
+    if len(pieces) > 1 and pieces.max() > 1:
+        k = int(np.argmax(pieces > 1))
+        raise InputError(
+            f"block {k} is in {pieces[k]} pieces that do not touch, and would turn as one; give "
+            "each piece a label of its own"
+        )
     return labels
+
+
+def _pieces(
+    mesh: Mesh, labels: NDArray[np.int32], *, by_face: bool
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return the connected piece of each element with its label, and the label of each piece."""
+    # elements of different labels share no node of this mesh
+    keys = labels[:, None].astype(np.int64) * mesh.n_nodes + mesh.elements
+    split, elements = np.unique(keys, return_inverse=True)
+    apart = _core.Mesh(
+        mesh.nodes[split % mesh.n_nodes],
+        elements.reshape(mesh.elements.shape).astype(np.int32),
+        mesh.regions,
+    )
+    number, part = apart.components(by_face)
+    label_of = np.empty(number, np.int32)
+    label_of[part] = labels
+    return part, label_of
 
 
 def _slabs(mesh: Mesh, number: int) -> NDArray[np.int32]:
@@ -247,23 +296,27 @@ def _slabs(mesh: Mesh, number: int) -> NDArray[np.int32]:
             f"blocks is {number}, but slab {empty[0]} of these along {'xyz'[axis]} has no element: "
             "elements are longer; take fewer blocks"
         )
-    labels = np.full(mesh.n_elements, -1, np.int32)
-    small: list[NDArray[np.int64]] = []
-    made = 0
-    for k in range(number):
-        elements = np.flatnonzero(slab == k)
-        part = mesh.submesh(elements).components("face")
-        sizes = np.bincount(part)
-        for piece, size in enumerate(sizes):
-            own = elements[part == piece]
-            if size < _SMALL * sizes.max():
-                small.append(own)
+    part, slab_of = _pieces(mesh, slab, by_face=True)
+    sizes, largest = np.bincount(part), np.zeros(number, np.int64)
+    np.maximum.at(largest, slab_of, sizes)
+    large = np.flatnonzero(sizes >= _SMALL * largest[slab_of])
+    large = large[np.argsort(slab_of[large], kind="stable")]
+    block_of = np.full(len(sizes), -1, np.int32)
+    block_of[large] = np.arange(len(large))
+    made, left = len(large), np.flatnonzero(block_of < 0).tolist()
+    while left:
+        later = []
+        for piece in left:
+            blocks = block_of[part]
+            shared = np.isin(mesh.elements, mesh.elements[part == piece]).sum(axis=1)
+            shared[blocks < 0] = 0
+            if shared.any():
+                votes = np.bincount(np.maximum(blocks, 0), shared)
+                block_of[piece] = int(np.argmax(votes))
             else:
-                labels[own] = made
-                made += 1
-    for own in small:
-        near = np.isin(mesh.elements, mesh.elements[own]).sum(axis=1)
-        near[labels < 0] = 0
-        votes = np.bincount(np.maximum(labels, 0), near, made)
-        labels[own] = int(np.argmax(votes))
-    return labels
+                later.append(piece)
+        if len(later) == len(left):  # apart from all blocks
+            block_of[later.pop(int(np.argmax(sizes[later])))] = made
+            made += 1
+        left = later
+    return block_of[part]
