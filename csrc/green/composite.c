@@ -28,7 +28,7 @@ typedef struct work {
   double *gradient;           // (n_outer, 3)
   double *base, *spin;        // rotations of blocks, and those of the step (n_blocks, 9), (.., 3)
   double *right;              // (n)
-  double load;  // norm of the loads on outer nodes that are free, N
+  double load;                // norm of the loads on outer nodes that are free, N
   double potential, strain, magnitude, forces, rounding;
   bool definite;
   const double *moving;  // directions v of the held nodes, for the product with the tangent
@@ -262,8 +262,8 @@ static rf_status fill_node(void *context, int64_t task, int worker, rf_error *er
 }
 
 // Factors the Hessian, or with w->definite the tangent without its indefinite terms.  w->right
-// becomes minus the gradient, less the tangent times w->moving.  False: it is not definite.
-static rf_status try_factor(work *w, bool *done_it, rf_error *err) {
+// becomes minus the gradient, less the tangent times w->moving.
+static rf_status try_factor(work *w, bool *positive, rf_error *err) {
   rf_status st = RF_OK;
   rf_error why = {0};
   if (!w->factor) RF_TRY(make_pattern(w, err));
@@ -271,7 +271,7 @@ static rf_status try_factor(work *w, bool *done_it, rf_error *err) {
   RF_TRY(rf_run_tasks(w->run, w->c->n_blocks, 0, linearize_block, w, err));
   RF_TRY(rf_run_tasks(w->run, w->c->n_outer, 0, fill_node, w, err));
   st = rf_cholesky_factorize(w->factor, w->run, &w->tangent, NULL, &why);
-  *done_it = st >= 0;
+  *positive = st >= 0;
   if (st == RF_ERR_SINGULAR) return RF_OK;
   if (st < 0) return rf_fail(err, st, "%s", why.text);
 done:
@@ -281,10 +281,10 @@ done:
 static rf_status factorize(work *w, rf_error *err) {
   rf_status st = RF_OK;
   for (int definite = 0; definite < 2; ++definite) {
-    bool done_it;
+    bool positive;
     w->definite = definite;
-    RF_TRY(try_factor(w, &done_it, err));
-    if (done_it) return st;
+    RF_TRY(try_factor(w, &positive, err));
+    if (positive) return st;
   }
   st = rf_fail(err, RF_ERR_SINGULAR,
                "the tangent of the composite body is not positive definite: blocks swing about "
@@ -467,9 +467,9 @@ rf_status rf_composite_solve(const rf_composite *c, const rf_run *run,
   if (!isfinite(w.potential)) {
     bool placed = true;
     for (int32_t b = 0; b < c->n_blocks; ++b) placed = placed && w.placed[b];
-    st = rf_fail(err, RF_ERR_ARG,
-                 placed ? "force or u0 is too large: the potential is not finite"
-                        : "u0 flattens or mirrors a block: it has no rotation");
+    st = placed ? rf_fail(err, RF_ERR_ARG, "%s too large: the potential is not finite",
+                          problem->start ? "force or u0 is" : "force is")
+                : rf_fail(err, RF_ERR_ARG, "u0 flattens or mirrors a block: it has no rotation");
     goto done;
   }
   RF_TRY(move_held(&w, err));

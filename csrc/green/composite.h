@@ -24,9 +24,9 @@
 //
 // Without C, U, Z and l it is semidefinite: the tangent where the Hessian is not definite.
 //
-// d = R^T (v - mean v) + (R - 1)^T A keeps the digits of small motions: an error of R by rounding is
-// a rotation, which D does not see.  Forces D d have errors of EPS |D| |v - mean v|: `rounding`.  An
-// equilibrium to within their sum is accepted after a step, with a residual above the tolerance.
+// d = R^T (v - mean v) + (R - 1)^T A keeps the digits of small motions: an error of R by rounding
+// is a rotation, which D does not see.  Forces D d have errors of EPS |D| |v - mean v|: `rounding`.
+// An equilibrium to within their sum is accepted after a step, with a residual above the tolerance.
 #ifndef RF_GREEN_COMPOSITE_H
 #define RF_GREEN_COMPOSITE_H
 

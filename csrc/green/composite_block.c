@@ -86,8 +86,8 @@ done:
   return st;
 }
 
-// Sets the rotation, and its difference from 1 by the vector part of the quaternion: R - 1 would lose
-// the digits of small rotations, and with them the forces of small loads in stiff bodies.
+// Sets the rotation, and its difference from 1 by the vector part of the quaternion: R - 1 would
+// lose the digits of small rotations, and with them the forces of small loads in stiff bodies.
 static void set_turn(const double turn[9], rf_composite_state *s) {
   double q[4];
   rf_quat_of_matrix(turn, q);
@@ -117,8 +117,8 @@ static void enter_frame(const rf_composite_block *b, const double *v, rf_composi
     for (int k = 0; k < 3; ++k) way[k] = own[k] - s->shift[k];
     farthest = fmax(farthest, rf_vec3_length(way));
     for (int k = 0; k < 3; ++k) {
-      s->d[3 * i + k] = R[k] * way[0] + R[3 + k] * way[1] + R[6 + k] * way[2] +
-                        change[k] * arm[0] + change[3 + k] * arm[1] + change[6 + k] * arm[2];
+      s->d[3 * i + k] = R[k] * way[0] + R[3 + k] * way[1] + R[6 + k] * way[2] + change[k] * arm[0] +
+                        change[3 + k] * arm[1] + change[6 + k] * arm[2];
       s->y[3 * i + k] = arm[k] + s->d[3 * i + k];
     }
   }

@@ -143,7 +143,7 @@ class CompositeBody:
             used. None: rest.
         tol
             Bound on the residual over the sum of the loads and the forces on blocks, positive; a
-            residual within the rounding of these forces is accepted, small loads too are solved.
+            residual within the rounding of the latter is accepted too, after one iteration.
         max_iterations
             Maximum number of Newton iterations, at least 1.
 
