@@ -13,6 +13,7 @@
 static const double ARMIJO = 1e-4;    // part of the promised change of the potential
 static const double NOISE = 1e-13;    // of the potential, relative to its terms
 static const double SHORTEST = 1e-9;  // part of an increment
+static const double REST = 1e-30;     // part of the first forces, of a body that returns to rest
 
 enum { MOST_TURNS = 2 };  // parts of an increment by which frames turn first
 
@@ -398,11 +399,13 @@ static double size_of(const work *w) {
 static rf_status iterate(work *w, rf_composite_report *report, rf_error *err) {
   rf_status st = RF_OK;
   const rf_composite_problem *p = w->problem;
+  double first = 0.0;
   for (report->iterations = 0;; ++report->iterations) {
     const double size = size_of(w);
     report->residual = w->forces > 0.0 ? size / w->forces : 0.0;
     report->energy = w->strain;
-    if (size <= p->tolerance * w->forces) return RF_OK;
+    if (report->iterations == 0) first = w->forces;
+    if (size <= p->tolerance * w->forces || size <= REST * first) return RF_OK;
     if (report->iterations > 0 && size <= w->rounding) return RF_OK;
     if (report->iterations == p->newton_max || st == RF_ERR_NO_CONVERGENCE)
       return rf_fail(err, RF_ERR_NO_CONVERGENCE,
@@ -435,11 +438,12 @@ static void measure(const work *w, rf_composite_report *report) {
   const rf_composite *c = w->c;
   double least = 3.0;  // trace of a rotation between blocks
   for (int32_t i = 0; i < c->n_outer; ++i)
-    for (int32_t m = c->ptr[i] + 1; m < c->ptr[i + 1]; ++m) {
-      const double *const one = w->state[c->member[2 * (int64_t)m - 2]].turn;
-      const double *const two = w->state[c->member[2 * (int64_t)m]].turn;
-      least = fmin(least, rf_dot(RF_COMPOSITE_TURN, one, two));
-    }
+    for (int32_t m = c->ptr[i]; m < c->ptr[i + 1]; ++m)
+      for (int32_t k = c->ptr[i]; k < m; ++k) {
+        const double *const one = w->state[c->member[2 * (int64_t)m]].turn;
+        const double *const two = w->state[c->member[2 * (int64_t)k]].turn;
+        least = fmin(least, rf_dot(RF_COMPOSITE_TURN, one, two));
+      }
   report->angle = acos(fmax(-1.0, 0.5 * (least - 1.0)));
   for (int32_t b = 0; b < c->n_blocks; ++b) {
     const rf_composite_block *block = c->block + b;

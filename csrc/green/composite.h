@@ -25,8 +25,9 @@
 // Without C, U, Z and l it is semidefinite: the tangent where the Hessian is not definite.
 //
 // d = R^T (v - mean v) + (R - 1)^T A keeps the digits of small motions: an error of R by rounding
-// is a rotation, which D does not see.  Forces D d have errors of EPS |D| |v - mean v|: `rounding`.
-// An equilibrium to within their sum is accepted after a step, with a residual above the tolerance.
+// is a rotation, which D does not see.  Forces D d have errors of EPS |D| times the larger of the
+// terms: `rounding`.  An equilibrium to within their sum is accepted after a step, with a residual
+// above the tolerance.
 #ifndef RF_GREEN_COMPOSITE_H
 #define RF_GREEN_COMPOSITE_H
 
@@ -57,7 +58,7 @@ typedef struct rf_composite_block {
   double mean[3];       // of the outer nodes at rest, m
   double *arm;          // A, m                                        (n_outer, 3)
   double *stiffness;    // D, N/m                           (3 n_outer, 3 n_outer)
-  double rounding;      // bound of the error of D d by rounding, by |v - mean v|, N/m
+  double rounding;      // bound of the error of D d by rounding, of terms of 1 m, N/m
   rf_cholesky *factor;  // of K_ii; NULL without inner nodes
   int32_t *ptr, *col;   // K_bi by outer nodes: inner nodes by index   (n_outer + 1)
   double *coupling;     // blocks of K_bi                              (ptr[n_outer], 3, 3)

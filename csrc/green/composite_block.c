@@ -104,21 +104,26 @@ static void set_turn(const double turn[9], rf_composite_state *s) {
   }
 }
 
+// Computes out = M^T x.
+static void multiply_transposed(const double M[9], const double x[3], double out[3]) {
+  for (int k = 0; k < 3; ++k) out[k] = M[k] * x[0] + M[3 + k] * x[1] + M[6 + k] * x[2];
+}
+
 // y and d in the frame s->turn, and the shift.
 static void enter_frame(const rf_composite_block *b, const double *v, rf_composite_state *s) {
-  const double *const R = s->turn, *const change = s->change;
   double farthest = 0.0;
   memset(s->shift, 0, sizeof s->shift);
   for (int32_t i = 0; i < b->n_outer; ++i)
     for (int k = 0; k < 3; ++k) s->shift[k] += v[3 * (int64_t)b->outer[i] + k] / b->n_outer;
   for (int32_t i = 0; i < b->n_outer; ++i) {
     const double *const own = v + 3 * (int64_t)b->outer[i], *const arm = b->arm + 3 * (int64_t)i;
-    double way[3];
-    for (int k = 0; k < 3; ++k) way[k] = own[k] - s->shift[k];
-    farthest = fmax(farthest, rf_vec3_length(way));
+    double way[3], moved[3], turned[3];
+    rf_vec3_sub(own, s->shift, way);
+    multiply_transposed(s->turn, way, moved);
+    multiply_transposed(s->change, arm, turned);
+    farthest = fmax(farthest, fmax(rf_vec3_length(moved), rf_vec3_length(turned)));
     for (int k = 0; k < 3; ++k) {
-      s->d[3 * i + k] = R[k] * way[0] + R[3 + k] * way[1] + R[6 + k] * way[2] + change[k] * arm[0] +
-                        change[3 + k] * arm[1] + change[6 + k] * arm[2];
+      s->d[3 * i + k] = moved[k] + turned[k];
       s->y[3 * i + k] = arm[k] + s->d[3 * i + k];
     }
   }
