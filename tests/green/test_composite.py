@@ -265,6 +265,27 @@ def test_small_pieces_join_the_block_that_they_touch():
     np.testing.assert_array_equal(rf.CompositeBody(solid, body.blocks).blocks, body.blocks)
 
 
+def test_layers_in_the_middle_of_a_cut_stay_together():
+    nodes, elements = box_hexes(34, 3, 3, (0.158812, 0.03, 0.03))
+    mesh = rf.Mesh(nodes + [0.3, 0.0, 0.0], elements)
+    solid = rf.Solid(mesh, rf.StVK(1e5, 0.3, 1000.0), nodes[:, 0] < 1e-9)
+    layer = np.floor(nodes[elements, 0].mean(axis=1) / nodes[:, 0].max() * 34).astype(int)
+    blocks = rf.CompositeBody(solid, 4).blocks
+    np.testing.assert_array_equal(blocks, np.digitize(layer, [8, 17, 25]))
+
+
+def test_pieces_of_labels_are_components_of_their_elements(rng):
+    mesh = bar((6, 5, 4)).mesh
+    labels = rng.integers(0, 4, mesh.n_elements).astype(np.int32)
+    for by in ("node", "face"):
+        number, piece = mesh._core.pieces(labels, 4, by == "face")
+        parts = [mesh.submesh(labels == k).components(by) for k in range(4)]
+        assert number == sum(part.max() + 1 for part in parts) > 4
+        for k, part in enumerate(parts):
+            pairs = set(zip(part.tolist(), piece[labels == k].tolist(), strict=True))
+            assert len(pairs) == part.max() + 1
+
+
 def test_small_pieces_apart_are_blocks_of_their_own():
     """A thin bar beside a thick one, both fixed: its pieces are small in all slabs."""
     thick, thin = box_hexes(8, 4, 4, (0.8, 0.4, 0.4)), box_hexes(8, 1, 1, (0.8, 0.1, 0.1))

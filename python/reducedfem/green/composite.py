@@ -232,7 +232,8 @@ def _labels(mesh: Mesh, blocks: ArrayLike) -> NDArray[np.int32]:
     except TypeError:
         number = None
     if number is not None:
-        return _slabs(mesh, count(number, "blocks", mesh.n_elements, "elements", least=2))
+        number = count(number, "blocks", mesh.n_elements, "elements", least=2)
+        return mesh._core.slabs(number, _SMALL)
     given = as_array(blocks, "blocks", "integers")
     if given.dtype.kind not in "iu":
         raise InputTypeError(
@@ -254,7 +255,10 @@ def _labels(mesh: Mesh, blocks: ArrayLike) -> NDArray[np.int32]:
             f"blocks has no element with the label {missing[0]}, but up to {labels.max()}; number "
             "the blocks from 0 on without gaps"
         )
-    label_of = _pieces(mesh, labels, by_face=False)[1]
+    n_labels = int(labels.max()) + 1
+    n_pieces, piece = mesh._core.pieces(labels, n_labels, False)
+    label_of = np.empty(n_pieces, np.int32)
+    label_of[piece] = labels
     pieces = np.bincount(label_of)
     if len(pieces) > 1 and pieces.max() > 1:
         k = int(np.argmax(pieces > 1))
@@ -263,60 +267,3 @@ def _labels(mesh: Mesh, blocks: ArrayLike) -> NDArray[np.int32]:
             "each piece a label of its own"
         )
     return labels
-
-
-def _pieces(
-    mesh: Mesh, labels: NDArray[np.int32], *, by_face: bool
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return the connected piece of each element with its label, and the label of each piece."""
-    # elements of different labels share no node of this mesh
-    keys = labels[:, None].astype(np.int64) * mesh.n_nodes + mesh.elements
-    split, elements = np.unique(keys, return_inverse=True)
-    apart = _core.Mesh(
-        mesh.nodes[split % mesh.n_nodes],
-        elements.reshape(mesh.elements.shape).astype(np.int32),
-        mesh.regions,
-    )
-    number, part = apart.components(by_face)
-    label_of = np.empty(number, np.int32)
-    label_of[part] = labels
-    return part, label_of
-
-
-def _slabs(mesh: Mesh, number: int) -> NDArray[np.int32]:
-    """Return the block of each element for slabs along the longest side."""
-    low, high = mesh.bounds
-    axis = int(np.argmax(high - low))
-    middle = mesh.nodes[mesh.elements, axis].mean(axis=1)
-    along = (middle - low[axis]) / (high[axis] - low[axis])
-    slab = np.clip((number * along).astype(np.int32), 0, number - 1)
-    empty = np.flatnonzero(np.bincount(slab, minlength=number) == 0)
-    if len(empty):
-        raise InputError(
-            f"blocks is {number}, but slab {empty[0]} of these along {'xyz'[axis]} has no element: "
-            "elements are longer; take fewer blocks"
-        )
-    part, slab_of = _pieces(mesh, slab, by_face=True)
-    sizes, largest = np.bincount(part), np.zeros(number, np.int64)
-    np.maximum.at(largest, slab_of, sizes)
-    large = np.flatnonzero(sizes >= _SMALL * largest[slab_of])
-    large = large[np.argsort(slab_of[large], kind="stable")]
-    block_of = np.full(len(sizes), -1, np.int32)
-    block_of[large] = np.arange(len(large))
-    made, left = len(large), np.flatnonzero(block_of < 0).tolist()
-    while left:
-        later = []
-        for piece in left:
-            blocks = block_of[part]
-            shared = np.isin(mesh.elements, mesh.elements[part == piece]).sum(axis=1)
-            shared[blocks < 0] = 0
-            if shared.any():
-                votes = np.bincount(np.maximum(blocks, 0), shared)
-                block_of[piece] = int(np.argmax(votes))
-            else:
-                later.append(piece)
-        if len(later) == len(left):  # apart from all blocks
-            block_of[later.pop(int(np.argmax(sizes[later])))] = made
-            made += 1
-        left = later
-    return block_of[part]
