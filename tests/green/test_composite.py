@@ -267,7 +267,7 @@ def test_small_pieces_join_the_block_that_they_touch():
 
 def test_layers_in_the_middle_of_a_cut_stay_together():
     nodes, elements = box_hexes(34, 3, 3, (0.158812, 0.03, 0.03))
-    mesh = rf.Mesh(nodes + [0.3, 0.0, 0.0], elements)
+    mesh = rf.Mesh(np.add(nodes, [0.3, 0.0, 0.0]), elements)
     solid = rf.Solid(mesh, rf.StVK(1e5, 0.3, 1000.0), nodes[:, 0] < 1e-9)
     layer = np.floor(nodes[elements, 0].mean(axis=1) / nodes[:, 0].max() * 34).astype(int)
     blocks = rf.CompositeBody(solid, 4).blocks
