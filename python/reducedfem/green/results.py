@@ -60,7 +60,9 @@ class CompositeSolution:
     iterations
         Number of Newton iterations.
     residual
-        Last residual over the sum of the forces on blocks.
+        Last residual over the sum of the loads and the forces on blocks.
+    stable
+        The equilibrium is a minimum of the potential energy.
     """
 
     u: NDArray[np.float64]
@@ -69,6 +71,7 @@ class CompositeSolution:
     energy: float
     iterations: int
     residual: float
+    stable: bool
 
     def __repr__(self) -> str:
         return (
