@@ -42,7 +42,7 @@ def test_wrong_options_are_refused(ball, change, message):
 
 def test_wrong_parts_are_refused(ball):
     device = rf.ReplayDevice(*held(0.03))
-    with pytest.raises(rf.InputTypeError, match=r"contact must be a contact \(Pena.*\), got int.*Rigid"):
+    with pytest.raises(rf.InputTypeError, match=r"must be a contact \(Pena.*\), got int.*Rigid"):
         session(3, device)
     with pytest.raises(rf.InputTypeError, match="device must be a Device, such as SimulatedHand"):
         session(ball, "phantom")

@@ -276,6 +276,18 @@ def test_views_draw_the_solid_and_the_tool(kind):
     np.testing.assert_allclose(size, 0.03, rtol=0.1)
 
 
+@pytest.mark.parametrize("depth", [2e-3, 2e-2])
+def test_a_report_names_elements_that_end_inside_out(depth):
+    sim, _ = touched(block(cells=(6, 6, 3)), steps=4)
+    made = session(sim, player(above(*[[0.0, 0.0, z] for z in np.linspace(1e-3, -depth, 150)])))
+    made.run(150)
+    made.close()
+    corners = (sim.system.mesh.nodes + sim.displacement)[sim.system.mesh.elements]
+    deep = np.linalg.det(corners[:, [1, 3, 4]] - corners[:, [0]]).min() < 0.0
+    assert deep == (depth > 1e-2)
+    assert any("inside out at the end" in one for one in made.report().advice) == deep
+
+
 def test_wrong_arguments_are_named():
     hand = player(stroke()[0])
     sim, _ = touched()
@@ -287,7 +299,7 @@ def test_wrong_arguments_are_named():
     refused("without a tool.*RigidProxy", rf.CentralDifferences(block()))
     refused("interpolation must be .delay. or .stiffness.", interpolation="linear")
     refused("simulation_rate must be positive", interpolation="delay", simulation_rate=0.0)
-    refused("300 Hz, which must divide.*333.333 or 250,", interpolation="delay", simulation_rate=300.0)
+    refused("300 Hz, which must.*333.333 or 250,", interpolation="delay", simulation_rate=300.0)
     refused("300 Hz, .*interpolation is None", simulation_rate=300.0)
     refused("3000 Hz, .*take 1000, or", interpolation="delay", simulation_rate=3000.0)
     refused("simulation_rate must be a number", kind=rf.InputTypeError, simulation_rate="fast")

@@ -37,8 +37,8 @@ class PointProxyContact(Touched):
     n . C f = n . d, and the anchor moves to where no slip is left, over the triangles.
 
     `HapticSession` takes it as its first argument, without a coupling. In scripts `touch` makes a
-    cycle. Both give the force on the hand, `force` = -f. The body is linear and at rest in the world: depths beyond
-    `max_depth` count as that one.
+    cycle. Both give the force on the hand, `force` = -f. The body is linear and at rest in the
+    world: depths beyond `max_depth` count as that one.
 
     Parameters
     ----------
