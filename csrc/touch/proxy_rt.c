@@ -19,6 +19,7 @@ enum {
 static const double SETTLED = 1e-3;  // of the slip: what may be left
 static const double FOLLOWED = 0.5;  // of the slip: less is a clamped anchor
 static const double AT = 1e-9;       // of the size: distance that counts as outside
+static const double REST = 1e-3;     // of the depth: way in a cycle of a tip at rest
 static const double FAR = 0.5;       // of a side of the grid: a jump
 
 // Largest eigenvalue of a symmetric positive definite matrix.
@@ -180,6 +181,8 @@ void rf_tip_feel_rt(rf_tip *tip, const double point[3]) {
     else
       tip->now.triangle = -1;  // far away
   }
+  tip->rests = tip->phase == RF_TIP_TOUCHING &&
+               rf_vec3_length(way) <= REST * fmax(tip->now.depth_m, AT * tip->tables->size_m);
   memcpy(tip->last, point, sizeof tip->last);
   tip->has_last = tip->phase != RF_TIP_UNKNOWN;
   tip->felt = tip->now;
@@ -293,7 +296,8 @@ static bool follow(rf_tip *tip) {
 
 void rf_tip_slide_rt(rf_tip *tip) {
   if (tip->phase != RF_TIP_TOUCHING || tip->now.state != RF_TIP_SLIPS) return;
-  // the pass with the least slip counts: at edges anchors would alternate below a hand at rest
+  // below a hand at rest the pass with the least slip counts: at edges anchors would alternate; one
+  // that moves could gain energy by that, as an anchor that stays behind jumps at a larger force
   rf_tip best = *tip;
   const double first = rf_vec3_length(best.now.slip);
   double least = first;
@@ -301,7 +305,7 @@ void rf_tip_slide_rt(rf_tip *tip) {
   for (int k = 0; k < SLIDES && more && least > SETTLED * first; ++k) {
     more = follow(tip);
     const double left = slip_left(tip);
-    if (!(left < least)) continue;
+    if (!(left < (tip->rests ? least : INFINITY))) continue;
     best = *tip;
     least = left;
   }

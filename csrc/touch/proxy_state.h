@@ -23,6 +23,7 @@ typedef struct rf_tip {
   int32_t searched;     // triangles, in the phase RF_TIP_UNKNOWN
   rf_tip_place nearest;
   bool has_last;
+  bool rests;      // the tip, while it touches
   double last[3];  // tip in the last cycle, in the frame of the body
 
   // at the anchor; in the frame of rows n and two tangents
