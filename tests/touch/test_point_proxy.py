@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import warnings
 
@@ -527,8 +528,9 @@ def test_a_hand_at_rest_feels_a_force_at_rest_on_stairs(friction):
 @pytest.mark.no_asan(reason="a warning in Python")
 def test_a_disc_below_the_edges_warns(pad):
     with pytest.warns(rf.PlausibilityWarning, match=r"radius is 2 mm.*20 mm.*at least.*18 mm"):
-        rf.PointProxyContact(*pad, 2e-3)
+        small = rf.PointProxyContact(*pad, 2e-3)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        assert copy.copy(small).radius == 2e-3
         tip(pad, 0.0)
         tip(pad, 0.018)

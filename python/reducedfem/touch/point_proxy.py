@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
 from reducedfem.base.check import coefficient, integer, number, reals
-from reducedfem.base.quiet import warn
+from reducedfem.base.quiet import silenced, warn
 from reducedfem.base.run import Progress, callback, threads
 from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
 from reducedfem.geometry.pose import Pose
@@ -134,9 +134,7 @@ class PointProxyContact(Touched):
 
     def __reduce__(self) -> Any:
         """Copy or pickle the parts, without the contact."""
-        make = functools.partial(
-            PointProxyContact, max_depth=self.max_depth, pose=self._pose, progress=False
-        )
+        make = functools.partial(_again, max_depth=self.max_depth, pose=self._pose)
         return make, (self._green, self._surface, self._radius, self._friction)
 
     # --- parts -------------------------------------------------------------------------
@@ -312,6 +310,11 @@ class PointProxyContact(Touched):
             "of the cycles with contact: forces grow no more there, as linear theory does not "
             "reach so deep; take a stiffer solid, or raise max_depth"
         ]
+
+
+def _again(*parts: Any, **options: Any) -> PointProxyContact:
+    with silenced():
+        return PointProxyContact(*parts, **options, progress=False)
 
 
 def _warn_of_edges(radius: float, surface: Surface, stacklevel: int) -> None:
