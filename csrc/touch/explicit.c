@@ -10,6 +10,8 @@ static const double STALL_PERIODS = 5.0, STALL_S = 0.02;
 // Speed of ways of the tool that count as noise; time that the local stiffness remembers.
 static const double NOISE_M_S = 1e-3, MEMORY_S = 0.05;
 static const double FEWEST = 10.0;  // states of a measured stiffness
+// Least number of states without contact, and time, after which it has ended.
+static const double OPEN = 3.0, OPEN_S = 0.02;
 static const double EQUAL = 1e-6;   // relative, of times
 
 static const rf_run ALONE = {.threads = 1};
@@ -43,13 +45,14 @@ static void release(void *self) {
   rf_free(x->states_memory);
   rf_free(x->last);
   rf_free(x->known);
+  rf_free(x->spare);
   rf_free(x);
 }
 
 static rf_status create(const rf_explicit_settings *set, rf_explicit **out, rf_error *err) {
   rf_status st = RF_OK;
   rf_explicit *x = NULL;
-  char *hands, *states, *simulated, *known;
+  char *hands, *states, *simulated, *known, *spare;
   RF_ALLOC(x, 1);
   x->set = *set;
   x->report = &x->first;
@@ -61,6 +64,7 @@ static rf_status create(const rf_explicit_settings *set, rf_explicit **out, rf_e
   x->display.period_s = x->period_s;
   x->secant.noise_m = NOISE_M_S * x->period_s;
   x->secant.memory = exp(-x->period_s / MEMORY_S);
+  x->secant.most_open = (int32_t)ceil(fmax(OPEN, OPEN_S / x->period_s));
   x->fewest = (int32_t)fmax(FEWEST, MEMORY_S / x->period_s);
   RF_ALLOC(hands, rf_broadcast_bytes_rt(sizeof(rf_explicit_hand)));
   x->hands_memory = hands;
@@ -70,6 +74,8 @@ static rf_status create(const rf_explicit_settings *set, rf_explicit **out, rf_e
   x->last = (rf_explicit_state *)(void *)simulated;
   RF_ALLOC(known, x->state_bytes);
   x->known = (rf_explicit_state *)(void *)known;
+  RF_ALLOC(spare, x->state_bytes);
+  x->spare = (rf_explicit_state *)(void *)spare;
   RF_ALLOC(states, rf_broadcast_bytes_rt(x->state_bytes));
   x->states_memory = states;
   rf_broadcast_begin_rt(&x->hands, sizeof(rf_explicit_hand), hands);

@@ -76,6 +76,7 @@ typedef struct rf_explicit {
   rf_explicit_hand hand;
   rf_explicit_display display;
   rf_explicit_state *known;  // owned; the newest one, likewise
+  rf_explicit_state *spare;  // owned; room for the next one
   uint64_t taken;            // its number in the broadcast
   bool stalled;
   double due_s;  // time of the next period, without a thread
