@@ -520,6 +520,8 @@ PyDoc_STRVAR(restore_touch_doc,
 static PyObject *restore_touch(PyObject *self, PyObject *touched) {
   py_state *state = py_state_of_object(self);
   rf_touch *to = py_touch_get(state, touched);
+  rf_error err = {0};
+  rf_status st = RF_OK;
   bool ended;
   if (!to) return NULL;
   Py_BEGIN_ALLOW_THREADS
@@ -528,12 +530,13 @@ static PyObject *restore_touch(PyObject *self, PyObject *touched) {
   ended = rf_session_wait(self_session(self), 0.0);
   if (ended && from && from->kind == to->kind && to->kind->restore) {
     py_lock(touched);
-    to->kind->restore(to->self, from->self);
+    st = to->kind->restore(to->self, from->self, &err);
     py_unlock(touched);
   }
   unlock(self);
   Py_END_ALLOW_THREADS
   if (!ended) return py_fail(state, PY_INPUT_ERROR, "the session is running: stop it first");
+  if (st < 0) return py_raise(state, st, &err);
   Py_RETURN_NONE;
 }
 

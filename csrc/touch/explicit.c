@@ -1,6 +1,7 @@
 #include "touch/explicit.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "base/alloc.h"
 #include "base/run.h"
@@ -41,6 +42,7 @@ static void release(void *self) {
   rf_explicit *x = self;
   if (!x) return;
   rf_explicit_stop(x);
+  if (x->report != &x->first) atomic_store(&x->report->taken, false);
   rf_free(x->hands_memory);
   rf_free(x->states_memory);
   rf_free(x->last);
@@ -90,11 +92,26 @@ done:
 static rf_status copy(const void *self, void **out, rf_error *err) {
   const rf_explicit *from = self;
   rf_explicit *x;
+  if (atomic_exchange(&from->report->taken, true))
+    return rf_fail(err, RF_ERR_ARG,
+                   "another session moves this simulation: make a body of its own for each");
   const rf_status st = create(&from->set, &x, err);
-  if (st < 0) return st;
+  if (st < 0) {
+    atomic_store(&from->report->taken, false);
+    return st;
+  }
   x->report = from->report;
   *out = x;
   return st;
+}
+
+static bool explain(const void *self, const char *who, rf_error *why) {
+  const rf_explicit *x = self;
+  char text[64];
+  if (!atomic_load(&x->report->failed)) return false;
+  (void)snprintf(text, sizeof text, "%s: the simulation", who);
+  (void)rf_motion_explain(x->set.motion, text, "a slower hand", why);
+  return true;
 }
 
 static const rf_touch_kind KIND = {.name = "explicit",
@@ -105,6 +122,7 @@ static const rf_touch_kind KIND = {.name = "explicit",
                                    .stop = rf_explicit_stop,
                                    .copy = copy,
                                    .publish_rt = rf_explicit_publish_rt,
+                                   .explain = explain,
                                    .release = release};
 
 double rf_explicit_lag(const rf_explicit *x) {

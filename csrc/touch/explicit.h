@@ -57,6 +57,7 @@ typedef struct rf_explicit_report {
   _Atomic int64_t stalls;   // times that a state did not come
   _Atomic double missed;    // part of the changes of force that the local stiffness did not foresee
   atomic_bool failed;       // the motion has failed, and rests
+  atomic_bool taken;        // by a copy, which moves it
 } rf_explicit_report;
 
 typedef struct rf_explicit {
@@ -88,7 +89,7 @@ typedef struct rf_explicit {
 } rf_explicit;
 
 // RF_ERR_ARG, naming it, if the motion has no contact with the proxy, or its steps do not fill a
-// period.  Copies move the same motion, and must be freed before the body.
+// period.  A copy moves the same motion, and must be freed before the body and before another copy.
 RF_MUST_CHECK rf_status rf_explicit_create(const rf_explicit_settings *set, rf_touch **out,
                                            rf_error *err);
 // Mean lag of a force by its states: 2 S in "delay", 7/4 S in "stiffness", else zero.

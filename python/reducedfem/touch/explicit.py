@@ -175,7 +175,17 @@ class ExplicitTouch(Touched):
     def _advice(self, status: dict[str, Any]) -> list[str]:
         found, happened = [], self._core.report()
         if happened["failure"]:
-            found.append(f"the simulation ended and the force faded out: {happened['failure']}")
+            ended = (
+                "the simulation ended, and with it the session, whose force was zero at once"
+                if self._way is None
+                else "the simulation ended and the force faded out"
+            )
+            found.append(f"{ended}: {happened['failure']}")
+        if status["touching"] and not status["stiffest"]:
+            found.append(
+                "the tool touched for too short a time to measure the stiffness of the contact: "
+                "the damping that it asks for is not known"
+            )
         if happened["stalls"]:
             found.append(
                 f"the force faded out {count_text(happened['stalls'], 'time')}, as the thread of "
