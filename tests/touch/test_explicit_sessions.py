@@ -245,7 +245,7 @@ def test_a_simulation_that_fails_lets_the_force_fade(threaded):
     with pytest.warns(rf.PlausibilityWarning, match=r"dt is 0.005 s, but steps are stable up to"):
         sim = rf.CentralDifferences(solid, 5e-3, contact=tool)
     hold = rf.ReplayDevice([0.0, 0.05, 1e5], above([0, 0, 1e-3], [0, 0, -3e-3], [0, 0, -3e-3]))
-    made = session(sim, hold, interpolation="delay", max_force=5.0)
+    made = session(sim, hold, interpolation="delay", max_force=5.0, ramp=0.5)
     if threaded:
         made.start()
         wait_for(lambda: made.report().unanswered > 200)
@@ -253,10 +253,61 @@ def test_a_simulation_that_fails_lets_the_force_fade(threaded):
         records = made.run(2000)
         assert records.flagged("unanswered")[-1]
         assert np.abs(records["force"]).max() > 0.0
+        # within 0.05 s, however long the ramp is
+        first = np.flatnonzero(records.flagged("unanswered"))[0]
+        assert not records["force"][first + 51 :].any()
     assert made.report().phase in ("running", "ready")
     assert not made.snapshot().force.any()
-    assert [one for one in made.report().advice if "ended" in one and "diverged" in one]
+    advice = made.report().advice
+    assert len(advice) == 1  # none about the thread
+    assert "ended and the force faded out" in advice[0]
+    assert "diverged" in advice[0]
     made.close()
+
+
+def test_a_direct_simulation_that_fails_ends_the_session():
+    tool = rf.RigidProxy(rf.SphereField([0.0, 0.0, 0.0], 0.015))
+    with pytest.warns(rf.PlausibilityWarning, match=r"dt is 0.0025 s, but steps are stable"):
+        sim = rf.CentralDifferences(block(young=6e4), 2.5e-3, contact=tool)
+    hold = rf.ReplayDevice([0.0, 0.05, 1e5], above([0, 0, 1e-3], [0, 0, -3e-3], [0, 0, -3e-3]))
+    made = session(sim, hold, rate=400.0, max_force=5.0)
+    with pytest.raises(rf.DivergedError, match=r"cycle \d+: the simulation diverged .* displaced"):
+        made.run(3000)
+    report = made.report()
+    assert "displaced by up to" in report.failure
+    assert [one for one in report.advice if "zero at once" in one and "displaced" in one]
+    made.close()
+
+
+def test_one_session_moves_a_simulation():
+    sim, tool = touched()
+    touch = _core.ExplicitTouch(sim._core, tool._core, "delay", CYCLE, 5, 10)
+    devices = player(stroke()[0]), player(stroke()[0])
+    settings = [HapticSettings(priority=0, lock_memory=False).core(one) for one in devices]
+    first = _core.Session(devices[0]._core, touch, settings[0])
+    with pytest.raises(rf.InputError, match="another session moves this simulation"):
+        _core.Session(devices[1]._core, touch, settings[1])
+    first.close()
+    del first
+    _core.Session(devices[1]._core, touch, settings[1]).close()
+
+
+def test_chatter_is_measured_and_short_contact_is_not_known():
+    """Nodes that a mirror reflects touch in one cycle of three."""
+    z = np.interp(np.arange(600), [0, 100, 300], [1e-3, 1e-3, -3e-3])
+    middle = np.array([SIZE[0] / 2, SIZE[1] / 2, SIZE[2] + RADIUS])
+    for n, known in ((600, True), (180, False)):
+        tool = rf.RigidProxy(rf.SphereField([0.0, 0.0, 0.0], RADIUS), rule="mirror")
+        sim = rf.CentralDifferences(block(cells=(6, 6, 4)), CYCLE / 4, (5.0, 0.0), contact=tool)
+        made = session(sim, player(middle + np.outer(z, [0.0, 0.0, 1.0])))
+        made.run(n)
+        report = made.report()
+        made.close()
+        assert report.touching > 0
+        assert (report.stiffness is not None) == known
+        assert (report.damping is not None) == known
+        assert bool([one for one in report.advice if "not known" in one]) != known
+        assert ("stiffness felt          not known" in str(report)) != known
 
 
 def test_a_simulation_that_stalls_lets_the_force_fade():

@@ -200,7 +200,8 @@ class HapticReport:
         found = f"{1e3 * self.depth:.3g} mm"
         if self.max_depth is not None:
             found += f"; limit {1e3 * self.max_depth:.3g} mm"
-        if self.too_deep and self.max_depth is not None and self.depth > self.max_depth:
+        jams = self.stiffness != 0.0 and self.max_depth is not None and self.depth <= self.max_depth
+        if self.too_deep and not jams:
             found += f"; LIMIT EXCEEDED in {count_text(self.too_deep, 'cycle')}"
         elif self.max_depth is not None:
             found += ", never exceeded"

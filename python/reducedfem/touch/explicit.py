@@ -181,7 +181,7 @@ class ExplicitTouch(Touched):
                 else "the simulation ended and the force faded out"
             )
             found.append(f"{ended}: {happened['failure']}")
-        if status["touching"] and not status["stiffest"]:
+        elif status["touching"] and not status["stiffest"]:
             found.append(
                 "the tool touched for too short a time to measure the stiffness of the contact: "
                 "the damping that it asks for is not known"
