@@ -49,8 +49,9 @@ typedef struct rf_touch_kind {
   void (*publish_rt)(const void *self, double *out);
   // Nullable, for kinds with a thread of their own.  `start` comes before the first cycle of a
   // thread, `stop` after its last one; between them a thread moves the body, else `step_rt` does,
-  // as in scripts.  Both may be called again.
-  rf_status (*start)(void *self, rf_error *err);
+  // as in scripts.  Both may be called again.  The thread has a real-time priority if it is
+  // positive and the system allows it; `refused`: why it does not (errno), or 0.
+  rf_status (*start)(void *self, int priority, int *refused, rf_error *err);
   void (*stop)(void *self);
   // Copies the body, in its state and without a contact.
   rf_status (*copy)(const void *self, void **out, rf_error *err);

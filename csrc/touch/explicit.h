@@ -103,7 +103,7 @@ rf_status rf_explicit_feel_rt(void *self, const rf_pose *hand, double dt_s, rf_t
 rf_status rf_explicit_step_rt(void *self, double dt_s);
 void rf_explicit_forget_rt(void *self);
 void rf_explicit_publish_rt(const void *self, double *out);
-rf_status rf_explicit_start(void *self, rf_error *err);
+rf_status rf_explicit_start(void *self, int priority, int *refused, rf_error *err);
 void rf_explicit_stop(void *self);
 
 #endif
