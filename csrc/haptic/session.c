@@ -347,6 +347,7 @@ void rf_session_read_status(rf_session *s, rf_session_status *out) {
   memset(out, 0, sizeof *out);
   out->phase = rf_session_phase_now(s);
   out->closed = s->closed;
+  out->joined = !s->has_threads;
   if (out->phase == RF_SESSION_FAILED) out->failure = s->failure;
   out->priority = s->priority;
   out->locked = s->was_locked;

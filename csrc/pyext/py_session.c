@@ -433,9 +433,10 @@ static PyObject *status(PyObject *self, PyObject *unused) {
   unlock(self);
   Py_END_ALLOW_THREADS
   return Py_BuildValue(
-      "{s:s,s:N,s:N,s:N,s:N,s:N,s:s,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:i,s:N,s:d,s:d,"
+      "{s:s,s:N,s:N,s:N,s:N,s:N,s:N,s:s,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:i,s:N,s:d,s:d,"
       "s:d,s:L,s:L,s:d,s:d,s:L,s:d,s:d}",
-      "phase", phases[s.phase], "closed", PyBool_FromLong(s.closed), "here",
+      "phase", phases[s.phase], "closed", PyBool_FromLong(s.closed), "joined",
+      PyBool_FromLong(s.joined), "here",
       PyBool_FromLong(rf_session_here(self_session(self))), "failure", py_text(s.failure.text),
       "priority", PyBool_FromLong(s.priority), "locked", PyBool_FromLong(s.locked), "not_allowed",
       s.not_allowed, "ticks", (long long)s.ticks, "over", (long long)s.over, "interrupted",

@@ -53,7 +53,7 @@ typedef struct rf_explicit_hand {
 // Statistics of a body and its copies; any thread may read it.
 typedef struct rf_explicit_report {
   _Atomic int64_t periods;  // made
-  _Atomic int64_t late;     // of them, those that took longer than S
+  _Atomic int64_t late;     // of them, those that took longer than S, or began too late
   _Atomic int64_t stalls;   // times that a state did not come
   _Atomic double missed;    // part of the changes of force that the local stiffness did not foresee
   atomic_bool failed;       // the motion has failed, and rests

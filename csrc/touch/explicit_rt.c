@@ -5,6 +5,8 @@
 
 #include "linalg/vec3.h"
 
+static const double LATE = 1.5;  // periods between two cycles that are too far apart
+
 // Fills the state at the end of a period in which the tool came from a pose.
 static void fill_state(rf_explicit *x, const rf_pose *from, const rf_explicit_hand *hand) {
   const rf_collide_step *step = &x->set.motion->collide->last;
@@ -99,6 +101,8 @@ rf_status rf_explicit_feel_rt(void *self, const rf_pose *hand, double dt_s, rf_t
   x->hand.time_s += dt_s;
   x->hand.pose = *hand;
   if (x->set.way == RF_EXPLICIT_direct) {
+    // the tool has made the way of missed cycles in the time of one
+    if (dt_s > LATE * x->period_s) atomic_fetch_add(&x->report->late, 1);
     simulate(x, &x->hand);
     if (s->failed) return RF_ERR_DIVERGED;
     memcpy(out->force_n, s->law.force_n, sizeof out->force_n);

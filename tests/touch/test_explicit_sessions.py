@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import os
+import signal
 import time
 
 import numpy as np
@@ -20,7 +22,8 @@ from explicit_touch import (
     session,
     touched,
 )
-from haptic_sessions import after
+from graded import graded_box
+from haptic_sessions import after, threads_named
 from moments import LONG
 from reducedfem import _core
 from reducedfem.haptics.settings import HapticSettings
@@ -236,6 +239,36 @@ def test_a_thread_holds_the_force(kind):
     made = session(sim, hold, interpolation=kind)
     assert made.run(5)["force"].shape == (5, 3)
     made.close()
+
+
+def test_the_thread_of_the_simulation_is_below_the_loop():
+    sim, _ = touched()
+    rest = rf.ReplayDevice([0.0, 1e5], above([0, 0, 5e-3], [0, 0, 5e-3]))
+    with session(sim, rest, interpolation="delay", max_force=1.0, lock_memory=False) as made:
+        after(made, 20)
+        (task,) = threads_named("rf-simulation")
+        blocked = next(x for x in (task / "status").read_text().splitlines() if "SigBlk" in x)
+        assert int(blocked.split()[1], 16) >> (signal.SIGINT - 1) & 1
+        if made.report().priority:
+            assert os.sched_getparam(int(task.name)).sched_priority == 79
+    assert not threads_named("rf-simulation")
+
+
+def test_a_graded_solid_needs_a_thread():
+    mesh = graded_box()
+    solid = rf.Solid(mesh, rf.StVK(1e4, 0.3, 1000.0), fixed=mesh.nodes[:, 2] < 1e-9)
+    top = mesh.nodes[np.argmax(mesh.nodes @ [0.01, 0.01, 1.0])]
+    tool = rf.RigidProxy(rf.SphereField([0.0, 0.0, 0.0], RADIUS), friction=0.3)
+    sim = rf.CentralDifferences(solid, CYCLE, (5.0, 0.0), contact=tool)
+    at = top + np.outer([RADIUS + 1e-3, RADIUS - 2e-3, RADIUS - 2e-3], [0.0, 0.0, 1.0])
+    hold = rf.ReplayDevice([0.0, 0.2, 1e5], at)
+    with pytest.raises(rf.InputError, match=r"graded mesh allocate memory.*take \"delay\""):
+        session(sim, hold)
+    with session(sim, hold, interpolation="delay", priority=0, lock_memory=False) as made:
+        after(made, 1)
+        wait_for(lambda: made.snapshot().force[2] > 0.01)
+        assert made.report().phase == "running"
+    assert sim.state.time > 0.0
 
 
 @pytest.mark.parametrize("threaded", [False, True])

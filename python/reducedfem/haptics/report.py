@@ -190,10 +190,11 @@ class HapticReport:
         if not self.touching:
             return "none"
         share = 100.0 * self.saturated / self.touching
+        saturated = f"; coupling saturated in {share:.3g} % of these cycles"
         return (
             f"{count_text(self.touching, 'cycle')}; force on the hand {self.force:.3g} N on "
             f"average, chatter {1e3 * self.chatter:.3g} mN rms"
-            + ("" if self.stiffness != 0.0 else f"; coupling saturated in {share:.3g} % of these cycles")
+            + (saturated if self.stiffness == 0.0 else "")
         )
 
     def _deepest(self) -> str:
