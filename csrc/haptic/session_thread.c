@@ -17,7 +17,8 @@ void rf_session_close_device(rf_session *s) {
   s->open = false;
 }
 
-// Reports the simulation whose body is too far, or the touched body; returns false if it is neither.
+// Reports the simulation whose body is too far, or the touched body; returns false if it is
+// neither.
 static bool explain_far(const rf_session *s, long long tick, rf_error *why) {
   for (int32_t k = -1; k < RF_TICK_MOST_CONTACTS; ++k) {
     const rf_motion *body = rf_tick_simulation(s->tick, k);

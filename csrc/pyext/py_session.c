@@ -433,15 +433,15 @@ static PyObject *status(PyObject *self, PyObject *unused) {
   unlock(self);
   Py_END_ALLOW_THREADS
   return Py_BuildValue(
-      "{s:s,s:N,s:N,s:N,s:N,s:N,s:N,s:s,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:i,s:N,s:d,s:d,"
+      "{s:s,s:N,s:N,s:N,s:N,s:N,s:N,s:s,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:i,s:N,s:d,s:"
+      "d,"
       "s:d,s:L,s:L,s:d,s:d,s:L,s:d,s:d}",
       "phase", phases[s.phase], "closed", PyBool_FromLong(s.closed), "joined",
-      PyBool_FromLong(s.joined), "here",
-      PyBool_FromLong(rf_session_here(self_session(self))), "failure", py_text(s.failure.text),
-      "priority", PyBool_FromLong(s.priority), "locked", PyBool_FromLong(s.locked), "not_allowed",
-      s.not_allowed, "ticks", (long long)s.ticks, "over", (long long)s.over, "interrupted",
-      (long long)s.interrupted, "skipped", (long long)s.skipped, "unrecorded",
-      (long long)s.unrecorded, "shortened", (long long)s.shortened, "too_deep",
+      PyBool_FromLong(s.joined), "here", PyBool_FromLong(rf_session_here(self_session(self))),
+      "failure", py_text(s.failure.text), "priority", PyBool_FromLong(s.priority), "locked",
+      PyBool_FromLong(s.locked), "not_allowed", s.not_allowed, "ticks", (long long)s.ticks, "over",
+      (long long)s.over, "interrupted", (long long)s.interrupted, "skipped", (long long)s.skipped,
+      "unrecorded", (long long)s.unrecorded, "shortened", (long long)s.shortened, "too_deep",
       (long long)s.too_deep, "paused", (long long)s.paused, "made_up", (long long)s.made_up,
       "unsolved", (long long)s.unsolved, "written", (long long)s.written, "file_error",
       s.file_error, "writing", PyBool_FromLong(s.writing), "energy", s.energy_j, "most_energy",

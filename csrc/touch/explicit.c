@@ -13,7 +13,7 @@ static const double NOISE_M_S = 1e-3, MEMORY_S = 0.05;
 static const double FEWEST = 10.0;  // states of a measured stiffness
 // Least number of states without contact, and time, after which it has ended.
 static const double OPEN = 3.0, OPEN_S = 0.02;
-static const double EQUAL = 1e-6;   // relative, of times
+static const double EQUAL = 1e-6;  // relative, of times
 
 static const rf_run ALONE = {.threads = 1};
 

@@ -8,8 +8,8 @@
 // bring nothing and take nothing.  Some states without contact are left out, as chatter.
 //
 // Eigenvalues are clamped to [0, 2 |F| / z], with the present force F and the depth z: the sum of
-// the ways of the tool against the force, from the contact's beginning.  A contact that stiffens has
-// k >= |F| / z, so K <= 2 k, with which the force is as stable as without
+// the ways of the tool against the force, from the contact's beginning.  A contact that stiffens
+// has k >= |F| / z, so K <= 2 k, with which the force is as stable as without
 // (touch/explicit_display.h).  Ways across the force leave z as it is, friction makes it larger, so
 // that the bound holds when the tool rubs.  At z <= s, and in a contact whose beginning was not
 // seen, K is zero.

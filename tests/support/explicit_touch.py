@@ -28,7 +28,7 @@ class PlainSecant:
     def take(self, touching, place, force):
         if not touching:
             self.open += 1
-            if 0 < self.states and self.open < self.most_open:
+            if self.states > 0 and self.open < self.most_open:
                 self.stiffness = np.zeros((3, 3))
                 return self.stiffness
             self.clear()
