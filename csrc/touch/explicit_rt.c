@@ -5,7 +5,8 @@
 
 #include "linalg/vec3.h"
 
-static const double LATE = 1.5;  // periods between two cycles that are too far apart
+static const int32_t BEGINS = 3;  // states of a contact, before its stiffness is shown
+static const double LATE = 1.5;   // periods between two cycles that are too far apart
 
 // Fills the state at the end of a period in which the tool came from a pose.
 static void fill_state(rf_explicit *x, const rf_pose *from, const rf_explicit_hand *hand) {
@@ -30,7 +31,7 @@ static void fill_state(rf_explicit *x, const rf_pose *from, const rf_explicit_ha
   const bool known = x->secant.states > x->fewest;
   s->most_n_per_m = known ? rf_explicit_secant_most_rt(&x->secant) : 0.0;
   memset(s->law.stiffness, 0, sizeof s->law.stiffness);
-  if (x->set.way == RF_EXPLICIT_stiffness && known)
+  if (x->set.way == RF_EXPLICIT_stiffness && x->secant.states > BEGINS)
     memcpy(s->law.stiffness, x->secant.stiffness, sizeof s->law.stiffness);
 }
 

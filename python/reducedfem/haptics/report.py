@@ -52,8 +52,7 @@ class HapticReport:
     max_depth
         Limit of the coupling, or of the touched body, for the depth [m]; None: no limit.
     too_deep
-        Number of cycles with contact deeper than `max_depth` at that time; see `VirtualCoupling`.
-        Of a `PointProxyContact` also those in which friction jammed it.
+        Number of cycles with contact deeper than `max_depth` at that time, or jammed by friction.
     shortened
         Number of cycles in which a Newton increment was shortened (`ImplicitReport`).
     paused
@@ -65,8 +64,8 @@ class HapticReport:
     stiffness, delay, damping, unanswered
         Of a touched body: largest stiffness that the hand felt at the device [N/m]; age of the
         body's state [s]; damping of hand and device [N s/m] that it asks for, the stiffness times
-        half a period or the delay; number of cycles without an answer. 0 with a coupling; the
-        first and third are None if it touched for too short a time to measure them.
+        half a period or the delay; number of cycles without an answer. 0 with a coupling; None: not
+        known, after too short a contact.
     energy, most_energy
         Energy given to the hand so far, and its maximum over time [J]. A passive session never
         gives more than it has received; exceptions: ``docs/haptics.md``.
