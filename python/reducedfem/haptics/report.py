@@ -62,10 +62,9 @@ class HapticReport:
     unsolved
         Number of cycles whose forces with friction had a residual above 1e-3.
     stiffness, delay, damping, unanswered
-        Of a touched body: largest stiffness that the hand felt at the device [N/m]; age of the
-        body's state [s]; damping of hand and device [N s/m] that it asks for, the stiffness times
-        half a period or the delay; number of cycles without an answer. 0 with a coupling; None: not
-        known, after too short a contact.
+        Of a touched body: largest stiffness felt at the device [N/m]; age of its state [s]; damping
+        that it asks for [N s/m], the stiffness times half a period or the delay; number of cycles
+        without an answer. 0 with a coupling; None: not known, after too short a contact.
     energy, most_energy
         Energy given to the hand so far, and its maximum over time [J]. A passive session never
         gives more than it has received; exceptions: ``docs/haptics.md``.
