@@ -358,9 +358,8 @@ static rf_status make_table(search *s, rf_constraints *c, rf_error *err) {
       int32_t count = 0;
       if (!expand(s, i, 1.0, 0, (pass * c->n) + k + 1, &count)) {
         st = rf_fail(err, RF_ERR_MESH,
-                     "node %d follows itself through others: faces of elements overlap there and "
-                     "neither holds all of the other, or mesh.constraints does not fit the "
-                     "elements. Refine by whole elements, or make a conforming mesh",
+                     "node %d follows itself through others: mesh.constraints does not fit its "
+                     "elements",
                      i);
         goto done;
       }

@@ -161,6 +161,29 @@ def test_bodies_of_surfaces():
     assert is_conforming(half)
 
 
+def test_small_pieces_apart_are_left_out():
+    """A block with a knob on a stalk that is thinner than a voxel, and not at a centre."""
+    block, stalk, knob = (
+        rf.Mesh(nodes * size + at, elements).surface()
+        for (nodes, elements), size, at in (
+            (box_hexes(1, 1, 1, (1, 1, 1)), np.array([0.6, 0.6, 0.6]), [0, 0, 0]),
+            (box_hexes(1, 1, 1, (1, 1, 1)), np.array([0.3, 0.02, 0.02]), [0.55, 0.29, 0.29]),
+            (box_hexes(1, 1, 1, (1, 1, 1)), np.array([0.2, 0.2, 0.2]), [0.8, 0.2, 0.2]),
+        )
+    )
+    parts = (block, stalk, knob)
+    start = np.cumsum([0] + [p.n_vertices for p in parts])
+    surface = rf.Surface(
+        np.concatenate([p.vertices for p in parts]),
+        np.concatenate([p.triangles + k for p, k in zip(parts, start, strict=False)]),
+    )
+    with pytest.warns(rf.GeometryWarning, match="left out 1 small piece, 4.* % of the volume"):
+        mesh = rf.graded_tets(surface, 20)
+    assert mesh.n_components("face") == 1
+    assert mesh.bounds[1, 0] < 0.7
+    assert rf.graded_tets(surface, 20, cut=False).bounds[1, 0] > 0.95
+
+
 def test_refused_arguments():
     ball = rf.Surface(*sphere(6))
     with pytest.raises(rf.InputError, match="layers must be 1 to"):

@@ -79,21 +79,21 @@ def _inside(
         )
     whole, dropped, apart = _whole(cubes, inside)
     remedy = (
-        "only parts thinner than a voxel join them to it. Pass cut=False, which takes all voxels "
+        "only parts thinner than a voxel join them. Pass cut=False, which takes all voxels "
         "that the surface meets, or a higher resolution"
     )
     if dropped:
         part = 1.0 - whole.sum() / inside.sum()
         warnings.warn(
-            f"{dropped} small piece{'s' * (dropped > 1)} with {100.0 * part:.2g} % of the volume "
-            f"left out, which share no face with the rest of the mesh; {remedy}",
+            f"left out {dropped} small piece{'s' * (dropped > 1)}, {100.0 * part:.2g} % of the "
+            f"volume, without a common face with the rest of the mesh: {remedy}",
             GeometryWarning,
             stacklevel=stacklevel + 1,
         )
     if apart:
         warnings.warn(
             f"the mesh has {apart} large piece{'s' * (apart > 1)} without a common face with the "
-            f"rest of it; {remedy}",
+            f"rest of it: {remedy}",
             GeometryWarning,
             stacklevel=stacklevel + 1,
         )
