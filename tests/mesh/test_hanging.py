@@ -257,3 +257,35 @@ def test_command_line_constrains_hanging_nodes(tmp_path, capsys):
     assert (status, err) == (0, ""), err
     assert f"{len(mesh.constraints)}, which follow the elements that do not have them" in out
     assert as_table(rf.load(model).mesh) == as_table(mesh)
+
+
+def test_command_line_names_hanging_nodes_that_it_cannot_fix(tmp_path, capsys):
+    mesh = of_two_sizes(box_hexes, 2)
+    mesh.write(tmp_path / "bar.veg")
+    hanging = mesh.hanging_nodes
+    end = np.flatnonzero(mesh.nodes[:, 0] == 0.0)
+    joint = np.flatnonzero(mesh.nodes[:, 0] == 0.4)
+
+    def reduced(*options):
+        young = ("--young", 1e5, "--poisson", 0.3, "--density", 1000)
+        command = ("reduce", tmp_path / "bar.veg", "-o", tmp_path / "model", "-k", 2, "-r", 3)
+        return run(capsys, *command, *young, *options)
+
+    def listed(name, nodes):
+        (tmp_path / name).write_text("\n".join(str(i + 1) for i in nodes) + "\n")
+        return "--fix-file", tmp_path / name
+
+    row = mesh.with_constraints().constraints.masters[:2]
+    for nodes in (hanging, [*end, *hanging]):
+        status, _, err = reduced(*listed("hanging.bou", nodes))
+        assert status != 0
+        assert f"fixes node {hanging[0] + 1}, which hangs" in err
+        assert f"the nodes {row[0] + 1}, {row[1] + 1} of it" in err
+    status, _, err = reduced("--fix", "0.39<x<0.41,0.04<y<0.06")
+    assert status != 0
+    assert "select only nodes that hang" in err
+    assert reduced(*listed("joint.bou", joint))[0] == 0
+    status, out, err = reduced("--fix", "0.39<x<0.41,0.04<y<0.06", "--fix", "x<0.01")
+    assert (status, err) == (0, "")
+    assert "not fixed" in out
+    assert "5 hanging nodes in the regions of --fix" in out
