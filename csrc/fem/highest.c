@@ -2,10 +2,10 @@
 //
 // Value: Lanczos in the metric of M. The largest Ritz value approaches lambda from below; it is
 // accepted when its residual is a tenth of the tolerance, and it has risen by no more than the
-// tolerance since the test before, with two thirds of the vectors.  The residual bounds the distance
-// to some eigenvalue, which may be one below the largest: values stay near those for some time,
-// with residuals down to about the gap between them.  Vectors are not reorthogonalised: copies of a
-// converged eigenvalue do no harm here.
+// tolerance since the test before, with two thirds of the vectors.  The residual bounds the
+// distance to some eigenvalue, which may be one below the largest: values stay near those for some
+// time, with residuals down to about the gap between them.  Vectors are not reorthogonalised:
+// copies of a converged eigenvalue do no harm here.
 //
 // Bound (lumped mass): N = M^-1 |K|, entry by entry, is nonnegative; its spectral radius is at
 // least lambda and, for any positive x, at most max_i (N x)_i / x_i (Collatz, Wielandt). The power
@@ -27,9 +27,9 @@ enum {
   BOUND_SWEEPS = 24,  // steps of the power method
   ROWS_PER_TASK = 1024
 };
-static const double SAFETY = 0.1;             // residual over the tolerance
-static const double LEAST_RESIDUAL = 1e-9;    // to which that applies: others could drown in rounding
-static const double SMALLEST = 1e-12;  // smallest component of x, relative to the largest
+static const double SAFETY = 0.1;           // residual over the tolerance
+static const double LEAST_RESIDUAL = 1e-9;  // to which that applies: others could drown in rounding
+static const double SMALLEST = 1e-12;       // smallest component of x, relative to the largest
 
 // Removes forces on fixed nodes; those on constrained nodes go to their masters.
 static void hold_fixed(const rf_solid *s, double *x) {

@@ -201,7 +201,9 @@ def test_bodies_with_thin_parts_stay_in_one_piece(shared):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", rf.PlausibilityWarning)  # a coarse mesh
         low, high = mesh.bounds[:, up]
-        solid = rf.Solid(mesh, rf.StVK(1e6, 0.3, 1000.0), mesh.nodes[:, up] < low + (high - low) / 5)
+        solid = rf.Solid(
+            mesh, rf.StVK(1e6, 0.3, 1000.0), mesh.nodes[:, up] < low + (high - low) / 5
+        )
     assert (solid.linear_modes(3).frequencies > 0).all()
 
 

@@ -81,7 +81,7 @@ def fine_and_coarse(quadratic=False):
 def of_two_sizes(box, ratio):
     """Return a bar along x whose right half has elements smaller by this ratio."""
     (x, left), (y, right) = (box(4 * k, 2 * k, 2 * k, (0.4, 0.2, 0.2)) for k in (1, ratio))
-    nodes = np.concatenate([x, y + [0.4, 0, 0]]).round(9)
+    nodes = np.concatenate([x, y + np.array([0.4, 0, 0])]).round(9)
     places, new = np.unique(nodes, axis=0, return_inverse=True)
     return rf.Mesh(places, new.ravel()[np.concatenate([left, right + len(x)])])
 

@@ -66,9 +66,7 @@ def _whole(cubes: _core.Mesh, inside: NDArray[np.bool_]) -> tuple[NDArray[np.boo
     return whole, int((~kept).sum()), int(kept.sum()) - len(np.unique(home))
 
 
-def _inside(
-    cubes: _core.Mesh, surface: Surface, call: _Call | None, stacklevel: int
-) -> _core.Mesh:
+def _inside(cubes: _core.Mesh, surface: Surface, call: _Call | None, stacklevel: int) -> _core.Mesh:
     """Return the voxels whose centre is inside the surface, without small pieces apart."""
     centres = cubes.nodes[cubes.elements[:, [0, 6]]].mean(axis=1)
     inside = surface.winding(centres, progress=False if call is None else call) > 0.5
