@@ -163,6 +163,9 @@ static rf_status fill(rf_green *g, const work *w, double tolerance, int64_t tota
   RF_ALLOC(f.seat, g->count);
   RF_TRY(rf_green_columns_create(w->solid, w->modes, w->run, g->count, g->node, &columns, err));
   f.columns = columns;
+  for (int k = 0; g->rigid && k < RF_GREEN_RIGID; ++k)
+    for (int32_t i = 0; i < g->count; ++i)
+      rf_green_columns_rigid(columns, k, i, g->rigid + 3 * ((int64_t)k * rf_green_rows(g) + i));
   if (tolerance > 0.0) {
     st = rf_green_packed_create(g, columns, tolerance, &run, err);
     goto done;
@@ -228,7 +231,7 @@ static rf_status check(const rf_solid *s, const rf_green_settings *set, rf_error
   const rf_status st = check_nodes(s->mesh->n_nodes, set, err);
   if (st < 0) return st;
   for (int32_t k = 0; k < set->count; ++k)
-    if (!rf_green_moves(s, set->node[k]))
+    if (rf_green_shares(s, set->node[k], NULL) == 0)
       return rf_fail(err, RF_ERR_ARG,
                      "surface_nodes[%d] is %d, a fixed node, which does not move; leave it out, or "
                      "name it in releasable if it is to be released",
@@ -254,11 +257,6 @@ rf_status rf_green_create(const rf_solid *solid, const rf_run *run, const rf_gre
   RF_TRY(rf_modes_solid_create(solid, run, &w.modes, err));
   RF_TRY(fill(g, &w, set->tolerance, total, err));
   if (g->n_releasable > 0) RF_TRY(release(g, &w, total, err));
-  const double *rigid = rf_modes_solid_rigid(w.modes);
-  for (int k = 0; g->rigid && k < RF_GREEN_RIGID; ++k)
-    for (int32_t i = 0; i < g->count; ++i)
-      memcpy(g->rigid + 3 * ((int64_t)k * rf_green_rows(g) + i),
-             rigid + 3 * ((int64_t)k * g->n_nodes + g->node[i]), 3 * sizeof *rigid);
   *out = g;
   g = NULL;
 done:

@@ -2,47 +2,27 @@
 
 #include "base/alloc.h"
 #include "base/run.h"
-
-// A free node that a place depends on.
-typedef struct share {
-  int32_t unknown;  // its first DOF
-  double weight;
-} share;
+#include "green/node.h"
 
 struct rf_green_columns {
   const rf_solid *solid;
   const int32_t *node;
   int32_t *ptr;  // shares of each place  (count + 1)
-  share *share;
+  rf_green_share *share;
   rf_fronts_inverse *inverse;
   const double *rigid;  // R of a free solid  (RF_RIGID, n, 3); NULL: held
   double *balance;      // Q                  (RF_RIGID, n, 3)
 };
 
-// Fills the shares of all places: one of a free node, those of its masters of a constrained one.
+// Fills the shares of all places.
 static rf_status find_shares(rf_green_columns *c, int32_t count, rf_error *err) {
   rf_status st = RF_OK;
-  const rf_mesh *mesh = c->solid->mesh;
-  const rf_constraints *t = mesh->constraints;
-  int32_t *row = NULL, most = count, n = 0;
-  RF_ALLOC(row, mesh->n_nodes);
-  for (int32_t k = 0; t && k < t->n; ++k) {
-    row[t->slaves[k]] = k + 1;
-    most += t->ptr[k + 1] - t->ptr[k];
-  }
   RF_ALLOC(c->ptr, (int64_t)count + 1);
-  RF_ALLOC(c->share, most);
-  for (int32_t i = 0; i < count; ++i) {
-    const int32_t node = c->node[i], k = row[node] - 1;
-    if (k < 0) c->share[n++] = (share){3 * c->solid->free_of[node], 1.0};
-    for (int32_t p = k < 0 ? 0 : t->ptr[k]; k >= 0 && p < t->ptr[k + 1]; ++p) {
-      const int32_t at = c->solid->free_of[t->masters[p]];
-      if (at >= 0) c->share[n++] = (share){3 * at, t->weights[p]};
-    }
-    c->ptr[i + 1] = n;
-  }
+  for (int32_t i = 0; i < count; ++i)
+    c->ptr[i + 1] = c->ptr[i] + rf_green_shares(c->solid, c->node[i], NULL);
+  RF_ALLOC(c->share, c->ptr[count]);
+  for (int32_t i = 0; i < count; ++i) rf_green_shares(c->solid, c->node[i], c->share + c->ptr[i]);
 done:
-  rf_free(row);
   return st;
 }
 
@@ -161,4 +141,9 @@ void rf_green_columns_block(const rf_green_columns *c, int worker, int32_t place
       block[i] -= at_place(c, balance, place, i / 3) * at_place(c, rigid, column, i % 3) +
                   at_place(c, rigid, place, i / 3) * at_place(c, balance, column, i % 3);
   }
+}
+
+void rf_green_columns_rigid(const rf_green_columns *c, int32_t k, int32_t place, double out[3]) {
+  const double *motion = c->rigid + 3 * (int64_t)k * c->solid->n_free;
+  for (int i = 0; i < 3; ++i) out[i] = at_place(c, motion, place, i);
 }

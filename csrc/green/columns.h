@@ -18,8 +18,8 @@ enum { RF_GREEN_GROUP = RF_FRONTS_INVERSE_COLUMNS / 3 };  // most nodes per solv
 
 typedef struct rf_green_columns rf_green_columns;
 
-// Prepares columns of the nodes of a surface, on the threads of the run.  `modes` and `node` must
-// outlive them.
+// Prepares columns of the nodes of a surface, which have shares (node.h), on the threads of the
+// run. `modes` and `node` must outlive them.
 RF_MUST_CHECK rf_status rf_green_columns_create(const rf_solid *solid, const rf_modes_solid *modes,
                                                 const rf_run *run, int32_t count,
                                                 const int32_t *node, rf_green_columns **out,
@@ -40,5 +40,8 @@ void rf_green_columns_solve(const rf_green_columns *c, int worker, int32_t some,
 // Copies the block of a place, row-major, and of column k of the last solve, which is of `column`.
 void rf_green_columns_block(const rf_green_columns *c, int worker, int32_t place, int32_t k,
                             int32_t column, double block[9]);
+
+// Copies the rigid motion k of a free solid at a place.
+void rf_green_columns_rigid(const rf_green_columns *c, int32_t k, int32_t place, double out[3]);
 
 #endif

@@ -13,6 +13,7 @@
 static const double ARMIJO = 1e-4;    // part of the promised change of the potential
 static const double NOISE = 1e-13;    // of the potential, relative to its terms
 static const double SHORTEST = 1e-9;  // part of an increment
+static const double REST = 1e-30;     // part of the first forces, of a body that returns to rest
 
 enum { MOST_TURNS = 2 };  // parts of an increment by which frames turn first
 
@@ -28,6 +29,7 @@ typedef struct work {
   double *gradient;           // (n_outer, 3)
   double *base, *spin;        // rotations of blocks, and those of the step (n_blocks, 9), (.., 3)
   double *right;              // (n)
+  double load;                // norm of the loads on outer nodes that are free, N
   double potential, strain, magnitude, forces, rounding;
   bool definite;
   const double *moving;  // directions v of the held nodes, for the product with the tangent
@@ -102,7 +104,7 @@ static rf_status place_all(work *w, rf_error *err) {
   rf_status st = RF_OK;
   const rf_composite *c = w->c;
   RF_TRY(rf_run_tasks(w->run, c->n_blocks, 0, place_block, w, err));
-  w->potential = w->strain = w->magnitude = w->forces = 0.0;
+  w->potential = w->strain = w->magnitude = w->forces = w->rounding = 0.0;
   for (int32_t b = 0; b < c->n_blocks; ++b) {
     const rf_composite_block *block = c->block + b;
     const rf_composite_state *s = w->state + b;
@@ -112,6 +114,7 @@ static rf_status place_all(work *w, rf_error *err) {
     w->strain += s->strain;
     w->magnitude += fabs(s->strain) + fabs(s->potential);
     w->forces += rf_norm(3 * (int64_t)block->n_outer, s->p);
+    w->rounding += s->rounding;
   }
   for (int32_t i = 0; w->problem->force && i < c->n_outer; ++i) {
     const double work_of =
@@ -119,6 +122,7 @@ static rf_status place_all(work *w, rf_error *err) {
     w->potential -= work_of;
     w->magnitude += fabs(work_of);
   }
+  w->forces += w->load;
   gather(w);
 done:
   return st;
@@ -148,6 +152,10 @@ static rf_status number_unknowns(work *w, rf_error *err) {
     if (!held) w->direction[w->n++] = i;
   }
   RF_ALLOC(w->right, w->n);
+  for (int32_t i = 0; p->force && i < w->n; ++i) {
+    const int32_t at = w->direction[i];
+    w->load = hypot(w->load, p->force[3 * (int64_t)c->outer[at / 3] + at % 3]);
+  }
 done:
   return st;
 }
@@ -254,22 +262,32 @@ static rf_status fill_node(void *context, int64_t task, int worker, rf_error *er
   return RF_OK;
 }
 
-// Factors the tangent: the Hessian, or without its indefinite terms.  w->right becomes minus the
-// gradient, less the tangent times w->moving.
+// Factors the Hessian, or with w->definite the tangent without its indefinite terms.  w->right
+// becomes minus the gradient, less the tangent times w->moving.
+static rf_status try_factor(work *w, bool *positive, rf_error *err) {
+  rf_status st = RF_OK;
+  rf_error why = {0};
+  if (!w->factor) RF_TRY(make_pattern(w, err));
+  for (int32_t i = 0; i < w->n; ++i) w->right[i] = -w->gradient[w->direction[i]];
+  RF_TRY(rf_run_tasks(w->run, w->c->n_blocks, 0, linearize_block, w, err));
+  RF_TRY(rf_run_tasks(w->run, w->c->n_outer, 0, fill_node, w, err));
+  st = rf_cholesky_factorize(w->factor, w->run, &w->tangent, NULL, &why);
+  *positive = st >= 0;
+  if (st == RF_ERR_SINGULAR) return RF_OK;
+  if (st < 0) return rf_fail(err, st, "%s", why.text);
+done:
+  return st;
+}
+
 static rf_status factorize(work *w, rf_error *err) {
   rf_status st = RF_OK;
-  if (!w->factor) RF_TRY(make_pattern(w, err));
   for (int definite = 0; definite < 2; ++definite) {
-    rf_error why = {0};
+    bool positive;
     w->definite = definite;
-    for (int32_t i = 0; i < w->n; ++i) w->right[i] = -w->gradient[w->direction[i]];
-    RF_TRY(rf_run_tasks(w->run, w->c->n_blocks, 0, linearize_block, w, err));
-    RF_TRY(rf_run_tasks(w->run, w->c->n_outer, 0, fill_node, w, err));
-    st = rf_cholesky_factorize(w->factor, w->run, &w->tangent, NULL, &why);
-    if (st >= 0) return st;
-    if (st != RF_ERR_SINGULAR) return rf_fail(err, st, "%s", why.text);
+    RF_TRY(try_factor(w, &positive, err));
+    if (positive) return st;
   }
-  st = rf_fail(err, st,
+  st = rf_fail(err, RF_ERR_SINGULAR,
                "the tangent of the composite body is not positive definite: blocks swing about "
                "nodes on one line, or are folded");
 done:
@@ -325,6 +343,7 @@ static rf_status turn_frames(work *w, double part, rf_error *err) {
       turn[k] = R[k / 3 * 3] * more[k % 3] + R[k / 3 * 3 + 1] * more[3 + k % 3] +
                 R[k / 3 * 3 + 2] * more[6 + k % 3];
     rf_composite_fix_frame(c->block + b, w->v, turn, w->state + b);
+    w->placed[b] = true;  // also if it was not at the last trial
   }
   gather(w);
   for (int32_t i = 0; i < w->n; ++i) w->right[i] = -w->gradient[w->direction[i]];
@@ -362,6 +381,9 @@ static rf_status advance(work *w, double slope, rf_error *err) {
     memcpy(w->v, w->trial, (size_t)outer * sizeof *w->v);
     return st;
   }
+  // the states are those of the last trial
+  memcpy(w->trial, w->v, (size_t)outer * sizeof *w->v);
+  RF_TRY(place_all(w, err));
   return RF_ERR_NO_CONVERGENCE;
 done:
   return st;
@@ -377,18 +399,20 @@ static double size_of(const work *w) {
 static rf_status iterate(work *w, rf_composite_report *report, rf_error *err) {
   rf_status st = RF_OK;
   const rf_composite_problem *p = w->problem;
+  double first = 0.0;
   for (report->iterations = 0;; ++report->iterations) {
     const double size = size_of(w);
     report->residual = w->forces > 0.0 ? size / w->forces : 0.0;
     report->energy = w->strain;
-    if (size <= p->tolerance * w->forces || size <= w->rounding) return RF_OK;
+    if (report->iterations == 0) first = w->forces;
+    if (size <= p->tolerance * w->forces || size <= REST * first) return RF_OK;
+    if (report->iterations > 0 && size <= w->rounding) return RF_OK;
     if (report->iterations == p->newton_max || st == RF_ERR_NO_CONVERGENCE)
       return rf_fail(err, RF_ERR_NO_CONVERGENCE,
                      "no equilibrium after %d iterations: the relative residual is %.2g, and "
                      "should be %.2g; apply the load, or move the held nodes, in steps (u0)",
                      report->iterations, report->residual, p->tolerance);
     RF_TRY(factorize(w, err));
-    report->indefinite += w->definite;
     double slope = 0.0;
     RF_TRY(rf_cholesky_solve(w->factor, w->run, 1, w->right, w->right, err));
     memset(w->step, 0, 3 * (size_t)w->c->n_outer * sizeof *w->step);
@@ -403,6 +427,35 @@ done:
   return st;
 }
 
+static rf_status test_stability(work *w, bool *stable, rf_error *err) {
+  *stable = true;
+  w->definite = false;
+  return w->n > 0 ? try_factor(w, stable, err) : RF_OK;
+}
+
+// Measures how far blocks turn from each other and how far they are strained.
+static void measure(const work *w, rf_composite_report *report) {
+  const rf_composite *c = w->c;
+  double least = 3.0;  // trace of a rotation between blocks
+  for (int32_t i = 0; i < c->n_outer; ++i)
+    for (int32_t m = c->ptr[i]; m < c->ptr[i + 1]; ++m)
+      for (int32_t k = c->ptr[i]; k < m; ++k) {
+        const double *const one = w->state[c->member[2 * (int64_t)m]].turn;
+        const double *const two = w->state[c->member[2 * (int64_t)k]].turn;
+        least = fmin(least, rf_dot(RF_COMPOSITE_TURN, one, two));
+      }
+  report->angle = acos(fmax(-1.0, 0.5 * (least - 1.0)));
+  for (int32_t b = 0; b < c->n_blocks; ++b) {
+    const rf_composite_block *block = c->block + b;
+    double d = 0.0, arm = 0.0;
+    for (int64_t i = 0; i < block->n_outer; ++i) {
+      d = fmax(d, rf_vec3_length(w->state[b].d + 3 * i));
+      arm = fmax(arm, rf_vec3_length(block->arm + 3 * i));
+    }
+    report->strain = fmax(report->strain, d / arm);
+  }
+}
+
 rf_status rf_composite_solve(const rf_composite *c, const rf_run *run,
                              const rf_composite_problem *problem, double *u, double *turn,
                              double *reaction, rf_composite_report *report, rf_error *err) {
@@ -411,17 +464,22 @@ rf_status rf_composite_solve(const rf_composite *c, const rf_run *run,
   *report = (rf_composite_report){0};
   RF_TRY(begin(&w, problem->force, err));
   RF_TRY(number_unknowns(&w, err));
-  for (int32_t b = 0; b < c->n_blocks; ++b) w.rounding += c->block[b].rounding;
   for (int32_t i = 0; problem->start && i < c->n_outer; ++i)
     memcpy(w.v + 3 * (int64_t)i, problem->start + 3 * (int64_t)c->outer[i], 3 * sizeof *w.v);
   memcpy(w.trial, w.v, 3 * (size_t)c->n_outer * sizeof *w.v);
   RF_TRY(place_all(&w, err));
   if (!isfinite(w.potential)) {
-    st = rf_fail(err, RF_ERR_ARG, "u0 flattens or mirrors a block: it has no rotation");
+    bool placed = true;
+    for (int32_t b = 0; b < c->n_blocks; ++b) placed = placed && w.placed[b];
+    st = placed ? rf_fail(err, RF_ERR_ARG, "%s too large: the potential is not finite",
+                          problem->start ? "force or u0 is" : "force is")
+                : rf_fail(err, RF_ERR_ARG, "u0 flattens or mirrors a block: it has no rotation");
     goto done;
   }
   RF_TRY(move_held(&w, err));
   RF_TRY(iterate(&w, report, err));
+  RF_TRY(test_stability(&w, &report->stable, err));
+  measure(&w, report);
   for (int32_t i = 0; i < c->n_outer; ++i)
     for (int k = 0; k < 3; ++k) {
       const int64_t at = 3 * (int64_t)i + k;

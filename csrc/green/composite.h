@@ -23,6 +23,11 @@
 //   M = Y^T D Y + G^-1 [l]x - C^T Y + Y^T U + U^T Y - J^T Q J - Z + tr(Z) 1
 //
 // Without C, U, Z and l it is semidefinite: the tangent where the Hessian is not definite.
+//
+// d = R^T (v - mean v) + (R - 1)^T A keeps the digits of small motions: an error of R by rounding
+// is a rotation, which D does not see.  Forces D d have errors of EPS |D| times the larger of the
+// terms: `rounding`.  An equilibrium to within their sum is accepted after a step, with a residual
+// above the tolerance.
 #ifndef RF_GREEN_COMPOSITE_H
 #define RF_GREEN_COMPOSITE_H
 
@@ -53,7 +58,7 @@ typedef struct rf_composite_block {
   double mean[3];       // of the outer nodes at rest, m
   double *arm;          // A, m                                        (n_outer, 3)
   double *stiffness;    // D, N/m                           (3 n_outer, 3 n_outer)
-  double rounding;      // bound of the error of D d by rounding, N
+  double rounding;      // bound of the error of D d by rounding, of terms of 1 m, N/m
   rf_cholesky *factor;  // of K_ii; NULL without inner nodes
   int32_t *ptr, *col;   // K_bi by outer nodes: inner nodes by index   (n_outer + 1)
   double *coupling;     // blocks of K_bi                              (ptr[n_outer], 3, 3)
@@ -81,14 +86,17 @@ typedef struct rf_composite_problem {
   const uint8_t *held;   // directions held, besides those of fixed nodes  (n_outer, 3)
   const double *target;  // displacements of these, m         (n_outer, 3)
   const double *start;   // displacements to start from, m    (n_nodes, 3), NULL: rest
-  double tolerance;      // of the residual, relative to the forces between blocks
+  double tolerance;      // of the residual, relative to the loads and the forces on blocks
   int32_t newton_max;
 } rf_composite_problem;
 
 typedef struct rf_composite_report {
-  int32_t iterations, indefinite;  // and those with an indefinite Hessian
-  double energy;                   // of the strain, J
-  double residual;                 // relative
+  int32_t iterations;
+  bool stable;      // the Hessian is positive definite
+  double energy;    // of the strain, J
+  double residual;  // relative
+  double angle;     // largest between blocks that share nodes, rad
+  double strain;    // largest |d| of a block, by its largest |A|
 } rf_composite_report;
 
 // Computes the displacements u (n_nodes, 3), rotations of the blocks (n_blocks, 9), and the forces

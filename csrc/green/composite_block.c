@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "green/composite_parts.h"
 #include "linalg/pose.h"
+#include "linalg/quat.h"
 #include "linalg/vec3.h"
 #include "linalg/vector.h"
 
@@ -85,22 +86,48 @@ done:
   return st;
 }
 
+// Sets the rotation, and its difference from 1 by the vector part of the quaternion: R - 1 would
+// lose the digits of small rotations, and with them the forces of small loads in stiff bodies.
+static void set_turn(const double turn[9], rf_composite_state *s) {
+  double q[4];
+  rf_quat_of_matrix(turn, q);
+  for (int j = 0; j < 3; ++j) {
+    const double unit[3] = {j == 0, j == 1, j == 2};
+    double t[3], more[3];
+    rf_vec3_cross(q + 1, unit, t);
+    for (int i = 0; i < 3; ++i) t[i] *= 2.0;
+    rf_vec3_cross(q + 1, t, more);
+    for (int i = 0; i < 3; ++i) {
+      s->change[3 * i + j] = q[0] * t[i] + more[i];
+      s->turn[3 * i + j] = (i == j) + s->change[3 * i + j];
+    }
+  }
+}
+
+// Computes out = M^T x.
+static void multiply_transposed(const double M[9], const double x[3], double out[3]) {
+  for (int k = 0; k < 3; ++k) out[k] = M[k] * x[0] + M[3 + k] * x[1] + M[6 + k] * x[2];
+}
+
 // y and d in the frame s->turn, and the shift.
 static void enter_frame(const rf_composite_block *b, const double *v, rf_composite_state *s) {
-  const double *const R = s->turn;
+  double farthest = 0.0;
   memset(s->shift, 0, sizeof s->shift);
   for (int32_t i = 0; i < b->n_outer; ++i)
     for (int k = 0; k < 3; ++k) s->shift[k] += v[3 * (int64_t)b->outer[i] + k] / b->n_outer;
   for (int32_t i = 0; i < b->n_outer; ++i) {
     const double *const own = v + 3 * (int64_t)b->outer[i], *const arm = b->arm + 3 * (int64_t)i;
-    double way[3];
-    for (int k = 0; k < 3; ++k) way[k] = arm[k] + own[k] - s->shift[k];
+    double way[3], moved[3], turned[3];
+    rf_vec3_sub(own, s->shift, way);
+    multiply_transposed(s->turn, way, moved);
+    multiply_transposed(s->change, arm, turned);
+    farthest = fmax(farthest, fmax(rf_vec3_length(moved), rf_vec3_length(turned)));
     for (int k = 0; k < 3; ++k) {
-      const double y = R[k] * way[0] + R[3 + k] * way[1] + R[6 + k] * way[2];
-      s->y[3 * i + k] = y;
-      s->d[3 * i + k] = y - arm[k];
+      s->d[3 * i + k] = moved[k] + turned[k];
+      s->y[3 * i + k] = arm[k] + s->d[3 * i + k];
     }
   }
+  s->rounding = b->rounding * farthest;
 }
 
 // Finds the rotation that fits the moved nodes best.
@@ -112,7 +139,9 @@ static bool find_frame(const rf_composite_block *b, const double *v, rf_composit
     for (int k = 0; k < 3; ++k)
       for (int j = 0; j < 3; ++j) fit[3 * k + j] += (arm[k] + own[k]) * arm[j];
   }
-  if (!rf_pose_fit_rt(fit, s->turn)) return false;
+  double turn[9];
+  if (!rf_pose_fit_rt(fit, turn)) return false;
+  set_turn(turn, s);
   enter_frame(b, v, s);
   return true;
 }
@@ -133,11 +162,11 @@ void rf_composite_turn_of(const rf_composite_block *b, const rf_composite_state 
 void rf_composite_fix_frame(const rf_composite_block *b, const double *v, const double turn[9],
                             rf_composite_state *s) {
   const int64_t n = 3 * (int64_t)b->n_outer;
-  memcpy(s->turn, turn, sizeof s->turn);
+  set_turn(turn, s);
   enter_frame(b, v, s);
   for (int64_t i = 0; i < n; ++i) s->p[i] = rf_dot(n, b->stiffness + i * n, s->d);
   for (int i = 0; s->linear && i < T; ++i)
-    for (int64_t k = 0; k < n; ++k) s->p[k] -= turn[i] * s->linear[i * n + k];
+    for (int64_t k = 0; k < n; ++k) s->p[k] -= s->turn[i] * s->linear[i * n + k];
   memset(s->B, 0, 3 * (size_t)n * sizeof *s->B);
   memset(s->X, 0, 3 * (size_t)n * sizeof *s->X);
   memset(s->M, 0, sizeof s->M);
@@ -195,7 +224,7 @@ bool rf_composite_place(const rf_composite_block *b, const double *v, rf_composi
     for (int i = 0; i < T; ++i) {
       const double bent = 0.5 * R[i] * rf_dot(T, s->quadratic + T * i, R);
       s->strain += bent;
-      s->potential -= bent + s->moment[i] * (R[i] - (i % 4 ? 0.0 : 1.0));
+      s->potential -= bent + s->moment[i] * s->change[i];
       s->potential -= R[i] * rf_dot(n, s->linear + i * n, s->d);
       for (int64_t k = 0; k < n; ++k) s->h[k] -= R[i] * s->linear[i * n + k];
     }
@@ -340,10 +369,10 @@ rf_status rf_composite_recover(const rf_composite *c, const rf_composite_block *
     const double *const rest = c->rest + 3 * (int64_t)b->inner[k];
     double *const to = u + 3 * (int64_t)b->inner[k], arm[3];
     rf_vec3_sub(rest, b->mean, arm);
-    // R (A + d) - A + shift, without the loss of digits of small d
+    // R (A + d) - A + shift, without the loss of digits of small ones
     for (int a = 0; a < 3; ++a) {
-      to[a] = s->shift[a] + rf_vec3_dot(R + 3 * a, x + 3 * (int64_t)k) - arm[a] +
-              rf_vec3_dot(R + 3 * a, arm);
+      to[a] = s->shift[a] + rf_vec3_dot(R + 3 * a, x + 3 * (int64_t)k) +
+              rf_vec3_dot(s->change + 3 * a, arm);
     }
   }
 done:

@@ -357,18 +357,16 @@ done:
 
 static void measure(rf_composite_block *block) {
   const int64_t n = 3 * (int64_t)block->n_outer;
-  double *const D = block->stiffness, farthest = 0.0, sum = 0.0;
+  double *const D = block->stiffness, sum = 0.0;
   for (int64_t i = 0; i < n; ++i)
     for (int64_t j = 0; j < i; ++j)
       D[i * n + j] = D[j * n + i] = 0.5 * (D[i * n + j] + D[j * n + i]);
-  for (int32_t i = 0; i < block->n_outer; ++i)
-    farthest = fmax(farthest, rf_vec3_length(block->arm + 3 * (int64_t)i));
   for (int64_t i = 0; i < n; ++i) {
     double row = 0.0;
     for (int64_t j = 0; j < n; ++j) row += D[i * n + j] * D[i * n + j];
     sum += row;
   }
-  block->rounding = 4.0 * EPS * farthest * sqrt(sum);
+  block->rounding = 4.0 * EPS * sqrt(sum);
 }
 
 static rf_status make_block(build *b, int32_t index, rf_error *err) {
@@ -383,7 +381,6 @@ static rf_status make_block(build *b, int32_t index, rf_error *err) {
            9 * (size_t)(g->ptr[b->list[i] + 1] - g->ptr[b->list[i]]) * sizeof *b->value);
   for (int32_t e = b->first[index]; e >= 0; e = b->next[e]) add_element(b, e);
   RF_TRY(add_ghosts(b, index, count, err));
-  for (int32_t i = 0; i < c->n_nodes; ++i) b->free_of[i] = -1;
   for (int32_t i = 0; i < block->n_inner; ++i) b->free_of[block->inner[i]] = i;
 
   const int64_t n = 3 * (int64_t)block->n_outer;
@@ -409,6 +406,7 @@ static rf_status make_block(build *b, int32_t index, rf_error *err) {
     RF_TRY(eliminate(b, block, err));
   }
   measure(block);
+  for (int32_t i = 0; i < block->n_inner; ++i) b->free_of[block->inner[i]] = -1;
 done:
   return st;
 }
@@ -456,6 +454,7 @@ rf_status rf_composite_create(const rf_solid *solid, const rf_composite_settings
     for (int32_t m = 0; m < solid->n_materials; ++m)
       b.modulus[m] = rf_solid_ghost_modulus(solid, m);
   }
+  for (int32_t i = 0; i < n; ++i) b.free_of[i] = -1;
   RF_TRY(find_outer(&b, err));
   for (int32_t k = 0; k < set->n_blocks; ++k) {
     RF_TRY(make_block(&b, k, err));

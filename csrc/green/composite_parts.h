@@ -10,11 +10,13 @@ enum { RF_COMPOSITE_TURN = 9 };  // entries of R
 // A block at displacements of the outer nodes.
 typedef struct rf_composite_state {
   double turn[9];            // R
+  double change[9];          // R - 1, of small rotations with all digits
   double shift[3];           // mean x - mean X, m
   double *d, *y, *h, *p;     // (n_outer, 3)
   double *B, *X;             // of the tangent                     (n_outer, 3, 3)
   double M[9];               // its symmetric part
   double potential, strain;  // energies, J
+  double rounding;           // bound of the error of D d by rounding, N
   // Condensed loads of inner nodes; `linear` is NULL without any.
   double *linear;                                 // L^T           (9, 3 n_outer)
   double quadratic[81], moment[9], resultant[3];  // Q, N, f

@@ -12,11 +12,18 @@
 #include "linalg/dense_rt.h"
 #include "linalg/vec3.h"
 
-enum { MOST_CENTRES = 60 };  // solves with springs at other places
+enum {
+  MOST_CENTRES = 60,  // solves with springs at other places
+  MOST_UNSOLVED = 3   // of these without a solution
+};
 
 // Stiffness of all springs together, relative to that of a released DOF; the rest of their force
 // that counts as zero, relative to the largest force.
 static const double SPRING = 1e-3, ENOUGH = 1e-10;
+// The force of springs falls by more than this in half of the solves if the solid comes to rest.
+static const double FALLING = 0.9;
+// A fall by less than this asks for a smaller tolerance of the solver, down to LEAST.
+static const double SLOW = 0.5, LEAST = 1e-15;
 // Part of the diagonal of W by which rounding may make it indefinite.
 static const double ROUNDING = 1e-9;
 
@@ -31,14 +38,14 @@ static rf_status make_frame(const double normal[3], int32_t k, double frame[9], 
   return RF_OK;
 }
 
-// Adds forces (m, 3) at points to u.
-static void add_forces(const rf_green *g, int32_t m, const rf_green_point *point,
+// Adds forces (m, 3) at points to u, of lifted Green's functions.
+static void add_forces(const rf_green *g, double lift, int32_t m, const rf_green_point *point,
                        const double *force, double *u) {
   for (int32_t k = 0; k < m; ++k)
     for (int a = 0; a < 3; ++a) {
       const double w = point[k].weight[a], *f = force + 3 * (int64_t)k;
       const double part[3] = {w * f[0], w * f[1], w * f[2]};
-      if (w != 0.0) rf_green_add_rt(g, 1, &point[k].place[a], part, u);
+      if (w != 0.0) rf_green_add_lifted_rt(g, lift, 1, &point[k].place[a], part, u);
     }
 }
 
@@ -84,13 +91,13 @@ static void fill_operator(const rf_green *g, const rf_green_contact *contact, co
     }
 }
 
-// Fills W of packed Green's functions with the least lift that makes it semidefinite to rounding;
-// with none, if none does.
+// Fills W; of packed Green's functions with the least lift that makes it semidefinite to rounding.
 static rf_status fill_definite(const rf_green *g, const rf_green_contact *contact,
-                               const double *frame, double *w, rf_error *err) {
+                               const double *frame, double *w, double *lift, rf_error *err) {
   rf_status st = RF_OK;
   const int n = 3 * contact->m;
-  double *copy = NULL, lift = 0.0, mean = 0.0;
+  double *copy = NULL, mean = 0.0;
+  *lift = 0.0;
   fill_operator(g, contact, frame, 0.0, w);
   if (!g->packed) return st;
   RF_ALLOC(copy, (int64_t)n * n);
@@ -103,9 +110,15 @@ static rf_status fill_definite(const rf_green *g, const rf_green_contact *contac
     dpotrf_("L", &n, copy, &n, &info);
     rf_blas_serial_end();
     if (info == 0) break;
-    lift = rf_green_next_lift(g, lift);
-    fill_operator(g, contact, frame, lift, w);
-    if (lift == 0.0) break;
+    *lift = rf_green_next_lift(g, *lift);
+    if (*lift == 0.0) {
+      st = rf_fail(err, RF_ERR_SINGULAR,
+                   "tolerance is too coarse for these contacts: %g makes their compliance "
+                   "indefinite; make the Green's functions with a smaller one",
+                   g->packed->tolerance);
+      goto done;
+    }
+    fill_operator(g, contact, frame, *lift, w);
   }
 done:
   rf_free(copy);
@@ -247,31 +260,58 @@ static rf_status solve_contact(work *w, rf_friction *solver, bool started,
   return st;
 }
 
+// Refuses what the springs still hold.
+static rf_status refuse(const rf_friction_report *report, bool falls, rf_error *err) {
+  static const char *const opening = "released leaves too few fixed nodes, and the contacts ";
+  if (report->end != RF_FRICTION_SOLVED)
+    return rf_fail(err, RF_ERR_SINGULAR,
+                   "%shold the solid by no forces that were found (residual %.2g): points that are "
+                   "close to each other or named twice may be the cause",
+                   opening, report->residual);
+  if (falls)
+    return rf_fail(err, RF_ERR_SINGULAR,
+                   "%sbarely hold the solid against the load: it still moved after %d steps; take "
+                   "more friction or a smaller load along the surface, or release fewer",
+                   opening, (int)MOST_CENTRES);
+  return rf_fail(err, RF_ERR_SINGULAR,
+                 "%sdo not hold the solid against the load: it would move away; release fewer, or "
+                 "add contacts on the other side",
+                 opening);
+}
+
 // Solves with the springs at the last places until they carry no force.
 static rf_status settle(work *w, rf_friction *solver, const rf_friction_limits *limits,
                         rf_friction_poll *asked, rf_contact_state *state,
                         rf_friction_report *report, rf_error *err) {
   rf_status st = RF_OK;
   rf_green_release *r = &w->release;
+  rf_friction_limits inner = *limits;
   double size = w->contact->load ? largest(3 * (int64_t)w->g->count, w->contact->load) : 0.0;
-  for (int centre = 0; centre < MOST_CENTRES; ++centre) {
-    RF_TRY(solve_contact(w, solver, centre > 0, limits, state, report, err));
+  double first = 0.0, rest = 0.0;
+  int32_t unsolved = 0;
+  // errors of the solves add up in the places of the springs
+  if (!w->alone) inner.tolerance = fmin(inner.tolerance, ENOUGH);
+  for (int centre = 0; centre < MOST_CENTRES && unsolved < MOST_UNSOLVED; ++centre) {
+    RF_TRY(solve_contact(w, solver, centre > 0, &inner, state, report, err));
     RF_TRY(asked->st);
     move_released(w, w->force);
-    if (w->alone || report->end != RF_FRICTION_SOLVED) return st;
-    double rest = 0.0;
+    if (w->alone) return st;
+    const double before = rest;
+    rest = 0.0;
     for (int32_t k = 0; k < r->n; ++k) {
       rest = fmax(rest, fabs(w->spring * (r->motion[k] - w->centre[k])));
       w->centre[k] = r->motion[k];
     }
     // a body that evades has no force in the end: the largest of all solves counts
     size = fmax(size, largest(3 * (int64_t)w->contact->m, w->force));
-    if (rest <= fmax(ENOUGH, limits->tolerance) * size) return st;
+    if (report->end == RF_FRICTION_STALLED && report->residual <= limits->tolerance)
+      report->end = RF_FRICTION_SOLVED;
+    if (rest <= ENOUGH * size) return st;
+    if (report->end != RF_FRICTION_SOLVED) ++unsolved;
+    if (centre > 0 && rest > SLOW * before) inner.tolerance = fmax(0.01 * inner.tolerance, LEAST);
+    if (centre == MOST_CENTRES / 2) first = rest;
   }
-  st =
-      rf_fail(err, RF_ERR_SINGULAR,
-              "released leaves too few fixed nodes, and the contacts do not hold the solid against "
-              "the load: it would move away; release fewer, or add contacts on the other side");
+  st = refuse(report, rest < FALLING * first, err);
 done:
   return st;
 }
@@ -279,7 +319,7 @@ done:
 rf_status rf_green_contact_solve(const rf_green *g, const rf_run *run,
                                  const rf_green_contact *contact, double tolerance, double *force,
                                  double *gap, rf_contact_state *state, double *released, double *u,
-                                 rf_friction_report *report, rf_error *err) {
+                                 double *lift, rf_friction_report *report, rf_error *err) {
   rf_status st = RF_OK;
   rf_friction_poll asked = {.run = run, .err = err};
   const rf_friction_limits limits = {.tolerance = tolerance,
@@ -294,7 +334,7 @@ rf_status rf_green_contact_solve(const rf_green *g, const rf_run *run,
   RF_TRY(make_room(&w, err));
   for (int32_t k = 0; k < m; ++k)
     RF_TRY(make_frame(contact->normal + 3 * (int64_t)k, k, w.frame + 9 * (int64_t)k, err));
-  RF_TRY(fill_definite(g, contact, w.frame, w.w, err));
+  RF_TRY(fill_definite(g, contact, w.frame, w.w, lift, err));
   RF_TRY(release_supports(&w, run, err));
   rf_green_load_rt(g, contact->load, u);
   rf_green_release_load(&w.release, contact->load);
@@ -314,7 +354,7 @@ rf_status rf_green_contact_solve(const rf_green *g, const rf_run *run,
   RF_TRY(settle(&w, solver, &limits, &asked, state, report, err));
   turn(m, w.frame, true, w.force, force);
   turn(m, w.frame, true, w.moved, gap);
-  add_forces(g, m, contact->point, force, u);
+  add_forces(g, *lift, m, contact->point, force, u);
   rf_green_release_add(&w.release, w.release.motion, u);
   for (int32_t k = 0; k < w.release.n; ++k) released[k] = w.release.motion[k];
 done:

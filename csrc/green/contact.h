@@ -22,12 +22,13 @@ typedef struct rf_green_contact {
 } rf_green_contact;
 
 // Solves for the forces on the body (m, 3), N, the relative places after it (m, 3), states (m), the
-// displacements of the released nodes (n_released, 3), and u (rows, 3).  RF_ERR_SINGULAR: contacts
-// do not hold a solid that the other supports do not hold.
+// displacements of the released nodes (n_released, 3), u (rows, 3), and the lift of packed blocks.
+// RF_ERR_SINGULAR: contacts do not hold a solid that the other supports do not hold, or none of the
+// lifts makes W semidefinite.
 RF_MUST_CHECK rf_status rf_green_contact_solve(const rf_green *g, const rf_run *run,
                                                const rf_green_contact *contact, double tolerance,
                                                double *force, double *gap, rf_contact_state *state,
-                                               double *released, double *u,
+                                               double *released, double *u, double *lift,
                                                rf_friction_report *report, rf_error *err);
 
 #endif

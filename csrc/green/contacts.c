@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "green/contacts_state.h"
+#include "green/packed.h"
 #include "green/release.h"
 #include "linalg/dense_rt.h"
 
@@ -85,6 +86,21 @@ void rf_green_contacts_free(rf_green_contacts *c) {
   rf_free(c->force);
   rf_free(c->residual);
   rf_free(c);
+}
+
+rf_status rf_green_contacts_add(rf_green_contacts *c, int32_t place, const double *normal) {
+  const double before = c->lift;
+  rf_status st = rf_green_contacts_add_rt(c, place, normal);
+  while (st == RF_ERR_SINGULAR) {
+    const double lift = rf_green_next_lift(c->g, c->lift);
+    if (lift == 0.0) {
+      if (c->lift != before) c->stale = !rf_green_contacts_refill(c, before);
+      return st;
+    }
+    c->stale = !rf_green_contacts_refill(c, lift);
+    st = rf_green_contacts_add_rt(c, place, normal);
+  }
+  return st;
 }
 
 int32_t rf_green_contacts_count(const rf_green_contacts *c) { return c->count; }

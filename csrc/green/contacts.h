@@ -34,11 +34,14 @@ int32_t rf_green_contacts_place(const rf_green_contacts *c, int32_t k);
 int32_t rf_green_contacts_find(const rf_green_contacts *c, int32_t place);
 
 // Adds a contact at a place that has none, with a unit normal or NULL.  RF_ERR_ARG: no room.
-// RF_ERR_SINGULAR: the direction moves as those held before; nothing has changed.  Where the error
-// of packed Green's functions makes C indefinite, they are lifted, until no contact is left: C and
-// S are computed anew, in n^3 operations for n rows.
+// RF_ERR_SINGULAR: the direction moves as those held before; nothing has changed.
 RF_MUST_CHECK rf_status rf_green_contacts_add_rt(rf_green_contacts *c, int32_t place,
                                                  const double *normal);
+// The same, not in real time: where the error of packed Green's functions makes C indefinite, they
+// are lifted, until no contact is left.  C and S are computed anew for each lift tried, in n^3
+// operations for n rows.
+RF_MUST_CHECK rf_status rf_green_contacts_add(rf_green_contacts *c, int32_t place,
+                                              const double *normal);
 // Removes contact k; those after it move up.  Where rounding has spoiled S, it is computed anew
 // from C, in n^3 operations for n rows.
 void rf_green_contacts_remove_rt(rf_green_contacts *c, int32_t k);

@@ -113,8 +113,7 @@ static bool renew(rf_green_contacts *c) {
   return true;
 }
 
-// Fills C, and S from it; false where C is singular.
-static bool refill(rf_green_contacts *c, double lift) {
+bool rf_green_contacts_refill(rf_green_contacts *c, double lift) {
   c->lift = lift;
   for (int32_t k = 0; k < c->count; ++k)
     for (int32_t l = 0; l <= k; ++l) {
@@ -156,19 +155,10 @@ rf_status rf_green_contacts_add_rt(rf_green_contacts *c, int32_t place, const do
   if (c->stale) return RF_ERR_SINGULAR;
   const rf_simd simd = c->g->simd;
   const int32_t n = c->n, ld = c->ld;
-  const double before = c->lift;
   rf_green_held own = {.place = place, .rows = normal ? 1 : 3};
   if (normal) memcpy(own.normal, normal, sizeof own.normal);
   double block[9], inverse[9] = {0};
-  for (bool sound = true; !(sound && couple_definite(c, &own, block, inverse));) {
-    const double lift = rf_green_next_lift(c->g, c->lift);
-    if (lift == 0.0) {
-      if (c->lift != before) c->stale = !refill(c, before);
-      return RF_ERR_SINGULAR;
-    }
-    sound = refill(c, lift);
-  }
-
+  if (!couple_definite(c, &own, block, inverse)) return RF_ERR_SINGULAR;
   scale(c, own.rows, inverse);
   rf_dense_add_products_rt(simd, rf_dense_ld(n), n, own.rows, c->scaled, ld, c->x, ld, c->inverse);
   for (int p = 0; p < own.rows; ++p) {

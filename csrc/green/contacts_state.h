@@ -27,4 +27,7 @@ struct rf_green_contacts {
   double *target, *force, *residual;  //                                         (ld)
 };
 
+// Fills C with a lift, and S from it; false where C is singular.
+bool rf_green_contacts_refill(rf_green_contacts *c, double lift);
+
 #endif

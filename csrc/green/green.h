@@ -111,6 +111,9 @@ void rf_green_between_rt(const rf_green *g, const rf_green_point *p, const rf_gr
 // u (rows, 3) += G f for forces f (m, 3) at places.
 void rf_green_add_rt(const rf_green *g, int32_t m, const int32_t *place, const double *force,
                      double *u);
+// The same with lifted blocks, if they are packed (packed.h).
+void rf_green_add_lifted_rt(const rf_green *g, double lift, int32_t m, const int32_t *place,
+                            const double *force, double *u);
 
 // u (rows, 3) = G f for a load (count, 3); NULL: zero.
 void rf_green_load_rt(const rf_green *g, const double *load, double *u);
@@ -127,9 +130,10 @@ typedef struct rf_green_problem {
 } rf_green_problem;
 
 // Solves for the forces (held) of the held DOFs, u (rows, 3), and the displacements of the released
-// nodes (n_released, 3).  RF_ERR_SINGULAR: the conditions contradict each other or are redundant.
+// nodes (n_released, 3); `lift` becomes that of packed blocks.  RF_ERR_SINGULAR: the conditions
+// contradict each other or are redundant.
 RF_MUST_CHECK rf_status rf_green_solve(const rf_green *g, const rf_run *run,
                                        const rf_green_problem *problem, double *force, double *u,
-                                       double *released, rf_error *err);
+                                       double *released, double *lift, rf_error *err);
 
 #endif

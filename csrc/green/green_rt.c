@@ -36,9 +36,14 @@ void rf_green_between_rt(const rf_green *g, const rf_green_point *p, const rf_gr
 
 void rf_green_add_rt(const rf_green *g, int32_t m, const int32_t *place, const double *force,
                      double *u) {
+  rf_green_add_lifted_rt(g, 0.0, m, place, force, u);
+}
+
+void rf_green_add_lifted_rt(const rf_green *g, double lift, int32_t m, const int32_t *place,
+                            const double *force, double *u) {
   const int32_t side = rf_green_rows(g) / RF_GREEN_TILE;
   if (g->packed)
-    rf_green_packed_add_rt(g, m, place, force, u);
+    rf_green_packed_add_rt(g, lift, m, place, force, u);
   else if (g->single)
     RF_GREEN_CALL(g->simd, rf_green_add_single, g->entry, side, m, place, force, u);
   else
@@ -47,7 +52,8 @@ void rf_green_add_rt(const rf_green *g, int32_t m, const int32_t *place, const d
 
 void rf_green_load_rt(const rf_green *g, const double *load, double *u) {
   memset(u, 0, 3 * (size_t)rf_green_rows(g) * sizeof *u);
-  for (int32_t i = 0; load && i < g->count; ++i) {
+  if (load && g->packed) rf_green_packed_add_rt(g, 0.0, g->count, NULL, load, u);
+  for (int32_t i = 0; load && !g->packed && i < g->count; ++i) {
     const double *f = load + 3 * (int64_t)i;
     if (f[0] != 0.0 || f[1] != 0.0 || f[2] != 0.0) rf_green_add_rt(g, 1, &i, f, u);
   }

@@ -13,6 +13,8 @@
 
 enum { MOST = 3 * RF_GREEN_CLUSTER };  // DOFs of a tile
 
+static const double LOST = 1e-12;  // part of a sum of squares that updates leave too few digits
+
 void rf_green_packed_free(rf_green_packed *p) {
   if (!p) return;
   for (int32_t J = 0; p->strip && J < p->tiles; ++J) rf_free(p->strip[J]);
@@ -262,11 +264,11 @@ static int32_t fold(const scratch *s, double tolerance, int m, int n, const doub
   memcpy(w, e, (size_t)size * sizeof *w);
   dtrsm_("L", "L", "N", "N", &m, &n, &one, li, &m, w, &m);
   dtrsm_("R", "L", "T", "N", &m, &n, &one, lj, &n, w, &m);
-  double square[MOST], sum = measure(m, n, w, square);
+  double square[MOST], sum = measure(m, n, w, square), measured = sum;
   for (int32_t k = 0; (k + 1) * (m + n) < m * n; ++k) {
     // squares that were updated have rounding errors: they are computed anew before they count
-    if (sqrt(fmax(sum, 0.0)) <= tolerance) {
-      sum = measure(m, n, w, square);
+    if (sqrt(fmax(sum, 0.0)) <= tolerance || sum < LOST * measured) {
+      measured = sum = measure(m, n, w, square);
       if (sqrt(sum) <= tolerance && rf_norm(size, e) <= allowed) return k;
     }
     int best = 0;

@@ -11,7 +11,8 @@
 // to float comes on top.
 //
 // Contacts need definite parts of G.  An error may spoil that; then the blocks on the diagonal are
-// lifted: multiplied by 1 + lift, the smallest of tolerance 2^k that makes the part definite.
+// lifted: multiplied by 1 + lift, the smallest of tolerance 2^k that makes the part definite, also
+// in the displacements by the forces of the contacts.
 #ifndef RF_GREEN_PACKED_H
 #define RF_GREEN_PACKED_H
 
@@ -83,7 +84,8 @@ static inline double rf_green_lifted(const rf_green *g, double lift, int32_t i, 
 
 // The operations of green.h.
 void rf_green_packed_block_rt(const rf_green *g, int32_t i, int32_t j, double block[9]);
-void rf_green_packed_add_rt(const rf_green *g, int32_t m, const int32_t *place, const double *force,
-                            double *u);
+// With blocks on the diagonal lifted; place: NULL for forces at all places in their order.
+void rf_green_packed_add_rt(const rf_green *g, double lift, int32_t m, const int32_t *place,
+                            const double *force, double *u);
 
 #endif

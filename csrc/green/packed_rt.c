@@ -51,52 +51,80 @@ void rf_green_packed_block_rt(const rf_green *g, int32_t i, int32_t j, double bl
   for (int c = 0; c < 9; ++c) block[c] = across[c % 3 * 3 + c / 3];
 }
 
-// u (of tile I) += G_IJ f for a force at row `row` of tile J <= I.
-static void add_below(const rf_green *g, int32_t I, int32_t J, int32_t row, const double f[3],
-                      double *u) {
+// Forces on a tile: three consecutive rows each.
+typedef struct load {
+  int32_t n;
+  int32_t row[RF_GREEN_CLUSTER];
+  const double *force[RF_GREEN_CLUSTER];
+} load;
+
+// Returns the product of the forces with entries of all rows, from `at` on.
+static double project(const rf_green *g, int32_t strip, int64_t at, const load *l) {
+  double sum = 0.0;
+  for (int32_t k = 0; k < l->n; ++k)
+    for (int d = 0; d < 3; ++d) sum += entry(g, strip, at + l->row[k] + d) * l->force[k][d];
+  return sum;
+}
+
+// u (of tile I) += G_IJ f for forces on tile J <= I.
+static void add_below(const rf_green *g, int32_t I, int32_t J, const load *l, double *u) {
   const rf_green_packed *p = g->packed;
   const int64_t index = rf_green_packed_index(I, J), at = p->at[index];
   const int32_t m = rf_green_packed_size(p, I), n = rf_green_packed_size(p, J);
   const int32_t rank = p->rank[index];
-  for (int d = 0; d < 3 && rank == RF_GREEN_DENSE; ++d)
-    spread(g, J, at + (int64_t)(row + d) * m, m, f[d], u);
-  for (int64_t q = 0; q < rank; ++q) {
-    double sum = 0.0;
-    for (int d = 0; d < 3; ++d) sum += entry(g, J, at + (int64_t)rank * m + q * n + row + d) * f[d];
-    spread(g, J, at + q * m, m, sum, u);
-  }
+  for (int32_t k = 0; k < l->n && rank == RF_GREEN_DENSE; ++k)
+    for (int d = 0; d < 3; ++d)
+      spread(g, J, at + (int64_t)(l->row[k] + d) * m, m, l->force[k][d], u);
+  for (int64_t q = 0; q < rank; ++q)
+    spread(g, J, at + q * m, m, project(g, J, at + (int64_t)rank * m + q * n, l), u);
 }
 
 // The same for a tile I < J, of which the block of J and I is stored.
-static void add_above(const rf_green *g, int32_t I, int32_t J, int32_t row, const double f[3],
-                      double *u) {
+static void add_above(const rf_green *g, int32_t I, int32_t J, const load *l, double *u) {
   const rf_green_packed *p = g->packed;
   const int64_t index = rf_green_packed_index(J, I), at = p->at[index];
   const int32_t m = rf_green_packed_size(p, J), n = rf_green_packed_size(p, I);
   const int32_t rank = p->rank[index];
   for (int32_t c = 0; c < n && rank == RF_GREEN_DENSE; ++c)
-    for (int d = 0; d < 3; ++d) u[c] += entry(g, I, at + (int64_t)c * m + row + d) * f[d];
-  for (int64_t q = 0; q < rank; ++q) {
-    double sum = 0.0;
-    for (int d = 0; d < 3; ++d) sum += entry(g, I, at + q * m + row + d) * f[d];
-    spread(g, I, at + (int64_t)rank * m + q * n, n, sum, u);
+    u[c] += project(g, I, at + (int64_t)c * m, l);
+  for (int64_t q = 0; q < rank; ++q)
+    spread(g, I, at + (int64_t)rank * m + q * n, n, project(g, I, at + q * m, l), u);
+}
+
+// Adds G f for the forces on tile J.
+static void add_tile(const rf_green *g, double lift, int32_t J, const load *l, double *u) {
+  const rf_green_packed *p = g->packed;
+  for (int32_t I = 0; I < p->tiles && l->n > 0; ++I) {
+    double part[3 * RF_GREEN_CLUSTER] = {0};
+    const double factor = I == J ? 1.0 + lift : 1.0;
+    if (I >= J)
+      add_below(g, I, J, l, part);
+    else
+      add_above(g, I, J, l, part);
+    for (int32_t i = p->begin[I]; i < p->begin[I + 1]; ++i)
+      for (int c = 0; c < 3; ++c)
+        u[3 * (int64_t)p->place[i] + c] += factor * part[3 * (i - p->begin[I]) + c];
   }
 }
 
-void rf_green_packed_add_rt(const rf_green *g, int32_t m, const int32_t *place, const double *force,
-                            double *u) {
+// Each loaded tile is projected once, or once for RF_GREEN_CLUSTER forces if places are repeated.
+void rf_green_packed_add_rt(const rf_green *g, double lift, int32_t m, const int32_t *place,
+                            const double *force, double *u) {
   const rf_green_packed *p = g->packed;
-  for (int32_t I = 0; I < p->tiles; ++I) {
-    double part[3 * RF_GREEN_CLUSTER] = {0};
-    for (int32_t k = 0; k < m; ++k) {
-      const int32_t j = place[k], J = p->tile[j], row = 3 * (p->slot[j] - p->begin[J]);
-      if (I >= J)
-        add_below(g, I, J, row, force + 3 * (int64_t)k, part);
-      else
-        add_above(g, I, J, row, force + 3 * (int64_t)k, part);
+  for (int32_t J = 0; J < p->tiles; ++J) {
+    load l = {0};
+    const int32_t first = place ? 0 : p->begin[J], last = place ? m : p->begin[J + 1];
+    for (int32_t k = first; k < last; ++k) {
+      const int32_t i = place ? place[k] : p->place[k];
+      const double *f = force + 3 * (int64_t)(place ? k : i);
+      if (p->tile[i] != J || (f[0] == 0.0 && f[1] == 0.0 && f[2] == 0.0)) continue;
+      if (l.n == RF_GREEN_CLUSTER) {
+        add_tile(g, lift, J, &l, u);
+        l.n = 0;
+      }
+      l.row[l.n] = 3 * (p->slot[i] - p->begin[J]);
+      l.force[l.n++] = f;
     }
-    for (int32_t i = p->begin[I]; i < p->begin[I + 1]; ++i)
-      for (int c = 0; c < 3; ++c)
-        u[3 * (int64_t)p->place[i] + c] += part[3 * (i - p->begin[I]) + c];
+    add_tile(g, lift, J, &l, u);
   }
 }

@@ -27,6 +27,7 @@ typedef struct work {
   const rf_green_problem *p;
   rf_green_release release;
   bool alone;                   // the supports that are left hold the solid
+  double lift;                  // of the compliance (packed.h)
   int32_t held, ld;             // DOFs
   double *sag;                  // S^-1 Phi^T of unit forces at the held DOFs    (held, release.ld)
   double *compliance, *target;  // C and its factor, d - (G f)_c                  (ld, ld), (ld)
@@ -55,7 +56,7 @@ static const double *rigid(const work *w, int k) {
 }
 
 // Fills the compliance of the held DOFs, with the supports released.
-static rf_status fill_compliance(work *w, double lift, const rf_run *run, rf_error *err) {
+static rf_status fill_compliance(work *w, const rf_run *run, rf_error *err) {
   rf_status st = RF_OK;
   const rf_green *g = w->g;
   const rf_green_problem *p = w->p;
@@ -71,8 +72,8 @@ static rf_status fill_compliance(work *w, double lift, const rf_run *run, rf_err
     for (int32_t j = i; j < w->held; ++j) {
       double block[9];
       rf_green_block_rt(g, p->place[i], p->place[j], block);
-      double entry =
-          block[3 * p->axis[i] + p->axis[j]] * rf_green_lifted(g, lift, p->place[i], p->place[j]);
+      double entry = block[3 * p->axis[i] + p->axis[j]] *
+                     rf_green_lifted(g, w->lift, p->place[i], p->place[j]);
       for (int32_t q = 0; q < released; ++q)
         entry += mode_at(w, q, i) * w->sag[(int64_t)j * r->ld + q];
       w->compliance[(int64_t)i * w->ld + j] = w->compliance[(int64_t)j * w->ld + i] = entry;
@@ -87,11 +88,17 @@ static rf_status factorize_compliance(work *w, const rf_run *run, rf_error *err)
   bool good = false;
   double lift = 0.0;
   do {
-    RF_TRY(fill_compliance(w, lift, run, err));
+    w->lift = lift;
+    RF_TRY(fill_compliance(w, run, err));
     RF_TRY(rf_green_factorize(w->g, run, w->held, w->compliance, w->ld, w->answer, &good, err));
     lift = rf_green_next_lift(w->g, lift);
   } while (!good && lift > 0.0);
-  if (!good)
+  if (!good && w->g->packed)
+    st = rf_fail(err, RF_ERR_SINGULAR,
+                 "held: the compliance of its %d directions is singular, or tolerance %g is too "
+                 "coarse for them; make the Green's functions with a smaller one",
+                 (int)w->held, w->g->packed->tolerance);
+  else if (!good)
     st = rf_fail(err, RF_ERR_SINGULAR,
                  "held: the compliance of its %d directions is singular; nodes may be so close to "
                  "each other that they move alike, be constrained to follow each other, or hold "
@@ -201,13 +208,13 @@ static void add_forces(work *w, double *u) {
   for (int32_t k = 0; k < w->held; ++k) {
     double f[3] = {0.0, 0.0, 0.0};
     f[w->p->axis[k]] = w->target[k];
-    rf_green_add_rt(w->g, 1, &w->p->place[k], f, u);
+    rf_green_add_lifted_rt(w->g, w->lift, 1, &w->p->place[k], f, u);
     for (int32_t q = 0; q < r->n; ++q) r->load[q] += mode_at(w, q, k) * w->target[k];
   }
 }
 
 rf_status rf_green_solve(const rf_green *g, const rf_run *run, const rf_green_problem *problem,
-                         double *force, double *u, double *released, rf_error *err) {
+                         double *force, double *u, double *released, double *lift, rf_error *err) {
   rf_status st = RF_OK;
   work w = {.g = g, .p = problem};
   rf_green_release *r = &w.release;
@@ -227,6 +234,7 @@ rf_status rf_green_solve(const rf_green *g, const rf_run *run, const rf_green_pr
     if (!w.alone) RF_TRY(support_released(&w, run, u, err));
     rf_dense_cholesky_solve_rt(g->simd, w.held, w.compliance, w.ld, w.target, w.target);
   }
+  *lift = w.lift;
   for (int32_t q = 0; q < r->n; ++q) released[q] = r->motion[q];
   for (int32_t k = 0; k < w.held; ++k) force[k] = w.target[k];
   add_forces(&w, u);

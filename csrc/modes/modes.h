@@ -46,7 +46,7 @@ void rf_modes_solid_free(rf_modes_solid *s);  // NULL is allowed
 const rf_modes_system *rf_modes_solid_system(const rf_modes_solid *s);
 // Returns the factor of K over the free nodes; of a free solid, with its six supports.
 const rf_cholesky *rf_modes_solid_factor(const rf_modes_solid *s);
-// Returns the M-orthonormal rigid motions of a free solid (6, n_nodes, 3); NULL for a held one.
+// Returns the M-orthonormal rigid motions of a free solid (6, n_free, 3); NULL for a held one.
 const double *rf_modes_solid_rigid(const rf_modes_solid *s);
 
 // Creates a system of two matrices, given as lower triangles, K positive definite.  M must outlive

@@ -52,7 +52,8 @@ PyDoc_STRVAR(solve_doc,
              "Equilibrium under loads (n, 3) or None, with the directions held (o, 3) of the\n"
              "outer nodes at displacements target (o, 3), from start (n, 3) or None. Tuple of\n"
              "u (n, 3), rotations (b, 3, 3), forces on outer nodes (o, 3), strain energy [J],\n"
-             "iterations, those with an indefinite tangent, and the relative residual.");
+             "iterations, whether it is stable, the relative residual, the largest angle between\n"
+             "blocks that share nodes [rad], and the largest strain of a block.");
 static PyObject *solve(PyObject *self, PyObject *args) {
   const rf_composite *body = py_held(self);
   py_state *state = py_state_of_object(self);
@@ -87,8 +88,9 @@ static PyObject *solve(PyObject *self, PyObject *args) {
   st = rf_composite_solve(body, &r.run, &problem, to[0], to[1], to[2], &report, &err);
   Py_END_ALLOW_THREADS
   result = st < 0 ? py_raise(state, st, &err)
-                  : Py_BuildValue("OOOdiid", u, turn, reaction, report.energy, report.iterations,
-                                  report.indefinite, report.residual);
+                  : Py_BuildValue("OOOdiNddd", u, turn, reaction, report.energy, report.iterations,
+                                  PyBool_FromLong(report.stable), report.residual, report.angle,
+                                  report.strain);
 done:
   py_in_release(&force);
   py_in_release(&held);

@@ -162,7 +162,7 @@ PyDoc_STRVAR(
     "solve($self, places, axes, targets, load, released, threads, /)\n--\n\n"
     "Prescribed displacements of DOFs, places, axes and targets (h,), under a load (s, 3)\n"
     "or None, with releasable nodes `released` (by index) freed. Tuple of the forces\n"
-    "(h,), u (s, 3) and the displacements of the released nodes (k, 3).");
+    "(h,), u (s, 3), the displacements of the released nodes (k, 3), and the lift.");
 static PyObject *green_solve(PyObject *self, PyObject *args) {
   const rf_green *g = self_green(self);
   py_state *state = py_state_of_object(self);
@@ -197,17 +197,17 @@ static PyObject *green_solve(PyObject *self, PyObject *args) {
                                     .load = load.data,
                                     .n_released = (int32_t)released.shape[0],
                                     .released = released.data};
-  double *to[3] = {py_f64(force), py_f64(u), py_f64(moved)};
+  double *to[3] = {py_f64(force), py_f64(u), py_f64(moved)}, lift = 0.0;
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
-  st = rf_green_solve(g, &run.run, &problem, to[0], to[1], to[2], &err);
+  st = rf_green_solve(g, &run.run, &problem, to[0], to[1], to[2], &lift, &err);
   Py_END_ALLOW_THREADS
   if (st < 0) {
     py_raise(state, st, &err);
     goto done;
   }
   u = first_rows(g, u);
-  if (u) result = PyTuple_Pack(3, force, u, moved);
+  if (u) result = Py_BuildValue("OOOd", force, u, moved, lift);
 done:
   py_in_release(&places);
   py_in_release(&axes);
@@ -226,7 +226,8 @@ PyDoc_STRVAR(
     "Contacts at points, places and weights (m, 3), with normals and gaps (m, 3), mu (m,),\n"
     "and a load (s, 3) or None, with releasable nodes `released` (by index) freed. Tuple of\n"
     "the forces and gaps (m, 3), states (m,), u (s, 3), the displacements of the released\n"
-    "nodes (k, 3), and the end, residual, sweeps, steps and microseconds of the solver.");
+    "nodes (k, 3), the lift, and the end, residual, sweeps, steps and microseconds of the\n"
+    "solver.");
 static PyObject *green_contact(PyObject *self, PyObject *args) {
   const rf_green *g = self_green(self);
   py_state *state = py_state_of_object(self);
@@ -235,7 +236,7 @@ static PyObject *green_contact(PyObject *self, PyObject *args) {
   py_in normals = {0}, gaps = {0}, mu = {0}, load = {0}, released = {0};
   rf_green_point *points = NULL;
   npy_intp m = 0;
-  double tol;
+  double tol, lift = 0.0;
   int threads;
   py_run run;
   rf_friction_report report = {0};
@@ -285,7 +286,7 @@ static PyObject *green_contact(PyObject *self, PyObject *args) {
   double *to[4] = {py_f64(force), py_f64(gap), py_f64(moved), py_f64(u)};
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
-  st = rf_green_contact_solve(g, &run.run, &contact, tol, to[0], to[1], found, to[2], to[3],
+  st = rf_green_contact_solve(g, &run.run, &contact, tol, to[0], to[1], found, to[2], to[3], &lift,
                               &report, &err);
   Py_END_ALLOW_THREADS
   for (npy_intp k = 0; k < m; ++k) py_i32(states)[k] = (int32_t)found[k];
@@ -297,7 +298,7 @@ static PyObject *green_contact(PyObject *self, PyObject *args) {
   u = first_rows(g, u);
   if (u)
     result =
-        Py_BuildValue("OOOOO(idiid)", force, gap, states, u, moved, (int)report.end,
+        Py_BuildValue("OOOOOd(idiid)", force, gap, states, u, moved, lift, (int)report.end,
                       report.residual, (int)report.sweeps, (int)report.steps, report.elapsed_us);
 done:
   rf_free(points);

@@ -55,7 +55,7 @@ static PyObject *contacts_add(PyObject *self, PyObject *args) {
   Py_BEGIN_ALLOW_THREADS
   py_lock(self);
   held = rf_green_contacts_find(c, place) >= 0;
-  if (!held) st = rf_green_contacts_add_rt(c, place, normal.data);
+  if (!held) st = rf_green_contacts_add(c, place, normal.data);
   py_unlock(self);
   Py_END_ALLOW_THREADS
   py_in_release(&normal);

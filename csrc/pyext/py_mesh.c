@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "mesh/quadratic.h"
+#include "mesh/slabs.h"
 #include "mesh/topology.h"
 #include "mesh/voxelize.h"
 #include "pyext/py_convert.h"
@@ -116,6 +117,53 @@ static PyObject *mesh_components(PyObject *self, PyObject *arg) {
   return label ? Py_BuildValue("iN", (int)count, label) : NULL;
 }
 
+PyDoc_STRVAR(pieces_doc,
+             "pieces($self, labels, n_labels, by_face, /)\n--\n\n"
+             "Number of connected parts within elements of one label, and the part of each\n"
+             "element, int32 (e,).");
+static PyObject *mesh_pieces(PyObject *self, PyObject *args) {
+  const rf_mesh *m = self_mesh(self);
+  PyObject *labels_obj, *piece = NULL;
+  py_in labels = {0};
+  int n_labels, by_face;
+  int32_t count;
+  rf_error err = {0};
+  rf_status st;
+  if (!PyArg_ParseTuple(args, "Oip:pieces", &labels_obj, &n_labels, &by_face) ||
+      py_in_i32(&labels, labels_obj, "labels", 1, (npy_intp[]){m->n_elements}, 0, n_labels - 1) < 0)
+    return NULL;
+  piece = py_new_i32(1, (npy_intp[]){m->n_elements});
+  if (piece) {
+    int32_t *to = py_i32(piece);
+    Py_BEGIN_ALLOW_THREADS
+    st = rf_mesh_pieces(m, labels.data, n_labels, by_face != 0, to, &count, &err);
+    Py_END_ALLOW_THREADS
+    piece = py_result(py_state_of_object(self), st, &err, piece);
+  }
+  py_in_release(&labels);
+  return piece ? Py_BuildValue("iN", (int)count, piece) : NULL;
+}
+
+PyDoc_STRVAR(slabs_doc,
+             "slabs($self, number, small, /)\n--\n\n"
+             "Block of each element, int32 (e,): pieces of slabs along the longest side; those\n"
+             "below the part small of the largest in their slab join others.");
+static PyObject *mesh_slabs(PyObject *self, PyObject *args) {
+  const rf_mesh *m = self_mesh(self);
+  int number;
+  double small;
+  rf_error err = {0};
+  rf_status st;
+  if (!PyArg_ParseTuple(args, "id:slabs", &number, &small)) return NULL;
+  PyObject *block = py_new_i32(1, (npy_intp[]){m->n_elements});
+  if (!block) return NULL;
+  int32_t *to = py_i32(block);
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_mesh_slabs(m, number, small, to, &err);
+  Py_END_ALLOW_THREADS
+  return py_result(py_state_of_object(self), st, &err, block);
+}
+
 PyDoc_STRVAR(
     boundary_doc,
     "boundary($self, /)\n--\n\n"
@@ -189,6 +237,8 @@ static PyObject *mesh_quadratic(PyObject *self, PyObject *unused) {
 
 static PyMethodDef mesh_methods[] = {
     {"components", mesh_components, METH_O, components_doc},
+    {"pieces", mesh_pieces, METH_VARARGS, pieces_doc},
+    {"slabs", mesh_slabs, METH_VARARGS, slabs_doc},
     {"boundary", mesh_boundary, METH_NOARGS, boundary_doc},
     {"volumes", mesh_volumes, METH_NOARGS, volumes_doc},
     {"inverted", mesh_inverted, METH_O, inverted_doc},

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 import reducedfem as rf
+from graded import graded_box
 from shapes import box_hexes, box_tets
 
 SIZE = (0.8, 0.2, 0.16)
@@ -59,6 +61,66 @@ def test_small_loads_give_the_linear_solution(rng, kind):
     np.testing.assert_allclose(done.u, expected, rtol=0, atol=2e-6 * scale)
     K = solid.stiffness().to_dense()
     np.testing.assert_allclose(done.energy, 0.5 * done.u.ravel() @ K @ done.u.ravel(), rtol=1e-5)
+
+
+@pytest.mark.parametrize("inner", [False, True])
+def test_loads_of_stiff_bodies_may_be_tiny(inner):
+    """Loads far below the rounding of D times lengths give the same displacements per force."""
+    solid = bar((16, 2, 2), size=(1.0, 0.1, 0.1), law=rf.StVK(2.1e11, 0.3, 7800.0))
+    body = rf.CompositeBody(solid, 4)
+    kept = np.setdiff1d(solid.free, body.nodes) if inner else np.intersect1d(solid.free, body.nodes)
+    x = solid.mesh.nodes
+    force = np.zeros_like(x)
+    force[kept[x[kept, 0] > 0.7], 2] = 1.0
+    expected = linear(solid, force)
+    for size in (1.0, 1e-4, 1e-8):
+        done = body.solve(size * force)
+        assert done.iterations > 0
+        assert done.residual < 1e-6
+        np.testing.assert_allclose(done.u / size, expected, rtol=0, atol=1e-5 * expected.max())
+    back = body.solve(u0=body.solve(1e4 * force).u)  # and without loads it comes to rest
+    assert back.iterations < 10
+    assert np.abs(back.u).max() < 1e-9 * expected.max()
+
+
+def test_unstable_equilibria_warn():
+    """A strut stays straight beyond Euler's load, pi^2 E I / (4 L^2) = 43 N."""
+    solid = bar((24, 2, 2), size=(1.0, 0.12, 0.12), law=rf.StVK(1e6, 0.0, 1000.0))
+    body = rf.CompositeBody(solid, 6)
+    assert solid.mesh.n_nodes > 100
+    force = np.zeros((solid.mesh.n_nodes, 3))
+    end = solid.mesh.nodes[:, 0] > 1.0 - 1e-9
+    force[end, 0] = -20.0 / end.sum()
+    assert body.solve(force).stable
+    with pytest.warns(rf.PlausibilityWarning, match="this equilibrium is unstable"):
+        assert not body.solve(5.0 * force).stable
+
+
+def test_large_turns_between_blocks_warn():
+    """An end load turns two blocks by 21 degrees, and the end is off by 9 %."""
+    solid = bar((16, 2, 2), size=(1.0, 0.1, 0.1), law=rf.StVK(1e6, 0.0, 1000.0))
+    end = solid.mesh.nodes[:, 0] > 1.0 - 1e-9
+    force = np.zeros((solid.mesh.n_nodes, 3))
+    force[end, 2] = -20.0 / end.sum()
+    with pytest.warns(rf.PlausibilityWarning, match="turned by up to 2[12] degrees .* more blocks"):
+        rf.CompositeBody(solid, 2, holdable=end).solve(force)
+    done = rf.CompositeBody(solid, 8).solve(force)  # without a warning
+    assert done.stable
+    stretch = np.zeros_like(force)
+    stretch[end, 0] = 1500.0 / end.sum()
+    with pytest.warns(rf.PlausibilityWarning, match="deformed by up to 1[0-9] %"):
+        rf.CompositeBody(solid, 8).solve(stretch)
+
+
+def test_threads_do_not_disturb_each_other():
+    solid = bar((12, 2, 2))
+    body = rf.CompositeBody(solid, 4)
+    force = np.zeros((solid.mesh.n_nodes, 3))
+    force[-1, 2] = -1.0
+    expected = body.solve(force).u
+    with ThreadPoolExecutor(2) as pool:
+        for u in pool.map(lambda _: body.solve(force).u, range(8)):
+            np.testing.assert_array_equal(u, expected)
 
 
 def test_rotations_of_the_whole_are_exact():
@@ -188,6 +250,53 @@ def test_blocks_by_label_and_by_number_agree(rng):
     assert fork.solve(force).energy > 0.0
 
 
+def test_small_pieces_join_the_block_that_they_touch():
+    """A side branch of several small pieces, joined to the bar at its far end only."""
+    nodes, elements = box_hexes(16, 7, 4, (0.16, 0.07, 0.04))
+    i, j, k = np.floor(nodes[elements].mean(axis=1).T / 0.01).astype(int)
+    branch = (k == 1) & (((i >= 2) & (i < 15) & (j == 6)) | ((i == 14) & (j >= 4)))
+    mesh = rf.Mesh(nodes, elements).submesh((j < 4) | branch)
+    solid = rf.Solid(mesh, rf.StVK(1e6, 0.3, 1000.0), mesh.nodes[:, 0] < 1e-9)
+    body = rf.CompositeBody(solid, 4)
+    assert body.n_blocks == 4
+    assert [mesh.submesh(body.blocks == b).n_components() for b in range(4)] == [1] * 4
+    _, y, z = mesh.nodes[mesh.elements].mean(axis=1).T
+    assert (body.blocks[(y > 0.04) & (z < 0.02)] == 3).all()
+    np.testing.assert_array_equal(rf.CompositeBody(solid, body.blocks).blocks, body.blocks)
+
+
+def test_layers_in_the_middle_of_a_cut_stay_together():
+    nodes, elements = box_hexes(34, 3, 3, (0.158812, 0.03, 0.03))
+    mesh = rf.Mesh(np.add(nodes, [0.3, 0.0, 0.0]), elements)
+    solid = rf.Solid(mesh, rf.StVK(1e5, 0.3, 1000.0), nodes[:, 0] < 1e-9)
+    layer = np.floor(nodes[elements, 0].mean(axis=1) / nodes[:, 0].max() * 34).astype(int)
+    blocks = rf.CompositeBody(solid, 4).blocks
+    np.testing.assert_array_equal(blocks, np.digitize(layer, [8, 17, 25]))
+
+
+def test_pieces_of_labels_are_components_of_their_elements(rng):
+    mesh = bar((6, 5, 4)).mesh
+    labels = rng.integers(0, 4, mesh.n_elements).astype(np.int32)
+    for by in ("node", "face"):
+        number, piece = mesh._core.pieces(labels, 4, by == "face")
+        parts = [mesh.submesh(labels == k).components(by) for k in range(4)]
+        assert number == sum(part.max() + 1 for part in parts) > 4
+        for k, part in enumerate(parts):
+            pairs = set(zip(part.tolist(), piece[labels == k].tolist(), strict=True))
+            assert len(pairs) == part.max() + 1
+
+
+def test_small_pieces_apart_are_blocks_of_their_own():
+    """A thin bar beside a thick one, both fixed: its pieces are small in all slabs."""
+    thick, thin = box_hexes(8, 4, 4, (0.8, 0.4, 0.4)), box_hexes(8, 1, 1, (0.8, 0.1, 0.1))
+    mesh = rf.Mesh(
+        np.vstack([thick[0], thin[0] + [0, 0.5, 0]]), np.vstack([thick[1], thin[1] + len(thick[0])])
+    )
+    solid = rf.Solid(mesh, rf.StVK(1e6, 0.3, 1000.0), mesh.nodes[:, 0] < 1e-9)
+    with pytest.raises(rf.InputError, match="block 2 shares no node with another"):
+        rf.CompositeBody(solid, 2)
+
+
 def test_refusals_name_block_and_node():
     solid = bar((8, 1, 1))
     n = solid.mesh.n_elements
@@ -215,6 +324,11 @@ def test_refusals_name_block_and_node():
     graded = rf.Mesh(*box_hexes(5, 5, 5)).graded()
     coarse = rf.Solid(graded, solid.material, graded.nodes[:, 0] < 1e-9)
     refused(rf.MeshError, "constrained nodes, which composite bodies", coarse, 2)
+    uneven = graded_box((6, 5, 5))
+    uneven = rf.Solid(uneven, solid.material, uneven.nodes[:, 0] < 1e-9)
+    n = uneven.mesh.n_elements
+    refused(rf.MeshError, "constrained nodes, which composite bodies", uneven, 4)
+    refused(rf.MeshError, "constrained nodes, which .*", uneven, 4 * np.arange(n) // n)
 
     body = rf.CompositeBody(solid, 2)
     with pytest.raises(rf.InputError, match="not among the 8 outer nodes .* holdable"):
@@ -226,3 +340,8 @@ def test_refusals_name_block_and_node():
     flat = -solid.mesh.nodes * [0, 1, 1]
     with pytest.raises(rf.InputError, match="u0 flattens or mirrors a block"):
         body.solve(u0=flat)
+    with pytest.raises(rf.InputError, match="^force is too large: the potential is not finite"):
+        body.solve(np.full((solid.mesh.n_nodes, 3), 1e160))
+    far = 1e170 * solid.mesh.nodes
+    with pytest.raises(rf.InputError, match="u0 .* too large|u0 flattens"):
+        body.solve(u0=far)

@@ -123,6 +123,35 @@ def test_free_solids_under_balanced_forces():
     assert np.abs(R @ (dense.cells.mass().to_scipy() @ u)).max() < 1e-12
 
 
+def test_held_nodes_support_a_free_solid():
+    """By the pseudo-inverse of the elements with T, and its null space."""
+    dense = Dense(held=False)
+    mesh = dense.solid.mesh
+    nodes = np.arange(mesh.n_nodes)
+    green = rf.GreensFunctions(dense.solid, nodes)
+    hold = nodes[[0, 7, 40]]
+    f = np.random.default_rng(7).normal(size=(mesh.n_nodes, 3))
+    out = green.solve({int(n): (1e-3, 0.0, -1e-3) for n in hold}, f)
+    known = np.isin(dense.independent, hold).repeat(3)
+    x = np.tile([1e-3, 0.0, -1e-3], len(dense.independent))
+    load = dense.T.T @ f.ravel() - dense.K[:, known] @ x[known]
+    x[~known] = np.linalg.solve(dense.K[np.ix_(~known, ~known)], load[~known])
+    assert np.isin(hold, dense.independent).all()
+    assert relative(out.u.ravel(), dense.T @ x) < 1e-9
+    # motions without strain, orthonormal in the mass
+    R = green.rigid_motions.reshape(6, -1)
+    assert np.abs(dense.cells.stiffness().to_scipy() @ R.T).max() < 1e-6 * np.abs(R).max()
+    mass = dense.cells.mass().to_scipy()
+    np.testing.assert_allclose(R @ (mass @ R.T), np.eye(6), atol=1e-10)
+    # under balanced loads u is the least in the metric of the mass: that of a pseudo-inverse
+    inner = dense.T.T @ (mass @ dense.T)
+    root = np.linalg.cholesky(inner)
+    half = np.linalg.solve(root, np.linalg.solve(root, dense.K).T)
+    pseudo = np.linalg.pinv(0.5 * (half + half.T), rcond=1e-9, hermitian=True)
+    back = dense.T @ np.linalg.inv(root).T
+    assert relative(green.matrix, back @ pseudo @ back.T) < 1e-8
+
+
 def test_contact_is_that_of_the_matrix(held):
     """Prescribed displacements of surface nodes, with the forces there."""
     green = rf.GreensFunctions(held.solid)

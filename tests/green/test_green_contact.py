@@ -336,9 +336,41 @@ def test_contacts_hold_a_solid_whose_supports_are_all_released(freed):
     away = green.contact(low, up, np.full(len(low), -1e-3), 0.6, released=solid.fixed)
     assert (away.u[np.searchsorted(green.nodes, low), 2] > 1e-3 - 1e-9).all()
     assert np.abs(away.force).max() < 1e-6 * np.abs(load).max()
-    for friction, force in ((0.2, load), (0.6, -load)):
-        with pytest.raises(rf.SingularMatrixError, match="the contacts do not hold the solid"):
+    for friction, force, why in (
+        (0.2, load, "do not"),
+        (0.6, -load, "do not"),
+        (0.25, load, "barely"),
+    ):
+        with pytest.raises(rf.SingularMatrixError, match=f"the contacts {why} hold the solid"):
             green.contact(low, up, np.zeros(len(low)), friction, force=force, released=solid.fixed)
+
+
+@pytest.mark.no_asan(reason="C that other tests run")
+def test_the_place_of_rest_does_not_depend_on_the_tolerance(freed):
+    """Also near the angle of friction, where the load has a slope of 0.25."""
+    solid, green = freed
+    low = green.nodes[np.isclose(green.positions[:, 2], 0.0)]
+    load = np.tile([0.05, 0.0, -0.2], (len(green.nodes), 1))
+    given = (low, np.tile([0.0, 0.0, 1.0], (len(low), 1)), np.zeros(len(low)))
+    kwargs = {"force": load, "released": solid.fixed}
+    for friction in (0.6, 0.251):
+        expected = green.contact(*given, friction, **kwargs)
+        for tol in (1e-1, 1e-4, 1e-8):
+            out = green.contact(*given, friction, **kwargs, tol=tol)
+            assert out.status == "solved"
+            np.testing.assert_allclose(out.u, expected.u, atol=1e-6 * np.abs(expected.u).max())
+            np.testing.assert_allclose(out.force.sum(0), -load.sum(0), atol=1e-6)
+
+
+def test_no_support_is_made_up_where_the_laws_have_no_solution(freed):
+    """A node between two obstacles that overlap, and nothing else holds the solid."""
+    solid, green = freed
+    node = np.repeat(green.nodes[-1:], 2)
+    load = np.tile([0.0, 0.0, -0.2], (len(green.nodes), 1))
+    with pytest.raises(rf.SingularMatrixError, match="by no forces that were found"):
+        green.contact(
+            node, [[0, 0, 1.0], [0, 0, -1.0]], [-1e-3, -1e-3], force=load, released=solid.fixed
+        )
 
 
 def test_points_of_triangles_are_nodes_at_their_corners(green):

@@ -11,16 +11,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
 from reducedfem.base.check import as_array, count, field, finite_result, number
+from reducedfem.base.quiet import warn
 from reducedfem.base.run import Progress, callback, threads
-from reducedfem.errors import InputError, InputTypeError
+from reducedfem.errors import InputError, InputTypeError, MeshError, PlausibilityWarning
 from reducedfem.geometry.mesh import Mesh
 from reducedfem.green.arguments import distinct, held_directions
 from reducedfem.green.results import CompositeSolution
+from reducedfem.solid.plausible import STUDY, warn_of_instability
 from reducedfem.solid.solid import Solid, require_solid
 
 __all__ = ["CompositeBody"]
 
 _SMALL = 0.1  # of the largest piece of a slab: smaller ones join another block
+_FARTHEST, _STRAINED = 20.0, 0.1  # degrees between neighbours, and |d| by |A|, before warnings
 
 
 class CompositeBody:
@@ -70,6 +73,11 @@ class CompositeBody:
         progress: Progress = None,
     ) -> None:
         mesh = require_solid(solid).mesh
+        if mesh.constraints is not None:
+            raise MeshError(
+                "the mesh has constrained nodes, which composite bodies do not know: take the mesh "
+                "of equal cubes, before grading"
+            )
         self._solid = solid
         self._blocks = _labels(mesh, blocks)
         self._blocks.flags.writeable = False
@@ -134,8 +142,8 @@ class CompositeBody:
             Displacements to start from [m], (n, 3) or (3n,), of which those of the outer nodes are
             used. None: rest.
         tol
-            Bound on the residual over the sum of the forces on blocks, positive; below rounding it
-            has no effect.
+            Bound on the residual over the sum of the loads and the forces on blocks, positive; a
+            residual within the rounding of the latter is accepted too, after one iteration.
         max_iterations
             Maximum number of Newton iterations, at least 1.
 
@@ -152,6 +160,11 @@ class CompositeBody:
             No equilibrium was found.
         SingularMatrixError
             The tangent is singular: blocks are folded, or swing about nodes on one line.
+
+        Warns
+        -----
+        PlausibilityWarning
+            The equilibrium is unstable; or blocks turn or deform beyond the range of the method.
         """
         nodes, fixed = self.nodes, set(self._solid.fixed.tolist())
 
@@ -174,7 +187,7 @@ class CompositeBody:
         bound = number(tol, "tol")
         if not bound > 0.0:
             raise InputError(f"tol must be positive, got {bound:g}")
-        u, frames, forces, energy, iterations, _, residual = self._core.solve(
+        u, frames, forces, energy, iterations, stable, residual, angle, strain = self._core.solve(
             None if force is None else field(force, "force", n),
             mask,
             target,
@@ -184,7 +197,23 @@ class CompositeBody:
             threads(),
         )
         finite_result(u, "displacement", "force or held")
-        return CompositeSolution(u, frames, forces[at], energy, iterations, residual)
+        warn_of_instability(stable, 3)
+        self._warn_of_range(angle, strain)
+        return CompositeSolution(u, frames, forces[at], energy, iterations, residual, stable)
+
+    def _warn_of_range(self, angle: float, strain: float) -> None:
+        """Warn of blocks that turn from their neighbours, or deform, too far for linear ones."""
+        degrees = float(np.degrees(angle))
+        if self._solid.mesh.n_nodes < STUDY or (degrees <= _FARTHEST and strain <= _STRAINED):
+            return
+        warn(
+            f"blocks are turned by up to {degrees:.0f} degrees from their neighbours, and deformed "
+            f"by up to {100 * strain:.0f} % of their size: above {_FARTHEST:g} degrees or "
+            f"{100 * _STRAINED:g} % linear blocks may be several per cent off. Take more blocks, "
+            "or smaller loads",
+            PlausibilityWarning,
+            stacklevel=3,
+        )
 
     def __repr__(self) -> str:
         return (
@@ -203,7 +232,8 @@ def _labels(mesh: Mesh, blocks: ArrayLike) -> NDArray[np.int32]:
     except TypeError:
         number = None
     if number is not None:
-        return _slabs(mesh, count(number, "blocks", mesh.n_elements, "elements", least=2))
+        number = count(number, "blocks", mesh.n_elements, "elements", least=2)
+        return mesh._core.slabs(number, _SMALL)
     given = as_array(blocks, "blocks", "integers")
     if given.dtype.kind not in "iu":
         raise InputTypeError(
@@ -219,51 +249,21 @@ def _labels(mesh: Mesh, blocks: ArrayLike) -> NDArray[np.int32]:
         e = int(np.argmax((given < 0) | (given >= mesh.n_elements)))
         raise InputError(f"blocks[{e}] is {given[e]}; blocks are numbered from 0 on without gaps")
     labels = given.astype(np.int32)
-    for k in range(int(labels.max()) + 1):
-        if not (labels == k).any():
-            raise InputError(
-                f"blocks has no element with the label {k}, but up to {labels.max()}; number the "
-                "blocks from 0 on without gaps"
-            )
-        pieces = mesh.submesh(labels == k).n_components() if labels.max() else 1
-        if pieces > 1:
-            raise InputError(
-                f"block {k} is in {pieces} pieces that do not touch, and would turn as one; give "
-                "each piece a label of its own"
-            )
-    return labels
-
-
-def _slabs(mesh: Mesh, number: int) -> NDArray[np.int32]:
-    """Return the block of each element for slabs along the longest side."""
-    low, high = mesh.bounds
-    axis = int(np.argmax(high - low))
-    middle = mesh.nodes[mesh.elements, axis].mean(axis=1)
-    along = (middle - low[axis]) / (high[axis] - low[axis])
-    slab = np.clip((number * along).astype(np.int32), 0, number - 1)
-    empty = np.flatnonzero(np.bincount(slab, minlength=number) == 0)
-    if len(empty):
+    missing = np.flatnonzero(np.bincount(labels) == 0)
+    if len(missing):
         raise InputError(
-            f"blocks is {number}, but slab {empty[0]} of these along {'xyz'[axis]} has no element: "
-            "elements are longer; take fewer blocks"
+            f"blocks has no element with the label {missing[0]}, but up to {labels.max()}; number "
+            "the blocks from 0 on without gaps"
         )
-    labels = np.full(mesh.n_elements, -1, np.int32)
-    small: list[NDArray[np.int64]] = []
-    made = 0
-    for k in range(number):
-        elements = np.flatnonzero(slab == k)
-        part = mesh.submesh(elements).components("face")
-        sizes = np.bincount(part)
-        for piece, size in enumerate(sizes):
-            own = elements[part == piece]
-            if size < _SMALL * sizes.max():
-                small.append(own)
-            else:
-                labels[own] = made
-                made += 1
-    for own in small:
-        near = np.isin(mesh.elements, mesh.elements[own]).sum(axis=1)
-        near[labels < 0] = 0
-        votes = np.bincount(np.maximum(labels, 0), near, made)
-        labels[own] = int(np.argmax(votes))
+    n_labels = int(labels.max()) + 1
+    n_pieces, piece = mesh._core.pieces(labels, n_labels, False)
+    label_of = np.empty(n_pieces, np.int32)
+    label_of[piece] = labels
+    pieces = np.bincount(label_of)
+    if len(pieces) > 1 and pieces.max() > 1:
+        k = int(np.argmax(pieces > 1))
+        raise InputError(
+            f"block {k} is in {pieces[k]} pieces that do not touch, and would turn as one; give "
+            "each piece a label of its own"
+        )
     return labels

@@ -76,6 +76,11 @@ class GreenContacts:
             in use.
         SingularMatrixError
             The node moves as those in contact already.
+
+        Notes
+        -----
+        Where the `tolerance` of the Green's functions makes the compliance indefinite, blocks of
+        groups are lifted and it is computed anew, which takes up to tens of milliseconds.
         """
         place = place_of(self._green, integer(node, "node"), "node")
         unit = None
@@ -115,7 +120,8 @@ class GreenContacts:
         """Return the forces on the contacts that give them prescribed displacements.
 
         ``green.displacement(force, contacts.nodes)`` is the surface under these forces, and with
-        supports released ``green.solve(force=..., released=...).u``.
+        supports released ``green.solve(force=..., released=...).u``; after a lift (`add`) the nodes
+        in contact move less there than prescribed.
 
         Parameters
         ----------

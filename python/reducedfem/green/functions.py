@@ -76,7 +76,8 @@ class GreensFunctions(Saved):
     tolerance
         Largest error of the blocks of G between groups of up to 64 neighbouring nodes, relative to
         the block (Frobenius norm), from 1e-6 in float32 or 1e-12 in float64 to 0.5. Blocks inside
-        of a group are exact. None: all are.
+        of a group are exact, but softer by a `lift` in contacts that the error makes indefinite.
+        None: all are exact.
     progress
         A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
 
@@ -123,9 +124,10 @@ class GreensFunctions(Saved):
         freed = distinct(releasable, "releasable", n)
         size = len(nodes)
         error = 0.0 if tolerance is None else _error(tolerance, kind)
-        # packed blocks take a part that is not known before
-        share = 0.05 if error else 1.0
+        # packed blocks take a part that is not known before, and blocks of 192 columns in work
+        share = 1.0 if not error else 0.25 if error >= 1e-3 else 0.5
         needed = 18.0 * share * size**2 * (1 if single else 2)
+        needed += 8.0 * 3 * size * 192 * (threads() + 1) if error else 0.0
         needed += 72.0 * len(freed) * (len(freed) + size)
         _require_memory(needed, f"Green's functions of {size} nodes in {kind}", _SMALLER[single])
         with callback(progress, "Green's functions") as tell:
@@ -323,9 +325,15 @@ class GreensFunctions(Saved):
             surface or not releasable.
         SingularMatrixError
             Too few fixed nodes are left by `released`, and held nodes do not replace them; held
-            nodes do not support a free solid, or move alike: one is constrained to follow others.
+            nodes do not support a free solid, or move alike (one may be constrained to follow
+            others); `tolerance` is too coarse for them.
         MemoryError
             The dense problem needs more memory than is available.
+
+        Warns
+        -----
+        PlausibilityWarning
+            `tolerance` is coarse for the held nodes, which are softer by more than 5 %.
         """
         find = partial(place_of, self._core)
         order, rows, axes, targets = held_directions(find, held)
@@ -336,11 +344,12 @@ class GreensFunctions(Saved):
         refuse_followers(self._ties, self.nodes[places], axes, self.releasable[freed])
         needed = 8.0 * (len(places) ** 2 + 9.0 * len(freed) ** 2)
         _require_memory(needed, "held or released", "name fewer nodes")
-        f, u, moved = self._core.solve(places, axes, targets, load, freed, threads())
+        f, u, moved, lift = self._core.solve(places, axes, targets, load, freed, threads())
         out = np.zeros((len(order), 3))
         out[rows, axes] = f
         finite_result(u, "displacement", "held or force")
-        return GreenSolution(u, finite_result(out, "force", "held or force"), moved)
+        self._doubt_lift(lift, "held nodes")
+        return GreenSolution(u, finite_result(out, "force", "held or force"), moved, lift)
 
     def contact(
         self,
@@ -378,7 +387,8 @@ class GreensFunctions(Saved):
         released
             Nodes among `releasable` that are free here, as in `solve`. None: no nodes.
         tol
-            Tolerance of the residual, > 0, as of `solve_friction`.
+            Tolerance of the residual, > 0, as of `solve_friction`; at most 1e-10 is used where
+            contacts alone hold the solid.
 
         Returns
         -------
@@ -390,13 +400,15 @@ class GreensFunctions(Saved):
             An argument has a wrong type, shape or value, or names a node that is not on the
             surface or not releasable.
         SingularMatrixError
-            Too few fixed nodes are left by `released`, and the contacts do not balance the load.
+            Too few fixed nodes are left by `released`, and the contacts do not balance the load, or
+            barely; `tolerance` is too coarse for these contacts.
 
         Warns
         -----
         PlausibilityWarning
             The laws have no solution, or none was found; `friction` is above 5; the solid has no
-            fixed nodes: a real one would evade the obstacle.
+            fixed nodes: a real one would evade the obstacle; `tolerance` is coarse for the
+            contacts, whose nodes are softer by more than 5 %.
         """
         if self.is_free:
             warn(
@@ -424,7 +436,7 @@ class GreensFunctions(Saved):
             raise InputError(f"gaps must have shape ({m},) or ({m}, 3), got {apart.shape}")
         load = None if force is None else field(force, "force", len(self.nodes))
         freed = released_of(self._core, released)
-        f, place, state, u, moved, (end, residual, *_) = self._core.contact(
+        f, place, state, u, moved, lift, (end, residual, *_) = self._core.contact(
             places, shares, unit, apart, mu, load, freed, _tolerance(tol), threads()
         )
         if _ENDS[end] != "solved":
@@ -438,7 +450,8 @@ class GreensFunctions(Saved):
         gap = np.einsum("ij,ij->i", place, unit)
         slip = place - gap[:, None] * unit
         finite_result(u, "displacement", "gaps or force")
-        return GreenContact(u, f, gap, slip, states(state), _ENDS[end], residual, moved)
+        self._doubt_lift(lift, "contacts")
+        return GreenContact(u, f, gap, slip, states(state), _ENDS[end], residual, moved, lift)
 
     def contacts(self, max_contacts: int = 64, released: ArrayLike | None = None) -> GreenContacts:
         """Return an empty set of contacts that come and go one at a time, in real time.
@@ -470,6 +483,16 @@ class GreensFunctions(Saved):
             )
         freed = released_of(self._core, released)
         return GreenContacts._of(self._core, integer(max_contacts, "max_contacts"), freed)
+
+    def _doubt_lift(self, lift: float, what: str) -> None:
+        if self.tolerance is not None and lift > _MOST_LIFT:
+            warn(
+                f"tolerance {self.tolerance:.3g} is coarse for these {what}: their nodes are "
+                f"{100 * lift:.3g} % softer than by exact blocks, so that the compliance is "
+                "definite. Make the Green's functions with a smaller one",
+                PlausibilityWarning,
+                stacklevel=3,
+            )
 
     # --- files -----------------------------------------------------------------------
 
@@ -528,6 +551,7 @@ _SMALLER = (
     "pass a tolerance such as 1e-3, or fewer surface_nodes",
 )
 _LEAST_ERROR = {"float64": 1e-12, "float32": 1e-6}
+_MOST_LIFT = 0.05  # without a warning
 
 
 def _from_arrays(n_nodes: int, arrays: Mapping[str, NDArray[Any]]) -> GreensFunctions:

@@ -25,11 +25,15 @@ class GreenSolution:
         Forces that hold the nodes [N], in the order of `held`, zero on free axes, shape (m, 3).
     released
         Displacements of the released nodes [m], in the order of `released`, shape (k, 3).
+    lift
+        Part by which blocks of G inside of a group of nodes were increased (`GreensFunctions`,
+        `tolerance`): for these contacts they are softer by it. 0: exact.
     """
 
     u: NDArray[np.float64]
     force: NDArray[np.float64]
     released: NDArray[np.float64]
+    lift: float = 0.0
 
     def __iter__(self) -> Iterator[NDArray[np.float64]]:
         return iter((self.u, self.force))
@@ -56,7 +60,9 @@ class CompositeSolution:
     iterations
         Number of Newton iterations.
     residual
-        Last residual over the sum of the forces on blocks.
+        Last residual over the sum of the loads and the forces on blocks.
+    stable
+        The equilibrium is a minimum of the potential energy.
     """
 
     u: NDArray[np.float64]
@@ -65,6 +71,7 @@ class CompositeSolution:
     energy: float
     iterations: int
     residual: float
+    stable: bool
 
     def __repr__(self) -> str:
         return (
@@ -96,6 +103,9 @@ class GreenContact:
         Largest violation of the law, dimensionless; see `solve_friction`.
     released
         Displacements of the released nodes [m], in the order of `released`, shape (k, 3).
+    lift
+        Part by which blocks of G inside of a group of nodes were increased (`GreensFunctions`,
+        `tolerance`): for these contacts they are softer by it. 0: exact.
     """
 
     u: NDArray[np.float64]
@@ -106,6 +116,7 @@ class GreenContact:
     status: str
     residual: float
     released: NDArray[np.float64]
+    lift: float = 0.0
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{(self.state == one).sum()} {one}" for one in _STATES)
