@@ -54,13 +54,13 @@ def run_watched(program, *arguments):
 
 SHARED = ("base/broadcast_rt.c", "base/ring_rt.c")
 MOUSE = (
-    *SHARED, "base/alloc.c", "base/status.c", "base/thread.c", "device/device.c", "device/hand.c",
+    *SHARED, "base/alloc.c", "base/status.c", "device/device.c", "device/hand.c",
     "device/hand_rt.c", "device/mouse.c", "device/mouse_rt.c", "device/oscillator_rt.c",
     "linalg/pose.c",
 )  # fmt: skip
 SESSION = (
-    *SHARED, "base/alloc.c", "base/clock_rt.c", "base/denormals_rt.c", "base/status.c", "base/thread.c",
-    "haptic/feel_rt.c",
+    *SHARED, "base/alloc.c", "base/clock_rt.c", "base/denormals_rt.c", "base/status.c",
+    "base/thread.c", "haptic/feel_rt.c",
     "haptic/histogram_rt.c", "haptic/loop_rt.c", "haptic/passivity_rt.c", "haptic/record.c",
     "haptic/record_rt.c", "haptic/safety.c", "haptic/safety_rt.c", "haptic/session.c",
     "haptic/session_recorder.c", "haptic/session_thread.c", "haptic/session_watchdog.c",
