@@ -60,7 +60,7 @@ MOUSE = (
 )  # fmt: skip
 SESSION = (
     *SHARED, "base/alloc.c", "base/clock_rt.c", "base/denormals_rt.c", "base/status.c",
-    "base/thread.c", "haptic/feel_rt.c",
+    "haptic/feel_rt.c",
     "haptic/histogram_rt.c", "haptic/loop_rt.c", "haptic/passivity_rt.c", "haptic/record.c",
     "haptic/record_rt.c", "haptic/safety.c", "haptic/safety_rt.c", "haptic/session.c",
     "haptic/session_recorder.c", "haptic/session_thread.c", "haptic/session_watchdog.c",
