@@ -6,8 +6,8 @@
 // G is K^-1 at the points, K the stiffness at rest, U the basis there.  With statics of the model,
 // U (U^T K U)^-1 U^T f, the points of a model with the correction move by G f, as those of the
 // solid.  K^(1/2) S K^(1/2) is the projector onto the complement of K^(1/2) U: S is positive
-// semidefinite, and what the basis contains is not counted twice.  The same holds for free solids,
-// with G under inertia relief and U orthogonal to the rigid motions in the mass.  Without
+// semidefinite, and S has no part in the span of the basis.  The same holds for free solids, with
+// G under inertia relief and U orthogonal to the rigid motions in the mass.  Without
 // coordinates S = G: the shell of a solid that is always at rest.
 //
 // Blocks S_pq (3, 3) are stored for pairs of carriers, one triangle, in single precision.  Carriers
@@ -59,6 +59,12 @@ void rf_contact_local_free(rf_contact_local *l);  // NULL is fine
 // Computes the displacement of point p by a force at point q, in the frame of the body at rest:
 // block (3, 3), row-major.
 void rf_contact_local_between_rt(const rf_contact_local *l, int32_t p, int32_t q, double block[9]);
+// Computes the displacement of point p by a force at a carrier, likewise.
+void rf_contact_local_by_carrier_rt(const rf_contact_local *l, int32_t p, int32_t carrier,
+                                    double block[9]);
+// Adds the displacement of carrier i by a force at carrier j.
+void rf_contact_local_carry_rt(const rf_contact_local *l, int32_t i, int32_t j,
+                               const double force[3], double out[3]);
 // out += S_pq f
 void rf_contact_local_push_rt(const rf_contact_local *l, int32_t p, int32_t q,
                               const double force[3], double out[3]);

@@ -1,9 +1,11 @@
 // Largest eigenvalue of K x = lambda M x over the free DOFs.
 //
 // Value: Lanczos in the metric of M. The largest Ritz value approaches lambda from below; it is
-// accepted when its residual, which bounds the distance to some eigenvalue, is within the
-// tolerance.  Vectors are not
-// reorthogonalised: copies of a converged eigenvalue do no harm here.
+// accepted when its residual is a tenth of the tolerance, and it has risen by no more than the
+// tolerance since the test before, with two thirds of the vectors.  The residual bounds the
+// distance to some eigenvalue, which may be one below the largest: values stay near those for some
+// time, with residuals down to about the gap between them.  Vectors are not reorthogonalised:
+// copies of a converged eigenvalue do no harm here.
 //
 // Bound (lumped mass): N = M^-1 |K|, entry by entry, is nonnegative; its spectral radius is at
 // least lambda and, for any positive x, at most max_i (N x)_i / x_i (Collatz, Wielandt). The power
@@ -25,7 +27,9 @@ enum {
   BOUND_SWEEPS = 24,  // steps of the power method
   ROWS_PER_TASK = 1024
 };
-static const double SMALLEST = 1e-12;  // smallest component of x, relative to the largest
+static const double SAFETY = 0.1;           // residual over the tolerance
+static const double LEAST_RESIDUAL = 1e-9;  // to which that applies: others could drown in rounding
+static const double SMALLEST = 1e-12;       // smallest component of x, relative to the largest
 
 // Removes forces on fixed nodes; those on constrained nodes go to their masters.
 static void hold_fixed(const rf_solid *s, double *x) {
@@ -111,7 +115,7 @@ static rf_status estimate(const rf_solid *s, const rf_run *run, const double *bl
   double norm = sqrt(rf_dot(dofs, v, z)), residual = 0.0;
   for (int64_t d = 0; d < dofs; ++d) v[d] /= norm, mass_v[d] = z[d] / norm;
 
-  double last = 0.0;
+  double last = 0.0, earlier = 0.0;
   bool found = false;
   for (int32_t k = 0, check = FIRST_CHECK; k < MOST_VECTORS && !found; ++k) {
     RF_TRY(rf_run_progress(run, -1, -1, err));
@@ -128,7 +132,9 @@ static rf_status estimate(const rf_solid *s, const rf_run *run, const double *bl
     if (ended || k + 1 == check || k + 1 == MOST_VECTORS) {
       check += check / 2;
       ritz(k + 1, diagonal, off, work, value, &residual);
-      found = ended || residual <= tol * fabs(*value);
+      const double most = fmin(tol, fmax(SAFETY * tol, LEAST_RESIDUAL));
+      found = ended || (residual <= most * fabs(*value) && *value - earlier <= tol * fabs(*value));
+      earlier = *value;
     }
     for (int64_t d = 0; d < dofs; ++d) v[d] /= last, mass_v[d] = z[d] / last;
   }

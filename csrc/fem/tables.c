@@ -85,6 +85,11 @@ done:
   return st;
 }
 
+// True if elements share tables by `first_point`, which kernels of tetrahedra do not read.
+static bool shares_some(const rf_solid *s) {
+  return s->mesh->constraints && !s->congruent && !rf_element_is_tet(s->mesh->type);
+}
+
 // Cells of a graded mesh share a table with the translates of a few first ones: kernels take shared
 // tables from the cache.  The others have tables of their own.
 static rf_status share_points(rf_solid *s, rf_error *err) {
@@ -120,7 +125,7 @@ done:
 static rf_status lay_out_points(rf_solid *s, const rf_standard_rule *standard, rf_error *err) {
   rf_status st = RF_OK;
   const int32_t n = s->n_places;
-  if (s->mesh->constraints && !s->congruent) return share_points(s, err);
+  if (shares_some(s)) return share_points(s, err);
   if (!s->mesh->rule)
     return allocate_points(s, (int64_t)standard->count * (s->congruent ? 1 : n), err);
   int64_t next = s->congruent ? standard->count : 0;
@@ -143,7 +148,7 @@ static rf_status fill_points(rf_solid *s, const rf_standard_rule *standard, rf_e
   double x[3 * RF_MAX_NODES];
   bool shared = false;   // the table of the whole elements exists
   int64_t complete = 0;  // end of the tables of a graded mesh so far
-  for (int32_t k = 0; k < s->n_places && s->mesh->constraints && !s->congruent; ++k) {
+  for (int32_t k = 0; k < s->n_places && shares_some(s); ++k) {
     if (s->visit[k] < 0 || s->first_point[k] < complete) continue;
     const rf_points points = points_of(s->mesh, s->visit[k], standard);
     complete = s->first_point[k] + points.count;
@@ -154,7 +159,7 @@ static rf_status fill_points(rf_solid *s, const rf_standard_rule *standard, rf_e
                         s->volume + s->first_point[k], NULL, err);
     if (st < 0) return st;
   }
-  if (s->mesh->constraints && !s->congruent) return RF_OK;
+  if (shares_some(s)) return RF_OK;
   for (int32_t e = 0; e < s->mesh->n_elements; ++e) {
     const int64_t first = rf_solid_first_at(s, s->place[e]);
     const bool shares = s->congruent && own_points(s->mesh, e).count == 0;

@@ -101,7 +101,8 @@ static rf_status factorize_compliance(work *w, const rf_run *run, rf_error *err)
   else if (!good)
     st = rf_fail(err, RF_ERR_SINGULAR,
                  "held: the compliance of its %d directions is singular; nodes may be so close to "
-                 "each other that they move alike, or hold all of a free solid",
+                 "each other that they move alike, be constrained to follow each other, or hold "
+                 "all of a free solid",
                  (int)w->held);
 done:
   return st;

@@ -49,7 +49,8 @@ uint32_t rf_safety_watch_rt(const rf_safety_settings *set, double elapsed_s,
 // Makes forces fade in again, over `ramp_s` and at least 0.05 s: the hand has moved meanwhile, or
 // is another one.
 void rf_safety_resume_rt(rf_safety_state *state);
-// Makes forces fade out, as nothing answers the hand, or in again as rf_safety_resume_rt.
+// Makes forces fade out, within 0.05 s as nothing answers the hand, or in again as
+// rf_safety_resume_rt.
 void rf_safety_mute_rt(bool muted, rf_safety_state *state);
 // Sets the force of this cycle to zero, because the hand may have moved far since the last one, and
 // makes forces fade in again.  Returns flags to add.

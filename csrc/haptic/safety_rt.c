@@ -4,7 +4,7 @@
 #include "haptic/safety.h"
 #include "linalg/vec3.h"
 
-// shortest fade after a pause, a silence or a takeover
+// shortest fade after a pause, a silence or a takeover, and longest of a force without an answer
 static const double RESUME_S = 0.05;
 
 uint32_t rf_safety_watch_rt(const rf_safety_settings *set, double elapsed_s,
@@ -67,7 +67,9 @@ uint32_t rf_safety_limit_rt(const rf_safety_settings *set, double dt_s, rf_safet
   // a silent device gets zero at once: it may be disconnected
   const bool cut = state->paused || !(state->quiet_s <= set->silent_s);
   const bool out = state->enabled && !state->muted && !cut;
-  const double fade_s = out && state->resumed ? fmax(set->ramp_s, RESUME_S) : set->ramp_s;
+  const double fade_s = out && state->resumed ? fmax(set->ramp_s, RESUME_S)
+                        : state->muted        ? fmin(set->ramp_s, RESUME_S)
+                                              : set->ramp_s;
   const double way = fade_s > 0.0 ? dt_s / fade_s : 1.0;
   state->paused = false;
   if (cut) rf_safety_resume_rt(state);

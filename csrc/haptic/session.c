@@ -141,7 +141,10 @@ static rf_status open_device(rf_session *s, rf_error *err) {
 
 static rf_status start_touch(rf_session *s, rf_error *err) {
   const rf_touch *touch = rf_tick_touch(s->tick);
-  const rf_status st = touch && touch->kind->start ? touch->kind->start(touch->self, err) : RF_OK;
+  rf_status st = RF_OK;
+  s->touch_refused = 0;
+  if (touch && touch->kind->start)
+    st = touch->kind->start(touch->self, s->set.priority - 1, &s->touch_refused, err);
   s->touch_runs = touch && st >= 0;
   return st;
 }
@@ -344,6 +347,7 @@ void rf_session_read_status(rf_session *s, rf_session_status *out) {
   memset(out, 0, sizeof *out);
   out->phase = rf_session_phase_now(s);
   out->closed = s->closed;
+  out->joined = !s->has_threads;
   if (out->phase == RF_SESSION_FAILED) out->failure = s->failure;
   out->priority = s->priority;
   out->locked = s->was_locked;

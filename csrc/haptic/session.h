@@ -45,6 +45,7 @@ typedef enum rf_session_phase {
 
 typedef struct rf_session_status {
   rf_session_phase phase;
+  bool joined;            // no thread of it is left, but for the writer
   bool closed;            // for good, although a thread or a file may not have ended yet
   rf_error failure;       // set in the phase RF_SESSION_FAILED
   bool priority, locked;  // granted as requested

@@ -25,6 +25,7 @@ struct rf_session {
   pid_t owner;  // process that created it: threads do not survive a fork
   bool has_threads, has_writer;
   bool touch_runs;          // the touched body was started
+  int touch_refused;        // why its thread has no priority (errno), or 0
   bool closed, released;    // for good; the device may have another session
   bool locked, was_locked;  // memory is locked now, was locked in the last run
   int file;                 // duplicate of the descriptor for records; -1: none

@@ -17,7 +17,8 @@ void rf_session_close_device(rf_session *s) {
   s->open = false;
 }
 
-// Reports the simulation whose body is too far; returns false if none is.
+// Reports the simulation whose body is too far, or the touched body; returns false if it is
+// neither.
 static bool explain_far(const rf_session *s, long long tick, rf_error *why) {
   for (int32_t k = -1; k < RF_TICK_MOST_CONTACTS; ++k) {
     const rf_motion *body = rf_tick_simulation(s->tick, k);
@@ -28,7 +29,10 @@ static bool explain_far(const rf_session *s, long long tick, rf_error *why) {
     (void)rf_motion_explain(body, who, "softer contact", why);
     return true;
   }
-  return false;
+  const rf_touch *touch = rf_tick_touch(s->tick);
+  char cycle[RF_TICK_NAME];
+  (void)snprintf(cycle, sizeof cycle, "cycle %lld", tick);
+  return touch && touch->kind->explain && touch->kind->explain(touch->self, cycle, why);
 }
 
 void rf_session_explain(rf_session *s, rf_status st, rf_error *why) {

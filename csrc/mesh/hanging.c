@@ -5,23 +5,25 @@
 
 #include "base/alloc.h"
 #include "linalg/vec3.h"
+#include "mesh/bvh.h"
 #include "mesh/topology.h"
 
-static const double NEAR = 1e-3;  // distance from the middle, over that of the middle to a corner
+// distance from a face, over that of its middle to a corner; and of local coordinates, from 0 to 1,
+// from fractions
+static const double NEAR = 1e-3;
+static const double DONE = 1e-9;   // last step of local coordinates
+static const double FAR = 4.0;     // local coordinates of points that are not on the face
+static const double FLAT = 1e-12;  // squared sine of the angle between sides of degenerate faces
 
 enum {
   MOST_FACE_NODES = 8,
-  MOST_SPOTS = 17,
+  MOST_PARTS = 8,  // of an edge: places that are fractions of it are rounded to them
+  NEWTON_STEPS = 12,
+  POLL = 256,   // faces between polls for a stop
   DEEPEST = 64  // chain of nodes that follow others
 };
 
-// A point of a face where a node hangs, by shape functions of the face.
-typedef struct spot {
-  double weight[MOST_FACE_NODES];
-  int masters;  // nodes with a weight, equal ones in elements of first order
-} spot;
-
-// ---- the spots of a face ----------------------------------------------------------------
+// ---- the place of a point on a face ------------------------------------------------------
 
 static void set_weights(int32_t nodes, double x, double y, double w[MOST_FACE_NODES]) {
   if (nodes == 3 || nodes == 6) {
@@ -42,39 +44,104 @@ static void set_weights(int32_t nodes, double x, double y, double w[MOST_FACE_NO
   }
 }
 
-// Lists the spots of a face with this number of nodes, those of edges first: middles, and of second
-// order also quarters.
-static int list_spots(int32_t nodes, spot spots[MOST_SPOTS]) {
-  // local coordinates, from 0 to 1 in triangles and from -1 to 1 in quadrilaterals
-  static const double TRIANGLE[9][2] = {{.5, 0},    {.5, .5},   {0, .5},  {.25, 0}, {.75, 0},
-                                        {.75, .25}, {.25, .75}, {0, .75}, {0, .25}};
-  static const double INNER[3][2] = {{.25, .25}, {.5, .25}, {.25, .5}};
-  static const double SQUARE[12][2] = {{0, -1},  {1, 0},  {0, 1},  {-1, 0},  {-.5, -1}, {.5, -1},
-                                       {1, -.5}, {1, .5}, {.5, 1}, {-.5, 1}, {-1, .5},  {-1, -.5}};
-  static const double CROSS[5][2] = {{0, 0}, {.5, 0}, {0, .5}, {-.5, 0}, {0, -.5}};
-  const bool triangle = nodes == 3 || nodes == 6, second = nodes == 6 || nodes == 8;
-  const double(*edge)[2] = triangle ? TRIANGLE : SQUARE, (*inner)[2] = triangle ? INNER : CROSS;
-  const int corners = triangle ? 3 : 4, edges = second ? 3 * corners : corners;
-  const int inners = triangle ? (second ? 3 : 0) : second ? 5 : 1;
-  int count = 0;
-  for (int k = 0; k < edges + inners && count < MOST_SPOTS; ++k) {
-    const double *at = k < edges ? edge[k] : inner[k - edges];
-    spot *s = &spots[count++];
-    *s = (spot){.masters = 0};
-    set_weights(nodes, at[0], at[1], s->weight);
-    for (int a = 0; a < nodes; ++a) s->masters += s->weight[a] != 0.0;
+static bool is_triangle(int32_t nodes) { return nodes == 3 || nodes == 6; }
+
+// Computes the point of a face at local coordinates: from 0 to 1 in triangles, from -1 to 1 in
+// quadrilaterals.
+static void point_at(int32_t nodes, const double x[][3], const double at[2], double out[3]) {
+  double w[MOST_FACE_NODES];
+  set_weights(nodes, at[0], at[1], w);
+  for (int i = 0; i < 3; ++i) {
+    out[i] = 0.0;
+    for (int a = 0; a < nodes; ++a) out[i] += w[a] * x[a][i];
   }
-  return count;
+}
+
+// Moves the local coordinates to the point of a face nearest to p, by Gauss and Newton; returns the
+// step, infinite if the face is degenerate or p far from it.
+static double approach(int32_t nodes, const double x[][3], const double *p, double at[2]) {
+  double here[3], off[3], way[2][3], right[2];
+  point_at(nodes, x, at, here);
+  rf_vec3_sub(p, here, off);
+  for (int k = 0; k < 2; ++k) {
+    // shape functions are at most quadratic in each coordinate: differences are exact
+    double before[2] = {at[0], at[1]}, after[2] = {at[0], at[1]}, low[3], high[3];
+    before[k] -= 0.5;
+    after[k] += 0.5;
+    point_at(nodes, x, before, low);
+    point_at(nodes, x, after, high);
+    rf_vec3_sub(high, low, way[k]);
+    right[k] = rf_vec3_dot(way[k], off);
+  }
+  const double a = rf_vec3_dot(way[0], way[0]), b = rf_vec3_dot(way[0], way[1]);
+  const double c = rf_vec3_dot(way[1], way[1]), det = a * c - b * b;
+  if (!(det > FLAT * a * c)) return INFINITY;
+  const double step[2] = {(c * right[0] - b * right[1]) / det, (a * right[1] - b * right[0]) / det};
+  for (int k = 0; k < 2; ++k) at[k] += step[k];
+  return fabs(at[0]) < FAR && fabs(at[1]) < FAR ? fmax(fabs(step[0]), fabs(step[1])) : INFINITY;
+}
+
+// Rounds a coordinate from 0 to 1 to a near fraction.
+static double to_fraction(double t) {
+  for (int parts = 1; parts <= MOST_PARTS; ++parts)
+    if (fabs(t * parts - round(t * parts)) <= NEAR * parts) return round(t * parts) / parts;
+  return t;
+}
+
+// Computes the weights of the nodes of a face at a point on it, with near fractions; false: p is
+// not on the face, or at a corner.  reach: distance from its middle to a corner.
+static bool find_weights(int32_t nodes, const double x[][3], const double *p, double reach,
+                         double w[MOST_FACE_NODES]) {
+  const bool triangle = is_triangle(nodes);
+  double at[2] = {triangle ? 1.0 / 3.0 : 0.0, triangle ? 1.0 / 3.0 : 0.0}, here[3], off[3];
+  double step = INFINITY;
+  for (int k = 0; k < NEWTON_STEPS && step > DONE; ++k)
+    if (!isfinite(step = approach(nodes, x, p, at))) return false;
+  if (triangle) {
+    double L[3] = {1.0 - at[0] - at[1], at[0], at[1]};
+    // the smallest of the three coordinates is the rest, if it is zero the point is on an edge
+    int least = 0;
+    for (int a = 1; a < 3; ++a) least = L[a] < L[least] ? a : least;
+    if (fabs(L[least]) <= NEAR) {
+      L[least] = 0.0;
+      L[(least + 1) % 3] = to_fraction(L[(least + 1) % 3]);
+      L[(least + 2) % 3] = 1.0 - L[(least + 1) % 3];
+    } else {
+      L[1] = to_fraction(L[1]);
+      L[2] = to_fraction(L[2]);
+      L[0] = 1.0 - L[1] - L[2];
+    }
+    if (fmin(fmin(L[0], L[1]), L[2]) < 0.0 || fmax(fmax(L[0], L[1]), L[2]) == 1.0) return false;
+    at[0] = L[1];
+    at[1] = L[2];
+  } else {
+    for (int k = 0; k < 2; ++k) at[k] = 2.0 * to_fraction(0.5 * (at[k] + 1.0)) - 1.0;
+    if (fabs(at[0]) > 1.0 || fabs(at[1]) > 1.0 || (fabs(at[0]) == 1.0 && fabs(at[1]) == 1.0))
+      return false;
+  }
+  point_at(nodes, x, at, here);
+  rf_vec3_sub(p, here, off);
+  if (!(rf_vec3_dot(off, off) <= NEAR * NEAR * reach * reach)) return false;
+  set_weights(nodes, at[0], at[1], w);
+  return true;
 }
 
 // ---- the search -------------------------------------------------------------------------
 
 typedef struct search {
   const rf_mesh *mesh;
+  const rf_run *run;
   rf_boundary faces;
   int32_t *ptr, *face;  // faces at each corner                  (n_nodes + 1), (corners of all)
-  int32_t *masters;     // of each hanging node, -1: none     (n_nodes, 4)
+  rf_bvh tree;          // nodes of the faces
+  int32_t *node;        // of each item of the tree                  (n_nodes)
+  int32_t *masters;     // of each hanging node, -1: none         (n_nodes, 4)
+  double *share;        // weights of the masters                 (n_nodes, 4)
   int32_t count;        // hanging nodes
+  // nodes on one face, of which those are hanging that faces join to its corners
+  int32_t *on, n_on;  //                                          (n_nodes)
+  int32_t *queue;     //                                  (n_nodes + corners)
+  int32_t *last;      // last face that a node was on, -1: none      (n_nodes)
   // the independent nodes that one node follows
   int32_t *touched;  // nodes with a weight                   (n_nodes)
   double *weight;    //                                          (n_nodes)
@@ -107,59 +174,123 @@ static bool has_node(const rf_mesh *m, int32_t e, int32_t node) {
   return false;
 }
 
-// Notes that a node hangs at a spot of a face.  An edge decides before a face.
-static void note(search *s, int32_t node, const spot *at, const int32_t *face) {
+// Notes that a node hangs at a place of a face.  An edge decides before a face.
+static void note(search *s, int32_t node, const double *weight, const int32_t *face) {
   int32_t *masters = s->masters + 4 * (int64_t)node;
+  double *share = s->share + 4 * (int64_t)node;
   const rf_constraints *known = s->mesh->constraints;
   if (known && rf_constraints_find(known, node) >= 0) return;
-  if (masters[0] >= 0 && (masters[2] < 0 || at->masters > 2)) return;
+  int count = 0;
+  for (int a = 0; a < s->faces.face_nodes; ++a) count += weight[a] != 0.0;
+  if (masters[0] >= 0 && (masters[2] < 0 || count > 2)) return;
   s->count += masters[0] < 0;
   memset(masters, 255, 4 * sizeof *masters);
   const bool second = rf_element_is_quadratic(s->mesh->type);
   for (int a = 0, k = 0; a < s->faces.face_nodes && k < (second ? 1 : 4); ++a)
-    if (at->weight[a] != 0.0) masters[k++] = face[a];
+    if (weight[a] != 0.0) {
+      masters[k] = face[a];
+      share[k++] = weight[a];
+    }
 }
 
-// Compares the nodes around a corner of a face with its spots.
-static void compare(search *s, int32_t f, const double place[][3], const spot *spots, int count,
-                    int32_t corner) {
+static int collect(void *context, int32_t at) {
+  search *s = context;
+  s->on[s->n_on++] = s->node[s->tree.item[at]];
+  return 0;
+}
+
+// Finds the nodes on face f that its element does not have, and notes those that other faces join
+// to its corners, one by one.
+static void compare(search *s, int32_t f) {
   const rf_boundary *b = &s->faces;
   const int32_t *own = b->nodes + (int64_t)f * b->face_nodes;
-  for (int32_t p = s->ptr[corner]; p < s->ptr[corner + 1]; ++p) {
-    if (s->face[p] == f) continue;
-    const int32_t *other = b->nodes + (int64_t)s->face[p] * b->face_nodes;
-    for (int a = 0; a < b->face_nodes; ++a) {
-      const double *x = s->mesh->nodes + 3 * (int64_t)other[a];
-      for (int k = 0; k < count; ++k) {
-        double off[3], reach[3];
-        rf_vec3_sub(x, place[k], off);
-        rf_vec3_sub(s->mesh->nodes + 3 * (int64_t)corner, place[k], reach);
-        if (rf_vec3_dot(off, off) > NEAR * NEAR * rf_vec3_dot(reach, reach)) continue;
-        if (!has_node(s->mesh, b->element[f], other[a])) note(s, other[a], &spots[k], own);
+  double x[MOST_FACE_NODES][3], low[3], high[3], middle[3] = {0}, off[3], reach = 0.0;
+  for (int a = 0; a < b->face_nodes; ++a)
+    memcpy(x[a], s->mesh->nodes + 3 * (int64_t)own[a], sizeof x[a]);
+  const int corners = corners_of(s);
+  for (int a = 0; a < corners; ++a)
+    for (int i = 0; i < 3; ++i) middle[i] += x[a][i] / corners;
+  for (int a = 0; a < corners; ++a) {
+    rf_vec3_sub(x[a], middle, off);
+    reach = fmax(reach, sqrt(rf_vec3_dot(off, off)));
+  }
+  for (int i = 0; i < 3; ++i) {
+    low[i] = high[i] = x[0][i];
+    for (int a = 1; a < b->face_nodes; ++a) {
+      low[i] = fmin(low[i], x[a][i]);
+      high[i] = fmax(high[i], x[a][i]);
+    }
+    low[i] -= NEAR * reach;
+    high[i] += NEAR * reach;
+  }
+  s->n_on = 0;
+  rf_bvh_overlap(&s->tree, low, high, collect, s);
+  double w[MOST_FACE_NODES];
+  int32_t found = 0, queued = 0;
+  for (int32_t k = 0; k < s->n_on; ++k) {
+    const int32_t node = s->on[k];
+    if (has_node(s->mesh, b->element[f], node)) continue;
+    if (!find_weights(b->face_nodes, (const double(*)[3])x, s->mesh->nodes + 3 * (int64_t)node,
+                      reach, w))
+      continue;
+    s->last[node] = f;
+    ++found;
+  }
+  for (int a = 0; a < corners && found > 0; ++a) s->queue[queued++] = own[a];
+  for (int32_t q = 0; q < queued && found > 0; ++q)
+    for (int32_t p = s->ptr[s->queue[q]]; p < s->ptr[s->queue[q] + 1]; ++p) {
+      const int32_t *other = b->nodes + (int64_t)s->face[p] * b->face_nodes;
+      for (int a = 0; a < b->face_nodes; ++a) {
+        if (s->last[other[a]] != f) continue;
+        s->last[other[a]] = -1;
+        --found;
+        s->queue[queued++] = other[a];
+        if (find_weights(b->face_nodes, (const double(*)[3])x,
+                         s->mesh->nodes + 3 * (int64_t)other[a], reach, w))
+          note(s, other[a], w, own);
       }
     }
+}
+
+// Makes the tree of the nodes of the faces.
+static rf_status make_tree(search *s, rf_error *err) {
+  rf_status st = RF_OK;
+  const rf_boundary *b = &s->faces;
+  double *boxes = NULL;
+  int32_t count = 0;
+  for (int64_t k = 0; k < (int64_t)b->face_nodes * b->n_faces; ++k) s->last[b->nodes[k]] = 0;
+  for (int32_t i = 0; i < s->mesh->n_nodes; ++i) {
+    if (s->last[i] < 0) continue;
+    s->last[i] = -1;
+    s->node[count++] = i;
   }
+  RF_ALLOC(boxes, 6 * (int64_t)count);
+  for (int32_t k = 0; k < count; ++k)
+    for (int c = 0; c < 6; ++c)
+      boxes[6 * (int64_t)k + c] = s->mesh->nodes[3 * (int64_t)s->node[k] + c % 3];
+  if (count > 0) RF_TRY(rf_bvh_create(count, boxes, s->run, &s->tree, err));
+done:
+  rf_free(boxes);
+  return st;
 }
 
 static rf_status find(search *s, rf_error *err) {
   rf_status st = RF_OK;
-  spot spots[MOST_SPOTS];
-  double place[MOST_SPOTS][3];
+  const int64_t n = s->mesh->n_nodes;
   RF_TRY(rf_mesh_boundary(s->mesh, &s->faces, err));
   RF_TRY(list_faces(s, err));
-  RF_ALLOC(s->masters, 4 * (int64_t)s->mesh->n_nodes);
-  memset(s->masters, 255, 4 * (size_t)s->mesh->n_nodes * sizeof *s->masters);
-  const rf_boundary *b = &s->faces;
-  const int count = list_spots(b->face_nodes, spots);
-  for (int32_t f = 0; f < b->n_faces; ++f) {
-    const int32_t *own = b->nodes + (int64_t)f * b->face_nodes;
-    memset(place, 0, sizeof place);
-    for (int k = 0; k < count; ++k)
-      for (int a = 0; a < b->face_nodes; ++a)
-        for (int i = 0; i < 3; ++i)
-          place[k][i] += spots[k].weight[a] * s->mesh->nodes[3 * (int64_t)own[a] + i];
-    for (int a = 0; a < corners_of(s); ++a)
-      compare(s, f, (const double(*)[3])place, spots, count, own[a]);
+  RF_ALLOC(s->node, n);
+  RF_ALLOC(s->on, n);
+  RF_ALLOC(s->queue, n + 4);
+  RF_ALLOC(s->last, n);
+  RF_ALLOC(s->share, 4 * n);
+  RF_ALLOC(s->masters, 4 * n);
+  memset(s->last, 255, (size_t)n * sizeof *s->last);
+  memset(s->masters, 255, 4 * (size_t)n * sizeof *s->masters);
+  RF_TRY(make_tree(s, err));
+  for (int32_t f = 0; f < s->faces.n_faces; ++f) {
+    if (f % POLL == 0) RF_TRY(rf_run_poll(s->run, err));
+    compare(s, f);
   }
 done:
   return st;
@@ -167,9 +298,15 @@ done:
 
 static void release(search *s) {
   rf_boundary_free(&s->faces);
+  rf_bvh_free(&s->tree);
   rf_free(s->ptr);
   rf_free(s->face);
+  rf_free(s->node);
+  rf_free(s->on);
+  rf_free(s->queue);
+  rf_free(s->last);
   rf_free(s->masters);
+  rf_free(s->share);
   rf_free(s->stamp);
   rf_free(s->weight);
   rf_free(s->touched);
@@ -187,7 +324,7 @@ static bool expand(search *s, int32_t node, double weight, int depth, int32_t st
   int all = 0;
   while (all < 4 && masters[all] >= 0) ++all;
   for (int a = 0; good && a < all; ++a)
-    good = expand(s, masters[a], weight / all, depth + 1, stamp, count);
+    good = expand(s, masters[a], weight * s->share[4 * (int64_t)node + a], depth + 1, stamp, count);
   for (int32_t p = k < 0 ? 0 : known->ptr[k]; k >= 0 && good && p < known->ptr[k + 1]; ++p)
     good = expand(s, known->masters[p], weight * known->weights[p], depth + 1, stamp, count);
   if (all > 0 || k >= 0) return good;
@@ -250,10 +387,10 @@ static void table_release(rf_constraints *c) {
   rf_free(c->weights);
 }
 
-rf_status rf_mesh_find_hanging(const rf_mesh *mesh, int32_t *count, int32_t **nodes,
-                               rf_error *err) {
+rf_status rf_mesh_find_hanging(const rf_mesh *mesh, const rf_run *run, int32_t *count,
+                               int32_t **nodes, rf_error *err) {
   rf_status st = RF_OK;
-  search s = {.mesh = mesh};
+  search s = {.mesh = mesh, .run = run};
   *nodes = NULL;
   *count = 0;
   RF_TRY(find(&s, err));
@@ -265,9 +402,10 @@ done:
   return st;
 }
 
-rf_status rf_mesh_constrain_hanging(const rf_mesh *mesh, rf_mesh **out, rf_error *err) {
+rf_status rf_mesh_constrain_hanging(const rf_mesh *mesh, const rf_run *run, rf_mesh **out,
+                                    rf_error *err) {
   rf_status st = RF_OK;
-  search s = {.mesh = mesh};
+  search s = {.mesh = mesh, .run = run};
   rf_constraints c = {0};
   rf_mesh *made = NULL;
   double *nodes = NULL;

@@ -150,7 +150,8 @@ static double scale_of(const rf_mesh *mesh, int32_t e, const double edge[3]) {
 }
 
 // Requires equal boxes: cut cells are coupled across faces, whose normals and sizes must agree.
-// Those without constrained nodes meet such only.
+// Whole ones may be larger by powers of two, as in graded meshes and parts of these: they share no
+// face of four nodes with smaller ones.
 static rf_status check_boxes(const rf_mesh *mesh, const rf_rule *rule, rf_error *err) {
   double edge[3][3], size = 0.0, way[3], xi[3];
   static const int ALONG[3] = {1, 3, 4};
@@ -164,7 +165,7 @@ static rf_status check_boxes(const rf_mesh *mesh, const rf_rule *rule, rf_error 
     for (int i = 0; i < 3; ++i) size = fmax(size, fabs(edge[k][i]));
   }
   for (int32_t e = 0; e < mesh->n_elements; ++e) {
-    const bool may_differ = mesh->constraints && !is_cut(rule, e);
+    const bool may_differ = !is_cut(rule, e);
     const double scale = may_differ ? scale_of(mesh, e, edge[0]) : 1.0;
     for (int a = 0; a < (int)mesh->type; ++a) {
       way_to(mesh, e, a, way);

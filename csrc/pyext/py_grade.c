@@ -142,17 +142,18 @@ static PyObject *constraints_fill(PyObject *module, PyObject *args) {
 
 PyDoc_STRVAR(hanging_doc,
              "hanging_nodes($module, mesh, /)\n--\n\n"
-             "Nodes in the middle of edges and faces of elements that do not have them, without\n"
+             "Nodes on edges and faces of elements that do not have them, without\n"
              "constraints: int32 (k,), ascending.");
 static PyObject *hanging_nodes(PyObject *module, PyObject *mesh_obj) {
   py_state *state = py_state_of_module(module);
   const rf_mesh *mesh = py_mesh_get(state, mesh_obj);
-  if (!mesh) return NULL;
+  py_run run;
+  if (!mesh || py_run_init(state, &run, NULL, 1) < 0) return NULL;
   int32_t count = 0, *nodes = NULL;
   rf_error err = {0};
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
-  st = rf_mesh_find_hanging(mesh, &count, &nodes, &err);
+  st = rf_mesh_find_hanging(mesh, &run.run, &count, &nodes, &err);
   Py_END_ALLOW_THREADS
   PyObject *out = st < 0 ? py_raise(state, st, &err) : py_new_i32(1, (npy_intp[]){count});
   if (out && count) memcpy(py_i32(out), nodes, (size_t)count * sizeof *nodes);
@@ -166,12 +167,13 @@ PyDoc_STRVAR(constrain_doc,
 static PyObject *constrain_hanging(PyObject *module, PyObject *mesh_obj) {
   py_state *state = py_state_of_module(module);
   const rf_mesh *mesh = py_mesh_get(state, mesh_obj);
-  if (!mesh) return NULL;
+  py_run run;
+  if (!mesh || py_run_init(state, &run, NULL, 1) < 0) return NULL;
   rf_mesh *made = NULL;
   rf_error err = {0};
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
-  st = rf_mesh_constrain_hanging(mesh, &made, &err);
+  st = rf_mesh_constrain_hanging(mesh, &run.run, &made, &err);
   Py_END_ALLOW_THREADS
   return wrap(state, st, &err, made);
 }

@@ -433,14 +433,15 @@ static PyObject *status(PyObject *self, PyObject *unused) {
   unlock(self);
   Py_END_ALLOW_THREADS
   return Py_BuildValue(
-      "{s:s,s:N,s:N,s:N,s:N,s:N,s:s,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:i,s:N,s:d,s:d,"
+      "{s:s,s:N,s:N,s:N,s:N,s:N,s:N,s:s,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:L,s:i,s:N,s:d,s:"
+      "d,"
       "s:d,s:L,s:L,s:d,s:d,s:L,s:d,s:d}",
-      "phase", phases[s.phase], "closed", PyBool_FromLong(s.closed), "here",
-      PyBool_FromLong(rf_session_here(self_session(self))), "failure", py_text(s.failure.text),
-      "priority", PyBool_FromLong(s.priority), "locked", PyBool_FromLong(s.locked), "not_allowed",
-      s.not_allowed, "ticks", (long long)s.ticks, "over", (long long)s.over, "interrupted",
-      (long long)s.interrupted, "skipped", (long long)s.skipped, "unrecorded",
-      (long long)s.unrecorded, "shortened", (long long)s.shortened, "too_deep",
+      "phase", phases[s.phase], "closed", PyBool_FromLong(s.closed), "joined",
+      PyBool_FromLong(s.joined), "here", PyBool_FromLong(rf_session_here(self_session(self))),
+      "failure", py_text(s.failure.text), "priority", PyBool_FromLong(s.priority), "locked",
+      PyBool_FromLong(s.locked), "not_allowed", s.not_allowed, "ticks", (long long)s.ticks, "over",
+      (long long)s.over, "interrupted", (long long)s.interrupted, "skipped", (long long)s.skipped,
+      "unrecorded", (long long)s.unrecorded, "shortened", (long long)s.shortened, "too_deep",
       (long long)s.too_deep, "paused", (long long)s.paused, "made_up", (long long)s.made_up,
       "unsolved", (long long)s.unsolved, "written", (long long)s.written, "file_error",
       s.file_error, "writing", PyBool_FromLong(s.writing), "energy", s.energy_j, "most_energy",
@@ -520,6 +521,8 @@ PyDoc_STRVAR(restore_touch_doc,
 static PyObject *restore_touch(PyObject *self, PyObject *touched) {
   py_state *state = py_state_of_object(self);
   rf_touch *to = py_touch_get(state, touched);
+  rf_error err = {0};
+  rf_status st = RF_OK;
   bool ended;
   if (!to) return NULL;
   Py_BEGIN_ALLOW_THREADS
@@ -528,12 +531,13 @@ static PyObject *restore_touch(PyObject *self, PyObject *touched) {
   ended = rf_session_wait(self_session(self), 0.0);
   if (ended && from && from->kind == to->kind && to->kind->restore) {
     py_lock(touched);
-    to->kind->restore(to->self, from->self);
+    st = to->kind->restore(to->self, from->self, &err);
     py_unlock(touched);
   }
   unlock(self);
   Py_END_ALLOW_THREADS
   if (!ended) return py_fail(state, PY_INPUT_ERROR, "the session is running: stop it first");
+  if (st < 0) return py_raise(state, st, &err);
   Py_RETURN_NONE;
 }
 

@@ -10,6 +10,7 @@
 #ifndef RF_RENDER_TOUCH_H
 #define RF_RENDER_TOUCH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/status.h"
@@ -18,7 +19,7 @@
 // Flags of a cycle.
 enum {
   RF_TOUCH_SLIPS = 1,  // the contact slides over the body
-  RF_TOUCH_DEEP = 2,   // beyond the depth for which the body has a force: it is bounded
+  RF_TOUCH_DEEP = 2,   // beyond the depth for which the body has a force, or jammed: it is bounded
   RF_TOUCH_FAILED = 4  // the body does not answer, as its thread has stalled: the session makes the
                        // force fade out, and fade in once the body answers again
 };
@@ -48,13 +49,17 @@ typedef struct rf_touch_kind {
   void (*publish_rt)(const void *self, double *out);
   // Nullable, for kinds with a thread of their own.  `start` comes before the first cycle of a
   // thread, `stop` after its last one; between them a thread moves the body, else `step_rt` does,
-  // as in scripts.  Both may be called again.
-  rf_status (*start)(void *self, rf_error *err);
+  // as in scripts.  Both may be called again.  The thread has a real-time priority if it is
+  // positive and the system allows it; `refused`: why it does not (errno), or 0.
+  rf_status (*start)(void *self, int priority, int *refused, rf_error *err);
   void (*stop)(void *self);
   // Copies the body, in its state and without a contact.
   rf_status (*copy)(const void *self, void **out, rf_error *err);
-  // Nullable.  Copies the state of a copy, which runs no more, to the body that it was made of.
-  void (*restore)(void *self, const void *from);
+  // Nullable.  Copies the state of a copy, which runs no more, to the body that it was made of;
+  // RF_ERR_ARG: it was made of another one.
+  rf_status (*restore)(void *self, const void *from, rf_error *err);
+  // Nullable.  Explains why the body ended the session, after `who`; false: it did not.
+  bool (*explain)(const void *self, const char *who, rf_error *why);
   void (*release)(void *self);
 } rf_touch_kind;
 

@@ -1,6 +1,7 @@
 #include "touch/explicit.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "base/alloc.h"
 #include "base/run.h"
@@ -10,7 +11,9 @@ static const double STALL_PERIODS = 5.0, STALL_S = 0.02;
 // Speed of ways of the tool that count as noise; time that the local stiffness remembers.
 static const double NOISE_M_S = 1e-3, MEMORY_S = 0.05;
 static const double FEWEST = 10.0;  // states of a measured stiffness
-static const double EQUAL = 1e-6;   // relative, of times
+// Least number of states without contact, and time, after which it has ended.
+static const double OPEN = 3.0, OPEN_S = 0.02;
+static const double EQUAL = 1e-6;  // relative, of times
 
 static const rf_run ALONE = {.threads = 1};
 
@@ -39,17 +42,19 @@ static void release(void *self) {
   rf_explicit *x = self;
   if (!x) return;
   rf_explicit_stop(x);
+  if (x->report != &x->first) atomic_store(&x->report->taken, false);
   rf_free(x->hands_memory);
   rf_free(x->states_memory);
   rf_free(x->last);
   rf_free(x->known);
+  rf_free(x->spare);
   rf_free(x);
 }
 
 static rf_status create(const rf_explicit_settings *set, rf_explicit **out, rf_error *err) {
   rf_status st = RF_OK;
   rf_explicit *x = NULL;
-  char *hands, *states, *simulated, *known;
+  char *hands, *states, *simulated, *known, *spare;
   RF_ALLOC(x, 1);
   x->set = *set;
   x->report = &x->first;
@@ -61,6 +66,7 @@ static rf_status create(const rf_explicit_settings *set, rf_explicit **out, rf_e
   x->display.period_s = x->period_s;
   x->secant.noise_m = NOISE_M_S * x->period_s;
   x->secant.memory = exp(-x->period_s / MEMORY_S);
+  x->secant.most_open = (int32_t)ceil(fmax(OPEN, OPEN_S / x->period_s));
   x->fewest = (int32_t)fmax(FEWEST, MEMORY_S / x->period_s);
   RF_ALLOC(hands, rf_broadcast_bytes_rt(sizeof(rf_explicit_hand)));
   x->hands_memory = hands;
@@ -70,6 +76,8 @@ static rf_status create(const rf_explicit_settings *set, rf_explicit **out, rf_e
   x->last = (rf_explicit_state *)(void *)simulated;
   RF_ALLOC(known, x->state_bytes);
   x->known = (rf_explicit_state *)(void *)known;
+  RF_ALLOC(spare, x->state_bytes);
+  x->spare = (rf_explicit_state *)(void *)spare;
   RF_ALLOC(states, rf_broadcast_bytes_rt(x->state_bytes));
   x->states_memory = states;
   rf_broadcast_begin_rt(&x->hands, sizeof(rf_explicit_hand), hands);
@@ -84,11 +92,26 @@ done:
 static rf_status copy(const void *self, void **out, rf_error *err) {
   const rf_explicit *from = self;
   rf_explicit *x;
+  if (atomic_exchange(&from->report->taken, true))
+    return rf_fail(err, RF_ERR_ARG,
+                   "another session moves this simulation: make a body of its own for each");
   const rf_status st = create(&from->set, &x, err);
-  if (st < 0) return st;
+  if (st < 0) {
+    atomic_store(&from->report->taken, false);
+    return st;
+  }
   x->report = from->report;
   *out = x;
   return st;
+}
+
+static bool explain(const void *self, const char *who, rf_error *why) {
+  const rf_explicit *x = self;
+  char text[64];
+  if (!atomic_load(&x->report->failed)) return false;
+  (void)snprintf(text, sizeof text, "%s: the simulation", who);
+  (void)rf_motion_explain(x->set.motion, text, "a slower hand", why);
+  return true;
 }
 
 static const rf_touch_kind KIND = {.name = "explicit",
@@ -99,6 +122,7 @@ static const rf_touch_kind KIND = {.name = "explicit",
                                    .stop = rf_explicit_stop,
                                    .copy = copy,
                                    .publish_rt = rf_explicit_publish_rt,
+                                   .explain = explain,
                                    .release = release};
 
 double rf_explicit_lag(const rf_explicit *x) {

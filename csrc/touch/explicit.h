@@ -53,10 +53,11 @@ typedef struct rf_explicit_hand {
 // Statistics of a body and its copies; any thread may read it.
 typedef struct rf_explicit_report {
   _Atomic int64_t periods;  // made
-  _Atomic int64_t late;     // of them, those that took longer than S
+  _Atomic int64_t late;     // of them, those that took longer than S, or began too late
   _Atomic int64_t stalls;   // times that a state did not come
   _Atomic double missed;    // part of the changes of force that the local stiffness did not foresee
   atomic_bool failed;       // the motion has failed, and rests
+  atomic_bool taken;        // by a copy, which moves it
 } rf_explicit_report;
 
 typedef struct rf_explicit {
@@ -76,6 +77,7 @@ typedef struct rf_explicit {
   rf_explicit_hand hand;
   rf_explicit_display display;
   rf_explicit_state *known;  // owned; the newest one, likewise
+  rf_explicit_state *spare;  // owned; room for the next one
   uint64_t taken;            // its number in the broadcast
   bool stalled;
   double due_s;  // time of the next period, without a thread
@@ -87,7 +89,7 @@ typedef struct rf_explicit {
 } rf_explicit;
 
 // RF_ERR_ARG, naming it, if the motion has no contact with the proxy, or its steps do not fill a
-// period.  Copies move the same motion, and must be freed before the body.
+// period.  A copy moves the same motion, and must be freed before the body and before another copy.
 RF_MUST_CHECK rf_status rf_explicit_create(const rf_explicit_settings *set, rf_touch **out,
                                            rf_error *err);
 // Mean lag of a force by its states: 2 S in "delay", 7/4 S in "stiffness", else zero.
@@ -101,7 +103,7 @@ rf_status rf_explicit_feel_rt(void *self, const rf_pose *hand, double dt_s, rf_t
 rf_status rf_explicit_step_rt(void *self, double dt_s);
 void rf_explicit_forget_rt(void *self);
 void rf_explicit_publish_rt(const void *self, double *out);
-rf_status rf_explicit_start(void *self, rf_error *err);
+rf_status rf_explicit_start(void *self, int priority, int *refused, rf_error *err);
 void rf_explicit_stop(void *self);
 
 #endif

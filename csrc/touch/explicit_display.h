@@ -5,7 +5,7 @@
 // from its arrival if that is later, the law
 //     F(x) = F_j - K_j (x - x_j)
 // comes in linearly for the one before: in a period in "delay", in half a period in "stiffness".
-// A force that the local stiffness turned to pull is zero.
+// The local stiffness changes the force of the states by at most its size, so that it never pulls.
 //
 // Stability: a body of stiffness k has F_j = -k x_j.  With weights a(t, s) of the speeds x'(s)
 // since the states shown at t,
@@ -55,7 +55,10 @@ typedef struct rf_explicit_display {
 
 // Shows nothing, from a time on.
 void rf_explicit_display_begin_rt(rf_explicit_display *d, double time_s);
-// Takes a state that has arrived.
+// Shows the state that waits, if it is due; false: it still waits, and no other may be taken, which
+// would replace it before it was shown.
+bool rf_explicit_display_ready_rt(rf_explicit_display *d, double time_s, const double hand_m[3]);
+// Takes a state that has arrived, if none waits.
 void rf_explicit_display_take_rt(rf_explicit_display *d, const rf_explicit_state *state,
                                  double time_s);
 // Computes the force and torque shown with the hand at a place; times ascend.

@@ -38,12 +38,17 @@ static void show(const rf_explicit_display *d, double part, const double hand_m[
   for (int i = 0; i < 3; ++i) force_n[i] = torque_nm[i] = 0.0;
   add(&d->before, 1.0 - part, hand_m, force_n, torque_nm);
   add(&d->now.law, part, hand_m, force_n, torque_nm);
-}
-
-void rf_explicit_display_take_rt(rf_explicit_display *d, const rf_explicit_state *state,
-                                 double time_s) {
-  d->next = *state;
-  d->arrived_s = time_s;
+  if (!d->local) return;
+  // the local stiffness must not pull: it changes the force of the states by at most its size
+  double towards[3], change[3];
+  for (int i = 0; i < 3; ++i)
+    towards[i] = (1.0 - part) * d->before.force_n[i] + part * d->now.law.force_n[i];
+  const double size = rf_vec3_length(towards);
+  rf_vec3_sub(force_n, towards, change);
+  if (rf_vec3_limit(change, size))
+    for (int i = 0; i < 3; ++i) force_n[i] = towards[i] + change[i];
+  const double left = size > 0.0 ? fmin(rf_vec3_length(force_n) / size, 1.0) : 0.0;
+  for (int i = 0; i < 3; ++i) torque_nm[i] *= left;
 }
 
 // The next state becomes the present one; what is shown now becomes the law before.
@@ -60,18 +65,22 @@ static void advance(rf_explicit_display *d, double time_s, const double hand_m[3
   d->begun_s = time_s;
 }
 
-void rf_explicit_display_show_rt(rf_explicit_display *d, double time_s, const double hand_m[3],
-                                 double force_n[3], double torque_nm[3]) {
+bool rf_explicit_display_ready_rt(rf_explicit_display *d, double time_s, const double hand_m[3]) {
   // times are sums of cycles, of limited accuracy
   if (d->next.number > 0 && time_s > d->next.hand_s + d->period_s - 0.5 * d->cycle_s)
     advance(d, time_s, hand_m);
+  return d->next.number == 0;
+}
+
+void rf_explicit_display_take_rt(rf_explicit_display *d, const rf_explicit_state *state,
+                                 double time_s) {
+  d->next = *state;
+  d->arrived_s = time_s;
+}
+
+void rf_explicit_display_show_rt(rf_explicit_display *d, double time_s, const double hand_m[3],
+                                 double force_n[3], double torque_nm[3]) {
+  (void)rf_explicit_display_ready_rt(d, time_s, hand_m);
   const double part = part_at(d, time_s);
   show(d, part, hand_m, force_n, torque_nm);
-  if (!d->local) return;
-  // the local stiffness must not pull: states tell where forces point
-  double towards[3];
-  for (int i = 0; i < 3; ++i)
-    towards[i] = (1.0 - part) * d->before.force_n[i] + part * d->now.law.force_n[i];
-  if (rf_vec3_dot(force_n, towards) > 0.0) return;
-  for (int i = 0; i < 3; ++i) force_n[i] = torque_nm[i] = 0.0;
 }

@@ -5,6 +5,9 @@
 
 #include "linalg/vec3.h"
 
+static const int32_t BEGINS = 3;  // states of a contact, before its stiffness is shown
+static const double LATE = 1.5;   // periods between two cycles that are too far apart
+
 // Fills the state at the end of a period in which the tool came from a pose.
 static void fill_state(rf_explicit *x, const rf_pose *from, const rf_explicit_hand *hand) {
   const rf_collide_step *step = &x->set.motion->collide->last;
@@ -27,7 +30,8 @@ static void fill_state(rf_explicit *x, const rf_pose *from, const rf_explicit_ha
   rf_explicit_secant_take_rt(&x->secant, s->touching > 0, s->law.hand_m, s->law.force_n);
   const bool known = x->secant.states > x->fewest;
   s->most_n_per_m = known ? rf_explicit_secant_most_rt(&x->secant) : 0.0;
-  if (x->set.way == RF_EXPLICIT_stiffness)
+  memset(s->law.stiffness, 0, sizeof s->law.stiffness);
+  if (x->set.way == RF_EXPLICIT_stiffness && x->secant.states > BEGINS)
     memcpy(s->law.stiffness, x->secant.stiffness, sizeof s->law.stiffness);
 }
 
@@ -67,12 +71,16 @@ bool rf_explicit_serve_rt(rf_explicit *x) {
   return true;
 }
 
-// Takes the newest state, unless the hand has jumped since.
+// Takes the newest state, unless the hand has jumped since, or the one before still waits.
 static void take(rf_explicit *x) {
+  rf_explicit_state *read = x->spare;
   size_t bytes;
+  if (!rf_explicit_display_ready_rt(&x->display, x->hand.time_s, x->hand.pose.position_m)) return;
   if (atomic_load(&x->states.newest) == x->taken) return;
-  const uint64_t found = rf_broadcast_read_rt(&x->states, x->known, &bytes);
+  const uint64_t found = rf_broadcast_read_rt(&x->states, read, &bytes);
   if (found == 0 || found == RF_BROADCAST_LOST) return;
+  x->spare = x->known;
+  x->known = read;
   x->taken = found;
   if (x->known->jumps == x->hand.jumps && !x->known->failed)
     rf_explicit_display_take_rt(&x->display, x->known, x->hand.time_s);
@@ -81,9 +89,10 @@ static void take(rf_explicit *x) {
 // Returns true while no state comes, and after the last one.
 static bool watch(rf_explicit *x) {
   const bool stalled = x->hand.time_s - x->display.arrived_s > x->stall_s;
-  if (stalled && !x->stalled) atomic_fetch_add(&x->report->stalls, 1);
+  const bool failed = atomic_load(&x->report->failed);
+  if (stalled && !x->stalled && !failed) atomic_fetch_add(&x->report->stalls, 1);
   x->stalled = stalled;
-  return stalled || atomic_load(&x->report->failed);
+  return stalled || failed;
 }
 
 rf_status rf_explicit_feel_rt(void *self, const rf_pose *hand, double dt_s, rf_touch_felt *out) {
@@ -93,11 +102,15 @@ rf_status rf_explicit_feel_rt(void *self, const rf_pose *hand, double dt_s, rf_t
   x->hand.time_s += dt_s;
   x->hand.pose = *hand;
   if (x->set.way == RF_EXPLICIT_direct) {
+    // the tool has made the way of missed cycles in the time of one
+    if (dt_s > LATE * x->period_s) atomic_fetch_add(&x->report->late, 1);
     simulate(x, &x->hand);
     if (s->failed) return RF_ERR_DIVERGED;
     memcpy(out->force_n, s->law.force_n, sizeof out->force_n);
     memcpy(out->torque_nm, s->law.torque_nm, sizeof out->torque_nm);
   } else {
+    // cycles that paused gave the simulation no hand
+    x->display.arrived_s += fmax(dt_s - x->period_s, 0.0);
     rf_broadcast_write_rt(&x->hands, &x->hand, sizeof x->hand);
     take(x);
     s = &x->display.now;

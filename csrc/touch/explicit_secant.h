@@ -5,11 +5,14 @@
 //     K = P (sum y d^T) (A + s^2 I)^-1,   P = A (A + s^2 I)^-1,   A = sum d d^T.
 // P is the identity for directions in which the tool moved, and zero for the others, in which
 // nothing is known.  States fade out of the sums as newer ones bring ways: those of a tool at rest
-// bring nothing and take nothing.
+// bring nothing and take nothing.  Some states without contact are left out, as chatter.
 //
-// Eigenvalues are clamped to [0, 2 |F| / z], with the present force F and the depth z along it from
-// place of the tool before the contact.  A contact that stiffens has k >= |F| / z, so K <= 2 k,
-// with which the force is as stable as without (touch/explicit_display.h).
+// Eigenvalues are clamped to [0, 2 |F| / z], with the present force F and the depth z: the sum of
+// the ways of the tool against the force, from the contact's beginning.  A contact that stiffens
+// has k >= |F| / z, so K <= 2 k, with which the force is as stable as without
+// (touch/explicit_display.h).  Ways across the force leave z as it is, friction makes it larger, so
+// that the bound holds when the tool rubs.  At z <= s, and in a contact whose beginning was not
+// seen, K is zero.
 #ifndef RF_TOUCH_EXPLICIT_SECANT_H
 #define RF_TOUCH_EXPLICIT_SECANT_H
 
@@ -19,11 +22,14 @@
 typedef struct rf_explicit_secant {
   double noise_m;       // s: ways shorter than this tell little, > 0
   double memory;        // weight of a state after one with a long way, in [0, 1)
-  int32_t states;       // in contact, in a row
+  int32_t most_open;    // states without contact, after which the contact has ended
+  int32_t states;       // in contact
+  int32_t open;         // without it since
   bool placed;          // the place below is known
-  double place_m[3];    // of the tool in the last state
+  double place_m[3];    // of the tool in the last state of the contact, or without any
   double force_n[3];    // on the tool there
-  double began_m[3];    // place of the tool before the contact
+  double towards[3];    // unit vector of the last force
+  double depth_m;       // z >= 0; INFINITY: not known
   double ways[9];       // sum d d^T, m^2
   double changes[9];    // sum y d^T, N m
   double stiffness[9];  // N/m
@@ -31,7 +37,8 @@ typedef struct rf_explicit_secant {
   double changed_n2, missed_n2;
 } rf_explicit_secant;
 
-// Takes a state.  Without contact the stiffness is zero, and what was known is forgotten.
+// Takes a state.  Without contact the stiffness is zero; after most_open such states what was known
+// is forgotten.
 void rf_explicit_secant_take_rt(rf_explicit_secant *s, bool touching, const double place_m[3],
                                 const double force_n[3]);
 // Forgets all but the statistics: the tool jumps.

@@ -5,11 +5,12 @@
 
 #include "linalg/vec3.h"
 
-static const double MOST = 2.0;  // times the secant from where the contact began
+static const double MOST = 2.0;  // times the force over the depth
 enum { SWEEPS = 6 };             // of Jacobi's method, whose error is squared in each
 
 static void clear(rf_explicit_secant *s) {
-  s->states = 0;
+  s->states = s->open = 0;
+  memset(s->towards, 0, sizeof s->towards);
   memset(s->ways, 0, sizeof s->ways);
   memset(s->changes, 0, sizeof s->changes);
   memset(s->stiffness, 0, sizeof s->stiffness);
@@ -80,12 +81,19 @@ static void estimate(rf_explicit_secant *s, double most_n_per_m) {
   clamp(s->stiffness, most_n_per_m);
 }
 
-// Returns the largest stiffness allowed for a force at a place.
-static double limit(const rf_explicit_secant *s, const double place_m[3], const double force_n[3]) {
-  double way[3];
-  rf_vec3_sub(s->began_m, place_m, way);
-  const double along = rf_vec3_dot(way, force_n);
-  return along > 0.0 ? MOST * rf_vec3_dot(force_n, force_n) / along : INFINITY;
+// Returns the largest stiffness allowed for a force.
+static double limit(const rf_explicit_secant *s, const double force_n[3]) {
+  return s->depth_m > s->noise_m ? MOST * rf_vec3_length(force_n) / s->depth_m : 0.0;
+}
+
+// Adds a way of the tool against the force to the depth.
+static void deepen(rf_explicit_secant *s, const double place_m[3], const double force_n[3]) {
+  double way[3] = {0};
+  if (s->states == 0) s->depth_m = s->placed ? 0.0 : INFINITY;
+  if (s->placed) rf_vec3_sub(place_m, s->place_m, way);
+  const double length = rf_vec3_length(force_n);
+  for (int i = 0; i < 3 && length > 0.0; ++i) s->towards[i] = force_n[i] / length;
+  s->depth_m = fmax(s->depth_m - rf_vec3_dot(s->towards, way), 0.0);
 }
 
 // Adds the way from the last state in contact.
@@ -108,13 +116,20 @@ static void add(rf_explicit_secant *s, const double place_m[3], const double for
 
 void rf_explicit_secant_take_rt(rf_explicit_secant *s, bool touching, const double place_m[3],
                                 const double force_n[3]) {
-  if (!touching) {
-    clear(s);
-  } else if (s->states++ == 0) {
-    memcpy(s->began_m, s->placed ? s->place_m : place_m, sizeof s->began_m);
+  if (!touching && s->states > 0 && ++s->open < s->most_open) {
+    memset(s->stiffness, 0, sizeof s->stiffness);
+    return;
+  }
+  if (touching) {
+    deepen(s, place_m, force_n);
+    if (s->states > 0) {
+      add(s, place_m, force_n);
+      estimate(s, limit(s, force_n));
+    }
+    ++s->states;
+    s->open = 0;
   } else {
-    add(s, place_m, force_n);
-    estimate(s, limit(s, place_m, force_n));
+    clear(s);
   }
   s->placed = true;
   memcpy(s->place_m, place_m, sizeof s->place_m);

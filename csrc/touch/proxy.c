@@ -34,11 +34,14 @@ static rf_status copy_tip(const void *self, void **out, rf_error *err) {
   return RF_OK;
 }
 
-static void restore_tip(void *self, const void *from) {
+static rf_status restore_tip(void *self, const void *from, rf_error *err) {
   rf_tip *to = self;
   const bool owns = to->owns;
+  if (((const rf_tip *)from)->tables != to->tables)
+    return rf_fail(err, RF_ERR_ARG, "the session touches another body than this one");
   *to = *(const rf_tip *)from;
   to->owns = owns;
+  return RF_OK;
 }
 
 // Turns the contact of the last cycle into the world.
@@ -59,7 +62,11 @@ static void answer(const rf_tip *tip, const rf_pose *hand, rf_touch_felt *out) {
   out->depth_m = now->depth_m;
   out->stiffness_n_per_m = tip->stiffness;
   out->touching = 1;
-  if (now->state == RF_TIP_SLIPS) out->flags |= RF_TOUCH_SLIPS;
+  if (now->state == RF_TIP_SLIPS) {
+    // friction may press a tip in
+    out->stiffness_n_per_m = fmax(tip->stiffness, now->stiffness);
+    out->flags |= RF_TOUCH_SLIPS;
+  }
   if (now->deep) out->flags |= RF_TOUCH_DEEP;
 }
 

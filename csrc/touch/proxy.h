@@ -42,9 +42,14 @@ typedef struct rf_tip_contact {
   double force[3];   // on the body, N
   double slip[3];    // d - C f
   double normal[3];  // outward, unit
+  double stiffness;  // of a slipping contact: change of its force with the depth, N/m
   double depth_m;    // of the tip below the surface at the anchor
-  bool deep;         // that is beyond the largest one
+  bool deep;         // that is beyond the largest one, or friction jams: the force is bounded
 } rf_tip_contact;
+
+// Least normal compliance of a slipping contact over that without friction: large coefficients may
+// jam a contact, whose force would have no bound.
+#define RF_TIP_JAMMED 0.25
 
 enum { RF_TIP_COORDINATES = 8 };  // state, triangle, weights, force: what publish_rt writes
 

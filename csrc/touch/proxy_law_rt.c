@@ -14,9 +14,6 @@
 enum { NEWTON = 24, DIRECTIONS = 16, HALVINGS = 60 };
 static const double TURN = 0.5;       // largest step of Newton's method
 static const double SETTLED = 1e-14;  // of the angle
-// Least normal compliance with friction over that without: large coefficients may jam a contact.
-static const double JAMMED = 0.01;
-
 typedef struct slip {
   double p, slope;                // normal force, and its change with the angle
   double along, across, turning;  // parts of the slip, and the change of that across
@@ -25,8 +22,8 @@ typedef struct slip {
 static slip at_direction(const double c[9], double mu, const double d[3], const double e[2]) {
   const double across[2] = {-e[1], e[0]};
   const double coupled = mu * (c[1] * e[0] + c[2] * e[1]);
-  const double with = fmax(c[0] - coupled, JAMMED * c[0]);
-  const bool free = c[0] - coupled > JAMMED * c[0];
+  const double with = fmax(c[0] - coupled, RF_TIP_JAMMED * c[0]);
+  const bool free = c[0] - coupled > RF_TIP_JAMMED * c[0];
   slip out = {.p = -d[0] / with};
   out.slope = free ? out.p * mu * (c[1] * across[0] + c[2] * across[1]) / with : 0.0;
   double s[2], change[2];

@@ -21,6 +21,7 @@ static const double FOLLOWED = 0.5;  // of the slip: less is a clamped anchor
 static const double AT = 1e-9;       // of the size: distance that counts as outside
 static const double REST = 1e-3;     // of the depth: way in a cycle of a tip at rest
 static const double FAR = 0.5;       // of a side of the grid: a jump
+static const double EQUAL = 1e-9;    // relative, of compliances
 
 // Largest eigenvalue of a symmetric positive definite matrix.
 static double largest_eigenvalue(const double a[9]) {
@@ -89,6 +90,11 @@ static void press(rf_tip *tip, const double point[3]) {
   if (now->state == RF_TIP_OPEN) {
     open_contact(tip, RF_TIP_OUTSIDE);
     return;
+  }
+  if (now->state == RF_TIP_SLIPS) {
+    const double depth = -d[0], jammed = RF_TIP_JAMMED * (1.0 + EQUAL) * tip->compliance[0];
+    now->stiffness = rf_vec3_length(f) / depth;
+    now->deep = now->deep || depth <= -f[0] * jammed;
   }
   from_frame(tip->frame, f, now->force);
   from_frame(tip->frame, slip, now->slip);

@@ -10,6 +10,13 @@
 static void release(void *self) {
   rf_frictional *c = self;
   if (!c) return;
+  for (int32_t k = 0; c->pair && k < c->n_pairs; ++k) rf_free(c->pair[k].gap);
+  for (int32_t k = 0; k < c->n_dimples; ++k) {
+    const rf_frictional_dimple *d = &c->dimple[k];
+    void *const its[] = {d->loaded,   d->force, d->moved, d->loaded_in,
+                         d->moved_in, d->row,   d->row_of};
+    for (size_t i = 0; i < sizeof its / sizeof *its; ++i) rf_free(its[i]);
+  }
   for (int32_t k = 0; c->body && k < c->n_bodies; ++k) {
     rf_motion_free(c->body[k].whole);
     rf_free(c->body[k].way);
@@ -17,9 +24,9 @@ static void release(void *self) {
     rf_free(c->body[k].last_q);
     rf_free(c->body[k].force);
   }
-  void *const owned[] = {c->body, c->pair,  c->levers,      c->halves, c->factor,
-                         c->axes, c->gap,   c->start,       c->forces, c->ends,
-                         c->mu,   c->local, c->local_matrix};
+  void *const owned[] = {c->body, c->pair,  c->levers,       c->halves, c->factor,
+                         c->axes, c->gap,   c->start,        c->forces, c->ends,
+                         c->mu,   c->local, c->local_matrix, c->dimple};
   for (size_t k = 0; k < sizeof owned / sizeof *owned; ++k) rf_free(owned[k]);
   rf_friction_free(c->solver);
   rf_free(c);
@@ -74,16 +81,48 @@ done:
   return st;
 }
 
+// Finds the dimple of the shell of pair k, or adds it.
+static rf_status add_dimple(const rf_world *world, int32_t k, rf_frictional *c, rf_error *err) {
+  rf_status st = RF_OK;
+  const rf_contact_local *local = world->pair[k]->contact->local;
+  const rf_body *shell = world->pair[k]->side[RF_PAIR_TREE].body;
+  if (!local) return RF_OK;
+  RF_ALLOC(c->pair[k].gap, world->pair[k]->contact->search.tree->n_points);
+  for (int32_t i = 0; i < c->n_dimples; ++i) {
+    if (c->dimple[i].shell != shell) continue;
+    if (c->dimple[i].local != local)
+      return rf_fail(err, RF_ERR_ARG,
+                     "contact %d has another local compliance than a contact of the same body "
+                     "before, and forces of one would not bend the shell of the other: pass one "
+                     "LocalCompliance, of one PointTree, to all contacts of the body",
+                     (int)k);
+    c->pair[k].dimple = &c->dimple[i];
+    return RF_OK;
+  }
+  rf_frictional_dimple *d = c->pair[k].dimple = &c->dimple[c->n_dimples++];
+  d->local = local;
+  d->shell = shell;
+  RF_ALLOC(d->loaded, local->n_carriers);
+  RF_ALLOC(d->force, 3 * (int64_t)local->n_carriers);
+  RF_ALLOC(d->moved, 3 * (int64_t)local->n_carriers);
+  RF_ALLOC(d->loaded_in, local->n_carriers);
+  RF_ALLOC(d->moved_in, local->n_carriers);
+  RF_ALLOC(d->row, 9 * (int64_t)local->n_carriers);
+  RF_ALLOC(d->row_of, local->n_carriers);
+done:
+  return st;
+}
+
 static rf_status create_bodies(const rf_world *world, rf_frictional *c, rf_error *err) {
   rf_status st = RF_OK;
   int32_t holders = 0;
   RF_ALLOC(c->body, world->n_bodies);
+  c->n_pairs = world->n_pairs;
   RF_ALLOC(c->pair, world->n_pairs);
+  RF_ALLOC(c->dimple, world->n_pairs);
   for (int32_t k = 0; k < world->n_pairs; ++k) {
-    const rf_pair *pair = world->pair[k];
-    c->pair[k] = (rf_frictional_pair){
-        .side = {-1, -1}, .shell = pair->side[RF_PAIR_TREE].body, .local = pair->contact->local};
-    c->any_local = c->any_local || c->pair[k].local;
+    c->pair[k] = (rf_frictional_pair){.side = {-1, -1}};
+    RF_TRY(add_dimple(world, k, c, err));
   }
   for (int32_t i = 0; i < world->n_bodies; ++i) {
     rf_body *of = world->body[i];
@@ -122,7 +161,7 @@ static rf_status make_room(rf_frictional *c, rf_error *err) {
   RF_ALLOC(c->ends, ld);
   RF_ALLOC(c->mu, ld);
   RF_ALLOC(c->local, (size_t)rf_dense_ld(c->rank));
-  if (c->any_local) RF_ALLOC(c->local_matrix, 9 * most * most);
+  if (c->n_dimples > 0) RF_ALLOC(c->local_matrix, 9 * most * most);
 done:
   return st;
 }

@@ -31,8 +31,9 @@
 // A shell may have a local compliance S (contact/local.h): its points move by the coordinates and
 // by S f, f the forces of this step alone.  S is added to W.  As S f replaces the dimple of the
 // last step, gaps are those of the shell without one; linearized where the last dimple leads to, so
-// that nothing is linearized at rest.  Slip is from the place in the last step, so the last dimple
-// is subtracted from the tangents.  Depths count with the dimple.
+// that nothing is linearized at rest: the shell without one may be past the middle of a small tool.
+// Slip is from the place in the last step, so the last dimple is subtracted from the tangents.
+// Sites are chosen, and depths counted, with the last dimple.
 //
 // A simulation with shorter steps is replaced in the solve by one whole step, as in coupled.h, and
 // makes its own under the constant force.  Where the matrix of a body is not positive definite, its
@@ -52,6 +53,7 @@
 #include "constraint/friction.h"
 #include "contact/contact_state.h"
 #include "dynamics/motion.h"
+#include "linalg/vec3.h"
 #include "world/sites.h"
 #include "world/world.h"
 
@@ -76,18 +78,33 @@ typedef struct rf_frictional_body {
   double *last_way, *last_q;  //                                                      (ld)
 } rf_frictional_body;
 
+// The dimple of a shell by the forces of the last step, computed at the carriers that are asked
+// for.
+typedef struct rf_frictional_dimple {
+  const rf_contact_local *local;
+  const rf_body *shell;
+  int64_t step;
+  int32_t left;  // products of a block and a force that the choice of sites may still make
+  int32_t n_loaded;
+  int32_t *loaded;  // carriers with a force                                      (n_carriers)
+  double *force;    // N, in the frame of the shell                               (n_carriers, 3)
+  double *moved;    // m, likewise                                                (n_carriers, 3)
+  int64_t *loaded_in, *moved_in;  // the step in which these were set             (n_carriers)
+  // blocks of S of one point after the other and the carriers of others
+  int64_t n_rows;
+  double *row;      // m/N                                                        (n_carriers, 9)
+  int64_t *row_of;  // the number of the row in which it was set                  (n_carriers)
+} rf_frictional_dimple;
+
 // Bodies of a pair by their roles, as numbers among those that move or deform; -1: at rest.
 typedef struct rf_frictional_pair {
   int32_t side[2];
-  const rf_body *shell;
-  const rf_contact_local *local;  // of the shell; NULL: none
+  rf_frictional_dimple *dimple;  // of the shell; NULL: none
+  int32_t next;                  // first of the points found whose dimple had to wait
+  double *gap;                   // with the dimple, of the points found             (n_points)
+  double depth_m;                // of points that are no sites, at the beginning of the step
+  double through_m;              // dimple of a site whose place without it is past the middle
 } rf_frictional_pair;
-
-// A force of the last step on a shell with a local compliance.
-typedef struct rf_frictional_borne {
-  int32_t pair, point;
-  double force[3];  // N, in the frame of the shell
-} rf_frictional_borne;
 
 // A site whose rows are entered.
 typedef struct rf_frictional_site {
@@ -101,7 +118,8 @@ typedef struct rf_frictional_site {
 } rf_frictional_site;
 
 typedef struct rf_frictional {
-  int32_t n_bodies, rank;    // rank: the coordinates of all bodies
+  int32_t n_bodies, n_pairs;
+  int32_t rank;              // the coordinates of all bodies
   rf_frictional_body *body;  // (n_bodies)
   rf_frictional_pair *pair;  // (n_pairs)
   int32_t held;              // number of the held body
@@ -124,10 +142,9 @@ typedef struct rf_frictional {
   double *gap, *start, *forces, *mu, *ends;
   double *local;  // U^T a                                                    (largest ld)
   // of shells with a local compliance
-  bool any_local;
-  double yielding;  // c of this step, m/N
-  int32_t n_borne;
-  rf_frictional_borne borne[RF_SITES_MOST];
+  int32_t n_dimples;
+  rf_frictional_dimple *dimple;  // (n_pairs)
+  double yielding;               // c of this step, m/N
   double *local_matrix;  // H S H^T                                            (3 sites, 3 sites)
 } rf_frictional;
 
@@ -152,15 +169,31 @@ void rf_frictional_rows_rt(rf_frictional *c, rf_world *world);
 static inline rf_contact_sites *rf_frictional_law_rt(const rf_world *world, int32_t pair) {
   return rf_contact_law_sites_rt(&world->pair[pair]->contact->law);
 }
+// True if the point at a place bore a force in the last step.
+static inline bool rf_frictional_bore_rt(const rf_contact_sites *law, int32_t place) {
+  const struct rf_contact_site_force *at = law->of + place;
+  return at->cycle == law->cycle - 1 && rf_vec3_dot(at->force, at->force) > 0.0;
+}
 // False if nothing of a pair yields to a given motion of the held body.
 bool rf_frictional_yields_rt(const rf_frictional *c, int32_t pair);
+
 // ---- frictional_local_rt.c, for both
 
 // Keeps the forces of the last step.
 void rf_frictional_note_forces_rt(rf_frictional *c, const rf_world *world);
+// True if the last step has bent the shell of a pair.
+static inline bool rf_frictional_bent_rt(const rf_frictional *c, int32_t pair) {
+  return c->pair[pair].dimple && c->pair[pair].dimple->n_loaded > 0;
+}
 // Computes the displacement of a point by these forces, in the frame of the shell.
 void rf_frictional_dimple_rt(const rf_frictional *c, const rf_world *world, int32_t pair,
                              int32_t place, double out[3]);
+// Computes the gaps with the dimple of the points that the search of a bent pair has found.  In a
+// step there is time for some thousands of products; other points get INFINITY and are first in the
+// next step, but those that bore a force never wait.
+void rf_frictional_dimple_gaps_rt(rf_frictional *c, const rf_world *world, int32_t pair);
+// Keeps the largest depth of those that are no sites.
+void rf_frictional_note_others_rt(rf_frictional *c, const rf_world *world, int32_t pair);
 // Fills local_matrix for the sites; returns its trace.
 double rf_frictional_put_local_rt(rf_frictional *c, const rf_world *world);
 // Keeps the depths at the end of the step, for the next search.

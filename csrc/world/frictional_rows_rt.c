@@ -6,15 +6,11 @@
 #include "linalg/dense_rt.h"
 #include "linalg/quat.h"
 
-enum { BLOCK = RF_CONTACT_BLOCK };
+enum { BLOCK = RF_CONTACT_BLOCK, NARROWINGS = 3 };
 
 static const double SAME = 0.999;  // product of directions that are taken for one
+static const double NARROWER = 0.2;
 static const double ACROSS = 0.5;  // part of a motion across the normal that may close a gap
-
-static bool bore(const rf_contact_sites *law, int32_t place) {
-  const struct rf_contact_site_force *at = law->of + place;
-  return at->cycle == law->cycle - 1 && rf_vec3_dot(at->force, at->force) > 0.0;
-}
 
 // ---- travel in the free motions
 
@@ -46,7 +42,7 @@ double rf_frictional_alarm_rt(const rf_frictional *c, const rf_world *world, int
   const rf_point_tree *t = pair->contact->search.tree;
   const rf_pose *pose = &pair->side[RF_PAIR_TREE].body->pose;
   const double spread = spread_of(c, k);
-  double sum = c->margin_m + own_travel(c, k), centre[3], arm[3];
+  double sum = c->margin_m + own_travel(c, k) + c->pair[k].through_m, centre[3], arm[3];
   rf_quat_rotate(pose->quaternion, t->centre, centre);
   for (int i = 0; i < 3; ++i) centre[i] += pose->position_m[i];
   for (int e = 0; e < 2; ++e) {
@@ -100,7 +96,7 @@ static motions motions_of(const rf_frictional *c, const rf_world *world, int32_t
 
 // True if a point may close its gap, or come near: by its motion along the inward normal of the
 // shell, which is about the direction of the gap, and in part across it.
-static bool may_touch(const rf_frictional *c, const rf_point_tree *t, int32_t place, double gap,
+static bool may_touch(const rf_point_tree *t, int32_t place, double gap, double margin_m,
                       const motions *m) {
   const double *normal = t->normal + 3 * (size_t)place;
   double way[3];
@@ -108,26 +104,62 @@ static bool may_touch(const rf_frictional *c, const rf_point_tree *t, int32_t pl
   for (int i = 0; i < 3; ++i) way[i] += m->way[i];
   const double length = rf_vec3_length(way) + m->spread * rf_vec3_length(m->turn);
   const double along = m->turned ? length : fmax(rf_vec3_dot(normal, way), 0.0) + ACROSS * length;
-  return gap <= c->margin_m + m->own + along;
+  return gap <= margin_m + m->own + along;
+}
+
+// Counts the points of pair k that may come to touch, and offers them; to NULL: no more than that.
+static int32_t offer(rf_sites *to, const rf_frictional *c, const rf_world *world, int32_t k,
+                     double margin_m) {
+  const rf_contact_search *s = &world->pair[k]->contact->search;
+  const rf_point_tree *t = s->tree;
+  const bool bent = rf_frictional_bent_rt(c, k);
+  const double margin = bent ? margin_m : c->margin_m;
+  const double *gap = bent ? c->pair[k].gap : s->touch_distance;
+  const motions m = motions_of(c, world, k);
+  int32_t n = 0;
+  for (int32_t i = 0; i < s->touching; ++i) {
+    const int32_t place = s->touch_place[i];
+    if (!may_touch(t, place, gap[i], margin, &m)) continue;
+    ++n;
+    if (!to) continue;
+    rf_site site = {.pair = k, .place = place, .gap = gap[i]};
+    site.axis = rf_sites_axis_rt(t->normal + 3 * (size_t)place);
+    site.bent = bent;
+    site.bore = rf_frictional_bore_rt(rf_frictional_law_rt(world, k), place);
+    rf_vec3_sub(t->rest + 3 * (size_t)place, t->centre, site.rest);
+    site.out = rf_vec3_length(site.rest) / t->extent;
+    rf_sites_offer_rt(to, &site);
+  }
+  return n;
+}
+
+// Gaps of bent shells are those with the dimple.  Their margin is the largest one with sites for
+// all points, as one beside a site has less of its dimple; 0 if there is none.
+static double margin_of(const rf_frictional *c, const rf_world *world, bool *enough) {
+  double margin = c->margin_m;
+  for (int tries = 0; tries <= NARROWINGS; ++tries) {
+    int32_t n = 0;
+    if (tries == NARROWINGS) margin = 0.0;
+    for (int32_t k = 0; k < world->n_pairs; ++k) n += offer(NULL, c, world, k, margin);
+    *enough = n <= c->sites.most;
+    if (*enough) break;
+    margin *= NARROWER;
+  }
+  return margin;
 }
 
 void rf_frictional_choose_rt(rf_frictional *c, const rf_world *world) {
-  rf_sites_begin_rt(&c->sites);
+  bool bent = false, enough = false;
   for (int32_t k = 0; k < world->n_pairs; ++k) {
-    const rf_contact_search *s = &world->pair[k]->contact->search;
-    const rf_point_tree *t = s->tree;
-    const motions m = motions_of(c, world, k);
-    for (int32_t i = 0; i < s->touching; ++i) {
-      const int32_t place = s->touch_place[i];
-      if (!may_touch(c, t, place, s->touch_distance[i], &m)) continue;
-      rf_site site = {.pair = k, .place = place, .gap = s->touch_distance[i]};
-      site.axis = rf_sites_axis_rt(t->normal + 3 * (size_t)place);
-      site.bore = bore(rf_frictional_law_rt(world, k), place);
-      rf_vec3_sub(t->rest + 3 * (size_t)place, t->centre, site.rest);
-      site.out = rf_vec3_length(site.rest) / t->extent;
-      rf_sites_offer_rt(&c->sites, &site);
-    }
+    if (!rf_frictional_bent_rt(c, k)) continue;
+    bent = true;
+    rf_frictional_dimple_gaps_rt(c, world, k);
   }
+  const double margin = bent ? margin_of(c, world, &enough) : c->margin_m;
+  if (enough) c->sites.spacing = c->sites.least_spacing;
+  rf_sites_begin_rt(&c->sites);
+  for (int32_t k = 0; k < world->n_pairs; ++k) (void)offer(&c->sites, c, world, k, margin);
+  for (int32_t k = 0; k < world->n_pairs; ++k) rf_frictional_note_others_rt(c, world, k);
 }
 
 static bool solves(const rf_frictional *c, int32_t pair) {
@@ -185,6 +217,9 @@ typedef struct contact_point {
   int32_t k;           // number among the points
   const double *pose;  // quaternion of the shell's body
   double place[3];     // in the world
+  // of the block, where the dimple of the last step leads: the dimple, directions there, and the
+  // gaps of the linearization without it
+  double dimple[3 * BLOCK], direction[3 * BLOCK], gap[BLOCK];
 } contact_point;
 
 // Enters the row of an axis, given in the frame of the shell and in the world; returns the
@@ -226,26 +261,18 @@ typedef struct entry {
   displacement along[3];  // along them
   displacement normal;    // along the direction
   double gap;             // of the linearization where nothing moves
-  double dimple[3];       // of the last step, in the frame of the shell
 } entry;
 
 static void put_entry(rf_frictional *c, int32_t site, const contact_point *p, entry *e) {
   e->k = p->k;
-  e->gap = p->points->gap[p->k];
-  put_axes(p->points->gradient + 3 * p->k, e->axes);
+  e->gap = p->gap[p->k];
+  put_axes(p->direction + 3 * p->k, e->axes);
   for (int32_t a = 0; a < 3; ++a) {
     double *axis = c->axes + 9 * site + 3 * a;
     rf_quat_rotate(p->pose, e->axes + 3 * a, axis);
     e->along[a] = put_row(c, p, e->axes + 3 * a, axis, 3 * site + a);
+    e->along[a].last += rf_vec3_dot(e->axes + 3 * a, p->dimple + 3 * p->k);
   }
-  e->normal = e->along[0];
-}
-
-// Adds the dimple of the last step to the displacements by its motions.
-static void add_dimple(const rf_frictional *c, const rf_world *world, const contact_point *p,
-                       entry *e) {
-  rf_frictional_dimple_rt(c, world, p->pair, p->points->place[p->k], e->dimple);
-  for (int a = 0; a < 3; ++a) e->along[a].last += rf_vec3_dot(e->axes + 3 * a, e->dimple);
   e->normal = e->along[0];
 }
 
@@ -310,7 +337,7 @@ static void clear_site(rf_frictional *c, int32_t site) {
 }
 
 bool rf_frictional_yields_rt(const rf_frictional *c, int32_t pair) {
-  if (c->pair[pair].local) return true;
+  if (c->pair[pair].dimple) return true;
   for (int e = 0; e < 2; ++e) {
     const int32_t b = c->pair[pair].side[e];
     if (b >= 0 && (b != c->held || c->body[b].n > 0)) return true;
@@ -322,13 +349,48 @@ bool rf_frictional_yields_rt(const rf_frictional *c, int32_t pair) {
 static void put_dimple(const rf_frictional *c, const contact_point *p, const entry *e,
                        rf_frictional_site *site) {
   double dimple[3];
-  rf_quat_rotate(p->pose, e->dimple, dimple);
+  rf_quat_rotate(p->pose, p->dimple + 3 * e->k, dimple);
   for (int a = 0; a < 3; ++a)
     site->dimple[a] = rf_vec3_dot(c->axes + 9 * (c->n_sites - 1) + 3 * a, dimple);
 }
 
+// Moves the points of a block by the dimple of the last step.
+static void bend(rf_frictional *c, const rf_world *world, contact_point *p) {
+  const rf_contact_points *points = p->points;
+  rf_frictional_pair *pair = &c->pair[p->pair];
+  double place[3 * BLOCK];
+  const size_t size = 3 * (size_t)points->n * sizeof *place;
+  memset(p->dimple, 0, size);
+  memcpy(p->direction, points->gradient, size);
+  memcpy(p->gap, points->gap, (size_t)points->n * sizeof *p->gap);
+  if (!rf_frictional_bent_rt(c, p->pair)) return;
+  for (int32_t k = 0; k < points->n; ++k) {
+    double *dimple = p->dimple + 3 * k;
+    rf_frictional_dimple_rt(c, world, p->pair, points->place[k], dimple);
+    for (int i = 0; i < 3; ++i) place[3 * k + i] = points->position[3 * k + i] + dimple[i];
+    if (rf_vec3_dot(points->gradient + 3 * k, points->normal + 3 * k) < 0.0)
+      pair->through_m = fmax(pair->through_m, rf_vec3_length(dimple));
+  }
+  rf_contact_search_ahead_rt(&p->contact->search, points->n, place, points->normal, p->gap,
+                             p->direction);
+  if (p->contact->search.along_normal) memcpy(p->direction, points->normal, size);
+  for (int32_t k = 0; k < points->n; ++k)
+    p->gap[k] -= rf_vec3_dot(p->direction + 3 * k, p->dimple + 3 * k);
+}
+
+// Notes a point that has passed the middle of a thin part with its dimple: a force that vanishes
+// with it is no solution.
+static void note_passed(rf_frictional *c, rf_world *world, const contact_point *p) {
+  rf_frictional_pair *pair = &c->pair[p->pair];
+  if (!rf_frictional_bent_rt(c, p->pair)) return;
+  const double moved = rf_vec3_dot(p->direction + 3 * p->k, p->dimple + 3 * p->k);
+  pair->depth_m = fmax(pair->depth_m, -(p->gap[p->k] + moved));
+  world->found.unsolved |=
+      rf_frictional_bore_rt(rf_frictional_law_rt(world, p->pair), p->points->place[p->k]);
+}
+
 // Enters the sites of a block, but of those that stay open by the margin in the free motions.
-static void put_block(rf_frictional *c, const rf_world *world, contact_point *p) {
+static void put_block(rf_frictional *c, rf_world *world, contact_point *p) {
   const rf_contact_points *points = p->points;
   const double *place = world->pair[p->pair]->side[RF_PAIR_TREE].body->pose.position_m;
   const rf_contact_sites *law = rf_frictional_law_rt(world, p->pair);
@@ -336,13 +398,18 @@ static void put_block(rf_frictional *c, const rf_world *world, contact_point *p)
   double world_place[3 * BLOCK];
   entry entries[BLOCK];
   int32_t n = 0;
+  bend(c, world, p);
   for (p->k = 0; p->k < points->n; ++p->k) {
     const double *normal = points->normal + 3 * p->k;
-    if (rf_vec3_dot(points->gradient + 3 * p->k, normal) < RF_CONTACT_PASSED) continue;
-    rf_quat_rotate(p->pose, points->position + 3 * p->k, p->place);
+    if (rf_vec3_dot(p->direction + 3 * p->k, normal) < RF_CONTACT_PASSED) {
+      note_passed(c, world, p);
+      continue;
+    }
+    for (int i = 0; i < 3; ++i)
+      p->place[i] = points->position[3 * p->k + i] + p->dimple[3 * p->k + i];
+    rf_quat_rotate(p->pose, p->place, p->place);
     for (int i = 0; i < 3; ++i) world_place[3 * n + i] = p->place[i] += place[i];
     put_entry(c, first + n, p, &entries[n]);
-    add_dimple(c, world, p, &entries[n]);
     ++n;
   }
   if (!p->contact->search.along_normal) look_ahead(c, p, first, n, entries);
@@ -357,12 +424,12 @@ static void put_block(rf_frictional *c, const rf_world *world, contact_point *p)
     put_dimple(c, p, e, site);
     memcpy(site->point, world_place + 3 * i, sizeof site->point);
     site->last = law->of[at];
-    site->bore = bore(law, at);
+    site->bore = rf_frictional_bore_rt(law, at);
   }
   for (int32_t i = c->n_sites; i < first + n; ++i) clear_site(c, i);
 }
 
-static void put_pair(rf_frictional *c, const rf_world *world, int32_t k) {
+static void put_pair(rf_frictional *c, rf_world *world, int32_t k) {
   rf_contact *contact = world->pair[k]->contact;
   rf_contact_points points;
   contact_point p = {.pair = k,

@@ -82,7 +82,7 @@ rf_status rf_frictional_foresee_rt(void *self, rf_world *world, const rf_held_fr
   rf_status st = RF_OK;
   c->reach_m = held->reach_m;
   c->moved = false;
-  if (c->any_local) rf_frictional_note_forces_rt(c, world);
+  if (c->n_dimples > 0) rf_frictional_note_forces_rt(c, world);
   for (int32_t k = 0; k < c->n_bodies && st >= 0; ++k) {
     rf_frictional_body *b = &c->body[k];
     if (b->moves) foresee_pose(b, held);
@@ -125,7 +125,7 @@ static void put_halves(rf_frictional *c) {
 // Sets W of the solver; returns c.
 static rf_status put_matrix(rf_frictional *c, const rf_world *world, double *compliance) {
   const int32_t m = c->n_sites, rank = c->rank;
-  double trace = c->any_local ? rf_frictional_put_local_rt(c, world) : 0.0;
+  double trace = c->n_dimples > 0 ? rf_frictional_put_local_rt(c, world) : 0.0;
   for (int32_t k = 0; k < 3 * m; ++k)
     for (int32_t j = 0; j < rank; ++j) {
       const double v = c->halves[(size_t)j * (size_t)c->ld + (size_t)k];
@@ -133,7 +133,7 @@ static rf_status put_matrix(rf_frictional *c, const rf_world *world, double *com
       trace += v * v;
     }
   *compliance = c->compliance > 0.0 ? c->compliance : COMPLIANCE * trace / (3.0 * m);
-  if (c->any_local)
+  if (c->n_dimples > 0)
     return rf_friction_set_sum_rt(c->solver, m, rank, c->factor, c->local_matrix, *compliance);
   return rf_friction_set_factor_rt(c->solver, m, rank, c->factor, *compliance);
 }
@@ -330,7 +330,7 @@ rf_status rf_frictional_constrain_rt(void *self, rf_world *world, const double *
   if (st < 0) return st;
   put_loads(c);
   keep_forces(c, world);
-  if (c->any_local) rf_frictional_note_depths_rt(c, world);
+  if (c->n_dimples > 0) rf_frictional_note_depths_rt(c, world);
   memcpy(wrench, move ? held->of->wrench : held->wrench, sizeof held->wrench);
   world->joint = true;
   return RF_OK;
@@ -369,6 +369,7 @@ void rf_frictional_prepare_rt(void *self) {
 void rf_frictional_reset_rt(void *self) {
   rf_frictional *c = self;
   for (int32_t k = 0; k < c->n_bodies; ++k) c->body[k].touched = c->body[k].begun = false;
-  c->n_sites = c->n_borne = 0;
+  for (int32_t k = 0; k < c->n_dimples; ++k) c->dimple[k].n_loaded = 0;
+  c->n_sites = 0;
   rf_sites_reset_rt(&c->sites, c->sites.most, c->sites.least_spacing);
 }

@@ -5,7 +5,9 @@
 // points, so that the choice does not flicker as bodies move.  Cells meet at the centre of the
 // shell, so that few of them still surround it.  The best point has the smallest gap; one that bore
 // force in the last step, or is far out, counts as deeper by up to a tenth of the least spacing:
-// the outer points of a flat contact bear its moments.  Where there are more cells than sites, the
+// the outer points of a flat contact bear its moments.  On a bent shell one that bore counts as
+// deeper by a tenth of the spacing: those beside it have less of its dimple, and would take turns
+// with it.  Where there are more cells than sites, the
 // spacing grows by the root of 2, which halves the cells of a surface; it shrinks again only when a
 // third of the sites would do.
 #ifndef RF_WORLD_SITES_H
@@ -24,6 +26,7 @@ typedef struct rf_site {
   int32_t pair, place;  // of the world, and in the tree of its shell
   int32_t axis;         // rf_sites_axis_rt of the normal of the shell at rest
   bool bore;            // a force in the last step
+  bool bent;            // gaps are those with a dimple, which the others do not have in full
   double rest[3];       // of the point, from the centre of the shell, m
   double out;           // their distance over the largest one
   double gap;           // m

@@ -3,7 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-static const double BONUS = 0.1;         // of a point that bore force, over the least spacing
+static const double BONUS =
+    0.1;  // of a point that bore force, over the least spacing, or the present one
 static const double OUTER = 0.1;         // of the outermost point
 static const double WIDEST = 1e6;        // spacing, over the least one
 static const double FARTHEST = 65535.0;  // cells from the centre
@@ -62,7 +63,8 @@ static void forget(rf_sites *s, uint64_t cell) {
 }
 
 static double score(const rf_sites *s, const rf_site *p) {
-  return p->gap - s->least_spacing * ((p->bore ? BONUS : 0.0) + OUTER * p->out);
+  const double bonus = p->bore ? BONUS * (p->bent ? s->spacing : s->least_spacing) : 0.0;
+  return p->gap - bonus - OUTER * s->least_spacing * p->out;
 }
 
 static bool better(const rf_sites *s, const rf_site *a, const rf_site *b) {

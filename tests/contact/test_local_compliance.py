@@ -7,6 +7,7 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy.optimize import nnls
 
 import reducedfem as rf
 from failures import fail_each_allocation
@@ -202,20 +203,22 @@ def test_contacts_of_a_free_body_bend_it_together():
     plate = rf.BoxField((-0.05, -0.05, 0.0), (0.05, 0.05, 0.02))
     floor = rf.PlaneField((0.0, 0.0, -DEEP), (0.0, 0.0, 1.0))
 
-    def force(local):
+    def force(*locals_):
         body = rf.FreeBody(reduced, 1e-3, damping=(0.0, 1e-3), gravity=(0.0, 0.0, 0.0))
         contacts = [
             rf.FrictionContact(tree, field, 0.0, compliance=1e-8, budget_us=1e5, local=local)
-            for field in (plate, floor)
+            for field, local in zip((plate, floor), locals_, strict=True)
         ]
         records = run(contacts, pressed(600), simulation=[body, body])
         still = records["contact_force"][-50:, 2]
         assert np.ptp(still) < 1e-4 * still.max()
         return still[-1], -records["object_position"][-1, 2]
 
-    found, depth = force(local)
+    with pytest.raises(rf.InputError, match="contact 1 has another local compliance"):
+        force(local, rf.LocalCompliance(tree, solid))
+    found, depth = force(local, local)
     assert found == pytest.approx(1e5 * 0.06**2 * depth / DEEP, rel=1e-4)
-    found, depth = force(None)
+    found, depth = force(None, None)
     assert found > 5.0 * 1e5 * 0.06**2 * depth / DEEP
 
 
@@ -260,6 +263,98 @@ def test_a_limit_of_the_depth_counts_the_dimple_as_shape(case):
     assert np.ptp(still) < 1e-6 * still.max()
 
 
+# ---- small tools, deep in the shell
+
+
+class Fine:
+    """The same block under a ball, with points every millimetre."""
+
+    def __init__(self, case, radius, spread):
+        s = np.linspace(-spread, spread, 41)
+        x, y = (a.ravel() for a in np.meshgrid(s, s))
+        points = np.stack([x, y, np.zeros_like(x)], axis=1)
+        self.tree = rf.PointTree(rf.Pointshell(points, np.tile([0.0, 0.0, -1.0], (len(x), 1))))
+        self.local = rf.LocalCompliance(self.tree, case.solid)
+        self.points, self.radius = points, radius
+
+    def press(self, depth, **options):
+        """Return the records of a hand that presses the ball."""
+        t = np.minimum(np.arange(400) / 300.0, 1.0)
+        path = np.stack([0.0 * t, 0.0 * t, self.radius - depth * t], axis=1)
+        ball = rf.SphereField((0.0, 0.0, 0.0), self.radius)
+        contact = rf.FrictionContact(
+            self.tree, ball, 0.0, compliance=1e-6, budget_us=1e5, local=self.local, **options
+        )
+        return run(contact, path)
+
+    def statics(self, centre):
+        """Return the force of all points on the ball without friction, and their number.
+
+        They are those below the ball, and begin at its lowest point.
+        """
+        depth = self.radius - centre[2]
+        rim = np.sqrt(max(2.0 * self.radius * depth - depth**2, 0.0))
+        under = np.linalg.norm(self.points[:, :2] - centre[:2], axis=1) < (
+            rim if depth < self.radius else self.radius
+        )
+        near, n = np.flatnonzero(under), int(under.sum())
+        S = [self.local.displacement([e], [p])[near] for p in near for e in np.eye(3)]
+        S = np.array(S).reshape(n, 3, n, 3)
+        u = np.tile([0.0, 0.0, -depth], (n, 1))
+        for _ in range(6):
+            away = self.points[near] + u - centre
+            length = np.linalg.norm(away, axis=1, keepdims=True)
+            normal = away / length
+            gap = (length[:, 0] - self.radius) - np.einsum("pi,pi->p", normal, u)
+            W = np.einsum("pi,piqj,qj->pq", normal, S, normal) + 1e-6 * np.eye(n)
+            root = np.linalg.cholesky(W)
+            force, _ = nnls(root.T, -np.linalg.solve(root, gap))
+            u = np.einsum("piqj,pi,p->qj", S, normal, force)
+        return -(force @ normal), n
+
+
+def test_the_force_grows_when_a_tool_is_deeper_than_its_radius(case):
+    """Without their dimple the points are past the middle of the ball, and outside at last."""
+    fine = Fine(case, 0.003, 0.01)
+    records = fine.press(0.018)
+    depth, force = 0.003 - records["object_position"][:, 2], records["contact_force"][:, 2]
+    assert depth[-1] > 2.2 * fine.radius
+    assert np.diff(force[:300]).min() > -1e-2 * force[-1]
+    expected, _ = fine.statics(records["object_position"][-1])
+    assert 0.85 * expected[2] < force[-1] < 1.01 * expected[2]
+    still = force[-50:]
+    assert np.ptp(still) < 1e-3 * still[-1]
+    assert records["depth_m"].max() < 1e-3
+    assert not rf.HapticRecords(records).flagged("unsolved").any()
+
+
+def test_sites_are_those_that_touch_with_the_dimple(case):
+    """Most points of the overlap are free of the ball, and leave the sites to the others.
+
+    Points that touch do not take turns as sites.
+    """
+    fine = Fine(case, 0.02, 0.02)
+    records = fine.press(0.012)
+    last = records[-1]
+    force, inside = fine.statics(last["object_position"])
+    assert inside > 300 > 64 > last["touching"]
+    np.testing.assert_allclose(last["contact_force"], force, rtol=0, atol=4e-2 * force[2])
+    still = records["contact_force"][-50:, 2]
+    assert np.ptp(still) < 1e-3 * still[-1]
+
+
+def test_depths_count_points_that_are_no_sites(case):
+    """One site, below the middle: the others are as deep as its dimple leaves them."""
+    fine = Fine(case, 0.02, 0.02)
+    last = fine.press(0.012, sites=1)[-1]
+    assert last["touching"] == 1
+    middle = np.argmin(np.linalg.norm(fine.points, axis=1))
+    places = fine.points + fine.local.displacement([-last["contact_force"]], [middle])
+    depth = fine.radius - np.linalg.norm(places - last["object_position"], axis=1)
+    assert last["depth_m"] == pytest.approx(depth.max(), rel=1e-3)
+    assert depth.max() > 1e-4
+
+
 # ---- arguments
 
 
@@ -273,6 +368,14 @@ def test_wrong_solids_and_trees_are_refused(case, free):
     softer = rf.Solid(case.solid.mesh, rf.StVK(5e4, 0.3, 1000.0), fixed=case.solid.fixed)
     with pytest.raises(rf.InputError, match="solid has another stiffness than tree.reduced, by"):
         rf.LocalCompliance(case.tree, softer)
+    few = rf.reduce(case.solid, rf.modal_derivative_basis(case.solid, 2, 3), cubature=20)
+    tree = rf.PointTree(case.shell, few)
+    assert rf.LocalCompliance(tree, case.solid).lacking.max() > 0.1
+    with pytest.raises(rf.InputError, match="solid has another stiffness than tree.reduced, by"):
+        rf.LocalCompliance(tree, softer)
+    heavy = rf.Solid(case.solid.mesh, rf.StVK(1e5, 0.3, 1500.0))
+    with pytest.raises(rf.InputError, match="solid has the mass .* kg, tree.reduced"):
+        rf.LocalCompliance(free.tree, heavy)
     with pytest.raises(rf.InputError, match="tree is rigid, and solid has no fixed nodes"):
         rf.LocalCompliance(rf.PointTree(case.shell), free.solid)
     below = rf.Pointshell([[0.0, 0.0, -DEEP]], [[0.0, 0.0, 1.0]])

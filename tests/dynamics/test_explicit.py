@@ -326,6 +326,15 @@ def test_spectrum_of_a_solid(kind, lumped):
     assert got.lowest == solid.linear_modes(1).frequencies[0]
 
 
+@pytest.mark.parametrize("tolerance", [1e-2, 1e-3, 1e-4, 1e-5])
+def test_close_frequencies_are_not_taken_for_the_highest(tolerance):
+    """Many of this rod are within 0.1 %, where estimates stay for some iterations."""
+    nodes, elements = box_hexes(80, 2, 2, (1.0, 0.02, 0.02))
+    solid = rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e6, 0.3, 1000.0), nodes[:, 0] == 0)
+    exact = rf.spectrum(solid, tolerance=1e-11).highest
+    assert rf.spectrum(solid, tolerance=tolerance).highest == pytest.approx(exact, rel=tolerance)
+
+
 def test_spectrum_of_a_larger_solid():
     """The reference is SciPy's iteration."""
     nodes, elements = box_hexes(12, 4, 4, (0.3, 0.1, 0.1))

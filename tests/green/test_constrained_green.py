@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -74,6 +76,25 @@ def test_released_supports(held):
     out = green.solve(force=force, released=freed)
     assert relative(out.u.ravel(), exact[rows(nodes)]) < 1e-10
     assert relative(np.ravel(out.released), exact[rows(freed)]) < 1e-10
+
+
+def test_nodes_cannot_be_held_with_all_that_they_follow(held):
+    c, solid = held.solid.mesh.constraints, held.solid
+    every = np.setdiff1d(np.arange(solid.mesh.n_nodes), solid.fixed)
+    green = rf.GreensFunctions(solid, every)
+    k = next(k for k in range(len(c)) if np.isin(c.masters[c.ptr[k] : c.ptr[k + 1]], every).all())
+    slave, masters = int(c.slaves[k]), c.masters[c.ptr[k] : c.ptr[k + 1]].tolist()
+    goal = dict.fromkeys(masters, (0.0, 0.0, 0.0))
+    named = ", ".join(map(str, masters))
+    with pytest.raises(rf.SingularMatrixError, match=f"node {slave} and all .* along x, {named}:"):
+        green.solve(goal | {slave: (1e-3, 0.0, 0.0)})
+    # one master is free along z
+    apart = goal | {masters[0]: (0.0, 0.0, np.nan), slave: (np.nan, np.nan, 1e-3)}
+    u = green.solve(apart).u
+    assert u[np.searchsorted(every, slave), 2] == 1e-3
+    again = pickle.loads(pickle.dumps(green))  # without the mesh
+    with pytest.raises(rf.SingularMatrixError, match="constrained to follow each other"):
+        again.solve(goal | {slave: (1e-3, 0.0, 0.0)})
 
 
 def test_nodes_that_follow_fixed_ones_alone_do_not_move():

@@ -15,7 +15,8 @@ from places import ROOT
 CSRC = ROOT / "csrc"
 
 NOUNS = {
-    "base": "alloc arena broadcast clock denormals disjoint fail free processor redzone ring run",
+    "base": "alloc arena broadcast clock denormals disjoint fail free processor redzone ring run "
+    "thread",
     "linalg": "adjacency analysis blas canonical cholesky cluster csc curve deflate dense "
     "dissection eigen front fronts lapack mat3 minimum_degree ordering orient orient2 orient3 pose "
     "process quat same semidefinite simd solve6 tall tridiagonal vec3 "

@@ -147,6 +147,21 @@ def test_copies_parts_and_files(pair, tmp_path):
     np.testing.assert_array_equal(again.constraints.slaves, mesh.constraints.slaves)
 
 
+def test_parts_of_two_sizes_without_constraints(pair):
+    """Cut cells and the large ones beneath them, which the layer between is missing from."""
+    graded = pair[1]
+    chosen = (graded.fractions < 1.0) | (graded.levels > 0)
+    part = graded.submesh(chosen)
+    assert part.constraints is None
+    np.testing.assert_array_equal(part.fractions, graded.fractions[chosen])
+    solid = rf.Solid(part, rf.StVK(1e5, 0.3, 1000.0))
+    assert solid.mass().to_scipy().sum() == pytest.approx(3000 * part.volume, rel=1e-12)
+    rotated = part.nodes[:, [1, 2, 0]] - part.nodes
+    force = solid.internal_force(rotated)
+    stretched = solid.internal_force(0.1 * part.nodes)
+    assert np.abs(force).max() < 1e-11 * np.abs(stretched).max()
+
+
 def test_cut_cells_with_constrained_nodes_are_refused(pair):
     uniform = pair[0]
     cut = int((uniform.fractions < 1.0).argmax())

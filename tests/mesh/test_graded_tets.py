@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -159,6 +161,58 @@ def test_bodies_of_surfaces():
     half = rf.graded_tets(ball, 24)
     assert half.volume == pytest.approx(ball.volume, rel=0.02)
     assert is_conforming(half)
+
+
+def test_small_pieces_apart_are_left_out():
+    """A block with a knob on a stalk that is thinner than a voxel, and not at a centre."""
+    block, stalk, knob = (
+        rf.Mesh(nodes * size + at, elements).surface()
+        for (nodes, elements), size, at in (
+            (box_hexes(1, 1, 1, (1, 1, 1)), np.array([0.6, 0.6, 0.6]), [0, 0, 0]),
+            (box_hexes(1, 1, 1, (1, 1, 1)), np.array([0.3, 0.02, 0.02]), [0.55, 0.29, 0.29]),
+            (box_hexes(1, 1, 1, (1, 1, 1)), np.array([0.2, 0.2, 0.2]), [0.8, 0.2, 0.2]),
+        )
+    )
+    parts = (block, stalk, knob)
+    start = np.cumsum([0] + [p.n_vertices for p in parts])
+    surface = rf.Surface(
+        np.concatenate([p.vertices for p in parts]),
+        np.concatenate([p.triangles + k for p, k in zip(parts, start, strict=False)]),
+    )
+    with pytest.warns(rf.GeometryWarning, match="left out 1 small piece, .* % of the volume"):
+        mesh = rf.graded_tets(surface, 20)
+    assert mesh.n_components("face") == 1
+    assert mesh.bounds[1, 0] < 0.7
+    assert rf.graded_tets(surface, 20, cut=False).bounds[1, 0] > 0.95
+
+
+def test_bodies_with_thin_parts_stay_in_one_piece(shared):
+    """Horns are thinner than a voxel."""
+    path, up = shared / "meshes" / "cow.obj", 1
+    if not path.is_file():
+        pytest.skip(f"no {path}")
+    surface = rf.read_surface(path)
+    surface = rf.Surface(0.1 * surface.vertices / np.ptp(surface.bounds), surface.triangles)
+    with pytest.warns(rf.GeometryWarning, match="left out 2 small pieces, .* a voxel join them"):
+        mesh = rf.graded_tets(surface, 16)
+    assert mesh.n_components("face") == 1
+    assert mesh.surface().is_closed
+    assert len(mesh.hanging_nodes) == 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", rf.PlausibilityWarning)  # a coarse mesh
+        low, high = mesh.bounds[:, up]
+        solid = rf.Solid(
+            mesh, rf.StVK(1e6, 0.3, 1000.0), mesh.nodes[:, up] < low + (high - low) / 5
+        )
+    assert (solid.linear_modes(3).frequencies > 0).all()
+
+
+def test_progress_covers_all_of_the_work():
+    calls = []
+    rf.graded_tets(rf.Surface(*sphere(6)), 16, progress=lambda *at: calls.append(at))
+    assert calls == sorted(calls)
+    assert {total for _, total in calls} == {100}
+    assert {60, 90, 100} <= {done for done, _ in calls}
 
 
 def test_refused_arguments():

@@ -78,6 +78,45 @@ def fine_and_coarse(quadratic=False):
     return mesh.quadratic() if quadratic else mesh
 
 
+def of_two_sizes(box, ratio):
+    """Return a bar along x whose right half has elements smaller by this ratio."""
+    (x, left), (y, right) = (box(4 * k, 2 * k, 2 * k, (0.4, 0.2, 0.2)) for k in (1, ratio))
+    nodes = np.concatenate([x, y + np.array([0.4, 0, 0])]).round(9)
+    places, new = np.unique(nodes, axis=0, return_inverse=True)
+    return rf.Mesh(places, new.ravel()[np.concatenate([left, right + len(x)])])
+
+
+@pytest.mark.parametrize("box", [box_hexes, box_tets])
+@pytest.mark.parametrize("ratio", [2, 3, 4, 5])
+def test_sizes_of_any_ratio(box, ratio):
+    """Also nodes inside of faces, that share no element with a corner."""
+    mesh = of_two_sizes(box, ratio)
+    at = mesh.nodes[mesh.hanging_nodes]
+    assert len(at) == (2 * ratio + 1) ** 2 - 9
+    assert (at[:, 0] == 0.4).all()
+    mended = mesh.with_constraints()
+    c = mended.constraints
+    np.testing.assert_allclose(mended.nodes, mesh.nodes, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(c.fill(mended.nodes), mended.nodes, rtol=0, atol=1e-15)
+    one = mended.nodes[c.masters[c.ptr[:-1]]]
+    assert (np.abs(one - mended.nodes[c.slaves]).max(axis=1) < 0.1 + 1e-9).all()  # one coarse face
+    held = mended.nodes[:, 0] == 0.0
+    solid = rf.Solid(mended, LAW, fixed=held)
+    tip = np.abs(solid.solve_static(1e-3 * solid.gravity())).max()
+    uniform = rf.Mesh(*box(8, 2, 2, (0.8, 0.2, 0.2)))
+    coarse = rf.Solid(uniform, LAW, fixed=uniform.nodes[:, 0] == 0.0)
+    assert 1.0 < tip / np.abs(coarse.solve_static(1e-3 * coarse.gravity())).max() < 1.1
+
+
+def test_linear_fields_are_exact_at_any_ratio():
+    mesh = of_two_sizes(box_hexes, 3).with_constraints()
+    u = mesh.nodes @ (1e-3 * np.random.default_rng(2).normal(size=(3, 3)))
+    force = (rf.Solid(mesh, LAW).stiffness().to_scipy() @ u.ravel()).reshape(-1, 3)
+    low, high = mesh.bounds
+    inner = ((mesh.nodes > low + 1e-9) & (mesh.nodes < high - 1e-9)).all(axis=1)
+    assert np.abs(force[inner]).max() < 1e-12 * np.abs(force).max()
+
+
 def test_second_order_is_found_but_not_mended():
     """Also the quarters of edges, where the middles of small ones are."""
     mesh = fine_and_coarse(quadratic=True)
@@ -218,3 +257,35 @@ def test_command_line_constrains_hanging_nodes(tmp_path, capsys):
     assert (status, err) == (0, ""), err
     assert f"{len(mesh.constraints)}, which follow the elements that do not have them" in out
     assert as_table(rf.load(model).mesh) == as_table(mesh)
+
+
+def test_command_line_names_hanging_nodes_that_it_cannot_fix(tmp_path, capsys):
+    mesh = of_two_sizes(box_hexes, 2)
+    mesh.write(tmp_path / "bar.veg")
+    hanging = mesh.hanging_nodes
+    end = np.flatnonzero(mesh.nodes[:, 0] == 0.0)
+    joint = np.flatnonzero(mesh.nodes[:, 0] == 0.4)
+
+    def reduced(*options):
+        young = ("--young", 1e5, "--poisson", 0.3, "--density", 1000)
+        command = ("reduce", tmp_path / "bar.veg", "-o", tmp_path / "model", "-k", 2, "-r", 3)
+        return run(capsys, *command, *young, *options)
+
+    def listed(name, nodes):
+        (tmp_path / name).write_text("\n".join(str(i + 1) for i in nodes) + "\n")
+        return "--fix-file", tmp_path / name
+
+    row = mesh.with_constraints().constraints.masters[:2]
+    for nodes in (hanging, [*end, *hanging]):
+        status, _, err = reduced(*listed("hanging.bou", nodes))
+        assert status != 0
+        assert f"fixes node {hanging[0] + 1}, which hangs" in err
+        assert f"the nodes {row[0] + 1}, {row[1] + 1} of it" in err
+    status, _, err = reduced("--fix", "0.39<x<0.41,0.04<y<0.06")
+    assert status != 0
+    assert "select only nodes that hang" in err
+    assert reduced(*listed("joint.bou", joint))[0] == 0
+    status, out, err = reduced("--fix", "0.39<x<0.41,0.04<y<0.06", "--fix", "x<0.01")
+    assert (status, err) == (0, "")
+    assert "not fixed" in out
+    assert "5 hanging nodes in the regions of --fix" in out

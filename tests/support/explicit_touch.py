@@ -14,23 +14,34 @@ SIZE, RADIUS = (0.06, 0.06, 0.04), 0.015
 class PlainSecant:
     """Local stiffness of contact from states, as csrc/touch/explicit_secant.h defines it."""
 
-    def __init__(self, noise, memory):
-        self.noise, self.memory = noise, memory
+    def __init__(self, noise, memory, most_open=4):
+        self.noise, self.memory, self.most_open = noise, memory, most_open
         self.place = self.force = None
         self.clear()
         self.changed = self.missed = 0.0
 
     def clear(self):
-        self.states, self.stiffness = 0, np.zeros((3, 3))
+        self.states, self.open, self.stiffness = 0, 0, np.zeros((3, 3))
+        self.towards = np.zeros(3)
         self.ways, self.changes = np.zeros((3, 3)), np.zeros((3, 3))
 
     def take(self, touching, place, force):
         if not touching:
+            self.open += 1
+            if self.states > 0 and self.open < self.most_open:
+                self.stiffness = np.zeros((3, 3))
+                return self.stiffness
             self.clear()
-        elif self.states == 0:
-            self.states, self.began = 1, place if self.place is None else self.place
-        else:
-            self.states += 1
+            self.place, self.force = place, force
+            return self.stiffness
+        if self.states == 0:
+            self.depth = np.inf if self.place is None else 0.0
+        if np.any(force):
+            self.towards = force / np.linalg.norm(force)
+        if self.place is not None:
+            self.depth = max(self.depth - (place - self.place) @ self.towards, 0.0)
+        self.states, self.open = self.states + 1, 0
+        if self.states > 1:
             d, y = place - self.place, self.force - force
             kept = 1.0 - (1.0 - self.memory) * (d @ d) / (d @ d + self.noise**2)
             self.changed += y @ y
@@ -39,8 +50,7 @@ class PlainSecant:
             self.changes = kept * self.changes + np.outer(y, d)
             inverse = np.linalg.inv(self.ways + self.noise**2 * np.eye(3))
             whole = self.ways @ inverse @ self.changes @ inverse
-            along = (self.began - place) @ force
-            most = 2.0 * (force @ force) / along if along > 0.0 else np.inf
+            most = 2.0 * np.linalg.norm(force) / self.depth if self.depth > self.noise else 0.0
             value, vector = np.linalg.eigh(0.5 * (whole + whole.T))
             self.stiffness = (vector * np.clip(value, 0.0, most)) @ vector.T
         self.place, self.force = place, force
@@ -53,21 +63,33 @@ class PlainDisplay:
     def __init__(self, local, period):
         self.local, self.period = local, period
         zero = np.zeros(3), np.zeros(3), np.zeros((3, 3))
-        self.before, self.now, self.begun, self.waiting = zero, zero, 0.0, None
+        self.before, self.now, self.begun = zero, zero, 0.0
+        self.waiting = self.newest = None
 
     def take(self, time, place, force, stiffness):
         """Take a state: the time and place of its hand."""
-        self.waiting = time, (place, force, stiffness if self.local else np.zeros((3, 3)))
+        self.newest = time, (place, force, stiffness if self.local else np.zeros((3, 3)))
 
-    def show(self, time, place):
+    def advance(self, time, place):
         if self.waiting and time > self.waiting[0] + self.period - 0.5 * CYCLE:
             part = self.part(time)
             mixed = (1 - part) * self.before[2] + part * self.now[2]
-            self.before = place, self.law(time, place), mixed
+            self.before = place, self.shown(time, place), mixed
             self.now, self.begun, self.waiting = self.waiting[1], time, None
+
+    def show(self, time, place):
+        self.advance(time, place)
+        if not self.waiting:
+            self.waiting, self.newest = self.newest, None
+        self.advance(time, place)
+        return self.shown(time, place)
+
+    def shown(self, time, place):
         force, part = self.law(time, place), self.part(time)
         towards = (1 - part) * self.before[1] + part * self.now[1]
-        return np.zeros(3) if self.local and force @ towards <= 0.0 else force
+        change, most = force - towards, np.linalg.norm(towards)
+        size = np.linalg.norm(change)
+        return towards + change * (most / size) if self.local and size > most else force
 
     def part(self, time):
         comes_in = self.period * (0.5 if self.local else 1.0)

@@ -29,6 +29,7 @@ static int create_or_fail(pthread_t *thread, const pthread_attr_t *attributes,
 }
 
 #define pthread_create create_or_fail
+#include "base/thread.c"
 #include "haptic/session_start.c"
 #undef pthread_create
 

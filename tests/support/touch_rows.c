@@ -5,12 +5,14 @@
 #include "touch/explicit_secant.h"
 
 // Takes n states; writes the stiffness after each (n, 9), and the parts of the changes missed.
+// Contact ends after `open` states without it.
 void secant_rows(int n, const int *touching, const double *place, const double *force, double noise,
-                 double memory, double *stiffness, double *most, double *missed) {
+                 double memory, int open, double *stiffness, double *most, double *missed) {
   rf_explicit_secant s;
   memset(&s, 0, sizeof s);
   s.noise_m = noise;
   s.memory = memory;
+  s.most_open = open;
   for (int k = 0; k < n; ++k) {
     rf_explicit_secant_take_rt(&s, touching[k] != 0, place + 3 * k, force + 3 * k);
     memcpy(stiffness + 9 * k, s.stiffness, sizeof s.stiffness);
@@ -20,7 +22,8 @@ void secant_rows(int n, const int *touching, const double *place, const double *
   missed[1] = s.missed_n2;
 }
 
-// Shows n cycles; state[k] >= 0: the state that arrives before cycle k, of m.
+// Shows n cycles; state[k] >= 0: the state that arrives before cycle k, of m; it waits for those
+// before, as in a broadcast.
 void display_rows(int local, double cycle, double period, int n, const double *hand,
                   const int *state, const double *hand_s, const double *hand_m,
                   const double *force_of, const double *stiffness, double *force, double *torque) {
@@ -31,10 +34,13 @@ void display_rows(int local, double cycle, double period, int n, const double *h
   d.period_s = period;
   rf_explicit_display_begin_rt(&d, 0.0);
   double time = 0.0;
+  int waits = -1;
   for (int k = 0; k < n; ++k) {
-    const int j = state[k];
+    if (state[k] >= 0) waits = state[k];
+    const int j = waits;
     time += cycle;
-    if (j >= 0) {
+    if (j >= 0 && rf_explicit_display_ready_rt(&d, time, hand + 3 * k)) {
+      waits = -1;
       rf_explicit_state s;
       memset(&s, 0, sizeof s);
       s.number = j + 1;

@@ -24,7 +24,8 @@ INT, REAL, POINTER, TEXT = ctypes.c_int32, ctypes.c_double, ctypes.c_void_p, cty
 
 SOURCES = (
     *WORLD, "world/coupled.c", "world/coupled_rt.c", "world/frictional.c",
-    "world/frictional_rows_rt.c", "world/frictional_rt.c", "world/sites_rt.c",
+    "world/frictional_local_rt.c", "world/frictional_rows_rt.c", "world/frictional_rt.c",
+    "world/sites_rt.c",
     "constraint/friction.c",
     "constraint/friction_avx2_rt.c", "constraint/friction_avx512_rt.c",
     "constraint/friction_law_rt.c", "constraint/friction_plain_rt.c", "constraint/friction_rt.c",

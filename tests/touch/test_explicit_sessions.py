@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+import itertools
+import os
+import signal
 import time
 
 import numpy as np
 import pytest
 
 import reducedfem as rf
-from explicit_touch import CYCLE, SIZE, PlainDisplay, PlainSecant, above, block, session, touched
-from haptic_sessions import after
+from explicit_touch import (
+    CYCLE,
+    RADIUS,
+    SIZE,
+    PlainDisplay,
+    PlainSecant,
+    above,
+    block,
+    session,
+    touched,
+)
+from graded import graded_box
+from haptic_sessions import after, threads_named
 from moments import LONG
 from reducedfem import _core
 from reducedfem.haptics.settings import HapticSettings
@@ -102,6 +116,7 @@ def test_a_slower_simulation_against_plain_python(kind):
         if k % 5 == 0:
             _, contact = next(script)
             held = secant.take(len(contact.nodes) > 0, x, contact.force)
+            held = held if secant.states > 3 else 0.0 * held
             waiting = [((k + 1) * CYCLE, x, contact.force, held)]
     assert np.abs(records["force"] - force).max() < 1e-9
     assert np.array_equal(records["object_position"], proxy)
@@ -166,6 +181,32 @@ def test_the_damping_that_a_report_asks_for_is_enough():
     assert local.damping < 0.7 * report.damping
 
 
+@pytest.mark.parametrize(("friction", "most"), [(0.0, 10.0), (0.5, 6.0)])
+def test_rubbing_makes_no_jumps(friction, most):
+    """A ball that rubs over a coarse block: nodes come and go, forces turn.
+
+    In half the time of "delay"; without friction nodes snap back, which no stiffness foresees.
+    """
+    k = np.arange(1900)
+    x = np.interp(k, [0, 300, 700, 1100, 1500, 1900], [0, 0, 20e-3, -20e-3, 20e-3, -20e-3])
+    y = 2e-3 * np.sin(0.006 * np.pi * k) * (k > 300)
+    z = np.interp(k, [0, 100, 250], [1e-3, 1e-3, -3e-3]) + 1e-4 * np.sin(0.018 * np.pi * k)
+    middle = np.array([SIZE[0] / 2, SIZE[1] / 2, SIZE[2] + RADIUS])
+    places, largest, stiffness = middle + np.stack([x, y, z], axis=1), [], 0.0
+    for kind, rate in itertools.product(("delay", "stiffness"), (100.0, 200.0)):
+        sim, _ = touched(block(young=1e5), steps=10, friction=friction)
+        made = session(sim, player(places), interpolation=kind, simulation_rate=rate,
+                       max_force=1e3, force_slew=1e9, passivity=False)  # fmt: skip
+        force = made.run(len(places))["force"]
+        stiffness = max(stiffness, made.report().stiffness or 0.0)
+        made.close()
+        largest.append(np.linalg.norm(np.diff(force, axis=0), axis=1).max())
+    delay, local = np.reshape(largest, (2, 2))
+    assert stiffness > 100.0
+    assert (delay > 0.01).all()
+    assert (local < most * delay).all()
+
+
 def wait_for(condition):
     until = time.monotonic() + LONG
     while not condition():
@@ -200,6 +241,36 @@ def test_a_thread_holds_the_force(kind):
     made.close()
 
 
+def test_the_thread_of_the_simulation_is_below_the_loop():
+    sim, _ = touched()
+    rest = rf.ReplayDevice([0.0, 1e5], above([0, 0, 5e-3], [0, 0, 5e-3]))
+    with session(sim, rest, interpolation="delay", max_force=1.0, lock_memory=False) as made:
+        after(made, 20)
+        (task,) = threads_named("rf-simulation")
+        blocked = next(x for x in (task / "status").read_text().splitlines() if "SigBlk" in x)
+        assert int(blocked.split()[1], 16) >> (signal.SIGINT - 1) & 1
+        if made.report().priority:
+            assert os.sched_getparam(int(task.name)).sched_priority == 79
+    assert not threads_named("rf-simulation")
+
+
+def test_a_graded_solid_needs_a_thread():
+    mesh = graded_box()
+    solid = rf.Solid(mesh, rf.StVK(1e4, 0.3, 1000.0), fixed=mesh.nodes[:, 2] < 1e-9)
+    top = mesh.nodes[np.argmax(mesh.nodes @ [0.01, 0.01, 1.0])]
+    tool = rf.RigidProxy(rf.SphereField([0.0, 0.0, 0.0], RADIUS), friction=0.3)
+    sim = rf.CentralDifferences(solid, CYCLE, (5.0, 0.0), contact=tool)
+    at = top + np.outer([RADIUS + 1e-3, RADIUS - 2e-3, RADIUS - 2e-3], [0.0, 0.0, 1.0])
+    hold = rf.ReplayDevice([0.0, 0.2, 1e5], at)
+    with pytest.raises(rf.InputError, match=r"graded mesh allocate memory.*take \"delay\""):
+        session(sim, hold)
+    with session(sim, hold, interpolation="delay", priority=0, lock_memory=False) as made:
+        after(made, 1)
+        wait_for(lambda: made.snapshot().force[2] > 0.01)
+        assert made.report().phase == "running"
+    assert sim.state.time > 0.0
+
+
 @pytest.mark.parametrize("threaded", [False, True])
 def test_a_simulation_that_fails_lets_the_force_fade(threaded):
     solid = block(young=6e4)
@@ -207,7 +278,7 @@ def test_a_simulation_that_fails_lets_the_force_fade(threaded):
     with pytest.warns(rf.PlausibilityWarning, match=r"dt is 0.005 s, but steps are stable up to"):
         sim = rf.CentralDifferences(solid, 5e-3, contact=tool)
     hold = rf.ReplayDevice([0.0, 0.05, 1e5], above([0, 0, 1e-3], [0, 0, -3e-3], [0, 0, -3e-3]))
-    made = session(sim, hold, interpolation="delay", max_force=5.0)
+    made = session(sim, hold, interpolation="delay", max_force=5.0, ramp=0.5)
     if threaded:
         made.start()
         wait_for(lambda: made.report().unanswered > 200)
@@ -215,10 +286,61 @@ def test_a_simulation_that_fails_lets_the_force_fade(threaded):
         records = made.run(2000)
         assert records.flagged("unanswered")[-1]
         assert np.abs(records["force"]).max() > 0.0
+        # within 0.05 s, however long the ramp is
+        first = np.flatnonzero(records.flagged("unanswered"))[0]
+        assert not records["force"][first + 51 :].any()
     assert made.report().phase in ("running", "ready")
     assert not made.snapshot().force.any()
-    assert [one for one in made.report().advice if "ended" in one and "diverged" in one]
+    advice = made.report().advice
+    assert len(advice) == 1  # none about the thread
+    assert "ended and the force faded out" in advice[0]
+    assert "diverged" in advice[0]
     made.close()
+
+
+def test_a_direct_simulation_that_fails_ends_the_session():
+    tool = rf.RigidProxy(rf.SphereField([0.0, 0.0, 0.0], 0.015))
+    with pytest.warns(rf.PlausibilityWarning, match=r"dt is 0.0025 s, but steps are stable"):
+        sim = rf.CentralDifferences(block(young=6e4), 2.5e-3, contact=tool)
+    hold = rf.ReplayDevice([0.0, 0.05, 1e5], above([0, 0, 1e-3], [0, 0, -3e-3], [0, 0, -3e-3]))
+    made = session(sim, hold, rate=400.0, max_force=5.0)
+    with pytest.raises(rf.DivergedError, match=r"cycle \d+: the simulation diverged .* displaced"):
+        made.run(3000)
+    report = made.report()
+    assert "displaced by up to" in report.failure
+    assert [one for one in report.advice if "zero at once" in one and "displaced" in one]
+    made.close()
+
+
+def test_one_session_moves_a_simulation():
+    sim, tool = touched()
+    touch = _core.ExplicitTouch(sim._core, tool._core, "delay", CYCLE, 5, 10)
+    devices = player(stroke()[0]), player(stroke()[0])
+    settings = [HapticSettings(priority=0, lock_memory=False).core(one) for one in devices]
+    first = _core.Session(devices[0]._core, touch, settings[0])
+    with pytest.raises(rf.InputError, match="another session moves this simulation"):
+        _core.Session(devices[1]._core, touch, settings[1])
+    first.close()
+    del first
+    _core.Session(devices[1]._core, touch, settings[1]).close()
+
+
+def test_chatter_is_measured_and_short_contact_is_not_known():
+    """Nodes that a mirror reflects touch in one cycle of three."""
+    z = np.interp(np.arange(600), [0, 100, 300], [1e-3, 1e-3, -3e-3])
+    middle = np.array([SIZE[0] / 2, SIZE[1] / 2, SIZE[2] + RADIUS])
+    for n, known in ((600, True), (180, False)):
+        tool = rf.RigidProxy(rf.SphereField([0.0, 0.0, 0.0], RADIUS), rule="mirror")
+        sim = rf.CentralDifferences(block(cells=(6, 6, 4)), CYCLE / 4, (5.0, 0.0), contact=tool)
+        made = session(sim, player(middle + np.outer(z, [0.0, 0.0, 1.0])))
+        made.run(n)
+        report = made.report()
+        made.close()
+        assert report.touching > 0
+        assert (report.stiffness is not None) == known
+        assert (report.damping is not None) == known
+        assert bool([one for one in report.advice if "not known" in one]) != known
+        assert ("stiffness felt          not known" in str(report)) != known
 
 
 def test_a_simulation_that_stalls_lets_the_force_fade():

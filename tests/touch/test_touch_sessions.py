@@ -89,6 +89,36 @@ def test_the_report_has_stiffness_damping_and_depth(pad):
     assert c.shape == (3, 3)
 
 
+def test_the_state_of_another_body_is_refused(pad):
+    contact, other = tip(pad), tip(slab((3, 3, 1)))
+    one = session(contact, circles(50))
+    one.run(10)
+    with pytest.raises(rf.InputError, match="touches another body"):
+        one._core.restore_touch(other._core)
+    one.close()
+    assert other.surface.n_triangles < contact.surface.n_triangles
+    other.touch([0.06, 0.06, 0.039])
+
+
+def test_a_tip_that_friction_presses_in_is_reported(pad):
+    """Slipping at a large friction is many times as stiff as sticking, and held at four times."""
+    path = circles(400, radius=0.055, depth=1e-3)
+    rough = session(tip(pad, friction=5.0), path, max_force=1e6)
+    records = rough.run(len(path))
+    report = rough.report()
+    slips = records.flagged("slipping") & (records["depth_m"] > 0.0)
+    felt = np.linalg.norm(records["contact_force"][slips], axis=1) / records["depth_m"][slips]
+    assert report.stiffness >= felt.max() * (1.0 - 1e-9)
+    smooth = session(tip(pad, friction=0.3), path, max_force=1e6)
+    smooth.run(len(path))
+    assert report.stiffness > 2.0 * smooth.report().stiffness
+    assert report.depth < report.max_depth
+    assert report.too_deep > 0
+    assert ["jammed" in one for one in report.advice] == [True]
+    assert "LIMIT" not in str(report)
+    assert not smooth.report().advice
+
+
 def test_records_with_anchors_are_saved_and_loaded(pad, tmp_path):
     records = session(tip(pad), circles(60)).run(90)
     records.save(tmp_path / "touch.npy")

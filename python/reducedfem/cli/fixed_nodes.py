@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from reducedfem.cli.options import checked, number
 from reducedfem.cli.texts import AXES
 from reducedfem.errors import InputError
+from reducedfem.geometry.constraints import standing
 from reducedfem.geometry.mesh import Mesh
 
 __all__ = ["add_fix_options", "chosen", "fixed_nodes", "region"]
@@ -54,13 +55,50 @@ def chosen(points: NDArray[np.float64], conditions: Sequence[_Condition]) -> NDA
     return mask
 
 
+def _with_masters(
+    mesh: Mesh, mask: NDArray[np.bool_], sources: Mapping[str, NDArray[np.intp]]
+) -> int:
+    """Release the constrained nodes that do not stand still with the others; return their number.
+
+    Those listed in a file are refused. Followers of fixed nodes alone are fixed, too.
+    """
+    constraints = mesh.constraints
+    if constraints is None:
+        return 0
+    slaves, ptr, masters = constraints.slaves, constraints.ptr, constraints.masters
+    chosen_slaves = slaves[mask[slaves]]
+    mask[slaves] = False
+    mask[standing(constraints, np.flatnonzero(mask).astype(np.int32))] = True
+    number = mesh.original_nodes + 1  # as in files
+    for file, nodes in sources.items():
+        for node in nodes[~mask[nodes]]:
+            k = int(np.searchsorted(slaves, node))
+            own = masters[ptr[k] : ptr[k + 1]]
+            named = ", ".join(str(number[m]) for m in own)
+            missing = ", ".join(str(number[m]) for m in own[~mask[own]])
+            raise InputError(
+                f"{file!r} fixes node {number[node]}, which hangs on an edge or face of larger "
+                f"elements and follows the nodes {named} of it (nodes are counted from 1), but not "
+                f"{missing}: fix these, too, or leave node {number[node]} out"
+            )
+    loose = int((~mask[chosen_slaves]).sum())
+    if loose and not mask.any():
+        raise InputError(
+            f"the fix options select only nodes that hang on edges or faces of larger elements, "
+            f"{loose} of them, without all of the nodes that these follow: choose a larger region"
+        )
+    return loose
+
+
 def fixed_nodes(
     args: argparse.Namespace, mesh: Mesh, listed: Mapping[str, NDArray[np.int32]]
-) -> NDArray[np.bool_]:
+) -> tuple[NDArray[np.bool_], int]:
     """Return the mask of the nodes fixed by the options, or listed in files.
 
-    An option without nodes is refused.
+    Also the number of constrained nodes in the regions that stay free with some of their masters;
+    those in files are refused. An option without nodes is refused.
     """
+    sources: dict[str, NDArray[np.intp]] = {}
     mask = np.zeros(mesh.n_nodes, dtype=bool)
     low, high = mesh.bounds
     for text, conditions in args.fix or ():
@@ -91,7 +129,8 @@ def fixed_nodes(
             )
         # mid-edge nodes of --quadratic between fixed nodes are fixed as well
         mask[mesh.with_mid_edge_nodes(kept) if len(known) < mesh.n_nodes else kept] = True
-    return mask
+        sources[str(file)] = kept
+    return mask, _with_masters(mesh, mask, sources)
 
 
 class _SideAndPart(argparse.Action):

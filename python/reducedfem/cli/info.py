@@ -116,8 +116,8 @@ def _info_file(name: str, console: Console) -> None:
     if len(mesh.hanging_nodes):
         console.fact(
             "hanging nodes",
-            f"{len(mesh.hanging_nodes)}, in the middle of edges or faces of elements that do not "
-            "have them: Mesh.with_constraints",
+            f"{len(mesh.hanging_nodes)}, on edges or faces of elements that do not have "
+            "them: Mesh.with_constraints",
         )
     names = mesh.region_names
     for region in np.unique(mesh.regions):

@@ -27,7 +27,6 @@ from reducedfem.cli.options import (
 from reducedfem.cli.paths import check_writable, is_sample, is_surface, open_surface, refuse_same
 from reducedfem.cli.texts import cubature_text, materials_text, mesh_text, viscosity_text
 from reducedfem.errors import InputError, MeshError
-from reducedfem.geometry.constraints import standing
 from reducedfem.geometry.elements import EDGES
 from reducedfem.geometry.mesh import Mesh
 from reducedfem.geometry.mesh_files import read_fixed, read_mesh
@@ -297,11 +296,12 @@ def _run(args: argparse.Namespace) -> int:
                 f"{parts}, not connected through faces of elements; --keep-largest keeps only the "
                 "largest",
             )
-    fixed = None if args.free else fixed_nodes(args, mesh, listed)
-    if fixed is not None and mesh.constraints is not None:
-        # constrained nodes stand still only with all their masters
-        fixed[mesh.constraints.slaves] = False
-        fixed[standing(mesh.constraints, np.flatnonzero(fixed).astype(np.int32))] = True
+    fixed, loose = (None, 0) if args.free else fixed_nodes(args, mesh, listed)
+    if loose:
+        console.fact(
+            "not fixed",
+            f"{loose:,} hanging nodes in the regions of --fix, with masters outside of them",
+        )
     solid = Solid(mesh, _material(args, mesh), fixed, args.quadrature)
     console.fact("material", materials_text(solid.materials.values()))
     for label, text in solid.summary.rows()[1:]:

@@ -26,7 +26,7 @@ _LARGE = 2e8  # bytes up to which pairs of points are stored, which is quicker t
 _SHARE = 1e-9  # weight of a node that is rounding
 _SOFT = 10.0  # times the compliance of usual points
 _SAMPLES = 200  # of those
-_SAME = 1e-6  # relative difference of stiffnesses that is rounding
+_SAME = 1e-6  # relative difference of stiffnesses and masses that is rounding
 
 
 class LocalCompliance:
@@ -43,8 +43,7 @@ class LocalCompliance:
     rest, without a model or a simulation.
 
     S is linear, in the frame of the body at rest, without inertia and damping of its own. See
-    ``docs/friction.md``. Immutable; several contacts may share one, and those of one body then
-    act on each other.
+    ``docs/friction.md``. Immutable; contacts of one body share one, and act on each other.
 
     Parameters
     ----------
@@ -60,7 +59,7 @@ class LocalCompliance:
     ------
     InputError, InputTypeError
         An argument has a wrong type, or `solid` is not that of the model: another mesh, other
-        fixed nodes or materials.
+        fixed nodes, stiffness at rest (with a cubature: materials), or mass, if free.
     MeshError
         The mesh has constrained nodes, or a part of the solid can move rigidly.
     MemoryError
@@ -232,6 +231,15 @@ def _check_model(model: ReducedSolid, solid: Solid) -> None:
             f"solid has other fixed nodes ({len(solid.fixed)}) than tree.reduced "
             f"({len(model.fixed)}): pass the Solid that was reduced"
         )
+    held = model.rigid_body
+    if held is None:
+        return
+    mass = solid.total_mass
+    if not abs(mass - held.mass) <= _SAME * held.mass:
+        raise InputError(
+            f"solid has the mass {mass:.6g} kg, tree.reduced {held.mass:.6g} kg: pass the Solid "
+            "that was reduced, with the same densities"
+        )
 
 
 def _stiffness(model: ReducedSolid, solid: Solid) -> NDArray[np.float64]:
@@ -239,7 +247,8 @@ def _stiffness(model: ReducedSolid, solid: Solid) -> NDArray[np.float64]:
     rest = np.zeros(model.r)
     own = _core.Projected(solid._core, model.basis, threads()).stiffness(rest, threads())
     away = np.abs(model.stiffness(rest) - own).max() / np.abs(own).max()
-    if model.cubature is None and not away <= _SAME:
+    # few elements that stand for all have another stiffness than the solid: its materials decide
+    if not away <= _SAME and (model.cubature is None or model.materials != solid.materials):
         raise InputError(
             f"solid has another stiffness than tree.reduced, by {away:.2g} of the largest entry in "
             "its basis: pass the Solid that was reduced, with the same materials"

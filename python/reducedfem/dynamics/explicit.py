@@ -107,7 +107,9 @@ def spectrum(
         It gives a lower frequency, except for cut cells. `CentralDifferences` uses the lumped
         mass, except for cut cells.
     tolerance
-        Relative error of the highest frequency of a `Solid`, 1e-12 to 0.01.
+        Estimated relative error of the highest frequency of a `Solid`, 1e-12 to 0.01. Within it
+        lies some natural frequency, and successive estimates agree; that no frequency is higher,
+        where many are close to each other, is likely but not certain.
 
     Returns
     -------
@@ -124,7 +126,7 @@ def spectrum(
     MeshError
         Some part of the solid can move rigidly.
     ConvergenceError
-        The highest frequency is not found to `tolerance`.
+        The estimate of the highest frequency does not reach `tolerance`.
     """
     flag(lumped, "lumped")
     if not _LEAST_TOLERANCE <= number(tolerance, "tolerance") <= _MOST_TOLERANCE:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
 from reducedfem import _core
 from reducedfem.base.check import flag, integer, number, require
 from reducedfem.base.run import Progress, callback, threads
-from reducedfem.errors import InputError, MeshError
+from reducedfem.errors import GeometryWarning, InputError, MeshError
 from reducedfem.geometry.inside import warn_of_doubts, warn_of_lost_volume
 from reducedfem.geometry.mesh import Mesh
 from reducedfem.geometry.surface import Surface
@@ -18,6 +21,18 @@ __all__ = ["graded_tets"]
 
 
 _TOUCH = 1e-6  # in edges: overlap with the surface that counts as none
+_SMALL = 0.1  # volume of a piece, over that of the largest, below which it is left out
+# ends of the voxels, of the winding numbers and of the bisection [% of the work]
+_VOXELS, _WINDING, _ALL = 60, 90, 100
+
+_Call = Callable[[int, int], object]
+
+
+def _phase(call: _Call | None, start: int, end: int) -> _Call | None:
+    """Return a callable that reports one part of the work, in percent of all."""
+    if call is None:
+        return None
+    return lambda done, total: call(start + (end - start) * done // max(total, 1), _ALL)
 
 
 def _part(cubes: _core.Mesh, chosen: NDArray[np.bool_]) -> _core.Mesh:
@@ -32,16 +47,55 @@ def _within(cubes: _core.Mesh, bounds: NDArray[np.float64]) -> _core.Mesh:
     return _part(cubes, inside) if inside.any() else cubes
 
 
-def _inside(cubes: _core.Mesh, surface: Surface) -> _core.Mesh:
-    """Return the voxels whose centre is inside the surface."""
+def _whole(cubes: _core.Mesh, inside: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], int, int]:
+    """Return the voxels without small pieces that voxels of `cubes` join to larger ones.
+
+    Also the number of pieces left out, and that of larger ones that stay apart.
+    """
+    body = Mesh.__new__(Mesh)._adopt(cubes)
+    joined = body.components("face")[inside]
+    piece = Mesh.__new__(Mesh)._adopt(_part(cubes, inside)).components("face")
+    size = np.bincount(piece)  # voxels are equal
+    home = np.zeros(len(size), dtype=int)
+    home[piece] = joined
+    largest = np.zeros(int(joined.max()) + 1, dtype=int)
+    np.maximum.at(largest, home, size)
+    kept = size >= _SMALL * largest[home]
+    whole = inside.copy()
+    whole[inside] = kept[piece]
+    return whole, int((~kept).sum()), int(kept.sum()) - len(np.unique(home))
+
+
+def _inside(cubes: _core.Mesh, surface: Surface, call: _Call | None, stacklevel: int) -> _core.Mesh:
+    """Return the voxels whose centre is inside the surface, without small pieces apart."""
     centres = cubes.nodes[cubes.elements[:, [0, 6]]].mean(axis=1)
-    inside = surface.winding(centres) > 0.5
+    inside = surface.winding(centres, progress=False if call is None else call) > 0.5
     if not inside.any():
         raise MeshError(
             "no voxel has its centre inside the surface: raise the resolution, or pass cut=False, "
             "which takes all voxels that the surface meets"
         )
-    return _part(cubes, inside)
+    whole, dropped, apart = _whole(cubes, inside)
+    remedy = (
+        "only parts thinner than a voxel join them. Pass cut=False, which takes all voxels "
+        "that the surface meets, or a higher resolution"
+    )
+    if dropped:
+        part = 1.0 - whole.sum() / inside.sum()
+        warnings.warn(
+            f"left out {dropped} small piece{'s' * (dropped > 1)}, {100.0 * part:.2g} % of the "
+            f"volume, without a common face with the rest of the mesh: {remedy}",
+            GeometryWarning,
+            stacklevel=stacklevel + 1,
+        )
+    if apart:
+        warnings.warn(
+            f"the mesh has {apart} large piece{'s' * (apart > 1)} without a common face with the "
+            f"rest of it: {remedy}",
+            GeometryWarning,
+            stacklevel=stacklevel + 1,
+        )
+    return _part(cubes, whole)
 
 
 def graded_tets(
@@ -78,7 +132,8 @@ def graded_tets(
         end at the faces of the body.
     cut
         True: of the voxels that the surface meets those with their centre inside, so that parts
-        thinner than a voxel may be lost. False: all of these, as ``cut=False`` of `voxelize`. None:
+        thinner than a voxel may be lost, and small pieces that these join to larger ones are left
+        out. False: all of these, as ``cut=False`` of `voxelize`. None:
         as `fill`.
     progress
         Progress bar: True, False, or None (after two seconds, in a terminal); or a callable
@@ -102,6 +157,7 @@ def graded_tets(
     -----
     GeometryWarning
         The inside is uncertain: holes are as large as the body, or most of it is a single sheet.
+        With `cut`: pieces come apart, of which small ones are left out.
     PlausibilityWarning
         With `cut`, the volume differs by more than 5 % from that of a closed surface.
     """
@@ -118,12 +174,21 @@ def graded_tets(
     with callback(progress, "graded_tets") as call:
         vertices = surface.vertices * scale
         cubes, touched, enclosed, doubtful, sheets = _core.voxelize(
-            vertices, surface.triangles, resolution, fill, side, call, threads()
+            vertices,
+            surface.triangles,
+            resolution,
+            fill,
+            side,
+            _phase(call, 0, _VOXELS),
+            threads(),
         )
         cubes = _within(cubes, surface.bounds * scale)
         if cut:
-            cubes = _inside(cubes, Surface(vertices, surface.triangles))
-        core, _ = _core.grade_tets(cubes, layers, None)
+            winding = _phase(call, _VOXELS, _WINDING)
+            cubes = _inside(cubes, Surface(vertices, surface.triangles), winding, stacklevel=2)
+        core, _ = _core.grade_tets(cubes, layers, _phase(call, _WINDING, _ALL))
+        if call is not None:
+            call(_ALL, _ALL)
     if (scale != 1.0).any():
         core = _core.Mesh(core.nodes / scale, core.elements, core.regions)
     if fill:

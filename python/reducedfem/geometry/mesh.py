@@ -293,9 +293,9 @@ class Mesh(MeshArrays):
     def hanging_nodes(self) -> NDArray[np.int32]:
         """Hanging nodes without constraints, ascending, shape (k,); `with_constraints` mends them.
 
-        They lie in the middle of an edge or a face of an element that does not have them, where
-        elements meet others of twice their size; in second-order meshes also at quarters. Elements
-        come apart there, and statics of a `Solid` are wrong by any amount.
+        They lie on an edge or a face of an element that does not have them, where elements meet
+        others of another size, and faces of the surface join them to a corner of it. Elements come
+        apart there, and statics of a `Solid` are wrong by any amount.
         """
         return _core.hanging_nodes(self._core)
 
@@ -308,8 +308,8 @@ class Mesh(MeshArrays):
         ----------
         constraints
             Table in place of the one of this mesh, see `Mesh`. None: `hanging_nodes` follow the
-            ends of their edge or the corners of their face, and are moved there, by rounding;
-            constraints that the mesh has stay.
+            ends of their edge or the corners of their face by the shape functions, and are moved
+            there, by rounding; constraints that the mesh has stay.
 
         Returns
         -------

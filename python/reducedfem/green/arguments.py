@@ -17,21 +17,27 @@ from reducedfem.base.check import (
     node_indices,
     reals,
 )
-from reducedfem.errors import InputError, InputTypeError
+from reducedfem.errors import InputError, InputTypeError, SingularMatrixError
+from reducedfem.geometry.constraints import Constraints
 
 __all__ = [
+    "Ties",
     "coefficients",
     "distinct",
     "held_directions",
     "place_of",
     "places_of",
     "points_of",
+    "refuse_followers",
     "refuse_repeated",
     "released_of",
     "shares_of",
 ]
 
 _SUM = 1e-6  # tolerance of the sum of barycentric coordinates
+
+Ties = tuple[Constraints, frozenset[int]]
+"""Constraints of a solid, and its fixed nodes."""
 
 
 def place_of(green: _core.Green, node: int, name: str) -> int:
@@ -153,6 +159,34 @@ def held_directions(
         raise InputError(f"held names node {list(held or ())[twice]} twice")
     rows, axes = np.nonzero(~np.isnan(values))
     return order, rows.astype(np.int32), axes.astype(np.int32), values[rows, axes]
+
+
+def refuse_followers(
+    ties: Ties | None,
+    nodes: NDArray[np.int32],
+    axes: NDArray[np.int32],
+    released: NDArray[np.int32],
+) -> None:
+    """Refuse held constrained nodes whose masters are all held along the same axis, or fixed.
+
+    Without `ties` there are no constraints, or they are not known.
+    """
+    if ties is None:
+        return
+    slaves, ptr, masters, _ = ties[0]._table()
+    held = set(zip(nodes.tolist(), axes.tolist(), strict=True))
+    still = ties[1].difference(released.tolist())
+    for node, axis in sorted(held):
+        k = int(np.searchsorted(slaves, node))
+        if k == len(slaves) or slaves[k] != node:
+            continue
+        own = masters[ptr[k] : ptr[k + 1]].tolist()
+        if all(m in still or (m, axis) in held for m in own):
+            named = ", ".join(map(str, own))
+            raise SingularMatrixError(
+                f"held names node {node} and all nodes that it follows along {'xyz'[axis]}, "
+                f"{named}: it is constrained to move as these (mesh.constraints); leave it out"
+            )
 
 
 def released_of(green: _core.Green, released: ArrayLike | None) -> NDArray[np.int32]:

@@ -17,12 +17,14 @@ from reducedfem.base.quiet import warn
 from reducedfem.base.run import Progress, callback, threads
 from reducedfem.errors import InputError, PlausibilityWarning
 from reducedfem.green.arguments import (
+    Ties,
     coefficients,
     distinct,
     held_directions,
     place_of,
     places_of,
     points_of,
+    refuse_followers,
     refuse_repeated,
     released_of,
     shares_of,
@@ -96,7 +98,9 @@ class GreensFunctions(Saved):
         A node in nearly empty cut cells moves more than five times as far as the surface beside.
     """
 
-    __slots__ = ("__weakref__", "_core", "_positions")
+    __slots__ = ("__weakref__", "_core", "_positions", "_ties")
+
+    _ties: Ties | None
 
     def __init__(
         self,
@@ -130,6 +134,8 @@ class GreensFunctions(Saved):
             self._core = _core.Green(solid._core, nodes, freed, single, error, tell, threads())
         self._positions = solid.mesh.nodes[self._core.nodes]
         self._positions.flags.writeable = False
+        ties = solid.mesh.constraints
+        self._ties = None if ties is None else (ties, frozenset(solid.fixed.tolist()))
         warn_of_soft_nodes(self._core, solid, "surface_nodes", 3)
 
     # --- attributes -------------------------------------------------------------------
@@ -319,7 +325,8 @@ class GreensFunctions(Saved):
             surface or not releasable.
         SingularMatrixError
             Too few fixed nodes are left by `released`, and held nodes do not replace them; held
-            nodes do not support a free solid, or move alike; `tolerance` is too coarse for them.
+            nodes do not support a free solid, or move alike (one may be constrained to follow
+            others); `tolerance` is too coarse for them.
         MemoryError
             The dense problem needs more memory than is available.
 
@@ -334,6 +341,7 @@ class GreensFunctions(Saved):
         s = len(self.nodes)
         load = None if force is None else field(force, "force", s)
         freed = released_of(self._core, released)
+        refuse_followers(self._ties, self.nodes[places], axes, self.releasable[freed])
         needed = 8.0 * (len(places) ** 2 + 9.0 * len(freed) ** 2)
         _require_memory(needed, "held or released", "name fewer nodes")
         f, u, moved, lift = self._core.solve(places, axes, targets, load, freed, threads())
@@ -560,6 +568,7 @@ def _from_arrays(n_nodes: int, arrays: Mapping[str, NDArray[Any]]) -> GreensFunc
     )  # fmt: skip
     made._positions = np.array(arrays["positions"], dtype=np.float64)
     made._positions.flags.writeable = False
+    made._ties = None
     return made
 
 

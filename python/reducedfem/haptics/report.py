@@ -52,7 +52,7 @@ class HapticReport:
     max_depth
         Limit of the coupling, or of the touched body, for the depth [m]; None: no limit.
     too_deep
-        Number of cycles with contact deeper than `max_depth` at that time; see `VirtualCoupling`.
+        Number of cycles with contact deeper than `max_depth` at that time, or jammed by friction.
     shortened
         Number of cycles in which a Newton increment was shortened (`ImplicitReport`).
     paused
@@ -62,9 +62,9 @@ class HapticReport:
     unsolved
         Number of cycles whose forces with friction had a residual above 1e-3.
     stiffness, delay, damping, unanswered
-        Of a touched body: largest stiffness that the hand felt at the device [N/m]; age of the
-        body's state [s]; damping of hand and device [N s/m] that it asks for, the stiffness times
-        half a period or the delay; number of cycles without an answer. 0 with a coupling.
+        Of a touched body: largest stiffness felt at the device [N/m]; age of its state [s]; damping
+        that it asks for [N s/m], the stiffness times half a period or the delay; number of cycles
+        without an answer. 0 with a coupling; None: not known, after too short a contact.
     energy, most_energy
         Energy given to the hand so far, and its maximum over time [J]. A passive session never
         gives more than it has received; exceptions: ``docs/haptics.md``.
@@ -102,9 +102,9 @@ class HapticReport:
     paused: int
     made_up: int
     unsolved: int
-    stiffness: float
+    stiffness: float | None
     delay: float
-    damping: float
+    damping: float | None
     unanswered: int
     energy: float
     most_energy: float
@@ -141,7 +141,7 @@ class HapticReport:
         ]
         if self.paused:
             rows.append(("pauses of the machine", f"{self.paused}; forces faded in after each"))
-        if self.stiffness:
+        if self.stiffness is None or self.stiffness > 0.0:
             rows.append(("stiffness felt", self._stiff()))
         if self.unanswered:
             rows.append(("body did not answer", f"in {count_text(self.unanswered, 'cycle')}"))
@@ -176,6 +176,8 @@ class HapticReport:
         return found + ("; negative: received from the hand" if energy < 0.0 else "")
 
     def _stiff(self) -> str:
+        if self.stiffness is None:
+            return "not known"
         late = f", felt {1e3 * self.delay:.3g} ms late" if self.delay else ""
         return (
             f"at most {self.stiffness:.4g} N/m{late}; hand and device need a damping of "
@@ -186,17 +188,19 @@ class HapticReport:
         if not self.touching:
             return "none"
         share = 100.0 * self.saturated / self.touching
+        saturated = f"; coupling saturated in {share:.3g} % of these cycles"
         return (
             f"{count_text(self.touching, 'cycle')}; force on the hand {self.force:.3g} N on "
             f"average, chatter {1e3 * self.chatter:.3g} mN rms"
-            + ("" if self.stiffness else f"; coupling saturated in {share:.3g} % of these cycles")
+            + (saturated if self.stiffness == 0.0 else "")
         )
 
     def _deepest(self) -> str:
         found = f"{1e3 * self.depth:.3g} mm"
         if self.max_depth is not None:
             found += f"; limit {1e3 * self.max_depth:.3g} mm"
-        if self.too_deep:
+        jams = self.stiffness != 0.0 and self.max_depth is not None and self.depth <= self.max_depth
+        if self.too_deep and not jams:
             found += f"; LIMIT EXCEEDED in {count_text(self.too_deep, 'cycle')}"
         elif self.max_depth is not None:
             found += ", never exceeded"
@@ -211,7 +215,9 @@ def report_of(
     """Return the report of a session so far."""
     status = core.status()
     place, holder = settings.place, bodies.touched or bodies.coupling
-    stiffness = status["stiffest"] * place.force_scale / place.scale
+    stiffness: float | None = status["stiffest"] * place.force_scale / place.scale
+    if bodies.touched is not None and status["touching"] and not stiffness:
+        stiffness = None
     times = core.times(list(_SHARES.values()))
     named = [dict(zip(_SHARES, row.tolist(), strict=True)) for row in times]
     return HapticReport(
@@ -237,7 +243,9 @@ def report_of(
         unsolved=status["unsolved"],
         stiffness=stiffness,
         delay=status["delay"],
-        damping=stiffness * bodies.damped_time(settings.dt, status["delay"]),
+        damping=None
+        if stiffness is None
+        else stiffness * bodies.damped_time(settings.dt, status["delay"]),
         unanswered=status["unanswered"],
         energy=status["energy"],
         most_energy=status["most_energy"],

@@ -422,7 +422,7 @@ class HapticSession:
                 self._finish_file()
             finally:
                 # a stuck thread still uses its state
-                if not self._restored and self._core.wait(0.0):
+                if not self._restored and self._core.status()["joined"]:
                     self._restored = True
                     self._bodies.restore(self._core)
 

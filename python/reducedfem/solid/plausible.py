@@ -131,7 +131,7 @@ def warn_of_locking(mesh: Mesh, materials: Mapping[int, Material], stacklevel: i
 
 
 def _warn_of_hanging(mesh: Mesh, stacklevel: int) -> None:
-    """Warn of nodes in the middle of edges and faces of elements that do not have them."""
+    """Warn of nodes on edges and faces of elements that do not have them."""
     if mesh.source is not None:  # meshes of surfaces conform
         return
     nodes = mesh.hanging_nodes
@@ -144,8 +144,8 @@ def _warn_of_hanging(mesh: Mesh, stacklevel: int) -> None:
             "first order and its with_constraints()"
         )
     warn(
-        f"the mesh has hanging nodes: {some_of(nodes)}. They lie in the middle of an edge or a "
-        "face of an element that does not have them, so that elements come apart there and the "
+        f"the mesh has hanging nodes: {some_of(nodes)}. They lie on an edge or a face "
+        "of an element that does not have them, so that elements come apart there and the "
         f"solid is far too soft; {remedy}",
         GeometryWarning,
         stacklevel=stacklevel,

@@ -49,7 +49,9 @@ class ExplicitTouch(Touched):
     _twin: CentralDifferences
     _way: str | None
 
-    def __init__(self, given: CentralDifferences, interpolation: object, rate: object) -> None:
+    def __init__(
+        self, given: CentralDifferences, interpolation: object, rate: float | None
+    ) -> None:
         if not isinstance(given._tool, RigidProxy):
             raise InputError(
                 "contact is a CentralDifferences without a tool for the hand: make it with "
@@ -58,15 +60,13 @@ class ExplicitTouch(Touched):
         self._way = None
         if interpolation is not None:
             self._way = choice(interpolation, "interpolation", _WAYS)
-        self._rate = _RATE if rate is None else number(rate, "simulation_rate")
-        if not self._rate > 0.0:
-            raise InputError(f"simulation_rate must be positive, got {self._rate:g} Hz")
         if rate is not None and self._way is None:
             raise InputError(
-                f"simulation_rate is {self._rate:g} Hz, but interpolation is None, with which the "
-                'steps are made in each cycle: pass interpolation="stiffness" or "delay" too, or '
-                "leave simulation_rate out"
+                f"simulation_rate is {rate:g} Hz, but interpolation is None, with which the steps "
+                'are made in each cycle: pass interpolation="stiffness" or "delay" too, or leave '
+                "simulation_rate out"
             )
+        self._rate = _RATE if rate is None else rate
         self._given, self._inverted = given, 0
 
     @property
@@ -188,7 +188,17 @@ class ExplicitTouch(Touched):
     def _advice(self, status: dict[str, Any]) -> list[str]:
         found, happened = [], self._core.report()
         if happened["failure"]:
-            found.append(f"the simulation ended and the force faded out: {happened['failure']}")
+            ended = (
+                "the simulation ended, and with it the session, whose force was zero at once"
+                if self._way is None
+                else "the simulation ended and the force faded out"
+            )
+            found.append(f"{ended}: {happened['failure']}")
+        elif status["touching"] and not status["stiffest"]:
+            found.append(
+                "the tool touched for too short a time to measure the stiffness of the contact: "
+                "the damping that it asks for is not known"
+            )
         if happened["stalls"]:
             found.append(
                 f"the force faded out {count_text(happened['stalls'], 'time')}, as the thread of "
@@ -221,8 +231,11 @@ def _cost(sim: CentralDifferences, steps: int) -> float:
 
 def touched_of(contact: object, interpolation: object, simulation_rate: object) -> Touched | None:
     """Return the body that a hand touches directly; None: `contact` is another kind of argument."""
+    rate = None if simulation_rate is None else number(simulation_rate, "simulation_rate")
+    if rate is not None and not rate > 0.0:
+        raise InputError(f"simulation_rate must be positive, got {rate:g} Hz")
     if isinstance(contact, CentralDifferences):
-        return ExplicitTouch(contact, interpolation, simulation_rate)
+        return ExplicitTouch(contact, interpolation, rate)
     for name, given in (("interpolation", interpolation), ("simulation_rate", simulation_rate)):
         if given is None:
             continue

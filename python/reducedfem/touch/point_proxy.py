@@ -51,7 +51,8 @@ class PointProxyContact(Touched):
         Radius of the disc [m]; of the tip, or of the patch that it presses. 0: a point force, whose
         compliance depends on the mesh.
     friction
-        Coefficient of friction.
+        Coefficient of friction. Above about 1 a slipping tip may be many times as stiff as one that
+        sticks; contacts that jam are held at four times.
     max_depth
         Depth up to which forces grow [m]; None: a tenth of the longest side of the surface's box.
     pose
@@ -305,6 +306,12 @@ class PointProxyContact(Touched):
         if not status["too_deep"]:
             return []
         share = 100.0 * status["too_deep"] / max(status["touching"], 1)
+        if status["depth"] <= self.max_depth:
+            return [
+                f"friction {self._friction:g} jammed the tip in {share:.3g} % of the cycles with "
+                "contact: pressing would pull it in without bound, so its force is held back; "
+                "take a friction below 1"
+            ]
         return [
             f"the tip was deeper than max_depth, {1e3 * self.max_depth:.3g} mm, in {share:.3g} % "
             "of the cycles with contact: forces grow no more there, as linear theory does not "
