@@ -233,8 +233,6 @@ def test_a_thread_holds_the_force(kind):
     assert report.phase == "running"
     assert sim.state.time > 0.1
     assert np.allclose(tool.pose.position, above([0, 0, -3e-3])[0])
-    if kind is not None:
-        assert 0 < report.stiffness < 1e3
     # it continues from there
     made = session(sim, hold, interpolation=kind)
     assert made.run(5)["force"].shape == (5, 3)
