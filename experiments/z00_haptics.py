@@ -69,8 +69,9 @@ def felt(
     dt = CYCLE / math.ceil(CYCLE / (0.5 * rf.stable_step(solid)))
     tool = rf.RigidProxy(rf.SphereField([0.0, 0.0, 0.0], RADIUS), friction=FRICTION)
     sim = rf.CentralDifferences(solid, dt, (5.0, 0.0), contact=tool)
+    simulation_rate = 1.0 / period if kind else None
     session = rf.HapticSession(
-        sim, hand, interpolation=kind, simulation_rate=1.0 / period, rate=1.0 / CYCLE, ramp=0.0
+        sim, hand, interpolation=kind, simulation_rate=simulation_rate, rate=1.0 / CYCLE, ramp=0.0
     )
     try:
         return session.run(seconds=seconds).array, session.report()

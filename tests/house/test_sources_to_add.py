@@ -131,5 +131,5 @@ def test_nothing_asks_for_one_integrator_or_contact(name):
     """Code outside of a class asks for the base of all, or of implicit integrators."""
     classes = [one.__name__ for one in (*integrators().values(), *rf.Contact.__subclasses__())]
     asked = re.compile(rf"{name}\([^()]*\b({'|'.join(classes)})\b")
-    texts = {p.name: p.read_text() for p in (ROOT / "python").rglob("*.py")}
+    texts = {p: p.read_text() for p in (ROOT / "python").rglob("*.py")}
     assert [place for place, text in texts.items() if asked.search(text)] == []

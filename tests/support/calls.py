@@ -177,7 +177,7 @@ CALLS = {
     "HapticRecords.load": (lambda w: rf.HapticRecords.load, lambda w: dict(path="r.npy")),
     "HapticRecords.plot": (lambda w: w.records.plot, lambda w: dict(max_depth=0.1)),
     "HapticRecords.save": (lambda w: w.records.save, lambda w: dict(path="r.npy")),
-    "HapticSession": (lambda w: rf.HapticSession, lambda w: dict(contact=w.session.contacts[0], device=w.hand, coupling=w.virtual, interpolation=None, simulation_rate=200.0)),
+    "HapticSession": (lambda w: rf.HapticSession, lambda w: dict(contact=w.session.contacts[0], device=w.hand, coupling=w.virtual, interpolation=None)),
     "HapticSession.enable": (lambda w: w.session.enable, lambda w: dict(forces=True)),
     "HapticSession.reader": (lambda w: w.session.reader, lambda w: dict(points=False)),
     "HapticSession.records": (lambda w: w.session.records, lambda w: dict(drain=False)),

@@ -13,14 +13,13 @@ from reducedfem.base.console import count_text
 from reducedfem.contact.contact import Contact, any_contact, barrier_hint
 from reducedfem.contact.deformed_field import DeformedField
 from reducedfem.contact.field import DistanceField
-from reducedfem.dynamics.explicit import CentralDifferences
 from reducedfem.dynamics.free_body import FreeBody
 from reducedfem.dynamics.integrator import ImplicitSimulation
 from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
 from reducedfem.haptics.coupling import DynamicCoupling, VirtualCoupling
 from reducedfem.haptics.devices import Device
 from reducedfem.reduction.reduced import ReducedSolid, same_motion
-from reducedfem.touch.touched import Touched
+from reducedfem.touch.explicit import is_touched
 
 __all__ = [
     "Simulation",
@@ -54,7 +53,7 @@ def _a(kind: Any) -> str:
 
 def _touched_hint(item: object) -> str:
     """Return the bodies that are touched directly, and advice for one in a sequence."""
-    if isinstance(item, Touched | CentralDifferences):
+    if is_touched(item):
         return ", which the hand touches alone: pass it by itself, not in a sequence"
     return (
         "; a hand may also touch one body directly: a PointProxyContact, or a CentralDifferences "

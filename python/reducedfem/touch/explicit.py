@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from reducedfem.geometry.surface import Surface
 from reducedfem.solid.solid import Solid
 from reducedfem.touch.touched import Touched
 
-__all__ = ["ExplicitTouch", "touched_of"]
+__all__ = ["ExplicitTouch", "is_touched", "touched_of"]
 
 _WAYS = ("delay", "stiffness")
 # part of the time that steps may take, in a cycle and in a thread of their own
@@ -229,13 +230,23 @@ def _cost(sim: CentralDifferences, steps: int) -> float:
     return min(trials)
 
 
+# bodies to touch that are made of a simulation
+_MADE: dict[type, Callable[[Any, Any, float | None], Touched]] = {CentralDifferences: ExplicitTouch}
+
+
+def is_touched(item: object) -> bool:
+    """Return True if a hand can touch it directly."""
+    return isinstance(item, (Touched, *_MADE))
+
+
 def touched_of(contact: object, interpolation: object, simulation_rate: object) -> Touched | None:
     """Return the body that a hand touches directly; None: `contact` is another kind of argument."""
     rate = None if simulation_rate is None else number(simulation_rate, "simulation_rate")
     if rate is not None and not rate > 0.0:
         raise InputError(f"simulation_rate must be positive, got {rate:g} Hz")
-    if isinstance(contact, CentralDifferences):
-        return ExplicitTouch(contact, interpolation, rate)
+    for kind, make in _MADE.items():
+        if isinstance(contact, kind):
+            return make(contact, interpolation, rate)
     for name, given in (("interpolation", interpolation), ("simulation_rate", simulation_rate)):
         if given is None:
             continue
