@@ -187,16 +187,19 @@ def draw(found: dict[str, Any], periods: tuple[float, ...], path: Path) -> None:
     slide.legend(frameon=False)
     ms = 1e3 * np.array(periods)
     for kind in KINDS[1:]:
-        least.loglog(ms, found["least"][kind], "o-", label=name_of(kind))
+        least.loglog(
+            ms, found["least"][kind], "o-", color=f"C{KINDS.index(kind)}", label=name_of(kind)
+        )
     least.loglog(ms, 2e-3 * found["K"] * ms, "k--", lw=0.8, label="2 K T_s")
     least.axhline(found["direct"], color="k", lw=0.8, ls=":", label="direct, 1 ms")
     least.set(title=f"least damping, K = {found['K']:.0f} N/m", xlabel="T_s [ms]",
               ylabel="[N s/m]")  # fmt: skip
     least.legend(frameon=False)
     names = [name_of(kind) for kind in KINDS]
-    best.bar(names, [1e-3 * found["stiffest"][kind] for kind in KINDS])
-    best.set(title=f"stiffest block at {GRIP:g} N s/m", ylabel="Young's modulus [kPa]",
-             yscale="log")  # fmt: skip
+    heights = [1e-3 * found["stiffest"][kind] for kind in KINDS]
+    best.bar_label(best.bar(names, heights, color=[f"C{k}" for k in range(len(KINDS))]), fmt="%.0f")
+    best.set(title=f"stiffest block at {GRIP:g} N s/m", ylabel="Young's modulus [kPa]")
+    best.margins(y=0.1)
     pictures.save_figure(figure, path, dpi=130)
 
 
