@@ -451,8 +451,9 @@ class ControlElements(Saved):
 
     def _parts(self) -> dict[str, NDArray[Any]]:
         ptr, nodes = _listed(self._handles)
-        lists = {"handle_ptr": ptr, "handle_nodes": nodes, "nodes": self._nodes}
-        return dict(zip(_ARRAYS, self._core.parts()[3:], strict=True)) | lists
+        lists: dict[str, NDArray[Any]] = dict(zip(_ARRAYS, self._core.parts()[3:], strict=True))
+        lists |= {"handle_ptr": ptr, "handle_nodes": nodes, "nodes": self._nodes}
+        return lists
 
     @classmethod
     def _read(cls, stream: BinaryIO, size: int, name: str) -> ControlElements:

@@ -80,6 +80,9 @@ class CoupledBodies:
         """Return the time by which the stiffness of a touched body asks for damping [s]."""
         return 0.5 * dt
 
+    def require_real_time(self) -> None:
+        """Do nothing: cycles have a budget."""
+
     def restore(self, core: _core.Session) -> None:
         """Copy the states of a session that has ended to the simulations."""
         parts.restore(core, self.simulations, self.field_simulation)
@@ -124,6 +127,10 @@ class TouchedBody:
     def damped_time(self, dt: float, delay: float) -> float:
         """Return the time by which the stiffness of the body asks for damping [s]."""
         return self.touched._damped_time(dt, delay)
+
+    def require_real_time(self) -> None:
+        """Refuse a body whose work does not fit into the time between cycles."""
+        self.touched._require_real_time()
 
     def restore(self, core: _core.Session) -> None:
         """Copy the state of a session that has ended to the body."""

@@ -253,7 +253,7 @@ class HapticSession:
             The device cannot be opened.
         InputError
             The session is running, closed, or has failed; `run` makes its cycles; this process
-            is a fork of the one that made it.
+            is a fork of the one that made it; the steps of a `CentralDifferences` take too long.
         FileFormatError
             The file for the records cannot be written.
         """
@@ -264,6 +264,8 @@ class HapticSession:
 
     def _start(self) -> None:
         before = self._core.status()
+        if not (before["closed"] or is_active(before)):
+            self._bodies.require_real_time()
         file = None if before["closed"] or self._writes else self._file
         try:
             if file is not None:

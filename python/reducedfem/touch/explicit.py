@@ -42,11 +42,13 @@ class ExplicitTouch(Touched):
     its state to it.
     """
 
-    __slots__ = ("_core", "_given", "_inverted", "_rate", "_twin", "_way")
+    __slots__ = ("_core", "_count", "_given", "_inverted", "_period", "_rate", "_twin", "_way")
 
     _core: core.ExplicitTouch
+    _count: int  # steps in a period
     _given: CentralDifferences
     _inverted: int  # elements at the end of the session
+    _period: float  # s
     _twin: CentralDifferences
     _way: str | None
 
@@ -119,9 +121,7 @@ class ExplicitTouch(Touched):
         self._twin = self._given._clone(contact=copy.copy(self._given._tool))
         tool = self._twin._tool
         assert tool is not None
-        # without the tool, which is not at the hand yet
-        alone = self._given._clone(contact=None)
-        self._require_fit(period, steps, _cost(alone, steps))
+        self._period, self._count = period, steps
         self._core = core.ExplicitTouch(
             self._twin._core, tool._core, self._way or "direct", dt, cycles, steps
         )
@@ -150,7 +150,10 @@ class ExplicitTouch(Touched):
             )
         return round(ratio)
 
-    def _require_fit(self, period: float, steps: int, cost: float) -> None:
+    def _require_real_time(self) -> None:
+        period, steps = self._period, self._count
+        # without the tool, which is not at the hand yet
+        cost = _cost(self._given._clone(contact=None), steps)
         part = _IN_CYCLE if self._way is None else _IN_THREAD
         if cost <= part * period:
             return

@@ -71,6 +71,9 @@ class Touched:
     def _begin(self, dt: float) -> None:
         """Prepare for the cycles of a session, of a length [s]."""
 
+    def _require_real_time(self) -> None:
+        """Refuse to run in time what takes too long on this machine; `run` takes its time."""
+
     def _damped_time(self, dt: float, delay: float) -> float:
         """Return the time by which a stiffness asks for damping [s]."""
         return max(0.5 * dt, delay)
