@@ -290,9 +290,11 @@ def test_a_simulation_that_fails_lets_the_force_fade(threaded):
     assert made.report().phase in ("running", "ready")
     assert not made.snapshot().force.any()
     advice = made.report().advice
-    assert len(advice) == 1  # none about the thread
-    assert "ended and the force faded out" in advice[0]
-    assert "diverged" in advice[0]
+    ended = [one for one in advice if "ended and the force faded out" in one]
+    assert len(ended) == 1
+    assert "diverged" in ended[0]
+    assert not any("did not run" in one for one in advice)  # of the thread
+    assert threaded or advice == ended  # a crowded machine has more to say
     made.close()
 
 
