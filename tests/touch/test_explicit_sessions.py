@@ -293,8 +293,7 @@ def test_a_simulation_that_fails_lets_the_force_fade(threaded):
     ended = [one for one in advice if "ended and the force faded out" in one]
     assert len(ended) == 1
     assert "diverged" in ended[0]
-    assert not any("did not run" in one for one in advice)  # of the thread
-    assert threaded or advice == ended  # a crowded machine has more to say
+    assert threaded or len(advice) == 1  # a crowded machine has more to say of a thread
     made.close()
 
 
