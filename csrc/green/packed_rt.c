@@ -79,7 +79,7 @@ static void add_below(const rf_green *g, int32_t I, int32_t J, const load *l, do
     spread(g, J, at + q * m, m, project(g, J, at + (int64_t)rank * m + q * n, l), u);
 }
 
-// The same for a tile I < J, of which the block of J and I is stored.
+// The same for a tile I < J: only the block of J and I is stored, its transpose.
 static void add_above(const rf_green *g, int32_t I, int32_t J, const load *l, double *u) {
   const rf_green_packed *p = g->packed;
   const int64_t index = rf_green_packed_index(J, I), at = p->at[index];

@@ -138,7 +138,7 @@ typedef struct search {
   int32_t *masters;     // of each hanging node, -1: none         (n_nodes, 4)
   double *share;        // weights of the masters                 (n_nodes, 4)
   int32_t count;        // hanging nodes
-  // nodes on one face, of which those are hanging that faces join to its corners
+  // nodes on one face; they hang if faces of the surface join them to its corners
   int32_t *on, n_on;  //                                          (n_nodes)
   int32_t *queue;     //                                  (n_nodes + corners)
   int32_t *last;      // last face that a node was on, -1: none      (n_nodes)

@@ -62,7 +62,7 @@ typedef struct rf_explicit_report {
 
 typedef struct rf_explicit {
   rf_explicit_settings set;
-  rf_explicit_report first;    // of the body of which all others are copies
+  rf_explicit_report first;    // in the original, which all copies share
   rf_explicit_report *report;  // that of the first one
   double period_s, stall_s;
   int32_t fewest;     // states in contact, before a stiffness counts as measured

@@ -202,7 +202,7 @@ def test_held_nodes_replace_released_supports(held, green, kept):
 
 
 def test_columns_of_any_nodes_in_any_order_of_elimination():
-    """Few nodes inside, of fronts of which most are not needed."""
+    """A surface of few nodes inside, for which most fronts are not needed."""
     nodes, elements = box_hexes(7, 6, 8)
     solid = rf.Solid(rf.Mesh(nodes, elements), STVK, fixed=nodes[:, 0] < 1e-9)
     chosen = np.sort(np.random.default_rng(4).choice(solid.free, 61, replace=False))

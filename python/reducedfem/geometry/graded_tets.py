@@ -157,7 +157,7 @@ def graded_tets(
     -----
     GeometryWarning
         The inside is uncertain: holes are as large as the body, or most of it is a single sheet.
-        With `cut`: pieces come apart, of which small ones are left out.
+        With `cut`: the body comes apart; its small pieces are left out.
     PlausibilityWarning
         With `cut`, the volume differs by more than 5 % from that of a closed surface.
     """

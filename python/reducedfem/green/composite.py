@@ -139,8 +139,7 @@ class CompositeBody:
             Displacements [m] by outer node, (3,) each; nan: the node is free along that axis, one
             of three at least is held. None: no nodes.
         u0
-            Displacements to start from [m], (n, 3) or (3n,), of which those of the outer nodes are
-            used. None: rest.
+            Displacements to start from [m], (n, 3) or (3n,); only outer nodes count. None: rest.
         tol
             Bound on the residual over the sum of the loads and the forces on blocks, positive; a
             residual within the rounding of the latter is accepted too, after one iteration.

@@ -79,8 +79,8 @@ class GreenContacts:
 
         Notes
         -----
-        Where the `tolerance` of the Green's functions makes the compliance indefinite, blocks of
-        groups are lifted and it is computed anew, which takes up to tens of milliseconds.
+        If the `tolerance` of the Green's functions makes the compliance indefinite, the blocks on
+        the diagonal are raised and it is computed anew, which takes up to tens of milliseconds.
         """
         place = place_of(self._green, integer(node, "node"), "node")
         unit = None

@@ -1,9 +1,9 @@
 """Files of control elements, in the safetensors format.
 
 Arrays, with h handles, g groups (the handles, then the fixed nodes if there are any), s nodes of
-the surface in tiles of w = 16 (F64) or 32 (F32) nodes, f fields, of which the first 12 g are those
-of the parameters and the others those of products of the p = 6 (g - 1) relative coordinates (order
-2 and 3; p = 0 in order 1):
+the surface in tiles of w = 16 (F64) or 32 (F32) nodes, and f fields: the first 12 g belong to the
+parameters, the others to products of the p = 6 (g - 1) relative coordinates (order 2 and 3; p = 0
+in order 1):
 
 ====================  ===  ==================================================================
 ``fields_f64``        F64  (tiles, f, 3, w): displacements of the surface by field; either these
