@@ -5,8 +5,7 @@ touches the surface directly, without a virtual coupling: `PointProxyContact`, b
 functions of all nodes of the surface. The hand presses a key, slides to its rim and over to the
 next one, and presses that one.
 
-The default is made in some seconds; with ``resolution=64``, some 5,300 nodes of the surface, the
-Green's functions take about a minute.
+Both the default and ``resolution=64``, with some 5,300 nodes of the surface, are made in seconds.
 """
 
 from __future__ import annotations
