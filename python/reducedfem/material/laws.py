@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +19,30 @@ from reducedfem.errors import InputError, InputTypeError
 __all__ = ["Corotated", "LinearElastic", "MooneyRivlin", "NeoHookean", "StVK", "StableNeoHookean"]
 
 _LAWS = _core.laws()
+_Law = TypeVar("_Law", bound=type)
+
+
+def _named(cls: _Law) -> _Law:
+    """Let the constructor of a law name its arguments where they are wrong."""
+    plain = cls.__init__
+    signature = inspect.signature(plain)
+
+    @functools.wraps(plain)
+    def init(self: Any, *args: Any, **given: Any) -> None:
+        try:
+            signature.bind(self, *args, **given)
+        except TypeError as error:
+            names = ", ".join(list(signature.parameters)[1:])
+            hint = (
+                "" if "young" in names else "; of a Young's modulus: StVK(young, poisson, density)"
+            )
+            raise InputTypeError(
+                f"{cls.__name__}: {error}; its arguments are {names}{hint}"
+            ) from None
+        plain(self, *args, **given)
+
+    cls.__init__ = init
+    return cls
 
 
 class Material:
@@ -112,6 +138,7 @@ class Isotropic(Material):
         return {"young": self.young, "poisson": self.poisson, "density": self.density}
 
 
+@_named
 @dataclass(frozen=True)
 class StVK(Isotropic):
     """St.Venant-Kirchhoff material: S = lambda tr(E) I + 2 mu E.
@@ -137,6 +164,7 @@ class StVK(Isotropic):
     """
 
 
+@_named
 @dataclass(frozen=True)
 class StableNeoHookean(Isotropic):
     """Stable neo-Hookean material of Smith, De Goes and Kim (2018), for compression and inversion.
@@ -169,6 +197,7 @@ class StableNeoHookean(Isotropic):
     """
 
 
+@_named
 @dataclass(frozen=True)
 class NeoHookean(Isotropic):
     """Compressible neo-Hookean material, for strong compression without inversion.
@@ -202,6 +231,7 @@ class NeoHookean(Isotropic):
     """
 
 
+@_named
 @dataclass(frozen=True)
 class Corotated(Isotropic):
     """Corotated linear material: linear elasticity in the frame of the rotation of each point.
@@ -237,6 +267,7 @@ class Corotated(Isotropic):
     """
 
 
+@_named
 @dataclass(frozen=True)
 class MooneyRivlin(Material):
     """Compressible Mooney-Rivlin material, for rubber with measured constants c1 and c2.
@@ -343,6 +374,7 @@ def _frame(axes: ArrayLike) -> NDArray[np.float64]:
     return frame
 
 
+@_named
 @dataclass(frozen=True, eq=False)
 class LinearElastic(Material):
     """General linear material: S = C : E with 21 constants (Barbic 2007, equation 2.14).
