@@ -1,10 +1,11 @@
 """Times of LU factorizations on the boxes of Zhuang 2000, table 4.2, and fill of a random order.
 
 All orderings are factored by one program, SuperLU without pivoting, so that times differ by the
-ordering alone; matrices have the published pattern and random values. They are compared by their ratios to nested dissection, which the published times
-(HP 9000/715) are divided by, too. The random order shuffles nodes, with their three unknowns together: the
-published fill is that of nodes, single unknowns have a quarter more. The table has it for the first
-twelve boxes. The text on the tables is compared with the published numbers themselves.
+ordering alone; matrices have the published pattern and random values. They are compared by their
+ratios to nested dissection, which the published times (HP 9000/715) are divided by, too. The
+random order shuffles nodes, with their three unknowns together: the published fill is that of
+nodes, single unknowns have a quarter more. The table has it for the first twelve boxes. The text on
+the tables is compared with the published numbers themselves.
 
 Marks: the fill of SuperLU is the one that `ordering` predicts; from the fifth box on the fill of
 the random order is within 15 % of the published one.
@@ -125,7 +126,7 @@ def draw(rows: list[dict[str, tuple[int, float]]], path: Path) -> None:
     boxes = list(BOXES.values())[: len(rows)]
     unknowns = np.array([box[0] for box in boxes])
     for i, name in enumerate(NAMES):
-        here = [row[name] if name in row else (np.nan, np.nan) for row in rows]
+        here = [row.get(name, (np.nan, np.nan)) for row in rows]
         ratio = [time / row["nested"][1] for (_, time), row in zip(here, rows, strict=True)]
         right.semilogy(unknowns, ratio, color=f"C{i}", lw=1.2)
         left.semilogy(unknowns, [fill for fill, _ in here], color=f"C{i}", lw=1.2, label=name)
