@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,35 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 from reducedfem import _core
 from reducedfem.base.check import number
 from reducedfem.base.frozen import frozen_array
+from reducedfem.base.named_arguments import named_fields
 from reducedfem.errors import InputError, InputTypeError
 
 __all__ = ["Corotated", "LinearElastic", "MooneyRivlin", "NeoHookean", "StVK", "StableNeoHookean"]
 
 _LAWS = _core.laws()
-_Law = TypeVar("_Law", bound=type)
-
-
-def _named(cls: _Law) -> _Law:
-    """Let the constructor of a law name its arguments where they are wrong."""
-    plain = cls.__init__
-    signature = inspect.signature(plain)
-
-    @functools.wraps(plain)
-    def init(self: Any, *args: Any, **given: Any) -> None:
-        try:
-            signature.bind(self, *args, **given)
-        except TypeError as error:
-            names = ", ".join(list(signature.parameters)[1:])
-            hint = (
-                "" if "young" in names else "; of a Young's modulus: StVK(young, poisson, density)"
-            )
-            raise InputTypeError(
-                f"{cls.__name__}: {error}; its arguments are {names}{hint}"
-            ) from None
-        plain(self, *args, **given)
-
-    cls.__init__ = init
-    return cls
 
 
 class Material:
@@ -138,7 +113,7 @@ class Isotropic(Material):
         return {"young": self.young, "poisson": self.poisson, "density": self.density}
 
 
-@_named
+@named_fields()
 @dataclass(frozen=True)
 class StVK(Isotropic):
     """St.Venant-Kirchhoff material: S = lambda tr(E) I + 2 mu E.
@@ -164,7 +139,6 @@ class StVK(Isotropic):
     """
 
 
-@_named
 @dataclass(frozen=True)
 class StableNeoHookean(Isotropic):
     """Stable neo-Hookean material of Smith, De Goes and Kim (2018), for compression and inversion.
@@ -197,7 +171,6 @@ class StableNeoHookean(Isotropic):
     """
 
 
-@_named
 @dataclass(frozen=True)
 class NeoHookean(Isotropic):
     """Compressible neo-Hookean material, for strong compression without inversion.
@@ -231,7 +204,6 @@ class NeoHookean(Isotropic):
     """
 
 
-@_named
 @dataclass(frozen=True)
 class Corotated(Isotropic):
     """Corotated linear material: linear elasticity in the frame of the rotation of each point.
@@ -267,7 +239,6 @@ class Corotated(Isotropic):
     """
 
 
-@_named
 @dataclass(frozen=True)
 class MooneyRivlin(Material):
     """Compressible Mooney-Rivlin material, for rubber with measured constants c1 and c2.
@@ -374,7 +345,7 @@ def _frame(axes: ArrayLike) -> NDArray[np.float64]:
     return frame
 
 
-@_named
+@named_fields("; of a Young's modulus: StVK(young, poisson, density)")
 @dataclass(frozen=True, eq=False)
 class LinearElastic(Material):
     """General linear material: S = C : E with 21 constants (Barbic 2007, equation 2.14).
