@@ -12,7 +12,7 @@ graded     the same on the mesh with one layer of smallest cells;
 errors     compliance of graded against uniform meshes of 10^3 cells: a load on one face of a voxel,
            a sixteenth of the top, and gravity.
 
-Times are medians of one run, on one thread. Mark: explicit steps of 600 elements are real time.
+Times are medians of one run, processor time of one thread. Mark: explicit steps of 600 elements are real time.
 
 Run it for the table and the plot:  python experiments/z00_real_time.py [--finest N] [--help]
 """
@@ -50,14 +50,14 @@ def solid_of(n: int, graded: bool) -> rf.Solid:
 
 
 def step_seconds(step: Callable[[], object], steps: int) -> float:
-    """Return the median time of a step."""
+    """Return the median processor time of a step."""
     times = []
     step()
     for _ in range(RUNS):
-        begun = time.perf_counter()
+        begun = time.process_time()
         for _ in range(steps):
             step()
-        times.append((time.perf_counter() - begun) / steps)
+        times.append((time.process_time() - begun) / steps)
     return float(np.median(times))
 
 
