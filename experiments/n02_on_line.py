@@ -9,8 +9,9 @@ linear     conjugate gradients from the solution before, diagonal preconditioner
 nonlinear  Newton's method from the solution before (`Solid.solve_static`, StVK);
 off line   the sum of 12 fields a handle (`ControlElements`), which took `made` seconds.
 
-Times are medians of one run, of the processor. Marks: off line is at least 100 times as fast as linear on line from
-1,000 nodes on ("a factor of one thousand"), and agrees with it to 1e-2 of the displacement.
+Times are medians of one run, of the processor. Marks: off line is at least 100 times as fast as
+linear on line from 1,000 nodes on ("a factor of one thousand"), and agrees with it to 1e-2 of the
+displacement.
 
 Run it for the table and the plot:  python experiments/n02_on_line.py [--finest N] [--help]
 """

@@ -12,7 +12,8 @@ graded     the same on the mesh with one layer of smallest cells;
 errors     compliance of graded against uniform meshes of 10^3 cells: a load on one face of a voxel,
            a sixteenth of the top, and gravity.
 
-Times are medians of one run, processor time of one thread. Mark: explicit steps of 600 elements are real time.
+Times are medians of one run, processor time of one thread. Mark: explicit steps of 600 elements are
+real time.
 
 Run it for the table and the plot:  python experiments/z00_real_time.py [--finest N] [--help]
 """

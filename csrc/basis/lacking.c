@@ -70,6 +70,14 @@ done:
   return st;
 }
 
+// Gathers a field, with largest entry 1, so that no product of it over- or underflows.
+static void gather(const work *w, const double *field, double *out) {
+  double largest = 0.0;
+  rf_solid_gather(w->solid, field, out);
+  for (int64_t k = 0; k < w->n; ++k) largest = fmax(largest, fabs(out[k]));
+  for (int64_t k = 0; largest > 0.0 && k < w->n; ++k) out[k] /= largest;
+}
+
 // Computes U, K U and the factor of U^T K U, with vectors of unit strain energy.
 static rf_status take_basis(work *w, const double *vectors, rf_error *err) {
   rf_status st = RF_OK;
@@ -77,7 +85,7 @@ static rf_status take_basis(work *w, const double *vectors, rf_error *err) {
   double largest = 0.0;
   for (int64_t k = 0; k < n; ++k)
     largest = fmax(largest, w->stiffness.val[w->stiffness.colptr[k]]);  // on the diagonal
-  for (int64_t i = 0; i < r; ++i) rf_solid_gather(w->solid, vectors + i * all, w->vectors + i * n);
+  for (int64_t i = 0; i < r; ++i) gather(w, vectors + i * all, w->vectors + i * n);
   RF_TRY(rf_csc_symmetric_multiply(&w->stiffness, w->run, 1, w->r, w->vectors, w->forces, err));
   for (int64_t i = 0; i < r; ++i) {
     double *u = w->vectors + i * n, *f = w->forces + i * n;
@@ -107,7 +115,7 @@ static rf_status one_load(work *w, int32_t which, const double *f, const double 
   const double deforms = rf_dot(w->n, forces, forces);
   if (!(whole > 0.0 && deforms > STILL * STILL * size))
     return rf_fail(err, RF_ERR_ARG,
-                   "load %d does no work: it is zero, acts on fixed nodes alone, or only "
+                   "force[%d] does no work: it is zero, acts on fixed nodes alone, or only "
                    "accelerates a free solid",
                    (int)which);
   memcpy(w->rhs, inner, (size_t)w->r * sizeof *w->rhs);
@@ -131,7 +139,7 @@ static rf_status take_loads(work *w, const rf_modes_solid *modes, int32_t count,
     for (int32_t j = 0; j < some; ++j) {
       memcpy(folded, loads + all * (first + j), (size_t)all * sizeof *folded);
       rf_constraints_fold_rt(w->solid->mesh->constraints, folded);
-      rf_solid_gather(w->solid, folded, w->load + (int64_t)j * w->n);
+      gather(w, folded, w->load + (int64_t)j * w->n);
     }
     RF_TRY(k->solve(k->context, w->run, some, w->load, w->moved, err));
     RF_TRY(rf_csc_symmetric_multiply(&w->stiffness, w->run, 1, some, w->moved, w->again, err));

@@ -60,7 +60,7 @@ def test_shares_are_those_of_dense_statics(fixed):
     assert found.max() < 1.0
     # neither the length of vectors and loads matters, nor their number
     scaled = basis.vectors * np.array([1e-3, 1.0, 1e3, -2.0])[:, None, None]
-    assert rf.lacking_compliance(solid, scaled, 1e6 * loads[3]) == pytest.approx(
+    assert rf.lacking_compliance(solid, scaled, 1e200 * loads[3]) == pytest.approx(
         found[3:4], rel=1e-9
     )
     model = rf.reduce(solid, basis)
@@ -114,9 +114,11 @@ def test_wrong_arguments_are_refused():
     still = np.zeros((n, 3))
     still[solid.fixed] = 1.0
     for load in (still, 0.0 * still):
-        with pytest.raises(rf.InputError, match="load 1 does no work: it is zero"):
+        with pytest.raises(rf.InputError, match=r"force\[1\] does no work: it is zero"):
             rf.lacking_compliance(solid, basis, [weight, load])
-    with pytest.raises(rf.InputError, match="load 0 does no work.*only accelerates a free solid"):
+    with pytest.raises(
+        rf.InputError, match=r"force\[0\] does no work.*only accelerates a free solid"
+    ):
         rf.lacking_compliance(free, rf.modal_derivative_basis(free, k=2, r=3), free.gravity())
     twice = np.concatenate([basis.vectors, basis.vectors[:1]])
     with pytest.raises(rf.SingularMatrixError, match="linearly dependent"):
