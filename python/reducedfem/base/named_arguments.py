@@ -50,7 +50,7 @@ def named_fields(hint: str = "") -> Callable[[_Class], _Class]:
     """Decorate a dataclass: its constructor answers wrong arguments by its fields and a hint."""
 
     def decorated(cls: _Class) -> _Class:
-        plain: Callable[..., None] = cls.__init__
+        plain: Callable[..., None] = cls.__init__  # type: ignore[misc]
         signature = inspect.signature(plain)
 
         @functools.wraps(plain)
@@ -64,7 +64,7 @@ def named_fields(hint: str = "") -> Callable[[_Class], _Class]:
                 ) from None
             plain(self, *args, **given)
 
-        cls.__init__ = init
+        cls.__init__ = init  # type: ignore[misc]
         return cls
 
     return decorated
