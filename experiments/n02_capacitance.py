@@ -6,7 +6,8 @@ contacts  1 to 64 held nodes of a cube: times to add the last one, to remove it,
 points    compliance of the middle node of a face, times Young's modulus and edge of the cells: a
           point force has no limit, it sinks in by as much as the cells are small.
 
-Run it for the tables:  python experiments/n02_capacitance.py [contacts points] [--finest N]
+Run it for the tables and the plot:
+  python experiments/n02_capacitance.py [contacts points] [--finest N] [--help]
 """
 
 from __future__ import annotations
@@ -15,16 +16,21 @@ import argparse
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
+from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 import reducedfem as rf
+from reducedfem import plot as pictures
 
 EDGE, YOUNG = 0.2, 1e5  # m, Pa
 LAW = rf.StVK(young=YOUNG, poisson=0.3, density=1000.0)
 COUNTS = (1, 2, 4, 8, 16, 32, 64)
 ROUNDS = 50
+COSTS = ("add", "remove", "forces", "surface")
+CELLS = (4, 8, 16, 24)  # of `points`
 
 
 def cube(n: int) -> rf.Solid:
@@ -61,13 +67,14 @@ def fixed_too(
     return (plus - minus) / (2.0 * small)
 
 
-def contacts(finest: int) -> list[float]:
-    """Print the costs; return the differences from solutions with fixed nodes."""
+def contacts(finest: int) -> dict[str, list[float]]:
+    """Print and return the costs [us] and the differences from solutions with fixed nodes."""
     solid = cube(finest)
     green = rf.GreensFunctions(solid, progress=False)
     print(f"{len(green.nodes)} nodes of the surface, {green.bytes / 1e6:.0f} MB")
     print("contacts   add [us]  remove [us]  forces [us]  surface [us]  difference")
-    rng, found = np.random.default_rng(1), []
+    rng = np.random.default_rng(1)
+    found: dict[str, list[float]] = {name: [] for name in (*COSTS, "difference")}
     chosen = rng.choice(green.nodes, max(COUNTS), replace=False)
     for count in COUNTS:
         held, last = chosen[:count], int(chosen[count - 1])
@@ -90,7 +97,10 @@ def contacts(finest: int) -> list[float]:
         u = green.displacement(force, state.nodes)
         exact = fixed_too(solid, held, target)[green.nodes]
         off = float(np.abs(u - exact).max() / np.abs(exact).max())
-        found.append(off)
+        for name, value in zip(
+            found, (1e6 * adding, 1e6 * removing, solving, moving, off), strict=True
+        ):
+            found[name].append(value)
         print(
             f"{count:8}  {1e6 * adding:9.1f}  {1e6 * removing:11.1f}  {solving:11.1f}  "
             f"{moving:12.1f}  {off:10.1e}"
@@ -98,42 +108,67 @@ def contacts(finest: int) -> list[float]:
     return found
 
 
-def points(finest: int) -> list[float]:
-    """Print and return the compliance of a point, times E h."""
-    found = []
+def points(finest: int) -> dict[str, list[float]]:
+    """Print and return edges [m], and compliances of a point times E h."""
+    found: dict[str, list[float]] = {"edge": [], "compliance": []}
     print("cells  edge [mm]  compliance times E h")
-    for n in (4, 8, 16, 24):
+    for n in CELLS:
         if n > max(finest, 8):
             continue
         solid = cube(n)
         x = solid.mesh.nodes
         middle = int(np.argmin(np.linalg.norm(x - [EDGE / 2, EDGE / 2, EDGE], axis=1)))
         green = rf.GreensFunctions(solid, [middle], progress=False)
-        found.append(float(green.matrix[2, 2] * YOUNG * EDGE / n))
-        print(f"{n:5}  {1e3 * EDGE / n:9.1f}  {found[-1]:20.3f}")
+        found["edge"].append(EDGE / n)
+        found["compliance"].append(float(green.matrix[2, 2] * YOUNG * EDGE / n))
+        print(f"{n:5}  {1e3 * EDGE / n:9.1f}  {found['compliance'][-1]:20.3f}")
     return found
 
 
 PARTS = {"contacts": contacts, "points": points}
 
 
+def draw(found: dict[str, dict[str, list[float]]], path: Path) -> None:
+    """Draw times over contacts, and the compliance of a point over the edge of the cells."""
+    figure = Figure(figsize=(8.4, 3.4), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    for name in COSTS if "contacts" in found else ():
+        left.loglog(COUNTS, found["contacts"][name], "o-", ms=4, lw=1.2, label=name)
+    left.set(xlabel="contacts", ylabel="time [us]")
+    if "points" in found:
+        edge, compliance = (np.array(found["points"][one]) for one in ("edge", "compliance"))
+        right.loglog(1e3 * edge, compliance / (YOUNG * edge), "o-", ms=4, lw=1.2, label="a node")
+        right.loglog(1e3 * edge, np.mean(compliance) / (YOUNG * edge), color="0.6", lw=0.8,
+                     label=f"{np.mean(compliance):.2f} / (E h)")  # fmt: skip
+    right.set(xlabel="edge h of the cells [mm]", ylabel="compliance [m/N]")
+    for axes in (left, right):
+        if axes.lines:
+            axes.legend(frameon=False, fontsize=8)
+    pictures.save_figure(figure, path, dpi=130)
+
+
 def main() -> int:
-    """Print the tables."""
+    """Print the tables and draw the plot."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("parts", nargs="*", default=list(PARTS), metavar="PART",
                         help=f"{', '.join(PARTS)} (all)")  # fmt: skip
     parser.add_argument("--finest", type=int, default=16, help="cells along an edge (16)")
+    parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the plot (out)")
     arguments = parser.parse_args()
     unknown = [part for part in arguments.parts if part not in PARTS]
     if unknown:
         parser.error(f"unknown part {unknown[0]!r}; there are {', '.join(PARTS)}")
+    path, found = arguments.out / "n02_capacitance.png", {}
     try:
+        arguments.out.mkdir(parents=True, exist_ok=True)
         for part in arguments.parts:
-            PARTS[part](arguments.finest)
+            found[part] = PARTS[part](arguments.finest)
             print()
-    except rf.ReducedFEMError as error:
+        draw(found, path)
+        print(f"plot: {path}")
+    except (rf.ReducedFEMError, OSError) as error:
         print(f"n02_capacitance.py: {error}", file=sys.stderr)
         return 1
     return 0

@@ -3,9 +3,9 @@
 Times and memory beside the published ones (Athlon 1.3 GHz, SGI Onyx2) and beside conjugate
 gradients on line, and the tube twisted: linear, with the mean rotation extracted, as a composite
 body, and by nonlinear statics (StVK). "Error" is that of the displacements, largest over largest.
-Beyond some 70 degrees the tube buckles.
+Beyond some 70 degrees the tube buckles. A second plot has the twelve fields of a handle (7 b).
 
-Run it for the table and the plot:  python experiments/n02_tube.py [--help]
+Run it for the table and the plots:  python experiments/n02_tube.py [--help]
 """
 
 from __future__ import annotations
@@ -149,6 +149,24 @@ def draw(solid: rf.Solid, found: dict[str, dict[int, Array]], path: Path) -> Non
     pictures.save_figure(figure, path, dpi=130)
 
 
+def draw_fields(mesh: rf.Mesh, made: rf.ControlElements, path: Path) -> None:
+    """Draw the fields of a handle: its shifts T along the axes, and the entries of M."""
+    surface = mesh.surface()
+    figure = Figure(figsize=(9.0, 7.2), layout="constrained")
+    names = [f"T{a}" for a in "xyz"] + [f"M{a}{b}" for a in "xyz" for b in "xyz"]
+    for k, (axes, name) in enumerate(zip(figure.subplots(3, 4).flat, names, strict=True)):
+        c = np.zeros((2, 12))
+        c[1, k] = OUTER if k < 3 else 1.0
+        u = made.displacement(c, rotation=None)
+        moved = surface.vertices + u
+        colour = pictures.Values(np.linalg.norm(u, axis=1))
+        shape = pictures.Shape(moved, colour)
+        axes.imshow(pictures.render([shape], surface.triangles, size=(260, 260), azimuth=25.0))
+        axes.set_title(name, fontsize=9)
+        axes.axis("off")
+    pictures.save_figure(figure, path, dpi=110)
+
+
 def table(mesh: rf.Mesh, folder: Path) -> None:
     """Print times and memory beside the published ones, with ends of 2 cm as handles."""
     x = mesh.nodes
@@ -171,6 +189,7 @@ def table(mesh: rf.Mesh, folder: Path) -> None:
     frame = seconds(lambda: core.displacement(flat, False), ROUNDS)
     framed = seconds(lambda: core.displacement(flat, True), ROUNDS)
     force = seconds(lambda: core.forces(flat, False, False), ROUNDS)
+    draw_fields(mesh, made, folder / "n02_tube_fields.png")
     made.save(folder / "n02_tube.safetensors")
     size = (folder / "n02_tube.safetensors").stat().st_size
     rows = [
@@ -209,7 +228,7 @@ def main() -> int:
         for method, row in errors(found).items():
             print(f"{method:20}" + "".join(f"{100 * off:9.2g}%" for off in row))
         draw(solid, found, path)
-        print(f"\nplot: {path}")
+        print(f"\nplot: {path}\nfields: {arguments.out / 'n02_tube_fields.png'}")
     except (rf.ReducedFEMError, OSError) as error:
         print(f"n02_tube.py: {error}", file=sys.stderr)
         return 1

@@ -11,24 +11,28 @@ errors   of the compliance of a cube that is held below, uniform and graded: she
 factor   nonzeros and operations of the Cholesky factor of the stiffness by nested dissection;
 steps    time of an evaluation of the forces, as in an explicit step.
 
-Run it for the tables:  python experiments/z00_graded.py [patch cells errors factor steps]
-                        [--finest N]
+Run it for the tables and the plot of cells and errors:
+  python experiments/z00_graded.py [patch cells errors factor steps] [--finest N] [--help]
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sparse
+from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 import reducedfem as rf
 from reducedfem import _core
+from reducedfem import plot as pictures
 
 LAW = rf.StVK(young=1e5, poisson=0.3, density=1000.0)
 Array = NDArray[np.float64]
@@ -210,7 +214,8 @@ def print_patch(_: int) -> None:
         print(f"{name:14}  {error:10.2g}  {100 * mass:8.1f} %  {growth:10.2g}")
 
 
-def print_cells(finest: int) -> None:
+def print_cells(finest: int) -> list[tuple[int, int, int]]:
+    rows = []
     print("     n   cubes     graded   constrained nodes   seconds of grading  tetrahedra, graded")
     for n in (8, 16, 32, 64):
         if n > max(finest, 16):
@@ -225,9 +230,11 @@ def print_cells(finest: int) -> None:
             f"{n:6} {mesh.n_elements:8} {graded.n_elements:9} {ties:12} {took:18.4f} "
             f"{6 * mesh.n_elements:13} {tets:9}"
         )
+        rows.append((n, mesh.n_elements, graded.n_elements))
+    return rows
 
 
-def print_errors(finest: int) -> None:
+def print_errors(finest: int) -> list[tuple[str, int, float, dict[str, float]]]:
     rows = errors(finest)
     names = list(rows[0][3])
     print(
@@ -235,6 +242,7 @@ def print_errors(finest: int) -> None:
     )
     for name, unknowns, seconds, error in rows:
         print(f"{name:22}{unknowns:9}{seconds:11.2f}" + "".join(f"{error[x]:12.2f}" for x in names))
+    return rows
 
 
 def print_factor(finest: int) -> None:
@@ -256,7 +264,7 @@ def print_steps(finest: int) -> None:
             print(f"{n:6}{times[0]:14.3f}{times[1]:13.3f}")
 
 
-PARTS: dict[str, Callable[[int], None]] = {
+PARTS: dict[str, Callable[[int], Any]] = {
     "patch": print_patch,
     "cells": print_cells,
     "errors": print_errors,
@@ -265,18 +273,54 @@ PARTS: dict[str, Callable[[int], None]] = {
 }
 
 
-def main() -> None:
-    """Print the tables."""
+def draw(found: dict[str, Any], path: Path) -> None:
+    """Draw the numbers of cells, and errors over unknowns."""
+    figure = Figure(figsize=(8.4, 3.4), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    if rows := found.get("cells"):
+        n, uniform, graded = np.array(rows, dtype=float).T
+        left.loglog(n, uniform, "o-", ms=4, lw=1.2, label="uniform")
+        left.loglog(n, graded, "o-", ms=4, lw=1.2, label="graded")
+        left.loglog(n, graded[-1] * (n / n[-1]) ** 2, color="0.6", lw=0.8, label="square of n")
+        left.legend(frameon=False, fontsize=8)
+    left.set(xlabel="voxels along an edge, n", ylabel="cells")
+    for i, load in enumerate(("shear", "patch", "corner")):
+        for kind, mark in (("uniform", "o-"), ("graded", "s--")):
+            meshes = [
+                row
+                for row in found.get("errors", [])
+                if row[0].startswith(kind) and "layers" not in row[0]
+            ]
+            right.loglog([row[1] for row in meshes], [abs(row[3][load]) for row in meshes], mark,
+                         color=f"C{i}", ms=4, lw=1.2, label=f"{load}, {kind}")  # fmt: skip
+    right.set(xlabel="unknowns", ylabel="error of the compliance [%]")
+    right.legend(frameon=False, fontsize=7)
+    pictures.save_figure(figure, path, dpi=130)
+
+
+def main() -> int:
+    """Print the tables and draw the plot."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join(PARTS))
     parser.add_argument("--finest", type=int, default=32, help="voxels along an edge (32)")
+    parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the plot (out)")
     args = parser.parse_args()
     if unknown := set(args.parts) - set(PARTS):
         parser.error(f"no part {min(unknown)!r}: parts are {', '.join(PARTS)}")
-    for name in args.parts or PARTS:
-        PARTS[name](args.finest)
-        print()
+    path, found = args.out / "z00_graded.png", {}
+    try:
+        args.out.mkdir(parents=True, exist_ok=True)
+        for name in args.parts or PARTS:
+            found[name] = PARTS[name](args.finest)
+            print()
+        if {"cells", "errors"} & found.keys():
+            draw(found, path)
+            print(f"plot: {path}")
+    except OSError as error:
+        print(f"z00_graded.py: {error}", file=sys.stderr)
+        return 1
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,5 +1,6 @@
 // Mass-PCA and the basis from modal derivatives.
 #include "basis/basis.h"
+#include "basis/lacking.h"
 #include "pyext/py_fields.h"
 #include "pyext/py_modes.h"
 #include "pyext/py_solid.h"
@@ -131,7 +132,45 @@ done:
   return result;
 }
 
+PyDoc_STRVAR(lacking_doc,
+             "lacking_compliance($module, solid, vectors, loads, progress, threads, /)\n--\n\n"
+             "Share of the static compliance under loads (count, n, 3) that vectors (r, n, 3)\n"
+             "lack: (count,).");
+static PyObject *lacking_compliance(PyObject *module, PyObject *args) {
+  py_state *state = py_state_of_module(module);
+  PyObject *solid, *basis, *loads_obj, *progress, *out = NULL, *result = NULL;
+  int threads;
+  py_fields vectors;
+  py_in loads = {0};
+  if (!PyArg_ParseTuple(args, "OOOOi:lacking_compliance", &solid, &basis, &loads_obj, &progress,
+                        &threads) ||
+      py_basis_in(state, &vectors, solid, basis, progress, threads) < 0)
+    return NULL;
+  const npy_intp n = vectors.solid->mesh->n_nodes;
+  if (py_in_f64(&loads, loads_obj, "loads", 3, (npy_intp[]){PY_ANY, n, 3}) < 0) goto done;
+  const npy_intp count = loads.shape[0];
+  if (count > INT32_MAX) {
+    py_fail(state, PY_INPUT_ERROR, "loads must hold at most %d, got %zd", INT32_MAX, count);
+    goto done;
+  }
+  out = py_new_f64(1, &count);
+  if (!out) goto done;
+  double *share = py_f64(out);
+  rf_error err = {0};
+  rf_status st;
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_basis_lacking(vectors.solid, &vectors.run.run, vectors.count, vectors.data,
+                        (int32_t)count, loads.data, share, &err);
+  Py_END_ALLOW_THREADS
+  result = py_result(state, st, &err, out);
+done:
+  py_fields_release(&vectors);
+  py_in_release(&loads);
+  return result;
+}
+
 static PyMethodDef functions[] = {
+    {"lacking_compliance", lacking_compliance, METH_VARARGS, lacking_doc},
     {"mass_pca", mass_pca, METH_VARARGS, mass_pca_doc},
     {"modal_derivative_basis", modal_derivative_basis, METH_VARARGS, modal_basis_doc},
     {"basis_of_derivatives", basis_of_derivatives, METH_VARARGS, of_derivatives_doc},

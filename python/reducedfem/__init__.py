@@ -17,7 +17,7 @@ Bases
     `modal_derivative_basis`: from the solid alone. `sketch_basis` (`SketchReport`): from forces
     on a `LinearModel`, which `record` stores as a `Recording` or `ForceSketch`. `pod_basis`: from
     a motion, with `record_snapshots`. `mass_pca`: from any deformations. `merge_bases` combines
-    bases; `thin_samples`, `thin_shapes` select samples. Each basis is a `Basis`.
+    bases; `thin_samples`, `thin_shapes` select samples. `lacking_compliance` checks a `Basis`.
 Reduced models
     `reduce` creates a `ReducedSolid` with exact cubic forces, or for any material with a
     `Cubature` (`CubatureReport`); ``save``, `load`. `ProjectedSolid`: on the mesh, for large bases.
@@ -220,6 +220,7 @@ from reducedfem.reduction.basis import (  # noqa: E402
 )
 from reducedfem.reduction.cubature import Cubature, CubatureReport  # noqa: E402
 from reducedfem.reduction.damping import StrainRateDamping  # noqa: E402
+from reducedfem.reduction.lacking import lacking_compliance  # noqa: E402
 from reducedfem.reduction.linear_model import LinearModel  # noqa: E402
 from reducedfem.reduction.merge import merge_bases  # noqa: E402
 from reducedfem.reduction.pod import pod_basis  # noqa: E402
@@ -382,6 +383,7 @@ __all__ = [
     "graded_tets",
     "integrator",
     "join_meshes",
+    "lacking_compliance",
     "load",
     "mass_pca",
     "merge_bases",

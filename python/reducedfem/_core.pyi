@@ -1225,6 +1225,14 @@ def use_ordering(method: str, /) -> None: ...
 def ordering_in_use() -> str: ...
 
 # csrc/pyext/py_basis.c
+def lacking_compliance(
+    solid: Solid,
+    vectors: ArrayLike,
+    loads: ArrayLike,
+    progress: Callable[[int, int], object] | None,
+    threads: int,
+    /,
+) -> NDArray[np.float64]: ...
 def mass_pca(
     solid: Solid,
     vectors: ArrayLike,

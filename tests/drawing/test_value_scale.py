@@ -89,9 +89,17 @@ def test_places_on_the_scale():
     # neither a constant nor the largest numbers divide by zero or overflow
     constant = scale_of(plot.Values([0.0]), [np.array([5.0, 5.0 + 1e-9, np.nan])])
     np.testing.assert_array_equal(constant.place(np.array([5.0, 5.0 + 1e-9])), 0.0)
-    assert constant.ticks() == ("", [(0.0, "5")])
+    assert constant.ticks() == ("grey: no value", [(0.0, "5")])
     wide = Scale("", "", -1.7e308, 1.7e308).place(np.array([-1.7e308, 0.0, 1.7e308]))
     np.testing.assert_allclose(wide, [0.0, 0.5, 1.0])
+
+
+@pytest.mark.parametrize("limits", [None, (0.0, 4.0)])
+def test_the_title_explains_grey_places_where_there_are_some(limits):
+    values = plot.Values([0.0], "s", "Pa", limits)
+    parts = [np.array([1.0, 2.0]), np.array([3.0, np.nan])]
+    assert scale_of(values, parts[:1]).ticks()[0] == "s [Pa]"
+    assert scale_of(values, parts).ticks()[0] == "s [Pa]; grey: no value"
 
 
 def test_values_of_vertices_are_colours():

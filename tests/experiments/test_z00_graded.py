@@ -6,6 +6,8 @@ import pytest
 import z00_graded
 from z00_graded import cube, errors, factor_cost, patch
 
+import experiments
+
 
 def test_forces_must_go_to_the_masters():
     """The rule of the thesis fails the patch test, loses mass, and has growing vibrations."""
@@ -38,3 +40,15 @@ def test_the_factor_of_a_graded_mesh_is_smaller():
     assert graded[1] < uniform[1]
     assert graded[2] < 0.7 * uniform[2]
     assert set(z00_graded.PARTS) == {"patch", "cells", "errors", "factor", "steps"}
+
+
+def test_the_script_prints_and_draws(monkeypatch, capsys, tmp_path):
+    experiments.light_plots(monkeypatch)
+    rows = [("uniform 8", 100, 0.0, {"shear": -1.0, "patch": -2.0, "corner": -3.0})]
+    monkeypatch.setattr(z00_graded, "errors", lambda finest: rows)
+    options = ("cells", "errors", "--finest", "8")
+    experiments.check_plot("z00_graded", monkeypatch, capsys, tmp_path / "new", *options)
+    taken = tmp_path / "file"
+    taken.write_text("")
+    assert experiments.start("z00_graded", monkeypatch, "cells", "--out", taken) == 1
+    assert capsys.readouterr().err.startswith("z00_graded.py: ")

@@ -55,7 +55,12 @@ import reducedfem as rf
 
 warnings.simplefilter("ignore", rf.PlausibilityWarning)
 """
-BEFORE = {"howto/stress.md": COARSE, "export.md": BEAM, "time_integration.md": BEAM + CUBES}
+BEFORE = {
+    "howto/basis_size.md": COARSE,
+    "howto/stress.md": COARSE,
+    "export.md": BEAM,
+    "time_integration.md": BEAM + CUBES,
+}
 SCRIPT = re.compile(r"```python\n(.*?)```", re.DOTALL)
 WITH_SCRIPTS = [name for name, path in zip(NAMES, PAGES, strict=True)
                 if name not in ELSEWHERE and SCRIPT.search(path.read_text())]  # fmt: skip

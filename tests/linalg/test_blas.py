@@ -162,6 +162,11 @@ def test_report_names_the_kernels():
     assert rf.__version__ in report
     assert DESCRIPTION["library"] in report
     assert system.system_info()["blas"]["verdict"] in report
+    info = system.system_info()
+    assert repr(info) == report
+    # dicts that were changed are shown as any dict
+    del info["blas"]
+    assert repr(info) == repr(dict(info))
 
 
 @pytest.mark.skipif(not shutil.which("cc"), reason="needs a C compiler")

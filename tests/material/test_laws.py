@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -314,3 +316,27 @@ def test_constants_of_mooney_rivlin():
     for bad in ([-1.0, 1.0, 1.0], [0.0, 0.0, 1.0], [1.0, 1.0, -1.0]):
         with pytest.raises(Exception, match="c1 = .*none may be negative"):
             _core.law_rest("MooneyRivlin", bad)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (
+            lambda: rf.LinearElastic(1e5, 0.3, 1000),
+            "LinearElastic: too many positional arguments; its arguments are stiffness, density; "
+            "of a Young's modulus: StVK(young, poisson, density)",
+        ),
+        (
+            lambda: rf.LinearElastic(young=1e5, poisson=0.3, density=1000),
+            "its arguments are stiffness, density",
+        ),
+        (
+            lambda: rf.StVK(1e5, 0.3),
+            "StVK: missing a required argument: 'density'; its arguments are young, poisson, "
+            "density",
+        ),
+    ],
+)
+def test_wrong_arguments_are_answered_by_the_right_ones(make, words):
+    with pytest.raises(rf.InputTypeError, match=re.escape(words)):
+        make()

@@ -348,6 +348,7 @@ CALLS = {
     "GreensFunctions.point_compliance": (lambda w: w.green.point_compliance, lambda w: dict(nodes=w.green.nodes[:3], weights=[0.2, 0.3, 0.5])),
     "GreensFunctions.save": (lambda w: w.green.save, lambda w: dict(path="g.safetensors")),
     "GreensFunctions.solve": (lambda w: w.green.solve, lambda w: dict(held={int(w.green.nodes[0]): [0.0, 0.0, 1e-3]}, force=np.zeros((len(w.green.nodes), 3)), released=w.solid.fixed[:1])),
+    "lacking_compliance": (lambda w: rf.lacking_compliance, lambda w: dict(solid=w.solid, basis=w.basis, force=w.solid.gravity(), progress=False)),
     "load": (lambda w: rf.load, lambda w: dict(path="r.safetensors", kind=None)),
     "mass_pca": (lambda w: rf.mass_pca, lambda w: dict(solid=w.solid, vectors=w.basis.vectors, r=2, weights=None, progress=False)),
     "merge_bases": (lambda w: rf.merge_bases, lambda w: dict(solid=w.solid, bases=[w.basis], r=None, tolerance=1e-6, progress=False)),

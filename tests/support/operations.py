@@ -311,6 +311,7 @@ OPERATIONS: dict[str, Operation] = {
     "thinning of shapes": lambda w: rf.thin_shapes(w.solid, w.modes.shapes, 1.0),
     "sketch": lambda w: rf.sketch_basis(w.solid, w.sketch, r=2).vectors,
     "basis of matrices": matrix_bases,
+    "lacking compliance": lambda w: rf.lacking_compliance(w.solid, w.basis, w.force),
     "merged bases": lambda w: rf.merge_bases(w.solid, [w.basis, w.basis]).vectors,
     "implicit steps of a model": lambda w: stepped(w, w.reduced),
     "implicit steps of a solid": lambda w: stepped(w, w.solid),

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
-from typing import Any, ClassVar
+from collections.abc import Callable
+from typing import Any, ClassVar, TypeVar
 
 from reducedfem.base.check import refuse_names
 from reducedfem.errors import InputTypeError
 
-__all__ = ["NamedArguments"]
+__all__ = ["NamedArguments", "named_fields"]
+
+_Class = TypeVar("_Class", bound=type)
 
 
 class NamedArguments:
@@ -40,3 +44,27 @@ class NamedArguments:
                 + (", all of them by name" if named and known else "")
             ) from None
         return super().__new__(cls)
+
+
+def named_fields(hint: str = "") -> Callable[[_Class], _Class]:
+    """Decorate a dataclass: its constructor answers wrong arguments by its fields and a hint."""
+
+    def decorated(cls: _Class) -> _Class:
+        plain: Callable[..., None] = cls.__init__  # type: ignore[misc]
+        signature = inspect.signature(plain)
+
+        @functools.wraps(plain)
+        def init(self: Any, *args: Any, **given: Any) -> None:
+            try:
+                signature.bind(self, *args, **given)
+            except TypeError as error:
+                names = ", ".join(list(signature.parameters)[1:])
+                raise InputTypeError(
+                    f"{cls.__name__}: {error}; its arguments are {names}{hint}"
+                ) from None
+            plain(self, *args, **given)
+
+        cls.__init__ = init  # type: ignore[misc]
+        return cls
+
+    return decorated

@@ -40,12 +40,23 @@ def _verdict(blas: dict[str, Any]) -> str:
     )
 
 
+class _Info(dict[str, Any]):
+    """The dict of `system_info`, which is shown as lines of text."""
+
+    def __repr__(self) -> str:
+        try:
+            return _lines(self)
+        except (KeyError, TypeError):  # changed by the user
+            return super().__repr__()
+
+
 def system_info() -> dict[str, Any]:
     """Return versions, processor, BLAS kernels and threads of this process.
 
     Returns
     -------
     dict
+        It is shown as lines of text; ``dict(...)`` of it as any dict.
         ``reducedfem``, ``python``, ``numpy``: versions.
         ``platform``: operating system and architecture.
         ``processor``: name of the processor.
@@ -67,24 +78,29 @@ def system_info() -> dict[str, Any]:
     name, flags = cpu_description()
     variants = ("plain", "avx2", "avx512")  # rf_simd in csrc/linalg/simd.h, from 1
     kernels = [one for i, one in enumerate(variants, 1) if _core.simd_available(i)][-1]
-    return {
-        "reducedfem": __version__,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "platform": platform.platform(terse=True) + " " + platform.machine(),
-        "processor": name or platform.processor() or platform.machine(),
-        "instruction_sets": [one for one in _SETS if one in flags],
-        "processors": processors(),
-        "threads": threads(),
-        "ordering": _core.ordering_in_use(),
-        "kernels": kernels,
-        "blas": blas,
-    }
+    return _Info(
+        {
+            "reducedfem": __version__,
+            "python": platform.python_version(),
+            "numpy": np.__version__,
+            "platform": platform.platform(terse=True) + " " + platform.machine(),
+            "processor": name or platform.processor() or platform.machine(),
+            "instruction_sets": [one for one in _SETS if one in flags],
+            "processors": processors(),
+            "threads": threads(),
+            "ordering": _core.ordering_in_use(),
+            "kernels": kernels,
+            "blas": blas,
+        }
+    )
 
 
 def system_report() -> str:
     """Return `system_info` as lines of text, as printed by ``reducedfem info --system``."""
-    info = system_info()
+    return _lines(system_info())
+
+
+def _lines(info: dict[str, Any]) -> str:
     blas = info["blas"]
     return "\n".join(
         [

@@ -34,7 +34,7 @@ from reducedfem.geometry.surface import Surface
 from reducedfem.geometry.voxels import voxelize
 from reducedfem.io.atomic import replacing, with_suffix
 from reducedfem.material.laws import Material
-from reducedfem.reduction.basis import modal_derivative_basis
+from reducedfem.reduction.basis import Basis, modal_derivative_basis
 from reducedfem.reduction.cubature import (
     FEWEST_POSES,
     MOST_NUMBERS,
@@ -43,6 +43,7 @@ from reducedfem.reduction.cubature import (
     Cubature,
 )
 from reducedfem.reduction.damping import StrainRateDamping
+from reducedfem.reduction.lacking import lacking_compliance
 from reducedfem.reduction.model_contents import MAX_R
 from reducedfem.reduction.reduce import reduce
 from reducedfem.reduction.reduced import to_bytes
@@ -53,6 +54,7 @@ __all__ = ["add_to"]
 
 _ELASTIC = {"young": 1e6, "poisson": 0.4}  # constants of most laws, and their defaults
 _OWN = ("c1", "c2", "bulk")  # those of the others
+_LEAST_SAG = 90.0  # share of the sag under weight below which a larger basis is advised, per cent
 
 
 def _constants(law: type[Material]) -> tuple[str, ...]:
@@ -317,6 +319,7 @@ def _run(args: argparse.Namespace) -> int:
             raise InputError(f"-r/--coordinates: {error}") from error
         f = basis.provenance["frequencies_hz"]
         stage.result = f"{count_text(len(f), 'mode')} from {f[0]:.3g} to {f[-1]:.3g} Hz"
+    _check_basis(solid, basis, console)
     with console.stage("reduce") as stage:
         model = reduce(solid, basis, cubature=cubature, progress=stage.show)
         rule = model.cubature
@@ -338,6 +341,18 @@ def _run(args: argparse.Namespace) -> int:
     console.fact("total time", time_text(time.perf_counter() - began))
     console.fact("model file", f"{output}, {bytes_text(output.stat().st_size)}")
     return 0
+
+
+def _check_basis(solid: Solid, basis: Basis, console: Console) -> None:
+    """Print the share of the sag under weight that a basis makes, along the axes."""
+    if len(solid.fixed) == 0:
+        return  # weight does not deform free solids
+    loads = np.array([solid.gravity(9.81 * axis) for axis in np.eye(3)])
+    with console.stage("sag under weight") as stage:
+        made = 100.0 * (1.0 - lacking_compliance(solid, basis, loads, progress=stage.show))
+        shares = ", ".join(f"{share:.0f} %" for share in made)
+        advice = "" if made.min() > _LEAST_SAG else "; more of it by a larger --modes and -r"
+        stage.result = f"the basis makes {shares} of it along x, y, z{advice}"
 
 
 def _check_sizes(args: argparse.Namespace) -> None:

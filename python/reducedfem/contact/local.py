@@ -17,6 +17,7 @@ from reducedfem.contact.point_tree import PointTree
 from reducedfem.errors import InputError, PlausibilityWarning
 from reducedfem.geometry.built import nearly_empty
 from reducedfem.geometry.embedding import Embedding
+from reducedfem.reduction.identity import require_reduced
 from reducedfem.reduction.reduced import ReducedSolid
 from reducedfem.solid.solid import Solid
 
@@ -88,7 +89,7 @@ class LocalCompliance:
                 )
             embedding = Embedding(solid.mesh, tree.shell.points)
         else:
-            _check_model(model, solid)
+            require_reduced(model, solid, "tree.reduced")
         still = np.isin(embedding.nodes, solid.fixed) | (np.abs(embedding.weights) < _SHARE)
         weights = np.where(still, 0.0, embedding.weights)
         nodes = np.unique(embedding.nodes[weights != 0.0]).astype(np.int32)
@@ -215,31 +216,6 @@ class LocalCompliance:
     def __reduce__(self) -> tuple[Callable[..., LocalCompliance], tuple[Any, ...]]:
         # computed again: S is large, and equal in every bit
         return LocalCompliance, (self._tree, self._solid)
-
-
-def _check_model(model: ReducedSolid, solid: Solid) -> None:
-    """Refuse a model of another solid, as far as meshes and supports tell."""
-    a, b = model.mesh, solid.mesh
-    same = np.array_equal(a.nodes, b.nodes) and np.array_equal(a.elements, b.elements)
-    if not (a is b or same):
-        raise InputError(
-            f"solid has another mesh ({b.n_nodes} nodes) than tree.reduced ({a.n_nodes} nodes): "
-            "pass the Solid that was reduced"
-        )
-    if not np.array_equal(model.fixed, solid.fixed):
-        raise InputError(
-            f"solid has other fixed nodes ({len(solid.fixed)}) than tree.reduced "
-            f"({len(model.fixed)}): pass the Solid that was reduced"
-        )
-    held = model.rigid_body
-    if held is None:
-        return
-    mass = solid.total_mass
-    if not abs(mass - held.mass) <= _SAME * held.mass:
-        raise InputError(
-            f"solid has the mass {mass:.6g} kg, tree.reduced {held.mass:.6g} kg: pass the Solid "
-            "that was reduced, with the same densities"
-        )
 
 
 def _stiffness(model: ReducedSolid, solid: Solid) -> NDArray[np.float64]:

@@ -21,6 +21,7 @@ Array = NDArray[np.float64]
 _PREFIXED = ("Pa", "N", "J", "W", "Hz", "m", "s", "V", "A", "N/m", "J/m³", "m/s", "m/s²")
 _PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
 _CONSTANT = 1e-6  # half of a range over the values below which it is rounding of the solver
+_GREY = "grey: no value"  # text of places without a value
 _MOST_STEPS = 5  # between round numbers; there are two numbers at least
 
 
@@ -133,12 +134,16 @@ def vertex_values(values: Values, n: int) -> Array:
 
 
 class Scale(NamedTuple):
-    """The scale of colours: texts, and the values of its first and its last colour."""
+    """The scale of colours: texts, and the values of its first and its last colour.
+
+    `missing` is True if places without a value are grey, which the title of the bar then says.
+    """
 
     label: str
     unit: str
     low: float
     high: float
+    missing: bool = False
 
     def place(self, values: Array) -> Array:
         """Return the positions on the scale from 0 to 1, of the same shape; NaN stays."""
@@ -152,16 +157,18 @@ class Scale(NamedTuple):
         """Return the title of the bar, and round numbers along it: positions and texts."""
         factor, unit = _prefixed(max(abs(self.low), abs(self.high)), self.unit)
         low, high = self.low / factor, self.high / factor
-        title = f"{self.label} [{unit}]" if unit else self.label
+        title = (f"{self.label} [{unit}]" if unit else self.label).strip()
+        if self.missing:
+            title = f"{title}; {_GREY}" if title else _GREY
         if not high > low:
-            return title.strip(), [(0.0, f"{low:.4g}")]
+            return title, [(0.0, f"{low:.4g}")]
         step = _round_step(high - low)
         first, last = int(np.ceil(low / step - 1e-9)), int(np.floor(high / step + 1e-9))
         ticks = []
         for k in range(first, last + 1):
             place = min(max((k * step - low) / (high - low), 0.0), 1.0)
             ticks.append((place, _text(k * step, step, max(abs(low), abs(high)))))
-        return title.strip(), ticks
+        return title, ticks
 
 
 def _round_step(span: float) -> float:
@@ -186,18 +193,19 @@ def _prefixed(largest: float, unit: str) -> tuple[float, str]:
 
 def scale_of(values: Values, parts: Iterable[Array]) -> Scale:
     """Return the scale of values whose numbers are in some arrays."""
-    if values.limits is not None:
-        return Scale(values.label, values.unit, *values.limits)
-    low, high = np.inf, -np.inf
+    low, high, missing = np.inf, -np.inf, False
     for part in parts:
         good = part[~np.isnan(part)]
+        missing |= good.size < part.size
         if good.size:
             low, high = min(low, float(good.min())), max(high, float(good.max()))
+    if values.limits is not None:
+        return Scale(values.label, values.unit, *values.limits, missing)
     if not low <= high:
         low = high = 0.0
     if 0.5 * high - 0.5 * low <= _CONSTANT * max(abs(low), abs(high)):
         high = low
-    return Scale(values.label, values.unit, low, high)
+    return Scale(values.label, values.unit, low, high, missing)
 
 
 def value_colours(place: Array) -> Array:

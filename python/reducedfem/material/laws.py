@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from reducedfem import _core
 from reducedfem.base.check import number
 from reducedfem.base.frozen import frozen_array
+from reducedfem.base.named_arguments import named_fields
 from reducedfem.errors import InputError, InputTypeError
 
 __all__ = ["Corotated", "LinearElastic", "MooneyRivlin", "NeoHookean", "StVK", "StableNeoHookean"]
@@ -112,6 +113,7 @@ class Isotropic(Material):
         return {"young": self.young, "poisson": self.poisson, "density": self.density}
 
 
+@named_fields()
 @dataclass(frozen=True)
 class StVK(Isotropic):
     """St.Venant-Kirchhoff material: S = lambda tr(E) I + 2 mu E.
@@ -343,6 +345,7 @@ def _frame(axes: ArrayLike) -> NDArray[np.float64]:
     return frame
 
 
+@named_fields("; of a Young's modulus: StVK(young, poisson, density)")
 @dataclass(frozen=True, eq=False)
 class LinearElastic(Material):
     """General linear material: S = C : E with 21 constants (Barbic 2007, equation 2.14).

@@ -12,9 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reducedfem.errors import InputError, PlausibilityWarning
+from reducedfem.reduction.reduced import ReducedSolid
 from reducedfem.solid.solid import Solid
 
-__all__ = ["made_for", "require_of"]
+_SAME = 1e-6  # relative difference of masses that is rounding
+
+__all__ = ["made_for", "require_of", "require_reduced"]
 
 
 def _digest(parts: Iterable[NDArray[Any] | str]) -> str:
@@ -76,4 +79,29 @@ def require_of(solid: Solid, provenance: Mapping[str, Any], name: str, stackleve
             f"mass_pca(solid, {name}.vectors)",
             PlausibilityWarning,
             stacklevel=stacklevel + 1,
+        )
+
+
+def require_reduced(model: ReducedSolid, solid: Solid, name: str) -> None:
+    """Refuse a solid that is not that of a model, as far as mesh, supports and mass tell."""
+    a, b = model.mesh, solid.mesh
+    same = np.array_equal(a.nodes, b.nodes) and np.array_equal(a.elements, b.elements)
+    if not (a is b or same):
+        raise InputError(
+            f"solid has another mesh ({b.n_nodes} nodes) than {name} ({a.n_nodes} nodes): "
+            "pass the Solid that was reduced"
+        )
+    if not np.array_equal(model.fixed, solid.fixed):
+        raise InputError(
+            f"solid has other fixed nodes ({len(solid.fixed)}) than {name} "
+            f"({len(model.fixed)}): pass the Solid that was reduced"
+        )
+    held = model.rigid_body
+    if held is None:
+        return
+    mass = solid.total_mass
+    if not abs(mass - held.mass) <= _SAME * held.mass:
+        raise InputError(
+            f"solid has the mass {mass:.6g} kg, {name} {held.mass:.6g} kg: pass the Solid "
+            "that was reduced, with the same densities"
         )

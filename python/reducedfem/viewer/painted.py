@@ -116,8 +116,10 @@ class Painter:
         if before is not None and np.isnan(values).all():
             return Paint(levels(before, values), legend(before), failure)
         now = scale_of(self._shown.values, [values])
-        if before is not None and self._shown.values.limits is None:
-            now = now._replace(low=min(now.low, before.low), high=max(now.high, before.high))
+        if before is not None:
+            now = now._replace(missing=now.missing or before.missing)
+            if self._shown.values.limits is None:
+                now = now._replace(low=min(now.low, before.low), high=max(now.high, before.high))
         if not np.isnan(values).all():
             self._scale = now
         return Paint(levels(now, values), legend(now), failure)
