@@ -148,7 +148,7 @@ static double margin_of(const rf_frictional *c, const rf_world *world, bool *eno
   return margin;
 }
 
-void rf_frictional_choose_rt(rf_frictional *c, const rf_world *world) {
+void rf_frictional_choose_rt(rf_frictional *c, rf_world *world) {
   bool bent = false, enough = false;
   for (int32_t k = 0; k < world->n_pairs; ++k) {
     if (!rf_frictional_bent_rt(c, k)) continue;
@@ -156,6 +156,7 @@ void rf_frictional_choose_rt(rf_frictional *c, const rf_world *world) {
     rf_frictional_dimple_gaps_rt(c, world, k);
   }
   const double margin = bent ? margin_of(c, world, &enough) : c->margin_m;
+  world->found.crowded = bent && !enough;
   if (enough) c->sites.spacing = c->sites.least_spacing;
   rf_sites_begin_rt(&c->sites);
   for (int32_t k = 0; k < world->n_pairs; ++k) (void)offer(&c->sites, c, world, k, margin);
