@@ -167,6 +167,7 @@ from reducedfem.green.composite import CompositeBody  # noqa: E402
 from reducedfem.green.contacts import GreenContacts  # noqa: E402
 from reducedfem.green.control import ControlElements  # noqa: E402
 from reducedfem.green.functions import GreensFunctions  # noqa: E402
+from reducedfem.green.loads import surface_load  # noqa: E402
 from reducedfem.green.results import (  # noqa: E402
     CompositeSolution,
     GreenContact,
@@ -406,6 +407,7 @@ __all__ = [
     "stable_step",
     "step_free_bodies",
     "study",
+    "surface_load",
     "system_info",
     "tetrahedralize",
     "thin_samples",

@@ -8,6 +8,8 @@ import pytest
 import reducedfem as rf
 from friction_sessions import session
 from pages import read, shown
+from reducedfem.contact.contact import ContactPoints
+from reducedfem.viewer.shown_contact import shell_body
 from reducedfem.viewer.shown_dimple import Dimple, fine_surface
 from shapes import box_hexes
 
@@ -27,9 +29,9 @@ def block():
     return solid, rf.reduce(solid, rf.modal_derivative_basis(solid, 3, 6))
 
 
-def pressed(tree, solid, with_local=True, simulation=None):
-    """Return a session in which a ball was pressed on the block, off its middle."""
-    local = rf.LocalCompliance(tree, solid) if with_local else None
+def pressed(tree, solid, simulation=None):
+    """Return a session in which a ball is pressed on the block, off its middle."""
+    local = rf.LocalCompliance(tree, solid)
     ball = rf.SphereField((0.0, 0.0, 0.0), BALL)
     contact = rf.FrictionContact(tree, ball, 0.2, budget_us=1e6, local=local)
     path = np.tile([0.006, 0.003, BALL - INTO], (60, 1))
@@ -43,15 +45,14 @@ def depth_of(points, shot):
     return BALL - np.linalg.norm(points - shot.bodies[-1].position, axis=1)
 
 
-def moved_of(view, name="moved"):
-    """Return the vertices of the shell in the last frame, in the world."""
-    shell = view._shown
-    scene, frame = shell.scene(), shell.frame()
-    body = frame["bodies"][0]
-    q = body.get("q", np.zeros(0))
-    shapes = scene.bodies[0].shapes
-    own = 0.0 if shapes is None else np.tensordot(q, shapes[: len(q)], 1)
-    return scene.bodies[0].vertices + own + body.get("moved", 0.0), frame
+def frame_of(view):
+    """Return the vertices of the shell in the world, without and with its dimple, and the frame."""
+    frame, body = view._shown.frame(), view._shown.scene().bodies[0]
+    state = frame["bodies"][0]
+    whole = body.vertices
+    if body.shapes is not None:
+        whole = whole + np.tensordot(state["q"], body.shapes, 1)
+    return whole, whole + state["moved"], frame
 
 
 @pytest.fixture(scope="module")
@@ -65,57 +66,44 @@ def upper(block):
 
 def test_the_shown_surface_lies_at_the_tool(block, upper, browser):
     solid, reduced = block
-    tree = rf.PointTree(upper, reduced)
-    deepest = {}
-    for with_local in (False, True):
-        moves = rf.BackwardEuler(reduced, 1e-3, damping=(5.0, 1e-3))
-        one = pressed(tree, solid, with_local, moves)
-        with rf.view(one, browser=False) as view:
-            if with_local:
-                shown(browser, view)
-            one.run(60)
-            vertices, frame = moved_of(view)
-            shot = one.snapshot()
-            deepest[with_local] = depth_of(vertices, shot).max()
-            if with_local:
-                check_page(browser, view, vertices, frame)
-        one.close()
-    # without the dimple the ball is far inside of the surface
-    assert deepest[False] > 0.3 * INTO
-    assert deepest[True] < 0.1 * INTO
-
-
-def check_page(browser, view, vertices, frame):
-    """Compare the page with the last frame: positions, and normals across the triangles."""
-    last = frame["numbers"][0][1]
-    browser.wait(f"Math.abs(window.reducedfem.time?.() ?? {last}) >= 0 && window.reducedfem.frames > 2")
-    scene = view._shown.scene()
-    browser.wait(
-        "(() => { const { drawing } = window.reducedfem;"
-        " return drawing.bodies[0].moved !== null && drawing.bodies[0].moved !== undefined; })()"
-    )
-    positions, _ = read(browser)
-    np.testing.assert_allclose(positions, vertices - scene.centre, atol=1e-6)
-    points = frame["dots"][0]["points"]
-    # touching points lie on the ball with their dimple
-    assert len(points) >= 4
-    assert np.abs(depth_of(points, view._shown._last)).max() < 0.1 * INTO
+    moves = rf.BackwardEuler(reduced, 1e-3, damping=(5.0, 1e-3))
+    one = pressed(rf.PointTree(upper, reduced), solid, moves)
+    with rf.view(one, browser=False) as view:
+        shown(browser, view)
+        one.run(60)
+        without, vertices, frame = frame_of(view)
+        shot = view._shown._last
+        # without the dimple the ball is far inside of the surface
+        assert depth_of(without, shot).max() > 0.3 * INTO
+        assert abs(depth_of(vertices, shot).max()) < 0.1 * INTO
+        # touching points are at the bottom of it
+        points = frame["dots"][0]["points"]
+        assert len(points) >= 4
+        assert np.abs(depth_of(points, shot)).max() < 0.05 * INTO
+        browser.wait("window.reducedfem.drawing.bodies[0].moved")
+        positions, normals = read(browser)
+        scene = view._shown.scene()
+        np.testing.assert_allclose(positions, vertices - scene.centre, atol=1e-6)
+        top = scene.bodies[0].normals[:, 2] > 0.9
+        lowest = np.flatnonzero(top)[np.argmin(vertices[top, 2])]
+        beside = top & (np.linalg.norm(vertices - vertices[lowest], axis=1) < 0.7 * BALL)
+        assert np.ptp(normals[beside, 2]) > 0.02  # they follow the dimple
+    one.close()
 
 
 def test_points_of_a_rigid_tree_move(block, upper):
     solid, _ = block
     one = pressed(rf.PointTree(upper), solid)
     with rf.view(one, browser=False) as view:
-        assert "moved" not in (view._shown.frame()["bodies"] or [{}])[0]
+        assert view._shown.frame()["bodies"] == []
         one.run(60)
-        vertices, _ = moved_of(view)
-        shot = one.snapshot()
-        n = len(vertices)
-        assert n == upper.n_points
-        depth = depth_of(vertices, shot)
-        touching = shot.contacts or view._shown._last.contacts
+        without, points, _ = frame_of(view)
+        shot = view._shown._last
+        assert len(points) == upper.n_points
+        assert depth_of(without, shot).max() > 0.3 * INTO
+        depth = depth_of(points, shot)
         assert depth.max() < 0.05 * INTO
-        np.testing.assert_allclose(depth[touching[0].indices], 0.0, atol=0.05 * INTO)
+        np.testing.assert_allclose(depth[shot.contacts[0].indices], 0.0, atol=0.05 * INTO)
     one.close()
 
 
@@ -134,9 +122,6 @@ def test_a_turned_body_takes_the_forces_in_its_own_frame(block, upper):
     solid, reduced = block
     tree = rf.PointTree(upper, reduced)
     local = rf.LocalCompliance(tree, solid)
-    from reducedfem.contact.contact import ContactPoints
-    from reducedfem.viewer.shown_contact import shell_body
-
     dimple = Dimple(local, shell_body(tree, "shell", 0, fine_surface(local)))
     turn = rf.Pose((0.1, 0.2, 0.3), (0.8, 0.0, 0.6, 0.0))
     force = np.array([[0.1, 0.2, -0.7], [0.0, 0.1, -0.2]])

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
-from explicit_touch import ball_on_block
+from explicit_touch import above, touched
+from explicit_touch import session as explicit_session
 from pages import DRAWN, read
 from reducedfem.viewer.shown_contact import HELD
 from touched import circles, session, slab, tip
@@ -99,7 +100,7 @@ def test_records_of_another_body_are_noticed(played, pad):
         rf.view(other, records=records, browser=False).close()
     assert seen[0].filename == __file__
     other.close()
-    shell = rf.PointTree(rf.Pointshell.from_field(rf.SphereField((0, 0, 0), 0.02), 100))
+    shell = rf.PointTree(rf.Pointshell.from_field(rf.SphereField((0, 0, 0), 0.02), 400))
     contact = rf.PenaltyContact(shell, rf.SphereField((0, 0, 0), 0.02), 500.0)
     coupling = rf.VirtualCoupling(100.0, 1.0)
     device = rf.ReplayDevice([0.0, 0.1], [[0, 0, 0.05], [0, 0, 0.05]])
@@ -111,7 +112,9 @@ def test_records_of_another_body_are_noticed(played, pad):
 
 
 def test_a_solid_in_explicit_steps_is_drawn_at_rest():
-    made = ball_on_block()
+    way = np.linspace([0.0, 0.0, 1e-3], [0.0, 0.0, -2e-3], 50)
+    device = rf.ReplayDevice(1e-3 * np.arange(50), above(*way))
+    made = explicit_session(touched()[0], device)
     records = made.run(50)
     scene = scene_of(made, records)
     made.close()
