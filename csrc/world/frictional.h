@@ -189,8 +189,8 @@ static inline bool rf_frictional_bent_rt(const rf_frictional *c, int32_t pair) {
 void rf_frictional_dimple_rt(const rf_frictional *c, const rf_world *world, int32_t pair,
                              int32_t place, double out[3]);
 // Computes the gaps with the dimple of the points that the search of a bent pair has found.  In a
-// step there is time for two products for each pair of sites; other points get INFINITY and are
-// first in the next step, but those that bore a force never wait.
+// step there is time for some thousands of products, two for each pair of many sites; other points
+// get INFINITY and are first in the next step, but those that bore a force never wait.
 void rf_frictional_dimple_gaps_rt(rf_frictional *c, const rf_world *world, int32_t pair);
 // Keeps the largest depth of those that are no sites.
 void rf_frictional_note_others_rt(rf_frictional *c, const rf_world *world, int32_t pair);
