@@ -367,7 +367,7 @@ def test_too_few_sites_are_reported(case):
     made.close()
     assert report.crowded == records.flagged("crowded").sum() > 100
     assert f"more points than sites  in {report.crowded} cycles" in str(report)
-    (advice,) = [one for one in report.advice if "sites" in one]
+    (advice,) = (one for one in report.advice if "sites" in one)
     assert "more points touched than the FrictionContacts have sites, 1, so" in advice
 
 

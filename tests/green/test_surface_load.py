@@ -76,8 +76,9 @@ def test_wrong_nodes_are_refused(block, green):
             rf.surface_load(block, weight, nodes, released)
     with pytest.raises(rf.SingularMatrixError):
         rf.surface_load(block, weight, green.nodes[:1], held)
-    graded = rf.voxelize(rf.Mesh(*box_hexes(2, 2, 2, SIZE)).surface(), 16, cut=False,
-                         graded=rf.Grading(layers=1))
+    graded = rf.voxelize(
+        rf.Mesh(*box_hexes(2, 2, 2, SIZE)).surface(), 16, cut=False, graded=rf.Grading(layers=1)
+    )
     solid = rf.Solid(graded, rf.StVK(1e5, 0.3, 1000.0), fixed=graded.nodes[:, 2] < 1e-9)
     if graded.constraints is not None:
         with pytest.raises(rf.MeshError, match="constrained nodes"):

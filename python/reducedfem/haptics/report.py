@@ -65,7 +65,7 @@ class HapticReport:
         Number of cycles whose forces with friction had a residual above 1e-3.
     crowded
         Number of cycles in which more points of a shell with a `LocalCompliance` touched than there
-        are sites: their forces are too small by some per cent.
+        are sites: their forces are too small.
     stiffness, delay, damping, unanswered
         Of a touched body: largest stiffness felt at the device [N/m]; age of its state [s]; damping
         that it asks for [N s/m], the stiffness times half a period or the delay; number of cycles
@@ -308,9 +308,9 @@ def _advice(
     if status["crowded"] > _OFTEN * status["touching"]:
         found.append(
             f"in {count_text(status['crowded'], 'cycle')} more points touched than the "
-            f"FrictionContacts have sites, {_sites(contacts)}, so that forces with local compliance were "
-            "too small by some per cent: take a shell about as coarse as the elements, or more "
-            "sites if there is time"
+            f"FrictionContacts have sites, {_sites(contacts)}, so that forces with local "
+            "compliance were too small: take a shell about as coarse as the elements, or more sites "
+            "if there is time"
         )
     if 0.0 < min(given) < suited / _STIFFER:
         found.append(
