@@ -191,7 +191,7 @@ done:
   return st;
 }
 
-void rf_ghost_rows_free(rf_ghost_rows *g) {
+void rf_solid_ghost_rows_free(rf_solid_ghost_rows *g) {
   if (!g) return;
   rf_free(g->first);
   rf_free(g->element);
@@ -200,10 +200,10 @@ void rf_ghost_rows_free(rf_ghost_rows *g) {
   rf_free(g);
 }
 
-rf_status rf_ghost_rows_create(const rf_solid *s, rf_ghost_rows **out, rf_error *err) {
+rf_status rf_solid_ghost_rows_create(const rf_solid *s, rf_solid_ghost_rows **out, rf_error *err) {
   rf_status st = RF_OK;
   const size_t values = 4 * (size_t)s->mesh->type * (size_t)s->mesh->type;
-  rf_ghost_rows *g = NULL;
+  rf_solid_ghost_rows *g = NULL;
   *out = NULL;
   RF_ALLOC(g, 1);
   RF_TRY(rf_node_elements(s->mesh, &g->first, &g->element, err));
@@ -213,12 +213,12 @@ rf_status rf_ghost_rows_create(const rf_solid *s, rf_ghost_rows **out, rf_error 
   *out = g;
   g = NULL;
 done:
-  rf_ghost_rows_free(g);
+  rf_solid_ghost_rows_free(g);
   return st;
 }
 
-void rf_ghost_rows_fill(rf_ghost_rows *g, const rf_solid *s, const double *factor, int32_t n,
-                        const int32_t *rows, double *entries) {
+void rf_solid_ghost_rows_fill(rf_solid_ghost_rows *g, const rf_solid *s, const double *factor,
+                              int32_t n, const int32_t *rows, double *entries) {
   const int32_t *ptr = s->graph.ptr, *col = s->graph.col;
   const size_t values = 4 * (size_t)s->mesh->type * (size_t)s->mesh->type;
   const double *const of_axis[3] = {g->face, g->face + values, g->face + 2 * values};
@@ -241,14 +241,14 @@ void rf_ghost_rows_fill(rf_ghost_rows *g, const rf_solid *s, const double *facto
 rf_status rf_solid_ghost_matrix(const rf_solid *s, const double *factor, double *entries,
                                 rf_error *err) {
   rf_status st = RF_OK;
-  rf_ghost_rows *rows = NULL;
+  rf_solid_ghost_rows *rows = NULL;
   if (s->constrained) return constrained_matrix(s, factor, entries, err);
   memset(entries, 0, (size_t)s->graph.ptr[s->mesh->n_nodes] * sizeof *entries);
   if (!s->ghost_mate) return RF_OK;
-  RF_TRY(rf_ghost_rows_create(s, &rows, err));
-  rf_ghost_rows_fill(rows, s, factor, s->mesh->n_nodes, NULL, entries);
+  RF_TRY(rf_solid_ghost_rows_create(s, &rows, err));
+  rf_solid_ghost_rows_fill(rows, s, factor, s->mesh->n_nodes, NULL, entries);
 done:
-  rf_ghost_rows_free(rows);
+  rf_solid_ghost_rows_free(rows);
   return st;
 }
 

@@ -20,16 +20,16 @@ typedef struct build {
   const rf_composite_settings *set;
   const rf_run *run;
   rf_composite *body;
-  int32_t *first, *next;  // elements of a block, as lists    (n_blocks), (n_elements)
-  int32_t *blocks_of;     // blocks of a node                 (n_nodes)
-  int32_t *seen;          // block that was here last, plus 1 (n_nodes)
-  int32_t *list;          // nodes of a block                 (n_nodes)
-  int32_t *free_of;       // inner nodes of the block         (n_nodes)
-  double *value;          // stiffness of a block             (graph.ptr[n], 3, 3)
-  int32_t *mate;          // ghost faces of a block           (n_elements, 6)
-  double *modulus;        // of the penalty                   (n_materials)
-  double *penalty;        // entries of it                    (graph.ptr[n])
-  rf_ghost_rows *ghosts;  // NULL: the solid has no ghost faces
+  int32_t *first, *next;        // elements of a block, as lists    (n_blocks), (n_elements)
+  int32_t *blocks_of;           // blocks of a node                 (n_nodes)
+  int32_t *seen;                // block that was here last, plus 1 (n_nodes)
+  int32_t *list;                // nodes of a block                 (n_nodes)
+  int32_t *free_of;             // inner nodes of the block         (n_nodes)
+  double *value;                // stiffness of a block             (graph.ptr[n], 3, 3)
+  int32_t *mate;                // ghost faces of a block           (n_elements, 6)
+  double *modulus;              // of the penalty                   (n_materials)
+  double *penalty;              // entries of it                    (graph.ptr[n])
+  rf_solid_ghost_rows *ghosts;  // NULL: the solid has no ghost faces
 } build;
 
 static void finish(build *b) {
@@ -44,7 +44,7 @@ static void finish(build *b) {
   rf_free(b->mate);
   rf_free(b->modulus);
   rf_free(b->penalty);
-  rf_ghost_rows_free(b->ghosts);
+  rf_solid_ghost_rows_free(b->ghosts);
 }
 
 static rf_status check(const build *b, rf_error *err) {
@@ -228,7 +228,7 @@ static void add_ghosts(build *b, int32_t block, int32_t count) {
   rf_solid part = *b->solid;
   if (!b->ghosts || !put_ghosts(b, block, true)) return;
   part.ghost_mate = b->mate;
-  rf_ghost_rows_fill(b->ghosts, &part, b->modulus, count, b->list, b->penalty);
+  rf_solid_ghost_rows_fill(b->ghosts, &part, b->modulus, count, b->list, b->penalty);
   for (int32_t i = 0; i < count; ++i)
     for (int32_t p = part.graph.ptr[b->list[i]]; p < part.graph.ptr[b->list[i] + 1]; ++p)
       for (int k = 0; k < 3; ++k) b->value[9 * (int64_t)p + 4 * k] += b->penalty[p];
@@ -462,7 +462,7 @@ rf_status rf_composite_create(const rf_solid *solid, const rf_composite_settings
     for (int32_t m = 0; m < solid->n_materials; ++m)
       b.modulus[m] = rf_solid_ghost_modulus(solid, m);
     for (int64_t f = 0; f < RF_BOX_FACES * (int64_t)elements; ++f) b.mate[f] = -1;
-    RF_TRY(rf_ghost_rows_create(solid, &b.ghosts, err));
+    RF_TRY(rf_solid_ghost_rows_create(solid, &b.ghosts, err));
   }
   for (int32_t i = 0; i < n; ++i) b.free_of[i] = -1;
   RF_TRY(find_outer(&b, err));

@@ -6,11 +6,11 @@
 #include "base/run.h"
 #include "linalg/vec3.h"
 
-enum { K = RF_BLEND_NEAREST, BATCH = 64 };
-static const double SAME = 1e-9;  // distance over that of the farthest which is none
+enum { K = RF_SHELL_BLEND_NEAREST, BATCH = 64 };
+static const double SAME = 1e-9;  // least distance over that of the farthest
 
 typedef struct build {
-  const rf_blend_points *points, *places;
+  const rf_shell_blend_points *points, *places;
   int32_t *number;
   double *weight;
 } build;
@@ -76,8 +76,8 @@ static rf_status place_task(void *context, int64_t task, int worker, rf_error *e
   return RF_OK;
 }
 
-rf_status rf_blend_find(const rf_blend_points *points, const rf_blend_points *places,
-                        const rf_run *run, int32_t *number, double *weight, rf_error *err) {
+rf_status rf_shell_blend(const rf_shell_blend_points *points, const rf_shell_blend_points *places,
+                         const rf_run *run, int32_t *number, double *weight, rf_error *err) {
   build b = {.points = points, .places = places, .number = number, .weight = weight};
   return rf_run_tasks(run, ((int64_t)places->n + BATCH - 1) / BATCH, 1, place_task, &b, err);
 }

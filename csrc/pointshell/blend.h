@@ -11,19 +11,19 @@
 
 #include "base/status.h"
 
-enum { RF_BLEND_NEAREST = 7 };  // points of a place; the farthest has the weight 0
+enum { RF_SHELL_BLEND_NEAREST = 7 };  // points of a place; the farthest has the weight 0
 
-typedef struct rf_blend_points {
+typedef struct rf_shell_blend_points {
   int32_t n;              // 1 or more
   const double *at;       // m, (n, 3)
   const double *outward;  // normals (n, 3)
-} rf_blend_points;
+} rf_shell_blend_points;
 
 // Writes the numbers of the points of each place, and their weights, (places->n, NEAREST).  Of
 // fewer points, or if all lie on the other side, the rest has the number 0 and the weight 0, and
 // the nearest of all stands for one on its side.
-RF_MUST_CHECK rf_status rf_blend_find(const rf_blend_points *points, const rf_blend_points *places,
-                                      const rf_run *run, int32_t *number, double *weight,
-                                      rf_error *err);
+RF_MUST_CHECK rf_status rf_shell_blend(const rf_shell_blend_points *points,
+                                       const rf_shell_blend_points *places, const rf_run *run,
+                                       int32_t *number, double *weight, rf_error *err);
 
 #endif

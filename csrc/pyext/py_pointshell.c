@@ -468,16 +468,16 @@ static PyObject *shell_blend(PyObject *module, PyObject *args) {
     py_fail(state, PY_INPUT_ERROR, "points is empty");
     goto done;
   }
-  const rf_blend_points points = {(int32_t)in[0].shape[0], in[0].data, in[1].data},
-                        places = {(int32_t)in[2].shape[0], in[2].data, in[3].data};
-  const npy_intp shape[] = {places.n, RF_BLEND_NEAREST};
+  const rf_shell_blend_points points = {(int32_t)in[0].shape[0], in[0].data, in[1].data},
+                              places = {(int32_t)in[2].shape[0], in[2].data, in[3].data};
+  const npy_intp shape[] = {places.n, RF_SHELL_BLEND_NEAREST};
   out[0] = py_new_i32(2, shape);
   out[1] = py_new_f64(2, shape);
   if (!out[0] || !out[1]) goto done;
   int32_t *number = py_i32(out[0]);
   double *weight = py_f64(out[1]);
   Py_BEGIN_ALLOW_THREADS
-  st = rf_blend_find(&points, &places, &run.run, number, weight, &err);
+  st = rf_shell_blend(&points, &places, &run.run, number, weight, &err);
   Py_END_ALLOW_THREADS
   result = st < 0 ? py_raise(state, st, &err) : PyTuple_Pack(2, out[0], out[1]);
 done:

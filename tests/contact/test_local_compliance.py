@@ -346,7 +346,7 @@ def test_sites_are_those_that_touch_with_the_dimple(case):
 
 @pytest.mark.parametrize("sites", [32, 128])
 def test_other_numbers_of_sites_find_the_same_points(case, sites):
-    """The points that touch at last are few, whatever the way to them."""
+    """The points that touch at last are few, for any way to them."""
     fine = Fine(case, 0.02, 0.02)
     last = fine.press(0.012, sites=sites)[-1]
     force, _ = fine.statics(last["object_position"])

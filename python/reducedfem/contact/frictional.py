@@ -58,8 +58,8 @@ class FrictionContact(Contact):
     mu
         Coefficient of friction, 0 to 1e9.
     sites
-        Most sites in a cycle, of all contacts together, 1 to 256; a flat contact needs four or more,
-        one with `local` as many as points touch; time grows as their square.
+        Most sites in a cycle, of all contacts together, 1 to 256; a flat contact needs four or
+        more, one with `local` as many as points touch; time grows as their square.
     budget_us
         Most time for the forces of a cycle [us], positive; that of `PenaltyContact` limits the
         search, which only `warm_nodes` does here. Forces that are not solved by then lie in their

@@ -37,8 +37,7 @@ class HapticReport:
     rate
         Cycles per second [Hz].
     over
-        Number of cycles that computed longer than a period, without the cycles that they made up
-        for.
+        Number of cycles that computed longer than a period, without those that they made up for.
     interrupted
         Number of those that spent less than a period on a processor: the machine paused them.
     skipped
@@ -61,11 +60,9 @@ class HapticReport:
         Number of cycles after a pause of 0.05 s or ten periods; forces fade in after each.
     made_up
         Number of cycles that made up for skipped ones before them (``docs/haptics.md``).
-    unsolved
-        Number of cycles whose forces with friction had a residual above 1e-3.
-    crowded
-        Number of cycles in which more points of a shell with a `LocalCompliance` touched than there
-        are sites: their forces are too small.
+    unsolved, crowded
+        Number of cycles whose forces with friction had a residual above 1e-3; and with fewer sites
+        than touching points of a shell with a `LocalCompliance`.
     stiffness, delay, damping, unanswered
         Of a touched body: largest stiffness felt at the device [N/m]; age of its state [s]; damping
         that it asks for [N s/m], the stiffness times half a period or the delay; number of cycles
@@ -309,8 +306,8 @@ def _advice(
         found.append(
             f"in {count_text(status['crowded'], 'cycle')} more points touched than the "
             f"FrictionContacts have sites, {_sites(contacts)}, so that forces with local "
-            "compliance were too small: take a shell about as coarse as the elements, or more sites "
-            "if there is time"
+            "compliance were too small: take a shell about as coarse as the elements, or more "
+            "sites if there is time"
         )
     if 0.0 < min(given) < suited / _STIFFER:
         found.append(

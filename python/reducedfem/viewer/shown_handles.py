@@ -14,7 +14,7 @@ from reducedfem.viewer.shown_geometry import mesh_body
 __all__ = ["ShownBlocks", "ShownHandles"]
 
 _NAMES = tuple(f"shift {x}" for x in "xyz") + tuple(f"{x} by {y}" for x in "xyz" for y in "xyz")
-_NONE = 1e-9  # displacement over the largest one that is none
+_NONE = 1e-9  # least displacement over the largest one
 _HANDLE = (0.16, 0.60, 0.66)
 
 

@@ -30,7 +30,7 @@ _TIP = 0.025  # radius of the tip over the longest side of the body
 
 
 _MOST_ERROR = 1e-3  # of played displacements, over their norm
-_ALIKE = 0.01  # distance of recorded anchors from the body, over its size, that is none
+_ALIKE = 0.01  # largest distance of recorded anchors from the body, over its size
 
 
 def _tool_of(touched: Touched) -> Body:
