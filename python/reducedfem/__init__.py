@@ -10,9 +10,9 @@ Geometry
 Solids
     `StVK`, `LinearElastic`, `StableNeoHookean`, `NeoHookean`, `MooneyRivlin`, `Corotated`:
     materials. `Solid` (`SolidSummary`): mass, energy, forces, stress, statics (`StaticReport`),
-    linear `Modes`, derivatives, `RigidBody`; `CSC`, `ordering` (`set_ordering`, `Ordering`).
-    `StrainRateDamping`, `ReducedStrainRateDamping`. In advance: `ControlElements`, `CompositeBody`
-    (`CompositeSolution`), `GreensFunctions` (`GreenSolution`, `GreenContact`, `GreenContacts`).
+    `Modes`, `RigidBody`; `CSC`, `ordering` (`set_ordering`, `Ordering`). `StrainRateDamping`,
+    `ReducedStrainRateDamping`. Ahead: `ControlElements`, `CompositeBody` (`CompositeSolution`),
+    `GreensFunctions` (`GreenSolution`, `GreenContact`, `GreenContacts`, `surface_load`).
 Bases
     `modal_derivative_basis`: from the solid alone. `sketch_basis` (`SketchReport`): from forces
     on a `LinearModel`, which `record` stores as a `Recording` or `ForceSketch`. `pod_basis`: from
