@@ -308,9 +308,31 @@ def local() -> list[Row]:
     ]
 
 
+def crowded() -> list[Row]:
+    """Measure the same under a punch on more points than there are sites."""
+    solid, tree = pad()
+    plain, _, _ = stroked(tree, 0.0285, 0.0525)
+    took, press, interrupted = stroked(tree, 0.0285, 0.0525, rf.LocalCompliance(tree, solid))
+    middle, late = np.percentile(took, [50, 99])
+    without = float(np.median(plain))
+    return [
+        Row(
+            "friction in a cycle, local compliance, up to 64 sites",
+            float(middle),
+            "us",
+            None,
+            f"121 points below the punch, {press} sites press; p99 {late:.0f} us, "
+            f"{interrupted:.1%} of cycles interrupted",
+            ratio=float(middle) / without,
+            over="without",
+        )
+    ]
+
+
 ENTRIES = {
     **{name: lambda name=name: rows_of(name) for name in CASES},
     "sequence": sequence,
     "cycle": cycle,
     "local": local,
+    "crowded": crowded,
 }

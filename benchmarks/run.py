@@ -39,6 +39,7 @@ NAMES = (
     "friction",
     "green",
     "control",
+    "composite",
     "deformed",
     "haptics",
     "follow",

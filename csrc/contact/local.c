@@ -259,3 +259,33 @@ done:
   rf_free(b.rows);
   return st;
 }
+
+rf_status rf_contact_local_displace(const rf_contact_local *l, int32_t n, const int32_t *point,
+                                    const double *force, double *u, rf_error *err) {
+  rf_status st = RF_OK;
+  double *load = NULL, *moved = NULL;
+  bool *loaded = NULL;
+  RF_ALLOC(load, 3 * (int64_t)l->n_carriers);
+  RF_ALLOC(moved, 3 * (int64_t)l->n_carriers);
+  RF_ALLOC(loaded, l->n_carriers);
+  for (int32_t k = 0; k < n; ++k)
+    for (int64_t a = (int64_t)point[k] * l->corners; a < ((int64_t)point[k] + 1) * l->corners;
+         ++a) {
+      if (l->weight[a] == 0.0) continue;
+      loaded[l->carrier[a]] = true;
+      for (int i = 0; i < 3; ++i)
+        load[3 * (int64_t)l->carrier[a] + i] += l->weight[a] * force[3 * (int64_t)k + i];
+    }
+  for (int32_t j = 0; j < l->n_carriers; ++j)
+    for (int32_t i = 0; loaded[j] && i < l->n_carriers; ++i)
+      rf_contact_local_carry_rt(l, i, j, load + 3 * (int64_t)j, moved + 3 * (int64_t)i);
+  for (int64_t p = 0; p < l->n_points; ++p)
+    for (int64_t a = p * l->corners; a < (p + 1) * l->corners; ++a)
+      for (int i = 0; l->weight[a] != 0.0 && i < 3; ++i)
+        u[3 * p + i] += l->weight[a] * moved[3 * (int64_t)l->carrier[a] + i];
+done:
+  rf_free(load);
+  rf_free(moved);
+  rf_free(loaded);
+  return st;
+}

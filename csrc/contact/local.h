@@ -56,6 +56,11 @@ RF_MUST_CHECK rf_status rf_contact_local_create(const rf_contact_local_settings 
                                                 rf_error *err);
 void rf_contact_local_free(rf_contact_local *l);  // NULL is fine
 
+// Computes the displacements u (n_points, 3) of all points by n forces at points.
+RF_MUST_CHECK rf_status rf_contact_local_displace(const rf_contact_local *l, int32_t n,
+                                                  const int32_t *point, const double *force,
+                                                  double *u, rf_error *err);
+
 // Computes the displacement of point p by a force at point q, in the frame of the body at rest:
 // block (3, 3), row-major.
 void rf_contact_local_between_rt(const rf_contact_local *l, int32_t p, int32_t q, double block[9]);
@@ -65,8 +70,5 @@ void rf_contact_local_by_carrier_rt(const rf_contact_local *l, int32_t p, int32_
 // Adds the displacement of carrier i by a force at carrier j.
 void rf_contact_local_carry_rt(const rf_contact_local *l, int32_t i, int32_t j,
                                const double force[3], double out[3]);
-// out += S_pq f
-void rf_contact_local_push_rt(const rf_contact_local *l, int32_t p, int32_t q,
-                              const double force[3], double out[3]);
 
 #endif

@@ -191,35 +191,64 @@ done:
   return st;
 }
 
+void rf_solid_ghost_rows_free(rf_solid_ghost_rows *g) {
+  if (!g) return;
+  rf_free(g->first);
+  rf_free(g->element);
+  rf_free(g->place);
+  rf_free(g->face);
+  rf_free(g);
+}
+
+rf_status rf_solid_ghost_rows_create(const rf_solid *s, rf_solid_ghost_rows **out, rf_error *err) {
+  rf_status st = RF_OK;
+  const size_t values = 4 * (size_t)s->mesh->type * (size_t)s->mesh->type;
+  rf_solid_ghost_rows *g = NULL;
+  *out = NULL;
+  RF_ALLOC(g, 1);
+  RF_TRY(rf_node_elements(s->mesh, &g->first, &g->element, err));
+  RF_ALLOC(g->place, s->mesh->n_nodes);
+  RF_ALLOC(g->face, 3 * values);
+  for (int axis = 0; axis < 3; ++axis) face_matrix(s->mesh, axis, g->face + (size_t)axis * values);
+  *out = g;
+  g = NULL;
+done:
+  rf_solid_ghost_rows_free(g);
+  return st;
+}
+
+void rf_solid_ghost_rows_fill(rf_solid_ghost_rows *g, const rf_solid *s, const double *factor,
+                              int32_t n, const int32_t *rows, double *entries) {
+  const int32_t *ptr = s->graph.ptr, *col = s->graph.col;
+  const size_t values = 4 * (size_t)s->mesh->type * (size_t)s->mesh->type;
+  const double *const of_axis[3] = {g->face, g->face + values, g->face + 2 * values};
+  for (int32_t k = 0; k < n; ++k) {
+    const int32_t i = rows ? rows[k] : k;
+    memset(entries + ptr[i], 0, (size_t)(ptr[i + 1] - ptr[i]) * sizeof *entries);
+    for (int32_t p = ptr[i]; p < ptr[i + 1]; ++p) g->place[col[p]] = p;
+    for (int32_t e = g->first[i]; e < g->first[i + 1]; ++e)
+      add_row(s, i, g->element[e], of_axis, factor, g->place, entries);
+  }
+  // make it symmetric bit by bit: both triangles were summed in different orders; rows that are not
+  // filled have no entry beside a zero
+  for (int32_t k = 0; k < n; ++k) {
+    const int32_t i = rows ? rows[k] : k;
+    for (int32_t p = ptr[i]; p < ptr[i + 1] && col[p] < i; ++p)
+      if (!rows || entries[p] != 0.0) entries[p] = entries[s->mirror[p]];
+  }
+}
+
 rf_status rf_solid_ghost_matrix(const rf_solid *s, const double *factor, double *entries,
                                 rf_error *err) {
   rf_status st = RF_OK;
+  rf_solid_ghost_rows *rows = NULL;
   if (s->constrained) return constrained_matrix(s, factor, entries, err);
-  const int32_t n = s->mesh->n_nodes;
-  const size_t values = 4 * (size_t)s->mesh->type * (size_t)s->mesh->type;
-  int32_t *ptr = NULL, *list = NULL, *place = NULL;
-  double *G = NULL;
-  memset(entries, 0, (size_t)s->graph.ptr[n] * sizeof *entries);
+  memset(entries, 0, (size_t)s->graph.ptr[s->mesh->n_nodes] * sizeof *entries);
   if (!s->ghost_mate) return RF_OK;
-  RF_TRY(rf_node_elements(s->mesh, &ptr, &list, err));
-  RF_ALLOC(place, n);
-  RF_ALLOC(G, 3 * values);
-  for (int axis = 0; axis < 3; ++axis) face_matrix(s->mesh, axis, G + (size_t)axis * values);
-  const double *const of_axis[3] = {G, G + values, G + 2 * values};
-  for (int32_t i = 0; i < n; ++i) {
-    for (int32_t p = s->graph.ptr[i]; p < s->graph.ptr[i + 1]; ++p) place[s->graph.col[p]] = p;
-    for (int32_t k = ptr[i]; k < ptr[i + 1]; ++k)
-      add_row(s, i, list[k], of_axis, factor, place, entries);
-  }
-  // make it symmetric bit by bit: both triangles were summed in different orders
-  for (int32_t i = 0; i < n; ++i)
-    for (int32_t p = s->graph.ptr[i]; p < s->graph.ptr[i + 1] && s->graph.col[p] < i; ++p)
-      entries[p] = entries[s->mirror[p]];
+  RF_TRY(rf_solid_ghost_rows_create(s, &rows, err));
+  rf_solid_ghost_rows_fill(rows, s, factor, s->mesh->n_nodes, NULL, entries);
 done:
-  rf_free(ptr);
-  rf_free(list);
-  rf_free(place);
-  rf_free(G);
+  rf_solid_ghost_rows_free(rows);
   return st;
 }
 

@@ -34,6 +34,21 @@ RF_MUST_CHECK rf_status rf_solid_build_ghosts(rf_solid *solid, rf_error *err);
 // E of the penalty, Pa.
 RF_MUST_CHECK rf_status rf_solid_ghost_matrix(const rf_solid *solid, const double *factor,
                                               double *entries, rf_error *err);
+
+// The same row by row, of some nodes.
+typedef struct rf_solid_ghost_rows {
+  int32_t *first, *element;  // elements of each node                           (n + 1), (first[n])
+  int32_t *place;            // work: entry of each node in a row                              (n)
+  double *face;              // matrices of the faces across each axis
+} rf_solid_ghost_rows;
+
+RF_MUST_CHECK rf_status rf_solid_ghost_rows_create(const rf_solid *solid, rf_solid_ghost_rows **out,
+                                                   rf_error *err);
+void rf_solid_ghost_rows_free(rf_solid_ghost_rows *g);  // NULL is fine
+// Sets the rows of n nodes (NULL: 0 to n - 1), among them all nodes of the ghost faces of `solid`,
+// which has no constrained nodes, at these.
+void rf_solid_ghost_rows_fill(rf_solid_ghost_rows *g, const rf_solid *solid, const double *factor,
+                              int32_t n, const int32_t *rows, double *entries);
 double rf_solid_ghost_modulus(const rf_solid *solid, int32_t material);
 
 // Computes entries = mass of the penalty plus gradient inertia (fem/inertia.h) on the same pattern,

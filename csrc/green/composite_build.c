@@ -20,15 +20,16 @@ typedef struct build {
   const rf_composite_settings *set;
   const rf_run *run;
   rf_composite *body;
-  int32_t *first, *next;  // elements of a block, as lists    (n_blocks), (n_elements)
-  int32_t *blocks_of;     // blocks of a node                 (n_nodes)
-  int32_t *seen;          // block that was here last, plus 1 (n_nodes)
-  int32_t *list;          // nodes of a block                 (n_nodes)
-  int32_t *free_of;       // inner nodes of the block         (n_nodes)
-  double *value;          // stiffness of a block             (graph.ptr[n], 3, 3)
-  int32_t *mate;          // ghost faces of a block           (n_elements, 6)
-  double *modulus;        // of the penalty                   (n_materials)
-  double *penalty;        // entries of it                    (graph.ptr[n])
+  int32_t *first, *next;        // elements of a block, as lists    (n_blocks), (n_elements)
+  int32_t *blocks_of;           // blocks of a node                 (n_nodes)
+  int32_t *seen;                // block that was here last, plus 1 (n_nodes)
+  int32_t *list;                // nodes of a block                 (n_nodes)
+  int32_t *free_of;             // inner nodes of the block         (n_nodes)
+  double *value;                // stiffness of a block             (graph.ptr[n], 3, 3)
+  int32_t *mate;                // ghost faces of a block           (n_elements, 6)
+  double *modulus;              // of the penalty                   (n_materials)
+  double *penalty;              // entries of it                    (graph.ptr[n])
+  rf_solid_ghost_rows *ghosts;  // NULL: the solid has no ghost faces
 } build;
 
 static void finish(build *b) {
@@ -43,6 +44,7 @@ static void finish(build *b) {
   rf_free(b->mate);
   rf_free(b->modulus);
   rf_free(b->penalty);
+  rf_solid_ghost_rows_free(b->ghosts);
 }
 
 static rf_status check(const build *b, rf_error *err) {
@@ -204,27 +206,33 @@ static void add_element(build *b, int32_t e) {
   }
 }
 
-// Adds the penalty of the ghost faces that belong to a block, at the rows of its nodes.
-static rf_status add_ghosts(build *b, int32_t block, int32_t count, rf_error *err) {
-  rf_status st = RF_OK;
-  rf_solid part = *b->solid;
+// Sets or clears the ghost faces that belong to a block, on both sides; returns true if there are
+// any.
+static bool put_ghosts(build *b, int32_t block, bool set) {
+  const int32_t *const mates = b->solid->ghost_mate;
   bool some = false;
-  if (!part.ghost_mate) return RF_OK;
-  for (int32_t e = 0; e < part.mesh->n_elements; ++e)
+  for (int32_t e = b->first[block]; e >= 0; e = b->next[e])
     for (int f = 0; f < RF_BOX_FACES; ++f) {
-      const int64_t at = RF_BOX_FACES * (int64_t)e + f;
-      const bool own = block_of_ghost(b, e, f) == block;
-      b->mate[at] = own ? b->solid->ghost_mate[at] : -1;
-      some = some || own;
+      if (block_of_ghost(b, e, f) != block) continue;
+      const int64_t own = RF_BOX_FACES * (int64_t)e, other = RF_BOX_FACES * (int64_t)mates[own + f];
+      b->mate[own + f] = set ? mates[own + f] : -1;
+      for (int g = 0; g < RF_BOX_FACES; ++g)
+        if (mates[other + g] == e) b->mate[other + g] = set ? e : -1;
+      some = true;
     }
-  if (!some) return RF_OK;
+  return some;
+}
+
+// Adds the penalty of the ghost faces that belong to a block, at the rows of its nodes.
+static void add_ghosts(build *b, int32_t block, int32_t count) {
+  rf_solid part = *b->solid;
+  if (!b->ghosts || !put_ghosts(b, block, true)) return;
   part.ghost_mate = b->mate;
-  RF_TRY(rf_solid_ghost_matrix(&part, b->modulus, b->penalty, err));
+  rf_solid_ghost_rows_fill(b->ghosts, &part, b->modulus, count, b->list, b->penalty);
   for (int32_t i = 0; i < count; ++i)
     for (int32_t p = part.graph.ptr[b->list[i]]; p < part.graph.ptr[b->list[i] + 1]; ++p)
       for (int k = 0; k < 3; ++k) b->value[9 * (int64_t)p + 4 * k] += b->penalty[p];
-done:
-  return st;
+  put_ghosts(b, block, false);
 }
 
 // ---- one block ------------------------------------------------------------------------
@@ -380,7 +388,7 @@ static rf_status make_block(build *b, int32_t index, rf_error *err) {
     memset(b->value + 9 * (int64_t)g->ptr[b->list[i]], 0,
            9 * (size_t)(g->ptr[b->list[i] + 1] - g->ptr[b->list[i]]) * sizeof *b->value);
   for (int32_t e = b->first[index]; e >= 0; e = b->next[e]) add_element(b, e);
-  RF_TRY(add_ghosts(b, index, count, err));
+  add_ghosts(b, index, count);
   for (int32_t i = 0; i < block->n_inner; ++i) b->free_of[block->inner[i]] = i;
 
   const int64_t n = 3 * (int64_t)block->n_outer;
@@ -453,6 +461,8 @@ rf_status rf_composite_create(const rf_solid *solid, const rf_composite_settings
     RF_ALLOC(b.penalty, solid->graph.ptr[n]);
     for (int32_t m = 0; m < solid->n_materials; ++m)
       b.modulus[m] = rf_solid_ghost_modulus(solid, m);
+    for (int64_t f = 0; f < RF_BOX_FACES * (int64_t)elements; ++f) b.mate[f] = -1;
+    RF_TRY(rf_solid_ghost_rows_create(solid, &b.ghosts, err));
   }
   for (int32_t i = 0; i < n; ++i) b.free_of[i] = -1;
   RF_TRY(find_outer(&b, err));

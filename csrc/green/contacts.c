@@ -103,6 +103,8 @@ rf_status rf_green_contacts_add(rf_green_contacts *c, int32_t place, const doubl
   return st;
 }
 
+double rf_green_contacts_lift(const rf_green_contacts *c) { return c->lift; }
+
 int32_t rf_green_contacts_count(const rf_green_contacts *c) { return c->count; }
 int32_t rf_green_contacts_place(const rf_green_contacts *c, int32_t k) { return c->held[k].place; }
 

@@ -33,6 +33,9 @@ int32_t rf_green_contacts_place(const rf_green_contacts *c, int32_t k);
 // Returns the index of the contact at a place, or -1.
 int32_t rf_green_contacts_find(const rf_green_contacts *c, int32_t place);
 
+// Returns the part by which blocks of packed Green's functions are softer; 0: exact.
+double rf_green_contacts_lift(const rf_green_contacts *c);
+
 // Adds a contact at a place that has none, with a unit normal or NULL.  RF_ERR_ARG: no room.
 // RF_ERR_SINGULAR: the direction moves as those held before; nothing has changed.
 RF_MUST_CHECK rf_status rf_green_contacts_add_rt(rf_green_contacts *c, int32_t place,

@@ -362,6 +362,7 @@ void rf_session_read_status(rf_session *s, rf_session_status *out) {
   out->paused = atomic_load(&loop->paused);
   out->made_up = atomic_load(&loop->made_up);
   out->unsolved = atomic_load(&loop->unsolved);
+  out->crowded = atomic_load(&loop->crowded);
   out->unanswered = atomic_load(&loop->unanswered);
   out->unrecorded = atomic_load(&loop->unrecorded);
   out->written = atomic_load(&s->written);

@@ -59,6 +59,7 @@ typedef struct rf_session_status {
   int64_t paused;       // cycles after a pause (RF_SAFETY_PAUSED)
   int64_t made_up;      // cycles that made up for missed ones (RF_TICK_MADE_UP)
   int64_t unsolved;     // cycles in which friction was not solved (RF_TICK_UNSOLVED)
+  int64_t crowded;      // cycles with more points than sites (RF_TICK_CROWDED)
   int64_t unanswered;   // cycles in which a touched body did not answer (RF_TICK_UNANSWERED)
   int64_t unrecorded;   // records that found no room in the ring
   int64_t written;      // records in the file

@@ -91,14 +91,15 @@ enum {
   RF_TICK_DEVICE_FAILED = 1 << 10,
   // coupling or deformation is not finite, or a body is too far (rf_motion_far_rt)
   RF_TICK_DIVERGED = 1 << 11,
-  RF_TICK_SPLIT = 1 << 12,      // a coupled cycle was split: its matrix was not positive definite
-  RF_TICK_TOO_DEEP = 1 << 13,   // contact is deeper than the coupling allows
-  RF_TICK_SATURATED = 1 << 14,  // the object got less than the linear spring force
-  RF_TICK_SHORTENED = 1 << 15,  // an increment of a body was shortened (dynamics/newton.h)
-  RF_TICK_MADE_UP = 1 << 16,    // cycles missed before it were made up for
-  RF_TICK_UNSOLVED = 1 << 17,   // forces of friction do not meet the tolerance
-  RF_TICK_SLIPPING = 1 << 18,   // the hand slides over a touched body
-  RF_TICK_UNANSWERED = 1 << 19  // a touched body does not answer: forces fade out
+  RF_TICK_SPLIT = 1 << 12,       // a coupled cycle was split: its matrix was not positive definite
+  RF_TICK_TOO_DEEP = 1 << 13,    // contact is deeper than the coupling allows
+  RF_TICK_SATURATED = 1 << 14,   // the object got less than the linear spring force
+  RF_TICK_SHORTENED = 1 << 15,   // an increment of a body was shortened (dynamics/newton.h)
+  RF_TICK_MADE_UP = 1 << 16,     // cycles missed before it were made up for
+  RF_TICK_UNSOLVED = 1 << 17,    // forces of friction do not meet the tolerance
+  RF_TICK_SLIPPING = 1 << 18,    // the hand slides over a touched body
+  RF_TICK_UNANSWERED = 1 << 19,  // a touched body does not answer: forces fade out
+  RF_TICK_CROWDED = 1 << 20      // more points of shells with a local compliance touch than sites
 };
 
 // A contact, and its bodies.

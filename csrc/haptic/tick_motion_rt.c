@@ -92,6 +92,7 @@ static rf_status constrain(rf_cycle *c) {
   memcpy(c->out->contact_torque, wrench + 3, sizeof c->out->contact_torque);
   c->out->touching = t->world->found.touching;
   if (t->world->found.unsolved) c->out->flags |= RF_TICK_UNSOLVED;
+  if (t->world->found.crowded) c->out->flags |= RF_TICK_CROWDED;
   return st;
 }
 

@@ -141,7 +141,19 @@ static PyObject *contacts_places(PyObject *self, void *none) {
   return out;
 }
 
+static PyObject *contacts_lift(PyObject *self, void *none) {
+  (void)none;
+  double lift;
+  Py_BEGIN_ALLOW_THREADS
+  py_lock(self);
+  lift = rf_green_contacts_lift(py_held(self));
+  py_unlock(self);
+  Py_END_ALLOW_THREADS
+  return PyFloat_FromDouble(lift);
+}
+
 static PyGetSetDef contacts_attributes[] = {
+    {"lift", contacts_lift, NULL, "Part by which blocks are softer; 0: exact.", NULL},
     {"places", contacts_places, NULL, "Places of the contacts, in the order of addition.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

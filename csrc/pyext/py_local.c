@@ -101,6 +101,8 @@ static PyObject *displacement(PyObject *self, PyObject *args) {
   const rf_contact_local *l = self_local(self);
   PyObject *points_obj, *forces_obj, *out = NULL;
   py_in points = {0}, forces = {0};
+  rf_error err = {0};
+  rf_status st;
   if (!PyArg_ParseTuple(args, "OO:displacement", &points_obj, &forces_obj)) return NULL;
   if (py_in_i32(&points, points_obj, "points", 1, (npy_intp[]){PY_ANY}, 0, l->n_points - 1) < 0 ||
       py_in_f64(&forces, forces_obj, "force", 2, (npy_intp[]){PY_ANY, 3}) < 0)
@@ -115,11 +117,9 @@ static PyObject *displacement(PyObject *self, PyObject *args) {
   if (!out) goto done;
   double *u = py_f64(out);
   Py_BEGIN_ALLOW_THREADS
-  for (int32_t p = 0; p < l->n_points; ++p)
-    for (npy_intp k = 0; k < points.shape[0]; ++k)
-      rf_contact_local_push_rt(l, p, ((const int32_t *)points.data)[k],
-                               (const double *)forces.data + 3 * k, u + 3 * (npy_intp)p);
+  st = rf_contact_local_displace(l, (int32_t)points.shape[0], points.data, forces.data, u, &err);
   Py_END_ALLOW_THREADS
+  out = py_result(py_state_of_object(self), st, &err, out);
 done:
   py_in_release(&points);
   py_in_release(&forces);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "pointshell/alternatives.h"
+#include "pointshell/blend.h"
 #include "pointshell/level_set.h"
 #include "pointshell/measure.h"
 #include "pointshell/order.h"
@@ -442,9 +443,53 @@ static PyObject *farthest_order(PyObject *module, PyObject *args) {
   return result;
 }
 
+PyDoc_STRVAR(blend_doc,
+             "shell_blend($module, points, outward, places, place_outward, threads, /)\n--\n\n"
+             "Interpolation of values at points at other places of their surface: numbers of\n"
+             "points, int32, and weights, (places, k) each.");
+static PyObject *shell_blend(PyObject *module, PyObject *args) {
+  static const char *const names[] = {"points", "outward", "places", "place_outward"};
+  py_state *state = py_state_of_module(module);
+  PyObject *object[4], *out[2] = {NULL}, *result = NULL;
+  py_in in[4] = {{0}};
+  rf_error err = {0};
+  rf_status st;
+  py_run run;
+  int threads;
+  if (!PyArg_ParseTuple(args, "OOOOi:shell_blend", object, object + 1, object + 2, object + 3,
+                        &threads) ||
+      py_run_init(state, &run, Py_None, threads) < 0)
+    return NULL;
+  for (int i = 0; i < 4; ++i)
+    if (py_in_f64(in + i, object[i], names[i], 2,
+                  (npy_intp[]){i % 2 ? in[i - 1].shape[0] : PY_ANY, 3}) < 0)
+      goto done;
+  if (in[0].shape[0] == 0) {
+    py_fail(state, PY_INPUT_ERROR, "points is empty");
+    goto done;
+  }
+  const rf_shell_blend_points points = {(int32_t)in[0].shape[0], in[0].data, in[1].data},
+                              places = {(int32_t)in[2].shape[0], in[2].data, in[3].data};
+  const npy_intp shape[] = {places.n, RF_SHELL_BLEND_NEAREST};
+  out[0] = py_new_i32(2, shape);
+  out[1] = py_new_f64(2, shape);
+  if (!out[0] || !out[1]) goto done;
+  int32_t *number = py_i32(out[0]);
+  double *weight = py_f64(out[1]);
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_shell_blend(&points, &places, &run.run, number, weight, &err);
+  Py_END_ALLOW_THREADS
+  result = st < 0 ? py_raise(state, st, &err) : PyTuple_Pack(2, out[0], out[1]);
+done:
+  for (int i = 0; i < 4; ++i) py_in_release(in + i);
+  for (int i = 0; i < 2; ++i) Py_XDECREF(out[i]);
+  return result;
+}
+
 static PyMethodDef functions[] = {
     {"isosurface", isosurface, METH_VARARGS, isosurface_doc},
     {"level_set", level_set, METH_VARARGS, level_set_doc},
+    {"shell_blend", shell_blend, METH_VARARGS, blend_doc},
     {"shell_counts", shell_counts, METH_VARARGS, counts_doc},
     {"shell_create", shell_create, METH_VARARGS, create_doc},
     {"shell_thinness", shell_thinness, METH_VARARGS, thinness_doc},

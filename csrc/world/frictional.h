@@ -162,7 +162,7 @@ void rf_frictional_reset_rt(void *self);
 // Distance within which the points of pair k may come to touch in the free motions, m.
 double rf_frictional_alarm_rt(const rf_frictional *c, const rf_world *world, int32_t k);
 // Chooses the sites of a step among the points that the searches have found.
-void rf_frictional_choose_rt(rf_frictional *c, const rf_world *world);
+void rf_frictional_choose_rt(rf_frictional *c, rf_world *world);
 // Enters the rows H of the sites, but of those that stay open by the margin in the free motions.
 void rf_frictional_rows_rt(rf_frictional *c, rf_world *world);
 
@@ -189,8 +189,8 @@ static inline bool rf_frictional_bent_rt(const rf_frictional *c, int32_t pair) {
 void rf_frictional_dimple_rt(const rf_frictional *c, const rf_world *world, int32_t pair,
                              int32_t place, double out[3]);
 // Computes the gaps with the dimple of the points that the search of a bent pair has found.  In a
-// step there is time for some thousands of products; other points get INFINITY and are first in the
-// next step, but those that bore a force never wait.
+// step there is time for some thousands of products, two for each pair of many sites; other points
+// get INFINITY and are first in the next step, but those that bore a force never wait.
 void rf_frictional_dimple_gaps_rt(rf_frictional *c, const rf_world *world, int32_t pair);
 // Keeps the largest depth of those that are no sites.
 void rf_frictional_note_others_rt(rf_frictional *c, const rf_world *world, int32_t pair);

@@ -5,7 +5,7 @@
 #include "linalg/quat.h"
 #include "world/frictional.h"
 
-enum { BLOCK = RF_CONTACT_BLOCK, PRODUCTS = 8192 };
+enum { BLOCK = RF_CONTACT_BLOCK, PRODUCTS = 8192, OF_PAIR = 2 };
 
 // Index in the shell of the point at a place of the tree.
 static int32_t point_of(const rf_world *world, int32_t pair, int32_t place) {
@@ -30,10 +30,12 @@ static void load(rf_frictional_dimple *d, int32_t point, const double force[3]) 
 }
 
 void rf_frictional_note_forces_rt(rf_frictional *c, const rf_world *world) {
+  const int32_t pairs = c->sites.most * c->sites.most;
+  const int32_t products = OF_PAIR * pairs > PRODUCTS ? OF_PAIR * pairs : PRODUCTS;
   for (int32_t k = 0; k < c->n_dimples; ++k) {
     ++c->dimple[k].step;
     c->dimple[k].n_loaded = 0;
-    c->dimple[k].left = PRODUCTS;
+    c->dimple[k].left = products;
   }
   for (int32_t i = 0; i < c->n_sites; ++i) {
     const rf_frictional_site *site = &c->site[i];

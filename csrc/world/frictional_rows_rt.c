@@ -6,7 +6,7 @@
 #include "linalg/dense_rt.h"
 #include "linalg/quat.h"
 
-enum { BLOCK = RF_CONTACT_BLOCK, NARROWINGS = 3 };
+enum { BLOCK = RF_CONTACT_BLOCK, NARROWINGS = 4 };
 
 static const double SAME = 0.999;  // product of directions that are taken for one
 static const double NARROWER = 0.2;
@@ -94,38 +94,39 @@ static motions motions_of(const rf_frictional *c, const rf_world *world, int32_t
   return m;
 }
 
-// True if a point may close its gap, or come near: by its motion along the inward normal of the
+// Returns how far a point may come, and the margin: by its motion along the inward normal of the
 // shell, which is about the direction of the gap, and in part across it.
-static bool may_touch(const rf_point_tree *t, int32_t place, double gap, double margin_m,
-                      const motions *m) {
+static double reach_of(const rf_point_tree *t, int32_t place, double margin_m, const motions *m) {
   const double *normal = t->normal + 3 * (size_t)place;
   double way[3];
   rf_vec3_cross(m->turn, t->rest + 3 * (size_t)place, way);
   for (int i = 0; i < 3; ++i) way[i] += m->way[i];
   const double length = rf_vec3_length(way) + m->spread * rf_vec3_length(m->turn);
   const double along = m->turned ? length : fmax(rf_vec3_dot(normal, way), 0.0) + ACROSS * length;
-  return gap <= margin_m + m->own + along;
+  return margin_m + m->own + along;
 }
 
 // Counts the points of pair k that may come to touch, and offers them; to NULL: no more than that.
 static int32_t offer(rf_sites *to, const rf_frictional *c, const rf_world *world, int32_t k,
-                     double margin_m) {
+                     double part) {
   const rf_contact_search *s = &world->pair[k]->contact->search;
   const rf_point_tree *t = s->tree;
   const bool bent = rf_frictional_bent_rt(c, k);
-  const double margin = bent ? margin_m : c->margin_m;
+  const rf_contact_sites *law = rf_frictional_law_rt(world, k);
   const double *gap = bent ? c->pair[k].gap : s->touch_distance;
   const motions m = motions_of(c, world, k);
   int32_t n = 0;
   for (int32_t i = 0; i < s->touching; ++i) {
     const int32_t place = s->touch_place[i];
-    if (!may_touch(t, place, gap[i], margin, &m)) continue;
+    const bool bore = rf_frictional_bore_rt(law, place);
+    const double reach = (bent ? part : 1.0) * reach_of(t, place, c->margin_m, &m);
+    if (!(gap[i] <= reach) && !(bent && bore)) continue;
     ++n;
     if (!to) continue;
     rf_site site = {.pair = k, .place = place, .gap = gap[i]};
     site.axis = rf_sites_axis_rt(t->normal + 3 * (size_t)place);
     site.bent = bent;
-    site.bore = rf_frictional_bore_rt(rf_frictional_law_rt(world, k), place);
+    site.bore = bore;
     rf_vec3_sub(t->rest + 3 * (size_t)place, t->centre, site.rest);
     site.out = rf_vec3_length(site.rest) / t->extent;
     rf_sites_offer_rt(to, &site);
@@ -133,32 +134,35 @@ static int32_t offer(rf_sites *to, const rf_frictional *c, const rf_world *world
   return n;
 }
 
-// Gaps of bent shells are those with the dimple.  Their margin is the largest one with sites for
-// all points, as one beside a site has less of its dimple; 0 if there is none.
-static double margin_of(const rf_frictional *c, const rf_world *world, bool *enough) {
-  double margin = c->margin_m;
+// Gaps of bent shells are those with the dimple, and free motions are far longer than the true ones
+// under a tool that is pressed in.  So the part of their reach that counts is the largest one with
+// sites for all points, and also those beside a site, which have less of its dimple; 0 if there is
+// none.
+static double part_of(const rf_frictional *c, const rf_world *world, bool *enough) {
+  double part = 1.0;
   for (int tries = 0; tries <= NARROWINGS; ++tries) {
     int32_t n = 0;
-    if (tries == NARROWINGS) margin = 0.0;
-    for (int32_t k = 0; k < world->n_pairs; ++k) n += offer(NULL, c, world, k, margin);
+    if (tries == NARROWINGS) part = 0.0;
+    for (int32_t k = 0; k < world->n_pairs; ++k) n += offer(NULL, c, world, k, part);
     *enough = n <= c->sites.most;
     if (*enough) break;
-    margin *= NARROWER;
+    part *= NARROWER;
   }
-  return margin;
+  return part;
 }
 
-void rf_frictional_choose_rt(rf_frictional *c, const rf_world *world) {
+void rf_frictional_choose_rt(rf_frictional *c, rf_world *world) {
   bool bent = false, enough = false;
   for (int32_t k = 0; k < world->n_pairs; ++k) {
     if (!rf_frictional_bent_rt(c, k)) continue;
     bent = true;
     rf_frictional_dimple_gaps_rt(c, world, k);
   }
-  const double margin = bent ? margin_of(c, world, &enough) : c->margin_m;
+  const double part = bent ? part_of(c, world, &enough) : 1.0;
+  world->found.crowded = bent && !enough;
   if (enough) c->sites.spacing = c->sites.least_spacing;
   rf_sites_begin_rt(&c->sites);
-  for (int32_t k = 0; k < world->n_pairs; ++k) (void)offer(&c->sites, c, world, k, margin);
+  for (int32_t k = 0; k < world->n_pairs; ++k) (void)offer(&c->sites, c, world, k, part);
   for (int32_t k = 0; k < world->n_pairs; ++k) rf_frictional_note_others_rt(c, world, k);
 }
 

@@ -1,4 +1,4 @@
-// Choice of the sites of a step: at most 64 of the points that may touch, spread over the contact.
+// Choice of the sites of a step: at most 256 of the points that may touch, spread over the contact.
 //
 // Each pair's points are sorted into cells of the shell at rest, of edge `spacing`, and by the axis
 // nearest to their normal there; the best point of a cell is a site.  Cells and axes belong to the
@@ -17,8 +17,8 @@
 #include <stdint.h>
 
 enum {
-  RF_SITES_MOST = 64,
-  RF_SITES_SLOTS = 256,
+  RF_SITES_MOST = 256,
+  RF_SITES_SLOTS = 1024,
   RF_SITES_COARSENINGS = 40  // in a step
 };
 

@@ -39,8 +39,8 @@ static uint64_t cell_of(const rf_sites *s, const rf_site *p) {
   return cell;
 }
 
-// The first slot of a cell, 8 bits: RF_SITES_SLOTS.
-static uint64_t first_slot(uint64_t cell) { return (cell * 0x9E3779B97F4A7C15u) >> 56; }
+// The first slot of a cell, 10 bits: RF_SITES_SLOTS.
+static uint64_t first_slot(uint64_t cell) { return (cell * 0x9E3779B97F4A7C15u) >> 54; }
 
 // The slot of a cell, free if it has none.
 static int32_t *find(rf_sites *s, uint64_t cell) {

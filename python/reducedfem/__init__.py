@@ -10,9 +10,9 @@ Geometry
 Solids
     `StVK`, `LinearElastic`, `StableNeoHookean`, `NeoHookean`, `MooneyRivlin`, `Corotated`:
     materials. `Solid` (`SolidSummary`): mass, energy, forces, stress, statics (`StaticReport`),
-    linear `Modes`, derivatives, `RigidBody`; `CSC`, `ordering` (`set_ordering`, `Ordering`).
-    `StrainRateDamping`, `ReducedStrainRateDamping`. In advance: `ControlElements`, `CompositeBody`
-    (`CompositeSolution`), `GreensFunctions` (`GreenSolution`, `GreenContact`, `GreenContacts`).
+    `Modes`, `RigidBody`; `CSC`, `ordering` (`set_ordering`, `Ordering`). `StrainRateDamping`,
+    `ReducedStrainRateDamping`. Ahead: `ControlElements`, `CompositeBody` (`CompositeSolution`),
+    `GreensFunctions` (`GreenSolution`, `GreenContact`, `GreenContacts`, `surface_load`).
 Bases
     `modal_derivative_basis`: from the solid alone. `sketch_basis` (`SketchReport`): from forces
     on a `LinearModel`, which `record` stores as a `Recording` or `ForceSketch`. `pod_basis`: from
@@ -167,6 +167,7 @@ from reducedfem.green.composite import CompositeBody  # noqa: E402
 from reducedfem.green.contacts import GreenContacts  # noqa: E402
 from reducedfem.green.control import ControlElements  # noqa: E402
 from reducedfem.green.functions import GreensFunctions  # noqa: E402
+from reducedfem.green.loads import surface_load  # noqa: E402
 from reducedfem.green.results import (  # noqa: E402
     CompositeSolution,
     GreenContact,
@@ -408,6 +409,7 @@ __all__ = [
     "stable_step",
     "step_free_bodies",
     "study",
+    "surface_load",
     "system_info",
     "tetrahedralize",
     "thin_samples",

@@ -54,17 +54,33 @@ def test_views_refuse_records_of_another_scene_before_it_is_built(capsys, tmp_pa
         (tower, "grasp", "have 18 reduced coordinates, 3 free bodies in a cycle, those of the "
          "scene grasp have 12 reduced coordinates, 1 free body: use --scene stack$"),
         (recorded(tmp_path / "o.npy", 1, 5), "soft", "no scene has such records; show them in Py"),
-        (touched, "button", "--scene button: the records in '.*a.npy' .*: leave out --scene$"),
-        (touched, "peg", "--scene peg: the records in .* directly; .*: leave out --scene$"),
-        (hoses, "button", "--scene button: the scene button is .*: leave out --scene$"),
+        (touched, "peg", "have anchor and slip of a touched body in .*: use --scene button$"),
+        (hoses, "button", "those of the scene button have anchor and slip of a touched body: use "
+         "--scene hoses, soft or snap-in$"),
+        (recorded(tmp_path / "p.npy"), "button", "have 0 .*: use --scene statue, peg, al"),
         (hoses, "knight", "'knight' is not one of statue, hoses, dragon, soft, peg, .*alpha-cheat"),
     ):  # fmt: skip
         misused(capsys, "view", file, "--scene", scene, "--save", page, match=match)
     # files of versions without states of bodies have none in any scene
     old = recorded(tmp_path / "old.npy")
-    for file, scene in ((hoses, "hoses"), (tower, "stack"), (old, "soft")):
+    for file, scene in ((hoses, "hoses"), (tower, "stack"), (old, "soft"), (touched, "button")):
         match = f"{scene} was built"
         fails(capsys, "view", file, "--scene", scene, "--save", page, match=match)
+
+
+def test_the_resolution_of_a_recorded_scene(capsys, tmp_path, monkeypatch):
+    file = recorded(tmp_path / "p.npy")
+    misused(capsys, "view", file, "--resolution", 20, match="--resolution is of a scene: add --sce")
+    given = {}
+
+    def build(name, **options):
+        given.update(options)
+        raise Built(name)
+
+    monkeypatch.setattr(scenes, "session", build)
+    page = tmp_path / "page.html"
+    fails(capsys, "view", file, "--scene", "peg", "--resolution", 20, "--save", page, match="peg")
+    assert given == {"resolution": 20}
 
 
 @pytest.mark.usefixtures("_unbuilt")

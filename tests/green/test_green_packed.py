@@ -126,6 +126,7 @@ def test_contacts_in_several_tiles(green, exact):
     contacts = green.contacts()
     for node in nodes:
         contacts.add(int(node))
+    assert contacts.lift == 0.0
     np.testing.assert_allclose(contacts.solve(given), expected, atol=atol)
     top = green.nodes[np.isclose(green.positions[:, 2], 0.05)][::25]
     pressed = [

@@ -22,7 +22,7 @@ ALLOWED = {
     "pictures": {"base", "io", "drawing", "geometry", "solid", "reduction", "dynamics"},
     "viewer": {
         "base", "io", "drawing", "pictures", "geometry", "solid", "reduction", "contact",
-        "dynamics", "haptics", "world",
+        "dynamics", "haptics", "world", "green", "touch",
     },
     "geometry": {"base", "io", "drawing", "material"},
     "solid": {"base", "drawing", "geometry", "material"},

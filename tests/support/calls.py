@@ -373,6 +373,7 @@ CALLS = {
     "integrator": (lambda w: rf.integrator, lambda w: dict(name="BDF2", system=w.reduced, dt=1e-3)),
     "stable_step": (lambda w: rf.stable_step, lambda w: dict(system=w.reduced, q=None, damping=(0.0, 0.0), strain_rate=None, implicit_damping=False)),
     "step_free_bodies": (lambda w: rf.step_free_bodies, lambda w: dict(bodies=[rf.FreeBody(w.free_reduced, 1e-3)], forces=[w.u], n=1, progress=False)),
+    "surface_load": (lambda w: rf.surface_load, lambda w: dict(solid=w.solid, force=w.solid.gravity(), nodes=w.green.nodes, released=w.solid.fixed)),
     "study": (lambda w: rf.study, lambda w: dict(function=lambda a: a, grid={"a": [1]}, executor=None, errors="raise", path=None, progress=False)),
     "thin_samples": (lambda w: rf.thin_samples, lambda w: dict(vectors=w.basis.vectors, distance=1.0, progress=False)),
     "thin_shapes": (lambda w: rf.thin_shapes, lambda w: dict(solid=w.solid, shapes=w.basis.vectors, distance=1.0, progress=False)),

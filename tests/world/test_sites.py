@@ -10,7 +10,7 @@ import pytest
 import ckernels
 from places import ROOT
 
-MOST, SLOTS = 64, 256
+MOST, SLOTS = 256, 1024
 BONUS, OUTER, LEAST = 0.1, 0.1, 1e-3
 
 
@@ -79,7 +79,7 @@ def assert_consistent(sites):
     assert len(set(sites.cell[: sites.n])) == sites.n
     assert sorted(number for number in sites.slot if number) == list(range(1, sites.n + 1))
     for number, code in enumerate(sites.cell[: sites.n], 1):
-        at = (code * 0x9E3779B97F4A7C15 & (2**64 - 1)) >> 56
+        at = (code * 0x9E3779B97F4A7C15 & (2**64 - 1)) >> 54
         while sites.slot[at] != number:
             assert sites.slot[at], "not found from its place on"
             at = (at + 1) % SLOTS

@@ -47,15 +47,9 @@ def _difference(scene: str, records: HapticRecords) -> str:
 
 def refuse_other_scene(scene: str, file: str, records: HapticRecords) -> None:
     """Refuse records that cannot be those of a scene, which is not yet built."""
-    touched = _sizes(records)[2] > 0
-    if touched or scenes._record_sizes(scene)[2]:
-        whose = f"the records in {file!r} are" if touched else f"the scene {scene} is"
-        raise UsageError(
-            f"--scene {scene}: {whose} of a hand that touches a body directly; such records have "
-            "its path and the forces, not the shapes of that body: leave out --scene"
-        )
     why = _difference(scene, records)
-    if not why or _sizes(records) == _NONE:
+    # a touched body needs its place of contact
+    if not why or (_sizes(records) == _NONE and not scenes._record_sizes(scene)[2]):
         return
     like = _like(scene, records)
     use = f"use --scene {like}"

@@ -57,6 +57,12 @@ def add_to(commands: Commands) -> None:
         + ", ".join(scenes.STORIES),
     )
     parser.add_argument(
+        "--resolution",
+        type=counted(1024),
+        metavar="N",
+        help="resolution of that scene, as of 'reducedfem haptics' (default: set by the scene)",
+    )
+    parser.add_argument(
         "--stiffness",
         type=positive,
         metavar="K",
@@ -110,6 +116,8 @@ def _run(args: argparse.Namespace) -> int:
             f"--scene is for records of 'reducedfem haptics --record' (.npy), which {args.file!r} "
             "is not: leave it out"
         )
+    if args.resolution is not None and args.scene is None:
+        raise UsageError("--resolution is of a scene: add --scene, or leave it out")
     if args.save is not None:
         for option in ("stiffness", "port"):
             if getattr(args, option) is not None:
@@ -127,7 +135,8 @@ def _run(args: argparse.Namespace) -> int:
         records = what
         refuse_other_scene(args.scene, args.file, records)
         with console.stage("build"):
-            what = scenes.session(args.scene)
+            options = {} if args.resolution is None else {"resolution": args.resolution}
+            what = scenes.session(args.scene, **options)
     if args.save is not None:
         export_html(args.save, what, records=records, up=args.up)
         console.fact("page", args.save)

@@ -19,7 +19,7 @@ from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
 
 __all__ = ["FrictionContact"]
 
-_MOST_SITES = 64
+_SITES, _MOST_SITES = 64, 256
 _MOST_COMPLIANCE = 1e6  # m/N: a micronewton for a metre
 _PLAUSIBLE_COMPLIANCE = 0.1  # m/N: a site yields by ten centimetres under one newton
 _STIFFNESS = (
@@ -58,7 +58,8 @@ class FrictionContact(Contact):
     mu
         Coefficient of friction, 0 to 1e9.
     sites
-        Most sites in a cycle, of all contacts together, 1 to 64; a flat contact needs four or more.
+        Most sites in a cycle, of all contacts together, 1 to 256; a flat contact needs four or
+        more, one with `local` as many as points touch; time grows as their square.
     budget_us
         Most time for the forces of a cycle [us], positive; that of `PenaltyContact` limits the
         search, which only `warm_nodes` does here. Forces that are not solved by then lie in their
@@ -99,7 +100,7 @@ class FrictionContact(Contact):
         field: Field | DeformedField,
         mu: float = 0.4,
         *,
-        sites: int = _MOST_SITES,
+        sites: int = _SITES,
         budget_us: float = 300.0,
         compliance: float | None = None,
         local: LocalCompliance | None = None,

@@ -43,7 +43,9 @@ class LocalCompliance:
     With a rigid tree S = G: the shell deforms as the solid does in linear statics, at all times at
     rest, without a model or a simulation.
 
-    S is linear, in the frame of the body at rest, without inertia and damping of its own. See
+    S is linear, in the frame of the body at rest, without inertia and damping of its own. Where
+    more points bear than a `FrictionContact` has sites, forces are too small
+    (`HapticReport.crowded`): take a shell about as coarse as the elements. See
     ``docs/friction.md``. Immutable; contacts of one body share one, and act on each other.
 
     Parameters

@@ -30,6 +30,9 @@ class GreenContacts:
         Largest number of contacts.
     nodes
         Nodes in contact, in the order of addition, shape (m,).
+    lift
+        Part by which blocks of G inside of a group of nodes are increased (`GreensFunctions`,
+        `tolerance`): for these contacts they are softer by it, until none is left. 0: exact.
     """
 
     __slots__ = ("__weakref__", "_core", "_green", "_most")
@@ -54,6 +57,11 @@ class GreenContacts:
     def nodes(self) -> NDArray[np.int32]:
         """Nodes in contact, in the order of addition, shape (m,)."""
         return self._green.nodes[self._core.places]
+
+    @property
+    def lift(self) -> float:
+        """Part by which the nodes in contact are softer than by exact blocks; 0: exact."""
+        return self._core.lift
 
     def __len__(self) -> int:
         return len(self._core.places)

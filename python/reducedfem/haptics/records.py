@@ -39,6 +39,7 @@ _FLAGS = {
     "unsolved": 1 << 17,
     "slipping": 1 << 18,
     "unanswered": 1 << 19,
+    "crowded": 1 << 20,
 }
 
 
@@ -152,11 +153,12 @@ class HapticRecords:
             saturated or was relieved; "shortened": a Newton increment of a body was shortened, as
             in `ImplicitReport`; "made_up": skipped cycles were made up for, which adds to
             ``compute_us``; "unsolved": forces with friction had a residual above 1e-3
-            (``docs/friction.md``); "slipping": the contact slid over a touched body; "unanswered":
-            a touched body did not answer, so forces faded; "broken", "device_failed", "diverged":
-            the session failed, by a force that is not finite, by the device, or by a simulation
-            that is not finite or would displace a body by more than 30 times its length
-            (`ImplicitNewmark.step`).
+            (``docs/friction.md``); "crowded": more points of a shell with a local compliance
+            touched than there are sites, so forces were too small; "slipping": the contact slid
+            over a touched body; "unanswered": a touched body did not answer, so forces faded;
+            "broken", "device_failed", "diverged": the session failed, by a force that is not
+            finite, by the device, or by a simulation that is not finite or would displace a body by
+            more than 30 times its length (`ImplicitNewmark.step`).
 
         Returns
         -------

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from reducedfem import _core
 from reducedfem.base.console import count_text
+from reducedfem.contact.contact import Contact
 from reducedfem.haptics.bodies import CoupledBodies, TouchedBody
 from reducedfem.haptics.settings import HapticSettings
 
@@ -35,8 +37,7 @@ class HapticReport:
     rate
         Cycles per second [Hz].
     over
-        Number of cycles that computed longer than a period, without the cycles that they made up
-        for.
+        Number of cycles that computed longer than a period, without those that they made up for.
     interrupted
         Number of those that spent less than a period on a processor: the machine paused them.
     skipped
@@ -59,8 +60,9 @@ class HapticReport:
         Number of cycles after a pause of 0.05 s or ten periods; forces fade in after each.
     made_up
         Number of cycles that made up for skipped ones before them (``docs/haptics.md``).
-    unsolved
-        Number of cycles whose forces with friction had a residual above 1e-3.
+    unsolved, crowded
+        Number of cycles whose forces with friction had a residual above 1e-3; and with fewer sites
+        than touching points of a shell with a `LocalCompliance`.
     stiffness, delay, damping, unanswered
         Of a touched body: largest stiffness felt at the device [N/m]; age of its state [s]; damping
         that it asks for [N s/m], the stiffness times half a period or the delay; number of cycles
@@ -102,6 +104,7 @@ class HapticReport:
     paused: int
     made_up: int
     unsolved: int
+    crowded: int
     stiffness: float | None
     delay: float
     damping: float | None
@@ -147,6 +150,8 @@ class HapticReport:
             rows.append(("body did not answer", f"in {count_text(self.unanswered, 'cycle')}"))
         if self.unsolved:
             rows.append(("friction not solved", f"in {count_text(self.unsolved, 'cycle')}"))
+        if self.crowded:
+            rows.append(("more points than sites", f"in {count_text(self.crowded, 'cycle')}"))
         rows += [("advice", sentence) for sentence in self.advice]
         if self.unrecorded:
             rows.append(("lost records", f"those of {count_text(self.unrecorded, 'cycle')}"))
@@ -241,6 +246,7 @@ def report_of(
         paused=status["paused"],
         made_up=status["made_up"],
         unsolved=status["unsolved"],
+        crowded=status["crowded"],
         stiffness=stiffness,
         delay=status["delay"],
         damping=None
@@ -296,9 +302,21 @@ def _advice(
             "solved for, for lack of time or because a body is pinched: give FrictionContact a "
             "smaller number of sites, a larger compliance, or it and the session a larger budget_us"
         )
+    if status["crowded"] > _OFTEN * status["touching"]:
+        found.append(
+            f"in {count_text(status['crowded'], 'cycle')} more points touched than the "
+            f"FrictionContacts have sites, {_sites(contacts)}, so that forces with local "
+            "compliance were too small: take a shell about as coarse as the elements, or more "
+            "sites if there is time"
+        )
     if 0.0 < min(given) < suited / _STIFFER:
         found.append(
             f"the contact stiffness of {min(given):g} N/m per point is low for the coupling, so "
             f"bodies feel softer than they are: use {better}, here {suited:g} N/m"
         )
     return tuple(found)
+
+
+def _sites(contacts: Sequence[Contact]) -> int:
+    """Return the number of sites in a cycle."""
+    return max(int(one.options["sites"]) for one in contacts)

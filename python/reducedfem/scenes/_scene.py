@@ -33,7 +33,7 @@ _FREE = ("grasp", "stack")
 _FREE_FRICTION = "Coefficient of each `FrictionContact`; 0: without friction."
 # the scene without a pointshell and a field
 _BUTTON = {
-    "resolution": "Cells along the longer side; 64: 5,300 nodes of the surface, made in a minute.",
+    "resolution": "Cells along the longer side; 64: 5,300 nodes of the surface, made in some 10 s.",
     "friction": "Coefficient of friction.",
 }
 # levels of pointshells, if not the default

@@ -295,9 +295,31 @@ class PointProxyContact(Touched):
         return self._surface
 
     def _moved(self, coordinates: NDArray[np.float64]) -> NDArray[np.float64]:
-        u = self._displaced(int(coordinates[1]), coordinates[2:5], coordinates[5:])
-        # vertices at nodes; the others are held
+        return self._at_vertices(
+            self._displaced(int(coordinates[1]), coordinates[2:5], coordinates[5:])
+        )
+
+    def _at_vertices(self, u: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return displacements of nodes at the vertices; those without a node are held."""
         return np.concatenate([u, np.zeros((1, 3))])[self._places]
+
+    def _recorded(
+        self, anchors: NDArray[np.float64], forces: NDArray[np.float64]
+    ) -> NDArray[np.float64] | None:
+        back = self._pose.inverse()
+        turn = Pose((0.0, 0.0, 0.0), back.quaternion)
+        x, faces = self._surface.vertices, self._surface.triangles
+        _, places, _, triangles, _ = _core.surface_closest(x, faces, back.apply(anchors), np.inf)
+        moved = np.zeros((len(anchors), len(x), 3))
+        loads = -turn.apply(forces)
+        for k in np.flatnonzero(forces.any(axis=1)):
+            corners = x[faces[triangles[k]]]
+            sides = (corners[1:] - corners[0]).T
+            part = np.linalg.lstsq(sides, places[k] - corners[0], rcond=None)[0]
+            shares = np.clip([1.0 - part.sum(), *part], 0.0, 1.0)
+            u = self._displaced(int(triangles[k]), shares / shares.sum(), loads[k])
+            moved[k] = self._at_vertices(u)
+        return moved
 
     def _box(self) -> NDArray[np.float64]:
         return self._surface.bounds

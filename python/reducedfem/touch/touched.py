@@ -59,6 +59,16 @@ class Touched:
         """Return the displacements [m] of its vertices, (v, 3), by the published coordinates."""
         raise NotImplementedError
 
+    def _recorded(
+        self, anchors: NDArray[np.float64], forces: NDArray[np.float64]
+    ) -> NDArray[np.float64] | None:
+        """Return the displacements of the vertices in recorded cycles, (m, v, 3).
+
+        By the anchors and the forces on the hand, in the world, (m, 3) each. None: records do not
+        have the state of the body.
+        """
+        return None
+
     def _box(self) -> NDArray[np.float64]:
         """Return the lowest and the highest corner of the body [m], for checks of its size."""
         raise NotImplementedError

@@ -117,11 +117,6 @@ class RecordedObjects:
         # of each contact, the number of its shell, and that of the shell of the body of its field
         self._pairs: list[tuple[int, int]] = []
         if isinstance(x, HapticSession):
-            if x.touched is not None:
-                raise InputError(
-                    "x is a session whose hand touches a body directly; its records have the path "
-                    "and the forces, not the shapes of that body: pass the records alone, as x"
-                )
             self.contacts = x.contacts
             self._of_session(x)
             held = x._bodies.field_simulation is not None

@@ -23,9 +23,10 @@ from reducedfem.geometry.embedding import Embedding
 from reducedfem.geometry.pose import Pose
 from reducedfem.geometry.surface import Surface
 from reducedfem.haptics.session import HapticSession
-from reducedfem.haptics.snapshot import HapticSnapshot
+from reducedfem.haptics.snapshot import BodySnapshot, HapticSnapshot
 from reducedfem.viewer.parts import Body, Marks, Scene, level_colours, split
 from reducedfem.viewer.shown import Frame, Shown, unit_scales
+from reducedfem.viewer.shown_dimple import Dimple, fine_surface
 from reducedfem.viewer.shown_motion import skin_body, skin_of
 
 __all__ = [
@@ -90,11 +91,11 @@ def field_body(field: Field | DeformedField, name: str = "field", *, sliders: bo
     return Body(name, surface.vertices[source], triangles, normals, colour=_FIELD)
 
 
-def shell_body(tree: PointTree, name: str, k: int = 0) -> Body:
+def shell_body(tree: PointTree, name: str, k: int = 0, surface: Surface | None = None) -> Body:
     """Return the surface of the model of a shell, or the points of a rigid one."""
     colour = _SHELLS[k % len(_SHELLS)]
     if tree.reduced is not None:
-        return skin_body(skin_of(tree.reduced), name, colour)
+        return skin_body(skin_of(tree.reduced, surface), name, colour)
     return points_body(tree.shell, name, colour)
 
 
@@ -199,6 +200,9 @@ class ShownSession(Shown):
     def __init__(self, session: HapticSession, up: str) -> None:
         self._session, self._up = session, up
         self._held = self._tool()
+        # dimples, and those of the last snapshot at the points, by the number of the contact
+        self._dimples: dict[int, Dimple] = {}
+        self._bent: dict[int, NDArray[np.float64]] = {}
         self._reader = session.reader(points=True)
         self._last: HapticSnapshot | None = None
         self._longest = 0.1
@@ -251,7 +255,13 @@ class ShownSession(Shown):
     def _others(self) -> tuple[list[Body], str]:
         """Return the bodies that are not held, and their size as text."""
         contacts = self._session.contacts
-        shells = [shell_body(contacts[k].tree, f"shell {k}", k) for k in range(len(contacts))]
+        shells = []
+        for k, contact in enumerate(contacts):
+            local = contact.options.get("local")
+            surface = None if local is None else fine_surface(local)
+            shells.append(shell_body(contact.tree, f"shell {k}", k, surface))
+            if local is not None:
+                self._dimples[k] = Dimple(local, shells[k])
         points = sum({c.tree: c.tree.shell.n_points for c in contacts}.values())
         return shells, f"{points:,} points"
 
@@ -284,6 +294,7 @@ class ShownSession(Shown):
             begun = [("the session has not begun", "", "")]
             return {"bodies": [], "arrows": [], "numbers": begun, "taken": self._taken}
         shot, record = self._last, self._last.record
+        self._bent = self._dents(shot)
         bodies = self._states(shot)
         force = np.array(record["contact_force"])
         size = float(np.linalg.norm(force))
@@ -305,7 +316,7 @@ class ShownSession(Shown):
             ("force on the hand", float(np.linalg.norm(shot.force)), "N"),
             ("contact force", size, "N"),
             ("touching points", float(record["touching"]), ""),
-            ("level", float(record["level"]), ""),
+            *self._detail(record),
             ("energy given to the hand", float(record["energy_j"]), "J"),
         ]
         return {
@@ -316,6 +327,10 @@ class ShownSession(Shown):
             "grip": shot.position,
             "taken": self._taken,
         }
+
+    def _detail(self, record: np.void) -> list[tuple[str, float, str]]:
+        """Return the level of detail of the pointshell."""
+        return [("level", float(record["level"]), "")]
 
     @property
     def _moved_by(self) -> str:
@@ -331,18 +346,38 @@ class ShownSession(Shown):
 
     def _states(self, shot: HapticSnapshot) -> list[dict[str, Any]]:
         """Return the shell of each contact, then the held object."""
-        by_name = {one.name: one for one in shot.bodies}
         bodies = []
-        for one in [*(by_name[name] for name in shot._layout.shells), shot.bodies[-1]]:
+        for one in [*_shells(shot), shot.bodies[-1]]:
             body = {"position": one.position, "quaternion": one.quaternion}
             if one.q is not None:
                 body["q"] = one.q
             bodies.append(body)
+        for k, u in self._bent.items():
+            bodies[k].update(self._dimples[k].frame(u))
         return bodies
 
+    def _dents(self, shot: HapticSnapshot) -> dict[int, NDArray[np.float64]]:
+        """Return the dimples at the points of shells, by the number of the contact."""
+        found: dict[int, NDArray[np.float64]] = {}
+        names, contacts = shot._layout.shells, shot.contacts
+        if contacts is None:
+            return found
+        for k, dimple in self._dimples.items():
+            own = [contacts[j] for j in self._dimples if names[j] == names[k]]
+            shell = _shells(shot)[k]
+            u = dimple.at_points(own, Pose(shell.position, shell.quaternion))
+            if u is not None:
+                found[k] = u
+        return found
+
     def _touched_at(self, shot: HapticSnapshot) -> list[NDArray[np.float64]]:
-        """Return the touching points."""
-        return [part.positions for part in shot.contacts or ()]
+        """Return the touching points, moved by dimples."""
+        contacts = shot.contacts or ()
+        parts = [part.positions for part in contacts]
+        for k, u in self._bent.items():
+            turn = Pose((0.0, 0.0, 0.0), _shells(shot)[k].quaternion)
+            parts[k] = parts[k] + turn.apply(u[contacts[k].indices])
+        return parts
 
     def _pressed(self, shot: HapticSnapshot) -> NDArray[np.float64]:
         """Return the mean of the touching points by their forces; else the grasp point."""
@@ -351,5 +386,11 @@ class ShownSession(Shown):
         weights = np.concatenate([np.zeros(0), *sizes])
         if not weights.sum() > 0.0:
             return shot.position
-        points = np.concatenate([one.positions for one in parts])
+        points = np.concatenate(self._touched_at(shot))
         return np.asarray(weights @ points / weights.sum())
+
+
+def _shells(shot: HapticSnapshot) -> list[BodySnapshot]:
+    """Return the body of the shell of each contact."""
+    by_name = {one.name: one for one in shot.bodies}
+    return [by_name[name] for name in shot._layout.shells]

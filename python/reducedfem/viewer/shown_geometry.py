@@ -57,20 +57,26 @@ class ShownSurface(Shown):
         return Scene("Surface", (body,), up=self._up, texts=texts)
 
 
-def mesh_body(mesh: Mesh, values: SurfaceValues | None = None) -> Body:
-    """Return the boundary of a mesh, coloured by values or regions, with edges of the elements."""
+def mesh_body(
+    mesh: Mesh, values: SurfaceValues | None = None, regions: NDArray[np.int32] | None = None
+) -> Body:
+    """Return the boundary of a mesh, coloured by values or regions, with edges of the elements.
+
+    regions: of the elements; None: those of the mesh.
+    """
     boundary, edges = boundary_edges(mesh)
     owners = mesh._core.boundary()[1]
     per_face = boundary.n_triangles // len(owners)
-    regions = np.repeat(mesh.regions[owners], per_face)
-    source, triangles, normals = split(boundary, regions)
+    whole = mesh.regions if regions is None else regions
+    of_faces = np.repeat(whole[owners], per_face)
+    source, triangles, normals = split(boundary, of_faces)
     copy = np.zeros(boundary.n_vertices, dtype=np.int32)
     copy[source] = np.arange(len(source), dtype=np.int32)
-    several = len(np.unique(mesh.regions)) > 1
+    several = len(np.unique(whole)) > 1
     colours = None
     if several:
         colours = np.empty((len(source), 3))
-        colours[triangles.reshape(-1)] = np.repeat(region_colours(regions), 3, axis=0)
+        colours[triangles.reshape(-1)] = np.repeat(region_colours(of_faces), 3, axis=0)
     body = Body(
         "mesh",
         boundary.vertices[source],

@@ -19,7 +19,6 @@ from reducedfem.viewer.shown_contact import FORCE, HELD, LONGEST, TOUCH, field_b
 
 __all__ = ["ShownRecords"]
 
-_MOST = 100_000  # records that a page gets
 _PATH = 2000  # points of a path that are drawn
 _FREE = (0.45, 0.50, 0.57)
 _AXES = ((0.80, 0.30, 0.27), (0.36, 0.65, 0.36), (0.30, 0.50, 0.78))
@@ -31,6 +30,8 @@ class ShownRecords(Shown):
 
     With the objects of a session these move as they did; without, axes move along the path.
     """
+
+    _most = 100_000  # records that a page gets
 
     def __init__(
         self, records: HapticRecords, x: HapticSession | Contact | None, up: str, stacklevel: int
@@ -49,54 +50,45 @@ class ShownRecords(Shown):
         if (np.diff(array["time_s"]) < 0.0).any():
             raise InputError("the records must be in the order of their times")
         # of long sessions every k-th cycle is shown
-        self._every = -(-len(array) // _MOST)
+        self._every = -(-len(array) // self._most)
         self._array = array[:: self._every]
-        self._up, self._objects, self._held = up, None, None
+        self._up: str = up
+        self._objects: RecordedObjects | None = None
+        self._held: Body | None = None
         if x is not None:
-            self._objects = RecordedObjects(x, array)
-            # here, as a field may have no surface
-            self._held = field_body(self._objects.contacts[0].field, HELD)
-            warn_of_others(self._objects, array, stacklevel + 1)
+            self._take(x, array, stacklevel + 1)
+
+    def _take(self, x: HapticSession | Contact, array: NDArray[np.void], stacklevel: int) -> None:
+        """Take the objects that moved."""
+        self._objects = RecordedObjects(x, array)
+        # here, as a field may have no surface
+        self._held = field_body(self._objects.contacts[0].field, HELD)
+        warn_of_others(self._objects, array, stacklevel + 1)
 
     def scene(self) -> Scene:
         """Return the scene."""
-        array, objects = self._array, self._objects
-        grasp = np.zeros(3)
-        marks: tuple[Marks, ...] = ()
+        array = self._array
         texts = [f"{len(array):,} cycles"]
         if self._every > 1:
             texts = [f"{len(array):,} cycles, one of {self._every} that were recorded"]
-        bodies: tuple[Body, ...]
-        tracks: tuple[Track, ...]
-        if objects is None or self._held is None:
-            bodies, marks = (self._axes(),), self._path()
+        bodies, tracks, more = self._moving()
+        marks: tuple[Marks, ...] = ()
+        if self._held is None:
+            marks = self._path()
             box = _box([one.points for one in marks])
-            texts.append(
-                "without the objects: in Python pass the session, or its contact, and records=; at "
-                "the command line --scene"
-            )
-            path = np.column_stack([array["object_position"], array["object_quaternion"]])
-            tracks = (Track(0, None, path),)
         else:
-            grasp = np.array(objects.contacts[0].options["grasp"], dtype=np.float64)
-            shells = tuple(
-                shell_body(one.tree, one.name, k) for k, one in enumerate(objects.shells)
-            )
-            bodies, tracks = (*shells, self._held), objects.tracks(array)
-            box = _box([_begin(k, one, tracks) for k, one in enumerate(shells)])
-            if not objects.known:
-                texts.append("the records have no deformations: shells are at rest")
+            box = _box([_begin(k, one, tracks) for k, one in enumerate(bodies[:-1])])
         size = float(np.linalg.norm(box[1] - box[0]))
         return Scene(
             "Recorded session",
             bodies,
             marks,
             up=self._up,
-            listed=objects is not None,
+            listed=self._held is not None,
             clip=Clip(
                 array["time_s"],
                 tracks,
-                arrows=self._arrows(grasp, size),
+                arrows=self._arrows(size),
                 colour=FORCE,
                 numbers=(
                     ("contact force", _lengths(array["contact_force"]), "N"),
@@ -106,11 +98,35 @@ class ShownRecords(Shown):
                     ("cycle", 1e-6 * array["compute_us"], "s"),
                 ),
             ),
-            texts=tuple(texts),
+            texts=(*texts, *more),
             box=box,
         )
 
-    def _arrows(self, grasp: NDArray[np.float64], size: float) -> NDArray[np.float64]:
+    def _moving(self) -> tuple[tuple[Body, ...], tuple[Track, ...], list[str]]:
+        """Return the bodies, the held one last, their motions, and lines of text about them."""
+        array, objects = self._array, self._objects
+        if objects is None or self._held is None:
+            path = np.column_stack([array["object_position"], array["object_quaternion"]])
+            text = (
+                "without the objects: in Python pass the session, or its contact, and records=; at "
+                "the command line --scene"
+            )
+            return (self._axes(),), (Track(0, None, path),), [text]
+        shells = tuple(shell_body(one.tree, one.name, k) for k, one in enumerate(objects.shells))
+        texts = []
+        if not objects.known:
+            texts.append("the records have no deformations: shells are at rest")
+        if any(one.options.get("local") is not None for one in objects.contacts):
+            texts.append("the records have no dimples of a local compliance")
+        return (*shells, self._held), objects.tracks(array), texts
+
+    @property
+    def _grasp(self) -> NDArray[np.float64]:
+        """Grasp point in the frame of the held object."""
+        grasp = None if self._objects is None else self._objects.contacts[0].options["grasp"]
+        return np.zeros(3) if grasp is None else np.array(grasp, dtype=np.float64)
+
+    def _arrows(self, size: float) -> NDArray[np.float64]:
         """Return begin and vector of the force on the object at each time, (m, 6)."""
         array = self._array
         force, torque = array["contact_force"], array["contact_torque"]
@@ -119,7 +135,7 @@ class ShownRecords(Shown):
         lever = np.cross(force, torque) / square[:, None]
         reach = _MARKER * size
         if self._held is not None:
-            reach = float(np.linalg.norm(self._held.vertices - grasp, axis=1).max())
+            reach = float(np.linalg.norm(self._held.vertices - self._grasp, axis=1).max())
         lever *= np.minimum(1.0, reach / np.maximum(_lengths(lever), 1e-300))[:, None]
         largest = float(np.sqrt(square.max()))
         scale = 0.5 * LONGEST * size / largest if largest > 1e-12 else 0.0

@@ -1,32 +1,59 @@
-"""Views of haptic sessions whose hand touches a body directly."""
+"""Views of haptic sessions whose hand touches a body directly, and of their records."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reducedfem import _core
+from reducedfem.base.quiet import warn
+from reducedfem.contact.contact import Contact
 from reducedfem.contact.shape_field import SphereField
+from reducedfem.errors import InputError, PlausibilityWarning
+from reducedfem.geometry.surface import Surface
 from reducedfem.haptics.session import HapticSession
 from reducedfem.haptics.snapshot import HapticSnapshot
-from reducedfem.viewer.parts import Body, split
+from reducedfem.io.record_file import record_sizes
+from reducedfem.touch.touched import Touched
+from reducedfem.viewer.parts import Body, Track, split, surface_tilts
+from reducedfem.viewer.shown import unit_scales
 from reducedfem.viewer.shown_contact import HELD, ShownSession, field_body
+from reducedfem.viewer.shown_records import ShownRecords
 
-__all__ = ["ShownTouch"]
+__all__ = ["ShownTouch", "ShownTouchRecords"]
 
 _COLOUR = (0.90, 0.74, 0.55)
 _TIP = 0.025  # radius of the tip over the longest side of the body
+
+
+_MOST_ERROR = 1e-3  # of played displacements, over their norm
+_ALIKE = 0.01  # largest distance of recorded anchors from the body, over its size
+
+
+def _tool_of(touched: Touched) -> Body:
+    """Return the tool of a hand that touches a body."""
+    shape = touched._shape
+    if shape is not None:
+        return field_body(shape, HELD)
+    box = touched._box()
+    radius = _TIP * float((box[1] - box[0]).max())
+    return field_body(SphereField((0.0, 0.0, radius), radius), HELD)
+
+
+def _touched_of(session: HapticSession) -> Touched:
+    touched = session._bodies.touched
+    assert touched is not None
+    return touched
 
 
 class ShownTouch(ShownSession):
     """A session whose hand touches a body: its dent is drawn from what the loop publishes."""
 
     def __init__(self, session: HapticSession, up: str) -> None:
-        touched = session._bodies.touched
-        assert touched is not None
-        self._touched = touched
+        self._touched = _touched_of(session)
         whole = self._touched._drawn
         self._source, triangles, _ = split(whole)
         self._vertices = np.ascontiguousarray(whole.vertices[self._source])
@@ -34,11 +61,7 @@ class ShownTouch(ShownSession):
         super().__init__(session, up)
 
     def _tool(self) -> Body:
-        shape = self._touched._shape
-        if shape is not None:
-            return field_body(shape, HELD)
-        radius = _TIP * float((self._touched._box()[1] - self._touched._box()[0]).max())
-        return field_body(SphereField((0.0, 0.0, radius), radius), HELD)
+        return _tool_of(self._touched)
 
     def _others(self) -> tuple[list[Body], str]:
         body = Body("body", self._vertices, self._triangles, None, colour=_COLOUR)
@@ -58,8 +81,86 @@ class ShownTouch(ShownSession):
         hand = {"position": record["hand_position"], "quaternion": record["hand_quaternion"]}
         return [body, hand]
 
+    def _detail(self, record: np.void) -> list[tuple[str, float, str]]:
+        return []
+
     def _touched_at(self, shot: HapticSnapshot) -> list[NDArray[np.float64]]:
         return [self._pressed(shot)[None]] if shot.record["touching"] > 0 else []
 
     def _pressed(self, shot: HapticSnapshot) -> NDArray[np.float64]:
         return np.array(shot.record["hand_position"])
+
+
+class ShownTouchRecords(ShownRecords):
+    """Records of a session whose hand touches a body, with the body.
+
+    Its displacements follow from anchors and forces if it is at rest under them in each cycle.
+    """
+
+    _most = 600  # the displacements of each record are a field
+
+    def _take(self, x: HapticSession | Contact, array: NDArray[np.void], stacklevel: int) -> None:
+        assert isinstance(x, HapticSession)
+        found = record_sizes(array.dtype)
+        if found is None or not found[2]:
+            raise InputError(
+                "x is a session whose hand touches a body directly, and the records are those of a "
+                "session with contacts: view them with the session or scene that was recorded"
+            )
+        self._touched = _touched_of(x)
+        self._held = _tool_of(self._touched)
+        surface, touching = self._touched._drawn, self._array["touching"] > 0
+        source, triangles, normals = split(surface)
+        rest = np.ascontiguousarray(surface.vertices[source])
+        self._body = Body("body", rest, triangles, normals, colour=_COLOUR)
+        self._q: NDArray[np.float64] | None = None
+        anchors = self._array["anchor"]
+        forces = np.where(touching[:, None], self._array["contact_force"], 0.0)
+        moved = self._touched._recorded(anchors, forces)
+        if moved is None:
+            return
+        self._doubt(anchors[touching], surface, stacklevel + 1)
+        self._q, shapes = _compressed(moved[:, source])
+        tilts = surface_tilts(rest, triangles, shapes)
+        self._body = replace(self._body, shapes=shapes, tilts=tilts, scales=unit_scales(shapes))
+
+    def _doubt(self, anchors: NDArray[np.float64], surface: Surface, stacklevel: int) -> None:
+        """Warn of anchors that are not on the body."""
+        if not len(anchors):
+            return
+        x, faces = surface.vertices, surface.triangles
+        at = self._touched.pose.inverse().apply(anchors)
+        apart = _core.surface_closest(x, faces, at, np.inf)[0]
+        size = float(np.linalg.norm(np.ptp(surface.bounds, axis=0)))
+        if np.median(apart) <= _ALIKE * size:
+            return
+        warn(
+            "the records are probably those of another body than x has: their places of contact "
+            f"are up to {1e3 * apart.max():.3g} mm from its surface: view them with the session or "
+            "scene that was recorded",
+            PlausibilityWarning,
+            stacklevel=stacklevel + 1,
+        )
+
+    def _moving(self) -> tuple[tuple[Body, ...], tuple[Track, ...], list[str]]:
+        array, place = self._array, self._touched.pose
+        assert self._held is not None
+        rests = np.tile([*place.position, *place.quaternion], (len(array), 1))
+        hand = np.column_stack([array["hand_position"], array["hand_quaternion"]])
+        texts = [self._touched._size]
+        if self._q is None:
+            texts.append("the records have no displacements of the solid: it is drawn at rest")
+        return (self._body, self._held), (Track(0, self._q, rests), Track(1, None, hand)), texts
+
+
+def _compressed(
+    moved: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return coordinates (m, r) and shapes (r, v, 3) of displacements (m, v, 3), nearly equal."""
+    flat = moved.reshape(len(moved), -1)
+    squares, vectors = np.linalg.eigh(flat @ flat.T)
+    squares = np.maximum(squares[::-1], 0.0)
+    left = squares.sum() - np.cumsum(squares)
+    r = 1 + int((left > _MOST_ERROR**2 * squares.sum()).sum())
+    q = np.ascontiguousarray(vectors[:, ::-1][:, :r])
+    return q, (q.T @ flat).reshape(r, *moved.shape[1:])

@@ -26,6 +26,8 @@ from reducedfem.dynamics.recorded import Motion
 from reducedfem.errors import InputError, InputTypeError
 from reducedfem.geometry.mesh import Mesh
 from reducedfem.geometry.surface import Surface
+from reducedfem.green.composite import CompositeBody
+from reducedfem.green.control import ControlElements
 from reducedfem.haptics.records import HapticRecords
 from reducedfem.haptics.session import HapticSession
 from reducedfem.io.atomic import as_path, replacing
@@ -40,6 +42,7 @@ from reducedfem.viewer import messages, page
 from reducedfem.viewer.shown import Shown
 from reducedfem.viewer.shown_contact import ShownContact, ShownField, ShownPoints, ShownSession
 from reducedfem.viewer.shown_geometry import ShownMesh, ShownSolid, ShownSurface
+from reducedfem.viewer.shown_handles import ShownBlocks, ShownHandles
 from reducedfem.viewer.shown_motion import (
     ShownFreeBody,
     ShownModel,
@@ -50,7 +53,7 @@ from reducedfem.viewer.shown_recorded import Moving, ShownMotion
 from reducedfem.viewer.shown_records import ShownRecords
 from reducedfem.viewer.shown_shapes import ShownShapes
 from reducedfem.viewer.shown_sketch import ShownSketch
-from reducedfem.viewer.shown_touch import ShownTouch
+from reducedfem.viewer.shown_touch import ShownTouch, ShownTouchRecords
 from reducedfem.viewer.shown_world import ShownWorld
 from reducedfem.world.world import World
 
@@ -290,6 +293,8 @@ def _records(x: object, records: object, up: str) -> Shown:
         )
     if x is records:
         return ShownRecords(records, None, up, 1)
+    if isinstance(x, HapticSession) and x.touched is not None:
+        return ShownTouchRecords(records, x, up, 4)
     if isinstance(x, HapticSession | Contact):
         return ShownRecords(records, x, up, 4)
     raise InputTypeError(
@@ -365,6 +370,8 @@ def _shown(
         Pointshell: lambda: ShownPoints(x, up),  # type: ignore[arg-type]
         PointTree: lambda: ShownPoints(x, up),  # type: ignore[arg-type]
         FreeBody: lambda: ShownFreeBody(x, up, stiffness),  # type: ignore[arg-type]
+        ControlElements: lambda: ShownHandles(x, up),  # type: ignore[arg-type]
+        CompositeBody: lambda: ShownBlocks(x, up),  # type: ignore[arg-type]
     }
     for kind, make in kinds.items():
         if isinstance(x, kind):
@@ -377,7 +384,7 @@ def _shown(
     raise InputTypeError(
         "x must be a Surface, a Mesh, a Solid, Modes, a Basis, a ReducedSolid, a Skin, a time "
         "integrator, a FreeBody, a Field, a Pointshell, a PointTree, a Contact, a HapticSession, "
-        f"HapticRecords or a World, got {type(x).__name__}{hint}"
+        f"HapticRecords, ControlElements, a CompositeBody or a World, got {type(x).__name__}{hint}"
     )
 
 
@@ -404,7 +411,8 @@ def view(
     of a `ReducedSolid`, `ProjectedSolid` or `Solid` is shown in its present state, which other
     threads may change; its page can run it in real time without other forces, and pull it, for
     which it runs until released. A `FreeBody` or a `World` likewise. Skins and fields of models
-    have a slider for each coordinate; points have a colour for each level. A `HapticSession` is
+    have a slider for each coordinate, `ControlElements` one for each parameter; points have a
+    colour for each level, a `CompositeBody` one for each block. A `HapticSession` is
     followed while it runs, with touching points and forces, and played if its device is a
     `MouseDevice`.
 
@@ -415,7 +423,8 @@ def view(
     x
         A `Surface`, `Mesh`, `Solid`, `Modes`, `Basis`, `ReducedSolid`, `Skin`, time integrator,
         `FreeBody`, `Field`, `DeformedField`, `Pointshell`, `PointTree`, `Contact`,
-        `HapticSession`, `HapticRecords` (the path of the object) or `World`.
+        `HapticSession`, `HapticRecords` (the path of the object), `ControlElements`,
+        `CompositeBody` or `World`.
     on
         Solid or mesh of `Modes` or of a `Basis`; None for others.
     motion

@@ -1,0 +1,29 @@
+// Weights by which values at points of a surface are interpolated at other places on it.
+//
+// A place takes the values of the points nearest to it whose normals are within 90 degrees of its
+// own, so that the two sides of a sheet stay apart.  With their distances d_i, that of the farthest
+// D, the weights are (1/d_i - 1/D)^2, made to sum to 1 (Franke and Little): a place at a point has
+// its value, and values do not jump as points become neighbours.
+#ifndef RF_POINTSHELL_BLEND_H
+#define RF_POINTSHELL_BLEND_H
+
+#include <stdint.h>
+
+#include "base/status.h"
+
+enum { RF_SHELL_BLEND_NEAREST = 7 };  // points of a place; the farthest has the weight 0
+
+typedef struct rf_shell_blend_points {
+  int32_t n;              // 1 or more
+  const double *at;       // m, (n, 3)
+  const double *outward;  // normals (n, 3)
+} rf_shell_blend_points;
+
+// Writes the numbers of the points of each place, and their weights, (places->n, NEAREST).  Of
+// fewer points, or if all lie on the other side, the rest has the number 0 and the weight 0, and
+// the nearest of all stands for one on its side.
+RF_MUST_CHECK rf_status rf_shell_blend(const rf_shell_blend_points *points,
+                                       const rf_shell_blend_points *places, const rf_run *run,
+                                       int32_t *number, double *weight, rf_error *err);
+
+#endif

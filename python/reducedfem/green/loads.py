@@ -1,0 +1,95 @@
+"""Loads on a whole solid as loads on its surface."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from reducedfem import _core
+from reducedfem.base.check import field, finite_result
+from reducedfem.base.run import threads
+from reducedfem.base.sparse import CSC
+from reducedfem.errors import InputError, MeshError
+from reducedfem.green.arguments import distinct
+from reducedfem.solid.solid import Solid, require_solid
+
+__all__ = ["surface_load"]
+
+
+def surface_load(
+    solid: Solid, force: ArrayLike, nodes: ArrayLike, released: ArrayLike | None = None
+) -> NDArray[np.float64]:
+    """Return the load on some nodes that moves these as a load on the whole solid does.
+
+    For loads such as weight in `GreensFunctions.solve` and `contact`, which know the nodes of the
+    surface only: with the other nodes i eliminated, f_s - K_si K_ii^-1 f_i at rest. It has the same
+    sum and torque as `force`, less those of fixed nodes that are not released. See "Weight" in
+    ``docs/howto/greens_functions.md``.
+
+    Parameters
+    ----------
+    solid
+        The solid of the Green's functions.
+    force
+        Load [N], (n, 3) or (3n,), such as ``solid.gravity()``.
+    nodes
+        The nodes: ``green.nodes``, a mask over the mesh or distinct indices, none of them fixed.
+    released
+        Fixed nodes that will be released: their load goes to `nodes`, too. None: no nodes.
+
+    Returns
+    -------
+    (s, 3) float64 array
+        Load [N] in ascending order of the nodes, as in `GreensFunctions.nodes`.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        An argument has a wrong type, shape or value; a node of `nodes` is fixed, or one of
+        `released` is not.
+    MeshError
+        The mesh has constrained nodes.
+    SingularMatrixError
+        Nodes and fixed nodes do not hold a part of the solid.
+    """
+    mesh = require_solid(solid).mesh
+    if mesh.constraints is not None:
+        raise MeshError(
+            "the mesh has constrained nodes, whose loads belong to others: take the mesh before "
+            "grading, or name all nodes of the solid in surface_nodes"
+        )
+    n = mesh.n_nodes
+    load = field(force, "force", n)
+    surface = np.sort(distinct(nodes, "nodes", n))
+    freed = distinct(released, "released", n)
+    wrong = np.intersect1d(surface, solid.fixed)
+    if len(wrong):
+        raise InputError(f"nodes has {wrong[0]}, which is fixed in the solid: leave it out")
+    wrong = np.setdiff1d(freed, solid.fixed)
+    if len(wrong):
+        raise InputError(f"released has {wrong[0]}, which is not fixed: leave it out")
+    inner = np.ones(n, dtype=bool)
+    inner[solid.fixed] = False
+    inner[freed] = True
+    inner[surface] = False
+    moved = np.zeros((n, 3))
+    if not (inner.any() and load[inner].any()):
+        return load[surface]
+    stiffness = solid.stiffness()
+    part = _part(stiffness, np.repeat(inner, 3))
+    found, _ = _core.factor_solve(part, load[inner].reshape(1, -1), 1, threads(), mesh.nodes[inner])
+    moved[inner] = found.reshape(-1, 3)
+    carried = (stiffness @ moved.ravel()).reshape(-1, 3)
+    return finite_result(load[surface] - carried[surface], "load", "force")
+
+
+def _part(
+    matrix: CSC, kept: NDArray[np.bool_]
+) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int32]]:
+    """Return the lower triangle of the rows and columns of a mask: data, indices, indptr."""
+    columns = np.repeat(np.arange(matrix.shape[1]), np.diff(matrix.indptr))
+    chosen = kept[matrix.indices] & kept[columns] & (matrix.indices >= columns)
+    number = np.cumsum(kept) - 1
+    counts = np.bincount(number[columns[chosen]], minlength=int(kept.sum()))
+    begins = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+    return matrix.data[chosen], number[matrix.indices[chosen]].astype(np.int32), begins

@@ -1,0 +1,70 @@
+"""Dimples of local compliance in views of haptic sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reducedfem import _core
+from reducedfem.base.run import threads
+from reducedfem.contact.contact import ContactPoints
+from reducedfem.contact.local import LocalCompliance
+from reducedfem.geometry.pose import Pose
+from reducedfem.geometry.refine import refined
+from reducedfem.geometry.surface import Surface
+from reducedfem.viewer.parts import Body
+
+__all__ = ["Dimple", "fine_surface"]
+
+Reals = NDArray[np.float64]
+
+
+def fine_surface(local: LocalCompliance) -> Surface | None:
+    """Return the surface of a model with edges that show dimples; None: its tree is rigid."""
+    reduced, shell = local.tree.reduced, local.tree.shell
+    if reduced is None:
+        return None
+    whole = reduced.mesh.source or reduced.mesh.surface()
+    return refined(whole, float(np.sqrt(whole.area / shell.n_points)))
+
+
+class Dimple:
+    """Dimple of a shell, S f, at the vertices of the body that a view draws.
+
+    Between the points of the shell it is interpolated.
+    """
+
+    def __init__(self, local: LocalCompliance, body: Body) -> None:
+        shell = local.tree.shell
+        self._local, self._body = local, body
+        self._number: NDArray[np.int32] | None = None  # None: vertices are points of the shell
+        if len(body.triangles):
+            assert body.normals is not None
+            self._number, self._weight = _core.shell_blend(
+                shell.points, -shell.normals, body.vertices, body.normals, threads()
+            )
+
+    def at_points(self, touching: Sequence[ContactPoints], place: Pose) -> Reals | None:
+        """Return the dimple at all points of the shell, in its frame [m]; None: there is none.
+
+        touching: points of the contacts of the body, at its place.
+        """
+        # those of a snapshot act on the other object
+        forces = -np.concatenate([one.forces for one in touching])
+        points = np.concatenate([one.indices for one in touching])
+        if not forces.any():
+            return None
+        turn = Pose((0.0, 0.0, 0.0), place.quaternion).inverse()
+        return self._local.displacement(turn.apply(forces), points)
+
+    def frame(self, u: Reals) -> dict[str, Any]:
+        """Return what moves the vertices of the body, of a dimple at the points."""
+        body = self._body
+        if self._number is None:
+            return {"moved": u[: len(body.vertices)], "normals": body.normals}
+        moved = np.einsum("vk,vkc->vc", self._weight, u[self._number])
+        normals = _core.surface_normals(body.vertices + moved, body.triangles)
+        return {"moved": moved, "normals": normals}

@@ -1,0 +1,85 @@
+"""Loads on a whole solid as loads on its surface."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import reducedfem as rf
+from shapes import box_hexes
+
+SIZE = (0.1, 0.08, 0.06)
+
+
+@pytest.fixture(scope="module")
+def block():
+    """Return a block that is held inside, so that all of its surface may touch."""
+    mesh = rf.Mesh(*box_hexes(5, 4, 4, SIZE))
+    inner = np.setdiff1d(np.arange(mesh.n_nodes), mesh.boundary_nodes)
+    fixed = inner[[0, 5, 13]]
+    return rf.Solid(mesh, rf.StVK(1e5, 0.3, 1000.0), fixed=fixed)
+
+
+@pytest.fixture(scope="module")
+def green(block):
+    return rf.GreensFunctions(block, releasable=block.fixed)
+
+
+def torque(points, force):
+    return np.cross(points, force).sum(axis=0)
+
+
+def test_the_surface_moves_as_under_the_whole_load(block, green, rng):
+    force = rng.normal(size=(block.mesh.n_nodes, 3))
+    free = np.setdiff1d(np.arange(block.mesh.n_nodes), block.fixed)
+    whole = rf.GreensFunctions(block, free)
+    expected = whole.displacement(force[free])[np.searchsorted(free, green.nodes)]
+    load = rf.surface_load(block, force, green.nodes)
+    found = green.displacement(load)
+    np.testing.assert_allclose(found, expected, atol=1e-9 * np.abs(expected).max())
+    # on all nodes it is the load itself
+    np.testing.assert_array_equal(rf.surface_load(block, force, free), force[free])
+
+
+def test_sum_and_torque_are_those_of_the_load(block, green):
+    weight = block.gravity()
+    load = rf.surface_load(block, weight, green.nodes, block.fixed)
+    np.testing.assert_allclose(load.sum(axis=0), weight.sum(axis=0), atol=1e-9)
+    expected = torque(block.mesh.nodes, weight)
+    np.testing.assert_allclose(torque(green.positions, load), expected, atol=1e-9)
+    # a mask gives the same
+    mask = np.isin(np.arange(block.mesh.n_nodes), green.nodes)
+    again = rf.surface_load(block, weight.ravel(), mask, block.fixed)
+    np.testing.assert_array_equal(again, load)
+
+
+def test_a_block_lies_on_a_rough_floor_under_its_weight(block, green):
+    load = rf.surface_load(block, block.gravity((3.0, 0.0, -9.81)), green.nodes, block.fixed)
+    floor = green.nodes[green.positions[:, 2] < 1e-9]
+    up = np.tile([0.0, 0.0, 1.0], (len(floor), 1))
+    lies = green.contact(floor, up, np.zeros(len(floor)), 0.5, force=load, released=block.fixed)
+    assert lies.status == "solved"
+    np.testing.assert_allclose(lies.force.sum(axis=0), -load.sum(axis=0), atol=1e-6)
+    assert (lies.force[:, 2] >= 0.0).all()
+    assert lies.u[green.positions[:, 2] > SIZE[2] - 1e-9, 2].max() < 0.0  # it sinks into itself
+    with pytest.raises(rf.SingularMatrixError):
+        green.contact(floor, up, np.zeros(len(floor)), 0.1, force=load, released=block.fixed)
+
+
+def test_wrong_nodes_are_refused(block, green):
+    weight, held = block.gravity(), block.fixed
+    for nodes, released, match in (
+        ([*green.nodes, held[0]], None, f"nodes has {held[0]}, which is fixed"),
+        (green.nodes, green.nodes[:1], f"released has {green.nodes[0]}, which is not fixed"),
+    ):
+        with pytest.raises(rf.InputError, match=match):
+            rf.surface_load(block, weight, nodes, released)
+    with pytest.raises(rf.SingularMatrixError):
+        rf.surface_load(block, weight, green.nodes[:1], held)
+    graded = rf.voxelize(
+        rf.Mesh(*box_hexes(2, 2, 2, SIZE)).surface(), 16, cut=False, graded=rf.Grading(layers=1)
+    )
+    solid = rf.Solid(graded, rf.StVK(1e5, 0.3, 1000.0), fixed=graded.nodes[:, 2] < 1e-9)
+    if graded.constraints is not None:
+        with pytest.raises(rf.MeshError, match="constrained nodes"):
+            rf.surface_load(solid, solid.gravity(), graded.boundary_nodes)

@@ -1,0 +1,136 @@
+"""Dimples of local compliance on the page of a session."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import reducedfem as rf
+from friction_sessions import session
+from pages import read, shown
+from reducedfem import _core
+from reducedfem.contact.contact import ContactPoints
+from reducedfem.viewer.shown_contact import shell_body
+from reducedfem.viewer.shown_dimple import Dimple, fine_surface
+from shapes import box_hexes
+
+pytestmark = pytest.mark.no_asan(reason="pictures, no C code of its own")
+
+SIDE, DEEP = 0.08, 0.04  # m, of the block
+BALL = 0.012  # m
+INTO = 0.002  # m, of the ball below the surface, at most
+
+
+@pytest.fixture(scope="module")
+def block():
+    """Return a block, fixed below, whose top is at z = 0; its model is coarse."""
+    nodes, cells = box_hexes(16, 16, 6, (SIDE, SIDE, DEEP))
+    mesh = rf.Mesh(nodes - [0.5 * SIDE, 0.5 * SIDE, DEEP], cells)
+    solid = rf.Solid(mesh, rf.StVK(5e4, 0.3, 1000.0), fixed=mesh.nodes[:, 2] < 1e-9 - DEEP)
+    return solid, rf.reduce(solid, rf.modal_derivative_basis(solid, 3, 6))
+
+
+def pressed(tree, solid, simulation=None):
+    """Return a session in which a ball is pressed on the block, off its middle."""
+    local = rf.LocalCompliance(tree, solid)
+    ball = rf.SphereField((0.0, 0.0, 0.0), BALL)
+    contact = rf.FrictionContact(tree, ball, 0.2, budget_us=1e6, local=local)
+    path = np.tile([0.006, 0.003, BALL - INTO], (60, 1))
+    path[:, 2] += np.linspace(INTO, 0.0, 60)
+    coupling = rf.VirtualCoupling(20_000.0, torsional_stiffness=5.0)
+    return session(contact, path, coupling=coupling, simulation=simulation)
+
+
+def depth_of(points, shot):
+    """Return how deep points are inside of the ball [m]."""
+    return BALL - np.linalg.norm(points - shot.bodies[-1].position, axis=1)
+
+
+def frame_of(view):
+    """Return the vertices of the shell, without and with its dimple, and the frame."""
+    body, frame = view._shown.scene().bodies[0], view._shown.frame()
+    state = frame["bodies"][0]
+    whole = body.vertices
+    if body.shapes is not None:
+        whole = whole + np.tensordot(state["q"], body.shapes, 1)
+    return whole, whole + state["moved"], frame
+
+
+@pytest.fixture(scope="module")
+def upper(block):
+    """Return points of the upper side of the block, between its nodes."""
+    s = np.linspace(-0.037, 0.037, 30)
+    x, y = (a.ravel() for a in np.meshgrid(s, s))
+    points = np.stack([x, y, 0.0 * x], 1)
+    return rf.Pointshell(points, np.tile([0.0, 0.0, -1.0], (len(points), 1)))
+
+
+def test_the_shown_surface_lies_at_the_tool(block, upper, browser):
+    solid, reduced = block
+    moves = rf.BackwardEuler(reduced, 1e-3, damping=(5.0, 1e-3))
+    one = pressed(rf.PointTree(upper, reduced), solid, moves)
+    with rf.view(one, browser=False) as view:
+        shown(browser, view)
+        one.run(60)
+        without, vertices, frame = frame_of(view)
+        shot = view._shown._last
+        # without the dimple the ball is far inside of the surface
+        assert depth_of(without, shot).max() > 0.3 * INTO
+        assert abs(depth_of(vertices, shot).max()) < 0.1 * INTO
+        # touching points are at the bottom of it
+        points = frame["dots"][0]["points"]
+        assert len(points) >= 4
+        assert np.abs(depth_of(points, shot)).max() < 0.05 * INTO
+        browser.wait("window.reducedfem.drawing.bodies[0].moved")
+        positions, normals = read(browser)
+        scene = view._shown.scene()
+        np.testing.assert_allclose(positions, vertices - scene.centre, atol=1e-6)
+        expected = _core.surface_normals(vertices, scene.bodies[0].triangles)
+        turned = 1.0 - (expected * scene.bodies[0].normals).sum(axis=1).min()
+        length = np.linalg.norm(normals, axis=1)
+        left = 1.0 - ((expected * normals).sum(axis=1) / length).min()
+        # they follow the dimple, and the model to first order
+        assert left < 0.05 * turned
+    one.close()
+
+
+def test_points_of_a_rigid_tree_move(block, upper):
+    solid, _ = block
+    one = pressed(rf.PointTree(upper), solid)
+    with rf.view(one, browser=False) as view:
+        assert view._shown.frame()["bodies"] == []
+        one.run(60)
+        without, points, _ = frame_of(view)
+        shot = view._shown._last
+        assert len(points) == upper.n_points
+        assert depth_of(without, shot).max() > 0.3 * INTO
+        depth = depth_of(points, shot)
+        assert depth.max() < 0.05 * INTO
+        np.testing.assert_allclose(depth[shot.contacts[0].indices], 0.0, atol=0.05 * INTO)
+    one.close()
+
+
+def test_a_coarse_surface_is_refined_for_the_dimple(block, upper):
+    solid, reduced = block
+    local = rf.LocalCompliance(rf.PointTree(upper, reduced), solid)
+    surface = fine_surface(local)
+    coarse = solid.mesh.surface()
+    assert surface.n_vertices > 1.5 * coarse.n_vertices
+    np.testing.assert_array_equal(surface.vertices[: coarse.n_vertices], coarse.vertices)
+    assert fine_surface(rf.LocalCompliance(rf.PointTree(upper), solid)) is None
+
+
+def test_a_turned_body_takes_the_forces_in_its_own_frame(block, upper):
+    """Dimple of a force in the world: that of the force turned back."""
+    solid, reduced = block
+    tree = rf.PointTree(upper, reduced)
+    local = rf.LocalCompliance(tree, solid)
+    dimple = Dimple(local, shell_body(tree, "shell", 0, fine_surface(local)))
+    turn = rf.Pose((0.1, 0.2, 0.3), (0.8, 0.0, 0.6, 0.0))
+    force = np.array([[0.1, 0.2, -0.7], [0.0, 0.1, -0.2]])
+    points, none = np.array([3, 40], np.int32), np.zeros((2, 3))
+    way = rf.Pose((0.0, 0.0, 0.0), turn.quaternion)
+    touching = [ContactPoints(points, none, np.zeros(2), none, -way.apply(force))]
+    u = dimple.at_points(touching, turn)
+    np.testing.assert_allclose(u, local.displacement(force, points), atol=1e-15)
+    assert dimple.at_points([ContactPoints(points, none, np.zeros(2), none, none)], turn) is None
