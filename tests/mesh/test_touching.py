@@ -18,7 +18,7 @@ def layers(shift=(0.5, 0.5), gap=0.0, low=(2, 2, 1), top=(2, 2, 1), make=box_hex
     """Return two layers of 2 x 2 x 1 m, the upper one shifted and apart."""
     parts = [rf.Mesh(*make(*cells, (2.0, 2.0, 1.0))) for cells in (low, top)]
     return rf.join_meshes(
-        [parts[0], rf.Mesh(parts[1].nodes + [*shift, 1 + gap], parts[1].elements)]
+        [parts[0], rf.Mesh(parts[1].nodes + np.array([*shift, 1 + gap]), parts[1].elements)]
     )
 
 
