@@ -16,7 +16,8 @@ typedef struct search {
   const rf_mesh *mesh;
   rf_boundary faces;
   rf_face_frame *frame;  // (n_faces)
-  int32_t *part;         // component of each element by nodes
+  int32_t *part;         // component of each element by nodes and constraints
+  int32_t *piece;        // by nodes alone
   rf_bvh tree;           // of the faces
   int32_t face, found;   // the one that is compared, and the first one on which it lies; -1
 } search;
@@ -71,7 +72,9 @@ static int compare(void *context, int32_t at) {
   places_of(s, other, x);
   if (!rf_face_holds(s->faces.face_nodes, (const double(*)[3])x, one->middle, near)) return 0;
   if (is_tied(s, f, other) || is_tied(s, other, f)) return 0;
-  if (s->part[e] == s->part[e2] && is_crack(s, f, other, near)) return 0;
+  // constraints of a few nodes join parts, too
+  if (s->part[e] == s->part[e2] && s->piece[e] != s->piece[e2]) return 0;
+  if (s->piece[e] == s->piece[e2] && is_crack(s, f, other, near)) return 0;
   s->found = other;
   return 0;
 }
@@ -105,11 +108,15 @@ rf_status rf_mesh_find_touching(const rf_mesh *mesh, const rf_run *run, int32_t 
   rf_status st = RF_OK;
   search s = {.mesh = mesh};
   int32_t parts;
+  rf_mesh plain = *mesh;
+  plain.constraints = NULL;
   *pairs = NULL;
   *count = 0;
   RF_TRY(rf_mesh_boundary(mesh, &s.faces, err));
   RF_ALLOC(s.part, mesh->n_elements);
   RF_TRY(rf_mesh_components(mesh, false, s.part, &parts, err));
+  RF_ALLOC(s.piece, mesh->n_elements);
+  RF_TRY(rf_mesh_components(&plain, false, s.piece, &parts, err));
   RF_ALLOC(s.frame, s.faces.n_faces);
   RF_ALLOC(*pairs, 2 * (int64_t)s.faces.n_faces);
   if (s.faces.n_faces > 0) RF_TRY(make_tree(&s, run, err));
@@ -133,5 +140,6 @@ done:
   rf_bvh_free(&s.tree);
   rf_free(s.frame);
   rf_free(s.part);
+  rf_free(s.piece);
   return st;
 }
