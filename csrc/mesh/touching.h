@@ -1,8 +1,8 @@
 // Faces of the surface of a mesh that lie on each other without being joined.
 //
 // Parts of a body meet there whose elements do not fit, such as layers shifted by half an element,
-// or whose nodes are twice in the file: they move independently.  Both sides of a crack, faces with
-// corners at equal places in one part, are none.
+// or whose nodes are twice in the file: they move independently.  Cracks, whose two sides have
+// corners at equal places in one part, are not listed.
 #ifndef RF_MESH_TOUCHING_H
 #define RF_MESH_TOUCHING_H
 

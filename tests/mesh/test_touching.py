@@ -83,7 +83,7 @@ def test_nodes_that_are_twice_at_a_place():
     assert len(touching(merged(mesh))) == 0
 
 
-def test_cracks_are_none():
+def test_cracks_are_not_listed():
     """Nodes are twice on a half of the plane between two layers, which are one part."""
     mesh = merged(layers((0.0, 0.0)))
     opened = np.flatnonzero((mesh.nodes[:, 2] == 1.0) & (mesh.nodes[:, 0] > 1.0))
@@ -100,7 +100,7 @@ def test_cracks_are_none():
 
 
 @pytest.mark.parametrize("gap", [0.01, 0.002])
-def test_gaps_and_edges_are_none(gap):
+def test_gaps_and_edges_are_not_listed(gap):
     assert len(touching(layers(gap=gap))) == 0
     assert len(touching(layers((2.0, 0.0)))) == 0  # they meet at an edge
     assert len(touching(layers((2.5, 0.5), gap=-1.0))) == 0  # beside each other, apart
