@@ -39,6 +39,13 @@ def lump(resolution: int, order: int) -> rf.Solid:
     return rf.Solid(mesh, MATERIAL, fixed=z < z.min() + 0.1 * np.ptp(z))
 
 
+def tets_of_lump() -> rf.Solid:
+    """Return the same body of graded tetrahedra of ten nodes."""
+    mesh = rf.graded_tets(bumpy_sphere(), 24).quadratic()
+    z = mesh.nodes[:, 2]
+    return rf.Solid(mesh, MATERIAL, fixed=z < z.min() + 0.1 * np.ptp(z))
+
+
 SOLIDS = {
     "cube": lambda: grid((23, 23, 23)),
     "cube, tets": lambda: grid((23, 23, 23), tets=True),
@@ -48,6 +55,7 @@ SOLIDS = {
     "ball, tets": lambda: grid((29, 29, 29), tets=True, ball=True),
     "cut cells": lambda: lump(28, 1),
     "cut cells of 20 nodes": lambda: lump(16, 2),
+    "graded tets of 10 nodes": tets_of_lump,
 }
 
 

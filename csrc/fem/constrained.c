@@ -230,6 +230,19 @@ void rf_constrained_fold_numbers(const rf_solid *s, const double *from, double *
     }
 }
 
+rf_status rf_constrained_numbers(const rf_solid *s, rf_numbers_of_elements *compute,
+                                 const void *context, double *entries, rf_error *err) {
+  rf_status st = RF_OK;
+  const rf_solid *elements = s->constrained->elements;
+  double *all = NULL;
+  RF_ALLOC(all, elements->graph.ptr[elements->graph.n]);
+  RF_TRY(compute(elements, context, all, err));
+  rf_constrained_fold_numbers(s, all, entries);
+done:
+  rf_free(all);
+  return st;
+}
+
 typedef struct folding {
   const rf_solid *solid;
   const double *from;

@@ -35,6 +35,14 @@ RF_MUST_CHECK rf_status rf_constrained_fold_blocks(const rf_solid *solid, const 
                                                    const double *from, bool upper, double *to,
                                                    rf_error *err);
 
+// Computes numbers on the pattern of a solid without constraints.
+typedef rf_status rf_numbers_of_elements(const rf_solid *elements, const void *context,
+                                         double *entries, rf_error *err);
+// Computes them for the elements of a solid with constraints, folded.
+RF_MUST_CHECK rf_status rf_constrained_numbers(const rf_solid *solid,
+                                               rf_numbers_of_elements *compute, const void *context,
+                                               double *entries, rf_error *err);
+
 // Creates a copy of the displacements (n, 3) in which constrained nodes follow; NULL stays NULL.
 RF_MUST_CHECK rf_status rf_constrained_copy(const rf_solid *solid, const double *u, double **out,
                                             rf_error *err);

@@ -177,18 +177,9 @@ static void add_row(const rf_solid *s, int32_t i, int32_t e, const double *const
   }
 }
 
-// The same of a solid with constrained nodes.
-static rf_status constrained_matrix(const rf_solid *s, const double *factor, double *entries,
-                                    rf_error *err) {
-  rf_status st = RF_OK;
-  const rf_solid *elements = s->constrained->elements;
-  double *all = NULL;
-  RF_ALLOC(all, elements->graph.ptr[elements->graph.n]);
-  RF_TRY(rf_solid_ghost_matrix(elements, factor, all, err));
-  rf_constrained_fold_numbers(s, all, entries);
-done:
-  rf_free(all);
-  return st;
+static rf_status of_elements(const rf_solid *elements, const void *context, double *entries,
+                             rf_error *err) {
+  return rf_solid_ghost_matrix(elements, context, entries, err);
 }
 
 void rf_solid_ghost_rows_free(rf_solid_ghost_rows *g) {
@@ -242,7 +233,7 @@ rf_status rf_solid_ghost_matrix(const rf_solid *s, const double *factor, double 
                                 rf_error *err) {
   rf_status st = RF_OK;
   rf_solid_ghost_rows *rows = NULL;
-  if (s->constrained) return constrained_matrix(s, factor, entries, err);
+  if (s->constrained) return rf_constrained_numbers(s, of_elements, factor, entries, err);
   memset(entries, 0, (size_t)s->graph.ptr[s->mesh->n_nodes] * sizeof *entries);
   if (!s->ghost_mate) return RF_OK;
   RF_TRY(rf_solid_ghost_rows_create(s, &rows, err));

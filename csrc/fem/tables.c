@@ -288,23 +288,15 @@ done:
   return st;
 }
 
-static rf_status constrained_volume(const rf_solid *s, int32_t material, double *mass,
+static rf_status volume_of_elements(const rf_solid *elements, const void *material, double *mass,
                                     rf_error *err) {
-  rf_status st = RF_OK;
-  const rf_solid *elements = s->constrained->elements;
-  double *all = NULL;
-  RF_ALLOC(all, elements->graph.ptr[elements->graph.n]);
-  RF_TRY(rf_solid_material_volume(elements, material, all, err));
-  rf_constrained_fold_numbers(s, all, mass);
-done:
-  rf_free(all);
-  return st;
+  return rf_solid_material_volume(elements, *(const int32_t *)material, mass, err);
 }
 
 rf_status rf_solid_material_volume(const rf_solid *s, int32_t material, double *mass,
                                    rf_error *err) {
   const rf_mesh *mesh = s->mesh;
-  if (s->constrained) return constrained_volume(s, material, mass, err);
+  if (s->constrained) return rf_constrained_numbers(s, volume_of_elements, &material, mass, err);
   products all = begin_products(s);
   memset(mass, 0, (size_t)s->graph.ptr[mesh->n_nodes] * sizeof *mass);
   for (int32_t e = 0; e < mesh->n_elements; ++e) {

@@ -6,16 +6,12 @@
 #include "base/alloc.h"
 #include "linalg/dissection_internal.h"
 
-#define HALF 0.70710678118654752
-
-// Axes first; meshes of tetrahedra may have smaller separators across a diagonal.
-enum { AXES = 3, DIRECTIONS = 9 };
-static const double DIRECTION[DIRECTIONS][3] = {
-    {1.0, 0.0, 0.0},   {0.0, 1.0, 0.0},    {0.0, 0.0, 1.0},   {HALF, HALF, 0.0}, {HALF, -HALF, 0.0},
-    {HALF, 0.0, HALF}, {HALF, 0.0, -HALF}, {0.0, HALF, HALF}, {0.0, HALF, -HALF}};
-
-static const double OBLIQUE = 1.1;  // oblique planes leave parts that are worse to divide
-static const double COVERED = 0.9;  // a minimum cover is rarely smaller, relative to its bound
+// Costs after covers and refinement are rarely smaller than this, relative to the bounds.  Large
+// sets, relative to the graph, determine most of the fill: more planes are tried there.
+static const double REDUCED = 0.75, REDUCED_LARGE = 0.55, LARGE = 0.2;
+// Moves without a better state of the refinement of a plane to be compared, and of the best one.
+enum { COMPARED = 8, REFINED = 60, PASSES = 4 };
+static const double LEAF_NEIGHBORS = 1.3;  // nodes of a leaf over the mean number of neighbours
 
 void rf_adjacency_free(rf_adjacency *a) {
   rf_free(a->ptr);
@@ -23,25 +19,30 @@ void rf_adjacency_free(rf_adjacency *a) {
   *a = (rf_adjacency){0};
 }
 
-rf_status rf_dissection_work_init(rf_dissection_work *w, const rf_adjacency *graph,
-                                  const double *points, rf_error *err) {
+rf_status rf_dissection_work_init(rf_dissection_work *w, const rf_adjacency *graph, rf_error *err) {
   rf_status st = RF_OK;
-  const int64_t n = graph->n;
-  *w = (rf_dissection_work){.graph = graph, .points = points, .room = 4 * n};
-  RF_ALLOC(w->set, n);
+  const int64_t n = graph->n, entries = graph->ptr[n];
+  const double neighbors = n > 0 ? (double)entries / (double)n : 0.0;
+  *w = (rf_dissection_work){.graph = graph, .room = 4 * n};
+  w->leaf = (int32_t)fmin(fmax(RF_LEAF, LEAF_NEIGHBORS * neighbors), RF_MOST_LEAF);
   RF_ALLOC(w->side, n);
   RF_ALLOC(w->best, n);
+  RF_ALLOC(w->ptr, 2 * n + 2);
+  RF_ALLOC(w->neighbor, entries);
+  RF_ALLOC(w->points, 3 * n);
   RF_ALLOC(w->sorted, n);
-  RF_ALLOC(w->layer, n);
-  RF_ALLOC(w->key, n);
-  RF_ALLOC(w->left, n + 1);
-  RF_ALLOC(w->right, n + 1);
-  RF_ALLOC(w->before, n + 1);
+  RF_ALLOC(w->number, n);
+  RF_ALLOC(w->right_ptr, n + 1);
+  RF_ALLOC(w->right_neighbor, entries);
+  RF_ALLOC(w->right_point, 3 * n);
+  RF_ALLOC(w->value, n);
+  RF_ALLOC(w->high, n);
+  RF_ALLOC(w->counts, RF_BINS + 2);
+  RF_ALLOC(w->boundary, n);
   RF_ALLOC(w->mate, n);
   RF_ALLOC(w->level, n);
   RF_ALLOC(w->queue, n);
   RF_ALLOC(w->next, n);
-  RF_ALLOC(w->boundary, n);
   for (int s = 0; s < 2; ++s) {
     RF_ALLOC(w->to[s].pulls, n);
     RF_ALLOC(w->to[s].next, n);
@@ -50,115 +51,152 @@ rf_status rf_dissection_work_init(rf_dissection_work *w, const rf_adjacency *gra
   RF_ALLOC(w->moved, n);
   RF_ALLOC(w->log, w->room);
   RF_ALLOC(w->place, n);
-  RF_ALLOC(w->bits, RF_LEAF * RF_LEAF_BITS / 64);
+  RF_ALLOC(w->bits, RF_MOST_LEAF * RF_LEAF_BITS / 64);
   for (int64_t i = 0; i < n; ++i) w->place[i] = -1;
 done:
   return st;
 }
 
 void rf_dissection_work_release(rf_dissection_work *w) {
-  void *const all[] = {w->set,        w->side,       w->best,        w->sorted,     w->layer,
-                       w->key,        w->left,       w->right,       w->before,     w->mate,
-                       w->level,      w->queue,      w->next,        w->boundary,   w->to[0].pulls,
-                       w->to[0].next, w->to[0].last, w->to[1].pulls, w->to[1].next, w->to[1].last,
-                       w->moved,      w->log,        w->place,       w->bits};
+  void *const all[] = {w->side,        w->best,       w->ptr,         w->neighbor,
+                       w->points,      w->sorted,     w->number,      w->right_ptr,
+                       w->right_point, w->value,      w->high,        w->right_neighbor,
+                       w->counts,      w->boundary,   w->mate,        w->level,
+                       w->queue,       w->next,       w->to[0].pulls, w->to[0].next,
+                       w->to[0].last,  w->to[1].next, w->to[1].pulls, w->to[1].last,
+                       w->moved,       w->log,        w->place,       w->bits};
   for (size_t i = 0; i < sizeof all / sizeof *all; ++i) rf_free(all[i]);
 }
 
-void rf_dissection_enter(rf_dissection_work *w, int32_t count, const int32_t *node) {
-  ++w->stamp;
-  for (int32_t i = 0; i < count; ++i) w->set[node[i]] = w->stamp;
-}
-
-void rf_dissection_split(rf_dissection_work *w, int32_t count, int32_t *node, const uint8_t *side,
-                         const int32_t size[RF_SIDES]) {
-  int32_t at[RF_SIDES] = {0, size[0], size[0] + size[1]};
-  for (int32_t i = 0; i < count; ++i) w->sorted[at[side[node[i]]]++] = node[i];
-  memcpy(node, w->sorted, (size_t)count * sizeof *node);
-}
-
-// Divides a set: w->best and the sizes of its sides.  Returns false if no plane divides it.
-static bool divide(rf_dissection_work *w, int32_t count, const int32_t *node,
-                   int32_t size[RF_SIDES]) {
+// Divides by the plane whose separator is best after a short refinement.
+static rf_status divide_by_planes(rf_dissection_work *w, int32_t size[RF_SIDES], bool *divided,
+                                  rf_error *err) {
+  (void)err;
+  const int32_t n = w->part.n;
+  const double reduced = n > LARGE * w->graph->n ? REDUCED_LARGE : REDUCED;
   double least = INFINITY;
-  rf_dissection_enter(w, count, node);
-  for (int d = 0; d < DIRECTIONS; ++d) {
-    const double weight = d < AXES ? 1.0 : OBLIQUE;
-    const double bound = weight * rf_dissection_plane(w, count, node, DIRECTION[d]);
-    if (!(bound < INFINITY) || (d >= AXES && COVERED * bound > least)) continue;
-    rf_dissection_cover(w, count, node);
+  rf_plane plane[RF_FIELDS];
+  const int planes = rf_dissection_planes(w, plane);
+  for (int k = 0; k < planes && reduced * plane[k].cost < least; ++k) {
+    rf_dissection_cut(w, plane + k);
+    rf_dissection_cover(w);
     int32_t sizes[RF_SIDES] = {0};
-    for (int32_t i = 0; i < count; ++i) ++sizes[w->side[node[i]]];
-    const double cost = weight * rf_dissection_cost(count, sizes);
-    if (cost >= least || sizes[0] == 0 || sizes[1] == 0) continue;
+    for (int32_t i = 0; i < n; ++i) ++sizes[w->side[i]];
+    if (sizes[0] == 0 || sizes[1] == 0) continue;
+    rf_dissection_refine(w, 1, COMPARED, sizes);
+    const double cost = rf_dissection_cost(n, sizes);
+    if (cost >= least) continue;
     least = cost;
     memcpy(size, sizes, sizeof sizes);
-    for (int32_t i = 0; i < count; ++i) w->best[node[i]] = w->side[node[i]];
+    memcpy(w->best, w->side, (size_t)n);
   }
-  if (!(least < INFINITY)) return false;
-  for (int32_t i = 0; i < count; ++i) w->side[node[i]] = w->best[node[i]];
-  rf_dissection_refine(w, count, node, size);
-  return true;
+  *divided = least < INFINITY;
+  if (!*divided) return RF_OK;
+  memcpy(w->side, w->best, (size_t)n);
+  rf_dissection_refine(w, PASSES, REFINED, size);
+  return RF_OK;
 }
 
-// Reorders nodes of a set by their graph alone.
-static rf_status order_undivided(rf_dissection_work *w, int32_t count, int32_t *node,
-                                 rf_order_graph *undivided, rf_error *err) {
-  const rf_adjacency *g = w->graph;
-  rf_status st = RF_OK;
-  int32_t *order = NULL, pairs = 0, *number = w->next;
-  rf_adjacency part = {.n = count};
-  rf_dissection_enter(w, count, node);
-  for (int32_t i = 0; i < count; ++i) number[node[i]] = i;
-  RF_ALLOC(order, count);
-  RF_ALLOC(part.ptr, (int64_t)count + 1);
-  for (int pass = 0; pass < 2; ++pass) {
-    pairs = 0;
-    for (int32_t i = 0; i < count; ++i) {
-      for (int32_t p = g->ptr[node[i]]; p < g->ptr[node[i] + 1]; ++p) {
-        if (!rf_dissection_inside(w, g->neighbor[p])) continue;
-        if (pass == 1) part.neighbor[pairs] = number[g->neighbor[p]];
-        ++pairs;
-      }
-      part.ptr[i + 1] = pairs;
-    }
-    if (pass == 0) RF_ALLOC(part.neighbor, pairs);
+// Views of the storage of a set that begins with a node of the order.
+static void enter(rf_dissection_work *w, int32_t first, int32_t count, int32_t *neighbor) {
+  w->part = (rf_adjacency){.n = count, .ptr = w->ptr + 2 * (int64_t)first, .neighbor = neighbor};
+  w->point = w->points + 3 * (int64_t)first;
+}
+
+// Splits the set: nodes to left, right, separator; graphs and places of left and right in its
+// storage.  Returns where the neighbours of the right side begin.
+static int32_t *split(rf_dissection_work *w, const int32_t size[RF_SIDES], int32_t *node) {
+  const rf_adjacency *g = &w->part;
+  int32_t at[RF_SIDES] = {0, size[0], size[0] + size[1]};
+  for (int32_t i = 0; i < g->n; ++i) {
+    w->number[i] = at[w->side[i]]++;
+    w->sorted[w->number[i]] = node[i];
   }
-  RF_TRY(undivided(&part, order, err));
-  for (int32_t i = 0; i < count; ++i) w->sorted[i] = node[order[i]];
-  memcpy(node, w->sorted, (size_t)count * sizeof *node);
+  memcpy(node, w->sorted, (size_t)g->n * sizeof *node);
+  // the left side moves down in place: it never passes what is still to be read
+  int32_t nodes[2] = {0, 0}, entries[2] = {0, 0}, begin = g->ptr[0];
+  for (int32_t i = 0; i < g->n; ++i) {
+    const int32_t p0 = begin, side = w->side[i];
+    begin = g->ptr[i + 1];
+    if (side == RF_SIDE_SEPARATOR) continue;
+    const bool right = side == RF_SIDE_RIGHT;
+    int32_t *to = right ? w->right_neighbor : g->neighbor, end = entries[right];
+    (right ? w->right_ptr : g->ptr)[nodes[right]] = end;
+    memmove((right ? w->right_point : w->point) + 3 * (int64_t)nodes[right],
+            w->point + 3 * (int64_t)i, 3 * sizeof(double));
+    for (int32_t p = p0; p < begin; ++p) {
+      const int32_t b = g->neighbor[p];
+      if (w->side[b] == side) to[end++] = w->number[b] - (right ? size[0] : 0);
+    }
+    entries[right] = end;
+    ++nodes[right];
+  }
+  g->ptr[nodes[0]] = entries[0];
+  w->right_ptr[nodes[1]] = entries[1];
+  memcpy(g->ptr + 2 * (int64_t)size[0], w->right_ptr, (size_t)(size[1] + 1) * sizeof *g->ptr);
+  memcpy(g->neighbor + entries[0], w->right_neighbor, (size_t)entries[1] * sizeof *g->neighbor);
+  memcpy(w->point + 3 * (int64_t)size[0], w->right_point, 3 * (size_t)size[1] * sizeof *w->point);
+  return g->neighbor + entries[0];
+}
+
+// Orders a set that is not divided by its graph alone.
+static rf_status order_undivided(rf_dissection_work *w, int32_t *node, rf_order_graph *undivided,
+                                 rf_error *err) {
+  rf_status st = RF_OK;
+  int32_t *order = NULL;
+  RF_ALLOC(order, w->part.n);
+  RF_TRY(undivided(&w->part, order, err));
+  for (int32_t i = 0; i < w->part.n; ++i) w->sorted[i] = node[order[i]];
+  memcpy(node, w->sorted, (size_t)w->part.n * sizeof *node);
 done:
   rf_free(order);
-  rf_adjacency_free(&part);
   return st;
 }
 
-// Reorders nodes: the left side, the right side, the separator.
-static rf_status dissect(rf_dissection_work *w, int32_t count, int32_t *node,
-                         rf_order_graph *undivided, rf_error *err) {
+// Reorders nodes first to first + count - 1 of the order: the left side, the right side, the
+// separator.
+static rf_status dissect(rf_dissection_work *w, const rf_dissection_rule *rule, int32_t first,
+                         int32_t count, int32_t *neighbor, int32_t *order, rf_error *err) {
   int32_t size[RF_SIDES];
-  while (count > RF_LEAF) {
-    if (!divide(w, count, node, size)) return order_undivided(w, count, node, undivided, err);
-    rf_dissection_split(w, count, node, w->side, size);
+  bool divided;
+  while (count > (rule->least ? rule->least : w->leaf)) {
+    enter(w, first, count, neighbor);
+    rf_status st = rule->divide(w, size, &divided, err);
+    if (st < 0) return st;
+    if (!divided && rule->undivided) return order_undivided(w, order + first, rule->undivided, err);
+    if (!divided) break;
+    int32_t *right = split(w, size, order + first);
     // the larger side next in this loop: the depth of the recursion is bounded
     const bool swap = size[0] > size[1];
-    const rf_status st = dissect(w, size[swap], swap ? node + size[0] : node, undivided, err);
+    st = dissect(w, rule, swap ? first + size[0] : first, size[swap], swap ? right : neighbor,
+                 order, err);
     if (st < 0) return st;
-    if (!swap) node += size[0];
+    if (!swap) first += size[0];
+    if (!swap) neighbor = right;
     count = size[!swap];
   }
-  rf_dissection_leaves(w, count, node);
+  rf_dissection_leaves(w, count, order + first);
   return RF_OK;
+}
+
+rf_status rf_dissection_run(const rf_adjacency *graph, const double *points,
+                            const rf_dissection_rule *rule, int32_t *order, rf_error *err) {
+  rf_dissection_work w;
+  rf_status st;
+  const size_t n = (size_t)graph->n;
+  RF_TRY(rf_dissection_work_init(&w, graph, err));
+  memcpy(w.ptr, graph->ptr, (n + 1) * sizeof *w.ptr);
+  memcpy(w.neighbor, graph->neighbor, (size_t)graph->ptr[n] * sizeof *w.neighbor);
+  memcpy(w.points, points, 3 * n * sizeof *w.points);
+  for (int32_t i = 0; i < graph->n; ++i) order[i] = i;
+  st = dissect(&w, rule, 0, graph->n, w.neighbor, order, err);
+done:
+  rf_dissection_work_release(&w);
+  return st;
 }
 
 rf_status rf_dissection(const rf_adjacency *graph, const double *points, rf_order_graph *undivided,
                         int32_t *order, rf_error *err) {
-  rf_dissection_work w;
-  rf_status st;
-  RF_TRY(rf_dissection_work_init(&w, graph, points, err));
-  for (int32_t i = 0; i < graph->n; ++i) order[i] = i;
-  st = dissect(&w, graph->n, order, undivided, err);
-done:
-  rf_dissection_work_release(&w);
-  return st;
+  const rf_dissection_rule rule = {.divide = divide_by_planes, .undivided = undivided};
+  return rf_dissection_run(graph, points, &rule, order, err);
 }

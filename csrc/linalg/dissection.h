@@ -5,10 +5,11 @@
 //   A. George: Nested dissection of a regular finite element mesh. SIAM Journal on Numerical
 //   Analysis 10 (1973)
 //
-// A plane divides the nodes of a set.  Edges of the graph that cross it make a bipartite graph; its
-// minimum vertex cover separates the rest of both sides (Z00 4.1.1.2), and is eliminated after
-// them. Both sides are divided in the same way.  Sets of a few nodes are eliminated by minimum
-// degree.
+// A plane divides the nodes of a set, or a level of the distance in the graph from a node at its
+// end.  Edges of the graph that cross it make a bipartite graph; its minimum vertex cover separates
+// the rest of both sides (Z00 4.1.1.2).  Of several such separators, refined, the best one is
+// eliminated after both sides, which are divided in the same way.  Sets of a few nodes are
+// eliminated by minimum degree.
 //
 // Deterministic and thread safe: no random numbers, no state of the process.
 #ifndef RF_LINALG_DISSECTION_H
@@ -31,7 +32,7 @@ void rf_adjacency_free(rf_adjacency *a);  // leaves an empty graph, which may be
 typedef rf_status rf_order_graph(const rf_adjacency *graph, int32_t *order, rf_error *err);
 
 // Sets order (n): nodes in the order of elimination.  points (n, 3), finite.  undivided: for sets
-// of many nodes that no plane divides, as their places are equal.
+// of many nodes that neither planes nor distances divide.
 RF_MUST_CHECK rf_status rf_dissection(const rf_adjacency *graph, const double *points,
                                       rf_order_graph *undivided, int32_t *order, rf_error *err);
 

@@ -9,13 +9,13 @@ enum { FREE = -1, FAR = INT32_MAX };  // no mate; no path
 
 // Returns true if `to` is the other end of a crossing edge from a left node.
 static inline bool crosses(const rf_dissection_work *w, int32_t to) {
-  return rf_dissection_inside(w, to) && w->side[to] == RF_SIDE_RIGHT;
+  return w->side[to] == RF_SIDE_RIGHT;
 }
 
 // Sets the levels of left nodes: lengths of alternating paths from free ones.  Returns true if
 // such a path ends at a free right node.
 static bool find_levels(rf_dissection_work *w, int32_t count, const int32_t *left) {
-  const rf_adjacency *g = w->graph;
+  const rf_adjacency *g = &w->part;
   int32_t end = 0;
   bool found = false;
   for (int32_t i = 0; i < count; ++i) {
@@ -42,7 +42,7 @@ static bool find_levels(rf_dissection_work *w, int32_t count, const int32_t *lef
 // Searches a shortest augmenting path from a free left node, without recursion, and applies it.
 // next[a]: edge of a to be tried.  The queue is the path.
 static void augment(rf_dissection_work *w, int32_t start) {
-  const rf_adjacency *g = w->graph;
+  const rf_adjacency *g = &w->part;
   int32_t depth = 0;
   w->queue[0] = start;
   while (depth >= 0) {
@@ -74,19 +74,10 @@ static void augment(rf_dissection_work *w, int32_t start) {
   }
 }
 
-void rf_dissection_cover(rf_dissection_work *w, int32_t count, const int32_t *node) {
-  const rf_adjacency *g = w->graph;
-  int32_t *left = w->boundary, n_left = 0;
-  for (int32_t i = 0; i < count; ++i) {
-    const int32_t a = node[i];
-    w->mate[a] = FREE;
-    if (w->side[a] != RF_SIDE_LEFT) continue;
-    for (int32_t p = g->ptr[a]; p < g->ptr[a + 1]; ++p)
-      if (crosses(w, g->neighbor[p])) {
-        left[n_left++] = a;
-        break;
-      }
-  }
+void rf_dissection_cover(rf_dissection_work *w) {
+  const rf_adjacency *g = &w->part;
+  const int32_t *left = w->boundary, n_left = w->n_boundary;
+  for (int32_t i = 0; i < g->n; ++i) w->mate[i] = FREE;
   // most nodes find a mate at once
   for (int32_t i = 0; i < n_left; ++i)
     for (int32_t a = left[i], p = g->ptr[a]; p < g->ptr[a + 1]; ++p) {

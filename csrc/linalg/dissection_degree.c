@@ -95,15 +95,15 @@ static void order_leaf(rf_dissection_work *w, int32_t count, int32_t *node) {
       if (w->place[g->neighbor[p]] >= 0)
         set_bit(row_of(w->bits, words, i), w->place[g->neighbor[p]]);
   for (int32_t i = 0; i < n; ++i) w->place[i < count ? node[i] : w->queue[i - count]] = -1;
-  int32_t degree[RF_LEAF], list[RF_LEAF], order[RF_LEAF];
+  int32_t degree[RF_MOST_LEAF], list[RF_MOST_LEAF], order[RF_MOST_LEAF];
   eliminate(count, words, w->bits, degree, list, order);
   for (int32_t i = 0; i < count; ++i) degree[i] = node[order[i]];
   memcpy(node, degree, (size_t)count * sizeof *node);
 }
 
 void rf_dissection_leaves(rf_dissection_work *w, int32_t count, int32_t *node) {
-  for (int32_t i = 0; i < count; i += RF_LEAF)
-    order_leaf(w, count - i < RF_LEAF ? count - i : RF_LEAF, node + i);
+  for (int32_t i = 0; i < count; i += w->leaf)
+    order_leaf(w, count - i < w->leaf ? count - i : w->leaf, node + i);
 }
 
 rf_status rf_minimum_degree(const rf_adjacency *graph, int32_t *order, rf_error *err) {

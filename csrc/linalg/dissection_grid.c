@@ -6,72 +6,64 @@
 #include "base/alloc.h"
 #include "linalg/dissection_internal.h"
 
-enum { AXES = 3 };
-static const double AXIS[AXES][3] = {{1.0, 0.0, 0.0}, {0.0, 1.0, 0.0}, {0.0, 0.0, 1.0}};
+enum { AXES = RF_AXES };
+
+// Numbers the layers of nodes across an axis: w->layer, by value.  Returns their number.
+static int32_t number_layers(rf_dissection_work *w, int axis) {
+  int32_t layers = 0, *number = w->layer;
+  memset(number, 0, RF_BINS * sizeof *number);
+  for (int32_t i = 0; i < w->part.n; ++i) number[w->value[i].at[axis]] = 1;
+  for (int32_t k = 0; k < RF_BINS; ++k)
+    if (number[k]) number[k] = layers++;
+  return layers;
+}
 
 // Tries a layer of nodes as separator: w->side and sizes.  Returns true if it separates.
-static bool try_layer(rf_dissection_work *w, int32_t count, const int32_t *node, int32_t layer,
-                      int32_t size[RF_SIDES]) {
-  const rf_adjacency *g = w->graph;
+static bool try_layer(rf_dissection_work *w, int axis, int32_t layer, int32_t size[RF_SIDES]) {
+  const rf_adjacency *g = &w->part;
   memset(size, 0, RF_SIDES * sizeof *size);
-  for (int32_t i = 0; i < count; ++i) {
-    const int32_t own = w->layer[node[i]];
-    w->side[node[i]] = own < layer ? RF_SIDE_LEFT : own > layer ? RF_SIDE_RIGHT : RF_SIDE_SEPARATOR;
-    ++size[w->side[node[i]]];
+  for (int32_t i = 0; i < g->n; ++i) {
+    const int32_t own = w->layer[w->value[i].at[axis]];
+    w->side[i] = own < layer ? RF_SIDE_LEFT : own > layer ? RF_SIDE_RIGHT : RF_SIDE_SEPARATOR;
+    ++size[w->side[i]];
   }
-  for (int32_t i = 0; i < count; ++i)
-    for (int32_t a = node[i], p = g->ptr[a]; p < g->ptr[a + 1]; ++p)
-      if (rf_dissection_inside(w, g->neighbor[p]) &&
-          w->side[a] + w->side[g->neighbor[p]] == RF_SIDE_LEFT + RF_SIDE_RIGHT &&
+  for (int32_t a = 0; a < g->n; ++a)
+    for (int32_t p = g->ptr[a]; p < g->ptr[a + 1]; ++p)
+      if (w->side[a] + w->side[g->neighbor[p]] == RF_SIDE_LEFT + RF_SIDE_RIGHT &&
           w->side[a] != w->side[g->neighbor[p]])
         return false;
   return true;
 }
 
-static rf_status dissect_grid(rf_dissection_work *w, int32_t count, int32_t *node, rf_error *err) {
-  int32_t size[RF_SIDES];
-  while (count > 1) {
-    int longest = 0;
-    int32_t layers = 0;
-    for (int a = 0; a < AXES; ++a) {
-      const int32_t n = rf_dissection_layers(w, count, node, AXIS[a]);
-      if (n > layers) longest = a;
-      if (n > layers) layers = n;
-    }
-    if (layers < 3) break;
-    rf_dissection_layers(w, count, node, AXIS[longest]);
-    rf_dissection_enter(w, count, node);
-    // layers through edges of second-order elements do not separate; those beside them do
-    const int32_t middle = layers / 2;
-    if (!try_layer(w, count, node, middle, size) && !try_layer(w, count, node, middle - 1, size) &&
-        !try_layer(w, count, node, middle + 1, size))
-      return rf_fail(
-          err, RF_ERR_ARG,
-          "the method \"nested\" takes regular grids: a layer of %d nodes across %c does "
-          "not separate the others; use \"dissection\"",
-          (int)size[RF_SIDE_SEPARATOR], "xyz"[longest]);
-    if (size[0] == 0 && size[1] == 0) break;
-    rf_dissection_split(w, count, node, w->side, size);
-    const bool swap = size[0] > size[1];
-    const rf_status st = dissect_grid(w, size[swap], swap ? node + size[0] : node, err);
-    if (st < 0) return st;
-    if (!swap) node += size[0];
-    count = size[!swap];
+static rf_status divide_grid(rf_dissection_work *w, int32_t size[RF_SIDES], bool *divided,
+                             rf_error *err) {
+  int longest = 0;
+  int32_t layers = 0;
+  rf_dissection_places(w);
+  for (int a = 0; a < AXES; ++a) {
+    const int32_t n = number_layers(w, a);
+    if (n > layers) longest = a;
+    if (n > layers) layers = n;
   }
-  rf_dissection_leaves(w, count, node);
+  *divided = false;
+  if (layers < 3) return RF_OK;
+  number_layers(w, longest);
+  // layers through edges of second-order elements do not separate; those beside them do
+  const int32_t middle = layers / 2;
+  if (!try_layer(w, longest, middle, size) && !try_layer(w, longest, middle - 1, size) &&
+      !try_layer(w, longest, middle + 1, size))
+    return rf_fail(err, RF_ERR_ARG,
+                   "the method \"nested\" takes regular grids: a layer of %d nodes across %c does "
+                   "not separate the others; use \"dissection\"",
+                   (int)size[RF_SIDE_SEPARATOR], "xyz"[longest]);
+  *divided = size[0] != 0 || size[1] != 0;
   return RF_OK;
 }
 
 rf_status rf_dissection_nested(const rf_adjacency *graph, const double *points, int32_t *order,
                                rf_error *err) {
-  rf_dissection_work w;
-  rf_status st;
-  RF_TRY(rf_dissection_work_init(&w, graph, points, err));
-  for (int32_t i = 0; i < graph->n; ++i) order[i] = i;
-  RF_TRY(dissect_grid(&w, graph->n, order, err));
-done:
-  rf_dissection_work_release(&w);
-  return st;
+  const rf_dissection_rule rule = {.divide = divide_grid, .least = 1};
+  return rf_dissection_run(graph, points, &rule, order, err);
 }
 
 // Elements during a simple dissection.

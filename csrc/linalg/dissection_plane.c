@@ -1,14 +1,25 @@
-// Planes that divide a set of nodes.
+// Planes that divide a set of nodes: levels of fields along directions, and of distances in the
+// graph, which follow limbs of a body that planes would cut lengthwise.
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "linalg/dissection_internal.h"
 
-enum { BINS = 65536, DIGIT = 256 };  // of sorting by two digits
+enum {
+  LEAST_BINS = 64,
+  LEVELS = 400  // smaller sets are divided by directions alone
+};
 
 static const double IMBALANCE = 1.5;  // weight of unequal sides
 static const double SMALL = 1e6;      // penalty for a side below RF_LEAST_PART
+
+// An eighth, so that sums of finite coordinates are finite.
+#define E 0.125
+static const double DIRECTION[RF_DIRECTIONS][3] = {
+    {E, 0, 0}, {0, E, 0},  {0, 0, E}, {E, E, 0},  {E, -E, 0}, {E, 0, E}, {E, 0, -E},
+    {0, E, E}, {0, E, -E}, {E, E, E}, {E, E, -E}, {E, -E, E}, {-E, E, E}};
+#undef E
 
 double rf_dissection_cost(int32_t count, const int32_t size[RF_SIDES]) {
   // the fill of the separator grows as its square, that of n nodes of a solid as n^(4/3)
@@ -16,88 +27,167 @@ double rf_dissection_cost(int32_t count, const int32_t size[RF_SIDES]) {
   return (size[RF_SIDE_SEPARATOR] + 1e-3) * (1.0 + IMBALANCE * imbalance * imbalance);
 }
 
-static double along(const rf_dissection_work *w, int32_t node, const double d[3]) {
-  const double *x = w->points + 3 * (size_t)node;
-  return d[0] * x[0] + d[1] * x[1] + d[2] * x[2];
+static int32_t bins_of(int32_t count) {
+  return count < LEAST_BINS ? LEAST_BINS : count < RF_BINS ? count : RF_BINS;
 }
 
-int32_t rf_dissection_layers(rf_dissection_work *w, int32_t count, const int32_t *node,
-                             const double direction[3]) {
-  double low = INFINITY, high = -INFINITY;
-  int32_t begin[2][DIGIT + 1] = {{0}};
-  for (int32_t i = 0; i < count; ++i) {
-    const double t = along(w, node[i], direction);
-    low = fmin(low, t);
-    high = fmax(high, t);
-  }
-  // closer ones are equal, as the scale would overflow
-  const double scale = high - low > DBL_MIN * BINS ? (BINS - 2) / (high - low) : 0.0;
-  for (int32_t i = 0; i < count; ++i) {
-    // rounds to the middle of a bin, so that rounding errors do not tear the layers of a grid
-    const uint16_t key = (uint16_t)((along(w, node[i], direction) - low) * scale + 0.5);
-    w->key[node[i]] = key;
-    ++begin[0][key % DIGIT + 1];
-    ++begin[1][key / DIGIT + 1];
-  }
-  for (int32_t d = 0; d < DIGIT; ++d) {
-    begin[0][d + 1] += begin[0][d];
-    begin[1][d + 1] += begin[1][d];
-  }
-  int32_t *half = w->queue;
-  for (int32_t i = 0; i < count; ++i) half[begin[0][w->key[node[i]] % DIGIT]++] = node[i];
-  for (int32_t i = 0; i < count; ++i) w->sorted[begin[1][w->key[half[i]] / DIGIT]++] = half[i];
+static double along(const rf_dissection_work *w, int32_t i, int d) {
+  const double *x = w->point + 3 * (size_t)i;
+  return DIRECTION[d][0] * x[0] + DIRECTION[d][1] * x[1] + DIRECTION[d][2] * x[2];
+}
 
-  int32_t layers = 0;
-  for (int32_t i = 0; i < count; ++i) {
-    if (i == 0 || w->key[w->sorted[i]] != w->key[w->sorted[i - 1]]) w->before[layers++] = i;
-    w->layer[w->sorted[i]] = layers - 1;
+void rf_dissection_places(rf_dissection_work *w) {
+  const int32_t n = w->part.n, bins = bins_of(n);
+  double low[RF_DIRECTIONS], scale[RF_DIRECTIONS], *extent = w->extent;
+  for (int d = 0; d < RF_DIRECTIONS; ++d) {
+    double high = along(w, 0, d);
+    low[d] = high;
+    for (int32_t i = 1; i < n; ++i) {
+      const double t = along(w, i, d);
+      low[d] = t < low[d] ? t : low[d];
+      high = t > high ? t : high;
+    }
+    // closer ones are equal, as the scale would overflow
+    extent[d] = high - low[d];
+    scale[d] = extent[d] > DBL_MIN * RF_BINS ? (bins - 2) / extent[d] : 0.0;
   }
-  w->before[layers] = count;
-  return layers;
+  // rounds to the middle of a bin, so that rounding errors do not tear the layers of a grid
+  for (int32_t i = 0; i < n; ++i) {
+    w->value[i] = (rf_field_values){{0}};
+    for (int d = 0; d < RF_DIRECTIONS; ++d)
+      w->value[i].at[d] = (int16_t)((along(w, i, d) - low[d]) * scale[d] + 0.5);
+  }
+}
+
+// Sets the distance of each node from a first one; other parts of the graph follow at larger ones.
+// Returns the last node of the part of the first.
+static int32_t measure(rf_dissection_work *w, int32_t first, int32_t *distance) {
+  const rf_adjacency *g = &w->part;
+  int32_t end = 0, at = 0, other = 0, last = -1;
+  for (int32_t i = 0; i < g->n; ++i) distance[i] = -1;
+  distance[first] = 0;
+  w->queue[end++] = first;
+  for (;;) {
+    int32_t far = 0;
+    for (; at < end; ++at) {
+      const int32_t a = w->queue[at];
+      far = distance[a] + 1;
+      for (int32_t p = g->ptr[a]; p < g->ptr[a + 1]; ++p) {
+        const int32_t b = g->neighbor[p];
+        if (distance[b] >= 0) continue;
+        distance[b] = far;
+        w->queue[end++] = b;
+      }
+    }
+    if (last < 0) last = w->queue[end - 1];
+    if (end == g->n) return last;
+    while (distance[other] >= 0) ++other;
+    distance[other] = far;
+    w->queue[end++] = other;
+  }
+}
+
+// Sets the values of a field of distances, or of their differences.
+static void set_field(rf_dissection_work *w, int field, const int32_t *from, const int32_t *less) {
+  const int32_t n = w->part.n;
+  int32_t low = INT32_MAX, high = INT32_MIN;
+  for (int32_t i = 0; i < n; ++i) {
+    const int32_t t = from[i] - (less ? less[i] : 0);
+    low = t < low ? t : low;
+    high = t > high ? t : high;
+  }
+  const int32_t wide = (high - low) / (bins_of(n) - 1) + 1;
+  for (int32_t i = 0; i < n; ++i)
+    w->value[i].at[field] = (int16_t)((from[i] - (less ? less[i] : 0) - low) / wide);
+}
+
+// Sets the fields of distances from two nodes far apart.
+static void set_distances(rf_dissection_work *w) {
+  int32_t first = 0, *from_first = w->level, *from_last = w->mate;
+  int longest = 0;
+  for (int a = 1; a < RF_AXES; ++a) longest = w->extent[a] > w->extent[longest] ? a : longest;
+  for (int32_t i = 1; i < w->part.n; ++i)
+    if (w->value[i].at[longest] < w->value[first].at[longest]) first = i;
+  const int32_t last = measure(w, first, from_first);
+  measure(w, last, from_last);
+  set_field(w, RF_DIRECTIONS, from_first, NULL);
+  set_field(w, RF_DIRECTIONS + 1, from_last, NULL);
+  set_field(w, RF_DIRECTIONS + 2, from_first, from_last);
 }
 
 // Counts boundary nodes: a node is on the boundary of the left side for the planes behind it and up
 // to its last neighbour.
-static void count_boundary(rf_dissection_work *w, int32_t count, const int32_t *node,
-                           int32_t layers) {
-  const rf_adjacency *g = w->graph;
-  memset(w->left, 0, (size_t)(layers + 1) * sizeof *w->left);
-  memset(w->right, 0, (size_t)(layers + 1) * sizeof *w->right);
-  for (int32_t i = 0; i < count; ++i) {
-    const int32_t a = node[i], own = w->layer[a];
-    int32_t first = own, last = own;
+static void count_boundary(rf_dissection_work *w, int32_t bins) {
+  const rf_adjacency *g = &w->part;
+  rf_plane_counts *c = w->counts;
+  memset(c, 0, (size_t)(bins + 2) * sizeof *c);
+  for (int32_t a = 0; a < g->n; ++a) {
+    const rf_field_values *own = w->value + a;
+    rf_field_values low = *own, high = *own;
     for (int32_t p = g->ptr[a]; p < g->ptr[a + 1]; ++p) {
-      const int32_t b = g->neighbor[p];
-      if (!rf_dissection_inside(w, b)) continue;
-      if (w->layer[b] < first) first = w->layer[b];
-      if (w->layer[b] > last) last = w->layer[b];
+      const rf_field_values *other = w->value + g->neighbor[p];
+      for (int f = 0; f < RF_FIELDS; ++f) {
+        low.at[f] = other->at[f] < low.at[f] ? other->at[f] : low.at[f];
+        high.at[f] = other->at[f] > high.at[f] ? other->at[f] : high.at[f];
+      }
     }
-    ++w->left[own + 1];
-    --w->left[last + 1];
-    ++w->right[first + 1];
-    --w->right[own + 1];
+    w->high[a] = high;
+    for (int f = 0; f < RF_FIELDS; ++f) {
+      rf_plane_counts *next = c + own->at[f] + 1;
+      ++next->before[f];
+      ++next->left[f];
+      --c[high.at[f] + 1].left[f];
+      ++c[low.at[f] + 1].right[f];
+      --next->right[f];
+    }
   }
 }
 
-double rf_dissection_plane(rf_dissection_work *w, int32_t count, const int32_t *node,
-                           const double direction[3]) {
-  const int32_t layers = rf_dissection_layers(w, count, node, direction);
-  if (layers < 2) return INFINITY;
-  count_boundary(w, count, node, layers);
-  int32_t best = -1, left = 0, right = 0;
-  double least = INFINITY;
-  for (int32_t k = 1; k < layers; ++k) {
-    left += w->left[k];
-    right += w->right[k];
-    const int32_t size[RF_SIDES] = {w->before[k], count - w->before[k],
-                                    left < right ? left : right};
-    const bool small = size[size[0] > size[1]] < RF_LEAST_PART * count;
-    const double cost = rf_dissection_cost(count, size) * (small ? SMALL : 1.0);
-    if (cost >= least) continue;
-    least = cost;
-    best = k;
+// Finds the best plane of a field; its cost is infinite if all values are equal.
+static rf_plane best_of(const rf_dissection_work *w, int32_t bins, int field) {
+  const int32_t n = w->part.n;
+  rf_plane best = {.field = field, .cost = INFINITY};
+  int32_t left = 0, right = 0, before = 0;
+  for (int32_t k = 1; k < bins; ++k) {
+    const rf_plane_counts *c = w->counts + k;
+    left += c->left[field];
+    right += c->right[field];
+    before += c->before[field];
+    if (before == n) break;
+    if (c->before[field] == 0) continue;
+    const int32_t size[RF_SIDES] = {before, n - before, left < right ? left : right};
+    const bool small = size[size[0] > size[1]] < RF_LEAST_PART * n;
+    const double cost = rf_dissection_cost(n, size) * (small ? SMALL : 1.0);
+    if (cost >= best.cost) continue;
+    best.cost = cost;
+    best.value = (int16_t)k;
   }
-  for (int32_t i = 0; i < count; ++i)
-    w->side[node[i]] = w->layer[node[i]] < best ? RF_SIDE_LEFT : RF_SIDE_RIGHT;
-  return least;
+  return best;
+}
+
+int rf_dissection_planes(rf_dissection_work *w, rf_plane plane[RF_FIELDS]) {
+  const int32_t bins = bins_of(w->part.n);
+  const int fields = w->part.n < LEVELS ? RF_DIRECTIONS : RF_FIELDS;
+  int found = 0;
+  rf_dissection_places(w);
+  if (fields > RF_DIRECTIONS) set_distances(w);
+  count_boundary(w, bins);
+  for (int f = 0; f < fields; ++f) {
+    const rf_plane one = best_of(w, bins, f);
+    if (!(one.cost < INFINITY)) continue;
+    int at = found++;
+    for (; at > 0 && plane[at - 1].cost > one.cost; --at) plane[at] = plane[at - 1];
+    plane[at] = one;
+  }
+  return found;
+}
+
+void rf_dissection_cut(rf_dissection_work *w, const rf_plane *plane) {
+  const int f = plane->field;
+  w->n_boundary = 0;
+  for (int32_t i = 0; i < w->part.n; ++i) {
+    const bool left = w->value[i].at[f] < plane->value;
+    w->side[i] = left ? RF_SIDE_LEFT : RF_SIDE_RIGHT;
+    if (left && w->high[i].at[f] >= plane->value) w->boundary[w->n_boundary++] = i;
+  }
 }

@@ -9,7 +9,7 @@
 
 #include "linalg/dissection_internal.h"
 
-enum { NONE = -1, PASSES = 4, PATIENCE = 100 };  // moves without a better state
+enum { NONE = -1 };
 
 static int other(int side) { return 1 - side; }
 
@@ -40,11 +40,11 @@ static int32_t best_of(rf_pull_queue *q) {
 
 // Lists a node of the separator, unless it has left it in this pass.
 static void list_node(rf_dissection_work *w, int32_t node) {
-  const rf_adjacency *g = w->graph;
+  const rf_adjacency *g = &w->part;
   int32_t count[2] = {0, 0};
   for (int32_t p = g->ptr[node]; p < g->ptr[node + 1]; ++p) {
     const int32_t to = g->neighbor[p];
-    if (rf_dissection_inside(w, to) && w->side[to] != RF_SIDE_SEPARATOR) ++count[w->side[to]];
+    if (w->side[to] != RF_SIDE_SEPARATOR) ++count[w->side[to]];
   }
   for (int side = 0; side < 2; ++side) {
     w->to[side].pulls[node] = count[other(side)];
@@ -66,7 +66,7 @@ static void note(rf_dissection_work *w, int32_t node, int from) {
 
 // Moves a node from the separator to a side.
 static void move(rf_dissection_work *w, int32_t node, int side, int32_t size[RF_SIDES]) {
-  const rf_adjacency *g = w->graph;
+  const rf_adjacency *g = &w->part;
   for (int s = 0; s < 2; ++s) unlink_node(&w->to[s], node);
   w->moved[node] = w->pass;
   note(w, node, RF_SIDE_SEPARATOR);
@@ -75,7 +75,7 @@ static void move(rf_dissection_work *w, int32_t node, int side, int32_t size[RF_
   --size[RF_SIDE_SEPARATOR];
   for (int32_t p = g->ptr[node]; p < g->ptr[node + 1]; ++p) {
     const int32_t a = g->neighbor[p];
-    if (!rf_dissection_inside(w, a) || w->side[a] == side) continue;
+    if (w->side[a] == side) continue;
     if (w->side[a] == RF_SIDE_SEPARATOR) {
       change_pulls(w, other(side), a, 1);
       continue;
@@ -86,8 +86,7 @@ static void move(rf_dissection_work *w, int32_t node, int side, int32_t size[RF_
     ++size[RF_SIDE_SEPARATOR];
     for (int32_t q = g->ptr[a]; q < g->ptr[a + 1]; ++q) {
       const int32_t b = g->neighbor[q];
-      if (b != node && rf_dissection_inside(w, b) && w->side[b] == RF_SIDE_SEPARATOR)
-        change_pulls(w, side, b, -1);
+      if (b != node && w->side[b] == RF_SIDE_SEPARATOR) change_pulls(w, side, b, -1);
     }
     list_node(w, a);
   }
@@ -109,8 +108,8 @@ static int32_t select_move(rf_dissection_work *w, int32_t count, const int32_t s
 }
 
 // Makes one pass; returns true if it has reduced the cost.
-static bool improve(rf_dissection_work *w, int32_t count, const int32_t *node,
-                    int32_t size[RF_SIDES]) {
+static bool improve(rf_dissection_work *w, int patience, int32_t size[RF_SIDES]) {
+  const int32_t count = w->part.n;
   const double start = rf_dissection_cost(count, size);
   double least = start;
   int32_t best[RF_SIDES], chosen;
@@ -124,8 +123,8 @@ static bool improve(rf_dissection_work *w, int32_t count, const int32_t *node,
     for (int32_t b = 0; b < RF_PULLS; ++b) w->to[s].first[b] = NONE;
   }
   for (int32_t i = 0; i < count; ++i)
-    if (w->side[node[i]] == RF_SIDE_SEPARATOR) list_node(w, node[i]);
-  for (int32_t idle = 0; idle < PATIENCE; ++idle) {
+    if (w->side[i] == RF_SIDE_SEPARATOR) list_node(w, i);
+  for (int idle = 0; idle < patience; ++idle) {
     if ((chosen = select_move(w, count, size, &side)) == NONE) break;
     move(w, chosen, side, size);
     const double cost = rf_dissection_cost(count, size);
@@ -144,7 +143,6 @@ static bool improve(rf_dissection_work *w, int32_t count, const int32_t *node,
   return least < start;
 }
 
-void rf_dissection_refine(rf_dissection_work *w, int32_t count, const int32_t *node,
-                          int32_t size[RF_SIDES]) {
-  for (int pass = 0; pass < PASSES && improve(w, count, node, size); ++pass) continue;
+void rf_dissection_refine(rf_dissection_work *w, int passes, int patience, int32_t size[RF_SIDES]) {
+  for (int pass = 0; pass < passes && improve(w, patience, size); ++pass) continue;
 }

@@ -6,125 +6,13 @@
 #include "base/alloc.h"
 #include "linalg/vec3.h"
 #include "mesh/bvh.h"
+#include "mesh/face_point.h"
 #include "mesh/topology.h"
 
-// distance from a face, over that of its middle to a corner; and of local coordinates, from 0 to 1,
-// from fractions
-static const double NEAR = 1e-3;
-static const double DONE = 1e-9;   // last step of local coordinates
-static const double FAR = 4.0;     // local coordinates of points that are not on the face
-static const double FLAT = 1e-12;  // squared sine of the angle between sides of degenerate faces
-
 enum {
-  MOST_FACE_NODES = 8,
-  MOST_PARTS = 8,  // of an edge: places that are fractions of it are rounded to them
-  NEWTON_STEPS = 12,
   POLL = 256,   // faces between polls for a stop
   DEEPEST = 64  // chain of nodes that follow others
 };
-
-// ---- the place of a point on a face ------------------------------------------------------
-
-static void set_weights(int32_t nodes, double x, double y, double w[MOST_FACE_NODES]) {
-  if (nodes == 3 || nodes == 6) {
-    const double L[3] = {1.0 - x - y, x, y};
-    for (int a = 0; a < 3; ++a) w[a] = nodes == 3 ? L[a] : L[a] * (2.0 * L[a] - 1.0);
-    for (int a = 0; a < 3 && nodes == 6; ++a) w[3 + a] = 4.0 * L[a] * L[(a + 1) % 3];
-    return;
-  }
-  static const double AT[8][2] = {{-1, -1}, {1, -1}, {1, 1}, {-1, 1},
-                                  {0, -1},  {1, 0},  {0, 1}, {-1, 0}};
-  for (int a = 0; a < 4; ++a) {
-    const double s = x * AT[a][0], t = y * AT[a][1];
-    w[a] = 0.25 * (1.0 + s) * (1.0 + t) * (nodes == 4 ? 1.0 : s + t - 1.0);
-  }
-  for (int a = 4; a < 8 && nodes == 8; ++a) {
-    const double s = x * AT[a][0], t = y * AT[a][1];
-    w[a] = 0.5 * (AT[a][0] == 0.0 ? (1.0 - x * x) * (1.0 + t) : (1.0 + s) * (1.0 - y * y));
-  }
-}
-
-static bool is_triangle(int32_t nodes) { return nodes == 3 || nodes == 6; }
-
-// Computes the point of a face at local coordinates: from 0 to 1 in triangles, from -1 to 1 in
-// quadrilaterals.
-static void point_at(int32_t nodes, const double x[][3], const double at[2], double out[3]) {
-  double w[MOST_FACE_NODES];
-  set_weights(nodes, at[0], at[1], w);
-  for (int i = 0; i < 3; ++i) {
-    out[i] = 0.0;
-    for (int a = 0; a < nodes; ++a) out[i] += w[a] * x[a][i];
-  }
-}
-
-// Moves the local coordinates to the point of a face nearest to p, by Gauss and Newton; returns the
-// step, infinite if the face is degenerate or p far from it.
-static double approach(int32_t nodes, const double x[][3], const double *p, double at[2]) {
-  double here[3], off[3], way[2][3], right[2];
-  point_at(nodes, x, at, here);
-  rf_vec3_sub(p, here, off);
-  for (int k = 0; k < 2; ++k) {
-    // shape functions are at most quadratic in each coordinate: differences are exact
-    double before[2] = {at[0], at[1]}, after[2] = {at[0], at[1]}, low[3], high[3];
-    before[k] -= 0.5;
-    after[k] += 0.5;
-    point_at(nodes, x, before, low);
-    point_at(nodes, x, after, high);
-    rf_vec3_sub(high, low, way[k]);
-    right[k] = rf_vec3_dot(way[k], off);
-  }
-  const double a = rf_vec3_dot(way[0], way[0]), b = rf_vec3_dot(way[0], way[1]);
-  const double c = rf_vec3_dot(way[1], way[1]), det = a * c - b * b;
-  if (!(det > FLAT * a * c)) return INFINITY;
-  const double step[2] = {(c * right[0] - b * right[1]) / det, (a * right[1] - b * right[0]) / det};
-  for (int k = 0; k < 2; ++k) at[k] += step[k];
-  return fabs(at[0]) < FAR && fabs(at[1]) < FAR ? fmax(fabs(step[0]), fabs(step[1])) : INFINITY;
-}
-
-// Rounds a coordinate from 0 to 1 to a near fraction.
-static double to_fraction(double t) {
-  for (int parts = 1; parts <= MOST_PARTS; ++parts)
-    if (fabs(t * parts - round(t * parts)) <= NEAR * parts) return round(t * parts) / parts;
-  return t;
-}
-
-// Computes the weights of the nodes of a face at a point on it, with near fractions; false: p is
-// not on the face, or at a corner.  reach: distance from its middle to a corner.
-static bool find_weights(int32_t nodes, const double x[][3], const double *p, double reach,
-                         double w[MOST_FACE_NODES]) {
-  const bool triangle = is_triangle(nodes);
-  double at[2] = {triangle ? 1.0 / 3.0 : 0.0, triangle ? 1.0 / 3.0 : 0.0}, here[3], off[3];
-  double step = INFINITY;
-  for (int k = 0; k < NEWTON_STEPS && step > DONE; ++k)
-    if (!isfinite(step = approach(nodes, x, p, at))) return false;
-  if (triangle) {
-    double L[3] = {1.0 - at[0] - at[1], at[0], at[1]};
-    // the smallest of the three coordinates is the rest, if it is zero the point is on an edge
-    int least = 0;
-    for (int a = 1; a < 3; ++a) least = L[a] < L[least] ? a : least;
-    if (fabs(L[least]) <= NEAR) {
-      L[least] = 0.0;
-      L[(least + 1) % 3] = to_fraction(L[(least + 1) % 3]);
-      L[(least + 2) % 3] = 1.0 - L[(least + 1) % 3];
-    } else {
-      L[1] = to_fraction(L[1]);
-      L[2] = to_fraction(L[2]);
-      L[0] = 1.0 - L[1] - L[2];
-    }
-    if (fmin(fmin(L[0], L[1]), L[2]) < 0.0 || fmax(fmax(L[0], L[1]), L[2]) == 1.0) return false;
-    at[0] = L[1];
-    at[1] = L[2];
-  } else {
-    for (int k = 0; k < 2; ++k) at[k] = 2.0 * to_fraction(0.5 * (at[k] + 1.0)) - 1.0;
-    if (fabs(at[0]) > 1.0 || fabs(at[1]) > 1.0 || (fabs(at[0]) == 1.0 && fabs(at[1]) == 1.0))
-      return false;
-  }
-  point_at(nodes, x, at, here);
-  rf_vec3_sub(p, here, off);
-  if (!(rf_vec3_dot(off, off) <= NEAR * NEAR * reach * reach)) return false;
-  set_weights(nodes, at[0], at[1], w);
-  return true;
-}
 
 // ---- the search -------------------------------------------------------------------------
 
@@ -204,7 +92,7 @@ static int collect(void *context, int32_t at) {
 static void compare(search *s, int32_t f) {
   const rf_boundary *b = &s->faces;
   const int32_t *own = b->nodes + (int64_t)f * b->face_nodes;
-  double x[MOST_FACE_NODES][3], low[3], high[3], middle[3] = {0}, off[3], reach = 0.0;
+  double x[RF_MOST_FACE_NODES][3], low[3], high[3], middle[3] = {0}, off[3], reach = 0.0;
   for (int a = 0; a < b->face_nodes; ++a)
     memcpy(x[a], s->mesh->nodes + 3 * (int64_t)own[a], sizeof x[a]);
   const int corners = corners_of(s);
@@ -220,18 +108,18 @@ static void compare(search *s, int32_t f) {
       low[i] = fmin(low[i], x[a][i]);
       high[i] = fmax(high[i], x[a][i]);
     }
-    low[i] -= NEAR * reach;
-    high[i] += NEAR * reach;
+    low[i] -= RF_FACE_NEAR * reach;
+    high[i] += RF_FACE_NEAR * reach;
   }
   s->n_on = 0;
   rf_bvh_overlap(&s->tree, low, high, collect, s);
-  double w[MOST_FACE_NODES];
+  double w[RF_MOST_FACE_NODES];
   int32_t found = 0, queued = 0;
   for (int32_t k = 0; k < s->n_on; ++k) {
     const int32_t node = s->on[k];
     if (has_node(s->mesh, b->element[f], node)) continue;
-    if (!find_weights(b->face_nodes, (const double(*)[3])x, s->mesh->nodes + 3 * (int64_t)node,
-                      reach, w))
+    if (!rf_face_weights(b->face_nodes, (const double(*)[3])x, s->mesh->nodes + 3 * (int64_t)node,
+                         reach, w))
       continue;
     s->last[node] = f;
     ++found;
@@ -245,8 +133,8 @@ static void compare(search *s, int32_t f) {
         s->last[other[a]] = -1;
         --found;
         s->queue[queued++] = other[a];
-        if (find_weights(b->face_nodes, (const double(*)[3])x,
-                         s->mesh->nodes + 3 * (int64_t)other[a], reach, w))
+        if (rf_face_weights(b->face_nodes, (const double(*)[3])x,
+                            s->mesh->nodes + 3 * (int64_t)other[a], reach, w))
           note(s, other[a], w, own);
       }
     }

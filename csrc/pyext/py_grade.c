@@ -6,6 +6,7 @@
 #include "mesh/grade_tets.h"
 #include "mesh/hanging.h"
 #include "mesh/topology.h"
+#include "mesh/touching.h"
 #include "pyext/py_convert.h"
 #include "pyext/py_mesh.h"
 #include "pyext/py_object.h"
@@ -140,25 +141,70 @@ static PyObject *constraints_fill(PyObject *module, PyObject *args) {
   return out;
 }
 
+// A search of hanging nodes, without the GIL.
+typedef rf_status search(const rf_mesh *mesh, const rf_run *run, void *out, rf_error *err);
+
+// Returns false with an exception.
+static bool searched(py_state *state, PyObject *mesh_obj, search *find, void *out) {
+  const rf_mesh *mesh = py_mesh_get(state, mesh_obj);
+  py_run run;
+  if (!mesh || py_run_init(state, &run, NULL, 1) < 0) return false;
+  rf_error err = {0};
+  rf_status st;
+  Py_BEGIN_ALLOW_THREADS
+  st = find(mesh, &run.run, out, &err);
+  Py_END_ALLOW_THREADS
+  if (st < 0) py_raise(state, st, &err);
+  return st >= 0;
+}
+
+typedef struct numbers {
+  int32_t count, *number;
+} numbers;
+
+// Returns rows of `width` numbers, and frees them.
+static PyObject *numbers_out(numbers *found, int width) {
+  const npy_intp shape[2] = {found->count, width};
+  PyObject *out = py_new_i32(width > 1 ? 2 : 1, shape);
+  if (out && found->count)
+    memcpy(py_i32(out), found->number,
+           (size_t)width * (size_t)found->count * sizeof *found->number);
+  rf_free(found->number);
+  return out;
+}
+
+static rf_status find_hanging(const rf_mesh *mesh, const rf_run *run, void *out, rf_error *err) {
+  numbers *found = out;
+  return rf_mesh_find_hanging(mesh, run, &found->count, &found->number, err);
+}
+
 PyDoc_STRVAR(hanging_doc,
              "hanging_nodes($module, mesh, /)\n--\n\n"
              "Nodes on edges and faces of elements that do not have them, without\n"
              "constraints: int32 (k,), ascending.");
 static PyObject *hanging_nodes(PyObject *module, PyObject *mesh_obj) {
-  py_state *state = py_state_of_module(module);
-  const rf_mesh *mesh = py_mesh_get(state, mesh_obj);
-  py_run run;
-  if (!mesh || py_run_init(state, &run, NULL, 1) < 0) return NULL;
-  int32_t count = 0, *nodes = NULL;
-  rf_error err = {0};
-  rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_mesh_find_hanging(mesh, &run.run, &count, &nodes, &err);
-  Py_END_ALLOW_THREADS
-  PyObject *out = st < 0 ? py_raise(state, st, &err) : py_new_i32(1, (npy_intp[]){count});
-  if (out && count) memcpy(py_i32(out), nodes, (size_t)count * sizeof *nodes);
-  rf_free(nodes);
-  return out;
+  numbers found = {0};
+  const bool done = searched(py_state_of_module(module), mesh_obj, find_hanging, &found);
+  return done ? numbers_out(&found, 1) : NULL;
+}
+
+static rf_status find_touching(const rf_mesh *mesh, const rf_run *run, void *out, rf_error *err) {
+  numbers *found = out;
+  return rf_mesh_find_touching(mesh, run, &found->count, &found->number, err);
+}
+
+PyDoc_STRVAR(touching_doc,
+             "touching_elements($module, mesh, /)\n--\n\n"
+             "Pairs of elements whose faces lie on each other without common nodes or\n"
+             "constraints: int32 (k, 2).");
+static PyObject *touching_elements(PyObject *module, PyObject *mesh_obj) {
+  numbers found = {0};
+  const bool done = searched(py_state_of_module(module), mesh_obj, find_touching, &found);
+  return done ? numbers_out(&found, 2) : NULL;
+}
+
+static rf_status constrain(const rf_mesh *mesh, const rf_run *run, void *out, rf_error *err) {
+  return rf_mesh_constrain_hanging(mesh, run, out, err);
 }
 
 PyDoc_STRVAR(constrain_doc,
@@ -166,16 +212,10 @@ PyDoc_STRVAR(constrain_doc,
              "Copy of the mesh in which hanging nodes are constrained, too.");
 static PyObject *constrain_hanging(PyObject *module, PyObject *mesh_obj) {
   py_state *state = py_state_of_module(module);
-  const rf_mesh *mesh = py_mesh_get(state, mesh_obj);
-  py_run run;
-  if (!mesh || py_run_init(state, &run, NULL, 1) < 0) return NULL;
   rf_mesh *made = NULL;
   rf_error err = {0};
-  rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_mesh_constrain_hanging(mesh, &run.run, &made, &err);
-  Py_END_ALLOW_THREADS
-  return wrap(state, st, &err, made);
+  const bool done = searched(state, mesh_obj, constrain, &made);
+  return done ? wrap(state, RF_OK, &err, made) : NULL;
 }
 
 // Returns a mesh and the nodes of another one that are its nodes; takes over both.
@@ -256,6 +296,7 @@ static PyMethodDef functions[] = {
     {"constraint_matrix", constraint_matrix, METH_O, matrix_doc},
     {"constraints_fill", constraints_fill, METH_VARARGS, fill_doc},
     {"hanging_nodes", hanging_nodes, METH_O, hanging_doc},
+    {"touching_elements", touching_elements, METH_O, touching_doc},
     {"constrain_hanging", constrain_hanging, METH_O, constrain_doc},
     {"grade", grade, METH_VARARGS, grade_doc},
     {"grade_tets", grade_tets, METH_VARARGS, grade_tets_doc},

@@ -11,7 +11,7 @@ import pytest
 import ckernels
 import reducedfem as rf
 from places import ROOT
-from reducedfem import _core
+from reducedfem import _core, samples
 from shapes import ball, box_hex20s, box_hexes, box_tet10s, box_tets
 
 STVK = rf.StVK(1e5, 0.3, 1000.0)
@@ -110,7 +110,22 @@ def test_exact_minimum_degree_takes_a_node_of_least_degree_each_time():
         gone[node] = True
 
 
-@pytest.mark.parametrize("name", ["cube", "bar", "ball", "tets", "ten-node tets"])
+def bent(cells=(60, 5, 5)):
+    """Return a bar bent to a spiral of one and a half turns."""
+    nodes, elements = box_hexes(*cells, (1.0, 0.08, 0.08))
+    along, radius = nodes[:, 0] * 3 * np.pi, 0.2 + nodes[:, 1]
+    places = (radius * np.cos(along), radius * np.sin(along), nodes[:, 2] + 0.15 * nodes[:, 0])
+    return np.stack(places, axis=1), elements[:, [3, 2, 1, 0, 7, 6, 5, 4]]
+
+
+def spoon():
+    mesh = rf.graded_tets(samples.load("spoon"), 32, cut=False).quadratic()
+    return mesh.nodes, mesh.elements
+
+
+@pytest.mark.parametrize(
+    "name", ["cube", "bar", "ball", "tets", "ten-node tets", "spiral", "graded ten-node tets"]
+)
 def test_dissection_has_at_most_the_fill_of_metis(name):
     shape = {
         "cube": lambda: box_hexes(12, 12, 12),
@@ -118,6 +133,8 @@ def test_dissection_has_at_most_the_fill_of_metis(name):
         "ball": lambda: ball(8),
         "tets": lambda: box_tets(12, 10, 8),
         "ten-node tets": lambda: box_tet10s(6, 5, 4),
+        "spiral": bent,
+        "graded ten-node tets": spoon,
     }
     solid = held(shape[name]())
     fill = {one: rf.ordering(solid, one).fill for one in ("dissection", "metis", "amd")}
@@ -132,6 +149,34 @@ def test_the_same_order_each_time_and_on_many_threads():
     with ThreadPoolExecutor(4) as pool:
         for order in pool.map(lambda _: rf.ordering(solid).permutation, range(8)):
             np.testing.assert_array_equal(order, first)
+
+
+def test_parts_without_common_nodes_have_no_separator():
+    """Parts within each other, which no plane divides."""
+    nodes, elements = box_hexes(5, 5, 5)
+    parts = [rf.Mesh((nodes - nodes.mean(axis=0)) * size, elements) for size in (1.0, 1.1, 1.2)]
+    alone = rf.ordering(parts[0]).fill
+    assert rf.ordering(rf.join_meshes(parts)).fill <= 3.05 * alone
+
+
+def test_distances_need_no_places():
+    """Places on a line, in random order: only distances in the graph divide well."""
+    nodes, elements = box_hexes(30, 4, 4)
+    matrix = rf.Solid(rf.Mesh(nodes, elements), STVK).stiffness()
+    line = np.zeros_like(nodes)
+    line[:, 0] = np.random.default_rng(1).permutation(len(nodes))
+    fill = rf.ordering(matrix, "dissection", line).fill
+    assert fill <= 1.5 * rf.ordering(matrix, "dissection", nodes).fill
+
+
+@pytest.mark.parametrize("scale", [1e-300, 9e149])
+def test_places_of_any_size(scale):
+    nodes, elements = box_hexes(6, 5, 4)
+    matrix = rf.Solid(rf.Mesh(nodes, elements), STVK).stiffness()
+    far = (2 * nodes / nodes.max() - 1) * scale
+    order = rf.ordering(matrix, "dissection", far)
+    assert sorted(order.permutation) == list(range(3 * len(nodes)))
+    assert order.fill <= 1.1 * rf.ordering(matrix, "dissection", nodes).fill
 
 
 def test_places_that_divide_nothing():

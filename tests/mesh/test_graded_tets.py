@@ -163,27 +163,52 @@ def test_bodies_of_surfaces():
     assert is_conforming(half)
 
 
-def test_small_pieces_apart_are_left_out():
-    """A block with a knob on a stalk that is thinner than a voxel, and not at a centre."""
-    block, stalk, knob = (
-        rf.Mesh(nodes * size + at, elements).surface()
-        for (nodes, elements), size, at in (
-            (box_hexes(1, 1, 1, (1, 1, 1)), np.array([0.6, 0.6, 0.6]), [0, 0, 0]),
-            (box_hexes(1, 1, 1, (1, 1, 1)), np.array([0.3, 0.02, 0.02]), [0.55, 0.29, 0.29]),
-            (box_hexes(1, 1, 1, (1, 1, 1)), np.array([0.2, 0.2, 0.2]), [0.8, 0.2, 0.2]),
-        )
-    )
-    parts = (block, stalk, knob)
+def blocks(*sizes_and_places):
+    """Return the surfaces of blocks as one."""
+    nodes, elements = box_hexes(1, 1, 1, (1, 1, 1))
+    parts = [rf.Mesh(nodes * size + at, elements).surface() for size, at in sizes_and_places]
     start = np.cumsum([0] + [p.n_vertices for p in parts])
-    surface = rf.Surface(
+    return rf.Surface(
         np.concatenate([p.vertices for p in parts]),
         np.concatenate([p.triangles + k for p, k in zip(parts, start, strict=False)]),
     )
-    with pytest.warns(rf.GeometryWarning, match="left out 1 small piece, .* % of the volume"):
+
+
+BLOCK, STALK, KNOB = (
+    (np.array([0.6, 0.6, 0.6]), [0, 0, 0]),
+    (np.array([0.3, 0.02, 0.02]), [0.55, 0.29, 0.29]),
+    (np.array([0.2, 0.2, 0.2]), [0.8, 0.2, 0.2]),
+)
+
+
+def test_pieces_of_a_body_that_comes_apart():
+    """A block with a knob on a stalk that is thinner than a voxel, and not at a centre."""
+    surface = blocks(BLOCK, STALK, KNOB)
+    knob = 0.2**3 / (0.6**3 + 0.2**3)
+    with pytest.warns(rf.GeometryWarning, match="1 smaller piece, .* % .* pieces='largest' leaves"):
         mesh = rf.graded_tets(surface, 20)
-    assert mesh.n_components("face") == 1
-    assert mesh.bounds[1, 0] < 0.7
+    assert mesh.n_components("face") == 2
+    assert mesh.bounds[1, 0] > 0.95
+    with pytest.warns(rf.GeometryWarning, match="1 smaller piece, .* are left out. .* cut=False"):
+        largest = rf.graded_tets(surface, 20, pieces="largest")
+    assert largest.n_components("face") == 1
+    assert largest.bounds[1, 0] < 0.7
+    assert 1 - largest.volume / mesh.volume == pytest.approx(knob, rel=1e-9)
     assert rf.graded_tets(surface, 20, cut=False).bounds[1, 0] > 0.95
+
+
+@pytest.mark.parametrize("pieces", ["all", "largest"])
+def test_separate_bodies_are_kept(pieces):
+    mesh = rf.graded_tets(blocks(BLOCK, KNOB), 20, pieces=pieces)
+    assert mesh.n_components("face") == 2
+    assert mesh.volume == pytest.approx(0.6**3 + 0.2**3)
+
+
+def test_equal_pieces_leave_one():
+    surface = blocks(KNOB, (STALK[0], [0.9, 0.29, 0.29]), (KNOB[0], [1.15, 0.2, 0.2]))
+    with pytest.warns(rf.GeometryWarning, match="1 smaller piece, 50 % of the volume"):
+        mesh = rf.graded_tets(surface, 22, pieces="largest")
+    assert mesh.n_components("face") == 1
 
 
 def test_bodies_with_thin_parts_stay_in_one_piece(shared):
@@ -193,8 +218,8 @@ def test_bodies_with_thin_parts_stay_in_one_piece(shared):
         pytest.skip(f"no {path}")
     surface = rf.read_surface(path)
     surface = rf.Surface(0.1 * surface.vertices / np.ptp(surface.bounds), surface.triangles)
-    with pytest.warns(rf.GeometryWarning, match="left out 2 small pieces, .* a voxel join them"):
-        mesh = rf.graded_tets(surface, 16)
+    with pytest.warns(rf.GeometryWarning, match="2 smaller pieces, .* are left out. .* a voxel"):
+        mesh = rf.graded_tets(surface, 16, pieces="largest")
     assert mesh.n_components("face") == 1
     assert mesh.surface().is_closed
     assert len(mesh.hanging_nodes) == 0

@@ -197,8 +197,8 @@ def test_statics_of_a_mesh_from_a_file(tmp_path):
     """The file has no constraints: a warning says so, and what mends it gives the same statics."""
     mesh = graded_box((6, 6, 6))
     with pytest.warns(rf.GeometryWarning, match=r"with_constraints\(\)"):
-        mesh.write(tmp_path / "graded.vtu")
-    read = rf.read_mesh(tmp_path / "graded.vtu")
+        mesh.write(tmp_path / "graded.msh")
+    read = rf.read_mesh(tmp_path / "graded.msh")
     held = mesh.nodes[:, 2] < 1e-9
     want = rf.Solid(mesh, LAW, fixed=held)
     load = want.gravity()
@@ -245,7 +245,7 @@ def test_parts_of_ties_keep_them_or_say_so():
 
 def test_command_line_constrains_hanging_nodes(tmp_path, capsys):
     mesh = graded_box((6, 6, 10))
-    path = tmp_path / "graded.vtu"
+    path = tmp_path / "graded.msh"
     with pytest.warns(rf.GeometryWarning, match="lacks the constraints"):
         mesh.write(path)
     status, out, _ = run(capsys, "info", path)

@@ -9,16 +9,19 @@ int divide(int32_t n, int32_t *ptr, int32_t *neighbor, int refined, uint8_t *sid
   const rf_adjacency graph = {n, ptr, neighbor};
   rf_dissection_work w;
   rf_error err = {0};
-  rf_status st = rf_dissection_work_init(&w, &graph, NULL, &err);
+  rf_status st = rf_dissection_work_init(&w, &graph, &err);
   if (st >= 0) {
-    int32_t *node = w.before;  // unused by both
-    for (int32_t i = 0; i < n; ++i) node[i] = i;
-    rf_dissection_enter(&w, n, node);
+    w.part = graph;
     memcpy(w.side, side, (size_t)n);
-    rf_dissection_cover(&w, n, node);
+    for (int32_t i = 0; i < n; ++i) {
+      bool crosses = false;
+      for (int32_t p = ptr[i]; p < ptr[i + 1]; ++p) crosses |= side[neighbor[p]] > side[i];
+      if (crosses) w.boundary[w.n_boundary++] = i;
+    }
+    rf_dissection_cover(&w);
     memset(size, 0, RF_SIDES * sizeof *size);
     for (int32_t i = 0; i < n; ++i) ++size[w.side[i]];
-    if (refined) rf_dissection_refine(&w, n, node, size);
+    if (refined) rf_dissection_refine(&w, 4, 100, size);
     memcpy(side, w.side, (size_t)n);
   }
   rf_dissection_work_release(&w);

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from reducedfem import _core
 from reducedfem._load import load
 from reducedfem.base.console import Console, bytes_text, count_text, size_text
 from reducedfem.base.system import system_report
@@ -119,6 +120,9 @@ def _info_file(name: str, console: Console) -> None:
             f"{len(mesh.hanging_nodes)}, on edges or faces of elements that do not have "
             "them: Mesh.with_constraints",
         )
+    loose = len(_core.touching_elements(mesh._core))
+    if loose:
+        console.fact("loose faces", f"{loose}, which lie on others without common nodes")
     names = mesh.region_names
     for region in np.unique(mesh.regions):
         count = int((mesh.regions == region).sum())

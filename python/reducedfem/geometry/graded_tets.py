@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reducedfem import _core
-from reducedfem.base.check import flag, integer, number, require
+from reducedfem.base.check import choice, flag, integer, number, require
 from reducedfem.base.run import Progress, callback, threads
 from reducedfem.errors import GeometryWarning, InputError, MeshError
 from reducedfem.geometry.inside import warn_of_doubts, warn_of_lost_volume
@@ -21,7 +22,6 @@ __all__ = ["graded_tets"]
 
 
 _TOUCH = 1e-6  # in edges: overlap with the surface that counts as none
-_SMALL = 0.1  # volume of a piece, over that of the largest, below which it is left out
 # ends of the voxels, of the winding numbers and of the bisection [% of the work]
 _VOXELS, _WINDING, _ALL = 60, 90, 100
 
@@ -47,27 +47,27 @@ def _within(cubes: _core.Mesh, bounds: NDArray[np.float64]) -> _core.Mesh:
     return _part(cubes, inside) if inside.any() else cubes
 
 
-def _whole(cubes: _core.Mesh, inside: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], int, int]:
-    """Return the voxels without small pieces that voxels of `cubes` join to larger ones.
+def _largest(cubes: _core.Mesh, inside: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], int, int]:
+    """Return the voxels of the largest of the pieces that voxels of `cubes` join to one body.
 
-    Also the number of pieces left out, and that of larger ones that stay apart.
+    Also the number of these bodies, and that of the pieces.
     """
-    body = Mesh.__new__(Mesh)._adopt(cubes)
-    joined = body.components("face")[inside]
+    joined = Mesh.__new__(Mesh)._adopt(cubes).components("face")[inside]
     piece = Mesh.__new__(Mesh)._adopt(_part(cubes, inside)).components("face")
     size = np.bincount(piece)  # voxels are equal
     home = np.zeros(len(size), dtype=int)
     home[piece] = joined
-    largest = np.zeros(int(joined.max()) + 1, dtype=int)
-    np.maximum.at(largest, home, size)
-    kept = size >= _SMALL * largest[home]
+    order = np.lexsort((-np.arange(len(size)), size, home))
+    last = np.append(home[order][1:] != home[order][:-1], True)  # the largest of each body
     whole = inside.copy()
-    whole[inside] = kept[piece]
-    return whole, int((~kept).sum()), int(kept.sum()) - len(np.unique(home))
+    whole[inside] = np.isin(piece, order[last])
+    return whole, int(last.sum()), len(size)
 
 
-def _inside(cubes: _core.Mesh, surface: Surface, call: _Call | None, stacklevel: int) -> _core.Mesh:
-    """Return the voxels whose centre is inside the surface, without small pieces apart."""
+def _inside(
+    cubes: _core.Mesh, surface: Surface, pieces: str, call: _Call | None, stacklevel: int
+) -> _core.Mesh:
+    """Return the voxels whose centre is inside the surface."""
     centres = cubes.nodes[cubes.elements[:, [0, 6]]].mean(axis=1)
     inside = surface.winding(centres, progress=False if call is None else call) > 0.5
     if not inside.any():
@@ -75,27 +75,23 @@ def _inside(cubes: _core.Mesh, surface: Surface, call: _Call | None, stacklevel:
             "no voxel has its centre inside the surface: raise the resolution, or pass cut=False, "
             "which takes all voxels that the surface meets"
         )
-    whole, dropped, apart = _whole(cubes, inside)
-    remedy = (
-        "only parts thinner than a voxel join them. Pass cut=False, which takes all voxels "
-        "that the surface meets, or a higher resolution"
-    )
-    if dropped:
-        part = 1.0 - whole.sum() / inside.sum()
+    whole, bodies, found = _largest(cubes, inside)
+    if found > bodies:
+        part = 100.0 * (1.0 - whole.sum() / inside.sum())
+        done = (
+            "are left out"
+            if pieces == "largest"
+            else "are in the mesh, but do not hold to the rest; pieces='largest' leaves them out"
+        )
         warnings.warn(
-            f"left out {dropped} small piece{'s' * (dropped > 1)}, {100.0 * part:.2g} % of the "
-            f"volume, without a common face with the rest of the mesh: {remedy}",
+            f"the mesh comes apart: {found - bodies} smaller piece{'s' * (found > bodies + 1)}, "
+            f"{part:.2g} % of the volume, without a common face with the rest, {done}. "
+            "Only parts thinner than a voxel join them: pass cut=False, which takes all voxels "
+            "that the surface meets, or a higher resolution",
             GeometryWarning,
             stacklevel=stacklevel + 1,
         )
-    if apart:
-        warnings.warn(
-            f"the mesh has {apart} large piece{'s' * (apart > 1)} without a common face with the "
-            f"rest of it: {remedy}",
-            GeometryWarning,
-            stacklevel=stacklevel + 1,
-        )
-    return _part(cubes, whole)
+    return _part(cubes, whole if pieces == "largest" else inside)
 
 
 def graded_tets(
@@ -106,6 +102,7 @@ def graded_tets(
     fill: bool = True,
     expand: float | None = None,
     cut: bool | None = None,
+    pieces: Literal["all", "largest"] = "all",
     progress: Progress = None,
 ) -> Mesh:
     """Create a mesh of tetrahedra, small at the surface and larger inside.
@@ -132,9 +129,11 @@ def graded_tets(
         end at the faces of the body.
     cut
         True: of the voxels that the surface meets those with their centre inside, so that parts
-        thinner than a voxel may be lost, and small pieces that these join to larger ones are left
-        out. False: all of these, as ``cut=False`` of `voxelize`. None:
-        as `fill`.
+        thinner than a voxel may be lost. False: all of these, as ``cut=False`` of `voxelize`.
+        None: as `fill`.
+    pieces
+        With `cut`, of a body that comes apart where it is thinner than a voxel: ``"all"`` pieces,
+        or the ``"largest"`` one. Separate bodies of the surface are kept in both cases.
     progress
         Progress bar: True, False, or None (after two seconds, in a terminal); or a callable
         ``f(done, total)``.
@@ -157,13 +156,14 @@ def graded_tets(
     -----
     GeometryWarning
         The inside is uncertain: holes are as large as the body, or most of it is a single sheet.
-        With `cut`: the body comes apart; its small pieces are left out.
+        With `cut`: the body comes apart.
     PlausibilityWarning
         With `cut`, the volume differs by more than 5 % from that of a closed surface.
     """
     require(surface, Surface, "surface")
     fill = flag(fill, "fill")
     cut = fill if cut is None else flag(cut, "cut")
+    choice(pieces, "pieces", ("all", "largest"))
     if cut and not fill:
         raise InputError("cut=True needs fill=True: only a filled body can be cut")
     resolution, layers = integer(resolution, "resolution"), integer(layers, "layers")
@@ -185,7 +185,8 @@ def graded_tets(
         cubes = _within(cubes, surface.bounds * scale)
         if cut:
             winding = _phase(call, _VOXELS, _WINDING)
-            cubes = _inside(cubes, Surface(vertices, surface.triangles), winding, stacklevel=2)
+            scaled = Surface(vertices, surface.triangles)
+            cubes = _inside(cubes, scaled, pieces, winding, stacklevel=2)
         core, _ = _core.grade_tets(cubes, layers, _phase(call, _WINDING, _ALL))
         if call is not None:
             call(_ALL, _ALL)

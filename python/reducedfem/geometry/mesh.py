@@ -34,9 +34,10 @@ from reducedfem.geometry.grading import Grading
 from reducedfem.geometry.mesh_arrays import MeshArrays
 from reducedfem.geometry.surface import Surface, _with_hint
 from reducedfem.io.atomic import as_path, replacing
+from reducedfem.io.constraint_fields import NAMES as TIES
 from reducedfem.io.mesh_fields import Fields, checked_fields
 from reducedfem.io.volume_data import ElasticData, VolumeData
-from reducedfem.io.volume_files import write_volume
+from reducedfem.io.volume_files import keeps_constraints, write_volume
 from reducedfem.material.laws import StVK
 
 __all__ = ["Mesh"]
@@ -457,7 +458,8 @@ class Mesh(MeshArrays):
         the new one is complete. TetGen meshes consist of two files (``.ele`` and ``.node``);
         `read_mesh` refuses a pair from two different saves. No format stores the quadrature of cut
         cells: these are written as whole cells, with `fractions` as cell data in ``.vtu``,
-        ``.vtk`` and ``.xdmf`` files; nor `constraints`. `pickle` stores everything.
+        ``.vtk`` and ``.xdmf`` files. ``.vtu`` and ``.vtk`` files keep `constraints` of up to 64
+        masters a node, which `read_mesh` restores. `pickle` stores everything.
 
         Parameters
         ----------
@@ -480,14 +482,15 @@ class Mesh(MeshArrays):
         Warns
         -----
         GeometryWarning
-            The mesh has cut cells or constrained nodes.
+            The mesh has cut cells, or constrained nodes that the format does not keep.
         """
         data = self._data()
-        data.point_data = checked_fields(point_data, "point_data", (self.n_nodes,), ())
-        own = ("region", "fraction")
+        data.point_data = checked_fields(point_data, "point_data", (self.n_nodes,), TIES)
+        own = ("region", "fraction", *TIES)
+        suffix = as_path(path).suffix.lower()
         data.cell_data = checked_fields(cell_data, "cell_data", (self.n_elements,), own)
         with replacing(path) as temporary:
-            write_volume(temporary, data, as_path(path).suffix.lower())
+            write_volume(temporary, data, suffix)
         if data.fractions is not None:
             warnings.warn(
                 f"{str(path)!r} has whole cells where this mesh has cut ones: no file of volume "
@@ -495,7 +498,7 @@ class Mesh(MeshArrays):
                 GeometryWarning,
                 stacklevel=2,
             )
-        if self.constraints is not None:
+        if self.constraints is not None and not keeps_constraints(data, suffix):
             warnings.warn(
                 f"{str(path)!r} lacks the constraints of {len(self.constraints)} nodes, without "
                 "which cells come apart: keep the mesh by pickle, or take with_constraints() of "
@@ -513,6 +516,7 @@ class Mesh(MeshArrays):
             self._region_names,
             self._materials,
             None if self._rule() is None else self.fractions,
+            _core.mesh_constraints(self._core),
         )
 
     def __repr__(self) -> str:

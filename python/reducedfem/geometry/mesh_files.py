@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import warnings
 
 import numpy as np
 from numpy.typing import NDArray
 
-from reducedfem.errors import FileFormatError, InputError, MeshError
+from reducedfem.errors import FileFormatError, GeometryWarning, InputError, MeshError
 from reducedfem.geometry.mesh import Mesh
 from reducedfem.io.atomic import as_path
 from reducedfem.io.text_lines import read_indices
@@ -46,16 +47,35 @@ def read_mesh(path: str | os.PathLike[str]) -> Mesh:
         all of one kind: tetrahedra with 4 or 10 nodes or hexahedra with 8 or 20.
     MeshError
         The mesh is not usable; see `Mesh`.
+
+    Warns
+    -----
+    GeometryWarning
+        Constraints of a ``.vtu`` or ``.vtk`` file do not belong to its nodes.
     """
     file = as_path(path)
     data = read_volume(file)
     try:
-        mesh = Mesh(data.nodes, data.elements, data.regions, drop_unreferenced=True)
+        mesh = Mesh(
+            data.nodes,
+            data.elements,
+            data.regions,
+            drop_unreferenced=True,
+            constraints=data.constraints,
+        )
     except MeshError as error:
         raise MeshError(f"{str(file)!r}: {error}") from error
     except InputError as error:
         raise FileFormatError(f"{str(file)!r} is damaged: {error}") from error
     mesh._region_names, mesh._materials = data.region_names, data.materials
+    if data.constraints_lost:
+        warnings.warn(
+            f"{str(file)!r} has constraints of nodes with other numbers, as a program has changed "
+            "the nodes: they are left out; take with_constraints() of the mesh that is read, which "
+            "finds hanging nodes again",
+            GeometryWarning,
+            stacklevel=2,
+        )
     return mesh
 
 

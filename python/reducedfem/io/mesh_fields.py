@@ -10,13 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from reducedfem.base.check import as_array
 from reducedfem.errors import InputError, InputTypeError
+from reducedfem.io.constraint_fields import NAMES as TIES
 
 __all__ = ["Fields", "checked_fields"]
 
 Fields = Mapping[str, ArrayLike]
 
 # names of arrays that the package itself writes
-_OWN = ("region", "fraction", "displacement", "velocity")
+_OWN = ("region", "fraction", "displacement", "velocity", *TIES)
 
 
 def checked_fields(

@@ -4,7 +4,8 @@ Some of meshio's readers never end on damaged files, and others take all memory,
 in a child process with limits of both. It imports nothing of this package. Its argument is JSON:
 ``path``, ``sys_path``, ``seconds`` of processor time, ``bytes`` of memory and ``others``, suffixes
 that are known besides those of meshio. Its output is a file
-of NumPy (.npz): ``nodes``, ``elements``, ``regions`` and ``names`` (JSON), or ``refused``, a text.
+of NumPy (.npz): ``nodes``, ``elements``, ``regions``, ``names`` (JSON) and, if the file has them,
+``constraint_nodes`` and ``constraint_weights``; or ``refused``, a text.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ _TYPES = {"tetra": 4, "hexahedron": 8, "tetra10": 10, "hexahedron20": 20}
 _FLAT_TYPES = ("vertex", "line", "triangle", "quad", "polygon")
 # formats of surfaces, and one that meshio only writes
 _FLAT_FORMATS = {"obj", "off", "ply", "stl", "svg", "wkt"}
+# point data of constraints
+_TIES = ("constraint_nodes", "constraint_weights")
 # names of integer cell data in the formats, most specific first
 _REGION_KEYS = (
     "region",
@@ -116,12 +119,13 @@ def arrays(path: Path, others: Sequence[str] = ()) -> dict[str, Any]:
         raise Refused(f"{str(path)!r} is damaged: {error}") from None
     except MemoryError:
         raise Refused(f"{str(path)!r} does not fit into memory") from None
+    ties = {name: mesh.point_data[name] for name in _TIES if name in mesh.point_data}
     return {
         "nodes": nodes,
         "elements": elements,
         "regions": regions,
         "names": np.array(json.dumps(list(names.items()))),
-    }
+    } | {name: np.asarray(values) for name, values in ties.items()}
 
 
 def _regions(mesh: Any, blocks: list[int], count: int) -> tuple[Any, dict[int, str]]:

@@ -19,11 +19,20 @@ from numpy.typing import NDArray
 
 from reducedfem.base.memory import available
 from reducedfem.errors import FileFormatError
+from reducedfem.io import constraint_fields
 from reducedfem.io.reading import read_regular, regular_file
 from reducedfem.io.text_lines import Included, Line
 from reducedfem.io.volume_data import VolumeData
 
-__all__ = ["WITH_FIELDS", "WRITABLE", "WRITABLE_TETS", "read", "read_apart", "write"]
+__all__ = [
+    "WITH_CONSTRAINTS",
+    "WITH_FIELDS",
+    "WRITABLE",
+    "WRITABLE_TETS",
+    "read",
+    "read_apart",
+    "write",
+]
 
 _MESHIO_TYPES = {"tetra": 4, "hexahedron": 8, "tetra10": 10, "hexahedron20": 20}
 # formats that meshio writes and reads back unchanged
@@ -43,6 +52,8 @@ _WAIT = 10
 _WRITABLE_HEX20 = (".vtu", ".vtk", ".msh", ".inp")
 # formats with fields over nodes and elements
 WITH_FIELDS = (".vtu", ".vtk", ".xdmf", ".xmf")
+# with fields of any number of values a node, which constraints are
+WITH_CONSTRAINTS = (".vtu", ".vtk")
 
 
 @contextlib.contextmanager
@@ -134,7 +145,12 @@ def read_apart(
     if "refused" in result:
         raise FileFormatError(str(result["refused"]))
     names = {int(tag): str(name) for tag, name in json.loads(str(result["names"]))}
-    return VolumeData(result["nodes"], result["elements"], result["regions"], names)
+    data = VolumeData(result["nodes"], result["elements"], result["regions"], names)
+    if set(constraint_fields.NAMES) <= set(result):
+        fields = (result[name] for name in constraint_fields.NAMES)
+        data.constraints = constraint_fields.from_fields(*fields, len(data.nodes))
+        data.constraints_lost = data.constraints is None
+    return data
 
 
 def _endless(path: Path, time: str) -> FileFormatError:
@@ -199,10 +215,13 @@ def write(path: Path, data: VolumeData, suffix: str, others: tuple[str, ...]) ->
         )
     regions = data.regions.astype(np.int32)
     cell_data: dict[str, list[NDArray[Any]]] = {"region": [regions]}
+    point_data = dict(data.point_data)
     if suffix in WITH_FIELDS:
         if data.fractions is not None:
             cell_data["fraction"] = [data.fractions]
         cell_data |= {name: [values] for name, values in data.cell_data.items()}
+    if suffix in WITH_CONSTRAINTS:
+        point_data |= constraint_fields.as_fields(data.constraints, len(data.nodes))
     field_data: dict[str, Any] = {}
     options: dict[str, Any] = {}
     if suffix == ".msh":
@@ -217,7 +236,7 @@ def write(path: Path, data: VolumeData, suffix: str, others: tuple[str, ...]) ->
     elif suffix in (".xdmf", ".xmf"):
         options["data_format"] = "XML"  # a single file
     mesh = meshio.Mesh(
-        data.nodes, [(kind, data.elements)], point_data=data.point_data, cell_data=cell_data
+        data.nodes, [(kind, data.elements)], point_data=point_data, cell_data=cell_data
     )
     mesh.field_data = field_data
     try:

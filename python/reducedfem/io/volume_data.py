@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from reducedfem.io.constraint_fields import Ties
+
 __all__ = ["ElasticData", "VolumeData"]
 
 
@@ -30,5 +32,7 @@ class VolumeData:
     region_names: dict[int, str] = field(default_factory=dict)
     materials: dict[int, ElasticData] = field(default_factory=dict)
     fractions: NDArray[np.float64] | None = None
+    constraints: Ties | None = None
+    constraints_lost: bool = False  # those of the file are of other nodes
     point_data: dict[str, NDArray[Any]] = field(default_factory=dict)
     cell_data: dict[str, NDArray[Any]] = field(default_factory=dict)

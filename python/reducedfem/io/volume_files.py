@@ -7,11 +7,12 @@ from typing import Protocol
 
 from reducedfem.errors import FileFormatError
 from reducedfem.io import meshio_files, veg_files
+from reducedfem.io.constraint_fields import as_fields
 from reducedfem.io.reading import in_memory, regular_file
 from reducedfem.io.surface_files import SURFACE_SUFFIXES
 from reducedfem.io.volume_data import VolumeData
 
-__all__ = ["FORMATS", "Format", "read_volume", "write_volume"]
+__all__ = ["FORMATS", "Format", "keeps_constraints", "read_volume", "write_volume"]
 
 
 class Format(Protocol):
@@ -42,6 +43,12 @@ def read_volume(path: Path) -> VolumeData:
     with in_memory(path):
         own = FORMATS.get(suffix)
         return own.read(path) if own else meshio_files.read(path, tuple(FORMATS))
+
+
+def keeps_constraints(data: VolumeData, suffix: str) -> bool:
+    """Return True if a file has all constraints of the mesh."""
+    fields = as_fields(data.constraints, len(data.nodes))
+    return data.constraints is None or (suffix in meshio_files.WITH_CONSTRAINTS and bool(fields))
 
 
 def write_volume(path: Path, data: VolumeData, suffix: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,12 +13,14 @@ from numpy.typing import ArrayLike, NDArray
 from reducedfem.base.check import field, require
 from reducedfem.base.run import Progress, callback
 from reducedfem.dynamics.recorded import Motion, carried
-from reducedfem.errors import InputError, MissingPackageError
+from reducedfem.errors import GeometryWarning, InputError, MissingPackageError
 from reducedfem.geometry.mesh import Mesh
 from reducedfem.geometry.surface import Surface
 from reducedfem.io import vtk_files
 from reducedfem.io.atomic import as_path
+from reducedfem.io.constraint_fields import as_fields
 from reducedfem.io.mesh_fields import Fields, checked_fields
+from reducedfem.io.volume_files import keeps_constraints
 from reducedfem.io.vtk_files import FieldsOfState
 from reducedfem.pictures.subject import check_motion, mesh_of, nodal, require_made_of
 from reducedfem.reduction.projected import ProjectedSolid
@@ -29,6 +32,10 @@ __all__ = ["export_vtk", "to_pyvista"]
 Array = NDArray[np.float64]
 
 _WITH_MESH = "a ReducedSolid, ProjectedSolid, Solid or Mesh"
+_UNTIED = (
+    "the constraints of nodes are left out, because one of them has more than 64 masters: elements "
+    "come apart there in the result"
+)
 _CELLS = {4: 10, 8: 12, 10: 24, 20: 25}  # numbers of VTK by nodes per element
 
 
@@ -106,8 +113,9 @@ def export_vtk(
     have the mesh at rest with the fields ``displacement`` [m] and, if the motion has rates,
     ``velocity`` [m/s] at its nodes, in single precision. In ParaView open the ``.pvd`` file and
     apply the filter Warp By Vector. PyVista reads it as well, and meshio reads each ``.vtu`` file.
-    Elements have their ``region``, cut ones the filled ``fraction``. Existing files are replaced
-    when all new ones are complete, ``name.pvd`` last.
+    Elements have their ``region``, cut ones the filled ``fraction``; constraints of nodes are kept,
+    see ``docs/export.md``. Existing files are replaced when all new ones are complete,
+    ``name.pvd`` last.
 
     Parameters
     ----------
@@ -136,10 +144,16 @@ def export_vtk(
     InputError, InputTypeError
         An argument has a wrong type or shape, the motion is not one of the model, or it turns an
         element of `stress` inside out; or `stress` has another mesh or material than the model.
+
+    Warns
+    -----
+    GeometryWarning
+        A constrained node has more than 64 masters; the constraints are left out.
     """
     target = as_path(path)
     vtk_files.check_suffix(target)
     mesh = mesh_of(model, _WITH_MESH)
+    data = mesh._data()
     check_motion(motion, model)
     points = checked_fields(point_data, "point_data", (len(motion), mesh.n_nodes))
     cells = checked_fields(cell_data, "cell_data", (len(motion), mesh.n_elements))
@@ -152,7 +166,9 @@ def export_vtk(
                 if tell is not None:
                     tell(k + 1, len(motion))
 
-        vtk_files.write(target, mesh._data(), counted(), len(motion))
+        vtk_files.write(target, data, counted(), len(motion))
+    if not keeps_constraints(data, ".vtu"):
+        warnings.warn(_UNTIED, GeometryWarning, stacklevel=2)
 
 
 def to_pyvista(
@@ -173,7 +189,8 @@ def to_pyvista(
     -------
     pyvista.PolyData or pyvista.UnstructuredGrid
         Of a surface its triangles; of others the elements, with the cell data ``region`` and, of
-        cut cells, ``fraction``.
+        cut cells, ``fraction``; the constraints of nodes are the point data ``constraint_nodes``
+        and ``constraint_weights``, see ``docs/export.md``.
 
     Raises
     ------
@@ -181,6 +198,11 @@ def to_pyvista(
         PyVista is not installed.
     InputError, InputTypeError
         An argument has a wrong type or shape, or a value that is not finite.
+
+    Warns
+    -----
+    GeometryWarning
+        A constrained node has more than 64 masters; the constraints are left out.
     """
     points = model.vertices if isinstance(model, Surface) else None
     if points is None:
@@ -201,6 +223,11 @@ def to_pyvista(
         made.cell_data["region"] = mesh.regions.copy()
         if mesh._rule() is not None:
             made.cell_data["fraction"] = mesh.fractions
+        data = mesh._data()
+        for name, values in as_fields(data.constraints, mesh.n_nodes).items():
+            made.point_data[name] = values
+        if not keeps_constraints(data, ".vtu"):
+            warnings.warn(_UNTIED, GeometryWarning, stacklevel=2)
     if moved is not None:
         made.point_data["displacement"] = moved.copy()
     return made

@@ -12,6 +12,7 @@ from reducedfem import _core
 from reducedfem.base.check import node_indices
 from reducedfem.base.run import threads
 from reducedfem.errors import InputError, InputTypeError
+from reducedfem.geometry.elements import some_of
 from reducedfem.geometry.mesh import Mesh
 from reducedfem.material.laws import Material, require_material
 
@@ -66,7 +67,26 @@ def fixed_nodes(fixed: ArrayLike | None, mesh: Mesh) -> NDArray[np.int64]:
             f"fixed selects no node; the nodes lie in {box} (in metres). For a free solid leave it "
             "out or pass None"
         )
+    _require_masters(nodes, mesh)
     return nodes
+
+
+def _require_masters(fixed: NDArray[np.int64], mesh: Mesh) -> None:
+    """Refuse fixed nodes that follow others which are not fixed; name all of these."""
+    if mesh.constraints is None or len(fixed) == 0:
+        return
+    slaves, ptr, masters, _ = mesh.constraints._table()
+    missing = np.repeat(np.isin(slaves, fixed), np.diff(ptr)) & ~np.isin(masters, fixed)
+    if not missing.any():
+        return
+    k = int(np.searchsorted(ptr, np.flatnonzero(missing)[0], side="right")) - 1
+    own = masters[ptr[k] : ptr[k + 1]]
+    raise InputError(
+        f"fixed names node {slaves[k]}, which is constrained to follow the nodes "
+        f"{', '.join(map(str, own[:8].tolist()))}{', ...' if len(own) > 8 else ''}, without all of "
+        f"these: add to fixed {some_of(np.unique(masters[missing]))}, or leave out the nodes of "
+        "mesh.constraints.slaves"
+    )
 
 
 def compose(

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from reducedfem import _core
 from reducedfem.base.quiet import warn
 from reducedfem.base.static_report import StaticReport
 from reducedfem.errors import GeometryWarning, PlausibilityWarning
@@ -131,11 +132,12 @@ def warn_of_locking(mesh: Mesh, materials: Mapping[int, Material], stacklevel: i
 
 
 def _warn_of_hanging(mesh: Mesh, stacklevel: int) -> None:
-    """Warn of nodes on edges and faces of elements that do not have them."""
+    """Warn of nodes on edges and faces of elements that do not have them, and of loose faces."""
     if mesh.source is not None:  # meshes of surfaces conform
         return
     nodes = mesh.hanging_nodes
     if len(nodes) == 0:
+        _warn_of_touching(mesh, stacklevel + 1)
         return
     remedy = "pass mesh.with_constraints(), in which they follow these elements"
     if mesh.nodes_per_element in EDGES:
@@ -147,6 +149,23 @@ def _warn_of_hanging(mesh: Mesh, stacklevel: int) -> None:
         f"the mesh has hanging nodes: {some_of(nodes)}. They lie on an edge or a face "
         "of an element that does not have them, so that elements come apart there and the "
         f"solid is far too soft; {remedy}",
+        GeometryWarning,
+        stacklevel=stacklevel,
+    )
+
+
+def _warn_of_touching(mesh: Mesh, stacklevel: int) -> None:
+    """Warn of faces that lie on each other without common nodes or constraints."""
+    pairs = _core.touching_elements(mesh._core)
+    if len(pairs) == 0:
+        return
+    one, other = pairs[0].tolist()
+    warn(
+        f"{len(pairs)} faces of the mesh lie on others without common nodes, such as those of the "
+        f"elements {one} and {other}: the parts on both sides are not joined and move "
+        "independently. To join them, merge nodes at equal places, take a mesh whose elements fit, "
+        "or tie nodes by Mesh(..., constraints=...); for contact leave a gap and take "
+        "BarrierContact(parts=True)",
         GeometryWarning,
         stacklevel=stacklevel,
     )

@@ -1,0 +1,168 @@
+"""Faces that lie on each other without common nodes: found, and named by solids."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import reducedfem as rf
+from commands import run
+from graded import graded_box
+from reducedfem import _core, samples
+from shapes import box_hex20s, box_hexes, box_tet10s, box_tets
+
+LAW = rf.StVK(1e5, 0.3, 1000.0)
+
+
+def layers(shift=(0.5, 0.5), gap=0.0, low=(2, 2, 1), top=(2, 2, 1), make=box_hexes):
+    """Return two layers of 2 x 2 x 1 m, the upper one shifted and apart."""
+    parts = [rf.Mesh(*make(*cells, (2.0, 2.0, 1.0))) for cells in (low, top)]
+    return rf.join_meshes(
+        [parts[0], rf.Mesh(parts[1].nodes + np.array([*shift, 1 + gap]), parts[1].elements)]
+    )
+
+
+def touching(mesh):
+    return _core.touching_elements(mesh._core)
+
+
+def merged(mesh):
+    places, new = np.unique(mesh.nodes.round(9), axis=0, return_inverse=True)
+    return rf.Mesh(places, new.reshape(-1)[mesh.elements])
+
+
+def plain_touching(mesh):
+    """Return the pairs of cells of layers of hexahedra, by their rectangles at z = 1."""
+    x = mesh.nodes[mesh.elements]
+    low, high = x.min(axis=1), x.max(axis=1)
+    below, above = high[:, 2] == 1.0, low[:, 2] == 1.0
+    middle = (low + high)[:, :2] / 2
+    found = set()
+    for e in np.flatnonzero(below | above):
+        others = np.flatnonzero(above if below[e] else below)
+        inside = (low[others, :2] <= middle[e] + 1e-9) & (middle[e] - 1e-9 <= high[others, :2])
+        if inside.all(axis=1).any():
+            found.add(int(e))
+    return found
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        {},
+        {"shift": (0.5, 0.0)},
+        {"shift": (0.25, 0.125)},
+        {"low": (3, 2, 2), "top": (2, 5, 1), "shift": (0.0, 0.0)},
+        {"low": (1, 1, 1), "top": (4, 4, 1), "shift": (1.25, 0.0)},
+    ],
+)
+def test_shifted_layers_are_found(case):
+    mesh = layers(**case)
+    pairs = touching(mesh)
+    assert set(pairs[:, 0].tolist()) == plain_touching(mesh)
+    assert len(pairs) > 0
+    part = mesh.components()
+    assert (part[pairs[:, 0]] != part[pairs[:, 1]]).all()
+    held = mesh.nodes[:, 2] == 0.0
+    with pytest.warns(rf.GeometryWarning, match=r"faces of the mesh lie on others .* elements \d"):
+        rf.Solid(mesh, LAW, fixed=held)
+
+
+@pytest.mark.parametrize("make", [box_tets, box_tet10s, box_hex20s])
+def test_other_elements(make):
+    mesh = layers((0.3, 0.2), make=make)
+    pairs = touching(mesh)
+    assert len(np.unique(pairs)) >= 6
+    ends = mesh.nodes[mesh.elements[pairs]]
+    assert ((ends[..., 2] == 1.0).sum(axis=2) >= 3).all()
+
+
+def test_nodes_that_are_twice_at_a_place():
+    mesh = layers((0.0, 0.0))
+    assert len(touching(mesh)) == 8
+    assert len(touching(merged(mesh))) == 0
+
+
+def test_cracks_are_not_listed():
+    """Nodes are twice on a half of the plane between two layers, which are one part."""
+    mesh = merged(layers((0.0, 0.0)))
+    opened = np.flatnonzero((mesh.nodes[:, 2] == 1.0) & (mesh.nodes[:, 0] > 1.0))
+    elements = mesh.elements.copy()
+    upper = mesh.nodes[elements][..., 2].mean(axis=1) > 1.0
+    new = np.arange(mesh.n_nodes)
+    new[opened] = mesh.n_nodes + np.arange(len(opened))
+    elements[upper] = new[elements[upper]]
+    cracked = rf.Mesh(np.concatenate([mesh.nodes, mesh.nodes[opened]]), elements)
+    assert cracked.n_components() == 1
+    assert len(cracked.surface().triangles) > len(mesh.surface().triangles)
+    assert len(touching(cracked)) == 0
+    rf.Solid(cracked, LAW)
+
+
+@pytest.mark.parametrize("gap", [0.01, 0.002])
+def test_gaps_and_edges_are_not_listed(gap):
+    assert len(touching(layers(gap=gap))) == 0
+    assert len(touching(layers((2.0, 0.0)))) == 0  # they meet at an edge
+    assert len(touching(layers((2.5, 0.5), gap=-1.0))) == 0  # beside each other, apart
+
+
+def test_ties_join_faces():
+    """The lower nodes of the upper layer follow the element on which they lie."""
+    mesh = layers((0.0, 0.0), top=(3, 3, 1))
+    low = mesh.components() == 0
+    corner = {
+        tuple(x): i for i, x in enumerate(mesh.nodes.tolist()) if i <= mesh.elements[low].max()
+    }
+    slaves, masters, weights = [], [], []
+    for node in np.unique(mesh.elements[~low]):
+        x, y, z = mesh.nodes[node]
+        if z > 1.0:
+            continue
+        slaves.append(int(node))
+        a, b = min(int(x), 1), min(int(y), 1)
+        for i in (0, 1):
+            for j in (0, 1):
+                masters.append(corner[a + i, b + j, 1.0])
+                weights.append((x - a if i else 1 - x + a) * (y - b if j else 1 - y + b))
+    tied = mesh.with_constraints((slaves, 4 * np.arange(len(slaves) + 1), masters, weights))
+    assert len(touching(mesh)) > 0
+    assert len(touching(tied)) == 0
+    rf.Solid(tied, LAW)
+
+
+@pytest.mark.parametrize(
+    "mesh",
+    [
+        lambda: rf.Mesh(*box_hexes(3, 2, 2)),
+        lambda: rf.Mesh(*box_tet10s(2, 2, 2)),
+        lambda: graded_box((8, 8, 8)),
+        lambda: rf.voxelize(samples.load("spoon"), 24),
+        lambda: rf.voxelize(samples.load("spoon"), 32, graded=rf.Grading()),
+        lambda: rf.graded_tets(samples.load("spoon"), 24, cut=False),
+    ],
+)
+def test_no_false_alarms(mesh):
+    assert len(touching(mesh())) == 0
+
+
+def test_no_false_alarms_on_meshes_of_others(shared):
+    paths = sorted((shared / "meshes" / "vega").glob("*/*.veg"))
+    if not paths:
+        pytest.skip("no meshes")
+    read = 0
+    for path in paths:
+        try:
+            mesh = rf.read_mesh(path)
+        except rf.FileFormatError:  # a file that it includes is missing
+            continue
+        read += 1
+        assert len(touching(mesh)) == 0, path
+    assert read >= 5
+
+
+def test_command_line_counts_loose_faces(tmp_path, capsys):
+    layers((0.5, 0.5)).write(tmp_path / "layers.veg")
+    status, out, _ = run(capsys, "info", tmp_path / "layers.veg")
+    assert status == 0
+    assert "loose faces" in out
+    assert "without common nodes" in out
