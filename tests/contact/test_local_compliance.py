@@ -393,6 +393,24 @@ def test_points_of_a_shell_without_it_leave_sites_to_the_others(case):
     assert not rf.HapticRecords(records).flagged("crowded").any()
 
 
+def test_few_crowded_cycles_are_counted_without_advice(case):
+    """The ball presses on one point, but once, for a moment, on more than there are sites."""
+    fine = Fine(case, 0.02, 0.02)
+    depth = np.full(400, 1e-5)
+    depth[200:212] = 1e-3
+    path = np.stack([0.0 * depth, 0.0 * depth, 0.02 - depth], axis=1)
+    ball = rf.SphereField((0.0, 0.0, 0.0), 0.02)
+    contact = rf.FrictionContact(
+        fine.tree, ball, 0.0, compliance=1e-6, budget_us=1e5, local=fine.local, sites=1
+    )
+    made = session(contact, path)
+    made.run(400)
+    report = made.report()
+    made.close()
+    assert 0.01 < report.crowded / report.touching < 0.1
+    assert not any("sites" in one for one in report.advice)
+
+
 def test_depths_count_points_that_are_no_sites(case):
     """One site, below the middle: the others are as deep as its dimple leaves them."""
     fine = Fine(case, 0.02, 0.02)
