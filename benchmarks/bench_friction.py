@@ -241,8 +241,10 @@ def pad() -> tuple[rf.Solid, rf.PointTree]:
 
 def stroked(
     tree: rf.PointTree, half: float, place: float, local: rf.LocalCompliance | None = None
-) -> tuple[Array, int, float]:
-    """Return times of the friction part of cycles under a punch [us], sites, interrupted share.
+) -> tuple[Array, int, float, float]:
+    """Return times of the friction part of cycles under a punch [us], sites, and two shares.
+
+    The shares are those of interrupted cycles and of those with more points than sites.
 
     The punch has twice `half` as its side, and oscillates about a place on the diagonal.
     """
@@ -260,17 +262,19 @@ def stroked(
         simulation=rf.ImplicitNewmark(tree.reduced, 1e-3, damping=(20.0, 0.002)),
         budget_us=0,
     )
-    records = session.run(n).array[500:]
+    made = session.run(n)
+    records, crowded = made.array[500:], made.flagged("crowded")[500:]
     # without the cycles that other processes interrupted, unless all are
     alone = records["compute_us"] <= records["processor_us"] + INTERRUPTED_US
     took = (records["coupling_us"] + records["deform_us"])[alone if alone.any() else ...]
-    return took, int(np.median(records["touching"])), float(np.mean(~alone))
+    shares = float(np.mean(~alone)), float(crowded.mean())
+    return took, int(np.median(records["touching"])), *shares
 
 
 def cycle() -> list[Row]:
     """Measure the friction part of cycles: free motions, sites, forces, motions of the bodies."""
     _, tree = pad()
-    took, press, interrupted = stroked(tree, 0.0135, 0.05)
+    took, press, interrupted, _ = stroked(tree, 0.0135, 0.05)
     given = task(CASES["soft"])
     yardstick = float(
         np.median([sweeps_of(given.W, given.free[0], given.mu[0]) for _ in range(REPEATS)])
@@ -287,42 +291,26 @@ def cycle() -> list[Row]:
     )
 
 
-def local() -> list[Row]:
-    """Measure the same under a punch on 16 points, with and without a local compliance."""
+def local(half: float = 0.0085, name: str = "", line: float = 5.0) -> list[Row]:
+    """Measure the same under a punch, with and without a local compliance.
+
+    half: half its side [m]; line: more time for each site [us], 0: no line.
+    """
     solid, tree = pad()
-    plain, few, _ = stroked(tree, 0.0085, 0.0525)
-    took, press, interrupted = stroked(tree, 0.0085, 0.0525, rf.LocalCompliance(tree, solid))
+    plain, few, *_ = stroked(tree, half, 0.0525)
+    compliance = rf.LocalCompliance(tree, solid)
+    took, press, interrupted, crowded = stroked(tree, half, 0.0525, compliance)
     middle, late = np.percentile(took, [50, 99])
     without = float(np.median(plain))
     return [
         Row(
-            "friction in a cycle, local compliance",
+            f"friction in a cycle, local compliance{name}",
             float(middle),
             "us",
-            without + 5.0 * press,
+            without + line * press if line else None,
             f"{press} sites press, {few} without; more time {(middle - without) / press:.2f} us a "
-            f"site; p99 {late:.0f} us, {interrupted:.1%} of cycles interrupted",
-            ratio=float(middle) / without,
-            over="without",
-        )
-    ]
-
-
-def crowded() -> list[Row]:
-    """Measure the same under a punch on more points than there are sites."""
-    solid, tree = pad()
-    plain, _, _ = stroked(tree, 0.0285, 0.0525)
-    took, press, interrupted = stroked(tree, 0.0285, 0.0525, rf.LocalCompliance(tree, solid))
-    middle, late = np.percentile(took, [50, 99])
-    without = float(np.median(plain))
-    return [
-        Row(
-            "friction in a cycle, local compliance, up to 64 sites",
-            float(middle),
-            "us",
-            None,
-            f"121 points below the punch, {press} sites press; p99 {late:.0f} us, "
-            f"{interrupted:.1%} of cycles interrupted",
+            f"site; p99 {late:.0f} us, {interrupted:.1%} of cycles interrupted, "
+            f"{crowded:.0%} crowded",
             ratio=float(middle) / without,
             over="without",
         )
@@ -334,5 +322,6 @@ ENTRIES = {
     "sequence": sequence,
     "cycle": cycle,
     "local": local,
-    "crowded": crowded,
+    # 121 points below the punch
+    "crowded": lambda: local(0.0285, ", up to 64 sites", 0.0),
 }

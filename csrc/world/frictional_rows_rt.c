@@ -107,6 +107,7 @@ static double reach_of(const rf_point_tree *t, int32_t place, double margin_m, c
 }
 
 // Counts the points of pair k that may come to touch, and offers them; to NULL: no more than that.
+// part: of the reach of a bent pair.
 static int32_t offer(rf_sites *to, const rf_frictional *c, const rf_world *world, int32_t k,
                      double part) {
   const rf_contact_search *s = &world->pair[k]->contact->search;
@@ -134,17 +135,29 @@ static int32_t offer(rf_sites *to, const rf_frictional *c, const rf_world *world
   return n;
 }
 
+// Counts the points of all pairs that are bent, or of all others.
+static int32_t count(const rf_frictional *c, const rf_world *world, bool bent, double part) {
+  int32_t n = 0;
+  for (int32_t k = 0; k < world->n_pairs; ++k)
+    if (rf_frictional_bent_rt(c, k) == bent) n += offer(NULL, c, world, k, part);
+  return n;
+}
+
 // Gaps of bent shells are those with the dimple, and free motions are far longer than the true ones
 // under a tool that is pressed in.  So the part of their reach that counts is the largest one with
-// sites for all points, and also those beside a site, which have less of its dimple; 0 if there is
-// none.
-static double part_of(const rf_frictional *c, const rf_world *world, bool *enough) {
+// sites for all their points, and also those beside a site, which have less of its dimple; 0 if
+// there is none.  Half of the sites are theirs, and those that other pairs leave; if that is too
+// few, all but a quarter.  The sites of other pairs share cells, which grow.
+static double part_of(const rf_frictional *c, const rf_world *world, bool *enough, bool *all) {
+  const int32_t most = c->sites.most, plain = count(c, world, false, 1.0);
+  const int32_t left = most - plain, half = most / 2, last = plain < most / 4 ? plain : most / 4;
+  const int32_t room = left > half ? left : half;
   double part = 1.0;
   for (int tries = 0; tries <= NARROWINGS; ++tries) {
-    int32_t n = 0;
     if (tries == NARROWINGS) part = 0.0;
-    for (int32_t k = 0; k < world->n_pairs; ++k) n += offer(NULL, c, world, k, part);
-    *enough = n <= c->sites.most;
+    const int32_t n = count(c, world, true, part);
+    *enough = n <= (tries == NARROWINGS ? most - last : room);
+    *all = n <= left;
     if (*enough) break;
     part *= NARROWER;
   }
@@ -152,15 +165,16 @@ static double part_of(const rf_frictional *c, const rf_world *world, bool *enoug
 }
 
 void rf_frictional_choose_rt(rf_frictional *c, rf_world *world) {
-  bool bent = false, enough = false;
+  bool bent = false, enough = false, all = false;
   for (int32_t k = 0; k < world->n_pairs; ++k) {
     if (!rf_frictional_bent_rt(c, k)) continue;
     bent = true;
     rf_frictional_dimple_gaps_rt(c, world, k);
   }
-  const double part = bent ? part_of(c, world, &enough) : 1.0;
+  const double part = bent ? part_of(c, world, &enough, &all) : 1.0;
   world->found.crowded = bent && !enough;
-  if (enough) c->sites.spacing = c->sites.least_spacing;
+  if (all) c->sites.spacing = c->sites.least_spacing;
+  c->sites.fine = enough;
   rf_sites_begin_rt(&c->sites);
   for (int32_t k = 0; k < world->n_pairs; ++k) (void)offer(&c->sites, c, world, k, part);
   for (int32_t k = 0; k < world->n_pairs; ++k) rf_frictional_note_others_rt(c, world, k);

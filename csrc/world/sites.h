@@ -9,7 +9,8 @@
 // deeper by a tenth of the spacing: those beside it have less of its dimple, and would take turns
 // with it.  Where there are more cells than sites, the
 // spacing grows by the root of 2, which halves the cells of a surface; it shrinks again only when a
-// third of the sites would do.
+// third of the sites would do.  Cells of bent shells do not grow where the caller knows that there
+// are sites for all their points.
 #ifndef RF_WORLD_SITES_H
 #define RF_WORLD_SITES_H
 
@@ -36,6 +37,7 @@ typedef struct rf_sites {
   int32_t most, n;
   int32_t coarsened;              // in this step
   double spacing, least_spacing;  // m
+  bool fine;                      // in this step: cells of bent shells have the least spacing
   rf_site site[RF_SITES_MOST];
   uint64_t cell[RF_SITES_MOST];
   int32_t slot[RF_SITES_SLOTS];  // hash table of cells: number of the site + 1; 0: free

@@ -30,10 +30,15 @@ int32_t rf_sites_axis_rt(const double v[3]) {
   return v[axis] < 0.0 ? axis + 3 : axis;
 }
 
+static double spacing_of(const rf_sites *s, const rf_site *p) {
+  return p->bent && s->fine ? s->least_spacing : s->spacing;
+}
+
 static uint64_t cell_of(const rf_sites *s, const rf_site *p) {
+  const double spacing = spacing_of(s, p);
   uint64_t cell = (uint64_t)(8 * p->pair + p->axis);
   for (int i = 0; i < 3; ++i) {
-    const double at = floor(p->rest[i] / s->spacing);
+    const double at = floor(p->rest[i] / spacing);
     cell = cell << 17 | (uint64_t)(fmax(fmin(at, FARTHEST), -FARTHEST) + FARTHEST);
   }
   return cell;
@@ -63,7 +68,7 @@ static void forget(rf_sites *s, uint64_t cell) {
 }
 
 static double score(const rf_sites *s, const rf_site *p) {
-  const double bonus = p->bore ? BONUS * (p->bent ? s->spacing : s->least_spacing) : 0.0;
+  const double bonus = p->bore ? BONUS * (p->bent ? spacing_of(s, p) : s->least_spacing) : 0.0;
   return p->gap - bonus - OUTER * s->least_spacing * p->out;
 }
 

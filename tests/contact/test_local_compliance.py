@@ -371,6 +371,46 @@ def test_too_few_sites_are_reported(case):
     assert "more points touched than the FrictionContacts have sites, 1, so" in advice
 
 
+def test_points_of_a_shell_without_it_leave_sites_to_the_others(case):
+    """They are more than there are sites, in reach of the free motions, but touch nothing."""
+    fine = Fine(case, 0.02, 0.02)
+    s = np.linspace(-0.02, 0.02, 25)
+    x, y = (a.ravel() for a in np.meshgrid(s + 0.2, s))
+    points, normals = np.stack([x, y, 0.0 * x], axis=1), np.tile([0.0, 0.0, -1.0], (len(x), 1))
+    plate = rf.PointTree(rf.Pointshell(points, normals))
+    ball = rf.SphereField((0.0, 0.0, 0.0), 0.02)
+    tool = ball | rf.BoxField((0.17, -0.03, -0.0188), (0.23, 0.03, 0.02))
+    contacts = [
+        rf.FrictionContact(tree, tool, 0.0, compliance=1e-6, budget_us=1e5, local=local)
+        for tree, local in ((fine.tree, fine.local), (plate, None))
+    ]
+    t = np.minimum(np.arange(400) / 300.0, 1.0)
+    records = run(contacts, np.stack([0.0 * t, 0.0 * t, 0.02 - 0.002 * t], axis=1))
+    last = records[-1]
+    assert 0.0 < last["object_position"][2] - 0.0188 < 0.0003  # the gap of the plate
+    force, _ = fine.statics(last["object_position"])
+    np.testing.assert_allclose(last["contact_force"], force, rtol=0, atol=1e-3 * force[2])
+    assert not rf.HapticRecords(records).flagged("crowded").any()
+
+
+def test_few_crowded_cycles_are_counted_without_advice(case):
+    """The ball presses on one point, but once, for a moment, on more than there are sites."""
+    fine = Fine(case, 0.02, 0.02)
+    depth = np.full(400, 1e-5)
+    depth[200:212] = 1e-3
+    path = np.stack([0.0 * depth, 0.0 * depth, 0.02 - depth], axis=1)
+    ball = rf.SphereField((0.0, 0.0, 0.0), 0.02)
+    contact = rf.FrictionContact(
+        fine.tree, ball, 0.0, compliance=1e-6, budget_us=1e5, local=fine.local, sites=1
+    )
+    made = session(contact, path)
+    made.run(400)
+    report = made.report()
+    made.close()
+    assert 0.01 < report.crowded / report.touching < 0.1
+    assert not any("sites" in one for one in report.advice)
+
+
 def test_depths_count_points_that_are_no_sites(case):
     """One site, below the middle: the others are as deep as its dimple leaves them."""
     fine = Fine(case, 0.02, 0.02)

@@ -145,6 +145,10 @@ def test_parts_that_an_error_makes_indefinite_are_lifted(solid, exact):
     coarse = "tolerance 0.3 is coarse for these"
     with pytest.warns(rf.PlausibilityWarning, match=f"{coarse} held nodes: .* 30 % softer"):
         out = green.solve(held)
+    contacts = green.contacts(256)
+    for node in green.nodes[:256]:
+        contacts.add(int(node))
+    assert contacts.lift > 0.0
     true = exact.solve(held)
     work = [np.sum(one.force[:, 2]) * -1e-3 for one in (out, true)]
     assert 0.0 < work[0] < work[1]

@@ -53,6 +53,41 @@ def test_sum_and_torque_are_those_of_the_load(block, green):
     np.testing.assert_array_equal(again, load)
 
 
+def test_fixed_nodes_that_stay_carry_a_part():
+    """The rest is what the block needs to hang on them with the other nodes at rest."""
+    mesh = rf.Mesh(*box_hexes(5, 4, 4, SIZE))
+    held = rf.Solid(mesh, rf.StVK(1e5, 0.3, 1000.0), fixed=mesh.nodes[:, 2] < 1e-9)
+    weight, nodes = held.gravity(), np.setdiff1d(mesh.boundary_nodes, held.fixed)
+    load = rf.surface_load(held, weight, nodes)
+    stiffness = held.stiffness().to_dense()
+    rows = [
+        (3 * part[:, None] + np.arange(3)).ravel()
+        for part in (np.setdiff1d(np.arange(mesh.n_nodes), mesh.boundary_nodes), held.fixed)
+    ]
+    moved = np.linalg.solve(stiffness[np.ix_(rows[0], rows[0])], weight.ravel()[rows[0]])
+    carried = weight[held.fixed] - (stiffness[np.ix_(rows[1], rows[0])] @ moved).reshape(-1, 3)
+    total = load.sum(axis=0) + carried.sum(axis=0)
+    np.testing.assert_allclose(total, weight.sum(axis=0), atol=1e-9)
+    assert 0.7 < load[:, 2].sum() / (weight.sum(axis=0) - weight[held.fixed].sum(axis=0))[2] < 0.8
+
+
+def test_free_solids_move_in_the_same_way_up_to_a_rigid_motion(block, rng):
+    free = rf.Solid(block.mesh, rf.StVK(1e5, 0.3, 1000.0))
+    force = rng.normal(size=(block.mesh.n_nodes, 3))
+    whole = rf.GreensFunctions(free, np.arange(block.mesh.n_nodes))
+    green = rf.GreensFunctions(free)
+    load = rf.surface_load(free, force, green.nodes)
+    apart = green.displacement(load) - whole.displacement(force)[green.nodes]
+    x = green.positions
+    rigid = np.stack(
+        [np.tile(e, (len(x), 1)) for e in np.eye(3)] + [np.cross(e, x) for e in np.eye(3)]
+    ).reshape(6, -1)
+    by, *_ = np.linalg.lstsq(rigid.T, apart.ravel(), rcond=None)
+    size = np.abs(whole.displacement(force)).max()
+    np.testing.assert_allclose(by @ rigid, apart.ravel(), atol=1e-9 * size)
+    assert np.abs(apart).max() > 1e-3 * size
+
+
 def test_a_block_lies_on_a_rough_floor_under_its_weight(block, green):
     load = rf.surface_load(block, block.gravity((3.0, 0.0, -9.81)), green.nodes, block.fixed)
     floor = green.nodes[green.positions[:, 2] < 1e-9]
@@ -70,16 +105,17 @@ def test_wrong_nodes_are_refused(block, green):
     weight, held = block.gravity(), block.fixed
     for nodes, released, match in (
         ([*green.nodes, held[0]], None, f"nodes has {held[0]}, which is fixed"),
+        ([], None, "nodes is empty: name those that take the load"),
         (green.nodes, green.nodes[:1], f"released has {green.nodes[0]}, which is not fixed"),
     ):
         with pytest.raises(rf.InputError, match=match):
             rf.surface_load(block, weight, nodes, released)
-    with pytest.raises(rf.SingularMatrixError):
+    with pytest.raises(rf.SingularMatrixError, match="nodes, with .* do not hold the rest"):
         rf.surface_load(block, weight, green.nodes[:1], held)
     graded = rf.voxelize(
         rf.Mesh(*box_hexes(2, 2, 2, SIZE)).surface(), 16, cut=False, graded=rf.Grading(layers=1)
     )
     solid = rf.Solid(graded, rf.StVK(1e5, 0.3, 1000.0), fixed=graded.nodes[:, 2] < 1e-9)
-    if graded.constraints is not None:
-        with pytest.raises(rf.MeshError, match="constrained nodes"):
-            rf.surface_load(solid, solid.gravity(), graded.boundary_nodes)
+    assert graded.constraints is not None
+    with pytest.raises(rf.MeshError, match="constrained nodes, .* voxelize without graded"):
+        rf.surface_load(solid, solid.gravity(), graded.boundary_nodes)

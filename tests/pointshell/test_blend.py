@@ -12,19 +12,33 @@ from reducedfem import _core
 K = 7
 
 
+def nearest(points, outward, x, n):
+    """Return the numbers of up to 8 points on the side of a normal, and their distances."""
+    distance = np.linalg.norm(points - x, axis=1)
+    same = np.flatnonzero(outward @ n > 0.0)
+    near = same[np.argsort(distance[same], kind="stable")][: K + 1]
+    return near, distance[near]
+
+
 def plain(points, outward, places, place_outward):
-    """Return weights (places, points) by the formula."""
+    """Return weights (places, points) by least squares."""
     out = np.zeros((len(places), len(points)))
     for p, (x, n) in enumerate(zip(places, place_outward, strict=True)):
-        distance = np.linalg.norm(points - x, axis=1)
-        same = np.flatnonzero(outward @ n > 0.0)
-        if len(same) == 0:
-            out[p, np.argmin(distance)] = 1.0
+        near, distance = nearest(points, outward, x, n)
+        if len(near) == 0:
             continue
-        near = same[np.argsort(distance[same])][:K]
-        farthest = distance[near[-1]]
-        share = (1.0 / np.maximum(distance[near], 1e-9 * farthest) - 1.0 / farthest) ** 2
-        out[p, near] = share / share.sum() if share.sum() > 0.0 else 0.0
+        reach = nearest(points, outward, points[near[0]], outward[near[0]])[1][-1]
+        left = np.clip(2.0 - distance[0] / reach, 0.0, 1.0)
+        farthest = distance[-1] if len(near) > K else 2.0 * distance[-1]
+        near, distance = near[:K], distance[:K]
+        share = 1.0 / np.maximum(distance, 1e-9 * farthest) - 1.0 / farthest
+        tangents = np.linalg.svd(n[None])[2][1:]
+        A = np.column_stack([np.ones(len(near)), (points[near] - x) @ tangents.T])
+        mean = share**2 / (share**2).sum()
+        if len(near) > 2:
+            slope = np.linalg.pinv(share[:, None] * A)[0] * share - mean
+            mean = mean + slope * min(1.0, 2.0 / np.abs(slope).sum())
+        out[p, near] = left * mean
     return out
 
 
@@ -59,22 +73,51 @@ def test_a_place_at_a_point_has_its_value_and_sums_are_one(rng):
     np.testing.assert_allclose(weight.sum(axis=1), 1.0, atol=1e-12)
     # a smooth field is met to the square of the spacing, a tenth of the radius
     values = np.einsum("vk,vk->v", weight, shell.points[number][..., 2] ** 2)
-    assert np.abs(values - ball.vertices[:, 2] ** 2).max() < 0.15
+    assert np.abs(values - ball.vertices[:, 2] ** 2).max() < 0.05
+
+
+def sheet(n=6):
+    """Return points on a square with normals up."""
+    x, y = np.meshgrid(np.linspace(0.0, 1.0, n), np.linspace(0.0, 1.0, n))
+    return np.stack([x.ravel(), y.ravel(), 0 * x.ravel()], 1), np.tile([0.0, 0.0, 1.0], (n * n, 1))
+
+
+@pytest.mark.parametrize("random", [False, True])
+def test_linear_fields_are_exact_and_others_do_not_jump(random, rng):
+    flat, up = sheet(9)
+    if random:
+        flat = flat + rng.uniform(-0.04, 0.04, flat.shape) * [1.0, 1.0, 0.0]
+    places = np.column_stack([rng.uniform(0.1, 0.9, (300, 2)), np.zeros(300)])
+    found = dense(*_core.shell_blend(flat, up, places, np.tile(up[0], (300, 1)), 1), 81)
+    np.testing.assert_allclose(found.sum(axis=1), 1.0, atol=1e-12)
+    np.testing.assert_allclose(found @ flat, places, atol=1e-12)
+    line = np.linspace([0.13, 0.21, 0.0], [0.88, 0.67, 0.0], 20001)
+    found = dense(*_core.shell_blend(flat, up, line, np.tile(up[0], (20001, 1)), 1), 81)
+    values = found @ np.sin(9.0 * flat[:, 0])
+    assert np.abs(np.diff(values)).max() < 20.0 * np.linalg.norm(line[1] - line[0])
 
 
 def test_both_sides_of_a_sheet_stay_apart():
-    x, y = np.meshgrid(np.linspace(0.0, 1.0, 6), np.linspace(0.0, 1.0, 6))
-    flat = np.stack([x.ravel(), y.ravel(), 0 * x.ravel()], 1)
-    up = np.tile([0.0, 0.0, 1.0], (36, 1))
+    flat, up = sheet()
     points, outward = np.concatenate([flat, flat - [0, 0, 0.01]]), np.concatenate([up, -up])
     places = flat[:5] + [0.07, 0.05, 0.0]
     number, weight = _core.shell_blend(points, outward, places, up[:5], 1)
-    assert (number[weight > 0.0] < 36).all()
-    # with points of one side alone the other takes the nearest
-    number, weight = _core.shell_blend(flat, up, places, -up[:5], 1)
-    distance = np.linalg.norm(places[:, None] - flat, axis=2)
-    np.testing.assert_array_equal(number[:, 0], distance.argmin(axis=1))
-    np.testing.assert_array_equal(weight, np.eye(K)[np.zeros(5, int)])
+    assert (number[weight != 0.0] < 36).all()
+    # with points of one side alone the other has no value
+    _, weight = _core.shell_blend(flat, up, places, -up[:5], 1)
+    assert not weight.any()
+
+
+def test_values_fade_beyond_the_points():
+    flat, up = sheet()
+    aside = np.array([0.0, 0.2, 0.4, 0.7, 0.9, 5.0])  # the points are 0.2 apart
+    places = np.array([1.0, 0.4, 0.0]) + aside[:, None] * [1.0, 0.0, 0.0]
+    _, weight = _core.shell_blend(flat, up, places, np.tile(up[0], (6, 1)), 1)
+    total = weight.sum(axis=1)
+    np.testing.assert_allclose(total[:3], 1.0)
+    assert 0.0 < total[3] < 1.0
+    np.testing.assert_array_equal(weight[4:], 0.0)
+    assert np.abs(weight).sum(axis=1).max() < 3.0
 
 
 def test_few_points_and_equal_distances():

@@ -77,6 +77,11 @@ def test_the_shown_surface_lies_at_the_tool(block, upper, browser):
         # without the dimple the ball is far inside of the surface
         assert depth_of(without, shot).max() > 0.3 * INTO
         assert abs(depth_of(vertices, shot).max()) < 0.1 * INTO
+        # sides without points stay where the model has them, and so do fixed nodes
+        moved = np.abs(vertices - without).max(axis=1)
+        below = view._shown.scene().bodies[0].vertices[:, 2] < 1e-9 - DEEP
+        assert below.any()
+        assert not moved[below].any()
         # touching points are at the bottom of it
         points = frame["dots"][0]["points"]
         assert len(points) >= 4
@@ -134,3 +139,22 @@ def test_a_turned_body_takes_the_forces_in_its_own_frame(block, upper):
     u = dimple.at_points(touching, turn)
     np.testing.assert_allclose(u, local.displacement(force, points), atol=1e-15)
     assert dimple.at_points([ContactPoints(points, none, np.zeros(2), none, none)], turn) is None
+
+
+def test_fixed_nodes_beside_points_rest(block):
+    """The shell has points on the fixed side, too, which do not move in linear statics."""
+    solid, reduced = block
+    s = np.linspace(-0.03, 0.03, 13)
+    x, y = (a.ravel() for a in np.meshgrid(s, s))
+    points = np.concatenate([np.stack([x, y, 0.0 * x - z], 1) for z in (0.0, DEEP)])
+    normals = np.repeat([[0.0, 0.0, -1.0], [0.0, 0.0, 1.0]], len(x), axis=0)
+    tree = rf.PointTree(rf.Pointshell(points, normals), reduced)
+    local = rf.LocalCompliance(tree, solid)
+    body = shell_body(tree, "shell", 0, fine_surface(local))
+    u = np.ones((len(points), 3))
+    moved = Dimple(local, body).frame(u)["moved"]
+    below = body.vertices[:, 2] < 1e-9 - DEEP
+    assert below.any()
+    assert not moved[below].any()
+    middle = (body.vertices[:, 2] > -1e-9) & (np.abs(body.vertices[:, :2]) < 0.03).all(axis=1)
+    np.testing.assert_allclose(moved[middle], 1.0)

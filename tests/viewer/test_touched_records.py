@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import warnings
+
 import numpy as np
 import pytest
 
@@ -49,7 +52,9 @@ def states(pad, path):
 
 def test_the_body_has_the_dents_of_the_session(pad, played):
     made, records = played
-    scene = scene_of(made, records)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", rf.PlausibilityWarning)
+        scene = scene_of(made, records)
     assert [one.name for one in scene.bodies] == ["body", HELD]
     body, track = scene.bodies[0], scene.clip.tracks[0]
     assert len(body.shapes) < 60
@@ -100,6 +105,13 @@ def test_records_of_another_body_are_noticed(played, pad):
         rf.view(other, records=records, browser=False).close()
     assert seen[0].filename == __file__
     other.close()
+    softer = session(tip(slab(law=rf.StVK(8e4, 0.3, 1000.0)), pose=POSE), circles(200))
+    with pytest.warns(rf.PlausibilityWarning, match="a body of another stiffness") as seen:
+        rf.view(softer, records=records, browser=False).close()
+    assert seen[0].filename == __file__
+    by, made_by = map(float, re.findall(r"([\d.]+) mm", str(seen[0].message)))
+    assert by == pytest.approx(1.25 * made_by, rel=5e-3)
+    softer.close()
     shell = rf.PointTree(rf.Pointshell.from_field(rf.SphereField((0, 0, 0), 0.02), 400))
     contact = rf.PenaltyContact(shell, rf.SphereField((0, 0, 0), 0.02), 500.0)
     coupling = rf.VirtualCoupling(100.0, 1.0)

@@ -44,7 +44,7 @@ class LocalCompliance:
     rest, without a model or a simulation.
 
     S is linear, in the frame of the body at rest, without inertia and damping of its own. Where
-    more points bear than a `FrictionContact` has sites, forces are too small
+    more points bear than a `FrictionContact` has sites, forces are inaccurate
     (`HapticReport.crowded`): take a shell about as coarse as the elements. See
     ``docs/friction.md``. Immutable; contacts of one body share one, and act on each other.
 

@@ -9,7 +9,7 @@ from reducedfem import _core
 from reducedfem.base.check import field, finite_result
 from reducedfem.base.run import threads
 from reducedfem.base.sparse import CSC
-from reducedfem.errors import InputError, MeshError
+from reducedfem.errors import InputError, MeshError, SingularMatrixError
 from reducedfem.green.arguments import distinct
 from reducedfem.solid.solid import Solid, require_solid
 
@@ -22,8 +22,10 @@ def surface_load(
     """Return the load on some nodes that moves these as a load on the whole solid does.
 
     For loads such as weight in `GreensFunctions.solve` and `contact`, which know the nodes of the
-    surface only: with the other nodes i eliminated, f_s - K_si K_ii^-1 f_i at rest. It has the same
-    sum and torque as `force`, less those of fixed nodes that are not released. See "Weight" in
+    surface only: with the other nodes i eliminated, f_s - K_si K_ii^-1 f_i at rest. If all fixed
+    nodes are released, or there are none, it has the same sum and torque as `force`; others carry
+    a part of it, also of loads beside them. Free solids, which `GreensFunctions.displacement`
+    balances by inertia, move as under `force` up to a rigid motion. See "Weight" in
     ``docs/howto/greens_functions.md``.
 
     Parameters
@@ -45,8 +47,8 @@ def surface_load(
     Raises
     ------
     InputError, InputTypeError
-        An argument has a wrong type, shape or value; a node of `nodes` is fixed, or one of
-        `released` is not.
+        An argument has a wrong type, shape or value; `nodes` is empty, or one of them is fixed; a
+        node of `released` is not.
     MeshError
         The mesh has constrained nodes.
     SingularMatrixError
@@ -55,13 +57,15 @@ def surface_load(
     mesh = require_solid(solid).mesh
     if mesh.constraints is not None:
         raise MeshError(
-            "the mesh has constrained nodes, whose loads belong to others: take the mesh before "
-            "grading, or name all nodes of the solid in surface_nodes"
+            "the mesh has constrained nodes, whose loads belong to others, and surface_load does "
+            "not move them there: take a mesh without, such as one of voxelize without graded"
         )
     n = mesh.n_nodes
     load = field(force, "force", n)
     surface = np.sort(distinct(nodes, "nodes", n))
     freed = distinct(released, "released", n)
+    if len(surface) == 0:
+        raise InputError("nodes is empty: name those that take the load, such as green.nodes")
     wrong = np.intersect1d(surface, solid.fixed)
     if len(wrong):
         raise InputError(f"nodes has {wrong[0]}, which is fixed in the solid: leave it out")
@@ -77,7 +81,14 @@ def surface_load(
         return load[surface]
     stiffness = solid.stiffness()
     part = _part(stiffness, np.repeat(inner, 3))
-    found, _ = _core.factor_solve(part, load[inner].reshape(1, -1), 1, threads(), mesh.nodes[inner])
+    right = load[inner].reshape(1, -1)
+    try:
+        found, _ = _core.factor_solve(part, right, 1, threads(), mesh.nodes[inner])
+    except SingularMatrixError as error:
+        raise SingularMatrixError(
+            "nodes, with the fixed nodes that are not released, do not hold the rest of the solid: "
+            "name three or more of each part that are not on a line, such as green.nodes"
+        ) from error
     moved[inner] = found.reshape(-1, 3)
     carried = (stiffness @ moved.ravel()).reshape(-1, 3)
     return finite_result(load[surface] - carried[surface], "load", "force")

@@ -154,7 +154,7 @@ class HapticRecords:
             in `ImplicitReport`; "made_up": skipped cycles were made up for, which adds to
             ``compute_us``; "unsolved": forces with friction had a residual above 1e-3
             (``docs/friction.md``); "crowded": more points of a shell with a local compliance
-            touched than there are sites, so forces were too small; "slipping": the contact slid
+            touched than there are sites, so forces were inaccurate; "slipping": the contact slid
             over a touched body; "unanswered": a touched body did not answer, so forces faded;
             "broken", "device_failed", "diverged": the session failed, by a force that is not
             finite, by the device, or by a simulation that is not finite or would displace a body by

@@ -16,7 +16,7 @@ __all__ = ["HapticReport", "report_of"]
 
 # thresholds of the advice: share of the cycles, chatter relative to the force, ratio to the
 # stiffness that suits the coupling
-_OFTEN, _SHAKES, _STIFFER = 0.01, 0.05, 4.0
+_OFTEN, _CROWDS, _SHAKES, _STIFFER = 0.01, 0.1, 0.05, 4.0
 _SHARES = {"p50": 0.5, "p99": 0.99, "p99.9": 0.999, "max": 1.0}
 
 
@@ -302,11 +302,11 @@ def _advice(
             "solved for, for lack of time or because a body is pinched: give FrictionContact a "
             "smaller number of sites, a larger compliance, or it and the session a larger budget_us"
         )
-    if status["crowded"] > _OFTEN * status["touching"]:
+    if status["crowded"] > _CROWDS * status["touching"]:
         found.append(
             f"in {count_text(status['crowded'], 'cycle')} more points touched than the "
             f"FrictionContacts have sites, {_sites(contacts)}, so that forces with local "
-            "compliance were too small: take a shell about as coarse as the elements, or more "
+            "compliance were inaccurate: take a shell about as coarse as the elements, or more "
             "sites if there is time"
         )
     if 0.0 < min(given) < suited / _STIFFER:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -306,20 +307,34 @@ class PointProxyContact(Touched):
     def _recorded(
         self, anchors: NDArray[np.float64], forces: NDArray[np.float64]
     ) -> NDArray[np.float64] | None:
+        moved = np.zeros((len(anchors), self._surface.n_vertices, 3))
+        for k, triangle, weights, load in self._loads(anchors, forces):
+            moved[k] = self._at_vertices(self._displaced(triangle, weights, load))
+        return moved
+
+    def _recorded_at_tip(
+        self, anchors: NDArray[np.float64], forces: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        moved = np.zeros((len(anchors), 3))
+        for k, triangle, weights, load in self._loads(anchors, forces):
+            moved[k] = self.compliance(triangle, weights) @ load
+        return Pose((0.0, 0.0, 0.0), self._pose.quaternion).apply(moved)
+
+    def _loads(
+        self, anchors: NDArray[np.float64], forces: NDArray[np.float64]
+    ) -> Iterator[tuple[int, int, NDArray[np.float64], NDArray[np.float64]]]:
+        """Yield number, triangle, weights and load of the recorded cycles with a force."""
         back = self._pose.inverse()
         turn = Pose((0.0, 0.0, 0.0), back.quaternion)
         x, faces = self._surface.vertices, self._surface.triangles
         _, places, _, triangles, _ = _core.surface_closest(x, faces, back.apply(anchors), np.inf)
-        moved = np.zeros((len(anchors), len(x), 3))
         loads = -turn.apply(forces)
         for k in np.flatnonzero(forces.any(axis=1)):
             corners = x[faces[triangles[k]]]
             sides = (corners[1:] - corners[0]).T
             part = np.linalg.lstsq(sides, places[k] - corners[0], rcond=None)[0]
             shares = np.clip([1.0 - part.sum(), *part], 0.0, 1.0)
-            u = self._displaced(int(triangles[k]), shares / shares.sum(), loads[k])
-            moved[k] = self._at_vertices(u)
-        return moved
+            yield int(k), int(triangles[k]), shares / shares.sum(), loads[k]
 
     def _box(self) -> NDArray[np.float64]:
         return self._surface.bounds

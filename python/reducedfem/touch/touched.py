@@ -69,6 +69,15 @@ class Touched:
         """
         return None
 
+    def _recorded_at_tip(
+        self, anchors: NDArray[np.float64], forces: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the displacements of the surface at the tip, (m, 3), where `_recorded` has some.
+
+        By the same, in the world.
+        """
+        raise NotImplementedError
+
     def _box(self) -> NDArray[np.float64]:
         """Return the lowest and the highest corner of the body [m], for checks of its size."""
         raise NotImplementedError

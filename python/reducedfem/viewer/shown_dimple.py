@@ -20,6 +20,7 @@ from reducedfem.viewer.parts import Body
 __all__ = ["Dimple", "fine_surface"]
 
 Reals = NDArray[np.float64]
+_AT_REST = 1e-9  # motion of a vertex at fixed nodes, over the largest
 
 
 def fine_surface(local: LocalCompliance) -> Surface | None:
@@ -34,7 +35,8 @@ def fine_surface(local: LocalCompliance) -> Surface | None:
 class Dimple:
     """Dimple of a shell, S f, at the vertices of the body that a view draws.
 
-    Between the points of the shell it is interpolated.
+    Between the points of the shell it is interpolated; beyond them it fades. Vertices that no
+    coordinate moves, those of fixed nodes, and sides of the body without points have none.
     """
 
     def __init__(self, local: LocalCompliance, body: Body) -> None:
@@ -46,6 +48,9 @@ class Dimple:
             self._number, self._weight = _core.shell_blend(
                 shell.points, -shell.normals, body.vertices, body.normals, threads()
             )
+            if body.shapes is not None:
+                size = np.abs(body.shapes).max(axis=(0, 2))
+                self._weight[size <= _AT_REST * size.max()] = 0.0
 
     def at_points(self, touching: Sequence[ContactPoints], place: Pose) -> Reals | None:
         """Return the dimple at all points of the shell, in its frame [m]; None: there is none.

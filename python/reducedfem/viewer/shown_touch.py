@@ -14,6 +14,7 @@ from reducedfem.contact.contact import Contact
 from reducedfem.contact.shape_field import SphereField
 from reducedfem.errors import InputError, PlausibilityWarning
 from reducedfem.geometry.surface import Surface
+from reducedfem.haptics.records import HapticRecords
 from reducedfem.haptics.session import HapticSession
 from reducedfem.haptics.snapshot import HapticSnapshot
 from reducedfem.io.record_file import record_sizes
@@ -31,6 +32,8 @@ _TIP = 0.025  # radius of the tip over the longest side of the body
 
 _MOST_ERROR = 1e-3  # of played displacements, over their norm
 _ALIKE = 0.01  # largest distance of recorded anchors from the body, over its size
+_SAME = 0.05  # largest error of recorded ways of the tip, over these
+_DEEPEST = 20  # cycles whose ways are compared
 
 
 def _tool_of(touched: Touched) -> Body:
@@ -119,24 +122,54 @@ class ShownTouchRecords(ShownRecords):
         moved = self._touched._recorded(anchors, forces)
         if moved is None:
             return
-        self._doubt(anchors[touching], surface, stacklevel + 1)
+        if not self._doubt(anchors[touching], surface, stacklevel + 1):
+            self._doubt_stiffness(forces, stacklevel + 1)
         self._q, shapes = _compressed(moved[:, source])
         tilts = surface_tilts(rest, triangles, shapes)
         self._body = replace(self._body, shapes=shapes, tilts=tilts, scales=unit_scales(shapes))
 
-    def _doubt(self, anchors: NDArray[np.float64], surface: Surface, stacklevel: int) -> None:
-        """Warn of anchors that are not on the body."""
+    def _doubt(self, anchors: NDArray[np.float64], surface: Surface, stacklevel: int) -> bool:
+        """Warn of anchors that are not on the body; return True if so."""
         if not len(anchors):
-            return
+            return False
         x, faces = surface.vertices, surface.triangles
         at = self._touched.pose.inverse().apply(anchors)
         apart = _core.surface_closest(x, faces, at, np.inf)[0]
         size = float(np.linalg.norm(np.ptp(surface.bounds, axis=0)))
         if np.median(apart) <= _ALIKE * size:
-            return
+            return False
         warn(
             "the records are probably those of another body than x has: their places of contact "
             f"are up to {1e3 * apart.max():.3g} mm from its surface: view them with the session or "
+            "scene that was recorded",
+            PlausibilityWarning,
+            stacklevel=stacklevel + 1,
+        )
+        return True
+
+    def _doubt_stiffness(self, forces: NDArray[np.float64], stacklevel: int) -> None:
+        """Warn if the body does not yield to the recorded forces as the recorded one did.
+
+        The way of the tip from its anchor is the displacement there and the slip, unless its force
+        is limited.
+        """
+        array, records = self._array, HapticRecords(self._array)
+        limited = records.flagged("too_deep") | records.flagged("unanswered")
+        usable = np.flatnonzero(forces.any(axis=1) & ~limited)
+        deepest = usable[np.argsort(array["depth_m"][usable])[-_DEEPEST:]]
+        if not len(deepest):
+            return
+        anchors = array["anchor"][deepest]
+        made = array["hand_position"][deepest] - anchors - array["slip"][deepest]
+        found = self._touched._recorded_at_tip(anchors, forces[deepest])
+        off = np.linalg.norm(found - made, axis=1) / np.linalg.norm(made, axis=1)
+        if np.median(off) <= _SAME:
+            return
+        k = int(np.argsort(off)[len(off) // 2])
+        warn(
+            "the records are probably those of a body of another stiffness than x has, or of a tip "
+            f"of another radius: their forces displace this one by {_millimetres(found[k])} at the "
+            f"tip, where the records have {_millimetres(made[k])}: view them with the session or "
             "scene that was recorded",
             PlausibilityWarning,
             stacklevel=stacklevel + 1,
@@ -151,6 +184,10 @@ class ShownTouchRecords(ShownRecords):
         if self._q is None:
             texts.append("the records have no displacements of the solid: it is drawn at rest")
         return (self._body, self._held), (Track(0, self._q, rests), Track(1, None, hand)), texts
+
+
+def _millimetres(vector: NDArray[np.float64]) -> str:
+    return f"{1e3 * np.linalg.norm(vector):.3g} mm"
 
 
 def _compressed(
