@@ -10,7 +10,7 @@ from reducedfem.base.check import fields, reals
 from reducedfem.base.run import Progress, callback, threads
 from reducedfem.errors import InputError
 from reducedfem.reduction.basis import Basis
-from reducedfem.reduction.identity import require_of, require_reduced
+from reducedfem.reduction.identity import require_of, require_reduced, stiffness_at_rest
 from reducedfem.reduction.model_contents import MAX_R
 from reducedfem.reduction.reduced import ReducedSolid
 from reducedfem.solid.held import require_held, require_movable
@@ -54,7 +54,9 @@ def lacking_compliance(
     Returns
     -------
     (m,) array
-        Shares from 0 to 1; m is 1 for a single load. Shares below 1e-10 are rounding.
+        Shares from 0 to 1; m is 1 for a single load. Shares below 1e-10 are rounding; of slender
+        solids, or of soft and stiff materials, more: 1e-16 of the largest stiffness in K, over that
+        of the bending.
 
     Raises
     ------
@@ -76,6 +78,7 @@ def lacking_compliance(
     n = solid.mesh.n_nodes
     if isinstance(basis, ReducedSolid):
         require_reduced(basis, solid, "basis")
+        stiffness_at_rest(basis, solid, "basis")
         vectors = basis.basis
     elif isinstance(basis, Basis):
         vectors = fields(basis.vectors, "basis", n)
