@@ -67,7 +67,8 @@ class OnLine:
         out = u.ravel().copy()
         load = -self._B @ out[~self._free]
         self._x, info = cg(self._A, load, x0=self._x, rtol=RESIDUAL, M=self._jacobi)
-        assert info == 0
+        if info != 0:
+            raise rf.ConvergenceError(f"conjugate gradients do not converge: {info}")
         out[self._free] = self._x
         return out.reshape(-1, 3)
 

@@ -28,6 +28,7 @@ typedef struct work {
   double *vectors, *forces;       // U and K U, of unit strain energy each (r, n)
   double *factor, *rhs, *answer;  // of U^T K U                            (r, ld), (ld), (ld)
   double *load, *moved, *again;   // f, u, K u                             (BLOCK, n)
+  double size[BLOCK];             // largest entry of each load
   double *inner, *scratch;        // of tall products
 } work;
 
@@ -74,12 +75,14 @@ done:
   return st;
 }
 
-// Gathers a field, with largest entry 1, so that no product of it over- or underflows.
-static void gather(const work *w, const double *field, double *out) {
+// Gathers a field, with largest entry 1, so that no product of it over- or underflows; returns the
+// largest entry that it had.
+static double gather(const work *w, const double *field, double *out) {
   double largest = 0.0;
   rf_solid_gather(w->solid, field, out);
   for (int64_t k = 0; k < w->n; ++k) largest = fmax(largest, fabs(out[k]));
   for (int64_t k = 0; largest > 0.0 && k < w->n; ++k) out[k] /= largest;
+  return largest;
 }
 
 // Removes rigid motions from the vectors of a free solid; refuses a vector of them alone.
@@ -147,7 +150,7 @@ done:
 // Computes what the basis lacks of one load, number `which`.
 static rf_status one_load(work *w, int32_t which, const double *f, const double *u,
                           const double *forces, const double *inner, double *lacking,
-                          rf_error *err) {
+                          double *work_of_load, rf_error *err) {
   const double whole = rf_dot(w->n, f, u), size = rf_dot(w->n, f, f);
   const double deforms = rf_dot(w->n, forces, forces);
   if (!(whole > 0.0 && deforms > STILL * STILL * size))
@@ -161,11 +164,13 @@ static rf_status one_load(work *w, int32_t which, const double *f, const double 
   if (!(left >= -w->rounding))
     return rf_fail(err, RF_ERR_SINGULAR, "the vectors of the basis are linearly dependent");
   *lacking = fmax(left, 0.0);
+  *work_of_load = whole;
   return RF_OK;
 }
 
 static rf_status take_loads(work *w, const rf_modes_solid *modes, int32_t count,
-                            const double *loads, double *lacking, rf_error *err) {
+                            const double *loads, double *lacking, double *works,
+                            rf_error *err) {
   rf_status st = RF_OK;
   const rf_eigen_problem *k = &rf_modes_solid_system(modes)->operators;
   const int64_t all = 3 * (int64_t)w->solid->mesh->n_nodes;
@@ -176,7 +181,7 @@ static rf_status take_loads(work *w, const rf_modes_solid *modes, int32_t count,
     for (int32_t j = 0; j < some; ++j) {
       memcpy(folded, loads + all * (first + j), (size_t)all * sizeof *folded);
       rf_constraints_fold_rt(w->solid->mesh->constraints, folded);
-      gather(w, folded, w->load + (int64_t)j * w->n);
+      w->size[j] = gather(w, folded, w->load + (int64_t)j * w->n);
     }
     RF_TRY(k->solve(k->context, w->run, some, w->load, w->moved, err));
     RF_TRY(rf_csc_symmetric_multiply(&w->stiffness, w->run, 1, some, w->moved, w->again, err));
@@ -184,7 +189,8 @@ static rf_status take_loads(work *w, const rf_modes_solid *modes, int32_t count,
     for (int32_t j = 0; j < some; ++j) {
       const int64_t at = (int64_t)j * w->n;
       RF_TRY(one_load(w, first + j, w->load + at, w->moved + at, w->again + at,
-                      w->inner + (int64_t)j * w->r, lacking + first + j, err));
+                      w->inner + (int64_t)j * w->r, lacking + first + j, works + first + j, err));
+      works[first + j] *= w->size[j] * w->size[j];
     }
     RF_TRY(rf_run_progress(w->run, first + some, count, err));
   }
@@ -195,7 +201,7 @@ done:
 
 rf_status rf_basis_lacking(const rf_solid *solid, const rf_run *run, int32_t r,
                            const double *vectors, int32_t count, const double *loads,
-                           double *lacking, rf_error *err) {
+                           double *lacking, double *works, rf_error *err) {
   rf_status st = RF_OK;
   rf_modes_solid *modes = NULL;
   work w = {.solid = solid, .run = run, .n = 3 * solid->n_free, .r = r, .ld = rf_dense_ld(r)};
@@ -204,7 +210,7 @@ rf_status rf_basis_lacking(const rf_solid *solid, const rf_run *run, int32_t r,
   RF_TRY(assemble(&w, err));
   rf_blas_serial_begin();
   st = take_basis(&w, modes, vectors, err);
-  if (st >= 0) st = take_loads(&w, modes, count, loads, lacking, err);
+  if (st >= 0) st = take_loads(&w, modes, count, loads, lacking, works, err);
   rf_blas_serial_end();
 done:
   rf_modes_solid_free(modes);

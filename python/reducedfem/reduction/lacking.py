@@ -74,6 +74,18 @@ def lacking_compliance(
         A `Basis` was made for other fixed nodes, or for materials with other ratios of stiffness
         or density.
     """
+    shares: NDArray[np.float64] = lacking_and_work(solid, basis, force, progress, 3)[0].copy()
+    return shares
+
+
+def lacking_and_work(
+    solid: Solid,
+    basis: Basis | ReducedSolid | ArrayLike,
+    force: ArrayLike,
+    progress: Progress,
+    stacklevel: int = 2,
+) -> NDArray[np.float64]:
+    """Return the same shares, and the works f^T u of the loads [J], (2, m)."""
     require_solid(solid)
     n = solid.mesh.n_nodes
     if isinstance(basis, ReducedSolid):
@@ -82,7 +94,7 @@ def lacking_compliance(
         vectors = basis.basis
     elif isinstance(basis, Basis):
         vectors = fields(basis.vectors, "basis", n)
-        require_of(solid, basis.provenance, "basis", 2)
+        require_of(solid, basis.provenance, "basis", stacklevel)
     else:
         vectors = fields(basis, "basis", n)
     if not 1 <= len(vectors) <= MAX_R:
@@ -97,7 +109,4 @@ def lacking_compliance(
     require_movable(solid._core)
     require_held(solid._core, vectors, "basis")
     with callback(progress, "lacking compliance") as tell:
-        shares: NDArray[np.float64] = _core.lacking_compliance(
-            solid._core, vectors, loads, tell, threads()
-        )
-    return shares
+        return _core.lacking_compliance(solid._core, vectors, loads, tell, threads())
