@@ -16,8 +16,8 @@ enum { BLOCK = 32 };  // loads solved together
 
 static const double ROUNDING = 1e-6;  // relative excess of the basis over the solid, or more:
 static const double MORE = 4.0 * DBL_EPSILON;  // of the largest stiffness, over that of a vector
-static const double STILL = 1e-9;     // of a load: its part that deforms a free solid
-static const double RIGID = 1e-9;     // of a vector: its part that deforms a free solid
+static const double STILL = 1e-9;              // of a load: its part that deforms a free solid
+static const double RIGID = 1e-9;              // of a vector: its part that deforms a free solid
 
 typedef struct work {
   const rf_solid *solid;
@@ -169,8 +169,7 @@ static rf_status one_load(work *w, int32_t which, const double *f, const double 
 }
 
 static rf_status take_loads(work *w, const rf_modes_solid *modes, int32_t count,
-                            const double *loads, double *lacking, double *works,
-                            rf_error *err) {
+                            const double *loads, double *lacking, double *works, rf_error *err) {
   rf_status st = RF_OK;
   const rf_eigen_problem *k = &rf_modes_solid_system(modes)->operators;
   const int64_t all = 3 * (int64_t)w->solid->mesh->n_nodes;

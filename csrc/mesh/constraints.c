@@ -46,8 +46,8 @@ static rf_status check_slaves(const rf_mesh *m, const rf_constraints *c, uint8_t
 }
 
 // Checks the masters of constraint k, their weights, and the rest place of its node.  met[i] is the
-// last constraint with master i, plus 1.  With `apart` the place may be rounded to single precision;
-// another one only sets it.
+// last constraint with master i, plus 1.  With `apart` the place may be rounded to single
+// precision; another one only sets it.
 static rf_status check_one(const rf_mesh *m, const rf_constraints *c, int32_t k,
                            const uint8_t *tied, int32_t *met, bool *apart, rf_error *err) {
   const int32_t s = c->slaves[k];

@@ -47,8 +47,8 @@ static PyObject *mesh_partly_covered(PyObject *module, PyObject *mesh_obj) {
   return st < 0 ? py_raise(state, st, &err) : PyLong_FromLong(element);
 }
 
-// Returns a copy of the mesh with these constraints.  With `rounded`, constrained nodes at places of
-// single precision move to the mean of their masters; *out is NULL if one is elsewhere.
+// Returns a copy of the mesh with these constraints.  With `rounded`, constrained nodes at places
+// of single precision move to the mean of their masters; *out is NULL if one is elsewhere.
 static rf_status copy_with(const rf_mesh *from, const rf_constraints *c, bool rounded,
                            rf_mesh **out, rf_error *err) {
   rf_status st = RF_OK;
@@ -74,10 +74,11 @@ done:
   return st;
 }
 
-PyDoc_STRVAR(with_constraints_doc,
-             "mesh_with_constraints($module, mesh, slaves, ptr, masters, weights, rounded, /)\n--\n\n"
-             "Copy of the mesh with these constrained nodes in place of its own; if rounded, they\n"
-             "move by single precision, and None is returned if one is elsewhere.");
+PyDoc_STRVAR(
+    with_constraints_doc,
+    "mesh_with_constraints($module, mesh, slaves, ptr, masters, weights, rounded, /)\n--\n\n"
+    "Copy of the mesh with these constrained nodes in place of its own; if rounded, they\n"
+    "move by single precision, and None is returned if one is elsewhere.");
 static PyObject *mesh_with_constraints(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
   PyObject *mesh_obj, *slaves_obj, *ptr_obj, *masters_obj, *weights_obj, *result = NULL;

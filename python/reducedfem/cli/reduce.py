@@ -365,8 +365,8 @@ def _check_basis(solid: Solid, basis: Basis, console: Console) -> None:
         made = 100.0 * (1.0 - lacking)
         most = int(work.argmax())  # along a bar there is little sag, and little of it in a basis
         shares = ", ".join(f"{share:.0f} %" for share in made)
-        stage.result = f"the basis makes {shares} of it along x, y, z; it is largest along " + (
-            "xyz"[most]
+        stage.result = (
+            f"the basis makes {shares} of it along x, y, z; it is largest along " + ("xyz"[most])
         )
         if not made[most] > _LEAST_SAG:
             stage.result += ", where a larger --modes and -r make more of it"
