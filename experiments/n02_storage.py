@@ -72,7 +72,7 @@ def missed(rows: list[dict[str, Any]]) -> list[str]:
         if "functions" in row:
             tiles = -(-row["free"] // TILE)
             expected = 4e-6 * (3 * TILE) ** 2 * tiles * (tiles + 1) / 2
-            if abs(row["functions"] / expected - 1.0) > NEAR:
+            if not abs(row["functions"] / expected - 1.0) <= NEAR:
                 out.append(
                     f"{row['free']} nodes take {row['functions']:.3g} MB, not {expected:.3g}"
                 )

@@ -173,7 +173,7 @@ def main() -> int:
             fill = f"{RANDOM[i]} / {row['random'][0]}" if known else "-"
             size = " x ".join(map(str, shape))
             print(f"{size:14}" + "".join(f"{cell:>16}" for cell in cells) + f"{fill:>20}")
-            if i >= FIRST and known and abs(row["random"][0] / RANDOM[i] - 1.0) > NEAR:
+            if i >= FIRST and known and not abs(row["random"][0] / RANDOM[i] - 1.0) <= NEAR:
                 wrong.append(f"{size}: the random order has fill {row['random'][0]}")
         print("\nthe text of the thesis: its tables")
         for line in sayings():

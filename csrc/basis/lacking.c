@@ -1,29 +1,34 @@
 #include "basis/lacking.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/run.h"
 #include "linalg/blas.h"
+#include "linalg/deflate.h"
 #include "linalg/dense_rt.h"
 #include "linalg/tall.h"
 #include "linalg/vector.h"
 
 enum { BLOCK = 32 };  // loads solved together
 
-static const double ROUNDING = 1e-6;  // relative excess of the basis over the solid
-static const double STILL = 1e-9;     // of a load: its part that deforms a free solid
-static const double RIGID = 1e-13;    // of the largest stiffness: that of a motion without strain
+static const double ROUNDING = 1e-6;  // relative excess of the basis over the solid, or more:
+static const double MORE = 4.0 * DBL_EPSILON;  // of the largest stiffness, over that of a vector
+static const double STILL = 1e-9;              // of a load: its part that deforms a free solid
+static const double RIGID = 1e-9;              // of a vector: its part that deforms a free solid
 
 typedef struct work {
   const rf_solid *solid;
   const rf_run *run;
   int32_t n, r, ld;
+  double rounding;                // of shares
   rf_csc stiffness;               // lower triangle over the free DOFs
   double *vectors, *forces;       // U and K U, of unit strain energy each (r, n)
   double *factor, *rhs, *answer;  // of U^T K U                            (r, ld), (ld), (ld)
   double *load, *moved, *again;   // f, u, K u                             (BLOCK, n)
+  double size[BLOCK];             // largest entry of each load
   double *inner, *scratch;        // of tall products
 } work;
 
@@ -70,31 +75,66 @@ done:
   return st;
 }
 
-// Gathers a field, with largest entry 1, so that no product of it over- or underflows.
-static void gather(const work *w, const double *field, double *out) {
+// Gathers a field, with largest entry 1, so that no product of it over- or underflows; returns the
+// largest entry that it had.
+static double gather(const work *w, const double *field, double *out) {
   double largest = 0.0;
   rf_solid_gather(w->solid, field, out);
   for (int64_t k = 0; k < w->n; ++k) largest = fmax(largest, fabs(out[k]));
   for (int64_t k = 0; largest > 0.0 && k < w->n; ++k) out[k] /= largest;
+  return largest;
+}
+
+// Removes rigid motions from the vectors of a free solid; refuses a vector of them alone.
+static rf_status deform_only(work *w, const rf_modes_solid *modes, rf_error *err) {
+  rf_status st = RF_OK;
+  const rf_eigen_problem *k = &rf_modes_solid_system(modes)->operators;
+  const double *rigid = rf_modes_solid_rigid(modes);
+  const int64_t n = w->n;
+  double *dual = NULL, *size = NULL;
+  if (!rigid) return RF_OK;
+  RF_ALLOC(dual, RF_RIGID * n);
+  RF_ALLOC(size, w->r);
+  for (int32_t i = 0; i < w->r; ++i) size[i] = rf_dot(n, w->vectors + i * n, w->vectors + i * n);
+  RF_TRY(k->mass(k->context, w->run, RF_RIGID, rigid, dual, err));
+  RF_TRY(rf_deflate(w->run, w->n, RF_RIGID, rigid, dual, w->r, w->vectors, err));
+  for (int32_t i = 0; i < w->r; ++i) {
+    const double *u = w->vectors + i * n;
+    if (!(rf_dot(n, u, u) > RIGID * RIGID * size[i])) {
+      st = rf_fail(err, RF_ERR_SINGULAR,
+                   "vector %d of the basis has no stiffness: it is zero or a rigid motion", (int)i);
+      goto done;
+    }
+  }
+done:
+  rf_free(dual);
+  rf_free(size);
+  return st;
 }
 
 // Computes U, K U and the factor of U^T K U, with vectors of unit strain energy.
-static rf_status take_basis(work *w, const double *vectors, rf_error *err) {
+static rf_status take_basis(work *w, const rf_modes_solid *modes, const double *vectors,
+                            rf_error *err) {
   rf_status st = RF_OK;
   const int64_t n = w->n, r = w->r, all = 3 * (int64_t)w->solid->mesh->n_nodes;
   double largest = 0.0;
   for (int64_t k = 0; k < n; ++k)
     largest = fmax(largest, w->stiffness.val[w->stiffness.colptr[k]]);  // on the diagonal
   for (int64_t i = 0; i < r; ++i) gather(w, vectors + i * all, w->vectors + i * n);
+  RF_TRY(deform_only(w, modes, err));
   RF_TRY(rf_csc_symmetric_multiply(&w->stiffness, w->run, 1, w->r, w->vectors, w->forces, err));
+  w->rounding = ROUNDING;
   for (int64_t i = 0; i < r; ++i) {
     double *u = w->vectors + i * n, *f = w->forces + i * n;
-    const double energy = rf_dot(n, u, f);
-    if (!(energy > RIGID * largest * rf_dot(n, u, u) && isfinite(energy))) {
-      st = rf_fail(err, RF_ERR_SINGULAR,
-                   "vector %d of the basis has no stiffness: it is zero or a rigid motion", (int)i);
+    const double energy = rf_dot(n, u, f), size = rf_dot(n, u, u);
+    if (!(energy > 0.0 && isfinite(energy))) {
+      st = rf_fail(err, RF_ERR_SINGULAR, "vector %d of the basis has no stiffness%s", (int)i,
+                   size > 0.0 ? " that rounding leaves" : ": it is zero");
       goto done;
     }
+    // slender solids and those of soft and stiff materials bend with little energy, of which
+    // cancellation in K u leaves few digits
+    w->rounding = fmax(w->rounding, MORE * largest * size / energy);
     for (int64_t k = 0; k < n; ++k) u[k] /= sqrt(energy), f[k] /= sqrt(energy);
   }
   RF_TRY(rf_tall_inner(w->run, w->n, w->r, w->vectors, w->r, w->forces, w->scratch, w->inner, err));
@@ -110,7 +150,7 @@ done:
 // Computes what the basis lacks of one load, number `which`.
 static rf_status one_load(work *w, int32_t which, const double *f, const double *u,
                           const double *forces, const double *inner, double *lacking,
-                          rf_error *err) {
+                          double *work_of_load, rf_error *err) {
   const double whole = rf_dot(w->n, f, u), size = rf_dot(w->n, f, f);
   const double deforms = rf_dot(w->n, forces, forces);
   if (!(whole > 0.0 && deforms > STILL * STILL * size))
@@ -121,14 +161,15 @@ static rf_status one_load(work *w, int32_t which, const double *f, const double 
   memcpy(w->rhs, inner, (size_t)w->r * sizeof *w->rhs);
   rf_dense_cholesky_solve_rt(w->solid->simd, w->r, w->factor, w->ld, w->rhs, w->answer);
   const double left = 1.0 - rf_dot(w->r, w->rhs, w->answer) / whole;
-  if (!(left >= -ROUNDING))
+  if (!(left >= -w->rounding))
     return rf_fail(err, RF_ERR_SINGULAR, "the vectors of the basis are linearly dependent");
   *lacking = fmax(left, 0.0);
+  *work_of_load = whole;
   return RF_OK;
 }
 
 static rf_status take_loads(work *w, const rf_modes_solid *modes, int32_t count,
-                            const double *loads, double *lacking, rf_error *err) {
+                            const double *loads, double *lacking, double *works, rf_error *err) {
   rf_status st = RF_OK;
   const rf_eigen_problem *k = &rf_modes_solid_system(modes)->operators;
   const int64_t all = 3 * (int64_t)w->solid->mesh->n_nodes;
@@ -139,7 +180,7 @@ static rf_status take_loads(work *w, const rf_modes_solid *modes, int32_t count,
     for (int32_t j = 0; j < some; ++j) {
       memcpy(folded, loads + all * (first + j), (size_t)all * sizeof *folded);
       rf_constraints_fold_rt(w->solid->mesh->constraints, folded);
-      gather(w, folded, w->load + (int64_t)j * w->n);
+      w->size[j] = gather(w, folded, w->load + (int64_t)j * w->n);
     }
     RF_TRY(k->solve(k->context, w->run, some, w->load, w->moved, err));
     RF_TRY(rf_csc_symmetric_multiply(&w->stiffness, w->run, 1, some, w->moved, w->again, err));
@@ -147,7 +188,8 @@ static rf_status take_loads(work *w, const rf_modes_solid *modes, int32_t count,
     for (int32_t j = 0; j < some; ++j) {
       const int64_t at = (int64_t)j * w->n;
       RF_TRY(one_load(w, first + j, w->load + at, w->moved + at, w->again + at,
-                      w->inner + (int64_t)j * w->r, lacking + first + j, err));
+                      w->inner + (int64_t)j * w->r, lacking + first + j, works + first + j, err));
+      works[first + j] *= w->size[j] * w->size[j];
     }
     RF_TRY(rf_run_progress(w->run, first + some, count, err));
   }
@@ -158,7 +200,7 @@ done:
 
 rf_status rf_basis_lacking(const rf_solid *solid, const rf_run *run, int32_t r,
                            const double *vectors, int32_t count, const double *loads,
-                           double *lacking, rf_error *err) {
+                           double *lacking, double *works, rf_error *err) {
   rf_status st = RF_OK;
   rf_modes_solid *modes = NULL;
   work w = {.solid = solid, .run = run, .n = 3 * solid->n_free, .r = r, .ld = rf_dense_ld(r)};
@@ -166,8 +208,8 @@ rf_status rf_basis_lacking(const rf_solid *solid, const rf_run *run, int32_t r,
   RF_TRY(allocate(&w, err));
   RF_TRY(assemble(&w, err));
   rf_blas_serial_begin();
-  st = take_basis(&w, vectors, err);
-  if (st >= 0) st = take_loads(&w, modes, count, loads, lacking, err);
+  st = take_basis(&w, modes, vectors, err);
+  if (st >= 0) st = take_loads(&w, modes, count, loads, lacking, works, err);
   rf_blas_serial_end();
 done:
   rf_modes_solid_free(modes);

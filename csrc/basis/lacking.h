@@ -11,12 +11,13 @@
 
 #include "basis/basis.h"
 
-// Computes lacking (count) for vectors (r, n_nodes, 3) and loads (count, n_nodes, 3), N.
+// Computes lacking (count), and the works f^T u, J (count), for vectors (r, n_nodes, 3) and loads
+// (count, n_nodes, 3), N.
 // RF_ERR_ARG: a load does no work, as it is zero, acts on fixed nodes alone, or accelerates a free
 // solid without deforming it.  RF_ERR_SINGULAR: the vectors are linearly dependent, or rigid
 // motions.
 RF_MUST_CHECK rf_status rf_basis_lacking(const rf_solid *solid, const rf_run *run, int32_t r,
                                          const double *vectors, int32_t count, const double *loads,
-                                         double *lacking, rf_error *err);
+                                         double *lacking, double *works, rf_error *err);
 
 #endif

@@ -71,7 +71,7 @@ void rf_dissection_work_release(rf_dissection_work *w) {
 // Divides by the plane whose separator is best after a short refinement.
 static rf_status divide_by_planes(rf_dissection_work *w, int32_t size[RF_SIDES], bool *divided,
                                   rf_error *err) {
-  (void)err;
+  (void)err;  // no failure: it has the type of the other ways to divide
   const int32_t n = w->part.n;
   const double reduced = n > LARGE * w->graph->n ? REDUCED_LARGE : REDUCED;
   double least = INFINITY;

@@ -46,9 +46,10 @@ static rf_status check_slaves(const rf_mesh *m, const rf_constraints *c, uint8_t
 }
 
 // Checks the masters of constraint k, their weights, and the rest place of its node.  met[i] is the
-// last constraint with master i, plus 1.
+// last constraint with master i, plus 1.  With `apart` the place may be rounded to single
+// precision; another one only sets it.
 static rf_status check_one(const rf_mesh *m, const rf_constraints *c, int32_t k,
-                           const uint8_t *tied, int32_t *met, rf_error *err) {
+                           const uint8_t *tied, int32_t *met, bool *apart, rf_error *err) {
   const int32_t s = c->slaves[k];
   const double *x = m->nodes + 3 * (int64_t)s;
   double sum = 0.0, mean[3] = {0.0, 0.0, 0.0}, reach = 0.0;
@@ -68,29 +69,35 @@ static rf_status check_one(const rf_mesh *m, const rf_constraints *c, int32_t k,
     if (!isfinite(c->weights[p]))
       return rf_fail(err, RF_ERR_ARG, "weights[%d] is %g; weights must be finite", p,
                      c->weights[p]);
-    double away[3];
-    rf_vec3_sub(m->nodes + 3 * (int64_t)a, x, away);
-    reach = fmax(reach, rf_vec3_length(away));
+    double off[3];
+    rf_vec3_sub(m->nodes + 3 * (int64_t)a, x, off);
+    reach = fmax(reach, rf_vec3_length(off));
     sum += c->weights[p];
-    for (int i = 0; i < 3; ++i) mean[i] += c->weights[p] * away[i];
+    for (int i = 0; i < 3; ++i) mean[i] += c->weights[p] * off[i];
   }
   if (!(fabs(sum - 1.0) <= SUM))
     return rf_fail(err, RF_ERR_MESH,
                    "the weights of node %d sum to %.12g: they must sum to 1, or the mesh resists "
                    "translations",
                    s, sum);
-  const double rounding = 16.0 * DBL_EPSILON * rf_vec3_length(x);
-  if (!(rf_vec3_length(mean) <= PLACE * reach + rounding))
+  const double away = rf_vec3_length(mean), size = rf_vec3_length(x);
+  if (apart) {
+    *apart = *apart || !(away <= SINGLE * (size + reach));
+    return RF_OK;
+  }
+  const double rounding = 16.0 * DBL_EPSILON * size;
+  if (!(away <= PLACE * reach + rounding))
     return rf_fail(err, RF_ERR_MESH,
                    "node %d rests %.3g m from the mean of its masters: move it there, or the mesh "
                    "fails the patch test",
-                   s, rf_vec3_length(mean));
+                   s, away);
   return RF_OK;
 }
 
-rf_status rf_mesh_set_constraints(rf_mesh *m, const rf_constraints *from, rf_error *err) {
+// Checks the table; `apart` as in check_one.
+static rf_status check_all(const rf_mesh *m, const rf_constraints *from, bool *apart,
+                           rf_error *err) {
   rf_status st = RF_OK;
-  rf_constraints *c = NULL;
   uint8_t *tied = NULL;
   int32_t *met = NULL;
   if (rf_element_is_quadratic(m->type))
@@ -103,8 +110,25 @@ rf_status rf_mesh_set_constraints(rf_mesh *m, const rf_constraints *from, rf_err
   RF_ALLOC(tied, m->n_nodes);
   RF_ALLOC(met, m->n_nodes);
   RF_TRY(check_slaves(m, from, tied, err));
-  for (int32_t k = 0; k < from->n; ++k) RF_TRY(check_one(m, from, k, tied, met, err));
+  for (int32_t k = 0; k < from->n; ++k) RF_TRY(check_one(m, from, k, tied, met, apart, err));
+done:
+  rf_free(tied);
+  rf_free(met);
+  return st;
+}
 
+rf_status rf_mesh_constraints_fit(const rf_mesh *m, const rf_constraints *from, bool *fit,
+                                  rf_error *err) {
+  bool apart = false;
+  const rf_status st = check_all(m, from, &apart, err);
+  *fit = !apart;
+  return st;
+}
+
+rf_status rf_mesh_set_constraints(rf_mesh *m, const rf_constraints *from, rf_error *err) {
+  rf_status st = RF_OK;
+  rf_constraints *c = NULL;
+  RF_TRY(check_all(m, from, NULL, err));
   const size_t masters = (size_t)from->ptr[from->n];
   RF_ALLOC(c, 1);
   c->n = from->n;
@@ -120,8 +144,6 @@ rf_status rf_mesh_set_constraints(rf_mesh *m, const rf_constraints *from, rf_err
   c = NULL;
   st = rf_mesh_check_cut_nodes(m, err);
 done:
-  rf_free(tied);
-  rf_free(met);
   rf_constraints_free(c);
   return st;
 }

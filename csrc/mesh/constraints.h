@@ -11,6 +11,7 @@
 #ifndef RF_MESH_CONSTRAINTS_H
 #define RF_MESH_CONSTRAINTS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/status.h"
@@ -30,6 +31,10 @@ typedef struct rf_mesh rf_mesh;
 // no constraints yet, cut elements have no constrained node, and all is as described above.
 RF_MUST_CHECK rf_status rf_mesh_set_constraints(rf_mesh *mesh, const rf_constraints *from,
                                                 rf_error *err);
+// Checks the same of a table to be set, but sets `fit` to false if a constrained node rests farther
+// from the mean of its masters than rounding to single precision explains.
+RF_MUST_CHECK rf_status rf_mesh_constraints_fit(const rf_mesh *mesh, const rf_constraints *from,
+                                                bool *fit, rf_error *err);
 void rf_constraints_free(rf_constraints *constraints);  // NULL is allowed
 
 // Creates T as a matrix (n_nodes, n_nodes - n): columns are the independent nodes, ascending.

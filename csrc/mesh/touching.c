@@ -16,13 +16,9 @@ typedef struct search {
   const rf_mesh *mesh;
   rf_boundary faces;
   rf_face_frame *frame;  // (n_faces)
-  int32_t *part;         // component of each element by nodes and constraints
-  int32_t *piece;        // by nodes alone
   rf_bvh tree;           // of the faces
   int32_t face, found;   // the one that is compared, and the first one on which it lies; -1
 } search;
-
-static int corners_of(const search *s) { return rf_element_is_tet(s->mesh->type) ? 3 : 4; }
 
 static const int32_t *nodes_of(const search *s, int32_t f) {
   return s->faces.nodes + (int64_t)f * s->faces.face_nodes;
@@ -45,36 +41,18 @@ static bool is_tied(const search *s, int32_t f, int32_t other) {
   return true;
 }
 
-// Returns true if the corners of two faces are at equal places.
-static bool is_crack(const search *s, int32_t f, int32_t other, double near) {
-  double off[3];
-  for (int a = 0; a < corners_of(s); ++a) {
-    bool met = false;
-    for (int b = 0; b < corners_of(s) && !met; ++b) {
-      rf_vec3_sub(s->mesh->nodes + 3 * (int64_t)nodes_of(s, f)[a],
-                  s->mesh->nodes + 3 * (int64_t)nodes_of(s, other)[b], off);
-      met = rf_vec3_dot(off, off) <= near * near;
-    }
-    if (!met) return false;
-  }
-  return true;
-}
-
 static int compare(void *context, int32_t at) {
   search *s = context;
   const int32_t f = s->face, other = s->tree.item[at];
-  const int32_t e = s->faces.element[f], e2 = s->faces.element[other];
   const rf_face_frame *one = s->frame + f, *two = s->frame + other;
   const double near = RF_FACE_NEAR * fmin(one->reach, two->reach);
   double x[RF_MOST_FACE_NODES][3];
-  if (e == e2 || (s->found >= 0 && other > s->found)) return 0;
+  if (s->faces.element[f] == s->faces.element[other] || (s->found >= 0 && other > s->found))
+    return 0;
   if (!(rf_vec3_dot(one->normal, two->normal) < OPPOSITE)) return 0;
   places_of(s, other, x);
   if (!rf_face_holds(s->faces.face_nodes, (const double(*)[3])x, one->middle, near)) return 0;
   if (is_tied(s, f, other) || is_tied(s, other, f)) return 0;
-  // constraints of a few nodes join parts, too
-  if (s->part[e] == s->part[e2] && s->piece[e] != s->piece[e2]) return 0;
-  if (s->piece[e] == s->piece[e2] && is_crack(s, f, other, near)) return 0;
   s->found = other;
   return 0;
 }
@@ -107,16 +85,9 @@ rf_status rf_mesh_find_touching(const rf_mesh *mesh, const rf_run *run, int32_t 
                                 int32_t **pairs, rf_error *err) {
   rf_status st = RF_OK;
   search s = {.mesh = mesh};
-  int32_t parts;
-  rf_mesh plain = *mesh;
-  plain.constraints = NULL;
   *pairs = NULL;
   *count = 0;
   RF_TRY(rf_mesh_boundary(mesh, &s.faces, err));
-  RF_ALLOC(s.part, mesh->n_elements);
-  RF_TRY(rf_mesh_components(mesh, false, s.part, &parts, err));
-  RF_ALLOC(s.piece, mesh->n_elements);
-  RF_TRY(rf_mesh_components(&plain, false, s.piece, &parts, err));
   RF_ALLOC(s.frame, s.faces.n_faces);
   RF_ALLOC(*pairs, 2 * (int64_t)s.faces.n_faces);
   if (s.faces.n_faces > 0) RF_TRY(make_tree(&s, run, err));
@@ -139,7 +110,5 @@ done:
   rf_boundary_free(&s.faces);
   rf_bvh_free(&s.tree);
   rf_free(s.frame);
-  rf_free(s.part);
-  rf_free(s.piece);
   return st;
 }

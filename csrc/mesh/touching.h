@@ -1,8 +1,8 @@
 // Faces of the surface of a mesh that lie on each other without being joined.
 //
 // Parts of a body meet there whose elements do not fit, such as layers shifted by half an element,
-// or whose nodes are twice in the file: they move independently.  Cracks, whose two sides have
-// corners at equal places in one part, are not listed.
+// or whose nodes are twice in the file: they move independently.  The two sides of a crack
+// are listed, too: shapes do not tell a crack from nodes that are twice.
 #ifndef RF_MESH_TOUCHING_H
 #define RF_MESH_TOUCHING_H
 
@@ -10,8 +10,7 @@
 #include "mesh/mesh.h"
 
 // Creates a list of pairs of elements (count, 2): the middle of a face of the first lies on a face
-// of the second that looks the other way; neither common nodes nor constraints join them or their
-// parts. The caller frees it.  run: polled for a stop.
+// of the second that looks the other way; no constraints of all nodes of one face join them.  The caller frees it.  run: polled for a stop.
 RF_MUST_CHECK rf_status rf_mesh_find_touching(const rf_mesh *mesh, const rf_run *run,
                                               int32_t *count, int32_t **pairs, rf_error *err);
 

@@ -135,7 +135,7 @@ done:
 PyDoc_STRVAR(lacking_doc,
              "lacking_compliance($module, solid, vectors, loads, progress, threads, /)\n--\n\n"
              "Share of the static compliance under loads (count, n, 3) that vectors (r, n, 3)\n"
-             "lack: (count,).");
+             "lack, and the works of the loads [J]: (2, count).");
 static PyObject *lacking_compliance(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
   PyObject *solid, *basis, *loads_obj, *progress, *out = NULL, *result = NULL;
@@ -153,14 +153,14 @@ static PyObject *lacking_compliance(PyObject *module, PyObject *args) {
     py_fail(state, PY_INPUT_ERROR, "loads must hold at most %d, got %zd", INT32_MAX, count);
     goto done;
   }
-  out = py_new_f64(1, &count);
+  out = py_new_f64(2, (npy_intp[]){2, count});
   if (!out) goto done;
   double *share = py_f64(out);
   rf_error err = {0};
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
   st = rf_basis_lacking(vectors.solid, &vectors.run.run, vectors.count, vectors.data,
-                        (int32_t)count, loads.data, share, &err);
+                        (int32_t)count, loads.data, share, share + count, &err);
   Py_END_ALLOW_THREADS
   result = py_result(state, st, &err, out);
 done:

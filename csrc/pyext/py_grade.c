@@ -47,30 +47,44 @@ static PyObject *mesh_partly_covered(PyObject *module, PyObject *mesh_obj) {
   return st < 0 ? py_raise(state, st, &err) : PyLong_FromLong(element);
 }
 
-// Returns a copy of the mesh with these constraints.
-static rf_status copy_with(const rf_mesh *from, const rf_constraints *c, rf_mesh **out,
-                           rf_error *err) {
+// Returns a copy of the mesh with these constraints.  With `rounded`, constrained nodes at places
+// of single precision move to the mean of their masters; *out is NULL if one is elsewhere.
+static rf_status copy_with(const rf_mesh *from, const rf_constraints *c, bool rounded,
+                           rf_mesh **out, rf_error *err) {
   rf_status st = RF_OK;
   rf_mesh *mesh = NULL;
-  RF_TRY(rf_mesh_create(from->type, from->n_nodes, from->nodes, from->n_elements, from->elements,
-                        from->regions, &mesh, err));
+  double *nodes = NULL;
+  bool fit = true;
+  if (rounded) {
+    RF_TRY(rf_mesh_constraints_fit(from, c, &fit, err));
+    if (!fit) goto done;
+    RF_ALLOC(nodes, 3 * (int64_t)from->n_nodes);
+    memcpy(nodes, from->nodes, 3 * (size_t)from->n_nodes * sizeof *nodes);
+    rf_constraints_fill_rt(c, nodes);
+  }
+  RF_TRY(rf_mesh_create(from->type, from->n_nodes, nodes ? nodes : from->nodes, from->n_elements,
+                        from->elements, from->regions, &mesh, err));
   RF_TRY(rf_mesh_set_constraints(mesh, c, err));
   RF_TRY(rf_mesh_copy_rule(from, mesh, err));
   *out = mesh;
   mesh = NULL;
 done:
+  rf_free(nodes);
   rf_mesh_free(mesh);
   return st;
 }
 
-PyDoc_STRVAR(with_constraints_doc,
-             "mesh_with_constraints($module, mesh, slaves, ptr, masters, weights, /)\n--\n\n"
-             "Copy of the mesh with these constrained nodes in place of its own.");
+PyDoc_STRVAR(
+    with_constraints_doc,
+    "mesh_with_constraints($module, mesh, slaves, ptr, masters, weights, rounded, /)\n--\n\n"
+    "Copy of the mesh with these constrained nodes in place of its own; if rounded, they\n"
+    "move by single precision, and None is returned if one is elsewhere.");
 static PyObject *mesh_with_constraints(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
   PyObject *mesh_obj, *slaves_obj, *ptr_obj, *masters_obj, *weights_obj, *result = NULL;
-  if (!PyArg_ParseTuple(args, "OOOOO:mesh_with_constraints", &mesh_obj, &slaves_obj, &ptr_obj,
-                        &masters_obj, &weights_obj))
+  int rounded;
+  if (!PyArg_ParseTuple(args, "OOOOOp:mesh_with_constraints", &mesh_obj, &slaves_obj, &ptr_obj,
+                        &masters_obj, &weights_obj, &rounded))
     return NULL;
   const rf_mesh *mesh = py_mesh_get(state, mesh_obj);
   if (!mesh) return NULL;
@@ -96,9 +110,9 @@ static PyObject *mesh_with_constraints(PyObject *module, PyObject *args) {
   rf_error err = {0};
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
-  st = copy_with(mesh, &c, &made, &err);
+  st = copy_with(mesh, &c, rounded, &made, &err);
   Py_END_ALLOW_THREADS
-  result = wrap(state, st, &err, made);
+  result = st >= 0 && !made ? Py_NewRef(Py_None) : wrap(state, st, &err, made);
 done:
   py_in_release(&slaves);
   py_in_release(&ptr);

@@ -220,8 +220,9 @@ def mesh_with_constraints(
     ptr: ArrayLike,
     masters: ArrayLike,
     weights: ArrayLike,
+    rounded: bool,
     /,
-) -> Mesh: ...
+) -> Mesh | None: ...
 def constraint_matrix(
     mesh: Mesh, /
 ) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int32]]: ...

@@ -107,6 +107,46 @@ def test_forces_of_constrained_nodes_go_to_their_masters():
     assert rf.lacking_compliance(solid, basis, loads) == pytest.approx(expected, abs=1e-9)
 
 
+@pytest.mark.parametrize("fixed", [True, False])
+def test_bending_of_soft_and_stiff_materials_has_little_energy(fixed):
+    """A bar of gel with a tip of bone bends with 1e-14 of the largest stiffness."""
+    nodes, elements = box_hexes(100, 1, 1, (1.0, 0.01, 0.01))
+    mesh = rf.Mesh(nodes, elements, (np.arange(100) >= 95).astype(int))
+    laws = {region: rf.StVK(young, 0.3, 1000.0) for region, young in enumerate((1e4, 1e10))}
+    solid = rf.Solid(mesh, laws, fixed=nodes[:, 0] < 1e-9 if fixed else None)
+    x, height = nodes[:, 0], nodes[:, 2] - 0.005
+    gel = np.minimum(x, 0.95)  # the bone moves rigidly
+    shape, load = np.zeros((1, len(nodes), 3)), np.zeros((len(nodes), 3))
+    slope = gel * (2.0 - gel)
+    shape[0, :, 2] = gel**2 * (1.0 - gel / 3.0) + slope * (x - gel)
+    shape[0, :, 0] = -height * slope
+    load[:, 2] = np.where(x > 0.999, 1.0, 0.0)
+    found = rf.lacking_compliance(solid, shape, load)
+    assert 0.0 < found[0] < 0.9
+
+
+def test_rigid_parts_of_vectors_do_not_count():
+    solid = bar(fixed=False)
+    basis = rf.modal_derivative_basis(solid, k=2, r=3)
+    loads = loads_of(solid)
+    size = np.abs(basis.vectors).max()
+    moved = basis.vectors + 1e5 * size * np.array([1.0, 2.0, 3.0])
+    wanted = rf.lacking_compliance(solid, basis, loads)
+    assert rf.lacking_compliance(solid, moved, loads) == pytest.approx(wanted, abs=1e-7)
+
+
+def test_models_of_other_materials_are_refused():
+    solid = bar()
+    model = rf.reduce(solid, rf.modal_derivative_basis(solid, k=2, r=3))
+    regions = (np.arange(4) > 1).astype(int)
+    mesh = rf.Mesh(solid.mesh.nodes, solid.mesh.elements, regions)
+    harder = rf.StVK(young=1e9, poisson=0.3, density=1000.0)
+    other = rf.Solid(mesh, {0: STVK, 1: harder}, fixed=solid.fixed)
+    with pytest.raises(rf.InputError, match="another stiffness than basis"):
+        rf.lacking_compliance(other, model, other.gravity())
+    assert rf.lacking_compliance(solid, model, solid.gravity()).shape == (1,)
+
+
 def test_wrong_arguments_are_refused():
     solid, free = bar(), bar(fixed=False)
     basis, n = rf.modal_derivative_basis(solid, k=2, r=3), solid.mesh.n_nodes

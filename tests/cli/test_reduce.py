@@ -389,3 +389,29 @@ def test_reduce_accepts_the_size_that_few_modes_give(capsys, surface, tmp_path):
         capsys, "reduce", mesh, "-o", path, "--fix", "x<2",
         match="every node of the solid is fixed, so nothing can move",
     )  # fmt: skip
+
+
+def test_check_of_the_basis(capsys, tmp_path, monkeypatch):
+    """A bar that sags across is not advised for the little that the basis lacks along it."""
+    (tmp_path / "bar.veg").write_text(bar(*box_hexes(10, 1, 1, (1.0, 0.1, 0.1))))
+    args = ("reduce", tmp_path / "bar.veg", "-o", tmp_path / "m", "--fix", "x<0.01")
+    assert "sag under weight" not in run(capsys, *args, "-k", 2, "-r", 3)[1]
+    status, out, _ = run(capsys, *args, "--check", "-k", 4, "-r", 8)
+    assert status == 0
+    along, across = re.search(r"makes (\d+) %, (\d+) %", out).groups()
+    assert int(along) < 90 < int(across)
+    assert re.search("it is largest along [yz]\n", out)
+    out = run(capsys, *args, "--check", "-k", 1, "-r", 1)[1]
+    assert re.search("it is largest along [yz], where a larger --modes and -r make more", out)
+    out = run(capsys, *args[:4], "--free", "--check", "-k", 2, "-r", 3)[1]
+    assert "weight does not deform a free solid" in out
+
+    def fail(*_):
+        raise rf.SingularMatrixError("no pivot")
+
+    monkeypatch.setattr("reducedfem.cli.reduce.lacking_and_work", fail)
+    (tmp_path / "m.safetensors").unlink(missing_ok=True)
+    status, out, _ = run(capsys, *args, "--check", "-k", 2, "-r", 3)
+    assert status == 0
+    assert "not known: no pivot" in out
+    assert "model file" in out

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 
 import numpy as np
 import pytest
 
 import reducedfem as rf
+from reducedfem.material.laws import Material
 from material_laws import LAWS, determinants, gradients, lame, published
 from plain_solid import rotation
 from reducedfem import _core
@@ -328,7 +330,7 @@ def test_constants_of_mooney_rivlin():
         ),
         (
             lambda: rf.LinearElastic(young=1e5, poisson=0.3, density=1000),
-            "its arguments are stiffness, density",
+            "LinearElastic has no argument 'young'; its arguments are stiffness, density; of a",
         ),
         (
             lambda: rf.StVK(1e5, 0.3),
@@ -340,3 +342,14 @@ def test_constants_of_mooney_rivlin():
 def test_wrong_arguments_are_answered_by_the_right_ones(make, words):
     with pytest.raises(rf.InputTypeError, match=re.escape(words)):
         make()
+
+
+@pytest.mark.parametrize("law", Material.kinds.values())
+def test_every_law_names_its_arguments(law):
+    names = ", ".join(one.name for one in dataclasses.fields(law))
+    for given, what in (
+        ({"younger": 3}, f"{law.__name__} has no argument 'younger'"),
+        ({}, f"{law.__name__}: missing a required argument: '{names.partition(',')[0]}'"),
+    ):
+        with pytest.raises(rf.InputTypeError, match=f"^{what}; its arguments are {names}"):
+            law(**given)

@@ -88,7 +88,7 @@ def test_constraints_of_other_nodes_are_left_out(tmp_path, keep):
     fields = {name: values[kept] for name, values in file.point_data.items()}
     changed = meshio.Mesh(file.points[kept], [("hexahedron", new[cells])], point_data=fields)
     changed.write(tmp_path / "changed.vtu")
-    with pytest.warns(rf.GeometryWarning, match="constraints of nodes with other numbers"):
+    with pytest.warns(rf.GeometryWarning, match="constraints of nodes that have other numbers"):
         read = rf.read_mesh(tmp_path / "changed.vtu")
     assert read.constraints is None
 
@@ -101,6 +101,63 @@ def test_damaged_tables_are_refused(tmp_path):
     file.write(tmp_path / "damaged.vtu")
     with pytest.raises((rf.FileFormatError, rf.MeshError), match=r"damaged.vtu.*weights"):
         rf.read_mesh(tmp_path / "damaged.vtu")
+
+
+def rewritten(tmp_path, change):
+    """Return a graded mesh, and the file that a program has changed."""
+    meshio = pytest.importorskip("meshio")
+    nodes, elements = box_hexes(6, 6, 6, (0.1, 0.1, 0.1))
+    mesh = rf.Mesh(nodes + 0.03, elements).graded(rf.Grading(layers=1))
+    mesh.write(tmp_path / "graded.vtu")
+    file = meshio.read(tmp_path / "graded.vtu")
+    change(file)
+    file.write(tmp_path / "changed.vtu")
+    return mesh, tmp_path / "changed.vtu"
+
+
+def single(file):
+    file.points = file.points.astype(np.float32)
+    file.point_data["constraint_weights"] = np.float32(file.point_data["constraint_weights"])
+
+
+def warped(file):
+    """Move the nodes as Warp By Vector does, which keeps single precision."""
+    turn = np.array([[1.0, 0.2, 0.0], [0.0, 1.1, 0.3], [-0.1, 0.0, 0.9]])
+    file.points = (file.points @ turn).astype(np.float32)
+
+
+@pytest.mark.parametrize("change", [single, warped])
+def test_places_of_single_precision_are_mended(tmp_path, change):
+    mesh, path = rewritten(tmp_path, change)
+    read = rf.read_mesh(path)
+    assert_same(read.constraints, mesh.constraints)
+    np.testing.assert_allclose(read.constraints.fill(read.nodes), read.nodes, atol=1e-16)
+
+
+def test_moved_places_lose_constraints(tmp_path):
+    def bent(file):
+        file.points = file.points + 0.002 * np.sin(20.0 * file.points[:, [1, 2, 0]])
+
+    with pytest.warns(rf.GeometryWarning, match="rest apart .* has moved them"):
+        assert rf.read_mesh(rewritten(tmp_path, bent)[1]).constraints is None
+
+
+@pytest.mark.parametrize("name", ["constraint_nodes", "constraint_weights"])
+def test_one_table_alone_is_reported(tmp_path, name):
+    with pytest.warns(rf.GeometryWarning, match="lack a table"):
+        path = rewritten(tmp_path, lambda file: file.point_data.pop(name))[1]
+        assert rf.read_mesh(path).constraints is None
+
+
+@pytest.mark.parametrize("wrong", [0.5, np.nan, np.inf, -3.0])
+def test_masters_are_integers(tmp_path, wrong):
+    def change(file):
+        nodes = file.point_data["constraint_nodes"].astype(float)
+        nodes[7, 1] = wrong
+        file.point_data["constraint_nodes"] = nodes
+
+    with pytest.raises(rf.FileFormatError, match=r"changed.vtu' is damaged"):
+        rf.read_mesh(rewritten(tmp_path, change)[1])
 
 
 def test_motions_keep_constraints(tmp_path):

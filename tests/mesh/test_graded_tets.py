@@ -256,3 +256,8 @@ def test_refused_arguments():
             _core.grade_tets(mesh._core, 1, None)
     with pytest.raises(rf.InputError, match="layers must be at least 1"):
         _core.grade_tets(voxel_mesh(np.ones((2, 2, 2), dtype=bool))._core, 0, None)
+
+
+def test_pieces_of_bodies_that_are_not_cut_are_all_kept():
+    with pytest.raises(rf.InputError, match="pieces='largest' needs cut=True"):
+        rf.graded_tets(blocks(BLOCK), 8, cut=False, pieces="largest")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -83,7 +85,7 @@ def test_nodes_that_are_twice_at_a_place():
     assert len(touching(merged(mesh))) == 0
 
 
-def test_cracks_are_not_listed():
+def test_cracks_are_listed_with_words_of_their_own():
     """Nodes are twice on a half of the plane between two layers, which are one part."""
     mesh = merged(layers((0.0, 0.0)))
     opened = np.flatnonzero((mesh.nodes[:, 2] == 1.0) & (mesh.nodes[:, 0] > 1.0))
@@ -95,8 +97,46 @@ def test_cracks_are_not_listed():
     cracked = rf.Mesh(np.concatenate([mesh.nodes, mesh.nodes[opened]]), elements)
     assert cracked.n_components() == 1
     assert len(cracked.surface().triangles) > len(mesh.surface().triangles)
-    assert len(touching(cracked)) == 0
-    rf.Solid(cracked, LAW)
+    assert len(touching(cracked)) == 4
+    with pytest.warns(
+        rf.GeometryWarning, match="4 of them lie inside one part: if that is a crack"
+    ):
+        rf.Solid(cracked, LAW)
+
+
+@pytest.mark.parametrize("joined", ["corner", "half"])
+def test_few_common_nodes_do_not_join_an_interface(joined):
+    """Nodes are twice between two blocks, except for a corner or half of the interface."""
+    mesh = layers((0.0, 0.0), low=(4, 4, 2), top=(4, 4, 2))
+    seam = (mesh.nodes[:, 2] == 1.0) & (mesh.nodes[:, 0] <= (1.0 if joined == "half" else 0.0))
+    if joined == "corner":
+        seam &= mesh.nodes[:, 1] == 0.0
+    nodes = mesh.nodes.copy()
+    apart = (mesh.components() == 1)[:, None]
+    upper = np.unique(np.where(apart, mesh.elements, mesh.elements[apart[:, 0]].max()))
+    nodes[np.setdiff1d(upper, np.flatnonzero(seam))] += [0.0, 0.0, 1e3]
+    whole = merged(rf.Mesh(nodes, mesh.elements))
+    back = np.where(whole.nodes[:, 2:] > 500.0, [0.0, 0.0, 1e3], 0.0)
+    whole = rf.Mesh(whole.nodes - back, whole.elements)
+    assert whole.n_components() == 1
+    assert len(touching(whole)) == (32 if joined == "corner" else 16)
+
+
+def test_one_tied_node_does_not_join_an_interface():
+    mesh = layers((0.0, 0.0), top=(3, 3, 1))
+    at = np.flatnonzero((mesh.nodes == [0.0, 0.0, 1.0]).all(axis=1))
+    tied = mesh.with_constraints((at[1:], [0, 1], at[:1], [1.0]))
+    assert tied.n_components() == 1
+    assert len(touching(tied)) == len(touching(mesh))
+
+
+def test_the_lines_of_the_guide_merge_nodes():
+    mesh = layers((0.0, 0.0))
+    guide = Path(__file__).parents[2] / "docs/howto/graded_meshes.md"
+    lines = next(b for b in guide.read_text().split("```python\n") if "np.unique" in b)
+    names = {"mesh": mesh, "rf": rf}
+    exec(lines.partition("```")[0], names)
+    assert len(touching(names["merged"])) == 0
 
 
 @pytest.mark.parametrize("gap", [0.01, 0.002])

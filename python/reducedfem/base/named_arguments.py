@@ -55,6 +55,11 @@ def named_fields(hint: str = "") -> Callable[[_Class], _Class]:
 
         @functools.wraps(plain)
         def init(self: Any, *args: Any, **given: Any) -> None:
+            known = signature.parameters
+            try:
+                refuse_names([name for name in given if name not in known], cls, {})
+            except InputTypeError as error:
+                raise InputTypeError(f"{error}{hint}") from None
             try:
                 signature.bind(self, *args, **given)
             except TypeError as error:

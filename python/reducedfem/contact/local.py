@@ -17,7 +17,7 @@ from reducedfem.contact.point_tree import PointTree
 from reducedfem.errors import InputError, PlausibilityWarning
 from reducedfem.geometry.built import nearly_empty
 from reducedfem.geometry.embedding import Embedding
-from reducedfem.reduction.identity import require_reduced
+from reducedfem.reduction.identity import require_reduced, stiffness_at_rest
 from reducedfem.reduction.reduced import ReducedSolid
 from reducedfem.solid.solid import Solid
 
@@ -103,7 +103,7 @@ class LocalCompliance:
         places = np.where(weights != 0.0, np.searchsorted(nodes, embedding.nodes), 0)
         basis, stiffness = np.zeros((0, solid.mesh.n_nodes, 3)), np.zeros((0, 0))
         if model is not None:
-            basis, stiffness = model.basis, _stiffness(model, solid)
+            basis, stiffness = model.basis, stiffness_at_rest(model, solid, "tree.reduced")
         none = np.zeros(0, dtype=np.int32)
         with callback(progress, "local compliance") as tell:
             green = _core.Green(solid._core, nodes, none, False, 0.0, tell, threads())
@@ -218,20 +218,6 @@ class LocalCompliance:
     def __reduce__(self) -> tuple[Callable[..., LocalCompliance], tuple[Any, ...]]:
         # computed again: S is large, and equal in every bit
         return LocalCompliance, (self._tree, self._solid)
-
-
-def _stiffness(model: ReducedSolid, solid: Solid) -> NDArray[np.float64]:
-    """Return U^T K U at rest; refuse a model of other materials."""
-    rest = np.zeros(model.r)
-    own = _core.Projected(solid._core, model.basis, threads()).stiffness(rest, threads())
-    away = np.abs(model.stiffness(rest) - own).max() / np.abs(own).max()
-    # few elements that stand for all have another stiffness than the solid: its materials decide
-    if not away <= _SAME and (model.cubature is None or model.materials != solid.materials):
-        raise InputError(
-            f"solid has another stiffness than tree.reduced, by {away:.2g} of the largest entry in "
-            "its basis: pass the Solid that was reduced, with the same materials"
-        )
-    return own
 
 
 def _require_memory(needed: float, points: int, nodes: int) -> None:

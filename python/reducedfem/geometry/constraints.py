@@ -18,6 +18,7 @@ __all__ = [
     "Constraints",
     "Table",
     "constrained",
+    "constrained_in_file",
     "of_elements",
     "renumbered",
     "shifted",
@@ -166,7 +167,17 @@ def constrained(core: _core.Mesh, table: Table | None) -> _core.Mesh:
     """Return the mesh with constraints; without any, the mesh itself."""
     if table is None:
         return core
-    return _core.mesh_with_constraints(core, *table)
+    made = _core.mesh_with_constraints(core, *table, False)
+    assert made is not None  # tables that do not fit are refused
+    return made
+
+
+def constrained_in_file(core: _core.Mesh, table: Table) -> _core.Mesh | None:
+    """Return the mesh with constraints, of which a file may have rounded places.
+
+    None if a constrained node is elsewhere than the mean of its masters.
+    """
+    return _core.mesh_with_constraints(core, *table, True)
 
 
 def _rows(table: Table, kept: NDArray[np.bool_]) -> Table:

@@ -164,6 +164,10 @@ def graded_tets(
     fill = flag(fill, "fill")
     cut = fill if cut is None else flag(cut, "cut")
     choice(pieces, "pieces", ("all", "largest"))
+    if pieces == "largest" and not cut:
+        raise InputError(
+            "pieces='largest' needs cut=True: with cut=False no piece comes loose; leave it out"
+        )
     if cut and not fill:
         raise InputError("cut=True needs fill=True: only a filled body can be cut")
     resolution, layers = integer(resolution, "resolution"), integer(layers, "layers")

@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reducedfem.errors import FileFormatError, GeometryWarning, InputError, MeshError
+from reducedfem.geometry.constraints import Table, constrained_in_file, renumbered
 from reducedfem.geometry.mesh import Mesh
 from reducedfem.io.atomic import as_path
 from reducedfem.io.text_lines import read_indices
+from reducedfem.io.volume_data import VolumeData
 from reducedfem.io.volume_files import read_volume
 
 __all__ = ["read_fixed", "read_mesh"]
@@ -51,32 +53,45 @@ def read_mesh(path: str | os.PathLike[str]) -> Mesh:
     Warns
     -----
     GeometryWarning
-        Constraints of a ``.vtu`` or ``.vtk`` file do not belong to its nodes.
+        Constraints of a ``.vtu`` or ``.vtk`` file do not belong to its nodes, or one of their two
+        fields is missing. Nodes at places of single precision move to where they follow.
     """
     file = as_path(path)
     data = read_volume(file)
     try:
-        mesh = Mesh(
-            data.nodes,
-            data.elements,
-            data.regions,
-            drop_unreferenced=True,
-            constraints=data.constraints,
-        )
+        mesh = Mesh(data.nodes, data.elements, data.regions, drop_unreferenced=True)
+        moved = not _take_constraints(mesh, data)
     except MeshError as error:
         raise MeshError(f"{str(file)!r}: {error}") from error
     except InputError as error:
         raise FileFormatError(f"{str(file)!r} is damaged: {error}") from error
     mesh._region_names, mesh._materials = data.region_names, data.materials
-    if data.constraints_lost:
+    if data.constraints_lost or moved:
+        why = (
+            "rest apart from the mean of their masters, as a program has moved them"
+            if moved
+            else "have other numbers or lack a table, as a program has changed them"
+        )
         warnings.warn(
-            f"{str(file)!r} has constraints of nodes with other numbers, as a program has changed "
-            "the nodes: they are left out; take with_constraints() of the mesh that is read, which "
+            f"{str(file)!r} has constraints of nodes that {why}: they are left out; take with_constraints() of the mesh that is read, which "
             "finds hanging nodes again",
             GeometryWarning,
             stacklevel=2,
         )
     return mesh
+
+
+def _take_constraints(mesh: Mesh, data: VolumeData) -> bool:
+    """Give a mesh the constraints of its file; return False if nodes are not where they follow."""
+    if data.constraints is None:
+        return True
+    table: Table = data.constraints
+    if mesh.n_nodes < len(data.nodes):
+        table = renumbered(table, mesh.original_nodes, len(data.nodes))
+    core = constrained_in_file(mesh._core, table)
+    if core is not None:
+        mesh._adopt(core, mesh.original_nodes)
+    return core is not None
 
 
 def read_fixed(path: str | os.PathLike[str]) -> NDArray[np.int32]:

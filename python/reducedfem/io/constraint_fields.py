@@ -13,6 +13,7 @@ __all__ = ["NAMES", "Ties", "as_fields", "from_fields"]
 Ties = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]
 
 NAMES = ("constraint_nodes", "constraint_weights")
+_SINGLE = 1e-5  # error of the sum of weights that single precision explains
 _MOST = 64  # masters of a node in a file: every node has room for as many
 
 
@@ -43,15 +44,33 @@ def from_fields(nodes: NDArray[Any], weights: NDArray[Any], n_nodes: int) -> Tie
     """Return the constraints of fields.
 
     None if the nodes have other numbers than in the fields, as after a program has left out some.
+
+    Raises
+    ------
+    ValueError
+        A master is no node number.
     """
-    nodes, weights = np.asarray(nodes), np.asarray(weights, dtype=np.float64)
+    nodes, weights = np.asarray(nodes), np.asarray(weights)
+    single = weights.dtype == np.float32
+    weights = weights.astype(np.float64)
     weights = weights.reshape(len(weights), -1)
     if nodes.ndim != 2 or nodes.shape[1] < 2 or weights.shape != (n_nodes, nodes.shape[1] - 1):
         return None
+    if not np.array_equal(nodes[:, 0], np.arange(n_nodes)):
+        return None
     masters = nodes[:, 1:]
-    if not np.array_equal(nodes[:, 0], np.arange(n_nodes)) or masters.max() >= n_nodes:
+    good = np.isfinite(masters) & (masters == np.rint(masters)) & (masters >= -1)
+    if not good.all():
+        node, column = np.argwhere(~good)[0].tolist()
+        raise ValueError(
+            f"{NAMES[0]}[{node}, {column + 1}] is {masters[node, column]:g}, which is no node"
+        )
+    if masters.max() >= n_nodes:
         return None
     used = masters >= 0
+    if single:
+        total = np.where(used, weights, 0.0).sum(axis=1, keepdims=True)
+        weights = weights / np.where(np.abs(total - 1.0) < _SINGLE, total, 1.0)
     counts = used.sum(axis=1)
     slaves = np.flatnonzero(counts)
     ptr = np.concatenate([[0], np.cumsum(counts[slaves])])

@@ -146,10 +146,13 @@ def read_apart(
         raise FileFormatError(str(result["refused"]))
     names = {int(tag): str(name) for tag, name in json.loads(str(result["names"]))}
     data = VolumeData(result["nodes"], result["elements"], result["regions"], names)
-    if set(constraint_fields.NAMES) <= set(result):
-        fields = (result[name] for name in constraint_fields.NAMES)
-        data.constraints = constraint_fields.from_fields(*fields, len(data.nodes))
-        data.constraints_lost = data.constraints is None
+    fields = [result[name] for name in constraint_fields.NAMES if name in result]
+    if len(fields) == len(constraint_fields.NAMES):
+        try:
+            data.constraints = constraint_fields.from_fields(*fields, len(data.nodes))
+        except ValueError as error:
+            raise FileFormatError(f"{str(path)!r} is damaged: {error}") from None
+    data.constraints_lost = bool(fields) and data.constraints is None
     return data
 
 

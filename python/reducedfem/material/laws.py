@@ -139,6 +139,7 @@ class StVK(Isotropic):
     """
 
 
+@named_fields()
 @dataclass(frozen=True)
 class StableNeoHookean(Isotropic):
     """Stable neo-Hookean material of Smith, De Goes and Kim (2018), for compression and inversion.
@@ -171,6 +172,7 @@ class StableNeoHookean(Isotropic):
     """
 
 
+@named_fields()
 @dataclass(frozen=True)
 class NeoHookean(Isotropic):
     """Compressible neo-Hookean material, for strong compression without inversion.
@@ -204,6 +206,7 @@ class NeoHookean(Isotropic):
     """
 
 
+@named_fields()
 @dataclass(frozen=True)
 class Corotated(Isotropic):
     """Corotated linear material: linear elasticity in the frame of the rotation of each point.
@@ -239,6 +242,7 @@ class Corotated(Isotropic):
     """
 
 
+@named_fields()
 @dataclass(frozen=True)
 class MooneyRivlin(Material):
     """Compressible Mooney-Rivlin material, for rubber with measured constants c1 and c2.

@@ -11,13 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from reducedfem import _core
+from reducedfem.base.run import threads
 from reducedfem.errors import InputError, PlausibilityWarning
 from reducedfem.reduction.reduced import ReducedSolid
 from reducedfem.solid.solid import Solid
 
 _SAME = 1e-6  # relative difference of masses that is rounding
 
-__all__ = ["made_for", "require_of", "require_reduced"]
+__all__ = ["made_for", "require_of", "require_reduced", "stiffness_at_rest"]
 
 
 def _digest(parts: Iterable[NDArray[Any] | str]) -> str:
@@ -105,3 +107,17 @@ def require_reduced(model: ReducedSolid, solid: Solid, name: str) -> None:
             f"solid has the mass {mass:.6g} kg, {name} {held.mass:.6g} kg: pass the Solid "
             "that was reduced, with the same densities"
         )
+
+
+def stiffness_at_rest(model: ReducedSolid, solid: Solid, name: str) -> NDArray[np.float64]:
+    """Return U^T K U at rest; refuse a model of other materials."""
+    rest = np.zeros(model.r)
+    own = _core.Projected(solid._core, model.basis, threads()).stiffness(rest, threads())
+    away = np.abs(model.stiffness(rest) - own).max() / np.abs(own).max()
+    # few elements that stand for all have another stiffness than the solid: its materials decide
+    if not away <= _SAME and (model.cubature is None or model.materials != solid.materials):
+        raise InputError(
+            f"solid has another stiffness than {name}, by {away:.2g} of the largest entry in "
+            "its basis: pass the Solid that was reduced, with the same materials"
+        )
+    return own

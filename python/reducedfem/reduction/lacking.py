@@ -10,7 +10,7 @@ from reducedfem.base.check import fields, reals
 from reducedfem.base.run import Progress, callback, threads
 from reducedfem.errors import InputError
 from reducedfem.reduction.basis import Basis
-from reducedfem.reduction.identity import require_of, require_reduced
+from reducedfem.reduction.identity import require_of, require_reduced, stiffness_at_rest
 from reducedfem.reduction.model_contents import MAX_R
 from reducedfem.reduction.reduced import ReducedSolid
 from reducedfem.solid.held import require_held, require_movable
@@ -54,7 +54,9 @@ def lacking_compliance(
     Returns
     -------
     (m,) array
-        Shares from 0 to 1; m is 1 for a single load. Shares below 1e-10 are rounding.
+        Shares from 0 to 1; m is 1 for a single load. Shares below 1e-10 are rounding; of slender
+        solids, or of soft and stiff materials, more: 1e-16 of the largest stiffness in K, over that
+        of the bending.
 
     Raises
     ------
@@ -72,14 +74,27 @@ def lacking_compliance(
         A `Basis` was made for other fixed nodes, or for materials with other ratios of stiffness
         or density.
     """
+    shares: NDArray[np.float64] = lacking_and_work(solid, basis, force, progress, 3)[0].copy()
+    return shares
+
+
+def lacking_and_work(
+    solid: Solid,
+    basis: Basis | ReducedSolid | ArrayLike,
+    force: ArrayLike,
+    progress: Progress,
+    stacklevel: int = 2,
+) -> NDArray[np.float64]:
+    """Return the same shares, and the works f^T u of the loads [J], (2, m)."""
     require_solid(solid)
     n = solid.mesh.n_nodes
     if isinstance(basis, ReducedSolid):
         require_reduced(basis, solid, "basis")
+        stiffness_at_rest(basis, solid, "basis")
         vectors = basis.basis
     elif isinstance(basis, Basis):
         vectors = fields(basis.vectors, "basis", n)
-        require_of(solid, basis.provenance, "basis", 2)
+        require_of(solid, basis.provenance, "basis", stacklevel)
     else:
         vectors = fields(basis, "basis", n)
     if not 1 <= len(vectors) <= MAX_R:
@@ -94,7 +109,4 @@ def lacking_compliance(
     require_movable(solid._core)
     require_held(solid._core, vectors, "basis")
     with callback(progress, "lacking compliance") as tell:
-        shares: NDArray[np.float64] = _core.lacking_compliance(
-            solid._core, vectors, loads, tell, threads()
-        )
-    return shares
+        return _core.lacking_compliance(solid._core, vectors, loads, tell, threads())

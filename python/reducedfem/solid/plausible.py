@@ -160,12 +160,17 @@ def _warn_of_touching(mesh: Mesh, stacklevel: int) -> None:
     if len(pairs) == 0:
         return
     one, other = pairs[0].tolist()
+    part = mesh._components("node")[1]
+    inside = int((part[pairs[:, 0]] == part[pairs[:, 1]]).sum())
+    crack = (
+        f" {inside} of them lie inside one part: if that is a crack, ignore them." if inside else ""
+    )
     warn(
         f"{len(pairs)} faces of the mesh lie on others without common nodes, such as those of the "
         f"elements {one} and {other}: the parts on both sides are not joined and move "
-        "independently. To join them, merge nodes at equal places, take a mesh whose elements fit, "
-        "or tie nodes by Mesh(..., constraints=...); for contact leave a gap and take "
-        "BarrierContact(parts=True)",
+        f"independently.{crack} To join them, merge nodes at equal places, take a mesh whose "
+        "elements fit, or tie nodes by Mesh(..., constraints=...), see "
+        "docs/howto/graded_meshes.md; for contact leave a gap and take BarrierContact(parts=True)",
         GeometryWarning,
         stacklevel=stacklevel,
     )
