@@ -17,13 +17,21 @@ static const double EQUAL = 1e-6;  // relative, of times
 
 static const rf_run ALONE = {.threads = 1};
 
+// Number of the tool among the bodies that the solid touches; -1: it is none of them.
+static int32_t tool_of(const rf_explicit_settings *set) {
+  const rf_collide *c = set->motion->collide;
+  for (int32_t k = 0; c && k < c->n_bodies; ++k)
+    if (c->body[k].proxy == set->proxy) return k;
+  return -1;
+}
+
 static rf_status check(const rf_explicit_settings *set, rf_error *err) {
   const rf_motion *m = set->motion;
   const double period_s = set->cycle_s * set->cycles;
   if (!(isfinite(set->cycle_s) && set->cycle_s > 0.0 && set->cycles >= 1 && set->steps >= 1))
     return rf_fail(err, RF_ERR_ARG, "a period needs cycles and steps, got %d of %g s and %d",
                    (int)set->cycles, set->cycle_s, (int)set->steps);
-  if (!m->collide || m->collide->proxy != set->proxy)
+  if (tool_of(set) < 0)
     return rf_fail(err, RF_ERR_ARG, "the simulation has no contact with this RigidProxy");
   if (!(fabs(set->steps * m->set.dt_s - period_s) <= EQUAL * period_s))
     return rf_fail(err, RF_ERR_ARG, "%d steps of %g s do not fill a period of %g s",
@@ -31,10 +39,12 @@ static rf_status check(const rf_explicit_settings *set, rf_error *err) {
   if (set->way == RF_EXPLICIT_direct && set->cycles != 1)
     return rf_fail(err, RF_ERR_ARG, "without interpolation a period is one cycle, got %d",
                    (int)set->cycles);
-  if (set->way == RF_EXPLICIT_direct && m->system->constraints)
+  const char *kind = m->system->inside ? "with damping inside" : "of a graded mesh";
+  if (set->way == RF_EXPLICIT_direct && (m->system->constraints || m->system->inside))
     return rf_fail(err, RF_ERR_ARG,
-                   "interpolation is None, but steps of a graded mesh allocate memory, which a "
-                   "haptic cycle must not: take \"delay\" or \"stiffness\"");
+                   "interpolation is None, but steps %s allocate memory, which a haptic cycle must "
+                   "not: take \"delay\" or \"stiffness\"",
+                   kind);
   return RF_OK;
 }
 
@@ -57,6 +67,7 @@ static rf_status create(const rf_explicit_settings *set, rf_explicit **out, rf_e
   char *hands, *states, *simulated, *known, *spare;
   RF_ALLOC(x, 1);
   x->set = *set;
+  x->tool = set->motion->collide->body + tool_of(set);
   x->report = &x->first;
   x->run = &ALONE;
   x->period_s = set->cycle_s * set->cycles;

@@ -10,7 +10,7 @@ static const double LATE = 1.5;   // periods between two cycles that are too far
 
 // Fills the state at the end of a period in which the tool came from a pose.
 static void fill_state(rf_explicit *x, const rf_pose *from, const rf_explicit_hand *hand) {
-  const rf_collide_step *step = &x->set.motion->collide->last;
+  const rf_collide_step *step = &x->tool->last;
   rf_explicit_state *s = x->last;
   const bool slides = step->n_touching > 0 && step->n_sliding == step->n_touching;
   s->hand_s = hand->time_s;

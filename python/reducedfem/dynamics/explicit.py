@@ -13,11 +13,12 @@ from reducedfem.base.check import array_like, flag, number
 from reducedfem.base.quiet import warn
 from reducedfem.base.run import Progress, threads
 from reducedfem.contact.rigid_proxy import ProxyForce, RigidProxy
-from reducedfem.dynamics.contact_arguments import barrier_of, proxy_of
+from reducedfem.dynamics.contact_arguments import barrier_of, proxies, proxies_of
 from reducedfem.dynamics.integrator import (
     SYSTEMS,
     Simulation,
     System,
+    _restored,
     acceleration,
     check_rigid_motion,
     rayleigh,
@@ -74,7 +75,8 @@ class CentralReport:
         see `stable_step`.
     iterations
         Iterations of conjugate gradients in steps of another length than `CentralDifferences.dt`
-        times a power of two, with `implicit_damping` of a solid: up to eight each.
+        times a power of two, with `implicit_damping` of a solid: up to eight each. In contact up
+        to eight more, and 24 for each node that touches first after the length changed.
     """
 
     steps: int
@@ -263,15 +265,15 @@ class CentralDifferences(Simulation):
         Take all damping inside of the step, by its matrix D at rest: (M + dt/2 D) a = f - R(x) -
         D (v + dt/2 a0). The matrix on the left is factored once; the scheme is of second order,
         and stable for dt < 2 / omega for any D. As D is constant, it also resists a body that
-        turns by a large angle. Not with `contact`.
+        turns by a large angle.
     deformation_only
         Accept a model of a free body; see `ImplicitNewmark`.
     gravity
         Gravitational acceleration [m/s^2], shape (3,); see `ImplicitNewmark`.
     contact
-        A `RigidProxy` that the surface nodes of a `Solid` touch; None: no contact. All steps then
-        have the length `dt`. Explicit steps refuse a `BarrierContact`; take `BackwardEuler` or
-        `BDF2` for it.
+        A `RigidProxy` that the surface nodes of a `Solid` touch, or a list of them; None: no
+        contact. A node that touches several obeys them in turn, with `implicit_damping` all
+        together. Explicit steps refuse a `BarrierContact`; take `BackwardEuler` or `BDF2` for it.
 
     Raises
     ------
@@ -299,13 +301,13 @@ class CentralDifferences(Simulation):
         *,
         deformation_only: bool = False,
         gravity: ArrayLike | None = None,
-        contact: RigidProxy | None = None,
+        contact: RigidProxy | Sequence[RigidProxy] | None = None,
         implicit_damping: bool = False,
     ) -> None:
         alpha, stiff = rayleigh(damping)
         inside = flag(implicit_damping, "implicit_damping")
-        proxy = proxy_of(contact, system, inside)
-        if proxy is None:
+        touched = proxies_of(contact, system)
+        if touched is None:
             barrier_of(contact, type(self).__name__, _CROSSES, system, 1)
         given = None if dt is None else number(dt, "dt")
         unknown = isinstance(system, SecondOrderSystem) and system.damping_matrix is not None
@@ -341,7 +343,7 @@ class CentralDifferences(Simulation):
             load,
             None,
             inside,
-            None if proxy is None else (*proxy, self._stable),
+            None if touched is None else (*touched, self._stable),
         )
         self._system = system
         self._warned, self._dt = set(), given
@@ -352,7 +354,7 @@ class CentralDifferences(Simulation):
             "strain_rate": strain_rate,
             "deformation_only": deformation_only,
             "gravity": fall,
-            "contact": contact,
+            "contact": tuple(contact) if isinstance(contact, list) else contact,
             "implicit_damping": inside,
         }
 
@@ -394,7 +396,7 @@ class CentralDifferences(Simulation):
             times the diagonal of its bounding box. The state is that before the failing step.
         InputError, InputTypeError
             `force` has a wrong shape or a value that is not finite, `n` is out of range, or `dt`
-            is not positive, too long, or another length in contact.
+            is not positive or too long.
 
         Warns
         -----
@@ -410,12 +412,6 @@ class CentralDifferences(Simulation):
             raise InputError(f"dt must be positive, got {dt:g}")
         if dt == self._dt:
             return dt
-        if self._settings["contact"] is not None:
-            raise InputError(
-                f"dt is {dt:g} s, but steps in contact all have the length of the simulation, "
-                f"{self._dt:g} s, as others would gain energy: leave dt out, or make a simulation "
-                "with that dt"
-            )
         if math.isnan(self._stable):
             if dt > self._dt:
                 raise InputError(
@@ -437,22 +433,39 @@ class CentralDifferences(Simulation):
             )
         return dt
 
+    def _free(self) -> CentralDifferences:
+        """Return a clone without contact."""
+        kind, settings, state, warned = self._data()
+        pace = [*state[6][:3], 0.0, 0.0, 0.0, 0.0]  # no numbers of contact
+        return _restored(kind, settings | {"contact": None}, (*state[:6], pace), warned)
+
     @property
-    def _tool(self) -> RigidProxy | None:
-        """Body that the solid touches."""
-        tool: RigidProxy | None = self._settings["contact"]
-        return tool
+    def _bodies(self) -> tuple[RigidProxy, ...]:
+        """Bodies that the solid touches."""
+        contact = self._settings["contact"]
+        return () if contact is None else proxies(contact)
 
     @property
     def contact(self) -> ProxyForce | None:
-        """Contact with the `RigidProxy` in the last step; None without one."""
-        found = self._core.proxy_results()
-        if found is None:
-            return None
-        nodes, forces, force, torque, impulse, position, quaternion = found
+        """Contact with the `RigidProxy` in the last step; None without one.
+
+        With a list of bodies it raises `InputError`: see `contacts`.
+        """
+        if isinstance(self._settings["contact"], tuple):
+            raise InputError("the solid touches a list of bodies: read contacts, a tuple of theirs")
+        return (*self.contacts, None)[0]
+
+    @property
+    def contacts(self) -> tuple[ProxyForce, ...]:
+        """Contact in the last step with each `RigidProxy`, in the order of `contact`."""
         # zeros without a sign
-        return ProxyForce(
-            0.0 - force, 0.0 - torque, 0.0 - impulse, nodes, forces, Pose(position, quaternion)
+        return tuple(
+            ProxyForce(
+                0.0 - force, 0.0 - torque, 0.0 - impulse, nodes, parts, Pose(position, quaternion)
+            )
+            for nodes, parts, force, torque, impulse, position, quaternion in (
+                self._core.proxy_results() or ()
+            )
         )
 
     @property
