@@ -32,6 +32,9 @@ static rf_status compute(rf_motion *m) {
     m->xdot[i] = m->qdot[i] + 0.5 * h * began[i];
     m->x[i] = m->q[i] + h * m->xdot[i];
   }
+  // evaluations of constrained nodes that follow need no copy
+  rf_constraints_fill_rt(s->constraints, m->x);
+  rf_constraints_fill_rt(s->constraints, m->xdot);
   rf_status st = s->operations->evaluate(s, m->x, false, NULL, m->force);
   if (st >= 0)
     st = s->operations->balance(s, m->x, m->xdot, NULL, m->force, m->applied, m->residual);

@@ -39,8 +39,12 @@ static rf_status check(const rf_explicit_settings *set, rf_error *err) {
   if (set->way == RF_EXPLICIT_direct && set->cycles != 1)
     return rf_fail(err, RF_ERR_ARG, "without interpolation a period is one cycle, got %d",
                    (int)set->cycles);
-  const char *kind = m->system->inside ? "with damping inside" : "of a graded mesh";
-  if (set->way == RF_EXPLICIT_direct && (m->system->constraints || m->system->inside))
+  const rf_system *system = m->system;
+  const char *kind = system->inside ? "with damping inside"
+                     : system->constraints && system->damping_stiff > 0.0
+                         ? "with stiffness damping of a graded mesh"
+                         : NULL;
+  if (set->way == RF_EXPLICIT_direct && kind)
     return rf_fail(err, RF_ERR_ARG,
                    "interpolation is None, but steps %s allocate memory, which a haptic cycle must "
                    "not: take \"delay\" or \"stiffness\"",

@@ -252,14 +252,42 @@ def test_the_thread_of_the_simulation_is_below_the_loop():
     assert not threads_named("rf-simulation")
 
 
-def test_a_graded_solid_needs_a_thread():
+def graded(**options):
+    """Return a simulation of a graded block, and places of a hand that presses on its corner."""
     mesh = graded_box()
     solid = rf.Solid(mesh, rf.StVK(1e4, 0.3, 1000.0), fixed=mesh.nodes[:, 2] < 1e-9)
     top = mesh.nodes[np.argmax(mesh.nodes @ [0.01, 0.01, 1.0])]
     tool = rf.RigidProxy(rf.SphereField([0.0, 0.0, 0.0], RADIUS), friction=0.3)
-    sim = rf.CentralDifferences(solid, CYCLE, (5.0, 0.0), contact=tool)
-    at = top + np.outer([RADIUS + 1e-3, RADIUS - 2e-3, RADIUS - 2e-3], [0.0, 0.0, 1.0])
-    hold = rf.ReplayDevice([0.0, 0.2, 1e5], at)
+    sim = rf.CentralDifferences(solid, CYCLE, contact=tool, **{"damping": (5.0, 0.0)} | options)
+    depth = np.interp(np.arange(120), [0, 60], [1e-3, -2e-3])
+    return sim, top + np.outer(RADIUS + depth, [0.0, 0.0, 1.0])
+
+
+def test_a_graded_solid_is_felt_directly():
+    """Bit for bit as in a script; its steps allocate no memory."""
+    (sim, at), (other, _) = graded(), graded()
+    rate = rf.StrainRateDamping(sim.system, 5.0, 5.0)
+    made = session(sim, player(at))
+    records = made.run(len(at))
+    made.close()
+    turns = np.tile([1.0, 0.0, 0.0, 0.0], (len(at), 1))
+    force = [contact.force for _, contact in lead(other, other._bodies[0], at, turns, 1)]
+    assert np.array_equal(records["contact_force"], force)
+    assert force[-1][2] > 0.02
+    viscous = rf.CentralDifferences(sim.system, CYCLE, (5.0, 0.0), rate, contact=sim._bodies[0])
+    for one in (sim, viscous):
+        one.step(n=1)
+        counts = []
+        for n in (1, 50):
+            before = _core.alloc_counters()["calls"]
+            one.step(n=n)
+            counts.append(_core.alloc_counters()["calls"] - before)
+        assert counts[0] == counts[1]
+
+
+def test_a_graded_solid_with_stiffness_damping_needs_a_thread():
+    sim, at = graded(damping=(5.0, 1e-4))
+    hold = rf.ReplayDevice([0.0, 0.2, 1e5], at[[0, -1, -1]])
     with pytest.raises(rf.InputError, match=r"graded mesh allocate memory.*take \"delay\""):
         session(sim, hold)
     with session(sim, hold, interpolation="delay", priority=0, lock_memory=False) as made:
