@@ -103,6 +103,7 @@ typedef struct rf_collide_step {
   double *force;      // on them, N                                         (n, 3)
   int32_t n_sliding;  // of them, those whose friction is at its limit
   double total[3];    // force on the solid, N
+  double pushed[3];   // of it, that of the nodes along their normals
   double torque[3];   // and torque about the position of the body, N m
   double depth_m;     // of the deepest of them in the body
 } rf_collide_step;

@@ -95,7 +95,9 @@ void rf_collide_push_rt(rf_collide *c, rf_collide_body *b, int64_t i, const rf_c
   next->n_sliding += slides;
   next->depth_m = fmax(next->depth_m, p->depth_m);
   rf_vec3_cross(arm, force, torque);
+  const double pushed = rf_vec3_dot(force, p->normal);
   for (int64_t k = 0; k < 3; ++k) {
+    next->pushed[k] += pushed * p->normal[k];
     next->force[3 * number + k] = force[k];
     c->next_kick[3 * i + k] += force[k] / c->mass[i];
     next->total[k] += force[k];
@@ -152,7 +154,7 @@ rf_status rf_collide_touch_rt(rf_collide *c, rf_system *s, const rf_collide_moti
     next->pose = pose_at(b->proxy, b->since_s + m->h);
     next->n_touching = next->n_sliding = 0;
     next->depth_m = 0.0;
-    for (int d = 0; d < 3; ++d) next->total[d] = next->torque[d] = 0.0;
+    for (int d = 0; d < 3; ++d) next->total[d] = next->pushed[d] = next->torque[d] = 0.0;
   }
   if (c->settle) return c->settle(c, s, m);
   for (int32_t k = 0; k < c->n_bodies; ++k) {

@@ -473,8 +473,8 @@ static PyObject *read_barrier(PyObject *object, PyObject *unused) {
 PyDoc_STRVAR(
     proxy_doc,
     "proxy_results($self, /)\n--\n\n"
-    "A tuple of (nodes, node forces, force, torque, impulse, position, quaternion) of contact\n"
-    "with each Proxy, on the solid; None: there is none.");
+    "A tuple of (nodes, node forces, force, torque, impulse, position, quaternion, normal force,\n"
+    "number of nodes that slide) of contact with each Proxy, on the solid; None: there is none.");
 static PyObject *read_proxy(PyObject *object, PyObject *unused) {
   (void)unused;
   return py_proxy_results(object, ((rf_motion *)py_held(object))->collide);

@@ -158,22 +158,23 @@ void py_proxies_unlock(PyObject *sorted) {
 // The results of contact with one body; NULL with an exception.
 static PyObject *results(const rf_collide_body *b) {
   const rf_collide_step *now = &b->last;
-  PyObject *out[7] = {NULL}, *result = NULL;
+  PyObject *out[8] = {NULL}, *result = NULL;
   const npy_intp n = now->n_touching, three = 3, four = 4;
   const double *const from[] = {now->total, now->torque, b->impulse, now->pose.position_m,
-                                now->pose.quaternion};
+                                now->pose.quaternion, now->pushed};
   out[0] = py_new_i32(1, &n);
   out[1] = py_new_f64(2, (npy_intp[]){n, 3});
-  for (int k = 2; k < 7; ++k) out[k] = py_new_f64(1, k == 6 ? &four : &three);
-  for (int k = 0; k < 7; ++k)
+  for (int k = 2; k < 8; ++k) out[k] = py_new_f64(1, k == 6 ? &four : &three);
+  for (int k = 0; k < 8; ++k)
     if (!out[k]) goto done;
   memcpy(py_i32(out[0]), now->touching, (size_t)n * sizeof *now->touching);
   memcpy(py_f64(out[1]), now->force, 3 * (size_t)n * sizeof *now->force);
-  for (int k = 2; k < 7; ++k)
+  for (int k = 2; k < 8; ++k)
     memcpy(py_f64(out[k]), from[k - 2], (k == 6 ? 4 : 3) * sizeof(double));
-  result = PyTuple_Pack(7, out[0], out[1], out[2], out[3], out[4], out[5], out[6]);
+  result = Py_BuildValue("(OOOOOOOOi)", out[0], out[1], out[2], out[3], out[4], out[5], out[6],
+                         out[7], (int)now->n_sliding);
 done:
-  for (int k = 0; k < 7; ++k) Py_XDECREF(out[k]);
+  for (int k = 0; k < 8; ++k) Py_XDECREF(out[k]);
   return result;
 }
 

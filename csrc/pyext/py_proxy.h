@@ -24,7 +24,7 @@ void py_proxies_lock(PyObject *sorted);
 void py_proxies_unlock(PyObject *sorted);
 
 // The results of a motion's contact, copied: a tuple of (nodes, node forces, force, torque, impulse,
-// position, quaternion) on the solid by each body; c NULL: None.  `motion` is its object, which is
+// position, quaternion, normal force, nodes that slide) on the solid by each body; c NULL: None.  `motion` is its object, which is
 // locked meanwhile.
 PyObject *py_proxy_results(PyObject *motion, const rf_collide *c);
 

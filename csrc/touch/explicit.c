@@ -82,6 +82,7 @@ static rf_status create(const rf_explicit_settings *set, rf_explicit **out, rf_e
   x->secant.noise_m = NOISE_M_S * x->period_s;
   x->secant.memory = exp(-x->period_s / MEMORY_S);
   x->secant.most_open = (int32_t)ceil(fmax(OPEN, OPEN_S / x->period_s));
+  x->secant.most_loose = (int32_t)ceil(MEMORY_S / x->period_s);
   x->fewest = (int32_t)fmax(FEWEST, MEMORY_S / x->period_s);
   RF_ALLOC(hands, rf_broadcast_bytes_rt(sizeof(rf_explicit_hand)));
   x->hands_memory = hands;

@@ -74,6 +74,7 @@ typedef struct rf_explicit {
   rf_explicit_hand reached;
   rf_explicit_state *last;  // owned; behind it displacements of the nodes that touch, m (n_moved)
   rf_explicit_secant secant;
+  uint64_t nodes;  // mark of those that touched in the last state
   // cycles
   rf_explicit_hand hand;
   rf_explicit_display display;

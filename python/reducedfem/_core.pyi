@@ -1054,85 +1054,10 @@ class Motion:
                 NDArray[np.float64],
                 NDArray[np.float64],
                 NDArray[np.float64],
+                NDArray[np.float64],
+                int,
             ],
             ...,
-        ]
-        | None
-    ): ...
-    def strain(self, /) -> float: ...
-    def positions(self, /) -> NDArray[np.float64]: ...
-
-def step_free_bodies(
-    bodies: Sequence[FreeBody],
-    forces: tuple[ArrayLike | None, ...] | None,
-    n: int,
-    progress: Callable[[int, int], object] | None,
-    threads: int,
-    /,
-) -> list[float]: ...
-
-# csrc/pyext/py_proxy.c
-@final
-class Proxy:
-    def __new__(cls, field: Field, rule: str, friction: float, /) -> Proxy: ...
-    def move(
-        self,
-        position: ArrayLike,
-        quaternion: ArrayLike,
-        velocity: ArrayLike,
-        angular_velocity: ArrayLike,
-        /,
-    ) -> None: ...
-    def motion(
-        self,
-    ) -> tuple[
-        NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]
-    ]: ...
-
-# csrc/pyext/py_motion.c
-@final
-class Barrier:
-    def __new__(
-        cls,
-        fields: tuple[Field, ...],
-        rest: ArrayLike,
-        points: ArrayLike | tuple[ArrayLike, ArrayLike, ArrayLike, ArrayLike],
-        settings: dict[str, float],
-        basis: ArrayLike | None = None,
-        parts: tuple[ArrayLike, ArrayLike, ArrayLike, ArrayLike, bool] | None = None,
-        /,
-    ) -> Barrier: ...
-    def evaluate(
-        self, u: ArrayLike, v: ArrayLike, /
-    ) -> tuple[float, NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]: ...
-
-@final
-class Motion:
-    def __new__(
-        cls,
-        scheme: str,
-        system: Reduced | Projected | Solid | SecondOrder,
-        damping: tuple[float, float],
-        settings: dict[str, float],
-        threads: int,
-        strain_rate: Damping | ArrayLike | None = None,
-        load: ArrayLike | None = None,
-        barrier: Barrier | None = None,
-        inside: bool = False,
-        proxy: tuple[tuple[Proxy, ...], ArrayLike, float] | None = None,
-        /,
-    ) -> Motion: ...
-    def proxy_results(
-        self,
-    ) -> (
-        tuple[
-            NDArray[np.int32],
-            NDArray[np.float64],
-            NDArray[np.float64],
-            NDArray[np.float64],
-            NDArray[np.float64],
-            NDArray[np.float64],
-            NDArray[np.float64],
         ]
         | None
     ): ...

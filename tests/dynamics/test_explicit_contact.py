@@ -84,11 +84,11 @@ def cut(change, normal, mu):
     pushed = change @ normal
     along = change - pushed * normal
     size, most = np.linalg.norm(along), mu * max(pushed, 0.0)
-    return pushed * normal + along * (most / size if size > most else 1.0)
+    return pushed * normal + along * (most / size if size > most else 1.0), size > most
 
 
 def plain_contact(solid, lengths, alpha, rule, mu, radius, pose, u, v):
-    """Plain steps with a sphere about (0.01, 0, 0) of its frame; yields u, v, a, force, torque."""
+    """Plain steps with a sphere about (0.01, 0, 0) of its frame; yields u, v, a, forces, slides."""
     m, rest = masses(solid), solid.mesh.nodes
     place, turn, speed, spin = pose
     a = -solid.internal_force(u) / m - alpha * v
@@ -104,7 +104,8 @@ def plain_contact(solid, lengths, alpha, rule, mu, radius, pose, u, v):
         half = v + dt / 2 * a
         new = u + dt * half
         free = (-solid.internal_force(new) / m - alpha * half) / (1 + alpha * dt / 2)
-        after, force, torque = free.copy(), np.zeros(3), np.zeros(3)
+        after, (force, torque, pushed) = free.copy(), np.zeros((3, 3))
+        slid = 0
         here, turned = moved(t + dt)
         forces = np.zeros_like(u)
         for i in np.setdiff1d(solid.mesh.boundary_nodes, solid.fixed):
@@ -130,14 +131,16 @@ def plain_contact(solid, lengths, alpha, rule, mu, radius, pose, u, v):
                     continue
                 sliding = (half[i] - body) / dt + free[i]
                 change = outwards * normal - (sliding - (sliding @ normal) * normal)
-            change = cut(change, normal, mu)
+            change, slides = cut(change, normal, mu)
+            slid += slides
             after[i] += change
             one = (1 + alpha * dt / 2) * m[i] * change
             forces[i] = one
+            pushed += (one @ normal) * normal
             force += one
             torque += np.cross(x - here, one)
         u, v, a, t, before = new, half + dt / 2 * after, after, t + dt, dt
-        yield u, v, a, force, torque
+        yield u, v, a, (force, torque, pushed), slid
 
 
 @pytest.mark.parametrize(("mu", "parts"), [(0.0, [1]), (0.4, [1]), (0.4, [1, 0.6, 0.6, 1.5])])
@@ -158,7 +161,7 @@ def test_steps_are_those_of_the_plain_rules(rule, mu, parts):
     touched = 0
     lengths = dt * np.resize(parts, 60)
     expected = plain_contact(solid, lengths, alpha, rule, mu, 0.04, pose, np.zeros_like(v), v)
-    for h, (u, v, a, force, torque) in zip(lengths, expected, strict=True):
+    for h, (u, v, a, (force, torque, pushed), slid) in zip(lengths, expected, strict=True):
         sim.step(dt=h)
         found, state = sim.contact, sim.state
         touched += len(found.nodes)
@@ -167,6 +170,8 @@ def test_steps_are_those_of_the_plain_rules(rule, mu, parts):
         assert np.abs(state.qdot - v).max() < 1e-10
         assert np.abs(state.qddot - a).max() < 1e-7
         assert np.abs(found.force + force).max() < 1e-8
+        assert np.abs(found.normal_force + pushed).max() < 1e-8
+        assert found.sliding == slid
         assert np.abs(found.torque + torque).max() < 1e-9
         assert np.abs(found.node_forces.sum(axis=0) + found.force).max() < 1e-12
     assert touched > 30

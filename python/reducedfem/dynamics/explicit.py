@@ -458,14 +458,13 @@ class CentralDifferences(Simulation):
     @property
     def contacts(self) -> tuple[ProxyForce, ...]:
         """Contact in the last step with each `RigidProxy`, in the order of `contact`."""
+        found = self._core.proxy_results() or ()
         # zeros without a sign
         return tuple(
             ProxyForce(
-                0.0 - force, 0.0 - torque, 0.0 - impulse, nodes, parts, Pose(position, quaternion)
+                *(0.0 - one for one in sums), nodes, parts, Pose(place, turn), 0.0 - normal, sliding
             )
-            for nodes, parts, force, torque, impulse, position, quaternion in (
-                self._core.proxy_results() or ()
-            )
+            for nodes, parts, *sums, place, turn, normal, sliding in found
         )
 
     @property
