@@ -45,7 +45,7 @@ KINDS: tuple[str | None, ...] = (None, "delay", "stiffness")
 PERIOD = 5e-3  # T_s
 PERIODS = (4e-3, 5e-3, 8e-3, 10e-3, 20e-3)
 GRIP = 5.0  # N s/m
-HARD, CELLS = 1e5, (3, 3, 2)  # of the block that is rubbed: Pa, cells
+HARD = 1e5  # of the block that is rubbed, Pa
 FALLS = 0.98  # part of a swing that is left after 0.4 s if it dies away
 HALVINGS = 10
 
@@ -106,7 +106,7 @@ def rubbing() -> rf.Device:
 
 def rub(kind: str | None) -> Array:
     """Return the force that a hand that rubs feels."""
-    return felt(block(HARD, CELLS), kind, PERIOD, 1.9, rubbing())[0]["force"]
+    return felt(block(HARD), kind, PERIOD, 1.9, rubbing())[0]["force"]
 
 
 def largest_change(force: Array) -> float:

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.no_asan(reason="such sessions run in tests/touch")
 
 def test_the_script_meets_its_marks_and_draws(monkeypatch, capsys, tmp_path):
     experiments.light_plots(monkeypatch)
-    monkeypatch.setattr(z00_delay, "PERIODS", (1e-2,))
+    monkeypatch.setattr(z00_delay, "PERIODS", (8e-3, 1e-2, 2e-2))
     monkeypatch.setattr(z00_delay, "YOUNG", (1e4,))
     monkeypatch.setattr(z00_haptics, "HALVINGS", 6)
     experiments.check_plot("z00_delay", monkeypatch, capsys, tmp_path / "new")

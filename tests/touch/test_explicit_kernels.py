@@ -56,15 +56,19 @@ def test_secants_against_plain_python(kernels):
     normal[30] = 0.0
     held = touching & (np.arange(60) % 13 != 3)
     found, shown, most, squares = secants(kernels, touching, place, force, normal, held)
-    plain, expected, measured = PlainSecant(NOISE, MEMORY, most_loose=5), [], []
+    plain = PlainSecant(NOISE, MEMORY, most_loose=5)
+    expected, measured, sticks = [], [], []
     for state in zip(touching, place, force, normal, held, strict=True):
         expected.append(plain.take(*state))
         measured.append(plain.stiffness)
+        sticks.append(plain.held >= 5)
     assert np.allclose(found, measured, rtol=0, atol=1e-9)
     assert np.allclose(shown, expected, rtol=0, atol=1e-9)
-    whole = np.abs(shown - found).max(axis=(1, 2)) == 0.0
-    assert whole[[26, 27, 39, 48]].all()  # five states with the same nodes
-    assert not whole[[23, 25, 30, 32, 44]].any()
+    stiff, part = (np.abs(one).max(axis=(1, 2)) for one in (found, found - shown))
+    for one in (True, False):
+        some = (stiff > 1.0) & (np.array(sticks) == one)
+        assert some.sum() > 5
+        assert ((part[some] == 0.0) == one).all()
     large = np.abs(expected).max(axis=(1, 2)) > 1.0
     assert large[[5, 39, 55]].all()
     assert not large[[18, 19, 22, 30, 40]].any()
