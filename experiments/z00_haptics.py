@@ -7,13 +7,14 @@ continued by a local stiffness ("stiffness"). Compared are the force that the ha
 damping of the hand for which a push dies away, and the stiffest block that a hand with the damping
 of a relaxed grip, 5 N s/m, can hold. A delay of 2 T_s asks for a damping of 2 K T_s.
 
-In a second stroke the ball rubs to and fro over a coarse, stiffer block, with friction: nodes come and go, forces
-turn, and the past foresees little. Compared are the largest change of the force in a cycle, and its error.
+In a second stroke the ball rubs to and fro over a coarse, stiffer block, with friction: nodes come
+and go, forces turn, and the past foresees little. Compared are the largest change of the force in a
+cycle, and its error.
 
 Marks: the least damping of "delay" is 0.6 to 1.1 times 2 K T_s, that of "stiffness" at most a third
 of it; "stiffness" holds blocks twice as stiff as "delay", "direct" the stiffest; the force of
-"stiffness" is nearer to that of "direct" than that of "delay"; when it rubs, its changes are at most
-three times those of "delay", and its error is at most as large.
+"stiffness" is nearer to that of "direct" than that of "delay"; when it rubs, it changes by at most
+three times as much as that of "delay", and its error is at most as large.
 
 Run it for the numbers and the plot:  python experiments/z00_haptics.py [--help]
 """

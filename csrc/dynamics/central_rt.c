@@ -45,12 +45,8 @@ static rf_status compute(rf_motion *m) {
   for (int64_t i = 0; i < m->n; ++i)
     m->xddot[i] = (m->xddot[i] - alpha * m->xdot[i]) / (1.0 + 0.5 * h * alpha);
   if (m->collide) {
-    const rf_collide_motion moves = {.h = h,
-                                     .v = m->qdot,
-                                     .a = began,
-                                     .x = m->x,
-                                     .w = m->xdot,
-                                     .after = m->xddot};
+    const rf_collide_motion moves = {
+        .h = h, .v = m->qdot, .a = began, .x = m->x, .w = m->xdot, .after = m->xddot};
     st = rf_collide_touch_rt(m->collide, s, &moves);
     if (st < 0) return st;
   }

@@ -155,7 +155,8 @@ void rf_collide_reset(rf_collide *c) {
     b->last.n_touching = b->last.n_sliding = 0;
     b->last.depth_m = 0.0;
     for (int k = 0; k < 3; ++k)
-      b->last.total[k] = b->last.pushed[k] = b->last.torque[k] = b->carried[k] = b->impulse[k] = 0.0;
+      b->last.total[k] = b->last.pushed[k] = b->last.torque[k] = b->carried[k] = b->impulse[k] =
+          0.0;
   }
 }
 

@@ -134,14 +134,14 @@ struct rf_collide {
   double alpha;  // mass damping in q
   double stable_s;
   int32_t n;
-  int32_t *node;    // that touch                                             (n)
-  double *rest;     // their positions, m                                     (n, 3)
-  double *mass;     // lumped                                                 (n)
-  double *place;    // examined places in the frame of a body                 (n, 3)
-  double *distance; // and values of its field there                          (n)
-  double made_s;    // length of the step that led to the state; 0: there was none
-  double ratio;     // made_s over that of the step being computed, 1 at first
-  double *kick;     // accelerations of the nodes by all forces at the state  (n, 3)
+  int32_t *node;      // that touch                                             (n)
+  double *rest;       // their positions, m                                     (n, 3)
+  double *mass;       // lumped                                                 (n)
+  double *place;      // examined places in the frame of a body                 (n, 3)
+  double *distance;   // and values of its field there                          (n)
+  double made_s;      // length of the step that led to the state; 0: there was none
+  double ratio;       // made_s over that of the step being computed, 1 at first
+  double *kick;       // accelerations of the nodes by all forces at the state  (n, 3)
   double *next_kick;  // of the step being computed                           (n, 3)
   double *begun;      // a of a step of another length                        (n_all, 3)
   int64_t n_all;      // nodes of the solid

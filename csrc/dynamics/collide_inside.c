@@ -31,21 +31,21 @@ typedef struct contact {
 
 struct rf_collide_inside {
   rf_simd simd;
-  double dt_s;        // length of the step of the responses
-  int32_t n_kept;     // nodes with a response
-  int32_t most_kept;  // from which on they are forgotten before a step
-  int32_t *kept;      // these nodes                                            (n)
-  double **response;  // A^-1 e of each node, NULL: not known; rows: unit forces  (n)(3, n, 3)
-  bool *found;        // touches, in this step                              (n_bodies, n)
-  double *start;      // a'_free                                            (n_all, 3)
-  double *vector;     // forces                                             (n_all, 3)
-  double *solved;     // accelerations by them                              (n_all, 3)
-  int32_t n, most;    // contacts, and room for them
-  contact *contact;   // (most)
-  double *matrix;     // W                                                  (3 most, 3 most)
-  double *free;       // d without forces                                   (3 most)
-  double *mu;         // (most)
-  double *force;      // in the frames                                      (3 most)
+  double dt_s;              // length of the step of the responses
+  int32_t n_kept;           // nodes with a response
+  int32_t most_kept;        // from which on they are forgotten before a step
+  int32_t *kept;            // these nodes                                            (n)
+  double **response;        // A^-1 e of each node, NULL: not known; rows: unit forces  (n)(3, n, 3)
+  bool *found;              // touches, in this step                              (n_bodies, n)
+  double *start;            // a'_free                                            (n_all, 3)
+  double *vector;           // forces                                             (n_all, 3)
+  double *solved;           // accelerations by them                              (n_all, 3)
+  int32_t n, most;          // contacts, and room for them
+  contact *contact;         // (most)
+  double *matrix;           // W                                                  (3 most, 3 most)
+  double *free;             // d without forces                                   (3 most)
+  double *mu;               // (most)
+  double *force;            // in the frames                                      (3 most)
   rf_contact_state *state;  // (most)
   rf_friction *solver;
 };

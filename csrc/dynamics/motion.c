@@ -278,7 +278,7 @@ void rf_motion_pace(const rf_motion *m, double *pace) {
 
 rf_status rf_motion_recall_pace(rf_motion *m, const double *pace, rf_error *err) {
   static const double MOST = 9007199254740992.0;  // 2^53: steps are whole numbers
-  bool past = pace[2] >= 0.0 && pace[3] >= 0.0;  // times
+  bool past = pace[2] >= 0.0 && pace[3] >= 0.0;   // times
   for (int32_t k = 0; m->collide && k < m->collide->n_bodies; ++k)
     past = past && pace[4 + 4 * (int64_t)k] >= 0.0;
   if (!(0.0 <= pace[1] && pace[1] <= pace[0] && pace[0] < MOST && past))

@@ -35,8 +35,8 @@ RF_MUST_CHECK rf_status rf_constrained_fold_blocks(const rf_solid *solid, const 
                                                    const double *from, bool upper, double *to,
                                                    rf_error *err);
 
-// Creates a copy of the displacements (n, 3) in which constrained nodes follow; NULL where u is NULL
-// or they follow in it already, to the bit.
+// Creates a copy of the displacements (n, 3) in which constrained nodes follow; NULL where u is
+// NULL or they follow in it already, to the bit.
 RF_MUST_CHECK rf_status rf_constrained_copy(const rf_solid *solid, const double *u, double **out,
                                             rf_error *err);
 

@@ -126,8 +126,8 @@ int py_proxies_in(py_state *state, PyObject *object, const py_source *from, py_p
     return -1;
   }
   for (Py_ssize_t i = 0; i < n; ++i) out->held[i] = py_held(PyTuple_GET_ITEM(proxies, i));
-  if (py_in_i32(&out->nodes, nodes_obj, "nodes", 1, (npy_intp[]){PY_ANY}, 0,
-                (int32_t)from->n - 1) < 0)
+  if (py_in_i32(&out->nodes, nodes_obj, "nodes", 1, (npy_intp[]){PY_ANY}, 0, (int32_t)from->n - 1) <
+      0)
     return -1;
   out->set = (rf_collide_settings){.n_proxies = (int32_t)n,
                                    .proxy = out->held,
@@ -160,8 +160,8 @@ static PyObject *results(const rf_collide_body *b) {
   const rf_collide_step *now = &b->last;
   PyObject *out[8] = {NULL}, *result = NULL;
   const npy_intp n = now->n_touching, three = 3, four = 4;
-  const double *const from[] = {now->total, now->torque, b->impulse, now->pose.position_m,
-                                now->pose.quaternion, now->pushed};
+  const double *const from[] = {now->total,           now->torque,          b->impulse,
+                                now->pose.position_m, now->pose.quaternion, now->pushed};
   out[0] = py_new_i32(1, &n);
   out[1] = py_new_f64(2, (npy_intp[]){n, 3});
   for (int k = 2; k < 8; ++k) out[k] = py_new_f64(1, k == 6 ? &four : &three);

@@ -23,9 +23,9 @@ void py_proxies_release(py_proxies *p);
 void py_proxies_lock(PyObject *sorted);
 void py_proxies_unlock(PyObject *sorted);
 
-// The results of a motion's contact, copied: a tuple of (nodes, node forces, force, torque, impulse,
-// position, quaternion, normal force, nodes that slide) on the solid by each body; c NULL: None.  `motion` is its object, which is
-// locked meanwhile.
+// The results of a motion's contact, copied: a tuple of (nodes, node forces, force, torque,
+// impulse, position, quaternion, normal force, nodes that slide) on the solid by each body; c NULL:
+// None.  `motion` is its object, which is locked meanwhile.
 PyObject *py_proxy_results(PyObject *motion, const rf_collide *c);
 
 #endif

@@ -63,8 +63,8 @@ typedef struct rf_explicit_report {
 typedef struct rf_explicit {
   rf_explicit_settings set;
   const rf_collide_body *tool;  // contact with it
-  rf_explicit_report first;    // in the original, which all copies share
-  rf_explicit_report *report;  // that of the first one
+  rf_explicit_report first;     // in the original, which all copies share
+  rf_explicit_report *report;   // that of the first one
   double period_s, stall_s;
   int32_t fewest;     // states in contact, before a stiffness counts as measured
   const rf_run *run;  // one thread

@@ -7,13 +7,13 @@
 // nothing is known.  States fade out of the sums as newer ones bring ways: those of a tool at rest
 // bring nothing and take nothing.  Some states without contact are left out, as chatter.
 //
-// All of K is shown while the tool sticks, i.e. once the same nodes have touched, and none has slid,
-// for some states.  Else only  n (n.K n) n^T, n the unit vector of the normal forces: across the
-// normal the force depends on the path then, as friction turns with the motion and nodes come and
-// go under a tool that rubs, so that changes of the past foresee nothing.
+// All of K is shown while the tool sticks, i.e. once the same nodes have touched, and none has
+// slid, for some states.  Else only  n (n.K n) n^T, n the unit vector of the normal forces: across
+// the normal the force depends on the path then, as friction turns with the motion and nodes come
+// and go under a tool that rubs, so that changes of the past foresee nothing.
 //
-// Eigenvalues of K are clamped to [0, 2 |F| / z], with the present force F and the depth z: the sum of
-// the ways of the tool against the force, from the contact's beginning.  A contact that stiffens
+// Eigenvalues of K are clamped to [0, 2 |F| / z], with the present force F and the depth z: the sum
+// of the ways of the tool against the force, from the contact's beginning.  A contact that stiffens
 // has k >= |F| / z, so K <= 2 k, with which the force is as stable as without
 // (touch/explicit_display.h).  Ways across the force leave z as it is, friction makes it larger, so
 // that the bound holds when the tool rubs.  At z <= s, and in a contact whose beginning was not

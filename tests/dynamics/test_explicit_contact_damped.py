@@ -149,9 +149,7 @@ def test_without_damping_forces_are_those_of_the_lumped_mass(mu):
         tool = rf.RigidProxy(rf.SphereField([0.05, 0.04, 0.1405], 0.04), mu)
         tool.move([0, 0, 0], velocity=[0.3, 0.1, -1.0])
         dt = 0.4 * rf.stable_step(solid)
-        sim = rf.CentralDifferences(
-            solid, dt, (3.0, beta), contact=tool, implicit_damping=inside
-        )
+        sim = rf.CentralDifferences(solid, dt, (3.0, beta), contact=tool, implicit_damping=inside)
         forces = []
         for _ in range(30):
             sim.step()
@@ -223,7 +221,7 @@ def test_a_graded_solid_touches_with_damping_inside():
     solid = rf.Solid(mesh, rf.StVK(2e4, 0.3, 1000.0), fixed=mesh.nodes[:, 2] == 0.0)
     top = mesh.nodes.max(axis=0) * [0.5, 0.5, 1.0]
     radius = 0.3 * top[2]
-    tool = rf.RigidProxy(rf.SphereField(top + [0, 0, radius], radius), 0.3)
+    tool = rf.RigidProxy(rf.SphereField(np.add(top, [0, 0, radius]), radius), 0.3)
     tool.move([0, 0, 0], velocity=[0, 0, -0.1 * top[2] / 0.05])
     dt = 0.5 * rf.stable_step(solid, implicit_damping=True)
     sim = rf.CentralDifferences(solid, dt, (20.0, 0.02), contact=tool, implicit_damping=True)
@@ -269,6 +267,4 @@ def test_pinched_nodes_have_bounded_forces():
 def test_mirrored_nodes_have_no_stiffness_damping():
     mirror = rf.RigidProxy(FLOOR, rule="mirror")
     with pytest.raises(rf.InputError, match='sink at rest.*rule "mirror": take rule="surface"'):
-        rf.CentralDifferences(
-            block(), None, (0.0, 1e-3), contact=mirror, implicit_damping=True
-        )
+        rf.CentralDifferences(block(), None, (0.0, 1e-3), contact=mirror, implicit_damping=True)

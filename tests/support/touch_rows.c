@@ -4,12 +4,12 @@
 #include "touch/explicit_display.h"
 #include "touch/explicit_secant.h"
 
-// Takes n states; writes the stiffness measured and shown after each (n, 9), its largest eigenvalue,
-// and the parts of the changes missed.
-// Contact ends after `open` states without it; tools stick after `loose` states.
-void secant_rows(int n, const int *touching, const int *held, const double *place, const double *force,
-                 const double *normal, double noise, double memory, int open, int loose,
-                 double *stiffness, double *shown, double *most, double *missed) {
+// Takes n states; writes the stiffness measured and shown after each (n, 9), its largest
+// eigenvalue, and the parts of the changes missed. Contact ends after `open` states without it;
+// tools stick after `loose` states.
+void secant_rows(int n, const int *touching, const int *held, const double *place,
+                 const double *force, const double *normal, double noise, double memory, int open,
+                 int loose, double *stiffness, double *shown, double *most, double *missed) {
   rf_explicit_secant s;
   memset(&s, 0, sizeof s);
   s.noise_m = noise;
