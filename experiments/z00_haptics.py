@@ -7,8 +7,8 @@ continued by a local stiffness ("stiffness"). Compared are the force that the ha
 damping of the hand for which a push dies away, and the stiffest block that a hand with the damping
 of a relaxed grip, 5 N s/m, can hold. A delay of 2 T_s asks for a damping of 2 K T_s.
 
-In a second stroke the ball rubs to and fro over a coarse, stiffer block, with friction: nodes come
-and go, forces turn, and the past foresees little. Compared are the largest change of the force in a
+In a second stroke the ball rubs over a coarse, stiffer block and back, with friction: nodes come and
+go, forces turn, and the past foresees little. Compared are the largest change of the force in a
 cycle, and its error.
 
 Marks: the least damping of "delay" is 0.6 to 1.1 times 2 K T_s, that of "stiffness" at most a third
@@ -96,7 +96,7 @@ def stroke() -> rf.Device:
 
 
 def rubbing() -> rf.Device:
-    """Return places of a hand that presses and rubs to and fro, at 0.1 m/s."""
+    """Return places of a hand that presses and rubs, with 0.1 m/s."""
     k = np.arange(1900)
     x = np.interp(k, [0, 300, 700, 1100, 1500, 1900], [0, 0, 2e-2, -2e-2, 2e-2, -2e-2])
     y = 2e-3 * np.sin(6e-3 * np.pi * k) * (k > 300)

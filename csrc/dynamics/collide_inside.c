@@ -128,7 +128,7 @@ static rf_status search(rf_collide *c, int32_t which, const rf_collide_motion *m
     const int32_t more = 2 * in->most < RF_FRICTION_MOST ? 2 * in->most : RF_FRICTION_MOST;
     const rf_status st = in->n < in->most ? RF_OK : grow(in, more, err);
     if (st < 0) return st;
-    // what the rule asks for counts also where it does not push: other forces may pull
+    // the target counts also where the rule does not push: other forces may pull the node
     (void)body->proxy->rule->ask_rt(&one.point, change);
     for (int k = 0; k < 3; ++k) one.asked[k] = one.point.free[k] + change[k];
     memcpy(one.frame, one.point.normal, sizeof one.point.normal);

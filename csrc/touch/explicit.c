@@ -17,7 +17,7 @@ static const double EQUAL = 1e-6;  // relative, of times
 
 static const rf_run ALONE = {.threads = 1};
 
-// Number of the tool among the bodies that the solid touches; -1: it is none of them.
+// Number of the tool among the bodies that the solid touches; -1: it does not touch the tool.
 static int32_t tool_of(const rf_explicit_settings *set) {
   const rf_collide *c = set->motion->collide;
   for (int32_t k = 0; c && k < c->n_bodies; ++k)

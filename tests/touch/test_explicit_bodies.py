@@ -52,7 +52,7 @@ def test_the_hand_moves_the_first_of_several_bodies():
     assert np.array_equal(records["contact_force"], force)
     assert force[:, 2].max() > 0.05
     assert np.array_equal(sim.state.q, other.state.q)
-    # the simulation goes on with all of them
+    # the simulation continues with all of them
     for one, body in ((sim, tool), (other, moved)):
         body.move(places[-1])
         one.step(n=5)

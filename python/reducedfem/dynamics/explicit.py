@@ -436,7 +436,7 @@ class CentralDifferences(Simulation):
     def _free(self) -> CentralDifferences:
         """Return a clone without contact."""
         kind, settings, state, warned = self._data()
-        pace = [*state[6][:3], 0.0, 0.0, 0.0, 0.0]  # no numbers of contact
+        pace = [*state[6][:3], 0.0, 0.0, 0.0, 0.0]  # without those of contact
         return _restored(kind, settings | {"contact": None}, (*state[:6], pace), warned)
 
     @property
