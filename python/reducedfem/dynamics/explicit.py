@@ -437,7 +437,10 @@ class CentralDifferences(Simulation):
         """Return a clone without contact."""
         kind, settings, state, warned = self._data()
         pace = [*state[6][:3], 0.0, 0.0, 0.0, 0.0]  # without those of contact
-        return _restored(kind, settings | {"contact": None}, (*state[:6], pace), warned)
+        made: CentralDifferences = _restored(
+            kind, settings | {"contact": None}, (*state[:6], pace), warned
+        )
+        return made
 
     @property
     def _bodies(self) -> tuple[RigidProxy, ...]:
@@ -462,9 +465,16 @@ class CentralDifferences(Simulation):
         # zeros without a sign
         return tuple(
             ProxyForce(
-                *(0.0 - one for one in sums), nodes, parts, Pose(place, turn), 0.0 - normal, sliding
+                force=0.0 - force,
+                torque=0.0 - torque,
+                impulse=0.0 - impulse,
+                nodes=nodes,
+                node_forces=parts,
+                pose=Pose(place, turn),
+                normal_force=0.0 - normal,
+                sliding=sliding,
             )
-            for nodes, parts, *sums, place, turn, normal, sliding in found
+            for nodes, parts, force, torque, impulse, place, turn, normal, sliding in found
         )
 
     @property
