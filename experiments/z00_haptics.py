@@ -7,8 +7,8 @@ continued by a local stiffness ("stiffness"). Compared are the force that the ha
 damping of the hand for which a push dies away, and the stiffest block that a hand with the damping
 of a relaxed grip, 5 N s/m, can hold. A delay of 2 T_s asks for a damping of 2 K T_s.
 
-In a second stroke the ball rubs over a coarse, stiffer block and back, with friction: nodes come and
-go, forces turn, and the past foresees little. Compared are the largest change of the force in a
+In a second stroke the ball rubs over a coarse, stiffer block and back, with friction: nodes come
+and go, forces turn, and the past foresees little. Compared are the largest change of the force in a
 cycle, and its error.
 
 Marks: the least damping of "delay" is 0.6 to 1.1 times 2 K T_s, that of "stiffness" at most a third
