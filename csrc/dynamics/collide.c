@@ -96,9 +96,9 @@ rf_status rf_collide_create(const rf_collide_settings *set, const rf_system *sys
   RF_ALLOC(c->mass, c->n);
   RF_ALLOC(c->place, 3 * (int64_t)c->n);
   RF_ALLOC(c->distance, c->n);
-  RF_ALLOC(c->kick, 3 * (int64_t)c->n);
-  RF_ALLOC(c->next_kick, 3 * (int64_t)c->n);
-  RF_ALLOC(c->begun, 3 * c->n_all);
+  RF_ALLOC(c->by_contact, 3 * (int64_t)c->n);
+  RF_ALLOC(c->next_by_contact, 3 * (int64_t)c->n);
+  RF_ALLOC(c->adjusted, 3 * c->n_all);
   RF_ALLOC(c->body, set->n_proxies);
   c->n_bodies = set->n_proxies;
   for (int32_t i = 0; i < c->n_bodies; ++i) {
@@ -129,9 +129,9 @@ void rf_collide_free(rf_collide *c) {
   rf_free(c->mass);
   rf_free(c->place);
   rf_free(c->distance);
-  rf_free(c->kick);
-  rf_free(c->next_kick);
-  rf_free(c->begun);
+  rf_free(c->by_contact);
+  rf_free(c->next_by_contact);
+  rf_free(c->adjusted);
   for (int32_t i = 0; i < c->n_bodies; ++i) {
     rf_collide_body *b = c->body + i;
     rf_free(b->last.touching);
@@ -145,8 +145,9 @@ void rf_collide_free(rf_collide *c) {
 }
 
 void rf_collide_reset(rf_collide *c) {
-  c->made_s = 0.0;
-  memset(c->kick, 0, 3 * (size_t)c->n * sizeof *c->kick);
+  c->last_s = 0.0;
+  c->n_unsolved = 0;
+  memset(c->by_contact, 0, 3 * (size_t)c->n * sizeof *c->by_contact);
   for (int32_t i = 0; i < c->n_bodies; ++i) {
     rf_collide_body *b = c->body + i;
     b->moves = b->proxy->moves;
@@ -161,21 +162,21 @@ void rf_collide_reset(rf_collide *c) {
 }
 
 void rf_collide_recall(rf_collide *c, const double *state) {
-  c->made_s = *state++;
+  c->last_s = *state++;
   for (int32_t i = 0; i < c->n_bodies; ++i, state += 4) {
     c->body[i].since_s = state[0];
     memcpy(c->body[i].carried, state + 1, sizeof c->body[i].carried);
   }
-  memcpy(c->kick, state, 3 * (size_t)c->n * sizeof *state);
+  memcpy(c->by_contact, state, 3 * (size_t)c->n * sizeof *state);
 }
 
 void rf_collide_remember(const rf_collide *c, double *state) {
-  *state++ = c->made_s;
+  *state++ = c->last_s;
   for (int32_t i = 0; i < c->n_bodies; ++i, state += 4) {
     const rf_collide_body *b = c->body + i;
     // since a move that no step has seen no time has passed
     state[0] = b->moves == b->proxy->moves ? b->since_s : 0.0;
     memcpy(state + 1, b->carried, sizeof b->carried);
   }
-  memcpy(state, c->kick, 3 * (size_t)c->n * sizeof *state);
+  memcpy(state, c->by_contact, 3 * (size_t)c->n * sizeof *state);
 }

@@ -1,10 +1,10 @@
 // Contact of nodes of a solid with rigid bodies that the caller moves, in explicit steps.
 //
-// A rule asks for accelerations a' of the nodes that the step would leave inside of a body; the
+// A rule requires accelerations a' of the nodes that the step would leave inside of a body; the
 // force of node k is then q_k (a'_k - a'_free,k), with q = m (1 + h alpha / 2) as in the equation
 // of a step, so that its impulse h/2 (f + f') is the change of momentum to rounding.  Friction
-// obeys Coulomb's law: what a rule asks for along the surface, to stick, is cut to mu times what it
-// asks for along the normal.  A node that touches several bodies obeys them in turn.
+// obeys Coulomb's law: what a rule requires along the surface, to stick, is cut to mu times what it
+// requires along the normal.  A node that touches several bodies obeys them in turn.
 //
 // With damping inside of the step, forces at some nodes accelerate all:
 //     a' = a'_free + (M + h/2 D)^-1 f,
@@ -13,7 +13,9 @@
 //
 // Rules set a' as if the next step had the same length h.  If it has another one, h', the force at
 // its beginning is f h / h': contact acts by its impulse, of which half has to come.  Nodes then
-// move as fast as the rule asked for, but for the acceleration without contact.
+// move as fast as the rule requires, but for the acceleration without contact.  Steps with damping
+// inside have one length: there the impulse at single nodes would miss the damping of its other
+// half.
 //
 // Rules are a table each (a source and a row below).  Only nodes touch: edges and corners of small
 // bodies enter between them.
@@ -50,7 +52,7 @@ typedef struct rf_collide_rule {
   bool damped;  // bodies come to rest under damping by stiffness or strain rate, too
   // Sets the change a' - a'_free that keeps the node on the surface and from sliding.  False: the
   // step keeps it without.
-  bool (*ask_rt)(const rf_collide_point *p, double change[3]);
+  bool (*require_rt)(const rf_collide_point *p, double change[3]);
 } rf_collide_rule;
 
 // The registry: one row per rule.
@@ -139,17 +141,19 @@ struct rf_collide {
   double *mass;       // lumped                                                 (n)
   double *place;      // examined places in the frame of a body                 (n, 3)
   double *distance;   // and values of its field there                          (n)
-  double made_s;      // length of the step that led to the state; 0: there was none
-  double ratio;       // made_s over that of the step being computed, 1 at first
-  double *kick;       // accelerations of the nodes by all forces at the state  (n, 3)
-  double *next_kick;  // of the step being computed                           (n, 3)
-  double *begun;      // a of a step of another length                        (n_all, 3)
+  double last_s;      // length of the step that led to the state; 0: there was none
+  double ratio;       // last_s over that of the step being computed, 1 at first
+  double *by_contact;       // accelerations of the nodes by all forces at the state  (n, 3)
+  double *next_by_contact;  // of the step being computed                           (n, 3)
+  double *adjusted;      // a of a step of another length                        (n_all, 3)
   int64_t n_all;      // nodes of the solid
   const rf_constraints *constraints;  // borrowed; NULL: none
   int32_t n_bodies;
   rf_collide_body *body;      // (n_bodies)
   rf_collide_inside *inside;  // owned; NULL: no damping inside
-  // Changes the accelerations of a step with damping inside, after rf_collide_open_rt; else NULL.
+  bool unsolved;      // forces of the step being computed do not obey the laws
+  int64_t n_unsolved; // such steps since the last reset
+  // Changes the accelerations of a step with damping inside, which allocates memory; else NULL.
   rf_status (*settle)(rf_collide *c, rf_system *s, const rf_collide_motion *m);
 };
 
@@ -160,8 +164,8 @@ RF_MUST_CHECK rf_status rf_collide_create(const rf_collide_settings *set, const 
 void rf_collide_free(rf_collide *c);  // NULL is fine
 // Begins with the bodies where they were moved last.
 void rf_collide_reset(rf_collide *c);
-// Numbers besides displacements on which the next step depends: made_s, since_s and carried of each
-// body, and kick.
+// Numbers besides displacements on which the next step depends: last_s, since_s and carried of each
+// body, and by_contact.
 static inline int64_t rf_collide_numbers(const rf_collide *c) {
   return 1 + 4 * (int64_t)c->n_bodies + 3 * (int64_t)c->n;
 }
@@ -179,7 +183,7 @@ void rf_collide_keep_rt(rf_collide *c, double h);
 
 // Parts of a step.
 // Finds the distances of all nodes from a body where its rule examines them.
-void rf_collide_look_rt(const rf_collide *c, rf_collide_body *b, const rf_collide_motion *m);
+void rf_collide_measure_rt(const rf_collide *c, rf_collide_body *b, const rf_collide_motion *m);
 // Computes the point of node i, and its arm from the position of the body; false: no normal.
 bool rf_collide_examine_rt(const rf_collide *c, const rf_collide_body *b, int64_t i,
                            const rf_collide_motion *m, rf_collide_point *p, double arm[3]);
@@ -190,6 +194,9 @@ void rf_collide_push_rt(rf_collide *c, rf_collide_body *b, int64_t i, const rf_c
 // For steps with damping inside.
 RF_MUST_CHECK rf_status rf_collide_inside_create(rf_collide *c, const rf_system *system,
                                                  rf_error *err);
+// Solves for the responses of all nodes that may touch in steps of h, for which no step has to wait
+// then.  RF_ERR_ARG: they need too much memory.
+RF_MUST_CHECK rf_status rf_collide_prepare(rf_collide *c, rf_system *s, double h);
 void rf_collide_inside_free(rf_collide_inside *inside);  // NULL is fine
 
 #endif

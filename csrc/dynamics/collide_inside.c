@@ -1,11 +1,11 @@
 // Contact in steps with damping inside: with A = M + h/2 D and forces f at the touching nodes,
-//     a' = a'_free + A^-1 f,   d = R^T (a' - a'_asked)
-// at each of them, R the normal and two tangents.  The rule asks for d_n >= 0, and for d_t = 0 if
+//     a' = a'_free + A^-1 f,   d = R^T (a' - a'_required)
+// at each of them, R the normal and two tangents.  The rule requires d_n >= 0, and for d_t = 0 if
 // the node sticks: f and d obey Signorini's and Coulomb's laws with the Delassus operator
 // W = R^T A^-1 R (constraint/friction.h).  As A acts on all nodes, forces may push others into a
 // body, which join the touching ones, some times.
 //
-// Responses A^-1 e to unit forces at a node are kept for as long as steps have one length.
+// Steps have one length, so that responses A^-1 e to unit forces at a node stay as they are.
 #include <math.h>
 #include <string.h>
 
@@ -14,8 +14,8 @@
 #include "dynamics/collide.h"
 #include "linalg/vec3.h"
 
-enum { SEARCHES = 5, FIRST = 32 };
-static const double TOLERANCE = 1e-11;
+enum { SOLVES = 5, FIRST = 32 };
+static const double TOLERANCE = 1e-12, UNSOLVED = 1e-3;  // residuals of forces
 static const double MOST_BYTES = 1e8;  // of responses kept, unless one step needs more
 enum { FEWEST_KEPT = 32 };
 
@@ -26,14 +26,13 @@ typedef struct contact {
   rf_collide_point point;
   double arm[3];
   double frame[9];  // rows: normal, tangents
-  double asked[3];  // acceleration
+  double required[3];  // acceleration
 } contact;
 
 struct rf_collide_inside {
   rf_simd simd;
-  double dt_s;              // length of the step of the responses
   int32_t n_kept;           // nodes with a response
-  int32_t most_kept;        // from which on they are forgotten before a step
+  int32_t most_kept;        // beyond which those of nodes that do not touch are forgotten
   int32_t *kept;            // these nodes                                            (n)
   double **response;        // A^-1 e of each node, NULL: not known; rows: unit forces  (n)(3, n, 3)
   bool *found;              // touches, in this step                              (n_bodies, n)
@@ -46,16 +45,26 @@ struct rf_collide_inside {
   double *free;             // d without forces                                   (3 most)
   double *mu;               // (most)
   double *force;            // in the frames                                      (3 most)
+  double *before;           // force of the step before, likewise                 (3 most)
   rf_contact_state *state;  // (most)
   rf_friction *solver;
 };
 
-static void forget(rf_collide_inside *in) {
+// Forgets the responses of nodes that do not touch; n_bodies = 0: of all.
+static void forget(rf_collide_inside *in, int32_t n_bodies, int32_t n) {
+  int32_t left = 0;
   for (int32_t k = 0; k < in->n_kept; ++k) {
-    rf_free(in->response[in->kept[k]]);
-    in->response[in->kept[k]] = NULL;
+    const int32_t node = in->kept[k];
+    bool touches = false;
+    for (int64_t b = 0; b < n_bodies; ++b) touches |= in->found[b * n + node];
+    if (touches) {
+      in->kept[left++] = node;
+    } else {
+      rf_free(in->response[node]);
+      in->response[node] = NULL;
+    }
   }
-  in->n_kept = 0;
+  in->n_kept = left;
 }
 
 static void free_contacts(rf_collide_inside *in) {
@@ -64,13 +73,14 @@ static void free_contacts(rf_collide_inside *in) {
   rf_free(in->free);
   rf_free(in->mu);
   rf_free(in->force);
+  rf_free(in->before);
   rf_free(in->state);
   rf_friction_free(in->solver);
 }
 
 void rf_collide_inside_free(rf_collide_inside *in) {
   if (!in) return;
-  forget(in);
+  forget(in, 0, 0);
   free_contacts(in);
   rf_free(in->kept);
   rf_free(in->response);
@@ -90,16 +100,22 @@ static rf_status grow(rf_collide_inside *in, int32_t most, rf_error *err) {
   RF_ALLOC(to.free, 3 * (int64_t)most);
   RF_ALLOC(to.mu, most);
   RF_ALLOC(to.force, 3 * (int64_t)most);
+  RF_ALLOC(to.before, 3 * (int64_t)most);
   RF_ALLOC(to.state, most);
   const rf_friction_settings set = {.most = most, .simd = in->simd};
   RF_TRY(rf_friction_create(&set, &to.solver, err));
-  if (in->n > 0) memcpy(to.contact, in->contact, (size_t)in->n * sizeof *to.contact);
+  if (in->n > 0) {
+    memcpy(to.contact, in->contact, (size_t)in->n * sizeof *to.contact);
+    memcpy(to.force, in->force, 3 * (size_t)in->n * sizeof *to.force);
+    memcpy(to.state, in->state, (size_t)in->n * sizeof *to.state);
+  }
   free_contacts(in);
   in->contact = to.contact;
   in->matrix = to.matrix;
   in->free = to.free;
   in->mu = to.mu;
   in->force = to.force;
+  in->before = to.before;
   in->state = to.state;
   in->solver = to.solver;
   in->most = most;
@@ -114,7 +130,7 @@ static rf_status search(rf_collide *c, int32_t which, const rf_collide_motion *m
   rf_collide_inside *in = c->inside;
   rf_collide_body *body = c->body + which;
   bool *found = in->found + (int64_t)which * c->n;
-  rf_collide_look_rt(c, body, m);
+  rf_collide_measure_rt(c, body, m);
   for (int32_t i = 0; i < c->n; ++i) {
     contact one = {.body = body, .node = i};
     double change[3];
@@ -122,15 +138,16 @@ static rf_status search(rf_collide *c, int32_t which, const rf_collide_motion *m
     if (!rf_collide_examine_rt(c, body, i, m, &one.point, one.arm)) continue;
     if (in->n == RF_FRICTION_MOST)
       return rf_fail(err, RF_ERR_ARG,
-                     "more than %d nodes touch, too many for damping inside of the step: take "
-                     "implicit_damping=False",
-                     RF_FRICTION_MOST);
+                     "contact: more than %d nodes touch (the last one body %d), too many for "
+                     "damping inside of the step: make a simulation with implicit_damping=False, "
+                     "a coarser mesh or smaller bodies; the state before this step is kept",
+                     RF_FRICTION_MOST, (int)which);
     const int32_t more = 2 * in->most < RF_FRICTION_MOST ? 2 * in->most : RF_FRICTION_MOST;
     const rf_status st = in->n < in->most ? RF_OK : grow(in, more, err);
     if (st < 0) return st;
     // the target counts also where the rule does not push: other forces may pull the node
-    (void)body->proxy->rule->ask_rt(&one.point, change);
-    for (int k = 0; k < 3; ++k) one.asked[k] = one.point.free[k] + change[k];
+    (void)body->proxy->rule->require_rt(&one.point, change);
+    for (int k = 0; k < 3; ++k) one.required[k] = one.point.free[k] + change[k];
     memcpy(one.frame, one.point.normal, sizeof one.point.normal);
     rf_vec3_tangents(one.frame, one.frame + 3, one.frame + 6);
     found[i] = true;
@@ -172,7 +189,7 @@ static void fill(const rf_collide *c) {
     const double *start = in->start + 3 * (int64_t)c->node[b->node];
     double short_of[3];
     in->mu[q] = b->body->proxy->friction;
-    rf_vec3_sub(start, b->asked, short_of);
+    rf_vec3_sub(start, b->required, short_of);
     for (int r = 0; r < 3; ++r) in->free[3 * q + r] = rf_vec3_dot(b->frame + 3 * r, short_of);
     for (int64_t p = q; p < in->n; ++p) {
       const contact *a = in->contact + p;
@@ -201,19 +218,37 @@ static void force_of(const rf_collide_inside *in, int64_t k, double force[3]) {
     force[i] = f[0] * frame[i] + f[1] * frame[3 + i] + f[2] * frame[6 + i];
 }
 
+// Sets the forces to begin with: those of the step before at each node, at the first body that it
+// touches.
+static void begin(const rf_collide *c) {
+  const rf_collide_inside *in = c->inside;
+  for (int64_t k = 0; k < in->n; ++k) {
+    const contact *one = in->contact + k;
+    const double *pushed = c->by_contact + 3 * (int64_t)one->node;
+    bool first = true;
+    for (int64_t b = 0; c->body + b < one->body; ++b) first &= !in->found[b * c->n + one->node];
+    for (int i = 0; i < 3; ++i)
+      in->before[3 * k + i] =
+          first ? c->mass[one->node] * rf_vec3_dot(one->frame + 3 * i, pushed) : 0.0;
+  }
+}
+
 // Solves for the forces, and changes the accelerations.
-static rf_status solve(const rf_collide *c, rf_system *s, const rf_collide_motion *m) {
+static rf_status solve(rf_collide *c, rf_system *s, const rf_collide_motion *m) {
   static const rf_friction_limits LIMITS = {.tolerance = TOLERANCE, .budget_us = INFINITY};
   rf_collide_inside *in = c->inside;
   rf_friction_report report;
   rf_status st = RF_OK;
+  if (in->n_kept > in->most_kept) forget(in, c->n_bodies, c->n);
   for (int32_t k = 0; k < in->n; ++k) RF_TRY(respond(c, s, m->h, in->contact[k].node));
   fill(c);
+  begin(c);
   // numbers of a motion that diverges are not finite
   if (rf_friction_set_matrix_rt(in->solver, in->n, in->matrix) < 0 ||
-      rf_friction_solve_rt(in->solver, in->free, in->mu, NULL, &LIMITS, in->force, NULL, in->state,
-                           &report) < 0)
+      rf_friction_solve_rt(in->solver, in->free, in->mu, in->before, &LIMITS, in->force, NULL,
+                           in->state, &report) < 0)
     return RF_ERR_DIVERGED;
+  c->unsolved = report.end == RF_FRICTION_INFEASIBLE || !(report.residual <= UNSOLVED);
   memset(in->vector, 0, 3 * (size_t)c->n_all * sizeof *in->vector);
   for (int32_t k = 0; k < in->n; ++k) {
     double force[3];
@@ -230,15 +265,19 @@ done:
 static rf_status settle(rf_collide *c, rf_system *s, const rf_collide_motion *m) {
   rf_collide_inside *in = c->inside;
   rf_status st = RF_OK;
-  if (in->dt_s != m->h || in->n_kept > in->most_kept) forget(in);
-  in->dt_s = m->h;
   in->n = 0;
+  c->unsolved = false;
   memset(in->found, 0, (size_t)c->n_bodies * (size_t)c->n * sizeof *in->found);
   memcpy(in->start, m->after, 3 * (size_t)c->n_all * sizeof *in->start);
-  for (int k = 0; k < SEARCHES; ++k) {
+  for (int k = 0;; ++k) {
     const int32_t before = in->n;
     for (int32_t b = 0; b < c->n_bodies; ++b) RF_TRY(search(c, b, m, s->err));
     if (in->n == before) break;
+    if (k == SOLVES) {  // their forces are not known
+      c->unsolved = true;
+      in->n = before;
+      break;
+    }
     RF_TRY(solve(c, s, m));
   }
   for (int32_t k = 0; k < in->n; ++k) {
@@ -249,6 +288,21 @@ static rf_status settle(rf_collide *c, rf_system *s, const rf_collide_motion *m)
     rf_collide_push_rt(c, one->body, one->node, &one->point, one->arm, force,
                        in->state[k] == RF_CONTACT_SLIPS);
   }
+done:
+  return st;
+}
+
+rf_status rf_collide_prepare(rf_collide *c, rf_system *s, double h) {
+  rf_collide_inside *in = c->inside;
+  rf_status st = RF_OK;
+  if (!in) return st;
+  if (c->n > in->most_kept)
+    return rf_fail(s->err, RF_ERR_ARG,
+                   "contact: the responses of %d nodes that may touch, with damping inside of the "
+                   "step, do not fit into memory in advance, of %d only, and solving for them "
+                   "during the session would stop it: take implicit_damping=False or a coarser mesh",
+                   (int)c->n, (int)in->most_kept);
+  for (int32_t i = 0; i < c->n; ++i) RF_TRY(respond(c, s, h, i));
 done:
   return st;
 }

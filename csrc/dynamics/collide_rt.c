@@ -30,7 +30,7 @@ void rf_proxy_lead_rt(rf_proxy *proxy, const rf_pose *from, const rf_pose *to, d
   ++proxy->moves;
 }
 
-void rf_collide_look_rt(const rf_collide *c, rf_collide_body *b, const rf_collide_motion *m) {
+void rf_collide_measure_rt(const rf_collide *c, rf_collide_body *b, const rf_collide_motion *m) {
   const rf_proxy *proxy = b->proxy;
   const bool ahead = proxy->rule->ahead;
   const rf_pose seen = ahead ? pose_at(proxy, b->since_s + 2.0 * m->h) : b->next.pose;
@@ -99,7 +99,7 @@ void rf_collide_push_rt(rf_collide *c, rf_collide_body *b, int64_t i, const rf_c
   for (int64_t k = 0; k < 3; ++k) {
     next->pushed[k] += pushed * p->normal[k];
     next->force[3 * number + k] = force[k];
-    c->next_kick[3 * i + k] += force[k] / c->mass[i];
+    c->next_by_contact[3 * i + k] += force[k] / c->mass[i];
     next->total[k] += force[k];
     next->torque[k] += torque[k];
   }
@@ -121,7 +121,7 @@ static void touch(rf_collide *c, rf_collide_body *b, int64_t i, const rf_collide
   const rf_proxy *proxy = b->proxy;
   rf_collide_point p;
   double arm[3], change[3], force[3];
-  if (!rf_collide_examine_rt(c, b, i, m, &p, arm) || !proxy->rule->ask_rt(&p, change)) return;
+  if (!rf_collide_examine_rt(c, b, i, m, &p, arm) || !proxy->rule->require_rt(&p, change)) return;
   const bool slides = rub(proxy->friction, p.normal, change);
   if (change[0] == 0.0 && change[1] == 0.0 && change[2] == 0.0) return;
   for (int64_t k = 0; k < 3; ++k) {
@@ -132,18 +132,18 @@ static void touch(rf_collide *c, rf_collide_body *b, int64_t i, const rf_collide
 }
 
 const double *rf_collide_begin_rt(rf_collide *c, double h, const double *state) {
-  c->ratio = c->made_s > 0.0 && c->made_s != h ? c->made_s / h : 1.0;
+  c->ratio = c->last_s > 0.0 && c->last_s != h ? c->last_s / h : 1.0;
   if (c->ratio == 1.0) return state;
-  memcpy(c->begun, state, 3 * (size_t)c->n_all * sizeof *state);
+  memcpy(c->adjusted, state, 3 * (size_t)c->n_all * sizeof *state);
   for (int64_t i = 0; i < c->n; ++i)
     for (int64_t k = 0; k < 3; ++k)
-      c->begun[3 * (int64_t)c->node[i] + k] += (c->ratio - 1.0) * c->kick[3 * i + k];
-  rf_constraints_fill_rt(c->constraints, c->begun);
-  return c->begun;
+      c->adjusted[3 * (int64_t)c->node[i] + k] += (c->ratio - 1.0) * c->by_contact[3 * i + k];
+  rf_constraints_fill_rt(c->constraints, c->adjusted);
+  return c->adjusted;
 }
 
 rf_status rf_collide_touch_rt(rf_collide *c, rf_system *s, const rf_collide_motion *m) {
-  memset(c->next_kick, 0, 3 * (size_t)c->n * sizeof *c->next_kick);
+  memset(c->next_by_contact, 0, 3 * (size_t)c->n * sizeof *c->next_by_contact);
   for (int32_t k = 0; k < c->n_bodies; ++k) {
     rf_collide_body *b = c->body + k;
     rf_collide_step *next = &b->next;
@@ -158,7 +158,7 @@ rf_status rf_collide_touch_rt(rf_collide *c, rf_system *s, const rf_collide_moti
   }
   if (c->settle) return c->settle(c, s, m);
   for (int32_t k = 0; k < c->n_bodies; ++k) {
-    rf_collide_look_rt(c, c->body + k, m);
+    rf_collide_measure_rt(c, c->body + k, m);
     for (int64_t i = 0; i < c->n; ++i)
       if (c->distance[i] <= 0.0) touch(c, c->body + k, i, m);
   }
@@ -166,10 +166,11 @@ rf_status rf_collide_touch_rt(rf_collide *c, rf_system *s, const rf_collide_moti
 }
 
 void rf_collide_keep_rt(rf_collide *c, double h) {
-  double *kick = c->kick;
-  c->kick = c->next_kick;
-  c->next_kick = kick;
-  c->made_s = h;
+  double *by_contact = c->by_contact;
+  c->by_contact = c->next_by_contact;
+  c->next_by_contact = by_contact;
+  c->last_s = h;
+  c->n_unsolved += c->unsolved;
   for (int32_t k = 0; k < c->n_bodies; ++k) {
     rf_collide_body *b = c->body + k;
     const rf_collide_step before = b->last;

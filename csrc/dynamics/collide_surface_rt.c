@@ -9,7 +9,7 @@
 #include "dynamics/collide.h"
 #include "linalg/vec3.h"
 
-static bool ask_rt(const rf_collide_point *p, double change[3]) {
+static bool require_rt(const rf_collide_point *p, double change[3]) {
   const double h = p->step_s, entered = h * fabs(rf_vec3_dot(p->halfway, p->normal));
   const double most = fmax(entered, p->recovery * p->depth_m);
   const double outwards = (fmin(0.0, most - p->depth_m) - p->distance_m) / (h * h);
@@ -22,4 +22,4 @@ static bool ask_rt(const rf_collide_point *p, double change[3]) {
 }
 
 const rf_collide_rule rf_collide_surface = {
-    .name = "surface", .ahead = true, .damped = true, .ask_rt = ask_rt};
+    .name = "surface", .ahead = true, .damped = true, .require_rt = require_rt};

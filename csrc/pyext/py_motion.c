@@ -399,18 +399,20 @@ static PyObject *read_report(PyObject *object, PyObject *unused) {
   py_motion *self = (py_motion *)object;
   const rf_motion *m = self->object.held;
   rf_motion_report r;
-  int64_t solved;
+  int64_t solved, unsolved;
   if (refuse_within(object) < 0) return NULL;
   Py_BEGIN_ALLOW_THREADS
   py_lock(object);
   r = m->report;
   solved = m->system->iterations;
+  unsolved = m->collide ? m->collide->n_unsolved : 0;
   py_unlock(object);
   Py_END_ALLOW_THREADS
   if (m->set.scheme->exact)
     return Py_BuildValue("{s:L,s:L}", "steps", (long long)r.steps, "vectors", (long long)r.solves);
   if (!rf_scheme_iterates(m->set.scheme))
-    return Py_BuildValue("{s:L,s:L}", "steps", (long long)r.steps, "iterations", (long long)solved);
+    return Py_BuildValue("{s:L,s:L,s:L}", "steps", (long long)r.steps, "iterations",
+                         (long long)solved, "unsolved", (long long)unsolved);
   PyObject *residuals = PyTuple_New(r.n_history);
   for (int32_t i = 0; residuals && i < r.n_history; ++i) {
     PyObject *value = PyFloat_FromDouble(r.history[i]);

@@ -52,6 +52,16 @@ static rf_status check(const rf_explicit_settings *set, rf_error *err) {
   return RF_OK;
 }
 
+// Solves in advance for what steps in contact would wait for.
+static rf_status prepare(rf_motion *m, rf_error *err) {
+  m->system->run = &ALONE;
+  m->system->err = err;
+  const rf_status st = rf_collide_prepare(m->collide, m->system, m->set.dt_s);
+  m->system->run = NULL;
+  m->system->err = NULL;
+  return st;
+}
+
 static void release(void *self) {
   rf_explicit *x = self;
   if (!x) return;
@@ -82,7 +92,7 @@ static rf_status create(const rf_explicit_settings *set, rf_explicit **out, rf_e
   x->secant.noise_m = NOISE_M_S * x->period_s;
   x->secant.memory = exp(-x->period_s / MEMORY_S);
   x->secant.most_open = (int32_t)ceil(fmax(OPEN, OPEN_S / x->period_s));
-  x->secant.most_loose = (int32_t)ceil(MEMORY_S / x->period_s);
+  x->secant.sticks_after = (int32_t)ceil(MEMORY_S / x->period_s);
   x->fewest = (int32_t)fmax(FEWEST, MEMORY_S / x->period_s);
   RF_ALLOC(hands, rf_broadcast_bytes_rt(sizeof(rf_explicit_hand)));
   x->hands_memory = hands;
@@ -150,6 +160,7 @@ rf_status rf_explicit_create(const rf_explicit_settings *set, rf_touch **out, rf
   rf_explicit *x;
   *out = NULL;
   rf_status st = check(set, err);
+  if (st >= 0) st = prepare(set->motion, err);
   if (st >= 0) st = create(set, &x, err);
   if (st < 0) return st;
   return rf_touch_create(&KIND, x, (int32_t)x->n_moved, rf_explicit_lag(x), out, err);

@@ -50,7 +50,7 @@ static void fill_state(rf_explicit *x, const rf_pose *from, const rf_explicit_ha
   s->most_n_per_m = known ? rf_explicit_secant_most_rt(&x->secant) : 0.0;
   memset(s->law.stiffness, 0, sizeof s->law.stiffness);
   if (x->set.way == RF_EXPLICIT_stiffness && x->secant.states > BEGINS)
-    memcpy(s->law.stiffness, x->secant.shown, sizeof s->law.stiffness);
+    memcpy(s->law.stiffness, x->secant.used, sizeof s->law.stiffness);
 }
 
 // Makes a period that ends with the tool at the hand.

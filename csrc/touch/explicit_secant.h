@@ -7,7 +7,7 @@
 // nothing is known.  States fade out of the sums as newer ones bring ways: those of a tool at rest
 // bring nothing and take nothing.  Some states without contact are left out, as chatter.
 //
-// All of K is shown while the tool sticks, i.e. once the same nodes have touched, and none has
+// All of K is used while the tool sticks, i.e. once the same nodes have touched, and none has
 // slid, for some states.  Else only  n (n.K n) n^T, n the unit vector of the normal forces: across
 // the normal the force depends on the path then, as friction turns with the motion and nodes come
 // and go under a tool that rubs, so that changes of the past foresee nothing.
@@ -28,7 +28,7 @@ typedef struct rf_explicit_secant {
   double noise_m;       // s: ways shorter than this tell little, > 0
   double memory;        // weight of a state after one with a long way, in [0, 1)
   int32_t most_open;    // states without contact, after which the contact has ended
-  int32_t most_loose;   // states after which a tool sticks
+  int32_t sticks_after;   // states after which a tool sticks
   int32_t states;       // in contact
   int32_t held;         // states with the same nodes, none of which slid
   int32_t open;         // without it since
@@ -40,8 +40,8 @@ typedef struct rf_explicit_secant {
   double ways[9];       // sum d d^T, m^2
   double changes[9];    // sum y d^T, N m
   double stiffness[9];  // K, N/m
-  double shown[9];      // all of it, or its part along the normal
-  // of all states: squares of changes, and of those that the stiffness shown did not foresee
+  double used[9];       // all of it, or its part along the normal
+  // of all states: squares of changes, and of those that the stiffness used did not foresee
   double changed_n2, missed_n2;
 } rf_explicit_secant;
 

@@ -14,7 +14,7 @@ static void clear(rf_explicit_secant *s) {
   memset(s->ways, 0, sizeof s->ways);
   memset(s->changes, 0, sizeof s->changes);
   memset(s->stiffness, 0, sizeof s->stiffness);
-  memset(s->shown, 0, sizeof s->shown);
+  memset(s->used, 0, sizeof s->used);
 }
 
 void rf_explicit_secant_forget_rt(rf_explicit_secant *s) {
@@ -84,8 +84,8 @@ static void estimate(rf_explicit_secant *s, double most_n_per_m) {
 
 // Shows all of the stiffness, or its part along the normal.
 static void show(rf_explicit_secant *s, const double normal_n[3]) {
-  if (s->held >= s->most_loose) {
-    memcpy(s->shown, s->stiffness, sizeof s->shown);
+  if (s->held >= s->sticks_after) {
+    memcpy(s->used, s->stiffness, sizeof s->used);
     return;
   }
   const double length = rf_vec3_length(normal_n);
@@ -93,7 +93,7 @@ static void show(rf_explicit_secant *s, const double normal_n[3]) {
   for (int i = 0; i < 3 && length > 0.0; ++i) n[i] = normal_n[i] / length;
   for (int i = 0; i < 3; ++i) along += n[i] * rf_vec3_dot(s->stiffness + 3 * i, n);
   for (int i = 0; i < 3; ++i)
-    for (int j = 0; j < 3; ++j) s->shown[3 * i + j] = along * n[i] * n[j];
+    for (int j = 0; j < 3; ++j) s->used[3 * i + j] = along * n[i] * n[j];
 }
 
 // Returns the largest stiffness allowed for a force.
@@ -119,7 +119,7 @@ static void add(rf_explicit_secant *s, const double place_m[3], const double for
   const double square = rf_vec3_dot(way, way), noise = s->noise_m * s->noise_m;
   const double kept = 1.0 - (1.0 - s->memory) * square / (square + noise);
   for (int i = 0; i < 3; ++i) {
-    missed[i] = change[i] - rf_vec3_dot(s->shown + 3 * i, way);
+    missed[i] = change[i] - rf_vec3_dot(s->used + 3 * i, way);
     for (int j = 0; j < 3; ++j) {
       s->ways[3 * i + j] = kept * s->ways[3 * i + j] + way[i] * way[j];
       s->changes[3 * i + j] = kept * s->changes[3 * i + j] + change[i] * way[j];
@@ -132,12 +132,12 @@ static void add(rf_explicit_secant *s, const double place_m[3], const double for
 void rf_explicit_secant_take_rt(rf_explicit_secant *s, const rf_explicit_touch *now) {
   if (!now->touching && s->states > 0 && ++s->open < s->most_open) {
     memset(s->stiffness, 0, sizeof s->stiffness);
-    memset(s->shown, 0, sizeof s->shown);
+    memset(s->used, 0, sizeof s->used);
     s->held = 0;
     return;
   }
   if (now->touching) {
-    s->held = !now->held ? 0 : s->held < s->most_loose ? s->held + 1 : s->held;
+    s->held = !now->held ? 0 : s->held < s->sticks_after ? s->held + 1 : s->held;
     deepen(s, now->place_m, now->force_n);
     if (s->states > 0) {
       add(s, now->place_m, now->force_n);

@@ -143,9 +143,11 @@ def test_refused_lists():
         rf.CentralDifferences(solid, contact=[floor, FLOOR])
     with pytest.raises(rf.InputTypeError, match="a list of them or None, got float"):
         rf.CentralDifferences(solid, contact=0.1)
-    sim = rf.CentralDifferences(solid, contact=[floor])
-    with pytest.raises(rf.InputError, match="a list of bodies: read contacts"):
+    sim = rf.CentralDifferences(solid, contact=[floor, rf.RigidProxy(WALL)])
+    assert not hasattr(sim, "contact")
+    with pytest.raises(rf.InputError, match="touches 2 bodies; read contacts"):
         _ = sim.contact
+    assert rf.CentralDifferences(solid, contact=[floor]).contact.nodes.size == 0
     assert rf.CentralDifferences(solid).contacts == ()
     assert len(rf.CentralDifferences(solid, contact=floor).contacts) == 1
 

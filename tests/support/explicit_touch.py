@@ -17,9 +17,9 @@ class PlainSecant:
     `take` returns what is shown of the stiffness measured.
     """
 
-    def __init__(self, noise, memory, most_open=4, most_loose=10):
+    def __init__(self, noise, memory, most_open=4, sticks_after=10):
         self.noise, self.memory, self.most_open = noise, memory, most_open
-        self.most_loose = most_loose
+        self.sticks_after = sticks_after
         self.place = self.force = None
         self.clear()
         self.changed = self.missed = 0.0
@@ -61,7 +61,7 @@ class PlainSecant:
             value, vector = np.linalg.eigh(0.5 * (whole + whole.T))
             self.stiffness = (vector * np.clip(value, 0.0, most)) @ vector.T
             self.shown = self.stiffness
-            if self.held < self.most_loose:
+            if self.held < self.sticks_after:
                 size = np.linalg.norm(normal)
                 n = normal / size if size > 0.0 else 0.0 * normal
                 self.shown = (n @ self.stiffness @ n) * np.outer(n, n)

@@ -6,16 +6,16 @@
 
 // Takes n states; writes the stiffness measured and shown after each (n, 9), its largest
 // eigenvalue, and the parts of the changes missed. Contact ends after `open` states without it;
-// tools stick after `loose` states.
+// tools stick after `sticks_after` states.
 void secant_rows(int n, const int *touching, const int *held, const double *place,
                  const double *force, const double *normal, double noise, double memory, int open,
-                 int loose, double *stiffness, double *shown, double *most, double *missed) {
+                 int sticks_after, double *stiffness, double *shown, double *most, double *missed) {
   rf_explicit_secant s;
   memset(&s, 0, sizeof s);
   s.noise_m = noise;
   s.memory = memory;
   s.most_open = open;
-  s.most_loose = loose;
+  s.sticks_after = sticks_after;
   for (int k = 0; k < n; ++k) {
     rf_explicit_touch now = {.touching = touching[k] != 0, .held = held[k] != 0};
     memcpy(now.place_m, place + 3 * k, sizeof now.place_m);
@@ -23,7 +23,7 @@ void secant_rows(int n, const int *touching, const int *held, const double *plac
     memcpy(now.normal_n, normal + 3 * k, sizeof now.normal_n);
     rf_explicit_secant_take_rt(&s, &now);
     memcpy(stiffness + 9 * k, s.stiffness, sizeof s.stiffness);
-    memcpy(shown + 9 * k, s.shown, sizeof s.shown);
+    memcpy(shown + 9 * k, s.used, sizeof s.used);
     most[k] = rf_explicit_secant_most_rt(&s);
   }
   missed[0] = s.changed_n2;

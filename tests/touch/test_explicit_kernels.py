@@ -56,7 +56,7 @@ def test_secants_against_plain_python(kernels):
     normal[30] = 0.0
     held = touching & (np.arange(60) % 13 != 3)
     found, shown, most, squares = secants(kernels, touching, place, force, normal, held)
-    plain = PlainSecant(NOISE, MEMORY, most_loose=5)
+    plain = PlainSecant(NOISE, MEMORY, sticks_after=5)
     expected, measured, sticks = [], [], []
     for state in zip(touching, place, force, normal, held, strict=True):
         expected.append(plain.take(*state))

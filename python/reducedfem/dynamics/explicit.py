@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from reducedfem import _core
 from reducedfem.base.check import array_like, flag, number
+from reducedfem.base.console import count_text
 from reducedfem.base.quiet import warn
 from reducedfem.base.run import Progress, threads
 from reducedfem.contact.rigid_proxy import ProxyForce, RigidProxy
@@ -75,13 +76,16 @@ class CentralReport:
         see `stable_step`.
     iterations
         Iterations of conjugate gradients in steps of another length than `CentralDifferences.dt`
-        times a power of two, with `implicit_damping` of a solid: up to eight each. In contact up
-        to eight more, and 24 for each node that touches first after the length changed.
+        times a power of two, with `implicit_damping` of a solid: up to eight each.
+    unsolved
+        Steps in contact with `implicit_damping` whose forces do not obey the laws of contact and
+        friction, as those of nodes that bodies pinch.
     """
 
     steps: int
     stable_step: float
     iterations: int
+    unsolved: int
 
 
 def _frequency(eigenvalue: float) -> float:
@@ -230,6 +234,10 @@ def _refuse_inside(system: System) -> None:
             "implicit_damping must be False for a SecondOrderSystem: it is for a Solid and its "
             "models"
         )
+
+
+class _SeveralError(InputError, AttributeError):
+    """An AttributeError, so that hasattr is False for several bodies."""
 
 
 class CentralDifferences(Simulation):
@@ -382,10 +390,10 @@ class CentralDifferences(Simulation):
         dt
             Length of these steps [s]; None: that of the simulation. Each step may have another
             length, at most 0.7 stable steps at rest, where that of the simulation is at most that,
-            too: alternating lengths are unstable from 0.71 of it on. With `contact` only that of
-            the simulation. With `implicit_damping` of a solid, lengths other than powers of two
-            times that of the simulation take up to eight iterations with the factors of the two
-            next to them.
+            too: alternating lengths are unstable from 0.71 of it on. With `implicit_damping` of a
+            solid, lengths other than powers of two times that of the simulation take up to eight
+            iterations with the factors of the two next to them; with `contact`, too, only that of
+            the simulation is accepted.
         progress
             True for a progress bar, or a callable ``f(done, total)``.
 
@@ -396,15 +404,28 @@ class CentralDifferences(Simulation):
             times the diagonal of its bounding box. The state is that before the failing step.
         InputError, InputTypeError
             `force` has a wrong shape or a value that is not finite, `n` is out of range, or `dt`
-            is not positive or too long.
+            is not positive, too long, or another one in contact with `implicit_damping`; more
+            than 1,024 nodes touch with it.
 
         Warns
         -----
         PlausibilityWarning
-            As `Simulation.step`.
+            As `Simulation.step`; the forces of a step in contact with `implicit_damping` do not
+            obey the laws of contact.
         """
         length = 0.0 if dt is None else self._length(number(dt, "dt"))
-        self._warn_of_modes(self._advance(force, n, progress, length))
+        far = self._advance(force, n, progress, length)
+        unsolved = self.report.unsolved
+        if unsolved and "unsolved" not in self._warned:
+            self._warned.add("unsolved")
+            warn(
+                f"in {count_text(unsolved, 'step')} forces of contact do not obey its laws, as no "
+                "forces can where bodies pinch nodes: move the bodies apart, or take "
+                "implicit_damping=False",
+                PlausibilityWarning,
+                2,
+            )
+        self._warn_of_modes(far)
 
     def _length(self, dt: float) -> float:
         """Return a length of steps; refuse those that are not stable."""
@@ -443,6 +464,10 @@ class CentralDifferences(Simulation):
         return made
 
     @property
+    def _damped_inside(self) -> bool:
+        return bool(self._settings["implicit_damping"])
+
+    @property
     def _bodies(self) -> tuple[RigidProxy, ...]:
         """Bodies that the solid touches."""
         contact = self._settings["contact"]
@@ -452,11 +477,15 @@ class CentralDifferences(Simulation):
     def contact(self) -> ProxyForce | None:
         """Contact with the `RigidProxy` in the last step; None without one.
 
-        With a list of bodies it raises `InputError`: see `contacts`.
+        With several bodies there is no such attribute: see `contacts`.
         """
-        if isinstance(self._settings["contact"], tuple):
-            raise InputError("the solid touches a list of bodies: read contacts, a tuple of theirs")
-        return (*self.contacts, None)[0]
+        found = self.contacts
+        if len(found) > 1:
+            raise _SeveralError(
+                f"contact is not one: the solid touches {len(found)} bodies; read contacts, a "
+                "tuple of theirs"
+            )
+        return (*found, None)[0]
 
     @property
     def contacts(self) -> tuple[ProxyForce, ...]:

@@ -28,6 +28,9 @@ __all__ = ["ExplicitTouch", "is_touched", "touched_of"]
 _WAYS = ("delay", "stiffness")
 # part of the time that steps may take, in a cycle and in a thread of their own
 _IN_CYCLE, _IN_THREAD = 0.5, 0.9
+# bound of the time of a step with damping inside in contact of few nodes: its work is a solve, and
+# contact has another one
+_IN_CONTACT = 2.0
 _RATE = 200.0  # Hz
 _TRIALS, _PATIENCE = 5, 0.1  # s
 _EQUAL = 1e-6  # relative, of times
@@ -150,6 +153,8 @@ class ExplicitTouch(Touched):
         period, steps = self._period, self._count
         # without the tool, which is not at the hand yet
         cost = _cost(self._given._free(), steps)
+        if self._given._damped_inside:
+            cost *= _IN_CONTACT
         part = _IN_CYCLE if self._way is None else _IN_THREAD
         if cost <= part * period:
             return
