@@ -17,4 +17,5 @@ static bool require_rt(const rf_collide_point *p, double change[3]) {
   return true;
 }
 
-const rf_collide_rule rf_collide_mirror = {.name = "mirror", .ahead = false, .require_rt = require_rt};
+const rf_collide_rule rf_collide_mirror = {
+    .name = "mirror", .ahead = false, .require_rt = require_rt};

@@ -301,11 +301,12 @@ rf_status rf_motion_set_dt(rf_motion *m, double dt_s, rf_error *err) {
   if (!(isfinite(dt_s) && dt_s > 0.0))
     return rf_fail(err, RF_ERR_ARG, "dt must be finite and positive, got %g", dt_s);
   if (m->collide && m->collide->inside)
-    return rf_fail(err, RF_ERR_ARG,
-                   "dt is %g s, but steps in contact with damping inside all have the length of the "
-                   "simulation, %g s: leave dt out, make a simulation with that dt, or take "
-                   "implicit_damping=False",
-                   dt_s, m->set.dt_s);
+    return rf_fail(
+        err, RF_ERR_ARG,
+        "dt is %g s, but steps in contact with damping inside all have the length of the "
+        "simulation, %g s: leave dt out, make a simulation with that dt, or take "
+        "implicit_damping=False",
+        dt_s, m->set.dt_s);
   m->origin_s = m->time_s;
   m->origin_steps = m->report.steps;
   m->set.dt_s = dt_s;

@@ -25,22 +25,22 @@
 #include <stdint.h>
 
 typedef struct rf_explicit_secant {
-  double noise_m;       // s: ways shorter than this tell little, > 0
-  double memory;        // weight of a state after one with a long way, in [0, 1)
-  int32_t most_open;    // states without contact, after which the contact has ended
-  int32_t sticks_after;   // states after which a tool sticks
-  int32_t states;       // in contact
-  int32_t held;         // states with the same nodes, none of which slid
-  int32_t open;         // without it since
-  bool placed;          // the place below is known
-  double place_m[3];    // of the tool in the last state of the contact, or without any
-  double force_n[3];    // on the tool there
-  double towards[3];    // unit vector of the last force
-  double depth_m;       // z >= 0; INFINITY: not known
-  double ways[9];       // sum d d^T, m^2
-  double changes[9];    // sum y d^T, N m
-  double stiffness[9];  // K, N/m
-  double used[9];       // all of it, or its part along the normal
+  double noise_m;        // s: ways shorter than this tell little, > 0
+  double memory;         // weight of a state after one with a long way, in [0, 1)
+  int32_t most_open;     // states without contact, after which the contact has ended
+  int32_t sticks_after;  // states after which a tool sticks
+  int32_t states;        // in contact
+  int32_t held;          // states with the same nodes, none of which slid
+  int32_t open;          // without it since
+  bool placed;           // the place below is known
+  double place_m[3];     // of the tool in the last state of the contact, or without any
+  double force_n[3];     // on the tool there
+  double towards[3];     // unit vector of the last force
+  double depth_m;        // z >= 0; INFINITY: not known
+  double ways[9];        // sum d d^T, m^2
+  double changes[9];     // sum y d^T, N m
+  double stiffness[9];   // K, N/m
+  double used[9];        // all of it, or its part along the normal
   // of all states: squares of changes, and of those that the stiffness used did not foresee
   double changed_n2, missed_n2;
 } rf_explicit_secant;
