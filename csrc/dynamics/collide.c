@@ -147,6 +147,7 @@ void rf_collide_free(rf_collide *c) {
 void rf_collide_reset(rf_collide *c) {
   c->last_s = 0.0;
   c->n_unsolved = 0;
+  c->n_joint = 0;
   memset(c->by_contact, 0, 3 * (size_t)c->n * sizeof *c->by_contact);
   for (int32_t i = 0; i < c->n_bodies; ++i) {
     rf_collide_body *b = c->body + i;

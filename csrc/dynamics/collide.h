@@ -144,13 +144,14 @@ struct rf_collide {
   double last_s;            // length of the step that led to the state; 0: there was none
   double ratio;             // last_s over that of the step being computed, 1 at first
   double *by_contact;       // accelerations of the nodes by all forces at the state  (n, 3)
-  double *next_by_contact;  // of the step being computed                           (n, 3)
-  double *adjusted;         // a of a step of another length                        (n_all, 3)
+  double *next_by_contact;  // of the step being computed                             (n, 3)
+  double *adjusted;         // a of a step of another length                          (n_all, 3)
   int64_t n_all;            // nodes of the solid
   const rf_constraints *constraints;  // borrowed; NULL: none
   int32_t n_bodies;
   rf_collide_body *body;      // (n_bodies)
   rf_collide_inside *inside;  // owned; NULL: no damping inside
+  int32_t n_joint;            // contacts whose forces were solved for together in the last step
   bool unsolved;              // forces of the step being computed do not obey the laws
   int64_t n_unsolved;         // such steps since the last reset
   // Changes the accelerations of a step with damping inside, which allocates memory; else NULL.

@@ -261,6 +261,7 @@ static rf_status settle(rf_collide *c, rf_system *s, const rf_collide_motion *m)
     }
     RF_TRY(solve(c, s, m));
   }
+  c->n_joint = in->n;
   for (int32_t k = 0; k < in->n; ++k) {
     const contact *one = in->contact + k;
     double force[3];

@@ -48,7 +48,8 @@ static int refuse_within(PyObject *object) {
   return -1;
 }
 
-enum { MOST_STEPS = 256 };
+enum { MOST_STEPS = 256, MOST_JOINT = 8 };
+static const double JOINT = 30.0;          // a factor of a joint solve takes n^3 / 3, in blocks
 static const double WORK_PER_CHUNK = 1e7;  // numbers read; a core reads a few per ns
 
 double py_step_work(const rf_motion *m) {
@@ -199,6 +200,14 @@ static int vector_in(const py_motion *self, py_in *in, PyObject *object, const c
   return py_source_vector_in(&form, in, object, name);
 }
 
+// Steps until the next check.  Joint solves of contacts may begin in any of them.
+static int64_t chunk_of(const py_motion *self, const rf_motion *m) {
+  if (!m->collide || !m->collide->inside) return self->chunk;
+  const double size = 3.0 * m->collide->n_joint;
+  const int64_t chunk = py_step_chunk(py_step_work(m) + size * size * size / JOINT);
+  return chunk < MOST_JOINT ? chunk : MOST_JOINT;
+}
+
 // Makes steps of dt_s, or of the usual length where it is 0.
 static rf_status step_of(rf_motion *m, const rf_run *run, const double *force, int64_t n,
                          double dt_s, rf_error *err) {
@@ -238,12 +247,12 @@ static PyObject *step(PyObject *object, PyObject *args) {
   Py_BEGIN_ALLOW_THREADS
   // the lock is held for a chunk of steps only, and not while progress is reported: callables and
   // other threads may read the simulation in between
-  const int64_t chunk = self->chunk;
   const rf_run quiet = {.threads = threads};
   lock_calling(object);
   rf_collide *const contact = ((rf_motion *)self->object.held)->collide;
   for (int32_t k = 0; contact && k < contact->n_bodies; ++k)
     memset(contact->body[k].impulse, 0, sizeof contact->body[k].impulse);
+  int64_t chunk = chunk_of(self, self->object.held);
   unlock_calling(object);
   for (int64_t done = 0; done < n && st >= 0;) {
     const int64_t count = n - done < chunk ? n - done : chunk;
@@ -253,6 +262,7 @@ static PyObject *step(PyObject *object, PyObject *args) {
     st = step_of(motion, &quiet, force.data, count, dt, &err);
     shortened += motion->report.shortened_steps - before;
     farthest = rf_motion_farthest(motion);
+    chunk = chunk_of(self, motion);
     unlock_calling(object);
     done += count;
     if (st >= 0) st = rf_run_progress(&run.run, done, n, &err);

@@ -279,3 +279,34 @@ def test_refused_lengths():
     assert sim.report.steps == 1
     sim.step()
     assert sim.state.time == pytest.approx(2 * sim.dt)
+
+
+def test_too_many_nodes():
+    solid = block((32, 32, 1), (0.1, 0.1, 0.01))
+    bodies = [rf.RigidProxy(rf.SphereField([1, 0, 0], 0.1)), rf.RigidProxy(FLOOR)]
+    sim = rf.CentralDifferences(
+        solid, None, (0.0, 0.01), contact=bodies, implicit_damping=True, gravity=(0.0, 0.0, -G)
+    )
+    with pytest.raises(rf.InputError, match=r"contact: more than 1024 nodes.*body 1.*make a simulation"):
+        sim.step()
+    assert sim.report.steps == 0
+
+
+def test_an_edge_rests_in_an_acute_groove():
+    """One body after the other would push its nodes into the first one."""
+    nodes, cells = box_hexes(2, 2, 2, (0.1, 0.1, 0.1))
+    root = np.sqrt(0.5)
+    nodes = (nodes - 0.05) @ np.array([[root, 0, -root], [0, 1, 0], [root, 0, root]])
+    nodes = nodes * [0.2, 1.0, 1.0] - [0.0, 0.0, nodes[:, 2].min()]
+    solid = rf.Solid(rf.Mesh(nodes, cells), rf.StVK(1e5, 0.3, 1000.0))
+    normals = np.array([[c, 0.0, 0.5] for c in (np.sqrt(0.75), -np.sqrt(0.75))])
+    planes = [rf.RigidProxy(rf.PlaneField([0, 0, 0], n)) for n in normals]
+    sim = rf.CentralDifferences(solid, None, (5.0, 1e-6), contact=planes, implicit_damping=True)
+    sim.reset(qdot=np.tile([0.0, 0.0, -0.5], (len(nodes), 1)))
+    touched = 0
+    for _ in range(50):
+        sim.step(n=2)
+        assert ((nodes + sim.state.q) @ normals.T).min() > -1e-9
+        touched += all(one.nodes.size for one in sim.contacts)
+    assert touched > 5
+    assert sim.report.unsolved == 0
