@@ -287,7 +287,7 @@ def test_too_many_nodes():
     sim = rf.CentralDifferences(
         solid, None, (0.0, 0.01), contact=bodies, implicit_damping=True, gravity=(0.0, 0.0, -G)
     )
-    with pytest.raises(rf.InputError, match=r"contact: more than 1024 nodes.*body 1.*make a simulation"):
+    with pytest.raises(rf.InputError, match=r"contact: more than 1024 .*body 1.*make a sim"):
         sim.step()
     assert sim.report.steps == 0
 
