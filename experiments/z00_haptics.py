@@ -7,9 +7,14 @@ continued by a local stiffness ("stiffness"). Compared are the force that the ha
 damping of the hand for which a push dies away, and the stiffest block that a hand with the damping
 of a relaxed grip, 5 N s/m, can hold. A delay of 2 T_s asks for a damping of 2 K T_s.
 
+In a second stroke the ball rubs over a coarse, stiffer block and back, with friction: nodes come
+and go, forces turn, and the past foresees little. Compared are the largest change of the force in a
+cycle, and its error.
+
 Marks: the least damping of "delay" is 0.6 to 1.1 times 2 K T_s, that of "stiffness" at most a third
 of it; "stiffness" holds blocks twice as stiff as "delay", "direct" the stiffest; the force of
-"stiffness" is nearer to that of "direct" than that of "delay".
+"stiffness" is nearer to that of "direct" than that of "delay"; when it rubs, it changes by at most
+three times as much as that of "delay", and its error is at most as large.
 
 Run it for the numbers and the plot:  python experiments/z00_haptics.py [--help]
 """
@@ -41,6 +46,7 @@ KINDS: tuple[str | None, ...] = (None, "delay", "stiffness")
 PERIOD = 5e-3  # T_s
 PERIODS = (4e-3, 5e-3, 8e-3, 10e-3, 20e-3)
 GRIP = 5.0  # N s/m
+HARD = 1e5  # of the block that is rubbed, Pa
 FALLS = 0.98  # part of a swing that is left after 0.4 s if it dies away
 HALVINGS = 10
 
@@ -87,6 +93,26 @@ def stroke() -> rf.Device:
     at = [[0.5 * SIZE[0] - 6e-3 + x, 0.5 * SIZE[1], TOP + z]
           for x, z in zip(across, heights, strict=True)]  # fmt: skip
     return rf.SimulatedHand(times, at, damping=GRIP)
+
+
+def rubbing() -> rf.Device:
+    """Return places of a hand that presses and rubs, with 0.1 m/s."""
+    k = np.arange(1900)
+    x = np.interp(k, [0, 300, 700, 1100, 1500, 1900], [0, 0, 2e-2, -2e-2, 2e-2, -2e-2])
+    y = 2e-3 * np.sin(6e-3 * np.pi * k) * (k > 300)
+    z = np.interp(k, [0, 100, 250], [1e-3, 1e-3, -3e-3]) + 1e-4 * np.sin(18e-3 * np.pi * k)
+    at = np.array([0.5 * SIZE[0], 0.5 * SIZE[1], TOP]) + np.stack([x, y, z], axis=1)
+    return rf.ReplayDevice(CYCLE * k, at)
+
+
+def rub(kind: str | None) -> Array:
+    """Return the force that a hand that rubs feels."""
+    return felt(block(HARD), kind, PERIOD, 1.9, rubbing())[0]["force"]
+
+
+def largest_change(force: Array) -> float:
+    """Return the largest change of a force in a cycle, N."""
+    return float(np.linalg.norm(np.diff(force, axis=0), axis=1).max())
 
 
 def pushed(damping: float, stiffness: float) -> rf.Device:
@@ -146,9 +172,12 @@ def study(periods: tuple[float, ...]) -> dict[str, Any]:
     """Return all numbers."""
     soft = block(SOFT, FINE)
     strokes = {kind: felt(soft, kind, PERIOD, 1.3, stroke())[0] for kind in KINDS}
+    rubs = {kind: rub(kind) for kind in KINDS}
     return {
         "strokes": strokes,
         "errors": {k: error(strokes[k]["force"], strokes[None]["force"]) for k in KINDS[1:]},
+        "changes": {k: largest_change(rubs[k]) for k in KINDS},
+        "rubs": {k: error(rubs[k], rubs[None]) for k in KINDS[1:]},
         "K": stiffness_of(SOFT),
         "least": {k: [least_damping(SOFT, k, t) for t in periods] for k in KINDS[1:]},
         "direct": least_damping(SOFT, None, CYCLE),
@@ -171,6 +200,11 @@ def misses(found: dict[str, Any], periods: tuple[float, ...]) -> list[str]:
         missed.append("the stiffest blocks are not in the order delay, stiffness, direct")
     if not found["errors"]["stiffness"] < found["errors"]["delay"]:
         missed.append("the force of stiffness is farther from direct than that of delay")
+    changes, off = found["changes"], found["rubs"]
+    if not changes["stiffness"] <= 3.0 * changes["delay"]:
+        missed.append("the force of stiffness jumps more than three times as far as that of delay")
+    if not off["stiffness"] <= off["delay"]:
+        missed.append("when it rubs, the force of stiffness is farther from direct than delay")
     return missed
 
 
@@ -214,8 +248,10 @@ def show(found: dict[str, Any], periods: tuple[float, ...]) -> None:
     for kind in KINDS:
         young = found["stiffest"][kind]
         off = f", force off by {found['errors'][kind]:.1%}" if kind else ""
+        rubs = f", off by {found['rubs'][kind]:.1%}" if kind else ""
+        rubs = f"; rubbing: changes of up to {found['changes'][kind]:.3f} N a cycle{rubs}"
         print(f"{name_of(kind):9}: stiffest block {1e-3 * young:7.1f} kPa, about "
-              f"{found['K'] * young / SOFT:5.0f} N/m{off}")  # fmt: skip
+              f"{found['K'] * young / SOFT:5.0f} N/m{off}{rubs}")  # fmt: skip
 
 
 def main() -> int:

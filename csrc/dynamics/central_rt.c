@@ -26,11 +26,15 @@ static rf_status damp_inside(rf_motion *m) {
 static rf_status compute(rf_motion *m) {
   rf_system *s = m->system;
   const double h = m->set.dt_s, alpha = s->damping_mass;
+  const double *began = m->collide ? rf_collide_begin_rt(m->collide, h, m->qddot) : m->qddot;
   m->displaced_m = 0.0;
   for (int64_t i = 0; i < m->n; ++i) {
-    m->xdot[i] = m->qdot[i] + 0.5 * h * m->qddot[i];
+    m->xdot[i] = m->qdot[i] + 0.5 * h * began[i];
     m->x[i] = m->q[i] + h * m->xdot[i];
   }
+  // evaluations of constrained nodes that follow need no copy
+  rf_constraints_fill_rt(s->constraints, m->x);
+  rf_constraints_fill_rt(s->constraints, m->xdot);
   rf_status st = s->operations->evaluate(s, m->x, false, NULL, m->force);
   if (st >= 0)
     st = s->operations->balance(s, m->x, m->xdot, NULL, m->force, m->applied, m->residual);
@@ -40,7 +44,12 @@ static rf_status compute(rf_motion *m) {
   if (st < 0) return st;
   for (int64_t i = 0; i < m->n; ++i)
     m->xddot[i] = (m->xddot[i] - alpha * m->xdot[i]) / (1.0 + 0.5 * h * alpha);
-  if (m->collide) rf_collide_touch_rt(m->collide, h, m->qdot, m->qddot, m->x, m->xdot, m->xddot);
+  if (m->collide) {
+    const rf_collide_motion moves = {
+        .h = h, .v = m->qdot, .a = began, .x = m->x, .w = m->xdot, .after = m->xddot};
+    st = rf_collide_touch_rt(m->collide, s, &moves);
+    if (st < 0) return st;
+  }
   for (int64_t i = 0; i < m->n; ++i) m->xdot[i] += 0.5 * h * m->xddot[i];
   st = rf_motion_keep_rt(m);
   if (m->collide && st >= 0) rf_collide_keep_rt(m->collide, h);

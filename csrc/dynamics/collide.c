@@ -71,13 +71,14 @@ rf_status rf_collide_create(const rf_collide_settings *set, const rf_system *sys
                    "contact of a RigidProxy is for whole cells, but the mesh has cells that its "
                    "surface cuts, whose nodes lie outside of the body: make tetrahedra "
                    "(tetrahedralize), or whole cells (voxelize(cut=False))");
-  if (system->inside)
-    return rf_fail(err, RF_ERR_ARG, "contact is not for explicit steps with damping inside");
-  if (!set->proxy->rule->damped && (system->damping_stiff > 0.0 || system->own_damping))
-    return rf_fail(err, RF_ERR_ARG,
-                   "contact: bodies sink at rest under damping by stiffness or strain rate with "
-                   "the rule \"%s\": take rule=\"surface\", or damping=(alpha, 0) alone",
-                   set->proxy->rule->name);
+  for (int32_t i = 0; i < set->n_proxies; ++i) {
+    const rf_collide_rule *rule = set->proxy[i]->rule;
+    if (!rule->damped && (system->damping_stiff > 0.0 || system->own_damping || system->inside))
+      return rf_fail(err, RF_ERR_ARG,
+                     "contact: bodies sink at rest under damping by stiffness or strain rate with "
+                     "the rule \"%s\": take rule=\"surface\", or damping=(alpha, 0) alone",
+                     rule->name);
+  }
   if (!(set->stable_s > 0.0))
     return rf_fail(err, RF_ERR_ARG, "contact needs a positive stable step, got %g", set->stable_s);
   RF_TRY(rf_constraints_require_free(solid->mesh->constraints, set->n, set->node, err));
@@ -85,25 +86,35 @@ rf_status rf_collide_create(const rf_collide_settings *set, const rf_system *sys
     if (solid->free_of[set->node[i]] < 0)
       return rf_fail(err, RF_ERR_ARG, "node %d is fixed and cannot touch", set->node[i]);
   RF_ALLOC(c, 1);
-  c->proxy = set->proxy;
   c->alpha = set->alpha;
   c->stable_s = set->stable_s;
   c->n = set->n;
+  c->n_all = solid->mesh->n_nodes;
+  c->constraints = solid->mesh->constraints;
   RF_ALLOC(c->node, c->n);
   RF_ALLOC(c->rest, 3 * (int64_t)c->n);
   RF_ALLOC(c->mass, c->n);
   RF_ALLOC(c->place, 3 * (int64_t)c->n);
   RF_ALLOC(c->distance, c->n);
-  for (int k = 0; k < 2; ++k) {
-    rf_collide_step *one = k ? &c->next : &c->last;
-    RF_ALLOC(one->touching, c->n);
-    RF_ALLOC(one->force, 3 * (int64_t)c->n);
+  RF_ALLOC(c->by_contact, 3 * (int64_t)c->n);
+  RF_ALLOC(c->next_by_contact, 3 * (int64_t)c->n);
+  RF_ALLOC(c->adjusted, 3 * c->n_all);
+  RF_ALLOC(c->body, set->n_proxies);
+  c->n_bodies = set->n_proxies;
+  for (int32_t i = 0; i < c->n_bodies; ++i) {
+    c->body[i].proxy = set->proxy[i];
+    for (int k = 0; k < 2; ++k) {
+      rf_collide_step *one = k ? &c->body[i].next : &c->body[i].last;
+      RF_ALLOC(one->touching, c->n);
+      RF_ALLOC(one->force, 3 * (int64_t)c->n);
+    }
   }
   for (int64_t i = 0; i < c->n; ++i) {
     c->node[i] = set->node[i];
     c->mass[i] = solid->lumped[set->node[i]];
     memcpy(c->rest + 3 * i, solid->mesh->nodes + 3 * (int64_t)set->node[i], 3 * sizeof *c->rest);
   }
+  if (system->inside) RF_TRY(rf_collide_inside_create(c, system, err));
   *out = c;
   c = NULL;
 done:
@@ -118,30 +129,55 @@ void rf_collide_free(rf_collide *c) {
   rf_free(c->mass);
   rf_free(c->place);
   rf_free(c->distance);
-  rf_free(c->last.touching);
-  rf_free(c->last.force);
-  rf_free(c->next.touching);
-  rf_free(c->next.force);
+  rf_free(c->by_contact);
+  rf_free(c->next_by_contact);
+  rf_free(c->adjusted);
+  for (int32_t i = 0; i < c->n_bodies; ++i) {
+    rf_collide_body *b = c->body + i;
+    rf_free(b->last.touching);
+    rf_free(b->last.force);
+    rf_free(b->next.touching);
+    rf_free(b->next.force);
+  }
+  rf_free(c->body);
+  rf_collide_inside_free(c->inside);
   rf_free(c);
 }
 
 void rf_collide_reset(rf_collide *c) {
-  c->moves = c->proxy->moves;
-  c->since_s = 0.0;
-  c->last.pose = c->proxy->pose;
-  c->last.n_touching = c->last.n_sliding = 0;
-  c->last.depth_m = 0.0;
-  for (int k = 0; k < 3; ++k)
-    c->last.total[k] = c->last.torque[k] = c->carried[k] = c->impulse[k] = 0.0;
+  c->last_s = 0.0;
+  c->n_unsolved = 0;
+  c->n_joint = 0;
+  memset(c->by_contact, 0, 3 * (size_t)c->n * sizeof *c->by_contact);
+  for (int32_t i = 0; i < c->n_bodies; ++i) {
+    rf_collide_body *b = c->body + i;
+    b->moves = b->proxy->moves;
+    b->since_s = 0.0;
+    b->last.pose = b->proxy->pose;
+    b->last.n_touching = b->last.n_sliding = 0;
+    b->last.depth_m = 0.0;
+    for (int k = 0; k < 3; ++k)
+      b->last.total[k] = b->last.pushed[k] = b->last.torque[k] = b->carried[k] = b->impulse[k] =
+          0.0;
+  }
 }
 
-void rf_collide_recall(rf_collide *c, const double state[RF_COLLIDE_STATE]) {
-  c->since_s = state[0];
-  memcpy(c->carried, state + 1, sizeof c->carried);
+void rf_collide_recall(rf_collide *c, const double *state) {
+  c->last_s = *state++;
+  for (int32_t i = 0; i < c->n_bodies; ++i, state += 4) {
+    c->body[i].since_s = state[0];
+    memcpy(c->body[i].carried, state + 1, sizeof c->body[i].carried);
+  }
+  memcpy(c->by_contact, state, 3 * (size_t)c->n * sizeof *state);
 }
 
-void rf_collide_remember(const rf_collide *c, double state[RF_COLLIDE_STATE]) {
-  // since a move that no step has seen no time has passed
-  state[0] = c->moves == c->proxy->moves ? c->since_s : 0.0;
-  memcpy(state + 1, c->carried, sizeof c->carried);
+void rf_collide_remember(const rf_collide *c, double *state) {
+  *state++ = c->last_s;
+  for (int32_t i = 0; i < c->n_bodies; ++i, state += 4) {
+    const rf_collide_body *b = c->body + i;
+    // since a move that no step has seen no time has passed
+    state[0] = b->moves == b->proxy->moves ? b->since_s : 0.0;
+    memcpy(state + 1, b->carried, sizeof b->carried);
+  }
+  memcpy(state, c->by_contact, 3 * (size_t)c->n * sizeof *state);
 }

@@ -1,14 +1,21 @@
-// Contact of nodes of a solid with a rigid body that the caller moves, in explicit steps.
+// Contact of nodes of a solid with rigid bodies that the caller moves, in explicit steps.
 //
-// A rule asks for accelerations a' of the nodes that the step would leave inside of the body; the
+// A rule requires accelerations a' of the nodes that the step would leave inside of a body; the
 // force of node k is then q_k (a'_k - a'_free,k), with q = m (1 + h alpha / 2) as in the equation
 // of a step, so that its impulse h/2 (f + f') is the change of momentum to rounding.  Friction
-// obeys Coulomb's law: what a rule asks for along the surface, to stick, is cut to mu times what it
-// asks for along the normal.
+// obeys Coulomb's law: what a rule requires along the surface, to stick, is cut to mu times what it
+// requires along the normal.  A node that touches several bodies obeys them in turn.
 //
-// Rules set a' as if the next step had the same length; others would gain energy.  Damping inside
-// of a step would not know the change of a' until half a step later, and heavy damping grows from
-// it.
+// With damping inside of the step, forces at some nodes accelerate all:
+//     a' = a'_free + (M + h/2 D)^-1 f,
+// and those of all touching nodes and bodies follow together from Signorini's and Coulomb's laws
+// (collide_inside.c).
+//
+// Rules set a' as if the next step had the same length h.  If it has another one, h', the force at
+// its beginning is f h / h': contact acts by its impulse, of which half has to come.  Nodes then
+// move as fast as the rule requires, but for the acceleration without contact.  Steps with damping
+// inside have one length: there the impulse at single nodes would miss the damping of its other
+// half.
 //
 // Rules are a table each (a source and a row below).  Only nodes touch: edges and corners of small
 // bodies enter between them.
@@ -21,6 +28,7 @@
 #include "base/status.h"
 #include "dynamics/system.h"
 #include "linalg/pose.h"
+#include "mesh/constraints.h"
 #include "sdf/field.h"
 
 typedef struct rf_solid rf_solid;
@@ -42,8 +50,9 @@ typedef struct rf_collide_rule {
   const char *name;
   bool ahead;   // examines the places of the end of the next step, x'' = x' + h v' + h^2/2 a'_free
   bool damped;  // bodies come to rest under damping by stiffness or strain rate, too
-  // Sets the change a' - a'_free that keeps the node on the surface and from sliding; zero: none.
-  void (*ask_rt)(const rf_collide_point *p, double change[3]);
+  // Sets the change a' - a'_free that keeps the node on the surface and from sliding.  False: the
+  // step keeps it without.
+  bool (*require_rt)(const rf_collide_point *p, double change[3]);
 } rf_collide_rule;
 
 // The registry: one row per rule.
@@ -79,7 +88,8 @@ RF_MUST_CHECK rf_status rf_proxy_move(rf_proxy *proxy, const rf_pose *pose,
 void rf_proxy_lead_rt(rf_proxy *proxy, const rf_pose *from, const rf_pose *to, double seconds);
 
 typedef struct rf_collide_settings {
-  const rf_proxy *proxy;  // borrowed
+  int32_t n_proxies;
+  const rf_proxy *const *proxy;  // different ones, borrowed              (n_proxies)
   const rf_solid *solid;
   double alpha;     // mass damping, 1/s
   double stable_s;  // stable step, > 0: depth is recovered in a time proportional to it
@@ -87,7 +97,7 @@ typedef struct rf_collide_settings {
   const int32_t *node;  // that touch, free ones
 } rf_collide_settings;
 
-// Contact in one step.
+// Contact with one body in one step.
 typedef struct rf_collide_step {
   rf_pose pose;  // of the body at its end
   int32_t n_touching;
@@ -95,46 +105,99 @@ typedef struct rf_collide_step {
   double *force;      // on them, N                                         (n, 3)
   int32_t n_sliding;  // of them, those whose friction is at its limit
   double total[3];    // force on the solid, N
+  double pushed[3];   // of it, that of the nodes along their normals
   double torque[3];   // and torque about the position of the body, N m
   double depth_m;     // of the deepest of them in the body
 } rf_collide_step;
 
-// Contact of one motion.
-typedef struct rf_collide {
+typedef struct rf_collide_body {
   const rf_proxy *proxy;
-  double alpha;  // mass damping in q
-  double stable_s;
-  int32_t n;
-  int32_t *node;         // that touch                                             (n)
-  double *rest;          // their positions, m                                     (n, 3)
-  double *mass;          // lumped                                                 (n)
-  int64_t moves;         // of the proxy, seen
+  int64_t moves;         // of it, seen
   double since_s;        // time from its last move to the state
-  double *place;         // examined places in the frame of the body               (n, 3)
-  double *distance;      // and values of the field there                          (n)
+  rf_pose seen;          // when nodes are at the places examined
   rf_collide_step last;  // that led to the state
   rf_collide_step next;  // being computed: it may fail
   double carried[3];     // the force at the state
   double impulse[3];     // on the solid, N s, of the steps since the caller made it zero
-} rf_collide;
+} rf_collide_body;
+
+typedef struct rf_collide rf_collide;
+typedef struct rf_collide_inside rf_collide_inside;
+
+// A step: v and a of its beginning, x of its end, w = v + h/2 a; all (n_nodes, 3).
+typedef struct rf_collide_motion {
+  double h;
+  const double *v, *a, *x, *w;
+  double *after;  // accelerations at its end, which contact changes
+} rf_collide_motion;
+
+// Contact of one motion.
+struct rf_collide {
+  double alpha;  // mass damping in q
+  double stable_s;
+  int32_t n;
+  int32_t *node;            // that touch                                             (n)
+  double *rest;             // their positions, m                                     (n, 3)
+  double *mass;             // lumped                                                 (n)
+  double *place;            // examined places in the frame of a body                 (n, 3)
+  double *distance;         // and values of its field there                          (n)
+  double last_s;            // length of the step that led to the state; 0: there was none
+  double ratio;             // last_s over that of the step being computed, 1 at first
+  double *by_contact;       // accelerations of the nodes by all forces at the state  (n, 3)
+  double *next_by_contact;  // of the step being computed                             (n, 3)
+  double *adjusted;         // a of a step of another length                          (n_all, 3)
+  int64_t n_all;            // nodes of the solid
+  const rf_constraints *constraints;  // borrowed; NULL: none
+  int32_t n_bodies;
+  rf_collide_body *body;      // (n_bodies)
+  rf_collide_inside *inside;  // owned; NULL: no damping inside
+  int32_t n_joint;            // contacts whose forces were solved for together in the last step
+  bool unsolved;              // forces of the step being computed do not obey the laws
+  int64_t n_unsolved;         // such steps since the last reset
+  // Changes the accelerations of a step with damping inside, which allocates memory; else NULL.
+  rf_status (*settle)(rf_collide *c, rf_system *s, const rf_collide_motion *m);
+};
 
 // RF_ERR_ARG unless the system is that of explicit steps of the solid, with lumped mass and damping
-// that the rule bears, and all nodes are free.
+// that the rules bear, and all nodes are free.
 RF_MUST_CHECK rf_status rf_collide_create(const rf_collide_settings *set, const rf_system *system,
                                           rf_collide **out, rf_error *err);
 void rf_collide_free(rf_collide *c);  // NULL is fine
-// Begins with the body where it was moved last.
+// Begins with the bodies where they were moved last.
 void rf_collide_reset(rf_collide *c);
-// Numbers besides displacements on which the next step depends: since_s and carried.
-enum { RF_COLLIDE_STATE = 4 };
-void rf_collide_recall(rf_collide *c, const double state[RF_COLLIDE_STATE]);
-void rf_collide_remember(const rf_collide *c, double state[RF_COLLIDE_STATE]);
+// Numbers besides displacements on which the next step depends: last_s, since_s and carried of each
+// body, and by_contact.
+static inline int64_t rf_collide_numbers(const rf_collide *c) {
+  return 1 + 4 * (int64_t)c->n_bodies + 3 * (int64_t)c->n;
+}
+void rf_collide_recall(rf_collide *c, const double *state);
+void rf_collide_remember(const rf_collide *c, double *state);
 
-// Changes accelerations `after` (n_nodes, 3) at the end of a step of h: v and a of its
-// beginning, x of its end, w = v + h/2 a.
-void rf_collide_touch_rt(rf_collide *c, double h, const double *v, const double *a, const double *x,
-                         const double *w, double *after);
+// Returns the acceleration at the beginning of a step of h: that of the state, or another one
+// where the step before was of another length.
+const double *rf_collide_begin_rt(rf_collide *c, double h, const double *state);
+// Changes the accelerations at the end of a step.
+RF_MUST_CHECK rf_status rf_collide_touch_rt(rf_collide *c, rf_system *s,
+                                            const rf_collide_motion *m);
 // The step becomes the state.
 void rf_collide_keep_rt(rf_collide *c, double h);
+
+// Parts of a step.
+// Finds the distances of all nodes from a body where its rule examines them.
+void rf_collide_measure_rt(const rf_collide *c, rf_collide_body *b, const rf_collide_motion *m);
+// Computes the point of node i, and its arm from the position of the body; false: no normal.
+bool rf_collide_examine_rt(const rf_collide *c, const rf_collide_body *b, int64_t i,
+                           const rf_collide_motion *m, rf_collide_point *p, double arm[3]);
+// Adds a force on node i.
+void rf_collide_push_rt(rf_collide *c, rf_collide_body *b, int64_t i, const rf_collide_point *p,
+                        const double arm[3], const double force[3], bool slides);
+
+// For steps with damping inside.
+RF_MUST_CHECK rf_status rf_collide_inside_create(rf_collide *c, const rf_system *system,
+                                                 rf_error *err);
+// Solves for the responses of all nodes that may touch in steps of h, for which no step has to wait
+// then.  RF_ERR_ARG: they need too much memory.
+RF_MUST_CHECK rf_status rf_collide_prepare(rf_collide *c, rf_system *s, double h);
+void rf_collide_inside_free(rf_collide_inside *inside);  // NULL is fine
 
 #endif

@@ -10,10 +10,12 @@
 
 static const double ROUNDING = 1e-13;  // of the velocity: a node that was stopped does not approach
 
-static void ask_rt(const rf_collide_point *p, double change[3]) {
+static bool require_rt(const rf_collide_point *p, double change[3]) {
   const double h = p->step_s, size = rf_vec3_length(p->before) + h * rf_vec3_length(p->started);
-  if (!(rf_vec3_dot(p->before, p->normal) < -ROUNDING * size)) return;
+  if (!(rf_vec3_dot(p->before, p->normal) < -ROUNDING * size)) return false;
   for (int k = 0; k < 3; ++k) change[k] = -2.0 * p->before[k] / h - p->started[k] - p->free[k];
+  return true;
 }
 
-const rf_collide_rule rf_collide_mirror = {.name = "mirror", .ahead = false, .ask_rt = ask_rt};
+const rf_collide_rule rf_collide_mirror = {
+    .name = "mirror", .ahead = false, .require_rt = require_rt};

@@ -9,17 +9,17 @@
 #include "dynamics/collide.h"
 #include "linalg/vec3.h"
 
-static void ask_rt(const rf_collide_point *p, double change[3]) {
+static bool require_rt(const rf_collide_point *p, double change[3]) {
   const double h = p->step_s, entered = h * fabs(rf_vec3_dot(p->halfway, p->normal));
   const double most = fmax(entered, p->recovery * p->depth_m);
   const double outwards = (fmin(0.0, most - p->depth_m) - p->distance_m) / (h * h);
-  if (!(outwards > 0.0)) return;
   double sliding[3];
   for (int k = 0; k < 3; ++k) sliding[k] = p->halfway[k] / h + p->free[k];
   const double along = rf_vec3_dot(sliding, p->normal);
   for (int k = 0; k < 3; ++k)
     change[k] = outwards * p->normal[k] - (sliding[k] - along * p->normal[k]);
+  return outwards > 0.0;
 }
 
 const rf_collide_rule rf_collide_surface = {
-    .name = "surface", .ahead = true, .damped = true, .ask_rt = ask_rt};
+    .name = "surface", .ahead = true, .damped = true, .require_rt = require_rt};

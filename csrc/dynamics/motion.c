@@ -266,17 +266,22 @@ void rf_motion_set_steps(rf_motion *m, int64_t steps) {
   m->time_s = (double)steps * m->set.dt_s;
 }
 
-void rf_motion_pace(const rf_motion *m, double pace[RF_MOTION_PACE]) {
+void rf_motion_pace(const rf_motion *m, double *pace) {
   pace[0] = (double)m->report.steps;
   pace[1] = (double)m->origin_steps;
   pace[2] = m->origin_s;
-  for (int i = 3; i < RF_MOTION_PACE; ++i) pace[i] = 0.0;
-  if (m->collide) rf_collide_remember(m->collide, pace + 3);
+  if (m->collide)
+    rf_collide_remember(m->collide, pace + 3);
+  else
+    memset(pace + 3, 0, 4 * sizeof *pace);
 }
 
-rf_status rf_motion_recall_pace(rf_motion *m, const double pace[RF_MOTION_PACE], rf_error *err) {
+rf_status rf_motion_recall_pace(rf_motion *m, const double *pace, rf_error *err) {
   static const double MOST = 9007199254740992.0;  // 2^53: steps are whole numbers
-  if (!(0.0 <= pace[1] && pace[1] <= pace[0] && pace[0] < MOST && pace[2] >= 0.0 && pace[3] >= 0.0))
+  bool past = pace[2] >= 0.0 && pace[3] >= 0.0;   // times
+  for (int32_t k = 0; m->collide && k < m->collide->n_bodies; ++k)
+    past = past && pace[4 + 4 * (int64_t)k] >= 0.0;
+  if (!(0.0 <= pace[1] && pace[1] <= pace[0] && pace[0] < MOST && past))
     return rf_fail(err, RF_ERR_ARG,
                    "pace must be 0 <= origin <= steps < 2^53 and times of at least 0, got %g of %g "
                    "steps, %g s and %g s",
@@ -295,9 +300,13 @@ rf_status rf_motion_set_dt(rf_motion *m, double dt_s, rf_error *err) {
     return rf_fail(err, RF_ERR_ARG, "dt is constant in steps of %s", m->set.scheme->name);
   if (!(isfinite(dt_s) && dt_s > 0.0))
     return rf_fail(err, RF_ERR_ARG, "dt must be finite and positive, got %g", dt_s);
-  if (m->collide)
-    return rf_fail(err, RF_ERR_ARG,
-                   "dt is constant in contact: rules expect the next step to be as long");
+  if (m->collide && m->collide->inside)
+    return rf_fail(
+        err, RF_ERR_ARG,
+        "dt is %g s, but steps in contact with damping inside all have the length of the "
+        "simulation, %g s: leave dt out, make a simulation with that dt, or take "
+        "implicit_damping=False",
+        dt_s, m->set.dt_s);
   m->origin_s = m->time_s;
   m->origin_steps = m->report.steps;
   m->set.dt_s = dt_s;

@@ -152,14 +152,14 @@ RF_MUST_CHECK rf_status rf_motion_reset(rf_motion *m, const rf_run *run, const d
                                         const double *qdot, const double *qddot, rf_error *err);
 void rf_motion_set_steps(rf_motion *m, int64_t steps);  // since the last reset, and so the time
 // Numbers besides the state on which steps of a scheme with varying ones depend: steps, their
-// origin, contact.
-enum { RF_MOTION_PACE = 3 + RF_COLLIDE_STATE };
-void rf_motion_pace(const rf_motion *m, double pace[RF_MOTION_PACE]);
+// origin, contact.  Without contact four zeros stand for it.
+static inline int64_t rf_motion_pace_size(const rf_motion *m) {
+  return 3 + (m->collide ? rf_collide_numbers(m->collide) : 4);
+}
+void rf_motion_pace(const rf_motion *m, double *pace);
 // RF_ERR_ARG if numbers contradict each other; then nothing changes.
-RF_MUST_CHECK rf_status rf_motion_recall_pace(rf_motion *m, const double pace[RF_MOTION_PACE],
-                                              rf_error *err);
-// Length of the steps from now on.  RF_ERR_ARG unless the scheme varies it and there is
-// no contact.
+RF_MUST_CHECK rf_status rf_motion_recall_pace(rf_motion *m, const double *pace, rf_error *err);
+// Length of the steps from now on.  RF_ERR_ARG unless the scheme varies it.
 RF_MUST_CHECK rf_status rf_motion_set_dt(rf_motion *m, double dt_s, rf_error *err);
 
 // Changes of q and qdot (n) in the step before the state, for a scheme that remembers them.

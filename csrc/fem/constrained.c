@@ -289,13 +289,14 @@ rf_status rf_constrained_fold_blocks(const rf_solid *s, const rf_run *run, const
 }
 
 rf_status rf_constrained_copy(const rf_solid *s, const double *u, double **out, rf_error *err) {
+  const rf_constraints *c = s->mesh->constraints;
   rf_status st = RF_OK;
   const size_t n = 3 * (size_t)s->mesh->n_nodes;
   *out = NULL;
-  if (!u) return RF_OK;
+  if (!u || rf_constraints_filled_rt(c, u)) return RF_OK;
   RF_ALLOC(*out, n);
   memcpy(*out, u, n * sizeof *u);
-  rf_constraints_fill_rt(s->mesh->constraints, *out);
+  rf_constraints_fill_rt(c, *out);
 done:
   return st;
 }

@@ -43,7 +43,8 @@ RF_MUST_CHECK rf_status rf_constrained_numbers(const rf_solid *solid,
                                                rf_numbers_of_elements *compute, const void *context,
                                                double *entries, rf_error *err);
 
-// Creates a copy of the displacements (n, 3) in which constrained nodes follow; NULL stays NULL.
+// Creates a copy of the displacements (n, 3) in which constrained nodes follow; NULL where u is
+// NULL or they follow in it already, to the bit.
 RF_MUST_CHECK rf_status rf_constrained_copy(const rf_solid *solid, const double *u, double **out,
                                             rf_error *err);
 

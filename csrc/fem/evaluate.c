@@ -219,11 +219,13 @@ static rf_status run_constrained(const evaluation *wanted, const rf_run *run, do
   RF_TRY(rf_constrained_copy(s, wanted->v, &v, err));
   if (wanted->tangent) RF_ALLOC(blocks, 9 * (int64_t)elements->graph.ptr[elements->graph.n]);
   job.solid = elements;
-  job.u = u, job.v = v, job.tangent = blocks;
+  if (u) job.u = u;
+  if (v) job.v = v;
+  job.tangent = blocks;
   job.upper = true;  // folding reads the upper triangle
   RF_TRY(run_evaluation(&job, run, sum, err));
   if (!wanted->viscosity)
-    RF_TRY(rf_solid_add_ghosts(elements, run, u, sum, wanted->force, blocks, true, err));
+    RF_TRY(rf_solid_add_ghosts(elements, run, job.u, sum, wanted->force, blocks, true, err));
   if (wanted->force) rf_constraints_fold_rt(s->mesh->constraints, wanted->force);
   if (blocks)
     RF_TRY(rf_constrained_fold_blocks(s, run, blocks, wanted->upper, wanted->tangent, err));

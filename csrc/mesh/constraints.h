@@ -64,6 +64,18 @@ static inline void rf_constraints_fill_rt(const rf_constraints *c, double *x) {
   }
 }
 
+// Returns true if the constrained nodes of x are there already, to the bit.  NULL: true.
+static inline bool rf_constraints_filled_rt(const rf_constraints *c, const double *x) {
+  for (int32_t k = 0; c && k < c->n; ++k)
+    for (int i = 0; i < 3; ++i) {
+      double sum = 0.0;
+      for (int32_t p = c->ptr[k]; p < c->ptr[k + 1]; ++p)
+        sum += c->weights[p] * x[3 * (int64_t)c->masters[p] + i];
+      if (!(sum == x[3 * (int64_t)c->slaves[k] + i])) return false;
+    }
+  return true;
+}
+
 // Sets the values of constrained nodes to zero.  NULL: nothing.
 static inline void rf_constraints_clear_rt(const rf_constraints *c, double *x) {
   for (int32_t k = 0; c && k < c->n; ++k)

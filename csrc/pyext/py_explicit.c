@@ -37,7 +37,10 @@ static PyObject *explicit_new(PyTypeObject *type, PyObject *args, PyObject *kwar
     return NULL;
   set.motion = py_held(motion);
   set.proxy = py_held(proxy);
-  const rf_status st = rf_explicit_create(&set, &touch, &err);
+  rf_status st;
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_explicit_create(&set, &touch, &err);
+  Py_END_ALLOW_THREADS
   if (st < 0) return py_raise(state, st, &err);
   PyObject *kept = PyTuple_Pack(2, motion, proxy);
   if (!kept) {

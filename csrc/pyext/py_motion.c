@@ -20,7 +20,7 @@ typedef struct py_motion {
   npy_intp shape[2];  // of the state vectors
   int ndim;
   npy_intp modes[3];
-  PyObject *proxy;                // that it touches, among those kept; NULL: none
+  PyObject *proxies;              // sorted tuple of those that it touches, kept; NULL: none
   _Atomic(unsigned long) holder;  // thread that holds the lock while functions of a system in
                                   // Python may be called; 0: none
 } py_motion;
@@ -28,14 +28,14 @@ typedef struct py_motion {
 static void lock_calling(PyObject *object) {
   py_motion *self = (py_motion *)object;
   py_lock(object);
-  if (self->proxy) py_lock(self->proxy);
+  py_proxies_lock(self->proxies);
   self->holder = PyThread_get_thread_ident();
 }
 
 static void unlock_calling(PyObject *object) {
   py_motion *self = (py_motion *)object;
   self->holder = 0;
-  if (self->proxy) py_unlock(self->proxy);
+  py_proxies_unlock(self->proxies);
   py_unlock(object);
 }
 
@@ -48,7 +48,8 @@ static int refuse_within(PyObject *object) {
   return -1;
 }
 
-enum { MOST_STEPS = 256 };
+enum { MOST_STEPS = 256, MOST_JOINT = 8 };
+static const double JOINT = 30.0;          // a factor of a joint solve takes n^3 / 3, in blocks
 static const double WORK_PER_CHUNK = 1e7;  // numbers read; a core reads a few per ns
 
 double py_step_work(const rf_motion *m) {
@@ -135,7 +136,7 @@ static void release(void *motion) { rf_motion_free(motion); }
 static PyObject *motion_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   py_state *state = (py_state *)PyType_GetModuleState(type);
   PyObject *system, *settings, *strain_rate = Py_None, *load_obj = Py_None, *result = NULL;
-  PyObject *barrier = Py_None, *proxy_obj = Py_None, *proxy = NULL;
+  PyObject *barrier = Py_None, *proxy_obj = Py_None;
   PyObject *kept = NULL;
   const char *name;
   rf_motion_settings set = {0};
@@ -144,8 +145,8 @@ static PyObject *motion_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
   py_source from = {0};
   int threads;
   py_run run;
-  py_in load = {0}, touching = {0};
-  rf_collide_settings collide = {0};
+  py_in load = {0};
+  py_proxies proxies = {0};
   int inside = 0;
   rf_error err = {0};
   if (py_refuse_keywords(type, kwargs) < 0) return NULL;
@@ -159,9 +160,9 @@ static PyObject *motion_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     goto done;
   const py_system_kind *kind = py_source_in(state, system, strain_rate, &from);
   if (!kind || py_source_vector_in(&from, &load, load_obj, "gravity") < 0) goto done;
-  if (py_proxy_in(state, proxy_obj, &from, &collide, &proxy, &touching) < 0) goto done;
+  if (py_proxies_in(state, proxy_obj, &from, &proxies) < 0) goto done;
   set.load = load.data;
-  set.collide = proxy ? &collide : NULL;
+  set.collide = proxies.sorted ? &proxies.set : NULL;
   from.damping.inside_s = inside ? set.dt_s : 0.0;
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
@@ -174,7 +175,7 @@ static PyObject *motion_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     goto done;
   }
   PyObject *rate = from.damping.strain_rate ? strain_rate : Py_None;
-  PyObject *touched = barrier != Py_None ? barrier : proxy;
+  PyObject *touched = barrier != Py_None ? barrier : proxies.sorted;
   kept = PyTuple_Pack(touched ? 3 : 2, system, rate, touched);
   result = kept ? py_object_new_locked(type, motion, release, kept) : NULL;
   if (!kept) release(motion);
@@ -182,7 +183,7 @@ static PyObject *motion_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
   py_motion *self = (py_motion *)result;
   self->chunk = py_step_chunk(py_step_work(motion));
   self->ndim = from.ndim;
-  self->proxy = proxy;
+  self->proxies = proxies.sorted;
   self->shape[0] = from.n;
   self->shape[1] = 3;
 done:
@@ -190,13 +191,21 @@ done:
   rf_free(set.own);
   py_source_release(&from);
   py_in_release(&load);
-  py_in_release(&touching);
+  py_proxies_release(&proxies);
   return result;
 }
 
 static int vector_in(const py_motion *self, py_in *in, PyObject *object, const char *name) {
   const py_source form = {.n = self->shape[0], .ndim = self->ndim};
   return py_source_vector_in(&form, in, object, name);
+}
+
+// Steps until the next check.  Joint solves of contacts may begin in any of them.
+static int64_t chunk_of(const py_motion *self, const rf_motion *m) {
+  if (!m->collide || !m->collide->inside) return self->chunk;
+  const double size = 3.0 * m->collide->n_joint;
+  const int64_t chunk = py_step_chunk(py_step_work(m) + size * size * size / JOINT);
+  return chunk < MOST_JOINT ? chunk : MOST_JOINT;
 }
 
 // Makes steps of dt_s, or of the usual length where it is 0.
@@ -238,11 +247,12 @@ static PyObject *step(PyObject *object, PyObject *args) {
   Py_BEGIN_ALLOW_THREADS
   // the lock is held for a chunk of steps only, and not while progress is reported: callables and
   // other threads may read the simulation in between
-  const int64_t chunk = self->chunk;
   const rf_run quiet = {.threads = threads};
   lock_calling(object);
   rf_collide *const contact = ((rf_motion *)self->object.held)->collide;
-  if (contact) memset(contact->impulse, 0, sizeof contact->impulse);
+  for (int32_t k = 0; contact && k < contact->n_bodies; ++k)
+    memset(contact->body[k].impulse, 0, sizeof contact->body[k].impulse);
+  int64_t chunk = chunk_of(self, self->object.held);
   unlock_calling(object);
   for (int64_t done = 0; done < n && st >= 0;) {
     const int64_t count = n - done < chunk ? n - done : chunk;
@@ -252,6 +262,7 @@ static PyObject *step(PyObject *object, PyObject *args) {
     st = step_of(motion, &quiet, force.data, count, dt, &err);
     shortened += motion->report.shortened_steps - before;
     farthest = rf_motion_farthest(motion);
+    chunk = chunk_of(self, motion);
     unlock_calling(object);
     done += count;
     if (st >= 0) st = rf_run_progress(&run.run, done, n, &err);
@@ -305,7 +316,8 @@ static PyObject *reset(PyObject *object, PyObject *args) {
   }
   if (modes_obj != Py_None && py_in_f64(&modes, modes_obj, "modes", 3, size) < 0) goto done;
   if (pace_obj != Py_None &&
-      py_in_f64(&pace, pace_obj, "pace", 1, (npy_intp[]){RF_MOTION_PACE}) < 0)
+      py_in_f64(&pace, pace_obj, "pace", 1,
+                (npy_intp[]){(npy_intp)rf_motion_pace_size(self->object.held)}) < 0)
     goto done;
   rf_error err = {0};
   rf_status st;
@@ -334,19 +346,20 @@ static PyObject *read_vectors(PyObject *object, bool whole) {
   const int n = whole ? 5 : 3;
   const npy_intp *size = whole ? modes_shape(self) : NULL;
   const bool varies = whole && ((const rf_motion *)py_held(object))->set.scheme->varies;
+  const npy_intp pace = (npy_intp)rf_motion_pace_size(py_held(object));
   PyObject *out[7] = {NULL}, *result = NULL;
   bool made = true, follows = false, sweeps = false;
   if (refuse_within(object) < 0) return NULL;
   for (int i = 0; i < n; ++i) made &= (out[i] = py_new_f64(self->ndim, self->shape)) != NULL;
   if (size) made &= (out[5] = py_new_f64(3, (npy_intp[]){size[0], size[1], size[2]})) != NULL;
-  if (varies) made &= (out[6] = py_new_f64(1, (npy_intp[]){RF_MOTION_PACE})) != NULL;
+  if (varies) made &= (out[6] = py_new_f64(1, (npy_intp[]){pace})) != NULL;
   if (made) {
     const size_t count = (size_t)(self->shape[0] * (self->ndim == 2 ? 3 : 1));
     double time_s, *to[7] = {NULL};
     for (int i = 0; i < 7; ++i) to[i] = out[i] ? py_f64(out[i]) : NULL;
     Py_BEGIN_ALLOW_THREADS
     py_lock(object);
-    if (self->proxy) py_lock(self->proxy);  // its moves are compared
+    py_proxies_lock(self->proxies);  // their moves are compared
     const rf_motion *now = self->object.held;
     const double *const from[5] = {now->q, now->qdot, now->qddot, now->step, now->step_rate};
     for (int i = 0; i < n; ++i) memcpy(to[i], from[i], count * sizeof **to);
@@ -354,7 +367,7 @@ static PyObject *read_vectors(PyObject *object, bool whole) {
     follows = now->follows;
     sweeps = size && rf_motion_modes(now, to[5]);
     if (varies) rf_motion_pace(now, to[6]);
-    if (self->proxy) py_unlock(self->proxy);
+    py_proxies_unlock(self->proxies);
     py_unlock(object);
     Py_END_ALLOW_THREADS
     PyObject *last = !whole || !follows ? Py_NewRef(Py_None) : PyTuple_Pack(2, out[3], out[4]);
@@ -396,18 +409,20 @@ static PyObject *read_report(PyObject *object, PyObject *unused) {
   py_motion *self = (py_motion *)object;
   const rf_motion *m = self->object.held;
   rf_motion_report r;
-  int64_t solved;
+  int64_t solved, unsolved;
   if (refuse_within(object) < 0) return NULL;
   Py_BEGIN_ALLOW_THREADS
   py_lock(object);
   r = m->report;
   solved = m->system->iterations;
+  unsolved = m->collide ? m->collide->n_unsolved : 0;
   py_unlock(object);
   Py_END_ALLOW_THREADS
   if (m->set.scheme->exact)
     return Py_BuildValue("{s:L,s:L}", "steps", (long long)r.steps, "vectors", (long long)r.solves);
   if (!rf_scheme_iterates(m->set.scheme))
-    return Py_BuildValue("{s:L,s:L}", "steps", (long long)r.steps, "iterations", (long long)solved);
+    return Py_BuildValue("{s:L,s:L,s:L}", "steps", (long long)r.steps, "iterations",
+                         (long long)solved, "unsolved", (long long)unsolved);
   PyObject *residuals = PyTuple_New(r.n_history);
   for (int32_t i = 0; residuals && i < r.n_history; ++i) {
     PyObject *value = PyFloat_FromDouble(r.history[i]);
@@ -470,8 +485,8 @@ static PyObject *read_barrier(PyObject *object, PyObject *unused) {
 PyDoc_STRVAR(
     proxy_doc,
     "proxy_results($self, /)\n--\n\n"
-    "(nodes, node forces, force, torque, impulse, position, quaternion) of contact with a\n"
-    "Proxy, on the solid; None: there is none.");
+    "A tuple of (nodes, node forces, force, torque, impulse, position, quaternion, normal force,\n"
+    "number of nodes that slide) of contact with each Proxy, on the solid; None: there is none.");
 static PyObject *read_proxy(PyObject *object, PyObject *unused) {
   (void)unused;
   return py_proxy_results(object, ((rf_motion *)py_held(object))->collide);

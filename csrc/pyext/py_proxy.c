@@ -79,69 +79,139 @@ done:
   return result;
 }
 
-int py_proxy_in(py_state *state, PyObject *object, const py_source *from, rf_collide_settings *set,
-                PyObject **proxy, py_in *nodes) {
-  PyObject *nodes_obj;
+// Returns a tuple of proxies by ascending addresses; NULL with an exception.
+static PyObject *sort(PyObject *proxies) {
+  const Py_ssize_t n = PyTuple_GET_SIZE(proxies);
+  PyObject *sorted = PyTuple_New(n);
+  for (Py_ssize_t i = 0; sorted && i < n; ++i) {
+    PyObject *one = Py_NewRef(PyTuple_GET_ITEM(proxies, i));
+    Py_ssize_t at = i;
+    for (; at > 0 && (uintptr_t)PyTuple_GET_ITEM(sorted, at - 1) > (uintptr_t)one; --at)
+      PyTuple_SET_ITEM(sorted, at, PyTuple_GET_ITEM(sorted, at - 1));
+    PyTuple_SET_ITEM(sorted, at, one);
+  }
+  return sorted;
+}
+
+int py_proxies_in(py_state *state, PyObject *object, const py_source *from, py_proxies *out) {
+  PyObject *proxies, *nodes_obj;
   double stable_s;
-  *set = (rf_collide_settings){0};
-  *proxy = NULL;
   if (object == Py_None) return 0;
   if (!PyTuple_Check(object)) {
     PyErr_SetString(PyExc_TypeError, "proxy must be a tuple of three");
     return -1;
   }
-  if (!PyArg_ParseTuple(object, "OOd:Motion", proxy, &nodes_obj, &stable_s) ||
-      py_require_type(state, *proxy, PY_PROXY, "contact", "RigidProxy") < 0)
+  if (!PyArg_ParseTuple(object, "O!Od:Motion", &PyTuple_Type, &proxies, &nodes_obj, &stable_s))
     return -1;
+  const Py_ssize_t n = PyTuple_GET_SIZE(proxies);
+  for (Py_ssize_t i = 0; i < n; ++i)
+    if (py_require_type(state, PyTuple_GET_ITEM(proxies, i), PY_PROXY, "contact", "RigidProxy") < 0)
+      return -1;
+  if (n < 1 || n > INT32_MAX) {
+    py_fail(state, PY_INPUT_ERROR, "contact must have at least one RigidProxy");
+    return -1;
+  }
   if (from->ndim != 2) {
     py_fail(state, PY_INPUT_TYPE_ERROR, "contact of a RigidProxy is for explicit steps of a Solid");
     return -1;
   }
-  if (py_in_i32(nodes, nodes_obj, "nodes", 1, (npy_intp[]){PY_ANY}, 0, (int32_t)from->n - 1) < 0)
+  if (!(out->sorted = sort(proxies))) return -1;
+  for (Py_ssize_t i = 1; i < n; ++i)
+    if (PyTuple_GET_ITEM(out->sorted, i) == PyTuple_GET_ITEM(out->sorted, i - 1)) {
+      py_fail(state, PY_INPUT_ERROR, "contact has the same RigidProxy twice");
+      return -1;
+    }
+  if (!(out->held = rf_alloc((size_t)n, sizeof(void *)))) {
+    PyErr_SetString(PyExc_MemoryError, "out of memory: bodies in contact");
     return -1;
-  *set = (rf_collide_settings){.proxy = py_held(*proxy),
-                               .solid = from->model,
-                               .alpha = from->damping.mass,
-                               .stable_s = stable_s,
-                               .n = (int32_t)nodes->shape[0],
-                               .node = nodes->data};
+  }
+  for (Py_ssize_t i = 0; i < n; ++i) out->held[i] = py_held(PyTuple_GET_ITEM(proxies, i));
+  if (py_in_i32(&out->nodes, nodes_obj, "nodes", 1, (npy_intp[]){PY_ANY}, 0, (int32_t)from->n - 1) <
+      0)
+    return -1;
+  out->set = (rf_collide_settings){.n_proxies = (int32_t)n,
+                                   .proxy = out->held,
+                                   .solid = from->model,
+                                   .alpha = from->damping.mass,
+                                   .stable_s = stable_s,
+                                   .n = (int32_t)out->nodes.shape[0],
+                                   .node = out->nodes.data};
   return 0;
+}
+
+void py_proxies_release(py_proxies *p) {
+  Py_XDECREF(p->sorted);
+  rf_free(p->held);
+  py_in_release(&p->nodes);
+}
+
+void py_proxies_lock(PyObject *sorted) {
+  for (Py_ssize_t i = 0; sorted && i < PyTuple_GET_SIZE(sorted); ++i)
+    py_lock(PyTuple_GET_ITEM(sorted, i));
+}
+
+void py_proxies_unlock(PyObject *sorted) {
+  for (Py_ssize_t i = 0; sorted && i < PyTuple_GET_SIZE(sorted); ++i)
+    py_unlock(PyTuple_GET_ITEM(sorted, i));
+}
+
+// The results of contact with one body; NULL with an exception.
+static PyObject *results(const rf_collide_body *b) {
+  const rf_collide_step *now = &b->last;
+  PyObject *out[8] = {NULL}, *result = NULL;
+  const npy_intp n = now->n_touching, three = 3, four = 4;
+  const double *const from[] = {now->total,           now->torque,          b->impulse,
+                                now->pose.position_m, now->pose.quaternion, now->pushed};
+  out[0] = py_new_i32(1, &n);
+  out[1] = py_new_f64(2, (npy_intp[]){n, 3});
+  for (int k = 2; k < 8; ++k) out[k] = py_new_f64(1, k == 6 ? &four : &three);
+  for (int k = 0; k < 8; ++k)
+    if (!out[k]) goto done;
+  memcpy(py_i32(out[0]), now->touching, (size_t)n * sizeof *now->touching);
+  memcpy(py_f64(out[1]), now->force, 3 * (size_t)n * sizeof *now->force);
+  for (int k = 2; k < 8; ++k)
+    memcpy(py_f64(out[k]), from[k - 2], (k == 6 ? 4 : 3) * sizeof(double));
+  result = Py_BuildValue("(OOOOOOOOi)", out[0], out[1], out[2], out[3], out[4], out[5], out[6],
+                         out[7], (int)now->n_sliding);
+done:
+  for (int k = 0; k < 8; ++k) Py_XDECREF(out[k]);
+  return result;
 }
 
 PyObject *py_proxy_results(PyObject *motion, const rf_collide *c) {
   if (!c) Py_RETURN_NONE;
-  PyObject *out[7] = {NULL}, *result = NULL;
-  rf_collide_step now;
-  double impulse[3];
-  int32_t *node = rf_alloc((size_t)c->n, sizeof *node);
-  double *force = rf_alloc(3 * (size_t)c->n, sizeof *force);
-  if (!node || !force) {
+  PyObject *result = NULL;
+  rf_collide_body *copy = rf_alloc((size_t)c->n_bodies, sizeof *copy);
+  int32_t *node = rf_alloc((size_t)c->n_bodies * (size_t)c->n, sizeof *node);
+  double *force = rf_alloc(3 * (size_t)c->n_bodies * (size_t)c->n, sizeof *force);
+  if (!copy || !node || !force) {
     PyErr_SetString(PyExc_MemoryError, "out of memory: the results of a contact");
     goto done;
   }
   Py_BEGIN_ALLOW_THREADS
   py_lock(motion);
-  now = c->last;
-  memcpy(impulse, c->impulse, sizeof impulse);
-  memcpy(node, now.touching, (size_t)now.n_touching * sizeof *node);
-  memcpy(force, now.force, 3 * (size_t)now.n_touching * sizeof *force);
+  for (int32_t k = 0; k < c->n_bodies; ++k) {
+    const rf_collide_step *now = &c->body[k].last;
+    rf_collide_step *to = &copy[k].last;
+    const size_t at = (size_t)k * (size_t)c->n;
+    copy[k] = c->body[k];
+    to->touching = node + at;
+    to->force = force + 3 * at;
+    memcpy(to->touching, now->touching, (size_t)now->n_touching * sizeof *node);
+    memcpy(to->force, now->force, 3 * (size_t)now->n_touching * sizeof *force);
+  }
   py_unlock(motion);
   Py_END_ALLOW_THREADS
-  const npy_intp n = now.n_touching, three = 3, four = 4;
-  const double *const from[] = {now.total, now.torque, impulse, now.pose.position_m,
-                                now.pose.quaternion};
-  out[0] = py_new_i32(1, &n);
-  out[1] = py_new_f64(2, (npy_intp[]){n, 3});
-  for (int k = 2; k < 7; ++k) out[k] = py_new_f64(1, k == 6 ? &four : &three);
-  for (int k = 0; k < 7; ++k)
-    if (!out[k]) goto done;
-  memcpy(py_i32(out[0]), node, (size_t)n * sizeof *node);
-  memcpy(py_f64(out[1]), force, 3 * (size_t)n * sizeof *force);
-  for (int k = 2; k < 7; ++k)
-    memcpy(py_f64(out[k]), from[k - 2], (k == 6 ? 4 : 3) * sizeof(double));
-  result = PyTuple_Pack(7, out[0], out[1], out[2], out[3], out[4], out[5], out[6]);
+  result = PyTuple_New(c->n_bodies);
+  for (int32_t k = 0; result && k < c->n_bodies; ++k) {
+    PyObject *one = results(copy + k);
+    if (one)
+      PyTuple_SET_ITEM(result, k, one);
+    else
+      Py_CLEAR(result);
+  }
 done:
-  for (int k = 0; k < 7; ++k) Py_XDECREF(out[k]);
+  rf_free(copy);
   rf_free(node);
   rf_free(force);
   return result;

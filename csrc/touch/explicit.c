@@ -17,13 +17,21 @@ static const double EQUAL = 1e-6;  // relative, of times
 
 static const rf_run ALONE = {.threads = 1};
 
+// Number of the tool among the bodies that the solid touches; -1: it does not touch the tool.
+static int32_t tool_of(const rf_explicit_settings *set) {
+  const rf_collide *c = set->motion->collide;
+  for (int32_t k = 0; c && k < c->n_bodies; ++k)
+    if (c->body[k].proxy == set->proxy) return k;
+  return -1;
+}
+
 static rf_status check(const rf_explicit_settings *set, rf_error *err) {
   const rf_motion *m = set->motion;
   const double period_s = set->cycle_s * set->cycles;
   if (!(isfinite(set->cycle_s) && set->cycle_s > 0.0 && set->cycles >= 1 && set->steps >= 1))
     return rf_fail(err, RF_ERR_ARG, "a period needs cycles and steps, got %d of %g s and %d",
                    (int)set->cycles, set->cycle_s, (int)set->steps);
-  if (!m->collide || m->collide->proxy != set->proxy)
+  if (tool_of(set) < 0)
     return rf_fail(err, RF_ERR_ARG, "the simulation has no contact with this RigidProxy");
   if (!(fabs(set->steps * m->set.dt_s - period_s) <= EQUAL * period_s))
     return rf_fail(err, RF_ERR_ARG, "%d steps of %g s do not fill a period of %g s",
@@ -31,11 +39,27 @@ static rf_status check(const rf_explicit_settings *set, rf_error *err) {
   if (set->way == RF_EXPLICIT_direct && set->cycles != 1)
     return rf_fail(err, RF_ERR_ARG, "without interpolation a period is one cycle, got %d",
                    (int)set->cycles);
-  if (set->way == RF_EXPLICIT_direct && m->system->constraints)
+  const rf_system *system = m->system;
+  const char *kind = system->inside ? "with damping inside"
+                     : system->constraints && system->damping_stiff > 0.0
+                         ? "with stiffness damping of a graded mesh"
+                         : NULL;
+  if (set->way == RF_EXPLICIT_direct && kind)
     return rf_fail(err, RF_ERR_ARG,
-                   "interpolation is None, but steps of a graded mesh allocate memory, which a "
-                   "haptic cycle must not: take \"delay\" or \"stiffness\"");
+                   "interpolation is None, but steps %s allocate memory, which a haptic cycle must "
+                   "not: take \"delay\" or \"stiffness\"",
+                   kind);
   return RF_OK;
+}
+
+// Solves in advance for what steps in contact would wait for.
+static rf_status prepare(rf_motion *m, rf_error *err) {
+  m->system->run = &ALONE;
+  m->system->err = err;
+  const rf_status st = rf_collide_prepare(m->collide, m->system, m->set.dt_s);
+  m->system->run = NULL;
+  m->system->err = NULL;
+  return st;
 }
 
 static void release(void *self) {
@@ -57,6 +81,7 @@ static rf_status create(const rf_explicit_settings *set, rf_explicit **out, rf_e
   char *hands, *states, *simulated, *known, *spare;
   RF_ALLOC(x, 1);
   x->set = *set;
+  x->tool = set->motion->collide->body + tool_of(set);
   x->report = &x->first;
   x->run = &ALONE;
   x->period_s = set->cycle_s * set->cycles;
@@ -67,6 +92,7 @@ static rf_status create(const rf_explicit_settings *set, rf_explicit **out, rf_e
   x->secant.noise_m = NOISE_M_S * x->period_s;
   x->secant.memory = exp(-x->period_s / MEMORY_S);
   x->secant.most_open = (int32_t)ceil(fmax(OPEN, OPEN_S / x->period_s));
+  x->secant.sticks_after = (int32_t)ceil(MEMORY_S / x->period_s);
   x->fewest = (int32_t)fmax(FEWEST, MEMORY_S / x->period_s);
   RF_ALLOC(hands, rf_broadcast_bytes_rt(sizeof(rf_explicit_hand)));
   x->hands_memory = hands;
@@ -134,6 +160,7 @@ rf_status rf_explicit_create(const rf_explicit_settings *set, rf_touch **out, rf
   rf_explicit *x;
   *out = NULL;
   rf_status st = check(set, err);
+  if (st >= 0) st = prepare(set->motion, err);
   if (st >= 0) st = create(set, &x, err);
   if (st < 0) return st;
   return rf_touch_create(&KIND, x, (int32_t)x->n_moved, rf_explicit_lag(x), out, err);

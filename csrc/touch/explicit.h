@@ -62,8 +62,9 @@ typedef struct rf_explicit_report {
 
 typedef struct rf_explicit {
   rf_explicit_settings set;
-  rf_explicit_report first;    // in the original, which all copies share
-  rf_explicit_report *report;  // that of the first one
+  const rf_collide_body *tool;  // contact with it
+  rf_explicit_report first;     // in the original, which all copies share
+  rf_explicit_report *report;   // that of the first one
   double period_s, stall_s;
   int32_t fewest;     // states in contact, before a stiffness counts as measured
   const rf_run *run;  // one thread
@@ -73,6 +74,7 @@ typedef struct rf_explicit {
   rf_explicit_hand reached;
   rf_explicit_state *last;  // owned; behind it displacements of the nodes that touch, m (n_moved)
   rf_explicit_secant secant;
+  uint64_t nodes;  // mark of those that touched in the last state
   // cycles
   rf_explicit_hand hand;
   rf_explicit_display display;

@@ -8,9 +8,20 @@
 static const int32_t BEGINS = 3;  // states of a contact, before its stiffness is shown
 static const double LATE = 1.5;   // periods between two cycles that are too far apart
 
+// Returns a number that other sets of touching nodes do not share, but for chance.
+static uint64_t mark_of(const rf_collide_step *step) {
+  uint64_t mark = 0;
+  for (int32_t k = 0; k < step->n_touching; ++k) {
+    uint64_t one = ((uint64_t)step->touching[k] + 1) * 0x9e3779b97f4a7c15u;
+    one = (one ^ one >> 31) * 0xbf58476d1ce4e5b9u;
+    mark += one ^ one >> 29;
+  }
+  return mark;
+}
+
 // Fills the state at the end of a period in which the tool came from a pose.
 static void fill_state(rf_explicit *x, const rf_pose *from, const rf_explicit_hand *hand) {
-  const rf_collide_step *step = &x->set.motion->collide->last;
+  const rf_collide_step *step = &x->tool->last;
   rf_explicit_state *s = x->last;
   const bool slides = step->n_touching > 0 && step->n_sliding == step->n_touching;
   s->hand_s = hand->time_s;
@@ -27,12 +38,19 @@ static void fill_state(rf_explicit *x, const rf_pose *from, const rf_explicit_ha
   double *moved = (double *)(void *)(s + 1);
   for (int64_t k = 0; k < m->collide->n; ++k)
     memcpy(moved + 3 * k, m->q + 3 * (int64_t)m->collide->node[k], 3 * sizeof *moved);
-  rf_explicit_secant_take_rt(&x->secant, s->touching > 0, s->law.hand_m, s->law.force_n);
+  const uint64_t nodes = mark_of(step);
+  rf_explicit_touch now = {.touching = s->touching > 0,
+                           .held = nodes == x->nodes && step->n_sliding == 0};
+  x->nodes = nodes;
+  memcpy(now.place_m, s->law.hand_m, sizeof now.place_m);
+  memcpy(now.force_n, s->law.force_n, sizeof now.force_n);
+  for (int i = 0; i < 3; ++i) now.normal_n[i] = 0.0 - step->pushed[i];
+  rf_explicit_secant_take_rt(&x->secant, &now);
   const bool known = x->secant.states > x->fewest;
   s->most_n_per_m = known ? rf_explicit_secant_most_rt(&x->secant) : 0.0;
   memset(s->law.stiffness, 0, sizeof s->law.stiffness);
   if (x->set.way == RF_EXPLICIT_stiffness && x->secant.states > BEGINS)
-    memcpy(s->law.stiffness, x->secant.stiffness, sizeof s->law.stiffness);
+    memcpy(s->law.stiffness, x->secant.used, sizeof s->law.stiffness);
 }
 
 // Makes a period that ends with the tool at the hand.

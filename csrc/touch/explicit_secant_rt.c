@@ -9,11 +9,12 @@ static const double MOST = 2.0;  // times the force over the depth
 enum { SWEEPS = 6 };             // of Jacobi's method, whose error is squared in each
 
 static void clear(rf_explicit_secant *s) {
-  s->states = s->open = 0;
+  s->states = s->open = s->held = 0;
   memset(s->towards, 0, sizeof s->towards);
   memset(s->ways, 0, sizeof s->ways);
   memset(s->changes, 0, sizeof s->changes);
   memset(s->stiffness, 0, sizeof s->stiffness);
+  memset(s->used, 0, sizeof s->used);
 }
 
 void rf_explicit_secant_forget_rt(rf_explicit_secant *s) {
@@ -81,6 +82,20 @@ static void estimate(rf_explicit_secant *s, double most_n_per_m) {
   clamp(s->stiffness, most_n_per_m);
 }
 
+// Shows all of the stiffness, or its part along the normal.
+static void show(rf_explicit_secant *s, const double normal_n[3]) {
+  if (s->held >= s->sticks_after) {
+    memcpy(s->used, s->stiffness, sizeof s->used);
+    return;
+  }
+  const double length = rf_vec3_length(normal_n);
+  double n[3] = {0.0, 0.0, 0.0}, along = 0.0;
+  for (int i = 0; i < 3 && length > 0.0; ++i) n[i] = normal_n[i] / length;
+  for (int i = 0; i < 3; ++i) along += n[i] * rf_vec3_dot(s->stiffness + 3 * i, n);
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 3; ++j) s->used[3 * i + j] = along * n[i] * n[j];
+}
+
 // Returns the largest stiffness allowed for a force.
 static double limit(const rf_explicit_secant *s, const double force_n[3]) {
   return s->depth_m > s->noise_m ? MOST * rf_vec3_length(force_n) / s->depth_m : 0.0;
@@ -104,7 +119,7 @@ static void add(rf_explicit_secant *s, const double place_m[3], const double for
   const double square = rf_vec3_dot(way, way), noise = s->noise_m * s->noise_m;
   const double kept = 1.0 - (1.0 - s->memory) * square / (square + noise);
   for (int i = 0; i < 3; ++i) {
-    missed[i] = change[i] - rf_vec3_dot(s->stiffness + 3 * i, way);
+    missed[i] = change[i] - rf_vec3_dot(s->used + 3 * i, way);
     for (int j = 0; j < 3; ++j) {
       s->ways[3 * i + j] = kept * s->ways[3 * i + j] + way[i] * way[j];
       s->changes[3 * i + j] = kept * s->changes[3 * i + j] + change[i] * way[j];
@@ -114,17 +129,20 @@ static void add(rf_explicit_secant *s, const double place_m[3], const double for
   s->missed_n2 += rf_vec3_dot(missed, missed);
 }
 
-void rf_explicit_secant_take_rt(rf_explicit_secant *s, bool touching, const double place_m[3],
-                                const double force_n[3]) {
-  if (!touching && s->states > 0 && ++s->open < s->most_open) {
+void rf_explicit_secant_take_rt(rf_explicit_secant *s, const rf_explicit_touch *now) {
+  if (!now->touching && s->states > 0 && ++s->open < s->most_open) {
     memset(s->stiffness, 0, sizeof s->stiffness);
+    memset(s->used, 0, sizeof s->used);
+    s->held = 0;
     return;
   }
-  if (touching) {
-    deepen(s, place_m, force_n);
+  if (now->touching) {
+    s->held = !now->held ? 0 : s->held < s->sticks_after ? s->held + 1 : s->held;
+    deepen(s, now->place_m, now->force_n);
     if (s->states > 0) {
-      add(s, place_m, force_n);
-      estimate(s, limit(s, force_n));
+      add(s, now->place_m, now->force_n);
+      estimate(s, limit(s, now->force_n));
+      show(s, now->normal_n);
     }
     ++s->states;
     s->open = 0;
@@ -132,8 +150,8 @@ void rf_explicit_secant_take_rt(rf_explicit_secant *s, bool touching, const doub
     clear(s);
   }
   s->placed = true;
-  memcpy(s->place_m, place_m, sizeof s->place_m);
-  memcpy(s->force_n, force_n, sizeof s->force_n);
+  memcpy(s->place_m, now->place_m, sizeof s->place_m);
+  memcpy(s->force_n, now->force_n, sizeof s->force_n);
 }
 
 double rf_explicit_secant_most_rt(const rf_explicit_secant *s) {

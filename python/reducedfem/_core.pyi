@@ -1051,20 +1051,25 @@ class Motion:
         load: ArrayLike | None = None,
         barrier: Barrier | None = None,
         inside: bool = False,
-        proxy: tuple[Proxy, ArrayLike, float] | None = None,
+        proxy: tuple[tuple[Proxy, ...], ArrayLike, float] | None = None,
         /,
     ) -> Motion: ...
     def proxy_results(
         self,
     ) -> (
         tuple[
-            NDArray[np.int32],
-            NDArray[np.float64],
-            NDArray[np.float64],
-            NDArray[np.float64],
-            NDArray[np.float64],
-            NDArray[np.float64],
-            NDArray[np.float64],
+            tuple[
+                NDArray[np.int32],
+                NDArray[np.float64],
+                NDArray[np.float64],
+                NDArray[np.float64],
+                NDArray[np.float64],
+                NDArray[np.float64],
+                NDArray[np.float64],
+                NDArray[np.float64],
+                int,
+            ],
+            ...,
         ]
         | None
     ): ...

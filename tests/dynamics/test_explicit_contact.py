@@ -84,32 +84,36 @@ def cut(change, normal, mu):
     pushed = change @ normal
     along = change - pushed * normal
     size, most = np.linalg.norm(along), mu * max(pushed, 0.0)
-    return pushed * normal + along * (most / size if size > most else 1.0)
+    return pushed * normal + along * (most / size if size > most else 1.0), size > most
 
 
-def plain_contact(solid, dt, alpha, rule, mu, radius, pose, u, v, steps):
-    """Plain steps with a sphere about (0.01, 0, 0) of its frame; yields u, v, a, force, torque."""
+def plain_contact(solid, lengths, alpha, rule, mu, radius, pose, u, v):
+    """Plain steps with a sphere about (0.01, 0, 0) of its frame; yields u, v, a, forces, slides."""
     m, rest = masses(solid), solid.mesh.nodes
-    recovery = 0.05 * dt / rf.stable_step(solid)
     place, turn, speed, spin = pose
     a = -solid.internal_force(u) / m - alpha * v
+    forces, before, t = np.zeros_like(u), lengths[0], 0.0
 
     def moved(t):
         axis = np.linalg.norm(spin)
         return place + t * speed, rotation_matrix(spin / axis, t * axis) @ turn
 
-    for k in range(steps):
+    for dt in lengths:
+        recovery = 0.05 * dt / rf.stable_step(solid)
+        a = a + (before / dt - 1) * forces / m
         half = v + dt / 2 * a
         new = u + dt * half
         free = (-solid.internal_force(new) / m - alpha * half) / (1 + alpha * dt / 2)
-        after, force, torque = free.copy(), np.zeros(3), np.zeros(3)
-        here, turned = moved((k + 1) * dt)
+        after, (force, torque, pushed) = free.copy(), np.zeros((3, 3))
+        slid = 0
+        here, turned = moved(t + dt)
+        forces = np.zeros_like(u)
         for i in np.setdiff1d(solid.mesh.boundary_nodes, solid.fixed):
             x = rest[i] + new[i]
             body = speed + np.cross(spin, x - here)
             center, ahead = here + turned @ [0.01, 0.0, 0.0], x
             if rule == "surface":
-                far, round_ = moved((k + 2) * dt)
+                far, round_ = moved(t + 2 * dt)
                 center, ahead = far + round_ @ [0.01, 0.0, 0.0], x + dt * (half[i] + dt * free[i])
             way = ahead - center
             distance, normal = np.linalg.norm(way) - radius, way / np.linalg.norm(way)
@@ -127,18 +131,21 @@ def plain_contact(solid, dt, alpha, rule, mu, radius, pose, u, v, steps):
                     continue
                 sliding = (half[i] - body) / dt + free[i]
                 change = outwards * normal - (sliding - (sliding @ normal) * normal)
-            change = cut(change, normal, mu)
+            change, slides = cut(change, normal, mu)
+            slid += slides
             after[i] += change
             one = (1 + alpha * dt / 2) * m[i] * change
+            forces[i] = one
+            pushed += (one @ normal) * normal
             force += one
             torque += np.cross(x - here, one)
-        u, v, a = new, half + dt / 2 * after, after
-        yield u, v, a, force, torque
+        u, v, a, t, before = new, half + dt / 2 * after, after, t + dt, dt
+        yield u, v, a, (force, torque, pushed), slid
 
 
-@pytest.mark.parametrize("mu", [0.0, 0.4])
+@pytest.mark.parametrize(("mu", "parts"), [(0.0, [1]), (0.4, [1]), (0.4, [1, 0.6, 0.6, 1.5])])
 @pytest.mark.parametrize("rule", RULES)
-def test_steps_are_those_of_the_plain_rules(rule, mu):
+def test_steps_are_those_of_the_plain_rules(rule, mu, parts):
     """A sphere off its frame's origin, turned, that moves and spins, under mass damping."""
     solid = block(young=2e4)
     dt, alpha = 0.4 * rf.stable_step(solid), 3.0
@@ -152,9 +159,10 @@ def test_steps_are_those_of_the_plain_rules(rule, mu):
     sim.reset(qdot=v)
     pose = start[0], rotation_matrix(axis, 0.7), speed, spin
     touched = 0
-    expected = plain_contact(solid, dt, alpha, rule, mu, 0.04, pose, np.zeros_like(v), v, 60)
-    for u, v, a, force, torque in expected:
-        sim.step()
+    lengths = dt * np.resize(parts, 60)
+    expected = plain_contact(solid, lengths, alpha, rule, mu, 0.04, pose, np.zeros_like(v), v)
+    for h, (u, v, a, (force, torque, pushed), slid) in zip(lengths, expected, strict=True):
+        sim.step(dt=h)
         found, state = sim.contact, sim.state
         touched += len(found.nodes)
         # rounding
@@ -162,6 +170,8 @@ def test_steps_are_those_of_the_plain_rules(rule, mu):
         assert np.abs(state.qdot - v).max() < 1e-10
         assert np.abs(state.qddot - a).max() < 1e-7
         assert np.abs(found.force + force).max() < 1e-8
+        assert np.abs(found.normal_force + pushed).max() < 1e-8
+        assert found.sliding == slid
         assert np.abs(found.torque + torque).max() < 1e-9
         assert np.abs(found.node_forces.sum(axis=0) + found.force).max() < 1e-12
     assert touched > 30
@@ -512,22 +522,22 @@ def test_refused_systems():
 
 
 @pytest.mark.no_asan(reason="few lines of C")
-def test_refused_damping_and_lengths():
+def test_refused_damping_and_states():
     solid = small_solid()
     tool, mirror = rf.RigidProxy(FLOOR), rf.RigidProxy(FLOOR, rule="mirror")
-    with pytest.raises(rf.InputError, match="implicit_damping must be False with contact=.*half"):
-        rf.CentralDifferences(solid, None, (0.0, 1e-3), contact=tool, implicit_damping=True)
     for damping, rate in [((0.0, 1e-3), None), ((0.0, 0.0), rf.StrainRateDamping(solid, 1.0, 0.0))]:
         rf.CentralDifferences(solid, None, damping, rate, contact=tool)
         with pytest.raises(rf.InputError, match='sink at rest.*rule "mirror": take rule="surface"'):
             rf.CentralDifferences(solid, None, damping, rate, contact=mirror)
     sim = rf.CentralDifferences(solid, None, (1.0, 0.0), contact=mirror)
-    sim.step(dt=sim.dt)
-    with pytest.raises(rf.InputError, match="steps in contact all have the length of the simul"):
-        sim.step(dt=0.5 * sim.dt)
+    sim.step(n=2)
+    with pytest.raises(rf.InputError, match="longer than 0.7 stable steps"):
+        sim.step(dt=2.0 * sim.dt)
     q, qdot, qddot, *_, pace = sim._core.whole_state()
-    for at, value in ((0, -1.0), (0, 1e300), (1, 3.0), (2, -1.0), (3, -1.0)):
+    for at, value in ((0, -1.0), (0, 1e300), (1, 3.0), (2, -1.0), (3, -1.0), (4, -1.0)):
         wrong = pace.copy()
         wrong[at] = value
         with pytest.raises(rf.InputError, match="pace must be"):
             sim._core.reset(q, qdot, qddot, 1, 2, (None, None), None, wrong)
+    with pytest.raises(rf.InputError, match="pace"):
+        sim._core.reset(q, qdot, qddot, 1, 2, (None, None), None, pace[:7])

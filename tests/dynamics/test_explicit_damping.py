@@ -299,6 +299,24 @@ def test_two_lengths_in_turn_are_stable_up_to_the_limit(ratio):
     assert np.abs(sim.state.q).max() < 30.0
 
 
+@pytest.mark.no_asan(reason="steps run above")
+@pytest.mark.parametrize("xi", [1.0, 5.0, 50.0])
+def test_two_lengths_in_turn_with_damping_inside(xi):
+    """The damping ratio of the highest mode.  Modes swing far, but none grows for good."""
+    omega = np.linspace(0.05, 1.0, 20)
+    model = linear_model(np.diag(omega**2), np.eye(20))
+    dt = 0.699 * rf.stable_step(model)
+    sim = rf.CentralDifferences(model, dt, (0.0, 2.0 * xi), implicit_damping=True)
+    sim.reset(qdot=omega)
+    sizes = []
+    for _ in range(3):
+        for _ in range(500):
+            sim.step()
+            sim.step(dt=0.5 * dt)
+        sizes.append(np.abs(sim.state.qdot).max())
+    assert sizes[0] > 5.0 * sizes[1] > 25.0 * sizes[2]
+
+
 # --- refusals ------------------------------------------------------------------------
 
 

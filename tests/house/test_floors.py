@@ -37,8 +37,19 @@ ALLOWED = {
     "model": {"base", "linalg", "mesh", "fem", "polynomial", "cubature"},
     # fem (and with it mesh): the unreduced solid is stepped by the same scheme, and its
     # tangent is too large to be handed over as an argument at every iteration
-    # sdf: obstacles that a solid must not cross, by any steps of its integrator
-    "dynamics": {"base", "linalg", "mesh", "fem", "sdf", "modes", "polynomial", "model"},
+    # sdf: obstacles that a solid must not cross, by any steps of its integrator; constraint: the
+    # forces of nodes that touch, where steps with damping inside couple them
+    "dynamics": {
+        "base",
+        "linalg",
+        "constraint",
+        "mesh",
+        "fem",
+        "sdf",
+        "modes",
+        "polynomial",
+        "model",
+    },
     # solutions of statics made in advance, combined in real time; modes: the factored stiffness of
     # held and of free solids
     "green": {"base", "linalg", "fem", "modes", "constraint"},

@@ -12,28 +12,34 @@ SIZE, RADIUS = (0.06, 0.06, 0.04), 0.015
 
 
 class PlainSecant:
-    """Local stiffness of contact from states, as csrc/touch/explicit_secant.h defines it."""
+    """Local stiffness of contact from states, as csrc/touch/explicit_secant.h defines it.
 
-    def __init__(self, noise, memory, most_open=4):
+    `take` returns what is shown of the stiffness measured.
+    """
+
+    def __init__(self, noise, memory, most_open=4, sticks_after=10):
         self.noise, self.memory, self.most_open = noise, memory, most_open
+        self.sticks_after = sticks_after
         self.place = self.force = None
         self.clear()
         self.changed = self.missed = 0.0
 
     def clear(self):
-        self.states, self.open, self.stiffness = 0, 0, np.zeros((3, 3))
+        self.states, self.open, self.held = 0, 0, 0
+        self.stiffness = self.shown = np.zeros((3, 3))
         self.towards = np.zeros(3)
         self.ways, self.changes = np.zeros((3, 3)), np.zeros((3, 3))
 
-    def take(self, touching, place, force):
+    def take(self, touching, place, force, normal, held):
         if not touching:
             self.open += 1
             if self.states > 0 and self.open < self.most_open:
-                self.stiffness = np.zeros((3, 3))
-                return self.stiffness
+                self.stiffness = self.shown = np.zeros((3, 3))
+                self.held = 0
+                return self.shown
             self.clear()
             self.place, self.force = place, force
-            return self.stiffness
+            return self.shown
         if self.states == 0:
             self.depth = np.inf if self.place is None else 0.0
         if np.any(force):
@@ -41,11 +47,12 @@ class PlainSecant:
         if self.place is not None:
             self.depth = max(self.depth - (place - self.place) @ self.towards, 0.0)
         self.states, self.open = self.states + 1, 0
+        self.held = self.held + 1 if held else 0
         if self.states > 1:
             d, y = place - self.place, self.force - force
             kept = 1.0 - (1.0 - self.memory) * (d @ d) / (d @ d + self.noise**2)
             self.changed += y @ y
-            self.missed += np.sum((y - self.stiffness @ d) ** 2)
+            self.missed += np.sum((y - self.shown @ d) ** 2)
             self.ways = kept * self.ways + np.outer(d, d)
             self.changes = kept * self.changes + np.outer(y, d)
             inverse = np.linalg.inv(self.ways + self.noise**2 * np.eye(3))
@@ -53,8 +60,13 @@ class PlainSecant:
             most = 2.0 * np.linalg.norm(force) / self.depth if self.depth > self.noise else 0.0
             value, vector = np.linalg.eigh(0.5 * (whole + whole.T))
             self.stiffness = (vector * np.clip(value, 0.0, most)) @ vector.T
+            self.shown = self.stiffness
+            if self.held < self.sticks_after:
+                size = np.linalg.norm(normal)
+                n = normal / size if size > 0.0 else 0.0 * normal
+                self.shown = (n @ self.stiffness @ n) * np.outer(n, n)
         self.place, self.force = place, force
-        return self.stiffness
+        return self.shown
 
 
 class PlainDisplay:

@@ -106,14 +106,16 @@ def stepped_explicitly(w: SimpleNamespace, system: rf.Solid | rf.ReducedSolid) -
 
 def hitting(w: SimpleNamespace) -> list[np.ndarray]:
     ground = rf.RigidProxy(rf.PlaneField([0.0, 0.0, 1e-3], [0.0, 0.0, 1.0]), 0.3)
+    ball = rf.RigidProxy(rf.SphereField(w.nodes.max(axis=0), 0.02), 0.3)
     given = (0.1, 1e-4), rf.StrainRateDamping(w.solid, 2.0, 1.0)
+    projected = rf.ProjectedSolid(w.solid, w.basis)
     results = []
-    for system, contact in ((w.solid, ground), (rf.ProjectedSolid(w.solid, w.basis), None)):
-        inside = contact is None
+    for system, contact in ((w.solid, ground), (w.solid, [ground, ball]), (projected, None)):
+        inside = contact is not ground
         sim = rf.CentralDifferences(system, None, *given, contact=contact, implicit_damping=inside)
         sim.step(w.force)
-        sim.step(w.force, dt=(0.7 if inside else 1.0) * sim.dt)
-        results += [sim.state.q, sim.contact.node_forces if contact else sim.state.qddot]
+        sim.step(w.force, dt=0.7 * sim.dt)
+        results += [sim.state.q, sim.state.qddot, *(one.node_forces for one in sim.contacts)]
     return results
 
 

@@ -4,18 +4,26 @@
 #include "touch/explicit_display.h"
 #include "touch/explicit_secant.h"
 
-// Takes n states; writes the stiffness after each (n, 9), and the parts of the changes missed.
-// Contact ends after `open` states without it.
-void secant_rows(int n, const int *touching, const double *place, const double *force, double noise,
-                 double memory, int open, double *stiffness, double *most, double *missed) {
+// Takes n states; writes the stiffness measured and shown after each (n, 9), its largest
+// eigenvalue, and the parts of the changes missed. Contact ends after `open` states without it;
+// tools stick after `sticks_after` states.
+void secant_rows(int n, const int *touching, const int *held, const double *place,
+                 const double *force, const double *normal, double noise, double memory, int open,
+                 int sticks_after, double *stiffness, double *shown, double *most, double *missed) {
   rf_explicit_secant s;
   memset(&s, 0, sizeof s);
   s.noise_m = noise;
   s.memory = memory;
   s.most_open = open;
+  s.sticks_after = sticks_after;
   for (int k = 0; k < n; ++k) {
-    rf_explicit_secant_take_rt(&s, touching[k] != 0, place + 3 * k, force + 3 * k);
+    rf_explicit_touch now = {.touching = touching[k] != 0, .held = held[k] != 0};
+    memcpy(now.place_m, place + 3 * k, sizeof now.place_m);
+    memcpy(now.force_n, force + 3 * k, sizeof now.force_n);
+    memcpy(now.normal_n, normal + 3 * k, sizeof now.normal_n);
+    rf_explicit_secant_take_rt(&s, &now);
     memcpy(stiffness + 9 * k, s.stiffness, sizeof s.stiffness);
+    memcpy(shown + 9 * k, s.used, sizeof s.used);
     most[k] = rf_explicit_secant_most_rt(&s);
   }
   missed[0] = s.changed_n2;

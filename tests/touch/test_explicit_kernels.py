@@ -28,17 +28,22 @@ def pointer(array):
     return ctypes.c_void_p(array.ctypes.data)
 
 
-def secants(kernels, touching, place, force):
-    """Return the stiffness after each state, its largest eigenvalue, squares of changes."""
+def secants(kernels, touching, place, force, normal=None, held=None):
+    """Return the stiffness measured and shown by state, its largest eigenvalue, squares of changes.
+
+    normal: force without friction; None: all of the force.  held: of the same nodes; None: never.
+    """
     n = len(place)
     touching, out = np.ascontiguousarray(touching, np.int32), np.full((n, 3, 3), np.nan)
+    shown, normal = np.full((n, 3, 3), np.nan), np.array(force if normal is None else normal)
     most, squares = np.full(n, np.nan), np.full(2, np.nan)
     place, force = np.ascontiguousarray(place), np.ascontiguousarray(force)
+    held = np.ascontiguousarray(np.zeros(n) if held is None else held, np.int32)
     kernels.secant_rows(
-        n, *map(pointer, (touching, place, force)), ctypes.c_double(NOISE), ctypes.c_double(MEMORY),
-        4, *map(pointer, (out, most, squares)),
+        n, *map(pointer, (touching, held, place, force, normal)), ctypes.c_double(NOISE),
+        ctypes.c_double(MEMORY), 4, 5, *map(pointer, (out, shown, most, squares)),
     )  # fmt: skip
-    return out, most, squares
+    return out, shown, most, squares
 
 
 def test_secants_against_plain_python(kernels):
@@ -47,13 +52,26 @@ def test_secants_against_plain_python(kernels):
     force = -place @ rng.normal(scale=100.0, size=(3, 3)) + rng.normal(scale=1e-3, size=(60, 3))
     touching = np.ones(60, bool)
     touching[[0, 18, 19, 20, 21, 40]] = False  # the last is chatter
-    found, most, squares = secants(kernels, touching, place, force)
-    plain = PlainSecant(NOISE, MEMORY)
-    expected = [plain.take(*state) for state in zip(touching, place, force, strict=True)]
-    assert np.allclose(found, expected, rtol=0, atol=1e-9)
-    shown = np.abs(expected).max(axis=(1, 2)) > 1.0
-    assert shown[[5, 39, 55]].all()
-    assert not shown[[18, 19, 22, 40]].any()
+    normal = force + rng.normal(scale=2e-3, size=(60, 3))
+    normal[30] = 0.0
+    held = touching & (np.arange(60) % 13 != 3)
+    found, shown, most, squares = secants(kernels, touching, place, force, normal, held)
+    plain = PlainSecant(NOISE, MEMORY, sticks_after=5)
+    expected, measured, sticks = [], [], []
+    for state in zip(touching, place, force, normal, held, strict=True):
+        expected.append(plain.take(*state))
+        measured.append(plain.stiffness)
+        sticks.append(plain.held >= 5)
+    assert np.allclose(found, measured, rtol=0, atol=1e-9)
+    assert np.allclose(shown, expected, rtol=0, atol=1e-9)
+    stiff, part = (np.abs(one).max(axis=(1, 2)) for one in (found, found - shown))
+    for one in (True, False):
+        some = (stiff > 1.0) & (np.array(sticks) == one)
+        assert some.sum() > 5
+        assert ((part[some] == 0.0) == one).all()
+    large = np.abs(expected).max(axis=(1, 2)) > 1.0
+    assert large[[5, 39, 55]].all()
+    assert not large[[18, 19, 22, 30, 40]].any()
     assert np.allclose(most, np.linalg.eigvalsh(found)[:, -1], rtol=0, atol=1e-9)
     assert np.allclose(squares, [plain.changed, plain.missed])
 
@@ -65,10 +83,13 @@ def test_the_stiffness_of_a_linear_body_is_found(kernels):
     true = plane.T @ [[80.0, 10.0], [10.0, 90.0]] @ plane
     place = (np.cumsum(rng.normal(scale=1e-3, size=(40, 2)), axis=0) - 0.02) @ plane
     place = np.concatenate([np.zeros((1, 3)), place, np.repeat(place[-1:], 40, axis=0)])
-    found, _, squares = secants(kernels, [0] + 80 * [1], place, -place @ true)
+    found, shown, _, squares = secants(kernels, [0] + 80 * [1], place, -place @ true)
     for k in (40, 80):
         assert np.allclose(found[k], true, rtol=1e-3, atol=1e-3)
-    assert squares[1] < 0.2 * squares[0]
+        n = place[k] @ true / np.linalg.norm(place[k] @ true)
+        assert np.allclose(shown[k], (n @ true @ n) * np.outer(n, n), rtol=1e-3, atol=1e-3)
+    # across the force nothing is shown
+    assert 0.05 * squares[0] < squares[1] < 0.7 * squares[0]
 
 
 def test_the_stiffness_is_at_most_twice_the_secant(kernels):
@@ -79,7 +100,7 @@ def test_the_stiffness_is_at_most_twice_the_secant(kernels):
     for force in (stiffens, softens):
         place = -np.outer(depth, [0.0, 0.0, 1.0])
         upwards = np.outer(force, [0.0, 0.0, 1.0])
-        found, most, _ = secants(kernels, depth > 0.0, place, upwards)
+        found, _, most, _ = secants(kernels, depth > 0.0, place, upwards)
         assert (most[1:] <= 2.0 * force[1:] / depth[1:] * (1 + 1e-12)).all()
         assert np.linalg.eigvalsh(found).min() >= -1e-12
     assert most[-1] == 0.0

@@ -39,6 +39,10 @@ class ProxyForce:
         Forces on these nodes [N], shape (k, 3), friction included.
     pose
         Pose of the body at the end of the last step.
+    normal_force
+        Part of `force` along the normals of the surface, without friction [N], shape (3,).
+    sliding
+        Number of `nodes` whose friction is at its limit.
     """
 
     force: NDArray[np.float64]
@@ -47,6 +51,8 @@ class ProxyForce:
     nodes: NDArray[np.int32]
     node_forces: NDArray[np.float64]
     pose: Pose
+    normal_force: NDArray[np.float64]
+    sliding: int
 
     def __repr__(self) -> str:
         n = len(self.nodes)

@@ -20,7 +20,7 @@ from reducedfem.reduction.projected import ProjectedSolid
 from reducedfem.reduction.reduced import ReducedSolid, same_motion
 from reducedfem.solid.solid import Solid
 
-__all__ = ["barrier_of", "model_in_contact", "proxy_of", "repeated", "trajectory"]
+__all__ = ["barrier_of", "model_in_contact", "proxies", "proxies_of", "repeated", "trajectory"]
 
 
 _FOLLOWS = "use BackwardEuler or BDF2, with newton_max=50"
@@ -63,36 +63,47 @@ def barrier_of(
     return contact._bind(system.mesh, system.fixed, mass, system.basis)
 
 
-def proxy_of(
-    contact: object, system: object, inside: bool
-) -> tuple[_core.Proxy, NDArray[np.int32]] | None:
-    """Return the argument `contact` of explicit steps in the core: a body, and nodes that touch it.
+def proxies_of(
+    contact: object, system: object
+) -> tuple[tuple[_core.Proxy, ...], NDArray[np.int32]] | None:
+    """Return the argument `contact` of explicit steps in the core: bodies, and nodes to touch them.
 
-    inside: steps take damping inside, which is refused.
     None: there is none, or a BarrierContact, which `barrier_of` refuses.
     """
     if contact is None or isinstance(contact, BarrierContact):
         return None
-    if not isinstance(contact, RigidProxy):
-        hint = ": make one, RigidProxy(field)" if isinstance(contact, Field) else ""
-        raise InputTypeError(
-            f"contact must be a RigidProxy or None, got {type(contact).__name__}{hint}"
-        )
+    bodies = proxies(contact)
     if not isinstance(system, Solid):
         raise InputTypeError(
             "contact: a RigidProxy touches the nodes of a Solid, got a system of type "
             f"{type(system).__name__}; reduced models take a PenaltyContact in the `step` of "
             "implicit integrators"
         )
-    if inside:
-        raise InputError(
-            "implicit_damping must be False with contact=: forces of contact would reach the "
-            "damping inside half a step late, and heavy damping grows from it; take "
-            "implicit_damping=False, damping half a step earlier"
-        )
     mesh = system.mesh
     nodes = np.setdiff1d(mesh.boundary_nodes, standing(mesh.constraints, system.fixed))
-    return contact._core, nodes.astype(np.int32)
+    return tuple(body._core for body in bodies), nodes.astype(np.int32)
+
+
+def proxies(contact: object) -> tuple[RigidProxy, ...]:
+    """Return the bodies of an argument `contact`: a RigidProxy, or several."""
+    several = isinstance(contact, list | tuple)
+    bodies = tuple(contact) if isinstance(contact, list | tuple) else (contact,)
+    for k, body in enumerate(bodies):
+        if not isinstance(body, RigidProxy):
+            name = f"contact[{k}]" if several else "contact"
+            hint = ": make one, RigidProxy(field)" if isinstance(body, Field) else ""
+            also = "" if several else ", a list of them or None"
+            raise InputTypeError(
+                f"{name} must be a RigidProxy{also}, got {type(body).__name__}{hint}"
+            )
+        if body in bodies[:k]:
+            raise InputError(
+                f"contact[{k}] is contact[{bodies.index(body)}] again: make a RigidProxy for each "
+                "body; they may share a field"
+            )
+    if not bodies:
+        raise InputError("contact is empty: pass at least one RigidProxy, or None")
+    return tuple(body for body in bodies if isinstance(body, RigidProxy))
 
 
 def model_in_contact(system: object, contact: Contact) -> ReducedSolid:

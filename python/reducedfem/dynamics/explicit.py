@@ -10,14 +10,16 @@ from numpy.typing import ArrayLike
 
 from reducedfem import _core
 from reducedfem.base.check import array_like, flag, number
+from reducedfem.base.console import count_text
 from reducedfem.base.quiet import warn
 from reducedfem.base.run import Progress, threads
 from reducedfem.contact.rigid_proxy import ProxyForce, RigidProxy
-from reducedfem.dynamics.contact_arguments import barrier_of, proxy_of
+from reducedfem.dynamics.contact_arguments import barrier_of, proxies, proxies_of
 from reducedfem.dynamics.integrator import (
     SYSTEMS,
     Simulation,
     System,
+    _restored,
     acceleration,
     check_rigid_motion,
     rayleigh,
@@ -75,11 +77,15 @@ class CentralReport:
     iterations
         Iterations of conjugate gradients in steps of another length than `CentralDifferences.dt`
         times a power of two, with `implicit_damping` of a solid: up to eight each.
+    unsolved
+        Steps in contact with `implicit_damping` whose forces do not obey the laws of contact and
+        friction, as those of nodes that bodies pinch.
     """
 
     steps: int
     stable_step: float
     iterations: int
+    unsolved: int
 
 
 def _frequency(eigenvalue: float) -> float:
@@ -230,6 +236,10 @@ def _refuse_inside(system: System) -> None:
         )
 
 
+class _SeveralError(InputError, AttributeError):
+    """An AttributeError, so that hasattr is False for several bodies."""
+
+
 class CentralDifferences(Simulation):
     """Explicit integration by central differences (Barbic 2007, section 2.9.1).
 
@@ -263,15 +273,15 @@ class CentralDifferences(Simulation):
         Take all damping inside of the step, by its matrix D at rest: (M + dt/2 D) a = f - R(x) -
         D (v + dt/2 a0). The matrix on the left is factored once; the scheme is of second order,
         and stable for dt < 2 / omega for any D. As D is constant, it also resists a body that
-        turns by a large angle. Not with `contact`.
+        turns by a large angle.
     deformation_only
         Accept a model of a free body; see `ImplicitNewmark`.
     gravity
         Gravitational acceleration [m/s^2], shape (3,); see `ImplicitNewmark`.
     contact
-        A `RigidProxy` that the surface nodes of a `Solid` touch; None: no contact. All steps then
-        have the length `dt`. Explicit steps refuse a `BarrierContact`; take `BackwardEuler` or
-        `BDF2` for it.
+        A `RigidProxy` that the surface nodes of a `Solid` touch, or a list of them; None: no
+        contact. A node that touches several obeys them in turn, with `implicit_damping` all
+        together. Explicit steps refuse a `BarrierContact`; take `BackwardEuler` or `BDF2` for it.
 
     Raises
     ------
@@ -299,13 +309,13 @@ class CentralDifferences(Simulation):
         *,
         deformation_only: bool = False,
         gravity: ArrayLike | None = None,
-        contact: RigidProxy | None = None,
+        contact: RigidProxy | Sequence[RigidProxy] | None = None,
         implicit_damping: bool = False,
     ) -> None:
         alpha, stiff = rayleigh(damping)
         inside = flag(implicit_damping, "implicit_damping")
-        proxy = proxy_of(contact, system, inside)
-        if proxy is None:
+        touched = proxies_of(contact, system)
+        if touched is None:
             barrier_of(contact, type(self).__name__, _CROSSES, system, 1)
         given = None if dt is None else number(dt, "dt")
         unknown = isinstance(system, SecondOrderSystem) and system.damping_matrix is not None
@@ -341,7 +351,7 @@ class CentralDifferences(Simulation):
             load,
             None,
             inside,
-            None if proxy is None else (*proxy, self._stable),
+            None if touched is None else (*touched, self._stable),
         )
         self._system = system
         self._warned, self._dt = set(), given
@@ -352,7 +362,7 @@ class CentralDifferences(Simulation):
             "strain_rate": strain_rate,
             "deformation_only": deformation_only,
             "gravity": fall,
-            "contact": contact,
+            "contact": tuple(contact) if isinstance(contact, list) else contact,
             "implicit_damping": inside,
         }
 
@@ -380,10 +390,10 @@ class CentralDifferences(Simulation):
         dt
             Length of these steps [s]; None: that of the simulation. Each step may have another
             length, at most 0.7 stable steps at rest, where that of the simulation is at most that,
-            too: alternating lengths are unstable from 0.71 of it on. With `contact` only that of
-            the simulation. With `implicit_damping` of a solid, lengths other than powers of two
-            times that of the simulation take up to eight iterations with the factors of the two
-            next to them.
+            too: alternating lengths are unstable from 0.71 of it on. With `implicit_damping` of a
+            solid, lengths other than powers of two times that of the simulation take up to eight
+            iterations with the factors of the two next to them; with `contact`, too, only that of
+            the simulation is accepted.
         progress
             True for a progress bar, or a callable ``f(done, total)``.
 
@@ -394,15 +404,28 @@ class CentralDifferences(Simulation):
             times the diagonal of its bounding box. The state is that before the failing step.
         InputError, InputTypeError
             `force` has a wrong shape or a value that is not finite, `n` is out of range, or `dt`
-            is not positive, too long, or another length in contact.
+            is not positive, too long, or another one in contact with `implicit_damping`; more
+            than 1,024 nodes touch with it.
 
         Warns
         -----
         PlausibilityWarning
-            As `Simulation.step`.
+            As `Simulation.step`; the forces of a step in contact with `implicit_damping` do not
+            obey the laws of contact.
         """
         length = 0.0 if dt is None else self._length(number(dt, "dt"))
-        self._warn_of_modes(self._advance(force, n, progress, length))
+        far = self._advance(force, n, progress, length)
+        unsolved = self.report.unsolved
+        if unsolved and "unsolved" not in self._warned:
+            self._warned.add("unsolved")
+            warn(
+                f"in {count_text(unsolved, 'step')} forces of contact do not obey its laws, as no "
+                "forces can where bodies pinch nodes: move the bodies apart, or take "
+                "implicit_damping=False",
+                PlausibilityWarning,
+                2,
+            )
+        self._warn_of_modes(far)
 
     def _length(self, dt: float) -> float:
         """Return a length of steps; refuse those that are not stable."""
@@ -410,12 +433,6 @@ class CentralDifferences(Simulation):
             raise InputError(f"dt must be positive, got {dt:g}")
         if dt == self._dt:
             return dt
-        if self._settings["contact"] is not None:
-            raise InputError(
-                f"dt is {dt:g} s, but steps in contact all have the length of the simulation, "
-                f"{self._dt:g} s, as others would gain energy: leave dt out, or make a simulation "
-                "with that dt"
-            )
         if math.isnan(self._stable):
             if dt > self._dt:
                 raise InputError(
@@ -437,22 +454,56 @@ class CentralDifferences(Simulation):
             )
         return dt
 
+    def _free(self) -> CentralDifferences:
+        """Return a clone without contact."""
+        kind, settings, state, warned = self._data()
+        pace = [*state[6][:3], 0.0, 0.0, 0.0, 0.0]  # without those of contact
+        made: CentralDifferences = _restored(
+            kind, settings | {"contact": None}, (*state[:6], pace), warned
+        )
+        return made
+
     @property
-    def _tool(self) -> RigidProxy | None:
-        """Body that the solid touches."""
-        tool: RigidProxy | None = self._settings["contact"]
-        return tool
+    def _damped_inside(self) -> bool:
+        return bool(self._settings["implicit_damping"])
+
+    @property
+    def _bodies(self) -> tuple[RigidProxy, ...]:
+        """Bodies that the solid touches."""
+        contact = self._settings["contact"]
+        return () if contact is None else proxies(contact)
 
     @property
     def contact(self) -> ProxyForce | None:
-        """Contact with the `RigidProxy` in the last step; None without one."""
-        found = self._core.proxy_results()
-        if found is None:
-            return None
-        nodes, forces, force, torque, impulse, position, quaternion = found
+        """Contact with the `RigidProxy` in the last step; None without one.
+
+        With several bodies there is no such attribute: see `contacts`.
+        """
+        found = self.contacts
+        if len(found) > 1:
+            raise _SeveralError(
+                f"contact is not one: the solid touches {len(found)} bodies; read contacts, a "
+                "tuple of theirs"
+            )
+        return (*found, None)[0]
+
+    @property
+    def contacts(self) -> tuple[ProxyForce, ...]:
+        """Contact in the last step with each `RigidProxy`, in the order of `contact`."""
+        found = self._core.proxy_results() or ()
         # zeros without a sign
-        return ProxyForce(
-            0.0 - force, 0.0 - torque, 0.0 - impulse, nodes, forces, Pose(position, quaternion)
+        return tuple(
+            ProxyForce(
+                force=0.0 - force,
+                torque=0.0 - torque,
+                impulse=0.0 - impulse,
+                nodes=nodes,
+                node_forces=parts,
+                pose=Pose(place, turn),
+                normal_force=0.0 - normal,
+                sliding=sliding,
+            )
+            for nodes, parts, force, torque, impulse, place, turn, normal, sliding in found
         )
 
     @property

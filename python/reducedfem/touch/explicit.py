@@ -14,8 +14,7 @@ from reducedfem import _core as core
 from reducedfem.base.check import choice, number
 from reducedfem.base.console import count_text
 from reducedfem.contact.combined_field import Field
-from reducedfem.contact.rigid_proxy import RigidProxy
-from reducedfem.dynamics.contact_arguments import proxy_of
+from reducedfem.dynamics.contact_arguments import proxies_of
 from reducedfem.dynamics.explicit import CentralDifferences
 from reducedfem.errors import InputError
 from reducedfem.geometry.mesh import Mesh
@@ -29,6 +28,9 @@ __all__ = ["ExplicitTouch", "is_touched", "touched_of"]
 _WAYS = ("delay", "stiffness")
 # part of the time that steps may take, in a cycle and in a thread of their own
 _IN_CYCLE, _IN_THREAD = 0.5, 0.9
+# bound of the time of a step with damping inside in contact of few nodes: its work is a solve, and
+# contact has another one
+_IN_CONTACT = 2.0
 _RATE = 200.0  # Hz
 _TRIALS, _PATIENCE = 5, 0.1  # s
 _EQUAL = 1e-6  # relative, of times
@@ -36,7 +38,7 @@ _OFTEN = 0.01  # part of the periods
 
 
 class ExplicitTouch(Touched):
-    """A `CentralDifferences` whose `RigidProxy` the hand moves.
+    """A `CentralDifferences` whose `RigidProxy`, the first of several, the hand moves.
 
     A session has a simulation of its own, which begins in the state of the one given and returns
     its state to it.
@@ -55,7 +57,7 @@ class ExplicitTouch(Touched):
     def __init__(
         self, given: CentralDifferences, interpolation: object, rate: float | None
     ) -> None:
-        if not isinstance(given._tool, RigidProxy):
+        if not given._bodies:
             raise InputError(
                 "contact is a CentralDifferences without a tool for the hand: make it with "
                 "contact=RigidProxy(field)"
@@ -98,13 +100,11 @@ class ExplicitTouch(Touched):
 
     @property
     def _shape(self) -> Field:
-        tool = self._given._tool
-        assert tool is not None
-        return tool.field
+        return self._given._bodies[0].field
 
     def _moved(self, coordinates: NDArray[np.float64]) -> NDArray[np.float64]:
         moved = np.zeros((self._mesh.n_nodes, 3))
-        found = proxy_of(self._given._tool, self._given.system, False)
+        found = proxies_of(self._given._bodies, self._given.system)
         assert found is not None
         moved[found[1]] = coordinates.reshape(-1, 3)
         return moved[self._mesh.boundary_nodes]
@@ -118,9 +118,8 @@ class ExplicitTouch(Touched):
         cycles = 1 if self._way is None else self._cycles(dt)
         period = cycles * dt
         steps = self._steps(period)
-        self._twin = self._given._clone(contact=copy.copy(self._given._tool))
-        tool = self._twin._tool
-        assert tool is not None
+        self._twin = self._given._clone(contact=[copy.copy(one) for one in self._given._bodies])
+        tool = self._twin._bodies[0]
         self._period, self._count = period, steps
         self._core = core.ExplicitTouch(
             self._twin._core, tool._core, self._way or "direct", dt, cycles, steps
@@ -153,7 +152,9 @@ class ExplicitTouch(Touched):
     def _require_real_time(self) -> None:
         period, steps = self._period, self._count
         # without the tool, which is not at the hand yet
-        cost = _cost(self._given._clone(contact=None), steps)
+        cost = _cost(self._given._free(), steps)
+        if self._given._damped_inside:
+            cost *= _IN_CONTACT
         part = _IN_CYCLE if self._way is None else _IN_THREAD
         if cost <= part * period:
             return
@@ -180,10 +181,7 @@ class ExplicitTouch(Touched):
         return 0.5 * dt + min(missed, 1.0) * delay
 
     def _restore(self, session: core.Session) -> None:
-        tool, last = self._given._tool, self._twin.contact
-        assert tool is not None
-        assert last is not None
-        tool.move(last.pose)
+        self._given._bodies[0].move(self._twin.contacts[0].pose)
         self._given._resume(self._twin._data()[2])
         system = self._given.system
         assert isinstance(system, Solid)

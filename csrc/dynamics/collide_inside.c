@@ -1,0 +1,312 @@
+// Contact in steps with damping inside: with A = M + h/2 D and forces f at the touching nodes,
+//     a' = a'_free + A^-1 f,   d = R^T (a' - a'_required)
+// at each of them, R the normal and two tangents.  The rule requires d_n >= 0, and for d_t = 0 if
+// the node sticks: f and d obey Signorini's and Coulomb's laws with the Delassus operator
+// W = R^T A^-1 R (constraint/friction.h).  As A acts on all nodes, forces may push others into a
+// body, which join the touching ones, some times.
+//
+// Steps have one length, so that responses A^-1 e to unit forces at a node stay as they are.
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "constraint/friction.h"
+#include "dynamics/collide.h"
+#include "linalg/vec3.h"
+
+enum { SOLVES = 5, FIRST = 32 };
+static const double TOLERANCE = 1e-11, UNSOLVED = 1e-3;  // residuals of forces
+static const double MOST_BYTES = 1e8;  // of responses kept, unless one step needs more
+enum { FEWEST_KEPT = 32 };
+
+// A node that touches a body.
+typedef struct contact {
+  rf_collide_body *body;
+  int32_t node;  // among those that may touch
+  rf_collide_point point;
+  double arm[3];
+  double frame[9];     // rows: normal, tangents
+  double required[3];  // acceleration
+} contact;
+
+struct rf_collide_inside {
+  rf_simd simd;
+  int32_t n_kept;           // nodes with a response
+  int32_t most_kept;        // beyond which those of nodes that do not touch are forgotten
+  int32_t *kept;            // these nodes                                            (n)
+  double **response;        // A^-1 e of each node, NULL: not known; rows: unit forces  (n)(3, n, 3)
+  bool *found;              // touches, in this step                              (n_bodies, n)
+  double *start;            // a'_free                                            (n_all, 3)
+  double *vector;           // forces                                             (n_all, 3)
+  double *solved;           // accelerations by them                              (n_all, 3)
+  int32_t n, most;          // contacts, and room for them
+  contact *contact;         // (most)
+  double *matrix;           // W                                                  (3 most, 3 most)
+  double *free;             // d without forces                                   (3 most)
+  double *mu;               // (most)
+  double *force;            // in the frames                                      (3 most)
+  rf_contact_state *state;  // (most)
+  rf_friction *solver;
+};
+
+// Forgets the responses of nodes that do not touch; n_bodies = 0: of all.
+static void forget(rf_collide_inside *in, int32_t n_bodies, int32_t n) {
+  int32_t left = 0;
+  for (int32_t k = 0; k < in->n_kept; ++k) {
+    const int32_t node = in->kept[k];
+    bool touches = false;
+    for (int64_t b = 0; b < n_bodies; ++b) touches |= in->found[b * n + node];
+    if (touches) {
+      in->kept[left++] = node;
+    } else {
+      rf_free(in->response[node]);
+      in->response[node] = NULL;
+    }
+  }
+  in->n_kept = left;
+}
+
+static void free_contacts(rf_collide_inside *in) {
+  rf_free(in->contact);
+  rf_free(in->matrix);
+  rf_free(in->free);
+  rf_free(in->mu);
+  rf_free(in->force);
+  rf_free(in->state);
+  rf_friction_free(in->solver);
+}
+
+void rf_collide_inside_free(rf_collide_inside *in) {
+  if (!in) return;
+  forget(in, 0, 0);
+  free_contacts(in);
+  rf_free(in->kept);
+  rf_free(in->response);
+  rf_free(in->found);
+  rf_free(in->start);
+  rf_free(in->vector);
+  rf_free(in->solved);
+  rf_free(in);
+}
+
+// Makes room for more contacts, which are kept.
+static rf_status grow(rf_collide_inside *in, int32_t most, rf_error *err) {
+  rf_status st = RF_OK;
+  rf_collide_inside to = {0};
+  RF_ALLOC(to.contact, most);
+  RF_ALLOC(to.matrix, 9 * (int64_t)most * most);
+  RF_ALLOC(to.free, 3 * (int64_t)most);
+  RF_ALLOC(to.mu, most);
+  RF_ALLOC(to.force, 3 * (int64_t)most);
+  RF_ALLOC(to.state, most);
+  const rf_friction_settings set = {.most = most, .simd = in->simd};
+  RF_TRY(rf_friction_create(&set, &to.solver, err));
+  if (in->n > 0) {
+    memcpy(to.contact, in->contact, (size_t)in->n * sizeof *to.contact);
+    memcpy(to.force, in->force, 3 * (size_t)in->n * sizeof *to.force);
+    memcpy(to.state, in->state, (size_t)in->n * sizeof *to.state);
+  }
+  free_contacts(in);
+  in->contact = to.contact;
+  in->matrix = to.matrix;
+  in->free = to.free;
+  in->mu = to.mu;
+  in->force = to.force;
+  in->state = to.state;
+  in->solver = to.solver;
+  in->most = most;
+  return st;
+done:
+  free_contacts(&to);
+  return st;
+}
+
+// Appends the nodes inside of a body that are not contacts of it yet.
+static rf_status search(rf_collide *c, int32_t which, const rf_collide_motion *m, rf_error *err) {
+  rf_collide_inside *in = c->inside;
+  rf_collide_body *body = c->body + which;
+  bool *found = in->found + (int64_t)which * c->n;
+  rf_collide_measure_rt(c, body, m);
+  for (int32_t i = 0; i < c->n; ++i) {
+    contact one = {.body = body, .node = i};
+    double change[3];
+    if (found[i] || !(c->distance[i] <= 0.0)) continue;
+    if (!rf_collide_examine_rt(c, body, i, m, &one.point, one.arm)) continue;
+    if (in->n == RF_FRICTION_MOST)
+      return rf_fail(err, RF_ERR_ARG,
+                     "contact: more than %d nodes touch (the last one body %d), too many for "
+                     "damping inside of the step: make a simulation with implicit_damping=False, "
+                     "a coarser mesh or smaller bodies; the state before this step is kept",
+                     RF_FRICTION_MOST, (int)which);
+    const int32_t more = 2 * in->most < RF_FRICTION_MOST ? 2 * in->most : RF_FRICTION_MOST;
+    const rf_status st = in->n < in->most ? RF_OK : grow(in, more, err);
+    if (st < 0) return st;
+    // the target counts also where the rule does not push: other forces may pull the node
+    (void)body->proxy->rule->require_rt(&one.point, change);
+    for (int k = 0; k < 3; ++k) one.required[k] = one.point.free[k] + change[k];
+    memcpy(one.frame, one.point.normal, sizeof one.point.normal);
+    rf_vec3_tangents(one.frame, one.frame + 3, one.frame + 6);
+    found[i] = true;
+    in->contact[in->n++] = one;
+  }
+  return RF_OK;
+}
+
+// Computes the response of a node, unless it is known.
+static rf_status respond(const rf_collide *c, rf_system *s, double h, int32_t node) {
+  rf_collide_inside *in = c->inside;
+  rf_error *err = s->err;
+  rf_status st = RF_OK;
+  double *response = NULL;
+  if (in->response[node]) return st;
+  RF_ALLOC(response, 9 * (int64_t)c->n);
+  for (int64_t k = 0; k < 3; ++k) {
+    memset(in->vector, 0, 3 * (size_t)c->n_all * sizeof *in->vector);
+    in->vector[3 * (int64_t)c->node[node] + k] = 1.0;
+    RF_TRY(s->operations->damped_solve(s, h, in->vector, in->solved));
+    for (int64_t i = 0; i < c->n; ++i)
+      memcpy(response + 3 * (k * c->n + i), in->solved + 3 * (int64_t)c->node[i],
+             3 * sizeof *response);
+  }
+  in->response[node] = response;
+  in->kept[in->n_kept++] = node;
+  response = NULL;
+done:
+  rf_free(response);
+  return st;
+}
+
+// Fills W, symmetric to the bit, and d without forces.
+static void fill(const rf_collide *c) {
+  const rf_collide_inside *in = c->inside;
+  const int64_t length = 3 * (int64_t)in->n;
+  for (int64_t q = 0; q < in->n; ++q) {
+    const contact *b = in->contact + q;
+    const double *start = in->start + 3 * (int64_t)c->node[b->node];
+    double short_of[3];
+    in->mu[q] = b->body->proxy->friction;
+    rf_vec3_sub(start, b->required, short_of);
+    for (int r = 0; r < 3; ++r) in->free[3 * q + r] = rf_vec3_dot(b->frame + 3 * r, short_of);
+    for (int64_t p = q; p < in->n; ++p) {
+      const contact *a = in->contact + p;
+      double by[9], along[9], block[9] = {0};
+      for (int64_t k = 0; k < 3; ++k)
+        memcpy(by + 3 * k, in->response[b->node] + 3 * (k * c->n + a->node), 3 * sizeof *by);
+      rf_mat3_abt(by, a->frame, along);
+      for (int r = 0; r < 3; ++r)
+        for (int j = 0; j < 3; ++j)
+          for (int k = 0; k < 3; ++k) block[3 * r + j] += b->frame[3 * r + k] * along[3 * k + j];
+      for (int64_t r = 0; r < 3; ++r)
+        for (int64_t j = 0; j < 3; ++j) {
+          const double other = p == q ? block[3 * j + r] : block[3 * r + j];
+          const double value = 0.5 * (block[3 * r + j] + other);
+          in->matrix[(3 * q + r) * length + 3 * p + j] = value;
+          in->matrix[(3 * p + j) * length + 3 * q + r] = value;
+        }
+    }
+  }
+}
+
+// Turns the forces of a contact into the world.
+static void force_of(const rf_collide_inside *in, int64_t k, double force[3]) {
+  const double *f = in->force + 3 * k, *frame = in->contact[k].frame;
+  for (int i = 0; i < 3; ++i)
+    force[i] = f[0] * frame[i] + f[1] * frame[3 + i] + f[2] * frame[6 + i];
+}
+
+// Solves for the forces, and changes the accelerations.
+static rf_status solve(rf_collide *c, rf_system *s, const rf_collide_motion *m) {
+  static const rf_friction_limits LIMITS = {.tolerance = TOLERANCE, .budget_us = INFINITY};
+  rf_collide_inside *in = c->inside;
+  rf_friction_report report;
+  rf_status st = RF_OK;
+  if (in->n_kept > in->most_kept) forget(in, c->n_bodies, c->n);
+  for (int32_t k = 0; k < in->n; ++k) RF_TRY(respond(c, s, m->h, in->contact[k].node));
+  fill(c);
+  // from zero: with friction the forces of the step before are a slower start.  Numbers of a
+  // motion that diverges are not finite
+  if (rf_friction_set_matrix_rt(in->solver, in->n, in->matrix) < 0 ||
+      rf_friction_solve_rt(in->solver, in->free, in->mu, NULL, &LIMITS, in->force, NULL, in->state,
+                           &report) < 0)
+    return RF_ERR_DIVERGED;
+  c->unsolved = report.end == RF_FRICTION_INFEASIBLE || !(report.residual <= UNSOLVED);
+  memset(in->vector, 0, 3 * (size_t)c->n_all * sizeof *in->vector);
+  for (int32_t k = 0; k < in->n; ++k) {
+    double force[3];
+    force_of(in, k, force);
+    for (int64_t i = 0; i < 3; ++i)
+      in->vector[3 * (int64_t)c->node[in->contact[k].node] + i] += force[i];
+  }
+  RF_TRY(s->operations->damped_solve(s, m->h, in->vector, in->solved));
+  for (int64_t i = 0; i < 3 * c->n_all; ++i) m->after[i] = in->start[i] + in->solved[i];
+done:
+  return st;
+}
+
+static rf_status settle(rf_collide *c, rf_system *s, const rf_collide_motion *m) {
+  rf_collide_inside *in = c->inside;
+  rf_status st = RF_OK;
+  in->n = 0;
+  c->unsolved = false;
+  memset(in->found, 0, (size_t)c->n_bodies * (size_t)c->n * sizeof *in->found);
+  memcpy(in->start, m->after, 3 * (size_t)c->n_all * sizeof *in->start);
+  for (int k = 0;; ++k) {
+    const int32_t before = in->n;
+    for (int32_t b = 0; b < c->n_bodies; ++b) RF_TRY(search(c, b, m, s->err));
+    if (in->n == before) break;
+    if (k == SOLVES) {  // their forces are not known
+      c->unsolved = true;
+      in->n = before;
+      break;
+    }
+    RF_TRY(solve(c, s, m));
+  }
+  c->n_joint = in->n;
+  for (int32_t k = 0; k < in->n; ++k) {
+    const contact *one = in->contact + k;
+    double force[3];
+    if (in->force[3 * (int64_t)k] == 0.0) continue;
+    force_of(in, k, force);
+    rf_collide_push_rt(c, one->body, one->node, &one->point, one->arm, force,
+                       in->state[k] == RF_CONTACT_SLIPS);
+  }
+done:
+  return st;
+}
+
+rf_status rf_collide_prepare(rf_collide *c, rf_system *s, double h) {
+  rf_collide_inside *in = c->inside;
+  rf_status st = RF_OK;
+  if (!in) return st;
+  if (c->n > in->most_kept)
+    return rf_fail(
+        s->err, RF_ERR_ARG,
+        "contact: the responses of %d nodes that may touch, with damping inside of the "
+        "step, do not fit into memory in advance, of %d only, and solving for them "
+        "during the session would stop it: take implicit_damping=False or a coarser mesh",
+        (int)c->n, (int)in->most_kept);
+  for (int32_t i = 0; i < c->n; ++i) RF_TRY(respond(c, s, h, i));
+done:
+  return st;
+}
+
+rf_status rf_collide_inside_create(rf_collide *c, const rf_system *system, rf_error *err) {
+  rf_status st = RF_OK;
+  rf_collide_inside *in = NULL;
+  if (!system->operations->damped_solve) return RF_ERR_INTERNAL;
+  RF_ALLOC(in, 1);
+  in->simd = system->simd;
+  c->inside = in;
+  c->settle = settle;
+  RF_ALLOC(in->kept, c->n);
+  RF_ALLOC(in->response, c->n);
+  RF_ALLOC(in->found, (int64_t)c->n_bodies * c->n);
+  RF_ALLOC(in->start, 3 * c->n_all);
+  RF_ALLOC(in->vector, 3 * c->n_all);
+  RF_ALLOC(in->solved, 3 * c->n_all);
+  const double bytes = 9.0 * sizeof(double) * fmax(c->n, 1);
+  in->most_kept = (int32_t)fmin(fmax(FEWEST_KEPT, MOST_BYTES / bytes), 1e9);
+  RF_TRY(grow(in, FIRST, err));
+done:
+  return st;  // the owner frees what was made
+}

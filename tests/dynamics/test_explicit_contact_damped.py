@@ -1,0 +1,312 @@
+"""Contact in explicit steps with damping inside: a dense reference, momentum, bounds."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+import reducedfem as rf
+from graded import graded_box
+from shapes import box_hexes
+
+FLOOR = rf.PlaneField([0.0, 0.0, 0.0], [0.0, 0.0, 1.0])
+G = 9.81
+
+
+def block(cells=(2, 2, 2), size=(0.1, 0.1, 0.1), young=1e5, held=False):
+    mesh = rf.Mesh(*box_hexes(*cells, size))
+    fixed = mesh.nodes[:, 2] == 0.0 if held else None
+    return rf.Solid(mesh, rf.StVK(young, 0.3, 1000.0), fixed=fixed)
+
+
+def masses(solid):
+    return solid.mass(lumped=True).to_scipy().diagonal().reshape(-1, 3)
+
+
+def momentum(sim):
+    return (masses(sim.system) * sim.state.qdot).sum(axis=0)
+
+
+def laws(w, free, mu):
+    """Return the forces of Signorini's and Coulomb's laws: projections of f - d, over and over."""
+    step = 1.0 / np.abs(w).sum(axis=1).max()
+    f = np.zeros((len(mu), 3))
+    for _ in range(100_000):
+        new = f - step * (w @ f.ravel() + free).reshape(-1, 3)
+        new[:, 0] = np.maximum(new[:, 0], 0.0)
+        size, most = np.linalg.norm(new[:, 1:], axis=1), mu * new[:, 0]
+        new[:, 1:] *= np.where(size > most, most / np.where(size > 0.0, size, 1.0), 1.0)[:, None]
+        done = np.abs(new - f).max() <= 1e-15 * np.abs(new).max()
+        f = new
+        if done:
+            break
+    return f
+
+
+def frame_of(normal):
+    first = np.linalg.svd(normal[None])[2][1]
+    return np.stack([normal, first, np.cross(normal, first)])
+
+
+def dense_steps(solid, damp, tools, lengths, v, alpha):
+    """Dense steps with balls (place, speed, radius, mu); yields u, v, a and the force on each."""
+    n, free_nodes = solid.mesh.n_nodes, np.setdiff1d(np.arange(solid.mesh.n_nodes), solid.fixed)
+    at = (3 * free_nodes[:, None] + np.arange(3)).ravel()
+    mass = masses(solid).ravel()
+    damp = damp + alpha * np.diag(mass)
+    stable, rest = rf.stable_step(solid), solid.mesh.nodes
+    touchable = np.setdiff1d(solid.mesh.boundary_nodes, solid.fixed)
+    u, v = np.zeros((n, 3)), v.copy()
+    v[solid.fixed] = 0.0
+    a, t = np.zeros((n, 3)), 0.0
+    a.ravel()[at] = -((damp @ v.ravel()) / mass)[at]
+    for h in lengths:
+        recovery = 0.05 * min(1.0, h / stable)
+        w = v + h / 2 * a
+        u = u + h * w
+        inverse = np.zeros((3 * n, 3 * n))
+        inverse[np.ix_(at, at)] = np.linalg.inv((np.diag(mass) + h / 2 * damp)[np.ix_(at, at)])
+        start = inverse @ (-solid.internal_force(u).ravel() - damp @ w.ravel())
+        after, found, f = start.reshape(-1, 3), [], np.zeros((0, 3))
+        while True:
+            more = []
+            for k, (place, speed, radius, mu) in enumerate(tools):
+                here, ahead = place + (t + h) * speed, place + (t + 2 * h) * speed
+                for i in touchable:
+                    way = rest[i] + u[i] + h * (w[i] + h * after[i]) - ahead
+                    distance = np.linalg.norm(way) - radius
+                    if distance > 0.0 or any(one[:2] == (k, i) for one in found):
+                        continue
+                    frame = frame_of(way / np.linalg.norm(way))
+                    sliding = (w[i] - speed) / h + after[i]
+                    depth = max(0.0, radius - np.linalg.norm(rest[i] + u[i] - here))
+                    most = max(h * abs((w[i] - speed) @ frame[0]), recovery * depth)
+                    outwards = (min(0.0, most - depth) - distance) / h**2
+                    asked = after[i] - sliding + (outwards + sliding @ frame[0]) * frame[0]
+                    more.append((k, i, frame, asked, mu))
+            if not more:
+                break
+            found += more
+            rows = np.zeros((3 * len(found), 3 * n))
+            for j, (_, i, frame, _, _) in enumerate(found):
+                rows[3 * j : 3 * j + 3, 3 * i : 3 * i + 3] = frame
+            asked = np.concatenate([frame @ one for _, _, frame, one, _ in found])
+            f = laws(rows @ inverse @ rows.T, rows @ start - asked, np.array([m[4] for m in found]))
+            after = (start + inverse @ rows.T @ f.ravel()).reshape(-1, 3)
+        forces = np.zeros((len(tools), 3))
+        for (k, _, frame, _, _), one in zip(found, f, strict=True):
+            forces[k] += frame.T @ one
+        a, v, t = after, w + h / 2 * after, t + h
+        yield u, v, a, forces
+
+
+@pytest.mark.parametrize("mu", [0.0, 0.4])
+def test_steps_are_those_of_a_dense_reference(mu):
+    """Two balls at once press and rub on a held block under heavy damping of both kinds."""
+    solid = block(young=2e4, held=True)
+    rate = rf.StrainRateDamping(solid, 20.0, 30.0)
+    dt, damping = 0.5 * rf.stable_step(solid), (3.0, 0.05)
+    speeds = np.array([[0.3, 0.1, -1.0], [-0.2, 0.0, -0.5]])
+    places = np.array([[0.05, 0.04, 0.1415], [0.0, 0.05, 0.141]])
+    balls = [rf.RigidProxy(rf.SphereField([0, 0, 0], 0.04), mu) for _ in places]
+    for ball, place, speed in zip(balls, places, speeds, strict=True):
+        ball.move(place, velocity=speed)
+    sim = rf.CentralDifferences(solid, dt, damping, rate, contact=balls, implicit_damping=True)
+    v = 0.2 * np.random.default_rng(2).standard_normal((solid.mesh.n_nodes, 3))
+    v[solid.fixed] = 0.0
+    sim.reset(qdot=v)
+    damp = damping[1] * solid.stiffness().to_scipy().toarray() + rate.matrix().to_scipy().toarray()
+    lengths = np.full(24, dt)
+    tools = [(p, s, 0.04, mu) for p, s in zip(places, speeds, strict=True)]
+    largest = np.zeros(2)
+    expected = dense_steps(solid, damp, tools, lengths, v, damping[0])
+    for u, v, a, forces in expected:
+        sim.step()
+        state, scale = sim.state, 1.0 + np.abs(forces).max()
+        # rounding, and the accuracies of both solvers
+        assert np.abs(state.q - u).max() < 1e-13
+        assert np.abs(state.qdot - v).max() < 1e-10
+        assert np.abs(state.qddot - a).max() < 1e-10 * np.abs(a).max()
+        found = np.array([one.force for one in sim.contacts])
+        assert np.abs(found + forces).max() < 1e-11 * scale
+        largest = np.maximum(largest, np.linalg.norm(forces, axis=1))
+    assert largest.min() > 0.1
+
+
+@pytest.mark.parametrize("mu", [0.0, 0.4])
+def test_without_damping_forces_are_those_of_the_lumped_mass(mu):
+    """The limit of D to 0, 1e-9 of a period: each node is on its own."""
+    solid = block(young=2e4)
+    runs = []
+    for beta, inside in ((1e-12, True), (0.0, False)):
+        tool = rf.RigidProxy(rf.SphereField([0.05, 0.04, 0.1405], 0.04), mu)
+        tool.move([0, 0, 0], velocity=[0.3, 0.1, -1.0])
+        dt = 0.4 * rf.stable_step(solid)
+        sim = rf.CentralDifferences(solid, dt, (3.0, beta), contact=tool, implicit_damping=inside)
+        forces = []
+        for _ in range(30):
+            sim.step()
+            forces.append(sim.contact.force)
+        runs.append((sim.state.q, np.array(forces)))
+    assert np.abs(runs[0][1]).max() > 0.1
+    assert np.abs(runs[0][0] - runs[1][0]).max() < 1e-8
+    assert np.abs(runs[0][1] - runs[1][1]).max() < 1e-5 * np.abs(runs[1][1]).max()
+
+
+def test_mass_damping_inside_is_the_usual_step():
+    solid, runs = block(young=2e4), []
+    for inside in (False, True):
+        tool = rf.RigidProxy(FLOOR, 0.3, "mirror")
+        sim = rf.CentralDifferences(solid, None, (3.0, 0.0), contact=tool, implicit_damping=inside)
+        sim.reset(qdot=np.tile([0.5, 0.2, -1.0], (solid.mesh.n_nodes, 1)))
+        sim.step(n=30)
+        runs.append(sim.state.q)
+    assert np.array_equal(*runs)
+
+
+def test_impulse_is_the_change_of_momentum():
+    solid = block()
+    tool = rf.RigidProxy(FLOOR, 0.3)
+    sim = rf.CentralDifferences(solid, None, (0.0, 0.02), contact=tool, implicit_damping=True)
+    sim.reset(qdot=np.tile([0.5, 0.2, -1.0], (solid.mesh.n_nodes, 1)))
+    before, touched = momentum(sim), np.zeros(3)
+    for k in range(30):
+        sim.step(n=1 + k % 3)
+        after, found = momentum(sim), sim.contact.impulse
+        assert np.abs(after - before + found).max() < 1e-12
+        touched += np.abs(found)
+        before = after
+    assert (touched > 1e-3).all()
+
+
+@pytest.mark.parametrize("xi", [0.5, 5.0, 50.0])
+def test_a_block_falls_and_rests_under_any_damping(xi):
+    """Of the highest mode; half a step earlier the limit of the step would be 1 / (2 xi) of it."""
+    solid = block((3, 3, 3))
+    stable = rf.stable_step(solid)
+    floor = rf.RigidProxy(FLOOR, 0.3)
+    sim = rf.CentralDifferences(
+        solid, 0.8 * stable, (0.0, xi * stable), contact=floor, gravity=(0.0, 0.0, -G),
+        implicit_damping=True,
+    )  # fmt: skip
+    down = np.tile([0.1, 0.0, -0.5], (solid.mesh.n_nodes, 1))
+    sim.reset(np.tile([0.0, 0.0, 2e-3], (len(down), 1)), down)
+    m, start = masses(solid), None
+    start = 0.5 * (m * down**2).sum()
+    for _ in range(40):
+        sim.step(n=10)
+        state = sim.state
+        kinetic = 0.5 * (m * state.qdot**2).sum()
+        energy = kinetic + solid.strain_energy(state.q) + G * (m * state.q)[:, 2].sum()
+        assert energy < 1.1 * start
+        assert (solid.mesh.nodes + state.q)[:, 2].min() > -1e-9
+    sim.step(n=round(0.5 / sim.dt))
+    steps = round(0.3 / sim.dt)
+    sim.step(n=steps)
+    weight = G * m[:, 2].sum()
+    assert sim.contact.impulse[2] / (steps * sim.dt) == pytest.approx(-weight, rel=0.02)
+    assert np.abs(sim.state.qdot).max() < 1e-3
+
+
+def test_a_graded_solid_touches_with_damping_inside():
+    """Once it has come to rest, forces and displacements are those of statics."""
+    mesh = graded_box()
+    solid = rf.Solid(mesh, rf.StVK(2e4, 0.3, 1000.0), fixed=mesh.nodes[:, 2] == 0.0)
+    top = mesh.nodes.max(axis=0) * [0.5, 0.5, 1.0]
+    radius = 0.3 * top[2]
+    tool = rf.RigidProxy(rf.SphereField(np.add(top, [0, 0, radius]), radius), 0.3)
+    tool.move([0, 0, 0], velocity=[0, 0, -0.1 * top[2] / 0.05])
+    dt = 0.5 * rf.stable_step(solid, implicit_damping=True)
+    sim = rf.CentralDifferences(solid, dt, (20.0, 0.02), contact=tool, implicit_damping=True)
+    sim.step(n=round(0.05 / dt))
+    tool.move(sim.contact.pose)
+    sim.step(n=round(1.0 / dt))
+    found = sim.contact
+    assert found.force[2] > 0.01
+    force = np.zeros((mesh.n_nodes, 3))
+    force[found.nodes] = found.node_forces
+    size = np.abs(sim.displacement).max()
+    assert np.abs(solid.solve_static(force) - sim.displacement).max() < 1e-3 * size
+
+
+def test_copies_continue_with_the_same_bits():
+    solid = block()
+    tool = rf.RigidProxy(rf.SphereField([0.05, 0.05, 0.145], 0.04), 0.2)
+    sim = rf.CentralDifferences(solid, None, (0, 0.01), contact=tool, implicit_damping=True)
+    tool.move([0.0, 0.0, 0.0], velocity=[0.0, 0.1, -1.0], angular_velocity=[1.0, 2.0, 3.0])
+    while not sim.contact.nodes.size:
+        sim.step()
+    copies = [sim, sim.clone(), pickle.loads(pickle.dumps(sim))]
+    for one in copies:
+        one.step(n=10)
+    assert sim.contact.nodes.size > 0
+    for one in copies[1:]:
+        assert np.array_equal(one.state.q, sim.state.q)
+        assert np.array_equal(one.contact.impulse, sim.contact.impulse)
+
+
+def test_pinched_nodes_have_bounded_forces():
+    """Two floors that meet: no force keeps a node out of both."""
+    solid = block(held=True)
+    tools = [rf.RigidProxy(rf.PlaneField([0, 0, z], [0, 0, n])) for z, n in ((0.098, -1), (0.1, 1))]
+    sim = rf.CentralDifferences(solid, None, (0, 0.01), contact=tools, implicit_damping=True)
+    with pytest.warns(rf.PlausibilityWarning, match="do not obey its laws.*move the bodies apart"):
+        sim.step(n=20)
+    assert np.isfinite(sim.contacts[0].force).all()
+    assert np.abs(sim.state.qdot).max() < 10.0
+    sim.step(n=5)  # warned once
+    assert 20 <= sim.report.unsolved <= 25
+    sim.reset()
+    assert sim.report.unsolved == 0
+
+
+@pytest.mark.no_asan(reason="few lines of C")
+def test_mirrored_nodes_have_no_stiffness_damping():
+    mirror = rf.RigidProxy(FLOOR, rule="mirror")
+    with pytest.raises(rf.InputError, match='sink at rest.*rule "mirror": take rule="surface"'):
+        rf.CentralDifferences(block(), None, (0.0, 1e-3), contact=mirror, implicit_damping=True)
+
+
+def test_refused_lengths():
+    """A force at single nodes has the damping of the step in which it is solved for."""
+    solid, floor = block(), rf.RigidProxy(FLOOR)
+    sim = rf.CentralDifferences(solid, None, (0.0, 0.01), contact=floor, implicit_damping=True)
+    sim.step(dt=sim.dt)
+    with pytest.raises(rf.InputError, match=r"damping inside all have the length.*leave dt out"):
+        sim.step(dt=0.5 * sim.dt)
+    assert sim.report.steps == 1
+    sim.step()
+    assert sim.state.time == pytest.approx(2 * sim.dt)
+
+
+def test_too_many_nodes():
+    solid = block((32, 32, 1), (0.1, 0.1, 0.01))
+    bodies = [rf.RigidProxy(rf.SphereField([1, 0, 0], 0.1)), rf.RigidProxy(FLOOR)]
+    sim = rf.CentralDifferences(
+        solid, None, (0.0, 0.01), contact=bodies, implicit_damping=True, gravity=(0.0, 0.0, -G)
+    )
+    with pytest.raises(rf.InputError, match=r"contact: more than 1024 .*body 1.*make a sim"):
+        sim.step()
+    assert sim.report.steps == 0
+
+
+def test_an_edge_rests_in_an_acute_groove():
+    """One body after the other would push its nodes into the first one."""
+    nodes, cells = box_hexes(2, 2, 2, (0.1, 0.1, 0.1))
+    root = np.sqrt(0.5)
+    nodes = (nodes - 0.05) @ np.array([[root, 0, -root], [0, 1, 0], [root, 0, root]])
+    nodes = nodes * [0.2, 1.0, 1.0] - [0.0, 0.0, nodes[:, 2].min()]
+    solid = rf.Solid(rf.Mesh(nodes, cells), rf.StVK(1e5, 0.3, 1000.0))
+    normals = np.array([[c, 0.0, 0.5] for c in (np.sqrt(0.75), -np.sqrt(0.75))])
+    planes = [rf.RigidProxy(rf.PlaneField([0, 0, 0], n)) for n in normals]
+    sim = rf.CentralDifferences(solid, None, (5.0, 1e-6), contact=planes, implicit_damping=True)
+    sim.reset(qdot=np.tile([0.0, 0.0, -0.5], (len(nodes), 1)))
+    touched = 0
+    for _ in range(50):
+        sim.step(n=2)
+        assert ((nodes + sim.state.q) @ normals.T).min() > -1e-9
+        touched += all(one.nodes.size for one in sim.contacts)
+    assert touched > 5
+    assert sim.report.unsolved == 0
