@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import threading
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from reducedfem.touch.touched import Touched
 __all__ = ["PointProxyContact"]
 
 _STATES = ("open", "stick", "slip")
+_RELEASING = threading.Lock()  # each release begins with the Green's functions of the last one
 _LEAST = 0.9  # radius over the length of edges; measured in docs/howto/greens_functions.md
 
 
@@ -38,7 +40,8 @@ class PointProxyContact(Touched):
 
     `HapticSession` takes it as its first argument, without a coupling. In scripts `touch` makes a
     cycle. Both give the force on the hand, `force` = -f. The body is linear and at rest in the
-    world: depths beyond `max_depth` count as that one.
+    world: depths beyond `max_depth` count as that one. `release` lets supports go, also under the
+    hand.
 
     Parameters
     ----------
@@ -80,6 +83,7 @@ class PointProxyContact(Touched):
         "_places",
         "_pose",
         "_radius",
+        "_released_at",
         "_surface",
     )
 
@@ -123,6 +127,7 @@ class PointProxyContact(Touched):
                 self._pose.position, self._pose.quaternion, tell, threads(),
             )  # fmt: skip
         self._places = self._core.places()
+        self._released_at = 0.0
         _warn_of_edges(self._radius, surface, 2)
 
     def __repr__(self) -> str:
@@ -138,11 +143,57 @@ class PointProxyContact(Touched):
         make = functools.partial(_again, max_depth=self.max_depth, pose=self._pose)
         return make, (self._green, self._surface, self._radius, self._friction)
 
+    def release(
+        self, nodes: ArrayLike, *, at: float | None = None, progress: Progress = None
+    ) -> None:
+        """Let supports of the body go for good, before a session, while it runs, or in scripts.
+
+        Sessions with this contact take the release up between two cycles, without a lock. A pressed
+        tip feels the stiffness (1 - b) C^-1 + b C'^-1, with the new compliance C' and b from 0 to
+        1 in 50 ms: its force has no jump, the energy in store falls, and the hand gets none of it.
+        A tip in the air, and `touch`, feel C' at once. `green` is that without these supports, which are places
+        of the surface from now on. Not undone by `reset`; other threads may call it at any time.
+
+        Parameters
+        ----------
+        nodes
+            Nodes among `green.releasable`, at least one, (k,), or a mask over the mesh. Supports
+            that are left must hold the solid.
+        at
+            Time of a session [s], counted by its cycles, from which on the release begins; at least
+            that of the last one. None: at once.
+        progress
+            As of `PointProxyContact`.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            An argument has a wrong type or value; a node is not releasable; a release is scheduled
+            for later than `at`.
+        SingularMatrixError
+            The solid could move as a rigid body: too few fixed nodes are left.
+        MemoryError
+            The new compliance needs more memory than is available.
+        """
+        when = 0.0 if at is None else number(at, "at")
+        if when < 0.0:
+            raise InputError(f"at must not be negative, got {when:g} s")
+        with _RELEASING, callback(progress, "discs of contact") as tell:
+            if when < self._released_at:
+                raise InputError(
+                    f"at is {when:g} s, but a release is scheduled at {self._released_at:g} s, and "
+                    "they come one after the other: pass a time that is not before that one"
+                )
+            green = self._green.released(nodes)
+            self._core.release(green._core, green.positions, when, tell, threads())
+            self._green, self._places = green, self._core.places()
+            self._released_at = when
+
     # --- parts -------------------------------------------------------------------------
 
     @property
     def green(self) -> GreensFunctions:
-        """Green's functions of the solid."""
+        """Green's functions of the solid, without supports that `release` has let go."""
         return self._green
 
     @property
@@ -251,16 +302,16 @@ class PointProxyContact(Touched):
         (s, 3) float64 array
             Displacements [m] of the nodes of `green`, in the frame of the body.
         """
-        *_, triangle, weights, force = self._core.felt()
-        return self._displaced(triangle, weights, force)
+        *_, triangle, weights, force, released = self._core.felt()
+        return self._displaced(released, triangle, weights, force)
 
     def _displaced(
-        self, triangle: int, weights: ArrayLike, force: ArrayLike
+        self, released: float, triangle: int, weights: ArrayLike, force: ArrayLike
     ) -> NDArray[np.float64]:
         s = len(self._green.nodes)
         if triangle < 0 or not np.any(force):
             return np.zeros((s, 3))
-        return self._core.displacement(triangle, weights, force)[:s]
+        return self._core.displacement(triangle, weights, force, released)[:s]
 
     def compliance(self, triangle: int, weights: ArrayLike) -> NDArray[np.float64]:
         """Return the displacement of the disc about a point by a force over it.
@@ -295,9 +346,11 @@ class PointProxyContact(Touched):
         return self._surface
 
     def _moved(self, coordinates: NDArray[np.float64]) -> NDArray[np.float64]:
-        u = self._displaced(int(coordinates[1]), coordinates[2:5], coordinates[5:])
+        triangle, weights, force, released = np.split(coordinates[1:], (1, 4, 7))
+        with _RELEASING:
+            u, places = self._displaced(released[0], int(triangle[0]), weights, force), self._places
         # vertices at nodes; the others are held
-        return np.concatenate([u, np.zeros((1, 3))])[self._places]
+        return np.concatenate([u, np.zeros((1, 3))])[places]
 
     def _box(self) -> NDArray[np.float64]:
         return self._surface.bounds
