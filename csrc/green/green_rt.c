@@ -58,12 +58,16 @@ void rf_green_spread_compliance_rt(const rf_green *g, int64_t m, const int32_t *
       for (int c = 0; c < 9; ++c) sum[c] += part * block[c];
     }
   for (int c = 0; c < 9; ++c) compliance[c] = sum[c] + sum[c % 3 * 3 + c / 3];
-  for (int64_t q = 0; q < g->n_added; ++q) {
-    double mean[3] = {0};
+  for (int64_t from = 0, n = g->n_added; from < n; from += CHUNK) {
+    const int64_t some = from + CHUNK < n ? CHUNK : n - from;
+    double mean[3][CHUNK] = {{0}};
     for (int64_t i = 0; i < m; ++i)
-      for (int c = 0; c < 3; ++c)
-        mean[c] += share[i] * g->added[(3 * (int64_t)place[i] + c) * g->n_added + q];
-    for (int c = 0; c < 9; ++c) compliance[c] += mean[c / 3] * mean[c % 3];
+      for (int c = 0; c < 3; ++c) {
+        const double *row = g->added + (3 * (int64_t)place[i] + c) * n + from;
+        for (int64_t q = 0; q < some; ++q) mean[c][q] += share[i] * row[q];
+      }
+    for (int c = 0; c < 9; ++c)
+      for (int64_t q = 0; q < some; ++q) compliance[c] += mean[c / 3][q] * mean[c % 3][q];
   }
 }
 

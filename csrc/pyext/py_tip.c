@@ -145,11 +145,15 @@ static PyObject *tip_release(PyObject *self, PyObject *args) {
     py_in_release(&positions);
     return NULL;
   }
-  // cycles of sessions go on meanwhile; scripts wait
+  // locked only at the end: cycles in scripts go on while the tables are made
+  struct rf_tip_stage *stage;
   Py_BEGIN_ALLOW_THREADS
-  py_lock(self);
-  st = rf_tip_release(self_touch(self), green, positions.data, at_s, &run.run, &err);
-  py_unlock(self);
+  st = rf_tip_prepare_release(self_touch(self), green, positions.data, &run.run, &stage, &err);
+  if (st >= 0) {
+    py_lock(self);
+    rf_tip_release(self_touch(self), stage, at_s);
+    py_unlock(self);
+  }
   Py_END_ALLOW_THREADS
   py_in_release(&positions);
   return py_result(state, st, &err, Py_NewRef(Py_None));

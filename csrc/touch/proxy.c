@@ -154,21 +154,29 @@ static rf_tip_stage *newest_of(const rf_touch *touch) {
   return stage;
 }
 
-rf_status rf_tip_release(rf_touch *touch, const rf_green *green, const double *position,
-                         double at_s, const rf_run *run, rf_error *err) {
+rf_status rf_tip_prepare_release(const rf_touch *touch, const rf_green *green,
+                                 const double *position, const rf_run *run, rf_tip_stage **out,
+                                 rf_error *err) {
   rf_status st = RF_OK;
-  rf_tip *tip = touch->self;
-  rf_tip_stage *newest = newest_of(touch), *stage = NULL;
+  const rf_tip *tip = touch->self;
+  rf_tip_stage *stage = NULL;
+  *out = NULL;
   RF_ALLOC(stage, 1);
-  stage->number = newest->number + 1;
-  stage->at_s = at_s;
   RF_TRY(rf_tip_tables_again(tip->first->tables, green, position, run, &stage->tables, err));
-  // released last: a cycle that sees the stage sees all of it
-  atomic_store_explicit(&newest->next, stage, memory_order_release);
+  *out = stage;
   stage = NULL;
 done:
   rf_free(stage);
   return st;
+}
+
+void rf_tip_release(rf_touch *touch, rf_tip_stage *stage, double at_s) {
+  rf_tip_stage *newest = newest_of(touch);
+  stage->number = newest->number + 1;
+  stage->at_s = at_s;
+  // released last: a cycle that sees the stage sees all of it
+  atomic_store_explicit(&newest->next, stage, memory_order_release);
+  rf_tip_follow_rt(touch->self, 0.0);  // in scripts at once
 }
 
 const rf_tip_contact *rf_tip_now(const rf_touch *touch) {

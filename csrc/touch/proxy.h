@@ -66,14 +66,17 @@ enum { RF_TIP_COORDINATES = 9 };  // state, triangle, weights, force, released: 
 // Creates a contact; RF_ERR_ARG: free solid, too few vertices are nodes, triangles without area.
 RF_MUST_CHECK rf_status rf_tip_create(const rf_tip_settings *set, const rf_run *run, rf_touch **out,
                                       rf_error *err);
-// Lets supports go: the body gets the Green's functions `green`, made of the present ones by
-// rf_green_released_create, with the positions (green->count, 3) of their places.  It takes them up
-// once the time of its cycles is `at_s`; copies of it do so by their own time, from 0 on, though
-// not before earlier releases.  Keeps what was before until it is freed: `green` and all earlier
-// ones outlive the body.  One thread at a time; cycles of copies may run.
-RF_MUST_CHECK rf_status rf_tip_release(rf_touch *touch, const rf_green *green,
-                                       const double *position, double at_s, const rf_run *run,
-                                       rf_error *err);
+// Prepares a release of supports: the body will have the Green's functions `green`, made of the
+// newest ones by rf_green_released_create, with the positions (green->count, 3) of their places.
+struct rf_tip_stage;
+RF_MUST_CHECK rf_status rf_tip_prepare_release(const rf_touch *touch, const rf_green *green,
+                                               const double *position, const rf_run *run,
+                                               struct rf_tip_stage **out, rf_error *err);
+// Lets them go: the body takes the stage over, and takes it up once the time of its cycles is
+// `at_s`; copies of it do so by their own time, from 0 on, though not before earlier releases.
+// It keeps what was before until it is freed: all Green's functions outlive it.  One thread at a
+// time; cycles of copies may run.
+void rf_tip_release(rf_touch *touch, struct rf_tip_stage *stage, double at_s);
 // Contact of the last cycle, of a body that rf_tip_create made.
 const rf_tip_contact *rf_tip_now(const rf_touch *touch);
 // The same as an answer in the world; its positions are NaN before the first cycle.

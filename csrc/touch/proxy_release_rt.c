@@ -4,7 +4,8 @@
 #include "linalg/vec3.h"
 #include "touch/proxy_state.h"
 
-enum { MOST_STAGES = 64 };  // in a cycle
+enum { MOST_STAGES = 64 };          // in a cycle
+static const double ROUNDING = 1e-9;  // of the sum of parts of a release
 
 void rf_tip_blend_rt(const double before[9], const double after[9], double blend,
                      double stiffness[2][9], double compliance[9]) {
@@ -47,7 +48,7 @@ void rf_tip_follow_rt(rf_tip *tip, double dt_s) {
     if (!tip->coming) break;
     changed = true;
     tip->blend = blends ? fmin(tip->blend + dt_s / RF_TIP_RELEASE_S, 1.0) : 1.0;
-    if (tip->blend == 1.0) take_up(tip);
+    if (tip->blend > 1.0 - ROUNDING) take_up(tip);
     if (blends) break;
   }
   tip->now.released = (double)tip->stage->number + tip->blend;

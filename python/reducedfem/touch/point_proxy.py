@@ -303,15 +303,14 @@ class PointProxyContact(Touched):
             Displacements [m] of the nodes of `green`, in the frame of the body.
         """
         *_, triangle, weights, force, released = self._core.felt()
-        return self._displaced(released, triangle, weights, force)
+        return self._displaced(released, triangle, weights, force)[: len(self._green.nodes)]
 
     def _displaced(
         self, released: float, triangle: int, weights: ArrayLike, force: ArrayLike
     ) -> NDArray[np.float64]:
-        s = len(self._green.nodes)
         if triangle < 0 or not np.any(force):
-            return np.zeros((s, 3))
-        return self._core.displacement(triangle, weights, force, released)[:s]
+            return np.zeros((len(self._green.nodes), 3))
+        return self._core.displacement(triangle, weights, force, released)
 
     def compliance(self, triangle: int, weights: ArrayLike) -> NDArray[np.float64]:
         """Return the displacement of the disc about a point by a force over it.
@@ -347,8 +346,8 @@ class PointProxyContact(Touched):
 
     def _moved(self, coordinates: NDArray[np.float64]) -> NDArray[np.float64]:
         triangle, weights, force, released = np.split(coordinates[1:], (1, 4, 7))
-        with _RELEASING:
-            u, places = self._displaced(released[0], int(triangle[0]), weights, force), self._places
+        places = self._places  # before the displacements: another thread may release more
+        u = self._displaced(released[0], int(triangle[0]), weights, force)
         # vertices at nodes; the others are held
         return np.concatenate([u, np.zeros((1, 3))])[places]
 
