@@ -42,10 +42,10 @@ static PyObject *green_released(PyObject *module, PyObject *args) {
   return st < 0 ? py_raise(state, st, &err) : wrap(state, out, green_obj);
 }
 
-PyDoc_STRVAR(
-    of_entries_doc,
-    "green_released_of_entries($module, green, nodes, releasable, static_modes, support, added,\n/)\n--\n\n"
-    "A `Green` with the entries of another one and these arrays, as its attributes.");
+PyDoc_STRVAR(of_entries_doc,
+             "green_released_of_entries($module, green, nodes, releasable, static_modes, support, "
+             "added,\n/)\n--\n\n"
+             "A `Green` with the entries of another one and these arrays, as its attributes.");
 static PyObject *of_entries(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
   PyObject *object[6], *result = NULL;

@@ -229,9 +229,8 @@ void rf_tip_compliance_rt(const rf_touch *touch, int32_t triangle, const double 
 }
 
 // u += the displacements by a force about a point of a triangle.
-static rf_status add_displacement(const rf_tip_tables *t, int32_t triangle,
-                                  const double weight[3], const double force[3], double *u,
-                                  rf_error *err) {
+static rf_status add_displacement(const rf_tip_tables *t, int32_t triangle, const double weight[3],
+                                  const double force[3], double *u, rf_error *err) {
   rf_status st = RF_OK;
   int32_t disc[6];
   int32_t *place = NULL, n = 0;

@@ -18,8 +18,9 @@
 // Supports of the body may be let go (rf_tip_release), before sessions and while they run: copies
 // take them up between two cycles, without a lock.  A pressed tip feels the stiffness
 //     C^-1 = (1 - b) C_before^-1 + b C_after^-1,   b from 0 to 1 in RF_TIP_RELEASE_S
-// so that the force of one that sticks changes linearly.  C_after - C_before is positive
-// semidefinite: the energy d.C^-1 d / 2 in store falls, and the hand does not get it.
+// so that the force of one that sticks changes linearly.  C_after - C_before of a disc is positive
+// semidefinite: the energy d.C^-1 d / 2 in store falls, and the hand does not get it.  Interpolated
+// compliances obey this too but beside supports that stay, where discs differ much.
 #ifndef RF_TOUCH_PROXY_H
 #define RF_TOUCH_PROXY_H
 
@@ -93,8 +94,8 @@ double rf_tip_mean_nodes(const rf_touch *touch);  // in a disc about a vertex
 // Present compliance (3, 3) of the disc about a point of a triangle, m/N, in the frame of the body.
 void rf_tip_compliance_rt(const rf_touch *touch, int32_t triangle, const double weight[3],
                           double compliance[9]);
-// Displacements u (rf_tip_rows, 3) by a force there, after releases as in rf_tip_contact; those that
-// the body does not know count as its last one.
+// Displacements u (rf_tip_rows, 3) by a force there, after releases as in rf_tip_contact; those
+// that the body does not know count as its last one.
 RF_MUST_CHECK rf_status rf_tip_displacement(const rf_touch *touch, double released,
                                             int32_t triangle, const double weight[3],
                                             const double force[3], double *u, rf_error *err);

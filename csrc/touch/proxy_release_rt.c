@@ -4,7 +4,7 @@
 #include "linalg/vec3.h"
 #include "touch/proxy_state.h"
 
-enum { MOST_STAGES = 64 };          // in a cycle
+enum { MOST_STAGES = 64 };            // in a cycle
 static const double ROUNDING = 1e-9;  // of the sum of parts of a release
 
 void rf_tip_blend_rt(const double before[9], const double after[9], double blend,

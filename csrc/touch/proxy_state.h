@@ -15,15 +15,15 @@ typedef enum rf_tip_phase {
 
 // Compliance of the body between two releases.
 typedef struct rf_tip_stage {
-  rf_tip_tables *tables;  // owned; surface and grid are those of the first stage
-  int32_t number;         // of releases before it
-  double at_s;            // time of the cycles from which on it may begin
+  rf_tip_tables *tables;                // owned; surface and grid are those of the first stage
+  int32_t number;                       // of releases before it
+  double at_s;                          // time of the cycles from which on it may begin
   _Atomic(struct rf_tip_stage *) next;  // set once; NULL: there is none yet
 } rf_tip_stage;
 
 typedef struct rf_tip {
   rf_tip_stage *first;
-  bool owns;  // all stages; copies borrow them
+  bool owns;                           // all stages; copies borrow them
   const rf_tip_stage *stage, *coming;  // present one; one that is being taken up, nullable
   const rf_tip_tables *tables;         // of the present stage
   double blend, time_s;                // part of the coming one that counts; time of the cycles

@@ -41,8 +41,8 @@ static const double *corner_of(const rf_tip_tables *t, int64_t triangle, int k) 
 }
 
 // Finds the place of each vertex, -1: no node is there.
-static rf_status find_places(int32_t count, const double *position, int32_t n,
-                             const double *vertex, int32_t *place, rf_error *err) {
+static rf_status find_places(int32_t count, const double *position, int32_t n, const double *vertex,
+                             int32_t *place, rf_error *err) {
   rf_status st = RF_OK;
   double *every = NULL;
   int32_t *first = NULL, found = 0;

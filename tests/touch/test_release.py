@@ -44,9 +44,7 @@ def tip(parts, radius=0.022, friction=0.4, **options):
 
 def held_at(x, y, depth, cycles):
     """Return a path that comes from above and stays at a depth."""
-    return np.concatenate(
-        [[(x, y, TOP + 1e-3)], np.tile([x, y, TOP - depth], (cycles - 1, 1))]
-    )
+    return np.concatenate([[(x, y, TOP + 1e-3)], np.tile([x, y, TOP - depth], (cycles - 1, 1))])
 
 
 # ---- static answers -----------------------------------------------------------------
@@ -82,7 +80,7 @@ def test_forces_before_and_after_are_those_of_solve(parts):
     place = green.positions[list(green.nodes).index(node)]
     way = np.array([2e-4, -1e-4, -3e-3])
     for high in (1e-6, -1e-6):  # enters at the node
-        contact.touch(place + (0.0, 0.0, high))
+        contact.touch(place + high * np.eye(3)[2])
     contact.touch(place + way)
     assert contact.state == "stick"
     before = green.solve({node: way}).force[0]
@@ -212,7 +210,8 @@ def test_releases_are_taken_up_in_order_at_their_times(parts):
 
 def test_a_tip_in_the_air_and_scripts_feel_the_release_at_once(parts):
     contact = tip(parts, friction=5.0)
-    path = np.concatenate([np.tile([0.11, 0.06, TOP + 1e-3], (30, 1)), held_at(0.11, 0.06, 2e-3, 9)])
+    waits = np.tile([0.11, 0.06, TOP + 1e-3], (30, 1))
+    path = np.concatenate([waits, held_at(0.11, 0.06, 2e-3, 9)])
     contact.release(right(parts[0]), at=0.01)
     records = session(contact, path).run(len(path))
     np.testing.assert_allclose(records.force[31:], np.tile(records.force[-1], (8, 1)), rtol=1e-12)

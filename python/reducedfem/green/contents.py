@@ -62,9 +62,7 @@ def parts_of(
         entries = _core.green_of_entries(
             n_nodes, whole, [], arrays["entries"], none, np.zeros((0, 0)), rigid, packed
         )
-        core = _core.green_released_of_entries(
-            entries, nodes, releasable, modes, support, added
-        )
+        core = _core.green_released_of_entries(entries, nodes, releasable, modes, support, added)
     positions = np.array(arrays["positions"], dtype=np.float64)
     positions.flags.writeable = False
     held = arrays.get("held_positions")

@@ -151,8 +151,9 @@ class PointProxyContact(Touched):
         Sessions with this contact take the release up between two cycles, without a lock. A pressed
         tip feels the stiffness (1 - b) C^-1 + b C'^-1, with the new compliance C' and b from 0 to
         1 in 50 ms: its force has no jump, the energy in store falls, and the hand gets none of it.
-        A tip in the air, and `touch`, feel C' at once. `green` is that without these supports, which are places
-        of the surface from now on. Not undone by `reset`; other threads may call it at any time.
+        A tip in the air, and `touch`, feel C' at once. `green` is that without these supports,
+        which are nodes of the surface from now on. `reset` does not undo it; other threads may
+        call it at any time.
 
         Parameters
         ----------
