@@ -7,7 +7,7 @@
 //
 //   released supports r: fixed nodes that may be freed.  With the static modes
 //     Phi = -K_ff^-1 K_fr and S = K_rr + K_rf Phi, a release adds Phi S^-1 Phi^T to G.
-//     Supports that were let go for good are places of the surface from then on (released.h).
+//     Supports that were released for good are places of the surface from then on (released.h).
 //   free solids: G maps loads to the deformation under inertia relief, with the six rigid motions
 //     removed from loads and displacements in the metric of the mass (modes/modes.h).
 //
@@ -37,7 +37,7 @@ struct rf_green_packed;
 
 typedef struct rf_green {
   int32_t n_nodes, count;          // nodes of the mesh; of the surface
-  int32_t *node;                   // ascending, then supports that were let go  (count)
+  int32_t *node;                   // ascending, then released supports          (count)
   bool single;                     // entries are float
   void *entry;                     // tiles; NULL: packed
   struct rf_green_packed *packed;  // blocks of low rank (packed.h); NULL: tiles
@@ -46,7 +46,7 @@ typedef struct rf_green {
   double *static_modes;  // Phi at the surface      (3 n_releasable, rf_green_rows(g), 3)
   double *support;       // S, N/m                  (3 n_releasable, 3 n_releasable)
   double *rigid;  // motions of a free solid, NULL: held  (RF_GREEN_RIGID, rf_green_rows(g), 3)
-  // supports that were let go: G = that of the first places, with entries, plus A A^T
+  // after a release for good: G = that of the first places, with entries, plus A A^T
   int32_t stored;   // places with entries
   bool borrows;     // the entries, of others that outlive these
   int32_t n_added;  // columns of A, 3 for each of the other places

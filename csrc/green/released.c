@@ -36,7 +36,7 @@ done:
   return st;
 }
 
-// Allocates the result: places of `g`, then the supports that are let go; `left` (n_releasable)
+// Allocates the result: places of `g`, then the released supports; `left` (n_releasable)
 // gets the indices of the others.
 static rf_status make_room(const rf_green_release *r, int32_t *left, rf_green **out,
                            rf_error *err) {

@@ -1,6 +1,6 @@
-// Green's functions of a solid some of whose supports were let go for good.
+// Green's functions of a solid some of whose supports were released for good.
 //
-// With the static modes Phi of the supports a that are let go, S_aa = L L^T (green.h):
+// With the static modes Phi of the released supports a, S_aa = L L^T (green.h):
 //
 //   G' = [ G 0 ] + A A^T,   A^T = L^-1 [ Phi_a^T  1 ]
 //        [ 0 0 ]
@@ -10,7 +10,7 @@
 //   Phi_b' = [ Phi_b - Phi_a X ],   S_bb' = S_bb - S_ba X,   X = S_aa^-1 S_ab,
 //            [      - X        ]
 //
-// so that they may be let go later.  Entries of G are borrowed, exact or packed: a release costs
+// so that they may be released later.  Entries of G are borrowed, exact or packed: a release costs
 // memory for A alone, 24 bytes for each support and each direction of a place.
 #ifndef RF_GREEN_RELEASED_H
 #define RF_GREEN_RELEASED_H
@@ -23,8 +23,8 @@
 RF_MUST_CHECK rf_status rf_green_released_create(const rf_green *g, const rf_run *run, int32_t n,
                                                  const int32_t *released, rf_green **out,
                                                  rf_error *err);
-// The same of arrays: of a file.  `set` has all nodes; those beyond the entries of `g` were let go;
-// modes, support and `added` are filled by the caller.
+// The same of arrays: of a file.  `set` has all nodes; those beyond the entries of `g` were
+// released; modes, support and `added` are filled by the caller.
 RF_MUST_CHECK rf_status rf_green_released_allocate(const rf_green *g, const rf_green_settings *set,
                                                    rf_green **out, rf_error *err);
 

@@ -404,7 +404,7 @@ static PyObject *get_n_nodes(PyObject *self, void *none) {
 static PyGetSetDef green_attributes[] = {
     {"nodes", get_nodes, NULL, "Nodes of the surface (s,).", NULL},
     {"n_nodes", get_n_nodes, NULL, "Number of nodes of the mesh.", NULL},
-    {"added", get_added, NULL, "Columns (3s, 3k) of k nodes that were let go, or None.", NULL},
+    {"added", get_added, NULL, "Columns (3s, 3k) of k released nodes, or None.", NULL},
     {"releasable", get_releasable, NULL, "Fixed nodes that can be released.", NULL},
     {"entries", get_entries, NULL, "Entries in tiles, or a copy of packed ones.", NULL},
     {"packed", get_packed, NULL,

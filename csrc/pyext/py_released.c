@@ -1,4 +1,4 @@
-// Green's functions of solids some of whose supports were let go.
+// Green's functions of solids some of whose supports were released.
 #include <string.h>
 
 #include "green/released.h"

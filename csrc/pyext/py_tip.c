@@ -145,7 +145,7 @@ static PyObject *tip_release(PyObject *self, PyObject *args) {
     py_in_release(&positions);
     return NULL;
   }
-  // locked only at the end: cycles in scripts go on while the tables are made
+  // locked only at the end: cycles in scripts continue while the tables are made
   struct rf_tip_stage *stage;
   Py_BEGIN_ALLOW_THREADS
   st = rf_tip_prepare_release(self_touch(self), green, positions.data, &run.run, &stage, &err);

@@ -15,7 +15,7 @@
 // Vertices at which no node has Green's functions are held.
 // The body rests at its pose in the world.  Depths beyond the largest one count as that one.
 //
-// Supports of the body may be let go (rf_tip_release), before sessions and while they run: copies
+// Supports of the body may be released (rf_tip_release), before sessions and while they run: copies
 // take them up between two cycles, without a lock.  A pressed tip feels the stiffness
 //     C^-1 = (1 - b) C_before^-1 + b C_after^-1,   b from 0 to 1 in RF_TIP_RELEASE_S
 // so that the force of one that sticks changes linearly.  C_after - C_before of a disc is positive
@@ -73,7 +73,7 @@ struct rf_tip_stage;
 RF_MUST_CHECK rf_status rf_tip_prepare_release(const rf_touch *touch, const rf_green *green,
                                                const double *position, const rf_run *run,
                                                struct rf_tip_stage **out, rf_error *err);
-// Lets them go: the body takes the stage over, and takes it up once the time of its cycles is
+// Releases them: the body takes the stage over, and takes it up once the time of its cycles is
 // `at_s`; copies of it do so by their own time, from 0 on, though not before earlier releases.
 // It keeps what was before until it is freed: all Green's functions outlive it.  One thread at a
 // time; cycles of copies may run.

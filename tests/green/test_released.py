@@ -1,4 +1,4 @@
-"""Green's functions whose supports were let go for good, against those made without them."""
+"""Green's functions whose supports were released for good, against those made without them."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def test_graded_solids_may_be_released():
     assert relative(whole(left), free.matrix) < 1e-11
 
 
-def test_what_cannot_be_released_is_refused(green, left, solid):
+def test_other_nodes_and_last_supports_are_refused(green, left, solid):
     inside = int(green.nodes[0])
     with pytest.raises(rf.InputError, match=f"nodes names node {inside}, .* 30 releasable nodes"):
         green.released([inside])

@@ -1,4 +1,4 @@
-"""Supports of a touched body that are let go: forces before and after, energy, sessions."""
+"""Released supports of a touched body: forces before and after, energy, sessions."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 
 import reducedfem as rf
 from failures import fail_each_allocation
+from reducedfem.viewer.shown_touch import ShownTouch
 from shapes import box_hexes
 from touched import LAW, replay, session
 
@@ -143,7 +144,10 @@ def test_the_surface_that_is_shown_follows_the_tip_all_the_way(parts):
     x, y, _ = green.positions[k]
     one = session(contact, held_at(x, y, 3e-3, 200))
     one.run(20)
+    firm = one.snapshot()._coordinates_of_touched
     contact.release(right(green))
+    ends = contact.surface.vertices[:, 0] > 0.2399
+    assert not contact._moved(firm)[ends].any()
     seen = []
     for _ in range(60):
         one.run(1)
@@ -153,6 +157,10 @@ def test_the_surface_that_is_shown_follows_the_tip_all_the_way(parts):
         vertex = int(np.linalg.norm(contact.surface.vertices - (x, y, TOP), axis=1).argmin())
         np.testing.assert_allclose(u[vertex], [0.0, 0.0, -3e-3], atol=1e-9)
     np.testing.assert_allclose(seen, np.minimum(np.arange(1, 61) / RELEASE, 1.0), atol=1e-9)
+    # the end that was held hangs down; the page draws it
+    assert u[ends, 2].max() < -1e-3
+    (body, _) = ShownTouch(one, "z")._states(one.snapshot())
+    np.testing.assert_allclose(body["moved"][:, 2].min(), u[:, 2].min(), atol=1e-9)
 
 
 def test_a_soft_hand_is_not_pushed_out(parts):
@@ -262,7 +270,7 @@ def test_a_running_session_takes_a_release_up_from_another_thread(parts):
         assert not errors
         assert reached(3.0)
         running.stop()
-    # the body has the state of the session, and all supports were let go
+    # the body has the state of the session, and all supports are released
     anew = tip(bridge("l"))
     anew.touch(path[0])
     np.testing.assert_array_equal(np.sort(contact.green.nodes), anew.green.nodes)
@@ -276,7 +284,7 @@ def test_a_running_session_takes_a_release_up_from_another_thread(parts):
 # ---- the face -----------------------------------------------------------------------
 
 
-def test_what_cannot_be_released_is_refused(parts):
+def test_other_nodes_and_wrong_times_are_refused(parts):
     contact = tip(parts)
     inside = int(parts[0].nodes[3])
     with pytest.raises(rf.InputError, match=f"nodes names node {inside}, which is not among"):

@@ -296,7 +296,7 @@ class GreensFunctions(Saved):
         return self._core.compliance(places.reshape(1, 3), shares.reshape(1, 3))
 
     def released(self, nodes: ArrayLike) -> GreensFunctions:
-        """Return the Green's functions of the solid with some supports let go for good.
+        """Return the Green's functions of the solid with some supports released for good.
 
         They equal those of a solid that was made with these nodes free, which are nodes of the
         surface then. G is shared, also with a `tolerance`: more memory goes to 24 bytes for each

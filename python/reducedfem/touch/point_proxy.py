@@ -40,7 +40,7 @@ class PointProxyContact(Touched):
 
     `HapticSession` takes it as its first argument, without a coupling. In scripts `touch` makes a
     cycle. Both give the force on the hand, `force` = -f. The body is linear and at rest in the
-    world: depths beyond `max_depth` count as that one. `release` lets supports go, also under the
+    world: depths beyond `max_depth` count as that one. `release` frees supports, also under the
     hand.
 
     Parameters
@@ -146,7 +146,7 @@ class PointProxyContact(Touched):
     def release(
         self, nodes: ArrayLike, *, at: float | None = None, progress: Progress = None
     ) -> None:
-        """Let supports of the body go for good, before a session, while it runs, or in scripts.
+        """Free supports of the body for good, before a session, while it runs, or in scripts.
 
         Sessions with this contact take the release up between two cycles, without a lock. A pressed
         tip feels the stiffness (1 - b) C^-1 + b C'^-1, with the new compliance C' and b from 0 to
@@ -194,7 +194,7 @@ class PointProxyContact(Touched):
 
     @property
     def green(self) -> GreensFunctions:
-        """Green's functions of the solid, without supports that `release` has let go."""
+        """Green's functions of the solid, without supports that `release` freed."""
         return self._green
 
     @property
