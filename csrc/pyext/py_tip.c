@@ -121,6 +121,15 @@ static PyObject *tip_reset(PyObject *self, PyObject *unused) {
   Py_RETURN_NONE;
 }
 
+// Takes the last occurrence of an object out of a list.
+static void drop_last(PyObject *list, PyObject *object) {
+  for (Py_ssize_t k = PyList_GET_SIZE(list) - 1; k >= 0; --k) {
+    if (PyList_GET_ITEM(list, k) != object) continue;
+    if (PySequence_DelItem(list, k) < 0) PyErr_Clear();  // it is kept for longer
+    return;
+  }
+}
+
 PyDoc_STRVAR(release_doc,
              "release($self, green, positions, at, progress, threads, /)\n--\n\n"
              "Take the compliance of `green`, made of the present one by Green.released, once the\n"
@@ -140,8 +149,9 @@ static PyObject *tip_release(PyObject *self, PyObject *args) {
     return NULL;
   const rf_green *green = py_green_get(state, green_obj);
   if (!green) return NULL;
+  PyObject *kept = ((py_object *)self)->kept;
   if (py_in_f64(&positions, positions_obj, "positions", 2, (npy_intp[]){green->count, 3}) < 0 ||
-      PyList_Append(((py_object *)self)->kept, green_obj) < 0) {
+      PyList_Append(kept, green_obj) < 0) {
     py_in_release(&positions);
     return NULL;
   }
@@ -156,6 +166,7 @@ static PyObject *tip_release(PyObject *self, PyObject *args) {
   }
   Py_END_ALLOW_THREADS
   py_in_release(&positions);
+  if (st < 0) drop_last(kept, green_obj);
   return py_result(state, st, &err, Py_NewRef(Py_None));
 }
 
@@ -205,8 +216,14 @@ static PyObject *tip_compliance(PyObject *self, PyObject *args) {
   int triangle;
   if (!PyArg_ParseTuple(args, "iO:compliance", &triangle, &weights_obj)) return NULL;
   if (point_in(self, triangle, weights_obj, &weights) == 0 &&
-      (out = py_new_f64(2, (npy_intp[]){3, 3})))
-    rf_tip_compliance_rt(self_touch(self), triangle, weights.data, py_f64(out));
+      (out = py_new_f64(2, (npy_intp[]){3, 3}))) {
+    double *to = py_f64(out);
+    Py_BEGIN_ALLOW_THREADS
+    py_lock(self);
+    rf_tip_compliance_rt(self_touch(self), triangle, weights.data, to);
+    py_unlock(self);
+    Py_END_ALLOW_THREADS
+  }
   py_in_release(&weights);
   return out;
 }
@@ -221,17 +238,19 @@ static PyObject *tip_displacement(PyObject *self, PyObject *args) {
   py_in weights = {0}, force = {0};
   int triangle;
   double released = 0.0;
+  // once: another thread may release more, whose Green's functions have more rows
+  const int32_t rows = rf_tip_rows(self_touch(self));
   if (!PyArg_ParseTuple(args, "iOO|d:displacement", &triangle, &weights_obj, &force_obj, &released))
     return NULL;
   if (point_in(self, triangle, weights_obj, &weights) == 0 &&
       py_in_f64(&force, force_obj, "force", 1, (npy_intp[]){3}) == 0 &&
-      (out = py_new_f64(2, (npy_intp[]){rf_tip_rows(self_touch(self)), 3}))) {
+      (out = py_new_f64(2, (npy_intp[]){rows, 3}))) {
     double *to = py_f64(out);
     rf_error err = {0};
     rf_status st;
     Py_BEGIN_ALLOW_THREADS
-    st = rf_tip_displacement(self_touch(self), released, triangle, weights.data, force.data, to,
-                             &err);
+    st = rf_tip_displacement(self_touch(self), released, triangle, weights.data, force.data, rows,
+                             to, &err);
     Py_END_ALLOW_THREADS
     out = py_result(py_state_of_object(self), st, &err, out);
   }

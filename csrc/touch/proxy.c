@@ -47,11 +47,20 @@ static rf_status copy_tip(const void *self, void **out, rf_error *err) {
 
 static rf_status restore_tip(void *self, const void *from, rf_error *err) {
   rf_tip *to = self;
-  const bool owns = to->owns;
+  const rf_tip own = *to;
   if (((const rf_tip *)from)->first != to->first)
     return rf_fail(err, RF_ERR_ARG, "the session touches another body than this one");
   *to = *(const rf_tip *)from;
-  to->owns = owns;
+  to->owns = own.owns;
+  to->time_s = own.time_s;  // each session counts its own
+  if (own.stage->number + own.blend <= to->stage->number + to->blend) return RF_OK;
+  // supports that scripts have released since do not come back
+  to->stage = own.stage;
+  to->coming = own.coming;
+  to->tables = own.tables;
+  to->blend = own.blend;
+  to->now.released = to->stage->number + to->blend;
+  if (to->phase == RF_TIP_TOUCHING) rf_tip_soften_rt(to);
   return RF_OK;
 }
 
@@ -158,11 +167,10 @@ rf_status rf_tip_prepare_release(const rf_touch *touch, const rf_green *green,
                                  const double *position, const rf_run *run, rf_tip_stage **out,
                                  rf_error *err) {
   rf_status st = RF_OK;
-  const rf_tip *tip = touch->self;
   rf_tip_stage *stage = NULL;
   *out = NULL;
   RF_ALLOC(stage, 1);
-  RF_TRY(rf_tip_tables_again(tip->first->tables, green, position, run, &stage->tables, err));
+  RF_TRY(rf_tip_tables_again(newest_of(touch)->tables, green, position, run, &stage->tables, err));
   *out = stage;
   stage = NULL;
 done:
@@ -200,24 +208,22 @@ double rf_tip_max_depth(const rf_touch *touch) {
   return ((const rf_tip *)touch->self)->max_depth_m;
 }
 
-static const rf_tip_tables *tables_of(const rf_touch *touch) {
-  return ((const rf_tip *)touch->self)->tables;
-}
-
 const int32_t *rf_tip_places(const rf_touch *touch, int32_t *n) {
   const rf_tip_tables *t = newest_of(touch)->tables;
   *n = t->n_vertices;
   return t->place;
 }
 
-int32_t rf_tip_triangles(const rf_touch *touch) { return tables_of(touch)->n_triangles; }
+int32_t rf_tip_triangles(const rf_touch *touch) {
+  return newest_of(touch)->tables->n_triangles;
+}
 
 int32_t rf_tip_rows(const rf_touch *touch) {
   return rf_green_rows(newest_of(touch)->tables->green);
 }
 
 double rf_tip_mean_nodes(const rf_touch *touch) {
-  const rf_tip_tables *t = tables_of(touch);
+  const rf_tip_tables *t = newest_of(touch)->tables;
   int32_t used = 0;
   for (int32_t v = 0; v < t->n_vertices; ++v) used += t->fan_first[v + 1] > t->fan_first[v];
   return (double)t->disc_first[t->n_vertices] / used;
@@ -255,15 +261,20 @@ done:
   return st;
 }
 
+// Returns the next stage if a field of `rows` rows has room for its places.
+static const rf_tip_stage *next_within(const rf_tip_stage *stage, int32_t rows) {
+  const rf_tip_stage *next = stage->next;
+  return next && rf_green_rows(next->tables->green) <= rows ? next : NULL;
+}
+
 rf_status rf_tip_displacement(const rf_touch *touch, double released, int32_t triangle,
-                              const double weight[3], const double force[3], double *u,
-                              rf_error *err) {
+                              const double weight[3], const double force[3], int32_t rows,
+                              double *u, rf_error *err) {
   rf_status st = RF_OK;
-  const rf_tip_stage *stage = ((const rf_tip *)touch->self)->first;
-  for (const rf_tip_stage *next; (next = stage->next) && next->number <= released;) stage = next;
-  const rf_tip_stage *coming = stage->next;
+  const rf_tip_stage *stage = ((const rf_tip *)touch->self)->first, *coming;
+  while ((coming = next_within(stage, rows)) && coming->number <= released) stage = coming;
   const double blend = coming ? fmin(fmax(released - stage->number, 0.0), 1.0) : 0.0;
-  memset(u, 0, 3 * (size_t)rf_tip_rows(touch) * sizeof *u);
+  memset(u, 0, 3 * (size_t)rows * sizeof *u);
   if (!(blend > 0.0)) return add_displacement(stage->tables, triangle, weight, force, u, err);
   // each stage has its part of the force, and both move the disc alike
   const rf_tip_tables *const tables[2] = {stage->tables, coming->tables};

@@ -188,7 +188,8 @@ static rf_status fill_compliances(rf_tip_tables *t, const rf_run *run, rf_error 
   return st;
 }
 
-rf_status rf_tip_discs_fill(rf_tip_tables *t, const rf_run *run, rf_error *err) {
+rf_status rf_tip_discs_fill(rf_tip_tables *t, const rf_tip_tables *before, const rf_run *run,
+                            rf_error *err) {
   rf_status st = RF_OK;
   disc d = {0};
   t->n_discs = t->n_vertices + t->edges.n_edges;
@@ -206,6 +207,7 @@ rf_status rf_tip_discs_fill(rf_tip_tables *t, const rf_run *run, rf_error *err) 
   RF_TRY(make_discs(t, t->radius_m, &d, run, err));
   RF_ALLOC(t->own, RF_TIP_SYMMETRIC * n);
   RF_TRY(fill_compliances(t, run, err));
+  RF_TRY(rf_tip_interpolate(t, before, err));
 done:
   rf_free(d.seen);
   rf_free(d.queue);

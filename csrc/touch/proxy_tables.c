@@ -220,7 +220,7 @@ rf_status rf_tip_tables_create(const rf_tip_settings *set, const rf_run *run, rf
     goto done;
   }
   t->radius_m = set->radius_m;
-  RF_TRY(rf_tip_discs_fill(t, run, err));
+  RF_TRY(rf_tip_discs_fill(t, NULL, run, err));
   *out = t;
   t = NULL;
 done:
@@ -243,7 +243,7 @@ rf_status rf_tip_tables_again(const rf_tip_tables *from, const rf_green *green,
   t->disc_share = t->held = t->own = NULL;
   RF_ALLOC(t->place, t->n_vertices);
   RF_TRY(find_places(green->count, position, t->n_vertices, t->vertex, t->place, err));
-  RF_TRY(rf_tip_discs_fill(t, run, err));
+  RF_TRY(rf_tip_discs_fill(t, from, run, err));
   *out = t;
   t = NULL;
 done:

@@ -304,7 +304,8 @@ class PointProxyContact(Touched):
             Displacements [m] of the nodes of `green`, in the frame of the body.
         """
         *_, triangle, weights, force, released = self._core.felt()
-        return self._displaced(released, triangle, weights, force)[: len(self._green.nodes)]
+        count = len(self._green.nodes)  # before: another thread may release more
+        return self._displaced(released, triangle, weights, force)[:count]
 
     def _displaced(
         self, released: float, triangle: int, weights: ArrayLike, force: ArrayLike
