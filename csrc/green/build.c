@@ -24,6 +24,7 @@ void rf_green_free(rf_green *g) {
   rf_free(g->releasable);
   rf_free(g->static_modes);
   rf_free(g->support);
+  rf_free(g->firm);
   rf_free(g->rigid);
   rf_free(g);
 }
@@ -284,7 +285,7 @@ int64_t rf_green_bytes(const rf_green *g) {
   const int64_t field = 3 * (int64_t)rf_green_rows(g), r = 3 * (int64_t)g->n_releasable;
   const int64_t size = g->single ? (int64_t)sizeof(float) : (int64_t)sizeof(double);
   const int64_t more = r * (field + r) + (g->rigid ? RF_GREEN_RIGID * field : 0) +
-                       3 * (int64_t)g->count * g->n_added;
+                       3 * (int64_t)g->count * g->n_added + (g->firm ? r : 0);
   const int64_t entries =
       g->packed ? rf_green_packed_entries(g->packed) : rf_green_entries(g->stored);
   const int64_t blocks = g->packed ? rf_green_packed_blocks(g->packed->tiles) : 0;

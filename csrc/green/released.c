@@ -29,6 +29,7 @@ rf_status rf_green_released_allocate(const rf_green *g, const rf_green_settings 
   h->stored = g->stored;
   h->n_added = 3 * (h->count - h->stored);
   RF_ALLOC(h->added, 3 * (int64_t)h->count * h->n_added);
+  RF_ALLOC(h->firm, 3 * (int64_t)h->n_releasable);
   *out = h;
   h = NULL;
 done:
@@ -108,6 +109,11 @@ static rf_status fill_left(rf_green_release *r, const rf_run *run, const int32_t
     for (int32_t k = 0; k < r->n; ++k)
       r->load[k] = g->support[own * size + 3 * (int64_t)r->released[k / 3] + k % 3];
     rf_green_release_solve(r);  // a column of X
+    h->firm[j] = rf_green_firm(g, own);
+    for (int32_t k = 0; k < r->n; ++k) {
+      const int64_t other = 3 * (int64_t)r->released[k / 3] + k % 3;
+      h->firm[j] += r->motion[k] * r->motion[k] * rf_green_firm(g, other);
+    }
     memcpy(mode, g->static_modes + own * from, (size_t)old * sizeof *mode);
     for (int32_t k = 0; k < r->n; ++k) {
       const double *other = rf_green_release_mode(r, k);

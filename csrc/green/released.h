@@ -10,7 +10,9 @@
 //   Phi_b' = [ Phi_b - Phi_a X ],   S_bb' = S_bb - S_ba X,   X = S_aa^-1 S_ab,
 //            [      - X        ]
 //
-// so that they may be released later.  Entries of G are borrowed, exact or packed: a release costs
+// so that they may be released later.  S_bb' has the rounding errors of S_bb, and those of S_aa with
+// the factors X^2, large for levers: f_b' = f_b + X^2 f_a, with f the diagonal of S at first, tells
+// which of its pivots are zero.  Entries of G are borrowed, exact or packed: a release costs
 // memory for A alone, 24 bytes for each support and each direction of a place.
 #ifndef RF_GREEN_RELEASED_H
 #define RF_GREEN_RELEASED_H
@@ -24,7 +26,7 @@ RF_MUST_CHECK rf_status rf_green_released_create(const rf_green *g, const rf_run
                                                  const int32_t *released, rf_green **out,
                                                  rf_error *err);
 // The same of arrays: of a file.  `set` has all nodes; those beyond the entries of `g` were
-// released; modes, support and `added` are filled by the caller.
+// released; modes, support, `firm` and `added` are filled by the caller.
 RF_MUST_CHECK rf_status rf_green_released_allocate(const rf_green *g, const rf_green_settings *set,
                                                    rf_green **out, rf_error *err);
 

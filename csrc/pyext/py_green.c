@@ -396,6 +396,13 @@ static PyObject *get_added(PyObject *self, void *none) {
   return py_view_f64(self, g->added, 2, (npy_intp[]){3 * (npy_intp)g->count, g->n_added});
 }
 
+static PyObject *get_firm(PyObject *self, void *none) {
+  (void)none;
+  const rf_green *g = self_green(self);
+  if (!g->firm) Py_RETURN_NONE;
+  return py_view_f64(self, g->firm, 1, (npy_intp[]){3 * (npy_intp)g->n_releasable});
+}
+
 static PyObject *get_n_nodes(PyObject *self, void *none) {
   (void)none;
   return PyLong_FromLong(self_green(self)->n_nodes);
@@ -405,6 +412,7 @@ static PyGetSetDef green_attributes[] = {
     {"nodes", get_nodes, NULL, "Nodes of the surface (s,).", NULL},
     {"n_nodes", get_n_nodes, NULL, "Number of nodes of the mesh.", NULL},
     {"added", get_added, NULL, "Columns (3s, 3k) of k released nodes, or None.", NULL},
+    {"firm", get_firm, NULL, "Stiffness whose rounding is in the support (3r,), or None.", NULL},
     {"releasable", get_releasable, NULL, "Fixed nodes that can be released.", NULL},
     {"entries", get_entries, NULL, "Entries in tiles, or a copy of packed ones.", NULL},
     {"packed", get_packed, NULL,

@@ -44,17 +44,17 @@ static PyObject *green_released(PyObject *module, PyObject *args) {
 
 PyDoc_STRVAR(of_entries_doc,
              "green_released_of_entries($module, green, nodes, releasable, static_modes, support, "
-             "added,\n/)\n--\n\n"
+             "firm,\nadded, /)\n--\n\n"
              "A `Green` with the entries of another one and these arrays, as its attributes.");
 static PyObject *of_entries(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
-  PyObject *object[6], *result = NULL;
-  py_in nodes = {0}, releasable = {0}, modes = {0}, support = {0}, added = {0};
+  PyObject *object[7], *result = NULL;
+  py_in nodes = {0}, releasable = {0}, modes = {0}, support = {0}, firm = {0}, added = {0};
   rf_green *h = NULL;
   rf_error err = {0};
   const npy_intp any = PY_ANY;
-  if (!PyArg_ParseTuple(args, "OOOOOO:green_released_of_entries", &object[0], &object[1],
-                        &object[2], &object[3], &object[4], &object[5]))
+  if (!PyArg_ParseTuple(args, "OOOOOOO:green_released_of_entries", &object[0], &object[1],
+                        &object[2], &object[3], &object[4], &object[5], &object[6]))
     return NULL;
   const rf_green *g = py_green_get(state, object[0]);
   if (!g) return NULL;
@@ -72,7 +72,8 @@ static PyObject *of_entries(PyObject *module, PyObject *args) {
   const npy_intp r = 3 * (npy_intp)set.n_releasable, n = 3 * (npy_intp)(set.count - g->stored);
   if (py_in_f64(&modes, object[3], "static_modes", 3, (npy_intp[]){r, rows, 3}) < 0 ||
       py_in_f64(&support, object[4], "support", 2, (npy_intp[]){r, r}) < 0 ||
-      py_in_f64(&added, object[5], "added", 2, (npy_intp[]){3 * (npy_intp)set.count, n}) < 0)
+      py_in_f64(&firm, object[5], "firm", 1, &r) < 0 ||
+      py_in_f64(&added, object[6], "added", 2, (npy_intp[]){3 * (npy_intp)set.count, n}) < 0)
     goto done;
   const rf_status st = rf_green_released_allocate(g, &set, &h, &err);
   if (st < 0) {
@@ -81,6 +82,7 @@ static PyObject *of_entries(PyObject *module, PyObject *args) {
   }
   if (r) memcpy(h->static_modes, modes.data, (size_t)(r * rows * 3) * sizeof(double));
   if (r) memcpy(h->support, support.data, (size_t)(r * r) * sizeof(double));
+  if (r) memcpy(h->firm, firm.data, (size_t)r * sizeof(double));
   memcpy(h->added, added.data, (size_t)(3 * (npy_intp)set.count * n) * sizeof(double));
   result = wrap(state, h, object[0]);
 done:
@@ -88,6 +90,7 @@ done:
   py_in_release(&releasable);
   py_in_release(&modes);
   py_in_release(&support);
+  py_in_release(&firm);
   py_in_release(&added);
   return result;
 }

@@ -438,6 +438,8 @@ class Green:
     @property
     def added(self) -> NDArray[np.float64] | None: ...
     @property
+    def firm(self) -> NDArray[np.float64] | None: ...
+    @property
     def entries(self) -> NDArray[Any]: ...
     @property
     def packed(
@@ -509,6 +511,7 @@ def green_released_of_entries(
     releasable: ArrayLike,
     static_modes: ArrayLike,
     support: ArrayLike,
+    firm: ArrayLike,
     added: ArrayLike,
     /,
 ) -> Green: ...

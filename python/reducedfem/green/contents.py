@@ -25,7 +25,7 @@ def arrays_of(
         error, tiles, slots, ranks = core.packed
         more = {"tolerance": np.array([error]), "tiles": tiles, "slots": slots, "ranks": ranks}
     if core.added is not None:
-        more["added"] = core.added
+        more |= {"added": core.added, "firm": core.firm}
     if held is not None and len(held):
         more["held_positions"] = held
     return {
@@ -62,7 +62,9 @@ def parts_of(
         entries = _core.green_of_entries(
             n_nodes, whole, [], arrays["entries"], none, np.zeros((0, 0)), rigid, packed
         )
-        core = _core.green_released_of_entries(entries, nodes, releasable, modes, support, added)
+        core = _core.green_released_of_entries(
+            entries, nodes, releasable, modes, support, arrays["firm"], added
+        )
     positions = np.array(arrays["positions"], dtype=np.float64)
     positions.flags.writeable = False
     held = arrays.get("held_positions")

@@ -17,7 +17,8 @@ and r releasable nodes:
 ====================  ===  ==================================================================
 
 After the release of k nodes, which are the last ones of ``nodes``, entries are those of the others,
-and there is ``added``, F64, (3 s, 3 k): A of ``csrc/green/released.h``.
+and there are ``added``, F64, (3 s, 3 k): A of ``csrc/green/released.h``, and ``firm``, F64, (3 r,):
+stiffness whose rounding errors are in ``support``.
 
 With a tolerance, entries are those of blocks of low rank between n groups of nodes, in the order
 of ``csrc/green/packed.h``, and there are
@@ -64,7 +65,7 @@ _SCHEMA = {
     "nodes": "I32",
     "releasable": "I32",
 }
-_MORE = {"held_positions": "F64", "added": "F64"}
+_RELEASED = {"added": "F64", "firm": "F64"}
 _PACKED = {"tolerance": "F64", "tiles": "I32", "slots": "I32", "ranks": "I32"}
 _TEXTS = ("package_version", "units", "mesh_nodes", "sha256")
 
@@ -72,7 +73,8 @@ _TEXTS = ("package_version", "units", "mesh_nodes", "sha256")
 def _schema(names: Collection[str]) -> dict[str, str]:
     absent = "entries_f64" if "entries_f32" in names else "entries_f32"
     known = _SCHEMA | (_PACKED if "ranks" in names else {})
-    known |= {name: kind for name, kind in _MORE.items() if name in names}
+    known |= {"held_positions": "F64"} if "held_positions" in names else {}
+    known |= _RELEASED if "added" in names else {}
     wider_first = sorted(known, key=lambda name: ("F64", "F32", "I32").index(known[name]))
     return {name: known[name] for name in wider_first if name != absent}
 
@@ -140,7 +142,7 @@ def _check_shapes(shapes: Mapping[str, tuple[int, ...]]) -> None:
     if "held_positions" in shapes:
         expected["held_positions"] = (r, 3)
     if "added" in shapes:
-        expected |= {"added": (3 * s, 3 * gone), "rigid": (0, rows, 3)}
+        expected |= {"added": (3 * s, 3 * gone), "firm": (3 * r,), "rigid": (0, rows, 3)}
         if not 0 < gone < s:
             raise Refused("'added' has no columns, or as many as its nodes")
     if "ranks" in shapes:

@@ -340,7 +340,8 @@ def organ(resolution: int) -> tuple[rf.Mesh, dict[str, NDArray[np.int64]]]:
     a, b = x[outside], y[outside]
     held = {
         "coronary": back & (np.abs(z[outside]) < 0.7) & (np.abs(a + 0.4) < 0.3) & (b > 0.7),
-        "falciform": top & (np.abs(a - 0.3) < 0.07) & (np.abs(b) < 0.5),
+        # at least a cell wide
+        "falciform": top & (np.abs(a - 0.3) < max(0.07, 1.01 / n[0])) & (np.abs(b) < 0.5),
         "left": (a > 0.85) & (np.abs(b) < 0.5),
         "right": (a < -0.85) & (np.abs(b) < 0.5),
     }

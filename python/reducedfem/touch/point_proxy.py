@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import os
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -24,8 +27,14 @@ from reducedfem.touch.touched import Touched
 __all__ = ["PointProxyContact"]
 
 _STATES = ("open", "stick", "slip")
-_RELEASING = threading.Lock()  # each release begins with the Green's functions of the last one
 _LEAST = 0.9  # radius over the length of edges; measured in docs/howto/greens_functions.md
+
+
+class _Turn:
+    """Order of releases: each begins with the Green's functions of the last one."""
+
+    def __init__(self) -> None:
+        self.lock, self.busy = threading.RLock(), False
 
 
 class PointProxyContact(Touched):
@@ -78,13 +87,16 @@ class PointProxyContact(Touched):
     __slots__ = (
         "__weakref__",
         "_core",
+        "_first",
         "_friction",
         "_green",
         "_places",
         "_pose",
         "_radius",
         "_released_at",
+        "_releases",
         "_surface",
+        "_turns",
     )
 
     _core: _core.Tip
@@ -127,7 +139,10 @@ class PointProxyContact(Touched):
                 self._pose.position, self._pose.quaternion, tell, threads(),
             )  # fmt: skip
         self._places = self._core.places()
-        self._released_at = 0.0
+        self._first, self._released_at = green, 0.0
+        self._releases: tuple[tuple[NDArray[np.int32], float | None], ...] = ()
+        # of each process: in a fork the thread that holds the lock does not exist
+        self._turns: dict[int, _Turn] = {}
         _warn_of_edges(self._radius, surface, 2)
 
     def __repr__(self) -> str:
@@ -139,9 +154,23 @@ class PointProxyContact(Touched):
         )
 
     def __reduce__(self) -> Any:
-        """Copy or pickle the parts, without the contact."""
-        make = functools.partial(_again, max_depth=self.max_depth, pose=self._pose)
-        return make, (self._green, self._surface, self._radius, self._friction)
+        """Copy or pickle the parts and releases with their times, without the contact."""
+        make = functools.partial(
+            _again, releases=self._releases, max_depth=self.max_depth, pose=self._pose
+        )
+        return make, (self._first, self._surface, self._radius, self._friction)
+
+    @contextlib.contextmanager
+    def _releasing(self) -> Iterator[None]:
+        turn = self._turns.setdefault(os.getpid(), _Turn())
+        with turn.lock:
+            if turn.busy:
+                raise InputError("progress must not release more nodes: wait until release returns")
+            turn.busy = True
+            try:
+                yield
+            finally:
+                turn.busy = False
 
     def release(
         self, nodes: ArrayLike, *, at: float | None = None, progress: Progress = None
@@ -151,9 +180,11 @@ class PointProxyContact(Touched):
         Sessions with this contact take the release up between two cycles, without a lock. A pressed
         tip feels the stiffness (1 - b) C^-1 + b C'^-1, with the new compliance C' and b from 0 to
         1 in 50 ms: its force has no jump, the energy in store falls, and the hand gets none of it.
-        A tip in the air, and `touch`, feel C' at once. `green` is that without these supports,
-        which are nodes of the surface from now on. `reset` does not undo it; other threads may
-        call it at any time.
+        No place becomes stiffer. A tip in the air feels C' at once; `touch` does, too, but leaves
+        out a release with a time `at` > 0, and later ones, until a session that took it up is
+        closed. `green` is without the supports in any case; they are nodes of the surface from now
+        on. `reset` does not undo it. Other threads may call it at any time. Each release keeps its
+        compliances until the contact is freed.
 
         Parameters
         ----------
@@ -162,7 +193,7 @@ class PointProxyContact(Touched):
             that are left must hold the solid.
         at
             Time of a session [s], counted by its cycles, from which on the release begins; at least
-            that of the last one. None: at once.
+            that of the last one. None: at once, or as soon as those before it.
         progress
             As of `PointProxyContact`.
 
@@ -170,7 +201,7 @@ class PointProxyContact(Touched):
         ------
         InputError, InputTypeError
             An argument has a wrong type or value; a node is not releasable; a release is scheduled
-            for later than `at`.
+            for later than `at`; `progress` calls it.
         SingularMatrixError
             The solid could move as a rigid body: too few fixed nodes are left.
         MemoryError
@@ -179,22 +210,23 @@ class PointProxyContact(Touched):
         when = 0.0 if at is None else number(at, "at")
         if when < 0.0:
             raise InputError(f"at must not be negative, got {when:g} s")
-        with _RELEASING, callback(progress, "discs of contact") as tell:
-            if when < self._released_at:
+        with self._releasing(), callback(progress, "discs of contact") as tell:
+            if at is not None and when < self._released_at:
                 raise InputError(
                     f"at is {when:g} s, but a release is scheduled at {self._released_at:g} s, and "
                     "they come one after the other: pass a time that is not before that one"
                 )
-            green = self._green.released(nodes)
+            green, count = self._green.released(nodes), len(self._green.nodes)
             self._core.release(green._core, green.positions, when, tell, threads())
             self._green, self._places = green, self._core.places()
-            self._released_at = when
+            self._released_at = max(when, self._released_at)
+            self._releases = (*self._releases, (green.nodes[count:], None if at is None else when))
 
     # --- parts -------------------------------------------------------------------------
 
     @property
     def green(self) -> GreensFunctions:
-        """Green's functions of the solid, without supports that `release` freed."""
+        """Green's functions of the solid, without supports that `release` freed or will free."""
         return self._green
 
     @property
@@ -373,9 +405,12 @@ class PointProxyContact(Touched):
         ]
 
 
-def _again(*parts: Any, **options: Any) -> PointProxyContact:
+def _again(*parts: Any, releases: tuple[Any, ...] = (), **options: Any) -> PointProxyContact:
     with silenced():
-        return PointProxyContact(*parts, **options, progress=False)
+        made = PointProxyContact(*parts, **options, progress=False)
+        for nodes, at in releases:
+            made.release(nodes, at=at, progress=False)
+    return made
 
 
 def _warn_of_edges(radius: float, surface: Surface, stacklevel: int) -> None:
