@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from reducedfem import scenes
 from reducedfem.scenes import organ, shapes
 from scene_runs import SMALL, ran
+
+
+@pytest.mark.parametrize("resolution", range(8, 33))
+def test_each_ligament_has_nodes_at_any_resolution(resolution):
+    mesh, ligaments = shapes.organ(resolution)
+    assert min(len(nodes) for nodes in ligaments.values()) >= 3
+    every = np.concatenate(list(ligaments.values()))
+    assert len(np.unique(every)) == len(every)
+    stays = mesh.nodes[ligaments["coronary"]]
+    assert np.linalg.svd(stays - stays.mean(axis=0), compute_uv=False)[1] > 1e-3
 
 
 def test_ligaments_hold_the_organ_and_are_cut_one_by_one():

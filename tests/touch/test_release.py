@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import sys
 import threading
 import time
 
@@ -39,6 +40,25 @@ def right(green):
     return np.asarray([k for k in green.releasable if nodes[k, 0] > 0.2])
 
 
+def padded():
+    """Return those of a plate fixed at one end and by a pad on top, and the halves of the pad."""
+    nodes, elements = box_hexes(12, 6, 2, (0.24, 0.12, TOP))
+    mesh = rf.Mesh(nodes, elements)
+    near = (np.abs(nodes[:, :2] - (0.12, 0.06)) < 0.05).all(axis=1)
+    pad = (nodes[:, 2] > TOP - 1e-9) & near
+    solid = rf.Solid(mesh, LAW, fixed=(nodes[:, 0] < 1e-9) | pad)
+    green = rf.GreensFunctions(solid, releasable=pad)
+    low = nodes[green.releasable, 0] < 0.12
+    return (green, mesh.surface()), green.releasable[low], green.releasable[~low]
+
+
+def compliances(contact):
+    """Return the compliances at some points of all triangles."""
+    points = [(0.2, 0.3, 0.5), (0.6, 0.2, 0.2), (0.0, 0.5, 0.5), (1.0, 0.0, 0.0), (0.1, 0.9, 0.0)]
+    each = range(contact.surface.n_triangles)
+    return np.array([[contact.compliance(t, at) for at in points] for t in each])
+
+
 def tip(parts, radius=0.022, friction=0.4, **options):
     return rf.PointProxyContact(*parts, radius, friction, **options)
 
@@ -71,6 +91,51 @@ def test_a_release_gives_the_compliance_of_a_body_without_the_supports(parts):
         contact.displacement()[order], anew.displacement(), rtol=0, atol=1e-12
     )
     np.testing.assert_array_equal(contact.green.nodes[order], anew.green.nodes)
+
+
+@pytest.mark.parametrize("radius", [0.0, 0.022])
+def test_no_place_becomes_stiffer(radius):
+    """Also beside supports that stay, where compliances of discs differ much."""
+    parts, low, high = padded()
+    contact = tip(parts, radius)
+    before = compliances(contact)
+    for nodes in (low, high[::2], high[1::2]):
+        contact.release(nodes)
+        after = compliances(contact)
+        scale = np.trace(after, axis1=-2, axis2=-1)
+        rise = np.linalg.eigvalsh(after - before) / scale[..., None]
+        assert rise.min() >= -1e-9
+        assert rise.max() > 0.1
+        assert np.linalg.eigvalsh(after).min() > 0.0
+        before = after
+
+
+def test_a_hand_at_rest_beside_supports_that_stay_feels_less_force():
+    parts, low, _ = padded()
+    contact = tip(parts, friction=5.0)
+    contact.release(low, at=0.1)
+    records = session(contact, held_at(0.136, 0.03, 2e-3, 300), max_force=1e4).run(300)
+    way = np.array([0.0, 0.0, 2e-3])
+    stored = records.force[90:] @ way
+    assert stored[-1] < stored[0]
+    assert (np.diff(stored) <= 1e-9 * stored[0]).all()
+
+
+def test_compliances_are_continuous_across_sides():
+    parts, low, _ = padded()
+    contact = tip(parts)
+    contact.release(low)
+    sides: dict[tuple[int, int], list] = {}
+    for t, corner in enumerate(parts[1].triangles.tolist()):
+        for k in range(3):
+            weights = np.zeros(3)
+            pair = sorted((corner[k], corner[(k + 1) % 3]))
+            weights[corner.index(pair[0])], weights[corner.index(pair[1])] = 0.3, 0.7
+            sides.setdefault(tuple(pair), []).append(contact.compliance(t, weights))
+    assert all(len(both) == 2 for both in sides.values())
+    scale = max(np.abs(one).max() for one, _ in sides.values())
+    for one, other in sides.values():
+        np.testing.assert_allclose(one, other, rtol=0, atol=1e-12 * scale)
 
 
 def test_forces_before_and_after_are_those_of_solve(parts):
@@ -281,6 +346,69 @@ def test_a_running_session_takes_a_release_up_from_another_thread(parts):
     np.testing.assert_allclose(contact.force, anew.force, rtol=1e-9)
 
 
+def test_times_count_from_the_begin_of_each_session(parts):
+    contact = tip(parts, friction=5.0)
+    path = held_at(0.11, 0.06, 2e-3, 400)
+    first = session(contact, path)
+    first.run(200)
+    first.close()
+    contact.release(right(parts[0]), at=0.1)
+    second = session(contact, path)
+    second.run(99)
+    assert second.snapshot()._coordinates_of_touched[8] == 0.0
+    second.run(100)
+    assert second.snapshot()._coordinates_of_touched[8] == 1.0
+    second.close()
+
+
+def test_a_session_that_ends_takes_no_release_back(parts):
+    contact = tip(parts, friction=5.0)
+    path = held_at(0.11, 0.06, 2e-3, 20)
+    one = session(contact, path)
+    one.run(10)
+    contact.release(right(parts[0]))
+    after = compliances(contact)
+    one.close()
+    np.testing.assert_array_equal(compliances(contact), after)
+    contact.touch(path[-1])
+    whole = tip(parts, friction=5.0)
+    whole.release(right(parts[0]))
+    whole.touch(path[0])
+    whole.touch(path[-1])
+    np.testing.assert_allclose(contact.force, whole.force, rtol=1e-12)
+
+
+def test_displacements_may_be_asked_for_while_another_thread_releases():
+    """Arrays have as many rows as are written, though nodes come while they are made."""
+    nodes, elements = box_hexes(24, 4, 1, (0.24, 0.04, 0.01))
+    mesh = rf.Mesh(nodes, elements)
+    solid = rf.Solid(mesh, LAW, fixed=nodes[:, 0] > 0.2)
+    contact = tip((rf.GreensFunctions(solid, releasable=solid.fixed), mesh.surface()), 0.012)
+    for z in (0.011, 0.009):
+        contact.touch([0.05, 0.02, z])
+    done, shapes, interval = threading.Event(), set(), sys.getswitchinterval()
+
+    def look():
+        while not done.is_set():
+            shapes.add(contact.displacement().shape)
+            contact.compliance(0, [0.3, 0.3, 0.4])
+
+    threads = [threading.Thread(target=look) for _ in range(2)]
+    sys.setswitchinterval(1e-6)
+    try:
+        for one in threads:
+            one.start()
+        for k in range(0, len(solid.fixed) - 8, 4):
+            contact.release(solid.fixed[k : k + 4])
+    finally:
+        done.set()
+        for one in threads:
+            one.join()
+        sys.setswitchinterval(interval)
+    assert contact.displacement().shape == (len(contact.green.nodes), 3)
+    assert len(shapes) > 1
+
+
 # ---- the face -----------------------------------------------------------------------
 
 
@@ -294,11 +422,51 @@ def test_other_nodes_and_wrong_times_are_refused(parts):
     with pytest.raises(rf.InputError, match="at must not be negative, got -1 s"):
         contact.release(right(parts[0]), at=-1.0)
     contact.release(right(parts[0])[:3], at=2.0)
+    with pytest.raises(rf.InputError, match=r"at is 1 s, but a release is scheduled at 2 s"):
+        contact.release(right(parts[0])[3:], at=1.0)
+    contact.release(right(parts[0])[3:6])  # as soon as that one
     with pytest.raises(rf.InputError, match=r"at is 0 s, but a release is scheduled at 2 s"):
-        contact.release(right(parts[0])[3:])
-    contact.release(right(parts[0])[3:], at=2.0)
+        contact.release(right(parts[0])[6:], at=0.0)
+    contact.release(right(parts[0])[6:], at=2.0)
     with pytest.raises(rf.InputError, match="not among the 21 releasable nodes"):
         contact.release(right(parts[0])[:1], at=3.0)
+
+
+def test_copies_have_what_was_scheduled_and_all_compliances():
+    parts, low, high = padded()
+    contact = tip(parts, friction=5.0)
+    contact.release(low)
+    contact.release(high, at=0.1)
+    again = pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(contact))))
+    np.testing.assert_array_equal(compliances(again), compliances(contact))
+    path = held_at(0.2, 0.06, 2e-3, 200)
+    forces = [session(one, path).run(200).force for one in (contact, again)]
+    np.testing.assert_array_equal(*forces)
+    assert forces[0][-1] @ (0, 0, 1) < forces[0][90] @ (0, 0, 1)
+    with pytest.raises(rf.InputError, match="not among"):
+        again.release(high[:1])
+
+
+def test_progress_may_not_release_and_a_failed_release_changes_nothing(parts):
+    contact = tip(parts)
+    free, seen = right(parts[0]), []
+
+    def nested(done, total):
+        seen.append(done)
+        contact.release(free[:1])
+
+    with pytest.raises(rf.InputError, match="progress must not release more nodes"):
+        contact.release(free, progress=nested)
+    assert seen
+    left = parts[0].released(free)
+    kept = sys.getrefcount(left._core)
+    with pytest.raises(rf.InputError, match="vertices of surface are nodes"):
+        contact._core.release(left._core, left.positions + 1.0, 0.0, None, 1)
+    now = sys.getrefcount(left._core)  # an assertion would keep it
+    assert now == kept
+    assert contact.green is parts[0]
+    contact.release(free)
+    assert len(contact.green.releasable) == len(parts[0].releasable) - len(free)
 
 
 def test_copies_have_what_was_released(parts):
