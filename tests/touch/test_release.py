@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import subprocess
 import sys
+import textwrap
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -467,6 +471,49 @@ def test_progress_may_not_release_and_a_failed_release_changes_nothing(parts):
     assert contact.green is parts[0]
     contact.release(free)
     assert len(contact.green.releasable) == len(parts[0].releasable) - len(free)
+
+
+def test_a_fork_may_release_while_its_parent_does():
+    """In the child there is no thread that would end the turn of the parent."""
+    script = """
+        import os, threading, time
+        from touch.test_release import bridge, tip
+        parts = bridge(n=(6, 3, 1))
+        contact, free = tip(parts, 0.03), parts[0].releasable
+        inside, leave = threading.Event(), threading.Event()
+        def wait(done, total):
+            inside.set()
+            leave.wait(60.0)
+        parent = threading.Thread(target=contact.release, args=(free[-1:],), kwargs={"progress": wait})
+        parent.start()
+        assert inside.wait(60.0)
+        child = os.fork()
+        if child == 0:
+            contact.release(free[-2:], progress=False)
+            os._exit(0 if len(contact.green.releasable) == len(free) - 2 else 1)
+        for _ in range(3000):
+            pid, status = os.waitpid(child, os.WNOHANG)
+            if pid:
+                break
+            time.sleep(0.02)
+        else:
+            os.kill(child, 9)
+        leave.set()
+        parent.join()
+        assert pid and status == 0, (pid, status)
+        assert len(contact.green.releasable) == len(free) - 1
+    """
+    tests = Path(__file__).parent.parent
+    path = os.pathsep.join([str(tests), str(tests / "support")])
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", textwrap.dedent(script)],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def test_copies_have_what_was_released(parts):
