@@ -386,30 +386,35 @@ def test_displacements_may_be_asked_for_while_another_thread_releases():
     """Arrays have as many rows as are written, though nodes come while they are made."""
     nodes, elements = box_hexes(24, 4, 1, (0.24, 0.04, 0.01))
     mesh = rf.Mesh(nodes, elements)
-    solid = rf.Solid(mesh, LAW, fixed=nodes[:, 0] > 0.2)
-    contact = tip((rf.GreensFunctions(solid, releasable=solid.fixed), mesh.surface()), 0.012)
-    for z in (0.011, 0.009):
-        contact.touch([0.05, 0.02, z])
+    solid = rf.Solid(mesh, LAW, fixed=(nodes[:, 0] > 0.15) & (nodes[:, 1] < 0.03))
+    parts = rf.GreensFunctions(solid, releasable=solid.fixed), mesh.surface()
+    contacts = [tip(parts, 0.012) for _ in range(4)]
+    for contact in contacts:
+        for z in (0.011, 0.009):
+            contact.touch([0.05, 0.02, z])
     done, shapes, interval = threading.Event(), set(), sys.getswitchinterval()
 
     def look():
         while not done.is_set():
-            shapes.add(contact.displacement().shape)
-            contact.compliance(0, [0.3, 0.3, 0.4])
+            for contact in contacts:
+                shapes.add(contact.displacement().shape)
+                contact.compliance(0, [0.3, 0.3, 0.4])
 
     threads = [threading.Thread(target=look) for _ in range(2)]
     sys.setswitchinterval(1e-6)
     try:
         for one in threads:
             one.start()
-        for k in range(0, len(solid.fixed) - 8, 4):
-            contact.release(solid.fixed[k : k + 4])
+        for contact in contacts:
+            for k in range(0, len(solid.fixed) - 16, 16):
+                contact.release(solid.fixed[k : k + 16])
     finally:
         done.set()
         for one in threads:
             one.join()
         sys.setswitchinterval(interval)
-    assert contact.displacement().shape == (len(contact.green.nodes), 3)
+    for contact in contacts:
+        assert contact.displacement().shape == (len(contact.green.nodes), 3)
     assert len(shapes) > 1
 
 
