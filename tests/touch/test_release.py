@@ -384,9 +384,9 @@ def test_a_session_that_ends_takes_no_release_back(parts):
 
 def test_displacements_may_be_asked_for_while_another_thread_releases():
     """Arrays have as many rows as are written, though nodes come while they are made."""
-    nodes, elements = box_hexes(24, 4, 1, (0.24, 0.04, 0.01))
+    nodes, elements = box_hexes(60, 4, 1, (0.6, 0.04, 0.01))
     mesh = rf.Mesh(nodes, elements)
-    solid = rf.Solid(mesh, LAW, fixed=nodes[:, 0] > 0.15)
+    solid = rf.Solid(mesh, LAW, fixed=nodes[:, 0] > 0.51)
     parts = rf.GreensFunctions(solid, releasable=solid.fixed), mesh.surface()
     contacts = [tip(parts, 0.012) for _ in range(4)]
     for contact in contacts:
