@@ -45,7 +45,7 @@ typedef struct rf_green {
   int32_t *releasable;   // fixed nodes, ascending                           (n_releasable)
   double *static_modes;  // Phi at the surface      (3 n_releasable, rf_green_rows(g), 3)
   double *support;       // S, N/m                  (3 n_releasable, 3 n_releasable)
-  double *firm;  // stiffness whose rounding is in S (released.h); NULL: its diagonal (3 n_releasable)
+  double *firm;          // f of released.h; NULL: the diagonal of S         (3 n_releasable)
   double *rigid;  // motions of a free solid, NULL: held  (RF_GREEN_RIGID, rf_green_rows(g), 3)
   // after a release for good: G = that of the first places, with entries, plus A A^T
   int32_t stored;   // places with entries

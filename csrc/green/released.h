@@ -10,9 +10,9 @@
 //   Phi_b' = [ Phi_b - Phi_a X ],   S_bb' = S_bb - S_ba X,   X = S_aa^-1 S_ab,
 //            [      - X        ]
 //
-// so that they may be released later.  S_bb' has the rounding errors of S_bb, and those of S_aa with
-// the factors X^2, large for levers: f_b' = f_b + X^2 f_a, with f the diagonal of S at first, tells
-// which of its pivots are zero.  Entries of G are borrowed, exact or packed: a release costs
+// so that they may be released later.  S_bb' has the rounding errors of S_bb, and those of S_aa
+// with the factors X^2, large for levers: f_b' = f_b + X^2 f_a, with f the diagonal of S at first,
+// tells which of its pivots are zero.  Entries of G are borrowed, exact or packed: a release costs
 // memory for A alone, 24 bytes for each support and each direction of a place.
 #ifndef RF_GREEN_RELEASED_H
 #define RF_GREEN_RELEASED_H

@@ -214,9 +214,7 @@ const int32_t *rf_tip_places(const rf_touch *touch, int32_t *n) {
   return t->place;
 }
 
-int32_t rf_tip_triangles(const rf_touch *touch) {
-  return newest_of(touch)->tables->n_triangles;
-}
+int32_t rf_tip_triangles(const rf_touch *touch) { return newest_of(touch)->tables->n_triangles; }
 
 int32_t rf_tip_rows(const rf_touch *touch) {
   return rf_green_rows(newest_of(touch)->tables->green);

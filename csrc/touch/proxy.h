@@ -11,10 +11,9 @@
 //         and moves over the surface to where no slip is left.
 //
 // Discs are found about the vertices and the middles of edges; inside triangles their shares and
-// C are interpolated by quadratic functions, which keep centre and radius of gyration of a disc; C is
-// raised where it would not be definite.
-// Vertices at which no node has Green's functions are held.
-// The body rests at its pose in the world.  Depths beyond the largest one count as that one.
+// C are interpolated by quadratic functions, which keep centre and radius of gyration of a disc; C
+// is raised where it would not be definite. Vertices at which no node has Green's functions are
+// held. The body rests at its pose in the world.  Depths beyond the largest one count as that one.
 //
 // Supports of the body may be released (rf_tip_release), before sessions and while they run: copies
 // take them up between two cycles, without a lock.  A pressed tip feels the stiffness
@@ -96,9 +95,9 @@ double rf_tip_mean_nodes(const rf_touch *touch);  // in a disc about a vertex
 // Present compliance (3, 3) of the disc about a point of a triangle, m/N, in the frame of the body.
 void rf_tip_compliance_rt(const rf_touch *touch, int32_t triangle, const double weight[3],
                           double compliance[9]);
-// Displacements u (rows, 3), rows: an rf_tip_rows, by a force there, after releases as in rf_tip_contact; those
-// that the body does not know, or whose Green's functions have more than `rows` rows, count as the
-// last one: other threads may release.
+// Displacements u (rows, 3), rows: an rf_tip_rows, by a force there, after releases as in
+// rf_tip_contact; those that the body does not know, or whose Green's functions have more than
+// `rows` rows, count as the last one: other threads may release.
 RF_MUST_CHECK rf_status rf_tip_displacement(const rf_touch *touch, double released,
                                             int32_t triangle, const double weight[3],
                                             const double force[3], int32_t rows, double *u,

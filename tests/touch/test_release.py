@@ -489,7 +489,8 @@ def test_a_fork_may_release_while_its_parent_does():
         def wait(done, total):
             inside.set()
             leave.wait(60.0)
-        parent = threading.Thread(target=contact.release, args=(free[-1:],), kwargs={"progress": wait})
+        options = {"target": contact.release, "args": (free[-1:],), "kwargs": {"progress": wait}}
+        parent = threading.Thread(**options)
         parent.start()
         assert inside.wait(60.0)
         child = os.fork()

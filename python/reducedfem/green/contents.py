@@ -24,7 +24,7 @@ def arrays_of(
     if core.packed is not None:
         error, tiles, slots, ranks = core.packed
         more = {"tolerance": np.array([error]), "tiles": tiles, "slots": slots, "ranks": ranks}
-    if core.added is not None:
+    if core.added is not None and core.firm is not None:
         more |= {"added": core.added, "firm": core.firm}
     if held is not None and len(held):
         more["held_positions"] = held
