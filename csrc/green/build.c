@@ -18,11 +18,13 @@ enum { COLUMNS = 3 * RF_CHOLESKY_BLOCK };  // of static modes per solve
 void rf_green_free(rf_green *g) {
   if (!g) return;
   rf_free(g->node);
-  rf_free(g->entry);
-  rf_green_packed_free(g->packed);
+  if (!g->borrows) rf_free(g->entry);
+  if (!g->borrows) rf_green_packed_free(g->packed);
+  rf_free(g->added);
   rf_free(g->releasable);
   rf_free(g->static_modes);
   rf_free(g->support);
+  rf_free(g->firm);
   rf_free(g->rigid);
   rf_free(g);
 }
@@ -48,16 +50,14 @@ static rf_status check_nodes(int32_t n_nodes, const rf_green_settings *set, rf_e
   return st < 0 ? st : check_list("releasable", set->n_releasable, set->releasable, n_nodes, err);
 }
 
-rf_status rf_green_allocate(int32_t n_nodes, bool is_free, const rf_green_settings *set,
-                            rf_green **out, rf_error *err) {
+rf_status rf_green_reserve(int32_t n_nodes, bool is_free, const rf_green_settings *set,
+                           rf_green **out, rf_error *err) {
   rf_status st = RF_OK;
   rf_green *g = NULL;
   *out = NULL;
-  RF_TRY(check_nodes(n_nodes, set, err));
-  RF_TRY(rf_simd_check(set->simd, err));
   RF_ALLOC(g, 1);
   g->n_nodes = n_nodes;
-  g->count = set->count;
+  g->count = g->stored = set->count;
   g->single = set->single;
   g->n_releasable = set->n_releasable;
   g->simd = rf_simd_resolve(set->simd);
@@ -66,6 +66,25 @@ rf_status rf_green_allocate(int32_t n_nodes, bool is_free, const rf_green_settin
   memcpy(g->node, set->node, (size_t)g->count * sizeof *g->node);
   if (g->n_releasable)
     memcpy(g->releasable, set->releasable, (size_t)g->n_releasable * sizeof *g->releasable);
+  const int64_t field = 3 * (int64_t)rf_green_rows(g), r = 3 * (int64_t)g->n_releasable;
+  RF_ALLOC(g->static_modes, r * field);
+  RF_ALLOC(g->support, r * r);
+  if (is_free) RF_ALLOC(g->rigid, RF_GREEN_RIGID * field);
+  *out = g;
+  g = NULL;
+done:
+  rf_green_free(g);
+  return st;
+}
+
+rf_status rf_green_allocate(int32_t n_nodes, bool is_free, const rf_green_settings *set,
+                            rf_green **out, rf_error *err) {
+  rf_status st = RF_OK;
+  rf_green *g = NULL;
+  *out = NULL;
+  RF_TRY(check_nodes(n_nodes, set, err));
+  RF_TRY(rf_simd_check(set->simd, err));
+  RF_TRY(rf_green_reserve(n_nodes, is_free, set, &g, err));
   const size_t bytes = g->single ? sizeof(float) : sizeof(double);
   if (set->tolerance == 0.0) g->entry = rf_alloc((size_t)rf_green_entries(g->count) + 9, bytes);
   if (set->tolerance == 0.0 && !g->entry) {
@@ -73,10 +92,6 @@ rf_status rf_green_allocate(int32_t n_nodes, bool is_free, const rf_green_settin
                  (int)g->count, 1e-9 * (double)rf_green_entries(g->count) * (double)bytes);
     goto done;
   }
-  const int64_t field = 3 * (int64_t)rf_green_rows(g), r = 3 * (int64_t)g->n_releasable;
-  RF_ALLOC(g->static_modes, r * field);
-  RF_ALLOC(g->support, r * r);
-  if (is_free) RF_ALLOC(g->rigid, RF_GREEN_RIGID * field);
   *out = g;
   g = NULL;
 done:
@@ -269,9 +284,10 @@ done:
 int64_t rf_green_bytes(const rf_green *g) {
   const int64_t field = 3 * (int64_t)rf_green_rows(g), r = 3 * (int64_t)g->n_releasable;
   const int64_t size = g->single ? (int64_t)sizeof(float) : (int64_t)sizeof(double);
-  const int64_t more = r * (field + r) + (g->rigid ? RF_GREEN_RIGID * field : 0);
+  const int64_t more = r * (field + r) + (g->rigid ? RF_GREEN_RIGID * field : 0) +
+                       3 * (int64_t)g->count * g->n_added + (g->firm ? r : 0);
   const int64_t entries =
-      g->packed ? rf_green_packed_entries(g->packed) : rf_green_entries(g->count);
+      g->packed ? rf_green_packed_entries(g->packed) : rf_green_entries(g->stored);
   const int64_t blocks = g->packed ? rf_green_packed_blocks(g->packed->tiles) : 0;
   return entries * size + more * (int64_t)sizeof(double) +
          blocks * (int64_t)(sizeof(int32_t) + sizeof(int64_t));

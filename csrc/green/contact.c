@@ -65,9 +65,8 @@ static void lifted_between(const rf_green *g, const rf_green_point *p, const rf_
       const double weight = p->weight[a] * q->weight[b];
       if (weight == 0.0) continue;
       double one[9];
-      rf_green_block_rt(g, p->place[a], q->place[b], one);
-      const double factor = weight * rf_green_lifted(g, lift, p->place[a], q->place[b]);
-      for (int c = 0; c < 9; ++c) block[c] += factor * one[c];
+      rf_green_lifted_block_rt(g, lift, p->place[a], q->place[b], one);
+      for (int c = 0; c < 9; ++c) block[c] += weight * one[c];
     }
 }
 

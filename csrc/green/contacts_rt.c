@@ -57,9 +57,7 @@ static double along(const rf_green_held *a, int p, const rf_green_held *b, int q
 
 // Copies the block of two places, of lifted Green's functions with supports released.
 static void block_of(const rf_green_contacts *c, int32_t i, int32_t j, double block[9]) {
-  const double factor = rf_green_lifted(c->g, c->lift, i, j);
-  rf_green_block_rt(c->g, i, j, block);
-  for (int q = 0; q < 9; ++q) block[q] *= factor;
+  rf_green_lifted_block_rt(c->g, c->lift, i, j, block);
   const int32_t n = c->released;
   for (int q = 0; q < 9 && n > 0; ++q) {
     const double *a = c->release + (3 * (int64_t)i + q / 3) * n;

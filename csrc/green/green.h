@@ -7,6 +7,7 @@
 //
 //   released supports r: fixed nodes that may be freed.  With the static modes
 //     Phi = -K_ff^-1 K_fr and S = K_rr + K_rf Phi, a release adds Phi S^-1 Phi^T to G.
+//     Supports that were released for good are places of the surface from then on (released.h).
 //   free solids: G maps loads to the deformation under inertia relief, with the six rigid motions
 //     removed from loads and displacements in the metric of the mass (modes/modes.h).
 //
@@ -36,7 +37,7 @@ struct rf_green_packed;
 
 typedef struct rf_green {
   int32_t n_nodes, count;          // nodes of the mesh; of the surface
-  int32_t *node;                   // ascending  (count)
+  int32_t *node;                   // ascending, then released supports          (count)
   bool single;                     // entries are float
   void *entry;                     // tiles; NULL: packed
   struct rf_green_packed *packed;  // blocks of low rank (packed.h); NULL: tiles
@@ -44,7 +45,13 @@ typedef struct rf_green {
   int32_t *releasable;   // fixed nodes, ascending                           (n_releasable)
   double *static_modes;  // Phi at the surface      (3 n_releasable, rf_green_rows(g), 3)
   double *support;       // S, N/m                  (3 n_releasable, 3 n_releasable)
+  double *firm;          // f of released.h; NULL: the diagonal of S         (3 n_releasable)
   double *rigid;  // motions of a free solid, NULL: held  (RF_GREEN_RIGID, rf_green_rows(g), 3)
+  // after a release for good: G = that of the first places, with entries, plus A A^T
+  int32_t stored;   // places with entries
+  bool borrows;     // the entries, of others that outlive these
+  int32_t n_added;  // columns of A, 3 for each of the other places
+  double *added;    // A                                          (3 count, n_added)
   rf_simd simd;
 } rf_green;
 
@@ -85,6 +92,10 @@ RF_MUST_CHECK rf_status rf_green_allocate(int32_t n_nodes, bool is_free,
                                           const rf_green_settings *set, rf_green **out,
                                           rf_error *err);
 void rf_green_free(rf_green *g);  // NULL is allowed
+// Allocates all arrays but the entries, unchecked; nodes may have any order.
+RF_MUST_CHECK rf_status rf_green_reserve(int32_t n_nodes, bool is_free,
+                                         const rf_green_settings *set, rf_green **out,
+                                         rf_error *err);
 
 // Returns the bytes of all arrays but the lists of nodes.
 int64_t rf_green_bytes(const rf_green *g);
@@ -94,6 +105,13 @@ void rf_green_dense(const rf_green *g, void *out);
 
 // Copies the block G_ij of two places, row-major.
 void rf_green_block_rt(const rf_green *g, int32_t i, int32_t j, double block[9]);
+// The same with lifted blocks, if they are packed (packed.h).
+void rf_green_lifted_block_rt(const rf_green *g, double lift, int32_t i, int32_t j,
+                              double block[9]);
+
+// Computes the compliance of a force that is spread over places by shares: sum of s_i s_j G_ij.
+void rf_green_spread_compliance_rt(const rf_green *g, int64_t m, const int32_t *place,
+                                   const double *share, double compliance[9]);
 
 // A point of the surface: a node, or a point of a triangle by its barycentric coordinates.
 typedef struct rf_green_point {

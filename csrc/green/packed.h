@@ -77,7 +77,7 @@ static inline double rf_green_next_lift(const rf_green *g, double lift) {
   const double next = lift > 0.0 ? 2.0 * lift : g->packed->tolerance;
   return next <= 1.0 ? next : 0.0;
 }
-// Returns the factor of the block of two places.
+// Returns the factor of the block of two places with entries.
 static inline double rf_green_lifted(const rf_green *g, double lift, int32_t i, int32_t j) {
   return lift > 0.0 && g->packed->tile[i] == g->packed->tile[j] ? 1.0 + lift : 1.0;
 }

@@ -58,6 +58,10 @@ rf_status rf_green_factorize(const rf_green *g, const rf_run *run, int32_t n, do
   return RF_OK;
 }
 
+double rf_green_firm(const rf_green *g, int64_t k) {
+  return g->firm ? g->firm[k] : g->support[k * (3 * (int64_t)g->n_releasable + 1)];
+}
+
 rf_status rf_green_release_create(const rf_green *g, int32_t n_released, const int32_t *released,
                                   rf_green_release *out, rf_error *err) {
   rf_status st = RF_OK;
@@ -95,6 +99,11 @@ rf_status rf_green_release_factorize(rf_green_release *r, const rf_run *run, dou
           rf_green_release_stiffness(r, i, j) + (i == j ? spring : 0.0);
   const rf_status st = rf_green_factorize(r->g, run, r->n, r->factor, r->ld, r->motion, good, err);
   memset(r->motion, 0, (size_t)r->ld * sizeof *r->motion);
+  // springs hold what the supports do not
+  for (int32_t k = 0; st >= 0 && spring == 0.0 && *good && k < r->n; ++k) {
+    const double firm = rf_green_firm(r->g, 3 * (int64_t)r->released[k / 3] + k % 3);
+    *good = 1.0 > SMALL * firm * r->factor[(int64_t)k * r->ld + k];
+  }
   return st;
 }
 

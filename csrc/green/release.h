@@ -18,6 +18,10 @@ typedef struct rf_green_release {
   double *load, *motion;    // Phi^T f, and the displacements by it            (ld)
 } rf_green_release;
 
+// Returns the stiffness whose rounding is in the entry of S of DOF k of the releasable nodes: a
+// pivot counts as zero beside it, as S becomes small when few supports are left (released.h).
+double rf_green_firm(const rf_green *g, int64_t k);
+
 // Allocates a release, and factors S + `spring` (N/m, on the diagonal).  `good` as above: without a
 // spring, the supports that are left hold the solid.
 RF_MUST_CHECK rf_status rf_green_release_create(const rf_green *g, int32_t n_released,

@@ -71,9 +71,8 @@ static rf_status fill_compliance(work *w, const rf_run *run, rf_error *err) {
     if (i % ROWS == 0) RF_TRY(rf_run_poll(run, err));
     for (int32_t j = i; j < w->held; ++j) {
       double block[9];
-      rf_green_block_rt(g, p->place[i], p->place[j], block);
-      double entry = block[3 * p->axis[i] + p->axis[j]] *
-                     rf_green_lifted(g, w->lift, p->place[i], p->place[j]);
+      rf_green_lifted_block_rt(g, w->lift, p->place[i], p->place[j], block);
+      double entry = block[3 * p->axis[i] + p->axis[j]];
       for (int32_t q = 0; q < released; ++q)
         entry += mode_at(w, q, i) * w->sag[(int64_t)j * r->ld + q];
       w->compliance[(int64_t)i * w->ld + j] = w->compliance[(int64_t)j * w->ld + i] = entry;

@@ -135,7 +135,7 @@ typedef struct py_room {
   X(barrier) X(basis) X(composite) X(contact) X(control) X(coupling) X(cubature) X(cut) X(damping) X(deformed_field) X(device) \
   X(embedding) X(explicit) X(field) X(filling) X(free_body) X(friction) X(grade) X(gram) X(green) \
   X(green_contacts) X(law) X(local) X(matrix) X(mesh) X(modes) X(motion) X(ordering) X(parts) X(point_tree) \
-  X(pointshell) X(projected) X(proxy) X(pull) X(records) X(reduced) X(second_order) \
+  X(pointshell) X(projected) X(proxy) X(pull) X(records) X(reduced) X(released) X(second_order) \
   X(session) X(sketch) \
   X(skin) X(solid) X(spectrum) X(surface) X(system) X(tip) X(voxmap) X(winding) X(world)
 // clang-format on

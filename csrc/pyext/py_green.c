@@ -338,7 +338,7 @@ static PyObject *get_entries(PyObject *self, void *none) {
     if (out) rf_green_packed_copy(g, PyArray_DATA((PyArrayObject *)out));
     return out;
   }
-  const npy_intp n = (npy_intp)rf_green_entries(g->count);
+  const npy_intp n = (npy_intp)rf_green_entries(g->stored);
   return g->single ? py_view_f32(self, g->entry, 1, &n) : py_view_f64(self, g->entry, 1, &n);
 }
 
@@ -348,7 +348,7 @@ static PyObject *get_packed(PyObject *self, void *none) {
   const rf_green_packed *p = g->packed;
   if (!p) Py_RETURN_NONE;
   PyObject *begin = py_view_i32(self, p->begin, 1, (npy_intp[]){p->tiles + 1});
-  PyObject *place = py_view_i32(self, p->place, 1, (npy_intp[]){g->count});
+  PyObject *place = py_view_i32(self, p->place, 1, (npy_intp[]){g->stored});
   PyObject *rank =
       py_view_i32(self, p->rank, 1, (npy_intp[]){(npy_intp)rf_green_packed_blocks(p->tiles)});
   if (begin && place && rank) return Py_BuildValue("dNNN", p->tolerance, begin, place, rank);
@@ -389,6 +389,20 @@ static PyObject *get_rigid(PyObject *self, void *none) {
   return py_view_f64(self, g->rigid, 3, (npy_intp[]){RF_GREEN_RIGID, rf_green_rows(g), 3});
 }
 
+static PyObject *get_added(PyObject *self, void *none) {
+  (void)none;
+  const rf_green *g = self_green(self);
+  if (!g->added) Py_RETURN_NONE;
+  return py_view_f64(self, g->added, 2, (npy_intp[]){3 * (npy_intp)g->count, g->n_added});
+}
+
+static PyObject *get_firm(PyObject *self, void *none) {
+  (void)none;
+  const rf_green *g = self_green(self);
+  if (!g->firm) Py_RETURN_NONE;
+  return py_view_f64(self, g->firm, 1, (npy_intp[]){3 * (npy_intp)g->n_releasable});
+}
+
 static PyObject *get_n_nodes(PyObject *self, void *none) {
   (void)none;
   return PyLong_FromLong(self_green(self)->n_nodes);
@@ -397,6 +411,8 @@ static PyObject *get_n_nodes(PyObject *self, void *none) {
 static PyGetSetDef green_attributes[] = {
     {"nodes", get_nodes, NULL, "Nodes of the surface (s,).", NULL},
     {"n_nodes", get_n_nodes, NULL, "Number of nodes of the mesh.", NULL},
+    {"added", get_added, NULL, "Columns (3s, 3k) of k released nodes, or None.", NULL},
+    {"firm", get_firm, NULL, "Stiffness whose rounding is in the support (3r,), or None.", NULL},
     {"releasable", get_releasable, NULL, "Fixed nodes that can be released.", NULL},
     {"entries", get_entries, NULL, "Entries in tiles, or a copy of packed ones.", NULL},
     {"packed", get_packed, NULL,
@@ -425,9 +441,9 @@ PyDoc_STRVAR(green_doc,
              "Displacements of the nodes of a surface by forces there.");
 
 static PyType_Spec green_spec =
-    PY_SPEC("Green", py_object, {Py_tp_new, green_new}, {Py_tp_dealloc, py_object_dealloc},
-            {Py_tp_methods, green_methods}, {Py_tp_getset, green_attributes},
-            {Py_tp_doc, (void *)green_doc});
+    PY_SPEC_KEEPING("Green", py_object, {Py_tp_new, green_new}, {Py_tp_dealloc, py_object_dealloc},
+                    {Py_tp_methods, green_methods}, {Py_tp_getset, green_attributes},
+                    {Py_tp_doc, (void *)green_doc});
 
 PyDoc_STRVAR(
     from_doc,

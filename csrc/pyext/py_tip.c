@@ -42,7 +42,17 @@ static PyObject *tip_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   Py_BEGIN_ALLOW_THREADS
   st = rf_tip_create(&set, &run.run, &touch, &err);
   Py_END_ALLOW_THREADS
-  self = st < 0 ? py_raise(state, st, &err) : py_object_new_locked(type, touch, release, object[0]);
+  if (st < 0) {
+    py_raise(state, st, &err);
+    goto done;
+  }
+  // a list: releases append to it
+  PyObject *kept = PyList_New(0);
+  if (kept && PyList_Append(kept, object[0]) == 0)
+    self = py_object_new_locked(type, touch, release, kept);
+  else
+    rf_touch_free(touch);
+  Py_XDECREF(kept);
 done:
   py_surface_release(&surface);
   py_in_release(&positions);
@@ -59,8 +69,8 @@ static PyObject *felt_tuple(const rf_touch_felt *felt, const rf_tip_contact *now
     if (!(out[k] = py_new_f64(1, (npy_intp[]){3}))) goto done;
     memcpy(py_f64(out[k]), from[k], 3 * sizeof(double));
   }
-  result = Py_BuildValue("OOOdiiOO", out[0], out[1], out[2], felt->depth_m, (int)now->state,
-                         (int)now->triangle, out[3], out[4]);
+  result = Py_BuildValue("OOOdiiOOd", out[0], out[1], out[2], felt->depth_m, (int)now->state,
+                         (int)now->triangle, out[3], out[4], now->released);
 done:
   for (int k = 0; k < 5; ++k) Py_XDECREF(out[k]);
   return result;
@@ -70,8 +80,8 @@ PyDoc_STRVAR(
     touch_doc,
     "touch($self, position, /)\n--\n\n"
     "Make a cycle at a position of the tip in the world. Tuple of the force on the hand,\n"
-    "anchor, slip, depth, state (0 open, 1 stick, 2 slip), triangle, weights, and force on\n"
-    "the body in its frame.");
+    "anchor, slip, depth, state (0 open, 1 stick, 2 slip), triangle, weights, force on the\n"
+    "body in its frame, and the number of releases taken up, with the part of the next.");
 static PyObject *tip_touch(PyObject *self, PyObject *position) {
   rf_touch *touch = self_touch(self);
   rf_pose hand = {.quaternion = {1.0}};
@@ -109,6 +119,55 @@ static PyObject *tip_reset(PyObject *self, PyObject *unused) {
   py_unlock(self);
   Py_END_ALLOW_THREADS
   Py_RETURN_NONE;
+}
+
+// Takes the last occurrence of an object out of a list.
+static void drop_last(PyObject *list, PyObject *object) {
+  for (Py_ssize_t k = PyList_GET_SIZE(list) - 1; k >= 0; --k) {
+    if (PyList_GET_ITEM(list, k) != object) continue;
+    if (PySequence_DelItem(list, k) < 0) PyErr_Clear();  // it is kept for longer
+    return;
+  }
+}
+
+PyDoc_STRVAR(release_doc,
+             "release($self, green, positions, at, progress, threads, /)\n--\n\n"
+             "Take the compliance of `green`, made of the present one by Green.released, once the\n"
+             "cycles have run for `at` seconds; copies in sessions do so, too.");
+static PyObject *tip_release(PyObject *self, PyObject *args) {
+  py_state *state = py_state_of_object(self);
+  PyObject *green_obj, *positions_obj, *callable;
+  double at_s;
+  int threads;
+  py_in positions = {0};
+  py_run run;
+  rf_error err = {0};
+  rf_status st;
+  if (!PyArg_ParseTuple(args, "OOdOi:release", &green_obj, &positions_obj, &at_s, &callable,
+                        &threads) ||
+      py_run_init(state, &run, callable, threads) < 0)
+    return NULL;
+  const rf_green *green = py_green_get(state, green_obj);
+  if (!green) return NULL;
+  PyObject *kept = ((py_object *)self)->kept;
+  if (py_in_f64(&positions, positions_obj, "positions", 2, (npy_intp[]){green->count, 3}) < 0 ||
+      PyList_Append(kept, green_obj) < 0) {
+    py_in_release(&positions);
+    return NULL;
+  }
+  // locked only at the end: cycles in scripts continue while the tables are made
+  struct rf_tip_stage *stage;
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_tip_prepare_release(self_touch(self), green, positions.data, &run.run, &stage, &err);
+  if (st >= 0) {
+    py_lock(self);
+    rf_tip_release(self_touch(self), stage, at_s);
+    py_unlock(self);
+  }
+  Py_END_ALLOW_THREADS
+  py_in_release(&positions);
+  if (st < 0) drop_last(kept, green_obj);
+  return py_result(state, st, &err, Py_NewRef(Py_None));
 }
 
 PyDoc_STRVAR(felt_doc,
@@ -157,29 +216,41 @@ static PyObject *tip_compliance(PyObject *self, PyObject *args) {
   int triangle;
   if (!PyArg_ParseTuple(args, "iO:compliance", &triangle, &weights_obj)) return NULL;
   if (point_in(self, triangle, weights_obj, &weights) == 0 &&
-      (out = py_new_f64(2, (npy_intp[]){3, 3})))
-    rf_tip_compliance_rt(self_touch(self), triangle, weights.data, py_f64(out));
+      (out = py_new_f64(2, (npy_intp[]){3, 3}))) {
+    double *to = py_f64(out);
+    Py_BEGIN_ALLOW_THREADS
+    py_lock(self);
+    rf_tip_compliance_rt(self_touch(self), triangle, weights.data, to);
+    py_unlock(self);
+    Py_END_ALLOW_THREADS
+  }
   py_in_release(&weights);
   return out;
 }
 
 PyDoc_STRVAR(displacement_doc,
-             "displacement($self, triangle, weights, force, /)\n--\n\n"
-             "Displacements (rows, 3) of the surface by a force over the disc about a point; its\n"
-             "rows are rounded up to the tiles of the Green's functions.");
+             "displacement($self, triangle, weights, force, released=0, /)\n--\n\n"
+             "Displacements (rows, 3) of the surface by a force over the disc about a point after\n"
+             "some releases, with a part of the next one; rows are rounded up to the tiles of the\n"
+             "newest Green's functions.");
 static PyObject *tip_displacement(PyObject *self, PyObject *args) {
   PyObject *weights_obj, *force_obj, *out = NULL;
   py_in weights = {0}, force = {0};
   int triangle;
-  if (!PyArg_ParseTuple(args, "iOO:displacement", &triangle, &weights_obj, &force_obj)) return NULL;
+  double released = 0.0;
+  // once: another thread may release more, whose Green's functions have more rows
+  const int32_t rows = rf_tip_rows(self_touch(self));
+  if (!PyArg_ParseTuple(args, "iOO|d:displacement", &triangle, &weights_obj, &force_obj, &released))
+    return NULL;
   if (point_in(self, triangle, weights_obj, &weights) == 0 &&
       py_in_f64(&force, force_obj, "force", 1, (npy_intp[]){3}) == 0 &&
-      (out = py_new_f64(2, (npy_intp[]){rf_tip_rows(self_touch(self)), 3}))) {
+      (out = py_new_f64(2, (npy_intp[]){rows, 3}))) {
     double *to = py_f64(out);
     rf_error err = {0};
     rf_status st;
     Py_BEGIN_ALLOW_THREADS
-    st = rf_tip_displacement(self_touch(self), triangle, weights.data, force.data, to, &err);
+    st = rf_tip_displacement(self_touch(self), released, triangle, weights.data, force.data, rows,
+                             to, &err);
     Py_END_ALLOW_THREADS
     out = py_result(py_state_of_object(self), st, &err, out);
   }
@@ -206,6 +277,7 @@ static PyGetSetDef attributes[] = {
 
 static PyMethodDef methods[] = {
     {"touch", tip_touch, METH_O, touch_doc},
+    {"release", tip_release, METH_VARARGS, release_doc},
     {"reset", tip_reset, METH_NOARGS, reset_doc},
     {"felt", tip_felt, METH_NOARGS, felt_doc},
     {"places", tip_places, METH_NOARGS, places_doc},

@@ -151,17 +151,10 @@ done:
 // Mean displacement of disc k by a unit force over it.
 static void fill_own(const rf_tip_tables *t, int32_t k, double out[RF_TIP_SYMMETRIC]) {
   static const int row[RF_TIP_SYMMETRIC] = {0, 1, 2, 1, 0, 0}, column[] = {0, 1, 2, 2, 2, 1};
-  double sum[9] = {0};
-  for (int64_t i = t->disc_first[k]; i < t->disc_first[k + 1]; ++i)
-    for (int64_t j = t->disc_first[k]; j <= i; ++j) {
-      double block[9];
-      rf_green_block_rt(t->green, t->disc_place[i], t->disc_place[j], block);
-      // the other half is its transpose
-      const double part = (i == j ? 0.5 : 1.0) * t->disc_share[i] * t->disc_share[j];
-      for (int c = 0; c < 9; ++c) sum[c] += part * block[c];
-    }
-  for (int c = 0; c < RF_TIP_SYMMETRIC; ++c)
-    out[c] = sum[3 * row[c] + column[c]] + sum[3 * column[c] + row[c]];
+  const int64_t first = t->disc_first[k], n = t->disc_first[k + 1] - first;
+  double c[9];
+  rf_green_spread_compliance_rt(t->green, n, t->disc_place + first, t->disc_share + first, c);
+  for (int q = 0; q < RF_TIP_SYMMETRIC; ++q) out[q] = c[3 * row[q] + column[q]];
 }
 
 static rf_status fill_some(void *context, int64_t task, int worker, rf_error *err) {
@@ -187,7 +180,7 @@ static void set_hardness(rf_tip_tables *t) {
 static rf_status fill_compliances(rf_tip_tables *t, const rf_run *run, rf_error *err) {
   rf_status st = rf_run_tasks(run, (t->n_discs + BLOCK - 1) / BLOCK, 1, fill_some, t, err);
   if (st < 0) return st;
-  set_hardness(t);
+  if (!(t->hardness > 0.0)) set_hardness(t);
   if (!(t->hardness > 0.0))
     st = rf_fail(err, RF_ERR_ARG,
                  "each disc of radius has held vertices of surface, which are no nodes of green: "
@@ -195,7 +188,8 @@ static rf_status fill_compliances(rf_tip_tables *t, const rf_run *run, rf_error 
   return st;
 }
 
-rf_status rf_tip_discs_fill(rf_tip_tables *t, double radius_m, const rf_run *run, rf_error *err) {
+rf_status rf_tip_discs_fill(rf_tip_tables *t, const rf_tip_tables *before, const rf_run *run,
+                            rf_error *err) {
   rf_status st = RF_OK;
   disc d = {0};
   t->n_discs = t->n_vertices + t->edges.n_edges;
@@ -206,13 +200,14 @@ rf_status rf_tip_discs_fill(rf_tip_tables *t, double radius_m, const rf_run *run
   RF_ALLOC(d.touched, n);
   RF_ALLOC(d.share, n);
   RF_ALLOC(t->disc_first, n + 1);
-  RF_TRY(make_discs(t, radius_m, &d, run, err));
+  RF_TRY(make_discs(t, t->radius_m, &d, run, err));
   RF_ALLOC(t->held, n);
   RF_ALLOC(t->disc_share, t->disc_first[n]);
   RF_ALLOC(t->disc_place, t->disc_first[n]);
-  RF_TRY(make_discs(t, radius_m, &d, run, err));
+  RF_TRY(make_discs(t, t->radius_m, &d, run, err));
   RF_ALLOC(t->own, RF_TIP_SYMMETRIC * n);
   RF_TRY(fill_compliances(t, run, err));
+  RF_TRY(rf_tip_interpolate(t, before, err));
 done:
   rf_free(d.seen);
   rf_free(d.queue);

@@ -7,8 +7,6 @@
 
 enum { MOST_STEPS = 256 };  // triangles of a walk
 
-static const double DEFINITE = 1e-3;  // least pivot over the trace
-
 static const double *corner_of(const rf_tip_tables *t, int32_t triangle, int k) {
   return t->vertex + 3 * (int64_t)t->edges.corner[3 * (int64_t)triangle + k];
 }
@@ -164,33 +162,14 @@ void rf_tip_discs_at_rt(const rf_tip_tables *t, int32_t triangle, const double w
   }
 }
 
-// True if a symmetric matrix is positive definite by far.
-static bool is_definite(const double c[9]) {
-  const double least = DEFINITE * (c[0] + c[4] + c[8]);
-  const double second = c[4] - c[1] * c[1] / c[0];
-  if (!(c[0] > least && second > least)) return false;
-  const double cross = c[5] - c[1] * c[2] / c[0];
-  return c[8] - c[2] * c[2] / c[0] - cross * cross / second > least;
-}
-
 void rf_tip_compliance_of_rt(const rf_tip_tables *t, int32_t triangle, const double weight[3],
                              double compliance[9]) {
-  int32_t disc[6];
-  double part[6], held = 0.0;
-  rf_tip_discs_at_rt(t, triangle, weight, disc, part);
   memset(compliance, 0, 9 * sizeof *compliance);
-  for (int k = 0; k < 6; ++k) {
-    held += part[k] * t->held[disc[k]];
-    add_symmetric(t->own + RF_TIP_SYMMETRIC * (int64_t)disc[k], part[k], compliance);
-  }
-  for (int k = 0; k < 9; k += 4) compliance[k] += held * held * t->hardness;
-  if (is_definite(compliance)) return;
-  // compliances that differ much over a triangle, as beside held nodes
-  memset(compliance, 0, 9 * sizeof *compliance);
-  held = 0.0;
   for (int k = 0; k < 3; ++k) {
-    held += weight[k] * t->held[disc[k]];
-    add_symmetric(t->own + RF_TIP_SYMMETRIC * (int64_t)disc[k], weight[k], compliance);
+    const int64_t side = 3 * (int64_t)triangle + k;
+    const int64_t corner = t->edges.corner[side], edge = t->n_vertices + t->edges.edge[side];
+    add_symmetric(t->own + RF_TIP_SYMMETRIC * corner, weight[k] * weight[k], compliance);
+    add_symmetric(t->own + RF_TIP_SYMMETRIC * edge, 2.0 * weight[k] * weight[(k + 1) % 3],
+                  compliance);
   }
-  for (int k = 0; k < 9; k += 4) compliance[k] += held * t->hardness;
 }

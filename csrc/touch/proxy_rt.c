@@ -36,10 +36,19 @@ static double largest_eigenvalue(const double a[9]) {
   return mean + 2.0 * p * cos(acos(fmin(fmax(half, -1.0), 1.0)) / 3.0);
 }
 
+void rf_tip_soften_rt(rf_tip *tip) {
+  double c[9], turned[9];
+  rf_tip_compliance_now_rt(tip, tip->now.triangle, tip->now.weight, c);
+  rf_mat3_abt(tip->frame, c, turned);  // C is symmetric
+  rf_mat3_abt(turned, tip->frame, tip->compliance);
+  (void)rf_mat3_inverse_transposed(tip->compliance, tip->inverse);
+  tip->stiffness = largest_eigenvalue(tip->inverse);
+}
+
 void rf_tip_anchor_rt(rf_tip *tip, const rf_tip_place *place, const double *normal) {
   const rf_tip_tables *t = tip->tables;
   const double *corner = t->corner_normal + 9 * (int64_t)place->triangle;
-  double c[9], turned[9], *n = tip->frame;
+  double *n = tip->frame;
   for (int i = 0; i < 3; ++i)
     n[i] = place->weight[0] * corner[i] + place->weight[1] * corner[3 + i] +
            place->weight[2] * corner[6 + i];
@@ -47,15 +56,11 @@ void rf_tip_anchor_rt(rf_tip *tip, const rf_tip_place *place, const double *norm
   const double length = rf_vec3_length(n);
   for (int i = 0; i < 3; ++i) n[i] /= length;
   rf_vec3_tangents(n, n + 3, n + 6);
-  rf_tip_compliance_of_rt(t, place->triangle, place->weight, c);
-  rf_mat3_abt(tip->frame, c, turned);  // C is symmetric
-  rf_mat3_abt(turned, tip->frame, tip->compliance);
-  (void)rf_mat3_inverse_transposed(tip->compliance, tip->inverse);
-  tip->stiffness = largest_eigenvalue(tip->inverse);
   tip->now.triangle = place->triangle;
   memcpy(tip->now.weight, place->weight, sizeof place->weight);
   memcpy(tip->now.anchor, place->position, sizeof place->position);
   memcpy(tip->now.normal, n, sizeof tip->now.normal);
+  rf_tip_soften_rt(tip);
 }
 
 // Way from the anchor to a point, in its frame, with at most the largest depth.
@@ -212,7 +217,7 @@ static bool cone_normal(const rf_tip *tip, const rf_tip_place *place, double nor
     for (int32_t k = t->edges.first[edge]; k < t->edges.first[edge + 1] && n < MOST_FACES; ++k)
       face[n++] = t->face_normal + 3 * (int64_t)(t->edges.side[k] / 3);
   }
-  rf_tip_compliance_of_rt(t, place->triangle, place->weight, c);
+  rf_tip_compliance_now_rt(tip, place->triangle, place->weight, c);
   for (int k = 0; k < n; ++k)
     for (int i = 0; i < 3; ++i) moved[k][i] = rf_vec3_dot(c + 3 * i, face[k]);
   rf_vec3_sub(place->position, tip->last, left);

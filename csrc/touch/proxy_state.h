@@ -2,6 +2,8 @@
 #ifndef RF_TOUCH_PROXY_STATE_H
 #define RF_TOUCH_PROXY_STATE_H
 
+#include <stdatomic.h>
+
 #include "touch/proxy_tables.h"
 
 // Knowledge of the place of the tip.
@@ -11,9 +13,20 @@ typedef enum rf_tip_phase {
   RF_TIP_TOUCHING
 } rf_tip_phase;
 
+// Compliance of the body between two releases.
+typedef struct rf_tip_stage {
+  rf_tip_tables *tables;                // owned; surface and grid are those of the first stage
+  int32_t number;                       // of releases before it
+  double at_s;                          // time of the cycles from which on it may begin
+  _Atomic(struct rf_tip_stage *) next;  // set once; NULL: there is none yet
+} rf_tip_stage;
+
 typedef struct rf_tip {
-  rf_tip_tables *tables;
-  bool owns;  // the tables; copies borrow them
+  rf_tip_stage *first;
+  bool owns;                           // all stages; copies borrow them
+  const rf_tip_stage *stage, *coming;  // present one; one that is being taken up, nullable
+  const rf_tip_tables *tables;         // of the present stage
+  double blend, time_s;                // part of the coming one that counts; time of the cycles
   double mu, max_depth_m;
   rf_pose pose;
 
@@ -31,10 +44,21 @@ typedef struct rf_tip {
   double stiffness;  // largest eigenvalue of the inverse, N/m
 } rf_tip;
 
+// Computes the inverses of two compliances, and the inverse of their mean with the weight `blend`
+// of the second.
+void rf_tip_blend_rt(const double before[9], const double after[9], double blend,
+                     double stiffness[2][9], double compliance[9]);
+// Takes up stages whose time has come, `dt_s` after the last cycle.
+void rf_tip_follow_rt(rf_tip *tip, double dt_s);
+// Present compliance of the disc about a point of a triangle, m/N.
+void rf_tip_compliance_now_rt(const rf_tip *tip, int32_t triangle, const double weight[3],
+                              double compliance[9]);
 // Takes the tip to a place in the frame of the body; sets tip->now.
 void rf_tip_feel_rt(rf_tip *tip, const double point[3]);
 // Moves the anchor where it slips.
 void rf_tip_slide_rt(rf_tip *tip);
+// Computes the compliance at the anchor, in its frame.
+void rf_tip_soften_rt(rf_tip *tip);
 // The anchor is this place from now on; normal: in place of that of the surface, nullable.
 void rf_tip_anchor_rt(rf_tip *tip, const rf_tip_place *place, const double *normal);
 extern const rf_touch_kind rf_tip_kind;

@@ -16,16 +16,18 @@ enum { MOST_BOXES = 8 };         // of the grid, for each triangle
 
 void rf_tip_tables_free(rf_tip_tables *t) {
   if (!t) return;
-  rf_edges_free(&t->edges);
+  if (!t->borrows) {
+    rf_edges_free(&t->edges);
+    rf_free(t->vertex);
+    rf_free(t->fan_first);
+    rf_free(t->fan);
+    rf_free(t->face_normal);
+    rf_free(t->corner_normal);
+    rf_free(t->pseudonormal);
+    rf_free(t->grid.first);
+    rf_free(t->grid.triangle);
+  }
   rf_free(t->place);
-  rf_free(t->vertex);
-  rf_free(t->fan_first);
-  rf_free(t->fan);
-  rf_free(t->face_normal);
-  rf_free(t->corner_normal);
-  rf_free(t->pseudonormal);
-  rf_free(t->grid.first);
-  rf_free(t->grid.triangle);
   rf_free(t->disc_first);
   rf_free(t->disc_place);
   rf_free(t->disc_share);
@@ -39,15 +41,15 @@ static const double *corner_of(const rf_tip_tables *t, int64_t triangle, int k) 
 }
 
 // Finds the place of each vertex, -1: no node is there.
-static rf_status find_places(const rf_tip_settings *set, int32_t *place, rf_error *err) {
+static rf_status find_places(int32_t count, const double *position, int32_t n, const double *vertex,
+                             int32_t *place, rf_error *err) {
   rf_status st = RF_OK;
-  const int32_t count = set->green->count, n = set->surface.n_vertices;
   double *every = NULL;
   int32_t *first = NULL, found = 0;
   RF_ALLOC(every, 3 * ((int64_t)count + n));
   RF_ALLOC(first, (int64_t)count + n);
-  memcpy(every, set->position, 3 * (size_t)count * sizeof *every);
-  memcpy(every + 3 * (int64_t)count, set->surface.vertices, 3 * (size_t)n * sizeof *every);
+  memcpy(every, position, 3 * (size_t)count * sizeof *every);
+  memcpy(every + 3 * (int64_t)count, vertex, 3 * (size_t)n * sizeof *every);
   RF_TRY(rf_surface_merge(count + n, every, first, err));
   for (int32_t k = 0; k < n; ++k) {
     place[k] = first[count + k] < count ? first[count + k] : -1;
@@ -203,7 +205,8 @@ rf_status rf_tip_tables_create(const rf_tip_settings *set, const rf_run *run, rf
   t->n_triangles = set->surface.n_triangles;
   RF_ALLOC(t->place, t->n_vertices);
   RF_TRY(rf_surface_check(&set->surface, err));
-  RF_TRY(find_places(set, t->place, err));
+  RF_TRY(find_places(set->green->count, set->position, t->n_vertices, set->surface.vertices,
+                     t->place, err));
   RF_ALLOC(t->vertex, 3 * (int64_t)t->n_vertices);
   memcpy(t->vertex, set->surface.vertices, 3 * (size_t)t->n_vertices * sizeof *t->vertex);
   RF_TRY(rf_edges_create(&set->surface, run, &t->edges, err));
@@ -216,7 +219,31 @@ rf_status rf_tip_tables_create(const rf_tip_settings *set, const rf_run *run, rf
                  set->radius_m, t->size_m);
     goto done;
   }
-  RF_TRY(rf_tip_discs_fill(t, set->radius_m, run, err));
+  t->radius_m = set->radius_m;
+  RF_TRY(rf_tip_discs_fill(t, NULL, run, err));
+  *out = t;
+  t = NULL;
+done:
+  rf_tip_tables_free(t);
+  return st;
+}
+
+rf_status rf_tip_tables_again(const rf_tip_tables *from, const rf_green *green,
+                              const double *position, const rf_run *run, rf_tip_tables **out,
+                              rf_error *err) {
+  rf_status st = RF_OK;
+  rf_tip_tables *t = NULL;
+  *out = NULL;
+  RF_ALLOC(t, 1);
+  *t = *from;
+  t->borrows = true;
+  t->green = green;
+  t->place = t->disc_place = NULL;
+  t->disc_first = NULL;
+  t->disc_share = t->held = t->own = NULL;
+  RF_ALLOC(t->place, t->n_vertices);
+  RF_TRY(find_places(green->count, position, t->n_vertices, t->vertex, t->place, err));
+  RF_TRY(rf_tip_discs_fill(t, from, run, err));
   *out = t;
   t = NULL;
 done:

@@ -34,18 +34,29 @@ typedef struct rf_tip_tables {
   int32_t *disc_place;  // places in the Green's functions
   double *disc_share;   // of the force; without the held part
   double *held;         // held part of each disc                              (n_discs)
-  double *own;          // its compliance                      (n_discs, RF_TIP_SYMMETRIC)
+  double *own;          // its compliance; B of rf_tip_interpolate  (n_discs, RF_TIP_SYMMETRIC)
   double hardness;      // added compliance of a held disc, m/N
+  double radius_m;
+  bool borrows;  // all but places and discs, of tables that outlive these
 } rf_tip_tables;
 
 RF_MUST_CHECK rf_status rf_tip_tables_create(const rf_tip_settings *set, const rf_run *run,
                                              rf_tip_tables **out, rf_error *err);
+// Creates those of the same surface with Green's functions of which supports were released since
+// `from`; borrows from the first ones.
+RF_MUST_CHECK rf_status rf_tip_tables_again(const rf_tip_tables *from, const rf_green *green,
+                                            const double *position, const rf_run *run,
+                                            rf_tip_tables **out, rf_error *err);
 void rf_tip_tables_free(rf_tip_tables *t);  // NULL is fine
 
 // Fills discs and compliances of tables whose surface is complete; `place` of each vertex, -1:
-// held.
-RF_MUST_CHECK rf_status rf_tip_discs_fill(rf_tip_tables *t, double radius_m, const rf_run *run,
-                                          rf_error *err);
+// held.  A hardness that is there is kept.  `before`: tables with more supports, nullable.
+RF_MUST_CHECK rf_status rf_tip_discs_fill(rf_tip_tables *t, const rf_tip_tables *before,
+                                          const rf_run *run, rf_error *err);
+// Turns compliances of discs into the coefficients of functions over the triangles, which are
+// definite and nowhere less than those before (proxy_interpolation.c).
+RF_MUST_CHECK rf_status rf_tip_interpolate(rf_tip_tables *t, const rf_tip_tables *before,
+                                           rf_error *err);
 // Integrates the linear functions of the corners of a triangle over its part within a radius of a
 // point, m^2.
 void rf_tip_disc_part(const double *const corner[3], const double normal[3], const double centre[3],

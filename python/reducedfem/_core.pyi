@@ -446,6 +446,10 @@ class Green:
     @property
     def releasable(self) -> NDArray[np.int32]: ...
     @property
+    def added(self) -> NDArray[np.float64] | None: ...
+    @property
+    def firm(self) -> NDArray[np.float64] | None: ...
+    @property
     def entries(self) -> NDArray[Any]: ...
     @property
     def packed(
@@ -505,6 +509,20 @@ def green_of_entries(
     support: ArrayLike,
     rigid: ArrayLike | None,
     packed: tuple[float, ArrayLike, ArrayLike, ArrayLike] | None,
+    /,
+) -> Green: ...
+
+# csrc/pyext/py_released.c
+
+def green_released(green: Green, released: ArrayLike, threads: int, /) -> Green: ...
+def green_released_of_entries(
+    green: Green,
+    nodes: ArrayLike,
+    releasable: ArrayLike,
+    static_modes: ArrayLike,
+    support: ArrayLike,
+    firm: ArrayLike,
+    added: ArrayLike,
     /,
 ) -> Green: ...
 
@@ -1721,7 +1739,7 @@ def leave_device(device: Device, /) -> None: ...
 # csrc/pyext/py_tip.c
 _Touch = tuple[
     NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float, int, int,
-    NDArray[np.float64], NDArray[np.float64],
+    NDArray[np.float64], NDArray[np.float64], float,
 ]  # fmt: skip
 
 @final
@@ -1748,10 +1766,19 @@ class Tip:
     def touch(self, position: ArrayLike, /) -> _Touch: ...
     def felt(self, /) -> _Touch: ...
     def places(self, /) -> NDArray[np.int32]: ...
+    def release(
+        self,
+        green: Green,
+        positions: ArrayLike,
+        at: float,
+        progress: Callable[[int, int], object] | None,
+        threads: int,
+        /,
+    ) -> None: ...
     def reset(self, /) -> None: ...
     def compliance(self, triangle: int, weights: ArrayLike, /) -> NDArray[np.float64]: ...
     def displacement(
-        self, triangle: int, weights: ArrayLike, force: ArrayLike, /
+        self, triangle: int, weights: ArrayLike, force: ArrayLike, released: float = 0, /
     ) -> NDArray[np.float64]: ...
 
 def tip_law(

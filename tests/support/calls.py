@@ -3,6 +3,7 @@
 # ruff: noqa: E501
 from __future__ import annotations
 
+import functools
 import inspect
 from types import SimpleNamespace
 
@@ -24,6 +25,16 @@ def integrators(base):
 
 IMPLICIT = {kind.__name__: kind for kind in integrators(ImplicitSimulation)}
 CONTACTS = [kind.__name__ for kind in rf.Contact.__subclasses__()]
+
+
+def release_anew(w):
+    """Return `PointProxyContact.release` of a new contact in each call."""
+
+    @functools.wraps(w.touched.release)
+    def release(*given, **options):
+        return rf.PointProxyContact(w.green, w.surface, 0.01).release(*given, **options)
+
+    return release
 
 
 def make_world():
@@ -217,6 +228,7 @@ CALLS = {
     "PointTree.tight_radii": (lambda w: w.tree.tight_radii, lambda w: dict(level=0, q=w.q)),
     "PointProxyContact": (lambda w: rf.PointProxyContact, lambda w: dict(green=w.green, surface=w.surface, radius=0.01, friction=0.3, max_depth=0.01, pose=rf.Pose(*w.pose), progress=False)),
     "PointProxyContact.compliance": (lambda w: w.touched.compliance, lambda w: dict(triangle=0, weights=[0.2, 0.3, 0.5])),
+    "PointProxyContact.release": (release_anew, lambda w: dict(nodes=w.solid.fixed[:1], at=0.5, progress=False)),
     "PointProxyContact.touch": (lambda w: w.touched.touch, lambda w: dict(position=[0.2, 0.05, 0.099])),
     "Pointshell": (lambda w: rf.Pointshell, lambda w: dict(points=w.shell.points, normals=w.shell.normals, levels=w.shell.levels, areas=None)),
     "Pointshell.farthest_point_order": (lambda w: rf.Pointshell.farthest_point_order, lambda w: dict(points=w.mesh.nodes, branching=4, progress=False)),
@@ -346,6 +358,7 @@ CALLS = {
     "GreensFunctions.displacement": (lambda w: w.green.displacement, lambda w: dict(force=[[0.0, 0, 1]], nodes=w.green.nodes[:1])),
     "GreensFunctions.load": (lambda w: rf.GreensFunctions.load, lambda w: dict(path="GreensFunctions.safetensors")),
     "GreensFunctions.point_compliance": (lambda w: w.green.point_compliance, lambda w: dict(nodes=w.green.nodes[:3], weights=[0.2, 0.3, 0.5])),
+    "GreensFunctions.released": (lambda w: w.green.released, lambda w: dict(nodes=w.solid.fixed[:1])),
     "GreensFunctions.save": (lambda w: w.green.save, lambda w: dict(path="g.safetensors")),
     "GreensFunctions.solve": (lambda w: w.green.solve, lambda w: dict(held={int(w.green.nodes[0]): [0.0, 0.0, 1e-3]}, force=np.zeros((len(w.green.nodes), 3)), released=w.solid.fixed[:1])),
     "lacking_compliance": (lambda w: rf.lacking_compliance, lambda w: dict(solid=w.solid, basis=w.basis, force=w.solid.gravity(), progress=False)),

@@ -23,6 +23,7 @@ SMALL = {
     "snap-in": {"points": 4_000, "resolution": 64},
     "snap-in-soft": {"points": 2_000, "resolution": 64},
     "button": {"resolution": 16},
+    "organ": {"resolution": 16},
     "alpha": {"points": 4_000, "resolution": 64},
     "alpha-cheat": {"points": 4_000, "resolution": 64},
 }

@@ -95,8 +95,8 @@ def add_options(parser: Parser) -> None:
         "--resolution",
         type=counted(1024),
         metavar="N",
-        help="number of voxels along each side of the distance field, in the scene button of cells "
-        "along the keypad (default: set by the scene)",
+        help="number of voxels along each side of the distance field, in the scenes button and "
+        "organ of cells along the body (default: set by the scene)",
     )
     parser.add_argument(
         "--friction",

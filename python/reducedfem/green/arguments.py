@@ -15,8 +15,10 @@ from reducedfem.base.check import (
     doubt_coefficient,
     integer,
     node_indices,
+    number,
     reals,
 )
+from reducedfem.base.memory import available
 from reducedfem.errors import InputError, InputTypeError, SingularMatrixError
 from reducedfem.geometry.constraints import Constraints
 
@@ -24,6 +26,7 @@ __all__ = [
     "Ties",
     "coefficients",
     "distinct",
+    "error_of_blocks",
     "held_directions",
     "place_of",
     "places_of",
@@ -31,10 +34,13 @@ __all__ = [
     "refuse_followers",
     "refuse_repeated",
     "released_of",
+    "require_memory",
     "shares_of",
+    "tolerance_of",
 ]
 
 _SUM = 1e-6  # tolerance of the sum of barycentric coordinates
+_LEAST_ERROR = {"float64": 1e-12, "float32": 1e-6}
 
 Ties = tuple[Constraints, frozenset[int]]
 """Constraints of a solid, and its fixed nodes."""
@@ -44,14 +50,14 @@ def place_of(green: _core.Green, node: int, name: str) -> int:
     """Return the place of a node in the list of nodes."""
     if not 0 <= node < green.n_nodes:
         raise InputError(f"{name} is {node}; nodes are numbered 0 to {green.n_nodes - 1}")
-    nodes = green.nodes
-    place = int(nodes.searchsorted(np.int32(node)))
-    if place == len(nodes) or nodes[place] != node:
+    # in any order: nodes that were released are the last ones
+    found = np.flatnonzero(green.nodes == node)
+    if not len(found):
         raise InputError(
             f"{name} is {node}, which is not among the {len(green.nodes)} nodes of these "
             "Green's functions (attribute nodes): it is fixed, or not on the surface"
         )
-    return place
+    return int(found[0])
 
 
 def places_of(
@@ -189,14 +195,16 @@ def refuse_followers(
             )
 
 
-def released_of(green: _core.Green, released: ArrayLike | None) -> NDArray[np.int32]:
+def released_of(
+    green: _core.Green, released: ArrayLike | None, name: str = "released"
+) -> NDArray[np.int32]:
     """Return the indices of released nodes among the releasable ones."""
-    nodes = distinct(released, "released", green.n_nodes, ordered=True)
+    nodes = distinct(released, name, green.n_nodes, ordered=True)
     index = np.searchsorted(green.releasable, nodes)
     for k, node in enumerate(nodes):
         if index[k] >= len(green.releasable) or green.releasable[index[k]] != node:
             raise InputError(
-                f"released names node {node}, which is not among the {len(green.releasable)} "
+                f"{name} names node {node}, which is not among the {len(green.releasable)} "
                 "releasable nodes; name it in releasable when the Green's functions are made"
             )
     return index.astype(np.int32)
@@ -250,3 +258,32 @@ def coefficients(value: ArrayLike, m: int) -> NDArray[np.float64]:
         )
     doubt_coefficient(float(np.max(array)), "friction", stacklevel=4)
     return np.full(m, array) if array.ndim == 0 else array
+
+
+def require_memory(needed: float, what: str, advice: str) -> None:
+    """Refuse what does not fit into memory."""
+    there = available()
+    if needed > there > 0.0:
+        raise MemoryError(
+            f"{what} would take {needed / 1e9:.1f} GB of memory, {there / 1e9:.1f} GB are "
+            f"available; {advice}"
+        )
+
+
+def error_of_blocks(value: object, kind: str) -> float:
+    """Return the tolerance of the blocks of G."""
+    error, least = number(value, "tolerance"), _LEAST_ERROR[kind]
+    if not least <= error <= 0.5:
+        raise InputError(
+            f"tolerance must be between {least:g} (of {kind}) and 0.5, or None for exact blocks; "
+            f"got {error:g}"
+        )
+    return error
+
+
+def tolerance_of(value: object) -> float:
+    """Return the tolerance of a residual."""
+    tol = number(value, "tol")
+    if not tol > 0.0:
+        raise InputError(f"tol must be positive, got {tol:g}")
+    return tol

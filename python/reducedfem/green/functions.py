@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from reducedfem import _core
-from reducedfem.base.check import field, finite_result, integer, number, precision, reals
-from reducedfem.base.memory import available
+from reducedfem.base.check import field, finite_result, integer, precision, reals
 from reducedfem.base.quiet import warn
 from reducedfem.base.run import Progress, callback, threads
 from reducedfem.errors import InputError, PlausibilityWarning
@@ -20,6 +19,7 @@ from reducedfem.green.arguments import (
     Ties,
     coefficients,
     distinct,
+    error_of_blocks,
     held_directions,
     place_of,
     places_of,
@@ -27,9 +27,12 @@ from reducedfem.green.arguments import (
     refuse_followers,
     refuse_repeated,
     released_of,
+    require_memory,
     shares_of,
+    tolerance_of,
 )
 from reducedfem.green.contacts import GreenContacts
+from reducedfem.green.contents import arrays_of, parts_of
 from reducedfem.green.plausible import warn_of_soft_nodes
 from reducedfem.green.results import GreenContact, GreenSolution, states
 from reducedfem.io import green_files
@@ -69,7 +72,8 @@ class GreensFunctions(Saved):
         Nodes of the surface: a mask over the mesh or distinct node indices, none of them fixed.
         None: nodes of the boundary that are not fixed.
     releasable
-        Fixed nodes that `solve` and `contact` may release, as `surface_nodes`. None: no nodes.
+        Fixed nodes that `solve`, `contact` and `released` may release, as `surface_nodes`. None:
+        no nodes.
     dtype
         ``"float64"`` or ``"float32"``, also as NumPy types, for the entries of G. With the latter
         the products of one force are in single precision, their sum and all solutions in double.
@@ -98,9 +102,10 @@ class GreensFunctions(Saved):
         A node in nearly empty cut cells moves more than five times as far as the surface beside.
     """
 
-    __slots__ = ("__weakref__", "_core", "_positions", "_ties")
+    __slots__ = ("__weakref__", "_core", "_held", "_positions", "_ties")
 
     _ties: Ties | None
+    _held: NDArray[np.float64] | None  # rest positions of releasable nodes; None: not in the file
 
     def __init__(
         self,
@@ -123,17 +128,18 @@ class GreensFunctions(Saved):
             nodes = distinct(surface_nodes, "surface_nodes", n)
         freed = distinct(releasable, "releasable", n)
         size = len(nodes)
-        error = 0.0 if tolerance is None else _error(tolerance, kind)
+        error = 0.0 if tolerance is None else error_of_blocks(tolerance, kind)
         # packed blocks take a part that is not known before, and blocks of 192 columns in work
         share = 1.0 if not error else 0.25 if error >= 1e-3 else 0.5
         needed = 18.0 * share * size**2 * (1 if single else 2)
         needed += 8.0 * 3 * size * 192 * (threads() + 1) if error else 0.0
         needed += 72.0 * len(freed) * (len(freed) + size)
-        _require_memory(needed, f"Green's functions of {size} nodes in {kind}", _SMALLER[single])
+        require_memory(needed, f"Green's functions of {size} nodes in {kind}", _SMALLER[single])
         with callback(progress, "Green's functions") as tell:
             self._core = _core.Green(solid._core, nodes, freed, single, error, tell, threads())
         self._positions = solid.mesh.nodes[self._core.nodes]
         self._positions.flags.writeable = False
+        self._held = solid.mesh.nodes[self._core.releasable]
         ties = solid.mesh.constraints
         self._ties = None if ties is None else (ties, frozenset(solid.fixed.tolist()))
         warn_of_soft_nodes(self._core, solid, "surface_nodes", 3)
@@ -142,7 +148,7 @@ class GreensFunctions(Saved):
 
     @property
     def nodes(self) -> NDArray[np.int32]:
-        """Nodes of the surface, ascending, read-only, shape (s,)."""
+        """Nodes of the surface, ascending, then those of `released`, read-only, shape (s,)."""
         return self._core.nodes
 
     @property
@@ -196,7 +202,7 @@ class GreensFunctions(Saved):
         """
         rows = 3.0 * len(self.nodes)
         needed = rows * rows * (4.0 if self._core.single else 8.0)
-        _require_memory(needed, "the dense matrix", "take its columns by column()")
+        require_memory(needed, "the dense matrix", "take its columns by column()")
         return self._core.matrix()
 
     def column(self, node: int, axis: int) -> NDArray[np.float64]:
@@ -289,6 +295,55 @@ class GreensFunctions(Saved):
         refuse_repeated(self._core, places[None], shares[None], "nodes")
         return self._core.compliance(places.reshape(1, 3), shares.reshape(1, 3))
 
+    def released(self, nodes: ArrayLike) -> GreensFunctions:
+        """Return the Green's functions of the solid with some supports released for good.
+
+        They equal those of a solid that was made with these nodes free, which are nodes of the
+        surface then. G is shared, also with a `tolerance`: more memory goes to 24 bytes for each
+        of these nodes and each direction at the surface only. `releasable` has the other nodes.
+
+        Parameters
+        ----------
+        nodes
+            Nodes among `releasable`, at least one, (k,), or a mask over the mesh.
+
+        Returns
+        -------
+        GreensFunctions
+
+        Raises
+        ------
+        InputError, InputTypeError
+            There is no node, or one is not among `releasable`; a file that an earlier version
+            wrote does not have their positions.
+        SingularMatrixError
+            The solid could move as a rigid body: too few fixed nodes are left.
+        MemoryError
+            They need more memory than is available.
+        """
+        freed = np.sort(released_of(self._core, nodes, "nodes"))
+        if not len(freed):
+            raise InputError("nodes selects no node; at least one of releasable is needed")
+        if self._held is None:
+            raise InputError(
+                "the file of these Green's functions has no positions of releasable nodes, as an "
+                "earlier version wrote it: make them again from the solid"
+            )
+        left = np.delete(np.arange(len(self.releasable)), freed)
+        rows = 3.0 * (len(self.nodes) + len(freed) + 16)
+        more = 0 if self._core.added is None else self._core.added.shape[1]
+        needed = 8.0 * rows * (more + 6.0 * len(freed) + 3.0 * len(left)) + 72.0 * len(left) ** 2
+        require_memory(needed, "Green's functions without these supports", "release fewer")
+        made = GreensFunctions.__new__(GreensFunctions)
+        made._core = _core.green_released(self._core, freed, threads())
+        made._positions = np.concatenate([self._positions, self._held[freed]])
+        made._positions.flags.writeable = False
+        made._held, made._ties = self._held[left], None
+        if self._ties is not None:
+            gone = self.releasable[freed].tolist()
+            made._ties = (self._ties[0], self._ties[1].difference(gone))
+        return made
+
     # --- contacts --------------------------------------------------------------------
 
     def solve(
@@ -343,7 +398,7 @@ class GreensFunctions(Saved):
         freed = released_of(self._core, released)
         refuse_followers(self._ties, self.nodes[places], axes, self.releasable[freed])
         needed = 8.0 * (len(places) ** 2 + 9.0 * len(freed) ** 2)
-        _require_memory(needed, "held or released", "name fewer nodes")
+        require_memory(needed, "held or released", "name fewer nodes")
         f, u, moved, lift = self._core.solve(places, axes, targets, load, freed, threads())
         out = np.zeros((len(order), 3))
         out[rows, axes] = f
@@ -437,7 +492,7 @@ class GreensFunctions(Saved):
         load = None if force is None else field(force, "force", len(self.nodes))
         freed = released_of(self._core, released)
         f, place, state, u, moved, lift, (end, residual, *_) = self._core.contact(
-            places, shares, unit, apart, mu, load, freed, _tolerance(tol), threads()
+            places, shares, unit, apart, mu, load, freed, tolerance_of(tol), threads()
         )
         if _ENDS[end] != "solved":
             warn(
@@ -512,23 +567,7 @@ class GreensFunctions(Saved):
         green_files.save(path, self._arrays(), self._core.n_nodes)
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
-        core = self._core
-        rigid = core.rigid
-        packed: dict[str, NDArray[Any]] = {}
-        if core.packed is not None:
-            error, tiles, slots, ranks = core.packed
-            packed = {"tolerance": np.array([error]), "tiles": tiles, "slots": slots}
-            packed["ranks"] = ranks
-        return {
-            "entries": core.entries,
-            "positions": self._positions,
-            "static_modes": core.static_modes,
-            "support": core.support,
-            "rigid": np.zeros((0, *core.static_modes.shape[1:])) if rigid is None else rigid,
-            "nodes": core.nodes,
-            "releasable": core.releasable,
-            **packed,
-        }
+        return arrays_of(self._core, self._positions, self._held)
 
     @classmethod
     def _read(cls, stream: BinaryIO, size: int, name: str) -> GreensFunctions:
@@ -550,50 +589,12 @@ _SMALLER = (
     'pass dtype="float32", a tolerance such as 1e-3, or fewer surface_nodes',
     "pass a tolerance such as 1e-3, or fewer surface_nodes",
 )
-_LEAST_ERROR = {"float64": 1e-12, "float32": 1e-6}
 _MOST_LIFT = 0.05  # without a warning
 
 
 def _from_arrays(n_nodes: int, arrays: Mapping[str, NDArray[Any]]) -> GreensFunctions:
     """Return Green's functions of their arrays."""
-    rigid = arrays["rigid"] if len(arrays["rigid"]) else None
-    packed = None
-    if "ranks" in arrays:
-        error = float(arrays["tolerance"][0])
-        packed = (error, arrays["tiles"], arrays["slots"], arrays["ranks"])
     made = GreensFunctions.__new__(GreensFunctions)
-    made._core = _core.green_of_entries(
-        n_nodes, arrays["nodes"], arrays["releasable"], arrays["entries"],
-        arrays["static_modes"], arrays["support"], rigid, packed,
-    )  # fmt: skip
-    made._positions = np.array(arrays["positions"], dtype=np.float64)
-    made._positions.flags.writeable = False
+    made._core, made._positions, made._held = parts_of(n_nodes, arrays)
     made._ties = None
     return made
-
-
-def _require_memory(needed: float, what: str, advice: str) -> None:
-    """Refuse what does not fit into memory."""
-    there = available()
-    if needed > there > 0.0:
-        raise MemoryError(
-            f"{what} would take {needed / 1e9:.1f} GB of memory, {there / 1e9:.1f} GB are "
-            f"available; {advice}"
-        )
-
-
-def _error(value: object, kind: str) -> float:
-    error, least = number(value, "tolerance"), _LEAST_ERROR[kind]
-    if not least <= error <= 0.5:
-        raise InputError(
-            f"tolerance must be between {least:g} (of {kind}) and 0.5, or None for exact blocks; "
-            f"got {error:g}"
-        )
-    return error
-
-
-def _tolerance(value: object) -> float:
-    tol = number(value, "tol")
-    if not tol > 0.0:
-        raise InputError(f"tol must be positive, got {tol:g}")
-    return tol

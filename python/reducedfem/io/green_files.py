@@ -13,7 +13,12 @@ and r releasable nodes:
 ``rigid``             F64  (6, rows, 3): rigid motions of a free solid, else (0, rows, 3)
 ``nodes``             I32  (s,): nodes of the surface
 ``releasable``        I32  (r,): releasable nodes
+``held_positions``    F64  (r, 3): their rest positions [m]; not in files of earlier versions
 ====================  ===  ==================================================================
+
+After the release of k nodes, which are the last ones of ``nodes``, entries are those of the others,
+and there are ``added``, F64, (3 s, 3 k): A of ``csrc/green/released.h``, and ``firm``, F64, (3 r,):
+stiffness whose rounding errors are in ``support``.
 
 With a tolerance, entries are those of blocks of low rank between n groups of nodes, in the order
 of ``csrc/green/packed.h``, and there are
@@ -60,6 +65,7 @@ _SCHEMA = {
     "nodes": "I32",
     "releasable": "I32",
 }
+_RELEASED = {"added": "F64", "firm": "F64"}
 _PACKED = {"tolerance": "F64", "tiles": "I32", "slots": "I32", "ranks": "I32"}
 _TEXTS = ("package_version", "units", "mesh_nodes", "sha256")
 
@@ -67,6 +73,8 @@ _TEXTS = ("package_version", "units", "mesh_nodes", "sha256")
 def _schema(names: Collection[str]) -> dict[str, str]:
     absent = "entries_f64" if "entries_f32" in names else "entries_f32"
     known = _SCHEMA | (_PACKED if "ranks" in names else {})
+    known |= {"held_positions": "F64"} if "held_positions" in names else {}
+    known |= _RELEASED if "added" in names else {}
     wider_first = sorted(known, key=lambda name: ("F64", "F32", "I32").index(known[name]))
     return {name: known[name] for name in wider_first if name != absent}
 
@@ -118,18 +126,28 @@ def _check_shapes(shapes: Mapping[str, tuple[int, ...]]) -> None:
         if len(shapes[name]) != 1:
             raise Refused(f"{name!r} has shape {shapes[name]}; it must have one axis")
     s, r = shapes["nodes"][0], shapes["releasable"][0]
-    side = -(-s // _TILE)
+    # nodes with entries, without those that were released
+    added = shapes.get("added", (3 * s, 0))
+    gone = added[1] // 3 if len(added) == 2 else 0
+    stored, rows = max(s - gone, 0), _TILE * -(-s // _TILE)
+    side = -(-stored // _TILE)
     motions = 6 if shapes["rigid"][:1] == (6,) else 0
     entries = "entries_f32" if "entries_f32" in shapes else "entries_f64"
     expected = {
         "positions": (s, 3),
-        "static_modes": (3 * r, _TILE * side, 3),
+        "static_modes": (3 * r, rows, 3),
         "support": (3 * r, 3 * r),
-        "rigid": (motions, _TILE * side, 3),
+        "rigid": (motions, rows, 3),
     }
+    if "held_positions" in shapes:
+        expected["held_positions"] = (r, 3)
+    if "added" in shapes:
+        expected |= {"added": (3 * s, 3 * gone), "firm": (3 * r,), "rigid": (0, rows, 3)}
+        if not 0 < gone < s:
+            raise Refused("'added' has no columns, or as many as its nodes")
     if "ranks" in shapes:
         tiles = max(shapes["tiles"][0] - 1, 0) if shapes["tiles"] else 0
-        expected |= {"tolerance": (1,), "tiles": (tiles + 1,), "slots": (s,)}
+        expected |= {"tolerance": (1,), "tiles": (tiles + 1,), "slots": (stored,)}
         expected |= {"ranks": (tiles * (tiles + 1) // 2,), entries: shapes[entries][:1]}
     else:
         expected[entries] = (side * (side + 1) // 2 * _TILE * _TILE * 9,)

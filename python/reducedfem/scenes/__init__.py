@@ -32,6 +32,7 @@ from reducedfem.scenes import (
     dragon,
     grasp,
     hoses,
+    organ,
     peg,
     pipe,
     shapes,
@@ -71,6 +72,7 @@ _SCENES: dict[str, tuple[Callable[..., HapticSession], tuple[int, int], str]] = 
         "a deformable pipe snaps into an elastic clip, with friction",
     ),
     "button": (button.session, (0, 0), "a tip presses the keys of a soft keypad, felt directly"),
+    "organ": (organ.session, (0, 0), "ligaments of a soft organ are cut while a tip presses it"),
     "alpha": (alpha.session, (0, 0), "the alpha puzzle: two bent tubes are screwed apart"),
     "alpha-cheat": (
         partial(alpha.session, cheat=True),
@@ -80,7 +82,7 @@ _SCENES: dict[str, tuple[Callable[..., HapticSession], tuple[int, int], str]] = 
 }
 
 # scenes without a coupling
-_TOUCHED = ("button",)
+_TOUCHED = ("button", "organ")
 
 STORIES: Mapping[str, str] = MappingProxyType(
     {name: story for name, (*_, story) in _SCENES.items()}

@@ -31,14 +31,14 @@ _OPTIONS = {
 # scenes with free bodies, for which penalty forces do not suffice
 _FREE = ("grasp", "stack")
 _FREE_FRICTION = "Coefficient of each `FrictionContact`; 0: without friction."
-# the scene without a pointshell and a field
-_BUTTON = {
-    "resolution": "Cells along the longer side; 64: 5,300 nodes of the surface, made in some 10 s.",
-    "friction": "Coefficient of friction.",
+# the scenes without a pointshell and a field
+_TOUCHED = {
+    "button": "Cells along the longer side; 64: 5,300 nodes of the surface, made in some 10 s.",
+    "organ": "Cells along the longest side; 48: 4,600 nodes of the surface.",
 }
 # levels of pointshells, if not the default
 _LEVELS = {"statue": 7}
-_MOST_CELLS = 128  # of the scene button
+_MOST_CELLS = 128  # of the scenes without a pointshell
 _DOC = """{summary}
 
     Parameters
@@ -96,7 +96,8 @@ def scene(make: Callable[..., HapticSession]) -> Callable[..., HapticSession]:
             return make(device, **options)
 
     texts = {**_OPTIONS, "friction": _FREE_FRICTION} if name in _FREE else _OPTIONS
-    texts = {**texts, **_BUTTON} if name == "button" else texts
+    if name in _TOUCHED:
+        texts = {**texts, "resolution": _TOUCHED[name], "friction": "Coefficient of friction."}
     described = "\n".join(f"    {option}\n        {texts[option]}" for option in own)
     # python -OO removes docstrings
     if make.__doc__ is not None:
@@ -128,9 +129,9 @@ def _refuse(name: str, own: list[str], device: Device | None, options: dict[str,
             f"has {levels} levels, each with four times as many points as the one before"
         )
     resolution = count(options.get("resolution", 16), "resolution")
-    if name == "button" and not 8 <= resolution <= _MOST_CELLS:
+    if name in _TOUCHED and not 8 <= resolution <= _MOST_CELLS:
         raise InputError(
-            f"resolution must be between 8 and {_MOST_CELLS} in the scene button, got "
+            f"resolution must be between 8 and {_MOST_CELLS} in the scene {name}, got "
             f"{resolution}: the Green's functions of its surface take memory and time as its "
             "fourth power"
         )
@@ -155,7 +156,7 @@ def _refuse(name: str, own: list[str], device: Device | None, options: dict[str,
 
 def _refuse_friction(name: str, friction: object) -> None:
     if friction is None:
-        if name in _FREE or name == "button":
+        if name in _FREE or name in _TOUCHED:
             why = "penalty forces do not move its free bodies; " if name in _FREE else ""
             raise InputError(
                 f"friction must be a coefficient in the scene {name}, got None: {why}0 is without "
@@ -163,5 +164,5 @@ def _refuse_friction(name: str, friction: object) -> None:
             )
         return
     # of the caller of scenes.session
-    more = "" if name in (*_FREE, "button") else ", or None"
+    more = "" if name in (*_FREE, *_TOUCHED) else ", or None"
     coefficient(friction, "friction", more, stacklevel=6)

@@ -24,6 +24,7 @@ __all__ = [
     "hand",
     "helix",
     "hose",
+    "organ",
     "paddle",
     "post",
     "refuse_no_device",
@@ -305,6 +306,46 @@ def keypad(resolution: int) -> tuple[rf.Mesh, NDArray[np.bool_]]:
     )
     mesh = rf.Mesh(np.stack([x, y, height * z], 1), cells.reshape(-1, 8))
     return mesh, (z == 0.0) & (rim > 0.001)
+
+
+def organ(resolution: int) -> tuple[rf.Mesh, dict[str, NDArray[np.int64]]]:
+    """Return a body like a liver, of hexahedra, and the nodes of its ligaments.
+
+    Parameters
+    ----------
+    resolution
+        Cells along the longest side, of 180 mm.
+
+    Returns
+    -------
+    mesh, ligaments
+        The mesh, with a large lobe at x < 0 and a small one at x > 0; nodes of its surface by name
+        of the ligament that holds them: "coronary" at the back, "falciform" on top, "left" and
+        "right" at the ends.
+    """
+    n = [max(4, round(part * resolution)) for part in (1.0, 0.7, 0.3)]
+    grid = voxels(np.ones(n, dtype=bool), 1.0)
+    p = 2.0 * np.asarray(grid.nodes) / n - 1.0
+    most = np.abs(p).max(axis=1)
+    # the cube becomes a body without edges, whose cells keep their angles inside
+    round_ = np.where(most > 0.0, most / np.maximum((p**4).sum(axis=1) ** 0.25, 1e-12), 1.0)
+    x, y, z = (p * (1.0 - 0.9 * (1.0 - round_))[:, None]).T
+    lobe = 0.5 - 0.5 * np.tanh(2.0 * (x - 0.2))
+    wide, thick = 0.035 + 0.030 * lobe, 0.010 + 0.022 * lobe
+    dome = 0.012 * (1.0 - y**2) * lobe - 0.010 * x**2
+    nodes = np.stack([0.09 * x, wide * y - 0.008 * x, thick * z + dome], axis=1)
+    mesh = rf.Mesh(nodes, np.asarray(grid.elements))
+    outside = mesh.boundary_nodes
+    top, back = z[outside] > 0.0, y[outside] > 0.0
+    a, b = x[outside], y[outside]
+    held = {
+        "coronary": back & (np.abs(z[outside]) < 0.7) & (np.abs(a + 0.4) < 0.3) & (b > 0.7),
+        # at least a cell wide
+        "falciform": top & (np.abs(a - 0.3) < max(0.07, 1.01 / n[0])) & (np.abs(b) < 0.5),
+        "left": (a > 0.85) & (np.abs(b) < 0.5),
+        "right": (a < -0.85) & (np.abs(b) < 0.5),
+    }
+    return mesh, {name: outside[chosen] for name, chosen in held.items()}
 
 
 def soften(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import os
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -27,6 +30,13 @@ _STATES = ("open", "stick", "slip")
 _LEAST = 0.9  # radius over the length of edges; measured in docs/howto/greens_functions.md
 
 
+class _Turn:
+    """Order of releases: each begins with the Green's functions of the last one."""
+
+    def __init__(self) -> None:
+        self.lock, self.busy = threading.RLock(), False
+
+
 class PointProxyContact(Touched):
     """Contact of the tip of a tool with a surface that has Green's functions, with friction.
 
@@ -39,7 +49,8 @@ class PointProxyContact(Touched):
 
     `HapticSession` takes it as its first argument, without a coupling. In scripts `touch` makes a
     cycle. Both give the force on the hand, `force` = -f. The body is linear and at rest in the
-    world: depths beyond `max_depth` count as that one.
+    world: depths beyond `max_depth` count as that one. `release` frees supports, also under the
+    hand.
 
     Parameters
     ----------
@@ -76,12 +87,16 @@ class PointProxyContact(Touched):
     __slots__ = (
         "__weakref__",
         "_core",
+        "_first",
         "_friction",
         "_green",
         "_places",
         "_pose",
         "_radius",
+        "_released_at",
+        "_releases",
         "_surface",
+        "_turns",
     )
 
     _core: _core.Tip
@@ -124,6 +139,10 @@ class PointProxyContact(Touched):
                 self._pose.position, self._pose.quaternion, tell, threads(),
             )  # fmt: skip
         self._places = self._core.places()
+        self._first, self._released_at = green, 0.0
+        self._releases: tuple[tuple[NDArray[np.int32], float | None], ...] = ()
+        # of each process: in a fork the thread that holds the lock does not exist
+        self._turns: dict[int, _Turn] = {}
         _warn_of_edges(self._radius, surface, 2)
 
     def __repr__(self) -> str:
@@ -135,15 +154,79 @@ class PointProxyContact(Touched):
         )
 
     def __reduce__(self) -> Any:
-        """Copy or pickle the parts, without the contact."""
-        make = functools.partial(_again, max_depth=self.max_depth, pose=self._pose)
-        return make, (self._green, self._surface, self._radius, self._friction)
+        """Copy or pickle the parts and releases with their times, without the contact."""
+        make = functools.partial(
+            _again, releases=self._releases, max_depth=self.max_depth, pose=self._pose
+        )
+        return make, (self._first, self._surface, self._radius, self._friction)
+
+    @contextlib.contextmanager
+    def _releasing(self) -> Iterator[None]:
+        turn = self._turns.setdefault(os.getpid(), _Turn())
+        with turn.lock:
+            if turn.busy:
+                raise InputError("progress must not release more nodes: wait until release returns")
+            turn.busy = True
+            try:
+                yield
+            finally:
+                turn.busy = False
+
+    def release(
+        self, nodes: ArrayLike, *, at: float | None = None, progress: Progress = None
+    ) -> None:
+        """Free supports of the body for good, before a session, while it runs, or in scripts.
+
+        Sessions with this contact take the release up between two cycles, without a lock. A pressed
+        tip feels the stiffness (1 - b) C^-1 + b C'^-1, with the new compliance C' and b from 0 to
+        1 in 50 ms: its force has no jump, the energy in store falls, and the hand gets none of it.
+        No place becomes stiffer. A tip in the air feels C' at once; `touch` does, too, but leaves
+        out a release with a time `at` > 0, and later ones, until a session that took it up is
+        closed. `green` is without the supports in any case; they are nodes of the surface from now
+        on. `reset` does not undo it. Other threads may call it at any time. Each release keeps its
+        compliances until the contact is freed.
+
+        Parameters
+        ----------
+        nodes
+            Nodes among `green.releasable`, at least one, (k,), or a mask over the mesh. Supports
+            that are left must hold the solid.
+        at
+            Time of a session [s], counted by its cycles, from which on the release begins; at least
+            that of the last one. None: at once, or as soon as those before it.
+        progress
+            As of `PointProxyContact`.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            An argument has a wrong type or value; a node is not releasable; a release is scheduled
+            for later than `at`; `progress` calls it.
+        SingularMatrixError
+            The solid could move as a rigid body: too few fixed nodes are left.
+        MemoryError
+            The new compliance needs more memory than is available.
+        """
+        when = 0.0 if at is None else number(at, "at")
+        if when < 0.0:
+            raise InputError(f"at must not be negative, got {when:g} s")
+        with self._releasing(), callback(progress, "discs of contact") as tell:
+            if at is not None and when < self._released_at:
+                raise InputError(
+                    f"at is {when:g} s, but a release is scheduled at {self._released_at:g} s, and "
+                    "they come one after the other: pass a time that is not before that one"
+                )
+            green, count = self._green.released(nodes), len(self._green.nodes)
+            self._core.release(green._core, green.positions, when, tell, threads())
+            self._green, self._places = green, self._core.places()
+            self._released_at = max(when, self._released_at)
+            self._releases = (*self._releases, (green.nodes[count:], None if at is None else when))
 
     # --- parts -------------------------------------------------------------------------
 
     @property
     def green(self) -> GreensFunctions:
-        """Green's functions of the solid."""
+        """Green's functions of the solid, without supports that `release` freed or will free."""
         return self._green
 
     @property
@@ -252,16 +335,16 @@ class PointProxyContact(Touched):
         (s, 3) float64 array
             Displacements [m] of the nodes of `green`, in the frame of the body.
         """
-        *_, triangle, weights, force = self._core.felt()
-        return self._displaced(triangle, weights, force)
+        *_, triangle, weights, force, released = self._core.felt()
+        count = len(self._green.nodes)  # before: another thread may release more
+        return self._displaced(released, triangle, weights, force)[:count]
 
     def _displaced(
-        self, triangle: int, weights: ArrayLike, force: ArrayLike
+        self, released: float, triangle: int, weights: ArrayLike, force: ArrayLike
     ) -> NDArray[np.float64]:
-        s = len(self._green.nodes)
         if triangle < 0 or not np.any(force):
-            return np.zeros((s, 3))
-        return self._core.displacement(triangle, weights, force)[:s]
+            return np.zeros((len(self._green.nodes), 3))
+        return self._core.displacement(triangle, weights, force, released)
 
     def compliance(self, triangle: int, weights: ArrayLike) -> NDArray[np.float64]:
         """Return the displacement of the disc about a point by a force over it.
@@ -296,20 +379,19 @@ class PointProxyContact(Touched):
         return self._surface
 
     def _moved(self, coordinates: NDArray[np.float64]) -> NDArray[np.float64]:
-        return self._at_vertices(
-            self._displaced(int(coordinates[1]), coordinates[2:5], coordinates[5:])
-        )
-
-    def _at_vertices(self, u: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return displacements of nodes at the vertices; those without a node are held."""
-        return np.concatenate([u, np.zeros((1, 3))])[self._places]
+        triangle, weights, force, released = np.split(coordinates[1:], (1, 4, 7))
+        places = self._places  # before the displacements: another thread may release more
+        u = self._displaced(released[0], int(triangle[0]), weights, force)
+        return _at_vertices(u, places)
 
     def _recorded(
         self, anchors: NDArray[np.float64], forces: NDArray[np.float64]
     ) -> NDArray[np.float64] | None:
+        # records do not say what was released when: as it is now
+        released, places = self._core.felt()[-1], self._places
         moved = np.zeros((len(anchors), self._surface.n_vertices, 3))
         for k, triangle, weights, load in self._loads(anchors, forces):
-            moved[k] = self._at_vertices(self._displaced(triangle, weights, load))
+            moved[k] = _at_vertices(self._displaced(released, triangle, weights, load), places)
         return moved
 
     def _recorded_at_tip(
@@ -356,9 +438,12 @@ class PointProxyContact(Touched):
         ]
 
 
-def _again(*parts: Any, **options: Any) -> PointProxyContact:
+def _again(*parts: Any, releases: tuple[Any, ...] = (), **options: Any) -> PointProxyContact:
     with silenced():
-        return PointProxyContact(*parts, **options, progress=False)
+        made = PointProxyContact(*parts, **options, progress=False)
+        for nodes, at in releases:
+            made.release(nodes, at=at, progress=False)
+    return made
 
 
 def _warn_of_edges(radius: float, surface: Surface, stacklevel: int) -> None:
@@ -376,3 +461,8 @@ def _warn_of_edges(radius: float, surface: Surface, stacklevel: int) -> None:
         PlausibilityWarning,
         stacklevel=stacklevel + 1,
     )
+
+
+def _at_vertices(u: NDArray[np.float64], places: NDArray[np.int32]) -> NDArray[np.float64]:
+    """Return displacements of nodes at the vertices; those without a node are held."""
+    return np.concatenate([u, np.zeros((1, 3))])[places]
