@@ -119,3 +119,33 @@ def test_wrong_nodes_are_refused(block, green):
     assert graded.constraints is not None
     with pytest.raises(rf.MeshError, match="constrained nodes, .* voxelize without graded"):
         rf.surface_load(solid, solid.gravity(), graded.boundary_nodes)
+
+
+def test_loads_have_the_order_of_the_nodes(block, green):
+    weight = block.gravity()
+    load = rf.surface_load(block, weight, green.nodes)
+    np.testing.assert_allclose(
+        rf.surface_load(block, weight, green.nodes[::-1]), load[::-1], atol=1e-12
+    )
+    inner = np.setdiff1d(np.arange(block.mesh.n_nodes), block.mesh.boundary_nodes)
+    solid = rf.Solid(block.mesh, rf.StVK(1e5, 0.3, 1000.0), fixed=inner[[0, 5, 8, 13]])
+    other = rf.GreensFunctions(solid, releasable=solid.fixed).released(solid.fixed[:1])
+    assert (np.diff(other.nodes) < 0).any()  # released nodes are behind the others
+    held = rf.Solid(block.mesh, rf.StVK(1e5, 0.3, 1000.0), fixed=solid.fixed[1:])
+    load = rf.surface_load(held, weight, other.nodes)
+    expected = rf.surface_load(held, weight, np.sort(other.nodes))
+    ascending = np.argsort(other.nodes)
+    np.testing.assert_allclose(load[ascending], expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_nodes_on_a_line_hold_nothing(count):
+    """Without the test a factorization may pass, by rounding, and the load be anything."""
+    mesh = rf.Mesh(*box_hexes(5, 4, 4, SIZE))
+    free = rf.Solid(mesh, rf.StVK(1e5, 0.3, 1000.0))
+    lowest, highest = (int(np.argmin(sign * mesh.nodes.sum(axis=1))) for sign in (1, -1))
+    ends = [lowest, highest]
+    if count == 3:
+        ends = [i for i in range(mesh.n_nodes) if not mesh.nodes[i, :2].any()]  # an edge
+    with pytest.raises(rf.SingularMatrixError, match="three or more"):
+        rf.surface_load(free, free.gravity(), ends[:count])

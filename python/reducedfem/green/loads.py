@@ -10,10 +10,17 @@ from reducedfem.base.check import field, finite_result
 from reducedfem.base.run import threads
 from reducedfem.base.sparse import CSC
 from reducedfem.errors import InputError, MeshError, SingularMatrixError
+from reducedfem.geometry.mesh import Mesh
 from reducedfem.green.arguments import distinct
 from reducedfem.solid.solid import Solid, require_solid
 
 __all__ = ["surface_load"]
+
+_LOOSE = (
+    "nodes, with the fixed nodes that are not released, do not hold the rest of the solid: name "
+    "three or more of each part that are not on a line, such as green.nodes"
+)
+_LINE = 1e-6  # width beside the length below which nodes are on a line
 
 
 def surface_load(
@@ -42,7 +49,7 @@ def surface_load(
     Returns
     -------
     (s, 3) float64 array
-        Load [N] in ascending order of the nodes, as in `GreensFunctions.nodes`.
+        Load [N] in the order of `nodes`, of a mask ascending.
 
     Raises
     ------
@@ -62,7 +69,7 @@ def surface_load(
         )
     n = mesh.n_nodes
     load = field(force, "force", n)
-    surface = np.sort(distinct(nodes, "nodes", n))
+    surface = distinct(nodes, "nodes", n, ordered=True)
     freed = distinct(released, "released", n)
     if len(surface) == 0:
         raise InputError("nodes is empty: name those that take the load, such as green.nodes")
@@ -79,19 +86,29 @@ def surface_load(
     moved = np.zeros((n, 3))
     if not (inner.any() and load[inner].any()):
         return load[surface]
+    _require_held(mesh, ~inner)
     stiffness = solid.stiffness()
     part = _part(stiffness, np.repeat(inner, 3))
     right = load[inner].reshape(1, -1)
     try:
         found, _ = _core.factor_solve(part, right, 1, threads(), mesh.nodes[inner])
     except SingularMatrixError as error:
-        raise SingularMatrixError(
-            "nodes, with the fixed nodes that are not released, do not hold the rest of the solid: "
-            "name three or more of each part that are not on a line, such as green.nodes"
-        ) from error
+        raise SingularMatrixError(_LOOSE) from error
     moved[inner] = found.reshape(-1, 3)
     carried = (stiffness @ moved.ravel()).reshape(-1, 3)
     return finite_result(load[surface] - carried[surface], "load", "force")
+
+
+def _require_held(mesh: Mesh, held: NDArray[np.bool_]) -> None:
+    """Refuse parts that are held on a line at most: rounding may hide it from the factorization."""
+    part = np.full(mesh.n_nodes, -1)
+    part[mesh.elements] = mesh.components("node")[:, None]
+    for k in range(part.max() + 1):
+        away = mesh.nodes[held & (part == k)]
+        away = away - away.mean(axis=0) if len(away) else away
+        extent = np.linalg.svd(away, compute_uv=False)
+        if len(extent) < 3 or extent[1] <= _LINE * extent[0]:
+            raise SingularMatrixError(_LOOSE)
 
 
 def _part(
