@@ -9,9 +9,9 @@ linear     conjugate gradients from the solution before, diagonal preconditioner
 nonlinear  Newton's method from the solution before (`Solid.solve_static`, StVK);
 off line   the sum of 12 fields a handle (`ControlElements`), which took `made` seconds.
 
-Times are medians of one run, of the processor, with one thread. Marks: off line is at least 100 times as fast as
-linear on line from 1,000 nodes on ("a factor of one thousand"), and agrees with it to 1e-2 of the
-displacement.
+Times are medians of one run, of the processor, with one thread. Marks: off line is at least 100
+times as fast as linear on line from 1,000 nodes on ("a factor of one thousand"), and agrees with
+it to 1e-2 of the displacement.
 
 Run it for the table and the plot:  python experiments/n02_on_line.py [--finest N] [--help]
 """
@@ -132,7 +132,7 @@ def main() -> int:
     arguments = parser.parse_args()
     path = arguments.out / "n02_on_line.png"
     rows, wrong = [], []
-    threads = rf.get_threads()
+    threads = rf.threads()
     rf.set_threads(1)  # the processor time of several threads is no time of a frame
     try:
         arguments.out.mkdir(parents=True, exist_ok=True)

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
-from reducedfem.material.laws import Material
 from material_laws import LAWS, determinants, gradients, lame, published
 from plain_solid import rotation
 from reducedfem import _core
+from reducedfem.material.laws import Material
 
 COUNTS = {name: sum(facts["parameters"].values()) for name, facts in LAWS.items()}
 VARIANTS = [simd for simd in (1, 2, 3) if _core.simd_available(simd)]

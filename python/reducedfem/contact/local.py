@@ -18,7 +18,6 @@ from reducedfem.errors import InputError, PlausibilityWarning
 from reducedfem.geometry.built import nearly_empty
 from reducedfem.geometry.embedding import Embedding
 from reducedfem.reduction.identity import require_reduced, stiffness_at_rest
-from reducedfem.reduction.reduced import ReducedSolid
 from reducedfem.solid.solid import Solid
 
 __all__ = ["LocalCompliance"]

@@ -73,8 +73,9 @@ def read_mesh(path: str | os.PathLike[str]) -> Mesh:
             else "have other numbers or lack a table, as a program has changed them"
         )
         warnings.warn(
-            f"{str(file)!r} has constraints of nodes that {why}: they are left out; take with_constraints() of the mesh that is read, which "
-            "finds hanging nodes again",
+            f"{str(file)!r} has constraints of nodes that {why}: they are "
+            "left out; take with_constraints() of the mesh that is read, which finds hanging "
+            "nodes again",
             GeometryWarning,
             stacklevel=2,
         )
