@@ -54,6 +54,16 @@ void rf_contact_search_points_rt(const rf_contact_search *s, int32_t first, rf_c
   for (int32_t k = 0; k < c->n; ++k) c->weight[k] = s->weight ? s->weight[c->place[k]] : 1.0;
 }
 
+void rf_contact_search_shift_rt(const rf_contact_search *s, const double *way, double *gap,
+                                rf_contact_points *c) {
+  double body[3 * BLOCK];
+  for (int32_t i = 0; i < 3 * c->n; ++i) c->position[i] += way[i];
+  rf_contact_places(&s->frame, c->n, c->position, body);
+  rf_contact_distances_rt(&s->distance, c->n, body, gap);
+  c->gap = gap;
+  find_directions(s, body, c);
+}
+
 void rf_contact_search_ahead_rt(const rf_contact_search *s, int32_t n, const double *position,
                                 const double *normal, double *gap, double *gradient) {
   double body[3 * BLOCK], slope[3 * BLOCK];

@@ -1,6 +1,7 @@
 #include "world/multibody_solve.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -75,13 +76,27 @@ static void add(const rf_multibody_node *n, double part, const double *x, double
   for (int32_t i = 0; i < n->size; ++i) y[i] += part * x[i];
 }
 
-static rf_multibody_node *node_of(const rf_multibody_solve *s, const rf_pair_rows *t, int side) {
-  return t->side[side].body < 0 ? NULL : &s->all[t->side[side].body];
+static const double *slot_at(const rf_multibody_node *n, size_t offset) {
+  return *(double *const *)((const char *)n + offset);
 }
+
+// Vectors of the nodes of a pair: one of theirs, at an offset in a node.
+static rf_pair_slots slots_of(const rf_multibody_solve *s, const rf_pair_rows *t, size_t offset) {
+  rf_pair_slots out = {0};
+  for (int e = 0; e < 2; ++e)
+    if (t->side[e].body >= 0) out.side[e] = slot_at(&s->all[t->side[e].body], offset);
+  if (t->dimple.yields) out.dimple = slot_at(&s->dimples[t->dimple.node], offset);
+  return out;
+}
+#define SLOTS_OF(solve, pair, slot) slots_of((solve), (pair), offsetof(rf_multibody_node, slot))
 
 static rf_status fail(const rf_multibody_solve *s, const rf_multibody_node *n, rf_status st,
                       rf_error *err) {
   rf_error inner = {0};
+  if (n->dimple)
+    return rf_fail(err, st,
+                   "the dimple of a body is no longer finite: a stiffness of contact, or its local "
+                   "compliance, is far too large");
   if (st != RF_ERR_DIVERGED)
     return rf_fail(err, st, "the contact of body %d failed", (int)(n - s->all));
   (void)rf_motion_explain(n->body->deformation, "the deformation", "smaller velocities", &inner);
@@ -107,9 +122,8 @@ static rf_status free_node(const rf_multibody_solve *s, rf_multibody_node *n, rf
 }
 
 static void push(const rf_multibody_solve *s, rf_pair_rows *t) {
-  const rf_multibody_node *field = node_of(s, t, 1);
-  rf_pair_rows_push_rt(t, s->contact_damping, s->held, node_of(s, t, 0)->displacement,
-                       field ? field->displacement : NULL);
+  const rf_pair_slots u = SLOTS_OF(s, t, displacement);
+  rf_pair_rows_push_rt(t, s->contact_damping, s->held, &u);
 }
 
 // Residual at the displacements, and the first direction.
@@ -125,14 +139,14 @@ static rf_status balance(const rf_multibody_solve *s, rf_multibody_node *n, rf_e
   memset(n->stepped, 0, bytes);
   n->dot = dot(n, n->residual, n->corrected);
   n->left = rf_multibody_node_weigh_rt(n, n->residual);
-  n->energy = dot(n, n->change, n->inertia);
+  // the residual is relative to the motion of the bodies, however soft dimples are
+  n->energy = n->dimple ? 0.0 : dot(n, n->change, n->inertia);
   return RF_OK;
 }
 
 static void stiffen(const rf_multibody_solve *s, rf_pair_rows *t) {
-  const rf_multibody_node *field = node_of(s, t, 1);
-  rf_pair_rows_multiply_rt(t, s->contact_damping, s->secant, node_of(s, t, 0)->direction,
-                           field ? field->direction : NULL);
+  const rf_pair_slots u = SLOTS_OF(s, t, direction);
+  rf_pair_rows_multiply_rt(t, s->contact_damping, s->secant, &u);
 }
 
 static rf_status multiply(const rf_multibody_solve *s, rf_multibody_node *n, rf_error *err) {
@@ -155,8 +169,8 @@ static rf_status correct(const rf_multibody_solve *s, rf_multibody_node *n, rf_e
 }
 
 static void aim(const rf_multibody_solve *s, rf_pair_rows *t) {
-  const rf_multibody_node *field = node_of(s, t, 1);
-  rf_pair_rows_aim_rt(t, s->contact_damping, node_of(s, t, 0)->step, field ? field->step : NULL);
+  const rf_pair_slots u = SLOTS_OF(s, t, step);
+  rf_pair_rows_aim_rt(t, s->contact_damping, &u);
 }
 
 static rf_status finish_node(const rf_multibody_solve *s, rf_multibody_node *n, rf_error *err) {
@@ -361,7 +375,8 @@ static void count_work(rf_multibody_solve *s) {
     s->pair_work +=
         (s->pairs[k]->friction.mu > 0.0 ? 6.0 : 2.0) * s->pairs[k]->n_rows * s->pairs[k]->size;
   for (int32_t k = 0; k < s->n_nodes; ++k) {
-    const double size = RF_SLOT_RIGID + s->nodes[k]->body->model->r;
+    const rf_multibody_node *n = s->nodes[k];
+    const double size = n->dimple ? n->size : RF_SLOT_RIGID + n->body->model->r;
     s->node_work += size * size;
   }
 }

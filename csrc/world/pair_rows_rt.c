@@ -30,7 +30,7 @@ static void put_row(const rf_pair_rows *t, const lever *tree, const lever *field
                     const rf_contact_wrench *entered, double *row) {
   const double *object = entered->object, *shell = entered->shell;
   memset(row, 0, (size_t)t->size * sizeof *row);
-  map_wrench(tree, object, row);
+  if (t->side[0].size) map_wrench(tree, object, row);
   memcpy(row + RIGID, shell, (size_t)t->side[0].r * sizeof *row);
   if (t->side[1].size == 0) return;
   row += t->side[0].size;
@@ -75,6 +75,18 @@ static void add_tangents(rf_pair_rows *t, const lever sides[2], rf_contact *cont
   f->last[2 * i] = f->last[2 * i + 1] = 0.0;
 }
 
+// Adds what a dimple has of the next row: the gap grows with the displacement of the point.
+static void add_dimple(rf_pair_rows *t, const rf_contact *contact, int32_t place,
+                       const double axis[3]) {
+  rf_pair_dimple *d = &t->dimple;
+  const size_t i = (size_t)t->n_rows;
+  double *axes = d->axes + 9 * i;
+  memset(axes, 0, 9 * sizeof *axes);
+  for (int k = 0; k < 3; ++k) axes[k] = -axis[k];
+  for (size_t k = 0; k < 6 && t->friction.mu > 0.0; ++k) axes[3 + k] = -t->friction.axes[6 * i + k];
+  d->point[i] = contact->search.tree->point[place];
+}
+
 // Adds the rows of a block of points.
 static void add_rows(rf_pair_rows *t, const lever sides[2], rf_contact *contact,
                      const rf_contact_points *points, const rf_contact_rows *rows) {
@@ -92,23 +104,36 @@ static void add_rows(rf_pair_rows *t, const lever sides[2], rf_contact *contact,
     rf_vec3_sub(p.position, contact->search.frame.grasp, p.arm);
     make_row(t, sides, contact, &p, axis, t->rows + (size_t)t->n_rows * (size_t)t->size);
     if (t->friction.mu > 0.0) add_tangents(t, sides, contact, &p, axis);
+    if (t->dimple.yields) add_dimple(t, contact, p.place, axis);
     t->begin[t->n_rows] = rows->force[i];
     t->stiff[t->n_rows++] = rows->stiffness[i];
   }
 }
 
-void rf_pair_rows_fill_rt(rf_pair_rows *t, const rf_pair_rows_frame *tree, rf_contact *contact) {
+// Moves the points of a block by the dimple of the last step.
+static void dent_points(const rf_pair_dent *dent, const rf_contact_search *s, double *gap,
+                        rf_contact_points *points) {
+  double way[3 * RF_CONTACT_BLOCK];
+  for (int32_t k = 0; k < points->n; ++k)
+    rf_pair_dent_rt(dent, s->tree->point[points->place[k]], way + 3 * k);
+  rf_contact_search_shift_rt(s, way, gap, points);
+}
+
+void rf_pair_rows_fill_rt(rf_pair_rows *t, const rf_pair_rows_frame *tree, const rf_pair_dent *dent,
+                          rf_contact *contact) {
   lever sides[2] = {{.quaternion = tree->pose.quaternion, .tree = true},
                     {.quaternion = tree->pose.quaternion}};
   const rf_contact_search *s = &contact->search;
   rf_contact_points points;
   rf_contact_rows rows;
+  double gap[RF_CONTACT_BLOCK];
   rf_vec3_sub(s->frame.grasp, tree->centre, sides[0].arm);
   t->depth_m = 0.0;
   t->n_rows = t->n_passed = 0;
   memcpy(t->friction.turn, s->frame.rotation, sizeof t->friction.turn);
   for (int32_t first = 0; first < s->touching; first += RF_CONTACT_BLOCK) {
     rf_contact_search_points_rt(s, first, &points);
+    if (dent->n) dent_points(dent, s, gap, &points);
     contact->law.kind->rt->respond(contact->law.self, &points, false, &rows);
     add_rows(t, sides, contact, &points, &rows);
   }
@@ -119,36 +144,44 @@ static void add(int32_t n, double factor, const double *x, double *y) {
 }
 
 static const double *row_of(const rf_pair_rows *t, int32_t i) {
-  return t->rows + (size_t)i * (size_t)t->size;
+  return rf_pair_rows_row_rt(t, i, 0);
 }
 
-void rf_pair_rows_push_rt(rf_pair_rows *t, double factor, bool held, const double *tree_u,
-                          const double *field_u) {
+static void clear(rf_pair_rows *t) {
   memset(t->applied, 0, (size_t)t->size * sizeof *t->applied);
+  if (t->dimple.yields) memset(t->dimple.pull, 0, 3 * (size_t)t->n_rows * sizeof(double));
+}
+
+// Applies a force along W.
+static void apply(rf_pair_rows *t, int32_t i, double force) {
+  add(t->size, force, row_of(t, i), t->applied);
+  rf_pair_rows_pull_rt(t, i, 0, force);
+}
+
+void rf_pair_rows_push_rt(rf_pair_rows *t, double factor, bool held, const rf_pair_slots *u) {
+  clear(t);
   for (int32_t i = 0; i < t->n_rows; ++i) {
-    const double closing = rf_pair_rows_closing_rt(t, row_of(t, i), tree_u, field_u);
+    const double closing = rf_pair_rows_closing_rt(t, i, 0, u);
     t->force[i] = t->begin[i] - factor * t->stiff[i] * closing;
-    if (t->force[i] < 0.0) add(t->size, t->force[i], row_of(t, i), t->applied);
+    if (t->force[i] < 0.0) apply(t, i, t->force[i]);
   }
-  if (t->friction.mu > 0.0) rf_pair_friction_push_rt(t, held, tree_u, field_u);
+  if (t->friction.mu > 0.0) rf_pair_friction_push_rt(t, held, u);
 }
 
-void rf_pair_rows_multiply_rt(rf_pair_rows *t, double factor, bool secant, const double *tree_u,
-                              const double *field_u) {
-  memset(t->applied, 0, (size_t)t->size * sizeof *t->applied);
+void rf_pair_rows_multiply_rt(rf_pair_rows *t, double factor, bool secant, const rf_pair_slots *u) {
+  clear(t);
   for (int32_t i = 0; i < t->n_rows; ++i) {
     if (!(t->force[i] < 0.0)) continue;
-    const double closing = rf_pair_rows_closing_rt(t, row_of(t, i), tree_u, field_u);
-    add(t->size, -factor * t->stiff[i] * closing, row_of(t, i), t->applied);
+    const double closing = rf_pair_rows_closing_rt(t, i, 0, u);
+    apply(t, i, -factor * t->stiff[i] * closing);
   }
-  if (t->friction.mu > 0.0) rf_pair_friction_multiply_rt(t, secant, tree_u, field_u);
+  if (t->friction.mu > 0.0) rf_pair_friction_multiply_rt(t, secant, u);
 }
 
-void rf_pair_rows_aim_rt(rf_pair_rows *t, double factor, const double *tree_u,
-                         const double *field_u) {
+void rf_pair_rows_aim_rt(rf_pair_rows *t, double factor, const rf_pair_slots *u) {
   for (int32_t i = 0; i < t->n_rows; ++i)
-    t->slope[i] = -factor * t->stiff[i] * rf_pair_rows_closing_rt(t, row_of(t, i), tree_u, field_u);
-  if (t->friction.mu > 0.0) rf_pair_friction_aim_rt(t, tree_u, field_u);
+    t->slope[i] = -factor * t->stiff[i] * rf_pair_rows_closing_rt(t, i, 0, u);
+  if (t->friction.mu > 0.0) rf_pair_friction_aim_rt(t, u);
 }
 
 double rf_pair_rows_work_rt(const rf_pair_rows *t, double factor, double part) {
@@ -185,9 +218,9 @@ void rf_pair_rows_springs_rt(const rf_pair_rows *t, double factor, double matrix
 }
 
 void rf_pair_rows_reduce_rt(rf_pair_rows *t, double normal, double friction) {
-  memset(t->applied, 0, (size_t)t->size * sizeof *t->applied);
+  clear(t);
   for (int32_t i = 0; i < t->n_rows; ++i)
-    if (t->force[i] < 0.0) add(t->size, normal * t->force[i], row_of(t, i), t->applied);
+    if (t->force[i] < 0.0) apply(t, i, normal * t->force[i]);
   if (t->friction.mu > 0.0) rf_pair_friction_reduce_rt(t, friction);
 }
 

@@ -16,10 +16,12 @@ from reducedfem.base.check import coefficient, count, integer, number, refuse_na
 from reducedfem.base.run import Progress, callback, threads
 from reducedfem.contact.deformed_field import DeformedField
 from reducedfem.contact.field import Field
+from reducedfem.contact.local import LocalCompliance
 from reducedfem.contact.point_tree import PointTree
 from reducedfem.dynamics.free_body import FreeBody, FreeBodyState
 from reducedfem.dynamics.integrator import acceleration, step_count
 from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
+from reducedfem.geometry.pose import Pose
 from reducedfem.solid.plausible import warn_of_gravity, warn_of_strain
 from reducedfem.world.plausible import doubts_of_body, doubts_of_steps
 
@@ -27,6 +29,7 @@ __all__ = ["World", "WorldContacts", "WorldReport"]
 
 # largest automatic stiffness of a point, in units of mass over time step squared
 _RIGID = 10.0
+_STIFFER = 30.0  # automatic stiffness of a point, times that of the body there
 _NAMES = {"mu": "friction"}  # of arguments elsewhere, and here
 # largest coefficient of friction; beyond it solves often end early
 _MOST_FRICTION = 10.0
@@ -40,14 +43,15 @@ class WorldContacts:
     ----------
     bodies
         Indices of the body whose points touch and of the one whose field they touch, shape
-        (k, 2); -1: the ground.
+        (k, 2); -1: the ground; -2, -3, ...: those of `World.add_fixed`.
     points
         Numbers of points that touch, shape (k,).
     depths
         Depth of the deepest of them at the beginning of the step [m], shape (k,).
     forces, torques
         Force [N] and torque about the centre of mass [N m] of the step on the body of the points,
-        in the world, shape (k, 3). The force on the other body is the opposite.
+        in the world, shape (k, 3); torques on fixed bodies are about their positions. The force on
+        the other body is the opposite.
     """
 
     bodies: NDArray[np.int32]
@@ -192,6 +196,7 @@ class World:
         self._gravity = acceleration(gravity)
         warn_of_gravity(self._gravity, None, stacklevel=3)
         self._bodies: list[FreeBody] = []
+        self._fixed: list[LocalCompliance] = []
         # by number of body, the strains up to which cubatures are trained
         self._trained: dict[int, float] = {}
         self._shapes: dict[tuple[object, ...], int] = {}
@@ -215,6 +220,11 @@ class World:
         return tuple(self._bodies)
 
     @property
+    def fixed(self) -> tuple[LocalCompliance, ...]:
+        """Fixed bodies as they were given to `add_fixed`; their indices are -2, -3, ..."""
+        return tuple(self._fixed)
+
+    @property
     def masses(self) -> NDArray[np.float64]:
         """Masses [kg], shape (n,)."""
         return np.array([body.rigid_body.mass for body in self._bodies])
@@ -230,6 +240,7 @@ class World:
         stiffness: float | str = "auto",
         *,
         friction: float | None = None,
+        local: LocalCompliance | None = None,
         **others: NoReturn,
     ) -> int:
         """Add a copy of a body in its present state.
@@ -254,6 +265,10 @@ class World:
             tree.
         friction
             Coefficient of Coulomb friction of the body, 0 to 10; None: that of the world.
+        local
+            Local compliance of the tree's points: they also move by the linear statics that the
+            model leaves out (of a rigid tree: by all of those of a solid that the body holds). A
+            body with it has no field. None: they do not.
         **others
             None: refused.
 
@@ -288,13 +303,18 @@ class World:
                 raise InputError("field is of another model than body; make both of one model")
         elif field is not None:
             require(field, Field, "field", ", a DeformedField or None")
-        mu = (
-            self._friction
-            if friction is None
-            else coefficient(friction, "friction", most=_MOST_FRICTION)
-        )
+        if local is not None:
+            require(local, LocalCompliance, "local", " or None")
+            if local.tree is not tree:
+                raise InputError("local is of another tree; pass tree=local.tree")
+            if field is not None:
+                raise InputError(
+                    "a body with local cannot have a field, which would not yield as its points "
+                    "do: leave field out, and give fields to the bodies that it touches"
+                )
+        mu = self._coefficient(friction)
         with self._adding:
-            shape = self._shape(body, tree, field, stiffness)
+            shape = self._shape(tree, field, local, stiffness, body.rigid_body.mass)
             index = len(self._bodies)
             spring = self._stiffness[shape] if shape >= 0 else None
             rest = field.field if isinstance(field, DeformedField) else field
@@ -307,6 +327,11 @@ class World:
                 self._trained[index] = body.reduced.cubature.strain
         return index
 
+    def _coefficient(self, friction: float | None) -> float:
+        if friction is None:
+            return self._friction
+        return coefficient(friction, "friction", most=_MOST_FRICTION)
+
     def _warn(self, doubts: Iterable[tuple[str, str]]) -> None:
         """Give the warnings of the caller's caller, each kind once a world."""
         for kind, text in doubts:
@@ -316,10 +341,11 @@ class World:
 
     def _shape(
         self,
-        body: FreeBody,
         tree: PointTree | None,
         field: Field | DeformedField | None,
+        local: LocalCompliance | None,
         stiffness: float | str,
+        mass: float,
     ) -> int:
         """Return the number of a shape, -1 if it touches nothing; adds it if it is new."""
         if isinstance(stiffness, str):
@@ -336,25 +362,83 @@ class World:
                 raise InputError(f"stiffness must be positive, got {stiffness:g}")
         if tree is None and field is None:
             return -1
-        key = (tree, field, body.reduced, stiffness)
+        key = (tree, field, local, stiffness, mass)
         if key not in self._shapes:
             each, uniform = None, 1.0
             if isinstance(stiffness, float):
                 uniform = stiffness
             elif tree is not None:
-                uniform = _RIGID * body.rigid_body.mass / self._dt**2
-                if tree.reduced is not None:
-                    fit = _core.fit_stiffness(tree._core, tree.reduced._core, None, None)
-                    each = np.minimum(np.asarray(fit), uniform)
+                uniform = _RIGID * mass / self._dt**2
+                each = _stiffnesses(tree, local, uniform)
             self._core.add_shape(
                 None if tree is None else tree._core,
                 None if field is None else field._core,
-                uniform,
+                uniform if np.isfinite(uniform) else 1.0,
                 each,
+                None if local is None else local._core,
             )
             self._shapes[key] = len(self._shapes)
             self._stiffness.append(uniform if each is None else each)
         return self._shapes[key]
+
+    def add_fixed(
+        self,
+        local: LocalCompliance,
+        position: ArrayLike = (0.0, 0.0, 0.0),
+        quaternion: ArrayLike = (1.0, 0.0, 0.0, 0.0),
+        stiffness: float | str = "auto",
+        *,
+        friction: float | None = None,
+        **others: NoReturn,
+    ) -> int:
+        """Add a solid that is held by its fixed nodes and yields by its Green's functions.
+
+        Its surface deforms by linear statics, u = G f with the forces of the step, and has neither
+        inertia nor damping. The points of its shell touch the fields of bodies, which need one; it
+        has no field of its own, and does not touch the ground and other fixed bodies.
+
+        Parameters
+        ----------
+        local
+            Local compliance of a rigid tree and a solid with fixed nodes.
+        position, quaternion
+            Pose of the frame of its mesh in the world [m], (3,) and (4,).
+        stiffness
+            Stiffness of the springs at its points [N/m], positive. "auto": 30 times that of the
+            solid at each point, by its compliance.
+        friction
+            Coefficient of Coulomb friction, 0 to 10; None: that of the world.
+        **others
+            None: refused.
+
+        Returns
+        -------
+        int
+            Index of the body in `contacts` and for `dimple`: -2, -3, ...
+
+        Raises
+        ------
+        InputError, InputTypeError
+            An argument has a wrong type, value or name; the tree of `local` is not rigid.
+
+        Warns
+        -----
+        PlausibilityWarning
+            The coefficient of friction is above 5.
+        """
+        refuse_names(others, World.add_fixed, _NAMES)
+        require(local, LocalCompliance, "local")
+        if local.tree.reduced is not None:
+            raise InputError(
+                "the tree of local has a model, whose coordinates a fixed body does not have: make "
+                "LocalCompliance(PointTree(shell), solid) with a rigid tree"
+            )
+        pose, mu = Pose(position, quaternion), self._coefficient(friction)
+        with self._adding:
+            shape = self._shape(local.tree, None, local, stiffness, np.inf)
+            self._core.add_fixed(pose.position, pose.quaternion, shape, mu)
+            self._fixed.append(local)
+            return -1 - len(self._fixed)
 
     def step(self, n: int = 1, *, progress: Progress = False) -> None:
         """Advance by `n` steps.
@@ -476,6 +560,27 @@ class World:
         """
         return self._core.nodes(integer(body, "body"))
 
+    def dimple(self, body: int) -> NDArray[np.float64]:
+        """Return the displacements of a shell by its local compliance under the last forces.
+
+        Parameters
+        ----------
+        body
+            Index of a body that was added with `local`, or of a fixed one (-2, -3, ...).
+
+        Returns
+        -------
+        (n, 3) array
+            Displacements [m] of the points of the tree's shell in the frame of its mesh, in
+            addition to those of a model.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            There is no such body, or it has no local compliance.
+        """
+        return self._core.dimple(integer(body, "body"))
+
     def __reduce__(self) -> tuple[object, ...]:
         """Reject copies and pickles."""
         raise InputTypeError(
@@ -489,3 +594,21 @@ class World:
             f"<World: {len(self)} bodies, dt = {self._dt:g} s, {report.steps} steps, "
             f"{report.pairs} pairs in contact>"
         )
+
+
+def _stiffnesses(
+    tree: PointTree, local: LocalCompliance | None, most: float
+) -> NDArray[np.float64] | None:
+    """Return automatic stiffnesses of the points of a tree [N/m], (n,); None: of a rigid one."""
+    compliance = np.zeros(tree.shell.n_points)
+    if tree.reduced is not None:
+        fit = _core.fit_stiffness(tree._core, tree.reduced._core, None, None)
+        if local is None:
+            return np.minimum(np.asarray(fit), most)
+        compliance += _STIFFER / np.asarray(fit)
+    if local is None:
+        return None
+    own = local._core.own
+    # beside fixed nodes, as contact/fit.h
+    usual = np.quantile(own[own > 1e-3 * own.max()], 0.1)
+    return np.minimum(_STIFFER / (compliance + np.maximum(own, 0.2 * usual)), most)

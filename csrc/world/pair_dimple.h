@@ -1,0 +1,46 @@
+// Dimple of the tree of a pair in a step of many: a shell with a local compliance (contact/local.h)
+// beside its coordinates (pair_rows.h).
+//
+// The dimple is a part of the solve with coordinates of its own, three for each point that touches
+// (multibody_dimple.h).  A row reads and loads those of one point only, along a copy of its axis and
+// tangents in the frame of the shell.
+#ifndef RF_WORLD_PAIR_DIMPLE_H
+#define RF_WORLD_PAIR_DIMPLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "contact/local.h"
+
+// Forces on the points of a shell by the last step, in its frame.
+typedef struct rf_pair_dent {
+  const rf_contact_local *local;
+  int32_t n;
+  const int32_t *point;  // (n)
+  const double *force;   // N                                                    (n, 3)
+} rf_pair_dent;
+
+typedef struct rf_pair_dimple {
+  bool yields;     // false: no dimple, and nothing below is used
+  int32_t node;    // its number among the dimples of the solve
+  int32_t *point;  // of the shell                                               (n_rows)
+  int32_t *at;     // first coordinate of the point                              (n_rows)
+  double *axes;    // W and both T                                               (n_rows, 9)
+  double *pull;    // factors of these in the generalised force                  (n_rows, 3)
+  int32_t n_room;
+} rf_pair_dimple;
+
+// Vectors of the bodies of a pair, tree and field, and of the dimple; NULL: zero.
+typedef struct rf_pair_slots {
+  const double *side[2], *dimple;
+} rf_pair_slots;
+
+// Makes room for n rows.
+RF_MUST_CHECK rf_status rf_pair_dimple_reserve(rf_pair_dimple *d, int32_t n, rf_error *err);
+void rf_pair_dimple_free(rf_pair_dimple *d);  // its content; zero is fine
+
+// Computes the displacement of a point by the forces of the last step, in the frame of the shell.
+void rf_pair_dent_rt(const rf_pair_dent *dent, int32_t point, double out[3]);
+
+#endif
