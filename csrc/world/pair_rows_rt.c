@@ -212,7 +212,8 @@ void rf_pair_rows_springs_rt(const rf_pair_rows *t, double factor, double matrix
     const double by = 1.0 / (factor * t->stiff[i]);
     if (!(t->force[i] < 0.0)) continue;
     matrix[0] += by * t->force[i] * t->force[i];
-    linear[0] -= by * t->force[i] * t->begin[i];
+    // the spring of a dimple may hold what the dimple should: no energy that exists
+    if (!t->dimple.yields) linear[0] -= by * t->force[i] * t->begin[i];
   }
   if (t->friction.mu > 0.0) matrix[3] += rf_pair_friction_springs_rt(t, stored);
 }
