@@ -81,8 +81,7 @@ static PyObject *add_shape(PyObject *self, PyObject *args) {
       py_in_f64(&each, each_obj, "each", 1, (npy_intp[]){shape.tree->n_points}) < 0)
     return NULL;
   shape.each = each.data;
-  if (keep(self, tree_obj) < 0 || keep(self, field_obj) < 0 || keep(self, local_obj) < 0)
-    goto done;
+  if (keep(self, tree_obj) < 0 || keep(self, field_obj) < 0 || keep(self, local_obj) < 0) goto done;
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
   py_lock(self);
@@ -269,9 +268,10 @@ static PyObject *nodes(PyObject *self, PyObject *args) {
   return out;
 }
 
-PyDoc_STRVAR(dimple_doc,
-             "dimple($self, body, /)\n--\n\n"
-             "Displacements of the points of a body or a fixed shell by its local compliance (n, 3).");
+PyDoc_STRVAR(
+    dimple_doc,
+    "dimple($self, body, /)\n--\n\n"
+    "Displacements of the points of a body or a fixed shell by its local compliance (n, 3).");
 static PyObject *dimple(PyObject *self, PyObject *args) {
   const rf_multibody *c = py_held(self);
   const rf_contact_local *local = NULL;

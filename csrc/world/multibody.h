@@ -33,8 +33,8 @@
 // are applied that bound the energy, world/multibody_bound.h.
 //
 // A shape may have a local compliance S (contact/local.h), the linear statics of its surface beside
-// its coordinates: points then move by S f, f the forces of the step on all points of the shell, and
-// the step minimizes their elastic energy 1/2 f . S f as well (world/multibody_dimple.h).  The
+// its coordinates: points then move by S f, f the forces of the step on all points of the shell,
+// and the step minimizes their elastic energy 1/2 f . S f as well (world/multibody_dimple.h).  The
 // search finds points of the shell without its dimple that are inside of a field; their gaps and
 // directions are those with the dimple of the last step.  Shells with nothing but S may be fixed.
 //

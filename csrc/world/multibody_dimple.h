@@ -1,11 +1,12 @@
 // Dimple of a shell in the solve for the forces of all contacts (multibody_solve.h): the local
 // compliance S of a body (contact/local.h), which is all that a fixed shell has.
 //
-// Its coordinates are the displacements d = S f of the points that touch, in the frame of the shell,
-// with H = S^-1: forces of this step alone bend it, without inertia.  u is minus the displacement by
-// the forces of the last step, as gaps and friction count from places with these.  S is
-// semidefinite and dense.  It is never inverted: the solve knows the image H x of each vector x that
-// it uses, and with B the square roots of the contact stiffness times the rows the preconditioner is
+// Its coordinates are the displacements d = S f of the points that touch, in the frame of the
+// shell, with H = S^-1: forces of this step alone bend it, without inertia.  u is minus the
+// displacement by the forces of the last step, as gaps and friction count from places with these.
+// S is semidefinite and dense.  It is never inverted: the solve knows the image H x of each vector
+// x that it uses, and with B the square roots of the contact stiffness times the rows the
+// preconditioner is
 //     (S^-1 + B^T B)^-1 = S - S B^T (1 + B S B^T)^-1 B S.
 // As a body at rest keeps the forces of the last step, that is where a solve begins.
 #ifndef RF_WORLD_MULTIBODY_DIMPLE_H

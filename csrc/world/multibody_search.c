@@ -248,7 +248,9 @@ done:
 static rf_status contact_of(const rf_multibody_search *s, rf_multibody_contacts *w,
                             const rf_pair_rows *t, rf_contact **out, rf_error *err) {
   rf_status st = RF_OK;
-  const int32_t tree = (int32_t)(shape_of(s, (int32_t)(rf_multibody_search_place(s, t->side[0].body) - s->places)) - s->shapes);
+  const int32_t tree =
+      (int32_t)(shape_of(s, (int32_t)(rf_multibody_search_place(s, t->side[0].body) - s->places)) -
+                s->shapes);
   const int32_t field = t->side[1].body < 0 ? -1 : s->shape_of[t->side[1].body];
   const rf_multibody_bounded *a = &s->shapes[tree];
   rf_contact_distance distance = {.field = s->ground};
@@ -280,7 +282,8 @@ done:
 static rf_status evaluate(rf_multibody_search *s, rf_multibody_contacts *w, rf_pair_rows *t,
                           rf_error *err) {
   static const rf_pair_rows_frame world = {.pose = {.quaternion = {1.0}}};
-  const int32_t a = (int32_t)(rf_multibody_search_place(s, t->side[0].body) - s->places), b = t->side[1].body;
+  const int32_t a = (int32_t)(rf_multibody_search_place(s, t->side[0].body) - s->places),
+                b = t->side[1].body;
   const rf_pair_rows_frame *tree = &s->places[a].frame;
   const rf_pair_rows_frame *field = b < 0 ? &world : &s->places[b].frame;
   const double *q = t->side[0].r ? s->nodes[a].body->deformation->q : NULL;

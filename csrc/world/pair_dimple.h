@@ -2,8 +2,8 @@
 // beside its coordinates (pair_rows.h).
 //
 // The dimple is a part of the solve with coordinates of its own, three for each point that touches
-// (multibody_dimple.h).  A row reads and loads those of one point only, along a copy of its axis and
-// tangents in the frame of the shell.
+// (multibody_dimple.h).  A row reads and loads those of one point only, along a copy of its axis
+// and tangents in the frame of the shell.
 #ifndef RF_WORLD_PAIR_DIMPLE_H
 #define RF_WORLD_PAIR_DIMPLE_H
 

@@ -13,9 +13,9 @@
 // the row as long as it pushes,
 //     f = min(0, f_0 - factor c W . u):
 // springs that pulled would flatten corners, which costs elastic energy that no impact has.  Pairs
-// with friction have two tangents a row as well (pair_friction.h), with the same signs.  Points of a
-// tree with a dimple (pair_dimple.h) are searched without it, and its rows are those of the places
-// with the dimple of the last step.
+// with friction have two tangents a row as well (pair_friction.h), with the same signs.  Points of
+// a tree with a dimple (pair_dimple.h) are searched without it, and its rows are those of the
+// places with the dimple of the last step.
 //
 // Vectors of a side are slots: six numbers of the rigid motion, two zeros, and the reduced
 // coordinates padded to rf_dense_ld.
@@ -113,8 +113,8 @@ static inline double rf_pair_rows_closing_rt(const rf_pair_rows *t, int32_t i, i
   double closing = u->side[0] ? rf_dot_padded(n, row, u->side[0]) : 0.0;
   if (u->side[1]) closing += rf_dot_padded(t->side[1].size, row + n, u->side[1]);
   if (u->dimple)
-    closing += rf_vec3_dot(t->dimple.axes + 9 * (size_t)i + 3 * (size_t)e,
-                           u->dimple + t->dimple.at[i]);
+    closing +=
+        rf_vec3_dot(t->dimple.axes + 9 * (size_t)i + 3 * (size_t)e, u->dimple + t->dimple.at[i]);
   return closing;
 }
 
