@@ -8,9 +8,9 @@ import time
 
 import numpy as np
 import yardsticks
-from numpy.typing import NDArray
 from bench_precompute import bumpy_sphere
 from child import measured
+from numpy.typing import NDArray
 from table import Row, spread
 
 import reducedfem as rf
@@ -161,7 +161,7 @@ def box(n: tuple[int, int, int], low: Array, high: Array) -> rf.Mesh:
 
 
 def statics_rows() -> list[Row]:
-    """A weight on points with Green's functions, over the same step where its points are rigid."""
+    """Return rows of a weight on Green's functions, over the same step on rigid points."""
     mesh = box((14, 14, 5), np.array([-0.07, -0.07, -0.05]), np.array([0.07, 0.07, 0.0]))
     solid = rf.Solid(mesh, rf.StVK(1e5, 0.3, 1000.0), mesh.nodes[:, 2] < -0.049)
     top = mesh.nodes[mesh.nodes[:, 2] > -1e-9]

@@ -17,6 +17,9 @@ static const double FLAT = 0.1, FORCING = 1e-4, FRICTION_FORCING = 1e-2;
 // Friction.  Limits stay until the residual is below FOLLOW times that of the law itself; above FAR
 // Newton's matrix has secants, and limits are damped or not, but not mixed.
 static const double FOLLOW = 0.5, FAR = 1.0;
+// Residual up to which the forces on dimples are applied as they are: bounds on these are crude,
+// and stiff springs on soft dimples round to more than the smallest tolerances.
+static const double NEARLY = 1e-3;
 
 // ---- stages over all bodies or all pairs
 
@@ -139,8 +142,7 @@ static rf_status balance(const rf_multibody_solve *s, rf_multibody_node *n, rf_e
   memset(n->stepped, 0, bytes);
   n->dot = dot(n, n->residual, n->corrected);
   n->left = rf_multibody_node_weigh_rt(n, n->residual);
-  // the residual is relative to the motion of the bodies, however soft dimples are
-  n->energy = n->dimple ? 0.0 : dot(n, n->change, n->inertia);
+  n->energy = dot(n, n->change, n->inertia);
   return RF_OK;
 }
 
@@ -271,14 +273,17 @@ static void advance(rf_multibody_solve *s, double part) {
   }
 }
 
-// Size of the change of the velocities that the residual would make, relative to that by contact.
+// Size of the change of the velocities that the residual would make, relative to that by contact,
+// and the same of dimples: neither soft dimples nor heavy bodies may hide the error of the others.
 static double error_of(const rf_multibody_solve *s) {
-  double left = 0.0, energy = 0.0;
+  double left[2] = {0.0}, energy[2] = {0.0}, sum = 0.0;
   for (int32_t i = 0; i < s->n_nodes; ++i) {
-    left += s->nodes[i]->left;
-    energy += s->nodes[i]->energy;
+    left[s->nodes[i]->dimple != NULL] += s->nodes[i]->left;
+    energy[s->nodes[i]->dimple != NULL] += s->nodes[i]->energy;
   }
-  return left > 0.0 ? sqrt(left / energy) : 0.0;
+  for (int k = 0; k < 2; ++k)
+    if (left[k] > 0.0) sum += left[k] / energy[k];
+  return sqrt(sum);
 }
 
 // Forces and residual at the displacements; held: under limits of friction that stay.
@@ -381,6 +386,13 @@ static void count_work(rf_multibody_solve *s) {
   }
 }
 
+// True if forces need a bound.
+static bool ends_early(const rf_multibody_solve *s) {
+  bool dimples = false;
+  for (int32_t k = 0; k < s->n_nodes; ++k) dimples |= s->nodes[k]->dimple != NULL;
+  return !(s->left <= (dimples ? fmax(NEARLY, s->tolerance) : s->tolerance));
+}
+
 rf_status rf_multibody_solve_step(rf_multibody_solve *s, const rf_run *run, rf_error *err) {
   rf_status st = RF_OK;
   count_work(s);
@@ -390,7 +402,7 @@ rf_status rf_multibody_solve_step(rf_multibody_solve *s, const rf_run *run, rf_e
   if (s->friction) RF_TRY(for_pairs(s, run, push, err));
   RF_TRY(for_nodes(s, run, begin_node, err));
   RF_TRY(iterate(s, run, err));
-  if (!(s->left <= s->tolerance)) {
+  if (ends_early(s)) {
     RF_TRY(for_nodes(s, run, free_node, err));
     rf_multibody_bound(s->contact_damping, s->n_nodes, s->nodes, s->n_pairs, s->pairs);
   }

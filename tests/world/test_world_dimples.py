@@ -204,6 +204,39 @@ def test_two_bodies_share_one_dimple(block):
     )
 
 
+@pytest.mark.parametrize("mu", [0.0, 0.3])
+def test_a_first_step_is_the_contact_of_signorini_and_coulomb(block, mu):
+    """Of a punch that is too heavy to move, on stiff springs without dampers."""
+    nodes, cells = box_hexes(1, 1, 1, (2 * HALF,) * 3)
+    solid = rf.Solid(rf.Mesh(nodes - HALF, cells), rf.StVK(1e15, 0.3, 1e12))
+    heavy = rf.reduce(solid, rf.modal_derivative_basis(solid, k=1, r=1))
+    world = rf.World(DT, friction=mu, contact_damping=1.0)
+    world.add_fixed(block.local, stiffness=1e7)
+    body = rf.FreeBody(heavy, DT)
+    body.reset((0, 0, HALF - 1e-4))
+    world.add(body, None, PUNCH)
+    world.step()
+    assert world.report.unconverged == 0
+    exact = block.contact(-1e-4, mu)
+    size = np.abs(exact.u).max()
+    np.testing.assert_allclose(world.dimple(-2), exact.u, atol=1e-3 * size)
+    total = exact.force.sum(axis=0)
+    np.testing.assert_allclose(world.contacts.forces[0], total, atol=1e-3 * abs(total[2]))
+
+
+def test_a_tolerance_below_rounding_leaves_the_forces(block):
+    """Stiff springs on a soft dimple lose digits."""
+    world = pressed(block, 1e8, 0.3, n=100)
+    fine = rf.World(DT, (0, 0, -G), friction=0.3, tol=1e-13)
+    fine.add_fixed(block.local, stiffness=1e8)
+    body = rf.FreeBody(punch(), DT)
+    body.reset((0, 0, HALF))
+    fine.add(body, None, PUNCH)
+    fine.step(100)
+    assert fine.report.unconverged > 0
+    np.testing.assert_allclose(fine.positions, world.positions, atol=1e-7)
+
+
 # ---- bodies that move
 
 
@@ -348,14 +381,24 @@ def test_what_does_not_fit_is_refused(block):
         world.add_fixed(block.local, stiffness=0.0)
     with pytest.raises(rf.InputError, match="quaternion .* has norm 2"):
         world.add_fixed(block.local, (0, 0, 0), (2, 0, 0, 0))
-    assert len(world) == 0 and world.fixed == ()
+    assert len(world) == 0
+    assert world.fixed == ()
     world.add_fixed(block.local)
-    world.add(body, feet())
+    with pytest.warns(rf.PlausibilityWarning, match="body 0 has no field"):
+        world.add(body, feet())
     with pytest.raises(rf.InputError, match="body is -3, but the world has 1 bodies"):
         world.dimple(-3)
     with pytest.raises(rf.InputError, match="body 0 has no dimple"):
         world.dimple(0)
     assert world.fixed == (block.local,)
+
+
+def test_a_body_that_the_fixed_one_cannot_touch_is_doubted(block):
+    world = rf.World(DT)
+    world.add(rf.FreeBody(cube(), DT), None, BOX)
+    world.add(rf.FreeBody(cube(), DT), feet())
+    with pytest.warns(rf.PlausibilityWarning, match="body 1 has no field, so fixed bodies"):
+        world.add_fixed(block.local)
 
 
 def test_running_out_of_memory(block):

@@ -12,7 +12,7 @@ from reducedfem.contact.point_tree import PointTree
 from reducedfem.dynamics.free_body import FreeBody
 from reducedfem.geometry.pose import Pose
 
-__all__ = ["doubts_of_body", "doubts_of_steps"]
+__all__ = ["doubts_of_body", "doubts_of_fixed", "doubts_of_steps"]
 
 # displacement in a step, over the thickness of the other body, from which on points may pass it
 _FASTEST = 0.5
@@ -95,6 +95,16 @@ def _doubts_of_field(body: FreeBody, field: Field | None) -> Iterator[tuple[str,
             "field",
             f"is {own:.3g} m long, its field {size:.3g} m, which {where}: make the field of the "
             "body's own surface, in metres and in the frame of its mesh",
+        )
+
+
+def doubts_of_fixed(without_field: int | None = None) -> Iterator[tuple[str, str]]:
+    """Yield the warning of a body without a field among fixed ones, which have points only."""
+    if without_field is not None:
+        yield (
+            "fixed",
+            f"body {without_field} has no field, so fixed bodies give it no force: it passes "
+            "through them; pass field= to World.add, without local=",
         )
 
 

@@ -23,13 +23,13 @@ from reducedfem.dynamics.integrator import acceleration, step_count
 from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
 from reducedfem.geometry.pose import Pose
 from reducedfem.solid.plausible import warn_of_gravity, warn_of_strain
-from reducedfem.world.plausible import doubts_of_body, doubts_of_steps
+from reducedfem.world.plausible import doubts_of_body, doubts_of_fixed, doubts_of_steps
+from reducedfem.world.springs import stiffnesses
 
 __all__ = ["World", "WorldContacts", "WorldReport"]
 
 # largest automatic stiffness of a point, in units of mass over time step squared
 _RIGID = 10.0
-_STIFFER = 30.0  # automatic stiffness of a point, times that of the body there
 _NAMES = {"mu": "friction"}  # of arguments elsewhere, and here
 # largest coefficient of friction; beyond it solves often end early
 _MOST_FRICTION = 10.0
@@ -197,6 +197,7 @@ class World:
         warn_of_gravity(self._gravity, None, stacklevel=3)
         self._bodies: list[FreeBody] = []
         self._fixed: list[LocalCompliance] = []
+        self._without_field: list[int] = []  # numbers of bodies
         # by number of body, the strains up to which cubatures are trained
         self._trained: dict[int, float] = {}
         self._shapes: dict[tuple[object, ...], int] = {}
@@ -289,7 +290,8 @@ class World:
             The step is so long that the body, after a fall from its own thickness, moves by more
             than half of it in one; on flat ground it sinks by more than a tenth of it, or without
             a tree gets no force from the ground; the field is four times as large as the body, or
-            does not reach it; or its gravity differs from that of the world (each once a world).
+            does not reach it; its gravity differs from that of the world; or it has no field and
+            meets fixed bodies (each once a world).
             The coefficient of friction is above 5.
         """
         refuse_names(others, World.add, _NAMES)
@@ -309,8 +311,8 @@ class World:
                 raise InputError("local is of another tree; pass tree=local.tree")
             if field is not None:
                 raise InputError(
-                    "a body with local cannot have a field, which would not yield as its points "
-                    "do: leave field out, and give fields to the bodies that it touches"
+                    "a body with local cannot have a field, which would not yield: leave it out, "
+                    "and give fields to the bodies that it touches"
                 )
         mu = self._coefficient(friction)
         with self._adding:
@@ -321,6 +323,9 @@ class World:
             doubts = doubts_of_body(body, tree, rest, spring, self._gravity, self._dt, self._ground)
             # before the body is added: a warning may be an error
             self._warn((kind, f"body {index} {text}") for kind, text in doubts)
+            if field is None:
+                self._warn(doubts_of_fixed(index if self._fixed else None))
+                self._without_field.append(index)
             self._core.add(body._core, shape, mu)
             self._bodies.append(body)
             if body.reduced.cubature is not None:
@@ -328,9 +333,8 @@ class World:
         return index
 
     def _coefficient(self, friction: float | None) -> float:
-        if friction is None:
-            return self._friction
-        return coefficient(friction, "friction", most=_MOST_FRICTION)
+        given = self._friction if friction is None else friction
+        return coefficient(given, "friction", most=_MOST_FRICTION)
 
     def _warn(self, doubts: Iterable[tuple[str, str]]) -> None:
         """Give the warnings of the caller's caller, each kind once a world."""
@@ -348,10 +352,9 @@ class World:
         mass: float,
     ) -> int:
         """Return the number of a shape, -1 if it touches nothing; adds it if it is new."""
-        if isinstance(stiffness, str):
-            if stiffness != "auto":
-                raise InputError(f"stiffness must be 'auto' or a number [N/m], got {stiffness!r}")
-        else:
+        if isinstance(stiffness, str) and stiffness != "auto":
+            raise InputError(f"stiffness must be 'auto' or a number [N/m], got {stiffness!r}")
+        if not isinstance(stiffness, str):
             if isinstance(stiffness, list | tuple | np.ndarray):
                 raise InputTypeError(
                     "stiffness must be 'auto' or one number [N/m] for all points, got "
@@ -369,7 +372,7 @@ class World:
                 uniform = stiffness
             elif tree is not None:
                 uniform = _RIGID * mass / self._dt**2
-                each = _stiffnesses(tree, local, uniform)
+                each = stiffnesses(tree, local, uniform)
             self._core.add_shape(
                 None if tree is None else tree._core,
                 None if field is None else field._core,
@@ -393,9 +396,9 @@ class World:
     ) -> int:
         """Add a solid that is held by its fixed nodes and yields by its Green's functions.
 
-        Its surface deforms by linear statics, u = G f with the forces of the step, and has neither
-        inertia nor damping. The points of its shell touch the fields of bodies, which need one; it
-        has no field of its own, and does not touch the ground and other fixed bodies.
+        Its surface deforms by linear statics, u = G f with the forces of the step. The points of
+        its shell touch the fields of bodies, which need one; it has none, and does not touch the
+        ground and other fixed bodies.
 
         Parameters
         ----------
@@ -424,7 +427,8 @@ class World:
         Warns
         -----
         PlausibilityWarning
-            The coefficient of friction is above 5.
+            A body of the world has no field, so that the fixed one gives it no force (once a
+            world). The coefficient of friction is above 5.
         """
         refuse_names(others, World.add_fixed, _NAMES)
         require(local, LocalCompliance, "local")
@@ -435,6 +439,7 @@ class World:
             )
         pose, mu = Pose(position, quaternion), self._coefficient(friction)
         with self._adding:
+            self._warn(doubts_of_fixed(*self._without_field[:1]))
             shape = self._shape(local.tree, None, local, stiffness, np.inf)
             self._core.add_fixed(pose.position, pose.quaternion, shape, mu)
             self._fixed.append(local)
@@ -594,21 +599,3 @@ class World:
             f"<World: {len(self)} bodies, dt = {self._dt:g} s, {report.steps} steps, "
             f"{report.pairs} pairs in contact>"
         )
-
-
-def _stiffnesses(
-    tree: PointTree, local: LocalCompliance | None, most: float
-) -> NDArray[np.float64] | None:
-    """Return automatic stiffnesses of the points of a tree [N/m], (n,); None: of a rigid one."""
-    compliance = np.zeros(tree.shell.n_points)
-    if tree.reduced is not None:
-        fit = _core.fit_stiffness(tree._core, tree.reduced._core, None, None)
-        if local is None:
-            return np.minimum(np.asarray(fit), most)
-        compliance += _STIFFER / np.asarray(fit)
-    if local is None:
-        return None
-    own = local._core.own
-    # beside fixed nodes, as contact/fit.h
-    usual = np.quantile(own[own > 1e-3 * own.max()], 0.1)
-    return np.minimum(_STIFFER / (compliance + np.maximum(own, 0.2 * usual)), most)

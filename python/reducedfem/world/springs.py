@@ -1,0 +1,32 @@
+"""Automatic stiffness of the springs at the points of bodies in worlds."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reducedfem import _core
+from reducedfem.contact.local import LocalCompliance
+from reducedfem.contact.point_tree import PointTree
+
+__all__ = ["stiffnesses"]
+
+_STIFFER = 30.0  # times that of the body at the point, as contact/fit.h
+
+
+def stiffnesses(
+    tree: PointTree, local: LocalCompliance | None, most: float
+) -> NDArray[np.float64] | None:
+    """Return automatic stiffnesses of the points of a tree [N/m], (n,); None: of a rigid one."""
+    compliance = np.zeros(tree.shell.n_points)
+    if tree.reduced is not None:
+        fit = _core.fit_stiffness(tree._core, tree.reduced._core, None, None)
+        if local is None:
+            return np.minimum(np.asarray(fit), most)
+        compliance += _STIFFER / np.asarray(fit)
+    if local is None:
+        return None
+    own = local._core.own
+    # beside fixed nodes, as contact/fit.h
+    usual = np.quantile(own[own > 1e-3 * own.max()], 0.1)
+    return np.minimum(_STIFFER / (compliance + np.maximum(own, 0.2 * usual)), most)
