@@ -241,8 +241,8 @@ static void note_overlap(rf_multibody *c, const rf_pair_rows *t) {
   if (!(size > 0.0 && depth > c->report.overlap * size)) return;
   c->report.overlap = depth / size;
   c->report.overlap_m = depth;
-  c->report.overlap_body = a;
-  c->report.overlap_other = b;
+  c->report.overlap_body = a < 0 ? b : a;
+  c->report.overlap_other = a < 0 ? a : b;
 }
 
 // Node of a side of a pair, 2: of its dimple; NULL: none.

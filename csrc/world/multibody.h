@@ -90,13 +90,13 @@ typedef struct rf_multibody_report {
   int64_t unconverged;  // steps whose solve ended above the tolerance
   double fastest;       // largest relative displacement, in a step, of a body and what it may meet,
                         // divided by the thickness of the latter; points may pass above 0.5
-  int32_t fastest_body;  // with these points
+  int32_t fastest_body;  // with these points, or past those of a fixed shell
   // deepest overlap found in the first step of a body
   double overlap;  // divided by the thickness of the field, or by the diameter of the sphere around
                    // the points, the smaller one
   double overlap_m;
-  int32_t overlap_body;   // with these points
-  int32_t overlap_other;  // whose field it is; -1: the ground
+  int32_t overlap_body;   // with these points, or with the field if a fixed shell has the points
+  int32_t overlap_other;  // the other one; -1: the ground; -2, -3, ...: a fixed shell
 } rf_multibody_report;
 
 // A pair in contact in the last step.

@@ -175,12 +175,14 @@ static bool near_ground(const rf_multibody_search *s, const rf_broad_sphere *sph
   return !(d > sphere->radius && rf_field_slack_rt(s->ground, d, sphere->radius) > 0.0);
 }
 
-// Notes how far the points of a body may move, in a step, through what is `thickness` thick.
-static void note_fast(rf_multibody_search *s, int32_t tree, double speed, double thickness) {
+// Notes how far the points of a body, or fixed ones past another body, may move in a step through
+// what is `thickness` thick.
+static void note_fast(rf_multibody_search *s, int32_t tree, int32_t body, double speed,
+                      double thickness) {
   const double ratio = speed * s->dt_s / thickness;
   if (shape_of(s, tree)->given.tree == NULL || !(ratio > s->fastest)) return;
   s->fastest = ratio;
-  s->fastest_body = number_of(s, tree);
+  s->fastest_body = body;
 }
 
 static void velocity_of(const rf_multibody_search *s, int32_t place, double out[3]) {
@@ -206,13 +208,14 @@ static void note_pair(rf_multibody_search *s, const rf_broad_pair *p, const doub
     if ((rf_vec3_dot(velocity, offset) / length + turning) * s->dt_s < gap) return;
   }
   const double speed = rf_vec3_length(velocity) + turning;
-  if (b->field.radius >= 0.0) note_fast(s, p->first, speed, b->thickness);
-  if (a->field.radius >= 0.0) note_fast(s, p->second, speed, a->thickness);
+  if (b->field.radius >= 0.0) note_fast(s, p->first, p->first, speed, b->thickness);
+  const int32_t moves = fixed_at(s, p->second) ? p->first : p->second;
+  if (a->field.radius >= 0.0) note_fast(s, p->second, moves, speed, a->thickness);
 }
 
 static void find_ground(rf_multibody_search *s, int32_t i) {
   if (!near_ground(s, &s->swept[i])) return;
-  note_fast(s, i, s->places[i].speed, s->ground_thickness);
+  note_fast(s, i, i, s->places[i].speed, s->ground_thickness);
   if (near_ground(s, &s->places[i].sphere)) add_pair(s, i, -1);
 }
 

@@ -401,6 +401,23 @@ def test_a_body_that_the_fixed_one_cannot_touch_is_doubted(block):
         world.add_fixed(block.local)
 
 
+@pytest.mark.parametrize(
+    ("height", "speed", "match"),
+    [
+        (HALF - 0.01, 0.0, "body 0 overlapped body -2 by 0.01 m"),
+        (HALF + 0.01, -20.0, "body 0 moved by 0.64"),
+    ],
+)
+def test_steps_that_are_too_large_are_doubted(block, height, speed, match):
+    world = rf.World(DT)
+    world.add_fixed(block.local)
+    body = rf.FreeBody(punch(), DT)
+    body.reset((0, 0, height), velocity=(0, 0, speed))
+    world.add(body, None, PUNCH)
+    with pytest.warns(rf.PlausibilityWarning, match=match):
+        world.step()
+
+
 def test_running_out_of_memory(block):
     def work():
         world = rf.World(DT, (0, 0, -G), friction=0.3)

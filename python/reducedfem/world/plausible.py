@@ -114,7 +114,7 @@ def doubts_of_steps(
     """Yield the kind and the text of each warning about the steps of a world.
 
     fastest: relative displacement and body; overlap: relative depth, depth [m], body and the other
-    body, -1 for the ground.
+    body, -1 for the ground, -2, -3, ... for fixed ones.
     """
     part, body = fastest
     if part > _FASTEST:
@@ -128,7 +128,7 @@ def doubts_of_steps(
     if part > _OVERLAP:
         yield (
             "overlap",
-            f"body {body} overlapped {'the ground' if other < 0 else f'body {other}'} by "
+            f"body {body} overlapped {'the ground' if other == -1 else f'body {other}'} by "
             f"{depth:.2g} m in the first step of one of them, and they fly apart or stay "
             "inside each other; add bodies where they do not overlap",
         )

@@ -6,12 +6,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reducedfem import _core
+from reducedfem.base.check import number
 from reducedfem.contact.local import LocalCompliance
 from reducedfem.contact.point_tree import PointTree
+from reducedfem.errors import InputError, InputTypeError
 
-__all__ = ["stiffnesses"]
+__all__ = ["stiffness_argument", "stiffnesses"]
 
 _STIFFER = 30.0  # times that of the body at the point, as contact/fit.h
+
+
+def stiffness_argument(stiffness: float | str) -> float | str:
+    """Return a stiffness [N/m], or "auto"; refuse other values."""
+    if isinstance(stiffness, str):
+        if stiffness != "auto":
+            raise InputError(f"stiffness must be 'auto' or a number [N/m], got {stiffness!r}")
+        return stiffness
+    if isinstance(stiffness, list | tuple | np.ndarray):
+        raise InputTypeError(
+            "stiffness must be 'auto' or one number [N/m] for all points, got "
+            f"{type(stiffness).__name__}"
+        )
+    given = number(stiffness, "stiffness")
+    if not given > 0.0:
+        raise InputError(f"stiffness must be positive, got {given:g}")
+    return given
 
 
 def stiffnesses(

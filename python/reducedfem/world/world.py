@@ -24,7 +24,7 @@ from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
 from reducedfem.geometry.pose import Pose
 from reducedfem.solid.plausible import warn_of_gravity, warn_of_strain
 from reducedfem.world.plausible import doubts_of_body, doubts_of_fixed, doubts_of_steps
-from reducedfem.world.springs import stiffnesses
+from reducedfem.world.springs import stiffness_argument, stiffnesses
 
 __all__ = ["World", "WorldContacts", "WorldReport"]
 
@@ -333,8 +333,9 @@ class World:
         return index
 
     def _coefficient(self, friction: float | None) -> float:
-        given = self._friction if friction is None else friction
-        return coefficient(given, "friction", most=_MOST_FRICTION)
+        if friction is None:
+            return self._friction
+        return coefficient(friction, "friction", most=_MOST_FRICTION, stacklevel=4)
 
     def _warn(self, doubts: Iterable[tuple[str, str]]) -> None:
         """Give the warnings of the caller's caller, each kind once a world."""
@@ -352,17 +353,7 @@ class World:
         mass: float,
     ) -> int:
         """Return the number of a shape, -1 if it touches nothing; adds it if it is new."""
-        if isinstance(stiffness, str) and stiffness != "auto":
-            raise InputError(f"stiffness must be 'auto' or a number [N/m], got {stiffness!r}")
-        if not isinstance(stiffness, str):
-            if isinstance(stiffness, list | tuple | np.ndarray):
-                raise InputTypeError(
-                    "stiffness must be 'auto' or one number [N/m] for all points, got "
-                    f"{type(stiffness).__name__}"
-                )
-            stiffness = number(stiffness, "stiffness")
-            if not stiffness > 0.0:
-                raise InputError(f"stiffness must be positive, got {stiffness:g}")
+        stiffness = stiffness_argument(stiffness)
         if tree is None and field is None:
             return -1
         key = (tree, field, local, stiffness, mass)
@@ -417,7 +408,7 @@ class World:
         Returns
         -------
         int
-            Index of the body in `contacts` and for `dimple`: -2, -3, ...
+            Its index in `contacts` and for `dimple`: -2, -3, ...
 
         Raises
         ------
@@ -576,8 +567,7 @@ class World:
         Returns
         -------
         (n, 3) array
-            Displacements [m] of the points of the tree's shell in the frame of its mesh, in
-            addition to those of a model.
+            Displacements of the points of the shell in the frame of its mesh [m].
 
         Raises
         ------
