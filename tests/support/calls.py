@@ -52,7 +52,7 @@ def make_world():
     w.standing = rf.LocalCompliance(rf.PointTree(w.shell), w.solid)
     w.world = rf.World(1e-3)
     w.world.add_fixed(w.standing)
-    w.world.add(rf.FreeBody(w.free_reduced, 1e-3))
+    w.world.add(rf.FreeBody(w.free_reduced, 1e-3), field=w.field)
     w.deformed = rf.DeformedField(w.field, w.reduced, 4, 2)
     w.contact = rf.PenaltyContact(w.tree, w.field, 100.0)
     w.model = rf.LinearModel(w.solid, w.modes)

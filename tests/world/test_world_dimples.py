@@ -364,7 +364,7 @@ def test_a_solve_that_ends_early_stays_bounded(block):
 # ---- what is refused
 
 
-def test_what_does_not_fit_is_refused(block):
+def test_arguments_that_do_not_fit_are_refused(block):
     world = rf.World(DT)
     body = rf.FreeBody(cube(), DT)
     with pytest.raises(rf.InputError, match=r"local is of another tree; pass tree=local\.tree"):
