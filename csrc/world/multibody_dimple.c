@@ -52,10 +52,6 @@ done:
   return st;
 }
 
-rf_pair_dent rf_multibody_dimple_dent(const rf_multibody_dimple *d) {
-  return (rf_pair_dent){d->local, d->n_last, d->last, d->last_force};
-}
-
 // Makes room for n points of a step; the forces of the last one stay.
 static rf_status reserve_points(rf_multibody_node *node, int32_t n, rf_error *err) {
   rf_status st = RF_OK;

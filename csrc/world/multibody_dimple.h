@@ -49,7 +49,9 @@ void rf_multibody_dimple_free(rf_multibody_dimple *d);  // NULL is fine
 RF_MUST_CHECK rf_status rf_multibody_dimple_gather(struct rf_multibody_node *n,
                                                    rf_pair_rows *const *pairs, rf_error *err);
 // Forces of the last step, until the next one.
-rf_pair_dent rf_multibody_dimple_dent(const rf_multibody_dimple *d);
+static inline rf_pair_dent rf_multibody_dimple_dent(const rf_multibody_dimple *d) {
+  return (rf_pair_dent){d->local, d->n_last, d->last, d->last_force};
+}
 
 // ---- multibody_dimple_rt.c: the functions of multibody_node.h for a dimple
 
