@@ -74,7 +74,7 @@ void rf_multibody_bound(double contact_damping, int32_t n_nodes, rf_multibody_no
     respond(n, pairs, n->moved, n->product);
     const double *forces[2] = {n->direction, n->moved}, *ways[2] = {n->image, n->product};
     for (int a = 0; a < 2; ++a) {
-      if (!n->dimple) d.linear[a] += rf_dot_padded(n->size, forces[a], n->displacement);
+      d.linear[a] += rf_dot_padded(n->size, forces[a], n->displacement);
       for (int b = 0; b < 2; ++b) d.matrix[2 * a + b] += rf_dot_padded(n->size, forces[a], ways[b]);
     }
   }

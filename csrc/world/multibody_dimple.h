@@ -57,8 +57,7 @@ static inline rf_pair_dent rf_multibody_dimple_dent(const rf_multibody_dimple *d
 
 void rf_multibody_dimple_place_rt(struct rf_multibody_node *n);
 RF_MUST_CHECK rf_status rf_multibody_dimple_begin_rt(struct rf_multibody_node *n,
-                                                     rf_pair_rows *const *pairs,
-                                                     double contact_damping);
+                                                     rf_pair_rows *const *pairs);
 void rf_multibody_dimple_gather_rt(const struct rf_multibody_node *n, rf_pair_rows *const *pairs,
                                    double *slot);
 void rf_multibody_dimple_take_own_rt(const rf_multibody_dimple *d, const double *x, double *y);

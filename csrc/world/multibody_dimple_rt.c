@@ -57,25 +57,23 @@ static void enter_own(rf_multibody_dimple *d, int32_t at, const double *axis, do
 }
 
 // The same rows as rf_pair_rows_add_own_rt.
-static void enter_pair(rf_multibody_dimple *d, const rf_pair_rows *t, double contact_damping) {
+static void enter_pair(rf_multibody_dimple *d, const rf_pair_rows *t) {
   for (int32_t i = 0; i < t->n_rows; ++i) {
     const double *axes = t->dimple.axes + 9 * (size_t)i;
     const bool grips = t->friction.mu > 0.0;
     const double stiffness = grips ? rf_pair_friction_stiffness_rt(t, i) : 0.0;
     if (!grips || t->force[i] < 0.0)
-      enter_own(d, t->dimple.at[i], axes, contact_damping * t->stiff[i]);
+      enter_own(d, t->dimple.at[i], axes, t->stiff[i]);
     for (int e = 1; e < 3 && stiffness > 0.0; ++e)
       enter_own(d, t->dimple.at[i], axes + 3 * e, stiffness);
   }
 }
 
-rf_status rf_multibody_dimple_begin_rt(rf_multibody_node *n, rf_pair_rows *const *pairs,
-                                       double contact_damping) {
+rf_status rf_multibody_dimple_begin_rt(rf_multibody_node *n, rf_pair_rows *const *pairs) {
   rf_multibody_dimple *d = n->dimple;
   d->n_own = 0;
   memset(n->elastic, 0, (size_t)n->size * sizeof *n->elastic);
-  for (int32_t k = 0; k < n->n_sides && pairs; ++k)
-    enter_pair(d, pairs[n->sides[k].pair], contact_damping);
+  for (int32_t k = 0; k < n->n_sides && pairs; ++k) enter_pair(d, pairs[n->sides[k].pair]);
   if (d->n_own == 0) return RF_OK;
   const int32_t ld = rf_dense_ld(d->n_own);
   memset(d->factor, 0, (size_t)ld * (size_t)ld * sizeof *d->factor);
@@ -85,7 +83,7 @@ rf_status rf_multibody_dimple_begin_rt(rf_multibody_node *n, rf_pair_rows *const
     for (int32_t j = 0; j < n->size; ++j)
       out[j] = b[0] * rows[j] + b[1] * rows[n->size + j] + b[2] * rows[2 * n->size + j];
     for (int32_t j = 0; j <= i; ++j)
-      d->factor[j * ld + i] = rf_vec3_dot(out + d->own_at[j], d->own + 3 * j) + (i == j);
+      d->factor[(size_t)j * (size_t)ld + (size_t)i] = rf_vec3_dot(out + d->own_at[j], d->own + 3 * j) + (i == j);
   }
   return rf_dense_cholesky_rt(d->simd, d->n_own, d->factor, ld) ? RF_OK : RF_ERR_DIVERGED;
 }

@@ -93,7 +93,7 @@ void rf_multibody_node_place_rt(rf_multibody_node *n, bool stays) {
 
 rf_status rf_multibody_node_begin_rt(rf_multibody_node *n, rf_pair_rows *const *pairs,
                                      double contact_damping) {
-  if (n->dimple) return rf_multibody_dimple_begin_rt(n, pairs, contact_damping);
+  if (n->dimple) return rf_multibody_dimple_begin_rt(n, pairs);
   const rf_motion *from = n->body->deformation;
   const size_t bytes = (size_t)n->size * sizeof(double);
   memset(n->own, 0, (size_t)n->size * bytes);

@@ -17,9 +17,6 @@ static const double FLAT = 0.1, FORCING = 1e-4, FRICTION_FORCING = 1e-2;
 // Friction.  Limits stay until the residual is below FOLLOW times that of the law itself; above FAR
 // Newton's matrix has secants, and limits are damped or not, but not mixed.
 static const double FOLLOW = 0.5, FAR = 1.0;
-// Residual up to which the forces on dimples are applied as they are: bounds on these are crude,
-// and stiff springs on soft dimples round to more than the smallest tolerances.
-static const double NEARLY = 1e-3;
 
 // ---- stages over all bodies or all pairs
 
@@ -386,13 +383,6 @@ static void count_work(rf_multibody_solve *s) {
   }
 }
 
-// True if forces need a bound.
-static bool ends_early(const rf_multibody_solve *s) {
-  bool dimples = false;
-  for (int32_t k = 0; k < s->n_nodes; ++k) dimples |= s->nodes[k]->dimple != NULL;
-  return !(s->left <= (dimples ? fmax(NEARLY, s->tolerance) : s->tolerance));
-}
-
 rf_status rf_multibody_solve_step(rf_multibody_solve *s, const rf_run *run, rf_error *err) {
   rf_status st = RF_OK;
   count_work(s);
@@ -402,7 +392,7 @@ rf_status rf_multibody_solve_step(rf_multibody_solve *s, const rf_run *run, rf_e
   if (s->friction) RF_TRY(for_pairs(s, run, push, err));
   RF_TRY(for_nodes(s, run, begin_node, err));
   RF_TRY(iterate(s, run, err));
-  if (ends_early(s)) {
+  if (!(s->left <= s->tolerance)) {
     RF_TRY(for_nodes(s, run, free_node, err));
     rf_multibody_bound(s->contact_damping, s->n_nodes, s->nodes, s->n_pairs, s->pairs);
   }
