@@ -127,7 +127,7 @@ done:
 }
 
 // Mean of the compliances of a point along all directions.
-static PyObject *get_own(PyObject *self, void *unused) {
+static PyObject *get_mean_compliance(PyObject *self, void *unused) {
   (void)unused;
   const rf_contact_local *l = self_local(self);
   PyObject *out = py_new_f64(1, (npy_intp[]){l->n_points});
@@ -140,7 +140,7 @@ static PyObject *get_own(PyObject *self, void *unused) {
 }
 
 static PyGetSetDef getset[] = {
-    {"own", get_own, NULL, "Mean compliance of each point by a force on itself [m/N], (n,).", NULL},
+    {"mean_compliance", get_mean_compliance, NULL, "Mean compliance of each point by a force on itself [m/N], (n,).", NULL},
     {"lacking", get_lacking, NULL, "Share of the compliance of each point, (n,); read-only view.",
      NULL},
     {"bytes", get_bytes, NULL, "Memory [bytes].", NULL},

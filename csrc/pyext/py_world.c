@@ -350,7 +350,7 @@ PyDoc_STRVAR(report_doc,
              "report($self, /)\n--\n\n"
              "(steps, candidates, pairs, points, passed, depth, iterations, residual, "
              "unconverged, fastest, fastest_body, overlap, overlap_m, overlap_body, "
-             "overlap_other).");
+             "overlap_other, sunk, sunk_shell, sunk_field).");
 static PyObject *report(PyObject *self, PyObject *unused) {
   (void)unused;
   rf_multibody_report r;
@@ -359,10 +359,11 @@ static PyObject *report(PyObject *self, PyObject *unused) {
   r = *rf_multibody_reported(py_held(self));
   py_unlock(self);
   Py_END_ALLOW_THREADS
-  return Py_BuildValue("(LiiLLdidLdiddii)", (long long)r.steps, (int)r.candidates, (int)r.pairs,
+  return Py_BuildValue("(LiiLLdidLdiddiiLii)", (long long)r.steps, (int)r.candidates, (int)r.pairs,
                        (long long)r.points, (long long)r.passed, r.depth_m, (int)r.iterations,
                        r.residual, (long long)r.unconverged, r.fastest, (int)r.fastest_body,
-                       r.overlap, r.overlap_m, (int)r.overlap_body, (int)r.overlap_other);
+                       r.overlap, r.overlap_m, (int)r.overlap_body, (int)r.overlap_other,
+                       (long long)r.sunk, (int)r.sunk_shell, (int)r.sunk_field);
 }
 
 PyDoc_STRVAR(contacts_doc,

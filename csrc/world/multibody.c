@@ -245,6 +245,13 @@ static void note_overlap(rf_multibody *c, const rf_pair_rows *t) {
   c->report.overlap_other = a < 0 ? a : b;
 }
 
+static void note_sunk(rf_multibody_report *r, const rf_pair_rows *t) {
+  if (t->n_sunk == 0) return;
+  r->sunk += t->n_sunk;
+  r->sunk_shell = t->side[0].body;
+  r->sunk_field = t->side[1].body;
+}
+
 // Node of a side of a pair, 2: of its dimple; NULL: none.
 static rf_multibody_node *node_of(const rf_multibody *c, const rf_pair_rows *t, int side) {
   if (side == 2) return t->dimple.yields ? &c->dimples[t->dimple.node] : NULL;
@@ -271,6 +278,7 @@ static void list_active(rf_multibody *c, rf_multibody_solve *s) {
     rf_pair_rows *t = &c->search.pairs[k];
     report->passed += t->n_passed;
     note_overlap(c, t);
+    note_sunk(report, t);
     if (t->n_rows == 0) continue;
     c->active[c->n_active++] = t;
     report->points += t->n_rows;

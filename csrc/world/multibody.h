@@ -35,8 +35,9 @@
 // A shape may have a local compliance S (contact/local.h), the linear statics of its surface beside
 // its coordinates: points then move by S f, f the forces of the step on all points of the shell,
 // and the step minimizes their elastic energy 1/2 f . S f as well (world/multibody_dimple.h).  The
-// search finds points of the shell without its dimple that are inside of a field; their gaps and
-// directions are those with the dimple of the last step.  Shells with nothing but S may be fixed.
+// search finds points of the shell without its dimple that are inside of a field, and those that bore
+// a force in the last step and are inside with their dimple; gaps and directions are those with the
+// dimple of the last step.  Rows of such points have c = 1: the damper would resist the dimple too.  Shells with nothing but S may be fixed.
 //
 // Directions are the derivatives of the gaps (contact/contact.h, `conservative`).  Points that have
 // passed the middle of a thin part have no force: it would push them out on the other side.  Points
@@ -97,6 +98,10 @@ typedef struct rf_multibody_report {
   double overlap_m;
   int32_t overlap_body;   // with these points, or with the field if a fixed shell has the points
   int32_t overlap_other;  // the other one; -1: the ground; -2, -3, ...: a fixed shell
+  // last pair whose field is thinner than the dimple in it is deep
+  int64_t sunk;        // points found like this, of all steps
+  int32_t sunk_shell;  // the body, or fixed shell, with the dimple
+  int32_t sunk_field;  // the one with the field
 } rf_multibody_report;
 
 // A pair in contact in the last step.

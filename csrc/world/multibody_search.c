@@ -92,6 +92,11 @@ static double friction_of(const rf_multibody_search *s, int32_t place) {
   return fixed ? fixed->friction : s->friction[place];
 }
 
+// Forces of the last step on a shell with a dimple.
+static rf_pair_dent dent_of(const rf_multibody_search *s, int32_t dimple) {
+  return dimple < 0 ? (rf_pair_dent){0} : rf_multibody_dimple_dent(s->dimples[dimple].dimple);
+}
+
 static void place_fixed(rf_multibody_search *s, int32_t place) {
   const rf_multibody_fixed *fixed = fixed_at(s, place);
   const rf_point_tree *t = shape_of(s, place)->given.tree;
@@ -100,6 +105,8 @@ static void place_fixed(rf_multibody_search *s, int32_t place) {
   p->sphere.radius = p->reach = rf_point_tree_reach_rt(t, NULL);
   rf_quat_rotate(fixed->pose.quaternion, t->centre, p->sphere.centre);
   for (int k = 0; k < 3; ++k) p->sphere.centre[k] += fixed->pose.position_m[k];
+  const rf_pair_dent dent = dent_of(s, fixed->dent);
+  p->sphere.radius += rf_pair_dent_deepest_rt(&dent);
   s->swept[place] = p->sphere;
 }
 
@@ -135,6 +142,8 @@ static void place_body(rf_multibody_search *c, int32_t i) {
   p->speed = rf_vec3_length(b->rigid.momentum) / b->set.mass + p->turning;
   rf_quat_rotate(b->rigid.quaternion, centre, s->centre);
   for (int k = 0; k < 3; ++k) s->centre[k] += f->pose.position_m[k];
+  const rf_pair_dent dent = dent_of(c, c->nodes[i].dent);
+  s->radius += rf_pair_dent_deepest_rt(&dent);
   c->swept[i] = *s;
   if (s->radius >= 0.0) c->swept[i].radius += p->speed * c->dt_s;
 }
@@ -295,7 +304,7 @@ static rf_status evaluate(rf_multibody_search *s, rf_multibody_contacts *w, rf_p
   const rf_pose pose = rf_pose_seen_from_rt(&tree->pose, &field->pose);
   rf_status st = RF_OK;
   RF_TRY(contact_of(s, w, t, &contact, err));
-  t->n_rows = t->n_passed = 0;
+  t->n_rows = t->n_passed = t->n_sunk = 0;
   t->depth_m = 0.0;
   if (t->side[1].r) st = rf_contact_deform_field_rt(contact, s->nodes[b].body->deformation->q);
   // without coherence and state: earlier cycles of the same contact leave no trace
@@ -305,10 +314,9 @@ static rf_status evaluate(rf_multibody_search *s, rf_multibody_contacts *w, rf_p
                    "body %d is too far out, or deformed too much, for "
                    "contact; try a smaller dt",
                    a < s->n_bodies ? a : b);
-  if (found.touching == 0) return RF_OK;
-  RF_TRY(rf_pair_rows_reserve(t, found.touching, err));
-  rf_pair_dent dent = {0};
-  if (t->dimple.yields) dent = rf_multibody_dimple_dent(s->dimples[t->dimple.node].dimple);
+  const rf_pair_dent dent = dent_of(s, t->dimple.node);
+  if (found.touching + dent.n == 0) return RF_OK;
+  RF_TRY(rf_pair_rows_reserve(t, found.touching + dent.n, err));
   rf_pair_rows_fill_rt(t, tree, &dent, contact);
   if (t->friction.mu > 0.0) rf_multibody_memory_recall(s->memory, t);
 done:

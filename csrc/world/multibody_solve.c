@@ -279,7 +279,7 @@ static double error_of(const rf_multibody_solve *s) {
     energy[s->nodes[i]->dimple != NULL] += s->nodes[i]->energy;
   }
   for (int k = 0; k < 2; ++k)
-    if (left[k] > 0.0) sum += left[k] / energy[k];
+    if (left[k] > 0.0) sum += left[k] / fmax(0.0, energy[k]);
   return sqrt(sum);
 }
 

@@ -42,5 +42,7 @@ void rf_pair_dimple_free(rf_pair_dimple *d);  // its content; zero is fine
 
 // Computes the displacement of a point by the forces of the last step, in the frame of the shell.
 void rf_pair_dent_rt(const rf_pair_dent *dent, int32_t point, double out[3]);
+// Computes the largest displacement of a point that bears a force, m.
+double rf_pair_dent_deepest_rt(const rf_pair_dent *dent);
 
 #endif

@@ -46,6 +46,8 @@ typedef struct rf_pair_rows {
   // results of an evaluation
   int32_t n_rows;    // of the points with a force, one each
   int32_t n_passed;  // points without a force, see multibody.h
+  int32_t n_sunk;    // points that bore a force in the last step and have passed, or are inside of
+                     // the field with their dimple, but past it without
   double depth_m;    // of the deepest with a force
   int32_t size;      // of both slots
   double *rows;      // W                                                       (n_rows, size)
@@ -69,7 +71,8 @@ RF_MUST_CHECK rf_status rf_pair_rows_reserve(rf_pair_rows *t, int32_t n, rf_erro
 void rf_pair_rows_free(rf_pair_rows *t);  // its content; zero is fine
 
 // Fills the rows from the last evaluation of the contact of the two frames, whose law has at most
-// one row a point; there must be room for them.  dent: of the tree, zero if it has no dimple.
+// one row a point; there must be room for them and for those of the dent.  dent: of the tree, zero
+// if it has no dimple.
 void rf_pair_rows_fill_rt(rf_pair_rows *t, const rf_pair_rows_frame *tree, const rf_pair_dent *dent,
                           rf_contact *contact);
 

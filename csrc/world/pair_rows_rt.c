@@ -87,9 +87,17 @@ static void add_dimple(rf_pair_rows *t, const rf_contact *contact, int32_t place
   d->point[i] = contact->search.tree->point[place];
 }
 
+static bool bore_force(const rf_pair_dent *dent, int32_t point) {
+  for (int32_t k = 0; k < dent->n; ++k)
+    if (dent->point[k] == point) return true;
+  return false;
+}
+
 // Adds the rows of a block of points.
-static void add_rows(rf_pair_rows *t, const lever sides[2], rf_contact *contact,
-                     const rf_contact_points *points, const rf_contact_rows *rows) {
+static void add_rows(rf_pair_rows *t, const lever sides[2], const rf_pair_dent *dent,
+                     rf_contact *contact, const rf_contact_points *points) {
+  rf_contact_rows answer, *rows = &answer;
+  contact->law.kind->rt->respond(contact->law.self, points, false, rows);
   for (int32_t i = 0; i < rows->n && t->n_rows < t->n_room; ++i) {
     const int32_t k = rows->point[i];
     const double *axis = rows->axis + 3 * i;
@@ -98,6 +106,7 @@ static void add_rows(rf_pair_rows *t, const lever sides[2], rf_contact *contact,
                    .carriers = &points->carriers[k]};
     if (rf_vec3_dot(axis, points->normal + 3 * k) < RF_CONTACT_PASSED) {
       ++t->n_passed;
+      t->n_sunk += bore_force(dent, contact->search.tree->point[p.place]);
       continue;
     }
     if (-points->gap[k] > t->depth_m) t->depth_m = -points->gap[k];
@@ -119,24 +128,49 @@ static void dent_points(const rf_pair_dent *dent, const rf_contact_search *s, do
   rf_contact_search_shift_rt(s, way, gap, points);
 }
 
+static bool touches(const rf_contact_search *s, int32_t place) {
+  for (int32_t i = 0; i < s->touching; ++i)
+    if (s->touch_place[i] == place) return true;
+  return false;
+}
+
+// Adds the points that bore a force in the last step and are still inside of the field, but would
+// have left it without their dimple, which is deeper than the field is thick: gaps grow along it.
+static void add_sunk(rf_pair_rows *t, const lever sides[2], const rf_pair_dent *dent,
+                     rf_contact *contact) {
+  const rf_contact_search *s = &contact->search;
+  rf_contact_points points;
+  double gap;
+  for (int32_t k = 0; k < dent->n; ++k) {
+    double way[3];
+    const int32_t place = s->tree->place[dent->point[k]];
+    if (touches(s, place)) continue;
+    rf_pair_dent_rt(dent, dent->point[k], way);
+    rf_contact_search_some_rt(s, 1, &place, way, &gap, &points);
+    // a force that ended in a small gap is found again
+    if (!(gap < rf_vec3_dot(way, points.gradient))) continue;
+    if (gap < 0.0) ++t->n_sunk;
+    add_rows(t, sides, dent, contact, &points);
+  }
+}
+
 void rf_pair_rows_fill_rt(rf_pair_rows *t, const rf_pair_rows_frame *tree, const rf_pair_dent *dent,
                           rf_contact *contact) {
   lever sides[2] = {{.quaternion = tree->pose.quaternion, .tree = true},
                     {.quaternion = tree->pose.quaternion}};
   const rf_contact_search *s = &contact->search;
   rf_contact_points points;
-  rf_contact_rows rows;
   double gap[RF_CONTACT_BLOCK];
   rf_vec3_sub(s->frame.grasp, tree->centre, sides[0].arm);
   t->depth_m = 0.0;
-  t->n_rows = t->n_passed = 0;
+  t->n_rows = t->n_passed = t->n_sunk = 0;
   memcpy(t->friction.turn, s->frame.rotation, sizeof t->friction.turn);
   for (int32_t first = 0; first < s->touching; first += RF_CONTACT_BLOCK) {
     rf_contact_search_points_rt(s, first, &points);
     if (dent->n) dent_points(dent, s, gap, &points);
-    contact->law.kind->rt->respond(contact->law.self, &points, false, &rows);
-    add_rows(t, sides, contact, &points, &rows);
+    add_rows(t, sides, dent, contact, &points);
   }
+  add_sunk(t, sides, dent, contact);
 }
 
 static void add(int32_t n, double factor, const double *x, double *y) {

@@ -109,12 +109,16 @@ def doubts_of_fixed(without_field: int | None = None) -> Iterator[tuple[str, str
 
 
 def doubts_of_steps(
-    dt: float, fastest: tuple[float, int], overlap: tuple[float, float, int, int]
+    dt: float,
+    fastest: tuple[float, int],
+    overlap: tuple[float, float, int, int],
+    sunk: tuple[int, int, int],
 ) -> Iterator[tuple[str, str]]:
     """Yield the kind and the text of each warning about the steps of a world.
 
     fastest: relative displacement and body; overlap: relative depth, depth [m], body and the other
-    body, -1 for the ground, -2, -3, ... for fixed ones.
+    body, -1 for the ground, -2, -3, ... for fixed ones; sunk: points with a dimple, the body with
+    it and the one with the field.
     """
     part, body = fastest
     if part > _FASTEST:
@@ -131,4 +135,12 @@ def doubts_of_steps(
             f"body {body} overlapped {'the ground' if other == -1 else f'body {other}'} by "
             f"{depth:.2g} m in the first step of one of them, and they fly apart or stay "
             "inside each other; add bodies where they do not overlap",
+        )
+    points, shell, body = sunk
+    if points > 0:
+        yield (
+            "deep",
+            f"body {shell} gave way to body {body} by more than the field of that is thick: points "
+            "beside those that touched it are no longer found, and it may fall through; use a "
+            "field of the whole thickness of the body, a stiffer solid or smaller forces",
         )

@@ -11,9 +11,11 @@ from reducedfem.contact.local import LocalCompliance
 from reducedfem.contact.point_tree import PointTree
 from reducedfem.errors import InputError, InputTypeError
 
-__all__ = ["stiffness_argument", "stiffnesses"]
+__all__ = ["checked_stiffness", "stiffness_argument", "stiffnesses"]
 
 _STIFFER = 30.0  # times that of the body at the point, as contact/fit.h
+# times a local compliance, beyond which the solve loses its digits; forces are off by its inverse
+_STIFFEST = 1e6
 
 
 def stiffness_argument(stiffness: float | str) -> float | str:
@@ -33,6 +35,22 @@ def stiffness_argument(stiffness: float | str) -> float | str:
     return given
 
 
+def checked_stiffness(stiffness: float, local: LocalCompliance | None) -> float:
+    """Return a stiffness [N/m]; refuse one that is too large for the points of `local`."""
+    if local is None:
+        return stiffness
+    own = local._core.mean_compliance
+    worst = int(np.argmax(own))
+    ratio = stiffness * float(own[worst])
+    if ratio > _STIFFEST:
+        raise InputError(
+            f"stiffness is {stiffness:g} N/m, {ratio:.2g} times that of the solid at point {worst} "
+            "of the shell, and the forces would be lost in rounding; use 'auto' or at most "
+            f"{_STIFFEST / own[worst]:.2g} N/m: springs make an error of one over that ratio"
+        )
+    return stiffness
+
+
 def stiffnesses(
     tree: PointTree, local: LocalCompliance | None, most: float
 ) -> NDArray[np.float64] | None:
@@ -45,7 +63,7 @@ def stiffnesses(
         compliance += _STIFFER / np.asarray(fit)
     if local is None:
         return None
-    own = local._core.own
+    own = local._core.mean_compliance
     # beside fixed nodes, as contact/fit.h
     usual = np.quantile(own[own > 1e-3 * own.max()], 0.1)
     return np.minimum(_STIFFER / (compliance + np.maximum(own, 0.2 * usual)), most)

@@ -24,7 +24,7 @@ from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
 from reducedfem.geometry.pose import Pose
 from reducedfem.solid.plausible import warn_of_gravity, warn_of_strain
 from reducedfem.world.plausible import doubts_of_body, doubts_of_fixed, doubts_of_steps
-from reducedfem.world.springs import stiffness_argument, stiffnesses
+from reducedfem.world.springs import checked_stiffness, stiffness_argument, stiffnesses
 
 __all__ = ["World", "WorldContacts", "WorldReport"]
 
@@ -137,7 +137,7 @@ class World:
         Coefficient of the ground; None: `friction`.
     contact_damping
         Factor c, at least 1: springs of stiffness k have dampers of (c - 1) dt k beside them. It
-        changes no equilibrium.
+        changes no equilibrium. Points with a local compliance have none.
     tol
         Tolerance of the solve for the forces, relative, at least 1e-13, which rounding allows, and
         below 1. It affects their sizes, not that they are opposite.
@@ -260,7 +260,8 @@ class World:
             Signed distances in the frame of its mesh: of the body at rest, or a `DeformedField` of
             its model; None: nothing touches it.
         stiffness
-            Stiffness of the springs at the points of the tree [N/m], positive. "auto": 30 times
+            Stiffness of the springs at the points of the tree [N/m], positive, with `local` at
+            most 1e6 times that of the solid at any point. "auto": 30 times
             that of the body at each point, by its compliance (see
             `PenaltyContact.stiffnesses`), at most 10 times mass / dt^2, which is that of a rigid
             tree.
@@ -360,7 +361,7 @@ class World:
         if key not in self._shapes:
             each, uniform = None, 1.0
             if isinstance(stiffness, float):
-                uniform = stiffness
+                uniform = checked_stiffness(stiffness, local)
             elif tree is not None:
                 uniform = _RIGID * mass / self._dt**2
                 each = stiffnesses(tree, local, uniform)
@@ -398,8 +399,8 @@ class World:
         position, quaternion
             Pose of the frame of its mesh in the world [m], (3,) and (4,).
         stiffness
-            Stiffness of the springs at its points [N/m], positive. "auto": 30 times that of the
-            solid at each point, by its compliance.
+            Stiffness of the springs at its points [N/m], positive, at most 1e6 times that of the
+            solid at any point. "auto": 30 times that at each point, by its compliance.
         friction
             Coefficient of Coulomb friction, 0 to 10; None: that of the world.
         **others
@@ -459,13 +460,14 @@ class World:
         PlausibilityWarning
             Bodies move by more than half the thickness of each other, or of the ground, in a step
             and may pass through; or a body overlaps others, or the ground, deeply in its first step
-            (each once a world); or the cubature of a body is strained beyond the poses that trained
+            (each once a world); or a body has sunk deeper into a dimple than its field is thick (once
+            a world); or the cubature of a body is strained beyond the poses that trained
             it (once a body).
         """
         with callback(progress, "steps") as tell:
             self._core.step(step_count(n), tell, threads())
         report = self._core.report()
-        self._warn(doubts_of_steps(self._dt, report[9:11], report[11:]))
+        self._warn(doubts_of_steps(self._dt, report[9:11], report[11:15], report[15:]))
         if not self._trained:
             return
         strains = self._core.strains()
