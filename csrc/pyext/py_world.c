@@ -290,7 +290,7 @@ static PyObject *dimple(PyObject *self, PyObject *args) {
   py_state *state = py_state_of_object(self);
   if (!there)
     return py_fail(state, PY_INPUT_ERROR,
-                   "body is %d, but the world has %d bodies, from 0, and %d fixed shells, from -2 "
+                   "body is %d, but the world has %d bodies, from 0, and %d fixed bodies, from -2 "
                    "downwards",
                    number, (int)bodies, (int)fixed);
   if (!local)
@@ -321,8 +321,10 @@ static PyObject *energy(PyObject *self, PyObject *unused) {
   rf_status st = RF_OK;
   Py_BEGIN_ALLOW_THREADS
   py_lock(self);
-  for (int32_t i = 0; i < n && st >= 0; ++i)
+  for (int32_t i = 0; i < n && st >= 0; ++i) {
     st = rf_free_body_energy(rf_multibody_body(c, i), to + i, &err);
+    to[i] += rf_multibody_dent_energy(c, i);
+  }
   py_unlock(self);
   Py_END_ALLOW_THREADS
   return py_result(py_state_of_object(self), st, &err, out);
@@ -350,7 +352,7 @@ PyDoc_STRVAR(report_doc,
              "report($self, /)\n--\n\n"
              "(steps, candidates, pairs, points, passed, depth, iterations, residual, "
              "unconverged, fastest, fastest_body, overlap, overlap_m, overlap_body, "
-             "overlap_other, sunk, sunk_shell, sunk_field).");
+             "overlap_other, sunk, sunk_shell, sunk_field, missed_body, missed_shell).");
 static PyObject *report(PyObject *self, PyObject *unused) {
   (void)unused;
   rf_multibody_report r;
@@ -359,11 +361,12 @@ static PyObject *report(PyObject *self, PyObject *unused) {
   r = *rf_multibody_reported(py_held(self));
   py_unlock(self);
   Py_END_ALLOW_THREADS
-  return Py_BuildValue("(LiiLLdidLdiddiiLii)", (long long)r.steps, (int)r.candidates, (int)r.pairs,
+  return Py_BuildValue("(LiiLLdidLdiddiiLiiii)", (long long)r.steps, (int)r.candidates, (int)r.pairs,
                        (long long)r.points, (long long)r.passed, r.depth_m, (int)r.iterations,
                        r.residual, (long long)r.unconverged, r.fastest, (int)r.fastest_body,
                        r.overlap, r.overlap_m, (int)r.overlap_body, (int)r.overlap_other,
-                       (long long)r.sunk, (int)r.sunk_shell, (int)r.sunk_field);
+                       (long long)r.sunk, (int)r.sunk_shell, (int)r.sunk_field,
+                       (int)r.missed_body, (int)r.missed_shell);
 }
 
 PyDoc_STRVAR(contacts_doc,

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "linalg/quat.h"
+#include "linalg/vec3.h"
 #include "world/multibody_search.h"
 #include "world/multibody_solve.h"
 
@@ -13,7 +14,7 @@ enum { CHUNK = 4 };  // bodies of a task
 struct rf_multibody {
   rf_multibody_settings set;
   int32_t n_shapes, n_bodies, n_fixed, n_dimples;
-  int32_t n_stepped;              // bodies that have made a step
+  int32_t n_stepped[2];           // bodies, and fixed shells, that have been in a step
   rf_multibody_bounded *shapes;   // (n_shapes)
   int32_t *shape_of;              // -1: none                                       (n_bodies)
   double *friction;               // coefficients                                   (n_bodies)
@@ -147,8 +148,9 @@ static rf_status check_body(const rf_multibody *c, const rf_free_body *body, int
   return RF_OK;
 }
 
-// Prepares the dimple of a shape that has one, to be added to the list.
-static rf_status make_dimple(rf_multibody *c, int32_t shape, rf_multibody_node *out,
+// Prepares the dimple of a shape that has one, to be added to the list; number: of its body, or
+// fixed shell.
+static rf_status make_dimple(rf_multibody *c, int32_t shape, int32_t number, rf_multibody_node *out,
                              rf_error *err) {
   rf_status st = RF_OK;
   *out = (rf_multibody_node){.dent = -1};
@@ -156,6 +158,7 @@ static rf_status make_dimple(rf_multibody *c, int32_t shape, rf_multibody_node *
   GROW(c->dimples, c->n_dimples);
   GROW(c->moved, c->n_bodies + c->n_dimples);
   RF_TRY(rf_multibody_dimple_create(c->shapes[shape].given.local, &out->dimple, err));
+  out->dimple->of = number;
   out->dent = c->n_dimples;
 done:
   return st;
@@ -172,7 +175,7 @@ rf_status rf_multibody_add(rf_multibody *c, const rf_free_body *body, int32_t in
   GROW(c->shape_of, n);
   GROW(c->friction, n);
   GROW(c->nodes, n);
-  RF_TRY(make_dimple(c, index, &dimple, err));
+  RF_TRY(make_dimple(c, index, n, &dimple, err));
   GROW(c->moved, n + c->n_dimples + (dimple.dimple != NULL));
   RF_TRY(rf_free_body_copy(body, c->set.gravity, &mine, err));
   c->shape_of[n] = index;
@@ -196,7 +199,7 @@ rf_status rf_multibody_add_fixed(rf_multibody *c, const rf_pose *pose, int32_t i
   if (rf_multibody_shape_tree_r(&c->shapes[index]))
     return rf_fail(err, RF_ERR_ARG, "the tree of a fixed shell must be rigid");
   GROW(c->fixed, c->n_fixed);
-  RF_TRY(make_dimple(c, index, &dimple, err));
+  RF_TRY(make_dimple(c, index, rf_multibody_fixed_number(c->n_fixed), &dimple, err));
   c->fixed[c->n_fixed++] =
       (rf_multibody_fixed){*pose, .shape = index, .friction = friction, .dent = dimple.dent};
   c->dimples[c->n_dimples++] = dimple;
@@ -227,10 +230,16 @@ done:
   return st;
 }
 
-// Notes the overlap of a pair if one of its bodies makes its first step.
+// True for a body, or a fixed shell, in its first step.
+static bool is_new(const rf_multibody *c, int32_t number) {
+  if (number >= 0) return number >= c->n_stepped[0];
+  return number < -1 && rf_multibody_fixed_number(number) >= c->n_stepped[1];
+}
+
+// Notes the overlap of a pair if one of both is new.
 static void note_overlap(rf_multibody *c, const rf_pair_rows *t) {
   const int32_t a = t->side[0].body, b = t->side[1].body;
-  if (a < c->n_stepped && b < c->n_stepped) return;
+  if (!is_new(c, a) && !is_new(c, b)) return;
   const rf_multibody_place *place = rf_multibody_search_place(&c->search, a);
   const double thickness = b < 0 ? c->search.ground_thickness : c->shapes[c->shape_of[b]].thickness;
   const double size = fmin(thickness, 2.0 * place->reach);
@@ -364,6 +373,8 @@ static rf_status search(rf_multibody *c, const rf_run *run, rf_error *err) {
   c->report.candidates = s->n_pairs;
   c->report.fastest = s->fastest;
   c->report.fastest_body = s->fastest_body;
+  c->report.missed_shell = s->missed_shell;
+  c->report.missed_body = s->missed_body;
   RF_TRY(reserve_active(c, err));
   RF_TRY(rf_multibody_search_narrow(s, run, err));
 done:
@@ -398,7 +409,8 @@ rf_status rf_multibody_step(rf_multibody *c, const rf_run *run, rf_error *err) {
   RF_TRY(rf_run_tasks(run, (c->n_bodies + CHUNK - 1) / CHUNK, 0, fly_some, c, err));
   remember(c);
   ++c->report.steps;
-  c->n_stepped = c->n_bodies;
+  c->n_stepped[0] = c->n_bodies;
+  c->n_stepped[1] = c->n_fixed;
 done:
   if (st < 0) forget_step(c);
   return st;
@@ -430,6 +442,18 @@ void rf_multibody_dent(const rf_multibody *c, int32_t number, double *displaceme
   const rf_multibody_dimple *d = dimple_of(c, number);
   const rf_pair_dent dent = rf_multibody_dimple_dent(d);
   for (int32_t i = 0; i < d->local->n_points; ++i) rf_pair_dent_rt(&dent, i, displacement + 3 * i);
+}
+
+double rf_multibody_dent_energy(const rf_multibody *c, int32_t number) {
+  const rf_multibody_dimple *d = dimple_of(c, number);
+  double way[3], sum = 0.0;
+  if (!d) return sum;
+  const rf_pair_dent dent = rf_multibody_dimple_dent(d);
+  for (int32_t k = 0; k < dent.n; ++k) {
+    rf_pair_dent_rt(&dent, dent.point[k], way);
+    sum += 0.5 * rf_vec3_dot(dent.force + 3 * (size_t)k, way);
+  }
+  return sum;
 }
 
 // Wrench on a fixed shell about its origin, from that on the body of the field about its centre at

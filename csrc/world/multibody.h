@@ -102,6 +102,9 @@ typedef struct rf_multibody_report {
   int64_t sunk;        // points found like this, of all steps
   int32_t sunk_shell;  // the body, or fixed shell, with the dimple
   int32_t sunk_field;  // the one with the field
+  // first fixed shell that a body with points, but without a field, came near: -2, -3, ...; 0: none
+  int32_t missed_shell;
+  int32_t missed_body;
 } rf_multibody_report;
 
 // A pair in contact in the last step.
@@ -144,6 +147,8 @@ const rf_contact_local *rf_multibody_local(const rf_multibody *bodies, int32_t n
 // Displacements of all points of its shell by the forces of the last step, in its frame
 // (n_points, 3).
 void rf_multibody_dent(const rf_multibody *bodies, int32_t number, double *displacement);
+// Elastic energy of its local compliance by these forces, J; 0: it has none.
+double rf_multibody_dent_energy(const rf_multibody *bodies, int32_t number);
 rf_free_body *rf_multibody_body(const rf_multibody *bodies, int32_t index);
 const rf_multibody_report *rf_multibody_reported(const rf_multibody *bodies);
 // Pairs in contact in the last step: their number, and one of them.

@@ -56,7 +56,7 @@ done:
 static rf_status reserve_points(rf_multibody_node *node, int32_t n, rf_error *err) {
   rf_status st = RF_OK;
   rf_multibody_dimple *d = node->dimple;
-  const int32_t room = n + n / 2, n_last = d->n_last;
+  const int32_t room = n + n / 8, n_last = d->n_last;  // S takes the square of it
   int32_t *last = NULL;
   double *force = NULL;
   if (n <= d->room) return st;
@@ -109,26 +109,22 @@ rf_status rf_multibody_dimple_gather(rf_multibody_node *node, rf_pair_rows *cons
   rf_status st = RF_OK;
   rf_multibody_dimple *d = node->dimple;
   int32_t points = 0, rows = 0;
+  d->n = 0;
+  for (int32_t i = 0; i < d->local->n_points; ++i) d->number[i] = -1;
   for (int32_t k = 0; k < node->n_sides; ++k) {
     const rf_pair_rows *t = pairs[node->sides[k].pair];
-    points += t->n_rows;
     rows += (t->friction.mu > 0.0 ? 3 : 1) * t->n_rows;
-  }
-  for (int32_t i = 0; i < d->n; ++i) d->number[d->point[i]] = -1;
-  d->n = 0;
-  // those of the last step as well: their forces are kept in the same memory
-  RF_TRY(reserve_points(node, points > d->n_last ? points : d->n_last, err));
-  for (int32_t k = 0; k < node->n_sides; ++k) {
-    rf_pair_dimple *t = &pairs[node->sides[k].pair]->dimple;
-    for (int32_t i = 0; i < pairs[node->sides[k].pair]->n_rows; ++i) {
-      int32_t *number = &d->number[t->point[i]];
-      if (*number < 0) {
-        *number = d->n;
-        d->point[d->n++] = t->point[i];
-      }
-      t->at[i] = 3 * *number;
+    for (int32_t i = 0; i < t->n_rows; ++i) {
+      int32_t *number = &d->number[t->dimple.point[i]];
+      if (*number < 0) *number = points++;
+      t->dimple.at[i] = 3 * *number;
     }
   }
+  // those of the last step as well: their forces are kept in the same memory
+  RF_TRY(reserve_points(node, points > d->n_last ? points : d->n_last, err));
+  for (int32_t i = 0; i < d->local->n_points; ++i)
+    if (d->number[i] >= 0) d->point[d->number[i]] = i;
+  d->n = points;
   node->size = rf_dense_ld(3 * d->n);
   RF_TRY(reserve_own(d, rows, node->size, err));
 done:

@@ -21,6 +21,7 @@ struct rf_multibody_node;
 typedef struct rf_multibody_dimple {
   const rf_contact_local *local;  // borrowed
   rf_simd simd;
+  int32_t of;       // number of its body, or of a fixed shell
   int32_t *number;  // of each point of the shell among those of this step; -1    (local->n_points)
   int32_t n;        // points of this step
   int32_t *point;   // of the shell                                               (n)

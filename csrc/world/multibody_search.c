@@ -228,6 +228,14 @@ static void find_ground(rf_multibody_search *s, int32_t i) {
   if (near_ground(s, &s->places[i].sphere)) add_pair(s, i, -1);
 }
 
+// Notes a fixed shell that gives a body no force, as that has no field.
+static void note_missed(rf_multibody_search *s, const rf_broad_pair *p) {
+  if (p->second < s->n_bodies || s->missed_shell) return;
+  if (shape_of(s, p->first)->field.radius >= 0.0) return;
+  s->missed_shell = number_of(s, p->second);
+  s->missed_body = p->first;
+}
+
 static void find_pair(rf_multibody_search *s, const rf_broad_pair *p) {
   const rf_broad_sphere *a = &s->places[p->first].sphere, *b = &s->places[p->second].sphere;
   double offset[3];
@@ -236,6 +244,7 @@ static void find_pair(rf_multibody_search *s, const rf_broad_pair *p) {
   const bool overlap = rf_vec3_length(offset) <= a->radius + b->radius;
   note_pair(s, p, offset, overlap);
   if (!overlap) return;
+  note_missed(s, p);
   add_pair(s, p->first, p->second);
   add_pair(s, p->second, p->first);
 }

@@ -52,6 +52,7 @@ typedef struct rf_multibody_search {
   rf_pair_rows *pairs;  // (n_pairs)
   double fastest;       // of all searches, see rf_multibody_report
   int32_t fastest_body;
+  int32_t missed_body, missed_shell;  // of all searches, see rf_multibody_report
   // memory
   int32_t body_room, pair_room, n_workers;
   rf_multibody_place *places;  // of the bodies, then of the fixed shells   (n_bodies + n_fixed)

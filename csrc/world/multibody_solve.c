@@ -95,8 +95,9 @@ static rf_status fail(const rf_multibody_solve *s, const rf_multibody_node *n, r
   rf_error inner = {0};
   if (n->dimple)
     return rf_fail(err, st,
-                   "the dimple of a body is no longer finite: a stiffness of contact, or its local "
-                   "compliance, is far too large");
+                   "the dimple of body %d is no longer finite: a stiffness of contact, or its local "
+                   "compliance, is far too large",
+                   (int)n->dimple->of);
   if (st != RF_ERR_DIVERGED)
     return rf_fail(err, st, "the contact of body %d failed", (int)(n - s->all));
   (void)rf_motion_explain(n->body->deformation, "the deformation", "smaller velocities", &inner);

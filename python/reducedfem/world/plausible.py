@@ -98,13 +98,17 @@ def _doubts_of_field(body: FreeBody, field: Field | None) -> Iterator[tuple[str,
         )
 
 
-def doubts_of_fixed(without_field: int | None = None) -> Iterator[tuple[str, str]]:
-    """Yield the warning of a body without a field among fixed ones, which have points only."""
+def doubts_of_fixed(without_field: int | None = None, fixed: int = 0) -> Iterator[tuple[str, str]]:
+    """Yield the warning of a body without a field among fixed ones, which have points only.
+
+    fixed: the one that it has come near, -2, -3, ...; 0: any.
+    """
     if without_field is not None:
+        which = f"body {fixed}, which is fixed, gives" if fixed else "fixed bodies give"
         yield (
             "fixed",
-            f"body {without_field} has no field, so fixed bodies give it no force: it passes "
-            "through them; pass field= to World.add, without local=",
+            f"body {without_field} has no field, so {which} it no force: it passes through; pass "
+            "field= to World.add, without local=",
         )
 
 

@@ -197,7 +197,7 @@ class World:
         warn_of_gravity(self._gravity, None, stacklevel=3)
         self._bodies: list[FreeBody] = []
         self._fixed: list[LocalCompliance] = []
-        self._without_field: list[int] = []  # numbers of bodies
+        self._untouched: list[int] = []  # numbers of bodies without tree and field
         # by number of body, the strains up to which cubatures are trained
         self._trained: dict[int, float] = {}
         self._shapes: dict[tuple[object, ...], int] = {}
@@ -291,8 +291,8 @@ class World:
             The step is so long that the body, after a fall from its own thickness, moves by more
             than half of it in one; on flat ground it sinks by more than a tenth of it, or without
             a tree gets no force from the ground; the field is four times as large as the body, or
-            does not reach it; its gravity differs from that of the world; or it has no field and
-            meets fixed bodies (each once a world).
+            does not reach it; its gravity differs from that of the world; or it has neither tree
+            nor field in a world with fixed bodies (each once a world).
             The coefficient of friction is above 5.
         """
         refuse_names(others, World.add, _NAMES)
@@ -324,9 +324,9 @@ class World:
             doubts = doubts_of_body(body, tree, rest, spring, self._gravity, self._dt, self._ground)
             # before the body is added: a warning may be an error
             self._warn((kind, f"body {index} {text}") for kind, text in doubts)
-            if field is None:
+            if tree is None and field is None:
                 self._warn(doubts_of_fixed(index if self._fixed else None))
-                self._without_field.append(index)
+                self._untouched.append(index)
             self._core.add(body._core, shape, mu)
             self._bodies.append(body)
             if body.reduced.cubature is not None:
@@ -419,8 +419,8 @@ class World:
         Warns
         -----
         PlausibilityWarning
-            A body of the world has no field, so that the fixed one gives it no force (once a
-            world). The coefficient of friction is above 5.
+            A body of the world has neither tree nor field, so that the fixed one gives it no force
+            (once a world). The coefficient of friction is above 5.
         """
         refuse_names(others, World.add_fixed, _NAMES)
         require(local, LocalCompliance, "local")
@@ -431,7 +431,7 @@ class World:
             )
         pose, mu = Pose(position, quaternion), self._coefficient(friction)
         with self._adding:
-            self._warn(doubts_of_fixed(*self._without_field[:1]))
+            self._warn(doubts_of_fixed(*self._untouched[:1]))
             shape = self._shape(local.tree, None, local, stiffness, np.inf)
             self._core.add_fixed(pose.position, pose.quaternion, shape, mu)
             self._fixed.append(local)
@@ -460,14 +460,15 @@ class World:
         PlausibilityWarning
             Bodies move by more than half the thickness of each other, or of the ground, in a step
             and may pass through; or a body overlaps others, or the ground, deeply in its first step
-            (each once a world); or a body has sunk deeper into a dimple than its field is thick (once
-            a world); or the cubature of a body is strained beyond the poses that trained
+            (each once a world); or a body sinks deeper into a dimple than its field is thick, or meets
+            a fixed one without having a field (each once a world); or the cubature of a body is strained beyond the poses that trained
             it (once a body).
         """
         with callback(progress, "steps") as tell:
             self._core.step(step_count(n), tell, threads())
         report = self._core.report()
-        self._warn(doubts_of_steps(self._dt, report[9:11], report[11:15], report[15:]))
+        self._warn(doubts_of_steps(self._dt, report[9:11], report[11:15], report[15:18]))
+        self._warn(doubts_of_fixed(report[18] if report[19] else None, report[19]))
         if not self._trained:
             return
         strains = self._core.strains()
@@ -502,7 +503,10 @@ class World:
 
     @property
     def energy(self) -> NDArray[np.float64]:
-        """Kinetic and elastic energy of each body [J], shape (n,); not of springs and gravity."""
+        """Kinetic and elastic energy of each body [J], shape (n,), with that of its `local`.
+
+        Those of springs, gravity and fixed bodies are no part of it.
+        """
         return self._core.energy()
 
     @property
@@ -520,7 +524,8 @@ class World:
 
         The springs of friction belong to pairs of bodies and are no part of it: a world of bodies
         in such states begins without them, and its bodies move a little along the surface until new
-        springs carry them.
+        springs carry them. Nor are the forces on local compliances: a dimple begins anew, of the
+        points inside of a field without it.
 
         Parameters
         ----------
