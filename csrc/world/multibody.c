@@ -159,6 +159,7 @@ static rf_status make_dimple(rf_multibody *c, int32_t shape, int32_t number, rf_
   GROW(c->moved, c->n_bodies + c->n_dimples);
   RF_TRY(rf_multibody_dimple_create(c->shapes[shape].given.local, &out->dimple, err));
   out->dimple->of = number;
+  out->dimple->damping = c->set.contact_damping;
   out->dent = c->n_dimples;
 done:
   return st;

@@ -37,7 +37,7 @@
 // and the step minimizes their elastic energy 1/2 f . S f as well (world/multibody_dimple.h).  The
 // search finds points of the shell without its dimple that are inside of a field, and those that bore
 // a force in the last step and are inside with their dimple; gaps and directions are those with the
-// dimple of the last step.  Rows of such points have c = 1: the damper would resist the dimple too.  Shells with nothing but S may be fixed.
+// dimple of the last step.  Dampers do not act on it.  Shells with nothing but S may be fixed.
 //
 // Directions are the derivatives of the gaps (contact/contact.h, `conservative`).  Points that have
 // passed the middle of a thin part have no force: it would push them out on the other side.  Points

@@ -9,9 +9,10 @@
 //         + sum x f (x f / 2 - f_0) / (c k) + sum (y t)^2 / (2 k)
 // over 0 <= y <= x <= 1.  The first two terms are the energy that the forces give to the motion,
 // the last one is that of the springs of friction after the step, which keep no larger forces than
-// y t.  For a dimple H^-1 is S and U minus the displacement by the forces of the last step: with
-// f_0 its terms are f . (S + 1/k) f / 2 - f . g, g the gaps without a dimple. The energy that points
-// can give is that of the dimple and the springs in series, however stiff these are.
+// y t.  For a dimple H^-1 is S / c and U minus the displacement by the forces of the last step, over
+// c: with f_0 its terms are (f . (S + 1/k) f / 2 - f . g) / c, g the gaps without a dimple.  The
+// energy that points can give is that of the dimple and the springs in series, however stiff these
+// are.
 // D(x, y) <= D(x, 0): friction adds no energy; D(x, y) <= 0: both together add none but that of the normal springs.  All forces are
 // applied where D(1, 1) is at most the energy of the springs of friction before the step.
 #ifndef RF_WORLD_MULTIBODY_BOUND_H

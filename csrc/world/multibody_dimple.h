@@ -2,9 +2,9 @@
 // compliance S of a body (contact/local.h), which is all that a fixed shell has.
 //
 // Its coordinates are the displacements d = S f of the points that touch, in the frame of the
-// shell, with H = S^-1: forces of this step alone bend it, without inertia.  u is minus the
-// displacement by the forces of the last step, as gaps and friction count from places with these.
-// S is semidefinite and dense.  It is never inverted: the solve knows the image H x of each vector
+// shell, over the factor c of the damping (pair_dimple.h), with H = c S^-1: forces of this step
+// alone bend it, without inertia.  u is minus the displacement by the forces of the last step, over
+// c, as gaps and friction count from places with these.  Below S is one c-th of it. It is semidefinite and dense.  It is never inverted: the solve knows the image H x of each vector
 // x that it uses, and with B the square roots of the contact stiffness times the rows the
 // preconditioner is
 //     (S^-1 + B^T B)^-1 = S - S B^T (1 + B S B^T)^-1 B S.
@@ -21,11 +21,12 @@ struct rf_multibody_node;
 typedef struct rf_multibody_dimple {
   const rf_contact_local *local;  // borrowed
   rf_simd simd;
+  double damping;  // c
   int32_t of;       // number of its body, or of a fixed shell
   int32_t *number;  // of each point of the shell among those of this step; -1    (local->n_points)
   int32_t n;        // points of this step
   int32_t *point;   // of the shell                                               (n)
-  double *matrix;   // S                                                          (3 n, ld)
+  double *matrix;   // S / c                                                        (3 n, ld)
   // forces of the last step that are not zero
   int32_t n_last;
   int32_t *last;       // points of the shell                                     (n_last)

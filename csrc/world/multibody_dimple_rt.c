@@ -6,7 +6,7 @@
 #include "linalg/dense_rt.h"
 #include "world/multibody_node.h"
 
-// S of the points of the step.
+// S / c of the points of the step.
 static void fill_matrix(rf_multibody_dimple *d, int32_t ld) {
   memset(d->matrix, 0, 3 * (size_t)d->n * (size_t)ld * sizeof *d->matrix);
   for (int32_t i = 0; i < d->n; ++i)
@@ -17,7 +17,7 @@ static void fill_matrix(rf_multibody_dimple *d, int32_t ld) {
         for (int l = 0; l < 3; ++l) {
           const size_t row = 3 * (size_t)i + (size_t)k, column = 3 * (size_t)j + (size_t)l;
           d->matrix[row * (size_t)ld + column] = d->matrix[column * (size_t)ld + row] =
-              block[3 * k + l];
+              block[3 * k + l] / d->damping;
         }
     }
 }
@@ -39,7 +39,7 @@ void rf_multibody_dimple_place_rt(rf_multibody_node *n) {
   memset(n->elastic, 0, bytes);
   for (int32_t i = 0; i < d->n; ++i) {
     rf_pair_dent_rt(&dent, d->point[i], n->base + 3 * i);
-    for (int k = 0; k < 3; ++k) n->base[3 * i + k] = -n->base[3 * i + k];
+    for (int k = 0; k < 3; ++k) n->base[3 * i + k] /= -d->damping;
   }
   for (int32_t i = 0; i < d->n_last; ++i) {
     const int32_t number = d->number[d->last[i]];
@@ -63,7 +63,7 @@ static void enter_pair(rf_multibody_dimple *d, const rf_pair_rows *t) {
     const bool grips = t->friction.mu > 0.0;
     const double stiffness = grips ? rf_pair_friction_stiffness_rt(t, i) : 0.0;
     if (!grips || t->force[i] < 0.0)
-      enter_own(d, t->dimple.at[i], axes, t->stiff[i]);
+      enter_own(d, t->dimple.at[i], axes, d->damping * t->stiff[i]);
     for (int e = 1; e < 3 && stiffness > 0.0; ++e)
       enter_own(d, t->dimple.at[i], axes + 3 * e, stiffness);
   }

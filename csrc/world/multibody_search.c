@@ -157,6 +157,7 @@ static void set_dimple(const rf_multibody_search *s, int32_t place, rf_pair_rows
   const rf_multibody_fixed *fixed = fixed_at(s, place);
   t->dimple.node = fixed ? fixed->dent : s->nodes[place].dent;
   t->dimple.yields = t->dimple.node >= 0;
+  if (t->dimple.yields) t->dimple.damping = s->dimples[t->dimple.node].dimple->damping;
 }
 
 // Adds the contact of the points of one body with the field of another, if they have them.

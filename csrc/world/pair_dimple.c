@@ -12,7 +12,7 @@ void rf_pair_dimple_free(rf_pair_dimple *d) {
 
 rf_status rf_pair_dimple_reserve(rf_pair_dimple *d, int32_t n, rf_error *err) {
   rf_status st = RF_OK;
-  const rf_pair_dimple fresh = {.yields = d->yields, .node = d->node};
+  const rf_pair_dimple fresh = {.yields = d->yields, .node = d->node, .damping = d->damping};
   if (n <= d->n_room) return st;
   rf_pair_dimple_free(d);
   *d = fresh;

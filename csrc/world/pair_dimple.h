@@ -3,7 +3,9 @@
 //
 // The dimple is a part of the solve with coordinates of its own, three for each point that touches
 // (multibody_dimple.h).  A row reads and loads those of one point only, along a copy of its axis
-// and tangents in the frame of the shell.
+// and tangents in the frame of the shell.  These are d / c, c the factor of the damping, as dampers
+// act on the motion of bodies only: with d = S f rows of c k (W . u + N d / c) have k N d, and
+// stay symmetric, with S / c.  Tangents have c as well, for the same d.
 #ifndef RF_WORLD_PAIR_DIMPLE_H
 #define RF_WORLD_PAIR_DIMPLE_H
 
@@ -24,6 +26,7 @@ typedef struct rf_pair_dent {
 typedef struct rf_pair_dimple {
   bool yields;     // false: no dimple, and nothing below is used
   int32_t node;    // its number among the dimples of the solve
+  double damping;  // c
   int32_t *point;  // of the shell                                               (n_rows)
   int32_t *at;     // first coordinate of the point                              (n_rows)
   double *axes;    // W and both T                                               (n_rows, 9)

@@ -39,6 +39,11 @@ void rf_pair_friction_derive_rt(const double trial[2], double limit, bool secant
 
 // ---- sums
 
+// Points with a dimple have dampers across the axis too: its coordinates are one c-th of it.
+static double stiffness_of(const rf_pair_rows *t, int32_t i) {
+  return t->dimple.yields ? t->dimple.damping * t->stiff[i] : t->stiff[i];
+}
+
 // T . u of both tangents of a point
 static void slip_of(const rf_pair_rows *t, int32_t i, const rf_pair_slots *u, double out[2]) {
   for (int e = 0; e < 2; ++e) out[e] = rf_pair_rows_closing_rt(t, i, 1 + e, u);
@@ -56,7 +61,7 @@ void rf_pair_friction_push_rt(rf_pair_rows *t, bool held, const rf_pair_slots *u
   for (int32_t i = 0; i < t->n_rows; ++i) {
     double slip[2], force[2], *trial = f->trial + 2 * i;
     slip_of(t, i, u, slip);
-    for (int e = 0; e < 2; ++e) trial[e] = f->last[2 * i + e] - t->stiff[i] * slip[e];
+    for (int e = 0; e < 2; ++e) trial[e] = f->last[2 * i + e] - stiffness_of(t, i) * slip[e];
     if (!held) {
       f->before[i] = f->limit[i];
       f->limit[i] = t->force[i] < 0.0 ? -f->mu * t->force[i] : 0.0;
@@ -73,7 +78,7 @@ void rf_pair_friction_multiply_rt(rf_pair_rows *t, bool secant, const rf_pair_sl
     if (!(f->limit[i] > 0.0)) continue;
     double slip[2], force[2];
     slip_of(t, i, u, slip);
-    for (int e = 0; e < 2; ++e) slip[e] *= -t->stiff[i];
+    for (int e = 0; e < 2; ++e) slip[e] *= -stiffness_of(t, i);
     rf_pair_friction_derive_rt(f->trial + 2 * i, f->limit[i], secant, slip, force);
     apply(t, i, force);
   }
@@ -83,7 +88,7 @@ void rf_pair_friction_aim_rt(rf_pair_rows *t, const rf_pair_slots *u) {
   for (int32_t i = 0; i < t->n_rows; ++i) {
     double *slope = t->friction.slope + 2 * i;
     slip_of(t, i, u, slope);
-    for (int e = 0; e < 2; ++e) slope[e] *= -t->stiff[i];
+    for (int e = 0; e < 2; ++e) slope[e] *= -stiffness_of(t, i);
   }
 }
 
@@ -96,7 +101,7 @@ double rf_pair_friction_work_rt(const rf_pair_rows *t, double part) {
     double trial[2], force[2];
     for (int e = 0; e < 2; ++e) trial[e] = f->trial[2 * i + e] + part * slope[e];
     rf_pair_friction_return_rt(trial, f->limit[i], force);
-    sum -= (force[0] * slope[0] + force[1] * slope[1]) / t->stiff[i];
+    sum -= (force[0] * slope[0] + force[1] * slope[1]) / stiffness_of(t, i);
   }
   return sum;
 }
@@ -111,7 +116,7 @@ static void add_square(int32_t n, double factor, const double *row, double *own,
 double rf_pair_friction_stiffness_rt(const rf_pair_rows *t, int32_t i) {
   const double size = size_of(t->friction.trial + 2 * i), limit = t->friction.limit[i];
   if (!(limit > 0.0)) return 0.0;
-  return t->stiff[i] * (size <= limit ? 1.0 : limit / size);
+  return stiffness_of(t, i) * (size <= limit ? 1.0 : limit / size);
 }
 
 void rf_pair_friction_add_own_rt(const rf_pair_rows *t, int side, double *own, int32_t ld) {

@@ -177,11 +177,6 @@ static void add(int32_t n, double factor, const double *x, double *y) {
   for (int32_t i = 0; i < n; ++i) y[i] += factor * x[i];
 }
 
-// A factor c on the rows of a dimple would act on d as well: d = c S f then, or unsymmetric rows.
-static double damping_of(const rf_pair_rows *t, double factor) {
-  return t->dimple.yields ? 1.0 : factor;
-}
-
 static const double *row_of(const rf_pair_rows *t, int32_t i) {
   return rf_pair_rows_row_rt(t, i, 0);
 }
@@ -198,40 +193,36 @@ static void apply(rf_pair_rows *t, int32_t i, double force) {
 }
 
 void rf_pair_rows_push_rt(rf_pair_rows *t, double factor, bool held, const rf_pair_slots *u) {
-  const double c = damping_of(t, factor);
   clear(t);
   for (int32_t i = 0; i < t->n_rows; ++i) {
     const double closing = rf_pair_rows_closing_rt(t, i, 0, u);
-    t->force[i] = t->begin[i] - c * t->stiff[i] * closing;
+    t->force[i] = t->begin[i] - factor * t->stiff[i] * closing;
     if (t->force[i] < 0.0) apply(t, i, t->force[i]);
   }
   if (t->friction.mu > 0.0) rf_pair_friction_push_rt(t, held, u);
 }
 
 void rf_pair_rows_multiply_rt(rf_pair_rows *t, double factor, bool secant, const rf_pair_slots *u) {
-  const double c = damping_of(t, factor);
   clear(t);
   for (int32_t i = 0; i < t->n_rows; ++i) {
     if (!(t->force[i] < 0.0)) continue;
     const double closing = rf_pair_rows_closing_rt(t, i, 0, u);
-    apply(t, i, -c * t->stiff[i] * closing);
+    apply(t, i, -factor * t->stiff[i] * closing);
   }
   if (t->friction.mu > 0.0) rf_pair_friction_multiply_rt(t, secant, u);
 }
 
 void rf_pair_rows_aim_rt(rf_pair_rows *t, double factor, const rf_pair_slots *u) {
-  const double c = damping_of(t, factor);
   for (int32_t i = 0; i < t->n_rows; ++i)
-    t->slope[i] = -c * t->stiff[i] * rf_pair_rows_closing_rt(t, i, 0, u);
+    t->slope[i] = -factor * t->stiff[i] * rf_pair_rows_closing_rt(t, i, 0, u);
   if (t->friction.mu > 0.0) rf_pair_friction_aim_rt(t, u);
 }
 
 double rf_pair_rows_work_rt(const rf_pair_rows *t, double factor, double part) {
-  const double c = damping_of(t, factor);
   double sum = 0.0;
   for (int32_t i = 0; i < t->n_rows; ++i) {
     const double force = t->force[i] + part * t->slope[i];
-    if (force < 0.0) sum -= force * t->slope[i] / (c * t->stiff[i]);
+    if (force < 0.0) sum -= force * t->slope[i] / (factor * t->stiff[i]);
   }
   return t->friction.mu > 0.0 ? sum + rf_pair_friction_work_rt(t, part) : sum;
 }
@@ -239,22 +230,20 @@ double rf_pair_rows_work_rt(const rf_pair_rows *t, double factor, double part) {
 void rf_pair_rows_add_own_rt(const rf_pair_rows *t, int side, double factor, double *own,
                              int32_t ld) {
   const int32_t n = t->side[side].size, from = side ? t->side[0].size : 0;
-  const double c = damping_of(t, factor);
   for (int32_t i = 0; i < t->n_rows; ++i) {
     // without friction no forces are known yet
     if (t->friction.mu > 0.0 && !(t->force[i] < 0.0)) continue;
     const double *row = row_of(t, i) + from;
     for (int32_t j = 0; j < n; ++j)
-      if (row[j] != 0.0) add(n, c * t->stiff[i] * row[j], row, own + (size_t)j * (size_t)ld);
+      if (row[j] != 0.0) add(n, factor * t->stiff[i] * row[j], row, own + (size_t)j * (size_t)ld);
   }
   if (t->friction.mu > 0.0) rf_pair_friction_add_own_rt(t, side, own, ld);
 }
 
 void rf_pair_rows_springs_rt(const rf_pair_rows *t, double factor, double matrix[4],
                              double linear[2], double *stored) {
-  const double c = damping_of(t, factor);
   for (int32_t i = 0; i < t->n_rows; ++i) {
-    const double by = 1.0 / (c * t->stiff[i]);
+    const double by = 1.0 / (factor * t->stiff[i]);
     if (!(t->force[i] < 0.0)) continue;
     matrix[0] += by * t->force[i] * t->force[i];
     linear[0] -= by * t->force[i] * t->begin[i];

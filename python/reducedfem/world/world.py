@@ -137,7 +137,7 @@ class World:
         Coefficient of the ground; None: `friction`.
     contact_damping
         Factor c, at least 1: springs of stiffness k have dampers of (c - 1) dt k beside them. It
-        changes no equilibrium. Points with a local compliance have none.
+        changes no equilibrium. Dampers act on the motion of bodies, not on local compliances.
     tol
         Tolerance of the solve for the forces, relative, at least 1e-13, which rounding allows, and
         below 1. It affects their sizes, not that they are opposite.
