@@ -237,12 +237,16 @@ static bool is_new(const rf_multibody *c, int32_t number) {
   return number < -1 && rf_multibody_fixed_number(number) >= c->n_stepped[1];
 }
 
+static double thickness_of(const rf_multibody *c, int32_t field) {
+  return field < 0 ? c->search.ground_thickness : c->shapes[c->shape_of[field]].thickness;
+}
+
 // Notes the overlap of a pair if one of both is new.
 static void note_overlap(rf_multibody *c, const rf_pair_rows *t) {
   const int32_t a = t->side[0].body, b = t->side[1].body;
   if (!is_new(c, a) && !is_new(c, b)) return;
   const rf_multibody_place *place = rf_multibody_search_place(&c->search, a);
-  const double thickness = b < 0 ? c->search.ground_thickness : c->shapes[c->shape_of[b]].thickness;
+  const double thickness = thickness_of(c, b);
   const double size = fmin(thickness, 2.0 * place->reach);
   // all points past the middle: at least half of it
   const bool passed = t->n_rows == 0 && t->n_passed > 0 && isfinite(thickness);
@@ -255,9 +259,10 @@ static void note_overlap(rf_multibody *c, const rf_pair_rows *t) {
   c->report.overlap_other = a < 0 ? a : b;
 }
 
-static void note_sunk(rf_multibody_report *r, const rf_pair_rows *t) {
-  if (t->n_sunk == 0) return;
-  r->sunk += t->n_sunk;
+static void note_sunk(rf_multibody *c, const rf_pair_rows *t) {
+  rf_multibody_report *r = &c->report;
+  if (t->n_lost == 0 && !(t->sunk_m > 0.5 * thickness_of(c, t->side[1].body))) return;
+  ++r->sunk;
   r->sunk_shell = t->side[0].body;
   r->sunk_field = t->side[1].body;
 }
@@ -288,7 +293,7 @@ static void list_active(rf_multibody *c, rf_multibody_solve *s) {
     rf_pair_rows *t = &c->search.pairs[k];
     report->passed += t->n_passed;
     note_overlap(c, t);
-    note_sunk(report, t);
+    note_sunk(c, t);
     if (t->n_rows == 0) continue;
     c->active[c->n_active++] = t;
     report->points += t->n_rows;

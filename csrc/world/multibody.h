@@ -98,8 +98,8 @@ typedef struct rf_multibody_report {
   double overlap_m;
   int32_t overlap_body;   // with these points, or with the field if a fixed shell has the points
   int32_t overlap_other;  // the other one; -1: the ground; -2, -3, ...: a fixed shell
-  // last pair whose field is thinner than the dimple in it is deep
-  int64_t sunk;        // points found like this, of all steps
+  // last pair whose dimple is deeper than half of the field, which its points may leave, or have left
+  int64_t sunk;        // such pairs, of all steps
   int32_t sunk_shell;  // the body, or fixed shell, with the dimple
   int32_t sunk_field;  // the one with the field
   // first fixed shell that a body with points, but without a field, came near: -2, -3, ...; 0: none

@@ -314,8 +314,8 @@ static rf_status evaluate(rf_multibody_search *s, rf_multibody_contacts *w, rf_p
   const rf_pose pose = rf_pose_seen_from_rt(&tree->pose, &field->pose);
   rf_status st = RF_OK;
   RF_TRY(contact_of(s, w, t, &contact, err));
-  t->n_rows = t->n_passed = t->n_sunk = 0;
-  t->depth_m = 0.0;
+  t->n_rows = t->n_passed = t->n_lost = 0;
+  t->depth_m = t->sunk_m = 0.0;
   if (t->side[1].r) st = rf_contact_deform_field_rt(contact, s->nodes[b].body->deformation->q);
   // without coherence and state: earlier cycles of the same contact leave no trace
   if (st >= 0) st = rf_contact_evaluate_rt(contact, &pose, q, -1, &found, NULL, NULL, NULL);

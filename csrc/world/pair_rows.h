@@ -46,8 +46,10 @@ typedef struct rf_pair_rows {
   // results of an evaluation
   int32_t n_rows;    // of the points with a force, one each
   int32_t n_passed;  // points without a force, see multibody.h
-  int32_t n_sunk;    // points that bore a force in the last step and have passed, or are inside of
-                     // the field with their dimple, but past it without
+  // of points that bore a force in the last step: how many have passed, and the largest displacement
+  // of those that are inside of the field with their dimple only, m
+  int32_t n_lost;
+  double sunk_m;
   double depth_m;    // of the deepest with a force
   int32_t size;      // of both slots
   double *rows;      // W                                                       (n_rows, size)

@@ -1,5 +1,6 @@
 #include "world/pair_rows.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "contact/contact_state.h"
@@ -106,7 +107,7 @@ static void add_rows(rf_pair_rows *t, const lever sides[2], const rf_pair_dent *
                    .carriers = &points->carriers[k]};
     if (rf_vec3_dot(axis, points->normal + 3 * k) < RF_CONTACT_PASSED) {
       ++t->n_passed;
-      t->n_sunk += bore_force(dent, contact->search.tree->point[p.place]);
+      t->n_lost += bore_force(dent, contact->search.tree->point[p.place]);
       continue;
     }
     if (-points->gap[k] > t->depth_m) t->depth_m = -points->gap[k];
@@ -135,7 +136,8 @@ static bool touches(const rf_contact_search *s, int32_t place) {
 }
 
 // Adds the points that bore a force in the last step and are still inside of the field, but would
-// have left it without their dimple, which is deeper than the field is thick: gaps grow along it.
+// have left it without their dimple, which may be deeper than the field is thick: gaps grow along
+// it.
 static void add_sunk(rf_pair_rows *t, const lever sides[2], const rf_pair_dent *dent,
                      rf_contact *contact) {
   const rf_contact_search *s = &contact->search;
@@ -149,7 +151,7 @@ static void add_sunk(rf_pair_rows *t, const lever sides[2], const rf_pair_dent *
     rf_contact_search_some_rt(s, 1, &place, way, &gap, &points);
     // a force that ended in a small gap is found again
     if (!(gap < rf_vec3_dot(way, points.gradient))) continue;
-    if (gap < 0.0) ++t->n_sunk;
+    if (gap < 0.0) t->sunk_m = fmax(t->sunk_m, rf_vec3_dot(way, points.gradient));
     add_rows(t, sides, dent, contact, &points);
   }
 }
@@ -163,7 +165,8 @@ void rf_pair_rows_fill_rt(rf_pair_rows *t, const rf_pair_rows_frame *tree, const
   double gap[RF_CONTACT_BLOCK];
   rf_vec3_sub(s->frame.grasp, tree->centre, sides[0].arm);
   t->depth_m = 0.0;
-  t->n_rows = t->n_passed = t->n_sunk = 0;
+  t->sunk_m = 0.0;
+  t->n_rows = t->n_passed = t->n_lost = 0;
   memcpy(t->friction.turn, s->frame.rotation, sizeof t->friction.turn);
   for (int32_t first = 0; first < s->touching; first += RF_CONTACT_BLOCK) {
     rf_contact_search_points_rt(s, first, &points);

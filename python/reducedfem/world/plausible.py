@@ -121,8 +121,8 @@ def doubts_of_steps(
     """Yield the kind and the text of each warning about the steps of a world.
 
     fastest: relative displacement and body; overlap: relative depth, depth [m], body and the other
-    body, -1 for the ground, -2, -3, ... for fixed ones; sunk: points with a dimple, the body with
-    it and the one with the field.
+    body, -1 for the ground, -2, -3, ... for fixed ones; sunk: number of dimples that were too deep,
+    the body with the last one and the one with the field.
     """
     part, body = fastest
     if part > _FASTEST:
@@ -140,11 +140,11 @@ def doubts_of_steps(
             f"{depth:.2g} m in the first step of one of them, and they fly apart or stay "
             "inside each other; add bodies where they do not overlap",
         )
-    points, shell, body = sunk
-    if points > 0:
+    times, shell, body = sunk
+    if times > 0:
         yield (
             "deep",
-            f"body {shell} gave way to body {body} by more than the field of that is thick: points "
-            "beside those that touched it are no longer found, and it may fall through; use a "
+            f"body {shell} gave way to body {body} by more than half of the thickness of the field of "
+            "the latter: points that come under it are not found, and it may fall through; use a "
             "field of the whole thickness of the body, a stiffer solid or smaller forces",
         )
