@@ -140,7 +140,8 @@ static PyObject *get_mean_compliance(PyObject *self, void *unused) {
 }
 
 static PyGetSetDef getset[] = {
-    {"mean_compliance", get_mean_compliance, NULL, "Mean compliance of each point by a force on itself [m/N], (n,).", NULL},
+    {"mean_compliance", get_mean_compliance, NULL,
+     "Mean compliance of each point by a force on itself [m/N], (n,).", NULL},
     {"lacking", get_lacking, NULL, "Share of the compliance of each point, (n,); read-only view.",
      NULL},
     {"bytes", get_bytes, NULL, "Memory [bytes].", NULL},

@@ -301,7 +301,7 @@ static PyObject *dimple(PyObject *self, PyObject *args) {
   double *u = py_f64(out);
   Py_BEGIN_ALLOW_THREADS
   py_lock(self);
-  rf_multibody_dent(c, number, u);
+  rf_multibody_dimple_displacements(c, number, u);
   py_unlock(self);
   Py_END_ALLOW_THREADS
   return out;
@@ -323,7 +323,7 @@ static PyObject *energy(PyObject *self, PyObject *unused) {
   py_lock(self);
   for (int32_t i = 0; i < n && st >= 0; ++i) {
     st = rf_free_body_energy(rf_multibody_body(c, i), to + i, &err);
-    to[i] += rf_multibody_dent_energy(c, i);
+    to[i] += rf_multibody_dimple_energy(c, i);
   }
   py_unlock(self);
   Py_END_ALLOW_THREADS
@@ -361,12 +361,12 @@ static PyObject *report(PyObject *self, PyObject *unused) {
   r = *rf_multibody_reported(py_held(self));
   py_unlock(self);
   Py_END_ALLOW_THREADS
-  return Py_BuildValue("(LiiLLdidLdiddiiLiiii)", (long long)r.steps, (int)r.candidates, (int)r.pairs,
-                       (long long)r.points, (long long)r.passed, r.depth_m, (int)r.iterations,
-                       r.residual, (long long)r.unconverged, r.fastest, (int)r.fastest_body,
-                       r.overlap, r.overlap_m, (int)r.overlap_body, (int)r.overlap_other,
-                       (long long)r.sunk, (int)r.sunk_shell, (int)r.sunk_field,
-                       (int)r.missed_body, (int)r.missed_shell);
+  return Py_BuildValue("(LiiLLdidLdiddiiLiiii)", (long long)r.steps, (int)r.candidates,
+                       (int)r.pairs, (long long)r.points, (long long)r.passed, r.depth_m,
+                       (int)r.iterations, r.residual, (long long)r.unconverged, r.fastest,
+                       (int)r.fastest_body, r.overlap, r.overlap_m, (int)r.overlap_body,
+                       (int)r.overlap_other, (long long)r.sunk, (int)r.sunk_shell,
+                       (int)r.sunk_field, (int)r.missed_body, (int)r.missed_shell);
 }
 
 PyDoc_STRVAR(contacts_doc,

@@ -153,14 +153,14 @@ static rf_status check_body(const rf_multibody *c, const rf_free_body *body, int
 static rf_status make_dimple(rf_multibody *c, int32_t shape, int32_t number, rf_multibody_node *out,
                              rf_error *err) {
   rf_status st = RF_OK;
-  *out = (rf_multibody_node){.dent = -1};
+  *out = (rf_multibody_node){.dimple_index = -1};
   if (shape < 0 || !c->shapes[shape].given.local) return st;
   GROW(c->dimples, c->n_dimples);
   GROW(c->moved, c->n_bodies + c->n_dimples);
   RF_TRY(rf_multibody_dimple_create(c->shapes[shape].given.local, &out->dimple, err));
   out->dimple->of = number;
   out->dimple->damping = c->set.contact_damping;
-  out->dent = c->n_dimples;
+  out->dimple_index = c->n_dimples;
 done:
   return st;
 }
@@ -181,7 +181,7 @@ rf_status rf_multibody_add(rf_multibody *c, const rf_free_body *body, int32_t in
   RF_TRY(rf_free_body_copy(body, c->set.gravity, &mine, err));
   c->shape_of[n] = index;
   c->friction[n] = friction;
-  c->nodes[n] = (rf_multibody_node){.body = mine, .dent = dimple.dent};
+  c->nodes[n] = (rf_multibody_node){.body = mine, .dimple_index = dimple.dimple_index};
   c->n_bodies = n + 1;
   if (dimple.dimple) c->dimples[c->n_dimples++] = dimple;
   dimple = (rf_multibody_node){0};
@@ -201,8 +201,8 @@ rf_status rf_multibody_add_fixed(rf_multibody *c, const rf_pose *pose, int32_t i
     return rf_fail(err, RF_ERR_ARG, "the tree of a fixed shell must be rigid");
   GROW(c->fixed, c->n_fixed);
   RF_TRY(make_dimple(c, index, rf_multibody_fixed_number(c->n_fixed), &dimple, err));
-  c->fixed[c->n_fixed++] =
-      (rf_multibody_fixed){*pose, .shape = index, .friction = friction, .dent = dimple.dent};
+  c->fixed[c->n_fixed++] = (rf_multibody_fixed){*pose, .shape = index, .friction = friction,
+                                                .dimple_index = dimple.dimple_index};
   c->dimples[c->n_dimples++] = dimple;
 done:
   return st;
@@ -434,9 +434,10 @@ int32_t rf_multibody_pairs(const rf_multibody *c) { return c->n_active; }
 int32_t rf_multibody_fixed_count(const rf_multibody *c) { return c->n_fixed; }
 
 static const rf_multibody_dimple *dimple_of(const rf_multibody *c, int32_t number) {
-  const int32_t dent =
-      number >= 0 ? c->nodes[number].dent : c->fixed[rf_multibody_fixed_number(number)].dent;
-  return dent < 0 ? NULL : c->dimples[dent].dimple;
+  const int32_t dimple_index = number >= 0
+                                   ? c->nodes[number].dimple_index
+                                   : c->fixed[rf_multibody_fixed_number(number)].dimple_index;
+  return dimple_index < 0 ? NULL : c->dimples[dimple_index].dimple;
 }
 
 const rf_contact_local *rf_multibody_local(const rf_multibody *c, int32_t number) {
@@ -444,20 +445,22 @@ const rf_contact_local *rf_multibody_local(const rf_multibody *c, int32_t number
   return d ? d->local : NULL;
 }
 
-void rf_multibody_dent(const rf_multibody *c, int32_t number, double *displacement) {
+void rf_multibody_dimple_displacements(const rf_multibody *c, int32_t number,
+                                       double *displacement) {
   const rf_multibody_dimple *d = dimple_of(c, number);
-  const rf_pair_dent dent = rf_multibody_dimple_dent(d);
-  for (int32_t i = 0; i < d->local->n_points; ++i) rf_pair_dent_rt(&dent, i, displacement + 3 * i);
+  const rf_pair_dimple_forces last = rf_multibody_dimple_last_forces(d);
+  for (int32_t i = 0; i < d->local->n_points; ++i)
+    rf_pair_dimple_displacement_rt(&last, i, displacement + 3 * i);
 }
 
-double rf_multibody_dent_energy(const rf_multibody *c, int32_t number) {
+double rf_multibody_dimple_energy(const rf_multibody *c, int32_t number) {
   const rf_multibody_dimple *d = dimple_of(c, number);
   double way[3], sum = 0.0;
   if (!d) return sum;
-  const rf_pair_dent dent = rf_multibody_dimple_dent(d);
-  for (int32_t k = 0; k < dent.n; ++k) {
-    rf_pair_dent_rt(&dent, dent.point[k], way);
-    sum += 0.5 * rf_vec3_dot(dent.force + 3 * (size_t)k, way);
+  const rf_pair_dimple_forces last = rf_multibody_dimple_last_forces(d);
+  for (int32_t k = 0; k < last.n; ++k) {
+    rf_pair_dimple_displacement_rt(&last, last.point[k], way);
+    sum += 0.5 * rf_vec3_dot(last.force + 3 * (size_t)k, way);
   }
   return sum;
 }

@@ -35,9 +35,10 @@
 // A shape may have a local compliance S (contact/local.h), the linear statics of its surface beside
 // its coordinates: points then move by S f, f the forces of the step on all points of the shell,
 // and the step minimizes their elastic energy 1/2 f . S f as well (world/multibody_dimple.h).  The
-// search finds points of the shell without its dimple that are inside of a field, and those that bore
-// a force in the last step and are inside with their dimple; gaps and directions are those with the
-// dimple of the last step.  Dampers do not act on it.  Shells with nothing but S may be fixed.
+// search finds points of the shell without its dimple that are inside of a field, and those that
+// bore a force in the last step and are inside with their dimple; gaps and directions are those
+// with the dimple of the last step.  Dampers do not act on it.  Shells with nothing but S may be
+// fixed.
 //
 // Directions are the derivatives of the gaps (contact/contact.h, `conservative`).  Points that have
 // passed the middle of a thin part have no force: it would push them out on the other side.  Points
@@ -98,7 +99,8 @@ typedef struct rf_multibody_report {
   double overlap_m;
   int32_t overlap_body;   // with these points, or with the field if a fixed shell has the points
   int32_t overlap_other;  // the other one; -1: the ground; -2, -3, ...: a fixed shell
-  // last pair whose dimple is deeper than half of the field, which its points may leave, or have left
+  // last pair whose dimple is deeper than half of the field, which its points may leave, or have
+  // left
   int64_t sunk;        // such pairs, of all steps
   int32_t sunk_shell;  // the body, or fixed shell, with the dimple
   int32_t sunk_field;  // the one with the field
@@ -146,9 +148,10 @@ int32_t rf_multibody_fixed_count(const rf_multibody *bodies);
 const rf_contact_local *rf_multibody_local(const rf_multibody *bodies, int32_t number);
 // Displacements of all points of its shell by the forces of the last step, in its frame
 // (n_points, 3).
-void rf_multibody_dent(const rf_multibody *bodies, int32_t number, double *displacement);
+void rf_multibody_dimple_displacements(const rf_multibody *bodies, int32_t number,
+                                       double *displacement);
 // Elastic energy of its local compliance by these forces, J; 0: it has none.
-double rf_multibody_dent_energy(const rf_multibody *bodies, int32_t number);
+double rf_multibody_dimple_energy(const rf_multibody *bodies, int32_t number);
 rf_free_body *rf_multibody_body(const rf_multibody *bodies, int32_t index);
 const rf_multibody_report *rf_multibody_reported(const rf_multibody *bodies);
 // Pairs in contact in the last step: their number, and one of them.

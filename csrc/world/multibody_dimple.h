@@ -4,8 +4,9 @@
 // Its coordinates are the displacements d = S f of the points that touch, in the frame of the
 // shell, over the factor c of the damping (pair_dimple.h), with H = c S^-1: forces of this step
 // alone bend it, without inertia.  u is minus the displacement by the forces of the last step, over
-// c, as gaps and friction count from places with these.  Below S is one c-th of it. It is semidefinite and dense.  It is never inverted: the solve knows the image H x of each vector
-// x that it uses, and with B the square roots of the contact stiffness times the rows the
+// c, as gaps and friction count from places with these.  Below S is one c-th of it. It is
+// semidefinite and dense.  It is never inverted: the solve knows the image H x of each vector x
+// that it uses, and with B the square roots of the contact stiffness times the rows the
 // preconditioner is
 //     (S^-1 + B^T B)^-1 = S - S B^T (1 + B S B^T)^-1 B S.
 // As a body at rest keeps the forces of the last step, that is where a solve begins.
@@ -21,7 +22,7 @@ struct rf_multibody_node;
 typedef struct rf_multibody_dimple {
   const rf_contact_local *local;  // borrowed
   rf_simd simd;
-  double damping;  // c
+  double damping;   // c
   int32_t of;       // number of its body, or of a fixed shell
   int32_t *number;  // of each point of the shell among those of this step; -1    (local->n_points)
   int32_t n;        // points of this step
@@ -51,8 +52,8 @@ void rf_multibody_dimple_free(rf_multibody_dimple *d);  // NULL is fine
 RF_MUST_CHECK rf_status rf_multibody_dimple_gather(struct rf_multibody_node *n,
                                                    rf_pair_rows *const *pairs, rf_error *err);
 // Forces of the last step, until the next one.
-static inline rf_pair_dent rf_multibody_dimple_dent(const rf_multibody_dimple *d) {
-  return (rf_pair_dent){d->local, d->n_last, d->last, d->last_force};
+static inline rf_pair_dimple_forces rf_multibody_dimple_last_forces(const rf_multibody_dimple *d) {
+  return (rf_pair_dimple_forces){d->local, d->n_last, d->last, d->last_force};
 }
 
 // ---- multibody_dimple_rt.c: the functions of multibody_node.h for a dimple

@@ -31,14 +31,14 @@ static void multiply(const rf_multibody_node *n, const double *x, double *y) {
 
 void rf_multibody_dimple_place_rt(rf_multibody_node *n) {
   const rf_multibody_dimple *d = n->dimple;
-  const rf_pair_dent dent = rf_multibody_dimple_dent(d);
+  const rf_pair_dimple_forces last = rf_multibody_dimple_last_forces(d);
   const size_t bytes = (size_t)n->size * sizeof(double);
   fill_matrix(n->dimple, n->size);
   memset(n->base, 0, bytes);
   memset(n->inertia, 0, bytes);
   memset(n->elastic, 0, bytes);
   for (int32_t i = 0; i < d->n; ++i) {
-    rf_pair_dent_rt(&dent, d->point[i], n->base + 3 * i);
+    rf_pair_dimple_displacement_rt(&last, d->point[i], n->base + 3 * i);
     for (int k = 0; k < 3; ++k) n->base[3 * i + k] /= -d->damping;
   }
   for (int32_t i = 0; i < d->n_last; ++i) {
@@ -62,8 +62,7 @@ static void enter_pair(rf_multibody_dimple *d, const rf_pair_rows *t) {
     const double *axes = t->dimple.axes + 9 * (size_t)i;
     const bool grips = t->friction.mu > 0.0;
     const double stiffness = grips ? rf_pair_friction_stiffness_rt(t, i) : 0.0;
-    if (!grips || t->force[i] < 0.0)
-      enter_own(d, t->dimple.at[i], axes, d->damping * t->stiff[i]);
+    if (!grips || t->force[i] < 0.0) enter_own(d, t->dimple.at[i], axes, d->damping * t->stiff[i]);
     for (int e = 1; e < 3 && stiffness > 0.0; ++e)
       enter_own(d, t->dimple.at[i], axes + 3 * e, stiffness);
   }
@@ -83,7 +82,8 @@ rf_status rf_multibody_dimple_begin_rt(rf_multibody_node *n, rf_pair_rows *const
     for (int32_t j = 0; j < n->size; ++j)
       out[j] = b[0] * rows[j] + b[1] * rows[n->size + j] + b[2] * rows[2 * n->size + j];
     for (int32_t j = 0; j <= i; ++j)
-      d->factor[(size_t)j * (size_t)ld + (size_t)i] = rf_vec3_dot(out + d->own_at[j], d->own + 3 * j) + (i == j);
+      d->factor[(size_t)j * (size_t)ld + (size_t)i] =
+          rf_vec3_dot(out + d->own_at[j], d->own + 3 * j) + (i == j);
   }
   return rf_dense_cholesky_rt(d->simd, d->n_own, d->factor, ld) ? RF_OK : RF_ERR_DIVERGED;
 }

@@ -47,7 +47,8 @@ rf_status rf_multibody_node_reserve(rf_multibody_node *n, rf_error *err) {
   n->r = n->body->deformation->n;
   n->size = RF_SLOT_RIGID + ld;
   // again after a failure
-  const rf_multibody_node fresh = {.body = n->body, .dent = n->dent, .r = n->r, .size = n->size};
+  const rf_multibody_node fresh = {
+      .body = n->body, .dimple_index = n->dimple_index, .r = n->r, .size = n->size};
   rf_multibody_node_free(n);
   rf_multibody_side *sides = n->sides;
   const int32_t n_sides = n->n_sides;

@@ -16,13 +16,13 @@ typedef struct rf_multibody_side {
 typedef struct rf_multibody_node {
   rf_multibody_dimple *dimple;  // owned; NULL: a body
   // of a body only
-  rf_free_body *body;  // owned by the whole
-  int32_t dent;        // number of its dimple; -1: none
-  rf_motion *impact;   // its deformation in steps with contact; owned
-  double *own;         // c K of the body alone, of all rows                       (size, size)
-  double *added;       // A of the deformation, its reduced part                   (ld, ld)
-  double *response;    // of the reduced coordinates to motions of the body        (6, ld)
-  double *rigid;       // factor of the rigid block without them                   (8, 8)
+  rf_free_body *body;    // owned by the whole
+  int32_t dimple_index;  // number of its dimple; -1: none
+  rf_motion *impact;     // its deformation in steps with contact; owned
+  double *own;           // c K of the body alone, of all rows                       (size, size)
+  double *added;         // A of the deformation, its reduced part                   (ld, ld)
+  double *response;      // of the reduced coordinates to motions of the body        (6, ld)
+  double *rigid;         // factor of the rigid block without them                   (8, 8)
   // of both
   int32_t r, size;           // of its slot
   rf_multibody_side *sides;  // of this step, in the order of pairs; borrowed  (n_sides)

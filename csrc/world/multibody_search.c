@@ -93,8 +93,9 @@ static double friction_of(const rf_multibody_search *s, int32_t place) {
 }
 
 // Forces of the last step on a shell with a dimple.
-static rf_pair_dent dent_of(const rf_multibody_search *s, int32_t dimple) {
-  return dimple < 0 ? (rf_pair_dent){0} : rf_multibody_dimple_dent(s->dimples[dimple].dimple);
+static rf_pair_dimple_forces last_forces_of(const rf_multibody_search *s, int32_t dimple) {
+  return dimple < 0 ? (rf_pair_dimple_forces){0}
+                    : rf_multibody_dimple_last_forces(s->dimples[dimple].dimple);
 }
 
 static void place_fixed(rf_multibody_search *s, int32_t place) {
@@ -105,8 +106,8 @@ static void place_fixed(rf_multibody_search *s, int32_t place) {
   p->sphere.radius = p->reach = rf_point_tree_reach_rt(t, NULL);
   rf_quat_rotate(fixed->pose.quaternion, t->centre, p->sphere.centre);
   for (int k = 0; k < 3; ++k) p->sphere.centre[k] += fixed->pose.position_m[k];
-  const rf_pair_dent dent = dent_of(s, fixed->dent);
-  p->sphere.radius += rf_pair_dent_deepest_rt(&dent);
+  const rf_pair_dimple_forces last = last_forces_of(s, fixed->dimple_index);
+  p->sphere.radius += rf_pair_dimple_deepest_rt(&last);
   s->swept[place] = p->sphere;
 }
 
@@ -142,8 +143,8 @@ static void place_body(rf_multibody_search *c, int32_t i) {
   p->speed = rf_vec3_length(b->rigid.momentum) / b->set.mass + p->turning;
   rf_quat_rotate(b->rigid.quaternion, centre, s->centre);
   for (int k = 0; k < 3; ++k) s->centre[k] += f->pose.position_m[k];
-  const rf_pair_dent dent = dent_of(c, c->nodes[i].dent);
-  s->radius += rf_pair_dent_deepest_rt(&dent);
+  const rf_pair_dimple_forces last = last_forces_of(c, c->nodes[i].dimple_index);
+  s->radius += rf_pair_dimple_deepest_rt(&last);
   c->swept[i] = *s;
   if (s->radius >= 0.0) c->swept[i].radius += p->speed * c->dt_s;
 }
@@ -155,7 +156,7 @@ static rf_pair_rows_side side_of(const rf_multibody_search *s, int32_t place, in
 
 static void set_dimple(const rf_multibody_search *s, int32_t place, rf_pair_rows *t) {
   const rf_multibody_fixed *fixed = fixed_at(s, place);
-  t->dimple.node = fixed ? fixed->dent : s->nodes[place].dent;
+  t->dimple.node = fixed ? fixed->dimple_index : s->nodes[place].dimple_index;
   t->dimple.yields = t->dimple.node >= 0;
   if (t->dimple.yields) t->dimple.damping = s->dimples[t->dimple.node].dimple->damping;
 }
@@ -324,10 +325,10 @@ static rf_status evaluate(rf_multibody_search *s, rf_multibody_contacts *w, rf_p
                    "body %d is too far out, or deformed too much, for "
                    "contact; try a smaller dt",
                    a < s->n_bodies ? a : b);
-  const rf_pair_dent dent = dent_of(s, t->dimple.node);
-  if (found.touching + dent.n == 0) return RF_OK;
-  RF_TRY(rf_pair_rows_reserve(t, found.touching + dent.n, err));
-  rf_pair_rows_fill_rt(t, tree, &dent, contact);
+  const rf_pair_dimple_forces last = last_forces_of(s, t->dimple.node);
+  if (found.touching + last.n == 0) return RF_OK;
+  RF_TRY(rf_pair_rows_reserve(t, found.touching + last.n, err));
+  rf_pair_rows_fill_rt(t, tree, &last, contact);
   if (t->friction.mu > 0.0) rf_multibody_memory_recall(s->memory, t);
 done:
   return st;

@@ -18,7 +18,7 @@ typedef struct rf_multibody_fixed {
   rf_pose pose;  // of its rest coordinates in the world
   int32_t shape;
   double friction;
-  int32_t dent;  // number of its dimple
+  int32_t dimple_index;  // number of its dimple
 } rf_multibody_fixed;
 
 // Numbers of fixed shells in pairs: -2, -3, ...; -1 is the ground.

@@ -94,10 +94,11 @@ static rf_status fail(const rf_multibody_solve *s, const rf_multibody_node *n, r
                       rf_error *err) {
   rf_error inner = {0};
   if (n->dimple)
-    return rf_fail(err, st,
-                   "the dimple of body %d is no longer finite: a stiffness of contact, or its local "
-                   "compliance, is far too large",
-                   (int)n->dimple->of);
+    return rf_fail(
+        err, st,
+        "the dimple of body %d is no longer finite: a stiffness of contact, or its local "
+        "compliance, is far too large",
+        (int)n->dimple->of);
   if (st != RF_ERR_DIVERGED)
     return rf_fail(err, st, "the contact of body %d failed", (int)(n - s->all));
   (void)rf_motion_explain(n->body->deformation, "the deformation", "smaller velocities", &inner);
@@ -384,6 +385,35 @@ static void count_work(rf_multibody_solve *s) {
   }
 }
 
+static double weigh(const rf_multibody_solve *s, double part[2]) {
+  return rf_multibody_bound_weigh(s->contact_damping, s->n_nodes, s->nodes, s->n_pairs, s->pairs,
+                                  part);
+}
+
+static void exchange(const rf_multibody_solve *s, rf_pair_rows *t) {
+  (void)s;
+  rf_pair_rows_exchange_rt(t);
+}
+
+// Bounds forces that the displacements do not cause, see multibody_bound.h.
+static rf_status bound(rf_multibody_solve *s, const rf_run *run, rf_error *err) {
+  rf_status st = RF_OK;
+  double part[2];
+  RF_TRY(for_nodes(s, run, free_node, err));
+  rf_multibody_bound_begin(s->n_nodes, s->nodes);
+  const double found = weigh(s, part);
+  RF_TRY(for_pairs(s, run, exchange, err));
+  s->held = false;
+  RF_TRY(for_pairs(s, run, push, err));
+  if (!(weigh(s, part) < found)) {
+    RF_TRY(for_pairs(s, run, exchange, err));
+    (void)weigh(s, part);
+  }
+  rf_multibody_bound_apply(s->n_nodes, s->nodes, s->n_pairs, s->pairs, part);
+done:
+  return st;
+}
+
 rf_status rf_multibody_solve_step(rf_multibody_solve *s, const rf_run *run, rf_error *err) {
   rf_status st = RF_OK;
   count_work(s);
@@ -393,10 +423,7 @@ rf_status rf_multibody_solve_step(rf_multibody_solve *s, const rf_run *run, rf_e
   if (s->friction) RF_TRY(for_pairs(s, run, push, err));
   RF_TRY(for_nodes(s, run, begin_node, err));
   RF_TRY(iterate(s, run, err));
-  if (!(s->left <= s->tolerance)) {
-    RF_TRY(for_nodes(s, run, free_node, err));
-    rf_multibody_bound(s->contact_damping, s->n_nodes, s->nodes, s->n_pairs, s->pairs);
-  }
+  if (!(s->left <= s->tolerance)) RF_TRY(bound(s, run, err));
   RF_TRY(for_nodes(s, run, finish_node, err));
 done:
   return st;

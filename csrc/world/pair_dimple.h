@@ -16,12 +16,12 @@
 #include "contact/local.h"
 
 // Forces on the points of a shell by the last step, in its frame.
-typedef struct rf_pair_dent {
+typedef struct rf_pair_dimple_forces {
   const rf_contact_local *local;
   int32_t n;
   const int32_t *point;  // (n)
   const double *force;   // N                                                    (n, 3)
-} rf_pair_dent;
+} rf_pair_dimple_forces;
 
 typedef struct rf_pair_dimple {
   bool yields;     // false: no dimple, and nothing below is used
@@ -44,8 +44,9 @@ RF_MUST_CHECK rf_status rf_pair_dimple_reserve(rf_pair_dimple *d, int32_t n, rf_
 void rf_pair_dimple_free(rf_pair_dimple *d);  // its content; zero is fine
 
 // Computes the displacement of a point by the forces of the last step, in the frame of the shell.
-void rf_pair_dent_rt(const rf_pair_dent *dent, int32_t point, double out[3]);
+void rf_pair_dimple_displacement_rt(const rf_pair_dimple_forces *last, int32_t point,
+                                    double out[3]);
 // Computes the largest displacement of a point that bears a force, m.
-double rf_pair_dent_deepest_rt(const rf_pair_dent *dent);
+double rf_pair_dimple_deepest_rt(const rf_pair_dimple_forces *last);
 
 #endif

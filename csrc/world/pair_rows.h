@@ -46,18 +46,18 @@ typedef struct rf_pair_rows {
   // results of an evaluation
   int32_t n_rows;    // of the points with a force, one each
   int32_t n_passed;  // points without a force, see multibody.h
-  // of points that bore a force in the last step: how many have passed, and the largest displacement
-  // of those that are inside of the field with their dimple only, m
+  // of points that bore a force in the last step: how many have passed, and the largest
+  // displacement of those that are inside of the field with their dimple only, m
   int32_t n_lost;
   double sunk_m;
-  double depth_m;    // of the deepest with a force
-  int32_t size;      // of both slots
-  double *rows;      // W                                                       (n_rows, size)
-  double *begin;     // f_0                                                     (n_rows)
-  double *stiff;     // c                                                       (n_rows)
-  double *force;     // f by the last choice                                    (n_rows)
-  double *slope;     // of f along a step                                       (n_rows)
-  double *applied;   // generalised forces                                      (size)
+  double depth_m;   // of the deepest with a force
+  int32_t size;     // of both slots
+  double *rows;     // W                                                       (n_rows, size)
+  double *begin;    // f_0                                                     (n_rows)
+  double *stiff;    // c                                                       (n_rows)
+  double *force;    // f by the last choice                                    (n_rows)
+  double *slope;    // of f along a step                                       (n_rows)
+  double *applied;  // generalised forces                                      (size)
   int64_t row_room;
   int32_t n_room, room;
 } rf_pair_rows;
@@ -73,10 +73,10 @@ RF_MUST_CHECK rf_status rf_pair_rows_reserve(rf_pair_rows *t, int32_t n, rf_erro
 void rf_pair_rows_free(rf_pair_rows *t);  // its content; zero is fine
 
 // Fills the rows from the last evaluation of the contact of the two frames, whose law has at most
-// one row a point; there must be room for them and for those of the dent.  dent: of the tree, zero
-// if it has no dimple.
-void rf_pair_rows_fill_rt(rf_pair_rows *t, const rf_pair_rows_frame *tree, const rf_pair_dent *dent,
-                          rf_contact *contact);
+// one row a point; there must be room for them and for the points of `last`: forces on the tree's
+// dimple, zero if it has none.
+void rf_pair_rows_fill_rt(rf_pair_rows *t, const rf_pair_rows_frame *tree,
+                          const rf_pair_dimple_forces *last, rf_contact *contact);
 
 // Sets f at the displacements u, and `applied` to the sum of f W and the friction; held: its limits
 // stay those of the last call.
@@ -101,6 +101,9 @@ void rf_pair_rows_springs_rt(const rf_pair_rows *t, double factor, double matrix
                              double linear[2], double *stored);
 // applied = a part of the normal forces of the last choice, and one of the friction
 void rf_pair_rows_reduce_rt(rf_pair_rows *t, double normal, double friction);
+// Exchanges forces, and limits and trial forces of friction, with others that a second call puts
+// back; slopes, and the parts of multibody_limits.h, are lost.
+void rf_pair_rows_exchange_rt(rf_pair_rows *t);
 // Reduces normal forces to a part, and limits of friction to a part of its forces.
 void rf_pair_rows_limit_rt(rf_pair_rows *t, double normal, double friction);
 

@@ -88,14 +88,14 @@ static void add_dimple(rf_pair_rows *t, const rf_contact *contact, int32_t place
   d->point[i] = contact->search.tree->point[place];
 }
 
-static bool bore_force(const rf_pair_dent *dent, int32_t point) {
-  for (int32_t k = 0; k < dent->n; ++k)
-    if (dent->point[k] == point) return true;
+static bool bore_force(const rf_pair_dimple_forces *last, int32_t point) {
+  for (int32_t k = 0; k < last->n; ++k)
+    if (last->point[k] == point) return true;
   return false;
 }
 
 // Adds the rows of a block of points.
-static void add_rows(rf_pair_rows *t, const lever sides[2], const rf_pair_dent *dent,
+static void add_rows(rf_pair_rows *t, const lever sides[2], const rf_pair_dimple_forces *last,
                      rf_contact *contact, const rf_contact_points *points) {
   rf_contact_rows answer, *rows = &answer;
   contact->law.kind->rt->respond(contact->law.self, points, false, rows);
@@ -107,7 +107,7 @@ static void add_rows(rf_pair_rows *t, const lever sides[2], const rf_pair_dent *
                    .carriers = &points->carriers[k]};
     if (rf_vec3_dot(axis, points->normal + 3 * k) < RF_CONTACT_PASSED) {
       ++t->n_passed;
-      t->n_lost += bore_force(dent, contact->search.tree->point[p.place]);
+      t->n_lost += bore_force(last, contact->search.tree->point[p.place]);
       continue;
     }
     if (-points->gap[k] > t->depth_m) t->depth_m = -points->gap[k];
@@ -121,11 +121,11 @@ static void add_rows(rf_pair_rows *t, const lever sides[2], const rf_pair_dent *
 }
 
 // Moves the points of a block by the dimple of the last step.
-static void dent_points(const rf_pair_dent *dent, const rf_contact_search *s, double *gap,
+static void move_points(const rf_pair_dimple_forces *last, const rf_contact_search *s, double *gap,
                         rf_contact_points *points) {
   double way[3 * RF_CONTACT_BLOCK];
   for (int32_t k = 0; k < points->n; ++k)
-    rf_pair_dent_rt(dent, s->tree->point[points->place[k]], way + 3 * k);
+    rf_pair_dimple_displacement_rt(last, s->tree->point[points->place[k]], way + 3 * k);
   rf_contact_search_shift_rt(s, way, gap, points);
 }
 
@@ -138,26 +138,26 @@ static bool touches(const rf_contact_search *s, int32_t place) {
 // Adds the points that bore a force in the last step and are still inside of the field, but would
 // have left it without their dimple, which may be deeper than the field is thick: gaps grow along
 // it.
-static void add_sunk(rf_pair_rows *t, const lever sides[2], const rf_pair_dent *dent,
+static void add_sunk(rf_pair_rows *t, const lever sides[2], const rf_pair_dimple_forces *last,
                      rf_contact *contact) {
   const rf_contact_search *s = &contact->search;
   rf_contact_points points;
   double gap;
-  for (int32_t k = 0; k < dent->n; ++k) {
+  for (int32_t k = 0; k < last->n; ++k) {
     double way[3];
-    const int32_t place = s->tree->place[dent->point[k]];
+    const int32_t place = s->tree->place[last->point[k]];
     if (touches(s, place)) continue;
-    rf_pair_dent_rt(dent, dent->point[k], way);
+    rf_pair_dimple_displacement_rt(last, last->point[k], way);
     rf_contact_search_some_rt(s, 1, &place, way, &gap, &points);
     // a force that ended in a small gap is found again
     if (!(gap < rf_vec3_dot(way, points.gradient))) continue;
     if (gap < 0.0) t->sunk_m = fmax(t->sunk_m, rf_vec3_dot(way, points.gradient));
-    add_rows(t, sides, dent, contact, &points);
+    add_rows(t, sides, last, contact, &points);
   }
 }
 
-void rf_pair_rows_fill_rt(rf_pair_rows *t, const rf_pair_rows_frame *tree, const rf_pair_dent *dent,
-                          rf_contact *contact) {
+void rf_pair_rows_fill_rt(rf_pair_rows *t, const rf_pair_rows_frame *tree,
+                          const rf_pair_dimple_forces *last, rf_contact *contact) {
   lever sides[2] = {{.quaternion = tree->pose.quaternion, .tree = true},
                     {.quaternion = tree->pose.quaternion}};
   const rf_contact_search *s = &contact->search;
@@ -170,10 +170,10 @@ void rf_pair_rows_fill_rt(rf_pair_rows *t, const rf_pair_rows_frame *tree, const
   memcpy(t->friction.turn, s->frame.rotation, sizeof t->friction.turn);
   for (int32_t first = 0; first < s->touching; first += RF_CONTACT_BLOCK) {
     rf_contact_search_points_rt(s, first, &points);
-    if (dent->n) dent_points(dent, s, gap, &points);
-    add_rows(t, sides, dent, contact, &points);
+    if (last->n) move_points(last, s, gap, &points);
+    add_rows(t, sides, last, contact, &points);
   }
-  add_sunk(t, sides, dent, contact);
+  add_sunk(t, sides, last, contact);
 }
 
 static void add(int32_t n, double factor, const double *x, double *y) {
@@ -264,4 +264,17 @@ void rf_pair_rows_reduce_rt(rf_pair_rows *t, double normal, double friction) {
 void rf_pair_rows_limit_rt(rf_pair_rows *t, double normal, double friction) {
   for (int32_t i = 0; i < t->n_rows; ++i) t->force[i] *= normal;
   if (t->friction.mu > 0.0) rf_pair_friction_limit_rt(t, friction);
+}
+
+static void exchange(double **a, double **b) {
+  double *kept = *a;
+  *a = *b;
+  *b = kept;
+}
+
+void rf_pair_rows_exchange_rt(rf_pair_rows *t) {
+  exchange(&t->force, &t->slope);
+  if (!(t->friction.mu > 0.0)) return;
+  exchange(&t->friction.trial, &t->friction.slope);
+  exchange(&t->friction.limit, &t->friction.part);
 }
