@@ -18,7 +18,8 @@
 //
 // A solve that ends after few iterations may leave forces of which no part helps, and bodies would
 // fall through each other.  The forces that the springs have without any motion by contact always
-// do, in parts: the first step of steepest descent.  Those with the smaller D are taken.
+// do, in parts: the first step of steepest descent.  Of worlds with
+// dimples, whose solves are longer, those with the smaller D are taken.
 #ifndef RF_WORLD_MULTIBODY_BOUND_H
 #define RF_WORLD_MULTIBODY_BOUND_H
 

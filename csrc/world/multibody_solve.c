@@ -395,13 +395,10 @@ static void exchange(const rf_multibody_solve *s, rf_pair_rows *t) {
   rf_pair_rows_exchange_rt(t);
 }
 
-// Bounds forces that the displacements do not cause, see multibody_bound.h.
-static rf_status bound(rf_multibody_solve *s, const rf_run *run, rf_error *err) {
+// Takes forces of a first step of descent instead if these have a smaller D than was found.
+static rf_status descend(rf_multibody_solve *s, const rf_run *run, double found, double part[2],
+                         rf_error *err) {
   rf_status st = RF_OK;
-  double part[2];
-  RF_TRY(for_nodes(s, run, free_node, err));
-  rf_multibody_bound_begin(s->n_nodes, s->nodes);
-  const double found = weigh(s, part);
   RF_TRY(for_pairs(s, run, exchange, err));
   s->held = false;
   RF_TRY(for_pairs(s, run, push, err));
@@ -409,6 +406,20 @@ static rf_status bound(rf_multibody_solve *s, const rf_run *run, rf_error *err) 
     RF_TRY(for_pairs(s, run, exchange, err));
     (void)weigh(s, part);
   }
+done:
+  return st;
+}
+
+// Bounds forces that the displacements do not cause, see multibody_bound.h.
+static rf_status bound(rf_multibody_solve *s, const rf_run *run, rf_error *err) {
+  rf_status st = RF_OK;
+  double part[2];
+  RF_TRY(for_nodes(s, run, free_node, err));
+  rf_multibody_bound_begin(s->n_nodes, s->nodes);
+  const double found = weigh(s, part);
+  bool dimples = false;
+  for (int32_t k = 0; k < s->n_nodes; ++k) dimples |= s->nodes[k]->dimple != NULL;
+  if (dimples) RF_TRY(descend(s, run, found, part, err));
   rf_multibody_bound_apply(s->n_nodes, s->nodes, s->n_pairs, s->pairs, part);
 done:
   return st;
