@@ -10,6 +10,7 @@ import numpy as np
 import yardsticks
 from bench_precompute import bumpy_sphere
 from child import measured
+from numpy.typing import NDArray
 from table import Row, spread
 
 import reducedfem as rf
@@ -19,6 +20,7 @@ from reducedfem.scenes.shapes import basket
 MODES = 20
 BODIES, SIZE = 512, 40
 WORLD = 64  # bodies in contact
+Array = NDArray[np.float64]
 RUBBER = rf.StVK(1e6, 0.45, 1000.0)
 
 
@@ -148,6 +150,64 @@ def falling_rows(friction: float, mark: float) -> list[Row]:
     ]
 
 
+def box(n: tuple[int, int, int], low: Array, high: Array) -> rf.Mesh:
+    """Return a mesh of equal hexahedra."""
+    axes = [np.linspace(a, b, k + 1) for a, b, k in zip(low, high, n, strict=True)]
+    corners = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
+    index = np.arange(len(corners)).reshape([k + 1 for k in n])
+    cell = [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 0, 1), (1, 0, 1), (1, 1, 1), (0, 1, 1)]
+    ends = [index[i : i + n[0], j : j + n[1], k : k + n[2]].ravel() for i, j, k in cell]
+    return rf.Mesh(corners, np.stack(ends, axis=1))
+
+
+def statics_rows() -> list[Row]:
+    """Return rows of a weight on Green's functions, over the same step on rigid points."""
+    mesh = box((14, 14, 5), np.array([-0.07, -0.07, -0.05]), np.array([0.07, 0.07, 0.0]))
+    solid = rf.Solid(mesh, rf.StVK(1e5, 0.3, 1000.0), mesh.nodes[:, 2] < -0.049)
+    top = mesh.nodes[mesh.nodes[:, 2] > -1e-9]
+    shell = rf.Pointshell(top, np.tile([0.0, 0.0, -1.0], (len(top), 1)))
+    local = rf.LocalCompliance(rf.PointTree(shell), solid)
+    half = np.array([0.0245, 0.0345, 0.02])
+    weight = rf.Solid(box((2, 2, 2), -half, half), rf.StVK(1e8, 0.3, 1000.0))
+    model = rf.reduce(weight, rf.modal_derivative_basis(weight, 3, 6))
+    under = top[(np.abs(top[:, :2]) < half[:2]).all(axis=1)] - [0.0, 0.0, half[2]]
+    feet = rf.PointTree(rf.Pointshell(under, np.tile([0.0, 0.0, 1.0], (len(under), 1))))
+    rows = []
+    for friction, mark in ((0.0, 1.0), (0.5, 4.0)):
+        soft = rf.World(1e-3, (0.0, 0.0, -9.81), friction=friction)
+        flat = rf.World(
+            1e-3, (0.0, 0.0, -9.81), rf.PlaneField((0, 0, 0), (0, 0, 1)), friction=friction
+        )
+        soft.add_fixed(local)
+        body = rf.FreeBody(model, 1e-3)
+        body.reset((0.0, 0.0, half[2]))
+        soft.add(body, None, rf.BoxField(-half, half))
+        flat.add(body, feet)
+        for world in (soft, flat):
+            world.step(200)
+        busy: list[list[float]] = [[], []]
+        for _ in range(200):
+            for world, seconds in zip((soft, flat), busy, strict=True):
+                start = time.perf_counter()
+                world.step()
+                seconds.append(time.perf_counter() - start)
+        times = np.array(busy[0])
+        rows.append(
+            Row(
+                f"world with a surface of Green's functions, {soft.report.points} points, friction "
+                f"{friction:g}, one step",
+                float(np.median(times)) * 1e3,
+                "ms",
+                mark,
+                f"{spread(times, 1e3)}; {soft.report.iterations} iterations, on rigid points "
+                f"{flat.report.iterations}",
+                ratio=float(np.median(times) / np.median(busy[1])),
+                over=f"the same weight on {flat.report.points} rigid points",
+            )
+        )
+    return rows
+
+
 def edit_rows() -> list[Row]:
     """Change the materials of a model of three regions."""
     mesh = basket()
@@ -184,5 +244,6 @@ ENTRIES = {
     "derivatives, held and free": derivative_rows,
     "512 bodies": body_rows,
     "world of baskets": world_rows,
+    "world with Green's functions": statics_rows,
     "edit": edit_rows,
 }

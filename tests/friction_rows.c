@@ -26,12 +26,13 @@ double friction_of(int32_t n, int32_t first, int32_t second, double mu, const do
   if (limits) memcpy(t.friction.limit, limits, (size_t)n * sizeof *limits);
   memset(out, 0, 3 * (size_t)size * sizeof *out);
   t.applied = out;
-  rf_pair_friction_push_rt(&t, limits != NULL, u, u + first);
+  const rf_pair_slots ways = {.side = {u, u + first}}, steps = {.side = {step, step + first}};
+  rf_pair_friction_push_rt(&t, limits != NULL, &ways);
   for (int e = 0; e < 2; ++e) {
     t.applied = out + (e + 1) * size;
-    rf_pair_friction_multiply_rt(&t, e == 1, step, step + first);
+    rf_pair_friction_multiply_rt(&t, e == 1, &steps);
   }
-  rf_pair_friction_aim_rt(&t, step, step + first);
+  rf_pair_friction_aim_rt(&t, &steps);
   memcpy(found, t.friction.limit, (size_t)n * sizeof *found);
   rf_pair_friction_add_own_rt(&t, 0, own, first);
   const double work = rf_pair_friction_work_rt(&t, part);

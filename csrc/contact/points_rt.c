@@ -39,19 +39,42 @@ static void find_directions(const rf_contact_search *s, const double *body, rf_c
   }
 }
 
+// Fills a block of known places, but for gaps, directions and carriers.
+static void locate(const rf_contact_search *s, double *body, rf_contact_points *c) {
+  rf_contact_search_locate_rt(s, c->n, c->place, c->position, body);
+  rf_point_tree_normals_rt(s->tree, c->n, c->place, s->row, c->normal);
+  for (int32_t k = 0; k < c->n; ++k) c->weight[k] = s->weight ? s->weight[c->place[k]] : 1.0;
+}
+
 void rf_contact_search_points_rt(const rf_contact_search *s, int32_t first, rf_contact_points *c) {
-  const rf_point_tree *t = s->tree;
   const int32_t left = s->touching - first;
   double body[3 * BLOCK];
   c->n = left < BLOCK ? left : BLOCK;
   c->place = s->touch_place + first;
   c->gap = s->touch_distance + first;
   for (int32_t k = BLOCK; k < 2 * BLOCK && k < left; ++k)
-    rf_point_tree_prefetch_normal_rt(t, c->place[k]);
-  rf_contact_search_locate_rt(s, c->n, c->place, c->position, body);
-  rf_point_tree_normals_rt(t, c->n, c->place, s->row, c->normal);
+    rf_point_tree_prefetch_normal_rt(s->tree, c->place[k]);
+  locate(s, body, c);
   find_directions(s, body, c);
-  for (int32_t k = 0; k < c->n; ++k) c->weight[k] = s->weight ? s->weight[c->place[k]] : 1.0;
+}
+
+void rf_contact_search_some_rt(const rf_contact_search *s, int32_t n, const int32_t *place,
+                               const double *way, double *gap, rf_contact_points *c) {
+  double body[3 * BLOCK];
+  c->n = n;
+  c->place = place;
+  locate(s, body, c);
+  rf_contact_search_shift_rt(s, way, gap, c);
+}
+
+void rf_contact_search_shift_rt(const rf_contact_search *s, const double *way, double *gap,
+                                rf_contact_points *c) {
+  double body[3 * BLOCK];
+  for (int32_t i = 0; i < 3 * c->n; ++i) c->position[i] += way[i];
+  rf_contact_places(&s->frame, c->n, c->position, body);
+  rf_contact_distances_rt(&s->distance, c->n, body, gap);
+  c->gap = gap;
+  find_directions(s, body, c);
 }
 
 void rf_contact_search_ahead_rt(const rf_contact_search *s, int32_t n, const double *position,

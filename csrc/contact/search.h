@@ -120,6 +120,13 @@ void rf_contact_search_locate_rt(const rf_contact_search *s, int32_t n, const in
 // Fills a block with the touching points from number `first` on.
 void rf_contact_search_points_rt(const rf_contact_search *s, int32_t first,
                                  rf_contact_points *points);
+// Fills a block with n points at some places, moved as by the next function.
+void rf_contact_search_some_rt(const rf_contact_search *s, int32_t n, const int32_t *place,
+                               const double *way, double *gap, rf_contact_points *points);
+// Moves the points of a block by displacements (n, 3), and finds gaps (n), which the block borrows,
+// directions and carriers at the new places.
+void rf_contact_search_shift_rt(const rf_contact_search *s, const double *way, double *gap,
+                                rf_contact_points *points);
 // Gaps (n) and directions (n, 3) of points with inward normals (n, 3) at other places (n, 3), n at
 // most RF_CONTACT_BLOCK; without `along_normal`.
 void rf_contact_search_ahead_rt(const rf_contact_search *s, int32_t n, const double *position,

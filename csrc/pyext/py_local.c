@@ -126,7 +126,22 @@ done:
   return out;
 }
 
+// Mean of the compliances of a point along all directions.
+static PyObject *get_mean_compliance(PyObject *self, void *unused) {
+  (void)unused;
+  const rf_contact_local *l = self_local(self);
+  PyObject *out = py_new_f64(1, (npy_intp[]){l->n_points});
+  for (int32_t p = 0; out && p < l->n_points; ++p) {
+    double block[9];
+    rf_contact_local_between_rt(l, p, p, block);
+    py_f64(out)[p] = (block[0] + block[4] + block[8]) / 3.0;
+  }
+  return out;
+}
+
 static PyGetSetDef getset[] = {
+    {"mean_compliance", get_mean_compliance, NULL,
+     "Mean compliance of each point by a force on itself [m/N], (n,).", NULL},
     {"lacking", get_lacking, NULL, "Share of the compliance of each point, (n,); read-only view.",
      NULL},
     {"bytes", get_bytes, NULL, "Memory [bytes].", NULL},

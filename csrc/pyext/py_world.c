@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "pyext/py_contact.h"
 #include "pyext/py_convert.h"
 #include "pyext/py_deformed_field.h"
 #include "pyext/py_field.h"
@@ -55,17 +56,20 @@ static int keep(PyObject *self, PyObject *object) {
 }
 
 PyDoc_STRVAR(add_shape_doc,
-             "add_shape($self, tree, field, stiffness, each, /)\n--\n\n"
+             "add_shape($self, tree, field, stiffness, each, local, /)\n--\n\n"
              "Add the contact of bodies of one shape: a PointTree or None, a Field, DeformedField\n"
-             "or None, the stiffness of a point [N/m], or one of each (n,).");
+             "or None, the stiffness of a point [N/m], or one of each (n,), a LocalCompliance or\n"
+             "None.");
 static PyObject *add_shape(PyObject *self, PyObject *args) {
   py_state *state = py_state_of_object(self);
-  PyObject *tree_obj, *field_obj, *each_obj, *result = NULL;
+  PyObject *tree_obj, *field_obj, *each_obj, *local_obj, *result = NULL;
   rf_multibody_shape shape = {0};
   py_in each = {0};
   rf_error err = {0};
-  if (!PyArg_ParseTuple(args, "OOdO:add_shape", &tree_obj, &field_obj, &shape.stiffness, &each_obj))
+  if (!PyArg_ParseTuple(args, "OOdOO:add_shape", &tree_obj, &field_obj, &shape.stiffness, &each_obj,
+                        &local_obj))
     return NULL;
+  if (local_obj != Py_None && !(shape.local = py_local_get(state, local_obj))) return NULL;
   if (tree_obj != Py_None && !(shape.tree = py_point_tree_get(state, tree_obj))) return NULL;
   if (field_obj != Py_None) {
     if (Py_TYPE(field_obj) == state->types[PY_DEFORMED_FIELD])
@@ -77,7 +81,7 @@ static PyObject *add_shape(PyObject *self, PyObject *args) {
       py_in_f64(&each, each_obj, "each", 1, (npy_intp[]){shape.tree->n_points}) < 0)
     return NULL;
   shape.each = each.data;
-  if (keep(self, tree_obj) < 0 || keep(self, field_obj) < 0) goto done;
+  if (keep(self, tree_obj) < 0 || keep(self, field_obj) < 0 || keep(self, local_obj) < 0) goto done;
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
   py_lock(self);
@@ -112,6 +116,37 @@ static PyObject *add(PyObject *self, PyObject *args) {
   py_unlock(self);
   Py_END_ALLOW_THREADS
   return st < 0 ? py_raise(state, st, &err) : Py_NewRef(Py_None);
+}
+
+PyDoc_STRVAR(add_fixed_doc,
+             "add_fixed($self, position, quaternion, shape, friction, /)\n--\n\n"
+             "Add a fixed shell with the shape of a number, at the pose of its frame.");
+static PyObject *add_fixed(PyObject *self, PyObject *args) {
+  py_state *state = py_state_of_object(self);
+  PyObject *result = NULL, *position, *quaternion;
+  py_in place = {0}, turn = {0};
+  rf_pose pose;
+  int shape;
+  double friction;
+  rf_error err = {0};
+  if (!PyArg_ParseTuple(args, "OOid:add_fixed", &position, &quaternion, &shape, &friction))
+    return NULL;
+  if (py_in_f64(&place, position, "position", 1, (npy_intp[]){3}) < 0 ||
+      py_in_f64(&turn, quaternion, "quaternion", 1, (npy_intp[]){4}) < 0)
+    goto done;
+  memcpy(pose.position_m, place.data, sizeof pose.position_m);
+  memcpy(pose.quaternion, turn.data, sizeof pose.quaternion);
+  rf_status st;
+  Py_BEGIN_ALLOW_THREADS
+  py_lock(self);
+  st = rf_multibody_add_fixed(py_held(self), &pose, shape, friction, &err);
+  py_unlock(self);
+  Py_END_ALLOW_THREADS
+  result = st < 0 ? py_raise(state, st, &err) : Py_NewRef(Py_None);
+done:
+  py_in_release(&place);
+  py_in_release(&turn);
+  return result;
 }
 
 PyDoc_STRVAR(step_doc, "step($self, n, progress, threads, /)\n--\n\nMake n steps.");
@@ -233,6 +268,45 @@ static PyObject *nodes(PyObject *self, PyObject *args) {
   return out;
 }
 
+PyDoc_STRVAR(
+    dimple_doc,
+    "dimple($self, body, /)\n--\n\n"
+    "Displacements of the points of a body or a fixed shell by its local compliance (n, 3).");
+static PyObject *dimple(PyObject *self, PyObject *args) {
+  const rf_multibody *c = py_held(self);
+  const rf_contact_local *local = NULL;
+  int number;
+  bool there;
+  int32_t bodies, fixed;
+  if (!PyArg_ParseTuple(args, "i:dimple", &number)) return NULL;
+  Py_BEGIN_ALLOW_THREADS
+  py_lock(self);
+  bodies = rf_multibody_count(c);
+  fixed = rf_multibody_fixed_count(c);
+  there = (number >= 0 && number < bodies) || (number <= -2 && -2 - number < fixed);
+  if (there) local = rf_multibody_local(c, number);
+  py_unlock(self);
+  Py_END_ALLOW_THREADS
+  py_state *state = py_state_of_object(self);
+  if (!there)
+    return py_fail(state, PY_INPUT_ERROR,
+                   "body is %d, but the world has %d bodies, from 0, and %d fixed bodies, from -2 "
+                   "downwards",
+                   number, (int)bodies, (int)fixed);
+  if (!local)
+    return py_fail(state, PY_INPUT_ERROR,
+                   "body %d has no dimple: it was added without a local compliance", number);
+  PyObject *out = py_new_f64(2, (npy_intp[]){local->n_points, 3});
+  if (!out) return NULL;
+  double *u = py_f64(out);
+  Py_BEGIN_ALLOW_THREADS
+  py_lock(self);
+  rf_multibody_dimple_displacements(c, number, u);
+  py_unlock(self);
+  Py_END_ALLOW_THREADS
+  return out;
+}
+
 PyDoc_STRVAR(energy_doc,
              "energy($self, /)\n--\n\n"
              "Kinetic and elastic energy of each body [J], shape (n,).");
@@ -247,8 +321,10 @@ static PyObject *energy(PyObject *self, PyObject *unused) {
   rf_status st = RF_OK;
   Py_BEGIN_ALLOW_THREADS
   py_lock(self);
-  for (int32_t i = 0; i < n && st >= 0; ++i)
+  for (int32_t i = 0; i < n && st >= 0; ++i) {
     st = rf_free_body_energy(rf_multibody_body(c, i), to + i, &err);
+    to[i] += rf_multibody_dimple_energy(c, i);
+  }
   py_unlock(self);
   Py_END_ALLOW_THREADS
   return py_result(py_state_of_object(self), st, &err, out);
@@ -276,7 +352,7 @@ PyDoc_STRVAR(report_doc,
              "report($self, /)\n--\n\n"
              "(steps, candidates, pairs, points, passed, depth, iterations, residual, "
              "unconverged, fastest, fastest_body, overlap, overlap_m, overlap_body, "
-             "overlap_other).");
+             "overlap_other, sunk, sunk_shell, sunk_field, missed_body, missed_shell).");
 static PyObject *report(PyObject *self, PyObject *unused) {
   (void)unused;
   rf_multibody_report r;
@@ -285,10 +361,12 @@ static PyObject *report(PyObject *self, PyObject *unused) {
   r = *rf_multibody_reported(py_held(self));
   py_unlock(self);
   Py_END_ALLOW_THREADS
-  return Py_BuildValue("(LiiLLdidLdiddii)", (long long)r.steps, (int)r.candidates, (int)r.pairs,
-                       (long long)r.points, (long long)r.passed, r.depth_m, (int)r.iterations,
-                       r.residual, (long long)r.unconverged, r.fastest, (int)r.fastest_body,
-                       r.overlap, r.overlap_m, (int)r.overlap_body, (int)r.overlap_other);
+  return Py_BuildValue("(LiiLLdidLdiddiiLiiii)", (long long)r.steps, (int)r.candidates,
+                       (int)r.pairs, (long long)r.points, (long long)r.passed, r.depth_m,
+                       (int)r.iterations, r.residual, (long long)r.unconverged, r.fastest,
+                       (int)r.fastest_body, r.overlap, r.overlap_m, (int)r.overlap_body,
+                       (int)r.overlap_other, (long long)r.sunk, (int)r.sunk_shell,
+                       (int)r.sunk_field, (int)r.missed_body, (int)r.missed_shell);
 }
 
 PyDoc_STRVAR(contacts_doc,
@@ -334,10 +412,12 @@ done:
 static PyMethodDef methods[] = {
     {"add_shape", add_shape, METH_VARARGS, add_shape_doc},
     {"add", add, METH_VARARGS, add_doc},
+    {"add_fixed", add_fixed, METH_VARARGS, add_fixed_doc},
     {"step", step, METH_VARARGS, step_doc},
     {"motion", motion, METH_NOARGS, motion_doc},
     {"state", read_state, METH_VARARGS, state_doc},
     {"nodes", nodes, METH_VARARGS, nodes_doc},
+    {"dimple", dimple, METH_VARARGS, dimple_doc},
     {"energy", energy, METH_NOARGS, energy_doc},
     {"strains", strains, METH_NOARGS, strains_doc},
     {"report", report, METH_NOARGS, report_doc},

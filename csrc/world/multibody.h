@@ -32,6 +32,14 @@
 // mu times its normal force, also where the iteration has not converged.  Then parts of the forces
 // are applied that bound the energy, world/multibody_bound.h.
 //
+// A shape may have a local compliance S (contact/local.h), the linear statics of its surface beside
+// its coordinates: points then move by S f, f the forces of the step on all points of the shell,
+// and the step minimizes their elastic energy 1/2 f . S f as well (world/multibody_dimple.h).  The
+// search finds points of the shell without its dimple that are inside of a field, and those that
+// bore a force in the last step and are inside with their dimple; gaps and directions are those
+// with the dimple of the last step.  Dampers do not act on it.  Shells with nothing but S may be
+// fixed.
+//
 // Directions are the derivatives of the gaps (contact/contact.h, `conservative`).  Points that have
 // passed the middle of a thin part have no force: it would push them out on the other side.  Points
 // on the far side of a thin wall of their own, sunk in as a whole, look the same and have none.
@@ -43,6 +51,7 @@
 
 #include "base/run.h"
 #include "contact/contact.h"
+#include "contact/local.h"
 #include "dynamics/free_body.h"
 
 #define RF_MULTIBODY_MOST_FRICTION 10.0
@@ -64,6 +73,7 @@ typedef struct rf_multibody_shape {
   const rf_point_tree *tree;          // NULL: none
   const rf_field *field;              // at rest
   const rf_deformed_field *deformed;  // or one that deforms; both NULL: none
+  const rf_contact_local *local;      // of the tree; NULL: none
   double stiffness;                   // of a point of the tree, N/m, > 0; unless
   const double *each;                 // each has its own, in the order of the shell; nullable
 } rf_multibody_shape;
@@ -82,21 +92,31 @@ typedef struct rf_multibody_report {
   int64_t unconverged;  // steps whose solve ended above the tolerance
   double fastest;       // largest relative displacement, in a step, of a body and what it may meet,
                         // divided by the thickness of the latter; points may pass above 0.5
-  int32_t fastest_body;  // with these points
+  int32_t fastest_body;  // with these points, or past those of a fixed shell
   // deepest overlap found in the first step of a body
   double overlap;  // divided by the thickness of the field, or by the diameter of the sphere around
                    // the points, the smaller one
   double overlap_m;
-  int32_t overlap_body;   // with these points
-  int32_t overlap_other;  // whose field it is; -1: the ground
+  int32_t overlap_body;   // with these points, or with the field if a fixed shell has the points
+  int32_t overlap_other;  // the other one; -1: the ground; -2, -3, ...: a fixed shell
+  // last pair whose dimple is deeper than half of the field, which its points may leave, or have
+  // left
+  int64_t sunk;        // such pairs, of all steps
+  int32_t sunk_shell;  // the body, or fixed shell, with the dimple
+  int32_t sunk_field;  // the one with the field
+  // first fixed shell that a body with points, but without a field, came near: -2, -3, ...; 0: none
+  int32_t missed_shell;
+  int32_t missed_body;
 } rf_multibody_report;
 
 // A pair in contact in the last step.
 typedef struct rf_multibody_pair {
-  int32_t tree, field;  // bodies, by their points and their field; field -1: the ground
+  int32_t tree, field;  // bodies, by their points and their field; -1: the ground; -2, -3, ...: the
+                        // fixed shells
   int32_t points;
   double depth_m;
-  double wrench[6];  // of the step, on the tree's body: force and torque about its centre, world
+  double wrench[6];  // of the step, on the tree's body: force and torque about its centre, or the
+                     // origin of a fixed shell, world
 } rf_multibody_pair;
 
 typedef struct rf_multibody rf_multibody;
@@ -114,10 +134,24 @@ RF_MUST_CHECK rf_status rf_multibody_add_shape(rf_multibody *bodies,
 RF_MUST_CHECK rf_status rf_multibody_add(rf_multibody *bodies, const rf_free_body *body,
                                          int32_t shape, double friction, rf_error *err);
 
+// Adds a fixed shell at a pose in the world, of a shape whose tree is rigid and yields by its local
+// compliance alone.  Bodies with fields touch it; it has no field.
+RF_MUST_CHECK rf_status rf_multibody_add_fixed(rf_multibody *bodies, const rf_pose *pose,
+                                               int32_t shape, double friction, rf_error *err);
+
 // Makes one step.  RF_ERR_DIVERGED: some bodies have made it, others have not.
 RF_MUST_CHECK rf_status rf_multibody_step(rf_multibody *bodies, const rf_run *run, rf_error *err);
 
 int32_t rf_multibody_count(const rf_multibody *bodies);
+int32_t rf_multibody_fixed_count(const rf_multibody *bodies);
+// Local compliance of a body, or of a fixed shell (-2, -3, ...) ; NULL: none.
+const rf_contact_local *rf_multibody_local(const rf_multibody *bodies, int32_t number);
+// Displacements of all points of its shell by the forces of the last step, in its frame
+// (n_points, 3).
+void rf_multibody_dimple_displacements(const rf_multibody *bodies, int32_t number,
+                                       double *displacement);
+// Elastic energy of its local compliance by these forces, J; 0: it has none.
+double rf_multibody_dimple_energy(const rf_multibody *bodies, int32_t number);
 rf_free_body *rf_multibody_body(const rf_multibody *bodies, int32_t index);
 const rf_multibody_report *rf_multibody_reported(const rf_multibody *bodies);
 // Pairs in contact in the last step: their number, and one of them.

@@ -54,20 +54,24 @@ static void respond(rf_multibody_node *n, rf_pair_rows *const *pairs, double *fo
   rf_multibody_node_correct_rt(n, force, way);
 }
 
-void rf_multibody_bound(double contact_damping, int32_t n_nodes, rf_multibody_node *const *nodes,
-                        int32_t n_pairs, rf_pair_rows *const *pairs) {
-  sums d = {0};
-  double part[2];
-  for (int32_t k = 0; k < n_pairs; ++k) {
-    rf_pair_rows_springs_rt(pairs[k], contact_damping, d.matrix, d.linear, &d.stored);
-    rf_pair_rows_reduce_rt(pairs[k], 1.0, 0.0);
-  }
+void rf_multibody_bound_begin(int32_t n_nodes, rf_multibody_node *const *nodes) {
   for (int32_t k = 0; k < n_nodes; ++k) {
     rf_multibody_node *n = nodes[k];
     rf_multibody_node_correct_rt(n, n->elastic, n->step);
     for (int32_t i = 0; i < n->size; ++i) n->displacement[i] = n->base[i] + n->step[i];
-    respond(n, pairs, n->direction, n->image);
   }
+}
+
+double rf_multibody_bound_weigh(double contact_damping, int32_t n_nodes,
+                                rf_multibody_node *const *nodes, int32_t n_pairs,
+                                rf_pair_rows *const *pairs, double part[2]) {
+  sums d = {0};
+  for (int32_t k = 0; k < n_pairs; ++k) {
+    rf_pair_rows_springs_rt(pairs[k], contact_damping, d.matrix, d.linear, &d.stored);
+    rf_pair_rows_reduce_rt(pairs[k], 1.0, 0.0);
+  }
+  for (int32_t k = 0; k < n_nodes; ++k)
+    respond(nodes[k], pairs, nodes[k]->direction, nodes[k]->image);
   for (int32_t k = 0; k < n_pairs; ++k) rf_pair_rows_reduce_rt(pairs[k], 0.0, 1.0);
   for (int32_t k = 0; k < n_nodes; ++k) {
     rf_multibody_node *n = nodes[k];
@@ -79,6 +83,11 @@ void rf_multibody_bound(double contact_damping, int32_t n_nodes, rf_multibody_no
     }
   }
   choose_parts(&d, part);
+  return value(d.matrix, d.linear, part);
+}
+
+void rf_multibody_bound_apply(int32_t n_nodes, rf_multibody_node *const *nodes, int32_t n_pairs,
+                              rf_pair_rows *const *pairs, const double part[2]) {
   for (int32_t k = 0; k < n_pairs; ++k) {
     rf_pair_rows_reduce_rt(pairs[k], part[0], part[1]);
     rf_pair_rows_limit_rt(pairs[k], part[0], part[1]);

@@ -24,25 +24,38 @@ void rf_multibody_node_free(rf_multibody_node *n) {
   rf_free(n->response);
   rf_free(n->rigid);
   rf_motion_free(n->impact);
+  rf_multibody_dimple_free(n->dimple);
+}
+
+rf_status rf_multibody_node_reserve_slots(rf_multibody_node *n, int32_t size, rf_error *err) {
+  rf_status st = RF_OK;
+  double **slots[SLOTS];
+  list_slots(n, slots);
+  for (int i = 0; i < SLOTS; ++i) {
+    rf_free(*slots[i]);
+    *slots[i] = NULL;
+  }
+  for (int i = 0; i < SLOTS; ++i) RF_ALLOC(*slots[i], size);
+done:
+  return st;
 }
 
 rf_status rf_multibody_node_reserve(rf_multibody_node *n, rf_error *err) {
   rf_status st = RF_OK;
-  if (n->impact) return st;
+  if (n->dimple || n->impact) return st;
   const int32_t ld = (int32_t)n->body->deformation->system->ld;
-  double **slots[SLOTS];
   n->r = n->body->deformation->n;
   n->size = RF_SLOT_RIGID + ld;
   // again after a failure
-  const rf_multibody_node fresh = {.body = n->body, .r = n->r, .size = n->size};
+  const rf_multibody_node fresh = {
+      .body = n->body, .dimple_index = n->dimple_index, .r = n->r, .size = n->size};
   rf_multibody_node_free(n);
   rf_multibody_side *sides = n->sides;
   const int32_t n_sides = n->n_sides;
   *n = fresh;
   n->sides = sides;
   n->n_sides = n_sides;
-  list_slots(n, slots);
-  for (int i = 0; i < SLOTS; ++i) RF_ALLOC(*slots[i], n->size);
+  RF_TRY(rf_multibody_node_reserve_slots(n, n->size, err));
   RF_ALLOC(n->own, n->size * n->size);
   RF_ALLOC(n->added, ld * ld);
   RF_ALLOC(n->response, 6 * ld);

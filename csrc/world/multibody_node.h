@@ -1,8 +1,10 @@
-// A body in the solve for the forces of all contacts (multibody_solve.h).
+// A body in the solve for the forces of all contacts (multibody_solve.h), or the dimple of one
+// (multibody_dimple.h).
 #ifndef RF_WORLD_MULTIBODY_NODE_H
 #define RF_WORLD_MULTIBODY_NODE_H
 
 #include "dynamics/free_body.h"
+#include "world/multibody_dimple.h"
 #include "world/pair_rows.h"
 
 // Side of a pair on a body.
@@ -12,15 +14,19 @@ typedef struct rf_multibody_side {
 
 // A body in the solve.  Memory is made when the body first touches something.
 typedef struct rf_multibody_node {
-  rf_free_body *body;        // owned by the whole
-  rf_motion *impact;         // its deformation in steps with contact; owned
+  rf_multibody_dimple *dimple;  // owned; NULL: a body
+  // of a body only
+  rf_free_body *body;    // owned by the whole
+  int32_t dimple_index;  // number of its dimple; -1: none
+  rf_motion *impact;     // its deformation in steps with contact; owned
+  double *own;           // c K of the body alone, of all rows                       (size, size)
+  double *added;         // A of the deformation, its reduced part                   (ld, ld)
+  double *response;      // of the reduced coordinates to motions of the body        (6, ld)
+  double *rigid;         // factor of the rigid block without them                   (8, 8)
+  // of both
   int32_t r, size;           // of its slot
   rf_multibody_side *sides;  // of this step, in the order of pairs; borrowed  (n_sides)
   int32_t n_sides;
-  double *own;       // c K of the body alone, of all rows                       (size, size)
-  double *added;     // A of the deformation, its reduced part                   (ld, ld)
-  double *response;  // of the reduced coordinates to motions of the body        (6, ld)
-  double *rigid;     // factor of the rigid block without them                   (8, 8)
   // slots
   double *base;               // u, from which e counts
   double *change;             // e
@@ -41,6 +47,9 @@ typedef struct rf_multibody_node {
 } rf_multibody_node;
 
 RF_MUST_CHECK rf_status rf_multibody_node_reserve(rf_multibody_node *node, rf_error *err);
+// Replaces the slots by those of a size.
+RF_MUST_CHECK rf_status rf_multibody_node_reserve_slots(rf_multibody_node *n, int32_t size,
+                                                        rf_error *err);
 void rf_multibody_node_free(
     rf_multibody_node *node);  // its content, but for the body; zero is fine
 

@@ -69,6 +69,10 @@ static bool eliminate(rf_multibody_node *n) {
 // u is the displacement of a step without contact; the deformation counts from its present
 // coordinates.
 void rf_multibody_node_place_rt(rf_multibody_node *n, bool stays) {
+  if (n->dimple) {
+    rf_multibody_dimple_place_rt(n);
+    return;
+  }
   const rf_free_body *b = n->body;
   const double h = b->set.deformation.dt_s;
   double omega[3];
@@ -89,6 +93,7 @@ void rf_multibody_node_place_rt(rf_multibody_node *n, bool stays) {
 
 rf_status rf_multibody_node_begin_rt(rf_multibody_node *n, rf_pair_rows *const *pairs,
                                      double contact_damping) {
+  if (n->dimple) return rf_multibody_dimple_begin_rt(n, pairs);
   const rf_motion *from = n->body->deformation;
   const size_t bytes = (size_t)n->size * sizeof(double);
   memset(n->own, 0, (size_t)n->size * bytes);
@@ -108,6 +113,10 @@ rf_status rf_multibody_node_begin_rt(rf_multibody_node *n, rf_pair_rows *const *
 
 void rf_multibody_node_gather_rt(const rf_multibody_node *n, rf_pair_rows *const *pairs,
                                  double *slot) {
+  if (n->dimple) {
+    rf_multibody_dimple_gather_rt(n, pairs, slot);
+    return;
+  }
   for (int32_t k = 0; k < n->n_sides; ++k) {
     const rf_pair_rows *t = pairs[n->sides[k].pair];
     const int side = n->sides[k].side;
@@ -117,6 +126,7 @@ void rf_multibody_node_gather_rt(const rf_multibody_node *n, rf_pair_rows *const
 }
 
 double rf_multibody_node_weigh_rt(const rf_multibody_node *n, const double *r) {
+  if (n->dimple) return rf_multibody_dimple_weigh_rt(n, r);
   const rf_free_body *b = n->body;
   const double h = b->set.deformation.dt_s;
   double turned[3], sum = rf_vec3_dot(r, r) / b->set.mass;
@@ -127,6 +137,10 @@ double rf_multibody_node_weigh_rt(const rf_multibody_node *n, const double *r) {
 }
 
 void rf_multibody_node_correct_rt(rf_multibody_node *n, const double *r, double *z) {
+  if (n->dimple) {
+    rf_multibody_dimple_correct_rt(n, r, z);
+    return;
+  }
   const int32_t ld = n->size - RIGID;
   _Alignas(64) double rigid[RIGID] = {0.0};
   // of a reduced model, which cannot fail
@@ -143,6 +157,10 @@ void rf_multibody_node_correct_rt(rf_multibody_node *n, const double *r, double 
 }
 
 void rf_multibody_node_take_own_rt(const rf_multibody_node *n, const double *x, double *y) {
+  if (n->dimple) {
+    rf_multibody_dimple_take_own_rt(n->dimple, x, y);
+    return;
+  }
   for (int32_t i = 0; i < n->size; ++i)
     y[i] -= rf_dot_padded(n->size, n->own + (size_t)i * (size_t)n->size, x);
 }
@@ -170,6 +188,10 @@ static rf_status release(rf_multibody_node *n, const double *before, const doubl
 }
 
 rf_status rf_multibody_node_finish_rt(rf_multibody_node *n) {
+  if (n->dimple) {
+    rf_multibody_dimple_finish_rt(n);
+    return RF_OK;
+  }
   rf_free_body *b = n->body;
   rf_motion *m = n->impact, *own = b->deformation;
   double *more = n->image + RIGID;

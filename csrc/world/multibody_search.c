@@ -27,8 +27,8 @@ static rf_status reserve_bodies(rf_multibody_search *s, rf_error *err) {
   rf_status st = RF_OK;
   rf_multibody_place *places = NULL;
   rf_broad_sphere *swept = NULL;
-  if (s->n_bodies <= s->body_room) return st;
-  const int32_t room = s->n_bodies + s->n_bodies / 2;
+  const int32_t n = s->n_bodies + s->n_fixed, room = n + n / 2;
+  if (n <= s->body_room) return st;
   RF_ALLOC(places, room);
   RF_ALLOC(swept, room);
   rf_free(s->places);
@@ -73,8 +73,42 @@ done:
 
 // ---- broad phase
 
-static const rf_multibody_bounded *shape_of(const rf_multibody_search *s, int32_t body) {
-  return &s->shapes[s->shape_of[body]];
+// Places are numbered by bodies, then by fixed shells.
+static const rf_multibody_fixed *fixed_at(const rf_multibody_search *s, int32_t place) {
+  return place < s->n_bodies ? NULL : &s->fixed[place - s->n_bodies];
+}
+
+static int32_t number_of(const rf_multibody_search *s, int32_t place) {
+  return place < s->n_bodies ? place : rf_multibody_fixed_number(place - s->n_bodies);
+}
+
+static const rf_multibody_bounded *shape_of(const rf_multibody_search *s, int32_t place) {
+  const rf_multibody_fixed *fixed = fixed_at(s, place);
+  return &s->shapes[fixed ? fixed->shape : s->shape_of[place]];
+}
+
+static double friction_of(const rf_multibody_search *s, int32_t place) {
+  const rf_multibody_fixed *fixed = fixed_at(s, place);
+  return fixed ? fixed->friction : s->friction[place];
+}
+
+// Forces of the last step on a shell with a dimple.
+static rf_pair_dimple_forces last_forces_of(const rf_multibody_search *s, int32_t dimple) {
+  return dimple < 0 ? (rf_pair_dimple_forces){0}
+                    : rf_multibody_dimple_last_forces(s->dimples[dimple].dimple);
+}
+
+static void place_fixed(rf_multibody_search *s, int32_t place) {
+  const rf_multibody_fixed *fixed = fixed_at(s, place);
+  const rf_point_tree *t = shape_of(s, place)->given.tree;
+  rf_multibody_place *p = &s->places[place];
+  *p = (rf_multibody_place){.frame = {.pose = fixed->pose}};
+  p->sphere.radius = p->reach = rf_point_tree_reach_rt(t, NULL);
+  rf_quat_rotate(fixed->pose.quaternion, t->centre, p->sphere.centre);
+  for (int k = 0; k < 3; ++k) p->sphere.centre[k] += fixed->pose.position_m[k];
+  const rf_pair_dimple_forces last = last_forces_of(s, fixed->dimple_index);
+  p->sphere.radius += rf_pair_dimple_deepest_rt(&last);
+  s->swept[place] = p->sphere;
 }
 
 // Frame, and spheres around all that can touch, by the bounds of the tree and of the model.
@@ -109,12 +143,22 @@ static void place_body(rf_multibody_search *c, int32_t i) {
   p->speed = rf_vec3_length(b->rigid.momentum) / b->set.mass + p->turning;
   rf_quat_rotate(b->rigid.quaternion, centre, s->centre);
   for (int k = 0; k < 3; ++k) s->centre[k] += f->pose.position_m[k];
+  const rf_pair_dimple_forces last = last_forces_of(c, c->nodes[i].dimple_index);
+  s->radius += rf_pair_dimple_deepest_rt(&last);
   c->swept[i] = *s;
   if (s->radius >= 0.0) c->swept[i].radius += p->speed * c->dt_s;
 }
 
-static rf_pair_rows_side side_of(int32_t body, int32_t r) {
-  return (rf_pair_rows_side){body, r, RF_SLOT_RIGID + rf_dense_ld(r)};
+static rf_pair_rows_side side_of(const rf_multibody_search *s, int32_t place, int32_t r) {
+  if (place >= s->n_bodies) return (rf_pair_rows_side){number_of(s, place), 0, 0};
+  return (rf_pair_rows_side){place, r, RF_SLOT_RIGID + rf_dense_ld(r)};
+}
+
+static void set_dimple(const rf_multibody_search *s, int32_t place, rf_pair_rows *t) {
+  const rf_multibody_fixed *fixed = fixed_at(s, place);
+  t->dimple.node = fixed ? fixed->dimple_index : s->nodes[place].dimple_index;
+  t->dimple.yields = t->dimple.node >= 0;
+  if (t->dimple.yields) t->dimple.damping = s->dimples[t->dimple.node].dimple->damping;
 }
 
 // Adds the contact of the points of one body with the field of another, if they have them.
@@ -122,15 +166,16 @@ static void add_pair(rf_multibody_search *s, int32_t tree, int32_t field) {
   const rf_multibody_bounded *a = shape_of(s, tree);
   if (!a->given.tree) return;
   rf_pair_rows *t = &s->pairs[s->n_pairs];
-  const double other = field < 0 ? s->ground_friction : s->friction[field];
-  t->friction.mu = sqrt(s->friction[tree] * other);
-  t->side[0] = side_of(tree, a->given.tree->r);
+  const double other = field < 0 ? s->ground_friction : friction_of(s, field);
+  t->friction.mu = sqrt(friction_of(s, tree) * other);
+  t->side[0] = side_of(s, tree, a->given.tree->r);
+  set_dimple(s, tree, t);
   if (field < 0) {
     t->side[1] = (rf_pair_rows_side){-1, 0, 0};
   } else {
     const rf_multibody_bounded *b = shape_of(s, field);
     if (b->field.radius < 0.0) return;
-    t->side[1] = side_of(field, rf_multibody_shape_field_r(b));
+    t->side[1] = side_of(s, field, rf_multibody_shape_field_r(b));
   }
   ++s->n_pairs;
 }
@@ -141,12 +186,19 @@ static bool near_ground(const rf_multibody_search *s, const rf_broad_sphere *sph
   return !(d > sphere->radius && rf_field_slack_rt(s->ground, d, sphere->radius) > 0.0);
 }
 
-// Notes how far the points of a body may move, in a step, through what is `thickness` thick.
-static void note_fast(rf_multibody_search *s, int32_t tree, double speed, double thickness) {
+// Notes how far the points of a body, or fixed ones past another body, may move in a step through
+// what is `thickness` thick.
+static void note_fast(rf_multibody_search *s, int32_t tree, int32_t body, double speed,
+                      double thickness) {
   const double ratio = speed * s->dt_s / thickness;
   if (shape_of(s, tree)->given.tree == NULL || !(ratio > s->fastest)) return;
   s->fastest = ratio;
-  s->fastest_body = tree;
+  s->fastest_body = body;
+}
+
+static void velocity_of(const rf_multibody_search *s, int32_t place, double out[3]) {
+  const rf_free_body *b = fixed_at(s, place) ? NULL : s->nodes[place].body;
+  for (int i = 0; i < 3; ++i) out[i] = b ? b->rigid.momentum[i] / b->set.mass : 0.0;
 }
 
 // Notes the relative speed of two bodies that may meet in the step; `offset` leads from the centre
@@ -154,37 +206,47 @@ static void note_fast(rf_multibody_search *s, int32_t tree, double speed, double
 // one may be inside of the other.
 static void note_pair(rf_multibody_search *s, const rf_broad_pair *p, const double offset[3],
                       bool overlap) {
-  const rf_free_body *first = s->nodes[p->first].body, *second = s->nodes[p->second].body;
   const rf_multibody_place *from = &s->places[p->first], *to = &s->places[p->second];
   const rf_multibody_bounded *a = shape_of(s, p->first), *b = shape_of(s, p->second);
   const double turning = from->turning + to->turning;
-  double velocity[3];
-  for (int i = 0; i < 3; ++i)
-    velocity[i] =
-        first->rigid.momentum[i] / first->set.mass - second->rigid.momentum[i] / second->set.mass;
+  double velocity[3], other[3];
+  velocity_of(s, p->first, velocity);
+  velocity_of(s, p->second, other);
+  rf_vec3_sub(velocity, other, velocity);
   if (!overlap) {
     const double length = rf_vec3_length(offset);
     const double gap = length - from->sphere.radius - to->sphere.radius;
     if ((rf_vec3_dot(velocity, offset) / length + turning) * s->dt_s < gap) return;
   }
   const double speed = rf_vec3_length(velocity) + turning;
-  if (b->field.radius >= 0.0) note_fast(s, p->first, speed, b->thickness);
-  if (a->field.radius >= 0.0) note_fast(s, p->second, speed, a->thickness);
+  if (b->field.radius >= 0.0) note_fast(s, p->first, p->first, speed, b->thickness);
+  const int32_t moves = fixed_at(s, p->second) ? p->first : p->second;
+  if (a->field.radius >= 0.0) note_fast(s, p->second, moves, speed, a->thickness);
 }
 
 static void find_ground(rf_multibody_search *s, int32_t i) {
   if (!near_ground(s, &s->swept[i])) return;
-  note_fast(s, i, s->places[i].speed, s->ground_thickness);
+  note_fast(s, i, i, s->places[i].speed, s->ground_thickness);
   if (near_ground(s, &s->places[i].sphere)) add_pair(s, i, -1);
+}
+
+// Notes a fixed shell that gives a body no force, as that has no field.
+static void note_missed(rf_multibody_search *s, const rf_broad_pair *p) {
+  if (p->second < s->n_bodies || s->missed_shell) return;
+  if (shape_of(s, p->first)->field.radius >= 0.0) return;
+  s->missed_shell = number_of(s, p->second);
+  s->missed_body = p->first;
 }
 
 static void find_pair(rf_multibody_search *s, const rf_broad_pair *p) {
   const rf_broad_sphere *a = &s->places[p->first].sphere, *b = &s->places[p->second].sphere;
   double offset[3];
+  if (p->first >= s->n_bodies) return;  // both never move
   rf_vec3_sub(b->centre, a->centre, offset);
   const bool overlap = rf_vec3_length(offset) <= a->radius + b->radius;
   note_pair(s, p, offset, overlap);
   if (!overlap) return;
+  note_missed(s, p);
   add_pair(s, p->first, p->second);
   add_pair(s, p->second, p->first);
 }
@@ -194,7 +256,8 @@ rf_status rf_multibody_search_broad(rf_multibody_search *s, rf_error *err) {
   s->n_pairs = 0;
   RF_TRY(reserve_bodies(s, err));
   for (int32_t i = 0; i < s->n_bodies; ++i) place_body(s, i);
-  RF_TRY(rf_broad_search(&s->broad, s->n_bodies, s->swept, err));
+  for (int32_t i = 0; i < s->n_fixed; ++i) place_fixed(s, s->n_bodies + i);
+  RF_TRY(rf_broad_search(&s->broad, s->n_bodies + s->n_fixed, s->swept, err));
   RF_TRY(reserve_pairs(s, 2 * s->broad.n_pairs + s->n_bodies, err));
   for (int32_t i = 0; i < s->n_bodies; ++i) find_ground(s, i);
   for (int32_t k = 0; k < s->broad.n_pairs; ++k) find_pair(s, &s->broad.pairs[k]);
@@ -208,7 +271,9 @@ done:
 static rf_status contact_of(const rf_multibody_search *s, rf_multibody_contacts *w,
                             const rf_pair_rows *t, rf_contact **out, rf_error *err) {
   rf_status st = RF_OK;
-  const int32_t tree = s->shape_of[t->side[0].body];
+  const int32_t tree =
+      (int32_t)(shape_of(s, (int32_t)(rf_multibody_search_place(s, t->side[0].body) - s->places)) -
+                s->shapes);
   const int32_t field = t->side[1].body < 0 ? -1 : s->shape_of[t->side[1].body];
   const rf_multibody_bounded *a = &s->shapes[tree];
   rf_contact_distance distance = {.field = s->ground};
@@ -240,7 +305,8 @@ done:
 static rf_status evaluate(rf_multibody_search *s, rf_multibody_contacts *w, rf_pair_rows *t,
                           rf_error *err) {
   static const rf_pair_rows_frame world = {.pose = {.quaternion = {1.0}}};
-  const int32_t a = t->side[0].body, b = t->side[1].body;
+  const int32_t a = (int32_t)(rf_multibody_search_place(s, t->side[0].body) - s->places),
+                b = t->side[1].body;
   const rf_pair_rows_frame *tree = &s->places[a].frame;
   const rf_pair_rows_frame *field = b < 0 ? &world : &s->places[b].frame;
   const double *q = t->side[0].r ? s->nodes[a].body->deformation->q : NULL;
@@ -249,8 +315,8 @@ static rf_status evaluate(rf_multibody_search *s, rf_multibody_contacts *w, rf_p
   const rf_pose pose = rf_pose_seen_from_rt(&tree->pose, &field->pose);
   rf_status st = RF_OK;
   RF_TRY(contact_of(s, w, t, &contact, err));
-  t->n_rows = t->n_passed = 0;
-  t->depth_m = 0.0;
+  t->n_rows = t->n_passed = t->n_lost = 0;
+  t->depth_m = t->sunk_m = 0.0;
   if (t->side[1].r) st = rf_contact_deform_field_rt(contact, s->nodes[b].body->deformation->q);
   // without coherence and state: earlier cycles of the same contact leave no trace
   if (st >= 0) st = rf_contact_evaluate_rt(contact, &pose, q, -1, &found, NULL, NULL, NULL);
@@ -258,10 +324,11 @@ static rf_status evaluate(rf_multibody_search *s, rf_multibody_contacts *w, rf_p
     return rf_fail(err, RF_ERR_DIVERGED,
                    "body %d is too far out, or deformed too much, for "
                    "contact; try a smaller dt",
-                   a);
-  if (found.touching == 0) return RF_OK;
-  RF_TRY(rf_pair_rows_reserve(t, found.touching, err));
-  rf_pair_rows_fill_rt(t, tree, contact);
+                   a < s->n_bodies ? a : b);
+  const rf_pair_dimple_forces last = last_forces_of(s, t->dimple.node);
+  if (found.touching + last.n == 0) return RF_OK;
+  RF_TRY(rf_pair_rows_reserve(t, found.touching + last.n, err));
+  rf_pair_rows_fill_rt(t, tree, &last, contact);
   if (t->friction.mu > 0.0) rf_multibody_memory_recall(s->memory, t);
 done:
   return st;

@@ -52,6 +52,9 @@ static rf_status bound_fields(int32_t n, const rf_field *const *fields, rf_broad
 static rf_status check(const rf_multibody_shape *s, rf_error *err) {
   if (s->field && s->deformed)
     return rf_fail(err, RF_ERR_ARG, "a body has one field: at rest, or one that deforms");
+  if (s->local && !(s->tree && s->tree->n_points == s->local->n_points))
+    return rf_fail(err, RF_ERR_ARG, "local has %d points, tree %d; make it with the same tree",
+                   (int)s->local->n_points, s->tree ? (int)s->tree->n_points : 0);
   if (!s->tree) return RF_OK;
   if (!(isfinite(s->stiffness) && s->stiffness > 0.0))
     return rf_fail(err, RF_ERR_ARG, "stiffness must be finite and positive, got %g", s->stiffness);

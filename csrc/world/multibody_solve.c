@@ -1,6 +1,7 @@
 #include "world/multibody_solve.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -75,13 +76,29 @@ static void add(const rf_multibody_node *n, double part, const double *x, double
   for (int32_t i = 0; i < n->size; ++i) y[i] += part * x[i];
 }
 
-static rf_multibody_node *node_of(const rf_multibody_solve *s, const rf_pair_rows *t, int side) {
-  return t->side[side].body < 0 ? NULL : &s->all[t->side[side].body];
+static const double *slot_at(const rf_multibody_node *n, size_t offset) {
+  return *(double *const *)((const char *)n + offset);
 }
+
+// Vectors of the nodes of a pair: one of theirs, at an offset in a node.
+static rf_pair_slots slots_of(const rf_multibody_solve *s, const rf_pair_rows *t, size_t offset) {
+  rf_pair_slots out = {0};
+  for (int e = 0; e < 2; ++e)
+    if (t->side[e].body >= 0) out.side[e] = slot_at(&s->all[t->side[e].body], offset);
+  if (t->dimple.yields) out.dimple = slot_at(&s->dimples[t->dimple.node], offset);
+  return out;
+}
+#define SLOTS_OF(solve, pair, slot) slots_of((solve), (pair), offsetof(rf_multibody_node, slot))
 
 static rf_status fail(const rf_multibody_solve *s, const rf_multibody_node *n, rf_status st,
                       rf_error *err) {
   rf_error inner = {0};
+  if (n->dimple)
+    return rf_fail(
+        err, st,
+        "the dimple of body %d is no longer finite: a stiffness of contact, or its local "
+        "compliance, is far too large",
+        (int)n->dimple->of);
   if (st != RF_ERR_DIVERGED)
     return rf_fail(err, st, "the contact of body %d failed", (int)(n - s->all));
   (void)rf_motion_explain(n->body->deformation, "the deformation", "smaller velocities", &inner);
@@ -107,9 +124,8 @@ static rf_status free_node(const rf_multibody_solve *s, rf_multibody_node *n, rf
 }
 
 static void push(const rf_multibody_solve *s, rf_pair_rows *t) {
-  const rf_multibody_node *field = node_of(s, t, 1);
-  rf_pair_rows_push_rt(t, s->contact_damping, s->held, node_of(s, t, 0)->displacement,
-                       field ? field->displacement : NULL);
+  const rf_pair_slots u = SLOTS_OF(s, t, displacement);
+  rf_pair_rows_push_rt(t, s->contact_damping, s->held, &u);
 }
 
 // Residual at the displacements, and the first direction.
@@ -130,9 +146,8 @@ static rf_status balance(const rf_multibody_solve *s, rf_multibody_node *n, rf_e
 }
 
 static void stiffen(const rf_multibody_solve *s, rf_pair_rows *t) {
-  const rf_multibody_node *field = node_of(s, t, 1);
-  rf_pair_rows_multiply_rt(t, s->contact_damping, s->secant, node_of(s, t, 0)->direction,
-                           field ? field->direction : NULL);
+  const rf_pair_slots u = SLOTS_OF(s, t, direction);
+  rf_pair_rows_multiply_rt(t, s->contact_damping, s->secant, &u);
 }
 
 static rf_status multiply(const rf_multibody_solve *s, rf_multibody_node *n, rf_error *err) {
@@ -155,8 +170,8 @@ static rf_status correct(const rf_multibody_solve *s, rf_multibody_node *n, rf_e
 }
 
 static void aim(const rf_multibody_solve *s, rf_pair_rows *t) {
-  const rf_multibody_node *field = node_of(s, t, 1);
-  rf_pair_rows_aim_rt(t, s->contact_damping, node_of(s, t, 0)->step, field ? field->step : NULL);
+  const rf_pair_slots u = SLOTS_OF(s, t, step);
+  rf_pair_rows_aim_rt(t, s->contact_damping, &u);
 }
 
 static rf_status finish_node(const rf_multibody_solve *s, rf_multibody_node *n, rf_error *err) {
@@ -257,14 +272,17 @@ static void advance(rf_multibody_solve *s, double part) {
   }
 }
 
-// Size of the change of the velocities that the residual would make, relative to that by contact.
+// Size of the change of the velocities that the residual would make, relative to that by contact,
+// and the same of dimples: neither soft dimples nor heavy bodies may hide the error of the others.
 static double error_of(const rf_multibody_solve *s) {
-  double left = 0.0, energy = 0.0;
+  double left[2] = {0.0}, energy[2] = {0.0}, sum = 0.0;
   for (int32_t i = 0; i < s->n_nodes; ++i) {
-    left += s->nodes[i]->left;
-    energy += s->nodes[i]->energy;
+    left[s->nodes[i]->dimple != NULL] += s->nodes[i]->left;
+    energy[s->nodes[i]->dimple != NULL] += s->nodes[i]->energy;
   }
-  return left > 0.0 ? sqrt(left / energy) : 0.0;
+  for (int k = 0; k < 2; ++k)
+    if (left[k] > 0.0) sum += left[k] / fmax(0.0, energy[k]);
+  return sqrt(sum);
 }
 
 // Forces and residual at the displacements; held: under limits of friction that stay.
@@ -361,9 +379,50 @@ static void count_work(rf_multibody_solve *s) {
     s->pair_work +=
         (s->pairs[k]->friction.mu > 0.0 ? 6.0 : 2.0) * s->pairs[k]->n_rows * s->pairs[k]->size;
   for (int32_t k = 0; k < s->n_nodes; ++k) {
-    const double size = RF_SLOT_RIGID + s->nodes[k]->body->model->r;
+    const rf_multibody_node *n = s->nodes[k];
+    const double size = n->dimple ? n->size : RF_SLOT_RIGID + n->body->model->r;
     s->node_work += size * size;
   }
+}
+
+static double weigh(const rf_multibody_solve *s, double part[2]) {
+  return rf_multibody_bound_weigh(s->contact_damping, s->n_nodes, s->nodes, s->n_pairs, s->pairs,
+                                  part);
+}
+
+static void exchange(const rf_multibody_solve *s, rf_pair_rows *t) {
+  (void)s;
+  rf_pair_rows_exchange_rt(t);
+}
+
+// Takes forces of a first step of descent instead if these have a smaller D than was found.
+static rf_status descend(rf_multibody_solve *s, const rf_run *run, double found, double part[2],
+                         rf_error *err) {
+  rf_status st = RF_OK;
+  RF_TRY(for_pairs(s, run, exchange, err));
+  s->held = false;
+  RF_TRY(for_pairs(s, run, push, err));
+  if (!(weigh(s, part) < found)) {
+    RF_TRY(for_pairs(s, run, exchange, err));
+    (void)weigh(s, part);
+  }
+done:
+  return st;
+}
+
+// Bounds forces that the displacements do not cause, see multibody_bound.h.
+static rf_status bound(rf_multibody_solve *s, const rf_run *run, rf_error *err) {
+  rf_status st = RF_OK;
+  double part[2];
+  RF_TRY(for_nodes(s, run, free_node, err));
+  rf_multibody_bound_begin(s->n_nodes, s->nodes);
+  const double found = weigh(s, part);
+  bool dimples = false;
+  for (int32_t k = 0; k < s->n_nodes; ++k) dimples |= s->nodes[k]->dimple != NULL;
+  if (dimples) RF_TRY(descend(s, run, found, part, err));
+  rf_multibody_bound_apply(s->n_nodes, s->nodes, s->n_pairs, s->pairs, part);
+done:
+  return st;
 }
 
 rf_status rf_multibody_solve_step(rf_multibody_solve *s, const rf_run *run, rf_error *err) {
@@ -375,10 +434,7 @@ rf_status rf_multibody_solve_step(rf_multibody_solve *s, const rf_run *run, rf_e
   if (s->friction) RF_TRY(for_pairs(s, run, push, err));
   RF_TRY(for_nodes(s, run, begin_node, err));
   RF_TRY(iterate(s, run, err));
-  if (!(s->left <= s->tolerance)) {
-    RF_TRY(for_nodes(s, run, free_node, err));
-    rf_multibody_bound(s->contact_damping, s->n_nodes, s->nodes, s->n_pairs, s->pairs);
-  }
+  if (!(s->left <= s->tolerance)) RF_TRY(bound(s, run, err));
   RF_TRY(for_nodes(s, run, finish_node, err));
 done:
   return st;

@@ -14,6 +14,7 @@ typedef struct rf_multibody_solve {
   rf_multibody_node **nodes;    // those with contact                                (n_nodes)
   rf_pair_rows **pairs;         // those with points                                 (n_pairs)
   rf_multibody_node *all;       // by body
+  rf_multibody_node *dimples;   // of all bodies with one, and of fixed shells
   bool friction;                // of any pair
   double node_work, pair_work;  // multiplications of a stage; set by the solve
   // state of the solve

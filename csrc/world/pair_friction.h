@@ -3,7 +3,8 @@
 // Each row of force f <= 0 and axis a has two tangents t.  T is to t as W is to a, and the force
 // along them is that of a spring of the stiffness k of the point, whose end slips,
 //     tau = f_last - k T . u,   f_t = tau if |tau| <= s, else s tau / |tau|,   s = -mu f,
-// f_last the force of the spring at the beginning of the step.  Points that stick do not creep, and
+// f_last the force of the spring at the beginning of the step; with a dimple c k in the place of k
+// (pair_dimple.h).  Points that stick do not creep, and
 // those that slip bear mu times their normal force.  For a constant limit s the force has the
 // convex potential
 //     |tau|^2 / (2 k) if |tau| <= s, else (s |tau| - s^2 / 2) / k.

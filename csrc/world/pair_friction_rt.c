@@ -39,27 +39,29 @@ void rf_pair_friction_derive_rt(const double trial[2], double limit, bool secant
 
 // ---- sums
 
+// Points with a dimple have dampers across the axis too: its coordinates are one c-th of it.
+static double stiffness_of(const rf_pair_rows *t, int32_t i) {
+  return t->dimple.yields ? t->dimple.damping * t->stiff[i] : t->stiff[i];
+}
+
 // T . u of both tangents of a point
-static void slip_of(const rf_pair_rows *t, int32_t i, const double *tree_u, const double *field_u,
-                    double out[2]) {
-  const double *rows = t->friction.rows + 2 * (size_t)i * (size_t)t->size;
-  for (int e = 0; e < 2; ++e)
-    out[e] = rf_pair_rows_closing_rt(t, rows + e * t->size, tree_u, field_u);
+static void slip_of(const rf_pair_rows *t, int32_t i, const rf_pair_slots *u, double out[2]) {
+  for (int e = 0; e < 2; ++e) out[e] = rf_pair_rows_closing_rt(t, i, 1 + e, u);
 }
 
 static void apply(rf_pair_rows *t, int32_t i, const double force[2]) {
   const double *rows = t->friction.rows + 2 * (size_t)i * (size_t)t->size;
   for (int32_t j = 0; j < t->size; ++j)
     t->applied[j] += force[0] * rows[j] + force[1] * rows[t->size + j];
+  for (int e = 0; e < 2; ++e) rf_pair_rows_pull_rt(t, i, 1 + e, force[e]);
 }
 
-void rf_pair_friction_push_rt(rf_pair_rows *t, bool held, const double *tree_u,
-                              const double *field_u) {
+void rf_pair_friction_push_rt(rf_pair_rows *t, bool held, const rf_pair_slots *u) {
   rf_pair_friction *f = &t->friction;
   for (int32_t i = 0; i < t->n_rows; ++i) {
     double slip[2], force[2], *trial = f->trial + 2 * i;
-    slip_of(t, i, tree_u, field_u, slip);
-    for (int e = 0; e < 2; ++e) trial[e] = f->last[2 * i + e] - t->stiff[i] * slip[e];
+    slip_of(t, i, u, slip);
+    for (int e = 0; e < 2; ++e) trial[e] = f->last[2 * i + e] - stiffness_of(t, i) * slip[e];
     if (!held) {
       f->before[i] = f->limit[i];
       f->limit[i] = t->force[i] < 0.0 ? -f->mu * t->force[i] : 0.0;
@@ -70,24 +72,23 @@ void rf_pair_friction_push_rt(rf_pair_rows *t, bool held, const double *tree_u,
   }
 }
 
-void rf_pair_friction_multiply_rt(rf_pair_rows *t, bool secant, const double *tree_u,
-                                  const double *field_u) {
+void rf_pair_friction_multiply_rt(rf_pair_rows *t, bool secant, const rf_pair_slots *u) {
   const rf_pair_friction *f = &t->friction;
   for (int32_t i = 0; i < t->n_rows; ++i) {
     if (!(f->limit[i] > 0.0)) continue;
     double slip[2], force[2];
-    slip_of(t, i, tree_u, field_u, slip);
-    for (int e = 0; e < 2; ++e) slip[e] *= -t->stiff[i];
+    slip_of(t, i, u, slip);
+    for (int e = 0; e < 2; ++e) slip[e] *= -stiffness_of(t, i);
     rf_pair_friction_derive_rt(f->trial + 2 * i, f->limit[i], secant, slip, force);
     apply(t, i, force);
   }
 }
 
-void rf_pair_friction_aim_rt(rf_pair_rows *t, const double *tree_u, const double *field_u) {
+void rf_pair_friction_aim_rt(rf_pair_rows *t, const rf_pair_slots *u) {
   for (int32_t i = 0; i < t->n_rows; ++i) {
     double *slope = t->friction.slope + 2 * i;
-    slip_of(t, i, tree_u, field_u, slope);
-    for (int e = 0; e < 2; ++e) slope[e] *= -t->stiff[i];
+    slip_of(t, i, u, slope);
+    for (int e = 0; e < 2; ++e) slope[e] *= -stiffness_of(t, i);
   }
 }
 
@@ -100,7 +101,7 @@ double rf_pair_friction_work_rt(const rf_pair_rows *t, double part) {
     double trial[2], force[2];
     for (int e = 0; e < 2; ++e) trial[e] = f->trial[2 * i + e] + part * slope[e];
     rf_pair_friction_return_rt(trial, f->limit[i], force);
-    sum -= (force[0] * slope[0] + force[1] * slope[1]) / t->stiff[i];
+    sum -= (force[0] * slope[0] + force[1] * slope[1]) / stiffness_of(t, i);
   }
   return sum;
 }
@@ -112,14 +113,19 @@ static void add_square(int32_t n, double factor, const double *row, double *own,
   }
 }
 
+double rf_pair_friction_stiffness_rt(const rf_pair_rows *t, int32_t i) {
+  const double size = size_of(t->friction.trial + 2 * i), limit = t->friction.limit[i];
+  if (!(limit > 0.0)) return 0.0;
+  return stiffness_of(t, i) * (size <= limit ? 1.0 : limit / size);
+}
+
 void rf_pair_friction_add_own_rt(const rf_pair_rows *t, int side, double *own, int32_t ld) {
   const rf_pair_friction *f = &t->friction;
   const int32_t from = side ? t->side[0].size : 0;
   for (int32_t i = 0; i < t->n_rows; ++i) {
-    const double size = size_of(f->trial + 2 * i), limit = f->limit[i];
-    const double k = t->stiff[i] * (size <= limit ? 1.0 : limit / size);
+    const double k = rf_pair_friction_stiffness_rt(t, i);
     const double *rows = f->rows + 2 * (size_t)i * (size_t)t->size + from;
-    for (int e = 0; e < 2 && limit > 0.0; ++e)
+    for (int e = 0; e < 2 && k > 0.0; ++e)
       add_square(t->side[side].size, k, rows + e * t->size, own, ld);
   }
 }

@@ -13,7 +13,9 @@
 // the row as long as it pushes,
 //     f = min(0, f_0 - factor c W . u):
 // springs that pulled would flatten corners, which costs elastic energy that no impact has.  Pairs
-// with friction have two tangents a row as well (pair_friction.h), with the same signs.
+// with friction have two tangents a row as well (pair_friction.h), with the same signs.  Points of
+// a tree with a dimple (pair_dimple.h) are searched without it, and its rows are those of the
+// places with the dimple of the last step.
 //
 // Vectors of a side are slots: six numbers of the rigid motion, two zeros, and the reduced
 // coordinates padded to rf_dense_ld.
@@ -24,31 +26,38 @@
 
 #include "base/status.h"
 #include "contact/contact.h"
+#include "linalg/vec3.h"
 #include "linalg/vector.h"
+#include "world/pair_dimple.h"
 #include "world/pair_friction.h"
 
 enum { RF_SLOT_RIGID = 8 };  // numbers of a slot before the reduced coordinates
 
 typedef struct rf_pair_rows_side {
-  int32_t body;  // -1: the ground
+  int32_t body;  // negative: the ground or another one that never moves
   int32_t r;     // reduced coordinates that contact moves; 0: rigid
-  int32_t size;  // of its slot; 0: the ground
+  int32_t size;  // of its slot; 0: it never moves
 } rf_pair_rows_side;
 
 typedef struct rf_pair_rows {
   rf_pair_rows_side side[2];  // the tree's, the field's
   rf_pair_friction friction;  // its `mu` is set before an evaluation
+  rf_pair_dimple dimple;      // of the tree; `yields` and `node` are set before an evaluation
   // results of an evaluation
   int32_t n_rows;    // of the points with a force, one each
   int32_t n_passed;  // points without a force, see multibody.h
-  double depth_m;    // of the deepest with a force
-  int32_t size;      // of both slots
-  double *rows;      // W                                                       (n_rows, size)
-  double *begin;     // f_0                                                     (n_rows)
-  double *stiff;     // c                                                       (n_rows)
-  double *force;     // f by the last choice                                    (n_rows)
-  double *slope;     // of f along a step                                       (n_rows)
-  double *applied;   // generalised forces                                      (size)
+  // of points that bore a force in the last step: how many have passed, and the largest
+  // displacement of those that are inside of the field with their dimple only, m
+  int32_t n_lost;
+  double sunk_m;
+  double depth_m;   // of the deepest with a force
+  int32_t size;     // of both slots
+  double *rows;     // W                                                       (n_rows, size)
+  double *begin;    // f_0                                                     (n_rows)
+  double *stiff;    // c                                                       (n_rows)
+  double *force;    // f by the last choice                                    (n_rows)
+  double *slope;    // of f along a step                                       (n_rows)
+  double *applied;  // generalised forces                                      (size)
   int64_t row_room;
   int32_t n_room, room;
 } rf_pair_rows;
@@ -64,21 +73,20 @@ RF_MUST_CHECK rf_status rf_pair_rows_reserve(rf_pair_rows *t, int32_t n, rf_erro
 void rf_pair_rows_free(rf_pair_rows *t);  // its content; zero is fine
 
 // Fills the rows from the last evaluation of the contact of the two frames, whose law has at most
-// one row a point; there must be room for them.
-void rf_pair_rows_fill_rt(rf_pair_rows *t, const rf_pair_rows_frame *tree, rf_contact *contact);
+// one row a point; there must be room for them and for the points of `last`: forces on the tree's
+// dimple, zero if it has none.
+void rf_pair_rows_fill_rt(rf_pair_rows *t, const rf_pair_rows_frame *tree,
+                          const rf_pair_dimple_forces *last, rf_contact *contact);
 
-// Sets f at the displacements u of both sides (of the field: nullable), and `applied` to the sum of
-// f W and the friction; held: its limits stay those of the last call.
-void rf_pair_rows_push_rt(rf_pair_rows *t, double factor, bool held, const double *tree_u,
-                          const double *field_u);
+// Sets f at the displacements u, and `applied` to the sum of f W and the friction; held: its limits
+// stay those of the last call.
+void rf_pair_rows_push_rt(rf_pair_rows *t, double factor, bool held, const rf_pair_slots *u);
 // applied = -factor sum c W (W . u) of the rows that push, and the derivative of their friction for
 // constant limits times u, or its secant (pair_friction.h).
-void rf_pair_rows_multiply_rt(rf_pair_rows *t, double factor, bool secant, const double *tree_u,
-                              const double *field_u);
+void rf_pair_rows_multiply_rt(rf_pair_rows *t, double factor, bool secant, const rf_pair_slots *u);
 // Sets the slopes of f, and of the trial forces of friction, along u, of all rows as if they
 // pushed.
-void rf_pair_rows_aim_rt(rf_pair_rows *t, double factor, const double *tree_u,
-                         const double *field_u);
+void rf_pair_rows_aim_rt(rf_pair_rows *t, double factor, const rf_pair_slots *u);
 // Returns the work of the forces along the u last passed to rf_pair_rows_aim_rt, with the forces at
 // `part` of it and constant limits.
 double rf_pair_rows_work_rt(const rf_pair_rows *t, double factor, double part);
@@ -93,24 +101,43 @@ void rf_pair_rows_springs_rt(const rf_pair_rows *t, double factor, double matrix
                              double linear[2], double *stored);
 // applied = a part of the normal forces of the last choice, and one of the friction
 void rf_pair_rows_reduce_rt(rf_pair_rows *t, double normal, double friction);
+// Exchanges forces, and limits and trial forces of friction, with others that a second call puts
+// back; slopes, and the parts of multibody_limits.h, are lost.
+void rf_pair_rows_exchange_rt(rf_pair_rows *t);
 // Reduces normal forces to a part, and limits of friction to a part of its forces.
 void rf_pair_rows_limit_rt(rf_pair_rows *t, double normal, double friction);
 
-// W . u of both sides, or T . u
-static inline double rf_pair_rows_closing_rt(const rf_pair_rows *t, const double *row,
-                                             const double *tree_u, const double *field_u) {
+// Row number e of a point: 0: W; 1 and 2: T.
+static inline const double *rf_pair_rows_row_rt(const rf_pair_rows *t, int32_t i, int e) {
+  const int64_t size = t->size;
+  return e == 0 ? t->rows + i * size : t->friction.rows + (2 * (int64_t)i + e - 1) * size;
+}
+
+// W . u, or T . u, of all slots.
+static inline double rf_pair_rows_closing_rt(const rf_pair_rows *t, int32_t i, int e,
+                                             const rf_pair_slots *u) {
+  const double *row = rf_pair_rows_row_rt(t, i, e);
   const int32_t n = t->side[0].size;
-  const double closing = rf_dot_padded(n, row, tree_u);
-  return field_u ? closing + rf_dot_padded(t->side[1].size, row + n, field_u) : closing;
+  double closing = u->side[0] ? rf_dot_padded(n, row, u->side[0]) : 0.0;
+  if (u->side[1]) closing += rf_dot_padded(t->side[1].size, row + n, u->side[1]);
+  if (u->dimple)
+    closing +=
+        rf_vec3_dot(t->dimple.axes + 9 * (size_t)i + 3 * (size_t)e, u->dimple + t->dimple.at[i]);
+  return closing;
+}
+
+// Adds a force along a row to that on the dimple.
+static inline void rf_pair_rows_pull_rt(rf_pair_rows *t, int32_t i, int e, double force) {
+  if (t->dimple.yields) t->dimple.pull[3 * (size_t)i + (size_t)e] += force;
 }
 
 // ---- pair_friction_rt.c, for pair_rows_rt.c: the parts of friction in the above
 
-void rf_pair_friction_push_rt(rf_pair_rows *t, bool held, const double *tree_u,
-                              const double *field_u);
-void rf_pair_friction_multiply_rt(rf_pair_rows *t, bool secant, const double *tree_u,
-                                  const double *field_u);
-void rf_pair_friction_aim_rt(rf_pair_rows *t, const double *tree_u, const double *field_u);
+void rf_pair_friction_push_rt(rf_pair_rows *t, bool held, const rf_pair_slots *u);
+void rf_pair_friction_multiply_rt(rf_pair_rows *t, bool secant, const rf_pair_slots *u);
+void rf_pair_friction_aim_rt(rf_pair_rows *t, const rf_pair_slots *u);
+// Stiffness of the secant of a point's friction by the last choice, N/m; 0: it bears none.
+double rf_pair_friction_stiffness_rt(const rf_pair_rows *t, int32_t i);
 double rf_pair_friction_work_rt(const rf_pair_rows *t, double part);
 double rf_pair_friction_springs_rt(const rf_pair_rows *t, double *stored);
 void rf_pair_friction_limit_rt(rf_pair_rows *t, double part);

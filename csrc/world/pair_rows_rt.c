@@ -1,5 +1,6 @@
 #include "world/pair_rows.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "contact/contact_state.h"
@@ -30,7 +31,7 @@ static void put_row(const rf_pair_rows *t, const lever *tree, const lever *field
                     const rf_contact_wrench *entered, double *row) {
   const double *object = entered->object, *shell = entered->shell;
   memset(row, 0, (size_t)t->size * sizeof *row);
-  map_wrench(tree, object, row);
+  if (t->side[0].size) map_wrench(tree, object, row);
   memcpy(row + RIGID, shell, (size_t)t->side[0].r * sizeof *row);
   if (t->side[1].size == 0) return;
   row += t->side[0].size;
@@ -75,9 +76,29 @@ static void add_tangents(rf_pair_rows *t, const lever sides[2], rf_contact *cont
   f->last[2 * i] = f->last[2 * i + 1] = 0.0;
 }
 
+// Adds what a dimple has of the next row: the gap grows with the displacement of the point.
+static void add_dimple(rf_pair_rows *t, const rf_contact *contact, int32_t place,
+                       const double axis[3]) {
+  rf_pair_dimple *d = &t->dimple;
+  const size_t i = (size_t)t->n_rows;
+  double *axes = d->axes + 9 * i;
+  memset(axes, 0, 9 * sizeof *axes);
+  for (int k = 0; k < 3; ++k) axes[k] = -axis[k];
+  for (size_t k = 0; k < 6 && t->friction.mu > 0.0; ++k) axes[3 + k] = -t->friction.axes[6 * i + k];
+  d->point[i] = contact->search.tree->point[place];
+}
+
+static bool bore_force(const rf_pair_dimple_forces *last, int32_t point) {
+  for (int32_t k = 0; k < last->n; ++k)
+    if (last->point[k] == point) return true;
+  return false;
+}
+
 // Adds the rows of a block of points.
-static void add_rows(rf_pair_rows *t, const lever sides[2], rf_contact *contact,
-                     const rf_contact_points *points, const rf_contact_rows *rows) {
+static void add_rows(rf_pair_rows *t, const lever sides[2], const rf_pair_dimple_forces *last,
+                     rf_contact *contact, const rf_contact_points *points) {
+  rf_contact_rows answer, *rows = &answer;
+  contact->law.kind->rt->respond(contact->law.self, points, false, rows);
   for (int32_t i = 0; i < rows->n && t->n_rows < t->n_room; ++i) {
     const int32_t k = rows->point[i];
     const double *axis = rows->axis + 3 * i;
@@ -86,32 +107,73 @@ static void add_rows(rf_pair_rows *t, const lever sides[2], rf_contact *contact,
                    .carriers = &points->carriers[k]};
     if (rf_vec3_dot(axis, points->normal + 3 * k) < RF_CONTACT_PASSED) {
       ++t->n_passed;
+      t->n_lost += bore_force(last, contact->search.tree->point[p.place]);
       continue;
     }
     if (-points->gap[k] > t->depth_m) t->depth_m = -points->gap[k];
     rf_vec3_sub(p.position, contact->search.frame.grasp, p.arm);
     make_row(t, sides, contact, &p, axis, t->rows + (size_t)t->n_rows * (size_t)t->size);
     if (t->friction.mu > 0.0) add_tangents(t, sides, contact, &p, axis);
+    if (t->dimple.yields) add_dimple(t, contact, p.place, axis);
     t->begin[t->n_rows] = rows->force[i];
     t->stiff[t->n_rows++] = rows->stiffness[i];
   }
 }
 
-void rf_pair_rows_fill_rt(rf_pair_rows *t, const rf_pair_rows_frame *tree, rf_contact *contact) {
+// Moves the points of a block by the dimple of the last step.
+static void move_points(const rf_pair_dimple_forces *last, const rf_contact_search *s, double *gap,
+                        rf_contact_points *points) {
+  double way[3 * RF_CONTACT_BLOCK];
+  for (int32_t k = 0; k < points->n; ++k)
+    rf_pair_dimple_displacement_rt(last, s->tree->point[points->place[k]], way + 3 * k);
+  rf_contact_search_shift_rt(s, way, gap, points);
+}
+
+static bool touches(const rf_contact_search *s, int32_t place) {
+  for (int32_t i = 0; i < s->touching; ++i)
+    if (s->touch_place[i] == place) return true;
+  return false;
+}
+
+// Adds the points that bore a force in the last step and are still inside of the field, but would
+// have left it without their dimple, which may be deeper than the field is thick: gaps grow along
+// it.
+static void add_sunk(rf_pair_rows *t, const lever sides[2], const rf_pair_dimple_forces *last,
+                     rf_contact *contact) {
+  const rf_contact_search *s = &contact->search;
+  rf_contact_points points;
+  double gap;
+  for (int32_t k = 0; k < last->n; ++k) {
+    double way[3];
+    const int32_t place = s->tree->place[last->point[k]];
+    if (touches(s, place)) continue;
+    rf_pair_dimple_displacement_rt(last, last->point[k], way);
+    rf_contact_search_some_rt(s, 1, &place, way, &gap, &points);
+    // a force that ended in a small gap is found again
+    if (!(gap < rf_vec3_dot(way, points.gradient))) continue;
+    if (gap < 0.0) t->sunk_m = fmax(t->sunk_m, rf_vec3_dot(way, points.gradient));
+    add_rows(t, sides, last, contact, &points);
+  }
+}
+
+void rf_pair_rows_fill_rt(rf_pair_rows *t, const rf_pair_rows_frame *tree,
+                          const rf_pair_dimple_forces *last, rf_contact *contact) {
   lever sides[2] = {{.quaternion = tree->pose.quaternion, .tree = true},
                     {.quaternion = tree->pose.quaternion}};
   const rf_contact_search *s = &contact->search;
   rf_contact_points points;
-  rf_contact_rows rows;
+  double gap[RF_CONTACT_BLOCK];
   rf_vec3_sub(s->frame.grasp, tree->centre, sides[0].arm);
   t->depth_m = 0.0;
-  t->n_rows = t->n_passed = 0;
+  t->sunk_m = 0.0;
+  t->n_rows = t->n_passed = t->n_lost = 0;
   memcpy(t->friction.turn, s->frame.rotation, sizeof t->friction.turn);
   for (int32_t first = 0; first < s->touching; first += RF_CONTACT_BLOCK) {
     rf_contact_search_points_rt(s, first, &points);
-    contact->law.kind->rt->respond(contact->law.self, &points, false, &rows);
-    add_rows(t, sides, contact, &points, &rows);
+    if (last->n) move_points(last, s, gap, &points);
+    add_rows(t, sides, last, contact, &points);
   }
+  add_sunk(t, sides, last, contact);
 }
 
 static void add(int32_t n, double factor, const double *x, double *y) {
@@ -119,36 +181,44 @@ static void add(int32_t n, double factor, const double *x, double *y) {
 }
 
 static const double *row_of(const rf_pair_rows *t, int32_t i) {
-  return t->rows + (size_t)i * (size_t)t->size;
+  return rf_pair_rows_row_rt(t, i, 0);
 }
 
-void rf_pair_rows_push_rt(rf_pair_rows *t, double factor, bool held, const double *tree_u,
-                          const double *field_u) {
+static void clear(rf_pair_rows *t) {
   memset(t->applied, 0, (size_t)t->size * sizeof *t->applied);
+  if (t->dimple.yields) memset(t->dimple.pull, 0, 3 * (size_t)t->n_rows * sizeof(double));
+}
+
+// Applies a force along W.
+static void apply(rf_pair_rows *t, int32_t i, double force) {
+  add(t->size, force, row_of(t, i), t->applied);
+  rf_pair_rows_pull_rt(t, i, 0, force);
+}
+
+void rf_pair_rows_push_rt(rf_pair_rows *t, double factor, bool held, const rf_pair_slots *u) {
+  clear(t);
   for (int32_t i = 0; i < t->n_rows; ++i) {
-    const double closing = rf_pair_rows_closing_rt(t, row_of(t, i), tree_u, field_u);
+    const double closing = rf_pair_rows_closing_rt(t, i, 0, u);
     t->force[i] = t->begin[i] - factor * t->stiff[i] * closing;
-    if (t->force[i] < 0.0) add(t->size, t->force[i], row_of(t, i), t->applied);
+    if (t->force[i] < 0.0) apply(t, i, t->force[i]);
   }
-  if (t->friction.mu > 0.0) rf_pair_friction_push_rt(t, held, tree_u, field_u);
+  if (t->friction.mu > 0.0) rf_pair_friction_push_rt(t, held, u);
 }
 
-void rf_pair_rows_multiply_rt(rf_pair_rows *t, double factor, bool secant, const double *tree_u,
-                              const double *field_u) {
-  memset(t->applied, 0, (size_t)t->size * sizeof *t->applied);
+void rf_pair_rows_multiply_rt(rf_pair_rows *t, double factor, bool secant, const rf_pair_slots *u) {
+  clear(t);
   for (int32_t i = 0; i < t->n_rows; ++i) {
     if (!(t->force[i] < 0.0)) continue;
-    const double closing = rf_pair_rows_closing_rt(t, row_of(t, i), tree_u, field_u);
-    add(t->size, -factor * t->stiff[i] * closing, row_of(t, i), t->applied);
+    const double closing = rf_pair_rows_closing_rt(t, i, 0, u);
+    apply(t, i, -factor * t->stiff[i] * closing);
   }
-  if (t->friction.mu > 0.0) rf_pair_friction_multiply_rt(t, secant, tree_u, field_u);
+  if (t->friction.mu > 0.0) rf_pair_friction_multiply_rt(t, secant, u);
 }
 
-void rf_pair_rows_aim_rt(rf_pair_rows *t, double factor, const double *tree_u,
-                         const double *field_u) {
+void rf_pair_rows_aim_rt(rf_pair_rows *t, double factor, const rf_pair_slots *u) {
   for (int32_t i = 0; i < t->n_rows; ++i)
-    t->slope[i] = -factor * t->stiff[i] * rf_pair_rows_closing_rt(t, row_of(t, i), tree_u, field_u);
-  if (t->friction.mu > 0.0) rf_pair_friction_aim_rt(t, tree_u, field_u);
+    t->slope[i] = -factor * t->stiff[i] * rf_pair_rows_closing_rt(t, i, 0, u);
+  if (t->friction.mu > 0.0) rf_pair_friction_aim_rt(t, u);
 }
 
 double rf_pair_rows_work_rt(const rf_pair_rows *t, double factor, double part) {
@@ -185,13 +255,26 @@ void rf_pair_rows_springs_rt(const rf_pair_rows *t, double factor, double matrix
 }
 
 void rf_pair_rows_reduce_rt(rf_pair_rows *t, double normal, double friction) {
-  memset(t->applied, 0, (size_t)t->size * sizeof *t->applied);
+  clear(t);
   for (int32_t i = 0; i < t->n_rows; ++i)
-    if (t->force[i] < 0.0) add(t->size, normal * t->force[i], row_of(t, i), t->applied);
+    if (t->force[i] < 0.0) apply(t, i, normal * t->force[i]);
   if (t->friction.mu > 0.0) rf_pair_friction_reduce_rt(t, friction);
 }
 
 void rf_pair_rows_limit_rt(rf_pair_rows *t, double normal, double friction) {
   for (int32_t i = 0; i < t->n_rows; ++i) t->force[i] *= normal;
   if (t->friction.mu > 0.0) rf_pair_friction_limit_rt(t, friction);
+}
+
+static void exchange(double **a, double **b) {
+  double *kept = *a;
+  *a = *b;
+  *b = kept;
+}
+
+void rf_pair_rows_exchange_rt(rf_pair_rows *t) {
+  exchange(&t->force, &t->slope);
+  if (!(t->friction.mu > 0.0)) return;
+  exchange(&t->friction.trial, &t->friction.slope);
+  exchange(&t->friction.limit, &t->friction.part);
 }

@@ -60,8 +60,10 @@ def make_world():
     w.shell = rf.Pointshell(nodes, np.tile([0.0, 0.0, 1.0], (len(nodes), 1)))
     w.tree = rf.PointTree(w.shell, w.reduced)
     w.local = rf.LocalCompliance(w.tree, w.solid)
+    w.standing = rf.LocalCompliance(rf.PointTree(w.shell), w.solid)
     w.world = rf.World(1e-3)
-    w.world.add(rf.FreeBody(w.free_reduced, 1e-3))
+    w.world.add_fixed(w.standing)
+    w.world.add(rf.FreeBody(w.free_reduced, 1e-3), field=w.field)
     w.deformed = rf.DeformedField(w.field, w.reduced, 4, 2)
     w.contact = rf.PenaltyContact(w.tree, w.field, 100.0)
     w.model = rf.LinearModel(w.solid, w.modes)
@@ -338,7 +340,9 @@ CALLS = {
     "VoxmapContact.evaluate": (lambda w: rf.VoxmapContact(w.shell, w.voxmap, 100.0).evaluate, lambda w: dict(position=w.position, quaternion=w.quaternion)),
     "Workspace": (lambda w: rf.Workspace, lambda w: dict(scale=1.0, force_scale=1.0, alignment=(1.0, 0, 0, 0), start=None, clutch=None)),
     "World": (lambda w: rf.World, lambda w: dict(dt=1e-3, gravity=w.position, ground=w.sphere, friction=0.3, ground_friction=0.5, contact_damping=2.0, tol=1e-6, iterations=10)),
-    "World.add": (lambda w: rf.World(1e-3).add, lambda w: dict(body=rf.FreeBody(w.free_reduced, 1e-3), tree=rf.PointTree(w.shell), field=w.field, stiffness=100.0, friction=0.4)),
+    "World.add": (lambda w: rf.World(1e-3).add, lambda w: dict(body=rf.FreeBody(w.free_reduced, 1e-3), tree=w.standing.tree, field=None, stiffness=100.0, friction=0.4, local=w.standing)),
+    "World.add_fixed": (lambda w: rf.World(1e-3).add_fixed, lambda w: dict(local=w.standing, position=w.position, quaternion=w.quaternion, stiffness=100.0, friction=0.4)),
+    "World.dimple": (lambda w: w.world.dimple, lambda w: dict(body=-2)),
     "World.nodes": (lambda w: w.world.nodes, lambda w: dict(body=0)),
     "World.state": (lambda w: w.world.state, lambda w: dict(body=0)),
     "World.step": (lambda w: w.world.step, lambda w: dict(n=1, progress=False)),

@@ -12,7 +12,7 @@ from reducedfem.contact.point_tree import PointTree
 from reducedfem.dynamics.free_body import FreeBody
 from reducedfem.geometry.pose import Pose
 
-__all__ = ["doubts_of_body", "doubts_of_steps"]
+__all__ = ["doubts_of_body", "doubts_of_fixed", "doubts_of_steps"]
 
 # displacement in a step, over the thickness of the other body, from which on points may pass it
 _FASTEST = 0.5
@@ -98,13 +98,31 @@ def _doubts_of_field(body: FreeBody, field: Field | None) -> Iterator[tuple[str,
         )
 
 
+def doubts_of_fixed(without_field: int | None = None, fixed: int = 0) -> Iterator[tuple[str, str]]:
+    """Yield the warning of a body without a field among fixed ones, which have points only.
+
+    fixed: the one that it has come near, -2, -3, ...; 0: any.
+    """
+    if without_field is not None:
+        which = f"body {fixed}, which is fixed, gives" if fixed else "fixed bodies give"
+        yield (
+            "fixed",
+            f"body {without_field} has no field, so {which} it no force: it passes through; pass "
+            "field= to World.add, without local=",
+        )
+
+
 def doubts_of_steps(
-    dt: float, fastest: tuple[float, int], overlap: tuple[float, float, int, int]
+    dt: float,
+    fastest: tuple[float, int],
+    overlap: tuple[float, float, int, int],
+    sunk: tuple[int, int, int],
 ) -> Iterator[tuple[str, str]]:
     """Yield the kind and the text of each warning about the steps of a world.
 
     fastest: relative displacement and body; overlap: relative depth, depth [m], body and the other
-    body, -1 for the ground.
+    body, -1 for the ground, -2, -3, ... for fixed ones; sunk: number of dimples that were too deep,
+    the body with the last one and the one with the field.
     """
     part, body = fastest
     if part > _FASTEST:
@@ -118,7 +136,15 @@ def doubts_of_steps(
     if part > _OVERLAP:
         yield (
             "overlap",
-            f"body {body} overlapped {'the ground' if other < 0 else f'body {other}'} by "
+            f"body {body} overlapped {'the ground' if other == -1 else f'body {other}'} by "
             f"{depth:.2g} m in the first step of one of them, and they fly apart or stay "
             "inside each other; add bodies where they do not overlap",
+        )
+    times, shell, body = sunk
+    if times > 0:
+        yield (
+            "deep",
+            f"body {shell} gave way to body {body} by more than half of the thickness of the field of "
+            "the latter: points that come under it are not found, and it may fall through; use a "
+            "field of the whole thickness of the body, a stiffer solid or smaller forces",
         )

@@ -16,12 +16,15 @@ from reducedfem.base.check import coefficient, count, integer, number, refuse_na
 from reducedfem.base.run import Progress, callback, threads
 from reducedfem.contact.deformed_field import DeformedField
 from reducedfem.contact.field import Field
+from reducedfem.contact.local import LocalCompliance
 from reducedfem.contact.point_tree import PointTree
 from reducedfem.dynamics.free_body import FreeBody, FreeBodyState
 from reducedfem.dynamics.integrator import acceleration, step_count
 from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
+from reducedfem.geometry.pose import Pose
 from reducedfem.solid.plausible import warn_of_gravity, warn_of_strain
-from reducedfem.world.plausible import doubts_of_body, doubts_of_steps
+from reducedfem.world.plausible import doubts_of_body, doubts_of_fixed, doubts_of_steps
+from reducedfem.world.springs import checked_stiffness, stiffness_argument, stiffnesses
 
 __all__ = ["World", "WorldContacts", "WorldReport"]
 
@@ -40,14 +43,15 @@ class WorldContacts:
     ----------
     bodies
         Indices of the body whose points touch and of the one whose field they touch, shape
-        (k, 2); -1: the ground.
+        (k, 2); -1: the ground; -2, -3, ...: those of `World.add_fixed`.
     points
         Numbers of points that touch, shape (k,).
     depths
         Depth of the deepest of them at the beginning of the step [m], shape (k,).
     forces, torques
         Force [N] and torque about the centre of mass [N m] of the step on the body of the points,
-        in the world, shape (k, 3). The force on the other body is the opposite.
+        in the world, shape (k, 3); torques on fixed bodies are about their positions. The force on
+        the other body is the opposite.
     """
 
     bodies: NDArray[np.int32]
@@ -133,7 +137,7 @@ class World:
         Coefficient of the ground; None: `friction`.
     contact_damping
         Factor c, at least 1: springs of stiffness k have dampers of (c - 1) dt k beside them. It
-        changes no equilibrium.
+        changes no equilibrium. Dampers act on the motion of bodies, not on local compliances.
     tol
         Tolerance of the solve for the forces, relative, at least 1e-13, which rounding allows, and
         below 1. It affects their sizes, not that they are opposite.
@@ -192,6 +196,8 @@ class World:
         self._gravity = acceleration(gravity)
         warn_of_gravity(self._gravity, None, stacklevel=3)
         self._bodies: list[FreeBody] = []
+        self._fixed: list[LocalCompliance] = []
+        self._untouched: list[int] = []  # numbers of bodies without tree and field
         # by number of body, the strains up to which cubatures are trained
         self._trained: dict[int, float] = {}
         self._shapes: dict[tuple[object, ...], int] = {}
@@ -215,6 +221,11 @@ class World:
         return tuple(self._bodies)
 
     @property
+    def fixed(self) -> tuple[LocalCompliance, ...]:
+        """Fixed bodies as they were given to `add_fixed`; their indices are -2, -3, ..."""
+        return tuple(self._fixed)
+
+    @property
     def masses(self) -> NDArray[np.float64]:
         """Masses [kg], shape (n,)."""
         return np.array([body.rigid_body.mass for body in self._bodies])
@@ -230,6 +241,7 @@ class World:
         stiffness: float | str = "auto",
         *,
         friction: float | None = None,
+        local: LocalCompliance | None = None,
         **others: NoReturn,
     ) -> int:
         """Add a copy of a body in its present state.
@@ -248,12 +260,17 @@ class World:
             Signed distances in the frame of its mesh: of the body at rest, or a `DeformedField` of
             its model; None: nothing touches it.
         stiffness
-            Stiffness of the springs at the points of the tree [N/m], positive. "auto": 30 times
+            Stiffness of the springs at the points of the tree [N/m], positive, with `local` at
+            most 1e6 times that of the solid at any point. "auto": 30 times
             that of the body at each point, by its compliance (see
             `PenaltyContact.stiffnesses`), at most 10 times mass / dt^2, which is that of a rigid
             tree.
         friction
             Coefficient of Coulomb friction of the body, 0 to 10; None: that of the world.
+        local
+            Local compliance of the tree's points: they also move by the linear statics that the
+            model leaves out (of a rigid tree: by all of those of a solid that the body holds). A
+            body with it has no field. None: they do not.
         **others
             None: refused.
 
@@ -274,7 +291,8 @@ class World:
             The step is so long that the body, after a fall from its own thickness, moves by more
             than half of it in one; on flat ground it sinks by more than a tenth of it, or without
             a tree gets no force from the ground; the field is four times as large as the body, or
-            does not reach it; or its gravity differs from that of the world (each once a world).
+            does not reach it; its gravity differs from that of the world; or it has neither tree
+            nor field in a world with fixed bodies (each once a world).
             The coefficient of friction is above 5.
         """
         refuse_names(others, World.add, _NAMES)
@@ -288,24 +306,37 @@ class World:
                 raise InputError("field is of another model than body; make both of one model")
         elif field is not None:
             require(field, Field, "field", ", a DeformedField or None")
-        mu = (
-            self._friction
-            if friction is None
-            else coefficient(friction, "friction", most=_MOST_FRICTION)
-        )
+        if local is not None:
+            require(local, LocalCompliance, "local", " or None")
+            if local.tree is not tree:
+                raise InputError("local is of another tree; pass tree=local.tree")
+            if field is not None:
+                raise InputError(
+                    "a body with local cannot have a field, which would not yield: leave it out, "
+                    "and give fields to the bodies that it touches"
+                )
+        mu = self._coefficient(friction)
         with self._adding:
-            shape = self._shape(body, tree, field, stiffness)
+            shape = self._shape(tree, field, local, stiffness, body.rigid_body.mass)
             index = len(self._bodies)
             spring = self._stiffness[shape] if shape >= 0 else None
             rest = field.field if isinstance(field, DeformedField) else field
             doubts = doubts_of_body(body, tree, rest, spring, self._gravity, self._dt, self._ground)
             # before the body is added: a warning may be an error
             self._warn((kind, f"body {index} {text}") for kind, text in doubts)
+            if tree is None and field is None:
+                self._warn(doubts_of_fixed(index if self._fixed else None))
+                self._untouched.append(index)
             self._core.add(body._core, shape, mu)
             self._bodies.append(body)
             if body.reduced.cubature is not None:
                 self._trained[index] = body.reduced.cubature.strain
         return index
+
+    def _coefficient(self, friction: float | None) -> float:
+        if friction is None:
+            return self._friction
+        return coefficient(friction, "friction", most=_MOST_FRICTION, stacklevel=4)
 
     def _warn(self, doubts: Iterable[tuple[str, str]]) -> None:
         """Give the warnings of the caller's caller, each kind once a world."""
@@ -316,45 +347,95 @@ class World:
 
     def _shape(
         self,
-        body: FreeBody,
         tree: PointTree | None,
         field: Field | DeformedField | None,
+        local: LocalCompliance | None,
         stiffness: float | str,
+        mass: float,
     ) -> int:
         """Return the number of a shape, -1 if it touches nothing; adds it if it is new."""
-        if isinstance(stiffness, str):
-            if stiffness != "auto":
-                raise InputError(f"stiffness must be 'auto' or a number [N/m], got {stiffness!r}")
-        else:
-            if isinstance(stiffness, list | tuple | np.ndarray):
-                raise InputTypeError(
-                    "stiffness must be 'auto' or one number [N/m] for all points, got "
-                    f"{type(stiffness).__name__}"
-                )
-            stiffness = number(stiffness, "stiffness")
-            if not stiffness > 0.0:
-                raise InputError(f"stiffness must be positive, got {stiffness:g}")
+        stiffness = stiffness_argument(stiffness)
         if tree is None and field is None:
             return -1
-        key = (tree, field, body.reduced, stiffness)
+        key = (tree, field, local, stiffness, mass)
         if key not in self._shapes:
             each, uniform = None, 1.0
             if isinstance(stiffness, float):
-                uniform = stiffness
+                uniform = checked_stiffness(stiffness, local)
             elif tree is not None:
-                uniform = _RIGID * body.rigid_body.mass / self._dt**2
-                if tree.reduced is not None:
-                    fit = _core.fit_stiffness(tree._core, tree.reduced._core, None, None)
-                    each = np.minimum(np.asarray(fit), uniform)
+                uniform = _RIGID * mass / self._dt**2
+                each = stiffnesses(tree, local, uniform)
             self._core.add_shape(
                 None if tree is None else tree._core,
                 None if field is None else field._core,
-                uniform,
+                uniform if np.isfinite(uniform) else 1.0,
                 each,
+                None if local is None else local._core,
             )
             self._shapes[key] = len(self._shapes)
             self._stiffness.append(uniform if each is None else each)
         return self._shapes[key]
+
+    def add_fixed(
+        self,
+        local: LocalCompliance,
+        position: ArrayLike = (0.0, 0.0, 0.0),
+        quaternion: ArrayLike = (1.0, 0.0, 0.0, 0.0),
+        stiffness: float | str = "auto",
+        *,
+        friction: float | None = None,
+        **others: NoReturn,
+    ) -> int:
+        """Add a solid that is held by its fixed nodes and yields by its Green's functions.
+
+        Its surface deforms by linear statics, u = G f with the forces of the step. The points of
+        its shell touch the fields of bodies, which need one; it has none, and does not touch the
+        ground and other fixed bodies.
+
+        Parameters
+        ----------
+        local
+            Local compliance of a rigid tree and a solid with fixed nodes.
+        position, quaternion
+            Pose of the frame of its mesh in the world [m], (3,) and (4,).
+        stiffness
+            Stiffness of the springs at its points [N/m], positive, at most 1e6 times that of the
+            solid at any point. "auto": 30 times that at each point, by its compliance.
+        friction
+            Coefficient of Coulomb friction, 0 to 10; None: that of the world.
+        **others
+            None: refused.
+
+        Returns
+        -------
+        int
+            Its index in `contacts` and for `dimple`: -2, -3, ...
+
+        Raises
+        ------
+        InputError, InputTypeError
+            An argument has a wrong type, value or name; the tree of `local` is not rigid.
+
+        Warns
+        -----
+        PlausibilityWarning
+            A body of the world has neither tree nor field, so that the fixed one gives it no force
+            (once a world). The coefficient of friction is above 5.
+        """
+        refuse_names(others, World.add_fixed, _NAMES)
+        require(local, LocalCompliance, "local")
+        if local.tree.reduced is not None:
+            raise InputError(
+                "the tree of local has a model, whose coordinates a fixed body does not have: make "
+                "LocalCompliance(PointTree(shell), solid) with a rigid tree"
+            )
+        pose, mu = Pose(position, quaternion), self._coefficient(friction)
+        with self._adding:
+            self._warn(doubts_of_fixed(*self._untouched[:1]))
+            shape = self._shape(local.tree, None, local, stiffness, np.inf)
+            self._core.add_fixed(pose.position, pose.quaternion, shape, mu)
+            self._fixed.append(local)
+            return -1 - len(self._fixed)
 
     def step(self, n: int = 1, *, progress: Progress = False) -> None:
         """Advance by `n` steps.
@@ -379,13 +460,15 @@ class World:
         PlausibilityWarning
             Bodies move by more than half the thickness of each other, or of the ground, in a step
             and may pass through; or a body overlaps others, or the ground, deeply in its first step
-            (each once a world); or the cubature of a body is strained beyond the poses that trained
+            (each once a world); or a body sinks into a dimple by more than half of the thickness of its
+            field, or meets a fixed one without having a field (each once a world); or the cubature of a body is strained beyond the poses that trained
             it (once a body).
         """
         with callback(progress, "steps") as tell:
             self._core.step(step_count(n), tell, threads())
         report = self._core.report()
-        self._warn(doubts_of_steps(self._dt, report[9:11], report[11:]))
+        self._warn(doubts_of_steps(self._dt, report[9:11], report[11:15], report[15:18]))
+        self._warn(doubts_of_fixed(report[18] if report[19] else None, report[19]))
         if not self._trained:
             return
         strains = self._core.strains()
@@ -420,7 +503,10 @@ class World:
 
     @property
     def energy(self) -> NDArray[np.float64]:
-        """Kinetic and elastic energy of each body [J], shape (n,); not of springs and gravity."""
+        """Kinetic and elastic energy of each body [J], shape (n,), with that of its `local`.
+
+        Those of springs, gravity and fixed bodies are no part of it.
+        """
         return self._core.energy()
 
     @property
@@ -438,7 +524,8 @@ class World:
 
         The springs of friction belong to pairs of bodies and are no part of it: a world of bodies
         in such states begins without them, and its bodies move a little along the surface until new
-        springs carry them.
+        springs carry them. Nor are the forces on local compliances: a dimple begins anew, of the
+        points inside of a field without it.
 
         Parameters
         ----------
@@ -475,6 +562,26 @@ class World:
             There is no such body.
         """
         return self._core.nodes(integer(body, "body"))
+
+    def dimple(self, body: int) -> NDArray[np.float64]:
+        """Return the displacements of a shell by its local compliance under the last forces.
+
+        Parameters
+        ----------
+        body
+            Index of a body that was added with `local`, or of a fixed one (-2, -3, ...).
+
+        Returns
+        -------
+        (n, 3) array
+            Displacements of the points of the shell in the frame of its mesh [m].
+
+        Raises
+        ------
+        InputError, InputTypeError
+            There is no such body, or it has no local compliance.
+        """
+        return self._core.dimple(integer(body, "body"))
 
     def __reduce__(self) -> tuple[object, ...]:
         """Reject copies and pickles."""

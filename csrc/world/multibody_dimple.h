@@ -1,0 +1,71 @@
+// Dimple of a shell in the solve for the forces of all contacts (multibody_solve.h): the local
+// compliance S of a body (contact/local.h), which is all that a fixed shell has.
+//
+// Its coordinates are the displacements d = S f of the points that touch, in the frame of the
+// shell, over the factor c of the damping (pair_dimple.h), with H = c S^-1: forces of this step
+// alone bend it, without inertia.  u is minus the displacement by the forces of the last step, over
+// c, as gaps and friction count from places with these.  Below S is one c-th of it. It is
+// semidefinite and dense.  It is never inverted: the solve knows the image H x of each vector x
+// that it uses, and with B the square roots of the contact stiffness times the rows the
+// preconditioner is
+//     (S^-1 + B^T B)^-1 = S - S B^T (1 + B S B^T)^-1 B S.
+// As a body at rest keeps the forces of the last step, that is where a solve begins.
+#ifndef RF_WORLD_MULTIBODY_DIMPLE_H
+#define RF_WORLD_MULTIBODY_DIMPLE_H
+
+#include "contact/local.h"
+#include "linalg/simd.h"
+#include "world/pair_rows.h"
+
+struct rf_multibody_node;
+
+typedef struct rf_multibody_dimple {
+  const rf_contact_local *local;  // borrowed
+  rf_simd simd;
+  double damping;   // c
+  int32_t of;       // number of its body, or of a fixed shell
+  int32_t *number;  // of each point of the shell among those of this step; -1    (local->n_points)
+  int32_t n;        // points of this step
+  int32_t *point;   // of the shell                                               (n)
+  double *matrix;   // S / c                                                        (3 n, ld)
+  // forces of the last step that are not zero
+  int32_t n_last;
+  int32_t *last;       // points of the shell                                     (n_last)
+  double *last_force;  // N, in the frame of the shell                            (n_last, 3)
+  // rows of the preconditioner
+  int32_t n_own;
+  int32_t *own_at;   // first coordinate                                          (n_own)
+  double *own;       // B                                                         (n_own, 3)
+  double *response;  // B S                                                       (n_own, ld)
+  double *factor;    // of 1 + B S B^T                                            (ld, ld) of n_own
+  double *weight;    // of these                                                  (ld of n_own)
+  int32_t room, own_room;
+  int64_t response_room;
+} rf_multibody_dimple;
+
+RF_MUST_CHECK rf_status rf_multibody_dimple_create(const rf_contact_local *local,
+                                                   rf_multibody_dimple **out, rf_error *err);
+void rf_multibody_dimple_free(rf_multibody_dimple *d);  // NULL is fine
+
+// Lists the points of the pairs of the node, with their coordinates in the rows, and makes room for
+// them.
+RF_MUST_CHECK rf_status rf_multibody_dimple_gather(struct rf_multibody_node *n,
+                                                   rf_pair_rows *const *pairs, rf_error *err);
+// Forces of the last step, until the next one.
+static inline rf_pair_dimple_forces rf_multibody_dimple_last_forces(const rf_multibody_dimple *d) {
+  return (rf_pair_dimple_forces){d->local, d->n_last, d->last, d->last_force};
+}
+
+// ---- multibody_dimple_rt.c: the functions of multibody_node.h for a dimple
+
+void rf_multibody_dimple_place_rt(struct rf_multibody_node *n);
+RF_MUST_CHECK rf_status rf_multibody_dimple_begin_rt(struct rf_multibody_node *n,
+                                                     rf_pair_rows *const *pairs);
+void rf_multibody_dimple_gather_rt(const struct rf_multibody_node *n, rf_pair_rows *const *pairs,
+                                   double *slot);
+void rf_multibody_dimple_take_own_rt(const rf_multibody_dimple *d, const double *x, double *y);
+double rf_multibody_dimple_weigh_rt(const struct rf_multibody_node *n, const double *r);
+void rf_multibody_dimple_correct_rt(const struct rf_multibody_node *n, const double *r, double *z);
+void rf_multibody_dimple_finish_rt(const struct rf_multibody_node *n);
+
+#endif

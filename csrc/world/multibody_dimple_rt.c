@@ -1,0 +1,143 @@
+#include "world/multibody_dimple.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "linalg/dense_rt.h"
+#include "world/multibody_node.h"
+
+// S / c of the points of the step.
+static void fill_matrix(rf_multibody_dimple *d, int32_t ld) {
+  memset(d->matrix, 0, 3 * (size_t)d->n * (size_t)ld * sizeof *d->matrix);
+  for (int32_t i = 0; i < d->n; ++i)
+    for (int32_t j = 0; j <= i; ++j) {
+      double block[9];
+      rf_contact_local_between_rt(d->local, d->point[i], d->point[j], block);
+      for (int k = 0; k < 3; ++k)
+        for (int l = 0; l < 3; ++l) {
+          const size_t row = 3 * (size_t)i + (size_t)k, column = 3 * (size_t)j + (size_t)l;
+          d->matrix[row * (size_t)ld + column] = d->matrix[column * (size_t)ld + row] =
+              block[3 * k + l] / d->damping;
+        }
+    }
+}
+
+static void multiply(const rf_multibody_node *n, const double *x, double *y) {
+  const rf_multibody_dimple *d = n->dimple;
+  memset(y, 0, (size_t)n->size * sizeof *y);
+  for (int32_t i = 0; i < 3 * d->n; ++i)
+    y[i] = rf_dot_padded(n->size, d->matrix + (size_t)i * (size_t)n->size, x);
+}
+
+void rf_multibody_dimple_place_rt(rf_multibody_node *n) {
+  const rf_multibody_dimple *d = n->dimple;
+  const rf_pair_dimple_forces last = rf_multibody_dimple_last_forces(d);
+  const size_t bytes = (size_t)n->size * sizeof(double);
+  fill_matrix(n->dimple, n->size);
+  memset(n->base, 0, bytes);
+  memset(n->inertia, 0, bytes);
+  memset(n->elastic, 0, bytes);
+  for (int32_t i = 0; i < d->n; ++i) {
+    rf_pair_dimple_displacement_rt(&last, d->point[i], n->base + 3 * i);
+    for (int k = 0; k < 3; ++k) n->base[3 * i + k] /= -d->damping;
+  }
+  for (int32_t i = 0; i < d->n_last; ++i) {
+    const int32_t number = d->number[d->last[i]];
+    if (number >= 0) memcpy(n->inertia + 3 * number, d->last_force + 3 * i, 3 * sizeof(double));
+  }
+  multiply(n, n->inertia, n->change);
+  for (int32_t i = 0; i < n->size; ++i) n->displacement[i] = n->base[i] + n->change[i];
+}
+
+static void enter_own(rf_multibody_dimple *d, int32_t at, const double *axis, double stiffness) {
+  const double root = sqrt(stiffness);
+  d->own_at[d->n_own] = at;
+  for (int k = 0; k < 3; ++k) d->own[3 * d->n_own + k] = root * axis[k];
+  ++d->n_own;
+}
+
+// The same rows as rf_pair_rows_add_own_rt.
+static void enter_pair(rf_multibody_dimple *d, const rf_pair_rows *t) {
+  for (int32_t i = 0; i < t->n_rows; ++i) {
+    const double *axes = t->dimple.axes + 9 * (size_t)i;
+    const bool grips = t->friction.mu > 0.0;
+    const double stiffness = grips ? rf_pair_friction_stiffness_rt(t, i) : 0.0;
+    if (!grips || t->force[i] < 0.0) enter_own(d, t->dimple.at[i], axes, d->damping * t->stiff[i]);
+    for (int e = 1; e < 3 && stiffness > 0.0; ++e)
+      enter_own(d, t->dimple.at[i], axes + 3 * e, stiffness);
+  }
+}
+
+rf_status rf_multibody_dimple_begin_rt(rf_multibody_node *n, rf_pair_rows *const *pairs) {
+  rf_multibody_dimple *d = n->dimple;
+  d->n_own = 0;
+  memset(n->elastic, 0, (size_t)n->size * sizeof *n->elastic);
+  for (int32_t k = 0; k < n->n_sides && pairs; ++k) enter_pair(d, pairs[n->sides[k].pair]);
+  if (d->n_own == 0) return RF_OK;
+  const int32_t ld = rf_dense_ld(d->n_own);
+  memset(d->factor, 0, (size_t)ld * (size_t)ld * sizeof *d->factor);
+  for (int32_t i = 0; i < d->n_own; ++i) {
+    const double *b = d->own + 3 * i, *rows = d->matrix + (size_t)d->own_at[i] * (size_t)n->size;
+    double *out = d->response + (size_t)i * (size_t)n->size;
+    for (int32_t j = 0; j < n->size; ++j)
+      out[j] = b[0] * rows[j] + b[1] * rows[n->size + j] + b[2] * rows[2 * n->size + j];
+    for (int32_t j = 0; j <= i; ++j)
+      d->factor[(size_t)j * (size_t)ld + (size_t)i] =
+          rf_vec3_dot(out + d->own_at[j], d->own + 3 * j) + (i == j);
+  }
+  return rf_dense_cholesky_rt(d->simd, d->n_own, d->factor, ld) ? RF_OK : RF_ERR_DIVERGED;
+}
+
+void rf_multibody_dimple_gather_rt(const rf_multibody_node *n, rf_pair_rows *const *pairs,
+                                   double *slot) {
+  for (int32_t k = 0; k < n->n_sides; ++k) {
+    const rf_pair_rows *t = pairs[n->sides[k].pair];
+    for (int32_t i = 0; i < t->n_rows; ++i) {
+      const double *axes = t->dimple.axes + 9 * (size_t)i, *pull = t->dimple.pull + 3 * (size_t)i;
+      for (int e = 0; e < 3; ++e)
+        for (int l = 0; l < 3; ++l) slot[t->dimple.at[i] + l] += pull[e] * axes[3 * e + l];
+    }
+  }
+}
+
+void rf_multibody_dimple_take_own_rt(const rf_multibody_dimple *d, const double *x, double *y) {
+  for (int32_t i = 0; i < d->n_own; ++i) {
+    const double *b = d->own + 3 * i, along = rf_vec3_dot(b, x + d->own_at[i]);
+    for (int k = 0; k < 3; ++k) y[d->own_at[i] + k] -= along * b[k];
+  }
+}
+
+double rf_multibody_dimple_weigh_rt(const rf_multibody_node *n, const double *r) {
+  const rf_multibody_dimple *d = n->dimple;
+  double sum = 0.0;
+  for (int32_t i = 0; i < 3 * d->n; ++i)
+    sum += r[i] * rf_dot_padded(n->size, d->matrix + (size_t)i * (size_t)n->size, r);
+  return fmax(0.0, sum);
+}
+
+void rf_multibody_dimple_correct_rt(const rf_multibody_node *n, const double *r, double *z) {
+  const rf_multibody_dimple *d = n->dimple;
+  multiply(n, r, z);
+  if (d->n_own == 0) return;
+  memset(d->weight, 0, (size_t)rf_dense_ld(d->n_own) * sizeof *d->weight);
+  for (int32_t i = 0; i < d->n_own; ++i)
+    d->weight[i] = rf_vec3_dot(d->own + 3 * i, z + d->own_at[i]);
+  rf_dense_cholesky_solve_rt(d->simd, d->n_own, d->factor, rf_dense_ld(d->n_own), d->weight,
+                             d->weight);
+  for (int32_t i = 0; i < d->n_own; ++i) {
+    const double *row = d->response + (size_t)i * (size_t)n->size;
+    for (int32_t j = 0; j < n->size; ++j) z[j] -= d->weight[i] * row[j];
+  }
+}
+
+void rf_multibody_dimple_finish_rt(const rf_multibody_node *n) {
+  rf_multibody_dimple *d = n->dimple;
+  d->n_last = 0;
+  for (int32_t i = 0; i < d->n; ++i) {
+    const double *force = n->force + 3 * i;
+    if (rf_vec3_dot(force, force) == 0.0) continue;
+    d->last[d->n_last] = d->point[i];
+    memcpy(d->last_force + 3 * d->n_last, force, 3 * sizeof *force);
+    ++d->n_last;
+  }
+}

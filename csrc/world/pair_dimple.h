@@ -1,0 +1,52 @@
+// Dimple of the tree of a pair in a step of many: a shell with a local compliance (contact/local.h)
+// beside its coordinates (pair_rows.h).
+//
+// The dimple is a part of the solve with coordinates of its own, three for each point that touches
+// (multibody_dimple.h).  A row reads and loads those of one point only, along a copy of its axis
+// and tangents in the frame of the shell.  These are d / c, c the factor of the damping, as dampers
+// act on the motion of bodies only: with d = S f rows of c k (W . u + N d / c) have k N d, and
+// stay symmetric, with S / c.  Tangents have c as well, for the same d.
+#ifndef RF_WORLD_PAIR_DIMPLE_H
+#define RF_WORLD_PAIR_DIMPLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "contact/local.h"
+
+// Forces on the points of a shell by the last step, in its frame.
+typedef struct rf_pair_dimple_forces {
+  const rf_contact_local *local;
+  int32_t n;
+  const int32_t *point;  // (n)
+  const double *force;   // N                                                    (n, 3)
+} rf_pair_dimple_forces;
+
+typedef struct rf_pair_dimple {
+  bool yields;     // false: no dimple, and nothing below is used
+  int32_t node;    // its number among the dimples of the solve
+  double damping;  // c
+  int32_t *point;  // of the shell                                               (n_rows)
+  int32_t *at;     // first coordinate of the point                              (n_rows)
+  double *axes;    // W and both T                                               (n_rows, 9)
+  double *pull;    // factors of these in the generalised force                  (n_rows, 3)
+  int32_t n_room;
+} rf_pair_dimple;
+
+// Vectors of the bodies of a pair, tree and field, and of the dimple; NULL: zero.
+typedef struct rf_pair_slots {
+  const double *side[2], *dimple;
+} rf_pair_slots;
+
+// Makes room for n rows.
+RF_MUST_CHECK rf_status rf_pair_dimple_reserve(rf_pair_dimple *d, int32_t n, rf_error *err);
+void rf_pair_dimple_free(rf_pair_dimple *d);  // its content; zero is fine
+
+// Computes the displacement of a point by the forces of the last step, in the frame of the shell.
+void rf_pair_dimple_displacement_rt(const rf_pair_dimple_forces *last, int32_t point,
+                                    double out[3]);
+// Computes the largest displacement of a point that bears a force, m.
+double rf_pair_dimple_deepest_rt(const rf_pair_dimple_forces *last);
+
+#endif

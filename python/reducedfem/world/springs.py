@@ -1,0 +1,69 @@
+"""Automatic stiffness of the springs at the points of bodies in worlds."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reducedfem import _core
+from reducedfem.base.check import number
+from reducedfem.contact.local import LocalCompliance
+from reducedfem.contact.point_tree import PointTree
+from reducedfem.errors import InputError, InputTypeError
+
+__all__ = ["checked_stiffness", "stiffness_argument", "stiffnesses"]
+
+_STIFFER = 30.0  # times that of the body at the point, as contact/fit.h
+# times a local compliance, beyond which the solve loses its digits; forces are off by its inverse
+_STIFFEST = 1e6
+
+
+def stiffness_argument(stiffness: float | str) -> float | str:
+    """Return a stiffness [N/m], or "auto"; refuse other values."""
+    if isinstance(stiffness, str):
+        if stiffness != "auto":
+            raise InputError(f"stiffness must be 'auto' or a number [N/m], got {stiffness!r}")
+        return stiffness
+    if isinstance(stiffness, list | tuple | np.ndarray):
+        raise InputTypeError(
+            "stiffness must be 'auto' or one number [N/m] for all points, got "
+            f"{type(stiffness).__name__}"
+        )
+    given = number(stiffness, "stiffness")
+    if not given > 0.0:
+        raise InputError(f"stiffness must be positive, got {given:g}")
+    return given
+
+
+def checked_stiffness(stiffness: float, local: LocalCompliance | None) -> float:
+    """Return a stiffness [N/m]; refuse one that is too large for the points of `local`."""
+    if local is None:
+        return stiffness
+    own = local._core.mean_compliance
+    worst = int(np.argmax(own))
+    ratio = stiffness * float(own[worst])
+    if ratio > _STIFFEST:
+        raise InputError(
+            f"stiffness is {stiffness:g} N/m, {ratio:.2g} times that of the solid at point {worst} "
+            "of the shell, and the forces would be lost in rounding; use 'auto' or at most "
+            f"{_STIFFEST / own[worst]:.2g} N/m: springs make an error of one over that ratio"
+        )
+    return stiffness
+
+
+def stiffnesses(
+    tree: PointTree, local: LocalCompliance | None, most: float
+) -> NDArray[np.float64] | None:
+    """Return automatic stiffnesses of the points of a tree [N/m], (n,); None: of a rigid one."""
+    compliance = np.zeros(tree.shell.n_points)
+    if tree.reduced is not None:
+        fit = _core.fit_stiffness(tree._core, tree.reduced._core, None, None)
+        if local is None:
+            return np.minimum(np.asarray(fit), most)
+        compliance += _STIFFER / np.asarray(fit)
+    if local is None:
+        return None
+    own = local._core.mean_compliance
+    # beside fixed nodes, as contact/fit.h
+    usual = np.quantile(own[own > 1e-3 * own.max()], 0.1)
+    return np.minimum(_STIFFER / (compliance + np.maximum(own, 0.2 * usual)), most)
