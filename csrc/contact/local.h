@@ -67,6 +67,9 @@ void rf_contact_local_between_rt(const rf_contact_local *l, int32_t p, int32_t q
 // Computes the displacement of point p by a force at a carrier, likewise.
 void rf_contact_local_by_carrier_rt(const rf_contact_local *l, int32_t p, int32_t carrier,
                                     double block[9]);
+// out += S_pq f, of points.
+void rf_contact_local_push_rt(const rf_contact_local *l, int32_t p, int32_t q,
+                              const double force[3], double out[3]);
 // Adds the displacement of carrier i by a force at carrier j.
 void rf_contact_local_carry_rt(const rf_contact_local *l, int32_t i, int32_t j,
                                const double force[3], double out[3]);

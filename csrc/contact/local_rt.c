@@ -48,3 +48,14 @@ void rf_contact_local_carry_rt(const rf_contact_local *l, int32_t i, int32_t j, 
   for (int a = 0; a < 3; ++a, b += down)
     out[a] += (double)b[0] * f[0] + (double)b[across] * f[1] + (double)b[2 * across] * f[2];
 }
+
+void rf_contact_local_push_rt(const rf_contact_local *l, int32_t p, int32_t q,
+                              const double force[3], double out[3]) {
+  const int64_t first = (int64_t)p * l->corners, second = (int64_t)q * l->corners;
+  for (int64_t a = first; a < first + l->corners; ++a)
+    for (int64_t b = second; l->weight[a] != 0.0 && b < second + l->corners; ++b) {
+      const double weight = l->weight[a] * l->weight[b];
+      const double f[3] = {weight * force[0], weight * force[1], weight * force[2]};
+      if (weight != 0.0) rf_contact_local_carry_rt(l, l->carrier[a], l->carrier[b], f, out);
+    }
+}
