@@ -17,15 +17,16 @@ BONUS, OUTER, LEAST = 0.1, 0.1, 1e-3
 class Site(ctypes.Structure):
     _fields_ = (
         ("pair", ctypes.c_int32), ("place", ctypes.c_int32), ("axis", ctypes.c_int32),
-        ("bore", ctypes.c_bool), ("rest", ctypes.c_double * 3), ("out", ctypes.c_double),
-        ("gap", ctypes.c_double),
+        ("bore", ctypes.c_bool), ("bent", ctypes.c_bool), ("rest", ctypes.c_double * 3),
+        ("out", ctypes.c_double), ("gap", ctypes.c_double),
     )  # fmt: skip
 
 
 class Sites(ctypes.Structure):
     _fields_ = (
         ("most", ctypes.c_int32), ("n", ctypes.c_int32), ("coarsened", ctypes.c_int32),
-        ("spacing", ctypes.c_double), ("least_spacing", ctypes.c_double), ("site", Site * MOST),
+        ("spacing", ctypes.c_double), ("least_spacing", ctypes.c_double), ("fine", ctypes.c_bool),
+        ("site", Site * MOST),
         ("cell", ctypes.c_uint64 * MOST), ("slot", ctypes.c_int32 * SLOTS),
     )  # fmt: skip
 
@@ -36,12 +37,12 @@ def sites_of(tmp_path_factory):
         "sites", [ROOT / "csrc/world/sites_rt.c"], tmp_path_factory.mktemp("sites")
     )
 
-    def choose(points, most, spacing):
+    def choose(points, most, spacing, fine=False):
         """Return the sites of a step that begins with a spacing."""
         sites = Sites()
         lib.rf_sites_reset_rt(ctypes.byref(sites), most, ctypes.c_double(LEAST))
         lib.rf_sites_begin_rt(ctypes.byref(sites))
-        sites.spacing = spacing
+        sites.spacing, sites.fine = spacing, fine
         for point in points:
             lib.rf_sites_offer_rt(ctypes.byref(sites), ctypes.byref(point))
         return sites
@@ -49,13 +50,14 @@ def sites_of(tmp_path_factory):
     return choose
 
 
-def points_of(rng, n, pairs):
+def points_of(rng, n, pairs, bent=False):
     return [
         Site(
             int(rng.integers(pairs)),
             place,
             int(rng.integers(6)),
             bool(rng.integers(2)),
+            bent,
             tuple(rng.uniform(-1.0, 1.0, 3)),
             rng.uniform(),
             rng.normal(0.0, LEAST),
@@ -109,3 +111,18 @@ def test_cells_grow_until_the_sites_suffice(sites_of, most, seed):
     assert sites.spacing > 0.1
     assert sites.n <= most
     assert min(points, key=score).place in {one.place for one in sites.site[: sites.n]}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_cells_of_bent_shells_stay_fine_where_there_are_sites(sites_of, seed):
+    """All points of the bent shell are sites, however many others there are."""
+    rng = np.random.default_rng(seed)
+    bent = points_of(rng, 30, 1, bent=True)
+    plain = points_of(rng, 800, 1)
+    for one in plain:
+        one.pair, one.place = 1, one.place + 1000
+    sites = sites_of([*plain, *bent], 64, LEAST, fine=True)
+    chosen = {one.place for one in sites.site[: sites.n]}
+    assert sites.n <= 64
+    assert {one.place for one in bent} <= chosen
+    assert len(chosen) > len(bent)

@@ -145,6 +145,6 @@ def doubts_of_steps(
         yield (
             "deep",
             f"body {shell} gave way to body {body} by more than half of the thickness of the field "
-            "of the latter: points that come under it are not found, and it may fall through; use a "
-            "field of the whole thickness of the body, a stiffer solid or smaller forces",
+            "of the latter: points that come under it are not found, and it may fall through; use "
+            "a field of the whole thickness of the body, a stiffer solid or smaller forces",
         )
