@@ -167,7 +167,9 @@ def test_motions_keep_constraints(tmp_path):
     rf.export_vtk(tmp_path / "motion.pvd", solid, rf.record_motion(sim, 2))
     assert_same(rf.read_mesh(tmp_path / "motion_0001.vtu").constraints, mesh.constraints)
     tied = many_masters()
-    motion = rf.record_motion(rf.ImplicitNewmark(rf.Solid(tied, LAW, fixed=[1, 2, 3]), 1e-3), 1)
+    with pytest.warns(rf.GeometryWarning, match="lie on others"):  # one node joins the parts
+        solid = rf.Solid(tied, LAW, fixed=[1, 2, 3])
+    motion = rf.record_motion(rf.ImplicitNewmark(solid, 1e-3), 1)
     with pytest.warns(rf.GeometryWarning, match="more than 64 masters"):
         rf.export_vtk(tmp_path / "tied.pvd", tied, motion)
 

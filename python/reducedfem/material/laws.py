@@ -152,7 +152,6 @@ class StableNeoHookean(Isotropic):
     it is linear elasticity with Lame's constants lambda_L and mu_L of `young` and `poisson`. Energy
     and forces are finite for any deformation, inverted elements included, and stiffness
     grows under compression, where that of `StVK` becomes negative.
-
     The energy is not a polynomial of the displacements: `Solid` and `ProjectedSolid` have this
     material; `reduce` takes it with a `Cubature`.
 
@@ -186,7 +185,6 @@ class NeoHookean(Isotropic):
     inside out: increments of statics and of implicit steps are shortened before, an explicit step
     that does it fails (`DivergedError`), and displacements that do it are refused. Where inversion
     cannot be avoided, use `StableNeoHookean`.
-
     The energy is not a polynomial of the displacements: `Solid` and `ProjectedSolid` have this
     material; `reduce` takes it with a `Cubature`.
 
@@ -222,7 +220,6 @@ class Corotated(Isotropic):
     stretch is negative in inverted elements, which recover. The energy stays finite as the volume
     vanishes, so strong compression may invert elements, and has a kink where s_2 + s_3 = 0 for
     the two smallest.
-
     The energy is not a polynomial of the displacements: `Solid` and `ProjectedSolid` have this
     material; `reduce` takes it with a `Cubature`.
 
@@ -255,7 +252,6 @@ class MooneyRivlin(Material):
     follows from the bulk modulus: kappa = bulk - 4/3 c1 - 16/3 c2. With c2 = 0 it is a neo-Hookean
     material with another volume term. It grows without bound as J falls to zero, so no element is
     ever turned inside out, as for `NeoHookean`.
-
     The energy is not a polynomial of the displacements: `Solid` and `ProjectedSolid` have this
     material; `reduce` takes it with a `Cubature`.
 
