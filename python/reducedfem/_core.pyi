@@ -1834,7 +1834,26 @@ class World:
     def report(
         self, /
     ) -> tuple[
-        int, int, int, int, int, float, int, float, int, float, int, float, float, int, int
+        int,
+        int,
+        int,
+        int,
+        int,
+        float,
+        int,
+        float,
+        int,
+        float,
+        int,
+        float,
+        float,
+        int,
+        int,
+        int,
+        int,
+        int,
+        int,
+        int,
     ]: ...
     def contacts(
         self, /
