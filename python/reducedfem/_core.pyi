@@ -1886,7 +1886,26 @@ class World:
     def report(
         self, /
     ) -> tuple[
-        int, int, int, int, int, float, int, float, int, float, int, float, float, int, int
+        int,
+        int,
+        int,
+        int,
+        int,
+        float,
+        int,
+        float,
+        int,
+        float,
+        int,
+        float,
+        float,
+        int,
+        int,
+        int,
+        int,
+        int,
+        int,
+        int,
     ]: ...
     def contacts(
         self, /

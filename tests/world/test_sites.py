@@ -120,7 +120,7 @@ def test_cells_of_bent_shells_stay_fine_where_there_are_sites(sites_of, seed):
     bent = points_of(rng, 30, 1, bent=True)
     plain = points_of(rng, 800, 1)
     for one in plain:
-        one.pair, one.place = 1, one.place + 1000
+        one.pair, one.place, one.axis = 1, one.place + 1000, 0  # eight wide cells
     sites = sites_of([*plain, *bent], 64, LEAST, fine=True)
     chosen = {one.place for one in sites.site[: sites.n]}
     assert sites.n <= 64

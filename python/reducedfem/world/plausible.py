@@ -144,7 +144,7 @@ def doubts_of_steps(
     if times > 0:
         yield (
             "deep",
-            f"body {shell} gave way to body {body} by more than half of the thickness of the field "
-            "of the latter: points that come under it are not found, and it may fall through; use "
-            "a field of the whole thickness of the body, a stiffer solid or smaller forces",
+            f"body {shell} gave way to body {body} by more than half the thickness of its field: "
+            "points that come under that are not found, and it may fall through; use a field of "
+            "the whole thickness of the body, a stiffer solid or smaller forces",
         )
