@@ -59,11 +59,15 @@ def stiffnesses(
     if tree.reduced is not None:
         fit = _core.fit_stiffness(tree._core, tree.reduced._core, None, None)
         if local is None:
-            return np.minimum(np.asarray(fit), most)
+            alone: NDArray[np.float64] = np.minimum(np.asarray(fit), most)
+            return alone
         compliance += _STIFFER / np.asarray(fit)
     if local is None:
         return None
     own = local._core.mean_compliance
     # beside fixed nodes, as contact/fit.h
     usual = np.quantile(own[own > 1e-3 * own.max()], 0.1)
-    return np.minimum(_STIFFER / (compliance + np.maximum(own, 0.2 * usual)), most)
+    both: NDArray[np.float64] = np.minimum(
+        _STIFFER / (compliance + np.maximum(own, 0.2 * usual)), most
+    )
+    return both
