@@ -94,8 +94,8 @@ static double friction_of(const rf_multibody_search *s, int32_t place) {
 
 // Forces of the last step on a shell with a dimple.
 static rf_pair_dimple_forces last_forces_of(const rf_multibody_search *s, int32_t dimple) {
-  return dimple < 0 ? (rf_pair_dimple_forces){0}
-                    : rf_multibody_dimple_last_forces(s->dimples[dimple].dimple);
+  const rf_pair_dimple_forces none = {0};
+  return dimple < 0 ? none : rf_multibody_dimple_last_forces(s->dimples[dimple].dimple);
 }
 
 static void place_fixed(rf_multibody_search *s, int32_t place) {

@@ -148,8 +148,9 @@ def read_apart(
     data = VolumeData(result["nodes"], result["elements"], result["regions"], names)
     fields = [result[name] for name in constraint_fields.NAMES if name in result]
     if len(fields) == len(constraint_fields.NAMES):
+        masters, weights = fields
         try:
-            data.constraints = constraint_fields.from_fields(*fields, len(data.nodes))
+            data.constraints = constraint_fields.from_fields(masters, weights, len(data.nodes))
         except ValueError as error:
             raise FileFormatError(f"{str(path)!r} is damaged: {error}") from None
     data.constraints_lost = bool(fields) and data.constraints is None
