@@ -92,7 +92,7 @@ def test_the_hand_feels_the_spoon(tmp_path, monkeypatch, capsys):
 
 def test_the_balls_come_down_to_the_ground(capsys):
     """The example of docs/world.md is complete."""
-    (script,) = re.findall(r"```python\n(.*?)```", WORLD, re.DOTALL)
+    script, on_a_pad = re.findall(r"```python\n(.*?)```", WORLD, re.DOTALL)
     assert script.count("\n") <= 16
     names: dict[str, object] = {}
     exec(script, names)
@@ -102,6 +102,10 @@ def test_the_balls_come_down_to_the_ground(capsys):
     # the balls weigh 5 N each
     assert 20.0 < world.contacts.forces[:, 2].sum() < 40.0
     assert capsys.readouterr().out.startswith("[[")
+    exec(on_a_pad, names)
+    world = names["world"]
+    assert world.positions[0, 2] > 0.04  # the pad, 50 mm high, bears the ball
+    assert -1e-2 < world.dimple(-2)[:, 2].min() < -1e-5
 
 
 def test_the_block_is_pushed_over_the_floor(capsys):

@@ -114,7 +114,8 @@ def hitting(w: SimpleNamespace) -> list[np.ndarray]:
         inside = contact is not ground
         sim = rf.CentralDifferences(system, None, *given, contact=contact, implicit_damping=inside)
         sim.step(w.force)
-        sim.step(w.force, dt=0.7 * sim.dt)
+        if not inside:
+            sim.step(w.force, dt=0.7 * sim.dt)
         results += [sim.state.q, sim.state.qddot, *(one.node_forces for one in sim.contacts)]
     return results
 

@@ -61,7 +61,7 @@ def test_levels_are_places_on_the_scale(bar):
         wanted = np.where(np.isnan(place), 255, np.rint(254 * place / 0.35))
         np.testing.assert_array_equal(body.levels, wanted)
         assert body.colours is None
-        assert body.legend["title"] == "place [mm]"
+        assert body.legend["title"] == "place [mm]; grey: no value"
         assert [text for _, text in body.legend["ticks"]] == ["0", "100", "200", "300"]
     surface = bar.mesh.surface()
     (body,) = scene_of(surface, values=surface.vertices[:, 0]).bodies
@@ -337,7 +337,7 @@ def test_pixels_have_the_colours_of_values(browser, bar, tmp_path):
         found = pixels(browser, [[one, 0.04, 0.1] for one in x])
         np.testing.assert_allclose(found, [lit(one) for one in wanted], atol=0.012)
     legend = browser.driver.find_element("id", "legend").text
-    assert legend.split("\n")[-5:] == ["place [mm]", "0", "100", "200", "300"]
+    assert legend.split("\n")[-5:] == ["place [mm]; grey: no value", "0", "100", "200", "300"]
     browser.run("window.reducedfem.seek(0)")
     legend = browser.driver.find_element("id", "legend").text
     assert legend.split("\n")[-2:] == ["300", "no value"]
