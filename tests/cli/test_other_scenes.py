@@ -54,7 +54,8 @@ def test_views_refuse_records_of_another_scene_before_it_is_built(capsys, tmp_pa
         (tower, "grasp", "have 18 reduced coordinates, 3 free bodies in a cycle, those of the "
          "scene grasp have 12 reduced coordinates, 1 free body: use --scene stack$"),
         (recorded(tmp_path / "o.npy", 1, 5), "soft", "no scene has such records; show them in Py"),
-        (touched, "peg", "have anchor and slip of a touched body in .*: use --scene button or organ$"),
+        (touched, "peg", "have anchor and slip of a touched body in .*: use --scene button or "
+         "organ$"),
         (hoses, "button", "those of the scene button have anchor and slip of a touched body: use "
          "--scene hoses, soft or snap-in$"),
         (recorded(tmp_path / "p.npy"), "button", "have 0 .*: use --scene statue, peg, al"),
