@@ -322,4 +322,8 @@ static PyMethodDef functions[] = {
     {NULL, NULL, 0, NULL},
 };
 
-const py_room py_tip_room = {.types = {{PY_TIP, &spec}}, .functions = functions};
+static const py_constant constants[] = {{"TIP_RELEASE", RF_TIP_RELEASE_S, true},
+                                        {NULL, 0.0, false}};
+
+const py_room py_tip_room = {
+    .types = {{PY_TIP, &spec}}, .functions = functions, .constants = constants};

@@ -1222,6 +1222,7 @@ def modal_derivatives(
 
 DERIVATIVES_BLOCK: int
 MOUSE_SILENT: float
+TIP_RELEASE: float
 
 @final
 class Derivatives:

@@ -13,7 +13,8 @@ from explicit_touch import above, touched
 from explicit_touch import session as explicit_session
 from pages import DRAWN, read
 from reducedfem.viewer.shown_contact import HELD
-from touched import circles, session, slab, tip
+from shapes import box_hexes
+from touched import LAW, circles, session, slab, tip
 
 pytestmark = pytest.mark.no_asan(reason="pictures, no C code of its own")
 
@@ -68,6 +69,33 @@ def test_the_body_has_the_dents_of_the_session(pad, played):
     np.testing.assert_allclose(moved, expected[:, source], atol=0.02 * size)
     np.testing.assert_array_equal(track.places[5], [*POSE.position, *POSE.quaternion])
     np.testing.assert_array_equal(scene.clip.tracks[1].places[:, :3], records["hand_position"])
+
+
+def test_dents_follow_a_release_at_a_time():
+    """Records have those of the Green's functions of their time, and give no warning."""
+    nodes, elements = box_hexes(12, 6, 2, (0.24, 0.12, 0.04))
+    mesh = rf.Mesh(nodes, elements)
+    left, right = nodes[:, 0] < 1e-9, nodes[:, 0] > 0.24 - 1e-9
+    parts = rf.GreensFunctions(rf.Solid(mesh, LAW, left | right), releasable=right), mesh.surface()
+    contact = tip(parts, radius=0.022)
+    contact.release(right, at=0.15)
+    path = np.linspace([0.12, 0.06, 0.045], [0.12, 0.06, 0.037], 100)
+    made = session(contact, np.concatenate([path, np.tile(path[-1], (200, 1))]))
+    records = made.run(300)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", rf.PlausibilityWarning)
+        scene = scene_of(made, records)
+        # the session's contact has released; one that is new will
+        made.close()
+        assert len(scene_of(made, records).bodies) == 2
+    body, track = scene.bodies[0], scene.clip.tracks[0]
+    moved = np.tensordot(track.q, body.shapes, 1)
+    end = body.vertices[:, 0] > 0.24 - 1e-9
+    dent = np.abs(moved[:, :, 2]).max()
+    assert np.abs(moved[:150, end]).max() < 1e-2 * dent  # compressed
+    assert np.abs(moved[220, end, 2]).max() > 0.05 * dent
+    between = np.abs(moved[175, end, 2]).max() / np.abs(moved[220, end, 2]).max()
+    assert 0.1 < between < 0.9
 
 
 def test_a_page_plays_them(played, browser, tmp_path):

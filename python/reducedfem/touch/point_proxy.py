@@ -27,6 +27,7 @@ from reducedfem.touch.touched import Touched
 __all__ = ["PointProxyContact"]
 
 _STATES = ("open", "stick", "slip")
+_RELEASE = _core.TIP_RELEASE  # time of a release [s]
 _LEAST = 0.9  # radius over the length of edges; measured in docs/howto/greens_functions.md
 
 
@@ -385,14 +386,29 @@ class PointProxyContact(Touched):
         return _at_vertices(u, places)
 
     def _recorded(
-        self, anchors: NDArray[np.float64], forces: NDArray[np.float64]
+        self,
+        times: NDArray[np.float64],
+        anchors: NDArray[np.float64],
+        forces: NDArray[np.float64],
     ) -> NDArray[np.float64] | None:
-        # records do not say what was released when: as it is now
-        released, places = self._core.felt()[-1], self._places
+        released, places = self._released(times), self._places
         moved = np.zeros((len(anchors), self._surface.n_vertices, 3))
         for k, triangle, weights, load in self._loads(anchors, forces):
-            moved[k] = _at_vertices(self._displaced(released, triangle, weights, load), places)
+            u = self._displaced(float(released[k]), triangle, weights, load)
+            moved[k] = _at_vertices(u, places)
         return moved
+
+    def _is_as_at(self, times: NDArray[np.float64]) -> NDArray[np.bool_]:
+        return self._released(times) == self._core.felt()[-1]
+
+    def _released(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the number of releases made at times of a session; fractions: under way.
+
+        Records do not say when those without a time were made: at the beginning.
+        """
+        begins = [at for _, at in self._releases if at]
+        parts = (times[:, None] - np.array(begins)) / _RELEASE
+        return len(self._releases) - len(begins) + np.clip(parts, 0.0, 1.0).sum(axis=1)
 
     def _recorded_at_tip(
         self, anchors: NDArray[np.float64], forces: NDArray[np.float64]

@@ -60,14 +60,21 @@ class Touched:
         raise NotImplementedError
 
     def _recorded(
-        self, anchors: NDArray[np.float64], forces: NDArray[np.float64]
+        self,
+        times: NDArray[np.float64],
+        anchors: NDArray[np.float64],
+        forces: NDArray[np.float64],
     ) -> NDArray[np.float64] | None:
         """Return the displacements of the vertices in recorded cycles, (m, v, 3).
 
-        By the anchors and the forces on the hand, in the world, (m, 3) each. None: records do not
-        have the state of the body.
+        By their times in the session (m,), and the anchors and the forces on the hand, in the
+        world, (m, 3) each. None: records do not have the state of the body.
         """
         return None
+
+    def _is_as_at(self, times: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Return the times of a session, (m,), at which the body yielded as it does now."""
+        return np.ones(len(times), dtype=bool)
 
     def _recorded_at_tip(
         self, anchors: NDArray[np.float64], forces: NDArray[np.float64]

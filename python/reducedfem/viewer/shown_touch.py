@@ -119,7 +119,7 @@ class ShownTouchRecords(ShownRecords):
         self._q: NDArray[np.float64] | None = None
         anchors = self._array["anchor"]
         forces = np.where(touching[:, None], self._array["contact_force"], 0.0)
-        moved = self._touched._recorded(anchors, forces)
+        moved = self._touched._recorded(self._array["time_s"], anchors, forces)
         if moved is None:
             return
         if not self._doubt(anchors[touching], surface, stacklevel + 1):
@@ -155,7 +155,8 @@ class ShownTouchRecords(ShownRecords):
         """
         array, records = self._array, HapticRecords(self._array)
         limited = records.flagged("too_deep") | records.flagged("unanswered")
-        usable = np.flatnonzero(forces.any(axis=1) & ~limited)
+        as_now = self._touched._is_as_at(array["time_s"])
+        usable = np.flatnonzero(forces.any(axis=1) & ~limited & as_now)
         deepest = usable[np.argsort(array["depth_m"][usable])[-_DEEPEST:]]
         if not len(deepest):
             return
