@@ -399,7 +399,7 @@ class PointProxyContact(Touched):
         return moved
 
     def _is_as_at(self, times: NDArray[np.float64]) -> NDArray[np.bool_]:
-        return self._released(times) == self._core.felt()[-1]
+        return np.equal(self._released(times), self._core.felt()[-1])
 
     def _released(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the number of releases made at times of a session; fractions: under way.
@@ -407,8 +407,10 @@ class PointProxyContact(Touched):
         Records do not say when those without a time were made: at the beginning.
         """
         begins = [at for _, at in self._releases if at]
-        parts = (times[:, None] - np.array(begins)) / _RELEASE
-        return len(self._releases) - len(begins) + np.clip(parts, 0.0, 1.0).sum(axis=1)
+        made = np.full(len(times), float(len(self._releases) - len(begins)))
+        for at in begins:
+            made += np.clip((times - at) / _RELEASE, 0.0, 1.0)
+        return made
 
     def _recorded_at_tip(
         self, anchors: NDArray[np.float64], forces: NDArray[np.float64]
