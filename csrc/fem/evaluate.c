@@ -225,7 +225,8 @@ static rf_status run_constrained(const evaluation *wanted, const rf_run *run, do
   job.upper = true;  // folding reads the upper triangle
   RF_TRY(run_evaluation(&job, run, sum, err));
   if (!wanted->viscosity)
-    RF_TRY(rf_solid_add_ghosts(elements, run, job.u, sum, wanted->force, blocks, true, err));
+    RF_TRY(rf_solid_add_ghosts(elements, run, u ? u : wanted->u, sum, wanted->force, blocks, true,
+                               err));
   if (wanted->force) rf_constraints_fold_rt(s->mesh->constraints, wanted->force);
   if (blocks)
     RF_TRY(rf_constrained_fold_blocks(s, run, blocks, wanted->upper, wanted->tangent, err));
