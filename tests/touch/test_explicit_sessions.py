@@ -301,10 +301,9 @@ def test_a_graded_solid_with_stiffness_damping_needs_a_thread():
     hold = rf.ReplayDevice([0.0, 0.2, 1e5], at[[0, -1, -1]])
     with pytest.raises(rf.InputError, match=r"graded mesh allocate memory.*take \"delay\""):
         session(sim, hold)
-    with session(sim, hold, interpolation="delay", priority=0, lock_memory=False) as made:
-        after(made, 1)
-        wait_for(lambda: made.snapshot().force[2] > 0.01)
-        assert made.report().phase == "running"
+    made = session(sim, hold, interpolation="delay")
+    assert made.run(400)["force"][-1, 2] > 0.01  # as fast as the machine can
+    made.close()
     assert sim.state.time > 0.0
 
 
