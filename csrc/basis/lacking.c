@@ -132,8 +132,8 @@ static rf_status take_basis(work *w, const rf_modes_solid *modes, const double *
                    size > 0.0 ? " that rounding leaves" : ": it is zero");
       goto done;
     }
-    // slender solids and those of soft and stiff materials bend with little energy, of which
-    // cancellation in K u leaves few digits
+    // the energy of slender or soft and stiff solids is small: cancellation in K u leaves it few
+    // digits
     w->rounding = fmax(w->rounding, MORE * largest * size / energy);
     for (int64_t k = 0; k < n; ++k) u[k] /= sqrt(energy), f[k] /= sqrt(energy);
   }

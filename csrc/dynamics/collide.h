@@ -12,10 +12,9 @@
 // (collide_inside.c).
 //
 // Rules set a' as if the next step had the same length h.  If it has another one, h', the force at
-// its beginning is f h / h': contact acts by its impulse, of which half has to come.  Nodes then
-// move as fast as the rule requires, but for the acceleration without contact.  Steps with damping
-// inside have one length: there the impulse at single nodes would miss the damping of its other
-// half.
+// its beginning is f h / h', so that both halves of the impulse are equal.  Nodes then move as fast
+// as the rule requires, but for the acceleration without contact.  Steps with damping inside have
+// one length: the second half of the impulse, at single nodes, would not be damped.
 //
 // Rules are a table each (a source and a row below).  Only nodes touch: edges and corners of small
 // bodies enter between them.

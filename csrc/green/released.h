@@ -11,9 +11,9 @@
 //            [      - X        ]
 //
 // so that they may be released later.  S_bb' has the rounding errors of S_bb, and those of S_aa
-// with the factors X^2, large for levers: f_b' = f_b + X^2 f_a, with f the diagonal of S at first,
-// tells which of its pivots are zero.  Entries of G are borrowed, exact or packed: a release costs
-// memory for A alone, 24 bytes for each support and each direction of a place.
+// with the factors X^2, large for levers.  Pivots count as zero if they are small beside f_b' =
+// f_b + X^2 f_a; at first f is the diagonal of S.  Entries of G are borrowed, exact or packed: a
+// release costs memory for A alone, 24 bytes for each support and each direction of a place.
 #ifndef RF_GREEN_RELEASED_H
 #define RF_GREEN_RELEASED_H
 

@@ -30,7 +30,7 @@ typedef struct rf_explicit_secant {
   int32_t most_open;     // states without contact, after which the contact has ended
   int32_t sticks_after;  // states after which a tool sticks
   int32_t states;        // in contact
-  int32_t held;          // states with the same nodes, none of which slid
+  int32_t held;          // states in a row with the same nodes, without slip
   int32_t open;          // without it since
   bool placed;           // the place below is known
   double place_m[3];     // of the tool in the last state of the contact, or without any

@@ -42,8 +42,8 @@ typedef struct rf_tip_tables {
 
 RF_MUST_CHECK rf_status rf_tip_tables_create(const rf_tip_settings *set, const rf_run *run,
                                              rf_tip_tables **out, rf_error *err);
-// Creates those of the same surface with Green's functions of which supports were released since
-// `from`; borrows from the first ones.
+// Creates those of the same surface after a release of supports, from those before it, `from`;
+// borrows from the first ones.
 RF_MUST_CHECK rf_status rf_tip_tables_again(const rf_tip_tables *from, const rf_green *green,
                                             const double *position, const rf_run *run,
                                             rf_tip_tables **out, rf_error *err);

@@ -16,10 +16,10 @@
 // that of the normal springs.  All forces are applied where D(1, 1) is at most the energy of the
 // springs of friction before the step.
 //
-// A solve that ends after few iterations may leave forces of which no part helps, and bodies would
-// fall through each other.  The forces that the springs have without any motion by contact always
-// do, in parts: the first step of steepest descent.  Of worlds with
-// dimples, whose solves are longer, those with the smaller D are taken.
+// After few iterations no part of the forces may help, and bodies would fall through each other.
+// Parts of the forces that the springs have without any motion by contact always help: they are the
+// first step of steepest descent.  In worlds with dimples, whose solves are longer, those of the
+// two with the smaller D are taken.
 #ifndef RF_WORLD_MULTIBODY_BOUND_H
 #define RF_WORLD_MULTIBODY_BOUND_H
 

@@ -13,7 +13,7 @@ LAW = rf.StVK(1e5, 0.3, 1000.0)
 
 
 def many_masters(count=100):
-    """Return a bar and a cube below it, a node of which follows as many nodes of the bar."""
+    """Return a bar and a cube below it; one node of the cube follows `count` nodes of the bar."""
     bar = rf.Mesh(*box_hexes(count, 1, 1, (1.0, 0.1, 0.1)))
     masters = np.flatnonzero(bar.nodes[:, 2] == 0.0)[:count]
     mean = bar.nodes[masters].mean(axis=0)

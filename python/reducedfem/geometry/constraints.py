@@ -173,7 +173,7 @@ def constrained(core: _core.Mesh, table: Table | None) -> _core.Mesh:
 
 
 def constrained_in_file(core: _core.Mesh, table: Table) -> _core.Mesh | None:
-    """Return the mesh with constraints, of which a file may have rounded places.
+    """Return the mesh with the constraints of a file, whose places may be rounded.
 
     None if a constrained node is elsewhere than the mean of its masters.
     """
