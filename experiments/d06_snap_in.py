@@ -21,6 +21,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import command
 import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
@@ -157,31 +158,23 @@ def draw(path: Path) -> None:
     pictures.save_figure(figure, path, dpi=130)
 
 
+def perform(arguments: argparse.Namespace) -> None:
+    """Print the numbers and draw the plot."""
+    print("largest force while pushing in [N]")
+    print("  mu   closed form    beams   hexahedra")
+    for mu in COEFFICIENTS:
+        exact, beams, solid = row(mu)
+        print(f"{mu:5.1f}{exact:12.4f}{beams:11.4f}{solid:11.4f}")
+    inward, _ = ways()
+    print("\nlargest force while pulling out [N]: the closed form")
+    for mu in COEFFICIENTS:
+        print(f"{mu:5.1f}{-closed_form(inward, -mu).min():12.4f}")
+    draw(arguments.plot)
+
+
 def main() -> int:
-    """Print the table and draw the plot."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the plot (out)")
-    arguments = parser.parse_args()
-    path = arguments.out / "d06_snap_in.png"
-    try:
-        arguments.out.mkdir(parents=True, exist_ok=True)
-        print("largest force while pushing in [N]")
-        print("  mu   closed form    beams   hexahedra")
-        for mu in COEFFICIENTS:
-            exact, beams, solid = row(mu)
-            print(f"{mu:5.1f}{exact:12.4f}{beams:11.4f}{solid:11.4f}")
-        inward, _ = ways()
-        print("\nlargest force while pulling out [N]: the closed form")
-        for mu in COEFFICIENTS:
-            print(f"{mu:5.1f}{-closed_form(inward, -mu).min():12.4f}")
-        draw(path)
-        print(f"plot: {path}")
-    except (rf.ReducedFEMError, OSError) as error:
-        print(f"d06_snap_in.py: {error}", file=sys.stderr)
-        return 1
-    return 0
+    """Run from the command line."""
+    return command.run(perform, command.options(__file__, __doc__).parse_args())
 
 
 if __name__ == "__main__":

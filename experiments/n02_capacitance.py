@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import command
 import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
@@ -147,31 +148,26 @@ def draw(found: dict[str, dict[str, list[float]]], path: Path) -> None:
     pictures.save_figure(figure, path, dpi=130)
 
 
+def perform(arguments: argparse.Namespace) -> None:
+    """Print the numbers and draw the plot."""
+    found = {}
+    for part in arguments.parts:
+        found[part] = PARTS[part](arguments.finest)
+        print()
+    draw(found, arguments.plot)
+
+
 def main() -> int:
-    """Print the tables and draw the plot."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    """Run from the command line."""
+    parser = command.options(__file__, __doc__)
     parser.add_argument("parts", nargs="*", default=list(PARTS), metavar="PART",
                         help=f"{', '.join(PARTS)} (all)")  # fmt: skip
     parser.add_argument("--finest", type=int, default=16, help="cells along an edge (16)")
-    parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the plot (out)")
     arguments = parser.parse_args()
     unknown = [part for part in arguments.parts if part not in PARTS]
     if unknown:
         parser.error(f"unknown part {unknown[0]!r}; there are {', '.join(PARTS)}")
-    path, found = arguments.out / "n02_capacitance.png", {}
-    try:
-        arguments.out.mkdir(parents=True, exist_ok=True)
-        for part in arguments.parts:
-            found[part] = PARTS[part](arguments.finest)
-            print()
-        draw(found, path)
-        print(f"plot: {path}")
-    except (rf.ReducedFEMError, OSError) as error:
-        print(f"n02_capacitance.py: {error}", file=sys.stderr)
-        return 1
-    return 0
+    return command.run(perform, arguments)
 
 
 if __name__ == "__main__":

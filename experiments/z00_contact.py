@@ -20,6 +20,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import command
 import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
@@ -185,37 +186,28 @@ def draw(falls: dict[str, Fall], path: Path) -> None:
     pictures.save_figure(figure, path, dpi=130)
 
 
-def main() -> int:
-    """Print the numbers and draw the plot; 1 if a mark is missed."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the plot (out)")
-    arguments = parser.parse_args()
-    path = arguments.out / "z00_contact.png"
+def perform(arguments: argparse.Namespace) -> list[str]:
+    """Print the numbers, draw the plot, and return the marks that are missed."""
     missed = []
-    try:
-        arguments.out.mkdir(parents=True, exist_ok=True)
-        print("cells    contact    dt [us]  steps  energy: end  largest  of the scheme  "
-              "depth / v dt  chatter  mean force")  # fmt: skip
-        for cells in MESHES:
-            falls = run(cells)
-            usual = falls["surface"].dt
-            for method in METHODS:
-                one = falls[method]
-                print(f"{1e3 * SIZE[0] / cells:4.3g} mm  {method:8} {1e6 * one.dt:9.1f}  "
-                      f"{len(one.force):5}  {one.energy[-1]:11.4f}  {one.energy.max():7.4f}  "
-                      f"{one.kept[-1]:13.4f}  {one.depth / (SPEED * usual):12.2f}  "
-                      f"{one.chatter:7.2f}  {one.touching.mean():8.1f} N")  # fmt: skip
-            missed += [f"{cells} cells: {text}" for text in misses(cells, falls)]
-        draw(falls, path)
-        print(f"\nplot: {path}")
-    except (rf.ReducedFEMError, OSError) as error:
-        print(f"z00_contact.py: {error}", file=sys.stderr)
-        return 1
-    for text in missed:
-        print(f"z00_contact.py: mark missed: {text}", file=sys.stderr)
-    return 1 if missed else 0
+    print("cells    contact    dt [us]  steps  energy: end  largest  of the scheme  "
+          "depth / v dt  chatter  mean force")  # fmt: skip
+    for cells in MESHES:
+        falls = run(cells)
+        usual = falls["surface"].dt
+        for method in METHODS:
+            one = falls[method]
+            print(f"{1e3 * SIZE[0] / cells:4.3g} mm  {method:8} {1e6 * one.dt:9.1f}  "
+                  f"{len(one.force):5}  {one.energy[-1]:11.4f}  {one.energy.max():7.4f}  "
+                  f"{one.kept[-1]:13.4f}  {one.depth / (SPEED * usual):12.2f}  "
+                  f"{one.chatter:7.2f}  {one.touching.mean():8.1f} N")  # fmt: skip
+        missed += [f"{cells} cells: {text}" for text in misses(cells, falls)]
+    draw(falls, arguments.plot)
+    return missed
+
+
+def main() -> int:
+    """Run from the command line."""
+    return command.run(perform, command.options(__file__, __doc__).parse_args())
 
 
 if __name__ == "__main__":

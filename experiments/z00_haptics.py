@@ -28,6 +28,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import command
 import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
@@ -254,27 +255,17 @@ def show(found: dict[str, Any], periods: tuple[float, ...]) -> None:
               f"{found['K'] * young / SOFT:5.0f} N/m{off}{rubs}")  # fmt: skip
 
 
+def perform(arguments: argparse.Namespace) -> list[str]:
+    """Print the numbers, draw the plot, and return the marks that are missed."""
+    found = study(PERIODS)
+    show(found, PERIODS)
+    draw(found, PERIODS, arguments.plot)
+    return misses(found, PERIODS)
+
+
 def main() -> int:
-    """Print the numbers and draw the plot; 1 if a mark is missed."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the plot (out)")
-    arguments = parser.parse_args()
-    path = arguments.out / "z00_haptics.png"
-    try:
-        arguments.out.mkdir(parents=True, exist_ok=True)
-        found = study(PERIODS)
-        show(found, PERIODS)
-        draw(found, PERIODS, path)
-        print(f"\nplot: {path}")
-    except (rf.ReducedFEMError, OSError) as problem:
-        print(f"z00_haptics.py: {problem}", file=sys.stderr)
-        return 1
-    missed = misses(found, PERIODS)
-    for text in missed:
-        print(f"z00_haptics.py: mark missed: {text}", file=sys.stderr)
-    return 1 if missed else 0
+    """Run from the command line."""
+    return command.run(perform, command.options(__file__, __doc__).parse_args())
 
 
 if __name__ == "__main__":
