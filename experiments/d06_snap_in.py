@@ -23,6 +23,7 @@ from pathlib import Path
 
 import command
 import numpy as np
+from boxes import box
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
@@ -56,22 +57,8 @@ def beam() -> tuple[Array, Array]:
 
 def hexahedra(cells: int = 12, layers: int = 4) -> tuple[Array, Array]:
     """Return compliance (2n, 2n) and places (n, 2) of the inner nodes at the tip of a branch."""
-    shape = np.array([cells, layers, 2])
-    corner = np.argwhere(np.ones(shape, dtype=bool))
-    offset = [
-        [0, 0, 0],
-        [1, 0, 0],
-        [1, 1, 0],
-        [0, 1, 0],
-        [0, 0, 1],
-        [1, 0, 1],
-        [1, 1, 1],
-        [0, 1, 1],
-    ]
-    at = corner[:, None] + offset
-    elements = np.ravel_multi_index(at.reshape(-1, 3).T, shape + 1).reshape(-1, 8)
-    nodes = np.argwhere(np.ones(shape + 1, dtype=bool)) * [LENGTH, WIDTH, THICK] / shape
-    mesh = rf.Mesh(nodes, elements).quadratic()
+    sizes = ((cells, LENGTH), (layers, WIDTH), (2, THICK))
+    mesh = box(*(np.arange(n + 1) * size / n for n, size in sizes)).quadratic()
     x, y, z = mesh.nodes.T
     solid = rf.Solid(mesh, rf.StVK(YOUNG, POISSON, 1200.0), fixed=x < 1e-9)
     tip = np.flatnonzero((x > LENGTH - 1e-9) & (z < 1e-9))

@@ -25,6 +25,7 @@ from pathlib import Path
 
 import command
 import numpy as np
+from boxes import box
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
@@ -89,13 +90,9 @@ def block() -> Body:
     """Return a block of hexahedra, small near the ball, and the nodes on top near its middle."""
     side = ticks(SIDE / 2, EDGE, CELLS)
     x, z = np.concatenate([-side[:0:-1], side]), -ticks(SIDE / 2, EDGE, CELLS)[::-1]
-    nodes = np.stack(np.meshgrid(x, x, z, indexing="ij"), axis=-1).reshape(-1, 3)
-    n = np.array([len(x), len(x), len(z)]) - 1
-    index = np.arange(len(nodes)).reshape(n + 1)
-    base = [(0, 0), (1, 0), (1, 1), (0, 1)]
-    corners = [(i, j, k) for k in (0, 1) for i, j in base]
-    cells = [index[i : i + n[0], j : j + n[1], k : k + n[2]].ravel() for i, j, k in corners]
-    solid = solid_of(rf.Mesh(nodes, np.stack(cells, 1)), rf.StVK, nodes[:, 2] <= z[0])
+    mesh = box(x, x, z)
+    nodes = mesh.nodes
+    solid = solid_of(mesh, rf.StVK, nodes[:, 2] <= z[0])
     near = (nodes[:, 2] == 0.0) & (np.hypot(nodes[:, 0], nodes[:, 1]) < PATCH * RADIUS)
     inward = np.array([0.0, 0.0, -1.0])
     return Body("block", solid, nodes[near], np.tile(inward, (near.sum(), 1)), np.zeros(3), inward)

@@ -20,6 +20,7 @@ from pathlib import Path
 
 import command
 import numpy as np
+from boxes import box
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
@@ -36,13 +37,8 @@ CELLS = (4, 8, 16, 24)  # of `points`
 
 def cube(n: int) -> rf.Solid:
     """Return a cube of n^3 cells, held below."""
-    grid = np.indices((n + 1,) * 3).reshape(3, -1).T
-    number = np.arange(len(grid)).reshape((n + 1,) * 3)
-    corners = [(i, j, k) for k in (0, 1) for i, j in ((0, 0), (1, 0), (1, 1), (0, 1))]
-    elements = np.stack(
-        [number[i : i + n, j : j + n, k : k + n].ravel() for i, j, k in corners], axis=1
-    )
-    return rf.Solid(rf.Mesh(grid * EDGE / n, elements), LAW, grid[:, 2] == 0)
+    mesh = box(*3 * [np.arange(n + 1) * EDGE / n])
+    return rf.Solid(mesh, LAW, mesh.nodes[:, 2] == 0.0)
 
 
 def microseconds(call: Callable[[], object]) -> float:

@@ -21,6 +21,7 @@ import time
 
 import command
 import numpy as np
+from boxes import box
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
@@ -42,13 +43,7 @@ PICTURES = 3
 def brick(cells: int) -> rf.ReducedSolid:
     """Return the model of a brick about the origin, with some cells along its longest edge."""
     counts = np.maximum(1, np.round(cells * SIZE / SIZE.max()).astype(int))
-    corners = np.argwhere(np.ones(counts, dtype=bool))
-    offsets = np.array([(x, y, z) for z in (0, 1) for x, y in ((0, 0), (1, 0), (1, 1), (0, 1))])
-    nodes = np.argwhere(np.ones(counts + 1, dtype=bool))
-    elements = np.ravel_multi_index(
-        np.moveaxis(corners[:, None] + offsets, -1, 0), tuple(counts + 1)
-    )
-    mesh = rf.Mesh(SIZE * (nodes / counts - 0.5), elements)
+    mesh = box(*(s * (np.arange(n + 1) / n - 0.5) for s, n in zip(SIZE, counts, strict=True)))
     solid = rf.Solid(mesh, rf.StVK(*RUBBER))
     return rf.reduce(solid, rf.modal_derivative_basis(solid, k=6, r=14))
 

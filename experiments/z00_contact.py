@@ -22,6 +22,7 @@ from pathlib import Path
 
 import command
 import numpy as np
+from boxes import box
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
@@ -69,24 +70,7 @@ def bar(cells: int) -> rf.Solid:
         np.linspace(0.0, size, n + 1)
         for size, n in zip(SIZE, (cells, cells, 5 * cells), strict=True)
     ]
-    shape = [len(x) for x in ticks]
-    nodes = np.stack(np.meshgrid(*ticks, indexing="ij"), axis=-1).reshape(-1, 3)
-    index = np.arange(len(nodes)).reshape(shape)
-    corners = [
-        (0, 0, 0),
-        (1, 0, 0),
-        (1, 1, 0),
-        (0, 1, 0),
-        (0, 0, 1),
-        (1, 0, 1),
-        (1, 1, 1),
-        (0, 1, 1),
-    ]
-    a, b, c = (n - 1 for n in shape)
-    elements = np.stack(
-        [index[i : i + a, j : j + b, k : k + c].ravel() for i, j, k in corners], axis=1
-    )
-    return rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e6, 0.3, 1000.0))
+    return rf.Solid(box(*ticks), rf.StVK(1e6, 0.3, 1000.0))
 
 
 def fall(solid: rf.Solid, method: str, dt: float, stiffness: float = 0.0) -> Fall:

@@ -30,6 +30,7 @@ from typing import Any
 
 import command
 import numpy as np
+from boxes import box
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
@@ -60,13 +61,8 @@ def name_of(kind: str | None) -> str:
 def block(young: float, shape: tuple[int, int, int] = COARSE) -> rf.Solid:
     """Return the block, which stands on a table."""
     ticks = [np.linspace(0.0, s, n + 1) for s, n in zip(SIZE, shape, strict=True)]
-    nodes = np.stack(np.meshgrid(*ticks, indexing="ij"), axis=-1).reshape(-1, 3)
-    index = np.arange(len(nodes)).reshape([len(x) for x in ticks])
-    a, b, c = shape
-    corners = [(i, j, k) for k in (0, 1) for i, j in ((0, 0), (1, 0), (1, 1), (0, 1))]
-    cells = [index[i : i + a, j : j + b, k : k + c].ravel() for i, j, k in corners]
-    mesh = rf.Mesh(nodes, np.stack(cells, axis=1))
-    return rf.Solid(mesh, rf.StVK(young, 0.3, 1000.0), fixed=nodes[:, 2] < 1e-9)
+    mesh = box(*ticks)
+    return rf.Solid(mesh, rf.StVK(young, 0.3, 1000.0), fixed=mesh.nodes[:, 2] < 1e-9)
 
 
 def felt(

@@ -23,6 +23,7 @@ from pathlib import Path
 
 import command
 import numpy as np
+from boxes import box
 from matplotlib.figure import Figure
 
 import reducedfem as rf
@@ -58,28 +59,11 @@ FIRST, NEAR = 4, 0.05  # boxes before the first one with marks; how much more fi
 
 def solid_of(shape: tuple[int, int, int]) -> rf.Solid:
     """Return a box of unit hexahedra by its numbers of nodes, held at x = 0."""
-    nodes = np.stack(np.meshgrid(*map(np.arange, shape), indexing="ij"), axis=-1).reshape(-1, 3)
-    number = np.arange(len(nodes)).reshape(shape)
-    corners = [
-        (0, 0, 0),
-        (1, 0, 0),
-        (1, 1, 0),
-        (0, 1, 0),
-        (0, 0, 1),
-        (1, 0, 1),
-        (1, 1, 1),
-        (0, 1, 1),
-    ]
-    ends = [tuple(slice(at, n - 1 + at) for at, n in zip(c, shape, strict=True)) for c in corners]
-    elements = np.stack([number[end].ravel() for end in ends], axis=1)
+    mesh = box(*(np.arange(n, dtype=float) for n in shape))
     with warnings.catch_warnings():
         # metres do not matter here; a third of the nodes of small boxes is held
         warnings.simplefilter("ignore", rf.PlausibilityWarning)
-        return rf.Solid(
-            rf.Mesh(nodes.astype(float), elements),
-            rf.StVK(1e5, 0.3, 1e3),
-            fixed=np.flatnonzero(nodes[:, 0] == 0),
-        )
+        return rf.Solid(mesh, rf.StVK(1e5, 0.3, 1e3), fixed=mesh.nodes[:, 0] == 0.0)
 
 
 def entries(solid: rf.Solid) -> int:
