@@ -58,12 +58,16 @@ def test_help_has_the_text_and_the_time(capsys):
 
 
 def test_one_thread_ends_with_the_block():
+    @command.one_thread()
+    def fail():
+        assert rf.threads() == 1
+        raise OSError("stop")
+
     threads = rf.threads()
     rf.set_threads(2)
     try:
-        with pytest.raises(OSError, match="stop"), command.one_thread():
-            assert rf.threads() == 1
-            raise OSError("stop")
+        with pytest.raises(OSError, match="stop"):
+            fail()
         assert rf.threads() == 2
     finally:
         rf.set_threads(threads)
