@@ -155,11 +155,11 @@ static PyObject *constraints_fill(PyObject *module, PyObject *args) {
   return out;
 }
 
-// Rows of numbers that a mesh is searched for; the caller frees them.
+// A search of hanging nodes, without the GIL.
 typedef rf_status search(const rf_mesh *mesh, const rf_run *run, int32_t *count, int32_t **rows,
                          rf_error *err);
 
-// Returns the rows, of `width` numbers each.
+// Returns the rows that a search finds, of `width` numbers each.
 static PyObject *found(PyObject *module, PyObject *mesh_obj, search *find, int width) {
   py_state *state = py_state_of_module(module);
   const rf_mesh *mesh = py_mesh_get(state, mesh_obj);

@@ -42,10 +42,10 @@ class LocalCompliance:
     With a rigid tree S = G: the shell has the linear statics of the solid, and needs neither a
     model nor a simulation.
 
-    S is linear, in the frame of the body at rest, without inertia and damping of its own. Forces
-    are inaccurate where more points carry forces than a `FrictionContact` has sites
-    (`HapticReport.crowded`): use a shell about as coarse as the elements. See
-    ``docs/friction.md``. Immutable; contacts that share it act on each other.
+    S is linear, in the frame of the body at rest, without inertia and damping of its own. Where
+    more points bear than a `FrictionContact` has sites, forces are inaccurate
+    (`HapticReport.crowded`): take a shell about as coarse as the elements. See
+    ``docs/friction.md``. Immutable; contacts of one body share one, and act on each other.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class LocalCompliance:
     Warns
     -----
     PlausibilityWarning
-        Points lie in nearly empty cut cells, whose compliance is ten times that of the others.
+        Points lie in nearly empty cut cells that give way ten times as far as the others.
     """
 
     __slots__ = ("__weakref__", "_core", "_solid", "_tree")
