@@ -10,7 +10,7 @@ import numpy as np
 import yardsticks
 from bench_precompute import bumpy_sphere
 from child import measured
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from table import Row, spread
 
 import reducedfem as rf
@@ -150,7 +150,7 @@ def falling_rows(friction: float, mark: float) -> list[Row]:
     ]
 
 
-def box(n: tuple[int, int, int], low: Array, high: Array) -> rf.Mesh:
+def box(n: tuple[int, int, int], low: ArrayLike, high: ArrayLike) -> rf.Mesh:
     """Return a mesh of equal hexahedra."""
     axes = [np.linspace(a, b, k + 1) for a, b, k in zip(low, high, n, strict=True)]
     corners = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)

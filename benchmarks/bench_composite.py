@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 
 import numpy as np
+from bench_bodies import box
 from numpy.typing import NDArray
 from table import Row
 
@@ -22,15 +23,8 @@ REPEATS = 5
 @functools.cache
 def bar() -> rf.Solid:
     """Return a bar of hexahedra that is fixed at one end."""
-    x, y, z = (
-        np.linspace(0.0, size, n + 1) for size, n in ((LENGTH, ALONG), *[(SIDE, ACROSS)] * 2)
-    )
-    nodes = np.stack([one.ravel() for one in np.meshgrid(x, y, z, indexing="ij")], axis=1)
-    number = np.arange(len(nodes)).reshape(ALONG + 1, ACROSS + 1, ACROSS + 1)
-    corners = [(*side, up) for up in (0, 1) for side in ((0, 0), (1, 0), (1, 1), (0, 1))]
-    cells = [number[i : ALONG + i, j : ACROSS + j, k : ACROSS + k].ravel() for i, j, k in corners]
-    mesh = rf.Mesh(nodes, np.stack(cells, axis=1))
-    return rf.Solid(mesh, rf.StVK(1e6, 0.0, 1000.0), fixed=nodes[:, 0] < 1e-9)
+    mesh = box((ALONG, ACROSS, ACROSS), (0.0, 0.0, 0.0), (LENGTH, SIDE, SIDE))
+    return rf.Solid(mesh, rf.StVK(1e6, 0.0, 1000.0), fixed=mesh.nodes[:, 0] < 1e-9)
 
 
 def load() -> NDArray[np.float64]:

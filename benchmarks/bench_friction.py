@@ -212,25 +212,8 @@ def sequence() -> list[Row]:
 
 def pad() -> tuple[rf.Solid, rf.PointTree]:
     """Return a pad that is fixed below, and points on top, 5 mm apart, that its model moves."""
-    edges = (0.1, 0.1, THICK)
-    shape = np.array([11, 11, 4])
-    index = np.arange(shape.prod()).reshape(shape)
-    corners = [
-        (0, 0, 0),
-        (1, 0, 0),
-        (1, 1, 0),
-        (0, 1, 0),
-        (0, 0, 1),
-        (1, 0, 1),
-        (1, 1, 1),
-        (0, 1, 1),
-    ]
-    ends = shape - 1
-    elements = np.stack(
-        [index[i : i + ends[0], j : j + ends[1], k : k + ends[2]].ravel() for i, j, k in corners], 1
-    )
-    nodes = np.argwhere(np.ones(shape, dtype=bool)) / ends * edges
-    mesh = rf.Mesh(nodes, elements).quadratic()
+    cells = np.ones((10, 10, 3), dtype=bool)
+    mesh = friction_problems.grid(cells, np.array([0.1, 0.1, THICK]) / cells.shape).quadratic()
     solid = rf.Solid(mesh, rf.StVK(2e5, 0.4, 1000.0), fixed=mesh.nodes[:, 2] < 1e-9)
     model = rf.reduce(solid, rf.modal_derivative_basis(solid, k=10, r=20))
     side = np.linspace(0.005, 0.095, 19)

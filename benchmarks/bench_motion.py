@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 import numpy as np
-from bench_bodies import RUBBER, basket
+from bench_bodies import RUBBER, basket, box
 from child import measured
 from numpy.typing import NDArray
 from table import Row
@@ -221,14 +221,7 @@ def explicit_rows() -> list[Row]:
 
 def impact_rows() -> list[Row]:
     """Explicit steps of a cube of 1,331 hexahedra: alone, on a floor, with damping inside."""
-    ticks = np.arange(12)
-    nodes = np.stack(np.meshgrid(ticks, ticks, ticks, indexing="ij"), axis=-1).reshape(-1, 3)
-    index = np.arange(12**3).reshape(12, 12, 12)
-    corners = [(0, 0), (1, 0), (1, 1), (0, 1)]
-    elements = [
-        index[i : i + 11, j : j + 11, k : k + 11].ravel() for k in (0, 1) for i, j in corners
-    ]
-    solid = rf.Solid(rf.Mesh(0.1 / 11 * nodes, np.stack(elements, axis=1)), RUBBER)
+    solid = rf.Solid(box((11, 11, 11), (0.0, 0.0, 0.0), (0.1, 0.1, 0.1)), RUBBER)
     floor = rf.RigidProxy(rf.PlaneField([0, 0, 1e-4], [0, 0, 1]), friction=0.3)
     alone = rf.CentralDifferences(solid)
     fallen = rf.CentralDifferences(solid, contact=floor)

@@ -22,6 +22,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import command
 import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
@@ -192,35 +193,26 @@ def difference() -> float:
     return worst
 
 
+def perform(arguments: argparse.Namespace) -> list[str]:
+    """Print the numbers, draw the plot, and return the marks that are missed."""
+    flights = {step: fly(step, 1 if arguments.quick else PHASES) for step in STEPS}
+    print(f"a node flies past a sphere at {PASSES / RADIUS:g} of its radius: valid steps that")
+    print("way of a step  steps  a velocity constraint rejects  turns by  the barrier accepts")
+    for step, one in flights.items():
+        print(f"{SPEED * step / RADIUS:9.2f} radii {one.steps:6d} {one.rejected:24d} "
+              f"({100 * one.rejected / one.steps:3.0f} %) {one.turned:7.1f} deg "
+              f"{one.accepted:13d}")  # fmt: skip
+    curves = difference()
+    print(f"figures 8 and 9: largest difference from the equations {curves:.1e}")
+    draw(flights, arguments.plot)
+    return misses(flights, curves)
+
+
 def main() -> int:
-    """Print the numbers and draw the plot; 1 if a mark is missed."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the plot (out)")
+    """Run from the command line."""
+    parser = command.options(__file__, __doc__)
     parser.add_argument("--quick", action="store_true", help="one flight at each step")
-    arguments = parser.parse_args()
-    path = arguments.out / "a21_contact.png"
-    try:
-        arguments.out.mkdir(parents=True, exist_ok=True)
-        flights = {step: fly(step, 1 if arguments.quick else PHASES) for step in STEPS}
-        print(f"a node flies past a sphere at {PASSES / RADIUS:g} of its radius: valid steps that")
-        print("way of a step  steps  a velocity constraint rejects  turns by  the barrier accepts")
-        for step, one in flights.items():
-            print(f"{SPEED * step / RADIUS:9.2f} radii {one.steps:6d} {one.rejected:24d} "
-                  f"({100 * one.rejected / one.steps:3.0f} %) {one.turned:7.1f} deg "
-                  f"{one.accepted:13d}")  # fmt: skip
-        curves = difference()
-        print(f"figures 8 and 9: largest difference from the equations {curves:.1e}")
-        draw(flights, path)
-        print(f"\nplot: {path}")
-    except (rf.ReducedFEMError, OSError) as error:
-        print(f"a21_contact.py: {error}", file=sys.stderr)
-        return 1
-    missed = misses(flights, curves)
-    for text in missed:
-        print(f"a21_contact.py: mark missed: {text}", file=sys.stderr)
-    return 1 if missed else 0
+    return command.run(perform, parser.parse_args())
 
 
 if __name__ == "__main__":

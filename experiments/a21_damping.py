@@ -18,6 +18,7 @@ import argparse
 import sys
 from pathlib import Path
 
+import command
 import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
@@ -98,39 +99,30 @@ def draw(curves: dict[str, Array], path: Path) -> None:
     pictures.save_figure(figure, path, dpi=130)
 
 
+def perform(arguments: argparse.Namespace) -> list[str]:
+    """Print the numbers, draw the plot, and return the marks that are missed."""
+    curves = damping()
+    print("decay rate over frequency: at w h = 1, the largest, and where that is")
+    for name, curve in curves.items():
+        one = rf.amplification(name, 1.0).damping
+        print(f"  {name:8} {one:9.6f} {curve.max():9.6f} {THETA[curve.argmax()]:8.3f}")
+    print("BDF2 damps less than")
+    for name in ("TR-BDF2", "SDIRK"):
+        print(f"  {name:8} above w h = {crossing(curves, name):.2f}")
+    print(f"\nv' = -{RATE:g} v, v = 1, steps of {STEP:g} s: v after each")
+    for name in SCHEMES:
+        print(f"  {name:8}" + "".join(f" {v:11.3e}" for v in decay(name, 4)))
+    print("example 2                     here closed form")
+    for name, (found, wanted) in example().items():
+        print(f"  {name:21} {found:10.6f} {wanted:10.6f}")
+    missed = misses()
+    draw(curves, arguments.plot)
+    return missed
+
+
 def main() -> int:
-    """Print the numbers and draw the plot; 1 if a mark is missed."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the plot (out)")
-    arguments = parser.parse_args()
-    path = arguments.out / "a21_damping.png"
-    try:
-        arguments.out.mkdir(parents=True, exist_ok=True)
-        curves = damping()
-        print("decay rate over frequency: at w h = 1, the largest, and where that is")
-        for name, curve in curves.items():
-            one = rf.amplification(name, 1.0).damping
-            print(f"  {name:8} {one:9.6f} {curve.max():9.6f} {THETA[curve.argmax()]:8.3f}")
-        print("BDF2 damps less than")
-        for name in ("TR-BDF2", "SDIRK"):
-            print(f"  {name:8} above w h = {crossing(curves, name):.2f}")
-        print(f"\nv' = -{RATE:g} v, v = 1, steps of {STEP:g} s: v after each")
-        for name in SCHEMES:
-            print(f"  {name:8}" + "".join(f" {v:11.3e}" for v in decay(name, 4)))
-        print("example 2                     here closed form")
-        for name, (found, wanted) in example().items():
-            print(f"  {name:21} {found:10.6f} {wanted:10.6f}")
-        missed = misses()
-        draw(curves, path)
-        print(f"\nplot: {path}")
-    except (rf.ReducedFEMError, OSError) as error:
-        print(f"a21_damping.py: {error}", file=sys.stderr)
-        return 1
-    for text in missed:
-        print(f"a21_damping.py: mark missed: {text}", file=sys.stderr)
-    return 1 if missed else 0
+    """Run from the command line."""
+    return command.run(perform, command.options(__file__, __doc__).parse_args())
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import command
 import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
@@ -128,36 +129,25 @@ def draw(runs: dict[tuple[float, bool], Run], path: Path) -> None:
     pictures.save_figure(figure, path, dpi=130)
 
 
-def main() -> int:
-    """Print the numbers and draw the plot; 1 if a mark is missed."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the plot (out)")
-    arguments = parser.parse_args()
-    path = arguments.out / "a21_slope.png"
+def perform(arguments: argparse.Namespace) -> list[str]:
+    """Print the numbers, draw the plot, and return the marks that are missed."""
     missed = []
-    try:
-        arguments.out.mkdir(parents=True, exist_ok=True)
-        runs = {
-            (mu, lagged): slide(mu, lagged) for mu in (SLIDES, STICKS) for lagged in (True, False)
-        }
-        print("friction  normal forces  measured    closed form  sum of normal forces  iterations")
-        for (mu, lagged), run in runs.items():
-            found = run.acceleration if mu == SLIDES else run.velocity[-1]
-            unit = "m/s^2" if mu == SLIDES else "m/s"
-            when = "lagged" if lagged else "of the end"
-            print(f"  {mu:5g}   {when:13} {found:10.4e}  {expected(mu):10.4e} {unit:6} "
-                  f"{run.load:10.6f} m g cos  {run.iterations:8.1f}")  # fmt: skip
-            missed += [f"friction {mu:g}, {when}: {text}" for text in misses(mu, run)]
-        draw(runs, path)
-        print(f"\nplot: {path}")
-    except (rf.ReducedFEMError, OSError) as error:
-        print(f"a21_slope.py: {error}", file=sys.stderr)
-        return 1
-    for text in missed:
-        print(f"a21_slope.py: mark missed: {text}", file=sys.stderr)
-    return 1 if missed else 0
+    runs = {(mu, lagged): slide(mu, lagged) for mu in (SLIDES, STICKS) for lagged in (True, False)}
+    print("friction  normal forces  measured    closed form  sum of normal forces  iterations")
+    for (mu, lagged), run in runs.items():
+        found = run.acceleration if mu == SLIDES else run.velocity[-1]
+        unit = "m/s^2" if mu == SLIDES else "m/s"
+        when = "lagged" if lagged else "of the end"
+        print(f"  {mu:5g}   {when:13} {found:10.4e}  {expected(mu):10.4e} {unit:6} "
+              f"{run.load:10.6f} m g cos  {run.iterations:8.1f}")  # fmt: skip
+        missed += [f"friction {mu:g}, {when}: {text}" for text in misses(mu, run)]
+    draw(runs, arguments.plot)
+    return missed
+
+
+def main() -> int:
+    """Run from the command line."""
+    return command.run(perform, command.options(__file__, __doc__).parse_args())
 
 
 if __name__ == "__main__":

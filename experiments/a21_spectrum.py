@@ -17,6 +17,7 @@ import sys
 import warnings
 from pathlib import Path
 
+import command
 import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
@@ -60,35 +61,26 @@ def draw(values: Array, path: Path) -> None:
     pictures.save_figure(figure, path, dpi=130)
 
 
+def perform(arguments: argparse.Namespace) -> list[str]:
+    """Print the numbers, draw the plot, and return the marks that are missed."""
+    values = eigenvalues(*(QUICK if arguments.quick else (RESOLUTION, MODES)))
+    print(f"{BODY}: {len(values)} eigenvalues [1/s^2]")
+    shown = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]
+    for number in (n for n in shown if n <= len(values)):
+        print(f"  {number:4d} {values[number - 1]:12.5g}")
+    below, ratio = largest_gap(values)
+    print(f"largest ratio of an eigenvalue to the one before, beyond the first {SLOW}:")
+    print(f"  {ratio:.3f} (of {below + 1} to {below}); a gap would be {GAP:g}")
+    print("figure 5: no clear separation")
+    draw(values, arguments.plot)
+    return [f"a gap of {ratio:.2f}"] if ratio > GAP else []
+
+
 def main() -> int:
-    """Print the numbers and draw the plot; 1 if there is a gap."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the plot (out)")
+    """Run from the command line."""
+    parser = command.options(__file__, __doc__)
     parser.add_argument("--quick", action="store_true", help="100 modes of a coarse mesh")
-    arguments = parser.parse_args()
-    path = arguments.out / "a21_spectrum.png"
-    try:
-        arguments.out.mkdir(parents=True, exist_ok=True)
-        values = eigenvalues(*(QUICK if arguments.quick else (RESOLUTION, MODES)))
-        print(f"{BODY}: {len(values)} eigenvalues [1/s^2]")
-        shown = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]
-        for number in (n for n in shown if n <= len(values)):
-            print(f"  {number:4d} {values[number - 1]:12.5g}")
-        below, ratio = largest_gap(values)
-        print(f"largest ratio of an eigenvalue to the one before, beyond the first {SLOW}:")
-        print(f"  {ratio:.3f} (of {below + 1} to {below}); a gap would be {GAP:g}")
-        print("figure 5: no clear separation")
-        draw(values, path)
-        print(f"\nplot: {path}")
-    except (rf.ReducedFEMError, OSError) as error:
-        print(f"a21_spectrum.py: {error}", file=sys.stderr)
-        return 1
-    if ratio > GAP:
-        print(f"a21_spectrum.py: mark missed: a gap of {ratio:.2f}", file=sys.stderr)
-        return 1
-    return 0
+    return command.run(perform, parser.parse_args())
 
 
 if __name__ == "__main__":

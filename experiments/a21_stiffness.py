@@ -22,6 +22,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import command
 import numpy as np
 from a21_beam import tetrahedra
 from matplotlib.figure import Figure
@@ -158,38 +159,30 @@ def draw(costs: dict[float, Cost], path: Path) -> None:
     pictures.save_figure(figure, path, dpi=130)
 
 
+@command.one_thread()
+def perform(arguments: argparse.Namespace) -> list[str]:
+    """Print the numbers, draw the plot, and return the marks that are missed."""
+    costs = measure(*((COARSE, 1) if arguments.quick else (FINE, ROUNDS)))
+    print(f"steps of {STEP:g} s; times of a step on one core, in steps of SI")
+    print("E [Pa]   highest angle  vectors of ERE   SI [ms]" + "".join(
+        f" {name:>13}" for name in list(SCHEMES)[1:]))  # fmt: skip
+    for young, one in costs.items():
+        times = "".join(f" {one.over[name]:13.2f}" for name in list(SCHEMES)[1:])
+        print(f"{young:6.0e} {one.angle:15.1f} {one.vectors:15.1f} "
+              f"{1e3 * one.seconds['SI']:9.2f}{times}")  # fmt: skip
+    print("figure 4: the cost of ERE grows with the stiffness, that of SIERE does not")
+    missed = misses(costs, timed=not arguments.quick)
+    draw(costs, arguments.plot)
+    return missed
+
+
 def main() -> int:
-    """Print the numbers and draw the plot; 1 if a mark is missed."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the plot (out)")
+    """Run from the command line."""
+    parser = command.options(__file__, __doc__)
     parser.add_argument(
         "--quick", action="store_true", help="an eighth of the cells; marks of counts only"
     )
-    arguments = parser.parse_args()
-    path = arguments.out / "a21_stiffness.png"
-    try:
-        arguments.out.mkdir(parents=True, exist_ok=True)
-        rf.set_threads(1)
-        costs = measure(*((COARSE, 1) if arguments.quick else (FINE, ROUNDS)))
-        print(f"steps of {STEP:g} s; times of a step on one core, in steps of SI")
-        print("E [Pa]   highest angle  vectors of ERE   SI [ms]" + "".join(
-            f" {name:>13}" for name in list(SCHEMES)[1:]))  # fmt: skip
-        for young, one in costs.items():
-            times = "".join(f" {one.over[name]:13.2f}" for name in list(SCHEMES)[1:])
-            print(f"{young:6.0e} {one.angle:15.1f} {one.vectors:15.1f} "
-                  f"{1e3 * one.seconds['SI']:9.2f}{times}")  # fmt: skip
-        print("figure 4: the cost of ERE grows with the stiffness, that of SIERE does not")
-        missed = misses(costs, timed=not arguments.quick)
-        draw(costs, path)
-        print(f"\nplot: {path}")
-    except (rf.ReducedFEMError, OSError) as error:
-        print(f"a21_stiffness.py: {error}", file=sys.stderr)
-        return 1
-    for text in missed:
-        print(f"a21_stiffness.py: mark missed: {text}", file=sys.stderr)
-    return 1 if missed else 0
+    return command.run(perform, parser.parse_args())
 
 
 if __name__ == "__main__":

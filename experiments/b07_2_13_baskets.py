@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))
 
+import command
 from bench_bodies import apart
 
 import reducedfem as rf
@@ -96,32 +97,24 @@ def run(world: rf.World, steps: int, path: Path) -> None:
         ax.set_axis_off()
     pictures.save_figure(figure, path, dpi=110)
     print(f"\na step of the bodies as they are now, without contact: {1e3 * flight(world):.3g} ms")
-    print(f"plot: {path}")
+
+
+def perform(arguments: argparse.Namespace) -> None:
+    """Print the table and draw the picture."""
+    world = baskets.world(arguments.bodies, resolution=arguments.resolution, dt=1.0 / STEPS)
+    run(world, round(arguments.seconds * STEPS), arguments.plot)
 
 
 def main() -> int:
     """Run from the command line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__,
-        epilog="Takes about 10 minutes on two cores.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command.options(__file__, __doc__, "about 10 minutes")
     parser.add_argument("--bodies", type=int, default=512, help="number of baskets (512)")
     parser.add_argument("--seconds", type=float, default=0.8, help="simulated time (0.8)")
     parser.add_argument("--resolution", type=int, default=26, help="voxels across a basket (26)")
-    parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the plot (out)")
     arguments = parser.parse_args()
-    steps = round(arguments.seconds * STEPS) if 0.0 < arguments.seconds < 1e3 else 0
-    if steps < ROWS:
+    if not ROWS / STEPS <= arguments.seconds <= 1e3:
         parser.error(f"--seconds must be {ROWS / STEPS:g} to 1000, got {arguments.seconds:g}")
-    try:
-        arguments.out.mkdir(parents=True, exist_ok=True)
-        world = baskets.world(arguments.bodies, resolution=arguments.resolution, dt=1.0 / STEPS)
-        run(world, steps, arguments.out / "b07_2_13_baskets.png")
-    except (rf.ReducedFEMError, OSError) as error:
-        print(f"b07_2_13_baskets.py: {error}", file=sys.stderr)
-        return 1
-    return 0
+    return command.run(perform, arguments)
 
 
 if __name__ == "__main__":

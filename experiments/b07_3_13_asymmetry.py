@@ -25,6 +25,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+import command
 import contact_scenes as scenes
 import numpy as np
 from numpy.typing import NDArray
@@ -302,44 +303,36 @@ def plot(experiment: Experiment, path: Path) -> None:
     pictures.save_figure(figure, path, dpi=120)
 
 
+def perform(arguments: argparse.Namespace) -> None:
+    """Print the numbers and draw the plot."""
+    surface = scenes.read(arguments.surface) if arguments.surface else body()
+    experiment = run(
+        surface,
+        arguments.points,
+        arguments.levels,
+        arguments.resolution,
+        arguments.samples,
+        arguments.deepest,
+    )
+    print(experiment.table())
+    plot(experiment, arguments.plot)
+
+
 def main() -> int:
     """Run from the command line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__,
-        epilog="Takes about 15 s on two cores.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command.options(__file__, __doc__, "about 15 s")
     parser.add_argument("--surface", type=Path, help="a closed surface in place of the bumpy ball")
     parser.add_argument("--points", type=int, default=256_000, help="of the shell (256000)")
     parser.add_argument("--levels", type=int, default=5, help="of the shell (5)")
     parser.add_argument("--resolution", type=int, default=256, help="voxels of the field (256)")
     parser.add_argument("--samples", type=int, default=1800, help="poses on the way (1800)")
     parser.add_argument("--deepest", type=float, default=8.0, help="penetration [voxels] (8)")
-    parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the plot (out)")
     arguments = parser.parse_args()
     if arguments.samples < 2:
         parser.error(f"--samples must be 2 or more, got {arguments.samples}")
     if not arguments.deepest > 0.0:
         parser.error(f"--deepest must be positive, got {arguments.deepest:g}")
-    try:
-        arguments.out.mkdir(parents=True, exist_ok=True)
-        surface = scenes.read(arguments.surface) if arguments.surface else body()
-        experiment = run(
-            surface,
-            arguments.points,
-            arguments.levels,
-            arguments.resolution,
-            arguments.samples,
-            arguments.deepest,
-        )
-        print(experiment.table())
-        path = arguments.out / "b07_3_13_asymmetry.png"
-        plot(experiment, path)
-        print(f"plot: {path}")
-    except (rf.ReducedFEMError, OSError) as error:
-        print(f"b07_3_13_asymmetry.py: {error}", file=sys.stderr)
-        return 1
-    return 0
+    return command.run(perform, arguments)
 
 
 if __name__ == "__main__":

@@ -31,6 +31,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import command
 import contact_scenes as scenes
 import numpy as np
 from numpy.typing import NDArray
@@ -422,42 +423,34 @@ def plot(cases: list[Case], path: Path) -> None:
     pictures.save_figure(figure, path, dpi=120)
 
 
+def perform(arguments: argparse.Namespace) -> None:
+    """Print the numbers and draw the plot."""
+
+    def tell(text: str) -> None:
+        if not arguments.quiet:
+            print(f"... {text}", file=sys.stderr, flush=True)
+
+    cases = run(
+        arguments.levels, arguments.points, arguments.poses, arguments.resolution, tell=tell
+    )
+    print("\n\n".join(case.table() for case in cases))
+    plot(cases, arguments.plot)
+
+
 def main() -> int:
     """Run from the command line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__,
-        epilog="Takes about 30 s on two cores.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command.options(__file__, __doc__, "about 30 s")
     parser.add_argument("--points", type=int, default=128_000, help="of the finest shell (128000)")
     parser.add_argument("--levels", type=int, default=5, help="of the shell (5)")
     parser.add_argument("--poses", type=int, default=24, help="to average over (24)")
     parser.add_argument("--resolution", type=int, default=128, help="voxels of the grid (128)")
-    parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the plot (out)")
     parser.add_argument("--quiet", action="store_true", help="no lines about progress")
     arguments = parser.parse_args()
     if arguments.levels < 2:
         parser.error(f"--levels must be 2 or more, got {arguments.levels}")
     if arguments.poses < 1:
         parser.error(f"--poses must be 1 or more, got {arguments.poses}")
-
-    def tell(text: str) -> None:
-        if not arguments.quiet:
-            print(f"... {text}", file=sys.stderr, flush=True)
-
-    try:
-        arguments.out.mkdir(parents=True, exist_ok=True)
-        cases = run(
-            arguments.levels, arguments.points, arguments.poses, arguments.resolution, tell=tell
-        )
-        print("\n\n".join(case.table() for case in cases))
-        path = arguments.out / "b07_3_13_convergence.png"
-        plot(cases, path)
-        print(f"plot: {path}")
-    except (rf.ReducedFEMError, OSError) as error:
-        print(f"b07_3_13_convergence.py: {error}", file=sys.stderr)
-        return 1
-    return 0
+    return command.run(perform, arguments)
 
 
 if __name__ == "__main__":

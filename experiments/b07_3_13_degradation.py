@@ -32,6 +32,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+import command
 import contact_replays as replays
 import contact_scenes as scenes
 import numpy as np
@@ -265,13 +266,24 @@ def plot(experiment: Experiment, path: Path, red: str = "warm 2500") -> None:
     )
 
 
+def perform(arguments: argparse.Namespace) -> None:
+    """Print the numbers and draw the plot."""
+    made = scene(
+        arguments.points,
+        arguments.levels,
+        arguments.resolution,
+        arguments.voxels,
+        arguments.r,
+        arguments.frames,
+    )
+    experiment = run(made, tuple(arguments.warm), tuple(arguments.budget))
+    print(experiment.table())
+    plot(experiment, arguments.plot, f"warm {arguments.warm[len(arguments.warm) // 2]}")
+
+
 def main() -> int:
     """Run from the command line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__,
-        epilog="Takes about 20 s on two cores.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command.options(__file__, __doc__, "about 20 s")
     parser.add_argument("--points", type=int, default=85_000, help="of the shell (85000)")
     parser.add_argument("--levels", type=int, default=5, help="of the shell (5)")
     parser.add_argument("--resolution", type=int, default=256, help="voxels of the field (256)")
@@ -281,25 +293,7 @@ def main() -> int:
     arguments = parser.parse_args()
     if arguments.frames < 2:
         parser.error(f"--frames must be 2 or more, got {arguments.frames}")
-    try:
-        arguments.out.mkdir(parents=True, exist_ok=True)
-        made = scene(
-            arguments.points,
-            arguments.levels,
-            arguments.resolution,
-            arguments.voxels,
-            arguments.r,
-            arguments.frames,
-        )
-        experiment = run(made, tuple(arguments.warm), tuple(arguments.budget))
-        print(experiment.table())
-        path = arguments.out / "b07_3_13_degradation.png"
-        plot(experiment, path, f"warm {arguments.warm[len(arguments.warm) // 2]}")
-        print(f"plot: {path}")
-    except (rf.ReducedFEMError, OSError) as error:
-        print(f"b07_3_13_degradation.py: {error}", file=sys.stderr)
-        return 1
-    return 0
+    return command.run(perform, arguments)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+import command
 import contact_scenes as scenes
 import numpy as np
 from numpy.typing import NDArray
@@ -289,13 +290,23 @@ def plot(experiment: Experiment, path: Path) -> None:
     pictures.save_figure(figure, path, dpi=120)
 
 
+def perform(arguments: argparse.Namespace) -> None:
+    """Print the numbers and draw the plot."""
+    experiment = run(
+        arguments.points,
+        arguments.levels,
+        arguments.resolution,
+        arguments.frames,
+        1e-3 * arguments.depth,
+        arguments.bumps,
+    )
+    print(experiment.table())
+    plot(experiment, arguments.plot)
+
+
 def main() -> int:
     """Run from the command line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__,
-        epilog="Takes about 8 s on two cores.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command.options(__file__, __doc__, "about 8 s")
     parser.add_argument("--points", type=int, default=128_000, help="of the shell (128000)")
     parser.add_argument("--levels", type=int, default=5, help="of the shell (5)")
     parser.add_argument("--resolution", type=int, default=256, help="voxels of the field (256)")
@@ -304,31 +315,13 @@ def main() -> int:
         "--depth", type=float, default=0.7, help="of the bumps in the shelf [mm] (0.7)"
     )
     parser.add_argument("--bumps", type=int, default=6, help="on the back (6)")
-    parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the plot (out)")
     arguments = parser.parse_args()
     for name in ("frames", "bumps"):
         if getattr(arguments, name) < 2:
             parser.error(f"--{name} must be 2 or more, got {getattr(arguments, name)}")
     if not arguments.depth > 0.0:
         parser.error(f"--depth must be positive, got {arguments.depth:g}")
-    try:
-        arguments.out.mkdir(parents=True, exist_ok=True)
-        experiment = run(
-            arguments.points,
-            arguments.levels,
-            arguments.resolution,
-            arguments.frames,
-            1e-3 * arguments.depth,
-            arguments.bumps,
-        )
-        print(experiment.table())
-        path = arguments.out / "b07_3_13_features.png"
-        plot(experiment, path)
-        print(f"plot: {path}")
-    except (rf.ReducedFEMError, OSError) as error:
-        print(f"b07_3_13_features.py: {error}", file=sys.stderr)
-        return 1
-    return 0
+    return command.run(perform, arguments)
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+import command
 import contact_replays as replays
 import contact_scenes as scenes
 import numpy as np
@@ -294,13 +295,25 @@ def plot(experiment: Experiment, path: Path, red: str = "warm 2000") -> None:
     )
 
 
+def perform(arguments: argparse.Namespace) -> None:
+    """Print the numbers and draw the plot."""
+    made = scene(
+        scenes.read(arguments.surface) if arguments.surface else peg(),
+        arguments.points,
+        arguments.levels,
+        arguments.resolution,
+        arguments.frames,
+        arguments.clearance,
+        arguments.press,
+    )
+    experiment = run(made, tuple(arguments.warm), tuple(arguments.budget))
+    print(experiment.table())
+    plot(experiment, arguments.plot, f"warm {arguments.warm[0]}")
+
+
 def main() -> int:
     """Run from the command line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__,
-        epilog="Takes about 15 s on two cores.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command.options(__file__, __doc__, "about 15 s")
     parser.add_argument("--surface", type=Path, help="a closed surface in place of the lizard")
     parser.add_argument("--points", type=int, default=128_000, help="of the shell (128000)")
     parser.add_argument("--levels", type=int, default=5, help="of the shell (5)")
@@ -314,26 +327,7 @@ def main() -> int:
     for name in ("clearance", "press"):
         if not getattr(arguments, name) > 0.0:
             parser.error(f"--{name} must be positive, got {getattr(arguments, name):g}")
-    try:
-        arguments.out.mkdir(parents=True, exist_ok=True)
-        made = scene(
-            scenes.read(arguments.surface) if arguments.surface else peg(),
-            arguments.points,
-            arguments.levels,
-            arguments.resolution,
-            arguments.frames,
-            arguments.clearance,
-            arguments.press,
-        )
-        experiment = run(made, tuple(arguments.warm), tuple(arguments.budget))
-        print(experiment.table())
-        path = arguments.out / "b07_3_13_peg.png"
-        plot(experiment, path, f"warm {arguments.warm[0]}")
-        print(f"plot: {path}")
-    except (rf.ReducedFEMError, OSError) as error:
-        print(f"b07_3_13_peg.py: {error}", file=sys.stderr)
-        return 1
-    return 0
+    return command.run(perform, arguments)
 
 
 if __name__ == "__main__":

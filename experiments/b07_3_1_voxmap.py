@@ -16,6 +16,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import command
 import numpy as np
 
 import reducedfem as rf
@@ -203,28 +204,19 @@ def plot(experiment: Experiment, path: Path) -> None:
     pictures.save_figure(figure, path, dpi=120)
 
 
+def perform(arguments: argparse.Namespace) -> None:
+    """Print the numbers and draw the plot."""
+    experiment = run(arguments.resolution, arguments.points)
+    print(experiment.table())
+    plot(experiment, arguments.plot)
+
+
 def main() -> int:
     """Run from the command line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__,
-        epilog="Takes about 2 s on two cores.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command.options(__file__, __doc__, "about 2 s")
     parser.add_argument("--resolution", type=int, default=64, help="voxels along the plate (64)")
     parser.add_argument("--points", type=int, default=500, help="of the ball (500)")
-    parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the plot (out)")
-    arguments = parser.parse_args()
-    try:
-        arguments.out.mkdir(parents=True, exist_ok=True)
-        experiment = run(arguments.resolution, arguments.points)
-        print(experiment.table())
-        path = arguments.out / "b07_3_1_voxmap.png"
-        plot(experiment, path)
-        print(f"plot: {path}")
-    except (rf.ReducedFEMError, OSError) as error:
-        print(f"b07_3_1_voxmap.py: {error}", file=sys.stderr)
-        return 1
-    return 0
+    return command.run(perform, parser.parse_args())
 
 
 if __name__ == "__main__":

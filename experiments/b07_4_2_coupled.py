@@ -36,6 +36,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import command
 import contact_scenes as scenes
 import numpy as np
 from b07_3_12_deformed_field import cells_mesh
@@ -429,30 +430,22 @@ def plot(experiment: Experiment, path: Path) -> None:
     pictures.save_figure(figure, path, dpi=120)
 
 
+def perform(arguments: argparse.Namespace) -> None:
+    """Print the numbers and draw the plot."""
+    experiment = run(arguments.r, rounds=arguments.rounds)
+    print(experiment.table())
+    plot(experiment, arguments.plot)
+
+
 def main() -> int:
     """Run from the command line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__,
-        epilog="Takes about 15 s on two cores.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command.options(__file__, __doc__, "about 15 s")
     parser.add_argument("--r", type=int, default=15, help="reduced coordinates of the beam (15)")
     parser.add_argument("--rounds", type=int, default=20, help="of 200 cycles for costs (20)")
-    parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the plot (out)")
     arguments = parser.parse_args()
     if arguments.rounds < 1:
         parser.error(f"--rounds must be 1 or more, got {arguments.rounds}")
-    try:
-        arguments.out.mkdir(parents=True, exist_ok=True)
-        experiment = run(arguments.r, rounds=arguments.rounds)
-        print(experiment.table())
-        path = arguments.out / "b07_4_2_coupled.png"
-        plot(experiment, path)
-        print(f"plot: {path}")
-    except (rf.ReducedFEMError, OSError) as error:
-        print(f"b07_4_2_coupled.py: {error}", file=sys.stderr)
-        return 1
-    return 0
+    return command.run(perform, arguments)
 
 
 if __name__ == "__main__":

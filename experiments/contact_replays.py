@@ -300,4 +300,3 @@ def add_options(parser: argparse.ArgumentParser, frames: int, warm: Sequence[int
         "--warm", type=int, nargs="+", default=list(warm), help=f"thresholds [nodes] ({shown})"
     )
     parser.add_argument("--budget", type=float, nargs="*", default=[100.0], help="[us] (100)")
-    parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the plot (out)")

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))
 
+import command
 from friction_problems import frames, rigid, table
 
 import reducedfem as rf
@@ -117,36 +118,27 @@ def draw(sizes: list[Array], path: Path) -> None:
     pictures.save_figure(figure, path, dpi=130)
 
 
-def main() -> int:
+def perform(arguments: argparse.Namespace) -> None:
     """Print the numbers and draw the plot."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the plot (out)")
-    arguments = parser.parse_args()
-    path = arguments.out / "d06_delassus.png"
-    try:
-        arguments.out.mkdir(parents=True, exist_ok=True)
+    print("mean coupling of two contacts, over that of a contact with itself")
+    sizes = []
+    for braces in (False, True):
+        sizes.append(couplings(table(CONTACTS, "held", braces=braces).W))
+        own, other = between_legs(sizes[-1])
+        name = "with braces" if braces else "without braces"
+        print(f"  {name:15} {own:.3f} in a leg, {other:.3f} between legs")
 
-        print("mean coupling of two contacts, over that of a contact with itself")
-        sizes = []
-        for braces in (False, True):
-            sizes.append(couplings(table(CONTACTS, "held", braces=braces).W))
-            own, other = between_legs(sizes[-1])
-            name = "with braces" if braces else "without braces"
-            print(f"  {name:15} {own:.3f} in a leg, {other:.3f} between legs")
+    print(f"\nblock at rest on 16 points, {STARTS} starts and orders: spread of")
+    print("  compliance of sites     forces   motion")
+    for compliance in (0.0, 1e-3, 1e-1):
+        forces, moved = spread(compliance)
+        print(f"  {compliance:8.0e} mean diag W {forces:9.1e}{moved:9.1e}")
+    draw(sizes, arguments.plot)
 
-        print(f"\nblock at rest on 16 points, {STARTS} starts and orders: spread of")
-        print("  compliance of sites     forces   motion")
-        for compliance in (0.0, 1e-3, 1e-1):
-            forces, moved = spread(compliance)
-            print(f"  {compliance:8.0e} mean diag W {forces:9.1e}{moved:9.1e}")
-        draw(sizes, path)
-        print(f"\nplot: {path}")
-    except (rf.ReducedFEMError, OSError) as error:
-        print(f"d06_delassus.py: {error}", file=sys.stderr)
-        return 1
-    return 0
+
+def main() -> int:
+    """Run from the command line."""
+    return command.run(perform, command.options(__file__, __doc__).parse_args())
 
 
 if __name__ == "__main__":

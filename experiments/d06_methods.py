@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))
 
+import command
 from friction_problems import Problem, table
 
 import reducedfem as rf
@@ -179,49 +180,42 @@ def draw(problem: Problem, errors: Array, rows: list[Times], singles: list[Array
     pictures.save_figure(figure, path, dpi=130)
 
 
-def main() -> int:
-    """Print the tables and draw the plot."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+def perform(arguments: argparse.Namespace) -> None:
+    """Print the numbers and draw the plot."""
+    problem = table(24, "held")
+
+    print("one load, 24 contacts\n  mu   slipping   tangential / normal force")
+    for mu, slipping, ratio in coefficients(problem):
+        print(f"{mu:5.2f}{100 * slipping:9.0f} %{ratio:14.3f}")
+
+    errors, failed = pyramid_errors(problem, arguments.count)
+    print(f"\nmu = 0.1, {arguments.count} motions; {failed} pyramids without a solution")
+    print("sides        " + "".join(f"{sides:8d}" for sides in SIDES))
+    print("error [%]    " + "".join(f"{error:8.2f}" for error in errors))
+
+    print(
+        "\nmedian times [us]\n"
+        "contacts  solve_friction    sweeps   pyramid of 8   without a solution"
     )
+    rows = []
+    for m in CONTACTS:
+        rows.append(times(m, arguments.count))
+        one = rows[-1]
+        print(f"{m:8d}{one.newton:16.0f}{one.sweeps:10.0f}{one.pyramid:15.0f}{one.failed:21d}")
+    print("\ncontacts    mu   median [us]   worst [us]")
+    singles = []
+    for m, mu, _ in SINGLES:
+        singles.append(single(m, mu, arguments.count))
+        took = singles[-1]
+        print(f"{m:8d}{mu:6.1f}{np.median(took):14.0f}{took.max():13.0f}")
+    draw(problem, errors, rows, singles, arguments.plot)
+
+
+def main() -> int:
+    """Run from the command line."""
+    parser = command.options(__file__, __doc__)
     parser.add_argument("--count", type=int, default=30, help="motions for each mean or median")
-    parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the plot (out)")
-    arguments = parser.parse_args()
-    path = arguments.out / "d06_methods.png"
-    try:
-        arguments.out.mkdir(parents=True, exist_ok=True)
-        problem = table(24, "held")
-
-        print("one load, 24 contacts\n  mu   slipping   tangential / normal force")
-        for mu, slipping, ratio in coefficients(problem):
-            print(f"{mu:5.2f}{100 * slipping:9.0f} %{ratio:14.3f}")
-
-        errors, failed = pyramid_errors(problem, arguments.count)
-        print(f"\nmu = 0.1, {arguments.count} motions; {failed} pyramids without a solution")
-        print("sides        " + "".join(f"{sides:8d}" for sides in SIDES))
-        print("error [%]    " + "".join(f"{error:8.2f}" for error in errors))
-
-        print(
-            "\nmedian times [us]\n"
-            "contacts  solve_friction    sweeps   pyramid of 8   without a solution"
-        )
-        rows = []
-        for m in CONTACTS:
-            rows.append(times(m, arguments.count))
-            one = rows[-1]
-            print(f"{m:8d}{one.newton:16.0f}{one.sweeps:10.0f}{one.pyramid:15.0f}{one.failed:21d}")
-        print("\ncontacts    mu   median [us]   worst [us]")
-        singles = []
-        for m, mu, _ in SINGLES:
-            singles.append(single(m, mu, arguments.count))
-            took = singles[-1]
-            print(f"{m:8d}{mu:6.1f}{np.median(took):14.0f}{took.max():13.0f}")
-        draw(problem, errors, rows, singles, path)
-        print(f"\nplot: {path}")
-    except (rf.ReducedFEMError, OSError) as error:
-        print(f"d06_methods.py: {error}", file=sys.stderr)
-        return 1
-    return 0
+    return command.run(perform, parser.parse_args())
 
 
 if __name__ == "__main__":

@@ -21,7 +21,9 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import command
 import numpy as np
+from boxes import box
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
@@ -55,22 +57,8 @@ def beam() -> tuple[Array, Array]:
 
 def hexahedra(cells: int = 12, layers: int = 4) -> tuple[Array, Array]:
     """Return compliance (2n, 2n) and places (n, 2) of the inner nodes at the tip of a branch."""
-    shape = np.array([cells, layers, 2])
-    corner = np.argwhere(np.ones(shape, dtype=bool))
-    offset = [
-        [0, 0, 0],
-        [1, 0, 0],
-        [1, 1, 0],
-        [0, 1, 0],
-        [0, 0, 1],
-        [1, 0, 1],
-        [1, 1, 1],
-        [0, 1, 1],
-    ]
-    at = corner[:, None] + offset
-    elements = np.ravel_multi_index(at.reshape(-1, 3).T, shape + 1).reshape(-1, 8)
-    nodes = np.argwhere(np.ones(shape + 1, dtype=bool)) * [LENGTH, WIDTH, THICK] / shape
-    mesh = rf.Mesh(nodes, elements).quadratic()
+    sizes = ((cells, LENGTH), (layers, WIDTH), (2, THICK))
+    mesh = box(*(np.arange(n + 1) * size / n for n, size in sizes)).quadratic()
     x, y, z = mesh.nodes.T
     solid = rf.Solid(mesh, rf.StVK(YOUNG, POISSON, 1200.0), fixed=x < 1e-9)
     tip = np.flatnonzero((x > LENGTH - 1e-9) & (z < 1e-9))
@@ -157,31 +145,23 @@ def draw(path: Path) -> None:
     pictures.save_figure(figure, path, dpi=130)
 
 
+def perform(arguments: argparse.Namespace) -> None:
+    """Print the numbers and draw the plot."""
+    print("largest force while pushing in [N]")
+    print("  mu   closed form    beams   hexahedra")
+    for mu in COEFFICIENTS:
+        exact, beams, solid = row(mu)
+        print(f"{mu:5.1f}{exact:12.4f}{beams:11.4f}{solid:11.4f}")
+    inward, _ = ways()
+    print("\nlargest force while pulling out [N]: the closed form")
+    for mu in COEFFICIENTS:
+        print(f"{mu:5.1f}{-closed_form(inward, -mu).min():12.4f}")
+    draw(arguments.plot)
+
+
 def main() -> int:
-    """Print the table and draw the plot."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the plot (out)")
-    arguments = parser.parse_args()
-    path = arguments.out / "d06_snap_in.png"
-    try:
-        arguments.out.mkdir(parents=True, exist_ok=True)
-        print("largest force while pushing in [N]")
-        print("  mu   closed form    beams   hexahedra")
-        for mu in COEFFICIENTS:
-            exact, beams, solid = row(mu)
-            print(f"{mu:5.1f}{exact:12.4f}{beams:11.4f}{solid:11.4f}")
-        inward, _ = ways()
-        print("\nlargest force while pulling out [N]: the closed form")
-        for mu in COEFFICIENTS:
-            print(f"{mu:5.1f}{-closed_form(inward, -mu).min():12.4f}")
-        draw(path)
-        print(f"plot: {path}")
-    except (rf.ReducedFEMError, OSError) as error:
-        print(f"d06_snap_in.py: {error}", file=sys.stderr)
-        return 1
-    return 0
+    """Run from the command line."""
+    return command.run(perform, command.options(__file__, __doc__).parse_args())
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import command
 import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
@@ -197,25 +198,17 @@ def table(
             )
 
 
+def perform(arguments: argparse.Namespace) -> None:
+    """Print the numbers and draw the plot."""
+    dents = pipe_compliances()
+    runs = {(mu, soft): ran(mu, soft) for mu in COEFFICIENTS for soft in (False, True)}
+    table(runs, dents)
+    draw(runs, dents, arguments.plot)
+
+
 def main() -> int:
-    """Print the table and draw the plot."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the plot (out)")
-    arguments = parser.parse_args()
-    path = arguments.out / "d06_snap_in_session.png"
-    try:
-        arguments.out.mkdir(parents=True, exist_ok=True)
-        dents = pipe_compliances()
-        runs = {(mu, soft): ran(mu, soft) for mu in COEFFICIENTS for soft in (False, True)}
-        table(runs, dents)
-        draw(runs, dents, path)
-        print(f"plot: {path}")
-    except (rf.ReducedFEMError, OSError) as error:
-        print(f"d06_snap_in_session.py: {error}", file=sys.stderr)
-        return 1
-    return 0
+    """Run from the command line."""
+    return command.run(perform, command.options(__file__, __doc__).parse_args())
 
 
 if __name__ == "__main__":

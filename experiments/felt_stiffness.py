@@ -29,6 +29,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import command
 import numpy as np
 from numpy.typing import NDArray
 
@@ -816,32 +817,23 @@ def given_surfaces(paths: Sequence[Path]) -> Iterator[tuple[str, rf.Surface]]:
         yield path.stem, scaled(rf.read_surface(path), up=1)
 
 
+def perform(given: argparse.Namespace) -> None:
+    """Print the numbers and draw the plot."""
+    surfaces = given_surfaces(given.surfaces) if given.surfaces else own_surfaces()
+    experiment = run(surfaces, given.r, given.points, given.resolution, not given.few)
+    print(experiment.table())
+    plot(experiment, given.plot)
+
+
 def main() -> int:
     """Run from the command line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__,
-        epilog="Takes about three minutes on two cores.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command.options(__file__, __doc__, "about three minutes")
     parser.add_argument("surfaces", nargs="*", type=Path, help="files; none: bodies by formulas")
     parser.add_argument("--r", type=int, default=16, help="reduced coordinates (16)")
     parser.add_argument("--points", type=int, default=4000, help="of each shell (4000)")
     parser.add_argument("--resolution", type=int, default=20, help="of each mesh (20)")
     parser.add_argument("--few", action="store_true", help="at 500 N/m, 1 kHz and 1000 kg/m3 only")
-    parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the plot (out)")
-    given = parser.parse_args()
-    try:
-        given.out.mkdir(parents=True, exist_ok=True)
-        surfaces = given_surfaces(given.surfaces) if given.surfaces else own_surfaces()
-        experiment = run(surfaces, given.r, given.points, given.resolution, not given.few)
-        print(experiment.table())
-        path = given.out / "felt_stiffness.png"
-        plot(experiment, path)
-        print(f"plot: {path}")
-    except (rf.ReducedFEMError, OSError) as error:
-        print(f"felt_stiffness.py: {error}", file=sys.stderr)
-        return 1
-    return 0
+    return command.run(perform, parser.parse_args())
 
 
 if __name__ == "__main__":

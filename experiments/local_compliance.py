@@ -20,11 +20,12 @@ from __future__ import annotations
 import argparse
 import sys
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import command
 import numpy as np
+from boxes import box
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
@@ -89,13 +90,9 @@ def block() -> Body:
     """Return a block of hexahedra, small near the ball, and the nodes on top near its middle."""
     side = ticks(SIDE / 2, EDGE, CELLS)
     x, z = np.concatenate([-side[:0:-1], side]), -ticks(SIDE / 2, EDGE, CELLS)[::-1]
-    nodes = np.stack(np.meshgrid(x, x, z, indexing="ij"), axis=-1).reshape(-1, 3)
-    n = np.array([len(x), len(x), len(z)]) - 1
-    index = np.arange(len(nodes)).reshape(n + 1)
-    base = [(0, 0), (1, 0), (1, 1), (0, 1)]
-    corners = [(i, j, k) for k in (0, 1) for i, j in base]
-    cells = [index[i : i + n[0], j : j + n[1], k : k + n[2]].ravel() for i, j, k in corners]
-    solid = solid_of(rf.Mesh(nodes, np.stack(cells, 1)), rf.StVK, nodes[:, 2] <= z[0])
+    mesh = box(x, x, z)
+    nodes = mesh.nodes
+    solid = solid_of(mesh, rf.StVK, nodes[:, 2] <= z[0])
     near = (nodes[:, 2] == 0.0) & (np.hypot(nodes[:, 0], nodes[:, 1]) < PATCH * RADIUS)
     inward = np.array([0.0, 0.0, -1.0])
     return Body("block", solid, nodes[near], np.tile(inward, (near.sum(), 1)), np.zeros(3), inward)
@@ -317,35 +314,27 @@ def report(name: str, result: Result) -> None:
     print()
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Print the numbers and draw the plot; 1 if the mark is missed."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the plot (out)")
+def perform(arguments: argparse.Namespace) -> list[str]:
+    """Print the numbers, draw the plot, and return the marks that are missed."""
+    missed: list[str] = []
+    results: dict[str, Result] = {}
+    other = arguments.surface
+    surface = shapes.statue() if other is None else rf.read_surface(other)
+    for body in (block(), body_of(surface, "statue" if other is None else other.stem)):
+        results[body.name] = measure(body)
+        report(body.name, results[body.name])
+        missed += misses(body.name, results[body.name])
+    draw(results, arguments.plot)
+    return missed
+
+
+def main() -> int:
+    """Run from the command line."""
+    parser = command.options(__file__, __doc__)
     parser.add_argument(
         "--surface", type=Path, help="file of another closed surface, its front along x"
     )
-    arguments = parser.parse_args(argv)
-    path = arguments.out / "local_compliance.png"
-    missed: list[str] = []
-    results: dict[str, Result] = {}
-    try:
-        arguments.out.mkdir(parents=True, exist_ok=True)
-        other = arguments.surface
-        surface = shapes.statue() if other is None else rf.read_surface(other)
-        for body in (block(), body_of(surface, "statue" if other is None else other.stem)):
-            results[body.name] = measure(body)
-            report(body.name, results[body.name])
-            missed += misses(body.name, results[body.name])
-        draw(results, path)
-        print(f"plot: {path}")
-    except (rf.ReducedFEMError, OSError) as error:
-        print(f"local_compliance.py: {error}", file=sys.stderr)
-        return 1
-    for text in missed:
-        print(f"local_compliance.py: mark missed: {text}", file=sys.stderr)
-    return 1 if missed else 0
+    return command.run(perform, parser.parse_args())
 
 
 if __name__ == "__main__":

@@ -18,7 +18,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import command
 import numpy as np
+from boxes import box
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
@@ -35,13 +37,8 @@ CELLS = (4, 8, 16, 24)  # of `points`
 
 def cube(n: int) -> rf.Solid:
     """Return a cube of n^3 cells, held below."""
-    grid = np.indices((n + 1,) * 3).reshape(3, -1).T
-    number = np.arange(len(grid)).reshape((n + 1,) * 3)
-    corners = [(i, j, k) for k in (0, 1) for i, j in ((0, 0), (1, 0), (1, 1), (0, 1))]
-    elements = np.stack(
-        [number[i : i + n, j : j + n, k : k + n].ravel() for i, j, k in corners], axis=1
-    )
-    return rf.Solid(rf.Mesh(grid * EDGE / n, elements), LAW, grid[:, 2] == 0)
+    mesh = box(*3 * [np.arange(n + 1) * EDGE / n])
+    return rf.Solid(mesh, LAW, mesh.nodes[:, 2] == 0.0)
 
 
 def microseconds(call: Callable[[], object]) -> float:
@@ -147,31 +144,26 @@ def draw(found: dict[str, dict[str, list[float]]], path: Path) -> None:
     pictures.save_figure(figure, path, dpi=130)
 
 
+def perform(arguments: argparse.Namespace) -> None:
+    """Print the numbers and draw the plot."""
+    found = {}
+    for part in arguments.parts:
+        found[part] = PARTS[part](arguments.finest)
+        print()
+    draw(found, arguments.plot)
+
+
 def main() -> int:
-    """Print the tables and draw the plot."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    """Run from the command line."""
+    parser = command.options(__file__, __doc__)
     parser.add_argument("parts", nargs="*", default=list(PARTS), metavar="PART",
                         help=f"{', '.join(PARTS)} (all)")  # fmt: skip
     parser.add_argument("--finest", type=int, default=16, help="cells along an edge (16)")
-    parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the plot (out)")
     arguments = parser.parse_args()
     unknown = [part for part in arguments.parts if part not in PARTS]
     if unknown:
         parser.error(f"unknown part {unknown[0]!r}; there are {', '.join(PARTS)}")
-    path, found = arguments.out / "n02_capacitance.png", {}
-    try:
-        arguments.out.mkdir(parents=True, exist_ok=True)
-        for part in arguments.parts:
-            found[part] = PARTS[part](arguments.finest)
-            print()
-        draw(found, path)
-        print(f"plot: {path}")
-    except (rf.ReducedFEMError, OSError) as error:
-        print(f"n02_capacitance.py: {error}", file=sys.stderr)
-        return 1
-    return 0
+    return command.run(perform, arguments)
 
 
 if __name__ == "__main__":

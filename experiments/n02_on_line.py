@@ -23,6 +23,7 @@ import sys
 import time
 from pathlib import Path
 
+import command
 import numpy as np
 from matplotlib.figure import Figure
 from n02_capacitance import cube
@@ -122,48 +123,37 @@ def draw(rows: list[dict[str, float]], path: Path) -> None:
     pictures.save_figure(figure, path, dpi=130)
 
 
-def main() -> int:
-    """Print the table and draw the plot; 1 if a mark is missed."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the plot (out)")
-    parser.add_argument("--finest", type=int, default=21, help="cells along an edge (21)")
-    arguments = parser.parse_args()
-    path = arguments.out / "n02_on_line.png"
+@command.one_thread()  # processor times of several threads are not times of frames
+def perform(arguments: argparse.Namespace) -> list[str]:
+    """Print the numbers, draw the plot, and return the marks that are missed."""
     rows, wrong = [], []
-    threads = rf.threads()
-    rf.set_threads(1)  # the processor time of several threads is no time of a frame
-    try:
-        arguments.out.mkdir(parents=True, exist_ok=True)
-        print("  nodes   frames a second: linear  nonlinear  off line   off line / linear    made")
-        for n in CELLS:
-            if n > arguments.finest:
-                continue
-            row = measured(n)
-            rows.append(row)
-            gain = row["linear"] / row["off line"]
-            print(
-                f"{row['nodes']:7.0f}{1 / row['linear']:25.1f}{1 / row['nonlinear']:11.2f}"
-                f"{1 / row['off line']:10.0f}{gain:20.0f}{row['made']:6.1f} s"
-            )
-            if not row["difference"] <= NEAR:
-                wrong.append(f"{row['nodes']:.0f} nodes: ways differ by {row['difference']:.1e}")
-            if row["nodes"] >= LARGE and not gain >= FASTER:
-                wrong.append(f"{row['nodes']:.0f} nodes: off line is {gain:.0f} times as fast")
-        print("\npublished:")
-        for name, (nodes, rate) in PUBLISHED.items():
-            print(f"  {nodes:6} nodes, {name:10}{rate:4.0f} frames a second")
-        draw(rows, path)
-        print(f"\nplot: {path}")
-    except (rf.ReducedFEMError, OSError) as error:
-        print(f"n02_on_line.py: {error}", file=sys.stderr)
-        return 1
-    finally:
-        rf.set_threads(threads)
-    for line in wrong:
-        print(f"n02_on_line.py: mark missed: {line}", file=sys.stderr)
-    return 1 if wrong else 0
+    print("  nodes   frames a second: linear  nonlinear  off line   off line / linear    made")
+    for n in CELLS:
+        if n > arguments.finest:
+            continue
+        row = measured(n)
+        rows.append(row)
+        gain = row["linear"] / row["off line"]
+        print(
+            f"{row['nodes']:7.0f}{1 / row['linear']:25.1f}{1 / row['nonlinear']:11.2f}"
+            f"{1 / row['off line']:10.0f}{gain:20.0f}{row['made']:6.1f} s"
+        )
+        if not row["difference"] <= NEAR:
+            wrong.append(f"{row['nodes']:.0f} nodes: ways differ by {row['difference']:.1e}")
+        if row["nodes"] >= LARGE and not gain >= FASTER:
+            wrong.append(f"{row['nodes']:.0f} nodes: off line is {gain:.0f} times as fast")
+    print("\npublished:")
+    for name, (nodes, rate) in PUBLISHED.items():
+        print(f"  {nodes:6} nodes, {name:10}{rate:4.0f} frames a second")
+    draw(rows, arguments.plot)
+    return wrong
+
+
+def main() -> int:
+    """Run from the command line."""
+    parser = command.options(__file__, __doc__)
+    parser.add_argument("--finest", type=int, default=21, help="cells along an edge (21)")
+    return command.run(perform, parser.parse_args())
 
 
 if __name__ == "__main__":

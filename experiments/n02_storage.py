@@ -20,6 +20,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import command
 import numpy as np
 from matplotlib.figure import Figure
 from n02_capacitance import cube
@@ -113,44 +114,34 @@ def draw(rows: list[dict[str, Any]], path: Path) -> None:
     pictures.save_figure(figure, path, dpi=130)
 
 
+def perform(arguments: argparse.Namespace) -> list[str]:
+    """Print the numbers, draw the plot, and return the marks that are missed."""
+    rows = []
+    print("  nodes  surface  stiffness  Green's functions  with tolerance  handle")
+    for n in CELLS:
+        row = measured(n, arguments.largest)
+        rows.append(row)
+        made = [f"{row[k]:.1f} MB" if k in row else "-" for k in ("functions", "packed")]
+        print(
+            f"{row['nodes']:7}{row['surface']:9}{100 * row['share']:9.2f} %{made[0]:>18}"
+            f"{made[1]:>17}{1e3 * row['handle']:6.0f} kB"
+        )
+    print("\npublished:")
+    for surface, published in PUBLISHED:
+        expected = formula(surface)["functions"]
+        print(f"  {surface} nodes {published:g} MB, (3 s)^2 / 2 floats: {expected:.3g} MB")
+    for published in PUBLISHED_HANDLE:
+        print(f"  a handle {1e3 * published:g} kB, 36 s floats of {published / 144e-6:.0f} nodes")
+    draw(rows, arguments.plot)
+    return missed(rows)
+
+
 def main() -> int:
-    """Print the table and draw the plot; 1 if a mark is missed."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the plot (out)")
+    """Run from the command line."""
+    parser = command.options(__file__, __doc__)
     parser.add_argument("--largest", type=int, default=2000,
                         help="most surface nodes for Green's functions (2000)")  # fmt: skip
-    arguments = parser.parse_args()
-    path = arguments.out / "n02_storage.png"
-    try:
-        arguments.out.mkdir(parents=True, exist_ok=True)
-        rows = []
-        print("  nodes  surface  stiffness  Green's functions  with tolerance  handle")
-        for n in CELLS:
-            row = measured(n, arguments.largest)
-            rows.append(row)
-            made = [f"{row[k]:.1f} MB" if k in row else "-" for k in ("functions", "packed")]
-            print(
-                f"{row['nodes']:7}{row['surface']:9}{100 * row['share']:9.2f} %{made[0]:>18}"
-                f"{made[1]:>17}{1e3 * row['handle']:6.0f} kB"
-            )
-        print("\npublished:")
-        for surface, published in PUBLISHED:
-            expected = formula(surface)["functions"]
-            print(f"  {surface} nodes {published:g} MB, (3 s)^2 / 2 floats: {expected:.3g} MB")
-        for published in PUBLISHED_HANDLE:
-            print(
-                f"  a handle {1e3 * published:g} kB, 36 s floats of {published / 144e-6:.0f} nodes"
-            )
-        draw(rows, path)
-        print(f"\nplot: {path}")
-    except (rf.ReducedFEMError, OSError) as error:
-        print(f"n02_storage.py: {error}", file=sys.stderr)
-        return 1
-    for line in (wrong := missed(rows)):
-        print(f"n02_storage.py: mark missed: {line}", file=sys.stderr)
-    return 1 if wrong else 0
+    return command.run(perform, parser.parse_args())
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import command
 import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
@@ -210,30 +211,23 @@ def table(mesh: rf.Mesh, folder: Path) -> None:
         print(f"{name:40}{here:>12}    {published}")
 
 
+def perform(arguments: argparse.Namespace) -> None:
+    """Print the numbers and draw the plot."""
+    solid = tube()
+    handle = np.flatnonzero(solid.mesh.nodes[:, 2] > LENGTH - 1e-9)
+    table(solid.mesh, arguments.out)
+    print()
+    found = twists(solid, handle)
+    print(f"\n{'error at a twist of':20}" + "".join(f"{angle:>9}°" for angle in ANGLES))
+    for method, row in errors(found).items():
+        print(f"{method:20}" + "".join(f"{100 * off:9.2g}%" for off in row))
+    draw(solid, found, arguments.plot)
+    print(f"\nfields: {arguments.out / 'n02_tube_fields.png'}")
+
+
 def main() -> int:
-    """Print the tables and draw the plot."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the plot (out)")
-    arguments = parser.parse_args()
-    path = arguments.out / "n02_tube.png"
-    try:
-        arguments.out.mkdir(parents=True, exist_ok=True)
-        solid = tube()
-        handle = np.flatnonzero(solid.mesh.nodes[:, 2] > LENGTH - 1e-9)
-        table(solid.mesh, arguments.out)
-        print()
-        found = twists(solid, handle)
-        print(f"\n{'error at a twist of':20}" + "".join(f"{angle:>9}°" for angle in ANGLES))
-        for method, row in errors(found).items():
-            print(f"{method:20}" + "".join(f"{100 * off:9.2g}%" for off in row))
-        draw(solid, found, path)
-        print(f"\nplot: {path}\nfields: {arguments.out / 'n02_tube_fields.png'}")
-    except (rf.ReducedFEMError, OSError) as error:
-        print(f"n02_tube.py: {error}", file=sys.stderr)
-        return 1
-    return 0
+    """Run from the command line."""
+    return command.run(perform, command.options(__file__, __doc__).parse_args())
 
 
 if __name__ == "__main__":

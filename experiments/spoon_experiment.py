@@ -29,6 +29,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import command
 import numpy as np
 from numpy.typing import NDArray
 
@@ -341,28 +342,24 @@ def plot(experiment: Experiment, path: str | Path) -> None:
     pictures.save_figure(figure, path, dpi=120)
 
 
+def perform(arguments: argparse.Namespace) -> None:
+    """Print the numbers and draw the plot."""
+    experiment = run(arguments.resolution, periods=arguments.periods, push=arguments.push)
+    print(experiment.table())
+    plot(experiment, arguments.plot)
+
+
 def main() -> int:
     """Run from the command line."""
-    parser = argparse.ArgumentParser(description="Accuracy of reduced motion on the spoon.")
+    parser = command.options(__file__, "Accuracy of reduced motion on the spoon.")
     parser.add_argument("--resolution", type=int, default=64, help="voxels along the grid")
     parser.add_argument("--periods", type=float, default=3.0, help="duration, in linear periods")
     parser.add_argument("--push", type=float, default=1.0, help="strength of the impulse")
-    parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the plot")
     arguments = parser.parse_args()
     for name in ("periods", "push"):
         if not getattr(arguments, name) > 0.0:
             parser.error(f"--{name} must be positive, got {getattr(arguments, name):g}")
-    try:
-        arguments.out.mkdir(parents=True, exist_ok=True)
-        experiment = run(arguments.resolution, periods=arguments.periods, push=arguments.push)
-        print(experiment.table())
-        picture = arguments.out / "spoon_experiment.png"
-        plot(experiment, picture)
-        print(f"plot: {picture}")
-    except (rf.ReducedFEMError, OSError) as error:
-        print(f"spoon_experiment.py: {error}", file=sys.stderr)
-        return 1
-    return 0
+    return command.run(perform, arguments)
 
 
 if __name__ == "__main__":

@@ -18,9 +18,10 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from pathlib import Path
 
+import command
 import numpy as np
+from boxes import box
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
@@ -42,13 +43,7 @@ PICTURES = 3
 def brick(cells: int) -> rf.ReducedSolid:
     """Return the model of a brick about the origin, with some cells along its longest edge."""
     counts = np.maximum(1, np.round(cells * SIZE / SIZE.max()).astype(int))
-    corners = np.argwhere(np.ones(counts, dtype=bool))
-    offsets = np.array([(x, y, z) for z in (0, 1) for x, y in ((0, 0), (1, 0), (1, 1), (0, 1))])
-    nodes = np.argwhere(np.ones(counts + 1, dtype=bool))
-    elements = np.ravel_multi_index(
-        np.moveaxis(corners[:, None] + offsets, -1, 0), tuple(counts + 1)
-    )
-    mesh = rf.Mesh(SIZE * (nodes / counts - 0.5), elements)
+    mesh = box(*(s * (np.arange(n + 1) / n - 0.5) for s, n in zip(SIZE, counts, strict=True)))
     solid = rf.Solid(mesh, rf.StVK(*RUBBER))
     return rf.reduce(solid, rf.modal_derivative_basis(solid, k=6, r=14))
 
@@ -135,45 +130,37 @@ def run(bricks: int, friction: float, steps: int, degrees: float, cells: int) ->
     return shots
 
 
+def perform(arguments: argparse.Namespace) -> None:
+    """Print the numbers and draw the plot."""
+    steps = round(arguments.seconds / DT)
+    print(f"{arguments.bricks} bricks on a slope of {arguments.degrees:g} degrees")
+    figure = Figure(figsize=(4.2 * PICTURES, 6.6), layout="constrained")
+    axes = figure.subplots(2, PICTURES)
+    for line, mu in zip(axes, (arguments.friction, 0.0), strict=True):
+        shots = run(arguments.bricks, mu, steps, arguments.degrees, arguments.cells)
+        for ax, shot, when in zip(line, shots, (0.0, 0.5, 1.0), strict=True):
+            ax.imshow(shot)
+            ax.set_title(f"friction {mu:g}, {when * steps * DT:.2g} s")
+            ax.set_axis_off()
+    pictures.save_figure(figure, arguments.plot, dpi=110)
+
+
 def main() -> int:
     """Run from the command line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__,
-        epilog="Takes half a minute on two cores.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command.options(__file__, __doc__, "half a minute")
     parser.add_argument("--bricks", type=int, default=6, help="number of bricks (6)")
     parser.add_argument("--friction", type=float, default=0.5, help="coefficient (0.5)")
     parser.add_argument("--degrees", type=float, default=8.0, help="tilt of the ground (8)")
     parser.add_argument("--seconds", type=float, default=1.0, help="simulated time (1)")
     parser.add_argument("--cells", type=int, default=9, help="hexahedra along a brick (9)")
-    parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the plot (out)")
     arguments = parser.parse_args()
     for name, low, high in (("bricks", 1, 50), ("degrees", 0, 60), ("cells", 3, 30)):
         value = getattr(arguments, name)
         if not low <= value <= high:
             parser.error(f"--{name} must be {low} to {high}, got {value:g}")
-    steps = round(arguments.seconds / DT) if 0.0 < arguments.seconds < 1e3 else 0
-    if steps < ROWS:
+    if not ROWS * DT <= arguments.seconds <= 1e3:
         parser.error(f"--seconds must be {ROWS * DT:g} to 1000, got {arguments.seconds:g}")
-    try:
-        arguments.out.mkdir(parents=True, exist_ok=True)
-        print(f"{arguments.bricks} bricks on a slope of {arguments.degrees:g} degrees")
-        figure = Figure(figsize=(4.2 * PICTURES, 6.6), layout="constrained")
-        axes = figure.subplots(2, PICTURES)
-        for line, mu in zip(axes, (arguments.friction, 0.0), strict=True):
-            shots = run(arguments.bricks, mu, steps, arguments.degrees, arguments.cells)
-            for ax, shot, when in zip(line, shots, (0.0, 0.5, 1.0), strict=True):
-                ax.imshow(shot)
-                ax.set_title(f"friction {mu:g}, {when * steps * DT:.2g} s")
-                ax.set_axis_off()
-        path = arguments.out / "stack.png"
-        pictures.save_figure(figure, path, dpi=110)
-        print(f"\nplot: {path}")
-    except (rf.ReducedFEMError, OSError) as error:
-        print(f"stack.py: {error}", file=sys.stderr)
-        return 1
-    return 0
+    return command.run(perform, arguments)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,9 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import command
 import numpy as np
+from boxes import box
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
@@ -68,24 +70,7 @@ def bar(cells: int) -> rf.Solid:
         np.linspace(0.0, size, n + 1)
         for size, n in zip(SIZE, (cells, cells, 5 * cells), strict=True)
     ]
-    shape = [len(x) for x in ticks]
-    nodes = np.stack(np.meshgrid(*ticks, indexing="ij"), axis=-1).reshape(-1, 3)
-    index = np.arange(len(nodes)).reshape(shape)
-    corners = [
-        (0, 0, 0),
-        (1, 0, 0),
-        (1, 1, 0),
-        (0, 1, 0),
-        (0, 0, 1),
-        (1, 0, 1),
-        (1, 1, 1),
-        (0, 1, 1),
-    ]
-    a, b, c = (n - 1 for n in shape)
-    elements = np.stack(
-        [index[i : i + a, j : j + b, k : k + c].ravel() for i, j, k in corners], axis=1
-    )
-    return rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e6, 0.3, 1000.0))
+    return rf.Solid(box(*ticks), rf.StVK(1e6, 0.3, 1000.0))
 
 
 def fall(solid: rf.Solid, method: str, dt: float, stiffness: float = 0.0) -> Fall:
@@ -185,37 +170,28 @@ def draw(falls: dict[str, Fall], path: Path) -> None:
     pictures.save_figure(figure, path, dpi=130)
 
 
-def main() -> int:
-    """Print the numbers and draw the plot; 1 if a mark is missed."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the plot (out)")
-    arguments = parser.parse_args()
-    path = arguments.out / "z00_contact.png"
+def perform(arguments: argparse.Namespace) -> list[str]:
+    """Print the numbers, draw the plot, and return the marks that are missed."""
     missed = []
-    try:
-        arguments.out.mkdir(parents=True, exist_ok=True)
-        print("cells    contact    dt [us]  steps  energy: end  largest  of the scheme  "
-              "depth / v dt  chatter  mean force")  # fmt: skip
-        for cells in MESHES:
-            falls = run(cells)
-            usual = falls["surface"].dt
-            for method in METHODS:
-                one = falls[method]
-                print(f"{1e3 * SIZE[0] / cells:4.3g} mm  {method:8} {1e6 * one.dt:9.1f}  "
-                      f"{len(one.force):5}  {one.energy[-1]:11.4f}  {one.energy.max():7.4f}  "
-                      f"{one.kept[-1]:13.4f}  {one.depth / (SPEED * usual):12.2f}  "
-                      f"{one.chatter:7.2f}  {one.touching.mean():8.1f} N")  # fmt: skip
-            missed += [f"{cells} cells: {text}" for text in misses(cells, falls)]
-        draw(falls, path)
-        print(f"\nplot: {path}")
-    except (rf.ReducedFEMError, OSError) as error:
-        print(f"z00_contact.py: {error}", file=sys.stderr)
-        return 1
-    for text in missed:
-        print(f"z00_contact.py: mark missed: {text}", file=sys.stderr)
-    return 1 if missed else 0
+    print("cells    contact    dt [us]  steps  energy: end  largest  of the scheme  "
+          "depth / v dt  chatter  mean force")  # fmt: skip
+    for cells in MESHES:
+        falls = run(cells)
+        usual = falls["surface"].dt
+        for method in METHODS:
+            one = falls[method]
+            print(f"{1e3 * SIZE[0] / cells:4.3g} mm  {method:8} {1e6 * one.dt:9.1f}  "
+                  f"{len(one.force):5}  {one.energy[-1]:11.4f}  {one.energy.max():7.4f}  "
+                  f"{one.kept[-1]:13.4f}  {one.depth / (SPEED * usual):12.2f}  "
+                  f"{one.chatter:7.2f}  {one.touching.mean():8.1f} N")  # fmt: skip
+        missed += [f"{cells} cells: {text}" for text in misses(cells, falls)]
+    draw(falls, arguments.plot)
+    return missed
+
+
+def main() -> int:
+    """Run from the command line."""
+    return command.run(perform, command.options(__file__, __doc__).parse_args())
 
 
 if __name__ == "__main__":

@@ -24,13 +24,13 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import command
 import numpy as np
 import scipy.linalg
 import z00_haptics
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-import reducedfem as rf
 from reducedfem import plot as pictures
 
 Array = NDArray[np.float64]
@@ -118,35 +118,27 @@ def draw(blocks: list[Block], periods: tuple[float, ...], path: Path) -> None:
     pictures.save_figure(figure, path, dpi=130)
 
 
+def perform(arguments: argparse.Namespace) -> list[str]:
+    """Print the numbers, draw the plot, and return the marks that are missed."""
+    missed = []
+    blocks = []
+    for young in YOUNG:
+        block = study(young, PERIODS)
+        blocks.append(block)
+        print(f"E = {1e-3 * young:g} kPa, K = {block.stiffness:.0f} N/m; least damping [N s/m]")
+        print("T_s [ms]   2 K T_s    exact  measured")
+        for period, found in zip(PERIODS, block.measured, strict=True):
+            exact = block.exact[np.argmin(np.abs(block.periods - period))]
+            print(f"{1e3 * period:8g}  {2 * block.stiffness * period:8.3f}  {exact:7.3f}  "
+                  f"{found:8.3f}")  # fmt: skip
+        missed += [f"E = {young:g} Pa: {text}" for text in misses(block, PERIODS)]
+    draw(blocks, PERIODS, arguments.plot)
+    return missed
+
+
 def main() -> int:
-    """Print the numbers and draw the plot; 1 if a mark is missed."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the plot (out)")
-    arguments = parser.parse_args()
-    path, missed = arguments.out / "z00_delay.png", []
-    try:
-        arguments.out.mkdir(parents=True, exist_ok=True)
-        blocks = []
-        for young in YOUNG:
-            block = study(young, PERIODS)
-            blocks.append(block)
-            print(f"E = {1e-3 * young:g} kPa, K = {block.stiffness:.0f} N/m; least damping [N s/m]")
-            print("T_s [ms]   2 K T_s    exact  measured")
-            for period, found in zip(PERIODS, block.measured, strict=True):
-                exact = block.exact[np.argmin(np.abs(block.periods - period))]
-                print(f"{1e3 * period:8g}  {2 * block.stiffness * period:8.3f}  {exact:7.3f}  "
-                      f"{found:8.3f}")  # fmt: skip
-            missed += [f"E = {young:g} Pa: {text}" for text in misses(block, PERIODS)]
-        draw(blocks, PERIODS, path)
-        print(f"\nplot: {path}")
-    except (rf.ReducedFEMError, OSError) as problem:
-        print(f"z00_delay.py: {problem}", file=sys.stderr)
-        return 1
-    for text in missed:
-        print(f"z00_delay.py: mark missed: {text}", file=sys.stderr)
-    return 1 if missed else 0
+    """Run from the command line."""
+    return command.run(perform, command.options(__file__, __doc__).parse_args())
 
 
 if __name__ == "__main__":

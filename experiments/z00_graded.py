@@ -27,6 +27,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sparse
+from boxes import box
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
@@ -37,19 +38,10 @@ from reducedfem import plot as pictures
 LAW = rf.StVK(young=1e5, poisson=0.3, density=1000.0)
 Array = NDArray[np.float64]
 
-CORNERS = np.array(
-    [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1], [1, 0, 1], [1, 1, 1], [0, 1, 1]]
-)
-
 
 def cube(n: int) -> rf.Mesh:
     """Return the unit cube of n^3 cells."""
-    at = np.argwhere(np.ones((n, n, n), dtype=bool))
-    shape = (n + 1, n + 1, n + 1)
-    elements = np.ravel_multi_index(tuple((at[:, None] + CORNERS).reshape(-1, 3).T), shape).reshape(
-        -1, 8
-    )
-    return rf.Mesh(np.argwhere(np.ones(shape, dtype=bool)) / n, elements)
+    return box(*3 * [np.arange(n + 1) / n])
 
 
 def independent(mesh: rf.Mesh) -> NDArray[np.int64]:

@@ -28,7 +28,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import command
 import numpy as np
+from boxes import box
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
@@ -59,13 +61,8 @@ def name_of(kind: str | None) -> str:
 def block(young: float, shape: tuple[int, int, int] = COARSE) -> rf.Solid:
     """Return the block, which stands on a table."""
     ticks = [np.linspace(0.0, s, n + 1) for s, n in zip(SIZE, shape, strict=True)]
-    nodes = np.stack(np.meshgrid(*ticks, indexing="ij"), axis=-1).reshape(-1, 3)
-    index = np.arange(len(nodes)).reshape([len(x) for x in ticks])
-    a, b, c = shape
-    corners = [(i, j, k) for k in (0, 1) for i, j in ((0, 0), (1, 0), (1, 1), (0, 1))]
-    cells = [index[i : i + a, j : j + b, k : k + c].ravel() for i, j, k in corners]
-    mesh = rf.Mesh(nodes, np.stack(cells, axis=1))
-    return rf.Solid(mesh, rf.StVK(young, 0.3, 1000.0), fixed=nodes[:, 2] < 1e-9)
+    mesh = box(*ticks)
+    return rf.Solid(mesh, rf.StVK(young, 0.3, 1000.0), fixed=mesh.nodes[:, 2] < 1e-9)
 
 
 def felt(
@@ -254,27 +251,17 @@ def show(found: dict[str, Any], periods: tuple[float, ...]) -> None:
               f"{found['K'] * young / SOFT:5.0f} N/m{off}{rubs}")  # fmt: skip
 
 
+def perform(arguments: argparse.Namespace) -> list[str]:
+    """Print the numbers, draw the plot, and return the marks that are missed."""
+    found = study(PERIODS)
+    show(found, PERIODS)
+    draw(found, PERIODS, arguments.plot)
+    return misses(found, PERIODS)
+
+
 def main() -> int:
-    """Print the numbers and draw the plot; 1 if a mark is missed."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the plot (out)")
-    arguments = parser.parse_args()
-    path = arguments.out / "z00_haptics.png"
-    try:
-        arguments.out.mkdir(parents=True, exist_ok=True)
-        found = study(PERIODS)
-        show(found, PERIODS)
-        draw(found, PERIODS, path)
-        print(f"\nplot: {path}")
-    except (rf.ReducedFEMError, OSError) as problem:
-        print(f"z00_haptics.py: {problem}", file=sys.stderr)
-        return 1
-    missed = misses(found, PERIODS)
-    for text in missed:
-        print(f"z00_haptics.py: mark missed: {text}", file=sys.stderr)
-    return 1 if missed else 0
+    """Run from the command line."""
+    return command.run(perform, command.options(__file__, __doc__).parse_args())
 
 
 if __name__ == "__main__":

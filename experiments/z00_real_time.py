@@ -26,6 +26,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import command
 import numpy as np
 import z00_graded
 from matplotlib.figure import Figure
@@ -109,46 +110,36 @@ def draw(found: dict[str, list[tuple[int, float]]], path: Path) -> None:
     pictures.save_figure(figure, path, dpi=130)
 
 
+@command.one_thread()
+def perform(arguments: argparse.Namespace) -> list[str]:
+    """Print the numbers, draw the plot, and return the marks that are missed."""
+    wrong = []
+    found: dict[str, list[tuple[int, float]]] = {}
+    print("steps        elements   simulated over computing time")
+    for kind, cells in CELLS.items():
+        found[kind] = [speed(n, kind) for n in cells if n <= arguments.finest]
+        for elements, ratio in found[kind]:
+            print(f"{kind:10}{elements:11}{ratio:12.3g}")
+    print("\nelements in real time: published / here")
+    for kind, rows in found.items():
+        published = PUBLISHED.get(kind, "-")
+        most, limit = rows[-1][0], real_time(rows)
+        here = f"more than {most}" if limit == float("inf") else f"{limit:.0f}"
+        print(f"  {kind:10}{published:>6} / {here}")
+    if not any(n >= PUBLISHED["explicit"] and ratio >= 1.0 for n, ratio in found["explicit"]):
+        wrong.append(f"explicit steps of {PUBLISHED['explicit']} elements are not real time")
+    few, off = errors(COMPARED)
+    print(f"\n{few} graded elements against {COMPARED**3} equal ones, compliance:")
+    print("  " + ", ".join(f"{load} {100 * value:+.2f} %" for load, value in off.items()))
+    draw(found, arguments.plot)
+    return wrong
+
+
 def main() -> int:
-    """Print the tables and draw the plot; 1 if a mark is missed."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the plot (out)")
+    """Run from the command line."""
+    parser = command.options(__file__, __doc__)
     parser.add_argument("--finest", type=int, default=32, help="voxels along an edge (32)")
-    arguments = parser.parse_args()
-    path = arguments.out / "z00_real_time.png"
-    threads, wrong = rf.threads(), []
-    try:
-        arguments.out.mkdir(parents=True, exist_ok=True)
-        rf.set_threads(1)
-        found: dict[str, list[tuple[int, float]]] = {}
-        print("steps        elements   simulated over computing time")
-        for kind, cells in CELLS.items():
-            found[kind] = [speed(n, kind) for n in cells if n <= arguments.finest]
-            for elements, ratio in found[kind]:
-                print(f"{kind:10}{elements:11}{ratio:12.3g}")
-        print("\nelements in real time: published / here")
-        for kind, rows in found.items():
-            published = PUBLISHED.get(kind, "-")
-            most, limit = rows[-1][0], real_time(rows)
-            here = f"more than {most}" if limit == float("inf") else f"{limit:.0f}"
-            print(f"  {kind:10}{published:>6} / {here}")
-        if not any(n >= PUBLISHED["explicit"] and ratio >= 1.0 for n, ratio in found["explicit"]):
-            wrong.append(f"explicit steps of {PUBLISHED['explicit']} elements are not real time")
-        few, off = errors(COMPARED)
-        print(f"\n{few} graded elements against {COMPARED**3} equal ones, compliance:")
-        print("  " + ", ".join(f"{load} {100 * value:+.2f} %" for load, value in off.items()))
-        draw(found, path)
-        print(f"\nplot: {path}")
-    except (rf.ReducedFEMError, OSError) as error:
-        print(f"z00_real_time.py: {error}", file=sys.stderr)
-        return 1
-    finally:
-        rf.set_threads(threads)
-    for line in wrong:
-        print(f"z00_real_time.py: mark missed: {line}", file=sys.stderr)
-    return 1 if wrong else 0
+    return command.run(perform, parser.parse_args())
 
 
 if __name__ == "__main__":

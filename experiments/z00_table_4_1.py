@@ -21,7 +21,9 @@ import sys
 import warnings
 from pathlib import Path
 
+import command
 import numpy as np
+from boxes import box
 from matplotlib.figure import Figure
 
 import reducedfem as rf
@@ -57,28 +59,11 @@ FIRST, NEAR = 4, 0.05  # boxes before the first one with marks; how much more fi
 
 def solid_of(shape: tuple[int, int, int]) -> rf.Solid:
     """Return a box of unit hexahedra by its numbers of nodes, held at x = 0."""
-    nodes = np.stack(np.meshgrid(*map(np.arange, shape), indexing="ij"), axis=-1).reshape(-1, 3)
-    number = np.arange(len(nodes)).reshape(shape)
-    corners = [
-        (0, 0, 0),
-        (1, 0, 0),
-        (1, 1, 0),
-        (0, 1, 0),
-        (0, 0, 1),
-        (1, 0, 1),
-        (1, 1, 1),
-        (0, 1, 1),
-    ]
-    ends = [tuple(slice(at, n - 1 + at) for at, n in zip(c, shape, strict=True)) for c in corners]
-    elements = np.stack([number[end].ravel() for end in ends], axis=1)
+    mesh = box(*(np.arange(n, dtype=float) for n in shape))
     with warnings.catch_warnings():
         # metres do not matter here; a third of the nodes of small boxes is held
         warnings.simplefilter("ignore", rf.PlausibilityWarning)
-        return rf.Solid(
-            rf.Mesh(nodes.astype(float), elements),
-            rf.StVK(1e5, 0.3, 1e3),
-            fixed=np.flatnonzero(nodes[:, 0] == 0),
-        )
+        return rf.Solid(mesh, rf.StVK(1e5, 0.3, 1e3), fixed=mesh.nodes[:, 0] == 0.0)
 
 
 def entries(solid: rf.Solid) -> int:
@@ -127,57 +112,46 @@ def draw(
     pictures.save_figure(figure, path, dpi=130)
 
 
-def main() -> int:
-    """Print the table and draw the plot; 1 if a mark is missed."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the plot (out)")
-    parser.add_argument("--quick", action="store_true", help="the first seven boxes only")
-    arguments = parser.parse_args()
-    path = arguments.out / "z00_table_4_1.png"
+def perform(arguments: argparse.Namespace) -> list[str]:
+    """Print the numbers, draw the plot, and return the marks that are missed."""
     boxes = list(BOXES)[: 7 if arguments.quick else None]
-    try:
-        arguments.out.mkdir(parents=True, exist_ok=True)
-        print("fill, published / ours; order: ms of nested dissection by covers and of METIS")
-        print(
-            "nodes of box       n     nnz" + "".join(f"{name:>18}" for name in NAMES[:3])
-            + "".join(f"{name:>9}" for name in NAMES[3:]) + "    order"
-        )  # fmt: skip
-        orders = []
-        for shape in boxes:
-            solid = solid_of(shape)
-            found = {method: rf.ordering(solid, method) for method in METHODS}
-            orders.append(found)
-            n, nnz, *published = BOXES[shape]
-            if (solid.n_dofs, entries(solid)) != (n, nnz):
-                print(
-                    f"z00_table_4_1.py: {shape} has other entries than published", file=sys.stderr
-                )
-                return 1
-            pairs = [
-                f"{theirs:>9}/{found[one].fill:<8}"
-                for theirs, one in zip(published, PUBLISHED_METHODS, strict=True)
-            ]
-            ours = [f"{found[one].fill:9}" for one in METHODS[3:]]
-            times = [f"{1e3 * found[one].seconds:5.1f}" for one in ("dissection", "metis")]
-            size = " x ".join(f"{k:2d}" for k in shape)
-            print(f"{size} {n:7d} {nnz:7d}" + "".join(pairs + ours + times))
-        last = orders[-1]
-        print("\noperations over those of nested dissection, last box:")
-        for i, (method, name) in enumerate(zip(METHODS, NAMES, strict=True)):
-            ratio = last[method].flops / last["nested"].flops
-            known = i < len(SECONDS) and not arguments.quick
-            published_ratio = f"  (published times: {SECONDS[i] / SECONDS[2]:.2f})" if known else ""
-            print(f"  {name:12} {ratio:5.2f}{published_ratio}")
-        draw(orders, boxes, path)
-        print(f"\nplot: {path}")
-    except (rf.ReducedFEMError, OSError) as error:
-        print(f"z00_table_4_1.py: {error}", file=sys.stderr)
-        return 1
-    for line in (wrong := missed(boxes, orders)):
-        print(f"z00_table_4_1.py: mark missed: {line}", file=sys.stderr)
-    return 1 if wrong else 0
+    print("fill, published / ours; order: ms of nested dissection by covers and of METIS")
+    print(
+        "nodes of box       n     nnz" + "".join(f"{name:>18}" for name in NAMES[:3])
+        + "".join(f"{name:>9}" for name in NAMES[3:]) + "    order"
+    )  # fmt: skip
+    orders, wrong = [], []
+    for shape in boxes:
+        solid = solid_of(shape)
+        found = {method: rf.ordering(solid, method) for method in METHODS}
+        orders.append(found)
+        n, nnz, *published = BOXES[shape]
+        if (solid.n_dofs, entries(solid)) != (n, nnz):
+            wrong.append(f"{shape} has other entries than published")
+        pairs = [
+            f"{theirs:>9}/{found[one].fill:<8}"
+            for theirs, one in zip(published, PUBLISHED_METHODS, strict=True)
+        ]
+        ours = [f"{found[one].fill:9}" for one in METHODS[3:]]
+        times = [f"{1e3 * found[one].seconds:5.1f}" for one in ("dissection", "metis")]
+        size = " x ".join(f"{k:2d}" for k in shape)
+        print(f"{size} {n:7d} {nnz:7d}" + "".join(pairs + ours + times))
+    last = orders[-1]
+    print("\noperations over those of nested dissection, last box:")
+    for i, (method, name) in enumerate(zip(METHODS, NAMES, strict=True)):
+        ratio = last[method].flops / last["nested"].flops
+        known = i < len(SECONDS) and not arguments.quick
+        published_ratio = f"  (published times: {SECONDS[i] / SECONDS[2]:.2f})" if known else ""
+        print(f"  {name:12} {ratio:5.2f}{published_ratio}")
+    draw(orders, boxes, arguments.plot)
+    return wrong + missed(boxes, orders)
+
+
+def main() -> int:
+    """Run from the command line."""
+    parser = command.options(__file__, __doc__)
+    parser.add_argument("--quick", action="store_true", help="the first seven boxes only")
+    return command.run(perform, parser.parse_args())
 
 
 if __name__ == "__main__":

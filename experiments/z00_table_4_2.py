@@ -20,6 +20,7 @@ import sys
 import time
 from pathlib import Path
 
+import command
 import numpy as np
 import scipy.sparse as sparse
 from matplotlib.figure import Figure
@@ -142,50 +143,42 @@ def draw(rows: list[dict[str, tuple[int, float]]], path: Path) -> None:
     pictures.save_figure(figure, path, dpi=130)
 
 
-def main() -> int:
-    """Print the tables and draw the plot; 1 if a mark is missed."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the plot (out)")
-    parser.add_argument("--quick", action="store_true", help="the first six boxes only")
-    arguments = parser.parse_args()
-    path = arguments.out / "z00_table_4_2.png"
+def perform(arguments: argparse.Namespace) -> list[str]:
+    """Print the numbers, draw the plot, and return the marks that are missed."""
     boxes = list(BOXES)[: 6 if arguments.quick else None]
     wrong = []
-    try:
-        arguments.out.mkdir(parents=True, exist_ok=True)
-        print("time of LU over that of nested dissection, published / here; fill of a random order")
-        print(f"{'nodes of box':14}" + "".join(f"{name:>16}" for name in NAMES if name != "nested")
-              + f"{'fill of random':>20}")  # fmt: skip
-        rows = []
-        for i, shape in enumerate(boxes):
-            known = i < len(RANDOM)
-            row = measured(shape, known)
-            rows.append(row)
-            ratios = {name: seconds / row["nested"][1] for name, (_, seconds) in row.items()}
-            theirs = dict(zip(PUBLISHED, SECONDS[i] / SECONDS[i, 3], strict=True)) | {"cover": None}
-            cells = [
-                f"{'-' if theirs[name] is None else format(theirs[name], '.2f')} / "
-                f"{ratios[name]:.2f}" if name in ratios else "-"
-                for name in NAMES if name != "nested"
-            ]  # fmt: skip
-            fill = f"{RANDOM[i]} / {row['random'][0]}" if known else "-"
-            size = " x ".join(map(str, shape))
-            print(f"{size:14}" + "".join(f"{cell:>16}" for cell in cells) + f"{fill:>20}")
-            if i >= FIRST and known and not abs(row["random"][0] / RANDOM[i] - 1.0) <= NEAR:
-                wrong.append(f"{size}: the random order has fill {row['random'][0]}")
-        print("\nthe text of the thesis: its tables")
-        for line in sayings():
-            print(f"  {line}")
-        draw(rows, path)
-        print(f"\nplot: {path}")
-    except (rf.ReducedFEMError, OSError, AssertionError) as error:
-        print(f"z00_table_4_2.py: {error}", file=sys.stderr)
-        return 1
-    for line in wrong:
-        print(f"z00_table_4_2.py: mark missed: {line}", file=sys.stderr)
-    return 1 if wrong else 0
+    print("time of LU over that of nested dissection, published / here; fill of a random order")
+    print(f"{'nodes of box':14}" + "".join(f"{name:>16}" for name in NAMES if name != "nested")
+          + f"{'fill of random':>20}")  # fmt: skip
+    rows = []
+    for i, shape in enumerate(boxes):
+        known = i < len(RANDOM)
+        row = measured(shape, known)
+        rows.append(row)
+        ratios = {name: seconds / row["nested"][1] for name, (_, seconds) in row.items()}
+        theirs = dict(zip(PUBLISHED, SECONDS[i] / SECONDS[i, 3], strict=True)) | {"cover": None}
+        cells = [
+            f"{'-' if theirs[name] is None else format(theirs[name], '.2f')} / "
+            f"{ratios[name]:.2f}" if name in ratios else "-"
+            for name in NAMES if name != "nested"
+        ]  # fmt: skip
+        fill = f"{RANDOM[i]} / {row['random'][0]}" if known else "-"
+        size = " x ".join(map(str, shape))
+        print(f"{size:14}" + "".join(f"{cell:>16}" for cell in cells) + f"{fill:>20}")
+        if i >= FIRST and known and not abs(row["random"][0] / RANDOM[i] - 1.0) <= NEAR:
+            wrong.append(f"{size}: the random order has fill {row['random'][0]}")
+    print("\nthe text of the thesis: its tables")
+    for line in sayings():
+        print(f"  {line}")
+    draw(rows, arguments.plot)
+    return wrong
+
+
+def main() -> int:
+    """Run from the command line."""
+    parser = command.options(__file__, __doc__)
+    parser.add_argument("--quick", action="store_true", help="the first six boxes only")
+    return command.run(perform, parser.parse_args())
 
 
 if __name__ == "__main__":

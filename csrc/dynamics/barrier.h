@@ -59,7 +59,7 @@ typedef struct rf_barrier_parts_operations {
   rf_status (*linearize)(rf_barrier_touch *t, double rate);
   void (*turn)(const rf_barrier_touch *t, const double *x, double *out);
   double (*slope)(const rf_barrier_touch *t, const double *increment);
-  // *part: of the increment that is asked for; becomes the part without contact.
+  // *part: requested part of the increment; becomes the largest one without contact.
   rf_status (*reach)(rf_barrier_touch *t, const double *increment, double *part);
 } rf_barrier_parts_operations;
 
@@ -193,8 +193,8 @@ const double *rf_barrier_reduce_rt(rf_barrier_work *w, int64_t ld);
 void rf_barrier_turn_rt(rf_barrier_work *w, const double *x, double *out);
 // Returns the derivative of the energy along an increment at the last evaluation.
 double rf_barrier_slope_rt(rf_barrier_work *w, const double *increment);
-// Sets the part, up to 1, of an increment from the place of the last evaluation along which nothing
-// touches.  Evaluations up to the next beginning or reach must lie along it.
+// Computes the largest part, up to 1, of an increment from the place of the last evaluation without
+// contact.  Evaluations up to the next beginning or reach must lie along it.
 RF_MUST_CHECK rf_status rf_barrier_reach_rt(rf_barrier_work *w, const double *increment,
                                             double *part);
 // Turns the solution A^-1 b of the symmetric part into that of the whole matrix, by GMRES with A^-1

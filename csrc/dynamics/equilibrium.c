@@ -20,7 +20,7 @@ static const double NOISE = 100.0;     // roundings that two potentials may be a
 static const double STALLED = 1e3;     // floors of rounding at which no progress is an end
 static const double ATTAINED = 100.0;  // measured roundings at which it is, too
 static const double STAGNANT = 0.5;    // of the residual before; a smaller one is still falling
-static const double COARSE = 1e-3;     // relative residual above which rounding excuses nothing
+static const double COARSE = 1e-3;     // relative residual above which rounding is no explanation
 static const double NOISY = 4.0;       // measured changes of P that count as none
 enum { PROBES = 2 };                   // that measure the rounding
 // of the ratio of stiffness to mass: negative eigenvalues that may be rounding

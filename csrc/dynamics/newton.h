@@ -52,7 +52,7 @@ typedef struct rf_newton_operations {
   rf_status (*advance)(void *self, rf_newton *n);
 } rf_newton_operations;
 
-#define RF_NEWTON_ARMIJO 1e-4  // part of the promised change that is asked for
+#define RF_NEWTON_ARMIJO 1e-4  // part of the predicted change that is required
 
 // Returns the part of an increment to try after `part`, which changed the energy by `change` where
 // the slope at the beginning promised `promised` < 0: the minimum of the parabola through both, but

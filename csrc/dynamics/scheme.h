@@ -47,7 +47,7 @@ typedef struct rf_stage {
 typedef enum rf_step_kind {
   RF_STEP_ALONE,
   RF_STEP_TOUCHING,  // contact adds a stiffness, so that high frequencies should be damped
-  RF_STEP_FIRST,     // nothing is known of a step before, for which the scheme asks
+  RF_STEP_FIRST,     // there is no previous step, which the scheme needs
   RF_STEP_KINDS
 } rf_step_kind;
 

@@ -234,7 +234,7 @@ static double zero_of_cubic(const double value[4]) {
   return low / 3.0;
 }
 
-// True if the matrix of the end of this stage is not asked for.
+// True if the matrix at the end of this stage is not needed.
 static bool keeps_matrix(const rf_motion *m) {
   return m->set.newton_max == 1 && m->from == m->q && m->set.scheme->stages > 1 &&
          (m->stage + 1)->same_matrix;

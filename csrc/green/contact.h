@@ -2,8 +2,8 @@
 // laws of constraint/friction.h with the Delassus operator W = H G H^T.
 //
 // Released supports add H Phi S^-1 Phi^T H^T to W.  If those that are left do not hold the solid, S
-// is singular, and contacts must hold it.  Then springs tie the released nodes to where the solve
-// before has left them, again and again (proximal point), until they carry no force.
+// is singular, and contacts must hold it.  Then springs tie the released nodes to their places
+// after the previous solve, repeatedly (proximal point method), until the springs carry no force.
 #ifndef RF_GREEN_CONTACT_H
 #define RF_GREEN_CONTACT_H
 

@@ -1,4 +1,4 @@
-// Points on a face of an element: 3 or 6 nodes of a triangle, 4 or 8 of a quadrilateral.
+// Points on a face of an element, a triangle of 3 or 6 nodes or a quadrilateral of 4 or 8.
 #ifndef RF_MESH_FACE_POINT_H
 #define RF_MESH_FACE_POINT_H
 

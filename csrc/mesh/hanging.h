@@ -1,4 +1,4 @@
-// Hanging nodes: nodes on an edge or a face of an element that does not have them.
+// Hanging nodes: nodes on an edge or a face of an element that are not nodes of that element.
 //
 // They occur where elements meet others of another size.  Without constraints displacements jump
 // there, and the body is far too soft.  Faces of the surface on the edge or face join a hanging

@@ -156,40 +156,26 @@ static PyObject *constraints_fill(PyObject *module, PyObject *args) {
 }
 
 // A search of hanging nodes, without the GIL.
-typedef rf_status search(const rf_mesh *mesh, const rf_run *run, void *out, rf_error *err);
+typedef rf_status search(const rf_mesh *mesh, const rf_run *run, int32_t *count, int32_t **rows,
+                         rf_error *err);
 
-// Returns false with an exception.
-static bool searched(py_state *state, PyObject *mesh_obj, search *find, void *out) {
+// Returns the rows that a search finds, of `width` numbers each.
+static PyObject *found(PyObject *module, PyObject *mesh_obj, search *find, int width) {
+  py_state *state = py_state_of_module(module);
   const rf_mesh *mesh = py_mesh_get(state, mesh_obj);
   py_run run;
-  if (!mesh || py_run_init(state, &run, NULL, 1) < 0) return false;
+  if (!mesh || py_run_init(state, &run, NULL, 1) < 0) return NULL;
+  int32_t count = 0, *rows = NULL;
   rf_error err = {0};
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
-  st = find(mesh, &run.run, out, &err);
+  st = find(mesh, &run.run, &count, &rows, &err);
   Py_END_ALLOW_THREADS
-  if (st < 0) py_raise(state, st, &err);
-  return st >= 0;
-}
-
-typedef struct numbers {
-  int32_t count, *number;
-} numbers;
-
-// Returns rows of `width` numbers, and frees them.
-static PyObject *numbers_out(numbers *found, int width) {
-  const npy_intp shape[2] = {found->count, width};
-  PyObject *out = py_new_i32(width > 1 ? 2 : 1, shape);
-  if (out && found->count)
-    memcpy(py_i32(out), found->number,
-           (size_t)width * (size_t)found->count * sizeof *found->number);
-  rf_free(found->number);
+  if (st < 0) return py_raise(state, st, &err);
+  PyObject *out = py_new_i32(width > 1 ? 2 : 1, (npy_intp[]){count, width});
+  if (out && count) memcpy(py_i32(out), rows, (size_t)width * (size_t)count * sizeof *rows);
+  rf_free(rows);
   return out;
-}
-
-static rf_status find_hanging(const rf_mesh *mesh, const rf_run *run, void *out, rf_error *err) {
-  numbers *found = out;
-  return rf_mesh_find_hanging(mesh, run, &found->count, &found->number, err);
 }
 
 PyDoc_STRVAR(hanging_doc,
@@ -197,14 +183,7 @@ PyDoc_STRVAR(hanging_doc,
              "Nodes on edges and faces of elements that do not have them, without\n"
              "constraints: int32 (k,), ascending.");
 static PyObject *hanging_nodes(PyObject *module, PyObject *mesh_obj) {
-  numbers found = {0};
-  const bool done = searched(py_state_of_module(module), mesh_obj, find_hanging, &found);
-  return done ? numbers_out(&found, 1) : NULL;
-}
-
-static rf_status find_touching(const rf_mesh *mesh, const rf_run *run, void *out, rf_error *err) {
-  numbers *found = out;
-  return rf_mesh_find_touching(mesh, run, &found->count, &found->number, err);
+  return found(module, mesh_obj, rf_mesh_find_hanging, 1);
 }
 
 PyDoc_STRVAR(touching_doc,
@@ -212,13 +191,7 @@ PyDoc_STRVAR(touching_doc,
              "Pairs of elements whose faces lie on each other without common nodes or\n"
              "constraints: int32 (k, 2).");
 static PyObject *touching_elements(PyObject *module, PyObject *mesh_obj) {
-  numbers found = {0};
-  const bool done = searched(py_state_of_module(module), mesh_obj, find_touching, &found);
-  return done ? numbers_out(&found, 2) : NULL;
-}
-
-static rf_status constrain(const rf_mesh *mesh, const rf_run *run, void *out, rf_error *err) {
-  return rf_mesh_constrain_hanging(mesh, run, out, err);
+  return found(module, mesh_obj, rf_mesh_find_touching, 2);
 }
 
 PyDoc_STRVAR(constrain_doc,
@@ -226,17 +199,35 @@ PyDoc_STRVAR(constrain_doc,
              "Copy of the mesh in which hanging nodes are constrained, too.");
 static PyObject *constrain_hanging(PyObject *module, PyObject *mesh_obj) {
   py_state *state = py_state_of_module(module);
+  const rf_mesh *mesh = py_mesh_get(state, mesh_obj);
+  py_run run;
+  if (!mesh || py_run_init(state, &run, NULL, 1) < 0) return NULL;
   rf_mesh *made = NULL;
   rf_error err = {0};
-  const bool done = searched(state, mesh_obj, constrain, &made);
-  return done ? wrap(state, RF_OK, &err, made) : NULL;
+  rf_status st;
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_mesh_constrain_hanging(mesh, &run.run, &made, &err);
+  Py_END_ALLOW_THREADS
+  return wrap(state, st, &err, made);
 }
 
-// Returns a mesh and the nodes of another one that are its nodes; takes over both.
-static PyObject *mesh_and_nodes(py_state *state, rf_status st, rf_error *err, rf_mesh *made,
-                                int32_t *original) {
+// Returns a graded mesh and the nodes of `mesh_obj` that are its nodes.
+static PyObject *graded(PyObject *module, PyObject *mesh_obj, PyObject *progress,
+                        const rf_grade_settings *set, bool tets) {
+  py_state *state = py_state_of_module(module);
+  const rf_mesh *cubes = py_mesh_get(state, mesh_obj);
+  py_run run;
+  if (!cubes || py_run_init(state, &run, progress, 1) < 0) return NULL;
+  rf_mesh *made = NULL;
+  int32_t *original = NULL;
+  rf_error err = {0};
+  rf_status st;
+  Py_BEGIN_ALLOW_THREADS
+  st = tets ? rf_mesh_grade_tets(cubes, set->layers, &run.run, &made, &original, &err)
+            : rf_mesh_grade(cubes, set, &run.run, &made, &original, &err);
+  Py_END_ALLOW_THREADS
   const npy_intp n = st < 0 ? 0 : made->n_nodes;
-  PyObject *mesh = wrap(state, st, err, made), *nodes = mesh ? py_new_i32(1, &n) : NULL;
+  PyObject *mesh = wrap(state, st, &err, made), *nodes = mesh ? py_new_i32(1, &n) : NULL;
   if (nodes) memcpy(py_i32(nodes), original, (size_t)n * sizeof *original);
   rf_free(original);
   if (nodes) return Py_BuildValue("NN", mesh, nodes);
@@ -250,43 +241,21 @@ PyDoc_STRVAR(
     "Graded mesh of tetrahedra of equal cubes, and the nodes of `mesh` that are its nodes,\n"
     "int32.");
 static PyObject *grade_tets(PyObject *module, PyObject *args) {
-  py_state *state = py_state_of_module(module);
-  PyObject *mesh_obj, *progress;
-  int layers;
-  py_run run;
-  if (!PyArg_ParseTuple(args, "OiO:grade_tets", &mesh_obj, &layers, &progress)) return NULL;
-  const rf_mesh *cubes = py_mesh_get(state, mesh_obj);
-  if (!cubes || py_run_init(state, &run, progress, 1) < 0) return NULL;
-  rf_mesh *made = NULL;
-  int32_t *original = NULL;
-  rf_error err = {0};
-  rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_mesh_grade_tets(cubes, layers, &run.run, &made, &original, &err);
-  Py_END_ALLOW_THREADS
-  return mesh_and_nodes(state, st, &err, made, original);
+  PyObject *mesh, *progress;
+  rf_grade_settings set = {0};
+  if (!PyArg_ParseTuple(args, "OiO:grade_tets", &mesh, &set.layers, &progress)) return NULL;
+  return graded(module, mesh, progress, &set, true);
 }
 
 PyDoc_STRVAR(grade_doc,
              "grade($module, mesh, layers, max_level, progress, /)\n--\n\n"
              "Graded mesh of equal cubes, and the nodes of `mesh` that are its nodes, int32.");
 static PyObject *grade(PyObject *module, PyObject *args) {
-  py_state *state = py_state_of_module(module);
-  PyObject *mesh_obj, *progress;
+  PyObject *mesh, *progress;
   rf_grade_settings set;
-  py_run run;
-  if (!PyArg_ParseTuple(args, "OiiO:grade", &mesh_obj, &set.layers, &set.max_level, &progress))
+  if (!PyArg_ParseTuple(args, "OiiO:grade", &mesh, &set.layers, &set.max_level, &progress))
     return NULL;
-  const rf_mesh *cubes = py_mesh_get(state, mesh_obj);
-  if (!cubes || py_run_init(state, &run, progress, 1) < 0) return NULL;
-  rf_mesh *made = NULL;
-  int32_t *original = NULL;
-  rf_error err = {0};
-  rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_mesh_grade(cubes, &set, &run.run, &made, &original, &err);
-  Py_END_ALLOW_THREADS
-  return mesh_and_nodes(state, st, &err, made, original);
+  return graded(module, mesh, progress, &set, false);
 }
 
 PyDoc_STRVAR(levels_doc,

@@ -39,8 +39,8 @@ static void unlock_calling(PyObject *object) {
   py_unlock(object);
 }
 
-// -1 with an exception set if such a function asks for its own simulation, whose lock it would
-// await for ever.
+// -1 with an exception set if such a function calls its own simulation: it would wait for the lock
+// that it holds.
 static int refuse_within(PyObject *object) {
   if (((py_motion *)object)->holder != PyThread_get_thread_ident()) return 0;
   py_fail(py_state_of_object(object), PY_INPUT_ERROR,

@@ -11,8 +11,8 @@ Solids
     `StVK`, `LinearElastic`, `StableNeoHookean`, `NeoHookean`, `MooneyRivlin`, `Corotated`:
     materials. `Solid` (`SolidSummary`): mass, energy, forces, stress, statics (`StaticReport`),
     `Modes`, `RigidBody`; `CSC`, `ordering` (`set_ordering`, `Ordering`). `StrainRateDamping`,
-    `ReducedStrainRateDamping`. Ahead: `ControlElements`, `CompositeBody` (`CompositeSolution`),
-    `GreensFunctions` (`GreenSolution`, `GreenContact`, `GreenContacts`, `surface_load`).
+    `ReducedStrainRateDamping`. Precomputed: `ControlElements`, `GreensFunctions` (`GreenSolution`,
+    `GreenContact`, `GreenContacts`, `surface_load`), `CompositeBody` (`CompositeSolution`).
 Bases
     `modal_derivative_basis`: from the solid alone. `sketch_basis` (`SketchReport`): from forces
     on a `LinearModel`, which `record` stores as a `Recording` or `ForceSketch`. `pod_basis`: from

@@ -62,7 +62,3 @@ def test_each_mark_can_be_missed():
 def test_the_script_prints_and_draws(monkeypatch, capsys, tmp_path):
     experiments.light_plots(monkeypatch)
     experiments.check_plot("a21_contact", monkeypatch, capsys, tmp_path / "new", "--quick")
-    taken = tmp_path / "file"
-    taken.write_text("")
-    assert experiments.start("a21_contact", monkeypatch, "--out", taken) == 1
-    assert capsys.readouterr().err.startswith("a21_contact.py: ")

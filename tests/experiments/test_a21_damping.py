@@ -56,7 +56,3 @@ def test_missed_marks_end_with_1(monkeypatch, capsys, tmp_path):
 def test_the_script_prints_and_draws(monkeypatch, capsys, tmp_path):
     experiments.light_plots(monkeypatch)
     experiments.check_plot("a21_damping", monkeypatch, capsys, tmp_path / "new")
-    taken = tmp_path / "file"
-    taken.write_text("")
-    assert experiments.start("a21_damping", monkeypatch, "--out", taken) == 1
-    assert capsys.readouterr().err.startswith("a21_damping.py: ")

@@ -21,10 +21,6 @@ def test_the_cube_is_whole():
 def test_the_script_meets_its_marks_and_draws(monkeypatch, capsys, tmp_path):
     experiments.light_plots(monkeypatch)
     experiments.check_plot("a21_slope", monkeypatch, capsys, tmp_path / "new")
-    taken = tmp_path / "file"
-    taken.write_text("")
-    assert experiments.start("a21_slope", monkeypatch, "--out", taken) == 1
-    assert capsys.readouterr().err.startswith("a21_slope.py: ")
 
 
 def test_missed_marks_end_with_1(monkeypatch, capsys, tmp_path):

@@ -31,7 +31,3 @@ def test_the_script_prints_and_draws(monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(a21_spectrum, "GAP", 1.0)
     assert experiments.start("a21_spectrum", monkeypatch, "--quick", "--out", tmp_path) == 1
     assert "mark missed: a gap" in capsys.readouterr().err
-    taken = tmp_path / "file"
-    taken.write_text("")
-    assert experiments.start("a21_spectrum", monkeypatch, "--out", taken) == 1
-    assert capsys.readouterr().err.startswith("a21_spectrum.py: ")

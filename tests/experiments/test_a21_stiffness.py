@@ -72,7 +72,3 @@ def test_the_script_prints_and_draws(monkeypatch, capsys, tmp_path):
     keep = a21_stiffness.measure
     monkeypatch.setattr(a21_stiffness, "measure", lambda *given: keep(*given, (1e5, 1e7)))
     experiments.check_plot("a21_stiffness", monkeypatch, capsys, tmp_path / "new", "--quick")
-    taken = tmp_path / "file"
-    taken.write_text("")
-    assert experiments.start("a21_stiffness", monkeypatch, "--out", taken) == 1
-    assert capsys.readouterr().err.startswith("a21_stiffness.py: ")

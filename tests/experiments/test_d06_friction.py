@@ -91,7 +91,3 @@ def test_scripts_print_tables_and_draw(name, monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(d06_snap_in, "hexahedra", d06_snap_in.beam)
     options = ("--count", "2") if name == "d06_methods" else ()
     experiments.check_plot(name, monkeypatch, capsys, tmp_path / "new", *options)
-    taken = tmp_path / "file"
-    taken.write_text("")
-    assert experiments.start(name, monkeypatch, "--out", taken) == 1
-    assert capsys.readouterr().err.startswith(f"{name}.py: ")

@@ -62,7 +62,3 @@ def test_the_script_prints_a_table_and_draws(monkeypatch, capsys, tmp_path, dent
     monkeypatch.setattr(clip, "POINTS", 200)
     monkeypatch.setattr(clip, "pipe_compliances", lambda: dents)
     experiments.check_plot("d06_snap_in_session", monkeypatch, capsys, tmp_path / "new")
-    taken = tmp_path / "file"
-    taken.write_text("")
-    assert experiments.start("d06_snap_in_session", monkeypatch, "--out", taken) == 1
-    assert capsys.readouterr().err.startswith("d06_snap_in_session.py: ")

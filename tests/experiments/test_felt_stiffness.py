@@ -125,10 +125,6 @@ def test_plot_and_table(monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(felt, "run", lambda *args: found)
     experiments.light_plots(monkeypatch)
     experiments.check_plot(NAME, monkeypatch, capsys, tmp_path / "made")
-    taken = tmp_path / "file"
-    taken.write_text("")
-    assert experiments.start(NAME, monkeypatch, "--out", taken) == 1
-    capsys.readouterr()
 
 
 # ---- reports -------------------------------------------------------------------------------------

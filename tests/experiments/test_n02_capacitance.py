@@ -26,7 +26,3 @@ def test_contacts_agree_with_fixed_nodes(monkeypatch, capsys, tmp_path):
     with pytest.raises(SystemExit):
         experiments.start("n02_capacitance", monkeypatch, "else")
     assert "unknown part 'else'" in capsys.readouterr().err
-    taken = tmp_path / "file"
-    taken.write_text("")
-    assert experiments.start("n02_capacitance", monkeypatch, "points", "--out", taken) == 1
-    assert capsys.readouterr().err.startswith("n02_capacitance.py: ")

@@ -16,10 +16,6 @@ def test_the_script_compares_and_draws(monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(n02_on_line, "FRAMES", 2)
     monkeypatch.setattr(n02_on_line, "OFF_LINE", 3)
     experiments.check_plot("n02_on_line", monkeypatch, capsys, tmp_path / "new")
-    taken = tmp_path / "file"
-    taken.write_text("")
-    assert experiments.start("n02_on_line", monkeypatch, "--out", taken) == 1
-    assert capsys.readouterr().err.startswith("n02_on_line.py: ")
     monkeypatch.setattr(n02_on_line, "NEAR", 0.0)
     assert experiments.start("n02_on_line", monkeypatch, "--out", tmp_path) == 1
     assert "mark missed: 216 nodes: ways differ by" in capsys.readouterr().err

@@ -18,10 +18,6 @@ def test_the_script_compares_and_draws(monkeypatch, capsys, tmp_path):
     options = ("--largest", "100", "--out", tmp_path)
     assert experiments.start("n02_storage", monkeypatch, *options) == 1
     assert "nodes take" in capsys.readouterr().err
-    taken = tmp_path / "file"
-    taken.write_text("")
-    assert experiments.start("n02_storage", monkeypatch, "--out", taken) == 1
-    assert capsys.readouterr().err.startswith("n02_storage.py: ")
 
 
 def test_the_published_ends_are_a_triangle_in_single_precision():

@@ -21,10 +21,6 @@ def test_the_script_compares_and_draws(monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(n02_tube.pictures, "render", lambda *args, **named: picture)
     experiments.check_plot("n02_tube", monkeypatch, capsys, tmp_path / "new")
     assert (tmp_path / "new" / "n02_tube.safetensors").stat().st_size > 10_000
-    taken = tmp_path / "file"
-    taken.write_text("")
-    assert experiments.start("n02_tube", monkeypatch, "--out", taken) == 1
-    assert capsys.readouterr().err.startswith("n02_tube.py: ")
 
 
 def test_composites_are_nearer_than_extraction(monkeypatch):

@@ -17,10 +17,6 @@ def test_the_script_meets_its_marks_and_draws(monkeypatch, capsys, tmp_path):
     experiments.light_plots(monkeypatch)
     monkeypatch.setattr(z00_contact, "MESHES", (2, 3))
     experiments.check_plot("z00_contact", monkeypatch, capsys, tmp_path / "new")
-    taken = tmp_path / "file"
-    taken.write_text("")
-    assert experiments.start("z00_contact", monkeypatch, "--out", taken) == 1
-    assert capsys.readouterr().err.startswith("z00_contact.py: ")
 
 
 def test_each_mark_can_be_missed(monkeypatch, capsys, tmp_path):

@@ -18,10 +18,6 @@ def test_the_script_meets_its_marks_and_draws(monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(z00_delay, "YOUNG", (1e4,))
     monkeypatch.setattr(z00_haptics, "HALVINGS", 6)
     experiments.check_plot("z00_delay", monkeypatch, capsys, tmp_path / "new")
-    taken = tmp_path / "file"
-    taken.write_text("")
-    assert experiments.start("z00_delay", monkeypatch, "--out", taken) == 1
-    assert capsys.readouterr().err.startswith("z00_delay.py: ")
 
 
 def test_the_map_of_a_period_is_a_simulation():

@@ -16,10 +16,6 @@ def test_the_script_meets_its_marks_and_draws(monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(z00_haptics, "HALVINGS", 6)
     monkeypatch.setattr(z00_haptics, "FINE", (6, 6, 4))
     experiments.check_plot("z00_haptics", monkeypatch, capsys, tmp_path / "new")
-    taken = tmp_path / "file"
-    taken.write_text("")
-    assert experiments.start("z00_haptics", monkeypatch, "--out", taken) == 1
-    assert capsys.readouterr().err.startswith("z00_haptics.py: ")
 
 
 def test_each_mark_can_be_missed():

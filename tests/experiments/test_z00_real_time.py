@@ -38,7 +38,3 @@ def test_the_script_prints_and_draws(monkeypatch, capsys, tmp_path):
     assert "mark missed: explicit steps of 600 elements are not real time" in printed.err
     assert (tmp_path / "new" / "z00_real_time.png").read_bytes().startswith(b"\x89PNG")
     assert rf.threads() == threads
-    taken = tmp_path / "file"
-    taken.write_text("")
-    assert experiments.start("z00_real_time", monkeypatch, "--out", taken) == 1
-    assert capsys.readouterr().err.startswith("z00_real_time.py: ")

@@ -20,7 +20,3 @@ def test_the_script_prints_and_draws(monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(z00_table_4_1, "NEAR", -0.9)
     assert experiments.start("z00_table_4_1", monkeypatch, "--quick", "--out", tmp_path) == 1
     assert "mark missed: 7 x 7 x 7: nested dissection has fill" in capsys.readouterr().err
-    taken = tmp_path / "file"
-    taken.write_text("")
-    assert experiments.start("z00_table_4_1", monkeypatch, "--out", taken) == 1
-    assert capsys.readouterr().err.startswith("z00_table_4_1.py: ")

@@ -31,7 +31,3 @@ def test_the_script_prints_and_draws(monkeypatch, capsys, tmp_path):
     )
     assert experiments.start("z00_table_4_2", monkeypatch, "--quick", "--out", tmp_path) == 1
     assert "mark missed: 4 x 4 x 4: the random order has fill 1" in capsys.readouterr().err
-    taken = tmp_path / "file"
-    taken.write_text("")
-    assert experiments.start("z00_table_4_2", monkeypatch, "--out", taken) == 1
-    assert capsys.readouterr().err.startswith("z00_table_4_2.py: ")

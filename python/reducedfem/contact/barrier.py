@@ -161,12 +161,12 @@ class BarrierContact:
     penetrates, however fast. Other integrators refuse it.
 
     Friction on a node with the normal force N is mu N s(v), opposite to its velocity v along the
-    obstacle; s rises from 0 to 1 at `slip`. What should stick creeps on a slope of angle t, at
-    slip (1 - sqrt(1 - tan(t) / mu)).
+    obstacle; s rises from 0 to 1 at `slip`. A body that should stick on a slope of angle t creeps
+    at slip (1 - sqrt(1 - tan(t) / mu)).
 
-    Only nodes touch obstacles, or on a mesh with cut cells (`voxelize`), whose nodes stand out of
-    the body, the vertices of `surface`. Between them, a body may enter an obstacle that is small or
-    has edges. A `PlaneField` is treated exactly; fields on grids have kinks, at which steps may end
+    Only nodes touch obstacles; with cut cells (`voxelize`), whose nodes lie outside of the body,
+    the vertices of `surface` do. Between these points a small or sharp obstacle may enter the body.
+    A `PlaneField` is treated exactly; fields on grids have kinks, at which steps may end
     unconverged. Pass several obstacles as a list, not as a `UnionField`.
 
     With ``parts=True`` the parts of a `Solid` (`Mesh.components`; `join_meshes` makes one mesh of
@@ -175,14 +175,14 @@ class BarrierContact:
     With ``self_contact=True`` so do those of one part that share no node, from half of their
     distance at rest where that is less than `distance`.
 
-    A contact belongs to the first system that uses it, whose simulations and threads may share it.
+    A contact belongs to the first system that uses it; simulations of that system may share it.
 
     Parameters
     ----------
     obstacle
         A `Field`, or a list of them, at rest in the frame of the solid; None: none, with `parts`.
     distance
-        delta [m], positive: where the barrier begins. A body at rest keeps a part of it.
+        delta [m], positive: the distance at which the barrier begins. Gaps at rest are smaller.
     stiffness
         kappa [N/m], positive. None: a sixth of the nodes of the boundary (or vertices) carry the
         weight of the solid, at 9.81 m/s^2, at half of `distance`. Gaps depend on it, forces do not.
@@ -191,14 +191,14 @@ class BarrierContact:
     slip
         Velocity of full friction [m/s], positive.
     lagged
-        True: friction of a step has normal forces and directions of its beginning. False: of its
-        end, without an error of the order of the step, in up to five runs of `newton_max`.
+        True: friction uses normal forces and directions of the beginning of a step, with an error
+        of the order of the step. False: those of its end, in up to five runs of `newton_max`.
     nodes
         Nodes that touch obstacles: a mask (n,) or indices, none fixed; of cut cells the vertices
         that have most weight on them. None: all of the boundary.
     parts
-        True: the parts of the solid touch each other: two or more, apart by `distance` at the
-        start, also in cavities of others. Reduced models refuse it.
+        True: the parts of the solid, two or more, touch each other. They must be `distance` apart
+        at the start; a part may lie in a cavity of another. Reduced models refuse it.
     self_contact
         True: the parts, one or more, touch each other and themselves.
 

@@ -32,15 +32,15 @@ _SAME = 1e-6  # relative difference of stiffnesses and masses that is rounding
 class LocalCompliance:
     """Dimples of a deformable shell that its reduced model leaves out.
 
-    A few shapes cannot make the dimple under a small tool, so that a reduced model is too stiff
+    A few shapes cannot represent the dimple under a small tool, so a reduced model is too stiff
     there. The exact linear statics of the solid, u = G f with its Green's functions G, are those of
     the model, U (U^T K U)^-1 U^T f with its basis U and the stiffness K at rest, plus S f,
-    ``S = G - U (U^T K U)^-1 U^T``. S is the local compliance: positive semidefinite, without
-    anything that the model does itself. A `FrictionContact` with ``local=`` adds S f to the motion
+    ``S = G - U (U^T K U)^-1 U^T``. S, the local compliance, is positive semidefinite, and zero for
+    deformations that the model can make. A `FrictionContact` with ``local=`` adds S f to the motion
     of the points, with f the forces of the present cycle.
 
-    With a rigid tree S = G: the shell deforms as the solid does in linear statics, at all times at
-    rest, without a model or a simulation.
+    With a rigid tree S = G: the shell has the linear statics of the solid, and needs neither a
+    model nor a simulation.
 
     S is linear, in the frame of the body at rest, without inertia and damping of its own. Where
     more points bear than a `FrictionContact` has sites, forces are inaccurate
@@ -65,9 +65,8 @@ class LocalCompliance:
     MeshError
         The mesh has constrained nodes, or a part of the solid can move rigidly.
     MemoryError
-        More memory is needed than is available: Green's functions of s nodes of the elements that
-        contain points take 36 s^2 bytes while S is made, S itself 18 n^2 for n points up to 200 MB,
-        else 18 s^2.
+        Memory is too small: while S is made, 36 s^2 bytes for the s nodes of the elements that
+        contain points; S itself takes 18 n^2 for n points if that is at most 200 MB, else 18 s^2.
 
     Warns
     -----

@@ -27,11 +27,8 @@ class BackwardEuler(ModalSimulation):
         Time step [s], positive.
     damping
         Local Rayleigh damping (alpha [1/s], beta [s]), both at least 0; see `ImplicitNewmark`.
-    newton_max, tol
-        Maximum number of Newton iterations per step and bound on the residual; see
-        `ImplicitNewmark`.
-    strain_rate
-        Additional damping by the rate of strain; see `ImplicitNewmark`.
+    newton_max, tol, strain_rate, deformation_only, gravity, line_search
+        As of `ImplicitNewmark`.
     exact
         Number of the lowest modes of the tangent stiffness that steps solve exactly, the others by
         this scheme (Chen, Liu and Ascher 2021, section 4); 0: none. Slow motion keeps its energy
@@ -45,15 +42,9 @@ class BackwardEuler(ModalSimulation):
         at rest, for small motion only, and not of a free solid. A free solid that turns loses
         momentum by exact modes unless a turn takes hundreds of steps. Of reduced models,
         ``"exact"`` allocates memory in each step and ``"follow"`` in the first.
-    deformation_only
-        Accept a model of a free body; see `ImplicitNewmark`.
-    gravity
-        Gravitational acceleration [m/s^2], shape (3,); see `ImplicitNewmark`.
     contact
         A `BarrierContact`, which no node then penetrates; with ``newton_max=50`` or so. None: no
         contact.
-    line_search
-        Shortens increments of Newton's method; see `ImplicitNewmark`.
 
     Raises
     ------

@@ -32,19 +32,10 @@ class GeneralizedAlpha(ImplicitSimulation):
         Time step [s], positive.
     damping
         Local Rayleigh damping (alpha [1/s], beta [s]), both at least 0; see `ImplicitNewmark`.
-    newton_max, tol
-        Maximum number of Newton iterations per stage and bound on the residual; see
-        `ImplicitNewmark`.
-    strain_rate
-        Additional damping by the rate of strain; see `ImplicitNewmark`.
-    deformation_only
-        Accept a model of a free body; see `ImplicitNewmark`.
-    gravity
-        Gravitational acceleration [m/s^2], shape (3,); see `ImplicitNewmark`.
+    newton_max, tol, strain_rate, deformation_only, gravity, line_search
+        As of `ImplicitNewmark`.
     contact
         None; see `ImplicitNewmark`.
-    line_search
-        Shortens increments of Newton's method; see `ImplicitNewmark`.
     rho
         Factor by which infinitely high frequencies shrink in a step, 0 to 1; 1 does not damp them.
         Steps of a body in contact take 0.6 at most.

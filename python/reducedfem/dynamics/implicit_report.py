@@ -22,8 +22,8 @@ class ImplicitReport:
     solves
         Linear systems solved (Newton iterations).
     indefinite
-        Linear systems whose matrix was not positive definite. They are solved with a larger part
-        of the mass, or with the nearest semidefinite tangent of each point of the law.
+        Linear systems whose matrix was not positive definite. They are solved with more mass in the
+        matrix, or with the nearest semidefinite tangent at each quadrature point.
     unconverged
         Steps that ended above the tolerance, as most do with ``newton_max=1``.
     residual
@@ -39,23 +39,23 @@ class ImplicitReport:
         Residuals of the last step before each iteration and after the last, relative like
         `residual`; the first 32 of them.
     shortened
-        Newton increments that were cut off at the energy minimum, because the energy rose more
-        steeply at their end than it fell at their beginning.
+        Newton increments that were shortened to the minimum of the energy along them, because the
+        energy rose more steeply at their end than it fell at their beginning.
     shortened_steps
-        Steps with such increments. If they are more than a few, `dt` is too long and the motion may
-        be wrong, also where the steps converge; `step` warns.
+        Steps with such increments. If there are more than a few, `dt` is too long and the motion
+        may be wrong even if the steps converge; `step` warns.
     missed
         Part of the increments that one Newton iteration a step missed, in the norm of the energy:
         the mean of the steps `examined`. Above 0.02 large motion loses energy; `step` warns.
     examined
-        Steps examined for it: every eighth with ``newton_max=1``.
+        Steps for which `missed` was computed: every eighth with ``newton_max=1``.
     projected
-        Linear systems solved with such semidefinite tangents, which only laws evaluated on a mesh
-        or at points of a cubature have: not polynomial models, nor a `SecondOrderSystem`.
+        Linear systems solved with the semidefinite tangents of `indefinite`. Only laws that are
+        evaluated on a mesh or at points of a cubature have them.
     refreshes
-        Times that exact modes were computed or adapted; see `BackwardEuler`.
+        How often exact modes were computed or adapted; see `BackwardEuler`.
     drift
-        Sine of the largest angle between their space and that before, in the last sweep.
+        Sine of the largest angle by which the space of the exact modes turned in the last sweep.
     """
 
     steps: int

@@ -35,19 +35,10 @@ class SDIRK2(ImplicitSimulation):
         Time step [s], positive.
     damping
         Local Rayleigh damping (alpha [1/s], beta [s]), both at least 0; see `ImplicitNewmark`.
-    newton_max, tol
-        Maximum number of Newton iterations per stage and bound on the residual; see
-        `ImplicitNewmark`.
-    strain_rate
-        Additional damping by the rate of strain; see `ImplicitNewmark`.
-    deformation_only
-        Accept a model of a free body; see `ImplicitNewmark`.
-    gravity
-        Gravitational acceleration [m/s^2], shape (3,); see `ImplicitNewmark`.
+    newton_max, tol, strain_rate, deformation_only, gravity, line_search
+        As of `ImplicitNewmark`; `newton_max` and `tol` hold for each stage.
     contact
         None; see `ImplicitNewmark`.
-    line_search
-        Shortens increments of Newton's method; see `ImplicitNewmark`.
     jacobians
         2: each stage begins with a matrix of its own. 1: the second one begins with that of the
         first, which with ``newton_max=1`` saves a factorization and keeps the order.

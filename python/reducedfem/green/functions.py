@@ -45,7 +45,7 @@ _ENDS = ("solved", "budget", "stalled", "infeasible")
 
 
 class GreensFunctions(Saved):
-    """Displacements of the surface of a solid by forces there; immutable, shared by threads.
+    """Linear response of the surface of a solid to forces on it; immutable, shared by threads.
 
     G is the part of the inverse stiffness at rest that belongs to the nodes of the surface:
     ``u = G f`` is the linear static response of the solid with its fixed nodes, without modes and
@@ -298,9 +298,9 @@ class GreensFunctions(Saved):
     def released(self, nodes: ArrayLike) -> GreensFunctions:
         """Return the Green's functions of the solid with some supports released for good.
 
-        They equal those of a solid that was made with these nodes free, which are nodes of the
-        surface then. G is shared, also with a `tolerance`: more memory goes to 24 bytes for each
-        of these nodes and each direction at the surface only. `releasable` has the other nodes.
+        They equal those of a solid that was made without these fixed nodes, which become nodes of
+        the surface. G is shared, also with a `tolerance`; the result takes 24 bytes more for each
+        released node and each direction at the surface. `releasable` has the other nodes.
 
         Parameters
         ----------
@@ -509,7 +509,7 @@ class GreensFunctions(Saved):
         return GreenContact(u, f, gap, slip, states(state), _ENDS[end], residual, moved, lift)
 
     def contacts(self, max_contacts: int = 64, released: ArrayLike | None = None) -> GreenContacts:
-        """Return an empty set of contacts that come and go one at a time, in real time.
+        """Return an empty set of contacts, added and removed one at a time, in real time.
 
         Parameters
         ----------
@@ -526,8 +526,8 @@ class GreensFunctions(Saved):
         Raises
         ------
         InputError, InputTypeError
-            An argument has a wrong type or value; or the solid has no fixed nodes, whose rigid
-            motion these contacts leave out: `solve` includes it.
+            An argument has a wrong type or value; or the solid has no fixed nodes: its rigid
+            motion, which these contacts leave out, is part of `solve` only.
         SingularMatrixError
             Too few fixed nodes are left by `released`.
         """

@@ -62,13 +62,13 @@ class HapticSession:
     device
         Device that the hand holds.
     coupling
-        Coupling of object and hand; with `max_depth` and no `reach` it gets the object's reach.
+        Coupling of object and hand. With `max_depth`, a `reach` of None becomes the object's.
     simulation, field_simulation
-        Simulation of the shell (a sequence for several; None: at rest, as ``[None]`` without a
-        warning), and of the held object with a `DeformedField`. Steps must divide the period.
+        Simulations of the shell (a sequence for several), and of the held object if it has a
+        `DeformedField`; steps divide the period. None: at rest (``[None]``: without a warning).
     interpolation, simulation_rate
-        Steps of a `CentralDifferences`: None: in each cycle; "delay" or "stiffness": in a thread
-        in so many periods per second [Hz], None: 200.
+        Steps of a `CentralDifferences`: None: in each cycle; "delay" or "stiffness": in a thread,
+        with this number of periods per second [Hz], None: 200.
     workspace
         Map from the frame of the device to the world; None: the identity.
     rate

@@ -153,7 +153,7 @@ class StableNeoHookean(Isotropic):
     and forces are finite for any deformation, inverted elements included, and stiffness
     grows under compression, where that of `StVK` becomes negative.
     The energy is not a polynomial of the displacements: `Solid` and `ProjectedSolid` have this
-    material; `reduce` takes it with a `Cubature`.
+    material; `reduce` accepts it with a `Cubature`.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ class NeoHookean(Isotropic):
     that does it fails (`DivergedError`), and displacements that do it are refused. Where inversion
     cannot be avoided, use `StableNeoHookean`.
     The energy is not a polynomial of the displacements: `Solid` and `ProjectedSolid` have this
-    material; `reduce` takes it with a `Cubature`.
+    material; `reduce` accepts it with a `Cubature`.
 
     Parameters
     ----------
@@ -221,7 +221,7 @@ class Corotated(Isotropic):
     vanishes, so strong compression may invert elements, and has a kink where s_2 + s_3 = 0 for
     the two smallest.
     The energy is not a polynomial of the displacements: `Solid` and `ProjectedSolid` have this
-    material; `reduce` takes it with a `Cubature`.
+    material; `reduce` accepts it with a `Cubature`.
 
     Parameters
     ----------
@@ -253,7 +253,7 @@ class MooneyRivlin(Material):
     material with another volume term. It grows without bound as J falls to zero, so no element is
     ever turned inside out, as for `NeoHookean`.
     The energy is not a polynomial of the displacements: `Solid` and `ProjectedSolid` have this
-    material; `reduce` takes it with a `Cubature`.
+    material; `reduce` accepts it with a `Cubature`.
 
     Parameters
     ----------

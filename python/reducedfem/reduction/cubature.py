@@ -68,17 +68,17 @@ class Cubature:
         Most points, up to 4096. A mesh with fewer quadrature points keeps them all, and its forces
         are exact.
     tolerance
-        Fewer points suffice if the training error becomes smaller than this; from 0, for all
-        `points`, to below 1.
+        Training error, relative, from 0 to below 1: no points are added once it is smaller. 0:
+        use all `points`.
     poses
-        Training poses, reduced coordinates (k, r), at least 5, without that at rest; several times
-        r that differ, as errors are those of poses of their kind. None: draws `n_poses` static
-        equilibria under random loads.
+        Training poses in reduced coordinates (k, r), at least 5, none of them at rest. Use several
+        times r different ones: errors are known for poses of their kind only. None: draw `n_poses`
+        static equilibria under random loads.
     n_poses
-        Number of poses to draw, at least 5; without use if `poses` are given.
+        Number of poses to draw, at least 5; ignored if `poses` are given.
     strain
         Largest Green strain (Frobenius norm) of the linear response to the loads drawn, positive;
-        without use if `poses` are given. The errors reported hold up to about that of
+        ignored if `poses` are given. The errors reported hold up to about that of
         `CubatureReport.strain`, which is less where bodies stiffen; simulations warn beyond it.
     seed
         Start of the random numbers, 0 to 2^64 - 1. The same seed gives the same model.
@@ -90,8 +90,8 @@ class Cubature:
 
     Notes
     -----
-    `reduce` warns if the poses drawn reach less than a third of `strain`: thin parts stiffen under
-    their loads. A larger value trains farther.
+    `reduce` warns if the poses drawn reach less than a third of `strain`, because thin parts
+    stiffen under their loads. Then use a larger `strain`.
     """
 
     points: int = 200
@@ -140,25 +140,25 @@ class CubatureReport:
     training_poses, held_out_poses
         Numbers of poses.
     exercised
-        Number of directions of the coordinates in which the poses that trained extend by more than
-        a thousandth of the longest extent, in the energy norm; r at most. The stiffness in other
-        directions is that of the chosen points, untrained.
+        Number of directions of the coordinates in which the training poses extend by more than a
+        thousandth of their longest extent, in the energy norm; r at most. In other directions the
+        stiffness of the chosen points is not trained.
     strain
         Largest Green strain (Frobenius norm) at the quadrature points of the mesh in all poses: the
         errors hold up to about this strain.
     training_error
-        Error of the force at the poses that trained, in the energy norm of the body at rest,
-        relative, root of the mean square.
+        Relative error of the force at the training poses, in the energy norm of the body at rest,
+        root mean square.
     error
-        Error of the force at the poses held out, |f - f~| / |f|, root of the mean square: that of
-        the cubature only, beside which the basis has an error of its own.
+        Error of the force at the poses held out, |f - f~| / |f|, root mean square. It is that of
+        the cubature; the error of the basis comes on top.
     largest_error
         The largest of the same errors.
     frequency_error
         Largest relative error of the six lowest frequencies of vibration at rest, against those of
         the mesh in the span of the basis.
     strain_asked
-        Strain for which poses were drawn, `Cubature.strain`; None: they were given.
+        Strain for which poses were drawn, `Cubature.strain`; None if they were given.
     """
 
     weights: NDArray[np.float64]

@@ -48,13 +48,13 @@ def reduce(
     The coefficients of the energy polynomial (Barbic 2007, section 2.6) follow from one Gram
     matrix of strains over the quadrature points of the mesh, without sampling or fitting. They do
     not depend on the number of threads. Other materials have no such polynomial: their energy is
-    a sum over a few points of the mesh, a `Cubature`.
+    approximated by a weighted sum over a few points of the mesh, a `Cubature`.
 
     Parameters
     ----------
     solid
-        The solid, of `StVK` or `LinearElastic` materials, with `cubature` of any; its quadrature
-        is that of the model.
+        The solid. Its materials are `StVK` or `LinearElastic`, with `cubature` any. The model has
+        its quadrature.
     basis
         A `Basis`, or linearly independent deformations (r, n, 3), mass-orthonormal or not, zero
         at fixed nodes; r at most 256.

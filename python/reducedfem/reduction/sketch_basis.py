@@ -39,17 +39,17 @@ class SketchReport:
         Nonlinear static displacements of each of these samples [m], (l, n, 3), under `fraction` of
         the load.
     fraction
-        Fraction of each load that was reached, (l,); 1 unless the solution failed. It is at most
-        a thirty-second less than can be reached with steps of `max_iterations`.
+        Fraction of each load that was reached, (l,); 1 unless the solution failed. With steps of
+        `max_iterations` at most 1/32 more could be reached.
     failed
-        Samples whose solution failed, int32. A larger multiple of a failed load before it is not
-        tried: it fails, too.
+        Samples whose solution failed, int32. A larger multiple of a failed load counts as failed
+        without being solved.
     shapes
         Samples whose deformations were used in the basis, int32.
     force_distance, shape_distance
         Minimum distances used [N], [kg^1/2 m].
     iterations
-        Newton iterations of each solution, int32 (l,); 0 of loads that were not tried.
+        Newton iterations of each solution, int32 (l,); 0 for loads that were not solved.
     """
 
     loads: NDArray[np.int32]
@@ -122,10 +122,10 @@ def sketch_basis(
     """Return the basis of the deformations under recorded loads (Barbic 2007, section 2.8.2).
 
     Loads are thinned by distance. Each remaining load is solved on the unreduced solid with
-    adaptive load steps (`Solid.solve_static`); one that is a larger multiple of the load before
-    continues from the solution of that, which beyond buckling may lead to another equilibrium than
-    the load alone. The deformations are thinned by mass distance, and mass-PCA gives the r vectors
-    that represent them best. Loads are solved in parallel, with a matrix factor per thread.
+    adaptive load steps (`Solid.solve_static`). A larger multiple of the previous load starts from
+    its solution; beyond buckling this may lead to another equilibrium than a start from rest. The
+    deformations are thinned by mass distance, and mass-PCA gives the r vectors that represent them
+    best. Loads are solved in parallel, with a matrix factor per thread.
 
     Parameters
     ----------

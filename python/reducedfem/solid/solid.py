@@ -43,14 +43,14 @@ HALVINGS = 10  # maximum number of times a load step is halved
 class Solid(SolidStress):
     """An elastic solid on a mesh; immutable, may be shared by threads.
 
-    The law of every material is exact under large rotations. ``docs/accuracy.md`` says which one to
-    choose.
+    The law of every material is exact under large rotations; ``docs/accuracy.md`` compares them.
 
     Displacements and forces are arrays (n, 3); a flat (3n,) is accepted. Rows and columns of
     matrices are numbered 3 node + axis. Energies, forces and tangents are those of the whole
-    solid; fixed nodes affect `solve_static`, modes and time integration only. Constrained nodes
-    (`Mesh.constraints`) must follow in displacements; their forces and masses are at the masters,
-    zeros at them. Results are bitwise equal for any number of threads.
+    solid; fixed nodes affect `solve_static`, modes and time integration only. Displacements must
+    satisfy the constraints of the mesh (`Mesh.constraints`); forces and masses of constrained nodes
+    are added to their masters and are zero at the nodes. Results are bitwise equal for any number
+    of threads.
 
     Parameters
     ----------
@@ -254,12 +254,12 @@ class Solid(SolidStress):
         u
             Displacements [m], (n, 3); None: at rest.
         definite
-            True: semidefinite anywhere, see Materials in ``docs/accuracy.md``.
+            True: positive semidefinite for any `u`, see Materials in ``docs/accuracy.md``.
 
         Returns
         -------
         CSC
-            Symmetric; positive semidefinite at rest and with `definite`, up to rounding.
+            Symmetric; at rest and with `definite` positive semidefinite, up to rounding.
 
         Raises
         ------
@@ -408,7 +408,7 @@ class Solid(SolidStress):
             Loads [N], (n, 3), of constant direction; loads on fixed nodes have no effect. None: no
             loads.
         tol
-            Bound on the residual over load and reactions, positive; or it stagnates at rounding.
+            Bound on the residual over load and reactions, positive; at least that by rounding.
         steps
             Number of equal steps of the load and of the prescribed displacements, at least 1.
         prescribed
