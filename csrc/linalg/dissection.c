@@ -11,6 +11,8 @@
 static const double REDUCED = 0.75, REDUCED_LARGE = 0.55, LARGE = 0.2;
 // Moves without a better state of the refinement of a plane to be compared, and of the best one.
 enum { COMPARED = 8, REFINED = 60, PASSES = 4 };
+enum { LAYERS = 2 };
+static const double CORE = 0.25;
 static const double LEAF_NEIGHBORS = 1.3;  // nodes of a leaf over the mean number of neighbours
 
 void rf_adjacency_free(rf_adjacency *a) {
@@ -40,8 +42,11 @@ rf_status rf_dissection_work_init(rf_dissection_work *w, const rf_adjacency *gra
   RF_ALLOC(w->counts, RF_BINS + 2);
   RF_ALLOC(w->boundary, n);
   RF_ALLOC(w->mate, n);
-  RF_ALLOC(w->level, n);
-  RF_ALLOC(w->queue, n);
+  RF_ALLOC(w->level, 2 * n);
+  RF_ALLOC(w->queue, 2 * n);
+  RF_ALLOC(w->band, n);
+  RF_ALLOC(w->onward, n);
+  RF_ALLOC(w->ends, n);
   RF_ALLOC(w->next, n);
   for (int s = 0; s < 2; ++s) {
     RF_ALLOC(w->to[s].pulls, n);
@@ -64,7 +69,7 @@ void rf_dissection_work_release(rf_dissection_work *w) {
                        w->counts,      w->boundary,   w->mate,        w->level,
                        w->queue,       w->next,       w->to[0].pulls, w->to[0].next,
                        w->to[0].last,  w->to[1].next, w->to[1].pulls, w->to[1].last,
-                       w->moved,       w->log,        w->place,       w->bits};
+                       w->moved,       w->log,        w->place,       w->bits,        w->band,        w->onward,      w->ends};
   for (size_t i = 0; i < sizeof all / sizeof *all; ++i) rf_free(all[i]);
 }
 
@@ -93,6 +98,8 @@ static rf_status divide_by_planes(rf_dissection_work *w, int32_t size[RF_SIDES],
   *divided = least < INFINITY;
   if (!*divided) return RF_OK;
   memcpy(w->side, w->best, (size_t)n);
+  rf_dissection_refine(w, PASSES, REFINED, size);
+  rf_dissection_flow(w, LAYERS, CORE, size);
   rf_dissection_refine(w, PASSES, REFINED, size);
   return RF_OK;
 }

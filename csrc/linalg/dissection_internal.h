@@ -75,7 +75,11 @@ typedef struct rf_dissection_work {
   int32_t layer[RF_BINS];        // of grids: number of the layer with each value
   // covers
   int32_t n_boundary, *boundary;         // left nodes with neighbours on the right side
-  int32_t *mate, *level, *queue, *next;  // (n)
+  int32_t *mate, *next;     // (n)
+  int32_t *level, *queue;  // (2 n)
+  // flows
+  int32_t *band, *onward;  // (n)
+  uint8_t *ends;           // (n)
   // refinement
   rf_pull_queue to[2];  // by the side that nodes may move to
   int32_t pass;
@@ -124,6 +128,10 @@ void rf_dissection_cover(rf_dissection_work *w);
 
 // Reduces the cost of a division.  patience: moves without a better state.
 void rf_dissection_refine(rf_dissection_work *w, int passes, int patience, int32_t size[RF_SIDES]);
+
+// Replaces the separator by a smallest one among nodes in so many layers around it, if that reduces
+// the cost.  Each side keeps a core of that share of the set.
+void rf_dissection_flow(rf_dissection_work *w, int layers, double core, int32_t size[RF_SIDES]);
 
 // Reorders nodes of the whole graph by minimum degree in parts of w->leaf; other neighbours are
 // eliminated later.
