@@ -8,9 +8,9 @@
 
 // Costs after covers and refinement are rarely smaller than this, relative to the bounds.  Large
 // sets, relative to the graph, determine most of the fill: more planes are tried there.
-static const double REDUCED = 0.75, REDUCED_LARGE = 0.55, LARGE = 0.2;
+static const double REDUCED = 0.9, REDUCED_LARGE = 0.8, LARGE = 0.2;
 // Moves without a better state of the refinement of a plane to be compared, and of the best one.
-enum { COMPARED = 8, REFINED = 60, PASSES = 4 };
+enum { COMPARED = 8, REFINED = 40, PASSES = 2 };
 enum { LAYERS = 2 };
 static const double CORE = 0.25;
 static const double LEAF_NEIGHBORS = 1.3;  // nodes of a leaf over the mean number of neighbours

@@ -14,6 +14,7 @@
 
 enum { NONE = -1, SOURCE = -2, SINK = -3, FAR = INT32_MAX };
 enum { BAND = RF_SIDE_SEPARATOR };  // zones: the source and the sink are sides, the rest is the band
+enum { AT_SOURCE = 1, AT_SINK = 2 };
 
 static inline int32_t before(int32_t node) { return 2 * node; }
 static inline int32_t after(int32_t node) { return 2 * node + 1; }
@@ -39,12 +40,13 @@ static int32_t set_band(rf_dissection_work *w, int layers, const int32_t most[2]
   return end;
 }
 
-// Returns true if a node of the band has a neighbour in a zone.
-static bool touches(const rf_dissection_work *w, int32_t node, int zone) {
+// Returns the zones next to a node of the band: AT_SOURCE, AT_SINK or both.
+static uint8_t ends_of(const rf_dissection_work *w, int32_t node, int source) {
   const rf_adjacency *g = &w->part;
+  unsigned zones = 0;
   for (int32_t p = g->ptr[node]; p < g->ptr[node + 1]; ++p)
-    if (w->best[g->neighbor[p]] == zone) return true;
-  return false;
+    zones |= 1u << w->best[g->neighbor[p]];
+  return (uint8_t)((zones >> source & 1u) * AT_SOURCE | (zones >> (1 - source) & 1u) * AT_SINK);
 }
 
 // Sets the levels of states: lengths of residual paths from the source.  Returns true if one ends
@@ -56,7 +58,7 @@ static bool find_levels(rf_dissection_work *w, int32_t count) {
     const int32_t i = w->band[k];
     level[before(i)] = level[after(i)] = FAR;
     w->next[i] = g->ptr[i];
-    if (!(w->ends[i] & 1)) continue;
+    if (!(w->ends[i] & AT_SOURCE)) continue;
     level[before(i)] = 0;
     queue[end++] = before(i);
   }
@@ -69,7 +71,7 @@ static bool find_levels(rf_dissection_work *w, int32_t count) {
       queue[end++] = after(to);
       continue;
     }
-    if (w->ends[i] & 2 && w->onward[i] != SINK) last = far;
+    if (w->ends[i] & AT_SINK && w->onward[i] != SINK) last = far;
     if (w->onward[i] != NONE && level[before(i)] == FAR) {
       level[before(i)] = far;
       queue[end++] = before(i);
@@ -96,7 +98,7 @@ static void augment(rf_dissection_work *w, int32_t start) {
       const int32_t to = w->onward[i] == NONE ? i : w->mate[i];
       if (to >= 0 && level[after(to)] == far) onward = after(to);
     } else {
-      if (w->ends[i] & 2 && w->onward[i] != SINK) break;
+      if (w->ends[i] & AT_SINK && w->onward[i] != SINK) break;
       for (; onward == NONE && w->next[i] < g->ptr[i + 1]; ++w->next[i]) {
         const int32_t b = g->neighbor[w->next[i]];
         if (w->best[b] == BAND && level[before(b)] == far) onward = before(b);
@@ -133,12 +135,12 @@ void rf_dissection_flow(rf_dissection_work *w, int layers, double core, int32_t 
   for (int32_t k = 0; k < count; ++k) {
     const int32_t i = w->band[k];
     w->onward[i] = w->mate[i] = NONE;
-    w->ends[i] = (uint8_t)(touches(w, i, source) + 2 * touches(w, i, sink));
+    w->ends[i] = ends_of(w, i, source);
   }
   while (find_levels(w, count))
     for (int32_t k = 0; k < count; ++k) {
       const int32_t i = w->band[k];
-      if (w->ends[i] & 1 && w->mate[i] != SOURCE) augment(w, i);
+      if (w->ends[i] & AT_SOURCE && w->mate[i] != SOURCE) augment(w, i);
     }
   // the cut nearest to the source: nodes that paths reach and do not leave
   int32_t sizes[RF_SIDES] = {0};
