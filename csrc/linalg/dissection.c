@@ -160,6 +160,24 @@ done:
   return st;
 }
 
+static rf_status dissect(rf_dissection_work *w, const rf_dissection_rule *rule, int32_t first,
+                         int32_t count, int32_t *neighbor, int32_t *order, rf_error *err);
+
+// Orders a small set by dissection or by minimum degree, whichever has fewer entries.
+static rf_status compare(rf_dissection_work *w, const rf_dissection_rule *rule, int32_t first,
+                         int32_t count, int32_t *neighbor, int32_t *order, rf_error *err) {
+  int32_t other[RF_MOST_LEAF];
+  const size_t bytes = (size_t)count * sizeof *other;
+  memcpy(other, order + first, bytes);
+  const int64_t entries = rf_dissection_leaf(w, count, other);
+  w->small = true;
+  const rf_status st = dissect(w, rule, first, count, neighbor, order, err);
+  w->small = false;
+  if (st >= 0 && entries < rf_dissection_entries(w, count, order + first))
+    memcpy(order + first, other, bytes);
+  return st;
+}
+
 // Reorders nodes first to first + count - 1 of the order: the left side, the right side, the
 // separator.
 static rf_status dissect(rf_dissection_work *w, const rf_dissection_rule *rule, int32_t first,
@@ -167,6 +185,8 @@ static rf_status dissect(rf_dissection_work *w, const rf_dissection_rule *rule, 
   int32_t size[RF_SIDES];
   bool divided;
   while (count > (rule->least ? rule->least : w->leaf)) {
+    if (rule->compared && !w->small && count <= RF_MOST_LEAF)
+      return compare(w, rule, first, count, neighbor, order, err);
     enter(w, first, count, neighbor);
     rf_status st = rule->divide(w, size, &divided, err);
     if (st < 0) return st;
@@ -204,6 +224,7 @@ done:
 
 rf_status rf_dissection(const rf_adjacency *graph, const double *points, rf_order_graph *undivided,
                         int32_t *order, rf_error *err) {
-  const rf_dissection_rule rule = {.divide = divide_by_planes, .undivided = undivided};
+  const rf_dissection_rule rule = {
+      .divide = divide_by_planes, .undivided = undivided, .compared = true};
   return rf_dissection_run(graph, points, &rule, order, err);
 }

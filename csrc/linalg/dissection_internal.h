@@ -89,6 +89,7 @@ typedef struct rf_dissection_work {
   // minimum degree
   int32_t *place;  // (n) in the whole graph; -1 outside of a leaf
   uint64_t *bits;  // (RF_MOST_LEAF, RF_LEAF_BITS / 64)
+  bool small;      // within a set of up to RF_MOST_LEAF nodes
 } rf_dissection_work;
 
 // Divides the set: sides and their sizes.  *divided: false if it cannot be divided.
@@ -97,10 +98,12 @@ typedef rf_status rf_divide(rf_dissection_work *w, int32_t size[RF_SIDES], bool 
 
 // Orders by a rule of division, down to sets of `least` nodes (0: those of a leaf), which minimum
 // degree orders; sets that cannot be divided likewise, or by `undivided` unless NULL.
+// compared: sets of up to RF_MOST_LEAF nodes take minimum degree where that has fewer entries.
 typedef struct rf_dissection_rule {
   rf_divide *divide;
   rf_order_graph *undivided;
   int32_t least;
+  bool compared;
 } rf_dissection_rule;
 RF_MUST_CHECK rf_status rf_dissection_run(const rf_adjacency *graph, const double *points,
                                           const rf_dissection_rule *rule, int32_t *order,
@@ -132,6 +135,13 @@ void rf_dissection_refine(rf_dissection_work *w, int passes, int patience, int32
 // Replaces the separator by a smallest one among nodes in so many layers around it, if that reduces
 // the cost.  Each side keeps a core of that share of the set.
 void rf_dissection_flow(rf_dissection_work *w, int layers, double core, int32_t size[RF_SIDES]);
+
+// Reorders up to RF_MOST_LEAF nodes of the whole graph by minimum degree.  Returns the entries of
+// their columns of the factor, by nodes.
+int64_t rf_dissection_leaf(rf_dissection_work *w, int32_t count, int32_t *node);
+
+// Returns the same of nodes in a given order.
+int64_t rf_dissection_entries(rf_dissection_work *w, int32_t count, const int32_t *node);
 
 // Reorders nodes of the whole graph by minimum degree in parts of w->leaf; other neighbours are
 // eliminated later.
