@@ -6,13 +6,11 @@
 #include "base/alloc.h"
 #include "linalg/dissection_internal.h"
 
-// Costs after covers and refinement are rarely smaller than this, relative to the bounds.  Large
-// sets, relative to the graph, determine most of the fill: more planes are tried there.
+// Planes are tried whose bound, times this, is below the least cost so far.  Large sets, relative
+// to the graph, determine most of the fill: more planes are tried there.
 static const double REDUCED = 0.9, REDUCED_LARGE = 0.8, LARGE = 0.2;
 // Moves without a better state of the refinement of a plane to be compared, and of the best one.
 enum { COMPARED = 8, REFINED = 40, PASSES = 2 };
-enum { LAYERS = 2 };
-static const double CORE = 0.25;
 static const double LEAF_NEIGHBORS = 1.3;  // nodes of a leaf over the mean number of neighbours
 
 void rf_adjacency_free(rf_adjacency *a) {
@@ -69,7 +67,8 @@ void rf_dissection_work_release(rf_dissection_work *w) {
                        w->counts,      w->boundary,   w->mate,        w->level,
                        w->queue,       w->next,       w->to[0].pulls, w->to[0].next,
                        w->to[0].last,  w->to[1].next, w->to[1].pulls, w->to[1].last,
-                       w->moved,       w->log,        w->place,       w->bits,        w->band,        w->onward,      w->ends};
+                       w->moved,       w->log,        w->place,       w->bits,
+                       w->band,        w->onward,     w->ends};
   for (size_t i = 0; i < sizeof all / sizeof *all; ++i) rf_free(all[i]);
 }
 
@@ -99,7 +98,7 @@ static rf_status divide_by_planes(rf_dissection_work *w, int32_t size[RF_SIDES],
   if (!*divided) return RF_OK;
   memcpy(w->side, w->best, (size_t)n);
   rf_dissection_refine(w, PASSES, REFINED, size);
-  rf_dissection_flow(w, LAYERS, CORE, size);
+  rf_dissection_flow(w, size);
   rf_dissection_refine(w, PASSES, REFINED, size);
   return RF_OK;
 }

@@ -43,8 +43,8 @@ static int32_t list_bits(const uint64_t *row, int32_t count, int32_t *list) {
 
 // Eliminates nodes 0 to count - 1 by minimum degree; further bits of the rows are nodes eliminated
 // later.  Returns the sum of the degrees.
-static int64_t eliminate(int32_t count, int32_t words, uint64_t *row, int32_t *degree, int32_t *list,
-                         int32_t *order) {
+static int64_t eliminate(int32_t count, int32_t words, uint64_t *row, int32_t *degree,
+                         int32_t *list, int32_t *order) {
   int64_t entries = 0;
   for (int32_t i = 0; i < count; ++i) degree[i] = count_bits(row_of(row, words, i), words);
   for (int32_t done = 0; done < count;) {

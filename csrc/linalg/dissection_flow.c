@@ -1,5 +1,5 @@
-// The smallest separator near a given one: a minimum vertex cut of the nodes around it, from a
-// maximum flow of paths without common nodes.
+// The smallest separator near a given one: a minimum vertex cut within the layers of nodes around
+// it, from a largest set of paths without common nodes.
 //
 //   C. Ashcraft, J. Liu: Applications of the Dulmage-Mendelsohn decomposition and network flow to
 //   graph bisection improvement. SIAM Journal on Matrix Analysis and Applications 19 (1998)
@@ -12,23 +12,24 @@
 
 #include "linalg/dissection_internal.h"
 
+enum { LAYERS = 2 };  // of the band, on each side of the separator
 enum { NONE = -1, SOURCE = -2, SINK = -3, FAR = INT32_MAX };
-enum { BAND = RF_SIDE_SEPARATOR };  // zones: the source and the sink are sides, the rest is the band
-enum { AT_SOURCE = 1, AT_SINK = 2 };
+// Zones: the source and the sink are parts of the sides, all other nodes are in the band.
+enum { BAND = RF_SIDE_SEPARATOR, AT_SOURCE = 1, AT_SINK = 2 };
 
 static inline int32_t before(int32_t node) { return 2 * node; }
 static inline int32_t after(int32_t node) { return 2 * node + 1; }
 
-// Sets the zones: adds layers around the separator to the band, at most `most` nodes of each side.
-// Lists the band in w->moved_band; returns its size.
-static int32_t set_band(rf_dissection_work *w, int layers, const int32_t most[2]) {
+// Sets the zones: the band is the separator and the layers around it, with at most `most` nodes of
+// each side.  Returns its size.
+static int32_t set_band(rf_dissection_work *w, const int32_t most[2]) {
   const rf_adjacency *g = &w->part;
-  uint8_t *zone = w->best;
+  uint8_t *zone = w->best;  // free once the best division is refined
   int32_t *band = w->band, end = 0, left[2] = {most[0], most[1]};
   memcpy(zone, w->side, (size_t)g->n);
   for (int32_t i = 0; i < g->n; ++i)
     if (zone[i] == BAND) band[end++] = i;
-  for (int32_t at = 0, layer = 0; layer < layers; ++layer)
+  for (int32_t at = 0, layer = 0; layer < LAYERS; ++layer)
     for (const int32_t last = end; at < last; ++at)
       for (int32_t a = band[at], p = g->ptr[a]; p < g->ptr[a + 1]; ++p) {
         const int32_t b = g->neighbor[p];
@@ -44,8 +45,7 @@ static int32_t set_band(rf_dissection_work *w, int layers, const int32_t most[2]
 static uint8_t ends_of(const rf_dissection_work *w, int32_t node, int source) {
   const rf_adjacency *g = &w->part;
   unsigned zones = 0;
-  for (int32_t p = g->ptr[node]; p < g->ptr[node + 1]; ++p)
-    zones |= 1u << w->best[g->neighbor[p]];
+  for (int32_t p = g->ptr[node]; p < g->ptr[node + 1]; ++p) zones |= 1u << w->best[g->neighbor[p]];
   return (uint8_t)((zones >> source & 1u) * AT_SOURCE | (zones >> (1 - source) & 1u) * AT_SINK);
 }
 
@@ -125,13 +125,14 @@ static void augment(rf_dissection_work *w, int32_t start) {
   w->onward[path[depth] / 2] = SINK;
 }
 
-void rf_dissection_flow(rf_dissection_work *w, int layers, double core, int32_t size[RF_SIDES]) {
+void rf_dissection_flow(rf_dissection_work *w, int32_t size[RF_SIDES]) {
   const int32_t n = w->part.n;
   const int source = size[1] > size[0], sink = 1 - source;
-  const int32_t least = (int32_t)(core * n);
+  // the rest of each side stays on it
+  const int32_t least = (int32_t)(RF_LEAST_PART * n) + 1;
   const int32_t most[2] = {size[0] > least ? size[0] - least : 0,
                            size[1] > least ? size[1] - least : 0};
-  const int32_t count = set_band(w, layers, most);
+  const int32_t count = set_band(w, most);
   for (int32_t k = 0; k < count; ++k) {
     const int32_t i = w->band[k];
     w->onward[i] = w->mate[i] = NONE;
@@ -142,7 +143,7 @@ void rf_dissection_flow(rf_dissection_work *w, int layers, double core, int32_t 
       const int32_t i = w->band[k];
       if (w->ends[i] & AT_SOURCE && w->mate[i] != SOURCE) augment(w, i);
     }
-  // the cut nearest to the source: nodes that paths reach and do not leave
+  // the cut nearest to the source, the larger side: nodes that residual paths reach but not leave
   int32_t sizes[RF_SIDES] = {0};
   for (int32_t k = 0; k < count; ++k) {
     const int32_t i = w->band[k];

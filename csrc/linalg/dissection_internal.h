@@ -11,7 +11,7 @@
 
 enum {
   RF_LEAF = 40,         // nodes of a set that is ordered by minimum degree, and the most of them,
-  RF_MOST_LEAF = 128,   // in graphs of more neighbours
+  RF_MOST_LEAF = 256,   // in graphs of more neighbours or where that has fewer entries
   RF_LEAF_BITS = 1024,  // nodes of such a set and around it; further ones do not count in degrees
   RF_PULLS = 48,        // nodes that pull more into the separator stay in it
   RF_AXES = 3,          // fields along the axes come first
@@ -74,12 +74,13 @@ typedef struct rf_dissection_work {
   rf_plane_counts *counts;       // (RF_BINS + 2)
   int32_t layer[RF_BINS];        // of grids: number of the layer with each value
   // covers
-  int32_t n_boundary, *boundary;         // left nodes with neighbours on the right side
-  int32_t *mate, *next;     // (n)
-  int32_t *level, *queue;  // (2 n)
+  int32_t n_boundary, *boundary;  // left nodes with neighbours on the right side
+  int32_t *mate, *next;           // (n)
+  int32_t *level, *queue;         // (2 n)
   // flows
-  int32_t *band, *onward;  // (n)
-  uint8_t *ends;           // (n)
+  int32_t *band;    // (n) nodes that the cut may take
+  int32_t *onward;  // (n) next node on the path through a node; mate is the one before
+  uint8_t *ends;    // (n) zones next to a node, then its new side
   // refinement
   rf_pull_queue to[2];  // by the side that nodes may move to
   int32_t pass;
@@ -132,9 +133,8 @@ void rf_dissection_cover(rf_dissection_work *w);
 // Reduces the cost of a division.  patience: moves without a better state.
 void rf_dissection_refine(rf_dissection_work *w, int passes, int patience, int32_t size[RF_SIDES]);
 
-// Replaces the separator by a smallest one among nodes in so many layers around it, if that reduces
-// the cost.  Each side keeps a core of that share of the set.
-void rf_dissection_flow(rf_dissection_work *w, int layers, double core, int32_t size[RF_SIDES]);
+// Replaces the separator by a smallest one among the nodes around it, if that reduces the cost.
+void rf_dissection_flow(rf_dissection_work *w, int32_t size[RF_SIDES]);
 
 // Reorders up to RF_MOST_LEAF nodes of the whole graph by minimum degree.  Returns the entries of
 // their columns of the factor, by nodes.
