@@ -97,7 +97,6 @@ static rf_status divide_by_planes(rf_dissection_work *w, int32_t size[RF_SIDES],
   *divided = least < INFINITY;
   if (!*divided) return RF_OK;
   memcpy(w->side, w->best, (size_t)n);
-  rf_dissection_refine(w, PASSES, REFINED, size);
   rf_dissection_flow(w, size);
   rf_dissection_refine(w, PASSES, REFINED, size);
   return RF_OK;

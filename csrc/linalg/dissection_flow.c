@@ -12,7 +12,9 @@
 
 #include "linalg/dissection_internal.h"
 
-enum { LAYERS = 2 };  // of the band, on each side of the separator
+// Layers of the band on each side of the separator: one in graphs of many neighbours, whose layers
+// are thick.
+enum { LAYERS = 2, MANY = 45 };
 enum { NONE = -1, SOURCE = -2, SINK = -3, FAR = INT32_MAX };
 // Zones: the source and the sink are parts of the sides, all other nodes are in the band.
 enum { BAND = RF_SIDE_SEPARATOR, AT_SOURCE = 1, AT_SINK = 2 };
@@ -26,10 +28,11 @@ static int32_t set_band(rf_dissection_work *w, const int32_t most[2]) {
   const rf_adjacency *g = &w->part;
   uint8_t *zone = w->best;  // free once the best division is refined
   int32_t *band = w->band, end = 0, left[2] = {most[0], most[1]};
+  const int layers = g->ptr[g->n] > (int64_t)MANY * g->n ? 1 : LAYERS;
   memcpy(zone, w->side, (size_t)g->n);
   for (int32_t i = 0; i < g->n; ++i)
     if (zone[i] == BAND) band[end++] = i;
-  for (int32_t at = 0, layer = 0; layer < LAYERS; ++layer)
+  for (int32_t at = 0, layer = 0; layer < layers; ++layer)
     for (const int32_t last = end; at < last; ++at)
       for (int32_t a = band[at], p = g->ptr[a]; p < g->ptr[a + 1]; ++p) {
         const int32_t b = g->neighbor[p];
