@@ -161,7 +161,7 @@ done:
 static rf_status dissect(rf_dissection_work *w, const rf_dissection_rule *rule, int32_t first,
                          int32_t count, int32_t *neighbor, int32_t *order, rf_error *err);
 
-// Orders a small set by dissection or by minimum degree, whichever has fewer entries.
+// Orders a small set by dissection, or by minimum degree where that has fewer entries.
 static rf_status compare(rf_dissection_work *w, const rf_dissection_rule *rule, int32_t first,
                          int32_t count, int32_t *neighbor, int32_t *order, rf_error *err) {
   int32_t other[RF_MOST_LEAF];
