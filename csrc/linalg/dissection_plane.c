@@ -127,12 +127,12 @@ static inline rf_half load(const int16_t *from) {
 static inline void store(int16_t *to, rf_half v) { memcpy(to, &v, sizeof v); }
 
 static inline rf_half smaller(rf_half a, rf_half b) {
-  rf_half out;
+  rf_half out = a;
   for (int f = 0; f < HALF; ++f) out[f] = a[f] < b[f] ? a[f] : b[f];
   return out;
 }
 static inline rf_half larger(rf_half a, rf_half b) {
-  rf_half out;
+  rf_half out = a;
   for (int f = 0; f < HALF; ++f) out[f] = a[f] > b[f] ? a[f] : b[f];
   return out;
 }
