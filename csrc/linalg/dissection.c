@@ -6,11 +6,11 @@
 #include "base/alloc.h"
 #include "linalg/dissection_internal.h"
 
-// Costs after covers and refinement are rarely smaller than this, relative to the bounds.  Large
-// sets, relative to the graph, determine most of the fill: more planes are tried there.
-static const double REDUCED = 0.75, REDUCED_LARGE = 0.55, LARGE = 0.2;
+// Planes are tried whose bound, times this, is below the least cost so far.  Large sets, relative
+// to the graph, determine most of the fill: more planes are tried there.
+static const double REDUCED = 0.9, REDUCED_LARGE = 0.8, LARGE = 0.2;
 // Moves without a better state of the refinement of a plane to be compared, and of the best one.
-enum { COMPARED = 8, REFINED = 60, PASSES = 4 };
+enum { COMPARED = 8, REFINED = 40, PASSES = 2 };
 static const double LEAF_NEIGHBORS = 1.3;  // nodes of a leaf over the mean number of neighbours
 
 void rf_adjacency_free(rf_adjacency *a) {
@@ -40,8 +40,11 @@ rf_status rf_dissection_work_init(rf_dissection_work *w, const rf_adjacency *gra
   RF_ALLOC(w->counts, RF_BINS + 2);
   RF_ALLOC(w->boundary, n);
   RF_ALLOC(w->mate, n);
-  RF_ALLOC(w->level, n);
-  RF_ALLOC(w->queue, n);
+  RF_ALLOC(w->level, 2 * n);
+  RF_ALLOC(w->queue, 2 * n);
+  RF_ALLOC(w->band, n);
+  RF_ALLOC(w->onward, n);
+  RF_ALLOC(w->ends, n);
   RF_ALLOC(w->next, n);
   for (int s = 0; s < 2; ++s) {
     RF_ALLOC(w->to[s].pulls, n);
@@ -64,7 +67,8 @@ void rf_dissection_work_release(rf_dissection_work *w) {
                        w->counts,      w->boundary,   w->mate,        w->level,
                        w->queue,       w->next,       w->to[0].pulls, w->to[0].next,
                        w->to[0].last,  w->to[1].next, w->to[1].pulls, w->to[1].last,
-                       w->moved,       w->log,        w->place,       w->bits};
+                       w->moved,       w->log,        w->place,       w->bits,
+                       w->band,        w->onward,     w->ends};
   for (size_t i = 0; i < sizeof all / sizeof *all; ++i) rf_free(all[i]);
 }
 
@@ -93,6 +97,7 @@ static rf_status divide_by_planes(rf_dissection_work *w, int32_t size[RF_SIDES],
   *divided = least < INFINITY;
   if (!*divided) return RF_OK;
   memcpy(w->side, w->best, (size_t)n);
+  rf_dissection_flow(w, size);
   rf_dissection_refine(w, PASSES, REFINED, size);
   return RF_OK;
 }
@@ -153,6 +158,24 @@ done:
   return st;
 }
 
+static rf_status dissect(rf_dissection_work *w, const rf_dissection_rule *rule, int32_t first,
+                         int32_t count, int32_t *neighbor, int32_t *order, rf_error *err);
+
+// Orders a small set by dissection, or by minimum degree where that has fewer entries.
+static rf_status compare(rf_dissection_work *w, const rf_dissection_rule *rule, int32_t first,
+                         int32_t count, int32_t *neighbor, int32_t *order, rf_error *err) {
+  int32_t other[RF_MOST_LEAF];
+  const size_t bytes = (size_t)count * sizeof *other;
+  memcpy(other, order + first, bytes);
+  const int64_t entries = rf_dissection_leaf(w, count, other);
+  w->small = true;
+  const rf_status st = dissect(w, rule, first, count, neighbor, order, err);
+  w->small = false;
+  if (st >= 0 && entries < rf_dissection_entries(w, count, order + first))
+    memcpy(order + first, other, bytes);
+  return st;
+}
+
 // Reorders nodes first to first + count - 1 of the order: the left side, the right side, the
 // separator.
 static rf_status dissect(rf_dissection_work *w, const rf_dissection_rule *rule, int32_t first,
@@ -160,6 +183,8 @@ static rf_status dissect(rf_dissection_work *w, const rf_dissection_rule *rule, 
   int32_t size[RF_SIDES];
   bool divided;
   while (count > (rule->least ? rule->least : w->leaf)) {
+    if (rule->compared && !w->small && count <= RF_MOST_LEAF)
+      return compare(w, rule, first, count, neighbor, order, err);
     enter(w, first, count, neighbor);
     rf_status st = rule->divide(w, size, &divided, err);
     if (st < 0) return st;
@@ -197,6 +222,7 @@ done:
 
 rf_status rf_dissection(const rf_adjacency *graph, const double *points, rf_order_graph *undivided,
                         int32_t *order, rf_error *err) {
-  const rf_dissection_rule rule = {.divide = divide_by_planes, .undivided = undivided};
+  const rf_dissection_rule rule = {
+      .divide = divide_by_planes, .undivided = undivided, .compared = true};
   return rf_dissection_run(graph, points, &rule, order, err);
 }

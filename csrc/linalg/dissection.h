@@ -7,9 +7,9 @@
 //
 // A plane divides the nodes of a set, or a level of the distance in the graph from a node at its
 // end.  Edges of the graph that cross it make a bipartite graph; its minimum vertex cover separates
-// the rest of both sides (Z00 4.1.1.2).  Of several such separators, refined, the best one is
-// eliminated after both sides, which are divided in the same way.  Sets of a few nodes are
-// eliminated by minimum degree.
+// the rest of both sides (Z00 4.1.1.2).  Of several such separators, refined, the best one gives
+// way to a minimum vertex cut of the nodes around it.  It is eliminated after both sides, which are
+// divided in the same way.  Sets of a few nodes are eliminated by minimum degree.
 //
 // Deterministic and thread safe: no random numbers, no state of the process.
 #ifndef RF_LINALG_DISSECTION_H

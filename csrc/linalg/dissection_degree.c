@@ -41,9 +41,11 @@ static int32_t list_bits(const uint64_t *row, int32_t count, int32_t *list) {
   return n;
 }
 
-// Eliminates nodes 0 to count - 1; further bits of the rows are nodes eliminated later.
-static void eliminate(int32_t count, int32_t words, uint64_t *row, int32_t *degree, int32_t *list,
-                      int32_t *order) {
+// Eliminates nodes 0 to count - 1 by minimum degree; further bits of the rows are nodes eliminated
+// later.  Returns the sum of the degrees.
+static int64_t eliminate(int32_t count, int32_t words, uint64_t *row, int32_t *degree,
+                         int32_t *list, int32_t *order) {
+  int64_t entries = 0;
   for (int32_t i = 0; i < count; ++i) degree[i] = count_bits(row_of(row, words, i), words);
   for (int32_t done = 0; done < count;) {
     int32_t pivot = -1;
@@ -53,6 +55,7 @@ static void eliminate(int32_t count, int32_t words, uint64_t *row, int32_t *degr
     const uint64_t *clique = row_of(row, words, pivot);
     const int32_t n = list_bits(clique, count, list);
     order[done++] = pivot;
+    entries += degree[pivot];
     degree[pivot] = -1;
     for (int32_t k = 0; k < n; ++k) {
       uint64_t *other = row_of(row, words, list[k]);
@@ -65,6 +68,7 @@ static void eliminate(int32_t count, int32_t words, uint64_t *row, int32_t *degr
     for (int32_t k = 0; k < n; ++k) {
       if (degree[list[k]] != least) continue;
       order[done++] = list[k];
+      entries += least;
       degree[list[k]] = -1;
       for (int32_t j = 0; j < n; ++j) {
         if (degree[list[j]] < 0) continue;
@@ -74,9 +78,28 @@ static void eliminate(int32_t count, int32_t words, uint64_t *row, int32_t *degr
       --least;
     }
   }
+  return entries;
 }
 
-static void order_leaf(rf_dissection_work *w, int32_t count, int32_t *node) {
+// Eliminates nodes 0 to count - 1 in this order.  Returns the sum of the degrees.
+static int64_t eliminate_in_order(int32_t count, int32_t words, uint64_t *row, int32_t *list) {
+  int64_t entries = 0;
+  for (int32_t i = 0; i < count; ++i) {
+    const uint64_t *clique = row_of(row, words, i);
+    const int32_t n = list_bits(clique, count, list);
+    entries += count_bits(clique, words);
+    for (int32_t k = 0; k < n; ++k) {
+      uint64_t *other = row_of(row, words, list[k]);
+      for (int32_t j = 0; j < words; ++j) other[j] |= clique[j];
+      clear_bit(other, i);
+      clear_bit(other, list[k]);
+    }
+  }
+  return entries;
+}
+
+// Sets rows of bits for the nodes of a part; the nodes around it follow.  Returns words a row.
+static int32_t set_rows(rf_dissection_work *w, int32_t count, const int32_t *node) {
   const rf_adjacency *g = w->graph;
   int32_t n = count;
   for (int32_t i = 0; i < count; ++i) w->place[node[i]] = i;
@@ -95,15 +118,27 @@ static void order_leaf(rf_dissection_work *w, int32_t count, int32_t *node) {
       if (w->place[g->neighbor[p]] >= 0)
         set_bit(row_of(w->bits, words, i), w->place[g->neighbor[p]]);
   for (int32_t i = 0; i < n; ++i) w->place[i < count ? node[i] : w->queue[i - count]] = -1;
+  return words;
+}
+
+int64_t rf_dissection_leaf(rf_dissection_work *w, int32_t count, int32_t *node) {
+  const int32_t words = set_rows(w, count, node);
   int32_t degree[RF_MOST_LEAF], list[RF_MOST_LEAF], order[RF_MOST_LEAF];
-  eliminate(count, words, w->bits, degree, list, order);
+  const int64_t entries = eliminate(count, words, w->bits, degree, list, order);
   for (int32_t i = 0; i < count; ++i) degree[i] = node[order[i]];
   memcpy(node, degree, (size_t)count * sizeof *node);
+  return entries;
+}
+
+int64_t rf_dissection_entries(rf_dissection_work *w, int32_t count, const int32_t *node) {
+  int32_t list[RF_MOST_LEAF];
+  const int32_t words = set_rows(w, count, node);
+  return eliminate_in_order(count, words, w->bits, list);
 }
 
 void rf_dissection_leaves(rf_dissection_work *w, int32_t count, int32_t *node) {
   for (int32_t i = 0; i < count; i += w->leaf)
-    order_leaf(w, count - i < w->leaf ? count - i : w->leaf, node + i);
+    rf_dissection_leaf(w, count - i < w->leaf ? count - i : w->leaf, node + i);
 }
 
 rf_status rf_minimum_degree(const rf_adjacency *graph, int32_t *order, rf_error *err) {

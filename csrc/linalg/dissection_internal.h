@@ -11,7 +11,7 @@
 
 enum {
   RF_LEAF = 40,         // nodes of a set that is ordered by minimum degree, and the most of them,
-  RF_MOST_LEAF = 128,   // in graphs of more neighbours
+  RF_MOST_LEAF = 256,   // in graphs of more neighbours or where that has fewer entries
   RF_LEAF_BITS = 1024,  // nodes of such a set and around it; further ones do not count in degrees
   RF_PULLS = 48,        // nodes that pull more into the separator stay in it
   RF_AXES = 3,          // fields along the axes come first
@@ -74,8 +74,13 @@ typedef struct rf_dissection_work {
   rf_plane_counts *counts;       // (RF_BINS + 2)
   int32_t layer[RF_BINS];        // of grids: number of the layer with each value
   // covers
-  int32_t n_boundary, *boundary;         // left nodes with neighbours on the right side
-  int32_t *mate, *level, *queue, *next;  // (n)
+  int32_t n_boundary, *boundary;  // left nodes with neighbours on the right side
+  int32_t *mate, *next;           // (n)
+  int32_t *level, *queue;         // (2 n)
+  // flows
+  int32_t *band;    // (n) nodes that the cut may take
+  int32_t *onward;  // (n) next node on the path through a node; mate is the one before
+  uint8_t *ends;    // (n) zones next to a node, then its new side
   // refinement
   rf_pull_queue to[2];  // by the side that nodes may move to
   int32_t pass;
@@ -85,6 +90,7 @@ typedef struct rf_dissection_work {
   // minimum degree
   int32_t *place;  // (n) in the whole graph; -1 outside of a leaf
   uint64_t *bits;  // (RF_MOST_LEAF, RF_LEAF_BITS / 64)
+  bool small;      // within a set of up to RF_MOST_LEAF nodes
 } rf_dissection_work;
 
 // Divides the set: sides and their sizes.  *divided: false if it cannot be divided.
@@ -93,10 +99,12 @@ typedef rf_status rf_divide(rf_dissection_work *w, int32_t size[RF_SIDES], bool 
 
 // Orders by a rule of division, down to sets of `least` nodes (0: those of a leaf), which minimum
 // degree orders; sets that cannot be divided likewise, or by `undivided` unless NULL.
+// compared: sets of up to RF_MOST_LEAF nodes take minimum degree where that has fewer entries.
 typedef struct rf_dissection_rule {
   rf_divide *divide;
   rf_order_graph *undivided;
   int32_t least;
+  bool compared;
 } rf_dissection_rule;
 RF_MUST_CHECK rf_status rf_dissection_run(const rf_adjacency *graph, const double *points,
                                           const rf_dissection_rule *rule, int32_t *order,
@@ -124,6 +132,16 @@ void rf_dissection_cover(rf_dissection_work *w);
 
 // Reduces the cost of a division.  patience: moves without a better state.
 void rf_dissection_refine(rf_dissection_work *w, int passes, int patience, int32_t size[RF_SIDES]);
+
+// Replaces the separator by a smallest one among the nodes around it, if that reduces the cost.
+void rf_dissection_flow(rf_dissection_work *w, int32_t size[RF_SIDES]);
+
+// Reorders up to RF_MOST_LEAF nodes of the whole graph by minimum degree.  Returns the entries of
+// their columns of the factor, by nodes.
+int64_t rf_dissection_leaf(rf_dissection_work *w, int32_t count, int32_t *node);
+
+// Returns the same of nodes in a given order.
+int64_t rf_dissection_entries(rf_dissection_work *w, int32_t count, const int32_t *node);
 
 // Reorders nodes of the whole graph by minimum degree in parts of w->leaf; other neighbours are
 // eliminated later.

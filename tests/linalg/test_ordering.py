@@ -18,7 +18,8 @@ STVK = rf.StVK(1e5, 0.3, 1000.0)
 METHODS = ["auto", "dissection", "simple", "nested", "minimum-degree", "amd", "metis"]
 PARTS = [
     "base/alloc.c", "base/status.c", "linalg/dissection.c", "linalg/dissection_cover.c",
-    "linalg/dissection_degree.c", "linalg/dissection_plane.c", "linalg/dissection_refine.c",
+    "linalg/dissection_degree.c", "linalg/dissection_flow.c", "linalg/dissection_plane.c",
+    "linalg/dissection_refine.c",
 ]  # fmt: skip
 
 
@@ -221,8 +222,12 @@ def parts(tmp_path_factory):
     sources = [ROOT / "csrc" / one for one in PARTS]
     sources.append(ROOT / "tests/support/dissection_parts.c")
     library = ckernels.build("dissection", sources, tmp_path_factory.mktemp("dissection"))
-    library.divide.restype = ctypes.c_int
+    library.divide.restype = library.order_leaf.restype = ctypes.c_int
     return library
+
+
+def pointers(*arrays):
+    return [one.ctypes.data_as(ctypes.c_void_p) for one in arrays]
 
 
 def random_graph(rng, n, pairs):
@@ -236,15 +241,15 @@ def random_graph(rng, n, pairs):
 
 
 @pytest.mark.no_asan(reason="the same C code runs in other tests")
-@pytest.mark.parametrize("refined", [0, 1])
+@pytest.mark.parametrize("refined", [0, 1, 2])
 def test_covers_are_minimum_and_separators_separate(parts, rng, refined):
     sparse = pytest.importorskip("scipy.sparse")
     for n, pairs in [(2, 1), (7, 9), (30, 25), (60, 90), (60, 400), (200, 300), (200, 260)]:
         near, ptr, neighbor = random_graph(rng, n, pairs)
         side = rng.integers(0, 2, n).astype(np.uint8)
         before, size = side.copy(), np.zeros(3, dtype=np.int32)
-        pointers = [one.ctypes.data_as(ctypes.c_void_p) for one in (ptr, neighbor, side, size)]
-        assert parts.divide(n, *pointers[:2], refined, *pointers[2:]) == 0
+        graph, found = pointers(ptr, neighbor), pointers(side, size)
+        assert parts.divide(n, *graph, refined, *found) == 0
         assert not near[np.ix_(side == 0, side == 1)].any()
         np.testing.assert_array_equal(size, np.bincount(side, minlength=3))
         crossing = sparse.csr_matrix(near[np.ix_(before == 0, before == 1)])
@@ -254,6 +259,66 @@ def test_covers_are_minimum_and_separators_separate(parts, rng, refined):
         # Koenig: the smallest cover has as many nodes as the largest matching has edges
         assert size[2] == (matching >= 0).sum()
         np.testing.assert_array_equal(side[side < 2], before[side < 2])
+
+
+@pytest.mark.no_asan(reason="the same C code runs in other tests")
+def test_separators_are_minimum_cuts_of_the_layers_around_them(parts, rng):
+    """A maximum flow by SciPy: two layers around the cover, capacity 1 between states of a node."""
+    sparse = pytest.importorskip("scipy.sparse")
+    smaller = 0
+    for trial in range(12):
+        points = rng.uniform(0, 1, (400, 2)) * [4.0, 1.0]
+        near = np.linalg.norm(points[:, None] - points, axis=2) < 0.16
+        np.fill_diagonal(near, False)
+        n, (a, b) = len(points), np.nonzero(near)
+        neighbor = b.astype(np.int32)
+        ptr = np.concatenate([[0], near.sum(axis=1).cumsum()]).astype(np.int32)
+        wave = 0.25 * np.sin(9 * points[:, 1]) if trial % 2 else 0.0
+        side = (points[:, 0] + wave > 2.0).astype(np.uint8)
+        cover, size = side.copy(), np.zeros(3, dtype=np.int32)
+        graph = pointers(ptr, neighbor)
+        assert parts.divide(n, *graph, 0, *pointers(cover, size)) == 0
+        before, cut = size.copy(), side.copy()
+        assert parts.divide(n, *graph, 2, *pointers(cut, size)) == 0
+        assert not near[np.ix_(cut == 0, cut == 1)].any()
+        np.testing.assert_array_equal(size, np.bincount(cut, minlength=3))
+
+        band = cover == 2
+        for _ in range(2):
+            band |= near[band].any(axis=0)
+        rest = [np.flatnonzero(~band & (cover == one)) for one in (0, 1)]
+        assert min(map(len, rest)) > n / 4, "the band would be cut off"
+        np.testing.assert_array_equal(cut[~band], cover[~band])
+        # arcs between the states of nodes, along edges, from the source and to the sink
+        source, sink = 2 * n, 2 * n + 1
+        start = np.r_[:n, n + a, np.full(len(rest[0]), source), n + rest[1]]
+        end = np.r_[n : 2 * n, b, rest[0], np.full(len(rest[1]), sink)]
+        capacity = np.full(len(start), n)
+        capacity[:n][band] = 1
+        arcs = sparse.csr_matrix((capacity, (start, end)), (sink + 1, sink + 1), dtype=np.int32)
+        flow = sparse.csgraph.maximum_flow(arcs, source, sink).flow_value
+        assert size[2] == flow or (size == before).all()
+        smaller += size[2] < before[2]
+    assert smaller >= 6
+
+
+@pytest.mark.no_asan(reason="the same C code runs in other tests")
+def test_entries_of_leaves_are_those_of_plain_elimination(parts, rng):
+    for n, pairs in [(1, 1), (9, 12), (70, 150), (256, 700)]:
+        near, ptr, neighbor = random_graph(rng, n, pairs)
+        order, entries = np.zeros(n, dtype=np.int32), np.zeros(2, dtype=np.int64)
+        graph = pointers(ptr, neighbor)
+        assert parts.order_leaf(n, *graph, *pointers(order, entries)) == 0
+        assert sorted(order) == list(range(n))
+        nonzeros = plain_counts(near | np.eye(n, dtype=bool), order)[0]
+        np.testing.assert_array_equal(entries, nonzeros - n)
+
+
+def test_thin_bars_have_the_fill_of_minimum_degree():
+    """Few nodes across: separators of dissection cost more than they save."""
+    solid = held(box_hexes(24, 2, 2))
+    fill = rf.ordering(solid).fill
+    assert fill <= 1.02 * rf.ordering(solid, "minimum-degree").fill
 
 
 def test_factors_in_each_order_give_the_same_solution():

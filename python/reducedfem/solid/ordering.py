@@ -74,8 +74,8 @@ def ordering(
         SciPy matrix, whose values do not matter, or a dense array, whose zeros are no entries.
     method
         ``"dissection"``: nested dissection by planes through the places of nodes, or by distances
-        in the graph, with minimum vertex covers as separators (Zhuang 2000, section 4.1.1.2), which
-        are then refined; minimum degree in parts of 40 nodes or more.
+        in the graph, with minimum vertex covers as separators (Zhuang 2000, section 4.1.1.2), then
+        minimum vertex cuts around them; minimum degree in parts of up to 256 nodes.
         ``"simple"``: the nodes of elements cut by a plane are separators (section 4.1.1.1).
         ``"nested"``: layers of nodes of a regular grid are separators (George 1973).
         ``"minimum-degree"``: exact, for up to 60,000 nodes. ``"amd"``: approximate minimum degree.
