@@ -137,8 +137,7 @@ static PyObject *soften(PyObject *self, PyObject *args) {
   double softening;
   if (!PyArg_ParseTuple(args, "d:soften", &softening)) return NULL;
   if (!isfinite(softening))
-    return py_fail(py_state_of_object(self), PY_INPUT_ERROR, "softening must be finite, got %g",
-                   softening);
+    return py_fail(py_state_of_object(self), PY_INPUT_ERROR, "softening must be finite");
   ((rf_contact_local *)py_held(self))->softening_pa = softening;
   Py_RETURN_NONE;
 }
@@ -175,6 +174,16 @@ done:
   return out;
 }
 
+PyDoc_STRVAR(factor_doc,
+             "factor($self, work, force, /)\n--\n\n"
+             "Factor of the dimple by large deformations, of the work f . S f and sum |f_i|.");
+static PyObject *factor(PyObject *self, PyObject *args) {
+  const rf_contact_local *l = self_local(self);
+  double work, force;
+  if (!PyArg_ParseTuple(args, "dd:factor", &work, &force)) return NULL;
+  return PyFloat_FromDouble(rf_contact_local_factor_rt(l, rf_contact_local_load_rt(work, force)));
+}
+
 static PyObject *get_softening(PyObject *self, void *unused) {
   (void)unused;
   return PyFloat_FromDouble(self_local(self)->softening_pa);
@@ -207,6 +216,7 @@ static PyMethodDef methods[] = {
     {"between", between, METH_VARARGS, between_doc},
     {"displacement", displacement, METH_VARARGS, displacement_doc},
     {"soften", soften, METH_VARARGS, soften_doc},
+    {"factor", factor, METH_VARARGS, factor_doc},
     {"add_coarser", add_coarser, METH_VARARGS, add_coarser_doc},
     {NULL, NULL, 0, NULL},
 };

@@ -196,7 +196,8 @@ void rf_frictional_dimple_rt(const rf_frictional *c, const rf_world *world, int3
 // step there is time for some thousands of products, two for each pair of many sites; other points
 // get INFINITY and are first in the next step, but those that bore a force never wait.
 void rf_frictional_dimple_gaps_rt(rf_frictional *c, const rf_world *world, int32_t pair);
-// Chooses the compliances for the present distance of sites.
+// Chooses the compliances for the present distance of sites.  A coarser one stays until a quarter
+// of the sites are free: with it points beside sites lie less deep, and may not count as crowded.
 void rf_frictional_choose_local_rt(rf_frictional *c, bool crowded);
 // Keeps the largest depth of those that are no sites.
 void rf_frictional_note_others_rt(rf_frictional *c, const rf_world *world, int32_t pair);

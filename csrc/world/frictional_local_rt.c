@@ -151,9 +151,14 @@ void rf_frictional_dimple_gaps_rt(rf_frictional *c, const rf_world *world, int32
 }
 
 void rf_frictional_choose_local_rt(rf_frictional *c, bool crowded) {
-  for (int32_t k = 0; k < c->n_dimples; ++k)
-    c->dimple[k].now =
-        rf_contact_local_for_rt(c->dimple[k].local, crowded ? c->sites.spacing : 0.0);
+  const bool many = 4 * c->sites.n > 3 * c->sites.most;
+  for (int32_t k = 0; k < c->n_dimples; ++k) {
+    rf_frictional_dimple *d = &c->dimple[k];
+    if (crowded)
+      d->now = rf_contact_local_for_rt(d->local, c->sites.spacing);
+    else if (!many)
+      d->now = d->local;
+  }
 }
 
 static bool is_site(const rf_frictional *c, int32_t pair, int32_t place) {

@@ -12,25 +12,23 @@ from failures import fail_each_allocation
 from friction_sessions import run
 from shapes import box_hexes
 
-DEEP, HALF = 0.04, 0.0185  # m, of the block and the punch
-SPACING = 0.002  # m, of points
+SPACING = 0.002  # m, of the nodes on top, which are the points
+HALF, DEEP = 0.0105, 0.008  # m, of the punch and the block
 PRESSED = 2e-5  # m
 
 
 @pytest.fixture(scope="module")
 def solid():
-    nodes, cells = box_hexes(10, 10, 5, (0.08, 0.08, DEEP))
-    nodes = nodes - [0.04, 0.04, DEEP]
+    nodes, cells = box_hexes(14, 14, 4, (0.028, 0.028, DEEP))
+    nodes = nodes - [0.014, 0.014, DEEP]
     fixed = nodes[:, 2] < 1e-9 - DEEP
     return rf.Solid(rf.Mesh(nodes, cells), rf.StVK(1e5, 0.3, 1000.0), fixed=fixed)
 
 
 @pytest.fixture(scope="module")
-def tree():
-    s = SPACING * np.arange(-11, 12)
-    x, y = (a.ravel() for a in np.meshgrid(s, s))
-    points = np.stack([x, y, 0.0 * x], axis=1)
-    return rf.PointTree(rf.Pointshell(points, np.tile([0.0, 0.0, -1.0], (len(x), 1))))
+def tree(solid):
+    points = solid.mesh.nodes[solid.mesh.nodes[:, 2] > -1e-9]
+    return rf.PointTree(rf.Pointshell(points, np.tile([0.0, 0.0, -1.0], (len(points), 1))))
 
 
 def matrix_of(local, some):
@@ -56,16 +54,16 @@ def test_a_coarser_one_is_the_mean_over_parts(solid, tree):
     assert last["contact_force"][2] == pytest.approx(force, rel=1e-4)
 
 
-@pytest.mark.parametrize("sites", [32, 64])
+@pytest.mark.parametrize("sites", [16, 25])
 def test_a_flat_punch_bears_on_all_points(solid, tree, sites):
-    """361 points bear; without footprints the punch is far too soft."""
+    """121 points bear; without footprints the punch is far too soft."""
     points = tree.shell.points
     under = np.flatnonzero((np.abs(points[:, :2]) < HALF).all(axis=1))
-    assert len(under) == 361
+    assert len(under) == 121
     down = 1e-4 - (1e-4 + PRESSED) * np.minimum(np.arange(400) / 200.0, 1.0)
     path = np.stack([0.0 * down, 0.0 * down, down], axis=1)
     errors = []
-    for footprints in ((), (0.002, 0.003, 0.0045)):
+    for footprints in ((), (0.002, 0.0025, 0.0032)):
         local = rf.LocalCompliance(tree, solid, footprints=footprints)
         punch = rf.BoxField((-HALF, -HALF, 0.0), (HALF, HALF, 0.02))
         contact = rf.FrictionContact(
@@ -79,7 +77,7 @@ def test_a_flat_punch_bears_on_all_points(solid, tree, sites):
         true = unit.sum() * -last["object_position"][2]
         errors.append(last["contact_force"][2] / true - 1.0)
         print(sites, footprints, errors[-1], np.ptp(still) / still[-1])
-    assert errors[0] < -0.3
+    assert errors[0] < -0.25
     assert abs(errors[1]) < 0.1
 
 

@@ -256,6 +256,14 @@ class LocalCompliance:
         given = reals(force, "force")
         return finite_result(self._core.displacement(points, given), "displacement", "force")
 
+    def _softened(
+        self, force: NDArray[np.float64], points: NDArray[np.int32]
+    ) -> tuple[NDArray[np.float64], float]:
+        """Return S f at all points, and its factor in a session."""
+        u = self.displacement(force, points)
+        work = float((force * u[points]).sum())
+        return u, self._core.factor(work, float(np.linalg.norm(force, axis=1).sum()))
+
     def __repr__(self) -> str:
         n = self._tree.shell.n_points
         share, size = float(np.mean(self.lacking)), self.bytes / 1e6
