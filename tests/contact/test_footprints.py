@@ -10,6 +10,7 @@ import pytest
 import reducedfem as rf
 from failures import fail_each_allocation
 from friction_sessions import run
+from reducedfem import _core
 from shapes import box_hexes
 
 SPACING = 0.002  # m, of the nodes on top, which are the points
@@ -45,7 +46,8 @@ def test_a_coarser_one_is_the_mean_over_parts(solid, tree):
     contact = rf.FrictionContact(
         tree, punch, 0.0, compliance=1e-8, budget_us=1e5, sites=1, local=local
     )
-    last = run(contact, path)[-1]
+    coupling = rf.VirtualCoupling(1000.0, torsional_stiffness=1e4)  # the site is not in the middle
+    last = run(contact, path, coupling=coupling)[-1]
     point = last["site_point"][0]
     away = np.linalg.norm(points - points[point], axis=1)
     part = np.flatnonzero(away <= radius)
@@ -54,20 +56,19 @@ def test_a_coarser_one_is_the_mean_over_parts(solid, tree):
     assert last["contact_force"][2] == pytest.approx(force, rel=1e-4)
 
 
-@pytest.mark.parametrize("sites", [16, 25])
-def test_a_flat_punch_bears_on_all_points(solid, tree, sites):
-    """121 points bear; without footprints the punch is far too soft."""
+def test_a_flat_punch_bears_on_all_points(solid, tree):
+    """121 points bear, on 25 sites; without footprints the punch is far too soft."""
     points = tree.shell.points
     under = np.flatnonzero((np.abs(points[:, :2]) < HALF).all(axis=1))
     assert len(under) == 121
     down = 1e-4 - (1e-4 + PRESSED) * np.minimum(np.arange(400) / 200.0, 1.0)
     path = np.stack([0.0 * down, 0.0 * down, down], axis=1)
     errors = []
-    for footprints in ((), (0.002, 0.0025, 0.0032)):
+    for footprints in ((), (0.002, 0.0029, 0.0041, 0.0057)):
         local = rf.LocalCompliance(tree, solid, footprints=footprints)
         punch = rf.BoxField((-HALF, -HALF, 0.0), (HALF, HALF, 0.02))
         contact = rf.FrictionContact(
-            tree, punch, 0.0, compliance=1e-8, budget_us=1e5, sites=sites, local=local
+            tree, punch, 0.0, compliance=1e-8, budget_us=1e5, sites=25, local=local
         )
         records = run(contact, path)
         last, still = records[-1], records["contact_force"][-50:, 2]
@@ -76,9 +77,9 @@ def test_a_flat_punch_bears_on_all_points(solid, tree, sites):
             unit = np.linalg.solve(full + 1e-8 * np.eye(len(under)), np.ones(len(under)))
         true = unit.sum() * -last["object_position"][2]
         errors.append(last["contact_force"][2] / true - 1.0)
-        print(sites, footprints, errors[-1], np.ptp(still) / still[-1])
-    assert errors[0] < -0.25
-    assert abs(errors[1]) < 0.1
+        assert np.ptp(still) < 1e-6 * still[-1]
+    assert errors[0] < -0.5
+    assert abs(errors[1]) < 0.2
 
 
 def test_wrong_footprints_are_refused(solid, tree):
@@ -93,15 +94,17 @@ def test_wrong_footprints_are_refused(solid, tree):
         one._core.add_coarser(0.002, start, part, 1)
     with pytest.raises(rf.InputError, match="footprint of point 0 has no points"):
         one._core.add_coarser(0.004, 0 * start, part, 1)
-    few = rf.Pointshell(tree.shell.points[:3], tree.shell.normals[:3])
-    small = rf.PointTree(few)
-    local = rf.LocalCompliance(small, solid)
+    top = np.flatnonzero(solid.mesh.nodes[:, 2] > -1e-9)[:3]
+    green = rf.GreensFunctions(solid, top)._core
     start, part = np.arange(4, dtype=np.int32), np.arange(3, dtype=np.int32)
-    made = []
 
     def add():
-        local._core.add_coarser(0.01 + 0.01 * len(made), start, part, 1)
-        made.append(None)
+        own = np.arange(3, dtype=np.int32)[:, None], np.ones((3, 1))
+        local = _core.LocalCompliance(
+            green, *own, np.zeros((3, 3, 0)), np.zeros((0, 0)), True, None, 1
+        )
+        local.add_coarser(0.01, start, part, 1)
+        return local
 
     fail_each_allocation(add)
 
