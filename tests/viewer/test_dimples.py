@@ -244,5 +244,6 @@ def test_damaged_forces_are_left_out(block, upper):
     wrong = records.array.copy()
     wrong["site_point"] = upper.n_points
     wrong["site_contact"][:30] = 7
-    scene, _ = played(made, rf.HapticRecords(wrong))
+    with pytest.warns(rf.PlausibilityWarning, match="probably those of other objects"):
+        scene, _ = played(made, rf.HapticRecords(wrong))
     assert scene.bodies[0].shapes is None
