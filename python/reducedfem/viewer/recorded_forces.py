@@ -77,4 +77,5 @@ class RecordedForces:
             q[:, j] = np.bincount(self.cycle, (work * self.force).sum(axis=1), m)
         lost = some - np.tensordot(q[chosen], shapes, 1)
         q *= np.interp(np.arange(m), chosen, factors)[:, None]
-        return q, shapes, float(np.linalg.norm(lost) / max(np.linalg.norm(some), 1e-300))
+        size = max(float(np.linalg.norm(some)), 1e-300)
+        return q, shapes, float(np.linalg.norm(lost)) / size
