@@ -156,6 +156,11 @@ rf_status rf_contact_set_local(rf_contact *p, const rf_contact_local *local, rf_
 
 bool rf_contact_has_sites(const rf_contact *p) { return rf_contact_law_sites_rt(&p->law) != NULL; }
 
+int32_t rf_contact_bending_sites(const rf_contact *p) {
+  const rf_contact_sites *sites = rf_contact_law_sites_rt(&p->law);
+  return p->local && sites ? sites->most : 0;
+}
+
 int32_t rf_contact_levels(const rf_contact *p) { return p->search.tree->n_levels; }
 
 void rf_contact_grasp(const rf_contact *p, double grasp_m[3]) {

@@ -112,6 +112,11 @@ typedef struct rf_contact_touch {
 // order of their sum; returns how many.
 int32_t rf_contact_touches_rt(const rf_contact *contact, int32_t first, rf_contact_touch *out);
 
+// Copies the forces of the last cycle that bend a shell with a local compliance: points, indices in
+// the shell, and forces on them in its frame (n, 3), N.  Returns how many, at most `most`.
+int32_t rf_contact_bending_rt(const rf_contact *contact, int32_t most, int32_t *point,
+                              float *force);
+
 // Checks a trajectory, and names the cycle that is refused: positions (n, 3), quaternions (n, 4),
 // qs (n, r) or NULL.
 RF_MUST_CHECK rf_status rf_contact_check_many(const rf_contact *contact, int64_t n,
@@ -125,6 +130,8 @@ RF_MUST_CHECK rf_status rf_contact_stiffest(const rf_contact *contact, double co
 
 // True if a world makes the forces of contact (contact/law.h).
 bool rf_contact_has_sites(const rf_contact *contact);
+// Sites in a step, of all contacts of a world; 0: the shell has no local compliance.
+int32_t rf_contact_bending_sites(const rf_contact *contact);
 int32_t rf_contact_levels(const rf_contact *contact);  // of the tree
 void rf_contact_grasp(const rf_contact *contact, double grasp_m[3]);
 // Moves the grasp point, which wrenches are taken about.

@@ -128,3 +128,18 @@ int32_t rf_contact_touches_rt(const rf_contact *p, int32_t first, rf_contact_tou
   }
   return points.n;
 }
+
+int32_t rf_contact_bending_rt(const rf_contact *p, int32_t most, int32_t *point, float *force) {
+  const rf_contact_search *s = &p->search;
+  const rf_contact_sites *sites = rf_contact_law_sites_rt(&p->law);
+  int32_t n = 0;
+  if (!p->local || !sites) return 0;
+  for (int32_t k = 0; k < s->touching && n < most; ++k) {
+    const struct rf_contact_site_force *at = sites->of + s->touch_place[k];
+    if (at->cycle != sites->cycle) continue;
+    point[n] = s->tree->point[s->touch_place[k]];
+    for (int i = 0; i < 3; ++i) force[3 * n + i] = (float)at->force[i];
+    ++n;
+  }
+  return n;
+}

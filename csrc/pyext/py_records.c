@@ -18,20 +18,24 @@ static int add_field(PyObject *lists[3], const char *name, PyObject *format, siz
 
 PyDoc_STRVAR(
     layout_doc,
-    "record_layout(free, coordinates, touched, /)\n--\n\n"
+    "record_layout(free, coordinates, touched, sites, /)\n--\n\n"
     "(names, formats, offsets, bytes) of a record with these numbers of free bodies and of\n"
-    "reduced coordinates, of a touched body (1) or contacts (0), as numpy.dtype takes them.");
+    "reduced coordinates, of a touched body (1) or contacts (0), and of sites of shells with a\n"
+    "local compliance, as numpy.dtype takes them.");
 static PyObject *record_layout(PyObject *module, PyObject *args) {
   rf_record_layout layout = {0};
-  int free, coordinates, touched, n, failed = 0;
-  if (!PyArg_ParseTuple(args, "iii:record_layout", &free, &coordinates, &touched)) return NULL;
-  if (free < 0 || coordinates < 0)
+  int free, coordinates, touched, sites, n, failed = 0;
+  if (!PyArg_ParseTuple(args, "iiii:record_layout", &free, &coordinates, &touched, &sites))
+    return NULL;
+  if (free < 0 || coordinates < 0 || sites < 0)
     return py_fail(py_state_of_module(module), PY_INPUT_ERROR,
-                   "numbers of bodies and coordinates must not be negative, got %d and %d", free,
-                   coordinates);
+                   "numbers of bodies, coordinates and sites must not be negative, got %d, %d and "
+                   "%d",
+                   free, coordinates, sites);
   layout.n_free = free;
   layout.n_touched = touched != 0;
   layout.n_coordinates = coordinates;
+  layout.n_sites = sites;
   rf_record_layout_place(&layout);
   const struct {
     const char *name, *format;
@@ -41,7 +45,10 @@ static PyObject *record_layout(PyObject *module, PyObject *args) {
                {"body_quaternion", "(%d,4)<f8", free, layout.quaternions_at},
                {"anchor", "(3,)<f8", layout.n_touched, layout.touched_at},
                {"slip", "(3,)<f8", layout.n_touched, layout.touched_at + 3 * sizeof(double)},
-               {"q", "(%d,)<f4", coordinates, layout.coordinates_at}};
+               {"q", "(%d,)<f4", coordinates, layout.coordinates_at},
+               {"site_contact", "(%d,)<i4", sites, layout.contacts_at},
+               {"site_point", "(%d,)<i4", sites, layout.points_at},
+               {"site_force", "(%d,3)<f4", sites, layout.forces_at}};
   const rf_snapshot_field *field = rf_snapshot_record(&n);
   PyObject *lists[3] = {PyList_New(0), PyList_New(0), PyList_New(0)};
   if (!lists[0] || !lists[1] || !lists[2]) failed = -1;

@@ -410,13 +410,13 @@ static PyObject *records(PyObject *self, PyObject *args) {
 PyDoc_STRVAR(
     record_sizes_doc,
     "record_sizes($self, /)\n--\n\n"
-    "Numbers of free bodies, of reduced coordinates and of touched bodies in a record, see\n"
-    "`record_layout`.");
+    "Numbers of free bodies, of reduced coordinates, of touched bodies and of sites in a record,\n"
+    "see `record_layout`.");
 static PyObject *record_sizes(PyObject *self, PyObject *unused) {
   (void)unused;
   const rf_record_layout *layout = &rf_session_loop(self_session(self))->recorded;
-  return Py_BuildValue("(iii)", (int)layout->n_free, (int)layout->n_coordinates,
-                       (int)layout->n_touched);
+  return Py_BuildValue("(iiii)", (int)layout->n_free, (int)layout->n_coordinates,
+                       (int)layout->n_touched, (int)layout->n_sites);
 }
 
 PyDoc_STRVAR(status_doc,

@@ -251,12 +251,12 @@ def test_snapshots_are_fresh_once_in_each_thread(ball):
 
 
 def test_layout_of_records_is_that_of_c():
-    for sizes in ((0, 0, 0), (0, 5, 0), (2, 0, 0), (3, 7, 0), (0, 0, 1)):
+    for sizes in ((0, 0, 0, 0), (0, 5, 0, 3), (2, 0, 0, 0), (3, 7, 0, 64), (0, 0, 1, 0)):
         names, _, offsets, size = _core.record_layout(*sizes)
         dtype = rf.io.record_file.record_dtype(*sizes)
         assert dtype.itemsize == size
         assert [dtype.fields[name][1] for name in names] == offsets
         # no byte without a name
         assert sum(dtype.fields[name][0].itemsize for name in names) == size
-    with pytest.raises(rf.InputError, match="must not be negative, got 0 and -1"):
-        _core.record_layout(0, -1, 0)
+    with pytest.raises(rf.InputError, match="must not be negative, got 0, -1 and 2"):
+        _core.record_layout(0, -1, 0, 2)

@@ -33,6 +33,14 @@ void rf_contact_suit_coupling_rt(rf_contact *p, double stiffness) { (void)p, (vo
 void rf_contact_ask_clearance_rt(rf_contact *p, bool asked) { (void)p, (void)asked; }
 int32_t rf_contact_coordinates(const rf_contact *p) { return p ? 1 : 0; }
 int32_t rf_contact_field_coordinates(const rf_contact *p) { return p ? 1 : 0; }
+int32_t rf_contact_bending_sites(const rf_contact *p) {
+  (void)p;
+  return 0;
+}
+int32_t rf_contact_bending_rt(const rf_contact *p, int32_t most, int32_t *point, float *force) {
+  (void)p, (void)most, (void)point, (void)force;
+  return 0;
+}
 void rf_contact_grasp(const rf_contact *p, double grasp[3]) {
   (void)p;
   memset(grasp, 0, 3 * sizeof *grasp);

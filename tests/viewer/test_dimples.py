@@ -7,9 +7,10 @@ import pytest
 
 import reducedfem as rf
 from friction_sessions import session
-from pages import read, shown
+from pages import DRAWN, read, shown
 from reducedfem import _core
 from reducedfem.contact.contact import ContactPoints
+from reducedfem.io.record_file import record_dtype
 from reducedfem.viewer.shown_contact import shell_body
 from reducedfem.viewer.shown_dimple import Dimple, fine_surface
 from shapes import box_hexes
@@ -158,3 +159,91 @@ def test_fixed_nodes_beside_points_rest(block):
     assert not moved[below].any()
     middle = (body.vertices[:, 2] > -1e-9) & (np.abs(body.vertices[:, :2]) < 0.03).all(axis=1)
     np.testing.assert_allclose(moved[middle], 1.0)
+
+
+# ---- records
+
+
+def played(made, records):
+    """Return the scene of records, and the surface of a shell in a cycle."""
+    with rf.view(made, records=records, browser=False) as view:
+        scene = view._shown.scene()
+
+    def vertices(k):
+        (track,) = (one for one in scene.clip.tracks if one.body == 0)
+        return scene.bodies[0].vertices + np.tensordot(track.q[k], scene.bodies[0].shapes, 1)
+
+    return scene, vertices
+
+
+@pytest.mark.parametrize("rigid", [False, True])
+def test_recorded_dimples_are_those_of_the_session(block, upper, rigid):
+    solid, reduced = block
+    moves = None if rigid else rf.BackwardEuler(reduced, 1e-3, damping=(5.0, 1e-3))
+    made = pressed(rf.PointTree(upper, None if rigid else reduced), solid, moves)
+    with rf.view(made, browser=False) as view:
+        records = made.run(60)
+        without, expected, _ = frame_of(view)
+        moved = np.abs(expected - without).max()
+    made.close()
+    assert moved > 0.3 * INTO
+    scene, vertices = played(made, records)
+    assert not any("dimple" in text for text in scene.texts)
+    assert len(scene.clip.tracks) == 2
+    np.testing.assert_allclose(vertices(59), expected, rtol=0, atol=0.03 * moved)
+    # before the contact
+    first = int(np.flatnonzero(records["touching"] > 0)[0])
+    body, r = scene.bodies[0], 0 if rigid else reduced.r
+    assert first > 0
+    assert not scene.clip.tracks[0].q[:first, r:].any()
+    assert len(body.tilts) == len(body.shapes) == scene.clip.tracks[0].q.shape[1] > r
+    assert rigid == (len(body.triangles) == 0)
+
+
+def test_pages_play_recorded_dimples(block, upper, browser, tmp_path):
+    solid, reduced = block
+    moves = rf.BackwardEuler(reduced, 1e-3, damping=(5.0, 1e-3))
+    made = pressed(rf.PointTree(upper, reduced), solid, moves)
+    records = made.run(60)
+    made.close()
+    records.save(tmp_path / "dimples.npy")
+    again = rf.HapticRecords.load(tmp_path / "dimples.npy")
+    np.testing.assert_array_equal(again.array, records.array)
+    rf.export_html(tmp_path / "played.html", made, records=again)
+    browser.open((tmp_path / "played.html").as_uri())
+    browser.wait(DRAWN)
+    browser.run(
+        "const { player } = window.reducedfem; player.playing = false;"
+        "player.now = player.times[59]; window.reducedfem.showPlayer();"
+    )
+    scene, vertices = played(made, again)
+    positions, _ = read(browser)
+    np.testing.assert_allclose(positions, vertices(59) - scene.centre, atol=1e-6)
+
+
+def test_records_of_earlier_versions_have_none(block, upper):
+    solid, reduced = block
+    moves = rf.BackwardEuler(reduced, 1e-3, damping=(5.0, 1e-3))
+    made = pressed(rf.PointTree(upper, reduced), solid, moves)
+    records = made.run(60)
+    made.close()
+    old = np.zeros(60, record_dtype(0, reduced.r))
+    for name in old.dtype.names:
+        old[name] = records[name]
+    scene, _ = played(made, rf.HapticRecords(old))
+    assert "the records have no dimples of a local compliance" in scene.texts
+    assert len(scene.bodies[0].shapes) == reduced.r
+
+
+def test_damaged_forces_are_left_out(block, upper):
+    """Contacts and points out of range, as of a damaged file."""
+    solid, _ = block
+    made = pressed(rf.PointTree(upper), solid)
+    records = made.run(60)
+    made.close()
+    wrong = records.array.copy()
+    wrong["site_point"] = upper.n_points
+    wrong["site_contact"][:30] = 7
+    with pytest.warns(rf.PlausibilityWarning, match="probably those of other objects"):
+        scene, _ = played(made, rf.HapticRecords(wrong))
+    assert scene.bodies[0].shapes is None

@@ -65,7 +65,10 @@ class HapticRecords:
         themselves, after the cycle: ``q``, the reduced coordinates of all of them [kg^1/2 m],
         float32; ``body_position`` and ``body_quaternion``, (F, 3) and (F, 4), the frames of the F
         free bodies. Shells come in the order of the contacts, then the held object. Of a touched
-        body: ``anchor`` and ``slip`` [m], in the world, of the force of the cycle.
+        body: ``anchor`` and ``slip`` [m], in the world, of the force of the cycle. Of shells with
+        a local compliance, in S places: ``site_contact`` and ``site_point``, (S,), the contact and
+        the point of its shell, -1 if there is no force; ``site_force`` [N], (S, 3), float32, on
+        the shell in its frame.
     """
 
     __slots__ = ("_array",)

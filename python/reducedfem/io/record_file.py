@@ -17,20 +17,24 @@ from reducedfem.base.quiet import parsing
 from reducedfem.errors import FileFormatError
 
 
-def record_dtype(free: int = 0, coordinates: int = 0, touched: int = 0) -> np.dtype[Any]:
+def record_dtype(
+    free: int = 0, coordinates: int = 0, touched: int = 0, sites: int = 0
+) -> np.dtype[Any]:
     """Return the type of records with the poses of free bodies and reduced coordinates.
 
-    touched: 1 for records with anchor and slip of a touched body. Those of sessions without such
-    bodies, `RECORD`, have no fields for them.
+    touched: 1 for records with anchor and slip of a touched body. sites: places for forces on
+    shells with a local compliance. Those of sessions without all that, `RECORD`, have no such
+    fields.
     """
-    names, formats, offsets, size = _core.record_layout(free, coordinates, touched)
+    names, formats, offsets, size = _core.record_layout(free, coordinates, touched, sites)
     return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": size})
 
 
 RECORD = record_dtype()
 
 # fields of the state of the bodies, of sessions that have such bodies
-STATE = ("body_position", "body_quaternion", "anchor", "slip", "q")
+SITES = ("site_contact", "site_point", "site_force")
+STATE = ("body_position", "body_quaternion", "anchor", "slip", "q", *SITES)
 _MOST = 1 << 24  # bodies and coordinates of a record that are plausible
 _OPTIONAL = {"publish_us"}  # fields that files of earlier versions lack
 
@@ -41,12 +45,13 @@ def record_sizes(dtype: Any) -> tuple[int, int, int] | None:
     if not names:
         return None
     # a damaged file may give any shapes
-    shapes = [dtype[name].shape if name in names else (0,) for name in ("body_position", "q")]
-    free, coordinates = (shape[0] if shape else -1 for shape in shapes)
-    if not (0 <= free <= _MOST and 0 <= coordinates <= _MOST):
+    sized = ("body_position", "q", "site_contact")
+    shapes = [dtype[name].shape if name in names else (0,) for name in sized]
+    free, coordinates, sites = (shape[0] if shape else -1 for shape in shapes)
+    if not (0 <= free <= _MOST and 0 <= coordinates <= _MOST and 0 <= sites <= _MOST):
         return None
     sizes = free, coordinates, int("anchor" in names)
-    return sizes if dtype == record_dtype(*sizes) else None
+    return sizes if dtype == record_dtype(*sizes, sites) else None
 
 
 def _readable(dtype: np.dtype[Any]) -> bool:

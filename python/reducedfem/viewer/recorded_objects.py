@@ -20,6 +20,7 @@ from reducedfem.haptics.session import HapticSession
 from reducedfem.haptics.session_parts import field_bodies
 from reducedfem.io.record_file import STATE, record_sizes
 from reducedfem.viewer.parts import Track, origins
+from reducedfem.viewer.recorded_forces import RecordedForces
 
 __all__ = ["RecordedObjects", "disagreement", "sizes_text", "sound_cycles", "warn_of_others"]
 
@@ -210,6 +211,11 @@ class RecordedObjects:
         held = self.coordinates(records, self.held_q), self.held_places(records)
         return (*moving, Track(len(shells), *held))
 
+    def forces(self, records: NDArray[np.void], shell: int) -> RecordedForces:
+        """Return the forces that bend a shell with a local compliance."""
+        contacts = [i for i, (own, _) in enumerate(self._pairs) if own == shell]
+        return RecordedForces.of(records, contacts, self.shells[shell].tree.shell.n_points)
+
     def gaps(self, record: NDArray[np.void]) -> tuple[float, float]:
         """Return the least distance [m] of the points in an array of one record.
 
@@ -223,6 +229,10 @@ class RecordedObjects:
             shell = self.shells[k]
             q = self.coordinates(record, shell.q) if shell.tree.r else None
             points = shell.tree.positions(None if q is None else q[0])
+            local = contact.options.get("local")
+            if local is not None:
+                u, factor = self.forces(record, k).dimple(local, 0)
+                points = points + factor * u
             frame = held if on == _HELD else Pose() if on == _REST else frames[on]
             points = (frame.inverse() @ frames[k]).apply(points[:_POINTS])
             distances = self._distances(contact, on, points, record)
@@ -303,7 +313,8 @@ def warn_of_others(objects: RecordedObjects, records: NDArray[np.void], stacklev
 
 def disagreement(objects: RecordedObjects, records: NDArray[np.void]) -> str:
     """Describe the difference of recorded contact and that of the objects; empty: there is none."""
-    if not objects.known:
+    bent = any(one.options.get("local") is not None for one in objects.contacts)
+    if not objects.known or (bent and "site_force" not in (records.dtype.names or ())):
         return ""
     every = compared(objects, records)
     # a tool that passes through another object is wrong in free cycles, too

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from reducedfem.errors import InputError
 from reducedfem.viewer.parts import Scene
 
-__all__ = ["Frame", "Shown"]
+__all__ = ["Frame", "Shown", "compressed", "unit_scales"]
 
 Frame = Mapping[str, Any]
+_MOST_ERROR = 1e-3  # of compressed displacements, over their norm
 
 
 class Shown:
@@ -94,3 +95,16 @@ def unit_scales(motion: NDArray[np.float64]) -> NDArray[np.float64]:
     if not np.isfinite(scales).all():
         raise InputError("the shapes are not finite")
     return scales
+
+
+def compressed(
+    moved: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return coordinates (m, r) and shapes (r, v, 3) of displacements (m, v, 3), nearly equal."""
+    flat = moved.reshape(len(moved), -1)
+    squares, vectors = np.linalg.eigh(flat @ flat.T)
+    squares = np.maximum(squares[::-1], 0.0)
+    left = squares.sum() - np.cumsum(squares)
+    r = 1 + int((left > _MOST_ERROR**2 * squares.sum()).sum())
+    q = np.ascontiguousarray(vectors[:, ::-1][:, :r])
+    return q, (q.T @ flat).reshape(r, *moved.shape[1:])

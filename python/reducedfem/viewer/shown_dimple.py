@@ -63,7 +63,8 @@ class Dimple:
         if not forces.any():
             return None
         turn = Pose((0.0, 0.0, 0.0), place.quaternion).inverse()
-        return self._local.displacement(turn.apply(forces), points)
+        u, factor = self._local._softened(turn.apply(forces), points)
+        return factor * u
 
     def frame(self, u: Reals) -> dict[str, Any]:
         """Return what moves the vertices of the body, of a dimple at the points."""

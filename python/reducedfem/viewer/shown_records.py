@@ -13,9 +13,11 @@ from reducedfem.geometry.pose import Pose
 from reducedfem.haptics.records import HapticRecords
 from reducedfem.haptics.session import HapticSession
 from reducedfem.viewer.parts import Body, Clip, Marks, Scene, Track
+from reducedfem.viewer.recorded_dimples import add_dimples, compliances
 from reducedfem.viewer.recorded_objects import RecordedObjects, sound_cycles, warn_of_others
 from reducedfem.viewer.shown import Shown
 from reducedfem.viewer.shown_contact import FORCE, HELD, LONGEST, TOUCH, field_body, shell_body
+from reducedfem.viewer.shown_dimple import fine_surface
 
 __all__ = ["ShownRecords"]
 
@@ -112,13 +114,14 @@ class ShownRecords(Shown):
                 "the command line --scene"
             )
             return (self._axes(),), (Track(0, None, path),), [text]
-        shells = tuple(shell_body(one.tree, one.name, k) for k, one in enumerate(objects.shells))
-        texts = []
+        fine = {k: fine_surface(one) for k, one in compliances(objects).items()}
+        shells = [
+            shell_body(one.tree, one.name, k, fine.get(k)) for k, one in enumerate(objects.shells)
+        ]
+        bent, tracks, texts = add_dimples(objects, array, shells, objects.tracks(array))
         if not objects.known:
-            texts.append("the records have no deformations: shells are at rest")
-        if any(one.options.get("local") is not None for one in objects.contacts):
-            texts.append("the records have no dimples of a local compliance")
-        return (*shells, self._held), objects.tracks(array), texts
+            texts.insert(0, "the records have no deformations: shells are at rest")
+        return (*bent, self._held), tracks, texts
 
     @property
     def _grasp(self) -> NDArray[np.float64]:

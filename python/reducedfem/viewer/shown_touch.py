@@ -20,7 +20,7 @@ from reducedfem.haptics.snapshot import HapticSnapshot
 from reducedfem.io.record_file import record_sizes
 from reducedfem.touch.touched import Touched
 from reducedfem.viewer.parts import Body, Track, split, surface_tilts
-from reducedfem.viewer.shown import unit_scales
+from reducedfem.viewer.shown import compressed, unit_scales
 from reducedfem.viewer.shown_contact import HELD, ShownSession, field_body
 from reducedfem.viewer.shown_records import ShownRecords
 
@@ -30,7 +30,6 @@ _COLOUR = (0.90, 0.74, 0.55)
 _TIP = 0.025  # radius of the tip over the longest side of the body
 
 
-_MOST_ERROR = 1e-3  # of played displacements, over their norm
 _ALIKE = 0.01  # largest distance of recorded anchors from the body, over its size
 _SAME = 0.05  # largest error of recorded ways of the tip, over these
 _DEEPEST = 20  # cycles whose ways are compared
@@ -124,7 +123,7 @@ class ShownTouchRecords(ShownRecords):
             return
         if not self._doubt(anchors[touching], surface, stacklevel + 1):
             self._doubt_stiffness(forces, stacklevel + 1)
-        self._q, shapes = _compressed(moved[:, source])
+        self._q, shapes = compressed(moved[:, source])
         tilts = surface_tilts(rest, triangles, shapes)
         self._body = replace(self._body, shapes=shapes, tilts=tilts, scales=unit_scales(shapes))
 
@@ -189,16 +188,3 @@ class ShownTouchRecords(ShownRecords):
 
 def _millimetres(vector: NDArray[np.float64]) -> str:
     return f"{1e3 * np.linalg.norm(vector):.3g} mm"
-
-
-def _compressed(
-    moved: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return coordinates (m, r) and shapes (r, v, 3) of displacements (m, v, 3), nearly equal."""
-    flat = moved.reshape(len(moved), -1)
-    squares, vectors = np.linalg.eigh(flat @ flat.T)
-    squares = np.maximum(squares[::-1], 0.0)
-    left = squares.sum() - np.cumsum(squares)
-    r = 1 + int((left > _MOST_ERROR**2 * squares.sum()).sum())
-    q = np.ascontiguousarray(vectors[:, ::-1][:, :r])
-    return q, (q.T @ flat).reshape(r, *moved.shape[1:])

@@ -1,0 +1,81 @@
+"""Recorded forces that bend shells with a local compliance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reducedfem.contact.local import LocalCompliance
+from reducedfem.viewer.shown import compressed
+
+__all__ = ["RecordedForces"]
+
+_SAMPLES = 400  # cycles from which shapes are made
+_MOST_SHAPES = 64
+
+Reals = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class RecordedForces:
+    """Forces that bend a shell, of all cycles.
+
+    Attributes
+    ----------
+    cycle, point
+        Cycle and point of the shell of each, (k,), by cycle.
+    force
+        On the shell, in its frame [N], (k, 3).
+    """
+
+    cycle: NDArray[np.intp]
+    point: NDArray[np.int32]
+    force: Reals
+
+    @classmethod
+    def of(cls, records: NDArray[np.void], contacts: Sequence[int], n: int) -> RecordedForces:
+        """Take the forces of some contacts on a shell of n points; a damaged file has others."""
+        point = records["site_point"]
+        there = np.isin(records["site_contact"], contacts) & (point >= 0) & (point < n)
+        force = records["site_force"][there].astype(np.float64)
+        return cls(np.nonzero(there)[0], point[there], force)
+
+    def dimple(self, local: LocalCompliance, cycle: int) -> tuple[Reals, float]:
+        """Return the dimple S f at all points in a cycle [m], (n, 3), and its factor."""
+        own = slice(*np.searchsorted(self.cycle, (cycle, cycle + 1)))
+        return local._softened(self.force[own], self.point[own])
+
+    def dimples(self, local: LocalCompliance, m: int) -> tuple[Reals, Reals, float]:
+        """Return the dimples of m cycles by shapes at the points.
+
+        The shapes are those of some cycles, compressed, and their coordinates in all cycles the
+        orthogonal projections: a shape p has the coordinate p . S f = S p . f. Factors are
+        interpolated between these cycles.
+
+        Returns
+        -------
+        coordinates
+            (m, r)
+        shapes
+            Unit vectors, (r, n, 3).
+        lost
+            Part of the dimples of these cycles that the shapes leave out.
+        """
+        loaded = np.unique(self.cycle)
+        chosen = loaded[:: -(-len(loaded) // _SAMPLES)]
+        found = [self.dimple(local, k) for k in chosen]
+        some, factors = np.array([u for u, _ in found]), [factor for _, factor in found]
+        shapes = compressed(some)[1][:_MOST_SHAPES]
+        shapes /= np.maximum(np.linalg.norm(shapes, axis=(1, 2)), 1e-300)[:, None, None]
+        every = np.arange(some.shape[1], dtype=np.int32)
+        q = np.zeros((m, len(shapes)))
+        for j, shape in enumerate(shapes):
+            work = local.displacement(shape, every)[self.point]
+            q[:, j] = np.bincount(self.cycle, (work * self.force).sum(axis=1), m)
+        lost = some - np.tensordot(q[chosen], shapes, 1)
+        q *= np.interp(np.arange(m), chosen, factors)[:, None]
+        size = max(float(np.linalg.norm(some)), 1e-300)
+        return q, shapes, float(np.linalg.norm(lost)) / size
