@@ -416,18 +416,6 @@ def test_held_parts_of_the_surface_are_hard_but_finite(pad):
     assert -1e3 * soft < force[2] < -10.0 * soft
 
 
-def test_the_first_position_may_be_inside(pad):
-    contact = tip(pad)
-    assert np.isnan(contact.anchor).all()
-    force, anchor, state = contact.touch([0.05, 0.055, 0.039])
-    np.testing.assert_allclose(anchor, [0.05, 0.055, 0.04], atol=1e-12)
-    assert state == "stick"
-    assert force[2] > 0.0
-    contact.reset()
-    assert contact.state == "open"
-    assert not contact.displacement().any()
-
-
 def test_large_surfaces_are_searched_in_several_cycles(pad):
     """Of 16,800 triangles some at a time; scripts make all these cycles at once."""
     green, surface = pad
