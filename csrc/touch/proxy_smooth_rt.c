@@ -6,7 +6,7 @@
 // E falls: the work that a hand gets back is never more than it has done.  A force along the normal
 // alone has no such bound, as the compliance differs from place to place.
 //
-// Beyond the largest depth D, E goes on linearly from E = W / 2, with W = D^2 / (n.C n).
+// Beyond the largest depth D, where E = W / 2 with W = D^2 / (n.C n), E is linear in the depth.
 #include <math.h>
 #include <string.h>
 
@@ -118,7 +118,7 @@ void rf_tip_smooth_rt(rf_tip *tip, const double point[3], const rf_tip_place *ne
     double step[3] = {0};
     const bool worth = newton(tip, &at, step) > SETTLED * at.energy;
     if (worth && try_way(tip, point, step, &at)) continue;
-    // at an edge the way may go on over another face
+    // at an edge the way may continue over another face
     if (!try_place(tip, point, next, &at)) break;
   }
   rf_tip_anchor_rt(tip, &at.place, NULL);
